@@ -14,7 +14,7 @@ LINTER   := $(GO) tool -modfile=scripts/lint/go.mod golangci-lint
 
 export CGO_ENABLED = 0
 
-.PHONY: help build test short race lint linters fuzz bench coverage capture cross dist deb rpm rootfs demo golden generate clean
+.PHONY: help build test short race vet lint fuzz bench coverage capture cross dist deb rpm rootfs demo golden generate clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,7 +33,7 @@ short: ## run the tests without those that take long
 race: ## run all tests under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
 
-lint: ## check format, vet and module files
+vet: ## check format, vet and module files
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt would change: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	GOOS=windows $(GO) vet ./cmd/salt-minion ./cmd/salt-call
@@ -43,7 +43,7 @@ lint: ## check format, vet and module files
 	@cd packaging/nfpm && if $(GO) list -deps . > /dev/null 2>&1; then $(GO) vet . && $(GO) mod verify; \
 	else echo "packaging/nfpm is not vetted: its modules cannot be had"; fi
 
-linters: ## run the linters of .golangci.yml, which are built first
+lint: vet ## run vet, and the linters of .golangci.yml, which are built first
 	$(LINTER) run ./...
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)

@@ -14,59 +14,67 @@ import (
 
 const module = "github.com/brineproject/brine/"
 
-// layers is the plan of the house: a package may import packages of its own layer and of those below.
+// layers defines which package may import which: only packages of its own layer and of those below.
 // A name that ends in a slash stands for everything below that directory.
 var layers = [][]string{
 	0: {
-		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile", "internal/clock", "internal/difflib",
-		"internal/loglimit", "internal/paths", "internal/pbes2", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
+		"data", "job", "yaml", "jinja", "version", "internal/accounts", "internal/atomicfile",
+		"internal/clock", "internal/difflib", "internal/loglimit", "internal/paths",
+		"internal/pbes2", "internal/pep440", "internal/pgverifier", "internal/pyjson", "internal/pyrandom",
 	},
-	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config", "internal/crontab", "internal/pwhash"},
+	1: {"payload", "payload/", "crypto", "pki", "pki/", "match", "output", "config",
+		"internal/crontab", "internal/pwhash"},
 	2: {
-		"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process", "daemon", "logging",
-		"internal/gpg", "internal/systemd", "internal/unpack",
+		"transport", "transport/", "eventbus", "cache", "cache/", "loader", "loader/", "process",
+		"daemon", "logging", "internal/gpg", "internal/systemd", "internal/unpack", "program", "python",
 	},
 	3: {"channel", "fileserver", "fileserver/", "fileclient", "fileclient/"},
 	4: {
-		"auth", "auth/", "engines", "grains", "pillar", "pillar/saltclass", "pillar/shellglob", "pillar/sqltree", "reactor",
-		"render", "render/", "returners", "returners/record", "returners/returnertest", "returners/sqlcache", "runners",
-		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch", "master/metrics",
-		"master/mine", "master/presence", "master/queue", "internal/certificate", "internal/certificate/",
-		"internal/packages", "internal/packages/", "modules/calls",
+		"auth", "auth/", "engines", "grains", "pillar", "pillar/saltclass", "pillar/shellglob",
+		"pillar/sqltree", "reactor", "render", "render/", "returners", "returners/record",
+		"returners/returnertest", "returners/sqlcache", "runners",
+		"schedule", "serializers", "serializers/", "state", "state/", "tops", "master/batch",
+		"master/metrics", "master/mine", "master/presence", "master/queue", "internal/certificate",
+		"internal/certificate/", "internal/extmods", "internal/packages", "internal/packages/", "internal/services",
+		"modules/calls",
 	},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/"},
 	6: {"modules", "states", "wheel", "master", "minion", "syndic", "client", "netapi", "internal/swarm"},
 	7: {"cli", "cli/", "cmd/", "internal/", "packaging"},
 }
 
-// standardOnly lists the packages that may import nothing from outside but what is named.
+// standardOnly lists packages that may import only the standard library and the named packages.
 var standardOnly = map[string][]string{
-	"data": nil, "job": nil, "jinja": nil, "version": nil, "internal/accounts": nil, "internal/atomicfile": nil, "internal/clock": nil, "internal/difflib": nil,
+	"data": nil, "job": nil, "jinja": nil, "version": nil, "internal/accounts": nil,
+	"internal/atomicfile": nil, "internal/clock": nil, "internal/difflib": nil,
 	"internal/loglimit": nil, "internal/paths": nil,
 	"internal/pep440": nil, "internal/pgverifier": nil, "internal/pyjson": nil, "internal/pyrandom": nil,
 	"yaml": {"go.yaml.in/yaml/v4"},
 }
 
-// shelves never import each other's plug-ins; only the package standard of a shelf does, or the package at its root.
-var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/"}
+// shelves are directories of plug-ins. Plug-ins never import each other; only a shelf's package
+// standard, the package at its root, or returners/opener imports them.
+var shelves = []string{"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/",
+	"engines/", "pillar/sources/"}
 
-// onlyHere names outside packages that one room alone may import.
+// onlyHere lists outside packages and the only packages that may import them.
 var onlyHere = map[string][]string{
-	"github.com/go-zeromq/zmq4":      {"transport/zeromq"},
-	"github.com/urfave/cli/v2":       {"cli/flags/urfave", "cli/saltswarm"},
-	"modernc.org/sqlite":             {"returners/", "runners/queue", "pillar/sources/"},
-	"github.com/go-sql-driver/mysql": {"returners/", "pillar/sources/", "modules/mysql", "internal/test/testdb"},
-	"github.com/jackc/pgx/v5":        {"returners/", "pillar/sources/"},
-	"github.com/redis/go-redis/v9":   {"returners/", "cache/", "pillar/sources/"},
-	"github.com/ugorji/go/codec":     {"payload/typed"},
-	"github.com/thejerf/suture/v4":   {"daemon"},
-	"github.com/robfig/cron/v3":      {"schedule"},
-	"github.com/BurntSushi/toml":     {"render"},
-	"github.com/dlclark/regexp2":     {"match"},
-	"github.com/go-ldap/ldap/v3":     {"auth/ldap"},
-	"github.com/tg123/go-htpasswd":   {"auth/file"},
-	"github.com/go-git/go-git/v5":    {"fileserver/gitfs"},
-	"github.com/go-git/go-billy/v5":  {"fileserver/gitfs"},
+	"github.com/go-zeromq/zmq4": {"transport/zeromq"},
+	"github.com/urfave/cli/v2":  {"cli/flags/urfave", "cli/saltswarm"},
+	"modernc.org/sqlite":        {"returners/", "runners/queue", "pillar/sources/"},
+	"github.com/go-sql-driver/mysql": {"returners/", "pillar/sources/", "modules/mysql",
+		"internal/test/testdb"},
+	"github.com/jackc/pgx/v5":       {"returners/", "pillar/sources/"},
+	"github.com/redis/go-redis/v9":  {"returners/", "cache/", "pillar/sources/"},
+	"github.com/ugorji/go/codec":    {"payload/typed"},
+	"github.com/thejerf/suture/v4":  {"daemon"},
+	"github.com/robfig/cron/v3":     {"schedule"},
+	"github.com/BurntSushi/toml":    {"render"},
+	"github.com/dlclark/regexp2":    {"match"},
+	"github.com/go-ldap/ldap/v3":    {"auth/ldap"},
+	"github.com/tg123/go-htpasswd":  {"auth/file"},
+	"github.com/go-git/go-git/v5":   {"fileserver/gitfs"},
+	"github.com/go-git/go-billy/v5": {"fileserver/gitfs"},
 }
 
 type goPackage struct {
@@ -117,12 +125,13 @@ func checkOutside(t *testing.T, name, imp string) {
 }
 
 func crossesShelf(name, imp string) bool {
-	if strings.HasSuffix(name, "/standard") {
+	if strings.HasSuffix(name, "/standard") || name == "returners/opener" {
 		return false
 	}
 	for _, a := range shelves {
 		for _, b := range shelves {
-			plugin := strings.HasPrefix(imp, b) && layerOf(imp) >= layerOf(b) // what the plug-ins of a shelf share lies in a layer below
+			// what the plug-ins of a shelf share is in a layer below
+			plugin := strings.HasPrefix(imp, b) && layerOf(imp) >= layerOf(b)
 			if plugin && strings.HasPrefix(name, a) && !sameShelfHelper(name, imp) {
 				return true
 			}
@@ -131,7 +140,7 @@ func crossesShelf(name, imp string) bool {
 	return false
 }
 
-// sameShelfHelper allows a plug-in its own sub-packages.
+// sameShelfHelper reports whether imp is a sub-package of the plug-in.
 func sameShelfHelper(name, imp string) bool { return strings.HasPrefix(imp, name+"/") }
 
 func layerOf(name string) int {

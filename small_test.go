@@ -11,30 +11,35 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// smallBudget is the most that the minion of a small build may have on armv7, in bytes: 3 % above what it had last.
+// smallBudget is the maximum size of the minion of a small build on armv7, in bytes: 3 % above its
+// last size.
 const smallBudget = 18_700_000
 
-// minionBudget is the same of the full minion on amd64.
+// minionBudget is the maximum size of the full minion on amd64.
 const minionBudget = 35_000_000
 
-// smallWithout lists packages that a small build must not reach: they are large, or make the linker keep much.
+// smallWithout lists packages that a small build must not import: they are large, or make the
+// linker keep much code.
 var smallWithout = []string{
-	"net/http", "crypto/tls", "text/template", "html/template", "database/sql", "modernc.org/sqlite", "github.com/urfave/cli/v2",
+	"net/http", "crypto/tls", "text/template", "html/template", "database/sql",
+	"modernc.org/sqlite", "github.com/urfave/cli/v2",
 }
 
-func TestSmallMinionReachesNothingLarge(t *testing.T) {
+func TestSmallMinionImportsNothingLarge(t *testing.T) {
 	reachesNone(t, "small", "./cmd/salt-minion", smallWithout)
 }
 
-// TestMinionReachesNoTemplates holds the programs of a minion free of what looks methods up by name, as github.com/urfave/cli
-// does through text/template.
+// TestMinionReachesNoTemplates checks that the minion's programs contain no code that looks methods
+// up by name, as github.com/urfave/cli does through text/template.
 func TestMinionReachesNoTemplates(t *testing.T) {
 	for _, program := range []string{"./cmd/salt-minion", "./cmd/salt-call"} {
-		reachesNone(t, "", program, []string{"text/template", "html/template", "modernc.org/sqlite", "github.com/urfave/cli/v2"})
+		reachesNone(t, "", program, []string{"text/template", "html/template", "modernc.org/sqlite",
+			"github.com/urfave/cli/v2"})
 	}
 }
 
-// reachesNone tells which packages, or those below them, a program depends on in a build with these tags.
+// reachesNone fails if a program depends on one of the packages in without, or on packages below
+// them, in a build with these tags.
 func reachesNone(t *testing.T, tags, program string, without []string) {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-tags", tags, program)
@@ -64,12 +69,13 @@ func TestMinionKeepsToItsSize(t *testing.T) {
 	keepsToSize(t, minionBudget, "", "./cmd/salt-minion", "GOARCH=amd64")
 }
 
-// keepsToSize also checks that the linker may drop methods that nobody calls, which it cannot where methods are looked up by
-// name (reflect.Value.MethodByName).
+// keepsToSize builds a program and checks its size. It also checks that the linker may drop unused
+// methods, which it cannot if methods are looked up by name (reflect.Value.MethodByName).
 func keepsToSize(t *testing.T, budget int64, tags, program string, env ...string) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "program")
-	cmd := exec.Command("go", "build", "-tags", tags, "-trimpath", "-ldflags", "-s -w -dumpdep", "-o", bin, program)
+	cmd := exec.Command("go", "build", "-tags", tags, "-trimpath", "-ldflags", "-s -w -dumpdep",
+		"-o", bin, program)
 	cmd.Dir = sources.Root(t)
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS="), env...)
 	out, err := cmd.CombinedOutput()
@@ -94,13 +100,14 @@ func keepsToSize(t *testing.T, budget int64, tags, program string, env ...string
 	}
 }
 
-// TestMinionBuildsForEverySystem compiles the minion for the systems on which these tests do not run.
+// TestMinionBuildsForEverySystem compiles the minion for systems on which these tests do not run.
 func TestMinionBuildsForEverySystem(t *testing.T) {
 	need.Time(t, "it builds the minion for three systems")
 	for _, target := range []string{"windows/amd64", "darwin/arm64", "freebsd/amd64"} {
 		t.Run(target, func(t *testing.T) {
 			system, machine, _ := strings.Cut(target, "/")
-			cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", os.DevNull, "./cmd/salt-minion")
+			cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", os.DevNull,
+				"./cmd/salt-minion")
 			cmd.Dir = sources.Root(t)
 			cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+machine)
 			if out, err := cmd.CombinedOutput(); err != nil {

@@ -6,14 +6,15 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A blacklist is publisher_acl_blacklist (salt/acl/__init__.py).
+// A blacklist is a parsed publisher_acl_blacklist (salt/acl/__init__.py).
 type blacklist struct{ users, modules nameExprs }
 
 func newBlacklist(m *data.Map) blacklist {
-	return blacklist{users: newNameExprs(names(m.Value("users"))), modules: newNameExprs(names(m.Value("modules")))}
+	return blacklist{users: newNameExprs(names(m.Value("users"))),
+		modules: newNameExprs(names(m.Value("modules")))}
 }
 
-// names returns the elements of a list as texts, or those of a map by their names.
+// names returns the elements of a list as strings, or the keys of a map.
 func names(list any) []string {
 	var all []string
 	if m, ok := list.(*data.Map); ok {
@@ -22,23 +23,25 @@ func names(list any) []string {
 		}
 		return all
 	}
-	for _, v := range items(list) {
+	for _, v := range data.ListOf(list) {
 		all = append(all, data.Str(v))
 	}
 	return all
 }
 
 const (
-	maxListed = 1024 // functions of one job, and bytes of a name, that a blacklist is compared with
+	// limits for comparison with a blacklist: functions of a job, and bytes of a name
+	maxListed = 1024
 )
 
 func (b blacklist) blocks(user string, fun any) bool {
 	n := 0
-	return len(b.users) > 0 && (len(user) > maxListed || b.users.match(user)) || len(b.modules) > 0 && b.blocksFun(fun, &n)
+	return len(b.users) > 0 && (len(user) > maxListed || b.users.match(user)) ||
+		len(b.modules) > 0 && b.blocksFun(fun, &n)
 }
 
-// blocksFun looks at each name in fun. What is no name and no list of them cannot be looked at, and is blocked, as is what would
-// take long.
+// blocksFun checks each name in fun. It blocks values other than names and lists of names, and
+// values that exceed maxListed.
 func (b blacklist) blocksFun(fun any, n *int) bool {
 	switch fun := fun.(type) {
 	case string:

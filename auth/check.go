@@ -9,10 +9,11 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// The errors of this file are findings of package config: who may do what is not guessed from a wrong shape, so that this is a
-// fault. What is right and allows nothing, or less than was meant, is a doubt.
+// The functions in this file return findings of package config. A malformed rule is a fault, since
+// rights are not guessed from it. A valid rule that allows nothing, or less than intended, is a
+// doubt.
 
-// CheckACL says what is wrong in publisher_acl.
+// CheckACL reports errors in publisher_acl.
 func CheckACL(option *data.Map) error {
 	var errs []error
 	for user, list := range option.All() {
@@ -21,7 +22,7 @@ func CheckACL(option *data.Map) error {
 	return errors.Join(errs...)
 }
 
-// CheckPeers says what is wrong in peer, peer_run or mine_get.
+// CheckPeers reports errors in peer, peer_run or mine_get.
 func CheckPeers(option *data.Map) error {
 	_, err := ReadPeers(option)
 	errs := []error{err}
@@ -31,8 +32,8 @@ func CheckPeers(option *data.Map) error {
 	return errors.Join(errs...)
 }
 
-// CheckBlacklist says what is wrong in publisher_acl_blacklist. Salt passes over what it does not know there, which then blocks
-// nobody.
+// CheckBlacklist reports errors in publisher_acl_blacklist. Salt ignores unknown entries, which
+// then block nobody.
 func CheckBlacklist(option *data.Map) error {
 	known := []string{"users", "modules"}
 	var errs []error
@@ -45,28 +46,37 @@ func CheckBlacklist(option *data.Map) error {
 		switch list.(type) {
 		case nil, string, []any, *data.Map:
 		default:
-			errs = append(errs, config.Below(key, config.Expected("a list of names", list, "write "+name+": ['cmd.*']")))
+			errs = append(errs, config.Below(key,
+				config.Expected("a list of names", list, "write "+name+": ['cmd.*']")))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// CheckLogins says what is wrong in external_auth, where open makes a system.
-func CheckLogins(option *data.Map, open func(name string) error) error {
+// CheckLogins reports errors in external_auth. own reports whether a system is users' own code, and
+// open creates one of Brine's from its name.
+func CheckLogins(
+	option *data.Map, own func(name string) bool, open func(name string) error,
+) error {
 	var errs []error
 	for key, users := range option.All() {
 		name := data.Str(key)
+		if own(name) {
+			errs = append(errs, config.Below(key, checkUsers(users)))
+			continue
+		}
 		if name != "auto" && !slices.Contains(SystemNames(), name) {
 			errs = append(errs, config.Below(key, config.Doubt(noSystem(name))))
 		} else if err := open(name); err != nil {
-			errs = append(errs, config.Below(key, config.Doubt(fmt.Errorf("nobody can log in there: %w", err))))
+			errs = append(errs, config.Below(key,
+				config.Doubt(fmt.Errorf("nobody can log in there: %w", err))))
 		}
 		errs = append(errs, config.Below(key, checkUsers(users)))
 	}
 	return errors.Join(errs...)
 }
 
-// noSystem says that there is no system of a name. Salt finds that out when somebody logs in there.
+// noSystem returns the error for an unknown system. Salt detects this only at the first login.
 func noSystem(name string) error {
 	f := config.NoSuch("authentication system", name, SystemNames(), ForeignSystems(),
 		"Use one of them (rest asks a web service of yours), or remove the entry")
@@ -77,7 +87,8 @@ func noSystem(name string) error {
 func checkUsers(users any) error {
 	m, ok := users.(*data.Map)
 	if !ok && users != nil {
-		return config.Expected("a mapping of users to what they may do", users, "write USER: [test.ping] lines below the name of the system")
+		return config.Expected("a mapping of users to what they may do", users,
+			"write USER: [test.ping] lines below the name of the system")
 	}
 	var errs []error
 	for user, list := range m.All() {
@@ -93,8 +104,9 @@ func checkRules(list any) error {
 	return errors.Join(checkList(list), err)
 }
 
-// checkList looks at what should be a list of rules. One text is taken for a list of one, where Salt takes its letters for the
-// beginnings of functions. Names without values are taken for the list of them, as Salt does.
+// checkList checks a value that should be a list of rules. A single string counts as a list of one,
+// whereas Salt treats its letters as function prefixes. A map without values counts as the list of
+// its keys, as in Salt.
 func checkList(list any) error {
 	const example = "write a list: - test.ping"
 	switch v := list.(type) {
@@ -102,7 +114,8 @@ func checkList(list any) error {
 		return nil
 	case *data.Map:
 		if keysAlone(v) {
-			f := config.Expected("a list of functions", list, "begin each function with a dash: - test.ping")
+			f := config.Expected("a list of functions", list,
+				"begin each function with a dash: - test.ping")
 			f.Text += ", whose names are taken as the list"
 			f.Doubt = true
 			return f
@@ -116,13 +129,14 @@ func checkList(list any) error {
 	if list == nil {
 		return config.Expected("a list of functions", list, example)
 	}
-	return config.Expected("a list of functions", list, "begin each function or target with a dash: - test.ping, or - 'web*': [test.ping]")
+	return config.Expected("a list of functions", list,
+		"begin each function or target with a dash: - test.ping, or - 'web*': [test.ping]")
 }
 
-// SystemNames returns the names of the systems of external_auth that a master of ours has.
+// SystemNames returns the names of the external_auth systems supported by Brine.
 func SystemNames() []string { return []string{"file", "ldap", "pam", "rest", "sharedsecret"} }
 
-// ForeignSystems returns the names of those that only a master of Salt's has (salt/auth).
+// ForeignSystems returns the names of external_auth systems supported only by Salt (salt/auth).
 func ForeignSystems() []string {
 	return []string{"auto", "django", "keystone", "mysql", "pki", "yubico"}
 }

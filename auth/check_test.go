@@ -26,7 +26,10 @@ func TestCheckLogins(t *testing.T) {
 		}
 		return nil
 	}
+	own := func(name string) bool { return name == "oauth" }
 	for _, tt := range []struct{ option, want string }{
+		{"oauth: {ann: [.*], 'grp%': ['test.*']}", ""},
+		{"oauth: ann", `oauth: expected a mapping of users to what they may do, got the text "ann"`},
 		{"pam: {bob: [test.ping], '^x': 5}\nrest:", ""},
 		{"auto: {bob: [.*]}", ""}, // open refuses it
 		{"LDAP: {}", "LDAP: there is no authentication system 'LDAP', nobody can log in there; is ldap meant?"},
@@ -36,7 +39,7 @@ func TestCheckLogins(t *testing.T) {
 			"pam: bob: entry 4: *: entry 1: test.arg: entry 1: kwargs: expected a mapping, got a list of 1"},
 	} {
 		got := ""
-		if err := CheckLogins(loadMap(t, tt.option), open); err != nil {
+		if err := CheckLogins(loadMap(t, tt.option), own, open); err != nil {
 			got = err.Error()
 		}
 		if got != tt.want && (tt.want == "" || !strings.Contains(got, tt.want)) {
@@ -59,7 +62,8 @@ func TestTheRestOfARuleHolds(t *testing.T) {
 // Of a mapping without values the names are the rules; with a value nothing is guessed.
 func TestNamesOfAMappingAreRules(t *testing.T) {
 	rs, err := parseRules(loadMap(t, "x: {test.ping: , test.echo: }").Value("x"))
-	if err != nil || !rs.allowsEverywhere("test.ping") || !rs.allowsEverywhere("test.echo") || rs.allowsEverywhere("cmd.run") {
+	if err != nil || !rs.allowsEverywhere("test.ping") || !rs.allowsEverywhere("test.echo") ||
+		rs.allowsEverywhere("cmd.run") {
 		t.Errorf("rules %v, %v", rs, err)
 	}
 	rs, _ = parseRules(loadMap(t, "x: {test.ping: , test.echo: [{args: [a]}]}").Value("x"))
@@ -69,7 +73,8 @@ func TestNamesOfAMappingAreRules(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{"pam: {bob: [test.ping]}", "a: [{b: [{c: [{args: [1, null], kwargs: {x: '('}}]}]}]", "users: x\nmodules: {a: b}"} {
+	for _, s := range []string{"pam: {bob: [test.ping]}",
+		"a: [{b: [{c: [{args: [1, null], kwargs: {x: '('}}]}]}]", "users: x\nmodules: {a: b}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(_ *testing.T, option string) {
@@ -78,6 +83,8 @@ func FuzzCheck(f *testing.F) {
 		if err != nil || !ok {
 			return
 		}
-		_ = errors.Join(CheckACL(m), CheckPeers(m), CheckBlacklist(m), CheckLogins(m, func(string) error { return nil })) // whatever they say
+		// whatever they say
+		_ = errors.Join(CheckACL(m), CheckPeers(m), CheckBlacklist(m),
+			CheckLogins(m, func(string) bool { return false }, func(string) error { return nil }))
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// chown gives f to the user name where the master may do that.
+// chown changes the owner of f to the named user if the process may do so.
 func chown(f *os.File, name string) error {
 	if os.Geteuid() != 0 {
 		return nil

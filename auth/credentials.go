@@ -7,16 +7,16 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// A Kind is a way to prove who one is.
+// A Kind is a method of authentication.
 type Kind int
 
 const (
-	ByKey   Kind = iota // the key file of a user on the master's host
-	ByToken             // a token that an earlier login was given
-	ByEauth             // a login at an outside system
+	ByKey   Kind = iota // key file of a user on the master's host
+	ByToken             // token from an earlier login
+	ByEauth             // login to an external system
 )
 
-// String returns the name of k in Salt's texts.
+// String returns Salt's name of k.
 func (k Kind) String() string {
 	switch k {
 	case ByToken:
@@ -27,27 +27,28 @@ func (k Kind) String() string {
 	return "user"
 }
 
-// Credentials are what a request says of its sender, with nothing proved yet.
+// Credentials are the unverified claims of a request about its sender.
 type Credentials struct {
 	Kind    Kind
-	Key     string    // content of the key file
+	Key     string    // contents of the key file
 	User    string    // on the master's host, or sudo_NAME
 	HasUser bool      // the request has a field user
 	Token   string    // for ByToken
-	Eauth   string    // for ByEauth: the system of external_auth
-	Fields  *data.Map // for ByEauth: username and password; nothing else reaches a system
-	From    net.Addr  // where the request came from, for which logins are bounded; nil stands for the master itself
-	Size    int       // bytes of the request, which stay in memory while a login waits
+	Eauth   string    // for ByEauth: name of the system in external_auth
+	Fields  *data.Map // for ByEauth: username and password; no other fields are passed to a system
+	From    net.Addr  // source of the request, used to limit logins; nil means the master itself
+	Size    int       // size of the request in bytes, which occupies memory during the login
 }
 
-// fieldNames are the fields of a request, or of its kwargs, that credentials are made of.
+// fieldNames are the fields of a request, or of its kwargs, that contain credentials.
 var fieldNames = [...]string{"key", "user", "token", "eauth", "username", "password"}
 
-// maxField is the longest of these fields, in bytes as it comes. Nothing that proves anything is longer.
+// maxField is the maximum encoded size of these fields in bytes. Valid credentials are never
+// longer.
 const maxField = 16 << 10
 
-// Pick returns the fields of a request that credentials are made of, and decodes nothing else: the request is of somebody not
-// known yet. A field that is longer than any proof is nil, which proves nothing.
+// Pick decodes only the credential fields of a request, since its sender is not authenticated yet.
+// A field longer than maxField is nil, which never authenticates.
 func Pick(fields payload.Fields) *data.Map {
 	m := data.NewMap()
 	for _, name := range fieldNames {
@@ -64,15 +65,15 @@ func Pick(fields payload.Fields) *data.Map {
 	return m
 }
 
-// loginFields are the fields of a request that a system of external_auth may see. Salt's loader lets eauth and token pass
-// besides, which no module of Salt's asks for.
+// loginFields are the fields of a request that are passed to an external_auth system. Salt's loader
+// also passes eauth and token, which none of its modules uses.
 var loginFields = [...]string{"username", "password"}
 
-// FromLoad takes the credentials of a request in which they stand at the top level: runner, wheel and mk_token. A field that
-// should be a text and is none counts as the empty text, which proves nothing.
+// FromLoad returns the credentials of a request with the fields at top level: runner, wheel and
+// mk_token. A field of the wrong type counts as "", which never authenticates.
 func FromLoad(load *data.Map) Credentials { return FromKwargs(load, load) }
 
-// FromLogin takes the login of a request for a token, which has no other credentials.
+// FromLogin returns the login of a token request, which has no other credentials.
 func FromLogin(load *data.Map) Credentials {
 	c := Credentials{Kind: ByEauth, Eauth: load.Text("eauth"), Fields: data.NewMap()}
 	for _, name := range loginFields {
@@ -83,8 +84,8 @@ func FromLogin(load *data.Map) Credentials {
 	return c
 }
 
-// FromKwargs takes the credentials of a publish: token and login stand in its kwargs, key and user beside them
-// (salt/master.py, _prep_auth_info).
+// FromKwargs returns the credentials of a publish request. Token and login are in its kwargs, key
+// and user in the load itself (salt/master.py, _prep_auth_info).
 func FromKwargs(load, kwargs *data.Map) Credentials {
 	switch {
 	case kwargs.Has("token"):
@@ -92,5 +93,6 @@ func FromKwargs(load, kwargs *data.Map) Credentials {
 	case kwargs.Has("eauth"):
 		return FromLogin(kwargs)
 	}
-	return Credentials{Key: load.Text("key"), User: load.Text("user"), HasUser: load.Has("user"), Fields: data.NewMap()}
+	return Credentials{Key: load.Text("key"), User: load.Text("user"), HasUser: load.Has("user"),
+		Fields: data.NewMap()}
 }

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	expandedFor  = time.Minute      // how long an expansion holds
-	expandAgain  = 10 * time.Second // after which one that failed is tried again
+	expandedFor  = time.Minute      // how long an expansion is valid
+	expandAgain  = 10 * time.Second // how long a failure is cached
 	expandsKept  = 1024
 	expandAtOnce = 4
 )
 
-// expansions keep what systems put for targets of their own in lists of rights: requests with tokens, of which there may be
-// many, ask a system once a minute for each list.
+// expansions cache how systems expand their own targets in lists of rights. Requests with tokens
+// can be frequent, so a system is asked once a minute per list.
 type expansions struct {
 	turns   chan struct{}
 	waiting chan struct{}
@@ -28,20 +28,24 @@ type expansions struct {
 	kept map[string]*expansion
 }
 
-// An expansion is asked for by whoever comes first; others wait for it.
+// An expansion is computed by the first caller; others wait for it.
 type expansion struct {
 	done  chan struct{}
-	until time.Time // valid after done, as all below
+	until time.Time // valid once done is closed, like all fields below
 	list  []any
 	err   error
 }
 
 func newExpansions() *expansions {
-	return &expansions{turns: make(chan struct{}, expandAtOnce), waiting: make(chan struct{}, loginsWaiting), kept: map[string]*expansion{}}
+	return &expansions{turns: make(chan struct{}, expandAtOnce),
+		waiting: make(chan struct{}, loginsWaiting), kept: map[string]*expansion{}}
 }
 
-// of returns the expansion of a list at the system that has a name. Its worker does other things meanwhile.
-func (x *expansions) of(ctx context.Context, now func() time.Time, name string, e Expander, list []any) ([]any, error) {
+// of returns the expansion of a list by the named system. The crew replaces the worker while it
+// waits.
+func (x *expansions) of(
+	ctx context.Context, now func() time.Time, name string, e Expander, list []any,
+) ([]any, error) {
 	key := name + "\n" + data.Repr(list)
 	one, mine := x.entry(key, now())
 	if mine {
@@ -74,7 +78,8 @@ func (x *expansions) of(ctx context.Context, now func() time.Time, name string, 
 	return one.list, one.err
 }
 
-// entry returns the expansion that is kept under key, or a new one that the caller has to ask for.
+// entry returns the cached expansion for key, or a new one that the caller must compute (mine is
+// true).
 func (x *expansions) entry(key string, now time.Time) (one *expansion, mine bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -89,7 +94,7 @@ func (x *expansions) entry(key string, now time.Time) (one *expansion, mine bool
 	return one, true
 }
 
-// over reports whether an expansion has to be asked for again.
+// over reports whether an expansion has expired.
 func (o *expansion) over(now time.Time) bool {
 	select {
 	case <-o.done:
@@ -99,9 +104,12 @@ func (o *expansion) over(now time.Time) bool {
 	}
 }
 
-func (x *expansions) ask(ctx context.Context, now func() time.Time, one *expansion, e Expander, list []any) {
+func (x *expansions) ask(
+	ctx context.Context, now func() time.Time, one *expansion, e Expander, list []any,
+) {
 	defer close(one.done)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loginLimit) // others wait for it too
+	// other callers wait for the result too
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loginLimit)
 	defer cancel()
 	one.err = context.DeadlineExceeded
 	select {

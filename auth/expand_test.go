@@ -23,8 +23,8 @@ func (s *tree) Expand(_ context.Context, list []any) ([]any, error) {
 	return list, nil
 }
 
-// TestFloodOfTokensAsksOnce sends many requests with a token whose rules stand for a part of a directory: it is asked once, and again
-// after a minute.
+// TestFloodOfTokensAsksOnce sends many requests with a token whose rules stand for a part of a
+// directory: it is asked once, and again after a minute.
 func TestFloodOfTokensAsksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tree{people: somebody()}
@@ -40,7 +40,8 @@ func TestFloodOfTokensAsksOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for range 500 {
 				all.Go(func() {
-					if _, err := g.Identify(t.Context(), Credentials{Kind: ByToken, Token: m.Text("token")}); err != nil {
+					if _, err := g.Identify(t.Context(),
+						Credentials{Kind: ByToken, Token: m.Text("token")}); err != nil {
 						t.Error(err)
 					}
 				})

@@ -14,12 +14,12 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Options say who may do what. Most are options of the master.
+// Options configure a Gate. Most are options of the master.
 type Options struct {
-	User     string // user: who the master runs for
-	CacheDir string // cachedir: holds the key files
+	User     string // user: the account of the master
+	CacheDir string // cachedir: directory of the key files
 	TokenDir string // token_dir
-	HashType string // hash_type, by which tokens are as long as its digests
+	HashType string // hash_type: determines the length of tokens
 
 	PublisherACL  *data.Map // publisher_acl
 	Blacklist     *data.Map // publisher_acl_blacklist
@@ -29,24 +29,26 @@ type Options struct {
 	PermissiveACL bool      // permissive_acl
 	ACLModule     string    // eauth_acl_module
 
-	TokenExpire         time.Duration // token_expire
-	TokenExpireOverride any           // token_expire_user_override: true, or a map of systems to lists of users
-	KeepACLInToken      bool          // keep_acl_in_token
+	TokenExpire time.Duration // token_expire
+	// token_expire_user_override: true, or a map of systems to lists of users
+	TokenExpireOverride any
+	KeepACLInToken      bool // keep_acl_in_token
 
-	// System makes the system of external_auth that has a name. Nil means that there is none.
+	// System returns the named external_auth system. If the function is nil, there are none.
 	System func(name string) (System, error)
-	// Targets returns the minions that a compound target of a rule names. One of which the master knows nothing is not among them.
+	// Targets returns the minions that a compound target of a rule matches. Minions unknown to the
+	// master are not included.
 	Targets func(tgt string) ([]string, error)
-	// Quiet says whether the log may tell of a subject now, and how often it did not since the last time, so that nobody can fill it.
-	// Nil means always.
+	// Quiet limits log lines per subject, so that nobody can flood the log. It reports whether to
+	// log now, and how many lines were skipped since the last one. nil means no limit.
 	Quiet func(subject string) (skipped int, ok bool)
 	Now   func() time.Time // nil means time.Now
 	Log   logrus.FieldLogger
 
-	RefusalTime time.Duration // about how long a refused login takes at least; 0 means a second
+	RefusalTime time.Duration // approximate minimum duration of a refused login; 0 means a second
 }
 
-// A Gate knows who may do what on one master. Several goroutines may use it.
+// A Gate authenticates and authorizes the users of one master. It is safe for concurrent use.
 type Gate struct {
 	log    logrus.FieldLogger
 	now    func() time.Time
@@ -56,7 +58,7 @@ type Gate struct {
 	pace   *pace
 }
 
-// held is what a Gate goes by until its options change.
+// held is the configuration of a Gate until its options change.
 type held struct {
 	Options
 	blacklist  blacklist
@@ -67,18 +69,20 @@ type held struct {
 	systems map[string]System
 }
 
-// userRules are the rights under one expression of publisher_acl.
+// userRules are the rights for one expression of publisher_acl.
 type userRules struct {
 	who nameExpr
 	rules
 }
 
-// New makes a key file for every user who may give orders, as each start of a master does, and returns a gate.
+// New returns a Gate. Like each start of a master, it creates new key files for all users who may
+// submit jobs.
 func New(o Options) (*Gate, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	g := &Gate{log: o.Log, now: o.Now, keys: newKeys(o.CacheDir, o.Log), pace: newPace(cmp.Or(o.RefusalTime, leastPause))}
+	g := &Gate{log: o.Log, now: o.Now, keys: newKeys(o.CacheDir, o.Log),
+		pace: newPace(cmp.Or(o.RefusalTime, leastPause))}
 	var err error
 	if g.tokens, err = OpenTokens(o.TokenDir, o.HashType, o.Now); err != nil {
 		return nil, err
@@ -89,15 +93,17 @@ func New(o Options) (*Gate, error) {
 	return g, nil
 }
 
-// SetOptions replaces the options. Users who come to rights get key files, others lose them; directories, hash, clock and
-// RefusalTime stay as they were. Rules that cannot be read are logged and allow nothing.
+// SetOptions replaces the options. Key files are created for users who gain rights and removed for
+// users who lose them. Directories, hash type, clock and RefusalTime do not change. Invalid rules
+// are logged and allow nothing.
 func (g *Gate) SetOptions(o Options) error {
-	h := &held{Options: o, blacklist: newBlacklist(o.Blacklist), systems: map[string]System{}, expansions: newExpansions()}
+	h := &held{Options: o, blacklist: newBlacklist(o.Blacklist), systems: map[string]System{},
+		expansions: newExpansions()}
 	if err := g.keys.renew(o); err != nil {
 		return err
 	}
 	for expr, list := range o.PublisherACL.All() {
-		found, _ := parseRules(list) // warnOfRules tells of what is wrong
+		found, _ := parseRules(list) // warnOfRules logs the error
 		h.acl = append(h.acl, userRules{newNameExpr(data.Str(expr)), found})
 	}
 	g.warnOfRules("publisher_acl", o.PublisherACL)
@@ -106,7 +112,8 @@ func (g *Gate) SetOptions(o Options) error {
 			g.warnOfRules("external_auth: "+data.Str(system), m)
 		}
 		if _, err := h.system(data.Str(system)); err != nil {
-			g.log.WithError(err).Infof("external_auth: nobody can log in through %s", data.Str(system))
+			g.log.WithError(err).Infof("external_auth: nobody can log in through %s",
+				data.Str(system))
 		}
 	}
 	g.held.Store(h)
@@ -119,13 +126,15 @@ func (g *Gate) warnOfRules(option string, users *data.Map) {
 			continue
 		}
 		if _, err := parseRules(list); err != nil {
-			g.log.WithError(err).Warnf("%s: rules of %s allow nothing where they cannot be read", option, data.Str(name))
+			g.log.WithError(err).Warnf("%s: rules of %s allow nothing where they cannot be read",
+				option, data.Str(name))
 		}
 	}
 }
 
-// Identify returns who sent a request, and what he may do. The error is a *[Refusal] that wraps ErrNotAuthenticated, the same for
-// all causes, and for a wrong login as late as for any other.
+// Identify authenticates a request and returns its sender with their rights. The error is a
+// *[Refusal] that wraps ErrNotAuthenticated. It is the same for all causes, and all refused logins
+// take about the same time.
 func (g *Gate) Identify(ctx context.Context, c Credentials) (*Identity, error) {
 	h := g.held.Load()
 	switch c.Kind {
@@ -137,7 +146,7 @@ func (g *Gate) Identify(ctx context.Context, c Credentials) (*Identity, error) {
 	return g.byKey(h, c)
 }
 
-// byKey looks at the key file of a user (salt/auth/__init__.py, check_authentication).
+// byKey authenticates with a user's key file (salt/auth/__init__.py, check_authentication).
 func (g *Gate) byKey(h *held, c Credentials) (*Identity, error) {
 	who, ok := g.keys.prove(c)
 	if !ok {
@@ -158,7 +167,8 @@ func (g *Gate) byKey(h *held, c Credentials) (*Identity, error) {
 	return i, nil
 }
 
-// ofUser returns the rights of a user of the master's host (salt/utils/master.py, get_values_of_matching_keys).
+// ofUser returns the rights of a user of the master's host (salt/utils/master.py,
+// get_values_of_matching_keys).
 func (h *held) ofUser(name string) rules {
 	var all rules
 	for _, entry := range h.acl {
@@ -169,19 +179,21 @@ func (h *held) ofUser(name string) rules {
 	return all
 }
 
-// Watches reports whether a user of the master's host may read all events: their rules in publisher_acl hold '@events'.
-// Others read those of their own jobs. Salt has no such right: who may connect to the bus reads everything.
+// Watches reports whether a user of the master's host may read all events: their rules in
+// publisher_acl include '@events'. Other users read only events of their own jobs. Salt has no such
+// right: everyone who can connect to the bus reads everything.
 func (g *Gate) Watches(name string) bool {
-	return slices.ContainsFunc(g.held.Load().ofUser(name), func(r rule) bool { return r.every && r.form == "events" })
+	return slices.ContainsFunc(g.held.Load().ofUser(name),
+		func(r rule) bool { return r.every && r.form == "events" })
 }
 
-// Blocked reports whether publisher_acl_blacklist forbids a publish to everybody: to a user, or of a function. It is asked before
-// anything else, for what the caller says he is, and again for who he is.
+// Blocked reports whether publisher_acl_blacklist forbids a user or function for everybody. It is
+// checked first with the claimed user name, and again with the authenticated one.
 func (g *Gate) Blocked(user string, fun any) bool {
 	return g.held.Load().blacklist.blocks(user, fun)
 }
 
-// warn tells of what a caller may bring about as often as it likes.
+// warn logs events that a caller can trigger at will, limited by Quiet.
 func (g *Gate) warn(subject string, err error, text string) {
 	h := g.held.Load()
 	if h.Quiet == nil {
@@ -193,7 +205,7 @@ func (g *Gate) warn(subject string, err error, text string) {
 	}
 }
 
-// targets reports whether minions, of which there must be one, are all named by tgt.
+// targets reports whether tgt matches all minions. The list must not be empty.
 func (g *Gate) targets(tgt string, minions []string) bool {
 	if len(minions) == 0 {
 		return false
@@ -210,7 +222,7 @@ func (g *Gate) targets(tgt string, minions []string) bool {
 	return !slices.ContainsFunc(minions, func(id string) bool { return !have[id] })
 }
 
-// system returns the system of external_auth with a name.
+// system returns the named external_auth system.
 func (h *held) system(name string) (System, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -221,7 +233,7 @@ func (h *held) system(name string) (System, error) {
 		return nil, fmt.Errorf("The eauth system %q is not enabled", name) //nolint:staticcheck // Salt's text
 	}
 	if h.System == nil {
-		return nil, fmt.Errorf("external_auth: %s: this program has no such system", name)
+		return nil, fmt.Errorf("external_auth: unknown system %s", name)
 	}
 	s, err := h.System(name)
 	if err != nil {

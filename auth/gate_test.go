@@ -69,12 +69,15 @@ func me(t testing.TB) string {
 	return u.Username
 }
 
-// options are those of a master with users of all kinds: fred at the system people, and ann in its group web.
+// options are those of a master with users of all kinds: fred at the system people, and ann in its
+// group web.
 func options(t testing.TB, p *people) Options {
 	dir := t.TempDir()
 	return Options{
-		User: me(t), CacheDir: dir, TokenDir: filepath.Join(dir, "tokens"), HashType: "sha256", VerifyClients: true, TokenExpire: 12 * time.Hour,
-		ExternalAuth: data.NewMap("people", data.NewMap("fred", []any{"test.*", "@jobs"}, "web%", []any{data.NewMap("web*", []any{"test.ping"})},
+		User: me(t), CacheDir: dir, TokenDir: filepath.Join(dir, "tokens"), HashType: "sha256",
+		VerifyClients: true, TokenExpire: 12 * time.Hour,
+		ExternalAuth: data.NewMap("people", data.NewMap("fred", []any{"test.*", "@jobs"},
+			"web%", []any{data.NewMap("web*", []any{"test.ping"})},
 			"^file", "x"), "closed", data.NewMap("fred", []any{".*"})),
 		System: func(name string) (System, error) {
 			if name == "people" {
@@ -87,7 +90,8 @@ func options(t testing.TB, p *people) Options {
 }
 
 func somebody() *people {
-	return &people{passwords: map[string]string{"fred": "secret", "ann": "pw", "bob": "pw2"}, groups: map[string][]string{"ann": {"users", "web"}}}
+	return &people{passwords: map[string]string{"fred": "secret", "ann": "pw", "bob": "pw2"},
+		groups: map[string][]string{"ann": {"users", "web"}}}
 }
 
 func newGate(t testing.TB, o Options) *Gate {
@@ -116,7 +120,8 @@ func login(name, password string) Credentials {
 // TestKeysProveTheirUsers goes through who may be whom with which key (wire protocol, 6.3).
 func TestKeysProveTheirUsers(t *testing.T) {
 	o := options(t, somebody())
-	o.PublisherACL = data.NewMap("daemon", []any{"test.ping"}, "no.*", []any{}, "nosuchuser", []any{".*"}, "../x", []any{".*"})
+	o.PublisherACL = data.NewMap("daemon", []any{"test.ping"}, "no.*", []any{},
+		"nosuchuser", []any{".*"}, "../x", []any{".*"})
 	g := newGate(t, o)
 	root, daemon := keyOf(t, o, me(t)), keyOf(t, o, "daemon")
 	for _, tt := range []struct {
@@ -141,7 +146,8 @@ func TestKeysProveTheirUsers(t *testing.T) {
 		{"half a key", "daemon", daemon[:20], false, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if me(t) != "root" && (tt.user == "whoever" || tt.user == "root" || strings.HasPrefix(tt.user, "sudo_")) {
+			if me(t) != "root" && (tt.user == "whoever" || tt.user == "root" ||
+				strings.HasPrefix(tt.user, "sudo_")) {
 				need.Missing(t, "it takes root, as the user of the master")
 			}
 			o.SudoACL = tt.sudoACL
@@ -155,12 +161,14 @@ func TestKeysProveTheirUsers(t *testing.T) {
 			if err == nil && i.All() != tt.all {
 				t.Errorf("all rights = %v, want %v", i.All(), tt.all)
 			}
-			if err != nil && (!errors.Is(err, ErrNotAuthenticated) || err.Error() != `Authentication failure of type "user" occurred`) {
+			if err != nil && (!errors.Is(err, ErrNotAuthenticated) ||
+				err.Error() != `Authentication failure of type "user" occurred`) {
 				t.Errorf("error %q", err)
 			}
 		})
 	}
-	if users := g.Users(); slices.Contains(users, "nosuchuser") || slices.Contains(users, "../x") || !slices.Contains(users, "nobody") {
+	if users := g.Users(); slices.Contains(users, "nosuchuser") || slices.Contains(users, "../x") ||
+		!slices.Contains(users, "nobody") {
 		t.Errorf("keys of %v", users)
 	}
 }
@@ -201,7 +209,8 @@ func TestKeyFilesAreOfTheirUsers(t *testing.T) {
 // TestRefuseAlike refuses logins for every cause: the errors are equal, and all are as late.
 func TestRefuseAlike(t *testing.T) {
 	for _, c := range []Credentials{
-		login("fred", "wrong"), login("mallory", "x"), login("fred", ""), login("fred", "a\x00b"), login("fred", strings.Repeat("x", 5000)),
+		login("fred", "wrong"), login("mallory", "x"), login("fred", ""), login("fred", "a\x00b"),
+		login("fred", strings.Repeat("x", 5000)),
 		FromLogin(data.NewMap("eauth", "nosuch", "username", "fred", "password", "secret")),
 		FromLogin(data.NewMap("eauth", "closed", "username", "fred", "password", "secret")),
 		FromLogin(data.NewMap("eauth", int64(1), "username", "fred", "password", "secret")),
@@ -212,7 +221,8 @@ func TestRefuseAlike(t *testing.T) {
 			start := time.Now()
 			_, err := g.Identify(t.Context(), c)
 			since := time.Since(start)
-			if want := "Authentication failure of type \"eauth\" occurred for user " + c.Fields.Text("username") + "."; err == nil || err.Error() != want {
+			if want := "Authentication failure of type \"eauth\" occurred for user " +
+				c.Fields.Text("username") + "."; err == nil || err.Error() != want {
 				t.Errorf("%s: error %v, want %s", data.Repr(c.Fields), err, want)
 			}
 			if since < 750*time.Millisecond || since > 1250*time.Millisecond {
@@ -222,8 +232,8 @@ func TestRefuseAlike(t *testing.T) {
 	}
 }
 
-// TestSlowSystems has a system that takes its time, then one that hangs: refusals are as late as that, within limits, and the rest
-// is not held up.
+// TestSlowSystems has a system that takes its time, then one that hangs: refusals are as late as
+// that, within limits, and the rest is not held up.
 func TestSlowSystems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := somebody()
@@ -235,13 +245,15 @@ func TestSlowSystems(t *testing.T) {
 			t.Errorf("%v after %v", err, since)
 		}
 		start = time.Now()
-		_, err = g.Identify(t.Context(), FromLogin(data.NewMap("eauth", "nosuch", "username", "fred", "password", "secret")))
+		_, err = g.Identify(t.Context(),
+			FromLogin(data.NewMap("eauth", "nosuch", "username", "fred", "password", "secret")))
 		if since := time.Since(start); err == nil || since < 2*time.Second {
 			t.Errorf("who is not asked about is refused after %v, which tells", since)
 		}
 		p.takes = time.Hour
 		start = time.Now()
-		if _, err = g.Identify(t.Context(), login("fred", "secret")); err == nil || time.Since(start) > 30*time.Second {
+		if _, err = g.Identify(t.Context(), login("fred", "secret")); err == nil ||
+			time.Since(start) > 30*time.Second {
 			t.Errorf("a system that hangs: %v after %v", err, time.Since(start))
 		}
 	})
@@ -272,12 +284,13 @@ func TestLoginsAreBounded(t *testing.T) {
 	})
 }
 
-// TestCVE2016_3176 sends random fields beside a login, with names that modules of PAM and LDAP would understand: a system sees name and
-// password alone.
+// TestCVE2016_3176 sends random fields beside a login, with names that modules of PAM and LDAP
+// would understand: a system sees name and password alone.
 func TestCVE2016_3176(t *testing.T) {
 	p := somebody()
 	g := newGate(t, options(t, p))
-	names := []string{"service", "token", "eauth_acl_module", "uri", "server", "binddn", "filter", "Username", "user", "key", "auth_list", "groups", "client", "cmd", "token_expire"}
+	names := []string{"service", "token", "eauth_acl_module", "uri", "server", "binddn", "filter",
+		"Username", "user", "key", "auth_list", "groups", "client", "cmd", "token_expire"}
 	for range 300 {
 		load := data.NewMap()
 		for range mathrand.IntN(6) {
@@ -330,14 +343,17 @@ func TestRightsOfUsersAndGroups(t *testing.T) {
 	}
 }
 
-// TestCVE2013_4435 goes through every form of a rule and every shape of a publication: what a rule allows, in each form of it, is allowed as one function and in a list of
-// allowed ones; nothing else is, whatever the shape of fun.
+// TestCVE2013_4435 goes through every form of a rule and every shape of a publication: what a rule
+// allows, in each form of it, is allowed as one function and in a list of allowed ones; nothing
+// else is, whatever the shape of fun.
 func TestCVE2013_4435(t *testing.T) {
 	f := fleet{"web1": {}, "db1": {}}
 	rules := map[string]any{
 		"name": "test.ping", "regular expression": "test\\.p.*g", "alternatives": "test.ping|test.pong",
-		"target": data.NewMap("web*", []any{"test.ping"}), "arguments": data.NewMap("web1", []any{data.NewMap("test.ping", data.NewMap("args", []any{"a"}))}),
-		"kwargs": data.NewMap("web1", []any{data.NewMap("test.ping", data.NewMap("kwargs", data.NewMap("k", "v")))}),
+		"target": data.NewMap("web*", []any{"test.ping"}), "arguments": data.NewMap("web1",
+			[]any{data.NewMap("test.ping", data.NewMap("args", []any{"a"}))}),
+		"kwargs": data.NewMap("web1", []any{data.NewMap("test.ping",
+			data.NewMap("kwargs", data.NewMap("k", "v")))}),
 		"runner": "@runner", "wheel": "@wheel", "runner function": data.NewMap("@runner", []any{"test.ping"}),
 	}
 	args := []any{"a", data.NewMap("__kwarg__", true, "k", "v")}
@@ -380,7 +396,9 @@ func TestCVE2013_4435(t *testing.T) {
 			}
 			if fun, ok := shape.fun.(string); ok {
 				err := i.MayRun(Runner, fun, []any{"a"}, data.NewMap("k", "v"))
-				if (err == nil) != (shape.good && (name == "runner" || name == "runner function")) && !(name == "runner" && isFunction(fun)) {
+				if (err == nil) != (shape.good &&
+					(name == "runner" || name == "runner function")) &&
+					!(name == "runner" && isFunction(fun)) {
 					t.Errorf("rule %s, runner %q: %v", name, fun, err)
 				}
 			}
@@ -391,7 +409,8 @@ func TestCVE2013_4435(t *testing.T) {
 func TestUnderNarrowsOnly(t *testing.T) {
 	f := fleet{"web1": {}}
 	all := &Identity{full: true, gate: f.identity(nil).gate}
-	ping, run := Publication{Fun: "test.ping", Minions: []string{"web1"}}, Publication{Fun: "cmd.run", Minions: []string{"web1"}}
+	ping, run := Publication{Fun: "test.ping", Minions: []string{"web1"}},
+		Publication{Fun: "cmd.run", Minions: []string{"web1"}}
 	if i := all.Under([]any{"test.ping"}); !i.MayPublish(ping) || i.MayPublish(run) || i.All() {
 		t.Error("a list of a syndic does not narrow")
 	}
@@ -404,10 +423,14 @@ func TestUnderNarrowsOnly(t *testing.T) {
 }
 
 func TestRulesThatCannotBeReadAllowNothing(t *testing.T) {
-	for _, list := range []any{nil, int64(1), true, []any{nil}, []any{int64(1)}, []any{[]any{".*"}}, []any{data.NewMap()}, []any{"("}, []any{"(?P<n>"},
-		[]any{data.NewMap(".*", "x", "y", "z")}, []any{data.NewMap("*", nil)}, []any{data.NewMap("*", []any{int64(5)})}, []any{data.NewMap(int64(1), []any{".*"})},
-		[]any{data.NewMap("*", []any{data.NewMap(".*", nil)})}, []any{data.NewMap("*", []any{data.NewMap(".*", data.NewMap("args", []any{data.NewMap()}))})},
-		[]any{data.NewMap("*", []any{data.NewMap(".*", data.NewMap("kwargs", "x"))})}, "x)|(.*", []any{"x)|(.*"}, []any{""}} {
+	for _, list := range []any{nil, int64(1), true, []any{nil}, []any{int64(1)}, []any{[]any{".*"}},
+		[]any{data.NewMap()}, []any{"("}, []any{"(?P<n>"},
+		[]any{data.NewMap(".*", "x", "y", "z")}, []any{data.NewMap("*", nil)},
+		[]any{data.NewMap("*", []any{int64(5)})}, []any{data.NewMap(int64(1), []any{".*"})},
+		[]any{data.NewMap("*", []any{data.NewMap(".*", nil)})},
+		[]any{data.NewMap("*", []any{data.NewMap(".*", data.NewMap("args", []any{data.NewMap()}))})},
+		[]any{data.NewMap("*", []any{data.NewMap(".*", data.NewMap("kwargs", "x"))})}, "x)|(.*",
+		[]any{"x)|(.*"}, []any{""}} {
 		i := fleet{"web1": {}}.identity(list)
 		if i.MayPublish(Publication{Fun: "test.ping", Arg: []any{"a"}, Minions: []string{"web1"}}) {
 			t.Errorf("%s allows something", data.Repr(list))
@@ -449,7 +472,8 @@ func TestBlacklistIsBounded(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("test.f%d", i)
 	}
-	for name, fun := range map[string]any{"many": many, "long": strings.Repeat("x", maxListed+1), "a map": data.NewMap("test.ping", 1), "nothing": nil, "deep": []any{[]any{"cmd.run"}}} {
+	for name, fun := range map[string]any{"many": many, "long": strings.Repeat("x", maxListed+1),
+		"a map": data.NewMap("test.ping", 1), "nothing": nil, "deep": []any{[]any{"cmd.run"}}} {
 		if !b.blocks("fred", fun) {
 			t.Errorf("%s is let through", name)
 		}
@@ -459,7 +483,8 @@ func TestBlacklistIsBounded(t *testing.T) {
 	}
 }
 
-// TestTimingOfKeys compares how long wrong keys take, for users who have a key and for those who have none.
+// TestTimingOfKeys compares how long wrong keys take, for users who have a key and for those who
+// have none.
 func TestTimingOfKeys(t *testing.T) {
 	o := options(t, somebody())
 	g := newGate(t, o)

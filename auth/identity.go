@@ -9,28 +9,29 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// The two kinds of functions of a master that [Identity.MayRun] knows.
+// The function types accepted by [Identity.MayRun].
 const (
 	Runner = "runner"
 	Wheel  = "wheel"
 )
 
-// An Identity is a user who has proved himself, with the rights that he has now.
+// An Identity is an authenticated user with their current rights.
 type Identity struct {
-	Name  string // who acts, as jobs and events tell; the master's user behind sudo
+	Name  string // user name for jobs and events; the master's user behind sudo
 	Kind  Kind
 	full  bool
 	rules rules
 	gate  *Gate
 }
 
-// All reports whether the user may do everything.
+// All reports whether the user has all rights.
 func (i *Identity) All() bool { return i.full }
 
-// Under returns i with the rights of a list alone. A syndic's master uses it for the user at the master above, whose rights
-// the list names (salt/master.py, publish); who does not have all rights stays as he is. No list changes nothing.
+// Under returns i restricted to the rights in list. A syndic's master uses it for a user of the
+// higher master, whose rights the list contains (salt/master.py, publish). An identity without all
+// rights is returned unchanged, as is any identity if list is nil.
 func (i *Identity) Under(list any) *Identity {
-	if !i.full || len(items(list)) == 0 {
+	if !i.full || len(data.ListOf(list)) == 0 {
 		return i
 	}
 	narrow := *i
@@ -39,19 +40,21 @@ func (i *Identity) Under(list any) *Identity {
 	return &narrow
 }
 
-// A Publication is a job that somebody wants to send.
+// A Publication is a job to be authorized.
 type Publication struct {
-	Fun     any      // a text, or a list of them
-	Arg     []any    // arguments; for a list of functions a list for each
-	Minions []string // whom the target names
+	Fun     any      // a function name, or a list of them
+	Arg     []any    // arguments; for a list of functions, one list per function
+	Minions []string // minions matched by the target
 }
 
-// findJob is what every user may call: clients ask with it whether a job is still running (salt/master.py, publish).
+// findJob is allowed to every user: clients call it to check whether a job is still running
+// (salt/master.py, publish).
 const findJob = "saltutil.find_job"
 
-// MayPublish reports whether every function of a job is allowed with its arguments on every minion that it names. One that is
-// allowed on all minions may go to a target that names none, as it does on its way to syndics. A user without all rights may not set
-// the keyword arguments __pub_…, with which the publication itself says where it comes from.
+// MayPublish reports whether every function of a job is allowed with its arguments on every
+// targeted minion. If a function is allowed on all minions, the target may match none, since the
+// minions may be behind syndics. Users without all rights must not pass the keyword arguments
+// __pub_…, which describe the origin of the publication.
 func (i *Identity) MayPublish(p Publication) bool {
 	if i.full {
 		return true
@@ -62,7 +65,8 @@ func (i *Identity) MayPublish(p Publication) bool {
 	}
 	within := map[string]bool{}
 	for n, fun := range funs {
-		if fun != findJob && !i.rules.allowsEverywhere(fun) && !i.allowsThere(fun, bind(args[n]), p.Minions, within) {
+		if fun != findJob && !i.rules.allowsEverywhere(fun) &&
+			!i.allowsThere(fun, bind(args[n]), p.Minions, within) {
 			return false
 		}
 	}
@@ -71,10 +75,12 @@ func (i *Identity) MayPublish(p Publication) bool {
 
 var functionName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// isFunction reports what a function may be called, so that no rule like test.* lets another name hide behind a comma or a space.
+// isFunction reports whether name is a valid function name, so that no comma or space can smuggle a
+// second name past a rule such as test.*.
 func isFunction(name string) bool { return len(name) <= 255 && functionName.MatchString(name) }
 
-// calls returns the functions of a job and the arguments of each. What is no text or list of texts is not ok.
+// calls returns the functions of a job and their arguments. ok is false if the functions are
+// neither a string nor a list of strings.
 func (p Publication) calls() (funs []string, args [][]any, ok bool) {
 	if name, ok := p.Fun.(string); ok {
 		return []string{name}, [][]any{p.Arg}, isFunction(name)
@@ -97,19 +103,22 @@ func (p Publication) calls() (funs []string, args [][]any, ok bool) {
 	return funs, args, true
 }
 
-// isKwarg reports whether minions may take an argument for one with a name (salt/utils/args.py, KWARG_REGEX).
+// isKwarg reports whether minions would parse an argument as a keyword argument
+// (salt/utils/args.py, KWARG_REGEX).
 func isKwarg(arg string) bool {
 	name, value, ok := strings.Cut(arg, "=")
 	for i, r := range name {
-		if !unicode.IsLetter(r) && r != '_' && (i == 0 || !unicode.IsNumber(r) && r != '.' && r != '-') {
+		if !unicode.IsLetter(r) && r != '_' &&
+			(i == 0 || !unicode.IsNumber(r) && r != '.' && r != '-') {
 			return false
 		}
 	}
 	return ok && name != "" && !strings.HasPrefix(value, "=")
 }
 
-// bind tells arguments from those with names, which stand in a last map that says so (salt/minion.py, load_args_and_kwargs). Minions find
-// such maps anywhere, and names in texts besides, where Salt's master does not look.
+// bind separates positional and keyword arguments. Keyword arguments are in a marked last map
+// (salt/minion.py, load_args_and_kwargs). Minions also accept such maps in other positions, and
+// strings NAME=VALUE, which Salt's master does not check.
 func bind(args []any) arguments {
 	a := arguments{args: args}
 	for n, v := range args {
@@ -130,9 +139,11 @@ func bind(args []any) arguments {
 	return a
 }
 
-// allowsThere reports whether a rule for a target allows fun, and all minions are in that target. within remembers the targets
-// that were asked for.
-func (i *Identity) allowsThere(fun string, a arguments, minions []string, within map[string]bool) bool {
+// allowsThere reports whether a rule with a target allows fun and its target includes all minions.
+// within caches the results per target.
+func (i *Identity) allowsThere(
+	fun string, a arguments, minions []string, within map[string]bool,
+) bool {
 	return slices.ContainsFunc(i.rules, func(r rule) bool {
 		return r.tgt != "" && allow(r.calls, fun, a) && i.contains(r.tgt, minions, within)
 	})
@@ -147,8 +158,9 @@ func (i *Identity) contains(tgt string, minions []string, within map[string]bool
 	return in
 }
 
-// MayRun returns why the user may not call a runner or wheel function, as a *[Refusal], or nil. args and kwargs are what the
-// function will really be called with. A name that is not MODULE.FUNCTION is refused to everybody without all rights.
+// MayRun returns nil if the user may call a runner or wheel function, else a *[Refusal]. args and
+// kwargs must be the actual arguments of the call. A name other than MODULE.FUNCTION is refused to
+// users without all rights.
 func (i *Identity) MayRun(form, fun string, args []any, kwargs *data.Map) error {
 	if i.full {
 		return nil
@@ -160,14 +172,16 @@ func (i *Identity) MayRun(form, fun string, args []any, kwargs *data.Map) error 
 	if !ok || strings.Contains(name, ".") {
 		return badSyntax()
 	}
-	if isFunction(fun) && i.rules.allowForm(form, module, name, arguments{args: args, kwargs: kwargs}) {
+	if isFunction(fun) && i.rules.allowForm(form, module, name,
+		arguments{args: args, kwargs: kwargs}) {
 		return nil
 	}
 	return notAuthorized(i)
 }
 
-// allowForm reports whether a rule with @ allows a runner or wheel function (salt/utils/minions.py, spec_check): under the name of
-// its module the function stands without it, under the form with it.
+// allowForm reports whether a rule with @ allows a runner or wheel function (salt/utils/minions.py,
+// spec_check). Under the name of its module, a rule names the function without the module; under
+// runner or wheel it names both.
 func (rs rules) allowForm(form, module, name string, a arguments) bool {
 	return slices.ContainsFunc(rs, func(r rule) bool {
 		if r.form == "" {
@@ -177,6 +191,7 @@ func (rs rules) allowForm(form, module, name string, a arguments) bool {
 		if r.every {
 			return ofForm || r.form == module
 		}
-		return r.form == module && allow(r.calls, name, a) || ofForm && allow(r.calls, module+"."+name, a)
+		return r.form == module && allow(r.calls, name, a) ||
+			ofForm && allow(r.calls, module+"."+name, a)
 	})
 }

@@ -17,15 +17,15 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// keys are the key files that prove who gives an order on the master's host: CACHEDIR/.USER_key, readable by that user alone
-// (salt/daemons/masterapi.py, access_keys).
+// keys are the key files that authenticate users on the master's host: CACHEDIR/.USER_key, readable
+// only by that user (salt/daemons/masterapi.py, access_keys).
 type keys struct {
 	dir string
 	log logrus.FieldLogger
 
 	mu      sync.RWMutex
-	master  string            // the user that the master runs for
-	running string            // the user that it really runs as
+	master  string            // configured user of the master
+	running string            // actual user of the process
 	byUser  map[string]string // key by user
 }
 
@@ -33,7 +33,7 @@ func newKeys(dir string, log logrus.FieldLogger) *keys {
 	return &keys{dir: dir, log: log, byUser: map[string]string{}}
 }
 
-// renew makes a key for each user who has none and should, and takes those of others away.
+// renew creates missing key files and removes those of users who no longer need one.
 func (k *keys) renew(o Options) error {
 	running := currentUser(o.User)
 	wanted, err := keyUsers(o, running)
@@ -46,7 +46,8 @@ func (k *keys) renew(o Options) error {
 	for name := range k.byUser {
 		if !slices.Contains(wanted, name) {
 			delete(k.byUser, name)
-			if err := os.Remove(keyFile(k.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			if err := os.Remove(keyFile(k.dir, name)); err != nil &&
+				!errors.Is(err, os.ErrNotExist) {
 				k.log.WithError(err).Warnf("remove the key file of user %s", name)
 			}
 		}
@@ -59,7 +60,7 @@ func (k *keys) renew(o Options) error {
 	return nil
 }
 
-// add makes the key of a user. Only those of the master itself must succeed.
+// add creates the key of a user. Only failures for the master's own users are errors.
 func (k *keys) add(name string) error {
 	if _, ok := k.byUser[name]; ok {
 		return nil
@@ -72,14 +73,15 @@ func (k *keys) add(name string) error {
 	case name == k.master || name == k.running:
 		return fmt.Errorf("key file of user %s: %w", name, err)
 	default:
-		k.log.WithError(err).Errorf("key file of user %s, who cannot give orders now", name)
+		k.log.WithError(err).Errorf("write key file of user %s, who cannot submit jobs without it",
+			name)
 	}
 	return nil
 }
 
-// keyUsers returns who gets a key: the master's user, the running one, those named in publisher_acl, and, with
-// client_acl_verify, every user of the system whom an expression there matches. Without it a name that the system does not
-// know gets one too.
+// keyUsers returns the users who get a key: the master's user, the user of the process and those
+// named in publisher_acl. With client_acl_verify these are all system users that match an
+// expression there. Without it, names unknown to the system get one too.
 func keyUsers(o Options, running string) ([]string, error) {
 	all := []string{o.User, running}
 	exprs := names(o.PublisherACL)
@@ -107,9 +109,10 @@ func keyUsers(o Options, running string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// validUser reports whether a name can be that of a user, and so part of the name of a file.
+// validUser reports whether name is a valid user name and thus safe in a file name.
 func validUser(name string) bool {
-	return name != "" && len(name) <= 128 && !strings.ContainsAny(name, "/\x00\n*?[]()|^$+") && !strings.HasPrefix(name, "sudo_")
+	return name != "" && len(name) <= 128 && !strings.ContainsAny(name, "/\x00\n*?[]()|^$+") &&
+		!strings.HasPrefix(name, "sudo_")
 }
 
 func keyFile(dir, name string) string {
@@ -123,21 +126,23 @@ func currentUser(otherwise string) string {
 	return otherwise
 }
 
-// writeKey puts key where only its user can read it; the file never holds a part of a key.
+// writeKey writes key to a file readable only by its owner. The file never contains a partial key.
 func writeKey(file, owner, key string) error {
 	own := func(f *os.File) error { return chown(f, owner) }
-	return atomicfile.Write(file, []byte(key), atomicfile.Options{Mode: 0o600, Own: own, Prefix: ".new-key-"})
+	return atomicfile.Write(file, []byte(key),
+		atomicfile.Options{Mode: 0o600, Own: own, Prefix: ".new-key-"})
 }
 
-// A proven user is one whose key was right.
+// proven is a user authenticated by key.
 type proven struct {
 	name string
 	full bool // all rights
-	sudo bool // name called sudo, and the key is that of the master's user
+	sudo bool // the claimed name is sudo_NAME, and the key is that of the master's user
 }
 
-// prove looks which user a key proves (salt/auth/__init__.py, authenticate_key). Releases from 3007 on take any user's key
-// for root's, or for sudo; here it must be that of the master's user, as in 3006.
+// prove returns the user that a key authenticates (salt/auth/__init__.py, authenticate_key). Salt
+// since 3007 accepts any user's key for root or sudo; here, as in 3006, it must be the key of the
+// master's user.
 func (k *keys) prove(c Credentials) (proven, bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -158,7 +163,7 @@ func (k *keys) prove(c Credentials) (proven, bool) {
 	return proven{name: name}, k.is(name, c.Key)
 }
 
-// is reports in constant time whether key is that of a user. A user who has none takes as long.
+// is compares key with that of a user in constant time. It takes as long for a user without a key.
 func (k *keys) is(name, key string) bool {
 	want, ok := k.byUser[name]
 	if !ok {
@@ -168,7 +173,7 @@ func (k *keys) is(name, key string) bool {
 	return same && ok && want != ""
 }
 
-// Users returns who has a key file.
+// Users returns the users with a key file.
 func (g *Gate) Users() []string {
 	g.keys.mu.RLock()
 	defer g.keys.mu.RUnlock()

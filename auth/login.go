@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// byLogin asks a system of external_auth.
+// byLogin authenticates with an external_auth system.
 func (g *Gate) byLogin(ctx context.Context, h *held, c Credentials) (*Identity, error) {
 	i := &Identity{Kind: ByEauth, gate: g}
 	ok := g.pace.run(ctx, c, func(ctx context.Context) bool {
@@ -32,8 +32,8 @@ func loginOf(c Credentials) Login {
 	return Login{Name: c.Fields.Text("username"), Password: c.Fields.Text("password")}
 }
 
-// login asks the system that c names, and returns the login with the name by which the system knows the user. Why not is told to the
-// log alone.
+// login checks a login with the system that c names, and returns it with the system's spelling of
+// the user name. The reason of a refusal is only logged.
 func (g *Gate) login(ctx context.Context, h *held, c Credentials) (System, Login, bool) {
 	l := loginOf(c)
 	s, err := h.system(c.Eauth)
@@ -54,7 +54,7 @@ func (g *Gate) login(ctx context.Context, h *held, c Credentials) (System, Login
 	return s, l, ok && err == nil
 }
 
-// canonical returns the name by which a system knows a user who has logged in.
+// canonical returns the system's spelling of the name of a logged-in user.
 func canonical(ctx context.Context, s System, l Login) (string, error) {
 	n, ok := s.(Namer)
 	if !ok {
@@ -72,8 +72,8 @@ const (
 	maxPassword = 4096
 )
 
-// check refuses logins that no system should be asked about. An empty password is one: LDAP servers take it for nobody's, and
-// let him in.
+// check rejects logins that no system should receive, such as those with an empty password: LDAP
+// servers accept them as anonymous binds.
 func (l Login) check() error {
 	control := func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }
 	switch {
@@ -94,9 +94,11 @@ func clip(s string) string {
 	return s
 }
 
-// rightsOf returns the rights of a user of a system. Groups are those of a token, or asked for when there is a login with a
-// password (salt/auth/__init__.py, get_auth_list).
-func (h *held) rightsOf(ctx context.Context, g *Gate, name string, s System, l Login, groups []string) rules {
+// rightsOf returns the rights of a user of a system. groups are those stored in a token; at a login
+// with a password they are queried (salt/auth/__init__.py, get_auth_list).
+func (h *held) rightsOf(
+	ctx context.Context, g *Gate, name string, s System, l Login, groups []string,
+) rules {
 	list, own := h.ownRules(ctx, g, s, l)
 	if !own {
 		if l.Password != "" {
@@ -117,7 +119,8 @@ func (h *held) rightsOf(ctx context.Context, g *Gate, name string, s System, l L
 	return all
 }
 
-// ownRules returns the rights that a system gives itself, or the one that eauth_acl_module names.
+// ownRules returns the rights that the system itself, or the one named by eauth_acl_module,
+// assigns.
 func (h *held) ownRules(ctx context.Context, g *Gate, s System, l Login) (list []any, ok bool) {
 	if h.ACLModule != "" {
 		other, err := h.system(h.ACLModule)
@@ -151,8 +154,9 @@ func groupsOf(ctx context.Context, g *Gate, s System, l Login) []string {
 	return groups
 }
 
-// listOf returns the rights under a user's name, under those of his groups, which end in %, and, when his name has none or
-// permissive_acl is on, under * (salt/utils/minions.py, fill_auth_list).
+// listOf returns the rights under a user's name and their groups, which end in %. The rights under
+// * are added if there are none under the name, or permissive_acl is on (salt/utils/minions.py,
+// fill_auth_list).
 func listOf(users *data.Map, name string, groups []string, permissive bool) []any {
 	var list []any
 	named := false
@@ -162,14 +166,14 @@ func listOf(users *data.Map, name string, groups []string, permissive bool) []an
 		switch {
 		case isSetting(entry) || entry == "*":
 		case isGroup && slices.Contains(groups, group):
-			list = append(list, items(v)...)
+			list = append(list, data.ListOf(v)...)
 		case !isGroup && entry == name:
 			named = true
-			list = append(list, items(v)...)
+			list = append(list, data.ListOf(v)...)
 		}
 	}
 	if permissive || !named {
-		list = append(list, items(users.Value("*"))...)
+		list = append(list, data.ListOf(users.Value("*"))...)
 	}
 	return list
 }

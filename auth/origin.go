@@ -7,12 +7,14 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// originPrefix begins the keyword arguments by which a minion tells a function about its publication
-// (salt/minion.py, load_args_and_kwargs). Certificate policies trust __pub_id, which names the minion that asked.
+// originPrefix begins the keyword arguments with which a minion passes fields of the publication to
+// a function (salt/minion.py, load_args_and_kwargs). Certificate policies trust __pub_id, which
+// identifies the requesting minion.
 const originPrefix = "__pub_"
 
-// forgesOrigin reports whether an argument of a job has a keyword that only the publication itself may set. Minions find
-// keywords in maps with __kwarg__ and in texts NAME=VALUE; the arguments of several functions are lists of these.
+// forgesOrigin reports whether a job passes a keyword argument reserved for the publication.
+// Minions accept keywords in maps with __kwarg__ and in strings NAME=VALUE; the arguments of
+// several functions are lists of these.
 func forgesOrigin(args []any) bool {
 	return slices.ContainsFunc(args, func(arg any) bool {
 		switch arg := arg.(type) {

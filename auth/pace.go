@@ -13,20 +13,22 @@ import (
 )
 
 const (
-	loginLimit    = 20 * time.Second // how long a system may take
-	loginsAtOnce  = 32               // questions to systems
-	loginsWaiting = 1024             // logins under way, those included that wait to be refused
-	leastPause    = time.Second      // about how long a refused login takes
+	loginLimit    = 20 * time.Second // timeout of a system
+	loginsAtOnce  = 32               // concurrent calls of systems
+	loginsWaiting = 1024             // pending logins, including delayed refusals
+	leastPause    = time.Second      // approximate minimum duration of a refused login
 	mostPause     = 5 * time.Second
 
-	// What the requests of logins under way may have of memory, in bytes: one, those of a source, those of this host and all.
+	// Memory limits for the requests of pending logins, in bytes: one request, those of a source,
+	// those of this host, and all.
 	loginBytes       = 1 << 20
 	sourceLoginBytes = 4 << 20
 	hereLoginBytes   = 12 << 20
 	allLoginBytes    = 16 << 20
 
-	// What one source may have of these, and one name. A name has more than a source, so that nobody can shut out a name alone.
-	// This host has nearly as much as a name, since services on it log in for others.
+	// Limits of logins for one source and one name. A name has more than a source, so that no
+	// single source can lock out a user. This host has nearly as much as a name, since services on
+	// it log in for their users.
 	sourceAtOnce  = loginsAtOnce / 4
 	sourceWaiting = loginsWaiting / 8
 	hereAtOnce    = nameAtOnce - 1
@@ -34,31 +36,32 @@ const (
 	nameWaiting   = loginsWaiting / 2
 )
 
-// A pace makes all refused logins take about as long, whatever was wrong, and bounds how many there are and how much memory their
-// requests have, all together, from one source and for one name (salt/auth/__init__.py, time_auth).
+// A pace makes all refused logins take about the same time, whatever the cause. It also limits the
+// number and memory of pending logins: in total, per source and per name (salt/auth/__init__.py,
+// time_auth).
 type pace struct {
 	asking  chan struct{}
 	waiting chan struct{}
 
 	mu      sync.Mutex
-	fail    time.Duration     // how long the slowest refusal took
-	budgets map[share]*budget // of which something is used
-	bytes   int               // of the requests under way
+	fail    time.Duration     // duration of the slowest refusal
+	budgets map[share]*budget // budgets in use
+	bytes   int               // size of pending requests
 }
 
-// A share is whose part of the logins is bounded: a source, or a name at a system.
+// A share identifies a budget: a source, or a name at a system.
 type share struct{ kind, of string }
 
-// A budget is what is used of a share.
+// A budget counts the logins of a share.
 type budget struct {
 	asking chan struct{}
-	most   int // under way
+	most   int // maximum of pending logins
 	n      int
-	room   int // bytes of requests; 0 is no limit of its own
+	room   int // maximum bytes of requests; 0 means no separate limit
 	bytes  int
 }
 
-// newPace returns a pace at which a refused login takes about as long as least.
+// newPace returns a pace at which refused logins take at least about least.
 func newPace(least time.Duration) *pace {
 	return &pace{
 		asking: make(chan struct{}, loginsAtOnce), waiting: make(chan struct{}, loginsWaiting),
@@ -66,8 +69,8 @@ func newPace(least time.Duration) *pace {
 	}
 }
 
-// sourceOf returns the network of an address that counts as one, or the name of its host where that is no IP address; here is true
-// for this host and for what has no address.
+// sourceOf returns the network of an address, or its host if it is not an IP address. here is true
+// for this host and for connections without an address.
 func sourceOf(a net.Addr) (source string, here bool) {
 	if a == nil {
 		return "", true
@@ -80,21 +83,25 @@ func sourceOf(a net.Addr) (source string, here bool) {
 	return transport.NetworkOf(ip).String(), ip.IsLoopback()
 }
 
-// sharesOf returns the budgets that a login uses, with the most that each may have.
+// sharesOf returns the budgets that a login uses, with their limits.
 func sharesOf(c Credentials) map[share]*budget {
 	source, here := sourceOf(c.From)
 	shares := map[share]*budget{
-		{"name", clip(c.Eauth) + "\n" + clip(c.Fields.Text("username"))}: {asking: make(chan struct{}, nameAtOnce), most: nameWaiting},
+		{"name", clip(c.Eauth) + "\n" +
+			clip(c.Fields.Text("username"))}: {asking: make(chan struct{}, nameAtOnce),
+			most: nameWaiting},
 	}
 	if here {
-		shares[share{"source", source}] = &budget{asking: make(chan struct{}, hereAtOnce), most: nameWaiting - 1, room: hereLoginBytes}
+		shares[share{"source", source}] = &budget{asking: make(chan struct{}, hereAtOnce),
+			most: nameWaiting - 1, room: hereLoginBytes}
 	} else {
-		shares[share{"source", source}] = &budget{asking: make(chan struct{}, sourceAtOnce), most: sourceWaiting, room: sourceLoginBytes}
+		shares[share{"source", source}] = &budget{asking: make(chan struct{}, sourceAtOnce),
+			most: sourceWaiting, room: sourceLoginBytes}
 	}
 	return shares
 }
 
-// enter takes a place in each budget of a login, or in none.
+// enter reserves a place in every budget of a login, or in none.
 func (p *pace) enter(c Credentials) (all []*budget, leave func(), ok bool) {
 	shares := sharesOf(c)
 	p.mu.Lock()
@@ -117,7 +124,8 @@ func (p *pace) enter(c Credentials) (all []*budget, leave func(), ok bool) {
 		p.budgets[s] = b
 		all = append(all, b)
 	}
-	slices.SortFunc(all, func(a, b *budget) int { return cap(a.asking) - cap(b.asking) }) // a source, which has less, first
+	// sources, which have lower limits, first
+	slices.SortFunc(all, func(a, b *budget) int { return cap(a.asking) - cap(b.asking) })
 	return all, func() { p.leave(shares, c.Size) }, true
 }
 
@@ -133,7 +141,8 @@ func (p *pace) leave(shares map[share]*budget, size int) {
 	}
 }
 
-// run does one login, and lets others have the worker meanwhile. When too many are under way it is refused at once.
+// run performs a login while another worker replaces this one. It refuses at once if too many
+// logins are pending.
 func (p *pace) run(ctx context.Context, c Credentials, login func(context.Context) bool) (ok bool) {
 	budgets, leave, ok := p.enter(c)
 	if !ok {
@@ -155,7 +164,8 @@ func (p *pace) run(ctx context.Context, c Credentials, login func(context.Contex
 	return ok
 }
 
-// ask waits for its turn within each budget, that of all logins last, so that nobody holds a place there who waits.
+// ask waits for a turn in each budget and then calls login. The budget of all logins comes last, so
+// that a login that waits for another budget does not occupy it.
 func (p *pace) ask(ctx context.Context, budgets []*budget, login func(context.Context) bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, loginLimit)
 	defer cancel()
@@ -174,7 +184,7 @@ func (p *pace) ask(ctx context.Context, budgets []*budget, login func(context.Co
 	return login(ctx)
 }
 
-// delay waits until a refusal that began at start may be told.
+// delay waits until a refusal that began at start may be sent.
 func (p *pace) delay(ctx context.Context, start time.Time) {
 	p.mu.Lock()
 	p.fail = min(max(p.fail, time.Since(start)), mostPause)

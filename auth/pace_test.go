@@ -15,8 +15,9 @@ func loginFrom(addr, name, password string) Credentials {
 	return c
 }
 
-// TestFloodFromOneAddress floods a slow system with logins from one address, with one name and with many: who logs in from another
-// address, also with that name, waits no longer than the system takes.
+// TestFloodFromOneAddress floods a slow system with logins from one address, with one name and with
+// many: who logs in from another address, also with that name, waits no longer than the system
+// takes.
 func TestFloodFromOneAddress(t *testing.T) {
 	for what, name := range map[string]func(int) string{
 		"one name":   func(int) string { return "fred" },
@@ -39,8 +40,10 @@ func TestFloodFromOneAddress(t *testing.T) {
 					t.Errorf("%s from %s: the system is asked %d times at once", what, flood(1), n)
 				}
 				start := time.Now()
-				if _, err := g.Identify(t.Context(), loginFrom("198.51.100.1", "fred", "secret")); err != nil || time.Since(start) != p.takes {
-					t.Errorf("%s from %s: a login from elsewhere: %v after %v", what, flood(1), err, time.Since(start))
+				if _, err := g.Identify(t.Context(),
+					loginFrom("198.51.100.1", "fred", "secret")); err != nil || time.Since(start) != p.takes {
+					t.Errorf("%s from %s: a login from elsewhere: %v after %v", what, flood(1), err,
+						time.Since(start))
 				}
 				all.Wait()
 				if n := len(g.pace.budgets); n != 0 {
@@ -60,12 +63,14 @@ func TestFloodForOneName(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 2 * loginsWaiting {
 			all.Go(func() {
-				_, _ = g.Identify(t.Context(), loginFrom(fmt.Sprintf("203.0.%d.%d", i/250, i%250), "fred", "wrong"))
+				_, _ = g.Identify(t.Context(),
+					loginFrom(fmt.Sprintf("203.0.%d.%d", i/250, i%250), "fred", "wrong"))
 			})
 		}
 		synctest.Wait()
 		start := time.Now()
-		if _, err := g.NewToken(t.Context(), loginFrom("198.51.100.1", "ann", "pw"), nil); err != nil || time.Since(start) != p.takes {
+		if _, err := g.NewToken(t.Context(), loginFrom("198.51.100.1", "ann", "pw"),
+			nil); err != nil || time.Since(start) != p.takes {
 			t.Errorf("another name: %v after %v", err, time.Since(start))
 		}
 		all.Wait()

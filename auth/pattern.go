@@ -7,36 +7,39 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// A pattern is a regular expression for a whole text.
+// A pattern is a regular expression that must match a whole string.
 type pattern struct{ re *match.Regexp }
 
-// newPattern compiles an expression of Python's. Flags at its start stay at the start, where alone Python takes them.
+// newPattern compiles a Python regular expression. Leading flags are kept at the start, the only
+// place where Python allows them.
 func newPattern(expr string) (pattern, error) {
 	flags := ""
-	if end := strings.IndexByte(expr, ')'); strings.HasPrefix(expr, "(?") && end > 2 && strings.Trim(expr[2:end], "aiLmsux") == "" {
+	if end := strings.IndexByte(expr, ')'); strings.HasPrefix(expr, "(?") && end > 2 &&
+		strings.Trim(expr[2:end], "aiLmsux") == "" {
 		flags, expr = expr[:end+1], expr[end+1:]
 	}
-	if _, err := match.CompileRegexp(flags + expr); err != nil { // or a ) in it could close the group below
+	// compiled alone first, so that an unbalanced ) cannot close the group below
+	if _, err := match.CompileRegexp(flags + expr); err != nil {
 		return pattern{}, err
 	}
 	re, err := match.CompileRegexp(flags + "(?:" + expr + `)\Z`)
 	return pattern{re}, err
 }
 
-// match reports whether the expression is for all of s. Package match lets a $ take a line feed at the end with it; what is for
-// all of a text that ends so is not ended by a $, and goes on with a second one.
+// match reports whether the expression matches all of s. In package match, $ also matches before a
+// final line feed, so strings that end in one are handled separately.
 func (p pattern) match(s string) bool {
 	return p.re != nil && p.re.Match(s) && (!strings.HasSuffix(s, "\n") || p.re.Match(s+"\n"))
 }
 
-// A nameExpr is an expression for the names of users, or of functions in a blacklist: a glob, or a regular expression for the
-// whole name (salt/utils/stringutils.py, expr_match).
+// A nameExpr is an expression for user names, or for functions in a blacklist: a glob or a regular
+// expression for the whole name (salt/utils/stringutils.py, expr_match).
 type nameExpr struct {
 	glob *match.Glob
 	re   pattern
 }
 
-// newNameExpr compiles an expression. One that is no regular expression is a glob alone.
+// newNameExpr compiles an expression. An invalid regular expression is used as a glob only.
 func newNameExpr(expr string) nameExpr {
 	p, err := newPattern(expr)
 	if err != nil {
@@ -47,7 +50,7 @@ func newNameExpr(expr string) nameExpr {
 
 func (e nameExpr) match(name string) bool { return e.glob.Match(name) || e.re.match(name) }
 
-// nameExprs match what one of them matches.
+// nameExprs matches names that one of its expressions matches.
 type nameExprs []nameExpr
 
 func newNameExprs(exprs []string) nameExprs {

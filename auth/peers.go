@@ -9,8 +9,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Peers is one of the options peer, peer_run and mine_get: what minions may do, under regular expressions for their ids. As all
-// rules here, an expression is for the whole id, where Salt's is for how it begins. The zero Peers allow nothing.
+// Peers is a parsed option peer, peer_run or mine_get: the rights of minions, by regular
+// expressions for their ids. As in all rules here, an expression must match the whole id; Salt's
+// matches a prefix. The zero Peers allows nothing.
 type Peers struct{ entries []peerRules }
 
 type peerRules struct {
@@ -18,7 +19,8 @@ type peerRules struct {
 	rules
 }
 
-// ReadPeers reads one of the options. What cannot be read allows nothing, and is told of by the error; the rest holds.
+// ReadPeers parses one of the options. Invalid entries allow nothing and are reported in the error;
+// the other entries are valid.
 func ReadPeers(option *data.Map) (*Peers, error) {
 	p := &Peers{}
 	var errs []error
@@ -37,8 +39,8 @@ func ReadPeers(option *data.Map) (*Peers, error) {
 	return p, errors.Join(errs...)
 }
 
-// layered returns rules that are a mapping of targets to functions as the list that they stand for: so Salt's documentation writes peer
-// with targets. Salt itself takes the targets for functions there, and allows nothing.
+// layered converts a mapping of targets to functions, as in Salt's documentation of peer, to the
+// list that it stands for. Salt itself takes the targets for functions there, and allows nothing.
 func layered(rules any) any {
 	targets, ok := rules.(*data.Map)
 	if !ok || keysAlone(targets) {
@@ -62,11 +64,12 @@ func (p *Peers) of(id string) rules {
 	return all
 }
 
-// Allow reports whether a minion may have a function, whatever its arguments (peer_run, mine_get).
+// Allow reports whether a minion may call a function with any arguments (peer_run, mine_get).
 func (p *Peers) Allow(id, fun string) bool { return p.of(id).allowsEverywhere(fun) }
 
-// PeerMayPublish reports whether a minion may send a job to other minions (salt/master.py, __verify_minion_publish): each of its
-// functions must be allowed, and be none of the module publish, so that no job sends another.
+// PeerMayPublish reports whether a minion may send a job to other minions (salt/master.py,
+// __verify_minion_publish). Each function must be allowed, and none may belong to the module
+// publish, so that a job cannot send another job.
 func (g *Gate) PeerMayPublish(peer *Peers, id string, p Publication) bool {
 	own := peer.of(id)
 	funs, _, ok := p.calls()

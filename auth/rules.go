@@ -12,28 +12,29 @@ import (
 
 // A rule is one entry of a list of rights.
 type rule struct {
-	form  string  // what stands behind @; such a rule is about runners and wheel functions
-	every bool    // a form, or fun, without conditions
-	fun   pattern // for all minions, where tgt is empty
+	form  string  // name after @; the rule is about runner and wheel functions
+	every bool    // a form or fun without conditions
+	fun   pattern // functions allowed on all minions, if tgt is empty
 	tgt   string  // a compound target
-	calls []call  // what may be called there, or of that form
+	calls []call  // functions allowed there, or of that form
 }
 
-// A call is a function that a rule allows, and with which arguments.
+// A call is an allowed function with conditions on its arguments.
 type call struct {
 	fun   pattern
-	limit bool        // args must be met
-	args  []condition // one of them
+	limit bool        // args must match
+	args  []condition // alternatives
 }
 
-// A condition says which arguments a function may get. Those that it does not name may be anything.
+// A condition restricts the arguments of a function. Arguments that it does not mention are
+// unrestricted.
 type condition struct {
 	args   []wanted
 	names  []string
 	kwargs []wanted
 }
 
-// A wanted argument matches a pattern, or is anything.
+// A wanted argument must match a pattern, or may be anything.
 type wanted struct {
 	any bool
 	pattern
@@ -42,8 +43,9 @@ type wanted struct {
 // rules are the rights of one user.
 type rules []rule
 
-// parseRules reads a list of rights. What cannot be read allows nothing, and is told of by the error; the rest holds. A single text is
-// a list of one. Salt takes such a text for a list of its letters. Of a mapping without values the keys count, as in Salt.
+// parseRules parses a list of rights. Invalid entries allow nothing and are reported in the error;
+// the others are valid. A single string is a list of one, whereas Salt treats it as a list of its
+// letters. A mapping without values is a list of its keys, as in Salt.
 func parseRules(list any) (rules, error) {
 	var all rules
 	var errs []error
@@ -60,12 +62,13 @@ func parseRules(list any) (rules, error) {
 	return all, errors.Join(errs...)
 }
 
-// entries returns the rules of a user: the elements of a list, or the keys of a mapping that gives none of them a value. With a value
-// such a mapping is left whole, as that would be taken for a condition, which it is not in Salt.
+// entries returns the rules of a user: the elements of a list, or the keys of a mapping without
+// values. A mapping with a value is kept whole, since its keys must not be mistaken for rules, as
+// in Salt.
 func entries(list any) []any {
 	m, ok := list.(*data.Map)
 	if !ok || !keysAlone(m) {
-		return items(list)
+		return data.ListOf(list)
 	}
 	var keys []any
 	for key := range m.All() {
@@ -74,7 +77,7 @@ func entries(list any) []any {
 	return keys
 }
 
-// keysAlone reports whether nothing stands behind any name of a mapping.
+// keysAlone reports whether no key of a mapping has a value.
 func keysAlone(m *data.Map) bool {
 	for _, value := range m.All() {
 		if value != nil {
@@ -82,19 +85,6 @@ func keysAlone(m *data.Map) bool {
 		}
 	}
 	return true
-}
-
-// items returns the elements of a list, or what is none as a list of one.
-func items(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	case data.Tuple:
-		return v
-	}
-	return []any{v}
 }
 
 func parseRule(entry any) (rule, error) {
@@ -117,10 +107,11 @@ func parseRule(entry any) (rule, error) {
 		}
 		return rule{tgt: name, calls: calls}, err
 	}
-	return rule{}, config.Expected("a function, or a target with its functions", entry, "write - test.ping, or - 'web*': [test.ping]")
+	return rule{}, config.Expected("a function, or a target with its functions", entry,
+		"write - test.ping, or - 'web*': [test.ping]")
 }
 
-// noPattern returns what to tell of an expression that cannot be read, which allows nothing, as in Salt.
+// noPattern returns the error for an invalid expression, which allows nothing, as in Salt.
 func noPattern(expr string, err error) error {
 	if err == nil {
 		return nil
@@ -137,13 +128,14 @@ func single(m *data.Map) (name string, value any, err error) {
 			}
 		}
 	}
-	return "", nil, config.Expected("one name and what is allowed there", m, "begin each name with a dash, and indent what is below it: - 'web*': [test.ping]")
+	return "", nil, config.Expected("one name and what is allowed there", m,
+		"begin each name with a dash, and indent what is below it: - 'web*': [test.ping]")
 }
 
 func parseCalls(list any) ([]call, error) {
 	var calls []call
 	var errs []error
-	for i, item := range items(list) {
+	for i, item := range data.ListOf(list) {
 		c, err := parseCall(item)
 		if err != nil {
 			errs = append(errs, config.Below(config.Entry{Index: i, Value: item}, err))
@@ -171,16 +163,18 @@ func parseCall(item any) (call, error) {
 		conditions, err := parseConditions(value)
 		return call{fun: p, limit: true, args: conditions}, config.Below(name, err)
 	}
-	return call{}, config.Expected("a function, or a function with conditions", item, "write - test.ping, or - test.echo: [{args: ['a.*']}]")
+	return call{}, config.Expected("a function, or a function with conditions", item,
+		"write - test.ping, or - test.echo: [{args: ['a.*']}]")
 }
 
 func parseConditions(list any) ([]condition, error) {
 	var all []condition
-	for i, item := range items(list) {
+	for i, item := range data.ListOf(list) {
 		at := config.Entry{Index: i, Value: item}
 		m, ok := item.(*data.Map)
 		if !ok {
-			return nil, config.Below(at, config.Expected("a mapping of args and kwargs", item, "write - args: ['a.*']"))
+			return nil, config.Below(at, config.Expected("a mapping of args and kwargs", item,
+				"write - args: ['a.*']"))
 		}
 		c, err := parseCondition(m)
 		if err != nil {
@@ -193,7 +187,7 @@ func parseConditions(list any) ([]condition, error) {
 
 func parseCondition(m *data.Map) (condition, error) {
 	var c condition
-	for _, v := range items(m.Value("args")) {
+	for _, v := range data.ListOf(m.Value("args")) {
 		w, err := parseWanted(v)
 		if err != nil {
 			return c, err
@@ -202,7 +196,8 @@ func parseCondition(m *data.Map) (condition, error) {
 	}
 	kwargs, ok := m.Value("kwargs").(*data.Map)
 	if !ok && m.Value("kwargs") != nil {
-		return c, config.Below("kwargs", config.Expected("a mapping", m.Value("kwargs"), "write NAME: 'EXPRESSION' lines below kwargs"))
+		return c, config.Below("kwargs", config.Expected("a mapping", m.Value("kwargs"),
+			"write NAME: 'EXPRESSION' lines below kwargs"))
 	}
 	for k, v := range kwargs.All() {
 		w, err := parseWanted(v)
@@ -214,7 +209,8 @@ func parseCondition(m *data.Map) (condition, error) {
 	return c, nil
 }
 
-// parseWanted reads the condition for one argument: a regular expression, a number, or nothing for any value.
+// parseWanted parses the condition of one argument: a regular expression, a number, or None for any
+// value.
 func parseWanted(v any) (wanted, error) {
 	switch v := v.(type) {
 	case nil:
@@ -229,7 +225,7 @@ func parseWanted(v any) (wanted, error) {
 	return wanted{}, config.Expected("a regular expression, a number or nothing", v, "")
 }
 
-// short returns a value for an error, not longer than a line.
+// short formats a value for an error in at most one line.
 func short(v any) string {
 	s := data.Repr(v)
 	if len(s) > 80 {
@@ -238,22 +234,24 @@ func short(v any) string {
 	return s
 }
 
-// allowsEverywhere reports whether a rule that is for all minions allows fun.
+// allowsEverywhere reports whether a rule for all minions allows fun.
 func (rs rules) allowsEverywhere(fun string) bool {
-	return slices.ContainsFunc(rs, func(r rule) bool { return r.form == "" && r.every && r.fun.match(fun) })
+	return slices.ContainsFunc(rs,
+		func(r rule) bool { return r.form == "" && r.every && r.fun.match(fun) })
 }
 
-// An arguments value is what a function is called with.
+// arguments are the arguments of a call.
 type arguments struct {
 	args   []any
 	kwargs *data.Map
-	odd    bool // one argument may be a position or a name: no condition on arguments is met
+	odd    bool // an argument may be positional or keyword: no condition on arguments is met
 }
 
 // allow reports whether one of calls allows fun with its arguments.
 func allow(calls []call, fun string, a arguments) bool {
 	return slices.ContainsFunc(calls, func(c call) bool {
-		return c.fun.match(fun) && (!c.limit || !a.odd && slices.ContainsFunc(c.args, func(w condition) bool { return w.met(a) }))
+		return c.fun.match(fun) && (!c.limit ||
+			!a.odd && slices.ContainsFunc(c.args, func(w condition) bool { return w.met(a) }))
 	})
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// answers are what Salt's own functions answered to a table of rules; see the description in the file.
+// answers are what Salt's own functions answered to a table of rules; see the description in the
+// file.
 type answers struct {
 	Fleet        map[string]map[string]any
 	Rules        map[string][]any
@@ -130,27 +131,37 @@ var stricter = []struct {
 	publications []string
 }{
 	{"a rule is for the whole name", nil, []string{"longer name"}},
-	{"a rule is for the whole name", []string{"prefix"}, []string{"ping web1", "ping webs", "ping all", "ping db1", "ping new1", "ping nobody", "list ping", "prefix of a name"}},
-	{"a condition is for the whole argument", nil, []string{"echo ab", "echo x bc", "echo 77", "run as nobody2"}},
-	{"each function of a job must be allowed", nil, []string{"list ping run", "list run ping", "list find_job run", "list ping echo", "list ping echo db1", "list without args"}},
+	{"a rule is for the whole name", []string{"prefix"},
+		[]string{"ping web1", "ping webs", "ping all", "ping db1", "ping new1", "ping nobody",
+			"list ping", "prefix of a name"}},
+	{"a condition is for the whole argument", nil,
+		[]string{"echo ab", "echo x bc", "echo 77", "run as nobody2"}},
+	{"each function of a job must be allowed", nil,
+		[]string{"list ping run", "list run ping", "list find_job run", "list ping echo",
+			"list ping echo db1", "list without args"}},
 	{"a target that names nobody is in no target of a rule", nil, []string{"ping nobody"}},
-	{"a minion of which nothing is known has no grains", []string{"grain target"}, []string{"ping new1", "ping all"}},
-	{"what is no name of a function is none", nil, []string{"comma text", "with a line feed", "with a space", "empty name"}},
+	{"a minion of which nothing is known has no grains", []string{"grain target"},
+		[]string{"ping new1", "ping all"}},
+	{"what is no name of a function is none", nil,
+		[]string{"comma text", "with a line feed", "with a space", "empty name"}},
 	{"what is no list of names is none", nil, []string{"nested list", "map"}},
-	{"arguments that a minion may read in two ways meet no condition", nil, []string{"two maps", "name in a text"}},
+	{"arguments that a minion may read in two ways meet no condition", nil,
+		[]string{"two maps", "name in a text"}},
 	{"arguments of a single function are a list", nil, []string{"args no list"}},
 }
 
 func meant(rule, publication string) bool {
 	for _, s := range stricter {
-		if (s.rules == nil || slices.Contains(s.rules, rule)) && slices.Contains(s.publications, publication) {
+		if (s.rules == nil || slices.Contains(s.rules, rule)) &&
+			slices.Contains(s.publications, publication) {
 			return true
 		}
 	}
 	return false
 }
 
-// TestPublishAsSalt puts every rule to every publication of the table. Nothing is allowed that Salt does not allow.
+// TestPublishAsSalt puts every rule to every publication of the table. Nothing is allowed that Salt
+// does not allow.
 func TestPublishAsSalt(t *testing.T) {
 	a := salt(t)
 	same, differ := 0, map[string]bool{}
@@ -192,10 +203,12 @@ func TestRunAsSalt(t *testing.T) {
 			err := i.MayRun(r.Form, r.Fun, args, kwargs)
 			got := "1"
 			if refusal, ok := err.(*Refusal); ok {
-				got = map[string]string{"SaltInvocationError": "s", "EauthAuthenticationError": "0"}[refusal.Name]
+				got = map[string]string{"SaltInvocationError": "s",
+					"EauthAuthenticationError": "0"}[refusal.Name]
 			}
 			want := a.Run[name][n : n+1]
-			if meant := want == "1" && got == "0" && (r.Fun == "jobs.list_jobsx" && (name == "jobs list" || name == "runner function")) ||
+			if meant := want == "1" && got == "0" &&
+				(r.Fun == "jobs.list_jobsx" && (name == "jobs list" || name == "runner function")) ||
 				name == "two keys" && want == "s"; got != want && !meant {
 				t.Errorf("rule %q, %s %s: %s, want %s", name, r.Form, r.Fun, got, want)
 			}
@@ -211,7 +224,8 @@ func TestListOfAsSalt(t *testing.T) {
 		if c.Permissive { // Salt compares * with the name as if that were the pattern
 			want = append(want, "s")
 		}
-		for _, v := range want { // in which order the user's own rights and those of his groups come makes no difference
+		// in which order the user's own rights and those of his groups come makes no difference
+		for _, v := range want {
 			if !slices.ContainsFunc(got, func(g any) bool { return data.Equal(g, v) }) {
 				t.Errorf("%+v: %s misses %s", c, data.Repr(got), data.Repr(v))
 			}

@@ -8,19 +8,19 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// A Standing is what is kept of a user who has proved himself, to find out later what he may do then. It has nothing by which
-// anybody could prove to be him.
+// A Standing records an authenticated user, so that their rights can be checked again later. It
+// contains nothing that could be used to authenticate.
 type Standing struct {
 	Name   string
 	Kind   Kind
-	Full   bool     // he could do everything
+	Full   bool     // the user had all rights
 	System string   // of external_auth
-	Groups []string // in that system, when he proved himself
-	ACL    any      // the rights that his token holds itself (keep_acl_in_token), or nil
+	Groups []string // groups in that system at the time of authentication
+	ACL    any      // rights stored in the token (keep_acl_in_token), or nil
 }
 
-// Stand returns what to keep of the user that c has proved to be: [Gate.Identify] has said so before. The error says that a key
-// or token does not hold any more.
+// Stand returns the record of the user whom c authenticates. [Gate.Identify] must have accepted c
+// before. It fails if a key or token has become invalid since.
 func (g *Gate) Stand(ctx context.Context, c Credentials) (Standing, error) {
 	h := g.held.Load()
 	switch c.Kind {
@@ -29,7 +29,8 @@ func (g *Gate) Stand(ctx context.Context, c Credentials) (Standing, error) {
 		if err != nil {
 			return Standing{}, notAuthenticated(c)
 		}
-		return Standing{Name: m.Text("name"), Kind: ByToken, System: m.Text("eauth"), Groups: names(m.Value("groups")), ACL: m.Value("auth_list")}, nil
+		return Standing{Name: m.Text("name"), Kind: ByToken, System: m.Text("eauth"),
+			Groups: names(m.Value("groups")), ACL: m.Value("auth_list")}, nil
 	case ByEauth:
 		s, err := h.system(c.Eauth)
 		if err != nil {
@@ -41,7 +42,8 @@ func (g *Gate) Stand(ctx context.Context, c Credentials) (Standing, error) {
 		if l.Name, err = canonical(ctx, s, l); err != nil {
 			return Standing{}, notAuthenticated(c)
 		}
-		return Standing{Name: l.Name, Kind: ByEauth, System: c.Eauth, Groups: groupsOf(ctx, g, s, l)}, nil
+		return Standing{Name: l.Name, Kind: ByEauth, System: c.Eauth,
+			Groups: groupsOf(ctx, g, s, l)}, nil
 	}
 	who, err := g.byKey(h, c)
 	if err != nil {
@@ -50,9 +52,9 @@ func (g *Gate) Stand(ctx context.Context, c Credentials) (Standing, error) {
 	return Standing{Name: who.Name, Kind: ByKey, Full: who.full}, nil
 }
 
-// Now returns a user with the rights that he has now. The error wraps ErrNotAuthenticated when he has none, as one does whom
-// neither publisher_acl nor external_auth names any more. Rights that a system gives by itself at a login are not among them:
-// they cannot be asked for without his password.
+// Now returns the user with their current rights. The error wraps ErrNotAuthenticated if the user
+// has no rights any more: neither publisher_acl nor external_auth names them. Rights that a system
+// assigns at a login are not included, since they require the password.
 func (g *Gate) Now(ctx context.Context, s Standing) (*Identity, error) {
 	h := g.held.Load()
 	i := &Identity{Name: s.Name, Kind: s.Kind, gate: g, full: s.Full}
@@ -80,19 +82,21 @@ func (g *Gate) Now(ctx context.Context, s Standing) (*Identity, error) {
 	return i, nil
 }
 
-// Marshal returns s in a form that [ParseStanding] reads.
+// Marshal encodes s for [ParseStanding].
 func (s Standing) Marshal() ([]byte, error) {
-	return payload.Marshal(data.NewMap("name", s.Name, "kind", int64(s.Kind), "full", s.Full, "system", s.System, "groups", data.Values(s.Groups), "acl", s.ACL))
+	return payload.Marshal(data.NewMap("name", s.Name, "kind", int64(s.Kind), "full", s.Full,
+		"system", s.System, "groups", data.Values(s.Groups), "acl", s.ACL))
 }
 
-// ParseStanding reads what Marshal returned. What is no such thing is an error, and nobody's rights.
+// ParseStanding decodes the result of Marshal. It fails for anything else.
 func ParseStanding(raw []byte) (Standing, error) {
 	v, err := payload.Unmarshal(raw, payload.WireLimits())
 	m, ok := v.(*data.Map)
 	kind, known := m.Value("kind").(int64)
-	if err != nil || !ok || !known || m.Text("name") == "" || kind < int64(ByKey) || kind > int64(ByEauth) {
+	if err != nil || !ok || !known || m.Text("name") == "" || kind < int64(ByKey) ||
+		kind > int64(ByEauth) {
 		return Standing{}, fmt.Errorf("read who ordered a job: it is no such record: %v", err) //nolint:errorlint // it says what is wrong; the cause is ours alone
 	}
-	return Standing{Name: m.Text("name"), Kind: Kind(kind), Full: m.Value("full") == true, System: m.Text("system"),
-		Groups: names(m.Value("groups")), ACL: m.Value("acl")}, nil
+	return Standing{Name: m.Text("name"), Kind: Kind(kind), Full: m.Value("full") == true,
+		System: m.Text("system"), Groups: names(m.Value("groups")), ACL: m.Value("acl")}, nil
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestRightsOfLater takes rights from users after they have proved themselves: what is kept of them gives none that they do not
-// have any more.
+// TestRightsOfLater takes rights from users after they have proved themselves: what is kept of them
+// gives none that they do not have any more.
 func TestRightsOfLater(t *testing.T) {
 	list := data.NewMap("jane", []any{"test.*"})
 	for _, tt := range []struct {
@@ -26,9 +26,11 @@ func TestRightsOfLater(t *testing.T) {
 		{"a user called root", Standing{Name: "root", Kind: ByEauth, System: "auto"}, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := Options{User: me(t), CacheDir: t.TempDir(), TokenDir: t.TempDir(), HashType: "sha256", PublisherACL: list, Log: quiet(t),
-				ExternalAuth: data.NewMap("auto", data.NewMap("jane", []any{"test.*"}, "ops%", []any{"test.ping"})),
-				System:       func(string) (System, error) { return &people{}, nil }}
+			o := Options{User: me(t), CacheDir: t.TempDir(), TokenDir: t.TempDir(),
+				HashType: "sha256", PublisherACL: list, Log: quiet(t),
+				ExternalAuth: data.NewMap("auto",
+					data.NewMap("jane", []any{"test.*"}, "ops%", []any{"test.ping"})),
+				System: func(string) (System, error) { return &people{}, nil }}
 			g, err := New(o)
 			if err != nil {
 				t.Fatal(err)
@@ -49,7 +51,8 @@ func TestRightsOfLater(t *testing.T) {
 			if got := may(); got != tt.before {
 				t.Errorf("before: %v", got)
 			}
-			o.PublisherACL, o.ExternalAuth = data.NewMap(), data.NewMap("auto", data.NewMap("other", []any{"test.*"}))
+			o.PublisherACL, o.ExternalAuth = data.NewMap(),
+				data.NewMap("auto", data.NewMap("other", []any{"test.*"}))
 			if err := g.SetOptions(o); err != nil {
 				t.Fatal(err)
 			}

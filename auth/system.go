@@ -7,42 +7,45 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Login is a name and the password that somebody typed for it.
+// A Login is a user name and the entered password.
 type Login struct{ Name, Password string }
 
-// A System knows users by name and password: a module of external_auth. Several goroutines may use it. Its context ends when
-// nobody waits any more.
+// A System checks names and passwords: a module of external_auth. It must be safe for concurrent
+// use. The context of a call ends when no caller waits for it any more.
 type System interface {
-	// Login reports whether the password is right and the account may be used now. The error tells that the system cannot say,
-	// which counts as no.
+	// Login reports whether the password is correct and the account is usable. An error means that
+	// the system cannot decide, which counts as a refusal.
 	Login(ctx context.Context, l Login) (bool, error)
 }
 
-// A Namer is a System that takes several spellings of a name, as directories do, which ignore case. It is asked after Login said yes, for
-// the one by which rules, tokens and jobs know the user. The error refuses the login.
+// A Namer is a System that accepts several spellings of a name, such as a directory that ignores
+// case. After a successful login it returns the spelling used in rules, tokens and jobs. An error
+// refuses the login.
 type Namer interface {
 	Name(ctx context.Context, l Login) (string, error)
 }
 
-// A Grouper is a System that knows in which groups a user is. It is asked after Login said yes.
+// A Grouper is a System that knows the groups of a user. It is asked after a successful login.
 type Grouper interface {
 	Groups(ctx context.Context, l Login) ([]string, error)
 }
 
-// A Ruler is a System that gives users their rights itself; ok is false where those of the configuration hold.
+// A Ruler is a System that assigns rights itself. If ok is false, the configured rights apply.
 type Ruler interface {
 	Rules(ctx context.Context, l Login) (list []any, ok bool, err error)
 }
 
-// An Expander is a System that puts other targets for those of its own in a list of rights.
+// An Expander is a System that expands its own kind of targets in a list of rights.
 type Expander interface {
 	Expand(ctx context.Context, list []any) ([]any, error)
 }
 
-// isSetting reports whether a name under a system of external_auth is a setting of that system and no user.
+// isSetting reports whether a name under an external_auth system is a setting of the system rather
+// than a user.
 func isSetting(name string) bool { return strings.HasPrefix(name, "^") }
 
-// Settings returns the settings among the users under a system of external_auth: those whose names begin with ^, without it.
+// Settings returns the settings of an external_auth system: the entries whose names begin with ^,
+// without the ^.
 func Settings(system *data.Map) *data.Map {
 	m := data.NewMap()
 	for k, v := range system.All() {

@@ -22,35 +22,37 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// Tokens are the tokens of a master, a file each in token_dir, in the format of Salt (salt/tokens/localfs.py).
+// Tokens stores the tokens of a master, one file each in token_dir, in Salt's format
+// (salt/tokens/localfs.py).
 type Tokens struct {
 	root  *os.Root
 	hash  string
 	now   func() time.Time
-	count atomic.Int64 // files there may be, counted again by Clean
+	count atomic.Int64 // upper bound of the number of files, recounted by Clean
 	most  int64
 }
 
-// ErrNoToken is returned for a token that is not there, has expired, or cannot be read.
+// ErrNoToken is returned if a token does not exist, has expired, or cannot be read.
 var ErrNoToken = errors.New("no such token")
 
-// errFull is returned by Add when there are too many tokens.
+// errFull is returned by Add if there are too many tokens.
 var errFull = errors.New("there are too many tokens")
 
-// mostTokens bounds how many tokens there are at one time, about.
+// mostTokens is the approximate maximum number of tokens.
 const mostTokens = 100_000
 
-// tokenName is what a token looks like. What does not is never looked for.
+// tokenName matches valid tokens. Other names are never looked up.
 var tokenName = regexp.MustCompile(`^[0-9a-f]{32,128}$`)
 
-// tempToken begins the name of a token's file on its way.
+// tempToken is the prefix of temporary token files.
 const tempToken = ".token-"
 
-// maxToken is the longest file of a token, in bytes. It has the rights of a user with keep_acl_in_token.
+// maxToken is the maximum size of a token file in bytes. With keep_acl_in_token it includes the
+// rights of the user.
 const maxToken = 1 << 20
 
-// OpenTokens opens the directory of the tokens, and makes it if it is not there. hash is the algorithm that decides how long new
-// tokens are (hash_type). now may be nil.
+// OpenTokens opens the token directory, and creates it if needed. hash is the algorithm that
+// determines the length of new tokens (hash_type). now may be nil.
 func OpenTokens(dir, hash string, now func() time.Time) (*Tokens, error) {
 	if now == nil {
 		now = time.Now
@@ -65,7 +67,8 @@ func OpenTokens(dir, hash string, now func() time.Time) (*Tokens, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token_dir: %w", err)
 	}
-	if err := root.Chmod(".", 0o700); err != nil { // the names of its files are the tokens; Salt makes it readable by all
+	// its file names are the tokens; Salt makes it world-readable
+	if err := root.Chmod(".", 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("token_dir: %w", err), root.Close())
 	}
 	t := &Tokens{root: root, hash: hash, now: now, most: mostTokens}
@@ -77,13 +80,14 @@ func OpenTokens(dir, hash string, now func() time.Time) (*Tokens, error) {
 	return t, nil
 }
 
-// Close gives the directory back.
+// Close closes the directory.
 func (t *Tokens) Close() error { return t.root.Close() }
 
-// Add keeps a new token with m, in which it sets token. It refuses when there are a hundred thousand.
+// Add stores m under a new token and sets the field token of m. It fails if there are mostTokens
+// already.
 func (t *Tokens) Add(m *data.Map) error {
 	if t.count.Load() >= t.most {
-		return fmt.Errorf("keep a token: %w", errFull)
+		return fmt.Errorf("store token: %w", errFull)
 	}
 	h, err := crypto.NewHash(t.hash)
 	if err != nil {
@@ -96,22 +100,22 @@ func (t *Tokens) Add(m *data.Map) error {
 	m.Set("token", name)
 	raw, err := payload.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("keep a token: %w", err)
+		return fmt.Errorf("store token: %w", err)
 	}
 	if err := t.write(name, raw); err != nil {
-		return fmt.Errorf("keep a token: %w", err)
+		return fmt.Errorf("store token: %w", err)
 	}
 	t.count.Add(1)
 	return nil
 }
 
-// write puts a whole file in place of none.
+// write creates a file atomically.
 func (t *Tokens) write(name string, raw []byte) error {
 	return atomicfile.WriteIn(t.root, name, raw, atomicfile.Options{Prefix: tempToken})
 }
 
-// Get returns what is kept of a token. One that has expired, or cannot be read, is deleted. It has expired from the very second
-// on that it names. The error wraps ErrNoToken.
+// Get returns the contents of a token. Expired and unreadable tokens are deleted. A token is
+// expired from the second of its expiry time on. The error wraps ErrNoToken.
 func (t *Tokens) Get(name string) (*data.Map, error) {
 	if !tokenName.MatchString(name) {
 		return nil, ErrNoToken
@@ -150,7 +154,7 @@ func (t *Tokens) read(name string) ([]byte, error) {
 	return raw, err
 }
 
-// openPlain opens a file that is no pipe, device or directory.
+// openPlain opens a file unless it is a pipe, device or directory.
 func openPlain(root *os.Root, name string) (*os.File, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -162,7 +166,7 @@ func openPlain(root *os.Root, name string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// parseToken reads the file of a token. name and eauth are texts in it, and expire is a number.
+// parseToken parses a token file. name and eauth must be strings, and expire a number.
 func parseToken(raw []byte) (*data.Map, error) {
 	v, err := payload.Unmarshal(raw, payload.WireLimits())
 	if err != nil {
@@ -183,10 +187,10 @@ func parseToken(raw []byte) (*data.Map, error) {
 	return m, nil
 }
 
-// expiry returns when a token expires, in seconds since 1970, or 0 where it does not say.
+// expiry returns when a token expires, in seconds since 1970, or 0 if it does not say.
 func expiry(m *data.Map) float64 { return number(m.Value("expire")) }
 
-// number returns a finite number, or 0.
+// number returns v as a finite number, or 0.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int64:
@@ -201,7 +205,7 @@ func number(v any) float64 {
 
 func unix(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// Delete drops a token. One that is not there is no error.
+// Delete deletes a token. A missing token is not an error.
 func (t *Tokens) Delete(name string) error {
 	if !tokenName.MatchString(name) {
 		return ErrNoToken
@@ -212,7 +216,7 @@ func (t *Tokens) Delete(name string) error {
 	return nil
 }
 
-// List returns the tokens there are, in order, those that have expired included.
+// List returns all tokens, sorted, including expired ones.
 func (t *Tokens) List() ([]string, error) {
 	entries, err := fs.ReadDir(t.root.FS(), ".")
 	if err != nil {
@@ -227,7 +231,8 @@ func (t *Tokens) List() ([]string, error) {
 	return all, nil
 }
 
-// Clean drops tokens that have expired or cannot be read, and returns how many (salt/daemons/masterapi.py, clean_expired_tokens).
+// Clean deletes expired and unreadable tokens, and returns their number (salt/daemons/masterapi.py,
+// clean_expired_tokens).
 func (t *Tokens) Clean(ctx context.Context) (int, error) {
 	all, err := t.List()
 	if err != nil {
@@ -246,13 +251,15 @@ func (t *Tokens) Clean(ctx context.Context) (int, error) {
 	return n, t.cleanTemp()
 }
 
-// cleanTemp drops what a master left that ended while it wrote a token, be it Salt's, which calls the file TOKEN.tmp, or ours.
+// cleanTemp deletes temporary files left by a master that ended while it wrote a token: Brine's,
+// and Salt's, which are named TOKEN.tmp.
 func (t *Tokens) cleanTemp() error {
 	stale, err := fs.Glob(t.root.FS(), "*.tmp")
 	if err != nil {
 		return err
 	}
-	stale = slices.DeleteFunc(stale, func(name string) bool { return !tokenName.MatchString(strings.TrimSuffix(name, ".tmp")) })
+	stale = slices.DeleteFunc(stale,
+		func(name string) bool { return !tokenName.MatchString(strings.TrimSuffix(name, ".tmp")) })
 	ours, err := fs.Glob(t.root.FS(), tempToken+"*")
 	if err != nil {
 		return err
@@ -266,9 +273,10 @@ func (t *Tokens) cleanTemp() error {
 	return errors.Join(errs...)
 }
 
-// NewToken keeps a token for a login, and returns what is kept: start, expire, name, eauth, token, and groups and auth_list where there are
-// any. expire is how long it is to hold, in seconds, where the user may choose that. The error wraps ErrNotAuthenticated when the
-// login is wrong. c comes from [FromLogin].
+// NewToken creates a token for a login. It returns the contents: start, expire, name, eauth, token,
+// and groups and auth_list if there are any. expire is the requested lifetime in seconds, used if
+// the user may choose it. The error wraps ErrNotAuthenticated if the login is refused. c must come
+// from [FromLogin].
 func (g *Gate) NewToken(ctx context.Context, c Credentials, expire any) (*data.Map, error) {
 	h := g.held.Load()
 	var m *data.Map
@@ -278,7 +286,8 @@ func (g *Gate) NewToken(ctx context.Context, c Credentials, expire any) (*data.M
 			return false
 		}
 		life := h.life(c.Eauth, l.Name, expire)
-		m = data.NewMap("start", unix(g.now()), "expire", unix(g.now())+life, "name", l.Name, "eauth", c.Eauth)
+		m = data.NewMap("start", unix(g.now()), "expire", unix(g.now())+life, "name", l.Name,
+			"eauth", c.Eauth)
 		if h.KeepACLInToken {
 			if list, ok := h.ownRules(ctx, g, s, l); ok {
 				m.Set("auth_list", list)
@@ -297,10 +306,10 @@ func (g *Gate) NewToken(ctx context.Context, c Credentials, expire any) (*data.M
 	return m, g.tokens.Add(m)
 }
 
-// mostLife is the longest life of a token that a user can ask for, in seconds.
+// mostLife is the maximum lifetime that a user can request for a token, in seconds.
 const mostLife = 10 * 365 * 86400
 
-// life returns how long a token holds, in seconds.
+// life returns the lifetime of a token in seconds.
 func (h *held) life(system, user string, asked any) float64 {
 	if n := number(asked); n > 0 && h.mayChooseLife(system, user) {
 		return min(n, mostLife)
@@ -318,20 +327,21 @@ func (h *held) mayChooseLife(system, user string) bool {
 	return false
 }
 
-// Token returns what is kept of a token that holds. The error wraps ErrNoToken.
+// Token returns the contents of a valid token. The error wraps ErrNoToken.
 func (g *Gate) Token(token string) (*data.Map, error) { return g.tokens.Get(token) }
 
-// DeleteToken ends a token.
+// DeleteToken deletes a token.
 func (g *Gate) DeleteToken(token string) error { return g.tokens.Delete(token) }
 
-// Tokens returns the store of the tokens.
+// Tokens returns the token store.
 func (g *Gate) Tokens() *Tokens { return g.tokens }
 
-// byToken looks at a token. The rights are those that its user has now, unless it holds them itself.
+// byToken authenticates with a token. The user has their current rights, unless the token contains
+// its own.
 func (g *Gate) byToken(ctx context.Context, h *held, c Credentials) (*Identity, error) {
 	m, err := g.tokens.Get(c.Token)
 	if err != nil {
-		if err != ErrNoToken { //nolint:errorlint // it is wrapped: there is a file
+		if err != ErrNoToken { //nolint:errorlint // a wrapped error: the file exists
 			g.warn("token", err, "a token cannot be used")
 		}
 		return nil, notAuthenticated(c)

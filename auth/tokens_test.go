@@ -35,10 +35,14 @@ func TestTokensOfSalt(t *testing.T) {
 	}
 	s := openTokens(t, dir, &clock{time.Unix(1767225601, 0)})
 	for name, want := range map[string]*data.Map{
-		"93990d8d8446918fc7cb596126522f0341772107e71e044edb7c921a6dd1a5ac": data.NewMap("start", 1767225600.5, "expire", 1767268800.5, "name", "fred", "eauth", "pam",
-			"groups", []any{"web", "ops"}, "token", "93990d8d8446918fc7cb596126522f0341772107e71e044edb7c921a6dd1a5ac"),
-		"302797bf2ec5a74bb38a384589f81968": data.NewMap("start", 1767225600.5, "expire", 1767268800.5, "name", "fréd", "eauth", "ldap",
-			"auth_list", []any{data.NewMap("web*", []any{"test.*"}), "@runner"}, "token", "302797bf2ec5a74bb38a384589f81968"),
+		"93990d8d8446918fc7cb596126522f0341772107e71e044edb7c921a6dd1a5ac": data.NewMap("start",
+			1767225600.5, "expire", 1767268800.5, "name", "fred", "eauth", "pam",
+			"groups", []any{"web", "ops"}, "token",
+			"93990d8d8446918fc7cb596126522f0341772107e71e044edb7c921a6dd1a5ac"),
+		"302797bf2ec5a74bb38a384589f81968": data.NewMap("start", 1767225600.5,
+			"expire", 1767268800.5, "name", "fréd", "eauth", "ldap",
+			"auth_list", []any{data.NewMap("web*", []any{"test.*"}), "@runner"}, "token",
+			"302797bf2ec5a74bb38a384589f81968"),
 	} {
 		m, err := s.Get(name)
 		if err != nil || !data.Equal(m, want) {
@@ -51,14 +55,16 @@ func TestTokensOfSalt(t *testing.T) {
 	}
 }
 
-// TestCVE2021_3144 moves the clock over the expiry of a token, and to the very second: the first use fails.
+// TestCVE2021_3144 moves the clock over the expiry of a token, and to the very second: the first
+// use fails.
 func TestCVE2021_3144(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		after time.Duration
 		holds bool
 	}{
-		{"a second before", 12*time.Hour - time.Second, true}, {"at the second", 12 * time.Hour, false}, {"a second after", 12*time.Hour + time.Second, false},
+		{"a second before", 12*time.Hour - time.Second, true}, {"at the second", 12 * time.Hour,
+			false}, {"a second after", 12*time.Hour + time.Second, false},
 		{"a year after", 9000 * time.Hour, false}, {"with the clock set back", -time.Hour, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,7 +88,8 @@ func TestCVE2021_3144(t *testing.T) {
 	}
 }
 
-// TestCVE2020_11652 names files outside of token_dir, and inside files that are no tokens: nothing is read or deleted.
+// TestCVE2020_11652 names files outside of token_dir, and inside files that are no tokens: nothing
+// is read or deleted.
 func TestCVE2020_11652(t *testing.T) {
 	dir := t.TempDir()
 	tokens := filepath.Join(dir, "tokens")
@@ -93,13 +100,17 @@ func TestCVE2020_11652(t *testing.T) {
 		t.Fatal(err)
 	}
 	hex := strings.Repeat("a", 64)
-	files := []string{filepath.Join(dir, "x"), filepath.Join(tokens, "x"), filepath.Join(tokens, strings.Repeat("a", 31)), filepath.Join(tokens, strings.Repeat("A", 64)), filepath.Join(tokens, hex+".tmp")}
+	files := []string{filepath.Join(dir, "x"), filepath.Join(tokens, "x"),
+		filepath.Join(tokens, strings.Repeat("a", 31)), filepath.Join(tokens,
+			strings.Repeat("A", 64)), filepath.Join(tokens, hex+".tmp")}
 	for _, f := range files {
 		if err := os.WriteFile(f, old, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	names := []string{"../x", "x", "./x", "..", ".", "", "/etc/passwd", filepath.Join(dir, "x"), "..\\x", "a/../../x", strings.Repeat("a", 31), strings.Repeat("A", 64), hex + ".tmp", hex + "\n", hex + "\x00", strings.Repeat("a", 129), "../tokens/" + hex}
+	names := []string{"../x", "x", "./x", "..", ".", "", "/etc/passwd", filepath.Join(dir, "x"),
+		"..\\x", "a/../../x", strings.Repeat("a", 31), strings.Repeat("A", 64), hex + ".tmp", hex +
+			"\n", hex + "\x00", strings.Repeat("a", 129), "../tokens/" + hex}
 	for _, name := range names {
 		if m, err := s.Get(name); err == nil {
 			t.Errorf("Get(%q) = %s", name, data.Repr(m))
@@ -129,7 +140,8 @@ func TestStrangeFilesAmongTokens(t *testing.T) {
 	}
 	name := func(c string) string { return strings.Repeat(c, 64) }
 	secret := filepath.Join(t.TempDir(), "secret")
-	for file, content := range map[string][]byte{name("0"): nil, name("1"): raw, name("2"): raw[:len(raw)/2], name("3"): []byte("\xc0"), name("4"): append(raw, 0), secret: raw} {
+	for file, content := range map[string][]byte{name("0"): nil, name("1"): raw,
+		name("2"): raw[:len(raw)/2], name("3"): []byte("\xc0"), name("4"): append(raw, 0), secret: raw} {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(dir, file)
 		}
@@ -137,7 +149,8 @@ func TestStrangeFilesAmongTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, name("5")), 0o700), os.Symlink(secret, filepath.Join(dir, name("6")))); err != nil {
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, name("5")), 0o700),
+		os.Symlink(secret, filepath.Join(dir, name("6")))); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 8 {
@@ -191,18 +204,22 @@ func TestTokenFieldsAreTheServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o.TokenExpireOverride, o.KeepACLInToken = tt.override, tt.keep
 			g := newGate(t, o)
-			load := data.NewMap("eauth", "people", "username", tt.user, "password", tt.pw, "token", strings.Repeat("a", 64), "name", "root", "expire", 9e9, "start", 1,
+			load := data.NewMap("eauth", "people", "username", tt.user, "password", tt.pw,
+				"token", strings.Repeat("a", 64), "name", "root", "expire", 9e9, "start", 1,
 				"auth_list", []any{".*"}, "groups", []any{"web"}, "key", "x", "user", "root")
 			m, err := g.NewToken(t.Context(), FromLogin(load), tt.asked)
 			if err != nil {
 				t.Fatal(err)
 			}
 			start, _ := m.Value("start").(float64)
-			if m.Text("name") != tt.user || start != 1.8e9 || m.Value("expire") != start+tt.life || m.Has("groups") != tt.groups || m.Value("auth_list") != nil || m.Text("token") == strings.Repeat("a", 64) {
+			if m.Text("name") != tt.user || start != 1.8e9 || m.Value("expire") != start+tt.life ||
+				m.Has("groups") != tt.groups || m.Value("auth_list") != nil ||
+				m.Text("token") == strings.Repeat("a", 64) {
 				t.Errorf("token %s", data.Repr(m))
 			}
 			i, err := g.Identify(t.Context(), Credentials{Kind: ByToken, Token: m.Text("token")})
-			if err != nil || i.Name != tt.user || i.MayPublish(Publication{Fun: "cmd.run", Minions: []string{"web1"}}) {
+			if err != nil || i.Name != tt.user ||
+				i.MayPublish(Publication{Fun: "cmd.run", Minions: []string{"web1"}}) {
 				t.Errorf("%+v, %v", i, err)
 			}
 			if tt.user == "ann" && !i.MayPublish(Publication{Fun: "test.ping", Minions: []string{"web1"}}) {
@@ -282,9 +299,13 @@ func FuzzTokenFile(f *testing.F) {
 	})
 }
 
-// FuzzRules reads any value as a list of rights, which must not allow a function that no rule could mean, nor fail.
+// FuzzRules reads any value as a list of rights, which must not allow a function that no rule could
+// mean, nor fail.
 func FuzzRules(f *testing.F) {
-	for _, list := range []any{[]any{"test.*", "@runner"}, []any{data.NewMap("web*", []any{"test.ping", data.NewMap("cmd.run", data.NewMap("args", []any{nil, "a.*"}, "kwargs", data.NewMap("k", "v")))})},
+	for _, list := range []any{[]any{"test.*", "@runner"},
+		[]any{data.NewMap("web*", []any{"test.ping",
+			data.NewMap("cmd.run", data.NewMap("args", []any{nil, "a.*"},
+				"kwargs", data.NewMap("k", "v")))})},
 		[]any{"(", data.NewMap("@jobs", "list")}, "x", []any{data.NewMap()}} {
 		raw, err := payload.MarshalBin(list)
 		if err != nil {
@@ -302,7 +323,8 @@ func FuzzRules(f *testing.F) {
 		if may && !isFunction(fun) {
 			t.Errorf("%s allows %q", data.Repr(list), fun)
 		}
-		if twice := i.MayPublish(Publication{Fun: []any{fun, "a.nother"}, Arg: []any{[]any{arg}, []any{}}, Minions: []string{"web1"}}); twice && !may && fun != findJob {
+		if twice := i.MayPublish(Publication{Fun: []any{fun, "a.nother"},
+			Arg: []any{[]any{arg}, []any{}}, Minions: []string{"web1"}}); twice && !may && fun != findJob {
 			t.Errorf("%s allows %q in a list alone", data.Repr(list), fun)
 		}
 		_ = i.MayRun(Wheel, fun, []any{arg}, data.NewMap())

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// systemUsers returns the names of the users of this host: those in /etc/passwd, and what else the program getent lists, from
-// LDAP or other sources.
+// systemUsers returns the users of this host: those in /etc/passwd and those that getent lists,
+// from LDAP or other sources.
 func systemUsers() ([]string, error) {
 	f, err := os.Open("/etc/passwd")
 	if err != nil {
@@ -35,7 +35,8 @@ func systemUsers() ([]string, error) {
 	return all, nil
 }
 
-// lookUp reports whether the system knows a user. Sources that do not list their users find one by name.
+// lookUp reports whether the system knows a user. This also finds users from sources that cannot be
+// listed.
 func lookUp(name string) bool {
 	if _, err := user.Lookup(name); err == nil {
 		return true
@@ -43,7 +44,7 @@ func lookUp(name string) bool {
 	return getent("passwd", "--", name) != ""
 }
 
-// getent returns what the program of this name prints, or nothing where it is missing or fails.
+// getent returns the output of getent, or "" if the program is missing or fails.
 func getent(args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

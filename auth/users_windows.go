@@ -2,7 +2,7 @@ package auth
 
 import "os/user"
 
-// systemUsers returns nothing: Windows has no list of users that Salt asks either.
+// systemUsers returns nothing: Salt does not list users on Windows either.
 func systemUsers() ([]string, error) { return nil, nil }
 
 // lookUp reports whether the system knows a user.

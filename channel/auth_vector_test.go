@@ -16,24 +16,32 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// differs lists the sign-ins and malformed frames that are answered otherwise than by Salt 3006.0, with the reply. Where
-// the original sends none, the peer would wait for nothing.
+// differs lists the sign-ins and malformed frames that are answered otherwise than by Salt 3006.0,
+// with the reply. Where the original sends none, the peer would wait for nothing.
 var differs = map[string]struct {
 	reply any // nil: any reply, judged by what is said of the keys and events
 	why   string
 }{
-	"auth_mode 2 with token":           {nil, "the option breaks the original, which sends no reply; it is not offered"},
-	"load nil":                         {"bad load", "an envelope is refused as a whole"},
-	"load list":                        {"bad load", "an envelope is refused as a whole"},
-	"enc unknown":                      {"bad load", "only clear and aes exist: no other name may reach a command"},
-	"enc pub with _auth":               {"bad load", "only clear and aes exist: no other name may reach a command"},
-	"enc nil":                          {"bad load", "only clear and aes exist: no other name may reach a command"},
-	"id is a list":                     {"bad load: id ['a'] is not a string", "3006.12 refuses every id that is not text"},
-	"version is a string":              {"bad load", "the original sends no reply"},
-	"version nil":                      {data.NewMap("cmd", "ping"), "the original sends no reply; null counts as absent"},
-	"_auth without id":                 {string(replyException), "the original sends no reply"},
-	"_auth without pub":                {string(replyException), "the original sends no reply, and leaves an empty pending key"},
-	"_auth without nonce at version 2": {string(replyException), "the original sends no reply, after it announced the minion"},
+	"auth_mode 2 with token": {nil,
+		"the option breaks the original, which sends no reply; it is not offered"},
+	"load nil":  {"bad load", "an envelope is refused as a whole"},
+	"load list": {"bad load", "an envelope is refused as a whole"},
+	"enc unknown": {"bad load",
+		"only clear and aes exist: no other name may reach a command"},
+	"enc pub with _auth": {"bad load",
+		"only clear and aes exist: no other name may reach a command"},
+	"enc nil": {"bad load",
+		"only clear and aes exist: no other name may reach a command"},
+	"id is a list": {"bad load: id ['a'] is not a string",
+		"3006.12 refuses every id that is not text"},
+	"version is a string": {"bad load", "the original sends no reply"},
+	"version nil": {data.NewMap("cmd", "ping"),
+		"the original sends no reply; null counts as absent"},
+	"_auth without id": {string(replyException), "the original sends no reply"},
+	"_auth without pub": {string(replyException),
+		"the original sends no reply, and leaves an empty pending key"},
+	"_auth without nonce at version 2": {string(replyException),
+		"the original sends no reply, after it announced the minion"},
 }
 
 func TestVectorAuth(t *testing.T) {
@@ -51,15 +59,17 @@ func TestVectorAuth(t *testing.T) {
 	}
 }
 
-// authCase plays a case on both sides. The file does not say which key is stored for the id before: the one that
-// signs in, or another one, must explain everything.
+// authCase plays a case on both sides. The file does not say which key is stored for the id before:
+// the one that signs in, or another one, must explain everything.
 func authCase(t *testing.T, ring keyring, session string, c *vectors.Case) {
 	t.Helper()
-	c.Only("name", "master_key", "minion_key", "minion_id", "master_opts", "minion_opts", "keys_before", "steps", "master_sign_key")
+	c.Only("name", "master_key", "minion_key", "minion_id", "master_opts", "minion_opts",
+		"keys_before", "steps", "master_sign_key")
 	same := explain(t, ring, session, c, c.Text("minion_key"))
 	if len(same) > 0 {
 		if other := explain(t, ring, session, c, "other"); len(other) > 0 {
-			t.Errorf("with the same key stored:\n%s\nwith another:\n%s", strings.Join(same, "\n"), strings.Join(other, "\n"))
+			t.Errorf("with the same key stored:\n%s\nwith another:\n%s", strings.Join(same, "\n"),
+				strings.Join(other, "\n"))
 		}
 	}
 	for _, step := range c.Sub("steps") {
@@ -70,7 +80,8 @@ func authCase(t *testing.T, ring keyring, session string, c *vectors.Case) {
 // explain plays the master's side and returns what differs when stored is the key of the id before.
 func explain(t *testing.T, ring keyring, session string, c *vectors.Case, stored string) (wrong []string) {
 	t.Helper()
-	r := newRig(t, rigOptions{ring: ring, master: c.Text("master_key"), session: session, signIn: masterOptions(t, ring, c)})
+	r := newRig(t, rigOptions{ring: ring, master: c.Text("master_key"), session: session,
+		signIn: masterOptions(t, ring, c)})
 	r.handler.clear = func(c *Command) (any, error) {
 		if c.Name == "ping" {
 			return asMap(t, decoded(t, c.Load.Marshal())), nil
@@ -176,8 +187,9 @@ func operator(t *testing.T, r *rig, c *vectors.Case, step string) {
 
 func explainStep(t *testing.T, r *rig, c, step *vectors.Case) (wrong []string) {
 	t.Helper()
-	step.Only("step", "token_plain", "request_frame", "request", "reply_frame", "reply", "signed_load", "signature_over_load_is",
-		"decrypted_aes", "decrypted_token", "events_fired", "keys_after", "client_result", "client_error", "no_reply_because",
+	step.Only("step", "token_plain", "request_frame", "request", "reply_frame", "reply",
+		"signed_load", "signature_over_load_is", "decrypted_aes", "decrypted_token", "events_fired",
+		"keys_after", "client_result", "client_error", "no_reply_because",
 		"minion_knew_master_key_before", "minion_stores_master_key", "tampered_reply_frame", "change")
 	r.events = nil
 	reply := decoded(t, r.ask(step.Bytes("request_frame")))
@@ -198,7 +210,8 @@ func explainStep(t *testing.T, r *rig, c, step *vectors.Case) (wrong []string) {
 	}
 	for _, state := range pki.States() {
 		want, _ := step.Object("keys_after").Value(state.Dir()).([]any)
-		if got := folder(t, r, state); !data.Equal(got, want) && !strings.HasPrefix(diff.why, "the original sends no reply, and leaves") {
+		if got := folder(t, r, state); !data.Equal(got, want) &&
+			!strings.HasPrefix(diff.why, "the original sends no reply, and leaves") {
 			wrong = append(wrong, state.Dir()+" holds "+data.Repr(got)+", want "+data.Repr(want))
 		}
 	}
@@ -223,7 +236,8 @@ func compareEvents(t *testing.T, r *rig, step *vectors.Case) (wrong []string) {
 		return []string{data.Repr(r.events) + " events"}
 	}
 	for i, e := range events {
-		if want := e.On(t).Object("data"); e.On(t).Text("tag") != "salt/auth" || !data.Equal(r.events[i], want) {
+		if want := e.On(t).Object("data"); e.On(t).Text("tag") != "salt/auth" ||
+			!data.Equal(r.events[i], want) {
 			wrong = append(wrong, "event "+data.Repr(r.events[i])+", want "+data.Repr(want))
 		}
 	}
@@ -315,15 +329,17 @@ func minionStep(t *testing.T, ring keyring, session string, c, step *vectors.Cas
 		reply = step.Bytes("tampered_reply_frame")
 	}
 	var sent []byte
-	client := newTestClient(t, ring[c.Text("minion_key")], keys, c.Text("minion_id"), wire(func(_ context.Context, body []byte) ([]byte, error) {
-		sent = body
-		return reply, nil
-	}), minionOptions(t, c, golden))
+	client := newTestClient(t, ring[c.Text("minion_key")], keys, c.Text("minion_id"),
+		wire(func(_ context.Context, body []byte) ([]byte, error) {
+			sent = body
+			return reply, nil
+		}), minionOptions(t, c, golden))
 	client.token = step.Text("token_plain")
 	client.nonce = func() string { return golden.Text("nonce") }
 	knew := keys.master
 	creds, err := client.SignIn(t.Context())
-	compareSignIn(t, ring, asMap(t, asMap(t, decoded(t, sent)).Value("load")), golden, step.Text("token_plain"), knew)
+	compareSignIn(t, ring, asMap(t, asMap(t, decoded(t, sent)).Value("load")), golden,
+		step.Text("token_plain"), knew)
 	compareDecision(t, session, c, step, creds, err)
 	if stores := step.Bool("minion_stores_master_key"); (keys.master != "") != stores && err == nil {
 		t.Errorf("stored key of the master: %q, want one: %v", keys.master, stores)
@@ -340,7 +356,8 @@ func minionStep(t *testing.T, ring keyring, session string, c, step *vectors.Cas
 func knownMaster(t *testing.T, ring keyring, step *vectors.Case, load *data.Map) string {
 	t.Helper()
 	for name, key := range ring {
-		if plain, err := key.Decrypt(rawField(load, "token"), crypto.OAEPSHA1); err == nil && string(plain) == step.Text("token_plain") {
+		if plain, err := key.Decrypt(rawField(load, "token"), crypto.OAEPSHA1); err == nil &&
+			string(plain) == step.Text("token_plain") {
 			return name
 		}
 	}
@@ -375,14 +392,16 @@ func minionOptions(t *testing.T, c *vectors.Case, load *data.Map) ClientOptions 
 	return o
 }
 
-// compareSignIn compares a request with the original's: it has all of that, and names the algorithms.
+// compareSignIn compares a request with the original's: it has all of that, and names the
+// algorithms.
 func compareSignIn(t *testing.T, ring keyring, got, golden *data.Map, token, master string) {
 	t.Helper()
 	for k, want := range golden.All() {
 		if k == "token" {
 			for _, key := range ring {
 				if crypto.SameKey(key.Public().PEM(), master) {
-					if plain, err := key.Decrypt(rawField(got, "token"), crypto.OAEPSHA1); err != nil || string(plain) != token {
+					if plain, err := key.Decrypt(rawField(got, "token"),
+						crypto.OAEPSHA1); err != nil || string(plain) != token {
 						t.Errorf("token %q, %v, want %q", plain, err, token)
 					}
 				}
@@ -391,7 +410,8 @@ func compareSignIn(t *testing.T, ring keyring, got, golden *data.Map, token, mas
 			t.Errorf("request has %v = %s, want %s", k, data.Repr(got.Value(k)), data.Repr(want))
 		}
 	}
-	if got.Len() != golden.Len()+3 || got.Text("enc_algo") != crypto.OAEPSHA1 || got.Text("sig_algo") != crypto.SHA1Sign || got.Value(oursField) != true {
+	if got.Len() != golden.Len()+3 || got.Text("enc_algo") != crypto.OAEPSHA1 ||
+		got.Text("sig_algo") != crypto.SHA1Sign || got.Value(brineField) != true {
 		t.Errorf("fields of the request: %v, of the original's: %v", got.Keys(), golden.Keys())
 	}
 }
@@ -409,7 +429,8 @@ func compareDecision(t *testing.T, session string, c, step *vectors.Case, creds 
 		t.Fatalf("the client refuses the reply: %v", err)
 	}
 	result := step.Object("client_result")
-	if creds.Shared.Key() != result.Text("aes") || creds.Shared.Key() != session || int64(creds.PublishPort) != result.Value("publish_port") {
+	if creds.Shared.Key() != result.Text("aes") || creds.Shared.Key() != session ||
+		int64(creds.PublishPort) != result.Value("publish_port") {
 		t.Errorf("credentials are %v, want %s", creds, data.Repr(result))
 	}
 	if creds.Version != 2 || creds.Session != nil {
@@ -417,7 +438,8 @@ func compareDecision(t *testing.T, session string, c, step *vectors.Case, creds 
 	}
 }
 
-// wantedError returns the error that stands for what the original minion did, nil when it signed in.
+// wantedError returns the error that stands for what the original minion did, nil when it signed
+// in.
 func wantedError(t *testing.T, c, step *vectors.Case) error {
 	t.Helper()
 	if !step.Has("client_error") {

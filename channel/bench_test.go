@@ -20,7 +20,8 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// settle makes the key files old enough for the cache of parsed keys, as those of a running master are.
+// settle makes the key files old enough for the cache of parsed keys, as those of a running master
+// are.
 func (r *rig) settle(b *testing.B) {
 	b.Helper()
 	old := time.Now().Add(-time.Hour)
@@ -38,8 +39,8 @@ func quiet(r *rig) {
 	r.signIn.opts.OnEvent = nil
 }
 
-// bareWork is the RSA work that no master can save in a sign-in: the token decrypted, the reply signed, three secrets
-// encrypted.
+// bareWork is the RSA work that no master can save in a sign-in: the token decrypted, the reply
+// signed, three secrets encrypted.
 func bareWork(b *testing.B, r *rig, token []byte) time.Duration {
 	b.Helper()
 	const rounds = 50
@@ -57,15 +58,15 @@ func bareWork(b *testing.B, r *rig, token []byte) time.Duration {
 	return time.Since(start) / rounds
 }
 
-// BenchmarkSignIn is the master's whole work for a sign-in of version 3 with a token; rsa-ratio is how many times its
-// bare RSA work that is.
+// BenchmarkSignIn is the master's whole work for a sign-in of version 3 with a token; rsa-ratio is
+// how many times its bare RSA work that is.
 func BenchmarkSignIn(b *testing.B) {
 	f := newForger(b, ServerOptions{Admission: Admission{MinimumVersion: 3}})
 	f.settle(b)
 	token, err := f.ring["master"].Public().Encrypt([]byte(crypto.NewKeyString()), crypto.OAEPSHA1)
 	must(b, err)
-	load := data.NewMap("cmd", "_auth", "id", "web1", "nonce", f.nonce(), "token", token, "pub", f.ring.pub("minion"),
-		"enc_algo", crypto.OAEPSHA1, "sig_algo", crypto.SHA1Sign)
+	load := data.NewMap("cmd", "_auth", "id", "web1", "nonce", f.nonce(), "token", token,
+		"pub", f.ring.pub("minion"), "enc_algo", crypto.OAEPSHA1, "sig_algo", crypto.SHA1Sign)
 	body := marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
 	f.ask(body)
 	before := bareWork(b, f.rig, token)
@@ -78,13 +79,15 @@ func BenchmarkSignIn(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(bare), "rsa-ratio")
 }
 
-// BenchmarkRequest is a _return of version 3 without what the handler does: opened, proved, answered.
+// BenchmarkRequest is a _return of version 3 without what the handler does: opened, proved,
+// answered.
 func BenchmarkRequest(b *testing.B) {
 	f := newForger(b, ServerOptions{Admission: Admission{MinimumVersion: 3}})
 	f.settle(b)
 	f.handler = nil
 	f.server.handler = nothing{}
-	load := data.NewMap("cmd", "_return", "id", "web1", "success", true, "return", "a line of output", "retcode", int64(0), "jid", "20261121074539197176",
+	load := data.NewMap("cmd", "_return", "id", "web1", "success", true, "return",
+		"a line of output", "retcode", int64(0), "jid", "20261121074539197176",
 		"fun", "cmd.run", "fun_args", []any{"uptime"}, "user", "root", "tok", f.victimToken)
 	body := f.envelope(3, "web1", f.key(3, "web1"), load)
 	b.ReportAllocs()
@@ -106,7 +109,8 @@ func BenchmarkPublish(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			r := newRig(b, rigOptions{})
 			p := NewPublisher(r.ring["master"], r.secrets, discard{}, PublisherOptions{Sign: sign})
-			pub := &job.Publication{JID: "20261121074539197176", Fun: []string{"test.ping"}, Target: "*", TargetType: "glob", User: "root"}
+			pub := &job.Publication{JID: "20261121074539197176", Fun: []string{"test.ping"},
+				Target: "*", TargetType: "glob", User: "root"}
 			b.ReportAllocs()
 			for b.Loop() {
 				must(b, p.Publish(pub, nil))
@@ -120,7 +124,8 @@ type discard struct{ *outbox }
 
 func (discard) Publish(transport.Message) {}
 
-// BenchmarkFullLine fills the line of sign-ins. bytes/place is what one that waits takes, with the stack of its goroutine.
+// BenchmarkFullLine fills the line of sign-ins. bytes/place is what one that waits takes, with the
+// stack of its goroutine.
 func BenchmarkFullLine(b *testing.B) {
 	for b.Loop() {
 		r := newRig(b, rigOptions{})

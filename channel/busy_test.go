@@ -18,7 +18,8 @@ func TestSignInsOfAMasterThatStopsAreNotTooMany(t *testing.T) {
 	must(t, err)
 	<-turn.ready
 	body, err := payload.Marshal(data.NewMap("enc", "clear", "version", int64(Version), "load",
-		data.NewMap("cmd", "_auth", "id", "web1", "nonce", "0123", "pub", r.ring.pub("minion"), oursField, true)))
+		data.NewMap("cmd", "_auth", "id", "web1", "nonce", "0123", "pub", r.ring.pub("minion"),
+			brineField, true)))
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -29,12 +30,15 @@ func TestSignInsOfAMasterThatStopsAreNotTooMany(t *testing.T) {
 	}
 }
 
-// waitingSignIn returns a sign-in that has a place in the line, since another one has the only turn.
-func waitingSignIn(t *testing.T, ctx context.Context, r *rig, ours bool) (req *fakeRequest, done chan struct{}) {
+// waitingSignIn returns a sign-in that has a place in the line, since another one has the only
+// turn.
+func waitingSignIn(
+	t *testing.T, ctx context.Context, r *rig, ours bool,
+) (req *fakeRequest, done chan struct{}) {
 	t.Helper()
 	load := data.NewMap("cmd", "_auth", "id", "web1", "nonce", "0123", "pub", r.ring.pub("minion"))
 	if ours {
-		load.Set(oursField, true)
+		load.Set(brineField, true)
 	}
 	body, err := payload.Marshal(data.NewMap("enc", "clear", "version", int64(2), "load", load))
 	must(t, err)
@@ -47,8 +51,8 @@ func waitingSignIn(t *testing.T, ctx context.Context, r *rig, ours bool) (req *f
 	return req, done
 }
 
-// Minions of Salt 3006.0 take a late answer, and wait in vain for one where their connection was closed: they keep their place for
-// as long as all their tries last. Ours are told after 4 s.
+// Salt 3006.0 minions never retry after a disconnect, so they keep their place until their last
+// try. Brine's get a busy reply after 4 s.
 func TestSignInsOfSaltKeepTheirPlace(t *testing.T) {
 	for _, tt := range []struct {
 		ours    bool
@@ -68,14 +72,17 @@ func TestSignInsOfSaltKeepTheirPlace(t *testing.T) {
 			time.Sleep(tt.after)
 			r.signIn.line.leave()
 			<-done
-			if busy := bytes.Contains(req.reply, []byte(retBusy)); req.replies != tt.replies || busy != tt.busy {
-				t.Errorf("one of ours %v, after %s: %d replies, busy %v; want %d, %v", tt.ours, tt.after, req.replies, busy, tt.replies, tt.busy)
+			if busy := bytes.Contains(req.reply, []byte(retBusy)); req.replies != tt.replies ||
+				busy != tt.busy {
+				t.Errorf("one of ours %v, after %s: %d replies, busy %v; want %d, %v", tt.ours,
+					tt.after, req.replies, busy, tt.replies, tt.busy)
 			}
 		})
 	}
 }
 
-// A sign-in whose connection has ended, as that of a minion of Salt 3006.18 after 5 s, takes no place and no turn.
+// A sign-in whose connection has ended, as that of a minion of Salt 3006.18 after 5 s, takes no
+// place and no turn.
 func TestSignInsThatWentAwayLeaveTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, rigOptions{})

@@ -9,10 +9,11 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// Clear sends an unencrypted request, as the command line does to the master on its own host, and returns the reply.
-// A reply of the form {"enc": "clear", "load": …} is returned as its load.
+// Clear sends an unencrypted request, as the command line does to the master on its host, and
+// returns the reply. For a reply of the form {"enc": "clear", "load": …} it returns the load.
 func Clear(ctx context.Context, out transport.Requester, load *data.Map) (any, error) {
-	body, err := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(Version)))
+	body, err := payload.Marshal(data.NewMap("enc", "clear", "load", load,
+		"version", int64(Version)))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", load.Text("cmd"), err)
 	}

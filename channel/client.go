@@ -16,32 +16,34 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// ClientOptions say how a minion trusts and speaks.
+// ClientOptions configure a [Client]: its protocol, timeouts and trust in the master.
 type ClientOptions struct {
-	ID             string
-	EncAlgo        string        // encryption_algorithm; empty means OAEP-SHA1
-	SigAlgo        string        // signing_algorithm; empty means PKCS1v15-SHA1
-	Timeout        time.Duration // of one request (request_channel_timeout)
-	Tries          int           // of one request (request_channel_tries)
-	AuthTimeout    time.Duration // of one sign-in request
-	AuthTries      int
-	Newest         int              // newest protocol version to speak; 0 means Version
-	Fingerprint    string           // master_finger; empty means any
-	HashType       string           // of the fingerprint
-	OpenMode       bool             // any master will do (open_mode)
-	VerifySigned   bool             // the master's key must be signed (verify_master_pubkey_sign)
-	AlwaysVerify   bool             // also when it is known (always_verify_signature)
-	RequireSigned  bool             // publications without a signature are refused (sign_pub_messages)
-	AllowUnsigned  bool             // accept masters that sign nothing (versions 0 and 1)
-	AutosignGrains func() *data.Map // what is sent with each sign-in (autosign_grains); nil is none
-	OnSignIn       func(error)      // told of each sign-in, with nil for success; may be nil
+	ID           string
+	EncAlgo      string        // encryption_algorithm; empty means OAEP-SHA1
+	SigAlgo      string        // signing_algorithm; empty means PKCS1v15-SHA1
+	Timeout      time.Duration // of one request (request_channel_timeout)
+	Tries        int           // of one request (request_channel_tries)
+	AuthTimeout  time.Duration // of one sign-in request
+	AuthTries    int
+	Newest       int    // newest protocol version to speak; 0 means Version
+	Fingerprint  string // master_finger; empty means any
+	HashType     string // of the fingerprint
+	OpenMode     bool   // any master will do (open_mode)
+	VerifySigned bool   // the master's key must be signed (verify_master_pubkey_sign)
+	AlwaysVerify bool   // also if the key is known (always_verify_signature)
+	// publications without a signature are refused (sign_pub_messages)
+	RequireSigned bool
+	AllowUnsigned bool // accept masters that sign nothing (versions 0 and 1)
+	// returns the grains sent with each sign-in (autosign_grains); may be nil
+	AutosignGrains func() *data.Map
+	OnSignIn       func(error) // called after each sign-in, with nil for success; may be nil
 	Log            logrus.FieldLogger
 	MaxReply       int // longest reply, in bytes; 0 means 100 MiB
 }
 
-// Keys is what a [Client] needs of the minion's key directory.
+// Keys is the part of a minion's key directory that a [Client] needs.
 type Keys interface {
-	// Master returns the PEM text of the stored key of the master, or "" where there is none.
+	// Master returns the PEM text of the stored key of the master, or "" if there is none.
 	Master() (pem string, err error)
 	// SetMaster stores the master's key.
 	SetMaster(pem string) error
@@ -49,24 +51,26 @@ type Keys interface {
 	Signing() (pem string, err error)
 }
 
-// An Heir is a [Keys] that lets a master hand over to another key. Without it a master's key never changes but by pub_sig.
+// An Heir is a [Keys] that lets a master hand over to a new key. Without it a master's key changes
+// only through pub_sig.
 type Heir interface {
-	// Heard returns what is known of keys that the master has left.
+	// Heard returns the known earlier keys of the master.
 	Heard() (pki.Heard, error)
-	// Succeed stores another key of the master, to which the statement of that number has led. The old key is one that the master
-	// has left from then on.
+	// Succeed stores a new key of the master, which the hand-over statement with that serial
+	// authorizes. The old key becomes an earlier key of the master.
 	Succeed(pem string, serial int64) error
-	// WasTrusted reports whether a key that the master has left has a fingerprint, as one in master_finger.
+	// WasTrusted reports whether an earlier key of the master has a fingerprint, such as that in
+	// master_finger.
 	WasTrusted(finger, hash string) bool
 }
 
-// A Client is a minion's side of the request port, and what it needs to read the publish port. Several goroutines may
-// use it: one signs in, and those that need the result wait for it.
+// A Client is a minion's side of the request port, and opens messages of the publish port. Several
+// goroutines may use it: one of them signs in, and those that need the result wait for it.
 type Client struct {
 	opts  ClientOptions
 	key   *crypto.PrivateKey
-	token string // what proves the master: only the holder of its key can send it back
-	proof []byte // what proves the minion: X9.31 of tokenText
+	token string // proves the master: only the holder of its key can decrypt it and send it back
+	proof []byte // proves the minion: X9.31 of tokenText
 	keys  Keys
 	out   transport.Requester
 	nonce func() string // makes the nonce of a request
@@ -74,21 +78,21 @@ type Client struct {
 	mu        sync.Mutex
 	creds     *Credentials
 	inFlight  *signInCall
-	forced    [renewTimes]time.Time // when publications made it sign in, the last at the end
-	serialKey string                // the shared key that serial counts for
+	forced    [renewTimes]time.Time // times of sign-ins caused by publications, the last at the end
+	serialKey string                // the shared key that serial belongs to
 	serial    *crypto.Serial
 }
 
-// Credentials are what a master gives a minion that has signed in.
+// Credentials are the result of a sign-in.
 type Credentials struct {
 	Shared      *crypto.Crypticle
 	Session     *crypto.Crypticle // nil under protocol version 2 and older
 	PublishPort int
-	Version     int // that requests use from now on
+	Version     int // protocol version of further requests
 	MasterKey   *crypto.PublicKey
 }
 
-// requestKey returns the key of requests.
+// requestKey returns the key that requests are encrypted with.
 func (c *Credentials) requestKey() *crypto.Crypticle {
 	if c.Version >= 3 {
 		return c.Session
@@ -96,18 +100,28 @@ func (c *Credentials) requestKey() *crypto.Crypticle {
 	return c.Shared
 }
 
-// NewClient returns a client that speaks over out with the minion's key.
-func NewClient(key *crypto.PrivateKey, keys Keys, out transport.Requester, o ClientOptions) (*Client, error) {
+// NewClient returns a client that authenticates with key and sends requests through out.
+func NewClient(
+	key *crypto.PrivateKey, keys Keys, out transport.Requester, o ClientOptions,
+) (*Client, error) {
 	proof, err := key.EncryptX931([]byte(tokenText))
 	if err != nil {
-		return nil, fmt.Errorf("prove minion %s: %w", o.ID, err)
+		return nil, fmt.Errorf("make proof of minion %s: %w", o.ID, err)
 	}
-	return &Client{opts: o, key: key, token: crypto.NewKeyString(), proof: proof, keys: keys, out: out, nonce: newNonce}, nil
+	return &Client{
+		opts:  o,
+		key:   key,
+		token: crypto.NewKeyString(),
+		proof: proof,
+		keys:  keys,
+		out:   out,
+		nonce: newNonce,
+	}, nil
 }
 
 func newNonce() string { return randomHex(nonceLen / 2) }
 
-// limits bound the replies to requests.
+// limits returns the limits on replies.
 func (c *Client) limits() payload.Limits {
 	l := payload.WireLimits()
 	if c.opts.MaxReply > 0 {
@@ -116,7 +130,7 @@ func (c *Client) limits() payload.Limits {
 	return l
 }
 
-// Credentials returns those of the last sign-in, or nil.
+// Credentials returns the credentials of the last sign-in, or nil.
 func (c *Client) Credentials() *Credentials {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,8 +144,9 @@ func (c *Client) Forget() {
 	c.creds = nil
 }
 
-// Do sends an encrypted request and returns the MessagePack of its reply. A request whose reply does not open is sent
-// once more after a new sign-in, as after a restart of the master. load must hold cmd; what proves the sender is added.
+// Do sends an encrypted request and returns the MessagePack of its reply. If the reply cannot be
+// decrypted, for example after a restart of the master, Do signs in and sends the request once
+// more. load must have the field cmd; the proof of the sender is added.
 func (c *Client) Do(ctx context.Context, load *data.Map) (data.Raw, error) {
 	var reply data.Raw
 	err := c.retry(ctx, load, func(creds *Credentials, nonce string, body []byte) error {
@@ -151,8 +166,9 @@ func (c *Client) Call(ctx context.Context, load *data.Map) (any, error) {
 	return payload.Unmarshal(raw, c.limits())
 }
 
-// Pillar sends a _pillar request and returns the pillar. Only this minion could read it, and only its master could
-// have sent it as answer to this request (salt/channel/client.py, crypted_transfer_decode_dictentry).
+// Pillar sends a _pillar request and returns the pillar. The reply can be read by this minion only,
+// and is verified to be the master's answer to this request (salt/channel/client.py,
+// crypted_transfer_decode_dictentry).
 func (c *Client) Pillar(ctx context.Context, load *data.Map) (*data.Map, error) {
 	var pillar any
 	err := c.retry(ctx, load, func(creds *Credentials, nonce string, body []byte) error {
@@ -165,14 +181,16 @@ func (c *Client) Pillar(ctx context.Context, load *data.Map) (*data.Map, error) 
 	}
 	m, ok := pillar.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("pillar: %w: it is no map", ErrBadReply)
+		return nil, fmt.Errorf("pillar: %w: it is not a map", ErrBadReply)
 	}
 	return m, nil
 }
 
-// retry sends load until read can make sense of the reply, within the tries allowed. One new sign-in, after a reply
-// that does not open, is not counted as a try.
-func (c *Client) retry(ctx context.Context, load *data.Map, read func(*Credentials, string, []byte) error) error {
+// retry sends load until read accepts the reply, at most opts.Tries times. One new sign-in, after a
+// reply that cannot be decrypted, does not count.
+func (c *Client) retry(
+	ctx context.Context, load *data.Map, read func(*Credentials, string, []byte) error,
+) error {
 	var err error
 	renewed := false
 	for left := max(c.opts.Tries, 1); left > 0; left-- {
@@ -193,7 +211,10 @@ func (c *Client) retry(ctx context.Context, load *data.Map, read func(*Credentia
 	return err
 }
 
-func (c *Client) once(ctx context.Context, creds *Credentials, load *data.Map, read func(*Credentials, string, []byte) error) error {
+func (c *Client) once(
+	ctx context.Context, creds *Credentials, load *data.Map,
+	read func(*Credentials, string, []byte) error,
+) error {
 	if c.opts.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.opts.Timeout)
@@ -226,8 +247,8 @@ func (c *Client) seal(creds *Credentials, load *data.Map) (body []byte, nonce st
 		load.Set("tok", c.proof)
 		load.Set("id", c.opts.ID)
 		outer.Set("id", c.opts.ID)
-		outer.Set("enc_algo", orDefault(c.opts.EncAlgo, crypto.OAEPSHA1))
-		outer.Set("sig_algo", orDefault(c.opts.SigAlgo, crypto.SHA1Sign))
+		outer.Set("enc_algo", c.encAlgo())
+		outer.Set("sig_algo", c.sigAlgo())
 	} else if needsToken(load.Text("cmd")) {
 		load.Set("tok", c.proof)
 		load.Set("id", c.opts.ID)
@@ -241,19 +262,20 @@ func (c *Client) seal(creds *Credentials, load *data.Map) (body []byte, nonce st
 	return body, nonce, err
 }
 
-// needsToken reports whether a version 2 master wants proof with cmd. Elsewhere the proof would lie about in events
-// and job records, and _file_envs fails when it comes (Salt 3006.0).
+// needsToken reports whether a version 2 master expects the proof with cmd. With other commands the
+// proof would end up in events and job records, and _file_envs fails with it (Salt 3006.0).
 func needsToken(cmd string) bool {
 	switch cmd {
-	case "_master_tops", "_minion_event", "_mine", "_mine_get", "_mine_delete", "_mine_flush", "_file_recv",
-		"minion_runner", "minion_pub", "minion_publish", "pub_ret", "revoke_auth":
+	case "_master_tops", "_minion_event", "_mine", "_mine_get", "_mine_delete", "_mine_flush",
+		"_file_recv", "minion_runner", "minion_pub", "minion_publish", "pub_ret", "revoke_auth":
 		return true
 	}
 	return false
 }
 
-// openReply opens the reply to an encrypted request. Unlike Salt's minion it takes no bare null or empty text for an
-// answer: no master sends one, and anybody on the way could, to make a return look delivered.
+// openReply decrypts the reply to an encrypted request. Unlike Salt's minion it does not accept
+// plain null or empty text: no master sends these, and an attacker could use them to fake the
+// delivery of a return.
 func (c *Client) openReply(creds *Credentials, body []byte, nonce string) (data.Raw, error) {
 	if len(body) > c.limits().Size {
 		return nil, fmt.Errorf("%w: %d bytes: %w", ErrBadReply, len(body), payload.ErrLimit)
@@ -265,7 +287,7 @@ func (c *Client) openReply(creds *Credentials, body []byte, nonce string) (data.
 	return creds.requestKey().OpenInPlace(blob, nonce)
 }
 
-// openPrivate opens a reply that only this minion may read.
+// openPrivate decrypts a reply for this minion's own key.
 func (c *Client) openPrivate(creds *Credentials, body []byte, name, nonce string) (any, error) {
 	reply, err := payload.ParseFields(body, c.limits())
 	wrapped, hasKey := reply.Bytes("key")
@@ -273,39 +295,37 @@ func (c *Client) openPrivate(creds *Credentials, body []byte, name, nonce string
 	if err != nil || !hasKey || !hasBody {
 		return nil, fmt.Errorf("%s without a key: %w", name, crypto.ErrAuthentication)
 	}
-	text, err := c.key.Decrypt(wrapped, orDefault(c.opts.EncAlgo, crypto.OAEPSHA1))
+	text, err := c.key.Decrypt(wrapped, c.encAlgo())
 	if err != nil {
-		return nil, fmt.Errorf("key of %s: %w", name, err)
+		return nil, fmt.Errorf("decrypt key of %s: %w", name, err)
 	}
 	once, err := crypto.NewCrypticle(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("key of %s: %w", name, err)
+		return nil, fmt.Errorf("decrypt key of %s: %w", name, err)
 	}
 	plain, err := once.Open(sealed, "")
-	if err != nil || creds.Version < 2 {
-		return c.decode(plain, err)
+	if err != nil {
+		return nil, err
+	}
+	if creds.Version < 2 {
+		return payload.Unmarshal(plain, c.limits())
 	}
 	return c.openSigned(creds, plain, wrapped, name, nonce)
 }
 
-// decode reads what a private reply of an old version holds, unless it did not open.
-func (c *Client) decode(plain []byte, err error) (any, error) {
-	if err != nil {
-		return nil, err
-	}
-	return payload.Unmarshal(plain, c.limits())
-}
-
-func (c *Client) openSigned(creds *Credentials, plain, wrapped []byte, name, nonce string) (any, error) {
+func (c *Client) openSigned(
+	creds *Credentials, plain, wrapped []byte, name, nonce string,
+) (any, error) {
 	outer, err := payload.ParseFields(plain, c.limits())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrBadReply, err)
 	}
 	signed, _ := outer.Bytes("data")
 	sig, _ := outer.Bytes("sig")
-	if err := creds.MasterKey.Verify(signed, sig, orDefault(c.opts.SigAlgo, crypto.SHA1Sign)); err != nil {
-		// It may have another key by now, which a new sign-in tells.
-		return nil, fmt.Errorf("%s is not signed by the master: %w: %w", name, ErrBadReply, crypto.ErrAuthentication)
+	if err := creds.MasterKey.Verify(signed, sig, c.sigAlgo()); err != nil {
+		// The master may have a new key by now, which a new sign-in fetches.
+		return nil, fmt.Errorf("%s is not signed by the master: %w: %w", name, ErrBadReply,
+			crypto.ErrAuthentication)
 	}
 	inner, err := payload.ParseFields(signed, c.limits())
 	if err != nil {
@@ -319,7 +339,7 @@ func (c *Client) openSigned(creds *Credentials, plain, wrapped []byte, name, non
 	return inner.Value(name), nil
 }
 
-// forget drops creds, unless others took their place meanwhile.
+// forget drops creds, unless they were replaced meanwhile.
 func (c *Client) forget(creds *Credentials) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -328,15 +348,16 @@ func (c *Client) forget(creds *Credentials) {
 	}
 }
 
-// Publications that do not open may make a client sign in so many times within so long. It keeps garbage on the publish port
-// from becoming a storm of sign-ins; a master makes new keys far less often, but may do so several times in a row, as when keys
-// are deleted one by one.
+// Publications that cannot be decrypted may cause renewTimes sign-ins within renewWithin. The limit
+// keeps garbage on the publish port from causing a storm of sign-ins. A master makes new keys far
+// less often, but may do so several times in a row, for example when keys are deleted one by one.
 const (
 	renewTimes  = 4
 	renewWithin = 20 * time.Second
 )
 
-// renew is forget for the sake of a publication. It reports whether there may be other credentials now.
+// renew drops creds because a publication could not be decrypted. It reports whether there may be
+// other credentials now.
 func (c *Client) renew(creds *Credentials) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

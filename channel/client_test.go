@@ -74,7 +74,8 @@ func (p *pair) call() error {
 // publish returns the bytes of a publication.
 func (p *pair) publish(jid string) []byte {
 	p.t.Helper()
-	must(p.t, p.sender.Publish(&job.Publication{JID: job.ID(jid), Fun: []string{"test.ping"}, Target: "*", TargetType: "glob"}, nil))
+	must(p.t, p.sender.Publish(&job.Publication{JID: job.ID(jid), Fun: []string{"test.ping"},
+		Target: "*", TargetType: "glob"}, nil))
 	return p.box.take()[0].Body
 }
 
@@ -82,7 +83,8 @@ func TestConversation(t *testing.T) {
 	p := newPair(t, ClientOptions{Tries: 3, AuthTries: 7, RequireSigned: true})
 	must(t, p.call())
 	creds := p.client.Credentials()
-	if creds.Version != 3 || creds.PublishPort != 4505 || creds.Session == nil || !crypto.SameKey(p.keys.master, p.ring.pub("master")) {
+	if creds.Version != 3 || creds.PublishPort != 4505 || creds.Session == nil ||
+		!crypto.SameKey(p.keys.master, p.ring.pub("master")) {
 		t.Errorf("credentials are %+v", creds)
 	}
 	p.handler.encrypted = func(c *Command) (any, error) {
@@ -103,7 +105,8 @@ func TestConversation(t *testing.T) {
 		t.Errorf("%d sign-ins", n)
 	}
 	for _, alg := range []string{crypto.OAEPSHA224} {
-		c := p.rig.client("web1", "minion", wire(p.carry), ClientOptions{EncAlgo: alg, SigAlgo: crypto.SHA224Sign})
+		c := p.rig.client("web1", "minion", wire(p.carry),
+			ClientOptions{EncAlgo: alg, SigAlgo: crypto.SHA224Sign})
 		if _, err := c.Pillar(t.Context(), data.NewMap("cmd", "_pillar")); err != nil {
 			t.Errorf("with %s: %v", alg, err)
 		}
@@ -175,24 +178,27 @@ func TestRequestTimeout(t *testing.T) {
 		})
 		p.client.out = silent
 		start := time.Now()
-		if err := p.call(); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 180*time.Second {
+		if err := p.call(); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(start) != 180*time.Second {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		start = time.Now()
-		if _, err := p.client.Do(ctx, data.NewMap("cmd", "x")); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 10*time.Second {
+		if _, err := p.client.Do(ctx, data.NewMap("cmd", "x")); !errors.Is(err,
+			context.DeadlineExceeded) || time.Since(start) != 10*time.Second {
 			t.Errorf("with 10 s of the caller: %v after %v", err, time.Since(start))
 		}
 	})
 }
 
-// A reply that does not open means one new sign-in and one more request beside the tries; if that does not help the
-// tries go on.
+// After a reply that cannot be decrypted, the client signs in again and repeats the request once;
+// this does not count as a try.
 func TestRefusedReplies(t *testing.T) {
 	replies := map[string][]byte{
-		"bad load": marshal("bad load"), "null": marshal(nil), "empty text": marshal(""), "map": marshal(data.NewMap("error", "x")),
-		"no bytes": {}, "garbage": {0xc1}, "not msgpack": []byte("HTTP/1.1 400 Bad Request"), "list": marshal([]any{}),
+		"bad load": marshal("bad load"), "null": marshal(nil), "empty text": marshal(""),
+		"map": marshal(data.NewMap("error", "x")), "no bytes": {}, "garbage": {0xc1},
+		"not msgpack": []byte("HTTP/1.1 400 Bad Request"), "list": marshal([]any{}),
 	}
 	for name, bad := range replies {
 		p := newPair(t, ClientOptions{Tries: 2, AuthTries: 1})
@@ -291,13 +297,14 @@ func TestCVE2022_22935(t *testing.T) {
 	})
 }
 
-// A minion that knows no key of its master believes no refusal to be the master's, however it is signed. The master that it
-// knows is believed.
+// A minion trusts no refusal until it knows a key of its master, however the refusal is signed. It
+// trusts a refusal of the master that it knows.
 func TestThreatRefusalsOnFirstContactAreUnproved(t *testing.T) {
 	refused := func(err error) bool {
 		return errors.Is(err, ErrRejected) || errors.Is(err, ErrPending) || errors.Is(err, ErrFull)
 	}
-	for _, o := range []ClientOptions{{AuthTries: 1}, {AuthTries: 1, OpenMode: true}, {AuthTries: 1, AllowUnsigned: true}} {
+	for _, o := range []ClientOptions{{AuthTries: 1}, {AuthTries: 1, OpenMode: true},
+		{AuthTries: 1, AllowUnsigned: true}} {
 		p := newPair(t, o)
 		for name, forge := range p.forgeries() {
 			for _, known := range []string{"", p.ring.pub("master")} {
@@ -333,7 +340,8 @@ func (p *pair) forgeries() map[string]func(request []byte) []byte {
 		return nonce
 	}
 	forged := map[string]func([]byte) []byte{}
-	for name, ret := range map[string]any{"false": false, "true": true, "full": "full", "bad enc algo": "bad enc algo"} {
+	for name, ret := range map[string]any{"false": false, "true": true, "full": "full",
+		"bad enc algo": "bad enc algo"} {
 		refusal := data.NewMap("ret", ret)
 		forged["unsigned "+name] = func([]byte) []byte { return clear(refusal) }
 		forged["signed without nonce "+name] = func([]byte) []byte { return signed("master", refusal) }
@@ -344,15 +352,18 @@ func (p *pair) forgeries() map[string]func(request []byte) []byte {
 			return signed("other", data.NewMap("ret", ret, "nonce", nonceOf(request)))
 		}
 		forged["signed by another, without signature "+name] = func(request []byte) []byte {
-			return marshal(data.NewMap("enc", "clear", "load", marshal(data.NewMap("ret", ret, "nonce", nonceOf(request)))))
+			return marshal(data.NewMap("enc", "clear",
+				"load", marshal(data.NewMap("ret", ret, "nonce", nonceOf(request)))))
 		}
 	}
 	forged["signed by another, whose key comes with it"] = func(request []byte) []byte {
-		return signed("other", data.NewMap("ret", false, "nonce", nonceOf(request), "pub_key", p.ring.pub("other")))
+		return signed("other", data.NewMap("ret", false, "nonce", nonceOf(request),
+			"pub_key", p.ring.pub("other")))
 	}
 	forged["text"] = func([]byte) []byte { return marshal("bad load") }
 	forged["unsigned acceptance"] = func([]byte) []byte {
-		return marshal(data.NewMap("enc", "pub", "pub_key", p.ring.pub("master"), "aes", "x", "publish_port", int64(1)))
+		return marshal(data.NewMap("enc", "pub", "pub_key", p.ring.pub("master"), "aes", "x",
+			"publish_port", int64(1)))
 	}
 	forged["empty"] = func([]byte) []byte { return nil }
 	forged["nothing in it"] = func(request []byte) []byte { return signed("master", data.NewMap("nonce", nonceOf(request))) }
@@ -396,7 +407,8 @@ func TestCVE2022_22934(t *testing.T) {
 	}{
 		{name: "as the master makes it", signer: "master", nonce: func() string { return nonce }, good: true},
 		{name: "signed by another key", signer: "other", nonce: func() string { return nonce }},
-		{name: "sealed anew with another key", signer: "master", otherKey: true, nonce: func() string { return nonce }},
+		{name: "sealed anew with another key", signer: "master", otherKey: true,
+			nonce: func() string { return nonce }},
 		{name: "answer to another request", signer: "master", nonce: newNonce},
 		{name: "without nonce", signer: "master", nonce: func() string { return "" }},
 		{name: "without signature", signer: "master", nonce: func() string { return nonce }, unsigned: true},
@@ -431,10 +443,12 @@ func (p *pair) privateReply(signer, nonce string, otherKey, unsigned bool) []byt
 	if unsigned {
 		sig = nil
 	}
-	return marshal(data.NewMap("key", wrapped, "pillar", once.Seal(marshal(data.NewMap("data", body, "sig", sig)), "")))
+	return marshal(data.NewMap("key", wrapped,
+		"pillar", once.Seal(marshal(data.NewMap("data", body, "sig", sig)), "")))
 }
 
-// Where unsigned masters are allowed, the shared key must still be proved by the master's key that is known.
+// Where unsigned masters are allowed, the shared key must still be proved by the master's key that
+// is known.
 func TestForgedSharedKey(t *testing.T) {
 	p := newPair(t, ClientOptions{AllowUnsigned: true, AuthTries: 1})
 	seal := func(text string) []byte {
@@ -446,10 +460,11 @@ func TestForgedSharedKey(t *testing.T) {
 	must(t, err)
 	old, err := p.signIn.digestOf(p.secrets.Shared().Key())
 	must(t, err)
-	for name, sig := range map[string]any{"none": nil, "of another key": other, "of another shared key": old} {
+	for name, sig := range map[string]any{"none": nil, "of another key": other,
+		"of another shared key": old} {
 		p.keys.master = p.ring.pub("master")
-		load := data.NewMap("enc", "pub", "pub_key", p.keys.master, "publish_port", int64(4505), "aes", seal(crypto.NewKeyString()),
-			"token", seal(p.client.token), "sig", sig)
+		load := data.NewMap("enc", "pub", "pub_key", p.keys.master, "publish_port", int64(4505),
+			"aes", seal(crypto.NewKeyString()), "token", seal(p.client.token), "sig", sig)
 		p.tamper = func(string, []byte, []byte) ([]byte, error) { return marshal(load), nil }
 		if _, err := p.client.SignIn(t.Context()); !errors.Is(err, ErrMasterKey) {
 			t.Errorf("signature %s: %v, want ErrMasterKey", name, err)

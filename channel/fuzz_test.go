@@ -14,8 +14,9 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// FuzzServerRequest: any bytes on the request port get one reply that can be decoded, and store no key under a name that
-// is none. The second half of the input, where there is one, is put inside a sign-in and inside an encrypted request.
+// FuzzServerRequest: any bytes on the request port get one reply that can be decoded, and store no
+// key under a name that is none. The second half of the input, where there is one, is put inside a
+// sign-in and inside an encrypted request.
 func FuzzServerRequest(f *testing.F) {
 	r := newForger(f, ServerOptions{Admission: Admission{RequestTTL: time.Hour}})
 	r.handler.clear = func(*Command) (any, error) { return nil, nil }
@@ -28,7 +29,8 @@ func FuzzServerRequest(f *testing.F) {
 		f.Add(r.honest(version, "_return"), true)
 		f.Add(r.signInOf("web1", "minion", version), true)
 	}
-	f.Add(marshal(data.NewMap("cmd", "_auth", "id", "web9", "nonce", "", "pub", r.ring.pub("other"), "token", []byte{1})), false)
+	f.Add(marshal(data.NewMap("cmd", "_auth", "id", "web9", "nonce", "", "pub", r.ring.pub("other"),
+		"token", []byte{1})), false)
 	f.Add(marshal(data.NewMap("cmd", "_pillar", "id", "web1", "tok", r.victimToken, "nonce", "x")), false)
 	own, shared := r.key(3, "web1"), r.key(2, "")
 	f.Fuzz(func(t *testing.T, b []byte, whole bool) {
@@ -38,7 +40,8 @@ func FuzzServerRequest(f *testing.F) {
 		if !whole && payload.Check(b, payload.PreAuthLimits()) == nil {
 			bodies = [][]byte{
 				marshal(data.NewMap("enc", "clear", "load", data.Raw(b), "version", int64(3))),
-				marshal(data.NewMap("enc", "aes", "load", own.Seal(b, ""), "version", int64(3), "id", "web1")),
+				marshal(data.NewMap("enc", "aes", "load", own.Seal(b, ""), "version", int64(3),
+					"id", "web1")),
 				marshal(data.NewMap("enc", "aes", "load", shared.Seal(b, ""), "version", int64(2))),
 			}
 		}
@@ -62,7 +65,8 @@ func FuzzServerRequest(f *testing.F) {
 	})
 }
 
-// FuzzClientReply: no reply to a sign-in or request makes a minion panic, believe a stranger, or give up.
+// FuzzClientReply: no reply to a sign-in or request makes a minion panic, believe a stranger, or
+// give up.
 func FuzzClientReply(f *testing.F) {
 	r := newForger(f, ServerOptions{})
 	f.Add(r.ask(r.signInOf("web1", "minion", 3)), false)
@@ -71,7 +75,8 @@ func FuzzClientReply(f *testing.F) {
 	r.handler.encrypted = func(*Command) (any, error) { return Private{"pillar", data.NewMap("a", int64(1))}, nil }
 	f.Add(r.ask(r.honest(3, "_pillar")), false)
 	f.Add(marshal(data.NewMap("ret", false, "nonce", fmt.Sprintf("%032x", 1))), true)
-	f.Add(marshal(data.NewMap("pub_key", r.ring.pub("master"), "aes", "x", "sig", "x", "nonce", fmt.Sprintf("%032x", 1))), true)
+	f.Add(marshal(data.NewMap("pub_key", r.ring.pub("master"), "aes", "x", "sig", "x",
+		"nonce", fmt.Sprintf("%032x", 1))), true)
 	for _, c := range vectors.Load(f, authFile).Section("client_checks") {
 		f.Add(c.Sub("steps")[0].Bytes("tampered_reply_frame"), false)
 	}
@@ -89,10 +94,12 @@ func FuzzClientReply(f *testing.F) {
 			must(t, err)
 			reply = marshal(data.NewMap("enc", "clear", "load", b, "sig", sig))
 		}
-		if _, err := c.SignIn(t.Context()); !strangers(err) || !crypto.SameKey(keys.master, r.ring.pub("master")) {
+		if _, err := c.SignIn(t.Context()); !strangers(err) ||
+			!crypto.SameKey(keys.master, r.ring.pub("master")) {
 			t.Fatalf("a reply that is not the master's is believed: %v", err)
 		}
-		creds := &Credentials{Shared: shared, Session: shared, Version: 3, MasterKey: r.ring["master"].Public()}
+		creds := &Credentials{Shared: shared, Session: shared, Version: 3,
+			MasterKey: r.ring["master"].Public()}
 		if _, err := c.openPrivate(creds, b, "pillar", fmt.Sprintf("%032x", 1)); err == nil {
 			t.Fatal("a pillar that is not the master's is believed")
 		}
@@ -116,8 +123,9 @@ func strangers(err error) bool {
 	return true
 }
 
-// FuzzPublication: no publication makes a minion panic, and none is run that the master did not sign. With inside the
-// input stands where the master's load would: then it may be run, and is once.
+// FuzzPublication: no publication makes a minion panic, and none is run that the master did not
+// sign. With inside the input stands where the master's load would: then it may be run, and is
+// once.
 func FuzzPublication(f *testing.F) {
 	r := newForger(f, ServerOptions{})
 	session := r.secrets.Shared().Key()

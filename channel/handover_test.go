@@ -88,7 +88,8 @@ func TestMinionsFollowTheKeyOfTheirMaster(t *testing.T) {
 	second, third := newKey(t), newKey(t)
 	r.exchange(t, first, second, 1)
 	for range 2 { // the second time with the new key alone
-		if err := signIn(here, pinned); err != nil || here.master != second.Public().PEM() || here.serial != 1 {
+		if err := signIn(here, pinned); err != nil || here.master != second.Public().PEM() ||
+			here.serial != 1 {
 			t.Fatalf("after one change: %v, number %d", err, here.serial)
 		}
 	}
@@ -97,7 +98,8 @@ func TestMinionsFollowTheKeyOfTheirMaster(t *testing.T) {
 	}
 	r.exchange(t, second, third, 2)
 	for name, keys := range map[string]*heirKeys{"here": here, "away": away} {
-		if err := signIn(keys, pinned); err != nil || keys.master != third.Public().PEM() || keys.serial != 2 {
+		if err := signIn(keys, pinned); err != nil || keys.master != third.Public().PEM() ||
+			keys.serial != 2 {
 			t.Errorf("%s after two changes: %v, number %d", name, err, keys.serial)
 		}
 	}
@@ -107,8 +109,8 @@ func TestMinionsFollowTheKeyOfTheirMaster(t *testing.T) {
 	}
 }
 
-// TestMinionsFollowWithASignedKey has minions that know the key which signs that of the master, and whose master_finger names the
-// first key of the master.
+// TestMinionsFollowWithASignedKey has minions that know the key which signs that of the master, and
+// whose master_finger names the first key of the master.
 func TestMinionsFollowWithASignedKey(t *testing.T) {
 	signing := newKey(t)
 	r := newRig(t, rigOptions{signIn: SignInOptions{Signing: signing}})
@@ -125,7 +127,8 @@ func TestMinionsFollowWithASignedKey(t *testing.T) {
 	must(t, signIn(keys, finger))
 	r.exchange(t, first, second, 1)
 	for range 2 {
-		if err := signIn(keys, finger); err != nil || keys.master != second.Public().PEM() || keys.serial != 1 {
+		if err := signIn(keys, finger); err != nil || keys.master != second.Public().PEM() ||
+			keys.serial != 1 {
 			t.Errorf("after one change: %v, number %d", err, keys.serial)
 		}
 	}
@@ -139,14 +142,16 @@ func TestMinionsFollowWithASignedKey(t *testing.T) {
 	}
 }
 
-// TestThreatMasterKeyRollback offers the old key again, with every statement there ever was, and one by the thief of the old key.
+// TestThreatMasterKeyRollback offers the old key again, with every statement there ever was, and
+// one by the thief of the old key.
 func TestThreatMasterKeyRollback(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.accept("web1", "minion")
 	first, second := r.ring["master"], newKey(t)
 	keys := &heirKeys{}
 	signIn := func() error {
-		_, err := newTestClient(t, r.ring["minion"], keys, "web1", r.direct(), ClientOptions{AuthTries: 1}).SignIn(t.Context())
+		_, err := newTestClient(t, r.ring["minion"], keys, "web1", r.direct(),
+			ClientOptions{AuthTries: 1}).SignIn(t.Context())
 		return err
 	}
 	must(t, signIn())
@@ -166,7 +171,8 @@ func TestThreatMasterKeyRollback(t *testing.T) {
 		}
 	}
 	thief := newKey(t)
-	must(t, r.signIn.Exchange(thief, pki.Chain{statement(t, first, thief, 9)}, "", func() error { return nil }))
+	must(t, r.signIn.Exchange(thief, pki.Chain{statement(t, first, thief, 9)},
+		"", func() error { return nil }))
 	if err := signIn(); !errors.Is(err, ErrMasterKey) {
 		t.Errorf("another key by a statement of the old one: %v, want ErrMasterKey", err)
 	}
@@ -194,11 +200,12 @@ func TestReplacedKeyOfAMinionHasAnotherSession(t *testing.T) {
 	after, err := r.client("web1", "other", r.direct(), ClientOptions{}).SignIn(t.Context())
 	must(t, err)
 	if before.Session.Key() != again.Session.Key() || before.Session.Key() == after.Session.Key() {
-		t.Errorf("session keys: the same %v for one key, the same %v for another", before.Session.Key() == again.Session.Key(), before.Session.Key() == after.Session.Key())
+		t.Errorf("session keys: the same %v for one key, the same %v for another",
+			before.Session.Key() == again.Session.Key(), before.Session.Key() == after.Session.Key())
 	}
 }
 
-func TestDeniedMinionIsToldSo(t *testing.T) {
+func TestDeniedMinionLearnsIt(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.accept("web1", "minion")
 	_, err := r.client("web1", "other", r.direct(), ClientOptions{AuthTries: 1}).SignIn(t.Context())

@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// Hello returns what a minion says first on the publish port of transport tcp: who it is, under the key that all share
-// (salt/channel/client.py, send_id). It signs in when there are no credentials.
+// Hello returns the first message of a minion on the publish port of transport tcp: its id, under
+// the shared key (salt/channel/client.py, send_id). It signs in if there are no credentials.
 func (c *Client) Hello(ctx context.Context) ([]byte, error) {
 	creds, err := c.signedIn(ctx)
 	if err != nil {
@@ -20,13 +20,17 @@ func (c *Client) Hello(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	hello := payload.Envelope{Enc: "aes", Load: payload.BlobOf(creds.Shared.Seal(plain, "")), Version: max(creds.Version, 2)}
+	hello := payload.Envelope{
+		Enc:     "aes",
+		Load:    payload.BlobOf(creds.Shared.Seal(plain, "")),
+		Version: max(creds.Version, 2),
+	}
 	return hello.Marshal(), nil
 }
 
-// Identify returns which minion has sent a hello. The id is empty for a message that is none, as one that is not
-// encrypted; the error says why a hello proves nothing, as one under a key of before (salt/channel/server.py,
-// presence_callback).
+// Identify returns the minion that sent a hello. The id is empty for a message that is not a hello,
+// for example because it is not encrypted. The error explains why a hello proves nothing, for
+// example because it is under an old key (salt/channel/server.py, presence_callback).
 func (s *Server) Identify(hello []byte) (id string, err error) {
 	env, err := payload.ParseEnvelope(hello, payload.PreAuthLimits())
 	if err != nil || env.Enc != "aes" {

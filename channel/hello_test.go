@@ -12,7 +12,8 @@ import (
 
 const tcpFile = "15-tcp-transport.json"
 
-// TestVectorHello checks what a minion of Salt 3006.0 says on the publish port of transport tcp, and what it gets there.
+// TestVectorHello checks what a minion of Salt 3006.0 says on the publish port of transport tcp,
+// and what it gets there.
 func TestVectorHello(t *testing.T) {
 	f := vectors.Load(t, tcpFile)
 	ring := keysOf(t, f)
@@ -35,14 +36,16 @@ func TestVectorHello(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := p.c.Object("load")
-			if string(pub.JID) != want.Text("jid") || pub.Fun[0] != want.Text("fun") || !data.Equal(pub.Arg, want.Value("arg")) {
+			if string(pub.JID) != want.Text("jid") || pub.Fun[0] != want.Text("fun") ||
+				!data.Equal(pub.Arg, want.Value("arg")) {
 				t.Errorf("publication %+v, want %s", pub, data.Repr(want))
 			}
 		}
 	}
 }
 
-// TestVectorTCP opens what Salt 3006.0 sent over transport tcp: the bodies are those of other transports, in bin form.
+// TestVectorTCP opens what Salt 3006.0 sent over transport tcp: the bodies are those of other
+// transports, in bin form.
 func TestVectorTCP(t *testing.T) {
 	f := vectors.Load(t, tcpFile)
 	key, err := crypto.NewCrypticle(f.Top.Text("session_aes_key"))
@@ -54,7 +57,8 @@ func TestVectorTCP(t *testing.T) {
 			must(t, err)
 			if env.Enc == "aes" {
 				opens(t, key, env.Load, "", q.c.Value("load"))
-			} else if want := q.c.Object("body"); env.Enc != want.Text("enc") || !data.Equal(decoded(t, env.Load), want.Value("load")) {
+			} else if want := q.c.Object("body"); env.Enc != want.Text("enc") ||
+				!data.Equal(decoded(t, env.Load), want.Value("load")) {
 				t.Errorf("clear request %s, want %s", data.Repr(decoded(t, q.body(t))), data.Repr(want))
 			}
 			reply := tcpFrames(t, directions, "s2c")[i]
@@ -113,19 +117,22 @@ func TestHello(t *testing.T) {
 	seal := func(load *data.Map) []byte {
 		plain, err := payload.Marshal(load)
 		must(t, err)
-		e := payload.Envelope{Enc: "aes", Load: payload.BlobOf(r.secrets.Shared().Seal(plain, "")), Version: 2}
+		e := payload.Envelope{Enc: "aes", Load: payload.BlobOf(r.secrets.Shared().Seal(plain, "")),
+			Version: 2}
 		return e.Marshal()
 	}
 	other, err := crypto.NewCrypticle(crypto.NewKeyString())
 	must(t, err)
 	for name, b := range map[string][]byte{
-		"another's id":    seal(data.NewMap("id", "web2", "tok", c.proof)),
-		"no token":        seal(data.NewMap("id", "web1")),
-		"wrong token":     seal(data.NewMap("id", "web1", "tok", make([]byte, 256))),
-		"no id":           seal(data.NewMap("tok", c.proof)),
-		"bad id":          seal(data.NewMap("id", "../web1", "tok", c.proof)),
-		"no map":          (&payload.Envelope{Enc: "aes", Load: payload.BlobOf(r.secrets.Shared().Seal([]byte{1}, ""))}).Marshal(),
-		"another key":     (&payload.Envelope{Enc: "aes", Load: payload.BlobOf(other.Seal([]byte{0x80}, ""))}).Marshal(),
+		"another's id": seal(data.NewMap("id", "web2", "tok", c.proof)),
+		"no token":     seal(data.NewMap("id", "web1")),
+		"wrong token":  seal(data.NewMap("id", "web1", "tok", make([]byte, 256))),
+		"no id":        seal(data.NewMap("tok", c.proof)),
+		"bad id":       seal(data.NewMap("id", "../web1", "tok", c.proof)),
+		"no map": (&payload.Envelope{Enc: "aes",
+			Load: payload.BlobOf(r.secrets.Shared().Seal([]byte{1}, ""))}).Marshal(),
+		"another key": (&payload.Envelope{Enc: "aes",
+			Load: payload.BlobOf(other.Seal([]byte{0x80}, ""))}).Marshal(),
 		"load is no blob": marshal(data.NewMap("enc", "aes", "load", data.NewMap())),
 	} {
 		if id, err := r.server.Identify(b); id != "" || err == nil {

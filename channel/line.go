@@ -10,33 +10,35 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// errBusy is returned for a sign-in for which there is no place, or that has waited too long.
+// errBusy is returned for a sign-in that finds no place in the line, or that has waited too long.
 var errBusy = errors.New("too many sign-ins at once")
 
-// What may wait in a line: sign-ins, and the bytes of their requests.
+// Limits of a line: waiting sign-ins, and the total bytes of their requests.
 const (
 	lineLength = 8192
 	lineBytes  = 32 << 20
 )
 
-// A line is where sign-ins wait for their turn. The sources that they come from take turns, so that a crowd behind one address
-// holds up no other; where there is no room, the source that has most of what is short, places or bytes, gives some back.
+// A line is the waiting line of sign-ins. The source networks take turns, so that many sign-ins
+// from one address do not delay others. If the line is full, the source that uses most of the
+// scarce resource, places or bytes, loses some of its places.
 type line struct {
 	mu     sync.Mutex
-	free   int // turns
+	free   int // free turns
 	length int
 	bytes  int
-	order  []netip.Prefix // those that wait, the next one first
+	order  []netip.Prefix // waiting sources, the next one first
 	queues map[netip.Prefix]*queue
 }
 
-// A queue is what waits of one source.
+// A queue has the waiting sign-ins of one source.
 type queue struct {
-	places []*place // never none
+	places []*place // never empty
 	bytes  int
 }
 
-// A place in the line. Its channel is closed when the turn has come, or with err when there is none.
+// A place is a waiting sign-in. Its channel is closed when its turn comes, or with err set if it
+// lost its place.
 type place struct {
 	from  netip.Prefix
 	size  int
@@ -44,12 +46,13 @@ type place struct {
 	err   error
 }
 
-// newLine returns a line with so many turns at once.
+// newLine returns a line that runs the given number of sign-ins at once.
 func newLine(turns int) *line {
 	return &line{free: turns, queues: map[netip.Prefix]*queue{}}
 }
 
-// join takes a turn, or a place to wait for one. The error is errBusy; then nobody has lost a place.
+// join takes a turn, or a place to wait for one. If the error is errBusy, no other sign-in has lost
+// its place.
 func (l *line) join(from netip.Addr, size int) (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +75,7 @@ func (l *line) join(from netip.Addr, size int) (*place, error) {
 	return p, nil
 }
 
-// makeRoom sends away the last of one source where there is no room for p. It reports whether there is some then.
+// makeRoom makes room for p if the line is full, and reports whether there is room.
 func (l *line) makeRoom(p *place) bool {
 	if p.size > lineBytes {
 		return false
@@ -83,8 +86,9 @@ func (l *line) makeRoom(p *place) bool {
 	return l.length < lineLength || l.shorten(p, func(q *queue) int { return len(q.places) }, 1)
 }
 
-// shorten sends away the last ones of the source that has most by a measure, until there is room, unless that of p would have as
-// much with it. Whoever has more than p needs has enough to make room by himself.
+// shorten drops the last places of the source with the highest measure until there is room for p.
+// It does nothing if the source of p would then have as much. A source with more than p needs has
+// enough places to make room on its own.
 func (l *line) shorten(p *place, measure func(*queue) int, need int) bool {
 	var most *queue
 	for from, q := range l.queues {
@@ -107,7 +111,7 @@ func (l *line) shorten(p *place, measure func(*queue) int, need int) bool {
 	return true
 }
 
-// drop takes a place out of the line, in which it is.
+// drop removes a place from the line.
 func (l *line) drop(p *place) {
 	q := l.queues[p.from]
 	i := slices.Index(q.places, p)
@@ -121,7 +125,8 @@ func (l *line) drop(p *place) {
 	l.order = slices.Delete(l.order, i, i+1)
 }
 
-// wait waits for the turn of a place, which is given up when ctx ends. The error is errBusy or that of ctx.
+// wait waits for the turn of a place. If ctx ends first, the place is removed. The error is errBusy
+// or that of ctx.
 func (l *line) wait(ctx context.Context, p *place) error {
 	select {
 	case <-p.ready:
@@ -131,7 +136,7 @@ func (l *line) wait(ctx context.Context, p *place) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	select {
-	case <-p.ready: // at the same moment
+	case <-p.ready: // the turn came at the same moment
 		if p.err == nil {
 			l.pass()
 		}
@@ -141,14 +146,14 @@ func (l *line) wait(ctx context.Context, p *place) error {
 	return ctx.Err()
 }
 
-// leave ends a turn, which goes to the next.
+// leave ends a turn and starts the next one.
 func (l *line) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pass()
 }
 
-// pass gives a turn to the first of the source whose turn it is, and puts that source last.
+// pass starts the next turn: that of the first source, which then moves to the end of the order.
 func (l *line) pass() {
 	if len(l.order) == 0 {
 		l.free++

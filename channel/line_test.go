@@ -12,7 +12,8 @@ import (
 
 func addr(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
 
-// TestThreatAuthenticationFloodIsFair lets one address come a thousand times before another: it still has its turn second.
+// TestThreatAuthenticationFloodIsFair lets one address come a thousand times before another: it
+// still has its turn second.
 func TestThreatAuthenticationFloodIsFair(t *testing.T) {
 	l := newLine(1)
 	join := func(i int) *place {
@@ -73,7 +74,7 @@ func TestThreatAuthenticationFloodIsBounded(t *testing.T) {
 	}
 }
 
-func TestLineOfThoseWhoGiveUp(t *testing.T) {
+func TestLineWithAbandonedPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine(1)
 		_, err := l.join(addr(1), 1)
@@ -92,7 +93,8 @@ func TestLineOfThoseWhoGiveUp(t *testing.T) {
 		}
 		waiting.Wait()
 		if l.length != 0 || l.bytes != 0 || len(l.order) != 0 || len(l.queues) != 0 {
-			t.Errorf("after all have gone: %d places, %d bytes, %d addresses, %d queues", l.length, l.bytes, len(l.order), len(l.queues))
+			t.Errorf("after all have gone: %d places, %d bytes, %d addresses, %d queues", l.length,
+				l.bytes, len(l.order), len(l.queues))
 		}
 		if l.leave(); l.free != 1 {
 			t.Errorf("%d turns are free, want 1", l.free)
@@ -100,7 +102,8 @@ func TestLineOfThoseWhoGiveUp(t *testing.T) {
 	})
 }
 
-// fill takes the only turn, and gives places to sign-ins of one size, each of the next address after a.
+// fill takes the only turn, and gives places to sign-ins of one size, each of the next address
+// after a.
 func fill(t *testing.T, l *line, a netip.Addr, n, size int) {
 	t.Helper()
 	if l.length == 0 {

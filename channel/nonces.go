@@ -7,29 +7,30 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// nonces remembers the last requests that changed something, so that the same bytes sent again change nothing.
-// It is bounded: when it is full the older half is forgotten, and outdate is told how far the clock of each minion had
-// come in that half. Requests from before that time must be refused, as nobody knows whether they were done.
+// nonces remembers recent requests that changed something, so that a replay changes nothing. It is
+// bounded: when it is full, the older half is forgotten, and outdate gets the time that the clock
+// of each minion had reached in that half. Requests from before that time must be refused, since it
+// is unknown whether they were executed.
 type nonces struct {
-	outdate   func(map[string]mark) // by minion; nil is not told
+	outdate   func(map[string]mark) // called with marks by minion; may be nil
 	max       int
 	mu        sync.Mutex
 	now, past half
 }
 
-// A half is what nonces remembers of so many requests.
+// A half is one of the two generations of remembered requests.
 type half struct {
 	known map[nonceKey]struct{}
 	marks map[string]mark // by minion
 }
 
-// A mark is the time of a minion's newest request under a session key, by the clock of the minion.
+// A mark is the time of a minion's newest request under a session key, by the minion's clock.
 type mark struct {
 	key *crypto.Crypticle
 	at  int64 // Unix seconds
 }
 
-// nonceKey stands for a nonce of a minion: a hash, so that no nonce takes more memory than another.
+// nonceKey is a hash of a minion's nonce, so that all nonces take the same memory.
 type nonceKey [16]byte
 
 func newNonces(max int, outdate func(map[string]mark)) *nonces {
@@ -38,8 +39,8 @@ func newNonces(max int, outdate func(map[string]mark)) *nonces {
 
 func newHalf() half { return half{known: map[nonceKey]struct{}{}, marks: map[string]mark{}} }
 
-// add reports whether nonce of id is new, and remembers it. Where the request came under a session key of the minion, m has that
-// key and the time of the request.
+// add remembers a nonce of minion id, and reports whether it is new. For a request under a session
+// key of the minion, m has that key and the time of the request.
 func (n *nonces) add(id, nonce string, m mark) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -61,7 +62,7 @@ func (n *nonces) add(id, nonce string, m mark) bool {
 	return true
 }
 
-// add remembers a request, and its time where that is the newest under the key.
+// add remembers a request, and its time if that is the newest under the key.
 func (h half) add(id string, k nonceKey, m mark) {
 	h.known[k] = struct{}{}
 	if m.key == nil {

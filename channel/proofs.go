@@ -8,8 +8,9 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// proofs remembers the token that last proved each minion, which is the same as long as its key is: the RSA operation
-// is done once and not for each request. A key that was replaced by another has to be proved anew.
+// proofs caches the token that last proved each minion. A token stays the same as long as the
+// minion's key, so the RSA operation is not repeated for each request. A replaced key has to be
+// proved anew.
 type proofs struct {
 	mu    sync.RWMutex
 	max   int
@@ -18,18 +19,19 @@ type proofs struct {
 
 type proof struct {
 	key   *crypto.PublicKey
-	token [sha256.Size]byte // its hash, which takes less memory
+	token [sha256.Size]byte // its hash, to save memory
 }
 
 func newProofs(max int) *proofs { return &proofs{max: max, known: map[string]proof{}} }
 
-// prove reports whether token was made with the private half of key, minion id's.
+// prove reports whether token was made with the private half of key, which belongs to minion id.
 func (p *proofs) prove(id string, key *crypto.PublicKey, token []byte) bool {
 	p.mu.RLock()
 	known, ok := p.known[id]
 	p.mu.RUnlock()
 	sum := sha256.Sum256(token)
-	if ok && (known.key == key || known.key.Equal(key)) && subtle.ConstantTimeCompare(known.token[:], sum[:]) == 1 {
+	if ok && (known.key == key || known.key.Equal(key)) &&
+		subtle.ConstantTimeCompare(known.token[:], sum[:]) == 1 {
 		return true
 	}
 	plain, err := key.RecoverX931(token)
@@ -40,7 +42,7 @@ func (p *proofs) prove(id string, key *crypto.PublicKey, token []byte) bool {
 	return true
 }
 
-// tokenText is what a token says.
+// tokenText is the plain text of a token.
 const tokenText = "salt"
 
 func (p *proofs) keep(id string, known proof) {

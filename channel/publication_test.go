@@ -15,7 +15,8 @@ import (
 
 // forged is a publication that a fellow minion makes: it knows the shared key.
 func (p *pair) forged(serial any, signer string) []byte {
-	load := data.NewMap("fun", "cmd.run", "arg", []any{"id"}, "tgt", "*", "jid", "20261121074539197177", "ret", "", "tgt_type", "glob")
+	load := data.NewMap("fun", "cmd.run", "arg", []any{"id"}, "tgt", "*", "jid",
+		"20261121074539197177", "ret", "", "tgt_type", "glob")
 	if serial != nil {
 		load.Set("serial", serial)
 	}
@@ -33,17 +34,19 @@ func (p *pair) forged(serial any, signer string) []byte {
 // TestCVE2016_1866: a publication that is not encrypted is dropped.
 func TestCVE2016_1866(t *testing.T) {
 	p := newPair(t, ClientOptions{Tries: 1})
-	load := data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "*", "jid", "20261121074539197177", "ret", "")
+	load := data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "*", "jid",
+		"20261121074539197177", "ret", "")
 	sig, err := p.ring["master"].Sign(marshal(load), crypto.SHA1Sign)
 	must(t, err)
 	for name, m := range map[string]*data.Map{
-		"clear":              data.NewMap("enc", "clear", "load", load),
-		"clear bytes":        data.NewMap("enc", "clear", "load", marshal(load)),
-		"signed, not sealed": data.NewMap("enc", "clear", "load", marshal(load), "sig", sig, "sig_algo", crypto.SHA1Sign),
-		"pub":                data.NewMap("enc", "pub", "load", load),
-		"no enc":             data.NewMap("load", load),
-		"enc null":           data.NewMap("enc", nil, "load", load),
-		"enc list":           data.NewMap("enc", []any{"aes"}, "load", load),
+		"clear":       data.NewMap("enc", "clear", "load", load),
+		"clear bytes": data.NewMap("enc", "clear", "load", marshal(load)),
+		"signed, not sealed": data.NewMap("enc", "clear", "load", marshal(load), "sig", sig,
+			"sig_algo", crypto.SHA1Sign),
+		"pub":      data.NewMap("enc", "pub", "load", load),
+		"no enc":   data.NewMap("load", load),
+		"enc null": data.NewMap("enc", nil, "load", load),
+		"enc list": data.NewMap("enc", []any{"aes"}, "load", load),
 	} {
 		if pub, err := p.client.OpenPublication(t.Context(), marshal(m)); !errors.Is(err, ErrNotEncrypted) {
 			t.Errorf("%s: %+v, %v", name, pub, err)
@@ -54,12 +57,14 @@ func TestCVE2016_1866(t *testing.T) {
 	}
 }
 
-// TestCVE2017_7893: what a fellow minion makes is not believed, and does not keep the master's from being.
+// TestCVE2017_7893: what a fellow minion makes is not believed, and does not keep the master's from
+// being.
 func TestCVE2017_7893(t *testing.T) {
 	for _, required := range []bool{true, false} {
 		p := newPair(t, ClientOptions{Tries: 1, RequireSigned: required})
 		must(t, p.call())
-		if _, err := p.client.OpenPublication(t.Context(), p.forged(int64(1)<<60, "other")); !errors.Is(err, ErrBadReply) {
+		if _, err := p.client.OpenPublication(t.Context(),
+			p.forged(int64(1)<<60, "other")); !errors.Is(err, ErrBadReply) {
 			t.Errorf("required %v, wrong signature: %v", required, err)
 		}
 		for _, sig := range []any{nil, "", []byte{1}, int64(1), []any{}} {
@@ -70,7 +75,8 @@ func TestCVE2017_7893(t *testing.T) {
 			}
 		}
 		if required {
-			if _, err := p.client.OpenPublication(t.Context(), p.forged(int64(1)<<60, "")); !errors.Is(err, ErrBadReply) {
+			if _, err := p.client.OpenPublication(t.Context(),
+				p.forged(int64(1)<<60, "")); !errors.Is(err, ErrBadReply) {
 				t.Errorf("no signature: %v", err)
 			}
 		}
@@ -90,7 +96,8 @@ func TestCVE2022_22936(t *testing.T) {
 	if _, err := p.client.OpenPublication(t.Context(), second); err != nil {
 		t.Fatal(err)
 	}
-	for name, body := range map[string][]byte{"the same": second, "an older one": first, "serial 0": p.forged(int64(0), "master"), "serial -1": p.forged(int64(-1), "master"),
+	for name, body := range map[string][]byte{"the same": second, "an older one": first,
+		"serial 0": p.forged(int64(0), "master"), "serial -1": p.forged(int64(-1), "master"),
 		"serial text": p.forged("9", "master"), "serial null": asNullSerial(p)} {
 		if _, err := p.client.OpenPublication(t.Context(), body); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v, want ErrStale", name, err)
@@ -118,8 +125,8 @@ func asNullSerial(p *pair) []byte {
 	return marshal(data.NewMap("enc", "aes", "load", blob, "sig_algo", crypto.SHA1Sign, "sig", sig))
 }
 
-// Garbage makes the minion sign in at once, and then no more than four times in 20 seconds; new keys of the master are found, also
-// when there are several in a row.
+// Garbage makes the minion sign in at once, and then no more than four times in 20 seconds; new
+// keys of the master are found, also when there are several in a row.
 func TestGarbageCausesNoStormOfSignIns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPair(t, ClientOptions{Tries: 1, RequireSigned: true})
@@ -129,7 +136,8 @@ func TestGarbageCausesNoStormOfSignIns(t *testing.T) {
 			t.Helper()
 			before := p.signIns.Load()
 			for range 200 {
-				if _, err := p.client.OpenPublication(t.Context(), garbage); !errors.Is(err, crypto.ErrAuthentication) {
+				if _, err := p.client.OpenPublication(t.Context(), garbage); !errors.Is(err,
+					crypto.ErrAuthentication) {
 					t.Fatal(err)
 				}
 			}
@@ -148,7 +156,8 @@ func TestGarbageCausesNoStormOfSignIns(t *testing.T) {
 		time.Sleep(renewWithin)
 		for range renewTimes {
 			must(t, p.secrets.Rotate())
-			if _, err := p.client.OpenPublication(t.Context(), p.publish("20261121074539197177")); err != nil {
+			if _, err := p.client.OpenPublication(t.Context(),
+				p.publish("20261121074539197177")); err != nil {
 				t.Errorf("the first publication of a new key: %v", err)
 			}
 		}
@@ -162,8 +171,10 @@ func TestMalformedPublications(t *testing.T) {
 		return marshal(data.NewMap("enc", "aes", "load", p.secrets.Shared().Seal(plain, "")))
 	}
 	for name, body := range map[string][]byte{
-		"no bytes": nil, "garbage": {0xc1}, "text": marshal("x"), "list inside": seal(marshal([]any{})), "garbage inside": seal([]byte{0xc1}),
-		"nothing inside": seal(nil), "no fields": seal(marshal(data.NewMap())), "no object": marshal(data.NewMap("enc", "aes", "load", p.secrets.Shared().Encrypt([]byte("x")))),
+		"no bytes": nil, "garbage": {0xc1}, "text": marshal("x"),
+		"list inside": seal(marshal([]any{})), "garbage inside": seal([]byte{0xc1}),
+		"nothing inside": seal(nil), "no fields": seal(marshal(data.NewMap())),
+		"no object":     marshal(data.NewMap("enc", "aes", "load", p.secrets.Shared().Encrypt([]byte("x")))),
 		"load is a map": marshal(data.NewMap("enc", "aes", "load", data.NewMap())),
 	} {
 		if pub, err := p.client.OpenPublication(t.Context(), body); err == nil {
@@ -183,12 +194,15 @@ func TestTopics(t *testing.T) {
 		{PublisherOptions{Syndics: true}, nil, nil},
 		{PublisherOptions{Filter: true}, nil, []string{"broadcast"}},
 		{PublisherOptions{Filter: true, Syndics: true}, nil, []string{"broadcast"}},
-		{PublisherOptions{Filter: true}, []string{"web1"}, []string{"977588a87e10582032716712ccf5d85d18a5fccf"}},
+		{PublisherOptions{Filter: true}, []string{"web1"},
+			[]string{"977588a87e10582032716712ccf5d85d18a5fccf"}},
 		{PublisherOptions{Filter: true}, []string{}, []string{}},
 		{PublisherOptions{Filter: true, Syndics: true}, []string{}, []string{"syndic"}},
 	} {
-		must(t, NewPublisher(p.ring["master"], p.secrets, p.box, tt.o).Publish(&job.Publication{JID: "1", Fun: []string{"x"}, Target: "*"}, tt.ids))
-		if got := p.box.take()[0].Topics; !data.Equal(anys(got), anys(tt.want)) || (got == nil) != (tt.want == nil) {
+		must(t, NewPublisher(p.ring["master"], p.secrets, p.box,
+			tt.o).Publish(&job.Publication{JID: "1", Fun: []string{"x"}, Target: "*"}, tt.ids))
+		if got := p.box.take()[0].Topics; !data.Equal(anys(got), anys(tt.want)) ||
+			(got == nil) != (tt.want == nil) {
 			t.Errorf("%+v to %v goes to %v, want %v", tt.o, tt.ids, got, tt.want)
 		}
 	}
@@ -202,7 +216,8 @@ func anys(l []string) []any {
 	return out
 }
 
-// Publications that are sent at once leave in the order of their numbers, also while the key is replaced.
+// Publications that are sent at once leave in the order of their numbers, also while the key is
+// replaced.
 func TestPublishersKeepOrder(t *testing.T) {
 	p := newPair(t, ClientOptions{})
 	p.sender.opts.Sign = false
@@ -212,7 +227,8 @@ func TestPublishersKeepOrder(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for range 50 {
-				if err := p.sender.Publish(&job.Publication{JID: "1", Fun: []string{"x"}, Target: "*"}, nil); err != nil {
+				if err := p.sender.Publish(&job.Publication{JID: "1", Fun: []string{"x"},
+					Target: "*"}, nil); err != nil {
 					t.Error(err)
 				}
 			}

@@ -51,7 +51,8 @@ func playPublications(t *testing.T, ring keyring, run, c *vectors.Case) {
 	pubs := c.Sub("publications")
 	for i, p := range pubs {
 		p = p.On(t)
-		p.Only("parts", "topic", "payload_keys", "load_plain_bytes", "load", "signature", "signature_verifies_over_load_bytes")
+		p.Only("parts", "topic", "payload_keys", "load_plain_bytes", "load", "signature",
+			"signature_verifies_over_load_bytes")
 		subscribes(t, ring, run, p)
 		if topic, ok := p.Map.Value("topic").(string); ok {
 			topics = append(topics, topic)
@@ -75,7 +76,8 @@ func publicationClient(t *testing.T, ring keyring, session string, o ClientOptio
 	must(t, err)
 	out := wire(func(context.Context, []byte) ([]byte, error) { return nil, errOneReply })
 	o.AuthTries = 1
-	c := newTestClient(t, ring["master"], &memoryKeys{}, "web1", out, o) // any key will do: nothing is proved here
+	// any key will do: nothing is proved here
+	c := newTestClient(t, ring["master"], &memoryKeys{}, "web1", out, o)
 	c.creds = &Credentials{Shared: key, Version: 2, MasterKey: ring["master"].Public()}
 	return c
 }
@@ -117,7 +119,8 @@ func sorted(m *data.Map) *data.Map {
 func publishes(t *testing.T, ring keyring, run, p *vectors.Case, topics []string) {
 	t.Helper()
 	opts := run.Object("master_opts")
-	o := PublisherOptions{Sign: opts.Value("sign_pub_messages") == true, Filter: opts.Value("zmq_filtering") == true,
+	o := PublisherOptions{Sign: opts.Value("sign_pub_messages") == true,
+		Filter:  opts.Value("zmq_filtering") == true,
 		Syndics: opts.Value("order_masters") == true}
 	r := newRig(t, rigOptions{ring: ring, session: run.Text("session_aes_key")})
 	load := p.Object("load")
@@ -148,7 +151,8 @@ func idsOf(t *testing.T, topics []string, filter bool) []string {
 	}
 	ids := []string{}
 	for _, topic := range topics {
-		i := slices.IndexFunc([]string{"web1", "web2", "db1", "gone1", "nosuch"}, func(id string) bool { return Topic(id) == topic })
+		i := slices.IndexFunc([]string{"web1", "web2", "db1", "gone1", "nosuch"},
+			func(id string) bool { return Topic(id) == topic })
 		switch {
 		case i >= 0:
 			ids = append(ids, []string{"web1", "web2", "db1", "gone1", "nosuch"}[i])
@@ -159,7 +163,9 @@ func idsOf(t *testing.T, topics []string, filter bool) []string {
 	return ids
 }
 
-func comparePublication(t *testing.T, ring keyring, r *rig, p *vectors.Case, o PublisherOptions, body []byte) {
+func comparePublication(
+	t *testing.T, ring keyring, r *rig, p *vectors.Case, o PublisherOptions, body []byte,
+) {
 	t.Helper()
 	outer, err := payload.ParseFields(body, payload.WireLimits())
 	must(t, err)

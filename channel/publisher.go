@@ -1,7 +1,8 @@
 package channel
 
 import (
-	"crypto/sha1" //nolint:gosec // the topic of a minion is the SHA-1 of its id
+	"cmp"
+	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 	"sync"
@@ -13,19 +14,19 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// Topics of zmq_filtering that are no minion's.
+// Topics of zmq_filtering that do not belong to a minion.
 const (
 	TopicBroadcast = "broadcast"
 	TopicSyndic    = "syndic"
 )
 
-// Topic returns the topic that minion id subscribes to where zmq_filtering is on.
+// Topic returns the topic that minion id subscribes to if zmq_filtering is on.
 func Topic(id string) string {
-	sum := sha1.Sum([]byte(id)) //nolint:gosec // see above
+	sum := sha1.Sum([]byte(id))
 	return hex.EncodeToString(sum[:])
 }
 
-// PublisherOptions say what a [Publisher] adds to what it sends.
+// PublisherOptions configure a [Publisher].
 type PublisherOptions struct {
 	Sign      bool   // sign each publication (sign_pub_messages)
 	Algorithm string // publish_signing_algorithm
@@ -43,15 +44,18 @@ type Publisher struct {
 	mu sync.Mutex // minions refuse numbers out of order, so sealing and sending are one step
 }
 
-// NewPublisher returns a publisher that signs with key and sends by out.
-func NewPublisher(key *crypto.PrivateKey, secrets *Secrets, out transport.Publisher, o PublisherOptions) *Publisher {
+// NewPublisher returns a publisher that signs with key and sends through out.
+func NewPublisher(
+	key *crypto.PrivateKey, secrets *Secrets, out transport.Publisher, o PublisherOptions,
+) *Publisher {
 	return &Publisher{opts: o, key: key, secrets: secrets, out: out}
 }
 
-// Publish sends p. It is for all minions, unless ids are given: then filtering, where it is on, gives each of them its
-// own copy, and transports that know their minions send it to no others (salt/transport/zeromq.py,
-// PublishServer.publish_payload, and salt/transport/tcp.py, PubServer.publish_payload). Syndics may have any minion below
-// them, so where they listen only filtering looks at ids.
+// Publish sends a publication to all minions, or to ids if they are given. With filtering each of
+// these gets its own copy, and transports that know their minions send it to no others
+// (salt/transport/zeromq.py, PublishServer.publish_payload; salt/transport/tcp.py,
+// PubServer.publish_payload). If syndics listen, only filtering uses ids, since any minion may be
+// below a syndic.
 func (p *Publisher) Publish(pub *job.Publication, ids []string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,8 +71,7 @@ func (p *Publisher) Publish(pub *job.Publication, ids []string) error {
 	return nil
 }
 
-// Exchange gives the master another key to sign with. Meanwhile nothing is sent, and do is called; when it fails all stays as it
-// was.
+// Exchange replaces the signing key. It calls do while nothing is sent; if do fails, the key stays.
 func (p *Publisher) Exchange(key *crypto.PrivateKey, do func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,11 +110,11 @@ func (p *Publisher) seal(pub *job.Publication) ([]byte, error) {
 	blob := key.Seal(plain, "")
 	outer := data.NewMap("enc", "aes", "load", blob)
 	if p.opts.Sign {
-		sig, err := p.key.Sign(blob, orDefault(p.opts.Algorithm, crypto.SHA1Sign))
+		sig, err := p.key.Sign(blob, cmp.Or(p.opts.Algorithm, crypto.SHA1Sign))
 		if err != nil {
 			return nil, err
 		}
-		outer.Set("sig_algo", orDefault(p.opts.Algorithm, crypto.SHA1Sign))
+		outer.Set("sig_algo", cmp.Or(p.opts.Algorithm, crypto.SHA1Sign))
 		outer.Set("sig", sig)
 	}
 	return payload.Marshal(outer)

@@ -20,8 +20,9 @@ const (
 
 // withProof are the commands that Salt 3006.0 does for nobody without a token.
 var withProof = map[string]bool{
-	"_master_tops": true, "_ext_nodes": true, "_minion_event": true, "_mine": true, "_mine_get": true, "_mine_delete": true,
-	"_mine_flush": true, "_file_recv": true, "minion_runner": true, "minion_pub": true, "minion_publish": true,
+	"_master_tops": true, "_ext_nodes": true, "_minion_event": true, "_mine": true,
+	"_mine_get": true, "_mine_delete": true, "_mine_flush": true, "_file_recv": true,
+	"minion_runner": true, "minion_pub": true, "minion_publish": true,
 	"pub_ret": true, "revoke_auth": true,
 }
 
@@ -51,9 +52,11 @@ func TestVectorRequest(t *testing.T) {
 		for _, c := range f.Section(section) {
 			t.Run(section+"/"+c.Name, func(t *testing.T) {
 				c = c.On(t)
-				c.Only("name", "client_error", "exchanges", "minion", "note", "salt_argv", "session_aes_key", "exchange")
-				e := exchangeCase{name: strings.TrimLeft(c.Name, "0123456789 "), session: f.Top.Text("session_aes_key"),
-					ring: ring, minions: f.Top.Value("minions").(*data.Map)}
+				c.Only("name", "client_error", "exchanges", "minion", "note", "salt_argv",
+					"session_aes_key", "exchange")
+				e := exchangeCase{name: strings.TrimLeft(c.Name, "0123456789 "),
+					session: f.Top.Text("session_aes_key"), ring: ring,
+					minions: f.Top.Value("minions").(*data.Map)}
 				if c.Has("exchange") {
 					e.session = c.Text("session_aes_key")
 					e.x = &vectors.Case{Name: c.Name, Map: c.Object("exchange")}
@@ -72,8 +75,9 @@ func TestVectorRequest(t *testing.T) {
 func (e exchangeCase) play(t *testing.T) {
 	t.Helper()
 	e.x = e.x.On(t)
-	e.x.Only("request_frame", "reply_frame", "enc", "version", "request_load", "reply_kind", "reply_nonce", "reply_plain_bytes",
-		"reply", "dictkey", "minion_key", "private_aes_key", "signed_data", "signature", "signature_verifies")
+	e.x.Only("request_frame", "reply_frame", "enc", "version", "request_load", "reply_kind",
+		"reply_nonce", "reply_plain_bytes", "reply", "dictkey", "minion_key", "private_aes_key",
+		"signed_data", "signature", "signature_verifies")
 	if e.x.Text("enc") == "clear" {
 		e.playSignIn(t)
 		return
@@ -83,7 +87,8 @@ func (e exchangeCase) play(t *testing.T) {
 	e.playClient(t)
 }
 
-// playSignIn checks the shape of the reply to a sign-in between the requests; auth_vector_test.go checks the rest.
+// playSignIn checks the shape of the reply to a sign-in between the requests; auth_vector_test.go
+// checks the rest.
 func (e exchangeCase) playSignIn(t *testing.T) {
 	t.Helper()
 	r := e.rig(t)
@@ -128,7 +133,8 @@ func (e exchangeCase) opens(t *testing.T) {
 	blob, _ := env.Blob()
 	plain, err := key.Open(blob, "")
 	must(t, err)
-	if got, want := decoded(t, plain), e.x.Value("request_load"); env.Version != e.version() || data.Repr(got) != data.Repr(want) {
+	if got, want := decoded(t, plain), e.x.Value("request_load"); env.Version != e.version() ||
+		data.Repr(got) != data.Repr(want) {
 		t.Errorf("request of version %d is %s, want %s", env.Version, data.Repr(got), data.Repr(want))
 	}
 }
@@ -220,7 +226,8 @@ func (e exchangeCase) comparePrivate(t *testing.T, reply []byte) {
 
 func (e exchangeCase) signedPart(t *testing.T, signed, outer *data.Map) any {
 	t.Helper()
-	must(t, e.ring["master"].Public().Verify(rawField(signed, "data"), rawField(signed, "sig"), crypto.SHA1Sign))
+	must(t, e.ring["master"].Public().Verify(rawField(signed, "data"), rawField(signed, "sig"),
+		crypto.SHA1Sign))
 	inner := asMap(t, decoded(t, rawField(signed, "data")))
 	golden := asMap(t, decoded(t, e.x.Bytes("signed_data")))
 	if !data.Equal(inner.Keys(), golden.Keys()) || inner.Text("nonce") != golden.Text("nonce") {
@@ -236,7 +243,7 @@ func (e exchangeCase) signedPart(t *testing.T, signed, outer *data.Map) any {
 func (e exchangeCase) playClient(t *testing.T) {
 	t.Helper()
 	if e.version() >= 3 {
-		return // 3006.0 takes version 3 for 2, so its reply is none to a request of ours
+		return // 3006.0 treats version 3 as 2, so its reply does not fit our request
 	}
 	load := asMap(t, e.x.Value("request_load")).Clone()
 	nonce := load.Text("nonce")
@@ -256,7 +263,8 @@ func (e exchangeCase) playClient(t *testing.T) {
 	})
 	key, err := crypto.NewCrypticle(e.session)
 	must(t, err)
-	c := newTestClient(t, e.ring[e.minions.Text(id)], &memoryKeys{}, id, out, ClientOptions{Tries: 1, AuthTries: 1})
+	c := newTestClient(t, e.ring[e.minions.Text(id)], &memoryKeys{}, id, out,
+		ClientOptions{Tries: 1, AuthTries: 1})
 	c.creds = &Credentials{Shared: key, Version: e.version(), MasterKey: e.ring["master"].Public()}
 	c.nonce = func() string { return nonce }
 	e.compareClient(t, c, load)
@@ -292,7 +300,9 @@ func (e exchangeCase) compareClient(t *testing.T, c *Client, load *data.Map) {
 }
 
 // compareSent compares the request of a client with that of the original's minion.
-func (e exchangeCase) compareSent(t *testing.T, c *Client, key *crypto.Crypticle, load *data.Map, nonce string, sent []byte) {
+func (e exchangeCase) compareSent(
+	t *testing.T, c *Client, key *crypto.Crypticle, load *data.Map, nonce string, sent []byte,
+) {
 	t.Helper()
 	env, err := payload.ParseEnvelope(sent, payload.WireLimits())
 	must(t, err)
@@ -305,12 +315,15 @@ func (e exchangeCase) compareSent(t *testing.T, c *Client, key *crypto.Crypticle
 		want.Set("id", c.opts.ID)
 		want.Set("tok", c.proof)
 	}
-	if got := decoded(t, plain); !data.Equal(got, want) || env.Version != 2 || env.ID != "" || env.Enc != "aes" {
+	if got := decoded(t, plain); !data.Equal(got, want) || env.Version != 2 || env.ID != "" ||
+		env.Enc != "aes" {
 		t.Errorf("the client sends %s, want %s", data.Repr(got), data.Repr(want))
 	}
 	golden := asMap(t, e.x.Value("request_load"))
-	if tok := rawField(golden, "tok"); golden.Has("tok") && withProof[golden.Text("cmd")] && golden.Text("cmd") != "_ext_nodes" && !strings.Contains(e.name, "bad token") &&
-		!strings.Contains(e.name, "other id") && !strings.Contains(e.name, "id not a") && !bytes.Equal(tok, c.proof) && !strings.Contains(e.name, "null byte") {
+	if tok := rawField(golden, "tok"); golden.Has("tok") && withProof[golden.Text("cmd")] &&
+		golden.Text("cmd") != "_ext_nodes" && !strings.Contains(e.name, "bad token") &&
+		!strings.Contains(e.name, "other id") && !strings.Contains(e.name, "id not a") &&
+		!bytes.Equal(tok, c.proof) && !strings.Contains(e.name, "null byte") {
 		t.Errorf("token is %x, want %x", c.proof, tok)
 	}
 }
@@ -318,8 +331,10 @@ func (e exchangeCase) compareSent(t *testing.T, c *Client, key *crypto.Crypticle
 func TestVectorClearRequest(t *testing.T) {
 	f := vectors.Load(t, clearFile)
 	master := "package master: what the commands do"
-	vectors.Later(t, f, []string{"ping", "unknown", "no"}, map[string]string{"publish": master, "mk_token": master,
-		"get_token": master, "runner": master, "wheel": master, "from_programs": "the command line programs"})
+	vectors.Later(t, f, []string{"ping", "unknown", "no"},
+		map[string]string{"publish": master, "mk_token": master,
+			"get_token": master, "runner": master, "wheel": master,
+			"from_programs": "the command line programs"})
 	ring := keysOf(t, vectors.Load(t, authFile))
 	for _, section := range []string{"ping", "unknown", "no"} {
 		for _, c := range f.Section(section) {
@@ -347,7 +362,8 @@ func clearCase(t *testing.T, ring keyring, c *vectors.Case) {
 		env, err := payload.ParseEnvelope(body, payload.WireLimits())
 		must(t, err)
 		request := c.Object("request")
-		if got := decoded(t, env.Load); env.Enc != "clear" || env.Version != Version || !data.Equal(got, request.Value("load")) {
+		if got := decoded(t, env.Load); env.Enc != "clear" || env.Version != Version ||
+			!data.Equal(got, request.Value("load")) {
 			t.Errorf("request is %s", data.Repr(got))
 		}
 		return c.Bytes("reply_frame"), nil

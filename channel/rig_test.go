@@ -118,7 +118,7 @@ type rig struct {
 	pki     *pki.Dir
 	root    *os.Root
 	secrets *Secrets
-	signIn  *SignIn
+	signIn  *SignInServer
 	server  *Server
 	handler *stub
 	logs    *logtest.Hook
@@ -171,7 +171,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	if o.signIn.PublishPort == 0 {
 		o.signIn.PublishPort = 4505
 	}
-	r.signIn = NewSignIn(r.ring[o.master], r.pki, r.secrets, o.signIn)
+	r.signIn = NewSignInServer(r.ring[o.master], r.pki, r.secrets, o.signIn)
 	r.server = NewServer(r.ring[o.master], r.pki, r.secrets, r.signIn, r.handler, o.server)
 	return r
 }
@@ -255,7 +255,9 @@ func (r *rig) client(id, key string, out transport.Requester, o ClientOptions) *
 	return newTestClient(r.t, r.ring[key], &memoryKeys{}, id, out, o)
 }
 
-func newTestClient(t testing.TB, key *crypto.PrivateKey, keys Keys, id string, out transport.Requester, o ClientOptions) *Client {
+func newTestClient(
+	t testing.TB, key *crypto.PrivateKey, keys Keys, id string, out transport.Requester, o ClientOptions,
+) *Client {
 	t.Helper()
 	o.ID = id
 	c, err := NewClient(key, keys, out, o)

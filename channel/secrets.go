@@ -15,16 +15,17 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// Secrets keeps a master's session keys: the one that all minions share, and one for each minion.
+// Secrets stores a master's session keys: the one that all minions share, and one for each minion.
 //
-// The shared key lives in memory alone and is made anew at each start. A minion's own key lies in a file named after
-// the minion (Salt's cachedir/sessions), where salt-key drops it, but is made anew at each start too, unlike Salt's: the
-// master knows no longer which requests it has done, and one that somebody recorded would be done again under the old
-// key (CVE-2024-38823). It costs minions little, as they sign in after a restart anyway to get the shared key. Several
-// goroutines may use Secrets.
+// The shared key is only in memory and is made anew at each start. A minion's own key is in a file
+// named after the minion (Salt's cachedir/sessions), where salt-key deletes it. Unlike Salt's it is
+// also made anew at each start: the master no longer knows which requests it has executed, so a
+// recorded one could be replayed under the old key (CVE-2024-38823). That costs minions little,
+// since they sign in after a restart anyway to get the shared key. Several goroutines may use
+// Secrets.
 type Secrets struct {
 	dir  *os.Root
-	life atomic.Int64 // nanoseconds; 0 is for ever
+	life atomic.Int64 // maximum age of keys in nanoseconds; 0 means no limit
 
 	mu       sync.RWMutex
 	shared   *crypto.Crypticle
@@ -32,19 +33,22 @@ type Secrets struct {
 	serial   *crypto.Serial
 	sessions map[string]session
 
-	files sync.Mutex // held while files change, and never while mu is: a slow disk delays nobody whose key is known
+	// held while files change, but never with mu: a slow disk delays no minion with a known key
+	files sync.Mutex
 }
 
 type session struct {
 	crypticle *crypto.Crypticle
 	made      time.Time
-	holder    *crypto.PublicKey // the minion's own key that it was given out to; nil where nobody has it yet
-	dated     bool              // requests under the key are refused that are not newer than oldest
-	oldest    int64             // by the minion's clock, in Unix seconds
+	// key of the minion that received the session key; nil if none has yet
+	holder *crypto.PublicKey
+	dated  bool  // requests not newer than oldest are refused
+	oldest int64 // by the minion's clock, in Unix seconds
 }
 
-// NewSecrets returns the secrets of a master that starts now. Session keys of minions lie in dir, which is emptied, and,
-// as the shared one, are replaced when they are older than life; 0 means never.
+// NewSecrets returns the secrets of a master that starts now. The session keys of minions are
+// stored in dir, which is emptied first. Like the shared key they are replaced once they are older
+// than life; 0 means never.
 func NewSecrets(dir *os.Root, life time.Duration) (*Secrets, error) {
 	s := &Secrets{dir: dir, sessions: map[string]session{}}
 	s.SetLife(life)
@@ -54,8 +58,8 @@ func NewSecrets(dir *os.Root, life time.Duration) (*Secrets, error) {
 	return s, s.Rotate()
 }
 
-// Rotate replaces the shared key and starts the serial numbers of publications again. Minions that hold the old key
-// notice at the next publication and sign in again.
+// Rotate replaces the shared key and restarts the serial numbers of publications. Minions with the
+// old key notice at the next publication and sign in again.
 func (s *Secrets) Rotate() error {
 	c, err := crypto.NewCrypticle(crypto.NewKeyString())
 	if err != nil {
@@ -67,10 +71,10 @@ func (s *Secrets) Rotate() error {
 	return nil
 }
 
-// SetLife replaces how long keys live.
+// SetLife sets the maximum age of keys; 0 means no limit.
 func (s *Secrets) SetLife(life time.Duration) { s.life.Store(int64(life)) }
 
-// Due reports whether the shared key is older than its life.
+// Due reports whether the shared key has exceeded its maximum age.
 func (s *Secrets) Due() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -91,13 +95,14 @@ func (s *Secrets) next() (*crypto.Crypticle, int64) {
 	return s.shared, s.serial.Next()
 }
 
-// Session returns the key of minion id, making it where there is none or it is too old. The id must be valid.
+// Session returns the key of minion id. It makes a new one if there is none or it is too old. The
+// id must be valid.
 func (s *Secrets) Session(id string) (*crypto.Crypticle, error) {
 	return s.session(id, true)
 }
 
-// SessionOf is Session for the holder of a minion's own key. Who had another one, which an operator has replaced, knows the
-// session key of before, so there is a new one then.
+// SessionOf is Session for a minion with the given public key. If the session key was handed to a
+// minion with another public key, which the operator has since replaced, a new session key is made.
 func (s *Secrets) SessionOf(id string, holder *crypto.PublicKey) (*crypto.Crypticle, error) {
 	s.mu.Lock()
 	known, ok := s.sessions[id]
@@ -120,8 +125,8 @@ func (s *Secrets) SessionOf(id string, holder *crypto.PublicKey) (*crypto.Crypti
 	return c, nil
 }
 
-// Existing returns the key of minion id where the minion has one that is not too old, for reading its requests. The id
-// must be valid.
+// Existing returns the key of minion id for decrypting its requests, or an error if it has none or
+// it is too old. The id must be valid.
 func (s *Secrets) Existing(id string) (*crypto.Crypticle, error) {
 	return s.session(id, false)
 }
@@ -140,7 +145,7 @@ func (s *Secrets) session(id string, mayMake bool) (*crypto.Crypticle, error) {
 		c, err = s.create(id)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("session key of minion %s: %w", id, err)
+		return nil, fmt.Errorf("get session key of minion %s: %w", id, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +153,7 @@ func (s *Secrets) session(id string, mayMake bool) (*crypto.Crypticle, error) {
 	return c.crypticle, nil
 }
 
-// cached returns the key of minion id when it is in memory and not too old, else nil.
+// cached returns the key of minion id if it is in memory and not too old, or nil.
 func (s *Secrets) cached(id string) *crypto.Crypticle {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -158,7 +163,7 @@ func (s *Secrets) cached(id string) *crypto.Crypticle {
 	return nil
 }
 
-// Forget drops the key of minion id for good.
+// Forget deletes the key of minion id, also on disk.
 func (s *Secrets) Forget(id string) error {
 	s.files.Lock()
 	defer s.files.Unlock()
@@ -171,7 +176,8 @@ func (s *Secrets) Forget(id string) error {
 	return nil
 }
 
-// outdate notes which requests nobody remembers any longer: those that are not newer than the mark of their minion.
+// outdate records which requests are no longer remembered: those that are not newer than the mark
+// of their minion.
 func (s *Secrets) outdate(marks map[string]mark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +190,7 @@ func (s *Secrets) outdate(marks map[string]mark) {
 	}
 }
 
-// outdated reports whether a request of minion id may have been done and forgotten since.
+// outdated reports whether a request of minion id may have been executed and forgotten since.
 func (s *Secrets) outdated(id string, m mark) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -197,7 +203,7 @@ func (s *Secrets) fresh(made time.Time) bool {
 	return life <= 0 || time.Since(made) < life
 }
 
-// maxSessionFile is more than a key needs, in bytes.
+// maxSessionFile is the maximum size of a key file in bytes. Keys are shorter.
 const maxSessionFile = 1024
 
 var errTooOld = errors.New("too old")
@@ -241,7 +247,8 @@ func randomHex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// Prune forgets the keys of all minions that keep does not name, as after a key was deleted.
+// Prune deletes the keys of all minions for which keep returns false, for example after keys were
+// deleted.
 func (s *Secrets) Prune(keep func(id string) bool) error {
 	dir, err := s.dir.Open(".")
 	if err != nil {

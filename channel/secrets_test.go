@@ -130,7 +130,8 @@ func TestKeysEnd(t *testing.T) {
 	})
 }
 
-// A rotation reaches minions with the next publication; requests of version 3 go on without a sign-in.
+// A rotation reaches minions with the next publication; requests of version 3 go on without a
+// sign-in.
 func TestRotation(t *testing.T) {
 	p := newPair(t, ClientOptions{Tries: 1, RequireSigned: true})
 	must(t, p.call())
@@ -205,7 +206,8 @@ func TestSecretsAtOnce(t *testing.T) {
 
 // Many who sign in at once are all let in, with keys that open.
 func TestSignInsAtOnce(t *testing.T) {
-	r := newRig(t, rigOptions{signIn: SignInOptions{Parallel: 2, MaxWait: time.Minute, Policy: Policy{Rules: &pki.Autosign{AcceptAll: true}}}})
+	r := newRig(t, rigOptions{signIn: SignInOptions{Parallel: 2, MaxWait: time.Minute,
+		Policy: Policy{Rules: &pki.Autosign{AcceptAll: true}}}})
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
@@ -219,8 +221,8 @@ func TestSignInsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// A sign-in that does not get its turn in time may be tried again: our minions are told, Salt's wait for an answer in vain,
-// which makes them ask again.
+// A sign-in that does not get its turn in time may be tried again: our minions are told, Salt's
+// wait for an answer in vain, which makes them ask again.
 func TestSignInWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, rigOptions{signIn: SignInOptions{Parallel: 1}})
@@ -237,7 +239,8 @@ func TestSignInWaitsForItsTurn(t *testing.T) {
 			}
 			start = time.Now()
 			c := r.client(id, key, r.direct(), ClientOptions{AuthTries: 1})
-			if _, err := c.SignIn(t.Context()); !errors.Is(err, ErrBusy) || time.Since(start) != 4*time.Second {
+			if _, err := c.SignIn(t.Context()); !errors.Is(err, ErrBusy) ||
+				time.Since(start) != 4*time.Second {
 				t.Errorf("%s of ours: %v after %v", id, err, time.Since(start))
 			}
 		}
@@ -269,7 +272,8 @@ func TestBusyMasterIsAskedAgainAfterAPause(t *testing.T) {
 				}
 				return r.direct().Do(ctx, body)
 			})
-			if _, err := r.client("web1", "minion", out, ClientOptions{AuthTries: 2}).SignIn(t.Context()); err != nil {
+			if _, err := r.client("web1", "minion", out,
+				ClientOptions{AuthTries: 2}).SignIn(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			pauses[time.Since(start)] = true
@@ -283,18 +287,22 @@ func TestBusyMasterIsAskedAgainAfterAPause(t *testing.T) {
 	})
 }
 
-// A key that is used once by the master's file signature, and by its signing key, gives the same text.
+// A key that is used once by the master's file signature, and by its signing key, gives the same
+// text.
 func TestSignedKey(t *testing.T) {
 	ring := newRig(t, rigOptions{}).ring
 	sig, err := ring["other"].Sign([]byte(ring.pub("master")), crypto.SHA1Sign)
 	must(t, err)
-	for name, o := range map[string]SignInOptions{"by the key": {Signing: ring["other"]}, "by the file": {SignedKey: crypto.SignatureText(sig)}} {
+	for name, o := range map[string]SignInOptions{"by the key": {Signing: ring["other"]},
+		"by the file": {SignedKey: crypto.SignatureText(sig)}} {
 		r := newRig(t, rigOptions{ring: ring, signIn: o})
 		r.accept("web1", "minion")
 		for _, alg := range []string{crypto.SHA1Sign, crypto.SHA224Sign, crypto.SHA1Sign} {
 			keys := &memoryKeys{signing: ring.pub("other")}
-			c := newTestClient(t, ring["minion"], keys, "web1", r.direct(), ClientOptions{VerifySigned: true, SigAlgo: alg, AuthTries: 1})
-			if _, err := c.SignIn(t.Context()); (err == nil) != (name == "by the key" || alg == crypto.SHA1Sign) {
+			c := newTestClient(t, ring["minion"], keys, "web1", r.direct(),
+				ClientOptions{VerifySigned: true, SigAlgo: alg, AuthTries: 1})
+			if _, err := c.SignIn(t.Context()); (err == nil) != (name == "by the key" ||
+				alg == crypto.SHA1Sign) {
 				t.Errorf("%s, %s: %v", name, alg, err)
 			}
 		}
@@ -343,8 +351,10 @@ func TestProofs(t *testing.T) {
 		if !p.prove("web1", minion, good) {
 			t.Error("a good token proves nothing")
 		}
-		for name, bad := range map[string][]byte{"none": nil, "short": good[1:], "long": append([]byte{0}, good...), "other text": token("minion", "pepper"),
-			"other key": token("minion2", "salt"), "zeros": make([]byte, 256), "changed": append(append([]byte{}, good[:255]...), good[255]^1)} {
+		for name, bad := range map[string][]byte{"none": nil, "short": good[1:],
+			"long": append([]byte{0}, good...), "other text": token("minion", "pepper"),
+			"other key": token("minion2", "salt"), "zeros": make([]byte, 256),
+			"changed": append(append([]byte{}, good[:255]...), good[255]^1)} {
 			if p.prove("web1", minion, bad) {
 				t.Errorf("a token that is %s proves", name)
 			}

@@ -22,10 +22,12 @@ import (
 )
 
 // encryptedCommands are all that minions of any release send.
-var encryptedCommands = []string{"_return", "_syndic_return", "_pillar", "_minion_event", "_handle_minion_event", "_mine", "_mine_get",
-	"_mine_delete", "_mine_flush", "_file_recv", "_serve_file", "_file_find", "_file_hash", "_file_hash_and_stat", "_file_list",
-	"_file_list_emptydirs", "_dir_list", "_symlink_list", "_file_envs", "_master_opts", "_master_tops", "_ext_nodes", "verify_minion",
-	"minion_runner", "minion_pub", "minion_publish", "pub_ret", "revoke_auth", "_register_resources", "nosuch"}
+var encryptedCommands = []string{"_return", "_syndic_return", "_pillar", "_minion_event",
+	"_handle_minion_event", "_mine", "_mine_get", "_mine_delete", "_mine_flush", "_file_recv",
+	"_serve_file", "_file_find", "_file_hash", "_file_hash_and_stat", "_file_list",
+	"_file_list_emptydirs", "_dir_list", "_symlink_list", "_file_envs", "_master_opts",
+	"_master_tops", "_ext_nodes", "verify_minion", "minion_runner", "minion_pub", "minion_publish",
+	"pub_ret", "revoke_auth", "_register_resources", "nosuch"}
 
 // forger makes requests of two accepted minions, the victim web1 and the attacker web2.
 type forger struct {
@@ -81,7 +83,8 @@ func (f *forger) envelope(version int, outerID string, key *crypto.Crypticle, lo
 
 // honest is a request of the victim itself.
 func (f *forger) honest(version int, cmd string) []byte {
-	return f.envelope(version, "web1", f.key(version, "web1"), data.NewMap("cmd", cmd, "id", "web1", "tok", f.victimToken))
+	return f.envelope(version, "web1", f.key(version, "web1"),
+		data.NewMap("cmd", cmd, "id", "web1", "tok", f.victimToken))
 }
 
 // at is a return of minion id under version 3 that was made at a time; the zero time is none.
@@ -90,7 +93,8 @@ func (f *forger) at(now time.Time, id string, token []byte) []byte {
 	if !now.IsZero() {
 		load.Set("ts", now.Unix())
 	}
-	return marshal(data.NewMap("enc", "aes", "load", f.key(3, id).Seal(marshal(load), ""), "version", int64(3), "id", id))
+	return marshal(data.NewMap("enc", "aes", "load", f.key(3, id).Seal(marshal(load), ""),
+		"version", int64(3), "id", id))
 }
 
 // attacks returns requests by which web2 tries to act as web1.
@@ -99,25 +103,32 @@ func (f *forger) attacks(version int, cmd string) map[string][]byte {
 	rand.Read(junk)
 	attacks := map[string][]byte{}
 	own := f.key(version, "web2")
-	tokens := map[string]any{"own token": f.token, "junk token": junk, "null token": nil, "list token": []any{f.token}, "empty token": "",
-		"short token": f.token[1:], "text token": "salt", "map token": data.NewMap("tok", f.token), "true token": true}
+	tokens := map[string]any{"own token": f.token, "junk token": junk, "null token": nil,
+		"list token": []any{f.token}, "empty token": "", "short token": f.token[1:],
+		"text token": "salt", "map token": data.NewMap("tok", f.token), "true token": true}
 	for name, token := range tokens {
 		load := data.NewMap("cmd", cmd, "id", "web1", "tok", token)
 		attacks[name+", outer id own"] = f.envelope(version, "web2", own, load)
 		attacks[name+", outer id of the victim"] = f.envelope(version, "web1", own, load)
 		attacks[name+", session key stolen"] = f.envelope(version, "web1", f.key(version, "web1"), load)
 	}
-	attacks["no token, session key stolen"] = f.envelope(version, "web1", f.key(version, "web1"), data.NewMap("cmd", cmd, "id", "web1"))
-	attacks["no inner id"] = f.envelope(version, "web1", f.key(version, "web1"), data.NewMap("cmd", cmd, "tok", f.token))
-	attacks["no token, outer id own"] = f.envelope(version, "web2", own, data.NewMap("cmd", cmd, "id", "web1"))
-	attacks["no token, outer id of the victim"] = f.envelope(version, "web1", own, data.NewMap("cmd", cmd, "id", "web1"))
-	attacks["no outer id"] = f.envelope(version, "", own, data.NewMap("cmd", cmd, "id", "web1", "tok", f.token))
-	attacks["outer id of the victim, inner id own"] = f.envelope(version, "web1", own, data.NewMap("cmd", cmd, "id", "web2", "tok", f.token))
+	attacks["no token, session key stolen"] = f.envelope(version, "web1", f.key(version, "web1"),
+		data.NewMap("cmd", cmd, "id", "web1"))
+	attacks["no inner id"] = f.envelope(version, "web1", f.key(version, "web1"),
+		data.NewMap("cmd", cmd, "tok", f.token))
+	attacks["no token, outer id own"] = f.envelope(version, "web2", own,
+		data.NewMap("cmd", cmd, "id", "web1"))
+	attacks["no token, outer id of the victim"] = f.envelope(version, "web1", own,
+		data.NewMap("cmd", cmd, "id", "web1"))
+	attacks["no outer id"] = f.envelope(version, "", own,
+		data.NewMap("cmd", cmd, "id", "web1", "tok", f.token))
+	attacks["outer id of the victim, inner id own"] = f.envelope(version, "web1", own,
+		data.NewMap("cmd", cmd, "id", "web2", "tok", f.token))
 	return attacks
 }
 
-// TestCVE2013_4439 is the matrix of every encrypted command and every way to claim another's id (also CVE-2024-38822 and,
-// by the lower versions, CVE-2025-62349).
+// TestCVE2013_4439 is the matrix of every encrypted command and every way to claim another's id
+// (also CVE-2024-38822 and, by the lower versions, CVE-2025-62349).
 func TestCVE2013_4439(t *testing.T) {
 	for _, version := range []int{0, 1, 2, 3, 4} {
 		f := newForger(t, ServerOptions{})
@@ -139,7 +150,8 @@ func TestCVE2013_4439(t *testing.T) {
 			}
 			f.handler.calls = nil
 			f.ask(f.honest(version, cmd))
-			if calls := f.handler.seen(); len(calls) != 1 || !calls[0].Caller.Proved || calls[0].Caller.ID != "web1" {
+			if calls := f.handler.seen(); len(calls) != 1 || !calls[0].Caller.Proved ||
+				calls[0].Caller.ID != "web1" {
 				t.Errorf("version %d, %s: the victim's own request is not done: %+v", version, cmd, calls)
 			}
 		}
@@ -187,8 +199,9 @@ func TestCVE2024_38823(t *testing.T) {
 	}
 }
 
-// TestThreatReplayOfForgottenRequest sends a recorded request of version 3 again after so many others that its nonce is
-// forgotten. It is refused whatever request_server_ttl is, and the clock of another minion does not matter.
+// TestThreatReplayOfForgottenRequest sends a recorded request of version 3 again after so many
+// others that its nonce is forgotten. It is refused whatever request_server_ttl is, and the clock
+// of another minion does not matter.
 func TestThreatReplayOfForgottenRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newForger(t, ServerOptions{})
@@ -219,12 +232,13 @@ func TestThreatReplayOfForgottenRequest(t *testing.T) {
 			if first == "one without a time" {
 				recorded = f.at(time.Time{}, "web1", f.victimToken)
 			}
-			if reply := decoded(t, f.ask(bytes.Clone(recorded))); reply != string(replyBadLoad) || done(recorded) {
+			if reply := decoded(t, f.ask(bytes.Clone(recorded))); reply != string(replyBadLoad) ||
+				done(recorded) {
 				t.Errorf("%s is done again, or answered %v", first, reply)
 			}
 			time.Sleep(time.Minute)
 		}
-		if log := f.logged(); strings.Count(log, "may have been done before") != 2 || !strings.Contains(log, "web1") {
+		if log := f.logged(); strings.Count(log, "may be a replay") != 2 || !strings.Contains(log, "web1") {
 			t.Errorf("the log says:\n%s", log)
 		}
 	})
@@ -246,12 +260,14 @@ func TestClockThatWasSetBack(t *testing.T) {
 		must(t, p.call())
 		must(t, p.call())
 		if n := p.signIns.Load() - before; n != 1 || p.client.Credentials().Session.Key() == key.Key() {
-			t.Errorf("%d sign-ins, and the session key is another one: %v", n, p.client.Credentials().Session.Key() != key.Key())
+			t.Errorf("%d sign-ins, and the session key is another one: %v", n,
+				p.client.Credentials().Session.Key() != key.Key())
 		}
 	})
 }
 
-// The version of a request stands outside of what is encrypted: who changes it gets nothing done twice.
+// The version of a request stands outside of what is encrypted: who changes it gets nothing done
+// twice.
 func TestReplayUnderAnotherVersion(t *testing.T) {
 	f := newForger(t, ServerOptions{Admission: Admission{MinimumVersion: 0}})
 	for _, first := range []int{0, 1, 2, 3} {
@@ -278,7 +294,8 @@ func TestStrangersDoNotFillTheLog(t *testing.T) {
 			for i := range 20 {
 				f.ask(f.signInOf("web1", "other", 3))
 				f.ask(f.signInOf(fmt.Sprintf("../%d", i), "other", 3))
-				f.ask(f.envelope(2, "web1", f.secrets.Shared(), data.NewMap("cmd", "_return", "id", "web1", "tok", f.token)))
+				f.ask(f.envelope(2, "web1", f.secrets.Shared(),
+					data.NewMap("cmd", "_return", "id", "web1", "tok", f.token)))
 			}
 			warnings := map[string]int{}
 			for _, e := range f.logs.AllEntries() {
@@ -286,12 +303,12 @@ func TestStrangersDoNotFillTheLog(t *testing.T) {
 					warnings[strings.Fields(e.Message)[0]]++
 				}
 			}
-			for _, kind := range []string{"Sign-in", "encrypted"} {
+			for _, kind := range []string{"Sign-in", "Encrypted"} {
 				if warnings[kind] != minute+1 {
 					t.Errorf("minute %d: %v", minute, warnings)
 				}
 			}
-			if len(warnings) > 3 || warnings["sign-in"] > minute+1 {
+			if len(warnings) > 3 || warnings["process"] > minute+1 {
 				t.Errorf("minute %d: %v", minute, warnings)
 			}
 			time.Sleep(time.Minute + time.Second)
@@ -311,10 +328,11 @@ func TestReplayAfterRestart(t *testing.T) {
 		var err error
 		f.secrets, err = NewSecrets(f.root, 0)
 		must(t, err)
-		f.signIn = NewSignIn(f.ring["master"], f.pki, f.secrets, f.signIn.opts)
+		f.signIn = NewSignInServer(f.ring["master"], f.pki, f.secrets, f.signIn.opts)
 		f.server = NewServer(f.ring["master"], f.pki, f.secrets, f.signIn, f.handler, f.server.opts)
 		for range 2 {
-			if reply := decoded(t, f.ask(bytes.Clone(body))); reply != string(replyBadLoad) || len(f.handler.seen()) != 1 {
+			if reply := decoded(t, f.ask(bytes.Clone(body))); reply != string(replyBadLoad) ||
+				len(f.handler.seen()) != 1 {
 				t.Errorf("version %d: reply %v, done %d times", version, reply, len(f.handler.seen()))
 			}
 			_, err := f.secrets.Session("web1") // the minion signs in again
@@ -327,8 +345,8 @@ func TestReplayAfterRestart(t *testing.T) {
 	}
 }
 
-// TestThreatUnprovedRequestBelowProvedVersion sends requests in the name of a minion, under the key that all minions share, after
-// the minion has proved itself by a higher version.
+// TestThreatUnprovedRequestBelowProvedVersion sends requests in the name of a minion, under the key
+// that all minions share, after the minion has proved itself by a higher version.
 func TestThreatUnprovedRequestBelowProvedVersion(t *testing.T) {
 	for _, tt := range []struct {
 		proved, then int // versions
@@ -349,10 +367,12 @@ func TestThreatUnprovedRequestBelowProvedVersion(t *testing.T) {
 			load.Set("tok", f.victimToken)
 		}
 		reply := f.ask(f.envelope(tt.then, "web1", f.key(tt.then, "web1"), load))
-		if done := len(f.handler.seen()) == 1; done != tt.done || !done && decoded(t, reply) != string(replyBadLoad) {
-			t.Errorf("proved by version %d, then a request of version %d with proof %v: done %v", tt.proved, tt.then, tt.proof, done)
+		if done := len(f.handler.seen()) == 1; done != tt.done ||
+			!done && decoded(t, reply) != string(replyBadLoad) {
+			t.Errorf("proved by version %d, then a request of version %d with proof %v: done %v",
+				tt.proved, tt.then, tt.proof, done)
 		}
-		if !tt.done && !strings.Contains(f.logged(), "has proved its id by protocol version") {
+		if !tt.done && !strings.Contains(f.logged(), "has proved its id with protocol version") {
 			t.Errorf("the log says:\n%s", f.logged())
 		}
 		f.handler.calls = nil
@@ -381,12 +401,14 @@ func TestRequestTTL(t *testing.T) {
 		if ts != nil {
 			load.Set("ts", ts)
 		}
-		body := marshal(data.NewMap("enc", "aes", "load", f.key(3, "web1").Seal(marshal(load), ""), "version", int64(3), "id", "web1"))
+		body := marshal(data.NewMap("enc", "aes", "load", f.key(3, "web1").Seal(marshal(load), ""),
+			"version", int64(3), "id", "web1"))
 		text, _ := payload.Text(f.ask(body))
 		return text
 	}
 	now := time.Now().Unix()
-	for _, ts := range []any{nil, "x", now - 100, int64(-1 << 62), int64(0), []any{}, now + 400, int64(1 << 62), int64(1<<63 - 1)} {
+	for _, ts := range []any{nil, "x", now - 100, int64(-1 << 62), int64(0), []any{}, now + 400,
+		int64(1 << 62), int64(1<<63 - 1)} {
 		if got := send(ts); got != string(replyBadLoad) {
 			t.Errorf("time %v: reply %q", ts, got)
 		}
@@ -398,19 +420,22 @@ func TestRequestTTL(t *testing.T) {
 	}
 }
 
-// TestCVE2025_62349: a lower version does not get by the checks of a higher one, and the log says which setting would.
+// TestCVE2025_62349: a lower version does not get by the checks of a higher one, and the log says
+// which setting would.
 func TestCVE2025_62349(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newForger(t, ServerOptions{Admission: Admission{MinimumVersion: 3}})
 		f.handler.clear = func(*Command) (any, error) { return "done", nil }
 		load := func() *data.Map {
-			return data.NewMap("cmd", "_auth", "id", "web9\x1b[2J", "pub", f.ring.pub("other"), "nonce", f.nonce())
+			return data.NewMap("cmd", "_auth", "id", "web9\x1b[2J", "pub", f.ring.pub("other"),
+				"nonce", f.nonce())
 		}
 		for _, version := range []int{0, 1, 2} {
 			for name, body := range map[string][]byte{
 				"encrypted": f.honest(version, "_return"),
 				"sign-in":   marshal(data.NewMap("enc", "clear", "load", load(), "version", int64(version))),
-				"clear":     marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping"), "version", int64(version))),
+				"clear": marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping"),
+					"version", int64(version))),
 			} {
 				if reply := f.ask(body); decoded(t, reply) != string(replyBadLoad) {
 					t.Errorf("version %d, %s: reply %q", version, name, reply)
@@ -421,7 +446,8 @@ func TestCVE2025_62349(t *testing.T) {
 			t.Error("a refused request had an effect")
 		}
 		log := f.logged()
-		if n := strings.Count(log, "minimum_auth_version: "); n != 1 || !strings.Contains(log, "192.0.2.7") || strings.Contains(log, "\x1b") {
+		if n := strings.Count(log, "minimum_auth_version: "); n != 1 ||
+			!strings.Contains(log, "192.0.2.7") || strings.Contains(log, "\x1b") {
 			t.Errorf("%d lines name the setting:\n%s", n, log)
 		}
 		time.Sleep(time.Hour + time.Second)
@@ -477,12 +503,18 @@ func TestDeletedKeyIsRefusedAtOnce(t *testing.T) {
 func TestCVE2017_14696(t *testing.T) {
 	f := newForger(t, ServerOptions{})
 	big := strings.Repeat("x", 1<<20)
-	values := []any{nil, true, false, int64(0), int64(-1), int64(1) << 62, 1.5, "", "a\x00b", "../../x", "a/b", `a\b`, "..", ".", ".hidden", "\u202eabc",
-		"a\nb", big, []byte{0xff, 0xfe}, make([]byte, 1000), []any{}, []any{"x"}, []any{[]any{[]any{}}}, data.NewMap(), data.NewMap("a", data.NewMap("b", int64(1))), data.Timestamp{Seconds: 1}, strings.Repeat("x", 255), strings.Repeat("x", 256)}
-	for _, version := range []any{nil, int64(0), int64(2), int64(3), "3", []any{}, int64(-1), 1.5, int64(1) << 40} {
-		for _, field := range []string{"cmd", "id", "pub", "nonce", "token", "enc_algo", "sig_algo", "autosign_grains"} {
+	values := []any{nil, true, false, int64(0), int64(-1), int64(1) << 62, 1.5, "", "a\x00b",
+		"../../x", "a/b", `a\b`, "..", ".", ".hidden", "\u202eabc",
+		"a\nb", big, []byte{0xff, 0xfe}, make([]byte, 1000), []any{}, []any{"x"},
+		[]any{[]any{[]any{}}}, data.NewMap(), data.NewMap("a", data.NewMap("b", int64(1))),
+		data.Timestamp{Seconds: 1}, strings.Repeat("x", 255), strings.Repeat("x", 256)}
+	for _, version := range []any{nil, int64(0), int64(2), int64(3), "3", []any{}, int64(-1), 1.5,
+		int64(1) << 40} {
+		for _, field := range []string{"cmd", "id", "pub", "nonce", "token", "enc_algo", "sig_algo",
+			"autosign_grains"} {
 			for _, value := range append(values, absent{}) {
-				load := data.NewMap("cmd", "_auth", "id", "web9", "nonce", f.nonce(), "pub", f.ring.pub("other"))
+				load := data.NewMap("cmd", "_auth", "id", "web9", "nonce", f.nonce(),
+					"pub", f.ring.pub("other"))
 				load.Set(field, value)
 				if _, gone := value.(absent); gone {
 					load.Delete(field)
@@ -523,13 +555,17 @@ func (f *forger) signInOf(id, key string, version int) []byte {
 	return marshal(data.NewMap("enc", "clear", "load", load, "version", int64(version)))
 }
 
-// Names of algorithms that the master does not know are answered as newer masters do, and cost no worker.
+// Names of algorithms that the master does not know are answered as newer masters do, and cost no
+// worker.
 func TestUnknownAlgorithms(t *testing.T) {
 	f := newForger(t, ServerOptions{})
 	for _, field := range []string{"enc_algo", "sig_algo"} {
-		load := data.NewMap("cmd", "_auth", "id", "web1", "nonce", f.nonce(), "pub", f.ring.pub("minion"), field, "ROT13")
-		reply := asMap(t, decoded(t, f.ask(marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3))))))
-		if want := "bad " + strings.Replace(field, "_", " ", 1); asMap(t, reply.Value("load")).Text("ret") != want {
+		load := data.NewMap("cmd", "_auth", "id", "web1", "nonce", f.nonce(),
+			"pub", f.ring.pub("minion"), field, "ROT13")
+		reply := asMap(t, decoded(t, f.ask(marshal(data.NewMap("enc", "clear", "load", load,
+			"version", int64(3))))))
+		if want := "bad " + strings.Replace(field, "_", " ", 1); asMap(t,
+			reply.Value("load")).Text("ret") != want {
 			t.Errorf("reply is %s, want %s", data.Repr(reply), want)
 		}
 	}
@@ -568,8 +604,8 @@ func TestCVE2023_20897(t *testing.T) {
 	}
 }
 
-// Only those who proved something raise their limits in the transport and are noted as present: a sign-in, which whoever
-// has the public key of a minion can send, does not.
+// Only those who proved something raise their limits in the transport and are noted as present: a
+// sign-in, which whoever has the public key of a minion can send, does not.
 func TestTrust(t *testing.T) {
 	noted := ""
 	f := newForger(t, ServerOptions{OnRequest: func(id string, _ net.Addr) { noted = id }})
@@ -580,10 +616,12 @@ func TestTrust(t *testing.T) {
 		"accepted sign-in": {f.signInOf("web1", "minion", 3), false},
 		"pending sign-in":  {f.signInOf("web9", "other", 3), false},
 		"denied sign-in":   {f.signInOf("web1", "other", 3), false},
-		"clear":            {marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping"), "version", int64(3))), false},
-		"garbage":          {[]byte("\xc1"), false},
-		"proved request":   {f.honest(3, "_return"), true},
-		"forged request":   {f.envelope(3, "web1", f.key(3, "web2"), data.NewMap("cmd", "_return", "id", "web1", "tok", f.token)), false},
+		"clear": {marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping"),
+			"version", int64(3))), false},
+		"garbage":        {[]byte("\xc1"), false},
+		"proved request": {f.honest(3, "_return"), true},
+		"forged request": {f.envelope(3, "web1", f.key(3, "web2"),
+			data.NewMap("cmd", "_return", "id", "web1", "tok", f.token)), false},
 	} {
 		noted = ""
 		r := &fakeRequest{body: tt.body}
@@ -594,11 +632,12 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// The token of a minion is the same for ever: who has it, as by a recording of older versions, must not act as the
-// minion under a session key of another.
+// The token of a minion is the same for ever: who has it, as by a recording of older versions, must
+// not act as the minion under a session key of another.
 func TestStolenToken(t *testing.T) {
 	f := newForger(t, ServerOptions{})
-	body := f.envelope(3, "web2", f.key(3, "web2"), data.NewMap("cmd", "_return", "id", "web1", "tok", f.victimToken))
+	body := f.envelope(3, "web2", f.key(3, "web2"),
+		data.NewMap("cmd", "_return", "id", "web1", "tok", f.victimToken))
 	if reply := decoded(t, f.ask(body)); reply != string(replyBadLoad) || len(f.handler.seen()) > 0 {
 		t.Errorf("reply %v", reply)
 	}

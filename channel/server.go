@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,72 +23,80 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// ErrUnknownCommand is returned by a [Handler] for a command that it does not have.
+// ErrUnknownCommand is returned by a [Handler] for an unknown command.
 var ErrUnknownCommand = errors.New("unknown command")
 
-// A Command is one request, after everything that its sender claims of itself has been checked.
+// A Command is a request whose sender has been checked.
 type Command struct {
-	Name    string
-	Load    payload.Fields // what was sent, without cmd's proofs (tok, nonce); not decoded, and shares memory with the request
-	Body    []byte         // where the values of Load lie, for who wants to write over them; nil for a clear command
-	Size    int            // bytes of a clear request, which stay in memory until the reply
+	Name string
+	// undecoded, without the proofs (tok, nonce); shares memory with the request
+	Load payload.Fields
+	Body []byte // buffer of the values in Load, which may be overwritten; nil for a clear command
+	// size in bytes of a clear request, which stays in memory until the reply
+	Size    int
 	Caller  Caller
 	Version int    // protocol version of the request
-	EncAlgo string // names that a private reply is to use
+	EncAlgo string // algorithms for a private reply
 	SigAlgo string
 }
 
 // A Caller is who sent a command.
 type Caller struct {
-	ID     string   // the minion; the empty text for a clear command
-	Proved bool     // the minion proved to be ID in this very request
+	ID     string   // the minion; "" for a clear command
+	Proved bool     // this request proves that the sender is ID
 	Remote net.Addr // where the request came from
 }
 
-// A Handler does the commands.
+// A Handler executes commands.
 type Handler interface {
-	// Clear does a command that came unencrypted; nothing is known of its sender. A value of its load may be as large as one
-	// of a known sender, so it must not be decoded before the sender is identified, unless within payload.PreAuthLimits. The
-	// reply is sent as it is.
+	// Clear executes an unencrypted command of an unknown sender. Its load may be as large as that
+	// of a known sender, so its values must not be decoded before the sender is identified, except
+	// within payload.PreAuthLimits. The reply is sent as it is.
 	Clear(ctx context.Context, c *Command) (reply any, err error)
-	// Encrypted does a command of a minion. The reply is encrypted for it. A [Private] reply is sealed for the
-	// minion's own key besides.
+	// Encrypted executes a command of a minion. The reply is encrypted for the minion. A [Private]
+	// reply is also encrypted for the minion's own key.
 	Encrypted(ctx context.Context, c *Command) (reply any, err error)
-	// NeedsProof reports whether an encrypted command is only for callers that proved their id.
+	// NeedsProof reports whether an encrypted command is only for callers that prove their id.
 	NeedsProof(cmd string) bool
-	// Effect reports whether an encrypted command changes anything, so that a repetition must not be done again.
+	// Effect reports whether an encrypted command changes anything, so that a replay must not be
+	// executed.
 	Effect(cmd string) bool
 }
 
-// Private is a reply that only the holder of the minion's private key may read, as pillar is
+// Private is a reply that only the holder of the minion's private key can read, such as pillar
 // (salt/channel/server.py, _encrypt_private).
 type Private struct {
 	Name  string // the name of the value in the reply: "pillar"
 	Value any
 }
 
-// Versions are the highest versions of the protocol by which minions proved their ids, over restarts of the master.
-// [pki.Versions] keeps them.
+// Versions stores the highest protocol version with which each minion has proved its id, over
+// restarts of the master. [pki.Versions] implements it.
 type Versions interface {
-	// Proved tells that minion id proved to hold key in a request of a version.
+	// Proved records that minion id proved to hold key in a request of a version.
 	Proved(id string, key *crypto.PublicKey, version int)
-	// Highest returns the highest version by which minion id proved to hold key, 0 where it never did.
+	// Highest returns the highest version with which minion id proved to hold key, or 0 if it never
+	// did.
 	Highest(id string, key *crypto.PublicKey) int
 }
 
-// ServerOptions say how a [Server] treats its callers.
+// ServerOptions configure a [Server].
 type ServerOptions struct {
 	Admission Admission
-	MaxReturn int                            // longest message of a caller that is known, in bytes; 0 means 100 MiB
-	OnRequest func(id string, from net.Addr) // told of each proved request; nil is not told
-	Versions  Versions                       // unproved requests of versions below that of their minion are refused; nil refuses none
-	Log       logrus.FieldLogger
+	// maximum size of a known caller's message in bytes; 0 means 100 MiB
+	MaxReturn int
+	OnRequest func(id string, from net.Addr) // called for each proved request; may be nil
+	// unproved requests below their minion's version are refused; nil refuses none
+	Versions Versions
+	Log      logrus.FieldLogger
 }
 
-// Admission says which requests a [Server] takes.
+// Admission configures which requests a [Server] accepts.
 type Admission struct {
-	MinimumVersion int           // requests of older versions are refused (minimum_auth_version)
-	RequestTTL     time.Duration // how old a version 3 request may be, and none may be 5 min ahead; 0 does not look (request_server_ttl)
+	MinimumVersion int // requests of older versions are refused (minimum_auth_version)
+	// maximum age of a version 3 request, which may be 5 min ahead; 0 means no check
+	// (request_server_ttl)
+	RequestTTL time.Duration
 }
 
 // A Server answers the request port of a master.
@@ -97,11 +106,11 @@ type Server struct {
 	keys     *pki.Dir
 	key      atomic.Pointer[crypto.PrivateKey]
 	secrets  *Secrets
-	signIn   *SignIn
+	signIn   *SignInServer
 	handler  Handler
-	seen     *nonces
+	seen     *nonces // recent requests with effects
 	proofs   *proofs
-	told     loglimit.Limiter
+	warnings loglimit.Limiter
 	versions loglimit.Limiter // warnings of old protocol versions
 }
 
@@ -110,10 +119,16 @@ const (
 	proofsKept = 1 << 16 // minions
 )
 
-// NewServer returns a server that signs with key, knows minions by keys and hands their commands to h.
-func NewServer(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, signIn *SignIn, h Handler, o ServerOptions) *Server {
+// NewServer returns a server that signs with key, authenticates minions by keys, and passes their
+// commands to h.
+func NewServer(
+	key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, signIn *SignInServer, h Handler,
+	o ServerOptions,
+) *Server {
 	s := &Server{opts: o, keys: keys, secrets: secrets, signIn: signIn, handler: h,
-		seen: newNonces(noncesKept, secrets.outdate), proofs: newProofs(proofsKept), versions: loglimit.Limiter{Pause: time.Hour}}
+		seen: newNonces(noncesKept,
+			secrets.outdate), proofs: newProofs(proofsKept),
+		versions: loglimit.Limiter{Pause: time.Hour}}
 	s.SetAdmission(o.Admission)
 	s.SetKey(key)
 	return s
@@ -122,32 +137,34 @@ func NewServer(key *crypto.PrivateKey, keys *pki.Dir, secrets *Secrets, signIn *
 // SetKey replaces the key that replies are signed with.
 func (s *Server) SetKey(key *crypto.PrivateKey) { s.key.Store(key) }
 
-// SetAdmission replaces what NewServer was given.
+// SetAdmission replaces the admission rules.
 func (s *Server) SetAdmission(a Admission) { s.admits.Store(&a) }
 
-// Handle answers one request. It never panics, and always replies but to a sign-in for which there is no turn; see [SignIn].
+// Handle answers one request. It never panics. It always replies, except to a sign-in that gets no
+// turn; see [SignInServer].
 func (s *Server) Handle(ctx context.Context, r transport.Request) {
 	reply := s.answer(ctx, r)
 	if reply == nil {
 		return
 	}
 	if err := r.Reply(reply); err != nil {
-		s.opts.Log.WithError(err).Debugf("reply to %s was not delivered", r.Remote())
+		s.opts.Log.WithError(err).Debugf("send reply to %s", r.Remote())
 	}
 }
 
-// answer returns the encoded reply to r; a panic in a handler is answered as any failure is.
+// answer returns the encoded reply to r. A panic in a handler gets the same reply as an error.
 func (s *Server) answer(ctx context.Context, r transport.Request) (reply []byte) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.opts.Log.Errorf("request of %s made a handler panic: %v\n%s", r.Remote(), p, debug.Stack())
+			s.opts.Log.Errorf("Request of %s made a handler panic: %v\n%s", r.Remote(), p,
+				debug.Stack())
 			reply = encodeReply(replyException)
 		}
 	}()
 	return s.read(ctx, r)
 }
 
-// encodeReply encodes a clear reply. One that cannot be encoded is answered as a failure is.
+// encodeReply encodes a clear reply. If that fails, it returns the reply to an exception.
 func encodeReply(v any) []byte {
 	if t, ok := v.(textReply); ok {
 		v = string(t)
@@ -159,13 +176,14 @@ func encodeReply(v any) []byte {
 	return b
 }
 
-// read takes the envelope apart (salt/channel/server.py, handle_message).
+// read decodes the envelope of a request and returns the encoded reply (salt/channel/server.py,
+// handle_message).
 func (s *Server) read(ctx context.Context, r transport.Request) []byte {
-	env, err := payload.ParseEnvelope(r.Body(), s.limits(r))
+	env, err := payload.ParseEnvelope(r.Body(), s.limits())
 	switch {
 	case err != nil:
-		s.opts.Log.WithError(err).Debugf("request of %s is no envelope", r.Remote())
-		return encodeReply(unreadable(r.Body(), s.limits(r)))
+		s.opts.Log.WithError(err).Debugf("decode request of %s", r.Remote())
+		return encodeReply(unreadable(r.Body(), s.limits()))
 	case env.Version < s.admits.Load().MinimumVersion:
 		s.refuseVersion(env, r)
 		return encodeReply(replyBadLoad)
@@ -179,8 +197,8 @@ func (s *Server) read(ctx context.Context, r transport.Request) []byte {
 	return encodeReply(replyBadLoad)
 }
 
-// unreadable returns the reply to bytes that are no envelope: Salt answers other than text when they are not even
-// MessagePack (salt/transport/zeromq.py, handle_message).
+// unreadable returns the reply to a malformed request. If it is not even MessagePack, Salt does not
+// reply with text (salt/transport/zeromq.py, handle_message).
 func unreadable(body []byte, l payload.Limits) any {
 	if payload.Check(body, l) != nil {
 		return data.NewMap("msg", string(replyBadLoad))
@@ -188,7 +206,7 @@ func unreadable(body []byte, l payload.Limits) any {
 	return replyBadLoad
 }
 
-func (s *Server) limits(r transport.Request) payload.Limits {
+func (s *Server) limits() payload.Limits {
 	l := payload.WireLimits()
 	if s.opts.MaxReturn > 0 {
 		l.Size = s.opts.MaxReturn
@@ -196,12 +214,14 @@ func (s *Server) limits(r transport.Request) payload.Limits {
 	return l
 }
 
-// refuseVersion names a peer that is too old once an hour, with the setting that would admit it.
+// refuseVersion logs a peer with an old protocol version once an hour, with the option that would
+// admit it.
 func (s *Server) refuseVersion(env *payload.Envelope, r transport.Request) {
 	host := hostOf(r.Remote())
 	if s.versions.First(host) {
-		s.opts.Log.Warnf("request of %s%s refused: it speaks protocol version %d and minimum_auth_version is %d; "+
-			"set minimum_auth_version: %d on the master to admit it", host, named(env), env.Version, s.admits.Load().MinimumVersion, env.Version)
+		s.opts.Log.Warnf("Request of %s%s refused: it speaks protocol version %d and minimum_auth_version is %d; "+
+			"set minimum_auth_version: %d on the master to admit it", host, named(env), env.Version,
+			s.admits.Load().MinimumVersion, env.Version)
 	}
 }
 
@@ -220,7 +240,7 @@ func hostOf(a net.Addr) string {
 	return transport.HostOf(a)
 }
 
-// clear does a clear command or a sign-in.
+// clear executes a clear command or a sign-in.
 func (s *Server) clear(ctx context.Context, env *payload.Envelope, r transport.Request) []byte {
 	load, refusal := readLoad(env.Load, payload.SplitLimits())
 	if refusal != "" {
@@ -233,7 +253,13 @@ func (s *Server) clear(ctx context.Context, env *payload.Envelope, r transport.R
 	if load.Raw("cmd") == nil {
 		return encodeReply(replyException)
 	}
-	c := &Command{Name: cmd, Load: load, Size: len(r.Body()), Caller: Caller{Remote: r.Remote()}, Version: env.Version}
+	c := &Command{
+		Name:    cmd,
+		Load:    load,
+		Size:    len(r.Body()),
+		Caller:  Caller{Remote: r.Remote()},
+		Version: env.Version,
+	}
 	if !ok {
 		return encodeReply(data.NewMap())
 	}
@@ -242,13 +268,14 @@ func (s *Server) clear(ctx context.Context, env *payload.Envelope, r transport.R
 	case errors.Is(err, ErrUnknownCommand):
 		return encodeReply(data.NewMap())
 	case err != nil:
-		s.opts.Log.WithError(err).Errorf("command %s of %s", strconv.QuoteToGraphic(cmd), r.Remote())
+		s.opts.Log.WithError(err).Errorf("execute command %s of %s",
+			strconv.QuoteToGraphic(cmd), r.Remote())
 		return encodeReply(replyException)
 	}
 	return encodeReply(reply)
 }
 
-// readLoad reads the map inside an envelope and checks what can be checked of the id in it.
+// readLoad decodes the map in an envelope and validates its id.
 func readLoad(raw data.Raw, l payload.Limits) (load payload.Fields, refusal textReply) {
 	load, err := payload.ParseFields(raw, l)
 	if err != nil {
@@ -272,22 +299,22 @@ func readLoad(raw data.Raw, l payload.Limits) (load payload.Fields, refusal text
 	return load, ""
 }
 
-// encrypted does a command of a minion: find the key, open, prove, dispatch, seal.
+// encrypted executes a command of a minion: find the key, decrypt, authenticate, dispatch, encrypt.
 func (s *Server) encrypted(ctx context.Context, env *payload.Envelope, r transport.Request) []byte {
 	key, plain, err := s.open(env)
 	if err != nil {
-		s.opts.Log.WithError(err).Debugf("encrypted request of %s", r.Remote())
+		s.opts.Log.WithError(err).Debugf("decrypt request of %s", r.Remote())
 		return encodeReply(replyBadLoad)
 	}
-	load, refusal := readLoad(plain, s.limits(r))
+	load, refusal := readLoad(plain, s.limits())
 	if refusal != "" {
 		return encodeReply(refusal)
 	}
 	nonce, _ := load.Text("nonce")
 	c, err := s.prove(env, load, r)
 	if err != nil {
-		if s.told.First("refused " + hostOf(r.Remote())) {
-			s.opts.Log.WithError(err).Warnf("encrypted request of %s refused", r.Remote())
+		if s.warnings.First("refused " + hostOf(r.Remote())) {
+			s.opts.Log.WithError(err).Warnf("Encrypted request of %s refused", r.Remote())
 		}
 		return encodeReply(replyBadLoad)
 	}
@@ -299,9 +326,9 @@ func (s *Server) encrypted(ctx context.Context, env *payload.Envelope, r transpo
 	return s.dispatch(ctx, c, key, nonce)
 }
 
-// open finds the key that env is encrypted with and returns the MessagePack inside.
+// open decrypts env and returns the key and the MessagePack inside.
 func (s *Server) open(env *payload.Envelope) (*crypto.Crypticle, []byte, error) {
-	blob, ok := payload.Fields{{Key: "load", Value: env.Load}}.Bytes("load")
+	blob, ok := env.Blob()
 	if !ok {
 		return nil, nil, errNoBlob
 	}
@@ -313,7 +340,7 @@ func (s *Server) open(env *payload.Envelope) (*crypto.Crypticle, []byte, error) 
 	return key, plain, err
 }
 
-// keyOf returns the key of the minion that sent env, or the shared one for old versions.
+// keyOf returns the session key of the minion that sent env, or the shared key for old versions.
 func (s *Server) keyOf(env *payload.Envelope) (*crypto.Crypticle, error) {
 	if env.Version < 3 {
 		return s.secrets.Shared(), nil
@@ -327,15 +354,24 @@ func (s *Server) keyOf(env *payload.Envelope) (*crypto.Crypticle, error) {
 var (
 	errNoBlob    = errors.New("the load is not bytes")
 	errNoProof   = errors.New("the request does not prove its id")
-	errOtherID   = errors.New("the id outside and inside of the request differ")
-	errOutOfTime = errors.New("the request is too old, or of the future")
+	errOtherID   = errors.New("the ids outside and inside the encryption differ")
+	errOutOfTime = errors.New("the request is too old, or from the future")
 )
 
-// prove checks who sent load and takes the proofs out of it. Version 3 must prove its id. Version 2 need not, since
-// minions of Salt 3006.0 send no token with some commands, but a token that comes must be good; commands that need
-// proof are refused in do with the reply that those minions know.
-func (s *Server) prove(env *payload.Envelope, load payload.Fields, r transport.Request) (*Command, error) {
-	c := &Command{Load: load, Version: env.Version, EncAlgo: env.EncAlgo, SigAlgo: env.SigAlgo, Caller: Caller{Remote: r.Remote()}}
+// prove authenticates the sender of load and removes the proofs from it. Version 3 must prove its
+// id. Version 2 need not, since minions of Salt 3006.0 send no token with some commands, but a
+// token must be valid if there is one. Commands that need proof are refused in execute, with the
+// reply that those minions know.
+func (s *Server) prove(
+	env *payload.Envelope, load payload.Fields, r transport.Request,
+) (*Command, error) {
+	c := &Command{
+		Load:    load,
+		Version: env.Version,
+		EncAlgo: env.EncAlgo,
+		SigAlgo: env.SigAlgo,
+		Caller:  Caller{Remote: r.Remote()},
+	}
 	c.Name, _ = load.Text("cmd")
 	c.Caller.ID, _ = load.Text("id")
 	if env.Version >= 3 {
@@ -353,15 +389,16 @@ func (s *Server) prove(env *payload.Envelope, load payload.Fields, r transport.R
 		return nil, fmt.Errorf("minion %s: %w", strconv.QuoteToGraphic(c.Caller.ID), errNoProof)
 	}
 	c.Load.Delete("tok")
-	if env.Version >= 2 { // older ones leave it to the handler, as in Salt
+	if env.Version >= 2 { // in older versions the handler gets it, as in Salt
 		c.Load.Delete("nonce")
 	}
 	return c, nil
 }
 
-// checkVersion notes that a minion has proved itself by version 3. It then refuses requests without proof of lower versions: all minions
-// share the key that these are encrypted with, and the minion itself has left them behind. Lower versions are not noted, since their
-// number stands outside of the encryption, where anybody could raise it.
+// checkVersion records that a minion has proved itself with version 3. Afterwards it refuses
+// unproved requests of lower versions: they are encrypted with a key that all minions share, and
+// the minion itself no longer sends them. Lower versions are not recorded, since the version is
+// outside the encryption and anybody could raise it.
 func (s *Server) checkVersion(c *Command, key *crypto.PublicKey) error {
 	if s.opts.Versions == nil || key == nil {
 		return nil
@@ -373,17 +410,19 @@ func (s *Server) checkVersion(c *Command, key *crypto.PublicKey) error {
 		return nil
 	}
 	if known := s.opts.Versions.Highest(c.Caller.ID, key); c.Version < known {
-		return fmt.Errorf("minion %s has proved its id by protocol version %d before, and this request is of version %d; if an older Salt was "+
-			"installed on it, delete its key and accept it again: %w", c.Caller.ID, known, c.Version, errNoProof)
+		return fmt.Errorf(
+			"minion %s has proved its id with protocol version %d before, and this request has version %d; if an older Salt was "+
+				"installed on it, delete its key and accept it again: %w",
+			c.Caller.ID, known, c.Version, errNoProof)
 	}
 	return nil
 }
 
-// clockSkew is how far the clock of a minion may be ahead. A request from further ahead could be kept and sent long
-// after, when it is no longer known to have been done.
+// clockSkew is how far the clock of a minion may be ahead. A request from further ahead could be
+// recorded and replayed after the master has forgotten that it was executed.
 const clockSkew = 5 * time.Minute
 
-// fresh checks what version 3 puts beside a command.
+// fresh checks the id and the timestamp that version 3 adds to a command.
 func (s *Server) fresh(env *payload.Envelope, load payload.Fields) error {
 	id, _ := load.Text("id")
 	if id != env.ID {
@@ -400,7 +439,7 @@ func (s *Server) fresh(env *payload.Envelope, load payload.Fields) error {
 	return nil
 }
 
-// acceptedKey returns the accepted key of minion id, nil where it has none.
+// acceptedKey returns the accepted key of minion id, or nil if it has none.
 func (s *Server) acceptedKey(id string) *crypto.PublicKey {
 	if pki.ValidID(id) != nil {
 		return nil
@@ -412,16 +451,19 @@ func (s *Server) acceptedKey(id string) *crypto.PublicKey {
 	return key
 }
 
-// tokenProves reports whether token was made with the accepted key of minion id (salt/master.py, verify_minion).
+// tokenProves reports whether token was made with the accepted key of minion id (salt/master.py,
+// verify_minion).
 func (s *Server) tokenProves(id string, key *crypto.PublicKey, token []byte) bool {
 	return key != nil && len(token) > 0 && s.proofs.prove(id, key, token)
 }
 
-// dispatch does a command and seals its reply with the key that the request came under. The nonce tells repetitions
-// whatever the version, which stands outside of the encryption and which a stranger may have changed; replies carry it
-// since version 2.
-func (s *Server) dispatch(ctx context.Context, c *Command, key *crypto.Crypticle, nonce string) []byte {
-	reply, err := s.do(ctx, c, markOf(c, key), nonce)
+// dispatch executes a command and encrypts its reply with the key of the request. The nonce detects
+// replays in all versions, since the version is outside the encryption and a stranger may have
+// changed it. Replies contain the nonce since version 2.
+func (s *Server) dispatch(
+	ctx context.Context, c *Command, key *crypto.Crypticle, nonce string,
+) []byte {
+	reply, err := s.execute(ctx, c, markOf(c, key), nonce)
 	if c.Version < 2 {
 		nonce = ""
 	}
@@ -448,11 +490,12 @@ func (s *Server) dispatch(ctx context.Context, c *Command, key *crypto.Crypticle
 	return body
 }
 
-// sealed returns a reply as it is sent: the blob as MessagePack. It is made in one piece of memory, with the reply's head
-// put in front when its length is known.
+// sealed returns an encrypted reply as MessagePack. It is built in one allocation; the MessagePack
+// head is written in front once its length is known.
 func sealed(key *crypto.Crypticle, nonce string, reply any) ([]byte, error) {
-	const room = 5 // of the longest head
-	body, err := key.AppendSeal(make([]byte, room, 512+bulk(reply)), nonce, func(dst []byte) ([]byte, error) { return payload.Append(dst, reply) })
+	const room = 5 // length of the longest head
+	body, err := key.AppendSeal(make([]byte, room, 512+bulk(reply)), nonce,
+		func(dst []byte) ([]byte, error) { return payload.Append(dst, reply) })
 	if err != nil {
 		return nil, err
 	}
@@ -462,7 +505,7 @@ func sealed(key *crypto.Crypticle, nonce string, reply any) ([]byte, error) {
 	return body[room-n:], nil
 }
 
-// bulk returns how many bytes a reply holds in one piece, as that of a file.
+// bulk returns the size of a large binary value in the reply, such as part of a file.
 func bulk(reply any) int {
 	m, _ := reply.(*data.Map)
 	piece, _ := m.Value("data").([]byte)
@@ -470,10 +513,12 @@ func bulk(reply any) int {
 }
 
 func (s *Server) failed(c *Command, err error) {
-	s.opts.Log.WithError(err).Errorf("command %s of minion %s", strconv.QuoteToGraphic(c.Name), strconv.QuoteToGraphic(c.Caller.ID))
+	s.opts.Log.WithError(err).
+		Errorf("execute command %s of minion %s", strconv.QuoteToGraphic(c.Name),
+			strconv.QuoteToGraphic(c.Caller.ID))
 }
 
-// markOf returns when c was made and under which session key; the key is nil where the version has none.
+// markOf returns the time and the session key of a request. The key is nil in versions without one.
 func markOf(c *Command, key *crypto.Crypticle) mark {
 	if c.Version < 3 {
 		return mark{}
@@ -485,16 +530,18 @@ func markOf(c *Command, key *crypto.Crypticle) mark {
 	return mark{key, at}
 }
 
-// renew makes a minion sign in for another session key: under the one that it has, requests of the present time of its clock
-// cannot be told from recorded ones.
+// renew forces a minion to get another session key by a new sign-in. Under the old key its current
+// requests cannot be distinguished from recorded ones.
 func (s *Server) renew(c *Command, key *crypto.Crypticle) {
 	if now, err := s.secrets.Existing(c.Caller.ID); err != nil || now != key {
-		return // it has another one
+		return // it has a new one already
 	}
 	id := strconv.QuoteToGraphic(c.Caller.ID)
-	if s.told.First("forgotten " + id) {
-		s.opts.Log.Warnf("Request of minion %s from %s refused: it is older than those that are remembered, so it may have been done before. "+
-			"The clock of the minion was set back, or somebody sends what was recorded; the minion gets another session key", id, hostOf(c.Caller.Remote))
+	if s.warnings.First("forgotten " + id) {
+		s.opts.Log.Warnf(
+			"Request of minion %s from %s refused: it is older than the remembered ones, so it may be a replay. "+
+				"The clock of the minion was set back, or somebody replays recorded requests; the minion gets a new session key",
+			id, hostOf(c.Caller.Remote))
 	}
 	if err := s.secrets.Forget(c.Caller.ID); err != nil {
 		s.failed(c, err)
@@ -503,13 +550,15 @@ func (s *Server) renew(c *Command, key *crypto.Crypticle) {
 
 var (
 	errNoCommand = errors.New("request without a command")
-	errForgotten = errors.New("the request may have been done before")
+	errForgotten = errors.New("the request may have been executed before")
 )
 
-// do runs one command, and answers a panic as Salt answers an exception. A command with effects that was done before is
-// answered with nothing, as its first reply may have been lost, and not done again. The error is errForgotten for one that is so
-// old that nobody knows.
-func (s *Server) do(ctx context.Context, c *Command, m mark, nonce string) (reply any, err error) {
+// execute runs one command, and turns a panic into an error. A replayed command with effects is not
+// run again, and gets a nil reply, since its first reply may have been lost. The error is
+// errForgotten if the command is so old that it is unknown whether it was executed.
+func (s *Server) execute(
+	ctx context.Context, c *Command, m mark, nonce string,
+) (reply any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -523,13 +572,14 @@ func (s *Server) do(ctx context.Context, c *Command, m mark, nonce string) (repl
 	case nonce == "" || !s.handler.Effect(c.Name):
 	case !s.seen.add(c.Caller.ID, nonce, m):
 		return nil, nil
-	case m.key != nil && s.secrets.outdated(c.Caller.ID, m): // after add: what that forgets meanwhile counts
+	// must follow add, which may forget requests
+	case m.key != nil && s.secrets.outdated(c.Caller.ID, m):
 		return nil, errForgotten
 	}
 	return s.handler.Encrypted(ctx, c)
 }
 
-// private seals a reply for the minion's own key (salt/channel/server.py, _encrypt_private).
+// private encrypts a reply for the minion's own key (salt/channel/server.py, _encrypt_private).
 func (s *Server) private(c *Command, p Private, nonce string) any {
 	key, err := s.keys.AcceptedKey(c.Caller.ID)
 	if err != nil {
@@ -542,7 +592,7 @@ func (s *Server) private(c *Command, p Private, nonce string) any {
 	if err != nil {
 		return data.NewMap("error", string(replyBadLoad))
 	}
-	wrapped, err := key.Encrypt([]byte(once.Key()), orDefault(c.EncAlgo, crypto.OAEPSHA1))
+	wrapped, err := key.Encrypt([]byte(once.Key()), cmp.Or(c.EncAlgo, crypto.OAEPSHA1))
 	if err != nil {
 		return data.NewMap("error", string(replyBadLoad))
 	}
@@ -554,8 +604,8 @@ func (s *Server) private(c *Command, p Private, nonce string) any {
 	return data.NewMap("key", wrapped, p.Name, once.Seal(body, ""))
 }
 
-// privateBody returns what is sealed in a private reply: since version 2 the value with the master's signature, bound
-// to the request by its nonce.
+// privateBody returns the plain text of a private reply. Since version 2 it has the master's
+// signature, and a nonce that binds it to the request.
 func (s *Server) privateBody(c *Command, p Private, wrapped []byte, nonce string) ([]byte, error) {
 	if c.Version < 2 {
 		return payload.Marshal(p.Value)
@@ -568,16 +618,9 @@ func (s *Server) privateBody(c *Command, p Private, wrapped []byte, nonce string
 }
 
 func (s *Server) sign(body []byte, alg string) ([]byte, error) {
-	sig, err := s.key.Load().Sign(body, orDefault(alg, crypto.SHA1Sign))
+	sig, err := s.key.Load().Sign(body, cmp.Or(alg, crypto.SHA1Sign))
 	if err != nil {
 		return nil, err
 	}
 	return marshal(data.NewMap("data", body, "sig", sig)), nil
-}
-
-func orDefault(name, otherwise string) string {
-	if name == "" {
-		return otherwise
-	}
-	return name
 }

@@ -26,7 +26,8 @@ func largestKey(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-// TestThreatLargeSignInsAreRefused brings the largest sign-in that Salt's minions send, and one that is padded.
+// TestThreatLargeSignInsAreRefused brings the largest sign-in that Salt's minions send, and one
+// that is padded.
 func TestThreatLargeSignInsAreRefused(t *testing.T) {
 	grains := data.NewMap()
 	for i := range 100 {
@@ -38,8 +39,9 @@ func TestThreatLargeSignInsAreRefused(t *testing.T) {
 		state pki.State
 	}{{"large", 0, pki.Pending}, {"padded", maxSignIn, pki.Unknown}} {
 		r := newRig(t, rigOptions{})
-		load := data.NewMap("cmd", "_auth", "id", tt.id, "nonce", strings.Repeat("a", 32), "pub", largestKey(t), "token", make([]byte, 2048),
-			"enc_algo", "OAEP-SHA1", "sig_algo", "PKCS1v15-SHA1", "autosign_grains", grains, "pad", make([]byte, tt.pad))
+		load := data.NewMap("cmd", "_auth", "id", tt.id, "nonce", strings.Repeat("a", 32),
+			"pub", largestKey(t), "token", make([]byte, 2048), "enc_algo", "OAEP-SHA1", "sig_algo",
+			"PKCS1v15-SHA1", "autosign_grains", grains, "pad", make([]byte, tt.pad))
 		body, err := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(Version)))
 		must(t, err)
 		if tt.pad == 0 && len(body) > maxSignIn/4 {

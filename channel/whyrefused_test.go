@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// TestWhyRefused tells operators why a sign-in is refused and what helps.
+// TestWhyRefused checks the explanations of refused sign-ins for operators.
 func TestWhyRefused(t *testing.T) {
 	for _, tt := range []struct {
 		claim pki.Claim

@@ -14,9 +14,9 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// batch runs the job on so many minions at a time (salt/cli/batch.py). Our master does it itself, and goes on when this program is
-// killed; beside Salt's master this program does it. A minion that got the job and does not answer makes the exit code 1, where
-// Salt has 0.
+// batch runs the job on a limited number of minions at a time (salt/cli/batch.py). A Brine master
+// runs the batch itself and continues if this program is killed; with Salt's master this program
+// drives it. The exit code is 1 if a minion got the job and did not answer; Salt returns 0.
 func (s *saltRun) batch(ctx context.Context, r client.Request) int {
 	plan, err := s.plan()
 	if err != nil {
@@ -24,15 +24,16 @@ func (s *saltRun) batch(ctx context.Context, r client.Request) int {
 	}
 	ordered := r
 	ordered.Kwargs = r.Kwargs.Clone()
-	ordered.Kwargs.Update(data.NewMap("batch", s.o.Batch, "batch_wait", s.o.BatchWait, "failhard", s.o.Failhard,
-		"timeout", plan.Timeout.Seconds(), "gather_job_timeout", plan.Gather.Seconds()))
+	ordered.Kwargs.Update(data.NewMap("batch", s.o.Batch, "batch_wait", s.o.BatchWait,
+		"failhard", s.o.Failhard, "timeout", plan.Timeout.Seconds(), "gather_job_timeout",
+		plan.Gather.Seconds()))
 	j, err := s.local.PublishBatch(ctx, ordered)
-	var nobody *client.NoMinionsError
+	var noMinions *client.NoMinionsError
 	switch {
 	case errors.Is(err, client.ErrNoBatches):
 		return s.driveBatch(ctx, r, plan)
-	case errors.As(err, &nobody):
-		return s.nobodyInBatch(nobody, r)
+	case errors.As(err, &noMinions):
+		return s.noMinionsInBatch(noMinions, r)
 	case err != nil:
 		return s.fail(err)
 	case s.o.Async:
@@ -42,21 +43,21 @@ func (s *saltRun) batch(ctx context.Context, r client.Request) int {
 	return s.followBatch(ctx, ordered, j)
 }
 
-// plan is what the command line says of the batch.
+// plan returns the batch settings of the command line.
 func (s *saltRun) plan() (batch.Plan, error) {
 	size, err := batch.ParseSize(s.o.Batch)
-	return batch.Plan{Size: size, Wait: time.Duration(s.o.BatchWait * float64(time.Second)), Failhard: s.o.Failhard,
-		Timeout: s.timeout(), Gather: s.seconds("gather_job_timeout")}, err
+	return batch.Plan{Size: size, Wait: time.Duration(s.o.BatchWait * float64(time.Second)),
+		Failhard: s.o.Failhard, Timeout: s.timeout(), Gather: s.seconds("gather_job_timeout")}, err
 }
 
-// nobodyInBatch ends a batch whose target names no minion.
-func (s *saltRun) nobodyInBatch(why *client.NoMinionsError, r client.Request) int {
+// noMinionsInBatch ends a batch whose target matches no minion.
+func (s *saltRun) noMinionsInBatch(cause *client.NoMinionsError, r client.Request) int {
 	s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\nNo minions matched the target.\n")
-	s.reason(why, r)
+	s.reason(cause, r)
 	return exitOK
 }
 
-// followBatch prints what happens in a batch of the master. Who interrupts it stops the batch.
+// followBatch prints the progress of a batch that the master runs. An interrupt stops the batch.
 func (s *saltRun) followBatch(ctx context.Context, r client.Request, j *client.Job) int {
 	p := &batchPrinter{s: s, jid: j.ID}
 	end, err := s.local.FollowBatch(ctx, j, p, p.enough)
@@ -71,22 +72,22 @@ func (s *saltRun) followBatch(ctx context.Context, r client.Request, j *client.J
 	return p.code
 }
 
-// stopBatch lets the master start no further minions.
-func (s *saltRun) stopBatch(ctx context.Context, r client.Request, j *client.Job, why error) int {
+// stopBatch asks the master to start no further minions.
+func (s *saltRun) stopBatch(ctx context.Context, r client.Request, j *client.Job, cause error) int {
 	if ctx.Err() == nil {
-		return s.fail(why)
+		return s.fail(cause)
 	}
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if _, err := s.local.StopBatch(late, r, j.ID); err != nil {
 		s.out.Log("ERROR", "batch "+string(j.ID)+" was not stopped: "+err.Error())
 	} else {
-		s.out.Tell("\nThe batch was stopped: no further minions get the job.")
+		s.out.PrintErr("\nThe batch was stopped: no further minions get the job.")
 	}
-	return s.interrupted(ctx, j, why)
+	return s.interrupted(ctx, j, cause)
 }
 
-// driveBatch runs the batch from here.
+// driveBatch runs the batch from this program.
 func (s *saltRun) driveBatch(ctx context.Context, r client.Request, plan batch.Plan) int {
 	if s.o.Async {
 		s.out.Log("WARNING", "this master runs no batches: --async is ignored, and the batch ends with this program")
@@ -99,33 +100,33 @@ func (s *saltRun) driveBatch(ctx context.Context, r client.Request, plan batch.P
 	}
 	switch {
 	case errors.Is(err, batch.ErrNobody):
-		return s.nobodyInBatch(&client.NoMinionsError{Text: client.NobodyMatched}, r)
+		return s.noMinionsInBatch(&client.NoMinionsError{Text: client.NobodyMatched}, r)
 	case err != nil:
 		return s.fail(err)
 	}
 	return p.code
 }
 
-// A batchPrinter prints what happens in a batch.
+// A batchPrinter prints the progress of a batch.
 type batchPrinter struct {
 	s     *saltRun
-	jid   job.ID // of the batch, where all its publications share one
+	jid   job.ID // the batch's, if all its publications share one
 	code  int
 	bad   bool            // a minion failed
-	shown map[string]bool // minions whose answers were printed
+	shown map[string]bool // minions whose returns were printed
 }
 
 var _ batch.Observer = (*batchPrinter)(nil)
 
-// enough reports whether failhard ends the run; those at work are not waited for, as in Salt.
+// enough reports whether failhard ends the run. As in Salt, running minions are not waited for.
 func (p *batchPrinter) enough() bool { return p.s.o.Failhard && p.bad }
 
-// Down names the minions that get no job.
+// Down names the minions that get no job because they are not connected.
 func (p *batchPrinter) Down(ids []string) {
 	for _, id := range ids {
 		p.s.out.Printf("Minion %s did not respond. No job will be sent.\n", id)
 	}
-	_ = p.s.out.Flush() // who watches sees each line at once; the end of the run finds what is wrong
+	_ = p.s.out.Flush() // show each line at once; errors surface when the run ends
 }
 
 // Starting names the minions that get the job now.
@@ -135,7 +136,7 @@ func (p *batchPrinter) Starting(ids []string) error {
 	return p.s.out.Flush()
 }
 
-// Answered prints what a minion returned, with the code and the id of the job.
+// Answered prints a minion's return with its return code and job ID.
 func (p *batchPrinter) Answered(r batch.Return) {
 	if p.shown[r.Minion] {
 		return
@@ -143,7 +144,7 @@ func (p *batchPrinter) Answered(r batch.Return) {
 	v, err := payload.UnmarshalText(r.Load, payload.WireLimits())
 	load, ok := v.(*data.Map)
 	if err != nil || !ok {
-		p.s.out.Log("ERROR", "the return of minion "+r.Minion+" cannot be read")
+		p.s.out.Log("ERROR", "cannot decode the return of minion "+r.Minion)
 		p.failed(exitGeneric)
 		return
 	}
@@ -151,13 +152,15 @@ func (p *batchPrinter) Answered(r batch.Return) {
 	if r.Retcode != 0 {
 		p.failed(r.Retcode)
 	}
-	result := data.NewMap("retcode", int64(r.Retcode), "jid", string(r.Job), r.Minion, load.Value("return"))
+	result := data.NewMap("retcode", int64(r.Retcode), "jid", string(r.Job), r.Minion,
+		load.Value("return"))
 	if err := p.s.out.Print(result, load.Text("out"), r.Retcode); err != nil {
 		p.failed(exitGeneric)
 	}
 	p.s.notices(r.Minion, job.Notices(load))
 	if p.enough() {
-		p.s.out.Log("ERROR", "Minion "+r.Minion+" returned with non-zero exit code. Batch run stopped due to failhard")
+		p.s.out.Log("ERROR", "Minion "+r.Minion+
+			" returned with non-zero exit code. Batch run stopped due to failhard")
 	}
 	_ = p.s.out.Flush()
 }
@@ -181,7 +184,7 @@ func (p *batchPrinter) Silent(id string) {
 	_ = p.s.out.Flush()
 }
 
-// missed tells how many answers were not printed, since the connection to the master was lost for a while.
+// missed reports how many returns were not printed because the connection to the master was lost.
 func (p *batchPrinter) missed(end *client.BatchEnd) {
 	if end == nil {
 		return
@@ -193,10 +196,10 @@ func (p *batchPrinter) missed(end *client.BatchEnd) {
 		}
 	}
 	if n > 0 {
-		p.s.out.Tell("%d minions answered while the master could not be heard. To look up all answers, run the following command:\n\n"+
+		p.s.out.PrintErr("%d minions answered while the connection to the master was lost. To look up all answers, run the following command:\n\n"+
 			"salt-run jobs.lookup_jid %s\n", n, p.jid)
 	}
 	if n := len(end.NotStarted); n > 0 {
-		p.s.out.Tell("The batch was stopped: %d minions did not get the job\n", n)
+		p.s.out.PrintErr("The batch was stopped: %d minions did not get the job\n", n)
 	}
 }

@@ -34,7 +34,7 @@ const fixture = "/tmp/s" // where the original ran
 // A site is the fixture of the vectors, laid out below a directory and running.
 type site struct {
 	root   string
-	user   string // who runs the test
+	user   string // the user who runs the test
 	ids    []string
 	master *testsalt.Master
 	later  map[string]string // see releaseTexts
@@ -61,7 +61,7 @@ func startSite(t *testing.T, f *vectors.File) *site {
 	for name, text := range f.Top.Value("fixture_files").(*data.Map).All() {
 		s.write(t, strings.TrimPrefix(name.(string), fixture), text.(string))
 	}
-	for _, name := range []string{"data.bin", "exact.bin", "text.txt"} { // the capture has them as files only
+	for _, name := range []string{"data.bin", "exact.bin", "text.txt"} { // the capture only has them as files
 		s.write(t, "srv/salt/sub/"+name, "")
 	}
 	if err := os.MkdirAll(filepath.Join(s.root, "srv/salt/_modules"), 0o755); err != nil {
@@ -76,7 +76,8 @@ func startSite(t *testing.T, f *vectors.File) *site {
 	})
 	bus := s.master.Listen(t, "salt/minion/")
 	for _, id := range s.ids {
-		s.rewrite(t, id+"/etc/minion", map[string]any{"master_port": cfg.RetPort, "publish_port": cfg.PublishPort})
+		s.rewrite(t, id+"/etc/minion",
+			map[string]any{"master_port": cfg.RetPort, "publish_port": cfg.PublishPort})
 		mc, _, err := config.LoadMinion(filepath.Join(s.root, id, "etc"), s.env)
 		if err != nil {
 			t.Fatal(err)
@@ -119,14 +120,15 @@ func (s *site) rewrite(t *testing.T, name string, options map[string]any) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	lines = slices.DeleteFunc(lines, func(l string) bool { n, _, _ := strings.Cut(l, ":"); _, ok := options[n]; return ok })
+	lines = slices.DeleteFunc(lines,
+		func(l string) bool { n, _, _ := strings.Cut(l, ":"); _, ok := options[n]; return ok })
 	for k, v := range options {
 		lines = append(lines, fmt.Sprintf("%s: %v", k, v))
 	}
 	s.write(t, name, strings.Join(lines, "\n")+"\n")
 }
 
-// awaitPresence waits until the master has told other programs who is connected.
+// awaitPresence waits until the master has published the list of connected minions.
 func (s *site) awaitPresence(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -153,7 +155,8 @@ func (s *site) accept(t *testing.T, id string) {
 	}
 }
 
-// run runs one command line and returns what it printed, with the paths and the port of the original.
+// run runs one command line and returns what it printed, with the paths and the port of the
+// original.
 func (s *site) run(t *testing.T, program string, argv []string) (stdout, stderr string, code int) {
 	t.Helper()
 	args := make([]string, len(argv))
@@ -186,13 +189,14 @@ func (s *site) original(text string) string {
 		text = strings.ReplaceAll(text, id, "node1.example.test_master")
 	}
 	user := regexp.MustCompile(`(__pub_user(?:\x1b\[[0-9;]*m|\W)*)` + regexp.QuoteMeta(s.user) + `\b`)
-	text = user.ReplaceAllString(text, "${1}root")                                  // for whom the original ran
-	port := regexp.MustCompile(`\b` + strconv.Itoa(s.master.Config.RetPort) + `\b`) // its digits may stand within a job id
+	text = user.ReplaceAllString(text, "${1}root") // for whom the original ran
+	// its digits may stand within a job id
+	port := regexp.MustCompile(`\b` + strconv.Itoa(s.master.Config.RetPort) + `\b`)
 	return port.ReplaceAllString(text, "4606")
 }
 
-// releaseTexts returns what salt of 3006.18 printed for command lines whose texts differ from those of 3006.0, by section and
-// argument: it keeps __kwarg__ in __pub_arg.
+// releaseTexts returns the output of salt of 3006.18 for command lines whose texts differ from
+// those of 3006.0, by section and argument: it keeps __kwarg__ in __pub_arg.
 func releaseTexts(t *testing.T) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/release.json")
@@ -214,11 +218,12 @@ func releaseTexts(t *testing.T) map[string]string {
 	return all
 }
 
-// TestVectorCLI runs the command lines of the vectors against a master and minions of ours.
+// TestVectorCLI runs the command lines of the vectors against a Brine master and minions.
 func TestVectorCLI(t *testing.T) {
 	t.Setenv("SHELL", "/bin/bash") // as it was where the vectors were captured
 	f := vectors.Load(t, "10-cli.json")
-	known := []string{"outputters_one", "outputters_all", "colour", "functions", "cmd", "modules", "cli_options", "salt_call", "salt_run", "batch", "offline"}
+	known := []string{"outputters_one", "outputters_all", "colour", "functions", "cmd", "modules",
+		"cli_options", "salt_call", "salt_run", "batch", "offline"}
 	vectors.Later(t, f, known, map[string]string{"token": "external authentication"})
 	s := startSite(t, f)
 	s.later = releaseTexts(t)
@@ -250,20 +255,24 @@ func TestVectorCLI(t *testing.T) {
 	}
 }
 
-// check runs a case. Of one that differs the first lines, the exit code and standard error are the same, if any.
+// check runs a case. For one that differs it still compares the first lines, the exit code and
+// standard error, as far as given.
 func (s *site) check(t *testing.T, c *vectors.Case, r rule, differs bool) {
 	if section(t) == "offline" {
 		need.Time(t, "it waits for a minion that is away")
 		t.Parallel()
 	}
-	c.Only("program", "argv", "stdin", "exit_code", "stdout", "stderr", "volatile", "files_after", "seq", "minions_in_any_order", "python_traceback", "note")
+	c.Only("program", "argv", "stdin", "exit_code", "stdout", "stderr", "volatile", "files_after",
+		"seq", "minions_in_any_order", "python_traceback", "note")
 	if strings.Join(data.TextsOf(c.Value("argv")), " ") == "web1 data.get k" {
 		s.run(t, "salt", []string{"web1", "data.update", "k", "v"}) // a run that is not among the cases
 	}
 	stdout, stderr, code := s.run(t, c.Text("program"), data.TextsOf(c.Value("argv")))
 	stdout, stderr = withoutReasons(stdout, stderr)
-	n := normal{volatile: data.TextsOf(c.Map.Value("volatile")), anyOrder: c.Map.Value("minions_in_any_order") == true,
-		traceback: c.Map.Value("python_traceback") == true, lines: section(t) == "batch", ids: append([]string{"gone1", "nosuch"}, s.ids...)}
+	n := normal{volatile: data.TextsOf(c.Map.Value("volatile")),
+		anyOrder:  c.Map.Value("minions_in_any_order") == true,
+		traceback: c.Map.Value("python_traceback") == true, lines: section(t) == "batch",
+		ids: append([]string{"gone1", "nosuch"}, s.ids...)}
 	if differs && r.lines == 0 {
 		if n.stdout(c.Map.Text("stdout")) == n.stdout(stdout) && code == int(c.Int("exit_code")) {
 			t.Errorf("this case does not differ: take it off the table")
@@ -279,7 +288,7 @@ func (s *site) check(t *testing.T, c *vectors.Case, r rule, differs bool) {
 		original = later
 	}
 	if section(t) == "offline" {
-		original = toldByOurMaster(original)
+		original = printedByBrineMaster(original)
 	}
 	want, got := n.stdout(original), n.stdout(saltsHelp(stdout))
 	if differs {
@@ -297,17 +306,19 @@ func (s *site) check(t *testing.T, c *vectors.Case, r rule, differs bool) {
 	}
 }
 
-// withoutReasons returns what was printed without what our master and programs tell besides what Salt's do.
+// withoutReasons removes what Brine's master and programs print in addition to Salt's.
 func withoutReasons(stdout, stderr string) (string, string) {
 	stdout = regexp.MustCompile(`\n *No such minion: the master has no accepted key of this id\.`).ReplaceAllString(stdout, "")
-	return stdout, strings.Replace(stderr, `compound target "nosuch and": malformed target: it ends where a condition is expected`+"\n", "", 1)
+	return stdout, strings.Replace(stderr,
+		`compound target "nosuch and": malformed target: it ends where a condition is expected`+"\n", "", 1)
 }
 
-// toldByOurMaster returns what is printed where the master knows that gone1 has no connection: Salt knows that only of
-// minions that have told of themselves before.
-func toldByOurMaster(text string) string {
+// printedByBrineMaster returns the expected output if the master knows that gone1 is not connected:
+// Salt knows that only for minions with cached grains.
+func printedByBrineMaster(text string) string {
 	text = regexp.MustCompile(`(?s)'(Minion did not return. )\[No response\].*?lookup_jid \d{20}'`).ReplaceAllString(text, "$1[Not connected]")
-	return regexp.MustCompile(`(?s)\[No response\].*?lookup_jid \d{20}`).ReplaceAllString(text, "[Not connected]")
+	return regexp.MustCompile(`(?s)\[No response\].*?lookup_jid \d{20}`).ReplaceAllString(text,
+		"[Not connected]")
 }
 
 func (s *site) checkFiles(t *testing.T, c *vectors.Case) {
@@ -328,11 +339,11 @@ func firstLines(s string, n int) string {
 
 func section(t *testing.T) string { return strings.Split(t.Name(), "/")[1] }
 
-// normal makes outputs of two runs equal where they may differ.
+// normal normalizes the parts of two outputs that may differ.
 type normal struct {
 	volatile            []string
 	anyOrder, traceback bool
-	lines               bool // it is the lines that come in any order: in a batch a place that is free is taken at once
+	lines               bool // the lines may come in any order: in a batch a free place is filled at once
 	ids                 []string
 }
 
@@ -350,7 +361,7 @@ func (n normal) stdout(text string) string {
 		}
 		text = regexp.MustCompile(v).ReplaceAllString(text, "#")
 	}
-	text = jid.ReplaceAllString(text, "#") // within escapes it is no word of its own
+	text = jid.ReplaceAllString(text, "#") // within escapes it is no separate word
 	text = temp.ReplaceAllString(text, "__salt.tmp.#")
 	if before, rest, ok := strings.Cut(text, "Traceback (most recent call last):"); n.traceback && ok {
 		lines := strings.Split(strings.TrimSpace(rest), "\n")
@@ -365,7 +376,7 @@ func (n normal) stdout(text string) string {
 	return text
 }
 
-// sorted puts the blocks of minions in order; the others stay where they are.
+// sorted sorts the blocks of minions; the others keep their place.
 func (n normal) sorted(text string) string {
 	var blocks []string
 	for line := range strings.Lines(text) {
@@ -400,7 +411,7 @@ func sortedObject(b string) string {
 	return strings.Join(lines, "\n")
 }
 
-// stderr leaves out what the log and Python's warnings say.
+// stderr removes log lines and Python's warnings.
 func (n normal) stderr(text string) string {
 	if n.traceback {
 		text, _, _ = strings.Cut(text, "[ERROR   ] ")
@@ -412,30 +423,37 @@ func (n normal) stderr(text string) string {
 	logged := false
 	for line := range strings.Lines(text) {
 		logged = strings.HasPrefix(line, "[") || logged && !strings.HasPrefix(line, "ERROR: ")
-		if !logged && !strings.Contains(line, "DeprecationWarning: ") && !strings.HasPrefix(line, "  import ") {
+		if !logged && !strings.Contains(line, "DeprecationWarning: ") &&
+			!strings.HasPrefix(line, "  import ") {
 			kept.WriteString(line)
 		}
 	}
 	return kept.String()
 }
 
-// A rule names cases by their section and their arguments, or their beginning when it ends in a space or a dot.
+// A rule selects cases by their section and their arguments, or by the beginning of these if it
+// ends in a space or a dot.
 type rule struct {
 	section, argv, why string
-	lines              int // of standard output that are the same all the same; 0 when nothing is compared
+	lines              int // number of lines of standard output that must still match; 0 compares nothing
 }
 
-// elsewhereCases are tried by tests of other packages: they need a job of the capture, or start the program itself.
+// elsewhereCases are covered by tests of other packages: they need a job of the capture, or start
+// the program itself.
 func elsewhereCases() []rule {
 	return []rule{
-		{section: "salt_run", argv: "jobs.print_job 20230102030405060708", why: "a job of the capture; runners/jobs tests it"},
-		{section: "salt_run", argv: "jobs.list_job 20230102030405060708", why: "a job of the capture; runners/jobs tests it"},
-		{section: "salt_run", argv: "jobs.lookup_jid 20230102030405060708 ", why: "a job of the capture; runners/jobs tests it"},
-		{section: "salt_run", argv: "test.arg --async", why: "starts the program itself; cli/saltrun tests it"},
+		{section: "salt_run", argv: "jobs.print_job 20230102030405060708",
+			why: "a job of the capture; runners/jobs tests it"},
+		{section: "salt_run", argv: "jobs.list_job 20230102030405060708",
+			why: "a job of the capture; runners/jobs tests it"},
+		{section: "salt_run", argv: "jobs.lookup_jid 20230102030405060708 ",
+			why: "a job of the capture; runners/jobs tests it"},
+		{section: "salt_run", argv: "test.arg --async",
+			why: "starts the program itself; cli/saltrun tests it"},
 	}
 }
 
-// differentCases are those where these programs do something else on purpose.
+// differentCases are those in which these programs differ from Salt on purpose.
 func differentCases() []rule {
 	const (
 		docs     = "the documentation of functions is our own"
@@ -444,7 +462,8 @@ func differentCases() []rule {
 		auto     = "there is no eauth that lets everybody in; TestExternalAuthentication has the texts of those that there are"
 	)
 	return []rule{
-		{"outputters_one", "--out=dson ", "there is no outputter dson: nested takes its place, as for any name that is unknown", 0},
+		{"outputters_one", "--out=dson ",
+			"there is no outputter dson: nested takes its place, as for any name that is unknown", 0},
 		{"functions", "web1 test.not_loaded", modules, 1},
 		{"functions", "web1 test", docs, 3},
 		{"functions", "web1 test.echo a b c", docs, 2},
@@ -478,7 +497,7 @@ func find(rules []rule, section string, argv []string) (rule, bool) {
 	return rule{}, false
 }
 
-// saltsHelp takes the options out of a help that Salt does not have.
+// saltsHelp removes the options that Salt does not have from a help text.
 func saltsHelp(text string) string {
 	return regexp.MustCompile(`\n  Brine Options:\n(?: .*\n)+`).ReplaceAllString(text, "")
 }

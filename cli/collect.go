@@ -16,25 +16,26 @@ import (
 	"github.com/brineproject/brine/output"
 )
 
-// collect prints answers as they come, and how the run went.
+// collect prints returns as they arrive, then the summary.
 func (s *saltRun) collect(ctx context.Context, job *client.Job) int {
 	t := &tally{}
-	look := &connections{opts: s.opts}
-	defer look.close()
+	conns := &connections{opts: s.opts}
+	defer conns.close()
 	for r, err := range s.local.Results(ctx, job, s.wait(s.o.ShowTimeout || s.o.Verbose)) {
 		if err != nil {
 			return s.interrupted(ctx, job, err)
 		}
-		a := answerOf(r, job, look)
+		a := answerOf(r, job, conns)
 		t.worst = max(t.worst, a.code)
-		if err := s.out.Print(data.NewMap(r.ID, a.value), a.out, a.code); errors.Is(err, output.ErrKey) {
+		if err := s.out.Print(data.NewMap(r.ID, a.value), a.out, a.code); errors.Is(err,
+			output.ErrKey) {
 			continue // Salt does not count it either
 		} else if err != nil {
 			return exitGeneric
 		}
 		t.add(a)
 		s.notices(r.ID, r.Notices)
-		_ = s.out.Flush() // who watches sees each answer at once; the end of the run finds what is wrong
+		_ = s.out.Flush() // show each return at once; errors surface when the run ends
 	}
 	if s.o.Summary && s.o.Output == "" {
 		s.summary(t)
@@ -42,43 +43,44 @@ func (s *saltRun) collect(ctx context.Context, job *client.Job) int {
 	if t.worst == 0 {
 		return exitOK
 	}
-	s.out.Tell("ERROR: Minions returned with non-zero exit code\n")
+	s.out.PrintErr("ERROR: Minions returned with non-zero exit code\n")
 	return exitGeneric
 }
 
-// collectProgress draws a bar on standard error while minions return, and then prints the summary, for --progress. As in Salt
-// results are not printed and the exit code is 0. Unlike Salt it also works when the first result is a missing one, where Salt
-// ends without a word.
+// collectProgress draws a bar on standard error while minions return, then prints the summary, for
+// --progress. As in Salt, results are not printed and the exit code is 0. Unlike Salt it also works
+// if the first result is a missing one; Salt ends there without output.
 func (s *saltRun) collectProgress(ctx context.Context, job *client.Job) int {
 	t := &tally{}
-	look := &connections{opts: s.opts}
-	defer look.close()
+	conns := &connections{opts: s.opts}
+	defer conns.close()
 	bar := output.NewProgress(s.out.stderr, len(job.Minions), s.out.columns(s.in.Env))
-	var told []client.Result
+	var returned []client.Result
 	for r, err := range s.local.Results(ctx, job, s.wait(s.o.ShowTimeout)) {
 		if err != nil {
 			return s.interrupted(ctx, job, err)
 		}
-		t.add(answerOf(r, job, look))
+		t.add(answerOf(r, job, conns))
 		if !r.Missing {
 			bar.Update(t.returned)
 		}
-		told = append(told, client.Result{ID: r.ID, Notices: r.Notices})
+		returned = append(returned, client.Result{ID: r.ID, Notices: r.Notices})
 	}
 	s.summary(t)
 	if s.o.Summary && s.o.Output == "" {
-		s.summary(t) // Salt prints it twice then
+		s.summary(t) // Salt prints it twice in this case
 	}
-	for _, r := range told {
+	for _, r := range returned {
 		s.notices(r.ID, r.Notices)
 	}
 	return exitOK
 }
 
-// notices tells what a minion says beside its answer, unless log_level says that warnings are not wanted. Standard output is left to the
-// answers.
+// notices prints a minion's warnings to standard error, unless log_level hides warnings. Standard
+// output carries results only.
 func (s *saltRun) notices(id string, texts []string) {
-	if level, err := logging.ParseLevel(s.opts.Text("log_level")); err == nil && level > logging.Warning {
+	if level, err := logging.ParseLevel(s.opts.Text("log_level")); err == nil &&
+		level > logging.Warning {
 		return
 	}
 	for _, text := range texts {
@@ -86,18 +88,19 @@ func (s *saltRun) notices(id string, texts []string) {
 	}
 }
 
-// interrupted ends a run that was told to stop waiting; the job goes on (salt/scripts.py, _handle_signals).
+// interrupted ends a run that was interrupted while waiting; the job goes on (salt/scripts.py,
+// _handle_signals).
 func (s *saltRun) interrupted(ctx context.Context, job *client.Job, err error) int {
 	if ctx.Err() == nil {
 		return s.fail(err)
 	}
-	s.out.Tell("\nExiting gracefully on Ctrl-c\nThis job's jid is: %[1]s\nThe minions may not have all finished running and any remaining "+
+	s.out.PrintErr("\nExiting gracefully on Ctrl-c\nThis job's jid is: %[1]s\nThe minions may not have all finished running and any remaining "+
 		"minions will return upon completion. To look up the return data for this job later, run the following command:\n\n"+
 		"salt-run jobs.lookup_jid %[1]s\n", job.ID)
 	return s.hardCrash()
 }
 
-// hardCrash returns the code of a run that was interrupted.
+// hardCrash returns the exit code of an interrupted run.
 func (s *saltRun) hardCrash() int {
 	if s.o.HardCrash {
 		return exitGeneric
@@ -105,7 +108,7 @@ func (s *saltRun) hardCrash() int {
 	return exitOK
 }
 
-// An answer is what is printed of one minion.
+// An answer is the printed form of one minion's result.
 type answer struct {
 	id     string
 	value  any
@@ -114,7 +117,7 @@ type answer struct {
 	silent silence
 }
 
-// A silence is how a minion did not return.
+// A silence is the way in which a minion failed to return.
 type silence int
 
 const (
@@ -125,7 +128,7 @@ const (
 	queued
 )
 
-// What is added to Salt's text of a minion that did not respond, where more is known.
+// Additions to Salt's text for a minion that did not respond, used if more is known.
 const (
 	textAtWork     = "\nThe minion has taken the job and is at work on it, as far as is known."
 	textMissed     = "Minion did not return. [Missed]\n"
@@ -133,8 +136,9 @@ const (
 	textNoKey      = "\nNo such minion: the master has no accepted key of this id."
 )
 
-// answerOf makes what is printed of a result. look tells whether a silent minion is connected now.
-func answerOf(r client.Result, job *client.Job, look *connections) answer {
+// answerOf returns the printed form of a result. conns reports whether a silent minion is still
+// connected.
+func answerOf(r client.Result, job *client.Job, conns *connections) answer {
 	if !r.Missing {
 		return answer{id: r.ID, value: r.Value, out: r.Out, code: batch.Retcode(r.Retcode)}
 	}
@@ -144,7 +148,7 @@ func answerOf(r client.Result, job *client.Job, look *connections) answer {
 		a.value, a.silent, a.code = queuedText(job.Expires), queued, 0
 	case r.Reason == client.Undelivered:
 		a.value, a.silent = textMissed+r.Why, noResponse
-	case r.Reason == client.NotConnected, look.lost(r.ID, job.Told && r.Reason != client.NoKey):
+	case r.Reason == client.NotConnected, conns.lost(r.ID, job.Told && r.Reason != client.NoKey):
 		a.value, a.silent = "Minion did not return. [Not connected]", notConnected
 	default:
 		a.value, a.silent = noResponseText(r.Reason, string(job.ID)), noResponse
@@ -156,7 +160,8 @@ func answerOf(r client.Result, job *client.Job, look *connections) answer {
 }
 
 func queuedText(until time.Time) string {
-	return "Minion is not connected. The job is queued for it until " + until.UTC().Format("2006-01-02 15:04:05") + " UTC."
+	return "Minion is not connected. The job is queued for it until " +
+		until.UTC().Format("2006-01-02 15:04:05") + " UTC."
 }
 
 func noResponseText(why client.Reason, jid string) string {
@@ -173,12 +178,12 @@ func noResponseText(why client.Reason, jid string) string {
 	return text
 }
 
-// A tally counts how the minions of a run fared.
+// A tally counts the outcomes of a run's minions.
 type tally struct {
-	returned                     int
-	failed, unconnected, unheard []string
-	working, queued              []string
-	worst                        int
+	returned                           int
+	failed, unconnected, silentMinions []string
+	working, queued                    []string
+	worst                              int
 }
 
 func (t *tally) add(a answer) {
@@ -186,7 +191,7 @@ func (t *tally) add(a answer) {
 	case a.silent == notConnected:
 		t.unconnected = append(t.unconnected, a.id)
 	case a.silent == noResponse:
-		t.unheard = append(t.unheard, a.id)
+		t.silentMinions = append(t.silentMinions, a.id)
 	case a.silent == atWork:
 		t.working = append(t.working, a.id)
 	case a.silent == queued:
@@ -199,15 +204,16 @@ func (t *tally) add(a answer) {
 	}
 }
 
-// summary prints how the run went, for --summary.
+// summary prints the totals of the run, for --summary.
 func (s *saltRun) summary(t *tally) {
 	line := strings.Repeat("-", 43)
-	silent := len(t.unconnected) + len(t.unheard) + len(t.working) + len(t.queued)
+	silent := len(t.unconnected) + len(t.silentMinions) + len(t.working) + len(t.queued)
 	s.out.Printf("\n\n%[1]s\nSummary\n%[1]s\n# of minions targeted: %[2]d\n# of minions returned: %[3]d\n"+
-		"# of minions that did not return: %[4]d\n# of minions with errors: %[5]d\n", line, t.returned+silent, t.returned, silent, len(t.failed))
+		"# of minions that did not return: %[4]d\n# of minions with errors: %[5]d\n", line,
+		t.returned+silent, t.returned, silent, len(t.failed))
 	if s.o.Verbose {
 		s.list("Minions not connected", t.unconnected)
-		s.list("Minions not responding", t.unheard)
+		s.list("Minions not responding", t.silentMinions)
 		s.list("Minions still running", t.working)
 		s.list("Minions with the job queued", t.queued)
 		s.list("Minions with failures", t.failed)
@@ -221,16 +227,16 @@ func (s *saltRun) list(title string, ids []string) {
 	}
 }
 
-// static runs the job on the minions that answer a ping, and prints all answers at once: --static is a batch of all
-// (salt/cli/batch.py). What failed is not told by the exit code.
+// static runs the job on the minions that answer a ping and prints all results at once: --static is
+// a batch of all minions (salt/cli/batch.py). The exit code does not reflect failures.
 func (s *saltRun) static(ctx context.Context, r client.Request) int {
 	ping := r
 	ping.Fun, ping.Arg, ping.Ret = "test.ping", nil, ""
 	up, err := s.gather(ctx, ping)
-	var nobody *client.NoMinionsError
+	var noMinions *client.NoMinionsError
 	switch {
-	case errors.As(err, &nobody):
-		return s.nobody(nobody, ping)
+	case errors.As(err, &noMinions):
+		return s.noMinions(noMinions, ping)
 	case err != nil:
 		return s.fail(err)
 	case up.Len() == 0:
@@ -243,7 +249,7 @@ func (s *saltRun) static(ctx context.Context, r client.Request) int {
 	}
 	for _, id := range up.Keys() {
 		if !all.Has(id) {
-			all.Set(id, data.NewMap()) // it answered before and does not now
+			all.Set(id, data.NewMap()) // it answered the ping but not the job
 		}
 	}
 	if s.docs() {
@@ -255,7 +261,7 @@ func (s *saltRun) static(ctx context.Context, r client.Request) int {
 	return exitOK
 }
 
-// gather runs a job and returns all answers by minion.
+// gather runs a job and returns all results by minion.
 func (s *saltRun) gather(ctx context.Context, r client.Request) (*data.Map, error) {
 	job, err := s.local.Publish(ctx, r)
 	if err != nil {
@@ -292,11 +298,12 @@ func (s *saltRun) collectDocs(ctx context.Context, job *client.Job) int {
 }
 
 func (s *saltRun) noDocs() int {
-	s.out.Tell("No minions found to gather docs from\n")
+	s.out.PrintErr("No minions found to gather docs from\n")
 	return exitNoReturn
 }
 
-// printDocs prints the documentation that minions returned, each function once (salt/cli/salt.py, _print_docs).
+// printDocs prints the documentation that minions returned, each function once (salt/cli/salt.py,
+// _print_docs).
 func (s *saltRun) printDocs(all *data.Map) int {
 	if all.Len() == 0 {
 		return s.noDocs()

@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// TestCommands runs command lines for which there are no vectors.
+// TestCommands runs command lines without vectors.
 func TestCommands(t *testing.T) {
 	s := startSite(t, vectors.Load(t, "10-cli.json"))
 	for _, tt := range []struct {
@@ -27,23 +27,36 @@ func TestCommands(t *testing.T) {
 		stdout, stderr string
 	}{
 		{"a node group", "-N lst test.ping --static", 0, "db1:\n    True\nweb1:\n    True\n", ""},
-		{"a node group in another", "-C N@nested test.ping --static --out=txt", 0, "db1: True\nweb1: True\nweb2: True\n", ""},
-		{"grains by expression", "-P roles:(db|cache) test.ping --static --out=txt", 0, "db1: True\nweb2: True\n", ""},
+		{"a node group in another", "-C N@nested test.ping --static --out=txt", 0,
+			"db1: True\nweb1: True\nweb2: True\n", ""},
+		{"grains by expression", "-P roles:(db|cache) test.ping --static --out=txt", 0,
+			"db1: True\nweb2: True\n", ""},
 		{"a delimiter", "-G deep|a|b|leaf --delimiter | test.ping --static", 0, "web1:\n    True\n", ""},
 		{"an expression", "-E web.$ test.true --static", 0, "web1:\n    True\nweb2:\n    True\n", ""},
 		{"a subset", "* test.echo one --subset 1 --out=newline_values_only", 0, "one\n", ""},
-		{"a subset that has nothing", "* test.nosuch --subset 1", 2, "No minions matched the target. No command was sent, no jid was assigned.\n", "ERROR: No return received\n"},
-		{"a preview of a group", "-N webs --preview-target --out=json --out-indent=-1", 0, `["web1", "web2"]` + "\n", ""},
+		{"a subset that has nothing", "* test.nosuch --subset 1", 2,
+			"No minions matched the target. No command was sent, no jid was assigned.\n",
+			"ERROR: No return received\n"},
+		{"a preview of a group", "-N webs --preview-target --out=json --out-indent=-1", 0,
+			`["web1", "web2"]` + "\n", ""},
 		{"a preview of nothing", "db7 --preview-target", 2, "", "ERROR: No return received\n"},
-		{"no summary with an outputter", "web1 test.retcode 3 --summary --out=quiet", 1, "", "ERROR: Minions returned with non-zero exit code\n"},
+		{"no summary with an outputter", "web1 test.retcode 3 --summary --out=quiet", 1, "",
+			"ERROR: Minions returned with non-zero exit code\n"},
 		{"failures do not count with --static", "web1 test.retcode 3 --static", 0, "web1:\n    True\n", ""},
-		{"documentation of nobody", "-d nosuch test.ping", 2, "No minions matched the target. No command was sent, no jid was assigned.\n", "No minions found to gather docs from\n"},
-		{"nobody, without waiting", "nosuch test.ping --async", 0, "No minions matched the target. No command was sent, no jid was assigned.\nExecuted command with job ID: 0\n", ""},
-		{"a batch without a size", "* test.ping -b 0", 1, "Invalid batch data sent: 0\nData must be in the form of %10, 10% or 3\n", ""},
+		{"documentation of nobody", "-d nosuch test.ping", 2,
+			"No minions matched the target. No command was sent, no jid was assigned.\n",
+			"No minions found to gather docs from\n"},
+		{"nobody, without waiting", "nosuch test.ping --async", 0,
+			"No minions matched the target. No command was sent, no jid was assigned.\nExecuted command with job ID: 0\n", ""},
+		{"a batch without a size", "* test.ping -b 0", 1,
+			"Invalid batch data sent: 0\nData must be in the form of %10, 10% or 3\n", ""},
 		{"few enough for a safe run", "web1 test.ping --batch-safe-limit 3", 0, "web1:\n    True\n", ""},
-		{"codes of several functions", "web1 test.retcode,test.true 3, --out=quiet", 1, "", "ERROR: Minions returned with non-zero exit code\n"},
+		{"codes of several functions", "web1 test.retcode,test.true 3, --out=quiet", 1, "",
+			"ERROR: Minions returned with non-zero exit code\n"},
 		{"metadata", "web1 test.ping --metadata={a:1}", 0, "web1:\n    True\n", ""},
-		{"a jid first", "nosuch test.ping --show-jid", 2, "No minions matched the target. No command was sent, no jid was assigned.\n", "ERROR: No return received\n"},
+		{"a jid first", "nosuch test.ping --show-jid", 2,
+			"No minions matched the target. No command was sent, no jid was assigned.\n",
+			"ERROR: No return received\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			argv := strings.Fields(tt.line)
@@ -73,17 +86,20 @@ func sortedMinions(text string) string {
 func testSummary(t *testing.T, s *site) {
 	s.accept(t, "gone1")
 	defer os.Remove(filepath.Join(s.root, "m/pki/minions/gone1"))
-	stdout, _, code := s.run(t, "salt", []string{"-L", "web1,gone1", "test.retcode", "2", "-t", "1", "--summary", "-v"})
+	stdout, _, code := s.run(t, "salt", []string{"-L", "web1,gone1", "test.retcode", "2", "-t", "1",
+		"--summary", "-v"})
 	_, summary, _ := strings.Cut(stdout, "\n\n\n")
 	line := strings.Repeat("-", 43) + "\n"
-	want := line + "Summary\n" + line + "# of minions targeted: 2\n# of minions returned: 1\n# of minions that did not return: 1\n# of minions with errors: 1\n" +
+	want := line + "Summary\n" + line +
+		"# of minions targeted: 2\n# of minions returned: 1\n# of minions that did not return: 1\n# of minions with errors: 1\n" +
 		"Minions not connected: gone1\nMinions with failures: web1\n" + line
 	if d := cmp.Diff(want, summary); d != "" || code != 1 {
 		t.Errorf("code %d, summary (-want +got):\n%s", code, d)
 	}
 }
 
-// testProgress holds the bar of --progress, as Salt 3006.18 draws it on a pipe, and what follows it.
+// testProgress compares the bar of --progress, as Salt 3006.18 draws it on a pipe, and the output
+// after it.
 func testProgress(t *testing.T, s *site) {
 	const mark = "-------------------------------------------\n"
 	summary := func(targeted, returned, failed int, more string) string {
@@ -100,8 +116,10 @@ func testProgress(t *testing.T, s *site) {
 			"  0% |                                   | Elapsed Time: T Returns: [0/2]\r" +
 				" 50% |#################                  | Elapsed Time: T Returns: [1/2]\r" +
 				"100% |###################################| Elapsed Time: T Returns: [2/2]\r"},
-		{"results have no part in the exit code", "web1 -p -v test.retcode 3", summary(1, 1, 1, "Minions with failures: web1\n"), one},
-		{"--summary prints it again", "web1 -p --summary test.ping", summary(1, 1, 0, "") + summary(1, 1, 0, ""), one},
+		{"results have no part in the exit code", "web1 -p -v test.retcode 3",
+			summary(1, 1, 1, "Minions with failures: web1\n"), one},
+		{"--summary prints it again", "web1 -p --summary test.ping",
+			summary(1, 1, 0, "") + summary(1, 1, 0, ""), one},
 		{"an outputter does not", "web1 -p --summary --out=json test.ping", summary(1, 1, 0, ""), one},
 		{"documentation is not printed", "web1 -p sys.doc test.ping", summary(1, 1, 0, ""), one},
 		{"nobody answers", "gone1 -p test.ping -t 1", summary(1, 0, 0, ""), one[:strings.Index(one, "\r")+1]},
@@ -118,7 +136,8 @@ func testProgress(t *testing.T, s *site) {
 
 func testReturn(t *testing.T, s *site) {
 	bus := s.master.Listen(t, "salt/job/")
-	if stdout, stderr, code := s.run(t, "salt-call", []string{"test.arg", "1", "a=b", "--set-metadata", "{m: 1}"}); code != 0 {
+	if stdout, stderr, code := s.run(t,
+		"salt-call", []string{"test.arg", "1", "a=b", "--set-metadata", "{m: 1}"}); code != 0 {
 		t.Fatalf("salt-call: %d\n%s%s", code, stdout, stderr)
 	}
 	e := testsalt.AwaitEvent(t, bus, "salt/job/")
@@ -127,7 +146,8 @@ func testReturn(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	m := v.(*data.Map)
-	for name, want := range map[string]any{"id": "web2", "fun": "test.arg", "fun_args": []any{"1", "a=b"}, "retcode": int64(0), "metadata": data.NewMap("m", int64(1))} {
+	for name, want := range map[string]any{"id": "web2", "fun": "test.arg",
+		"fun_args": []any{"1", "a=b"}, "retcode": int64(0), "metadata": data.NewMap("m", int64(1))} {
 		if got := m.Value(name); !data.Equal(got, want) {
 			t.Errorf("%s = %s, want %s", name, data.Repr(got), data.Repr(want))
 		}
@@ -137,7 +157,7 @@ func testReturn(t *testing.T, s *site) {
 	}
 }
 
-// TestNotAccepted holds what happens while the minion's key waits.
+// TestNotAccepted checks the behaviour while the minion's key is pending.
 func TestNotAccepted(t *testing.T) {
 	s := newSite(t)
 	cfg := testsalt.MasterConfig(s.root + "/m")
@@ -151,14 +171,15 @@ func TestNotAccepted(t *testing.T) {
 	}
 }
 
-// TestInterrupted holds what Ctrl-C prints while a job runs and before there is one.
+// TestInterrupted checks the output after Ctrl-C while a job runs and before there is one.
 func TestInterrupted(t *testing.T) {
 	s := startSite(t, vectors.Load(t, "10-cli.json"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	run := func() (code int, stdout, stderr string) {
 		out, errs := &cancelling{cancel: cancel}, &strings.Builder{}
-		code = cli.Salt(ctx, cli.Invocation{Args: []string{"-c", s.root + "/cli", "--show-jid", "web1", "test.sleep", "3"}, Env: s.env, Dir: s.root}, out, errs)
+		code = cli.Salt(ctx, cli.Invocation{Args: []string{"-c", s.root + "/cli", "--show-jid",
+			"web1", "test.sleep", "3"}, Env: s.env, Dir: s.root}, out, errs)
 		return code, jid.ReplaceAllString(out.String(), "#"), jid.ReplaceAllString(errs.String(), "#")
 	}
 	code, stdout, stderr := run()
@@ -173,7 +194,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// cancelling is standard output; its first line ends the run.
+// cancelling is a standard output whose first line ends the run.
 type cancelling struct {
 	strings.Builder
 	cancel context.CancelFunc
@@ -184,24 +205,32 @@ func (c *cancelling) Write(p []byte) (int, error) {
 	return c.Builder.Write(p)
 }
 
-// testNotices syncs a module in Python: who ordered it is told on standard error that it does not run, and the answer is as Salt's.
+// testNotices syncs a module in Python to a host without python3: standard error reports to the
+// submitter that it does not run, and the result is Salt's.
 func testNotices(t *testing.T, s *site) {
+	t.Setenv("PATH", t.TempDir())
 	for _, tt := range []struct{ name, line, stdout, stderr string }{
-		{"told", "web1 saltutil.sync_modules refresh=False --out=json --out-indent=-1", `{"web1": ["modules.told"]}` + "\n",
-			"[WARNING ] web1: These modules are in Python, which this minion does not run: salt://_modules/told.py."},
-		{"static", "web1 saltutil.sync_modules refresh=False --static --out=json --out-indent=-1", `{"web1": ["modules.static"]}` + "\n",
-			"[WARNING ] web1: These modules are in Python, which this minion does not run: salt://_modules/static.py."},
-		{"batched", "web1 saltutil.sync_modules refresh=False -b 1 --out=txt", "\nExecuting run on ['web1']\n\n",
-			"[WARNING ] web1: These modules are in Python, which this minion does not run: salt://_modules/batched.py."},
-		{"quiet", "web1 saltutil.sync_modules refresh=False -l error --out=json --out-indent=-1", `{"web1": ["modules.quiet"]}` + "\n", ""},
+		{"told", "web1 saltutil.sync_modules refresh=False --out=json --out-indent=-1",
+			`{"web1": ["modules.told"]}` + "\n",
+			"[WARNING ] web1: These modules are in Python, and this host has no python3: salt://_modules/told.py."},
+		{"static", "web1 saltutil.sync_modules refresh=False --static --out=json --out-indent=-1",
+			`{"web1": ["modules.static"]}` + "\n",
+			"[WARNING ] web1: These modules are in Python, and this host has no python3: salt://_modules/static.py."},
+		{"batched", "web1 saltutil.sync_modules refresh=False -b 1 --out=txt",
+			"\nExecuting run on ['web1']\n\n",
+			"[WARNING ] web1: These modules are in Python, and this host has no python3: salt://_modules/batched.py."},
+		{"quiet", "web1 saltutil.sync_modules refresh=False -l error --out=json --out-indent=-1",
+			`{"web1": ["modules.quiet"]}` + "\n", ""},
 		{"again", "web1 test.ping --out=json --out-indent=-1", `{"web1": true}` + "\n", ""},
 	} {
 		if !strings.Contains(tt.line, "ping") {
 			s.write(t, "srv/salt/_modules/"+tt.name+".py", "# "+tt.name+"\n")
 		}
 		stdout, stderr, code := s.run(t, "salt", strings.Fields(tt.line))
-		if code != 0 || !strings.HasPrefix(stdout, tt.stdout) || !strings.HasPrefix(stderr, tt.stderr) || (tt.stderr == "") != (stderr == "") {
-			t.Errorf("%s: code %d, stdout %q, stderr %q; want 0, %q, %q", tt.name, code, stdout, stderr, tt.stdout, tt.stderr)
+		if code != 0 || !strings.HasPrefix(stdout, tt.stdout) ||
+			!strings.HasPrefix(stderr, tt.stderr) || (tt.stderr == "") != (stderr == "") {
+			t.Errorf("%s: code %d, stdout %q, stderr %q; want 0, %q, %q", tt.name, code, stdout,
+				stderr, tt.stdout, tt.stderr)
 		}
 	}
 }

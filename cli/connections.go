@@ -14,24 +14,26 @@ import (
 	"github.com/brineproject/brine/master/presence"
 )
 
-// connections knows which minions are connected to the publish port of the master on this host, by the connections
-// that the system lists and the addresses among the grains that minions last told (salt/utils/minions.py,
-// connected_ids). It looks when it is first asked. Only Linux lists them. A master of ours writes down who is connected,
-// which is exact and believed in place of that.
+// connections reports which minions are connected to the publish port of the master on this host.
+// It compares the connections that the system lists with the addresses in the minions' last known
+// grains (salt/utils/minions.py, connected_ids), and looks them up on first use. Only Linux lists
+// connections. A Brine master records its connected minions; that list is exact and takes
+// precedence.
 type connections struct {
 	opts *data.Map
 
-	looked bool
-	told   *minionCache
-	ids    map[string]bool
+	looked  bool
+	minions *minionCache
+	ids     map[string]bool
 
 	asked bool
-	exact []string // of a master of ours, sorted
-	known bool     // there is such a list
+	exact []string // sorted; from a Brine master
+	known bool     // exact was read
 }
 
-// lost reports whether minion id is known not to be connected: with a master of ours because that says so, with another
-// because something is known of the minion, others are connected, and it is not.
+// lost reports whether minion id is known to be disconnected. With a Brine master the recorded list
+// decides. With another master the minion's grains must be known, and other minions must be
+// connected.
 func (c *connections) lost(id string, ours bool) bool {
 	if ours && !c.asked {
 		c.asked = true
@@ -47,24 +49,24 @@ func (c *connections) lost(id string, ours bool) bool {
 		return false
 	}
 	if !c.looked {
-		c.look()
+		c.lookUp()
 	}
-	_, _, known := c.told.Minion(id)
+	_, _, known := c.minions.Minion(id)
 	return known && len(c.ids) > 0 && !c.ids[id]
 }
 
 func (c *connections) close() {
-	if c.told != nil {
-		c.told.close()
+	if c.minions != nil {
+		c.minions.close()
 	}
 }
 
-func (c *connections) look() {
+func (c *connections) lookUp() {
 	c.looked, c.ids = true, map[string]bool{}
-	c.told = openMinionCache(c.opts.Text("cachedir"))
+	c.minions = openMinionCache(c.opts.Text("cachedir"))
 	peers := peersOf(int(floatOf(c.opts.Value("publish_port"))))
-	for _, id := range c.told.IDs() {
-		grains, _, _ := c.told.Minion(id)
+	for _, id := range c.minions.IDs() {
+		grains, _, _ := c.minions.Minion(id)
 		for _, name := range []string{"ipv4", "ipv6"} {
 			addresses, _ := grains.Value(name).([]any)
 			if slices.ContainsFunc(addresses, func(a any) bool { return peers[data.Str(a)] }) {
@@ -74,7 +76,8 @@ func (c *connections) look() {
 	}
 }
 
-// peersOf returns the addresses that are connected to a local port. For a loopback address stand those of this host.
+// peersOf returns the addresses connected to a local port. A loopback address is replaced by those
+// of this host.
 func peersOf(port int) map[string]bool {
 	peers := map[string]bool{}
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -109,10 +112,11 @@ func addOwn(peers map[string]bool) {
 	}
 }
 
-// established is the state in the system's table.
+// established is the code of that state in the system's table.
 const established = "01"
 
-// peerOf reads a line of the system's table of connections: the far end of one that is established on a local port.
+// peerOf parses a line of the system's table of connections. It returns the remote address of an
+// established connection on a local port.
 func peerOf(line string, port int) (netip.Addr, bool) {
 	f := strings.Fields(line)
 	if len(f) < 4 || f[3] != established {
@@ -127,7 +131,7 @@ func peerOf(line string, port int) (netip.Addr, bool) {
 	if err != nil || len(raw)%4 != 0 {
 		return netip.Addr{}, false
 	}
-	for word := range slices.Chunk(raw, 4) { // each word is in the order of the processor
+	for word := range slices.Chunk(raw, 4) { // each word has the processor's byte order
 		binary.NativeEndian.PutUint32(word, binary.BigEndian.Uint32(word))
 	}
 	addr, ok := netip.AddrFromSlice(raw)

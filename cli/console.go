@@ -10,8 +10,8 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// OpenLog opens the log of a program that is no daemon: the console, and the log file of the options where it can be
-// written to. Close it at the end.
+// OpenLog opens the log of a program that is no daemon: the console, and the log file of the
+// options if it is writable. Close it at the end.
 func OpenLog(opts *data.Map, console io.Writer) (*logrus.Logger, io.Closer, error) {
 	s, err := logging.SettingsOf(opts)
 	if err != nil {
@@ -28,7 +28,8 @@ func OpenLog(opts *data.Map, console io.Writer) (*logrus.Logger, io.Closer, erro
 	file := s.File
 	s.File = ""
 	if log, fault := logging.New(s, o); fault == nil && file != "" {
-		log.WithError(err).Warnf("Failed to open log file, do you have permission to write to %s?", file)
+		log.WithError(err).Warnf("Failed to open log file, do you have permission to write to %s?",
+			file)
 		return log.Logger, log, nil
 	}
 	return nil, nil, err

@@ -17,31 +17,34 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// exitNoFile is the code of a run whose source is not there (salt/cli/cp.py).
+// exitNoFile is the exit code of a run whose source does not exist (salt/cli/cp.py).
 const exitNoFile = 42
 
-// Cp runs the program salt-cp until it is done or ctx ends, and returns its exit code (salt/cli/cp.py). The files go to minions as
-// jobs of the functions cp.recv or, with --chunked, cp.recv_chunked.
+// Cp runs the program salt-cp until it is done or ctx ends, and returns its exit code
+// (salt/cli/cp.py). It sends files to minions as jobs of the functions cp.recv or, with --chunked,
+// cp.recv_chunked.
 //
-// Two things differ from Salt. Line ends stay as they are, where Salt makes those of Windows those of Unix without --chunked; and an
-// empty file arrives with --no-compression, too.
+// Two things differ from Salt. Line ends stay as they are; without --chunked Salt converts Windows
+// line ends to Unix ones. An empty file also arrives with --no-compression.
 func Cp(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 	o, err := ParseCp(in)
 	if err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
 	cfg, err := clientConfig(o.Line, o.ConfigDir, in, stderr)
 	if err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
-	target := &SaltOptions{Line: o.Line, Target: o.Target, TargetKind: o.TargetKind, Timeout: o.Timeout, HardCrash: o.HardCrash}
-	c := &copying{saltRun: &saltRun{o: target, cfg: cfg, opts: cfg.Map(), in: in}, files: o, all: data.NewMap()}
+	target := &SaltOptions{Line: o.Line, Target: o.Target, TargetKind: o.TargetKind,
+		Timeout: o.Timeout, HardCrash: o.HardCrash}
+	c := &copying{saltRun: &saltRun{o: target, cfg: cfg, opts: cfg.Map(), in: in}, files: o,
+		all: data.NewMap()}
 	if err := ReadClientConfig(c.opts, in, time.Now()); err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
 	o.Merge(c.opts)
 	if c.out, err = o.NewPrinter(c.opts, "", stdout, stderr); err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
 	code := c.run(ctx)
 	if err := c.out.Flush(); err != nil && code == exitOK {
@@ -54,10 +57,10 @@ func Cp(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 type copying struct {
 	*saltRun
 	files *CpOptions
-	all   *data.Map // what is printed: by minion, with --chunked by path
+	all   *data.Map // what is printed: by minion, or by path with --chunked
 }
 
-// A sourceError is a file that cannot be sent.
+// A sourceError reports a file that cannot be sent.
 type sourceError struct {
 	text   string
 	code   int
@@ -77,12 +80,12 @@ func (c *copying) run(ctx context.Context) int {
 		c.out.Printf("%s\n", source.text)
 		return source.code
 	case errors.As(err, &source):
-		c.out.Tell("%s\n", source.text)
+		c.out.PrintErr("%s\n", source.text)
 		return source.code
 	case errors.Is(err, context.Canceled):
 		return c.fail(err)
 	case err != nil:
-		c.out.Tell("%v\n", err)
+		c.out.PrintErr("%v\n", err)
 		return exitGeneric
 	}
 	if c.out.Print(c.all, "nested", exitOK) != nil {
@@ -91,7 +94,7 @@ func (c *copying) run(ctx context.Context) int {
 	return exitOK
 }
 
-// prepare looks at the sources, before there is a connection, and returns what sends them.
+// prepare checks the sources before connecting and returns a function that sends them.
 func (c *copying) prepare() (func(ctx context.Context) error, error) {
 	if c.files.Chunked {
 		tree, err := listTree(c.files.Sources)
@@ -116,7 +119,7 @@ func (c *copying) connected(ctx context.Context, do func(ctx context.Context) er
 	return do(ctx)
 }
 
-// readTexts returns the files by path. Sources that are not there are passed over, as in Salt.
+// readTexts returns the files by path. As in Salt, missing sources are skipped.
 func readTexts(sources []string) (*data.Map, error) {
 	files := data.NewMap()
 	for _, name := range sources {
@@ -125,7 +128,8 @@ func readTexts(sources []string) (*data.Map, error) {
 		case err != nil:
 			continue
 		case info.IsDir():
-			return nil, &sourceError{name + ` is a directory, only files are supported in non-chunked mode. Use "--chunked" command line argument.`,
+			return nil, &sourceError{name +
+				` is a directory, only files are supported in non-chunked mode. Use "--chunked" command line argument.`,
 				exitGeneric, true}
 		case !info.Mode().IsRegular():
 			continue
@@ -135,7 +139,8 @@ func readTexts(sources []string) (*data.Map, error) {
 			return nil, &sourceError{err.Error(), exitGeneric, false}
 		}
 		if !utf8.Valid(body) {
-			return nil, &sourceError{name + ` is not text in UTF-8. Use "--chunked" command line argument.`, exitGeneric, false}
+			return nil, &sourceError{name +
+				` is not text in UTF-8. Use "--chunked" command line argument.`, exitGeneric, false}
 		}
 		files.Set(name, string(body))
 	}
@@ -149,8 +154,8 @@ func (c *copying) sendWhole(ctx context.Context, files *data.Map) error {
 	return err
 }
 
-// command runs a function on the minions and returns the answers by minion, False for those that do not answer
-// (salt/client/__init__.py, cmd).
+// command runs a function on the minions and returns their results by minion. Minions that do not
+// answer have False (salt/client/__init__.py, cmd).
 func (c *copying) command(ctx context.Context, fun string, arg ...any) (*data.Map, error) {
 	r := client.Request{Fun: fun, Arg: arg, Timeout: c.timeout()}
 	var err error
@@ -159,24 +164,24 @@ func (c *copying) command(ctx context.Context, fun string, arg ...any) (*data.Ma
 	}
 	answers := data.NewMap()
 	job, err := c.local.Publish(ctx, r)
-	var nobody *client.NoMinionsError
-	if errors.As(err, &nobody) {
-		if !nobody.NotRecorded() {
+	var noMinions *client.NoMinionsError
+	if errors.As(err, &noMinions) {
+		if !noMinions.NotRecorded() {
 			c.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
 		}
-		c.reason(nobody, r)
+		c.reason(noMinions, r)
 		return answers, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	look := &connections{opts: c.opts}
-	defer look.close()
+	conns := &connections{opts: c.opts}
+	defer conns.close()
 	for result, err := range c.local.Results(ctx, job, c.wait(false)) {
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", job.ID, err)
 		}
-		answers.Set(result.ID, answerOf(result, job, look).value)
+		answers.Set(result.ID, answerOf(result, job, conns).value)
 	}
 	for _, id := range job.Minions {
 		if !answers.Has(id) {
@@ -186,14 +191,15 @@ func (c *copying) command(ctx context.Context, fun string, arg ...any) (*data.Ma
 	return answers, nil
 }
 
-// A tree is what is to be sent with --chunked.
+// A tree lists what --chunked sends.
 type tree struct {
 	files []string
 	modes map[string]any
 	empty []string // directories
 }
 
-// listTree returns the files and empty directories of sources and all that is below them (salt/cli/cp.py, _recurse).
+// listTree returns the files and empty directories of sources and everything below them
+// (salt/cli/cp.py, _recurse).
 func listTree(sources []string) (*tree, error) {
 	t := &tree{modes: map[string]any{}}
 	for _, name := range sources {
@@ -236,10 +242,11 @@ func (t *tree) add(name string) error {
 	return nil
 }
 
-// remote returns where on a minion a file or directory goes.
+// remote returns the path on a minion for a file or directory.
 func (c *copying) remote(t *tree, name string) string {
 	dest := c.files.Dest
-	inside := len(t.empty) > 0 || len(t.files) > 1 || strings.HasSuffix(dest, "/") || strings.HasSuffix(dest, `\`)
+	inside := len(t.empty) > 0 || len(t.files) > 1 || strings.HasSuffix(dest, "/") ||
+		strings.HasSuffix(dest, `\`)
 	if slices.Contains(c.files.Sources, name) {
 		if inside {
 			return joined(dest, filepath.Base(name))
@@ -254,7 +261,7 @@ func (c *copying) remote(t *tree, name string) string {
 	return dest
 }
 
-// joined joins paths as Python does, which leaves them as they are but for the slash.
+// joined joins paths as Python does: it adds the slash and leaves them otherwise unchanged.
 func joined(dir, name string) string {
 	if dir == "" || strings.HasSuffix(dir, "/") {
 		return dir + name

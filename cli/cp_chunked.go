@@ -14,17 +14,18 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// usualChunk is the option salt_cp_chunk_size of a master, in bytes.
+// usualChunk is the default of the master's option salt_cp_chunk_size, in bytes.
 const usualChunk = 98304
 
-// modeOf returns the mode that a file gets on the minion, None on Windows.
+// modeOf returns the mode for the file on the minion, None on Windows.
 func modeOf(info os.FileInfo) any {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
 	const setuid, setgid, sticky = 0o4000, 0o2000, 0o1000
 	mode := int64(info.Mode().Perm())
-	for bit, flag := range map[os.FileMode]int64{os.ModeSetuid: setuid, os.ModeSetgid: setgid, os.ModeSticky: sticky} {
+	for bit, flag := range map[os.FileMode]int64{os.ModeSetuid: setuid, os.ModeSetgid: setgid,
+		os.ModeSticky: sticky} {
 		if info.Mode()&bit != 0 {
 			mode |= flag
 		}
@@ -32,10 +33,12 @@ func modeOf(info os.FileInfo) any {
 	return mode
 }
 
-// sendChunked sends files piece by piece, each piece as a job, and makes empty directories. It holds one piece in memory.
+// sendChunked sends files in pieces, each piece as a job, and creates empty directories. It holds
+// one piece in memory.
 func (c *copying) sendChunked(ctx context.Context, t *tree) error {
 	for _, name := range t.files {
-		s := &sending{copying: c, name: name, to: c.remote(t, name), mode: t.modes[name], failed: data.NewMap()}
+		s := &sending{copying: c, name: name, to: c.remote(t, name), mode: t.modes[name],
+			failed: data.NewMap()}
 		if err := s.send(ctx); err != nil {
 			return err
 		}
@@ -53,7 +56,7 @@ func (c *copying) sendChunked(ctx context.Context, t *tree) error {
 	return nil
 }
 
-// note keeps what a minion answered to a path.
+// note records a minion's answer for a path.
 func (c *copying) note(id any, to string, v any) {
 	m, ok := c.all.Value(id).(*data.Map)
 	if !ok {
@@ -63,13 +66,13 @@ func (c *copying) note(id any, to string, v any) {
 	m.Set(to, v)
 }
 
-// sending is one file on its way.
+// sending is the transfer of one file.
 type sending struct {
 	*copying
 	name, to string
 	mode     any
-	failed   *data.Map // first answer of each minion that is not True
-	pieces   int       // that were sent
+	failed   *data.Map // first answer of each minion other than True
+	pieces   int       // number of pieces sent
 }
 
 func (s *sending) send(ctx context.Context) error {
@@ -109,13 +112,14 @@ func (s *sending) chunk() int64 {
 	return usualChunk
 }
 
-// piece sends a piece, and reports whether there is a minion that should get the next one.
+// piece sends a piece and reports whether any minion should get the next one.
 func (s *sending) piece(ctx context.Context, piece []byte) (more bool, err error) {
 	coded, err := s.encode(piece)
 	if err != nil {
 		return false, err
 	}
-	answers, err := s.command(ctx, "cp.recv_chunked", s.to, coded, s.pieces > 0, s.files.Gzip, s.mode)
+	answers, err := s.command(ctx, "cp.recv_chunked", s.to, coded, s.pieces > 0,
+		s.files.Gzip, s.mode)
 	if err != nil {
 		return false, err
 	}
@@ -134,7 +138,8 @@ func (s *sending) piece(ctx context.Context, piece []byte) (more bool, err error
 	return more, nil
 }
 
-// encode returns a piece as it is sent: bytes, as a text with = in it would be taken for a keyword argument.
+// encode returns a piece as bytes, because a text containing = would be parsed as a keyword
+// argument.
 func (s *sending) encode(piece []byte) ([]byte, error) {
 	if s.files.Gzip {
 		var packed bytes.Buffer
@@ -153,7 +158,7 @@ func (s *sending) encode(piece []byte) ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, piece), nil
 }
 
-// unpublished notes for the minions that are meant that nobody got the piece.
+// unpublished records for the targeted minions that nobody got the piece.
 func (s *sending) unpublished() error {
 	ids, err := s.targeted()
 	if err != nil {

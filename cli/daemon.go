@@ -21,20 +21,21 @@ import (
 type Daemon struct {
 	Name    string
 	Options *DaemonOptions
-	Opts    *data.Map // the effective options, with those of the command line
+	Opts    *data.Map // the effective options, including the command line's
 	Report  *config.Report
 	Folders []daemon.Folder
 	Codes   []daemon.ExitCode
-	// Probe tries for --check-config what shows on this host alone; it may be nil. A start finds that out itself.
+	// Probe tests for --check-config what depends on this host; it may be nil. A normal start does
+	// not call it, because starting finds the same errors.
 	Probe func() error
-	// Start is that of daemon.Daemon.
-	Start func(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error)
+	// Start has the meaning of daemon.Daemon's field.
+	Start func(ctx context.Context, log *logging.Log, ready func() error) (daemon.Role, error)
 
 	log *logging.Log
 }
 
-// Serve runs d, in the background where -d asks for it, and returns its exit code. With --check-config it prints the
-// effective options and ends.
+// Serve runs d, in the background with -d, and returns its exit code. With --check-config it prints
+// the effective options and ends.
 func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 	if d.Options.CheckConfig {
 		return d.check(stdout, stderr)
@@ -49,15 +50,16 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Wri
 		console = nil
 	}
 	if err := d.openLog(console); err != nil {
-		fmt.Fprintf(stderr, "%s: %v%s\n", d.Name, err, WhoseRights(err))
+		fmt.Fprintf(stderr, "%s: %v%s\n", d.Name, err, RightsHint(err))
 		return exitOfLog(err)
 	}
 	defer d.log.Close()
 	life := d.life(in, stderr)
 	if console != nil && !life.Background {
-		life.Stderr = nil // the log tells it there
+		life.Stderr = nil // the log reports it there
 	}
-	first := life.Background && !daemon.InBackground() // of two processes, which ends when the second is ready
+	// the first of two processes, which ends when the second is ready
+	first := life.Background && !daemon.InBackground()
 	code := life.Serve(ctx)
 	if code == exitOK && !first {
 		d.log.Infof("The %s is shut down", d.title())
@@ -65,31 +67,32 @@ func (d *Daemon) Serve(ctx context.Context, in Invocation, stdout, stderr io.Wri
 	return code
 }
 
-// A ConfigError is a configuration with which a daemon does not start.
+// A ConfigError is a configuration that keeps a daemon from starting.
 type ConfigError struct {
 	Report *config.Report
 	Err    error
 }
 
-// Error returns the faults.
+// Error returns the text of the faults.
 func (e *ConfigError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the faults.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// Refuse prints why a daemon does not start, after the warnings of its configuration, and returns its exit code.
+// Refuse prints the warnings of a configuration and why a daemon does not start. It returns the
+// exit code.
 func Refuse(name string, l *Line, err error, stderr io.Writer) int {
 	var wrong *ConfigError
 	if errors.As(err, &wrong) {
 		opts := data.NewMap()
 		l.Merge(opts)
-		TellWarnings(stderr, opts, wrong.Report)
+		PrintWarnings(stderr, opts, wrong.Report)
 	}
 	fmt.Fprintf(stderr, "%s: %v\n", name, err)
 	return exitGeneric
 }
 
-// check prints the effective options, and fails when the daemon would not start with them.
+// check prints the effective options, and fails if the daemon would not start with them.
 func (d *Daemon) check(stdout, stderr io.Writer) int {
 	for _, w := range d.Report.Warnings {
 		fmt.Fprintf(stderr, "[WARNING ] %s\n", w)
@@ -101,11 +104,13 @@ func (d *Daemon) check(stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// faults returns what would keep the daemon from starting, as far as that shows without a change of anything.
+// faults returns what would keep the daemon from starting, as far as it can tell without changing
+// anything.
 func (d *Daemon) faults() error {
 	_, who := daemon.LookUp(d.Opts.Text("user"))
 	if who != nil {
-		who = d.Report.Locate(&config.About{Option: "user", Err: fmt.Errorf("user %q: %w", d.Opts.Text("user"), who)})
+		who = d.Report.Locate(&config.About{Option: "user",
+			Err: fmt.Errorf("user %q: %w", d.Opts.Text("user"), who)})
 	}
 	var probed error
 	if d.Probe != nil {
@@ -118,14 +123,16 @@ func (d *Daemon) faults() error {
 	return errors.Join(logging.Check(s), who, probed)
 }
 
-// Preface prints what there is to say of a command line before anything else, once for all processes of a daemon.
+// Preface prints the warnings and the preface of a command line, once for all processes of a
+// daemon.
 func Preface(l *Line, stderr io.Writer) {
 	if !daemon.InBackground() && !daemon.InContainer() {
 		fmt.Fprint(stderr, l.Warnings)
 	}
 }
 
-// exitOfLog is the exit code where the log cannot be opened (salt/_logging/impl.py, setup_logfile_handler).
+// exitOfLog returns the exit code for a log that cannot be opened (salt/_logging/impl.py,
+// setup_logfile_handler).
 func exitOfLog(err error) int {
 	const unavailable = 69
 	if errors.Is(err, logging.ErrFacility) {
@@ -139,7 +146,8 @@ func (d *Daemon) openLog(console io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d.log, err = logging.New(s, logging.Options{Console: console, Program: strings.ReplaceAll(d.Name, "-", "."), PID: os.Getpid()})
+	d.log, err = logging.New(s, logging.Options{Console: console,
+		Program: strings.ReplaceAll(d.Name, "-", "."), PID: os.Getpid()})
 	if err != nil {
 		if errors.As(err, new(*fs.PathError)) {
 			err = &config.About{Option: "log_file", Err: err}
@@ -150,24 +158,25 @@ func (d *Daemon) openLog(console io.Writer) error {
 	return nil
 }
 
-// life returns what package daemon needs to know of d.
+// life returns the daemon.Daemon that runs d.
 func (d *Daemon) life(in Invocation, stderr io.Writer) *daemon.Daemon {
 	return &daemon.Daemon{
-		Name: d.Name, Args: in.Args, Background: d.Options.Daemon, PIDFile: d.Opts.Text("pidfile"), User: d.Opts.Text("user"),
-		Folders: d.Folders, Files: d.logFiles(), Permissive: data.Truth(d.Opts.Value("permissive_pki_access")),
-		Codes: d.Codes, Locate: d.locate, Log: d.log, Reopen: d.log.Reopen, Stderr: stderr,
+		Name: d.Name, Args: in.Args, Background: d.Options.Daemon, PIDFile: d.Opts.Text("pidfile"),
+		User: d.Opts.Text("user"), Folders: d.Folders, Files: d.logFiles(),
+		Permissive: data.Truth(d.Opts.Value("permissive_pki_access")),
+		Codes:      d.Codes, Locate: d.locate, Log: d.log, Reopen: d.log.Reopen, Stderr: stderr,
 		Watch: func() []string { return d.Report.Watch }, WatchEvery: d.watchEvery,
-		Start: func(ctx context.Context, settle func() error) (daemon.Role, error) {
+		Start: func(ctx context.Context, ready func() error) (daemon.Role, error) {
 			d.log.Infof("Setting up the %s", d.title())
 			Warn(d.log, d.Report)
-			role, err := d.Start(ctx, d.log, settle)
+			role, err := d.Start(ctx, d.log, ready)
 			if errors.Is(err, daemon.ErrNoUser) && !d.logsErrors() {
 				fmt.Fprint(stderr, noUser(d.Opts.Text("user")).(*Exit).Stderr) //nolint:errorlint // noUser makes no other
 			}
 			if err != nil {
 				return nil, d.locate(err)
 			}
-			return &sparing{Role: role, log: d.log}, nil
+			return &memoryReleaser{Role: role, log: d.log}, nil
 		},
 	}
 }
@@ -178,7 +187,8 @@ func (d *Daemon) logsErrors() bool {
 	return err == nil && level <= logging.Error
 }
 
-// locate puts the place of the option at fault before an error of the start: user, or the one whose path cannot be had.
+// locate prefixes a startup error with the place of the option at fault: user, or the option with
+// the unusable path.
 func (d *Daemon) locate(err error) error {
 	var wrong *daemon.OptionError
 	switch {
@@ -195,7 +205,7 @@ func (d *Daemon) watchEvery() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// title is what Salt calls the program in its log: Salt Master, Salt Minion "web1".
+// title returns Salt's name for the program in its log: Salt Master, Salt Minion "web1".
 func (d *Daemon) title() string {
 	if _, role, _ := strings.Cut(d.Name, "-"); role == "master" {
 		return "Salt Master"
@@ -203,7 +213,7 @@ func (d *Daemon) title() string {
 	return fmt.Sprintf("Salt Minion \"%s\"", d.Opts.Text("id"))
 }
 
-// logFiles are the log files on this host.
+// logFiles returns the log files on this host.
 func (d *Daemon) logFiles() []string {
 	if file := d.Opts.Text("log_file"); !strings.Contains(file, "://") {
 		return []string{file}
@@ -211,9 +221,11 @@ func (d *Daemon) logFiles() []string {
 	return nil
 }
 
-// Renew puts a configuration that was read again in force: the log's options, what apply puts in force, and tells what has
-// changed and what needs a restart. After an error nothing has changed.
-func (d *Daemon) Renew(opts *data.Map, report *config.Report, change config.Change, apply func() error) error {
+// Renew applies a configuration that was read again: the log's options first, then those that apply
+// sets. It logs which options changed and which need a restart. After an error nothing has changed.
+func (d *Daemon) Renew(
+	opts *data.Map, report *config.Report, change config.Change, apply func() error,
+) error {
 	if err := d.renewLog(opts, apply); err != nil {
 		return err
 	}
@@ -224,15 +236,17 @@ func (d *Daemon) Renew(opts *data.Map, report *config.Report, change config.Chan
 	}
 	d.Opts, d.Report = opts, report
 	if len(change.Applied) > 0 {
-		d.log.Infof("the configuration was read again; changed: %s", strings.Join(change.Applied, ", "))
+		d.log.Infof("configuration reloaded; changed options: %s",
+			strings.Join(change.Applied, ", "))
 	}
 	if len(change.Restart) > 0 {
-		d.log.Warnf("these options have changed and hold after a restart of %s only: %s", d.Name, strings.Join(change.Restart, ", "))
+		d.log.Warnf("changed options that need a restart of %s: %s", d.Name,
+			strings.Join(change.Restart, ", "))
 	}
 	return nil
 }
 
-// renewLog gives the log its new options, and back the old ones when apply fails.
+// renewLog applies the log's new options, and restores the old ones if apply fails.
 func (d *Daemon) renewLog(opts *data.Map, apply func() error) error {
 	s, err := logging.SettingsOf(opts)
 	if err != nil {

@@ -17,21 +17,23 @@ import (
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/master/presence"
 )
 
-// NoToken is told of -T without -a, which Salt passes over.
-const NoToken = "-T makes a token only with a login, by -a; none is made"
+// NoToken is the warning for -T without -a, which Salt ignores.
+const NoToken = "-T creates a token only with a login (-a); no token is created"
 
-// exitUnauthenticated is the code of a run that asks for a system that there is not.
+// exitUnauthenticated is the exit code if the authentication system does not exist.
 const exitUnauthenticated = 2
 
-// logIn makes the client prove its user by the token in token_file, or by a login of -a, of which -T keeps a token there
-// (salt/cli/salt.py, run). Who can read the key of root needs neither when there is a token. ok is false when the run ends with code.
+// logIn authenticates the client's user by the token in token_file or by the login of -a; -T stores
+// a token of that login in the file (salt/cli/salt.py, run). If a user can read root's key and
+// there is a token, neither is needed. ok is false if the run ends with code.
 //
-// Where Salt sends a refused login a second time, with the job, this ends at once with the same text.
+// Salt sends a refused login a second time, with the job; this ends at once with the same text.
 func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 	token := s.opts.Text("token")
-	s.tellUnusedLogin()
+	s.warnUnusedLogin()
 	switch {
 	case token != "" && s.readsRootKey():
 		return 0, true
@@ -46,8 +48,8 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 	case !s.hasSystem():
 		e := s.noSystem()
 		s.out.Printf("%s", e.Stdout)
-		_ = s.out.Flush() // before what stands on the other stream
-		s.out.Tell("%s", e.Stderr)
+		_ = s.out.Flush() // before the text on the other stream
+		s.out.PrintErr("%s", e.Stderr)
 		return e.Code, false
 	}
 	login, err := s.prompt()
@@ -61,34 +63,50 @@ func (s *saltRun) logIn(ctx context.Context) (code int, ok bool) {
 	return 0, true
 }
 
-// noSystem tells that the system of -a is not there, and which are (salt/auth/__init__.py, Resolver.cli).
+// noSystem reports that the system of -a does not exist, and lists the available ones
+// (salt/auth/__init__.py, Resolver.cli).
 func (s *saltRun) noSystem() *Exit {
 	e := &Exit{Code: exitUnauthenticated, Stderr: "ERROR: Authentication failed\n"}
 	e.Stdout = fmt.Sprintf("The specified external authentication system %q is not available\nAvailable eauth types: %s\n",
 		s.o.EAuth, strings.Join(auth.SystemNames(), ", "))
 	if slices.Contains(auth.ForeignSystems(), s.o.EAuth) {
-		e.Stderr = fmt.Sprintf("Salt's authentication system %s is not built into this version\n", s.o.EAuth) + e.Stderr
+		e.Stderr = fmt.Sprintf("Salt's authentication system %s is not built into this version\n",
+			s.o.EAuth) + e.Stderr
 	}
 	return e
 }
 
-// tellUnusedLogin says that a login on the command line is not looked at, since a token is kept, which comes first in Salt too.
-func (s *saltRun) tellUnusedLogin() {
-	if s.o.EAuth == "" || s.opts.Text("token") == "" || !s.opts.Has("username") && !s.opts.Has("password") {
+// warnUnusedLogin warns that a login on the command line is ignored because a stored token takes
+// precedence, as in Salt.
+func (s *saltRun) warnUnusedLogin() {
+	if s.o.EAuth == "" || s.opts.Text("token") == "" || !s.opts.Has("username") &&
+		!s.opts.Has("password") {
 		return
 	}
-	s.out.Log("WARNING", fmt.Sprintf("The token in %s is used; --username and --password are not looked at. Remove the file to log in with them",
+	s.out.Log("WARNING", fmt.Sprintf("The token in %s is used; --username and --password are ignored. Remove the file to log in with them",
 		s.opts.Text("token_file")))
 }
 
-// hasSystem reports whether the master may have the system of -a. One of Salt's may have more, which ask for a name and a password
-// too.
+// hasSystem reports whether the master may have the system of -a. A Salt master may have others,
+// which also ask for a name and a password.
 func (s *saltRun) hasSystem() bool {
-	if slices.Contains(auth.SystemNames(), s.o.EAuth) {
+	if slices.Contains(auth.SystemNames(), s.o.EAuth) || ownSystem(s.opts, s.o.EAuth) {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(s.opts.Text("cachedir"), ".master_lock")) // of a master of ours alone
+	// only a Brine master has it
+	_, err := os.Stat(filepath.Join(s.opts.Text("cachedir"), presence.LockName))
 	return slices.Contains(auth.ForeignSystems(), s.o.EAuth) && errors.Is(err, os.ErrNotExist)
+}
+
+// ownSystem reports whether a system is users' own code on the master's host. It does not load the
+// file.
+func ownSystem(opts *data.Map, name string) bool {
+	dirs := append(data.TextsOf(opts.Value("auth_dirs")),
+		filepath.Join(opts.Text("extension_modules"), "auth"))
+	return slices.ContainsFunc(dirs, func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, filepath.Base(name)+".py"))
+		return err == nil
+	})
 }
 
 func (s *saltRun) readsRootKey() bool {
@@ -99,7 +117,8 @@ func (s *saltRun) readsRootKey() bool {
 	return f.Close() == nil
 }
 
-// prompt returns the login, and asks for what the command line does not say of it. No name means that of the user.
+// prompt returns the login and asks for what the command line lacks. An empty name means the
+// running user's.
 func (s *saltRun) prompt() (*data.Map, error) {
 	in := bufio.NewReader(io.LimitReader(s.in.Stdin, maxAnswer))
 	name, password := s.opts.Text("username"), s.opts.Text("password")
@@ -130,20 +149,22 @@ func typedLine(in *bufio.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// askPassword reads a password from the terminal without showing it, or from standard input where there is none.
+// askPassword reads a password from the terminal without showing it, or from standard input if
+// there is no terminal.
 func (s *saltRun) askPassword(in *bufio.Reader) (string, error) {
 	f, isFile := s.in.Stdin.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
-		s.out.Tell("Warning: Password input may be echoed.\npassword: ")
+		s.out.PrintErr("Warning: Password input may be echoed.\npassword: ")
 		return typedLine(in)
 	}
-	s.out.Tell("password: ")
+	s.out.PrintErr("password: ")
 	typed, err := term.ReadPassword(int(f.Fd()))
-	s.out.Tell("\n")
+	s.out.PrintErr("\n")
 	return string(typed), err
 }
 
-// makeToken asks the master for a token and keeps it in token_file. Without one the login is good for this run.
+// makeToken asks the master for a token and stores it in token_file. If that fails the login
+// applies to this run only.
 func (s *saltRun) makeToken(ctx context.Context, login *data.Map) (*data.Map, error) {
 	token, err := s.local.MakeToken(ctx, login)
 	if errors.Is(err, client.ErrNoToken) {
@@ -153,12 +174,13 @@ func (s *saltRun) makeToken(ctx context.Context, login *data.Map) (*data.Map, er
 		return nil, err
 	}
 	if err := keepToken(s.opts.Text("token_file"), token); err != nil {
-		s.out.Log("WARNING", "The token is not kept: "+err.Error())
+		s.out.Log("WARNING", "The token could not be stored: "+err.Error())
 	}
 	return data.NewMap("token", token), nil
 }
 
-// keepToken writes a token where its user alone can read it (salt/auth/__init__.py, token_cli).
+// keepToken stores a token in a file that only its user can read (salt/auth/__init__.py,
+// token_cli).
 func keepToken(file, token string) error {
 	return atomicfile.Write(file, []byte(token), atomicfile.Options{Prefix: ".salt_token-"})
 }

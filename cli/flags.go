@@ -2,7 +2,7 @@ package cli
 
 import "github.com/brineproject/brine/cli/flags"
 
-// flag is what a [flags.Reader] needs to know of an option.
+// flag returns the description of an option for a [flags.Reader].
 func (o *option) flag() flags.Flag {
 	return flags.Flag{Name: o.long(), Kind: o.flagKind(), Usage: o.help}
 }
@@ -21,7 +21,7 @@ func (o *option) flagKind() flags.Kind {
 	return flags.Text
 }
 
-// readFlags sets the values of the options that were taken from plain, which canonical returned with them.
+// readFlags sets the values of the options in taken from plain, both as returned by canonical.
 func (l *Line) readFlags(taken []*option, plain []string) error {
 	var list []flags.Flag
 	for _, o := range taken {

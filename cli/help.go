@@ -11,11 +11,11 @@ import (
 // Layout of optparse's IndentedHelpFormatter.
 const (
 	defaultColumns = 80
-	helpColumn     = 24 // at most, where the text of an option begins
+	helpColumn     = 24 // the highest column at which an option's text begins
 	minHelpWidth   = 11
 )
 
-// help returns the help text as optparse lays it out for a terminal of so many columns.
+// help returns the help text as optparse lays it out for a terminal with this many columns.
 func (p *program) help(columns int) string {
 	h := &helpWriter{width: columns - 2}
 	h.column = min(p.namesWidth()+2, helpColumn, max(h.width-20, 4))
@@ -43,7 +43,7 @@ func (p *program) help(columns int) string {
 	return h.b.String()
 }
 
-// own shows the options that Salt does not have, behind those that it has.
+// own writes the options that Salt does not have, after Salt's.
 func (h *helpWriter) own(options []*option) {
 	if len(options) == 0 {
 		return
@@ -54,7 +54,7 @@ func (h *helpWriter) own(options []*option) {
 	}
 }
 
-// ownTitle stands over the options that Salt does not have.
+// ownTitle is the heading of the options that Salt does not have.
 const ownTitle = "Brine Options"
 
 // namesWidth is the width of the widest option, with its indent.
@@ -72,7 +72,7 @@ func (p *program) namesWidth() int {
 	return widest
 }
 
-// nameText is the left side of the help: -c CONFIG_DIR, --config-dir=CONFIG_DIR.
+// nameText returns the left side of the help: -c CONFIG_DIR, --config-dir=CONFIG_DIR.
 func (o *option) nameText() string {
 	var names []string
 	value := o.metavar
@@ -105,7 +105,7 @@ func (o *option) helpText() string {
 type helpWriter struct {
 	b      strings.Builder
 	width  int
-	column int // where the texts of options begin
+	column int // at which the options' texts begin
 }
 
 func (h *helpWriter) paragraph(s string, indent int) {
@@ -153,8 +153,9 @@ func wrap(s string, width int) []string {
 	return lines
 }
 
-// chunks cuts text where a line may end: at white space, which is a chunk itself, behind the hyphen of a word like
-// multi-level, and on both sides of dashes before a word (wordsep_re of Python's textwrap).
+// chunks splits text at possible line ends: white space, which is a chunk itself, after the hyphen
+// of a word like multi-level, and on both sides of dashes before a word (wordsep_re of Python's
+// textwrap).
 func chunks(s string) []string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -172,7 +173,8 @@ func chunks(s string) []string {
 	return list
 }
 
-// chunkEnd returns the length of the first chunk of s, which is not empty and stands behind the character before.
+// chunkEnd returns the length of the first chunk of s, which is not empty. before is the preceding
+// character.
 func chunkEnd(s string, before byte) int {
 	if s[0] == ' ' {
 		return len(s) - len(strings.TrimLeft(s, " "))
@@ -193,13 +195,14 @@ func chunkEnd(s string, before byte) int {
 	return len(s)
 }
 
-// hyphenAt reports whether a line may end behind the hyphen at i: two letters before it and two behind.
+// hyphenAt reports whether a line may end after the hyphen at i: it has two letters on either side.
 func hyphenAt(s string, i int) bool {
 	if s[i] != '-' || i < 2 || i+2 >= len(s) || !isLetter(s[i-1]) && s[i-1] != '-' {
 		return false
 	}
 	before := isLetter(s[i-1]) && (isLetter(s[i-2]) || s[i-2] == '-' && i > 2 && isLetter(s[i-3]))
-	behind := isLetter(s[i+1]) && (isLetter(s[i+2]) || s[i+2] == '-' && i+3 < len(s) && isLetter(s[i+3]))
+	behind := isLetter(s[i+1]) && (isLetter(s[i+2]) || s[i+2] == '-' && i+3 < len(s) &&
+		isLetter(s[i+3]))
 	return before && behind
 }
 
@@ -215,5 +218,5 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isWordLetter(c byte) bool { return isLetter(c) || c == '_' || c >= '0' && c <= '9' }
 
-// isWord reports what may stand before dashes.
+// isWord reports whether c may precede dashes.
 func isWord(c byte) bool { return isWordLetter(c) || strings.IndexByte(`!"'&.,?`, c) >= 0 }

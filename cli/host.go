@@ -13,18 +13,18 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A HostProgram is what programs on a master's host do alike with its options: they reach its bus and its request port, ask for
-// a login and become its user.
+// A HostProgram is the common part of programs on a master's host: they use its bus and its request
+// port, ask for a login and switch to its user.
 type HostProgram struct {
 	In   Invocation
-	Opts *data.Map // the master's options under the command line
+	Opts *data.Map // the master's options with the command line applied
 	Out  *Printer
 }
 
 // Sockets returns the sockets of the master's bus.
 func (h HostProgram) Sockets() eventbus.Sockets { return masterSockets(h.Opts) }
 
-// Requester opens the request port of the master. Close it.
+// Requester opens the request port of the master. The caller closes it.
 func (h HostProgram) Requester() (transport.Requester, error) {
 	wire, err := HostWire(h.Opts)
 	if err != nil {
@@ -33,7 +33,8 @@ func (h HostProgram) Requester() (transport.Requester, error) {
 	return wire.Request((&saltRun{opts: h.Opts}).dialMaster()), nil
 }
 
-// User returns who gives an order: the running user, and behind sudo the one who called it.
+// User returns the user who submits an order: the running user or, under sudo, the one who called
+// it.
 func (h HostProgram) User() string {
 	name := userName()
 	if sudo := h.In.Env("SUDO_USER"); name == "root" && sudo != "" {
@@ -42,10 +43,11 @@ func (h HostProgram) User() string {
 	return name
 }
 
-// Key returns the fields that prove the running user to the master by their key file, as orders of the program salt do. The error
-// wraps client.ErrKey.
+// Key returns the fields that authenticate the running user to the master by their key file, as the
+// program salt does. The error wraps client.ErrKey.
 func (h HostProgram) Key() (*data.Map, error) {
-	o := client.Options{CacheDir: h.Opts.Text("cachedir"), User: h.Opts.Text("user"), Caller: userName(), Sudo: h.In.Env("SUDO_USER")}
+	o := client.Options{CacheDir: h.Opts.Text("cachedir"), User: h.Opts.Text("user"),
+		Caller: userName(), Sudo: h.In.Env("SUDO_USER")}
 	key, user, err := o.Key()
 	if err != nil {
 		return nil, err
@@ -53,15 +55,20 @@ func (h HostProgram) Key() (*data.Map, error) {
 	return data.NewMap("key", key, "user", user), nil
 }
 
-// TellNoEntry says, of an error of the master's bus, that its socket is not for this user. Of other errors it says nothing.
-func (h HostProgram) TellNoEntry(err error) { (&saltRun{opts: h.Opts, out: h.Out}).tellNoEntry(err) }
+// ReportDeniedBus prints a message if err means that the user may not open the socket of the
+// master's bus. It ignores other errors.
+func (h HostProgram) ReportDeniedBus(err error) {
+	(&saltRun{opts: h.Opts, out: h.Out}).reportDeniedBus(err)
+}
 
-// LogIn returns the fields that prove a user of external_auth to the master by the system eauth: those of the token file, or a
-// login that is asked for, of which a token is kept when mkToken is true.
+// LogIn returns the fields that authenticate a user of external_auth to the master by the system
+// eauth: those of the token file, or of a login that it asks for. If mkToken is true it stores a
+// token of that login.
 func (h HostProgram) LogIn(ctx context.Context, eauth string, mkToken bool) (*data.Map, error) {
-	s := &saltRun{o: &SaltOptions{AuthOptions: AuthOptions{EAuth: eauth, MakeToken: mkToken}}, opts: h.Opts, in: h.In, out: h.Out}
+	s := &saltRun{o: &SaltOptions{AuthOptions: AuthOptions{EAuth: eauth, MakeToken: mkToken}},
+		opts: h.Opts, in: h.In, out: h.Out}
 	if token := h.Opts.Text("token"); token != "" && !mkToken {
-		s.tellUnusedLogin()
+		s.warnUnusedLogin()
 		return data.NewMap("token", token), nil
 	}
 	if !s.hasSystem() {
@@ -83,7 +90,8 @@ func (h HostProgram) LogIn(ctx context.Context, eauth string, mkToken bool) (*da
 	return s.makeToken(ctx, login)
 }
 
-// Become makes the process run as the user of the options, so that what it writes is the master's. The error is an *Exit.
+// Become switches the process to the user of the options, so that files it writes belong to the
+// master's user. The error is an *Exit.
 func (h HostProgram) Become(log logrus.FieldLogger) error {
 	name := h.Opts.Text("user")
 	who, err := daemon.LookUp(name)
@@ -97,7 +105,7 @@ func (h HostProgram) Become(log logrus.FieldLogger) error {
 	return nil
 }
 
-// IsExit returns the *Exit that an error is, or nil.
+// IsExit returns the *Exit in err, or nil.
 func IsExit(err error) *Exit {
 	var exit *Exit
 	if errors.As(err, &exit) {

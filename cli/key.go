@@ -20,21 +20,21 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// Key runs the program salt-key and returns its exit code (salt/cli/key.py, salt/key.py). It works on the key tree of a
-// master of ours or of Salt's, whether that master runs or not.
+// Key runs the program salt-key and returns its exit code (salt/cli/key.py, salt/key.py). It works
+// on the key tree of a Brine or a Salt master, whether that master runs or not.
 //
-// As in Salt the code is 0 also when an error was printed: scripts look at the keys. It is not 0 for a wrong command
-// line or configuration, when the log cannot be written, and when a key could not be moved or deleted, of which Salt
-// says that it was.
+// As in Salt the code is 0 even if an error was printed, because scripts look at the keys. It is
+// not 0 for a wrong command line or configuration, if the log cannot be written, or if a key could
+// not be moved or deleted; Salt reports the latter as done.
 func Key(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 	o, err := ParseKey(in)
 	if err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	out := bufio.NewWriter(stdout)
-	o.tell(out, stderr)
+	o.notify(out, stderr)
 	k := &keyRun{o: o, in: in, stdout: out, stderr: stderr}
 	code := k.exit(k.prepare(stdout))
 	if k.ready {
@@ -50,7 +50,7 @@ func Key(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 // keyRun is one run of salt-key.
 type keyRun struct {
 	o        *KeyOptions
-	opts     *data.Map // configuration under the command line
+	opts     *data.Map // configuration with the command line applied
 	in       Invocation
 	stdout   *bufio.Writer
 	stderr   io.Writer
@@ -61,7 +61,7 @@ type keyRun struct {
 	bus      *keyEvents
 	ready    bool // prepare has opened everything
 	failed   bool // a key could not be moved or deleted
-	terminal bool // somebody looks
+	terminal bool // output goes to a terminal
 }
 
 // prepare reads the configuration and opens what the run needs.
@@ -91,14 +91,16 @@ func (k *keyRun) prepare(stdout io.Writer) error {
 		k.log.Warn(err)
 	}
 	k.bus = &keyEvents{sockets: masterSockets(k.opts), log: k.log}
-	k.ring = keyring.New(keyring.Options{Tree: pki.Visit(k.opts.Text("pki_dir"), pki.Options{}), CacheDir: k.opts.Text("cachedir"),
-		PreserveCaches: data.Truth(k.opts.Value("preserve_minion_cache")), PreserveAccepted: k.o.PreserveMinions == true,
-		Rotate: data.Truth(k.o.RotateAESKey), Changed: k.bus.changed})
+	k.ring = keyring.New(keyring.Options{Tree: pki.Visit(k.opts.Text("pki_dir"), pki.Options{}),
+		CacheDir:         k.opts.Text("cachedir"),
+		PreserveCaches:   data.Truth(k.opts.Value("preserve_minion_cache")),
+		PreserveAccepted: k.o.PreserveMinions == true, Rotate: data.Truth(k.o.RotateAESKey),
+		Changed: k.bus.changed})
 	k.ready = true
 	return nil
 }
 
-// prepareRemote is prepare for a run through the master, which needs nothing of the master's files.
+// prepareRemote is prepare for a run through the master, which needs none of the master's files.
 func (k *keyRun) prepareRemote(stdout io.Writer) error {
 	log := logrus.New()
 	log.SetOutput(k.stderr)
@@ -127,7 +129,7 @@ func (k *keyRun) configure() (*config.Report, error) {
 
 func (k *keyRun) close() {
 	k.bus.close()
-	_ = k.closeLog.Close() // what it could not write is lost already
+	_ = k.closeLog.Close() // lost output was reported already
 }
 
 // exit prints an error as Salt does, and returns the exit code of the run.
@@ -153,12 +155,13 @@ func (k *keyRun) exit(err error) int {
 	return exitOK
 }
 
-// interruptError ends a run that waits for an answer.
+// An interruptError ends a run that waits for an answer.
 type interruptError struct{}
 
 func (*interruptError) Error() string { return "\nExiting gracefully on Ctrl-c" }
 
-// run does what the command line asks for: the first of these that it names, a list of all keys by default.
+// run performs the first of these actions that the command line names; by default it lists all
+// keys.
 func (k *keyRun) run(ctx context.Context) error {
 	o := k.o
 	switch {
@@ -188,7 +191,7 @@ func (k *keyRun) run(ctx context.Context) error {
 	return k.list("all")
 }
 
-// globOr returns the glob that was given, or the one for all keys.
+// globOr returns glob, or the glob for all keys if it is empty.
 func globOr(glob string) string {
 	if glob == "" {
 		return "*"
@@ -196,11 +199,11 @@ func globOr(glob string) string {
 	return glob
 }
 
-func (k *keyRun) say(format string, args ...any) { fmt.Fprintf(k.stdout, format, args...) }
+func (k *keyRun) printf(format string, args ...any) { fmt.Fprintf(k.stdout, format, args...) }
 
-func (k *keyRun) flush() { _ = k.stdout.Flush() } // Key sees a fault when it flushes at the end
+func (k *keyRun) flush() { _ = k.stdout.Flush() } // Key reports errors when it flushes at the end
 
-// display prints a value by the outputter for keys, or the one that --out names.
+// display prints a value with the outputter for keys, or the one of --out.
 func (k *keyRun) display(v any) error {
 	text, err := output.Printout(output.Choice{Forced: k.o.Output, Asked: "key"}, v, k.printing)
 	var unknown *output.UnknownError
@@ -215,6 +218,6 @@ func (k *keyRun) display(v any) error {
 	case k.o.OutputFile != "":
 		return appendFile(k.in.path(k.o.OutputFile), text+"\n", true)
 	}
-	k.say("%s\n", text)
+	k.printf("%s\n", text)
 	return nil
 }

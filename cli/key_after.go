@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// keyEvents tells the master on this host what was done to keys. That none runs is no fault.
+// keyEvents sends events about changed keys to the master on this host. It is no error if no master
+// runs.
 type keyEvents struct {
 	sockets eventbus.Sockets
 	log     *logrus.Logger
@@ -19,18 +20,19 @@ type keyEvents struct {
 	off     bool // the master does not listen
 }
 
-// busPatience is how long one event may take to be taken by a master that runs.
+// busPatience is how long a running master may take to accept one event.
 const busPatience = time.Second
 
 // masterSockets returns the sockets of the bus of the master on this host.
 func masterSockets(opts *data.Map) eventbus.Sockets {
 	if opts.Text("ipc_mode") == "tcp" {
-		return eventbus.TCPSockets(int(floatOf(opts.Value("tcp_master_pub_port"))), int(floatOf(opts.Value("tcp_master_pull_port"))))
+		return eventbus.TCPSockets(int(floatOf(opts.Value("tcp_master_pub_port"))),
+			int(floatOf(opts.Value("tcp_master_pull_port"))))
 	}
 	return eventbus.MasterSockets(opts.Text("sock_dir"))
 }
 
-// fire fires salt/key. The first event that is not taken is the last that is tried.
+// fire fires salt/key. After the first event that fails it tries no other.
 func (e *keyEvents) fire(m *data.Map) {
 	if e.off {
 		return
@@ -38,7 +40,7 @@ func (e *keyEvents) fire(m *data.Map) {
 	ctx, cancel := context.WithTimeout(context.Background(), busPatience)
 	defer cancel()
 	if err := e.send(ctx, m); err != nil {
-		e.log.Debugf("no master takes events: %v", err)
+		e.log.Debugf("no running master accepts events: %v", err)
 		e.off = true
 	}
 }
@@ -46,7 +48,8 @@ func (e *keyEvents) fire(m *data.Map) {
 func (e *keyEvents) send(ctx context.Context, m *data.Map) error {
 	if e.client == nil {
 		var err error
-		if e.client, err = eventbus.Dial(ctx, e.sockets, eventbus.ClientOptions{FireOnly: true}); err != nil {
+		if e.client, err = eventbus.Dial(ctx, e.sockets,
+			eventbus.ClientOptions{FireOnly: true}); err != nil {
 			return err
 		}
 	}
@@ -55,16 +58,17 @@ func (e *keyEvents) send(ctx context.Context, m *data.Map) error {
 
 func (e *keyEvents) close() {
 	if e.client != nil {
-		_ = e.client.Close() // all is sent
+		_ = e.client.Close() // everything was sent
 	}
 }
 
-// changed tells of a key that was changed.
+// changed fires the event of a changed key.
 func (e *keyEvents) changed(act, id string) {
 	e.fire(data.NewMap("result", true, "act", act, "id", id))
 }
 
-// clearUp drops what the master keeps of minions without a key, and asks it for a new session key.
+// clearUp drops the master's cached data of minions without a key, and asks the master for a new
+// session key.
 func (k *keyRun) clearUp(c keyChange, chosen []keyring.Shelf) error {
 	caches, rotation := k.ring.ClearUp(c.act, chosen)
 	if caches != nil {

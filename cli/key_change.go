@@ -12,33 +12,37 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// A keyChange is what -a, -r and -d do to the keys that match.
+// A keyChange describes what -a, -r and -d do to the matching keys.
 type keyChange struct {
-	act, done string // as the event and the terminal name it
+	act, done string // as named in the event and on the terminal
 	globs     string
-	also      []pki.State // looked through besides the pending ones, in this order
-	every     bool        // the states are not looked at
+	also      []pki.State // searched in this order besides the pending ones
+	every     bool        // ignore the states
 	question  string
-	preset    string // the answer that an empty line stands for
+	preset    string // the answer if the line is empty
 }
 
 func accepting(o *KeyOptions) keyChange {
-	c := keyChange{act: keyring.Accept, done: "accepted", globs: globOr(o.Accept), question: "Proceed? [n/Y] ", preset: "y"}
+	c := keyChange{act: keyring.Accept, done: "accepted", globs: globOr(o.Accept),
+		question: "Proceed? [n/Y] ", preset: "y"}
 	c.include(pki.Rejected, o.IncludeAll || o.IncludeRejected)
 	c.include(pki.Denied, o.IncludeDenied)
 	return c
 }
 
 func rejecting(o *KeyOptions) keyChange {
-	c := keyChange{act: keyring.Reject, done: "rejected", globs: globOr(o.Reject), question: "Proceed? [n/Y] ", preset: "y"}
+	c := keyChange{act: keyring.Reject, done: "rejected", globs: globOr(o.Reject),
+		question: "Proceed? [n/Y] ", preset: "y"}
 	c.include(pki.Accepted, o.IncludeAll || o.IncludeAccepted)
 	c.include(pki.Denied, o.IncludeDenied)
 	return c
 }
 
-// deleting goes through all states; those that the command line includes are only named when nothing matches.
+// deleting covers all states. Those that the command line includes are only named in the message if
+// nothing matches.
 func deleting(o *KeyOptions) keyChange {
-	c := keyChange{act: keyring.Delete, done: "deleted", globs: globOr(o.Delete), every: true, question: "Proceed? [N/y] ", preset: "n"}
+	c := keyChange{act: keyring.Delete, done: "deleted", globs: globOr(o.Delete), every: true,
+		question: "Proceed? [N/y] ", preset: "n"}
 	c.include(pki.Accepted, o.IncludeAccepted)
 	c.include(pki.Rejected, o.IncludeRejected)
 	c.include(pki.Denied, o.IncludeDenied)
@@ -51,7 +55,7 @@ func (c *keyChange) include(s pki.State, wanted bool) {
 	}
 }
 
-// choose returns those shelves that the change is for.
+// choose returns the shelves that the change applies to.
 func (c *keyChange) choose(found []keyring.Shelf) []keyring.Shelf {
 	if c.every {
 		return found
@@ -80,7 +84,7 @@ func (c *keyChange) states() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// change does it, after asking.
+// change asks for confirmation and changes the keys.
 func (k *keyRun) change(ctx context.Context, c keyChange) error {
 	all, err := k.ring.Managed()
 	if err != nil {
@@ -88,10 +92,10 @@ func (k *keyRun) change(ctx context.Context, c keyChange) error {
 	}
 	chosen := c.choose(matching(all, c.globs))
 	if len(chosen) == 0 {
-		k.say("The key glob '%s' does not match any %s keys.\n", c.globs, c.states())
+		k.printf("The key glob '%s' does not match any %s keys.\n", c.globs, c.states())
 		return nil
 	}
-	k.say("The following keys are going to be %s:\n", c.done)
+	k.printf("The following keys are going to be %s:\n", c.done)
 	if err := k.display(keyring.Shown(chosen)); err != nil {
 		return err
 	}
@@ -106,7 +110,7 @@ func (k *keyRun) confirm(ctx context.Context, c keyChange) (bool, error) {
 	if k.o.Yes {
 		return true, nil
 	}
-	k.say("%s", c.question)
+	k.printf("%s", c.question)
 	k.flush()
 	line, err := k.answer(ctx)
 	if err != nil {
@@ -118,14 +122,14 @@ func (k *keyRun) confirm(ctx context.Context, c keyChange) (bool, error) {
 	return strings.HasPrefix(strings.ToLower(line), "y"), nil
 }
 
-// maxAnswer bounds an answer, in bytes.
+// maxAnswer is the limit of an answer, in bytes.
 const maxAnswer = 4096
 
 // errNoAnswer has Python's text, which scripts know.
 var errNoAnswer = errors.New("EOF when reading a line")
 
-// answer reads a line from standard input. When ctx ends before there is one, the read is left to the end of the
-// process: there is no way to wake it.
+// answer reads a line from standard input. If ctx ends first, the pending read is left running
+// until the process ends, because nothing can interrupt it.
 func (k *keyRun) answer(ctx context.Context) (string, error) {
 	if k.in.Stdin == nil {
 		return "", errNoAnswer
@@ -153,7 +157,7 @@ func (k *keyRun) answer(ctx context.Context) (string, error) {
 	}
 }
 
-// carryOut changes the keys, tells of each, and clears up after them.
+// carryOut changes the keys, fires an event for each, and cleans up.
 func (k *keyRun) carryOut(c keyChange, chosen []keyring.Shelf) error {
 	changed := k.each(c, chosen)
 	k.flush()
@@ -171,13 +175,13 @@ func (k *keyRun) carryOut(c keyChange, chosen []keyring.Shelf) error {
 	}
 	for _, s := range changed {
 		for _, id := range s.IDs {
-			k.say("Key for minion %s %s.\n", id, c.done)
+			k.printf("Key for minion %s %s.\n", id, c.done)
 		}
 	}
 	return after
 }
 
-// each changes key after key, and returns those that nothing went wrong with.
+// each changes keys one by one, and returns those that succeeded.
 func (k *keyRun) each(c keyChange, chosen []keyring.Shelf) []keyring.Shelf {
 	changes := k.ring.Change(c.act, chosen)
 	for _, err := range changes.Errs {

@@ -14,17 +14,18 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// keyRemote is a run of salt-key through the master, for a user of external_auth (salt/key.py, KeyCLI with eauth).
+// keyRemote is a run of salt-key through the master, for a user of external_auth (salt/key.py,
+// KeyCLI with eauth).
 type keyRemote struct {
 	k     *keyRun
 	out   transport.Requester
 	login *data.Map
 }
 
-// errOnlyHere is returned for what salt-key does in files of its user.
-var errOnlyHere = errors.New("this is not done through the master: run salt-key without --eauth, as the user of the master")
+// errOnlyHere is returned for actions on files of the user, which the master cannot perform.
+var errOnlyHere = errors.New("not available through the master; run salt-key without --eauth, as the user of the master")
 
-// remote does what the command line asks for through the master.
+// remote performs the action of the command line through the master.
 func (k *keyRun) remote(ctx context.Context) error {
 	o := k.o
 	if o.GenKeys != "" || o.GenSignature || o.RotateMasterKey != "" {
@@ -64,9 +65,11 @@ func (r *keyRemote) run(ctx context.Context) error {
 	case o.Print != "", o.PrintAll:
 		return r.show(ctx, "key.print", globOr(o.Print))
 	case o.Accept != "", o.AcceptAll:
-		return r.change(ctx, accepting(o), "key.accept_dict", data.NewMap("include_rejected", true, "include_denied", true))
+		return r.change(ctx, accepting(o),
+			"key.accept_dict", data.NewMap("include_rejected", true, "include_denied", true))
 	case o.Reject != "", o.RejectAll:
-		return r.change(ctx, rejecting(o), "key.reject_dict", data.NewMap("include_accepted", true, "include_denied", true))
+		return r.change(ctx, rejecting(o),
+			"key.reject_dict", data.NewMap("include_accepted", true, "include_denied", true))
 	case o.Delete != "", o.DeleteAll:
 		return r.change(ctx, deleting(o), "key.delete_dict", nil)
 	case o.Finger != "", o.FingerAll:
@@ -75,10 +78,10 @@ func (r *keyRemote) run(ctx context.Context) error {
 	return r.show(ctx, "key.list", "all")
 }
 
-// wheelPatience is how long the master may take for one order.
+// wheelPatience is the timeout of one request to the master.
 const wheelPatience = 15 * time.Second
 
-// call has the master call a wheel function.
+// call calls a wheel function on the master.
 func (r *keyRemote) call(ctx context.Context, fun string, arg any, kwargs *data.Map) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, wheelPatience)
 	defer cancel()
@@ -92,7 +95,8 @@ func (r *keyRemote) call(ctx context.Context, fun string, arg any, kwargs *data.
 	return job.Value("return"), nil
 }
 
-// show prints what a wheel function returns of keys; the master's own ones only among fingerprints.
+// show prints the keys that a wheel function returns. The master's own keys are printed only with
+// fingerprints.
 func (r *keyRemote) show(ctx context.Context, fun, match string) error {
 	v, err := r.call(ctx, fun, match, nil)
 	if err != nil {
@@ -107,7 +111,8 @@ func (r *keyRemote) show(ctx context.Context, fun, match string) error {
 	return r.k.display(data.NewMap("return", v))
 }
 
-// change does it, after asking, to the keys that were shown: of all states, as these are chosen here.
+// change asks for confirmation and changes the keys shown. It works on keys of all states, because
+// the keys are chosen here.
 func (r *keyRemote) change(ctx context.Context, c keyChange, fun string, kwargs *data.Map) error {
 	v, err := r.call(ctx, "key.name_match", c.globs, nil)
 	if err != nil {
@@ -116,10 +121,10 @@ func (r *keyRemote) change(ctx context.Context, c keyChange, fun string, kwargs 
 	found, _ := v.(*data.Map)
 	chosen := c.choose(shelvesIn(found))
 	if len(chosen) == 0 {
-		r.k.say("The key glob '%s' does not match any %s keys.\n", c.globs, c.states())
+		r.k.printf("The key glob '%s' does not match any %s keys.\n", c.globs, c.states())
 		return nil
 	}
-	r.k.say("The following keys are going to be %s:\n", c.done)
+	r.k.printf("The following keys are going to be %s:\n", c.done)
 	if err := r.k.display(keyring.Shown(chosen)); err != nil {
 		return err
 	}
@@ -131,13 +136,13 @@ func (r *keyRemote) change(ctx context.Context, c keyChange, fun string, kwargs 
 	}
 	for _, s := range chosen {
 		for _, id := range s.IDs {
-			r.k.say("Key for minion %s %s.\n", id, c.done)
+			r.k.printf("Key for minion %s %s.\n", id, c.done)
 		}
 	}
 	return nil
 }
 
-// shelvesIn reads what key.name_match returns.
+// shelvesIn parses the result of key.name_match.
 func shelvesIn(found *data.Map) []keyring.Shelf {
 	var all []keyring.Shelf
 	for folder, list := range found.All() {

@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// makeKeysDir makes the directory that --gen-keys writes to.
+// makeKeysDir creates the directory for --gen-keys.
 func (k *keyRun) makeKeysDir() error {
 	if k.o.GenKeys == "" {
 		return nil
@@ -21,7 +21,7 @@ func (k *keyRun) makeKeysDir() error {
 	return os.MkdirAll(k.in.path(k.o.GenKeysDir), 0o755)
 }
 
-// generateKeys makes a pair of keys, unless it is there, and prints its fingerprint.
+// generateKeys creates a key pair unless it exists, and prints its fingerprint.
 func (k *keyRun) generateKeys() error {
 	name := k.o.GenKeys
 	if !filepath.IsAbs(name) {
@@ -37,7 +37,7 @@ func (k *keyRun) generateKeys() error {
 	return k.display(data.NewMap("return", finger))
 }
 
-// makePair makes the pair NAME.pem and NAME.pub, unless NAME.pem is there.
+// makePair creates the pair NAME.pem and NAME.pub unless NAME.pem exists.
 func (k *keyRun) makePair(name string) error {
 	pass, err := k.passphrase()
 	if err != nil {
@@ -46,7 +46,7 @@ func (k *keyRun) makePair(name string) error {
 	return k.denied(keyring.MakePair(name, int(k.o.KeySize), pass), filepath.Dir(name))
 }
 
-// denied gives the error of a directory that may not be written to Salt's text.
+// denied replaces the error for a directory that is not writable by Salt's text.
 func (k *keyRun) denied(err error, dir string) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("Write access denied to \"%s\" for user \"%s\".", dir, userName()) //nolint:staticcheck // Salt's text
@@ -62,14 +62,16 @@ func (k *keyRun) passphrase() (string, error) {
 	return pass, nil
 }
 
-// generateSignature writes the signature of the master's public key. What is missing is told as the result.
+// generateSignature writes the signature of the master's public key. Missing files are reported as
+// the result.
 func (k *keyRun) generateSignature() error {
 	pass, err := k.passphrase()
 	if err != nil {
 		return err
 	}
-	result, err := k.ring.Sign(keyring.Signature{Pub: k.o.Pub, Priv: k.o.Priv, Base: k.given("."), Folder: k.given(k.o.SignaturePath),
-		Name: k.opts.Text("master_pubkey_signature"), SignKey: k.opts.Text("master_sign_key_name"), Create: k.o.AutoCreate,
+	result, err := k.ring.Sign(keyring.Signature{Pub: k.o.Pub, Priv: k.o.Priv, Base: k.given("."),
+		Folder: k.given(k.o.SignaturePath), Name: k.opts.Text("master_pubkey_signature"),
+		SignKey: k.opts.Text("master_sign_key_name"), Create: k.o.AutoCreate,
 		Bits: int(k.o.KeySize), Pass: pass})
 	if err != nil {
 		return err

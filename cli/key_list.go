@@ -12,12 +12,12 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// matching returns the keys whose names match one of the globs in a list with commas.
+// matching returns the keys whose names match one of the comma-separated globs.
 func matching(all []keyring.Shelf, globs string) []keyring.Shelf {
 	return keyring.Matching(all, strings.Split(globs, ",")...)
 }
 
-// list prints the names of the keys in the state that a word begins to name, or of all.
+// list prints the names of the keys in the state whose name begins with word, or of all.
 func (k *keyRun) list(word string) error {
 	s := keyring.StateOf(word)
 	if s == pki.Unknown {
@@ -25,8 +25,8 @@ func (k *keyRun) list(word string) error {
 		if err != nil {
 			return err
 		}
-		all = all[:len(all)-1] // the master's own keys are not told
-		return errors.Join(k.display(keyring.Shown(all)), k.tellStrangers(all))
+		all = all[:len(all)-1] // the master's own keys are not listed
+		return errors.Join(k.display(keyring.Shown(all)), k.reportStrangers(all))
 	}
 	if err := canList(filepath.Join(k.ring.Tree().Path(), s.Dir())); err != nil {
 		return err
@@ -36,10 +36,10 @@ func (k *keyRun) list(word string) error {
 		return err
 	}
 	shown := []keyring.Shelf{{State: s, IDs: ids}}
-	return errors.Join(k.display(keyring.Shown(shown)), k.tellStrangers(shown))
+	return errors.Join(k.display(keyring.Shown(shown)), k.reportStrangers(shown))
 }
 
-// canList returns why a directory cannot be listed, with its path.
+// canList returns an error with the path if a directory cannot be listed.
 func canList(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func (k *keyRun) print(globs string) error {
 	return k.displayEach(matching(all, globs), keyText)
 }
 
-// finger prints the fingerprints of keys, the master's own ones among them.
+// finger prints the fingerprints of keys, including the master's own.
 func (k *keyRun) finger(globs string) error {
 	all, err := k.ring.All()
 	if err != nil {
@@ -65,10 +65,10 @@ func (k *keyRun) finger(globs string) error {
 	}
 	hash := k.opts.Text("hash_type")
 	found := matching(all, globs)
-	return errors.Join(k.displayEach(found, keyring.Finger(hash)), k.tellStrangers(found))
+	return errors.Join(k.displayEach(found, keyring.Finger(hash)), k.reportStrangers(found))
 }
 
-// displayEach prints for each key what a function makes of its text.
+// displayEach prints the result of a function for each key's text.
 func (k *keyRun) displayEach(shelves []keyring.Shelf, each func(pem string) (string, error)) error {
 	m, err := k.ring.Each(shelves, each)
 	if err != nil {

@@ -13,21 +13,23 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// rotateMaster gives the master a new key, after asking. A master that runs takes it up by itself.
+// rotateMaster replaces the master's key, after asking. A running master notices the new key by
+// itself.
 func (k *keyRun) rotateMaster(ctx context.Context) error {
 	days := 0.0
 	if k.o.RotateMasterKey != "yes" {
 		var err error
 		if days, err = strconv.ParseFloat(k.o.RotateMasterKey, 64); err != nil || days == 0 {
-			return k.o.fail("option --rotate-master-key: invalid number of days: %q", k.o.RotateMasterKey)
+			return k.o.fail("option --rotate-master-key: invalid number of days: %q",
+				k.o.RotateMasterKey)
 		}
 	}
 	if _, err := keyring.HandoverLife(days); err != nil {
 		return k.o.fail("option --rotate-master-key: %v", err)
 	}
-	k.say("The master is going to get a new key. Minions of Brine follow it.\n")
+	k.printf("The master is going to get a new key. Minions of Brine follow it.\n")
 	if !data.Truth(k.opts.Value("master_sign_pubkey")) {
-		k.say("Minions of Salt will refuse it, until minion_master.pub is removed there: master_sign_pubkey is off.\n")
+		k.printf("Minions of Salt will refuse it, until minion_master.pub is removed there: master_sign_pubkey is off.\n")
 	}
 	yes, err := k.confirm(ctx, keyChange{question: "Proceed? [N/y] ", preset: "n"})
 	if errors.Is(err, errNoAnswer) {
@@ -41,7 +43,8 @@ func (k *keyRun) rotateMaster(ctx context.Context) error {
 	switch {
 	case errors.Is(err, pki.ErrNotFound):
 		k.failed = true
-		return errors.New("there is no key of a master in " + k.ring.Tree().Path() + ": it is made when the master starts")
+		return errors.New("no master key exists in " + k.ring.Tree().Path() +
+			": the master creates it at its start")
 	case err != nil:
 		k.failed = true
 		return k.deniedTree(err)
@@ -49,7 +52,7 @@ func (k *keyRun) rotateMaster(ctx context.Context) error {
 	return k.display(done)
 }
 
-// deniedTree gives the error of a pki_dir that may not be written to Salt's text.
+// deniedTree replaces the error for a pki_dir that is not writable by Salt's text.
 func (k *keyRun) deniedTree(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return k.denied(err, k.ring.Tree().Path())

@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// Days in which no minion could follow are refused before anything is asked or done.
+// Numbers of days in which no minion could follow are rejected before anything is asked or done.
 func TestKeyRotateMasterRefusesDays(t *testing.T) {
 	h := usualKeys(t)
 	tree := pki.Visit(h.path("pki"), pki.Options{})
@@ -21,7 +21,8 @@ func TestKeyRotateMasterRefusesDays(t *testing.T) {
 	}
 	for _, days := range []string{"nan", "0", "-1", "1e-9", "inf", "1e9", "soon"} {
 		r := h.run(t, "", "-y", "--rotate-master-key="+days)
-		if r.code == 0 || !strings.Contains(r.stderr, "--rotate-master-key") || strings.Contains(r.stdout, "is going to") {
+		if r.code == 0 || !strings.Contains(r.stderr, "--rotate-master-key") ||
+			strings.Contains(r.stdout, "is going to") {
 			t.Errorf("--rotate-master-key=%s: %+v, want a refusal that names the option", days, r)
 		}
 	}
@@ -33,7 +34,7 @@ func TestKeyRotateMasterRefusesDays(t *testing.T) {
 	}
 }
 
-// Without an answer nothing is done, and the run says how to do without one.
+// Without an answer nothing is done, and the message explains how to avoid the question.
 func TestKeyRotateMasterWithoutATerminal(t *testing.T) {
 	h := usualKeys(t)
 	if _, err := pki.Visit(h.path("pki"), pki.Options{}).LoadOrCreate("master", 2048, ""); err != nil {
@@ -44,7 +45,8 @@ func TestKeyRotateMasterWithoutATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := h.run(t, "", "--rotate-master-key")
-	if r.code == 0 || !strings.Contains(r.stderr, "Error: EOF when reading a line") || !strings.Contains(r.stderr, "-y does it") {
+	if r.code == 0 || !strings.Contains(r.stderr, "Error: EOF when reading a line") ||
+		!strings.Contains(r.stderr, "-y does it") {
 		t.Errorf("code %d, stderr %q", r.code, r.stderr)
 	}
 	if now, err := os.ReadFile(h.path("pki/master.pem")); err != nil || string(now) != string(before) {

@@ -14,7 +14,8 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// reinstalled is a master that knows two keys of web1, one accepted and one denied, and one denied of an id without another.
+// reinstalled is a master with two keys of web1, one accepted and one denied, and a denied key of
+// an id without another.
 type reinstalled struct {
 	dir           string
 	tree          *pki.Dir
@@ -53,23 +54,25 @@ func newReinstalled(t *testing.T) *reinstalled {
 	return r
 }
 
-// told returns what a list of all keys says on standard error.
-func (r *reinstalled) told(t *testing.T, o *KeyOptions, terminal bool) string {
+// list returns what a list of all keys says on standard error.
+func (r *reinstalled) list(t *testing.T, o *KeyOptions, terminal bool) string {
 	t.Helper()
 	var said strings.Builder
-	k := &keyRun{o: o, opts: data.NewMap("hash_type", "sha256"), ring: r.ring, stdout: bufio.NewWriter(io.Discard), stderr: &said, terminal: terminal}
+	k := &keyRun{o: o, opts: data.NewMap("hash_type", "sha256"), ring: r.ring,
+		stdout: bufio.NewWriter(io.Discard), stderr: &said, terminal: terminal}
 	if err := k.list("all"); err != nil {
 		t.Fatal(err)
 	}
 	return said.String()
 }
 
-// TestReinstalledMinionIsShown denies the new key of a minion: who looks at the keys from a terminal sees both, when and from where
-// the new one came, and how to take it; who does not sees what Salt shows.
+// TestReinstalledMinionIsShown denies the new key of a minion. On a terminal the list shows both
+// keys, when and from where the new one came, and how to accept it; otherwise the output is Salt's.
 func TestReinstalledMinionIsShown(t *testing.T) {
 	r := newReinstalled(t)
-	got := r.told(t, &KeyOptions{}, true)
-	for _, want := range []string{r.fingers[0], r.fingers[1], "2026-03-01T12:00:00Z", "2026-03-01T13:00:00Z", "192.0.2.7", "salt-key -a web1 --include-denied"} {
+	got := r.list(t, &KeyOptions{}, true)
+	for _, want := range []string{r.fingers[0], r.fingers[1], "2026-03-01T12:00:00Z",
+		"2026-03-01T13:00:00Z", "192.0.2.7", "salt-key -a web1 --include-denied"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not told:\n%s", want, got)
 		}
@@ -79,12 +82,13 @@ func TestReinstalledMinionIsShown(t *testing.T) {
 	}
 	quiet := &KeyOptions{}
 	quiet.Output = "json"
-	if got := r.told(t, &KeyOptions{}, false) + r.told(t, quiet, true); got != "" {
+	if got := r.list(t, &KeyOptions{}, false) + r.list(t, quiet, true); got != "" {
 		t.Errorf("programs are told %q", got)
 	}
 }
 
-// TestReinstalledMinionIsTaken takes the new key of a minion, which asks the master for a new session key.
+// TestReinstalledMinionIsTaken accepts the new key of a minion, which asks the master for a new
+// session key.
 func TestReinstalledMinionIsTaken(t *testing.T) {
 	r := newReinstalled(t)
 	chosen := []keyring.Shelf{{State: pki.Denied, IDs: []string{"web1"}}}

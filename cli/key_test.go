@@ -23,12 +23,14 @@ import (
 	"github.com/brineproject/brine/pki/pkitest"
 )
 
-// usualKeys lays out a tree: web1 and web2 accepted, web1 denied too, new1 and new2 pending, bad1 rejected.
+// usualKeys creates a tree: web1 and web2 accepted, web1 also denied, new1 and new2 pending, bad1
+// rejected.
 func usualKeys(t *testing.T) *keyHome {
 	t.Helper()
 	keys := pkitest.NewKeys(t)
 	h := newKeyHome(t)
-	for _, name := range []string{"minions/web1", "minions/web2", "minions_pre/new1", "minions_pre/new2", "minions_rejected/bad1"} {
+	for _, name := range []string{"minions/web1", "minions/web2", "minions_pre/new1",
+		"minions_pre/new2", "minions_rejected/bad1"} {
 		h.write(t, "pki/"+name, keys.A)
 	}
 	h.write(t, "pki/minions_denied/web1", keys.B)
@@ -40,7 +42,7 @@ func (h *keyHome) has(name string) bool {
 	return err == nil
 }
 
-// check compares a run with what it should print and return.
+// check compares the output and exit code of a run.
 func (r keyResult) check(t *testing.T, code int, stdout, stderr string) {
 	t.Helper()
 	if diff := cmp.Diff(keyResult{code, stdout, stderr}, r, cmp.AllowUnexported(keyResult{})); diff != "" {
@@ -55,12 +57,16 @@ func TestKeyMistakes(t *testing.T) {
 		code           int
 		stdout, stderr string // ROOT stands for the directory of the test
 	}{
-		{"unknown id", []string{"-y", "-a", "nosuch"}, 0, "The key glob 'nosuch' does not match any unaccepted keys.\n", ""},
-		{"glob that never closes", []string{"-d", "web[12"}, 0, "The key glob 'web[12' does not match any unaccepted keys.\n", ""},
+		{"unknown id", []string{"-y", "-a", "nosuch"}, 0,
+			"The key glob 'nosuch' does not match any unaccepted keys.\n", ""},
+		{"glob that never closes", []string{"-d", "web[12"}, 0,
+			"The key glob 'web[12' does not match any unaccepted keys.\n", ""},
 		{"nothing to accept in four states", []string{"-a", "x", "--include-denied", "--include-rejected"}, 0,
 			"The key glob 'x' does not match any unaccepted, rejected or denied keys.\n", ""},
-		{"nothing to reject", []string{"-r", "x", "--include-all"}, 0, "The key glob 'x' does not match any unaccepted or accepted keys.\n", ""},
-		{"unknown option", []string{"--hash-type=md5"}, 64, "", "Usage: salt-key [options]\n\nsalt-key: error: no such option: --hash-type\n"},
+		{"nothing to reject", []string{"-r", "x", "--include-all"}, 0,
+			"The key glob 'x' does not match any unaccepted or accepted keys.\n", ""},
+		{"unknown option", []string{"--hash-type=md5"}, 64, "",
+			"Usage: salt-key [options]\n\nsalt-key: error: no such option: --hash-type\n"},
 		{"unknown outputter", []string{"-l", "den", "--out=nosuch"}, 0, "minions_denied:\n    - web1\n",
 			"[ERROR   ] Invalid outputter nosuch specified, fall back to nested\n"},
 		{"unknown user", []string{"-L", "-u", "no such user"}, 67, "",
@@ -69,13 +75,18 @@ func TestKeyMistakes(t *testing.T) {
 			"Error: [Errno 2] No such file or directory: 'ROOT/no/file'\n"},
 		{"log below a file", []string{"-L", "--log-file=ROOT/conf/master/log"}, 64, "",
 			"Usage: salt-key [options]\n\nsalt-key: error: [Errno 20] Not a directory: 'ROOT/conf/master'\n"},
-		{"signature without keys", []string{"--gen-signature"}, 0, "return:\n    No usable private-key found\n", ""},
-		{"no private key there", []string{"--gen-signature", "--priv=no"}, 0, "return:\n    Private-key no does not exist\n", ""},
-		{"no public key there", []string{"--gen-signature", "--pub=no"}, 0, "return:\n    Public-key no does not exist\n", ""},
+		{"signature without keys", []string{"--gen-signature"}, 0,
+			"return:\n    No usable private-key found\n", ""},
+		{"no private key there", []string{"--gen-signature", "--priv=no"}, 0,
+			"return:\n    Private-key no does not exist\n", ""},
+		{"no public key there", []string{"--gen-signature", "--pub=no"}, 0,
+			"return:\n    Public-key no does not exist\n", ""},
 		{"keysize too large", []string{"--gen-keys=x", "--keysize=40000"}, 64, "",
 			"Usage: salt-key [options]\n\nsalt-key: error: The maximum value for keysize is 32768\n"},
-		{"delete all and an id", []string{"-y", "-D", "web1"}, 64, "", "Error: Delete all takes no arguments. Use -d to delete specified keys\n"},
-		{"accept all and an id", []string{"-y", "-A", "web1"}, 64, "", "Error: Accept all takes no arguments. Use -a to accept specified keys\n"},
+		{"delete all and an id", []string{"-y", "-D", "web1"}, 64, "",
+			"Error: Delete all takes no arguments. Use -d to delete specified keys\n"},
+		{"accept all and an id", []string{"-y", "-A", "web1"}, 64, "",
+			"Error: Accept all takes no arguments. Use -a to accept specified keys\n"},
 		{"reject all and two ids", []string{"web1", "-y", "--reject-all", "web2"}, 64, "",
 			"Error: Reject all takes no arguments. Use -r to reject specified keys\n"},
 		{"empty glob", []string{"-l", "den", "-a", ""}, 0, "Denied Keys:\nweb1\n", ""},
@@ -100,8 +111,10 @@ func TestKeyWithoutFolders(t *testing.T) {
 	if err := os.RemoveAll(h.path("pki/minions_pre")); err != nil {
 		t.Fatal(err)
 	}
-	h.run(t, "", "-l", "pre").check(t, 0, "", fmt.Sprintf("Error: [Errno 2] No such file or directory: '%s/pki/minions_pre'\n", h.root))
-	h.run(t, "", "-y", "-a", "new1").check(t, 0, "The key glob 'new1' does not match any unaccepted keys.\n", "")
+	h.run(t, "", "-l", "pre").check(t, 0,
+		"", fmt.Sprintf("Error: [Errno 2] No such file or directory: '%s/pki/minions_pre'\n", h.root))
+	h.run(t, "", "-y", "-a", "new1").check(t, 0,
+		"The key glob 'new1' does not match any unaccepted keys.\n", "")
 	if h.has("pki/minions_pre") {
 		t.Error("looking has made a folder")
 	}
@@ -121,10 +134,12 @@ func TestKeyWithoutConfiguration(t *testing.T) {
 		t.Errorf("a wrong configuration gives %+v", r)
 	}
 	var stdout, stderr bytes.Buffer
-	in := Invocation{Args: []string{"-c", h.path("none"), "-l", "acc", "--log-file", h.path("log"), "-u", userName()}, Dir: h.root,
+	in := Invocation{Args: []string{"-c", h.path("none"), "-l", "acc", "--log-file", h.path("log"),
+		"-u", userName()}, Dir: h.root,
 		Env: func(string) string { return "" }}
 	Key(t.Context(), in, &stdout, &stderr)
-	if want := fmt.Sprintf("WARNING: CONFIG '%s' directory does not exist.\n", h.path("none")); !strings.HasPrefix(stderr.String(), want) {
+	if want := fmt.Sprintf("WARNING: CONFIG '%s' directory does not exist.\n",
+		h.path("none")); !strings.HasPrefix(stderr.String(), want) {
 		t.Errorf("stderr %q, want first %q", &stderr, want)
 	}
 }
@@ -140,10 +155,11 @@ func TestKeyUnreadable(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Chmod(h.path("pki"), 0o700) })
 	h.run(t, "", "-L").check(t, 0, "", fmt.Sprintf("Error: [Errno 13] Permission denied: '%s/pki'\n", h.root))
-	h.run(t, "", "-y", "-a", "new1").check(t, 0, "", fmt.Sprintf("Error: [Errno 13] Permission denied: '%s/pki/minions'\n", h.root))
+	h.run(t, "", "-y", "-a", "new1").check(t, 0,
+		"", fmt.Sprintf("Error: [Errno 13] Permission denied: '%s/pki/minions'\n", h.root))
 }
 
-// checkWording checks the wording alone, for root: no directory is closed to root.
+// checkWording only checks the wording if run by root: no directory is closed to root.
 func checkWording(t *testing.T) {
 	t.Helper()
 	err := fmt.Errorf("list: %w", &fs.PathError{Op: "open", Path: "/srv/pki", Err: syscall.EACCES})
@@ -163,12 +179,13 @@ func TestKeyInvalidKeyIsNotAccepted(t *testing.T) {
 	}
 }
 
-func TestKeyThatCannotBeMovedIsTold(t *testing.T) {
+func TestUnmovableKeyIsReported(t *testing.T) {
 	h := usualKeys(t)
 	h.write(t, "pki/minions_rejected/new1/file", "in the way")
 	r := h.run(t, "", "-y", "-R")
 	if r.code != exitGeneric || !strings.HasPrefix(r.stderr, "Unable to reject unaccepted key of new1: ") ||
-		strings.Contains(r.stdout, "new1 rejected") || !strings.Contains(r.stdout, "Key for minion new2 rejected.\n") {
+		strings.Contains(r.stdout, "new1 rejected") ||
+		!strings.Contains(r.stdout, "Key for minion new2 rejected.\n") {
 		t.Errorf("run %+v", r)
 	}
 	if !h.has("pki/minions_pre/new1") || h.has("pki/minions_pre/new2") {
@@ -178,8 +195,9 @@ func TestKeyThatCannotBeMovedIsTold(t *testing.T) {
 
 func TestKeyThatMatchesTwiceIsThereOnce(t *testing.T) {
 	h := usualKeys(t)
-	h.run(t, "", "-y", "-a", "new1,new*").check(t, 0, "The following keys are going to be accepted:\nUnaccepted Keys:\nnew1\nnew2\n"+
-		"Key for minion new1 accepted.\nKey for minion new2 accepted.\n", "")
+	h.run(t, "", "-y", "-a", "new1,new*").check(t, 0,
+		"The following keys are going to be accepted:\nUnaccepted Keys:\nnew1\nnew2\n"+
+			"Key for minion new1 accepted.\nKey for minion new2 accepted.\n", "")
 }
 
 func TestKeyClearsUp(t *testing.T) {
@@ -190,17 +208,25 @@ func TestKeyClearsUp(t *testing.T) {
 		args         []string
 		want         []string
 	}{
-		{"delete", "", []string{"-d", "web1"}, []string{".dfn", "minions/bad1", "minions/new1", "minions/web2", "sessions/.new-1", "sessions/web2"}},
+		{"delete", "", []string{"-d", "web1"},
+			[]string{".dfn", "minions/bad1", "minions/new1", "minions/web2", "sessions/.new-1",
+				"sessions/web2"}},
 		{"preserve minions", "", []string{"-d", "web1", "--preserve-minions=True"},
-			[]string{".dfn", "minions/bad1", "minions/new1", "minions/web1", "minions/web2", "sessions/.new-1", "sessions/web1", "sessions/web2"}},
-		{"preserve as configured", "preserve_minion_cache: true", []string{"-d", "web1"}, append([]string{".dfn"}, all...)},
+			[]string{".dfn", "minions/bad1", "minions/new1", "minions/web1", "minions/web2",
+				"sessions/.new-1", "sessions/web1", "sessions/web2"}},
+		{"preserve as configured", "preserve_minion_cache: true", []string{"-d", "web1"},
+			append([]string{".dfn"}, all...)},
 		{"no new session key", "", []string{"-d", "web1", "--rotate-aes-key=False"},
 			[]string{"minions/bad1", "minions/new1", "minions/web2", "sessions/.new-1", "sessions/web2"}},
-		{"no new session key as configured", "rotate_aes_key: false", []string{"-D"}, []string{"sessions/.new-1"}},
+		{"no new session key as configured", "rotate_aes_key: false", []string{"-D"},
+			[]string{"sessions/.new-1"}},
 		{"reject", "", []string{"-r", "web2", "--include-accepted"},
-			[]string{".dfn", "minions/bad1", "minions/new1", "minions/web1", "minions/web2", "sessions/.new-1", "sessions/web1"}},
-		{"reject does not preserve", "", []string{"-r", "web2", "--include-accepted", "--preserve-minions=True"},
-			[]string{".dfn", "minions/bad1", "minions/new1", "minions/web1", "minions/web2", "sessions/.new-1", "sessions/web1"}},
+			[]string{".dfn", "minions/bad1", "minions/new1", "minions/web1", "minions/web2",
+				"sessions/.new-1", "sessions/web1"}},
+		{"reject does not preserve", "",
+			[]string{"-r", "web2", "--include-accepted", "--preserve-minions=True"},
+			[]string{".dfn", "minions/bad1", "minions/new1", "minions/web1", "minions/web2",
+				"sessions/.new-1", "sessions/web1"}},
 		{"accept", "", []string{"-a", "new1"}, all},
 		{"nothing matches", "", []string{"-d", "nosuch"}, all},
 	} {
@@ -226,7 +252,7 @@ func TestKeyClearsUp(t *testing.T) {
 	}
 }
 
-// cached returns what lies in the directories of the cache.
+// cached returns the entries of the cache directories.
 func (h *keyHome) cached(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob(h.path("cache/*/*"))
@@ -274,7 +300,8 @@ func TestKeyFiresEvents(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() {
-		done <- bus.Serve(ctx, eventbus.MasterSockets(h.path("run")), eventbus.ServeOptions{Ready: func() { close(ready) }})
+		done <- bus.Serve(ctx, eventbus.MasterSockets(h.path("run")),
+			eventbus.ServeOptions{Ready: func() { close(ready) }})
 	}()
 	defer func() {
 		stop()
@@ -310,12 +337,13 @@ func awaitKeyEvent(ctx context.Context, t *testing.T, sub *eventbus.Subscription
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := m.Text("act") + " " + m.Text("id"); e.Tag != "salt/key" || got != want || m.Value("result") != true {
+	if got := m.Text("act") + " " + m.Text("id"); e.Tag != "salt/key" || got != want ||
+		m.Value("result") != true {
 		t.Errorf("event %s %v, want %s", e.Tag, m, want)
 	}
 }
 
-// endless is a terminal at which nobody types.
+// endless is a terminal without input.
 type endless struct{ read chan struct{} }
 
 func (e endless) Read([]byte) (int, error) {
@@ -332,9 +360,11 @@ func TestKeyInterrupted(t *testing.T) {
 		stop()
 	}()
 	var stdout, stderr bytes.Buffer
-	code := Key(ctx, Invocation{Args: []string{"-c", h.path("conf"), "-D"}, Dir: h.root, Stdin: stdin, Env: func(string) string { return "" }},
+	code := Key(ctx, Invocation{Args: []string{"-c", h.path("conf"), "-D"}, Dir: h.root,
+		Stdin: stdin, Env: func(string) string { return "" }},
 		&stdout, &stderr)
-	if want := "\nExiting gracefully on Ctrl-c\n"; code != 0 || stderr.String() != want || !strings.HasSuffix(stdout.String(), "Proceed? [N/y] ") {
+	if want := "\nExiting gracefully on Ctrl-c\n"; code != 0 || stderr.String() != want ||
+		!strings.HasSuffix(stdout.String(), "Proceed? [N/y] ") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, &stdout, &stderr)
 	}
 	if !h.has("pki/minions/web1") {
@@ -342,7 +372,7 @@ func TestKeyInterrupted(t *testing.T) {
 	}
 }
 
-// meanwhile does something when the answer is read, and says yes.
+// meanwhile runs a function when the answer is read, and answers yes.
 type meanwhile func()
 
 func (do meanwhile) Read(p []byte) (int, error) {
@@ -358,10 +388,12 @@ func TestKeyThatAnotherDeletes(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	code := Key(t.Context(), Invocation{Args: []string{"-c", h.path("conf"), "-A"}, Dir: h.root, Stdin: stdin, Env: func(string) string { return "" }},
+	code := Key(t.Context(), Invocation{Args: []string{"-c", h.path("conf"), "-A"}, Dir: h.root,
+		Stdin: stdin, Env: func(string) string { return "" }},
 		&stdout, &stderr)
-	keyResult{code, stdout.String(), stderr.String()}.check(t, 0, "The following keys are going to be accepted:\nUnaccepted Keys:\nnew1\nnew2\n"+
-		"Proceed? [n/Y] Key for minion new2 accepted.\n", "")
+	keyResult{code, stdout.String(), stderr.String()}.check(t, 0,
+		"The following keys are going to be accepted:\nUnaccepted Keys:\nnew1\nnew2\n"+
+			"Proceed? [n/Y] Key for minion new2 accepted.\n", "")
 }
 
 func TestKeyAnswers(t *testing.T) {
@@ -369,7 +401,8 @@ func TestKeyAnswers(t *testing.T) {
 		act, answer string
 		done        bool
 	}{
-		{"-a", "\n", true}, {"-r", "\n", true}, {"-d", "\n", false}, {"-d", "yes", true}, {"-a", " y\n", false}, {"-a", "YES\r\n", true},
+		{"-a", "\n", true}, {"-r", "\n", true}, {"-d", "\n", false}, {"-d", "yes", true}, {"-a",
+			" y\n", false}, {"-a", "YES\r\n", true},
 		{"-d", "n\ny\n", false}, {"-a", "0\n", false},
 	} {
 		h := usualKeys(t)
@@ -387,7 +420,8 @@ func TestKeyOutputFile(t *testing.T) {
 		"The following keys are going to be accepted:\nKey for minion new1 accepted.\n", "")
 	h.run(t, "", "-l", "acc", "--out-file=out", "--out-file-append", "--out=txt").check(t, 0, "", "")
 	got, err := os.ReadFile(h.path("out"))
-	if want := "Unaccepted Keys:\nnew1\nminions: ['new1', 'web1', 'web2']\n"; err != nil || string(got) != want {
+	if want := "Unaccepted Keys:\nnew1\nminions: ['new1', 'web1', 'web2']\n"; err != nil ||
+		string(got) != want {
 		t.Errorf("file %q, %v; want %q", got, err, want)
 	}
 }
@@ -396,7 +430,8 @@ func TestKeyLogFile(t *testing.T) {
 	h := usualKeys(t)
 	h.write(t, "pki/minions_pre/new1", "no key")
 	h.run(t, "", "-y", "-a", "new1", "--log-level=quiet", "--log-file-level=error").check(t, 0,
-		"The following keys are going to be accepted:\nUnaccepted Keys:\nnew1\n", "Unable to accept invalid key for new1.\n")
+		"The following keys are going to be accepted:\nUnaccepted Keys:\nnew1\n",
+		"Unable to accept invalid key for new1.\n")
 	if h.has("log/key") {
 		t.Error("a quiet run has written a log")
 	}
@@ -430,7 +465,8 @@ func TestKeyGeneratesPairs(t *testing.T) {
 	if err := os.Remove(h.path("gen/one.pem")); err != nil {
 		t.Fatal(err)
 	}
-	if anew := h.run(t, "", "--gen-keys=one", "--gen-keys-dir=gen"); anew == r || anew.code != 0 || anew.stderr != "" {
+	if anew := h.run(t, "", "--gen-keys=one", "--gen-keys-dir=gen"); anew == r || anew.code != 0 ||
+		anew.stderr != "" {
 		t.Errorf("a pair without its private key was not made anew: %+v", anew)
 	}
 }
@@ -466,12 +502,13 @@ func TestKeySignature(t *testing.T) {
 	h.run(t, "", args...).check(t, 0, "return:\n    False\n", "")
 	h.run(t, "", "--gen-signature", "--pub=pki/minions/web1", "--signature-path=none").check(t, 0, "",
 		fmt.Sprintf("Error: [Errno 2] No such file or directory: '%s/none/the_signature'\n", h.root))
-	if r := h.run(t, "", "--gen-signature", "--pub=pki/signer.pub", "--priv=pki/signer.pub"); !strings.HasPrefix(r.stderr, "Error: private key ") {
+	if r := h.run(t, "", "--gen-signature", "--pub=pki/signer.pub",
+		"--priv=pki/signer.pub"); !strings.HasPrefix(r.stderr, "Error: private key ") {
 		t.Errorf("a public key signs: %+v", r)
 	}
 }
 
-func TestKeyTextThatIsNone(t *testing.T) {
+func TestInvalidKeyText(t *testing.T) {
 	h := usualKeys(t)
 	h.write(t, "pki/minions/web1", "a\r\nb\rc\n")
 	h.write(t, "pki/minions/web2", "a\xffb")
@@ -483,14 +520,15 @@ func TestKeyTextThatIsNone(t *testing.T) {
 	h.run(t, "", "-p", "web2").check(t, 0, "", "Error: key web2: not text in UTF-8\n")
 }
 
-// full is a terminal that has gone.
+// full is a terminal that was closed.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
-func TestKeyOutputThatIsLost(t *testing.T) {
+func TestLostKeyOutput(t *testing.T) {
 	h := usualKeys(t)
-	in := Invocation{Args: []string{"-c", h.path("conf"), "-L"}, Dir: h.root, Env: func(string) string { return "" }}
+	in := Invocation{Args: []string{"-c", h.path("conf"), "-L"}, Dir: h.root,
+		Env: func(string) string { return "" }}
 	if code := Key(t.Context(), in, full{}, io.Discard); code != exitGeneric {
 		t.Errorf("code %d", code)
 	}
@@ -517,7 +555,8 @@ func TestKeyManyKeys(t *testing.T) {
 }
 
 func TestMasterSockets(t *testing.T) {
-	got := masterSockets(data.NewMap("ipc_mode", "tcp", "tcp_master_pub_port", int64(4512), "tcp_master_pull_port", int64(4513)))
+	got := masterSockets(data.NewMap("ipc_mode", "tcp", "tcp_master_pub_port", int64(4512),
+		"tcp_master_pull_port", int64(4513)))
 	if want := eventbus.TCPSockets(4512, 4513); got != want {
 		t.Errorf("sockets %v, want %v", got, want)
 	}

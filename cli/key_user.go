@@ -17,8 +17,9 @@ import (
 
 const exitNoUser = 67
 
-// becomeUser makes the process run as the user of the configuration, so that what it writes is the master's. It ends
-// the run where it cannot; as in Salt (salt/utils/verify.py: check_user) that is told in the log alone.
+// becomeUser switches the process to the configured user, so that files it writes belong to the
+// master's user. If it cannot, it ends the run; as in Salt (salt/utils/verify.py: check_user) the
+// reason is only in the log.
 func (k *keyRun) becomeUser() error {
 	name := k.opts.Text("user")
 	who, err := daemon.LookUp(name)
@@ -26,7 +27,8 @@ func (k *keyRun) becomeUser() error {
 		return noUser(name)
 	}
 	if err := who.Become(); err != nil {
-		k.log.Logf(logrus.FatalLevel, "Salt configured to run as user \"%s\" but unable to switch.", name)
+		k.log.Logf(logrus.FatalLevel, "Salt configured to run as user \"%s\" but unable to switch.",
+			name)
 		return &Exit{Code: exitOK}
 	}
 	return nil
@@ -37,8 +39,9 @@ func noUser(name string) error {
 		"Failed to prepare the Salt environment for user %s. The user is not available.\n", name)}
 }
 
-// openLog opens the log of the program: the console, and the file of the option key_logfile. Who may not write to the
-// file, and is not the user of the configuration, has a log at home (salt/utils/parsers.py: LogLevelMixIn).
+// openLog opens the log of the program: the console, and the file of the option key_logfile. If
+// that is not writable and the running user is not the configured one, the log is in their home
+// directory (salt/utils/parsers.py: LogLevelMixIn).
 func (k *keyRun) openLog() error {
 	s, err := logging.SettingsOf(k.opts)
 	if err != nil {
@@ -67,13 +70,14 @@ func (k *keyRun) openLog() error {
 		return k.o.fail("%s", pythonText(err))
 	}
 	if statErr != nil && s.File != "" && owner.Other {
-		_ = os.Chown(s.File, owner.UID, -1) // the log is written all the same
+		_ = os.Chown(s.File, owner.UID, -1) // the log is written even if this fails
 	}
 	return nil
 }
 
 func (k *keyRun) newLog(s logging.Settings) error {
-	log, err := logging.New(s, logging.Options{Console: k.stderr, Program: "salt.key", PID: os.Getpid()})
+	log, err := logging.New(s, logging.Options{Console: k.stderr,
+		Program: "salt.key", PID: os.Getpid()})
 	if err == nil {
 		k.log, k.closeLog = log.Logger, log
 	}
@@ -85,13 +89,16 @@ func noLog(path string) error {
 		"No permissions to access \"%s\", are you running as the correct user?\n", path)}
 }
 
-// pythonText returns the text of an error, that of the system in Python's words, which operators know.
+// pythonText returns the text of an error. System errors get Python's wording, which operators
+// know.
 func pythonText(err error) string {
 	var pathErr *fs.PathError
 	var number syscall.Errno
-	if !errors.As(err, &pathErr) || !filepath.IsAbs(pathErr.Path) || !errors.As(pathErr.Err, &number) {
+	if !errors.As(err, &pathErr) || !filepath.IsAbs(pathErr.Path) ||
+		!errors.As(pathErr.Err, &number) {
 		return err.Error()
 	}
 	text := number.Error()
-	return fmt.Sprintf("[Errno %d] %s%s: '%s'", int(number), strings.ToUpper(text[:1]), text[1:], pathErr.Path)
+	return fmt.Sprintf("[Errno %d] %s%s: '%s'", int(number), strings.ToUpper(text[:1]), text[1:],
+		pathErr.Path)
 }

@@ -21,22 +21,25 @@ import (
 // keyRoot is where the vectors were made.
 const keyRoot = "/tmp/s/k"
 
-// namedTrees are the key trees of cases whose name says that they do not start from default_key_sets.
+// namedTrees are the key trees of cases whose names say that they do not start from
+// default_key_sets.
 func namedTrees() map[string]*data.Map {
 	return map[string]*data.Map{
 		"no keys at all": data.NewMap(),
 		"ordering": data.NewMap("minions",
-			data.NewMap("b", "minion", "A", "minion2", "a10", "other", "a2", "minion", ".hid", "minion", "Z", "minion2")),
+			data.NewMap("b", "minion", "A", "minion2", "a10", "other", "a2", "minion", ".hid",
+				"minion", "Z", "minion2")),
 	}
 }
 
-// continuing are the names of cases that start where the case before left off: after -a new1.
+// continuing lists the cases that start where the previous one ended: after -a new1.
 func continuing() []string { return []string{"accept again", "after accept"} }
 
 // starting are the names of cases that start from default_key_sets.
 func starting() []string {
-	return []string{"prompt yes", "prompt no", "prompt end of input", "prompt capital yes", "delete prompt no", "delete all prompt",
-		"accept all prompt", "accept all prompt no", "reject all prompt"}
+	return []string{"prompt yes", "prompt no", "prompt end of input", "prompt capital yes",
+		"delete prompt no", "delete all prompt", "accept all prompt", "accept all prompt no",
+		"reject all prompt"}
 }
 
 func TestVectorKey(t *testing.T) {
@@ -48,7 +51,8 @@ func TestVectorKey(t *testing.T) {
 		for i, c := range f.Section(section) {
 			t.Run(fmt.Sprintf("%s/%d %s", section, i, keyCommand(c)), func(t *testing.T) {
 				c = c.On(t)
-				c.Only("name", "program", "argv", "stdin", "exit_code", "stdout", "stderr", "volatile", "keys_before", "keys_after", "seq")
+				c.Only("name", "program", "argv", "stdin", "exit_code", "stdout", "stderr",
+					"volatile", "keys_before", "keys_after", "seq")
 				runKeyVector(t, c, pairs, startingTree(t, c, f.Top.Value("default_key_sets").(*data.Map)))
 			})
 		}
@@ -70,7 +74,8 @@ func startingTree(t *testing.T, c *vectors.Case, usual *data.Map) *data.Map {
 		t.Fatalf("the test does not know how the case %q starts", name)
 	}
 	tree := usual.Clone()
-	pending, accepted := usual.Value("minions_pre").(*data.Map).Clone(), usual.Value("minions").(*data.Map).Clone()
+	pending, accepted := usual.Value("minions_pre").(*data.Map).Clone(),
+		usual.Value("minions").(*data.Map).Clone()
 	accepted.Set("new1", pending.Value("new1"))
 	pending.Delete("new1")
 	tree.Set("minions_pre", pending)
@@ -101,7 +106,7 @@ func runKeyVector(t *testing.T, c *vectors.Case, pairs, tree *data.Map) {
 		want = home.freshFingerprint(t, want)
 	}
 	if args[0] == "--version" {
-		want = got.stdout // it is our version; its own test holds the form
+		want = got.stdout // it is our version; its own test checks the form
 	}
 	for _, v := range data.TextsOf(c.Value("volatile")) {
 		re := regexp.MustCompile(v)
@@ -110,7 +115,7 @@ func runKeyVector(t *testing.T, c *vectors.Case, pairs, tree *data.Map) {
 	if got.stdout != want {
 		t.Errorf("stdout\n%s\nwant\n%s", got.stdout, want)
 	}
-	if unlogged(got.stderr) != unlogged(c.Text("stderr")) {
+	if withoutLog(got.stderr) != withoutLog(c.Text("stderr")) {
 		t.Errorf("stderr\n%s\nwant\n%s", got.stderr, c.Text("stderr"))
 	}
 	after := c.Value("keys_after")
@@ -122,7 +127,7 @@ func runKeyVector(t *testing.T, c *vectors.Case, pairs, tree *data.Map) {
 	}
 }
 
-// anySize leaves out the size of the private key that a case makes: it depends on the numbers that come up.
+// anySize removes the size of the private key that a case makes, which varies.
 func anySize(files []any) []any {
 	var all []any
 	for _, f := range files {
@@ -134,8 +139,8 @@ func anySize(files []any) []any {
 	return all
 }
 
-// unlogged leaves out what was logged.
-func unlogged(stderr string) string {
+// withoutLog removes log lines.
+func withoutLog(stderr string) string {
 	var b strings.Builder
 	for line := range strings.Lines(stderr) {
 		if !strings.HasPrefix(line, "[") {
@@ -196,7 +201,7 @@ func (h *keyHome) write(t *testing.T, name, text string) {
 	}
 }
 
-// lay writes a key tree: a map of directory to id to the name of a pair.
+// lay creates a key tree: a map of directory to id to the name of a pair.
 func (h *keyHome) lay(t *testing.T, pairs, tree *data.Map) {
 	t.Helper()
 	h.write(t, "pki/master.pem", pairs.Value("master").(*data.Map).Text("pem"))
@@ -226,7 +231,8 @@ func (h *keyHome) listing(t *testing.T) []any {
 		}
 		info, err := d.Info()
 		name, _ := filepath.Rel(h.path("pki"), path)
-		all = append(all, []any{filepath.ToSlash(name), "0o" + strconv.FormatInt(int64(info.Mode().Perm()), 8), info.Size()})
+		all = append(all, []any{filepath.ToSlash(name),
+			"0o" + strconv.FormatInt(int64(info.Mode().Perm()), 8), info.Size()})
 		return err
 	})
 	if err != nil {
@@ -240,13 +246,15 @@ func (h *keyHome) listing(t *testing.T) []any {
 func (h *keyHome) run(t *testing.T, stdin string, args ...string) keyResult {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	in := Invocation{Args: append([]string{"-c", h.path("conf")}, args...), Dir: h.root, Stdin: strings.NewReader(stdin),
-		Env: func(name string) string { return h.env[name] }}
+	in := Invocation{Args: append([]string{"-c", h.path("conf")}, args...), Dir: h.root,
+		Stdin: strings.NewReader(stdin),
+		Env:   func(name string) string { return h.env[name] }}
 	code := Key(t.Context(), in, &stdout, &stderr)
 	return keyResult{code, stdout.String(), stderr.String()}
 }
 
-// freshFingerprint puts the fingerprint of the pair that was made into the golden text, after looking at the pair.
+// freshFingerprint inserts the fingerprint of the new pair into the golden text, after checking the
+// pair.
 func (h *keyHome) freshFingerprint(t *testing.T, golden string) string {
 	t.Helper()
 	pem, err := os.ReadFile(h.path("gen/gk.pem"))

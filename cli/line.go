@@ -12,24 +12,24 @@ import (
 	"github.com/brineproject/brine/version"
 )
 
-// A Line is a command line that has been read: the values of its options by dest, and its arguments.
+// A Line is a parsed command line: the values of its options by dest, and its arguments.
 type Line struct {
-	Args     []string // what is no option, in order
-	Warnings string   // lines for standard error, to be printed before anything else
-	Preface  string   // for standard output, likewise: the help, where Salt prints it and goes on
+	Args     []string // arguments that are no options, in order
+	Warnings string   // lines for standard error, printed before anything else
+	Preface  string   // for standard output, likewise: the help, if Salt prints it and goes on
 
 	in      Invocation
 	program *program
-	values  *data.Map       // dest → value, with the defaults
+	values  *data.Map       // dest → value, including defaults
 	given   map[string]bool // dests that the command line or the Saltfile sets
-	into    any             // the struct with this Line in it
+	into    any             // the struct that embeds this Line
 }
 
-// maxStdin bounds what --args-stdin reads, in bytes.
+// maxStdin is the limit of input read for --args-stdin, in bytes.
 const maxStdin = 16 << 20
 
-// readLine reads the arguments and the Saltfile; what the options mean is not looked at yet. The error is an *Exit but
-// for faults of reading.
+// readLine reads the arguments and the Saltfile, and does not check the meaning of options yet. The
+// error is an *Exit, except for read errors.
 func readLine(name string, in Invocation) (*Line, error) {
 	p := programs()[name](in.Env)
 	l := &Line{in: in, program: p, values: &data.Map{}, given: map[string]bool{}}
@@ -45,7 +45,11 @@ func readLine(name string, in Invocation) (*Line, error) {
 		return nil, err
 	}
 	if data.Truth(l.values.Value("versions_report")) {
-		return nil, &Exit{Stdout: version.Report()}
+		report := version.Report()
+		if in.Installed != nil {
+			report += in.Installed(l.in.abs(l.in.expand(data.Str(l.values.Value("config_dir")))))
+		}
+		return nil, &Exit{Stdout: report}
 	}
 	if err := l.readSaltfile(); err != nil {
 		return nil, err
@@ -61,7 +65,7 @@ func (l *Line) read(args []string) error {
 	return l.readFlags(taken, plain)
 }
 
-// readStdin reads further arguments from standard input, one a line, when --args-stdin is given.
+// readStdin reads further arguments from standard input, one a line, if --args-stdin is given.
 func (l *Line) readStdin() error {
 	if !data.Truth(l.values.Value("args_stdin")) || l.in.Stdin == nil {
 		return nil
@@ -78,7 +82,7 @@ func (l *Line) readStdin() error {
 		args = append(args, strings.TrimRight(line, "\r\n"))
 	}
 	err = l.read(args)
-	l.values.Set("args_stdin", false) // they have been read
+	l.values.Set("args_stdin", false) // already read
 	return err
 }
 
@@ -94,7 +98,7 @@ func (l *Line) fail(format string, args ...any) error {
 	return exit
 }
 
-// failWithHelp prints the help on standard output as well.
+// failWithHelp is fail, but also prints the help on standard output.
 func (l *Line) failWithHelp(message string) error {
 	exit := l.program.fail("%s", message)
 	exit.Stdout, exit.Stderr = l.Help(), l.Warnings+exit.Stderr
@@ -110,20 +114,21 @@ func (l *Line) columns() int {
 	return n
 }
 
-// Given reports whether the command line or the Saltfile sets the option, by its dest.
+// Given reports whether the command line or the Saltfile sets the option with this dest.
 func (l *Line) Given(dest string) bool { return l.given[dest] }
 
 // Value returns the value of an option by its dest.
 func (l *Line) Value(dest string) any { return l.values.Value(dest) }
 
-// text returns the value of an option that is text, and "" for any other.
+// text returns the value of a text option, and "" for any other.
 func (l *Line) text(dest string) string { return l.values.Text(dest) }
 
 // Help returns the help of the program.
 func (l *Line) Help() string { return l.program.help(l.columns()) }
 
-// Merge puts the options that were given into the configuration, those that it lacks too, and takes the others from
-// it: afterwards the struct of options and config agree. It follows MergeConfigMixIn of salt/utils/parsers.py.
+// Merge stores the options that were given in the configuration, also those that it lacks, and
+// reads the others from it. Afterwards the struct of options and config agree. It follows
+// MergeConfigMixIn of salt/utils/parsers.py.
 func (l *Line) Merge(config *data.Map) {
 	l.logLevels(config)
 	for _, o := range l.program.options() {
@@ -143,7 +148,8 @@ func (l *Line) Merge(config *data.Map) {
 	l.fill()
 }
 
-// logLevels fills in the levels and files of logging that neither the command line nor the configuration gives.
+// logLevels sets the log levels and log files that neither the command line nor the configuration
+// gives.
 func (l *Line) logLevels(config *data.Map) {
 	level := config.Value("log_level")
 	if !data.Truth(level) {
@@ -153,7 +159,8 @@ func (l *Line) logLevels(config *data.Map) {
 	l.fallBack(config, "log_level_logfile", level)
 }
 
-// fallBack sets dest to the value in config or else to v, when it was not given. An empty one in config goes.
+// fallBack sets dest to the value in config, or to v, unless it was given. An empty value in config
+// is removed.
 func (l *Line) fallBack(config *data.Map, dest string, v any) {
 	if data.Truth(l.values.Value(dest)) {
 		return
@@ -166,7 +173,8 @@ func (l *Line) fallBack(config *data.Map, dest string, v any) {
 	l.values.Set(dest, v)
 }
 
-// fill sets the fields of the struct of options: those with a tag opt get the value of that dest.
+// fill sets the fields of the struct of options: a field with the tag opt gets the value of that
+// dest.
 func (l *Line) fill() { l.fillStruct(reflect.ValueOf(l.into).Elem()) }
 
 func (l *Line) fillStruct(s reflect.Value) {
@@ -182,7 +190,7 @@ func (l *Line) fillStruct(s reflect.Value) {
 	}
 }
 
-// setField converts leniently, because Saltfile and configuration hold whatever somebody wrote.
+// setField converts leniently, because Saltfile and configuration may hold any type.
 func setField(f reflect.Value, v any) {
 	switch p := f.Addr().Interface().(type) {
 	case *any:
@@ -210,13 +218,13 @@ func floatOf(v any) float64 {
 	case float64:
 		return v
 	case string:
-		f, _ := parseFloat(v) // 0 for what is no number
+		f, _ := parseFloat(v) // 0 if v is no number
 		return f
 	}
 	return 0
 }
 
-// configDir makes the option absolute and warns when the directory is not there.
+// configDir makes the option absolute and warns if the directory does not exist.
 func (l *Line) configDir() {
 	dir := l.in.expand(data.Str(l.values.Value("config_dir")))
 	if !paths.IsDir(l.in.path(dir)) {
@@ -225,7 +233,7 @@ func (l *Line) configDir() {
 	l.values.Set("config_dir", l.in.abs(dir))
 }
 
-// noParse splits the names that --no-parse lists.
+// noParse splits the list of --no-parse.
 func (l *Line) noParse() {
 	list := []any{}
 	if s := l.text("no_parse"); s != "" {
@@ -236,7 +244,8 @@ func (l *Line) noParse() {
 	l.values.Set("no_parse", list)
 }
 
-// truthText turns the text of a truth value into one; foldCase tells whether TRUE counts as well as true and True.
+// truthText converts the text of a truth value. If foldCase is true TRUE counts as well as true and
+// True.
 func (l *Line) truthText(dest string, foldCase bool) {
 	s, ok := l.values.Value(dest).(string)
 	if foldCase {

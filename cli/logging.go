@@ -18,10 +18,11 @@ func Warn(log logrus.FieldLogger, report *config.Report) {
 	}
 }
 
-// TellWarnings prints the warnings of a configuration for who calls a program, unless its log_level says that they are not wanted. They
-// do not go to the log file, which has them from the daemon already.
-func TellWarnings(stderr io.Writer, opts *data.Map, report *config.Report) {
-	if level, err := logging.ParseLevel(opts.Text("log_level")); err == nil && level > logging.Warning {
+// PrintWarnings prints the warnings of a configuration for the program's user, unless log_level
+// hides warnings. They do not go to the log file, because the daemon logged them there already.
+func PrintWarnings(stderr io.Writer, opts *data.Map, report *config.Report) {
+	if level, err := logging.ParseLevel(opts.Text("log_level")); err == nil &&
+		level > logging.Warning {
 		return
 	}
 	for _, w := range report.Warnings {

@@ -11,25 +11,28 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// A sparing role gives the memory of its start back as soon as it is ready, so that its resident size is that of its work.
-type sparing struct {
+// A memoryReleaser role returns its startup memory as soon as it is ready, so that its resident
+// size is that of its work.
+type memoryReleaser struct {
 	daemon.Role
 	log     *logging.Log
 	started sync.Once
 }
 
-func (s *sparing) Run(ctx context.Context, ready func()) error {
+func (s *memoryReleaser) Run(ctx context.Context, ready func()) error {
 	return s.Role.Run(ctx, func() {
-		ready() // which a role may call again
-		s.started.Do(func() { GiveBack(s.log) })
+		ready() // a role may call it again
+		s.started.Do(func() { ReleaseMemory(s.log) })
 	})
 }
 
-// GiveBack returns memory to the system that the process holds and does not need, as after its start or a storm of requests. That is
-// garbage, and the pages of the program itself: the system reads these again when they are used. Failures are logged.
-func GiveBack(log logrus.FieldLogger) {
+// ReleaseMemory returns unneeded memory of the process to the system, as after startup or a burst
+// of requests: garbage, and the pages of the program file, which the system reads again when they
+// are used. It logs failures.
+func ReleaseMemory(log logrus.FieldLogger) {
 	debug.FreeOSMemory()
 	if err := unmapRead(); err != nil {
-		log.WithError(err).Debug("memory is not given back") // all else is well
+		// only this measure failed
+		log.WithError(err).Debug("return of memory to the system failed")
 	}
 }

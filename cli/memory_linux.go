@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unmapRead takes the pages of the program's file that were read so far out of the process: the kernel may use them for
-// something else from now on. Until it does it keeps them in its cache, so that a page that is needed again is back at the
-// first touch, without a read.
+// unmapRead removes the pages of the program's file that were read so far from the process, so that
+// the kernel can reuse them. Until then the kernel keeps them in its cache, and the next access
+// restores a page without a read.
 func unmapRead() error {
 	name, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -29,7 +29,8 @@ func unmapRead() error {
 		return fmt.Errorf("list the program's memory: %w", err)
 	}
 	for _, a := range list {
-		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, a.start, a.end-a.start, unix.MADV_DONTNEED); errno != 0 {
+		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, a.start, a.end-a.start,
+			unix.MADV_DONTNEED); errno != 0 {
 			return fmt.Errorf("give back memory from %#x: %w", a.start, errno)
 		}
 	}
@@ -39,13 +40,14 @@ func unmapRead() error {
 // An area is a part of the process's memory.
 type area struct{ start, end uintptr }
 
-// unchanged returns the areas that hold nothing but what is in the file of this name: not writable, private, and without a
-// page of the process's own, in memory or in swap, as a linker at run time or a debugger make them. r is in the form of
-// proc_pid_smaps(5); a kernel that does not tell both gives no area.
+// unchanged returns the areas that hold only content of the file of this name: not writable,
+// private, and without pages of the process's own in memory or in swap, which a runtime linker or a
+// debugger creates. r is in the form of proc_pid_smaps(5). If a kernel does not list both counts,
+// no area is returned.
 func unchanged(r io.Reader, name string) ([]area, error) {
 	var list []area
 	var last area
-	found, clean := false, 0 // of the two lines that say so
+	found, clean := false, 0 // number of the two lines that say so
 	for s := bufio.NewScanner(r); ; {
 		if !s.Scan() {
 			return list, s.Err()
@@ -66,7 +68,8 @@ func unchanged(r io.Reader, name string) ([]area, error) {
 	}
 }
 
-// areaOf reads the first line of an area; ok tells whether it is of the file of this name, and is only read.
+// areaOf parses the first line of an area. ok reports whether it maps the file of this name
+// read-only.
 func areaOf(line, name string) (a area, ok bool) {
 	addresses, rest, _ := strings.Cut(line, " ")
 	mode, _, _ := strings.Cut(rest, " ")

@@ -57,8 +57,9 @@ func TestOnlyUnchangedPartsOfTheProgramAreGivenBack(t *testing.T) {
 	}
 }
 
-func TestNoAreaIsFoundInWhatIsNoList(t *testing.T) {
-	for _, text := range []string{"", "\n", "x", "r-xp /a", "-1 r-xp /a", "2-1 r-xp /a", "1-2 r-xp /a", "1-zz r-xp /a\nAnonymous: 0 kB\nSwap: 0 kB\n",
+func TestInvalidListsHaveNoAreas(t *testing.T) {
+	for _, text := range []string{"", "\n", "x", "r-xp /a", "-1 r-xp /a", "2-1 r-xp /a",
+		"1-2 r-xp /a", "1-zz r-xp /a\nAnonymous: 0 kB\nSwap: 0 kB\n",
 		"2-1 r-xp /a\nAnonymous: 0 kB\nSwap: 0 kB\n", "1-2 r-xp /b\nAnonymous: 0 kB\nSwap: 0 kB\n"} {
 		if got, err := unchanged(strings.NewReader(text), "/a"); err != nil || got != nil {
 			t.Errorf("%q: %v, %v", text, got, err)
@@ -76,7 +77,7 @@ func TestUnmapReadLeavesTheProcessRunningInLess(t *testing.T) {
 	}
 }
 
-// fileRSS returns how much of files is in the process, in kB.
+// fileRSS returns the process's resident memory of files, in kB.
 func fileRSS(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -94,7 +95,7 @@ func fileRSS(t *testing.T) int {
 	return n
 }
 
-// readyRole is ready twice, and ends.
+// readyRole reports twice that it is ready, and ends.
 type readyRole struct{ daemon.Role }
 
 func (readyRole) Run(_ context.Context, ready func()) error {
@@ -109,7 +110,7 @@ func TestStartIsGivenBackWhenTheRoleIsReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sparing{Role: readyRole{}, log: log}
+	s := &memoryReleaser{Role: readyRole{}, log: log}
 	err = s.Run(t.Context(), func() {
 		if calls++; calls == 1 {
 			before = fileRSS(t)
@@ -118,6 +119,7 @@ func TestStartIsGivenBackWhenTheRoleIsReady(t *testing.T) {
 		}
 	})
 	if err != nil || calls != 2 || after >= before {
-		t.Errorf("error %v, ready %d times, %d kB of files in memory before and %d after", err, calls, before, after)
+		t.Errorf("error %v, ready %d times, %d kB of files in memory before and %d after", err,
+			calls, before, after)
 	}
 }

@@ -2,5 +2,5 @@
 
 package cli
 
-// unmapRead does nothing: only Linux can be told which pages to take out.
+// unmapRead does nothing: only Linux offers this.
 func unmapRead() error { return nil }

@@ -2,7 +2,7 @@ package cli
 
 import "time"
 
-// Common holds what every program takes.
+// Common holds the options of every program.
 type Common struct {
 	Saltfile     string `opt:"saltfile"`
 	ConfigDir    string `opt:"config_dir"` // absolute
@@ -11,10 +11,11 @@ type Common struct {
 	LogFileLevel string `opt:"log_level_logfile"`
 }
 
-// OutputOptions say how results are printed.
+// OutputOptions control how results are printed.
 type OutputOptions struct {
-	Output       string `opt:"output"`
-	OutputIndent any    `opt:"output_indent"` // nil unless given; see HasOutputIndent of Line for a configured null
+	Output string `opt:"output"`
+	// nil unless given; see HasOutputIndent of Line for a configured null
+	OutputIndent any    `opt:"output_indent"`
 	OutputFile   string `opt:"output_file"`
 	OutputAppend bool   `opt:"output_file_append"`
 	NoColor      bool   `opt:"no_color"`
@@ -23,7 +24,7 @@ type OutputOptions struct {
 	StateVerbose any    `opt:"state_verbose"` // nil, true, false or other text
 }
 
-// TargetOptions say how the target is meant.
+// TargetOptions control how the target is interpreted.
 type TargetOptions struct {
 	ListHosts    bool   `opt:"list_hosts"`
 	PCRE         bool   `opt:"pcre"`
@@ -47,7 +48,7 @@ type AuthOptions struct {
 	Password  string `opt:"password"`
 }
 
-// ProfilingOptions are taken for the sake of scripts.
+// ProfilingOptions are accepted for compatibility with scripts and have no effect.
 type ProfilingOptions struct {
 	ProfilingPath    string `opt:"profiling_path"`
 	ProfilingEnabled bool   `opt:"profiling_enabled"`
@@ -58,7 +59,7 @@ type DaemonOptions struct {
 	User    string `opt:"user"`
 	Daemon  bool   `opt:"daemon"`
 	PIDFile string `opt:"pidfile"`
-	// CheckConfig prints the effective options in place of a start.
+	// CheckConfig prints the effective options instead of starting.
 	CheckConfig bool `opt:"check_config"`
 }
 
@@ -96,16 +97,16 @@ type SaltOptions struct {
 	StateOutputDiff bool     `opt:"state_output_diff"`
 	ConfigDump      bool     `opt:"config_dump"`
 	PreviewTarget   bool     `opt:"preview_target"`
-	Queue           string   `opt:"queue"` // "yes", or for how long
+	Queue           string   `opt:"queue"` // "yes", or a duration
 
-	QueueFor   time.Duration // what Queue says; 0 leaves it to the master
+	QueueFor   time.Duration // the duration in Queue; 0 leaves it to the master
 	Target     any           // a string, or []any of strings with --list
-	TargetKind string        // glob, pcre, list, grain, ..., as it is sent
+	TargetKind string        // glob, pcre, list, grain, ..., as sent to the master
 	Calls      []Call        // one, or those of a compound command: see Multi
 	Multi      bool          // the function was a list with commas, even of one name
 }
 
-// A Call is one function of a command line with its arguments, not parsed yet.
+// A Call is one function of a command line with its unparsed arguments.
 type Call struct {
 	Fun  string
 	Args []string
@@ -148,7 +149,8 @@ type KeyOptions struct {
 	SignaturePath   string `opt:"signature_path"`
 	Pub             string `opt:"pub"`
 	AutoCreate      bool   `opt:"auto_create"`
-	RotateMasterKey string `opt:"rotate_master_key"` // "yes", or for how many days minions may follow
+	// "yes", or the number of days in which minions may follow
+	RotateMasterKey string `opt:"rotate_master_key"`
 }
 
 // CallOptions is the command line of salt-call.
@@ -201,7 +203,7 @@ type RunOptions struct {
 	SkipGrains bool     `opt:"skip_grains"`
 	Quiet      bool     `opt:"quiet"`
 
-	Call Call // Fun is "" when nothing was named
+	Call Call // Fun is "" if none was named
 }
 
 // CpOptions is the command line of salt-cp.

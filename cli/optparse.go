@@ -13,21 +13,23 @@ import (
 	"github.com/brineproject/brine/version"
 )
 
-// A reader goes through arguments as Python's optparse does (OptionParser._process_args).
+// A reader processes arguments as Python's optparse does (OptionParser._process_args).
 type reader struct {
 	program *program
 	columns int                // of the terminal, for the help
-	names   map[string]*option // by every name, with its dashes
-	left    []string           // arguments not read yet
-	flags   []string           // the options read, in the form --name=value
-	taken   []*option          // those, each once
+	names   map[string]*option // by every name, including dashes
+	left    []string           // unread arguments
+	flags   []string           // options read so far, as --name=value
+	taken   []*option          // the same options, each once
 	args    []string           // the other arguments
 }
 
-// canonical checks args and returns them in the one form that needs no rules: each option as --name=value by its first
-// long name, then "--", then the other arguments. Numbers are in decimal. taken are the options among them. The error is
-// an *Exit.
-func canonical(p *program, args []string, columns int) (plain []string, taken []*option, err error) {
+// canonical checks args and returns them in normal form: each option as --name=value by its first
+// long name, then "--", then the other arguments. Numbers are decimal. taken holds the options
+// used. The error is an *Exit.
+func canonical(
+	p *program, args []string, columns int,
+) (plain []string, taken []*option, err error) {
 	r := &reader{program: p, columns: columns, names: map[string]*option{}, left: args}
 	for _, o := range p.options() {
 		for name := range strings.FieldsSeq(o.names) {
@@ -77,7 +79,7 @@ func (r *reader) long(arg string) error {
 	return r.take(o, name, value)
 }
 
-// match returns the long name that given is, or that it alone begins.
+// match returns the long name that equals given, or the only one that begins with it.
 func (r *reader) match(given string) (string, error) {
 	if _, ok := r.names[given]; ok {
 		return given, nil
@@ -90,7 +92,7 @@ func (r *reader) match(given string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", r.program.fail("no such option: %s%s", given, r.near(given))
+		return "", r.program.fail("no such option: %s%s", given, r.suggest(given))
 	case 1:
 		return found[0], nil
 	}
@@ -98,8 +100,8 @@ func (r *reader) match(given string) (string, error) {
 	return "", r.program.fail("ambiguous option: %s (%s?)", given, strings.Join(found, ", "))
 }
 
-// near names the option that one which there is not was meant to be.
-func (r *reader) near(given string) string {
+// suggest returns a hint with the known option closest to an unknown one.
+func (r *reader) suggest(given string) string {
 	var long []string
 	for name := range r.names {
 		if word, ok := strings.CutPrefix(name, "--"); ok {
@@ -113,7 +115,8 @@ func (r *reader) near(given string) string {
 	return ""
 }
 
-// short reads the letters behind one dash; the first that takes a value takes the rest, if there is one.
+// short reads the letters after one dash. The first that takes a value takes the rest, if there is
+// any.
 func (r *reader) short(letters string) error {
 	for i, c := range letters {
 		name := "-" + string(c)
@@ -172,24 +175,27 @@ func (r *reader) take(o *option, name, value string) error {
 	return nil
 }
 
-// check returns the value in the form that flags are read in.
+// check returns the value in the form that a flag reader expects.
 func (r *reader) check(o *option, name, value string) (string, error) {
 	switch o.kind {
 	case integer:
 		n, ok := parseInt(value)
 		if !ok {
-			return "", r.program.fail("option %s: invalid integer value: %s", name, data.Repr(value))
+			return "", r.program.fail("option %s: invalid integer value: %s", name,
+				data.Repr(value))
 		}
 		return strconv.FormatInt(n, 10), nil
 	case real:
 		f, ok := parseFloat(value)
 		if !ok {
-			return "", r.program.fail("option %s: invalid floating-point value: %s", name, data.Repr(value))
+			return "", r.program.fail("option %s: invalid floating-point value: %s", name,
+				data.Repr(value))
 		}
 		return strconv.FormatFloat(f, 'g', -1, 64), nil
 	case choice:
 		if !slices.Contains(o.choices, value) {
-			return "", r.program.fail("option %s: invalid choice: %s (choose from %s)", name, data.Repr(value), quoted(o.choices))
+			return "", r.program.fail("option %s: invalid choice: %s (choose from %s)", name,
+				data.Repr(value), quoted(o.choices))
 		}
 	case logFile:
 		if !strings.ContainsAny(value, "/") {
@@ -207,7 +213,8 @@ func quoted(words []string) string {
 	return strings.Join(list, ", ")
 }
 
-// parseInt reads a number as optparse's _parse_num and Python's int() do; it must fit 64 bits, other than there.
+// parseInt reads a number as optparse's _parse_num and Python's int() do. Unlike there, it must fit
+// in 64 bits.
 func parseInt(s string) (int64, bool) {
 	base, digits := 10, s
 	switch lower := strings.ToLower(s); {
@@ -236,10 +243,12 @@ func trimPrefixFold(s, prefix string) string {
 	return s
 }
 
-// plainDigits removes what Python allows around and within digits: white space, and single underscores between them.
+// plainDigits removes what Python allows around and within digits: white space, and single
+// underscores between them.
 func plainDigits(s string) (string, bool) {
 	s = strings.TrimSpace(s)
-	ok := !strings.Contains(s, "__") && !strings.HasPrefix(strings.TrimLeft(s, "+-"), "_") && !strings.HasSuffix(s, "_")
+	ok := !strings.Contains(s, "__") && !strings.HasPrefix(strings.TrimLeft(s, "+-"), "_") &&
+		!strings.HasSuffix(s, "_")
 	return strings.ReplaceAll(s, "_", ""), ok
 }
 

@@ -19,12 +19,13 @@ import (
 
 func noEnv(string) string { return "" }
 
-// ofRelease returns a golden text of 3006.0 with the version of the release that is followed.
+// ofRelease returns a golden text of 3006.0 with the version of the current release.
 func ofRelease(text string) string {
 	return strings.Replace(text, " 3006.0 (", " "+version.Salt()+" (", 1)
 }
 
-// TestGoldenOptparse compares with what the original parsers make of the same arguments, before any configuration.
+// TestGoldenOptparse compares the parsed arguments with those of the original parsers, before any
+// configuration.
 func TestGoldenOptparse(t *testing.T) {
 	src, err := os.ReadFile("testdata/optparse.json")
 	if err != nil {
@@ -54,7 +55,8 @@ func checkOptparse(t *testing.T, c *vectors.Case, read flags.Reader) {
 		return ""
 	}
 	p := programs()[c.Text("program")](env)
-	l := &Line{in: Invocation{Env: env, Flags: read}, program: p, values: &data.Map{}, given: map[string]bool{}}
+	l := &Line{in: Invocation{Env: env, Flags: read}, program: p, values: &data.Map{},
+		given: map[string]bool{}}
 	err := l.read(data.TextsOf(c.Value("argv")))
 	var exit *Exit
 	if errors.As(err, &exit) {
@@ -74,7 +76,7 @@ func checkOptparse(t *testing.T, c *vectors.Case, read flags.Reader) {
 	checkValues(t, c, l)
 }
 
-// withoutOwn takes the options out of a help that Salt does not have.
+// withoutOwn removes the options that Salt does not have from a help text.
 func withoutOwn(help string) string {
 	before, own, ok := strings.Cut(help, "\n  "+ownTitle+":\n")
 	if !ok {
@@ -86,7 +88,8 @@ func withoutOwn(help string) string {
 
 // The help ends with the options that Salt does not have.
 func TestHelpShowsOwnOptions(t *testing.T) {
-	for name, want := range map[string]string{"salt": "--queue[=EXPIRY]", "salt-key": "--rotate-master-key[=DAYS]", "salt-master": "--check-config",
+	for name, want := range map[string]string{"salt": "--queue[=EXPIRY]",
+		"salt-key": "--rotate-master-key[=DAYS]", "salt-master": "--check-config",
 		"salt-minion": "--check-config"} {
 		help := programs()[name](noEnv).help(defaultColumns)
 		_, own, _ := strings.Cut(help, "\n  Brine Options:\n")
@@ -99,11 +102,13 @@ func TestHelpShowsOwnOptions(t *testing.T) {
 	}
 }
 
-// A long option with wrong letters is told with the one that is meant; Salt's words come first.
+// For a misspelt long option the message adds the likely one, after Salt's words.
 func TestMisspeltOptions(t *testing.T) {
-	for given, want := range map[string]string{"--loacl": "no such option: --loacl (--local?)\n", "--zzzzzz": "no such option: --zzzzzz\n",
-		"--id-": "no such option: --id- (--id?)\n"} {
-		l := &Line{in: Invocation{Env: noEnv}, program: callProgram(noEnv), values: &data.Map{}, given: map[string]bool{}}
+	for given, want := range map[string]string{"--loacl": "no such option: --loacl (--local?)\n",
+		"--zzzzzz": "no such option: --zzzzzz\n",
+		"--id-":    "no such option: --id- (--id?)\n"} {
+		l := &Line{in: Invocation{Env: noEnv}, program: callProgram(noEnv), values: &data.Map{},
+			given: map[string]bool{}}
 		err := l.read(strings.Fields(given))
 		if exit, ok := errors.AsType[*Exit](err); !ok || !strings.HasSuffix(exit.Stderr, want) {
 			t.Errorf("salt-call %s: %v, want %s", given, err, want)
@@ -137,7 +142,7 @@ func checkValues(t *testing.T, c *vectors.Case, l *Line) {
 	}
 }
 
-// TestVectorCLIOptions holds our tables against every option of the original's parsers.
+// TestVectorCLIOptions compares the tables with every option of the original's parsers.
 func TestVectorCLIOptions(t *testing.T) {
 	f := vectors.Load(t, "10-cli-options.json")
 	vectors.Later(t, f, []string{"programs"}, nil)
@@ -187,10 +192,11 @@ func checkGroups(t *testing.T, p *program, groups []any) {
 }
 
 func checkOption(t *testing.T, p *program, o *option, c *vectors.Case) {
-	c.Only("opts", "dest", "action", "type", "nargs", "default", "choices", "metavar", "hidden", "takes_value")
-	got := data.NewMap("opts", list(strings.Fields(o.names)), "dest", orNil(o.dest), "action", o.action(), "type", o.typeName(),
-		"nargs", nil, "default", o.def, "choices", nil, "metavar", orNil(o.metavar), "hidden", false,
-		"takes_value", o.kind.takesValue())
+	c.Only("opts", "dest", "action", "type", "nargs", "default", "choices", "metavar", "hidden",
+		"takes_value")
+	got := data.NewMap("opts", list(strings.Fields(o.names)), "dest", orNil(o.dest),
+		"action", o.action(), "type", o.typeName(), "nargs", nil, "default", o.def, "choices", nil,
+		"metavar", orNil(o.metavar), "hidden", false, "takes_value", o.kind.takesValue())
 	if o.kind.takesValue() {
 		got.Set("nargs", int64(1))
 	}
@@ -208,9 +214,11 @@ func parseDefault(t *testing.T, p *program, o *option) {
 	if o.dest == "" {
 		return
 	}
-	values := map[kind]string{integer: "7", real: "1.5", choice: "info", text: "v", repeated: "v", logFile: "/v"}
+	values := map[kind]string{integer: "7", real: "1.5", choice: "info", text: "v", repeated: "v",
+		logFile: "/v"}
 	want := map[kind]any{
-		integer: int64(7), real: 1.5, choice: "info", text: "v", repeated: []any{"v"}, logFile: "/v", boolean: true, negated: false, optional: "yes",
+		integer: int64(7), real: 1.5, choice: "info", text: "v", repeated: []any{"v"},
+		logFile: "/v", boolean: true, negated: false, optional: "yes",
 	}
 	for name := range strings.FieldsSeq(o.names) {
 		l := &Line{in: Invocation{Env: noEnv}, program: p, values: &data.Map{}, given: map[string]bool{}}
@@ -225,12 +233,14 @@ func parseDefault(t *testing.T, p *program, o *option) {
 }
 
 func (o *option) action() string {
-	return map[kind]string{boolean: "store_true", negated: "store_false", repeated: "append", logFile: "callback",
-		showVersion: "version", showHelp: "help", text: "store", integer: "store", real: "store", choice: "store"}[o.kind]
+	return map[kind]string{boolean: "store_true", negated: "store_false", repeated: "append",
+		logFile: "callback", showVersion: "version", showHelp: "help", text: "store",
+		integer: "store", real: "store", choice: "store"}[o.kind]
 }
 
 func (o *option) typeName() any {
-	return map[kind]any{text: "string", repeated: "string", logFile: "string", integer: "int", real: "float", choice: "choice"}[o.kind]
+	return map[kind]any{text: "string", repeated: "string", logFile: "string", integer: "int",
+		real: "float", choice: "choice"}[o.kind]
 }
 
 func list(words []string) []any {
@@ -320,7 +330,8 @@ func fuzzed(program int, in Invocation) (*Line, error) {
 }
 
 func BenchmarkParseSalt(b *testing.B) {
-	in := Invocation{Args: []string{"-c", b.TempDir(), "-G", "os:Debian", "-vt5", "cmd.run", "uptime"}, Dir: b.TempDir(), Env: noEnv}
+	in := Invocation{Args: []string{"-c", b.TempDir(), "-G", "os:Debian", "-vt5", "cmd.run",
+		"uptime"}, Dir: b.TempDir(), Env: noEnv}
 	for b.Loop() {
 		if _, err := ParseSalt(in); err != nil {
 			b.Fatal(err)

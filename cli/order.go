@@ -13,11 +13,12 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// An Order gives an order to a master on this host, as loader.Host says.
+// An Order submits an order to a master on this host, as described in loader.Host.
 type Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
 
-// OrderOf returns how functions of a minion give orders to the master whose configuration lies beside the minion's
-// (salt/modules/saltutil.py, cmd). The error of an order is client.ErrNoMaster where no master runs.
+// OrderOf returns the Order by which a minion's functions use the master whose configuration lies
+// beside the minion's (salt/modules/saltutil.py, cmd). The error is client.ErrNoMaster if no master
+// runs.
 func OrderOf(minion *config.Minion, env func(string) string) Order {
 	return orderBy(func() (*config.Master, error) {
 		cfg, _, err := config.LoadMaster(filepath.Dir(minion.ConfFile), env)
@@ -25,20 +26,22 @@ func OrderOf(minion *config.Minion, env func(string) string) Order {
 	}, env, func(string) {})
 }
 
-// MasterOrder returns how runners give orders to the master with this configuration. Where no master runs, the error is a
-// runners.UnableError with the text of client.ErrNoMaster, and with the socket where that is not for this user.
+// MasterOrder returns the Order by which runners use the master with this configuration. If no
+// master runs, the error is a runners.UnableError with the text of client.ErrNoMaster. It names the
+// socket if the user may not open it.
 func MasterOrder(cfg *config.Master, env func(string) string) Order {
-	return TellingOrder(cfg, env, func(string) {})
+	return ReportingOrder(cfg, env, func(string) {})
 }
 
-// TellingOrder is MasterOrder for a program with a terminal: tell prints there that the target of an orchestration's order names nobody.
-func TellingOrder(cfg *config.Master, env func(string) string, tell func(text string)) Order {
-	order := orderBy(func() (*config.Master, error) { return cfg, nil }, env, tell)
+// ReportingOrder is MasterOrder for a program with a terminal: notify prints there that the target
+// of an orchestration's order matches no minion.
+func ReportingOrder(cfg *config.Master, env func(string) string, notify func(text string)) Order {
+	order := orderBy(func() (*config.Master, error) { return cfg, nil }, env, notify)
 	return func(ctx context.Context, load *data.Map, yield func(id string, answer *data.Map) bool) error {
 		err := order(ctx, load, yield)
 		if errors.Is(err, client.ErrNoMaster) {
 			text := client.ErrNoMaster.Error()
-			if why := noEntry(err, cfg.Map()); why != "" {
+			if why := deniedSocket(err, cfg.Map()); why != "" {
 				text += "\n" + why
 			}
 			return &runners.UnableError{Text: text}
@@ -47,13 +50,17 @@ func TellingOrder(cfg *config.Master, env func(string) string, tell func(text st
 	}
 }
 
-func orderBy(load func() (*config.Master, error), env func(string) string, tell func(text string)) Order {
+func orderBy(
+	load func() (*config.Master, error), env func(string) string, notify func(text string),
+) Order {
 	return func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
 		cfg, err := load()
 		if err != nil {
 			return err
 		}
-		s := &saltRun{tell: tell, o: &SaltOptions{Target: order.Value("tgt"), TargetKind: order.Text("tgt_type")}, cfg: cfg, opts: cfg.Map().Clone(), in: Invocation{Env: env}}
+		s := &saltRun{notify: notify, o: &SaltOptions{Target: order.Value("tgt"),
+			TargetKind: order.Text("tgt_type")}, cfg: cfg, opts: cfg.Map().Clone(),
+			in: Invocation{Env: env}}
 		if gather := order.Value("gather_job_timeout"); gather != nil {
 			s.opts.Set("gather_job_timeout", gather)
 		}
@@ -71,8 +78,10 @@ func orderBy(load func() (*config.Master, error), env func(string) string, tell 
 	}
 }
 
-// control has the master call one of its own functions, and hands on the job.
-func (s *saltRun) control(ctx context.Context, kind string, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+// control calls one of the master's own functions and yields the job.
+func (s *saltRun) control(
+	ctx context.Context, kind string, order *data.Map, yield func(id string, answer *data.Map) bool,
+) error {
 	wire, err := HostWire(s.opts)
 	if err != nil {
 		return err
@@ -86,17 +95,24 @@ func (s *saltRun) control(ctx context.Context, kind string, order *data.Map, yie
 	defer local.Close()
 	arg, _ := order.Value("arg").([]any)
 	kwarg, _ := order.Value("kwarg").(*data.Map)
-	job, err := local.Control(ctx, kind, order.Text("fun"), arg, kwarg)
+	call := local.Control
+	if data.Truth(order.Value("async")) {
+		call = local.Begin
+	}
+	job, err := call(ctx, kind, order.Text("fun"), arg, kwarg)
 	if err == nil {
 		yield("", job)
 	}
 	return err
 }
 
-// order publishes an order and hands on the answers.
-func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+// order publishes an order and yields the returns.
+func (s *saltRun) order(
+	ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool,
+) error {
 	arg, _ := order.Value("arg").([]any)
-	r := client.Request{Fun: order.Value("fun"), Arg: arg, Ret: returnersIn(order.Value("ret")), JID: order.Text("jid"), Kwargs: returning(order), Timeout: s.timeout()}
+	r := client.Request{Fun: order.Value("fun"), Arg: arg, Ret: returnersIn(order.Value("ret")),
+		JID: order.Text("jid"), Kwargs: returning(order), Timeout: s.timeout()}
 	var err error
 	if r.Target, r.Kind, err = s.target(); err != nil {
 		return err
@@ -117,13 +133,17 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 		return s.orderBatch(ctx, r, order, yield)
 	}
 	job, err := local.Publish(ctx, r)
-	var nobody *client.NoMinionsError
-	if errors.As(err, &nobody) {
-		s.nobodyAnswers(order)
+	var noMinions *client.NoMinionsError
+	if errors.As(err, &noMinions) {
+		s.reportNoMinions(order)
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if data.Truth(order.Value("async")) {
+		yield("", data.NewMap("jid", string(job.ID), "minions", data.Values(job.Minions)))
+		return nil
 	}
 	missing := missingOf(order)
 	for result, err := range local.Results(ctx, job, s.wait(missing.silent)) {
@@ -132,8 +152,8 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 		}
 		answer := orderAnswer(job, result)
 		if result.Missing {
-			var told bool
-			if answer, told = missing.answer(result.Reason); !told {
+			var wanted bool
+			if answer, wanted = missing.answer(result.Reason); !wanted {
 				continue
 			}
 		}
@@ -144,10 +164,11 @@ func (s *saltRun) order(ctx context.Context, order *data.Map, yield func(id stri
 	return nil
 }
 
-// nobodyAnswers tells of an order of an orchestration whose target names nobody (salt/client/__init__.py, _check_pub_data).
-func (s *saltRun) nobodyAnswers(order *data.Map) {
-	if order.Has("expect_minions") && s.tell != nil {
-		s.tell("No minions matched the target. No command was sent, no jid was assigned.\n")
+// reportNoMinions reports that the target of an orchestration's order matches no minion
+// (salt/client/__init__.py, _check_pub_data).
+func (s *saltRun) reportNoMinions(order *data.Map) {
+	if order.Has("expect_minions") && s.notify != nil {
+		s.notify("No minions matched the target. No command was sent, no jid was assigned.\n")
 	}
 }
 
@@ -164,10 +185,10 @@ func returnersIn(v any) string {
 	return strings.Join(names, ",")
 }
 
-// returning returns the options of the publication that say how minions return.
+// returning returns the publication's options for returners, and those that minions read.
 func returning(order *data.Map) *data.Map {
 	kwargs := data.NewMap()
-	for _, name := range []string{"ret_config", "ret_kwargs"} {
+	for _, name := range []string{"ret_config", "ret_kwargs", "metadata", "module_executors"} {
 		if v := order.Value(name); data.Truth(v) {
 			kwargs.Set(name, v)
 		}
@@ -175,11 +196,11 @@ func returning(order *data.Map) *data.Map {
 	return kwargs
 }
 
-// A missing says what the caller of an order wants to hear of minions that did not answer.
+// A missing says which minions without a return the caller of an order wants to hear about.
 type missing struct {
-	silent bool // that they did not
-	keys   bool // that they have no accepted key
-	failed bool // that they have failed, where they are named with a nil answer otherwise
+	silent bool // minions that did not answer
+	keys   bool // minions without an accepted key
+	failed bool // report them as failed; they have a nil answer otherwise
 }
 
 // missingOf reads the fields silent and expect_minions of an order.
@@ -191,8 +212,9 @@ func missingOf(order *data.Map) missing {
 	return missing{silent: data.Truth(expect), keys: true, failed: true}
 }
 
-// answer returns what stands for the answer of a minion that gave none; told is false where the caller does not want to hear of it.
-func (m missing) answer(why client.Reason) (answer *data.Map, told bool) {
+// answer returns the substitute for a missing return. wanted is false if the caller does not want
+// it.
+func (m missing) answer(why client.Reason) (answer *data.Map, wanted bool) {
 	if why == client.NoKey && !m.keys || why != client.NoKey && !m.silent {
 		return nil, false
 	}
@@ -202,7 +224,8 @@ func (m missing) answer(why client.Reason) (answer *data.Map, told bool) {
 	return answer, true
 }
 
-// orderAnswer returns an answer in the form of Salt's clients (salt/client/__init__.py, get_iter_returns).
+// orderAnswer returns an answer in the form of Salt's clients (salt/client/__init__.py,
+// get_iter_returns).
 func orderAnswer(job *client.Job, r client.Result) *data.Map {
 	if r.Missing {
 		return nil

@@ -11,8 +11,12 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// orderBatch gives an order to so many minions at a time. Our master does it itself; beside Salt's master this program does it.
-func (s *saltRun) orderBatch(ctx context.Context, r client.Request, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+// orderBatch runs an order on a limited number of minions at a time. A Brine master runs the batch
+// itself; with Salt's master this program drives it.
+func (s *saltRun) orderBatch(
+	ctx context.Context, r client.Request, order *data.Map,
+	yield func(id string, answer *data.Map) bool,
+) error {
 	s.o.Batch, s.o.Failhard = data.Str(order.Value("batch")), data.Truth(order.Value("failhard"))
 	if wait := order.Value("batch_wait"); wait != nil {
 		var err error
@@ -24,18 +28,20 @@ func (s *saltRun) orderBatch(ctx context.Context, r client.Request, order *data.
 	if err != nil {
 		return err
 	}
-	taker := &batchTaker{yield: yield, missing: missingOf(order), failhard: plan.Failhard, seen: map[string]bool{}}
+	taker := &batchTaker{yield: yield, missing: missingOf(order), failhard: plan.Failhard,
+		seen: map[string]bool{}}
 	ordered := r
 	ordered.Kwargs = r.Kwargs.Clone()
-	ordered.Kwargs.Update(data.NewMap("batch", s.o.Batch, "batch_wait", s.o.BatchWait, "failhard", s.o.Failhard,
-		"timeout", plan.Timeout.Seconds(), "gather_job_timeout", plan.Gather.Seconds()))
+	ordered.Kwargs.Update(data.NewMap("batch", s.o.Batch, "batch_wait", s.o.BatchWait,
+		"failhard", s.o.Failhard, "timeout", plan.Timeout.Seconds(), "gather_job_timeout",
+		plan.Gather.Seconds()))
 	j, err := s.local.PublishBatch(ctx, ordered)
-	var nobody *client.NoMinionsError
+	var noMinions *client.NoMinionsError
 	switch {
 	case errors.Is(err, client.ErrNoBatches):
 		return s.driveOrder(ctx, r, plan, taker)
-	case errors.As(err, &nobody):
-		s.nobodyAnswers(order)
+	case errors.As(err, &noMinions):
+		s.reportNoMinions(order)
 		return nil
 	case err != nil:
 		return err
@@ -50,8 +56,11 @@ func (s *saltRun) orderBatch(ctx context.Context, r client.Request, order *data.
 	return err
 }
 
-// driveOrder runs the batch from here. Salt's master does not say which minions of a list have no accepted key.
-func (s *saltRun) driveOrder(ctx context.Context, r client.Request, plan batch.Plan, taker *batchTaker) error {
+// driveOrder runs the batch from this program. Salt's master does not report which minions of a
+// list have no accepted key.
+func (s *saltRun) driveOrder(
+	ctx context.Context, r client.Request, plan batch.Plan, taker *batchTaker,
+) error {
 	e := batch.NewEngine(batch.Options{Plan: plan, Host: s.local.BatchHost(r), Observer: taker})
 	err := e.Gather(ctx, r.Target, r.Kind)
 	if err == nil {
@@ -68,18 +77,19 @@ func (s *saltRun) driveOrder(ctx context.Context, r client.Request, plan batch.P
 	return err
 }
 
-// A batchTaker hands the answers in a batch on.
+// A batchTaker passes on the returns of a batch.
 type batchTaker struct {
-	yield    func(id string, answer *data.Map) bool
-	missing  missing
-	failhard bool // the first failure ends the batch; those at work are not waited for, as in Salt
-	over     bool // no more answers are wanted
+	yield   func(id string, answer *data.Map) bool
+	missing missing
+	// the first failure ends the batch; as in Salt, running minions are not waited for
+	failhard bool
+	over     bool // no more returns are wanted
 	seen     map[string]bool
 }
 
 var _ batch.Observer = (*batchTaker)(nil)
 
-func (t *batchTaker) give(id string, answer *data.Map) {
+func (t *batchTaker) yieldAnswer(id string, answer *data.Map) {
 	if t.seen[id] || t.over {
 		return
 	}
@@ -87,14 +97,14 @@ func (t *batchTaker) give(id string, answer *data.Map) {
 	t.over = !t.yield(id, answer)
 }
 
-// Down names the minions that get no job.
+// Down reports the minions that get no job.
 func (t *batchTaker) Down(ids []string) {
 	for _, id := range ids {
 		t.Silent(id)
 	}
 }
 
-// Starting ends the batch when the answers so far are enough.
+// Starting ends the batch if no more returns are wanted.
 func (t *batchTaker) Starting([]string) error {
 	if t.over {
 		return batch.ErrStop
@@ -102,7 +112,7 @@ func (t *batchTaker) Starting([]string) error {
 	return nil
 }
 
-// Answered hands an answer on.
+// Answered passes a return on.
 func (t *batchTaker) Answered(r batch.Return) {
 	v, err := payload.UnmarshalText(r.Load, payload.WireLimits())
 	load, ok := v.(*data.Map)
@@ -115,15 +125,15 @@ func (t *batchTaker) Answered(r batch.Return) {
 		answer.Set("out", out)
 	}
 	answer.Update(data.NewMap("retcode", int64(r.Retcode), "jid", string(r.Job)))
-	t.give(r.Minion, answer)
+	t.yieldAnswer(r.Minion, answer)
 	t.over = t.over || t.failhard && r.Retcode != 0
 }
 
-// Silent names a minion that has not answered.
+// Silent reports a minion that has not answered.
 func (t *batchTaker) Silent(id string) { t.absent(id, client.NoResponse) }
 
 func (t *batchTaker) absent(id string, why client.Reason) {
-	if answer, told := t.missing.answer(why); told {
-		t.give(id, answer)
+	if answer, wanted := t.missing.answer(why); wanted {
+		t.yieldAnswer(id, answer)
 	}
 }

@@ -2,5 +2,5 @@
 
 package cli
 
-// ownerOf returns "", as files here have no user that counts.
+// ownerOf returns "": files have no relevant owner on this system.
 func ownerOf(string) string { return "" }

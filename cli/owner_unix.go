@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the user of a file, or of the directory that keeps the running user from looking at it; "" where nobody can tell.
+// ownerOf returns the owner of a file, or of the directory that keeps the running user from reading
+// it; "" if unknown.
 func ownerOf(path string) string {
 	for {
 		info, err := os.Stat(path)

@@ -14,7 +14,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Who may not open the bus is told the user of the socket, and not of the option, which is the running user where it is not set.
+// A user who may not open the bus is shown the owner of the socket, not the option, which defaults
+// to the running user.
 func TestNoEntryNamesTheUserOfTheSocket(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "master_event_pub.ipc")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -34,7 +35,8 @@ func TestNoEntryNamesTheUserOfTheSocket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		HostProgram{Opts: opts, Out: out}.TellNoEntry(fmt.Errorf("dial: %w", &fs.PathError{Op: "dial", Path: path, Err: fs.ErrPermission}))
+		HostProgram{Opts: opts, Out: out}.ReportDeniedBus(fmt.Errorf("dial: %w",
+			&fs.PathError{Op: "dial", Path: path, Err: fs.ErrPermission}))
 		if !strings.Contains(stderr.String(), "Only the user of the master ("+want+") and") {
 			t.Errorf("%s: %q, want the user %s", path, stderr.String(), want)
 		}

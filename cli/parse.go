@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/job"
 )
 
-// parse reads a command line up to what all programs share. The caller fills its struct when it is done with values.
+// parse reads the part of a command line that all programs share. The caller fills its struct when
+// the values are final.
 func parse(name string, in Invocation) (*Line, error) {
 	l, err := readLine(name, in)
 	if err != nil {
@@ -26,7 +27,8 @@ func parse(name string, in Invocation) (*Line, error) {
 	return l, nil
 }
 
-// ParseSalt reads the command line of salt. The error is an *Exit for a wrong one, for --help and the like.
+// ParseSalt reads the command line of salt. The error is an *Exit for a wrong one, for --help and
+// the like.
 func ParseSalt(in Invocation) (*SaltOptions, error) {
 	l, err := parse("salt", in)
 	if err != nil {
@@ -53,7 +55,7 @@ func ParseSalt(in Invocation) (*SaltOptions, error) {
 	return o, nil
 }
 
-// arguments gives the arguments their meaning: the target, and one function or several.
+// arguments interprets the arguments as the target and one or more functions.
 func (o *SaltOptions) arguments() error {
 	args := o.Args
 	if o.PreviewTarget {
@@ -86,7 +88,7 @@ func (o *SaltOptions) incomplete(message string) error {
 	return &Exit{Code: exitNoTarget, Stdout: o.Preface, Stderr: o.Warnings + message}
 }
 
-// docArguments puts the function sys.doc, and a target where there is none, into the arguments of --doc.
+// docArguments adds the function sys.doc, and a default target, to the arguments of --doc.
 func docArguments(args []string) []string {
 	if len(args) == 0 {
 		return []string{"*", "sys.doc"}
@@ -97,8 +99,8 @@ func docArguments(args []string) []string {
 	return append([]string{args[0], "sys.doc"}, args[1:]...)
 }
 
-// compound deals the arguments out to the functions of a compound command. A separator that stands alone as often as
-// needed parts them; else each one counts, also those within an argument.
+// compound distributes the arguments among the functions of a compound command. If stand-alone
+// separators occur as often as needed, only they count; else also separators within an argument.
 func (o *SaltOptions) compound(funs, args []string) error {
 	sep := o.ArgsSeparator
 	if sep == "" {
@@ -151,7 +153,7 @@ func splitWithin(args []string, sep string) [][]string {
 	return lists
 }
 
-// idList splits a list of ids at commas, or at white space where it has none.
+// idList splits a list of ids at commas, or at white space if it has no comma.
 func idList(s string, dropSpaces bool) []any {
 	parts := strings.Fields(s)
 	if strings.Contains(s, ",") {
@@ -167,7 +169,7 @@ func idList(s string, dropSpaces bool) []any {
 	return list
 }
 
-// targetKind returns the kind of target that was chosen, as it is sent, or "glob".
+// targetKind returns the chosen kind of target as sent to the master, or "glob".
 func (l *Line) targetKind() (string, error) {
 	kind := "glob"
 	var chosen []string
@@ -185,13 +187,14 @@ func (l *Line) targetKind() (string, error) {
 		}
 	}
 	if len(chosen) > 1 {
-		return "", l.fail("The options %s are mutually exclusive. Please only choose one of them", strings.Join(chosen, "/"))
+		return "", l.fail("The options %s are mutually exclusive. Please only choose one of them",
+			strings.Join(chosen, "/"))
 	}
 	return kind, nil
 }
 
-// ParseKey reads the command line of salt-key, as ParseSalt does. With --gen-keys and no right to read the
-// configuration, the configuration directory is the one that the keys go to.
+// ParseKey reads the command line of salt-key, as ParseSalt does. With --gen-keys and an unreadable
+// configuration, the directory for the keys is used as the configuration directory.
 func ParseKey(in Invocation) (*KeyOptions, error) {
 	l, err := readLine("salt-key", in)
 	if err != nil {
@@ -199,7 +202,8 @@ func ParseKey(in Invocation) (*KeyOptions, error) {
 	}
 	o := &KeyOptions{Line: l}
 	l.into = o
-	if dir := l.in.expand(data.Str(l.Value("config_dir"))); l.text("gen_keys") != "" && !readable(dir) {
+	if dir := l.in.expand(data.Str(l.Value("config_dir"))); l.text("gen_keys") != "" &&
+		!readable(dir) {
 		l.values.Set("config_dir", l.Value("gen_keys_dir"))
 	}
 	l.configDir()
@@ -229,13 +233,14 @@ func (o *KeyOptions) check() error {
 		return o.fail("The maximum value for keysize is 32768")
 	}
 	if err := o.checkAll(); err != nil || len(o.Args) == 0 || o.FingerAll {
-		return err // operators type `salt-key -F master`, which Salt takes
+		return err // operators type `salt-key -F master`, which Salt accepts
 	}
-	return o.fail("salt-key takes no argument %q; names stand behind an option, with commas between them: salt-key -a web1,web2", o.Args[0])
+	return o.fail("salt-key accepts no argument %q; write names after an option, separated by commas: salt-key -a web1,web2", o.Args[0])
 }
 
-// checkAll refuses arguments beside an option that changes all keys: whoever typed -D for -d must not lose the fleet. The text
-// for -D is Salt's (salt/cli/key.py); Salt accepts and rejects all keys whatever else was typed.
+// checkAll rejects arguments beside an option that changes all keys, so that typing -D for -d does
+// not delete all keys. The text for -D is Salt's (salt/cli/key.py). For accepting and rejecting all
+// keys Salt ignores further arguments.
 func (o *KeyOptions) checkAll() error {
 	if len(o.Args) == 0 {
 		return nil
@@ -283,7 +288,7 @@ func ParseCall(in Invocation) (*CallOptions, error) {
 	return o, nil
 }
 
-// moduleDirs makes the directories absolute; each option may list several, with commas.
+// moduleDirs makes the directories absolute; each option may list several, separated by commas.
 func (l *Line) moduleDirs() []any {
 	dirs := []any{}
 	for _, list := range data.TextsOf(l.Value("module_dirs")) {
@@ -301,7 +306,8 @@ func firstCall(args []string) Call {
 	return Call{args[0], args[1:]}
 }
 
-// ParseRun reads the command line of salt-run, as ParseSalt does. The job id is not checked further than its form.
+// ParseRun reads the command line of salt-run, as ParseSalt does. Only the form of the job ID is
+// checked.
 func ParseRun(in Invocation) (*RunOptions, error) {
 	l, err := parse("salt-run", in)
 	if err != nil {
@@ -380,12 +386,12 @@ func ParseMinion(in Invocation) (*MinionOptions, error) {
 	return o, l.noArguments()
 }
 
-// noArguments refuses arguments that a daemon does not take. Salt passes over them and starts.
+// noArguments rejects arguments of a daemon. Salt ignores them and starts.
 func (l *Line) noArguments() error {
 	if len(l.Args) == 0 {
 		return nil
 	}
-	return l.fail("%s takes options only, and no argument %q", l.program.name, l.Args[0])
+	return l.fail("%s accepts only options, no argument %q", l.program.name, l.Args[0])
 }
 
 // ParseSyndic reads the command line of salt-syndic, as ParseSalt does.

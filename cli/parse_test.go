@@ -15,8 +15,8 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// TestGoldenParse compares with whole runs of the original's parsers: environment, Saltfile, standard input, the
-// configuration before and after, and the texts. /ROOT stands for the scratch directory.
+// TestGoldenParse compares whole runs of the original's parsers: environment, Saltfile, standard
+// input, the configuration before and after, and the texts. /ROOT stands for the scratch directory.
 func TestGoldenParse(t *testing.T) {
 	src, err := os.ReadFile("testdata/parse.json")
 	if err != nil {
@@ -27,14 +27,16 @@ func TestGoldenParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range vectors.Cases(t, v.([]any)) {
-		t.Run(c.Name+" "+c.Text("program")+" "+strings.Join(data.TextsOf(c.Value("argv")), " "), func(t *testing.T) {
-			c := c.On(t)
-			c.Only("program", "argv", "conf", "files", "env", "stdin", "exit_code", "stdout", "stderr", "options", "config", "args")
-			root := t.TempDir()
-			c.Map = inRoot(c.Map, root).(*data.Map)
-			layOut(t, root, c.Value("files").(*data.Map))
-			checkParse(t, c, root)
-		})
+		t.Run(c.Name+" "+c.Text("program")+" "+strings.Join(data.TextsOf(c.Value("argv")), " "),
+			func(t *testing.T) {
+				c := c.On(t)
+				c.Only("program", "argv", "conf", "files", "env", "stdin", "exit_code", "stdout",
+					"stderr", "options", "config", "args")
+				root := t.TempDir()
+				c.Map = inRoot(c.Map, root).(*data.Map)
+				layOut(t, root, c.Value("files").(*data.Map))
+				checkParse(t, c, root)
+			})
 	}
 }
 
@@ -79,12 +81,15 @@ func layOut(t *testing.T, root string, files *data.Map) {
 func checkParse(t *testing.T, c *vectors.Case, root string) {
 	env := c.Value("env").(*data.Map).Clone()
 	env.Set("HOME", filepath.Join(root, "home"))
-	in := Invocation{Args: data.TextsOf(c.Value("argv")), Dir: filepath.Join(root, "work"), Env: func(k string) string { return env.Text(k) },
+	in := Invocation{Args: data.TextsOf(c.Value("argv")), Dir: filepath.Join(root, "work"),
+		Env:   func(k string) string { return env.Text(k) },
 		Stdin: strings.NewReader(c.Map.Text("stdin"))}
 	p, err := parseAny(c.Text("program"), in)
 	var exit *Exit
 	if errors.As(err, &exit) {
-		if args := data.TextsOf(c.Value("argv")); c.Text("program") == "salt-master" && args[len(args)-1] == "x" { // Salt passes over it
+		// Salt ignores it
+		if args := data.TextsOf(c.Value("argv")); c.Text("program") == "salt-master" &&
+			args[len(args)-1] == "x" {
 			if exit.Code != ExitUsage || !strings.Contains(exit.Stderr, `no argument "x"`) {
 				t.Errorf("exit: %v", exit)
 			}
@@ -108,9 +113,11 @@ func checkParse(t *testing.T, c *vectors.Case, root string) {
 		warnings = strings.ReplaceAll(warnings, "WARNING: CONFIG '/etc/salt' directory does not exist.\n", "")
 	}
 	if p.line.Warnings != warnings || p.line.Preface != c.Text("stdout") {
-		t.Errorf("warnings %q and %q, want %q and %q", p.line.Warnings, p.line.Preface, warnings, c.Text("stdout"))
+		t.Errorf("warnings %q and %q, want %q and %q", p.line.Warnings, p.line.Preface, warnings,
+			c.Text("stdout"))
 	}
-	config := data.NewMap("verify_env", false, "log_level", "warning", "log_level_logfile", nil, "user", "root")
+	config := data.NewMap("verify_env", false, "log_level", "warning", "log_level_logfile", nil,
+		"user", "root")
 	config.Update(c.Value("conf").(*data.Map))
 	p.line.Merge(config)
 	checkMerged(t, c, p, config)
@@ -141,7 +148,7 @@ func checkMerged(t *testing.T, c *vectors.Case, p parsed, config *data.Map) {
 	}
 }
 
-// plainArgs undoes the parsing of arguments, which is not done here.
+// plainArgs reverts the parsing of arguments, which is not done here.
 func plainArgs(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -162,7 +169,7 @@ func plainArgs(v any) any {
 	return v
 }
 
-// parsed is a command line of any program, with what Salt puts into its configuration.
+// parsed is a command line of any program, with the changes of Salt's configuration.
 type parsed struct {
 	line    *Line
 	meaning func(key string) any
@@ -182,7 +189,8 @@ func parseAny(program string, in Invocation) (parsed, error) {
 			return parsed{}, err
 		}
 		return parsed{o.Line, func(k string) any {
-			return map[string]any{"tgt": o.Target, "src": list(o.Sources), "dest": o.Dest, "selected_target_option": kindOrNil(o.TargetKind)}[k]
+			return map[string]any{"tgt": o.Target, "src": list(o.Sources), "dest": o.Dest,
+				"selected_target_option": kindOrNil(o.TargetKind)}[k]
 		}}, nil
 	case "salt-call":
 		o, err := ParseCall(in)
@@ -250,7 +258,8 @@ func (o *SaltOptions) meaning(key string) any {
 	return all
 }
 
-// TestVectorCLIExits compares the runs of salt, salt-key, salt-call and salt-run that end in their own arguments.
+// TestVectorCLIExits compares the runs of salt, salt-key, salt-call and salt-run that end in their
+// own arguments.
 func TestVectorCLIExits(t *testing.T) {
 	seen := 0
 	for _, name := range []string{"10-cli.json", "10-cli-key.json"} {
@@ -258,13 +267,15 @@ func TestVectorCLIExits(t *testing.T) {
 		for _, section := range f.Sections() {
 			for _, c := range f.Section(section) {
 				argv := data.TextsOf(c.Value("argv"))
-				if code := c.Int("exit_code"); code != 64 && code != 42 && (len(argv) != 1 || argv[0] != "--version") {
+				if code := c.Int("exit_code"); code != 64 && code != 42 &&
+					(len(argv) != 1 || argv[0] != "--version") {
 					continue
 				}
 				seen++
 				t.Run(c.Text("program")+" "+strings.Join(argv, " "), func(t *testing.T) {
 					dir := t.TempDir()
-					in := Invocation{Args: append([]string{"-c", dir}, argv...), Dir: dir, Env: noEnv, Stdin: strings.NewReader("")}
+					in := Invocation{Args: append([]string{"-c", dir}, argv...), Dir: dir,
+						Env: noEnv, Stdin: strings.NewReader("")}
 					_, err := parseAny(c.Text("program"), in)
 					var exit *Exit
 					if !errors.As(err, &exit) {
@@ -292,15 +303,24 @@ func TestReadClientConfig(t *testing.T) {
 		env   *data.Map
 		want  *data.Map
 	}{
-		{"nothing there", data.NewMap(), data.NewMap(), data.NewMap("interface", "127.0.0.1", "token_file", "ROOT/home/salt_token")},
-		{"saltrc", data.NewMap("home/.saltrc", "timeout: 9\ntoken_file: ~/tok", "home/tok", "secret\n"), data.NewMap(), data.NewMap(
-			"interface", "127.0.0.1", "token_file", "ROOT/home/tok", "timeout", int64(9), "conf_file", "ROOT/home/.saltrc", "token", "secret")},
-		{"folder of XDG", data.NewMap("home/.config/salt/saltrc", "interface: '::'", "home/.saltrc", "timeout: 9"), data.NewMap(), data.NewMap(
-			"interface", "::1", "token_file", "ROOT/home/.config/salt/salt_token", "conf_file", "ROOT/home/.config/salt/saltrc")},
-		{"environment", data.NewMap("x", "timeout: 4", "home/.saltrc", "timeout: 9"), data.NewMap("SALT_CLIENT_CONFIG", "ROOT/x"), data.NewMap(
-			"interface", "127.0.0.1", "token_file", "ROOT/home/salt_token", "timeout", int64(4), "conf_file", "ROOT/x")},
-		{"token too old", data.NewMap("home/.saltrc", "token_expire: 0", "home/salt_token", "old"), data.NewMap(), data.NewMap(
-			"interface", "127.0.0.1", "token_file", "ROOT/home/salt_token", "token_expire", int64(0), "conf_file", "ROOT/home/.saltrc")},
+		{"nothing there", data.NewMap(), data.NewMap(),
+			data.NewMap("interface", "127.0.0.1", "token_file", "ROOT/home/salt_token")},
+		{"saltrc", data.NewMap("home/.saltrc", "timeout: 9\ntoken_file: ~/tok", "home/tok",
+			"secret\n"), data.NewMap(), data.NewMap(
+			"interface", "127.0.0.1", "token_file", "ROOT/home/tok", "timeout", int64(9),
+			"conf_file", "ROOT/home/.saltrc", "token", "secret")},
+		{"folder of XDG", data.NewMap("home/.config/salt/saltrc", "interface: '::'", "home/.saltrc",
+			"timeout: 9"), data.NewMap(), data.NewMap(
+			"interface", "::1", "token_file", "ROOT/home/.config/salt/salt_token", "conf_file",
+			"ROOT/home/.config/salt/saltrc")},
+		{"environment", data.NewMap("x", "timeout: 4", "home/.saltrc", "timeout: 9"),
+			data.NewMap("SALT_CLIENT_CONFIG", "ROOT/x"), data.NewMap(
+				"interface", "127.0.0.1", "token_file", "ROOT/home/salt_token", "timeout", int64(4),
+				"conf_file", "ROOT/x")},
+		{"token too old", data.NewMap("home/.saltrc", "token_expire: 0", "home/salt_token", "old"),
+			data.NewMap(), data.NewMap(
+				"interface", "127.0.0.1", "token_file", "ROOT/home/salt_token", "token_expire",
+				int64(0), "conf_file", "ROOT/home/.saltrc")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -334,7 +354,8 @@ func TestReadClientConfig(t *testing.T) {
 func TestCommandLineGoesBeforeSaltfile(t *testing.T) {
 	dir := t.TempDir()
 	layOut(t, dir, data.NewMap("Saltfile", "salt: {timeout: 77, output: yaml}"))
-	o, err := ParseSalt(Invocation{Args: []string{"-t", "5", "-c", dir, "*", "test.ping"}, Dir: dir, Env: noEnv})
+	o, err := ParseSalt(Invocation{Args: []string{"-t", "5", "-c", dir, "*", "test.ping"},
+		Dir: dir, Env: noEnv})
 	if err != nil || o.Timeout != 5 || o.Output != "yaml" || o.ConfigDir != dir {
 		t.Errorf("timeout %d, output %q, folder %q, error %v", o.Timeout, o.Output, o.ConfigDir, err)
 	}
@@ -342,7 +363,8 @@ func TestCommandLineGoesBeforeSaltfile(t *testing.T) {
 
 func TestArgumentsFromStdinKeepTheOthers(t *testing.T) {
 	dir := t.TempDir()
-	in := Invocation{Args: []string{"-G", "--args-stdin", "-c", dir}, Dir: dir, Env: noEnv, Stdin: strings.NewReader("os:Debian\ntest.ping\n-v\n")}
+	in := Invocation{Args: []string{"-G", "--args-stdin", "-c", dir}, Dir: dir, Env: noEnv,
+		Stdin: strings.NewReader("os:Debian\ntest.ping\n-v\n")}
 	o, err := ParseSalt(in)
 	if err != nil || o.TargetKind != "grain" || o.Target != "os:Debian" || !o.Verbose || o.ConfigDir != dir {
 		t.Errorf("%+v, error %v", o, err)
@@ -351,7 +373,8 @@ func TestArgumentsFromStdinKeepTheOthers(t *testing.T) {
 
 func TestModuleDirsAreAbsolute(t *testing.T) {
 	dir := t.TempDir()
-	o, err := ParseCall(Invocation{Args: []string{"-m", "a,../b", "-m", "/c", "x"}, Dir: filepath.Join(dir, "w"), Env: noEnv})
+	o, err := ParseCall(Invocation{Args: []string{"-m", "a,../b", "-m", "/c", "x"},
+		Dir: filepath.Join(dir, "w"), Env: noEnv})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,20 +418,24 @@ func TestDaemonsTakeDisableKeepalive(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatAProgramDoesNotTake checks that nothing is started, listed or changed for them. Salt passes over them.
-func TestArgumentsThatAProgramDoesNotTake(t *testing.T) {
+// TestUnexpectedArguments checks that nothing is started, listed or changed if there
+// are such arguments. Salt ignores them.
+func TestUnexpectedArguments(t *testing.T) {
 	empty := func(string) string { return "" }
-	for _, line := range []string{"salt-master junk", "salt-minion -d start", "salt-syndic junk", "salt-key nonsense",
-		"salt-key -a web1 web2", "salt-key -L web1", "salt-key -y -d web1 web2"} {
+	for _, line := range []string{"salt-master junk", "salt-minion -d start", "salt-syndic junk",
+		"salt-key nonsense", "salt-key -a web1 web2", "salt-key -L web1", "salt-key -y -d web1 web2"} {
 		words := strings.Fields(line)
-		_, err := parseAny(words[0], Invocation{Args: words[1:], Dir: "/", Env: empty, Stdin: strings.NewReader("")})
+		_, err := parseAny(words[0], Invocation{Args: words[1:], Dir: "/", Env: empty,
+			Stdin: strings.NewReader("")})
 		var exit *Exit
 		last := words[len(words)-1]
-		if !errors.As(err, &exit) || exit.Code != ExitUsage || !strings.Contains(exit.Stderr, `no argument "`+last+`"`) {
+		if !errors.As(err, &exit) || exit.Code != ExitUsage ||
+			!strings.Contains(exit.Stderr, `no argument "`+last+`"`) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if _, err := parseAny("salt-key", Invocation{Args: []string{"-F", "master"}, Dir: "/", Env: empty}); err != nil {
+	if _, err := parseAny("salt-key",
+		Invocation{Args: []string{"-F", "master"}, Dir: "/", Env: empty}); err != nil {
 		t.Errorf("salt-key -F master: %v", err)
 	}
 }

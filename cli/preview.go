@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// preview prints the minions that a target names.
+// preview prints the minions that match the target.
 func (s *saltRun) preview() int {
 	ids, err := s.targeted()
 	if err != nil {
@@ -30,17 +30,19 @@ func (s *saltRun) preview() int {
 	return exitOK
 }
 
-// targeted returns the minions that the target names, by the master's keys and by what minions last told of
-// themselves. It reads the master's files, whether or not it runs (salt/client/__init__.py, gather_minions).
+// targeted returns the minions that match the target, by the master's keys and the minions' cached
+// grains and pillar. It reads the master's files, whether or not the master runs
+// (salt/client/__init__.py, gather_minions).
 func (s *saltRun) targeted() ([]any, error) {
 	keys := pki.Visit(s.opts.Text("pki_dir"), pki.Options{})
 	accepted, err := keys.List(pki.Accepted)
 	if err != nil {
 		return nil, fmt.Errorf("list accepted keys: %w", err)
 	}
-	told := openMinionCache(s.opts.Text("cachedir"))
-	defer told.close()
-	fleet := match.Fleet{Accepted: accepted, Cache: told, DataCache: data.Truth(s.opts.Value("minion_data_cache")), Greedy: true,
+	minions := openMinionCache(s.opts.Text("cachedir"))
+	defer minions.close()
+	fleet := match.Fleet{Accepted: accepted, Cache: minions,
+		DataCache: data.Truth(s.opts.Value("minion_data_cache")), Greedy: true,
 		Nodegroups: s.cfg.Nodegroups}
 	ids, _, err := fleet.Resolve(s.o.Target, s.o.TargetKind, s.o.Delimiter)
 	if err != nil {
@@ -54,7 +56,7 @@ func (s *saltRun) targeted() ([]any, error) {
 	return list, nil
 }
 
-// limit makes the run a batch when so many minions are named that --batch-safe-limit asks for one.
+// limit turns the run into a batch if the number of targeted minions reaches --batch-safe-limit.
 func (s *saltRun) limit() error {
 	if s.o.BatchSafeLimit <= 1 || s.o.Static || s.o.Batch != "" {
 		return nil
@@ -68,12 +70,13 @@ func (s *saltRun) limit() error {
 	return nil
 }
 
-// subset draws --subset minions of those that have what is to be called (salt/client/__init__.py, cmd_subset).
+// subset draws --subset minions at random from those that have the functions to call
+// (salt/client/__init__.py, cmd_subset).
 func (s *saltRun) subset(ctx context.Context, r client.Request) ([]any, error) {
 	r.Fun, r.Arg, r.Ret = "sys.list_functions", nil, ""
 	all, err := s.gather(ctx, r)
-	var nobody *client.NoMinionsError
-	if errors.As(err, &nobody) {
+	var noMinions *client.NoMinionsError
+	if errors.As(err, &noMinions) {
 		return []any{}, nil
 	}
 	if err != nil {
@@ -98,12 +101,12 @@ func (s *saltRun) hasAll(functions []any) bool {
 	return true
 }
 
-// A minionCache is what the master keeps of what minions told of themselves. The zero value is empty.
+// A minionCache is the master's cache of minions' grains and pillar. The zero value is empty.
 type minionCache struct{ bank *localfs.Cache }
 
 var _ match.Cache = (*minionCache)(nil)
 
-// openMinionCache returns the cache below a master's cachedir; one that cannot be read is empty.
+// openMinionCache opens the cache below a master's cachedir. An unreadable cache counts as empty.
 func openMinionCache(dir string) *minionCache {
 	bank, err := localfs.Open(dir)
 	if err != nil {
@@ -118,7 +121,7 @@ func (c *minionCache) close() {
 	}
 }
 
-// Minion returns what a minion last told.
+// Minion returns the last known grains and pillar of a minion.
 func (c *minionCache) Minion(id string) (grains, pillar *data.Map, ok bool) {
 	if c.bank == nil {
 		return nil, nil, false
@@ -137,7 +140,7 @@ func (c *minionCache) Minion(id string) (grains, pillar *data.Map, ok bool) {
 	return grains, pillar, true
 }
 
-// IDs returns the minions of which something is kept.
+// IDs returns the minions in the cache.
 func (c *minionCache) IDs() []string {
 	if c.bank == nil {
 		return nil

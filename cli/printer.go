@@ -7,45 +7,57 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/term"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
 )
 
-// A Printer prints results as the options of output ask for (salt/output/__init__.py, display_output).
+// A Printer prints results as the output options say (salt/output/__init__.py, display_output).
 type Printer struct {
 	options output.Options
 	choice  output.Choice
-	file    string // results go here in place of standard output
+	level   string // least important level of the log
+	file    string // results go to this file instead of standard output
 	stdout  *bufio.Writer
 	stderr  io.Writer
 }
 
-// NewPrinter returns a printer for a command line that was merged into config; fun is the function that runs, or "".
-// It prints what reading the command line gave rise to, and empties the file that --out-file names unless results are
-// to be added to it. Flush it at the end.
-func (l *Line) NewPrinter(config *data.Map, fun string, stdout, stderr io.Writer) (*Printer, error) {
-	p := &Printer{stdout: bufio.NewWriter(stdout), stderr: stderr, file: l.text("output_file")}
-	l.tell(p.stdout, stderr)
+// NewPrinter returns a printer for a command line that was merged into config. fun is the called
+// function, or "". It prints the warnings of the command line. It empties the file of --out-file
+// unless results are to be appended. The caller flushes the printer at the end.
+func (l *Line) NewPrinter(
+	config *data.Map, fun string, stdout, stderr io.Writer,
+) (*Printer, error) {
+	p := &Printer{stdout: bufio.NewWriter(stdout), stderr: stderr, file: l.text("output_file"),
+		level: config.Text("log_level")}
+	l.notify(p.stdout, stderr)
 	var err error
 	if p.options, err = Printing(config, isTerminal(stdout) && p.file == ""); err != nil {
-		p.Log("ERROR", err.Error()) // the usual colours are there
+		p.Log("ERROR", err.Error()) // the default colours are used
 	}
-	p.choice = output.Choice{Forced: l.text("output"), Static: data.Truth(l.Value("static")), Fun: fun}
+	p.choice = output.Choice{Forced: l.text("output"),
+		Static: data.Truth(l.Value("static")), Fun: fun}
 	if p.file != "" {
 		p.file = l.in.path(p.file)
 	}
 	return p, l.EmptyOutputFile()
 }
 
-// Print prints v by the outputter that is forced, or else by asked. code is that of the run. An error is told on
-// standard error; it wraps output.ErrKey or output.ErrValue when the outputter cannot print v.
+// Print prints v with the forced outputter, or with asked. code is the exit code of the run. An
+// error is also printed to standard error; it wraps output.ErrKey or output.ErrValue if the
+// outputter cannot print v.
 func (p *Printer) Print(v any, asked string, code int) error {
 	choice, how := p.choice, p.options
 	choice.Asked, how.Retcode = asked, code
 	text, err := output.Printout(choice, v, how)
+	if e, ok := errors.AsType[*loader.Error](err); ok { // of a user's own outputter
+		p.Unhandled(loader.Traceback(e))
+		return err
+	}
 	if err != nil {
 		p.Log("ERROR", err.Error())
 	}
@@ -63,7 +75,7 @@ func (p *Printer) Print(v any, asked string, code int) error {
 	return nil
 }
 
-// KeepOrder says whether dictionaries are printed in their order where the outputter would sort their keys.
+// KeepOrder sets whether dictionaries keep their order with outputters that would sort their keys.
 func (p *Printer) KeepOrder(keep bool) { p.options.KeepOrder = keep }
 
 func (p *Printer) write(text string) error {
@@ -74,7 +86,7 @@ func (p *Printer) write(text string) error {
 	return appendFile(p.file, text, true)
 }
 
-// appendFile writes text to a file, behind what is there when add is true.
+// appendFile writes text to a file, and appends it if add is true.
 func appendFile(name, text string, add bool) error {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 	if add {
@@ -88,19 +100,30 @@ func appendFile(name, text string, add bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// Printf prints to standard output, whatever --out-file says.
+// Printf prints to standard output, even with --out-file.
 func (p *Printer) Printf(format string, args ...any) { fmt.Fprintf(p.stdout, format, args...) }
 
-// Tell prints to standard error, behind what was printed before.
-func (p *Printer) Tell(format string, args ...any) {
-	_ = p.Flush() // a reader of standard output that has gone is no reason to say less
+// PrintErr prints to standard error, after flushing standard output.
+func (p *Printer) PrintErr(format string, args ...any) {
+	_ = p.Flush() // ignored: the reader of standard output may be gone
 	fmt.Fprintf(p.stderr, format, args...)
 }
 
-// Log tells a line as the log on the console has it.
-func (p *Printer) Log(level, text string) { p.Tell("[%-8s] %s\n", level, text) }
+// Log prints a line to standard error in the form of the console log.
+func (p *Printer) Log(level, text string) { p.PrintErr("[%-8s] %s\n", level, text) }
 
-// Flush lets who watches see what was printed.
+// Unhandled shows an unexpected exception: as an error in the log, or bare if the log hides errors.
+func (p *Printer) Unhandled(trace string) {
+	switch p.level {
+	case "quiet", "critical", "fatal":
+		p.PrintErr("%s", trace)
+		return
+	}
+	p.Log("ERROR", "An un-handled exception was caught by Salt's global exception handler:\n"+
+		strings.TrimSuffix(trace, "\n"))
+}
+
+// Flush writes buffered output to standard output.
 func (p *Printer) Flush() error { return p.stdout.Flush() }
 
 // isTerminal reports whether w is a terminal.
@@ -113,7 +136,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// columns returns how to look up the width of standard error: that of its terminal, else one less than COLUMNS, else 79.
+// columns returns a function that looks up the width of standard error: that of its terminal, else
+// COLUMNS minus one, else 79.
 func (p *Printer) columns(env func(string) string) func() int {
 	return func() int {
 		if f, ok := p.stderr.(*os.File); ok {
@@ -128,11 +152,11 @@ func (p *Printer) columns(env func(string) string) func() int {
 	}
 }
 
-// maxColumns is the widest terminal that COLUMNS may claim.
+// maxColumns is the limit of the width in COLUMNS.
 const maxColumns = 10000
 
-// tell prints what reading the command line gave rise to.
-func (l *Line) tell(stdout, stderr io.Writer) {
+// notify prints the warnings and the preface of a command line.
+func (l *Line) notify(stdout, stderr io.Writer) {
 	_, _ = io.WriteString(stderr, l.Warnings)
-	_, _ = io.WriteString(stdout, l.Preface) // a reader that has gone is no reason to say more
+	_, _ = io.WriteString(stdout, l.Preface) // ignored: the reader may be gone
 }

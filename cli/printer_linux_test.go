@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestColumns holds the width of the bar: the terminal's, which may change, and without one that of COLUMNS.
+// TestColumns checks the width of the bar: the terminal's, which may change, or that of COLUMNS if
+// there is no terminal.
 func TestColumns(t *testing.T) {
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -31,7 +32,8 @@ func TestColumns(t *testing.T) {
 	env := map[string]string{"COLUMNS": "40"}
 	width := (&Printer{stderr: terminal}).columns(func(name string) string { return env[name] })
 	for _, want := range []int{0, 132} {
-		if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(want), Row: 24}); err != nil {
+		if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ,
+			&unix.Winsize{Col: uint16(want), Row: 24}); err != nil {
 			t.Fatal(err)
 		}
 		if got := width(); got != want {

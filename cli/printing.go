@@ -9,9 +9,10 @@ import (
 	"github.com/brineproject/brine/output"
 )
 
-// Printing returns the options of outputters for a configuration that the command line was merged into: color,
-// force_color, no_color, color_theme, output_indent, strip_colors, nested_indent. terminal says whether standard output
-// is one. A theme that cannot be read is told in the error, and the usual colours are used.
+// Printing returns the outputter options for a configuration with the command line merged in:
+// color, force_color, no_color, color_theme, output_indent, strip_colors, nested_indent. terminal
+// reports whether standard output is a terminal. An error reports an unreadable theme; the options
+// then have the default colours.
 func Printing(config *data.Map, terminal bool) (output.Options, error) {
 	o := output.Options{
 		Colour: output.UseColour(config.Value("color"), data.Truth(config.Value("force_color")),
@@ -40,25 +41,29 @@ func Printing(config *data.Map, terminal bool) (output.Options, error) {
 func tableStyle(config *data.Map) output.TableStyle {
 	of := func(name string) any { return config.Value("out.table." + name) }
 	return output.TableStyle{
-		HasHeader: of("has_header"), RowDelimiter: of("row_delimiter"), Delim: of("delim"), Justify: of("justify"),
-		SeparateRows: of("separate_rows"), Prefix: of("prefix"), Suffix: of("suffix"), Width: of("width"),
-		NestedIndent: of("nested_indent"), RowsKey: of("rows_key"), LabelsKey: of("labels_key"), Title: of("title"),
+		HasHeader: of("has_header"), RowDelimiter: of("row_delimiter"), Delim: of("delim"),
+		Justify: of("justify"), SeparateRows: of("separate_rows"), Prefix: of("prefix"),
+		Suffix: of("suffix"), Width: of("width"), NestedIndent: of("nested_indent"),
+		RowsKey: of("rows_key"), LabelsKey: of("labels_key"),
+		Title: of("title"),
 	}
 }
 
-// stateOutput returns how runs of states are printed. Without an option in config it is as Salt's defaults have it.
+// stateOutput returns how state runs are printed. Options missing in config have Salt's defaults.
 func stateOutput(config *data.Map) output.StateOptions {
 	on := func(option string) bool { return !config.Has(option) || data.Truth(config.Value(option)) }
 	return output.StateOptions{
-		Mode: config.Text("state_output"), Verbose: on("state_verbose"), Profile: on("state_output_profile"),
-		Diff: data.Truth(config.Value("state_output_diff")), Percent: data.Truth(config.Value("state_output_pct")),
-		CompressIDs: data.Truth(config.Value("state_compress_ids")), Tabular: data.Truth(config.Value("state_tabular")),
-		Exclude: filterOf(config, "exclude"), Terse: filterOf(config, "terse"),
+		Mode: config.Text("state_output"), Verbose: on("state_verbose"),
+		Profile: on("state_output_profile"), Diff: data.Truth(config.Value("state_output_diff")),
+		Percent:     data.Truth(config.Value("state_output_pct")),
+		CompressIDs: data.Truth(config.Value("state_compress_ids")),
+		Tabular:     data.Truth(config.Value("state_tabular")),
+		Exclude:     filterOf(config, "exclude"), Terse: filterOf(config, "terse"),
 	}
 }
 
-// filterOf returns which results state_output: filter is to leave out or to shorten: what an argument of the function says, else the
-// option.
+// filterOf returns which results state_output: filter leaves out or shortens, from the function's
+// argument or else from the option.
 func filterOf(config *data.Map, word string) any {
 	args, _ := config.Value("arg").([]any)
 	for i := len(args) - 1; i >= 0; i-- {
@@ -72,8 +77,8 @@ func filterOf(config *data.Map, word string) any {
 	return config.Value("state_output_" + word)
 }
 
-// EmptyOutputFile empties the file that --out-file names, if it is there and --out-file-append is not given; its mode
-// stays. Results are then appended to it. The error is an *Exit.
+// EmptyOutputFile empties an existing file of --out-file unless --out-file-append is given, and
+// keeps its mode. Results are then appended to it. The error is an *Exit.
 func (l *Line) EmptyOutputFile() error {
 	path := l.text("output_file")
 	if path == "" || data.Truth(l.Value("output_file_append")) || !paths.IsFile(l.in.path(path)) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// kind says what an option does with what follows it.
+// A kind says how an option treats the argument that follows it.
 type kind int
 
 const (
@@ -17,7 +17,7 @@ const (
 	real                    // takes a float
 	choice                  // takes one of the choices
 	repeated                // takes a string each time
-	optional                // takes a string behind =, and is "yes" without
+	optional                // takes a string after =, and is "yes" without
 	logFile                 // takes a path; one without a directory is in the working directory
 	showVersion             // prints the version and ends
 	showHelp                // prints the help and ends
@@ -34,13 +34,13 @@ func (k kind) takesValue() bool {
 // An option is one line of a program's help.
 type option struct {
 	names   string // "-c --config-dir": short ones first, in the order of the help
-	dest    string // the name of its value, in Saltfile and configuration too
+	dest    string // the name of its value, also in the Saltfile and the configuration
 	kind    kind
-	def     any // a dynamic value; nil: none
+	def     any // a dynamic value; nil means none
 	choices []string
-	metavar string // what the help calls the value; "" for dest in capitals
-	help    string // %default stands for the default
-	own     bool   // Salt has none of that name; it stands at the end of the help
+	metavar string // name of the value in the help; "" means dest in capitals
+	help    string // %default is replaced by the default
+	own     bool   // not an option of Salt; listed at the end of the help
 }
 
 // long returns the first long name, without its dashes.
@@ -53,21 +53,21 @@ func (o *option) long() string {
 	return strings.TrimLeft(o.names, "-")
 }
 
-// A group is a part of the help with a title. The first one of a program has none.
+// A group is a section of the help. The first one of a program has no title.
 type group struct {
 	title, description string
 	options            []option
 }
 
-// shown are the options at their place in the help.
+// shown returns the options that the help lists in this group.
 func (g *group) shown() []option {
 	return slices.DeleteFunc(slices.Clone(g.options), func(o option) bool { return o.own })
 }
 
-// A program is one command line: its name, its first lines of help and its options.
+// A program describes one command line: its name, the first lines of its help and its options.
 type program struct {
 	name        string
-	usage       string // %prog stands for the name
+	usage       string // %prog is replaced by the name
 	description string
 	groups      []group
 }
@@ -82,7 +82,7 @@ func (p *program) options() []*option {
 	return all
 }
 
-// own are the options that Salt does not have.
+// own returns the options that Salt does not have.
 func (p *program) own() []*option {
 	return slices.DeleteFunc(p.options(), func(o *option) bool { return !o.own })
 }
@@ -94,7 +94,8 @@ func (p *program) usageLine() string {
 // fail returns the Exit for a wrong command line.
 func (p *program) fail(format string, args ...any) *Exit {
 	message := fmt.Sprintf(format, args...)
-	return &Exit{Code: ExitUsage, Stderr: fmt.Sprintf("%s\n%s: error: %s\n", p.usageLine(), p.name, message)}
+	return &Exit{Code: ExitUsage, Stderr: fmt.Sprintf("%s\n%s: error: %s\n", p.usageLine(),
+		p.name, message)}
 }
 
 // programs returns the table of a program by its name.
@@ -111,7 +112,8 @@ func programs() map[string]func(environ) *program {
 	}
 }
 
-// hardCrash is the text in SALT_HARD_CRASH, or false when there is none, as in salt/utils/parsers.py.
+// hardCrash returns the text in SALT_HARD_CRASH, or false if there is none, as in
+// salt/utils/parsers.py.
 func hardCrash(env environ) any {
 	if s := env("SALT_HARD_CRASH"); s != "" {
 		return s
@@ -119,12 +121,14 @@ func hardCrash(env environ) any {
 	return false
 }
 
-// levelsByWeight are the names of log levels from the one that tells most.
+// levelsByWeight returns the names of log levels, the most verbose first.
 func levelsByWeight() []string {
-	return []string{"all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"}
+	return []string{"all", "garbage", "trace", "debug", "profile", "info", "warning", "error",
+		"critical", "quiet"}
 }
 
-// levelsAsTold are the same in the order in which optparse tells them to who gives another.
-func levelsAsTold() []string {
-	return []string{"all", "debug", "error", "critical", "garbage", "info", "profile", "quiet", "trace", "warning"}
+// levelsInErrors returns the same names in the order of optparse's error for an unknown level.
+func levelsInErrors() []string {
+	return []string{"all", "debug", "error", "critical", "garbage", "info", "profile", "quiet",
+		"trace", "warning"}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/brineproject/brine/client"
 )
 
-// longestQueue bounds what --queue may ask for.
+// longestQueue is the limit of --queue.
 const longestQueue = 366 * 24 * time.Hour
 
-// queueTime reads the value of --queue: seconds, or a length of time such as 90m, 12h or 7d. "yes" is 0, which leaves it
-// to the master.
+// queueTime parses the value of --queue: seconds, or a duration such as 90m, 12h or 7d. "yes" is 0,
+// which leaves it to the master.
 func queueTime(text string) (time.Duration, error) {
 	if text == "yes" || text == "" {
 		return 0, nil
@@ -28,19 +28,19 @@ func queueTime(text string) (time.Duration, error) {
 		d, err = time.ParseDuration(text)
 	}
 	if err != nil || d < time.Second || d > longestQueue {
-		return 0, fmt.Errorf("option --queue: invalid length of time: %q (write seconds, or 90m, 12h, 7d; at most 366d)", text)
+		return 0, fmt.Errorf("option --queue: invalid duration: %q (write seconds, or 90m, 12h, 7d; at most 366d)", text)
 	}
 	return d, nil
 }
 
-// tellQueue says at once what became of --queue.
-func (s *saltRun) tellQueue(job *client.Job) {
+// reportQueue reports what became of --queue as soon as the job is published.
+func (s *saltRun) reportQueue(job *client.Job) {
 	switch {
 	case s.o.Queue == "":
 	case !job.Told:
-		s.out.Tell("WARNING: this master keeps no jobs for minions that are away; --queue does nothing\n")
+		s.out.PrintErr("WARNING: this master does not queue jobs for offline minions; --queue has no effect\n")
 	case len(job.Queued) < len(job.Absent):
-		s.out.Tell("WARNING: %d of %d minions that are away do not get the job later: their queue is full, or it is not known for sure that the target "+
-			"means them\n", len(job.Absent)-len(job.Queued), len(job.Absent))
+		s.out.PrintErr("WARNING: %d of %d offline minions will not get the job later: their queue is full, or it is uncertain that the target "+
+			"matches them\n", len(job.Absent)-len(job.Queued), len(job.Absent))
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"strconv"
 )
 
-// NotRoot says as whom the program runs and what to do about it; "" where it runs as root, or on a system without such users.
+// NotRoot returns which user the program runs as and what to do about it; "" if it runs as root, or
+// on a system without such users.
 func NotRoot() string {
 	id := os.Geteuid()
 	if id <= 0 {
@@ -23,8 +24,9 @@ func NotRoot() string {
 		"whose directories are the user's own", name)
 }
 
-// WhoseRights returns what [NotRoot] says, in brackets behind a space, where err is of a permission that is missing; else "".
-func WhoseRights(err error) string {
+// RightsHint returns the text of [NotRoot] in parentheses after a space if err is a missing
+// permission; else "".
+func RightsHint(err error) string {
 	if who := NotRoot(); who != "" && errors.Is(err, fs.ErrPermission) {
 		return " (" + who + ")"
 	}

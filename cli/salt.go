@@ -24,28 +24,29 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// exitNoReturn is the code of a run without any answer.
+// exitNoReturn is the exit code of a run without any return.
 const exitNoReturn = 2
 
-// Salt runs the program salt until it is done or ctx ends, and returns its exit code (salt/cli/salt.py).
+// Salt runs the program salt until it is done or ctx ends, and returns its exit code
+// (salt/cli/salt.py).
 //
-// Where Salt ends with 0 though no job could be sent, because no master answers, this program ends with 2.
+// If no master answers, so that no job can be sent, Salt ends with 0; this program ends with 2.
 func Salt(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 	o, err := ParseSalt(in)
 	if err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
 	cfg, err := clientConfig(o.Line, o.ConfigDir, in, stderr)
 	if err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
 	s := &saltRun{o: o, cfg: cfg, opts: cfg.Map(), in: in}
 	if err := ReadClientConfig(s.opts, in, time.Now()); err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
 	o.Merge(s.opts)
 	if s.out, err = o.NewPrinter(s.opts, s.fun(), stdout, stderr); err != nil {
-		return Leave(err, stdout, stderr)
+		return PrintError(err, stdout, stderr)
 	}
 	code := s.run(ctx)
 	if err := s.out.Flush(); err != nil && code == exitOK {
@@ -54,17 +55,17 @@ func Salt(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 	return code
 }
 
-// Leave prints why a program ends before it began, and returns its exit code.
-func Leave(err error, stdout, stderr io.Writer) int {
+// PrintError prints why a program ends before it starts, and returns its exit code.
+func PrintError(err error, stdout, stderr io.Writer) int {
 	var exit *Exit
 	if errors.As(err, &exit) {
 		return exit.Print(stdout, stderr)
 	}
-	fmt.Fprintf(stderr, "%v%s\n", err, WhoseRights(err))
+	fmt.Fprintf(stderr, "%v%s\n", err, RightsHint(err))
 	return exitGeneric
 }
 
-// clientConfig reads the master's configuration, as programs on its host do.
+// clientConfig reads the master's configuration, as all programs on its host do.
 func clientConfig(l *Line, dir string, in Invocation, stderr io.Writer) (*config.Master, error) {
 	cfg, report, err := config.LoadClient(dir, in.Env)
 	if err != nil {
@@ -72,7 +73,7 @@ func clientConfig(l *Line, dir string, in Invocation, stderr io.Writer) (*config
 	}
 	opts := cfg.Map()
 	l.Merge(opts)
-	TellWarnings(stderr, opts, report)
+	PrintWarnings(stderr, opts, report)
 	return cfg, nil
 }
 
@@ -80,14 +81,15 @@ func clientConfig(l *Line, dir string, in Invocation, stderr io.Writer) (*config
 type saltRun struct {
 	o     *SaltOptions
 	cfg   *config.Master
-	opts  *data.Map // configuration under the command line
+	opts  *data.Map // configuration with the command line applied
 	in    Invocation
 	out   *Printer
 	local *client.Local
-	tell  func(text string) // prints for who gives an order through a function; nil for the program salt
+	// prints for the user of a function that submits orders; nil for the program salt
+	notify func(text string)
 }
 
-// fun returns the function that is called, or the first of a compound command.
+// fun returns the called function, or the first of a compound command.
 func (s *saltRun) fun() string {
 	if len(s.o.Calls) == 0 {
 		return ""
@@ -100,7 +102,7 @@ func (s *saltRun) run(ctx context.Context) int {
 	case s.o.ConfigDump:
 		return s.dump()
 	case s.missing() != "":
-		s.out.Tell("salt: %s\n", s.missing())
+		s.out.PrintErr("salt: %s\n", s.missing())
 		return exitGeneric
 	case s.o.PreviewTarget:
 		return s.preview()
@@ -138,7 +140,7 @@ func (s *saltRun) run(ctx context.Context) int {
 	return s.publish(ctx, request)
 }
 
-// missing says which part of the command line this program cannot do.
+// missing names the part of the command line that this program does not support.
 func (s *saltRun) missing() string {
 	switch {
 	case s.o.TargetKind == "range":
@@ -157,7 +159,7 @@ func (s *saltRun) dump() int {
 	return exitOK
 }
 
-// dialMaster says how to reach the request port of the master on this host.
+// dialMaster returns how to reach the request port of the master on this host.
 func (s *saltRun) dialMaster() transport.Dialer {
 	host := strings.Trim(s.opts.Text("interface"), "[]")
 	switch host {
@@ -167,15 +169,18 @@ func (s *saltRun) dialMaster() transport.Dialer {
 		host = "::1"
 	}
 	port := strconv.Itoa(int(floatOf(s.opts.Value("ret_port"))))
-	return transport.Dialer{Addr: "tcp://" + net.JoinHostPort(host, port), BackoffMin: 20 * time.Millisecond, BackoffMax: time.Second}
+	return transport.Dialer{Addr: "tcp://" + net.JoinHostPort(host, port),
+		BackoffMin: 20 * time.Millisecond, BackoffMax: time.Second}
 }
 
 func (s *saltRun) clientOptions(out transport.Requester) client.Options {
 	log := logging.Discard()
-	o := client.Options{CacheDir: s.opts.Text("cachedir"), SockDir: s.opts.Text("sock_dir"), User: s.opts.Text("user"),
-		Caller: userName(), Sudo: s.in.Env("SUDO_USER"), Out: out, Timeout: s.timeout(), Log: log}
+	o := client.Options{CacheDir: s.opts.Text("cachedir"), SockDir: s.opts.Text("sock_dir"),
+		User: s.opts.Text("user"), Caller: userName(), Sudo: s.in.Env("SUDO_USER"), Out: out,
+		Timeout: s.timeout(), Log: log}
 	if s.opts.Text("ipc_mode") == "tcp" {
-		o.Sockets = eventbus.TCPSockets(int(floatOf(s.opts.Value("tcp_master_pub_port"))), int(floatOf(s.opts.Value("tcp_master_pull_port"))))
+		o.Sockets = eventbus.TCPSockets(int(floatOf(s.opts.Value("tcp_master_pub_port"))),
+			int(floatOf(s.opts.Value("tcp_master_pull_port"))))
 	}
 	return o
 }
@@ -187,12 +192,12 @@ func userName() string {
 	return "root"
 }
 
-// seconds returns an option that is a number of seconds.
+// seconds returns the duration of an option given in seconds.
 func (s *saltRun) seconds(option string) time.Duration {
 	return time.Duration(floatOf(s.opts.Value(option)) * float64(time.Second))
 }
 
-// timeout returns how long a minion may take: what -t or the configuration says.
+// timeout returns how long a minion may take, from -t or the configuration.
 func (s *saltRun) timeout() time.Duration {
 	if s.o.Timeout > 0 {
 		return time.Duration(s.o.Timeout) * time.Second
@@ -200,14 +205,16 @@ func (s *saltRun) timeout() time.Duration {
 	return s.cfg.Timeout
 }
 
-// wait says how long to wait for answers.
+// wait returns how long to wait for returns.
 func (s *saltRun) wait(showSilent bool) client.Wait {
-	return client.Wait{Timeout: s.timeout(), Gather: s.seconds("gather_job_timeout"), ShowSilent: showSilent}
+	return client.Wait{Timeout: s.timeout(), Gather: s.seconds("gather_job_timeout"),
+		ShowSilent: showSilent}
 }
 
-// request makes what is published from the command line.
+// request builds the publication of the command line.
 func (s *saltRun) request() (client.Request, error) {
-	r := client.Request{Kind: s.o.TargetKind, Ret: s.returners(), Kwargs: s.kwargs(), Timeout: s.timeout()}
+	r := client.Request{Kind: s.o.TargetKind, Ret: s.returners(), Kwargs: s.kwargs(),
+		Timeout: s.timeout()}
 	var err error
 	if r.Target, r.Kind, err = s.target(); err != nil {
 		return r, err
@@ -225,7 +232,7 @@ func (s *saltRun) request() (client.Request, error) {
 	return r, nil
 }
 
-// returners returns those that minions give their results to, beside the master.
+// returners returns the returners to which minions send their results besides the master.
 func (s *saltRun) returners() string {
 	more := s.opts.Text("ext_job_cache")
 	if s.o.Return == "" || more == "" {
@@ -236,12 +243,14 @@ func (s *saltRun) returners() string {
 
 // kwargs returns the options of the publication (salt/cli/salt.py, run).
 func (s *saltRun) kwargs() *data.Map {
-	m := data.NewMap("show_timeout", s.o.ShowTimeout, "show_jid", s.o.ShowJID, "delimiter", s.o.Delimiter)
+	m := data.NewMap("show_timeout", s.o.ShowTimeout, "show_jid", s.o.ShowJID,
+		"delimiter", s.o.Delimiter)
 	if s.o.ReturnConfig != "" {
 		m.Set("ret_config", s.o.ReturnConfig)
 	}
 	returnKwargs, _ := s.o.ReturnKwargs.(string)
-	for _, f := range [][2]string{{"ret_kwargs", returnKwargs}, {"module_executors", s.o.ModuleExecutors},
+	for _, f := range [][2]string{{"ret_kwargs", returnKwargs},
+		{"module_executors", s.o.ModuleExecutors},
 		{"executor_opts", s.o.ExecutorOpts}, {"metadata", s.o.Metadata}} {
 		if f[1] != "" {
 			m.Set(f[0], loader.YAMLArg(f[1]))
@@ -253,7 +262,7 @@ func (s *saltRun) kwargs() *data.Map {
 	return m
 }
 
-// groupWords returns the words of a target that may name node groups, nil for others.
+// groupWords returns the words of a target that may name node groups; nil if its kind has none.
 func (s *saltRun) groupWords() []string {
 	text, _ := s.o.Target.(string)
 	switch s.o.TargetKind {
@@ -265,7 +274,7 @@ func (s *saltRun) groupWords() []string {
 	return nil
 }
 
-// target returns the target with all node groups put in, so that minions need not know them
+// target returns the target with all node groups expanded, so that minions need not know them
 // (salt/client/__init__.py, _prep_pub).
 func (s *saltRun) target() (tgt any, kind string, err error) {
 	words := s.groupWords()
@@ -281,7 +290,8 @@ func (s *saltRun) target() (tgt any, kind string, err error) {
 		}
 		more, err := match.ExpandNodegroup(group, s.cfg.Nodegroups)
 		if errors.Is(err, match.ErrUnknownNodegroup) {
-			return nil, "", &invocationError{fmt.Sprintf("Node group %s unavailable in %s", group, s.opts.Text("conf_file"))}
+			return nil, "", &invocationError{fmt.Sprintf("Node group %s unavailable in %s", group,
+				s.opts.Text("conf_file"))}
 		}
 		if err != nil {
 			return nil, "", err
@@ -291,12 +301,12 @@ func (s *saltRun) target() (tgt any, kind string, err error) {
 	return strings.Join(expanded, " "), "compound", nil
 }
 
-// An invocationError is a fault of the command line that Salt prints as if it were a result.
+// An invocationError is a command line error that Salt prints like a result.
 type invocationError struct{ text string }
 
 func (e *invocationError) Error() string { return e.text }
 
-// publish sends the job and prints what comes back.
+// publish sends the job and prints the returns.
 func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 	if s.o.Subset > 0 {
 		ids, err := s.subset(ctx, r)
@@ -306,10 +316,10 @@ func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 		r.Target, r.Kind = ids, "list"
 	}
 	job, err := s.local.Publish(ctx, r)
-	var nobody *client.NoMinionsError
+	var noMinions *client.NoMinionsError
 	switch {
-	case errors.As(err, &nobody):
-		return s.nobody(nobody, r)
+	case errors.As(err, &noMinions):
+		return s.noMinions(noMinions, r)
 	case err != nil:
 		return s.fail(err)
 	case s.o.Async:
@@ -321,8 +331,8 @@ func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 	} else if s.o.ShowJID {
 		s.out.Printf("jid: %s\n", job.ID)
 	}
-	_ = s.out.Flush() // who watches sees the id at once; the end of the run finds what is wrong
-	s.tellQueue(job)
+	_ = s.out.Flush() // show the id at once; errors surface when the run ends
+	s.reportQueue(job)
 	switch {
 	case s.o.Progress:
 		return s.collectProgress(ctx, job)
@@ -332,13 +342,13 @@ func (s *saltRun) publish(ctx context.Context, r client.Request) int {
 	return s.collect(ctx, job)
 }
 
-// nobody ends a run whose target names no minion.
-func (s *saltRun) nobody(why *client.NoMinionsError, r client.Request) int {
-	if why.NotRecorded() {
-		return s.notRecorded(why)
+// noMinions ends a run whose target matches no minion.
+func (s *saltRun) noMinions(cause *client.NoMinionsError, r client.Request) int {
+	if cause.NotRecorded() {
+		return s.notRecorded(cause)
 	}
 	s.out.Printf("No minions matched the target. No command was sent, no jid was assigned.\n")
-	s.reason(why, r)
+	s.reason(cause, r)
 	switch {
 	case s.o.Async:
 		s.out.Printf("Executed command with job ID: 0\n")
@@ -349,36 +359,39 @@ func (s *saltRun) nobody(why *client.NoMinionsError, r client.Request) int {
 	return s.nothing(data.NewMap())
 }
 
-// notRecorded ends a run whose job was for minions that there are, and is kept nowhere. The exit code is that of a job for nobody.
-func (s *saltRun) notRecorded(why *client.NoMinionsError) int {
+// notRecorded ends a run whose targeted minions exist but whose job was recorded nowhere. The exit
+// code is that of a job for nobody.
+func (s *saltRun) notRecorded(cause *client.NoMinionsError) int {
 	_ = s.out.Flush()
-	s.out.Tell("ERROR: %s\n", why.Text)
+	s.out.PrintErr("ERROR: %s\n", cause.Text)
 	if s.o.Async {
 		return exitOK
 	}
 	return exitNoReturn
 }
 
-// reason tells why a target names no minion, where that is known.
-func (s *saltRun) reason(why *client.NoMinionsError, r client.Request) {
-	text := why.Text
+// reason prints why a target matches no minion, if that is known.
+func (s *saltRun) reason(cause *client.NoMinionsError, r client.Request) {
+	text := cause.Text
 	if _, said, ok := strings.Cut(text, unresolved+data.Str(r.Target)+": "); ok {
 		text = said
 	} else if strings.HasPrefix(text, unresolved) || text == client.NobodyMatched {
 		text = ""
 	}
-	if circle := match.CheckCircular(s.groupWords(), s.cfg.Nodegroups); text != "" && circle != nil {
+	if circle := match.CheckCircular(s.groupWords(), s.cfg.Nodegroups); text != "" &&
+		circle != nil {
 		text = circle.Error() + ": " + text
 	}
 	if listed, _ := r.Target.([]any); text == "" && r.Kind == "list" && len(listed) > 0 {
 		text = "No such minion: the master has no accepted key of any of these ids"
 	}
-	if _ = s.out.Flush(); text != "" { // it comes before what stands on the other stream
-		s.out.Tell("%s\n", text)
+	if _ = s.out.Flush(); text != "" { // before the text on the other stream
+		s.out.PrintErr("%s\n", text)
 	}
 }
 
-// unresolved begins what masters say of a target that names nobody. Salt's say no more than the target (salt/channel/server.py).
+// unresolved begins a master's message about a target that matches nobody. A Salt master adds only
+// the target (salt/channel/server.py).
 const unresolved = "Master could not resolve minions for target "
 
 // nothing ends a run that has nothing to print.
@@ -386,19 +399,20 @@ func (s *saltRun) nothing(empty any) int {
 	if err := s.out.Print(empty, "", 0); err != nil && !errors.Is(err, output.ErrKey) {
 		return exitGeneric
 	}
-	s.out.Tell("ERROR: No return received\n")
+	s.out.PrintErr("ERROR: No return received\n")
 	return exitNoReturn
 }
 
-// tellNoEntry says that a master may well run, and its bus is not for this user.
-func (s *saltRun) tellNoEntry(err error) {
-	if text := noEntry(err, s.opts); text != "" {
+// reportDeniedBus reports that a master may be running but the user may not open its bus.
+func (s *saltRun) reportDeniedBus(err error) {
+	if text := deniedSocket(err, s.opts); text != "" {
 		s.out.Log("ERROR", text)
 	}
 }
 
-// noEntry names the socket of the master's bus that the user may not open; "" for another error.
-func noEntry(err error, opts *data.Map) string {
+// deniedSocket names the socket of the master's bus that the user may not open; "" for another
+// error.
+func deniedSocket(err error, opts *data.Map) string {
 	if !errors.Is(err, fs.ErrPermission) {
 		return ""
 	}
@@ -418,14 +432,14 @@ func noEntry(err error, opts *data.Map) string {
 		userName(), path, owner)
 }
 
-// fail prints why nothing was done. What the master refuses and what is wrong in a target Salt prints as output, and
-// ends with 0; that is kept, as scripts tell it from the text.
+// fail prints why nothing was done. Salt prints the master's refusals and target errors as output
+// and ends with 0. This is kept because scripts rely on the text.
 func (s *saltRun) fail(err error) int {
 	var invalid *invocationError
 	text, code := err.Error(), exitGeneric
 	switch {
 	case errors.Is(err, context.Canceled):
-		s.out.Tell("\nExiting gracefully on Ctrl-c\n")
+		s.out.PrintErr("\nExiting gracefully on Ctrl-c\n")
 		return s.hardCrash()
 	case errors.As(err, &invalid):
 		code = exitOK
@@ -437,8 +451,9 @@ func (s *saltRun) fail(err error) int {
 		s.out.Log("ERROR", err.Error())
 		text = client.ErrNotAuthenticated.Error()
 	case errors.Is(err, client.ErrNoMaster):
-		s.out.Log("ERROR", "Unable to connect to the salt master publisher at "+s.opts.Text("sock_dir"))
-		s.tellNoEntry(err)
+		s.out.Log("ERROR", "Unable to connect to the salt master publisher at "+
+			s.opts.Text("sock_dir"))
+		s.reportDeniedBus(err)
 		text, code = client.ErrNoMaster.Error(), exitNoReturn
 	case errors.Is(err, client.ErrTimeout):
 		s.out.Log("ERROR", "Message timed out")

@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// TestVectorPublishRequest holds what a command line publishes against the requests of the original.
+// TestVectorPublishRequest compares the publish requests of command lines with the original's.
 func TestVectorPublishRequest(t *testing.T) {
 	dir := t.TempDir()
 	groups := "nodegroups: {webs: 'web*', mixed: 'L@web1,db1 and not G@roles:cache', lst: [web1, db1], nested: 'N@webs or db1'}\n"
@@ -35,7 +35,8 @@ func TestVectorPublishRequest(t *testing.T) {
 				continue
 			}
 			want := requests[0].(*data.Map).Value("request_load").(*data.Map)
-			t.Run(section+" "+strings.Join(argv, " "), func(t *testing.T) { checkRequest(t, dir, argv, want) })
+			t.Run(section+" "+strings.Join(argv, " "),
+				func(t *testing.T) { checkRequest(t, dir, argv, want) })
 			compared++
 		}
 	}
@@ -66,7 +67,8 @@ func checkRequest(t *testing.T, dir string, argv []string, want *data.Map) {
 	if r.Arg == nil {
 		r.Arg = []any{}
 	}
-	got := data.NewMap("cmd", "publish", "tgt", r.Target, "fun", r.Fun, "arg", r.Arg, "key", want.Value("key"), "tgt_type", r.Kind, "ret", r.Ret,
+	got := data.NewMap("cmd", "publish", "tgt", r.Target, "fun", r.Fun, "arg", r.Arg,
+		"key", want.Value("key"), "tgt_type", r.Kind, "ret", r.Ret,
 		"timeout", int64(r.Timeout.Seconds()), "jid", r.JID, "kwargs", r.Kwargs, "user", want.Value("user"))
 	ordered := want.Clone()
 	if to, ok := ordered.Get("to"); ok { // syndics are later work
@@ -105,17 +107,19 @@ func TestPeerOf(t *testing.T) {
 	}
 }
 
-// TestNotConnected holds who is told to be not connected: one of whom something is known, while others are there.
+// TestNotConnected checks which minions are reported as not connected: one with cached data, while
+// others are connected.
 func TestNotConnected(t *testing.T) {
 	dir := t.TempDir()
-	told, err := payload.MarshalBin(data.NewMap("grains", data.NewMap("ipv4", []any{"10.0.0.7"}), "pillar", data.NewMap()))
+	minions, err := payload.MarshalBin(data.NewMap("grains", data.NewMap("ipv4", []any{"10.0.0.7"}),
+		"pillar", data.NewMap()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "minions", "known"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "minions", "known", "data.p"), told, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "minions", "known", "data.p"), minions, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -130,16 +134,18 @@ func TestNotConnected(t *testing.T) {
 		{"nothing is known of it", "stranger", map[string]bool{"web1": true}, true, "No response"},
 		{"nothing is kept", "known", map[string]bool{"web1": true}, false, "No response"},
 	} {
-		look := &connections{opts: data.NewMap("minion_data_cache", tt.cache), looked: true, told: openMinionCache(dir), ids: tt.connected}
-		a := answerOf(client.Result{ID: tt.id, Missing: true}, &client.Job{ID: "1"}, look)
-		if text := a.value.(string); !strings.HasPrefix(text, "Minion did not return. ["+tt.want+"]") || a.out != "no_return" || a.code != 1 {
+		conns := &connections{opts: data.NewMap("minion_data_cache", tt.cache), looked: true,
+			minions: openMinionCache(dir), ids: tt.connected}
+		a := answerOf(client.Result{ID: tt.id, Missing: true}, &client.Job{ID: "1"}, conns)
+		if text := a.value.(string); !strings.HasPrefix(text, "Minion did not return. ["+tt.want+
+			"]") || a.out != "no_return" || a.code != 1 {
 			t.Errorf("%s: %q, %s, %d", tt.name, text, a.out, a.code)
 		}
 	}
 }
 
-// TestAnswersOfSilentMinions holds what is told of minions that did not return, by what is known of them: beside a
-// master of ours, which says who had no connection, and beside one of Salt's.
+// TestAnswersOfSilentMinions checks the text for minions that did not return, by what is known
+// about them: with a Brine master, which reports missing connections, and with a Salt master.
 func TestAnswersOfSilentMinions(t *testing.T) {
 	dir := t.TempDir()
 	if err := presence.Write(dir, map[string]string{"here": "10.0.0.1"}); err != nil {
@@ -159,26 +165,32 @@ func TestAnswersOfSilentMinions(t *testing.T) {
 		silent   silence
 		code     int
 	}{
-		{"away when the job was sent", "away", client.NotConnected, true, "return. [Not connected]", notConnected, 1},
+		{"away when the job was sent", "away", client.NotConnected, true, "return. [Not connected]",
+			notConnected, 1},
 		{"gone by now", "away", client.NoResponse, true, "return. [Not connected]", notConnected, 1},
 		{"silent", "here", client.NoResponse, true, "lookup_jid 7", noResponse, 1},
-		{"without a key", "away", client.NoKey, true, "lookup_jid 7\nNo such minion: the master has no accepted key of this id.", noResponse, 1},
+		{"without a key", "away", client.NoKey, true,
+			"lookup_jid 7\nNo such minion: the master has no accepted key of this id.", noResponse, 1},
 		{"at work", "here", client.AtWork, true, "is at work on it, as far as is known.", atWork, 1},
-		{"missed", "here", client.Undelivered, true, "Minion did not return. [Missed]\nit was away", noResponse, 1},
+		{"missed", "here", client.Undelivered, true, "Minion did not return. [Missed]\nit was away",
+			noResponse, 1},
 		{"not running it", "here", client.NotRunning, true, "does not run this job.", noResponse, 1},
 		{"queued", "away", client.Queued, true, "queued for it until 2026-12-24 18:00:00 UTC.", queued, 0},
 		{"of a master of Salt's", "away", client.NoResponse, false, "lookup_jid 7", noResponse, 1},
 	} {
-		look := &connections{opts: data.NewMap("minion_data_cache", false, "cachedir", dir)}
-		a := answerOf(client.Result{ID: tt.id, Missing: true, Reason: tt.reason, Why: "it was away"}, &client.Job{ID: "7", Told: tt.told, Expires: until}, look)
-		if text := a.value.(string); !strings.HasSuffix(text, tt.want) || a.silent != tt.silent || a.code != tt.code || a.out != "no_return" {
+		conns := &connections{opts: data.NewMap("minion_data_cache", false, "cachedir", dir)}
+		a := answerOf(client.Result{ID: tt.id, Missing: true, Reason: tt.reason,
+			Why: "it was away"}, &client.Job{ID: "7", Told: tt.told, Expires: until}, conns)
+		if text := a.value.(string); !strings.HasSuffix(text, tt.want) || a.silent != tt.silent ||
+			a.code != tt.code || a.out != "no_return" {
 			t.Errorf("%s: %q, %d, %d, %s", tt.name, text, a.silent, a.code, a.out)
 		}
 	}
 }
 
 func TestQueueTime(t *testing.T) {
-	for text, want := range map[string]time.Duration{"yes": 0, "30": 30 * time.Second, "90m": 90 * time.Minute, "7d": 168 * time.Hour, "1h30m": 90 * time.Minute} {
+	for text, want := range map[string]time.Duration{"yes": 0, "30": 30 * time.Second,
+		"90m": 90 * time.Minute, "7d": 168 * time.Hour, "1h30m": 90 * time.Minute} {
 		if got, err := queueTime(text); err != nil || got != want {
 			t.Errorf("queueTime(%q) = %v, %v, want %v", text, got, err, want)
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// maxFile bounds a Saltfile, a saltrc and a token, in bytes.
+// maxFile is the limit of a Saltfile, a saltrc and a token, in bytes.
 const maxFile = 1 << 20
 
-// readSaltfile sets the options that the Saltfile has for the program and that were not given (SaltfileMixIn of
-// salt/utils/parsers.py).
+// readSaltfile sets the program's options in the Saltfile that the command line does not set
+// (SaltfileMixIn of salt/utils/parsers.py).
 func (l *Line) readSaltfile() error {
 	path := l.findSaltfile()
 	if path == "" {
@@ -41,7 +41,7 @@ func (l *Line) readSaltfile() error {
 	return nil
 }
 
-// findSaltfile returns the path that is given, or that of a file in the usual places; "" when there is none.
+// findSaltfile returns the given path, or that of a file in a default place; "" if there is none.
 func (l *Line) findSaltfile() string {
 	if path, ok := l.values.Value("saltfile").(string); ok {
 		return path
@@ -57,7 +57,7 @@ func (l *Line) findSaltfile() string {
 	return ""
 }
 
-// path makes a path absolute without giving ~ a meaning.
+// path makes a path absolute without expanding ~.
 func (in Invocation) path(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -65,8 +65,8 @@ func (in Invocation) path(path string) string {
 	return filepath.Join(in.Dir, path)
 }
 
-// readConfigFile reads a YAML file that holds a map; an empty one is an empty map. The texts of its errors are Salt's
-// (_read_conf_file of salt/config/__init__.py).
+// readConfigFile reads a YAML file that holds a map; an empty one is an empty map. Its error texts
+// are Salt's (_read_conf_file of salt/config/__init__.py).
 func readConfigFile(path string) (*data.Map, error) {
 	src, err := readBounded(path)
 	if err != nil {
@@ -74,7 +74,8 @@ func readConfigFile(path string) (*data.Map, error) {
 	}
 	v, err := yaml.Load(src, yaml.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("Error parsing configuration file: %s - %w", path, err) // Salt's text
+		// Salt's text
+		return nil, fmt.Errorf("Error parsing configuration file: %s - %w", path, err)
 	}
 	if !data.Truth(v) {
 		return &data.Map{}, nil
@@ -87,7 +88,7 @@ func readConfigFile(path string) (*data.Map, error) {
 	return m, nil
 }
 
-// typeName is what Python prints for the type of a value that YAML can be.
+// typeName returns Python's name for the type of a YAML value.
 func typeName(v any) string {
 	switch v.(type) {
 	case string:
@@ -115,10 +116,10 @@ func readBounded(path string) ([]byte, error) {
 	return src, err
 }
 
-// ReadClientConfig adds to the options of a master what its clients have of their own: the user's saltrc
-// (SALT_CLIENT_CONFIG, else ~/.config/salt/saltrc where that directory is, else ~/.saltrc), the path of the token file as
-// token_file, and the token in it, unless it is older than token_expire seconds, as token. It follows client_config of
-// salt/config/__init__.py.
+// ReadClientConfig adds client options to the options of a master: the user's saltrc
+// (SALT_CLIENT_CONFIG, else ~/.config/salt/saltrc if that directory exists, else ~/.saltrc), and
+// the path of the token file as token_file. It adds the token in that file as token, unless it is
+// older than token_expire seconds. It follows client_config of salt/config/__init__.py.
 func ReadClientConfig(opts *data.Map, in Invocation, now time.Time) error {
 	dir, rc := in.home(), ".saltrc"
 	if xdg := in.xdgDir(); paths.IsDir(xdg) {
@@ -150,7 +151,7 @@ func (in Invocation) xdgDir() string {
 	return filepath.Join(in.home(), ".config", "salt")
 }
 
-// loopback replaces the address that a master listens on everywhere by one that reaches it.
+// loopback replaces a wildcard listen address of a master by one that reaches it.
 func loopback(opts *data.Map) {
 	switch opts.Value("interface") {
 	case "0.0.0.0":
@@ -165,7 +166,7 @@ func readToken(opts *data.Map, in Invocation, now time.Time) error {
 	opts.Set("token_file", path)
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // no token, no matter
+		return nil // a missing token is no error
 	}
 	expire := 43200.0
 	if opts.Has("token_expire") {

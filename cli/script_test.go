@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/cli/saltcall"
 )
 
-// TestScripts runs what operators type without a master, and what they get wrong. The command
+// TestScripts runs commands of operators without a master, including mistakes. The command
 //
 //	exits CODE PROGRAM ARGUMENT...
 //

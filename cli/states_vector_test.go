@@ -13,7 +13,8 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// TestVectorStates runs states on minions of ours and compares what salt prints of them, in all modes of the outputter highstate.
+// TestVectorStates runs states on Brine minions and compares salt's output, in all modes of the
+// outputter highstate.
 func TestVectorStates(t *testing.T) {
 	t.Setenv("SHELL", "/bin/bash") // as it was where the vectors were captured
 	f := vectors.Load(t, "10-cli-states.json")
@@ -60,8 +61,8 @@ func (s *site) checkStates(t *testing.T, c *vectors.Case, argv []string) {
 	}
 }
 
-// byChance returns what is wanted where the state t3 of st.aggr, whose changes are asked to be random, has as many as it has in got. In
-// the vectors it has some.
+// byChance adjusts the expected text of the state t3 of st.aggr, whose changes are random, to the
+// number in got. In the vectors it has some.
 func byChance(got, want string) string {
 	const some = "     Changes:   \n              ----------\n              testing:\n                  ----------\n" +
 		"                  new:\n                      Something pretended to change\n" +
@@ -71,11 +72,13 @@ func byChance(got, want string) string {
 	if there == "" || strings.Contains(t3.FindString(got), some) {
 		return want
 	}
-	none := strings.Replace(there, some, "     Changes:   \n", 1) // in test mode the result is None all the same
-	return strings.NewReplacer(there, none, "(unchanged=2, changed=2)", "(unchanged=2, changed=1)").Replace(want)
+	// in test mode the result is None all the same
+	none := strings.Replace(there, some, "     Changes:   \n", 1)
+	return strings.NewReplacer(there, none, "(unchanged=2, changed=2)",
+		"(unchanged=2, changed=1)").Replace(want)
 }
 
-// inOrder puts what is printed of each minion, from the line with its id on, in order.
+// inOrder sorts the output of each minion, from the line with its id on.
 func (s *site) inOrder(text string) string {
 	blocks := []string{""}
 	for line := range strings.Lines(text) {

@@ -36,7 +36,7 @@ func fileGroup() group {
 	}}
 }
 
-// plainTargetGroup holds the kinds of target that all programs with targets know.
+// plainTargetGroup holds the kinds of target that all programs with targets support.
 func plainTargetGroup() group {
 	g := targetGroup()
 	g.options = g.options[:7]

@@ -38,8 +38,9 @@ func runTable(env environ) []option {
 }
 
 func runOutputGroup() group {
-	return group{title: "Output Options", description: "Configure your preferred output format.", options: []option{
-		{names: "--quiet", dest: "quiet", kind: boolean, def: false,
-			help: "Do not display the results of the run."},
-	}}
+	return group{title: "Output Options", description: "Configure your preferred output format.",
+		options: []option{
+			{names: "--quiet", dest: "quiet", kind: boolean, def: false,
+				help: "Do not display the results of the run."},
+		}}
 }

@@ -65,8 +65,9 @@ func saltTable(env environ) []option {
 			help: "Set an alternative return method. By default salt will send the return data from the command " +
 				"back to the master, but the return data can be redirected into any number of systems, databases " +
 				"or applications."},
-		{names: "--return_kwargs", dest: "return_kwargs", def: &data.Map{}, metavar: "RETURNER_KWARGS",
-			help: "Set any returner options at the command line."},
+		{names: "--return_kwargs", dest: "return_kwargs", def: &data.Map{},
+			metavar: "RETURNER_KWARGS",
+			help:    "Set any returner options at the command line."},
 		optDoc(),
 		{names: "--args-separator", dest: "args_separator", def: ",",
 			help: "Set the special argument used as a delimiter between command arguments of compound commands. " +

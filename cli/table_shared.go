@@ -7,7 +7,8 @@ import (
 )
 
 func optVersion() option {
-	return option{names: "--version", kind: showVersion, help: "show program's version number and exit"}
+	return option{names: "--version", kind: showVersion,
+		help: "show program's version number and exit"}
 }
 
 func optVersionsReport() option {
@@ -26,7 +27,8 @@ func optSaltfile() option {
 }
 
 func optConfigDir(env environ) option {
-	return option{names: "-c --config-dir", dest: "config_dir", def: cmp.Or(env("SALT_CONFIG_DIR"), config.DefaultDir()),
+	return option{names: "-c --config-dir", dest: "config_dir",
+		def:  cmp.Or(env("SALT_CONFIG_DIR"), config.DefaultDir()),
 		help: "Pass in an alternative configuration directory. Default: '%default'."}
 }
 
@@ -57,7 +59,8 @@ func optHardCrash(env environ) option {
 }
 
 func optNoParse(env environ) option {
-	return option{names: "--no-parse", dest: "no_parse", def: env("SALT_NO_PARSE"), metavar: "argname1,argname2,...",
+	return option{names: "--no-parse", dest: "no_parse", def: env("SALT_NO_PARSE"),
+		metavar: "argname1,argname2,...",
 		help: "Comma-separated list of named CLI arguments (i.e. argname=value) which should not be parsed as " +
 			"Python data types"}
 }
@@ -73,7 +76,8 @@ func optStateOutputDiff() option {
 }
 
 func optSkipGrains() option {
-	return option{names: "--skip-grains", dest: "skip_grains", kind: boolean, def: false, help: "Do not load grains."}
+	return option{names: "--skip-grains", dest: "skip_grains", kind: boolean, def: false,
+		help: "Do not load grains."}
 }
 
 func optUser(prog string) option {
@@ -85,16 +89,18 @@ func optDaemon(prog string) option {
 		help: "Run the " + prog + " as a daemon."}
 }
 
-// optCheckConfig is Brine's own.
+// optCheckConfig is an option of Brine, not of Salt.
 func optCheckConfig() option {
-	return option{names: "--check-config", dest: "check_config", kind: boolean, def: false, own: true,
-		help: "Show every option with the line that set it, and what is wrong with the configuration, and exit."}
+	return option{names: "--check-config", dest: "check_config", kind: boolean,
+		def: false, own: true,
+		help: "Show every option with the line that set it, and the errors in the configuration, and exit."}
 }
 
-// optDisableKeepalive is Salt's: there a daemon watches the process that does its work. Brine starts parts again in one process, so that
-// the option has nothing to turn off.
+// optDisableKeepalive is an option of Salt, where a daemon watches its worker process. Brine
+// restarts parts within one process, so that the option has no effect.
 func optDisableKeepalive() option {
-	return option{names: "--disable-keepalive", dest: "disable_keepalive", kind: boolean, def: false, own: true,
+	return option{names: "--disable-keepalive", dest: "disable_keepalive", kind: boolean,
+		def: false, own: true,
 		help: "Taken for the sake of Salt's units; there is no second process that starts the daemon again."}
 }
 

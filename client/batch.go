@@ -12,21 +12,23 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// ErrNoBatches is returned by PublishBatch where the master runs no batches, as Salt's does not: they are driven by its clients,
-// see BatchHost.
+// ErrNoBatches is returned by PublishBatch if the master runs no batches. Salt's does not; its
+// clients drive batches themselves, see BatchHost.
 var ErrNoBatches = errors.New("the master runs no batches")
 
-// publishBatch is the command of a master that runs batches.
+// publishBatch is the command that starts a batch in a master that supports it.
 const publishBatch = "publish_batch"
 
-// PublishBatch orders a batch that runs within the master. The options stand in the request's Kwargs: batch, batch_wait, failhard,
-// timeout and gather_job_timeout. The errors are those of Publish, and ErrNoBatches.
+// PublishBatch starts a batch that runs within the master. Its options are in the request's Kwargs:
+// batch, batch_wait, failhard, timeout and gather_job_timeout. The errors are those of Publish, and
+// ErrNoBatches.
 func (l *Local) PublishBatch(ctx context.Context, r Request) (*Job, error) {
 	r.command = publishBatch
 	return l.Publish(ctx, r)
 }
 
-// StopBatch lets a batch of the master start no further minions, and reports whether the master had such a batch under way.
+// StopBatch stops a batch of the master: no further minions start. It reports whether the batch was
+// running.
 func (l *Local) StopBatch(ctx context.Context, r Request, id job.ID) (bool, error) {
 	key, user, err := l.credentials()
 	if err != nil {
@@ -38,19 +40,23 @@ func (l *Local) StopBatch(ctx context.Context, r Request, id job.ID) (bool, erro
 		return false, err
 	}
 	m, _ := reply.(*data.Map)
-	return data.Truth(m.Value("stopped")), refused(m)
+	return data.Truth(m.Value("stopped")), replyError(m)
 }
 
-// A BatchEnd is how a batch of the master ended.
+// A BatchEnd describes how a batch of the master ended.
 type BatchEnd struct {
-	NotStarted []string // minions that did not get the job, since the batch was stopped
+	NotStarted []string // minions that did not get the job, because the batch was stopped
 	Done       []string // minions that answered
-	Error      string   // why it ended before its time; empty when it did not
+	Error      string   // why the batch ended early, or ""
 }
 
-// FollowBatch tells o how a batch of the master goes, until it has ended or o's Answered says false. A bus that is lost, as by a
-// restart of the master, is joined again; what was fired meanwhile is missing, but for the lists in the BatchEnd.
-func (l *Local) FollowBatch(ctx context.Context, j *Job, o batch.Observer, enough func() bool) (*BatchEnd, error) {
+// FollowBatch reports the progress of a batch of the master to o, until the batch has ended or
+// enough returns true; the result is nil then. A lost connection to the bus, as after a restart of
+// the master, is restored. Events fired meanwhile are missed, but the lists in the BatchEnd are
+// complete.
+func (l *Local) FollowBatch(
+	ctx context.Context, j *Job, o batch.Observer, enough func() bool,
+) (*BatchEnd, error) {
 	prefix := eventbus.Tagify("batch", string(j.ID)) + "/"
 	for !enough() {
 		e, err := l.next(ctx)
@@ -71,7 +77,7 @@ func (l *Local) FollowBatch(ctx context.Context, j *Job, o batch.Observer, enoug
 	return nil, nil
 }
 
-// batchEvent tells o of one event of a batch, and returns the end when it is that.
+// batchEvent reports one event of a batch to o, and returns the BatchEnd if it is the last one.
 func batchEvent(what string, raw data.Raw, o batch.Observer) (*BatchEnd, error) {
 	v, err := payload.UnmarshalText(raw, payload.WireLimits())
 	m, ok := v.(*data.Map)
@@ -86,12 +92,16 @@ func batchEvent(what string, raw data.Raw, o batch.Observer) (*BatchEnd, error) 
 	case "silent":
 		o.Silent(m.Text("minion"))
 	case "done":
-		return &BatchEnd{NotStarted: data.TextsOf(m.Value("not_started")), Done: data.TextsOf(m.Value("done_minions")), Error: m.Text("error")}, nil
+		return &BatchEnd{
+			NotStarted: data.TextsOf(m.Value("not_started")),
+			Done:       data.TextsOf(m.Value("done_minions")),
+			Error:      m.Text("error"),
+		}, nil
 	}
 	return nil, nil
 }
 
-// next returns the next event of a bus that is joined again when it was lost.
+// next returns the next event of the bus. It reconnects if the connection is lost.
 func (l *Local) next(ctx context.Context) (eventbus.Event, error) {
 	for {
 		event, err := l.events.Next(ctx)
@@ -102,13 +112,14 @@ func (l *Local) next(ctx context.Context) (eventbus.Event, error) {
 			select {
 			case <-ctx.Done():
 				return eventbus.Event{}, ctx.Err()
-			case <-time.After(rejoin):
+			case <-time.After(reconnectPause):
 			}
 		}
 	}
 }
 
-// BatchHost returns what an engine publishes the job of a request with, where the master runs no batches itself.
+// BatchHost returns a host for an engine that runs the request as a batch, for masters that run no
+// batches.
 func (l *Local) BatchHost(r Request) batch.Host { return &batchHost{l, r} }
 
 type batchHost struct {
@@ -116,7 +127,7 @@ type batchHost struct {
 	r Request
 }
 
-// Publish gives an order to minions.
+// Publish sends an order to minions.
 func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, error) {
 	r := h.r
 	r.Target, r.Kind = o.Target, o.Kind
@@ -147,10 +158,11 @@ func (h *batchHost) Next(ctx context.Context) (batch.Return, error) {
 	}
 }
 
-// quietKwargs returns the options that questions share with their job.
+// quietKwargs returns kwargs without the options that apply to the batch's own job only.
 func quietKwargs(kwargs *data.Map) *data.Map {
 	kwargs = kwargs.Clone()
-	for _, name := range []string{"show_timeout", "show_jid", "metadata", "ret_config", "ret_kwargs"} {
+	for _, name := range []string{"show_timeout", "show_jid", "metadata", "ret_config",
+		"ret_kwargs"} {
 		kwargs.Delete(name)
 	}
 	return kwargs

@@ -1,12 +1,13 @@
-// Package client gives orders to a master on the same host, as the command line does: it proves its user by the key
-// file in the master's cache, publishes on the request port and reads the answers from the event bus
-// (salt/client/__init__.py, LocalClient). The master may be ours or Salt's.
+// Package client publishes jobs on a master on the same host, as the command line does. It proves
+// its user with the key file in the master's cache, publishes on the request port, and reads
+// returns from the event bus (salt/client/__init__.py, LocalClient). The master may be Brine's or
+// Salt's.
 //
 //	c, err := client.Open(ctx, client.Options{...})
 //	job, err := c.Publish(ctx, client.Request{Target: "*", Kind: "glob", Fun: "test.ping"})
 //	for result := range c.Results(ctx, job, client.Wait{...}) { … }
 //
-// Open connects to the bus before anything is published, so that no answer is missed.
+// Open connects to the bus before anything is published, so that no return is missed.
 package client
 
 import (
@@ -28,43 +29,44 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// Errors that callers decide on. Their texts are those that Salt prints.
+// Errors that callers handle differently. Their texts are Salt's.
 var (
-	// ErrNotAuthenticated is returned when the master does not accept the user's key.
+	// ErrNotAuthenticated is returned if the master does not accept the user's key.
 	ErrNotAuthenticated = errors.New("Authentication error occurred.") //nolint:staticcheck // Salt's text
-	// ErrNotAuthorized is returned when the user may not do what was asked.
+	// ErrNotAuthorized is returned if the user may not run the job.
 	ErrNotAuthorized = errors.New("Authorization error occurred.") //nolint:staticcheck // Salt's text
-	// ErrNoMaster is returned when no master answers on this host.
+	// ErrNoMaster is returned if no master is running on this host.
 	ErrNoMaster = errors.New("The salt master could not be contacted. Is master running?") //nolint:staticcheck // Salt's text
-	// ErrTimeout is returned when the master does not answer in time.
+	// ErrTimeout is returned if the master does not reply in time.
 	ErrTimeout = errors.New("Salt request timed out. The master is not responding. You may need to run your command with `--async` in order " + //nolint:staticcheck,lll // Salt's text
 		"to bypass the congested event bus. With `--async`, the CLI tool will print the job id (jid) and exit immediately without listening for " +
 		"responses. You can then use `salt-run jobs.lookup_jid` to look up the results of the job in the job cache later.")
-	// ErrKey is wrapped by what Publish returns when the caller's key file cannot be read.
-	ErrKey = errors.New("no key to prove the user with")
+	// ErrKey is wrapped by errors of Publish if the user's key file cannot be read.
+	ErrKey = errors.New("cannot read the key of the user")
 )
 
-// Options say which master a [Local] speaks to.
+// Options configure a [Local].
 type Options struct {
 	CacheDir string           // of the master; holds the key files
 	SockDir  string           // of the master
 	Sockets  eventbus.Sockets // of the master's bus; zero means those in SockDir
-	User     string           // who the master runs for
-	Caller   string           // who asks: the name of the running user
-	Sudo     string           // who called sudo; may be empty
+	User     string           // user that the master runs as
+	Caller   string           // name of the running user
+	Sudo     string           // user who called sudo; may be empty
 	Out      transport.Requester
 	Timeout  time.Duration // of one request; 0 means 5 s
 	Log      logrus.FieldLogger
 }
 
-// A Local gives orders to the master on this host. One goroutine at a time may use it.
+// A Local publishes jobs on the master on this host. It is not safe for concurrent use.
 type Local struct {
 	opts   Options
 	events *eventbus.Client
-	login  *data.Map // proves the user in place of the key file
+	login  *data.Map // authenticates the user instead of the key file
 }
 
-// Open connects to the master's event bus. The error wraps ErrNoMaster when nobody listens there.
+// Open connects to the master's event bus. The error wraps ErrNoMaster if no master listens there.
+// The caller must Close the Local.
 func Open(ctx context.Context, o Options) (*Local, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 5 * time.Second
@@ -79,10 +81,13 @@ func Open(ctx context.Context, o Options) (*Local, error) {
 	return l, nil
 }
 
-// listen connects to the bus, in place of an earlier connection.
+// listen connects to the bus, and closes an earlier connection.
 func (l *Local) listen(ctx context.Context) error {
 	events, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{
-		Subscribe: eventbus.SubscribeOptions{Name: "client", Prefixes: []string{eventbus.Tagify("job") + "/", eventbus.Tagify("batch") + "/"}},
+		Subscribe: eventbus.SubscribeOptions{
+			Name:     "client",
+			Prefixes: []string{eventbus.Tagify("job") + "/", eventbus.Tagify("batch") + "/"},
+		},
 	})
 	if err != nil {
 		return err
@@ -94,10 +99,10 @@ func (l *Local) listen(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the connection to the bus.
+// Close closes the connection to the bus.
 func (l *Local) Close() error { return l.events.Close() }
 
-// A Request is a job to be published.
+// A Request is a job to publish.
 type Request struct {
 	Target  any // text or []any
 	Kind    string
@@ -106,27 +111,27 @@ type Request struct {
 	Ret     string
 	JID     string
 	Kwargs  *data.Map     // options such as metadata, ret_config, nocache
-	Timeout time.Duration // sent as Salt's clients do
-	command string        // of the master; empty means publish
+	Timeout time.Duration // sent to the master, as Salt's clients do
+	command string        // command of the master; "" means publish
 }
 
-// A Job is one that was published.
+// A Job is a published job.
 type Job struct {
 	ID      job.ID
 	Minions []string // expected to return
-	Missing []string // named, but without an accepted key
-	// Absent are those of Minions that had no connection when the job was sent. Told says whether the master tells of
-	// them, as only those of ours do.
+	Missing []string // named by the target, but without an accepted key
+	// Absent are those of Minions that were not connected when the job was sent. Told reports
+	// whether the master provides this list; Salt's masters do not.
 	Absent []string
 	Told   bool
-	// Queued are those of Absent for which the master keeps the job, until the time Expires.
+	// Queued are those of Absent for which the master queues the job, until Expires.
 	Queued  []string
 	Expires time.Time
 	request Request
 }
 
-// Publish sends a request and returns the job. When the master finds nobody to give it to, the error is a
-// *NoMinionsError; others wrap ErrNotAuthenticated, ErrNotAuthorized, ErrKey or ErrTimeout.
+// Publish sends a request and returns the job. If no minion can get the job, the error is a
+// *NoMinionsError. Other errors wrap ErrNotAuthenticated, ErrNotAuthorized, ErrKey or ErrTimeout.
 func (l *Local) Publish(ctx context.Context, r Request) (*Job, error) {
 	key, user, err := l.credentials()
 	if err != nil {
@@ -136,7 +141,7 @@ func (l *Local) Publish(ctx context.Context, r Request) (*Job, error) {
 	if !errors.Is(err, ErrNotAuthenticated) {
 		return j, err
 	}
-	fresh, _, keyErr := l.credentials() // a master that was started anew has written another
+	fresh, _, keyErr := l.credentials() // a restarted master has written a new key
 	if keyErr != nil || fresh == key {
 		return nil, err
 	}
@@ -149,17 +154,24 @@ func (l *Local) publishAs(ctx context.Context, r Request, key, user string) (*Jo
 		return nil, err
 	}
 	m, ok := reply.(*data.Map)
-	if err := refused(m); ok && err != nil {
+	if err := replyError(m); ok && err != nil {
 		return nil, err
 	}
 	switch {
 	case r.command == publishBatch && !data.Truth(m.Value("batch")):
 		return nil, ErrNoBatches
 	case !ok:
-		return nil, fmt.Errorf("publish: the master answers %q", data.Str(reply))
+		return nil, fmt.Errorf("publish: unexpected reply of the master: %q", data.Str(reply))
 	}
-	j := &Job{ID: job.ID(m.Text("jid")), Minions: data.TextsOf(m.Value("minions")), Missing: data.TextsOf(m.Value("missing")), request: r,
-		Absent: data.TextsOf(m.Value("absent")), Told: m.Has("absent"), Queued: data.TextsOf(m.Value("queued"))}
+	j := &Job{
+		ID:      job.ID(m.Text("jid")),
+		Minions: data.TextsOf(m.Value("minions")),
+		Missing: data.TextsOf(m.Value("missing")),
+		request: r,
+		Absent:  data.TextsOf(m.Value("absent")),
+		Told:    m.Has("absent"),
+		Queued:  data.TextsOf(m.Value("queued")),
+	}
 	if until, ok := m.Value("queued_until").(int64); ok {
 		j.Expires = time.Unix(until, 0)
 	}
@@ -169,8 +181,8 @@ func (l *Local) publishAs(ctx context.Context, r Request, key, user string) (*Jo
 	return j, nil
 }
 
-// refused reads the error in a reply. Salt answers in two forms.
-func refused(m *data.Map) error {
+// replyError returns the error in a reply, or nil. Salt has two forms.
+func replyError(m *data.Map) error {
 	switch e := m.Value("error").(type) {
 	case string:
 		return &NoMinionsError{Text: e}
@@ -186,21 +198,22 @@ func refused(m *data.Map) error {
 	return nil
 }
 
-// NobodyMatched is the text of a NoMinionsError where the master does not say why.
+// NobodyMatched is the text of a NoMinionsError if the master gives no reason.
 const NobodyMatched = "no minions matched"
 
-// NoMinionsError is returned by Publish when the master finds nobody to give the job to.
+// NoMinionsError is returned by Publish if no minion can get the job.
 type NoMinionsError struct {
-	Text string // as the master says it
+	Text string // the master's reason
 }
 
 func (e *NoMinionsError) Error() string { return e.Text }
 
-// NotRecorded reports whether there are minions to give the job to, and the master could not keep it.
+// NotRecorded reports whether the job was not published because the master could not record it.
 func (e *NoMinionsError) NotRecorded() bool {
 	return strings.HasPrefix(e.Text, "The job was not published since it cannot be recorded")
 }
 
+// send sends a request with the credentials of the user and returns the reply.
 func (l *Local) send(ctx context.Context, r Request, key, user string) (any, error) {
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, max(l.opts.Timeout, r.Timeout))
@@ -209,8 +222,9 @@ func (l *Local) send(ctx context.Context, r Request, key, user string) (any, err
 	if arg == nil {
 		arg = []any{}
 	}
-	load := data.NewMap("cmd", cmp.Or(r.command, "publish"), "tgt", r.Target, "fun", r.Fun, "arg", arg, "key", key, "tgt_type", r.Kind,
-		"ret", r.Ret, "timeout", int64(max(r.Timeout, time.Second)/time.Second), "jid", r.JID)
+	load := data.NewMap("cmd", cmp.Or(r.command, "publish"), "tgt", r.Target,
+		"fun", r.Fun, "arg", arg, "key", key, "tgt_type", r.Kind, "ret", r.Ret,
+		"timeout", int64(max(r.Timeout, time.Second)/time.Second), "jid", r.JID)
 	if kwargs := l.kwargs(r); kwargs.Len() > 0 {
 		load.Set("kwargs", kwargs)
 	}
@@ -222,7 +236,7 @@ func (l *Local) send(ctx context.Context, r Request, key, user string) (any, err
 	return reply, err
 }
 
-// credentials returns the key and the name of the running user; no key where a login stands in for it.
+// credentials returns the key and the name of the running user. The key is "" if there is a login.
 func (l *Local) credentials() (key, user string, err error) {
 	key, user, err = l.opts.Key()
 	if l.login.Len() > 0 {
@@ -231,9 +245,9 @@ func (l *Local) credentials() (key, user string, err error) {
 	return key, user, err
 }
 
-// Key reads the key file of Caller in CacheDir, and returns the name under which the master knows who holds it
-// (salt/client/__init__.py, __get_user and __read_master_key). The error wraps ErrKey; the name is returned with it. It looks at
-// CacheDir, Caller, User and Sudo alone.
+// Key reads the key file of Caller in CacheDir, and returns the name by which the master knows the
+// key's owner (salt/client/__init__.py, __get_user and __read_master_key). If the error wraps
+// ErrKey, the name is valid too. Key uses only CacheDir, Caller, User and Sudo.
 func (o Options) Key() (key, user string, err error) {
 	name := o.Caller
 	user = name

@@ -11,18 +11,69 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A Refusal is the master's error for an order.
+// A Refusal is the master's error reply to an order.
 type Refusal struct {
-	Name    string // Salt's name of the error, as EauthAuthenticationError
+	Name    string // Salt's name of the error, such as EauthAuthenticationError
 	Message string
 }
 
-// Error returns the message.
+// Error returns the message of the master.
 func (r *Refusal) Error() string { return r.Message }
 
-// Control has the master call one of its own functions, and waits for the end. kind is runner or wheel. The result is the job as
-// the master tells of it: fun, jid, user, return, success. It ends with ctx. The error may be a *Refusal.
-func (l *Local) Control(ctx context.Context, kind, fun string, args []any, kwargs *data.Map) (*data.Map, error) {
+// Control calls a runner or wheel function on the master and waits for its end; kind is "runner" or
+// "wheel". The result is the job as the master reports it: fun, jid, user, return, success. The
+// error may be a *Refusal, or that of ctx.
+func (l *Local) Control(
+	ctx context.Context, kind, fun string, args []any, kwargs *data.Map,
+) (*data.Map, error) {
+	load, err := l.controlLoad(kind, fun, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if kind != "runner" { // a wheel function's result is the reply
+		return control(ctx, l.opts.Out, load)
+	}
+	bus, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{
+		Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoMaster, err)
+	}
+	defer bus.Close()
+	begun, err := control(ctx, l.opts.Out, load)
+	if err != nil {
+		return nil, err
+	}
+	return await(ctx, bus, begun.Text("tag")+"/ret")
+}
+
+// Begin is Control without waiting for the end of a runner. The result is the id and the tag of the
+// call: jid and tag.
+func (l *Local) Begin(
+	ctx context.Context, kind, fun string, args []any, kwargs *data.Map,
+) (*data.Map, error) {
+	load, err := l.controlLoad(kind, fun, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := control(ctx, l.opts.Out, load)
+	if err != nil {
+		return nil, err
+	}
+	jid := begun.Text("jid")
+	return data.NewMap("jid", jid, "tag", eventbus.Tagify(tagOf(kind), jid)), nil
+}
+
+// tagOf returns the word for calls of a kind in the tags of their events.
+func tagOf(kind string) string {
+	if kind == "runner" {
+		return "run"
+	}
+	return kind
+}
+
+// controlLoad returns an order for a runner or wheel function with the credentials of the user.
+func (l *Local) controlLoad(kind, fun string, args []any, kwargs *data.Map) (*data.Map, error) {
 	key, user, err := l.credentials()
 	if err != nil {
 		return nil, err
@@ -40,24 +91,15 @@ func (l *Local) Control(ctx context.Context, kind, fun string, args []any, kwarg
 		load.Set("key", key)
 		load.Set("user", user)
 	}
-	if kind != "runner" { // its result is the reply
-		return control(ctx, l.opts.Out, load)
-	}
-	bus, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}}})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoMaster, err)
-	}
-	defer bus.Close()
-	begun, err := control(ctx, l.opts.Out, load)
-	if err != nil {
-		return nil, err
-	}
-	return await(ctx, bus, begun.Text("tag")+"/ret")
+	return load, nil
 }
 
-// Wheel has the master behind out call a wheel function for a user who proves himself by a login of external_auth or a token, and
-// returns the job. The error may be a *Refusal.
-func Wheel(ctx context.Context, out transport.Requester, login *data.Map, fun string, args []any, kwargs *data.Map) (*data.Map, error) {
+// Wheel calls a wheel function on the master behind out, and returns the job. The user logs in with
+// login: a login of external_auth or a token. The error may be a *Refusal.
+func Wheel(
+	ctx context.Context, out transport.Requester, login *data.Map, fun string, args []any,
+	kwargs *data.Map,
+) (*data.Map, error) {
 	if args == nil {
 		args = []any{}
 	}
@@ -66,7 +108,7 @@ func Wheel(ctx context.Context, out transport.Requester, login *data.Map, fun st
 	return control(ctx, out, load)
 }
 
-// control sends an order for the master's own functions and returns the reply.
+// control sends an order for a runner or wheel function and returns the reply.
 func control(ctx context.Context, out transport.Requester, load *data.Map) (*data.Map, error) {
 	reply, err := channel.Clear(ctx, out, load)
 	if err != nil {
@@ -80,12 +122,13 @@ func control(ctx context.Context, out transport.Requester, load *data.Map) (*dat
 		return done, nil
 	}
 	if m.Text("tag") == "" {
-		return nil, fmt.Errorf("%s %s: the master answers %s", load.Text("cmd"), load.Text("fun"), data.Repr(reply))
+		return nil, fmt.Errorf("%s %s: unexpected reply of the master: %s", load.Text("cmd"),
+			load.Text("fun"), data.Repr(reply))
 	}
 	return m, nil
 }
 
-// await returns the body of the first event with that tag.
+// await returns the body of the next event with that tag.
 func await(ctx context.Context, bus *eventbus.Client, tag string) (*data.Map, error) {
 	for {
 		e, err := bus.Next(ctx)

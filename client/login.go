@@ -9,14 +9,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// ErrNoToken is returned by MakeToken when the login is right, but the master could not keep a token.
-var ErrNoToken = errors.New("the master gives no token")
+// ErrNoToken is returned by MakeToken if the login is valid, but the master could not create a
+// token.
+var ErrNoToken = errors.New("the master did not create a token")
 
-// LogIn makes l prove its user by fields of external_auth in place of the key file: token, or eauth, username and password.
+// LogIn makes l authenticate its user with fields of external_auth instead of the key file: token,
+// or eauth, username and password.
 func (l *Local) LogIn(fields *data.Map) { l.login = fields }
 
-// MakeToken returns a token for a login: eauth, username and password. The error is ErrNotAuthenticated when the login is wrong; it
-// may be ErrNoToken or ErrTimeout too.
+// MakeToken returns a token for a login: eauth, username and password. The error is
+// ErrNotAuthenticated for a wrong login; it may also be ErrNoToken or ErrTimeout.
 func (l *Local) MakeToken(ctx context.Context, login *data.Map) (string, error) {
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
@@ -32,7 +34,7 @@ func (l *Local) MakeToken(ctx context.Context, login *data.Map) (string, error) 
 	case reply == "":
 		return "", ErrNotAuthenticated
 	case !isMap:
-		return "", fmt.Errorf("mk_token: the master answers %q", data.Str(reply))
+		return "", fmt.Errorf("mk_token: unexpected reply of the master: %q", data.Str(reply))
 	case m.Text("token") == "":
 		return "", ErrNoToken
 	default:
@@ -40,7 +42,7 @@ func (l *Local) MakeToken(ctx context.Context, login *data.Map) (string, error) 
 	}
 }
 
-// kwargs returns the options of a request with the login that proves its user.
+// kwargs returns the options of a request, with the login if there is one.
 func (l *Local) kwargs(r Request) *data.Map {
 	if l.login.Len() == 0 {
 		return r.Kwargs

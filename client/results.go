@@ -14,46 +14,47 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// A Result is the answer of one minion, or why there is none.
+// A Result is the return of one minion, or the reason why there is none.
 type Result struct {
 	ID      string
 	Value   any
-	Out     string   // outputter that the function asks for; may be empty
-	Retcode any      // a number, or one a function where several were called
-	Notices []string // what the minion tells beside its answer, for people
+	Out     string   // outputter that the function requests; may be empty
+	Retcode any      // a number, or one per function if several were called
+	Notices []string // messages of the minion for the user
 	Missing bool     // the minion did not return
-	Reason  Reason   // why, when Missing
-	Why     string   // what the master says of that, for Undelivered
+	Reason  Reason   // why it did not, if Missing
+	Why     string   // the master's explanation, for Undelivered
 }
 
-// A Reason says why a minion did not return.
+// A Reason is why a minion did not return.
 type Reason int
 
-// The reasons, as far as the events tell.
+// The reasons, as far as they can be derived from events.
 const (
-	NoResponse   Reason = iota // it did not answer in time, and nothing is known of it
-	NoKey                      // it was named but has no accepted key
-	NotConnected               // it had no connection when the job was sent
-	Queued                     // likewise, and the master keeps the job for it
-	AtWork                     // it has said that it took the job, or that it runs it
-	NotRunning                 // it has said that it does not run the job
-	Undelivered                // the master has given up to bring the job to it
+	NoResponse   Reason = iota // it did not answer in time, and nothing else is known
+	NoKey                      // the target names it, but it has no accepted key
+	NotConnected               // it was not connected when the job was sent
+	Queued                     // likewise, and the master has queued the job for it
+	AtWork                     // it has acknowledged the job, or reported that it runs it
+	NotRunning                 // it has reported that it does not run the job
+	Undelivered                // the master could not deliver the job
 )
 
-// A Wait says how long to wait for answers.
+// A Wait configures how long to wait for returns.
 type Wait struct {
-	Timeout    time.Duration // for a minion's answer (-t)
-	Gather     time.Duration // for the answer whether a job runs (gather_job_timeout)
-	ShowSilent bool          // yield minions that did not answer; those without a key always are
+	Timeout    time.Duration // for a minion's return (-t)
+	Gather     time.Duration // for the answer to whether a job runs (gather_job_timeout)
+	ShowSilent bool          // yield minions that did not return; those without a key always are
 }
 
-// Results yields the answers to a job as they come, and then the minions that did not return. It ends when all have
-// answered, when nobody who is missing runs the job any more, or with ctx. After Timeout it asks those that have not
-// answered whether they run the job, by a job of its own, and again as long as one of them says so
-// (salt/client/__init__.py, get_iter_returns).
+// Results yields the returns of a job as they arrive, and then the minions that did not return. It
+// ends when all minions have returned, when no missing minion still runs the job, or with ctx.
+// After Timeout it publishes a job that asks the missing minions whether they run the job, and
+// repeats that as long as one of them does (salt/client/__init__.py, get_iter_returns).
 //
-// Two things are better than in Salt: a minion that answers the question with an error counts as silent in place of
-// being forgotten, and when the bus is lost, as by a restart of the master, it is joined again.
+// Two differences from Salt: a minion that answers the question with an error counts as silent
+// instead of being ignored, and a lost connection to the bus, as after a restart of the master, is
+// restored.
 func (l *Local) Results(ctx context.Context, j *Job, w Wait) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		c := newCollector(l, j, w)
@@ -68,35 +69,46 @@ func (l *Local) Results(ctx context.Context, j *Job, w Wait) iter.Seq2[Result, e
 	}
 }
 
-// collector is one wait for answers.
+// collector is one wait for the returns of a job.
 type collector struct {
 	l       *Local
 	job     *Job
 	wait    Wait
-	found   map[string]bool
-	known   map[string]bool      // expected
-	named   []string             // expected, in the order in which they became known
-	nobody  []string             // named without an accepted key, likewise
-	open    map[string]time.Time // expected and silent, with the time until which each is waited for
-	until   time.Time            // of the present round
-	running bool                 // somebody runs the job, as far as is known
-	asked   map[string]bool      // ids of the jobs that ask whether the job runs
-	heard   map[string]Reason    // what minions have said of the job
-	why     map[string]string    // why the master says that they missed it
+	found   map[string]bool      // minions that have returned
+	known   map[string]bool      // minions that are expected to return
+	named   []string             // the same, in the order in which they became known
+	keyless []string             // minions without an accepted key, likewise
+	open    map[string]time.Time // minions that have not returned, with the deadline of each
+	until   time.Time            // end of the present round
+	running bool                 // some minion runs the job, as far as is known
+	asked   map[string]bool      // ids of find_job jobs
+	heard   map[string]Reason    // last known state of minions in the job
+	why     map[string]string    // the master's reasons for missed minions
 }
 
 func newCollector(l *Local, j *Job, w Wait) *collector {
-	c := &collector{l: l, job: j, wait: w, running: true, found: map[string]bool{}, known: map[string]bool{}, open: map[string]time.Time{}, asked: map[string]bool{}, heard: map[string]Reason{}, why: map[string]string{}}
+	c := &collector{
+		l:       l,
+		job:     j,
+		wait:    w,
+		running: true,
+		found:   map[string]bool{},
+		known:   map[string]bool{},
+		open:    map[string]time.Time{},
+		asked:   map[string]bool{},
+		heard:   map[string]Reason{},
+		why:     map[string]string{},
+	}
 	c.until = time.Now().Add(w.Timeout)
 	c.expect(j.Minions)
 	for _, id := range j.Queued {
-		delete(c.open, id) // nobody waits for it now
+		delete(c.open, id) // it is not waited for
 	}
-	c.nobody = slices.Clone(j.Missing)
+	c.keyless = slices.Clone(j.Missing)
 	return c
 }
 
-// expect adds minions to those that should answer.
+// expect adds minions that should return.
 func (c *collector) expect(ids []string) {
 	until := time.Now().Add(c.wait.Timeout)
 	for _, id := range ids {
@@ -117,7 +129,7 @@ func (c *collector) collect(ctx context.Context, yield func(Result, error) bool)
 		event, err := c.next(ctx)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-			if c.over(ctx) {
+			if c.endRound(ctx) {
 				return true
 			}
 			continue
@@ -125,25 +137,27 @@ func (c *collector) collect(ctx context.Context, yield func(Result, error) bool)
 			yield(Result{}, err)
 			return false
 		}
-		if !c.take(event, yield) {
+		if !c.handle(event, yield) {
 			return false
 		}
 	}
 	return true
 }
 
-// next returns the next event of the round. A bus that is lost is joined again, as long as the round lasts.
+// next returns the next event until the round ends. It reconnects to the bus if the connection is
+// lost.
 func (c *collector) next(ctx context.Context) (eventbus.Event, error) {
 	ctx, cancel := context.WithDeadline(ctx, c.until)
 	defer cancel()
 	return c.l.next(ctx)
 }
 
-// rejoin is the pause between two attempts to find the bus again.
-const rejoin = 100 * time.Millisecond
+// reconnectPause is the pause between two attempts to connect to the bus.
+const reconnectPause = 100 * time.Millisecond
 
-// over decides what to do when a round has ended: ask who runs the job, wait on, or stop.
-func (c *collector) over(ctx context.Context) bool {
+// endRound starts the next round or reports that the wait is over. After a round in which a minion
+// ran the job it asks again.
+func (c *collector) endRound(ctx context.Context) bool {
 	now := time.Now()
 	if c.running {
 		c.running = false
@@ -160,7 +174,7 @@ func (c *collector) over(ctx context.Context) bool {
 	return true
 }
 
-// ask sends the question whether the job runs to those that have not answered.
+// ask asks the minions that have not returned whether they run the job.
 func (c *collector) ask(ctx context.Context) error {
 	ids := make([]any, 0, len(c.open))
 	for _, id := range c.named {
@@ -168,8 +182,11 @@ func (c *collector) ask(ctx context.Context) error {
 			ids = append(ids, id)
 		}
 	}
-	question, err := c.l.Publish(ctx, Request{Target: ids, Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(c.job.ID)},
-		Kwargs: c.questionKwargs(), Timeout: c.wait.Gather})
+	question, err := c.l.Publish(
+		ctx,
+		Request{Target: ids, Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(c.job.ID)},
+			Kwargs: c.questionKwargs(), Timeout: c.wait.Gather},
+	)
 	if err != nil {
 		return err
 	}
@@ -177,25 +194,27 @@ func (c *collector) ask(ctx context.Context) error {
 	return nil
 }
 
-// questionKwargs returns the options of the job that its questions share.
+// questionKwargs returns the options of the job that also apply to find_job jobs.
 func (c *collector) questionKwargs() *data.Map {
 	kwargs := c.job.request.Kwargs.Clone()
 	kwargs.Delete("show_timeout")
 	kwargs.Delete("show_jid")
-	kwargs.Delete("queue") // the question is for now
+	kwargs.Delete("queue") // an answer is needed now
 	return kwargs
 }
 
-// take handles one event, and reports whether the caller still wants results. Minions choose what stands in their returns: who is
-// expected, and that the job failed, is believed of the events that the master alone fires.
-func (c *collector) take(e eventbus.Event, yield func(Result, error) bool) bool {
+// handle processes one event, and reports whether the caller wants further results. Minions choose
+// the content of their returns, so the list of minions and the failure of the job are only taken
+// from events that the master alone fires.
+func (c *collector) handle(e eventbus.Event, yield func(Result, error) bool) bool {
 	jid, what, _ := strings.Cut(strings.TrimPrefix(e.Tag, "salt/job/"), "/")
 	about := jid == string(c.job.ID)
 	id, isReturn := strings.CutPrefix(what, "ret/")
 	if about && !isReturn {
-		c.hear(what)
+		c.noteProgress(what)
 	}
-	if !about && !(c.asked[jid] && isReturn) || !isReturn && what != "new" && what != "error" && !strings.HasPrefix(what, "missed/") {
+	if !about && !(c.asked[jid] && isReturn) ||
+		!isReturn && what != "new" && what != "error" && !strings.HasPrefix(what, "missed/") {
 		return true
 	}
 	v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
@@ -206,7 +225,7 @@ func (c *collector) take(e eventbus.Event, yield func(Result, error) bool) bool 
 	case strings.HasPrefix(what, "missed/"):
 		c.missed(strings.TrimPrefix(what, "missed/"), m.Text("reason"))
 	case !isReturn:
-		return c.news(m, yield)
+		return c.jobEvent(m, yield)
 	case m.Text("id") != id:
 		return true
 	case about:
@@ -219,8 +238,8 @@ func (c *collector) take(e eventbus.Event, yield func(Result, error) bool) bool 
 	return true
 }
 
-// hear reads from the rest of a tag that a minion has taken the job: ack/ID, or prog/ID/N.
-func (c *collector) hear(what string) {
+// noteProgress records from the tag ack/ID or prog/ID/N that a minion runs the job.
+func (c *collector) noteProgress(what string) {
 	id, taken := strings.CutPrefix(what, "ack/")
 	if rest, works := strings.CutPrefix(what, "prog/"); works {
 		id, _, taken = strings.Cut(rest, "/")
@@ -230,14 +249,14 @@ func (c *collector) hear(what string) {
 	}
 }
 
-// news reads what the master says of the job.
-func (c *collector) news(m *data.Map, yield func(Result, error) bool) bool {
+// jobEvent handles an event of the master about the job.
+func (c *collector) jobEvent(m *data.Map, yield func(Result, error) bool) bool {
 	if m.Has("error") {
 		return yield(Result{}, ErrNotAuthorized)
 	}
 	if m.Has("minions") {
 		c.expect(data.TextsOf(m.Value("minions")))
-		c.nobody = appendNew(c.nobody, data.TextsOf(m.Value("missing")))
+		c.keyless = appendNew(c.keyless, data.TextsOf(m.Value("missing")))
 	}
 	return true
 }
@@ -251,7 +270,7 @@ func appendNew(to, ids []string) []string {
 	return to
 }
 
-// result reads a return; a second one of the same minion is passed over.
+// result decodes a return. Further returns of the same minion are ignored.
 func (c *collector) result(m *data.Map) (Result, bool) {
 	id := m.Text("id")
 	if !m.Has("return") || c.found[id] {
@@ -259,10 +278,16 @@ func (c *collector) result(m *data.Map) (Result, bool) {
 	}
 	c.found[id] = true
 	delete(c.open, id)
-	return Result{ID: id, Value: m.Value("return"), Out: m.Text("out"), Retcode: m.Value("retcode"), Notices: job.Notices(m)}, true
+	return Result{
+		ID:      id,
+		Value:   m.Value("return"),
+		Out:     m.Text("out"),
+		Retcode: m.Value("retcode"),
+		Notices: job.Notices(m),
+	}, true
 }
 
-// answer reads what a minion says to the question whether it runs the job.
+// answer handles the answer of a minion to whether it runs the job.
 func (c *collector) answer(m *data.Map) {
 	id := m.Text("id")
 	if _, waiting := c.open[id]; !waiting {
@@ -283,7 +308,7 @@ func (c *collector) answer(m *data.Map) {
 	}
 }
 
-// missed reads that the master has given up to bring the job to a minion. Nobody waits for that then.
+// missed records that the master could not deliver the job to a minion, which ends the wait for it.
 func (c *collector) missed(id, why string) {
 	if c.known[id] && c.heard[id] != AtWork {
 		c.heard[id], c.why[id] = Undelivered, why
@@ -291,13 +316,13 @@ func (c *collector) missed(id, why string) {
 	}
 }
 
-// unreached reports whether a minion had no connection when the job was sent and has said nothing of it since: that it does not run
-// the job is no news.
+// unreached reports whether a minion was not connected when the job was sent, and has sent nothing
+// about it. That it does not run the job is then no new information.
 func (c *collector) unreached(id string) bool {
 	return c.heard[id] == NoResponse && slices.Contains(c.job.Absent, id)
 }
 
-// absent returns those that did not return.
+// absent returns the results for minions that did not return.
 func (c *collector) absent() []Result {
 	var out []Result
 	for _, id := range c.named {
@@ -305,7 +330,7 @@ func (c *collector) absent() []Result {
 			out = append(out, Result{ID: id, Missing: true, Reason: reason, Why: c.why[id]})
 		}
 	}
-	for _, id := range c.nobody {
+	for _, id := range c.keyless {
 		if !c.found[id] {
 			out = append(out, Result{ID: id, Missing: true, Reason: NoKey})
 		}
@@ -313,8 +338,8 @@ func (c *collector) absent() []Result {
 	return out
 }
 
-// reason says why a minion that was expected has not returned. What it said itself counts more than that it had no
-// connection.
+// reason returns why an expected minion has not returned. Its own messages take precedence over the
+// state of its connection.
 func (c *collector) reason(id string) Reason {
 	switch {
 	case c.heard[id] != NoResponse:

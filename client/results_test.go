@@ -64,7 +64,8 @@ func (m *fakeMaster) serve() {
 	m.done = make(chan error, 1)
 	ready := make(chan struct{})
 	go func() {
-		m.done <- m.bus.Serve(ctx, eventbus.MasterSockets(m.dir), eventbus.ServeOptions{Ready: func() { close(ready) }})
+		m.done <- m.bus.Serve(ctx, eventbus.MasterSockets(m.dir),
+			eventbus.ServeOptions{Ready: func() { close(ready) }})
 	}()
 	<-ready
 }
@@ -75,7 +76,8 @@ func (m *fakeMaster) halt() {
 }
 
 func (m *fakeMaster) open() *Local {
-	l, err := Open(m.t.Context(), Options{CacheDir: m.dir, SockDir: m.dir, User: "root", Caller: "root", Out: m, Timeout: 5 * time.Second})
+	l, err := Open(m.t.Context(), Options{CacheDir: m.dir, SockDir: m.dir,
+		User: "root", Caller: "root", Out: m, Timeout: 5 * time.Second})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -111,7 +113,8 @@ func (m *fakeMaster) asked() []string {
 
 // fire puts what a minion returns on the bus.
 func (m *fakeMaster) fire(jid, id string, value any, code int64) {
-	err := m.bus.Fire("salt/job/"+jid+"/ret/"+id, data.NewMap("id", id, "jid", jid, "return", value, "retcode", code))
+	err := m.bus.Fire("salt/job/"+jid+"/ret/"+id,
+		data.NewMap("id", id, "jid", jid, "return", value, "retcode", code))
 	if err != nil {
 		m.t.Error(err)
 	}
@@ -129,7 +132,9 @@ func wait() Wait {
 // gather runs a job and returns its results as "id value", or "id silent".
 func gather(t *testing.T, l *Local, w Wait) ([]string, error) {
 	t.Helper()
-	j, err := l.Publish(t.Context(), Request{Target: "*", Kind: "glob", Fun: "test.ping", Kwargs: data.NewMap("show_jid", false, "metadata", "m")})
+	j, err := l.Publish(t.Context(),
+		Request{Target: "*", Kind: "glob", Fun: "test.ping",
+			Kwargs: data.NewMap("show_jid", false, "metadata", "m")})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +174,8 @@ func TestSecondReturnsAndForeignEventsArePassedOver(t *testing.T) {
 		m.fire(jid, "a", "first", 0)
 		m.fire(jid, "a", "second", 0)
 		m.fire("20260101000000000009", "b", "of another job", 0)
-		if err := m.bus.Fire("salt/job/"+jid+"/prog/b/0", data.NewMap("id", "b", "return", "progress")); err != nil {
+		if err := m.bus.Fire("salt/job/"+jid+
+			"/prog/b/0", data.NewMap("id", "b", "return", "progress")); err != nil {
 			t.Error(err)
 		}
 		m.fire(jid, "stranger", "not expected", 0)
@@ -203,16 +209,18 @@ func TestLongJobsAreWaitedFor(t *testing.T) {
 	if d := cmp.Diff([]string{"quick at once", "slow done"}, got); d != "" || err != nil {
 		t.Errorf("results: %v\n%s", err, d)
 	}
-	want := []string{"test.ping *", "saltutil.find_job ['slow']", "saltutil.find_job ['slow']", "saltutil.find_job ['slow']"}
+	want := []string{"test.ping *", "saltutil.find_job ['slow']", "saltutil.find_job ['slow']",
+		"saltutil.find_job ['slow']"}
 	if d := cmp.Diff(want, m.asked()); d != "" {
 		t.Errorf("published (-want +got):\n%s", d)
 	}
-	if kwargs := m.loads[1].Value("kwargs").(*data.Map); kwargs.Has("show_jid") || kwargs.Text("metadata") != "m" {
+	if kwargs := m.loads[1].Value("kwargs").(*data.Map); kwargs.Has("show_jid") ||
+		kwargs.Text("metadata") != "m" {
 		t.Errorf("kwargs of the question: %s", data.Repr(kwargs))
 	}
 }
 
-func TestSilentMinionsAreTold(t *testing.T) {
+func TestSilentMinionsAreReported(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		say  func(m *fakeMaster)
@@ -221,7 +229,8 @@ func TestSilentMinionsAreTold(t *testing.T) {
 	}{
 		{"nothing is heard of it", func(*fakeMaster) {}, true, []string{"gone silent", "nokey silent"}},
 		{"it does not run the job", func(m *fakeMaster) { m.fire(findJID, "gone", data.NewMap(), 0) }, true, []string{"gone silent", "nokey silent"}},
-		{"it cannot say", func(m *fakeMaster) { m.fire(findJID, "gone", "ERROR: blackout", 1) }, true, []string{"gone silent", "nokey silent"}},
+		{"it cannot say", func(m *fakeMaster) { m.fire(findJID, "gone", "ERROR: blackout", 1) },
+			true, []string{"gone silent", "nokey silent"}},
 		{"nobody wants to know", func(*fakeMaster) {}, false, []string{"nokey silent"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -244,7 +253,8 @@ func TestSilentMinionsAreTold(t *testing.T) {
 
 func TestMissingComeByEventToo(t *testing.T) {
 	m := newFakeMaster(t, func(m *fakeMaster, _ *data.Map) *data.Map {
-		err := m.bus.Fire("salt/job/"+jid+"/new", data.NewMap("minions", []any{"a"}, "missing", []any{"nokey"}))
+		err := m.bus.Fire("salt/job/"+jid+
+			"/new", data.NewMap("minions", []any{"a"}, "missing", []any{"nokey"}))
 		if err != nil {
 			t.Error(err)
 		}
@@ -257,10 +267,8 @@ func TestMissingComeByEventToo(t *testing.T) {
 	}
 }
 
-// TestReturnsDoNotSteerTheClient gives returns the fields by which the master says who is expected and that a job failed, and the
-// name of another minion.
-// TestSilentMinionsSayWhy holds the reason that is told of each silent minion, by what the master said and what it said
-// itself. A master of Salt's says nothing of connections.
+// TestReturnsDoNotSteerTheClient puts fields of the master's events, and the name of another
+// minion, into returns: the client ignores them.
 func TestSilentMinionsSayWhy(t *testing.T) {
 	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
 		if load.Text("fun") == "saltutil.find_job" {
@@ -281,11 +289,13 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"missed", "taken", "stranger"} {
-			if err := m.bus.Fire("salt/job/"+jid+"/missed/"+id, data.NewMap("id", id, "reason", "it was away")); err != nil {
+			if err := m.bus.Fire("salt/job/"+jid+"/missed/"+id,
+				data.NewMap("id", id, "reason", "it was away")); err != nil {
 				t.Error(err)
 			}
 		}
-		reply := published(jid, "silent", "away", "taken", "steps", "denies", "late", "back", "queued", "missed")
+		reply := published(jid, "silent", "away", "taken", "steps", "denies", "late", "back",
+			"queued", "missed")
 		reply.Set("missing", []any{"nokey"})
 		reply.Set("absent", []any{"away", "late", "back", "queued"})
 		reply.Set("queued", []any{"queued"})
@@ -293,7 +303,8 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 		return reply
 	})
 	l := m.open()
-	j, err := l.Publish(t.Context(), Request{Target: "*", Kind: "glob", Fun: "test.ping", Kwargs: data.NewMap("queue", int64(0))})
+	j, err := l.Publish(t.Context(),
+		Request{Target: "*", Kind: "glob", Fun: "test.ping", Kwargs: data.NewMap("queue", int64(0))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,14 +320,16 @@ func TestSilentMinionsSayWhy(t *testing.T) {
 			t.Errorf("of %s it is told: %q", r.ID, r.Why)
 		}
 	}
-	want := map[string]Reason{"missed": Undelivered, "silent": NoResponse, "away": NotConnected, "taken": AtWork, "steps": AtWork, "denies": NotRunning, "late": NotRunning,
+	want := map[string]Reason{"missed": Undelivered, "silent": NoResponse, "away": NotConnected,
+		"taken": AtWork, "steps": AtWork, "denies": NotRunning, "late": NotRunning,
 		"back": NotConnected, "queued": Queued, "nokey": NoKey}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("reasons (-want +got):\n%s", d)
 	}
 }
 
-// TestQueuedMinionsAreNotWaitedFor orders a job for minions that are all away: there is nothing to wait for.
+// TestQueuedMinionsAreNotWaitedFor orders a job for minions that are all away: there is nothing to
+// wait for.
 func TestQueuedMinionsAreNotWaitedFor(t *testing.T) {
 	m := newFakeMaster(t, func(*fakeMaster, *data.Map) *data.Map {
 		reply := published(jid, "a", "b")
@@ -342,7 +355,8 @@ func TestReturnsDoNotSteerTheClient(t *testing.T) {
 		}{
 			{"a", data.NewMap("id", "b", "return", "in the name of b")},
 			{"a", data.NewMap("return", "of nobody")},
-			{"a", data.NewMap("id", "a", "return", "own", "error", "stop", "minions", []any{"ghost"}, "missing", []any{"lost"})},
+			{"a", data.NewMap("id", "a", "return", "own", "error", "stop",
+				"minions", []any{"ghost"}, "missing", []any{"lost"})},
 			{"b", data.NewMap("id", "b", "return", "own", "error", "stop")},
 		} {
 			if err := m.bus.Fire("salt/job/"+jid+"/ret/"+e.id, e.body); err != nil {
@@ -357,7 +371,8 @@ func TestReturnsDoNotSteerTheClient(t *testing.T) {
 	}
 }
 
-// TestAnswersComeFromTheirMinion checks that a minion cannot say in the name of another that it runs the job.
+// TestAnswersComeFromTheirMinion checks that a minion cannot say in the name of another that it
+// runs the job.
 func TestAnswersComeFromTheirMinion(t *testing.T) {
 	rounds := 0
 	m := newFakeMaster(t, func(m *fakeMaster, load *data.Map) *data.Map {
@@ -365,7 +380,8 @@ func TestAnswersComeFromTheirMinion(t *testing.T) {
 			return published(jid, "gone")
 		}
 		rounds++
-		if err := m.bus.Fire("salt/job/"+findJID+"/ret/liar", data.NewMap("id", "gone", "return", data.NewMap("jid", jid))); err != nil {
+		if err := m.bus.Fire("salt/job/"+findJID+
+			"/ret/liar", data.NewMap("id", "gone", "return", data.NewMap("jid", jid))); err != nil {
 			t.Error(err)
 		}
 		if rounds > 1 {
@@ -439,9 +455,12 @@ func TestRefusals(t *testing.T) {
 		reply *data.Map
 		is    func(error) bool
 	}{
-		{"wrong key", refuse("AuthenticationError"), func(err error) bool { return errors.Is(err, ErrNotAuthenticated) }},
-		{"not allowed", refuse("AuthorizationError"), func(err error) bool { return errors.Is(err, ErrNotAuthorized) }},
-		{"nobody, with a reason", data.NewMap("jid", nil, "minions", []any{}, "error", "nobody"), func(err error) bool { return errors.As(err, &nobody) }},
+		{"wrong key", refuse("AuthenticationError"),
+			func(err error) bool { return errors.Is(err, ErrNotAuthenticated) }},
+		{"not allowed", refuse("AuthorizationError"),
+			func(err error) bool { return errors.Is(err, ErrNotAuthorized) }},
+		{"nobody, with a reason", data.NewMap("jid", nil, "minions", []any{}, "error", "nobody"),
+			func(err error) bool { return errors.As(err, &nobody) }},
 		{"nobody", published(jid), func(err error) bool { return errors.As(err, &nobody) }},
 		{"another error", refuse("Strange"), func(err error) bool { return err.Error() == "no" }},
 	} {
@@ -469,7 +488,7 @@ func TestKeyIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestWhoAsks(t *testing.T) {
+func TestUserAndKey(t *testing.T) {
 	m := newFakeMaster(t, func(*fakeMaster, *data.Map) *data.Map { return published(jid) })
 	if err := os.WriteFile(filepath.Join(m.dir, ".fred_key"), []byte("freds"), 0o600); err != nil {
 		t.Fatal(err)
@@ -487,12 +506,13 @@ func TestWhoAsks(t *testing.T) {
 		}
 	}
 	l := &Local{opts: Options{CacheDir: m.dir, User: "root", Caller: "nobody"}}
-	if _, _, err := l.credentials(); !errors.Is(err, ErrKey) || !strings.Contains(err.Error(), ".nobody_key") {
+	if _, _, err := l.credentials(); !errors.Is(err, ErrKey) ||
+		!strings.Contains(err.Error(), ".nobody_key") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// TestRequestForm holds the order of fields against that of Salt's client.
+// TestRequestForm compares the order of fields with that of Salt's client.
 func TestRequestForm(t *testing.T) {
 	m := newFakeMaster(t, func(m *fakeMaster, _ *data.Map) *data.Map {
 		m.fire(jid, "a", true, 0)

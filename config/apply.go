@@ -13,12 +13,13 @@ import (
 	"github.com/brineproject/brine/internal/accounts"
 )
 
-// An assembly makes the effective options of a role of the defaults and what was set; its steps are those of
-// salt.config.apply_master_config and apply_minion_config, in their order.
+// An assembly computes the effective options of a role from the defaults and the options that were
+// set. Its steps are those of salt.config.apply_master_config and apply_minion_config, in the same
+// order.
 type assembly struct {
 	role   role
 	opts   *data.Map
-	set    *data.Map // what files set
+	set    *data.Map // set by files
 	report *Report
 	env    func(string) string
 	host   host
@@ -39,7 +40,7 @@ func (a *assembly) warn(name, format string, args ...any) {
 // doubt adds findings, all of them doubts, to the warnings.
 func (a *assembly) doubt(name string, err error) {
 	if err := a.report.Judge(name, err); err != nil {
-		a.warn(name, "%v", err) // no doubt after all
+		a.warn(name, "%v", err) // not a doubt after all
 	}
 }
 
@@ -63,7 +64,7 @@ func (a *assembly) run() {
 	a.common()
 }
 
-// logDir works log_dir into log_file.
+// logDir applies log_dir to log_file.
 func (a *assembly) logDir() {
 	dir := a.set.Text("log_dir")
 	if dir == "" {
@@ -91,7 +92,7 @@ func (a *assembly) saltenv() {
 	}
 }
 
-// backends gives the file server back ends their present names: git is gitfs.
+// backends replaces old names of file server back ends by the current ones: git is gitfs.
 func (a *assembly) backends() {
 	list, _ := a.opts.Value("fileserver_backend").([]any)
 	list = slices.Clone(list)
@@ -103,7 +104,7 @@ func (a *assembly) backends() {
 	a.opts.Set("fileserver_backend", list)
 }
 
-// idDirs puts the id into the directories that append_minionid_config_dirs names.
+// idDirs appends the id to the directories that append_minionid_config_dirs names.
 func (a *assembly) idDirs() {
 	id := a.text("id")
 	for _, name := range words(a.opts.Value("append_minionid_config_dirs")) {
@@ -119,7 +120,7 @@ func (a *assembly) idDirs() {
 	}
 }
 
-// dirs derives the directories that others name.
+// dirs derives the directories that depend on others.
 func (a *assembly) dirs() {
 	cache := a.text("cachedir")
 	if len(a.text("sock_dir")) > len(cache)+10 { // the path of a socket is short
@@ -165,7 +166,7 @@ func listOf(s string) []any {
 	return []any{s}
 }
 
-// groups returns nodegroups as one map; a list of small maps is another way to write it.
+// groups returns nodegroups as one map; it may also be written as a list of small maps.
 func groups(v any) *data.Map {
 	all := &data.Map{}
 	switch v := v.(type) {
@@ -181,7 +182,7 @@ func groups(v any) *data.Map {
 	return all
 }
 
-// common is what both roles end with.
+// common is the last step for both roles.
 func (a *assembly) common() {
 	a.opts.Set("open_mode", a.opts.Value("open_mode") == true)
 	a.opts.Set("file_roots", a.roots("file_roots", "/srv/salt"))
@@ -209,7 +210,7 @@ func (a *assembly) common() {
 	}
 }
 
-// roots returns the directories of each environment, with patterns replaced by what they match.
+// roots returns the directories of each environment, with patterns replaced by their matches.
 func (a *assembly) roots(name, otherwise string) *data.Map {
 	roots, ok := a.opts.Value(name).(*data.Map)
 	if !ok {
@@ -222,7 +223,8 @@ func (a *assembly) roots(name, otherwise string) *data.Map {
 	for env, v := range roots.All() {
 		dirs, ok := v.([]any)
 		if !ok && v != nil {
-			f := Expected("a list of directories", v, fmt.Sprintf("it has none; write %s: [%s]", data.Str(env), localPath(otherwise)))
+			f := Expected("a list of directories", v,
+				fmt.Sprintf("it has none; write %s: [%s]", data.Str(env), localPath(otherwise)))
 			a.doubt(name, Doubt(Below(env, f)))
 		}
 		out.Set(data.Str(env), expandDirs(dirs))
@@ -249,13 +251,14 @@ func expandDirs(dirs []any) []any {
 	return out
 }
 
-// prependRoot puts root_dir before the paths that lie below the default root or are relative
+// prependRoot prepends root_dir to paths that are relative or lie below the default root
 // (salt.config.prepend_root_dir).
 func (a *assembly) prependRoot() {
 	names := []string{"pki_dir", "cachedir", "sock_dir", "extension_modules", "pidfile"}
 	logs := []string{"log_file", "key_logfile"}
 	if a.role == masterRole {
-		names = append(names, "autosign_file", "autoreject_file", "token_dir", "syndic_dir", "sqlite_queue_dir",
+		names = append(names, "autosign_file", "autoreject_file", "token_dir", "syndic_dir",
+			"sqlite_queue_dir",
 			"autosign_grains_dir")
 		logs = append(logs, "ssh_log_file")
 	}
@@ -269,21 +272,22 @@ func (a *assembly) prependRoot() {
 		root = a.text("root_dir")
 	}
 	for _, name := range names {
-		if v, ok := a.opts.Get(name); ok && v != nil && v != "" { // no path is no file, where Salt takes the root directory
+		// an empty path means no file; Salt would make it the root directory
+		if v, ok := a.opts.Get(name); ok && v != nil && v != "" {
 			a.opts.Set(name, underRoot(data.Str(v), root, localLayout().root))
 			a.report.rooted = append(a.report.rooted, name)
 		}
 	}
 }
 
-// isPath tells a path from the address of a log, such as udp://loghost:10514.
+// isPath distinguishes a path from the address of a log, such as udp://loghost:10514.
 func isPath(s string) bool {
 	u, err := url.Parse(s)
 	return err != nil || u.Scheme == "" || len(u.Scheme) == 1
 }
 
-// underRoot returns p below root, once. A path that begins with the default root loses that first; where both begin it,
-// the longer one goes.
+// underRoot returns p below root, without adding root twice. A path that begins with the default
+// root first loses that prefix. If p begins with both roots, the longer one is removed.
 func underRoot(p, root, byDefault string) string {
 	byDefault = strings.TrimSuffix(byDefault, string(filepath.Separator))
 	ofDefault, inDefault := below(p, byDefault)
@@ -300,13 +304,13 @@ func underRoot(p, root, byDefault string) string {
 	return filepath.Join(root, p)
 }
 
-// below returns what follows dir in p.
+// below returns the part of p after dir.
 func below(p, dir string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator)))
 	return rest, ok && strings.HasPrefix(rest, string(filepath.Separator))
 }
 
-// dynamicBuffer is half of the larger of 10 MiB and a twentieth of the memory.
+// dynamicBuffer returns half of the larger of 10 MiB and a twentieth of the memory.
 func dynamicBuffer() int64 {
 	return max(totalMemory()/20, 10<<20) / 2
 }

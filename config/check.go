@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// check holds what was set against what is known, and takes out of opts what cannot be used.
+// check compares the options that were set with the known ones, and removes unusable ones from
+// opts.
 func (s *source) check(opts *data.Map) {
 	for _, k := range opts.Keys() {
 		name := k.(string)
@@ -24,13 +25,14 @@ func (s *source) check(opts *data.Map) {
 	}
 }
 
-// unknown warns of a name, but for settings of a module (mysql.host), profiles of the module sdb and names that begin with _,
-// as programs put in.
+// unknown warns of an unknown name. It accepts settings of a module (mysql.host), profiles of the
+// module sdb and names that begin with _, which programs add.
 func (s *source) unknown(name string, v any) {
 	s.report.Unknown = append(s.report.Unknown, name)
 	at := s.report.Sources[name]
 	if now := renamed(name); now != "" {
-		s.report.warn(at, "%s: is not used any more, as in Salt; the option is called %s now", name, now)
+		s.report.warn(at, "%s: is not used any more, as in Salt; the option is called %s now", name,
+			now)
 		return
 	}
 	if profile, ok := v.(*data.Map); ok && profile.Text("driver") != "" {
@@ -45,7 +47,7 @@ func (s *source) unknown(name string, v any) {
 	}
 }
 
-// renamed returns what an option of older versions of Salt, which new ones pass over, is called now.
+// renamed returns the current name of an option that only older versions of Salt read.
 func renamed(name string) string {
 	switch name {
 	case "client_acl":
@@ -66,11 +68,12 @@ func (s *source) value(opts *data.Map, o option) {
 		s.noValue(opts, o)
 		return
 	case fits(v, o.kinds):
-		s.doubtful(v, o)
+		s.warnType(v, o)
 		return
 	}
 	opts.Delete(o.name)
-	wrong := &Error{File: at.File, Line: at.Line, Option: o.name, Text: "expected " + expected(o.kinds)}
+	wrong := &Error{File: at.File, Line: at.Line, Option: o.name, Text: "expected " +
+		expected(o.kinds)}
 	if !IsSecret(o.name) {
 		wrong.Text += ", got " + describe(v)
 		wrong.Suggestion = advice(v, o)
@@ -78,7 +81,7 @@ func (s *source) value(opts *data.Map, o option) {
 	s.fault(wrong)
 }
 
-// noValue treats a name without a value as if it were not there, unless the option may have none.
+// noValue treats a name without a value as not set, unless the option may be empty.
 func (s *source) noValue(opts *data.Map, o option) {
 	if slices.Contains(o.kinds, "none") || slices.Contains(o.kinds, "any") {
 		return
@@ -89,31 +92,36 @@ func (s *source) noValue(opts *data.Map, o option) {
 	s.report.warn(at, "%s: has no value; the default is used", o.name)
 }
 
-// doubtful warns of text that YAML reads as true, false or a number. Salt takes it without a word.
-func (s *source) doubtful(v any, o option) {
+// warnType warns of a value that should be text but that YAML reads as true, false or a number.
+// Salt accepts it silently.
+func (s *source) warnType(v any, o option) {
 	switch v.(type) {
 	case bool, int64, float64:
 	default:
 		return
 	}
-	if slices.ContainsFunc(o.kinds, func(kind string) bool { return kind != "str" && fitsKind(v, kind) }) {
+	if slices.ContainsFunc(o.kinds,
+		func(kind string) bool { return kind != "str" && fitsKind(v, kind) }) {
 		return
 	}
 	if IsSecret(o.name) {
-		s.report.warn(s.report.Sources[o.name], "%s: expected %s; put the value in quotes", o.name, expected(o.kinds))
+		s.report.warn(s.report.Sources[o.name], "%s: expected %s; put the value in quotes", o.name,
+			expected(o.kinds))
 		return
 	}
-	s.report.warn(s.report.Sources[o.name], "%s: expected %s, got %s, which is used as the text %q; put the value in quotes",
+	s.report.warn(s.report.Sources[o.name],
+		"%s: expected %s, got %s, which is used as the text %q; put the value in quotes",
 		o.name, expected(o.kinds), describe(v), data.Str(v))
 }
 
-// isSDB reports whether v is fetched from a secret store when it is needed; its type is not known before.
+// isSDB reports whether v refers to a secret store. Its value is fetched when it is needed, so its
+// type is not known before.
 func isSDB(v any) bool {
 	s, ok := v.(string)
 	return ok && strings.HasPrefix(s, "sdb://")
 }
 
-// fits reports whether v can be used where one of kinds is expected: what Salt takes without a word
+// fits reports whether v can be used for one of kinds: whatever Salt accepts silently
 // (salt.config._validate_opts), and whole numbers written as 5.0.
 func fits(v any, kinds []string) bool {
 	return slices.ContainsFunc(kinds, func(kind string) bool { return fitsKind(v, kind) })
@@ -153,7 +161,7 @@ func isScalar(v any) bool {
 	return false
 }
 
-// toInt returns the whole number that v is or, as text, holds.
+// toInt returns the whole number that v is or, as text, contains.
 func toInt(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -208,7 +216,7 @@ func expected(kinds []string) string {
 	return strings.Join(list, ", or ")
 }
 
-// describe names the type of v and shows the value, when it is short.
+// describe names the type of v and shows the value if it is short.
 func describe(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -238,7 +246,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:57], "") + "..."
 }
 
-// advice returns how v may have been meant.
+// advice returns a suggestion for what v was meant to be.
 func advice(v any, o option) string {
 	want := func(kind string) bool { return slices.Contains(o.kinds, kind) }
 	switch v := v.(type) {
@@ -274,14 +282,17 @@ func advice(v any, o option) string {
 	return ""
 }
 
-// adviceUnit tells what to write for a number with a unit behind it. That of a time is turned into the option's own; nothing is
-// guessed where a unit stands for a factor and the option's own is not known.
+// adviceUnit suggests what to write for a number with a unit. A time is converted to the option's
+// own unit. If a unit stands for a factor and the option's own unit is not known, nothing is
+// guessed.
 func adviceUnit(name, digits, unit string) string {
 	n, _ := toFloat(digits)
 	if f, ok := timeOption(name); ok {
-		own := map[time.Duration]string{time.Millisecond: "milliseconds", time.Second: "seconds", time.Minute: "minutes", time.Hour: "hours"}[f.unitTime()]
+		own := map[time.Duration]string{time.Millisecond: "milliseconds", time.Second: "seconds",
+			time.Minute: "minutes", time.Hour: "hours"}[f.unitTime()]
 		if one, ok := timeUnit(unit); ok {
-			return fmt.Sprintf("write the number of %s: %s: %s", own, name, strconv.FormatFloat(n*float64(one)/float64(f.unitTime()), 'f', -1, 64))
+			return fmt.Sprintf("write the number of %s: %s: %s", own, name,
+				strconv.FormatFloat(n*float64(one)/float64(f.unitTime()), 'f', -1, 64))
 		}
 		return fmt.Sprintf("write the number of %s alone, such as %s: 60", own, name)
 	}
@@ -301,7 +312,7 @@ func timeOption(name string) (field, bool) {
 	return field{}, false
 }
 
-// timeUnit returns how long one of a unit is, by its word or letter.
+// timeUnit returns the duration of a unit, by its word or letter.
 func timeUnit(unit string) (time.Duration, bool) {
 	switch strings.ToLower(unit) {
 	case "ms", "msec", "millisecond", "milliseconds":

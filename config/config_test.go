@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// tree writes files, named relative to a new directory, and returns it.
+// tree writes files, named relative to a new directory, and returns the directory.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,7 +76,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Every option that has a field in options.yaml has one in the struct, and one alone, that holds for the role.
+// TestFieldsAreKnownOptions checks that every option with a field in options.yaml has exactly one
+// field in the struct, and that the option applies to the role.
 func TestFieldsAreKnownOptions(t *testing.T) {
 	src, err := os.ReadFile("options.yaml")
 	if err != nil {
@@ -115,7 +116,8 @@ func TestDefaultsFitTheirKinds(t *testing.T) {
 				ok = slices.Contains(o.kinds, "none") || slices.Contains(o.kinds, "any")
 			}
 			if !ok {
-				t.Errorf("default of %s for the %s is %s, of the kinds %v", o.name, r, describe(u.value), o.kinds)
+				t.Errorf("default of %s for the %s is %s, of the kinds %v", o.name, r,
+					describe(u.value), o.kinds)
 			}
 		}
 	}
@@ -162,11 +164,15 @@ func TestFaults(t *testing.T) {
 		{"a list for a secret", "gitfs_password: [hunter2]\n", "DIR/master:1: gitfs_password: expected text"},
 		{"a list for text", "interface: [10.0.0.1]\n",
 			`DIR/master:1: interface: expected text, got a list of 1; write interface: 10.0.0.1`},
-		{"port out of range", "ret_port: 70000\n", `DIR/master:1: ret_port: 70000 is out of range; it must be from 1 to 65535`},
-		{"small key", "keysize: 1024\n", `DIR/master:1: keysize: 1024 is out of range; it must be from 2048 to 16384`},
-		{"negative time", "timeout: -1\n", `DIR/master:1: timeout: -1 is out of range; the least is 0`},
-		{"other sockets", "ipc_mode: foo\n", `DIR/master:1: ipc_mode: "foo" is not supported; values are ipc, tcp`},
-		{"other transport", "transport: ws\n", `DIR/master:1: transport: "ws" is not supported; values are zeromq, tcp`},
+		{"port out of range", "ret_port: 70000\n",
+			`DIR/master:1: ret_port: 70000 is out of range; it must be from 1 to 65535`},
+		{"small key", "keysize: 1024\n",
+			`DIR/master:1: keysize: 1024 is out of range; it must be from 2048 to 16384`},
+		{"negative time", "timeout: -1\n", `DIR/master:1: timeout: -1 is out of range; the minimum is 0`},
+		{"other sockets", "ipc_mode: foo\n",
+			`DIR/master:1: ipc_mode: "foo" is not supported; values are ipc, tcp`},
+		{"other transport", "transport: ws\n",
+			`DIR/master:1: transport: "ws" is not supported; values are zeromq, tcp`},
 		{"log level", "log_level: warn\n",
 			`DIR/master:1: log_level: "warn" is not supported; values are all, garbage, trace, debug, profile, info, warning, error, critical, quiet`},
 		{"misspelt log level", "log_level: debgu\n",
@@ -185,22 +191,27 @@ func TestFaultsOfForm(t *testing.T) {
 			"put a value that holds a colon in quotes, or check the indentation\n" +
 			"    interface: a: b\n" +
 			"                ^"},
-		{"tab", "file_roots:\n\tbase: []\n", "DIR/master:2: while scanning for the next token: found character that cannot start any token; " +
-			"indent with spaces, not with tabs\n" +
-			"     base: []\n" +
-			"    ^"},
-		{"twice", "timeout: 1\ntimeout: 2\n", "DIR/master:2: while constructing a mapping that begins in line 1: found conflicting ID 'timeout'; " +
-			"an option can be set once in a file\n" +
-			"    timeout: 2\n" +
-			"    ^"},
-		{"jinja", "file_roots: {{ roots }}\n", "DIR/master:1: while constructing a mapping: found unacceptable key " +
-			"[(ScalarNode(tag='tag:yaml.org,2002:str', value='roots'), ScalarNode(tag='tag:yaml.org,2002:null', value=''))]\n" +
-			"    file_roots: {{ roots }}\n" +
-			"                 ^"},
-		{"control character", "user: \x07\n", "DIR/master:1: unacceptable character #x0007: control characters are not allowed\n" +
-			"    user:  \n" +
-			"          ^"},
-		{"include of itself", "include: master\n", "DIR/master: include: more than 16 levels of includes; does a file include itself?"},
+		{"tab", "file_roots:\n\tbase: []\n",
+			"DIR/master:2: while scanning for the next token: found character that cannot start any token; " +
+				"indent with spaces, not with tabs\n" +
+				"     base: []\n" +
+				"    ^"},
+		{"twice", "timeout: 1\ntimeout: 2\n",
+			"DIR/master:2: while constructing a mapping that begins in line 1: found conflicting ID 'timeout'; " +
+				"an option can be set once in a file\n" +
+				"    timeout: 2\n" +
+				"    ^"},
+		{"jinja", "file_roots: {{ roots }}\n",
+			"DIR/master:1: while constructing a mapping: found unacceptable key " +
+				"[(ScalarNode(tag='tag:yaml.org,2002:str', value='roots'), ScalarNode(tag='tag:yaml.org,2002:null', value=''))]\n" +
+				"    file_roots: {{ roots }}\n" +
+				"                 ^"},
+		{"control character", "user: \x07\n",
+			"DIR/master:1: unacceptable character #x0007: control characters are not allowed\n" +
+				"    user:  \n" +
+				"          ^"},
+		{"include of itself", "include: master\n",
+			"DIR/master: include: more than 16 levels of includes; does a file include itself?"},
 	})
 }
 
@@ -226,8 +237,10 @@ func checkFaults(t *testing.T, cases []faultCase) {
 func TestWarnings(t *testing.T) {
 	for _, tt := range []struct{ name, conf, want string }{
 		{"misspelt", "intreface: 10.0.0.1\n", "DIR/master:1: intreface: unknown option; is interface meant?"},
-		{"with a dash", "worker-threads: 3\n", "DIR/master:1: worker-threads: unknown option; is worker_threads meant?"},
-		{"of one's own", "our_site_code: x\n", "DIR/master:1: our_site_code: unknown option; it is kept for modules and templates"},
+		{"with a dash", "worker-threads: 3\n",
+			"DIR/master:1: worker-threads: unknown option; is worker_threads meant?"},
+		{"of one's own", "our_site_code: x\n",
+			"DIR/master:1: our_site_code: unknown option; it is kept for modules and templates"},
 		{"an old name", "client_acl_blacklist: {users: [x]}\n",
 			"DIR/master:1: client_acl_blacklist: is not used any more, as in Salt; the option is called publisher_acl_blacklist now"},
 		{"folders that are no list", "file_roots:\n  base: [/srv/salt]\n  dev: /srv/dev\n",
@@ -239,10 +252,14 @@ func TestWarnings(t *testing.T) {
 			`DIR/master:1: state_top: expected text, got the number 5, which is used as the text "5"; put the value in quotes`},
 		{"a fraction for text", "gitfs_base: 1.10\n",
 			`DIR/master:1: gitfs_base: expected text, got the number 1.1, which is used as the text "1.1"; put the value in quotes`},
-		{"a number for a secret", "gitfs_password: 4711\n", "DIR/master:1: gitfs_password: expected text; put the value in quotes"},
-		{"old name", "environment: dev\n", "DIR/master:1: environment: the option is now called saltenv; dev is used as saltenv"},
-		{"few threads", "worker_threads: 1\npeer: {a: [b]}\n", "DIR/master:1: worker_threads: 1 is too few for peer; 3 are used"},
-		{"include matches nothing", "include: none/*.conf\n", "DIR/master:1: include: DIR/none/*.conf matches no files"},
+		{"a number for a secret", "gitfs_password: 4711\n",
+			"DIR/master:1: gitfs_password: expected text; put the value in quotes"},
+		{"old name", "environment: dev\n",
+			"DIR/master:1: environment: the option is now called saltenv; dev is used as saltenv"},
+		{"few threads", "worker_threads: 1\npeer: {a: [b]}\n",
+			"DIR/master:1: worker_threads: 1 is too few for peer; 3 are used"},
+		{"include matches nothing", "include: none/*.conf\n",
+			"DIR/master:1: include: DIR/none/*.conf matches no files"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, r, dir, err := loadMasterOf(t, tt.conf)
@@ -265,7 +282,8 @@ func replaceAll(list []string, dir string) []string {
 }
 
 func TestSettingsOfModulesAreNotWarnedAbout(t *testing.T) {
-	m, r, _, err := loadMasterOf(t, "mysql.host: db\nrest_cherrypy: {port: 8000}\nreactor: []\n_x: 1\nsecrets: {driver: yaml}\nreactr: {driver: env}\n")
+	m, r, _, err := loadMasterOf(t,
+		"mysql.host: db\nrest_cherrypy: {port: 8000}\nreactor: []\n_x: 1\nsecrets: {driver: yaml}\nreactr: {driver: env}\n")
 	if err != nil || len(r.Warnings) != 0 {
 		t.Fatalf("LoadMaster: %v, warnings %v", err, r.Warnings)
 	}
@@ -291,7 +309,8 @@ func TestIncludes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Timeout != 3*time.Second || m.GatherJobTimeout != 40*time.Second || m.RetPort != 5506 || m.WorkerThreads != 9 {
+	if m.Timeout != 3*time.Second || m.GatherJobTimeout != 40*time.Second || m.RetPort != 5506 ||
+		m.WorkerThreads != 9 {
 		t.Errorf("timeout %v, gather_job_timeout %v, ret_port %d", m.Timeout, m.GatherJobTimeout, m.RetPort)
 	}
 	if want := data.NewMap("extra", "b"); !data.Equal(m.Nodegroups, want) {
@@ -304,7 +323,8 @@ func TestIncludes(t *testing.T) {
 	if got, want := data.Repr(m.Map().Value("reactor")), "[{'t1': ['a']}, {'t2': ['b']}]"; got != want {
 		t.Errorf("reactor = %s, want %s", got, want)
 	}
-	for option, want := range map[string]string{"timeout": "master.d/20.conf:1", "ret_port": "extra/deeper.yml:1",
+	for option, want := range map[string]string{"timeout": "master.d/20.conf:1",
+		"ret_port":       "extra/deeper.yml:1",
 		"worker_threads": "master:5"} {
 		if got := r.Sources[option].String(); got != filepath.Join(dir, want) {
 			t.Errorf("source of %s = %s, want %s", option, got, want)
@@ -336,7 +356,8 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("with SALT_CONFIG_DIR: %v, %v", m, err)
 	}
 	other := env(map[string]string{"SALT_MASTER_CONFIG": filepath.Join(dir, "other")})
-	if main, over := mainFile(masterRole, "", other); main != filepath.Join(DefaultDir(), "master") || over != filepath.Join(dir, "other") {
+	if main, over := mainFile(masterRole, "", other); main != filepath.Join(DefaultDir(),
+		"master") || over != filepath.Join(dir, "other") {
 		t.Errorf("with SALT_MASTER_CONFIG: %s, %s", main, over)
 	}
 	if _, over := mainFile(masterRole, dir, other); over != "" {
@@ -356,12 +377,14 @@ func TestRootDir(t *testing.T) {
 			t.Errorf("underRoot(%q, %q) = %q, want %q", tt.path, tt.root, got, tt.want)
 		}
 	}
-	m, _, _, err := loadMasterOf(t, "root_dir: /x\nlog_file: udp://h:514\nkey_logfile: file:///k\nautosign_file: as\n")
+	m, _, _, err := loadMasterOf(t,
+		"root_dir: /x\nlog_file: udp://h:514\nkey_logfile: file:///k\nautosign_file: as\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := []string{m.PKIDir, m.SockDir, m.TokenDir, m.LogFile, m.AutosignFile}
-	want := []string{"/x/etc/salt/pki/master", "/x/var/run/salt/master", "/x/var/cache/salt/master/tokens", "udp://h:514", "/x/as"}
+	want := []string{"/x/etc/salt/pki/master", "/x/var/run/salt/master",
+		"/x/var/cache/salt/master/tokens", "udp://h:514", "/x/as"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -369,8 +392,9 @@ func TestRootDir(t *testing.T) {
 
 func TestDerivedOptions(t *testing.T) {
 	m, _, _, err := loadMasterOf(t, strings.Join([]string{
-		"log_dir: /logs", "cachedir: /c", "fileserver_backend: [git, roots]", "hash_type: SHA512", "keep_jobs: 2",
-		"nodegroups: [{a: x}, {b: y}]", "external_auth: {rest: {}}", "event_return: mysql", "file_ignore_glob: '*.pyc'",
+		"log_dir: /logs", "cachedir: /c", "fileserver_backend: [git, roots]", "hash_type: SHA512",
+		"keep_jobs: 2", "nodegroups: [{a: x}, {b: y}]", "external_auth: {rest: {}}",
+		"event_return: mysql", "file_ignore_glob: '*.pyc'",
 		"timeout: '7'", "ipc_write_buffer: 4096", "syndic_wait: 3", ""}, "\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -402,7 +426,8 @@ func TestMapShowsChangedFields(t *testing.T) {
 	m := DefaultMaster()
 	m.RetPort, m.Timeout, m.EventReturn = 1234, 1500*time.Millisecond, []string{"x"}
 	opts := m.Map()
-	if opts.Value("ret_port") != int64(1234) || opts.Value("timeout") != 1.5 || data.Repr(opts.Value("event_return")) != "['x']" {
+	if opts.Value("ret_port") != int64(1234) || opts.Value("timeout") != 1.5 ||
+		data.Repr(opts.Value("event_return")) != "['x']" {
 		t.Errorf("Map = %s", data.Repr(opts))
 	}
 	opts.Set("ret_port", 1)
@@ -439,7 +464,8 @@ func TestMinionID(t *testing.T) {
 		{"number", "id: 10\n", nil, "10"},
 		{"cached", "", cached, "old.example.org"},
 		{"not cached", "minion_id_caching: false\n", cached, "Web1.example.com"},
-		{"cached localhost", "", map[string]string{filepath.Join("/r", DefaultDir(), "minion_id"): "localhost"}, "Web1.example.com"},
+		{"cached localhost", "", map[string]string{filepath.Join("/r", DefaultDir(),
+			"minion_id"): "localhost"}, "Web1.example.com"},
 		{"lower case", "minion_id_lowercase: true\n", nil, "web1.example.com"},
 		{"no domain", "minion_id_remove_domain: true\n", nil, "Web1"},
 		{"one domain", "minion_id_remove_domain: EXAMPLE.com\n", nil, "Web1"},
@@ -491,7 +517,8 @@ func TestBadID(t *testing.T) {
 
 func TestCacheID(t *testing.T) {
 	root := t.TempDir()
-	dir := tree(t, map[string]string{"minion": "root_dir: " + root + "\nappend_domain: x.org\nminion_id_lowercase: true\n"})
+	dir := tree(t, map[string]string{"minion": "root_dir: " + root +
+		"\nappend_domain: x.org\nminion_id_lowercase: true\n"})
 	m, _, err := loadMinion(dir, nil, testHost(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -505,7 +532,8 @@ func TestCacheID(t *testing.T) {
 	}
 }
 
-// Every default, written to a file as its value, must be read as the same options, without a word.
+// TestDefaultsWrittenOutAreReadBack checks that every default, written to a file, is read back as
+// the same option without a warning.
 func TestDefaultsWrittenOutAreReadBack(t *testing.T) {
 	for _, r := range []role{masterRole, minionRole} {
 		opts := known().defaults(r)
@@ -545,10 +573,12 @@ func TestDynamicBufferAndCaseOfLevels(t *testing.T) {
 }
 
 func TestMinionOptions(t *testing.T) {
-	dir := tree(t, map[string]string{"minion": strings.Join([]string{"id: web", "master: [a, 'b:4507']", "retry_dns: 0",
-		"append_minionid_config_dirs: [cachedir, pidfile]", "random_reauth_delay: 60", "grains: {roles: [web]}",
-		"mine_functions: {network.ip_addrs: []}", "return: mysql,redis", "recon_default: 1500", "open_mode: false",
-		"startup_states: highstate", "my_password: sdb://vault/x", "auth_tries: sdb://vault/y", ""}, "\n")})
+	dir := tree(t, map[string]string{"minion": strings.Join([]string{"id: web",
+		"master: [a, 'b:4507']", "retry_dns: 0", "append_minionid_config_dirs: [cachedir, pidfile]",
+		"random_reauth_delay: 60", "grains: {roles: [web]}",
+		"mine_functions: {network.ip_addrs: []}", "return: mysql,redis", "recon_default: 1500",
+		"open_mode: false", "startup_states: highstate", "my_password: sdb://vault/x",
+		"auth_tries: sdb://vault/y", ""}, "\n")})
 	m, r, err := loadMinion(dir, nil, testHost(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -576,10 +606,11 @@ func TestMinionOptions(t *testing.T) {
 	}
 }
 
-// TestAggregateOfSomeModules has the form of the option that names the modules whose states are joined.
+// TestAggregateOfSomeModules sets the option to a list of modules whose states are joined.
 func TestAggregateOfSomeModules(t *testing.T) {
 	for text, want := range map[string]string{"[pkg]": "['pkg']", "true": "True"} {
-		m, _, err := loadMinion(tree(t, map[string]string{"minion": "id: web\nstate_aggregate: " + text + "\n"}), nil, testHost(nil))
+		m, _, err := loadMinion(tree(t,
+			map[string]string{"minion": "id: web\nstate_aggregate: " + text + "\n"}), nil, testHost(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -592,7 +623,8 @@ func TestAggregateOfSomeModules(t *testing.T) {
 func TestBrokenSavedScheduleIsLeftOut(t *testing.T) {
 	dir := tree(t, map[string]string{"minion": "id: a\n", "minion.d/_schedule.conf": "schedule: {a: [\n"})
 	_, r, err := loadMinion(dir, nil, testHost(nil))
-	if err != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "the saved schedule is left out") {
+	if err != nil || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "the saved schedule is left out") {
 		t.Errorf("LoadMinion: %v, warnings %v", err, r.Warnings)
 	}
 }
@@ -601,7 +633,8 @@ func TestDistance(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
 		want int
-	}{{"timeout", "timeout", 0}, {"timout", "timeout", 1}, {"tiemout", "timeout", 1}, {"abc", "xyz", 3}, {"a", "abcdef", 3}} {
+	}{{"timeout", "timeout", 0}, {"timout", "timeout", 1}, {"tiemout", "timeout", 1},
+		{"abc", "xyz", 3}, {"a", "abcdef", 3}} {
 		if got := min(distance(tt.a, tt.b, 3), 3); got != tt.want {
 			t.Errorf("distance(%s, %s) = %d, want %d", tt.a, tt.b, got, tt.want)
 		}
@@ -609,8 +642,10 @@ func TestDistance(t *testing.T) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, s := range []string{"id: a\n", "include: x\n", "timeout: [\n", "a: {<<: 1}\n", "log_level: !!int 5\n", "? [a]\n: b\n",
-		"file_roots: {base: [/srv, 5, {a: b}]}\nnodegroups: [1]\nutils_dirs: x\npeer: 5\n", "retry_dns: 1.0e+300\n", "1: 2\nnull: 3\n"} {
+	for _, s := range []string{"id: a\n", "include: x\n", "timeout: [\n", "a: {<<: 1}\n",
+		"log_level: !!int 5\n", "? [a]\n: b\n",
+		"file_roots: {base: [/srv, 5, {a: b}]}\nnodegroups: [1]\nutils_dirs: x\npeer: 5\n",
+		"retry_dns: 1.0e+300\n", "1: 2\nnull: 3\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, conf string) {

@@ -12,19 +12,21 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A field is a field of Master or Minion with its option, which its tag yaml names, and what holds of that for the role.
+// A field is a field of Master or Minion with its option, which its tag yaml names, and the
+// option's properties for the role.
 type field struct {
 	name  string
 	use   *use
 	value reflect.Value
 }
 
-// fields returns the fields of the Master or Minion that ptr points to, and of the groups in it.
+// fields returns the fields of the Master or Minion that ptr points to, including those of its
+// groups.
 func fields(ptr any) []field {
 	return appendFields(nil, reflect.ValueOf(ptr).Elem(), roleOf(ptr))
 }
 
-// roleOf returns the role whose options the struct that ptr points to holds.
+// roleOf returns the role of the struct that ptr points to.
 func roleOf(ptr any) role {
 	if _, ok := ptr.(*Master); ok {
 		return masterRole
@@ -46,7 +48,7 @@ func appendFields(list []field, v reflect.Value, r role) []field {
 	return list
 }
 
-// decode fills the struct that ptr points to from opts and returns what is out of range.
+// decode fills the struct that ptr points to from opts and returns an error for each invalid value.
 func decode(ptr any, opts *data.Map, r *Report) []error {
 	var faults []error
 	for _, f := range fields(ptr) {
@@ -59,12 +61,13 @@ func decode(ptr any, opts *data.Map, r *Report) []error {
 			continue
 		}
 		at := r.Sources[f.name]
-		faults = append(faults, &Error{File: at.File, Line: at.Line, Option: f.name, Text: text, Suggestion: advice})
+		faults = append(faults, &Error{File: at.File, Line: at.Line, Option: f.name, Text: text,
+			Suggestion: advice})
 	}
 	return faults
 }
 
-// set gives the field v; text says what is wrong with v, if something is.
+// set sets the field to v; text is the error message for an invalid v.
 func (f field) set(v any) (text, advice string) {
 	if isSDB(v) && f.value.Kind() != reflect.String {
 		return "", "" // whoever needs it asks the secret store
@@ -154,9 +157,9 @@ func (f field) number(v any) (n float64, text, advice string) {
 func rangeText(least, most float64) string {
 	switch {
 	case most > math.MaxInt32:
-		return fmt.Sprintf("the least is %.0f", least)
+		return fmt.Sprintf("the minimum is %.0f", least)
 	case math.IsInf(least, -1):
-		return fmt.Sprintf("the most is %.0f", most)
+		return fmt.Sprintf("the maximum is %.0f", most)
 	}
 	return fmt.Sprintf("it must be from %.0f to %.0f", least, most)
 }
@@ -227,7 +230,8 @@ func (f field) encode() any {
 	}
 }
 
-// mapOf returns a copy of opts in which those options are new whose fields of now are not what they are in loaded.
+// mapOf returns a copy of opts with the options updated whose fields in now differ from those in
+// loaded.
 func mapOf(opts *data.Map, now, loaded any) *data.Map {
 	out, _ := data.Clone(opts).(*data.Map)
 	if out == nil {

@@ -13,15 +13,15 @@ import (
 	"testing"
 )
 
-// A reading is what the code of this module does with names that may be options.
+// A reading collects how the code of this module uses names that may be options.
 type reading struct {
 	fields   map[string]bool     // names of fields that are selected: cfg.PublishPort
 	literals map[string]bool     // all texts
-	prefixes map[string][]string // texts that end in _, with the texts of the files in which they stand: "gitfs_" + name
-	options  map[string]string   // names in opts.Value("x") and its like, with a place
+	prefixes map[string][]string // texts that end in _, with the texts of the same files: "gitfs_" + name
+	options  map[string]string   // names in opts.Value("x") and the like, with the position of one use
 }
 
-// read parses all that is compiled into programs, but for what is generated from the table.
+// read parses all code that is compiled into programs, except for code generated from the table.
 func read(t *testing.T) *reading {
 	t.Helper()
 	r := &reading{map[string]bool{}, map[string]bool{}, map[string][]string{}, map[string]string{}}
@@ -29,9 +29,11 @@ func read(t *testing.T) *reading {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git" || path == filepath.Join("..", "internal", "test")):
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git" ||
+			path == filepath.Join("..", "internal", "test")):
 			return filepath.SkipDir
-		case !strings.HasSuffix(path, ".go"), strings.HasSuffix(path, "_test.go"), strings.HasSuffix(path, "_gen.go"):
+		case !strings.HasSuffix(path, ".go"), strings.HasSuffix(path, "_test.go"),
+			strings.HasSuffix(path, "_gen.go"):
 			return nil
 		}
 		return r.file(path)
@@ -76,7 +78,8 @@ func (r *reading) file(path string) error {
 	return nil
 }
 
-// optionRead returns the name in x.Option("name"), opts.Value("name"), x.Opts.Text("name") and their like.
+// optionRead returns the name in x.Option("name"), opts.Value("name"), x.Opts.Text("name") and the
+// like.
 func optionRead(call *ast.CallExpr) (string, bool) {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) != 1 {
@@ -87,13 +90,14 @@ func optionRead(call *ast.CallExpr) (string, bool) {
 		return "", false
 	}
 	name, err := strconv.Unquote(lit.Value)
-	if err != nil || method.Sel.Name != "Option" && !slices.Contains([]string{"Value", "Text", "Get", "Has"}, method.Sel.Name) {
+	if err != nil || method.Sel.Name != "Option" &&
+		!slices.Contains([]string{"Value", "Text", "Get", "Has"}, method.Sel.Name) {
 		return "", false
 	}
 	return name, method.Sel.Name == "Option" || isOptions(method.X)
 }
 
-// isOptions tells opts, x.opts, x.Opts and x.Opts() by their names.
+// isOptions recognizes opts, x.opts, x.Opts and x.Opts() by their names.
 func isOptions(x ast.Expr) bool {
 	switch x := x.(type) {
 	case *ast.Ident:
@@ -106,14 +110,14 @@ func isOptions(x ast.Expr) bool {
 	return false
 }
 
-// composed are options whose names are put together of a text that stands in the code and a word from elsewhere: the kind of plug-ins
-// in loader.Allowed, and the name of a back end in the master's tasks.
+// composed are options whose names are built from a text in the code and a word from elsewhere: the
+// kind of plug-ins in loader.Allowed, and the name of a back end in the master's tasks.
 var composed = map[string]string{
 	"disable_modules": "disable_", "disable_returners": "disable_", "whitelist_modules": "whitelist_",
 	"minionfs_update_interval": "_update_interval", "roots_update_interval": "_update_interval",
 }
 
-// reads reports whether code reads an option that has this field, or none.
+// reads reports whether code reads an option with this field, or without one.
 func (r *reading) reads(name, field string) bool {
 	if field != "" && r.fields[field] || r.literals[name] {
 		return true
@@ -127,11 +131,12 @@ func (r *reading) reads(name, field string) bool {
 	return ok && r.literals[part]
 }
 
-// notOptions are names that are read from something called opts that is not the configuration: what a program's command line set, or
-// what a plug-in of its own name was given; names with a dot are settings of plug-ins.
+// notOptions are names read from a variable called opts that is not the configuration, such as a
+// program's command line or the arguments of a plug-in. Names with a dot are settings of plug-ins.
 var notOptions = []string{"token", "arg", "cert"}
 
-// What has an effect is read, what has none is not, and what is read is in the table.
+// TestEffectsAreThoseOfTheCode checks three things: options with an effect are read, options
+// without an effect are not, and every option that is read is in the table.
 func TestEffectsAreThoseOfTheCode(t *testing.T) {
 	src, err := os.ReadFile("options.yaml")
 	if err != nil {
@@ -148,7 +153,8 @@ func TestEffectsAreThoseOfTheCode(t *testing.T) {
 			effect := effect(use.Text("effect"))
 			has = has || effect != noEffect
 			if effect != noEffect && !code.reads(e.name, use.Text("field")) {
-				t.Errorf("%s of the %s says that it has an effect (%s), and nothing reads it", e.name, r, effect)
+				t.Errorf("%s of the %s says that it has an effect (%s), and nothing reads it",
+					e.name, r, effect)
 			}
 		}
 		if at, ok := code.options[e.name]; ok && !has {
@@ -156,8 +162,9 @@ func TestEffectsAreThoseOfTheCode(t *testing.T) {
 		}
 	}
 	for name, at := range code.options {
-		if _, ok := known().find(name); !ok && !strings.Contains(name, ".") && !strings.HasSuffix(name, "_") &&
-			!strings.HasPrefix(name, "__") && !slices.Contains(notOptions, name) {
+		if _, ok := known().find(name); !ok && !strings.Contains(name, ".") &&
+			!strings.HasSuffix(name, "_") && !strings.HasPrefix(name, "__") &&
+			!slices.Contains(notOptions, name) {
 			t.Errorf("%s: the option %s is not in options.yaml", at, name)
 		}
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// Hidden stands for a value that must not be shown.
+// Hidden replaces a value that must not be shown.
 const Hidden = "**********"
 
-// Explain writes the effective options as YAML, in order, each with the place that set it. Passwords are not shown.
+// Explain writes the effective options as YAML, sorted, each with the place that set it. Passwords
+// are hidden.
 func Explain(w io.Writer, opts *data.Map, report *Report) error {
 	names := make([]string, 0, opts.Len())
 	for _, k := range opts.Keys() {
@@ -33,7 +34,8 @@ func Explain(w io.Writer, opts *data.Map, report *Report) error {
 }
 
 func explain(w io.Writer, name string, value any, report *Report) error {
-	text, err := yaml.Dump(data.NewMap(name, masked(name, value)), yaml.DumpOptions{Flow: yaml.Always, Width: -1})
+	text, err := yaml.Dump(data.NewMap(name, masked(name, value)),
+		yaml.DumpOptions{Flow: yaml.Always, Width: -1})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -46,10 +48,11 @@ func explain(w io.Writer, name string, value any, report *Report) error {
 	return err
 }
 
-// Masked returns a value of a name with [Hidden] in place of what [IsSecret] says must not be shown; the value stays as it is.
+// Masked returns a copy of value, the value of option name, with [Hidden] in place of everything
+// that [IsSecret] matches. The value itself is not changed.
 func Masked(name string, value any) any { return masked(name, value) }
 
-// masked returns a value of a name without the passwords in it: all that stands below the name of a secret is one.
+// masked returns a value without its passwords. Everything below the name of a secret is one.
 func masked(name string, value any) any {
 	if IsSecret(name) && data.Truth(value) {
 		return Hidden
@@ -73,12 +76,13 @@ func masked(name string, value any) any {
 	return value
 }
 
-// urlPassword finds what stands before the password in the user part of a URL, and the password.
+// urlPassword matches the user part of a URL up to the password, and the password.
 var urlPassword = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://[^/?#\s:@]*:)([^/?#\s]+)@`)
 })
 
-// nameIn returns the name of a value in a dictionary. The key beside a keyid is that of a module (ext_pillar s3).
+// nameIn returns the name of a value in a dictionary. A key next to a keyid belongs to a module
+// (ext_pillar s3).
 func nameIn(m *data.Map, key any) string {
 	name := data.Str(key)
 	if name == "key" && m.Has("keyid") {
@@ -87,13 +91,14 @@ func nameIn(m *data.Map, key any) string {
 	return name
 }
 
-// IsSecret reports whether the value of an option must not be shown, and all below it: passwords, passphrases, tokens,
-// keys that are no paths.
+// IsSecret reports whether the value of an option, and everything below it, must be hidden:
+// passwords, passphrases, tokens, keys that are not paths.
 func IsSecret(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
-	case "token_dir", "token_expire", "token_file", "token_expire_user_override", "eauth_tokens", "keep_acl_in_token", "pass_dir", "pass_gnupghome",
-		"pass_strict_fetch", "pass_to_ext_pillars", "pass_variable_prefix":
+	case "token_dir", "token_expire", "token_file", "token_expire_user_override", "eauth_tokens",
+		"keep_acl_in_token", "pass_dir", "pass_gnupghome", "pass_strict_fetch",
+		"pass_to_ext_pillars", "pass_variable_prefix":
 		return false
 	}
 	parts := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("_.:-", r) })
@@ -111,7 +116,7 @@ func IsSecret(name string) bool {
 	return n > 1 && parts[n-1] == "key" && isSecretKey(parts[n-2])
 }
 
-// isSecretWord tells whether a part of a name makes it that of a secret.
+// isSecretWord reports whether a part of a name marks a secret.
 func isSecretWord(part string) bool {
 	switch part {
 	case "pass", "pw", "bindpw", "credential", "credentials", "apikey", "privatekey", "psk":
@@ -125,15 +130,18 @@ func isSecretWord(part string) bool {
 	return false
 }
 
-// isSecretKey tells whether a key of that kind is given itself; of others options have the path.
+// isSecretKey reports whether an option contains a key of that kind itself; for other kinds it
+// contains the path.
 func isSecretKey(kind string) bool {
-	return slices.Contains([]string{"access", "account", "api", "auth", "encryption", "private", "shared", "storage"}, kind)
+	return slices.Contains([]string{"access", "account", "api", "auth", "encryption", "private",
+		"shared", "storage"}, kind)
 }
 
 // Secrets returns the values in opts that must not be logged, at any depth.
 func Secrets(opts *data.Map) []string { return secretsIn(nil, opts, false) }
 
-// secretsIn appends the secrets in a value; below the name of a secret each text and number is one.
+// secretsIn appends the secrets in a value. Below the name of a secret, every text and number is
+// one.
 func secretsIn(found []string, value any, secret bool) []string {
 	switch v := value.(type) {
 	case *data.Map:
@@ -154,14 +162,16 @@ func secretsIn(found []string, value any, secret bool) []string {
 			found = append(found, m[2])
 		}
 	case int64:
-		if secret && (v >= 100_000 || v <= -100_000) { // shorter ones stand in all logs
+		if secret && (v >= 100_000 || v <= -100_000) { // shorter numbers occur in all logs
 			found = append(found, data.Str(v))
 		}
 	}
 	return found
 }
 
-// isPlain names what stands beside a secret and is a word of which logs are full, as in {auth: {method: token}}.
+// isPlain reports whether a key next to a secret has a value that is a common word in logs, as in
+// {auth: {method: token}}.
 func isPlain(name string) bool {
-	return slices.Contains([]string{"method", "mount", "name", "type", "url", "user", "username"}, name)
+	return slices.Contains([]string{"method", "mount", "name", "type", "url", "user", "username"},
+		name)
 }

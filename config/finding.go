@@ -10,23 +10,25 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// A Finding is what somebody who reads an option finds wrong within it. [Report.Judge] says in which file and line that stands.
+// A Finding is a problem within an option, found by the code that reads the option. [Report.Judge]
+// adds its file and line.
 type Finding struct {
 	Path       []any  // from the option inward: keys of mappings, and an Entry for each list
 	Text       string // what is wrong
 	Suggestion string // what to write instead; may be ""
-	Doubt      bool   // it is told, and the start goes on
+	Doubt      bool   // only a warning; the start goes on
 }
 
 // An Entry is a step of a path into a list.
 type Entry struct {
 	Index int // from 0
-	Value any // of the entry, by which it is found where lists of several files were joined
+	Value any // the entry's value, used to find the entry if lists of several files were joined
 }
 
 // Error returns path: text; suggestion.
 func (f *Finding) Error() string {
-	return strings.TrimPrefix((&Error{Option: f.where(""), Text: f.Text, Suggestion: f.Suggestion}).Error(), ": ")
+	return strings.TrimPrefix((&Error{Option: f.where(""), Text: f.Text,
+		Suggestion: f.Suggestion}).Error(), ": ")
 }
 
 // where returns the name of the option and the path within it, as option: key: entry 2.
@@ -37,7 +39,8 @@ func (f *Finding) where(option string) string {
 			parts = append(parts, fmt.Sprintf("entry %d", e.Index+1))
 			continue
 		}
-		parts = append(parts, clip(urlPassword().ReplaceAllString(data.Str(step), "${1}"+Hidden+"@")))
+		parts = append(parts, clip(urlPassword().ReplaceAllString(data.Str(step),
+			"${1}"+Hidden+"@")))
 	}
 	if option == "" {
 		parts = parts[1:]
@@ -47,16 +50,19 @@ func (f *Finding) where(option string) string {
 
 // Expected returns a Finding for a value of the wrong shape.
 func Expected(what string, got any, example string) *Finding {
-	return &Finding{Text: fmt.Sprintf("expected %s, got %s", what, describe(got)), Suggestion: example}
+	return &Finding{Text: fmt.Sprintf("expected %s, got %s", what, describe(got)),
+		Suggestion: example}
 }
 
-// NoSuch returns a Finding for a name of a kind, such as returner, that is none of those there are, with the one that is most
-// like it. Names that Salt has besides, foreign, are told as such, with instead, which says what to do without them.
+// NoSuch returns a Finding for an unknown name of a kind such as returner. It suggests the most
+// similar of the names in there. A name in foreign is one that only Salt has; the Finding then says
+// so and adds instead, the advice for doing without it.
 func NoSuch(kind, name string, there, foreign []string, instead ...string) *Finding {
 	there = slices.Sorted(slices.Values(there))
 	list := "there are " + strings.Join(there, ", ")
 	if slices.Contains(foreign, name) {
-		return &Finding{Text: fmt.Sprintf("Salt's %s %s is not built in", kind, name), Suggestion: strings.Join(append([]string{list}, instead...), ". ")}
+		return &Finding{Text: fmt.Sprintf("Salt's %s %s is not built in", kind, name),
+			Suggestion: strings.Join(append([]string{list}, instead...), ". ")}
 	}
 	text := fmt.Sprintf("there is no %s %s", kind, clip(data.Repr(name)))
 	if near := Nearest(name, there); near != "" {
@@ -65,7 +71,7 @@ func NoSuch(kind, name string, there, foreign []string, instead ...string) *Find
 	return &Finding{Text: text, Suggestion: list}
 }
 
-// Nearest returns the one of names that is most like name, "" where none is near enough to be meant.
+// Nearest returns the most similar of names, or "" if none is similar enough.
 func Nearest(name string, names []string) string {
 	best, least := "", max(1, min(3, len(name)/4))+1
 	for _, n := range names {
@@ -76,12 +82,13 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// Doubt returns err with all findings in it made doubts.
+// Doubt returns err with all its findings turned into doubts.
 func Doubt(err error) error {
 	return changed(err, func(f *Finding) { f.Doubt = true })
 }
 
-// Below returns err with all findings in it moved inward by a step: the key of a mapping, or an Entry.
+// Below returns err with all its findings moved inward by a step: the key of a mapping, or an
+// Entry.
 func Below(step any, err error) error {
 	return changed(err, func(f *Finding) { f.Path = append([]any{step}, f.Path...) })
 }
@@ -97,15 +104,15 @@ func changed(err error, change func(*Finding)) error {
 	return errors.Join(all...)
 }
 
-// findings returns the errors that were joined to err; one that is no Finding becomes one.
+// findings returns the errors joined in err; an error that is not a Finding is converted to one.
 func findings(err error) []*Finding {
 	if err == nil {
 		return nil
 	}
-	if f, ok := err.(*Finding); ok { //nolint:errorlint // a text around it would be lost
+	if f, ok := err.(*Finding); ok { //nolint:errorlint // the error itself, not one within
 		return []*Finding{f}
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) // only what was joined itself
+	joined, ok := err.(interface{ Unwrap() []error }) // only errors that were joined directly
 	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {
 		return []*Finding{{Text: err.Error()}}
 	}
@@ -116,13 +123,14 @@ func findings(err error) []*Finding {
 	return all
 }
 
-// Judge says where in the files the findings in err stand, which are about an option. Doubts become warnings; the error joins
-// an *Error for each of the others.
+// Judge locates the findings in err, which are about an option, in the files. Doubts become
+// warnings; the error joins an *Error for each of the others.
 func (r *Report) Judge(option string, err error) error {
 	var faults []error
 	for _, f := range findings(err) {
 		at := r.At(option, f.Path...)
-		e := &Error{File: at.File, Line: at.Line, Option: f.where(option), Text: f.Text, Suggestion: f.Suggestion}
+		e := &Error{File: at.File, Line: at.Line, Option: f.where(option), Text: f.Text,
+			Suggestion: f.Suggestion}
 		if f.Doubt {
 			r.Warnings = append(r.Warnings, e.Error())
 			continue
@@ -132,7 +140,7 @@ func (r *Report) Judge(option string, err error) error {
 	return errors.Join(faults...)
 }
 
-// An About is an error that an option has brought about.
+// An About is an error caused by an option.
 type About struct {
 	Option string
 	Err    error
@@ -144,8 +152,8 @@ func (a *About) Error() string { return a.Err.Error() }
 // Unwrap returns the error.
 func (a *About) Unwrap() error { return a.Err }
 
-// Locate returns err with the place of the option in front that an *[About] in it names, where a file sets that. A path that no
-// file sets and that lies below root_dir has the place of root_dir.
+// Locate prefixes err with the place of the option that an *[About] in it names, if a file sets
+// that option. For a path below root_dir that no file sets, it uses the place of root_dir.
 func (r *Report) Locate(err error) error {
 	var about *About
 	if !errors.As(err, &about) {
@@ -167,7 +175,8 @@ func (r *Report) WarnUnused(list []Unused) {
 	}
 }
 
-// At returns the place that set what stands at a path within an option, or the last step of the path that is found.
+// At returns the place that set the value at a path within an option, or the deepest step of the
+// path that is found.
 func (r *Report) At(option string, path ...any) Origin {
 	best, deepest := r.Sources[option], 0
 	for _, d := range r.documents {
@@ -185,7 +194,7 @@ type document struct {
 	at   *yaml.Positions
 }
 
-// find follows a path as far as the file has it.
+// find follows a path as far as the file contains it.
 func (d document) find(option string, path []any) (at Origin, depth int) {
 	value, ok := d.opts.Get(option)
 	if !ok {
@@ -205,7 +214,7 @@ func (d document) find(option string, path []any) (at Origin, depth int) {
 	return at, depth
 }
 
-// inward returns what a step leads to, and the step as positions have it.
+// inward returns the value that a step leads to, and the step as used in positions.
 func inward(value, step any) (to, next any, ok bool) {
 	if e, isEntry := step.(Entry); isEntry {
 		list, _ := value.([]any)
@@ -220,7 +229,7 @@ func inward(value, step any) (to, next any, ok bool) {
 	return to, data.Str(step), ok
 }
 
-// mark returns where steps lead in the file, or where the step before did.
+// mark returns the position that steps lead to in the file, or the position of the step before.
 func (d document) mark(before Origin, steps []any) Origin {
 	m, ok := d.at.Of(steps...)
 	if !ok {

@@ -51,7 +51,8 @@ func TestJudge(t *testing.T) {
 	}
 	entry := Entry{1, int64(5)}
 	err = r.Judge("peer", errors.Join(
-		Below("web1", errors.Join(Below(entry, Expected("a function", int64(5), "write - test.ping")), Doubt(errors.New("odd")))),
+		Below("web1", errors.Join(Below(entry,
+			Expected("a function", int64(5), "write - test.ping")), Doubt(errors.New("odd")))),
 		nil, errors.New("as a whole")))
 	want := dir + "/master:4: peer: web1: entry 2: expected a function, got the number 5; write - test.ping\n" + dir + "/master:1: peer: as a whole"
 	if err == nil || err.Error() != want {
@@ -65,7 +66,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What wraps several errors with words of its own is one finding.
+// TestFindingsKeepWords checks that an error that wraps several others with its own words is one
+// finding.
 func TestFindingsKeepWords(t *testing.T) {
 	wrapped := errors.Join(errors.New("a"), &About{"x", errors.New("b")})
 	for _, err := range []error{Below("k", wrapped), Below("k", errors.Join(wrapped))} {
@@ -103,7 +105,8 @@ func TestLocate(t *testing.T) {
 		t.Fatal(err)
 	}
 	cause := errors.New("bound")
-	if err := r.Locate(&About{"interface", cause}); !errors.Is(err, cause) || err.Error() != dir+"/master:2: bound" {
+	if err := r.Locate(&About{"interface", cause}); !errors.Is(err, cause) || err.Error() != dir+
+		"/master:2: bound" {
 		t.Errorf("Locate = %v", err)
 	}
 	if err := r.Locate(&About{"ret_port", cause}); err.Error() != "bound" {
@@ -117,7 +120,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestPathsBelowRootDirHaveItsPlace checks whose place the error of a path has: its own where a file sets it, else that of root_dir.
+// TestPathsBelowRootDirHaveItsPlace checks the place of a path's error: the path's own if a file
+// sets it, otherwise that of root_dir.
 func TestPathsBelowRootDirHaveItsPlace(t *testing.T) {
 	dir := tree(t, map[string]string{"master": "timeout: 5\nroot_dir: /srv/r\nlog_file: /x/log\n"})
 	_, r, err := LoadMaster(dir, nil)

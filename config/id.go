@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A host is what a name for this machine is guessed from.
+// A host is the source for guessing a name for this machine.
 type host struct {
 	name    func() (string, error)
 	full    func(ctx context.Context, name string) string // name with its domain, or name
@@ -26,8 +26,9 @@ func localHost() host {
 	return host{os.Hostname, fullName, os.ReadFile, addresses}
 }
 
-// nameTimeout bounds the wait for name servers while an id is guessed. A minion lives by its id; that of a master is
-// told in a few messages only, and every command would wait for it.
+// nameTimeout limits the wait for name servers while an id is guessed. For a minion the id is
+// essential. The id of a master appears only in a few messages, and every command would wait for
+// it.
 func nameTimeout(r role) time.Duration {
 	if r == masterRole {
 		return 2 * time.Second
@@ -35,8 +36,8 @@ func nameTimeout(r role) time.Duration {
 	return 10 * time.Second
 }
 
-// identify finds the id: the option, else the cached one, else a guess (salt.config.get_id). A guess on a master gets
-// _master behind it.
+// identify sets the id: the option, else the cached one, else a guess (salt.config.get_id). A guess
+// on a master gets the suffix _master.
 func (a *assembly) identify() {
 	id := a.text("id")
 	guessed, isIP := id == "", false
@@ -74,7 +75,7 @@ func (a *assembly) guessID() string {
 	return removeDomain(id, a.opts.Value("minion_id_remove_domain"))
 }
 
-// cachedID returns what an earlier start guessed; an address is kept as any other name.
+// cachedID returns the guess of an earlier start; a cached address counts like any other name.
 func (a *assembly) cachedID() string {
 	b, err := a.host.file(idFile(a.text("root_dir")))
 	if err != nil {
@@ -88,8 +89,8 @@ func (a *assembly) cachedID() string {
 	return line
 }
 
-// idFile is below root_dir, in the directory that this system has for configuration, also when the files were read
-// from another.
+// idFile returns the path of the cached id. It is below root_dir, in this system's configuration
+// directory, even if the files were read from another one.
 func idFile(root string) string {
 	l := localLayout()
 	dir := strings.TrimPrefix(l.config, l.root)
@@ -110,8 +111,8 @@ func removeDomain(id string, domain any) string {
 	return id
 }
 
-// guess returns a name for this machine (salt.utils.network.generate_minion_id): its full name, its name, the names
-// that its files give to the loopback, its first address, or localhost.
+// guess returns a name for this machine (salt.utils.network.generate_minion_id): its full name, its
+// name, the names that its files give to the loopback, its first address, or localhost.
 func (h host) guess(timeout time.Duration) string {
 	name, err := h.name()
 	if err == nil {
@@ -151,7 +152,8 @@ func (h host) fromFile(file string) string {
 		if len(fields) == 0 {
 			continue
 		}
-		if len(fields) == 1 || strings.HasPrefix(fields[0], "127.") || strings.HasPrefix(fields[0], "::1") {
+		if len(fields) == 1 || strings.HasPrefix(fields[0], "127.") ||
+			strings.HasPrefix(fields[0], "::1") {
 			for _, f := range fields {
 				if usable(f) {
 					return f
@@ -162,7 +164,7 @@ func (h host) fromFile(file string) string {
 	return ""
 }
 
-// usable reports whether a name tells this machine from others.
+// usable reports whether a name distinguishes this machine from others.
 func usable(name string) bool {
 	return name != "" && validID(name) == nil && !loopbackNames().MatchString(name)
 }
@@ -190,7 +192,7 @@ func fullName(ctx context.Context, name string) string {
 	return names[0]
 }
 
-// addresses returns the IPv4 addresses of this machine but the loopback.
+// addresses returns the IPv4 addresses of this machine, without the loopback.
 func addresses() []string {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -205,19 +207,20 @@ func addresses() []string {
 	return list
 }
 
-var errID = errors.New("an id must be one to 255 bytes long and hold no slash, backslash, control character or space at an end")
+var errID = errors.New("an id must be one to 255 bytes long and contain no slash, backslash, control character or space at an end")
 
-// validID refuses ids that cannot be the name of a file (salt.utils.verify.valid_id).
+// validID rejects ids that cannot be the name of a file (salt.utils.verify.valid_id).
 func validID(id string) error {
 	bad := func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7F }
-	if id == "" || len(id) > 255 || id == "." || id == ".." || strings.ContainsFunc(id, bad) || strings.TrimSpace(id) != id {
+	if id == "" || len(id) > 255 || id == "." || id == ".." || strings.ContainsFunc(id, bad) ||
+		strings.TrimSpace(id) != id {
 		return errID
 	}
 	return nil
 }
 
-// CacheID writes the ID to the file in which the next start looks for it, unless an id is configured or caching is
-// off (salt.config._cache_id). Only the daemon does this.
+// CacheID writes the ID to the file in which the next start looks for it, unless an id is
+// configured or caching is off (salt.config._cache_id). Only the daemon calls it.
 func (m *Minion) CacheID() error {
 	if m.idConfigured || !m.MinionIDCaching {
 		return nil

@@ -7,9 +7,10 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// IDFunction returns the function that gives this minion its ID, and its keyword arguments; fun is "" where the option
-// id_function is not set, or an id is. The option is the name of a function, or a mapping of the name to the arguments
-// (salt/config/__init__.py, call_id_function). Whoever calls the function passes its answer to SetID.
+// IDFunction returns the function that computes this minion's ID, and its keyword arguments. fun is
+// "" if the option id_function is not set, or if an id is set. The option is the name of a
+// function, or a mapping of the name to the arguments (salt/config/__init__.py, call_id_function).
+// The caller passes the function's result to SetID.
 func (m *Minion) IDFunction() (fun string, kwargs *data.Map, err error) {
 	v := m.opts.Value("id_function")
 	if m.idConfigured || !data.Truth(v) {
@@ -22,7 +23,8 @@ func (m *Minion) IDFunction() (fun string, kwargs *data.Map, err error) {
 		for name, args := range v.All() {
 			kwargs, ok := args.(*data.Map)
 			if args != nil && !ok {
-				return "", nil, fmt.Errorf("id_function: %s: expected keyword arguments, got %s", data.Str(name), describe(args))
+				return "", nil, fmt.Errorf("id_function: %s: expected keyword arguments, got %s",
+					data.Str(name), describe(args))
 			}
 			return data.Str(name), kwargs, nil
 		}
@@ -30,7 +32,8 @@ func (m *Minion) IDFunction() (fun string, kwargs *data.Map, err error) {
 	return "", nil, errors.New("id_function: expected the name of a function, or a mapping of the name to keyword arguments")
 }
 
-// SetID sets the ID that a function gave, with append_domain behind it. Such an ID is not cached.
+// SetID sets the ID that a function returned, with append_domain appended. Such an ID is not
+// cached.
 func (m *Minion) SetID(v any) error {
 	id, ok := v.(string)
 	if !ok {

@@ -8,8 +8,11 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// load returns the effective options of a role. The error joins all faults; opts are usable as far as they go.
-func load(r role, dir string, env func(string) string, h host) (opts, set *data.Map, report *Report, err error) {
+// load returns the effective options of a role. The error joins all faults; opts are usable as far
+// as possible.
+func load(
+	r role, dir string, env func(string) string, h host,
+) (opts, set *data.Map, report *Report, err error) {
 	if env == nil {
 		env = func(string) string { return "" }
 	}
@@ -28,8 +31,9 @@ func load(r role, dir string, env func(string) string, h host) (opts, set *data.
 	return opts, set, report, errors.Join(s.faults...)
 }
 
-// mainFile returns the file of a role, and the one to read in its place: SALT_MASTER_CONFIG or SALT_MINION_CONFIG, when
-// no other than the default directory was asked for (salt.config.load_config).
+// mainFile returns the file of a role, and the file to read instead of it: SALT_MASTER_CONFIG or
+// SALT_MINION_CONFIG, unless another directory than the default was requested
+// (salt.config.load_config).
 func mainFile(r role, dir string, env func(string) string) (main, override string) {
 	if dir == "" {
 		dir = env("SALT_CONFIG_DIR")

@@ -9,8 +9,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Master holds the options of a master. Those that it reads itself have a field, in groups: package config generates them from
-// options.yaml, which says what each means, and docs/options.md shows them. The tag names Salt's option.
+// A Master holds the options of a master. The options that the master itself reads have fields, in
+// groups. These are generated from options.yaml, which describes each option, and docs/options.md
+// lists them. The tag is the name of Salt's option.
 type Master struct {
 	MasterIdentity
 	MasterNetwork
@@ -24,29 +25,31 @@ type Master struct {
 	MasterMetrics
 
 	opts   *data.Map // all options
-	loaded *Master   // as it was loaded, to tell what code changed
+	loaded *Master   // as it was loaded, to detect fields changed by code
 
 	schedules map[string]*data.Map
 
-	namesCache bool // master_job_cache is written down
+	namesCache bool // master_job_cache is set in a file
 }
 
-// DefaultMaster returns the options of a master that has no configuration, with the paths of /etc/salt and no ID.
+// DefaultMaster returns the options of a master that has no configuration, with the paths of
+// /etc/salt and no ID.
 func DefaultMaster() *Master {
 	m := &Master{opts: known().defaults(masterRole)}
 	m.fill(&Report{})
 	return m
 }
 
-// LoadMaster reads DIR/master, or the file that SALT_MASTER_CONFIG names, and what it includes. An empty dir is
-// that of SALT_CONFIG_DIR, or DefaultDir. env looks up the environment; nil has none. The error joins the *Error of
-// every fault found; the report is there all the same.
+// LoadMaster reads DIR/master, or the file that SALT_MASTER_CONFIG names, and the files that it
+// includes. If dir is empty, it uses SALT_CONFIG_DIR or DefaultDir. env looks up environment
+// variables; nil means none. The error joins the *Error of every fault; the report is returned even
+// with an error.
 func LoadMaster(dir string, env func(string) string) (*Master, *Report, error) {
 	return loadMaster(dir, env, localHost())
 }
 
-// LoadClient is LoadMaster for programs that give orders to the master on this host. They must start at once and need
-// no ID: where it is not set it is guessed without name servers.
+// LoadClient is LoadMaster for programs that control the master on this host. They must start
+// quickly and need no ID: if none is set, it is guessed without name servers.
 func LoadClient(dir string, env func(string) string) (*Master, *Report, error) {
 	h := localHost()
 	h.full = func(_ context.Context, name string) string { return name }
@@ -65,7 +68,7 @@ func loadMaster(dir string, env func(string) string, h host) (*Master, *Report, 
 	return m, report, nil
 }
 
-// samePorts tells that both ports are one.
+// samePorts returns an error if both ports are the same.
 func (m *Master) samePorts(r *Report) []error {
 	if m.PublishPort != m.RetPort {
 		return nil
@@ -75,12 +78,13 @@ func (m *Master) samePorts(r *Report) []error {
 		name = "publish_port"
 	}
 	at := r.Sources[name]
-	return []error{&Error{File: at.File, Line: at.Line, Option: name, Text: fmt.Sprintf("publish_port and ret_port are both %d", m.RetPort),
+	return []error{&Error{File: at.File, Line: at.Line, Option: name,
+		Text:       fmt.Sprintf("publish_port and ret_port are both %d", m.RetPort),
 		Suggestion: "a master needs two ports, such as 4505 and 4506"}}
 }
 
-// JobCacheName returns the name of the job cache: that of master_job_cache, or jobstore where that option is not set. Salt's
-// default for it, local_cache, counts only when it is written down.
+// JobCacheName returns the name of the job cache: the one in master_job_cache, or jobstore if that
+// option is not set. Salt's default, local_cache, only counts if a file sets it.
 func (m *Master) JobCacheName() string {
 	if m.MasterJobCache == "" || m.MasterJobCache == "local_cache" && !m.namesCache {
 		return "jobstore"
@@ -95,7 +99,8 @@ func (m *Master) fill(r *Report) []error {
 	return faults
 }
 
-// keepJobs lets the old option, in hours, speak where the new one is not set (salt.utils.job.get_keep_jobs_seconds).
+// keepJobs uses the old option, in hours, if the new one is not set
+// (salt.utils.job.get_keep_jobs_seconds).
 func (m *Master) keepJobs(set *data.Map) {
 	hours, ok := toInt(set.Value("keep_jobs"))
 	if ok && hours >= 0 && hours < 1e6 && m.KeepJobsSeconds == 24*time.Hour {
@@ -104,7 +109,8 @@ func (m *Master) keepJobs(set *data.Map) {
 	}
 }
 
-// Map returns all options in Salt's form, with what code has set in the fields of m; the caller owns it.
+// Map returns all options in Salt's form, with the changes that code made to the fields of m; the
+// caller owns it.
 func (m *Master) Map() *data.Map {
 	loaded := m.loaded
 	if loaded == nil {

@@ -2,7 +2,7 @@ package config
 
 import "golang.org/x/sys/unix"
 
-// totalMemory returns the memory of this host in bytes, or 0 when it is not told.
+// totalMemory returns the memory of this host in bytes, or 0 if it is unknown.
 func totalMemory() int64 {
 	var info unix.Sysinfo_t
 	if err := unix.Sysinfo(&info); err != nil {

@@ -6,9 +6,10 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Overlay returns a copy of a minion's options with those of a file, and of the files that it includes, over them, as the
-// argument localconfig of functions of states has it. A file that is not there changes nothing. Directories that were derived
-// from others, and the id, stay as they are (salt/utils/state.py, get_sls_opts).
+// Overlay returns a copy of a minion's options, overridden by those of a file and the files that it
+// includes, as the argument localconfig of state functions needs it. A missing file changes
+// nothing. Directories that were derived from others, and the id, stay as they are
+// (salt/utils/state.py, get_sls_opts).
 func Overlay(file string, opts *data.Map, env func(string) string) (*data.Map, error) {
 	if env == nil {
 		env = func(string) string { return "" }

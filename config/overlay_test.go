@@ -24,15 +24,17 @@ func TestOverlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := data.NewMap("id", "m", "test", true, "fileserver_backend", []any{"gitfs"}, "file_roots", data.NewMap("base", []any{"/a"}),
-		"pillarenv", "dev", "include", "more.conf", "conf_file", filepath.Join(dir, "local"))
+	want := data.NewMap("id", "m", "test", true, "fileserver_backend", []any{"gitfs"},
+		"file_roots", data.NewMap("base", []any{"/a"}), "pillarenv", "dev", "include", "more.conf",
+		"conf_file", filepath.Join(dir, "local"))
 	if !data.Equal(got, want) {
 		t.Errorf("got %s, want %s", data.Repr(got), data.Repr(want))
 	}
 	if opts.Value("test") != false {
 		t.Error("the options themselves are changed")
 	}
-	if got, err = Overlay(filepath.Join(dir, "missing"), opts, nil); err != nil || got.Value("test") != false {
+	if got, err = Overlay(filepath.Join(dir, "missing"), opts, nil); err != nil ||
+		got.Value("test") != false {
 		t.Errorf("without a file: %s, %v", data.Repr(got), err)
 	}
 	if _, err = Overlay(filepath.Join(dir, "broken"), opts, nil); err == nil {

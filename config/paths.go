@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A layout is where a system keeps Salt's files (salt/_syspaths.py as it is built for each).
+// A layout is the locations of Salt's files on a system (salt/_syspaths.py as it is built for
+// each).
 type layout struct {
 	root   string // of all
 	config string
@@ -28,10 +29,11 @@ func localLayout() layout {
 	return layout{"/", "/etc/salt"}
 }
 
-// DefaultDir returns the directory that configuration lies in on this system, /etc/salt on Linux.
+// DefaultDir returns the configuration directory of this system, /etc/salt on Linux.
 func DefaultDir() string { return localLayout().config }
 
-// localPath moves a path of Linux to where this system has it, and leaves what is none alone.
+// localPath converts a Linux path to the corresponding path on this system. Other texts stay as
+// they are.
 func localPath(p string) string {
 	l := localLayout()
 	if rest, ok := strings.CutPrefix(p, "/etc/salt"); ok && (rest == "" || rest[0] == '/') {

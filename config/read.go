@@ -16,10 +16,11 @@ import (
 
 const (
 	maxFile     = 4 << 20 // bytes of one file
-	maxIncludes = 16      // levels of files that include files
+	maxIncludes = 16      // levels of nested includes
 )
 
-// A source reads the files of a configuration. Faults are gathered, so that all are told at once.
+// A source reads the files of a configuration. Faults are collected, so that all are reported at
+// once.
 type source struct {
 	env    func(string) string
 	report *Report
@@ -28,8 +29,9 @@ type source struct {
 
 func (s *source) fault(e *Error) { s.faults = append(s.faults, e) }
 
-// overrides returns what the main file and those that it includes set (salt.config.load_config, include_config).
-// The includes are looked for beside main even when override is read in its place.
+// overrides returns the options set by the main file and the files that it includes
+// (salt.config.load_config, include_config). Includes are relative to main even if override is read
+// instead.
 func (s *source) overrides(main, override string, defaults *data.Map) *data.Map {
 	file := main
 	if override != "" {
@@ -60,12 +62,13 @@ func (s *source) main(file string) *data.Map {
 	return opts
 }
 
-// include reads the files that a list of patterns names, each on top of those before it: maps are merged and lists
-// joined.
+// include reads the files that match a list of patterns. Each overrides the ones before it: maps
+// are merged and lists joined.
 func (s *source) include(patterns any, from string, mustMatch bool, level int) *data.Map {
 	all := &data.Map{}
 	if level >= maxIncludes {
-		s.fault(&Error{File: from, Option: "include", Text: fmt.Sprintf("more than %d levels of includes", maxIncludes),
+		s.fault(&Error{File: from, Option: "include",
+			Text:       fmt.Sprintf("more than %d levels of includes", maxIncludes),
 			Suggestion: "does a file include itself?"})
 		return all
 	}
@@ -87,7 +90,8 @@ func (s *source) included(file string, level int) *data.Map {
 	opts, err := s.file(file)
 	switch {
 	case err != nil && strings.HasSuffix(file, "_schedule.conf"):
-		s.report.warn(Origin{}, "%v; the saved schedule is left out", err) // the minion writes this file itself
+		// the minion writes this file itself
+		s.report.warn(Origin{}, "%v; the saved schedule is left out", err)
 		s.report.broken = append(s.report.broken, file)
 		return &data.Map{}
 	case err != nil:
@@ -100,7 +104,7 @@ func (s *source) included(file string, level int) *data.Map {
 	return opts
 }
 
-// matches returns the files of a pattern, sorted.
+// matches returns the files that match a pattern, sorted.
 func (s *source) matches(pattern, from string, mustMatch bool) []string {
 	if pattern == "" {
 		return nil
@@ -113,10 +117,12 @@ func (s *source) matches(pattern, from string, mustMatch bool) []string {
 	}
 	files, err := filepath.Glob(pattern)
 	if err != nil {
-		s.fault(&Error{File: from, Option: "include", Text: fmt.Sprintf("pattern %q: %v", pattern, err)})
+		s.fault(&Error{File: from, Option: "include",
+			Text: fmt.Sprintf("pattern %q: %v", pattern, err)})
 	}
 	if !strings.HasPrefix(filepath.Base(pattern), ".") {
-		files = slices.DeleteFunc(files, func(f string) bool { return strings.HasPrefix(filepath.Base(f), ".") })
+		files = slices.DeleteFunc(files,
+			func(f string) bool { return strings.HasPrefix(filepath.Base(f), ".") })
 	}
 	if len(files) == 0 && mustMatch && err == nil {
 		s.report.warn(s.report.Sources["include"], "include: %s matches no files", pattern)
@@ -126,7 +132,7 @@ func (s *source) matches(pattern, from string, mustMatch bool) []string {
 	return files
 }
 
-// file reads one file and notes where its options stand.
+// file reads one file and records the positions of its options.
 func (s *source) file(name string) (*data.Map, error) {
 	src, err := readBounded(name)
 	if err != nil {
@@ -142,15 +148,16 @@ func (s *source) file(name string) (*data.Map, error) {
 	}
 	opts, ok := v.(*data.Map)
 	if !ok {
-		return nil, &Error{File: name, Line: 1, Text: "expected options, one NAME: VALUE a line, got " + describe(v)}
+		return nil, &Error{File: name, Line: 1,
+			Text: "expected options, one NAME: VALUE a line, got " + describe(v)}
 	}
 	opts = s.named(name, opts, at)
-	kept, _ := data.Clone(opts).(*data.Map) // what is included later is merged into opts
+	kept, _ := data.Clone(opts).(*data.Map) // later includes are merged into opts
 	s.report.documents = append(s.report.documents, document{name, kept, at})
 	return opts, nil
 }
 
-// named notes the origins of opts and makes every name a text and the id too.
+// named records the origins of opts, and converts every name and the id to text.
 func (s *source) named(file string, opts *data.Map, at *yaml.Positions) *data.Map {
 	out := &data.Map{}
 	for k, v := range opts.All() {
@@ -161,7 +168,8 @@ func (s *source) named(file string, opts *data.Map, at *yaml.Positions) *data.Ma
 		}
 		s.report.Sources[name] = origin
 		if _, isText := v.(string); name == "id" && v != nil && !isText {
-			s.report.warn(origin, "id: %s was read as the text %q; put the id in quotes", describe(v), data.Str(v))
+			s.report.warn(origin, "id: %s was read as the text %q; put the id in quotes",
+				describe(v), data.Str(v))
 			v = data.Str(v)
 		}
 		out.Set(name, v)
@@ -176,9 +184,11 @@ func readBounded(name string) ([]byte, error) {
 	}
 	switch {
 	case info.IsDir():
-		return nil, &Error{File: name, Text: "is a directory", Suggestion: "include its files: " + filepath.Join(name, "*.conf")}
+		return nil, &Error{File: name, Text: "is a directory", Suggestion: "include its files: " +
+			filepath.Join(name, "*.conf")}
 	case info.Size() > maxFile:
-		return nil, &Error{File: name, Text: fmt.Sprintf("has %d bytes; the limit is %d", info.Size(), maxFile)}
+		return nil, &Error{File: name,
+			Text: fmt.Sprintf("has %d bytes; the limit is %d", info.Size(), maxFile)}
 	}
 	src, err := os.ReadFile(name)
 	if err != nil {
@@ -190,7 +200,7 @@ func readBounded(name string) ([]byte, error) {
 	return src, nil
 }
 
-// syntaxError says what is wrong in a file, with the line.
+// syntaxError returns the error for a file that cannot be parsed, with the line.
 func syntaxError(name string, src []byte, err error) error {
 	e := &Error{File: name, Text: err.Error()}
 	var ye *yaml.Error
@@ -201,7 +211,8 @@ func syntaxError(name string, src []byte, err error) error {
 	if ye.Context != "" {
 		e.Text = ye.Context + ": " + ye.Problem
 		if ye.ContextMark != nil && ye.ContextMark.Line+1 != e.Line {
-			e.Text = fmt.Sprintf("%s that begins in line %d: %s", ye.Context, ye.ContextMark.Line+1, ye.Problem)
+			e.Text = fmt.Sprintf("%s that begins in line %d: %s", ye.Context,
+				ye.ContextMark.Line+1, ye.Problem)
 		}
 	}
 	if ye.ProblemMark == nil {
@@ -223,7 +234,8 @@ func lineAt(src []byte, n int) string {
 	return ""
 }
 
-// excerpt returns a line with a mark below the column; tabs and control characters show as one space.
+// excerpt returns a line with a mark below the column; tabs and control characters are shown as one
+// space.
 func excerpt(line string, column int) string {
 	const most = 120
 	runes := []rune(strings.ToValidUTF8(line, "?"))
@@ -237,7 +249,8 @@ func excerpt(line string, column int) string {
 			runes[i] = ' '
 		}
 	}
-	return "    " + string(runes) + "\n    " + strings.Repeat(" ", min(column-start, len(runes))) + "^"
+	return "    " + string(runes) + "\n    " +
+		strings.Repeat(" ", min(column-start, len(runes))) + "^"
 }
 
 func syntaxAdvice(line string, e *yaml.Error) string {
@@ -257,14 +270,15 @@ func syntaxAdvice(line string, e *yaml.Error) string {
 	return ""
 }
 
-// update sets in dst all that src has.
+// update sets all options of src in dst.
 func update(dst, src *data.Map) {
 	for k, v := range src.All() {
 		dst.Set(k, v)
 	}
 }
 
-// merge sets in dst what src has; maps are merged and lists joined without repeats (salt.utils.dictupdate.update).
+// merge sets the options of src in dst; maps are merged and lists joined without duplicates
+// (salt.utils.dictupdate.update).
 func merge(dst, src *data.Map) {
 	for k, v := range src.All() {
 		switch v := v.(type) {

@@ -6,14 +6,14 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Change says what a new configuration changes.
+// A Change is the difference that a new configuration makes.
 type Change struct {
-	Applied []string // options that hold from now on, in order
-	Restart []string // options that hold from the next start on
+	Applied []string // options that are in effect now, sorted
+	Restart []string // options that take effect at the next start, sorted
 }
 
-// Renew returns m with those options of next that may change while a master runs. Options that only modules and templates
-// read always may.
+// Renew returns m with those options of next that may change while a master runs. Options that only
+// modules and templates read can always change.
 func (m *Master) Renew(next *Master) (*Master, Change) {
 	renewed := *m
 	renewed.opts, renewed.schedules = m.Map(), next.schedules
@@ -29,8 +29,9 @@ func (m *Minion) Renew(next *Minion) (*Minion, Change) {
 	return &renewed, change
 }
 
-// follow changes m and its opts, and sets loaded, which is in m, to a copy of m as it is then. That copy has no such one itself,
-// or they would be a chain that gets longer with each reload.
+// follow changes m and its opts, and sets loaded, which is a field of m, to a copy of the changed
+// m. The copy's own loaded is nil; otherwise the copies would form a chain that grows with each
+// reload.
 func follow[T any](m, next *T, opts, after *data.Map, loaded **T) Change {
 	change := replace(m, next, opts, after)
 	overlay(opts, after, change.Applied)
@@ -40,7 +41,8 @@ func follow[T any](m, next *T, opts, after *data.Map, loaded **T) Change {
 	return change
 }
 
-// replace sets the live fields of the struct that old points to as they are in next, and tells which options differ.
+// replace copies the live fields from next to the struct that old points to, and returns the
+// options that differ.
 func replace(old, next any, before, after *data.Map) Change {
 	from := fields(next)
 	for i, f := range fields(old) {
@@ -59,7 +61,7 @@ func replace(old, next any, before, after *data.Map) Change {
 	return c
 }
 
-// differing returns the names of options that two configurations do not have alike, in order.
+// differing returns the names of options that differ between two configurations, sorted.
 func differing(a, b *data.Map) []string {
 	var names []string
 	for _, k := range slices.Concat(a.Keys(), b.Keys()) {
@@ -74,7 +76,7 @@ func differing(a, b *data.Map) []string {
 	return names
 }
 
-// overlay gives opts the options of some names as they are in after.
+// overlay copies the named options from after to opts.
 func overlay(opts, after *data.Map, names []string) {
 	for _, name := range names {
 		if v, ok := after.Get(name); ok {
@@ -85,7 +87,8 @@ func overlay(opts, after *data.Map, names []string) {
 	}
 }
 
-// LiveOptions returns the options of a master that Brine itself reads and that may change while the master runs, in order.
+// LiveOptions returns the options that Brine itself reads and that may change while a master or
+// minion runs, sorted.
 func LiveOptions() (master, minion []string) { return liveOf(&Master{}), liveOf(&Minion{}) }
 
 func liveOf(ptr any) []string {

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// load reads a master's configuration from text.
+// loadText reads a master's configuration from text.
 func loadText(t *testing.T, text string) (*Master, *Report) {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,23 +32,27 @@ func TestRenew(t *testing.T) {
 	old, _ := loadText(t, "auto_accept: false\nkeep_jobs_seconds: 60\nret_port: 4506\nmysql.host: a\nmysql.user: b\n")
 	next, _ := loadText(t, "auto_accept: true\nkeep_jobs_seconds: 120\nret_port: 4606\nmysql.host: c\nnodegroups: {web: 'L@a'}\n")
 	renewed, change := old.Renew(next)
-	if want := []string{"auto_accept", "keep_jobs_seconds", "mysql.host", "mysql.user", "nodegroups"}; !slices.Equal(change.Applied, want) {
+	if want := []string{"auto_accept", "keep_jobs_seconds", "mysql.host", "mysql.user",
+		"nodegroups"}; !slices.Equal(change.Applied, want) {
 		t.Errorf("applied %q, want %q", change.Applied, want)
 	}
 	if want := []string{"ret_port"}; !slices.Equal(change.Restart, want) {
 		t.Errorf("restart %q, want %q", change.Restart, want)
 	}
-	if !renewed.AutoAccept || renewed.KeepJobsSeconds != 2*time.Minute || renewed.RetPort != 4506 || renewed.Nodegroups.Text("web") != "L@a" {
+	if !renewed.AutoAccept || renewed.KeepJobsSeconds != 2*time.Minute || renewed.RetPort != 4506 ||
+		renewed.Nodegroups.Text("web") != "L@a" {
 		t.Errorf("renewed = %+v", renewed)
 	}
 	if old.AutoAccept || old.KeepJobsSeconds != time.Minute {
 		t.Error("the old configuration has changed")
 	}
 	opts := renewed.Map()
-	if opts.Value("ret_port") != int64(4506) || opts.Text("mysql.host") != "c" || opts.Has("mysql.user") || opts.Value("auto_accept") != true {
+	if opts.Value("ret_port") != int64(4506) || opts.Text("mysql.host") != "c" ||
+		opts.Has("mysql.user") || opts.Value("auto_accept") != true {
 		t.Errorf("options: %s", data.Repr(opts))
 	}
-	if _, change := renewed.Renew(next); len(change.Applied) != 0 || !slices.Equal(change.Restart, []string{"ret_port"}) {
+	if _, change := renewed.Renew(next); len(change.Applied) != 0 ||
+		!slices.Equal(change.Restart, []string{"ret_port"}) {
 		t.Errorf("the same again: %+v", change)
 	}
 	if renewed.loaded.loaded != nil {
@@ -62,7 +66,8 @@ func TestExplain(t *testing.T) {
 	if err := Explain(&out, m.Map(), report); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"key_pass: '**********'  # ", "mysql.pass: '**********'  # ", "master:4\n", "nodegroups: {web: L@a}  # ", "ret_port: 4506  # default\n"} {
+	for _, want := range []string{"key_pass: '**********'  # ", "mysql.pass: '**********'  # ",
+		"master:4\n", "nodegroups: {web: L@a}  # ", "ret_port: 4506  # default\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -70,12 +75,13 @@ func TestExplain(t *testing.T) {
 	if strings.Contains(out.String(), "swordfish") {
 		t.Error("a password is shown")
 	}
-	if got := strings.Join(Secrets(data.NewMap("a", []any{data.NewMap("password", "x"), "y"}, "token", "z")), ","); got != "x,z" {
+	if got := strings.Join(Secrets(data.NewMap("a", []any{data.NewMap("password", "x"), "y"},
+		"token", "z")), ","); got != "x,z" {
 		t.Errorf("Secrets = %s", got)
 	}
 }
 
-func TestExplainHidesWhatIsSecret(t *testing.T) {
+func TestExplainHidesSecrets(t *testing.T) {
 	const text = `auth.ldap.bindpw: marker-bindpw
 s3.key: marker-s3
 s3.keyid: shown-keyid
@@ -109,22 +115,26 @@ gitfs_root: 'http://shown-host:8080/a@b'
 			t.Errorf("%q is shown:\n%s", hidden, out.String())
 		}
 	}
-	for _, plain := range []string{"shown-keyid", "https://u:**********@host/a", "https://v:**********@host/b", "redis://w:**********@h2", "shown-user", "shown-bucket",
-		"/shown/ssl.key", "/shown/git.key", "/shown/keyfile", "shown-eauth", "git_pillar_insecure_auth: true", "http://shown-host:8080/a@b"} {
+	for _, plain := range []string{"shown-keyid", "https://u:**********@host/a",
+		"https://v:**********@host/b", "redis://w:**********@h2", "shown-user", "shown-bucket",
+		"/shown/ssl.key", "/shown/git.key", "/shown/keyfile", "shown-eauth",
+		"git_pillar_insecure_auth: true", "http://shown-host:8080/a@b"} {
 		if !shown(plain) {
 			t.Errorf("%q is not shown:\n%s", plain, out.String())
 		}
 	}
 	got := Secrets(m.Map())
 	slices.Sort(got)
-	want := []string{"/marker-private", "12345678", "marker-account", "marker-api", "marker-approle", "marker-auth", "marker-below", "marker-bindpw", "marker-client",
-		"marker-list", "marker-login", "marker-nested", "marker-pillar", "marker-redis", "marker-s3", "marker-second", "marker-url", "marker-webhook", "marker@name"}
+	want := []string{"/marker-private", "12345678", "marker-account", "marker-api",
+		"marker-approle", "marker-auth", "marker-below", "marker-bindpw", "marker-client",
+		"marker-list", "marker-login", "marker-nested", "marker-pillar", "marker-redis",
+		"marker-s3", "marker-second", "marker-url", "marker-webhook", "marker@name"}
 	if !slices.Equal(got, want) {
 		t.Errorf("Secrets =\n%q, want\n%q", got, want)
 	}
 }
 
-func TestNoPathIsNoFile(t *testing.T) {
+func TestEmptyPathIsNoFile(t *testing.T) {
 	m, _ := loadText(t, "root_dir: /srv/x\nlog_file: ''\npidfile: ''\n")
 	if m.LogFile != "" || m.PidFile != "" || m.CacheDir != "/srv/x/var/cache/salt/master" {
 		t.Errorf("log_file %q, pidfile %q, cachedir %q", m.LogFile, m.PidFile, m.CacheDir)

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A Report says what was found while options were loaded.
+// A Report is the result of loading options, beside the options.
 type Report struct {
 	Files    []string          // read, in order
-	Watch    []string          // files and directories that a change of the configuration would change
+	Watch    []string          // files and directories to watch for changes of the configuration
 	Warnings []string          // whole sentences, to be logged
-	Unknown  []string          // options that nobody knows, in order
-	Sources  map[string]Origin // by option; options that are not named have their default
+	Unknown  []string          // unknown options, in order
+	Sources  map[string]Origin // by option; options that are missing have their default
 
 	documents []document // in the order in which they were read
-	broken    []string   // files that are there and were left out
-	rooted    []string   // options whose paths root_dir was put before
+	broken    []string   // existing files that were left out
+	rooted    []string   // options whose paths were prefixed with root_dir
 }
 
 // An Origin is the place that set an option.
@@ -32,10 +32,10 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Line)
 }
 
-// An Error is one fault in the configuration. Loading tells all faults at once, joined.
+// An Error is one fault in the configuration. Loading reports all faults at once, joined.
 type Error struct {
 	File       string
-	Line       int    // from 1; 0 is not known
+	Line       int    // from 1; 0 is unknown
 	Option     string // may be ""
 	Text       string // what is wrong
 	Excerpt    string // the line with a mark below it; may be ""

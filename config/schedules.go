@@ -6,8 +6,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Schedules returns the option schedule as each file of the configuration sets it, by the file's path. A file that could not
-// be read has nil. Who reads the configuration again can tell by it which jobs were edited. It must not be changed.
+// Schedules returns the option schedule as set by each file of the configuration, by the file's
+// path. The value for an unreadable file is nil. It lets a reload find out which jobs were edited.
+// It must not be changed.
 func (m *Minion) Schedules() map[string]*data.Map { return m.schedules }
 
 // Schedules is Minion.Schedules for a master.

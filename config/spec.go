@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A role is whose options are meant.
+// A role selects the options of a master or a minion.
 type role string
 
 const (
@@ -17,24 +17,24 @@ const (
 	minionRole role = "minion"
 )
 
-// An option is what is known of one name; options.yaml tells what the parts mean.
+// An option is the definition of one option; options.yaml explains its parts.
 type option struct {
 	name           string
-	kinds          []string // str, int, float, bool, list, dict, none, any; none known: no check
+	kinds          []string // str, int, float, bool, list, dict, none, any; empty: no check
 	why            string   // why it has no effect
-	master, minion *use     // nil: the role does not know it
+	master, minion *use     // nil: not an option of the role
 }
 
-// A use is what holds of an option for one role.
+// A use is the properties of an option for one role.
 type use struct {
 	effect          effect
-	set             bool // there is a default, which is value
+	set             bool // the option has the default value
 	value           any
 	unit            string // of a number whose field is a time: ms, s, m
 	none            string // number or text that stands for Salt's None
 	mayBeNone       bool
 	min, max, split string
-	same            []any // without effect: values that mean what is done anyway
+	same            []any // for an option without effect: values that match the actual behaviour
 	oneOf           []string
 	lower, needed   bool
 }
@@ -48,7 +48,7 @@ const (
 	live     effect = "live" // also while the daemon runs; see Renew
 )
 
-// of returns what holds for a role, or nil.
+// of returns the use for a role, or nil.
 func (o option) of(r role) *use {
 	if r == masterRole {
 		return o.master
@@ -56,7 +56,7 @@ func (o option) of(r role) *use {
 	return o.minion
 }
 
-// A catalogue holds all options that are known.
+// A catalogue holds all known options.
 type catalogue struct {
 	options []option
 	index   map[string]int
@@ -64,8 +64,8 @@ type catalogue struct {
 
 //go:generate go test -run ^TestTable$ -update
 
-// known returns the catalogue; it is made once and never changed. The table is
-// generated from options.yaml.
+// known returns the catalogue. It is built once from the table generated from options.yaml, and
+// never changed.
 var known = sync.OnceValue(func() *catalogue {
 	table := optionTable()
 	c := &catalogue{options: make([]option, 0, len(table)), index: make(map[string]int, len(table))}
@@ -88,7 +88,7 @@ func (c *catalogue) find(name string) (option, bool) {
 	return c.options[i], true
 }
 
-// effect returns the effect of an option for a role, or "" where the role does not know it.
+// effect returns the effect of an option for a role, or "" if it is not an option of the role.
 func (c *catalogue) effect(name string, r role) effect {
 	if o, ok := c.find(name); ok && o.of(r) != nil {
 		return o.of(r).effect
@@ -126,7 +126,7 @@ func (c *catalogue) defaults(r role) *data.Map {
 	return m
 }
 
-// processUser returns who runs this program, as a role runs as by default.
+// processUser returns the user of this process, the default for the user of a role.
 func processUser(r role) string {
 	u, err := user.Current()
 	switch {
@@ -138,7 +138,7 @@ func processUser(r role) string {
 	return u.Username
 }
 
-// localPaths moves the paths in a default to where this system has them.
+// localPaths converts the paths in a default to those of this system.
 func localPaths(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -155,7 +155,7 @@ func localPaths(v any) any {
 	return v
 }
 
-// nearest returns the known name that is most like name, if one is near enough to be meant.
+// nearest returns the most similar known name, if one is similar enough.
 func (c *catalogue) nearest(name string) string {
 	names := make([]string, 0, len(c.options))
 	for _, o := range c.options {
@@ -166,8 +166,8 @@ func (c *catalogue) nearest(name string) string {
 	return Nearest(name, names)
 }
 
-// distance returns how many letters must be changed, put in, left out or swapped with the next to make b of a, or any
-// number of limit or more when it is not below limit.
+// distance returns how many letters must be changed, inserted, removed or swapped with the next to
+// turn a into b. If the distance is not below limit, it returns any number of at least limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

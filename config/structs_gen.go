@@ -12,11 +12,11 @@ import (
 type MasterIdentity struct {
 	// The file of the configuration, whether or not it exists.
 	ConfFile string `yaml:"conf_file"`
-	// Seconds between looks for changed files of the configuration; 0 never looks.
+	// Seconds between checks for changed configuration files; 0 turns the checks off.
 	ConfigReloadInterval time.Duration `yaml:"config_reload_interval"`
 	// Name of the daemon; a minion guesses it from its host names.
 	ID string `yaml:"id"`
-	// Open files that the master asks the system for.
+	// Open files that the operator expects the master to have; the log reports it if the system allows fewer. Raise the limit itself with LimitNOFILE=.
 	MaxOpenFiles int `yaml:"max_open_files"`
 	// User that the daemon runs as.
 	User string `yaml:"user"`
@@ -24,17 +24,17 @@ type MasterIdentity struct {
 
 // MinionIdentity holds the options of a minion in the group identity.
 type MinionIdentity struct {
-	// Domain that is put behind a guessed id.
+	// Domain that is appended to a guessed id.
 	AppendDomain string `yaml:"append_domain"`
 	// The file of the configuration, whether or not it exists.
 	ConfFile string `yaml:"conf_file"`
-	// Seconds between looks for changed files of the configuration; 0 never looks.
+	// Seconds between checks for changed configuration files; 0 turns the checks off.
 	ConfigReloadInterval time.Duration `yaml:"config_reload_interval"`
 	// Name of the daemon; a minion guesses it from its host names.
 	ID string `yaml:"id"`
-	// Whether a guessed id is kept in the file minion_id.
+	// Keep a guessed id in the file minion_id.
 	MinionIDCaching bool `yaml:"minion_id_caching"`
-	// Whether a guessed id is made lower case.
+	// Make a guessed id lower case.
 	MinionIDLowercase bool `yaml:"minion_id_lowercase"`
 	// User that the daemon runs as.
 	User string `yaml:"user"`
@@ -46,27 +46,27 @@ type MasterNetwork struct {
 	Interface string `yaml:"interface"`
 	// How programs on this host reach the daemon: ipc for sockets in files, or tcp.
 	IPCMode string `yaml:"ipc_mode"`
-	// Whether addresses of IPv6 are used.
+	// Use IPv6 addresses.
 	IPv6 bool `yaml:"ipv6"`
-	// How many messages wait for a slow minion before new ones are dropped.
+	// How many messages are queued for a slow minion before new ones are dropped.
 	PubHWM int `yaml:"pub_hwm"`
-	// Port at which minions subscribe to jobs; 0 at a minion is what the master says.
+	// Port at which minions subscribe to jobs; 0 on a minion means the port that the master reports.
 	PublishPort int `yaml:"publish_port"`
 	// Seconds to wait for the answer to a request.
 	RequestChannelTimeout time.Duration `yaml:"request_channel_timeout"`
 	// How often a request is sent before it fails.
 	RequestChannelTries int `yaml:"request_channel_tries"`
-	// Seconds for which a signed request counts; 0 is for ever.
+	// Seconds for which a signed request is valid; 0 means no limit.
 	RequestServerTTL time.Duration `yaml:"request_server_ttl"`
 	// Port at which the master takes requests.
 	RetPort int `yaml:"ret_port"`
-	// Whether connections are kept alive by TCP.
+	// Keep connections alive by TCP.
 	TCPKeepalive bool `yaml:"tcp_keepalive"`
-	// Probes that may stay without answer before a connection is closed; -1 is the system's.
+	// Unanswered probes after which a connection is closed; -1 means the system's default.
 	TCPKeepaliveCnt int `yaml:"tcp_keepalive_cnt"`
-	// Seconds of silence before the first probe; -1 is the system's.
+	// Seconds of silence before the first probe; -1 means the system's default.
 	TCPKeepaliveIdle int `yaml:"tcp_keepalive_idle"`
-	// Seconds between probes; -1 is the system's.
+	// Seconds between probes; -1 means the system's default.
 	TCPKeepaliveIntvl int `yaml:"tcp_keepalive_intvl"`
 	// Protocol between master and minions: zeromq or tcp.
 	Transport string `yaml:"transport"`
@@ -74,9 +74,9 @@ type MasterNetwork struct {
 	WorkerThreads int `yaml:"worker_threads"`
 	// Connections that may wait to be taken.
 	ZMQBacklog int `yaml:"zmq_backlog"`
-	// Whether a publication goes only to the minions that it names.
+	// Send each job only to the minions it targets.
 	ZMQFiltering bool `yaml:"zmq_filtering"`
-	// Whether the log tells what libzmq sees of connections.
+	// Log what libzmq reports about connections.
 	ZMQMonitor bool `yaml:"zmq_monitor"`
 }
 
@@ -84,35 +84,35 @@ type MasterNetwork struct {
 type MinionNetwork struct {
 	// How programs on this host reach the daemon: ipc for sockets in files, or tcp.
 	IPCMode string `yaml:"ipc_mode"`
-	// Whether addresses of IPv6 are used.
+	// Use IPv6 addresses.
 	IPv6 bool `yaml:"ipv6"`
-	// Addresses of the masters, or the function that gives them.
+	// Addresses of the masters, or the function that returns them.
 	Master []string `yaml:"master"`
-	// Seconds between looks whether the master still answers.
+	// Seconds between checks whether the master still answers.
 	MasterAliveInterval time.Duration `yaml:"master_alive_interval"`
-	// Whether a minion goes back to its first master.
+	// Return to the first master.
 	MasterFailback bool `yaml:"master_failback"`
 	// Seconds between tries to go back to the first master.
 	MasterFailbackInterval time.Duration `yaml:"master_failback_interval"`
 	// Port of requests at the master.
 	MasterPort int `yaml:"master_port"`
-	// Whether the list of masters is shuffled.
+	// Shuffle the list of masters.
 	MasterShuffle bool `yaml:"master_shuffle"`
-	// How often a minion tries its masters; -1 is for ever.
+	// Number of attempts to authenticate after which a minion logs an error and keeps trying; -1 logs none.
 	MasterTries int `yaml:"master_tries"`
 	// What master means: str, failover, func, disable or distributed.
 	MasterType string `yaml:"master_type"`
 	// Form of an address in master: default or ip_only.
 	MasterURIFormat string `yaml:"master_uri_format"`
-	// Port at which minions subscribe to jobs; 0 at a minion is what the master says.
+	// Port at which minions subscribe to jobs; 0 on a minion means the port that the master reports.
 	PublishPort int `yaml:"publish_port"`
-	// Whether the minion takes its masters in random order.
+	// Try the masters in random order.
 	RandomMaster bool `yaml:"random_master"`
-	// Milliseconds before the first new try to connect.
+	// Milliseconds before the first attempt to reconnect.
 	ReconDefault time.Duration `yaml:"recon_default"`
-	// Most milliseconds between tries to connect.
+	// Longest wait between attempts to reconnect, in milliseconds.
 	ReconMax time.Duration `yaml:"recon_max"`
-	// Whether the first wait before a new try is random.
+	// Make the first wait before reconnecting random.
 	ReconRandomize bool `yaml:"recon_randomize"`
 	// Seconds to wait for the answer to a request.
 	RequestChannelTimeout time.Duration `yaml:"request_channel_timeout"`
@@ -126,35 +126,35 @@ type MinionNetwork struct {
 	SourceAddress string `yaml:"source_address"`
 	// Interface of this host from which masters are reached.
 	SourceInterfaceName string `yaml:"source_interface_name"`
-	// Port of this host from which publications are taken; 0 is any.
+	// Local port of the connection to the master's publish port; 0 means any.
 	SourcePublishPort int `yaml:"source_publish_port"`
-	// Port of this host from which requests are sent; 0 is any.
+	// Local port of the connection to the master's request port; 0 means any.
 	SourceRetPort int `yaml:"source_ret_port"`
-	// Whether connections are kept alive by TCP.
+	// Keep connections alive by TCP.
 	TCPKeepalive bool `yaml:"tcp_keepalive"`
-	// Probes that may stay without answer before a connection is closed; -1 is the system's.
+	// Unanswered probes after which a connection is closed; -1 means the system's default.
 	TCPKeepaliveCnt int `yaml:"tcp_keepalive_cnt"`
-	// Seconds of silence before the first probe; -1 is the system's.
+	// Seconds of silence before the first probe; -1 means the system's default.
 	TCPKeepaliveIdle int `yaml:"tcp_keepalive_idle"`
-	// Seconds between probes; -1 is the system's.
+	// Seconds between probes; -1 means the system's default.
 	TCPKeepaliveIntvl int `yaml:"tcp_keepalive_intvl"`
 	// Protocol between master and minions: zeromq or tcp.
 	Transport string `yaml:"transport"`
-	// Whether a publication goes only to the minions that it names.
+	// Send each job only to the minions it targets.
 	ZMQFiltering bool `yaml:"zmq_filtering"`
-	// Whether the log tells what libzmq sees of connections.
+	// Log what libzmq reports about connections.
 	ZMQMonitor bool `yaml:"zmq_monitor"`
 }
 
 // MasterPaths holds the options of a master in the group paths.
 type MasterPaths struct {
-	// Directory of what can be made anew: jobs, files, grains.
+	// Directory for data that the daemon keeps: jobs, tokens, copied files, grains.
 	CacheDir string `yaml:"cachedir"`
 	// File that holds the id of the daemon's process.
 	PidFile string `yaml:"pidfile"`
 	// Directory of keys.
 	PKIDir string `yaml:"pki_dir"`
-	// Directory that is put before all paths.
+	// Directory that is prepended to all paths.
 	RootDir string `yaml:"root_dir"`
 	// Directory of the sockets of the daemon.
 	SockDir string `yaml:"sock_dir"`
@@ -164,7 +164,7 @@ type MasterPaths struct {
 
 // MinionPaths holds the options of a minion in the group paths.
 type MinionPaths struct {
-	// Directory of what can be made anew: jobs, files, grains.
+	// Directory for data that the daemon keeps: jobs, tokens, copied files, grains.
 	CacheDir string `yaml:"cachedir"`
 	// Directory of code that is synced from the master.
 	ExtensionModules string `yaml:"extension_modules"`
@@ -172,7 +172,7 @@ type MinionPaths struct {
 	PidFile string `yaml:"pidfile"`
 	// Directory of keys.
 	PKIDir string `yaml:"pki_dir"`
-	// Directory that is put before all paths.
+	// Directory that is prepended to all paths.
 	RootDir string `yaml:"root_dir"`
 	// Directory of the sockets of the daemon.
 	SockDir string `yaml:"sock_dir"`
@@ -180,47 +180,47 @@ type MinionPaths struct {
 
 // Log holds the options of both roles in the group log.
 type Log struct {
-	// Form of times in the log on the console.
+	// Format of times in the log on the console.
 	LogDatefmt string `yaml:"log_datefmt"`
-	// Form of times in the log file.
+	// Format of times in the log file.
 	LogDatefmtLogfile string `yaml:"log_datefmt_logfile"`
 	// Log file, or address of a syslog.
 	LogFile string `yaml:"log_file"`
-	// Form of lines of the log on the console.
+	// Format of log lines on the console.
 	LogFmtConsole string `yaml:"log_fmt_console"`
-	// Form of lines of the log file.
+	// Format of lines in the log file.
 	LogFmtLogfile string `yaml:"log_fmt_logfile"`
-	// Levels of the log by name of what logs.
+	// Log levels by logger name.
 	LogGranularLevels *data.Map `yaml:"log_granular_levels"`
 	// Level of the log on the console.
 	LogLevel string `yaml:"log_level"`
-	// Level of the log file; that of log_level where it is not set.
+	// Level of the log file; if not set, that of log_level.
 	LogLevelLogfile string `yaml:"log_level_logfile"`
 }
 
 // MasterKeys holds the options of a master in the group keys.
 type MasterKeys struct {
-	// Whether minions may have their own key removed.
+	// Let a minion delete its own key on the master.
 	AllowMinionKeyRevoke bool `yaml:"allow_minion_key_revoke"`
-	// Whether the event bus tells of sign-ins.
+	// Fire an event for each authentication.
 	AuthEvents bool `yaml:"auth_events"`
 	// How strictly the identity of minions is checked.
 	AuthMode int `yaml:"auth_mode"`
-	// Whether the keys of all minions are accepted at once.
+	// Accept the keys of all minions at once.
 	AutoAccept bool `yaml:"auto_accept"`
 	// File with patterns of ids whose keys are rejected.
 	AutorejectFile string `yaml:"autoreject_file"`
 	// File with patterns of ids whose keys are accepted.
 	AutosignFile string `yaml:"autosign_file"`
-	// Directory with a file for each grain by whose values keys are accepted.
+	// Directory with one file for each grain; a key is accepted if the minion's value is in that file.
 	AutosignGrainsDir string `yaml:"autosign_grains_dir"`
-	// Minutes for which a file in the directory minions_autosign counts.
+	// Minutes for which a file in the directory minions_autosign is valid.
 	AutosignTimeout time.Duration `yaml:"autosign_timeout"`
-	// Whether messages with a wrong signature are dropped.
+	// Drop messages with a wrong signature.
 	DropMessagesSignatureFail bool `yaml:"drop_messages_signature_fail"`
 	// Algorithm of checksums and fingerprints.
 	HashType string `yaml:"hash_type"`
-	// Whether a list of accepted keys is kept.
+	// Keep a list of accepted keys.
 	KeyCache string `yaml:"key_cache"`
 	// Log file of salt-key.
 	KeyLogFile string `yaml:"key_logfile"`
@@ -232,31 +232,31 @@ type MasterKeys struct {
 	MasterPubkeySignature string `yaml:"master_pubkey_signature"`
 	// Name of the key that signs the master's key.
 	MasterSignKeyName string `yaml:"master_sign_key_name"`
-	// Whether the master signs its key when it answers sign-ins.
+	// Sign the master's key in replies to authentication requests.
 	MasterSignPubkey bool `yaml:"master_sign_pubkey"`
-	// Whether a signature that was made before is sent with the master's key.
+	// Send a signature that was made before with the master's key.
 	MasterUsePubkeySignature bool `yaml:"master_use_pubkey_signature"`
-	// How many minions the master takes; 0 is any number.
+	// How many minions may connect; 0 means any number.
 	MaxMinions int `yaml:"max_minions"`
-	// Keys that may wait from one address; 0 is any number, Brine's own.
+	// How many keys from one address may wait for acceptance; 0 means any number. Brine's own option.
 	MaxPendingKeysPerAddress int `yaml:"max_pending_keys_per_address"`
-	// Oldest version of the sign-in that is taken, 0 to 3.
+	// Oldest accepted version of the authentication protocol, 0 to 3.
 	MinimumAuthVersion int `yaml:"minimum_auth_version"`
-	// Whether every key is taken, and a changed one too.
+	// Accept every key, even a changed one. Insecure.
 	OpenMode bool `yaml:"open_mode"`
-	// Whether the group may read the directory of keys.
+	// Let the group read the directory of keys.
 	PermissivePKIAccess bool `yaml:"permissive_pki_access"`
-	// Whether minions are pinged after a change of the session key.
+	// Ping minions after a change of the session key.
 	PingOnRotate bool `yaml:"ping_on_rotate"`
 	// Seconds after which the session key changes.
 	PublishSession time.Duration `yaml:"publish_session"`
 	// How the master signs publications.
 	PublishSigningAlgorithm string `yaml:"publish_signing_algorithm"`
-	// Whether the master drops messages of minions that are not signed.
+	// Drop unsigned messages of minions.
 	RequireMinionSignMessages bool `yaml:"require_minion_sign_messages"`
-	// Whether the session key changes when a key is deleted.
+	// Change the session key when a key is deleted or rejected.
 	RotateAESKey bool `yaml:"rotate_aes_key"`
-	// Whether publications are signed, and a minion takes none that is not.
+	// Master: sign publications. Minion: accept only signed ones.
 	SignPubMessages bool `yaml:"sign_pub_messages"`
 	// Passphrase of the key that signs the master's key.
 	SigningKeyPass string `yaml:"signing_key_pass"`
@@ -264,21 +264,21 @@ type MasterKeys struct {
 
 // MinionKeys holds the options of a minion in the group keys.
 type MinionKeys struct {
-	// Seconds between sign-ins while the master has not accepted the key.
+	// Seconds between retries while the master has not accepted the key.
 	AcceptanceWaitTime time.Duration `yaml:"acceptance_wait_time"`
-	// Longest wait between sign-ins in seconds, where the wait grows; 0 lets it not grow.
+	// Longest wait between retries in seconds; the wait grows up to it. With 0 the wait stays the same.
 	AcceptanceWaitTimeMax time.Duration `yaml:"acceptance_wait_time_max"`
-	// Whether the minion asks for a signature with each sign-in to the master.
+	// Require a signature of the master's key each time the minion authenticates.
 	AlwaysVerifySignature bool `yaml:"always_verify_signature"`
-	// Whether a minion that cannot sign in goes on with what it has.
+	// Keep a minion running that cannot authenticate.
 	AuthSafemode bool `yaml:"auth_safemode"`
-	// Seconds to wait for the master's answer to a sign-in.
+	// Seconds to wait for the master's reply to an authentication request.
 	AuthTimeout time.Duration `yaml:"auth_timeout"`
-	// How often a sign-in is tried before it fails.
+	// How often authentication is tried before it fails.
 	AuthTries int `yaml:"auth_tries"`
-	// Grains that a minion sends with its sign-in, for the master to accept it by.
+	// Grains that a minion sends when it authenticates, so that the master can accept its key.
 	AutosignGrains []string `yaml:"autosign_grains"`
-	// How a minion encrypts its sign-in.
+	// How a minion encrypts its authentication request.
 	EncryptionAlgorithm string `yaml:"encryption_algorithm"`
 	// Algorithm of checksums and fingerprints.
 	HashType string `yaml:"hash_type"`
@@ -288,47 +288,47 @@ type MinionKeys struct {
 	MasterFinger string `yaml:"master_finger"`
 	// Name of the key that signs the master's key.
 	MasterSignKeyName string `yaml:"master_sign_key_name"`
-	// Oldest version of the sign-in that is taken, 0 to 3.
+	// Oldest accepted version of the authentication protocol, 0 to 3.
 	MinimumAuthVersion int `yaml:"minimum_auth_version"`
-	// Whether the minion signs what it sends.
+	// Sign what the minion sends.
 	MinionSignMessages bool `yaml:"minion_sign_messages"`
-	// Whether every key is taken, and a changed one too.
+	// Accept every key, even a changed one. Insecure.
 	OpenMode bool `yaml:"open_mode"`
-	// Whether the group may read the directory of keys.
+	// Let the group read the directory of keys.
 	PermissivePKIAccess bool `yaml:"permissive_pki_access"`
-	// Most seconds that a minion waits at random before it signs in again.
+	// Upper limit of the random wait, in seconds, before a minion authenticates again.
 	RandomReauthDelay time.Duration `yaml:"random_reauth_delay"`
-	// Most seconds that a minion waits at random before it starts.
+	// Upper limit of the random wait, in seconds, before a minion starts.
 	RandomStartupDelay time.Duration `yaml:"random_startup_delay"`
-	// Whether a minion whose key is rejected goes on trying.
+	// Keep trying when the minion's key is rejected.
 	RejectedRetry bool `yaml:"rejected_retry"`
-	// Whether publications are signed, and a minion takes none that is not.
+	// Master: sign publications. Minion: accept only signed ones.
 	SignPubMessages bool `yaml:"sign_pub_messages"`
 	// How a minion signs.
 	SigningAlgorithm string `yaml:"signing_algorithm"`
-	// Whether the minion asks for a signature of the master's key and checks it.
+	// Ask for a signature of the master's key and check it.
 	VerifyMasterPubkeySign bool `yaml:"verify_master_pubkey_sign"`
 }
 
 // MasterAccess holds the options of a master in the group access.
 type MasterAccess struct {
-	// Whether publisher_acl is checked for wrong names at the start.
+	// Check publisher_acl for wrong names at startup.
 	ClientACLVerify bool `yaml:"client_acl_verify"`
 	// Where tokens of users are kept.
 	EauthTokens string `yaml:"eauth_tokens"`
 	// Users of each authentication module, and what they may do.
 	ExternalAuth *data.Map `yaml:"external_auth"`
-	// Whether a token holds what its user may do.
+	// Store the permissions of its user in a token.
 	KeepACLInToken bool `yaml:"keep_acl_in_token"`
-	// What minions may read of the mine, by minion.
+	// Which minions may read which functions of the mine.
 	MineGet *data.Map `yaml:"mine_get"`
-	// Groups of minions by name, each a compound target.
+	// Groups of minions by name, each defined by a compound target.
 	Nodegroups *data.Map `yaml:"nodegroups"`
-	// Functions that minions may have other minions run, by minion.
+	// Functions that a minion may run on other minions, by minion.
 	Peer *data.Map `yaml:"peer"`
 	// Runners that minions may call, by minion.
 	PeerRun *data.Map `yaml:"peer_run"`
-	// Whether what * may do in external_auth holds for every user.
+	// Apply the permissions of the user * in external_auth also to users with their own entry.
 	PermissiveACL bool `yaml:"permissive_acl"`
 	// Functions that users of the master's host may run, by user.
 	PublisherACL *data.Map `yaml:"publisher_acl"`
@@ -336,11 +336,11 @@ type MasterAccess struct {
 	PublisherACLBlacklist *data.Map `yaml:"publisher_acl_blacklist"`
 	// Server that answers range targets.
 	RangeServer string `yaml:"range_server"`
-	// Whether publisher_acl also holds for users who come by sudo.
+	// Apply publisher_acl also to users who call salt through sudo.
 	SudoACL bool `yaml:"sudo_acl"`
-	// Seconds for which a token of a user holds.
+	// Seconds for which a user's token is valid.
 	TokenExpire time.Duration `yaml:"token_expire"`
-	// Whether users may choose how long their tokens hold.
+	// Let users choose how long their tokens are valid.
 	TokenExpireUserOverride any `yaml:"token_expire_user_override"`
 }
 
@@ -348,33 +348,33 @@ type MasterAccess struct {
 type MasterJobs struct {
 	// Where the master keeps grains, pillar and mine of minions.
 	Cache string `yaml:"cache"`
-	// Whether the mine is kept where minion_data_cache is off.
+	// Keep the mine even if minion_data_cache is off.
 	EnforceMineCache bool `yaml:"enforce_mine_cache"`
 	// Returner that minions send all returns to.
 	ExtJobCache string `yaml:"ext_job_cache"`
 	// Seconds to wait when minions are asked whether they still run a job.
 	GatherJobTimeout time.Duration `yaml:"gather_job_timeout"`
-	// Whether minions tell when they have taken a job; Brine's own.
+	// Ask minions to acknowledge each job they take; Brine's own option.
 	JobAcks bool `yaml:"job_acks"`
-	// Whether jobs and returns are kept.
+	// Keep jobs and returns.
 	JobCache bool `yaml:"job_cache"`
-	// Whether the time at which a job ended is kept.
+	// Keep the time at which a job ended.
 	JobCacheStoreEndtime bool `yaml:"job_cache_store_endtime"`
 	// Seconds for which jobs are kept.
 	KeepJobsSeconds time.Duration `yaml:"keep_jobs_seconds"`
-	// Hours for which jobs also lie where programs of Salt look; -1 finds out, Brine's own.
+	// Hours for which jobs are also written to the directories of Salt's local_cache; -1 means 24 if Salt is installed on the host, else 0. Brine's own option.
 	LocalCacheHours int `yaml:"local_cache_hours"`
-	// Seconds between the rounds of the daemon's regular work.
+	// Seconds between runs of the daemon's periodic tasks.
 	LoopInterval time.Duration `yaml:"loop_interval"`
 	// Seconds between rounds of the maintenance process.
 	MaintenanceInterval time.Duration `yaml:"maintenance_interval"`
-	// Returner in which the master keeps jobs.
+	// Returner in which the master stores jobs. Unless the option is set, Brine uses its own file jobs.db.
 	MasterJobCache string `yaml:"master_job_cache"`
-	// Whether the master keeps grains and pillar of minions.
+	// Keep grains and pillar of minions on the master.
 	MinionDataCache bool `yaml:"minion_data_cache"`
-	// Whether an event tells of refreshed grains and pillar.
+	// Fire an event when a minion has refreshed its grains or pillar.
 	MinionDataCacheEvents bool `yaml:"minion_data_cache_events"`
-	// Whether this master gives orders to syndics.
+	// Send this master's jobs to syndics.
 	OrderMasters bool `yaml:"order_masters"`
 	// Jobs that run at set times, by name.
 	Schedule *data.Map `yaml:"schedule"`
@@ -382,17 +382,17 @@ type MasterJobs struct {
 	SyndicMaster any `yaml:"syndic_master"`
 	// Seconds that a master waits for the minions of syndics.
 	SyndicWait time.Duration `yaml:"syndic_wait"`
-	// Seconds that salt waits before it asks who still runs the job.
+	// Seconds that salt waits for returns before it asks which minions still run the job.
 	Timeout time.Duration `yaml:"timeout"`
-	// Whether ids of jobs hold the id of the process.
+	// Add the id of the process to ids of jobs.
 	UniqueJID bool `yaml:"unique_jid"`
 }
 
 // MinionJobs holds the options of a minion in the group jobs.
 type MinionJobs struct {
-	// Whether the minion keeps the returns of its jobs.
+	// Keep the returns of the minion's jobs.
 	CacheJobs bool `yaml:"cache_jobs"`
-	// Whether a command line runs without a shell unless one is asked for.
+	// Run commands of cmd functions without a shell unless a shell is requested.
 	CmdSafe bool `yaml:"cmd_safe"`
 	// Execution modules that are not loaded.
 	DisableModules []string `yaml:"disable_modules"`
@@ -400,19 +400,17 @@ type MinionJobs struct {
 	DisableReturners []string `yaml:"disable_returners"`
 	// Returner that minions send all returns to.
 	ExtJobCache string `yaml:"ext_job_cache"`
-	// Seconds between the rounds of the daemon's regular work.
+	// Seconds between runs of the daemon's periodic tasks.
 	LoopInterval time.Duration `yaml:"loop_interval"`
-	// How many ids of jobs a minion remembers to know those that come twice.
+	// How many job ids a minion remembers to recognize duplicates; at least 5000.
 	MinionJIDQueueHWM int `yaml:"minion_jid_queue_hwm"`
-	// Whether each job has a process of its own.
-	Multiprocessing bool `yaml:"multiprocessing"`
 	// Minutes between pings of the minion to the master; 0 is never.
 	PingInterval time.Duration `yaml:"ping_interval"`
 	// How many jobs run at once on a minion; -1 is any number.
 	ProcessCountMax int `yaml:"process_count_max"`
-	// Whether the minion sends returns to the master.
+	// Send returns to the master.
 	PubRet bool `yaml:"pub_ret"`
-	// Returners that the minion gives each return to.
+	// Returners to which the minion also sends each return.
 	Return []string `yaml:"return"`
 	// Seconds before a return is sent again.
 	ReturnRetryTimer time.Duration `yaml:"return_retry_timer"`
@@ -422,7 +420,7 @@ type MinionJobs struct {
 	ReturnRetryTries int `yaml:"return_retry_tries"`
 	// Jobs that run at set times, by name.
 	Schedule *data.Map `yaml:"schedule"`
-	// Whether scheduled jobs run before the minion has signed in.
+	// Run scheduled jobs before the minion has authenticated.
 	SchedulerBeforeConnect bool `yaml:"scheduler_before_connect"`
 	// SLS files that run at the start with startup_states sls.
 	SLSList []string `yaml:"sls_list"`
@@ -430,7 +428,7 @@ type MinionJobs struct {
 	StartupStates string `yaml:"startup_states"`
 	// Top file that runs at the start with startup_states top.
 	TopFile string `yaml:"top_file"`
-	// Execution modules that alone are loaded.
+	// Execution modules that are loaded; no others are.
 	WhitelistModules []string `yaml:"whitelist_modules"`
 }
 
@@ -440,29 +438,29 @@ type MasterEvents struct {
 	Engines any `yaml:"engines"`
 	// How tags of events are matched where nothing else is said.
 	EventMatchType string `yaml:"event_match_type"`
-	// Returners that all events are given to.
+	// Returners that store all events.
 	EventReturn []string `yaml:"event_return"`
-	// Patterns of tags whose events returners are not given.
+	// Patterns of tags of events that are not sent to the event returners.
 	EventReturnBlacklist []string `yaml:"event_return_blacklist"`
-	// How many events are collected before returners are given them.
+	// How many events are collected before they are sent to the event returners.
 	EventReturnQueue int `yaml:"event_return_queue"`
-	// Patterns of tags whose events alone returners are given.
+	// Patterns of tags; only matching events are sent to the event returners.
 	EventReturnWhitelist []string `yaml:"event_return_whitelist"`
 	// Programs that run as long as the daemon.
 	ExtProcesses any `yaml:"ext_processes"`
-	// Bytes of the write buffer of local sockets; 0 leaves it to the system.
+	// Bytes of the write buffer of local sockets; 0 means the system's default.
 	IPCWriteBuffer int `yaml:"ipc_write_buffer"`
-	// Whether events tell how the master's workers do.
+	// Fire events with statistics of the master's workers.
 	MasterStats bool `yaml:"master_stats"`
 	// Seconds between events about the master's workers.
 	MasterStatsEventIter time.Duration `yaml:"master_stats_event_iter"`
 	// Bytes of the largest event.
 	MaxEventSize int `yaml:"max_event_size"`
-	// Whether events tell which minions come and go.
+	// Fire events that report which minions connect and disconnect.
 	PresenceEvents bool `yaml:"presence_events"`
 	// SLS files that run on events, by pattern of the tag.
 	Reactor any `yaml:"reactor"`
-	// How many reactions may wait.
+	// Events that may wait for the reactor; further ones are lost.
 	ReactorWorkerHWM int `yaml:"reactor_worker_hwm"`
 	// How many reactions run at once.
 	ReactorWorkerThreads int `yaml:"reactor_worker_threads"`
@@ -472,7 +470,7 @@ type MasterEvents struct {
 type MinionEvents struct {
 	// How tags of events are matched where nothing else is said.
 	EventMatchType string `yaml:"event_match_type"`
-	// Bytes of the write buffer of local sockets; 0 leaves it to the system.
+	// Bytes of the write buffer of local sockets; 0 means the system's default.
 	IPCWriteBuffer int `yaml:"ipc_write_buffer"`
 	// Bytes of the largest event.
 	MaxEventSize int `yaml:"max_event_size"`
@@ -480,9 +478,9 @@ type MinionEvents struct {
 
 // MasterFiles holds the options of a master in the group files.
 type MasterFiles struct {
-	// Bytes in which files travel at once.
+	// Size of the chunks in which files are transferred, in bytes.
 	FileBufferSize int `yaml:"file_buffer_size"`
-	// Whether the master takes files of minions (cp.push).
+	// Accept files that minions push (cp.push).
 	FileRecv bool `yaml:"file_recv"`
 	// Largest file that the master takes from a minion, in megabytes.
 	FileRecvMaxSize int `yaml:"file_recv_max_size"`
@@ -508,27 +506,27 @@ type MinionFiles struct {
 
 // MinionGrains holds the options of a minion in the group grains.
 type MinionGrains struct {
-	// Whether a minion that starts also sends the event of old versions.
+	// Also send the start event of old versions when the minion starts.
 	EnableLegacyStartupEvents bool `yaml:"enable_legacy_startup_events"`
 	// Grains that the configuration sets.
 	Grains *data.Map `yaml:"grains"`
 	// Patterns of grains that are left out.
 	GrainsBlacklist []string `yaml:"grains_blacklist"`
-	// Whether grains are kept on disk.
+	// Keep grains on disk.
 	GrainsCache bool `yaml:"grains_cache"`
-	// Seconds for which grains on disk count.
+	// Seconds for which the grains on disk are used.
 	GrainsCacheExpiration time.Duration `yaml:"grains_cache_expiration"`
-	// Whether dictionaries of several sources of grains are merged.
+	// Merge dictionaries of several sources of grains.
 	GrainsDeepMerge bool `yaml:"grains_deep_merge"`
 	// Minutes between refreshes of grains; 0 is never.
 	GrainsRefreshEvery time.Duration `yaml:"grains_refresh_every"`
-	// Whether the minion sends its mine.
+	// Send the minion's mine.
 	MineEnabled bool `yaml:"mine_enabled"`
-	// Functions whose results are the mine.
+	// Functions whose results are stored in the mine.
 	MineFunctions *data.Map `yaml:"mine_functions"`
 	// Minutes between two sendings of the mine.
 	MineInterval time.Duration `yaml:"mine_interval"`
-	// Whether sending the mine is a job whose return is kept.
+	// Send the mine as a job whose return is kept.
 	MineReturnJob bool `yaml:"mine_return_job"`
 	// Grains that the event of a minion's start carries.
 	StartEventGrains []string `yaml:"start_event_grains"`
@@ -536,12 +534,12 @@ type MinionGrains struct {
 
 // MasterMetrics holds the options of a master in the group metrics.
 type MasterMetrics struct {
-	// host:port at which monitoring systems are answered; empty for none, Brine's own.
+	// host:port of the HTTP endpoint for metrics and health checks; empty turns it off. Brine's own option.
 	MetricsAddress string `yaml:"metrics_address"`
 	// Certificate of metrics_address as a PEM file; empty for no TLS, Brine's own.
 	MetricsCertificate string `yaml:"metrics_certificate"`
 	// Key of metrics_certificate as a PEM file, Brine's own.
 	MetricsKey string `yaml:"metrics_key"`
-	// Whether counters of functions tell minions apart, Brine's own.
+	// Add a label for the minion to the function counters. Brine's own option.
 	MetricsMinionLabel bool `yaml:"metrics_minion_label"`
 }

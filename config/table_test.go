@@ -17,7 +17,7 @@ import (
 
 var renew = flag.Bool("update", false, "write what is generated from options.yaml")
 
-// TestTable holds what is generated from options.yaml against it, or writes it anew.
+// TestTable compares the files generated from options.yaml, or rewrites them.
 func TestTable(t *testing.T) {
 	src, err := os.ReadFile("options.yaml")
 	if err != nil {
@@ -48,11 +48,13 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// sections are the groups of options.yaml, in the order of docs/options.md, with the titles that they have there.
+// sections are the groups of options.yaml, in the order of docs/options.md, with their titles
+// there.
 var sections = [][2]string{
 	{"identity", "The daemon itself"}, {"network", "Network"}, {"paths", "Paths"}, {"log", "Log"},
 	{"keys", "Keys and sign-in"}, {"access", "Who may do what"}, {"jobs", "Jobs"}, {"events", "Events"},
-	{"files", "Files"}, {"grains", "Grains, pillar and mine"}, {"states", "States"}, {"metrics", "Metrics"}, {"programs", "Programs"}, {"http", "Web servers"},
+	{"files", "Files"}, {"grains", "Grains, pillar and mine"}, {"states", "States"}, {"metrics",
+		"Metrics"}, {"programs", "Programs"}, {"http", "Web servers"},
 	{"plugins", "Plug-ins"}, {"masters", "Many masters"}, {"ssh", "salt-ssh"}, {"proxy", "Proxy minions"},
 	{"windows", "Windows packages"}, {"processes", "Processes"}, {"general", "Others"},
 }
@@ -61,13 +63,13 @@ var sections = [][2]string{
 type entry struct {
 	name, about, group, why string
 	kinds                   []string
-	roles                   map[role]*data.Map // what holds for a role, with what both have in common
+	roles                   map[role]*data.Map // the properties for a role, including the common ones
 }
 
-// others are the options of which options.yaml has the names alone.
+// others are the options that options.yaml only lists by name.
 type others struct{ maybe, unread []string }
 
-// readOptions reads options.yaml.
+// readOptions parses options.yaml.
 func readOptions(src []byte) ([]entry, others, error) {
 	v, err := yaml.Load(src, yaml.Options{})
 	if err != nil {
@@ -121,9 +123,10 @@ func readEntry(name string, v any) (entry, error) {
 	return e, nil
 }
 
-// check finds words that nothing reads, and what does not fit together.
+// check finds unknown words and inconsistent properties.
 func (e entry) check(use *data.Map) error {
-	known := []any{"default", "effect", "field", "go", "unit", "none", "min", "max", "oneof", "lower", "split", "needed", "same"}
+	known := []any{"default", "effect", "field", "go", "unit", "none", "min", "max", "oneof",
+		"lower", "split", "needed", "same"}
 	for k := range use.All() {
 		if !slices.Contains(known, k) {
 			return fmt.Errorf("%s is no word of this file", k)
@@ -142,7 +145,7 @@ func (e entry) check(use *data.Map) error {
 	return nil
 }
 
-// goType returns the type of the option's field, "" where go has to say it.
+// goType returns the type of the option's field, or "" if the key go has to name it.
 func (e entry) goType(use *data.Map) string {
 	if use.Has("unit") {
 		return "time.Duration"
@@ -185,9 +188,10 @@ func writeTable(list []entry, o others) ([]byte, error) {
 	return format.Source(b.Bytes())
 }
 
-// literalUse returns the Go text of what holds for a role.
+// literalUse returns the Go text of the properties for a role.
 func literalUse(use *data.Map) string {
-	parts := []string{"effect: " + map[effect]string{noEffect: "noEffect", atStart: "atStart", live: "live"}[effect(use.Text("effect"))]}
+	parts := []string{"effect: " +
+		map[effect]string{noEffect: "noEffect", atStart: "atStart", live: "live"}[effect(use.Text("effect"))]}
 	if v, ok := use.Get("default"); ok {
 		parts = append(parts, "set: true")
 		if v != nil {
@@ -250,10 +254,11 @@ func literal(v any) string {
 		}
 		return "data.NewMap(" + strings.Join(parts, ", ") + ")"
 	}
-	panic(fmt.Sprintf("no literal for %T", v)) // a kind of value that the file did not have so far
+	panic(fmt.Sprintf("no literal for %T", v)) // a type that the file has not contained so far
 }
 
-// writeStructs returns the Go text of the structs, one a group. A group that both roles have alike has one for both.
+// writeStructs returns the Go text of the structs, one per group. If both roles have the same
+// group, they share a struct.
 func writeStructs(list []entry) ([]byte, error) {
 	var structs bytes.Buffer
 	for _, g := range sections {
@@ -274,12 +279,14 @@ func writeStructs(list []entry) ([]byte, error) {
 			writeStruct(&structs, name, "a "+string(r), g[0], texts[r])
 		}
 	}
-	return format.Source([]byte(generated + "import (\n\t\"time\"\n\n\t\"github.com/brineproject/brine/data\"\n)\n\n" +
+	return format.Source([]byte(generated +
+		"import (\n\t\"time\"\n\n\t\"github.com/brineproject/brine/data\"\n)\n\n" +
 		structs.String()))
 }
 
 func writeStruct(b *bytes.Buffer, name, whose, group, fields string) {
-	fmt.Fprintf(b, "// %s holds the options of %s in the group %s.\ntype %s struct {\n%s}\n\n", name, whose, group, name, fields)
+	fmt.Fprintf(b, "// %s holds the options of %s in the group %s.\ntype %s struct {\n%s}\n\n",
+		name, whose, group, name, fields)
 }
 
 // structFields returns the Go text of the fields of a group for a role.
@@ -298,8 +305,9 @@ func structFields(list []entry, group string, r role) string {
 func writePage(list []entry) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Options\n\n<!-- Generated from config/options.yaml by go generate ./config. -->\n\n" +
-		"The options of `/etc/salt/master` and `/etc/salt/minion`, with Salt's names. Effect: *live* counts as soon as the file is saved, " +
-		"*start* at the next start of the daemon, and *none* is accepted and does nothing; `salt-master --check-config` and " +
+		"The options of `/etc/salt/master` and `/etc/salt/minion`, with Salt's names. Effect: *live* applies within " +
+		"two checks of `config_reload_interval` after the file is saved, or at SIGHUP, *start* applies at the next start of the daemon, " +
+		"and *none* is accepted and does nothing; `salt-master --check-config` and " +
 		"`salt-minion --check-config` name such options where they are set. Where both roles have an option, the first value is the " +
 		"master's. A role that is not listed does not know the option.\n")
 	for _, g := range sections {
@@ -313,7 +321,21 @@ func writePage(list []entry) []byte {
 	return b.Bytes()
 }
 
-// row returns the line of docs/options.md about an option.
+// withoutEffect names the role for which an option has no effect if it has one for the other.
+func (e entry) withoutEffect() string {
+	var without []string
+	for _, r := range []role{masterRole, minionRole} {
+		if use := e.roles[r]; use != nil && use.Text("effect") == "none" {
+			without = append(without, string(r))
+		}
+	}
+	if len(without) == len(e.roles) {
+		return ""
+	}
+	return " on the " + strings.Join(without, " and the ")
+}
+
+// row returns the line of docs/options.md for an option.
 func (e entry) row() string {
 	var defaults, effects []string
 	for _, r := range []role{masterRole, minionRole} {
@@ -330,8 +352,9 @@ func (e entry) row() string {
 	}
 	about := e.about
 	if e.why != "" {
-		about += " No effect: " + e.why + "."
+		about += " No effect" + e.withoutEffect() + ": " + e.why + "."
 	}
 	return fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", e.name, strings.Join(e.kinds, ", "),
-		strings.Join(slices.Compact(defaults), ", "), strings.Join(effects, ", "), strings.ReplaceAll(about, "|", "\\|"))
+		strings.Join(slices.Compact(defaults), ", "), strings.Join(effects, ", "),
+		strings.ReplaceAll(about, "|", "\\|"))
 }

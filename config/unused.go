@@ -6,14 +6,15 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// An Unused option is set and does nothing.
+// An Unused option is set but has no effect.
 type Unused struct {
 	Name string
 	Why  string // a clause: there is no cluster mode
 }
 
-// Unused returns the options that files set, as the report of loading says, to something that a master does nothing with, in order.
-// Values that are the default, or mean what is done anyway, are left out.
+// Unused returns the options that files set, according to the report of loading, and that have no
+// effect on a master, in order. It leaves out values that are the default or that match the actual
+// behaviour.
 func (m *Master) Unused(r *Report) []Unused { return r.unused(m.opts, masterRole) }
 
 // Unused is Master.Unused for a minion.
@@ -25,15 +26,16 @@ func (r *Report) unused(opts *data.Map, of role) []Unused {
 		if _, ok := r.Sources[o.name]; !ok {
 			continue
 		}
-		if why := o.idle(of, opts.Value(o.name)); why != "" {
+		if why := o.whyUnused(of, opts.Value(o.name)); why != "" {
 			list = append(list, Unused{o.name, why})
 		}
 	}
 	return list
 }
 
-// idle returns why the value of an option does nothing for a role, or "" where it does something or is not worth a word.
-func (o option) idle(r role, set any) string {
+// whyUnused returns why the value of an option has no effect for a role, or "" if it has one or is
+// not worth a warning.
+func (o option) whyUnused(r role, set any) string {
 	u := o.of(r)
 	switch {
 	case u == nil && o.master != nil:

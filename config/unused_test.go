@@ -16,9 +16,10 @@ func namesOf(list []Unused) []string {
 	return names
 }
 
-// TestUnusedNamesWhatHasNoEffect sets options of Salt's of each kind: without effect for one role, of the other role, at their default,
-// meaning what is done anyway, and that only Salt's own plug-ins read.
-func TestUnusedNamesWhatHasNoEffect(t *testing.T) {
+// TestUnusedReportsOptionsWithoutEffect sets options of several kinds: without effect for one role,
+// of the other role, at their default, with a value that matches the actual behaviour, and read
+// only by Salt's own plug-ins.
+func TestUnusedReportsOptionsWithoutEffect(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"master": "archive_jobs: true\neauth_tokens: rediscluster\nkey_cache: sched\ndiscovery: true\ncache: localfs_key\n" +
 			"con_cache: false\nmaster_tries: 3\nhalite: {a: 1}\ntimeout: 7\nmine: own\n",

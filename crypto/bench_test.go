@@ -56,7 +56,8 @@ func BenchmarkOpen(b *testing.B) {
 	})
 }
 
-// The bare work: the cipher and the HMAC over the same number of bytes, with nothing made or copied.
+// The bare work: the cipher and the HMAC over the same number of bytes, with nothing made or
+// copied.
 func BenchmarkBareSeal(b *testing.B) { bareCipher(b, cipher.NewCBCEncrypter) }
 func BenchmarkBareOpen(b *testing.B) { bareCipher(b, cipher.NewCBCDecrypter) }
 

@@ -25,59 +25,62 @@ const (
 	nonceSize   = 32
 )
 
-// KeyStringSize is the length of a key string as NewKeyString makes it.
+// KeyStringSize is the length of the key strings made by NewKeyString.
 const KeyStringSize = 76
 
 // prefix marks an object inside a Crypticle (salt/crypt.py: Crypticle.PICKLE_PAD).
 var prefix = []byte("pickle::")
 
 var (
-	// ErrAuthentication is returned when a blob was not made with the key, or is damaged in any way.
+	// ErrAuthentication is returned if a blob was not made with the key, or is damaged.
 	ErrAuthentication = errors.New("message authentication failed")
-	// ErrNonce is returned when a reply does not carry the nonce of the request.
+	// ErrNonce is returned if a reply does not contain the nonce of the request.
 	ErrNonce = errors.New("nonce verification error")
-	// ErrNotObject is returned when a blob holds something else than an object; Salt reads it as an empty map.
+	// ErrNotObject is returned if a blob does not contain an object; Salt decodes it as an empty
+	// map.
 	ErrNotObject = errors.New("message holds no object")
-	// ErrKeyString is wrapped when a text is not a key string.
+	// ErrKeyString is wrapped for an invalid key string.
 	ErrKeyString = errors.New("invalid key")
 )
 
-// A Crypticle seals and opens messages with one symmetric key: AES-192-CBC, then HMAC-SHA256 over vector and
-// ciphertext (salt/crypt.py: Crypticle). Several goroutines may use it. It keeps no serial; see Serial.
+// A Crypticle seals and opens messages with one symmetric key: AES-192-CBC, then HMAC-SHA256 over
+// IV and ciphertext (salt/crypt.py: Crypticle). It is safe for concurrent use. It does not track
+// serials; see Serial.
 type Crypticle struct {
 	key    string
 	random io.Reader
-	states *sync.Pool // of *states; nil where each message has its own
+	states *sync.Pool // of *states; nil to create new ones for each message
 }
 
-// states is what one message needs and the next can use again.
+// states is the reusable cipher state for one message.
 type states struct {
 	mac      hash.Hash
 	enc, dec cbc
 	sum      [macSize]byte
 }
 
-// cbc is what crypto/cipher returns for AES beside BlockMode.
+// cbc is the interface of crypto/cipher's CBC mode for AES, besides BlockMode.
 type cbc interface {
 	cipher.BlockMode
 	SetIV([]byte)
 }
 
-// NewKeyString returns a new random key: 56 random bytes in base64. The string is what travels and what is hashed.
+// NewKeyString returns a new random key: 56 random bytes in base64. This string is sent to peers
+// and hashed.
 func NewKeyString() string {
 	var raw [aesKeySize + hmacKeySize]byte
 	rand.Read(raw[:]) // never fails
 	return base64.StdEncoding.EncodeToString(raw[:])
 }
 
-// NewCrypticle returns a Crypticle for a key string. As Salt does, it overlooks characters in the string that are not
-// base64. Errors wrap ErrKeyString and do not tell the key.
+// NewCrypticle returns a Crypticle for a key string. Like Salt, it ignores characters in the string
+// that are not base64. Errors wrap ErrKeyString and do not reveal the key.
 func NewCrypticle(key string) (*Crypticle, error) {
 	return newCrypticle(key, rand.Reader)
 }
 
-// NewCompactCrypticle is NewCrypticle for one of many keys that are seldom used: it keeps nothing between two messages but the key,
-// which takes a tenth of the memory and some more work for each message.
+// NewCompactCrypticle is NewCrypticle for one of many rarely used keys. It keeps only the key
+// between messages, which takes a tenth of the memory and costs some more work per message.
 func NewCompactCrypticle(key string) (*Crypticle, error) {
 	c, err := NewCrypticle(key)
 	if err != nil {
@@ -91,15 +94,16 @@ func newCrypticle(key string, random io.Reader) (*Crypticle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("crypticle: %w", err)
 	}
-	return &Crypticle{key: key, random: random, states: &sync.Pool{New: func() any { return newStates(raw) }}}, nil
+	return &Crypticle{key: key, random: random,
+		states: &sync.Pool{New: func() any { return newStates(raw) }}}, nil
 }
 
-// borrow returns states for one message, which go back by giveBack.
+// borrow returns states for one message. They are returned with giveBack.
 func (c *Crypticle) borrow() *states {
 	if c.states != nil {
 		return c.states.Get().(*states)
 	}
-	raw, _ := decodeKeyString(c.key) // it was good when c was made
+	raw, _ := decodeKeyString(c.key) // validated when c was created
 	return newStates(raw)
 }
 
@@ -113,7 +117,7 @@ func (c *Crypticle) giveBack(s *states) {
 func newStates(raw []byte) *states {
 	block, err := aes.NewCipher(raw[:aesKeySize])
 	if err != nil {
-		panic("crypto: " + err.Error()) // the size is a valid one
+		panic("crypto: " + err.Error()) // the size is valid
 	}
 	iv, hmacKey := make([]byte, ivSize), raw[aesKeySize:]
 	return &states{
@@ -123,7 +127,7 @@ func newStates(raw []byte) *states {
 	}
 }
 
-// decodeKeyString decodes base64 as Python's binascii.a2b_base64 does, for what can be a key.
+// decodeKeyString decodes base64 like Python's binascii.a2b_base64, for possible keys.
 func decodeKeyString(key string) ([]byte, error) {
 	if len(key) > 16*KeyStringSize {
 		return nil, ErrKeyString
@@ -142,25 +146,26 @@ func decodeKeyString(key string) ([]byte, error) {
 }
 
 func isBase64(b byte) bool {
-	return b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '='
+	return b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '+' ||
+		b == '/' || b == '='
 }
 
 // Key returns the key string. It is a secret.
 func (c *Crypticle) Key() string { return c.key }
 
-// String does not tell the key.
+// String does not reveal the key.
 func (c *Crypticle) String() string { return "crypticle" }
 
-// GoString is String, so that no verb of fmt prints the key.
+// GoString does not reveal the key with any verb of fmt.
 func (c *Crypticle) GoString() string { return c.String() }
 
-// Encrypt returns a blob of plain: vector, ciphertext, HMAC; 49 to 64 bytes longer than plain.
+// Encrypt returns the blob of plain: IV, ciphertext, HMAC. It is 49 to 64 bytes longer than plain.
 func (c *Crypticle) Encrypt(plain []byte) []byte {
 	return c.seal(nil, "", plain)
 }
 
-// Seal returns a blob of an object, given as its MessagePack bytes. A nonce is that of the request that the blob
-// answers; requests and publications have none.
+// Seal returns the blob of an object, given in MessagePack. nonce is that of the request if the
+// blob is a reply; requests and publications have none.
 func (c *Crypticle) Seal(msgpack []byte, nonce string) []byte {
 	return c.seal(prefix, nonce, msgpack)
 }
@@ -173,9 +178,11 @@ func (c *Crypticle) seal(prefix []byte, nonce string, body []byte) []byte {
 	return c.lock(out, 0)
 }
 
-// AppendSeal appends to dst what Seal returns. encode appends the MessagePack bytes, so that a long message is written
-// where it is sealed and not copied. The error is that of encode.
-func (c *Crypticle) AppendSeal(dst []byte, nonce string, encode func(dst []byte) ([]byte, error)) ([]byte, error) {
+// AppendSeal appends the result of Seal to dst. encode appends the MessagePack bytes, so that a
+// long message need not be copied. The error is that of encode.
+func (c *Crypticle) AppendSeal(
+	dst []byte, nonce string, encode func(dst []byte) ([]byte, error),
+) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, make([]byte, ivSize)...)
 	c.newIV(dst[start:])
@@ -192,9 +199,9 @@ func (c *Crypticle) newIV(iv []byte) {
 	}
 }
 
-// lock pads and encrypts what follows the vector at start, and appends the HMAC of both.
+// lock pads and encrypts the data after the IV at start, and appends the HMAC of both.
 func (c *Crypticle) lock(out []byte, start int) []byte {
-	pad := aes.BlockSize - (len(out)-start)%aes.BlockSize // a vector is one block
+	pad := aes.BlockSize - (len(out)-start)%aes.BlockSize // an IV is one block
 	for range pad {
 		out = append(out, byte(pad))
 	}
@@ -208,13 +215,14 @@ func (c *Crypticle) lock(out []byte, start int) []byte {
 	return s.mac.Sum(out)
 }
 
-// Decrypt returns what Encrypt was given, or ErrAuthentication. As in Salt, the last byte says how many to drop and the
-// others of the padding are not looked at: the HMAC has proved them.
+// Decrypt reverses Encrypt or returns ErrAuthentication. As in Salt, only the last padding byte is
+// used: the HMAC has already authenticated the rest.
 func (c *Crypticle) Decrypt(blob []byte) ([]byte, error) {
 	return c.decrypt(blob, func(n int) []byte { return make([]byte, n) })
 }
 
-// decrypt writes what blob holds to the memory that room gives, which is asked only for a blob that is genuine.
+// decrypt writes the plaintext of blob to the memory returned by room, which is called only for an
+// authentic blob.
 func (c *Crypticle) decrypt(blob []byte, room func(n int) []byte) ([]byte, error) {
 	signed := len(blob) - macSize
 	if signed < 2*aes.BlockSize {
@@ -224,7 +232,8 @@ func (c *Crypticle) decrypt(blob []byte, room func(n int) []byte) ([]byte, error
 	defer c.giveBack(s)
 	s.mac.Reset()
 	s.mac.Write(blob[:signed])
-	if subtle.ConstantTimeCompare(s.mac.Sum(s.sum[:0]), blob[signed:]) != 1 || signed%aes.BlockSize != 0 {
+	if subtle.ConstantTimeCompare(s.mac.Sum(s.sum[:0]), blob[signed:]) != 1 ||
+		signed%aes.BlockSize != 0 {
 		return nil, ErrAuthentication
 	}
 	plain := room(signed - ivSize)
@@ -233,7 +242,7 @@ func (c *Crypticle) decrypt(blob []byte, room func(n int) []byte) ([]byte, error
 	return unpad(plain), nil
 }
 
-// unpad cuts plain as Python's plain[:-plain[-1]] does.
+// unpad truncates plain like Python's plain[:-plain[-1]].
 func unpad(plain []byte) []byte {
 	pad := int(plain[len(plain)-1])
 	if pad == 0 || pad > len(plain) {
@@ -242,8 +251,9 @@ func unpad(plain []byte) []byte {
 	return plain[:len(plain)-pad]
 }
 
-// Open returns the MessagePack bytes of an object that Seal was given. When nonce is not empty the object must carry
-// it. Errors are ErrAuthentication, ErrNotObject and ErrNonce. The bytes need not be valid MessagePack.
+// Open returns the MessagePack bytes of an object sealed by Seal. If nonce is not empty, the object
+// must contain it. Errors are ErrAuthentication, ErrNotObject and ErrNonce. The bytes may be
+// invalid MessagePack.
 func (c *Crypticle) Open(blob []byte, nonce string) ([]byte, error) {
 	plain, err := c.Decrypt(blob)
 	if err != nil {
@@ -252,8 +262,8 @@ func (c *Crypticle) Open(blob []byte, nonce string) ([]byte, error) {
 	return object(plain, nonce)
 }
 
-// OpenInPlace is Open for who does not need the blob any more: the bytes that it returns lie in the memory of blob.
-// A blob that is not genuine stays as it is.
+// OpenInPlace is like Open, but reuses the memory of blob for the result. A blob that is not
+// authentic is not modified.
 func (c *Crypticle) OpenInPlace(blob []byte, nonce string) ([]byte, error) {
 	plain, err := c.decrypt(blob, func(n int) []byte { return blob[ivSize : ivSize+n] })
 	if err != nil {
@@ -262,7 +272,7 @@ func (c *Crypticle) OpenInPlace(blob []byte, nonce string) ([]byte, error) {
 	return object(plain, nonce)
 }
 
-// object takes the marks off that Seal puts before an object.
+// object removes the marks that Seal puts before an object.
 func object(plain []byte, nonce string) ([]byte, error) {
 	body, ok := bytes.CutPrefix(plain, prefix)
 	if !ok {

@@ -108,7 +108,8 @@ func TestConfusingPublicKeysAreRefused(t *testing.T) {
 	}
 	block, _ := pem.Decode([]byte(good))
 	longer := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: append(bytes.Clone(block.Bytes), 0)})
-	headers := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: block.Bytes, Headers: map[string]string{"A": "b"}})
+	headers := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: block.Bytes,
+		Headers: map[string]string{"A": "b"}})
 	for name, text := range map[string]string{
 		"two keys":                good + "\n" + good,
 		"a broken one before":     "-----BEGIN PUBLIC KEY-----\nAAAA\n" + good,
@@ -227,7 +228,8 @@ func TestPrivateKeysOfOpenSSL(t *testing.T) {
 			if err != nil || got.rsa.D.Cmp(testKey().rsa.D) != 0 {
 				t.Fatalf("ParsePrivateKey: %v\n%s", err, text)
 			}
-			if _, err := ParsePrivateKey(text, "wrong"); strings.Contains(args, "pass:") && !errors.Is(err, ErrPassphrase) {
+			if _, err := ParsePrivateKey(text, "wrong"); strings.Contains(args, "pass:") &&
+				!errors.Is(err, ErrPassphrase) {
 				t.Errorf("with a wrong passphrase: %v, want ErrPassphrase", err)
 			}
 		})
@@ -262,7 +264,8 @@ func TestSecretsDoNotPrint(t *testing.T) {
 		if got := fmt.Sprintf(verb, c); strings.Contains(got, key) {
 			t.Errorf("%s of a Crypticle prints the key", verb)
 		}
-		if got := fmt.Sprintf(verb, testKey()); strings.Contains(got, testKey().rsa.D.String()) || len(got) > 80 {
+		if got := fmt.Sprintf(verb, testKey()); strings.Contains(got, testKey().rsa.D.String()) ||
+			len(got) > 80 {
 			t.Errorf("%s of a private key prints %s", verb, got)
 		}
 	}
@@ -399,7 +402,8 @@ func TestAppendSeal(t *testing.T) {
 	}
 	for n := range 40 {
 		body, nonce := bytes.Repeat([]byte{0xc0}, n), strings.Repeat("n", nonceSize)
-		got, err := c.AppendSeal([]byte("head"), nonce, func(dst []byte) ([]byte, error) { return append(dst, body...), nil })
+		got, err := c.AppendSeal([]byte("head"), nonce,
+			func(dst []byte) ([]byte, error) { return append(dst, body...), nil })
 		if err != nil || string(got[:4]) != "head" {
 			t.Fatalf("AppendSeal of %d bytes = %x, %v", n, got, err)
 		}
@@ -408,7 +412,8 @@ func TestAppendSeal(t *testing.T) {
 		}
 	}
 	bad := errors.New("bad")
-	if got, err := c.AppendSeal(nil, "", func([]byte) ([]byte, error) { return nil, bad }); err != bad || got != nil {
+	if got, err := c.AppendSeal(nil,
+		"", func([]byte) ([]byte, error) { return nil, bad }); err != bad || got != nil {
 		t.Errorf("AppendSeal of what cannot be encoded = %x, %v", got, err)
 	}
 }
@@ -422,7 +427,8 @@ func TestOpenInPlace(t *testing.T) {
 	blob[40] ^= 1
 	before := bytes.Clone(blob)
 	if got, err := c.OpenInPlace(blob, ""); err != ErrAuthentication || !bytes.Equal(blob, before) {
-		t.Errorf("OpenInPlace of a changed blob = %q, %v, blob changed %t", got, err, !bytes.Equal(blob, before))
+		t.Errorf("OpenInPlace of a changed blob = %q, %v, blob changed %t", got, err,
+			!bytes.Equal(blob, before))
 	}
 	blob[40] ^= 1
 	if got, err := c.OpenInPlace(blob, ""); err != nil || string(got) != "plain" {

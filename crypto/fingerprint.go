@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Fingerprint returns the fingerprint of a PEM file by its contents (salt/utils/crypt.py: pem_finger): the hash of
-// the lines between the first and the last one that are not blank, as hex pairs joined by colons. hash is the
-// option hash_type. The error wraps ErrUnknownAlgorithm.
+// Fingerprint returns the fingerprint of the contents of a PEM file (salt/utils/crypt.py:
+// pem_finger): the hash of the lines between the first and last non-blank ones, as hex pairs joined
+// by colons. hash is the option hash_type. The error wraps ErrUnknownAlgorithm.
 func Fingerprint(pem []byte, hash string) (string, error) {
 	return hashed(pemBody(pem), hash)
 }
 
-// FingerprintText returns the fingerprint of the very bytes given, which is what Salt shows for a key that does not
-// come from a file; nothing has the fingerprint "".
+// FingerprintText returns the fingerprint of the exact bytes, which Salt shows for a key that is
+// not from a file. The fingerprint of an empty text is "".
 func FingerprintText(text []byte, hash string) (string, error) {
 	if len(text) == 0 {
 		return "", nil
@@ -37,7 +37,8 @@ func hashed(text []byte, hash string) (string, error) {
 	return colons(h.Sum(nil)), nil
 }
 
-// FingerprintFile returns the fingerprint of a PEM file, and "" when there is none. At most a megabyte is read.
+// FingerprintFile returns the fingerprint of a PEM file, or "" if it does not exist. It reads at
+// most a megabyte.
 func FingerprintFile(path, hash string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +55,7 @@ func FingerprintFile(path, hash string) (string, error) {
 	return Fingerprint(pem, hash)
 }
 
-// pemBody returns the lines inside a PEM text, with their newlines.
+// pemBody returns the lines inside a PEM text with their newlines.
 func pemBody(pem []byte) []byte {
 	var lines [][]byte
 	for line := range bytes.Lines(bytes.ReplaceAll(pem, []byte("\r\n"), []byte("\n"))) {
@@ -76,13 +77,13 @@ func colons(sum []byte) string {
 	return strings.Join(pairs, ":")
 }
 
-// SignatureText returns a signature as it lies in the file master_pubkey_signature and travels as pub_sig: one line of
-// base64 and a newline.
+// SignatureText encodes a signature for the file master_pubkey_signature and the field pub_sig: one
+// line of base64 and a newline.
 func SignatureText(sig []byte) string {
 	return base64.StdEncoding.EncodeToString(sig) + "\n"
 }
 
-// ParseSignatureText reads what SignatureText makes; white space around and inside it does not matter.
+// ParseSignatureText decodes the result of SignatureText and ignores white space.
 func ParseSignatureText(text string) ([]byte, error) {
 	if len(text) > maxPEM {
 		return nil, fmt.Errorf("signature text of %d bytes: %w", len(text), ErrVerification)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/blake2s"
 )
 
-// NewHash returns a new state of the hash that the option hash_type names: md5, sha1, sha224, sha256, sha384, sha512,
-// and those others of Python's hashlib that have a fixed size. The error wraps ErrUnknownAlgorithm.
+// NewHash returns a new hash for the option hash_type: md5, sha1, sha224, sha256, sha384, sha512,
+// and the other hashes of Python's hashlib with a fixed size. The error wraps ErrUnknownAlgorithm.
 func NewHash(name string) (hash.Hash, error) {
 	switch name {
 	case "md5":

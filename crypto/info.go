@@ -9,8 +9,9 @@ import (
 	"fmt"
 )
 
-// The structures around a key that name its algorithm: SubjectPublicKeyInfo (RFC 5280) and PrivateKeyInfo (RFC 5208).
-// Package x509 reads and writes them too, but brings the elliptic curves along, and they are a tenth of a minion.
+// ASN.1 structures around a key that identify its algorithm: SubjectPublicKeyInfo (RFC 5280) and
+// PrivateKeyInfo (RFC 5208). Package x509 supports them too, but links the elliptic curves, which
+// are a tenth of a minion.
 type (
 	publicInfo struct {
 		Algorithm pkix.AlgorithmIdentifier
@@ -20,19 +21,19 @@ type (
 		Version   int
 		Algorithm pkix.AlgorithmIdentifier
 		Key       []byte
-		// What may follow, attributes and a public key, is not looked at.
+		// Attributes and a public key, which may follow, are ignored.
 	}
 )
 
 // oidRSA is rsaEncryption of RFC 8017.
 var oidRSA = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}
 
-// null is the encoding of the parameters that rsaEncryption has.
+// null is the encoding of rsaEncryption's parameters.
 var null = []byte{asn1.TagNull, 0}
 
 var errTrailing = errors.New("bytes after the key")
 
-// checkRSA tells what is wrong with the algorithm of a key.
+// checkRSA returns an error unless the algorithm is rsaEncryption.
 func checkRSA(a pkix.AlgorithmIdentifier) error {
 	switch {
 	case !a.Algorithm.Equal(oidRSA):
@@ -43,7 +44,7 @@ func checkRSA(a pkix.AlgorithmIdentifier) error {
 	return nil
 }
 
-// parsePublicInfo reads a SubjectPublicKeyInfo.
+// parsePublicInfo parses a SubjectPublicKeyInfo.
 func parsePublicInfo(der []byte) (*rsa.PublicKey, error) {
 	var info publicInfo
 	rest, err := asn1.Unmarshal(der, &info)
@@ -61,16 +62,17 @@ func parsePublicInfo(der []byte) (*rsa.PublicKey, error) {
 	return x509.ParsePKCS1PublicKey(info.Key.Bytes)
 }
 
-// marshalPublicInfo writes a SubjectPublicKeyInfo.
+// marshalPublicInfo encodes a SubjectPublicKeyInfo.
 func marshalPublicInfo(key *rsa.PublicKey) ([]byte, error) {
 	der := x509.MarshalPKCS1PublicKey(key)
 	return asn1.Marshal(publicInfo{
-		Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidRSA, Parameters: asn1.RawValue{FullBytes: null}},
-		Key:       asn1.BitString{Bytes: der, BitLength: 8 * len(der)},
+		Algorithm: pkix.AlgorithmIdentifier{Algorithm: oidRSA,
+			Parameters: asn1.RawValue{FullBytes: null}},
+		Key: asn1.BitString{Bytes: der, BitLength: 8 * len(der)},
 	})
 }
 
-// parsePrivateInfo reads a PrivateKeyInfo.
+// parsePrivateInfo parses a PrivateKeyInfo.
 func parsePrivateInfo(der []byte) (*rsa.PrivateKey, error) {
 	var info privateInfo
 	if rest, err := asn1.Unmarshal(der, &info); err != nil {

@@ -35,7 +35,9 @@ func TestInfoIsThatOfX509(t *testing.T) {
 	if back, err := parsePrivateInfo(private); err != nil || !back.Equal(key) {
 		t.Errorf("parsePrivateInfo: %v", err)
 	}
-	for name, der := range map[string][]byte{"nothing": nil, "more behind it": append(bytes.Clone(want), 0), "cut short": want[:len(want)-1], "a private key": private} {
+	for name, der := range map[string][]byte{"nothing": nil,
+		"more behind it": append(bytes.Clone(want), 0), "cut short": want[:len(want)-1],
+		"a private key": private} {
 		if _, err := parsePublicInfo(der); err == nil {
 			t.Errorf("%s is taken as a public key", name)
 		}
@@ -54,7 +56,8 @@ func TestInfoOfOtherAlgorithmsIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []interface{ Public() any }{signer{curve, curve.Public()}, signer{edwards, edwards.Public()}} {
+	for _, key := range []interface{ Public() any }{signer{curve, curve.Public()},
+		signer{edwards, edwards.Public()}} {
 		public, err := x509.MarshalPKIXPublicKey(key.Public())
 		if err != nil {
 			t.Fatal(err)

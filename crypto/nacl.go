@@ -9,13 +9,13 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 )
 
-// boxNonce is how many bytes stand before the text in a secret box.
+// boxNonce is the length of the nonce before the text in a secret box.
 const boxNonce = 24
 
 // ErrBox is returned for a box that was not made for the key.
 var ErrBox = errors.New("the box was not made for this key")
 
-// NaClPublic returns the public key that belongs to a secret key of NaCl (crypto_box).
+// NaClPublic returns the public key for a NaCl secret key (crypto_box).
 func NaClPublic(secret *[32]byte) (*[32]byte, error) {
 	public, err := curve25519.X25519(secret[:], curve25519.Basepoint)
 	if err != nil {
@@ -24,7 +24,7 @@ func NaClPublic(secret *[32]byte) (*[32]byte, error) {
 	return (*[32]byte)(public), nil
 }
 
-// NewNaClKey returns a new pair of keys of NaCl (crypto_box).
+// NewNaClKey generates a NaCl key pair (crypto_box).
 func NewNaClKey() (public, secret *[32]byte, err error) { return box.GenerateKey(rand.Reader) }
 
 // Seal encrypts a text for a public key (crypto_box_seal; PyNaCl's SealedBox).
@@ -32,7 +32,7 @@ func Seal(text []byte, public *[32]byte) ([]byte, error) {
 	return box.SealAnonymous(nil, text, public, rand.Reader)
 }
 
-// OpenSealed decrypts what Seal made. The error is ErrBox for what was not made for the key.
+// OpenSealed decrypts the result of Seal. It returns ErrBox if that was not made for the key.
 func OpenSealed(sealed []byte, secret *[32]byte) ([]byte, error) {
 	public, err := NaClPublic(secret)
 	if err != nil {
@@ -45,7 +45,8 @@ func OpenSealed(sealed []byte, secret *[32]byte) ([]byte, error) {
 	return text, nil
 }
 
-// SecretBox encrypts a text with a key (crypto_secretbox; PyNaCl's SecretBox). A nonce by chance stands first.
+// SecretBox encrypts a text with a key (crypto_secretbox; PyNaCl's SecretBox). The result begins
+// with a random nonce.
 func SecretBox(text []byte, key *[32]byte) ([]byte, error) {
 	nonce := [boxNonce]byte{}
 	if _, err := rand.Read(nonce[:]); err != nil {
@@ -54,7 +55,8 @@ func SecretBox(text []byte, key *[32]byte) ([]byte, error) {
 	return secretbox.Seal(nonce[:], text, &nonce, key), nil
 }
 
-// OpenSecretBox decrypts what SecretBox made. The error is ErrBox for what was not made with the key.
+// OpenSecretBox decrypts the result of SecretBox. It returns ErrBox if that was not made with the
+// key.
 func OpenSecretBox(made []byte, key *[32]byte) ([]byte, error) {
 	if len(made) < boxNonce {
 		return nil, ErrBox

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// ParsePrivateKey reads a private key file: one PEM block with a PKCS#1 key, plain or in OpenSSL's traditional
-// encryption (DES-EDE3-CBC, AES-256-CBC and their like), or with a PKCS#8 key, plain or encrypted by PBES2. White space
-// may stand around it. The passphrase is not used for a plain key. Keys of 1024 to 16384 bits are read.
-// Errors wrap ErrBadKey, ErrWeakKey or ErrPassphrase.
+// ParsePrivateKey parses a private key file: one PEM block with a PKCS#1 key, plain or in OpenSSL's
+// traditional encryption (DES-EDE3-CBC, AES-256-CBC and the like), or with a PKCS#8 key, plain or
+// encrypted by PBES2. White space around it is ignored, as is the passphrase for a plain key. Keys
+// of 1024 to 16384 bits are accepted. Errors wrap ErrBadKey, ErrWeakKey or ErrPassphrase.
 func ParsePrivateKey(text []byte, passphrase string) (*PrivateKey, error) {
 	block, err := onlyBlock([]byte(strings.TrimSpace(string(text))))
 	if err != nil {
@@ -58,13 +58,13 @@ func parsePrivateDER(der []byte) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// openTraditional decrypts OpenSSL's own form. x509 calls it deprecated since it has no integrity check; the files
-// exist, and they come from the operator's own disk.
+// openTraditional decrypts OpenSSL's traditional format. x509 deprecates it for lack of an
+// integrity check, but such files exist and come from the operator's own disk.
 func openTraditional(block *pem.Block, passphrase string) ([]byte, error) {
 	if passphrase == "" {
 		return nil, ErrPassphrase
 	}
-	der, err := x509.DecryptPEMBlock(block, []byte(passphrase)) //nolint:staticcheck // see above
+	der, err := x509.DecryptPEMBlock(block, []byte(passphrase))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrPassphrase, err) //nolint:errorlint // it says what is wrong; the cause is ours alone
 	}
@@ -75,8 +75,8 @@ func openTraditional(block *pem.Block, passphrase string) ([]byte, error) {
 	return der, nil
 }
 
-// PEM returns the key in the form of Salt's key files: PKCS#1 without a newline at the end; with a passphrase, in
-// traditional encryption by AES-256-CBC, which every release of Salt reads.
+// PEM returns the key in the format of Salt's key files: PKCS#1 without a final newline. With a
+// passphrase it uses traditional encryption by AES-256-CBC, which every release of Salt supports.
 func (k *PrivateKey) PEM(passphrase string) []byte {
 	return k.encode(rand.Reader, passphrase, x509.PEMCipherAES256)
 }
@@ -89,26 +89,30 @@ func (k *PrivateKey) encode(random io.Reader, passphrase string, alg x509.PEMCip
 	return []byte(encodePEM(block))
 }
 
-func sealTraditional(random io.Reader, block *pem.Block, passphrase string, alg x509.PEMCipher) *pem.Block {
-	//nolint:staticcheck // the form that Salt writes, see openTraditional
+func sealTraditional(
+	random io.Reader, block *pem.Block, passphrase string, alg x509.PEMCipher,
+) *pem.Block {
 	sealed, err := x509.EncryptPEMBlock(random, block.Type, block.Bytes, []byte(passphrase), alg)
 	if err != nil {
-		panic("crypto: encrypt private key: " + err.Error()) // only an unknown cipher or a broken random source
+		// only an unknown cipher or a broken random source
+		panic("crypto: encrypt private key: " + err.Error())
 	}
 	name, iv, _ := strings.Cut(sealed.Headers["DEK-Info"], ",")
 	sealed.Headers["DEK-Info"] = name + "," + strings.ToUpper(iv) // as OpenSSL
 	return sealed
 }
 
-// CleanPEM returns the text of a key as Salt 3006.9 and later send it (salt/crypt.py: clean_key): without white space
-// around it, lines ending in a single newline and the last one in none.
+// CleanPEM returns the text of a key in the form sent by Salt 3006.9 and later (salt/crypt.py:
+// clean_key): without surrounding white space, with single newlines between lines and none at the
+// end.
 func CleanPEM(text string) string {
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n")
 	return strings.ReplaceAll(text, "\r", "\n")
 }
 
-// SameKey reports whether two texts are the same public key. Texts that are keys are compared as keys, so line ends,
-// blank lines and the PEM form do not matter; others as cleaned texts.
+// SameKey reports whether two texts are the same public key. Valid keys are compared as keys, so
+// line ends, blank lines and the PEM format are irrelevant; other texts are compared after
+// CleanPEM.
 func SameKey(a, b string) bool {
 	a, b = CleanPEM(a), CleanPEM(b)
 	if a == b {

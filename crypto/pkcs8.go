@@ -15,8 +15,8 @@ type encryptedKey struct {
 	Data      []byte
 }
 
-// openPKCS8 decrypts an EncryptedPrivateKeyInfo of PBES2, PBKDF2 and a cipher in CBC mode: what OpenSSL and the
-// cryptography library of Python write.
+// openPKCS8 decrypts an EncryptedPrivateKeyInfo of PBES2, PBKDF2 and a cipher in CBC mode, as
+// written by OpenSSL and Python's cryptography library.
 func openPKCS8(der []byte, passphrase string) ([]byte, error) {
 	if passphrase == "" {
 		return nil, ErrPassphrase

@@ -8,17 +8,18 @@ import (
 const (
 	minBits     = 2048
 	maxBits     = 16384
-	lowestBits  = 1024 // crypto/rsa refuses to work with less
+	lowestBits  = 1024 // crypto/rsa rejects smaller keys
 	minExponent = 65537
 )
 
-// A Policy says which RSA keys are good enough. The zero Policy wants 2048 to 16384 bits. The exponent must always be
-// odd and at least 65537: keys of Salt before 0.15.1 had exponent 1, which encrypts nothing (CVE-2013-2228).
+// A Policy decides which RSA keys are acceptable. The zero Policy accepts 2048 to 16384 bits. The
+// exponent must always be odd and at least 65537: keys of Salt before 0.15.1 had exponent 1, which
+// encrypts nothing (CVE-2013-2228).
 type Policy struct {
-	MinBits int // shortest modulus; 0 means 2048, and less than 1024 means 1024
+	MinBits int // minimum modulus size; 0 means 2048, and values below 1024 mean 1024
 }
 
-// Check returns an error that wraps ErrWeakKey when k is not good enough.
+// Check returns an error that wraps ErrWeakKey if k is not acceptable.
 func (p Policy) Check(k *PublicKey) error {
 	return p.check(&k.rsa)
 }

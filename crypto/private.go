@@ -7,15 +7,16 @@ import (
 	"io"
 )
 
-// A PrivateKey is an RSA private key. Several goroutines may use it.
+// A PrivateKey is an RSA private key. It is safe for concurrent use.
 type PrivateKey struct {
 	rsa *rsa.PrivateKey
 }
 
-// GenerateKey returns a new key of 2048 to 16384 bits with exponent 65537.
+// GenerateKey generates a key of 2048 to 16384 bits with exponent 65537.
 func GenerateKey(bits int) (*PrivateKey, error) {
 	if bits < minBits || bits > maxBits {
-		return nil, fmt.Errorf("generate key: %w: %d bits, allowed are %d to %d", ErrWeakKey, bits, minBits, maxBits)
+		return nil, fmt.Errorf("generate key: %w: %d bits, allowed are %d to %d", ErrWeakKey, bits,
+			minBits, maxBits)
 	}
 	key, err := rsa.GenerateKey(rand.Reader, bits)
 	if err != nil {
@@ -24,23 +25,23 @@ func GenerateKey(bits int) (*PrivateKey, error) {
 	return &PrivateKey{rsa: key}, nil
 }
 
-// Public returns the public half.
+// Public returns the public key.
 func (k *PrivateKey) Public() *PublicKey {
 	return &PublicKey{rsa: k.rsa.PublicKey}
 }
 
-// Bits returns the length of the modulus in bits.
+// Bits returns the size of the modulus in bits.
 func (k *PrivateKey) Bits() int { return k.rsa.N.BitLen() }
 
-// String says which key it is without telling the key.
+// String identifies the key without revealing it.
 func (k *PrivateKey) String() string {
 	return fmt.Sprintf("RSA private key of %d bits", k.Bits())
 }
 
-// GoString is String, so that no verb of fmt prints the key.
+// GoString does not reveal the key with any verb of fmt.
 func (k *PrivateKey) GoString() string { return k.String() }
 
-// Sign returns the signature of msg, as long as the modulus. Signing is deterministic.
+// Sign returns the signature of msg, which has the size of the modulus. Signing is deterministic.
 func (k *PrivateKey) Sign(msg []byte, alg string) ([]byte, error) {
 	h, err := signHash(alg)
 	if err != nil {
@@ -53,8 +54,8 @@ func (k *PrivateKey) Sign(msg []byte, alg string) ([]byte, error) {
 	return sig, nil
 }
 
-// Decrypt opens what Encrypt of the public half made with the same algorithm. It returns ErrDecryption for everything
-// else, whatever is wrong with it.
+// Decrypt decrypts the result of PublicKey.Encrypt with the same algorithm. Any failure is
+// ErrDecryption.
 func (k *PrivateKey) Decrypt(ciphertext []byte, alg string) ([]byte, error) {
 	h, err := oaepHash(alg)
 	if err != nil {
@@ -67,8 +68,9 @@ func (k *PrivateKey) Decrypt(ciphertext []byte, alg string) ([]byte, error) {
 	return plain, nil
 }
 
-// DecryptPassword opens a password that a cloud provider encrypted for the key with PKCS#1 v1.5 (salt/crypt.py:
-// pwdata_decrypt). The padding leaks to whoever can ask often, so never use it on what comes over the network.
+// DecryptPassword decrypts a password that a cloud provider encrypted for the key with PKCS#1 v1.5
+// (salt/crypt.py: pwdata_decrypt). Its padding check leaks information to a caller who can try
+// often, so never use it on data from the network.
 func (k *PrivateKey) DecryptPassword(ciphertext []byte) ([]byte, error) {
 	plain, err := rsa.DecryptPKCS1v15(nil, k.rsa, ciphertext)
 	if err != nil {
@@ -77,11 +79,12 @@ func (k *PrivateKey) DecryptPassword(ciphertext []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// EncryptX931 returns msg in X9.31 padding, raised to the private exponent, as long as the modulus: Salt's "private
-// encrypt" (salt/utils/rsax931.py). It is a signature with message recovery, not encryption. It returns ErrTooLong for
-// more than the size of the modulus less two bytes. A message that is empty or one byte shorter than that limit is
-// signed, as OpenSSL does, though no reader takes it. It takes the time of a private operation; the result for the
-// same message is always the same.
+// EncryptX931 returns msg in X9.31 padding, raised to the private exponent: Salt's "private
+// encrypt" (salt/utils/rsax931.py). The result has the size of the modulus. It is a signature with
+// message recovery, not encryption. It returns ErrTooLong if msg is longer than the size of the
+// modulus less two bytes. As in OpenSSL, a message that is empty or one byte shorter than that
+// limit is signed, although no reader accepts it. It costs a private key operation and is
+// deterministic.
 func (k *PrivateKey) EncryptX931(msg []byte) ([]byte, error) {
 	return k.encryptX931(rand.Reader, msg)
 }

@@ -11,23 +11,23 @@ import (
 	"strings"
 )
 
-// maxPEM bounds the text of a key; one of 16384 bits has 12 KiB as a private key.
+// maxPEM is the maximum size of a key's text; a private key of 16384 bits takes 12 KiB.
 const maxPEM = 16 << 10
 
-// A PublicKey is an RSA public key. Several goroutines may use it.
+// A PublicKey is an RSA public key. It is safe for concurrent use.
 type PublicKey struct {
 	rsa rsa.PublicKey
 }
 
-// ParsePublicKey reads a public key that came from a peer or a file: exactly one PEM block, labelled PUBLIC KEY or
-// RSA PUBLIC KEY, that holds a SubjectPublicKeyInfo or a PKCS#1 key and satisfies the zero Policy. Only white space may
-// follow, and nothing may come before. Texts over 16 KiB are refused.
+// ParsePublicKey parses a public key from a peer or a file: exactly one PEM block, labeled PUBLIC
+// KEY or RSA PUBLIC KEY, with a SubjectPublicKeyInfo or a PKCS#1 key that satisfies the zero
+// Policy. Nothing may precede it, and only white space may follow. Texts over 16 KiB are rejected.
 // Errors wrap ErrBadKey or ErrWeakKey.
 func ParsePublicKey(text []byte) (*PublicKey, error) {
 	return Policy{}.ParsePublicKey(text)
 }
 
-// ParsePublicKey is the function of that name under another policy.
+// ParsePublicKey is the function ParsePublicKey with another policy.
 func (p Policy) ParsePublicKey(text []byte) (*PublicKey, error) {
 	der, err := publicBlock(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func publicBlock(text []byte) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// parsePublicDER goes by the bytes, since some programs put the label of one form around the other.
+// parsePublicDER detects the format from the bytes, since some programs use the wrong PEM label.
 func parsePublicDER(der []byte) (*rsa.PublicKey, error) {
 	if key, err := x509.ParsePKCS1PublicKey(der); err == nil {
 		return key, nil
@@ -65,7 +65,7 @@ func parsePublicDER(der []byte) (*rsa.PublicKey, error) {
 	return parsePublicInfo(der)
 }
 
-// onlyBlock returns the PEM block that text consists of.
+// onlyBlock returns the single PEM block of a text.
 func onlyBlock(text []byte) (*pem.Block, error) {
 	if len(text) > maxPEM {
 		return nil, fmt.Errorf("%w: %d bytes of text", ErrBadKey, len(text))
@@ -74,7 +74,7 @@ func onlyBlock(text []byte) (*pem.Block, error) {
 		return nil, fmt.Errorf("%w: no PEM header", ErrBadKey)
 	}
 	block, rest := pem.Decode(text)
-	// Decode skips a broken block and takes the next: the header must stand once.
+	// Decode skips a broken block and takes the next, so check that the header occurs once.
 	if block == nil || bytes.Count(text, []byte("-----BEGIN ")) != 1 {
 		return nil, fmt.Errorf("%w: not one whole PEM block", ErrBadKey)
 	}
@@ -84,12 +84,13 @@ func onlyBlock(text []byte) (*pem.Block, error) {
 	return block, nil
 }
 
-// PEM returns the key as SubjectPublicKeyInfo in PEM, without a newline at the end: what goes over the wire and what
-// Salt 3006 writes to disk. It is the one canonical text of the key.
+// PEM returns the key as SubjectPublicKeyInfo in PEM without a final newline, as sent over the
+// network and as written to disk by Salt 3006. It is the canonical text of the key.
 func (k *PublicKey) PEM() string {
 	der, err := marshalPublicInfo(&k.rsa)
 	if err != nil {
-		panic("crypto: encode public key: " + err.Error()) // an *rsa.PublicKey always encodes
+		// an *rsa.PublicKey can always be encoded
+		panic("crypto: encode public key: " + err.Error())
 	}
 	return encodePEM(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
@@ -98,16 +99,16 @@ func encodePEM(b *pem.Block) string {
 	return strings.TrimSuffix(string(pem.EncodeToMemory(b)), "\n")
 }
 
-// Equal reports whether both are the same key.
+// Equal reports whether both keys are equal.
 func (k *PublicKey) Equal(other *PublicKey) bool {
 	return k != nil && other != nil && k.rsa.Equal(&other.rsa)
 }
 
-// Bits returns the length of the modulus in bits.
+// Bits returns the size of the modulus in bits.
 func (k *PublicKey) Bits() int { return k.rsa.N.BitLen() }
 
-// Verify returns nil when sig is the signature of msg with this key, ErrVerification when it is not, and an error that
-// wraps ErrUnknownAlgorithm when alg has no meaning.
+// Verify returns nil if sig is the key's signature of msg, else ErrVerification. For an unknown alg
+// the error wraps ErrUnknownAlgorithm.
 func (k *PublicKey) Verify(msg, sig []byte, alg string) error {
 	h, err := signHash(alg)
 	if err != nil {
@@ -119,8 +120,8 @@ func (k *PublicKey) Verify(msg, sig []byte, alg string) error {
 	return nil
 }
 
-// Encrypt returns msg encrypted for the owner of the key. It returns ErrTooLong for more than the size of the modulus
-// less 42 (OAEPSHA1) or 58 (OAEPSHA224) bytes.
+// Encrypt returns msg encrypted for the owner of the key. It returns ErrTooLong if msg is longer
+// than the size of the modulus less 42 (OAEPSHA1) or 58 (OAEPSHA224) bytes.
 func (k *PublicKey) Encrypt(msg []byte, alg string) ([]byte, error) {
 	return k.encrypt(rand.Reader, msg, alg)
 }

@@ -6,27 +6,27 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Serial refuses messages that were seen before: publications of one key are numbered from 1 upwards, and each
-// must have a higher number than the last (salt/crypt.py: Crypticle.loads). A key that the master makes anew starts
-// with a new Serial. The zero Serial waits for 1 or more. Several goroutines may use it.
+// A Serial rejects replayed messages: publications under one key are numbered from 1, and each must
+// have a higher number than the last (salt/crypt.py: Crypticle.loads). A new key of the master
+// needs a new Serial. The zero Serial expects 1 or more. It is safe for concurrent use.
 type Serial struct {
 	mu   sync.Mutex
 	last int64
 }
 
-// NewSerial returns a Serial that has seen last, for a reader that remembers it over a restart.
+// NewSerial returns a Serial that has seen last, for a reader that saves it across restarts.
 func NewSerial(last int64) *Serial {
 	return &Serial{last: last}
 }
 
-// Last returns the highest number seen, 0 for none.
+// Last returns the highest number seen, or 0.
 func (s *Serial) Last() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last
 }
 
-// Next counts one message up and returns its number, for a sender.
+// Next increments the number and returns it, for a sender.
 func (s *Serial) Next() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *Serial) Next() int64 {
 	return s.last
 }
 
-// Accept reports whether n is higher than all before it, and remembers it if so.
+// Accept reports whether n is higher than all earlier numbers, and if so records it.
 func (s *Serial) Accept(n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +45,8 @@ func (s *Serial) Accept(n int64) bool {
 	return true
 }
 
-// Take removes the field serial from a message and reports whether the message may be used: it may without the
-// field, and with one that Accept accepts. A serial that is no integer is not accepted.
+// Take removes the field serial from a message and reports whether the message is acceptable: it
+// has no such field, or Accept accepts its value. A serial that is not an integer is rejected.
 func (s *Serial) Take(message *data.Map) bool {
 	v, ok := message.Get("serial")
 	if !ok {

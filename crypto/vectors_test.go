@@ -25,17 +25,23 @@ const (
 
 func TestVectorSections(t *testing.T) {
 	t.Run(crypticleFile, func(t *testing.T) {
-		vectors.Later(t, vectors.Load(t, crypticleFile), []string{"dumps", "encrypt_bytes", "decrypt", "serial", "key_string"}, nil)
+		vectors.Later(t, vectors.Load(t, crypticleFile),
+			[]string{"dumps", "encrypt_bytes", "decrypt", "serial", "key_string"}, nil)
 	})
 	t.Run(rsaFile, func(t *testing.T) {
-		vectors.Later(t, vectors.Load(t, rsaFile), []string{"sign_message", "verify_signature", "private_encrypt",
-			"public_decrypt", "oaep", "oaep_decrypt", "pwdata_decrypt", "pem_finger_path", "pem_finger_key",
-			"pem_finger_file_bytes", "get_rsa_pub_key", "key_comparison", "gen_signature"}, nil)
+		vectors.Later(t, vectors.Load(t, rsaFile),
+			[]string{"sign_message", "verify_signature", "private_encrypt",
+				"public_decrypt", "oaep", "oaep_decrypt", "pwdata_decrypt", "pem_finger_path",
+				"pem_finger_key", "pem_finger_file_bytes", "get_rsa_pub_key", "key_comparison",
+				"gen_signature"}, nil)
 	})
 }
 
 // each runs fn as a subtest for every case of a section.
-func each(t *testing.T, file, section string, fields []string, fn func(t *testing.T, f *vectors.File, c *vectors.Case)) {
+func each(
+	t *testing.T, file, section string, fields []string,
+	fn func(t *testing.T, f *vectors.File, c *vectors.Case),
+) {
 	t.Helper()
 	f := vectors.Load(t, file)
 	for _, c := range f.Section(section) {
@@ -90,7 +96,8 @@ func TestVectorDumps(t *testing.T) {
 			t.Fatalf("Open = %x, %v, want %x", got, err, body)
 		}
 		wantLoads(t, got, c)
-		if raw, err := payload.UnmarshalRaw(got, payload.WireLimits()); err != nil || !data.Equal(raw, c.Value("loads_raw")) {
+		if raw, err := payload.UnmarshalRaw(got, payload.WireLimits()); err != nil ||
+			!data.Equal(raw, c.Value("loads_raw")) {
 			t.Errorf("raw = %s, %v, want %s", data.Repr(raw), err, data.Repr(c.Value("loads_raw")))
 		}
 	})
@@ -111,7 +118,8 @@ func TestVectorEncryptBytes(t *testing.T) {
 		if got := crypticle.Encrypt(c.Bytes("data")); !bytes.Equal(got, c.Bytes("ciphertext")) {
 			t.Errorf("Encrypt = %x, want %x", got, c.Bytes("ciphertext"))
 		}
-		if got, err := crypticle.Decrypt(c.Bytes("ciphertext")); err != nil || !bytes.Equal(got, c.Bytes("data")) {
+		if got, err := crypticle.Decrypt(c.Bytes("ciphertext")); err != nil ||
+			!bytes.Equal(got, c.Bytes("data")) {
 			t.Errorf("Decrypt = %x, %v, want %x", got, err, c.Bytes("data"))
 		}
 	})
@@ -158,15 +166,16 @@ func wantLoadsError(t *testing.T, body []byte, err error) {
 }
 
 func TestVectorSerial(t *testing.T) {
-	each(t, crypticleFile, "serial", []string{"key", "note", "steps"}, func(t *testing.T, f *vectors.File, c *vectors.Case) {
-		crypticle := vectorCrypticle(t, f, c, nil)
-		var serial Serial
-		for _, step := range c.Sub("steps") {
-			step = step.On(t)
-			step.Only("object", "ciphertext", "loads", "serial_after")
-			checkSerialStep(t, crypticle, &serial, step)
-		}
-	})
+	each(t, crypticleFile, "serial", []string{"key", "note", "steps"},
+		func(t *testing.T, f *vectors.File, c *vectors.Case) {
+			crypticle := vectorCrypticle(t, f, c, nil)
+			var serial Serial
+			for _, step := range c.Sub("steps") {
+				step = step.On(t)
+				step.Only("object", "ciphertext", "loads", "serial_after")
+				checkSerialStep(t, crypticle, &serial, step)
+			}
+		})
 }
 
 func checkSerialStep(t *testing.T, crypticle *Crypticle, serial *Serial, step *vectors.Case) {
@@ -266,7 +275,8 @@ func checkKey(t *testing.T, c *vectors.Case) {
 	}
 	n, _ := new(big.Int).SetString(c.Text("n"), 0)
 	d, _ := new(big.Int).SetString(c.Text("d"), 0)
-	if key.rsa.N.Cmp(n) != 0 || key.rsa.D.Cmp(d) != 0 || key.rsa.E != c.Int("e") || key.Bits() != c.Int("bits") {
+	if key.rsa.N.Cmp(n) != 0 || key.rsa.D.Cmp(d) != 0 || key.rsa.E != c.Int("e") ||
+		key.Bits() != c.Int("bits") {
 		t.Error("the numbers of the key differ")
 	}
 	if got := key.Public().PEM(); got != strings.TrimSuffix(c.Text("pub"), "\n") {
@@ -289,8 +299,9 @@ func reencode(t *testing.T, key *PrivateKey, text, passphrase string) string {
 	if !encrypted {
 		return string(key.PEM(passphrase))
 	}
-	ciphers := map[string]x509.PEMCipher{"DES-EDE3-CBC": x509.PEMCipher3DES, "AES-128-CBC": x509.PEMCipherAES128,
-		"AES-192-CBC": x509.PEMCipherAES192, "AES-256-CBC": x509.PEMCipherAES256}
+	ciphers := map[string]x509.PEMCipher{"DES-EDE3-CBC": x509.PEMCipher3DES,
+		"AES-128-CBC": x509.PEMCipherAES128, "AES-192-CBC": x509.PEMCipherAES192,
+		"AES-256-CBC": x509.PEMCipherAES256}
 	alg, ok := ciphers[name]
 	random, err := hex.DecodeString(iv)
 	if !ok || err != nil {
@@ -394,7 +405,8 @@ func TestVectorOAEPDecrypt(t *testing.T) {
 		key := vectorKey(t, f, c)
 		if c.Has("encrypt_error") {
 			var length, bits int
-			if _, err := fmt.Sscanf(c.Text("name"), "too long message (%d bytes, %d bits)", &length, &bits); err != nil || key.Bits() != bits {
+			if _, err := fmt.Sscanf(c.Text("name"), "too long message (%d bytes, %d bits)", &length,
+				&bits); err != nil || key.Bits() != bits {
 				t.Fatalf("case is not understood: %v", err)
 			}
 			if _, err := key.Public().Encrypt(make([]byte, length), OAEPSHA1); !errors.Is(err, ErrTooLong) {
@@ -414,12 +426,13 @@ func TestVectorOAEPDecrypt(t *testing.T) {
 }
 
 func TestVectorPasswordDecrypt(t *testing.T) {
-	each(t, rsaFile, "pwdata_decrypt", []string{"key", "ciphertext", "plaintext"}, func(t *testing.T, f *vectors.File, c *vectors.Case) {
-		got, err := vectorKey(t, f, c).DecryptPassword(c.Bytes("ciphertext"))
-		if err != nil || string(got) != c.Text("plaintext") {
-			t.Errorf("DecryptPassword = %q, %v, want %q", got, err, c.Text("plaintext"))
-		}
-	})
+	each(t, rsaFile, "pwdata_decrypt", []string{"key", "ciphertext", "plaintext"},
+		func(t *testing.T, f *vectors.File, c *vectors.Case) {
+			got, err := vectorKey(t, f, c).DecryptPassword(c.Bytes("ciphertext"))
+			if err != nil || string(got) != c.Text("plaintext") {
+				t.Errorf("DecryptPassword = %q, %v, want %q", got, err, c.Text("plaintext"))
+			}
+		})
 }
 
 func wantFingerprint(t *testing.T, c *vectors.Case, got string, err error) {
@@ -430,29 +443,32 @@ func wantFingerprint(t *testing.T, c *vectors.Case, got string, err error) {
 }
 
 func TestVectorFingerPath(t *testing.T) {
-	each(t, rsaFile, "pem_finger_path", []string{"key", "file", "sum_type", "finger"}, func(t *testing.T, f *vectors.File, c *vectors.Case) {
-		text := keyCase(t, f, c.Text("key")).Text(c.Text("file"))
-		got, err := Fingerprint([]byte(text), c.Text("sum_type"))
-		wantFingerprint(t, c, got, err)
-	})
+	each(t, rsaFile, "pem_finger_path", []string{"key", "file", "sum_type", "finger"},
+		func(t *testing.T, f *vectors.File, c *vectors.Case) {
+			text := keyCase(t, f, c.Text("key")).Text(c.Text("file"))
+			got, err := Fingerprint([]byte(text), c.Text("sum_type"))
+			wantFingerprint(t, c, got, err)
+		})
 }
 
 func TestVectorFingerFileBytes(t *testing.T) {
-	each(t, rsaFile, "pem_finger_file_bytes", []string{"name", "file_bytes", "sum_type", "finger"}, func(t *testing.T, _ *vectors.File, c *vectors.Case) {
-		path := t.TempDir() + "/key.pub"
-		if c.Value("file_bytes") != nil {
-			writeFile(t, path, c.Bytes("file_bytes"))
-		}
-		got, err := FingerprintFile(path, c.Text("sum_type"))
-		wantFingerprint(t, c, got, err)
-	})
+	each(t, rsaFile, "pem_finger_file_bytes", []string{"name", "file_bytes", "sum_type", "finger"},
+		func(t *testing.T, _ *vectors.File, c *vectors.Case) {
+			path := t.TempDir() + "/key.pub"
+			if c.Value("file_bytes") != nil {
+				writeFile(t, path, c.Bytes("file_bytes"))
+			}
+			got, err := FingerprintFile(path, c.Text("sum_type"))
+			wantFingerprint(t, c, got, err)
+		})
 }
 
 func TestVectorFingerKey(t *testing.T) {
-	each(t, rsaFile, "pem_finger_key", []string{"key", "name", "input", "sum_type", "finger"}, func(t *testing.T, _ *vectors.File, c *vectors.Case) {
-		got, err := FingerprintText(message(t, c, "input"), c.Text("sum_type"))
-		wantFingerprint(t, c, got, err)
-	})
+	each(t, rsaFile, "pem_finger_key", []string{"key", "name", "input", "sum_type", "finger"},
+		func(t *testing.T, _ *vectors.File, c *vectors.Case) {
+			got, err := FingerprintText(message(t, c, "input"), c.Text("sum_type"))
+			wantFingerprint(t, c, got, err)
+		})
 }
 
 func TestVectorReadPublicKey(t *testing.T) {
@@ -476,17 +492,20 @@ func TestVectorReadPublicKey(t *testing.T) {
 	})
 }
 
-// isConfusing reports what Salt's library reads as a public key and we refuse on purpose: a private key, and the form
-// of OpenSSH. Neither comes from a minion, and a store of keys must hold one form alone.
+// isConfusing reports what Salt's library reads as a public key and we refuse on purpose: a private
+// key, and the form of OpenSSH. Neither comes from a minion, and a store of keys must hold one form
+// alone.
 func isConfusing(text []byte) bool {
 	return bytes.Contains(text, []byte("PRIVATE KEY")) || bytes.HasPrefix(text, []byte("ssh-rsa "))
 }
 
 func TestVectorKeyComparison(t *testing.T) {
-	fields := []string{"name", "on_disk", "received", "accepted_minion_key_equal", "pending_minion_key_equal", "master_key_equal_on_minion"}
+	fields := []string{"name", "on_disk", "received", "accepted_minion_key_equal",
+		"pending_minion_key_equal", "master_key_equal_on_minion"}
 	each(t, rsaFile, "key_comparison", fields, func(t *testing.T, _ *vectors.File, c *vectors.Case) {
 		// Salt 3006.0 compares texts in three ways; keys that one of them takes for the same are.
-		want := c.Bool("accepted_minion_key_equal") || c.Bool("pending_minion_key_equal") || c.Bool("master_key_equal_on_minion")
+		want := c.Bool("accepted_minion_key_equal") || c.Bool("pending_minion_key_equal") ||
+			c.Bool("master_key_equal_on_minion")
 		if got := SameKey(string(c.Bytes("on_disk")), string(c.Bytes("received"))); got != want {
 			t.Errorf("SameKey = %t, want %t", got, want)
 		}
@@ -494,7 +513,8 @@ func TestVectorKeyComparison(t *testing.T) {
 }
 
 func TestVectorGenSignature(t *testing.T) {
-	fields := []string{"signing_key", "signed_public_key", "file_bytes", "returns", "returns_when_file_exists"}
+	fields := []string{"signing_key", "signed_public_key", "file_bytes", "returns",
+		"returns_when_file_exists"}
 	each(t, rsaFile, "gen_signature", fields, func(t *testing.T, f *vectors.File, c *vectors.Case) {
 		k := keyCase(t, f, c.Text("signing_key"))
 		key, err := ParsePrivateKey([]byte(k.Text("pem")), optional(k, "passphrase"))

@@ -18,7 +18,7 @@ const (
 	x931End   = 0xCC
 )
 
-// padX931 returns msg as a block of size bytes (OpenSSL: RSA_padding_add_X931).
+// padX931 returns msg padded to size bytes (OpenSSL: RSA_padding_add_X931).
 func padX931(msg []byte, size int) ([]byte, error) {
 	fill := size - len(msg) - 2
 	if fill < 0 {
@@ -36,8 +36,9 @@ func padX931(msg []byte, size int) ([]byte, error) {
 	return append(block, x931End), nil
 }
 
-// unpadX931 returns the message of a block, or nil. It is as strict as OpenSSL's RSA_padding_check_X931, which wants at
-// least one byte of filling after 6B, and no message is empty.
+// unpadX931 returns the message of a block, or nil if the padding is invalid. It is as strict as
+// OpenSSL's RSA_padding_check_X931, which requires at least one byte of fill after 6B. An empty
+// message is invalid.
 func unpadX931(block []byte) []byte {
 	last := len(block) - 1
 	if last < 2 || block[last] != x931End {
@@ -73,9 +74,9 @@ func smallerX931(s, n *big.Int) *big.Int {
 	return s
 }
 
-// RecoverX931 returns the message of a signature that EncryptX931 made with the private half, or ErrVerification. The
-// signature must be as long as the modulus and smaller than it. Either of s and n-s is taken, because old OpenSSL
-// did not always choose the smaller.
+// RecoverX931 returns the message of a signature made by EncryptX931 with the private key, or
+// ErrVerification. The signature must have the size of the modulus and be smaller than it. Both s
+// and n-s are accepted, because old versions of OpenSSL did not always choose the smaller one.
 func (k *PublicKey) RecoverX931(sig []byte) ([]byte, error) {
 	size := k.rsa.Size()
 	s := new(big.Int).SetBytes(sig)
@@ -98,9 +99,10 @@ func publicPower(s *big.Int, k *rsa.PublicKey) *big.Int {
 	return new(big.Int).Exp(s, big.NewInt(int64(k.E)), k.N)
 }
 
-// power returns block^d mod n. crypto/rsa has no operation without a padding of its own, and math/big takes a time that
-// depends on its numbers: the base is blinded by a fresh random factor, and the result is checked with the public
-// exponent, so that neither the time nor a faulty computation tells about the key.
+// power returns block^d mod n. crypto/rsa has no operation without padding, and the running time of
+// math/big depends on its operands. Therefore the base is blinded by a fresh random factor and the
+// result is checked with the public exponent, so that neither timing nor a computation fault
+// reveals the key.
 func (k *PrivateKey) power(random io.Reader, block []byte) (*big.Int, error) {
 	m := new(big.Int).SetBytes(block)
 	if m.Cmp(k.rsa.N) >= 0 {
@@ -133,7 +135,7 @@ func blinding(random io.Reader, n *big.Int) (r, inverse *big.Int, err error) {
 	}
 }
 
-// exponentiate returns c^d mod n by the Chinese remainder theorem for a key of two primes.
+// exponentiate returns c^d mod n, by the Chinese remainder theorem for a key with two primes.
 func (k *PrivateKey) exponentiate(c *big.Int) *big.Int {
 	pre := &k.rsa.Precomputed
 	if len(k.rsa.Primes) != 2 || pre.Qinv == nil {

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Errors of LookUp that a program tells apart.
+// Errors of LookUp that callers distinguish.
 var (
 	ErrNoUser  = errors.New("there is no such user")
 	ErrNotRoot = errors.New("only root may run as another user")
 )
 
-// An Account is a user as the system knows it.
+// An Account is a user known to the system.
 type Account struct {
-	Name     string // "" for the user of this process
+	Name     string // "" means the user of this process
 	UID, GID int
-	Other    bool // another user than the one that this process runs as
+	Other    bool // not the user of this process
 	home     string
 	groups   []int
 }

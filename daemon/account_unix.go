@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// LookUp finds a user; no name is the one that this process runs as. The error is ErrNoUser when there is none.
+// LookUp finds a user; "" means the user of this process. The error is ErrNoUser if there is none.
 func LookUp(name string) (Account, error) {
 	own := Account{UID: os.Geteuid(), GID: os.Getegid()}
 	if name == "" || name == "root" && own.UID == 0 {
-		return own, nil // also where there is no list of users
+		return own, nil // works even without a user database
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -36,12 +36,12 @@ func LookUp(name string) (Account, error) {
 	return a, nil
 }
 
-// groupsOf returns the groups of a user, its own first.
+// groupsOf returns the groups of a user, primary group first.
 func groupsOf(u *user.User, own int) []int {
 	list := []int{own}
 	names, err := u.GroupIds()
 	if err != nil {
-		return list // fewer rights do no harm
+		return list // fewer groups only mean fewer rights
 	}
 	for _, name := range names {
 		if id, err := strconv.Atoi(name); err == nil && !slices.Contains(list, id) {
@@ -51,7 +51,7 @@ func groupsOf(u *user.User, own int) []int {
 	return list
 }
 
-// mayBecome tells whether this process can become the user.
+// mayBecome returns an error if this process cannot become the user.
 func (a Account) mayBecome() error {
 	if a.Other && os.Geteuid() != 0 {
 		return ErrNotRoot
@@ -59,8 +59,9 @@ func (a Account) mayBecome() error {
 	return nil
 }
 
-// Become makes the whole process run as the user for good: groups, user and capabilities (salt/utils/verify.py,
-// check_user). It does nothing when it does already. The error wraps ErrNotRoot when only root may do that.
+// Become switches the whole process permanently to the user: groups, user and capabilities
+// (salt/utils/verify.py, check_user). It does nothing if the process already runs as the user. The
+// error wraps ErrNotRoot if only root may do it.
 func (a Account) Become() error {
 	if !a.Other {
 		return nil
@@ -86,9 +87,10 @@ func (a Account) Become() error {
 	return a.setEnvironment()
 }
 
-// setEnvironment names the user to programs that the daemon starts.
+// setEnvironment sets the environment variables that identify the user, for child processes.
 func (a Account) setEnvironment() error {
-	for name, value := range map[string]string{"HOME": a.home, "USER": a.Name, "LOGNAME": a.Name, "USERNAME": a.Name} {
+	for name, value := range map[string]string{"HOME": a.home, "USER": a.Name, "LOGNAME": a.Name,
+		"USERNAME": a.Name} {
 		if _, ok := os.LookupEnv(name); !ok && name == "USERNAME" {
 			continue
 		}

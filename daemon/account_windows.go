@@ -1,6 +1,7 @@
 package daemon
 
-// LookUp returns the user that the process runs as: a service is given its user when it is installed.
+// LookUp returns the user of the process: the user of a Windows service is set when it is
+// installed.
 func LookUp(string) (Account, error) { return Account{}, nil }
 
 func (a Account) mayBecome() error { return nil }

@@ -2,5 +2,5 @@
 
 package daemon
 
-// dropCapabilities does nothing: other systems have none that outlive root.
+// dropCapabilities does nothing: on other systems no capabilities remain after root is given up.
 func dropCapabilities() error { return nil }

@@ -13,29 +13,31 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// A Command is a program of its own that lives as long as the daemon: it is started again when it ends, and nothing that it
-// started outlives it. On Linux it ends even when the daemon is killed.
+// A Command is a separate program that runs as long as the daemon. It is restarted when it ends,
+// and its child processes end with it. On Linux it ends even if the daemon is killed.
 type Command struct {
 	Name string
 	Argv []string
 	Dir  string
 	Env  []string // NAME=value, besides the daemon's own
-	// Out gets each line that the program prints; nil logs them.
+	// Out receives each line of the program's output; nil logs them.
 	Out func(line []byte)
-	// In writes what the program reads, until it returns or ctx ends, which lives as long as the program; nil gives it nothing.
+	// In writes the program's input until it returns or ctx ends; ctx lasts as long as the program.
+	// nil means no input.
 	In func(ctx context.Context, w io.Writer) error
 }
 
-// endWithin is how long a program may take to end once it is told to; then it is killed.
+// endWithin is how long a program may take to end before it is killed.
 const endWithin = 3 * time.Second
 
-// maxLast is how much of a program's last line, in bytes, stands in the error of its end.
+// maxLast is the maximum length, in bytes, of the last output line in the error about a program's
+// end.
 const maxLast = 200
 
-// maxLine is the longest line, in bytes, of a program's output that is told in one piece.
+// maxLine is the maximum length, in bytes, of an output line that is passed on in one piece.
 const maxLine = 64 << 10
 
-// Part returns the part of a Group that runs the program.
+// Part returns a Group part that runs the program.
 func (c Command) Part(log logrus.FieldLogger) Part {
 	return Part{Name: c.Name, Run: func(ctx context.Context, ready func()) error {
 		ready()
@@ -43,16 +45,16 @@ func (c Command) Part(log logrus.FieldLogger) Part {
 	}}
 }
 
-// run runs the program once. Its end is an error.
+// run runs the program once. Its end is always an error.
 func (c Command) run(ctx context.Context, log logrus.FieldLogger) error {
 	if err := c.Run(ctx, log); err != nil {
 		return err
 	}
-	return fmt.Errorf("%q: ended with success, though it should run on", c.Argv)
+	return fmt.Errorf("%q: ended successfully, but should keep running", c.Argv)
 }
 
-// Run runs the program once and waits for its end. The error is that of ctx, or tells how the program ended and what it said
-// last; nil is success.
+// Run runs the program once and waits for its end. The error is that of ctx, or reports how the
+// program ended and its last output line. It is nil on success.
 func (c Command) Run(ctx context.Context, log logrus.FieldLogger) error {
 	if len(c.Argv) == 0 {
 		return errors.New("no command is given")
@@ -70,7 +72,7 @@ func (c Command) Run(ctx context.Context, log logrus.FieldLogger) error {
 		err = runTied(cmd)
 		fed()
 	}
-	_ = says.Close() // ends tell
+	_ = says.Close() // makes tell return
 	last := <-told
 	switch {
 	case ctx.Err() != nil:
@@ -84,7 +86,7 @@ func (c Command) Run(ctx context.Context, log logrus.FieldLogger) error {
 	return fmt.Errorf("%q: %w", c.Argv, err)
 }
 
-// feed gives the program its input; end is called when it has ended.
+// feed writes the program's input. The caller must call end when the program has ended.
 func (c Command) feed(ctx context.Context, cmd *exec.Cmd) (end func(), err error) {
 	if c.In == nil {
 		return func() {}, nil
@@ -97,13 +99,13 @@ func (c Command) feed(ctx context.Context, cmd *exec.Cmd) (end func(), err error
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		if err := c.In(ctx, in); err == nil {
-			_ = in.Close() // the program reads the end of its input
+			_ = in.Close() // signals the end of the input
 		}
 	})
 	return func() { cancel(); _ = in.Close(); writer.Wait() }, nil
 }
 
-// tell hands on the output line by line, and returns the last one.
+// tell passes on the output line by line, and returns the last line.
 func (c Command) tell(out *io.PipeReader, log logrus.FieldLogger) (last string) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, maxLine)
@@ -116,11 +118,11 @@ func (c Command) tell(out *io.PipeReader, log logrus.FieldLogger) (last string) 
 			log.Infof("%s: %s", c.Name, lines.Text())
 		}
 	}
-	_, _ = io.Copy(io.Discard, out) // the program must not stall
+	_, _ = io.Copy(io.Discard, out) // keeps the program from blocking
 	return last[:min(len(last), maxLast)]
 }
 
-// scanPieces is bufio.ScanLines that cuts lines which are too long.
+// scanPieces is bufio.ScanLines, but splits lines that are too long.
 func scanPieces(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	advance, token, err = bufio.ScanLines(data, atEOF)
 	if advance == 0 && token == nil && len(data) >= maxLine {

@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// runTied runs cmd as the head of a process group of its own, which is ended with it, and tied to this process as tie can.
-// The thread is held until the program has ended, since the kernel ends what is tied with the thread that started it.
+// runTied runs cmd in its own process group, which ends with it, and ties it to this process with
+// tie. It locks the thread until the program ends, since the kernel kills a tied program when the
+// thread that started it ends.
 func runTied(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -23,7 +24,7 @@ func runTied(cmd *exec.Cmd) error {
 	return finish(cmd)
 }
 
-// signalGroup signals the program and all that it started.
+// signalGroup signals the program and its child processes.
 func signalGroup(cmd *exec.Cmd, sig syscall.Signal) error {
 	err := syscall.Kill(-cmd.Process.Pid, sig)
 	if errors.Is(err, syscall.ESRCH) {

@@ -64,7 +64,9 @@ func checkEnds(t *testing.T, pid string) {
 func TestCommandIsStartedAgainAndLeavesNothing(t *testing.T) {
 	g, hook := newTestGroup()
 	out, said := lines()
-	c := Command{Name: "exporter", Argv: []string{"sh", "-c", "sleep 1000 & echo $! $$ $MARK; wait"}, Env: []string{"MARK=seen"}, Out: out}
+	c := Command{Name: "exporter",
+		Argv: []string{"sh", "-c", "sleep 1000 & echo $! $$ $MARK; wait"},
+		Env:  []string{"MARK=seen"}, Out: out}
 	ctx, stop := context.WithCancel(t.Context())
 	done := run(ctx, g, func() {}, c.Part(logrus.New()))
 	first := strings.Fields(next(t, said))
@@ -77,7 +79,8 @@ func TestCommandIsStartedAgainAndLeavesNothing(t *testing.T) {
 	}
 	second := strings.Fields(next(t, said))
 	checkEnds(t, first[0]) // what it had started
-	if e := hook.LastEntry(); e == nil || !strings.Contains(e.Message, "exporter has failed and is started again: [\"sh\" \"-c\" ") {
+	if e := hook.LastEntry(); e == nil ||
+		!strings.Contains(e.Message, "exporter has failed and is started again: [\"sh\" \"-c\" ") {
 		t.Errorf("log: %v", e)
 	}
 	stop()
@@ -91,7 +94,8 @@ func TestCommandIsStartedAgainAndLeavesNothing(t *testing.T) {
 func TestCommandThatDoesNotEndIsKilled(t *testing.T) {
 	g, _ := newTestGroup()
 	out, said := lines()
-	c := Command{Name: "deaf", Argv: []string{"sh", "-c", "trap '' TERM; echo $$; while :; do sleep 1; done"}, Out: out}
+	c := Command{Name: "deaf", Argv: []string{"sh", "-c",
+		"trap '' TERM; echo $$; while :; do sleep 1; done"}, Out: out}
 	ctx, stop := context.WithCancel(t.Context())
 	done := run(ctx, g, func() {}, c.Part(logrus.New()))
 	pid := next(t, said)
@@ -136,9 +140,11 @@ func testCommand() int {
 
 func TestCommandLogsWhatItPrints(t *testing.T) {
 	log, hook := test.NewNullLogger()
-	c := Command{Name: "exporter", Argv: []string{"sh", "-c", "echo out; echo err >&2; head -c 200000 /dev/zero | tr '\\0' x; echo; exit 3"}}
+	c := Command{Name: "exporter",
+		Argv: []string{"sh", "-c", "echo out; echo err >&2; head -c 200000 /dev/zero | tr '\\0' x; echo; exit 3"}}
 	err := c.Part(log).Run(t.Context(), func() {})
-	if err == nil || !strings.Contains(err.Error(), "]: exit status 3; it said last: xxx") || len(err.Error()) > 500 {
+	if err == nil || !strings.Contains(err.Error(), "]: exit status 3; it said last: xxx") ||
+		len(err.Error()) > 500 {
 		t.Errorf("err = %v", err)
 	}
 	var said []string
@@ -195,7 +201,8 @@ func TestFolderModes(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := (Folder{Option: "sock_dir", Path: filepath.Join(file, "sub")}).prepare(Account{}, false); err == nil || !strings.HasPrefix(err.Error(), "sock_dir: ") {
+	if err := (Folder{Option: "sock_dir", Path: filepath.Join(file, "sub")}).prepare(Account{},
+		false); err == nil || !strings.HasPrefix(err.Error(), "sock_dir: ") {
 		t.Errorf("a file in the way: err = %v, want one that names the option", err)
 	}
 }
@@ -204,7 +211,8 @@ func TestPermissiveLeavesFilesOfAGroupOfTheUser(t *testing.T) {
 	need.Root(t, "to change owners")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "shared")
-	if err := errors.Join(os.WriteFile(file, nil, 0o640), os.Chown(file, 0, 54321), os.Chown(dir, 0, 54321)); err != nil {
+	if err := errors.Join(os.WriteFile(file, nil, 0o640), os.Chown(file, 0, 54321),
+		os.Chown(dir, 0, 54321)); err != nil {
 		t.Fatal(err)
 	}
 	who := Account{Name: "salt", UID: 12345, GID: 12345, Other: true, groups: []int{12345, 54321}}

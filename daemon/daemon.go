@@ -1,17 +1,22 @@
-// Package daemon is the life of a program that runs until it is told to end: how it starts, goes to the background, drops
-// its rights, tells its service manager how it is, reads its configuration again, answers signals and stops.
+// Package daemon implements the life cycle of a long-running program: start, background, dropping
+// privileges, service manager notifications, configuration reload, signals and shutdown.
 //
-// A program fills a [Daemon] and calls [Daemon.Serve]. What then happens, in order:
+// A program fills in a [Daemon] and calls [Daemon.Serve], which does the following in order:
 //
-//  1. with Background the program starts itself again without a terminal, and the first process ends when the second answers
-//  2. the pid file is taken with a lock of the kernel: a second start is refused, a file that a dead process left is not
-//  3. Start binds ports; it calls settle then, which makes the directories, gives them to the user and becomes that user
-//  4. Role.Run works. When it is ready the service manager is told, and the first process of 1 ends
-//  5. signals and changed files are answered (see Signals) until one of them, or a failure, ends Role.Run
+//  1. With Background the program starts itself again without a terminal. The first process ends when
+//     the second is ready.
+//  2. It creates the pid file and locks it. A second start is refused; a file left by a dead process is
+//     replaced.
+//  3. Start binds ports and then calls settle, which creates the directories, gives them to the user
+//     and switches to that user.
+//  4. Role.Run works. When it is ready, the service manager is notified and the first process of step 1
+//     ends.
+//  5. Signals and file changes are handled (see Signals) until a signal or a failure ends Role.Run.
 //
-// A [Group] runs the parts of a role: in order, each under supervision, stopped in the reverse order. A [Command] is a part
-// that is a program of its own. As process 1 of a container a daemon first becomes a small init ([Init]), which
-// passes signals on and waits for what nobody else waits for.
+// A [Group] runs the parts of a role: it starts them in order, supervises each, and stops them in
+// reverse order. A [Command] is a part that runs as a separate program. As process 1 of a
+// container, a daemon first becomes a small init ([Init]), which forwards signals and reaps
+// orphaned processes.
 package daemon
 
 import (
@@ -26,54 +31,57 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Exit codes that do not depend on the daemon (salt/defaults/exitcodes.py).
+// Exit codes common to all daemons (salt/defaults/exitcodes.py).
 const (
 	exitOK      = 0
 	exitGeneric = 1
 )
 
-// A Daemon is a program that runs until it is told to end.
+// A Daemon describes a program that runs until it is told to end.
 type Daemon struct {
-	Name       string   // of the program
-	Args       []string // of its command line, to start it again in the background
+	Name       string   // name of the program
+	Args       []string // command line arguments, for the restart in the background
 	Background bool
-	PIDFile    string // "" is none
-	User       string // whom the daemon runs as; "" is who starts it
+	PIDFile    string // "" means none
+	User       string // user to run as; "" means the user who starts it
 	Folders    []Folder
-	Files      []string // that the daemon writes to outside of Folders; made, and given to User
-	Permissive bool     // directories that a group of User may read keep their group (permissive_pki_access)
+	Files      []string // files written outside of Folders; created, and owned by User
+	// directories readable by a group of User keep their group (permissive_pki_access)
+	Permissive bool
 	Codes      []ExitCode
 
-	// Start takes what only the user who started the program may take, such as ports, calls settle, and opens the rest.
-	// Nothing on disk may be changed before settle.
+	// Start acquires resources that only the starting user may acquire, such as ports, calls
+	// settle, and opens the rest. It must not change anything on disk before settle.
 	Start func(ctx context.Context, settle func() error) (Role, error)
 
 	Log logrus.FieldLogger
-	// Reopen opens the log files again.
+	// Reopen reopens the log files.
 	Reopen func() error
-	// Watch returns the files that make up the configuration; one that changes is a reason to reload.
+	// Watch returns the configuration files. A change triggers a reload.
 	Watch func() []string
-	// WatchEvery is how often they are looked at; 0 is never. It may differ after a reload; nil is never.
+	// WatchEvery returns the interval of checks for changes; 0 means never. It may differ after a
+	// reload. A nil function means never.
 	WatchEvery func() time.Duration
-	// Locate returns the error of a pid file that cannot be had with the place in the configuration; nil returns it as it is.
+	// Locate adds the place in the configuration to an error about the pid file; nil returns the
+	// error unchanged.
 	Locate func(error) error
-	// Stderr gets what keeps the daemon from starting.
+	// Stderr receives the error that keeps the daemon from starting.
 	Stderr io.Writer
 }
 
-// A Role is what a daemon does.
+// A Role is the work of a daemon.
 type Role interface {
-	// Run works until ctx ends, and calls ready when everything answers.
+	// Run works until ctx ends, and calls ready once the daemon is in full operation.
 	Run(ctx context.Context, ready func()) error
-	// Reload reads the configuration again. An error leaves the old one in force.
+	// Reload reads the configuration again. After an error the old one stays in effect.
 	Reload(ctx context.Context) error
-	// Status says in a line how the daemon is.
+	// Status returns a one-line status.
 	Status() string
-	// Dump tells the state of queues and parts, for a person who looks for a fault.
+	// Dump returns the state of queues and parts, for debugging.
 	Dump() string
 }
 
-// An ExitCode is what a daemon exits with for an error.
+// An ExitCode is an error with the exit code of the daemon.
 type ExitCode struct {
 	Err  error
 	Code int
@@ -85,15 +93,15 @@ func (d *Daemon) Serve(ctx context.Context) int {
 	if d.Background && !inBackground {
 		return d.detach()
 	}
-	_ = os.Unsetenv(background) // programs that this one starts are not daemons for it
+	_ = os.Unsetenv(background) // programs started by this one must not inherit it
 	_ = os.Unsetenv(underInit)
 	limitUmask()
 	outliveConsole()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &life{Daemon: d, ctx: ctx, cancel: cancel, notify: newNotifier(), background: inBackground, files: newFileWatch(d.Watch),
-		signals: make(chan os.Signal, 8), ready: make(chan struct{})}
-	signal.Notify(l.signals, listened()...) // before the pid file tells where to send them
+	l := &life{Daemon: d, ctx: ctx, cancel: cancel, notify: newNotifier(), background: inBackground,
+		files: newFileWatch(d.Watch), signals: make(chan os.Signal, 8), ready: make(chan struct{})}
+	signal.Notify(l.signals, listened()...) // before the pid file makes the process id known
 	defer signal.Stop(l.signals)
 	var err error
 	if l.pid, err = TakePIDFile(d.PIDFile); err != nil {
@@ -106,7 +114,7 @@ func (d *Daemon) Serve(ctx context.Context) int {
 	return l.run()
 }
 
-// fail tells why the daemon ends, and returns its exit code.
+// fail reports why the daemon ends, and returns its exit code.
 func (d *Daemon) fail(err error) int {
 	d.Log.Errorf("%s: %v", d.Name, err)
 	if d.Stderr != nil {
@@ -124,7 +132,7 @@ func (d *Daemon) exitCode(err error) int {
 	return exitGeneric
 }
 
-// settle makes the directories and becomes the user.
+// settle creates the directories and switches to the user.
 func (d *Daemon) settle() error {
 	who, err := LookUp(d.User)
 	if err == nil {

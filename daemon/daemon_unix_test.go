@@ -48,12 +48,16 @@ func testDaemon(dir string) int {
 		return 99
 	}
 	r := &testRole{dir: dir, said: file}
-	d := &Daemon{Name: "test-daemon", Background: os.Getenv("BRINE_TEST_DETACH") != "", User: os.Getenv("BRINE_TEST_USER"),
-		Folders: []Folder{{Option: "cachedir", Path: dir}, {Option: "pki_dir", Path: filepath.Join(dir, "pki"), Private: true}},
-		PIDFile: cmp.Or(os.Getenv("BRINE_TEST_PIDFILE"), filepath.Join(dir, "pid")), Codes: []ExitCode{{errTest, 4}, {ErrNoUser, 67}}, Log: log,
-		Reopen: func() error { r.say("reopened"); return nil }, WatchEvery: func() time.Duration { return 10 * time.Millisecond },
-		Watch:  func() []string { return []string{filepath.Join(dir, "conf")} },
-		Stderr: os.Stderr,
+	d := &Daemon{Name: "test-daemon", Background: os.Getenv("BRINE_TEST_DETACH") != "",
+		User: os.Getenv("BRINE_TEST_USER"),
+		Folders: []Folder{{Option: "cachedir", Path: dir},
+			{Option: "pki_dir", Path: filepath.Join(dir, "pki"), Private: true}},
+		PIDFile: cmp.Or(os.Getenv("BRINE_TEST_PIDFILE"), filepath.Join(dir, "pid")),
+		Codes:   []ExitCode{{errTest, 4}, {ErrNoUser, 67}}, Log: log,
+		Reopen:     func() error { r.say("reopened"); return nil },
+		WatchEvery: func() time.Duration { return 10 * time.Millisecond },
+		Watch:      func() []string { return []string{filepath.Join(dir, "conf")} },
+		Stderr:     os.Stderr,
 	}
 	d.Start = func(ctx context.Context, settle func() error) (Role, error) {
 		if gate := os.Getenv("BRINE_TEST_GATE"); gate != "" {
@@ -323,7 +327,8 @@ func TestChangedFileReloads(t *testing.T) {
 func TestPIDFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pid")
-	if err := os.WriteFile(file, []byte("1"), 0o644); err != nil { // of a process that lives and is none of ours
+	// of a process that lives and is none of ours
+	if err := os.WriteFile(file, []byte("1"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	first := start(t, dir)
@@ -417,7 +422,8 @@ func TestUmaskIsNeverOpen(t *testing.T) {
 
 func TestServiceManagerIsTold(t *testing.T) {
 	dir := t.TempDir()
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
+	conn, err := net.ListenUnixgram("unixgram",
+		&net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +453,8 @@ func TestServiceManagerIsTold(t *testing.T) {
 	s.ended()
 }
 
-// TestCVE2013_6617 starts a daemon as root with another user: nothing of the rights of root is left, groups included.
+// TestCVE2013_6617 starts a daemon as root with another user: nothing of the rights of root is
+// left, groups included.
 func TestCVE2013_6617(t *testing.T) {
 	need.Root(t, "to become another user")
 	dir, err := os.MkdirTemp("", "daemon")
@@ -472,9 +479,11 @@ func TestCVE2013_6617(t *testing.T) {
 	for line := range strings.Lines(seen) {
 		fields := strings.Fields(line)
 		switch {
-		case strings.HasPrefix(line, "Uid:") && strings.Contains(line, "\t0"), strings.HasPrefix(line, "Gid:") && strings.Contains(line, "\t0"),
+		case strings.HasPrefix(line, "Uid:") &&
+			strings.Contains(line, "\t0"), strings.HasPrefix(line, "Gid:") && strings.Contains(line, "\t0"),
 			strings.HasPrefix(line, "Groups:") && !slices.Equal(fields[1:], groups),
-			strings.HasPrefix(line, "Cap") && !strings.HasPrefix(line, "CapBnd") && strings.Trim(fields[1], "0") != "":
+			strings.HasPrefix(line, "Cap") && !strings.HasPrefix(line, "CapBnd") &&
+				strings.Trim(fields[1], "0") != "":
 			t.Errorf("as user %d the daemon has %s", who.UID, line)
 		}
 	}
@@ -482,14 +491,16 @@ func TestCVE2013_6617(t *testing.T) {
 		name  string
 		owner int
 		mode  os.FileMode
-	}{{filepath.Join(dir, "of root"), who.UID, 0o600}, {filepath.Join(dir, "pki"), who.UID, os.ModeDir | 0o700}, {pid, 0, 0o644}} {
+	}{{filepath.Join(dir, "of root"), who.UID, 0o600},
+		{filepath.Join(dir, "pki"), who.UID, os.ModeDir | 0o700}, {pid, 0, 0o644}} {
 		info, err := os.Lstat(want.name)
 		if err != nil {
 			t.Error(err)
 			continue
 		}
 		if owner := int(info.Sys().(*syscall.Stat_t).Uid); owner != want.owner || info.Mode() != want.mode {
-			t.Errorf("%s: owner %d mode %v, want %d and %v", want.name, owner, info.Mode(), want.owner, want.mode)
+			t.Errorf("%s: owner %d mode %v, want %d and %v", want.name, owner, info.Mode(),
+				want.owner, want.mode)
 		}
 	}
 	s.signal(syscall.SIGTERM)

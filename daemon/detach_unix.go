@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// background is set in the environment of the process that goes to the background.
+// background is the environment variable set in the background process.
 const background = "BRINE_BACKGROUND"
 
-// readyMark is what that process writes to its standard error last, when it is ready.
+// readyMark is the last thing that process writes to standard error, once it is ready.
 const readyMark = "\x00"
 
-// detach starts this program again without a terminal, and ends when that is ready. Until then what it
-// says is passed on; one that fails to start is waited for, and its exit code is this one's.
+// detach restarts this program without a terminal and exits once that is ready. Until then it
+// forwards the output of the new process. If that fails to start, detach exits with its exit code.
 func (d *Daemon) detach() int {
 	cmd, said, err := d.startAgain()
 	if err != nil {
@@ -31,17 +31,18 @@ func (d *Daemon) detach() int {
 	if d.passOn(said) {
 		return exitOK
 	}
-	_ = cmd.Wait() // its state is looked at
+	_ = cmd.Wait() // its state is checked below
 	return cmd.ProcessState.ExitCode()
 }
 
-// passOn shows what the daemon says until it leaves the terminal, or ends, and reports whether it was ready then.
+// passOn copies the daemon's output until the daemon detaches or ends, and reports whether it was
+// ready.
 func (d *Daemon) passOn(said io.Reader) (ready bool) {
 	buf := make([]byte, 4096)
 	for {
 		n, err := said.Read(buf)
 		text, marked := bytes.CutSuffix(buf[:n], []byte(readyMark))
-		_, _ = d.Stderr.Write(text) // who does not look need not be told
+		_, _ = d.Stderr.Write(text) // errors are irrelevant: nobody may be reading
 		ready = ready || marked
 		if err != nil {
 			return ready
@@ -49,7 +50,7 @@ func (d *Daemon) passOn(said io.Reader) (ready bool) {
 	}
 }
 
-// startAgain starts the daemon with a pipe in place of standard error.
+// startAgain starts the daemon with a pipe as standard error.
 func (d *Daemon) startAgain() (*exec.Cmd, *os.File, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -70,14 +71,15 @@ func (d *Daemon) startAgain() (*exec.Cmd, *os.File, error) {
 	return cmd, said, nil
 }
 
-// leaveTerminal tells that the daemon is ready, leaves the directory of its start, and connects standard input and output to /dev/null.
+// leaveTerminal reports readiness, changes to /, and redirects standard input and output to
+// /dev/null.
 func leaveTerminal() error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer null.Close()
-	_, _ = os.Stderr.WriteString(readyMark) // who started the daemon may have gone
+	_, _ = os.Stderr.WriteString(readyMark) // the parent may have gone
 	if err := os.Chdir("/"); err != nil {   // so that no file system is held
 		return err
 	}
@@ -89,5 +91,6 @@ func leaveTerminal() error {
 	return nil
 }
 
-// InBackground reports whether this process was started by one with Background set, and so has no terminal.
+// InBackground reports whether this process was started in the background by another one and so has
+// no terminal.
 func InBackground() bool { return os.Getenv(background) != "" }

@@ -4,12 +4,12 @@ import "errors"
 
 const background = "BRINE_BACKGROUND"
 
-// detach refuses: on Windows services run in the background, not programs.
+// detach is not supported on Windows, where only services run in the background.
 func (d *Daemon) detach() int {
 	return d.fail(errors.New("-d is not for Windows: run it as a service"))
 }
 
 func leaveTerminal() error { return nil }
 
-// InBackground reports whether this process was started by one with Background set; on Windows none is.
+// InBackground always reports false: see detach.
 func InBackground() bool { return false }

@@ -6,17 +6,17 @@ import (
 	"os"
 )
 
-// A Folder is one that a daemon needs (salt/utils/verify.py, verify_env).
+// A Folder is a directory that a daemon needs (salt/utils/verify.py, verify_env).
 type Folder struct {
-	Option string // whose value the path is, for messages
-	Path   string // "" is none
-	// Private directories keep others out: their mode becomes 0700, or stays 0750.
+	Option string // option that sets the path, for messages
+	Path   string // "" means none
+	// Private directories are closed to others: their mode becomes 0700, or stays 0750.
 	Private bool
-	// Shallow directories may hold very many files: what lies in them is not given to the user.
+	// Shallow directories may contain very many files, whose owner is not changed.
 	Shallow bool
 }
 
-// prepare makes the directory where it is missing, and sees to its mode and owner.
+// prepare creates the directory if needed and sets its mode and owner.
 func (f Folder) prepare(who Account, permissive bool) error {
 	if f.Path == "" {
 		return nil
@@ -27,7 +27,7 @@ func (f Folder) prepare(who Account, permissive bool) error {
 	return nil
 }
 
-// An OptionError says which option's path cannot be had.
+// An OptionError is an error about the path of an option.
 type OptionError struct {
 	Option string
 	Err    error
@@ -39,7 +39,7 @@ func (e *OptionError) Error() string { return fmt.Sprintf("%s: %v", e.Option, e.
 // Unwrap returns the cause.
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// ensure makes the directory and sees to its mode by its path, with no more rights than the directory's owner has.
+// ensure creates the directory and sets its mode by path, with the rights of the directory's owner.
 func (f Folder) ensure() error {
 	if err := os.MkdirAll(f.Path, 0o755); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (f Folder) ensure() error {
 	return os.Chmod(f.Path, 0o700)
 }
 
-// isTooOpen reports whether a mode lets others into a directory that is private.
+// isTooOpen reports whether a mode gives others access to a private directory.
 func (f Folder) isTooOpen(mode fs.FileMode) bool {
 	return f.Private && mode.Perm() != 0o700 && mode.Perm() != 0o750
 }

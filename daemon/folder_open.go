@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLinks is how many links a path may lead through, as in Linux.
+// maxLinks is the maximum number of symbolic links in a path, as in Linux.
 const maxLinks = 40
 
-// OpenFile opens a file of the configuration as os.OpenFile does, and makes the directories that are missing. While the
-// process is root no link of another user is followed, and in a directory that another user may write to only a file is opened
-// that has no other name: those directories cannot lead root elsewhere. Where the configuration names a link of root, or a
-// device, in a directory of root, that is what root gets.
+// OpenFile opens a file named in the configuration like os.OpenFile, and creates missing
+// directories. If the process is root, it is protected from redirection by other users: links of
+// other users are not followed, and in a directory writable by another user a file with several
+// hard links is not opened. Links of root and devices in directories of root are followed and
+// opened.
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if os.Geteuid() != 0 {
 		return openPlainly(path, flag, perm)
@@ -36,7 +37,7 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	if !own {
-		flag |= unix.O_NONBLOCK // a pipe would keep the daemon waiting
+		flag |= unix.O_NONBLOCK // do not block on a pipe
 	}
 	f, err := openAt(parent, name, flag|unix.O_NOFOLLOW, perm)
 	if err != nil || own {
@@ -49,7 +50,7 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// openFolder opens a directory to read it, and makes it where it is missing, as OpenFile does.
+// openFolder opens a directory for reading like OpenFile, and creates it if needed.
 func openFolder(path string) (*os.File, error) {
 	parent, name, err := walkPath(path, true)
 	if err != nil {
@@ -65,9 +66,9 @@ func openFolder(path string) (*os.File, error) {
 	return openAt(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// walkPath goes through the directories of a path one by one and makes those that are missing. It returns the last directory and
-// the name in it, which is no link unless followLast is false. The directory is nil for a path that the system itself answers
-// for: those below /proc, and the root of all.
+// walkPath walks through the directories of a path and creates missing ones. It returns the last
+// directory and the name in it, which is not a link unless followLast is false. The directory is
+// nil for the root directory and for paths below /proc.
 func walkPath(path string, followLast bool) (parent *os.File, name string, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, "", err
@@ -82,7 +83,7 @@ func walkPath(path string, followLast bool) (parent *os.File, name string, err e
 	return nil, "", &fs.PathError{Op: "open", Path: path, Err: unix.ELOOP}
 }
 
-// walkOnce is walkPath up to the first link; to is the path with the link replaced.
+// walkOnce is walkPath up to the first link; to is the path with the link resolved.
 func walkOnce(path string, followLast bool) (parent *os.File, name, to string, err error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if parts[0] == "" || parts[0] == "proc" {
@@ -116,7 +117,7 @@ func walkOnce(path string, followLast bool) (parent *os.File, name, to string, e
 	return parent, name, "", nil
 }
 
-// enter opens a directory in a directory, and makes it where it is missing.
+// enter opens a subdirectory and creates it if needed.
 func enter(parent *os.File, name string) (*os.File, error) {
 	if err := makeAt(parent, name); err != nil {
 		return nil, err
@@ -124,8 +125,8 @@ func enter(parent *os.File, name string) (*os.File, error) {
 	return openAt(parent, name, passing|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 }
 
-// linkAt returns where a link leads; "" is no link. A link is followed when it and its directory are root's, and no other user
-// can have put another one there.
+// linkAt returns the target of a link, or "" if it is not a link. A link is followed only if root
+// owns it and its directory, and no other user could have replaced it.
 func linkAt(parent *os.File, name string) (string, error) {
 	path := filepath.Join(parent.Name(), name)
 	var link, folder unix.Stat_t
@@ -143,7 +144,8 @@ func linkAt(parent *os.File, name string) (string, error) {
 		return "", nil
 	}
 	if link.Uid != 0 || folder.Uid != 0 || folder.Mode&0o002 != 0 && folder.Mode&unix.S_ISVTX == 0 {
-		return "", fmt.Errorf("%s: root does not follow a link that another user may have made", path)
+		return "", fmt.Errorf("%s: root does not follow a link that another user may have made",
+			path)
 	}
 	buf := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(int(parent.Fd()), name, buf)
@@ -156,19 +158,19 @@ func linkAt(parent *os.File, name string) (string, error) {
 	return filepath.Join(parent.Name(), string(buf[:n])), nil
 }
 
-// makeAt makes a directory in a directory unless something of that name is there.
+// makeAt creates a subdirectory unless the name exists.
 func makeAt(parent *os.File, name string) error {
 	if err := unix.Mkdirat(int(parent.Fd()), name, 0o755); err != nil && err != unix.EEXIST {
 		var there unix.Stat_t
 		if unix.Fstatat(int(parent.Fd()), name, &there, unix.AT_SYMLINK_NOFOLLOW) == nil {
-			return nil // a read-only file system says so first
+			return nil // on a read-only file system this error comes first
 		}
 		return &fs.PathError{Op: "mkdir", Path: filepath.Join(parent.Name(), name), Err: err}
 	}
 	return nil
 }
 
-// openAt opens what lies in a directory.
+// openAt opens an entry of a directory.
 func openAt(parent *os.File, name string, flag int, perm fs.FileMode) (*os.File, error) {
 	path := filepath.Join(parent.Name(), name)
 	for {
@@ -182,7 +184,7 @@ func openAt(parent *os.File, name string, flag int, perm fs.FileMode) (*os.File,
 	}
 }
 
-// isRoots reports whether only root may write to a directory.
+// isRoots reports whether only root can write to a directory.
 func isRoots(folder *os.File) (bool, error) {
 	var at unix.Stat_t
 	if err := unix.Fstat(int(folder.Fd()), &at); err != nil {
@@ -191,7 +193,8 @@ func isRoots(folder *os.File) (bool, error) {
 	return at.Uid == 0 && at.Mode&0o022 == 0, nil
 }
 
-// checkSingle tells what is wrong with a file that lies where another user may put things.
+// checkSingle returns an error about a file in a directory writable by another user if it is unsafe
+// to open.
 func checkSingle(f *os.File) error {
 	var at unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &at); err != nil {
@@ -206,7 +209,7 @@ func checkSingle(f *os.File) error {
 	return nil
 }
 
-// openPlainly opens a file as a user who is not root: with that user's rights links do no harm.
+// openPlainly opens a file as a user other than root: with that user's rights links are harmless.
 func openPlainly(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settle makes the directory and gives it away. Root goes by descriptors all the way: a directory in the path may belong to a
-// user who puts a link in its place meanwhile.
+// settle creates the directory and changes its owner. Root uses descriptors throughout, since a
+// user who owns a directory in the path could replace it with a link.
 func (f Folder) settle(who Account, permissive bool) error {
 	if os.Geteuid() != 0 {
 		return f.ensure()
@@ -42,9 +42,10 @@ func (f Folder) settle(who Account, permissive bool) error {
 	return nil
 }
 
-// give gives the directory, and the directories and files that lie in it, to a user. What lies in the job cache stays as it is, as
-// in Salt. So do files with a second name, which may lie elsewhere, and devices, pipes, sockets and links: whoever owns the
-// directory can remove them.
+// give changes the owner of the directory and of the directories and files in it. As in Salt, the
+// contents of the job cache are skipped. Files with several hard links are skipped, since they may
+// belong elsewhere, as are devices, pipes, sockets and links; the owner of the directory can remove
+// those.
 func (f Folder) give(dir *os.File, who Account, permissive bool) error {
 	g := giver{who: who, permissive: permissive}
 	if err := g.give(dir); err != nil || f.Shallow {
@@ -53,13 +54,13 @@ func (f Folder) give(dir *os.File, who Account, permissive bool) error {
 	return g.giveContent(dir)
 }
 
-// A giver gives files to a user.
+// A giver changes the owner of files.
 type giver struct {
 	who        Account
 	permissive bool
 }
 
-// entriesAtOnce is how many names of a directory are read at a time.
+// entriesAtOnce is the number of directory entries read at a time.
 const entriesAtOnce = 1024
 
 func (g giver) giveContent(dir *os.File) error {
@@ -79,9 +80,11 @@ func (g giver) giveContent(dir *os.File) error {
 	}
 }
 
-// hasChanged reports whether an entry is gone, or something else by now: somebody is at work there, and owns what he makes.
+// hasChanged reports whether an error means that an entry has vanished or been replaced. The
+// process that did so owns the new one.
 func hasChanged(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) ||
+		errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK)
 }
 
 func (g giver) giveEntry(parent *os.File, name string) error {
@@ -110,7 +113,8 @@ func (g giver) giveFolder(parent *os.File, name string) error {
 	return g.giveContent(dir)
 }
 
-// giveRegular gives a file that looked as at says; what counts is what it is once it is open.
+// giveRegular changes the owner of a file that looked like at. It checks the file again once it is
+// open.
 func (g giver) giveRegular(parent *os.File, name string, at *unix.Stat_t) error {
 	if g.isGiven(at) {
 		return nil
@@ -123,7 +127,7 @@ func (g giver) giveRegular(parent *os.File, name string, at *unix.Stat_t) error 
 	return g.give(f)
 }
 
-// give gives an open directory, or an open file that has no other name.
+// give changes the owner of an open directory, or of an open file with a single name.
 func (g giver) give(f *os.File) error {
 	var at unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &at); err != nil {
@@ -143,23 +147,28 @@ func (g giver) give(f *os.File) error {
 	return nil
 }
 
-// chownFolder changes the owner of a directory that was opened to read it.
-func chownFolder(f *os.File, who Account) error { return unix.Fchown(int(f.Fd()), who.UID, who.GID) }
-
-// isGiven reports whether a file is the user's, or one that the user may read as a member of its group and is to stay.
-func (g giver) isGiven(at *unix.Stat_t) bool {
-	return int(at.Uid) == g.who.UID && int(at.Gid) == g.who.GID || g.permissive && g.who.inGroup(int(at.Gid))
+// chownFolder changes the owner of a directory opened for reading.
+func chownFolder(f *os.File, who Account) error {
+	return unix.Fchown(int(f.Fd()),
+		who.UID, who.GID)
 }
 
-// giveFile makes a file where it is missing, since the user may not write to its directory, and gives it to the user. Devices
-// and pipes stay as they are, and so does a file with a second name: that may be anybody's.
+// isGiven reports whether a file already belongs to the user, or is readable through its group and
+// may stay as it is.
+func (g giver) isGiven(at *unix.Stat_t) bool {
+	return int(at.Uid) == g.who.UID && int(at.Gid) == g.who.GID ||
+		g.permissive && g.who.inGroup(int(at.Gid))
+}
+
+// giveFile creates a file if needed, since the user may not write to its directory, and gives it to
+// the user. Devices, pipes and files with several hard links are left alone.
 func giveFile(path string, who Account) error {
 	if path == "" {
 		return nil
 	}
 	f, err := OpenFile(path, os.O_CREATE|os.O_WRONLY|unix.O_NONBLOCK, 0o640)
 	if errors.Is(err, unix.ENXIO) {
-		return nil // a pipe that nobody reads yet
+		return nil // a pipe without a reader
 	}
 	if err != nil {
 		return err

@@ -37,7 +37,8 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// TestGivingIsNotLedElsewhere swaps a directory for a link to one of root while root gives the directory away.
+// TestGivingIsNotLedElsewhere swaps a directory for a link to one of root while root gives the
+// directory away.
 func TestGivingIsNotLedElsewhere(t *testing.T) {
 	need.Root(t, "to change owners")
 	dir := t.TempDir()
@@ -47,7 +48,8 @@ func TestGivingIsNotLedElsewhere(t *testing.T) {
 	names := make([]string, 50)
 	for i := range names {
 		names[i] = fmt.Sprint("file", i)
-		must(t, os.WriteFile(filepath.Join(target, names[i]), nil, 0o600), os.WriteFile(filepath.Join(sub, names[i]), nil, 0o600))
+		must(t, os.WriteFile(filepath.Join(target, names[i]), nil, 0o600),
+			os.WriteFile(filepath.Join(sub, names[i]), nil, 0o600))
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -91,11 +93,13 @@ func TestWhatIsNotGiven(t *testing.T) {
 	dir := t.TempDir()
 	cache, outside := filepath.Join(dir, "cache"), filepath.Join(dir, "outside")
 	at := func(name string) string { return filepath.Join(cache, name) }
-	must(t, os.MkdirAll(at("jobs/ab"), 0o755), os.MkdirAll(at("sub/deep"), 0o755), os.WriteFile(outside, nil, 0o600),
-		os.WriteFile(at("sub/deep/file"), nil, 0o600), os.Link(outside, at("second name")), os.Symlink(outside, at("link")),
+	must(t, os.MkdirAll(at("jobs/ab"), 0o755), os.MkdirAll(at("sub/deep"), 0o755),
+		os.WriteFile(outside, nil, 0o600), os.WriteFile(at("sub/deep/file"), nil, 0o600),
+		os.Link(outside, at("second name")), os.Symlink(outside, at("link")),
 		unix.Mkfifo(at("pipe"), 0o600))
-	given := map[string]bool{"": true, "jobs": true, "jobs/ab": false, "sub": true, "sub/deep": true, "sub/deep/file": true,
-		"second name": false, "link": false, "pipe": false, "../outside": false}
+	given := map[string]bool{"": true, "jobs": true, "jobs/ab": false, "sub": true,
+		"sub/deep": true, "sub/deep/file": true, "second name": false, "link": false, "pipe": false,
+		"../outside": false}
 	if unix.Mknod(at("device"), unix.S_IFCHR|0o600, 1<<8|3) == nil { // not in every container
 		given["device"] = false
 	}
@@ -136,21 +140,25 @@ func TestPathOfAFolder(t *testing.T) {
 			if tt.relative {
 				to = "../target"
 			}
-			must(t, os.Mkdir(parent, 0o755), os.Mkdir(target, 0o755), os.Symlink(to, link), os.Lchown(link, tt.link, 0),
-				os.Chown(parent, tt.folder, 0), syscall.Chmod(parent, uint32(tt.mode.Perm()|tt.mode&0o1000)))
-			err := (Folder{Option: "pki_dir", Path: filepath.Join(link, tt.rest), Private: true}).prepare(stranger(), false)
+			must(t, os.Mkdir(parent, 0o755), os.Mkdir(target, 0o755), os.Symlink(to, link),
+				os.Lchown(link, tt.link, 0), os.Chown(parent, tt.folder, 0), syscall.Chmod(parent,
+					uint32(tt.mode.Perm()|tt.mode&0o1000)))
+			err := (Folder{Option: "pki_dir", Path: filepath.Join(link, tt.rest),
+				Private: true}).prepare(stranger(), false)
 			made := filepath.Join(target, tt.rest)
 			if !tt.followed {
 				if err == nil || !strings.HasPrefix(err.Error(), "pki_dir: "+link+": root does not follow") {
 					t.Errorf("err = %v", err)
 				}
-				if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o755 || ownerOf(t, target) != 0 {
+				if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o755 ||
+					ownerOf(t, target) != 0 {
 					t.Errorf("the target has changed: %v %v", info.Mode(), err)
 				}
 				return
 			}
 			must(t, err)
-			if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o700 || ownerOf(t, made) != 12345 {
+			if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o700 ||
+				ownerOf(t, made) != 12345 {
 				t.Errorf("%s: %v %v, owner %d", made, info.Mode(), err, ownerOf(t, made))
 			}
 		})
@@ -170,19 +178,22 @@ func TestOpenFileOfRoot(t *testing.T) {
 		{"link of root", 0, os.Symlink, ""},
 		{"second name in a folder of the user", 12345, os.Link, "no file with a second name"},
 		{"second name in a folder of root", 0, os.Link, ""},
-		{"pipe in a folder of the user", 12345, func(_, path string) error { return unix.Mkfifo(path, 0o600) }, noReader},
+		{"pipe in a folder of the user", 12345,
+			func(_, path string) error { return unix.Mkfifo(path, 0o600) }, noReader},
 		{"folder", 12345, func(_, path string) error { return os.Mkdir(path, 0o755) }, "is a directory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			outside, folder := filepath.Join(dir, "outside"), filepath.Join(dir, "folder")
 			path := filepath.Join(folder, "file")
-			must(t, os.WriteFile(outside, nil, 0o600), os.Mkdir(folder, 0o755), tt.make(outside, path), os.Chown(folder, tt.owner, 0))
+			must(t, os.WriteFile(outside, nil, 0o600), os.Mkdir(folder, 0o755),
+				tt.make(outside, path), os.Chown(folder, tt.owner, 0))
 			f, err := OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 			if err == nil {
 				must(t, f.Close())
 			}
-			if (err == nil) != (tt.want == "") || err != nil && !(strings.Contains(err.Error(), tt.want) && strings.Contains(err.Error(), path)) {
+			if (err == nil) != (tt.want == "") || err != nil &&
+				!(strings.Contains(err.Error(), tt.want) && strings.Contains(err.Error(), path)) {
 				t.Errorf("err = %v, want %q", err, tt.want)
 			}
 		})
@@ -203,11 +214,13 @@ const noReader = "no such device or address"
 func TestGivenFiles(t *testing.T) {
 	need.Root(t, "to change owners")
 	dir := t.TempDir()
-	made, outside, second := filepath.Join(dir, "log", "made"), filepath.Join(dir, "outside"), filepath.Join(dir, "second")
+	made, outside, second := filepath.Join(dir, "log", "made"), filepath.Join(dir, "outside"),
+		filepath.Join(dir, "second")
 	pipe := filepath.Join(dir, "pipe")
 	must(t, os.WriteFile(outside, nil, 0o600), os.Link(outside, second), unix.Mkfifo(pipe, 0o600))
 	owners := map[string]int{made: 12345, second: 0, pipe: 0}
-	if device := filepath.Join(dir, "device"); unix.Mknod(device, unix.S_IFCHR|0o600, 1<<8|3) == nil { // not in every container
+	// not in every container
+	if device := filepath.Join(dir, "device"); unix.Mknod(device, unix.S_IFCHR|0o600, 1<<8|3) == nil {
 		owners[device] = 0
 	}
 	for path, want := range owners {

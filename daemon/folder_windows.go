@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 )
 
-// settle makes the directory. No user is given it: see LookUp.
+// settle creates the directory. Its owner is not changed: see LookUp.
 func (f Folder) settle(Account, bool) error { return f.ensure() }
 
 func giveFile(string, Account) error { return nil }
 
-// OpenFile opens a file of the configuration as os.OpenFile does, and makes the directories that are missing.
+// OpenFile opens a file named in the configuration like os.OpenFile, and creates missing
+// directories.
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err

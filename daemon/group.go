@@ -18,14 +18,16 @@ import (
 // A Part is a named child of a Group.
 type Part struct {
 	Name string
-	// Vital parts cannot be started again, as a port that is closed: the failure of one ends the group.
+	// Vital parts, such as a port, cannot be restarted: their failure ends the group.
 	Vital bool
-	// Run works until ctx ends. It calls ready when the parts after it may begin; an error before that ends the group. A part
-	// that returns nil while ctx lives has done its work.
+	// Run works until ctx ends. It calls ready when later parts may start; an error before that
+	// ends the group. Returning nil before ctx ends means that the part has finished its work. Run
+	// is called again after an error or a panic, unless the part is vital; so it must not depend on
+	// anything that its last call has used up, such as a closed channel.
 	Run func(ctx context.Context, ready func()) error
 }
 
-// Fatal marks an error with which a part ends the group, though the part is not vital.
+// Fatal marks an error that ends the group even if the part is not vital.
 func Fatal(err error) error { return &fatal{err} }
 
 type fatal struct{ error }
@@ -40,15 +42,16 @@ func Always(run func(context.Context) error) func(context.Context, func()) error
 	}
 }
 
-// GroupOptions tune a Group.
+// GroupOptions configure a Group.
 type GroupOptions struct {
 	Name string
-	Stop time.Duration // how long the end of all parts may take together; what is not done by then is left
+	Stop time.Duration // total time for all parts to end; the rest is abandoned
 	Log  logrus.FieldLogger
 }
 
-// A Group runs parts under supervision. A part that fails or panics is started again: at once the first time, and with a
-// pause of a second when it has failed twice of late. Other parts do not notice. Several goroutines may use it.
+// A Group runs and supervises parts. A part that fails or panics is restarted, at once the first
+// time, and after a pause of a second if it has failed twice recently. Other parts are not
+// affected. It is safe for concurrent use.
 type Group struct {
 	o      GroupOptions
 	sup    *suture.Supervisor
@@ -65,8 +68,8 @@ func NewGroup(o GroupOptions) *Group {
 	return g
 }
 
-// Run starts the parts one after the other, each when the one before it is ready, then calls ready, and returns when ctx has
-// ended or a vital part has failed, and all parts have been stopped in the reverse order.
+// Run starts the parts one after the other, each when the previous one is ready, and then calls
+// ready. When ctx ends or a vital part fails, it stops all parts in reverse order and returns.
 func (g *Group) Run(ctx context.Context, ready func(), parts ...Part) error {
 	live, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -84,7 +87,7 @@ func (g *Group) Run(ctx context.Context, ready func(), parts ...Part) error {
 		if !errors.Is(e, context.Canceled) {
 			err = errors.Join(err, e)
 		}
-	case <-time.After(time.Until(by)): // what does not end has been told of
+	case <-time.After(time.Until(by)): // parts that did not end were reported
 	}
 	return err
 }
@@ -112,10 +115,12 @@ func (g *Group) wait(ctx context.Context) error {
 	}
 }
 
-// add starts a part. It does not wait until that is ready.
+// add starts a part without waiting for it to be ready.
 func (g *Group) add(p Part) *child {
 	c := newChild(g, p)
-	own := suture.New(p.Name, suture.Spec{FailureThreshold: 1, FailureBackoff: restartPause, Timeout: 2 * g.o.Stop}) // who waits for it gives up first, and tells
+	// stop times out earlier, and reports it
+	own := suture.New(p.Name, suture.Spec{FailureThreshold: 1, FailureBackoff: restartPause,
+		Timeout: 2 * g.o.Stop})
 	own.Add(c)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -124,7 +129,7 @@ func (g *Group) add(p Part) *child {
 	return c
 }
 
-// stop ends all parts, the last first, and leaves those that have not ended by then.
+// stop ends all parts, last first, and abandons those that have not ended by then.
 func (g *Group) stop(by time.Time) {
 	g.mu.Lock()
 	parts := slices.Clone(g.parts)
@@ -144,11 +149,11 @@ func (g *Group) end(c *child, within time.Duration) {
 func (g *Group) fail(err error) {
 	select {
 	case g.failed <- err:
-	default: // it ends already
+	default: // already ending
 	}
 }
 
-// A child is a part that runs.
+// A child is a running part.
 type child struct {
 	Part
 	group *Group
@@ -156,14 +161,15 @@ type child struct {
 	ready chan struct{}
 	begin sync.Once
 	state partState
-	told  loglimit.Limiter // failures
+	told  loglimit.Limiter // limits log lines about failures
 }
 
 func newChild(g *Group, p Part) *child {
-	return &child{Part: p, group: g, ready: make(chan struct{}), told: loglimit.Limiter{Free: toldFailures}}
+	return &child{Part: p, group: g, ready: make(chan struct{}),
+		told: loglimit.Limiter{Free: toldFailures}}
 }
 
-// String is the name, for the supervisor.
+// String returns the name, for the supervisor.
 func (c *child) String() string { return c.Name }
 
 // Serve runs the part for its supervisor.
@@ -189,7 +195,7 @@ func (c *child) hasBegun() bool {
 	}
 }
 
-// ended decides what comes after the end of a part: nothing, another start, or the end of the group.
+// ended decides how to proceed after a part has ended: done, restart, or end of the group.
 func (c *child) ended(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

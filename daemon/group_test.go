@@ -66,7 +66,8 @@ func TestGroupStartsInOrderAndStopsInReverse(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		want := []string{"bus starts", "jobs starts", "port starts", "ready", "port stops", "jobs stops", "bus stops"}
+		want := []string{"bus starts", "jobs starts", "port starts", "ready", "port stops",
+			"jobs stops", "bus stops"}
 		if got := d.read(); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -154,8 +155,10 @@ func TestGroupEndsWith(t *testing.T) {
 		part Part
 	}{
 		{"a vital part", Part{Vital: true, Run: Always(func(context.Context) error { return fault })}},
-		{"a vital part that panics", Part{Vital: true, Run: Always(func(context.Context) error { panic(fault.Error()) })}},
-		{"a part that fails before it is ready", Part{Run: func(context.Context, func()) error { return fault }}},
+		{"a vital part that panics", Part{Vital: true,
+			Run: Always(func(context.Context) error { panic(fault.Error()) })}},
+		{"a part that fails before it is ready",
+			Part{Run: func(context.Context, func()) error { return fault }}},
 		{"a fatal error of any part", Part{Run: Always(func(context.Context) error { return Fatal(fault) })}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -164,7 +167,8 @@ func TestGroupEndsWith(t *testing.T) {
 				var d diary
 				tt.part.Name = "vital"
 				err := <-run(t.Context(), g, func() {}, d.part("bus"), tt.part)
-				if err == nil || !strings.Contains(err.Error(), "vital: ") || !strings.Contains(err.Error(), fault.Error()) {
+				if err == nil || !strings.Contains(err.Error(), "vital: ") ||
+					!strings.Contains(err.Error(), fault.Error()) {
 					t.Errorf("err = %v", err)
 				}
 				if got := d.read(); !slices.Equal(got, []string{"bus starts", "bus stops"}) {
@@ -186,7 +190,8 @@ func TestPartThatDoesNotEndIsLeft(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if e := hook.LastEntry(); e == nil || e.Level != logrus.WarnLevel || !strings.Contains(e.Message, "stuck of the test does not end in time") {
+	if e := hook.LastEntry(); e == nil || e.Level != logrus.WarnLevel ||
+		!strings.Contains(e.Message, "stuck of the test does not end in time") {
 		t.Errorf("log: %v", e)
 	}
 }

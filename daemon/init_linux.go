@@ -12,12 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// underInit is set in the environment of the daemon that runs below Init.
+// underInit is the environment variable set in the daemon started by Init.
 const underInit = "BRINE_UNDER_INIT"
 
-// Init makes process 1 of a container the parent of the daemon: it starts the program again with the same arguments,
-// passes signals on, and waits for processes whose parents have gone, which process 1 must do. It reports false, and
-// does nothing, when this is not process 1; otherwise code is what the container ends with.
+// Init makes process 1 of a container the parent of the daemon. It starts the program again with
+// the same arguments, forwards signals, and reaps orphaned processes, as process 1 must. If this is
+// not process 1, it does nothing and done is false. Otherwise code is the exit code of the
+// container.
 func Init(args []string, stderr io.Writer) (code int, done bool) {
 	if os.Getpid() != 1 || InContainer() {
 		return 0, false
@@ -31,7 +32,7 @@ func Init(args []string, stderr io.Writer) (code int, done bool) {
 	}
 	for sig := range signals {
 		if sig != syscall.SIGCHLD {
-			_ = syscall.Kill(pid, sig.(syscall.Signal)) // it may be ending
+			_ = syscall.Kill(pid, sig.(syscall.Signal)) // the process may have ended
 			continue
 		}
 		if status, ended := reap(pid); ended {
@@ -44,7 +45,7 @@ func Init(args []string, stderr io.Writer) (code int, done bool) {
 // InContainer reports whether this process was started by Init.
 func InContainer() bool { return os.Getenv(underInit) != "" }
 
-// startBelow starts this program again. Its end is seen by reap, not by package exec.
+// startBelow starts this program again. reap collects its exit status, not package exec.
 func startBelow(args []string) (pid int, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -53,14 +54,15 @@ func startBelow(args []string) (pid int, err error) {
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), underInit+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what a terminal sends to the group of process 1 comes once
+	// so that signals from a terminal arrive only once, through process 1
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
 	return cmd.Process.Pid, nil
 }
 
-// reap takes the status of all children that have ended, and tells that of one of them.
+// reap collects the status of all ended children, and reports that of pid.
 func reap(pid int) (status unix.WaitStatus, ended bool) {
 	for {
 		var s unix.WaitStatus
@@ -76,7 +78,7 @@ func reap(pid int) (status unix.WaitStatus, ended bool) {
 	}
 }
 
-// codeOf is the exit code of a shell for a status.
+// codeOf returns the shell's exit code for a status.
 func codeOf(s unix.WaitStatus) int {
 	if s.Signaled() {
 		return 128 + int(s.Signal())

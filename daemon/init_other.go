@@ -6,8 +6,8 @@ import "io"
 
 const underInit = "BRINE_UNDER_INIT"
 
-// Init is for containers, which are Linux.
+// Init does nothing: it is for Linux containers.
 func Init([]string, io.Writer) (code int, done bool) { return 0, false }
 
-// InContainer reports false: see Init.
+// InContainer always reports false.
 func InContainer() bool { return false }

@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// oneSignal is how long after a signal to stop the same one again counts as that.
+// oneSignal is the time in which a repeated stop signal counts as the same one.
 const oneSignal = 500 * time.Millisecond
 
-// A life is one run of a Daemon: all that happens to it passes through the loop of its method run.
+// A life is one run of a Daemon. All events are handled in the loop of its method run.
 type life struct {
 	*Daemon
 	ctx        context.Context
 	cancel     context.CancelFunc
 	pid        *PIDFile
 	notify     *notifier
-	background bool // it was started by detach
+	background bool // started by detach
 	signals    chan os.Signal
 	once       sync.Once
 	ready      chan struct{}
 	role       Role
 	files      *fileWatch
 	stopping   bool
-	stopped    time.Time  // when that began
-	stopSignal os.Signal  // by what
-	reloading  chan error // gets the end of a reload under way; nil when there is none
-	again      bool       // a reload was asked for that could not begin yet
+	stopped    time.Time  // time of the first stop signal
+	stopSignal os.Signal  // the stop signal
+	reloading  chan error // receives the result of a running reload; nil if there is none
+	again      bool       // a reload is pending
 }
 
-// run starts the role and answers signals until it has ended.
+// run starts the role and handles signals until it has ended.
 func (l *life) run() int {
 	started, ended := make(chan Role, 1), make(chan error, 1)
 	go func() {
@@ -52,14 +52,14 @@ func (l *life) run() int {
 	return l.fail(err)
 }
 
-// attend is the loop of a daemon.
+// attend is the event loop of a daemon.
 func (l *life) attend(started <-chan Role, ended <-chan error) error {
 	ready := l.ready
 	defer l.files.close()
 	alive := l.notify.watchdog()
 	defer alive.Stop()
 	for {
-		if l.reloading == nil { // what a reload changes is not read meanwhile
+		if l.reloading == nil { // options that a reload changes are not read during it
 			l.files.pace(l.watchEvery())
 		}
 		select {
@@ -90,7 +90,7 @@ func (l *life) watchEvery() time.Duration {
 	return l.WatchEvery()
 }
 
-// tellReady is given to the role, which may call it from any goroutine and again.
+// tellReady is the role's ready function. It may be called from any goroutine and repeatedly.
 func (l *life) tellReady() { l.once.Do(func() { close(l.ready) }) }
 
 func (l *life) isReady() {
@@ -109,10 +109,10 @@ func (l *life) status() string {
 	return l.role.Status()
 }
 
-// stop lets the role end; a second call ends the process.
+// stop makes the role end. A second call ends the process.
 func (l *life) stop(sig os.Signal) {
 	if l.stopping && sig == l.stopSignal && time.Since(l.stopped) < oneSignal {
-		return // the same one, which came by two ways: to the process and to its group
+		return // the same signal, sent to both the process and its group
 	}
 	if l.stopping {
 		l.Log.Warnf("%s: a second %s; ending at once", l.Name, signalName(sig))
@@ -125,7 +125,7 @@ func (l *life) stop(sig os.Signal) {
 	l.cancel()
 }
 
-// look reloads when files have changed.
+// look reloads if files have changed.
 func (l *life) look() {
 	if l.role != nil && l.reloading == nil && l.files.changed() {
 		l.Log.Info("the configuration has changed on disk")
@@ -133,8 +133,9 @@ func (l *life) look() {
 	}
 }
 
-// reload opens the log files anew and has the configuration read again, aside, so that signals are answered meanwhile. One
-// that cannot begin yet, since the role starts or another one is under way, begins then.
+// reload reopens the log files and starts to read the configuration in the background, so that
+// signals are still handled. If the role is starting or another reload is running, the reload is
+// started after that.
 func (l *life) reload() {
 	if l.stopping {
 		return
@@ -151,7 +152,7 @@ func (l *life) reload() {
 	go func() { done <- safely(func() error { return role.Reload(l.ctx) }) }()
 }
 
-// reloaded is told the end of a reload.
+// reloaded handles the result of a reload.
 func (l *life) reloaded(err error) {
 	l.reloading = nil
 	if err != nil && !l.stopping {
@@ -169,7 +170,7 @@ func (l *life) reloadAgain() {
 	}
 }
 
-// safely calls f and makes a panic its error.
+// safely calls f and converts a panic to an error.
 func safely(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -188,7 +189,7 @@ func (l *life) reopen() {
 	}
 }
 
-// dump writes what the process does to the log.
+// dump logs the state of the process.
 func (l *life) dump() {
 	state := "starting"
 	if l.role != nil {
@@ -196,6 +197,6 @@ func (l *life) dump() {
 	}
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	l.Log.Warnf("%s: state at %s\n%sheap: %d kB in use\n%d goroutines:\n%s", l.Name, time.Now().Format(time.RFC3339), state,
-		mem.HeapInuse>>10, runtime.NumGoroutine(), stacks())
+	l.Log.Warnf("%s: state at %s\n%sheap: %d kB in use\n%d goroutines:\n%s", l.Name,
+		time.Now().Format(time.RFC3339), state, mem.HeapInuse>>10, runtime.NumGoroutine(), stacks())
 }

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// ErrLocked is wrapped by LockFile when another process holds the lock.
+// ErrLocked is wrapped by LockFile if another process holds the lock.
 var ErrLocked = errors.New("another process holds the lock")
 
-// forkTime is how long a lock may outlive its process: a child that was forked and has not yet become another program holds
-// what its parent held.
+// forkTime is how long a lock may outlive its process: a forked child that has not executed another
+// program yet still holds its parent's locks.
 const forkTime = time.Second
 
 const lockPause = 5 * time.Millisecond
 
-// LockFile takes the lock of a file, which is made where it is missing and stays, until free is called or the process ends,
-// however that ends. A lock that is held is waited for a second, since that of a process that was just killed may still be.
+// LockFile locks a file until free is called or the process ends. The file is created if needed and
+// stays. If the lock is held, it waits for a second, since the lock of a process that was just
+// killed may not be released yet.
 func LockFile(path string) (free func() error, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|noFollow, 0o600)
 	if err != nil {
@@ -29,7 +30,7 @@ func LockFile(path string) (free func() error, err error) {
 	return f.Close, nil
 }
 
-// await takes the lock of a file, and gives up after forkTime.
+// await locks a file. It gives up after forkTime.
 func await(f *os.File) error {
 	for by := time.Now().Add(forkTime); ; time.Sleep(lockPause) {
 		err := lock(f)
@@ -42,8 +43,8 @@ func await(f *os.File) error {
 	}
 }
 
-// Locked reports whether another process, or another part of this one, holds the lock of a file. A file that is missing
-// is not locked.
+// Locked reports whether the lock of a file is held by another process or another part of this one.
+// A missing file is not locked.
 func Locked(path string) (bool, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|noFollow, 0)
 	if errors.Is(err, os.ErrNotExist) {

@@ -4,5 +4,5 @@ package daemon
 
 import "time"
 
-// monotonic is for systemd, which other systems do not have.
+// monotonic is only used for systemd, which other systems do not have.
 func monotonic() time.Duration { return 0 }

@@ -7,26 +7,28 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// A notifier tells the service manager how the daemon is (sd_notify(3)). It does nothing when there is none that asks.
+// A notifier reports the daemon's state to the service manager (sd_notify(3)). It does nothing
+// without one.
 type notifier struct{ every time.Duration }
 
 func newNotifier() *notifier {
 	every, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		every = 0 // a variable that is no number asks for nothing
+		every = 0 // an invalid variable means no watchdog
 	}
 	return &notifier{every / 2}
 }
 
-// send gives a state to the service manager. One that does not listen is no concern of the daemon.
+// send sends a state to the service manager and ignores errors.
 func (n *notifier) send(state string) { _, _ = daemon.SdNotify(false, state) }
 
-// reloading tells that the configuration is read again; READY=1 ends that.
+// reloading reports the start of a reload; READY=1 reports its end.
 func (n *notifier) reloading() {
 	n.send(fmt.Sprintf("RELOADING=1\nMONOTONIC_USEC=%d", monotonic().Microseconds()))
 }
 
-// watchdog returns a ticker for the signs of life that the service manager wants; it never ticks when none are wanted.
+// watchdog returns a ticker for the service manager's watchdog; it never ticks if the watchdog is
+// off.
 func (n *notifier) watchdog() *time.Ticker {
 	if n.every <= 0 {
 		t := time.NewTicker(time.Hour)

@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// ErrRunning is wrapped when the pid file belongs to a process that lives.
+// ErrRunning is wrapped if the pid file belongs to a live process.
 var ErrRunning = errors.New("already running")
 
-// A PIDFile tells the world which process a daemon is. A lock of the kernel tells whether that process lives: it ends with
-// the process, however that ends. The nil PIDFile is none.
+// A PIDFile holds the process id of a daemon. A kernel lock shows whether the process is alive: it
+// is released when the process ends in any way. A nil PIDFile does nothing.
 type PIDFile struct {
 	path string
 	file *os.File
 }
 
-// TakePIDFile writes the number of this process to a file and holds its lock; the directory is made where it is missing. The
-// error wraps ErrRunning, and names the process, when another one holds it. No path gives no file.
+// TakePIDFile writes the id of this process to a file and locks it. It creates the directory if
+// needed. If another process holds the lock, the error wraps ErrRunning and names that process. An
+// empty path returns nil.
 func TakePIDFile(path string) (*PIDFile, error) {
 	if path == "" {
 		return nil, nil
@@ -32,7 +33,7 @@ func TakePIDFile(path string) (*PIDFile, error) {
 		if p.isAt(path) {
 			return p, p.write()
 		}
-		_ = p.file.Close() // its owner removed it while we waited for nothing; try the one that is there now
+		_ = p.file.Close() // its owner removed it in the meantime: try the current file
 	}
 }
 
@@ -43,17 +44,18 @@ func lockPIDFile(path string) (*PIDFile, error) {
 	}
 	switch err := await(f); {
 	case errors.Is(err, ErrLocked):
-		return nil, errors.Join(fmt.Errorf("%w: process %s holds %s", ErrRunning, readPID(f), path), f.Close())
+		return nil, errors.Join(fmt.Errorf("%w: process %s holds %s", ErrRunning, readPID(f), path),
+			f.Close())
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("pidfile: lock %s: %w", path, err), f.Close())
 	}
 	return &PIDFile{path: path, file: f}, nil
 }
 
-// readPID returns what a pid file says.
+// readPID returns the contents of a pid file.
 func readPID(f *os.File) string {
 	buf := make([]byte, 20)
-	n, _ := f.ReadAt(buf, 0) // a file that is being written says nothing yet
+	n, _ := f.ReadAt(buf, 0) // a file being written is still empty
 	if pid := strings.TrimSpace(string(buf[:n])); pid != "" {
 		return pid
 	}
@@ -70,8 +72,9 @@ func (p *PIDFile) isAt(path string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-// write writes the number as Salt does: without a line feed. The file is root's when root writes it, also one that was
-// another's: whoever may write to it can have scripts of root send signals to any process.
+// write writes the process id without a line feed, as Salt does. If root writes the file, it
+// becomes root's, even if it was another user's: whoever can write it could make scripts of root
+// signal any process.
 func (p *PIDFile) write() error {
 	err := p.file.Truncate(0)
 	if uid := os.Geteuid(); err == nil && uid == 0 {
@@ -86,13 +89,14 @@ func (p *PIDFile) write() error {
 	return nil
 }
 
-// Close removes the file, or empties it where the user of the daemon may not, and gives the lock back.
+// Close removes the file, or truncates it if the daemon's user may not remove it, and releases the
+// lock.
 func (p *PIDFile) Close() {
 	if p == nil {
 		return
 	}
 	if !p.isAt(p.path) || os.Remove(p.path) != nil {
-		_ = p.file.Truncate(0) // what is left is no lock, so it does no harm
+		_ = p.file.Truncate(0) // a remaining file is not locked, so it is harmless
 	}
 	_ = p.file.Close() // nothing was buffered
 }

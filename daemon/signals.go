@@ -5,19 +5,19 @@ import (
 	"runtime"
 )
 
-// Signals is what a daemon does on each signal, as operators read it: the name and the effect, in order.
-// docs/operations.md shows the same table, and a test holds the two together.
+// Signals returns the table of signals for operators: name and effect, in order. docs/operations.md
+// contains the same table, which a test verifies.
 func Signals() [][2]string {
 	return [][2]string{
-		{"SIGINT", "stops in order; a second one ends at once"},
-		{"SIGTERM", "stops in order; a second one ends at once"},
+		{"SIGINT", "stops in order"},
+		{"SIGTERM", "stops in order"},
 		{"SIGHUP", "reads the configuration again and opens the log files anew"},
 		{"SIGUSR1", "writes the state of parts and queues and all goroutines to the log"},
 		{"SIGUSR2", "opens the log files anew"},
 	}
 }
 
-// maxStacks is how much of the goroutines a dump shows, in bytes.
+// maxStacks is the maximum size of goroutine stacks in a dump, in bytes.
 const maxStacks = 1 << 20
 
 // stacks returns the stacks of all goroutines.
@@ -32,7 +32,7 @@ func stacks() []byte {
 	}
 }
 
-// handle does what a signal asks for.
+// handle handles a signal.
 func (l *life) handle(sig os.Signal) {
 	switch actionOf(sig) {
 	case actStop:

@@ -10,12 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outliveConsole keeps the daemon alive when it writes to a console that has gone. Programs that it starts end by that
-// signal as usual, which they would not if it were ignored.
+// outliveConsole keeps the daemon alive if it writes to a console that has gone. SIGPIPE is caught
+// rather than ignored, so that child processes still end by it.
 func outliveConsole() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 func listened() []os.Signal {
-	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2}
+	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1,
+		syscall.SIGUSR2}
 }
 
 func actionOf(sig os.Signal) action {
@@ -37,7 +38,8 @@ func signalName(sig os.Signal) string {
 	return sig.String()
 }
 
-// limitUmask keeps what the daemon makes from being written to by others, whatever the umask of who starts it.
+// limitUmask ensures that files of the daemon are not writable by others, whatever umask it was
+// started with.
 func limitUmask() {
 	old := unix.Umask(0o022)
 	unix.Umask(old | 0o022)

@@ -2,7 +2,7 @@ package daemon
 
 import "os"
 
-// listened are the signals that Windows has: Ctrl-C and the end of the console or of the session.
+// listened returns the signals of Windows: Ctrl-C and the end of the console or session.
 func listened() []os.Signal { return []os.Signal{os.Interrupt} }
 
 func actionOf(os.Signal) action { return actStop }

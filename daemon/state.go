@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// restartPause is the pause before the next start of a part that has failed often of late.
+	// restartPause is the pause before a part is restarted after repeated failures.
 	restartPause = time.Second
-	// toldFailures is how many failures of a part are logged; after that one a minute is.
+	// toldFailures is the number of failures logged per part; after that one per minute is logged.
 	toldFailures = 5
 )
 
-// A PartState says how a part is.
+// A PartState is the state of a part.
 type PartState struct {
 	Name     string
 	Running  bool
-	Since    time.Time // of its last start or end
+	Since    time.Time // time of its last start or end
 	Restarts int
-	LastErr  string // "" when it never failed
+	LastErr  string // "" if it never failed
 }
 
-// partState is what a child knows of itself.
+// partState is the mutable state of a child.
 type partState struct {
 	mu       sync.Mutex
 	running  bool
@@ -59,7 +59,7 @@ func (s *partState) of(name string) PartState {
 	return p
 }
 
-// tell logs the failure of a part that is started again.
+// tell logs the failure of a part that is restarted.
 func (c *child) tell(err error) {
 	untold, ok := c.told.Allow("")
 	if !ok {
@@ -72,7 +72,7 @@ func (c *child) tell(err error) {
 	c.group.o.Log.Errorf("%s has failed and is started again%s: %v", c.Name, more, err)
 }
 
-// Parts returns how each part is, in the order of the start.
+// Parts returns the states of all parts in start order.
 func (g *Group) Parts() []PartState {
 	g.mu.Lock()
 	parts := slices.Clone(g.parts)
@@ -84,7 +84,7 @@ func (g *Group) Parts() []PartState {
 	return states
 }
 
-// Trouble says in a few words which parts have failed and do not run well; "" is none.
+// Trouble names the parts that have failed and are not running well, or returns "".
 func (g *Group) Trouble() string {
 	var bad []string
 	for _, p := range g.Parts() {
@@ -95,7 +95,7 @@ func (g *Group) Trouble() string {
 	return strings.Join(bad, "; ")
 }
 
-// Dump lists the parts, a line each.
+// Dump lists the parts, one per line.
 func (g *Group) Dump() string {
 	var b strings.Builder
 	for _, p := range g.Parts() {
@@ -103,7 +103,8 @@ func (g *Group) Dump() string {
 		if p.Running {
 			state = "running"
 		}
-		fmt.Fprintf(&b, "  %-24s %s since %s, restarts %d", p.Name, state, p.Since.Format(time.RFC3339), p.Restarts)
+		fmt.Fprintf(&b, "  %-24s %s since %s, restarts %d", p.Name, state,
+			p.Since.Format(time.RFC3339), p.Restarts)
 		if p.LastErr != "" {
 			fmt.Fprintf(&b, ", last failure: %s", p.LastErr)
 		}

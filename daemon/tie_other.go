@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// tie does nothing: only Linux can.
+// tie does nothing: only Linux supports it.
 func tie(*syscall.SysProcAttr) {}
 
-// finish waits for the end of a program and ends what it has left.
+// finish waits for the end of a program and kills its remaining children.
 func finish(cmd *exec.Cmd) error {
 	err := cmd.Wait()
-	_ = signalGroup(cmd, syscall.SIGKILL) // nothing left is the usual case
+	_ = signalGroup(cmd, syscall.SIGKILL) // usually nothing is left
 	return err
 }

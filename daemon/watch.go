@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A fileWatch notices that files change, by looking at them now and then: that works on every file system.
+// A fileWatch detects file changes by polling, which works on every file system.
 type fileWatch struct {
 	files  func() []string
 	every  time.Duration
 	ticker *time.Ticker
-	known  stamps    // as last reported, or read
-	seen   stamps    // as last looked at
-	taken  time.Time // when the reading of the files began
+	known  stamps    // as last reported or read
+	seen   stamps    // as last polled
+	taken  time.Time // time at which reading the files began
 }
 
-// stamps tell files and directories by what changes with them, by path.
+// stamps hold the properties of files and directories that show changes, by path.
 type stamps map[string]stamp
 
 type stamp struct {
@@ -25,10 +25,11 @@ type stamp struct {
 	modified time.Time
 }
 
-// stampSlack is how much older a file can seem than it is: the clock of file systems goes by the ticks of the kernel.
+// stampSlack is how much older a file can seem than it is, since file systems use the kernel's
+// coarse clock.
 const stampSlack = 50 * time.Millisecond
 
-// newFileWatch returns a watch that knows the files as they are now.
+// newFileWatch returns a watch that starts from the current state of the files.
 func newFileWatch(files func() []string) *fileWatch {
 	w := &fileWatch{files: files}
 	w.begin()
@@ -36,7 +37,7 @@ func newFileWatch(files func() []string) *fileWatch {
 	return w
 }
 
-// pace makes the files be looked at so often from now on; 0 is never.
+// pace sets the polling interval; 0 means never.
 func (w *fileWatch) pace(every time.Duration) {
 	if w.files == nil || every == w.every {
 		return
@@ -62,8 +63,8 @@ func (w *fileWatch) close() {
 	}
 }
 
-// changed reports whether the files differ from when that was last reported, and have rested since the last look: one that
-// is being written is not read.
+// changed reports whether the files have changed since the last report and were stable since the
+// last poll, so that files being written are not read.
 func (w *fileWatch) changed() bool {
 	now := look(w.files())
 	rested := maps.Equal(now, w.seen)
@@ -75,7 +76,7 @@ func (w *fileWatch) changed() bool {
 	return true
 }
 
-// begin is called before the files are read: as they are now they are known.
+// begin must be called before the files are read. It records their current state.
 func (w *fileWatch) begin() {
 	if w.files != nil {
 		w.taken = time.Now()
@@ -83,8 +84,8 @@ func (w *fileWatch) begin() {
 	}
 }
 
-// end is called when they have been read: there may be more of them now. Those that have changed since begin are noticed at the next
-// look.
+// end must be called after the files were read, which may have added files. Changes since begin are
+// detected at the next poll.
 func (w *fileWatch) end() {
 	if w.files == nil {
 		return

@@ -60,8 +60,8 @@ func TestEditsAreReportedOnceTheyRest(t *testing.T) {
 	w.looks(t, false, true, false)
 }
 
-// TestEditsWhileFilesAreReadAreNoticed edits files after they were read and before that is known: one that was watched before, one that
-// the reading has found, and one that came in between.
+// TestEditsWhileFilesAreReadAreNoticed edits files after they were read and before that is known:
+// one that was watched before, one that the reading has found, and one that came in between.
 func TestEditsWhileFilesAreReadAreNoticed(t *testing.T) {
 	for _, name := range []string{"master", "found", "new"} {
 		w := watch(t, "master")

@@ -2,7 +2,8 @@ package data
 
 import "strings"
 
-// ClassText returns v as Str does, but with each Map as Python 3.11 prints its Class: OrderedDict([('a', 1)]).
+// ClassText returns v as Str does, but with each Map as Python 3.11 prints its Class:
+// OrderedDict([('a', 1)]).
 func ClassText(v any) string {
 	switch v.(type) {
 	case []any, Tuple, *Map:
@@ -14,7 +15,8 @@ func ClassText(v any) string {
 	return b.String()
 }
 
-// defaultFactory is the factory that DefaultOrderedDict prints before its items (salt/utils/datastructures.py of 3006.18).
+// defaultFactory is the factory that DefaultOrderedDict prints before its items
+// (salt/utils/datastructures.py of 3006.18).
 const defaultFactory = "<class 'salt.utils.datastructures.HashableOrderedDict'>, "
 
 func writeClasses(b *strings.Builder, v any) {

@@ -6,7 +6,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestClassText holds what Python 3.11 prints of the dictionaries that Salt has.
+// TestClassText compares with Python 3.11's text of Salt's dictionaries.
 func TestClassText(t *testing.T) {
 	for _, tt := range []struct {
 		value any
@@ -20,8 +20,9 @@ func TestClassText(t *testing.T) {
 			"OrderedDict([('b', (1, None)), ('a', OrderedDict([('c', True)]))])"},
 		{data.NewMap("a", []any{data.NewMap("c", 1.5).SetOrdered()}), "{'a': [OrderedDict([('c', 1.5)])]}"},
 		{data.NewMap("a", "x").SetClass(data.HashableOrderedDict), "HashableOrderedDict([('a', 'x')])"},
-		{data.NewMap("base", []any{}).SetClass(data.DefaultOrderedDict), "DefaultOrderedDict(<class 'salt.utils.datastructures.HashableOrderedDict'>, " +
-			"DefaultOrderedDict([('base', [])]))"},
+		{data.NewMap("base", []any{}).SetClass(data.DefaultOrderedDict),
+			"DefaultOrderedDict(<class 'salt.utils.datastructures.HashableOrderedDict'>, " +
+				"DefaultOrderedDict([('base', [])]))"},
 	} {
 		if got := data.ClassText(tt.value); got != tt.want {
 			t.Errorf("%s, want %s", got, tt.want)

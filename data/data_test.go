@@ -26,7 +26,8 @@ func TestRepr(t *testing.T) {
 		{"text with both quotes", `it's "x"`, `'it\'s "x"'`},
 		{"text with escapes", "a\\b\n\r\t\x00\x1f\x7f", `'a\\b\n\r\t\x00\x1f\x7f'`},
 		{"text that prints", "é日本🧂", "'é日本🧂'"},
-		{"text that does not print", "\u00a0\u00ad\u2028\ufeff\U000e0001\u0085", `'\xa0\xad\u2028\ufeff\U000e0001\x85'`},
+		{"text that does not print", "\u00a0\u00ad\u2028\ufeff\U000e0001\u0085",
+			`'\xa0\xad\u2028\ufeff\U000e0001\x85'`},
 		{"text that is not UTF-8", "a\xff", `'a\udcff'`},
 		{"bytes", []byte("a'\x00\xff\n\\"), `b"a'\x00\xff\n\\"`},
 		{"empty bytes", []byte{}, "b''"},
@@ -47,8 +48,10 @@ func TestRepr(t *testing.T) {
 		{"empty tuple", data.Tuple{}, "()"},
 		{"map", data.NewMap("a", []any{}, int64(1), data.NewMap()), "{'a': [], 1: {}}"},
 		{"time", time.Date(2023, 1, 2, 3, 4, 5, 6000, time.UTC), "datetime.datetime(2023, 1, 2, 3, 4, 5, 6)"},
-		{"time at midnight", time.Date(2023, 1, 2, 0, 0, 0, 0, time.UTC), "datetime.datetime(2023, 1, 2, 0, 0)"},
-		{"time with zone", time.Date(2023, 1, 2, 3, 4, 5, 0, zone), "datetime.datetime(2023, 1, 2, 3, 4, 5, tzinfo=datetime.timezone(datetime.timedelta(seconds=7200)))"},
+		{"time at midnight", time.Date(2023, 1, 2, 0, 0, 0, 0, time.UTC),
+			"datetime.datetime(2023, 1, 2, 0, 0)"},
+		{"time with zone", time.Date(2023, 1, 2, 3, 4, 5, 0, zone),
+			"datetime.datetime(2023, 1, 2, 3, 4, 5, tzinfo=datetime.timezone(datetime.timedelta(seconds=7200)))"},
 		{"constant", data.Const{Name: "K", Value: int64(1)}, "<Constant.K value=1>"},
 		{"constant without value", data.Const{Name: "K"}, "<Constant.K>"},
 	} {
@@ -85,10 +88,12 @@ func TestMapKeysAreEqualAsInPython(t *testing.T) {
 		{int64(0), false, math.Copysign(0, -1)},
 		{"1"}, {[]byte("1")}, {nil}, {1.5}, {math.Inf(1)}, {math.Inf(-1)},
 		{data.Tuple{int64(1)}, data.Tuple{1.0}, data.Tuple{true}},
-		{data.Tuple{"1"}}, {data.Tuple{[]byte("1")}}, {data.Tuple{"1", "2"}}, {data.Tuple{"1,2"}}, {data.Tuple{}},
+		{data.Tuple{"1"}}, {data.Tuple{[]byte("1")}}, {data.Tuple{"1", "2"}}, {data.Tuple{"1,2"}},
+		{data.Tuple{}},
 		{1e300, wholeOf(1e300)}, {int64(math.MaxInt64)}, {float64(1 << 63), big10("9223372036854775808")},
 		{time.Unix(5, 0).UTC(), time.Unix(5, 0).In(time.FixedZone("", 60))},
-		{data.Const{Name: "a", Value: "b"}}, {data.Const{Name: "a", Value: []byte("b")}}, {"<Constant.a value=b>"},
+		{data.Const{Name: "a", Value: "b"}}, {data.Const{Name: "a", Value: []byte("b")}},
+		{"<Constant.a value=b>"},
 	}
 	m := data.NewMap()
 	for i, g := range groups {
@@ -116,7 +121,7 @@ func TestMapKeepsOrderThroughChange(t *testing.T) {
 		for i := range size {
 			m.Set(int64(i), i)
 		}
-		m.Set(1.0, "new") // keeps place and spelling
+		m.Set(1.0, "new") // keeps position and spelling
 		for _, k := range []int{0, size - 1} {
 			if !m.Delete(k) || m.Delete(k) || m.Has(k) {
 				t.Errorf("size %d: delete %d", size, k)
@@ -124,7 +129,8 @@ func TestMapKeepsOrderThroughChange(t *testing.T) {
 		}
 		m.Set(int64(0), "last")
 		keys := m.Keys()
-		if len(keys) != size-1 || keys[0] != int64(1) || keys[len(keys)-1] != int64(0) || m.Value(1) != "new" {
+		if len(keys) != size-1 || keys[0] != int64(1) || keys[len(keys)-1] != int64(0) ||
+			m.Value(1) != "new" {
 			t.Errorf("size %d: %s", size, data.Repr(m))
 		}
 		for i := 2; i < size-1; i++ {
@@ -157,7 +163,8 @@ func TestHashable(t *testing.T) {
 			t.Errorf("Hashable(%s)", data.Repr(v))
 		}
 	}
-	for _, v := range []any{nil, "a", []byte("a"), data.Tuple{"a"}, data.Const{}, data.Timestamp{}, data.Ext{}, time.Time{}, data.Raw{1}} {
+	for _, v := range []any{nil, "a", []byte("a"), data.Tuple{"a"}, data.Const{}, data.Timestamp{},
+		data.Ext{}, time.Time{}, data.Raw{1}} {
 		if !data.Hashable(v) {
 			t.Errorf("not Hashable(%s)", data.Repr(v))
 		}
@@ -192,12 +199,14 @@ func TestEqual(t *testing.T) {
 }
 
 func TestTruth(t *testing.T) {
-	for _, v := range []any{nil, false, int64(0), 0, 0.0, "", []byte{}, []any{}, data.Tuple{}, data.NewMap(), new(big.Int)} {
+	for _, v := range []any{nil, false, int64(0), 0, 0.0, "", []byte{}, []any{}, data.Tuple{},
+		data.NewMap(), new(big.Int)} {
 		if data.Truth(v) {
 			t.Errorf("Truth(%s)", data.Repr(v))
 		}
 	}
-	for _, v := range []any{true, int64(-1), 0.1, math.NaN(), "0", []byte{0}, []any{nil}, data.NewMap(nil, nil), time.Time{}, data.Const{}} {
+	for _, v := range []any{true, int64(-1), 0.1, math.NaN(), "0", []byte{0}, []any{nil},
+		data.NewMap(nil, nil), time.Time{}, data.Const{}} {
 		if !data.Truth(v) {
 			t.Errorf("not Truth(%s)", data.Repr(v))
 		}
@@ -230,21 +239,25 @@ func TestVectorTraverse(t *testing.T) {
 				got = c.Value("default")
 			}
 			if data.Repr(got) != data.Repr(c.Value("value")) {
-				t.Errorf("Lookup(%q) = %s, want %s", c.Text("key"), data.Repr(got), data.Repr(c.Value("value")))
+				t.Errorf("Lookup(%q) = %s, want %s", c.Text("key"), data.Repr(got),
+					data.Repr(c.Value("value")))
 			}
 		})
 	}
 }
 
 func TestLookupReadsKeysAsYAML(t *testing.T) {
-	m := data.NewMap(int64(7), "seven", true, "yes", nil, "null", 1.5, "float", "08", "text", int64(-8), "octal", "e", []any{data.NewMap(int64(0), "zero")})
+	m := data.NewMap(int64(7), "seven", true, "yes", nil, "null", 1.5, "float", "08",
+		"text", int64(-8), "octal", "e", []any{data.NewMap(int64(0), "zero")})
 	for _, tt := range []struct {
 		path string
 		want any
 	}{
 		{"7", "seven"}, {"007", "seven"}, {"+7", "seven"}, {"0b111", "seven"}, {"0x7", "seven"}, {"0_7", nil},
-		{"yes", "yes"}, {"On", "yes"}, {"~", "null"}, {"None", "null"}, {"1.5", "float"}, {"08", "text"}, {"-010", "octal"},
-		{"7.0", "seven"}, {" 7", "seven"}, {"e:0", "zero"}, {"e:-1:0", "zero"}, {"e:1", nil}, {"e:99999999999999999999", nil}, {"", nil},
+		{"yes", "yes"}, {"On", "yes"}, {"~", "null"}, {"None", "null"}, {"1.5", "float"}, {"08",
+			"text"}, {"-010", "octal"},
+		{"7.0", "seven"}, {" 7", "seven"}, {"e:0", "zero"}, {"e:-1:0", "zero"}, {"e:1", nil},
+		{"e:99999999999999999999", nil}, {"", nil},
 	} {
 		if got, _ := data.Lookup(m, tt.path, ":"); got != tt.want {
 			t.Errorf("Lookup(%q) = %v, want %v", tt.path, got, tt.want)

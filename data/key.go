@@ -12,7 +12,7 @@ import (
 // Hashable reports whether v can be a key of a Map.
 func Hashable(v any) bool {
 	switch v := v.(type) {
-	case []any, *Map:
+	case []any, Set, *Map:
 		return false
 	case Tuple:
 		return !slices.ContainsFunc(v, func(e any) bool { return !Hashable(e) })
@@ -22,7 +22,7 @@ func Hashable(v any) bool {
 	return true
 }
 
-// Forms of keys that Go's == cannot compare, or would compare otherwise than Python's.
+// Forms of keys that Go's == cannot compare, or compares differently from Python.
 type (
 	bytesKey string
 	tupleKey string
@@ -35,7 +35,7 @@ type (
 	nanKey struct{ p *float64 }
 )
 
-// normalise maps equal keys, as Python sees them, to one comparable Go value.
+// normalise maps keys that are equal in Python to one comparable Go value.
 func normalise(key any) any {
 	switch k := key.(type) {
 	case string, nil, int64:
@@ -57,7 +57,7 @@ func normalise(key any) any {
 		return normaliseTuple(k)
 	case time.Time:
 		return timeKey{k.Unix(), k.Nanosecond()}
-	case []any, *Map:
+	case []any, Set, *Map:
 		panic("data: unhashable key")
 	}
 	return textKey{fmt.Sprintf("%T", key), Repr(key)}

@@ -11,7 +11,7 @@ func Values(texts []string) []any {
 	return list
 }
 
-// Texts returns what Str makes of each value of a list; it is never nil.
+// Texts returns Str of each value of a list; it is never nil.
 func Texts(list []any) []string {
 	texts := make([]string, len(list))
 	for i, v := range list {
@@ -20,7 +20,22 @@ func Texts(list []any) []string {
 	return texts
 }
 
-// TextsOf returns the texts of a list or tuple, a text that is not empty alone, and nil of anything else.
+// ListOf returns the elements of a list or tuple, nil for None, and any other value as a list of
+// one.
+func ListOf(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	case Tuple:
+		return v
+	}
+	return []any{v}
+}
+
+// TextsOf returns the texts of a list or tuple, a non-empty text as a single element, and nil for
+// anything else.
 func TextsOf(v any) []string {
 	switch v := v.(type) {
 	case []any:
@@ -35,7 +50,8 @@ func TextsOf(v any) []string {
 	return nil
 }
 
-// SplitTexts returns the texts of a list or tuple, nil of None, and else the parts of what Str makes of v between separators.
+// SplitTexts returns the texts of a list or tuple, and nil for None. For other values it splits Str
+// of v at separator.
 func SplitTexts(v any, separator string) []string {
 	switch v := v.(type) {
 	case nil:

@@ -47,3 +47,19 @@ func TestTextsOf(t *testing.T) {
 		}
 	}
 }
+
+func TestListOf(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want []any
+	}{
+		{nil, nil},
+		{"a", []any{"a"}},
+		{[]any{"a", nil}, []any{"a", nil}},
+		{Tuple{true}, []any{true}},
+	} {
+		if got := ListOf(c.v); !slices.Equal(got, c.want) {
+			t.Errorf("ListOf(%s) = %v, want %v", Repr(c.v), got, c.want)
+		}
+	}
+}

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// Lookup returns the value at path, a chain of keys and list positions joined by delim, and whether it is there.
+// Lookup returns the value at path, a chain of keys and list positions joined by delim, and whether
+// it exists.
 //
-// It follows traverse_dict_and_list of salt/utils/data.py. In a list the maps among its elements are searched
-// for the key first; a number is then tried as a position, negative ones from the end. A key that a map does
-// not have as text is tried again as the number, truth value or null that YAML reads in it. An empty delim
-// leaves the path whole.
+// It follows traverse_dict_and_list of salt/utils/data.py. In a list, the key is first searched in
+// the maps among its elements. Then a number is tried as a position, negative ones from the end. If
+// a map does not have a key as text, the key is tried again as the number, truth value or null that
+// YAML reads in it. An empty delim leaves the path whole.
 func Lookup(v any, path, delim string) (any, bool) {
 	parts := []string{path}
 	if delim != "" {
@@ -70,8 +71,9 @@ func lookupMap(m *Map, part string) (any, bool) {
 	return m.Get(key)
 }
 
-// pythonInt reads what Python's int() takes: a sign, digits with single underscores between, space around.
-// Numbers beyond 64 bits count as the largest, which is no position and hardly a key.
+// pythonInt parses a number as Python's int() does: a sign, digits with single underscores between
+// them, surrounding space. Numbers beyond 64 bits count as the largest, which is not a valid
+// position and hardly a key.
 func pythonInt(s string) (int64, bool) {
 	s = strings.TrimSpace(s)
 	if !pythonIntForm.MatchString(s) {
@@ -91,10 +93,12 @@ var (
 	yamlFloat     = regexp.MustCompile(`^[-+]?([0-9][0-9_]*\.[0-9_]*([eE][-+][0-9]+)?|\.[0-9][0-9_]*([eE][-+][0-9]+)?|\.(inf|Inf|INF))$`)
 )
 
-// yamlScalar reads the key that YAML sees in part, as yamlify_arg of salt/utils/args.py does; ok is false when
-// that is part itself, or a list, a map or a date, none of which can name a key that Lookup finds.
+// yamlScalar returns the key that YAML reads in part, as yamlify_arg of salt/utils/args.py does. ok
+// is false if that is part itself, or a list, a map or a date, none of which can be a key that
+// Lookup finds.
 func yamlScalar(part string) (v any, ok bool) {
-	if strings.ContainsAny(part, "\t\r\n") || strings.Contains(part, "_") && strings.Trim(strings.TrimSpace(part), "0123456789_") == "" {
+	if strings.ContainsAny(part, "\t\r\n") || strings.Contains(part, "_") &&
+		strings.Trim(strings.TrimSpace(part), "0123456789_") == "" {
 		return nil, false
 	}
 	whole := part
@@ -113,13 +117,13 @@ func yamlScalar(part string) (v any, ok bool) {
 	case yamlFloat.MatchString(part):
 		return yamlReal(strings.ReplaceAll(part, "_", ""))
 	case part != whole && plainWords.MatchString(part):
-		return part, true // YAML drops the space around a word
+		return part, true // YAML trims the space around a word
 	}
 	return nil, false
 }
 
-// yamlInteger reads decimal, 0x and 0b numbers. Salt's loader reads 0644 as 644 (salt/utils/yamlloader.py), but
-// leaves -0644 to PyYAML, for which it is octal.
+// yamlInteger parses decimal, 0x and 0b numbers. Salt's loader reads 0644 as 644
+// (salt/utils/yamlloader.py), but leaves -0644 to PyYAML, which reads it as octal.
 func yamlInteger(s string) (any, bool) {
 	base, digits := 10, strings.TrimLeft(s, "+-")
 	switch {

@@ -5,13 +5,15 @@ import (
 	"slices"
 )
 
-// indexFrom is the size from which a Map keeps an index; below it a scan is faster.
+// indexFrom is the size from which a Map has an index; below it a scan is faster.
 const indexFrom = 12
 
-// A Map is a dictionary that keeps the order in which its keys were first set, as Python's dict does.
+// A Map is a dictionary that keeps the order in which its keys were first set, as Python's dict
+// does.
 //
-// Keys are the scalar values of the package table; 1, 1.0 and true are the same key, text and bytes are not.
-// The zero value is an empty Map. A Map must not be used by several goroutines while one of them changes it.
+// Keys are the scalar values of the package table; 1, 1.0 and true are the same key, text and bytes
+// are not. The zero value is an empty Map. A Map is not safe for concurrent use while a goroutine
+// changes it.
 type Map struct {
 	entries []entry
 	index   map[any]int // normalised key → position in entries; nil while the Map is small
@@ -22,7 +24,7 @@ type entry struct {
 	key, value any
 }
 
-// NewMap returns a Map of the given pairs: key, value, key, value. It panics when the count is odd.
+// NewMap returns a Map of the given pairs: key, value, key, value. It panics if the count is odd.
 func NewMap(pairs ...any) *Map {
 	if len(pairs)%2 != 0 {
 		panic("data: NewMap needs pairs")
@@ -45,7 +47,7 @@ func (m *Map) Len() int {
 	return len(m.entries)
 }
 
-// Get returns the value of key and whether it is there. A nil Map holds nothing.
+// Get returns the value of key and whether it exists. A nil Map is empty.
 func (m *Map) Get(key any) (value any, ok bool) {
 	if m == nil {
 		return nil, false
@@ -56,26 +58,27 @@ func (m *Map) Get(key any) (value any, ok bool) {
 	return nil, false
 }
 
-// Value returns the value of key, or nil when it is not there.
+// Value returns the value of key, or nil if the key is missing.
 func (m *Map) Value(key any) any {
 	v, _ := m.Get(key)
 	return v
 }
 
-// Has reports whether key is there.
+// Has reports whether key exists.
 func (m *Map) Has(key any) bool {
 	_, ok := m.Get(key)
 	return ok
 }
 
-// Text returns the value of key when it is text, and "" otherwise.
+// Text returns the value of key if it is text, and "" otherwise.
 func (m *Map) Text(key any) string {
 	s, _ := m.Value(key).(string)
 	return s
 }
 
-// Set gives key a value; a new key is put last, an old one keeps its place and its spelling.
-// It panics when key cannot be a key (a list or a map), as Python raises TypeError: see Hashable.
+// Set sets the value of key. A new key goes last; an existing one keeps its position and its
+// spelling. It panics if key cannot be a key (a list or a map), as Python raises TypeError: see
+// Hashable.
 func (m *Map) Set(key, value any) {
 	if i := m.find(key); i >= 0 {
 		m.entries[i].value = value
@@ -90,7 +93,7 @@ func (m *Map) Set(key, value any) {
 	}
 }
 
-// Delete removes key and reports whether it was there.
+// Delete removes key and reports whether it existed.
 func (m *Map) Delete(key any) bool {
 	if m.Len() == 0 {
 		return false
@@ -110,7 +113,8 @@ func (m *Map) Delete(key any) bool {
 	return true
 }
 
-// All yields the pairs in order. The Map must not be changed meanwhile, other than by setting keys it has.
+// All yields the pairs in order. Meanwhile the Map must not be changed, except by setting existing
+// keys.
 func (m *Map) All() iter.Seq2[any, any] {
 	return func(yield func(any, any) bool) {
 		if m == nil {
@@ -191,14 +195,15 @@ func (m *Map) reindex() {
 // At returns the pair at position i, from 0, in order.
 func (m *Map) At(i int) (key, value any) { return m.entries[i].key, m.entries[i].value }
 
-// Ordered reports whether m stands for Python's OrderedDict, whose order counts where a dict would be sorted: YAML filters and
-// outputters keep it. A Map that came from another host never does.
+// Ordered reports whether m represents Python's OrderedDict. YAML filters and outputters keep its
+// order, but sort a dict. A Map received from another host is never Ordered.
 func (m *Map) Ordered() bool { return m.Class() != Dict }
 
-// SetOrdered makes m stand for Python's OrderedDict, and returns it.
+// SetOrdered makes m represent Python's OrderedDict, and returns m.
 func (m *Map) SetOrdered() *Map { return m.SetClass(OrderedDict) }
 
-// A Class is the class of Python's dictionaries that a Map stands for, where that shows: the outputter pprint prints its name.
+// A Class is the class of Python's dictionaries that a Map represents. It is visible in some
+// output: the outputter pprint prints its name.
 type Class uint8
 
 // The classes that Salt's functions return. All but Dict are Ordered.
@@ -206,7 +211,7 @@ const (
 	Dict Class = iota
 	OrderedDict
 	HashableOrderedDict // of Salt: high data
-	DefaultOrderedDict  // of Salt: what the top file matches
+	DefaultOrderedDict  // of Salt: the matches of the top file
 )
 
 // String returns the name of a class.
@@ -222,7 +227,7 @@ func (c Class) String() string {
 	return "dict"
 }
 
-// Class returns the class that m stands for; a nil Map is a Dict.
+// Class returns the class that m represents; a nil Map is a Dict.
 func (m *Map) Class() Class {
 	if m == nil {
 		return Dict
@@ -230,7 +235,7 @@ func (m *Map) Class() Class {
 	return m.class
 }
 
-// SetClass makes m stand for a dictionary of a class, and returns it.
+// SetClass makes m represent a dictionary of a class, and returns m.
 func (m *Map) SetClass(c Class) *Map {
 	m.class = c
 	return m

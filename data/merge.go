@@ -2,9 +2,10 @@ package data
 
 import "slices"
 
-// Merge sets in dst what src has; maps that both have are merged, at all depths. With lists true, lists that both have are
-// joined: behind the elements of dst's those of src's that are not among them. dst is changed and then shares values with
-// src, which is not; lists are never changed, but replaced (salt/utils/dictupdate.py, update).
+// Merge sets the pairs of src in dst. Maps that both have are merged, at all depths. If lists is
+// true, lists that both have are joined: the elements of src's list that dst's does not contain are
+// appended. dst is changed and then shares values with src. src is not changed; lists are replaced,
+// never changed (salt/utils/dictupdate.py, update).
 func Merge(dst, src *Map, lists bool) {
 	for k, v := range src.All() {
 		dst.Set(k, mergeValue(dst.Value(k), v, lists))

@@ -14,12 +14,16 @@ func TestMerge(t *testing.T) {
 		lists          bool
 	}{
 		{"keys of either", m("a", int64(1)), m("b", int64(2)), m("a", int64(1), "b", int64(2)), false},
-		{"maps in depth", m("a", m("x", int64(1), "y", m("z", int64(2)))), m("a", m("y", m("w", int64(3)))), m("a", m("x", int64(1), "y", m("z", int64(2), "w", int64(3)))), false},
+		{"maps in depth", m("a", m("x", int64(1), "y", m("z", int64(2)))),
+			m("a", m("y", m("w", int64(3)))),
+			m("a", m("x", int64(1), "y", m("z", int64(2), "w", int64(3)))), false},
 		{"a map over text", m("a", "text"), m("a", m("b", int64(1))), m("a", m("b", int64(1))), true},
 		{"None over a map", m("a", m("b", int64(1))), m("a", nil), m("a", nil), true},
 		{"lists replaced", m("a", []any{int64(1)}), m("a", []any{int64(2)}), m("a", []any{int64(2)}), false},
-		{"lists joined", m("a", []any{int64(1), "x"}), m("a", []any{true, int64(2), int64(2)}), m("a", []any{int64(1), "x", int64(2), int64(2)}), true},
-		{"a list over a tuple", m("a", data.Tuple{int64(1)}), m("a", []any{int64(2)}), m("a", []any{int64(2)}), true},
+		{"lists joined", m("a", []any{int64(1), "x"}), m("a", []any{true, int64(2), int64(2)}),
+			m("a", []any{int64(1), "x", int64(2), int64(2)}), true},
+		{"a list over a tuple", m("a", data.Tuple{int64(1)}), m("a", []any{int64(2)}),
+			m("a", []any{int64(2)}), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			src := data.Clone(tt.src)

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Str returns v as Python's str() prints it: text as it is, everything else as Repr but for times.
+// Str returns v as Python's str() prints it: text as it is, everything else as Repr, except for
+// times.
 func Str(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -22,8 +23,8 @@ func Str(v any) string {
 	return Repr(v)
 }
 
-// Repr returns v as Python's repr() prints it; a Map prints as a dict does. Which characters are printed as they
-// are follows Go's Unicode tables, which may know a few newer ones than the Python at hand.
+// Repr returns v as Python's repr() prints it; a Map prints as a dict does. Go's Unicode tables
+// decide which characters are printable; they may include a few newer ones than Python's.
 func Repr(v any) string { return string(AppendRepr(nil, v)) }
 
 // AppendRepr appends Repr of v to b.
@@ -39,6 +40,11 @@ func AppendRepr(b []byte, v any) []byte {
 		return appendMap(b, v)
 	case Tuple:
 		return appendTuple(b, v)
+	case Set:
+		if len(v) == 0 {
+			return append(b, "set()"...)
+		}
+		return append(appendItems(append(b, '{'), v), '}')
 	}
 	return appendScalar(b, v)
 }
@@ -72,6 +78,8 @@ func appendObject(b []byte, v any) []byte {
 		return append(b, timeRepr(v)...)
 	case Const:
 		return appendConst(b, v)
+	case Object:
+		return append(b, v.Repr...)
 	case Timestamp:
 		return fmt.Appendf(b, "Timestamp(seconds=%d, nanoseconds=%d)", v.Seconds, v.Nanoseconds)
 	case Ext:
@@ -120,8 +128,8 @@ func appendMap(b []byte, m *Map) []byte {
 	return append(b, '}')
 }
 
-// appendFloat prints the shortest digits that read back as f: plain from 1e-4 to below 1e16, else with an
-// exponent of two digits or more; a whole number gets ".0".
+// appendFloat prints the shortest digits that read back as f: plain from 1e-4 to below 1e16,
+// otherwise with an exponent of two digits or more. A whole number gets ".0".
 func appendFloat(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -142,7 +150,7 @@ func appendFloat(b []byte, f float64) []byte {
 	return b
 }
 
-// quoteFor returns the quote that Python takes: ' unless the text has that one and not the other.
+// quoteFor returns Python's choice of quote: ' unless the text contains only that one.
 func quoteFor(single, double bool) byte {
 	if single && !double {
 		return '"'
@@ -157,7 +165,8 @@ func appendText(b []byte, s string) []byte {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			b = fmt.Appendf(b, `\udc%02x`, s[i]) // as the surrogateescape error handler reads such a byte
+			// as the surrogateescape error handler decodes such a byte
+			b = fmt.Appendf(b, `\udc%02x`, s[i])
 		case r < utf8.RuneSelf:
 			b = appendByte(b, byte(r), q)
 		case unicode.IsPrint(r):
@@ -218,7 +227,8 @@ func timeText(t time.Time) string {
 }
 
 func timeRepr(t time.Time) string {
-	parts := []int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond() / 1000}
+	parts := []int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second(),
+		t.Nanosecond() / 1000}
 	n := 7
 	for n > 5 && parts[n-1] == 0 {
 		n--

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Equal reports whether a and b are equal as Python's == sees them: 1, 1.0 and true are one value, the order
+// Equal reports whether a and b are equal as in Python's ==: 1, 1.0 and true are equal, the order
 // of a map's keys does not count, and a list never equals a tuple. NaN equals nothing.
 func Equal(a, b any) bool {
 	switch a := a.(type) {
@@ -17,6 +17,11 @@ func Equal(a, b any) bool {
 	case Tuple:
 		b, ok := b.(Tuple)
 		return ok && slices.EqualFunc(a, b, Equal)
+	case Set:
+		b, ok := b.(Set)
+		return ok && len(a) == len(b) && !slices.ContainsFunc(a, func(v any) bool {
+			return !slices.ContainsFunc(b, func(w any) bool { return Equal(v, w) })
+		})
 	case *Map:
 		b, ok := b.(*Map)
 		return ok && equalMaps(a, b)
@@ -28,7 +33,7 @@ func Equal(a, b any) bool {
 		return ok && a.Name == b.Name && Equal(a.Value, b.Value)
 	}
 	switch b.(type) {
-	case []any, Tuple, *Map, Raw, Const:
+	case []any, Tuple, Set, *Map, Raw, Const:
 		return false
 	}
 	return normalise(a) == normalise(b)
@@ -61,6 +66,8 @@ func Truth(v any) bool {
 		return len(v) > 0
 	case Tuple:
 		return len(v) > 0
+	case Set:
+		return len(v) > 0
 	case *Map:
 		return v.Len() > 0
 	}
@@ -92,6 +99,8 @@ func Clone(v any) any {
 		return cloneItems(v)
 	case Tuple:
 		return Tuple(cloneItems(v))
+	case Set:
+		return Set(cloneItems(v))
 	case *Map:
 		return cloneMap(v)
 	case *big.Int:
@@ -123,7 +132,8 @@ func cloneMap(m *Map) *Map {
 	return c
 }
 
-// Plain reports whether v is of one of the types that a dynamic value may have; it does not look into lists and maps.
+// Plain reports whether v has one of the types of a dynamic value; it does not check the elements
+// of lists and maps.
 func Plain(v any) bool {
 	switch v.(type) {
 	case nil, bool, int, int64, *big.Int, float64, string, []byte, []any, Tuple, *Map, time.Time,

@@ -1,5 +1,5 @@
-// Package engines makes the engines of a daemon: parts that run as long as it does. The option engines names them
-// (salt/engines/__init__.py).
+// Package engines makes the engines of a daemon: parts that run as long as it does. The option
+// engines lists them (salt/engines/__init__.py).
 //
 //	engines:
 //	  - script: {cmd: /srv/look.sh, interval: 10}
@@ -8,8 +8,8 @@
 //	      cmd: [/usr/local/bin/feeder, -v]
 //	      tags: ['salt/job/*/ret/*']
 //
-// Each is a part under supervision: one that fails is started again. What an engine fires comes from a program of the
-// operator's, and may have any tag of printable characters.
+// Each engine is supervised: one that fails is restarted. The events that an engine fires come from
+// a program of the operator, and may have any tag of printable characters.
 package engines
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// A Host is what a daemon lends to an engine.
+// A Host is the daemon's interface for an engine.
 type Host struct {
 	Name string // of the engine, in the log
 	ID   string // of the daemon
@@ -38,17 +38,19 @@ type Host struct {
 	Log  logrus.FieldLogger
 }
 
-// A Make makes an engine of its options, which may be empty, and does nothing else. run works until ctx ends.
+// A Make makes an engine from its options, which may be empty. It has no other effect. run works
+// until ctx ends.
 type Make func(h Host, options *data.Map) (run func(ctx context.Context) error, err error)
 
-// ErrUnknown is wrapped for an engine that is not there.
-var ErrUnknown = errors.New("there is no such engine")
+// ErrUnknown is wrapped for an unknown engine.
+var ErrUnknown = errors.New("unknown engine")
 
-// Parts makes the engines that the option engines names: a list of names, and of maps of one name to its options. Where
-// these have engine_module, that is the engine, and the name is free. An engine that is not there is left out, and the
-// error, which wraps ErrUnknown for each of these, tells of it; unless errors.Is says so the parts are none.
+// Parts makes the engines of the option engines: a list of names, and of maps of one name to its
+// options. If the options contain engine_module, that is the engine, and the name is arbitrary.
+// Unknown engines are left out, and the error wraps ErrUnknown for each of them. With any other
+// error there are no parts.
 //
-// The engine reactor is part of the master anyway and makes no part.
+// The engine reactor is part of the master anyway, so it makes no part.
 func Parts(option any, engines map[string]Make, h Host) ([]daemon.Part, error) {
 	entries, ok := option.([]any)
 	if !ok && option != nil {
@@ -59,7 +61,8 @@ func Parts(option any, engines map[string]Make, h Host) ([]daemon.Part, error) {
 	for i, entry := range entries {
 		name, module, options, err := parse(entry)
 		if err != nil {
-			return nil, fmt.Errorf("engines: %w", config.Below(config.Entry{Index: i, Value: entry}, err))
+			return nil, fmt.Errorf("engines: %w",
+				config.Below(config.Entry{Index: i, Value: entry}, err))
 		}
 		maker, ok := engines[module]
 		switch {
@@ -79,16 +82,18 @@ func Parts(option any, engines map[string]Make, h Host) ([]daemon.Part, error) {
 	return parts, errors.Join(unknown...)
 }
 
-// Check says what is wrong in the option engines, in findings of package config: each engine is made, and none runs. An engine that
-// is not there is a doubt, as the others run.
+// Check returns the errors in the option engines as findings of package config: each engine is
+// made, but none runs. An unknown engine is only a doubt, as the others run.
 func Check(option any, engines map[string]Make) error {
 	entries, ok := option.([]any)
 	if !ok && option != nil {
-		return config.Expected("a list of names, or of mappings with options", option, "begin each engine with a dash")
+		return config.Expected("a list of names, or of mappings with options", option,
+			"begin each engine with a dash")
 	}
 	var errs []error
 	for i, entry := range entries {
-		errs = append(errs, config.Below(config.Entry{Index: i, Value: entry}, checkEntry(entry, engines)))
+		errs = append(errs, config.Below(config.Entry{Index: i, Value: entry},
+			checkEntry(entry, engines)))
 	}
 	return errors.Join(errs...)
 }
@@ -100,7 +105,8 @@ func checkEntry(entry any, engines map[string]Make) error {
 	}
 	maker, ok := engines[module]
 	if !ok {
-		return config.Doubt(config.NoSuch("engine", module, slices.Collect(maps.Keys(engines)), Foreign()))
+		return config.Doubt(config.NoSuch("engine", module,
+			slices.Collect(maps.Keys(engines)), Foreign()))
 	}
 	silent := logging.Discard()
 	_, err = maker(Host{Name: name, Bus: eventbus.New(eventbus.Options{}), Log: silent}, options)
@@ -110,23 +116,25 @@ func checkEntry(entry any, engines map[string]Make) error {
 	return err
 }
 
-// Foreign returns the names of the engines that only a daemon of Salt's has (salt/engines).
+// Foreign returns the names of the engines that only Salt has (salt/engines).
 func Foreign() []string {
-	return []string{"docker_events", "fluent", "http_logstash", "ircbot", "junos_syslog", "libvirt_events", "logentries", "logstash_engine",
-		"napalm_syslog", "redis_sentinel", "slack", "slack_bolt_engine", "sqs_events", "stalekey", "test", "thorium", "webhook"}
+	return []string{"docker_events", "fluent", "http_logstash", "ircbot", "junos_syslog",
+		"libvirt_events", "logentries", "logstash_engine", "napalm_syslog", "redis_sentinel",
+		"slack", "slack_bolt_engine", "sqs_events", "stalekey", "test", "thorium", "webhook"}
 }
 
 func partName(name string) string { return "engine " + name }
 
-// unique adds a number to a name that another engine has already.
+// unique adds a number to a name that another engine already has.
 func unique(name string, parts []daemon.Part) string {
-	for n, base := 2, name; slices.ContainsFunc(parts, func(p daemon.Part) bool { return p.Name == partName(name) }); n++ {
+	for n, base := 2, name; slices.ContainsFunc(parts,
+		func(p daemon.Part) bool { return p.Name == partName(name) }); n++ {
 		name = fmt.Sprintf("%s %d", base, n)
 	}
 	return name
 }
 
-// parse reads an entry of the option.
+// parse parses an entry of the option.
 func parse(entry any) (name, module string, options *data.Map, err error) {
 	switch entry := entry.(type) {
 	case string:
@@ -139,7 +147,9 @@ func parse(entry any) (name, module string, options *data.Map, err error) {
 		value := entry.Value(entry.Keys()[0])
 		options, ok := value.(*data.Map)
 		if !ok && value != nil {
-			return "", "", nil, config.Below(entry.Keys()[0], config.Expected("a mapping of options", value, "write OPTION: VALUE lines, indented, below the name of the engine"))
+			return "", "", nil, config.Below(entry.Keys()[0],
+				config.Expected("a mapping of options", value,
+					"write OPTION: VALUE lines, indented, below the name of the engine"))
 		}
 		options = options.Clone()
 		if module = options.Text("engine_module"); module == "" {
@@ -148,27 +158,29 @@ func parse(entry any) (name, module string, options *data.Map, err error) {
 		options.Delete("engine_module")
 		return name, module, options, nil
 	}
-	return "", "", nil, config.Expected("a name, or one name with options", entry, "write - NAME, or - NAME: with its options indented below it")
+	return "", "", nil, config.Expected("a name, or one name with options", entry,
+		"write - NAME, or - NAME: with its options indented below it")
 }
 
-// Only returns an error for options of other names.
+// Only returns an error if options contains other names.
 func Only(options *data.Map, names ...string) error {
 	for key := range options.All() {
 		if !slices.Contains(names, data.Str(key)) {
-			return fmt.Errorf("option %s is unknown; the options are %s", data.Str(key), strings.Join(names, ", "))
+			return fmt.Errorf("option %s is unknown; the options are %s", data.Str(key),
+				strings.Join(names, ", "))
 		}
 	}
 	return nil
 }
 
-// An Event is what a program asks to be fired.
+// An Event is an event that a program asks to fire.
 type Event struct {
 	Tag  string
 	Data *data.Map
 }
 
-// ParseLine reads a line of a program: a JSON object with tag and, if there is any, data, a JSON object. ok is false for an
-// object without a tag, which asks for nothing.
+// ParseLine parses a line printed by a program: a JSON object with tag and optionally data, a JSON
+// object. ok is false for an object without a tag, which fires nothing.
 func ParseLine(line []byte) (e Event, ok bool, err error) {
 	v, err := returners.ParseJSON(line)
 	if err != nil {
@@ -176,20 +188,20 @@ func ParseLine(line []byte) (e Event, ok bool, err error) {
 	}
 	m, isMap := v.(*data.Map)
 	if !isMap {
-		return e, false, errors.New("the line is no JSON object")
+		return e, false, errors.New("the line is not a JSON object")
 	}
 	tag := m.Value("tag")
 	if !data.Truth(tag) {
 		return e, false, nil
 	}
 	if e.Tag, isMap = tag.(string); !isMap {
-		return e, false, fmt.Errorf("the tag %s is no text", data.Repr(tag))
+		return e, false, fmt.Errorf("the tag %s is not text", data.Repr(tag))
 	}
 	if err := eventbus.CheckForeignTag(e.Tag); err != nil {
 		return e, false, err
 	}
 	if e.Data, isMap = m.Value("data").(*data.Map); !isMap && m.Value("data") != nil {
-		return e, false, fmt.Errorf("data of the event %s is no JSON object", e.Tag)
+		return e, false, fmt.Errorf("data of the event %s is not a JSON object", e.Tag)
 	}
 	if e.Data == nil {
 		e.Data = data.NewMap()
@@ -197,7 +209,7 @@ func ParseLine(line []byte) (e Event, ok bool, err error) {
 	return e, true, nil
 }
 
-// Fire fires an event. One with data names its daemon under id, unless it names something else there.
+// Fire fires an event. If the event has data without a key id, the daemon's ID is set as id.
 func (h Host) Fire(e Event) error {
 	if e.Data.Len() > 0 && !e.Data.Has("id") {
 		e.Data.Set("id", h.ID)

@@ -28,19 +28,28 @@ func TestParts(t *testing.T) {
 		err     string
 	}{
 		{name: "nothing"},
-		{name: "names and options", option: []any{"look", data.NewMap("look", data.NewMap("a", int64(1))), data.NewMap("mine", data.NewMap("engine_module", "look")), data.NewMap("look", nil)},
+		{name: "names and options", option: []any{"look",
+			data.NewMap("look", data.NewMap("a", int64(1))), data.NewMap("mine",
+				data.NewMap("engine_module", "look")), data.NewMap("look", nil)},
 			want: []string{"look {}", "look 2 {'a': 1}", "mine {}", "look 3 {}"}},
-		{name: "the reactor is there anyway", option: []any{"reactor", data.NewMap("reactor", data.NewMap("x", int64(1)))}},
-		{name: "one that is not there", option: []any{"slack", "look"}, want: []string{"look {}"}, unknown: true, err: "engines: slack: there is no such engine"},
-		{name: "a wrong option", option: []any{data.NewMap("look", data.NewMap("b", int64(1)))}, err: "engines: look: option b is unknown; the options are a"},
-		{name: "options that are none", option: []any{data.NewMap("look", "x")}, err: "engines: entry 1: look: expected a mapping of options, got the text \"x\""},
+		{name: "the reactor is there anyway",
+			option: []any{"reactor", data.NewMap("reactor", data.NewMap("x", int64(1)))}},
+		{name: "one that is not there", option: []any{"slack", "look"}, want: []string{"look {}"},
+			unknown: true, err: "engines: slack: unknown engine"},
+		{name: "a wrong option", option: []any{data.NewMap("look", data.NewMap("b", int64(1)))},
+			err: "engines: look: option b is unknown; the options are a"},
+		{name: "options that are none", option: []any{data.NewMap("look", "x")},
+			err: "engines: entry 1: look: expected a mapping of options, got the text \"x\""},
 		{name: "no list", option: "look", err: "engines: expected a list"},
-		{name: "two names", option: []any{data.NewMap("a", nil, "b", nil)}, err: "expected a name, or one name with options"},
+		{name: "two names", option: []any{data.NewMap("a", nil, "b", nil)},
+			err: "expected a name, or one name with options"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			made = nil
 			parts, err := Parts(tt.option, engines, Host{})
-			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) || errors.Is(err, ErrUnknown) != tt.unknown {
+			if tt.err == "" && err != nil ||
+				tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) ||
+				errors.Is(err, ErrUnknown) != tt.unknown {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}
 			if !slices.Equal(made, tt.want) || len(parts) != len(tt.want) {
@@ -50,7 +59,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestWords has results of Python's shlex.split.
+// TestWords compares with results of Python's shlex.split.
 func TestWords(t *testing.T) {
 	for _, tt := range []struct {
 		in   any
@@ -61,7 +70,8 @@ func TestWords(t *testing.T) {
 		{in: `a "" "b\"c\d"`, want: []string{"a", "", `b"c\d`}},
 		{in: `$(rm) | > x`, want: []string{"$(rm)", "|", ">", "x"}},
 		{in: []any{"a b", int64(1)}, want: []string{"a b", "1"}},
-		{in: `"a`, bad: true}, {in: `a\`, bad: true}, {in: " ", bad: true}, {in: nil, bad: true}, {in: []any{}, bad: true},
+		{in: `"a`, bad: true}, {in: `a\`, bad: true}, {in: " ", bad: true}, {in: nil, bad: true},
+		{in: []any{}, bad: true},
 	} {
 		got, err := Words(tt.in)
 		if !slices.Equal(got, tt.want) || (err != nil) != tt.bad {
@@ -72,11 +82,14 @@ func TestWords(t *testing.T) {
 
 func TestParseLine(t *testing.T) {
 	for _, tt := range []struct{ line, tag, data, err string }{
-		{line: `{"tag": "a/b", "data": {"z": 1, "a": [true, null]}}`, tag: "a/b", data: "{'z': 1, 'a': [True, None]}"},
+		{line: `{"tag": "a/b", "data": {"z": 1, "a": [true, null]}}`, tag: "a/b",
+			data: "{'z': 1, 'a': [True, None]}"},
 		{line: `{"tag": "a/b"}`, tag: "a/b", data: "{}"},
 		{line: `{"data": {}}`}, {line: `{"tag": ""}`},
-		{line: `hello`, err: "JSON"}, {line: `[1]`, err: "no JSON object"}, {line: `{"tag": 1}`, err: "no text"}, {line: `{"tag": "a b"}`, err: "tag"},
-		{line: `{"tag": "a\n\nb"}`, err: "tag"}, {line: `{"tag": "a", "data": 1}`, err: "data of the event a is no JSON object"},
+		{line: `hello`, err: "JSON"}, {line: `[1]`, err: "not a JSON object"},
+		{line: `{"tag": 1}`, err: "not text"}, {line: `{"tag": "a b"}`, err: "tag"},
+		{line: `{"tag": "a\n\nb"}`, err: "tag"}, {line: `{"tag": "a", "data": 1}`,
+			err: "data of the event a is not a JSON object"},
 	} {
 		e, ok, err := ParseLine([]byte(tt.line))
 		if tt.err != "" {
@@ -91,9 +104,10 @@ func TestParseLine(t *testing.T) {
 	}
 }
 
-// FuzzParseLine reads what a program may print: what is taken can be fired.
+// FuzzParseLine parses any output of a program: an accepted event can be fired.
 func FuzzParseLine(f *testing.F) {
-	for _, seed := range []string{`{"tag": "a/b", "data": {"z": 1}}`, `{"tag": "a"}`, `[`, `{"tag": "a", "data": {"a": NaN, "b": 1e999}}`} {
+	for _, seed := range []string{`{"tag": "a/b", "data": {"z": 1}}`, `{"tag": "a"}`, `[`,
+		`{"tag": "a", "data": {"a": NaN, "b": 1e999}}`} {
 		f.Add([]byte(seed))
 	}
 	h := Host{ID: "m", Bus: eventbus.New(eventbus.Options{})}

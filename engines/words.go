@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Words returns a command as words: a list as it is, a text split as a shell does, without anything else that a shell does
-// (Python's shlex.split).
+// Words returns a command as words. A list is returned as it is. A text is split as a shell does,
+// without any other shell processing (Python's shlex.split).
 func Words(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:
@@ -32,7 +32,7 @@ func Words(v any) ([]string, error) {
 
 func split(s string) (words []string, err error) {
 	var word strings.Builder
-	var quote rune // that we are in, or 0
+	var quote rune // the open quotation mark, or 0
 	escaped, begun := false, false
 	for _, c := range s {
 		switch {
@@ -61,7 +61,7 @@ func split(s string) (words []string, err error) {
 	}
 	switch {
 	case escaped:
-		return nil, errors.New("nothing stands behind the last backslash")
+		return nil, errors.New("nothing follows the last backslash")
 	case quote != 0:
 		return nil, errors.New("a quotation is not closed")
 	case begun:

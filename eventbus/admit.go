@@ -8,20 +8,21 @@ import (
 	"slices"
 )
 
-// A listener is a pub socket as the bus sees it: before an event is handed out, connections that wait to be
-// accepted become readers, so that whoever has connected misses nothing.
+// A listener is a pub socket with access to its backlog. Before each event is published,
+// connections waiting in the backlog become readers, so a client that has connected misses nothing.
 type listener struct {
 	net.Listener
 	server *server
-	poll   func() net.Conn // accepts without waiting; nil where that cannot be done
+	poll   func() net.Conn // accepts without blocking; nil if not supported
 
-	// wait calls admit whenever connections may be waiting, and returns when the listener is closed. With it
-	// nothing is accepted but under the lock of the bus: no connection is ever neither waiting nor a reader.
+	// wait calls admit whenever connections may be waiting, and returns when the listener is
+	// closed. If it is set, connections are accepted only under the lock of the bus, so each is
+	// either in the backlog or a reader.
 	wait func(admit func()) error
-	file io.Closer // what is waited on; nil without wait
+	file io.Closer // descriptor used by wait; nil without wait
 }
 
-// close ends accept.
+// close closes the listener and ends accept.
 func (l *listener) close() {
 	if l.file != nil {
 		l.file.Close()
@@ -29,7 +30,7 @@ func (l *listener) close() {
 	l.Close()
 }
 
-// accept makes connections readers until the listener is closed.
+// accept turns connections into readers until the listener is closed.
 func (l *listener) accept(ctx context.Context) error {
 	s := l.server
 	if l.wait == nil {
@@ -38,7 +39,7 @@ func (l *listener) accept(ctx context.Context) error {
 	err := l.wait(func() {
 		s.bus.mu.Lock()
 		defer s.bus.mu.Unlock()
-		l.admit()
+		l.admitWaiting()
 	})
 	if ctx.Err() == nil {
 		return fmt.Errorf("wait on event socket: %w", err)
@@ -46,25 +47,25 @@ func (l *listener) accept(ctx context.Context) error {
 	return nil
 }
 
-// admit makes waiting connections readers. The bus holds its lock.
-func (l *listener) admit() {
+// admitWaiting turns waiting connections into readers. The caller must hold the lock of the bus.
+func (l *listener) admitWaiting() {
 	if l.poll == nil {
 		return
 	}
 	for conn := l.poll(); conn != nil; conn = l.poll() {
-		l.server.admitted(conn)
+		l.server.addReaderLocked(conn)
 	}
 }
 
 func (b *Bus) addListener(l *listener) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.admits = append(b.admits, l)
+	b.listeners = append(b.listeners, l)
 }
 
 func (b *Bus) removeListener(l *listener) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l.admit()
-	b.admits = slices.DeleteFunc(b.admits, func(x *listener) bool { return x == l })
+	l.admitWaiting()
+	b.listeners = slices.DeleteFunc(b.listeners, func(x *listener) bool { return x == l })
 }

@@ -6,13 +6,14 @@ import (
 	"syscall"
 )
 
-// prepare makes poll, an accept on the listener's descriptor that never blocks, and wait.
+// prepare sets poll, a non-blocking accept on the listener's descriptor, and wait.
 func (l *listener) prepare() {
 	u, ok := l.Listener.(*unixListener)
 	if !ok {
 		return
 	}
-	file, err := u.File() // a second descriptor of the same socket: that of net.Listener cannot be waited on
+	// a duplicate of the descriptor, since that of net.Listener cannot be waited on
+	file, err := u.File()
 	if err != nil {
 		return
 	}
@@ -43,7 +44,7 @@ func (l *listener) prepare() {
 	}
 }
 
-// connOf makes a connection of a descriptor.
+// connOf returns a net.Conn for a descriptor and takes ownership of it, or nil on error.
 func connOf(fd int) net.Conn {
 	f := os.NewFile(uintptr(fd), "event reader")
 	defer f.Close()

@@ -2,5 +2,5 @@
 
 package eventbus
 
-// prepare leaves poll out: connections become readers when they are accepted.
+// prepare does nothing here: connections become readers when they are accepted.
 func (l *listener) prepare() {}

@@ -12,8 +12,8 @@ import (
 )
 
 func benchEvent() *data.Map {
-	return data.NewMap("jid", "20261121073443092771", "id", "web1.example.com", "fun", "test.ping", "fun_args", []any{},
-		"return", strings.Repeat("x", 200), "retcode", int64(0), "success", true)
+	return data.NewMap("jid", "20261121073443092771", "id", "web1.example.com", "fun", "test.ping",
+		"fun_args", []any{}, "return", strings.Repeat("x", 200), "retcode", int64(0), "success", true)
 }
 
 // BenchmarkFire fires an event to subscriptions in the process, which take it.
@@ -97,8 +97,8 @@ func frameSize(b *testing.B, m *data.Map) int {
 	return len(e.frame)
 }
 
-// BenchmarkPull takes events from a writer's socket and hands them to one listener's, client and listener being
-// in this process too.
+// BenchmarkPull takes events from a writer's socket and hands them to one listener's, client and
+// listener being in this process too.
 func BenchmarkPull(b *testing.B) {
 	bus := New(Options{})
 	s, _ := serve(b, bus, ServeOptions{})

@@ -15,40 +15,42 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// Options tune a Bus. The zero value is Salt's.
+// Options configure a Bus. The zero value has Salt's defaults.
 type Options struct {
 	MaxEventSize int                // option `max_event_size` in bytes; 0 means 1048576
 	ZoneStamp    bool               // write `_stamp` with +00:00, as Salt 3008 does
 	Now          func() time.Time   // nil means time.Now
-	Log          logrus.FieldLogger // nil means silence
-	// Private accepts the tags of events that hold secrets: whoever fired them, they go to subscriptions that ask for them
-	// and to no socket. nil means that there are none. It is called for every event: keep it short.
+	Log          logrus.FieldLogger // nil means no log
+	// Private selects the tags of events that contain secrets, whoever fires them. Such events are
+	// delivered only to subscriptions with Private set, never to sockets. nil selects none. Private
+	// is called for every event and must be fast.
 	Private func(tag string) bool
 }
 
-// A Bus hands every event to every reader. Several goroutines may use it.
+// A Bus delivers every event to every reader. It is safe for concurrent use.
 type Bus struct {
 	encoder encoder
 	log     logrus.FieldLogger
-	private func(tag string) bool // nil accepts none
+	private func(tag string) bool // nil selects none
 
-	mu      sync.Mutex // held while an event is handed out, so that all readers see the same order
-	readers []*reader
-	admits  []*listener // listeners whose waiting connections become readers before an event is handed out
-	fired   uint64
+	mu        sync.Mutex // held while an event is delivered, so that all readers see the same order
+	readers   []*reader
+	listeners []*listener // listeners whose backlog is accepted before an event is delivered
+	fired     uint64
 }
 
 // A reader is a subscription or a connection to the pub socket.
 type reader struct {
 	*queue
-	name  string
-	wants func(tag string) bool // nil means all
-	inner bool                  // gets private events too
+	name    string
+	wants   func(tag string) bool // nil means all
+	private bool                  // receives private events too
 }
 
 // New returns a Bus without readers.
 func New(o Options) *Bus {
-	b := &Bus{encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, o.Now), log: o.Log, private: o.Private}
+	b := &Bus{encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, o.Now), log: o.Log,
+		private: o.Private}
 	if b.log == nil {
 		b.log = logging.Discard()
 	}
@@ -65,8 +67,9 @@ func newEncoder(size int, zone bool, now func() time.Time) encoder {
 	return encoder{max: size, zone: zone, now: now}
 }
 
-// Fire sends an event: m with `_stamp` added, trimmed when it is larger than MaxEventSize. m is not changed. The
-// error wraps ErrBadEvent for a tag that cannot be one, or says what in m cannot be encoded.
+// Fire publishes an event: m with `_stamp` added, trimmed if it is larger than MaxEventSize. m is
+// not modified. The error wraps ErrBadEvent for an invalid tag, or reports what in m cannot be
+// encoded.
 func (b *Bus) Fire(tag string, m *data.Map) error {
 	e, err := b.encoder.encode(tag, m)
 	if err != nil {
@@ -76,8 +79,8 @@ func (b *Bus) Fire(tag string, m *data.Map) error {
 	return nil
 }
 
-// FireRaw is Fire with values that are encoded already, in bin form; they are passed on as they are. Values from
-// the wire go through payload's Rewrite first.
+// FireRaw is like Fire for values that are already encoded in bin form; they are sent unchanged.
+// Values from the wire must go through payload.Rewrite first.
 func (b *Bus) FireRaw(tag string, fields payload.Fields) error {
 	e, err := b.encoder.encodeRaw(tag, fields)
 	if err != nil {
@@ -87,7 +90,7 @@ func (b *Bus) FireRaw(tag string, fields payload.Fields) error {
 	return nil
 }
 
-// FireMap is FireRaw with the whole map encoded, in bin form and valid.
+// FireMap is like FireRaw for a whole encoded map, which must be valid and in bin form.
 func (b *Bus) FireMap(tag string, m data.Raw) error {
 	e, err := b.encoder.encodeMap(tag, m)
 	if err != nil {
@@ -97,7 +100,7 @@ func (b *Bus) FireMap(tag string, m data.Raw) error {
 	return nil
 }
 
-// Fired returns how many events went over the bus.
+// Fired returns the number of events fired so far.
 func (b *Bus) Fired() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,12 +111,12 @@ func (b *Bus) publish(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fired++
-	for _, l := range b.admits {
-		l.admit()
+	for _, l := range b.listeners {
+		l.admitWaiting()
 	}
 	private := b.private != nil && b.private(e.Tag)
 	for _, r := range b.readers {
-		if private && !r.inner || r.wants != nil && !r.wants(e.Tag) {
+		if private && !r.private || r.wants != nil && !r.wants(e.Tag) {
 			continue
 		}
 		if r.put(e) {
@@ -136,24 +139,27 @@ func (b *Bus) remove(r *reader) {
 	}
 }
 
-// tellCaughtUp logs that a reader which had dropped events has none waiting any more.
-func (b *Bus) tellCaughtUp(r *reader) {
+// logCaughtUp logs that a reader that had dropped events has emptied its queue.
+func (b *Bus) logCaughtUp(r *reader) {
 	if n := r.caughtUp(); n > 0 {
-		b.log.WithFields(logrus.Fields{"reader": r.name, "dropped": n}).Warn("event reader has caught up")
+		b.log.WithFields(logrus.Fields{"reader": r.name,
+			"dropped": n}).Warn("event reader has caught up")
 	}
 }
 
-// SubscribeOptions choose what a reader gets and how much is kept for it.
+// SubscribeOptions select the events of a reader and limit its queue.
 type SubscribeOptions struct {
-	Name      string                // in the log
-	Prefixes  []string              // tags that begin with one of these; none means all
-	Match     func(tag string) bool // and that this accepts; nil means all. It is called for every event: keep it short
-	MaxEvents int                   // that wait; 0 means 16384
-	MaxBytes  int                   // of them together; 0 means 16 MiB. One event is always kept, however large
-	Private   bool                  // with those that Options.Private accepts; a Client never gets them
+	Name     string   // name in log lines
+	Prefixes []string // only tags with one of these prefixes; none means all
+	// only tags accepted by Match; nil means all. It is called for every event and must be fast
+	Match     func(tag string) bool
+	MaxEvents int // queue limit; 0 means 16384
+	// queue limit in bytes; 0 means 16 MiB. One event always fits, however large
+	MaxBytes int
+	Private  bool // include events selected by Options.Private; a Client never receives them
 }
 
-// wants returns the filter, or nil when there is none.
+// wants returns the filter for tags, or nil if all are wanted.
 func (o *SubscribeOptions) wants() func(tag string) bool {
 	prefixes, match := slices.Clone(o.Prefixes), o.Match
 	if len(prefixes) == 0 {
@@ -165,24 +171,26 @@ func (o *SubscribeOptions) wants() func(tag string) bool {
 	}
 }
 
-// A Subscription is one reader in the process. Several goroutines may use it; each event goes to one of them.
+// A Subscription is a reader inside the process. It is safe for concurrent use; each event is
+// returned once.
 type Subscription struct {
 	bus    *Bus
 	reader *reader
 }
 
-// Subscribe adds a reader, which gets every event that is fired from now on and that it asked for. Close it.
+// Subscribe adds a reader of the events fired from now on that match o. The caller must close it.
 func (b *Bus) Subscribe(o SubscribeOptions) *Subscription {
-	r := &reader{queue: newQueue(o.MaxEvents, o.MaxBytes), name: o.Name, wants: o.wants(), inner: o.Private}
+	r := &reader{queue: newQueue(o.MaxEvents, o.MaxBytes), name: o.Name, wants: o.wants(),
+		private: o.Private}
 	b.add(r)
 	return &Subscription{bus: b, reader: r}
 }
 
-// Next waits for an event. The error is that of ctx, or ErrClosed.
+// Next waits for the next event. The error is that of ctx, or ErrClosed.
 func (s *Subscription) Next(ctx context.Context) (Event, error) {
 	e, err := s.reader.next(ctx)
 	if err == nil {
-		s.bus.tellCaughtUp(s.reader)
+		s.bus.logCaughtUp(s.reader)
 	}
 	return e, err
 }
@@ -199,10 +207,10 @@ func (s *Subscription) All(ctx context.Context) iter.Seq[Event] {
 	}
 }
 
-// Dropped returns how many events did not fit.
+// Dropped returns the number of events dropped because the queue was full.
 func (s *Subscription) Dropped() uint64 { return s.reader.drops() }
 
-// Close ends the subscription. Next still returns what is queued.
+// Close ends the subscription. Next still returns queued events.
 func (s *Subscription) Close() {
 	s.bus.remove(s.reader)
 	s.reader.close()

@@ -38,7 +38,8 @@ func TestSubscribeFilters(t *testing.T) {
 		Match:    func(tag string) bool { return !strings.HasSuffix(tag, "/new") },
 	})
 	defer sub.Close()
-	for _, tag := range []string{"salt/key", "salt/job/1/new", "salt/job/1/ret/a", "x/salt/auth", "salt/auth"} {
+	for _, tag := range []string{"salt/key", "salt/job/1/new", "salt/job/1/ret/a", "x/salt/auth",
+		"salt/auth"} {
 		if err := b.Fire(tag, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +61,8 @@ func TestFireLeavesTheMapAlone(t *testing.T) {
 func TestFireRawKeepsBytes(t *testing.T) {
 	b := New(Options{ZoneStamp: true, Now: func() time.Time { return time.Unix(1, 5000) }})
 	sub := b.Subscribe(SubscribeOptions{})
-	fields := payload.Fields{{Key: "return", Value: data.Raw("\xd9\x01x")}} // longer than need be, and so known again
+	// longer than need be, and so known again
+	fields := payload.Fields{{Key: "return", Value: data.Raw("\xd9\x01x")}}
 	if err := b.FireRaw("t", fields); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,8 @@ func TestSlowSubscriptionDropsAndTellsOnce(t *testing.T) {
 			t.Errorf("event %d is %q", i, e.Tag)
 		}
 	}
-	if last := hook.LastEntry(); len(hook.AllEntries()) != 2 || last.Data["dropped"] != uint64(7) || last.Level != logrus.WarnLevel {
+	if last := hook.LastEntry(); len(hook.AllEntries()) != 2 || last.Data["dropped"] != uint64(7) ||
+		last.Level != logrus.WarnLevel {
 		t.Errorf("log after catching up: %v", last)
 	}
 	b.Fire("again", nil)

@@ -15,37 +15,40 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// ClientOptions tune Dial.
+// ClientOptions configure Dial.
 type ClientOptions struct {
-	Subscribe    SubscribeOptions // which events Next returns, and how many are read ahead
-	FireOnly     bool             // do not listen
+	Subscribe    SubscribeOptions // events returned by Next, and the read-ahead limit
+	FireOnly     bool             // do not subscribe
 	MaxEventSize int              // option `max_event_size` in bytes; 0 means 1048576
 	ZoneStamp    bool             // write `_stamp` as Salt 3008 does
 }
 
-// A Client is a connection to the bus of a daemon on this host, ours or Salt's. Several goroutines may use it.
+// A Client is a connection to the bus of a Brine or Salt daemon on this host. It is safe for
+// concurrent use.
 type Client struct {
 	sockets Sockets
 	encoder encoder
 
 	conn   net.Conn // to the pub socket; nil with FireOnly
 	events chan Event
-	room   *semaphore.Weighted // bytes that may be read ahead
+	room   *semaphore.Weighted // remaining read-ahead, in bytes
 	bound  int64
-	done   chan struct{} // closed when nothing more is read
-	err    error         // why; valid after done
+	done   chan struct{} // closed when reading has ended
+	err    error         // reason; valid once done is closed
 	stop   context.CancelFunc
 
 	mu   sync.Mutex
 	pull net.Conn // nil until the first Fire
 }
 
-// Dial connects to the pub socket; what is fired after it has returned is not missed. Close the client.
+// Dial connects to the pub socket. Events fired after Dial has returned are not missed. The caller
+// must close the client.
 func Dial(ctx context.Context, s Sockets, o ClientOptions) (*Client, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	c := &Client{sockets: s, encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, nil), done: make(chan struct{}), stop: func() {}}
+	c := &Client{sockets: s, encoder: newEncoder(o.MaxEventSize, o.ZoneStamp, nil),
+		done: make(chan struct{}), stop: func() {}}
 	if o.FireOnly {
 		c.err = ErrClosed
 		close(c.done)
@@ -74,8 +77,8 @@ func dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return conn, nil
 }
 
-// read takes events off the socket. When as much is read ahead as may be, it waits, and the rest stays with the
-// daemon.
+// read reads events from the socket. When the read-ahead limit is reached it waits, and further
+// events stay in the daemon's queue.
 func (c *Client) read(ctx context.Context, wants func(string) bool) {
 	defer close(c.done)
 	frames := payload.NewFrameReader(c.conn, max(maxFrame, 4*c.encoder.max+MaxTag))
@@ -112,36 +115,37 @@ func readError(err error) error {
 
 func (c *Client) weight(e Event) int64 { return min(int64(e.size()), c.bound) }
 
-// Next waits for an event. The error is that of ctx, or wraps ErrClosed when the daemon has gone or the client
-// is closed; what was read before that is returned first.
+// Next waits for the next event. Events already read are returned first. The error is that of ctx,
+// or wraps ErrClosed if the daemon has gone or the client is closed.
 func (c *Client) Next(ctx context.Context) (Event, error) {
 	select {
 	case e := <-c.events:
-		return c.taken(e), nil
+		return c.released(e), nil
 	default:
 	}
 	select {
 	case e := <-c.events:
-		return c.taken(e), nil
+		return c.released(e), nil
 	case <-ctx.Done():
 		return Event{}, ctx.Err()
 	case <-c.done:
 	}
 	select {
 	case e := <-c.events:
-		return c.taken(e), nil
+		return c.released(e), nil
 	default:
 		return Event{}, c.err
 	}
 }
 
-func (c *Client) taken(e Event) Event {
+func (c *Client) released(e Event) Event {
 	c.room.Release(c.weight(e))
 	return e
 }
 
-// Fire sends an event and returns when the daemon's socket has taken it. The connection is made by the first
-// call and kept; when the daemon was restarted since, it is made again.
+// Fire sends an event and returns once it is written to the daemon's socket. The first call
+// connects, and later calls reuse the connection. If a write on a reused connection fails, Fire
+// reconnects once, since the daemon may have restarted.
 func (c *Client) Fire(ctx context.Context, tag string, m *data.Map) error {
 	e, err := c.encoder.encode(tag, m)
 	if err != nil {
@@ -159,7 +163,8 @@ func (c *Client) Fire(ctx context.Context, tag string, m *data.Map) error {
 	return nil
 }
 
-// push writes a frame, and gives the connection up when that fails: a part of the frame may be out.
+// push writes a frame. On error it closes the connection, since a part of the frame may have been
+// sent.
 func (c *Client) push(ctx context.Context, frame []byte) error {
 	if c.pull == nil {
 		conn, err := dial(ctx, c.sockets.Network, c.sockets.Pull)
@@ -181,7 +186,7 @@ func (c *Client) push(ctx context.Context, frame []byte) error {
 	return err
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (c *Client) Close() error {
 	c.stop()
 	c.mu.Lock()

@@ -2,13 +2,14 @@ package eventbus
 
 import "os"
 
-// CutOthers ends the connections to the pub sockets that are not of the user of this process or of root, for when fewer may
-// listen than before. Those that wait to be accepted are among them. Where it cannot be told whose a connection is, it is ended.
+// CutOthers closes connections to the pub sockets, including waiting ones, whose user is neither
+// that of this process nor root. Use it when fewer users may listen than before. Connections whose
+// user is unknown are closed too.
 func (b *Bus) CutOthers() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, l := range b.admits {
-		l.admit()
+	for _, l := range b.listeners {
+		l.admitWaiting()
 		l.server.cutOthers()
 	}
 }
@@ -18,7 +19,7 @@ func (s *server) cutOthers() {
 	defer s.mu.Unlock()
 	for r := range s.readers {
 		if uid, ok := peerOf(r.conn); !ok || uid != 0 && uid != os.Geteuid() {
-			r.conn.Close() // watch and write see it
+			r.conn.Close() // watch and write notice it
 		}
 	}
 }

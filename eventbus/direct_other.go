@@ -4,5 +4,5 @@ package eventbus
 
 import "net"
 
-// directWriter returns nil: there is no write that does not wait.
+// directWriter returns nil: non-blocking writes are not supported here.
 func directWriter(net.Conn) func(frame []byte) int { return nil }

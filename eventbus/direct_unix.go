@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// directWriter returns a function that writes to conn what the system takes at once, and returns how much that was. It
-// must not be used while another write waits. It is nil where conn cannot do that.
+// directWriter returns a function that writes as much of a frame to conn as possible without
+// blocking and returns the number of bytes written. It must not be called during another write. It
+// is nil if conn does not support this.
 func directWriter(conn net.Conn) func(frame []byte) int {
 	c, ok := conn.(syscall.Conn)
 	if !ok {
@@ -21,7 +22,7 @@ func directWriter(conn net.Conn) func(frame []byte) int {
 	return func(frame []byte) int {
 		done := 0
 		err := raw.Write(func(fd uintptr) bool {
-			done, _ = syscall.Write(int(fd), frame) // what went wrong shows when the rest is written
+			done, _ = syscall.Write(int(fd), frame) // an error recurs when the rest is written
 			return true
 		})
 		if err != nil || done < 0 {

@@ -1,4 +1,5 @@
-// Package eventbus is the event bus of a master or a minion: whatever happens is told to whoever listens.
+// Package eventbus implements the event bus of a master or minion, which delivers every event to
+// every listener.
 //
 // Inside a daemon code fires events and subscribes to them:
 //
@@ -8,34 +9,36 @@
 //	bus.Fire("salt/minion/web1/start", data.NewMap("id", "web1"))
 //	event, err := sub.Next(ctx)
 //
-// Serve opens the two sockets that other programs on the host use, ours and Salt's alike: each listener on the
-// pub socket gets every event, and what is written to the pull socket is fired. Dial is the other end, for
-// command lines and scripts.
+// Serve opens the two sockets for other programs on the host, Brine's and Salt's alike. Each
+// listener on the pub socket receives every event, and events written to the pull socket are fired.
+// Dial connects to them from command lines and scripts.
 //
-// Events with secrets in them are private: Options.Private names their tags. They are for the daemon's own parts, and no
-// listener on a socket gets them.
+// Events that contain secrets are private: Options.Private selects their tags. Only subscriptions
+// inside the daemon can receive them, never listeners on a socket.
 //
 // # Bytes
 //
-// An event is a tag, two line feeds and a MessagePack map in bin form; a frame is the MessagePack map
-// {"head": {}, "body": event}, one after the other without a length (salt/utils/event.py, salt/transport/ipc.py).
-// An event is encoded once; all readers share the bytes.
+// An event is a tag, two line feeds and a MessagePack map in bin form. A frame is the MessagePack
+// map {"head": {}, "body": event}; frames follow each other without a length prefix
+// (salt/utils/event.py, salt/transport/ipc.py). An event is encoded once and all readers share the
+// bytes.
 //
-// # Who is slow
+// # Slow readers
 //
-// Firing never waits. Each reader, in the process or on a socket, has a queue with a bound on events and bytes;
-// what does not fit is dropped whole, counted, and logged once until that reader has caught up. A connected
-// reader that takes nothing for StallLimit is cut. A Client is different: it reads ahead into its own queue and
-// then leaves the rest to the daemon's.
+// Firing never blocks. Each reader, in the process or on a socket, has a queue with limits on
+// events and bytes. An event that does not fit is dropped whole and counted; the first drop is
+// logged, and again once the reader has caught up. A connected reader that accepts nothing for
+// StallLimit is disconnected. A Client reads ahead into its own queue and leaves the rest in the
+// daemon's queue.
 //
-// All readers see events in the same order. A program that has connected to the pub socket gets every event that
-// is fired after that, even if the daemon has not come to accept the connection yet (on Linux; elsewhere there
-// is a gap of the time that takes).
+// All readers see events in the same order. A program that has connected to the pub socket receives
+// every event fired after that. On Linux this holds even before the daemon has accepted the
+// connection; elsewhere events fired before the accept are missed.
 //
-// # Odd
+// # Details
 //
-// A tag is told from the data by the first empty line only, so a tag must not hold one; other line feeds may be
-// in it, as in Salt. Large events are trimmed by Salt's rule, which measures values by the memory that Python
-// takes for them. Salt's own bus drops an event that a listener cannot decode at the listener; here it is not
-// let in.
+// The first empty line separates the tag from the data, so a tag must not contain one. As in Salt,
+// it may contain single line feeds. Large events are trimmed by Salt's rule, which measures values
+// by their size in Python's memory. Salt's bus lets each listener drop events it cannot decode;
+// this bus rejects them on receipt.
 package eventbus

@@ -18,22 +18,22 @@ const (
 	// MaxTag is the length of the longest tag, in bytes.
 	MaxTag = 8 << 10
 
-	tagEnd  = "\n\n"
-	stampAs = "2006-01-02T15:04:05"
+	tagEnd      = "\n\n"
+	stampLayout = "2006-01-02T15:04:05"
 )
 
-// ErrBadEvent is wrapped when bytes are no event, or a tag cannot be one.
+// ErrBadEvent is wrapped by errors about malformed events and invalid tags.
 var ErrBadEvent = errors.New("bad event")
 
-// An Event is one message on the bus. Its parts are shared by all readers and must not be changed.
+// An Event is one message on the bus. All readers share its contents, which must not be modified.
 type Event struct {
 	Tag  string
 	Data data.Raw // a MessagePack map in bin form
 
-	frame []byte // as it goes out on sockets; Data is a part of it
+	frame []byte // encoding for sockets; Data is a part of it
 }
 
-// Map decodes the data.
+// Map returns the decoded data.
 func (e Event) Map() (*data.Map, error) {
 	v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
 	if err != nil {
@@ -46,18 +46,19 @@ func (e Event) Map() (*data.Map, error) {
 	return m, nil
 }
 
-// size is what an event counts for in a queue.
+// size returns the size of an event for queue limits.
 func (e *Event) size() int { return len(e.frame) }
 
-// ParseEvent splits the bytes of an event, which it keeps (salt/utils/event.py, unpack). The data must be one
-// whole map; what is in it is not decoded.
+// ParseEvent splits the bytes of an event, and retains them (salt/utils/event.py, unpack). The data
+// must be one complete map; its values are not decoded.
 func ParseEvent(b []byte) (Event, error) {
 	tag, body, ok := bytes.Cut(b, []byte(tagEnd))
 	if !ok {
 		return Event{}, fmt.Errorf("%w: no empty line after the tag", ErrBadEvent)
 	}
 	if len(tag) > MaxTag || !utf8.Valid(tag) {
-		return Event{}, fmt.Errorf("%w: tag is longer than %d bytes or not UTF-8", ErrBadEvent, MaxTag)
+		return Event{}, fmt.Errorf("%w: tag is longer than %d bytes or not UTF-8",
+			ErrBadEvent, MaxTag)
 	}
 	if !isMap(body) {
 		return Event{}, fmt.Errorf("%w: data is not a map", ErrBadEvent)
@@ -68,27 +69,30 @@ func ParseEvent(b []byte) (Event, error) {
 	return Event{Tag: string(tag), Data: body}, nil
 }
 
-// isMap reports whether MessagePack begins with a map.
+// isMap reports whether b begins with a MessagePack map.
 func isMap(b []byte) bool {
 	return len(b) > 0 && (b[0]>>4 == 8 || b[0] == 0xde || b[0] == 0xdf)
 }
 
-// CheckTag says whether a tag can be fired.
+// CheckTag returns an error wrapping ErrBadEvent if a tag cannot be fired.
 func CheckTag(tag string) error {
 	switch {
 	case tag == "":
 		return fmt.Errorf("%w: empty tag", ErrBadEvent)
 	case len(tag) > MaxTag:
-		return fmt.Errorf("%w: tag of %d bytes, at most %d are allowed", ErrBadEvent, len(tag), MaxTag)
+		return fmt.Errorf("%w: tag of %d bytes, at most %d are allowed", ErrBadEvent,
+			len(tag), MaxTag)
 	case !utf8.ValidString(tag):
 		return fmt.Errorf("%w: tag %q is not UTF-8", ErrBadEvent, clip(tag))
 	case bytes.Contains([]byte(tag+"\n"), []byte(tagEnd)):
-		return fmt.Errorf("%w: tag %q holds an empty line or ends with a line feed", ErrBadEvent, clip(tag))
+		return fmt.Errorf("%w: tag %q holds an empty line or ends with a line feed",
+			ErrBadEvent, clip(tag))
 	}
 	return nil
 }
 
-// CheckForeignTag is CheckTag for tags that another host chose: 1 to 1024 printable ASCII characters, no space.
+// CheckForeignTag is CheckTag for tags chosen by another host, which are restricted to 1 to 1024
+// printable ASCII characters without spaces.
 func CheckForeignTag(tag string) error {
 	if len(tag) > 1024 {
 		return fmt.Errorf("%w: tag of %d bytes, at most 1024 are allowed", ErrBadEvent, len(tag))
@@ -108,22 +112,23 @@ func clip(s string) string {
 	return s
 }
 
-// maxFrame is how large an event on a socket may be: what Python's msgpack.Unpacker and tornado's IOStream, by which Salt reads
-// them, take at most. Salt trims what it fires by max_event_size value by value, so that many small ones make a large event.
+// maxFrame is the maximum size of an event on a socket. It is the limit of Python's
+// msgpack.Unpacker and tornado's IOStream, with which Salt reads events. Salt applies
+// max_event_size per value, so many small values can make a large event.
 const maxFrame = 100 << 20
 
-// An encoder makes events.
+// An encoder encodes events.
 type encoder struct {
 	max  int
 	zone bool
 	now  func() time.Time
 }
 
-// stamp is the text of `_stamp`: UTC, with microseconds when there are any.
+// stamp returns the text of `_stamp`: UTC, with microseconds unless they are 0.
 func (c *encoder) stamp() string {
 	b := make([]byte, 0, 32)
 	now := c.now().UTC()
-	b = now.AppendFormat(b, stampAs)
+	b = now.AppendFormat(b, stampLayout)
 	if us := now.Nanosecond() / 1000; us > 0 {
 		b = fmt.Appendf(b, ".%06d", us)
 	}
@@ -133,7 +138,7 @@ func (c *encoder) stamp() string {
 	return string(b)
 }
 
-// encode makes an event of a map, which is not changed.
+// encode returns an event with the data m, which is not modified.
 func (c *encoder) encode(tag string, m *data.Map) (Event, error) {
 	if err := CheckTag(tag); err != nil {
 		return Event{}, err
@@ -147,7 +152,7 @@ func (c *encoder) encode(tag string, m *data.Map) (Event, error) {
 	return c.finish(tag, b)
 }
 
-// encodeRaw makes an event of encoded values in bin form.
+// encodeRaw returns an event with encoded values in bin form.
 func (c *encoder) encodeRaw(tag string, f payload.Fields) (Event, error) {
 	if err := CheckTag(tag); err != nil {
 		return Event{}, err
@@ -163,7 +168,7 @@ func (c *encoder) encodeRaw(tag string, f payload.Fields) (Event, error) {
 	return c.finish(tag, f.AppendBinTo(begin(tag, size)))
 }
 
-// encodeMap makes an event of an encoded map in bin form.
+// encodeMap returns an event with an encoded map in bin form.
 func (c *encoder) encodeMap(tag string, m data.Raw) (Event, error) {
 	if err := CheckTag(tag); err != nil {
 		return Event{}, err
@@ -179,7 +184,7 @@ func (c *encoder) encodeMap(tag string, m data.Raw) (Event, error) {
 		}
 		return c.encodeRaw(tag, f)
 	}
-	b := begin(tag, len(m)+2*len(stampAs))
+	b := begin(tag, len(m)+2*len(stampLayout))
 	if n < 15 {
 		b = append(b, 0x80|byte(n+1))
 	} else {
@@ -195,8 +200,8 @@ func (c *encoder) encodeMap(tag string, m data.Raw) (Event, error) {
 	return c.finish(tag, b)
 }
 
-// cutMapHead returns how many pairs a MessagePack map says that it has, and the pairs. Maps of 65536 and more are not
-// cut.
+// cutMapHead splits a MessagePack map into the number of its pairs and their bytes. ok is false for
+// maps of 65536 pairs or more.
 func cutMapHead(m []byte) (n int, pairs []byte, ok bool) {
 	switch {
 	case len(m) > 0 && m[0]>>4 == 8:
@@ -207,13 +212,13 @@ func cutMapHead(m []byte) (n int, pairs []byte, ok bool) {
 	return 0, nil, false
 }
 
-// begin returns a buffer that holds the tag and has room for size bytes of data.
+// begin returns a buffer with the tag and capacity for size bytes of data.
 func begin(tag string, size int) []byte {
 	b := make([]byte, 0, len(tag)+len(tagEnd)+size)
 	return append(append(b, tag...), tagEnd...)
 }
 
-// finish trims an encoded event and frames it.
+// finish trims an encoded event if needed and frames it.
 func (c *encoder) finish(tag string, b []byte) (Event, error) {
 	start := len(tag) + len(tagEnd)
 	if len(b)-start+pythonBytes > c.max {
@@ -226,7 +231,7 @@ func (c *encoder) finish(tag string, b []byte) (Event, error) {
 	return framed(tag, b, len(b)-start), nil
 }
 
-// framed makes an Event of its bytes, of which the last n are the data.
+// framed returns an Event from its bytes, of which the last n are the data.
 func framed(tag string, b []byte, n int) Event {
 	frame := payload.AppendFrame(make([]byte, 0, len(b)+24), b)
 	return Event{Tag: tag, Data: data.Raw(frame[len(frame)-n:]), frame: frame}

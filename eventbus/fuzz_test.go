@@ -7,10 +7,12 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// FuzzEvent reads any bytes as a stream of frames and as an event; what is accepted can be fired again unchanged.
+// FuzzEvent reads any bytes as a stream of frames and as an event; what is accepted can be fired
+// again unchanged.
 func FuzzEvent(f *testing.F) {
 	f.Add([]byte("a/b\n\n\x81\xa1k\x01"))
-	f.Add(payload.AppendFrame(payload.AppendFrame(nil, []byte("t\n\n\x80")), []byte("u\n\n\x81\xa1k\xc4\x01\xff")))
+	f.Add(payload.AppendFrame(payload.AppendFrame(nil, []byte("t\n\n\x80")),
+		[]byte("u\n\n\x81\xa1k\xc4\x01\xff")))
 	f.Add([]byte("\x82\xa4head\x80\xa4body\xc4\x04t\n\n\x80"))
 	f.Add([]byte("\n\n\x80"))
 	f.Fuzz(func(t *testing.T, b []byte) {

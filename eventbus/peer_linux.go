@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// peerOf returns the user who connected.
+// peerOf returns the user id of the process at the other end.
 func peerOf(conn net.Conn) (uid int, ok bool) {
 	cred, ok := credentials(conn)
 	if !ok {
@@ -18,12 +18,13 @@ func peerOf(conn net.Conn) (uid int, ok bool) {
 	return int(cred.Uid), true
 }
 
-// holderWords is how many words of a command line are told. Three name an interpreter, its script and its role. What follows may hold a
-// password.
-const holderWords = 3
+// maxHolderWords is the number of command line words shown in errors: enough for an interpreter,
+// its script and its role. Later words may contain a password.
+const maxHolderWords = 3
 
-// holderOf returns the process that began to listen on the socket that conn leads to. It is gone when that process has ended: the
-// socket may then be open in a process that it forked, such as a job of Salt's minion. One of another container is not seen as gone.
+// holderOf returns the process that started listening on the socket to which conn is connected.
+// gone is true if that process has ended; the socket may then still be open in a process that it
+// forked, such as a job of Salt's minion. A process in another container never counts as gone.
 func holderOf(conn net.Conn) holder {
 	cred, ok := credentials(conn)
 	if !ok || cred.Pid <= 0 {
@@ -38,8 +39,8 @@ func holderOf(conn net.Conn) holder {
 		return holder{text: ": process " + pid}
 	}
 	words := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
-	if len(words) > holderWords {
-		words = append(words[:holderWords], "...")
+	if len(words) > maxHolderWords {
+		words = append(words[:maxHolderWords], "...")
 	}
 	return holder{text: ": process " + pid + ", " + strconv.Quote(strings.Join(words, " "))}
 }

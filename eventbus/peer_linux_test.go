@@ -14,8 +14,9 @@ import (
 // forkWith names the sockets that the process which TestSocketOfAnEndedProcess starts listens on.
 const forkWith = "BRINE_TEST_FORK_WITH"
 
-// TestSocketOfAnEndedProcess checks that sockets of an ended process are taken over. A process that it started may have them too, as the
-// jobs of Salt's minion do. For sockets of a living process the error names it.
+// TestSocketOfAnEndedProcess checks that sockets of an ended process are taken over. A process that
+// it started may have them too, as the jobs of Salt's minion do. For sockets of a living process
+// the error names it.
 func TestSocketOfAnEndedProcess(t *testing.T) {
 	if paths := os.Getenv(forkWith); paths != "" {
 		leaveSockets(t, strings.Split(paths, "\n"))
@@ -50,7 +51,8 @@ func TestSocketOfAnEndedProcess(t *testing.T) {
 
 	live, _ := serve(t, New(Options{}), ServeOptions{})
 	want := fmt.Sprintf("another process listens there: process %d, ", os.Getpid())
-	if err := New(Options{}).Serve(t.Context(), live, ServeOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+	if err := New(Options{}).Serve(t.Context(), live, ServeOptions{}); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("Serve = %v, want %q", err, want)
 	}
 }

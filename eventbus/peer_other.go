@@ -4,8 +4,8 @@ package eventbus
 
 import "net"
 
-// peerOf cannot tell who connected.
+// peerOf is not supported here; ok is false.
 func peerOf(net.Conn) (uid int, ok bool) { return 0, false }
 
-// holderOf cannot tell who listens.
+// holderOf is not supported here and returns no process.
 func holderOf(net.Conn) holder { return holder{} }

@@ -7,8 +7,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestSecretsDoNotReachSockets fires private events from inside and through the pull socket: a listener on the pub socket and a
-// subscription that does not ask for them get only what is fired after them.
+// TestSecretsDoNotReachSockets fires private events from inside and through the pull socket: a
+// listener on the pub socket and a subscription that does not ask for them get only what is fired
+// after them.
 func TestSecretsDoNotReachSockets(t *testing.T) {
 	b := New(Options{Private: func(tag string) bool { return strings.Contains(tag, "secret") }})
 	s, _ := serve(t, b, ServeOptions{})

@@ -6,32 +6,33 @@ import (
 	"sync"
 )
 
-// ErrClosed is returned by Next when its reader was closed and all that it held has been read.
+// ErrClosed is returned by Next when its reader is closed and has no more events.
 var ErrClosed = errors.New("event reader is closed")
 
-// Bounds of a reader's queue unless options say otherwise.
+// Default limits of a reader's queue.
 const (
 	defaultQueueEvents = 16 << 10
 	defaultQueueBytes  = 16 << 20
 )
 
-// A queue holds events for one reader, within bounds.
+// A queue is the bounded event queue of one reader.
 type queue struct {
 	maxEvents, maxBytes int
-	wake                chan struct{} // holds a token while there may be something to take
-	// direct, which may be nil, gives a frame to the reader without waiting, and returns how many bytes it took. It
-	// spares the wake-up of who takes from the queue, and is called only while that one waits on an empty queue.
+	wake                chan struct{} // holds a token while events may be available
+	// direct, if not nil, writes a frame to the reader without blocking and returns the number of
+	// bytes written. It saves waking the goroutine in take, and is called only while that goroutine
+	// waits on an empty queue.
 	direct func(frame []byte) int
 
 	mu       sync.Mutex
 	ring     []Event
 	head, n  int
 	bytes    int
-	idle     bool // someone waits in take
+	idle     bool // a goroutine waits in take
 	closed   bool
-	behind   bool   // something was dropped since the queue was last empty
-	dropped  uint64 // ever
-	reported uint64 // of dropped, when the reader had last caught up
+	behind   bool   // an event was dropped since the queue was last empty
+	dropped  uint64 // total
+	reported uint64 // value of dropped when the reader last caught up
 }
 
 func newQueue(maxEvents, maxBytes int) *queue {
@@ -44,8 +45,8 @@ func newQueue(maxEvents, maxBytes int) *queue {
 	return &queue{maxEvents: maxEvents, maxBytes: maxBytes, wake: make(chan struct{}, 1)}
 }
 
-// put adds an event if there is room. fellBehind is true for the first one that is dropped since the reader had
-// last caught up.
+// put adds an event if there is room. fellBehind is true for the first event dropped since the
+// reader last caught up.
 func (q *queue) put(e Event) (fellBehind bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -91,7 +92,7 @@ func (q *queue) signal() {
 	}
 }
 
-// pop takes the oldest event. The caller holds the lock and knows that there is one.
+// pop removes the oldest event. The caller must hold the lock, and the queue must not be empty.
 func (q *queue) pop() Event {
 	e := q.ring[q.head]
 	q.ring[q.head] = Event{}
@@ -104,7 +105,8 @@ func (q *queue) pop() Event {
 	return e
 }
 
-// take moves events of up to size bytes, at least one, to dst. It waits for the first one until ctx ends.
+// take moves events of up to size bytes in total, but at least one, to dst. It waits for the first
+// one until ctx ends.
 func (q *queue) take(ctx context.Context, dst []Event, size int) ([]Event, error) {
 	for {
 		q.mu.Lock()
@@ -115,7 +117,7 @@ func (q *queue) take(ctx context.Context, dst []Event, size int) ([]Event, error
 		closed := q.closed
 		q.idle = len(dst) == 0 && !closed
 		if q.n > 0 || closed {
-			q.signal() // for whoever comes next
+			q.signal() // for the next caller
 		}
 		q.mu.Unlock()
 		switch {
@@ -132,7 +134,7 @@ func (q *queue) take(ctx context.Context, dst []Event, size int) ([]Event, error
 	}
 }
 
-// next takes one event.
+// next removes and returns one event.
 func (q *queue) next(ctx context.Context) (Event, error) {
 	var one [1]Event
 	got, err := q.take(ctx, one[:0], 0)
@@ -142,7 +144,8 @@ func (q *queue) next(ctx context.Context) (Event, error) {
 	return got[0], nil
 }
 
-// caughtUp returns, once after something was dropped and the queue has become empty, how much it was.
+// caughtUp returns the number of events dropped since the last call. It returns 0 while the queue
+// is not empty or nothing was dropped.
 func (q *queue) caughtUp() (dropped uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -159,7 +162,7 @@ func (q *queue) drops() uint64 {
 	return q.dropped
 }
 
-// close lets no more events in; those that are queued can still be taken.
+// close accepts no more events. Queued events can still be taken.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -167,7 +170,7 @@ func (q *queue) close() {
 	q.signal()
 }
 
-// discard closes the queue and drops what is in it.
+// discard closes the queue and drops its events.
 func (q *queue) discard() {
 	q.mu.Lock()
 	q.closed, q.ring, q.head, q.n, q.bytes = true, nil, 0, 0, 0

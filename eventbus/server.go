@@ -19,41 +19,46 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// ServeOptions tune Serve. The zero value is Salt's.
+// ServeOptions configure Serve. The zero value has Salt's defaults.
 type ServeOptions struct {
-	PubMode    fs.FileMode   // of the pub socket's file: 0600, which 0 means, or 0660 where a group may listen
-	MaxBytes   int           // kept for one connected reader; 0 means 16 MiB
-	MaxConns   int           // readers, and as many writers; 0 means 1024
-	StallLimit time.Duration // a reader that takes nothing for so long is cut; 0 means 30 s
-	DrainLimit time.Duration // at the end readers get so long to take what is queued; 0 means 2 s
+	// mode of the pub socket's file: 0 means 0600; use 0660 if a group may listen
+	PubMode  fs.FileMode
+	MaxBytes int // queue limit per connected reader; 0 means 16 MiB
+	MaxConns int // maximum number of readers, and of writers; 0 means 1024
+	// a reader that accepts nothing for so long is disconnected; 0 means 30 s
+	StallLimit time.Duration
+	DrainLimit time.Duration // time for readers to drain their queues at the end; 0 means 2 s
 	Ready      func()        // called when both sockets are open
 
-	// Patience is how long Serve waits for another process that listens on one of the sockets to end; 0 means not at all. Wait is
-	// called once, with who that is, before it waits; it may be nil.
+	// Patience is how long Serve waits for another process that listens on one of the sockets to
+	// end; 0 means not at all. Wait, if not nil, is called once before that, with an error that
+	// names the process.
 	Patience time.Duration
 	Wait     func(why error)
 
-	// Wants returns the tags that a user of this host may read on the pub socket; a nil function means all. It is called
-	// once for each connection and its result for each event, both under the lock of the bus: keep them short. uid is
-	// NoUser where the system does not say who connected. A nil Wants lets everyone who can connect read everything.
+	// Wants returns the filter for the tags that a user of this host may read on the pub socket; a
+	// nil filter means all. It is called once per connection, and its result for every event, both
+	// under the lock of the bus, so both must be fast. uid is NoUser if the system cannot identify
+	// the user. A nil Wants lets everyone who can connect read everything.
 	Wants func(uid int) func(tag string) bool
 }
 
-// NoUser stands for the user of a connection where the system does not say who that is.
+// NoUser is the uid of a connection whose user cannot be identified.
 const NoUser = -1
 
-// lastWords is how long writers have at the end, for what they have sent already.
-const lastWords = 100 * time.Millisecond
+// writerGrace is how long writers may finish sending at the end.
+const writerGrace = 100 * time.Millisecond
 
-// batch is what one write to a reader holds at most, in bytes and events.
+// Limits of a single write to a reader, in bytes and events.
 const (
 	batchBytes  = 256 << 10
 	batchEvents = 64
 )
 
-// Serve opens the sockets and serves them until ctx ends: then it takes in what writers have sent, lets readers
-// take what is queued within DrainLimit, and returns nil. It fails at once when a path is too long or is taken by a
-// file, and after Patience when another process listens there; the error names it. A bus may be served on several sockets.
+// Serve opens the sockets and serves them until ctx ends. Then it reads what writers have sent,
+// gives readers DrainLimit to drain their queues, and returns nil. It fails at once if a path is
+// too long or is a file other than a socket. If another process listens there, it fails after
+// Patience with an error that names the process. A bus may be served on several sockets.
 func (b *Bus) Serve(ctx context.Context, s Sockets, o ServeOptions) error {
 	if err := s.check(); err != nil {
 		return err
@@ -62,38 +67,38 @@ func (b *Bus) Serve(ctx context.Context, s Sockets, o ServeOptions) error {
 	srv.opts.MaxConns = cmp.Or(o.MaxConns, 1024)
 	srv.opts.StallLimit = cmp.Or(o.StallLimit, 30*time.Second)
 	srv.opts.DrainLimit = cmp.Or(o.DrainLimit, 2*time.Second)
-	open := opening{patience: o.Patience, tell: o.Wait}
+	open := opening{patience: o.Patience, onWait: o.Wait}
 	pub, err := open.listen(ctx, s.Network, s.Pub, cmp.Or(o.PubMode, 0o600))
 	if err != nil {
-		return endedBy(ctx, err)
+		return ignoreEnd(ctx, err)
 	}
 	defer pub.Close()
 	pull, err := open.listen(ctx, s.Network, s.Pull, 0o600)
 	if err != nil {
-		return endedBy(ctx, err)
+		return ignoreEnd(ctx, err)
 	}
 	defer pull.Close()
 	return srv.run(ctx, pub, pull)
 }
 
-// endedBy returns err, or nil where ctx has ended, for which Serve does not fail.
-func endedBy(ctx context.Context, err error) error {
+// ignoreEnd returns err, or nil if ctx has ended.
+func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// A server has the connections of one call of Serve.
+// A server holds the connections of one call of Serve.
 type server struct {
 	bus  *Bus
 	opts ServeOptions
 
-	mu       sync.Mutex // taken after the lock of the bus, never before
-	ending   bool       // no more writers
+	mu       sync.Mutex // acquired after the lock of the bus, never before
+	ending   bool       // accept no more writers
 	readers  map[*connReader]struct{}
 	writers  map[net.Conn]struct{}
-	drainBy  atomic.Int64 // unix nanoseconds; 0: not ending
+	drainBy  atomic.Int64 // unix nanoseconds; 0 while not ending
 	readWait sync.WaitGroup
 	pullWait sync.WaitGroup
 }
@@ -117,13 +122,13 @@ func (s *server) run(ctx context.Context, pub, pull net.Listener) error {
 	return g.Wait()
 }
 
-// end stops in an order in which nothing is lost: no new connections, then the writers, then the readers.
+// end stops the server without losing events: first new connections, then writers, then readers.
 func (s *server) end(pull net.Listener, waiting *listener) {
 	pull.Close()
 	s.mu.Lock()
 	s.ending = true
 	for c := range s.writers {
-		c.SetReadDeadline(time.Now().Add(lastWords))
+		c.SetReadDeadline(time.Now().Add(writerGrace))
 	}
 	s.mu.Unlock()
 	s.pullWait.Wait()
@@ -142,7 +147,8 @@ func (s *server) end(pull net.Listener, waiting *listener) {
 	s.readWait.Wait()
 }
 
-// accept hands connections on until the listener is closed. A failure that can pass is waited out.
+// accept calls add with each connection until the listener is closed. After other errors it pauses
+// and retries.
 func (s *server) accept(ctx context.Context, l net.Listener, add func(net.Conn)) error {
 	for {
 		conn, err := l.Accept()
@@ -152,7 +158,7 @@ func (s *server) accept(ctx context.Context, l net.Listener, add func(net.Conn))
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		default:
-			s.bus.log.WithError(err).Warn("a connection to the event socket cannot be accepted")
+			s.bus.log.WithError(err).Warn("accept connection to the event socket")
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):
@@ -170,17 +176,18 @@ type connReader struct {
 func (s *server) addReader(conn net.Conn) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
-	s.admitted(conn)
+	s.addReaderLocked(conn)
 }
 
-// admitted makes a connection a reader. The caller holds the lock of the bus.
-func (s *server) admitted(conn net.Conn) {
-	r := &connReader{&reader{queue: newQueue(1<<20, s.opts.MaxBytes), name: "pub socket", wants: s.wants(conn)}, conn}
+// addReaderLocked turns a connection into a reader. The caller must hold the lock of the bus.
+func (s *server) addReaderLocked(conn net.Conn) {
+	r := &connReader{&reader{queue: newQueue(1<<20, s.opts.MaxBytes),
+		name: "pub socket", wants: s.wants(conn)}, conn}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.readers) >= s.opts.MaxConns || s.drainBy.Load() > 0 {
 		conn.Close()
-		s.bus.log.Warnf("event socket refuses a reader: there are %d", len(s.readers))
+		s.bus.log.Warnf("event socket refused a reader: %d are connected", len(s.readers))
 		return
 	}
 	r.reader.direct = directWriter(conn)
@@ -191,7 +198,7 @@ func (s *server) admitted(conn net.Conn) {
 	go s.write(r)
 }
 
-// wants returns the filter of a connection, or nil when there is none.
+// wants returns the filter of a connection, or nil if there is none.
 func (s *server) wants(conn net.Conn) func(tag string) bool {
 	if s.opts.Wants == nil {
 		return nil
@@ -203,7 +210,7 @@ func (s *server) wants(conn net.Conn) func(tag string) bool {
 	return s.opts.Wants(uid)
 }
 
-// watch waits for the reader to go away. What it sends is thrown away.
+// watch waits for the reader to disconnect and discards what it sends.
 func (s *server) watch(r *connReader) {
 	defer s.readWait.Done()
 	io.Copy(io.Discard, r.conn)
@@ -211,7 +218,7 @@ func (s *server) watch(r *connReader) {
 	r.conn.Close()
 }
 
-// write sends events to a reader until it goes away, stalls, or the bus ends.
+// write sends events to a reader until it disconnects, stalls, or the bus ends.
 func (s *server) write(r *connReader) {
 	defer s.readWait.Done()
 	err := s.send(r)
@@ -223,7 +230,8 @@ func (s *server) write(r *connReader) {
 	s.mu.Unlock()
 	if isTimeout(err) && s.drainBy.Load() == 0 {
 		s.bus.log.WithField("dropped", r.reader.drops()).
-			Warnf("a listener on the event socket took nothing for %v and was cut", s.opts.StallLimit)
+			Warnf("listener on the event socket disconnected: it read nothing for %v",
+				s.opts.StallLimit)
 	}
 }
 
@@ -251,11 +259,12 @@ func (s *server) send(r *connReader) error {
 		if err := s.noDeadline(r.conn); err != nil {
 			return err
 		}
-		s.bus.tellCaughtUp(r.reader)
+		s.bus.logCaughtUp(r.reader)
 	}
 }
 
-// noDeadline lets what is written directly, which does not wait, not run into the deadline of an earlier write.
+// noDeadline clears the write deadline, so that direct writes do not fail because of the deadline
+// of an earlier write.
 func (s *server) noDeadline(conn net.Conn) error {
 	if s.drainBy.Load() > 0 {
 		return nil
@@ -263,7 +272,7 @@ func (s *server) noDeadline(conn net.Conn) error {
 	return conn.SetWriteDeadline(time.Time{})
 }
 
-// deadline sets the time by which the next write must be done.
+// deadline sets the deadline of the next write.
 func (s *server) deadline(conn net.Conn) error {
 	by := time.Now().Add(s.opts.StallLimit)
 	if end := s.drainBy.Load(); end > 0 {
@@ -287,7 +296,7 @@ func (s *server) addWriter(conn net.Conn) {
 	}
 	if len(s.writers) >= s.opts.MaxConns {
 		conn.Close()
-		s.bus.log.Warnf("event socket refuses a writer: there are %d", len(s.writers))
+		s.bus.log.Warnf("event socket refused a writer: %d are connected", len(s.writers))
 		return
 	}
 	s.writers[conn] = struct{}{}
@@ -298,12 +307,13 @@ func (s *server) addWriter(conn net.Conn) {
 		delete(s.writers, conn)
 		s.mu.Unlock()
 		if err != nil {
-			s.bus.log.WithError(err).Warn("a writer on the event socket sent what is no event and was cut")
+			s.bus.log.WithError(err).Warn("writer on the event socket disconnected: it sent an invalid event")
 		}
 	})
 }
 
-// pull fires what comes in. Bytes that are no frame end the connection; a frame that holds no event is dropped.
+// pull fires the events that a writer sends. An invalid frame ends the connection; a frame with an
+// invalid event is dropped.
 func (s *server) pull(conn net.Conn) error {
 	frames := payload.NewFrameReader(conn, max(maxFrame, 4*s.bus.encoder.max+MaxTag))
 	for told := false; ; {
@@ -324,7 +334,7 @@ func (s *server) pull(conn net.Conn) error {
 		}
 		if !told {
 			told = true
-			s.bus.log.WithError(err).Warn("an event on the event socket is dropped")
+			s.bus.log.WithError(err).Warn("invalid event on the event socket dropped")
 		}
 	}
 }

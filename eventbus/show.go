@@ -11,18 +11,20 @@ import (
 	"github.com/brineproject/brine/output"
 )
 
-// A Show prints events as they come: the tag, a tab and the contents as JSON (state.event of Salt's runners and modules).
+// A Show prints events as they arrive: the tag, a tab and the data as JSON (state.event of Salt's
+// runners and modules).
 type Show struct {
-	Match  string // a glob or a regular expression for the tag
-	Count  int    // after how many events it ends; -1 never
-	Quiet  bool   // print nothing
-	Pretty bool   // the contents on several lines
-	Skip   string // a tag that is not meant, whatever Match says
+	Match  string // glob or regular expression for the tag
+	Count  int    // number of events to print; -1 means no limit
+	Quiet  bool   // only count events
+	Pretty bool   // print the data on several lines
+	Skip   string // tag to ignore even if it matches
 	Print  func(format string, args ...any)
 	Log    logrus.FieldLogger
 }
 
-// Run prints the events of a bus until there were enough of them. The error is that of ctx, or of an event that cannot be read.
+// Run prints events of a bus until Count is reached. The error is that of ctx, or of an event that
+// cannot be decoded.
 func (s Show) Run(ctx context.Context, bus *Watcher) error {
 	fits := tagMatcher(s.Match)
 	for {
@@ -55,7 +57,7 @@ func (s Show) print(e Event) error {
 	if err != nil {
 		return err
 	}
-	text, err := asJSON(body, s.Pretty)
+	text, err := toJSON(body, s.Pretty)
 	if err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (s Show) print(e Event) error {
 	return nil
 }
 
-func asJSON(body *data.Map, pretty bool) (string, error) {
+func toJSON(body *data.Map, pretty bool) (string, error) {
 	if !pretty {
 		return output.JSON(body)
 	}
@@ -74,7 +76,8 @@ func asJSON(body *data.Map, pretty bool) (string, error) {
 	return o.Format(body)
 }
 
-// tagMatcher reads a glob or a regular expression (salt/utils/stringutils.py, expr_match).
+// tagMatcher returns a matcher for a glob or regular expression (salt/utils/stringutils.py,
+// expr_match).
 func tagMatcher(expr string) func(tag string) bool {
 	glob := match.CompileGlob(expr)
 	re, err := match.CompileRegexp(`\A(?:` + expr + `)\Z`)

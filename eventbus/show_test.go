@@ -23,7 +23,8 @@ func TestShow(t *testing.T) {
 		want string
 	}{
 		{Show{Match: "my/*", Count: 1}, "my/tag\t{\"a\": [1], \"_stamp\": \"then\"}\n"},
-		{Show{Match: `my/t\w+`, Count: 2, Pretty: true}, "my/tag\t{\n    \"_stamp\": \"then\",\n    \"a\": [\n        1\n    ]\n}\nmy/tag\t{\n    \"_stamp\": \"then\",\n    \"a\": [\n        1\n    ]\n}\n"},
+		{Show{Match: `my/t\w+`, Count: 2, Pretty: true},
+			"my/tag\t{\n    \"_stamp\": \"then\",\n    \"a\": [\n        1\n    ]\n}\nmy/tag\t{\n    \"_stamp\": \"then\",\n    \"a\": [\n        1\n    ]\n}\n"},
 		{Show{Match: "*", Count: 1, Skip: "other"}, "my/tag\t{\"a\": [1], \"_stamp\": \"then\"}\n"},
 		{Show{Match: "*", Count: 1, Skip: "other", Quiet: true}, ""},
 	} {
@@ -31,7 +32,8 @@ func TestShow(t *testing.T) {
 		if err := w.Join(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		tt.show.Log, tt.show.Print = log, func(format string, args ...any) { got += fmt.Sprintf(format, args...) }
+		tt.show.Log, tt.show.Print = log,
+			func(format string, args ...any) { got += fmt.Sprintf(format, args...) }
 		done := make(chan error, 1)
 		go func() { done <- tt.show.Run(t.Context(), w) }()
 		for _, tag := range []string{"other", "my/tag", "my/tag"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// maxPath is the longest path of a unix socket that every system takes, in bytes.
+// maxPath is the maximum length of a unix socket path that every system supports, in bytes.
 const maxPath = 107
 
 // Sockets are the two addresses of a bus.
@@ -28,11 +28,12 @@ type Sockets struct {
 
 // MasterSockets returns the sockets of a master whose option `sock_dir` is dir.
 func MasterSockets(dir string) Sockets {
-	return Sockets{"unix", filepath.Join(dir, "master_event_pub.ipc"), filepath.Join(dir, "master_event_pull.ipc")}
+	return Sockets{"unix", filepath.Join(dir, "master_event_pub.ipc"),
+		filepath.Join(dir, "master_event_pull.ipc")}
 }
 
-// MinionSockets returns the sockets of a minion. Their names hold the start of a hash of the id; hashType is the
-// option `hash_type`, "" means sha256. The error is an unknown hash.
+// MinionSockets returns the sockets of a minion. Their names contain the start of a hash of the id.
+// hashType is the option `hash_type`; "" means sha256. It fails for an unknown hash.
 func MinionSockets(dir, id, hashType string) (Sockets, error) {
 	h, err := crypto.NewHash(cmp.Or(hashType, "sha256"))
 	if err != nil {
@@ -43,13 +44,13 @@ func MinionSockets(dir, id, hashType string) (Sockets, error) {
 	return Sockets{"unix", name + "_pub.ipc", name + "_pull.ipc"}, nil
 }
 
-// TCPSockets returns the sockets of a bus with `ipc_mode: tcp`, which Windows needs.
+// TCPSockets returns the sockets of a bus with `ipc_mode: tcp`, which is required on Windows.
 func TCPSockets(pubPort, pullPort int) Sockets {
 	at := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 	return Sockets{"tcp", at(pubPort), at(pullPort)}
 }
 
-// check refuses paths that the system would cut.
+// check rejects paths that are too long for a unix socket.
 func (s Sockets) check() error {
 	if s.Network != "unix" {
 		return nil
@@ -63,18 +64,20 @@ func (s Sockets) check() error {
 	return nil
 }
 
-// An opening waits once for all sockets of a call of Serve.
+// An opening opens the sockets of one call of Serve. They share one waiting period.
 type opening struct {
 	patience time.Duration
-	tell     func(error)
-	until    time.Time // zero before the first socket that is taken
+	onWait   func(error)
+	until    time.Time // zero until the first socket is found in use
 }
 
-// look is the pause between two looks at a socket that is taken.
-const look = 250 * time.Millisecond
+// retryInterval is the interval between attempts to open a socket in use.
+const retryInterval = 250 * time.Millisecond
 
-// listen opens one socket, when another process that listens there has ended.
-func (o *opening) listen(ctx context.Context, network, addr string, mode fs.FileMode) (net.Listener, error) {
+// listen opens a socket. If another process listens there, it waits for that process to end.
+func (o *opening) listen(
+	ctx context.Context, network, addr string, mode fs.FileMode,
+) (net.Listener, error) {
 	for {
 		l, err := listen(ctx, network, addr, mode)
 		if !errors.Is(err, errTaken) || o.patience <= 0 {
@@ -82,8 +85,8 @@ func (o *opening) listen(ctx context.Context, network, addr string, mode fs.File
 		}
 		if o.until.IsZero() {
 			o.until = time.Now().Add(o.patience)
-			if o.tell != nil {
-				o.tell(err)
+			if o.onWait != nil {
+				o.onWait(err)
 			}
 		}
 		left := time.Until(o.until)
@@ -93,12 +96,12 @@ func (o *opening) listen(ctx context.Context, network, addr string, mode fs.File
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(min(look, left)):
+		case <-time.After(min(retryInterval, left)):
 		}
 	}
 }
 
-// listen opens one socket. A socket file that nobody listens on any more is replaced.
+// listen opens a socket. It replaces a socket file on which no process listens.
 func listen(ctx context.Context, network, addr string, mode fs.FileMode) (net.Listener, error) {
 	if network == "unix" {
 		if err := removeStale(ctx, addr); err != nil {
@@ -126,14 +129,15 @@ func listen(ctx context.Context, network, addr string, mode fs.FileMode) (net.Li
 	return &unixListener{l.(*net.UnixListener), addr, own}, nil
 }
 
-// A unixListener removes its socket file when it is closed, but not one that has taken its place.
+// A unixListener removes its socket file when it is closed, unless another file has replaced it.
 type unixListener struct {
 	*net.UnixListener
 	path string
 	own  fs.FileInfo
 }
 
-// Close removes the file while it still answers: once nobody listens there, another process may put its own in its place.
+// Close removes the file before it closes the socket: once nobody listens, another process may
+// create its own file there.
 func (l *unixListener) Close() error {
 	if now, err := os.Lstat(l.path); err == nil && os.SameFile(now, l.own) {
 		os.Remove(l.path)
@@ -141,16 +145,16 @@ func (l *unixListener) Close() error {
 	return l.UnixListener.Close()
 }
 
-// errTaken is returned for a socket on which another process listens.
+// errTaken is returned if another process listens on a socket.
 var errTaken = errors.New("another process listens there")
 
-// A holder is the process that listens on a socket, as far as the system tells.
+// A holder is the process that listens on a socket, if known.
 type holder struct {
-	text string // ": " and its number and name, or ""
-	gone bool   // it has ended, and the socket is left in a process that it started, which serves nobody
+	text string // ": " followed by its process id and command line, or ""
+	gone bool   // it has ended; a process that it forked holds the socket but serves nobody
 }
 
-// removeStale removes the socket file of a process that is gone.
+// removeStale removes a socket file if no process serves it.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -159,7 +163,7 @@ func removeStale(ctx context.Context, path string) error {
 	case err != nil:
 		return fmt.Errorf("open event socket: %w", err)
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("event socket %s: there is a file of that name that is no socket", path)
+		return fmt.Errorf("event socket %s: the file exists and is not a socket", path)
 	}
 	d := net.Dialer{Timeout: time.Second}
 	conn, err := d.DialContext(ctx, "unix", path)

@@ -7,15 +7,16 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// Match reports whether a tag matches a pattern of the given kind, as the option `event_match_type` names it:
-// startswith (also ""), endswith, find, regex (from the start of the tag) or fnmatch. An unknown kind and a bad
-// expression match nothing. Matcher is faster for many tags.
+// Match reports whether a tag matches a pattern. kind is a value of the option `event_match_type`:
+// startswith (also ""), endswith, find, regex (anchored at the start) or fnmatch. An unknown kind
+// or an invalid expression matches nothing. Use Matcher to match many tags.
 func Match(kind, pattern, tag string) bool {
 	m, err := Matcher(kind, pattern)
 	return err == nil && m(tag)
 }
 
-// Matcher returns Match for one pattern. The error is that of a regular expression.
+// Matcher returns a function that matches tags like Match. It fails for an invalid regular
+// expression.
 func Matcher(kind, pattern string) (func(tag string) bool, error) {
 	switch kind {
 	case "", "startswith":
@@ -36,8 +37,9 @@ func Matcher(kind, pattern string) (func(tag string) bool, error) {
 	return func(string) bool { return false }, nil
 }
 
-// Tagify joins parts to a tag below "salt": Tagify("job", jid, "new") is salt/job/<jid>/new. A part that is a
-// list adds its elements; empty parts are left out (salt/utils/event.py, tagify).
+// Tagify joins parts to a tag that begins with "salt": Tagify("job", jid, "new") returns
+// salt/job/<jid>/new. The elements of a list are separate parts; empty parts are omitted
+// (salt/utils/event.py, tagify).
 func Tagify(parts ...any) string { return JoinTag(append([]any{"salt"}, parts...)...) }
 
 // JoinTag is Tagify without "salt".

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestServeWaitsForTheOther checks that a bus waits until another one leaves its sockets, and tells once that it waits. It gives up
-// after its patience, or with its context.
+// TestServeWaitsForTheOther checks that a bus waits until another one leaves its sockets, and tells
+// once that it waits. It gives up after its patience, or with its context.
 func TestServeWaitsForTheOther(t *testing.T) {
 	for _, name := range []string{"pub", "pull"} {
 		t.Run(name, func(t *testing.T) {
@@ -31,16 +31,20 @@ func TestServeWaitsForTheOther(t *testing.T) {
 		})
 	}
 	s, _ := serve(t, New(Options{}), ServeOptions{})
-	if err := New(Options{}).Serve(t.Context(), s, ServeOptions{Patience: time.Nanosecond}); !errors.Is(err, errTaken) || !strings.Contains(err.Error(), s.Pub) {
+	if err := New(Options{}).Serve(t.Context(), s,
+		ServeOptions{Patience: time.Nanosecond}); !errors.Is(err, errTaken) ||
+		!strings.Contains(err.Error(), s.Pub) {
 		t.Errorf("without patience: %v", err)
 	}
 	told := 0
-	err := New(Options{}).Serve(t.Context(), s, ServeOptions{Patience: 2*look + look/2, Wait: func(error) { told++ }})
+	err := New(Options{}).Serve(t.Context(), s,
+		ServeOptions{Patience: 2*retryInterval + retryInterval/2, Wait: func(error) { told++ }})
 	if !errors.Is(err, errTaken) || told != 1 {
 		t.Errorf("after three looks: %v, told %d times", err, told)
 	}
 	ctx, stop := context.WithCancel(t.Context())
-	if err := New(Options{}).Serve(ctx, s, ServeOptions{Patience: time.Hour, Wait: func(error) { stop() }}); err != nil {
+	if err := New(Options{}).Serve(ctx, s,
+		ServeOptions{Patience: time.Hour, Wait: func(error) { stop() }}); err != nil {
 		t.Errorf("at the end of the context: %v", err)
 	}
 	if err := removeStale(ctx, s.Pub); !errors.Is(err, context.Canceled) {

@@ -9,18 +9,19 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// trimmed replaces a value that is too large.
+// trimmed replaces values that are too large.
 const trimmed = "VALUE_TRIMMED"
 
-// pythonList is what a Python list takes beside its places.
+// pythonList is the size of an empty Python list.
 const pythonList = 56
 
-// pythonBytes is what a Python bytes object takes beside its content.
+// pythonBytes is the size of an empty Python bytes object.
 const pythonBytes = 33
 
-// trim shortens the data of an event until it takes less than max bytes: values larger than half of max are
-// replaced, then those larger than 40 %, down to 10 %. Maps are walked, lists count by their length and are
-// replaced as a whole. Sizes are those of Python's objects (salt/utils/dicttrim.py, trim_dict).
+// trim shortens the data of an event until it is smaller than max bytes. It replaces values larger
+// than half of max, then those larger than 40 %, and so on down to 10 %. Maps are walked; lists
+// count by length and are replaced as a whole. Sizes are those of Python objects
+// (salt/utils/dicttrim.py, trim_dict).
 func trim(raw []byte, max int) ([]byte, error) {
 	v, err := payload.UnmarshalText(raw, payload.Limits{Size: len(raw)})
 	if err != nil {
@@ -41,8 +42,9 @@ func trim(raw []byte, max int) ([]byte, error) {
 	}
 }
 
-// shorten does for an encoded map what trim does first, as far as it is sure without decoding: it replaces values that are larger
-// than limit by far. So a large value is not copied. A map that it cannot read stays as it is.
+// shorten does the first step of trim on an encoded map, as far as possible without decoding: it
+// replaces values that are certainly larger than limit. This avoids copying large values. An
+// unreadable map is returned unchanged.
 func shorten(raw data.Raw, limit float64) data.Raw {
 	fields, err := payload.ParseFields(raw, payload.Limits{Size: len(raw)})
 	if err != nil {
@@ -69,7 +71,8 @@ func shorten(raw data.Raw, limit float64) data.Raw {
 	return fields.AppendBinTo(nil)
 }
 
-// surelyLarge reports whether pythonSize would be above limit. A text takes at least half of its UTF-8 in Python.
+// surelyLarge reports whether pythonSize of value certainly exceeds limit. A Python string takes at
+// least half of its UTF-8 size.
 func surelyLarge(value data.Raw, limit float64) bool {
 	if s, ok := payload.Bytes(value); ok {
 		return float64(len(s)) > 2*limit
@@ -88,7 +91,7 @@ func trimMap(m *data.Map, limit float64) {
 	}
 }
 
-// pythonSize is sys.getsizeof of CPython 3.11 on 64 bits.
+// pythonSize returns sys.getsizeof(v) in CPython 3.11 on 64-bit systems.
 func pythonSize(v any) int {
 	switch v := v.(type) {
 	case nil:
@@ -118,10 +121,11 @@ func pythonSize(v any) int {
 	return 48
 }
 
-// pythonIntSize counts digits of 30 bits.
+// pythonIntSize returns the size of a Python int, which stores 30 bits per digit.
 func pythonIntSize(n *big.Int) int { return 24 + 4*((n.BitLen()+29)/30) }
 
-// pythonTextSize: a text takes 1, 2 or 4 bytes a character, as its widest one needs.
+// pythonTextSize returns the size of a Python string. It stores 1, 2 or 4 bytes per character,
+// depending on the widest one.
 func pythonTextSize(s string) int {
 	var widest rune
 	for _, r := range s {

@@ -97,7 +97,8 @@ func readFrame(t *testing.T, frame []byte) Event {
 	return e
 }
 
-// fireAt fires an event at the time that the stamp says and returns the frame that socket readers get.
+// fireAt fires an event at the time that the stamp says and returns the frame that socket readers
+// get.
 func fireAt(t *testing.T, tag string, m *data.Map, stamp string, size int) []byte {
 	t.Helper()
 	if !stampForm.MatchString(stamp) {
@@ -176,7 +177,8 @@ func TestVectorUnpack(t *testing.T) {
 			}
 			m, err := e.Map()
 			if err != nil || e.Tag != c.Text("tag") || !data.Equal(m, c.Value("data")) {
-				t.Errorf("got %q %s %v, want %q %s", e.Tag, data.Repr(m), err, c.Text("tag"), data.Repr(c.Value("data")))
+				t.Errorf("got %q %s %v, want %q %s", e.Tag, data.Repr(m), err, c.Text("tag"),
+					data.Repr(c.Value("data")))
 			}
 		})
 	}
@@ -195,7 +197,8 @@ func TestVectorSocketNames(t *testing.T) {
 			}
 		})
 	}
-	if got := MasterSockets("/run"); filepath.Base(got.Pub) != "master_event_pub.ipc" || !strings.HasSuffix(got.Pull, "master_event_pull.ipc") {
+	if got := MasterSockets("/run"); filepath.Base(got.Pub) != "master_event_pub.ipc" ||
+		!strings.HasSuffix(got.Pull, "master_event_pull.ipc") {
 		t.Errorf("MasterSockets = %v", got)
 	}
 }
@@ -206,8 +209,10 @@ func TestVectorTagMatch(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			c := c.On(t)
 			c.Only("match_type", "pattern", "tag", "matches")
-			if got := Match(c.Text("match_type"), c.Text("pattern"), c.Text("tag")); got != c.Bool("matches") {
-				t.Errorf("Match(%q, %q, %q) = %v", c.Text("match_type"), c.Text("pattern"), c.Text("tag"), got)
+			if got := Match(c.Text("match_type"), c.Text("pattern"),
+				c.Text("tag")); got != c.Bool("matches") {
+				t.Errorf("Match(%q, %q, %q) = %v", c.Text("match_type"), c.Text("pattern"),
+					c.Text("tag"), got)
 			}
 		})
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// NodeSockets returns the sockets of the bus of the daemon that runs with some options on this host. node is master, or minion for that
-// of the id in the options; dir is in place of the option sock_dir unless it is "".
+// NodeSockets returns the sockets of a daemon on this host with the given options. node is master,
+// or minion for the minion with the id in the options. dir replaces the option sock_dir unless it
+// is "".
 func NodeSockets(node string, opts *data.Map, dir string) (Sockets, error) {
 	if dir == "" {
 		dir = opts.Text("sock_dir")
@@ -33,20 +34,22 @@ func NodeSockets(node string, opts *data.Map, dir string) (Sockets, error) {
 	return TCPSockets(int(pub), int(pull)), nil
 }
 
-// A Watcher reads the events of a bus whose daemon may come and go. One goroutine at a time may use it. Close it.
+// A Watcher reads events of a bus and reconnects when its daemon restarts. It is not safe for
+// concurrent use. The caller must close it.
 type Watcher struct {
 	sockets Sockets
 	opts    ClientOptions
 	bus     *Client
 }
 
-// NewWatcher returns a watcher that has not joined the bus yet.
+// NewWatcher returns a watcher that is not connected yet.
 func NewWatcher(s Sockets, o ClientOptions) *Watcher { return &Watcher{sockets: s, opts: o} }
 
-// joinAgain is how long a watcher waits before it looks for a bus again.
-const joinAgain = 250 * time.Millisecond
+// joinInterval is the interval between connection attempts.
+const joinInterval = 250 * time.Millisecond
 
-// Join connects to the bus, and waits for one that is not there. What is fired after it has returned is not missed while the daemon runs.
+// Join connects to the bus and waits until that succeeds. Events fired after Join has returned are
+// not missed while the daemon runs.
 func (w *Watcher) Join(ctx context.Context) error {
 	for w.bus == nil {
 		bus, err := Dial(ctx, w.sockets, w.opts)
@@ -54,7 +57,7 @@ func (w *Watcher) Join(ctx context.Context) error {
 			w.bus = bus
 			return nil
 		}
-		t := time.NewTimer(joinAgain)
+		t := time.NewTimer(joinInterval)
 		select {
 		case <-t.C:
 		case <-ctx.Done():
@@ -65,7 +68,8 @@ func (w *Watcher) Join(ctx context.Context) error {
 	return nil
 }
 
-// Next returns the next event. It joins a bus that was lost again; what was fired meanwhile is missed. The error is that of ctx.
+// Next returns the next event. It reconnects after a lost connection; events fired in between are
+// missed. The error is that of ctx.
 func (w *Watcher) Next(ctx context.Context) (Event, error) {
 	for {
 		if err := w.Join(ctx); err != nil {
@@ -84,7 +88,7 @@ func (w *Watcher) leave() {
 	w.bus = nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (w *Watcher) Close() error {
 	if w.bus == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestWatcherOutlivesTheDaemon watches a bus that is not there yet, that comes, goes, and comes again.
+// TestWatcherOutlivesTheDaemon watches a bus that is not there yet, that comes, goes, and comes
+// again.
 func TestWatcherOutlivesTheDaemon(t *testing.T) {
 	s := MasterSockets(shortDir(t))
 	w := NewWatcher(s, ClientOptions{Subscribe: SubscribeOptions{Prefixes: []string{"my/"}}})
@@ -76,7 +77,8 @@ func TestNodeSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	tcp := opts.Clone()
-	tcp.Update(data.NewMap("ipc_mode", "tcp", "tcp_master_pub_port", int64(4512), "tcp_master_pull_port", int64(4513)))
+	tcp.Update(data.NewMap("ipc_mode", "tcp", "tcp_master_pub_port", int64(4512),
+		"tcp_master_pull_port", int64(4513)))
 	for _, tt := range []struct {
 		node, dir string
 		opts      *data.Map
@@ -91,7 +93,8 @@ func TestNodeSockets(t *testing.T) {
 			t.Errorf("%s in %q: %v, %v, want %v", tt.node, tt.dir, got, err, tt.want)
 		}
 	}
-	if _, err := NodeSockets("syndic", opts, ""); err == nil || err.Error() != `node is "syndic"; it can be master or minion` {
+	if _, err := NodeSockets("syndic", opts, ""); err == nil ||
+		err.Error() != `node is "syndic"; it can be master or minion` {
 		t.Errorf("syndic: %v", err)
 	}
 }

@@ -9,27 +9,27 @@ import (
 	"io"
 )
 
-// Bounds of what is under way at once.
+// Limits for requests in progress.
 const (
-	window     = 4        // pieces of one file
-	mostPieces = 8        // pieces of all files of a client
-	mostFiles  = 4        // files of one call
-	largest    = 64 << 20 // bytes of a piece, where the file's size is not known
+	window    = 4        // pieces of one file
+	maxPieces = 8        // pieces of all files of a client
+	maxFiles  = 4        // files of one call
+	maxPiece  = 64 << 20 // bytes of a piece if the file's size is not known
 )
 
-// A download brings one file, from byte at on, to a writer.
+// A download writes one file to a writer, starting at byte at.
 type download struct {
 	c         *Client
 	env, path string
 	gzip      int
-	size      int64 // of the file; -1 where the server does not tell it
+	size      int64 // of the file; -1 if the server does not report it
 	to        io.Writer
 	at        int64 // bytes that were written
-	step      int64 // bytes of a piece; 0 while that is not known
+	step      int64 // bytes of a piece; 0 until it is known
 	ended     bool
 }
 
-// A piece is one answer of the file server.
+// A piece is one reply of the file server.
 type piece struct {
 	Chunk
 	err error
@@ -46,7 +46,8 @@ func (d *download) run(ctx context.Context) error {
 
 func (d *download) done() bool { return d.ended || d.size >= 0 && d.at >= d.size }
 
-// round asks for one piece after another, a few at a time, until the file ends or a piece has another length than those before it.
+// round requests piece after piece, a few at a time. It ends with the file, or when a piece has
+// another length than those before it.
 func (d *download) round(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var asked []<-chan piece
@@ -68,7 +69,7 @@ func (d *download) round(ctx context.Context) error {
 		}
 		p := <-asked[0]
 		asked = asked[1:]
-		n, err := d.take(p)
+		n, err := d.consume(p)
 		<-d.c.slots
 		if err != nil || n == 0 {
 			d.ended = true
@@ -84,7 +85,7 @@ func (d *download) round(ctx context.Context) error {
 	}
 }
 
-// wants reports whether to ask for the piece at next now, where so many are under way.
+// wants reports whether to request the piece at next now, with that many requests in progress.
 func (d *download) wants(next int64, asked int) bool {
 	if asked >= window || d.step == 0 && asked > 0 {
 		return false
@@ -92,7 +93,7 @@ func (d *download) wants(next int64, asked int) bool {
 	return d.size < 0 || next < d.size
 }
 
-// slot takes a place among the pieces under way; without wait it does not, when there is none.
+// slot takes one of the slots for pieces in progress. Without wait it fails if none is free.
 func (c *Client) slot(ctx context.Context, wait bool) bool {
 	select {
 	case c.slots <- struct{}{}:
@@ -119,8 +120,8 @@ func (d *download) ask(ctx context.Context, loc int64) <-chan piece {
 	return answer
 }
 
-// take writes a piece and returns its length.
-func (d *download) take(p piece) (int64, error) {
+// consume writes a piece and returns its length.
+func (d *download) consume(p piece) (int64, error) {
 	if p.err != nil {
 		return 0, p.err
 	}
@@ -132,22 +133,23 @@ func (d *download) take(p piece) (int64, error) {
 		}
 		body = unpacked{packed}
 	}
-	most := int64(largest)
+	most := int64(maxPiece)
 	if d.size >= 0 {
 		most = d.size - d.at
 	}
 	n, err := io.Copy(d.to, io.LimitReader(body, most+1))
 	d.at += n
 	if err == nil && n > most {
-		err = fmt.Errorf("%w: there is more than the server told of: %w", ErrReply, ErrHash)
+		err = fmt.Errorf("%w: the content is longer than the server reported: %w",
+			ErrReply, ErrHash)
 	}
 	return n, err
 }
 
-// unpacked reads a gzip stream. What is wrong with that is wrong with the reply.
+// unpacked reads a gzip stream. Its errors wrap ErrReply.
 type unpacked struct{ stream io.Reader }
 
-// Read reads unpacked bytes.
+// Read reads decompressed bytes.
 func (u unpacked) Read(b []byte) (int, error) {
 	n, err := u.stream.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -11,23 +11,28 @@ import (
 
 // Errors of ForEnv.
 var (
-	// ErrNoMaster is wrapped where files would have to come from a master and there is none.
+	// ErrNoMaster is wrapped if files would have to come from a master and there is none.
 	ErrNoMaster = errors.New("there is no master to get files from")
-	// ErrNoLocal is wrapped where files would have to come from a file server of the minion's own, which the program does not have.
+	// ErrNoLocal is wrapped if files would have to come from the minion's own file server, which
+	// the program does not include.
 	ErrNoLocal = errors.New("file_client: local is not supported by this program")
 )
 
-// Brought is what a program brings along to get files with. The zero value is what a small minion has: salt:// from a master, and
-// file://.
+// Brought is the optional parts that a program includes for fetching files. The zero value is that
+// of a small minion: salt:// from a master, and file://.
 type Brought struct {
-	Fetchers func(opts *data.Map) []Fetcher        // of other schemes, under the options of the minion; may be nil
-	Local    func(env *loader.Env) (Source, error) // for file_client: local, see OwnServer; may be nil
+	// for other schemes, under the options of the minion; may be nil
+	Fetchers func(opts *data.Map) []Fetcher
+	// for file_client: local, see OwnServer; may be nil
+	Local func(env *loader.Env) (Source, error)
 }
 
-// ForEnv returns the client of a plug-in: of the master that the minion is signed in to, or with file_client: local of a file server
-// of the minion's own. That one keeps lists of files, so a plug-in holds on to its client.
+// ForEnv returns the client of a plug-in. It uses the master that the minion is signed in to or,
+// with file_client: local, the minion's own file server. That server caches lists of files, so a
+// plug-in should keep its client.
 func ForEnv(env *loader.Env, b Brought) (*Client, error) {
-	o := Options{CacheDir: env.Opts.Text("cachedir"), HashType: env.Opts.Text("hash_type"), Log: env.Log}
+	o := Options{CacheDir: env.Opts.Text("cachedir"), HashType: env.Opts.Text("hash_type"),
+		Log: env.Log}
 	if b.Fetchers != nil {
 		o.Fetchers = b.Fetchers(env.Opts)
 	}
@@ -40,19 +45,18 @@ func ForEnv(env *loader.Env, b Brought) (*Client, error) {
 
 func source(env *loader.Env, b Brought) (Source, error) {
 	switch {
-	case env.Option("file_client") != "local" && env.Host.Request == nil:
+	case env.Option("file_client") != "local" && env.Host.Masters == nil:
 		return nil, ErrNoMaster
-	case env.Option("file_client") != "local" && env.Host.RequestRaw != nil:
-		return RemoteRaw(env.Host.Request, env.Host.RequestRaw), nil
 	case env.Option("file_client") != "local":
-		return Remote(env.Host.Request), nil
+		return Remote(env.Host.Masters.Request, env.Host.Masters.RequestRaw), nil
 	case b.Local == nil:
 		return nil, ErrNoLocal
 	}
 	return b.Local(env)
 }
 
-// OwnServer returns a function for Brought.Local: a file server of the backends that the minion's option fileserver_backend names.
+// OwnServer returns a function for Brought.Local. It makes a file server with the backends that the
+// minion's option fileserver_backend names.
 func OwnServer(makers fileserver.Makers) func(env *loader.Env) (Source, error) {
 	return func(env *loader.Env) (Source, error) {
 		backends, err := fileserver.Build(env.Opts, makers, env.Log)
@@ -60,6 +64,7 @@ func OwnServer(makers fileserver.Makers) func(env *loader.Env) (Source, error) {
 			return nil, fmt.Errorf("file_client: local: %w", err)
 		}
 		size, _ := env.Option("file_buffer_size").(int64)
-		return Local(fileserver.New(fileserver.Options{Backends: backends, HashType: env.Opts.Text("hash_type"), BufferSize: int(size), Log: env.Log})), nil
+		return Local(fileserver.New(fileserver.Options{Backends: backends,
+			HashType: env.Opts.Text("hash_type"), BufferSize: int(size), Log: env.Log})), nil
 	}
 }

@@ -5,34 +5,38 @@ import (
 	"io"
 )
 
-// A Fetcher gets files of some URL schemes. The program that has a Client gives them, so that a small one does without.
+// A Fetcher fetches files of some URL schemes. The program supplies the Fetchers of a Client, so
+// that a small program can leave them out.
 type Fetcher interface {
-	// Schemes are those that it knows, in lower case.
+	// Schemes returns the supported schemes, in lower case.
 	Schemes() []string
-	// Fetch writes what is at a URL to w. What it wrote is of no use when it fails. Errors, such as a *FetchError, carry no passwords.
+	// Fetch writes the content of a URL to w. If it fails, the content written so far is not
+	// usable. Errors, such as a *FetchError, contain no passwords.
 	Fetch(ctx context.Context, f Fetch, w io.Writer) (Fetched, error)
 }
 
-// A Fetch is what is asked of a Fetcher, and, but for URL and ETag, of a Client for URLs that are not salt://.
+// A Fetch is a request to a Fetcher and, without URL and ETag, to a Client for URLs that are not
+// salt://.
 type Fetch struct {
-	URL        string // may hold a user and a password
-	SourceHash string // hash of a copy that will do, of the algorithm that has its length; "" is none
-	Insecure   bool   // the server's certificate is not looked at
-	UseETag    bool   // ask whether the copy is still good
+	URL string // may hold a user and a password
+	// hash of an acceptable cached copy; its length gives the algorithm; "" is none
+	SourceHash string
+	Insecure   bool   // do not verify the server's certificate
+	UseETag    bool   // ask whether the copy is still current
 	ETag       string // of the copy; "" is none
 }
 
-// A Fetched is what a Fetcher tells.
+// A Fetched is the result of a Fetcher.
 type Fetched struct {
 	Text      bool   // the content is text
 	ETag      string // of the content; "" is none
-	Unchanged bool   // the copy with the ETag of the Fetch is still good; nothing was written
+	Unchanged bool   // the copy with the ETag of the Fetch is still current; nothing was written
 }
 
-// A FetchError says what a server answered, or why it could not be asked.
+// A FetchError is a server's error reply, or the reason why it could not be reached.
 type FetchError struct {
-	Text string // Salt's
-	Err  error  // what it comes from; may be nil
+	Text string // Salt's text
+	Err  error  // the cause; may be nil
 }
 
 // Error returns the text.

@@ -1,24 +1,25 @@
-// Package fileclient gets files: from a master's file server, from the minion's own file_roots, from its disk, and from servers of
-// other protocols (salt/fileclient.py).
+// Package fileclient fetches files: from a master's file server, from the minion's own file_roots,
+// from its disk, and from servers of other protocols (salt/fileclient.py).
 //
 //	c, err := fileclient.ForEnv(env)
 //	path, err := c.CacheFile(ctx, "salt://web/nginx.conf", "base", fileclient.Fetch{})
 //
-// What is cached lies below the minion's cachedir, at Salt's paths:
+// Cached files lie below the minion's cachedir, at Salt's paths:
 //
 //	files/<saltenv>/<path>            files of salt://
 //	extrn_files/<saltenv>/<host>/…    files of http(s) and ftp
 //	localfiles/<path>                 copies of the minion's own files
-//	files/.partial, extrn_files/.partial, localfiles/.partial  files that are not whole yet
+//	files/.partial, extrn_files/.partial, localfiles/.partial  incomplete files
 //
-// A file is asked for its hash first, and comes over the network only when the copy at its destination differs. Its pieces are asked for
-// a few at a time and written in order to a file in .partial; when all of it is there and has the hash that was told, it takes its
-// place by a rename, so that a reader sees the old file or the new one. A download that was broken off goes on where it ended as long as
-// the file on the server is the same. Memory does not grow with the size of a file; a compressed piece may not grow beyond what is left of
-// the size that the server told.
+// The client first requests the hash of a file, and downloads it only if the copy at its
+// destination differs. Pieces are requested a few at a time and written in order to a file in
+// .partial. When the file is complete and has the reported hash, a rename puts it in place, so that
+// a reader sees either the old file or the new one. An interrupted download is resumed as long as
+// the file on the server is the same. Memory use does not grow with the size of a file. A
+// compressed piece may not expand beyond the remaining part of the size that the server reported.
 //
-// Names come from templates, URLs and masters: whatever they say, nothing is written outside of the cachedir but to the destination
-// that the caller names.
+// Names come from templates, URLs and masters. Whatever they are, nothing is written outside of the
+// cachedir except to the destination that the caller names.
 package fileclient
 
 import (
@@ -30,23 +31,23 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// Errors that callers decide on.
+// Errors that callers can check for.
 var (
 	// ErrNotFound is wrapped when the file server has no such file.
 	ErrNotFound = errors.New("file not found")
-	// ErrPath is wrapped when a name leads out of the place where it belongs.
+	// ErrPath is wrapped when a name leads out of the directory that it belongs in.
 	ErrPath = errors.New("invalid path")
-	// ErrHash is wrapped when what came does not have the hash that the server told.
-	ErrHash = errors.New("content does not have the hash that was told")
-	// ErrReply is wrapped when a file server answers what makes no sense.
+	// ErrHash is wrapped when the received content does not have the hash that the server reported.
+	ErrHash = errors.New("content does not have the hash that the server reported")
+	// ErrReply is wrapped when a file server sends a malformed reply.
 	ErrReply = errors.New("malformed reply of the file server")
-	// ErrNoFolder is wrapped when the directory of a destination is missing and is not to be made.
+	// ErrNoFolder is wrapped when the directory of a destination is missing and must not be made.
 	ErrNoFolder = errors.New("the directory of the destination does not exist")
-	// ErrScheme is wrapped when nothing can get files of a URL's scheme.
-	ErrScheme = errors.New("no way to get files of this scheme")
+	// ErrScheme is wrapped when no fetcher supports a URL's scheme.
+	ErrScheme = errors.New("unsupported URL scheme")
 )
 
-// Options say where a [Client] gets files from and where it keeps them.
+// Options say where a [Client] fetches files from and where it caches them.
 type Options struct {
 	Source   Source
 	CacheDir string    // the minion's cachedir
@@ -55,10 +56,10 @@ type Options struct {
 	Log      logrus.FieldLogger
 }
 
-// A Client gets files. Several goroutines may use it.
+// A Client fetches files. It is safe for concurrent use.
 type Client struct {
 	opts  Options
-	slots chan struct{} // one for each piece that may be under way
+	slots chan struct{} // one for each piece in progress
 	tidy  sync.Once     // drops old partial files
 }
 
@@ -70,5 +71,5 @@ func New(o Options) *Client {
 	if o.Log == nil {
 		o.Log = logging.Discard()
 	}
-	return &Client{opts: o, slots: make(chan struct{}, mostPieces)}
+	return &Client{opts: o, slots: make(chan struct{}, maxPieces)}
 }

@@ -15,16 +15,18 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// A Get says how a file of the file server is got.
+// A Get says how to fetch a file from the file server.
 type Get struct {
 	Env      string // environment, unless the URL names one; "" means base
 	Makedirs bool   // make the directory of the destination
-	Gzip     int    // level from 1 to 9 by which the server compresses; 0 is none
+	Gzip     int    // compression level of the server from 1 to 9; 0 means none
 }
 
-// GetFile brings a file of a salt:// URL to dest and returns where it is now: dest, the file of that name in dest where that is a
-// directory or ends in a slash, or with dest "" its place in the cache. A file that is there already, by its hash, is not got. The
-// error wraps ErrNotFound, ErrNoFolder, ErrPath, ErrHash or ErrScheme (salt/fileclient.py, RemoteClient.get_file).
+// GetFile fetches the file of a salt:// URL to dest and returns its path. If dest is a directory or
+// ends in a slash, the file goes into it under its own name. If dest is "", the file goes to its
+// place in the cache. A file that is there already, by its hash, is not fetched. The error wraps
+// ErrNotFound, ErrNoFolder, ErrPath, ErrHash or ErrScheme (salt/fileclient.py,
+// RemoteClient.get_file).
 func (c *Client) GetFile(ctx context.Context, url, dest string, g Get) (string, error) {
 	file, env, ok := ParseURL(url)
 	if !ok {
@@ -35,17 +37,18 @@ func (c *Client) GetFile(ctx context.Context, url, dest string, g Get) (string, 
 	}
 	pl, err := saltPlace(env, file)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNotFound, err) // which is what a file server says of such a path
+		// a file server reports such a path as not found
+		return "", fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	s := &saltFile{c: c, env: env, path: file, gzip: g.Gzip}
-	if err := s.look(ctx); err != nil {
+	if err := s.requestInfo(ctx); err != nil {
 		return "", err
 	}
 	if dest == "" {
 		return c.path(pl), s.cache(ctx, pl)
 	}
 	dest = inFolder(dest, path.Base(pl.rel))
-	return dest, s.bring(ctx, dest, g.Makedirs)
+	return dest, s.fetchTo(ctx, dest, g.Makedirs)
 }
 
 func (g Get) env() string {
@@ -55,15 +58,18 @@ func (g Get) env() string {
 	return g.Env
 }
 
-// inFolder returns the path of a file of that name in dest where dest is a directory or ends like one, and dest otherwise.
+// inFolder returns the path of name in dest if dest is a directory or ends like one, and dest
+// otherwise.
 func inFolder(dest, name string) string {
-	if info, err := os.Stat(dest); err == nil && info.IsDir() || strings.HasSuffix(dest, "/") || strings.HasSuffix(dest, `\`) {
+	if info, err := os.Stat(dest); err == nil && info.IsDir() || strings.HasSuffix(dest, "/") ||
+		strings.HasSuffix(dest, `\`) {
 		return filepath.Join(dest, name)
 	}
 	return dest
 }
 
-// makeFolder makes the directory of a destination, or finds fault that it is missing.
+// makeFolder makes the directory of a destination, or returns ErrNoFolder if it is missing and may
+// not be made.
 func makeFolder(dest string, mayMake bool) error {
 	dir := filepath.Dir(dest)
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -72,10 +78,10 @@ func makeFolder(dest string, mayMake bool) error {
 	if !mayMake {
 		return fmt.Errorf("%w: %s", ErrNoFolder, dir)
 	}
-	return os.MkdirAll(dir, 0o777) // less what the umask takes
+	return os.MkdirAll(dir, 0o777) // the umask applies
 }
 
-// A saltFile is a file of the file server that is being got.
+// A saltFile is a file of the file server that is being fetched.
 type saltFile struct {
 	c         *Client
 	env, path string
@@ -84,13 +90,13 @@ type saltFile struct {
 	size      int64
 }
 
-// look asks for hash and size.
-func (s *saltFile) look(ctx context.Context) error {
+// requestInfo requests hash and size.
+func (s *saltFile) requestInfo(ctx context.Context) error {
 	stats := make(chan Stat, 1)
 	go func() {
 		st, err := s.c.opts.Source.Stat(ctx, s.env, s.path)
 		if err != nil {
-			st.Size = -1 // the download does without
+			st.Size = -1 // the download works without
 		}
 		stats <- st
 	}()
@@ -112,8 +118,8 @@ func (s *saltFile) cache(ctx context.Context, pl place) error {
 	return p.put(pl)
 }
 
-// bring brings the file to a destination of the caller's.
-func (s *saltFile) bring(ctx context.Context, dest string, makedirs bool) error {
+// fetchTo brings the file to a destination chosen by the caller.
+func (s *saltFile) fetchTo(ctx context.Context, dest string, makedirs bool) error {
 	if s.same(dest) {
 		return nil
 	}
@@ -137,15 +143,16 @@ func (s *saltFile) same(file string) bool {
 	return err == nil && have == s.sum
 }
 
-// fetch downloads the file. One that changed on the server meanwhile, or did not come whole, is got again.
+// fetch downloads the file. It retries if the file changed on the server meanwhile, or did not
+// arrive complete.
 func (s *saltFile) fetch(ctx context.Context) (*partial, error) {
 	for left := 3; ; left-- {
 		p, err := s.download(ctx)
 		if left == 1 || !errors.Is(err, ErrHash) {
 			return p, err
 		}
-		s.c.opts.Log.WithError(err).Warnf("salt://%s did not come whole; it is got again", s.path)
-		if err := s.look(ctx); err != nil {
+		s.c.opts.Log.WithError(err).Warnf("Download of salt://%s was incomplete; retrying", s.path)
+		if err := s.requestInfo(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -160,17 +167,18 @@ func (s *saltFile) download(ctx context.Context) (*partial, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := io.Copy(h, p.file) // what came before
+	at, err := io.Copy(h, p.file) // the part that was downloaded before
 	if err != nil {
 		p.discard()
 		return nil, err
 	}
 	if at > 0 {
-		s.c.opts.Log.Infof("salt://%s goes on at byte %d of %d", s.path, at, s.size)
+		s.c.opts.Log.Infof("Download of salt://%s resumes at byte %d of %d", s.path, at, s.size)
 	}
-	d := &download{c: s.c, env: s.env, path: s.path, gzip: s.gzip, size: s.size, at: at, to: io.MultiWriter(p.file, h)}
+	d := &download{c: s.c, env: s.env, path: s.path, gzip: s.gzip, size: s.size, at: at,
+		to: io.MultiWriter(p.file, h)}
 	if err := d.run(ctx); err != nil {
-		s.broken(p, d.at, err)
+		s.abort(p, d.at, err)
 		return nil, err
 	}
 	if err := s.check(h); err != nil {
@@ -180,7 +188,7 @@ func (s *saltFile) download(ctx context.Context) (*partial, error) {
 	return p, nil
 }
 
-// open opens the file that the download goes to.
+// open opens the file to download to.
 func (s *saltFile) open() (*partial, error) {
 	if s.size < resumeFrom {
 		return s.c.newPartial(areaFiles)
@@ -188,18 +196,19 @@ func (s *saltFile) open() (*partial, error) {
 	return s.c.resume(areaFiles, s.env, s.path, s.sum.Type, s.sum.Hex)
 }
 
-// broken ends a download that failed: what came stays, unless it is what was wrong.
-func (s *saltFile) broken(p *partial, size int64, err error) {
+// abort ends a failed download. The received part is kept, unless the content itself was wrong.
+func (s *saltFile) abort(p *partial, size int64, err error) {
 	if errors.Is(err, ErrHash) || errors.Is(err, ErrReply) || errors.Is(err, ErrNotFound) {
 		p.discard()
 		return
 	}
-	p.leave(size)
+	p.suspend(size)
 }
 
 func (s *saltFile) check(h hash.Hash) error {
 	if got := hex.EncodeToString(h.Sum(nil)); got != s.sum.Hex {
-		return fmt.Errorf("salt://%s in saltenv %s: %w: %s %s in place of %s", s.path, s.env, ErrHash, s.sum.Type, got, s.sum.Hex)
+		return fmt.Errorf("salt://%s in saltenv %s: %w: %s %s in place of %s", s.path, s.env,
+			ErrHash, s.sum.Type, got, s.sum.Hex)
 	}
 	return nil
 }

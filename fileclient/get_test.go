@@ -28,7 +28,7 @@ func read(t *testing.T, path string) string {
 	return string(body)
 }
 
-// nothingPartial checks that no file is left that is not whole, in the cache and beside dest.
+// nothingPartial checks that no incomplete file is left in the cache or beside dest.
 func nothingPartial(t *testing.T, c *Client, dest string) {
 	t.Helper()
 	for _, area := range []string{areaFiles, areaExtern, areaLocal} {
@@ -52,7 +52,8 @@ func nothingPartial(t *testing.T, c *Client, dest string) {
 }
 
 func TestGetFileTwice(t *testing.T) {
-	for name, size := range map[string]int{"empty": 0, "one piece": 7, "a whole piece": 1000, "whole pieces": 3000, "many": 123457} {
+	for name, size := range map[string]int{"empty": 0, "one piece": 7, "a whole piece": 1000,
+		"whole pieces": 3000, "many": 123457} {
 		for _, gzip := range []int{0, 6} {
 			t.Run(name, func(t *testing.T) {
 				m := newMaster(map[string]string{"base/a/f": long(size)})
@@ -104,7 +105,8 @@ func TestCacheFileTwice(t *testing.T) {
 	nothingPartial(t, c, c.opts.CacheDir)
 }
 
-// TestPiecesAreAskedForTogether checks that several pieces are under way, that these are bounded, and that their order does not count.
+// TestPiecesAreAskedForTogether checks that several pieces are requested at once, that their number
+// is limited, and that their order does not matter.
 func TestPiecesAreAskedForTogether(t *testing.T) {
 	body := long(40_000)
 	m := newMaster(map[string]string{"base/f": body})
@@ -120,7 +122,7 @@ func TestPiecesAreAskedForTogether(t *testing.T) {
 		defer mu.Unlock()
 		waiting++
 		all.Broadcast()
-		first := (loc/1000-1)/window*window + 1 // of each four that come together
+		first := (loc/1000-1)/window*window + 1 // of each four that are requested together
 		for waiting < int(first)+window-1 && waiting < 39 {
 			all.Wait()
 		}
@@ -138,12 +140,12 @@ func TestPiecesAreAskedForTogether(t *testing.T) {
 	}
 }
 
-func TestSizeThatIsNotTold(t *testing.T) {
+func TestUnknownSize(t *testing.T) {
 	for _, size := range []int{0, 10, 1000, 10_000, 10_500} {
 		m := newMaster(map[string]string{"base/f": long(size)})
 		m.after = func(load, reply *data.Map) *data.Map {
 			if load.Text("cmd") == "_file_find" {
-				reply.Set("stat", []any{int64(0o100644)}) // as gitfs
+				reply.Set("stat", []any{int64(0o100644)}) // as with gitfs
 			}
 			return reply
 		}
@@ -175,9 +177,10 @@ func TestPiecesOfOtherLength(t *testing.T) {
 	}
 }
 
-func TestMalformedRepliesAreAskedForAgain(t *testing.T) {
+func TestMalformedRepliesAreRetried(t *testing.T) {
 	for _, cmd := range []string{"_serve_file", "_file_hash"} {
-		for _, reply := range []any{data.NewMap("x", 1), "Some exception handling minion payload", []any{}, int64(7), data.NewMap("data", int64(1))} {
+		for _, reply := range []any{data.NewMap("x", 1), "Some exception handling minion payload",
+			[]any{}, int64(7), data.NewMap("data", int64(1))} {
 			m := newMaster(map[string]string{"base/f": "content"})
 			left := tries - 1
 			m.before = func(load *data.Map) (any, error) {
@@ -189,14 +192,15 @@ func TestMalformedRepliesAreAskedForAgain(t *testing.T) {
 			}
 			c, dest := m.client(t), filepath.Join(t.TempDir(), "f")
 			if _, isMap := reply.(*data.Map); isMap && cmd == "_file_hash" {
-				continue // says that there is no file
+				continue // means that there is no file
 			}
 			if _, err := c.GetFile(t.Context(), "salt://f", dest, Get{}); err != nil {
 				t.Errorf("%s after %d replies %v: %v", cmd, tries-1, reply, err)
 			}
 			left = 1000
 			c, dest = m.client(t), filepath.Join(t.TempDir(), "f")
-			if _, err := c.GetFile(t.Context(), "salt://f", dest, Get{}); !errors.Is(err, ErrReply) && data.Truth(reply) {
+			if _, err := c.GetFile(t.Context(), "salt://f", dest, Get{}); !errors.Is(err,
+				ErrReply) && data.Truth(reply) {
 				t.Errorf("%s with replies %v for ever: %v", cmd, reply, err)
 			}
 			if n := 1000 - left; n > tries {
@@ -210,7 +214,7 @@ func TestMalformedRepliesAreAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestBrokenDownloadGoesOn(t *testing.T) {
+func TestInterruptedDownloadResumes(t *testing.T) {
 	body := long(3 << 20)
 	m := newMaster(map[string]string{"base/f": body})
 	m.buffer = 1 << 16
@@ -224,7 +228,7 @@ func TestBrokenDownloadGoesOn(t *testing.T) {
 		return nil, nil
 	}
 	cache, dest := t.TempDir(), filepath.Join(t.TempDir(), "f")
-	client := func() *Client { return New(Options{Source: Remote(m.request), CacheDir: cache}) }
+	client := func() *Client { return New(Options{Source: decoding(m.request), CacheDir: cache}) }
 	if _, err := client().GetFile(t.Context(), "salt://f", dest, Get{}); !errors.Is(err, errLost) {
 		t.Fatalf("GetFile = %v", err)
 	}
@@ -293,7 +297,8 @@ func TestFileThatChangesMeanwhile(t *testing.T) {
 	nothingPartial(t, c, dest)
 }
 
-// TestContentWithAnotherHashIsRefused checks that what was damaged, or exchanged, on the way does not take the place of the file.
+// TestContentWithAnotherHashIsRefused checks that content that was damaged or exchanged on the way
+// does not replace the file.
 func TestContentWithAnotherHashIsRefused(t *testing.T) {
 	m := newMaster(map[string]string{"base/f": "right"})
 	m.after = func(load, reply *data.Map) *data.Map {
@@ -321,9 +326,10 @@ func TestContentWithAnotherHashIsRefused(t *testing.T) {
 	nothingPartial(t, c, dest)
 }
 
-// TestCompressedPieceIsBounded sends a piece that becomes far more than the file that was announced.
+// TestCompressedPieceIsBounded sends a piece that expands to far more than the announced size.
 func TestCompressedPieceIsBounded(t *testing.T) {
-	bomb := bytes.Repeat(packed(make([]byte, 1<<20)), largest>>20+2) // which is one stream, too
+	// the result is a single gzip stream, too
+	bomb := bytes.Repeat(packed(make([]byte, 1<<20)), maxPiece>>20+2)
 	m := newMaster(map[string]string{"base/f": "small file"})
 	m.after = func(load, reply *data.Map) *data.Map {
 		if load.Text("cmd") == "_serve_file" {
@@ -342,7 +348,7 @@ func TestCompressedPieceIsBounded(t *testing.T) {
 		t.Errorf("GetFile = %v", err)
 	}
 	d = &download{c: c, env: "base", path: "f", gzip: 9, size: -1, to: io.Discard}
-	if err := d.run(t.Context()); !errors.Is(err, ErrHash) || d.at > largest+1 {
+	if err := d.run(t.Context()); !errors.Is(err, ErrHash) || d.at > maxPiece+1 {
 		t.Errorf("without a size the download took %d bytes: %v", d.at, err)
 	}
 	nothingPartial(t, c, dest)
@@ -350,9 +356,10 @@ func TestCompressedPieceIsBounded(t *testing.T) {
 
 func TestDamagedCompression(t *testing.T) {
 	whole := packed([]byte(long(2000)))
-	for name, body := range map[string][]byte{"cut": whole[:len(whole)-9], "no gzip": []byte("what"), "other bytes": append(slices.Clone(whole[:40]), whole[50:]...)} {
+	for name, body := range map[string][]byte{"cut": whole[:len(whole)-9],
+		"no gzip": []byte("what"), "other bytes": append(slices.Clone(whole[:40]), whole[50:]...)} {
 		d := &download{c: New(Options{}), size: 2000, to: io.Discard}
-		if _, err := d.take(piece{Chunk: Chunk{Data: body, Gzip: true}}); !errors.Is(err, ErrReply) {
+		if _, err := d.consume(piece{Chunk: Chunk{Data: body, Gzip: true}}); !errors.Is(err, ErrReply) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -372,13 +379,15 @@ func TestDestinations(t *testing.T) {
 		if _, err := get(dir+"/no/f", Get{}); !errors.Is(err, ErrNoFolder) {
 			t.Errorf("= %v", err)
 		}
-		if got, err := get(dir+"/no/", Get{Makedirs: true}); err != nil || got != filepath.Join(dir, "no", "f") {
+		if got, err := get(dir+"/no/", Get{Makedirs: true}); err != nil ||
+			got != filepath.Join(dir, "no", "f") {
 			t.Errorf("= %q, %v", got, err)
 		}
 	})
 	t.Run("mode and links stay", func(t *testing.T) {
 		file, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
-		if err := errors.Join(os.WriteFile(file, []byte("old"), 0o600), os.Chmod(file, 0o751|fs.ModeSetuid), os.Symlink("target", link)); err != nil {
+		if err := errors.Join(os.WriteFile(file, []byte("old"), 0o600),
+			os.Chmod(file, 0o751|fs.ModeSetuid), os.Symlink("target", link)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := get(link, Get{}); err != nil {
@@ -446,9 +455,10 @@ func TestCachePlacesThatAreTaken(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNotThere(t *testing.T) {
+func TestMissingFiles(t *testing.T) {
 	c := newMaster(map[string]string{"base/f": "x"}).client(t)
-	for _, url := range []string{"salt://no", "salt://f?saltenv=dev", "salt://../f", "salt://../../etc/passwd", "salt://", "salt://f?saltenv=../.."} {
+	for _, url := range []string{"salt://no", "salt://f?saltenv=dev", "salt://../f",
+		"salt://../../etc/passwd", "salt://", "salt://f?saltenv=../.."} {
 		if got, err := c.GetFile(t.Context(), url, "", Get{}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("GetFile(%s) = %q, %v", url, got, err)
 		}
@@ -462,7 +472,8 @@ func TestFilesThatAreNotThere(t *testing.T) {
 func TestLinksOutOfTheCache(t *testing.T) {
 	c := newMaster(map[string]string{"base/d/f": "x"}).client(t)
 	outside := t.TempDir()
-	if err := errors.Join(os.MkdirAll(filepath.Join(c.opts.CacheDir, "files/base"), 0o700), os.Symlink(outside, filepath.Join(c.opts.CacheDir, "files/base/d"))); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(c.opts.CacheDir, "files/base"), 0o700),
+		os.Symlink(outside, filepath.Join(c.opts.CacheDir, "files/base/d"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.CacheFile(t.Context(), "salt://d/f", "base", Fetch{}); err == nil {
@@ -478,7 +489,8 @@ func TestOldPartialFilesGo(t *testing.T) {
 	c := m.client(t)
 	dir := filepath.Join(c.opts.CacheDir, areaFiles, partialDir)
 	old, young := filepath.Join(dir, "old"), filepath.Join(dir, "young")
-	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(old, nil, 0o600), os.WriteFile(young, nil, 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(old, nil, 0o600),
+		os.WriteFile(young, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(old)
@@ -499,7 +511,8 @@ func TestOldPartialFilesGo(t *testing.T) {
 func TestDiskIsFull(t *testing.T) {
 	m := newMaster(map[string]string{"base/f": long(5000)})
 	d := &download{c: m.client(t), env: "base", path: "f", size: 5000, to: fullDisk{}}
-	if err := d.run(t.Context()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "salt://f at byte 0") {
+	if err := d.run(t.Context()); !errors.Is(err, syscall.ENOSPC) ||
+		!strings.Contains(err.Error(), "salt://f at byte 0") {
 		t.Errorf("= %v", err)
 	}
 	if len(d.c.slots) != 0 {
@@ -519,16 +532,17 @@ func FuzzPiece(f *testing.F) {
 	c := New(Options{})
 	f.Fuzz(func(t *testing.T, body []byte, gzip bool) {
 		d := &download{c: c, size: 1000, to: io.Discard}
-		n, err := d.take(piece{Chunk: Chunk{Data: body, Gzip: gzip}})
+		n, err := d.consume(piece{Chunk: Chunk{Data: body, Gzip: gzip}})
 		if n > 1001 || n > 1000 && err == nil {
 			t.Errorf("took %d bytes: %v", n, err)
 		}
 	})
 }
 
-// FuzzReply gives answers of any form to every request for files.
+// FuzzReply sends replies of any form to every file request.
 func FuzzReply(f *testing.F) {
-	for _, v := range []any{data.NewMap("data", []byte("x"), "dest", "f"), []any{"a", []byte("b"), nil}, "", data.NewMap("hsum", "00", "hash_type", "md5"),
+	for _, v := range []any{data.NewMap("data", []byte("x"), "dest", "f"),
+		[]any{"a", []byte("b"), nil}, "", data.NewMap("hsum", "00", "hash_type", "md5"),
 		data.NewMap("path", "/x", "stat", []any{int64(1), "2"}), nil} {
 		raw, err := payload.Marshal(v)
 		if err != nil {
@@ -542,7 +556,8 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		asked := 0
-		c := New(Options{CacheDir: t.TempDir(), Source: Remote(func(context.Context, *data.Map) (any, error) { asked++; return v, nil })})
+		c := New(Options{CacheDir: t.TempDir(),
+			Source: decoding(func(context.Context, *data.Map) (any, error) { asked++; return v, nil })})
 		s := c.opts.Source
 		_, _ = s.Envs(t.Context())
 		_, _ = s.Files(t.Context(), "base", "")

@@ -8,9 +8,11 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// typeOf returns the algorithm whose hashes have as many digits (salt/utils/files.py, HASHES_REVMAP), or "".
+// typeOf returns the algorithm whose hashes have that many hex digits (salt/utils/files.py,
+// HASHES_REVMAP), or "".
 func typeOf(digits int) string {
-	return map[int]string{128: "sha512", 96: "sha384", 64: "sha256", 56: "sha224", 40: "sha1", 32: "md5"}[digits]
+	return map[int]string{128: "sha512", 96: "sha384", 64: "sha256", 56: "sha224", 40: "sha1",
+		32: "md5"}[digits]
 }
 
 // hashOf returns the hash of a file on the disk.

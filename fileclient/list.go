@@ -25,25 +25,28 @@ func (c *Client) Dirs(ctx context.Context, env, prefix string) ([]string, error)
 	return c.opts.Source.Dirs(ctx, env, prefix)
 }
 
-// EmptyDirs returns the directories of an environment that hold nothing.
+// EmptyDirs returns the empty directories of an environment.
 func (c *Client) EmptyDirs(ctx context.Context, env, prefix string) ([]string, error) {
 	return c.opts.Source.EmptyDirs(ctx, env, prefix)
 }
 
-// Symlinks returns the symbolic links of an environment and what they lead to.
+// Symlinks returns the symbolic links of an environment and their targets.
 func (c *Client) Symlinks(ctx context.Context, env, prefix string) (*data.Map, error) {
 	return c.opts.Source.Symlinks(ctx, env, prefix)
 }
 
-// MasterOpts returns the options that states need of the master.
-func (c *Client) MasterOpts(ctx context.Context) (*data.Map, error) { return c.opts.Source.Opts(ctx) }
+// MasterOpts returns the options of the master that states need.
+func (c *Client) MasterOpts(ctx context.Context) (*data.Map, error) {
+	return c.opts.Source.Opts(ctx)
+}
 
-// MasterTops returns what the master's master_tops say of the minion with these options.
+// MasterTops returns the result of the master's master_tops for the minion with these options.
 func (c *Client) MasterTops(ctx context.Context, opts *data.Map) (*data.Map, error) {
 	return c.opts.Source.Tops(ctx, opts)
 }
 
-// States returns the names of the sls files of an environment, sorted (salt/fileclient.py, Client.list_states).
+// States returns the names of the sls files of an environment, sorted (salt/fileclient.py,
+// Client.list_states).
 func (c *Client) States(ctx context.Context, env string) ([]string, error) {
 	files, err := c.Files(ctx, env, "")
 	if err != nil {
@@ -59,8 +62,8 @@ func (c *Client) States(ctx context.Context, env string) ([]string, error) {
 	return slices.Compact(states), nil
 }
 
-// State caches the file of a state, NAME.sls or NAME/init.sls, and returns its URL and where it is. The error wraps ErrNotFound
-// (salt/fileclient.py, Client.get_state).
+// State caches the file of a state, NAME.sls or NAME/init.sls, and returns its URL and its path.
+// The error wraps ErrNotFound (salt/fileclient.py, Client.get_state).
 func (c *Client) State(ctx context.Context, sls, env string) (url, file string, err error) {
 	base := strings.ReplaceAll(sls, ".", "/")
 	for _, end := range []string{".sls", "/init.sls"} {
@@ -72,8 +75,8 @@ func (c *Client) State(ctx context.Context, sls, env string) (url, file string, 
 	return "", "", err
 }
 
-// Cached returns the paths of the files in the cache that are of an environment, or copies of the minion's own, sorted
-// (salt/fileclient.py, Client.file_local_list).
+// Cached returns the paths of cached files that belong to an environment or are copies of the
+// minion's own files, sorted (salt/fileclient.py, Client.file_local_list).
 func (c *Client) Cached(env string) []string {
 	found := []string{}
 	dirs := []string{filepath.Join(c.opts.CacheDir, areaLocal)}
@@ -84,7 +87,7 @@ func (c *Client) Cached(env string) []string {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return nil // Salt passes over what it cannot read
+				return nil // Salt ignores what it cannot read
 			case d.IsDir() && d.Name() == partialDir:
 				return fs.SkipDir
 			case !d.IsDir():
@@ -97,8 +100,8 @@ func (c *Client) Cached(env string) []string {
 	return found
 }
 
-// Hash returns the hash of a file: of the file server for a salt:// URL, else of one on the disk. The error wraps ErrNotFound
-// (salt/fileclient.py, RemoteClient.hash_file).
+// Hash returns the hash of a file: on the file server for a salt:// URL, otherwise on the disk. The
+// error wraps ErrNotFound (salt/fileclient.py, RemoteClient.hash_file).
 func (c *Client) Hash(ctx context.Context, url, env string) (Sum, error) {
 	file, own, ok := ParseURL(url)
 	if own != "" {
@@ -113,8 +116,8 @@ func (c *Client) Hash(ctx context.Context, url, env string) (Sum, error) {
 	return hashOf(file, c.opts.HashType)
 }
 
-// Mode returns the st_mode of a file: of the file server for a salt:// URL, else of one on the disk; -1 where the server does not tell
-// it. The error wraps ErrNotFound.
+// Mode returns the st_mode of a file: on the file server for a salt:// URL, otherwise on the disk.
+// It is -1 if the server does not report it. The error wraps ErrNotFound.
 func (c *Client) Mode(ctx context.Context, url, env string) (int64, error) {
 	file, own, ok := ParseURL(url)
 	if own != "" {
@@ -135,7 +138,8 @@ func (c *Client) Mode(ctx context.Context, url, env string) (int64, error) {
 func unixMode(m fs.FileMode) int64 {
 	const regular, setuid, setgid, sticky = 0o100000, 0o4000, 0o2000, 0o1000
 	mode := regular | int64(m.Perm())
-	for bit, flag := range map[fs.FileMode]int64{fs.ModeSetuid: setuid, fs.ModeSetgid: setgid, fs.ModeSticky: sticky} {
+	for bit, flag := range map[fs.FileMode]int64{fs.ModeSetuid: setuid, fs.ModeSetgid: setgid,
+		fs.ModeSticky: sticky} {
 		if m&bit != 0 {
 			mode |= flag
 		}

@@ -9,16 +9,17 @@ import (
 	"github.com/brineproject/brine/fileserver"
 )
 
-// local is a file server in this process, for file_client: local (salt/fileserver/__init__.py, FSChan).
+// local is a file server in this process, for file_client: local (salt/fileserver/__init__.py,
+// FSChan).
 type local struct{ server *fileserver.Server }
 
 var _ Source = (*local)(nil)
 
-// Local returns the file server s.
+// Local returns s as a Source.
 func Local(s *fileserver.Server) Source { return &local{s} }
 
-// absent turns the error for a file that is not there into that of this package.
-func absent(err error) error {
+// translateNotFound converts a file server's ErrNotFound to the one of this package.
+func translateNotFound(err error) error {
 	if errors.Is(err, fileserver.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
@@ -29,13 +30,13 @@ func (l *local) Envs(ctx context.Context) ([]string, error) { return l.server.En
 
 func (l *local) Hash(ctx context.Context, env, path string) (Sum, error) {
 	h, err := l.server.Hash(ctx, path, env)
-	return Sum{Type: h.Type, Hex: h.Sum}, absent(err)
+	return Sum{Type: h.Type, Hex: h.Sum}, translateNotFound(err)
 }
 
 func (l *local) Stat(ctx context.Context, env, path string) (Stat, error) {
 	f, err := l.server.Find(ctx, path, env)
 	if err != nil {
-		return Stat{-1, -1}, absent(err)
+		return Stat{-1, -1}, translateNotFound(err)
 	}
 	st := Stat{Mode: -1, Size: f.Size}
 	if f.Stat != nil {
@@ -47,10 +48,12 @@ func (l *local) Stat(ctx context.Context, env, path string) (Stat, error) {
 // Read does not compress: nothing goes over a network.
 func (l *local) Read(ctx context.Context, env, path string, loc int64, _ int) (Chunk, error) {
 	c, err := l.server.Serve(ctx, fileserver.Request{Path: path, Env: env, Loc: loc})
-	return Chunk{Data: c.Data}, absent(err)
+	return Chunk{Data: c.Data}, translateNotFound(err)
 }
 
-func (l *local) list(ctx context.Context, kind fileserver.Kind, env, prefix string) ([]string, error) {
+func (l *local) list(
+	ctx context.Context, kind fileserver.Kind, env, prefix string,
+) ([]string, error) {
 	return l.server.List(ctx, fileserver.ListOf{Env: env, Kind: kind, Prefix: prefix})
 }
 
@@ -70,7 +73,7 @@ func (l *local) Symlinks(ctx context.Context, env, prefix string) (*data.Map, er
 	return l.server.Symlinks(ctx, fileserver.ListOf{Env: env, Prefix: prefix})
 }
 
-// Opts returns nothing: the options are the minion's own.
+// Opts returns nothing: the minion uses its own options.
 func (l *local) Opts(context.Context) (*data.Map, error) { return data.NewMap(), nil }
 
 // Tops returns nothing, as there is no master.

@@ -15,10 +15,10 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// each calls do for each of n files, a few at once, and ends at the first error.
+// each calls do for each of n files, a few at once, and stops at the first error.
 func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(mostFiles)
+	group.SetLimit(maxFiles)
 	for i := range n {
 		if ctx.Err() != nil {
 			break
@@ -28,8 +28,8 @@ func each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	return group.Wait()
 }
 
-// CacheFiles caches files of URLs and returns where they are, in their order, "" for those that are not found
-// (salt/fileclient.py, Client.cache_files).
+// CacheFiles caches the files of URLs and returns their paths in the same order, "" for those that
+// are not found (salt/fileclient.py, Client.cache_files).
 func (c *Client) CacheFiles(ctx context.Context, urls []string, env string) ([]string, error) {
 	paths := make([]string, len(urls))
 	err := each(ctx, len(urls), func(ctx context.Context, i int) (err error) {
@@ -44,7 +44,8 @@ func (c *Client) CacheFiles(ctx context.Context, urls []string, env string) ([]s
 
 func missing(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoFolder) }
 
-// CacheMaster caches all files of an environment and returns where they are (salt/fileclient.py, Client.cache_master).
+// CacheMaster caches all files of an environment and returns their paths (salt/fileclient.py,
+// Client.cache_master).
 func (c *Client) CacheMaster(ctx context.Context, env string) ([]string, error) {
 	files, err := c.Files(ctx, env, "")
 	if err != nil {
@@ -62,7 +63,8 @@ func saltURLs(files []string) []string {
 	return urls
 }
 
-// fileURL returns the URL of a file of the file server whose name may look like the query of a URL, which Salt then does not find.
+// fileURL returns the URL of a file of the file server. It also handles a name that looks like a
+// URL with a query, which Salt fails to find.
 func fileURL(file string) string {
 	if strings.Contains(file, "?") && !strings.HasPrefix(file, "|") {
 		file = "|" + file
@@ -70,14 +72,15 @@ func fileURL(file string) string {
 	return SaltURL(file)
 }
 
-// A Choice narrows what CacheDir caches. A pattern is a glob over the path in the environment, or E@ and a regular expression that is
-// looked for in it.
+// A Choice narrows what CacheDir caches. A pattern is a glob for the path in the environment, or E@
+// and a regular expression that may match anywhere in it.
 type Choice struct {
-	Include, Exclude []string // none: everything, nothing
-	Empty            bool     // directories that hold nothing, too
+	Include, Exclude []string // empty lists include everything and exclude nothing
+	Empty            bool     // also empty directories
 }
 
-// CacheDir caches the files below a directory of the file server and returns where they are (salt/fileclient.py, Client.cache_dir).
+// CacheDir caches the files below a directory of the file server and returns their paths
+// (salt/fileclient.py, Client.cache_dir).
 func (c *Client) CacheDir(ctx context.Context, url, env string, choice Choice) ([]string, error) {
 	dir, _, ok := ParseURL(url)
 	if !ok {
@@ -92,7 +95,8 @@ func (c *Client) CacheDir(ctx context.Context, url, env string, choice Choice) (
 	if err != nil {
 		return nil, err
 	}
-	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool { return !strings.HasPrefix(f, dir) || !wanted(f) })
+	files = slices.DeleteFunc(slices.Clone(files),
+		func(f string) bool { return !strings.HasPrefix(f, dir) || !wanted(f) })
 	paths, err := c.CacheFiles(ctx, saltURLs(files), env)
 	if err != nil {
 		return nil, err
@@ -105,7 +109,7 @@ func (c *Client) CacheDir(ctx context.Context, url, env string, choice Choice) (
 	return append(paths, made...), err
 }
 
-// cacheEmpty makes in the cache the directories below dir that hold nothing.
+// cacheEmpty makes the empty directories below dir in the cache.
 func (c *Client) cacheEmpty(ctx context.Context, dir, env string) ([]string, error) {
 	empty, err := c.EmptyDirs(ctx, env, "")
 	if err != nil {
@@ -133,7 +137,8 @@ func (c *Client) cacheEmpty(ctx context.Context, dir, env string) ([]string, err
 	return made, nil
 }
 
-// compile returns what tells whether a path is wanted (salt/utils/stringutils.py, check_include_exclude).
+// compile returns a function that reports whether a path is wanted (salt/utils/stringutils.py,
+// check_include_exclude).
 func (c Choice) compile() (func(path string) bool, error) {
 	include, err := patterns(c.Include)
 	if err != nil {
@@ -148,7 +153,7 @@ func (c Choice) compile() (func(path string) bool, error) {
 	}, nil
 }
 
-// patterns returns what tells whether one of the patterns matches.
+// patterns returns a function that reports whether one of the patterns matches.
 func patterns(texts []string) (func(path string) bool, error) {
 	var all []interface{ Match(string) bool }
 	for _, text := range texts {
@@ -157,19 +162,21 @@ func patterns(texts []string) (func(path string) bool, error) {
 			all = append(all, match.CompileGlob(text))
 			continue
 		}
-		re, err := match.CompileRegexp(`(?s:.*?)(?:` + expr + `)`) // anywhere
+		re, err := match.CompileRegexp(`(?s:.*?)(?:` + expr + `)`) // matches anywhere
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, re)
 	}
 	return func(path string) bool {
-		return slices.ContainsFunc(all, func(m interface{ Match(string) bool }) bool { return m.Match(path) })
+		return slices.ContainsFunc(all,
+			func(m interface{ Match(string) bool }) bool { return m.Match(path) })
 	}, nil
 }
 
-// GetDir brings the files and empty directories below a directory of the file server to dest, in a directory of its name, and returns where
-// they are, sorted. Gzip and Env of g count (salt/fileclient.py, Client.get_dir).
+// GetDir fetches the files and empty directories below a directory of the file server to a
+// directory of the same name in dest, and returns their paths, sorted. Of g, only Gzip and Env are
+// used (salt/fileclient.py, Client.get_dir).
 func (c *Client) GetDir(ctx context.Context, url, dest string, g Get) ([]string, error) {
 	dir, _, ok := ParseURL(url)
 	if !ok {
@@ -198,10 +205,14 @@ func (c *Client) GetDir(ctx context.Context, url, dest string, g Get) ([]string,
 	return paths, err
 }
 
-// belowDir lists what is below a directory.
-func (c *Client) belowDir(ctx context.Context, list func(context.Context, string, string) ([]string, error), env, dir string) ([]string, error) {
+// belowDir lists the entries below a directory.
+func (c *Client) belowDir(
+	ctx context.Context, list func(context.Context, string, string) ([]string, error),
+	env, dir string,
+) ([]string, error) {
 	all, err := list(ctx, env, dir)
-	return slices.DeleteFunc(slices.Clone(all), func(f string) bool { return !strings.HasPrefix(f, dir+"/") }), err
+	return slices.DeleteFunc(slices.Clone(all),
+		func(f string) bool { return !strings.HasPrefix(f, dir+"/") }), err
 }
 
 // makeEmpty makes the empty directories below dir at dest.
@@ -221,7 +232,8 @@ func (c *Client) makeEmpty(ctx context.Context, dir, dest, env string) ([]string
 	return empty, nil
 }
 
-// target returns where in dest a file below the directory dir goes. The names are those of a file server.
+// target returns the path in dest for a file below the directory dir. Both names come from a file
+// server.
 func target(dest, dir, file string) (string, error) {
 	rel := strings.TrimLeft(strings.TrimPrefix(file, parent(dir)), "/")
 	if !filepath.IsLocal(filepath.FromSlash(rel)) || path.Clean(rel) != rel {
@@ -230,7 +242,7 @@ func target(dest, dir, file string) (string, error) {
 	return dest + "/" + rel, nil
 }
 
-// parent returns what stands before the last slash.
+// parent returns the part before the last slash.
 func parent(dir string) string {
 	if i := strings.LastIndexByte(dir, '/'); i >= 0 {
 		return dir[:i]

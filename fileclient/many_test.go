@@ -17,13 +17,15 @@ import (
 
 func tree(t *testing.T) *fakeMaster {
 	t.Helper()
-	m := newMaster(map[string]string{"base/dir/a.txt": "a", "base/dir/sub/b.py": "b", "base/dir/sub/c.so": long(2500), "base/dirt/d": "d",
-		"base/dir/what?x": "odd", "base/top.sls": "{}", "base/st/init.sls": "{}", "base/st/more.sls": "{}", "dev/e": "e"})
+	m := newMaster(map[string]string{"base/dir/a.txt": "a", "base/dir/sub/b.py": "b",
+		"base/dir/sub/c.so": long(2500), "base/dirt/d": "d",
+		"base/dir/what?x": "odd", "base/top.sls": "{}", "base/st/init.sls": "{}",
+		"base/st/more.sls": "{}", "dev/e": "e"})
 	m.empty = []string{"dir/empty/deep", "other"}
 	return m
 }
 
-// under returns paths as they are below a directory.
+// under returns paths relative to a directory.
 func under(t *testing.T, dir string, paths []string) []string {
 	t.Helper()
 	out := make([]string, len(paths))
@@ -49,7 +51,8 @@ func TestCacheDirTwice(t *testing.T) {
 		{"both", Choice{Include: []string{"dir/sub/*"}, Exclude: []string{"E@b.py"}}, []string{"sub/c.so"}},
 		{"several", Choice{Include: []string{"*.txt", "*.so"}}, []string{"a.txt", "sub/c.so"}},
 		{"without some", Choice{Exclude: []string{"*.txt", "E@^dir/sub"}}, []string{"what?x"}},
-		{"empty folders, too", Choice{Empty: true, Include: []string{"*.txt"}}, []string{"a.txt", "empty/deep"}},
+		{"empty folders, too", Choice{Empty: true, Include: []string{"*.txt"}},
+			[]string{"a.txt", "empty/deep"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := tree(t)
@@ -59,7 +62,8 @@ func TestCacheDirTwice(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if d := cmp.Diff(tt.want, under(t, filepath.Join(c.opts.CacheDir, "files/base/dir"), paths)); d != "" {
+				if d := cmp.Diff(tt.want, under(t, filepath.Join(c.opts.CacheDir, "files/base/dir"),
+					paths)); d != "" {
 					t.Error(d)
 				}
 				if n := m.count("_serve_file"); i == 1 && n != 0 {
@@ -68,12 +72,13 @@ func TestCacheDirTwice(t *testing.T) {
 			}
 		})
 	}
-	if _, err := tree(t).client(t).CacheDir(t.Context(), "salt://dir", "base", Choice{Include: []string{"E@("}}); err == nil {
+	if _, err := tree(t).client(t).CacheDir(t.Context(), "salt://dir",
+		"base", Choice{Include: []string{"E@("}}); err == nil {
 		t.Error("an expression that is none is taken")
 	}
 }
 
-func TestCacheMasterAndWhatIsCached(t *testing.T) {
+func TestCacheMasterAndCached(t *testing.T) {
 	m := tree(t)
 	c := m.client(t)
 	for range 2 {
@@ -81,7 +86,8 @@ func TestCacheMasterAndWhatIsCached(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"dir/a.txt", "dir/sub/b.py", "dir/sub/c.so", "dir/what?x", "dirt/d", "st/init.sls", "st/more.sls", "top.sls"}
+		want := []string{"dir/a.txt", "dir/sub/b.py", "dir/sub/c.so", "dir/what?x", "dirt/d",
+			"st/init.sls", "st/more.sls", "top.sls"}
 		if d := cmp.Diff(want, under(t, filepath.Join(c.opts.CacheDir, "files/base"), paths)); d != "" {
 			t.Error(d)
 		}
@@ -90,7 +96,8 @@ func TestCacheMasterAndWhatIsCached(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	for url, want := range map[string]string{"salt://dir/a.txt": "files/base/dir/a.txt", "salt://|dir/what?x": "|files/base/dir/what?x", "salt://dir": "files/base/dir",
+	for url, want := range map[string]string{"salt://dir/a.txt": "files/base/dir/a.txt",
+		"salt://|dir/what?x": "|files/base/dir/what?x", "salt://dir": "files/base/dir",
 		"salt://no": "", "salt://dir/a.txt?saltenv=dev": "", "salt://../base/dir/a.txt": ""} {
 		if got := strings.Replace(c.IsCached(url, "base"), c.opts.CacheDir+"/", "", 1); got != want {
 			t.Errorf("IsCached(%s) = %q, want %q", url, got, want)
@@ -104,7 +111,8 @@ func TestCacheMasterAndWhatIsCached(t *testing.T) {
 
 func TestState(t *testing.T) {
 	c := tree(t).client(t)
-	for sls, want := range map[string]string{"st": "salt://st/init.sls", "st.more": "salt://st/more.sls", "top": "salt://top.sls"} {
+	for sls, want := range map[string]string{"st": "salt://st/init.sls",
+		"st.more": "salt://st/more.sls", "top": "salt://top.sls"} {
 		url, file, err := c.State(t.Context(), sls, "base")
 		if err != nil || url != want || read(t, file) != "{}" {
 			t.Errorf("State(%s) = %q, %q, %v", sls, url, file, err)
@@ -130,7 +138,8 @@ func TestCacheFilesKeepsTheOrder(t *testing.T) {
 		}
 	}
 	c := m.client(t)
-	paths, err := c.CacheFiles(t.Context(), []string{"salt://dir/a.txt", "salt://none", "salt://e?saltenv=dev", "salt://top.sls"}, "base")
+	paths, err := c.CacheFiles(t.Context(),
+		[]string{"salt://dir/a.txt", "salt://none", "salt://e?saltenv=dev", "salt://top.sls"}, "base")
 	if err != nil || len(paths) != 4 || paths[1] != "" {
 		t.Fatalf("CacheFiles = %q, %v", paths, err)
 	}
@@ -149,7 +158,8 @@ func TestGetDirTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff([]string{"dir/a.txt", "dir/empty/deep", "dir/sub/b.py", "dir/sub/c.so", "dir/what?x"}, under(t, dest, paths)); d != "" {
+		if d := cmp.Diff([]string{"dir/a.txt", "dir/empty/deep", "dir/sub/b.py", "dir/sub/c.so",
+			"dir/what?x"}, under(t, dest, paths)); d != "" {
 			t.Error(d)
 		}
 		if n := m.count("_serve_file"); i == 1 && n != 0 {
@@ -165,9 +175,10 @@ func TestGetDirTwice(t *testing.T) {
 	}
 }
 
-// TestNamesOfAFileServerStayInside lists files whose names lead out of the directory that is got.
+// TestNamesOfAFileServerStayInside lists files whose names lead out of the fetched directory.
 func TestNamesOfAFileServerStayInside(t *testing.T) {
-	for _, name := range []string{"dir/../../evil", "dir//../../evil", "dir/./x", "dir/..", "dir/sub/../../../evil"} {
+	for _, name := range []string{"dir/../../evil", "dir//../../evil", "dir/./x", "dir/..",
+		"dir/sub/../../../evil"} {
 		m := newMaster(map[string]string{"base/" + name: "evil", "base/dir/good": "good"})
 		m.empty = []string{name}
 		c, dest := m.client(t), filepath.Join(t.TempDir(), "dest")
@@ -184,7 +195,8 @@ func TestNamesOfAFileServerStayInside(t *testing.T) {
 		if name != "dir/./x" && err == nil && strings.Contains(strings.Join(c.Cached("base"), " "), "evil") {
 			t.Errorf("CacheDir with %q cached it", name)
 		}
-		if paths.Exists(filepath.Join(c.opts.CacheDir, "evil")) || paths.Exists(filepath.Join(c.opts.CacheDir, "files", "evil")) {
+		if paths.Exists(filepath.Join(c.opts.CacheDir, "evil")) ||
+			paths.Exists(filepath.Join(c.opts.CacheDir, "files", "evil")) {
 			t.Errorf("CacheDir wrote %q outside of the environment", name)
 		}
 	}
@@ -211,14 +223,17 @@ func TestOneFailureEndsMany(t *testing.T) {
 func TestHashAndMode(t *testing.T) {
 	c := tree(t).client(t)
 	sum, err := c.Hash(t.Context(), "salt://e?saltenv=dev", "base")
-	if err != nil || sum.Type != "sha256" || sum.Hex != "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea" {
+	if err != nil || sum.Type != "sha256" ||
+		sum.Hex != "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea" {
 		t.Errorf("Hash = %v, %v", sum, err)
 	}
 	file := filepath.Join(t.TempDir(), "e")
-	if err := errors.Join(os.WriteFile(file, []byte("e"), 0o600), os.Chmod(file, 0o751|os.ModeSticky)); err != nil {
+	if err := errors.Join(os.WriteFile(file, []byte("e"), 0o600),
+		os.Chmod(file, 0o751|os.ModeSticky)); err != nil {
 		t.Fatal(err)
 	}
-	for hash, want := range map[string]string{"md5": "e1671797c52e15f763380b45e841ec32", "sha1": "58e6b3a414a1e090dfc6029add0f3555ccba127f",
+	for hash, want := range map[string]string{"md5": "e1671797c52e15f763380b45e841ec32",
+		"sha1":   "58e6b3a414a1e090dfc6029add0f3555ccba127f",
 		"sha256": "3f79bb7b435b05321651daefd374cdc681dc06faa65e374e38337b88ca046dea"} {
 		c.opts.HashType = hash
 		if own, err := c.Hash(t.Context(), file, "base"); err != nil || own != (Sum{hash, want}) {
@@ -263,7 +278,8 @@ func TestPush(t *testing.T) {
 		var got []byte
 		var locs []int64
 		request := func(_ context.Context, load *data.Map) (any, error) {
-			want := data.NewMap("cmd", "_file_recv", "path", []any{"a", "b"}, "size", int64(size), "loc", load.Value("loc"), "data", load.Value("data"))
+			want := data.NewMap("cmd", "_file_recv", "path", []any{"a", "b"}, "size", int64(size),
+				"loc", load.Value("loc"), "data", load.Value("data"))
 			if !data.Equal(load, want) {
 				t.Errorf("request %s, want %s", data.Repr(load), data.Repr(want))
 			}

@@ -15,20 +15,22 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/payload"
 )
 
-// A fakeMaster answers _file_* commands as Salt's does. It keeps what it was asked.
+// A fakeMaster answers _file_* commands as Salt's master does. It records its requests.
 type fakeMaster struct {
 	buffer int // bytes of a piece
 
-	mu     sync.Mutex
-	files  map[string]string // environment/path → content
-	empty  []string
-	asked  []*data.Map
-	busy   int
-	most   int                                             // requests under way at once
-	before func(load *data.Map) (reply any, err error)     // may answer in place of it; nil, nil for not
-	hold   func(load *data.Map)                            // is waited for, outside of the lock
+	mu    sync.Mutex
+	files map[string]string // environment/path → content
+	empty []string
+	asked []*data.Map
+	busy  int
+	most  int // most requests in progress at once
+	// may reply instead of the fake; nil, nil to continue
+	before func(load *data.Map) (reply any, err error)
+	hold   func(load *data.Map)                            // called before a reply, without the lock held
 	after  func(load *data.Map, reply *data.Map) *data.Map // may change a reply
 }
 
@@ -96,7 +98,8 @@ func (f *fakeMaster) answer(load *data.Map) any {
 			return data.NewMap("path", "", "rel", "")
 		}
 		return data.NewMap("path", "/srv/"+path, "rel", path, "stat",
-			[]any{int64(0o100640), int64(1), int64(1), int64(1), int64(0), int64(0), int64(len(body)), int64(1), int64(1), int64(1)})
+			[]any{int64(0o100640), int64(1), int64(1), int64(1), int64(0), int64(0),
+				int64(len(body)), int64(1), int64(1), int64(1)})
 	case "_serve_file":
 		return f.serve(load, path, body, found)
 	}
@@ -135,7 +138,7 @@ func packed(b []byte) []byte {
 	return out.Bytes()
 }
 
-// count returns how often a command was asked for, and forgets all that was asked.
+// count returns how often a command was requested, and forgets all recorded requests.
 func (f *fakeMaster) count(cmd string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,13 +158,13 @@ func (f *fakeMaster) set(name, body string) {
 	f.files[name] = body
 }
 
-// client returns a client of the master with a cache of its own.
+// client returns a client of the master with its own cache.
 func (f *fakeMaster) client(t *testing.T) *Client {
 	t.Helper()
-	return New(Options{Source: Remote(f.request), CacheDir: t.TempDir()})
+	return New(Options{Source: decoding(f.request), CacheDir: t.TempDir()})
 }
 
-// long returns a text of so many bytes in which no piece is like another.
+// long returns a text of n bytes in which no two pieces are alike.
 func long(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
@@ -171,3 +174,14 @@ func long(n int) string {
 }
 
 var errLost = errors.New("connection lost")
+
+// decoding returns the file server of a master whose replies all arrive decoded.
+func decoding(request Request) Source {
+	return Remote(request, func(ctx context.Context, load *data.Map) (data.Raw, error) {
+		reply, err := request(ctx, load)
+		if err != nil {
+			return nil, err
+		}
+		return payload.MarshalBin(reply)
+	})
+}

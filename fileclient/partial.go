@@ -16,13 +16,13 @@ import (
 	"github.com/brineproject/brine/daemon"
 )
 
-// Partial files and their age.
+// Limits of partial files.
 const (
-	resumeFrom = 1 << 20        // bytes from which a download can go on later
+	resumeFrom = 1 << 20        // size in bytes from which a download can be resumed later
 	keepFor    = 24 * time.Hour // how long a partial file is kept for that
 )
 
-// A partial is a file of the cache in the making.
+// A partial is an incomplete file of the cache.
 type partial struct {
 	root   *os.Root // the area
 	name   string   // in root
@@ -30,7 +30,7 @@ type partial struct {
 	unlock func() error
 }
 
-// area opens one of the directories of the cache, which is made where it is missing.
+// area opens one of the directories of the cache. It makes the directory if it is missing.
 func (c *Client) area(name string) (*os.Root, error) {
 	dir := filepath.Join(c.opts.CacheDir, name)
 	if err := os.MkdirAll(filepath.Join(dir, partialDir), 0o700); err != nil {
@@ -44,7 +44,7 @@ func (c *Client) area(name string) (*os.Root, error) {
 	return root, nil
 }
 
-// dropOld removes partial files that nobody will go on with.
+// dropOld removes partial files that nobody will resume.
 func (c *Client) dropOld(root *os.Root) {
 	dir, err := root.Open(partialDir)
 	if err != nil {
@@ -74,7 +74,8 @@ func (c *Client) newPartial(area string) (*partial, error) {
 	return p, p.open(os.O_CREATE | os.O_EXCL)
 }
 
-// resume opens the file of a download that may have been broken off, at its end. One that is under way elsewhere is left alone.
+// resume opens the file of a possibly interrupted download at its end. It does not touch a download
+// that is in progress elsewhere.
 func (c *Client) resume(area string, key ...string) (*partial, error) {
 	root, err := c.area(area)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *Client) resume(area string, key ...string) (*partial, error) {
 	return p, p.open(os.O_CREATE)
 }
 
-// open opens the file, and gives everything back where that fails.
+// open opens the file, and releases everything if that fails.
 func (p *partial) open(flags int) (err error) {
 	if p.file, err = p.root.OpenFile(p.name, flags|os.O_RDWR, 0o600); err != nil {
 		p.free()
@@ -101,10 +102,11 @@ func (p *partial) open(flags int) (err error) {
 	return nil
 }
 
-// path returns where the file lies.
+// path returns the path of the file.
 func (p *partial) path() string { return filepath.Join(p.root.Name(), filepath.FromSlash(p.name)) }
 
-// free closes what is open but the file. What goes wrong here and in discard leaves a file behind, which is dropped later.
+// free releases everything except the open file. Errors here and in discard leave a file behind,
+// which dropOld removes later.
 func (p *partial) free() {
 	if p.unlock != nil {
 		_ = p.root.Remove(p.name + ".lock")
@@ -120,8 +122,8 @@ func (p *partial) discard() {
 	p.free()
 }
 
-// leave ends a download that failed: what came of it, the first size bytes, stays where it can be found again.
-func (p *partial) leave(size int64) {
+// suspend ends a failed download: it keeps the first size bytes where resume can find them.
+func (p *partial) suspend(size int64) {
 	if p.unlock == nil || size == 0 || p.file.Truncate(size) != nil {
 		p.discard()
 		return
@@ -130,9 +132,9 @@ func (p *partial) leave(size int64) {
 	p.free()
 }
 
-// put makes the file that of a place in the same area.
+// put moves the file to a place in the same area.
 func (p *partial) put(pl place) error {
-	err := p.makeWay(pl.rel)
+	err := p.clearPath(pl.rel)
 	if err == nil {
 		if old, statErr := p.root.Stat(pl.rel); statErr == nil {
 			err = adopt(p.file, old)
@@ -152,10 +154,12 @@ func (p *partial) put(pl place) error {
 	return nil
 }
 
-// makeWay makes the directories above a path, in place of files that stand there, and removes a directory that stands at the path.
-func (p *partial) makeWay(rel string) error {
+// clearPath makes the directories above a path, replacing files of the same names, and removes a
+// directory at the path itself.
+func (p *partial) clearPath(rel string) error {
 	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
-		if info, err := p.root.Lstat(dir); err == nil && !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
+		if info, err := p.root.Lstat(dir); err == nil && !info.IsDir() &&
+			info.Mode()&fs.ModeSymlink == 0 {
 			if err := p.root.Remove(dir); err != nil {
 				return err
 			}
@@ -170,14 +174,15 @@ func (p *partial) makeWay(rel string) error {
 	return nil
 }
 
-// putAt makes the file the destination dest, whose directory must be there. A file that it replaces gives it mode and owner, and a link
-// stays, as where Salt writes into the file; devices and pipes are written to.
+// putAt moves the file to the destination dest, whose directory must exist. The new file gets mode
+// and owner of the one that it replaces, and a link stays, as in Salt, which writes into the file.
+// Devices and pipes are written to.
 func (p *partial) putAt(dest string) error {
 	defer p.discard()
 	return p.copyTo(dest)
 }
 
-// copyTo writes the content beside dest and renames that.
+// copyTo writes the content beside dest and renames that file to dest.
 func (p *partial) copyTo(dest string) error {
 	old, err := os.Stat(dest)
 	switch {
@@ -186,18 +191,18 @@ func (p *partial) copyTo(dest string) error {
 	case err != nil:
 		return err
 	case !old.Mode().IsRegular():
-		return p.pourInto(dest)
+		return p.writeInto(dest)
 	default:
 		if dest, err = filepath.EvalSymlinks(dest); err != nil {
 			return err
 		}
 	}
 	temp := filepath.Join(filepath.Dir(dest), ".salt-"+rand.Text())
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666) // the mode that the umask leaves
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666) // the umask applies
 	if err != nil {
 		return err
 	}
-	if err := p.become(f, old); err != nil {
+	if err := p.finish(f, old); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(temp))
 	}
 	if err := errors.Join(f.Close(), os.Rename(temp, dest)); err != nil {
@@ -206,9 +211,10 @@ func (p *partial) copyTo(dest string) error {
 	return nil
 }
 
-// become writes the content to f, gives f what the file had that it replaces, if any, and makes sure of it.
-func (p *partial) become(f *os.File, old os.FileInfo) error {
-	err := p.pour(f)
+// finish writes the content to f, gives it owner and mode of the file that it replaces, if any, and
+// syncs it.
+func (p *partial) finish(f *os.File, old os.FileInfo) error {
+	err := p.copyContent(f)
 	if err == nil && old != nil {
 		err = adopt(f, old)
 	}
@@ -218,16 +224,16 @@ func (p *partial) become(f *os.File, old os.FileInfo) error {
 	return err
 }
 
-// pourInto writes the content to something that is no file.
-func (p *partial) pourInto(dest string) error {
+// writeInto writes the content to something that is not a regular file.
+func (p *partial) writeInto(dest string) error {
 	f, err := os.OpenFile(dest, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.pour(f), f.Close())
+	return errors.Join(p.copyContent(f), f.Close())
 }
 
-func (p *partial) pour(to io.Writer) error {
+func (p *partial) copyContent(to io.Writer) error {
 	if _, err := p.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -235,7 +241,7 @@ func (p *partial) pour(to io.Writer) error {
 	return err
 }
 
-// modeBits are those that a new file takes over from the one that it replaces.
+// modeBits are the mode bits that a new file takes over from the one that it replaces.
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // adopt gives f the owner and the mode of the file that it replaces.

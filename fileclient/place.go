@@ -16,22 +16,23 @@ const (
 	areaFiles  = "files"
 	areaExtern = "extrn_files"
 	areaLocal  = "localfiles"
-	// partialDir is where files lie, in each of these directories, while they are not whole.
+	// partialDir is the directory for incomplete files in each of these directories.
 	partialDir = ".partial"
 )
 
 // maxName is the length in letters from which the path of a URL is replaced by its hash.
 const maxName = 255
 
-// A place is a file of the cache: a directory of the cachedir and the path below it, with slashes.
+// A place is the location of a file in the cache: a directory of the cachedir and the path below
+// it, with slashes.
 type place struct{ area, rel string }
 
-// saltPlace returns where a file of the file server is cached.
+// saltPlace returns the place of a file of the file server.
 func saltPlace(env, file string) (place, error) {
 	return newPlace(areaFiles, env, strings.TrimLeft(file, "|/"))
 }
 
-// externPlace returns where the file of a URL is cached (salt/fileclient.py, Client._extrn_path).
+// externPlace returns the place of the file of a URL (salt/fileclient.py, Client._extrn_path).
 func externPlace(url, env string) (place, error) {
 	p := parse(url)
 	host, name := p.host(), p.path
@@ -52,8 +53,8 @@ func externPlace(url, env string) (place, error) {
 	return pl, nil
 }
 
-// newPlace joins an environment and a path. The environment may have several parts, as branches have; neither leads out of what holds
-// it.
+// newPlace joins an environment and a path. The environment may have several parts, as branches do.
+// Neither may lead out of its directory.
 func newPlace(area, env, rel string) (place, error) {
 	env, rel = path.Clean(env), path.Clean(rel)
 	whole := path.Join(env, rel)
@@ -63,10 +64,11 @@ func newPlace(area, env, rel string) (place, error) {
 	return place{area, whole}, nil
 }
 
-// localName reports whether a clean path names something inside of the directory that it is relative to.
+// localName reports whether a clean relative path stays inside its directory.
 func localName(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
-	return name != "." && first != partialDir && !strings.ContainsRune(name, 0) && filepath.IsLocal(filepath.FromSlash(name))
+	return name != "." && first != partialDir && !strings.ContainsRune(name, 0) &&
+		filepath.IsLocal(filepath.FromSlash(name))
 }
 
 // below reports whether a clean path lies below a directory.
@@ -77,8 +79,8 @@ func (c *Client) path(p place) string {
 	return filepath.Join(c.opts.CacheDir, p.area, filepath.FromSlash(p.rel))
 }
 
-// CacheDest returns where the file of a URL is, or would be, cached. A path that is no URL is returned as it is. The error wraps
-// ErrPath (salt/fileclient.py, Client.cache_dest).
+// CacheDest returns the path where the file of a URL is, or would be, cached. A path that is not a
+// URL is returned unchanged. The error wraps ErrPath (salt/fileclient.py, Client.cache_dest).
 func (c *Client) CacheDest(url, env string) (string, error) {
 	var pl place
 	var err error
@@ -100,7 +102,8 @@ func (c *Client) CacheDest(url, env string) (string, error) {
 	return c.path(pl), nil
 }
 
-// IsCached returns where the file of a URL, or of a path, is cached, and "" when it is not (salt/fileclient.py, Client.is_cached).
+// IsCached returns the path where the file of a URL, or of a path, is cached, or "" if it is not
+// cached (salt/fileclient.py, Client.is_cached).
 func (c *Client) IsCached(url, env string) string {
 	file, own, _ := ParseURL(url)
 	if own != "" {
@@ -123,7 +126,7 @@ func (c *Client) IsCached(url, env string) string {
 	return ""
 }
 
-// localPlace returns where a file of the minion itself is cached.
+// localPlace returns the place of a copy of the minion's own file.
 func localPlace(file string) (place, error) {
 	rel := path.Clean(strings.TrimLeft(filepath.ToSlash(file), "/"))
 	if !localName(rel) {

@@ -9,13 +9,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// usualPiece is the option file_buffer_size of Salt's minion.
-const usualPiece = 256 << 10
+// defaultPiece is the default of file_buffer_size in Salt's minion.
+const defaultPiece = 256 << 10
 
-// Push sends a file of the minion to its master, which keeps it under the path parts where its option file_recv allows that. It
-// reports whether the master took all of it. Pieces have size bytes, 0 means 256 KiB; they go one after the other, as a master adds
-// each to the end (salt/modules/cp.py, push).
-func Push(ctx context.Context, request Request, file string, parts []string, size int) (bool, error) {
+// Push sends a file of the minion to its master, which stores it under the path parts if its option
+// file_recv allows that. It reports whether the master accepted all of it. Pieces have size bytes;
+// 0 means 256 KiB. They are sent one after the other, as a master appends each to the end
+// (salt/modules/cp.py, push).
+func Push(
+	ctx context.Context, request Request, file string, parts []string, size int,
+) (bool, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return false, err
@@ -30,7 +33,7 @@ func Push(ctx context.Context, request Request, file string, parts []string, siz
 		names[i] = p
 	}
 	if size <= 0 {
-		size = usualPiece
+		size = defaultPiece
 	}
 	piece := make([]byte, min(int64(size), max(info.Size(), 1)))
 	for loc := int64(0); ; {
@@ -41,7 +44,8 @@ func Push(ctx context.Context, request Request, file string, parts []string, siz
 		if n == 0 && loc > 0 {
 			return true, nil
 		}
-		taken, err := request(ctx, data.NewMap("cmd", "_file_recv", "path", names, "size", info.Size(), "loc", loc, "data", piece[:n]))
+		taken, err := request(ctx, data.NewMap("cmd", "_file_recv", "path", names,
+			"size", info.Size(), "loc", loc, "data", piece[:n]))
 		if err != nil || !data.Truth(taken) {
 			return false, err
 		}

@@ -9,14 +9,16 @@ import (
 
 const saltScheme = "salt://"
 
-// ParseURL returns the path of a salt:// URL and the environment that its ?saltenv= names, or "". ok is false for other URLs. The path
-// may begin with |, which says that the rest is no URL to be parsed (salt/utils/url.py, parse).
+// ParseURL returns the path of a salt:// URL and the environment that its ?saltenv= names, or "".
+// ok is false for other URLs. The path may begin with |, which marks the rest as a plain path that
+// is not parsed (salt/utils/url.py, parse).
 func ParseURL(url string) (path, env string, ok bool) {
 	path, ok = strings.CutPrefix(url, saltScheme)
 	if !ok {
 		return url, "", false
 	}
-	if before, _, found := strings.Cut(path, "?env="); found { // before saltenv there was env; what follows is not looked at
+	// ?env= is the older form of ?saltenv=; its value is ignored
+	if before, _, found := strings.Cut(path, "?env="); found {
 		path = before
 	} else {
 		path, env, _ = strings.Cut(path, "?saltenv=")
@@ -30,7 +32,8 @@ func SaltURL(path string) string {
 	return saltScheme + strings.TrimPrefix(path, "/")
 }
 
-// SplitEnv returns a salt:// URL without its ?saltenv=, and what that names; other URLs as they are (salt/utils/url.py, split_env).
+// SplitEnv splits a salt:// URL into the URL without its ?saltenv= and that environment. It returns
+// other URLs unchanged (salt/utils/url.py, split_env).
 func SplitEnv(url string) (bare, env string) {
 	path, env, ok := ParseURL(url)
 	if !ok {
@@ -39,13 +42,13 @@ func SplitEnv(url string) (bare, env string) {
 	return SaltURL(path), env
 }
 
-// Scheme returns the scheme of a URL in lower case, "" for a path.
+// Scheme returns the scheme of a URL in lower case, or "" for a path.
 func Scheme(url string) string { return parse(url).scheme }
 
-// escaped reports whether a path begins with the sign that ends the parsing of URLs.
+// escaped reports whether a path begins with |, which ends the parsing of URLs.
 func escaped(path string) bool { return parse(path).scheme == "" && strings.HasPrefix(path, "|") }
 
-// sanitize replaces what cannot stand in a file name on Windows.
+// sanitize replaces characters that file names on Windows cannot contain.
 func sanitize(path string) string {
 	if runtime.GOOS != "windows" {
 		return path
@@ -55,12 +58,12 @@ func sanitize(path string) string {
 
 var windowsSigns = strings.NewReplacer("<", "_", ">", "_", ":", "_", "|", "_", "?", "_", "*", "_")
 
-// A parts is a URL as Python's urlparse takes it to pieces.
+// A parts is a URL split as Python's urlparse does.
 type parts struct{ scheme, netloc, path, params, query, fragment string }
 
 var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 
-// parse takes a URL to pieces. It takes any text.
+// parse splits a URL into its parts. It accepts any text.
 func parse(url string) (p parts) {
 	url = strings.TrimLeftFunc(url, func(r rune) bool { return r <= ' ' })
 	url = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(url)
@@ -82,7 +85,8 @@ func parse(url string) (p parts) {
 	return p
 }
 
-// takesParams reports whether a scheme has parameters behind a semicolon, as far as files are concerned.
+// takesParams reports whether a scheme has parameters after a semicolon, as far as files are
+// concerned.
 func takesParams(scheme string) bool {
 	switch scheme {
 	case "", "ftp", "http", "https", "sftp":
@@ -101,7 +105,7 @@ func splitParams(path string) (bare, params string) {
 	return path[:last+i], path[last+i+1:]
 }
 
-// port reports whether the address of the server names a port.
+// port reports whether the server's address has a port.
 func (p parts) port() bool {
 	address := p.netloc[strings.LastIndexByte(p.netloc, '@')+1:]
 	_, port, _ := strings.Cut(address[strings.LastIndexByte(address, ']')+1:], ":")

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A urlCase is a URL with what Salt 3006.0 makes of it (salt.utils.url, salt.fileclient.Client with the cachedir
-// /var/cache/salt/minion).
+// A urlCase is a URL with the results of Salt 3006.0 (salt.utils.url, salt.fileclient.Client with
+// the cachedir /var/cache/salt/minion).
 type urlCase struct {
 	URL                 string
 	Parsed              [6]string  // urllib.parse.urlparse
@@ -42,17 +42,19 @@ func deref(s *string) string {
 	return *s
 }
 
-func TestURLsAreTakenApartAsBySalt(t *testing.T) {
+func TestURLsAreParsedAsBySalt(t *testing.T) {
 	for _, tt := range urlCases(t) {
 		p := parse(tt.URL)
 		if got := [6]string{p.scheme, p.netloc, p.path, p.params, p.query, p.fragment}; got != tt.Parsed {
 			t.Errorf("parse(%q) = %q, want %q", tt.URL, got, tt.Parsed)
 		}
 		if path, env, _ := ParseURL(tt.URL); path != deref(tt.Parse[0]) || env != deref(tt.Parse[1]) {
-			t.Errorf("ParseURL(%q) = %q, %q, want %q, %q", tt.URL, path, env, deref(tt.Parse[0]), deref(tt.Parse[1]))
+			t.Errorf("ParseURL(%q) = %q, %q, want %q, %q", tt.URL, path, env, deref(tt.Parse[0]),
+				deref(tt.Parse[1]))
 		}
 		if url, env := SplitEnv(tt.URL); url != deref(tt.Split[0]) || env != deref(tt.Split[1]) {
-			t.Errorf("SplitEnv(%q) = %q, %q, want %q, %q", tt.URL, url, env, deref(tt.Split[0]), deref(tt.Split[1]))
+			t.Errorf("SplitEnv(%q) = %q, %q, want %q, %q", tt.URL, url, env, deref(tt.Split[0]),
+				deref(tt.Split[1]))
 		}
 		path, _, _ := ParseURL(tt.URL)
 		if got := SaltURL(path); got != tt.Create {
@@ -64,12 +66,13 @@ func TestURLsAreTakenApartAsBySalt(t *testing.T) {
 	}
 }
 
-// stricter are URLs that Salt gives a path which is that of a directory, or of another environment.
+// stricter are URLs for which Salt returns the path of a directory, or of another environment.
 var stricter = []string{"salt://", "http://../x"}
 
-// ported takes the colons out of a server with a port, as 3006.18 does: the cases are of 3006.0.
+// ported removes the colon of a server with a port, as 3006.18 does: the cases are from 3006.0.
 func ported(path string) string {
-	return strings.NewReplacer("/example.com:8080/", "/example.com8080/", "/[::1]:8443/", "/[1]8443/").Replace(path)
+	return strings.NewReplacer("/example.com:8080/", "/example.com8080/", "/[::1]:8443/",
+		"/[1]8443/").Replace(path)
 }
 
 func TestCachePathsAreSalts(t *testing.T) {
@@ -103,8 +106,10 @@ func TestCachePathsAreSalts(t *testing.T) {
 
 // FuzzCachePath checks that no URL and no environment leads out of the cache (CVE-2021-21996).
 func FuzzCachePath(f *testing.F) {
-	for _, url := range []string{"http://../..//x", "http://../../../etc/passwd", "salt://../../x", "salt://|../x?saltenv=../..", "https://h/%2e%2e/../../x",
-		"http://h?../../..", "ftp://@../x", "http://h\\..\\..\\x", "salt://a/../../b?saltenv=..", "//../x", "|../../x", "file://../x"} {
+	for _, url := range []string{"http://../..//x", "http://../../../etc/passwd", "salt://../../x",
+		"salt://|../x?saltenv=../..", "https://h/%2e%2e/../../x",
+		"http://h?../../..", "ftp://@../x", "http://h\\..\\..\\x", "salt://a/../../b?saltenv=..",
+		"//../x", "|../../x", "file://../x"} {
 		f.Add(url, "base")
 		f.Add(url, "..")
 		f.Add(url, "../../etc")
@@ -125,14 +130,16 @@ func FuzzCachePath(f *testing.F) {
 		}
 		for _, pl := range places {
 			path := c.path(pl)
-			if rel, err := filepath.Rel(filepath.Join(dir, pl.area), path); err != nil || !filepath.IsLocal(rel) || rel == "." {
+			if rel, err := filepath.Rel(filepath.Join(dir, pl.area), path); err != nil ||
+				!filepath.IsLocal(rel) || rel == "." {
 				t.Errorf("URL %q in env %q is cached at %q", url, env, path)
 			}
 			if strings.Contains(path, partialDir+"/") && strings.HasPrefix(pl.rel, partialDir) {
 				t.Errorf("URL %q in env %q is cached among partial files", url, env)
 			}
 		}
-		if dest, err := c.CacheDest(url, env); err == nil && parse(url).scheme != "" && !strings.HasPrefix(dest, dir+string(filepath.Separator)) {
+		if dest, err := c.CacheDest(url, env); err == nil && parse(url).scheme != "" &&
+			!strings.HasPrefix(dest, dir+string(filepath.Separator)) {
 			t.Errorf("CacheDest(%q, %q) = %q", url, env, dest)
 		}
 	})

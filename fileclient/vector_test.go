@@ -11,13 +11,14 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// A recorded is a master that answers requests for files as Salt's was captured to.
+// A recorded is a master that replays the captured answers of Salt's master to file requests.
 type recorded struct {
 	t       *testing.T
 	replies map[string]any
 }
 
-// key names a request but for what is new each time, and but for fields that stand for themselves when they are missing.
+// key identifies a request. It ignores values that are new each time, and fields whose absence
+// means the same.
 func key(load *data.Map) string {
 	load = load.Clone()
 	load.Delete("nonce")
@@ -35,16 +36,17 @@ func (r *recorded) request(_ context.Context, load *data.Map) (any, error) {
 		return reply, nil
 	}
 	switch load.Text("cmd") {
-	case "_file_find": // which Salt's client asks for elsewhere
+	case "_file_find": // Salt's client requests it elsewhere
 		return data.NewMap("path", "", "rel", ""), nil
-	case "_serve_file": // behind the end of a file
+	case "_serve_file": // beyond the end of a file
 		return data.NewMap("data", "", "dest", load.Value("path")), nil
 	}
 	r.t.Errorf("Salt's client does not ask %s", key(load))
 	return nil, errors.New("no such request was captured")
 }
 
-// TestVectorFiles gets the files of Salt 3006.0's captured conversations, by the requests that Salt's client sent.
+// TestVectorFiles fetches the files of Salt 3006.0's captured conversations, with the requests that
+// Salt's client sent.
 func TestVectorFiles(t *testing.T) {
 	r := &recorded{t, map[string]any{}}
 	files := map[string]string{}
@@ -61,15 +63,16 @@ func TestVectorFiles(t *testing.T) {
 			}
 		}
 	}
-	c := New(Options{Source: Remote(r.request), CacheDir: t.TempDir()})
+	c := New(Options{Source: decoding(r.request), CacheDir: t.TempDir()})
 	seen := 0
 	for path, sum := range files {
 		gzip := 0
-		if r.replies[key(data.NewMap("path", path, "saltenv", "base", "cmd", "_serve_file", "loc", int64(0)))] == nil {
+		if r.replies[key(data.NewMap("path", path, "saltenv", "base", "cmd", "_serve_file",
+			"loc", int64(0)))] == nil {
 			gzip = 5
 		}
 		if path == "hello.txt" {
-			continue // its content was not asked for
+			continue // its content was not requested
 		}
 		dest := filepath.Join(t.TempDir(), "f")
 		_, err := c.GetFile(t.Context(), "salt://"+path, dest, Get{Gzip: gzip})
@@ -91,7 +94,8 @@ func TestVectorFiles(t *testing.T) {
 	if seen < 4 {
 		t.Errorf("%d files were got", seen)
 	}
-	if st, err := c.opts.Source.Stat(t.Context(), "base", "hello.txt"); err != nil || st != (Stat{0o100644, 11}) {
+	if st, err := c.opts.Source.Stat(t.Context(), "base", "hello.txt"); err != nil ||
+		st != (Stat{0o100644, 11}) {
 		t.Errorf("Stat = %v, %v", st, err)
 	}
 	for _, list := range []func(context.Context, string, string) ([]string, error){c.Files, c.Dirs, c.EmptyDirs} {

@@ -15,21 +15,23 @@ import (
 	"github.com/brineproject/brine/internal/paths"
 )
 
-// A GetURL says how a file of a URL of any scheme is got. Env and Makedirs are those of Get.
+// A GetURL says how to fetch the file of a URL of any scheme. Only Env and Makedirs of Get are
+// used.
 type GetURL struct {
 	Get
 	Fetch
 }
 
-// CacheFile brings the file of a URL to the cache and returns where it is; a file on the disk stays where it is. The error wraps
-// ErrNotFound where the file server does not have it (salt/fileclient.py, Client.cache_file).
+// CacheFile caches the file of a URL and returns its path; a file on the disk stays where it is.
+// The error wraps ErrNotFound if the file server does not have it (salt/fileclient.py,
+// Client.cache_file).
 func (c *Client) CacheFile(ctx context.Context, url, env string, f Fetch) (string, error) {
 	f.URL = url
 	return c.GetURL(ctx, url, "", GetURL{Get: Get{Env: env, Makedirs: true}, Fetch: f})
 }
 
-// GetURL brings the file of a URL to dest, or with dest "" to the cache, and returns where it is now. A file on the disk stays where
-// it is (salt/fileclient.py, Client.get_url).
+// GetURL fetches the file of a URL to dest, or to the cache if dest is "", and returns its path. A
+// file on the disk stays where it is (salt/fileclient.py, Client.get_url).
 func (c *Client) GetURL(ctx context.Context, url, dest string, g GetURL) (string, error) {
 	if _, _, ok := ParseURL(url); ok {
 		return c.GetFile(ctx, url, dest, g.Get)
@@ -61,7 +63,7 @@ func (c *Client) GetURL(ctx context.Context, url, dest string, g GetURL) (string
 	return dest, partial.putAt(dest)
 }
 
-// lastPart returns the name of the file that a URL is about.
+// lastPart returns the name of a URL's file.
 func lastPart(url string, p parts) string {
 	if p.query == "" && (len(p.path) <= 1 || strings.HasSuffix(p.path, "/")) {
 		return "index.html"
@@ -69,7 +71,7 @@ func lastPart(url string, p parts) string {
 	return sanitize(url[strings.LastIndexByte(url, '/')+1:])
 }
 
-// onDisk returns the path that a URL of scheme file, a path, or one of Windows with its drive, is about.
+// onDisk returns the path on the disk for a file URL, a path, or a Windows path with its drive.
 func onDisk(p parts) (file string, ok bool) {
 	if file = p.path; !strings.HasPrefix(file, "/") {
 		file = path.Join(p.netloc, file)
@@ -84,13 +86,13 @@ func onDisk(p parts) (file string, ok bool) {
 	return "", false
 }
 
-// A PathError is about a path on the disk that does not say where it begins.
+// A PathError reports a path on the disk that is not absolute.
 type PathError struct{ Path string }
 
 // Error returns Salt's text.
 func (e *PathError) Error() string { return fmt.Sprintf("Path '%s' is not absolute", e.Path) }
 
-// Unwrap says that such a path is none to be used.
+// Unwrap returns ErrPath.
 func (e *PathError) Unwrap() error { return ErrPath }
 
 func absolute(file string) (string, error) {
@@ -100,7 +102,7 @@ func absolute(file string) (string, error) {
 	return file, nil
 }
 
-// fetcher returns what gets files of a scheme.
+// fetcher returns the Fetcher of a scheme.
 func (c *Client) fetcher(scheme, url string) (Fetcher, error) {
 	for _, f := range c.opts.Fetchers {
 		if slices.Contains(f.Schemes(), scheme) {
@@ -110,7 +112,7 @@ func (c *Client) fetcher(scheme, url string) (Fetcher, error) {
 	return nil, &SchemeError{url}
 }
 
-// A SchemeError is about a URL of a scheme that no Fetcher knows.
+// A SchemeError reports a URL whose scheme no Fetcher supports.
 type SchemeError struct{ URL string }
 
 // Error returns the text of Salt's HTTP client, without secrets.
@@ -119,8 +121,9 @@ func (e *SchemeError) Error() string { return "Unsupported url scheme: " + Redac
 // Unwrap returns ErrScheme.
 func (e *SchemeError) Unwrap() error { return ErrScheme }
 
-// Redact returns a URL without its user and password, for people. In one of http and https a mark takes the place of all that is before
-// the last @, as in salt/utils/url.py, redact_http_basic_auth: a password may hold a slash.
+// Redact returns a URL for logs, without its user and password. In http and https URLs a
+// placeholder replaces everything before the last @, as in salt/utils/url.py,
+// redact_http_basic_auth: a password may contain a slash.
 func Redact(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok || scheme == "salt" || scheme == "file" {
@@ -140,7 +143,7 @@ func Redact(url string) string {
 	return scheme + "://" + mark + rest[at+1:]
 }
 
-// fetchToCache brings a file to its place in the cache, unless the copy there will do.
+// fetchToCache fetches a file to its place in the cache, unless the copy there is acceptable.
 func (c *Client) fetchToCache(ctx context.Context, fetcher Fetcher, g GetURL) (string, error) {
 	pl, err := externPlace(g.URL, g.env())
 	if err != nil {
@@ -168,34 +171,34 @@ func (c *Client) fetchToCache(ctx context.Context, fetcher Fetcher, g GetURL) (s
 	return dest, c.keepETag(pl, got.ETag, g.UseETag)
 }
 
-// hasHash reports whether a file has a hash, which may stand behind the name of its algorithm and a =.
+// hasHash reports whether a file has a hash, which may be prefixed with its algorithm and a =.
 func hasHash(file, hash string) bool {
 	hash = hash[strings.LastIndexByte(hash, '=')+1:]
 	have, err := hashOf(file, typeOf(len(hash)))
 	return err == nil && strings.EqualFold(have.Hex, hash)
 }
 
-// mostETag is the length of an ETag that is kept, in bytes.
-const mostETag = 4 << 10
+// maxETag is the maximum length of a stored ETag, in bytes.
+const maxETag = 4 << 10
 
-// eTag returns the ETag of a cached file, which lies beside it.
+// eTag returns the ETag of a cached file, which is stored beside it.
 func (c *Client) eTag(root *os.Root, pl place) string {
 	f, err := root.Open(pl.rel + ".etag")
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	body, err := io.ReadAll(io.LimitReader(f, mostETag))
+	body, err := io.ReadAll(io.LimitReader(f, maxETag))
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(strings.ReplaceAll(string(body), "\n", ""))
 }
 
-// keepETag writes the ETag of a cached file, and removes that of an older one.
+// keepETag stores the ETag of a cached file, and removes an older one.
 func (c *Client) keepETag(pl place, tag string, wanted bool) error {
 	beside := place{pl.area, pl.rel + ".etag"}
-	if !wanted || tag == "" || len(tag) > mostETag {
+	if !wanted || tag == "" || len(tag) > maxETag {
 		if err := os.Remove(c.path(beside)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -212,12 +215,14 @@ func (c *Client) keepETag(pl place, tag string, wanted bool) error {
 	return partial.put(beside)
 }
 
-// mostContent is the most that Content returns, in bytes.
-const mostContent = 100 << 20
+// maxContent is the most that Content returns, in bytes.
+const maxContent = 100 << 20
 
-// Content returns the content of a URL's file, and whether a web server says that it is text. What comes from a web server is not
-// cached (salt/fileclient.py, Client.get_url with no_cache).
-func (c *Client) Content(ctx context.Context, url, env string, f Fetch) (body []byte, isText bool, err error) {
+// Content returns the content of a URL's file, and whether a web server declares it as text.
+// Content from a web server is not cached (salt/fileclient.py, Client.get_url with no_cache).
+func (c *Client) Content(
+	ctx context.Context, url, env string, f Fetch,
+) (body []byte, isText bool, err error) {
 	p := parse(url)
 	_, _, salt := ParseURL(url)
 	if _, disk := onDisk(p); salt || disk {
@@ -233,7 +238,7 @@ func (c *Client) Content(ctx context.Context, url, env string, f Fetch) (body []
 		return nil, false, err
 	}
 	f.URL = url
-	to := &bounded{most: mostContent}
+	to := &bounded{most: maxContent}
 	got, err := fetcher.Fetch(ctx, f, to)
 	return to.Bytes(), got.Text, err
 }
@@ -244,18 +249,18 @@ func readBounded(file string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	to := &bounded{most: mostContent}
+	to := &bounded{most: maxContent}
 	_, err = io.Copy(to, f)
 	return to.Bytes(), err
 }
 
-// A bounded buffer takes so many bytes.
+// A bounded buffer accepts a limited number of bytes.
 type bounded struct {
 	bytes.Buffer
 	most int
 }
 
-// Write takes p, or nothing of it where that would be too much.
+// Write accepts p, or nothing of it if that would exceed the limit.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.Len()+len(p) > b.most {
 		return 0, fmt.Errorf("content is longer than %d bytes", b.most)
@@ -272,7 +277,8 @@ func (b *bounded) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// CacheLocal copies a file of the minion to the cache and returns where the copy is (salt/fileclient.py, Client.cache_local_file).
+// CacheLocal copies a file of the minion to the cache and returns the path of the copy
+// (salt/fileclient.py, Client.cache_local_file).
 func (c *Client) CacheLocal(file string) (string, error) {
 	pl, err := localPlace(file)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// An Exposure says which names are served, by a list of those that are and one of those that are not
-// (salt/utils/stringutils.py, check_whitelist_blacklist). Both hold globs, and regular expressions for a whole name.
+// An Exposure decides which names are served, by a whitelist and a blacklist
+// (salt/utils/stringutils.py, check_whitelist_blacklist). Both hold globs, and regular expressions
+// that match a whole name.
 type Exposure struct{ white, black []expr }
 
-// NewExposure returns the Exposure of two lists. An empty whitelist names all.
+// NewExposure returns the Exposure of two lists. An empty whitelist allows all names.
 func NewExposure(white, black []string) *Exposure { return &Exposure{exprs(white), exprs(black)} }
 
 // Has reports whether a name is served.
@@ -19,10 +20,11 @@ func (e *Exposure) Has(name string) bool {
 	return !has(e.black) && (len(e.white) == 0 || has(e.white))
 }
 
-// expr is a glob or a regular expression for a whole name (salt/utils/stringutils.py, expr_match).
+// expr is a glob or a regular expression that matches a whole name (salt/utils/stringutils.py,
+// expr_match).
 type expr struct {
 	glob *match.Glob
-	re   *match.Regexp // nil where the text is none
+	re   *match.Regexp // nil if the text is not a regular expression
 }
 
 func exprs(list []string) []expr {
@@ -30,7 +32,8 @@ func exprs(list []string) []expr {
 	for i, s := range list {
 		out[i].glob = match.CompileGlob(s)
 		if _, err := match.CompileRegexp(s); err == nil {
-			out[i].re, _ = match.CompileRegexp(`(?:` + s + `)\Z`) // flags at the start make it a glob alone
+			// an expression with flags at the start counts only as a glob
+			out[i].re, _ = match.CompileRegexp(`(?:` + s + `)\Z`)
 		}
 	}
 	return out

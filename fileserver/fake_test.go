@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// shelf is a backend in memory, whose files the test replaces.
-type shelf struct {
+// fakeBackend is a backend in memory, whose files the test replaces.
+type fakeBackend struct {
 	name string
 
 	mu     sync.Mutex
@@ -18,33 +18,35 @@ type shelf struct {
 	serial int
 	opened int
 	closed bool
-	blind  bool // cannot tell versions
-	trap   func()
+	blind  bool // reports no versions
+	onOpen func()
 }
 
-func newShelf(name string, files map[string]string) *shelf { return &shelf{name: name, files: files} }
+func newFakeBackend(name string, files map[string]string) *fakeBackend {
+	return &fakeBackend{name: name, files: files}
+}
 
 type held struct {
 	content string
 	serial  int
 }
 
-func (s *shelf) put(name, content string) {
+func (s *fakeBackend) put(name, content string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files[name] = content
 	s.serial++
 }
 
-func (s *shelf) Name() string                           { return s.name }
-func (s *shelf) Envs(context.Context) ([]string, error) { return []string{"base"}, nil }
-func (s *shelf) Update(context.Context) (Change, error) { return Change{Changed: true}, nil }
-func (s *shelf) Close() error                           { s.closed = true; return nil }
-func (s *shelf) Symlinks(context.Context, string, string) (map[string]string, error) {
+func (s *fakeBackend) Name() string                           { return s.name }
+func (s *fakeBackend) Envs(context.Context) ([]string, error) { return []string{"base"}, nil }
+func (s *fakeBackend) Update(context.Context) (Change, error) { return Change{Changed: true}, nil }
+func (s *fakeBackend) Close() error                           { s.closed = true; return nil }
+func (s *fakeBackend) Symlinks(context.Context, string, string) (map[string]string, error) {
 	return map[string]string{"link": s.name, "l/" + s.name: "x"}, nil
 }
 
-func (s *shelf) Find(_ context.Context, env, path string, q Query) (*Found, error) {
+func (s *fakeBackend) Find(_ context.Context, env, path string, q Query) (*Found, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if path == "broken" {
@@ -54,19 +56,20 @@ func (s *shelf) Find(_ context.Context, env, path string, q Query) (*Found, erro
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", path, ErrNotFound)
 	}
-	f := &Found{Path: "/" + path, Rel: path, Env: env, Size: int64(len(content)), Private: held{content, s.serial}}
+	f := &Found{Path: "/" + path, Rel: path, Env: env, Size: int64(len(content)),
+		Private: held{content, s.serial}}
 	if !s.blind {
-		f.Version = fmt.Sprint(content, s.serial) // as of hard links
+		f.Version = fmt.Sprint(content, s.serial) // the same for equal contents, as with hard links
 	}
 	return f, nil
 }
 
-func (s *shelf) Open(_ context.Context, f *Found) (File, error) {
+func (s *fakeBackend) Open(_ context.Context, f *Found) (File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := f.Private.(held)
-	if s.trap != nil {
-		s.trap()
+	if s.onOpen != nil {
+		s.onOpen()
 	}
 	if h.serial != s.serial {
 		return nil, ErrChanged
@@ -75,7 +78,7 @@ func (s *shelf) Open(_ context.Context, f *Found) (File, error) {
 	return &text{s, h.content}, nil
 }
 
-func (s *shelf) List(_ context.Context, env string, kind Kind, _ string) ([]string, error) {
+func (s *fakeBackend) List(_ context.Context, env string, kind Kind, _ string) ([]string, error) {
 	if kind != Files {
 		return nil, nil
 	}
@@ -87,7 +90,7 @@ func (s *shelf) List(_ context.Context, env string, kind Kind, _ string) ([]stri
 }
 
 type text struct {
-	s       *shelf
+	s       *fakeBackend
 	content string
 }
 
@@ -107,7 +110,7 @@ func (f *text) Close() error {
 	return nil
 }
 
-func (s *shelf) open(t *testing.T) int {
+func (s *fakeBackend) open(t *testing.T) int {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()

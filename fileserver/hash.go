@@ -17,39 +17,40 @@ const (
 	hashBuffer = 256 << 10
 )
 
-// hashes keeps hashes by version, and lets a few be computed at once.
+// hashes caches hashes by version, and limits how many are computed at once.
 type hashes struct {
 	slots chan struct{}
 
 	mu   sync.Mutex
-	kept *lru[hashKey, string]
+	sums *lru[hashKey, string]
 }
 
 type hashKey struct{ backend, version, kind string }
 
 func newHashes() *hashes {
-	return &hashes{slots: make(chan struct{}, max(16, 2*runtime.GOMAXPROCS(0))), kept: newLRU[hashKey, string](hashesKept, nil)}
+	return &hashes{slots: make(chan struct{}, max(16, 2*runtime.GOMAXPROCS(0))),
+		sums: newLRU[hashKey, string](hashesKept, nil)}
 }
 
 func (h *hashes) get(k hashKey) (string, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.kept.get(k)
+	return h.sums.get(k)
 }
 
 func (h *hashes) set(k hashKey, sum string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.kept.set(k, sum)
+	h.sums.set(k, sum)
 }
 
-// Hash returns the hash of a file. Those who ask for the hash of the same version at once wait for one computation.
+// Hash returns the hash of a file. Concurrent requests for the same version share one computation.
 func (s *Server) Hash(ctx context.Context, path, env string) (Hash, error) {
 	h, _, err := s.HashAndStat(ctx, path, env)
 	return h, err
 }
 
-// HashAndStat returns the hash of a file and what its backend knows of it, or nil.
+// HashAndStat returns the hash of a file and its Stat, which is nil if the backend has none.
 func (s *Server) HashAndStat(ctx context.Context, path, env string) (Hash, *Stat, error) {
 	o := s.opts.Load()
 	for try := 1; ; try++ {
@@ -59,7 +60,7 @@ func (s *Server) HashAndStat(ctx context.Context, path, env string) (Hash, *Stat
 		}
 		sum, err := s.hash(ctx, f, o.HashType)
 		switch {
-		case err == nil, sum != "" && try == attempts: // it is written to all the time
+		case err == nil, sum != "" && try == attempts: // the file is being written to all the time
 			return Hash{Type: o.HashType, Sum: sum}, f.Stat, nil
 		case !errors.Is(err, ErrChanged) || try == attempts:
 			return Hash{}, nil, fmt.Errorf("hash %q: %w", shown(f.Rel), err)
@@ -67,8 +68,8 @@ func (s *Server) HashAndStat(ctx context.Context, path, env string) (Hash, *Stat
 	}
 }
 
-// hash returns the hash of a file that was found. With a hash and an error that wraps ErrChanged, it is of a file that was
-// written to meanwhile.
+// hash returns the hash of a file that was found. If it returns both a hash and an error that wraps
+// ErrChanged, the file was written to meanwhile.
 func (s *Server) hash(ctx context.Context, f *Found, kind string) (string, error) {
 	if f.Version == "" {
 		return s.compute(ctx, f, kind)
@@ -77,7 +78,7 @@ func (s *Server) hash(ctx context.Context, f *Found, kind string) (string, error
 	if sum, ok := s.hashes.get(key); ok {
 		return sum, nil
 	}
-	// Who waits may leave; the computation goes on for the others.
+	// A caller may stop waiting; the computation goes on for the others.
 	done := s.same.DoChan(f.Backend+"\x00"+f.Version+"\x00"+kind, func() (any, error) {
 		sum, err := s.compute(context.WithoutCancel(ctx), f, kind)
 		if err == nil {
@@ -117,7 +118,7 @@ func (s *Server) compute(ctx context.Context, f *Found, kind string) (string, er
 		return "", err
 	}
 	if n < file.Size() {
-		return "", fmt.Errorf("%w: %d of %d bytes are left", ErrChanged, n, file.Size())
+		return "", fmt.Errorf("%w: only %d of %d bytes could be read", ErrChanged, n, file.Size())
 	}
 	return hex.EncodeToString(state.Sum(nil)), file.Check()
 }

@@ -10,21 +10,23 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// An Ignore knows which files are not served: the options file_ignore_regex and file_ignore_glob. The nil Ignore ignores
-// nothing. Several goroutines may use it.
+// An Ignore decides which files are not served: the options file_ignore_regex and file_ignore_glob.
+// A nil *Ignore ignores nothing. It is safe for concurrent use.
 type Ignore struct {
 	regexes []*match.Regexp
 	globs   []*match.Glob
 }
 
-// NewIgnore reads expressions of Python's re, which are searched for anywhere in a path, and patterns of its fnmatch,
-// which match the whole path and whose * matches slashes too. The error joins those of expressions that cannot be read,
-// which are left out, as in Salt.
+// NewIgnore returns an Ignore for regular expressions and globs. The expressions are those of
+// Python's re and match anywhere in a path. The globs are those of Python's fnmatch: they match the
+// whole path, and * matches slashes too. Invalid expressions are left out, as in Salt, and the
+// error joins their errors.
 func NewIgnore(regexes, globs []string) (*Ignore, error) {
 	ig := &Ignore{}
 	var errs []error
 	for _, expr := range regexes {
-		_, err := match.CompileRegexp(expr) // alone, since a ) in it could close the group of search
+		// compiled alone, since a ) in it could close the group that search adds
+		_, err := match.CompileRegexp(expr)
 		re, err2 := match.CompileRegexp(search(expr))
 		if err := cmp.Or(err, err2); err != nil {
 			errs = append(errs, fmt.Errorf("Unable to parse file_ignore_regex. Skipping: %s: %w", expr, err)) //nolint:staticcheck // Salt's text
@@ -38,12 +40,14 @@ func NewIgnore(regexes, globs []string) (*Ignore, error) {
 	return ig, errors.Join(errs...)
 }
 
-// IgnoreOf reads file_ignore_regex and file_ignore_glob, as NewIgnore.
+// IgnoreOf is NewIgnore for the options file_ignore_regex and file_ignore_glob.
 func IgnoreOf(opts *data.Map) (*Ignore, error) {
-	return NewIgnore(data.TextsOf(opts.Value("file_ignore_regex")), data.TextsOf(opts.Value("file_ignore_glob")))
+	return NewIgnore(data.TextsOf(opts.Value("file_ignore_regex")),
+		data.TextsOf(opts.Value("file_ignore_glob")))
 }
 
-// search makes of an expression for any place in a text one for its start. Flags for the whole expression stay in front.
+// search turns an expression that may match anywhere into one that matches at the start of a text.
+// Flags for the whole expression stay in front.
 func search(expr string) string {
 	flags := ""
 	if rest, ok := strings.CutPrefix(expr, "(?"); ok {
@@ -53,7 +57,7 @@ func search(expr string) string {
 	}
 	end := ")"
 	if strings.Contains(flags, "x") {
-		end = "\n)" // a comment ends there
+		end = "\n)" // ends a comment
 	}
 	return flags + `[\s\S]*?(?:` + expr + end
 }
@@ -61,8 +65,9 @@ func search(expr string) string {
 // Empty reports whether nothing is ignored.
 func (ig *Ignore) Empty() bool { return ig == nil || len(ig.regexes)+len(ig.globs) == 0 }
 
-// Match reports whether a file is ignored that goes by these names: its path in the environment, and that on the host.
-// Salt looks at the second where a file is asked for and at the first in lists; here each of them decides everywhere.
+// Match reports whether a file with these names is ignored: its path in the environment and its
+// path on the host. Salt checks the second when a file is requested and the first in lists; here
+// either one counts in both cases.
 func (ig *Ignore) Match(names ...string) bool {
 	if ig == nil {
 		return false

@@ -5,15 +5,17 @@ import (
 	"time"
 )
 
-// A Latest is a value that costs something to compute, for many who ask at once: each gets one whose computation began
-// after it had asked, and those who ask while one is under way share the next. The zero value is ready.
+// A Latest shares the result of an expensive computation among concurrent callers. Each caller gets
+// a value whose computation began after its call; callers that arrive during a computation share
+// the next one. The zero value is ready to use.
 type Latest[T any] struct {
 	mu    sync.Mutex
 	began time.Time
 	value T
 }
 
-// Get returns a value that is not older than the call. compute gets the last one, the zero value at first.
+// Get returns a value that is not older than the call. compute gets the previous value, or the zero
+// value at first.
 func (l *Latest[T]) Get(compute func(last T) (T, error)) (T, error) {
 	asked := time.Now()
 	l.mu.Lock()
@@ -24,7 +26,7 @@ func (l *Latest[T]) Get(compute func(last T) (T, error)) (T, error) {
 	began := time.Now()
 	value, err := compute(l.value)
 	if err != nil {
-		return value, err // of this caller; the next one tries again
+		return value, err // only this caller gets the error; the next one tries again
 	}
 	l.value, l.began = value, began
 	return value, nil

@@ -2,13 +2,13 @@ package fileserver
 
 import "container/list"
 
-// lru is a map of at most so many entries; the one that was not used for the longest time gives way. It is for one
-// goroutine at a time.
+// lru is a map with a maximum number of entries; it evicts the least recently used. It is not safe
+// for concurrent use.
 type lru[K comparable, V any] struct {
-	most  int
-	gone  func(K, V) // called with each entry that is dropped or replaced; may be nil
-	order list.List  // of *entry[K, V], the last used first
-	index map[K]*list.Element
+	most   int
+	onDrop func(K, V) // called for each entry that is dropped or replaced; may be nil
+	order  list.List  // of *entry[K, V], the most recently used first
+	index  map[K]*list.Element
 }
 
 type entry[K comparable, V any] struct {
@@ -17,7 +17,7 @@ type entry[K comparable, V any] struct {
 }
 
 func newLRU[K comparable, V any](most int, gone func(K, V)) *lru[K, V] {
-	return &lru[K, V]{most: most, gone: gone, index: map[K]*list.Element{}}
+	return &lru[K, V]{most: most, onDrop: gone, index: map[K]*list.Element{}}
 }
 
 func (l *lru[K, V]) get(k K) (v V, ok bool) {
@@ -29,7 +29,7 @@ func (l *lru[K, V]) get(k K) (v V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// peek is get without making the entry used.
+// peek is get without marking the entry as used.
 func (l *lru[K, V]) peek(k K) (v V, ok bool) {
 	e := l.index[k]
 	if e == nil {
@@ -38,7 +38,7 @@ func (l *lru[K, V]) peek(k K) (v V, ok bool) {
 	return e.Value.(*entry[K, V]).value, true
 }
 
-// last makes an entry the one that gives way next.
+// last moves an entry to the end, so that it is evicted next.
 func (l *lru[K, V]) last(k K) {
 	if e := l.index[k]; e != nil {
 		l.order.MoveToBack(e)
@@ -59,7 +59,7 @@ func (l *lru[K, V]) drop(k K) {
 	}
 }
 
-// oldest returns the entry that gives way next.
+// oldest returns the entry that is evicted next.
 func (l *lru[K, V]) oldest() (k K, v V, ok bool) {
 	e := l.order.Back()
 	if e == nil {
@@ -78,8 +78,8 @@ func (l *lru[K, V]) dropOldest() {
 func (l *lru[K, V]) remove(e *list.Element) {
 	was := l.order.Remove(e).(*entry[K, V])
 	delete(l.index, was.key)
-	if l.gone != nil {
-		l.gone(was.key, was.value)
+	if l.onDrop != nil {
+		l.onDrop(was.key, was.value)
 	}
 }
 

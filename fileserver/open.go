@@ -9,21 +9,22 @@ import (
 	"time"
 )
 
-// Bounds of the files that stay open.
+// Limits for files that stay open.
 const (
-	mostPins      = 4096
-	mostOpen      = 128
+	maxPins       = 4096
+	maxOpen       = 128
 	pinsOfAClient = 64
 	pinLife       = 2 * time.Minute
-	pinAfter      = 5 * time.Second // once the client has heard where the file ends: pieces may overtake one another
+	// after the client got the end of the file: pieces may arrive out of order
+	pinAfter = 5 * time.Second
 )
 
-// openFiles keeps files open from one piece to the next. A pin is that of one client on one path, and holds the version that
-// the client began with; those of the same version share one open file.
+// openFiles keeps files open between pieces. A pin belongs to one client and path, and holds the
+// version that the client began with. Pins of the same version share one open file.
 type openFiles struct {
 	mu      sync.Mutex
 	pins    *lru[pinKey, *pin]
-	clients map[string][]pinKey // pins of each client, the first made first
+	clients map[string][]pinKey // pins of each client, the oldest first
 	shared  map[hashKey]*openFile
 	open    int // files that pins hold
 }
@@ -35,7 +36,8 @@ type pin struct {
 	used time.Time
 }
 
-// taken is an open file and the path that it was asked for by: one file may have several, by links.
+// taken is an open file and the path that it was requested by. One file may have several paths,
+// through links.
 type taken struct {
 	*openFile
 	rel string
@@ -45,43 +47,44 @@ type taken struct {
 type openFile struct {
 	File
 	key   hashKey
-	users int // pins and reads under way
+	users int // pins, and reads in progress
 	pins  int
 }
 
 func newOpenFiles() *openFiles {
 	o := &openFiles{clients: map[string][]pinKey{}, shared: map[hashKey]*openFile{}}
-	o.pins = newLRU(mostPins, o.unpinned)
+	o.pins = newLRU(maxPins, o.unpinned)
 	return o
 }
 
 // unpinned is called by the lru for pins that are dropped; o.mu is held.
 func (o *openFiles) unpinned(k pinKey, p *pin) {
-	o.clients[k.client] = slices.DeleteFunc(o.clients[k.client], func(other pinKey) bool { return other == k })
+	o.clients[k.client] = slices.DeleteFunc(o.clients[k.client],
+		func(other pinKey) bool { return other == k })
 	if len(o.clients[k.client]) == 0 {
 		delete(o.clients, k.client)
 	}
 	if p.pins--; p.pins == 0 {
 		o.open--
 	}
-	o.leave(p.openFile)
+	o.unuse(p.openFile)
 }
 
-// leave ends one use of a file; o.mu is held.
-func (o *openFiles) leave(f *openFile) {
+// unuse ends one use of a file; o.mu is held.
+func (o *openFiles) unuse(f *openFile) {
 	if f.users--; f.users > 0 {
 		return
 	}
 	if o.shared[f.key] == f {
 		delete(o.shared, f.key)
 	}
-	_ = f.Close() // it was only read
+	_ = f.Close() // opened for reading only
 }
 
 func (o *openFiles) release(f *openFile) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.leave(f)
+	o.unuse(f)
 }
 
 // pinned returns the file of a pin.
@@ -111,18 +114,19 @@ func (o *openFiles) sameVersion(found *Found) (*openFile, bool) {
 	return f, ok
 }
 
-// add takes a file that was opened.
+// add registers a file that was just opened.
 func (o *openFiles) add(file File, found *Found) *openFile {
-	f := &openFile{File: file, users: 1, key: hashKey{backend: found.Backend, version: found.Version}}
+	f := &openFile{File: file, users: 1,
+		key: hashKey{backend: found.Backend, version: found.Version}}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if found.Version != "" {
-		o.shared[f.key] = f // of two that were opened at once the first goes on by itself
+		o.shared[f.key] = f // if two were opened at once, the first is no longer shared
 	}
 	return f
 }
 
-// pin keeps a file for a client.
+// pin keeps a file open for a client.
 func (o *openFiles) pin(k pinKey, f taken) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -143,7 +147,8 @@ func (o *openFiles) pin(k pinKey, f taken) {
 	o.makeRoom(pinLife)
 }
 
-// finished lets the pin of a client that has got its file give way before those of downloads under way.
+// finished makes the pin of a client that has its whole file go before pins of unfinished
+// downloads.
 func (o *openFiles) finished(k pinKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -153,11 +158,12 @@ func (o *openFiles) finished(k pinKey) {
 	}
 }
 
-// makeRoom drops pins that are too old, and more while too many files are open; o.mu is held.
+// makeRoom drops pins that are too old, and further ones while too many files are open; o.mu is
+// held.
 func (o *openFiles) makeRoom(life time.Duration) {
 	for {
 		_, p, ok := o.pins.oldest()
-		if !ok || o.open <= mostOpen && time.Since(p.used) <= life {
+		if !ok || o.open <= maxOpen && time.Since(p.used) <= life {
 			return
 		}
 		o.pins.dropOldest()
@@ -176,11 +182,12 @@ func (o *openFiles) closeAll() {
 	for o.pins.len() > 0 {
 		o.pins.dropOldest()
 	}
-	clear(o.shared) // those that are read now are not for others
+	clear(o.shared) // files being read now are no longer shared
 }
 
-// take returns the file of a request, in use: the one that the client began with, or that of now.
-func (s *Server) take(ctx context.Context, backends []Backend, r Request) (taken, error) {
+// acquire returns the file for a request and marks it as used. It is the version that the client
+// began with, or the current one.
+func (s *Server) acquire(ctx context.Context, backends []Backend, r Request) (taken, error) {
 	key := pinKey{r.Client, r.Env, r.Path}
 	if r.Client != "" && r.Loc > 0 {
 		if f, ok := s.files.pinned(key); ok {

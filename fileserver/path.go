@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// longestPath is that of Linux, in bytes.
-const longestPath = 4096
+// maxPath is Linux's limit, in bytes.
+const maxPath = 4096
 
-// target is what a path of a request means.
+// target is the parsed path of a request.
 type target struct {
 	path  string // clean and relative
 	env   string
 	query Query
 }
 
-// parse reads a path as it comes from a minion (salt/fileserver/__init__.py, Fileserver.find_file): with | in front it is
-// all path; else what follows ? are options, of which saltenv replaces env. It reports whether the path can be that of a
-// file.
+// parse parses a path as sent by a minion (salt/fileserver/__init__.py, Fileserver.find_file). With
+// a leading | all of it is the path. Otherwise options follow the ?, of which saltenv replaces env.
+// It reports whether the path can be the path of a file.
 func parse(raw, env string) (target, bool) {
 	t := target{path: raw, env: env}
-	if len(raw) > longestPath || len(env) > longestPath {
+	if len(raw) > maxPath || len(env) > maxPath {
 		return t, false
 	}
 	if strings.HasPrefix(raw, "|") {
@@ -31,14 +31,15 @@ func parse(raw, env string) (target, bool) {
 		t.path = name
 		t.takeOptions(rest)
 	}
-	if strings.Contains(t.path, "../") || strings.HasPrefix(t.path, "/") || !plain(t.path) || !plain(t.env) {
+	if strings.Contains(t.path, "../") || strings.HasPrefix(t.path, "/") || !plain(t.path) ||
+		!plain(t.env) {
 		return t, false
 	}
 	t.path = path.Clean(t.path)
 	return t, t.path != "." && fs.ValidPath(t.path)
 }
 
-// takeOptions reads name=value pairs between &, up to the next ?. What is no pair is left out.
+// takeOptions reads name=value pairs separated by &, up to the next ?. Anything else is ignored.
 func (t *target) takeOptions(s string) {
 	s, _, _ = strings.Cut(s, "?")
 	for pair := range strings.SplitSeq(s, "&") {
@@ -56,5 +57,5 @@ func (t *target) takeOptions(s string) {
 	}
 }
 
-// plain reports whether a name is text that a file system can hold.
+// plain reports whether a name is text that a file system can store.
 func plain(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

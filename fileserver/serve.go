@@ -9,9 +9,9 @@ import (
 	"io"
 )
 
-// Serve returns a piece of a file: Options.BufferSize bytes, or what is left. The error wraps ErrNotFound when there is no
-// such file, ErrRequest when the request makes no sense, and ErrChanged when the file has become shorter since the client
-// began with it.
+// Serve returns a piece of a file: Options.BufferSize bytes, or the rest. The error wraps
+// ErrNotFound if there is no such file, ErrRequest if the request is invalid, and ErrChanged if the
+// file has become shorter since the client began to read it.
 func (s *Server) Serve(ctx context.Context, r Request) (Chunk, error) {
 	if r.Loc < 0 || r.Gzip < 0 || r.Gzip > gzip.BestCompression {
 		return Chunk{}, fmt.Errorf("%w: loc %d, gzip %d", ErrRequest, r.Loc, r.Gzip)
@@ -28,7 +28,7 @@ func (s *Server) Serve(ctx context.Context, r Request) (Chunk, error) {
 
 // piece reads one piece.
 func (s *Server) piece(ctx context.Context, o *Options, r Request) (Chunk, error) {
-	f, err := s.take(ctx, o.Backends, r)
+	f, err := s.acquire(ctx, o.Backends, r)
 	if err != nil {
 		return Chunk{}, err
 	}
@@ -42,7 +42,8 @@ func (s *Server) piece(ctx context.Context, o *Options, r Request) (Chunk, error
 	switch n, err := f.ReadAt(c.Data, r.Loc); {
 	case n == len(c.Data):
 	case errors.Is(err, io.EOF):
-		return Chunk{}, fmt.Errorf("read %q: %w: it ends at byte %d, not %d", shown(f.rel), ErrChanged, r.Loc+int64(n), f.Size())
+		return Chunk{}, fmt.Errorf("read %q: %w: it ends at byte %d, not %d", shown(f.rel),
+			ErrChanged, r.Loc+int64(n), f.Size())
 	default:
 		return Chunk{}, fmt.Errorf("read %q: %w", shown(f.rel), err)
 	}
@@ -53,7 +54,7 @@ func (s *Server) piece(ctx context.Context, o *Options, r Request) (Chunk, error
 	return c, err
 }
 
-// compress returns a gzip stream of its own.
+// compress returns b as a gzip stream.
 func (s *Server) compress(b []byte, level int) ([]byte, error) {
 	var out bytes.Buffer
 	w, _ := s.gzips[level].Get().(*gzip.Writer)

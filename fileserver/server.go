@@ -16,10 +16,10 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Bounds of a Server.
+// Limits of a Server.
 const (
-	usualBuffer   = 1 << 20
-	largestBuffer = 64 << 20
+	defaultBuffer = 1 << 20
+	maxBuffer     = 64 << 20
 	attempts      = 5 // to find and open a file that is being replaced
 )
 
@@ -28,11 +28,11 @@ type Server struct {
 	opts   atomic.Pointer[Options]
 	files  *openFiles
 	hashes *hashes
-	same   singleflight.Group // of hashes
+	same   singleflight.Group // computations of hashes
 	gzips  [10]sync.Pool      // of *gzip.Writer, by level
 }
 
-// New returns a server. Close gives back what it keeps open.
+// New returns a server. Close releases the files that it keeps open.
 func New(o Options) *Server {
 	s := &Server{files: newOpenFiles(), hashes: newHashes()}
 	s.opts.Store(o.filled())
@@ -44,21 +44,21 @@ func (o Options) filled() *Options {
 		o.HashType = "sha256"
 	}
 	if o.BufferSize <= 0 {
-		o.BufferSize = usualBuffer
+		o.BufferSize = defaultBuffer
 	}
-	o.BufferSize = min(o.BufferSize, largestBuffer)
+	o.BufferSize = min(o.BufferSize, maxBuffer)
 	return &o
 }
 
-// SetOptions replaces what New was given. Backends that are no longer among those of o are closed when they are
-// io.Closers; files that are being served are looked for again.
+// SetOptions replaces the options given to New. Backends that are not in o are closed if they are
+// io.Closers. Files being served are looked up again.
 func (s *Server) SetOptions(o Options) error {
 	old := s.opts.Swap(o.filled())
 	s.files.closeAll()
 	return closeBackends(old.Backends, o.Backends)
 }
 
-// Close closes open files and backends. Requests find nothing afterwards.
+// Close closes open files and backends. Later requests find nothing.
 func (s *Server) Close() error {
 	return s.SetOptions(Options{})
 }
@@ -73,15 +73,16 @@ func closeBackends(all, but []Backend) error {
 	return errors.Join(errs...)
 }
 
-// Sweep closes files that nobody asked for in this time. Without it, those that are left over stay open until others
-// are asked for.
+// Sweep closes files that nobody asked for within this time. Without it, such files stay open until
+// the room is needed for others.
 func (s *Server) Sweep(idle time.Duration) { s.files.sweep(idle) }
 
 // Backends returns the backends, in order.
 func (s *Server) Backends() []Backend { return slices.Clone(s.opts.Load().Backends) }
 
-// Select returns the backends that are named, in that order; names that begin with - are taken from all, when all do. No
-// name means all, and a name that there is not means none (salt/fileserver/__init__.py, Fileserver.backends).
+// Select returns the backends with these names, in that order. If all names begin with -, it
+// returns all backends but those. Without names it returns all, and an unknown name selects none
+// (salt/fileserver/__init__.py, Fileserver.backends).
 func (s *Server) Select(names ...string) []Backend { return choose(s.opts.Load().Backends, names) }
 
 func choose(all []Backend, names []string) []Backend {
@@ -91,7 +92,8 @@ func choose(all []Backend, names []string) []Backend {
 	var out []Backend
 	if !slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "-") }) {
 		for _, b := range all {
-			if !slices.ContainsFunc(names, func(n string) bool { return presentName(n[1:]) == b.Name() }) {
+			if !slices.ContainsFunc(names,
+				func(n string) bool { return presentName(n[1:]) == b.Name() }) {
 				out = append(out, b)
 			}
 		}
@@ -120,12 +122,13 @@ func (s *Server) Envs(ctx context.Context, backends ...string) ([]string, error)
 	return slices.Compact(envs), nil
 }
 
-// Find looks for a file. The error wraps ErrNotFound when there is none.
+// Find looks for a file. The error wraps ErrNotFound if there is none.
 func (s *Server) Find(ctx context.Context, path, env string, backends ...string) (*Found, error) {
 	return find(ctx, s.Select(backends...), path, env)
 }
 
-// find asks one backend after the other. One that fails does not keep the others from having the file.
+// find asks one backend after the other. A failing backend does not keep the others from being
+// asked.
 func find(ctx context.Context, backends []Backend, path, env string) (*Found, error) {
 	t, ok := parse(path, env)
 	if !ok {
@@ -148,10 +151,10 @@ func find(ctx context.Context, backends []Backend, path, env string) (*Found, er
 	return nil, fmt.Errorf("%q in environment %q: %w", shown(t.path), shown(t.env), ErrNotFound)
 }
 
-// shown is a name from outside, short enough for a log.
+// shown shortens a name from outside for a log.
 func shown(s string) string { return s[:min(len(s), 300)] }
 
-// List returns the paths of an environment, sorted and each once.
+// List returns the paths of an environment, sorted and without duplicates.
 func (s *Server) List(ctx context.Context, l ListOf) ([]string, error) {
 	prefix := strings.Trim(l.Prefix, "/")
 	var all []string
@@ -170,7 +173,7 @@ func (s *Server) List(ctx context.Context, l ListOf) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// appendBegins appends those of a list that begin with prefix.
+// appendBegins appends the entries of a list that begin with prefix.
 func appendBegins(to, list []string, prefix string) []string {
 	to = slices.Grow(to, len(list))
 	for _, name := range list {
@@ -181,8 +184,9 @@ func appendBegins(to, list []string, prefix string) []string {
 	return to
 }
 
-// Symlinks returns the symbolic links of an environment, in order of their paths, and where each says it leads. Kind has
-// no meaning here. Of a path in several backends the first one speaks, where Salt lets the last backend speak alone.
+// Symlinks returns the symbolic links of an environment, ordered by path, with their targets. The
+// field Kind of l is ignored. If several backends have a path, the first one counts. Salt returns
+// only the links of the last backend.
 func (s *Server) Symlinks(ctx context.Context, l ListOf) (*data.Map, error) {
 	prefix := strings.Trim(l.Prefix, "/")
 	all := map[string]string{}
@@ -190,7 +194,8 @@ func (s *Server) Symlinks(ctx context.Context, l ListOf) (*data.Map, error) {
 	for _, b := range s.Select(l.Backends...) {
 		links, err := b.Symlinks(ctx, l.Env, prefix)
 		if err != nil {
-			return nil, fmt.Errorf("list links of environment %q of %s: %w", shown(l.Env), b.Name(), err)
+			return nil, fmt.Errorf("list links of environment %q of %s: %w", shown(l.Env),
+				b.Name(), err)
 		}
 		for name, target := range links {
 			if _, ok := all[name]; !ok && strings.HasPrefix(name, prefix) {
@@ -207,9 +212,12 @@ func (s *Server) Symlinks(ctx context.Context, l ListOf) (*data.Map, error) {
 	return m, nil
 }
 
-// Update updates backends, all without names, and calls report with what each found. Those that fail do not keep the
-// others from being updated. A backend that has an interval for each of its sources updates them all.
-func (s *Server) Update(ctx context.Context, report func(backend string, c Change), backends ...string) error {
+// Update updates backends, or all without names, and calls report with each result. A failing
+// backend does not keep the others from being updated. A backend with an interval per source
+// updates all its sources.
+func (s *Server) Update(
+	ctx context.Context, report func(backend string, c Change), backends ...string,
+) error {
 	var errs []error
 	for _, b := range s.Select(backends...) {
 		c, err := b.Update(ctx)
@@ -224,9 +232,11 @@ func (s *Server) Update(ctx context.Context, report func(backend string, c Chang
 	return errors.Join(errs...)
 }
 
-// ClearLock takes away the locks that keep the sources of one backend from being updated, as Locker does. A backend that
-// there is not, or that has no locks, has none to take.
-func (s *Server) ClearLock(ctx context.Context, backend, remote, kind string) (cleared, failed []string, err error) {
+// ClearLock removes the update locks of one backend's sources; see Locker. An unknown backend, or
+// one without locks, is not an error.
+func (s *Server) ClearLock(
+	ctx context.Context, backend, remote, kind string,
+) (cleared, failed []string, err error) {
 	for _, b := range s.Select(backend) {
 		if l, ok := b.(Locker); ok {
 			cleared, failed = l.ClearLock(ctx, remote, kind)

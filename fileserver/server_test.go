@@ -51,8 +51,10 @@ func TestParse(t *testing.T) {
 		{strings.Repeat("a", 5000), "", "base", "map[]", false},
 	} {
 		got, ok := parse(tt.raw, "base")
-		if ok != tt.ok || ok && (got.path != tt.path || got.env != tt.env || fmt.Sprint(got.query) != tt.query) {
-			t.Errorf("parse(%q) = %+v, %v, want %q in %q, %s, %v", tt.raw, got, ok, tt.path, tt.env, tt.query, tt.ok)
+		if ok != tt.ok || ok && (got.path != tt.path || got.env != tt.env ||
+			fmt.Sprint(got.query) != tt.query) {
+			t.Errorf("parse(%q) = %+v, %v, want %q in %q, %s, %v", tt.raw, got, ok, tt.path, tt.env,
+				tt.query, tt.ok)
 		}
 	}
 }
@@ -65,15 +67,16 @@ func FuzzParse(f *testing.F) {
 		if !ok {
 			return
 		}
-		if p := "/" + got.path + "/"; strings.Contains(p, "/../") || strings.Contains(p, "//") || strings.Contains(p, "/./") || strings.Contains(p+got.env, "\x00") {
+		if p := "/" + got.path + "/"; strings.Contains(p, "/../") || strings.Contains(p, "//") ||
+			strings.Contains(p, "/./") || strings.Contains(p+got.env, "\x00") {
 			t.Errorf("parse(%q, %q) = %+v", raw, env, got)
 		}
 	})
 }
 
 func TestBackendsAreAskedInOrder(t *testing.T) {
-	one := newShelf("one", map[string]string{"base/a": "1", "base/only": "1"})
-	two := newShelf("two", map[string]string{"base/a": "2", "base/b": "2", "base/broken": "2"})
+	one := newFakeBackend("one", map[string]string{"base/a": "1", "base/only": "1"})
+	two := newFakeBackend("two", map[string]string{"base/a": "2", "base/b": "2", "base/broken": "2"})
 	s := New(Options{Backends: []Backend{one, two}})
 	defer s.Close()
 	for _, tt := range []struct {
@@ -105,7 +108,7 @@ func TestBackendsAreAskedInOrder(t *testing.T) {
 }
 
 func TestListsAreThoseOfAllBackends(t *testing.T) {
-	s := New(Options{Backends: []Backend{newShelf("one", nil), newShelf("two", nil)}})
+	s := New(Options{Backends: []Backend{newFakeBackend("one", nil), newFakeBackend("two", nil)}})
 	defer s.Close()
 	for _, tt := range []struct {
 		l    ListOf
@@ -129,7 +132,7 @@ func TestListsAreThoseOfAllBackends(t *testing.T) {
 	}
 }
 
-// whole gets a file as minions do.
+// whole gets a file in pieces, as minions do.
 func whole(t *testing.T, s *Server, r Request) (string, error) {
 	t.Helper()
 	var all []byte
@@ -157,10 +160,12 @@ func whole(t *testing.T, s *Server, r Request) (string, error) {
 
 func TestServe(t *testing.T) {
 	content := strings.Repeat("0123456789", 10)
-	s := New(Options{Backends: []Backend{newShelf("one", map[string]string{"base/a": content, "base/empty": ""})}, BufferSize: 7})
+	s := New(Options{Backends: []Backend{newFakeBackend("one",
+		map[string]string{"base/a": content, "base/empty": ""})}, BufferSize: 7})
 	defer s.Close()
 	for level := range 10 {
-		if got, err := whole(t, s, Request{Path: "a", Env: "base", Gzip: level}); err != nil || got != content {
+		if got, err := whole(t, s, Request{Path: "a", Env: "base", Gzip: level}); err != nil ||
+			got != content {
 			t.Errorf("level %d: got %q, %v", level, got, err)
 		}
 	}
@@ -185,14 +190,16 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestClientsGetOneVersion replaces a file while clients get it: each has the version that it began with.
+// TestClientsGetOneVersion replaces a file while clients get it: each gets the version that it
+// began with.
 func TestClientsGetOneVersion(t *testing.T) {
-	b := newShelf("one", map[string]string{"base/a": "aaaaaa"})
+	b := newFakeBackend("one", map[string]string{"base/a": "aaaaaa"})
 	s := New(Options{Backends: []Backend{b}, BufferSize: 2})
 	defer s.Close()
 	got := map[string]string{}
 	piece := func(client string) {
-		c, err := s.Serve(t.Context(), Request{Path: "a", Env: "base", Loc: int64(len(got[client])), Client: client})
+		c, err := s.Serve(t.Context(),
+			Request{Path: "a", Env: "base", Loc: int64(len(got[client])), Client: client})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,13 +229,14 @@ func TestClientsGetOneVersion(t *testing.T) {
 	}
 }
 
-// TestClientOfManyFiles begins with more files than one client may have open: the last one is still of one version.
+// TestClientOfManyFiles begins with more files than one client may have open: the last one is still
+// of one version.
 func TestClientOfManyFiles(t *testing.T) {
 	files := map[string]string{"base/a": "aaaa"}
 	for i := range 2 * pinsOfAClient {
 		files[fmt.Sprint("base/", i)] = fmt.Sprint("x", i)
 	}
-	b := newShelf("one", files)
+	b := newFakeBackend("one", files)
 	s := New(Options{Backends: []Backend{b}, BufferSize: 2})
 	defer s.Close()
 	serve := func(path string, loc int) string {
@@ -248,14 +256,15 @@ func TestClientOfManyFiles(t *testing.T) {
 	}
 }
 
-// TestTwoNamesOfOneFile asks for a file by both: each is told its own.
+// TestTwoNamesOfOneFile asks for a file by two names: each reply has the name that was asked for.
 func TestTwoNamesOfOneFile(t *testing.T) {
-	b := newShelf("one", map[string]string{"base/a": "xyz", "base/b": "xyz"})
+	b := newFakeBackend("one", map[string]string{"base/a": "xyz", "base/b": "xyz"})
 	s := New(Options{Backends: []Backend{b}})
 	defer s.Close()
 	for _, name := range []string{"a", "b", "a"} {
 		for loc := range int64(4) {
-			if c, err := s.Serve(t.Context(), Request{Path: name, Env: "base", Loc: loc, Client: "web1"}); err != nil || c.Dest != name {
+			if c, err := s.Serve(t.Context(),
+				Request{Path: name, Env: "base", Loc: loc, Client: "web1"}); err != nil || c.Dest != name {
 				t.Errorf("%s at %d: %+v, %v", name, loc, c, err)
 			}
 		}
@@ -265,21 +274,22 @@ func TestTwoNamesOfOneFile(t *testing.T) {
 	}
 }
 
-func TestOpenFilesAreGivenBack(t *testing.T) {
+func TestOpenFilesAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := map[string]string{}
 		for i := range 300 {
 			files[fmt.Sprint("base/", i)] = fmt.Sprint("x", i)
 		}
-		b := newShelf("one", files)
+		b := newFakeBackend("one", files)
 		s := New(Options{Backends: []Backend{b}, BufferSize: 1})
 		for i := range 300 {
 			for client := range 5 {
-				if _, err := s.Serve(t.Context(), Request{Path: fmt.Sprint(i), Env: "base", Client: fmt.Sprint(client, i%20)}); err != nil {
+				if _, err := s.Serve(t.Context(),
+					Request{Path: fmt.Sprint(i), Env: "base", Client: fmt.Sprint(client, i%20)}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if n := b.open(t); n > mostOpen {
+			if n := b.open(t); n > maxOpen {
 				t.Fatalf("%d files are open", n)
 			}
 		}
@@ -290,11 +300,13 @@ func TestOpenFilesAreGivenBack(t *testing.T) {
 		}
 		time.Sleep(pinLife)
 		s.Sweep(pinLife)
-		if n := b.open(t); n != 0 || s.files.pins.len() != 0 || len(s.files.clients) != 0 || len(s.files.shared) != 0 || s.files.open != 0 {
+		if n := b.open(t); n != 0 || s.files.pins.len() != 0 || len(s.files.clients) != 0 ||
+			len(s.files.shared) != 0 || s.files.open != 0 {
 			t.Errorf("%d files are open, %d pins of %d clients", n, s.files.pins.len(), len(s.files.clients))
 		}
 		for i := range 2 * pinsOfAClient {
-			if _, err := s.Serve(t.Context(), Request{Path: fmt.Sprint(i), Env: "base", Client: "greedy"}); err != nil {
+			if _, err := s.Serve(t.Context(),
+				Request{Path: fmt.Sprint(i), Env: "base", Client: "greedy"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -308,7 +320,7 @@ func TestOpenFilesAreGivenBack(t *testing.T) {
 }
 
 func TestManyClientsAtOnce(t *testing.T) {
-	b := newShelf("one", map[string]string{})
+	b := newFakeBackend("one", map[string]string{})
 	version := func(i int) string { return strings.Repeat(fmt.Sprintf("%04d", i), 50) }
 	b.put("base/a", version(0))
 	s := New(Options{Backends: []Backend{b}, BufferSize: 16})
@@ -344,7 +356,7 @@ func TestManyClientsAtOnce(t *testing.T) {
 }
 
 func TestHash(t *testing.T) {
-	b := newShelf("one", map[string]string{"base/a": "abc"})
+	b := newFakeBackend("one", map[string]string{"base/a": "abc"})
 	s := New(Options{Backends: []Backend{b}})
 	defer s.Close()
 	for kind, want := range map[string]string{
@@ -357,7 +369,8 @@ func TestHash(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if got, err := s.Hash(t.Context(), "a", "base"); err != nil || got.Sum != want || kind != "" && got.Type != kind {
+			if got, err := s.Hash(t.Context(), "a", "base"); err != nil || got.Sum != want ||
+				kind != "" && got.Type != kind {
 				t.Errorf("%s: got %v, %v, want %s", kind, got, err, want)
 			}
 		}
@@ -376,9 +389,9 @@ func TestHash(t *testing.T) {
 // TestHashesAreComputedOnce counts how often a file is read.
 func TestHashesAreComputedOnce(t *testing.T) {
 	for _, blind := range []bool{false, true} {
-		b := newShelf("one", map[string]string{"base/a": "abc"})
+		b := newFakeBackend("one", map[string]string{"base/a": "abc"})
 		reads := 0
-		b.blind, b.trap = blind, func() { reads++ }
+		b.blind, b.onOpen = blind, func() { reads++ }
 		s := New(Options{Backends: []Backend{b}})
 		defer s.Close()
 		for range 3 {
@@ -397,11 +410,11 @@ func TestHashesAreComputedOnce(t *testing.T) {
 	}
 }
 
-// TestFileThatIsReplacedAllTheTime finds another file each time that it opens one.
+// TestFileThatIsReplacedAllTheTime replaces the file each time that it is opened.
 func TestFileThatIsReplacedAllTheTime(t *testing.T) {
-	b := newShelf("one", map[string]string{"base/a": "abc"})
+	b := newFakeBackend("one", map[string]string{"base/a": "abc"})
 	tries := 0
-	b.trap = func() { b.serial++; tries++ }
+	b.onOpen = func() { b.serial++; tries++ }
 	s := New(Options{Backends: []Backend{b}})
 	defer s.Close()
 	if _, err := s.Hash(t.Context(), "a", "base"); !errors.Is(err, ErrChanged) || tries != attempts {
@@ -411,7 +424,7 @@ func TestFileThatIsReplacedAllTheTime(t *testing.T) {
 		t.Errorf("serve: %v", err)
 	}
 	tries = 0
-	b.trap = func() {
+	b.onOpen = func() {
 		if tries++; tries < attempts {
 			b.serial++
 		}
@@ -422,16 +435,18 @@ func TestFileThatIsReplacedAllTheTime(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
-	s := New(Options{Backends: []Backend{newShelf("one", nil), newShelf("two", nil)}})
+	s := New(Options{Backends: []Backend{newFakeBackend("one", nil), newFakeBackend("two", nil)}})
 	defer s.Close()
 	var got []string
-	if err := s.Update(t.Context(), func(name string, c Change) { got = append(got, data.Repr(c.Event(name))) }); err != nil {
+	if err := s.Update(t.Context(),
+		func(name string, c Change) { got = append(got, data.Repr(c.Event(name))) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Update(t.Context(), nil, "two"); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"{'changed': True, 'backend': 'one'}", "{'changed': True, 'backend': 'two'}"}; !slices.Equal(got, want) {
+	if want := []string{"{'changed': True, 'backend': 'one'}",
+		"{'changed': True, 'backend': 'two'}"}; !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
 	c := Change{Files: &FileChanges{Added: []string{"/a"}}}
@@ -460,7 +475,8 @@ func TestIgnore(t *testing.T) {
 		{[]string{`a)|(b`}, nil, []string{"b"}, false},
 	} {
 		ig, err := NewIgnore(tt.regexes, tt.globs)
-		if bad := len(tt.regexes) > 0 && strings.ContainsAny(tt.regexes[0], ")(") && !strings.Contains(tt.regexes[0], "?") && tt.regexes[0][0] != '/'; (err != nil) != bad {
+		if bad := len(tt.regexes) > 0 && strings.ContainsAny(tt.regexes[0], ")(") &&
+			!strings.Contains(tt.regexes[0], "?") && tt.regexes[0][0] != '/'; (err != nil) != bad {
 			t.Errorf("NewIgnore(%q): %v", tt.regexes, err)
 		}
 		if got := ig.Match(tt.names...); got != tt.want {
@@ -483,7 +499,7 @@ func FuzzIgnore(f *testing.F) {
 func TestBuild(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	make := func(name string) Maker {
-		return func(*data.Map, logrus.FieldLogger) (Backend, error) { return newShelf(name, nil), nil }
+		return func(*data.Map, logrus.FieldLogger) (Backend, error) { return newFakeBackend(name, nil), nil }
 	}
 	makers := Makers{"roots": make("roots"), "gitfs": make("gitfs"),
 		"minionfs": func(*data.Map, logrus.FieldLogger) (Backend, error) { return nil, nil },
@@ -507,8 +523,10 @@ func TestBuild(t *testing.T) {
 		for _, b := range built {
 			names = append(names, b.Name())
 		}
-		if strings.Join(names, " ") != tt.want || len(hook.AllEntries()) != tt.warnings || err == nil != (tt.err == "") || err != nil && err.Error() != tt.err {
-			t.Errorf("Build(%v) = %v, %v with %d warnings, want %s, %s", tt.value, names, err, len(hook.AllEntries()), tt.want, tt.err)
+		if strings.Join(names, " ") != tt.want || len(hook.AllEntries()) != tt.warnings ||
+			err == nil != (tt.err == "") || err != nil && err.Error() != tt.err {
+			t.Errorf("Build(%v) = %v, %v with %d warnings, want %s, %s", tt.value, names, err,
+				len(hook.AllEntries()), tt.want, tt.err)
 		}
 	}
 }
@@ -533,7 +551,7 @@ func TestLatest(t *testing.T) {
 	})
 	<-begun
 	for range 5 {
-		wg.Go(func() { // asked while the first computation was under way, or later
+		wg.Go(func() { // asked during the first computation, or later
 			if v, err := l.Get(compute); v < 2 || err != nil {
 				t.Errorf("a later one gets %d, %v", v, err)
 			}

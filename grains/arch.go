@@ -8,7 +8,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// osArch gives the grain osarch: the architecture in the words of the system's packages (salt/grains/core.py, _osarch).
+// osArch returns the grain osarch: the architecture as named by the system's packages
+// (salt/grains/core.py, _osarch).
 func (h *host) osArch(ctx context.Context, family, machine string) any {
 	switch family {
 	case "Debian":
@@ -30,7 +31,7 @@ func (h *host) osArch(ctx context.Context, family, machine string) any {
 	return machine
 }
 
-// opkgArchs reads lines of "arch NAME PRIORITY" and returns the names, the highest priority first.
+// opkgArchs parses lines of "arch NAME PRIORITY" and returns the names, the highest priority first.
 func opkgArchs(out string) []any {
 	type arch struct {
 		name     string
@@ -54,7 +55,7 @@ func opkgArchs(out string) []any {
 	return names
 }
 
-// psCommand gives the grain ps.
+// psCommand returns the grain ps.
 func psCommand(family, virtual string) string {
 	switch {
 	case virtual == "openvzhn":

@@ -6,7 +6,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// BenchmarkCollect collects the grains of the host at hand: files, programs and look-ups.
+// BenchmarkCollect collects the grains of this host: files, programs and look-ups.
 func BenchmarkCollect(b *testing.B) {
 	c := New(Options{Opts: data.NewMap("id", "bench")})
 	b.ReportAllocs()
@@ -17,9 +17,10 @@ func BenchmarkCollect(b *testing.B) {
 	}
 }
 
-// BenchmarkCollectFiles is without programs: what the package itself costs.
+// BenchmarkCollectFiles runs no programs: it measures the package itself.
 func BenchmarkCollectFiles(b *testing.B) {
-	c := New(Options{Opts: data.NewMap("id", "bench"), Env: func(string) string { return "/nonexistent" }, Root: b.TempDir()})
+	c := New(Options{Opts: data.NewMap("id", "bench"),
+		Env: func(string) string { return "/nonexistent" }, Root: b.TempDir()})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := c.Collect(b.Context()); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// initSystem gives the grain init (salt/grains/core.py, _linux_init_system).
+// initSystem returns the grain init (salt/grains/core.py, _linux_init_system).
 func (h *host) initSystem() string {
 	if h.exists("/run/systemd/system") {
 		return "systemd"
@@ -60,14 +60,15 @@ func (h *host) initInside(bin string) string {
 	}
 }
 
-// systemd gives version and features where systemctl and localectl are there (_systemd).
+// systemd returns version and features if systemctl and localectl exist (_systemd).
 func (h *host) systemd(ctx context.Context) *data.Map {
 	if h.which("systemctl") == "" || h.which("localectl") == "" {
 		return nil
 	}
 	g := data.NewMap("version", "UNDEFINED", "features", "")
 	out, ok := h.output(ctx, "systemctl", "--version")
-	if line := lines(out); ok && strings.HasPrefix(line[0], "systemd ") && len(strings.Fields(line[0])) > 1 {
+	if line := lines(out); ok && strings.HasPrefix(line[0], "systemd ") &&
+		len(strings.Fields(line[0])) > 1 {
 		g.Set("version", strings.Fields(line[0])[1])
 		if len(line) > 1 {
 			g.Set("features", line[1])
@@ -76,7 +77,8 @@ func (h *host) systemd(ctx context.Context) *data.Map {
 	return g
 }
 
-// selinux gives enabled and enforced where the tools of SELinux are there; it asks the kernel, as they do (_selinux).
+// selinux returns enabled and enforced if SELinux's tools exist; like them it asks the kernel
+// (_selinux).
 func (h *host) selinux() *data.Map {
 	if h.which("selinuxenabled") == "" {
 		return nil
@@ -97,7 +99,8 @@ func (h *host) selinux() *data.Map {
 	return g
 }
 
-// kernelParams gives the words of the kernel's command line as pairs (name, value); the value is nil without a single =.
+// kernelParams returns the words of the kernel's command line as pairs (name, value); the value is
+// nil unless the word has a single =.
 func (c *collection) kernelParams(context.Context) *data.Map {
 	b, err := c.host.read("/proc/cmdline")
 	if err != nil {
@@ -115,7 +118,7 @@ func (c *collection) kernelParams(context.Context) *data.Map {
 	return data.NewMap("kernelparams", list)
 }
 
-// firmware gives efi and efi-secure-boot.
+// firmware returns efi and efi-secure-boot.
 func (c *collection) firmware(context.Context) *data.Map {
 	g := data.NewMap("efi", false, "efi-secure-boot", false)
 	for _, dir := range []string{"/sys/firmware/efi/efivars", "/sys/firmware/efi/vars"} {
@@ -129,8 +132,9 @@ func (c *collection) firmware(context.Context) *data.Map {
 	return g
 }
 
-// secureBoot reads the variable SecureBoot, which is a file in efivars and had a directory in vars. As in Salt 3007; 3006.0 looks for the
-// directory in both, and so finds nothing on kernels of today.
+// secureBoot reads the variable SecureBoot, which is a file in efivars and was a directory in vars.
+// It follows Salt 3007; 3006.0 looks for the directory in both, and so finds nothing on current
+// kernels.
 func (h *host) secureBoot(dir string) bool {
 	part := "/data"
 	if path.Base(dir) == "efivars" {
@@ -138,7 +142,8 @@ func (h *host) secureBoot(dir string) bool {
 	}
 	var found []string
 	for _, name := range h.list(dir) {
-		if file := dir + "/" + name + part; strings.HasPrefix(name, "SecureBoot-") && h.exists(file) {
+		if file := dir + "/" + name + part; strings.HasPrefix(name, "SecureBoot-") &&
+			h.exists(file) {
 			found = append(found, file)
 		}
 	}

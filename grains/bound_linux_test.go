@@ -9,9 +9,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-const hanging = time.Hour // how long what hangs does so
+const hanging = time.Hour // how long hanging programs and files hang
 
-// hangingHost has programs that do not end, not even when they are killed, before an hour has passed.
+// hangingHost has programs that do not end within an hour, even if they are killed.
 func hangingHost(t *testing.T, programs ...string) *Collector {
 	t.Helper()
 	files := data.NewMap("etc/os-release", "ID=debian\nNAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\n")
@@ -30,7 +30,8 @@ func hangingHost(t *testing.T, programs ...string) *Collector {
 	return c
 }
 
-// Programs that hang cost their own grains, and the collection ends.
+// TestHangingPrograms checks that hanging programs only lose their own grains, and that the
+// collection ends.
 func TestHangingPrograms(t *testing.T) {
 	for _, tt := range []struct {
 		programs []string
@@ -46,7 +47,8 @@ func TestHangingPrograms(t *testing.T) {
 			if took := time.Since(begin); err != nil || took != tt.want {
 				t.Errorf("with %v hanging Collect took %v, %v, want %v", tt.programs, took, err, tt.want)
 			}
-			for name, want := range map[string]any{"os": "Debian", "osarch": "", "virtual": "physical", "id": "x"} {
+			for name, want := range map[string]any{"os": "Debian", "osarch": "",
+				"virtual": "physical", "id": "x"} {
 				if got := g.Value(name); got != want {
 					t.Errorf("with %v hanging grain %s = %v, want %v", tt.programs, name, got, want)
 				}
@@ -56,7 +58,7 @@ func TestHangingPrograms(t *testing.T) {
 	}
 }
 
-// A file that cannot be read to its end costs the grains of its source.
+// TestHangingFile checks that a file that cannot be read to its end loses the grains of its source.
 func TestHangingFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, begin := hangingHost(t), time.Now()

@@ -15,13 +15,14 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// Start returns the grains that a program starts with: those of the cache, while the option grains_cache asks for it and they
-// are no older than grains_cache_expiration seconds, otherwise what Collect returns.
+// Start returns the grains for the start of a program. These are the cached ones if the option
+// grains_cache is set and they are no older than grains_cache_expiration seconds; otherwise the
+// result of Collect.
 func (c *Collector) Start(ctx context.Context) (*data.Map, error) {
 	if path := c.cacheFile(); path != "" && !data.Truth(c.o.Opts.Value("refresh_grains_cache")) {
 		cached, err := readCache(path, c.cacheAge())
 		if err != nil {
-			c.o.Log.WithError(err).Warn("The cache of grains is not used")
+			c.o.Log.WithError(err).Warn("The grains cache is ignored")
 		}
 		if cached.Len() > 0 {
 			return cached, ctx.Err()
@@ -30,7 +31,7 @@ func (c *Collector) Start(ctx context.Context) (*data.Map, error) {
 	return c.Collect(ctx)
 }
 
-// cacheFile returns the path of the cache, "" when there is to be none.
+// cacheFile returns the path of the cache, or "" if caching is off.
 func (c *Collector) cacheFile() string {
 	dir := c.o.Opts.Text("cachedir")
 	if dir == "" || !data.Truth(c.o.Opts.Value("grains_cache")) {
@@ -39,7 +40,7 @@ func (c *Collector) cacheFile() string {
 	return filepath.Join(dir, "grains.cache.p")
 }
 
-// cacheAge returns how old the cache may be.
+// cacheAge returns the maximum age of the cache.
 func (c *Collector) cacheAge() time.Duration {
 	if s, ok := c.o.Opts.Value("grains_cache_expiration").(int64); ok {
 		return time.Duration(s) * time.Second
@@ -47,8 +48,9 @@ func (c *Collector) cacheAge() time.Duration {
 	return 300 * time.Second
 }
 
-// readCache returns what Salt or a Collector wrote to the cache (salt/loader/__init__.py, _load_cached_grains); it is empty
-// when there is no such file, or it is too old. Its age counts in whole seconds.
+// readCache reads the cache written by Salt or by a Collector (salt/loader/__init__.py,
+// _load_cached_grains). The result is empty if the file is missing or too old. Its age counts in
+// whole seconds.
 func readCache(path string, limit time.Duration) (*data.Map, error) {
 	none := data.NewMap()
 	st, err := os.Stat(path)
@@ -81,7 +83,8 @@ func readCache(path string, limit time.Duration) (*data.Map, error) {
 	return withTuples(cached), nil
 }
 
-// withTuples gives the grain osrelease_info its type again, which MessagePack does not keep (_format_cached_grains).
+// withTuples restores the type of the grain osrelease_info, which MessagePack loses
+// (_format_cached_grains).
 func withTuples(m *data.Map) *data.Map {
 	if list, ok := m.Value("osrelease_info").([]any); ok {
 		m.Set("osrelease_info", data.Tuple(list))
@@ -89,8 +92,8 @@ func withTuples(m *data.Map) *data.Map {
 	return m
 }
 
-// writeCache keeps m for the next start, where the option grains_cache asks for it. A cache that cannot be written is taken
-// away, so that no old one counts.
+// writeCache stores m for the next start if the option grains_cache is set. A cache that cannot be
+// written is removed, so that no old one is used.
 func (c *Collector) writeCache(m *data.Map) {
 	path := c.cacheFile()
 	if path == "" {

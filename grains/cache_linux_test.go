@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// TestCache starts a minion again and again: the cache counts as long as it is young, and Collect makes it anew.
+// TestCache starts a minion repeatedly: the cache is used while it is young, and Collect renews it.
 func TestCache(t *testing.T) {
 	dir := t.TempDir()
 	opts := data.NewMap("cachedir", dir, "grains_cache", true, "grains", data.NewMap("a", int64(1)))
@@ -63,11 +63,13 @@ func payloadTo(path string, m *data.Map) error {
 	return os.WriteFile(path, b, 0o600)
 }
 
-// What cannot be read is collected anew, and osrelease_info is a tuple again.
+// TestCacheContents checks that an unreadable cache is ignored, and that osrelease_info is a tuple
+// again.
 func TestCacheContents(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "grains.cache.p")
-	c := New(Options{Opts: data.NewMap("cachedir", dir, "grains_cache", true, "grains", data.NewMap("a", "new")), Root: t.TempDir()})
+	c := New(Options{Opts: data.NewMap("cachedir", dir, "grains_cache", true,
+		"grains", data.NewMap("a", "new")), Root: t.TempDir()})
 	for _, tt := range []struct {
 		name, text, want string
 	}{
@@ -91,9 +93,10 @@ func TestCacheContents(t *testing.T) {
 	}
 }
 
-// A directory that cannot be written costs the cache alone.
+// TestCacheCannotBeWritten checks that an unwritable directory only disables the cache.
 func TestCacheCannotBeWritten(t *testing.T) {
-	c := New(Options{Opts: data.NewMap("cachedir", filepath.Join(t.TempDir(), "none"), "grains_cache", true), Root: t.TempDir()})
+	c := New(Options{Opts: data.NewMap("cachedir", filepath.Join(t.TempDir(), "none"),
+		"grains_cache", true), Root: t.TempDir()})
 	for range 2 {
 		if g, err := c.Start(t.Context()); err != nil || g.Len() == 0 {
 			t.Errorf("Start = %d grains, %v", g.Len(), err)

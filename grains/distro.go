@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// A distro is what the Python library distro 1.8, which Salt asks, says of a Linux distribution.
+// A distro is what the Python library distro 1.8, which Salt uses, reports about a Linux
+// distribution.
 type distro struct {
 	name, version, codename string
 }
 
-// distro reads os-release and, for what it leaves open, the release file in /etc that the distribution brings. The
-// program lsb_release is not asked.
+// distro reads os-release and, for missing values, the distribution's release file in /etc. The
+// program lsb_release is not run.
 func (h *host) distro() distro {
 	path := "/etc/os-release"
 	if !h.isFile(path) {
@@ -20,7 +21,8 @@ func (h *host) distro() distro {
 	}
 	fields := shellFields(h.text(path))
 	file := h.releaseFile()
-	versions := []string{fields["version_id"], file.version, parseRelease(fields["pretty_name"]).version}
+	versions := []string{fields["version_id"], file.version,
+		parseRelease(fields["pretty_name"]).version}
 	id := strings.ReplaceAll(strings.ToLower(fields["id"]), " ", "_")
 	if id == "debian" || slices.Contains(strings.Fields(fields["id_like"]), "debian") {
 		line, _, _ := strings.Cut(h.text("/etc/debian_version"), "\n")
@@ -43,7 +45,8 @@ func unquote(s string) string { return strings.Trim(strings.Trim(s, `"`), `'`) }
 
 var codenameInVersion = regexp.MustCompile(`\((\D+)\)|,\s*(\D+)`)
 
-// shellFields reads an os-release file as a shell would, with keys in lower case, and adds codename.
+// shellFields parses an os-release file as a shell would, with keys in lower case, and adds
+// codename.
 func shellFields(text string) map[string]string {
 	fields := map[string]string{}
 	for _, word := range shellWords(text, true) {
@@ -65,9 +68,11 @@ func shellFields(text string) map[string]string {
 // releaseFile reads the first release file in /etc that names a distribution.
 func (h *host) releaseFile() distro {
 	releaseName := regexp.MustCompile(`^[\pL\pN_]+[-_](release|version)$`)
-	ignored := []string{"debian_version", "lsb-release", "oem-release", "os-release", "system-release", "plesk-release", "iredmail-release"}
+	ignored := []string{"debian_version", "lsb-release", "oem-release", "os-release",
+		"system-release", "plesk-release", "iredmail-release"}
 	for _, name := range h.list("/etc") {
-		if !releaseName.MatchString(name) || slices.Contains(ignored, name) || !h.isFile("/etc/"+name) {
+		if !releaseName.MatchString(name) || slices.Contains(ignored, name) ||
+			!h.isFile("/etc/"+name) {
 			continue
 		}
 		line, _, _ := strings.Cut(h.text("/etc/"+name), "\n")
@@ -78,10 +83,11 @@ func (h *host) releaseFile() distro {
 	return distro{}
 }
 
-// releaseReversed matches "NAME release VERSION (CODENAME)" written backwards, so that the last version counts.
+// releaseReversed matches "NAME release VERSION (CODENAME)" written backwards, so that the last
+// version counts.
 var releaseReversed = regexp.MustCompile(`^(?:[^)]*\)(.*)\()? *(?:STL )?([\d.+\-a-z]*\d) *(?:esaeler *)?(.+)`)
 
-// parseRelease reads the line of a release file.
+// parseRelease parses the line of a release file.
 func parseRelease(line string) distro {
 	line = strings.TrimSpace(line)
 	if m := releaseReversed.FindStringSubmatch(reverse(line)); m != nil {
@@ -96,8 +102,8 @@ func reverse(s string) string {
 	return string(r)
 }
 
-// shellWords splits text as a POSIX shell does, without any expansion (Python's shlex). A quote that is never closed ends
-// at the end of the text.
+// shellWords splits text as a POSIX shell does, without any expansion (Python's shlex). A quote
+// that is never closed ends at the end of the text.
 func shellWords(text string, comments bool) []string {
 	var words []string
 	var word strings.Builder

@@ -3,28 +3,35 @@
 //	c := grains.New(grains.Options{Opts: cfg.Map(), Log: log})
 //	g, err := c.Collect(ctx)
 //
-// On Linux the grains are those of Salt 3006 in name, type, value and order, as its files salt/grains/*.py make them; docs/grains.md
-// lists each that differs and why. On macOS, FreeBSD and Windows the basic ones are given. Over the facts lie the grains file,
-// which stands beside the minion's configuration, and over that the option grains.
+// On Linux the grains are those of Salt 3006 in name, type, value and order, as its files
+// salt/grains/*.py make them; docs/grains.md lists each difference and its reason. On macOS,
+// FreeBSD and Windows only the basic ones are collected. The grains file, next to the minion's
+// configuration, overrides the collected grains, and the option grains overrides both.
 //
-// All sources run side by side. Files are read in place of running programs where they say the same: interfaces and routes come
-// from the kernel, SELinux from its file system. The programs that remain are dpkg or rpm, systemctl, systemd-detect-virt or virt-what,
-// and where they are installed lspci, dmidecode, lvm, zpool, fw_printenv and mdata-get; each has 3 seconds, and its absence costs a grain
-// at most. All look-ups of names together have one second, after which fqdn is the host's name and fqdn_ip4, fqdn_ip6 and fqdns are
-// empty: a dead name server does not hold a minion up. A cloud's metadata server is asked when metadata_server_grains says so, and has
-// 5 seconds. After 11 seconds a collection ends without what hangs in a program or a file.
+// All sources run concurrently. Files are read instead of running programs if they contain the same
+// data: interfaces and routes come from the kernel, SELinux from its file system. The remaining
+// programs are dpkg or rpm, systemctl, systemd-detect-virt or virt-what, and, if installed, lspci,
+// dmidecode, lvm, zpool, fw_printenv and mdata-get. Each has a limit of 3 seconds, and a missing
+// one loses a grain at most. All name look-ups together are limited to one second. After that, fqdn
+// is the host's name and fqdn_ip4, fqdn_ip6 and fqdns are empty: a dead name server does not hold a
+// minion up. A cloud's metadata server is asked if metadata_server_grains is set, with a limit of 5
+// seconds. After 11 seconds a collection ends without the grains of hanging programs or files.
 //
-// With grains_cache the grains of one collection serve the starts of the next 5 minutes, or as long as grains_cache_expiration says.
-// Collect makes them anew and replaces them, so that a refresh that is asked for shows what is, where Salt goes on with its cache.
+// With grains_cache the grains of one collection are used for starts during the next 5 minutes, or
+// as long as grains_cache_expiration allows. Collect always collects anew and replaces the cache,
+// so that a requested refresh shows the current state, where Salt goes on using its cache.
 //
-// Files come from Options.Root, so that tests lay out hosts of their own. The kernel's name, interfaces, routes and the process are
-// always those at hand.
+// Files are read below Options.Root, so that tests can define their own hosts. The kernel's name,
+// interfaces, routes and the process are always those of the real host.
 //
-// What is odd, and as in Salt: oscodename and osrelease may be None, where os-release leaves them open; osrelease_info is a
-// tuple, which travels as a list; a default route over a device alone is the gateway True; grains_deep_merge changes
-// nothing for the option grains; kernelparams has None for a parameter with two equal signs.
+// Some behaviour is odd, but the same as in Salt. oscodename and osrelease may be None if
+// os-release lacks them. osrelease_info is a tuple, which travels as a list. A default route over a
+// device without a gateway makes the gateway True. grains_deep_merge does not affect the option
+// grains. kernelparams has None for a parameter with two equal signs.
 //
-// What is chosen: pythonversion is given, though no Python runs, because templates ask it for the major version and the names
-// of packages (python3-…), and fail without it; it names the Python of Salt 3006's own packages as far as templates can tell, [3, 10, 0,
-// final, 0]. server_id is that of a Salt on Python 3.11 or later; where the number must not change, set server_id_use_crc.
+// Some grains are deliberate choices. pythonversion exists although no Python runs, because
+// templates use it for the major version and the names of packages (python3-…), and fail without
+// it. Its value is the Python of Salt 3006's own packages as far as templates can tell, [3, 10, 0,
+// final, 0]. server_id is that of a Salt on Python 3.11 or later; if the number must not change,
+// set server_id_use_crc.
 package grains

@@ -12,26 +12,33 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// Bounds of one collection.
+// Limits of one collection.
 const (
 	lookupTime  = time.Second            // all look-ups of names together
 	programTime = 3 * time.Second        // one helper program
-	sourceTime  = 10 * time.Second       // everything that one source asks for
-	killTime    = 500 * time.Millisecond // what a program has to end once it is killed
-	lateTime    = time.Second            // what a source has to come back once its time is over
+	sourceTime  = 10 * time.Second       // all requests of one source
+	killTime    = 500 * time.Millisecond // for a program to end after it is killed
+	lateTime    = time.Second            // for a source to return after its limit
 )
 
-// Options tell a Collector where it is and what the minion's configuration says.
+// Options configure a Collector.
 type Options struct {
-	Opts     *data.Map                                                              // the effective options of the minion; nil for none
-	Root     string                                                                 // whose /proc, /etc, /sys and programs are read; "" is /
-	Env      func(name string) string                                               // the environment; nil is that of the process
-	Run      func(ctx context.Context, name string, args ...string) ([]byte, error) // runs a helper program and returns its standard output; nil runs it through package process
-	Log      logrus.FieldLogger                                                     // nil is silent
-	ConfFile string                                                                 // of the minion, or its directory; "" takes conf_file
+	// the effective options of the minion; nil for none
+	Opts *data.Map
+	Root string // root of /proc, /etc, /sys and programs; "" is /
+	// the environment; nil is that of the process
+	Env func(name string) string
+	// runs a helper program and returns its standard output; nil runs it through package process
+	Run func(ctx context.Context, name string, args ...string) ([]byte, error)
+	Log logrus.FieldLogger // nil is silent
+	// of the minion, or its directory; "" uses conf_file
+	ConfFile string
+	// returns users' own grains, in the order in which they are merged into known, the grains of
+	// this package; nil for none
+	Own func(ctx context.Context, known *data.Map) []*data.Map
 }
 
-// A Collector collects the grains of this host. Several goroutines may use it.
+// A Collector collects the grains of this host. It is safe for concurrent use.
 type Collector struct {
 	o        Options
 	host     *host
@@ -39,7 +46,8 @@ type Collector struct {
 	links    func() ([]link, error)
 	gateways func() (v4, v6 any, ok bool)
 	uname    func() *data.Map
-	dial     func(ctx context.Context, network, addr string) (net.Conn, error) // to metadata servers
+	// to metadata servers
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // New returns a Collector.
@@ -53,16 +61,19 @@ func New(o Options) *Collector {
 	if o.ConfFile == "" {
 		o.ConfFile = o.Opts.Text("conf_file")
 	}
-	return &Collector{o: o, host: newHost(o), dns: systemResolver(), links: systemLinks, gateways: systemGateways, uname: uname,
+	return &Collector{o: o, host: newHost(o), dns: systemResolver(), links: systemLinks,
+		gateways: systemGateways, uname: uname,
 		dial: systemDial}
 }
 
-// Collect returns the grains in Salt's order: those of the system, the grains file, and over all the option
-// grains. The map is the caller's. What cannot be found out is left out; the error is that of ctx when it ended.
+// Collect returns the grains in Salt's order: those of the system, overridden by the grains file
+// and then by the option grains. The caller owns the map. Grains that cannot be determined are left
+// out; the error is ctx's if it ended.
 //
-// Options that count: grains, grains_blacklist, grains_cache, grains_deep_merge, skip_grains, enable_lspci, enable_gpu_grains,
-// enable_fqdns_grains, enable_lvm_grains, nvme_grains, iscsi_grains, fibre_channel_grains, metadata_server_grains, grain_opts,
-// append_domain, server_id_use_crc, cachedir, id, master.
+// It uses these options: grains, grains_blacklist, grains_cache, grains_deep_merge, skip_grains,
+// enable_lspci, enable_gpu_grains, enable_fqdns_grains, enable_lvm_grains, nvme_grains,
+// iscsi_grains, fibre_channel_grains, metadata_server_grains, grain_opts, append_domain,
+// server_id_use_crc, cachedir, id, master.
 func (c *Collector) Collect(ctx context.Context) (*data.Map, error) {
 	all := data.NewMap()
 	if data.Truth(c.o.Opts.Value("skip_grains")) {
@@ -76,6 +87,11 @@ func (c *Collector) Collect(ctx context.Context) (*data.Map, error) {
 	for _, found := range c.gather(ctx) {
 		merge(all, blocked.filter(found), deep)
 	}
+	if c.o.Own != nil {
+		for _, found := range c.o.Own(ctx, all) {
+			merge(all, blocked.filter(found), deep)
+		}
+	}
 	if set, ok := c.o.Opts.Value("grains").(*data.Map); ok {
 		all.Update(data.Clone(set).(*data.Map))
 	}
@@ -85,7 +101,7 @@ func (c *Collector) Collect(ctx context.Context) (*data.Map, error) {
 	return all, ctx.Err()
 }
 
-// gather runs all sources at once and returns what they found, in the order of the sources.
+// gather runs all sources concurrently and returns their results, in the order of the sources.
 func (c *Collector) gather(ctx context.Context) []*data.Map {
 	lookups, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
@@ -101,8 +117,8 @@ func (c *Collector) gather(ctx context.Context) []*data.Map {
 	return await(ctx, results, c.o.Log)
 }
 
-// await returns what the sources found. One that does not return in time, though ctx told it to, is left behind: it hangs in a
-// file that nothing can interrupt.
+// await returns the results of the sources. A source that does not return after ctx ended is
+// abandoned: it hangs in a file access that cannot be interrupted.
 func await(ctx context.Context, results []chan *data.Map, log logrus.FieldLogger) []*data.Map {
 	late, stop := after(ctx, lateTime)
 	defer stop()
@@ -116,7 +132,8 @@ func await(ctx context.Context, results []chan *data.Map, log logrus.FieldLogger
 		select {
 		case found[i] = <-r:
 		case <-late:
-			log.Warnf("Some grains are missing: a program or file did not answer within %s", sourceTime+lateTime)
+			log.Warnf("Some grains are missing: a program or file did not answer within %s",
+				sourceTime+lateTime)
 		}
 	}
 	return found
@@ -129,25 +146,26 @@ type collection struct {
 	net     *network
 }
 
-// A source finds some grains; nil is none.
+// A source collects some grains; nil means none.
 type source func(context.Context) *data.Map
 
-// sources lists the sources in the order in which Salt merges them: salt/grains/core.py by the names of its
-// functions, then the other files of that directory by name.
+// sources lists the sources in the order in which Salt merges them: salt/grains/core.py by the
+// names of its functions, then the other files of that directory by name.
 func (c *collection) sources() []source {
 	core := []source{
-		c.appendDomain, c.cwd, c.gateway, c.resolvConf, c.fqdns, c.machineID, c.master, c.serverID, c.hostname,
-		c.hardwareAddresses, c.id, c.ip4Interfaces, c.ip6Interfaces, c.addresses, c.ipInterfaces, c.kernelParams,
-		c.localeInfo, c.osData, c.path, c.pythonVersion, c.saltVersion, c.saltVersionInfo,
+		c.appendDomain, c.cwd, c.gateway, c.resolvConf, c.fqdns, c.machineID, c.master,
+		c.serverID, c.hostname, c.hardwareAddresses, c.id, c.ip4Interfaces, c.ip6Interfaces,
+		c.addresses, c.ipInterfaces, c.kernelParams, c.localeInfo, c.osData, c.path,
+		c.pythonVersion, c.saltVersion, c.saltVersionInfo,
 	}
 	other := []source{
-		c.disks, c.grainsFile, c.shell, c.transactional, c.firmware, c.fibreChannel, c.iscsi, c.lvm, c.mdadm,
-		c.mdata, c.metadata, c.process, c.nvme, c.options, c.zfs,
+		c.disks, c.grainsFile, c.shell, c.transactional, c.firmware, c.fibreChannel, c.iscsi,
+		c.lvm, c.mdadm, c.mdata, c.metadata, c.process, c.nvme, c.options, c.zfs,
 	}
 	return append(core, other...)
 }
 
-// option reports whether an option that is on by default is on.
+// option reports whether an option is on, with a default.
 func (c *Collector) option(name string, byDefault bool) bool {
 	v, ok := c.o.Opts.Get(name)
 	if !ok {
@@ -156,7 +174,7 @@ func (c *Collector) option(name string, byDefault bool) bool {
 	return data.Truth(v)
 }
 
-// merge puts from into all; deep merges maps key by key (salt/utils/dictupdate.py, update).
+// merge merges from into all; deep merges maps key by key (salt/utils/dictupdate.py, update).
 func merge(all, from *data.Map, deep bool) {
 	if !deep {
 		all.Update(from)

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// cpus reads /proc/cpuinfo: num_cpus, cpu_model, cpu_flags (salt/grains/core.py, _linux_cpudata).
+// cpus parses /proc/cpuinfo: num_cpus, cpu_model, cpu_flags (salt/grains/core.py, _linux_cpudata).
 func cpus(text string) *data.Map {
 	count, model := int64(0), ""
 	flags := []any{}
@@ -47,7 +47,7 @@ func words(s string) []any {
 	return list
 }
 
-// cpuData gives the grains of the processors; a kernel that names no model gives Unknown.
+// cpuData returns the grains of the processors; if the kernel names no model, it is Unknown.
 func (h *host) cpuData() *data.Map {
 	g := cpus(h.text("/proc/cpuinfo"))
 	if g.Text("cpu_model") == "" {
@@ -56,12 +56,13 @@ func (h *host) cpuData() *data.Map {
 	return g
 }
 
-// memory reads /proc/meminfo: mem_total and swap_total in MiB.
+// memory parses /proc/meminfo: mem_total and swap_total in MiB.
 func memory(text string) *data.Map {
 	g := data.NewMap("mem_total", int64(0), "swap_total", int64(0))
 	for _, line := range strings.Split(text, "\n") {
 		name, rest, _ := strings.Cut(line, ":")
-		grain := map[string]string{"MemTotal": "mem_total", "SwapTotal": "swap_total"}[strings.TrimSpace(name)]
+		grain := map[string]string{"MemTotal": "mem_total",
+			"SwapTotal": "swap_total"}[strings.TrimSpace(name)]
 		value := strings.Fields(rest)
 		if grain == "" || len(value) == 0 {
 			continue
@@ -73,7 +74,7 @@ func memory(text string) *data.Map {
 	return g
 }
 
-// gpus reads what lspci -vmm prints: num_gpus and gpus (_linux_gpu_data).
+// gpus parses the output of lspci -vmm: num_gpus and gpus (_linux_gpu_data).
 func gpus(text string) *data.Map {
 	list := []any{}
 	record := map[string]string{}
@@ -85,8 +86,10 @@ func gpus(text string) *data.Map {
 			continue
 		}
 		class := strings.ToLower(record["Class"])
-		if slices.Contains([]string{"vga compatible controller", "3d controller", "display controller"}, class) {
-			list = append(list, data.NewMap("vendor", gpuVendor(record["Vendor"]), "model", record["Device"]))
+		if slices.Contains([]string{"vga compatible controller", "3d controller",
+			"display controller"}, class) {
+			list = append(list, data.NewMap("vendor", gpuVendor(record["Vendor"]),
+				"model", record["Device"]))
 		}
 		record = map[string]string{}
 	}
@@ -95,10 +98,11 @@ func gpus(text string) *data.Map {
 
 var notWord = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// gpuVendor returns the known vendor that a vendor's name holds as a word.
+// gpuVendor returns the known vendor whose name is a word of the given name.
 func gpuVendor(name string) string {
 	parts := notWord.Split(strings.ToLower(name), -1)
-	for _, known := range []string{"nvidia", "amd", "ati", "intel", "cirrus logic", "vmware", "matrox", "aspeed"} {
+	for _, known := range []string{"nvidia", "amd", "ati", "intel", "cirrus logic", "vmware",
+		"matrox", "aspeed"} {
 		if slices.Contains(parts, known) {
 			return known
 		}
@@ -106,20 +110,21 @@ func gpuVendor(name string) string {
 	return "unknown"
 }
 
-// gpuData gives num_gpus and gpus where lspci is there and not switched off.
+// gpuData returns num_gpus and gpus if lspci exists and is not disabled.
 func (c *collection) gpuData(ctx context.Context) *data.Map {
-	if !isOn(c.o.Opts, "enable_lspci") || !isOn(c.o.Opts, "enable_gpu_grains") || c.host.which("lspci") == "" {
+	if !isOn(c.o.Opts, "enable_lspci") || !isOn(c.o.Opts, "enable_gpu_grains") ||
+		c.host.which("lspci") == "" {
 		return nil
 	}
 	out, _ := c.host.output(ctx, "lspci", "-vmm")
 	return gpus(out)
 }
 
-// isOn reports whether an option is not set to False itself.
+// isOn reports whether an option is anything but False.
 func isOn(opts *data.Map, name string) bool { return opts.Value(name) != false }
 
-// board reads the firmware's tables: biosversion, biosvendor, boardname, productname, manufacturer, biosreleasedate, uuid,
-// serialnumber, as far as the user may read them (_hw_data).
+// board reads the firmware's tables: biosversion, biosvendor, boardname, productname, manufacturer,
+// biosreleasedate, uuid, serialnumber, as far as the user may read them (_hw_data).
 func (h *host) board(ctx context.Context) *data.Map {
 	const dir = "/sys/class/dmi/id"
 	switch {
@@ -137,7 +142,8 @@ func (h *host) boardFromSysfs(dir string) *data.Map {
 	g := data.NewMap()
 	for _, field := range [][2]string{
 		{"biosversion", "bios_version"}, {"biosvendor", "bios_vendor"}, {"boardname", "board_name"},
-		{"productname", "product_name"}, {"manufacturer", "sys_vendor"}, {"biosreleasedate", "bios_date"},
+		{"productname", "product_name"}, {"manufacturer", "sys_vendor"}, {"biosreleasedate",
+			"bios_date"},
 		{"uuid", "product_uuid"}, {"serialnumber", "product_serial"},
 	} {
 		b, err := h.read(path.Join(dir, field[1]))
@@ -156,9 +162,12 @@ func (h *host) boardFromSysfs(dir string) *data.Map {
 func (h *host) boardFromProgram(ctx context.Context) *data.Map {
 	g := data.NewMap()
 	for _, field := range [][2]string{
-		{"biosversion", "bios-version"}, {"biosvendor", "bios-vendor"}, {"productname", "system-product-name"},
-		{"manufacturer", "system-manufacturer"}, {"biosreleasedate", "bios-release-date"}, {"uuid", "system-uuid"},
-		{"serialnumber", "system-serial-number"}, {"serialnumber", "chassis-serial-number"}, {"serialnumber", "baseboard-serial-number"},
+		{"biosversion", "bios-version"}, {"biosvendor", "bios-vendor"}, {"productname",
+			"system-product-name"},
+		{"manufacturer", "system-manufacturer"}, {"biosreleasedate", "bios-release-date"}, {"uuid",
+			"system-uuid"},
+		{"serialnumber", "system-serial-number"}, {"serialnumber", "chassis-serial-number"},
+		{"serialnumber", "baseboard-serial-number"},
 	} {
 		if g.Has(field[0]) {
 			continue
@@ -170,7 +179,8 @@ func (h *host) boardFromProgram(ctx context.Context) *data.Map {
 	return g
 }
 
-// dmidecode returns one string of the firmware's tables, "" when it is missing or a well-known filler.
+// dmidecode returns one string of the firmware's tables, or "" if it is missing or a well-known
+// filler.
 func (h *host) dmidecode(ctx context.Context, name string) string {
 	out, _ := h.output(ctx, "dmidecode", "-s", name)
 	var kept []string
@@ -191,7 +201,8 @@ func (h *host) dmidecode(ctx context.Context, name string) string {
 
 func (h *host) boardFromUBoot(ctx context.Context) *data.Map {
 	g := data.NewMap()
-	for _, field := range [][2]string{{"manufacturer", "manufacturer"}, {"serialnumber", "serial#"}, {"productname", "DeviceDesc"}} {
+	for _, field := range [][2]string{{"manufacturer", "manufacturer"}, {"serialnumber", "serial#"},
+		{"productname", "DeviceDesc"}} {
 		out, ok := h.output(ctx, "fw_printenv", field[1])
 		if part := strings.Split(out, "="); ok && len(part) > 1 {
 			var value any
@@ -215,8 +226,8 @@ var (
 	serialSequence = regexp.MustCompile(`^0?1234567`)
 )
 
-// isFiller reports whether a field of the firmware holds what makers leave in it when they have nothing to say
-// (salt/modules/smbios.py, _dmi_isclean).
+// isFiller reports whether a field of the firmware has one of the placeholders that makers use for
+// missing values (salt/modules/smbios.py, _dmi_isclean).
 func isFiller(key, value string) bool {
 	switch {
 	case value == "" || noneWord.MatchString(value):
@@ -231,7 +242,8 @@ func isFiller(key, value string) bool {
 	return generalFiller.MatchString(value)
 }
 
-// deviceTree gives manufacturer, productname and serialnumber of machines that have a device tree in place of firmware tables.
+// deviceTree returns manufacturer, productname and serialnumber of machines that have a device tree
+// instead of firmware tables.
 func (h *host) deviceTree() *data.Map {
 	if !h.isDir("/proc/device-tree") {
 		return nil

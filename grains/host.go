@@ -16,13 +16,13 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// Bounds of what is read.
+// Limits for reading.
 const (
 	maxFile   = 8 << 20 // /proc/cpuinfo of 4000 cores
 	maxOutput = 8 << 20
 )
 
-// A host is where files and programs come from.
+// A host is the source of files and programs.
 type host struct {
 	root string
 	env  func(string) string
@@ -40,7 +40,7 @@ func newHost(o Options) *host {
 	return h
 }
 
-// at returns where path lies.
+// at returns the location of a path below the root.
 func (h *host) at(path string) string {
 	if h.root == "" || h.root == "/" {
 		return path
@@ -61,7 +61,8 @@ func (h *host) read(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// text returns the contents of a file, "" when it cannot be read; bytes that are not UTF-8 become U+FFFD.
+// text returns the contents of a file, or "" if it cannot be read; bytes that are not UTF-8 become
+// U+FFFD.
 func (h *host) text(path string) string {
 	b, err := h.read(path)
 	if err != nil {
@@ -89,7 +90,7 @@ func (h *host) isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// list returns the names in a directory, in order.
+// list returns the names in a directory, sorted.
 func (h *host) list(dir string) []string {
 	entries, err := os.ReadDir(h.at(dir))
 	if err != nil {
@@ -102,8 +103,8 @@ func (h *host) list(dir string) []string {
 	return names
 }
 
-// which returns the path of a program, "" when there is none. Like Salt it knows the usual directories even when
-// PATH lacks them (salt/utils/path.py, which).
+// which returns the path of a program, or "" if there is none. Like Salt it searches the usual
+// directories even if PATH lacks them (salt/utils/path.py, which).
 func (h *host) which(name string) string {
 	if filepath.IsAbs(name) {
 		if h.executable(name) {
@@ -112,7 +113,8 @@ func (h *host) which(name string) string {
 		return ""
 	}
 	dirs := filepath.SplitList(h.env("PATH"))
-	for _, d := range []string{"/sbin", "/bin", "/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"} {
+	for _, d := range []string{"/sbin", "/bin", "/usr/sbin", "/usr/bin", "/usr/local/sbin",
+		"/usr/local/bin"} {
 		if !slices.Contains(dirs, d) {
 			dirs = append(dirs, d)
 		}
@@ -130,8 +132,9 @@ func (h *host) executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-// output runs a program that which finds and returns what it printed, without the white space at its end. ok is
-// false when there is no such program, when it failed or took longer than 3 seconds; one that cannot even be killed is left behind.
+// output runs a program that which finds and returns its output without trailing white space. ok is
+// false if there is no such program, if it failed or took longer than 3 seconds. A program that
+// cannot even be killed is abandoned.
 func (h *host) output(ctx context.Context, name string, args ...string) (out string, ok bool) {
 	path := h.which(name)
 	if path == "" || ctx.Err() != nil {
@@ -158,7 +161,8 @@ func (h *host) output(ctx context.Context, name string, args ...string) (out str
 	}
 }
 
-// after returns a channel that is closed some time after the end of ctx, unless stop is called before the end.
+// after returns a channel that is closed some time after the end of ctx, unless stop is called
+// before the end.
 func after(ctx context.Context, d time.Duration) (late <-chan struct{}, stop func() bool) {
 	c := make(chan struct{})
 	return c, context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { close(c) }) })
@@ -186,7 +190,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// lines yields the lines of text without their ends.
+// lines returns the lines of text without their ends.
 func lines(text string) []string {
 	return strings.Split(strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\r\n", "\n"), "\n")
 }

@@ -17,21 +17,25 @@ import (
 
 var errNoProgram = errors.New("no such program")
 
-// TestHosts compares with the grains that Salt 3006.0 finds on hosts with these files and programs: testdata/hosts.
+// TestHosts compares with the grains of Salt 3006.0 on hosts with these files and programs:
+// testdata/hosts.
 func TestHosts(t *testing.T) {
 	files, err := filepath.Glob("testdata/hosts/*.json")
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%d hosts, %v; want 50", len(files), err)
 	}
 	for _, f := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(f), ".json"), func(t *testing.T) { testHost(t, readHost(t, f)) })
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".json"),
+			func(t *testing.T) { testHost(t, readHost(t, f)) })
 	}
 }
 
-// TestManyHosts compares with Salt 3006.0 on hosts that are told apart by their distribution or by their hardware alone.
+// TestManyHosts compares with Salt 3006.0 on hosts that differ only in their distribution or their
+// hardware.
 func TestManyHosts(t *testing.T) {
 	for _, file := range []string{"distributions", "hardware"} {
-		for _, c := range vectors.Cases(t, readHost(t, filepath.Join("testdata", file+".json")).Value("cases").([]any)) {
+		for _, c := range vectors.Cases(t,
+			readHost(t, filepath.Join("testdata", file+".json")).Value("cases").([]any)) {
 			t.Run(file+" "+c.Name, func(t *testing.T) { testHost(t, c.On(t).Map) })
 		}
 	}
@@ -55,8 +59,8 @@ func testHost(t *testing.T, h *data.Map) {
 	c.uname = func() *data.Map { return data.NewMap("kernel", "Linux", "cpuarch", "x86_64") }
 	run := &collection{Collector: c, lookups: t.Context(), net: c.network()}
 	got := data.NewMap()
-	for _, s := range []source{run.osData, run.resolvConf, run.machineID, run.kernelParams, run.firmware, run.transactional,
-		run.mdadm, run.nvme, run.iscsi, run.fibreChannel} {
+	for _, s := range []source{run.osData, run.resolvConf, run.machineID, run.kernelParams,
+		run.firmware, run.transactional, run.mdadm, run.nvme, run.iscsi, run.fibreChannel} {
 		update(got, s(t.Context()))
 	}
 	got.Delete("kernel")
@@ -67,7 +71,7 @@ func testHost(t *testing.T, h *data.Map) {
 	}
 }
 
-// fixture lays a host's files out and stands in for its programs.
+// fixture writes a host's files and replaces its programs.
 func fixture(t *testing.T, h *data.Map) Options {
 	t.Helper()
 	root := t.TempDir()
@@ -95,7 +99,7 @@ func fixture(t *testing.T, h *data.Map) Options {
 	}
 }
 
-// grainLines returns one line a grain, in order of their names.
+// grainLines returns one line per grain, sorted by name.
 func grainLines(m *data.Map) []string {
 	var list []string
 	for k, v := range m.All() {
@@ -105,7 +109,7 @@ func grainLines(m *data.Map) []string {
 	return list
 }
 
-// TestSecureBoot has the answers of Salt 3007.10.
+// TestSecureBoot compares with Salt 3007.10.
 func TestSecureBoot(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, text string

@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// legacy completes the grains of distributions for which Salt does not go by os-release alone
+// legacy completes the grains of distributions for which Salt does not use os-release alone
 // (salt/grains/core.py, _legacy_linux_distribution_data).
 func (h *host) legacy(g *data.Map, release map[string]string) {
 	switch {
@@ -37,7 +37,8 @@ func (h *host) legacyNames(g *data.Map, d distro) {
 	}
 	if !g.Has("osrelease") {
 		codename := g.Text("lsb_distrib_codename")
-		if strings.Contains(codename, "CentOS Linux 7") || strings.Contains(codename, "CentOS Linux 8") {
+		if strings.Contains(codename, "CentOS Linux 7") ||
+			strings.Contains(codename, "CentOS Linux 8") {
 			g.Delete("lsb_distrib_release")
 		}
 		version := d.version
@@ -52,7 +53,7 @@ func (h *host) legacyNames(g *data.Map, d distro) {
 	}
 }
 
-// lsbFromFiles finds lsb_distrib_* in the first file that the distribution is known to have.
+// lsbFromFiles reads lsb_distrib_* from the first existing file that is specific to a distribution.
 func (h *host) lsbFromFiles(g *data.Map, release map[string]string) {
 	switch {
 	case len(release) > 0:
@@ -99,8 +100,9 @@ func lsbFromRelease(g *data.Map, r map[string]string) {
 
 type cpe struct{ vendor, version string }
 
-// parseCPE reads the vendor and version of a CPE name, in its URI form (cpe:/o:vendor:product:version) and its text
-// form (cpe:2.3:o:vendor:product:version). Names that are no CPE give nothing.
+// parseCPE parses the vendor and version of a CPE name, in its URI form
+// (cpe:/o:vendor:product:version) or its text form (cpe:2.3:o:vendor:product:version). Other names
+// return nothing.
 func parseCPE(s string) cpe {
 	part := strings.Split(s, ":")
 	if len(part) < 5 || part[0] != "cpe" {
@@ -142,7 +144,8 @@ func lsbFromSuse(g *data.Map, text string) {
 	}
 	if patch != "" {
 		version += "." + patch
-		if name := g.Text("lsb_distrib_codename"); name != "" && !strings.Contains(name, "SP"+patch) {
+		if name := g.Text("lsb_distrib_codename"); name != "" &&
+			!strings.Contains(name, "SP"+patch) {
 			g.Set("lsb_distrib_codename", name+" SP"+patch)
 		}
 	}
@@ -182,7 +185,7 @@ func lsbFromCentOS(g *data.Map, text, redHat string) {
 	}
 }
 
-// synologyVersion returns major.minor-build, "" when one of them is missing.
+// synologyVersion returns major.minor-build, or "" if one of them is missing.
 func synologyVersion(text string) string {
 	found := map[string]string{}
 	for _, line := range lines(text) {

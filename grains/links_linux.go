@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isLinkName reports whether Salt's reader of `ip link show` takes an interface of this name.
+// isLinkName reports whether Salt's parser of `ip link show` accepts an interface of this name.
 func isLinkName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.-", r)
@@ -33,14 +33,14 @@ func systemLinks() ([]link, error) {
 	return parseLinks(dump, addrs)
 }
 
-// parseLinks reads the answers to RTM_GETLINK and RTM_GETADDR.
+// parseLinks parses the replies to RTM_GETLINK and RTM_GETADDR.
 func parseLinks(linkDump, addrDump []byte) ([]link, error) {
 	messages, err := syscall.ParseNetlinkMessage(linkDump)
 	if err != nil {
 		return nil, fmt.Errorf("list interfaces: %w", err)
 	}
 	var links []link
-	place := map[uint32]int{} // index of the kernel → place in links
+	place := map[uint32]int{} // index of the kernel → position in links
 	for _, m := range messages {
 		if m.Header.Type != syscall.RTM_NEWLINK || len(m.Data) < syscall.SizeofIfInfomsg {
 			continue
@@ -80,7 +80,7 @@ func parseLink(m syscall.NetlinkMessage) (link, bool) {
 	return l, isLinkName(l.name)
 }
 
-// hardwareAddr writes an address as the program ip does: those of tunnels are IP addresses.
+// hardwareAddr formats an address as the program ip does: those of tunnels are IP addresses.
 func hardwareAddr(kind uint16, b []byte) string {
 	tunnel4 := kind == unix.ARPHRD_TUNNEL || kind == unix.ARPHRD_SIT || kind == unix.ARPHRD_IPGRE
 	tunnel6 := kind == unix.ARPHRD_TUNNEL6 || kind == unix.ARPHRD_IP6GRE
@@ -108,13 +108,13 @@ func parseAddr(m syscall.NetlinkMessage) (linkAddr, bool) {
 	return linkAddr{addr: addr, secondary: secondary}, ok
 }
 
-// An attribute is one of a message.
+// An attribute is one attribute of a message.
 type attribute struct {
 	kind  uint16
 	value []byte
 }
 
-// fixedPart returns how long what comes before the attributes is.
+// fixedPart returns the length of the part before the attributes.
 func fixedPart(m syscall.NetlinkMessage) int {
 	switch m.Header.Type {
 	case syscall.RTM_NEWLINK:
@@ -125,8 +125,8 @@ func fixedPart(m syscall.NetlinkMessage) int {
 	return syscall.SizeofRtMsg
 }
 
-// attributes returns those of a message; a message that is broken has none. Package syscall panics over a last attribute whose length
-// is odd.
+// attributes returns the attributes of a message; a malformed message has none. Package syscall
+// panics on a last attribute of odd length.
 func attributes(m syscall.NetlinkMessage) []attribute {
 	fixed := fixedPart(m)
 	if fixed > len(m.Data) {
@@ -162,7 +162,7 @@ func systemGateways() (v4, v6 any, ok bool) {
 	return v4, v6, ok
 }
 
-// parseGateway reads an answer to RTM_GETROUTE.
+// parseGateway parses a reply to RTM_GETROUTE.
 func parseGateway(dump []byte, family byte) any {
 	messages, err := syscall.ParseNetlinkMessage(dump)
 	if err != nil {
@@ -179,19 +179,20 @@ func parseGateway(dump []byte, family byte) any {
 	return false
 }
 
-// defaultRoute returns the gateway of a default route of the main table, true when it has none that `ip route show` prints
-// right behind the word default, and false for another route.
+// defaultRoute returns the gateway of a default route of the main table. It is true if `ip route
+// show` prints no gateway directly after the word default, and false for any other route.
 func defaultRoute(m syscall.NetlinkMessage, family byte) any {
 	const (
-		table, kind = 4, 7 // places in struct rtmsg
+		table, kind = 4, 7 // offsets in struct rtmsg
 		rtaNextHop  = 30   // RTA_NH_ID of linux/rtnetlink.h
 	)
 	flags := binary.NativeEndian.Uint32(m.Data[8:])
-	if m.Data[0] != family || m.Data[1] != 0 || m.Data[kind] != syscall.RTN_UNICAST || flags&syscall.RTM_F_CLONED != 0 {
+	if m.Data[0] != family || m.Data[1] != 0 || m.Data[kind] != syscall.RTN_UNICAST ||
+		flags&syscall.RTM_F_CLONED != 0 {
 		return false
 	}
 	from := uint32(m.Data[table])
-	behind := m.Data[2] != 0 || m.Data[3] != 0 // a source or type of service stands between
+	behind := m.Data[2] != 0 || m.Data[3] != 0 // a source or type of service is printed in between
 	var gw any = true
 	for _, a := range attributes(m) {
 		switch a.kind {

@@ -40,23 +40,31 @@ func addrHeader(family, flags byte, index uint32) []byte {
 func testDumps() (links, addrs []byte) {
 	const ether, none, sit = 1, 0xfffe, 776
 	links = slices.Concat(
-		message(syscall.RTM_NEWLINK, linkHeader(ether, 2), syscall.IFLA_IFNAME, []byte("eth0\x00"), syscall.IFLA_ADDRESS, []byte{2, 0, 0, 0, 0, 0xa}),
-		message(syscall.RTM_NEWLINK, linkHeader(sit, 3), syscall.IFLA_IFNAME, []byte("sit0\x00"), syscall.IFLA_ADDRESS, []byte{0, 0, 0, 0}),
+		message(syscall.RTM_NEWLINK, linkHeader(ether, 2), syscall.IFLA_IFNAME, []byte("eth0\x00"),
+			syscall.IFLA_ADDRESS, []byte{2, 0, 0, 0, 0, 0xa}),
+		message(syscall.RTM_NEWLINK, linkHeader(sit, 3), syscall.IFLA_IFNAME, []byte("sit0\x00"),
+			syscall.IFLA_ADDRESS, []byte{0, 0, 0, 0}),
 		message(syscall.RTM_NEWLINK, linkHeader(none, 4), syscall.IFLA_IFNAME, []byte("tun0\x00")),
 		message(syscall.RTM_NEWLINK, linkHeader(ether, 5), syscall.IFLA_IFNAME, []byte("odd+name\x00")),
 	)
 	addrs = slices.Concat(
-		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET, syscall.IFA_F_SECONDARY, 2), syscall.IFA_LOCAL, []byte{10, 0, 0, 3}),
-		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET6, syscall.IFA_F_SECONDARY, 2), syscall.IFA_ADDRESS, []byte(net.ParseIP("2001:db8::1"))),
-		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET, 0, 2), syscall.IFA_ADDRESS, []byte{10, 0, 0, 1}, syscall.IFA_LOCAL, []byte{10, 0, 0, 2}),
-		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET, 0, 4), syscall.IFA_LOCAL, []byte{10, 8, 0, 1}, syscall.IFA_ADDRESS, []byte{10, 8, 0, 9}),
-		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET, 0, 99), syscall.IFA_LOCAL, []byte{10, 9, 0, 1}),
+		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET, syscall.IFA_F_SECONDARY, 2),
+			syscall.IFA_LOCAL, []byte{10, 0, 0, 3}),
+		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET6, syscall.IFA_F_SECONDARY, 2),
+			syscall.IFA_ADDRESS, []byte(net.ParseIP("2001:db8::1"))),
+		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET, 0, 2), syscall.IFA_ADDRESS,
+			[]byte{10, 0, 0, 1}, syscall.IFA_LOCAL, []byte{10, 0, 0, 2}),
+		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET, 0, 4), syscall.IFA_LOCAL,
+			[]byte{10, 8, 0, 1}, syscall.IFA_ADDRESS, []byte{10, 8, 0, 9}),
+		message(syscall.RTM_NEWADDR, addrHeader(syscall.AF_INET, 0, 99), syscall.IFA_LOCAL,
+			[]byte{10, 9, 0, 1}),
 	)
 	return links, addrs
 }
 
-// Salt lists secondary IPv4 addresses last, temporary IPv6 ones like others, of a point-to-point link the own address, and
-// drops interfaces with odd names.
+// TestLinks checks Salt's order and filters: secondary IPv4 addresses are last, temporary IPv6
+// addresses count like others, a point-to-point link has its own address, and interfaces with odd
+// names are dropped.
 func TestLinks(t *testing.T) {
 	links, err := parseLinks(testDumps())
 	if err != nil {
@@ -65,10 +73,14 @@ func TestLinks(t *testing.T) {
 	n := &network{links: func() []link { return links }}
 	c := &collection{net: n}
 	for grain, want := range map[string][2]string{
-		"ip_interfaces":     {data.Repr(c.ipInterfaces(t.Context())), "{'ip_interfaces': {'eth0': ['10.0.0.2', '2001:db8::1', '10.0.0.3'], 'sit0': [], 'tun0': ['10.8.0.1']}}"},
-		"ip4_interfaces":    {data.Repr(c.ip4Interfaces(t.Context())), "{'ip4_interfaces': {'eth0': ['10.0.0.2', '10.0.0.3'], 'sit0': [], 'tun0': ['10.8.0.1']}}"},
-		"ip6_interfaces":    {data.Repr(c.ip6Interfaces(t.Context())), "{'ip6_interfaces': {'eth0': ['2001:db8::1'], 'sit0': [], 'tun0': []}}"},
-		"hwaddr_interfaces": {data.Repr(c.hardwareAddresses(t.Context())), "{'hwaddr_interfaces': {'eth0': '02:00:00:00:00:0a', 'sit0': '0.0.0.0'}}"},
+		"ip_interfaces": {data.Repr(c.ipInterfaces(t.Context())),
+			"{'ip_interfaces': {'eth0': ['10.0.0.2', '2001:db8::1', '10.0.0.3'], 'sit0': [], 'tun0': ['10.8.0.1']}}"},
+		"ip4_interfaces": {data.Repr(c.ip4Interfaces(t.Context())),
+			"{'ip4_interfaces': {'eth0': ['10.0.0.2', '10.0.0.3'], 'sit0': [], 'tun0': ['10.8.0.1']}}"},
+		"ip6_interfaces": {data.Repr(c.ip6Interfaces(t.Context())),
+			"{'ip6_interfaces': {'eth0': ['2001:db8::1'], 'sit0': [], 'tun0': []}}"},
+		"hwaddr_interfaces": {data.Repr(c.hardwareAddresses(t.Context())),
+			"{'hwaddr_interfaces': {'eth0': '02:00:00:00:00:0a', 'sit0': '0.0.0.0'}}"},
 	} {
 		if want[0] != want[1] {
 			t.Errorf("%s = %s, want %s", grain, want[0], want[1])
@@ -91,13 +103,16 @@ func TestGateway(t *testing.T) {
 	}{
 		{"none", route(routeHeader(v4, 24, 254, 1), syscall.RTA_GATEWAY, gw), false},
 		{"a gateway", route(routeHeader(v4, 0, 254, 1), syscall.RTA_GATEWAY, gw), "192.0.2.1"},
-		{"the first of two", slices.Concat(route(routeHeader(v4, 0, 254, 1), syscall.RTA_GATEWAY, gw), route(routeHeader(v4, 0, 254, 1))), "192.0.2.1"},
+		{"the first of two", slices.Concat(route(routeHeader(v4, 0, 254, 1), syscall.RTA_GATEWAY,
+			gw), route(routeHeader(v4, 0, 254, 1))), "192.0.2.1"},
 		{"a device alone", route(routeHeader(v4, 0, 254, 1)), true},
 		{"another table", route(routeHeader(v4, 0, 100, 1), syscall.RTA_GATEWAY, gw), false},
-		{"a table by attribute", route(routeHeader(v4, 0, 254, 1), syscall.RTA_TABLE, []byte{0, 1, 1, 0}, syscall.RTA_GATEWAY, gw), false},
+		{"a table by attribute", route(routeHeader(v4, 0, 254, 1), syscall.RTA_TABLE,
+			[]byte{0, 1, 1, 0}, syscall.RTA_GATEWAY, gw), false},
 		{"unreachable", route(routeHeader(v4, 0, 254, 7)), false},
 		{"another family", route(routeHeader(syscall.AF_INET6, 0, 254, 1)), false},
-		{"a next hop object", route(routeHeader(v4, 0, 254, 1), 30, []byte{1, 0, 0, 0}, syscall.RTA_GATEWAY, gw), true},
+		{"a next hop object", route(routeHeader(v4, 0, 254, 1), 30, []byte{1, 0, 0, 0},
+			syscall.RTA_GATEWAY, gw), true},
 		{"broken", []byte{1, 2, 3}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,7 +123,7 @@ func TestGateway(t *testing.T) {
 	}
 }
 
-// TestSystemLinks compares with Go's own reading of the same kernel.
+// TestSystemLinks compares with Go's own view of the same kernel.
 func TestSystemLinks(t *testing.T) {
 	links, err := systemLinks()
 	if err != nil {
@@ -133,9 +148,10 @@ func TestSystemLinks(t *testing.T) {
 func FuzzNetlink(f *testing.F) {
 	links, addrs := testDumps()
 	f.Add(links, addrs)
-	f.Add(message(syscall.RTM_NEWROUTE, routeHeader(syscall.AF_INET, 0, 254, 1), syscall.RTA_GATEWAY, []byte{1, 2, 3, 4}), []byte{})
+	f.Add(message(syscall.RTM_NEWROUTE, routeHeader(syscall.AF_INET, 0, 254, 1),
+		syscall.RTA_GATEWAY, []byte{1, 2, 3, 4}), []byte{})
 	f.Fuzz(func(_ *testing.T, a, b []byte) {
-		_, _ = parseLinks(a, b) // any answer will do
+		_, _ = parseLinks(a, b) // any result will do
 		parseGateway(a, syscall.AF_INET)
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 )
 
-// systemLinks returns the interfaces as Go's standard library knows them.
+// systemLinks returns the interfaces reported by Go's standard library.
 func systemLinks() ([]link, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -31,5 +31,5 @@ func systemLinks() ([]link, error) {
 	return links, nil
 }
 
-// systemGateways knows nothing: Salt too gives these grains only where the program ip is.
+// systemGateways returns nothing: Salt too has these grains only if the program ip exists.
 func systemGateways() (v4, v6 any, ok bool) { return false, false, false }

@@ -21,7 +21,7 @@ type resolver interface {
 
 func systemResolver() resolver { return &net.Resolver{} }
 
-// names looks names up where /etc/nsswitch.conf says, as the C library does for Salt.
+// names looks names up as /etc/nsswitch.conf says, as the C library does for Salt.
 type names struct {
 	hostname string
 	services []string // files, dns, myhostname
@@ -45,7 +45,7 @@ func (c *collection) names() *names {
 	}
 }
 
-// nameServices returns the services of the line hosts of nsswitch.conf that are known here, in order.
+// nameServices returns the supported services of the line hosts of nsswitch.conf, in order.
 func nameServices(text string) []string {
 	for _, line := range strings.Split(text, "\n") {
 		line, _, _ = strings.Cut(line, "#")
@@ -58,7 +58,8 @@ func nameServices(text string) []string {
 			if word == "resolve" {
 				word = "dns"
 			}
-			if slices.Contains([]string{"files", "dns", "myhostname"}, word) && !slices.Contains(list, word) {
+			if slices.Contains([]string{"files", "dns", "myhostname"}, word) &&
+				!slices.Contains(list, word) {
 				list = append(list, word)
 			}
 		}
@@ -67,7 +68,7 @@ func nameServices(text string) []string {
 	return []string{"files", "dns"}
 }
 
-// parseHosts reads a hosts file.
+// parseHosts parses a hosts file.
 func parseHosts(text string) []hostsLine {
 	var list []hostsLine
 	for _, line := range strings.Split(text, "\n") {
@@ -108,7 +109,7 @@ func (n *names) fqdn(ctx context.Context) string {
 	return n.hostname
 }
 
-// addresses returns the IPv4 or IPv6 addresses of a name, each once.
+// addresses returns the IPv4 or IPv6 addresses of a name, without duplicates.
 func (n *names) addresses(ctx context.Context, name string, v6 bool) []netip.Addr {
 	for _, service := range n.services {
 		var found []netip.Addr
@@ -137,7 +138,7 @@ func (n *names) fromHosts(name string, v6 bool) []netip.Addr {
 	return found
 }
 
-// ownAddresses answers for this host's own name, as systemd's nss-myhostname does.
+// ownAddresses returns the addresses for this host's own name, as systemd's nss-myhostname does.
 func (n *names) ownAddresses(name string, v6 bool) []netip.Addr {
 	if !strings.EqualFold(name, n.hostname) {
 		return nil
@@ -194,10 +195,12 @@ func (n *names) reverse(ctx context.Context, addr netip.Addr) []string {
 
 var label = regexp.MustCompile(`^[A-Za-z\d_\-]+$`)
 
-// fullNames returns the first name that has a dot, the first of all when none has, and the other full names.
+// fullNames returns first the first name that has a dot, or the first of all if none has, and then
+// the other full names.
 func fullNames(list []string) []string {
 	best := list[0]
-	if i := slices.IndexFunc(list, func(s string) bool { return strings.Contains(s, ".") }); i >= 0 {
+	if i := slices.IndexFunc(list,
+		func(s string) bool { return strings.Contains(s, ".") }); i >= 0 {
 		best = list[i]
 	}
 	found := []string{best}
@@ -214,14 +217,15 @@ func isFullName(name string) bool {
 		return false
 	}
 	for _, part := range strings.Split(strings.TrimRight(name, "."), ".") {
-		if len(part) > 63 || !label.MatchString(part) || strings.HasPrefix(part, "-") || strings.HasSuffix(part, "-") {
+		if len(part) > 63 || !label.MatchString(part) || strings.HasPrefix(part, "-") ||
+			strings.HasSuffix(part, "-") {
 			return false
 		}
 	}
 	return true
 }
 
-// hostname gives localhost, fqdn, host and domain.
+// hostname returns localhost, fqdn, host and domain.
 func (c *collection) hostname(context.Context) *data.Map {
 	n := c.names()
 	fqdn := n.fqdn(c.lookups)
@@ -229,7 +233,8 @@ func (c *collection) hostname(context.Context) *data.Map {
 	return data.NewMap("localhost", n.hostname, "fqdn", fqdn, "host", name, "domain", domain)
 }
 
-// fqdns gives the names of all addresses but the loopback's, looked up at once, where enable_fqdns_grains is set.
+// fqdns returns the names of all addresses but the loopback's, looked up concurrently, if
+// enable_fqdns_grains is set.
 func (c *collection) fqdns(context.Context) *data.Map {
 	if !c.option("enable_fqdns_grains", false) {
 		return data.NewMap("fqdns", []any{})

@@ -8,7 +8,8 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// mdata gives the metadata of a Linux zone of SmartOS, as its programs mdata-list and mdata-get tell it (salt/grains/mdata.py).
+// mdata returns the metadata of a Linux zone of SmartOS, from its programs mdata-list and mdata-get
+// (salt/grains/mdata.py).
 func (c *collection) mdata(ctx context.Context) *data.Map {
 	h := c.host
 	if !c.isZone() || h.which("mdata-list") == "" || h.which("mdata-get") == "" {
@@ -32,7 +33,7 @@ func (c *collection) mdata(ctx context.Context) *data.Map {
 	return data.NewMap("mdata", m)
 }
 
-// sdc returns what every zone is told of itself; some of it is JSON.
+// sdc returns the metadata that every zone has; some of it is JSON.
 func (h *host) sdc(ctx context.Context) *data.Map {
 	m := data.NewMap()
 	for i, name := range []string{

@@ -9,9 +9,11 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// metadata gives what the cloud's metadata server says of this host, where the option metadata_server_grains is set: on EC2
-// and what imitates it the tree below latest/, on Azure and Google Compute Engine their one document each (salt/grains/metadata.py,
-// metadata_azure.py, metadata_gce.py). All requests together have 5 seconds; after that the grains are those found so far.
+// metadata returns the data of the cloud's metadata server about this host if the option
+// metadata_server_grains is set. On EC2 and compatible clouds this is the tree below latest/, on
+// Azure and Google Compute Engine a single document (salt/grains/metadata.py, metadata_azure.py,
+// metadata_gce.py). All requests together are limited to 5 seconds; after that the grains are those
+// found so far.
 func (c *collection) metadata(ctx context.Context) *data.Map {
 	if v, ok := c.o.Opts.Get("metadata_server_grains"); !ok || v == false {
 		return nil
@@ -35,15 +37,17 @@ func (c *collection) metadata(ctx context.Context) *data.Map {
 	return found
 }
 
-// systemDial is how a metadata server is reached.
+// systemDial connects to a metadata server.
 func systemDial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, addr)
 }
 
-// ec2 walks the tree of EC2. A server that answers latest/ only to those who bring a token is asked for one, as by Salt 3007.
+// ec2 walks the tree of EC2. If the server requires a token for latest/, it requests one first, as
+// Salt 3007 does.
 func (s *metadataServer) ec2(ctx context.Context) (*data.Map, error) {
 	if _, err := s.get(ctx, "/latest/"); err != nil {
-		token, err := s.ask(ctx, "PUT", "/latest/api/token", []string{"X-aws-ec2-metadata-token-ttl-seconds: 21600"})
+		token, err := s.ask(ctx, "PUT",
+			"/latest/api/token", []string{"X-aws-ec2-metadata-token-ttl-seconds: 21600"})
 		if err != nil || token.status != 200 || strings.ContainsAny(token.body, "\r\n") {
 			return nil, nil
 		}
@@ -58,8 +62,9 @@ func (s *metadataServer) ec2(ctx context.Context) (*data.Map, error) {
 	return m, err
 }
 
-// walk returns what lies below path, a directory when it ends in a slash: a map by name, or the text of what is no list of
-// names. What is not there is an empty map. The error is about what ended the walk, with what was found before it.
+// walk returns the data below path, which is a directory if it ends in a slash: a map by name, or
+// the text if it is not a list of names. A missing path is an empty map. The error is the one that
+// ended the walk; the data found before it is returned too.
 func (s *metadataServer) walk(ctx context.Context, path string, depth int) (any, error) {
 	m := data.NewMap()
 	list, err := s.get(ctx, "/"+path)
@@ -79,9 +84,12 @@ func (s *metadataServer) walk(ctx context.Context, path string, depth int) (any,
 	return m, nil
 }
 
-// entry returns name and value of one line of a list: a directory, which has a slash, or is of the first level, or a list by its name; an
-// index and a name with an equal sign between; or the name of a text.
-func (s *metadataServer) entry(ctx context.Context, path, line string, depth int) (name string, v any, err error) {
+// entry returns name and value of one line of a list. The line may be a directory, which has a
+// slash, is on the first level, or is a list according to its name. It may also be an index and a
+// name joined by an equal sign, or the name of a text.
+func (s *metadataServer) entry(
+	ctx context.Context, path, line string, depth int,
+) (name string, v any, err error) {
 	switch key, value, pair := strings.Cut(line, "="); {
 	case strings.HasSuffix(line, "/"):
 		v, err = s.walk(ctx, join(path, line), depth+1)
@@ -114,7 +122,7 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// fatal returns the error after which nothing more can be asked.
+// fatal returns the error that makes further requests impossible, or nil.
 func (s *metadataServer) fatal(ctx context.Context) error {
 	if s.requests <= 0 {
 		return errMetadataRequests
@@ -141,7 +149,7 @@ func (s *metadataServer) gce(ctx context.Context) (*data.Map, error) {
 	return document(a.body)
 }
 
-// document reads a JSON object.
+// document parses a JSON object.
 func document(text string) (*data.Map, error) {
 	v, err := returners.ParseJSON([]byte(text))
 	if err != nil {

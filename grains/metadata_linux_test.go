@@ -17,7 +17,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestMetadata compares with the grains that Salt 3006.0 has of metadata servers with these answers: testdata/metadata.
+// TestMetadata compares with the grains of Salt 3006.0 for metadata servers with these answers:
+// testdata/metadata.
 func TestMetadata(t *testing.T) {
 	for _, cloud := range []string{"ec2", "gce", "azure"} {
 		t.Run(cloud, func(t *testing.T) {
@@ -30,7 +31,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// metadataHandler gives the answers of a case: by path, to requests with the headers that it needs.
+// metadataHandler sends the replies of a case: by path, to requests with the required headers.
 func metadataHandler(paths *data.Map) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a, ok := paths.Value(r.URL.RequestURI()).(*data.Map)
@@ -56,7 +57,7 @@ func metadataHandler(paths *data.Map) http.Handler {
 	})
 }
 
-// metadataGrains returns what a minion makes of a server on loopback.
+// metadataGrains returns a minion's grains from a metadata server on loopback.
 func metadataGrains(t *testing.T, h http.Handler) *data.Map {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -73,11 +74,12 @@ func metadataFrom(t *testing.T, dial func(context.Context, string, string) (net.
 	return (&collection{Collector: c}).metadata(t.Context())
 }
 
-// A server of EC2 that wants a token gets one, and its answers may come in chunks.
+// TestMetadataToken uses an EC2 server that requires a token and replies in chunks.
 func TestMetadataToken(t *testing.T) {
 	got := metadataGrains(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case r.Method == http.MethodPut && r.URL.Path == "/latest/api/token" && r.Header.Get("X-aws-ec2-metadata-token-ttl-seconds") != "":
+		case r.Method == http.MethodPut && r.URL.Path == "/latest/api/token" &&
+			r.Header.Get("X-aws-ec2-metadata-token-ttl-seconds") != "":
 			_, _ = w.Write([]byte("SECRET=="))
 		case r.Header.Get("X-aws-ec2-metadata-token") != "SECRET==":
 			http.Error(w, "", http.StatusUnauthorized)
@@ -96,7 +98,8 @@ func TestMetadataToken(t *testing.T) {
 	}
 }
 
-// Nobody is asked unless the option is set, and False is not set.
+// TestMetadataIsAskedFor checks that no server is asked unless the option is set; False counts as
+// not set.
 func TestMetadataIsAskedFor(t *testing.T) {
 	for _, opts := range []*data.Map{data.NewMap(), data.NewMap("metadata_server_grains", false)} {
 		c := New(Options{Opts: opts})
@@ -110,7 +113,8 @@ func TestMetadataIsAskedFor(t *testing.T) {
 	}
 }
 
-// A tree without an end is left after 1000 requests, with what was found.
+// TestMetadataWithoutEnd checks that an endless tree is abandoned after 1000 requests, with the
+// data found so far.
 func TestMetadataWithoutEnd(t *testing.T) {
 	var asked atomic.Int64
 	got := metadataGrains(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +127,8 @@ func TestMetadataWithoutEnd(t *testing.T) {
 	}
 }
 
-// Hosts outside of clouds lose a tenth of a second at most, and a server that never answers costs five.
+// TestSilentMetadataServer checks that hosts outside of clouds lose a tenth of a second at most,
+// and that a server that never answers costs five seconds.
 func TestSilentMetadataServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -146,7 +151,7 @@ func TestSilentMetadataServer(t *testing.T) {
 	})
 }
 
-// FuzzMetadataAnswer feeds hostile answers: none may panic, and no body is longer than allowed.
+// FuzzMetadataAnswer feeds hostile replies: none may panic, and no body may be longer than allowed.
 func FuzzMetadataAnswer(f *testing.F) {
 	f.Add("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab")
 	f.Add("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n")

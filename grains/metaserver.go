@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Bounds of what metadata servers are asked. They are one hop away and answer within milliseconds.
+// Limits for metadata servers. They are one hop away and answer within milliseconds.
 const (
 	metadataAddr     = "169.254.169.254:80"
 	metadataConnect  = 100 * time.Millisecond // salt/grains/metadata.py
@@ -30,22 +30,23 @@ var (
 	errMetadataAnswer   = errors.New("bad answer")
 )
 
-// A metadataServer is what clouds have at 169.254.169.254. It is asked in HTTP/1.1 (RFC 9112), a connection a request and with
-// no package net/http, which small minions go without.
+// A metadataServer is the server that clouds have at 169.254.169.254. It uses HTTP/1.1 (RFC 9112)
+// with one connection per request, and without package net/http, which small minions do not
+// include.
 type metadataServer struct {
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	token    string // of EC2's second version of the service, once it was needed
-	requests int    // that are left
+	requests int    // remaining requests
 }
 
-// An answer is what a metadata server said to one request.
+// An answer is a metadata server's reply to one request.
 type answer struct {
 	status int
 	header textproto.MIMEHeader
 	body   string
 }
 
-// get asks for a path; headers are whole lines. What is not answered with 200 is an error as well.
+// get requests a path; headers are whole lines. A status other than 200 is an error, too.
 func (s *metadataServer) get(ctx context.Context, path string, headers ...string) (answer, error) {
 	if s.token != "" {
 		headers = append(headers, "X-aws-ec2-metadata-token: "+s.token)
@@ -60,7 +61,9 @@ func (s *metadataServer) get(ctx context.Context, path string, headers ...string
 	return a, nil
 }
 
-func (s *metadataServer) ask(ctx context.Context, method, path string, headers []string) (answer, error) {
+func (s *metadataServer) ask(
+	ctx context.Context, method, path string, headers []string,
+) (answer, error) {
 	if s.requests--; s.requests < 0 {
 		return answer{}, errMetadataRequests
 	}
@@ -75,7 +78,8 @@ func (s *metadataServer) ask(ctx context.Context, method, path string, headers [
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	lines := append([]string{method + " " + path + " HTTP/1.1", "Host: 169.254.169.254", "Connection: close", "Content-Length: 0"}, headers...)
+	lines := append([]string{method + " " + path + " HTTP/1.1", "Host: 169.254.169.254",
+		"Connection: close", "Content-Length: 0"}, headers...)
 	if _, err := io.WriteString(conn, strings.Join(lines, "\r\n")+"\r\n\r\n"); err != nil {
 		return answer{}, err
 	}
@@ -92,7 +96,7 @@ func (s *metadataServer) connect(ctx context.Context) (net.Conn, error) {
 	return s.dial(ctx, "tcp4", metadataAddr)
 }
 
-// readAnswer reads a response of at most metadataBody bytes and as many of head.
+// readAnswer reads a response with a body of at most metadataBody bytes, and as many for the head.
 func readAnswer(r io.Reader) (a answer, err error) {
 	in := bufio.NewReader(io.LimitReader(r, 4*metadataBody))
 	text := textproto.NewReader(in)
@@ -118,7 +122,7 @@ func readAnswer(r io.Reader) (a answer, err error) {
 	return a, err
 }
 
-// readBody reads as much as Content-Length says, everything without it.
+// readBody reads as much as Content-Length says, or everything without it.
 func readBody(in io.Reader, length string) ([]byte, error) {
 	if length == "" {
 		body, err := io.ReadAll(io.LimitReader(in, metadataBody+1))
@@ -139,7 +143,7 @@ func readBody(in io.Reader, length string) ([]byte, error) {
 	return body, err
 }
 
-// readChunks reads a chunked body; what follows its last chunk is left.
+// readChunks reads a chunked body; data after its last chunk is ignored.
 func readChunks(in *bufio.Reader) ([]byte, error) {
 	var body []byte
 	text := textproto.NewReader(in)

@@ -12,13 +12,13 @@ import (
 // A link is a network interface with its addresses, in the system's order.
 type link struct {
 	name   string
-	hwaddr string // "" when it has none
+	hwaddr string // "" if it has none
 	addrs  []linkAddr
 }
 
 type linkAddr struct {
 	addr      netip.Addr
-	secondary bool // Salt lists these behind all others of the interface
+	secondary bool // Salt lists these after all others of the interface
 }
 
 // A network is the interfaces, read once for a collection.
@@ -36,7 +36,8 @@ func (c *Collector) network() *network {
 	})}
 }
 
-// of returns the addresses of an interface that keep lets pass: IPv4, IPv6, then secondary ones.
+// of returns the addresses of an interface for which keep returns true: IPv4, IPv6, then secondary
+// ones.
 func (l link) of(keep func(netip.Addr) bool) []any {
 	var v4, v6, secondary []any
 	for _, a := range l.addrs {
@@ -63,7 +64,7 @@ func (n *network) byInterface(keep func(netip.Addr) bool) *data.Map {
 	return m
 }
 
-// all returns the addresses of all interfaces, sorted, each once.
+// all returns the addresses of all interfaces, sorted and without duplicates.
 func (n *network) all(keep func(netip.Addr) bool) []netip.Addr {
 	var list []netip.Addr
 	for _, l := range n.links() {
@@ -107,8 +108,9 @@ func (c *collection) hardwareAddresses(context.Context) *data.Map {
 	return data.NewMap("hwaddr_interfaces", m)
 }
 
-// gateway gives ip_gw, ip4_gw and ip6_gw: the address of the first default route of the main table, True for a default route
-// without a gateway, False for none (salt/grains/core.py, default_gateway).
+// gateway returns ip_gw, ip4_gw and ip6_gw: the address of the first default route of the main
+// table, True for a default route without a gateway, False for none (salt/grains/core.py,
+// default_gateway).
 func (c *collection) gateway(context.Context) *data.Map {
 	v4, v6, ok := c.gateways()
 	if !ok {
@@ -117,7 +119,7 @@ func (c *collection) gateway(context.Context) *data.Map {
 	return data.NewMap("ip_gw", v4 != false || v6 != false, "ip4_gw", v4, "ip6_gw", v6)
 }
 
-// addresses gives ipv4, ipv6, fqdn_ip4 and fqdn_ip6.
+// addresses returns ipv4, ipv6, fqdn_ip4 and fqdn_ip6.
 func (c *collection) addresses(context.Context) *data.Map {
 	v4, v6 := c.net.all(netip.Addr.Is4), c.net.all(netip.Addr.Is6)
 	g := data.NewMap("ipv4", texts(v4), "ipv6", texts(v6), "fqdn_ip4", []any{}, "fqdn_ip6", []any{})

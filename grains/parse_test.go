@@ -15,8 +15,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// The numbers are those of Python 3.11: hash() with PYTHONHASHSEED=0, zlib.crc32, zlib.adler32; legacy is hash() of
-// Python 3.10.
+// The numbers are those of Python 3.11: hash() with PYTHONHASHSEED=0, zlib.crc32, zlib.adler32;
+// legacy is hash() of Python 3.10.
 func TestServerID(t *testing.T) {
 	for _, tt := range []struct {
 		id                 string
@@ -34,8 +34,10 @@ func TestServerID(t *testing.T) {
 		{"", 0, 0, 1},
 		{"minion-with-a-rather-long-name.dc1.example.org", 243203465, 3463142703, 2511474966},
 	} {
-		for option, want := range map[any]int64{nil: tt.hash, false: tt.hash, "crc32": tt.crc32, "adler32": tt.adler, "other": tt.adler} {
-			c := &collection{Collector: New(Options{Opts: data.NewMap("id", tt.id, "server_id_use_crc", option)})}
+		for option, want := range map[any]int64{nil: tt.hash, false: tt.hash, "crc32": tt.crc32,
+			"adler32": tt.adler, "other": tt.adler} {
+			c := &collection{Collector: New(Options{Opts: data.NewMap("id", tt.id,
+				"server_id_use_crc", option)})}
 			if got := c.serverID(t.Context()).Value("server_id"); got != want {
 				t.Errorf("server_id of %q by %v = %v, want %d", tt.id, option, got, want)
 			}
@@ -51,13 +53,15 @@ func TestServerIDOfOldPython(t *testing.T) {
 	}
 }
 
-// The results are those of Python 3.11's locale.getdefaultlocale where the locale is installed.
+// The results are those of Python 3.11's locale.getdefaultlocale if the locale is installed.
 func TestLocale(t *testing.T) {
 	for setting, want := range map[string][2]any{
-		"LC_ALL=C": {nil, nil}, "LC_ALL=POSIX": {nil, nil}, "LANG=C": {"en_US", "UTF-8"}, "": {"en_US", "UTF-8"},
-		"LC_ALL=C.UTF-8": {"en_US", "UTF-8"}, "LANG=C.utf8": {"en_US", "UTF-8"}, "LC_CTYPE=fr_FR.UTF-8": {"fr_FR", "UTF-8"},
-		"LANG=en_US.UTF-8": {"en_US", "UTF-8"}, "LANG=en_US.utf8": {"en_US", "UTF-8"}, "LANG=de_DE@euro": {"de_DE", "ISO8859-15"},
-		"LANG=de_DE": {"de_DE", "ISO8859-1"}, "LANG=fr_FR.iso88591": {"fr_FR", "ISO8859-1"}, "LANG=ja_JP": {"ja_JP", "eucJP"},
+		"LC_ALL=C": {nil, nil}, "LC_ALL=POSIX": {nil, nil}, "LANG=C": {"en_US", "UTF-8"},
+		"": {"en_US", "UTF-8"}, "LC_ALL=C.UTF-8": {"en_US", "UTF-8"}, "LANG=C.utf8": {"en_US",
+			"UTF-8"}, "LC_CTYPE=fr_FR.UTF-8": {"fr_FR", "UTF-8"},
+		"LANG=en_US.UTF-8": {"en_US", "UTF-8"}, "LANG=en_US.utf8": {"en_US", "UTF-8"},
+		"LANG=de_DE@euro": {"de_DE", "ISO8859-15"}, "LANG=de_DE": {"de_DE", "ISO8859-1"},
+		"LANG=fr_FR.iso88591": {"fr_FR", "ISO8859-1"}, "LANG=ja_JP": {"ja_JP", "eucJP"},
 		"LANG=sr_RS.UTF-8@latin": {"sr_RS", "UTF-8"}, "LANG=ru_RU": {"ru_RU", "UTF-8"},
 		"LANG=en_US.ISO-8859-15": {"en_US", "ISO8859-15"}, "LANG=tr_TR": {"tr_TR", "ISO8859-9"},
 	} {
@@ -96,7 +100,8 @@ func TestBlacklist(t *testing.T) {
 	if err == nil {
 		t.Error("an entry that is no text is taken")
 	}
-	for name, want := range map[string]bool{"cpu_model": true, "ip4_gw": true, "ip_gw": false, "(broken": true, "xcpu": false} {
+	for name, want := range map[string]bool{"cpu_model": true, "ip4_gw": true, "ip_gw": false,
+		"(broken": true, "xcpu": false} {
 		if got := b.has(name); got != want {
 			t.Errorf("blacklist has %q = %v, want %v", name, got, want)
 		}
@@ -104,7 +109,8 @@ func TestBlacklist(t *testing.T) {
 }
 
 func TestZFSSizes(t *testing.T) {
-	for text, want := range map[string]any{"1.98T": int64(2177033022996), "512": int64(512), "10G": int64(10737418240), "-": "-", "1.5KB": int64(1536)} {
+	for text, want := range map[string]any{"1.98T": int64(2177033022996), "512": int64(512),
+		"10G": int64(10737418240), "-": "-", "1.5KB": int64(1536)} {
 		if got := zfsSize(text); got != want {
 			t.Errorf("zfsSize(%q) = %v, want %v", text, got, want)
 		}
@@ -113,9 +119,11 @@ func TestZFSSizes(t *testing.T) {
 
 func TestLookups(t *testing.T) {
 	hosts := parseHosts("127.0.0.1 localhost\n127.0.1.1\tWeb1.example.org web1 # comment\n2001:db8::9 web1\nbad line\n")
-	dns := &fakeDNS{cname: "web1.dns.example.", addrs: []string{"::ffff:192.0.2.7", "192.0.2.7", "2001:db8::7"}}
+	dns := &fakeDNS{cname: "web1.dns.example.",
+		addrs: []string{"::ffff:192.0.2.7", "192.0.2.7", "2001:db8::7"}}
 	local := func(keep func(netip.Addr) bool) []netip.Addr {
-		return slices.DeleteFunc([]netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("::1")}, func(a netip.Addr) bool { return !keep(a) })
+		return slices.DeleteFunc([]netip.Addr{netip.MustParseAddr("192.0.2.1"),
+			netip.MustParseAddr("::1")}, func(a netip.Addr) bool { return !keep(a) })
 	}
 	for _, tt := range []struct {
 		nsswitch, hostname, fqdn, v4, v6 string
@@ -128,7 +136,8 @@ func TestLookups(t *testing.T) {
 		{"hosts: files resolve", "db1", "web1.dns.example", "192.0.2.7", "2001:db8::7"},
 	} {
 		t.Run(tt.nsswitch+" "+tt.hostname, func(t *testing.T) {
-			n := &names{hostname: tt.hostname, services: nameServices(tt.nsswitch), hosts: hosts, dns: dns, local: local}
+			n := &names{hostname: tt.hostname, services: nameServices(tt.nsswitch), hosts: hosts,
+				dns: dns, local: local}
 			if tt.nsswitch == "" {
 				n.dns = &fakeDNS{}
 			}
@@ -154,10 +163,12 @@ func one(addrs []netip.Addr) string {
 }
 
 func TestReverseLookup(t *testing.T) {
-	n := &names{services: []string{"files", "dns"}, hosts: parseHosts("192.0.2.1 short full.example.org other.example.org\n192.0.2.2 only\n"),
-		dns: &fakeDNS{names: []string{"a.example.", "b.example.", "c"}}}
+	n := &names{services: []string{"files", "dns"},
+		hosts: parseHosts("192.0.2.1 short full.example.org other.example.org\n192.0.2.2 only\n"),
+		dns:   &fakeDNS{names: []string{"a.example.", "b.example.", "c"}}}
 	for addr, want := range map[string][]string{
-		"192.0.2.1": {"full.example.org", "full.example.org", "other.example.org"}, "192.0.2.2": {"only"}, "192.0.2.3": {"a.example", "b.example"},
+		"192.0.2.1": {"full.example.org", "full.example.org", "other.example.org"},
+		"192.0.2.2": {"only"}, "192.0.2.3": {"a.example", "b.example"},
 	} {
 		if got := n.reverse(t.Context(), netip.MustParseAddr(addr)); !slices.Equal(got, want) {
 			t.Errorf("names of %s = %q, want %q", addr, got, want)
@@ -165,7 +176,8 @@ func TestReverseLookup(t *testing.T) {
 	}
 }
 
-// A name server that never answers holds a collection up for the common deadline, no matter how many look-ups there are.
+// TestSilentNameServer checks that a silent name server delays a collection only up to the common
+// deadline, no matter how many look-ups there are.
 func TestSilentNameServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Opts: data.NewMap("id", "x", "enable_fqdns_grains", true), Root: t.TempDir(),
@@ -192,7 +204,8 @@ func TestSilentNameServer(t *testing.T) {
 
 func TestWhich(t *testing.T) {
 	root := t.TempDir()
-	for path, mode := range map[string]os.FileMode{"usr/bin/a": 0o755, "opt/b": 0o755, "usr/bin/plain": 0o644} {
+	for path, mode := range map[string]os.FileMode{"usr/bin/a": 0o755, "opt/b": 0o755,
+		"usr/bin/plain": 0o644} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +214,8 @@ func TestWhich(t *testing.T) {
 		}
 	}
 	h := newHost(Options{Root: root, Env: func(string) string { return "/opt:relative" }})
-	for name, want := range map[string]string{"a": "/usr/bin/a", "b": "/opt/b", "plain": "", "none": "", "/opt/b": "/opt/b"} {
+	for name, want := range map[string]string{"a": "/usr/bin/a", "b": "/opt/b", "plain": "",
+		"none": "", "/opt/b": "/opt/b"} {
 		if got := h.which(name); got != want {
 			t.Errorf("which(%q) = %q, want %q", name, got, want)
 		}
@@ -216,13 +230,15 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestDeepMerge covers what grains_deep_merge changes: maps from the grains file meet those of the system.
+// TestDeepMerge covers grains_deep_merge: maps from the grains file are merged with those of the
+// system.
 func TestDeepMerge(t *testing.T) {
 	for deep, want := range map[bool]string{false: "{'nameservers': []}", true: "keeps search"} {
 		root := t.TempDir()
 		writeRoot(t, root, "etc/resolv.conf", "search example.org\n")
 		writeRoot(t, root, "conf/grains", "dns: {nameservers: []}\n")
-		c := New(Options{Root: root, ConfFile: filepath.Join(root, "conf", "minion"), Opts: data.NewMap("grains_deep_merge", deep)})
+		c := New(Options{Root: root, ConfFile: filepath.Join(root, "conf", "minion"),
+			Opts: data.NewMap("grains_deep_merge", deep)})
 		c.dns = &fakeDNS{}
 		g, err := c.Collect(t.Context())
 		if err != nil {
@@ -249,7 +265,7 @@ func writeRoot(t *testing.T, root, name, text string) {
 	}
 }
 
-// fakeDNS answers every question alike; silent, it waits for the end of the context.
+// fakeDNS gives the same answer to every question; if silent, it waits for the end of the context.
 type fakeDNS struct {
 	cname  string
 	addrs  []string
@@ -286,12 +302,14 @@ func (d *fakeDNS) LookupAddr(ctx context.Context, _ string) ([]string, error) {
 	return slices.Clone(d.names), d.answer(ctx, len(d.names) == 0)
 }
 
-// FuzzFiles feeds hostile contents to every reader of a system file: none may panic or run away.
+// FuzzFiles feeds hostile contents to every parser of a system file: none may panic or run away.
 func FuzzFiles(f *testing.F) {
-	f.Add("NAME=\"x\\\"\"\nID='a\nVERSION=1 (b)\nCPE_NAME=cpe:/o:suse:sles:1", "processor : 0\nmodel name : x")
+	f.Add("NAME=\"x\\\"\"\nID='a\nVERSION=1 (b)\nCPE_NAME=cpe:/o:suse:sles:1",
+		"processor : 0\nmodel name : x")
 	f.Add("MemTotal: 99999999999999999999 kB\nnameserver ::1%eth0\nsortlist 1.2.3.4/0 ::/x", "vendor_id\t:\n")
 	f.Add("a=\"b\\", "hosts: [\n::1 a b\n")
-	f.Add("Class:\tVGA compatible controller\n\nsystemd \n", "arch a 1\narch b 9223372036854775807\narch c -9")
+	f.Add("Class:\tVGA compatible controller\n\nsystemd \n",
+		"arch a 1\narch b 9223372036854775807\narch c -9")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, text := range []string{a, b, a + "\n" + b} {
 			fields := osRelease(text)
@@ -308,7 +326,8 @@ func FuzzFiles(f *testing.F) {
 			parseRelease(text)
 			shellFields(text)
 			synologyVersion(text)
-			n := &names{hostname: "a", services: nameServices(text), hosts: parseHosts(text), dns: &fakeDNS{}, local: func(func(netip.Addr) bool) []netip.Addr { return nil }}
+			n := &names{hostname: "a", services: nameServices(text), hosts: parseHosts(text),
+				dns: &fakeDNS{}, local: func(func(netip.Addr) bool) []netip.Addr { return nil }}
 			n.addresses(t.Context(), n.fqdn(t.Context()), false)
 			for _, read := range []func(*data.Map, string){lsbFromSuse, lsbFromAlt, func(m *data.Map, s string) { lsbFromCentOS(m, s, a) }} {
 				read(data.NewMap(), text)

@@ -10,8 +10,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// osRelease reads the fields of an os-release file as Python's platform.freedesktop_os_release does: one line a
-// field, quotes around the whole value taken off, a backslash before \ " ' $ and ` too.
+// osRelease parses the fields of an os-release file as Python's platform.freedesktop_os_release
+// does: one field per line. Quotes around the whole value are removed, and so is a backslash before
+// \ " ' $ and `.
 func osRelease(text string) map[string]string {
 	fields := map[string]string{"NAME": "Linux", "ID": "linux", "PRETTY_NAME": "Linux"}
 	for _, line := range strings.Split(text, "\n") {
@@ -19,7 +20,8 @@ func osRelease(text string) map[string]string {
 		if !ok || key == "" || strings.IndexFunc(key, notOfKey) >= 0 {
 			continue
 		}
-		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') &&
+			value[n-1] == value[0] {
 			value = value[1 : n-1]
 		}
 		fields[key] = unescape(value)
@@ -57,8 +59,8 @@ func lsbRelease(text string) *data.Map {
 	return g
 }
 
-// distribution returns the grains that name the Linux distribution: lsb_*, os, os_family, osfullname, osrelease, oscodename
-// (salt/grains/core.py, _linux_distribution_data).
+// distribution returns the grains that name the Linux distribution: lsb_*, os, os_family,
+// osfullname, osrelease, oscodename (salt/grains/core.py, _linux_distribution_data).
 func (h *host) distribution() *data.Map {
 	g := lsbRelease(h.text("/etc/lsb-release"))
 	release := map[string]string{}
@@ -69,7 +71,8 @@ func (h *host) distribution() *data.Map {
 			break
 		}
 	}
-	modern := []string{"almalinux", "astra", "debian", "linuxmint", "mendel", "pop", "rocky", "ubuntu"}
+	modern := []string{"almalinux", "astra", "debian", "linuxmint", "mendel", "pop",
+		"rocky", "ubuntu"}
 	if slices.Contains(modern, release["ID"]) {
 		return g
 	}
@@ -78,8 +81,8 @@ func (h *host) distribution() *data.Map {
 	return g
 }
 
-// releaseGrains returns what the fields of an os-release file say by themselves; oscodename and osrelease are nil where they
-// say nothing.
+// releaseGrains returns the grains that follow from the fields of an os-release file alone;
+// oscodename and osrelease are nil if the fields are missing.
 func releaseGrains(r map[string]string) *data.Map {
 	return data.NewMap(
 		"os", osName(r["NAME"], r["ID"]),
@@ -101,7 +104,7 @@ var (
 	prettyVersion  = regexp.MustCompile(`^[^\d]+ (\d[\d.+\-a-z]*) \(.+\)`)
 )
 
-// codenameQuirk finds the code name where distributions keep it in another field.
+// codenameQuirk returns the code name for distributions that store it in another field.
 func codenameQuirk(r map[string]string) string {
 	switch r["ID"] {
 	case "astra":

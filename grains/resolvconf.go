@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// resolvConf gives the grain dns.
+// resolvConf returns the grain dns.
 func (c *collection) resolvConf(context.Context) *data.Map {
 	if onWindows() || c.o.Opts.Has("proxyminion") {
 		return nil
@@ -26,7 +26,8 @@ func (c *collection) resolvConf(context.Context) *data.Map {
 	return data.NewMap("dns", parseResolvConf(clean(b)))
 }
 
-// parseResolvConf reads a resolv.conf (salt/utils/dns.py, parse_resolv). Of options only the first word of a line is kept, as there.
+// parseResolvConf parses a resolv.conf (salt/utils/dns.py, parse_resolv). Like Salt, it keeps only
+// the first word of a line of options.
 func parseResolvConf(text string) *data.Map {
 	var servers, v4, v6, options, sortlist []string
 	search, domain := []any{}, ""
@@ -63,12 +64,14 @@ func parseResolvConf(text string) *data.Map {
 			options = appendNew(options, arg[0])
 		}
 	}
-	return data.NewMap("nameservers", data.Values(servers), "ip4_nameservers", data.Values(v4), "ip6_nameservers", data.Values(v6),
-		"sortlist", data.Values(sortlist), "domain", domain, "search", search, "options", data.Values(options))
+	return data.NewMap("nameservers", data.Values(servers), "ip4_nameservers", data.Values(v4),
+		"ip6_nameservers", data.Values(v6), "sortlist", data.Values(sortlist), "domain", domain,
+		"search", search, "options", data.Values(options))
 }
 
 func untilComment(words []string) []string {
-	if i := slices.IndexFunc(words, func(w string) bool { return w[0] == '#' || w[0] == ';' }); i >= 0 {
+	if i := slices.IndexFunc(words,
+		func(w string) bool { return w[0] == '#' || w[0] == ';' }); i >= 0 {
 		return words[:i]
 	}
 	return words
@@ -81,8 +84,8 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// sortNetwork returns a network of a sortlist as address/netmask, "" when it is none. Without a mask an IPv4 address has the
-// one that Salt takes for its class.
+// sortNetwork returns a network of a sortlist as address/netmask, or "" if it is invalid. An IPv4
+// address without a mask gets the mask that Salt uses for its class.
 func sortNetwork(s string) string {
 	text, mask, hasMask := strings.Cut(s, "/")
 	addr, err := netip.ParseAddr(text)
@@ -115,7 +118,8 @@ func naturalBits(a netip.Addr) int {
 	return 8
 }
 
-// maskBits returns the length of a mask that is a number or, for IPv4, an address; -1 when it is neither.
+// maskBits returns the length of a mask that is a number or, for IPv4, an address; -1 if it is
+// neither.
 func maskBits(mask string, addr netip.Addr) int {
 	if n, ok := number(mask).(int64); ok && n <= int64(addr.BitLen()) {
 		return int(n)

@@ -10,9 +10,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// serverID gives a number made of the minion's id, as MySQL wants one. The option server_id_use_crc names the checksum,
-// crc32 or adler32; without it the number is the hash that Python, with its random seed off, has for the id
-// (salt/grains/core.py, get_server_id).
+// serverID returns a number derived from the minion's id, as MySQL needs one. The option
+// server_id_use_crc names the checksum, crc32 or adler32. Without it the number is Python's hash of
+// the id with its random seed off (salt/grains/core.py, get_server_id).
 func (c *collection) serverID(context.Context) *data.Map {
 	id := c.o.Opts.Text("id")
 	sum := c.o.Opts.Value("server_id_use_crc")
@@ -28,8 +28,9 @@ func (c *collection) serverID(context.Context) *data.Map {
 	return data.NewMap("server_id", n)
 }
 
-// pythonHash returns hash(s) of CPython with PYTHONHASHSEED=0: SipHash with the key 0, three rounds at the end and one
-// (Python 3.11 and later) or two (before) a word, over the characters in the narrowest width that holds them all.
+// pythonHash returns hash(s) of CPython with PYTHONHASHSEED=0. This is SipHash with the key 0,
+// three rounds at the end and one (Python 3.11 and later) or two (before) per word. Its input is
+// the characters in the narrowest width that fits them all.
 func pythonHash(s string, rounds int) uint64 {
 	if s == "" {
 		return 0
@@ -51,7 +52,7 @@ func pythonHash(s string, rounds int) uint64 {
 	}
 	h := sipHash(b, rounds)
 	if h == ^uint64(0) {
-		return h - 1 // -1 tells of an error inside Python
+		return h - 1 // -1 signals an error inside Python
 	}
 	return h
 }

@@ -21,13 +21,14 @@ func (c *collection) cwd(context.Context) *data.Map {
 	return data.NewMap("cwd", dir)
 }
 
-// path gives path and systempath.
+// path returns path and systempath.
 func (c *collection) path(context.Context) *data.Map {
 	p := strings.TrimSpace(c.host.env("PATH"))
-	return data.NewMap("path", p, "systempath", data.Values(strings.Split(p, string(filepath.ListSeparator))))
+	return data.NewMap("path", p, "systempath",
+		data.Values(strings.Split(p, string(filepath.ListSeparator))))
 }
 
-// shell gives the shell that new users get.
+// shell returns the shell that new users get.
 func (c *collection) shell(context.Context) *data.Map {
 	if onWindows() {
 		return data.NewMap("shell", first(c.host.env("COMSPEC"), `C:\Windows\system32\cmd.exe`))
@@ -35,7 +36,7 @@ func (c *collection) shell(context.Context) *data.Map {
 	return data.NewMap("shell", first(c.host.env("SHELL"), "/bin/sh"))
 }
 
-// process gives username, groupname, pid, gid and uid (salt/grains/minion_process.py).
+// process returns username, groupname, pid, gid and uid (salt/grains/minion_process.py).
 func (c *collection) process(context.Context) *data.Map {
 	g := data.NewMap("username", "", "groupname", "", "pid", int64(os.Getpid()))
 	if u, err := user.LookupId(strconv.Itoa(os.Geteuid())); err == nil && !onWindows() {
@@ -62,7 +63,8 @@ func (c *collection) machineID(context.Context) *data.Map {
 	return nil
 }
 
-// pythonVersion gives the Python whose rules templates and modules can count on: see the package comment.
+// pythonVersion returns the Python version whose rules templates and modules can rely on: see the
+// package comment.
 func (c *collection) pythonVersion(context.Context) *data.Map {
 	return data.NewMap("pythonversion", []any{int64(3), int64(10), int64(0), "final", int64(0)})
 }
@@ -79,17 +81,19 @@ func (c *collection) saltVersionInfo(context.Context) *data.Map {
 	return data.NewMap("saltversioninfo", info)
 }
 
-// localeInfo gives the language and encoding of the environment and the time zone's abbreviation.
+// localeInfo returns the language and encoding of the environment and the time zone's abbreviation.
 func (c *collection) localeInfo(context.Context) *data.Map {
 	language, encoding := locale(c.host.env)
 	zone, _ := time.Now().Zone()
 	return data.NewMap("locale_info", data.NewMap(
-		"defaultlanguage", language, "defaultencoding", encoding, "detectedencoding", "utf-8", "timezone", zone))
+		"defaultlanguage", language, "defaultencoding", encoding, "detectedencoding", "utf-8",
+		"timezone", zone))
 }
 
-// locale returns the language and encoding as Python's locale.getdefaultlocale does, nil for the C locale. Without LC_ALL
-// Python takes C.UTF-8 in place of the C locale (its PEP 538), and that counts as en_US. A language without an encoding has
-// that of its ISO 8859 set; the rest of Python's table of aliases is not known here, nor which locales are installed.
+// locale returns the language and encoding as Python's locale.getdefaultlocale does, nil for the C
+// locale. Without LC_ALL Python replaces the C locale by C.UTF-8 (its PEP 538), which counts as
+// en_US. A language without an encoding gets the one of its ISO 8859 set. The rest of Python's
+// table of aliases is not supported, and installed locales are not checked.
 func locale(env func(string) string) (language, encoding any) {
 	name := env("LC_ALL")
 	if name == "" {
@@ -100,7 +104,8 @@ func locale(env func(string) string) (language, encoding any) {
 	}
 	name, modifier, _ := strings.Cut(name, "@")
 	name, charset, _ := strings.Cut(name, ".")
-	if charset = charsetName(charset); strings.EqualFold(name, "C") || strings.EqualFold(name, "POSIX") {
+	if charset = charsetName(charset); strings.EqualFold(name, "C") ||
+		strings.EqualFold(name, "POSIX") {
 		if charset != "UTF-8" {
 			return nil, nil
 		}
@@ -110,12 +115,12 @@ func locale(env func(string) string) (language, encoding any) {
 		charset = "ISO8859-15"
 	}
 	if charset == "" {
-		charset = usualCharset(name)
+		charset = defaultCharset(name)
 	}
 	return name, charset
 }
 
-// charsetName returns an encoding in the spelling that Python's locale module uses.
+// charsetName returns an encoding in the spelling of Python's locale module.
 func charsetName(s string) string {
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(s))
 	switch {
@@ -135,11 +140,12 @@ func charsetName(s string) string {
 	return s
 }
 
-func usualCharset(language string) string {
+func defaultCharset(language string) string {
 	short, _, _ := strings.Cut(strings.ToLower(language), "_")
 	for charset, languages := range map[string]string{
-		"ISO8859-2": "bs cs hr hu pl ro sh sk sl sq", "ISO8859-5": "mk", "ISO8859-6": "ar", "ISO8859-7": "el", "ISO8859-8": "he iw",
-		"ISO8859-9": "ku tr", "ISO8859-13": "lt lv", "ISO8859-15": "et fi", "CP1251": "be bg", "KOI8-U": "uk", "eucJP": "ja", "eucKR": "ko",
+		"ISO8859-2": "bs cs hr hu pl ro sh sk sl sq", "ISO8859-5": "mk", "ISO8859-6": "ar",
+		"ISO8859-7": "el", "ISO8859-8": "he iw", "ISO8859-9": "ku tr", "ISO8859-13": "lt lv",
+		"ISO8859-15": "et fi", "CP1251": "be bg", "KOI8-U": "uk", "eucJP": "ja", "eucKR": "ko",
 		"UTF-8": "am as bn fa fy gu hy kn lb ml mn mr my ne or pa ps ru si sr sw ta te ti tk",
 	} {
 		if strings.Contains(" "+languages+" ", " "+short+" ") {

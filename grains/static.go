@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// File returns the path of the grains file of a minion with that configuration file or directory (salt/grains/extra.py, config).
+// File returns the path of the grains file of a minion with that configuration file or directory
+// (salt/grains/extra.py, config).
 func File(confFile string) string {
 	if st, err := os.Stat(confFile); err == nil && st.IsDir() {
 		return filepath.Join(confFile, "grains")
@@ -19,7 +20,7 @@ func File(confFile string) string {
 	return filepath.Join(filepath.Dir(confFile), "grains")
 }
 
-// grainsFile gives what the grains file holds; a file that is not a map gives nothing.
+// grainsFile returns the contents of the grains file; a file that is not a map has none.
 func (c *collection) grainsFile(context.Context) *data.Map {
 	if c.o.ConfFile == "" {
 		return nil
@@ -38,7 +39,7 @@ func (c *collection) grainsFile(context.Context) *data.Map {
 	return m
 }
 
-// options gives the whole configuration when grain_opts asks for it (salt/grains/opts.py).
+// options returns the whole configuration if grain_opts is set (salt/grains/opts.py).
 func (c *collection) options(context.Context) *data.Map {
 	if !c.option("grain_opts", false) {
 		return nil
@@ -50,7 +51,7 @@ func (c *collection) id(context.Context) *data.Map {
 	return data.NewMap("id", c.o.Opts.Text("id"))
 }
 
-// master gives the option master, text or list.
+// master returns the option master, text or list.
 func (c *collection) master(context.Context) *data.Map {
 	v, ok := c.o.Opts.Get("master")
 	if !ok {
@@ -73,8 +74,9 @@ type blacklist struct {
 	exprs []*match.Regexp
 }
 
-// newBlacklist reads the option grains_blacklist. An entry is a glob and, when it can be read as one, a regular
-// expression of the whole name (salt/utils/stringutils.py, expr_match). The error names entries that are not text.
+// newBlacklist reads the option grains_blacklist. An entry is a glob and, if it is a valid one,
+// also a regular expression that matches the whole name (salt/utils/stringutils.py, expr_match).
+// The error names entries that are not text.
 func newBlacklist(v any) (b blacklist, err error) {
 	list, _ := v.([]any)
 	for _, e := range list {
@@ -105,7 +107,7 @@ func (b blacklist) has(name string) bool {
 	return false
 }
 
-// filter takes the names of the list out of m.
+// filter removes the names of the list from m.
 func (b blacklist) filter(m *data.Map) *data.Map {
 	if len(b.globs) == 0 || m == nil {
 		return m

@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// disks gives disks and ssds (salt/grains/disks.py). The names stand in the directory's order, which is Salt's.
+// disks returns disks and ssds (salt/grains/disks.py). The names are in the directory's order, like
+// Salt's.
 func (c *collection) disks(context.Context) *data.Map {
 	if !onLinux() {
 		return nil
@@ -19,7 +20,8 @@ func (c *collection) disks(context.Context) *data.Map {
 	disks, ssds := []any{}, []any{}
 	for _, name := range c.host.unsorted("/sys/block") {
 		entry := "/sys/block/" + name
-		if target, err := os.Readlink(c.host.at(entry)); err == nil && strings.HasPrefix(target, "../devices/virtual/") {
+		if target, err := os.Readlink(c.host.at(entry)); err == nil &&
+			strings.HasPrefix(target, "../devices/virtual/") {
 			continue
 		}
 		switch flag := c.host.text(entry + "/queue/rotational"); {
@@ -32,7 +34,7 @@ func (c *collection) disks(context.Context) *data.Map {
 	return data.NewMap("disks", disks, "ssds", ssds)
 }
 
-// unsorted returns the names in a directory that are not hidden, as the system lists them.
+// unsorted returns the names in a directory that are not hidden, in the system's order.
 func (h *host) unsorted(dir string) []string {
 	f, err := os.Open(h.at(dir))
 	if err != nil {
@@ -43,7 +45,7 @@ func (h *host) unsorted(dir string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, ".") })
 }
 
-// mdadm gives the software RAIDs of /proc/mdstat.
+// mdadm returns the software RAIDs of /proc/mdstat.
 func (c *collection) mdadm(context.Context) *data.Map {
 	b, err := c.host.read("/proc/mdstat")
 	if err != nil {
@@ -52,7 +54,8 @@ func (c *collection) mdadm(context.Context) *data.Map {
 	devices := []string{}
 	for _, line := range strings.Split(clean(b), "\n") {
 		name, _, ok := strings.Cut(line, " : ")
-		if ok && !strings.HasPrefix(line, "Personalities : ") && !strings.HasPrefix(line, "unused devices:") {
+		if ok && !strings.HasPrefix(line, "Personalities : ") &&
+			!strings.HasPrefix(line, "unused devices:") {
 			devices = append(devices, name)
 		}
 	}
@@ -60,7 +63,7 @@ func (c *collection) mdadm(context.Context) *data.Map {
 	return data.NewMap("mdadm", data.Values(slices.Compact(devices)))
 }
 
-// lvm gives the logical volumes by volume group, where the program lvm is there.
+// lvm returns the logical volumes by volume group, if the program lvm exists.
 func (c *collection) lvm(ctx context.Context) *data.Map {
 	if !onLinux() || !c.option("enable_lvm_grains", true) || c.host.which("lvm") == "" {
 		return nil
@@ -74,15 +77,17 @@ func (c *collection) lvm(ctx context.Context) *data.Map {
 	return data.NewMap("lvm", groups)
 }
 
-// zfs gives zfs_support, zfs_feature_flags and the pools with their sizes in bytes (salt/grains/zfs.py). The manual
-// page that Salt has man look for is looked for as a file.
+// zfs returns zfs_support, zfs_feature_flags and the pools with their sizes in bytes
+// (salt/grains/zfs.py). Salt runs man to look for a manual page; this looks for its file.
 func (c *collection) zfs(ctx context.Context) *data.Map {
 	if onWindows() {
 		return nil
 	}
 	h := c.host
-	supported := h.which("zpool") != "" && (h.exists("/sys/module/zfs") || h.which("zfs-fuse") != "")
-	g := data.NewMap("zfs_support", supported, "zfs_feature_flags", h.which("man") != "" && h.zpoolPage())
+	supported := h.which("zpool") != "" &&
+		(h.exists("/sys/module/zfs") || h.which("zfs-fuse") != "")
+	g := data.NewMap("zfs_support", supported, "zfs_feature_flags", h.which("man") != "" &&
+		h.zpoolPage())
 	if !supported {
 		return g
 	}
@@ -104,7 +109,7 @@ func (h *host) zpoolPage() bool {
 	return false
 }
 
-// zpools reads lines of name and size.
+// zpools parses lines of name and size.
 func zpools(out string) *data.Map {
 	pools := data.NewMap()
 	for _, line := range strings.Split(out, "\n") {
@@ -117,7 +122,8 @@ func zpools(out string) *data.Map {
 
 var sizeText = regexp.MustCompile(`^(\d+(?:\.\d+)?)([KkMmGgTtPpEe])[Bb]?$`)
 
-// zfsSize returns a size like 1.98T in bytes; a text that is none stays as it is (salt/utils/zfs.py, from_size).
+// zfsSize returns a size like 1.98T in bytes; other text stays as it is (salt/utils/zfs.py,
+// from_size).
 func zfsSize(s string) any {
 	m := sizeText.FindStringSubmatch(s)
 	if m == nil {
@@ -135,7 +141,7 @@ func zfsSize(s string) any {
 	return n.Int64()
 }
 
-// nvme gives nvme_nqn when nvme_grains is set.
+// nvme returns nvme_nqn if nvme_grains is set.
 func (c *collection) nvme(context.Context) *data.Map {
 	if !c.option("nvme_grains", false) {
 		return nil
@@ -149,7 +155,7 @@ func (c *collection) nvme(context.Context) *data.Map {
 	return data.NewMap("nvme_nqn", ifLinux(names))
 }
 
-// iscsi gives iscsi_iqn when iscsi_grains is set.
+// iscsi returns iscsi_iqn if iscsi_grains is set.
 func (c *collection) iscsi(context.Context) *data.Map {
 	if !c.option("iscsi_grains", false) {
 		return nil
@@ -163,14 +169,15 @@ func (c *collection) iscsi(context.Context) *data.Map {
 	return data.NewMap("iscsi_iqn", ifLinux(names))
 }
 
-// fibreChannel gives fc_wwn when fibre_channel_grains is set.
+// fibreChannel returns fc_wwn if fibre_channel_grains is set.
 func (c *collection) fibreChannel(context.Context) *data.Map {
 	if !c.option("fibre_channel_grains", false) {
 		return nil
 	}
 	names := []any{}
 	for _, card := range c.host.unsorted("/sys/class/fc_host") {
-		for _, line := range strings.Fields(c.host.text("/sys/class/fc_host/" + card + "/port_name")) {
+		for _, line := range strings.Fields(c.host.text("/sys/class/fc_host/" + card +
+			"/port_name")) {
 			names = append(names, strings.TrimPrefix(line, "0x"))
 		}
 	}

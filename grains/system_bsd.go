@@ -11,18 +11,19 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// uname returns what the kernel says of itself.
+// uname returns the kernel's uname data.
 func uname() *data.Map {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return data.NewMap()
 	}
-	return data.NewMap("kernel", unix.ByteSliceToString(u.Sysname[:]), "nodename", unix.ByteSliceToString(u.Nodename[:]),
-		"kernelrelease", unix.ByteSliceToString(u.Release[:]), "kernelversion", unix.ByteSliceToString(u.Version[:]),
+	return data.NewMap("kernel", unix.ByteSliceToString(u.Sysname[:]),
+		"nodename", unix.ByteSliceToString(u.Nodename[:]), "kernelrelease",
+		unix.ByteSliceToString(u.Release[:]), "kernelversion", unix.ByteSliceToString(u.Version[:]),
 		"cpuarch", unix.ByteSliceToString(u.Machine[:]))
 }
 
-// osData gives the basic grains of macOS and FreeBSD.
+// osData returns the basic grains of macOS and FreeBSD.
 func (c *collection) osData(ctx context.Context) *data.Map {
 	g := data.NewMap("num_gpus", int64(0), "gpus", []any{})
 	g.Update(c.uname())
@@ -42,13 +43,15 @@ func (c *collection) osData(ctx context.Context) *data.Map {
 	return g
 }
 
-// sysctlGrains gives the grains of processors and memory (salt/grains/core.py, _bsd_cpudata and _bsd_memdata).
+// sysctlGrains returns the grains of processors and memory (salt/grains/core.py, _bsd_cpudata and
+// _bsd_memdata).
 func sysctlGrains(mac bool) *data.Map {
 	model, flags, memory := "hw.model", "", "hw.physmem"
 	if mac {
 		model, flags, memory = "machdep.cpu.brand_string", "machdep.cpu.features", "hw.memsize"
 	}
-	g := data.NewMap("num_cpus", int64(0), "cpu_model", "Unknown", "cpu_flags", []any{}, "mem_total", int64(0))
+	g := data.NewMap("num_cpus", int64(0), "cpu_model", "Unknown", "cpu_flags", []any{},
+		"mem_total", int64(0))
 	if n, err := unix.SysctlUint32("hw.ncpu"); err == nil {
 		g.Set("num_cpus", int64(n))
 	}
@@ -71,8 +74,8 @@ func (h *host) releaseOfMacOS(ctx context.Context, g *data.Map) {
 	version, _ := h.output(ctx, "sw_vers", "-productVersion")
 	name, _ := h.output(ctx, "sw_vers", "-productName")
 	build, _ := h.output(ctx, "sw_vers", "-buildVersion")
-	g.Update(data.NewMap("os", "MacOS", "os_family", "MacOS", "osfullname", name+" "+version, "osrelease", version,
-		"osbuild", build, "init", "launchd"))
+	g.Update(data.NewMap("os", "MacOS", "os_family", "MacOS", "osfullname", name+" "+version,
+		"osrelease", version, "osbuild", build, "init", "launchd"))
 }
 
 func (h *host) releaseOfFreeBSD(ctx context.Context, g *data.Map) {
@@ -81,5 +84,6 @@ func (h *host) releaseOfFreeBSD(ctx context.Context, g *data.Map) {
 		version = g.Text("kernelrelease")
 	}
 	version, _, _ = strings.Cut(version, "-")
-	g.Update(data.NewMap("os", "FreeBSD", "os_family", "FreeBSD", "osfullname", "FreeBSD", "osrelease", version))
+	g.Update(data.NewMap("os", "FreeBSD", "os_family", "FreeBSD", "osfullname", "FreeBSD",
+		"osrelease", version))
 }

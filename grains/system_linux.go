@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// osData gives what core.py's os_data does, in its order. Programs run side by side.
+// osData returns the grains of core.py's os_data, in its order. Programs run concurrently.
 func (c *collection) osData(ctx context.Context) *data.Map {
 	h := c.host
 	distribution := h.distribution()
@@ -33,7 +33,8 @@ func (c *collection) osData(ctx context.Context) *data.Map {
 	wg.Go(func() { arch = h.osArch(ctx, distribution.Text("os_family"), kernel.Text("cpuarch")) })
 	g := data.NewMap("num_gpus", int64(0), "gpus", []any{})
 	g.Update(kernel)
-	selinux, init, cpu, mem := h.selinux(), h.initSystem(), h.cpuData(), memory(h.text("/proc/meminfo"))
+	selinux, init, cpu, mem := h.selinux(), h.initSystem(), h.cpuData(),
+		memory(h.text("/proc/meminfo"))
 	wg.Wait()
 
 	if selinux != nil {
@@ -57,13 +58,14 @@ func (c *collection) osData(ctx context.Context) *data.Map {
 	return g
 }
 
-// uname returns what the kernel says of itself.
+// uname returns the kernel's uname data.
 func uname() *data.Map {
 	var u unix.Utsname
 	if err := unix.Uname(&u); err != nil {
 		return data.NewMap("kernel", "Linux")
 	}
-	return data.NewMap("kernel", unix.ByteSliceToString(u.Sysname[:]), "nodename", unix.ByteSliceToString(u.Nodename[:]),
-		"kernelrelease", unix.ByteSliceToString(u.Release[:]), "kernelversion", unix.ByteSliceToString(u.Version[:]),
+	return data.NewMap("kernel", unix.ByteSliceToString(u.Sysname[:]),
+		"nodename", unix.ByteSliceToString(u.Nodename[:]), "kernelrelease",
+		unix.ByteSliceToString(u.Release[:]), "kernelversion", unix.ByteSliceToString(u.Version[:]),
 		"cpuarch", unix.ByteSliceToString(u.Machine[:]))
 }

@@ -14,16 +14,18 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// uname returns what Windows says of itself; kernelrelease is the version, kernelversion too.
+// uname returns the corresponding data of Windows; both kernelrelease and kernelversion are the
+// version.
 func uname() *data.Map {
 	name, _ := os.Hostname()
 	v := windows.RtlGetVersion()
 	version := fmt.Sprintf("%d.%d.%d", v.MajorVersion, v.MinorVersion, v.BuildNumber)
-	return data.NewMap("kernel", "Windows", "nodename", name, "kernelrelease", fmt.Sprint(v.MajorVersion),
-		"kernelversion", version, "cpuarch", os.Getenv("PROCESSOR_ARCHITECTURE"))
+	return data.NewMap("kernel", "Windows", "nodename", name,
+		"kernelrelease", fmt.Sprint(v.MajorVersion), "kernelversion", version, "cpuarch",
+		os.Getenv("PROCESSOR_ARCHITECTURE"))
 }
 
-// osData gives the basic grains of Windows.
+// osData returns the basic grains of Windows.
 func (c *collection) osData(context.Context) *data.Map {
 	g := data.NewMap("num_gpus", int64(0), "gpus", []any{})
 	g.Update(c.uname())
@@ -36,9 +38,11 @@ func (c *collection) osData(context.Context) *data.Map {
 	if n, ok := number(c.host.env("NUMBER_OF_PROCESSORS")).(int64); ok {
 		g.Set("num_cpus", n)
 	}
-	g.Set("cpu_model", registryText(`HARDWARE\DESCRIPTION\System\CentralProcessor\0`, "ProcessorNameString"))
+	g.Set("cpu_model", registryText(`HARDWARE\DESCRIPTION\System\CentralProcessor\0`,
+		"ProcessorNameString"))
 	const bios = `HARDWARE\DESCRIPTION\System\BIOS`
-	for _, field := range [][2]string{{"manufacturer", "SystemManufacturer"}, {"productname", "SystemProductName"}, {"biosversion", "BIOSVersion"}} {
+	for _, field := range [][2]string{{"manufacturer", "SystemManufacturer"},
+		{"productname", "SystemProductName"}, {"biosversion", "BIOSVersion"}} {
 		if text := registryText(bios, field[1]); text != "" {
 			g.Set(field[0], text)
 		}
@@ -79,8 +83,8 @@ func memoryTotal() int64 {
 
 var windowsName = regexp.MustCompile(`Windows (Server )?(\d+|[A-Z][a-z]+)( R\d)?`)
 
-// windowsRelease makes osrelease of the product's name as Salt does: 10, 2019Server, 2012ServerR2. Windows 11 calls itself 10
-// there and is known by its build.
+// windowsRelease derives osrelease from the product's name as Salt does: 10, 2019Server,
+// 2012ServerR2. Windows 11 has the product name of 10 and is recognized by its build.
 func windowsRelease(product string, build uint32) *data.Map {
 	g := data.NewMap()
 	m := windowsName.FindStringSubmatch(product)

@@ -19,12 +19,14 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// leftOut says why a grain of the vectors is not given: see the package comment.
+// leftOut maps grains of the vectors that are not collected to the reason: see the package comment.
 var leftOut = map[string]string{
-	"pythonexecutable": "no Python runs here", "pythonpath": "no Python runs here", "saltpath": "there is no folder of Salt's modules",
+	"pythonexecutable": "no Python runs here", "pythonpath": "no Python runs here",
+	"saltpath":   "there is no folder of Salt's modules",
 	"zmqversion": "libzmq is not used",
-	"__suse_reserved_pkg_all_versions_support": "not in Salt's own 3006.0", "__suse_reserved_pkg_patches_support": "not in Salt's own 3006.0",
-	"__suse_reserved_saltutil_states_support": "not in Salt's own 3006.0",
+	"__suse_reserved_pkg_all_versions_support": "not in Salt's own 3006.0",
+	"__suse_reserved_pkg_patches_support":      "not in Salt's own 3006.0",
+	"__suse_reserved_saltutil_states_support":  "not in Salt's own 3006.0",
 }
 
 // live names grains of the process that runs the test: their values are not those of the vectors.
@@ -34,19 +36,22 @@ func TestVectorSections(t *testing.T) {
 	vectors.Later(t, vectors.Load(t, "13-grains.json"), []string{"grains", "static", "shapes"}, nil)
 }
 
-// plainMinion returns the collector of a host like that of the section grains, made from the values there.
+// plainMinion returns the collector of a host like that of the section grains, made from the values
+// there.
 func plainMinion(t *testing.T, id, grainsFile string) *Collector {
 	t.Helper()
 	want := vectors.Load(t, "13-grains.json").Section("grains")[0].Object("grains")
 	value := func(name string) any { return want.Value(name).(*data.Map).Value("value") }
 	text := func(name string) string { return value(name).(string) }
 	join := func(v any) string {
-		return strings.Join(strings.Fields(strings.Trim(strings.ReplaceAll(data.Str(v), "', '", " "), "[']")), " ")
+		return strings.Join(strings.Fields(strings.Trim(strings.ReplaceAll(data.Str(v), "', '",
+			" "), "[']")), " ")
 	}
 
 	var cpu, cmdline strings.Builder
 	for i := range value("num_cpus").(int64) {
-		fmt.Fprintf(&cpu, "processor\t: %d\nmodel name\t: %s\nflags\t\t: %s\n\n", i, text("cpu_model"), join(value("cpu_flags")))
+		fmt.Fprintf(&cpu, "processor\t: %d\nmodel name\t: %s\nflags\t\t: %s\n\n", i,
+			text("cpu_model"), join(value("cpu_flags")))
 	}
 	for _, p := range value("kernelparams").([]any) {
 		pair := p.(data.Tuple)
@@ -59,12 +64,14 @@ func plainMinion(t *testing.T, id, grainsFile string) *Collector {
 	systemd := value("systemd").(*data.Map)
 	host := data.NewMap("files", data.NewMap(
 		"proc/cpuinfo", cpu.String(),
-		"proc/meminfo", fmt.Sprintf("MemTotal: %d kB\nSwapTotal: %d kB\n", value("mem_total").(int64)*1024, value("swap_total").(int64)*1024),
+		"proc/meminfo", fmt.Sprintf("MemTotal: %d kB\nSwapTotal: %d kB\n",
+			value("mem_total").(int64)*1024, value("swap_total").(int64)*1024),
 		"proc/cmdline", cmdline.String(),
 		"etc/machine-id", text("machine_id")+"\n",
 		"etc/resolv.conf", "nameserver "+join(value("dns").(*data.Map).Value("nameservers"))+"\n",
 		"etc/hosts", "127.0.0.1 localhost\n"+join(value("fqdn_ip4"))+" "+text("fqdn")+" "+text("host")+"\n",
-		"etc/os-release", fmt.Sprintf("NAME=%q\nID=debian\nVERSION_ID=%q\nVERSION_CODENAME=%s\n", text("osfullname"), text("osrelease"), text("oscodename")),
+		"etc/os-release", fmt.Sprintf("NAME=%q\nID=debian\nVERSION_ID=%q\nVERSION_CODENAME=%s\n",
+			text("osfullname"), text("osrelease"), text("oscodename")),
 		"sys/block/vda/queue/rotational", "1\n",
 		"usr/bin/dpkg", "", "usr/bin/systemctl", "", "usr/bin/localectl", "",
 	), "programs", data.NewMap(
@@ -83,8 +90,9 @@ func plainMinion(t *testing.T, id, grainsFile string) *Collector {
 	c := New(o)
 	c.dns = noDNS{}
 	c.uname = func() *data.Map {
-		return data.NewMap("kernel", text("kernel"), "nodename", text("nodename"), "kernelrelease", text("kernelrelease"),
-			"kernelversion", text("kernelversion"), "cpuarch", text("cpuarch"))
+		return data.NewMap("kernel", text("kernel"), "nodename", text("nodename"),
+			"kernelrelease", text("kernelrelease"), "kernelversion", text("kernelversion"),
+			"cpuarch", text("cpuarch"))
 	}
 	c.gateways = func() (any, any, bool) { return value("ip4_gw"), value("ip6_gw"), true }
 	c.links = func() ([]link, error) {
@@ -152,7 +160,8 @@ func compareGrain(t *testing.T, name string, got, want *data.Map) {
 	case typeName(v) != want.Text("type"):
 		t.Errorf("grain %s is a %s, want %s", name, typeName(v), want.Text("type"))
 	case slices.Contains(live, name) && want.Value("host_specific") == true:
-	case name == "saltversion" && v == version.Salt(), name == "saltversioninfo" && data.Repr(v) == "[3006, 18]":
+	case name == "saltversion" && v == version.Salt(), name == "saltversioninfo" &&
+		data.Repr(v) == "[3006, 18]":
 	case name == "locale_info":
 		v.(*data.Map).Set("timezone", want.Value("value").(*data.Map).Value("timezone"))
 		fallthrough
@@ -244,7 +253,7 @@ func TestVectorGrainsShapes(t *testing.T) {
 			}
 			got := collect(t, plainMinion(t, "g1", grainsFile))
 			if wire {
-				if d := cmp.Diff(given(c.List("keys_in_output_order")), got.Keys()); d != "" {
+				if d := cmp.Diff(withoutLeftOut(c.List("keys_in_output_order")), got.Keys()); d != "" {
 					t.Errorf("order (-Salt +ours):\n%s", d)
 				}
 			}
@@ -261,12 +270,13 @@ func TestVectorGrainsShapes(t *testing.T) {
 	}
 }
 
-// given takes the grains that are left out from a list of names.
-func given(names []any) []any {
+// withoutLeftOut removes the grains in leftOut from a list of names.
+func withoutLeftOut(names []any) []any {
 	return slices.DeleteFunc(slices.Clone(names), func(n any) bool { return leftOut[n.(string)] != "" })
 }
 
-// shape describes a value as the vectors do: the type's name, for maps the shapes by key, for lists those of the elements.
+// shape describes a value as the vectors do: the type's name, for maps the shapes by key, for lists
+// those of the elements.
 func shape(t *testing.T, v any, wire bool) any {
 	switch v := v.(type) {
 	case *data.Map:

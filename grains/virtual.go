@@ -12,12 +12,13 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A guest is the grains virtual and virtual_subtype while they are being found out.
+// A guest is the grains virtual and virtual_subtype while they are being determined.
 type guest struct{ kind, subtype string }
 
-// virtual gives virtual and virtual_subtype: first what helper programs say, then what files say, which has the last
-// word (salt/grains/core.py, _virtual). product is the grain productname. Containers of Podman and guests of Nutanix AHV are
-// known as in Salt 3007 and 3008; those of Docker by their control groups alone, as in 3006.0.
+// virtual returns virtual and virtual_subtype. Helper programs come first; then files, which
+// override them (salt/grains/core.py, _virtual). product is the grain productname. Containers of
+// Podman and guests of Nutanix AHV are recognized as in Salt 3007 and 3008; those of Docker only by
+// their control groups, as in 3006.0.
 func (c *collection) virtual(ctx context.Context, product string) *data.Map {
 	if c.isZone() {
 		return data.NewMap("virtual", "zone")
@@ -42,7 +43,8 @@ func (c *collection) virtual(ctx context.Context, product string) *data.Map {
 // isZone reports whether this is a Linux zone of SmartOS.
 func (c *collection) isZone() bool { return c.uname().Text("kernelversion") == "BrandZ virtual linux" }
 
-// byProgram asks the first of the programs that knows: virt-what, else systemd-detect-virt and dmidecode; then lspci.
+// byProgram asks the first program with an answer: virt-what, else systemd-detect-virt and
+// dmidecode; then lspci.
 func (c *collection) byProgram(ctx context.Context, g *guest) {
 	type probe struct {
 		name string
@@ -64,7 +66,8 @@ func (c *collection) byProgram(ctx context.Context, g *guest) {
 
 func fromSystemd(out string, g *guest) bool {
 	switch {
-	case slices.Contains([]string{"qemu", "kvm", "oracle", "xen", "bochs", "chroot", "uml", "systemd-nspawn"}, out):
+	case slices.Contains([]string{"qemu", "kvm", "oracle", "xen", "bochs", "chroot", "uml",
+		"systemd-nspawn"}, out):
 		g.kind = out
 	case strings.Contains(out, "vmware"):
 		g.kind = "VMware"
@@ -119,7 +122,8 @@ func virtWhat(line string) guest {
 
 func fromDMI(out string, g *guest) bool {
 	has := func(s string) bool { return strings.Contains(out, s) }
-	if has("Vendor: QEMU") || has("Manufacturer: QEMU") || has("Vendor: Bochs") || has("Manufacturer: Bochs") {
+	if has("Vendor: QEMU") || has("Manufacturer: QEMU") || has("Vendor: Bochs") ||
+		has("Manufacturer: Bochs") {
 		g.kind = "kvm"
 	}
 	switch {
@@ -160,7 +164,7 @@ func fromPCI(out string, g *guest) bool {
 	return true
 }
 
-// byFiles looks for traces of a change of root, OpenVZ, Xen, hypervisors and containers, in that order.
+// byFiles looks for traces of a chroot, OpenVZ, Xen, hypervisors and containers, in that order.
 func (h *host) byFiles(g *guest, product string) {
 	own, err1 := os.Stat(h.at("/"))
 	first, err2 := os.Stat(h.at("/proc/1/root") + "/.")
@@ -248,10 +252,11 @@ func (h *host) container(g *guest) {
 	}
 }
 
-// byCloud names the cloud by the firmware's fields, which are those that dmidecode -t system prints; as in Salt,
-// only where dmidecode is there.
+// byCloud determines the cloud from the firmware's fields, which are those that dmidecode -t system
+// prints; as in Salt, only if dmidecode exists.
 func (h *host) byCloud(g *guest) {
-	if !slices.Contains([]string{"qemu", "kvm", "xen", "amazon"}, g.kind) || h.which("dmidecode") == "" {
+	if !slices.Contains([]string{"qemu", "kvm", "xen", "amazon"}, g.kind) ||
+		h.which("dmidecode") == "" {
 		return
 	}
 	const dir = "/sys/class/dmi/id"
@@ -273,11 +278,12 @@ func (h *host) byCloud(g *guest) {
 	}
 }
 
-// hypervisor gives what Xen tells of itself (_virtual_hv).
+// hypervisor returns the data that Xen reports about itself (_virtual_hv).
 func (h *host) hypervisor() *data.Map {
 	g := data.NewMap()
 	const dir = "/sys/hypervisor"
-	if h.isFile(dir+"/version/major") && h.isFile(dir+"/version/minor") && h.isFile(dir+"/version/extra") {
+	if h.isFile(dir+"/version/major") && h.isFile(dir+"/version/minor") &&
+		h.isFile(dir+"/version/extra") {
 		read := func(name string) string { return strings.TrimSpace(h.text(dir + "/version/" + name)) }
 		major, minor, extra := read("major"), read("minor"), read("extra")
 		g.Set("virtual_hv_version", major+"."+minor+extra)
@@ -297,9 +303,11 @@ func (h *host) hypervisor() *data.Map {
 func xenFeatures(bits uint64) []any {
 	list := []any{}
 	for i, name := range []string{
-		"writable_page_tables", "writable_descriptor_tables", "auto_translated_physmap", "supervisor_mode_kernel",
-		"pae_pgdir_above_4gb", "mmu_pt_update_preserve_ad", "", "gnttab_map_avail_bits", "hvm_callback_vector",
-		"hvm_safe_pvclock", "hvm_pirqs", "dom0", "grant_map_identity", "memory_op_vnode_supported", "ARM_SMCCC_supported",
+		"writable_page_tables", "writable_descriptor_tables", "auto_translated_physmap",
+		"supervisor_mode_kernel", "pae_pgdir_above_4gb", "mmu_pt_update_preserve_ad", "",
+		"gnttab_map_avail_bits", "hvm_callback_vector", "hvm_safe_pvclock", "hvm_pirqs", "dom0",
+		"grant_map_identity", "memory_op_vnode_supported",
+		"ARM_SMCCC_supported",
 	} {
 		if name != "" && bits&(1<<i) != 0 {
 			list = append(list, name)

@@ -8,13 +8,16 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// TestVirtual compares with what Salt 3006.0 says of hosts with these files and programs, real and virtual: testdata/virtual.json.
+// TestVirtual compares with Salt 3006.0 on hosts with these files and programs, real and virtual:
+// testdata/virtual.json.
 func TestVirtual(t *testing.T) {
-	// These are known to Salt 3007 or 3008, and not to 3006.0.
+	// Salt 3007 or 3008 recognize these, 3006.0 does not.
 	later := map[string]*data.Map{}
 	for name, found := range map[string][2]string{
-		"systemd-detect-virt says podman": {"container", "Podman"}, "virt-what says nutanix_ahv": {"kvm", "Nutanix AHV"},
-		"virt-what says nutanix_ahv, kvm": {"kvm", "Nutanix AHV"}, "dmidecode of Nutanix": {"kvm", "Nutanix AHV"},
+		"systemd-detect-virt says podman": {"container", "Podman"},
+		"virt-what says nutanix_ahv":      {"kvm", "Nutanix AHV"},
+		"virt-what says nutanix_ahv, kvm": {"kvm", "Nutanix AHV"}, "dmidecode of Nutanix": {"kvm",
+			"Nutanix AHV"},
 	} {
 		later[name] = data.NewMap("virtual", found[0], "virtual_subtype", found[1])
 	}

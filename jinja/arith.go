@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxBits bounds the integers that operators make.
+// maxBits limits the size of integers that operators produce.
 const maxBits = 1 << 20
 
 // smallInt is a bool or an integer of 64 bits.
@@ -36,7 +36,7 @@ func isInt(v any) bool {
 	return ok
 }
 
-// bigOf is an int or bool as a big number.
+// bigOf returns an int or bool as a big number.
 func bigOf(v any) *big.Int {
 	if n, ok := v.(*big.Int); ok {
 		return n
@@ -45,7 +45,7 @@ func bigOf(v any) *big.Int {
 	return big.NewInt(n)
 }
 
-// floatOf is a number as a float.
+// floatOf returns a number as a float.
 func floatOf(v any) (float64, error) {
 	switch v := v.(type) {
 	case float64:
@@ -86,7 +86,8 @@ func (r *run) binary(op tokenKind, a, b any) (any, error) {
 	return nil, unsupported(op, a, b)
 }
 
-// formats reports whether the operator is text % value, which takes an undefined value as any other.
+// formats reports whether the operation is text % value, which accepts an undefined value like any
+// other.
 func formats(op tokenKind, a any) bool {
 	_, ok := textOf(a)
 	return ok && op == "%"
@@ -97,7 +98,8 @@ func unsupported(op tokenKind, a, b any) error {
 	if op == "**" {
 		name = "** or pow()"
 	}
-	return Raise(TypeError, "unsupported operand type(s) for %s: '%s' and '%s'", name, typeName(a), typeName(b))
+	return Raise(TypeError, "unsupported operand type(s) for %s: '%s' and '%s'", name,
+		typeName(a), typeName(b))
 }
 
 func (r *run) add(a, b any) (any, error) {
@@ -107,16 +109,19 @@ func (r *run) add(a, b any) (any, error) {
 	case *List:
 		y, ok := b.(*List)
 		if !ok {
-			return nil, Raise(TypeError, `can only concatenate list (not "%s") to list`, typeName(b))
+			return nil, Raise(TypeError, `can only concatenate list (not "%s") to list`,
+				typeName(b))
 		}
 		if err := r.room(16 * (len(x.Items) + len(y.Items))); err != nil {
 			return nil, err
 		}
-		return &List{append(append(make([]any, 0, len(x.Items)+len(y.Items)), x.Items...), y.Items...)}, nil
+		return &List{append(append(make([]any, 0, len(x.Items)+len(y.Items)), x.Items...),
+			y.Items...)}, nil
 	case data.Tuple:
 		y, ok := b.(data.Tuple)
 		if !ok {
-			return nil, Raise(TypeError, `can only concatenate tuple (not "%s") to tuple`, typeName(b))
+			return nil, Raise(TypeError, `can only concatenate tuple (not "%s") to tuple`,
+				typeName(b))
 		}
 		if err := r.room(16 * (len(x) + len(y))); err != nil {
 			return nil, err
@@ -164,7 +169,7 @@ func plainSequence(v any) bool {
 	return false
 }
 
-// repeatEither is text or a list times a number, either way round.
+// repeatEither multiplies text or a list by a number, in either order.
 func (r *run) repeatEither(a, b any) (any, error) {
 	for _, way := range [][2]any{{a, b}, {b, a}} {
 		if !isInt(way[1]) {
@@ -208,7 +213,7 @@ func (r *run) repeat(v, times any) (out any, known bool, err error) {
 	return nil, false, nil
 }
 
-// count is a number of times: none below zero, and beyond 64 bits the most there is.
+// count returns a number of repetitions: none below zero, and the maximum beyond 64 bits.
 func count(v any) int {
 	if n, ok := smallInt(v); ok {
 		return int(max(n, 0))
@@ -250,7 +255,7 @@ func product(a, b int) (int, bool) {
 	return int(lo), hi == 0 && lo < math.MaxInt/2
 }
 
-// numbers is an operator between two numbers.
+// numbers applies an operator to two numbers.
 func (r *run) numbers(op tokenKind, a, b any) (any, error) {
 	x, okA := smallInt(a)
 	y, okB := smallInt(b)
@@ -267,7 +272,7 @@ func (r *run) numbers(op tokenKind, a, b any) (any, error) {
 	return r.bigs(op, bigOf(a), bigOf(b))
 }
 
-// smallNumbers does what cannot leave 64 bits.
+// smallNumbers computes results that cannot exceed 64 bits.
 func smallNumbers(op tokenKind, x, y int64) (v any, done bool, err error) {
 	switch op {
 	case "+":
@@ -349,7 +354,8 @@ func (r *run) power(x, y *big.Int) (any, error) {
 	if y.Sign() < 0 {
 		return r.floats("**", normal(x), normal(y))
 	}
-	if x.BitLen() > 1 && (!y.IsInt64() || y.Int64() > maxBits || int64(x.BitLen()-1)*y.Int64() > maxBits) {
+	if x.BitLen() > 1 && (!y.IsInt64() || y.Int64() > maxBits ||
+		int64(x.BitLen()-1)*y.Int64() > maxBits) {
 		return nil, Raise(LimitError, "an integer of more than %d bits", maxBits)
 	}
 	if x.BitLen() <= 1 {
@@ -359,7 +365,7 @@ func (r *run) power(x, y *big.Int) (any, error) {
 	return normal(z), r.room(z.BitLen() / 8)
 }
 
-// unitPower is a power of 0, 1 or -1.
+// unitPower returns a power of 0, 1 or -1.
 func unitPower(x, y *big.Int) any {
 	switch {
 	case y.Sign() == 0, x.Sign() > 0, x.Sign() < 0 && y.Bit(0) == 0:
@@ -477,5 +483,5 @@ func (r *run) unary(op tokenKind, v any) (any, error) {
 	return nil, Raise(TypeError, "bad operand type for unary %s: '%s'", string(op), typeName(v))
 }
 
-// runeCount is the length of a text in characters.
+// runeCount returns the length of a text in characters.
 func runeCount(s string) int { return utf8.RuneCountInString(s) }

@@ -36,7 +36,8 @@ func methodOf(v any, name string) method {
 	return nil
 }
 
-// getattr is value.name of the sandbox (SandboxedEnvironment.getattr): the attribute first, then the item.
+// getattr is value.name of the sandbox (SandboxedEnvironment.getattr): the attribute first, then
+// the item.
 func (r *run) getattr(v any, name string) (any, error) {
 	if u, ok := v.(*Undefined); ok {
 		return u.member(name)
@@ -55,7 +56,8 @@ func (r *run) getattr(v any, name string) (any, error) {
 	return r.noMember(v, name), nil
 }
 
-// member is what an undefined value has: nothing, which the chainable kind does not mind.
+// member returns an attribute or item of an undefined value: an error, unless the value is
+// chainable.
 func (u *Undefined) member(name any) (any, error) {
 	if u.lenience == Chainable {
 		return u, nil
@@ -89,7 +91,8 @@ func (r *run) getitem(v, key any) (any, error) {
 	return r.noMember(v, key), nil
 }
 
-// attribute is Python's getattr; what begins with an underscore and is there gives a value that raises SecurityError.
+// attribute is Python's getattr. An existing attribute whose name begins with an underscore gives a
+// value that raises SecurityError.
 func (r *run) attribute(v any, name string) (any, bool, error) {
 	if strings.HasPrefix(name, "_") {
 		if dunder(v, name) {
@@ -115,15 +118,18 @@ func unsafeText(name string, v any) string {
 }
 
 func (r *run) unsafe(v any, name string) any {
-	return r.undefined(Undefined{hint: unsafeText(name, v), name: name, obj: v, kind: SecurityError})
+	return r.undefined(Undefined{hint: unsafeText(name, v), name: name, obj: v,
+		kind: SecurityError})
 }
 
 // dunder reports whether values have an attribute that begins with an underscore.
 func dunder(v any, name string) bool {
 	switch name {
-	case "__class__", "__doc__", "__init__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__",
-		"__repr__", "__str__", "__format__", "__getattribute__", "__setattr__", "__delattr__", "__dir__", "__new__",
-		"__reduce__", "__reduce_ex__", "__sizeof__", "__subclasshook__", "__init_subclass__", "__getstate__":
+	case "__class__", "__doc__", "__init__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__",
+		"__ge__", "__hash__", "__repr__", "__str__", "__format__", "__getattribute__",
+		"__setattr__", "__delattr__", "__dir__", "__new__",
+		"__reduce__", "__reduce_ex__", "__sizeof__", "__subclasshook__", "__init_subclass__",
+		"__getstate__":
 		_, ns := v.(*namespace)
 		return !ns || name == "__class__"
 	case "__len__", "__contains__", "__iter__", "__getitem__":
@@ -145,7 +151,8 @@ func dunder(v any, name string) bool {
 		return isCallable(v)
 	case "__self__":
 		return typeName(v) == "builtin_function_or_method"
-	case "__globals__", "__code__", "__closure__", "__defaults__", "__kwdefaults__", "__annotations__":
+	case "__globals__", "__code__", "__closure__", "__defaults__", "__kwdefaults__",
+		"__annotations__":
 		return typeName(v) == "function"
 	case "__int__", "__float__", "__bool__", "__abs__", "__neg__", "__sub__":
 		return isNumber(v)
@@ -201,7 +208,7 @@ func (r *run) item(v, key any) (any, bool, error) {
 	return nil, false, nil
 }
 
-// position is the index that key means in a sequence of n.
+// position returns the index that key refers to in a sequence of n elements.
 func position(key any, n int) (int, bool) {
 	i, ok := smallInt(key)
 	if !ok {
@@ -239,7 +246,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// runeIndex is the place of character n.
+// runeIndex returns the byte offset of character n.
 func runeIndex(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -322,7 +329,8 @@ func pickText(s string, start, step, count int) string {
 	return string(out)
 }
 
-// sliceBounds are the first index, the one to stop at, the step and the count of a slice of a sequence of n (PySlice_AdjustIndices).
+// sliceBounds returns the first index, the end index, the step and the count of a slice of a
+// sequence of n elements (PySlice_AdjustIndices).
 func sliceBounds(bounds [3]any, n int) (start, stop, step, count int, err error) {
 	step = 1
 	if bounds[2] != nil {
@@ -362,7 +370,7 @@ func sliceBounds(bounds [3]any, n int) (start, stop, step, count int, err error)
 	return first, last, step, count, nil
 }
 
-// sliceIndex reads a bound; what is beyond reach is cut.
+// sliceIndex reads a bound and clamps it.
 func sliceIndex(v any) (int, error) {
 	const far = math.MaxInt / 4
 	if u, ok := v.(*Undefined); ok && u.lenience == Strict {

@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// mapFile is what map.jinja of a formula looks like.
+// mapFile is a typical map.jinja of a formula.
 const mapFile = `# -*- coding: utf-8 -*-
 # vim: ft=jinja
 
@@ -69,12 +69,15 @@ nginx-package:
 func benchNames() map[string]any {
 	sites := &data.Map{}
 	for _, n := range []string{"www.example.org", "blog", "Shop", "api", "static"} {
-		sites.Set(n, data.NewMap("listen", "8080", "enabled", true, "aliases", []any{n + ".example.net", "alias." + n}))
+		sites.Set(n, data.NewMap("listen", "8080", "enabled", true,
+			"aliases", []any{n + ".example.net", "alias." + n}))
 	}
 	return map[string]any{
 		"tpldir": "nginx/config",
 		"grains": data.NewMap("os_family", "Debian", "os", "Debian", "id", "web1"),
-		"pillar": data.NewMap("nginx", data.NewMap("sites", sites, "lookup", data.NewMap("user", "web", "service", data.NewMap("enable", false)))),
+		"pillar": data.NewMap("nginx",
+			data.NewMap("sites", sites, "lookup",
+				data.NewMap("user", "web", "service", data.NewMap("enable", false)))),
 	}
 }
 
@@ -85,7 +88,7 @@ func benchOptions() Options {
 	}}
 }
 
-// TestFormula holds what is measured against what Python's jinja2 makes of it.
+// TestFormula compares the benchmark's template with the result of Python's jinja2.
 func TestFormula(t *testing.T) {
 	want, err := os.ReadFile("testdata/formula.txt")
 	if err != nil {
@@ -119,7 +122,7 @@ func BenchmarkFormula(b *testing.B) {
 	})
 }
 
-// pillarFile is a pillar SLS that is text for the most part.
+// pillarFile is a pillar SLS that is mostly text.
 const pillarFile = `{% set env = grains.id.split('-')[0] %}
 {% for i in range(50) %}
 user{{ i }}:

@@ -50,7 +50,7 @@ func (m *boundMethod) Call(c *Call) (any, error) {
 	return m.fn(c, m.self)
 }
 
-// TypeName implements Namer. The sandbox puts a function of its own in the place of format.
+// TypeName implements Namer. The sandbox replaces format by a function of its own.
 func (m *boundMethod) TypeName() string {
 	if strings.HasPrefix(m.name, "format") {
 		return "function"
@@ -81,7 +81,7 @@ func (n *namespace) repr(p *printer) {
 	p.leave()
 }
 
-// A cycler goes round its items (jinja2.utils.Cycler).
+// A cycler cycles through its items (jinja2.utils.Cycler).
 type cycler struct {
 	items []any
 	pos   int
@@ -113,7 +113,7 @@ func (cy *cycler) Attr(name string) (any, bool, error) {
 	return nil, false, nil
 }
 
-// A joiner gives nothing the first time and its text from then on (jinja2.utils.Joiner).
+// A joiner returns nothing the first time and its text from then on (jinja2.utils.Joiner).
 type joiner struct {
 	sep  any
 	used bool
@@ -200,7 +200,8 @@ func (b *blockRef) Attr(name string) (any, bool, error) {
 		if b.depth+1 < len(b.stack) {
 			return &blockRef{b.run, b.cx, b.stack, b.depth + 1}, true, nil
 		}
-		return b.run.hint("there is no parent block called " + quote(b.stack[0].name) + "."), true, nil
+		return b.run.hint("there is no parent block called " + quote(b.stack[0].name) +
+			"."), true, nil
 	case "name":
 		return b.stack[0].name, true, nil
 	}

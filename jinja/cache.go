@@ -7,14 +7,15 @@ import (
 	"sync"
 )
 
-// A Cache keeps parsed templates for environments that share it, the least used leaving first. Environments that share
-// one must mean the same by the name of a tag. Several goroutines may use it.
+// A Cache holds parsed templates for environments that share it, and evicts the least recently
+// used. Environments that share one must use the same tags by the same names. It is safe for
+// concurrent use.
 type Cache struct {
 	mu     sync.Mutex
-	count  int // most templates
-	bytes  int // most bytes of source
+	count  int // maximum number of templates
+	bytes  int // maximum bytes of source
 	used   int
-	recent *list.List // of *cached, the last used in front
+	recent *list.List // of *cached, the most recently used in front
 	byKey  map[cacheKey]*list.Element
 }
 
@@ -25,7 +26,7 @@ type cacheKey struct {
 	nesting               int
 }
 
-// fromText stands for the loader of templates that come from no loader.
+// fromText is the loader name for templates without a loader.
 const fromText = "text"
 
 type cached struct {
@@ -33,12 +34,13 @@ type cached struct {
 	prog *program
 }
 
-// NewCache returns a cache of at most so many templates and bytes of their sources.
+// NewCache returns a cache for at most that many templates and bytes of their sources.
 func NewCache(templates, bytes int) *Cache {
-	return &Cache{count: templates, bytes: bytes, recent: list.New(), byKey: map[cacheKey]*list.Element{}}
+	return &Cache{count: templates, bytes: bytes, recent: list.New(),
+		byKey: map[cacheKey]*list.Element{}}
 }
 
-// Len returns the number of templates that are kept.
+// Len returns the number of cached templates.
 func (c *Cache) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

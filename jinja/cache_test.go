@@ -18,7 +18,8 @@ func (l countingLoader) Find(_ context.Context, name, _ string) (Source, error) 
 	if !ok {
 		return Source{}, ErrNotFound
 	}
-	return Source{Name: name, Version: fmt.Sprint(len(text)), Read: func() (string, error) { *l.reads++; return text, nil }}, nil
+	return Source{Name: name, Version: fmt.Sprint(len(text)),
+		Read: func() (string, error) { *l.reads++; return text, nil }}, nil
 }
 
 func TestCacheReadsAgainWhatHasChanged(t *testing.T) {
@@ -45,7 +46,8 @@ func TestCacheReadsAgainWhatHasChanged(t *testing.T) {
 	if got := load(Options{}); got != "second 1" || reads != 2 {
 		t.Errorf("got %q after %d reads", got, reads)
 	}
-	if got := load(Options{Syntax: Syntax{VariableStart: "<<", VariableEnd: ">>"}}); got != "second {{ x }}" || reads != 3 {
+	if got := load(Options{Syntax: Syntax{VariableStart: "<<",
+		VariableEnd: ">>"}}); got != "second {{ x }}" || reads != 3 {
 		t.Errorf("other delimiters give %q after %d reads", got, reads)
 	}
 }
@@ -73,7 +75,8 @@ func TestCacheHoldsNoMoreThanItMay(t *testing.T) {
 
 func TestFiltersAreLookedForInEachEnvironment(t *testing.T) {
 	cache := NewCache(3, 100)
-	with := environment(t, Options{Cache: cache, Filters: map[string]Func{"mine": func(*Call) (any, error) { return 1, nil }}})
+	with := environment(t, Options{Cache: cache,
+		Filters: map[string]Func{"mine": func(*Call) (any, error) { return 1, nil }}})
 	if _, err := with.Parse("x", "{{ 1|mine }}"); err != nil {
 		t.Error(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Call is one call of a function, filter or test: its arguments and who calls.
+// A Call is one call of a function, filter or test: its arguments and its caller.
 type Call struct {
-	Args []any // by position; of a filter or test the first is the value
+	Args []any // by position; for a filter or test the first is the value
 	Kw   []Keyword
 
 	f *frame
@@ -19,16 +19,16 @@ type Call struct {
 // Context returns the context of the Render.
 func (c *Call) Context() context.Context { return c.f.run.ctx }
 
-// Template returns the name of the template that calls.
+// Template returns the name of the calling template.
 func (c *Call) Template() string { return c.f.prog.name }
 
-// Line returns the line of the statement that calls.
+// Line returns the line of the calling statement.
 func (c *Call) Line() int { return c.f.line }
 
-// Lookup returns the value of a name as the template sees it at its top level.
+// Lookup returns the value of a name as visible at the top level of the template.
 func (c *Call) Lookup(name string) (any, bool) { return c.f.cx.lookup(name) }
 
-// Names returns a dict of all names that the template sees at its top level.
+// Names returns a dict of all names visible at the top level of the template.
 func (c *Call) Names() *data.Map {
 	var layers []*layer
 	for l := c.f.cx.parent; l != nil; l = l.up {
@@ -57,25 +57,26 @@ func (c *Call) Truth(v any) (bool, error) { return c.f.run.truth(v) }
 // Equal is Python's ==.
 func (c *Call) Equal(a, b any) (bool, error) { return c.f.run.equal(a, b) }
 
-// Items returns the elements of a value that can be looped over.
+// Items returns the elements of an iterable value.
 func (c *Call) Items(v any) ([]any, error) { return c.f.run.list(v) }
 
-// Item is value[key] as a template has it: the item, the attribute, or an undefined value.
+// Item is value[key] as in a template: the item, the attribute, or an undefined value.
 func (c *Call) Item(v, key any) (any, error) { return c.f.run.getitem(v, key) }
 
-// Invoke calls a value, as a template would.
+// Invoke calls a value as a template would.
 func (c *Call) Invoke(fn any, args []any, kw []Keyword) (any, error) {
 	return c.f.run.call(fn, &Call{Args: args, Kw: kw, f: c.f})
 }
 
-// Undefined returns what a function gives that finds nothing; hint is its message.
+// Undefined returns the value of a function that finds nothing; hint is its message.
 func (c *Call) Undefined(hint string) any { return c.f.hint("%s", hint) }
 
-// Room asks for bytes of memory before they are used, and is refused beyond Limits.
+// Room reserves bytes of memory before they are used, and fails beyond Limits.
 func (c *Call) Room(bytes int) error { return c.f.run.room(bytes) }
 
-// Bind sorts the arguments by the names of parameters, as Python does. A name that ends in "=" may be left out; its
-// value is then absent, as Given tells. Function is the name for messages.
+// Bind assigns the arguments to named parameters, as Python does. A parameter whose name ends in
+// "=" may be left out; Given is then false for its value. The argument function is the name for
+// messages.
 func (c *Call) Bind(function string, names ...string) ([]any, error) {
 	s := signature{name: function}
 	for _, n := range names {
@@ -88,19 +89,19 @@ func (c *Call) Bind(function string, names ...string) ([]any, error) {
 	return c.bind(s)
 }
 
-// Given reports whether an argument that Bind returned was there.
+// Given reports whether an argument that Bind returned was passed.
 func Given(v any) bool { return !isMissing(v) }
 
-// A signature is what a function of Python's takes.
+// A signature is the parameters of a Python function.
 type signature struct {
 	name   string
-	hidden int // arguments that the caller of a filter does not see, but messages count
+	hidden int // arguments that the caller of a filter does not see, but that messages count
 	params []param
 }
 
 type param struct {
 	name  string
-	value any // its default; required when there is none
+	value any // its default; required if there is none
 }
 
 type required struct{}
@@ -131,7 +132,8 @@ func (c *Call) bind(s signature) ([]any, error) {
 		}
 	}
 	if absent != nil {
-		return nil, Raise(TypeError, "%s() missing %d required positional argument%s: %s", s.name, len(absent), plural(len(absent)), enumerate(absent))
+		return nil, Raise(TypeError, "%s() missing %d required positional argument%s: %s", s.name,
+			len(absent), plural(len(absent)), enumerate(absent))
 	}
 	return out, nil
 }
@@ -144,7 +146,8 @@ next:
 				continue
 			}
 			if i < positional || !isMissing(out[i]) {
-				return Raise(TypeError, "%s() got multiple values for argument %s", s.name, quote(k.Name))
+				return Raise(TypeError, "%s() got multiple values for argument %s", s.name,
+					quote(k.Name))
 			}
 			out[i] = k.Value
 			continue next
@@ -195,7 +198,7 @@ func enumerate(words []string) string {
 // call evaluates arguments.
 func (a *arguments) call(f *frame) (*Call, error) { return a.make(f, make([]any, 0, len(a.pos))) }
 
-// with evaluates arguments behind a first one.
+// with evaluates arguments after a first one.
 func (a *arguments) with(f *frame, first any) (*Call, error) {
 	return a.make(f, append(make([]any, 0, len(a.pos)+1), first))
 }
@@ -267,7 +270,7 @@ func (a *arguments) spreadNamed(f *frame, c *Call) error {
 	return nil
 }
 
-// noKeywords is the check of functions of Python that are written in C.
+// noKeywords rejects keyword arguments, like Python functions written in C.
 func (c *Call) noKeywords(function string) error {
 	if len(c.Kw) > 0 {
 		return Raise(TypeError, "%s() takes no keyword arguments", function)
@@ -275,7 +278,7 @@ func (c *Call) noKeywords(function string) error {
 	return nil
 }
 
-// none is for methods without arguments.
+// none checks the call of a method without arguments.
 func (c *Call) none(function string) error {
 	if err := c.noKeywords(function); err != nil {
 		return err
@@ -286,7 +289,7 @@ func (c *Call) none(function string) error {
 	return nil
 }
 
-// one is for methods of one argument.
+// one checks the call of a method with one argument, and returns the argument.
 func (c *Call) one(function string) (any, error) {
 	if err := c.noKeywords(function); err != nil {
 		return nil, err
@@ -297,7 +300,8 @@ func (c *Call) one(function string) (any, error) {
 	return c.Args[0], nil
 }
 
-// between is for methods of least to most arguments by position. The type of a method is in messages about keywords alone.
+// between checks the call of a method with least to most positional arguments. The type in function
+// is only used in messages about keywords.
 func (c *Call) between(function string, least, most int) error {
 	if err := c.noKeywords(function); err != nil {
 		return err
@@ -313,13 +317,15 @@ func (c *Call) between(function string, least, most int) error {
 	case n > most:
 		bound, word = most, "at most"
 	}
-	return Raise(TypeError, "%s expected %s %d argument%s, got %d", short, word, bound, plural(bound), n)
+	return Raise(TypeError, "%s expected %s %d argument%s, got %d", short, word, bound,
+		plural(bound), n)
 }
 
-// clinic is for methods whose arguments have names too.
+// clinic binds the arguments of a method whose parameters also have names.
 func (c *Call) clinic(function string, params ...param) ([]any, error) {
 	if n := len(c.Args) + len(c.Kw); n > len(params) {
-		return nil, Raise(TypeError, "%s() takes at most %d argument%s (%d given)", function, len(params), plural(len(params)), n)
+		return nil, Raise(TypeError, "%s() takes at most %d argument%s (%d given)", function,
+			len(params), plural(len(params)), n)
 	}
 	out := make([]any, len(params))
 	for i := range out {
@@ -338,7 +344,8 @@ next:
 			out[i] = k.Value
 			continue next
 		}
-		return nil, Raise(TypeError, "'%s' is an invalid keyword argument for %s()", k.Name, function)
+		return nil, Raise(TypeError, "'%s' is an invalid keyword argument for %s()",
+			k.Name, function)
 	}
 	return out, nil
 }

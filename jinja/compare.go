@@ -73,7 +73,8 @@ func (r *run) equalOther(a, b any, depth int) (bool, error) {
 	return equalRare(a, b), nil
 }
 
-// equalUndefined compares where one side is undefined: a strict one refuses, the others equal their like.
+// equalUndefined compares if one side is undefined: a strict undefined fails, the others equal
+// their like.
 func equalUndefined(a, b any) (same, known bool, err error) {
 	x, okA := a.(*Undefined)
 	y, okB := b.(*Undefined)
@@ -156,7 +157,7 @@ func isNumber(v any) bool {
 	return false
 }
 
-// compareNumbers compares exactly, whatever the types; 2 where there is no order because of NaN.
+// compareNumbers compares exactly, whatever the types; the result is 2 if NaN makes them unordered.
 func compareNumbers(a, b any) int {
 	if x, ok := smallInt(a); ok {
 		if y, ok := smallInt(b); ok {
@@ -239,7 +240,8 @@ func (r *run) compare(op tokenKind, a, b any) (bool, error) {
 			return ordered(op, x.Compare(y)), nil
 		}
 	}
-	return false, Raise(TypeError, "'%s' not supported between instances of '%s' and '%s'", string(op), typeName(a), typeName(b))
+	return false, Raise(TypeError, "'%s' not supported between instances of '%s' and '%s'",
+		string(op), typeName(a), typeName(b))
 }
 
 func ordered(op tokenKind, n int) bool {
@@ -287,7 +289,8 @@ func (r *run) contains(v, key any) (bool, error) {
 			return false, err
 		}
 		if !ok {
-			return false, Raise(TypeError, "'in <string>' requires string as left operand, not %s", typeName(key))
+			return false, Raise(TypeError, "'in <string>' requires string as left operand, not %s",
+				typeName(key))
 		}
 		return strings.Contains(text, part), nil
 	case *Undefined:
@@ -348,7 +351,7 @@ func identical(a, b any) bool {
 	return sameable(a) && sameable(b) && a == b
 }
 
-// hashKey returns a key as dicts hold it, or the error of what cannot be one.
+// hashKey returns the form of a key in dicts, or the error for a value that cannot be a key.
 func hashKey(v any) (any, error) {
 	switch v := v.(type) {
 	case string, int64, bool, nil, float64:
@@ -373,12 +376,13 @@ func hashKey(v any) (any, error) {
 	return nil, Raise(TypeError, "unhashable type: '%s'", typeName(v))
 }
 
-// lookupKey is hashKey of a key that is only looked for: objects that have no place in a dict here are in none.
+// lookupKey is hashKey for lookups: objects that cannot be keys here are simply not found.
 func lookupKey(v any) (any, error) {
 	k, err := hashKey(v)
 	if err != nil {
 		switch v.(type) {
-		case *rangeValue, *macro, *builtin, *class, *boundMethod, *module, *cycler, *joiner, *namespace, *loopContext, Iterator:
+		case *rangeValue, *macro, *builtin, *class, *boundMethod, *module, *cycler, *joiner,
+			*namespace, *loopContext, Iterator:
 			return missing{}, nil
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// TestAsPython renders templates of which Python's jinja2 3.1, in its sandbox, made what stands in the corpus.
+// TestAsPython compares with the results of Python's jinja2 3.1 in its sandbox, as recorded in the
+// corpus.
 func TestAsPython(t *testing.T) {
 	names, err := filepath.Glob("testdata/corpus*.json")
 	if err != nil || len(names) < 2 {
@@ -28,7 +29,7 @@ func TestAsPython(t *testing.T) {
 }
 
 type corpus struct {
-	context []byte // decoded anew for each case, because templates change what they get
+	context []byte // decoded anew for each case, because templates change their values
 	files   MapLoader
 	cases   []*data.Map
 }
@@ -51,7 +52,7 @@ func readCorpus(t testing.TB, name string) *corpus {
 	return c
 }
 
-// contextOf cuts the line of the context from a corpus.
+// contextOf returns the line of the context in a corpus.
 func contextOf(b []byte) []byte {
 	line, _, _ := strings.Cut(string(b), ",\n")
 	return []byte(strings.TrimPrefix(line, `{"context": `))
@@ -73,14 +74,16 @@ func (c *corpus) check(t *testing.T, tc *data.Map) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Undefined: lenienceOf(t, tc), Syntax: syntaxOf(t, tc.Value("o")), Limits: Limits{Steps: 1_000_000}}
+	o := Options{Undefined: lenienceOf(t, tc), Syntax: syntaxOf(t, tc.Value("o")),
+		Limits: Limits{Steps: 1_000_000}}
 	if tc.Has("files") {
 		o.Loader = c.files
 	}
 	got, err := render(t, template, namesOf(names), o)
 	if want, ok := tc.Get("text"); ok {
 		if err != nil || got != want {
-			t.Errorf("%s\noptions %v %s\ngot  %q, %v\nwant %q", template, tc.Text("u"), data.Repr(tc.Value("o")), got, err, want)
+			t.Errorf("%s\noptions %v %s\ngot  %q, %v\nwant %q", template, tc.Text("u"),
+				data.Repr(tc.Value("o")), got, err, want)
 		}
 		return
 	}
@@ -99,8 +102,10 @@ func checkError(t *testing.T, tc *data.Map, got string, err error) {
 	if in == "" {
 		in = "<template>"
 	}
-	if string(e.Kind) != tc.Text("kind") || e.Message != tc.Text("message") || line != 0 && (e.Line != int(line) || e.Template != in) {
-		t.Errorf("%s\ngot  %s %q, %s line %d\nwant %s %q, %s line %d", tc.Text("t"), e.Kind, e.Message, e.Template, e.Line, tc.Text("kind"), tc.Text("message"), in, line)
+	if string(e.Kind) != tc.Text("kind") || e.Message != tc.Text("message") ||
+		line != 0 && (e.Line != int(line) || e.Template != in) {
+		t.Errorf("%s\ngot  %s %q, %s line %d\nwant %s %q, %s line %d", tc.Text("t"), e.Kind,
+			e.Message, e.Template, e.Line, tc.Text("kind"), tc.Text("message"), in, line)
 	}
 }
 
@@ -114,7 +119,8 @@ func namesOf(v any) map[string]any {
 
 func lenienceOf(t *testing.T, tc *data.Map) Lenience {
 	t.Helper()
-	l, ok := map[string]Lenience{"": Strict, "lenient": Lenient, "chainable": Chainable, "debug": Debug}[tc.Text("u")]
+	l, ok := map[string]Lenience{"": Strict, "lenient": Lenient, "chainable": Chainable,
+		"debug": Debug}[tc.Text("u")]
 	if !ok {
 		t.Fatalf("undefined %q", tc.Text("u"))
 	}
@@ -125,11 +131,14 @@ func syntaxOf(t testing.TB, options any) Syntax {
 	t.Helper()
 	var s Syntax
 	texts := map[string]*string{
-		"block_start_string": &s.BlockStart, "block_end_string": &s.BlockEnd, "variable_start_string": &s.VariableStart,
-		"variable_end_string": &s.VariableEnd, "comment_start_string": &s.CommentStart, "comment_end_string": &s.CommentEnd,
-		"line_statement_prefix": &s.LineStatementPrefix, "line_comment_prefix": &s.LineCommentPrefix, "newline_sequence": &s.NewlineSequence,
+		"block_start_string": &s.BlockStart, "block_end_string": &s.BlockEnd,
+		"variable_start_string": &s.VariableStart, "variable_end_string": &s.VariableEnd,
+		"comment_start_string": &s.CommentStart, "comment_end_string": &s.CommentEnd,
+		"line_statement_prefix": &s.LineStatementPrefix,
+		"line_comment_prefix":   &s.LineCommentPrefix, "newline_sequence": &s.NewlineSequence,
 	}
-	switches := map[string]*bool{"trim_blocks": &s.TrimBlocks, "lstrip_blocks": &s.LStripBlocks, "keep_trailing_newline": &s.KeepTrailingNewline}
+	switches := map[string]*bool{"trim_blocks": &s.TrimBlocks, "lstrip_blocks": &s.LStripBlocks,
+		"keep_trailing_newline": &s.KeepTrailingNewline}
 	m, _ := options.(*data.Map)
 	for key, v := range m.All() {
 		k := key.(string)

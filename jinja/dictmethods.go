@@ -89,7 +89,7 @@ func dictPop(c *Call, self any) (any, error) {
 	}
 	if v, ok := m.Get(k); ok {
 		m.Delete(k)
-		return v, c.f.run.take(m.Len()) // what stands behind it moves up
+		return v, c.f.run.take(m.Len()) // the later entries move up
 	}
 	if len(c.Args) == 2 {
 		return c.Args[1], nil
@@ -97,7 +97,7 @@ func dictPop(c *Call, self any) (any, error) {
 	return nil, c.f.run.keyError(k)
 }
 
-// keyError is what Python raises for a key that is not there; its text is the key's repr.
+// keyError returns Python's error for a missing key; its text is the key's repr.
 func (r *run) keyError(key any) error {
 	text, err := r.repr(key)
 	if err != nil {
@@ -148,7 +148,7 @@ func dictUpdate(c *Call, self any) (any, error) {
 	return nil, c.f.run.fill(self.(*data.Map), c)
 }
 
-// fill sets in m what dict(...) and update(...) take: a mapping or pairs, and keywords.
+// fill sets the arguments of dict(...) or update(...) in m: a mapping or pairs, and keywords.
 func (r *run) fill(m *data.Map, c *Call) error {
 	if len(c.Args) == 1 {
 		if err := r.merge(m, c.Args[0]); err != nil {
@@ -213,7 +213,7 @@ func (r *run) mergeMapper(m *data.Map, from Mapper) error {
 	return r.room(32 * len(keys))
 }
 
-// A dictView is what keys, values and items give: it follows its dict.
+// A dictView is the result of keys, values and items: it follows its dict.
 type dictView struct {
 	m    *data.Map
 	kind string // keys, values or items
@@ -253,7 +253,7 @@ func (v *dictView) repr(p *printer) {
 	p.leave()
 }
 
-// Contains implements Container for keys without looking at each of them.
+// Contains implements Container for keys without examining each of them.
 func (v *dictView) Contains(key any) (bool, error) {
 	r := &run{env: &Environment{}, limits: Limits{}.filled()}
 	if v.kind == "keys" {

@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// An Environment is what a family of templates has in common. It does not change, and several goroutines may use it.
+// An Environment is the common part of a family of templates. It is immutable and safe for
+// concurrent use.
 type Environment struct {
 	syntax     Syntax
 	undefined  Lenience
@@ -25,12 +26,13 @@ type Environment struct {
 	tagNames   string
 }
 
-// New returns an environment, or an error when its delimiters cannot be told apart.
+// New returns an environment, or an error if its delimiters are ambiguous.
 func New(o Options) (*Environment, error) {
 	e := &Environment{
-		syntax: o.Syntax.filled(), undefined: o.Undefined, autoescape: o.Autoescape, limits: o.Limits.filled(),
-		finalize: o.Finalize, loader: o.Loader, cache: o.Cache, globals: o.Globals, tags: o.Tags,
-		filters: with(builtinFilters(), o.Filters), tests: with(builtinTests(), o.Tests),
+		syntax: o.Syntax.filled(), undefined: o.Undefined, autoescape: o.Autoescape,
+		limits: o.Limits.filled(), finalize: o.Finalize, loader: o.Loader, cache: o.Cache,
+		globals: o.Globals, tags: o.Tags, filters: with(builtinFilters(), o.Filters),
+		tests: with(builtinTests(), o.Tests),
 	}
 	if err := e.syntax.check(); err != nil {
 		return nil, err
@@ -46,15 +48,17 @@ func with(own, more map[string]Func) map[string]Func {
 	return own
 }
 
-// A Template is a source that was parsed. It does not change, and several goroutines may render it.
+// A Template is a parsed source. It is immutable and safe for concurrent use.
 type Template struct {
 	env  *Environment
 	prog *program
 }
 
-// Parse returns the template of a source. The name is told in errors, and relative names are looked up from it.
+// Parse returns the template of a source. The name appears in errors, and relative names are
+// resolved from it.
 func (e *Environment) Parse(name, source string) (*Template, error) {
-	prog, err := e.program(cacheKey{loader: fromText, name: name, version: source}, func() (string, error) { return source, nil })
+	prog, err := e.program(cacheKey{loader: fromText, name: name, version: source},
+		func() (string, error) { return source, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +74,8 @@ func (e *Environment) Load(ctx context.Context, name string) (*Template, error) 
 	return &Template{e, prog}, nil
 }
 
-// program returns a parsed source, from the cache where it is there, if this environment has all it needs.
+// program returns a parsed source, from the cache if possible, and checks that this environment has
+// everything that it needs.
 func (e *Environment) program(key cacheKey, read func() (string, error)) (*program, error) {
 	key.syntax, key.tags, key.nesting = e.syntax, e.tagNames, e.limits.Nesting
 	prog := e.cache.get(key)
@@ -87,7 +92,7 @@ func (e *Environment) program(key cacheKey, read func() (string, error)) (*progr
 	return prog, e.link(prog)
 }
 
-// link looks for the filters and tests that a template cannot do without.
+// link checks that the filters and tests exist that a template requires.
 func (e *Environment) link(p *program) error {
 	for _, u := range p.uses {
 		kind, table := "filter", e.filters
@@ -95,7 +100,8 @@ func (e *Environment) link(p *program) error {
 			kind, table = "test", e.tests
 		}
 		if table[u.name] == nil {
-			return p.locate(&Error{Kind: AssertionError, Message: "No " + kind + " named " + quote(u.name) + ".", Line: u.line})
+			return p.locate(&Error{Kind: AssertionError, Message: "No " + kind + " named " +
+				quote(u.name) + ".", Line: u.line})
 		}
 	}
 	return nil
@@ -124,13 +130,13 @@ func (e *Environment) find(ctx context.Context, name, parent string) (*program, 
 	return e.program(key, src.Read)
 }
 
-// Render returns what the template prints with these names. Its error is of type *Error.
+// Render returns the output of the template with these names. Its error is of type *Error.
 func (t *Template) Render(ctx context.Context, names map[string]any) (string, error) {
 	return t.RenderWith(ctx, names, nil)
 }
 
-// RenderWith is Render with globals of this rendering: names that imported templates see, even those imported
-// without context.
+// RenderWith is Render with globals for this rendering: imported templates see them, even if
+// imported without context.
 func (t *Template) RenderWith(ctx context.Context, names, globals map[string]any) (string, error) {
 	r := t.env.newRun(ctx, globals)
 	out := &buffer{}
@@ -218,7 +224,7 @@ func (f *frame) fetchName(name string) (*program, error) {
 	return p, nil
 }
 
-// fetchAny returns the template of a name, or the first that is there of a list of names.
+// fetchAny returns the template of a name, or the first existing one of a list of names.
 func (f *frame) fetchAny(name any) (*program, error) {
 	switch name.(type) {
 	case *Undefined, string, Markup:
@@ -246,10 +252,11 @@ func (f *frame) fetchAny(name any) (*program, error) {
 			tried[i] = data.Str(n)
 		}
 	}
-	return nil, Raise(NoneFound, "none of the templates given were found: %s", strings.Join(tried, ", "))
+	return nil, Raise(NoneFound, "none of the templates given were found: %s",
+		strings.Join(tried, ", "))
 }
 
-// importModule runs a template to get at the names that it shows.
+// importModule runs a template to get the names that it exports.
 func (f *frame) importModule(name any, withContext bool, locals *localNames) (*module, error) {
 	p, err := f.fetch(name)
 	if err != nil {
@@ -265,7 +272,8 @@ func (f *frame) importModule(name any, withContext bool, locals *localNames) (*m
 	return f.run.module(p, f.cx.all(names))
 }
 
-// defaultModule is a template without the context of another one; it is run once in a Render.
+// defaultModule returns the module of a template imported without context; the template runs once
+// per Render.
 func (r *run) defaultModule(p *program) (*module, error) {
 	if m := r.modules[p]; m != nil {
 		return m, nil

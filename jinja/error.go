@@ -11,8 +11,9 @@ type Kind string
 
 // The kinds of errors: those of Jinja first, then Python's own.
 const (
-	SyntaxError         Kind = "TemplateSyntaxError"
-	AssertionError      Kind = "TemplateAssertionError" // a syntax error found when names are resolved
+	SyntaxError Kind = "TemplateSyntaxError"
+	// a syntax error found when names are resolved
+	AssertionError      Kind = "TemplateAssertionError"
 	RuntimeError        Kind = "TemplateRuntimeError"
 	FilterArgumentError Kind = "FilterArgumentError"
 	UndefinedError      Kind = "UndefinedError"
@@ -31,27 +32,30 @@ const (
 	UnicodeEncodeErr  Kind = "UnicodeEncodeError"
 	AssertError       Kind = "AssertionError"
 	PythonError       Kind = "RuntimeError"
-	PythonSyntaxError Kind = "SyntaxError" // break or continue outside a loop, an argument named twice
-	LimitError        Kind = "LimitError"  // one of Limits was passed; Python has no such error
-	HostError         Kind = "HostError"   // a function of the program failed: see Err
+	// break or continue outside a loop, an argument named twice
+	PythonSyntaxError Kind = "SyntaxError"
+	// a limit in Limits was exceeded; Python has no such error
+	LimitError Kind = "LimitError"
+	HostError  Kind = "HostError" // a function of the program failed: see Err
 )
 
 // A Place is a line of a template that was running.
 type Place struct {
 	Template string
 	Line     int
-	Block    bool // the line stands in a block, which ran where it was declared
+	Block    bool // the line is in a block, which ran where it was declared
 }
 
-// An Error tells why a template was not parsed or rendered.
+// An Error is the reason why a template could not be parsed or rendered.
 type Error struct {
 	Kind     Kind
-	Message  string  // the text of the exception
-	Template string  // the template in which it happened, the innermost one
-	Line     int     // in that template, from 1; 0 when it is not known
-	Source   string  // of that template, for an excerpt
-	Trace    []Place // of an error while rendering: innermost first, one for each template, block and macro
-	Err      error   // of a HostError or a context that ended, the cause
+	Message  string // the text of the exception
+	Template string // the innermost template in which it happened
+	Line     int    // in that template, from 1; 0 if it is unknown
+	Source   string // of that template, for an excerpt
+	// for an error while rendering: innermost first, one for each template, block and macro
+	Trace []Place
+	Err   error // the cause of a HostError or of a context that ended
 }
 
 // Error returns the place and the message.
@@ -71,7 +75,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Raise returns an error of a kind; functions of the program use it to speak as Python's would.
+// Raise returns an error of a kind; functions of the program use it for errors that Python would
+// raise.
 func Raise(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
@@ -90,7 +95,7 @@ func isKind(err error, kinds ...Kind) bool {
 	return false
 }
 
-// asError makes an *Error of any error.
+// asError converts any error to an *Error.
 func asError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -30,7 +30,7 @@ func evalAll(f *frame, list []expr) ([]any, error) {
 	return out, nil
 }
 
-// evalTruth is whether an expression holds, without a value in between where that is possible.
+// evalTruth evaluates an expression as a condition, without an intermediate value if possible.
 func evalTruth(f *frame, e expr) (bool, error) {
 	v, err := e.eval(f)
 	if err != nil {
@@ -175,7 +175,7 @@ func (e *concatExpr) eval(f *frame) (any, error) {
 	return b.String(), nil
 }
 
-// joinMarkup is text when none of the values is Markup; else the others are escaped.
+// joinMarkup joins values to text if none of them is Markup; otherwise it escapes the others.
 func (r *run) joinMarkup(values []any) (any, error) {
 	safe := false
 	for _, v := range values {
@@ -213,8 +213,10 @@ func (e *condExpr) eval(f *frame) (any, error) {
 	if e.no != nil {
 		return e.no.eval(f)
 	}
-	// Jinja takes the plain Undefined here, so that it prints as nothing even where all else is strict.
-	return &Undefined{hint: "the inline if-expression on " + e.where + " evaluated to false and no else section was defined.", obj: missing{}}, nil
+	// Jinja uses the plain Undefined here, so that it prints as nothing even if everything else is
+	// strict.
+	return &Undefined{hint: "the inline if-expression on " + e.where +
+		" evaluated to false and no else section was defined.", obj: missing{}}, nil
 }
 
 func (e *attrExpr) eval(f *frame) (any, error) {
@@ -240,7 +242,7 @@ func (e *itemExpr) eval(f *frame) (any, error) {
 	return f.run.getitem(v, k)
 }
 
-// eval is for a slice within a tuple of keys, which nothing takes.
+// eval is called for a slice within a tuple of keys, which is always an error.
 func (e *sliceExpr) eval(*frame) (any, error) {
 	return nil, Raise(TypeError, "unhashable type: 'slice'")
 }
@@ -300,7 +302,7 @@ func (e *testExpr) eval(f *frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch { // those that templates use most
+	switch { // the most common ones
 	case len(e.pos) > 0 || e.kw != nil || e.star != nil || e.starStar != nil:
 	case e.name == "defined":
 		_, undefined := v.(*Undefined)
@@ -332,7 +334,7 @@ func (e *callExpr) call(f *frame, extra ...Keyword) (any, error) {
 	return e.callValue(f, fn, extra)
 }
 
-// callMethod calls a method of a built-in type without making a value of it first.
+// callMethod calls a method of a built-in type without creating a value for it first.
 func (e *callExpr) callMethod(f *frame, a *attrExpr, extra []Keyword) (any, error) {
 	of, err := a.of.eval(f)
 	if err != nil {

@@ -35,7 +35,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	text, err := t.Render(context.Background(), map[string]any{"pillar": data.NewMap("hosts", []any{"b", "a"})})
+	text, err := t.Render(context.Background(),
+		map[string]any{"pillar": data.NewMap("hosts", []any{"b", "a"})})
 	fmt.Println(text, err)
 
 	_, err = t.Render(context.Background(), map[string]any{"pillar": data.NewMap()})

@@ -30,7 +30,7 @@ func (s *outputStmt) exec(f *frame) error {
 	return nil
 }
 
-// rootOf is the activation of the template, which knows what it extends.
+// rootOf returns the activation of the template, which knows the extended template.
 func (f *frame) rootOf() *frame {
 	for f.up != nil {
 		f = f.up
@@ -72,7 +72,7 @@ func (s *setStmt) exec(f *frame) error {
 	return nil
 }
 
-// assign gives a target its value.
+// assign assigns a value to a target.
 func (f *frame) assign(target expr, v any) error {
 	switch t := target.(type) {
 	case *nameExpr:
@@ -110,7 +110,8 @@ func (f *frame) unpack(targets []expr, v any) error {
 		}
 	}
 	if len(items) < len(targets) {
-		return Raise(ValueError, "not enough values to unpack (expected %d, got %d)", len(targets), len(items))
+		return Raise(ValueError, "not enough values to unpack (expected %d, got %d)",
+			len(targets), len(items))
 	}
 	if len(items) > len(targets) {
 		return Raise(ValueError, "too many values to unpack (expected %d)", len(targets))
@@ -123,7 +124,7 @@ func (f *frame) unpack(targets []expr, v any) error {
 	return nil
 }
 
-// markup is text that the template itself made: safe where all else is escaped.
+// markup returns text that the template itself produced: safe if autoescaping is on.
 func (f *frame) markup(text string) any {
 	if *f.cx.autoescape {
 		return Markup(text)
@@ -202,7 +203,7 @@ func (s *filterStmt) exec(f *frame) error {
 	return f.printRaw(v)
 }
 
-// printRaw writes a value that is not escaped again.
+// printRaw writes a value without escaping it again.
 func (f *frame) printRaw(v any) error {
 	text, err := f.run.str(v)
 	if err != nil {
@@ -292,7 +293,7 @@ func (r *run) block(b *blockDef, cx *scope, out *buffer) error {
 	return f.invoke(&b.body)
 }
 
-// super is the block that b replaces.
+// super returns the block that b replaces.
 func (f *frame) super(b *blockDef) any {
 	stack := f.cx.blocks[b.name]
 	for i := range stack {
@@ -300,7 +301,8 @@ func (f *frame) super(b *blockDef) any {
 			return &blockRef{f.run, f.cx, stack, i + 1}
 		}
 	}
-	return f.undefined(Undefined{hint: "there is no parent block called " + quote(b.name) + ".", name: "super", obj: missing{}})
+	return f.undefined(Undefined{hint: "there is no parent block called " + quote(b.name) +
+		".", name: "super", obj: missing{}})
 }
 
 func (s *extendsStmt) exec(f *frame) error {
@@ -351,7 +353,7 @@ func (s *includeStmt) exec(f *frame) error {
 	return f.run.root(prog, cx, f.out)
 }
 
-// compiled reports whether an error stands in a template rather than in the search for one.
+// compiled reports whether an error is in a template and not in the search for one.
 func compiled(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Template != ""
@@ -389,7 +391,8 @@ func (s *fromStmt) exec(f *frame) error {
 	for _, n := range s.names {
 		v, ok := m.names[n.name]
 		if !ok {
-			v = f.undefined(Undefined{name: n.name, obj: missing{}, hint: "the template " + quote(m.name) + " (imported on " + s.where +
+			v = f.undefined(Undefined{name: n.name, obj: missing{}, hint: "the template " +
+				quote(m.name) + " (imported on " + s.where +
 				") does not export the requested name " + quote(n.name)})
 		}
 		f.set(n.ref, v)

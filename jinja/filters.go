@@ -5,27 +5,33 @@ func builtinFilters() map[string]Func {
 	return map[string]Func{
 		"abs": filterAbs, "attr": filterAttr, "batch": filterBatch, "capitalize": filterCapitalize,
 		"center": filterCenter, "count": filterLength, "d": filterDefault, "default": filterDefault,
-		"dictsort": filterDictSort, "e": filterEscape, "escape": filterEscape, "filesizeformat": filterFileSize,
-		"first": filterFirst, "float": filterFloat, "forceescape": filterForceEscape, "format": filterFormat,
-		"groupby": filterGroupBy, "indent": filterIndent, "int": filterInt, "items": filterItems, "join": filterJoin,
-		"last": filterLast, "length": filterLength, "list": filterList, "lower": filterLower, "map": filterMap,
-		"max": filterMax, "min": filterMin, "pprint": filterPprint, "random": filterRandom, "reject": filterReject,
-		"rejectattr": filterRejectAttr, "replace": filterReplace, "reverse": filterReverse, "round": filterRound,
-		"safe": filterSafe, "select": filterSelect, "selectattr": filterSelectAttr, "slice": filterSlice,
-		"sort": filterSort, "string": filterString, "striptags": filterStripTags, "sum": filterSum,
-		"title": filterTitle, "tojson": filterToJSON, "trim": filterTrim, "truncate": filterTruncate,
-		"unique": filterUnique, "upper": filterUpper, "urlencode": filterURLEncode, "urlize": filterURLize,
-		"wordcount": filterWordCount, "wordwrap": filterWordWrap, "xmlattr": filterXMLAttr,
+		"dictsort": filterDictSort, "e": filterEscape, "escape": filterEscape,
+		"filesizeformat": filterFileSize, "first": filterFirst, "float": filterFloat,
+		"forceescape": filterForceEscape, "format": filterFormat,
+		"groupby": filterGroupBy, "indent": filterIndent, "int": filterInt, "items": filterItems,
+		"join": filterJoin, "last": filterLast, "length": filterLength, "list": filterList,
+		"lower": filterLower, "map": filterMap, "max": filterMax, "min": filterMin,
+		"pprint": filterPprint, "random": filterRandom, "reject": filterReject,
+		"rejectattr": filterRejectAttr, "replace": filterReplace,
+		"reverse": filterReverse, "round": filterRound, "safe": filterSafe, "select": filterSelect,
+		"selectattr": filterSelectAttr, "slice": filterSlice, "sort": filterSort,
+		"string": filterString, "striptags": filterStripTags, "sum": filterSum,
+		"title": filterTitle, "tojson": filterToJSON, "trim": filterTrim,
+		"truncate": filterTruncate, "unique": filterUnique, "upper": filterUpper,
+		"urlencode": filterURLEncode, "urlize": filterURLize, "wordcount": filterWordCount,
+		"wordwrap": filterWordWrap,
+		"xmlattr":  filterXMLAttr,
 	}
 }
 
-// takes is a signature, for one line.
+// takes returns a signature, in one line.
 func takes(name string, hidden int, params ...param) signature {
 	return signature{name, hidden, params}
 }
 
 func filterDefault(c *Call) (any, error) {
-	args, err := c.bind(takes("do_default", 0, need("value"), opt("default_value", ""), opt("boolean", false)))
+	args, err := c.bind(takes("do_default", 0, need("value"), opt("default_value", ""),
+		opt("boolean", false)))
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +87,10 @@ func filterPprint(c *Call) (any, error) {
 	return c.f.run.pprint(args[0])
 }
 
-// bool is an argument as a condition.
+// bool returns an argument as a condition.
 func (c *Call) bool(v any) (bool, error) { return c.f.run.truth(v) }
 
-// byName returns the filter or test of a name that was given as a value.
+// byName returns the filter or test whose name was passed as a value.
 func (c *Call) byName(kind string, table map[string]Func, name any) (Func, error) {
 	if s, ok := textOf(name); ok {
 		if fn := table[s]; fn != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-var htmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
+var htmlEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;",
+	"'", "&#39;")
 
 // escapeHTML is markupsafe.escape of a text.
 func escapeHTML(s string) string {
-	if strings.IndexAny(s, `&<>"'`) < 0 {
+	if !strings.ContainsAny(s, `&<>"'`) {
 		return s
 	}
 	return htmlEscapes.Replace(s)
@@ -151,7 +152,7 @@ func filterURLEncode(c *Call) (any, error) {
 	return c.f.run.joinTexts(parts, "&")
 }
 
-// iterable reports whether a value is of a type that can be looped over.
+// iterable reports whether a value is of an iterable type.
 func iterable(v any) bool {
 	switch v.(type) {
 	case *List, data.Tuple, *data.Map, []byte, Iterator, Iterable, *Undefined:
@@ -169,14 +170,15 @@ func (f *frame) pair(v any) (out [2]any, err error) {
 	case err != nil:
 		return out, err
 	case len(items) < 2:
-		return out, Raise(ValueError, "not enough values to unpack (expected 2, got %d)", len(items))
+		return out, Raise(ValueError, "not enough values to unpack (expected 2, got %d)",
+			len(items))
 	case len(items) > 2:
 		return out, Raise(ValueError, "too many values to unpack (expected 2)")
 	}
 	return [2]any{items[0], items[1]}, nil
 }
 
-// urlQuote is urllib's quote; in a query / is quoted too, and a space is a plus.
+// urlQuote is urllib's quote; in a query / is quoted too, and a space becomes a plus.
 func (c *Call) urlQuote(v any, query bool) (string, error) {
 	var s string
 	if raw, ok := v.([]byte); ok {
@@ -215,15 +217,16 @@ var (
 		`(?::[\d]{1,5})?(?:[/?#]\S*)?$`)
 )
 
-// A linker turns addresses in a text into links (jinja2.utils.urlize).
+// A linker converts addresses in a text to links (jinja2.utils.urlize).
 type linker struct {
-	limit   int // of what is shown of an address; -1 for none
+	limit   int // of the shown part of an address; -1 for none
 	attrs   string
 	schemes []string
 }
 
 func filterURLize(c *Call) (any, error) {
-	args, err := c.bind(takes("do_urlize", 1, need("value"), opt("trim_url_limit", nil), opt("nofollow", false), opt("target", nil), opt("rel", nil), opt("extra_schemes", nil)))
+	args, err := c.bind(takes("do_urlize", 1, need("value"), opt("trim_url_limit", nil),
+		opt("nofollow", false), opt("target", nil), opt("rel", nil), opt("extra_schemes", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +332,8 @@ func (l *linker) link(s string) string {
 		return `<a href="` + to + `"` + l.attrs + `>` + l.shown(s) + `</a>`
 	case strings.HasPrefix(s, "mailto:") && linkEmail.MatchString(s[7:]):
 		return `<a href="` + s + `">` + s[7:] + `</a>`
-	case strings.Contains(s, "@") && !strings.HasPrefix(s, "www.") && !strings.Contains(s, ":") && linkEmail.MatchString(s):
+	case strings.Contains(s, "@") && !strings.HasPrefix(s, "www.") && !strings.Contains(s, ":") &&
+		linkEmail.MatchString(s):
 		return `<a href="mailto:` + s + `">` + s + `</a>`
 	}
 	for _, scheme := range l.schemes {

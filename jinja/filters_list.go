@@ -7,10 +7,10 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A getter takes an attribute of an element, as the argument attribute of many filters says.
+// A getter returns an attribute of an element, selected by the argument attribute of many filters.
 type getter func(v any) (any, error)
 
-// plainGetter gives the element itself.
+// plainGetter returns the element itself.
 func plainGetter(v any) (any, error) { return v, nil }
 
 // attrParts splits a path: "a.0.b" are the keys "a", 0 and "b".
@@ -30,7 +30,8 @@ func attrParts(attribute any) []any {
 	return parts
 }
 
-// getter follows a path; nil means the element itself. What is undefined on the way becomes otherwise, if that is not nil.
+// getter returns a function that follows a path; nil means the element itself. Undefined values on
+// the way are replaced by otherwise, if that is not nil.
 func (c *Call) getter(attribute, otherwise any, fold bool) getter {
 	get := getter(plainGetter)
 	if attribute != nil {
@@ -64,7 +65,7 @@ func foldCase(v any) any {
 	return v
 }
 
-// folds is whether the argument case_sensitive is off.
+// folds reports whether the argument case_sensitive is off.
 func (c *Call) folds(v any) (bool, error) {
 	on, err := c.bool(v)
 	return !on, err
@@ -117,11 +118,11 @@ func filterLast(c *Call) (any, error) {
 	return items[len(items)-1], nil
 }
 
-// Chance is the key of a context under which RenderWith finds a [Chancer].
-type Chance struct{}
+// RandomHookKey is the context key of a [RandomHook] for RenderWith.
+type RandomHookKey struct{}
 
-// A Chancer hears of each use of the filter random, whose result is another each time.
-type Chancer func()
+// A RandomHook is called for each use of the filter random, whose result differs each time.
+type RandomHook func()
 
 func filterRandom(c *Call) (any, error) {
 	args, err := c.bind(takes("do_random", 1, need("seq")))
@@ -135,7 +136,7 @@ func filterRandom(c *Call) (any, error) {
 	if n == int64(0) {
 		return c.f.run.hint("No random item, sequence was empty."), nil
 	}
-	if tell, ok := c.Context().Value(Chance{}).(Chancer); ok {
+	if tell, ok := c.Context().Value(RandomHookKey{}).(RandomHook); ok {
 		tell()
 	}
 	key := rand.Int64N(n.(int64))
@@ -147,7 +148,8 @@ func filterRandom(c *Call) (any, error) {
 }
 
 func filterSort(c *Call) (any, error) {
-	args, err := c.bind(takes("do_sort", 1, need("value"), opt("reverse", false), opt("case_sensitive", false), opt("attribute", nil)))
+	args, err := c.bind(takes("do_sort", 1, need("value"), opt("reverse", false),
+		opt("case_sensitive", false), opt("attribute", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +179,7 @@ func filterSort(c *Call) (any, error) {
 	return &List{sorted}, err
 }
 
-// foldedList returns the elements of v, and whether case does not count among them.
+// foldedList returns the elements of v, and whether case is ignored.
 func (c *Call) foldedList(sensitive, v any) (fold bool, items []any, err error) {
 	if fold, err = c.folds(sensitive); err == nil {
 		items, err = c.f.run.list(v)
@@ -197,7 +199,8 @@ func sortKey(gets []getter, v any) (any, error) {
 }
 
 func filterDictSort(c *Call) (any, error) {
-	args, err := c.bind(takes("do_dictsort", 0, need("value"), opt("case_sensitive", false), opt("by", "key"), opt("reverse", false)))
+	args, err := c.bind(takes("do_dictsort", 0, need("value"), opt("case_sensitive", false),
+		opt("by", "key"), opt("reverse", false)))
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +235,7 @@ func filterDictSort(c *Call) (any, error) {
 	return &List{sorted}, err
 }
 
-// pairs are the items of a mapping.
+// pairs returns the items of a mapping.
 func (c *Call) pairs(v any) ([]any, error) {
 	switch m := v.(type) {
 	case *data.Map:
@@ -266,7 +269,7 @@ func filterItems(c *Call) (any, error) {
 	}), nil
 }
 
-// later is a generator: what it does begins when its first element is asked for.
+// later returns a generator: begin is called when the first element is requested.
 func (c *Call) later(begin func() (Iterator, error)) Iterator {
 	var it Iterator
 	return iteratorFunc(func() (any, bool, error) {
@@ -282,7 +285,8 @@ func (c *Call) later(begin func() (Iterator, error)) Iterator {
 }
 
 func filterUnique(c *Call) (any, error) {
-	args, err := c.bind(takes("do_unique", 1, need("value"), opt("case_sensitive", false), opt("attribute", nil)))
+	args, err := c.bind(takes("do_unique", 1, need("value"), opt("case_sensitive", false),
+		opt("attribute", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +316,8 @@ func filterMin(c *Call) (any, error) { return extreme(c, "do_min", "<") }
 func filterMax(c *Call) (any, error) { return extreme(c, "do_max", ">") }
 
 func extreme(c *Call, name string, op tokenKind) (any, error) {
-	args, err := c.bind(takes(name, 1, need("value"), opt("case_sensitive", false), opt("attribute", nil)))
+	args, err := c.bind(takes(name, 1, need("value"), opt("case_sensitive", false),
+		opt("attribute", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -346,7 +351,8 @@ func extreme(c *Call, name string, op tokenKind) (any, error) {
 }
 
 func filterJoin(c *Call) (any, error) {
-	args, err := c.bind(takes("sync_do_join", 1, need("value"), opt("d", ""), opt("attribute", nil)))
+	args, err := c.bind(takes("sync_do_join", 1, need("value"), opt("d", ""),
+		opt("attribute", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -388,7 +394,8 @@ func filterJoin(c *Call) (any, error) {
 }
 
 func filterSum(c *Call) (any, error) {
-	args, err := c.bind(takes("sync_do_sum", 1, need("iterable"), opt("attribute", nil), opt("start", int64(0))))
+	args, err := c.bind(takes("sync_do_sum", 1, need("iterable"), opt("attribute", nil),
+		opt("start", int64(0))))
 	if err != nil {
 		return nil, err
 	}
@@ -413,7 +420,8 @@ func filterSum(c *Call) (any, error) {
 }
 
 func filterBatch(c *Call) (any, error) {
-	args, err := c.bind(takes("do_batch", 0, need("value"), need("linecount"), opt("fill_with", nil)))
+	args, err := c.bind(takes("do_batch", 0, need("value"), need("linecount"),
+		opt("fill_with", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -449,7 +457,8 @@ func filterBatch(c *Call) (any, error) {
 }
 
 func filterSlice(c *Call) (any, error) {
-	args, err := c.bind(takes("sync_do_slice", 0, need("value"), need("slices"), opt("fill_with", nil)))
+	args, err := c.bind(takes("sync_do_slice", 0, need("value"), need("slices"),
+		opt("fill_with", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -494,9 +503,10 @@ func (c *Call) columns(items []any, each, slices int, fill any) (Iterator, error
 	return &sliceIterator{items: out}, nil
 }
 
-// filterGroupBy gives a group for each value of an attribute, in the order of the values.
+// filterGroupBy returns a group for each value of an attribute, in the order of the values.
 func filterGroupBy(c *Call) (any, error) {
-	args, err := c.bind(takes("sync_do_groupby", 1, need("value"), need("attribute"), opt("default", nil), opt("case_sensitive", false)))
+	args, err := c.bind(takes("sync_do_groupby", 1, need("value"), need("attribute"),
+		opt("default", nil), opt("case_sensitive", false)))
 	if err != nil {
 		return nil, err
 	}
@@ -550,7 +560,7 @@ func (c *Call) groups(sorted []any, get, name getter) (any, error) {
 	return out, nil
 }
 
-// filterMap applies a filter to each element, or takes an attribute of it.
+// filterMap applies a filter to each element, or returns an attribute of it.
 func filterMap(c *Call) (any, error) {
 	return c.lazily(func() (getter, error) {
 		if len(c.Args) == 1 {
@@ -589,7 +599,7 @@ func (c *Call) attributeMap() (getter, error) {
 	return c.getter(attribute, otherwise, false), nil
 }
 
-// next is the call of a filter or test for one element, with the arguments from n on.
+// next returns the call of a filter or test for one element, with the arguments from n on.
 func (c *Call) next(v any, n int) *Call {
 	args := append(make([]any, 0, len(c.Args)), v)
 	if n < len(c.Args) {
@@ -598,8 +608,8 @@ func (c *Call) next(v any, n int) *Call {
 	return &Call{f: c.f, Args: args, Kw: c.Kw}
 }
 
-// lazily is a generator over the value of a filter. What make returns is applied to each element; with keep the result
-// decides whether the element stays.
+// lazily returns a generator over the value of a filter. The function that make returns is applied
+// to each element; with keep its result decides whether the element stays.
 func (c *Call) lazily(make func() (getter, error), keep *bool) (any, error) {
 	if len(c.Args) == 0 {
 		return nil, Raise(TypeError, "missing the value to filter")
@@ -635,7 +645,7 @@ func (c *Call) lazily(make func() (getter, error), keep *bool) (any, error) {
 	}), nil
 }
 
-// mapped yields what apply makes of each element.
+// mapped yields the result of apply for each element.
 type mapped struct {
 	it    Iterator
 	run   *run
@@ -659,7 +669,8 @@ func filterReject(c *Call) (any, error)     { return c.choose(false, false) }
 func filterSelectAttr(c *Call) (any, error) { return c.choose(true, true) }
 func filterRejectAttr(c *Call) (any, error) { return c.choose(false, true) }
 
-// choose keeps the elements, or those with an attribute, for which a test holds, or does not.
+// choose selects the elements for which a test, on the element or on an attribute, has the result
+// keep.
 func (c *Call) choose(keep, byAttr bool) (any, error) {
 	return c.lazily(func() (getter, error) {
 		get, n := getter(plainGetter), 1

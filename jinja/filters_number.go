@@ -37,13 +37,15 @@ func (r *run) toFloat(v any) (float64, error) {
 	}
 	s, ok := textOf(v)
 	if !ok {
-		return 0, Raise(TypeError, "float() argument must be a string or a real number, not '%s'", typeName(v))
+		return 0, Raise(TypeError, "float() argument must be a string or a real number, not '%s'",
+			typeName(v))
 	}
 	text := strings.TrimFunc(s, isSpace)
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 	lowered := strings.ToLower(strings.TrimLeft(text, "+-"))
-	bad := strings.ContainsAny(lowered, "xp") || strings.Contains(text, "__") || strings.HasPrefix(lowered, "_") ||
-		strings.HasSuffix(lowered, "_") || strings.Contains(lowered, "_.") || strings.Contains(lowered, "._") ||
+	bad := strings.ContainsAny(lowered, "xp") || strings.Contains(text, "__") ||
+		strings.HasPrefix(lowered, "_") || strings.HasSuffix(lowered, "_") ||
+		strings.Contains(lowered, "_.") || strings.Contains(lowered, "._") ||
 		strings.Contains(lowered, "e_") || strings.Contains(lowered, "_e")
 	if bad || err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, Raise(ValueError, "could not convert string to float: %s", reprOf(v))
@@ -77,7 +79,7 @@ func (r *run) toInt(v any, base any) (any, error) {
 	return parseInt(s, b)
 }
 
-// parseInt reads an integer as Python's int(s, base) does.
+// parseInt parses an integer as Python's int(s, base) does.
 func parseInt(s string, base int) (any, error) {
 	if base != 0 && (base < 2 || base > 36) {
 		return nil, Raise(ValueError, "int() base must be >= 2 and <= 36, or 0")
@@ -106,7 +108,7 @@ func parseInt(s string, base int) (any, error) {
 	return normal(n), nil
 }
 
-// cutPrefix takes 0x, 0o and 0b away where the base allows them; base 0 takes its base from them.
+// cutPrefix removes 0x, 0o and 0b if the base allows them; base 0 is determined by them.
 func cutPrefix(t string, base int) (string, int, bool) {
 	if len(t) > 1 && t[0] == '0' {
 		of := map[byte]int{'x': 16, 'o': 8, 'b': 2}[t[1]|0x20]
@@ -121,7 +123,8 @@ func cutPrefix(t string, base int) (string, int, bool) {
 }
 
 func filterInt(c *Call) (any, error) {
-	args, err := c.bind(takes("do_int", 0, need("value"), opt("default", int64(0)), opt("base", int64(10))))
+	args, err := c.bind(takes("do_int", 0, need("value"), opt("default", int64(0)),
+		opt("base", int64(10))))
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +155,8 @@ func filterFloat(c *Call) (any, error) {
 }
 
 func filterRound(c *Call) (any, error) {
-	args, err := c.bind(takes("do_round", 0, need("value"), opt("precision", int64(0)), opt("method", "common")))
+	args, err := c.bind(takes("do_round", 0, need("value"), opt("precision", int64(0)),
+		opt("method", "common")))
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +253,8 @@ func roundFloat(f float64, digits int) float64 {
 	return math.Copysign(out, f)
 }
 
-// roundUneven rounds what has a fraction, which decides where the whole part stands just on a half.
+// roundUneven rounds a number with a fraction, which decides if the whole part is exactly on a
+// half.
 func roundUneven(f float64, digits int) any {
 	n := truncated(f)
 	n.Mul(n, big.NewInt(2))

@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// changeText is a filter that makes another text of str(value).
+// changeText makes a filter that changes str(value).
 func changeText(name string, change func(string) string) Func {
 	return func(c *Call) (any, error) {
 		args, err := c.bind(takes(name, 0, need("s")))
@@ -27,7 +27,7 @@ func filterUpper(c *Call) (any, error)      { return changeText("do_upper", uppe
 func filterLower(c *Call) (any, error)      { return changeText("do_lower", lower)(c) }
 func filterCapitalize(c *Call) (any, error) { return changeText("do_capitalize", capitalize)(c) }
 
-// filterTitle begins words with a capital; words begin behind space and - ( { [ <.
+// filterTitle begins words with a capital; words begin after a space and - ( { [ <.
 func filterTitle(c *Call) (any, error) {
 	args, err := c.bind(takes("do_title", 0, need("s")))
 	if err != nil {
@@ -91,7 +91,8 @@ func filterCenter(c *Call) (any, error) {
 }
 
 func filterReplace(c *Call) (any, error) {
-	args, err := c.bind(takes("do_replace", 1, need("s"), need("old"), need("new"), opt("count", nil)))
+	args, err := c.bind(takes("do_replace", 1, need("s"), need("old"), need("new"),
+		opt("count", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +128,8 @@ func filterReplace(c *Call) (any, error) {
 
 func filterFormat(c *Call) (any, error) {
 	if len(c.Args) > 1 && len(c.Kw) > 0 {
-		return nil, Raise(FilterArgumentError, "can't handle positional and keyword arguments at the same time")
+		return nil, Raise(FilterArgumentError,
+			"can't handle positional and keyword arguments at the same time")
 	}
 	s, err := c.f.run.str(c.Args[0])
 	if err != nil {
@@ -145,7 +147,8 @@ func filterFormat(c *Call) (any, error) {
 }
 
 func filterIndent(c *Call) (any, error) {
-	args, err := c.bind(takes("do_indent", 0, need("s"), opt("width", int64(4)), opt("first", false), opt("blank", false)))
+	args, err := c.bind(takes("do_indent", 0, need("s"), opt("width", int64(4)),
+		opt("first", false), opt("blank", false)))
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +178,7 @@ func filterIndent(c *Call) (any, error) {
 	return like(args[0], out), err
 }
 
-// indentable is the text that indent begins with, one line break longer, or the error of what is no text.
+// indentable returns the text to indent, with one more line break, or an error for other values.
 func indentable(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
@@ -220,7 +223,8 @@ func (r *run) indent(s, by string, first, blank bool) (string, error) {
 }
 
 func filterTruncate(c *Call) (any, error) {
-	args, err := c.bind(takes("do_truncate", 1, need("s"), opt("length", int64(255)), opt("killwords", false), opt("end", "..."), opt("leeway", nil)))
+	args, err := c.bind(takes("do_truncate", 1, need("s"), opt("length", int64(255)),
+		opt("killwords", false), opt("end", "..."), opt("leeway", nil)))
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +236,8 @@ func filterTruncate(c *Call) (any, error) {
 		return nil, Raise(TypeError, "object of type '%s' has no len()", typeName(args[3]))
 	}
 	if !isNumber(args[1]) {
-		return nil, Raise(TypeError, "'>=' not supported between instances of '%s' and 'int'", typeName(args[1]))
+		return nil, Raise(TypeError, "'>=' not supported between instances of '%s' and 'int'",
+			typeName(args[1]))
 	}
 	length, err := indexOf(args[1])
 	if err != nil {
@@ -257,7 +262,8 @@ func filterTruncate(c *Call) (any, error) {
 	}
 	s, ok := textOf(args[0])
 	if !ok {
-		return nil, Raise(AttributeError, "'%s' object has no attribute 'rsplit'", typeName(args[0]))
+		return nil, Raise(AttributeError, "'%s' object has no attribute 'rsplit'",
+			typeName(args[0]))
 	}
 	cut := pickText(s, 0, 1, length-runeCount(end))
 	kill, err := c.bool(args[2])

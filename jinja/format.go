@@ -11,23 +11,23 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A spec is how a value is to be formatted: what stands behind the colon of {:...} (Python's format mini-language), or
-// between % and the letter.
+// A spec describes how to format a value: the part after the colon of {:...} (Python's format
+// mini-language), or between % and the letter.
 type spec struct {
-	fill      string // "" means a space, or 0 where zero is set
+	fill      string // "" means a space, or 0 if zero is set
 	align     byte   // < > ^ = or 0
 	sign      byte   // + space or 0
 	alternate bool   // #
 	zero      bool
 	width     int
 	group     byte // , _ or 0
-	precision int  // -1 when not given
-	kind      byte // the letter; 0 when not given
+	precision int  // -1 if not given
+	kind      byte // the letter; 0 if not given
 	owner     string
 	positive  bool // z: no negative zero
 }
 
-// parseSpec reads Python's format mini-language.
+// parseSpec parses Python's format mini-language.
 func parseSpec(s string) (spec, error) {
 	f := spec{precision: -1}
 	if _, n := utf8.DecodeRuneInString(s); len(s) > n && strings.IndexByte("<>=^", s[n]) >= 0 {
@@ -78,7 +78,7 @@ func parseSpec(s string) (spec, error) {
 	return f, nil
 }
 
-// leadingNumber reads digits; the number is -1 where there are none.
+// leadingNumber parses digits; the number is -1 if there are none.
 func leadingNumber(s string) (n int, rest string, err error) {
 	i := 0
 	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
@@ -101,8 +101,10 @@ func (r *run) formatValue(v any, text string) (string, error) {
 	}
 	f, err := parseSpecOf(v, text)
 	f.owner = typeName(v)
-	if err != nil && err.(*Error).Message == "Invalid format specifier" { //nolint:errorlint // it is of this package, and not wrapped
-		err = Raise(ValueError, "Invalid format specifier %s for object of type %s", quote(text), quote(f.owner))
+	// it is of this package, and not wrapped
+	if err != nil && err.(*Error).Message == "Invalid format specifier" { //nolint:errorlint // the error itself, not one within
+		err = Raise(ValueError, "Invalid format specifier %s for object of type %s", quote(text),
+			quote(f.owner))
 	}
 	if err != nil {
 		return "", err
@@ -132,7 +134,7 @@ func parseSpecOf(v any, text string) (spec, error) {
 	return spec{}, nil
 }
 
-// pad fills body up to the width; sign stands before it, and before zeros that fill with '='.
+// pad fills body up to the width; sign goes before it, and before the zeros of '='.
 func (r *run) pad(sign, body string, f spec, align byte) (string, error) {
 	fill := f.fill
 	if f.zero && fill == "" {
@@ -261,7 +263,7 @@ func (r *run) formatInt(v any, f spec) (string, error) {
 	return r.grouped(sign, digits, "", f, every)
 }
 
-// grouped puts separators between digits, zeros that fill included.
+// grouped inserts separators between digits, including zeros used as fill.
 func (r *run) grouped(sign, digits, rest string, f spec, every int) (string, error) {
 	if f.group == 0 {
 		return r.pad(sign, digits+rest, f, '>')
@@ -329,23 +331,23 @@ func (r *run) formatFloat(x float64, f spec) (string, error) {
 	return r.grouped(sign, body[:end], body[end:], f, 3)
 }
 
-// plainFloat is without a letter: as str, or as g with at least one digit behind the point.
+// plainFloat formats without a letter: as str, or as g with at least one digit after the point.
 func plainFloat(a float64, f spec) string {
 	if f.precision < 0 {
 		return data.Str(a)
 	}
 	p := max(f.precision, 1)
 	g := generalFloat(a, p, false)
-	if !math.IsInf(a, 0) && !math.IsNaN(a) && strings.IndexAny(g, ".e") < 0 {
+	if !math.IsInf(a, 0) && !math.IsNaN(a) && !strings.ContainsAny(g, ".e") {
 		g += ".0"
-		if exponentOf(a, p) == p-1 { // as many whole digits as the precision leave no room for ".0"
+		if exponentOf(a, p) == p-1 { // the precision leaves no room for ".0"
 			g = trimExponent(strconv.FormatFloat(a, 'e', p-1, 64))
 		}
 	}
 	return lowerSpecial(g)
 }
 
-// exponentOf is the decimal exponent of a, rounded to so many digits.
+// exponentOf returns the decimal exponent of a, rounded to that many digits.
 func exponentOf(a float64, digits int) int {
 	s := strconv.FormatFloat(a, 'e', digits-1, 64)
 	n, _ := strconv.Atoi(s[strings.IndexByte(s, 'e')+1:])
@@ -400,7 +402,7 @@ func floatDigits(a float64, f spec) string {
 	return s
 }
 
-// generalFloat is the format g of C: p digits that count, zeros at the end kept only where asked for.
+// generalFloat is the format g of C: p significant digits, with trailing zeros only if keep is set.
 func generalFloat(a float64, p int, keep bool) string {
 	if math.IsInf(a, 0) || math.IsNaN(a) {
 		return strconv.FormatFloat(a, 'g', -1, 64)

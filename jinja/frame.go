@@ -7,7 +7,7 @@ import (
 	"maps"
 )
 
-// A run is one Render: what it may still use, and what its templates share.
+// A run is one Render: its remaining limits, and the state that its templates share.
 type run struct {
 	env      *Environment
 	ctx      context.Context
@@ -24,10 +24,10 @@ type run struct {
 
 type wanted struct{ name, parent string }
 
-// checkEvery is the number of steps after which a run looks whether it may go on.
+// checkEvery is the number of steps between checks whether a run may continue.
 const checkEvery = 512
 
-// step counts work that a template makes.
+// step counts work that a template causes.
 func (r *run) step() error {
 	r.steps++
 	if r.steps%checkEvery == 0 {
@@ -46,7 +46,7 @@ func (r *run) alive() error {
 	return nil
 }
 
-// scanned counts the steps of a look at a whole text.
+// scanned counts the steps of scanning a whole text.
 func (r *run) scanned(v any) error {
 	if s, ok := textOf(v); ok && len(s) > 1024 {
 		return r.take(len(s) / 1024)
@@ -64,13 +64,14 @@ func (r *run) take(n int) error {
 	return nil
 }
 
-// room asks for size bytes of memory, or elements of a list, before they are made.
+// room reserves size bytes of memory, or elements of a list, before they are made.
 func (r *run) room(size int) error {
 	if size < 0 {
 		return Raise(LimitError, "a value larger than %d bytes or elements", r.limits.Value)
 	}
 	if size > r.limits.Value {
-		return Raise(LimitError, "a value of %d bytes or elements is larger than %d", size, r.limits.Value)
+		return Raise(LimitError, "a value of %d bytes or elements is larger than %d", size,
+			r.limits.Value)
 	}
 	r.memory += size
 	if r.memory > r.limits.Memory {
@@ -82,12 +83,13 @@ func (r *run) room(size int) error {
 func (r *run) deeper() error {
 	r.depth++
 	if r.depth > r.limits.Depth {
-		return Raise(LimitError, "more than %d templates, blocks and macros within one another", r.limits.Depth)
+		return Raise(LimitError, "more than %d templates, blocks and macros within one another",
+			r.limits.Depth)
 	}
 	return nil
 }
 
-// A buffer holds what was printed.
+// A buffer collects output.
 type buffer struct{ b []byte }
 
 func (r *run) newBuffer() *buffer {
@@ -99,7 +101,7 @@ func (r *run) newBuffer() *buffer {
 	return &buffer{}
 }
 
-// release gives a buffer back, and its text.
+// release returns a buffer to the pool, and its text.
 func (r *run) release(b *buffer) (string, error) {
 	text := string(b.b)
 	b.b = b.b[:0]
@@ -107,10 +109,10 @@ func (r *run) release(b *buffer) (string, error) {
 	return text, r.room(len(text))
 }
 
-// A layer is names with their values, over another layer.
+// A layer is names with their values, on top of another layer.
 type layer struct {
 	values map[string]any
-	host   map[string]any // values that are imported when they are first asked for
+	host   map[string]any // values that are imported when they are first requested
 	up     *layer
 }
 
@@ -137,13 +139,13 @@ func (l *layer) get(name string) (any, bool) {
 	return nil, false
 }
 
-// A scope is Jinja's context: the names that one template sees and those that it shows to others.
+// A scope is Jinja's context: the names that one template sees and those that it exports.
 type scope struct {
 	vars       map[string]any // set at the top level
 	exported   map[string]bool
 	parent     *layer
 	name       string                 // as it prints
-	blocks     map[string][]*blockDef // of each name, the one to run first
+	blocks     map[string][]*blockDef // for each name, the one to run first
 	autoescape *bool
 }
 
@@ -154,7 +156,7 @@ func (s *scope) lookup(name string) (any, bool) {
 	return s.parent.get(name)
 }
 
-// all is the whole of s as the parent of another scope, with names on top.
+// all returns the whole of s as the parent of another scope, with names on top.
 func (s *scope) all(extra map[string]any) *layer {
 	l := s.parent
 	if len(s.vars) > 0 {
@@ -166,7 +168,7 @@ func (s *scope) all(extra map[string]any) *layer {
 	return l
 }
 
-// derived is s with more names, for a scoped block.
+// derived returns s with more names, for a scoped block.
 func (s *scope) derived(extra map[string]any) *scope {
 	return &scope{parent: s.all(extra), name: s.name, blocks: s.blocks, autoescape: s.autoescape}
 }
@@ -187,7 +189,7 @@ func (s *scope) setVar(e export, v any) {
 // A frame is one activation of a function: a template, block, macro or recursive loop.
 type frame struct {
 	slots   []any
-	up      *frame // the function around it
+	up      *frame // the enclosing function
 	run     *run
 	cx      *scope
 	prog    *program
@@ -205,7 +207,7 @@ func (r *run) newFrame(slots int, cx *scope, prog *program, out *buffer) *frame 
 	return f
 }
 
-// within is a frame of a function that stands in that of f.
+// within returns a frame for a function nested in that of f.
 func (f *frame) within(slots int, out *buffer) *frame {
 	in := f.run.newFrame(slots, f.cx, f.prog, out)
 	in.up, in.block = f, f.block
@@ -258,7 +260,7 @@ func (f *frame) enterAndRun(b *body) error {
 	return f.exec(b.stmts)
 }
 
-// capture returns what do prints.
+// capture returns the output of do.
 func (f *frame) capture(do func() error) (string, error) {
 	was := f.out
 	f.out = f.run.newBuffer()
@@ -279,14 +281,14 @@ func (f *frame) write(text string) error {
 	return nil
 }
 
-// export shows names to those that import or include this template.
+// export exports names to templates that import or include this one.
 func (f *frame) export(names []export) {
 	for _, e := range names {
 		f.cx.setVar(e, f.get(e.ref))
 	}
 }
 
-// locals collects the names that another template may see.
+// locals returns the names that another template may see.
 func (f *frame) locals(names *localNames) (map[string]any, error) {
 	out := map[string]any{}
 	for at := f; names != nil; names = names.up {
@@ -304,7 +306,7 @@ func (f *frame) locals(names *localNames) (map[string]any, error) {
 	return out, nil
 }
 
-// jump is how break and continue travel to their loop.
+// jump is the error by which break and continue reach their loop.
 type jump struct{ again bool }
 
 func (j jump) Error() string {
@@ -321,17 +323,19 @@ func (f *frame) leave(err error) error {
 	}
 	var j jump
 	if errors.As(err, &j) {
-		return &Error{Kind: PythonSyntaxError, Message: j.Error(), Template: f.prog.name, Line: f.line, Source: f.prog.source}
+		return &Error{Kind: PythonSyntaxError, Message: j.Error(), Template: f.prog.name,
+			Line: f.line, Source: f.prog.source}
 	}
 	e := *asError(err)
 	if e.Template == "" && e.Line == 0 {
 		e.Template, e.Line, e.Source = f.prog.name, f.line, f.prog.source
 	}
-	e.Trace = append(e.Trace[:len(e.Trace):len(e.Trace)], Place{f.prog.name, f.line, f.up == nil && f.block != ""})
+	e.Trace = append(e.Trace[:len(e.Trace):len(e.Trace)],
+		Place{f.prog.name, f.line, f.up == nil && f.block != ""})
 	return &e
 }
 
-// invoke runs body in a new activation, bounded in depth.
+// invoke runs body in a new activation, with a limit of depth.
 func (f *frame) invoke(b *body) error {
 	if err := f.run.deeper(); err != nil {
 		return f.leave(err)

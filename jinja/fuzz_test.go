@@ -21,7 +21,7 @@ func seeds(f *testing.F, n int) {
 	}
 }
 
-// bounded fails the test when what do does takes too long or too much memory.
+// bounded fails the test if do takes too long or too much memory.
 func bounded(t *testing.T, src string, bytes uint64, do func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -41,7 +41,10 @@ func bounded(t *testing.T, src string, bytes uint64, do func()) {
 func FuzzLexer(f *testing.F) {
 	seeds(f, 50)
 	f.Fuzz(func(t *testing.T, src string) {
-		for _, s := range []Syntax{{}, {TrimBlocks: true, LStripBlocks: true, LineStatementPrefix: "%", LineCommentPrefix: "##"}, {BlockStart: "{", BlockEnd: "}", VariableStart: "$", VariableEnd: "$"}} {
+		for _, s := range []Syntax{{},
+			{TrimBlocks: true, LStripBlocks: true, LineStatementPrefix: "%",
+				LineCommentPrefix: "##"}, {BlockStart: "{", BlockEnd: "}", VariableStart: "$",
+				VariableEnd: "$"}} {
 			bounded(t, src, 1<<20, func() { lexed(t, src, s) })
 		}
 	})
@@ -72,7 +75,8 @@ func FuzzParser(f *testing.F) {
 	seeds(f, 50)
 	f.Fuzz(func(t *testing.T, src string) {
 		bounded(t, src, 1<<20, func() {
-			_, err := compile(src, cacheKey{name: "x", syntax: Syntax{}.filled()}, tagOptions().Tags, Limits{}.filled())
+			_, err := compile(src, cacheKey{name: "x", syntax: Syntax{}.filled()},
+				tagOptions().Tags, Limits{}.filled())
 			if err == nil {
 				return
 			}
@@ -86,7 +90,8 @@ func FuzzParser(f *testing.F) {
 func FuzzRender(f *testing.F) {
 	seeds(f, 10)
 	c := readCorpus(f, "testdata/corpus_statements.json")
-	limits := Limits{Depth: 40, Output: 1 << 20, Steps: 100_000, Value: 1 << 20, Memory: 16 << 20, Source: 1 << 16, Includes: 100}
+	limits := Limits{Depth: 40, Output: 1 << 20, Steps: 100_000, Value: 1 << 20, Memory: 16 << 20,
+		Source: 1 << 16, Includes: 100}
 	f.Fuzz(func(t *testing.T, src string) {
 		for _, u := range []Lenience{Strict, Debug} {
 			o := tagOptions()
@@ -95,7 +100,8 @@ func FuzzRender(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			names := map[string]any{"x": 5, "s": "Hello", "lst": []any{3, 1, 2}, "d": data.NewMap("b", 1, "a", data.NewMap("c", nil)), "f": 2.5}
+			names := map[string]any{"x": 5, "s": "Hello", "lst": []any{3, 1, 2},
+				"d": data.NewMap("b", 1, "a", data.NewMap("c", nil)), "f": 2.5}
 			bounded(t, src, 512<<20, func() { tpl.Render(context.Background(), names) })
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// builtinGlobals are the names that every template sees (jinja2.defaults.DEFAULT_NAMESPACE).
+// builtinGlobals returns the names that every template sees (jinja2.defaults.DEFAULT_NAMESPACE).
 func builtinGlobals() map[string]any {
 	return map[string]any{
 		"range":     &builtin{"safe_range", newRange},
@@ -36,7 +36,8 @@ func newNamespace(c *Call) (any, error) {
 
 func newCycler(c *Call) (any, error) {
 	if len(c.Kw) > 0 {
-		return nil, Raise(TypeError, "Cycler.__init__() got an unexpected keyword argument %s", quote(c.Kw[0].Name))
+		return nil, Raise(TypeError, "Cycler.__init__() got an unexpected keyword argument %s",
+			quote(c.Kw[0].Name))
 	}
 	if len(c.Args) == 0 {
 		return nil, Raise(PythonError, "at least one item has to be provided")
@@ -45,14 +46,15 @@ func newCycler(c *Call) (any, error) {
 }
 
 func newJoiner(c *Call) (any, error) {
-	args, err := c.bind(signature{name: "Joiner.__init__", hidden: 1, params: []param{opt("sep", ", ")}})
+	args, err := c.bind(signature{name: "Joiner.__init__", hidden: 1,
+		params: []param{opt("sep", ", ")}})
 	if err != nil {
 		return nil, err
 	}
 	return &joiner{sep: args[0]}, nil
 }
 
-// lipsum gives the same paragraph as often as it is asked for.
+// lipsum returns the same paragraph as many times as requested.
 func lipsum(c *Call) (any, error) {
 	args, err := c.bind(signature{name: "generate_lorem_ipsum", params: []param{
 		opt("n", int64(5)), opt("html", true), opt("min", int64(20)), opt("max", int64(100))}})

@@ -2,7 +2,8 @@ package jinja
 
 import "github.com/brineproject/brine/data"
 
-// A group is what groupby gives for each key: a tuple of the key and its elements, which have names too.
+// A group is a result of groupby: a tuple of the key and its elements, which can also be accessed
+// by name.
 type group struct {
 	key  any
 	list *List

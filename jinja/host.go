@@ -2,18 +2,20 @@ package jinja
 
 import "github.com/brineproject/brine/data"
 
-// A Lazy value among the names and globals of a Render is asked for its value each time that a template looks the name up.
-// What it gives is used as it is, without Import; ok tells whether there is such a name at all.
+// A Lazy value among the names and globals of a Render is called each time that a template looks
+// the name up. Its result is used as it is, without Import; ok reports whether the name exists at
+// all.
 type Lazy func() (v any, ok bool)
 
-// DictNamer is a value that the context of a Render may carry under the key DictNames: it returns the type that messages
-// tell of a dict, or "" for dict.
+// DictNamer is a function that the context of a Render may carry under the key DictNames. It
+// returns the type of a dict for messages, or "" for dict.
 type DictNamer func(*data.Map) string
 
 // DictNames is the key of a DictNamer in the context of a Render.
 type DictNames struct{}
 
-// missingHint names the owner of what is not there as the program calls it; "" leaves that to Message.
+// missingHint returns a message for a missing attribute, with the owner as the program names it; ""
+// leaves that to Message.
 func (r *run) missingHint(obj, name any) string {
 	m, isDict := obj.(*data.Map)
 	if !isDict {
@@ -34,7 +36,7 @@ func (r *run) missingHint(obj, name any) string {
 // Less is Python's a < b.
 func (c *Call) Less(a, b any) (bool, error) { return c.f.run.compare("<", a, b) }
 
-// Attr is Python's getattr of a value, within the sandbox; ok tells whether it is there.
+// Attr is Python's getattr of a value, within the sandbox; ok reports whether the attribute exists.
 func (c *Call) Attr(v any, name string) (attr any, ok bool, err error) {
 	return c.f.run.attribute(v, name)
 }

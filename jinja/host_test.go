@@ -11,7 +11,8 @@ import (
 func TestALazyNameIsAskedByEachTemplate(t *testing.T) {
 	n := int64(0)
 	names := map[string]any{"n": Lazy(func() (any, bool) { n++; return n, true })}
-	mustRender(t, `{{ n }}{% include "e" %}{% include "e" %}`, names, Options{Loader: MapLoader{"e": "{{ n }}"}}, "123")
+	mustRender(t, `{{ n }}{% include "e" %}{% include "e" %}`, names,
+		Options{Loader: MapLoader{"e": "{{ n }}"}}, "123")
 }
 
 func TestADictMayHaveANameOfItsOwn(t *testing.T) {
@@ -20,7 +21,8 @@ func TestADictMayHaveANameOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, want := range map[string]string{"": "'dict object' has no attribute 'zz'", "salt.Pillar": "'salt.Pillar object' has no attribute 'zz'"} {
+	for kind, want := range map[string]string{"": "'dict object' has no attribute 'zz'",
+		"salt.Pillar": "'salt.Pillar object' has no attribute 'zz'"} {
 		ctx := context.WithValue(t.Context(), DictNames{}, DictNamer(func(*data.Map) string { return kind }))
 		_, err := tpl.Render(ctx, map[string]any{"d": own})
 		var e *Error
@@ -30,7 +32,7 @@ func TestADictMayHaveANameOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhatACallCanAsk(t *testing.T) {
+func TestCallMethods(t *testing.T) {
 	ask := Func(func(c *Call) (any, error) {
 		less, err := c.Less(c.Args[0], c.Args[1])
 		if err != nil {
@@ -53,10 +55,12 @@ func TestWhatACallCanAsk(t *testing.T) {
 			return nil, err
 		}
 		global, _ := c.Lookup("g")
-		return data.Tuple{less, up, joined, item, global, c.Names().Has("set_here"), TypeName(item), Hashable(item)}, nil
+		return data.Tuple{less, up, joined, item, global, c.Names().Has("set_here"), TypeName(item),
+			Hashable(item)}, nil
 	})
 	o := Options{Globals: map[string]any{"ask": ask, "g": "G"}}
-	mustRender(t, `{% set set_here = 1 %}{{ ask(1, 2, "up", {"k": [1]}) }}`, nil, o, "(True, 'UP', 'a-b', [1], 'G', True, 'list', False)")
+	mustRender(t, `{% set set_here = 1 %}{{ ask(1, 2, "up", {"k": [1]}) }}`, nil, o,
+		"(True, 'UP', 'a-b', [1], 'G', True, 'list', False)")
 	if _, err := render(t, `{{ ask(1, "a", "", {}) }}`, nil, o); !isKind(err, TypeError) {
 		t.Errorf("1 < 'a' gives %v", err)
 	}

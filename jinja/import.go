@@ -8,8 +8,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Import returns a copy of a value of package data as templates hold it: lists become *List. Maps of Go with text for
-// keys become dicts in the order of their keys. What is no such value, or a *List already, is returned as it is.
+// Import returns a copy of a value of package data in the form of templates: lists become *List. Go
+// maps with text as keys become dicts in the order of their keys. Other values, and a *List, are
+// returned as they are.
 func Import(v any) any {
 	switch v := v.(type) {
 	case int, int8, int16, int32, uint8, uint16, uint32:
@@ -65,15 +66,16 @@ func importMap(m *data.Map) any {
 	return out
 }
 
-// Export returns a copy of a template's value as package data has it: a *List becomes []any, Markup text, and views,
-// ranges, sets and iterators lists. A list or dict that two others hold is still one in the copy. A value that holds itself
-// and one that has no such form (a macro, an undefined value) are errors.
+// Export returns a copy of a template's value as package data: a *List becomes []any, Markup
+// becomes text, and views, ranges, sets and iterators become lists. A list or dict that occurs
+// twice is also shared in the copy. A value that contains itself and one without such a form (a
+// macro, an undefined value) are errors.
 func Export(v any) (any, error) {
 	e := &exporter{done: map[any]any{}, left: 10_000_000}
 	return e.value(v, 0)
 }
 
-// ExportOr is Export that puts otherwise in the place of parts that have no form in package data.
+// ExportOr is Export, but replaces parts that have no form in package data by otherwise.
 func ExportOr(v, otherwise any) (any, error) {
 	e := &exporter{done: map[any]any{}, left: 10_000_000, replaces: true, otherwise: otherwise}
 	return e.value(v, 0)
@@ -87,7 +89,7 @@ type exporter struct {
 	otherwise any
 }
 
-// busy stands for a value that is being copied.
+// busy marks a value that is being copied.
 type busy struct{}
 
 func (e *exporter) value(v any, depth int) (any, error) {
@@ -138,7 +140,8 @@ func (e *exporter) other(v any, depth int) (any, error) {
 	if e.replaces {
 		return e.otherwise, nil
 	}
-	return nil, Raise(TypeError, "a value of type %s has no meaning outside of templates", typeName(v))
+	return nil, Raise(TypeError, "a value of type %s has no meaning outside of templates",
+		typeName(v))
 }
 
 func (e *exporter) shared(key any, make func() (any, error)) (any, error) {

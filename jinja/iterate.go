@@ -23,7 +23,7 @@ func (i *sliceIterator) Next() (any, bool, error) {
 	return i.items[i.at-1], true, nil
 }
 
-// listIterator follows a list that changes meanwhile, as Python's does.
+// listIterator follows a list that may change meanwhile, as Python's does.
 type listIterator struct {
 	list *List
 	at   int
@@ -37,7 +37,7 @@ func (i *listIterator) Next() (any, bool, error) {
 	return i.list.Items[i.at-1], true, nil
 }
 
-// dictIterator yields what pick makes of each pair; it refuses to go on when the dict has grown or shrunk.
+// dictIterator yields the result of pick for each pair; it fails if the dict has grown or shrunk.
 type dictIterator struct {
 	m    *data.Map
 	size int
@@ -105,7 +105,7 @@ func (r *run) iterate(v any) (Iterator, error) {
 	return nil, Raise(TypeError, "'%s' object is not iterable", typeName(v))
 }
 
-// drain collects what is left.
+// drain collects the remaining elements.
 func (r *run) drain(it Iterator) ([]any, error) {
 	out := []any{}
 	for {
@@ -125,7 +125,7 @@ func (r *run) drain(it Iterator) ([]any, error) {
 	}
 }
 
-// list collects the elements of a value into a slice of its own.
+// list collects the elements of a value into a new slice.
 func (r *run) list(v any) ([]any, error) {
 	it, err := r.iterate(v)
 	if err != nil {

@@ -67,14 +67,15 @@ func TestAnImportedTemplateRunsOnceInARendering(t *testing.T) {
 	}
 }
 
-func TestErrorsTellTheirPlaces(t *testing.T) {
+func TestErrorsHavePlaces(t *testing.T) {
 	o := Options{Undefined: Strict, Loader: MapLoader{"lib.j": "\n{% macro m(a) %}\n{{ a.x }}{% endmacro %}"}}
 	_, err := render(t, "{% from 'lib.j' import m %}\n\n{{ m({}) }}", nil, o)
 	var e *Error
 	if !errors.As(err, &e) {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(e.Trace); e.Template != "lib.j" || e.Line != 3 || got != "[{lib.j 3 false} {<template> 3 false}]" || !strings.HasPrefix(e.Source, "\n{% macro") {
+	if got := fmt.Sprint(e.Trace); e.Template != "lib.j" || e.Line != 3 ||
+		got != "[{lib.j 3 false} {<template> 3 false}]" || !strings.HasPrefix(e.Source, "\n{% macro") {
 		t.Errorf("got %s line %d, trace %s, source %q", e.Template, e.Line, got, e.Source)
 	}
 	if want := "lib.j: line 3: 'dict object' has no attribute 'x'"; err.Error() != want {
@@ -101,7 +102,8 @@ func TestWhatPythonRefuses(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	small := Limits{Depth: 50, Output: 10_000, Steps: 50_000, Value: 100_000, Memory: 1_000_000, Source: 5_000, Includes: 20}
+	small := Limits{Depth: 50, Output: 10_000, Steps: 50_000, Value: 100_000, Memory: 1_000_000,
+		Source: 5_000, Includes: 20}
 	files := MapLoader{"self": `{% include "self" %}`, "base": `{% extends "base" %}`, "e": ""}
 	for name, src := range map[string]string{
 		"text times a number":     `{{ "a" * 10**9 }}`,
@@ -156,24 +158,28 @@ func TestLimits(t *testing.T) {
 }
 
 func TestNestingOfSourceIsBounded(t *testing.T) {
-	for _, part := range [][2]string{{"(", ")"}, {"[", "]"}, {"{1:", "}"}, {"-", ""}, {"not ", ""}, {"x(", ")"}, {"x[", "]"}, {"x|default(", ")"}, {"1 if 1 else ", ""}, {"x is eq [", "]"}} {
+	for _, part := range [][2]string{{"(", ")"}, {"[", "]"}, {"{1:", "}"}, {"-", ""}, {"not ", ""},
+		{"x(", ")"}, {"x[", "]"}, {"x|default(", ")"}, {"1 if 1 else ", ""}, {"x is eq [", "]"}} {
 		src := "{{ " + strings.Repeat(part[0], 5000) + "1" + strings.Repeat(part[1], 5000) + " }}"
 		if _, err := render(t, src, nil, Options{}); !isKind(err, SyntaxError) {
 			t.Errorf("nesting %q gives %v", part, err)
 		}
 	}
 	for _, part := range []string{"1 + ", "1 and ", "1 or ", "2 ** ", "1 if 1 if ", "3 * "} {
-		if _, err := render(t, "{{ "+strings.Repeat(part, 100_000)+"1 }}", nil, Options{}); !isKind(err, SyntaxError) {
+		if _, err := render(t, "{{ "+strings.Repeat(part, 100_000)+"1 }}", nil,
+			Options{}); !isKind(err, SyntaxError) {
 			t.Errorf("%q in a row gives %v", part, err)
 		}
 	}
 	for _, part := range []string{".a", "|upper", "()", "[0]", " is none is none"} {
-		if _, err := render(t, "{{ x"+strings.Repeat(part, 100_000)+" }}", nil, Options{}); !isKind(err, SyntaxError) {
+		if _, err := render(t, "{{ x"+strings.Repeat(part, 100_000)+" }}", nil,
+			Options{}); !isKind(err, SyntaxError) {
 			t.Errorf("%q in a row gives %v", part, err)
 		}
 	}
 	for _, part := range []string{"1 ~ ", "1 == ", "'a' ", "1, "} { // these do not nest
-		if _, err := render(t, "{{ "+strings.Repeat(part, 100_000)+"1 }}", nil, Options{}); part != "'a' " && err != nil {
+		if _, err := render(t, "{{ "+strings.Repeat(part, 100_000)+"1 }}", nil,
+			Options{}); part != "'a' " && err != nil {
 			t.Errorf("%q in a row gives %v", part, err)
 		}
 	}
@@ -182,11 +188,12 @@ func TestNestingOfSourceIsBounded(t *testing.T) {
 	}
 }
 
-func TestValuesThatHoldThemselves(t *testing.T) {
+func TestCyclicValues(t *testing.T) {
 	const loop = `{% set l = [] %}{% do l.append(l) %}`
 	mustRender(t, loop+`{{ l }}`, nil, Options{}, "[[...]]")
 	mustRender(t, loop+`{{ l | pprint }}`, nil, Options{}, "[<Recursion on list with id=0>]")
-	for _, src := range []string{`{{ l | tojson }}`, `{% set m = [] %}{% do m.append(m) %}{{ l == m }}`, `{{ f(l) }}`} {
+	for _, src := range []string{`{{ l | tojson }}`,
+		`{% set m = [] %}{% do m.append(m) %}{{ l == m }}`, `{{ f(l) }}`} {
 		f := Func(func(c *Call) (any, error) { return Export(c.Args[0]) })
 		if _, err := render(t, loop+src, map[string]any{"f": f}, Options{}); err == nil {
 			t.Errorf("%s is not refused", src)
@@ -199,7 +206,8 @@ func TestAContextThatEndsEndsTheRendering(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		wait := Func(func(*Call) (any, error) { time.Sleep(10 * time.Millisecond); return nil, nil })
-		tpl, err := environment(t, Options{}).Parse("x", `{% for i in range(100000) %}{% do wait() %}{% endfor %}`)
+		tpl, err := environment(t, Options{}).Parse("x",
+			`{% for i in range(100000) %}{% do wait() %}{% endfor %}`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +219,8 @@ func TestAContextThatEndsEndsTheRendering(t *testing.T) {
 
 func TestATemplateIsRenderedByManyAtOnce(t *testing.T) {
 	cache := NewCache(10, 1<<20)
-	env := environment(t, Options{Cache: cache, Loader: MapLoader{"m": "{% macro m(a) %}<{{ a }}>{% endmacro %}"}})
+	env := environment(t, Options{Cache: cache,
+		Loader: MapLoader{"m": "{% macro m(a) %}<{{ a }}>{% endmacro %}"}})
 	tpl, err := env.Parse("x", `{% from "m" import m %}{% for i in l %}{% set y = i * 2 %}{{ m(y) }}{% endfor %}{% do l.append(0) %}{{ l | length }}`)
 	if err != nil {
 		t.Fatal(err)
@@ -231,7 +240,7 @@ func TestATemplateIsRenderedByManyAtOnce(t *testing.T) {
 	}
 }
 
-// host is a value of the program with all powers.
+// host is a value of the program that implements all interfaces.
 type host struct{}
 
 func (host) TypeName() string { return "host.Type" }
@@ -323,7 +332,8 @@ func TestExport(t *testing.T) {
 	if a, b := m.Value("s1").([]any), m.Value("s2").([]any); &a[0] != &b[0] {
 		t.Error("a list that two places hold became two lists")
 	}
-	for _, src := range []string{`{% do keep(missing) %}`, `{% macro m() %}{% endmacro %}{% do keep([m]) %}`, `{% do keep(namespace()) %}`} {
+	for _, src := range []string{`{% do keep(missing) %}`,
+		`{% macro m() %}{% endmacro %}{% do keep([m]) %}`, `{% do keep(namespace()) %}`} {
 		if _, err := render(t, src, map[string]any{"keep": keep}, Options{}); err == nil {
 			t.Errorf("%s is not refused", src)
 		}
@@ -337,30 +347,34 @@ func TestFinalizeSeesWhatIsPrinted(t *testing.T) {
 		}
 		return v, nil
 	}}
-	mustRender(t, `a{{ none }}{{ [none] }}{{ none ~ 1 }}{% set s %}{{ none }}{% endset %}{{ s }}`, nil, o, "a-[None]None1-")
+	mustRender(t, `a{{ none }}{{ [none] }}{{ none ~ 1 }}{% set s %}{{ none }}{% endset %}{{ s }}`,
+		nil, o, "a-[None]None1-")
 }
 
-// TestLongTextsTakeLinearTime would not end if they did not.
+// TestLongTextsTakeLinearTime would not end if they took longer.
 func TestLongTextsTakeLinearTime(t *testing.T) {
 	for _, src := range []string{
 		`{{ ("a" * 500000) | wordwrap(1) | length }}`, `{{ ("a-b" * 200000) | wordwrap(2) | length }}`,
 		`{{ ("é" * 250000) | wordwrap(3) | length }}`, `{{ ("a " * 250000) | wordwrap(3) | length }}`,
-		`{{ ("<!--" * 500000) | striptags | length }}`, `{{ ("(" * 250000) | urlize | length }}`, `{{ ("a@" * 500000) | urlize | length }}`,
-		`{{ ("a b" * 500000) | title | pprint | length }}`, `{{ ("{{" * 500000).format() | length }}`, `{{ (("%%" * 250000) % ()) | length }}`,
+		`{{ ("<!--" * 500000) | striptags | length }}`, `{{ ("(" * 250000) | urlize | length }}`,
+		`{{ ("a@" * 500000) | urlize | length }}`,
+		`{{ ("a b" * 500000) | title | pprint | length }}`,
+		`{{ ("{{" * 500000).format() | length }}`, `{{ (("%%" * 250000) % ()) | length }}`,
 	} {
 		if _, err := render(t, src, nil, Options{}); err != nil {
 			t.Errorf("%s: %v", src, err)
 		}
 	}
 	for _, part := range []string{"{#", "{%", "{% raw", "{{ '", "%", "\n%", " ##", "{", "{% raw %}{%"} {
-		render(t, strings.Repeat(part, 40_000), nil, Options{Syntax: Syntax{LineStatementPrefix: "%", LineCommentPrefix: "##"}})
+		render(t, strings.Repeat(part, 40_000), nil,
+			Options{Syntax: Syntax{LineStatementPrefix: "%", LineCommentPrefix: "##"}})
 		render(t, strings.Repeat(part, 40_000), nil, Options{})
 	}
 	many := strings.Repeat(`{% set a = 1 %}{% include "e" %}`, 5_000)
 	render(t, many, nil, Options{Loader: MapLoader{"e": ""}, Limits: Limits{Includes: 1 << 30}})
 }
 
-func TestNewRefusesDelimitersThatAreOne(t *testing.T) {
+func TestNewRejectsAmbiguousDelimiters(t *testing.T) {
 	for _, s := range []Syntax{{BlockStart: "{{"}, {CommentStart: "{%"}, {NewlineSequence: "x"}} {
 		if _, err := New(Options{Syntax: s}); err == nil {
 			t.Errorf("%+v is not refused", s)

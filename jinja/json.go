@@ -42,7 +42,7 @@ func filterToJSON(c *Call) (any, error) {
 
 var jsonForHTML = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'", `\u0027`)
 
-// json returns how Jinja writes JSON: with sorted keys.
+// json returns Jinja's options for JSON: sorted keys.
 func (r *run) json() pyjson.Options {
 	return pyjson.Options{
 		Comma: ", ", Colon: ": ", ASCII: true, Depth: maxDepth,
@@ -57,7 +57,7 @@ func (r *run) json() pyjson.Options {
 	}
 }
 
-// inJSON returns a value that JSON can have for one of a template.
+// inJSON converts a template's value to one that JSON supports.
 func (r *run) inJSON(v any) (any, error) {
 	switch v := v.(type) {
 	case Markup:
@@ -73,7 +73,8 @@ func (r *run) inJSON(v any) (any, error) {
 	return nil, &pyjson.Error{Reason: pyjson.BadType, Value: v}
 }
 
-// JSONError returns the error that Python raises where pyjson.Append fails with a value of a template.
+// JSONError converts an error of pyjson.Append for a template's value to the error that Python
+// raises.
 func JSONError(err error) error {
 	var e *pyjson.Error
 	if !errors.As(err, &e) {
@@ -83,7 +84,8 @@ func JSONError(err error) error {
 	case pyjson.BadType:
 		return Raise(TypeError, "Object of type %s is not JSON serializable", typeName(e.Value))
 	case pyjson.BadKey:
-		return Raise(TypeError, "keys must be str, int, float, bool or None, not %s", typeName(e.Value))
+		return Raise(TypeError, "keys must be str, int, float, bool or None, not %s",
+			typeName(e.Value))
 	case pyjson.TooDeep:
 		return Raise(PythonError, "%s", e)
 	}

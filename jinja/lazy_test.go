@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-func TestWhatProgramsLendTemplates(t *testing.T) {
+func TestHelpersForPrograms(t *testing.T) {
 	n := int64(0)
 	pillar := data.NewMap()
 	globals := map[string]any{
@@ -16,7 +16,9 @@ func TestWhatProgramsLendTemplates(t *testing.T) {
 		"smaller": Func(func(c *Call) (any, error) { return c.Less(c.Args[0], c.Args[1]) }),
 		"upper":   Func(func(c *Call) (any, error) { return c.Filter("upper", c.Args[0]) }),
 	}
-	env, err := New(Options{Undefined: Strict, Loader: MapLoader{"a": "{{ count is defined }} ", "b": "{{ count is defined }} ", "c": "{{ count is defined }} "}})
+	env, err := New(Options{Undefined: Strict,
+		Loader: MapLoader{"a": "{{ count is defined }} ", "b": "{{ count is defined }} ",
+			"c": "{{ count is defined }} "}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,26 +12,26 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A lexer cuts a source into tokens (jinja2/lexer.py). A fault becomes the last token, so that the parser, which may
-// find another fault before it, tells the first one.
+// A lexer splits a source into tokens (jinja2/lexer.py). An error becomes the last token: the
+// parser, which may find another error before it, then reports the first one.
 type lexer struct {
 	syntax Syntax
 	src    string
 	pos    int
 	line   int
-	tokens []token // that the parser has not dropped yet
+	tokens []token // tokens that the parser has not dropped yet
 	last   int     // line of the last token
 	starts []delimiter
-	closer []byte // brackets that are open, innermost last
+	closer []byte // closing signs of open brackets, innermost last
 	fresh  bool   // the last match ended a line
 	failed bool
 }
 
-// A delimiter begins something that is not data.
+// A delimiter begins something other than data.
 type delimiter struct {
 	kind delimiterKind
 	text string
-	next int // where it stands next; -1 when it does not
+	next int // its next position; -1 if there is none
 }
 
 type delimiterKind int
@@ -45,7 +45,8 @@ const (
 )
 
 func newLexer(src string, syntax Syntax) *lexer {
-	l := &lexer{syntax: syntax, src: plainLines(src, syntax.KeepTrailingNewline), line: 1, last: 1, fresh: true}
+	l := &lexer{syntax: syntax, src: plainLines(src, syntax.KeepTrailingNewline), line: 1,
+		last: 1, fresh: true}
 	l.starts = startsOf(syntax)
 	for i := range l.starts {
 		l.seek(i)
@@ -54,11 +55,12 @@ func newLexer(src string, syntax Syntax) *lexer {
 	return l
 }
 
-// more adds the tokens up to the end of the next statement or expression, one at least.
+// more adds the tokens up to the end of the next statement or expression, at least one.
 func (l *lexer) more() {
 	for n := len(l.tokens); len(l.tokens) == n; {
 		if l.failed || l.pos >= len(l.src) {
-			l.tokens = append(l.tokens, token{kind: tokEOF, line: l.last}) // the end has no line of its own
+			// the end has no line of its own
+			l.tokens = append(l.tokens, token{kind: tokEOF, line: l.last})
 			return
 		}
 		l.root()
@@ -76,7 +78,8 @@ func plainLines(src string, keep bool) string {
 	return src
 }
 
-// startsOf lists the delimiters, the one to prefer at one place first: the longer, then by name from the end.
+// startsOf lists the delimiters in order of preference at the same position: the longer first, then
+// by name from the end.
 func startsOf(s Syntax) []delimiter {
 	order := []delimiter{
 		{startVariable, s.VariableStart, 0},
@@ -99,7 +102,7 @@ func startsOf(s Syntax) []delimiter {
 	return used
 }
 
-// seek looks for the next place of a delimiter from the current one on.
+// seek finds the next position of a delimiter, from the current one on.
 func (l *lexer) seek(i int) {
 	d := &l.starts[i]
 	for from := l.pos; ; {
@@ -117,8 +120,8 @@ func (l *lexer) seek(i int) {
 	}
 }
 
-// beginOf returns where the match of a delimiter at that place begins: line statements and comments take the white
-// space before them.
+// beginOf returns where the match of a delimiter at that position begins: line statements and
+// comments include the white space before them.
 func (l *lexer) beginOf(kind delimiterKind, at int) (int, bool) {
 	begin := at
 	switch kind {
@@ -171,7 +174,7 @@ func (l *lexer) root() {
 	l.enter(d.kind)
 }
 
-// step goes on to pos, the end of a match.
+// step moves to pos, the end of a match.
 func (l *lexer) step(pos int) {
 	l.pos = pos
 	l.fresh = pos > 0 && l.src[pos-1] == '\n'
@@ -184,7 +187,7 @@ func (l *lexer) sign(at int) string {
 	return ""
 }
 
-// leading emits the data before a delimiter, without the white space that the delimiter takes away.
+// leading emits the data before a delimiter, without the white space that the delimiter removes.
 func (l *lexer) leading(text, sign string, variable bool) {
 	kept := text
 	switch {
@@ -192,7 +195,8 @@ func (l *lexer) leading(text, sign string, variable bool) {
 		kept = strings.TrimRightFunc(text, isSpace)
 	case sign == "" && l.syntax.LStripBlocks && !variable:
 		begin := strings.LastIndexByte(text, '\n') + 1
-		if (begin > 0 || l.fresh) && begin < len(text) && strings.TrimFunc(text[begin:], isSpace) == "" {
+		if (begin > 0 || l.fresh) && begin < len(text) &&
+			strings.TrimFunc(text[begin:], isSpace) == "" {
 			l.data(text[:begin])
 			l.line += strings.Count(text[begin:], "\n")
 			return
@@ -233,7 +237,8 @@ func (l *lexer) enter(kind delimiterKind) {
 	}
 }
 
-// suffix returns the end of "+END", "-END" with the white space after it, or "END" with its line break, at pos.
+// suffix returns the end of "+END", "-END" with the white space after it, or "END" with its line
+// break, at pos.
 func (l *lexer) suffix(pos int, end string, trim bool) (int, bool) {
 	rest := l.src[pos:]
 	switch {
@@ -262,7 +267,7 @@ func (l *lexer) variableEnd() (int, bool) {
 	return l.suffix(l.pos, l.syntax.VariableEnd, false)
 }
 
-// lineEnd is the end of a line statement: white space up to its last line break.
+// lineEnd returns the end of a line statement: white space up to its last line break.
 func (l *lexer) lineEnd() (int, bool) {
 	end := l.skipSpace(l.pos)
 	if end == len(l.src) {
@@ -339,7 +344,8 @@ func (l *lexer) raw() {
 		sign := l.sign(after)
 		word := l.skipSpace(after + len(sign))
 		if strings.HasPrefix(l.src[word:], "endraw") {
-			if end, ok := l.suffix(l.skipSpace(word+len("endraw")), l.syntax.BlockEnd, l.syntax.TrimBlocks); ok {
+			if end, ok := l.suffix(l.skipSpace(word+len("endraw")), l.syntax.BlockEnd,
+				l.syntax.TrimBlocks); ok {
 				l.leading(l.src[l.pos:begin], sign, false)
 				l.line += strings.Count(l.src[begin:end], "\n")
 				l.step(end)
@@ -350,7 +356,7 @@ func (l *lexer) raw() {
 	}
 }
 
-// code reads tokens up to the end that ends finds. A line statement may end with the source.
+// code reads tokens up to the end that ends finds. A line statement may also end with the source.
 func (l *lexer) code(begin, end tokenKind, ends func() (int, bool)) {
 	l.emit(begin, "", nil)
 	for {
@@ -424,7 +430,8 @@ func (l *lexer) name() bool {
 		end += n
 	}
 	word := l.src[l.pos:end]
-	if r, _ := utf8.DecodeRuneInString(word); r != '_' && !unicode.IsLetter(r) && !unicode.Is(unicode.Nl, r) {
+	if r, _ := utf8.DecodeRuneInString(word); r != '_' && !unicode.IsLetter(r) &&
+		!unicode.Is(unicode.Nl, r) {
 		return l.fail("Invalid character in identifier")
 	}
 	l.emit(tokName, word, nil)
@@ -436,7 +443,8 @@ func isWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 	}
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || unicode.Is(unicode.Nl, r)
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) ||
+		unicode.Is(unicode.Nl, r)
 }
 
 const shortOperators = "+-/*%~[](){}><=.:|,;"
@@ -492,7 +500,8 @@ func (l *lexer) unexpected() bool {
 	if r == utf8.RuneError && n == 1 {
 		text = l.src[l.pos : l.pos+1]
 	}
-	return l.fail("unexpected char %s at %d", data.Repr(text), utf8.RuneCountInString(l.src[:l.pos]))
+	return l.fail("unexpected char %s at %d", data.Repr(text),
+		utf8.RuneCountInString(l.src[:l.pos]))
 }
 
 func (l *lexer) fail(format string, args ...any) bool {
@@ -502,7 +511,7 @@ func (l *lexer) fail(format string, args ...any) bool {
 	return false
 }
 
-// number reads a float where there is one, else an integer.
+// number reads a float if there is one, otherwise an integer.
 func (l *lexer) number() bool {
 	if end := l.float(); end > 0 {
 		f, err := strconv.ParseFloat(strings.ReplaceAll(l.src[l.pos:end], "_", ""), 64)
@@ -527,7 +536,8 @@ func (l *lexer) number() bool {
 	return true
 }
 
-// digits returns the end of digits with single underscores between them, from pos; pos itself when there is none.
+// digits returns the end of digits with single underscores between them, from pos; pos itself if
+// there are none.
 func (l *lexer) digits(pos int, in string) int {
 	end := pos
 	for i := pos; i < len(l.src); i++ {
@@ -542,7 +552,7 @@ func (l *lexer) digits(pos int, in string) int {
 
 const decimal = "0123456789"
 
-// float returns the end of a float at the current place, or 0.
+// float returns the end of a float at the current position, or 0.
 func (l *lexer) float() int {
 	if l.pos > 0 && l.src[l.pos-1] == '.' {
 		return 0
@@ -580,7 +590,8 @@ func (l *lexer) exponent(at int) int {
 func (l *lexer) integer() int {
 	rest := l.src[l.pos:]
 	if rest[0] == '0' && len(rest) > 1 {
-		in := map[byte]string{'b': "01", 'o': "01234567", 'x': "0123456789abcdefABCDEF"}[rest[1]|0x20]
+		in := map[byte]string{'b': "01", 'o': "01234567",
+			'x': "0123456789abcdefABCDEF"}[rest[1]|0x20]
 		if in != "" {
 			from := l.pos + 2
 			if from < len(l.src) && l.src[from] == '_' {

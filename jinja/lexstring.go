@@ -37,10 +37,11 @@ func (l *lexer) str(q byte) bool {
 
 // simpleEscapes are the escapes of one letter; others keep their backslash.
 var simpleEscapes = [128]byte{
-	'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v',
+	'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r',
+	't': '\t', 'v': '\v',
 }
 
-// unescape reads Python's escapes (its codec unicode-escape); fault is the codec's message.
+// unescape decodes Python's escapes (its codec unicode-escape); fault is the codec's message.
 func unescape(s string) (text, fault string) {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -82,10 +83,11 @@ func unescape(s string) (text, fault string) {
 	return b.String(), ""
 }
 
-// hexEscape reads \xXX, \uXXXX and \UXXXXXXXX.
+// hexEscape decodes \xXX, \uXXXX and \UXXXXXXXX.
 func hexEscape(s string) (r rune, n int, fault string) {
 	want := map[byte]int{'x': 2, 'u': 4, 'U': 8}[s[1]]
-	for n = 2; n < len(s) && n < want+2 && strings.IndexByte("0123456789abcdefABCDEF", s[n]) >= 0; n++ {
+	for n = 2; n < len(s) && n < want+2 &&
+		strings.IndexByte("0123456789abcdefABCDEF", s[n]) >= 0; n++ {
 	}
 	if n < want+2 {
 		return 0, 0, "truncated \\" + s[1:2] + strings.Repeat("X", want) + " escape"

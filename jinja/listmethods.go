@@ -166,7 +166,7 @@ func listRemove(c *Call, self any) (any, error) {
 	return nil, c.f.run.moved(len(l.Items) - at)
 }
 
-// moved counts the elements of a list that move as one block.
+// moved counts the steps for elements of a list that move as one block.
 func (r *run) moved(n int) error { return r.take(n / 64) }
 
 func itemsIndex(c *Call, items []any, kind string) (any, error) {
@@ -251,7 +251,7 @@ func listSort(c *Call, self any) (any, error) {
 	return nil, nil
 }
 
-// sorted returns items in the order of their keys, equal ones as they were.
+// sorted returns items in the order of their keys; equal ones keep their order.
 func (r *run) sorted(items, keys []any, reverse bool) ([]any, error) {
 	if err := r.room(32 * len(items)); err != nil {
 		return nil, err

@@ -8,24 +8,26 @@ import (
 
 // A Source is a template that a Loader found.
 type Source struct {
-	Name    string // by which others may refer to it, and which errors tell
+	Name    string // the name for references and in errors
 	Version string // changes when the text does; "" means that the text is read each time
 	Read    func() (string, error)
 }
 
-// A Loader finds the templates that others name.
+// A Loader finds templates by name.
 type Loader interface {
-	// ID tells loaders apart that give the same name to different templates.
+	// ID distinguishes loaders that use the same name for different templates.
 	ID() string
-	// Find returns the template that parent means by name. It returns ErrNotFound, wrapped or as it is, when there is
-	// none. Name is as the template has it and may try to leave the loader's directory.
+	// Find returns the template that name refers to in the template parent. It returns ErrNotFound,
+	// possibly wrapped, if there is none. The name is as written in the template and may try to
+	// leave the loader's directory.
 	Find(ctx context.Context, name, parent string) (Source, error)
 }
 
 // ErrNotFound is returned by a Loader that has no such template.
 var ErrNotFound error = &Error{Kind: NotFound, Message: "template not found"}
 
-// A MapLoader finds templates in memory, by name; a name that begins with ./ or ../ counts from the parent's directory.
+// A MapLoader finds templates in memory, by name; a name that begins with ./ or ../ is relative to
+// the parent's directory.
 type MapLoader map[string]string
 
 // ID implements Loader.

@@ -22,7 +22,7 @@ func (s *forStmt) exec(f *frame) error {
 	return f.printRaw(text)
 }
 
-// recurse runs a recursive loop over v and returns what it prints.
+// recurse runs a recursive loop over v and returns its output.
 func (s *forStmt) recurse(f *frame, v any, depth int) (any, error) {
 	out := f.run.newBuffer()
 	in := f.within(s.slots, out)
@@ -50,7 +50,8 @@ func (s *forStmt) loopOver(f *frame, v any, again recursion, depth int) error {
 	}
 	var lc *loopContext
 	if s.loop >= 0 {
-		lc = &loopContext{run: f.run, it: it, depth0: depth, index0: -1, recurse: again, after: missing{}, current: missing{}, changed: missing{}}
+		lc = &loopContext{run: f.run, it: it, depth0: depth, index0: -1, recurse: again,
+			after: missing{}, current: missing{}, changed: missing{}}
 		if s.test == nil {
 			lc.of = v
 		}
@@ -65,7 +66,8 @@ func (s *forStmt) loopOver(f *frame, v any, again recursion, depth int) error {
 	return nil
 }
 
-// elements runs the body and reports whether it never came to its end, which is when the else branch runs.
+// elements runs the body and reports whether it never completed, in which case the else branch
+// runs.
 func (s *forStmt) elements(f *frame, it Iterator, lc *loopContext) (none bool, err error) {
 	none = true
 	for {
@@ -105,7 +107,7 @@ func (s *forStmt) next(it Iterator, lc *loopContext) (any, bool, error) {
 	return it.Next()
 }
 
-// passes holds an element against the condition of the loop.
+// passes checks an element against the condition of the loop.
 func (s *forStmt) passes(f *frame, v any) (bool, error) {
 	f.enter(s.testEntry)
 	if err := f.assign(s.testGoal, v); err != nil {
@@ -120,7 +122,7 @@ func (s *forStmt) passes(f *frame, v any) (bool, error) {
 	return ok, err
 }
 
-// filtered yields the elements that are to be kept.
+// filtered yields the elements that pass the condition.
 type filtered struct {
 	it   Iterator
 	keep func(any) (bool, error)
@@ -142,13 +144,13 @@ func (i *filtered) Next() (any, bool, error) {
 	}
 }
 
-// A recursion runs the loop again over what stands within an element.
+// A recursion runs the loop again for the children of an element.
 type recursion func(v any, depth int) (any, error)
 
 // A loopContext is the variable loop (jinja2.runtime.LoopContext).
 type loopContext struct {
 	run     *run
-	of      any // what is looped over, when its length may be asked
+	of      any // the looped value, if its length may be requested
 	it      Iterator
 	depth0  int
 	index0  int
@@ -156,7 +158,7 @@ type loopContext struct {
 	counted bool
 	before  any
 	current any
-	after   any // read ahead; missing when nothing was, or there is nothing
+	after   any // read ahead; missing if nothing was, or there is nothing
 	changed any
 	recurse recursion
 }
@@ -186,7 +188,7 @@ func (l *loopContext) peek() error {
 	return err
 }
 
-// size counts the elements, reading all of them where they have no length.
+// size counts the elements. It reads all of them if the value has no length.
 func (l *loopContext) size() (int, error) {
 	if l.counted {
 		return l.length, nil
@@ -281,7 +283,8 @@ func (l *loopContext) isChanged(c *Call) (any, error) {
 
 // Call runs a recursive loop over its argument.
 func (l *loopContext) Call(c *Call) (any, error) {
-	args, err := c.bind(signature{name: "LoopContext.__call__", hidden: 1, params: []param{need("iterable")}})
+	args, err := c.bind(signature{name: "LoopContext.__call__", hidden: 1,
+		params: []param{need("iterable")}})
 	if err != nil {
 		return nil, err
 	}

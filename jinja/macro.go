@@ -2,7 +2,7 @@ package jinja
 
 import "github.com/brineproject/brine/data"
 
-// A macro is a macro or the body of a call block, with the frame in which it stands (jinja2.runtime.Macro).
+// A macro is a macro or the body of a call block, with the enclosing frame (jinja2.runtime.Macro).
 type macro struct {
 	def *macroDef
 	f   *frame
@@ -46,7 +46,7 @@ func (m *macro) Attr(name string) (any, bool, error) {
 	return nil, false, nil
 }
 
-// Call runs the macro and returns what it prints.
+// Call runs the macro and returns its output.
 func (m *macro) Call(c *Call) (any, error) {
 	out := m.f.run.newBuffer()
 	f := m.f.within(m.def.slots, out)
@@ -77,7 +77,7 @@ func (m *macro) invoke(f *frame) error {
 	return f.leave(f.exec(m.def.body.stmts))
 }
 
-// bind gives the parameters their slots; those that are left out stay missing.
+// bind assigns the arguments to the slots of the parameters; left out ones stay missing.
 func (m *macro) bind(f *frame, c *Call) error {
 	d := m.def
 	n := min(len(c.Args), len(d.args))
@@ -109,7 +109,7 @@ func (m *macro) bind(f *frame, c *Call) error {
 	return m.extras(f, c, rest)
 }
 
-// extras are the arguments without a parameter.
+// extras handles the arguments without a parameter.
 func (m *macro) extras(f *frame, c *Call, rest []Keyword) error {
 	d := m.def
 	if d.kwargs >= 0 {
@@ -125,7 +125,8 @@ func (m *macro) extras(f *frame, c *Call, rest []Keyword) error {
 	if d.varargs >= 0 {
 		f.slots[d.varargs] = data.Tuple(append([]any{}, over...))
 	} else if len(over) > 0 {
-		return Raise(TypeError, "macro %s takes not more than %d argument(s)", m.quoted(), len(d.args))
+		return Raise(TypeError, "macro %s takes not more than %d argument(s)",
+			m.quoted(), len(d.args))
 	}
 	return nil
 }
@@ -143,10 +144,11 @@ func (m *macro) unknownKeyword(rest []Keyword) error {
 			return Raise(TypeError, "macro %s was invoked with two values for the special caller argument. This is most likely a bug.", m.quoted())
 		}
 	}
-	return Raise(TypeError, "macro %s takes no keyword argument %s", m.quoted(), quote(rest[0].Name))
+	return Raise(TypeError, "macro %s takes no keyword argument %s", m.quoted(),
+		quote(rest[0].Name))
 }
 
-// defaults fills the parameters that are left out, in order.
+// defaults fills the parameters that were left out, in order.
 func (m *macro) defaults(f *frame) error {
 	d := m.def
 	first := len(d.args) - len(d.defaults)
@@ -155,7 +157,8 @@ func (m *macro) defaults(f *frame) error {
 			continue
 		}
 		if i < first {
-			f.slots[a.slot] = f.undefined(Undefined{hint: "parameter " + quote(a.name) + " was not provided", name: a.name, obj: missing{}})
+			f.slots[a.slot] = f.undefined(Undefined{hint: "parameter " + quote(a.name) +
+				" was not provided", name: a.name, obj: missing{}})
 			continue
 		}
 		v, err := d.defaults[i-first].eval(f)

@@ -1,6 +1,6 @@
 package jinja
 
-// An expr is a part of an expression; it is not changed once its template is resolved.
+// An expr is a part of an expression; it is immutable once its template is resolved.
 type expr interface {
 	eval(f *frame) (any, error)
 	lineno() int
@@ -12,14 +12,14 @@ type stmt interface {
 	exec(f *frame) error
 }
 
-// at is the line on which a node stands, as errors tell it, and how many nodes an expression is high.
+// at is the line of a node, for errors, and the height of an expression in nodes.
 type at struct{ line, high int }
 
 func (a at) lineno() int { return a.line }
 
 func (a at) height() int { return a.high }
 
-// A ref is where a name lives: so many frames up, in that slot.
+// A ref is the location of a variable: a number of frames up, and a slot.
 type ref struct {
 	hops, slot int
 }
@@ -29,7 +29,7 @@ type access int
 const (
 	loads access = iota
 	stores
-	params // set by entering the frame
+	params // set when the frame is entered
 )
 
 // Expressions.
@@ -102,7 +102,7 @@ type (
 	}
 	sliceExpr struct {
 		at
-		start, stop, step expr // nil when left out
+		start, stop, step expr // nil if left out
 	}
 	callExpr struct {
 		at
@@ -111,7 +111,7 @@ type (
 	}
 	filterExpr struct {
 		at
-		of   expr // nil in a filter block: what the block captured
+		of   expr // nil in a filter block: the captured output
 		name string
 		arguments
 	}
@@ -123,7 +123,7 @@ type (
 	}
 	condExpr struct {
 		at
-		test, yes, no expr // no is nil when left out
+		test, yes, no expr // no is nil if left out
 		where         string
 	}
 )
@@ -140,13 +140,13 @@ type namedExpr struct {
 	value expr
 }
 
-// A block of statements that has a frame of its own within its function.
+// A body is a block of statements with its own frame within its function.
 type body struct {
 	stmts []stmt
 	entry []entry
 }
 
-// An entry gives a slot its first value when its frame is entered.
+// An entry sets the first value of a slot when its frame is entered.
 type entry struct {
 	slot int
 	kind entryKind
@@ -159,15 +159,15 @@ type entryKind int
 const (
 	entryUndefined entryKind = iota
 	entryResolve             // look the name up in the context
-	entryAlias               // take it from the frame outside
-	entryParam               // given by whoever enters
+	entryAlias               // take it from the enclosing frame
+	entryParam               // set by the caller
 )
 
 // Statements.
 type (
 	outputStmt struct {
 		items   []outputItem
-		checked bool // says nothing when the template extends another one
+		checked bool // does nothing if the template extends another one
 	}
 	outputItem struct {
 		text string
@@ -203,7 +203,7 @@ type (
 		recursive bool
 		body      body
 		orElse    *body
-		loop      int // slot of the loop variable; -1 when there is none
+		loop      int // slot of the loop variable; -1 if there is none
 		slots     int // of the function of a recursive loop
 	}
 	macroDef struct {
@@ -213,7 +213,7 @@ type (
 		defaults []expr
 		body     body
 		slots    int
-		caller   int // slots of what the body uses of these; -1 when it does not
+		caller   int // slots of the special variables that the body uses; -1 if it does not
 		kwargs   int
 		varargs  int
 		explicit bool // caller is one of the arguments
@@ -257,7 +257,7 @@ type (
 		stmts       []stmt
 		body        body
 		slots       int
-		self, super int // slots; -1 when not used
+		self, super int // slots; -1 if unused
 		prog        *program
 	}
 	extendsStmt struct {
@@ -313,15 +313,15 @@ type (
 	}
 	tagBody struct {
 		body
-		plain bool // belongs to the frame around it
+		plain bool // belongs to the enclosing frame
 	}
 )
 
-// An export is a name that the template gives to those that import it.
+// An export is a name that the template provides to templates that import it.
 type export struct {
 	name string
 	ref
-	hidden bool // set for includes, but not given away
+	hidden bool // set for includes, but not exported
 }
 
 // A local is a name that an included template sees.
@@ -330,7 +330,7 @@ type local struct {
 	slot int
 }
 
-// localNames are the names of a frame and of those around it.
+// localNames are the names of a frame and of its enclosing frames.
 type localNames struct {
 	own  []local
 	up   *localNames

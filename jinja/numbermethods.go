@@ -25,7 +25,8 @@ func numberMethod(v any, name string) method {
 		return func(c *Call, self any) (any, error) { return int64(bigOf(self).BitLen()), c.none("int.bit_length") }
 	case !float && name == "bit_count":
 		return func(c *Call, self any) (any, error) {
-			return int64(strings.Count(new(big.Int).Abs(bigOf(self)).Text(2), "1")), c.none("int.bit_count")
+			return int64(strings.Count(new(big.Int).Abs(bigOf(self)).Text(2), "1")),
+				c.none("int.bit_count")
 		}
 	}
 	return nil

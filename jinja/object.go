@@ -3,14 +3,15 @@ package jinja
 // A Func is a function, filter or test: it gets its arguments in c.
 type Func func(c *Call) (any, error)
 
-// A Keyword is an argument that was given by name.
+// A Keyword is an argument that was passed by name.
 type Keyword struct {
 	Name  string
 	Value any
 }
 
-// Values of other types than those of package data and this one may be used in templates. What they can do is
-// told by these interfaces, each of them optional. A value that is found nowhere is reported by ok alone.
+// Templates can use values of other types than those of package data and this package. These
+// optional interfaces define what they support. If ok is false, there is no such value; that is not
+// an error.
 type (
 	// An Attributer has attributes: value.name.
 	Attributer interface {
@@ -24,7 +25,7 @@ type (
 	Callable interface {
 		Call(c *Call) (any, error)
 	}
-	// A Container answers "key in value".
+	// A Container implements "key in value".
 	Container interface {
 		Contains(key any) (bool, error)
 	}
@@ -41,7 +42,7 @@ type (
 		Iterable
 		Itemer
 		Sized
-		Mapping() // does nothing, and tells that the value is a mapping
+		Mapping() // only marks the value as a mapping
 	}
 	// A Namer has a Python type for messages, such as "FunctionWrapper".
 	Namer interface {
@@ -58,7 +59,7 @@ type Iterator interface {
 	Next() (v any, ok bool, err error)
 }
 
-// A List is a Python list: all who hold the pointer see a change.
+// A List is a Python list: all holders of the pointer see its changes.
 type List struct {
 	Items []any
 }
@@ -66,10 +67,10 @@ type List struct {
 // NewList returns a list of the items.
 func NewList(items ...any) *List { return &List{Items: items} }
 
-// Markup is text that need not be escaped for HTML.
+// Markup is text that is already escaped for HTML.
 type Markup string
 
-// missing stands where there is no value at all, which is not None.
+// missing marks the absence of a value, which is not None.
 type missing struct{}
 
 func isMissing(v any) bool { _, ok := v.(missing); return ok }

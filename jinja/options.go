@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Syntax is what of an environment decides how source is read. The zero value is Jinja's own.
+// Syntax is the part of an environment that determines how source is parsed. The zero value is
+// Jinja's own.
 type Syntax struct {
 	BlockStart, BlockEnd       string // "" is {% and %}
 	VariableStart, VariableEnd string // "" is {{ and }}
@@ -30,35 +31,37 @@ func (s Syntax) filled() Syntax {
 }
 
 func (s Syntax) check() error {
-	if s.BlockStart == s.VariableStart || s.VariableStart == s.CommentStart || s.BlockStart == s.CommentStart {
+	if s.BlockStart == s.VariableStart || s.VariableStart == s.CommentStart ||
+		s.BlockStart == s.CommentStart {
 		return errors.New("block, variable and comment start strings must be different")
 	}
 	switch s.NewlineSequence {
 	case "\n", "\r\n", "\r":
 		return nil
 	}
-	return fmt.Errorf("newline_sequence %q is not one of '\\n', '\\r\\n', or '\\r'", s.NewlineSequence)
+	return fmt.Errorf("newline_sequence %q is not one of '\\n', '\\r\\n', or '\\r'",
+		s.NewlineSequence)
 }
 
-// Lenience says what a template may do with a name that stands for nothing.
+// Lenience says what a template may do with an undefined name.
 type Lenience int
 
 const (
 	Lenient   Lenience = iota // print it as nothing, test it, iterate over it (jinja2.Undefined)
 	Chainable                 // also take attributes and items of it (ChainableUndefined)
-	Debug                     // as Lenient, but it prints as its own source (DebugUndefined)
-	Strict                    // nothing but ask whether it is defined (StrictUndefined)
+	Debug                     // like Lenient, but it prints as its own source (DebugUndefined)
+	Strict                    // only ask whether it is defined (StrictUndefined)
 )
 
-// Limits bound one Render. A zero field means its default.
+// Limits limit one Render. A zero field means its default.
 type Limits struct {
-	Depth    int // macros, blocks, includes and recursive loops within one another; 200
+	Depth    int // nested macros, blocks, includes and recursive loops; 200
 	Output   int // bytes of the text, 64 MiB
 	Steps    int // statements run and elements visited, 20 million
 	Value    int // bytes of one text and elements of one list, 32 Mi
 	Memory   int // bytes of all texts and lists that operators and filters made, 1 GiB
 	Source   int // bytes of one source, 16 MiB
-	Nesting  int // brackets, operators and blocks within one another in source, 200
+	Nesting  int // nested brackets, operators and blocks in source, 200
 	Includes int // templates fetched, 10,000
 }
 
@@ -78,15 +81,18 @@ func (l Limits) filled() Limits {
 type Options struct {
 	Syntax     Syntax
 	Undefined  Lenience
-	Autoescape bool                     // escape what is printed for HTML
-	Finalize   func(v any) (any, error) // of each value just before it is printed; nil leaves it as it is
-	Limits     Limits
+	Autoescape bool // escape what is printed for HTML
+	// converts each value just before it is printed; nil leaves it as it is
+	Finalize func(v any) (any, error)
+	Limits   Limits
 
-	Loader Loader // of include, import, from and extends; nil finds nothing
-	Cache  *Cache // of parsed templates, which environments may share; nil keeps none
+	Loader Loader // for include, import, from and extends; nil finds nothing
+	Cache  *Cache // of parsed templates, which environments may share; nil caches none
 
-	Filters map[string]Func // beside Jinja's own, which they replace; the value is the first argument
+	// in addition to Jinja's own, which they replace; the value is the first argument
+	Filters map[string]Func
 	Tests   map[string]Func
-	Globals map[string]any // names that every template sees, those imported without context too
+	// names that every template sees, including those imported without context
+	Globals map[string]any
 	Tags    map[string]Tag // by the name of the tag that begins the statement
 }

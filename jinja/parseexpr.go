@@ -2,11 +2,11 @@ package jinja
 
 import "strings"
 
-// tupleRules say how a list of expressions is read that may have no brackets.
+// tupleRules determine how an expression list without required brackets is parsed.
 type tupleRules struct {
 	simple   bool // names and literals only
 	condexpr bool // with inline ifs
-	brackets bool // it stands in round brackets, so it may be empty
+	brackets bool // it is in round brackets, so it may be empty
 }
 
 func (p *parser) tuple(r tupleRules) expr {
@@ -157,10 +157,10 @@ func (p *parser) sum() expr {
 	return e
 }
 
-// maxHeight bounds trees that grow to the left, as operators and filters in a row make them.
+// maxHeight limits trees that grow to the left, as chains of operators and filters do.
 const maxHeight = 2_000
 
-// over is the place of a node that has below for its left part.
+// over returns the position and height of a node whose left part is below.
 func (p *parser) over(line int, below expr) at {
 	high := below.height() + 1
 	if high > maxHeight {
@@ -264,7 +264,7 @@ func namedValue(t token) expr {
 	return &nameExpr{at: at{line: t.line}, name: t.text}
 }
 
-// textLiteral reads literals that stand side by side as one.
+// textLiteral joins adjacent literals.
 func (p *parser) textLiteral() expr {
 	t := p.next()
 	if p.cur.kind != tokString {
@@ -371,7 +371,7 @@ func (p *parser) item(of expr) expr {
 	return &itemExpr{p.over(line, of), of, &tupleExpr{at{line: line}, args}}
 }
 
-// subscript reads a key or a slice.
+// subscript parses a key or a slice.
 func (p *parser) subscript() expr {
 	s := &sliceExpr{at: at{line: p.cur.line}}
 	if p.cur.kind != ":" {
@@ -419,7 +419,7 @@ func (p *parser) arguments() arguments {
 	return a
 }
 
-// argument reads one argument and reports whether it may stand where it does.
+// argument parses one argument and reports whether it is allowed at its position.
 func (p *parser) argument(a *arguments) bool {
 	switch {
 	case p.cur.kind == "*":
@@ -450,7 +450,7 @@ func (p *parser) argument(a *arguments) bool {
 	return true
 }
 
-// dotted reads a name that may hold dots.
+// dotted parses a name that may contain dots.
 func (p *parser) dotted() (name string, line int) {
 	t := p.expect(tokName)
 	name = t.text

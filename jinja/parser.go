@@ -8,15 +8,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A parser makes a tree of tokens (jinja2/parser.py). The first fault ends the tokens; what is parsed after it is lost.
+// A parser converts tokens to a tree (jinja2/parser.py). The first error ends the tokens; anything
+// parsed after it is dropped.
 type parser struct {
 	lex      *lexer
-	pos      int // in the tokens that are there
+	pos      int // in the available tokens
 	cur      *token
-	name     string // as messages about places tell it; "" of a template that no loader gave
+	name     string // for messages; "" for a template without a loader
 	tags     map[string]Tag
 	tagStack []string
-	endStack [][]string // of the names that end the blocks that are open
+	endStack [][]string // the names that end each open block
 	depth    int
 	nesting  int
 	err      *Error
@@ -49,7 +50,7 @@ func (p *parser) arrive() {
 	}
 }
 
-// next goes on and returns the token that was the current one.
+// next advances and returns the token that was current.
 func (p *parser) next() token {
 	was := *p.cur
 	if p.err == nil && p.cur.kind != tokEOF {
@@ -59,7 +60,7 @@ func (p *parser) next() token {
 	return was
 }
 
-// look returns the token after the current one; a fault there is told at once.
+// look returns the token after the current one; an error there is reported at once.
 func (p *parser) look() token {
 	if p.err != nil || p.cur.kind == tokEOF {
 		return *p.cur
@@ -90,7 +91,7 @@ func (p *parser) fail(line int, format string, args ...any) {
 
 func (p *parser) failHere(format string, args ...any) { p.fail(p.cur.line, format, args...) }
 
-// more reports whether a list goes on, that is, whether the current token is not the one that ends it.
+// more reports whether a list continues, that is, whether the current token is not its end.
 func (p *parser) more(end tokenKind) bool { return p.err == nil && p.cur.kind != end }
 
 func (p *parser) skip(kind tokenKind) bool {
@@ -136,7 +137,7 @@ func (p *parser) unexpected(want string) {
 // quote is Python's repr of a text.
 func quote(s string) string { return data.Repr(s) }
 
-// deeper guards the recursion of the parser and of those who walk its tree; it is undone by p.depth--.
+// deeper guards the recursion of the parser and of code that walks its tree; p.depth-- undoes it.
 func (p *parser) deeper() bool {
 	p.depth++
 	if p.depth > p.nesting {
@@ -146,7 +147,7 @@ func (p *parser) deeper() bool {
 	return true
 }
 
-// unknownTag tells a tag that fits nowhere, or with no name the end of the template.
+// unknownTag reports a misplaced tag or, without a name, the end of the template.
 func (p *parser) unknownTag(name string, atEnd bool, line int) {
 	var parts []string
 	if atEnd {
@@ -160,7 +161,8 @@ func (p *parser) unknownTag(name string, atEnd bool, line int) {
 			quoted = append(quoted, quote(e))
 		}
 		looking := strings.Join(quoted, " or ")
-		expected := slices.ContainsFunc(p.endStack, func(ends []string) bool { return slices.Contains(ends, name) })
+		expected := slices.ContainsFunc(p.endStack,
+			func(ends []string) bool { return slices.Contains(ends, name) })
 		if !atEnd && expected {
 			parts = append(parts, "You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for "+looking+".")
 		} else {
@@ -168,12 +170,14 @@ func (p *parser) unknownTag(name string, atEnd bool, line int) {
 		}
 	}
 	if n := len(p.tagStack); n > 0 {
-		parts = append(parts, fmt.Sprintf("The innermost block that needs to be closed is %s.", quote(p.tagStack[n-1])))
+		parts = append(parts, fmt.Sprintf("The innermost block that needs to be closed is %s.",
+			quote(p.tagStack[n-1])))
 	}
 	p.fail(line, "%s", strings.Join(parts, " "))
 }
 
-// subparse reads statements up to a tag of ends, which becomes the current token, or to the end of the template.
+// subparse parses statements up to a tag in ends, which becomes the current token, or to the end of
+// the template.
 func (p *parser) subparse(ends []string) []stmt {
 	if ends != nil {
 		p.endStack = append(p.endStack, ends)
@@ -213,7 +217,7 @@ func (p *parser) subparse(ends []string) []stmt {
 	return out
 }
 
-// statements reads the body of a block, from the end of its first tag to a tag of ends.
+// statements parses the body of a block, from the end of its first tag to a tag in ends.
 func (p *parser) statements(drop bool, ends ...string) []stmt {
 	p.skip(":")
 	p.expect(tokBlockEnd)
@@ -294,7 +298,8 @@ func (p *parser) rareBuiltin(tag string) stmt {
 	case "autoescape":
 		line := p.next().line
 		value := p.expression()
-		return &autoescapeStmt{at{line: line}, value, body{stmts: p.statements(true, "endautoescape")}}
+		return &autoescapeStmt{at{line: line}, value,
+			body{stmts: p.statements(true, "endautoescape")}}
 	case "break":
 		return &jumpStmt{at{line: p.next().line}, false}
 	case "continue":
@@ -341,13 +346,15 @@ func (p *parser) parseSet() stmt {
 	line := p.next().line
 	target := p.target(targetRules{tuple: true, namespace: true})
 	if p.skip("=") {
-		return &setStmt{at: at{line: line}, target: target, value: p.tuple(tupleRules{condexpr: true})}
+		return &setStmt{at: at{line: line}, target: target,
+			value: p.tuple(tupleRules{condexpr: true})}
 	}
 	var filter *filterExpr
 	if e := p.filters(nil, false); e != nil {
 		filter = e.(*filterExpr)
 	}
-	return &setBlockStmt{at: at{line: line}, target: target, filter: filter, body: body{stmts: p.statements(true, "endset")}}
+	return &setBlockStmt{at: at{line: line}, target: target, filter: filter,
+		body: body{stmts: p.statements(true, "endset")}}
 }
 
 func (p *parser) parseWith() stmt {
@@ -383,7 +390,7 @@ func (p *parser) parseBlock() stmt {
 	return s
 }
 
-// blank reports whether statements are nothing but white space.
+// blank reports whether statements are only white space.
 func blank(stmts []stmt) bool {
 	for _, s := range stmts {
 		out, ok := s.(*outputStmt)
@@ -399,7 +406,7 @@ func blank(stmts []stmt) bool {
 	return true
 }
 
-// withContext reads "with context" and "without context".
+// withContext parses "with context" and "without context".
 func (p *parser) withContext(otherwise bool) (with, given bool) {
 	if (p.cur.isName("with") || p.cur.isName("without")) && p.look().isName("context") {
 		with = p.next().text == "with"
@@ -455,7 +462,7 @@ func (p *parser) parseFrom() stmt {
 	return s
 }
 
-// place names a line in messages of the language itself.
+// place describes a line in messages of the language itself.
 func (p *parser) place(line int) string {
 	if p.name == "" {
 		return fmt.Sprintf("line %d", line)
@@ -466,7 +473,8 @@ func (p *parser) place(line int) string {
 func (p *parser) importedName() importedName {
 	n := p.storeName()
 	if strings.HasPrefix(n.name, "_") {
-		p.stop(&Error{Kind: AssertionError, Message: "names starting with an underline can not be imported", Line: n.line})
+		p.stop(&Error{Kind: AssertionError,
+			Message: "names starting with an underline can not be imported", Line: n.line})
 	}
 	if p.skipName("as") {
 		return importedName{name: n.name, alias: p.storeName().name}
@@ -474,7 +482,7 @@ func (p *parser) importedName() importedName {
 	return importedName{name: n.name, alias: n.name}
 }
 
-// signature reads the arguments of a macro or call block.
+// signature parses the parameters of a macro or call block.
 func (p *parser) signature(m *macroDef) {
 	p.expect("(")
 	for p.more(")") {
@@ -554,7 +562,7 @@ func (p *parser) storeName() *nameExpr {
 	return n
 }
 
-// target reads what can be assigned to.
+// target parses an assignment target.
 func (p *parser) target(r targetRules) expr {
 	if r.namespace && p.look().kind == "." {
 		name := p.expect(tokName)
@@ -570,7 +578,7 @@ func (p *parser) target(r targetRules) expr {
 	return e
 }
 
-// assignable returns what e is when nothing can be assigned to it.
+// assignable returns the kind of e if it is not a valid assignment target.
 func assignable(e expr) (kind string, line int) {
 	switch e := e.(type) {
 	case *nameExpr:

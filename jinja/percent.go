@@ -9,20 +9,20 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A percentage is one text % values.
+// A percentage is one evaluation of text % values.
 type percentage struct {
 	r      *run
 	out    strings.Builder
 	args   []any
 	at     int
-	dict   any // what %(name)s looks into; nil when the right side is no mapping
+	dict   any // the mapping for %(name)s; nil if the right side is not a mapping
 	named  bool
 	escape bool
 	format string
 	pos    int
 }
 
-// percent is text % v; it gives Markup for Markup, and then escapes what is put in.
+// percent is text % v; for Markup it returns Markup and escapes the values.
 func (r *run) percent(format string, left, v any) (any, error) {
 	p := &percentage{r: r, format: format}
 	_, p.escape = left.(Markup)
@@ -71,7 +71,7 @@ func (p *percentage) next() (any, error) {
 	return p.args[p.at-1], nil
 }
 
-// one reads a conversion behind its % and writes it.
+// one reads a conversion after its % and writes its result.
 func (p *percentage) one() error {
 	value, named, err := p.key()
 	if err != nil {
@@ -134,7 +134,8 @@ func (p *percentage) key() (v any, named bool, err error) {
 		return nil, false, u.fail()
 	}
 	if l, ok := p.dict.(*List); ok {
-		return nil, false, Raise(TypeError, "%s indices must be integers or slices, not str", typeName(l))
+		return nil, false, Raise(TypeError,
+			"%s indices must be integers or slices, not str", typeName(l))
 	}
 	v, ok, err := p.r.item(p.dict, name)
 	if err == nil && !ok {
@@ -166,7 +167,7 @@ func (p *percentage) flags() (spec, error) {
 	return f, nil
 }
 
-// sizes reads the width, the precision and a letter for length that means nothing.
+// sizes reads the width, the precision and a length letter, which has no meaning.
 func (p *percentage) sizes(f *spec) error {
 	width, err := p.size()
 	if err != nil {
@@ -301,7 +302,7 @@ func (p *percentage) integer(v any, c byte, f spec, want string) (string, error)
 	return p.pad(sign, digits, f)
 }
 
-// pad fills with zeros behind the sign where the flag 0 stands without a minus.
+// pad inserts zeros after the sign if the flag 0 is given without a minus.
 func (p *percentage) pad(sign, digits string, f spec) (string, error) {
 	if f.zero && f.align == '>' {
 		f.align, f.fill = '=', "0"

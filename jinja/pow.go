@@ -5,15 +5,17 @@ import (
 	"math/big"
 )
 
-// powerBits is the precision in which powers of floats are worked out, so that they are rounded once, as those of C are.
+// powerBits is the precision for computing powers of floats, so that they are rounded only once, as
+// in C.
 const powerBits = 160
 
 func precise(f float64) *big.Float { return new(big.Float).SetPrec(powerBits).SetFloat64(f) }
 
-// pow is x to the power y. Go's own is some units off in the last digit.
+// pow returns x to the power y. Go's own result differs by some units in the last digit.
 func pow(x, y float64) float64 {
 	rough := math.Pow(x, y)
-	if rough == 0 || x == 0 || y == 0 || math.IsInf(rough, 0) || math.IsNaN(rough) || math.IsInf(y, 0) || math.Abs(x) == 1 {
+	if rough == 0 || x == 0 || y == 0 || math.IsInf(rough, 0) || math.IsNaN(rough) ||
+		math.IsInf(y, 0) || math.Abs(x) == 1 {
 		return rough
 	}
 	// |x| = 2 to the power of exp, times e to the power of log
@@ -29,7 +31,8 @@ func pow(x, y float64) float64 {
 	return math.Copysign(z, rough)
 }
 
-// logarithm is the natural logarithm of 0.5 to 2, by the series of the inverse hyperbolic tangent.
+// logarithm returns the natural logarithm of 0.5 to 2, by the series of the inverse hyperbolic
+// tangent.
 func logarithm(x *big.Float) *big.Float {
 	z := new(big.Float).Quo(new(big.Float).Sub(x, precise(1)), new(big.Float).Add(x, precise(1)))
 	square := new(big.Float).Mul(z, z)
@@ -41,7 +44,7 @@ func logarithm(x *big.Float) *big.Float {
 	return sum.Mul(sum, precise(2))
 }
 
-// exponential is e to the power of a small x.
+// exponential returns e to the power of a small x.
 func exponential(x *big.Float) *big.Float {
 	sum, term := precise(1), precise(1)
 	for n := 1.0; n < powerBits && term.Sign() != 0 && term.MantExp(nil) > -powerBits-8; n++ {

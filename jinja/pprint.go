@@ -6,7 +6,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A prettyPrinter lays values out in lines of at most 80 characters, as Python's pprint.pformat does.
+// A prettyPrinter formats values in lines of at most 80 characters, as Python's pprint.pformat
+// does.
 type prettyPrinter struct {
 	r     *run
 	b     strings.Builder
@@ -72,7 +73,7 @@ func (p *prettyPrinter) inside(v any) bool {
 	return false
 }
 
-// selfHeld stands where a value holds itself; Python prints its address there.
+// selfHeld is printed where a value contains itself; Python prints its address there.
 type selfHeld string
 
 // Text implements Texter.
@@ -87,7 +88,7 @@ func (p *prettyPrinter) flat(v any) (string, error) {
 	return p.r.repr(sorted)
 }
 
-// sort is v with its dicts sorted; what holds itself is left as it is.
+// sort returns v with its dicts sorted; values that contain themselves stay as they are.
 func (p *prettyPrinter) sort(v any, above []any) (any, error) {
 	for _, a := range above {
 		if a == v {
@@ -133,7 +134,8 @@ func (p *prettyPrinter) sortItems(items, above []any) ([]any, error) {
 	return out, nil
 }
 
-// keys are the keys in order; those that Python cannot compare go by the name of their type.
+// keys returns the keys in order; keys that Python cannot compare are sorted by the name of their
+// type.
 func (p *prettyPrinter) keys(m *data.Map) ([]any, error) {
 	keys := m.Keys()
 	sorted, err := p.r.sorted(keys, keys, false)
@@ -191,7 +193,7 @@ func (p *prettyPrinter) items(items []any, indent, allowance int, end string) er
 	return nil
 }
 
-// text cuts a long text into literals that stand side by side.
+// text splits a long text into adjacent literals.
 func (p *prettyPrinter) text(s string, indent, allowance, level int) {
 	lines := splitLines(s, true)
 	if level == 1 {
@@ -204,7 +206,8 @@ func (p *prettyPrinter) text(s string, indent, allowance, level int) {
 		if i == len(lines)-1 {
 			room -= allowance
 		}
-		chunks = append(chunks, textChunks(line, room, prettyWidth-indent, i == len(lines)-1, allowance)...)
+		chunks = append(chunks, textChunks(line, room, prettyWidth-indent, i == len(lines)-1,
+			allowance)...)
 	}
 	if len(chunks) == 1 {
 		p.b.WriteString(chunks[0])
@@ -219,7 +222,7 @@ func (p *prettyPrinter) text(s string, indent, allowance, level int) {
 	}
 }
 
-// textChunks cuts one line at spaces.
+// textChunks splits one line at spaces.
 func textChunks(line string, room, full int, last bool, allowance int) []string {
 	if whole := quote(line); runeCount(whole) <= room {
 		return []string{whole}

@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxRange is the most elements of a range in the sandbox.
+// maxRange is the maximum number of elements of a range in the sandbox.
 const maxRange = 100000
 
 // A rangeValue is a range of at most maxRange integers of 64 bits.
@@ -30,7 +30,8 @@ func newRange(c *Call) (any, error) {
 	bounds := [3]*big.Int{big.NewInt(0), nil, big.NewInt(1)}
 	for i, v := range c.Args {
 		if !isInt(v) {
-			return nil, Raise(TypeError, "'%s' object cannot be interpreted as an integer", typeName(v))
+			return nil, Raise(TypeError, "'%s' object cannot be interpreted as an integer",
+				typeName(v))
 		}
 		if len(c.Args) == 1 {
 			i = 1
@@ -48,10 +49,12 @@ func makeRange(start, stop, step *big.Int) (any, error) {
 	count := new(big.Int)
 	if span.Sign() == step.Sign() {
 		// the number of steps that stay within, rounded up
-		count.Abs(span).Sub(count, big.NewInt(1)).Div(count, new(big.Int).Abs(step)).Add(count, big.NewInt(1))
+		count.Abs(span).Sub(count, big.NewInt(1)).Div(count, new(big.Int).Abs(step)).Add(count,
+			big.NewInt(1))
 	}
 	if count.Cmp(big.NewInt(maxRange)) > 0 {
-		return nil, Raise(OverflowError, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
+		return nil, Raise(OverflowError,
+			"Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
 	}
 	if !start.IsInt64() || !stop.IsInt64() || !step.IsInt64() {
 		return nil, Raise(LimitError, "a range of integers beyond 64 bits")
@@ -102,7 +105,7 @@ func (r *rangeValue) Attr(name string) (any, bool, error) {
 	return nil, false, nil
 }
 
-// outOf calls a method of sequences; only its message about what is not there is a range's own.
+// outOf calls a method of sequences and replaces its message about a missing element.
 func (r *rangeValue) outOf(c *Call, m method, items []any) (any, error) {
 	v, err := m(c, data.Tuple(items))
 	if isKind(err, ValueError) {
@@ -119,7 +122,8 @@ func (r *rangeValue) Text() string {
 }
 
 func (r *rangeValue) equal(o *rangeValue) bool {
-	return r.count == o.count && (r.count == 0 || r.start == o.start && (r.count == 1 || r.step == o.step))
+	return r.count == o.count && (r.count == 0 || r.start == o.start &&
+		(r.count == 1 || r.step == o.step))
 }
 
 func (r *rangeValue) slice(start, stop, step, count int) any {

@@ -6,26 +6,28 @@ import (
 	"strings"
 )
 
-// A program is a parsed and resolved template; it does not change any more.
+// A program is a parsed and resolved template; it is immutable.
 type program struct {
 	name   string
 	source string
-	named  bool // by a loader, so that the language itself may tell the name
+	named  bool // by a loader, so that messages of the language itself may contain the name
 	stmts  []stmt
 	body   body
 	slots  int
-	self   int // slot of self; -1 when the template does not use it
+	self   int // slot of self; -1 if the template does not use it
 	blocks map[string]*blockDef
 	order  []string // names of blocks in the order of the source
-	uses   []use    // filters and tests that must be there
+	uses   []use    // required filters and tests
 }
 
 // compile parses and resolves a source.
 func compile(src string, key cacheKey, tags map[string]Tag, limits Limits) (*program, error) {
 	name := key.name
-	p := &program{name: name, source: src, named: key.loader != fromText, self: -1, blocks: map[string]*blockDef{}}
+	p := &program{name: name, source: src, named: key.loader != fromText, self: -1,
+		blocks: map[string]*blockDef{}}
 	if len(src) > limits.Source {
-		return nil, p.locate(&Error{Kind: LimitError, Message: fmt.Sprintf("source of %d bytes is larger than %d", len(src), limits.Source)})
+		return nil, p.locate(&Error{Kind: LimitError,
+			Message: fmt.Sprintf("source of %d bytes is larger than %d", len(src), limits.Source)})
 	}
 	stmts, err := parse(src, key, tags, limits)
 	if err != nil {
@@ -44,19 +46,19 @@ func (p *program) locate(e *Error) *Error {
 	return e
 }
 
-// A resolver gives each name its slot.
+// A resolver assigns a slot to each name.
 type resolver struct {
 	prog    *program
 	extends bool
-	loop    bool // the template names loop somewhere
-	marked  int  // the last line that was given to a statement: those without one are told by it
+	loop    bool // the template uses the name loop somewhere
+	marked  int  // the last line recorded for a statement; statements without a line use it
 	err     *Error
 }
 
-// A place tells where a statement stands.
+// A place is the context of a statement.
 type place struct {
 	sym      *symbols
-	toplevel bool // what it stores is seen by others
+	toplevel bool // its variables are exported
 	root     bool // within the function of the template, where output may be dropped
 	soft     bool // within a condition: filters are looked up when they run
 	inLoop   bool
@@ -127,7 +129,7 @@ func (r *resolver) block(b *blockDef) {
 	b.slots = sym.fn.slots
 }
 
-// declare finds the names of a frame; the frames within it declare their own.
+// declare finds the names of a frame; nested frames declare their own.
 func (r *resolver) declare(sym *symbols, stmts []stmt) {
 	d := &declarer{sym: sym}
 	d.v = visitor{name: d.name, ns: func(n *nsRef) { sym.load(n.name) }, enter: d.enter}
@@ -210,7 +212,7 @@ func (d *declarer) tag(s *tagStmt) {
 	}
 }
 
-// exprs gives the names of expressions their slots.
+// exprs assigns slots to the names in expressions.
 func (r *resolver) exprs(at place, list ...expr) {
 	for _, e := range list {
 		r.expr(at, e)
@@ -280,7 +282,7 @@ func (r *resolver) stmt(s stmt, at place) {
 	}
 }
 
-// mark notes the line of a statement that has one where it begins.
+// mark records the line of a statement at its beginning.
 func (r *resolver) mark(s stmt) {
 	switch s := s.(type) {
 	case *outputStmt, *withStmt, *filterStmt, *setBlockStmt, *autoescapeStmt:
@@ -340,14 +342,14 @@ func (r *resolver) jump(s *jumpStmt, at place) {
 	}
 }
 
-// python refuses what Jinja makes Python code of that Python refuses.
+// python reports code that Python would reject in the Python code that Jinja generates.
 func (r *resolver) python(line int, message string) {
 	if r.err == nil {
 		r.err = &Error{Kind: PythonSyntaxError, Message: message, Line: line}
 	}
 }
 
-// exports lists the names of a target that the template shows to others.
+// exports lists the names of a target that the template exports.
 func exports(at place, target expr) []export {
 	if !at.toplevel {
 		return nil
@@ -467,7 +469,7 @@ func (r *resolver) forStmt(s *forStmt, at place) {
 	s.slots = sym.fn.slots
 }
 
-// keepLoop refuses loops that assign to the loop variable.
+// keepLoop rejects loops that assign to the loop variable.
 func (r *resolver) keepLoop(s *forStmt) {
 	if !r.loop {
 		return

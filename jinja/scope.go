@@ -1,8 +1,9 @@
 package jinja
 
-// Names are resolved before a template runs, by Jinja's own rules (jinja2/idtracking.py), which are odd in places: a
-// frame that stores a name anywhere has a variable of that name from its start, with the value of the frame outside, or
-// of the context when the name is read first or stored only in a branch.
+// Names are resolved before a template runs, by Jinja's own rules (jinja2/idtracking.py), some of
+// which are odd. A frame that stores a name anywhere has a variable of that name from its start.
+// Its first value is that of the enclosing frame, or of the context if the name is read first or
+// stored only in a branch.
 
 // A function has slots for the variables of all frames that run in one activation.
 type function struct {
@@ -26,26 +27,26 @@ type symbols struct {
 	list    []symbol
 	byName  map[string]int // of list, once it is long
 	journal *[]change      // of the branch that is being read
-	visible *localNames    // once it was asked for
+	visible *localNames    // computed when first requested
 }
 
 // A change of a symbol within a branch.
 type change struct {
 	index  int
-	stored bool // else: defined
+	stored bool // otherwise: defined
 }
 
 func newSymbols(fn *function, up *symbols) *symbols { return &symbols{fn: fn, up: up} }
 
-// inner is a frame within the same function.
+// inner returns a frame within the same function.
 func (s *symbols) inner() *symbols { return newSymbols(s.fn, s) }
 
-// function is the frame of a new function within s.
+// function returns the frame of a new function within s.
 func (s *symbols) function() *symbols { return newSymbols(&function{up: s.fn}, s) }
 
 const mapFrom = 16
 
-// index returns the place of a name in the list, defined or not, or -1.
+// index returns the position of a name in the list, defined or not, or -1.
 func (s *symbols) index(name string) int {
 	if s.byName != nil {
 		if i, ok := s.byName[name]; ok {
@@ -74,7 +75,7 @@ func (s *symbols) find(name string) (ref, bool) {
 	return ref{}, false
 }
 
-// outer finds a name in the frames around s, as seen from s.
+// outer finds a name in the enclosing frames, as seen from s.
 func (s *symbols) outer(name string) (ref, bool) {
 	if s.up == nil {
 		return ref{}, false
@@ -146,14 +147,15 @@ func (s *symbols) store(name string) {
 	s.markStored(i)
 }
 
-// param declares a name that gets its value from whoever enters the frame, and returns its slot.
+// param declares a name whose value is set by the caller, and returns its slot.
 func (s *symbols) param(name string) int {
 	i := s.define(name, entryParam, ref{})
 	s.markStored(i)
 	return s.list[i].slot
 }
 
-// branches reads the branches of an if, each as if the others were not there, and then joins what they store.
+// branches reads the branches of an if, each independently of the others, and then joins their
+// stored names.
 func (s *symbols) branches(visits ...func()) {
 	outside := s.journal
 	var all []change
@@ -183,13 +185,13 @@ func (s *symbols) branches(visits ...func()) {
 	}
 	for i, n := range times {
 		if n < len(visits) {
-			s.partly(i)
+			s.joinPartial(i)
 		}
 	}
 }
 
-// partly is for a name that not all branches store: it begins with what it is outside.
-func (s *symbols) partly(i int) {
+// joinPartial handles a name that not all branches store: it begins with its outer value.
+func (s *symbols) joinPartial(i int) {
 	sym := &s.list[i]
 	if from, ok := s.outer(sym.name); ok {
 		sym.entry, sym.from = entryAlias, from
@@ -198,7 +200,7 @@ func (s *symbols) partly(i int) {
 	sym.entry = entryResolve
 }
 
-// entries tells what entering the frame does.
+// entries returns the actions for entering the frame.
 func (s *symbols) entries() []entry {
 	var out []entry
 	for _, sym := range s.list {
@@ -209,7 +211,7 @@ func (s *symbols) entries() []entry {
 	return out
 }
 
-// locals are the names stored in s and around it; s must have all of its names.
+// locals returns the names stored in s and its enclosing frames; s must be complete.
 func (s *symbols) locals() *localNames {
 	if s == nil || s.visible != nil {
 		return s.known()

@@ -2,10 +2,11 @@ package jinja
 
 import "github.com/brineproject/brine/data"
 
-// A set is a Python set, in the order in which its elements came. Templates get them from filters only.
+// A set is a Python set that keeps the order in which elements were added. Templates get sets only
+// from filters.
 type set struct{ m *data.Map }
 
-// NewSet returns a set of the items, which must be fit to be keys of a dict.
+// NewSet returns a set of the items, which must be valid keys of a dict.
 func NewSet(items ...any) (any, error) {
 	s := &set{&data.Map{}}
 	for _, v := range items {
@@ -46,7 +47,7 @@ func (s *set) without(o *set) *set {
 	return out
 }
 
-// compare tells subsets.
+// compare tests for subsets.
 func (s *set) compare(op tokenKind, o *set) bool {
 	small, large := s, o
 	if op == ">" || op == ">=" {
@@ -120,7 +121,7 @@ func setCombine(c *Call, s *set, name string) (any, error) {
 	return out, c.f.run.room(32 * out.m.Len())
 }
 
-// setOf is a set of the elements of a value.
+// setOf returns a set of the elements of a value.
 func (r *run) setOf(v any) (*set, error) {
 	items, err := r.list(v)
 	if err != nil {
@@ -165,7 +166,7 @@ func setUpdate(c *Call, self any) (any, error) {
 	return nil, nil
 }
 
-// subtract is a - b of sets and of what dicts give as keys and items.
+// subtract is a - b of sets and of the keys and items of dicts.
 func (r *run) subtract(a, b any) (any, error) {
 	switch x := a.(type) {
 	case *set:

@@ -16,12 +16,12 @@ func asciiEscape(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// A formatter is one text.format(...) in the sandbox (jinja2.sandbox.SandboxedFormatter).
+// A formatter is one call of text.format(...) in the sandbox (jinja2.sandbox.SandboxedFormatter).
 type formatter struct {
 	r      *run
 	args   []any
 	kw     []Keyword
-	auto   int // the next number of {}; -1 once numbers are written out
+	auto   int // the next number for {}; -1 once explicit numbers are used
 	escape bool
 }
 
@@ -72,7 +72,7 @@ func (f *formatter) format(s string, depth int) (string, error) {
 	return b.String(), f.r.room(b.Len())
 }
 
-// fieldOf cuts a field from what follows its brace.
+// fieldOf splits off a field after its opening brace.
 func fieldOf(s string) (field, rest string, err error) {
 	if s == "" {
 		return "", "", Raise(ValueError, "Single '{' encountered in format string")
@@ -149,7 +149,8 @@ func cutField(field string) (name, conversion, spec string, err error) {
 	name, field = field[:end], field[end:]
 	if strings.HasPrefix(field, "!") {
 		if len(field) < 2 {
-			return "", "", "", Raise(ValueError, "end of string while looking for conversion specifier")
+			return "", "", "", Raise(ValueError,
+				"end of string while looking for conversion specifier")
 		}
 		conversion, field = field[1:2], field[2:]
 		if field != "" && field[0] != ':' {

@@ -50,7 +50,7 @@ func (importTag) Parse(p *TagParser) func(*TagRun) error {
 	}
 }
 
-// timesTag is {% times 3 %}...{% endtimes %}, whose body belongs to what is around it.
+// timesTag is {% times 3 %}...{% endtimes %}, whose body shares the enclosing frame.
 type timesTag struct{}
 
 func (timesTag) Parse(p *TagParser) func(*TagRun) error {
@@ -77,7 +77,8 @@ func tagOptions() Options {
 	return Options{
 		Undefined: Strict,
 		Tags:      map[string]Tag{"load_words": loadTag{}, "import_words": importTag{}, "times": timesTag{}},
-		Loader:    MapLoader{"w": "a {{ x|default('-') }} {{ y|default('-') }}", "lib": "{% load_words as exported %}p q{% endload %}"},
+		Loader: MapLoader{"w": "a {{ x|default('-') }} {{ y|default('-') }}",
+			"lib": "{% load_words as exported %}p q{% endload %}"},
 	}
 }
 

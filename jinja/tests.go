@@ -32,12 +32,13 @@ func builtinTests() map[string]Func {
 		"divisibleby": testDivisible,
 		"sameas":      testSameAs,
 		"in":          testIn,
-		"filter":      testKnown("test_filter", func(r *run) map[string]Func { return r.env.filters }),
-		"test":        testKnown("test_test", func(r *run) map[string]Func { return r.env.tests }),
+		"filter": testKnown("test_filter",
+			func(r *run) map[string]Func { return r.env.filters }),
+		"test": testKnown("test_test", func(r *run) map[string]Func { return r.env.tests }),
 	}
 	for op, names := range map[tokenKind][]string{
-		"==": {"==", "eq", "equalto"}, "!=": {"!=", "ne"}, ">": {">", "gt", "greaterthan"}, ">=": {">=", "ge"},
-		"<": {"<", "lt", "lessthan"}, "<=": {"<=", "le"},
+		"==": {"==", "eq", "equalto"}, "!=": {"!=", "ne"}, ">": {">", "gt", "greaterthan"},
+		">=": {">=", "ge"}, "<": {"<", "lt", "lessthan"}, "<=": {"<=", "le"},
 	} {
 		for _, n := range names {
 			tests[n] = testOperator(op)
@@ -46,7 +47,7 @@ func builtinTests() map[string]Func {
 	return tests
 }
 
-// ask is a test of the value alone.
+// ask makes a test of the value alone.
 func ask(is func(any) bool, name string) Func {
 	return func(c *Call) (any, error) {
 		if len(c.Args) != 1 || c.Kw != nil {
@@ -98,7 +99,8 @@ func testCallable(c *Call) (any, error) {
 }
 
 func testSequence(c *Call) (any, error) {
-	if _, err := c.bind(signature{name: "test_sequence", params: []param{need("value")}}); err != nil {
+	if _, err := c.bind(signature{name: "test_sequence",
+		params: []param{need("value")}}); err != nil {
 		return nil, err
 	}
 	switch v := c.Args[0].(type) {
@@ -116,7 +118,8 @@ func testSequence(c *Call) (any, error) {
 }
 
 func testIterable(c *Call) (any, error) {
-	if _, err := c.bind(signature{name: "test_iterable", params: []param{need("value")}}); err != nil {
+	if _, err := c.bind(signature{name: "test_iterable",
+		params: []param{need("value")}}); err != nil {
 		return nil, err
 	}
 	_, err := c.f.run.iterate(c.Args[0])
@@ -152,7 +155,8 @@ func testModulo(name string, by, rest int64) Func {
 }
 
 func testDivisible(c *Call) (any, error) {
-	args, err := c.bind(signature{name: "test_divisibleby", params: []param{need("value"), need("num")}})
+	args, err := c.bind(signature{name: "test_divisibleby",
+		params: []param{need("value"), need("num")}})
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +168,8 @@ func testDivisible(c *Call) (any, error) {
 }
 
 func testSameAs(c *Call) (any, error) {
-	args, err := c.bind(signature{name: "test_sameas", params: []param{need("value"), need("other")}})
+	args, err := c.bind(signature{name: "test_sameas",
+		params: []param{need("value"), need("other")}})
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +200,8 @@ func testKnown(name string, table func(*run) map[string]Func) Func {
 }
 
 func testOperator(op tokenKind) Func {
-	name := map[tokenKind]string{"==": "eq", "!=": "ne", ">": "gt", ">=": "ge", "<": "lt", "<=": "le"}[op]
+	name := map[tokenKind]string{"==": "eq", "!=": "ne", ">": "gt", ">=": "ge", "<": "lt",
+		"<=": "le"}[op]
 	return func(c *Call) (any, error) {
 		if err := c.between("_operator."+name, 2, 2); err != nil {
 			return nil, err

@@ -37,13 +37,14 @@ func caseMethod(name string) method {
 	}
 }
 
-// Letters whose upper case is more than one letter (Unicode's SpecialCasing.txt, without the conditional ones).
+// Letters whose upper case is more than one letter (Unicode's SpecialCasing.txt, without the
+// conditional ones).
 const (
 	manyLower = "ßŉǰΐΰևﬀﬁﬂﬃﬄﬅﬆ"
 	manyUpper = "SS ʼN J̌ Ϊ́ Ϋ́ ԵՒ FF FI FL FFI FFL ST ST"
 )
 
-// upperRune is the upper case of one letter.
+// upperRune returns the upper case of one letter.
 func upperRune(r rune) string {
 	if r >= utf8.RuneSelf && strings.ContainsRune(manyLower, r) {
 		n := utf8.RuneCountInString(manyLower[:strings.IndexRune(manyLower, r)])
@@ -52,7 +53,7 @@ func upperRune(r rune) string {
 	return string(unicode.ToUpper(r))
 }
 
-// titleRune is the letter with which a word begins.
+// titleRune returns the form of a letter at the beginning of a word.
 func titleRune(r rune) string {
 	if up := upperRune(r); len(up) > 1 && utf8.RuneCountInString(up) > 1 {
 		first, n := utf8.DecodeRuneInString(up)
@@ -71,7 +72,7 @@ func lowerRune(r rune) string {
 	return string(unicode.ToLower(r))
 }
 
-// each puts a text together of what change makes of its characters.
+// each joins the results of change for each character.
 func each(s string, change func(rune) string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -95,7 +96,7 @@ func lower(s string) string {
 	return b.String()
 }
 
-// endsWord reports whether the sigma at i stands behind a letter and before none.
+// endsWord reports whether the sigma at i follows a letter and precedes none.
 func endsWord(s string, i int) bool {
 	ignored := func(r rune) bool { return unicode.IsMark(r) || strings.ContainsRune("'.:\u00ad\u200b", r) }
 	before, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(s[:i], ignored))
@@ -165,11 +166,13 @@ func isUpperRune(r rune) bool {
 func isCased(r rune) bool { return isLowerRune(r) || isUpperRune(r) || unicode.IsTitle(r) }
 
 func isLower(s string) bool {
-	return strings.IndexFunc(s, isLowerRune) >= 0 && strings.IndexFunc(s, func(r rune) bool { return isUpperRune(r) || unicode.IsTitle(r) }) < 0
+	return strings.IndexFunc(s, isLowerRune) >= 0 &&
+		strings.IndexFunc(s, func(r rune) bool { return isUpperRune(r) || unicode.IsTitle(r) }) < 0
 }
 
 func isUpper(s string) bool {
-	return strings.IndexFunc(s, isUpperRune) >= 0 && strings.IndexFunc(s, func(r rune) bool { return isLowerRune(r) || unicode.IsTitle(r) }) < 0
+	return strings.IndexFunc(s, isUpperRune) >= 0 &&
+		strings.IndexFunc(s, func(r rune) bool { return isLowerRune(r) || unicode.IsTitle(r) }) < 0
 }
 
 func isTitle(s string) bool {

@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// textMethod returns a method of str. Markup has the same ones; most give Markup again and escape their arguments.
+// textMethod returns a method of str. Markup has the same ones; most of them return Markup and
+// escape their arguments.
 func textMethod(name string) method {
 	if m := splitMethod(name); m != nil {
 		return m
@@ -54,7 +55,7 @@ func textMethod(name string) method {
 	return textTest(name)
 }
 
-// like gives s the type of self.
+// like converts s to the type of self.
 func like(self any, s string) any {
 	if _, ok := self.(Markup); ok {
 		return Markup(s)
@@ -62,7 +63,7 @@ func like(self any, s string) any {
 	return s
 }
 
-// argText is a text argument, escaped where self is Markup.
+// argText returns a text argument, escaped if self is Markup.
 func argText(self, v any) (string, bool) {
 	s, ok := textOf(v)
 	_, safe := self.(Markup)
@@ -76,7 +77,7 @@ func wantText(function string, v any) error {
 	return Raise(TypeError, "%s() argument must be str, not %s", function, typeName(v))
 }
 
-// affix is startswith and endswith: one text or a tuple of them, in a part of the text.
+// affix is startswith and endswith: it tests a part of the text for one text or a tuple of texts.
 func affix(c *Call, self any, name string, has func(s, part string) bool) (any, error) {
 	if err := c.noKeywords("str." + name); err != nil {
 		return nil, err
@@ -96,14 +97,16 @@ func affix(c *Call, self any, name string, has func(s, part string) bool) (any, 
 	if !many {
 		part, ok := textOf(c.Args[0])
 		if !ok {
-			return nil, Raise(TypeError, "%s first arg must be str or a tuple of str, not %s", name, typeName(c.Args[0]))
+			return nil, Raise(TypeError, "%s first arg must be str or a tuple of str, not %s", name,
+				typeName(c.Args[0]))
 		}
 		return s != outOfRange && has(s, part), nil
 	}
 	for _, p := range parts {
 		part, ok := textOf(p)
 		if !ok {
-			return nil, Raise(TypeError, "tuple for %s must only contain str, not %s", name, typeName(p))
+			return nil, Raise(TypeError, "tuple for %s must only contain str, not %s",
+				name, typeName(p))
 		}
 		if s != outOfRange && has(s, part) {
 			return true, nil
@@ -112,10 +115,11 @@ func affix(c *Call, self any, name string, has func(s, part string) bool) (any, 
 	return false, nil
 }
 
-// outOfRange stands for a part that begins behind the end of its text, in which not even nothing is found.
+// outOfRange represents a part that begins after the end of its text, in which not even the empty
+// text is found.
 const outOfRange = "\xff\xfe out of range"
 
-// textPart is s[start:end], and the index of its first character.
+// textPart returns s[start:end], and the index of its first character.
 func textPart(s string, bounds []any) (string, int, error) {
 	if len(bounds) == 0 {
 		return s, 0, nil
@@ -162,7 +166,8 @@ func textReplace(c *Call, self any) (any, error) {
 	for i := range parts {
 		text, ok := argText(self, c.Args[i])
 		if !ok {
-			return nil, Raise(TypeError, "replace() argument %d must be str, not %s", i+1, typeName(c.Args[i]))
+			return nil, Raise(TypeError, "replace() argument %d must be str, not %s", i+1,
+				typeName(c.Args[i]))
 		}
 		parts[i] = text
 	}
@@ -190,7 +195,7 @@ func (r *run) replaceText(s, old, with string, n int) (string, error) {
 	return strings.Replace(s, old, with, n), nil
 }
 
-// indexOf is an argument that must be an int.
+// indexOf returns an argument that must be an int.
 func indexOf(v any) (int, error) {
 	if n, ok := smallInt(v); ok {
 		return int(n), nil
@@ -219,7 +224,8 @@ func textJoin(c *Call, self any) (any, error) {
 	for i, v := range items {
 		text, ok := argText(self, v)
 		if !ok && !safe {
-			return nil, Raise(TypeError, "sequence item %d: expected str instance, %s found", i, typeName(v))
+			return nil, Raise(TypeError, "sequence item %d: expected str instance, %s found",
+				i, typeName(v))
 		}
 		if !ok {
 			if text, err = c.f.run.str(v); err != nil {
@@ -249,11 +255,13 @@ func textFormatMap(c *Call, self any) (any, error) {
 		return nil, Raise(TypeError, "format_map() takes no keyword arguments")
 	}
 	if len(c.Args) != 1 {
-		return nil, Raise(TypeError, "format_map() takes exactly one argument (%d given)", len(c.Args))
+		return nil, Raise(TypeError, "format_map() takes exactly one argument (%d given)",
+			len(c.Args))
 	}
 	m, ok := c.Args[0].(*data.Map)
 	if !ok {
-		return nil, Raise(TypeError, "format_map() argument must be a mapping, not %s", typeName(c.Args[0]))
+		return nil, Raise(TypeError, "format_map() argument must be a mapping, not %s",
+			typeName(c.Args[0]))
 	}
 	var kw []Keyword
 	for k, v := range m.All() {
@@ -326,7 +334,8 @@ func textEncode(c *Call, self any) (any, error) {
 	case "ascii", "us-ascii":
 		for i, r := range []rune(s) {
 			if r >= utf8.RuneSelf {
-				return nil, Raise(UnicodeEncodeErr, "'ascii' codec can't encode character '%s' in position %d: ordinal not in range(128)", asciiEscape(r), i)
+				return nil, Raise(UnicodeEncodeErr,
+					"'ascii' codec can't encode character '%s' in position %d: ordinal not in range(128)", asciiEscape(r), i)
 			}
 		}
 		return []byte(s), nil
@@ -426,7 +435,8 @@ func textJustify(c *Call, self any, name string) (any, error) {
 	if len(c.Args) == 2 {
 		var ok bool
 		if fill, ok = argText(self, c.Args[1]); !ok {
-			return nil, Raise(TypeError, "The fill character must be a unicode character, not %s", typeName(c.Args[1]))
+			return nil, Raise(TypeError, "The fill character must be a unicode character, not %s",
+				typeName(c.Args[1]))
 		}
 		if runeCount(fill) != 1 {
 			return nil, Raise(TypeError, "The fill character must be exactly one character long")
@@ -514,7 +524,7 @@ func textExpandTabs(c *Call, self any) (any, error) {
 	return like(self, b.String()), nil
 }
 
-// textTest returns one of the methods that ask what a text consists of.
+// textTest returns one of the methods that test the characters of a text.
 func textTest(name string) method {
 	var test func(string) bool
 	switch name {

@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// splitMethod returns one of the methods of str that cut a text.
+// splitMethod returns one of the methods of str that split a text.
 func splitMethod(name string) method {
 	switch name {
 	case "split", "rsplit":
@@ -50,7 +50,7 @@ func textSplit(c *Call, self any, name string) (any, error) {
 	return c.f.run.texts(self, parts)
 }
 
-// limitParts is the number of parts of so many cuts.
+// limitParts returns the number of parts for a number of cuts.
 func limitParts(cuts int) int {
 	if cuts < 0 {
 		return -1
@@ -58,7 +58,7 @@ func limitParts(cuts int) int {
 	return cuts + 1
 }
 
-// texts is a list of texts of the type of self.
+// texts returns a list of texts of the type of self.
 func (r *run) texts(self any, parts []string) (any, error) {
 	if err := r.room(16 * len(parts)); err != nil {
 		return nil, err

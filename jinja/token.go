@@ -2,7 +2,8 @@ package jinja
 
 type tokenKind string
 
-// Kinds of tokens have Jinja's names (jinja2/lexer.py); those of operators are the operators themselves.
+// Kinds of tokens have Jinja's names (jinja2/lexer.py); those of operators are the operators
+// themselves.
 const (
 	tokName       tokenKind = "name"
 	tokString     tokenKind = "string"
@@ -14,7 +15,8 @@ const (
 	tokVarBegin   tokenKind = "variable_begin"
 	tokVarEnd     tokenKind = "variable_end"
 	tokEOF        tokenKind = "eof"
-	tokError      tokenKind = "error" // its value is the *Error to report when the parser gets there
+	// its value is the *Error to report when the parser reaches it
+	tokError tokenKind = "error"
 )
 
 type token struct {

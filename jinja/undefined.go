@@ -2,17 +2,17 @@ package jinja
 
 import "github.com/brineproject/brine/data"
 
-// An Undefined is what a name, attribute or item that is not there gives (jinja2.runtime.Undefined). Functions of the
-// program may get one as an argument; it is of no use but to be asked for its Message.
+// An Undefined is the value of a missing name, attribute or item (jinja2.runtime.Undefined).
+// Functions of the program may get one as an argument; it is only useful for its Message.
 type Undefined struct {
 	hint     string
-	obj      any // that has no such attribute or item; missing where a name is not known
+	obj      any // the object without such an attribute or item; missing if a name is undefined
 	name     any
-	kind     Kind // of the error it leads to; "" is UndefinedError
+	kind     Kind // of the error it causes; "" is UndefinedError
 	lenience Lenience
 }
 
-// Message tells what is not defined.
+// Message describes what is undefined.
 func (u *Undefined) Message() string {
 	switch {
 	case u.hint != "":
@@ -26,7 +26,7 @@ func (u *Undefined) Message() string {
 	return objectType(u.obj) + " has no element " + reprOf(u.name)
 }
 
-// Err returns the error that Python raises where an undefined value is used.
+// Err returns the error that Python raises if an undefined value is used.
 func (u *Undefined) Err() error { return u.fail() }
 
 func (u *Undefined) fail() error {
@@ -37,7 +37,7 @@ func (u *Undefined) fail() error {
 	return &Error{Kind: kind, Message: u.Message()}
 }
 
-// strict is the error of what only a strict undefined value refuses.
+// strict returns the error for operations that only a strict undefined value rejects.
 func (u *Undefined) strict() error {
 	if u.lenience == Strict {
 		return u.fail()
@@ -63,9 +63,12 @@ func (r *run) undefined(u Undefined) *Undefined {
 	return &u
 }
 
-func (r *run) hint(text string) *Undefined { return r.undefined(Undefined{hint: text, obj: missing{}}) }
+func (r *run) hint(text string) *Undefined {
+	return r.undefined(Undefined{hint: text,
+		obj: missing{}})
+}
 
-// noMember is what an attribute or item that obj does not have gives.
+// noMember returns the value of a missing attribute or item of obj.
 func (r *run) noMember(obj, name any) any {
 	return r.undefined(Undefined{obj: obj, name: name, hint: r.missingHint(obj, name)})
 }

@@ -2,14 +2,14 @@ package jinja
 
 import "slices"
 
-// A use is a filter or test that a template names outside of conditions.
+// A use is a filter or test that a template uses outside of conditions.
 type use struct {
 	test bool
 	name string
 	line int
 }
 
-// uses notes the filters and tests of an expression that must be there.
+// uses records the required filters and tests of an expression.
 func (r *resolver) uses(e expr, soft bool) {
 	if soft || e == nil {
 		return

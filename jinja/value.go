@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxDepth is how deep values may nest where they are printed or compared.
+// maxDepth limits the nesting of values that are printed or compared.
 const maxDepth = 500
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -35,7 +35,7 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// normal is a number in the form that values have: *big.Int only beyond 64 bits.
+// normal returns a number in the form of template values: *big.Int only beyond 64 bits.
 func normal(n *big.Int) any {
 	if n.IsInt64() {
 		return n.Int64()
@@ -49,7 +49,7 @@ func typeName(v any) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// typePath is the name with its module, for types that are not built in.
+// typePath returns the name with its module, for types that are not built in.
 func typePath(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -73,7 +73,8 @@ func typePath(v any) string {
 	case *data.Map:
 		return "dict"
 	case *Undefined:
-		return [...]string{"jinja2.runtime.Undefined", "jinja2.runtime.ChainableUndefined", "jinja2.runtime.DebugUndefined", "jinja2.runtime.StrictUndefined"}[v.lenience]
+		return [...]string{"jinja2.runtime.Undefined", "jinja2.runtime.ChainableUndefined",
+			"jinja2.runtime.DebugUndefined", "jinja2.runtime.StrictUndefined"}[v.lenience]
 	case time.Time:
 		return "datetime.datetime"
 	case Namer:
@@ -84,7 +85,7 @@ func typePath(v any) string {
 	return "object"
 }
 
-// objectType is how messages name the owner of an attribute (jinja2.utils.object_type_repr).
+// objectType describes the owner of an attribute in messages (jinja2.utils.object_type_repr).
 func objectType(v any) string {
 	if v == nil {
 		return "None"
@@ -116,7 +117,7 @@ func (r *run) truth(v any) (bool, error) {
 	return true, nil
 }
 
-// lengthOf is the length of what knows it without being read.
+// lengthOf returns the length of a value that has one without being read.
 func lengthOf(v any) (int, bool) {
 	switch v := v.(type) {
 	case string:
@@ -167,7 +168,7 @@ func (r *run) str(v any) (string, error) {
 	return r.repr(v)
 }
 
-// repr is Python's repr(); it is bounded.
+// repr is Python's repr(), with a limit.
 func (r *run) repr(v any) (string, error) {
 	p := printer{limit: r.limits.Value}
 	p.value(v)
@@ -187,7 +188,7 @@ func reprOf(v any) string {
 	return string(p.b)
 }
 
-// A printer writes values as repr does. What holds itself prints as [...] or {...}.
+// A printer writes values as repr does. A value that contains itself prints as [...] or {...}.
 type printer struct {
 	b     []byte
 	limit int
@@ -245,10 +246,10 @@ func (p *printer) value(v any) {
 	}
 }
 
-// reprer is a value that holds others and prints them.
+// reprer is a value that contains others and prints them.
 type reprer interface{ repr(p *printer) }
 
-// maxDigits is the longest integer that Python turns into text or reads from it.
+// maxDigits is the longest integer that Python converts to or from text.
 const maxDigits = 4300
 
 func (p *printer) big(n *big.Int) {

@@ -21,7 +21,8 @@ func TestSets(t *testing.T) {
 	} {
 		mustRender(t, src, map[string]any{"set": set}, Options{}, want)
 	}
-	for src, kind := range map[string]Kind{`{{ set([1]) }}`: TypeError, `{{ set(1).remove(2) }}`: KeyError, `{{ {}.values() - [1] }}`: TypeError} {
+	for src, kind := range map[string]Kind{`{{ set([1]) }}`: TypeError,
+		`{{ set(1).remove(2) }}`: KeyError, `{{ {}.values() - [1] }}`: TypeError} {
 		if _, err := render(t, src, map[string]any{"set": set}, Options{}); !isKind(err, kind) {
 			t.Errorf("%s gives %v, want %s", src, err, kind)
 		}
@@ -33,7 +34,8 @@ func TestImport(t *testing.T) {
 		v    any
 		want string
 	}{
-		{int32(-5), "-5"}, {uint64(1 << 63), "9223372036854775808"}, {uint8(7), "7"}, {float32(0.5), "0.5"}, {7, "7"},
+		{int32(-5), "-5"}, {uint64(1 << 63), "9223372036854775808"}, {uint8(7), "7"}, {float32(0.5),
+			"0.5"}, {7, "7"},
 		{[]string{"a"}, "['a']"}, {map[string]any{"b": []any{1}, "a": nil}, "{'a': None, 'b': [1]}"},
 		{data.Tuple{[]any{1}}, "([1],)"}, {[]byte("x"), "b'x'"}, {(*data.Map)(nil), "None"},
 		{time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC), "2024-01-02 03:04:05"},
@@ -42,12 +44,14 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestPowers has what C's pow gives.
+// TestPowers compares with C's pow.
 func TestPowers(t *testing.T) {
 	for src, want := range map[string]string{
-		"2 ** 3.7": "12.99603834169977", "10**25 ** 2.5": "3.16227766016838e+62", "0.5 ** 0.5": "0.7071067811865476",
-		"2.0 ** -1074": "5e-324", "(-2.0) ** 3": "-8.0", "(-2.5) ** -3": "-0.064", "1.0000001 ** 1e9": "2.6881038582144647e+43", "3 ** -2": "0.1111111111111111",
-		"0.1 ** 2": "0.010000000000000002", "7.3 ** 11.9": "18773361172.49185", "1e-200 ** 2": "0.0",
+		"2 ** 3.7": "12.99603834169977", "10**25 ** 2.5": "3.16227766016838e+62",
+		"0.5 ** 0.5": "0.7071067811865476", "2.0 ** -1074": "5e-324", "(-2.0) ** 3": "-8.0",
+		"(-2.5) ** -3": "-0.064", "1.0000001 ** 1e9": "2.6881038582144647e+43",
+		"3 ** -2": "0.1111111111111111", "0.1 ** 2": "0.010000000000000002",
+		"7.3 ** 11.9": "18773361172.49185", "1e-200 ** 2": "0.0",
 	} {
 		mustRender(t, "{{ "+src+" }}", nil, Options{}, want)
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// saltOnly are the cases of the vectors that need what Salt adds to Jinja; package render has them. Those that look like
-// Jinja's own need Salt's tests list and match, its filters flatten, unique and tojson, and its way of printing groups.
+// saltOnly matches cases of the vectors that need Salt's additions to Jinja; package render runs
+// them. Those that look like plain Jinja need Salt's tests list and match, its filters flatten,
+// unique and tojson, or its way of printing groups.
 var saltOnly = regexp.MustCompile(`^(test-0[45]|filt-(08|09|13|22)|fil2-0[24]|import-[67]|import-bad-yaml` +
 	`|salt-(0[1-9]|1\d|2[0-46-9]|3\d|4[01])|salt2-(0\d|1[01]))$`)
 
-// TestVectorJinja renders what Salt rendered, as far as it is Jinja alone.
+// TestVectorJinja compares with Salt for the cases that only need Jinja.
 func TestVectorJinja(t *testing.T) {
 	f := vectors.Load(t, "states/jinja.json")
 	pure := 0
@@ -34,13 +35,14 @@ func TestVectorJinja(t *testing.T) {
 
 func checkVector(t *testing.T, c *vectors.Case) {
 	c.Only("id", "template", "files", "context", "opts", "expect")
-	o := Options{Undefined: Strict, Loader: filesOf(c.Map.Value("files")), Syntax: syntaxOf(t, c.Map.Value("opts"))}
+	o := Options{Undefined: Strict, Loader: filesOf(c.Map.Value("files")),
+		Syntax: syntaxOf(t, c.Map.Value("opts"))}
 	src := c.Text("template")
 	got, err := renderGlobals(t, src, vectorContext(t), o)
 	want := c.Object("expect")
 	if text, ok := want.Get("text"); ok {
 		if strings.HasSuffix(src, "\n") && err == nil {
-			got += "\n" // Salt's renderer does that, not Jinja
+			got += "\n" // Salt's renderer adds it, not Jinja
 		}
 		if err != nil || got != text {
 			t.Errorf("%s\ngot  %q, %v\nwant %q", src, got, err, text)
@@ -59,7 +61,7 @@ func checkVectorError(t *testing.T, got string, err error, want *data.Map) {
 		t.Fatalf("got %q, %v, want %s", got, err, want.Text("message"))
 	}
 	m := saltMessage.FindStringSubmatch(want.Text("message"))
-	if m == nil { // a fault of Salt's own: it looks for the line of an error that has none
+	if m == nil { // a bug in Salt: it looks for the line of an error that has none
 		if e.Kind != PythonSyntaxError {
 			t.Errorf("got %s %q, want %s", e.Kind, e.Message, want.Text("message"))
 		}
@@ -67,14 +69,15 @@ func checkVectorError(t *testing.T, got string, err error, want *data.Map) {
 	}
 	line, _ := strconv.Atoi(m[4] + m[6])
 	if e.Message != m[2] || e.Line != line || m[1] != prefixOf(e.Kind) || m[5] != "" && e.Template != m[5] {
-		t.Errorf("got  %s%q, %s line %d\nwant %s%q, %s line %d", prefixOf(e.Kind), e.Message, e.Template, e.Line, m[1], m[2], m[5], line)
+		t.Errorf("got  %s%q, %s line %d\nwant %s%q, %s line %d", prefixOf(e.Kind), e.Message,
+			e.Template, e.Line, m[1], m[2], m[5], line)
 	}
 	if e.Source == "" && e.Line > 0 {
 		t.Error("the error has no source for an excerpt")
 	}
 }
 
-// prefixOf is how Salt begins the message of a kind of error.
+// prefixOf returns Salt's prefix for the message of a kind of error.
 func prefixOf(k Kind) string {
 	switch k {
 	case UndefinedError:
@@ -98,7 +101,7 @@ func renderGlobals(t *testing.T, src string, names map[string]any, o Options) (s
 	return tpl.RenderWith(t.Context(), nil, names)
 }
 
-// vectorContext is what the README of the vectors says that every case has.
+// vectorContext returns the variables of every case, as in the README of the vectors.
 func vectorContext(t *testing.T) map[string]any {
 	t.Helper()
 	v, err := vectors.Decode([]byte(`{

@@ -2,12 +2,13 @@ package jinja
 
 import "slices"
 
-// A visitor sees the names and statements of a tree in the order in which Jinja's visitors do.
+// A visitor visits the names and statements of a tree in the same order as Jinja's visitors.
 type visitor struct {
 	name  func(*nameExpr)
 	ns    func(*nsRef)
-	enter func(stmt) bool  // whether to look into a statement
-	twice func(arg string) // a keyword argument that a call has more than once; nil is allowed
+	enter func(stmt) bool // reports whether to visit the contents of a statement
+	// called for a keyword argument that a call has more than once; nil is allowed
+	twice func(arg string)
 }
 
 func (v *visitor) exprs(list ...expr) {
@@ -79,7 +80,8 @@ func (v *visitor) postfix(e expr) {
 func (v *visitor) arguments(a *arguments) {
 	v.exprs(a.pos...)
 	for i, k := range a.kw {
-		if v.twice != nil && slices.ContainsFunc(a.kw[:i], func(e namedExpr) bool { return e.name == k.name }) {
+		if v.twice != nil && slices.ContainsFunc(a.kw[:i],
+			func(e namedExpr) bool { return e.name == k.name }) {
 			v.twice(k.name)
 		}
 		v.expr(k.value)
@@ -95,7 +97,7 @@ func (v *visitor) stmts(list []stmt) {
 	}
 }
 
-// children visits all that a statement holds.
+// children visits everything in a statement.
 func (v *visitor) children(s stmt) {
 	switch s := s.(type) {
 	case *outputStmt:
@@ -179,7 +181,8 @@ func (v *visitor) rare(s stmt) {
 	}
 }
 
-// undeclared returns which of names are read in stmts before they are stored there. Blocks are left out.
+// undeclared returns which of names are read in stmts before they are stored there. Blocks are
+// ignored.
 func undeclared(stmts []stmt, names ...string) map[string]bool {
 	open := map[string]bool{}
 	for _, n := range names {

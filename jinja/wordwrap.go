@@ -6,7 +6,8 @@ import (
 )
 
 func filterWordWrap(c *Call) (any, error) {
-	args, err := c.bind(takes("do_wordwrap", 1, need("s"), opt("width", int64(79)), opt("break_long_words", true), opt("wrapstring", nil), opt("break_on_hyphens", true)))
+	args, err := c.bind(takes("do_wordwrap", 1, need("s"), opt("width", int64(79)),
+		opt("break_long_words", true), opt("wrapstring", nil), opt("break_on_hyphens", true)))
 	if err != nil {
 		return nil, err
 	}
@@ -14,7 +15,8 @@ func filterWordWrap(c *Call) (any, error) {
 	if args[3] != nil {
 		var ok bool
 		if glue, ok = textOf(args[3]); !ok {
-			return nil, Raise(AttributeError, "'%s' object has no attribute 'join'", typeName(args[3]))
+			return nil, Raise(AttributeError, "'%s' object has no attribute 'join'",
+				typeName(args[3]))
 		}
 	}
 	s, ok := textOf(args[0])
@@ -22,7 +24,8 @@ func filterWordWrap(c *Call) (any, error) {
 		return nil, u.fail()
 	}
 	if !ok {
-		return nil, Raise(AttributeError, "'%s' object has no attribute 'splitlines'", typeName(args[0]))
+		return nil, Raise(AttributeError, "'%s' object has no attribute 'splitlines'",
+			typeName(args[0]))
 	}
 	width, err := indexOf(args[1])
 	if err != nil {
@@ -46,14 +49,14 @@ func filterWordWrap(c *Call) (any, error) {
 	return c.f.run.joinTexts(parts, glue)
 }
 
-// Wrap cuts a paragraph into lines of up to width characters, as Python's textwrap.wrap does with text that holds no other white
-// space than blanks. A width below 1 is taken for 1.
+// Wrap splits a paragraph into lines of up to width characters, as Python's textwrap.wrap does for
+// text that has no white space other than blanks. A width below 1 counts as 1.
 func Wrap(s string, width int) []string {
 	w := wrapper{width: max(1, width), breakLong: true, hyphens: true}
 	return w.wrap(s)
 }
 
-// A wrapper cuts a paragraph into lines, as Python's textwrap does.
+// A wrapper splits a paragraph into lines, as Python's textwrap does.
 type wrapper struct {
 	width     int
 	breakLong bool
@@ -87,7 +90,7 @@ func (w *wrapper) wrap(s string) []string {
 	return lines
 }
 
-// A chunk is a part of a line that is not cut if it need not be.
+// A chunk is a part of a line that is kept whole if possible.
 type chunk struct {
 	text string
 	size int // in characters
@@ -95,7 +98,7 @@ type chunk struct {
 
 func chunkOf(s string) chunk { return chunk{s, runeCount(s)} }
 
-// long puts as much as fits of a chunk that is wider than a line, or all of it on a line of its own.
+// long puts as much as fits of a chunk that is wider than a line, or all of it, on its own line.
 func (w *wrapper) long(line []string, chunks []chunk, length int) ([]string, []chunk) {
 	if !w.breakLong {
 		if len(line) == 0 {
@@ -107,7 +110,8 @@ func (w *wrapper) long(line []string, chunks []chunk, length int) ([]string, []c
 	end := max(w.width-length, 0)
 	cut := runeIndex(long.text, end)
 	if w.hyphens {
-		if at := strings.LastIndexByte(long.text[:cut], '-'); at > 0 && strings.Trim(long.text[:at], "-") != "" {
+		if at := strings.LastIndexByte(long.text[:cut], '-'); at > 0 &&
+			strings.Trim(long.text[:at], "-") != "" {
 			cut = at + 1
 			end = runeCount(long.text[:cut])
 		}
@@ -119,7 +123,8 @@ func (w *wrapper) long(line []string, chunks []chunk, length int) ([]string, []c
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// chunks are what a line is made of: words, and the space between them; words with hyphens in parts.
+// chunks returns the parts of a line: words, and the space between them; words with hyphens are
+// split.
 func (w *wrapper) chunks(s string) []chunk {
 	var out []chunk
 	for s != "" {
@@ -142,7 +147,7 @@ func (w *wrapper) chunks(s string) []chunk {
 
 func isASCIISpace(r rune) bool { return strings.ContainsRune(" \t\n\r\v\f", r) }
 
-// hyphenated cuts a word behind hyphens that stand between letters, and around dashes of several hyphens.
+// hyphenated splits a word after hyphens between letters, and around dashes of several hyphens.
 func hyphenated(word string) []string {
 	var out []string
 	start := 0
@@ -155,7 +160,8 @@ func hyphenated(word string) []string {
 			end++
 		}
 		switch {
-		case end-i >= 2 && i > start && end < len(word) && isWordEnd(word[:i]) && startsWord(word[end:]):
+		case end-i >= 2 && i > start && end < len(word) && isWordEnd(word[:i]) &&
+			startsWord(word[end:]):
 			out = append(out, word[start:i], word[i:end])
 			start = end
 		case end-i == 1 && breaksAt(word[start:i], word[end:]):
@@ -172,7 +178,8 @@ func hyphenated(word string) []string {
 
 func isLetter(r rune) bool { return isWord(r) && !(r >= '0' && r <= '9') }
 
-// breaksAt reports whether a line may break behind the hyphen between the two: letters stand on both sides.
+// breaksAt reports whether a line may break after the hyphen between the two parts: both sides must
+// be letters.
 func breaksAt(before, after string) bool {
 	last, n := utf8.DecodeLastRuneInString(before)
 	if !isLetter(last) {

@@ -17,50 +17,73 @@ import (
 	"unicode"
 )
 
-// An ID is a job id ("jid"): the UTC time of the job's start as 20 digits (year to microseconds), and after
-// an underscore the process id of the master where it has `unique_jid` on. It is text wherever it travels.
+// An ID is a job id ("jid"): the UTC start time of the job as 20 digits, year to microseconds. With
+// `unique_jid` the master appends an underscore and its process id. An ID is transmitted as text.
 type ID string
 
-// The two words that stand in the place of a job id.
+// Words that are used instead of a job id.
 const (
-	Req     ID = "req"     // a return without a job: the master finds an id for it
+	Req     ID = "req"     // a return without a job: the master assigns an id
 	NoCache ID = "nocache" // a return that the master must not store
 )
 
-// OwnID is the field of a return with the word [Req] that holds the id by which its minion knows the job. A master of ours
-// takes that id, so that a return that comes twice is one; real ones find another.
+// OwnID is the field of a return with the id [Req] that holds the id which the minion itself uses
+// for the job. A Brine master uses that id, so that a repeated return is detected; Salt masters
+// assign another one.
 const OwnID = "minion_jid"
 
-// OwnOf is the field of a job's load that marks a job which nobody ordered. It holds the id of the minion whose return made
-// the job; all that the load says is the word of that minion.
+// OwnOf is the field of a job's load that marks a job which nobody ordered. It holds the id of the
+// minion whose return created the job. Everything else in the load comes from that minion.
 const OwnOf = "minion_own"
 
-// ErrID is wrapped by ParseID and ID.Time when the text is not a job id.
+// ErrID is wrapped by ParseID and ID.Time for text that is not a job id.
 var ErrID = errors.New("not a job id")
 
 const stampLayout = "20060102150405"
 
-// NewID returns the id of a job that starts at t (salt/utils/jid.py, gen_jid).
+// NewID returns the id for a job that starts at t (salt/utils/jid.py, gen_jid).
 func NewID(t time.Time) ID {
 	t = t.UTC()
 	return ID(fmt.Sprintf("%s%06d", t.Format(stampLayout), t.Nanosecond()/1000))
 }
 
-// ParseID returns s as a job id: 20 digits, then nothing or an underscore and digits. Salt lets anything
-// follow the underscore (is_jid); since ids become names of files, only digits are taken here.
+// ParseID returns s as a job id: 20 digits, optionally followed by an underscore and digits. Salt
+// allows anything after the underscore (is_jid). Since ids become file names, only digits are
+// accepted here.
 func ParseID(s string) (ID, error) {
 	stamp, pid, unique := strings.Cut(s, "_")
-	if len(stamp) != 20 || !digits(stamp) || unique && (pid == "" || len(pid) > 20 || !digits(pid)) {
+	if len(stamp) != 20 || !digits(stamp) ||
+		unique && (pid == "" || len(pid) > 20 || !digits(pid)) {
 		return "", fmt.Errorf("%.40q: %w", s, ErrID)
 	}
 	return ID(s), nil
+}
+
+// maxID is the maximum length of an id, in bytes.
+const maxID = 64
+
+// ValidID reports whether id may name a job. Besides the ids of [NewID], callers may choose their
+// own: letters, digits, "_" and "-". Salt accepts any text, but ids become file names on minions, so
+// an id must not begin with "-", which would make it look like an option.
+func ValidID(id ID) bool {
+	if id == "" || len(id) > maxID || id[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
+			c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
 }
 
 func digits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// Time returns the start that the id names, in UTC. An id may name no real time (month 13).
+// Time returns the start time in the id, in UTC. An id may have an invalid time, such as month 13,
+// which is an error.
 func (id ID) Time() (time.Time, error) {
 	if _, err := ParseID(string(id)); err != nil {
 		return time.Time{}, err
@@ -73,9 +96,9 @@ func (id ID) Time() (time.Time, error) {
 	return t.Add(time.Duration(micros) * time.Microsecond), err
 }
 
-// StartTime returns the start as Salt prints it, "2026, Nov 21 07:34:43.092771", and "" when the text has not
-// the length of an id. Like salt/utils/jid.py, jid_to_time it checks nothing but the month, and is "" for a
-// wrong one (where the original raises).
+// StartTime returns the start time in Salt's format, "2026, Nov 21 07:34:43.092771", or "" if the
+// text does not have the length of an id. Like salt/utils/jid.py, jid_to_time, it validates only
+// the month. For an invalid month it returns "" (Salt raises an exception).
 func (id ID) StartTime() string {
 	r := []rune(string(id))
 	if !idLength(r) {
@@ -90,11 +113,13 @@ func (id ID) StartTime() string {
 		name = time.Month(month).String()[:3]
 	}
 	part := func(from, to int) string { return string(r[from:to]) }
-	return fmt.Sprintf("%s, %s %s %s:%s:%s.%s", part(0, 4), name, part(6, 8), part(8, 10), part(10, 12), part(12, 14), part(14, 20))
+	return fmt.Sprintf("%s, %s %s %s:%s:%s.%s", part(0, 4), name, part(6, 8), part(8, 10),
+		part(10, 12), part(12, 14), part(14, 20))
 }
 
-// Looks reports whether Salt takes s for a job id (salt/utils/jid.py, is_jid): 20 characters that Python reads
-// as an integer, and after them nothing or an underscore and anything. Use ParseID for what becomes a path.
+// Looks reports whether Salt accepts s as a job id (salt/utils/jid.py, is_jid): 20 characters that
+// Python parses as an integer, optionally followed by an underscore and anything. Use ParseID for
+// text that becomes a path.
 func Looks(s string) bool {
 	r := []rune(s)
 	return idLength(r) && isInteger(strings.TrimSpace(string(r[:20])))
@@ -102,21 +127,24 @@ func Looks(s string) bool {
 
 func idLength(r []rune) bool { return len(r) == 20 || len(r) > 21 && r[20] == '_' }
 
-// isInteger reports whether Python's int() takes s: decimal digits with single underscores between them, behind a sign.
+// isInteger reports whether Python's int() accepts s: decimal digits with single underscores
+// between them, after an optional sign.
 func isInteger(s string) bool {
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		s = s[1:]
 	}
 	for digits := range strings.SplitSeq(s, "_") {
-		if digits == "" || strings.ContainsFunc(digits, func(r rune) bool { return !unicode.IsDigit(r) }) {
+		if digits == "" || strings.ContainsFunc(digits,
+			func(r rune) bool { return !unicode.IsDigit(r) }) {
 			return false
 		}
 	}
 	return true
 }
 
-// Dir returns the directory of the job below the job cache of Salt's local_cache, as "33/f441…": the hash of the id
-// (salt/utils/jid.py, jid_dir). The name of the hash is that of the option hash_type.
+// Dir returns the directory of the job relative to the job cache of Salt's local_cache, such as
+// "33/f441…". It is the hash of the id (salt/utils/jid.py, jid_dir). hashType is a value of the
+// option hash_type.
 func (id ID) Dir(hashType string) (string, error) {
 	var h hash.Hash
 	switch hashType {
@@ -140,7 +168,7 @@ func (id ID) Dir(hashType string) (string, error) {
 	return sum[:2] + "/" + sum[2:], nil
 }
 
-// IDs gives out ids that rise strictly, however fast they are asked for. Several goroutines may use one.
+// IDs generates strictly increasing ids. It is safe for concurrent use.
 type IDs struct {
 	now    func() time.Time
 	suffix string
@@ -148,7 +176,7 @@ type IDs struct {
 	last   time.Time
 }
 
-// NewIDs returns a source of ids by the clock now; nil means time.Now.
+// NewIDs returns a source of ids that uses the clock now; nil means time.Now.
 func NewIDs(now func() time.Time) *IDs {
 	if now == nil {
 		now = time.Now
@@ -156,15 +184,15 @@ func NewIDs(now func() time.Time) *IDs {
 	return &IDs{now: now}
 }
 
-// NewUniqueIDs is NewIDs with the process id after each id, as the option `unique_jid` asks for.
+// NewUniqueIDs is NewIDs with the process id appended to each id, for the option `unique_jid`.
 func NewUniqueIDs(now func() time.Time) *IDs {
 	g := NewIDs(now)
 	g.suffix = "_" + strconv.Itoa(os.Getpid())
 	return g
 }
 
-// Next returns a new id: that of the present microsecond, or one microsecond after the last when the clock
-// has not moved on or went back.
+// Next returns a new id: that of the present microsecond, or one microsecond after the last id if
+// the clock has not advanced or went back.
 func (g *IDs) Next() ID {
 	g.mu.Lock()
 	defer g.mu.Unlock()

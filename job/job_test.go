@@ -3,6 +3,7 @@ package job_test
 import (
 	"errors"
 	"math/big"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,8 +62,10 @@ func TestNewID(t *testing.T) {
 	}
 }
 
-func TestParseIDRefusesWhatIsNoFileName(t *testing.T) {
-	for _, s := range []string{"", "req", "20231108123456789012_", "20231108123456789012_../x", "20231108123456789012_-1", "2023110812345678901\n", "+0231108123456789012", "20231108123456789012_1_2", "२०२३११०८१२३४५६७८९०१२"} {
+func TestParseIDRefusesInvalidFileNames(t *testing.T) {
+	for _, s := range []string{"", "req", "20231108123456789012_", "20231108123456789012_../x",
+		"20231108123456789012_-1", "2023110812345678901\n", "+0231108123456789012",
+		"20231108123456789012_1_2", "२०२३११०८१२३४५६७८९०१२"} {
 		if id, err := job.ParseID(s); !errors.Is(err, job.ErrID) {
 			t.Errorf("ParseID(%q) = %q, %v", s, id, err)
 		}
@@ -72,6 +75,18 @@ func TestParseIDRefusesWhatIsNoFileName(t *testing.T) {
 	}
 	if _, err := job.ID("20231308123456789012").Time(); err == nil {
 		t.Error("month 13 has a time")
+	}
+}
+
+func TestValidID(t *testing.T) {
+	long := job.ID(strings.Repeat("x", 64))
+	for id, want := range map[job.ID]bool{"20231108123456789012": true,
+		"20231108123456789012_4711": true, "deploy-web_7": true, "req": true, long: true,
+		"": false, long + "x": false, "-rf": false, ".": false, "a/b": false, "a b": false,
+		"a\n": false, "a\x00": false, "é": false} {
+		if got := job.ValidID(id); got != want {
+			t.Errorf("ValidID(%q) = %t", id, got)
+		}
 	}
 }
 
@@ -100,8 +115,9 @@ func TestIDsRise(t *testing.T) {
 func TestLooks(t *testing.T) {
 	for s, want := range map[string]bool{
 		"20231108123456789012": true, "20231108123456789012_x/../y": true, "20231108123456789012_": false,
-		" 2023110812345678901": true, "+2023110812345678901": true, "2023_110812345678901": true, "2023__10812345678901": false,
-		"2023110812345678901x": false, "20231108123456789012x1": false, "": false,
+		" 2023110812345678901": true, "+2023110812345678901": true, "2023_110812345678901": true,
+		"2023__10812345678901": false, "2023110812345678901x": false,
+		"20231108123456789012x1": false, "": false,
 	} {
 		if job.Looks(s) != want {
 			t.Errorf("Looks(%q) = %v", s, !want)
@@ -213,8 +229,8 @@ func TestBadLoads(t *testing.T) {
 }
 
 func TestUnknownFieldsAreKept(t *testing.T) {
-	in := data.NewMap("cmd", "_return", "id", "web1", "return", data.Raw{0xc3}, "jid", "req", "fun", "test.ping",
-		"arg", []any{}, int64(5), big.NewInt(6), "schedule", "s")
+	in := data.NewMap("cmd", "_return", "id", "web1", "return", data.Raw{0xc3}, "jid", "req",
+		"fun", "test.ping", "arg", []any{}, int64(5), big.NewInt(6), "schedule", "s")
 	r, err := job.ParseReturn(in)
 	if err != nil {
 		t.Fatal(err)

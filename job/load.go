@@ -9,14 +9,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// ErrLoad is wrapped by ParsePublication and ParseReturn for a load that lacks a field or has one of a wrong type.
+// ErrLoad is wrapped by ParsePublication and ParseReturn for a load with a missing field or one of
+// the wrong type.
 var ErrLoad = errors.New("bad load")
 
-// A Publication is the load of a published job, decrypted (salt/channel/server.py and salt/master.py, publish).
+// A Publication is the decrypted load of a published job (salt/channel/server.py; salt/master.py,
+// publish).
 type Publication struct {
 	JID        ID
-	Fun        []string // function names: one, or any number when Multi
-	Multi      bool     // Fun travels as a list, and Arg holds a list for each function
+	Fun        []string // function names: exactly one unless Multi is set
+	Multi      bool     // Fun is sent as a list, and Arg holds a list for each function
 	Arg        []any
 	Target     any    // string, or []any of ids
 	TargetType string // "glob", "list", ...
@@ -24,7 +26,7 @@ type Publication struct {
 	User       string
 	MasterID   string
 	Delimiter  string // "" means ":"
-	Caller     string // field "id": the minion that asked for the job (peer publishing)
+	Caller     string // field "id": the minion that published the job (peer publishing)
 	To         int    // seconds that a syndic waits; with order_masters
 	Metadata   any
 	RetConfig  any
@@ -32,13 +34,14 @@ type Publication struct {
 	AuthList   any // rights, for syndics
 	ExecutorOpts,
 	ModuleExecutors any
-	Extra *data.Map // fields that are none of the above, in order; nil for none
+	Extra *data.Map // all other fields, in order; nil if there are none
 }
 
-// Map returns the load in the order in which Salt writes it, with the fields that are set. The four that Salt
-// always sends (fun, arg, tgt, jid, ret) are always there.
+// Map returns the load in Salt's order, with the fields that are set. It always has the five fields
+// that Salt always sends: fun, arg, tgt, jid and ret.
 func (p *Publication) Map() *data.Map {
-	m := data.NewMap("fun", p.fun(), "arg", list(p.Arg), "tgt", p.Target, "jid", string(p.JID), "ret", p.Ret)
+	m := data.NewMap("fun", p.fun(), "arg", list(p.Arg), "tgt", p.Target, "jid", string(p.JID),
+		"ret", p.Ret)
 	setText(m, "master_id", p.MasterID)
 	setText(m, "delimiter", p.Delimiter)
 	setText(m, "id", p.Caller)
@@ -68,9 +71,9 @@ func (p *Publication) fun() any {
 	return names
 }
 
-// ParsePublication reads a load. Fields that it does not know go to Extra; one that is null counts as absent.
-// The job id may be any text, as Salt takes what the sender gives: a caller that makes a path of it must use
-// ParseID. The error wraps ErrLoad.
+// ParsePublication decodes a load. Unknown fields are stored in Extra; null counts as absent. The
+// job id may be any text, as Salt accepts what the sender chooses: a caller that uses it in a path
+// must call ParseID. The error wraps ErrLoad.
 func ParsePublication(m *data.Map) (*Publication, error) {
 	p := &Publication{}
 	r := reader{what: "publication"}
@@ -109,12 +112,12 @@ func (r *reader) publication(p *Publication, k, v any) {
 	case "to":
 		p.To = r.integer("to", v)
 	default:
-		p.loose(k, v)
+		p.setUntyped(k, v)
 	}
 }
 
-// loose takes the fields that may hold anything.
-func (p *Publication) loose(k, v any) {
+// setUntyped sets the fields that may hold any value.
+func (p *Publication) setUntyped(k, v any) {
 	switch k {
 	case "metadata":
 		p.Metadata = v
@@ -133,27 +136,28 @@ func (p *Publication) loose(k, v any) {
 	}
 }
 
-// A Return is the load of `_return`: what a minion says of a job that ended (salt/minion.py, _thread_return).
+// A Return is the load of `_return`: the result of a job on a minion (salt/minion.py,
+// _thread_return).
 type Return struct {
 	ID       string // the minion
 	JID      ID
 	Fun      any    // text, or a list of texts
 	FunArgs  any    // nil when absent
-	Value    any    // field "return"; data.Raw where it is only forwarded
+	Value    any    // field "return"; data.Raw if it is only forwarded
 	Retcode  any    // integer; map or list of them for several functions; nil when absent
 	Success  any    // likewise with bools
 	Out      string // outputter
 	User     string
 	MasterID string
 	Metadata any
-	Extra    *data.Map // fields that are none of the above, in order; nil for none
+	Extra    *data.Map // all other fields, in order; nil if there are none
 }
 
-// NoticesField is the field of a return that holds what a minion tells whoever ordered the job, beside the result: a list of texts.
-// Salt's programs pass over it.
+// NoticesField is the field of a return with messages of the minion for the user who ordered the
+// job: a list of texts. Salt's programs ignore it.
 const NoticesField = "notices"
 
-// Notify adds notices to the return; none adds no field.
+// Notify adds notices to the return. Without texts it adds no field.
 func (r *Return) Notify(texts []string) {
 	if len(texts) == 0 {
 		return
@@ -165,14 +169,14 @@ func (r *Return) Notify(texts []string) {
 	r.Extra = keep(r.Extra, NoticesField, list)
 }
 
-// What of the notices of a return is read.
+// Limits on the notices that are read.
 const (
 	maxNotices   = 20
-	noticeLength = 4096 // letters
+	noticeLength = 4096 // characters
 )
 
-// Notices returns the notices of a return's load, which a minion chose: at most 20, each of at most 4096 letters and without control
-// characters. What is no text is left out.
+// Notices returns the notices in a return's load, which the minion chose: at most 20, each of at
+// most 4096 characters and without control characters. Values that are not text are skipped.
 func Notices(load *data.Map) []string {
 	list, _ := load.Value(NoticesField).([]any)
 	var out []string
@@ -189,7 +193,7 @@ func Notices(load *data.Map) []string {
 	return out
 }
 
-// plain replaces what a terminal obeys by a space.
+// plain replaces a control character by a space.
 func plain(r rune) rune {
 	if unicode.IsPrint(r) {
 		return r
@@ -217,8 +221,8 @@ func (r *Return) Map() *data.Map {
 	return m
 }
 
-// ParseReturn reads a load, which must have id, jid and return as Salt's master demands. "cmd" is left out.
-// The error wraps ErrLoad.
+// ParseReturn decodes a load, which must have id, jid and return, as Salt's master requires. "cmd"
+// is ignored. The error wraps ErrLoad.
 func ParseReturn(m *data.Map) (*Return, error) {
 	ret := &Return{}
 	r := reader{what: "return"}
@@ -262,7 +266,7 @@ func (r *reader) result(ret *Return, k, v any) {
 	}
 }
 
-// A reader takes fields of a load and remembers the first that is wrong.
+// A reader decodes fields of a load and keeps the first error.
 type reader struct {
 	what string
 	err  error
@@ -282,7 +286,8 @@ func (r *reader) need(m *data.Map, fields ...string) {
 	}
 }
 
-// text reads a text; null counts as none, and a number as its digits (a job id that YAML took for one).
+// text returns a text field. Null is "", and a number becomes its digits (YAML parses a job id as
+// one).
 func (r *reader) text(field string, v any) string {
 	switch v := v.(type) {
 	case nil:

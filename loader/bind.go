@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// def returns the name of the function in Python's error texts.
+// def returns the function's name for Python's error texts.
 func (s *Spec) def() string {
 	if s.Def != "" {
 		return s.Def
@@ -16,7 +16,7 @@ func (s *Spec) def() string {
 	return s.Name
 }
 
-// Has reports whether there is a parameter of that name.
+// Has reports whether the function has a parameter with that name.
 func (s *Spec) Has(name any) bool { return s.index(name) >= 0 }
 
 func (s *Spec) index(name any) int {
@@ -28,10 +28,10 @@ func (s *Spec) index(name any) int {
 	return -1
 }
 
-// Takes reports whether name may be given by keyword.
+// Takes reports whether name can be passed by keyword.
 func (s *Spec) Takes(name any) bool { return s.Kwargs != "" || s.Has(name) }
 
-// Bind gives the parameters their values as a call in Python does. The error is Python's TypeError.
+// Bind assigns arguments to parameters like a Python call. The error is Python's TypeError.
 func (s *Spec) Bind(args []any, kwargs *data.Map) (*Bound, error) {
 	b := &Bound{Values: make([]any, len(s.Params)), Args: []any{}, Kwargs: &data.Map{}}
 	set := make([]bool, len(s.Params))
@@ -87,10 +87,12 @@ func (s *Spec) tooMany(given int) error {
 	if given == 1 {
 		was = "was"
 	}
-	return TypeError("%s() takes %s positional argument%s but %d %s given", s.def(), takes, plural, given, was)
+	return TypeError("%s() takes %s positional argument%s but %d %s given", s.def(), takes,
+		plural, given, was)
 }
 
-// defaults fills in what is not set. A default is copied where the function could change it.
+// defaults fills in the defaults of unset parameters. Each default is cloned, since the function
+// may modify it.
 func (s *Spec) defaults(b *Bound, set []bool) error {
 	var missing []string
 	for i, p := range s.Params {
@@ -109,10 +111,11 @@ func (s *Spec) defaults(b *Bound, set []bool) error {
 	if len(missing) == 1 {
 		plural = ""
 	}
-	return TypeError("%s() missing %d required positional argument%s: %s", s.def(), len(missing), plural, enumerate(missing))
+	return TypeError("%s() missing %d required positional argument%s: %s", s.def(), len(missing),
+		plural, enumerate(missing))
 }
 
-// enumerate joins names as Python does: a; a and b; a, b, and c.
+// enumerate joins names like Python: a; a and b; a, b, and c.
 func enumerate(names []string) string {
 	switch n := len(names); n {
 	case 1:
@@ -124,16 +127,17 @@ func enumerate(names []string) string {
 	}
 }
 
-// Split parts the arguments of a publication into positional and keyword arguments, as load_args_and_kwargs of
-// salt/minion.py: maps with __kwarg__, and texts name=value. pub are the fields of the publication for **kwargs; may be nil.
-// A keyword that the function does not take is an invocation error.
+// Split splits the arguments of a publication into positional and keyword arguments, like
+// load_args_and_kwargs of salt/minion.py. Keyword arguments are maps with __kwarg__ and strings of
+// the form name=value. pub holds the fields of the publication for **kwargs; it may be nil. A
+// keyword that the function does not take is an invocation error.
 func (s *Spec) Split(arg []any, pub *data.Map) (args []any, kwargs *data.Map, err error) {
 	kwargs = &data.Map{}
 	unknown := &data.Map{}
 	for _, a := range arg {
 		words, ok := keywords(a)
 		if !ok {
-			args = append(args, withoutMark(a))
+			args = append(args, unmark(a))
 			continue
 		}
 		for k, v := range words.All() {
@@ -149,20 +153,20 @@ func (s *Spec) Split(arg []any, pub *data.Map) (args []any, kwargs *data.Map, er
 	}
 	if s.Kwargs != "" {
 		for k, v := range pub.All() {
-			kwargs.Set("__pub_"+data.Str(k), published(k, v))
+			kwargs.Set("__pub_"+data.Str(k), pubField(k, v))
 		}
 	}
 	return args, kwargs, nil
 }
 
-// keywords returns the keyword arguments that one argument holds, and whether it is of that kind.
-func keywords(a any) (*data.Map, bool) {
+// keywords returns the keyword arguments in one argument. ok is false if it is positional.
+func keywords(a any) (words *data.Map, ok bool) {
 	switch a := a.(type) {
 	case *data.Map:
 		if !isKeywords(a) {
 			return nil, false
 		}
-		return withoutMark(a).(*data.Map), true
+		return unmark(a).(*data.Map), true
 	case string:
 		if name, value, ok := ParseKwarg(a); ok {
 			return data.NewMap(name, YAMLArg(value)), true
@@ -177,8 +181,8 @@ func isKeywords(a any) bool {
 	return m.Value(kwargMark) == true
 }
 
-// withoutMark returns a map argument without its mark, and other arguments as they are.
-func withoutMark(a any) any {
+// unmark returns a map without the key __kwarg__, and other arguments unchanged.
+func unmark(a any) any {
 	m, ok := a.(*data.Map)
 	if !ok || !m.Has(kwargMark) {
 		return a
@@ -188,9 +192,9 @@ func withoutMark(a any) any {
 	return c
 }
 
-// published returns a field of the publication as functions see it: maps of keyword arguments keep their mark, others lose one that is
-// not True, as Salt 3006.18 takes it away in place.
-func published(field, v any) any {
+// pubField returns a field of the publication as functions see it. Maps of keyword arguments keep
+// their mark; a mark that is not True is removed, as Salt 3006.18 does in place.
+func pubField(field, v any) any {
 	list, ok := v.([]any)
 	if field != "arg" || !ok {
 		return v
@@ -198,7 +202,7 @@ func published(field, v any) any {
 	clean := make([]any, len(list))
 	for i, a := range list {
 		if clean[i] = a; !isKeywords(a) {
-			clean[i] = withoutMark(a)
+			clean[i] = unmark(a)
 		}
 	}
 	return clean

@@ -54,22 +54,27 @@ func TestBindRefusesAsPythonDoes(t *testing.T) {
 		{"too many for one", single, 3, nil, "f() takes 1 positional argument but 3 were given"},
 		{"given twice", single, 1, data.NewMap("text", 2), "f() got multiple values for argument 'text'"},
 		{"missing before a default", def, 0, nil, "f() missing 1 required positional argument: 'a'"},
-		{"too many with a default", def, 3, nil, "f() takes from 1 to 2 positional arguments but 3 were given"},
+		{"too many with a default", def, 3, nil,
+			"f() takes from 1 to 2 positional arguments but 3 were given"},
 		{"given twice and too many", def, 3, data.NewMap("a", 4), "f() got multiple values for argument 'a'"},
 		{"unknown and too many", def, 3, data.NewMap("z", 4), "f() got an unexpected keyword argument 'z'"},
-		{"three missing", spec[three](t), 0, nil, "f() missing 3 required positional arguments: 'a', 'b', and 'c'"},
+		{"three missing", spec[three](t), 0, nil,
+			"f() missing 3 required positional arguments: 'a', 'b', and 'c'"},
 		{"two missing", spec[three](t), 1, nil, "f() missing 2 required positional arguments: 'b' and 'c'"},
-		{"too many for defaults", spec[twoDefaults](t), 4, nil, "f() takes from 0 to 2 positional arguments but 4 were given"},
+		{"too many for defaults", spec[twoDefaults](t), 4, nil,
+			"f() takes from 0 to 2 positional arguments but 4 were given"},
 		{"unknown keyword", single, 0, data.NewMap("x", 1), "f() got an unexpected keyword argument 'x'"},
 		{"keyword that is no text", single, 0, data.NewMap(1, 2), "keywords must be strings"},
-		{"positional for keywords only", spec[onlyKwargs](t), 1, nil, "f() takes 0 positional arguments but 1 was given"},
+		{"positional for keywords only", spec[onlyKwargs](t), 1, nil,
+			"f() takes 0 positional arguments but 1 was given"},
 		{"missing before args", spec[withArgs](t), 0, nil, "f() missing 1 required positional argument: 'a'"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := tt.spec.Bind(make([]any, tt.args), tt.kwargs)
 			if err == nil || err.Error() != tt.want || KindOf(err) != KindType {
-				t.Errorf("Bind of %d, %s gives error %v, want %q", tt.args, data.Repr(tt.kwargs), err, tt.want)
+				t.Errorf("Bind of %d, %s gives error %v, want %q", tt.args, data.Repr(tt.kwargs),
+					err, tt.want)
 			}
 		})
 	}
@@ -134,12 +139,17 @@ func TestSplit(t *testing.T) {
 	}{
 		{"plain", spec[one](t), []any{"a", int64(1)}, []any{"a", int64(1)}, &data.Map{}, ""},
 		{"marked map", spec[one](t), []any{kw("text", "x")}, nil, data.NewMap("text", "x"), ""},
-		{"text name=value is read as YAML", spec[one](t), []any{"text=[1, b]"}, nil, data.NewMap("text", []any{int64(1), "b"}), ""},
+		{"text name=value is read as YAML", spec[one](t), []any{"text=[1, b]"}, nil,
+			data.NewMap("text", []any{int64(1), "b"}), ""},
 		{"text that is no keyword stays text", spec[one](t), []any{"1"}, []any{"1"}, &data.Map{}, ""},
-		{"unknown text", spec[one](t), []any{"a=1", "b=x y"}, nil, nil, "The following keyword arguments are not valid: a=1, b=x y"},
-		{"unknown in map", spec[one](t), []any{kw("k", []any{"v"})}, nil, nil, "The following keyword arguments are not valid: k=['v']"},
-		{"any keyword with kwargs", spec[onlyKwargs](t), []any{kw("a", 1), "b=2"}, nil, data.NewMap("a", 1, "b", int64(2)), ""},
-		{"mark that is not True goes away", spec[one](t), []any{data.NewMap("__kwarg__", false, "a", 1)}, []any{data.NewMap("a", 1)}, &data.Map{}, ""},
+		{"unknown text", spec[one](t), []any{"a=1", "b=x y"}, nil, nil,
+			"The following keyword arguments are not valid: a=1, b=x y"},
+		{"unknown in map", spec[one](t), []any{kw("k", []any{"v"})}, nil, nil,
+			"The following keyword arguments are not valid: k=['v']"},
+		{"any keyword with kwargs", spec[onlyKwargs](t), []any{kw("a", 1), "b=2"}, nil,
+			data.NewMap("a", 1, "b", int64(2)), ""},
+		{"mark that is not True goes away", spec[one](t),
+			[]any{data.NewMap("__kwarg__", false, "a", 1)}, []any{data.NewMap("a", 1)}, &data.Map{}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -166,7 +176,9 @@ func TestSplitAddsPublicationForKwargs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "kwargs", kwargs, data.NewMap("k", 3, "__pub_fun", "test.arg", "__pub_arg", []any{1, data.NewMap("__kwarg__", true, "k", 3)})) // as Salt 3006.18; 3006.0 drops the mark
+	// as Salt 3006.18; 3006.0 drops the mark
+	same(t, "kwargs", kwargs, data.NewMap("k", 3, "__pub_fun", "test.arg",
+		"__pub_arg", []any{1, data.NewMap("__kwarg__", true, "k", 3)}))
 	if !marked.Has("__kwarg__") {
 		t.Error("Split changed the argument that it was given")
 	}
@@ -197,13 +209,17 @@ func TestConversions(t *testing.T) {
 		want  any
 	}{
 		{"any", []any{1}, []any{1}}, {"any", nil, nil},
-		{"text", "x", "x"}, {"text", int64(5), "5"}, {"text", true, "True"}, {"text", nil, ""}, {"text", []any{"a"}, "['a']"},
+		{"text", "x", "x"}, {"text", int64(5), "5"}, {"text", true, "True"}, {"text", nil, ""},
+		{"text", []any{"a"}, "['a']"},
 		{"int", int64(5), 5}, {"int", " 1_0 ", 10}, {"int", 1.9, 1}, {"int", true, 1}, {"int", nil, 0},
 		{"int64", -1.9, int64(-1)},
-		{"float", "1e3", 1000.0}, {"float", int64(2), 2.0}, {"float", "1_0", 10.0}, {"float", "infinity", math.Inf(1)},
+		{"float", "1e3", 1000.0}, {"float", int64(2), 2.0}, {"float", "1_0", 10.0}, {"float",
+			"infinity", math.Inf(1)},
 		{"bool", "False", true}, {"bool", "", false}, {"bool", int64(0), false}, {"bool", nil, false},
-		{"list", []any{1}, []any{1}}, {"list", data.Tuple{1}, []any{1}}, {"list", "a,b", []any{"a,b"}}, {"list", nil, []any(nil)},
-		{"texts", "a, b", []string{"a", "b"}}, {"texts", []any{int64(1), "b"}, []string{"1", "b"}}, {"texts", int64(3), []string{"3"}},
+		{"list", []any{1}, []any{1}}, {"list", data.Tuple{1}, []any{1}}, {"list",
+			"a,b", []any{"a,b"}}, {"list", nil, []any(nil)},
+		{"texts", "a, b", []string{"a", "b"}}, {"texts", []any{int64(1), "b"}, []string{"1", "b"}},
+		{"texts", int64(3), []string{"3"}},
 		{"map", m, m}, {"map", nil, (*data.Map)(nil)},
 		{"text_ptr", "t", &text}, {"text_ptr", nil, (*string)(nil)}, {"int_ptr", int64(5), &five},
 	}
@@ -260,7 +276,8 @@ func converted(t *testing.T, param string, in any) (any, error) {
 }
 
 func TestNamesOfParameters(t *testing.T) {
-	for field, want := range map[string]string{"A": "a", "DryRun": "dry_run", "URLPath": "url_path", "HashType": "hash_type", "ID": "id", "UseVT": "use_vt"} {
+	for field, want := range map[string]string{"A": "a", "DryRun": "dry_run", "URLPath": "url_path",
+		"HashType": "hash_type", "ID": "id", "UseVT": "use_vt"} {
 		if got := ArgumentName(field); got != want {
 			t.Errorf("field %s is parameter %s, want %s", field, got, want)
 		}
@@ -377,11 +394,13 @@ func TestBadArgumentStructs(t *testing.T) {
 	}
 	for name, f := range tests {
 		t.Run(name, func(t *testing.T) {
-			r, err := NewRegistry(&Env{}, []Plugin{{Name: "m", New: func(*Env) (*Module, error) { return &Module{Funcs: []Func{f}}, nil }}})
+			r, err := NewRegistry(&Env{}, []Plugin{{Name: "m",
+				New: func(*Env) (*Module, error) { return &Module{Funcs: []Func{f}}, nil }}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text := r.MissingText("m.f"); !strings.HasPrefix(text, "'m' __virtual__ returned False: function f: arguments ") {
+			if text := r.MissingText("m.f"); !strings.HasPrefix(text,
+				"'m' __virtual__ returned False: function f: arguments ") {
 				t.Errorf("the module is missing because %q, want a word about the arguments", text)
 			}
 		})
@@ -390,8 +409,9 @@ func TestBadArgumentStructs(t *testing.T) {
 
 func TestLiterals(t *testing.T) {
 	for in, want := range map[string]any{
-		"None": nil, "True": true, "False": false, "-3": int64(-3), "0.5": 0.5, "''": "", `"it's"`: "it's", "'a b'": "a b",
-		"[]": []any{}, "[1, 'b', [None]]": []any{int64(1), "b", []any{nil}}, "('a',)": data.Tuple{"a"}, "()": data.Tuple{},
+		"None": nil, "True": true, "False": false, "-3": int64(-3), "0.5": 0.5, "''": "",
+		`"it's"`: "it's", "'a b'": "a b", "[]": []any{}, "[1, 'b', [None]]": []any{int64(1),
+			"b", []any{nil}}, "('a',)": data.Tuple{"a"}, "()": data.Tuple{},
 		"{}": &data.Map{}, "{'k': [1], 2: True}": data.NewMap("k", []any{int64(1)}, 2, true),
 	} {
 		got, err := literal(in)
@@ -407,11 +427,13 @@ func TestArgspec(t *testing.T) {
 	same(t, "no parameters", spec[NoArgs](t).Argspec(), none)
 	same(t, "a default", spec[oneDefault](t).Argspec(),
 		data.NewMap("args", []any{"a", "b"}, "defaults", data.Tuple{int64(1)}, "varargs", nil, "kwargs", nil))
-	same(t, "varargs", spec[withArgs](t).Argspec(), data.NewMap("args", []any{"a"}, "defaults", nil, "varargs", true, "kwargs", nil))
+	same(t, "varargs", spec[withArgs](t).Argspec(),
+		data.NewMap("args", []any{"a"}, "defaults", nil, "varargs", true, "kwargs", nil))
 }
 
 func FuzzParseInput(f *testing.F) {
-	for _, s := range []string{"a=1", "{a: &x [*x]}", "[1, 2", "k={a: {b: [1, {c: d}]}}", "é=ü", "1_000", "!!python/object:os.system x", "a=&a [*a,*a]"} {
+	for _, s := range []string{"a=1", "{a: &x [*x]}", "[1, 2", "k={a: {b: [1, {c: d}]}}", "é=ü",
+		"1_000", "!!python/object:os.system x", "a=&a [*a,*a]"} {
 		f.Add(s)
 	}
 	spec := (&Function{}).Spec()

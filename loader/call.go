@@ -10,30 +10,35 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Result is what the call of a function gives to whoever ordered it: the fields of a return that depend on the function.
-// With an error Value is the text that operators see.
+// A Result is the outcome of a function call: the fields of a return that depend on the function.
+// If Err is not nil, Value is the text shown to operators.
 type Result struct {
 	Value   any
 	Retcode int
 	Success bool
 	Out     string // outputter, or ""
-	Ordered bool   // dictionaries in Value have an order, see Spec
-	Err     error  // what went wrong; Value has its text already
+	Ordered bool   // dictionaries in Value are ordered, see Spec
+	Err     error  // cause of a failure; Value already contains its text
 }
 
-// Kind says what went wrong.
+// Kind returns the kind of the error.
 func (r Result) Kind() Kind { return KindOf(r.Err) }
 
-// CallOptions are the circumstances of a call; the zero value is fine.
+// CallOptions are optional settings of a call. The zero value is valid.
 type CallOptions struct {
-	Pub      *data.Map              // fields of the publication, for functions with **kwargs
-	Progress func(n int, value any) // takes the elements of Steps as they come, numbered from 0
+	Pub *data.Map // fields of the publication, for functions with **kwargs
+	// called with each element of Steps as it arrives, numbered from 0
+	Progress func(n int, value any)
+	// called with the arguments in place of the function; nil calls the function
+	Through func(ctx context.Context, args []any, kwargs *data.Map) (any, error)
 }
 
-// Call runs a function with the arguments of a publication (see Spec.Split), as _thread_return of salt/minion.py does.
+// Call runs a function with the arguments of a publication (see Spec.Split), like _thread_return of
+// salt/minion.py.
 //
-// The functions that it calls share the Context of ctx, or a new one; its retcode starts from 0. A result that is a map with
-// false under result or success counts as failed. A panic becomes an exception's text.
+// Nested calls share the Context of ctx, or a new one, and its retcode is reset to 0. A result that
+// is a map with a false value under result or success counts as failed. A panic becomes the text of
+// an exception.
 func (r *Registry) Call(ctx context.Context, fun string, arg []any, o CallOptions) Result {
 	f, ok := r.Func(fun)
 	if !ok {
@@ -48,35 +53,62 @@ func (r *Registry) Call(ctx context.Context, fun string, arg []any, o CallOption
 	if err != nil {
 		return failed(fun, f.Spec().Docstring(), err)
 	}
-	res := Result{Value: value, Retcode: retcode(c, value), Out: f.Spec().Out, Ordered: f.Spec().Ordered}
-	res.Success = res.Retcode == 0
+	res := succeeded(c, value)
+	res.Out, res.Ordered = f.Spec().Out, f.Spec().Ordered
 	return res
 }
 
-// call binds, runs and collects.
+// Outcome returns the result of a job that called no function of a registry, such as one that an
+// executor performs by itself. fun names it in the texts of errors.
+func Outcome(ctx context.Context, fun string, value any, err error) Result {
+	if err != nil {
+		return failed(fun, "", err)
+	}
+	return succeeded(ContextOf(ctx), value)
+}
+
+// succeeded returns the result of a call without an error.
+func succeeded(c *Context, value any) Result {
+	code := retcode(c, value)
+	return Result{Value: value, Retcode: code, Success: code == 0}
+}
+
+// call splits the arguments and invokes f.
 func call(ctx context.Context, f Func, arg []any, o CallOptions) (any, error) {
 	args, kwargs, err := f.Spec().Split(arg, o.Pub)
 	if err != nil {
 		return nil, err
 	}
+	if o.Through != nil {
+		return o.Through(ctx, args, kwargs)
+	}
 	return invoke(ctx, f, args, kwargs, o.Progress)
 }
 
-// Invoke runs a function with arguments that are not parsed any more, as __salt__[fun](*args, **kwargs) does.
-func (r *Registry) Invoke(ctx context.Context, fun string, args []any, kwargs *data.Map) (any, error) {
+// Invoke runs a function with arguments that are already parsed, like __salt__[fun](*args,
+// **kwargs).
+func (r *Registry) Invoke(
+	ctx context.Context, fun string, args []any, kwargs *data.Map,
+) (any, error) {
 	f, ok := r.Func(fun)
 	if !ok {
-		return nil, &Error{Kind: KindMissing, Class: "KeyError", Text: data.Repr(fun), Err: errors.New(r.MissingText(fun))}
+		return nil, &Error{Kind: KindMissing, Class: "KeyError", Text: data.Repr(fun),
+			Err: errors.New(r.MissingText(fun))}
 	}
 	return invoke(ctx, f, args, kwargs, nil)
 }
 
-func invoke(ctx context.Context, f Func, args []any, kwargs *data.Map, progress func(int, any)) (v any, err error) {
+func invoke(
+	ctx context.Context, f Func, args []any, kwargs *data.Map, progress func(int, any),
+) (v any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			v, err = nil, panicked(p)
 		}
 	}()
+	if own, ok := f.(Binder); ok {
+		return own.CallWith(ctx, args, kwargs)
+	}
 	b, err := f.Spec().Bind(args, kwargs)
 	if err != nil {
 		return nil, err
@@ -88,7 +120,7 @@ func invoke(ctx context.Context, f Func, args []any, kwargs *data.Map, progress 
 	return v, err
 }
 
-// collect joins the elements of steps: maps to one map, everything else to a list.
+// collect joins the elements of steps: maps are merged into one map, anything else becomes a list.
 func collect(steps Steps, progress func(int, any)) (any, error) {
 	var (
 		n    int
@@ -124,7 +156,8 @@ func collect(steps Steps, progress func(int, any)) (any, error) {
 	return m, nil
 }
 
-// retcode returns the code that functions left in the context; a map that says it failed is a 1.
+// retcode returns the code that functions left in the context, or 1 if the result is a map that
+// reports failure.
 func retcode(c *Context, value any) int {
 	code, _ := c.Get("retcode")
 	n, err := Int(code)
@@ -133,13 +166,13 @@ func retcode(c *Context, value any) int {
 		return 1
 	case n != 0:
 		return int(n)
-	case saysFailed(value):
+	case reportsFailure(value):
 		return 1
 	}
 	return 0
 }
 
-func saysFailed(value any) bool {
+func reportsFailure(value any) bool {
 	m, ok := value.(*data.Map)
 	if !ok {
 		return false
@@ -152,7 +185,7 @@ func saysFailed(value any) bool {
 	return false
 }
 
-// failed returns the result of a call that ended with err.
+// failed returns the result of a call that failed with err.
 func failed(fun, doc string, err error) Result {
 	res := Result{Retcode: 1, Out: "nested", Err: err}
 	switch KindOf(err) {
@@ -170,7 +203,8 @@ func failed(fun, doc string, err error) Result {
 	return res
 }
 
-// missing returns the result for a function that is not there: why, or the docs of those whose names begin so.
+// missing returns the result for an unavailable function: the reason or, if fun is the prefix of
+// other functions, their docs.
 func (r *Registry) missing(fun string) Result {
 	text := r.MissingText(fun)
 	err := &Error{Kind: KindMissing, Class: "KeyError", Text: text}
@@ -187,7 +221,7 @@ func (r *Registry) missing(fun string) Result {
 	return res
 }
 
-// Traceback returns err as Python's traceback.format_exc does. Only a panic has frames.
+// Traceback formats err like Python's traceback.format_exc. Only a panic has frames.
 func Traceback(err error) string {
 	class, text, frames := "Exception", err.Error(), ""
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -200,20 +234,23 @@ func Traceback(err error) string {
 }
 
 func panicked(p any) error {
-	return &Error{Kind: KindException, Class: "RuntimeError", Text: fmt.Sprint(p), frames: frames(5)}
+	return &Error{Kind: KindException, Class: "RuntimeError", Text: fmt.Sprint(p),
+		frames: frames(5)}
 }
 
-// Stack returns the calls that led to the caller, from that of its registry on, in the form of Python's traceback.format_stack.
+// Stack returns the call stack from the registry's call down to the caller, in the form of Python's
+// traceback.format_stack.
 func Stack() string { return frames(3) }
 
-// frames returns the calls above skip levels, the innermost last.
+// frames returns the stack without its skip innermost levels, innermost call last.
 func frames(skip int) string {
 	pcs := make([]uintptr, 32)
 	stack := runtime.CallersFrames(pcs[:runtime.Callers(skip, pcs)])
 	var lines []string
 	for {
 		f, more := stack.Next()
-		lines = append(lines, fmt.Sprintf("  File %q, line %d, in %s\n", f.File, f.Line, f.Function))
+		lines = append(lines, fmt.Sprintf("  File %q, line %d, in %s\n", f.File,
+			f.Line, f.Function))
 		if !more || strings.HasSuffix(f.Function, "loader.invoke") {
 			break
 		}

@@ -28,13 +28,17 @@ func TestTextsOfErrors(t *testing.T) {
 		kind Kind
 	}{
 		{"execution", Execution("it broke: %d", 3), "ERROR: it broke: 3", KindExecution},
-		{"plain error", fmt.Errorf("read x: %w", os.ErrNotExist), "ERROR: read x: file does not exist", KindExecution},
-		{"wrapped execution", fmt.Errorf("install: %w", Execution("no space")), "ERROR: install: no space", KindExecution},
+		{"plain error", fmt.Errorf("read x: %w", os.ErrNotExist),
+			"ERROR: read x: file does not exist", KindExecution},
+		{"wrapped execution", fmt.Errorf("install: %w", Execution("no space")),
+			"ERROR: install: no space", KindExecution},
 		{"details", ExecutionInfo("it broke", data.NewMap("a", 1)),
 			"ERROR: it broke. Additional info follows:\n\na:\n    1", KindExecution},
 		{"invocation", Invocation("not so"), "ERROR executing 'm.f': not so", KindInvocation},
-		{"command missing", NotFound("apt-get"), "Command required for 'm.f' not found: apt-get", KindNotFound},
-		{"type error", TypeError("no int"), "Passed invalid arguments to m.f: no int\n\n    Doc.\n    ", KindType},
+		{"command missing", NotFound("apt-get"), "Command required for 'm.f' not found: apt-get",
+			KindNotFound},
+		{"type error", TypeError("no int"),
+			"Passed invalid arguments to m.f: no int\n\n    Doc.\n    ", KindType},
 		{"exception", Exception("ValueError", "bad"),
 			"The minion function caused an exception: Traceback (most recent call last):\nValueError: bad\n", KindException},
 		{"exception without text", Exception("AssertionError", ""),
@@ -44,7 +48,8 @@ func TestTextsOfErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := calling(t, func(context.Context, any) (any, error) { return "lost", tt.err })
 			res := r.Call(t.Context(), "m.f", []any{"x"}, CallOptions{})
-			if res.Value != tt.want || res.Retcode != 1 || res.Success || res.Out != "nested" || res.Kind() != tt.kind {
+			if res.Value != tt.want || res.Retcode != 1 || res.Success || res.Out != "nested" ||
+				res.Kind() != tt.kind {
 				t.Errorf("Call gives %+v\nwant %q of kind %d", res, tt.want, tt.kind)
 			}
 		})
@@ -67,15 +72,18 @@ func TestWhatAFailedFunctionChanged(t *testing.T) {
 	}{
 		{ExecutionInfo("it broke", data.NewMap("errors", []any{"E: lock"}, "changes", changes)), changes,
 			"it broke. Additional info follows:\n\nerrors:\n    - E: lock", true},
-		{fmt.Errorf("state: %w", ExecutionInfo("it broke", data.NewMap("changes", changes))), changes, "it broke", true},
-		{ExecutionInfo("it broke!", []any{"a"}), &data.Map{}, "it broke! Additional info follows:\n\n- a", true},
+		{fmt.Errorf("state: %w", ExecutionInfo("it broke", data.NewMap("changes", changes))),
+			changes, "it broke", true},
+		{ExecutionInfo("it broke!", []any{"a"}), &data.Map{},
+			"it broke! Additional info follows:\n\n- a", true},
 		{ExecutionInfo("it broke", nil), nil, "", false},
 		{Execution("it broke"), nil, "", false},
 		{os.ErrPermission, nil, "", false},
 	} {
 		got, text, ok := Changed(c.err)
 		if !data.Equal(got, c.changes) || text != c.text || ok != c.ok {
-			t.Errorf("Changed(%q) = %s, %q, %t, want %s, %q, %t", c.err, data.Repr(got), text, ok, data.Repr(c.changes), c.text, c.ok)
+			t.Errorf("Changed(%q) = %s, %q, %t, want %s, %q, %t", c.err, data.Repr(got), text, ok,
+				data.Repr(c.changes), c.text, c.ok)
 		}
 	}
 }
@@ -120,7 +128,8 @@ func TestRetcodes(t *testing.T) {
 				return tt.value, nil
 			})
 			res := r.Call(t.Context(), "m.f", []any{1}, CallOptions{})
-			if res.Retcode != tt.code || res.Success != (tt.code == 0) || res.Out != "highstate" || res.Err != nil {
+			if res.Retcode != tt.code || res.Success != (tt.code == 0) || res.Out != "highstate" ||
+				res.Err != nil {
 				t.Errorf("Call gives %+v, want retcode %d", res, tt.code)
 			}
 		})
@@ -156,7 +165,8 @@ func TestPanicIsAnException(t *testing.T) {
 	res := r.Call(t.Context(), "m.f", []any{1}, CallOptions{})
 	text, _ := res.Value.(string)
 	if !strings.HasPrefix(text, "The minion function caused an exception: Traceback (most recent call last):\n  File ") ||
-		!strings.Contains(text, "call_test.go") || !strings.HasSuffix(text, "\nRuntimeError: assignment to entry in nil map\n") {
+		!strings.Contains(text, "call_test.go") ||
+		!strings.HasSuffix(text, "\nRuntimeError: assignment to entry in nil map\n") {
 		t.Errorf("Call gives %s", text)
 	}
 }
@@ -204,14 +214,16 @@ func TestStepsThatFail(t *testing.T) {
 			}
 		}), nil
 	})
-	if res := r.Call(t.Context(), "m.f", []any{1}, CallOptions{}); res.Value != "ERROR: half way" || res.Success {
+	if res := r.Call(t.Context(), "m.f", []any{1}, CallOptions{}); res.Value != "ERROR: half way" ||
+		res.Success {
 		t.Errorf("Call gives %+v", res)
 	}
 }
 
 func TestInvokeOfAMissingFunction(t *testing.T) {
 	_, err := registry(t, &Env{}).Invoke(t.Context(), "x.y", nil, nil)
-	if err == nil || err.Error() != "'x.y'" || KindOf(err) != KindMissing || Traceback(err) != "Traceback (most recent call last):\nKeyError: 'x.y'\n" {
+	if err == nil || err.Error() != "'x.y'" || KindOf(err) != KindMissing ||
+		Traceback(err) != "Traceback (most recent call last):\nKeyError: 'x.y'\n" {
 		t.Errorf("Invoke gives %v, %q", err, Traceback(err))
 	}
 }
@@ -222,7 +234,8 @@ func TestAliasOfAFunction(t *testing.T) {
 	if want := "\nThis function is an alias of ``long_name``.\n\n    Doc.\n    "; alias.Spec().Docstring() != want || alias.Spec().Name != "short" || f.Spec().Name != "long_name" {
 		t.Errorf("alias is %+v, want doc %q", alias.Spec(), want)
 	}
-	if _, err := alias.Spec().Bind([]any{1}, nil); err == nil || !strings.HasPrefix(err.Error(), "long_name() takes") {
+	if _, err := alias.Spec().Bind([]any{1}, nil); err == nil ||
+		!strings.HasPrefix(err.Error(), "long_name() takes") {
 		t.Errorf("error %v, want one of long_name()", err)
 	}
 }
@@ -235,7 +248,8 @@ func (d *dynamic) Call(_ context.Context, b *Bound) (any, error) { return b.Valu
 
 func TestFunctionsOfAnotherKind(t *testing.T) {
 	f := &dynamic{Spec{Name: "d", Params: []Param{{Name: "x", Default: "dflt"}}}}
-	r := registry(t, &Env{}, Plugin{Name: "m", New: func(*Env) (*Module, error) { return &Module{Funcs: []Func{f}}, nil }})
+	r := registry(t, &Env{}, Plugin{Name: "m",
+		New: func(*Env) (*Module, error) { return &Module{Funcs: []Func{f}}, nil }})
 	if res := r.Call(t.Context(), "m.d", []any{"x=5"}, CallOptions{}); res.Value != int64(5) {
 		t.Errorf("Call gives %+v", res)
 	}

@@ -15,7 +15,8 @@ func TestCallAs(t *testing.T) {
 	if s, err := CallAs[string](t.Context(), answering("x"), "a.b", nil, nil); s != "x" || err != nil {
 		t.Errorf("got %q, %v", s, err)
 	}
-	if l, err := CallAs[[]string](t.Context(), answering([]any{"x", int64(1)}), "a.b", nil, nil); len(l) != 2 || l[1] != "1" || err != nil {
+	if l, err := CallAs[[]string](t.Context(), answering([]any{"x", int64(1)}), "a.b", nil,
+		nil); len(l) != 2 || l[1] != "1" || err != nil {
 		t.Errorf("got %q, %v", l, err)
 	}
 	if b, err := CallAs[bool](t.Context(), answering("x"), "a.b", nil, nil); !b || err != nil {

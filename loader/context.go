@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Context is Salt's __context__ of one job: what functions of the job leave for one another, the retcode above all.
-// Functions called by name share it with their caller. Several goroutines may use it.
+// A Context is Salt's __context__ of one job: values that functions of the job share, above all the
+// retcode. Nested calls share the Context of their caller. It is safe for concurrent use.
 type Context struct {
 	mu     sync.Mutex
 	values data.Map
@@ -22,7 +22,7 @@ func WithContext(ctx context.Context, c *Context) context.Context {
 	return context.WithValue(ctx, contextKey{}, c)
 }
 
-// ContextOf returns the Context of the job that ctx belongs to, or a new one that nobody else sees.
+// ContextOf returns the Context of the job that ctx belongs to, or a new private one.
 func ContextOf(ctx context.Context) *Context {
 	if c, ok := ctx.Value(contextKey{}).(*Context); ok {
 		return c
@@ -30,14 +30,14 @@ func ContextOf(ctx context.Context) *Context {
 	return &Context{}
 }
 
-// Get returns the value of key and whether it is there.
+// Get returns the value of key and whether it is set.
 func (c *Context) Get(key string) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.values.Get(key)
 }
 
-// Set gives key a value.
+// Set sets the value of key.
 func (c *Context) Set(key string, v any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,13 +54,14 @@ func (c *Context) Delete(key string) {
 // SetRetcode sets the return code of the job.
 func (c *Context) SetRetcode(code int) { c.Set("retcode", int64(code)) }
 
-// noticesKey is where a job keeps its notices.
+// noticesKey is the key under which a Context keeps its notices.
 const noticesKey = "loader._notices"
 
-// maxNotices is how many notices of a job are kept.
+// maxNotices is the number of notices kept per job.
 const maxNotices = 20
 
-// Notice keeps a text for whoever ordered the job, who is told beside the result. The first 20 of a job are kept, each once.
+// Notice adds a message that is shown to the user who submitted the job, beside its result.
+// Duplicates are dropped, as are messages after the first 20.
 func (c *Context) Notice(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +71,7 @@ func (c *Context) Notice(text string) {
 	}
 }
 
-// Notices returns the texts of Notice in their order.
+// Notices returns the messages added by Notice, in order.
 func (c *Context) Notices() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,13 +81,13 @@ func (c *Context) Notices() []string {
 
 type jobKey struct{}
 
-// WithJob returns a context of the job that a publication with these fields ordered.
+// WithJob returns a context for a job whose publication has the fields pub.
 func WithJob(ctx context.Context, pub *data.Map) context.Context {
 	return context.WithValue(ctx, jobKey{}, pub)
 }
 
-// JobOf returns the fields of the publication that ordered the job; nil, which is an empty map, when there is none. They must
-// not be changed.
+// JobOf returns the fields of the publication that started the job, or nil, which is an empty map.
+// Do not modify them.
 func JobOf(ctx context.Context) *data.Map {
 	pub, _ := ctx.Value(jobKey{}).(*data.Map)
 	return pub

@@ -24,12 +24,14 @@ func convertible(t reflect.Type) bool {
 	case reflect.Slice:
 		return t.Elem().Kind() == reflect.String || t.Elem().Kind() == reflect.Interface
 	case reflect.Pointer:
-		return t == mapType || t.Elem().Kind() < reflect.Array && convertible(t.Elem()) || t.Elem().Kind() == reflect.String
+		return t == mapType || t.Elem().Kind() < reflect.Array && convertible(t.Elem()) ||
+			t.Elem().Kind() == reflect.String
 	}
 	return false
 }
 
-// convert sets the field to v as the package comment tells. Its errors are those that Python's own conversion raises.
+// convert sets field to v by the rules in the package comment. Its errors are those of Python's own
+// conversions.
 func convert(field reflect.Value, v any) error {
 	if field.Kind() == reflect.Interface {
 		if v != nil {
@@ -91,7 +93,7 @@ func convertList(field reflect.Value, v any) {
 	field.Set(reflect.ValueOf(texts))
 }
 
-// SplitInput splits a text at its commas and strips blanks, as split_input of salt/utils/args.py.
+// SplitInput splits a string at commas and trims the parts, like split_input of salt/utils/args.py.
 func SplitInput(s string) []string {
 	parts := strings.Split(s, ",")
 	for i := range parts {
@@ -100,8 +102,8 @@ func SplitInput(s string) []string {
 	return parts
 }
 
-// SplitList returns the texts of a list or tuple, nil of None, and else the parts of its text, as split_input of
-// salt/utils/args.py does.
+// SplitList returns the elements of a list or tuple as strings, nil for None, and the
+// comma-separated parts of any other value's string form, like split_input of salt/utils/args.py.
 func SplitList(v any) []string {
 	switch v := v.(type) {
 	case nil:
@@ -137,7 +139,7 @@ func convertScalar(field reflect.Value, v any) error {
 	return nil
 }
 
-// Int returns what Python's int(v) gives; the error is Python's. Numbers beyond 64 bits are refused.
+// Int converts v like Python's int(v), with Python's errors. Numbers beyond 64 bits are rejected.
 func Int(v any) (int64, error) {
 	switch v := v.(type) {
 	case int64:
@@ -177,19 +179,21 @@ func textToInt(s string) (int64, error) {
 		return 0, Exception("OverflowError", "Python int too large to convert to C long")
 	}
 	if err != nil {
-		return 0, Exception("ValueError", "invalid literal for int() with base 10: %s", data.Repr(s))
+		return 0, Exception("ValueError", "invalid literal for int() with base 10: %s",
+			data.Repr(s))
 	}
 	return n, nil
 }
 
 var grouped = regexp.MustCompile(`([0-9])_([0-9])`)
 
-// joinDigits takes out the underscores that stand between digits, where Python allows them. Others stay and are no number.
+// joinDigits removes underscores between digits, which Python allows in numbers. Other underscores
+// stay and make the number invalid.
 func joinDigits(s string) string {
 	return grouped.ReplaceAllString(grouped.ReplaceAllString(s, "$1$2"), "$1$2")
 }
 
-// Float returns what Python's float(v) gives; the error is Python's.
+// Float converts v like Python's float(v), with Python's errors.
 func Float(v any) (float64, error) {
 	switch v := v.(type) {
 	case float64:
@@ -210,7 +214,7 @@ func Float(v any) (float64, error) {
 	return 0, TypeError("float() argument must be a string or a real number, not '%s'", TypeName(v))
 }
 
-// TypeName returns the name of Python's type of v: str, int, NoneType, dict …
+// TypeName returns the name of v's type in Python: str, int, NoneType, dict …
 func TypeName(v any) string {
 	switch v.(type) {
 	case nil:

@@ -1,10 +1,11 @@
-// Package loader holds the functions that Brine offers by name: execution modules and, by the same means, the other
-// shelves of plug-ins.
+// Package loader loads and calls the functions that Brine offers by name: execution modules and the
+// other kinds of plug-ins.
 //
-// A plug-in is a [Plugin]: its names and a factory. The factory gets an [Env], which is all that the engine lends (options,
-// grains, pillar, other functions by name, the command runner, the root directory, the log), and returns a [Module]; an error
-// is Salt's __virtual__ saying no. A [Registry] builds modules when they are first needed and calls their functions with
-// the arguments of a publication:
+// A plug-in is a [Plugin]: its names and a factory. The factory receives an [Env] with everything
+// the engine provides: options, grains, pillar, other functions by name, the command runner, the
+// root directory and the log. It returns a [Module], or an error, which corresponds to a false
+// result of Salt's __virtual__. A [Registry] builds modules on first use and calls their functions
+// with the arguments of a publication:
 //
 //	// Package uptime is Salt's module of that name.
 //	package uptime
@@ -47,9 +48,9 @@
 //	}
 //
 // The fields of the argument struct are the parameters in order. The fields of an embedded struct
-// stand where it is embedded, so that functions can share them. A field without a default is
-// required, and none with a default may stand before it. A default is a Python literal: None, True,
-// 3, 0.5, 'text', ['a'], {'k': 1}; argspec shows it as it stands. What a field takes:
+// are inserted at its position, so functions can share them. A field without a default is required,
+// and must not follow a field with a default. A default is a Python literal: None, True, 3, 0.5,
+// 'text', ['a'], {'k': 1}. argspec shows it as written. Fields accept values by type:
 //
 //	any        the value as it is: for all that is accepted loosely
 //	string     text; other values as Python's str() prints them; None gives ""
@@ -61,19 +62,24 @@
 //	*data.Map  a dictionary; None gives nil
 //	*T         of the scalars above: nil for None
 //
-// Results are values of package data, of type any or of their own, or have a method Plain that gives one; a function that reports
-// progress returns [Steps]. Functions call others by [Env].Call, or by [CallAs] where they want a result of one type.
+// Results are values of package data, as any or as a concrete type, or types with a method Plain
+// that returns such a value. A function that reports progress returns [Steps]. Functions call each
+// other with [Env].Call, or with [CallAs] to get a result of one type.
 //
-// Plug-ins whose names are known only at run time, as those that are found in files, come from a [Source], which a Registry asks
-// by name after its list. What the options forbid (see [Allowed]) a Source leaves out itself.
+// Plug-ins whose names are known only at run time, such as those found in files, come from a
+// [Source]. A Registry asks it by name after its own list. A Source itself must leave out plug-ins
+// that the options forbid (see [Allowed]).
 //
-// What sys.doc shows is the doc comment of the Go function, without the first word where that is its name. The command go generate
-// ./modules collects the comments in text files beside the lists of plug-ins, which embed them; see [Docs].
+// sys.doc shows the doc comment of the Go function, without the first word if that is the
+// function's name. The command go generate ./modules collects these comments in text files beside
+// the lists of plug-ins, which embed them; see [Docs].
 //
-// Errors: what a function returns decides the text that the operator sees. [Execution] and every plain error print
-// "ERROR: …", [Invocation] "ERROR executing 'x.y': …", [NotFound] says that a command is missing, [TypeError] that
-// arguments do not fit, [Exception] is any other of Python's exceptions. See Salt's salt/metaproxy/proxy.py and salt/minion.py
-// (_thread_return, load_args_and_kwargs), and salt/utils/args.py for the command line's side ([ParseInput]).
+// The error that a function returns decides the text that the operator sees. [Execution] and every
+// plain error print "ERROR: …", and [Invocation] prints "ERROR executing 'x.y': …". [NotFound]
+// means that a command is missing, [TypeError] that arguments do not fit, and [Exception] is any
+// other Python exception. See Salt's salt/metaproxy/proxy.py and salt/minion.py (_thread_return,
+// load_args_and_kwargs), and salt/utils/args.py for the parsing of command lines ([ParseInput]).
 //
-// What is odd: the texts of wrong calls are those of Python's interpreter, as operators search for them.
+// Errors about wrong arguments use the texts of Python's interpreter, since operators search for
+// them.
 package loader

@@ -1,83 +1,77 @@
 package loader
 
 import (
-	"regexp"
+	"reflect"
+	"runtime"
 	"strings"
-	"unicode"
-
-	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/match"
+	"sync"
 )
 
-var codeBlock = regexp.MustCompile(` *.. code-block:: \S+\n{1,2}`)
+// Docs holds the documentation of one kind of plug-ins: the text that internal/docgen generates
+// from the doc comments of their functions. An entry is a line with the package and the Go
+// function, such as temp.dir, followed by the docstring, indented by four spaces. Docs is safe for
+// concurrent use; nil is empty.
+type Docs struct {
+	text  string
+	index func() map[string]string
+}
 
-var directives = strings.NewReplacer(
-	".. note::", "Note:", ".. warning::", "Warning:",
-	".. versionadded::", "New in version", ".. versionchanged::", "Changed in version",
-)
+// NewDocs returns the documentation in text, which is parsed on first use.
+func NewDocs(text string) *Docs {
+	d := &Docs{text: text}
+	d.index = sync.OnceValue(d.read)
+	return d
+}
 
-// StripRST takes directives of reStructuredText out of a docstring, as strip_rst of salt/utils/doc.py. No docstring is None.
-func StripRST(doc string) any {
+// read returns the docstrings by function.
+func (d *Docs) read() map[string]string {
+	index := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimPrefix(d.text, "\n"), "\n\n\n") {
+		name, doc, _ := strings.Cut(entry, "\n")
+		index[name] = "\n" + strings.TrimRight(doc, "\n") + "\n    "
+	}
+	return index
+}
+
+// of returns the docstring of a Go function, or "".
+func (d *Docs) of(source string) string {
+	if d == nil {
+		return ""
+	}
+	return d.index()[source]
+}
+
+// Document sets docs on all plug-ins and returns them.
+func (d *Docs) Document(plugins []Plugin) []Plugin {
+	for i := range plugins {
+		plugins[i].Docs = d
+	}
+	return plugins
+}
+
+// SourceOf returns the key of a Go function in Docs: the directory of its package and its name, as
+// in temp.dir.
+func SourceOf(fn any) string { return sourceOf(reflect.ValueOf(fn)) }
+
+func sourceOf(fn reflect.Value) string {
+	f := runtime.FuncForPC(fn.Pointer())
+	if f == nil {
+		return ""
+	}
+	name := strings.TrimSuffix(f.Name(), "-fm") // suffix of a method value
+	dir, rest, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], ".")
+	return dir + "." + rest[strings.LastIndexByte(rest, '.')+1:]
+}
+
+// Docstring returns the documentation in the form of a Python docstring: a line feed, lines
+// indented by four spaces, and a last line of four spaces. It is "" if there is none.
+func (s *Spec) Docstring() string {
+	doc := s.Doc
 	if doc == "" {
-		return nil
+		doc = s.docs.of(s.Source)
 	}
-	return directives.Replace(codeBlock.ReplaceAllString(doc, ""))
+	if s.aliasOf != "" {
+		return "\nThis function is an alias of ``" + s.aliasOf + "``.\n" + doc
+	}
+	return doc
 }
-
-// Argspec returns what sys.argspec tells of the functions that word names: a module, or a glob or full name when it holds * or
-// a dot; "" names none, as in Salt. The form is that of argspec_report in salt/utils/args.py.
-func (r *Registry) Argspec(word string) *data.Map {
-	report := &data.Map{}
-	for _, fun := range r.Select(word) {
-		if f, ok := r.Func(fun); ok {
-			report.Set(fun, f.Spec().Argspec())
-		}
-	}
-	return report
-}
-
-// Select returns the sorted names of the functions that word names: a glob when it holds * or a dot, else a module.
-func (r *Registry) Select(word string) []string {
-	names := []string{}
-	glob := strings.ContainsAny(word, "*.")
-	for _, fun := range r.Names() {
-		if glob && Glob(word, fun) || !glob && strings.HasPrefix(fun, word+".") {
-			names = append(names, fun)
-		}
-	}
-	return names
-}
-
-// Argspec returns the parameters as sys.argspec shows them.
-func (s *Spec) Argspec() *data.Map {
-	var args, defaults, varargs, kwargs any
-	var names []any
-	var values data.Tuple
-	for _, p := range s.Params {
-		names = append(names, p.Name)
-		if !p.Required {
-			values = append(values, p.Default)
-		}
-	}
-	if names != nil {
-		args = names
-	}
-	if values != nil {
-		defaults = values
-	}
-	if s.Args != "" {
-		varargs = true
-	}
-	if s.Kwargs != "" {
-		kwargs = true
-	}
-	return data.NewMap("args", args, "defaults", defaults, "varargs", varargs, "kwargs", kwargs)
-}
-
-// pyStrip removes what Python's str.strip removes.
-func pyStrip(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f })
-}
-
-// Glob reports whether name matches a shell pattern as Python's fnmatch.fnmatch on Unix sees it.
-func Glob(pattern, name string) bool { return match.CompileGlob(pattern).Match(name) }

@@ -9,45 +9,46 @@ import (
 	"github.com/brineproject/brine/output"
 )
 
-// A Kind says as which of Python's exceptions an error is reported.
+// A Kind is the Python exception as which an error is reported.
 type Kind int
 
-// The kinds of errors; see wire texts at Result.
+// The kinds of errors. See [Registry.Call] for the text of each.
 const (
 	KindNone       Kind = iota
-	KindException       // any exception that has no text of its own
-	KindExecution       // CommandExecutionError, and errors that are no *Error
+	KindException       // any other exception
+	KindExecution       // CommandExecutionError, and errors other than *Error
 	KindNotFound        // CommandNotFoundError
 	KindInvocation      // SaltInvocationError
 	KindType            // TypeError
-	KindMissing         // there is no such function
+	KindMissing         // the function does not exist
 )
 
-// An Error is an error of a function with the class that Salt would have raised.
+// An Error is the error of a function, with the exception class that Salt would have raised.
 type Error struct {
 	Kind  Kind
-	Class string // Python's name of the exception's class
+	Class string // Python's name of the exception class
 	Text  string // str() of the exception
-	Err   error  // what it comes from; may be nil
-	Info  any    // details that Text shows, see ExecutionInfo; may be nil
+	Err   error  // wrapped cause; may be nil
+	Info  any    // details included in Text, see ExecutionInfo; may be nil
 
-	message string // Text without the details
-	frames  string // calls of a panic, in the form of a traceback
+	message string // Text without details
+	frames  string // stack of a panic in the form of a traceback
 }
 
-// Error returns the text alone.
+// Error returns the text without the class.
 func (e *Error) Error() string { return e.Text }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Execution returns a CommandExecutionError; the format may use %w.
+// Execution returns a CommandExecutionError. The format may use %w.
 func Execution(format string, args ...any) error {
 	return newError(KindExecution, "salt.exceptions.CommandExecutionError", format, args)
 }
 
-// ExecutionInfo returns a CommandExecutionError with details, which are printed below the message as the outputter nested prints
-// them (the parameter info of salt/exceptions.py). Details that count as nothing are left out.
+// ExecutionInfo returns a CommandExecutionError with details. They are printed below the message in
+// the form of the outputter nested (the parameter info of salt/exceptions.py). Details that are
+// false in Python are omitted.
 func ExecutionInfo(message string, info any) error {
 	if !data.Truth(info) {
 		return Execution("%s", message)
@@ -56,7 +57,8 @@ func ExecutionInfo(message string, info any) error {
 	if err != nil {
 		return err
 	}
-	return &Error{Kind: KindExecution, Class: "salt.exceptions.CommandExecutionError", Text: text, Info: info, message: message}
+	return &Error{Kind: KindExecution, Class: "salt.exceptions.CommandExecutionError", Text: text,
+		Info: info, message: message}
 }
 
 // detailed returns a message with details below it.
@@ -78,8 +80,9 @@ func detailed(message string, info any) (string, error) {
 	return message + "Additional info follows:\n\n" + strings.TrimRight(text, " \t\n"), nil
 }
 
-// Changed returns what a function had changed when it failed with err: changes among the details of ExecutionInfo, and the text of
-// err without them. ok is false for an error without details (salt/exceptions.py, strerror_without_changes).
+// Changed returns the changes that a function had made before it failed with err, taken from the
+// details of ExecutionInfo, and the error text without them. ok is false for an error without
+// details (salt/exceptions.py, strerror_without_changes).
 func Changed(err error) (changes *data.Map, text string, ok bool) {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Info == nil {
@@ -104,12 +107,12 @@ func Changed(err error) (changes *data.Map, text string, ok bool) {
 	return changes, text, true
 }
 
-// NotFound returns a CommandNotFoundError: a program that the function needs is missing.
+// NotFound returns a CommandNotFoundError: a program required by the function is missing.
 func NotFound(format string, args ...any) error {
 	return newError(KindNotFound, "salt.exceptions.CommandNotFoundError", format, args)
 }
 
-// Invocation returns a SaltInvocationError: the function was called wrongly.
+// Invocation returns a SaltInvocationError: the function was called incorrectly.
 func Invocation(format string, args ...any) error {
 	return newError(KindInvocation, "salt.exceptions.SaltInvocationError", format, args)
 }
@@ -129,7 +132,7 @@ func newError(kind Kind, class, format string, args []any) error {
 	return &Error{Kind: kind, Class: class, Text: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// KindOf returns how err is reported.
+// KindOf returns the kind as which err is reported.
 func KindOf(err error) Kind {
 	if err == nil {
 		return KindNone

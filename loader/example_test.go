@@ -27,13 +27,14 @@ func Example() {
 	hello := loader.Plugin{Name: "hello", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{loader.F("greet", greet)}}, nil
 	}}
-	shelf, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{hello})
+	registry, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{hello})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, words := range [][]string{{"web1"}, {"web1", "loud=True"}, {}} {
-		result := shelf.Call(context.Background(), "hello.greet", loader.WireArgs(words), loader.CallOptions{})
+		result := registry.Call(context.Background(), "hello.greet", loader.WireArgs(words),
+			loader.CallOptions{})
 		fmt.Println(result.Value)
 	}
 	// Output:

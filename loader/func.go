@@ -7,47 +7,60 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Func is one function that can be called by name. F makes one of a Go function; plug-ins of another kind, whose
-// functions are known only at run time, implement it themselves. Several goroutines may call it at once.
+// A Func is a function that can be called by name. F creates one from a Go function; plug-ins whose
+// functions are known only at run time implement it themselves. A Func must be safe for concurrent
+// use.
 type Func interface {
-	// Spec describes the function; it is the same each time and must not be changed.
+	// Spec describes the function. It never changes and must not be modified.
 	Spec() *Spec
-	// Call runs the function with arguments that Spec.Bind found to fit.
+	// Call runs the function with arguments bound by Spec.Bind.
 	Call(ctx context.Context, b *Bound) (any, error)
 }
 
-// A Spec describes a function: its name, its parameters as Python knows them, and what sys.doc tells.
+// A Binder is a Func that binds its arguments itself, such as a function of another language. A
+// Registry calls CallWith with the arguments as they were given, and neither Spec.Bind nor Call.
+type Binder interface {
+	CallWith(ctx context.Context, args []any, kwargs *data.Map) (any, error)
+}
+
+// A Spec describes a function: its name, its parameters in Python's terms, and its documentation
+// for sys.doc.
 type Spec struct {
-	Name   string  // behind the dot, as operators type it
-	Def    string  // name in the texts of Python's errors; "" means Name
-	Doc    string  // docstring; "" means that Docs of the plug-in has it under Source
-	Source string  // Go function, as SourceOf names it
+	Name   string  // name after the dot, as operators type it
+	Def    string  // name in Python's error texts; "" means Name
+	Doc    string  // docstring; "" means the entry Source of the plug-in's Docs
+	Source string  // the Go function, as returned by SourceOf
 	Params []Param // positional or keyword parameters, in order
 	Args   string  // name of *args, or ""
 	Kwargs string  // name of **kwargs, or ""
 	Out    string  // outputter of the result, or ""
 
-	// Secrets are parameters, and words of **kwargs, of which none but the function may know. Those whose names say so
-	// (password, token) are secret without it. SecretResult, unless it is nil, says that the result may hold secrets: below
-	// these names, SecretAll being every one, and those that say so. Events and job caches of runners and wheel functions hide both.
+	// Secrets are the parameters, and keywords of **kwargs, whose values only the function may see.
+	// Parameters whose names imply a secret (password, token) need not be listed. If SecretResult
+	// is not nil, the result may contain secrets: values under these names (SecretAll means every
+	// name) and under names that imply a secret. Events and job caches of runner and wheel
+	// functions hide both.
 	Secrets, SecretResult []string
 
-	// KeywordOnly are parameters that other functions and templates may give by keyword alone. As in Salt, operators cannot, and
-	// sys.argspec does not show them. They come with those of **kwargs.
+	// KeywordOnly are parameters that other functions and templates can pass by keyword only. As in
+	// Salt, operators cannot set them and sys.argspec does not show them. They are passed along
+	// with **kwargs.
 	KeywordOnly []string
 
-	// Ordered says that dictionaries in the result have an order, in which salt-call prints them: OrderedDict in Salt. On their
-	// way to a master they lose it.
+	// Ordered means that dictionaries in the result are ordered (OrderedDict in Salt), and
+	// salt-call prints them in that order. The order is lost on the way to a master.
 	Ordered bool
 
-	// Changes are parameters whose dictionaries the function may change, as the template that calls it then sees.
+	// Changes are parameters whose dictionaries the function may modify. A template that calls it
+	// sees the changes.
 	Changes []string
 
-	docs    *Docs  // of the plug-in
-	aliasOf string // name of the function that this is an alias of, or ""
+	docs    *Docs  // of the plug-in; set by the registry in a copy
+	aliasOf string // name of the aliased function, or ""
 }
 
-// SecretAll among the names of Spec.SecretResult hides all but the keys of a dictionary, and a result that is none whole.
+// SecretAll in Spec.SecretResult hides all values of a dictionary but keeps its keys. A result that
+// is not a dictionary is hidden entirely.
 const SecretAll = "*"
 
 // A Param is one parameter.
@@ -57,36 +70,39 @@ type Param struct {
 	Default  any
 }
 
-// A Bound is a call's arguments, bound to the parameters.
+// A Bound holds the arguments of a call, bound to parameters.
 type Bound struct {
-	Values []any     // one a parameter, defaults filled in
-	Args   []any     // what *args takes; never nil
-	Kwargs *data.Map // what **kwargs takes; never nil
+	Values []any     // one per parameter, defaults filled in
+	Args   []any     // arguments for *args; never nil
+	Kwargs *data.Map // arguments for **kwargs; never nil
 }
 
 // A Function is a Go function with its Spec.
 type Function struct {
 	spec Spec
-	err  error // what is wrong with the argument struct
+	err  error // error in the argument struct
 	call func(ctx context.Context, b *Bound) (any, error)
 }
 
 var _ Func = (*Function)(nil)
 
-// A Plain value gives itself in Salt's form: a result of package data. A function may return a type of its own that has it.
+// Plain is implemented by result types. Plain returns the result as a value of package data, in
+// Salt's form.
 type Plain interface {
 	Plain() any
 }
 
-// F returns fn under the name that operators type behind the module's dot. The fields of the struct A are the parameters, and R is
-// the type of the result; the package comment tells how. Its documentation is the doc comment of fn, by way of the plug-in's Docs. A
-// mistake in A's tags is reported by the registry that loads the function.
+// F returns fn as a function with the given name, the one after the module's dot. The fields of the
+// struct A are the parameters and R is the type of the result; see the package comment. Its
+// documentation is the doc comment of fn, found in the plug-in's Docs. Errors in A's tags are
+// reported by the registry that loads the function.
 func F[A, R any](name string, fn func(context.Context, A) (R, error)) *Function {
 	return newFunction(name, reflect.ValueOf(fn), reflect.TypeFor[A]())
 }
 
-// newFunction returns the function fn, whose parameters are the fields of the struct args. It is not generic, and calls fn by
-// reflection, so that its code is but once in a program and not once for each function.
+// newFunction returns the function fn, whose parameters are the fields of the struct type args. It
+// is not generic and calls fn by reflection, so that its code exists only once in a program and not
+// once per function.
 func newFunction(name string, fn reflect.Value, args reflect.Type) *Function {
 	shape, err := shapeOf(args)
 	f := &Function{spec: shape.spec, err: err}
@@ -120,13 +136,13 @@ func plain(v reflect.Value) any {
 // NoArgs is the argument struct of a function without parameters.
 type NoArgs struct{}
 
-// Document sets the docstring of a function that has no doc comment to take it from, and returns f.
+// Document sets the docstring of a function that has no doc comment, and returns f.
 func (f *Function) Document(doc string) *Function {
 	f.spec.Doc = doc
 	return f
 }
 
-// Def sets the name that Python's error texts give the function (set_ for set), and returns f.
+// Def sets the function's name in Python's error texts (set_ for set), and returns f.
 func (f *Function) Def(name string) *Function {
 	f.spec.Def = name
 	return f
@@ -138,33 +154,33 @@ func (f *Function) Out(outputter string) *Function {
 	return f
 }
 
-// Secret says that none but the function may know what these parameters hold, and returns f.
+// Secret marks parameters whose values only the function may see, and returns f.
 func (f *Function) Secret(params ...string) *Function {
 	f.spec.Secrets = params
 	return f
 }
 
-// Ordered says that dictionaries in the result have an order, and returns f.
+// Ordered marks dictionaries in the result as ordered, and returns f.
 func (f *Function) Ordered() *Function {
 	f.spec.Ordered = true
 	return f
 }
 
-// SecretResult says that the result is for the caller alone where names say so, as password does, and below these names;
-// and returns f.
+// SecretResult marks the result as containing secrets, under these names and under names that imply
+// a secret, such as password. It returns f.
 func (f *Function) SecretResult(names ...string) *Function {
 	f.spec.SecretResult = append([]string{}, names...)
 	return f
 }
 
-// Changes says that the function may change the dictionaries that these parameters hold, and returns f. Whoever calls it
-// through Env.Call must then give ones that are its own.
+// Changes marks parameters whose dictionaries the function may modify, and returns f. Callers that
+// use Env.Call must then pass dictionaries that they own.
 func (f *Function) Changes(params ...string) *Function {
 	f.spec.Changes = params
 	return f
 }
 
-// Alias returns f under another name; its documentation says so.
+// Alias returns f under another name. Its documentation names the original.
 func (f *Function) Alias(name string) *Function {
 	alias := *f
 	alias.spec.Name, alias.spec.Def, alias.spec.aliasOf = name, f.spec.def(), f.spec.Name
@@ -182,6 +198,6 @@ func (f *Function) Call(ctx context.Context, b *Bound) (any, error) {
 	return f.call(ctx, b)
 }
 
-// Steps is the result of a function that reports its progress: each element is sent to the master as it comes. An error
-// ends it and is the call's error.
+// Steps is the result of a function that reports progress. Each element is sent to the master as it
+// arrives. An error ends the iteration and fails the call.
 type Steps func(yield func(any, error) bool)

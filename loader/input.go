@@ -11,12 +11,13 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// kwargMark is the key that tells a map of keyword arguments.
+// kwargMark is the key that marks a map of keyword arguments.
 const kwargMark = "__kwarg__"
 
-// ParseInput turns arguments of a command line into values: texts name=value become keyword arguments, everything is read as
-// YAML. Values that are no text are taken as they are, maps with __kwarg__ as keyword arguments. The values of the keywords in
-// noParse stay text. It is parse_input of salt/utils/args.py with condition=False.
+// ParseInput parses command line arguments: strings of the form name=value become keyword
+// arguments, and everything is read as YAML. Values that are not strings are kept, except that maps
+// with __kwarg__ become keyword arguments. The values of keywords in noParse remain strings. It is
+// parse_input of salt/utils/args.py with condition=False.
 func ParseInput(in []any, noParse ...string) (args []any, kwargs *data.Map) {
 	kwargs = &data.Map{}
 	args = []any{}
@@ -25,7 +26,7 @@ func ParseInput(in []any, noParse ...string) (args []any, kwargs *data.Map) {
 		case string:
 			parseText(a, &args, kwargs, noParse)
 		case *data.Map:
-			m := withoutMark(a).(*data.Map)
+			m := unmark(a).(*data.Map)
 			if mark, _ := a.Get(kwargMark); mark == true {
 				kwargs.Update(m)
 			} else {
@@ -50,7 +51,8 @@ func parseText(a string, args *[]any, kwargs *data.Map, noParse []string) {
 	}
 }
 
-// WireArgs turns arguments of a command line into the list of a publication: ParseInput and ConditionInput.
+// WireArgs converts command line arguments to the argument list of a publication: ParseInput
+// followed by ConditionInput.
 func WireArgs(in []string, noParse ...string) []any {
 	list := make([]any, len(in))
 	for i, s := range in {
@@ -59,8 +61,9 @@ func WireArgs(in []string, noParse ...string) []any {
 	return ConditionInput(ParseInput(list, noParse...))
 }
 
-// ConditionInput joins arguments to the list of a publication: numbers that are job ids become text, keyword arguments the
-// last element, marked. It is condition_input of salt/utils/args.py.
+// ConditionInput returns the argument list of a publication. Numbers that are job ids become
+// strings, and keyword arguments become the last element, a marked map. It is condition_input of
+// salt/utils/args.py.
 func ConditionInput(args []any, kwargs *data.Map) []any {
 	out := make([]any, 0, len(args)+1)
 	for _, a := range args {
@@ -84,8 +87,8 @@ func jidText(a any) any {
 	return a
 }
 
-// ParseKwarg splits name=value as KWARG_REGEX of salt/utils/args.py does. A value that begins with = or holds a line feed,
-// but at its end, is none.
+// ParseKwarg splits name=value like KWARG_REGEX of salt/utils/args.py. ok is false if value begins
+// with = or contains a line feed before its end.
 func ParseKwarg(s string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(s, "=")
 	value = strings.TrimSuffix(value, "\n")
@@ -95,8 +98,8 @@ func ParseKwarg(s string) (name, value string, ok bool) {
 	return name, value, true
 }
 
-// isKwargName reports whether name is letters and numbers, as Python's \w knows them, with dots and dashes among them; a
-// decimal digit does not come first.
+// isKwargName reports whether name consists of letters and numbers in the sense of Python's \w, and
+// of dots and dashes. It must not begin with a dot, a dash or a decimal digit.
 func isKwargName(name string) bool {
 	for i, r := range name {
 		first := r == '_' || unicode.In(r, unicode.L, unicode.Nl, unicode.No)
@@ -107,8 +110,9 @@ func isKwargName(name string) bool {
 	return name != ""
 }
 
-// YAMLArg reads one argument of a command line as a value: yamlify_arg of salt/utils/args.py. Maps must stand in braces and
-// lists in brackets; what is no YAML stays text. What is no text is returned as it is.
+// YAMLArg parses one command line argument, like yamlify_arg of salt/utils/args.py. Maps need
+// braces and lists need brackets. Invalid YAML remains a string. Values that are not strings are
+// returned unchanged.
 func YAMLArg(v any) any {
 	s, ok := v.(string)
 	if !ok {
@@ -133,7 +137,7 @@ func YAMLArg(v any) any {
 	return argValue(s, v)
 }
 
-// staysText reports whether s is not read as YAML at all.
+// staysText reports whether s is never parsed as YAML.
 func staysText(s string) bool {
 	bare := pyStrip(s)
 	if bare == "" || bare == "---" || bare == "..." {
@@ -145,7 +149,7 @@ func staysText(s string) bool {
 	return strings.ContainsAny(s, "\t\r\n")
 }
 
-// argValue refuses values that the text s should not become.
+// argValue returns the parsed value v, or the string s if it must not become such a value.
 func argValue(s string, v any) any {
 	switch v := v.(type) {
 	case *data.Map:

@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Literal reads a Python literal as ast.literal_eval does. The error is Python's.
+// Literal parses a Python literal like ast.literal_eval. The error is Python's.
 func Literal(s string) (any, error) {
 	v, err := literal(strings.TrimSpace(s))
 	if err != nil {
@@ -18,7 +18,8 @@ func Literal(s string) (any, error) {
 	return v, nil
 }
 
-// literal reads a Python literal: None, True, False, numbers, quoted texts, lists, tuples and dictionaries of them.
+// literal parses a Python literal: None, True, False, numbers, quoted strings, and lists, tuples
+// and dictionaries of them.
 func literal(s string) (any, error) {
 	p := &literalParser{rest: s}
 	v, err := p.value()
@@ -35,7 +36,7 @@ type literalParser struct{ rest string }
 
 func (p *literalParser) blank() { p.rest = strings.TrimLeft(p.rest, " ") }
 
-// take removes c from the front and reports whether it was there.
+// take removes c from the front of the rest and reports whether it was there.
 func (p *literalParser) take(c string) bool {
 	p.blank()
 	rest, ok := strings.CutPrefix(p.rest, c)
@@ -127,5 +128,5 @@ func (p *literalParser) word() (any, error) {
 	if f, err := strconv.ParseFloat(w, 64); err == nil {
 		return f, nil
 	}
-	return nil, fmt.Errorf("%q is no Python literal; texts need quotes", w)
+	return nil, fmt.Errorf("%q is not a Python literal; strings need quotes", w)
 }

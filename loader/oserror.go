@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// OSError returns an error about a file as Python's exception of it; one that is none, and nil, as they are.
+// OSError converts an error about a file to Python's exception. Other errors, and nil, are returned
+// unchanged.
 func OSError(err error) error {
 	number, ok := errors.AsType[syscall.Errno](err)
 	p, isPath := errors.AsType[*fs.PathError](err)
@@ -34,9 +35,10 @@ func OSError(err error) error {
 	return Exception(class, "%s", OSErrorText(number, p.Path))
 }
 
-// OSErrorText is the text of Python's OSError about a path.
+// OSErrorText returns the text of Python's OSError about a path.
 func OSErrorText(number syscall.Errno, path string) string {
 	text := number.Error()
 	r, n := utf8.DecodeRuneInString(text)
-	return fmt.Sprintf("[Errno %d] %s: %s", int(number), string(unicode.ToUpper(r))+text[n:], data.Repr(path))
+	return fmt.Sprintf("[Errno %d] %s: %s", int(number), string(unicode.ToUpper(r))+text[n:],
+		data.Repr(path))
 }

@@ -6,21 +6,23 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Plugin is an entry in a shelf's list: names and the factory of a module.
+// A Plugin is one plug-in of a registry: its names and the factory of its module.
 type Plugin struct {
-	Name    string   // virtual name, that of the functions: pkg
-	File    string   // name of the provider: aptpkg; "" means Name
+	Name    string   // virtual name, the prefix of its functions: pkg
+	File    string   // provider's file name: aptpkg; "" means Name
 	Aliases []string // further virtual names
 	New     Factory
-	Docs    *Docs // documentation of the functions; nil is none
-	Over    bool  // of a Source: tried before the plug-ins of the list, as Salt's extension modules are
+	Docs    *Docs // documentation of the functions; may be nil
+	// for plug-ins of a Source: try before those of the list, like Salt's extension modules
+	Over bool
 }
 
-// A Factory makes a module. It is called when the module is first needed, and again after each reload. An error means that
-// the module does not work here; its text is the reason that operators see.
+// A Factory builds a module. It is called when the module is first needed, and again after each
+// reload. An error means that the module is not available on this host; its text is the reason
+// shown to operators.
 type Factory func(env *Env) (*Module, error)
 
-// A Module is the functions of one plug-in.
+// A Module holds the functions of one plug-in.
 type Module struct {
 	Funcs []Func
 	Doc   string // of the module itself
@@ -33,13 +35,16 @@ func (p Plugin) file() string {
 	return p.Name
 }
 
-// Allowed leaves out the plug-ins of a shelf that options forbid: those whose file name stands in disable_<kind>, and, where
-// whitelist_<kind> is not empty, those whose virtual name does not stand in it. kind is Salt's word: modules, states, returners.
+// Allowed returns the plug-ins that the options allow. It leaves out those whose file name is
+// listed in disable_<kind> and, if whitelist_<kind> is not empty, those whose virtual name is not
+// listed there. kind is Salt's word: modules, states, returners.
 func Allowed(plugins []Plugin, opts *data.Map, kind string) []Plugin {
-	disabled, whitelist := data.TextsOf(opts.Value("disable_"+kind)), data.TextsOf(opts.Value("whitelist_"+kind))
+	disabled, whitelist := data.TextsOf(opts.Value("disable_"+kind)),
+		data.TextsOf(opts.Value("whitelist_"+kind))
 	var allowed []Plugin
 	for _, p := range plugins {
-		if !slices.Contains(disabled, p.file()) && (len(whitelist) == 0 || slices.Contains(whitelist, p.Name)) {
+		if !slices.Contains(disabled, p.file()) &&
+			(len(whitelist) == 0 || slices.Contains(whitelist, p.Name)) {
 			allowed = append(allowed, p)
 		}
 	}

@@ -11,19 +11,21 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// A Registry is a shelf of modules, built when they are needed. Several goroutines may use it. A nil Registry is empty.
+// A Registry holds modules of one kind and builds them on first use. It is safe for concurrent use.
+// A nil Registry is empty.
 type Registry struct {
 	mu      sync.RWMutex
 	env     *Env
 	plugins []Plugin
 	source  Source // may be nil
-	shelf   *shelf
+	modules *moduleSet
 }
 
-// NewRegistry returns a registry of the plug-ins, none of which is built yet. It works with a copy of env in which Functions,
-// Call, Run and Log are set where they were nil. Two plug-ins of one file name are an error. Of several plug-ins with one virtual
-// name the first wins that works here, unless the option providers names another; the others that work here add the functions that
-// it has not.
+// NewRegistry returns a registry of plug-ins; none is built yet. It uses a copy of env in which nil
+// values of Functions, Call, Run and Log are set. Two plug-ins with the same file name are an
+// error. If several plug-ins share a virtual name, the first available one provides the module
+// unless the option providers selects another. Functions that it lacks come from the other
+// available plug-ins.
 func NewRegistry(env *Env, plugins []Plugin) (*Registry, error) {
 	own := *env
 	r := &Registry{env: &own}
@@ -31,8 +33,8 @@ func NewRegistry(env *Env, plugins []Plugin) (*Registry, error) {
 	return r, r.Replace(plugins)
 }
 
-// With returns a registry of the same plug-ins with another environment, a copy of env that is completed as in NewRegistry. None
-// of them is built yet.
+// With returns a registry of the same plug-ins with another environment: a copy of env, completed
+// as in NewRegistry. No module is built yet. A source keeps the plug-ins that it has cached.
 func (r *Registry) With(env *Env) *Registry {
 	own := *env
 	next := &Registry{env: &own}
@@ -42,11 +44,12 @@ func (r *Registry) With(env *Env) *Registry {
 		r.mu.RUnlock()
 	}
 	next.complete()
-	next.renew()
+	next.modules = newModuleSet(next.env, next.plugins, next.source)
 	return next
 }
 
-// Replace gives the registry another list of plug-ins, and forgets all modules. After an error nothing has changed.
+// Replace replaces the list of plug-ins and discards all modules. After an error nothing has
+// changed.
 func (r *Registry) Replace(plugins []Plugin) error {
 	seen := map[string]bool{}
 	for _, p := range plugins {
@@ -84,7 +87,7 @@ func (r *Registry) Env() *Env {
 	return r.env
 }
 
-// SetOptions gives the plug-ins other options, and forgets all modules. Functions under way go on with those that they have.
+// SetOptions replaces the options and discards all modules. Running functions keep the old options.
 func (r *Registry) SetOptions(opts *data.Map) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +97,8 @@ func (r *Registry) SetOptions(opts *data.Map) {
 	r.renew()
 }
 
-// Reload forgets all modules; each is built anew when it is needed, with the grains and options of then.
+// Reload discards all modules. Each is built again when needed, with the grains and options of that
+// time.
 func (r *Registry) Reload() {
 	if r == nil {
 		return
@@ -104,28 +108,28 @@ func (r *Registry) Reload() {
 	r.renew()
 }
 
-// Retry has those modules that did not work here tried again when they are needed: the program that they lacked may be there now.
-// The others are kept.
+// Retry makes unavailable modules be tried again on next use, since a program they need may have
+// been installed. Other modules are kept.
 func (r *Registry) Retry() {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.shelf = r.shelf.retry()
+	r.modules = r.modules.retry()
 }
 
-// current returns the modules of now; an empty shelf for a nil Registry.
-func (r *Registry) current() *shelf {
+// current returns the current modules; for a nil Registry an empty set.
+func (r *Registry) current() *moduleSet {
 	if r == nil {
-		return &shelf{}
+		return &moduleSet{}
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.shelf
+	return r.modules
 }
 
-// Func returns the function of that full name, such as test.ping, and whether it is available.
+// Func returns the function with that full name, such as test.ping, and whether it is available.
 func (r *Registry) Func(fun string) (Func, bool) {
 	module, name, ok := strings.Cut(fun, ".")
 	if !ok {
@@ -139,13 +143,13 @@ func (r *Registry) Func(fun string) (Func, bool) {
 	return f, ok
 }
 
-// Has reports whether the function is available.
+// Has reports whether a function is available.
 func (r *Registry) Has(fun string) bool {
 	_, ok := r.Func(fun)
 	return ok
 }
 
-// Names returns the full names of all functions, sorted. It builds every module.
+// Names returns the sorted full names of all functions. It builds every module.
 func (r *Registry) Names() []string {
 	var names []string
 	for module, m := range r.current().all() {
@@ -157,7 +161,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Modules returns the virtual names of the modules that work here, sorted. It builds every module.
+// Modules returns the sorted virtual names of the available modules. It builds every module.
 func (r *Registry) Modules() []string {
 	names := []string{}
 	for name := range r.current().all() {
@@ -167,7 +171,8 @@ func (r *Registry) Modules() []string {
 	return names
 }
 
-// Provider returns the file name of the plug-in that provides a module; "" when there is none.
+// Provider returns the file name of the plug-in that provides a module, or "" if it is not
+// available.
 func (r *Registry) Provider(module string) string {
 	if m := r.current().module(module); m != nil {
 		return m.file
@@ -175,14 +180,14 @@ func (r *Registry) Provider(module string) string {
 	return ""
 }
 
-// Files returns the file names of all plug-ins of the list and of the source, sorted, whether they work here or not.
+// Files returns the sorted file names of all plug-ins of the list and the source, available or not.
 func (r *Registry) Files() []string {
 	files := []string{}
 	if r == nil {
 		return files
 	}
 	r.mu.RLock()
-	plugins, found := r.plugins, r.shelf.found
+	plugins, found := r.plugins, r.modules.source
 	r.mu.RUnlock()
 	for _, p := range plugins {
 		files = append(files, p.file())
@@ -192,14 +197,11 @@ func (r *Registry) Files() []string {
 	return slices.Compact(files)
 }
 
-// MissingText says why a function is not available, as missing_fun_string of Salt's loader.
+// MissingText returns the reason why a function is not available, like missing_fun_string of Salt's
+// loader.
 func (r *Registry) MissingText(fun string) string {
 	module, _, _ := strings.Cut(fun, ".")
-	s := r.current()
-	if s.module(module) != nil {
-		return "'" + fun + "' is not available."
-	}
-	reason, refused := s.refusal(module)
+	reason, refused := r.Refusal(fun)
 	switch {
 	case !refused:
 		return "'" + fun + "' is not available."
@@ -209,13 +211,25 @@ func (r *Registry) MissingText(fun string) string {
 	return "'" + module + "' __virtual__ returned False: " + reason
 }
 
-// failure returns why a module could not even say whether it works: its factory broke.
+// Refusal returns the reason why the module of a function does not work on this host, and whether
+// there is such a module.
+func (r *Registry) Refusal(fun string) (reason string, refused bool) {
+	module, _, _ := strings.Cut(fun, ".")
+	s := r.current()
+	if s.module(module) != nil {
+		return "", false
+	}
+	return s.refusal(module)
+}
+
+// failure returns the panic of the factory of fun's module, or "".
 func (r *Registry) failure(fun string) string {
 	module, _, _ := strings.Cut(fun, ".")
 	return r.current().broken(module)
 }
 
-// Docs returns the docstrings of the functions that a word of sys.doc names: a module, a function, or a glob with *.
+// Docs returns the docstrings of functions selected by a word of sys.doc: a module, a function, or
+// a glob with *.
 func (r *Registry) Docs(word string) *data.Map {
 	docs := &data.Map{}
 	for _, fun := range r.Names() {
@@ -239,7 +253,7 @@ func docMatches(word, fun string) bool {
 	return fun == word || strings.HasPrefix(fun, strings.TrimSuffix(word, ".")+".")
 }
 
-// ModuleDoc returns the documentation of a module itself.
+// ModuleDoc returns the documentation of the module itself.
 func (r *Registry) ModuleDoc(module string) string {
 	if m := r.current().module(module); m != nil {
 		return m.doc

@@ -11,13 +11,18 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// plugin returns a plug-in with one function each of the given names, which return the plug-in's file name.
+// plugin returns a plug-in with one function each of the given names, which return the plug-in's
+// file name.
 func plugin(name, file string, funcs ...string) Plugin {
 	p := Plugin{Name: name, File: file}
 	p.New = func(*Env) (*Module, error) {
 		m := &Module{Doc: "about " + p.file()}
 		for _, f := range funcs {
-			m.Funcs = append(m.Funcs, F(f, func(context.Context, NoArgs) (any, error) { return p.file(), nil }).Document("\n    Doc of "+f+".\n    "))
+			m.Funcs = append(m.Funcs, F(f,
+				func(context.Context, NoArgs) (any, error) {
+					return p.file(),
+						nil
+				}).Document("\n    Doc of "+f+".\n    "))
 		}
 		return m, nil
 	}
@@ -37,8 +42,31 @@ func registry(t *testing.T, env *Env, plugins ...Plugin) *Registry {
 	return r
 }
 
+// A factory that asks for a function of its own module, directly or through another module, must
+// not wait for itself.
+func TestFactoryThatAsksForItself(t *testing.T) {
+	for name, asked := range map[string]string{"directly": "motd.set", "through another": "other.set"} {
+		t.Run(name, func(t *testing.T) {
+			asking := func(name, needed string) Plugin {
+				return Plugin{Name: name, New: func(env *Env) (*Module, error) {
+					if !env.Functions.Has(needed) {
+						return nil, errors.New(env.Functions.MissingText(needed))
+					}
+					return &Module{}, nil
+				}}
+			}
+			r := registry(t, &Env{}, asking("motd", asked), asking("other", "motd.set"))
+			const want = "'motd' __virtual__ returned False: motd asks for itself while it is built"
+			if got := r.MissingText("motd.set"); got != want {
+				t.Errorf("got %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
 func TestProviders(t *testing.T) {
-	plugins := []Plugin{refusing("pkg", "yumpkg", "no yum"), plugin("pkg", "aptpkg", "install"), plugin("pkg", "opkg", "install"), plugin("svc", "", "x")}
+	plugins := []Plugin{refusing("pkg", "yumpkg", "no yum"), plugin("pkg", "aptpkg", "install"),
+		plugin("pkg", "opkg", "install"), plugin("svc", "", "x")}
 	r := registry(t, &Env{}, plugins...)
 	if got := r.Provider("pkg"); got != "aptpkg" {
 		t.Errorf("pkg is provided by %q, want aptpkg, the first that works", got)
@@ -55,10 +83,13 @@ func TestProviders(t *testing.T) {
 	same(t, "files", textList(r.Files()), []any{"aptpkg", "opkg", "svc", "yumpkg"})
 }
 
-// In a container of Debian Salt's module service is that for sysvinit, and has what only that for systemd knows from there.
+// In a Debian container Salt's `service` is the sysvinit module, plus the functions that only the
+// systemd module has.
 func TestFunctionsOfProvidersAreJoined(t *testing.T) {
-	plugins := []Plugin{plugin("service", "debian_service", "start"), refusing("service", "rh_service", "no"), plugin("service", "systemd_service", "start", "mask")}
-	for preferred, want := range map[any][2]string{nil: {"debian_service", "systemd_service"}, "systemd_service": {"systemd_service", "systemd_service"}} {
+	plugins := []Plugin{plugin("service", "debian_service", "start"),
+		refusing("service", "rh_service", "no"), plugin("service", "systemd_service", "start", "mask")}
+	for preferred, want := range map[any][2]string{nil: {"debian_service", "systemd_service"},
+		"systemd_service": {"systemd_service", "systemd_service"}} {
 		r := registry(t, &Env{Opts: data.NewMap("providers", data.NewMap("service", preferred))}, plugins...)
 		for range 2 {
 			got := [2]string{}
@@ -78,7 +109,8 @@ func TestFunctionsOfProvidersAreJoined(t *testing.T) {
 
 func TestWith(t *testing.T) {
 	named := Plugin{Name: "opt", New: func(env *Env) (*Module, error) {
-		return &Module{Funcs: []Func{F("id", func(context.Context, NoArgs) (any, error) { return env.Option("id"), nil }),
+		return &Module{Funcs: []Func{F("id",
+			func(context.Context, NoArgs) (any, error) { return env.Option("id"), nil }),
 			F("other", func(ctx context.Context, _ NoArgs) (any, error) { return env.Call(ctx, "opt.id", nil, nil) })}}, nil
 	}}
 	r := registry(t, &Env{Opts: data.NewMap("id", "a")}, named)
@@ -114,7 +146,8 @@ func TestAliasesOfModules(t *testing.T) {
 func TestMissingTexts(t *testing.T) {
 	broken := Plugin{Name: "broken", New: func(*Env) (*Module, error) { panic("cannot import name 'x'") }}
 	twice := plugin("twice", "", "a", "a")
-	r := registry(t, &Env{}, plugin("test", "", "ping"), refusing("pkg", "yumpkg", "no yum"), refusing("quiet", "", ""), broken, twice)
+	r := registry(t, &Env{}, plugin("test", "", "ping"), refusing("pkg", "yumpkg", "no yum"),
+		refusing("quiet", "", ""), broken, twice)
 	for fun, want := range map[string]string{
 		"test.pong":      "'test.pong' is not available.",
 		"nosuch.fun":     "'nosuch.fun' is not available.",
@@ -126,7 +159,8 @@ func TestMissingTexts(t *testing.T) {
 		"twice.a":        `'twice' __virtual__ returned False: function "a": no name, or listed twice`,
 	} {
 		res := r.Call(t.Context(), fun, nil, CallOptions{})
-		if res.Value != want || res.Retcode != 1 || res.Success || res.Out != "nested" || res.Kind() != KindMissing {
+		if res.Value != want || res.Retcode != 1 || res.Success || res.Out != "nested" ||
+			res.Kind() != KindMissing {
 			t.Errorf("Call of %q gives %+v, want %q", fun, res, want)
 		}
 	}
@@ -135,8 +169,8 @@ func TestMissingTexts(t *testing.T) {
 func TestMissingFunctionShowsDocsOfThoseThatBeginSo(t *testing.T) {
 	r := registry(t, &Env{}, plugin("test", "", "ping", "echo"), plugin("other", "", "x"))
 	res := r.Call(t.Context(), "test", nil, CallOptions{})
-	same(t, "value", res.Value, data.NewMap("test.echo", "\n    Doc of echo.\n    ", "test.ping", "\n    Doc of ping.\n    ",
-		"test", "'test' is not available."))
+	same(t, "value", res.Value, data.NewMap("test.echo", "\n    Doc of echo.\n    ", "test.ping",
+		"\n    Doc of ping.\n    ", "test", "'test' is not available."))
 }
 
 func TestDuplicatePluginsAreRefused(t *testing.T) {
@@ -247,7 +281,8 @@ func TestAllowed(t *testing.T) {
 func TestDocsAndSelect(t *testing.T) {
 	r := registry(t, &Env{}, plugin("sys", "", "doc", "list_a"), plugin("sysctl", "", "get"))
 	for word, want := range map[string]string{
-		"": "sys.doc sys.list_a sysctl.get", "sys": "sys.doc sys.list_a", "sys.": "sys.doc sys.list_a", "sys.doc": "sys.doc",
+		"": "sys.doc sys.list_a sysctl.get", "sys": "sys.doc sys.list_a",
+		"sys.": "sys.doc sys.list_a", "sys.doc": "sys.doc",
 		"sys*": "sys.doc sys.list_a sysctl.get", "*.g*": "sysctl.get", "nosuch": "",
 	} {
 		var got []string
@@ -258,7 +293,8 @@ func TestDocsAndSelect(t *testing.T) {
 			t.Errorf("Docs of %q are of %v, want %s", word, got, want)
 		}
 	}
-	for word, want := range map[string]string{"": "", "sys": "sys.doc sys.list_a", "sys.list_*": "sys.list_a", "sysctl.get": "sysctl.get", "*": "sys.doc sys.list_a sysctl.get"} {
+	for word, want := range map[string]string{"": "", "sys": "sys.doc sys.list_a",
+		"sys.list_*": "sys.list_a", "sysctl.get": "sysctl.get", "*": "sys.doc sys.list_a sysctl.get"} {
 		if got := r.Select(word); strings.Join(got, " ") != want {
 			t.Errorf("Select of %q is %v, want %s", word, got, want)
 		}

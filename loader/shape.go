@@ -11,16 +11,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A shape is what the struct of a function's arguments says. It names a field by the indices that
-// reflect.Value.FieldByIndex takes: a field of an embedded struct has several.
+// A shape describes the argument struct of a function. Fields are identified by index paths for
+// reflect.Value.FieldByIndex; the path of a field in an embedded struct has several elements.
 type shape struct {
 	spec   Spec
-	fields [][]int // field of the struct for each parameter
-	args   []int   // field of *args, or nil
-	kwargs []int   // field of **kwargs, or nil
+	fields [][]int // path of each parameter's field
+	args   []int   // path of the field for *args, or nil
+	kwargs []int   // path of the field for **kwargs, or nil
 }
 
-// shapeOf reads the fields and tags of a struct.
+// shapeOf returns the shape of a struct type from its fields and tags.
 func shapeOf(t reflect.Type) (*shape, error) {
 	s := &shape{}
 	if t.Kind() != reflect.Struct {
@@ -29,7 +29,7 @@ func shapeOf(t reflect.Type) (*shape, error) {
 	return s, s.embed(t, nil)
 }
 
-// embed reads the fields of a struct, which lies at an index.
+// embed adds the fields of a struct at the path at.
 func (s *shape) embed(t reflect.Type, at []int) error {
 	for i := range t.NumField() {
 		if err := s.field(t.Field(i), append(slices.Clip(at), i)); err != nil {
@@ -58,13 +58,13 @@ func (s *shape) field(f reflect.StructField, at []int) error {
 	return s.param(f, at)
 }
 
-// rest notes the one field that takes what no parameter does, *args or **kwargs.
+// rest records the field for *args or **kwargs. At most one field may take each.
 func rest(f reflect.StructField, at []int, field *[]int, t reflect.Type) error {
 	switch {
 	case f.Type != t:
 		return fmt.Errorf("is a %s, not a %s", f.Type, t)
 	case *field != nil:
-		return errors.New("another field takes the rest already")
+		return errors.New("a second field with this tag")
 	}
 	*field = at
 	return nil
@@ -72,14 +72,14 @@ func rest(f reflect.StructField, at []int, field *[]int, t reflect.Type) error {
 
 func (s *shape) param(f reflect.StructField, at []int) error {
 	if !convertible(f.Type) {
-		return fmt.Errorf("type %s is none that arguments have", f.Type)
+		return fmt.Errorf("unsupported type %s", f.Type)
 	}
 	p := Param{Name: f.Tag.Get("name"), Required: true}
 	if p.Name == "" {
 		p.Name = ArgumentName(f.Name)
 	}
 	if s.spec.Has(p.Name) {
-		return fmt.Errorf("another field is the parameter %s already", p.Name)
+		return fmt.Errorf("duplicate parameter %s", p.Name)
 	}
 	if text, ok := f.Tag.Lookup("default"); ok {
 		v, err := literal(text)
@@ -88,20 +88,21 @@ func (s *shape) param(f reflect.StructField, at []int) error {
 		}
 		p.Required, p.Default = false, v
 	} else if n := len(s.spec.Params); n > 0 && !s.spec.Params[n-1].Required {
-		return fmt.Errorf("has no default, but one before it has")
+		return fmt.Errorf("required parameter after one with a default")
 	}
 	s.spec.Params = append(s.spec.Params, p)
 	s.fields = append(s.fields, at)
 	return nil
 }
 
-// ArgumentName returns the name of the argument that a field of an argument struct is, unless its
-// tag has another: DryRun is dry_run, URLPath is url_path.
+// ArgumentName returns the parameter name of a field whose tag does not set one: dry_run for
+// DryRun, url_path for URLPath.
 func ArgumentName(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
-		if unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+		if unicode.IsUpper(r) && i > 0 &&
+			(!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToLower(r))
@@ -109,7 +110,7 @@ func ArgumentName(name string) string {
 	return b.String()
 }
 
-// fill puts the arguments of a call into the struct v.
+// fill sets the fields of the struct v to the arguments of a call.
 func (s *shape) fill(v reflect.Value, b *Bound) error {
 	for i, field := range s.fields {
 		if err := convert(v.FieldByIndex(field), b.Values[i]); err != nil {

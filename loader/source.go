@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// A Source has plug-ins that are in no list, because their names are known only at run time: those that a host of another
-// language has found in files. A Registry asks it by name when a function of that name is looked up, once between two
-// reloads. Several goroutines may ask at once.
+// A Source provides plug-ins whose names are known only at run time, such as those that a host for
+// another language finds in files. A Registry asks it when a function is looked up, once per name
+// between two reloads. A Source must be safe for concurrent use.
 type Source interface {
-	// Plugins returns the plug-ins of a virtual name, in the order in which they are tried; none where it knows none.
+	// Plugins returns the plug-ins with a virtual name, in the order of attempts.
 	Plugins(name string) []Plugin
-	// Names returns all virtual names that Plugins knows.
+	// Names returns all virtual names that Plugins accepts.
 	Names() []string
 }
 
-// Extend has the registry ask a source, nil for none, for plug-ins beside those of its list, and forgets all modules. They are
-// tried after those of the list, or, with Plugin.Over, before.
+// Extend sets a source of additional plug-ins, nil for none, and discards all modules. Its plug-ins
+// are tried after those of the list, or before them with Plugin.Over.
 func (r *Registry) Extend(s Source) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -24,18 +24,27 @@ func (r *Registry) Extend(s Source) {
 	r.renew()
 }
 
-// renew forgets all modules. r.mu is held.
-func (r *Registry) renew() { r.shelf = newShelf(r.env, r.plugins, r.source) }
+// A Forgetter is a Source that caches its plug-ins. Forget makes it find them again; a Registry
+// calls it when it discards its modules.
+type Forgetter interface{ Forget() }
 
-// finds are the plug-ins that a source has given a shelf.
-type finds struct {
+// renew discards all modules. r.mu must be held.
+func (r *Registry) renew() {
+	if f, ok := r.source.(Forgetter); ok {
+		f.Forget()
+	}
+	r.modules = newModuleSet(r.env, r.plugins, r.source)
+}
+
+// sourceCache caches the plug-ins that a source has returned for a moduleSet.
+type sourceCache struct {
 	source Source // may be nil
 	mu     sync.Mutex
 	slots  map[string][]*slot // by virtual name
 }
 
-// of returns the plug-ins of a virtual name.
-func (f *finds) of(name string) []*slot {
+// plugins returns the plug-ins with a virtual name.
+func (f *sourceCache) plugins(name string) []*slot {
 	if f.source == nil {
 		return nil
 	}
@@ -50,15 +59,15 @@ func (f *finds) of(name string) []*slot {
 	slots := []*slot{}
 	for _, p := range f.source.Plugins(name) {
 		if p.New != nil && slices.Contains(append([]string{p.Name, p.file()}, p.Aliases...), name) {
-			slots = append(slots, f.own(p))
+			slots = append(slots, f.slot(p))
 		}
 	}
 	f.slots[name] = slots
 	return slots
 }
 
-// own returns the slot of a plug-in, which may have been found by another of its names before.
-func (f *finds) own(p Plugin) *slot {
+// slot returns the slot of a plug-in, which may already exist under another of its names.
+func (f *sourceCache) slot(p Plugin) *slot {
 	for _, slots := range f.slots {
 		for _, s := range slots {
 			if s.plugin.file() == p.file() {
@@ -69,19 +78,19 @@ func (f *finds) own(p Plugin) *slot {
 	return &slot{plugin: p}
 }
 
-// names returns all virtual names.
-func (f *finds) names() []string {
+// names returns all virtual names of the source.
+func (f *sourceCache) names() []string {
 	if f.source == nil {
 		return nil
 	}
 	return f.source.Names()
 }
 
-// files returns the file names of all plug-ins.
-func (f *finds) files() []string {
+// files returns the file names of all plug-ins of the source.
+func (f *sourceCache) files() []string {
 	var files []string
 	for _, name := range f.names() {
-		for _, s := range f.of(name) {
+		for _, s := range f.plugins(name) {
 			files = append(files, s.plugin.file())
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// scripts is a host of plug-ins that are found by name, as one of another language would be. Their functions are no loader.Function.
+// scripts is a host of plug-ins that are found by name, as one of another language would be. Their
+// functions are no loader.Function.
 type scripts struct {
 	mu    sync.Mutex
 	asked []string
@@ -44,7 +45,8 @@ func scripted(name, file string, over bool, funcs ...string) loader.Plugin {
 	return loader.Plugin{Name: name, File: file, Over: over, New: func(*loader.Env) (*loader.Module, error) {
 		m := &loader.Module{Doc: file}
 		for _, f := range funcs {
-			m.Funcs = append(m.Funcs, script{loader.Spec{Name: f, Doc: "\n    Doc of " + file + ".\n    ", Params: []loader.Param{{Name: "x", Default: file}}}})
+			m.Funcs = append(m.Funcs, script{loader.Spec{Name: f, Doc: "\n    Doc of " + file +
+				".\n    ", Params: []loader.Param{{Name: "x", Default: file}}}})
 		}
 		return m, nil
 	}}
@@ -52,19 +54,23 @@ func scripted(name, file string, over bool, funcs ...string) loader.Plugin {
 
 func listed(name, answer string) loader.Plugin {
 	return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("f", func(context.Context, loader.NoArgs) (any, error) { return answer, nil })}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("f",
+			func(context.Context, loader.NoArgs) (any, error) { return answer, nil })}}, nil
 	}}
 }
 
 func sourced(t *testing.T, opts *data.Map) (*loader.Registry, *scripts) {
 	t.Helper()
-	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, []loader.Plugin{listed("both", "list"), listed("under", "list")})
+	r, err := loader.NewRegistry(&loader.Env{Opts: opts},
+		[]loader.Plugin{listed("both", "list"), listed("under", "list")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	refusing := loader.Plugin{Name: "refused", New: func(*loader.Env) (*loader.Module, error) { return nil, errors.New("no interpreter") }}
+	refusing := loader.Plugin{Name: "refused",
+		New: func(*loader.Env) (*loader.Module, error) { return nil, errors.New("no interpreter") }}
 	s := &scripts{found: map[string][]loader.Plugin{
-		"own": {scripted("own", "ownfile", false, "f", "g")}, "both": {scripted("both", "bothfile", false, "f")},
+		"own":   {scripted("own", "ownfile", false, "f", "g")},
+		"both":  {scripted("both", "bothfile", false, "f")},
 		"under": {scripted("under", "overfile", true, "f")}, "refused": {refusing},
 		"wrong": {scripted("other", "x", false, "f")}, "empty": {{Name: "empty"}},
 	}}
@@ -76,8 +82,10 @@ func TestSourceIsAskedByName(t *testing.T) {
 	r, s := sourced(t, nil)
 	for fun, want := range map[string]string{
 		"own.f": "'ownfile'", "own.g": "'ownfile'", "both.f": "'list'", "under.f": "'overfile'",
-		"own.h": "\"'own.h' is not available.\"", "refused.f": "\"'refused' __virtual__ returned False: no interpreter\"",
-		"wrong.f": "\"'wrong.f' is not available.\"", "empty.f": "\"'empty.f' is not available.\"", "none.f": "\"'none.f' is not available.\"",
+		"own.h":     "\"'own.h' is not available.\"",
+		"refused.f": "\"'refused' __virtual__ returned False: no interpreter\"",
+		"wrong.f":   "\"'wrong.f' is not available.\"", "empty.f": "\"'empty.f' is not available.\"",
+		"none.f": "\"'none.f' is not available.\"",
 	} {
 		for range 2 {
 			if got := data.Repr(r.Call(t.Context(), fun, nil, loader.CallOptions{}).Value); got != want {
@@ -105,7 +113,8 @@ func TestSourceIsListedAndDocumented(t *testing.T) {
 		{"modules", texts(r.Modules()), "['both', 'own', 'under']"},
 		{"files", texts(r.Files()), "['both', 'bothfile', 'overfile', 'ownfile', 'refused', 'under']"},
 		{"docs", r.Docs("own.f"), `{'own.f': '\n    Doc of ownfile.\n    '}`},
-		{"argspec", r.Argspec("own.g"), "{'own.g': {'args': ['x'], 'defaults': ('ownfile',), 'varargs': None, 'kwargs': None}}"},
+		{"argspec", r.Argspec("own.g"),
+			"{'own.g': {'args': ['x'], 'defaults': ('ownfile',), 'varargs': None, 'kwargs': None}}"},
 		{"doc of the module", r.ModuleDoc("own"), "'ownfile'"},
 		{"provider", r.Provider("under"), "'overfile'"},
 	} {

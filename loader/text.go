@@ -5,20 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns what a file or a program gave as a string, or Python's UnicodeDecodeError with the first bytes that are no UTF-8.
+// Text returns the contents of a file or the output of a program as a string. If it is not valid
+// UTF-8, the error is Python's UnicodeDecodeError.
 func Text(raw []byte) (string, error) {
 	for at := 0; at < len(raw); {
 		r, n := utf8.DecodeRune(raw[at:])
 		if r == utf8.RuneError && n == 1 {
-			return "", undecodable(raw, at)
+			return "", decodeError(raw, at)
 		}
 		at += n
 	}
 	return string(raw), nil
 }
 
-// undecodable says which bytes are wrong, and what is.
-func undecodable(raw []byte, at int) error {
+// decodeError returns the error for the invalid bytes at the given position.
+func decodeError(raw []byte, at int) error {
 	rest := raw[at:]
 	what := "invalid continuation byte"
 	if rest[0] < 0xc2 || rest[0] > 0xf4 {
@@ -27,14 +28,14 @@ func undecodable(raw []byte, at int) error {
 		what = "unexpected end of data"
 	}
 	where := fmt.Sprintf("byte 0x%02x in position %d", rest[0], at)
-	if n := begun(rest); n > 1 {
+	if n := charPrefixLen(rest); n > 1 {
 		where = fmt.Sprintf("bytes in position %d-%d", at, at+n-1)
 	}
 	return Exception("UnicodeDecodeError", "'utf-8' codec can't decode %s: %s", where, what)
 }
 
-// begun returns how many of the first bytes can be those of one character.
-func begun(rest []byte) int {
+// charPrefixLen returns how many bytes at the start of rest may belong to one character.
+func charPrefixLen(rest []byte) int {
 	n := 1
 	for n < len(rest) && !utf8.FullRune(rest[:n]) {
 		n++

@@ -13,7 +13,8 @@ func TestTextThatIsNone(t *testing.T) {
 		"\xc0\x80":     "byte 0xc0 in position 0: invalid start byte",
 		"\xed\xa0\x80": "byte 0xed in position 0: invalid continuation byte",
 	} {
-		if got, err := Text([]byte(raw)); got != "" || err == nil || err.Error() != "'utf-8' codec can't decode "+want {
+		if got, err := Text([]byte(raw)); got != "" || err == nil ||
+			err.Error() != "'utf-8' codec can't decode "+want {
 			t.Errorf("Text(%q) = %q, %v, want %s", raw, got, err, want)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-var argSections = []string{"yamlify_arg", "parse_kwarg", "parse_input", "parse_input_typed", "condition_input"}
+var argSections = []string{"yamlify_arg", "parse_kwarg", "parse_input", "parse_input_typed",
+	"condition_input"}
 
 func TestVectorArguments(t *testing.T) {
 	f := vectors.Load(t, "12-args.json")
@@ -58,7 +59,8 @@ func checkParseInput(t *testing.T, c *vectors.Case) {
 
 func checkParseTyped(t *testing.T, c *vectors.Case) {
 	c.Only("args_in", "wire_arg")
-	same(t, "ConditionInput of ParseInput", ConditionInput(ParseInput(c.List("args_in"))), c.Value("wire_arg"))
+	same(t, "ConditionInput of ParseInput", ConditionInput(ParseInput(c.List("args_in"))),
+		c.Value("wire_arg"))
 }
 
 func checkCondition(t *testing.T, c *vectors.Case) {

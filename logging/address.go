@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An address is where a syslog listens, and the facility of what is sent there.
+// An address is the address of a syslog daemon with the facility for its messages.
 type address struct {
 	scheme   string // file, udp or tcp
 	place    string // a path, or host and port
@@ -21,10 +21,10 @@ const (
 	syslogPort   = "514"
 )
 
-// ErrFacility is wrapped by the error of New, Apply and Check for a facility of syslog that is none.
+// ErrFacility is wrapped by the errors of New, Apply and Check about an invalid syslog facility.
 var ErrFacility = errors.New("no facility of syslog")
 
-// unknownFacility is a name that is no facility. Its text is Salt's.
+// unknownFacility is an invalid facility name. Its error text is Salt's.
 type unknownFacility string
 
 func (e unknownFacility) Error() string {
@@ -33,8 +33,9 @@ func (e unknownFacility) Error() string {
 
 func (unknownFacility) Unwrap() error { return ErrFacility }
 
-// parseSyslog reads a log_file such as file:///dev/log/LOG_DAEMON, udp://host:514/LOG_USER or tcp://host, as
-// setup_logfile_handler of salt/_logging/impl.py does. Any other value is a path: then ok is false.
+// parseSyslog parses a log_file such as file:///dev/log/LOG_DAEMON, udp://host:514/LOG_USER or
+// tcp://host, like setup_logfile_handler of salt/_logging/impl.py. Any other value is a path; then
+// ok is false.
 func parseSyslog(file string) (a address, ok bool, err error) {
 	scheme, rest, found := strings.Cut(file, ":")
 	a.scheme = strings.ToLower(scheme)
@@ -61,7 +62,7 @@ func parseSyslog(file string) (a address, ok bool, err error) {
 	return a, true, err
 }
 
-// readPath reads the path of a socket, with a facility behind it or not.
+// readPath parses the path of a socket with an optional facility at the end.
 func (a *address) readPath(file string) (err error) {
 	a.place, a.facility = file, facilityUser
 	if name := stem(file); strings.HasPrefix(name, "LOG_") {
@@ -95,7 +96,7 @@ func (a *address) readHost(host string) error {
 	return nil
 }
 
-// stem is the last part of a path without its ending, in capitals.
+// stem returns the last element of a path without its extension, in upper case.
 func stem(file string) string {
 	base := path.Base(file)
 	if i := strings.LastIndexByte(base, '.'); i > 0 {
@@ -104,10 +105,11 @@ func stem(file string) string {
 	return strings.ToUpper(base)
 }
 
-// parseFacility reads the name of a facility of syslog.
+// parseFacility parses a syslog facility name.
 func parseFacility(name string) (int, error) {
-	names := []string{"KERN", "USER", "MAIL", "DAEMON", "AUTH", "SYSLOG", "LPR", "NEWS", "UUCP", "CRON", "AUTHPRIV", "FTP",
-		"NTP", "SECURITY", "CONSOLE", "SOLCRON", "LOCAL0", "LOCAL1", "LOCAL2", "LOCAL3", "LOCAL4", "LOCAL5", "LOCAL6", "LOCAL7"}
+	names := []string{"KERN", "USER", "MAIL", "DAEMON", "AUTH", "SYSLOG", "LPR", "NEWS", "UUCP",
+		"CRON", "AUTHPRIV", "FTP", "NTP", "SECURITY", "CONSOLE", "SOLCRON", "LOCAL0", "LOCAL1",
+		"LOCAL2", "LOCAL3", "LOCAL4", "LOCAL5", "LOCAL6", "LOCAL7"}
 	for i, known := range names {
 		if name == "LOG_"+known {
 			return i, nil

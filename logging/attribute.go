@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A kind is the type in Python of an attribute.
+// A kind is the Python type of an attribute.
 type kind int
 
 const (
@@ -16,8 +16,8 @@ const (
 	isFloat
 )
 
-// An attribute is how one attribute of Python's LogRecord, or one that Salt adds to it, is taken from an entry; one of
-// the functions is set.
+// An attribute extracts one attribute of Python's LogRecord, or one added by Salt, from an entry.
+// Exactly one of its functions is set.
 type attribute struct {
 	text   func(*record, *format) string
 	number func(*record) int64
@@ -40,7 +40,7 @@ func fixed(s string) attribute {
 	return textOf(func(*record, *format) string { return s })
 }
 
-// attributeOf returns the attribute of a name.
+// attributeOf returns the attribute with that name.
 func attributeOf(name string) (attribute, bool) {
 	for _, find := range []func(string) (attribute, bool){plainAttribute, numberAttribute, callerAttribute, saltAttribute} {
 		if a, ok := find(name); ok {
@@ -86,10 +86,11 @@ func numberAttribute(name string) (attribute, bool) {
 	return attribute{}, false
 }
 
-// seconds is the time as Python's time.time() gives it.
+// seconds returns the time like Python's time.time().
 func seconds(t time.Time) float64 { return float64(t.Unix()) + float64(t.Nanosecond())/1e9 }
 
-// callerAttributes are those for which an entry must know where it was logged. The line alone is not worth that.
+// callerAttributes returns the attributes that require the caller of an entry. lineno alone does
+// not.
 func callerAttributes() []string { return []string{"pathname", "filename", "module", "funcName"} }
 
 func callerAttribute(name string) (attribute, bool) {
@@ -106,14 +107,16 @@ func callerAttribute(name string) (attribute, bool) {
 		}), true
 	case "funcName":
 		return textOf(func(r *record, _ *format) string {
-			_, name, _ := strings.Cut(r.caller.Function[strings.LastIndex(r.caller.Function, "/")+1:], ".")
+			_, name, _ := strings.Cut(r.caller.Function[strings.LastIndex(r.caller.Function,
+				"/")+1:], ".")
 			return name
 		}), true
 	}
 	return attribute{}, false
 }
 
-// saltAttribute is for what SaltLogRecord and SaltColorLogRecord of salt/_logging/impl.py add.
+// saltAttribute returns the attributes added by SaltLogRecord and SaltColorLogRecord of
+// salt/_logging/impl.py.
 func saltAttribute(name string) (attribute, bool) {
 	switch name {
 	case "jid":
@@ -125,7 +128,8 @@ func saltAttribute(name string) (attribute, bool) {
 	case "bracketprocess":
 		return textOf(func(r *record, _ *format) string { return bracketProcess(r) }), true
 	case "colorname":
-		return textOf(func(r *record, _ *format) string { return colour("1;32", bracketName(r)) }), true
+		return textOf(func(r *record, _ *format) string { return colour("1;32", bracketName(r)) }),
+			true
 	case "colorlevel":
 		return textOf(func(r *record, _ *format) string { return colour(levelColour(r.level), bracketLevel(r)) }), true
 	case "colorprocess":
@@ -140,10 +144,10 @@ func bracketName(r *record) string    { return fmt.Sprintf("[%-17s]", r.name) }
 func bracketLevel(r *record) string   { return fmt.Sprintf("[%-8s]", r.level) }
 func bracketProcess(r *record) string { return fmt.Sprintf("[%5d]", r.log.options.PID) }
 
-// colour wraps s in the sequences by which a terminal shows it so, as salt/utils/textformat.py writes them.
+// colour wraps s in terminal color sequences, as in salt/utils/textformat.py.
 func colour(code, s string) string { return "\x1b[0;" + code + "m" + s + "\x1b[0;0m" }
 
-// levelColour is LOG_COLORS["levels"] of salt/_logging/impl.py.
+// levelColour returns the color in LOG_COLORS["levels"] of salt/_logging/impl.py.
 func levelColour(l Level) string {
 	switch l {
 	case Critical, Error:
@@ -162,7 +166,7 @@ func levelColour(l Level) string {
 	return "0"
 }
 
-// messageColour is LOG_COLORS["msgs"] of the same file.
+// messageColour returns the color in LOG_COLORS["msgs"] of the same file.
 func messageColour(l Level) string {
 	switch l {
 	case Critical, Profile:

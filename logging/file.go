@@ -12,28 +12,30 @@ import (
 	"github.com/brineproject/brine/daemon"
 )
 
-// checkEvery is how often a log file is looked for at its path, and how often what went wrong with it is tried again.
+// checkEvery is the interval at which the path of a log file is checked, and at which failures are
+// retried.
 const checkEvery = time.Second
 
-// A file is a log file. It is opened anew when its path leads elsewhere, as Python's WatchedFileHandler does, and
-// rotated as by its RotatingFileHandler; both at once, because other programs may write to it too.
+// A file is a log file. It is reopened if its path leads elsewhere, like in Python's
+// WatchedFileHandler, and rotated like in its RotatingFileHandler. It does both since other
+// programs may write to the file too.
 type file struct {
 	path string
 
 	mu      sync.Mutex
 	closed  bool
-	open    *os.File // nil while it cannot be opened
+	open    *os.File // nil if it could not be opened
 	info    fs.FileInfo
 	checked time.Time
-	failed  time.Time // when rotating failed
+	failed  time.Time // time of the last failed rotation
 	losses  losses
 
 	maxBytes int64
 	backups  int
 }
 
-// openFile opens a log file for appending, and makes it and its directory where they are missing. Root is not led elsewhere by
-// what another user has put there: see daemon.OpenFile.
+// openFile opens a log file for appending, and creates it and its directory if needed. It protects
+// root from paths redirected by other users: see daemon.OpenFile.
 func openFile(path string) (*file, error) {
 	f := &file{path: path}
 	if err := f.reopen(); err != nil {
@@ -42,7 +44,7 @@ func openFile(path string) (*file, error) {
 	return f, nil
 }
 
-// limit sets the length from which on the file is rotated; either being 0 it never is.
+// limit sets the size from which the file is rotated. If either value is 0 it is never rotated.
 func (f *file) limit(maxBytes int64, backups int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,15 +64,15 @@ func (f *file) write(l line) {
 	f.losses.writeLocked(f.open, l)
 }
 
-// errNotOpen is why lines are lost that come while the file cannot be opened.
+// errNotOpen is why lines are lost while the file cannot be opened.
 var errNotOpen = errors.New("the log file is not open")
 
-// failing is a writer that cannot.
+// failing is a writer that always fails.
 type failing struct{ why error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.why }
 
-// check opens the file anew when its path leads elsewhere. When that fails, the open one is kept.
+// check reopens the file if its path leads elsewhere. If that fails, the open file is kept.
 func (f *file) check(now time.Time) error {
 	if f.closed || now.Sub(f.checked) < checkEvery {
 		return nil
@@ -78,7 +80,8 @@ func (f *file) check(now time.Time) error {
 	f.checked = now
 	if f.open != nil {
 		info, err := os.Stat(f.path)
-		if err == nil && os.SameFile(info, f.info) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && os.SameFile(info, f.info) ||
+			err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 	}
@@ -95,7 +98,7 @@ func (f *file) reopen() error {
 	return f.openAnew()
 }
 
-// openAnew opens what lies at the path, and closes what was open.
+// openAnew opens the file at the path and closes the old one.
 func (f *file) openAnew() error {
 	next, err := daemon.OpenFile(f.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o640)
 	if err != nil {
@@ -110,27 +113,29 @@ func (f *file) openAnew() error {
 	return nil
 }
 
-// drop closes what is open.
+// drop closes the open file.
 func (f *file) drop() {
 	if f.open != nil {
-		_ = f.open.Close() // what was written is written
+		_ = f.open.Close() // nothing is buffered
 		f.open = nil
 	}
 }
 
-// rotate rotates the file when l would make it longer than it may be.
+// rotate rotates the file if l would exceed its maximum size.
 func (f *file) rotate(l line, now time.Time) {
-	if f.maxBytes <= 0 || f.backups <= 0 || f.open == nil || !f.failed.IsZero() && now.Sub(f.failed) < checkEvery {
+	if f.maxBytes <= 0 || f.backups <= 0 || f.open == nil || !f.failed.IsZero() &&
+		now.Sub(f.failed) < checkEvery {
 		return
 	}
 	info, err := f.open.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return
 	}
-	if info.Size()+int64(utf8.RuneCountInString(l.text)+1) < f.maxBytes { // Python counts characters here
+	// Python counts characters here
+	if info.Size()+int64(utf8.RuneCountInString(l.text)+1) < f.maxBytes {
 		return
 	}
-	f.drop() // on Windows no open file can be renamed
+	f.drop() // Windows cannot rename an open file
 	f.failed = time.Time{}
 	if err := f.shift(); err != nil {
 		f.failed = now
@@ -140,10 +145,11 @@ func (f *file) rotate(l line, now time.Time) {
 	}
 }
 
-// shift renames the file to .1, that to .2 and so on; the last one goes.
+// shift renames the file to .1, .1 to .2 and so on, and deletes the last one.
 func (f *file) shift() error {
 	for i := f.backups - 1; i >= 0; i-- {
-		if err := os.Rename(f.backup(i), f.backup(i+1)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(f.backup(i), f.backup(i+1)); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

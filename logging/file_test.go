@@ -16,7 +16,8 @@ import (
 func TestRotationIsPythons(t *testing.T) {
 	for _, v := range readVectors(t).Rotations {
 		folder := t.TempDir()
-		log, _ := newLog(t, Settings{File: filepath.Join(folder, "log"), FileFormat: "%(message)s", RotateBytes: v.Bytes, RotateBackups: v.Backups})
+		log, _ := newLog(t, Settings{File: filepath.Join(folder, "log"), FileFormat: "%(message)s",
+			RotateBytes: v.Bytes, RotateBackups: v.Backups})
 		for _, line := range v.Lines {
 			log.Error(line)
 		}
@@ -42,7 +43,8 @@ func readFolder(t *testing.T, folder string) map[string]string {
 // TestEmptyFileIsNotRotated follows Python from 3.11.9 on.
 func TestEmptyFileIsNotRotated(t *testing.T) {
 	folder := t.TempDir()
-	log, _ := newLog(t, Settings{File: filepath.Join(folder, "log"), FileFormat: "%(message)s", RotateBytes: 5, RotateBackups: 2})
+	log, _ := newLog(t, Settings{File: filepath.Join(folder, "log"), FileFormat: "%(message)s",
+		RotateBytes: 5, RotateBackups: 2})
 	log.Error("longer than that")
 	if diff := cmp.Diff(map[string]string{"log": "longer than that\n"}, readFolder(t, folder)); diff != "" {
 		t.Error(diff)
@@ -109,7 +111,8 @@ func TestLostLinesAreToldOfOnce(t *testing.T) {
 	console.fail(nil)
 	log.Error("kept")
 	log.Error("kept")
-	wantText(t, "console", console.take(), "WARNING Log lines lost before this one: 3 (no space left on device)\nERROR kept\nERROR kept\n")
+	wantText(t, "console", console.take(),
+		"WARNING Log lines lost before this one: 3 (no space left on device)\nERROR kept\nERROR kept\n")
 }
 
 // tearing writes half of the first line.
@@ -135,7 +138,8 @@ func TestLineAfterATornOneStandsAlone(t *testing.T) {
 	}
 	log.Error("abcdefg")
 	log.Error("next")
-	wantText(t, "console", w.String(), "abcd\nLog lines lost before this one: 1 (no space left on device)\nnext\n")
+	wantText(t, "console", w.String(),
+		"abcd\nLog lines lost before this one: 1 (no space left on device)\nnext\n")
 }
 
 func TestFullDiskDoesNoHarm(t *testing.T) {

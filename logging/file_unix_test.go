@@ -26,7 +26,8 @@ func TestRootIsNotLedElsewhere(t *testing.T) {
 			dir := t.TempDir()
 			target, folder := filepath.Join(dir, "target"), filepath.Join(dir, "folder")
 			path := filepath.Join(folder, "log")
-			if err := errors.Join(os.Mkdir(folder, 0o755), lead(target, path), os.Lchown(path, 12345, 12345), os.Chown(folder, 12345, 12345)); err != nil {
+			if err := errors.Join(os.Mkdir(folder, 0o755), lead(target, path),
+				os.Lchown(path, 12345, 12345), os.Chown(folder, 12345, 12345)); err != nil {
 				t.Fatal(err)
 			}
 			_, err := New(Settings{File: path, FileFormat: "%(message)s"}, Options{Console: io.Discard})

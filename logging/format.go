@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// jsonFormat is the value of an option that asks for one JSON object a line.
+// jsonFormat is the option value for one JSON object per line.
 const jsonFormat = "json"
 
-// A format is a value of log_fmt_console or log_fmt_logfile that has been read.
+// A format is a parsed value of log_fmt_console or log_fmt_logfile.
 type format struct {
 	json   bool
 	pieces []piece
 	date   string // for strftime
-	jid    bool   // whether the job ID has a place of its own
-	caller bool   // whether it shows where an entry was logged
+	jid    bool   // the format contains the job ID
+	caller bool   // the format shows where an entry was logged
 }
 
-// A piece is text that stays, or one attribute of an entry.
+// A piece is literal text or one attribute of an entry.
 type piece struct {
 	literal   string
 	name      string // of the attribute; "" for a literal
@@ -28,8 +28,9 @@ type piece struct {
 	percent   percent
 }
 
-// parseFormat reads a format as Python's logging.Formatter does. What Python would find wrong at the first entry (an
-// attribute that it lacks, a verb for another type) is an error here as well, and so is a format without an attribute.
+// parseFormat parses a format like Python's logging.Formatter. Errors that Python reports only at
+// the first entry are reported here: an unknown attribute or a verb for another type. A format
+// without any attribute is an error too.
 func parseFormat(text, date string) (*format, error) {
 	if strings.EqualFold(strings.TrimSpace(text), jsonFormat) {
 		return &format{json: true, jid: true}, nil
@@ -40,13 +41,14 @@ func parseFormat(text, date string) (*format, error) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(f.pieces, func(p piece) bool { return p.name != "" }) {
-		return nil, fmt.Errorf("the format %q shows nothing of an entry", text)
+		return nil, fmt.Errorf("the format %q contains no attribute of an entry", text)
 	}
 	f.jid, f.caller = f.uses("jid"), f.uses(callerAttributes()...)
 	return f, nil
 }
 
-// CheckFormat says what is wrong in a value of log_fmt_console or log_fmt_logfile; "" stands for the default.
+// CheckFormat reports errors in a value of log_fmt_console or log_fmt_logfile. "" means the
+// default.
 func CheckFormat(text string) error {
 	if text == "" {
 		return nil
@@ -55,7 +57,7 @@ func CheckFormat(text string) error {
 	return err
 }
 
-// parseJID reads log_fmt_jid, in which jid alone can stand.
+// parseJID parses log_fmt_jid, whose only attribute is jid.
 func parseJID(text string) (*format, error) {
 	pieces, err := parsePieces(text, func(name string) (attribute, bool) {
 		return textOf(func(r *record, _ *format) string { return r.jid }), name == "jid"
@@ -75,14 +77,15 @@ func parsePieces(text string, find func(string) (attribute, bool)) ([]piece, err
 		}
 		p, n, err := parsePiece(field, find)
 		if err != nil {
-			return nil, fmt.Errorf("the format %q at character %d: %w", text, len(text)-len(field), err)
+			return nil, fmt.Errorf("the format %q at character %d: %w", text,
+				len(text)-len(field), err)
 		}
 		pieces, rest = append(pieces, p), field[n:]
 	}
 	return pieces, nil
 }
 
-// parsePiece reads what stands behind a percent sign, and tells its length.
+// parsePiece parses the text after a percent sign and returns its length.
 func parsePiece(s string, find func(string) (attribute, bool)) (piece, int, error) {
 	if strings.HasPrefix(s, "%") {
 		return piece{literal: "%"}, 1, nil
@@ -106,7 +109,7 @@ func parsePiece(s string, find func(string) (attribute, bool)) (piece, int, erro
 	return piece{name: name, attribute: a, percent: p}, len(s) - len(rest) + n, nil
 }
 
-// append appends what an entry looks like, without the end of the line.
+// append appends the formatted entry without a line end.
 func (f *format) append(b []byte, r *record) []byte {
 	if f.json {
 		return appendJSON(b, r)
@@ -127,10 +130,11 @@ func (f *format) append(b []byte, r *record) []byte {
 	return b
 }
 
-// uses tells whether the format shows one of the attributes.
+// uses reports whether the format contains one of the attributes.
 func (f *format) uses(names ...string) bool {
-	return slices.ContainsFunc(f.pieces, func(p piece) bool { return slices.Contains(names, p.name) })
+	return slices.ContainsFunc(f.pieces,
+		func(p piece) bool { return slices.Contains(names, p.name) })
 }
 
-// asctime is the date of an entry as the format has it.
+// asctime returns the date of an entry in the format's date format.
 func (f *format) asctime(t time.Time) string { return string(appendTime(nil, f.date, t)) }

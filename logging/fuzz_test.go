@@ -11,7 +11,8 @@ import (
 )
 
 func FuzzFormat(f *testing.F) {
-	for _, text := range []string{defaultConsoleFormat, defaultFileFormat, "%(msecs)+08.3f %%", "%(colormsg)-20.3r", "json", "%("} {
+	for _, text := range []string{defaultConsoleFormat, defaultFileFormat, "%(msecs)+08.3f %%",
+		"%(colormsg)-20.3r", "json", "%("} {
 		f.Add(text, "%Y %-d %^a %Q", "a message\n")
 	}
 	log := &Log{options: Options{PID: 1}}

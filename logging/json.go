@@ -11,9 +11,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// appendJSON appends an entry as one JSON object: time (RFC 3339 with milliseconds), level, name, process and message,
-// the jid and the error where there are such, and the fields by their names. A field that bears one of those names is
-// called fields.name.
+// appendJSON appends an entry as one JSON object: time (RFC 3339 with milliseconds), level, name,
+// process and message, the jid and the error if present, and the other fields by name. A field with
+// one of those names is renamed to fields.name.
 func appendJSON(b []byte, r *record) []byte {
 	b = append(b, `{"time":"`...)
 	b = r.time.AppendFormat(b, "2006-01-02T15:04:05.000Z07:00")
@@ -42,7 +42,7 @@ func appendMember(b []byte, name, value string) []byte {
 	return appendString(b, value)
 }
 
-// appendField keeps numbers and truth values as what they are; everything else becomes text, as in a message.
+// appendField encodes numbers and booleans as such, and everything else as text like in a message.
 func (r *record) appendField(b []byte, name string, v any) []byte {
 	switch name {
 	case "time", "level", "process", "message":
@@ -62,16 +62,16 @@ func (r *record) appendField(b []byte, name string, v any) []byte {
 }
 
 func appendNumber(b []byte, name string, v any) []byte {
-	text, _ := json.Marshal(v) // of these types it knows all values
+	text, _ := json.Marshal(v) // cannot fail for these types
 	b = append(b, ',')
 	b = appendString(b, name)
 	b = append(b, ':')
 	return append(b, text...)
 }
 
-// appendString appends s in quotes. What could change what a terminal shows is escaped too.
+// appendString appends s in quotes. It also escapes characters that affect terminals.
 func appendString(b []byte, s string) []byte {
-	text, _ := json.Marshal(s) // of a string it is never an error
+	text, _ := json.Marshal(s) // cannot fail for a string
 	if isPlain(s) {
 		return append(b, text...)
 	}

@@ -14,8 +14,10 @@ import (
 func TestJSON(t *testing.T) {
 	log, console := newLog(t, Settings{Level: "all", ConsoleFormat: "json"})
 	log.Hide("hunter22")
-	log.WithError(errors.New("no\nroute")).WithFields(logrus.Fields{"n": 3, "f": 1.5, "nan": math.NaN(), "yes": true, "none": nil,
-		"list": []string{"a", "hunter22"}, "level": "mine", "name": "salt.channel", "jid": "2023", "hunter22": "x"}).Info("say \"hunter22\" \u202e\x1b\u0085")
+	log.WithError(errors.New("no\nroute")).WithFields(logrus.Fields{"n": 3, "f": 1.5,
+		"nan": math.NaN(), "yes": true, "none": nil, "list": []string{"a", "hunter22"},
+		"level": "mine", "name": "salt.channel", "jid": "2023",
+		"hunter22": "x"}).Info("say \"hunter22\" \u202e\x1b\u0085")
 	got := console.take()
 	var members map[string]any
 	if err := json.Unmarshal([]byte(got), &members); err != nil {
@@ -25,8 +27,9 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	delete(members, "time")
-	want := map[string]any{"level": "info", "name": "salt.channel", "process": 1234.0, "message": "say \"**********\" \u202e\x1b\u0085",
-		"jid": "2023", "error": "no\nroute", "n": 3.0, "f": 1.5, "nan": "NaN", "yes": true, "none": nil, "list": "[a **********]",
+	want := map[string]any{"level": "info", "name": "salt.channel", "process": 1234.0,
+		"message": "say \"**********\" \u202e\x1b\u0085", "jid": "2023", "error": "no\nroute",
+		"n": 3.0, "f": 1.5, "nan": "NaN", "yes": true, "none": nil, "list": "[a **********]",
 		"fields.level": "mine", "**********": "x"}
 	if diff := cmp.Diff(want, members); diff != "" {
 		t.Error(diff)

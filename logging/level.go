@@ -9,10 +9,10 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// A Level is the weight of an entry, in Python's numbers (LOG_LEVELS of salt/_logging/impl.py).
+// A Level is the severity of an entry, with Python's numbers (LOG_LEVELS of salt/_logging/impl.py).
 type Level int
 
-// The levels that Salt knows. What is lighter than the level of a place is not written there.
+// Salt's levels. A sink does not write entries below its level.
 const (
 	All      Level = 0
 	Garbage  Level = 1
@@ -26,12 +26,13 @@ const (
 	Quiet    Level = 1000
 )
 
-// Levels returns Salt's names of levels from the one that tells most.
+// Levels returns Salt's level names, most verbose first.
 func Levels() []string {
-	return []string{"all", "garbage", "trace", "debug", "profile", "info", "warning", "error", "critical", "quiet"}
+	return []string{"all", "garbage", "trace", "debug", "profile", "info", "warning", "error",
+		"critical", "quiet"}
 }
 
-// ParseLevel reads a name of Levels in any case, warn, or a number; "" is Warning, as no level at all is in Salt.
+// ParseLevel parses a name of Levels in any case, warn, or a number. As in Salt, "" means Warning.
 func ParseLevel(name string) (Level, error) {
 	name = strings.ToLower(name)
 	switch name {
@@ -41,12 +42,14 @@ func ParseLevel(name string) (Level, error) {
 		name = "warning"
 	}
 	if i := slices.Index(Levels(), name); i >= 0 {
-		return [...]Level{All, Garbage, Trace, Debug, Profile, Info, Warning, Error, Critical, Quiet}[i], nil
+		return [...]Level{All, Garbage, Trace, Debug, Profile, Info, Warning, Error, Critical,
+			Quiet}[i], nil
 	}
 	if n, err := strconv.ParseUint(name, 10, 16); err == nil {
 		return Level(n), nil
 	}
-	return 0, fmt.Errorf("log level %q is unknown; the levels are %s", name, strings.Join(Levels(), ", "))
+	return 0, fmt.Errorf("log level %q is unknown; the levels are %s", name,
+		strings.Join(Levels(), ", "))
 }
 
 // String returns Python's name of l, such as WARNING.
@@ -76,12 +79,12 @@ func (l Level) String() string {
 	return "Level " + strconv.Itoa(int(l))
 }
 
-// Print logs args at a level that logrus has no method for, such as Profile and Garbage.
+// Print logs args at a level without a logrus method, such as Profile and Garbage.
 func Print(log logrus.FieldLogger, level Level, args ...any) {
 	log.WithField(levelField, level).Log(max(level.logrus(), logrus.FatalLevel), args...)
 }
 
-// logrus returns the level of logrus that lets entries of l and above through.
+// logrus returns the logrus level that passes entries of l and above.
 func (l Level) logrus() logrus.Level {
 	switch {
 	case l < Debug:

@@ -1,15 +1,16 @@
-// Package logging writes what a program has to say, in the formats and to the places that Salt's options name.
+// Package logging writes log entries in the formats and to the destinations set by Salt's options.
 //
-// A Log is a logrus logger, so that every package below logs by logrus alone. It writes each entry to the console, and
-// to the log file or the syslog that log_file names; each has a level and a format of its own. Three fields of an entry
-// have a meaning: name is the part of the program that speaks (salt.master; the program itself when there is none), jid
-// is the job that it speaks of, and error is put behind the message. The others follow in square brackets.
+// A Log is a logrus logger, so other packages use only logrus. It writes each entry to the console
+// and to the log file or syslog named by log_file, each with its own level and format. Three fields
+// of an entry have a meaning: name is the component that logs (salt.master; the program itself by
+// default), jid is the job concerned, and error is appended to the message. Other fields follow in
+// square brackets.
 //
-// A log must never be the reason that a daemon stops: what cannot be written is lost and counted, and the next line that
-// can be written is preceded by one that gives the count. A syslog on the network has a bounded queue before it.
+// Logging must never stop a daemon. Lines that cannot be written are dropped and counted, and the
+// next successful line is preceded by one with the count. A network syslog has a bounded queue.
 //
-// What a peer sends is often logged: control characters are quoted, so that nobody writes lines of his own. Values given
-// to Hide, and private keys, are replaced by asterisks.
+// Log entries often contain data from peers. Control characters are quoted, so that a peer cannot
+// forge log lines. Values passed to Hide, and private keys, are replaced by asterisks.
 package logging
 
 import (
@@ -21,14 +22,14 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Options are what the program itself says of its log.
+// Options are the properties of the program that logs.
 type Options struct {
-	Console io.Writer // nil: no console, as in the background
-	Program string    // such as salt.master: %(name)s of entries that have no name; "" is salt
+	Console io.Writer // nil means no console, as in the background
+	Program string    // default of %(name)s, such as salt.master; "" means salt
 	PID     int       // %(process)d
 }
 
-// A Log writes to the console and to the log file. Several goroutines may use it.
+// A Log writes to the console and to the log file. It is safe for concurrent use.
 type Log struct {
 	*logrus.Logger
 
@@ -37,20 +38,21 @@ type Log struct {
 	console *writer
 	secrets secrets
 
-	applying sync.Mutex   // one Apply at a time
-	mu       sync.RWMutex // held for writing while the sinks change
+	applying sync.Mutex   // serializes Apply
+	mu       sync.RWMutex // held for writing while the sinks are replaced
 	sinks    *sinks
 }
 
-// Discard returns a log that writes nothing, for those who are given none.
+// Discard returns a logger that writes nothing, for use as a default.
 func Discard() *logrus.Logger {
 	l := logrus.New()
 	l.SetOutput(io.Discard)
 	return l
 }
 
-// New opens a log; Close it at the end. The error names the option that is wrong; it wraps that of the system when the
-// log file cannot be opened. A syslog that is down is none: lines wait for it.
+// New opens a log. The caller must call Close. The error names the invalid option; it wraps the
+// system's error if the log file cannot be opened. A syslog that is down is not an error: lines are
+// queued for it.
 func New(s Settings, o Options) (*Log, error) {
 	if o.Program == "" {
 		o.Program = "salt"
@@ -66,8 +68,8 @@ func New(s Settings, o Options) (*Log, error) {
 	return l, nil
 }
 
-// Apply makes the log follow s from the next entry on. On an error everything stays as it was. A log file that stays the
-// same stays open.
+// Apply applies the settings s from the next entry on. After an error nothing has changed. An
+// unchanged log file stays open.
 func (l *Log) Apply(s Settings) error {
 	l.applying.Lock()
 	defer l.applying.Unlock()
@@ -80,11 +82,11 @@ func (l *Log) Apply(s Settings) error {
 	}
 	l.SetReportCaller(next.showsCaller())
 	l.SetLevel(next.loosest().logrus())
-	_ = l.swap(next).close(next) // the next one is open
+	_ = l.swap(next).close(next) // the new file is open already
 	return nil
 }
 
-// swap sets the sinks, and returns those that there were when nobody writes to them any more.
+// swap replaces the sinks. It returns the old ones once no goroutine writes to them.
 func (l *Log) swap(next *sinks) *sinks {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +95,8 @@ func (l *Log) swap(next *sinks) *sinks {
 	return last
 }
 
-// Reopen opens the log file anew, for when it was moved away. On an error it writes to the old one further on, and
-// tries again within seconds.
+// Reopen reopens the log file, for use after it was moved away. After an error it continues with
+// the old file and retries within seconds.
 func (l *Log) Reopen() error {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -107,8 +109,8 @@ func (l *Log) Reopen() error {
 	return nil
 }
 
-// Close closes the log file, or waits until the syslog has what was logged, a few seconds at most. What is logged
-// afterwards goes to the console alone.
+// Close closes the log file, or waits up to a few seconds until queued lines are sent to the
+// syslog. Later entries are written to the console only.
 func (l *Log) Close() error {
 	l.applying.Lock()
 	defer l.applying.Unlock()
@@ -117,7 +119,7 @@ func (l *Log) Close() error {
 	return l.swap(&next).close(&next)
 }
 
-// tellOutage says on the console that the syslog is away.
+// tellOutage logs on the console that the syslog is not available.
 func (l *Log) tellOutage(err error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -127,18 +129,18 @@ func (l *Log) tellOutage(err error) {
 	}
 }
 
-// discard is the formatter of a logger whose hook does the writing.
+// discard is the formatter of a logger whose hook writes the entries.
 type discard struct{}
 
 func (discard) Format(*logrus.Entry) ([]byte, error) { return nil, nil }
 
-// hook gives the entries of the logger to the sinks of its log.
+// hook passes the logger's entries to the sinks of its log.
 type hook struct{ log *Log }
 
-// Levels is for logrus: all of them.
+// Levels returns all levels, for logrus.
 func (hook) Levels() []logrus.Level { return logrus.AllLevels }
 
-// Fire writes one entry. It returns no error: a log that is full must not stop a daemon.
+// Fire writes one entry. It returns no error, since a full log must not stop a daemon.
 func (h hook) Fire(e *logrus.Entry) error {
 	h.log.mu.RLock()
 	defer h.log.mu.RUnlock()

@@ -32,8 +32,10 @@ func TestDefaultFormats(t *testing.T) {
 
 func TestFieldsStandBehindTheMessage(t *testing.T) {
 	log, console := newLog(t, Settings{ConsoleFormat: "%(name)s %(message)s"})
-	log.WithError(errors.New("no route")).WithFields(logrus.Fields{"b": 2, "a": "x", "name": "salt.channel", "jid": "2023"}).Warn("dial")
-	wantText(t, "without a place for the job", console.take(), "salt.channel dial: no route [a x] [b 2] [jid 2023]\n")
+	log.WithError(errors.New("no route")).WithFields(logrus.Fields{"b": 2, "a": "x",
+		"name": "salt.channel", "jid": "2023"}).Warn("dial")
+	wantText(t, "without a place for the job", console.take(),
+		"salt.channel dial: no route [a x] [b 2] [jid 2023]\n")
 	if err := log.Apply(Settings{ConsoleFormat: "%(jid)s %(message)s", JIDFormat: "<%(jid)6s>"}); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,8 @@ func TestFieldsStandBehindTheMessage(t *testing.T) {
 func TestControlCharactersAreQuoted(t *testing.T) {
 	log, console := newLog(t, Settings{ConsoleFormat: "%(name)s %(message)s"})
 	log.WithFields(logrus.Fields{"name": "a\x1bb", "f": "c\rd"}).Warn("one\ntwo\x00\u202e\u0085 tab\there ä")
-	wantText(t, "line", console.take(), `a\x1bb one`+"\n    "+`two\x00\x202e\x85 tab`+"\there ä"+` [f c\x0dd]`+"\n")
+	wantText(t, "line", console.take(), `a\x1bb one`+"\n    "+`two\x00\x202e\x85 tab`+"\there ä"+
+		` [f c\x0dd]`+"\n")
 }
 
 func TestLevelsThatLogrusMergesStayApart(t *testing.T) {
@@ -82,7 +85,8 @@ func TestLevelsThatLogrusMergesStayApart(t *testing.T) {
 func TestGranularLevelsFollowTheNames(t *testing.T) {
 	log, console := newLog(t, Settings{Level: "debug", ConsoleFormat: "%(name)s", Granular: map[string]string{
 		"salt": "warning", "salt.channel": "debug", "salt.channel.server": "quiet", "other": "all"}})
-	for _, name := range []string{"", "salt.minion", "salt.channel", "salt.channel.client", "salt.channel.server.x", "salt.channels", "other", "third"} {
+	for _, name := range []string{"", "salt.minion", "salt.channel", "salt.channel.client",
+		"salt.channel.server.x", "salt.channels", "other", "third"} {
 		log.WithField("name", name).Info("x")
 	}
 	wantText(t, "names", console.take(), "salt.channel\nsalt.channel.client\nother\nthird\n")
@@ -92,7 +96,8 @@ func TestGranularLevelsFollowTheNames(t *testing.T) {
 
 func TestFileHasALevelOfItsOwn(t *testing.T) {
 	path := logPath(t)
-	log, console := newLog(t, Settings{Level: "error", FileLevel: "debug", File: path, FileFormat: "%(message)s"})
+	log, console := newLog(t, Settings{Level: "error", FileLevel: "debug", File: path,
+		FileFormat: "%(message)s"})
 	log.Debug("small")
 	log.Error("large")
 	wantText(t, "console", console.take(), "[ERROR   ] large\n")
@@ -138,7 +143,8 @@ func TestApplyMovesTheLog(t *testing.T) {
 	first, second := logPath(t), logPath(t)
 	log, _ := newLog(t, Settings{File: first, FileFormat: "%(message)s"})
 	log.Warn("one")
-	for _, s := range []Settings{{File: first, FileFormat: "json %(message)s"}, {File: second, FileFormat: "%(message)s"}, {}} {
+	for _, s := range []Settings{{File: first, FileFormat: "json %(message)s"},
+		{File: second, FileFormat: "%(message)s"}, {}} {
 		if err := log.Apply(s); err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +237,8 @@ func TestManyGoroutinesMayUseALog(t *testing.T) {
 	}
 	for i := range 20 {
 		log.Hide("value-" + strings.Repeat("x", i))
-		if err := errors.Join(log.Reopen(), log.Apply(Settings{File: path, FileFormat: "%(message)s", RotateBytes: int64(i)})); err != nil {
+		if err := errors.Join(log.Reopen(),
+			log.Apply(Settings{File: path, FileFormat: "%(message)s", RotateBytes: int64(i)})); err != nil {
 			t.Error(err)
 		}
 	}

@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// losses writes lines, and counts those that could not be written.
+// losses writes lines and counts those that could not be written.
 type losses struct {
-	mu   sync.Mutex // one line at a time
+	mu   sync.Mutex // serializes writes
 	lost int64
 	why  error
 	torn bool // the last write ended within a line
 }
 
-// write writes l, after a line that tells of lost ones if there are such.
+// write writes l, after a notice about lost lines if there are any.
 func (s *losses) write(to io.Writer, l line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writeLocked(to, l)
 }
 
-// writeLocked is write for who holds the lock.
+// writeLocked is write for a caller that holds the lock.
 func (s *losses) writeLocked(to io.Writer, l line) {
 	if s.lost > 0 {
 		if err := s.put(to, l.notice(s.lost, s.why)); err != nil {
@@ -39,7 +39,7 @@ func (s *losses) lose(err error) {
 	s.why = err
 }
 
-// put writes a line with its end, on a line of its own.
+// put writes a line with its end. It starts a new line after an incomplete write.
 func (s *losses) put(to io.Writer, text string) error {
 	b := make([]byte, 0, len(text)+2)
 	if s.torn {

@@ -10,17 +10,18 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxWidth bounds the width and the precision of a field of a format, in characters.
+// maxWidth limits the width and precision of a format field, in characters.
 const maxWidth = 1000
 
-// A percent is one conversion of Python's % operator: what stands behind the name.
+// A percent is a conversion of Python's % operator: the part after the name.
 type percent struct {
 	minus, zero, plus, space, alt bool
-	width, precision              int // a precision below 0 is none
+	width, precision              int // a negative precision means none
 	verb                          byte
 }
 
-// readPercent reads the flags, width, precision and verb at the start of s, and tells their length.
+// readPercent parses the flags, width, precision and verb at the start of s, and returns their
+// length.
 func readPercent(s string) (p percent, n int, err error) {
 	p.precision = -1
 	for n < len(s) && p.readFlag(s[n]) {
@@ -34,7 +35,7 @@ func readPercent(s string) (p percent, n int, err error) {
 			return p, n, err
 		}
 	}
-	for n < len(s) && strings.IndexByte("hlL", s[n]) >= 0 { // Python ignores the sizes of C
+	for n < len(s) && strings.IndexByte("hlL", s[n]) >= 0 { // Python ignores C's size modifiers
 		n++
 	}
 	if n == len(s) {
@@ -65,13 +66,13 @@ func (p *percent) readFlag(c byte) bool {
 func readWidth(s string, from int) (width, end int, err error) {
 	for end = from; end < len(s) && s[end] >= '0' && s[end] <= '9'; end++ {
 		if width = width*10 + int(s[end]-'0'); width > maxWidth {
-			return 0, end, fmt.Errorf("has a width above %d", maxWidth)
+			return 0, end, fmt.Errorf("has a width greater than %d", maxWidth)
 		}
 	}
 	return width, end, nil
 }
 
-// fits tells whether the verb can print a value of that kind, as Python's does.
+// fits reports whether the verb accepts a value of that kind, by Python's rules.
 func (p *percent) fits(k kind) bool {
 	verbs := "sra"
 	switch k {
@@ -93,7 +94,7 @@ func (p *percent) appendText(b []byte, s string) []byte {
 	return p.pad(b, p.cut(s))
 }
 
-// cut returns the first characters of s, as many as the precision allows.
+// cut truncates s to the precision.
 func (p *percent) cut(s string) string {
 	if p.precision < 0 {
 		return s
@@ -108,7 +109,7 @@ func (p *percent) cut(s string) string {
 	return s
 }
 
-// pad appends s in at least the width.
+// pad appends s padded to the width.
 func (p *percent) pad(b []byte, s string) []byte {
 	spaces := p.width - utf8.RuneCountInString(s)
 	if p.minus {
@@ -182,7 +183,7 @@ func (p *percent) sign(negative bool) string {
 	return ""
 }
 
-// padNumber appends a number in at least the width; zeros stand between sign and digits.
+// padNumber appends a number padded to the width; zeros are inserted after the sign.
 func (p *percent) padNumber(b []byte, sign, digits string) []byte {
 	if missing := p.width - len(sign) - len(digits); p.zero && !p.minus && missing > 0 {
 		digits = strings.Repeat("0", missing) + digits
@@ -190,7 +191,7 @@ func (p *percent) padNumber(b []byte, sign, digits string) []byte {
 	return p.pad(b, sign+digits)
 }
 
-// asciiRepr returns s as Python's ascii() prints it.
+// asciiRepr returns s in the form of Python's ascii().
 func asciiRepr(s string) string {
 	var b []byte
 	for _, r := range data.Repr(s) {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// quoteControls quotes the characters by which one who is on the network could write lines of its own, or change what a
-// terminal shows. Bytes that are no UTF-8 become U+FFFD where anything is quoted.
+// quoteControls quotes control characters, with which a peer could forge log lines or affect a
+// terminal. If anything is quoted, bytes that are not UTF-8 become U+FFFD.
 func quoteControls(s string) string {
 	if isPlain(s) || !strings.ContainsFunc(s, isControl) {
 		return s
@@ -17,7 +17,9 @@ func quoteControls(s string) string {
 	for _, r := range s {
 		switch {
 		case r == '\n':
-			b.WriteString("\n    ") // lines of our own, such as stacks, stay lines but cannot look like an entry
+			// multi-line texts of ours, such as stacks, keep their lines, indented so that none
+			// looks like an entry
+			b.WriteString("\n    ")
 		case isControl(r):
 			fmt.Fprintf(&b, `\x%02x`, r)
 		default:
@@ -27,7 +29,7 @@ func quoteControls(s string) string {
 	return b.String()
 }
 
-// isPlain tells at once for the most texts that there is nothing to quote.
+// isPlain quickly reports, for most texts, that nothing must be quoted.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\t' || c >= utf8.RuneSelf || c == 0x7f {

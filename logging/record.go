@@ -11,29 +11,30 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// The fields of an entry that have a meaning, beside logrus' own error.
+// Fields of an entry with a meaning, besides logrus' own error.
 const (
 	nameField  = "name"
 	jidField   = "jid"
-	levelField = "levelno" // of Print
+	levelField = "levelno" // set by Print
 )
 
-// A record is an entry as formats show it. Its texts have no secrets and no control characters in them.
+// A record is an entry prepared for formatting, without secrets and control characters.
 type record struct {
 	log      *Log
 	time     time.Time
 	level    Level
 	name     string
 	jid      string
-	shownJID string // the same by log_fmt_jid
-	message  string // with the error and the fields but for the JID behind it
+	shownJID string // jid formatted by log_fmt_jid
+	message  string // with the error and the fields other than the JID appended
 	caller   runtime.Frame
 	entry    *logrus.Entry
 }
 
-// newRecord returns the record of an entry whose level and name are known.
+// newRecord returns the record of an entry with the given level and name.
 func (l *Log) newRecord(e *logrus.Entry, level Level, name string) *record {
-	r := &record{log: l, time: e.Time, level: level, name: l.clean(name), message: l.clean(message(e)), entry: e}
+	r := &record{log: l, time: e.Time, level: level, name: l.clean(name),
+		message: l.clean(message(e)), entry: e}
 	if jid, ok := e.Data[jidField]; ok {
 		r.jid = l.clean(fmt.Sprint(jid))
 	}
@@ -43,10 +44,10 @@ func (l *Log) newRecord(e *logrus.Entry, level Level, name string) *record {
 	return r
 }
 
-// clean returns s without secrets and with its control characters quoted.
+// clean hides secrets in s and quotes its control characters.
 func (l *Log) clean(s string) string { return quoteControls(l.secrets.hide(s)) }
 
-// text is the message as the format shows it: with the JID behind it where that has no place of its own.
+// text returns the message for the format. The JID is appended if the format does not contain it.
 func (r *record) text(f *format) string {
 	if r.jid == "" || f.jid {
 		return r.message
@@ -54,7 +55,7 @@ func (r *record) text(f *format) string {
 	return r.message + " [" + jidField + " " + r.jid + "]"
 }
 
-// fileName is the name of the source file in which the entry was logged.
+// fileName returns the source file in which the entry was logged.
 func (r *record) fileName() string {
 	if r.caller.File == "" {
 		return ""
@@ -62,7 +63,7 @@ func (r *record) fileName() string {
 	return filepath.Base(r.caller.File)
 }
 
-// nameOf returns the name of an entry as it was given.
+// nameOf returns the name of an entry.
 func (l *Log) nameOf(e *logrus.Entry) string {
 	if name, ok := e.Data[nameField].(string); ok && name != "" {
 		return name
@@ -70,7 +71,7 @@ func (l *Log) nameOf(e *logrus.Entry) string {
 	return l.options.Program
 }
 
-// message is what an entry says, with its error and fields behind it.
+// message returns the message of an entry with its error and fields appended.
 func message(e *logrus.Entry) string {
 	if len(e.Data) == 0 {
 		return e.Message
@@ -86,7 +87,7 @@ func message(e *logrus.Entry) string {
 	return b.String()
 }
 
-// fieldNames returns the names of the fields that have no meaning of their own, in order.
+// fieldNames returns the sorted names of the fields without a special meaning.
 func fieldNames(e *logrus.Entry) []string {
 	var names []string
 	for name := range e.Data {

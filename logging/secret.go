@@ -12,25 +12,26 @@ import (
 )
 
 const (
-	hidden = "**********" // stands for a secret
+	hidden = "**********" // replaces secrets
 
-	minSecret  = 4    // bytes: shorter ones would hide half of all words
-	maxSecrets = 1024 // values
+	minSecret  = 4    // bytes: shorter values would also match ordinary words
+	maxSecrets = 1024 // number of values
 	maxHidden  = 1 << 20
-	maxPiece   = 4096 // bytes: a longer value is searched for in pieces
+	maxPiece   = 4096 // bytes: longer values are searched for in pieces
 )
 
-// Hide replaces the values by asterisks in all that is logged from now on: as they are, as Go and Python quote them, and
-// the lines of those that have several. A value of fewer than 4 bytes is not hidden. Of the values given the last 1024
-// are kept, and fewer when they have more than a megabyte; one that is given again counts as new.
+// Hide replaces the values by asterisks in all later log entries: the values as they are, as quoted
+// by Go and Python, and each line of a multi-line value. Values of fewer than 4 bytes are not
+// hidden. Only the last 1024 values are kept, or fewer if they exceed a megabyte; a value passed
+// again counts as new.
 func (l *Log) Hide(values ...string) { l.secrets.add(values) }
 
-// secrets are what must not be logged. The zero value hides private keys alone.
+// secrets are the values that must not be logged. The zero value hides only private keys.
 type secrets struct {
-	replacer atomic.Pointer[strings.Replacer] // nil when there are no values
+	replacer atomic.Pointer[strings.Replacer] // nil if there are no values
 
 	mu     sync.Mutex
-	values []string // the newest last
+	values []string // newest last
 }
 
 func (s *secrets) add(values []string) {
@@ -50,7 +51,7 @@ func (s *secrets) add(values []string) {
 	}
 }
 
-// forget drops the oldest values above the bounds.
+// forget drops the oldest values above the limits.
 func (s *secrets) forget() {
 	size := 0
 	for _, v := range s.values {
@@ -62,7 +63,8 @@ func (s *secrets) forget() {
 	}
 }
 
-// replacerOf returns what replaces the values in each form that they may have; of two at one place the longer one.
+// replacerOf returns a replacer for all forms of the values. If two match at one position, the
+// longer one is replaced.
 func replacerOf(values []string) *strings.Replacer {
 	var forms []string
 	for _, v := range values {
@@ -80,7 +82,7 @@ func replacerOf(values []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// appendPieces appends a form of a value in pieces for which a search is cheap to prepare.
+// appendPieces appends a form of a value, split into pieces that are cheap to search for.
 func appendPieces(forms []string, form string) []string {
 	for len(form) >= 2*maxPiece {
 		forms = append(forms, form[:maxPiece])
@@ -89,7 +91,7 @@ func appendPieces(forms []string, form string) []string {
 	return append(forms, form)
 }
 
-// formsOf returns the forms in which a value may stand in a text.
+// formsOf returns the forms in which a value may occur in a text.
 func formsOf(v string) []string {
 	forms := []string{v}
 	for _, quoted := range []string{strconv.Quote(v), data.Repr(v)} {
@@ -107,7 +109,7 @@ func formsOf(v string) []string {
 	return forms
 }
 
-// hide returns text without what is secret in it.
+// hide returns text without secrets.
 func (s *secrets) hide(text string) string {
 	if r := s.replacer.Load(); r != nil {
 		text = r.Replace(text)
@@ -124,7 +126,8 @@ const (
 	pemDash  = "-----"
 )
 
-// hideKeys replaces the PEM blocks of private keys, quoted or not. One without its end goes up to the end of the text.
+// hideKeys replaces PEM blocks of private keys, quoted or not. A block without an end extends to
+// the end of the text.
 func hideKeys(text string) string {
 	var b strings.Builder
 	for {

@@ -27,15 +27,19 @@ func TestSecretsAreHidden(t *testing.T) {
 		{"one in quotes", fmt.Sprintf("%q", testKey), `"**********"`},
 		{"one without an end", strings.TrimSuffix(testKey, "-----"), "**********"},
 		{"one without anything", "-----BEGIN PRIVATE KEY", "**********"},
-		{"a public key", "-----BEGIN PUBLIC KEY-----x-----END PUBLIC KEY-----", "-----BEGIN PUBLIC KEY-----x-----END PUBLIC KEY-----"},
-		{"a key behind it", "-----BEGIN PUBLIC KEY-----x " + testKey + testKey, "-----BEGIN PUBLIC KEY-----x ********************"},
+		{"a public key", "-----BEGIN PUBLIC KEY-----x-----END PUBLIC KEY-----",
+			"-----BEGIN PUBLIC KEY-----x-----END PUBLIC KEY-----"},
+		{"a key behind it", "-----BEGIN PUBLIC KEY-----x " + testKey + testKey,
+			"-----BEGIN PUBLIC KEY-----x ********************"},
 	} {
 		log.Warn(tt.message)
 		wantText(t, tt.name, console.take(), "salt.master "+tt.want+"\n")
 	}
-	log.WithError(errors.New("hunter22")).WithField("k", []string{"hunter22"}).WithField("name", "hunter22").WithField("jid", "hunter22").Warn("x")
+	log.WithError(errors.New("hunter22")).WithField("k", []string{"hunter22"}).WithField("name",
+		"hunter22").WithField("jid", "hunter22").Warn("x")
 	wantText(t, "fields", console.take(), "********** x: ********** [k [**********]] [jid **********]\n")
-	if text := readText(t, path); strings.Contains(text, "hunter22") || strings.Contains(text, "qqqq") || strings.Contains(text, "line two") {
+	if text := readText(t, path); strings.Contains(text, "hunter22") ||
+		strings.Contains(text, "qqqq") || strings.Contains(text, "line two") {
 		t.Errorf("log file: %s", text)
 	}
 }
@@ -59,7 +63,8 @@ func TestHiddenValuesAreBounded(t *testing.T) {
 func BenchmarkLine(b *testing.B) {
 	for _, secrets := range []int{0, 1, 100, 1000} {
 		b.Run(fmt.Sprintf("%d hidden", secrets), func(b *testing.B) {
-			log, err := New(Settings{FileLevel: "quiet", ConsoleFormat: defaultFileFormat}, Options{Console: io.Discard})
+			log, err := New(Settings{FileLevel: "quiet", ConsoleFormat: defaultFileFormat},
+				Options{Console: io.Discard})
 			if err != nil {
 				b.Fatal(err)
 			}

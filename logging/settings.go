@@ -6,26 +6,29 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Settings are the options of a log, as the configuration has them. The zero value writes warnings to the console in
-// Salt's format.
+// Settings are the log options of the configuration. The zero value writes warnings to the console
+// in Salt's format.
 type Settings struct {
-	Level     string // log_level, a name of Levels; "" is warning, and quiet writes nothing to the console
-	FileLevel string // log_level_logfile; "" is Level
-	File      string // log_file: a path, or the file, udp or tcp URL of a syslog; "" is none
+	Level     string // log_level, one of Levels; "" means warning, quiet disables the console
+	FileLevel string // log_level_logfile; "" means Level
+	File      string // log_file: a path, or the file, udp or tcp URL of a syslog; "" means none
 
-	ConsoleFormat string // log_fmt_console: a format of Python's %, or json; "" is Salt's default
+	ConsoleFormat string // log_fmt_console: a Python % format, or json; "" means Salt's default
 	FileFormat    string // log_fmt_logfile, likewise
-	ConsoleDate   string // log_datefmt_console or log_datefmt, for strftime; "" is Salt's default
-	FileDate      string // log_datefmt_logfile, likewise
-	JIDFormat     string // log_fmt_jid: how %(jid)s prints a job ID; "" is Salt's default
+	// log_datefmt_console or log_datefmt, for strftime; "" means Salt's default
+	ConsoleDate string
+	FileDate    string // log_datefmt_logfile, likewise
+	JIDFormat   string // log_fmt_jid: format of %(jid)s; "" means Salt's default
 
-	Granular map[string]string // log_granular_levels: name → level, for that name and those below it
+	// log_granular_levels: name → level, for that name and names below it
+	Granular map[string]string
 
-	RotateBytes   int64 // log_rotate_max_bytes: a file that would get this long is rotated; 0 is never
-	RotateBackups int   // log_rotate_backup_count: how many old files are kept; 0 is never to rotate
+	RotateBytes int64 // log_rotate_max_bytes: size at which the file is rotated; 0 means never
+	// log_rotate_backup_count: number of old files to keep; 0 means never rotate
+	RotateBackups int
 }
 
-// What Salt has by default (salt/_logging/impl.py).
+// Salt's defaults (salt/_logging/impl.py).
 const (
 	defaultConsoleFormat = "[%(levelname)-8s] %(message)s"
 	defaultFileFormat    = "%(asctime)s,%(msecs)03d [%(name)-17s:%(lineno)-4d][%(levelname)-8s][%(process)d] %(message)s"
@@ -34,15 +37,17 @@ const (
 	defaultJIDFormat     = "[JID: %(jid)s]"
 )
 
-// SettingsOf reads the settings from the options of a program. An option of the wrong type is an error; whether levels
-// and formats mean something shows New.
+// SettingsOf reads the settings from the options of a program. It fails for an option of the wrong
+// type; New checks levels and formats.
 func SettingsOf(opts *data.Map) (Settings, error) {
 	r := reader{opts: opts}
 	s := Settings{
-		Level: r.text("log_level"), FileLevel: r.text("log_level_logfile"), File: r.text("log_file"),
-		ConsoleFormat: r.text("log_fmt_console"), FileFormat: r.text("log_fmt_logfile"), JIDFormat: r.text("log_fmt_jid"),
-		ConsoleDate: r.text("log_datefmt_console"), FileDate: r.text("log_datefmt_logfile"), Granular: r.levels("log_granular_levels"),
-		RotateBytes: r.number("log_rotate_max_bytes"), RotateBackups: int(r.number("log_rotate_backup_count")),
+		Level: r.text("log_level"), FileLevel: r.text("log_level_logfile"),
+		File: r.text("log_file"), ConsoleFormat: r.text("log_fmt_console"),
+		FileFormat: r.text("log_fmt_logfile"), JIDFormat: r.text("log_fmt_jid"),
+		ConsoleDate: r.text("log_datefmt_console"), FileDate: r.text("log_datefmt_logfile"),
+		Granular: r.levels("log_granular_levels"), RotateBytes: r.number("log_rotate_max_bytes"),
+		RotateBackups: int(r.number("log_rotate_backup_count")),
 	}
 	if date := r.text("log_datefmt"); s.ConsoleDate == "" {
 		s.ConsoleDate = date
@@ -50,7 +55,8 @@ func SettingsOf(opts *data.Map) (Settings, error) {
 	return s, r.err
 }
 
-// Check returns the error that New would give for s, without opening anything: one of a log file shows at New alone.
+// Check returns the error that New would return for s, without opening anything. It cannot report
+// errors of opening the log file.
 func Check(s Settings) error {
 	read, err := readSettings(s)
 	if err != nil || s.File == "" || read.file.level >= Quiet {
@@ -62,7 +68,7 @@ func Check(s Settings) error {
 	return nil
 }
 
-// reader reads options and keeps the first error.
+// reader reads options and records the first error.
 type reader struct {
 	opts *data.Map
 	err  error
@@ -80,7 +86,7 @@ func (r *reader) text(option string) string {
 	case string:
 		return v
 	case int64:
-		return data.Str(v) // a level in Python's numbers
+		return data.Str(v) // a level as Python's number
 	default:
 		r.fail(option, "text")
 	}

@@ -10,12 +10,15 @@ import (
 )
 
 func TestSettingsOfOptions(t *testing.T) {
-	got, err := SettingsOf(data.NewMap("log_level", "info", "log_level_logfile", nil, "log_file", "/var/log/salt/master",
-		"log_fmt_console", "json", "log_fmt_logfile", "%(message)s", "log_fmt_jid", "%(jid)s", "log_datefmt", "%H", "log_datefmt_logfile", "%Y",
+	got, err := SettingsOf(data.NewMap("log_level", "info", "log_level_logfile", nil, "log_file",
+		"/var/log/salt/master", "log_fmt_console", "json", "log_fmt_logfile", "%(message)s",
+		"log_fmt_jid", "%(jid)s", "log_datefmt", "%H", "log_datefmt_logfile", "%Y",
 		"log_granular_levels", data.NewMap("salt", "warning", "salt.master", int64(5)),
 		"log_rotate_max_bytes", int64(1000), "log_rotate_backup_count", int64(3)))
-	want := Settings{Level: "info", File: "/var/log/salt/master", ConsoleFormat: "json", FileFormat: "%(message)s", JIDFormat: "%(jid)s",
-		ConsoleDate: "%H", FileDate: "%Y", Granular: map[string]string{"salt": "warning", "salt.master": "5"}, RotateBytes: 1000, RotateBackups: 3}
+	want := Settings{Level: "info", File: "/var/log/salt/master", ConsoleFormat: "json",
+		FileFormat: "%(message)s", JIDFormat: "%(jid)s", ConsoleDate: "%H", FileDate: "%Y",
+		Granular: map[string]string{"salt": "warning", "salt.master": "5"}, RotateBytes: 1000,
+		RotateBackups: 3}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
@@ -46,11 +49,13 @@ func TestOptionsOfAnotherTypeAreRefused(t *testing.T) {
 func TestEachLevelHasItsName(t *testing.T) {
 	for _, name := range Levels() {
 		level, err := ParseLevel(strings.ToUpper(name))
-		if want := strings.ToUpper(name); err != nil || level.String() != want && (level != All || level.String() != "NOTSET") {
+		if want := strings.ToUpper(name); err != nil || level.String() != want &&
+			(level != All || level.String() != "NOTSET") {
 			t.Errorf("%s: %s, %v", name, level, err)
 		}
 	}
-	if _, err := ParseLevel("loud"); err == nil || !strings.Contains(err.Error(), "all, garbage, trace, debug, profile, info") {
+	if _, err := ParseLevel("loud"); err == nil ||
+		!strings.Contains(err.Error(), "all, garbage, trace, debug, profile, info") {
 		t.Error(err)
 	}
 	if got := Level(25).String(); got != "Level 25" {

@@ -8,29 +8,30 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// A sink is one place with its level and format; without a target it takes nothing.
+// A sink is one destination with its level and format. Without a target it writes nothing.
 type sink struct {
 	target target
 	level  Level
 	format *format
 }
 
-// A target takes lines. What it cannot take is lost, and told of before the next line that it takes.
+// A target writes lines. Lines that it cannot write are dropped, and reported before the next
+// successful line.
 type target interface {
 	write(line)
 	reopen() error
 	io.Closer
 }
 
-// A line is an entry as a target gets it.
+// A line is a formatted entry.
 type line struct {
-	text   string // without its end
+	text   string // without line end
 	level  Level
-	notice func(lost int64, why error) string // the text of a line that tells of lost ones
+	notice func(lost int64, why error) string // formats a notice about lost lines
 }
 
-// open reads the levels and formats of s and opens its targets; it takes the log file over from last when that is the
-// same.
+// open parses the levels and formats of s and opens its targets. It reuses the log file of last if
+// that has not changed.
 func (l *Log) open(s Settings, last *sinks) (*sinks, error) {
 	next, err := readSettings(s)
 	if err != nil {
@@ -63,7 +64,7 @@ func (l *Log) openTarget(s Settings) (target, error) {
 	return openFile(s.File)
 }
 
-// writer is the target for the console.
+// writer is the console target.
 type writer struct {
 	to     io.Writer
 	losses losses
@@ -73,18 +74,19 @@ func (w *writer) write(l line)  { w.losses.write(w.to, l) }
 func (w *writer) reopen() error { return nil }
 func (w *writer) Close() error  { return nil }
 
-// notice returns the line that tells of lost ones, in the format of the sink.
+// notice returns a function that formats the notice about lost lines for the sink.
 func (s *sink) notice(log *Log) func(int64, error) string {
 	return func(lost int64, why error) string {
-		return s.own(log, Warning, fmt.Sprintf("Log lines lost before this one: %d (%v)", lost, why))
+		return s.own(log, Warning, fmt.Sprintf("Log lines lost before this one: %d (%v)", lost,
+			why))
 	}
 }
 
-// own returns a line that the log itself has to say.
+// own formats a line logged by the log itself.
 func (s *sink) own(log *Log, level Level, text string) string {
 	e := &logrus.Entry{Time: time.Now(), Message: text}
 	return s.render(log.newRecord(e, level, log.options.Program))
 }
 
-// render returns the text of a record.
+// render returns the formatted record.
 func (s *sink) render(r *record) string { return string(s.format.append(nil, r)) }

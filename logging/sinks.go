@@ -9,11 +9,11 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// sinks are the places that entries go to, by one set of settings.
+// sinks are the destinations for one set of settings.
 type sinks struct {
 	console, file sink
 
-	path     string // log_file of an open target
+	path     string // log_file, if its target is open
 	jid      *format
 	granular map[string]Level
 }
@@ -27,8 +27,10 @@ func readSettings(s Settings) (*sinks, error) {
 	if s.FileLevel != "" {
 		next.file.level = r.level("log_level_logfile", s.FileLevel)
 	}
-	next.console.format = r.format("log_fmt_console", or(s.ConsoleFormat, defaultConsoleFormat), or(s.ConsoleDate, defaultConsoleDate))
-	next.file.format = r.format("log_fmt_logfile", or(s.FileFormat, defaultFileFormat), or(s.FileDate, defaultFileDate))
+	next.console.format = r.format("log_fmt_console", or(s.ConsoleFormat, defaultConsoleFormat),
+		or(s.ConsoleDate, defaultConsoleDate))
+	next.file.format = r.format("log_fmt_logfile", or(s.FileFormat, defaultFileFormat),
+		or(s.FileDate, defaultFileDate))
 	var err error
 	next.jid, err = parseJID(or(s.JIDFormat, defaultJIDFormat))
 	r.keep("log_fmt_jid", err)
@@ -42,7 +44,7 @@ func or(s, other string) string {
 	return s
 }
 
-// settingsReader keeps the first error, with the option in which it is.
+// settingsReader records the first error with its option.
 type settingsReader struct{ err error }
 
 func (r *settingsReader) keep(option string, err error) {
@@ -80,7 +82,7 @@ func (s *sinks) each(yield func(*sink) bool) {
 	}
 }
 
-// write gives an entry to the sinks that take it.
+// write passes an entry to the sinks that accept its level.
 func (s *sinks) write(log *Log, e *logrus.Entry) {
 	level, name := levelOf(e), log.nameOf(e)
 	if level < s.granularLevel(name) {
@@ -106,8 +108,8 @@ func (s *sinks) record(log *Log, e *logrus.Entry, level Level, name string) *rec
 	return r
 }
 
-// granularLevel returns the level of the logger with that name: its own, or that of the nearest one above it that has
-// one, as in the hierarchy of Python's loggers. Where there is none, the sinks alone decide.
+// granularLevel returns the level of the logger with that name, or of its nearest ancestor that has
+// one, as in Python's logger hierarchy. Without any, only the levels of the sinks apply.
 func (s *sinks) granularLevel(name string) Level {
 	for len(s.granular) > 0 {
 		if level, ok := s.granular[name]; ok {
@@ -122,7 +124,7 @@ func (s *sinks) granularLevel(name string) Level {
 	return All
 }
 
-// loosest returns the level below which no sink takes anything.
+// loosest returns the lowest level that any sink accepts.
 func (s *sinks) loosest() Level {
 	level := Quiet
 	for to := range s.each {
@@ -131,7 +133,7 @@ func (s *sinks) loosest() Level {
 	return level
 }
 
-// showsCaller tells whether a sink shows where entries were logged.
+// showsCaller reports whether a sink shows where entries were logged.
 func (s *sinks) showsCaller() bool {
 	for to := range s.each {
 		if to.format.caller {
@@ -141,7 +143,7 @@ func (s *sinks) showsCaller() bool {
 	return false
 }
 
-// close closes the log file, unless it is that of next as well.
+// close closes the log file unless next uses it too.
 func (s *sinks) close(next *sinks) error {
 	if s.file.target == nil || s.file.target == next.file.target {
 		return nil

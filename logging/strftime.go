@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// appendTime appends t as C's strftime prints it with the locale C, in the form that glibc gives to Python's
-// time.strftime. The flags - _ 0 and ^ are known, E and O change nothing; a directive that is unknown prints as it is.
+// appendTime appends t in the format of C's strftime in the C locale, as Python's time.strftime
+// prints it with glibc. It supports the flags - _ 0 and ^ and ignores E and O. Unknown directives
+// are printed unchanged.
 func appendTime(b []byte, form string, t time.Time) []byte {
 	for i := 0; i < len(form); i++ {
 		if form[i] != '%' {
@@ -25,10 +26,10 @@ func appendTime(b []byte, form string, t time.Time) []byte {
 	return b
 }
 
-// A directive is a letter of strftime with its flag, or 0.
+// A directive is a strftime letter with its flag, or 0.
 type directive struct{ flag, letter byte }
 
-// readDirective reads the directive at the start of s, and its length.
+// readDirective parses the directive at the start of s and returns its length.
 func readDirective(s string) (d directive, n int) {
 	n = 1
 	if n < len(s) && strings.IndexByte("-_0^", s[n]) >= 0 {
@@ -56,7 +57,7 @@ func (d directive) append(b []byte, t time.Time) ([]byte, bool) {
 	return append(b, text...), ok
 }
 
-// pad appends n in at least width digits, unless a flag says otherwise.
+// pad appends n padded to width, unless a flag overrides that.
 func (d directive) pad(b []byte, n, width int, pad byte) []byte {
 	switch d.flag {
 	case '-':
@@ -73,7 +74,7 @@ func (d directive) pad(b []byte, n, width int, pad byte) []byte {
 	return append(b, digits...)
 }
 
-// number returns what a directive that prints a number prints, in how many digits, and what those are filled up with.
+// number returns the value, width and padding of a numeric directive.
 func (d directive) number(t time.Time) (n, width int, pad byte, ok bool) {
 	switch d.letter {
 	case 'd':
@@ -100,7 +101,7 @@ func (d directive) number(t time.Time) (n, width int, pad byte, ok bool) {
 	return d.dayNumber(t)
 }
 
-// dayNumber is number for years, weeks and days in them.
+// dayNumber is number for years, weeks, and days within them.
 func (d directive) dayNumber(t time.Time) (n, width int, pad byte, ok bool) {
 	year, week := t.ISOWeek()
 	day, sinceSunday := t.YearDay()-1, int(t.Weekday())
@@ -149,7 +150,7 @@ func (d directive) text(t time.Time) (string, bool) {
 	return "", false
 }
 
-// layout returns Go's layout for a directive that prints words or several things.
+// layout returns Go's layout for a directive that prints words or several values.
 func (d directive) layout() string {
 	switch d.letter {
 	case 'a':
@@ -182,5 +183,5 @@ func (d directive) layout() string {
 	return ""
 }
 
-// Strftime writes a time as Python's strftime does in the locale C.
+// Strftime formats a time like Python's strftime in the C locale.
 func Strftime(form string, t time.Time) string { return string(appendTime(nil, form, t)) }

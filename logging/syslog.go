@@ -17,20 +17,23 @@ import (
 const (
 	queueLines = 1000
 	queueBytes = 1 << 20
-	maxPacket  = 60_000 // bytes of a line; a packet of UDP takes a little more
+	maxPacket  = 60_000 // bytes of a line; a UDP packet has room for a little more
 
-	syslogWait = 2 * time.Second // for a connection, for a line to be taken, and for the last lines at the end
+	// timeout for connecting, for writing a line, and for the last lines at the end
+	syslogWait = 2 * time.Second
 	firstPause = time.Second
 	lastPause  = 30 * time.Second
 )
 
-// A syslog sends lines to a syslog daemon, as Python's SysLogHandler does: the priority, the formatted line, and a zero
-// byte. Over TCP a line ends with a newline instead, by which receivers can tell lines apart (RFC 6587).
+// A syslog sends lines to a syslog daemon like Python's SysLogHandler: the priority, the formatted
+// line and a zero byte. Over TCP a line ends with a newline instead, so that receivers can separate
+// lines (RFC 6587).
 //
-// Lines wait in a bounded queue while the daemon is away; those that it cannot hold are dropped and counted.
+// Lines wait in a bounded queue while the daemon is not available. Lines that do not fit are
+// dropped and counted.
 type syslog struct {
 	to     address
-	outage func(error) // told once when the daemon goes away
+	outage func(error) // called once when the daemon becomes unavailable
 
 	queue   chan line
 	waiting atomic.Int64 // bytes in the queue
@@ -40,10 +43,11 @@ type syslog struct {
 	done chan struct{}
 }
 
-// openSyslog starts sending to a; outage is called once whenever the daemon there goes away.
+// openSyslog starts sending to a. outage is called each time the daemon becomes unavailable.
 func openSyslog(a address, outage func(error)) *syslog {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &syslog{to: a, outage: outage, queue: make(chan line, queueLines), stop: stop, done: make(chan struct{})}
+	s := &syslog{to: a, outage: outage, queue: make(chan line, queueLines), stop: stop,
+		done: make(chan struct{})}
 	go s.run(ctx)
 	return s
 }
@@ -64,14 +68,14 @@ func (s *syslog) write(l line) {
 
 func (s *syslog) reopen() error { return nil }
 
-// Close sends what is waiting, and gives up after a few seconds.
+// Close sends queued lines, for at most a few seconds.
 func (s *syslog) Close() error {
 	s.stop()
 	<-s.done
 	return nil
 }
 
-// run sends lines until ctx ends, and then what is left.
+// run sends lines until ctx ends, and then flushes the queue.
 func (s *syslog) run(ctx context.Context) {
 	defer close(s.done)
 	c := &connection{to: s.to, dropped: &s.dropped}
@@ -93,7 +97,7 @@ func (s *syslog) run(ctx context.Context) {
 	}
 }
 
-// deliver tries to send l until it is sent, or until ctx ends: then it returns false.
+// deliver retries until l is sent, or returns false when ctx ends.
 func (s *syslog) deliver(ctx context.Context, c *connection, l line) bool {
 	pause := firstPause
 	for first := true; ; first = false {
@@ -116,7 +120,7 @@ func (s *syslog) deliver(ctx context.Context, c *connection, l line) bool {
 	}
 }
 
-// flush sends what is in the queue, as long as that goes well and does not take too long.
+// flush sends the queued lines until the first error or timeout.
 func (s *syslog) flush(c *connection) {
 	for until := time.Now().Add(syslogWait); time.Now().Before(until); {
 		select {
@@ -130,18 +134,19 @@ func (s *syslog) flush(c *connection) {
 	}
 }
 
-// A connection is the socket to a syslog daemon; it is opened when there is something to send.
+// A connection is the socket to a syslog daemon. It is opened on demand.
 type connection struct {
 	to      address
 	dropped *atomic.Int64
-	why     error // of the last failure
+	why     error // last error
 
 	conn    net.Conn
 	network string
 	reading sync.WaitGroup
 }
 
-// send sends l, after a line that tells of dropped ones if there are such. The connection is closed on an error.
+// send sends l, after a notice about dropped lines if there are any. It closes the connection on an
+// error.
 func (c *connection) send(l line) error {
 	err := c.open()
 	if n := c.dropped.Load(); err == nil && n > 0 {
@@ -153,7 +158,7 @@ func (c *connection) send(l line) error {
 	if err == nil {
 		err = c.put(l.level, l.text)
 	}
-	if errors.Is(err, syscall.EMSGSIZE) { // it would never go
+	if errors.Is(err, syscall.EMSGSIZE) { // retrying would not help
 		c.dropped.Add(1)
 		c.why = err
 		return nil
@@ -165,7 +170,7 @@ func (c *connection) send(l line) error {
 	return err
 }
 
-// reason is why lines were dropped.
+// reason returns why lines were dropped.
 func (c *connection) reason() error {
 	if c.why == nil {
 		return errors.New("there were more than the syslog could take")
@@ -192,14 +197,14 @@ func (c *connection) open() error {
 	return err
 }
 
-// watch closes the connection when the daemon does, so that the next line does not go nowhere.
+// watch closes the connection when the daemon does, so that the next line is not lost.
 func (c *connection) watch() {
 	if c.network != "tcp" && c.network != "unix" {
 		return
 	}
 	conn := c.conn
 	c.reading.Go(func() {
-		_, _ = io.Copy(io.Discard, conn) // a syslog daemon has nothing to say
+		_, _ = io.Copy(io.Discard, conn) // a syslog daemon sends nothing
 		_ = conn.Close()
 	})
 }
@@ -214,13 +219,13 @@ func (c *connection) put(level Level, text string) error {
 
 func (c *connection) close() {
 	if c.conn != nil {
-		_ = c.conn.Close() // nothing is left to do with it
+		_ = c.conn.Close() // the connection is not used any more
 		c.conn = nil
 	}
 	c.reading.Wait()
 }
 
-// packet returns a line as it is sent.
+// packet returns the encoded line.
 func packet(network string, facility int, level Level, text string) []byte {
 	b := fmt.Appendf(nil, "<%d>", facility<<3|severity(level))
 	text = cut(text, maxPacket)
@@ -230,7 +235,7 @@ func packet(network string, facility int, level Level, text string) []byte {
 	return append(append(b, strings.ReplaceAll(text, "\n", "#012")...), '\n')
 }
 
-// cut returns the start of s that has at most n bytes.
+// cut truncates s to at most n bytes.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -241,8 +246,8 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// severity is what syslog calls a level. Python knows none for Salt's own levels and sends them as warnings; here those
-// below Info are for debugging.
+// severity returns the syslog severity of a level. Python sends Salt's own levels as warnings; here
+// those below Info are sent as debug.
 func severity(l Level) int {
 	switch {
 	case l < Info:

@@ -59,7 +59,8 @@ func TestSyslogAddressesThatAreNone(t *testing.T) {
 
 func TestCheckOpensNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "folder", "log")
-	for _, good := range []Settings{{}, {File: file}, {File: "udp://localhost/LOG_USER"}, {File: "udp:///LOG_USER", FileLevel: "quiet"}} {
+	for _, good := range []Settings{{}, {File: file}, {File: "udp://localhost/LOG_USER"},
+		{File: "udp:///LOG_USER", FileLevel: "quiet"}} {
 		if err := Check(good); err != nil {
 			t.Errorf("%+v: %v", good, err)
 		}
@@ -67,7 +68,8 @@ func TestCheckOpensNothing(t *testing.T) {
 	if _, err := os.Stat(filepath.Dir(file)); err == nil {
 		t.Error("the folder of the log file was made")
 	}
-	for _, bad := range []Settings{{File: "udp:///LOG_USER"}, {File: "udp://localhost/LOG_NOPE"}, {Level: "loud"}, {FileFormat: "%(nosuch)s"}} {
+	for _, bad := range []Settings{{File: "udp:///LOG_USER"}, {File: "udp://localhost/LOG_NOPE"},
+		{Level: "loud"}, {FileFormat: "%(nosuch)s"}} {
 		checked := Check(bad)
 		log, opened := New(bad, Options{})
 		if opened == nil {
@@ -89,7 +91,8 @@ func TestPacketsArePythons(t *testing.T) {
 			t.Error(err)
 		}
 		for _, network := range []string{"udp", "unixgram", "unix"} {
-			wantText(t, fmt.Sprint(v.Facility, " ", v.Level), string(packet(network, facility, v.Level, "Grüße")), v.Want)
+			wantText(t, fmt.Sprint(v.Facility, " ", v.Level),
+				string(packet(network, facility, v.Level, "Grüße")), v.Want)
 		}
 	}
 }
@@ -102,7 +105,8 @@ func TestPacketsThatPythonHasNot(t *testing.T) {
 		{"a line over TCP ends as one", "tcp", "a\n    b", "<30>a#012    b\n", Info},
 		{"Salt's own levels are for debugging", "udp", "a", "<31>a\x00", Profile},
 		{"and so is the lightest", "udp", "a", "<31>a\x00", Garbage},
-		{"a long line is cut between characters", "udp", "x" + strings.Repeat("é", maxPacket), "<30>x" + strings.Repeat("é", maxPacket/2-1) + "\x00", Info},
+		{"a long line is cut between characters", "udp", "x" + strings.Repeat("é", maxPacket),
+			"<30>x" + strings.Repeat("é", maxPacket/2-1) + "\x00", Info},
 	} {
 		wantText(t, tt.name, string(packet(tt.network, 3, tt.level, tt.text)), tt.want)
 	}
@@ -144,7 +148,8 @@ func TestSyslogOverDatagrams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close()
-	for file, conn := range map[string]net.PacketConn{"udp://" + udp.LocalAddr().String() + "/LOG_DAEMON": udp, "file://" + path + "/LOG_DAEMON": unix} {
+	for file, conn := range map[string]net.PacketConn{"udp://" + udp.LocalAddr().String() +
+		"/LOG_DAEMON": udp, "file://" + path + "/LOG_DAEMON": unix} {
 		log, _ := newLog(t, Settings{File: file, FileFormat: "%(name)s[%(process)d] %(message)s"})
 		log.Error("one")
 		log.Warn("two")
@@ -209,7 +214,8 @@ func TestCloseSendsWhatIsWaiting(t *testing.T) {
 
 func TestSyslogThatIsAwayTellsWhatWasDropped(t *testing.T) {
 	path := socketPath(t)
-	log, console := newLog(t, Settings{Level: "error", FileLevel: "warning", File: "file://" + path, FileFormat: "%(levelname)s %(message)s"})
+	log, console := newLog(t, Settings{Level: "error", FileLevel: "warning", File: "file://" + path,
+		FileFormat: "%(levelname)s %(message)s"})
 	log.Warn("line")
 	<-console.wrote // it is away
 	for range queueLines + 49 {
@@ -222,7 +228,8 @@ func TestSyslogThatIsAwayTellsWhatWasDropped(t *testing.T) {
 	defer unix.Close()
 	got := receive(t, unix)
 	var dropped int
-	if _, err := fmt.Sscanf(got, "<12>WARNING Log lines lost before this one: %d (dial", &dropped); err != nil {
+	if _, err := fmt.Sscanf(got, "<12>WARNING Log lines lost before this one: %d (dial",
+		&dropped); err != nil {
 		t.Fatalf("%q: %v", got, err)
 	}
 	if dropped != 49 {
@@ -233,7 +240,8 @@ func TestSyslogThatIsAwayTellsWhatWasDropped(t *testing.T) {
 	}
 	log.Warn("again")
 	wantText(t, "afterwards", receive(t, unix), "<12>WARNING again\x00")
-	if got := console.take(); strings.Count(got, "\n") != 1 || !strings.HasPrefix(got, "[ERROR   ] The syslog of log_file cannot be reached, its lines wait: dial ") {
+	if got := console.take(); strings.Count(got, "\n") != 1 ||
+		!strings.HasPrefix(got, "[ERROR   ] The syslog of log_file cannot be reached, its lines wait: dial ") {
 		t.Errorf("console: %q", got)
 	}
 }

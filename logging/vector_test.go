@@ -12,7 +12,8 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// vectors are what Python's logging and Salt's records make of formats and dates; testdata/vectors.py writes them.
+// vectors are what Python's logging and Salt's records make of formats and dates;
+// testdata/vectors.py writes them.
 type vectors struct {
 	Formats []struct {
 		Format, Date, Name, Message, Want string
@@ -46,8 +47,10 @@ func readVectors(t *testing.T) vectors {
 	if err := json.Unmarshal(text, &v); err != nil {
 		t.Fatal(err)
 	}
-	if len(v.Formats) < 100 || len(v.Wrong) < 10 || len(v.Dates) < 1000 || len(v.Rotations) < 10 || len(v.Packets) < 20 {
-		t.Fatalf("too few vectors: %d formats, %d wrong ones, %d dates", len(v.Formats), len(v.Wrong), len(v.Dates))
+	if len(v.Formats) < 100 || len(v.Wrong) < 10 || len(v.Dates) < 1000 || len(v.Rotations) < 10 ||
+		len(v.Packets) < 20 {
+		t.Fatalf("too few vectors: %d formats, %d wrong ones, %d dates", len(v.Formats),
+			len(v.Wrong), len(v.Dates))
 	}
 	return v
 }

@@ -3,10 +3,10 @@ package master
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/sirupsen/logrus"
 
@@ -18,29 +18,51 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// access returns the options by which package auth decides who may do what.
+// access returns the options of package auth.
 func (p *parts) access(cfg *config.Master) auth.Options {
 	all := cfg.Map()
 	module, _ := all.Value("eauth_acl_module").(string)
 	o := auth.Options{
-		User: cfg.User, CacheDir: cfg.CacheDir, TokenDir: cmp.Or(cfg.TokenDir, filepath.Join(cfg.CacheDir, "tokens")), HashType: cfg.HashType,
-		PublisherACL: cfg.PublisherACL, Blacklist: cfg.PublisherACLBlacklist, SudoACL: cfg.SudoACL, VerifyClients: cfg.ClientACLVerify,
-		ExternalAuth: cfg.ExternalAuth, PermissiveACL: cfg.PermissiveACL, ACLModule: module,
-		TokenExpire: cfg.TokenExpire, TokenExpireOverride: cfg.TokenExpireUserOverride, KeepACLInToken: cfg.KeepACLInToken,
-		Targets: (&fleet{p.keys, p.data, p.settings}).surely, Quiet: p.quiet.Allow, Now: p.o.Now, Log: p.o.Log,
-		RefusalTime: p.o.RefusalTime,
+		User:                cfg.User,
+		CacheDir:            cfg.CacheDir,
+		TokenDir:            cmp.Or(cfg.TokenDir, filepath.Join(cfg.CacheDir, "tokens")),
+		HashType:            cfg.HashType,
+		PublisherACL:        cfg.PublisherACL,
+		Blacklist:           cfg.PublisherACLBlacklist,
+		SudoACL:             cfg.SudoACL,
+		VerifyClients:       cfg.ClientACLVerify,
+		ExternalAuth:        cfg.ExternalAuth,
+		PermissiveACL:       cfg.PermissiveACL,
+		ACLModule:           module,
+		TokenExpire:         cfg.TokenExpire,
+		TokenExpireOverride: cfg.TokenExpireUserOverride,
+		KeepACLInToken:      cfg.KeepACLInToken,
+		Targets:             p.fleet().certain,
+		Quiet:               p.quiet.Allow,
+		Now:                 p.now,
+		Log:                 p.log,
+		RefusalTime:         p.o.RefusalTime,
 	}
-	if p.o.Login != nil {
-		o.System = func(name string) (auth.System, error) { return p.o.Login(name, all) }
+	if p.o.Login == nil && p.own == nil {
+		return o
+	}
+	o.System = func(name string) (auth.System, error) {
+		if s, ok := p.own.login(name, all); ok {
+			return s, nil
+		}
+		if p.o.Login == nil {
+			return nil, fmt.Errorf("unknown system %s", name)
+		}
+		return p.o.Login(name, all)
 	}
 	return o
 }
 
-// surely returns the minions that a compound target names whatever is not known of others: where it asks for grains or pillar,
-// only those of which the master has some.
-func (f *fleet) surely(tgt string) ([]string, error) {
+// certain returns the minions that a compound target names regardless of missing data. If the
+// target asks for grains or pillar, only minions whose data the master has are returned.
+func (f *fleet) certain(tgt string) ([]string, error) {
 	ids, _, err := f.resolveAs(tgt, "compound", "", false)
-	if err != nil || !slices.ContainsFunc(strings.Fields(tgt), asksForData) {
+	if err != nil || !match.AsksForData(tgt, "compound") {
 		return ids, err
 	}
 	return slices.DeleteFunc(ids, func(id string) bool {
@@ -49,29 +71,26 @@ func (f *fleet) surely(tgt string) ([]string, error) {
 	}), nil
 }
 
-// asksForData reports whether a word of a compound target is about what minions told of themselves. A node group may be.
-func asksForData(word string) bool {
-	w := match.ParseWord(strings.TrimLeft(word, "("))
-	return w.Engine != "" && w.Engine != "L" && w.Engine != "E"
-}
-
-// A gatekeeper logs whom it refused, without a word that the caller chose and that could be a password. No event is fired: who may
-// not do something has no say over what is on the bus (Salt fires the load of a refused publish with its key).
+// A gatekeeper logs refusals. It logs nothing that the caller chose and that could be a password.
+// It fires no event: unauthorized callers have no influence on the bus (Salt fires the load of a
+// refused publish together with its key).
 type gatekeeper struct {
 	*auth.Gate
 	quiet *loglimit.Limiter
 	log   logrus.FieldLogger
 }
 
-// logRefusal logs once a minute for each source, and kind of proof, that it was refused. Salt logs each time.
+// logRefusal logs a refusal, at most once a minute for each source and kind of proof. Salt logs
+// each one.
 func (g *gatekeeper) logRefusal(what string, kind auth.Kind, from net.Addr) {
 	host := transport.HostOf(from)
 	if more, ok := g.quiet.Allow("refusal " + kind.String() + " " + host); ok {
-		g.log.Warnf("Authentication failure of type %q occurred: %s of %s, and %d more since the last warning", kind, what, host, more)
+		g.log.Warnf("Authentication failure of type %q occurred: %s of %s, and %d more since the last warning",
+			kind, what, host, more)
 	}
 }
 
-// refusedPublish is the reply to a publish that is refused.
+// refusedPublish returns the reply to a publish that is refused.
 func refusedPublish(err error) *data.Map {
 	if errors.Is(err, auth.ErrNotAuthenticated) {
 		return refusal("AuthenticationError", "Authentication error occurred.")

@@ -77,10 +77,12 @@ func sameToken(t *testing.T, got, want any, tokens map[string]string) {
 	captured.Set("expire", expire)
 }
 
-// aclBench is a master with somebody of each kind: daemon of publisher_acl, and fred and limited at the system auto.
+// aclBench is a master with somebody of each kind: daemon of publisher_acl, and fred and limited at
+// the system auto.
 func aclBench(t testing.TB, change func(*config.Master)) *bench {
 	return newBench(t, func(c *config.Master) {
-		c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{"test.*"}, "limited", []any{data.NewMap("web*", []any{"test.ping"})}))
+		c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{"test.*"},
+			"limited", []any{data.NewMap("web*", []any{"test.ping"})}))
 		c.PublisherACL = data.NewMap("daemon", []any{"test.ping", data.NewMap("db*", []any{"test.echo"})})
 		if change != nil {
 			change(c)
@@ -88,7 +90,8 @@ func aclBench(t testing.TB, change func(*config.Master)) *bench {
 	}, "web1", "db1")
 }
 
-// with returns a publish load with credentials of external_auth or a token in place of the key of root.
+// with returns a publish load with credentials of external_auth or a token in place of the key of
+// root.
 func (b *bench) with(tgt any, fun string, kwargs *data.Map) *data.Map {
 	load := b.load(tgt, "glob", fun, []any{})
 	load.Delete("key")
@@ -139,15 +142,19 @@ func TestUsersOfPublisherACL(t *testing.T) {
 	}
 }
 
-// TestRefuseAlikeOnTheWire gets the same bytes for every login that is refused, and for every token.
+// TestRefuseAlikeOnTheWire gets the same bytes for every login that is refused, and for every
+// token.
 func TestRefuseAlikeOnTheWire(t *testing.T) {
 	b := aclBench(t, nil)
 	var want []byte
 	for _, kwargs := range []*data.Map{
-		loginAs("fred", "wrong"), loginAs("nobody", "wrong"), loginAs("", "wrong"), data.NewMap("eauth", "nosuch", "username", "fred", "password", "x"),
-		data.NewMap("eauth", nil), data.NewMap("token", "x"), data.NewMap("token", nil), data.NewMap("token", strings.Repeat("0", 64)), data.NewMap("token", "../../../etc/passwd"),
+		loginAs("fred", "wrong"), loginAs("nobody", "wrong"), loginAs("", "wrong"),
+		data.NewMap("eauth", "nosuch", "username", "fred", "password", "x"),
+		data.NewMap("eauth", nil), data.NewMap("token", "x"), data.NewMap("token", nil),
+		data.NewMap("token", strings.Repeat("0", 64)), data.NewMap("token", "../../../etc/passwd"),
 	} {
-		body, err := payload.Marshal(data.NewMap("enc", "clear", "load", b.with("*", "test.ping", kwargs), "version", int64(3)))
+		body, err := payload.Marshal(data.NewMap("enc", "clear",
+			"load", b.with("*", "test.ping", kwargs), "version", int64(3)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,20 +168,22 @@ func TestRefuseAlikeOnTheWire(t *testing.T) {
 	}
 	for _, kwargs := range []*data.Map{loginAs("limited", "x"), loginAs("norights", "x")} {
 		for _, tgt := range []string{"db1", "nosuch", "*"} {
-			if reply := b.clear(t, b.with(tgt, "test.ping", kwargs)); !data.Equal(reply, refusal("AuthorizationError", "Authorization error occurred.")) {
+			if reply := b.clear(t, b.with(tgt, "test.ping", kwargs)); !data.Equal(reply,
+				refusal("AuthorizationError", "Authorization error occurred.")) {
 				t.Errorf("%s on %s: %s", data.Repr(kwargs), tgt, data.Repr(reply))
 			}
 		}
 	}
 }
 
-// TestRefusalsFireNothing sends refused requests with a job id and fields of the caller's choice: nothing of it is on the bus (Salt
-// announces salt/job/JID/error with the whole load).
+// TestRefusalsFireNothing sends refused requests with a job id and fields of the caller's choice:
+// nothing of it is on the bus (Salt announces salt/job/JID/error with the whole load).
 func TestRefusalsFireNothing(t *testing.T) {
 	b := aclBench(t, nil)
 	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer s.Close()
-	for _, kwargs := range []*data.Map{nil, loginAs("fred", "wrong"), data.NewMap("token", "x"), loginAs("limited", "x")} {
+	for _, kwargs := range []*data.Map{nil, loginAs("fred", "wrong"), data.NewMap("token", "x"),
+		loginAs("limited", "x")} {
 		load := b.with("*", "cmd.run", kwargs)
 		load.Set("jid", "salt/auth/x")
 		load.Set("key", "MARKER")
@@ -182,7 +191,8 @@ func TestRefusalsFireNothing(t *testing.T) {
 			t.Errorf("not refused: %s", data.Repr(reply))
 		}
 	}
-	for _, load := range []*data.Map{data.NewMap("cmd", "mk_token", "eauth", "auto", "username", "MARKER", "password", "wrong"), data.NewMap("cmd", "get_token", "token", "MARKER")} {
+	for _, load := range []*data.Map{data.NewMap("cmd", "mk_token", "eauth", "auto", "username",
+		"MARKER", "password", "wrong"), data.NewMap("cmd", "get_token", "token", "MARKER")} {
 		b.clear(t, load)
 	}
 	if err := b.bus.Fire("end", data.NewMap()); err != nil {
@@ -201,7 +211,7 @@ type countingKeys struct {
 
 func (c *countingKeys) List(s pki.State) ([]string, error) { c.n++; return c.Store.List(s) }
 
-// TestNoWorkBeforeAuthentication resolves targets for nobody who has not proved himself.
+// TestNoWorkBeforeAuthentication checks that no target is resolved for an unauthenticated sender.
 func TestNoWorkBeforeAuthentication(t *testing.T) {
 	b := aclBench(t, nil)
 	p := newPublishing(b.parts)
@@ -235,16 +245,19 @@ func TestNoWorkBeforeAuthentication(t *testing.T) {
 	}
 }
 
-// TestCVE2022_22941OfMasters has a master of masters, which publishes to targets that name none of its own minions: a user with rights for
-// some minions alone may not.
+// TestCVE2022_22941OfMasters has a master of masters, which publishes to targets that name none of
+// its own minions: a user with rights for some minions alone may not.
 func TestCVE2022_22941OfMasters(t *testing.T) {
 	b := aclBench(t, func(c *config.Master) { c.OrderMasters = true })
 	for _, tgt := range []string{"nosuch", "not-here*", "web9"} {
-		if reply := b.clear(t, b.with(tgt, "test.ping", loginAs("limited", "x"))); errorName(reply) != "AuthorizationError" || len(b.wire.messages()) > 0 {
+		if reply := b.clear(t, b.with(tgt,
+			"test.ping", loginAs("limited", "x"))); errorName(reply) != "AuthorizationError" ||
+			len(b.wire.messages()) > 0 {
 			t.Errorf("%s: %s", tgt, data.Repr(reply))
 		}
 	}
-	if reply := b.clear(t, b.with("nosuch", "test.ping", loginAs("fred", "x"))); errorName(reply) != "" || len(b.wire.messages()) != 1 {
+	if reply := b.clear(t, b.with("nosuch", "test.ping",
+		loginAs("fred", "x"))); errorName(reply) != "" || len(b.wire.messages()) != 1 {
 		t.Errorf("a user with rights on all minions: %s", data.Repr(reply))
 	}
 }
@@ -260,8 +273,8 @@ func (h hung) Login(ctx context.Context, _ auth.Login) (bool, error) {
 	return false, nil
 }
 
-// TestRefusedLoginHoldsNoWorker has a request port of two workers, and eight logins at a system that does not answer: others are served
-// meanwhile.
+// TestRefusedLoginHoldsNoWorker has a request port of two workers, and eight logins at a system
+// that does not answer: others are served meanwhile.
 func TestRefusedLoginHoldsNoWorker(t *testing.T) {
 	b := aclBench(t, nil)
 	system := hung{make(chan struct{})}
@@ -278,7 +291,8 @@ func TestRefusedLoginHoldsNoWorker(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- replier.Serve(ctx, b.server.Handle) }()
 	dialer := transport.Dialer{Addr: "tcp://" + replier.Addr().String()}
-	body, err := payload.Marshal(data.NewMap("enc", "clear", "load", b.with("*", "test.ping", loginAs("fred", "x")), "version", int64(3)))
+	body, err := payload.Marshal(data.NewMap("enc", "clear",
+		"load", b.with("*", "test.ping", loginAs("fred", "x")), "version", int64(3)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,8 +305,10 @@ func TestRefusedLoginHoldsNoWorker(t *testing.T) {
 	}
 	q := zeromq.NewRequester(dialer)
 	defer q.Close()
-	ping, _ := payload.Marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping"), "version", int64(3)))
-	for n := 0; n < 100 || replier.Stats().Received < logins+100; n++ { // the last pings come after all logins
+	ping, _ := payload.Marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping"),
+		"version", int64(3)))
+	// the last pings come after all logins
+	for n := 0; n < 100 || replier.Stats().Received < logins+100; n++ {
 		if _, err := q.Do(ctx, ping); err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +350,8 @@ func TestRightsFollowTheConfiguration(t *testing.T) {
 func TestOldTokensAreDropped(t *testing.T) {
 	b := aclBench(t, nil)
 	store := b.parts.gate.Tokens()
-	old, young := data.NewMap("name", "fred", "eauth", "auto", "expire", 1.0), data.NewMap("name", "fred", "eauth", "auto", "expire", 1e10)
+	old, young := data.NewMap("name", "fred", "eauth", "auto", "expire", 1.0), data.NewMap("name",
+		"fred", "eauth", "auto", "expire", 1e10)
 	if err := errors.Join(store.Add(old), store.Add(young)); err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +367,8 @@ func TestOldTokensAreDropped(t *testing.T) {
 	}
 }
 
-// TestMarkersForOtherUsers looks at what the command line of another user reads of a job: not what it was called with.
+// TestMarkersForOtherUsers checks what another user's command line can read of a job: not its
+// arguments.
 func TestMarkersForOtherUsers(t *testing.T) {
 	b := aclBench(t, nil)
 	load := b.with("*", "test.echo", loginAs("fred", "x"))
@@ -365,14 +383,16 @@ func TestMarkersForOtherUsers(t *testing.T) {
 		file := filepath.Join(b.cfg.CacheDir, "jobs", name, ".load.p")
 		info, err := os.Stat(file)
 		raw, readErr := os.ReadFile(file)
-		if err != nil || readErr != nil || info.Mode().Perm() != mode || bytes.Contains(raw, []byte("MARKER")) != (mode == 0o600) {
+		if err != nil || readErr != nil || info.Mode().Perm() != mode ||
+			bytes.Contains(raw, []byte("MARKER")) != (mode == 0o600) {
 			t.Errorf("%v, %v: mode %v, %q", err, readErr, info.Mode(), raw)
 		}
 	}
 }
 
-// TestTargetsAreThoseThatWereJudged publishes jobs whose minions matter for the sender's rights, and such whose do not, and
-// looks at what target minions get: a minion that says it is in a target is not thereby one that the sender may order.
+// TestTargetsAreThoseThatWereJudged publishes jobs for which the sender's rights depend on the
+// minions, and others, and checks the target that minions get: a minion that claims to match a
+// target does not thereby get the job.
 func TestTargetsAreThoseThatWereJudged(t *testing.T) {
 	b := aclBench(t, func(c *config.Master) {
 		c.Peer = data.NewMap("web1", []any{"test.ping", data.NewMap("db*", []any{"test.echo"})})
@@ -380,7 +400,8 @@ func TestTargetsAreThoseThatWereJudged(t *testing.T) {
 	b.listen(t)
 	key, err := os.ReadFile(filepath.Join(b.cfg.CacheDir, ".daemon_key"))
 	must(t, err)
-	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Match: func(tag string) bool { return strings.HasSuffix(tag, "/publish") }})
+	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test",
+		Match: func(tag string) bool { return strings.HasSuffix(tag, "/publish") }})
 	defer events.Close()
 	order := func(user, key string, fun string) func() {
 		load := b.load("db*", "glob", fun, []any{})
@@ -401,7 +422,9 @@ func TestTargetsAreThoseThatWereJudged(t *testing.T) {
 		{"the master's user", order("root", b.key, "test.echo"), "db*", "glob"},
 		{"a user, on minions of a rule", order("daemon", string(key), "test.echo"), []any{"db1"}, "list"},
 		{"a user, on all minions", order("daemon", string(key), "test.ping"), "db*", "glob"},
-		{"a login, on minions of a rule", func() { b.clear(t, b.with("web*", "test.ping", loginAs("limited", "x"))) }, []any{"web1"}, "list"},
+		{"a login, on minions of a rule",
+			func() { b.clear(t, b.with("web*", "test.ping", loginAs("limited", "x"))) },
+			[]any{"web1"}, "list"},
 		{"a minion, on minions of a rule", peer("test.echo"), []any{"db1"}, "list"},
 		{"a minion, on all minions", peer("test.ping"), "db*", "glob"},
 	} {
@@ -415,7 +438,8 @@ func TestTargetsAreThoseThatWereJudged(t *testing.T) {
 		body, err := e.Map()
 		must(t, err)
 		if !data.Equal(body.Value("tgt"), tt.tgt) || body.Text("tgt_type") != tt.kind {
-			t.Errorf("%s: the target is %s %s, want %s %s", tt.name, body.Text("tgt_type"), data.Repr(body.Value("tgt")), tt.kind, data.Repr(tt.tgt))
+			t.Errorf("%s: the target is %s %s, want %s %s", tt.name, body.Text("tgt_type"),
+				data.Repr(body.Value("tgt")), tt.kind, data.Repr(tt.tgt))
 		}
 	}
 }

@@ -20,7 +20,8 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// admits asks for the session key of an id with a public key, in version 3, and reports whether it is given.
+// admits asks for the session key of an id with a public key, in version 3, and reports whether it
+// is given.
 func (b *bench) admits(t *testing.T, id, pub string) bool {
 	t.Helper()
 	b.socket.nonces++
@@ -45,17 +46,21 @@ func (b *bench) storedKeys(t *testing.T) (ids []string) {
 	return ids
 }
 
-// TestCVE2013_2228 signs in with keys that hide nothing at a master that accepts all comers: no session key is encrypted to them, and none is stored.
+// TestCVE2013_2228 signs in with keys that hide nothing at a master that accepts all comers: no
+// session key is encrypted to them, and none is stored.
 func TestCVE2013_2228(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.AutoAccept = true })
 	b.listen(t)
 	n := func(bits uint) *big.Int { return new(big.Int).SetBit(new(big.Int).Lsh(big.NewInt(3), bits-2), 0, 1) }
-	for name, key := range map[string]*rsa.PublicKey{"exponent 1": {N: n(2048), E: 1}, "exponent 3": {N: n(2048), E: 3}, "even exponent": {N: n(2048), E: 65538},
-		"even modulus": {N: new(big.Int).Lsh(big.NewInt(1), 2047), E: 65537}, "1024 bits": {N: n(1024), E: 65537}, "32768 bits": {N: n(32768), E: 65537}} {
+	for name, key := range map[string]*rsa.PublicKey{"exponent 1": {N: n(2048), E: 1},
+		"exponent 3": {N: n(2048), E: 3}, "even exponent": {N: n(2048), E: 65538},
+		"even modulus": {N: new(big.Int).Lsh(big.NewInt(1), 2047), E: 65537},
+		"1024 bits":    {N: n(1024), E: 65537}, "32768 bits": {N: n(32768), E: 65537}} {
 		pkcs1 := x509.MarshalPKCS1PublicKey(key)
 		pkix, err := x509.MarshalPKIXPublicKey(key)
 		must(t, err)
-		for _, block := range []*pem.Block{{Type: "RSA PUBLIC KEY", Bytes: pkcs1}, {Type: "PUBLIC KEY", Bytes: pkix}} {
+		for _, block := range []*pem.Block{{Type: "RSA PUBLIC KEY", Bytes: pkcs1},
+			{Type: "PUBLIC KEY", Bytes: pkix}} {
 			if b.admits(t, "weak", string(pem.EncodeToMemory(block))) {
 				t.Errorf("%s, %s: the session key is given", name, block.Type)
 			}
@@ -69,15 +74,18 @@ func TestCVE2013_2228(t *testing.T) {
 	}
 }
 
-// TestCVE2017_12791 signs in with ids that are paths (also CVE-2017-14695) at a master that accepts all comers: no key is stored, here or elsewhere.
+// TestCVE2017_12791 signs in with ids that are paths (also CVE-2017-14695) at a master that accepts
+// all comers: no key is stored, here or elsewhere.
 func TestCVE2017_12791(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.AutoAccept = true })
 	b.listen(t)
 	pub := vectorKey(t, "web1").Public().PEM()
 	dir := filepath.Dir(b.cfg.PKIDir)
-	must(t, os.WriteFile(filepath.Join(b.cfg.PKIDir, "planted.pub"), []byte(pub), 0o600)) // a file with a key that no operator accepted
+	// a file with a key that no operator accepted
+	must(t, os.WriteFile(filepath.Join(b.cfg.PKIDir, "planted.pub"), []byte(pub), 0o600))
 	before := whole(t, dir)
-	for _, id := range append([]string{"../planted.pub", "../minions_pre/x", "x/../y", "/etc/x", "web1\x00/../x", "a\u202eb", "a\x1bb"}, badIDs...) {
+	for _, id := range append([]string{"../planted.pub", "../minions_pre/x", "x/../y", "/etc/x",
+		"web1\x00/../x", "a\u202eb", "a\x1bb"}, badIDs...) {
 		if b.admits(t, id, pub) {
 			t.Errorf("%q gets the session key", id)
 		}
@@ -96,8 +104,9 @@ func (b *bench) orders(t *testing.T, proof *data.Map) map[string]*data.Map {
 	publish := b.with("*", "test.ping", proof)
 	publish.Update(proof)
 	all := map[string]*data.Map{
-		"publish":   publish,
-		"runner":    data.NewMap("cmd", "runner", "fun", "test.arg", "kwarg", data.NewMap("arg", []any{"x"}, "kwarg", data.NewMap())),
+		"publish": publish,
+		"runner": data.NewMap("cmd", "runner", "fun", "test.arg",
+			"kwarg", data.NewMap("arg", []any{"x"}, "kwarg", data.NewMap())),
 		"wheel":     data.NewMap("cmd", "wheel", "fun", "key.list_all"),
 		"get_token": data.NewMap("cmd", "get_token"),
 	}
@@ -113,19 +122,22 @@ func did(cmd string, reply any) bool {
 	if m == nil || m.Has("error") {
 		return false
 	}
-	return cmd == "get_token" && m.Text("name") == "fred" || cmd == "publish" && jidOf(reply) != nil || cmd != "publish" && m.Has("tag")
+	return cmd == "get_token" && m.Text("name") == "fred" || cmd == "publish" &&
+		jidOf(reply) != nil || cmd != "publish" && m.Has("tag")
 }
 
 func allToFred(c *config.Master) {
 	c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{".*", "@runner", "@wheel"}))
 }
 
-// TestCVE2020_11652 gives paths of files in the place of tokens, which hold what a token holds: no order is done with them, and none is deleted.
+// TestCVE2020_11652 sends paths of files with the content of tokens in place of tokens: no order is
+// executed with them, and no file is deleted.
 func TestCVE2020_11652(t *testing.T) {
 	b := newBench(t, allToFred, "web1")
 	b.listen(t)
 	tokens := filepath.Join(b.cfg.CacheDir, "tokens")
-	good := data.NewMap("start", 1.0, "expire", float64(time.Now().Unix()+3600), "name", "fred", "eauth", "auto")
+	good := data.NewMap("start", 1.0, "expire", float64(time.Now().Unix()+3600), "name", "fred",
+		"eauth", "auto")
 	must(t, b.parts.gate.Tokens().Add(good))
 	raw, err := os.ReadFile(filepath.Join(tokens, good.Text("token")))
 	must(t, err)
@@ -134,8 +146,10 @@ func TestCVE2020_11652(t *testing.T) {
 	for _, f := range files {
 		must(t, os.WriteFile(f, raw, 0o600))
 	}
-	for _, name := range []any{"../../" + filepath.Base(outside), outside, "x", "./x", "../tokens/" + good.Text("token"), strings.Repeat("A", 64), good.Text("token") + "\x00", good.Text("token") + "\n",
-		"..", "", "../.root_key", []any{good.Text("token")}, []byte(good.Text("token") + "/"), nil} {
+	for _, name := range []any{"../../" + filepath.Base(outside), outside, "x", "./x",
+		"../tokens/" + good.Text("token"), strings.Repeat("A", 64), good.Text("token") +
+			"\x00", good.Text("token") + "\n", "..", "", "../.root_key", []any{good.Text("token")},
+		[]byte(good.Text("token") + "/"), nil} {
 		for cmd, load := range b.orders(t, data.NewMap("token", name)) {
 			if reply := b.clear(t, load); did(cmd, reply) {
 				t.Errorf("%s with token %s: %s", cmd, data.Repr(name), data.Repr(reply))
@@ -160,12 +174,14 @@ func (b *bench) doesAll(t *testing.T, token string) {
 	}
 }
 
-// TestCVE2021_3144 uses tokens that have just expired, each for the first time: no order is done. One that holds on is good for all.
+// TestCVE2021_3144 uses tokens that have just expired, each for the first time: no order is
+// executed. A token that is still valid allows all.
 func TestCVE2021_3144(t *testing.T) {
 	b := newBench(t, allToFred, "web1")
 	b.listen(t)
 	add := func(seconds int64) string {
-		m := data.NewMap("start", 1.0, "expire", float64(time.Now().Unix()+seconds), "name", "fred", "eauth", "auto")
+		m := data.NewMap("start", 1.0, "expire", float64(time.Now().Unix()+seconds), "name", "fred",
+			"eauth", "auto")
 		must(t, b.parts.gate.Tokens().Add(m))
 		return m.Text("token")
 	}
@@ -182,7 +198,8 @@ func TestCVE2021_3144(t *testing.T) {
 	b.doesAll(t, add(3600))
 }
 
-// TestCVE2021_25282 calls the wheel functions of files and pillar with paths that lead out of their roots: nothing is read or written there.
+// TestCVE2021_25282 calls the wheel functions of files and pillar with paths that lead out of their
+// roots: nothing is read or written there.
 func TestCVE2021_25282(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"srv/top.sls": "open", "secret": "SECRET-5f2b"})
@@ -200,9 +217,13 @@ func TestCVE2021_25282(t *testing.T) {
 	}
 	before := whole(t, dir)
 	for _, module := range []string{"file_roots.", "pillar_roots."} {
-		for _, path := range []string{"../secret", "file", "up/secret", filepath.Join(dir, "secret"), "//" + filepath.Join(dir, "secret"), "x/../../secret", "top.sls\x00/../../secret", "../new", "up/new"} {
+		for _, path := range []string{"../secret", "file",
+			"up/secret", filepath.Join(dir, "secret"), "//" +
+				filepath.Join(dir, "secret"), "x/../../secret", "top.sls\x00/../../secret",
+			"../new", "up/new"} {
 			for _, fun := range []string{"find", "read"} {
-				if reply := call(module+fun, "path", path); strings.Contains(reply, "SECRET") || strings.Contains(reply, "txt") {
+				if reply := call(module+fun, "path", path); strings.Contains(reply, "SECRET") ||
+					strings.Contains(reply, "txt") {
 					t.Errorf("%s%s %q: %s", module, fun, path, reply)
 				}
 			}
@@ -222,7 +243,8 @@ func TestCVE2021_25282(t *testing.T) {
 	}
 }
 
-// TestCVE2025_22238 gives and asks for mine functions whose names are paths: they are names, and no files.
+// TestCVE2025_22238 gives and asks for mine functions whose names are paths: they are names, and no
+// files.
 func TestCVE2025_22238(t *testing.T) {
 	b := newBench(t, nil, "web1", "db1")
 	b.listen(t)
@@ -244,7 +266,8 @@ func TestCVE2025_22238(t *testing.T) {
 		b.sealed(t, "web1", store(id))
 	}
 	for _, name := range names {
-		b.sealed(t, "web1", data.NewMap("cmd", "_mine_get", "id", "web1", "tgt", "*", "tgt_type", "glob", "fun", name))
+		b.sealed(t, "web1", data.NewMap("cmd", "_mine_get", "id", "web1", "tgt", "*", "tgt_type",
+			"glob", "fun", name))
 		b.sealed(t, "db1", data.NewMap("cmd", "_mine_delete", "id", "db1", "fun", name))
 	}
 	if after := whole(t, dir); after != before {
@@ -261,10 +284,15 @@ func TestCVE2025_22237(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	b.listen(t)
 	canary := filepath.Join(t.TempDir(), "canary")
-	for _, ext := range []any{data.NewMap("git", []any{"--upload-pack=touch " + canary + " master"}), data.NewMap("git", []any{"ext::sh -c touch% " + canary}),
-		data.NewMap("cmd_yaml", "touch "+canary), data.NewMap("libvirt", []any{}), []any{data.NewMap("cmd_json", "touch "+canary)}, "cmd_yaml", nil} {
-		reply := b.sealed(t, "web1", data.NewMap("cmd", "_pillar", "id", "web1", "grains", data.NewMap(), "saltenv", "base", "pillarenv", "base", "ver", "2",
-			"ext", ext, "pillar_override", data.NewMap("ext_pillar", []any{data.NewMap("cmd_yaml", "touch "+canary)})))
+	for _, ext := range []any{data.NewMap("git",
+		[]any{"--upload-pack=touch " + canary + " master"}),
+		data.NewMap("git", []any{"ext::sh -c touch% " + canary}),
+		data.NewMap("cmd_yaml", "touch "+canary), data.NewMap("libvirt", []any{}),
+		[]any{data.NewMap("cmd_json", "touch "+canary)}, "cmd_yaml", nil} {
+		reply := b.sealed(t, "web1", data.NewMap("cmd", "_pillar", "id", "web1",
+			"grains", data.NewMap(), "saltenv", "base", "pillarenv", "base", "ver", "2",
+			"ext", ext, "pillar_override",
+			data.NewMap("ext_pillar", []any{data.NewMap("cmd_yaml", "touch "+canary)})))
 		if m, _ := reply.(*data.Map); !m.Has("pillar") {
 			t.Errorf("ext %s: reply %s", data.Repr(ext), data.Repr(reply))
 		}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"sync"
 	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/cache"
@@ -20,45 +17,47 @@ import (
 	"github.com/brineproject/brine/master/queue"
 )
 
-// batches does the commands publish_batch and stop_batch: batches that run within the master. They outlast who ordered them, and
-// are taken up again when the master was restarted. Salt's master has a command of the first name that cannot be called, so a
-// client knows by the answer which master it speaks to.
+// batches handles the commands publish_batch and stop_batch: batches that run within the master.
+// They continue when the client disconnects, and resume after a restart of the master. Salt's
+// master has a publish_batch that cannot be called, so the reply shows clients which kind of master
+// they use.
 type batches struct {
+	base
 	pub     *publishing
 	senders senders
 	bank    cache.Bank
 	begin   chan *batchJob
-	now     func() time.Time
-	log     logrus.FieldLogger
 
 	mu      sync.Mutex
 	running map[job.ID]*batchJob
 }
 
 const (
-	// batchFolder is where the records of batches lie in the cachedir. The runner cache cannot name it.
-	batchFolder = ".batches"
-	batchBank   = "orders"
-	// maxBatches is how many batches run at one time, and maxOwned how many of one user who may not do everything.
+	// batchDir is the directory in the cachedir with the records of batches. The runner cache
+	// cannot name it.
+	batchDir  = ".batches"
+	batchBank = "orders"
+	// maxBatches is how many batches run at one time. maxOwned is how many of them may belong to
+	// one user without full rights.
 	maxBatches = 256
 	maxOwned   = 16
 )
 
-// errQueuedBatch is the answer to who asks for a batch and for the queue.
+// errQueuedBatch is the reply to a request for both a batch and the queue.
 var errQueuedBatch = errors.New("a batch is not queued for minions that are away: leave out --queue or --batch")
 
-// batchTag is the tag of an event about a batch.
+// batchTag returns the tag of an event about a batch.
 func batchTag(id job.ID, what string) string { return "salt/batch/" + string(id) + "/" + what }
 
-// A batchJob is one batch that is under way.
+// A batchJob is a running batch.
 type batchJob struct {
 	id      job.ID
-	load    *data.Map // of the publish, without secrets
+	load    *data.Map // the publish load, without secrets
 	plan    batch.Plan
-	run     *batch.Run      // nil when it has not begun
-	owner   queue.Owner     // who ordered it
-	refused error           // why who ordered it may not go on with it
-	halt    context.Context // ends when the batch is to be stopped
+	run     *batch.Run      // nil until the minions are known
+	owner   queue.Owner     // who ordered the batch
+	refused error           // why the owner may not continue it, or nil
+	halt    context.Context // ends when the batch is stopped
 	stop    context.CancelFunc
 }
 
@@ -68,19 +67,27 @@ func newBatchJob(id job.ID, load *data.Map, plan batch.Plan, owner queue.Owner) 
 	return j
 }
 
-func newBatches(p *parts, pub *publishing) *batches {
-	return &batches{pub: pub, senders: senders{p.gate}, bank: p.batches, begin: make(chan *batchJob), now: p.o.Now, log: p.o.Log, running: map[job.ID]*batchJob{}}
+func newBatches(b base, records cache.Bank, pub *publishing) *batches {
+	return &batches{
+		base:    b,
+		pub:     pub,
+		senders: senders{pub.gate},
+		bank:    records,
+		begin:   make(chan *batchJob),
+		running: map[job.ID]*batchJob{},
+	}
 }
 
-// batchCommands are the commands about batches.
+// batchCommands returns the commands about batches.
 func batchCommands(b *batches) map[string]command {
 	return map[string]command{"publish_batch": {do: b.publish}, "stop_batch": {do: b.stop}}
 }
 
-// publish takes an order for a batch. The fields are those of publish; kwargs has batch, and may have batch_wait, failhard, timeout
-// and gather_job_timeout. The reply comes before anything is sent, with the minions that the target names. It is empty for a
-// user whose rights come with their password alone and cannot be looked up at each step: as beside a master that runs no batches, their
-// client drives the batch and logs in for each.
+// publish starts a batch. The fields are those of publish; kwargs has batch, and may have
+// batch_wait, failhard, timeout and gather_job_timeout. The reply is sent before the first job, and
+// lists the minions of the target. It is empty if the user's rights come with their password and
+// cannot be looked up again at each step. The client then drives the batch itself and logs in for
+// each step, as it does with a master that runs no batches.
 func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) {
 	who, load, kwargs, err := b.pub.publisherOf(ctx, c)
 	if err != nil {
@@ -90,7 +97,8 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 	if err != nil {
 		return refusal("SaltInvocationError", err.Error()), nil
 	}
-	ids, missing, err := b.pub.fleet.resolve(load.Value("tgt"), load.Text("tgt_type"), kwargs.Text("delimiter"))
+	ids, missing, err := b.pub.fleet.resolve(load.Value("tgt"), load.Text("tgt_type"),
+		kwargs.Text("delimiter"))
 	if !b.pub.mayPublish(who, load, ids, c.Caller.Remote) {
 		return refusedPublish(auth.ErrNotAuthorized), nil
 	}
@@ -101,23 +109,26 @@ func (b *batches) publish(ctx context.Context, c *channel.Command) (any, error) 
 	if !ok {
 		return clearReply(data.NewMap("error", "Master failed to assign jid")), nil
 	}
-	owner, err := b.senders.of(ctx, load, kwargs)
+	owner, err := b.senders.owner(ctx, load, kwargs)
 	if err != nil {
 		return refusedPublish(err), nil
 	}
-	if b.senders.may(ctx, owner, load, ids) != nil {
+	if b.senders.authorize(ctx, owner, load, ids) != nil {
 		return clearReply(data.NewMap()), nil
 	}
 	load.Set("jid", string(id))
-	b.pub.watchers.note(id, who, c.Caller.Remote)
+	b.pub.watchers.recordInitiator(id, who, c.Caller.Remote)
 	j := newBatchJob(id, withoutSecrets(load, kwargs), plan, owner)
 	if err := b.add(ctx, j); err != nil {
 		return refusal("SaltClientError", err.Error()), nil
 	}
-	return clearReply(data.NewMap("jid", string(id), "minions", data.Values(ids), "missing", data.Values(missing), "batch", true)), nil
+	return clearReply(
+		data.NewMap("jid", string(id), "minions", data.Values(ids), "missing", data.Values(missing),
+			"batch", true),
+	), nil
 }
 
-// planOf reads what a load says of its batch.
+// planOf reads the batch options of a load.
 func planOf(load, kwargs *data.Map) (batch.Plan, error) {
 	for _, field := range []string{"tgt", "tgt_type", "fun", "user"} {
 		if load.Value(field) == nil {
@@ -131,26 +142,17 @@ func planOf(load, kwargs *data.Map) (batch.Plan, error) {
 	if err != nil {
 		return batch.Plan{}, err
 	}
-	return batch.Plan{Size: size, Wait: span(kwargs.Value("batch_wait"), 0), Failhard: data.Truth(kwargs.Value("failhard")),
-		Timeout: span(kwargs.Value("timeout"), 5*time.Second), Gather: span(kwargs.Value("gather_job_timeout"), 10*time.Second)}, nil
+	const day = 24 * time.Hour
+	return batch.Plan{
+		Size:     size,
+		Wait:     batch.Seconds(kwargs.Value("batch_wait"), 0, day),
+		Failhard: data.Truth(kwargs.Value("failhard")),
+		Timeout:  batch.Seconds(kwargs.Value("timeout"), 5*time.Second, day),
+		Gather:   batch.Seconds(kwargs.Value("gather_job_timeout"), 10*time.Second, day),
+	}, nil
 }
 
-// span returns a number of seconds, no more than a day.
-func span(v any, otherwise time.Duration) time.Duration {
-	var s float64
-	switch v := v.(type) {
-	case int64:
-		s = float64(v)
-	case float64:
-		s = v
-	}
-	if !(s > 0) {
-		return otherwise
-	}
-	return time.Duration(math.Min(s, 24*3600) * float64(time.Second))
-}
-
-// add writes a batch down and hands it to the part that runs batches.
+// add records a batch on disk and passes it to serve.
 func (b *batches) add(ctx context.Context, j *batchJob) error {
 	b.mu.Lock()
 	_, twice := b.running[j.id]
@@ -161,13 +163,14 @@ func (b *batches) add(ctx context.Context, j *batchJob) error {
 	b.mu.Unlock()
 	switch {
 	case twice:
-		return fmt.Errorf("batch %s is under way", j.id)
+		return fmt.Errorf("batch %s is already running", j.id)
 	case full:
-		return fmt.Errorf("as many batches are under way as can be: %d, or %d of one user", maxBatches, maxOwned)
+		return fmt.Errorf("too many batches are running: the limit is %d, or %d for one user",
+			maxBatches, maxOwned)
 	}
 	if err := b.save(j); err != nil {
 		b.drop(j)
-		return fmt.Errorf("the batch was not begun since it cannot be recorded: %w", err)
+		return fmt.Errorf("the batch was not started because it cannot be recorded: %w", err)
 	}
 	select {
 	case b.begin <- j:
@@ -178,21 +181,21 @@ func (b *batches) add(ctx context.Context, j *batchJob) error {
 	}
 }
 
-// has reports whether a batch with an id is under way.
+// has reports whether the batch id is running.
 func (b *batches) has(id job.ID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.running[id] != nil
 }
 
-// count returns how many batches are under way.
+// count returns how many batches are running.
 func (b *batches) count() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.running)
 }
 
-// owned counts the batches of a user. The caller holds mu.
+// owned returns how many batches of a user are running. The caller holds mu.
 func (b *batches) owned(owner string) int {
 	n := 0
 	for _, j := range b.running {
@@ -217,8 +220,9 @@ func (b *batches) forget(j *batchJob) {
 	}
 }
 
-// stop lets a batch start no further minions. Those at work end theirs. Only who ordered a batch, and who may do everything, may stop it.
-// With look among the kwargs it only tells whether the batch is under way.
+// stop stops a batch: no further minions start, and those at work finish. Only the owner of the
+// batch and users with full rights may stop it. With look in kwargs it only reports whether the
+// batch is running.
 func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 	if err := c.Load.Set("fun", "saltutil.kill_job"); err != nil {
 		return nil, err
@@ -231,17 +235,18 @@ func (b *batches) stop(ctx context.Context, c *channel.Command) (any, error) {
 	j := b.running[job.ID(load.Text("jid"))]
 	b.mu.Unlock()
 	if j != nil && !who.All() {
-		if owner, err := b.senders.of(ctx, load, kwargs); err != nil || owner.Full || owner.Name != j.owner.Name {
+		if owner, err := b.senders.owner(ctx, load, kwargs); err != nil || owner.Full ||
+			owner.Name != j.owner.Name {
 			return refusedPublish(auth.ErrNotAuthorized), nil
 		}
 	}
-	if look := data.Truth(kwargs.Value("look")); j != nil && !look {
+	if j != nil && !data.Truth(kwargs.Value("look")) {
 		j.stop()
 	}
 	return clearReply(data.NewMap("jid", load.Text("jid"), "stopped", j != nil)), nil
 }
 
-// serve runs batches until ctx ends, those first that an earlier master began.
+// serve runs batches until ctx ends. It resumes those of an earlier master first.
 func (b *batches) serve(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -259,17 +264,18 @@ func (b *batches) serve(ctx context.Context) error {
 	}
 }
 
-// resume reads the batches that were under way when the master ended. A record that cannot be read is dropped, with a line in the log.
+// resume reads the batches that were running when the master ended. A record that cannot be read is
+// logged and dropped.
 func (b *batches) resume() []*batchJob {
 	ids, err := b.bank.List(batchBank)
 	if err != nil {
-		b.log.WithError(err).Error("batches that were under way cannot be looked for")
+		b.log.WithError(err).Error("list the batches of an earlier master")
 	}
 	var found []*batchJob
 	for _, id := range ids {
 		j, err := b.read(job.ID(id))
 		if err != nil {
-			b.log.WithError(err).Errorf("batch %s is not taken up again", id)
+			b.log.WithError(err).Errorf("batch %s is not resumed", id)
 			b.forget(&batchJob{id: job.ID(id)})
 			continue
 		}
@@ -283,7 +289,7 @@ func (b *batches) resume() []*batchJob {
 	return found
 }
 
-// drive runs one batch. What is not done when the master ends stays on disk, for its next start.
+// drive runs one batch. If the master ends first, its record stays on disk for the next start.
 func (b *batches) drive(ctx context.Context, j *batchJob) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -300,7 +306,7 @@ func (b *batches) drive(ctx context.Context, j *batchJob) {
 		b.drop(j)
 		return
 	case err != nil && !errors.Is(err, batch.ErrStop):
-		b.log.WithError(err).Errorf("batch %s ended before its time", j.id)
+		b.log.WithError(err).Errorf("batch %s ended early", j.id)
 	}
 	b.forget(j)
 	host.done(err)

@@ -75,7 +75,8 @@ func (c *crew) answer(ctx context.Context, id string, m *data.Map) {
 		delete(c.working, id)
 		c.mu.Unlock()
 	}
-	c.give(jid, id, data.NewMap("jid", jid, "id", id, "fun", fun, "return", value, "retcode", c.code[id], "success", true))
+	c.give(jid, id, data.NewMap("jid", jid, "id", id, "fun", fun, "return", value,
+		"retcode", c.code[id], "success", true))
 }
 
 func (c *crew) state(id string) any {
@@ -91,7 +92,8 @@ func (c *crew) state(id string) any {
 func (c *crew) give(jid, id string, load *data.Map) {
 	raw, err := payload.MarshalBin(load)
 	if err == nil {
-		_, err = c.b.jobs.SaveReturn(context.Background(), job.ID(jid), &returners.Return{Minion: id, Load: raw})
+		_, err = c.b.jobs.SaveReturn(context.Background(), job.ID(jid),
+			&returners.Return{Minion: id, Load: raw})
 	}
 	if err != nil {
 		panic(err)
@@ -104,8 +106,8 @@ func (c *crew) give(jid, id string, load *data.Map) {
 // order sends an order for a batch and returns the reply's load.
 func (b *bench) order(t *testing.T, cmd string, fields ...any) *data.Map {
 	t.Helper()
-	load := data.NewMap(append([]any{"cmd", cmd, "tgt", "*", "tgt_type", "glob", "fun", "test.echo", "arg", []any{"x"}, "ret", "", "jid", "",
-		"key", b.key, "user", "root"}, fields...)...)
+	load := data.NewMap(append([]any{"cmd", cmd, "tgt", "*", "tgt_type", "glob", "fun", "test.echo",
+		"arg", []any{"x"}, "ret", "", "jid", "", "key", b.key, "user", "root"}, fields...)...)
 	body, err := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +124,8 @@ func (b *bench) order(t *testing.T, cmd string, fields ...any) *data.Map {
 }
 
 func batchOptions(fields ...any) *data.Map {
-	return data.NewMap(append([]any{"batch", "2", "timeout", int64(5), "gather_job_timeout", int64(2), "metadata", data.NewMap("why", "test")}, fields...)...)
+	return data.NewMap(append([]any{"batch", "2", "timeout", int64(5),
+		"gather_job_timeout", int64(2), "metadata", data.NewMap("why", "test")}, fields...)...)
 }
 
 // until returns the body of the first event whose tag ends so.
@@ -157,7 +160,8 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// runBatches runs the part that runs batches, with all minions connected; the function it returns ends it.
+// runBatches runs the part that runs batches, with all minions connected; the function it returns
+// ends it.
 func (b *bench) runBatches(t *testing.T) (end func()) {
 	ids, err := b.keys.List(pki.Accepted)
 	if err != nil {
@@ -174,11 +178,13 @@ func TestBatchRunsInTheMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil, "a", "b", "c", "d")
 		ctx, cancel := context.WithCancel(t.Context())
-		c := crewOf(ctx, b, map[string]time.Duration{"a": 3 * time.Second, "b": time.Minute, "d": -1}, map[string]int64{"c": 3})
+		c := crewOf(ctx, b, map[string]time.Duration{"a": 3 * time.Second, "b": time.Minute,
+			"d": -1}, map[string]int64{"c": 3})
 		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
 		end := b.runBatches(t)
 		reply := b.order(t, "publish_batch", "kwargs", batchOptions())
-		if !data.Truth(reply.Value("batch")) || !slices.Equal(ids(reply.Value("minions")), []string{"a", "b", "c", "d"}) {
+		if !data.Truth(reply.Value("batch")) ||
+			!slices.Equal(ids(reply.Value("minions")), []string{"a", "b", "c", "d"}) {
 			t.Fatalf("reply %s", data.Repr(reply))
 		}
 		start := until(t, events, "start")
@@ -198,7 +204,8 @@ func TestBatchRunsInTheMaster(t *testing.T) {
 		if err != nil || !slices.Equal(kept.Minions, []string{"a", "b", "c", "d"}) {
 			t.Errorf("the record has %v, %v", kept, err)
 		}
-		if v, err := payload.UnmarshalText(kept.Load, payload.WireLimits()); err != nil || v.(*data.Map).Value("tgt") != "*" {
+		if v, err := payload.UnmarshalText(kept.Load, payload.WireLimits()); err != nil ||
+			v.(*data.Map).Value("tgt") != "*" {
 			t.Errorf("the record's load is %s, %v", data.Repr(v), err)
 		}
 		if left, err := b.batches.bank.List(batchBank); err != nil || len(left) > 0 {
@@ -214,7 +221,8 @@ func TestBatchGoesOnAfterARestartOfTheMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil, "a", "b", "c", "d")
 		ctx, cancel := context.WithCancel(t.Context())
-		c := crewOf(ctx, b, map[string]time.Duration{"a": time.Second, "b": 10 * time.Second, "c": time.Second}, nil)
+		c := crewOf(ctx, b, map[string]time.Duration{"a": time.Second, "b": 10 * time.Second,
+			"c": time.Second}, nil)
 		events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
 		end := b.runBatches(t)
 		id := b.order(t, "publish_batch", "kwargs", batchOptions("batch", "1")).Text("jid")
@@ -302,7 +310,8 @@ func TestBatchIsRefused(t *testing.T) {
 
 func TestDamagedRecordOfABatchIsDropped(t *testing.T) {
 	b := newBench(t, nil, "a")
-	good, err := batch.NewRun(batch.Plan{Size: batch.Size{Number: 1}}, []string{"a"}).Marshal(data.NewMap("owner", "root"))
+	good, err := batch.NewRun(batch.Plan{Size: batch.Size{Number: 1}},
+		[]string{"a"}).Marshal(data.NewMap("owner", "root"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,8 +328,8 @@ func TestDamagedRecordOfABatchIsDropped(t *testing.T) {
 	}
 }
 
-// TestBatchOutlastsARestartDuringItsFirstPing ends the master while nobody has answered the ping yet, and starts one to which the minions
-// come back after some seconds: no minion is lost.
+// TestBatchOutlastsARestartDuringItsFirstPing ends the master before any minion has answered the
+// ping, and starts a new one to which the minions reconnect after some seconds: no minion is lost.
 func TestBatchOutlastsARestartDuringItsFirstPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil, "a", "b", "c")
@@ -334,7 +343,9 @@ func TestBatchOutlastsARestartDuringItsFirstPing(t *testing.T) {
 		time.Sleep(time.Second)
 		end()
 		port := &crowd{}
-		who := newPresence(port, map[string]string{"a": "10.0.0.1", "b": "10.0.0.2"}, b.parts.settings, time.Now) // c was away before
+		// c was away before
+		who := newPresence(port, map[string]string{"a": "10.0.0.1", "b": "10.0.0.2"},
+			b.parts.settings, time.Now)
 		b.batches.pub.presence = who
 		end = b.runBatches(t)
 		time.Sleep(4 * time.Second)
@@ -350,12 +361,13 @@ func TestBatchOutlastsARestartDuringItsFirstPing(t *testing.T) {
 	})
 }
 
-// TestWhoSurelyHasNoConnection checks that nobody is where a connection may be anybody's, and that those of before a restart are expected
-// for some seconds.
-func TestWhoSurelyHasNoConnection(t *testing.T) {
+// TestGoneMinions checks that no minion is gone while a connection may be any minion's, and that
+// those of before a restart are expected for some seconds.
+func TestGoneMinions(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	c := &crowd{}
-	p := newPresence(c, map[string]string{"old": "10.0.0.9"}, newSettings(config.DefaultMaster()), func() time.Time { return now })
+	p := newPresence(c, map[string]string{"old": "10.0.0.9"}, newSettings(config.DefaultMaster()),
+		func() time.Time { return now })
 	p.note("web1", from("10.0.0.1"))
 	all := []string{"web1", "web2", "old"}
 	c.connect("web1@10.0.0.1")

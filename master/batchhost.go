@@ -11,16 +11,17 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// A batchHost is what the engine of one batch works with: it publishes as the user of the batch, reads returns off the bus, and
-// tells on the bus how the batch goes. All publications of the batch have its id, so that its returns are found under one.
+// A batchHost connects the engine of one batch to the master. It publishes as the user of the
+// batch, reads returns from the bus, and fires events about the progress. All publications of the
+// batch have the same job id, so that its returns are found under one.
 type batchHost struct {
 	b       *batches
 	job     *batchJob
 	events  *eventbus.Subscription
 	engine  *batch.Engine
-	earlier []batch.Return // that came while no master ran
-	down    []string
-	stopped bool // the engine was told
+	earlier []batch.Return // returns that arrived while no master ran
+	down    []string       // minions that did not answer the ping
+	stopped bool           // the engine was stopped
 }
 
 var (
@@ -33,10 +34,10 @@ func newBatchHost(b *batches, j *batchJob) *batchHost {
 		Name: "batch " + string(j.id), Prefixes: []string{eventbus.Tagify("job") + "/"}})}
 }
 
-// Close ends the reading of events.
+// Close ends the subscription to events.
 func (h *batchHost) Close() { h.events.Close() }
 
-// work runs the batch from where it stands until all have ended.
+// work runs the batch from its current state until all minions have ended.
 func (h *batchHost) work(ctx context.Context) error {
 	o := batch.Options{Plan: h.job.plan, Host: h, Observer: h}
 	if h.job.run != nil {
@@ -47,7 +48,8 @@ func (h *batchHost) work(ctx context.Context) error {
 		return h.engine.Work(ctx, true)
 	}
 	h.engine = batch.NewEngine(o)
-	if err := h.engine.Gather(ctx, h.job.load.Value("tgt"), h.job.load.Text("tgt_type")); err != nil {
+	if err := h.engine.Gather(ctx, h.job.load.Value("tgt"),
+		h.job.load.Text("tgt_type")); err != nil {
 		return err
 	}
 	if err := h.record(ctx); err != nil {
@@ -56,13 +58,14 @@ func (h *batchHost) work(ctx context.Context) error {
 	return h.engine.Work(ctx, true)
 }
 
-// record keeps the job as it was ordered, with all minions that are there: the orders for some of them add nothing to it.
+// record stores the job as it was ordered, with all minions that answered the ping. The
+// publications for some of them add nothing to this record.
 func (h *batchHost) record(ctx context.Context) error {
-	kwargs, _ := h.job.load.Value("kwargs").(*data.Map)
-	return h.b.pub.save(ctx, h.job.load, kwargs, &returners.Job{ID: h.job.id, Minions: h.engine.Run().Waiting()})
+	return h.b.pub.save(ctx, h.job.load, kwargsOf(h.job.load),
+		&returners.Job{ID: h.job.id, Minions: h.engine.Run().Waiting()})
 }
 
-// catchUp finds the returns of minions that were at work when the master ended.
+// catchUp loads the returns of minions that were at work when the master ended.
 func (h *batchHost) catchUp(ctx context.Context) error {
 	returns, err := h.b.pub.jobs.Returns(ctx, h.job.id)
 	if err != nil {
@@ -76,11 +79,11 @@ func (h *batchHost) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// Publish gives an order to minions.
+// Publish sends an order to minions.
 func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, error) {
 	pub := h.b.pub
 	load := h.job.load.Clone()
-	kwargs, _ := load.Value("kwargs").(*data.Map)
+	kwargs := kwargsOf(load)
 	load.Set("tgt", o.Target)
 	load.Set("tgt_type", o.Kind)
 	id := h.job.id
@@ -98,7 +101,7 @@ func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, err
 		return batch.Sent{Job: id}, errors.Join(batch.ErrNobody, err)
 	}
 	gathers := h.engine.Run() == nil
-	if gathers { // a ping that goes out before the minions are back after a restart of the master finds nobody
+	if gathers { // right after a restart of the master a ping would find nobody
 		if err := pub.presence.awaitReturn(ctx, ids); err != nil {
 			return batch.Sent{}, err
 		}
@@ -107,14 +110,11 @@ func (h *batchHost) Publish(ctx context.Context, o batch.Order) (batch.Sent, err
 	if gathers {
 		sent.Away = pub.presence.gone(ids)
 	}
-	reply, err := pub.send(ctx, load, kwargs, ids, missing)
-	if err == nil {
-		err = refusedSend(reply)
-	}
+	_, err = pub.send(ctx, load, kwargs, ids, missing)
 	return sent, err
 }
 
-// quietKwargs leaves out the options that are for the job of the batch alone.
+// quietKwargs returns kwargs without the options that apply to the batch's own job only.
 func quietKwargs(kwargs *data.Map) *data.Map {
 	kwargs = kwargs.Clone()
 	for _, name := range []string{"metadata", "ret_config", "ret_kwargs"} {
@@ -123,17 +123,7 @@ func quietKwargs(kwargs *data.Map) *data.Map {
 	return kwargs
 }
 
-// refusedSend returns the error that a reply tells of.
-func refusedSend(reply any) error {
-	m, _ := reply.(*data.Map)
-	load, _ := m.Value("load").(*data.Map)
-	if text := load.Text("error"); text != "" {
-		return errors.New(text)
-	}
-	return nil
-}
-
-// Next waits for the next return.
+// Next returns the next return. It returns batch.ErrStop once when the batch is stopped.
 func (h *batchHost) Next(ctx context.Context) (batch.Return, error) {
 	if len(h.earlier) > 0 {
 		r := h.earlier[0]
@@ -162,7 +152,7 @@ func (h *batchHost) Next(ctx context.Context) (batch.Return, error) {
 	}
 }
 
-// halt stops the batch once, and notes it on disk, so that a later master does not go on with it.
+// halt stops the batch, and records it on disk so that a later master does not continue it.
 func (h *batchHost) halt() error {
 	h.stopped = true
 	if h.job.run == nil {
@@ -172,28 +162,32 @@ func (h *batchHost) halt() error {
 	return errors.Join(batch.ErrStop, h.b.save(h.job))
 }
 
-// Down tells which minions are there and which are not.
+// Down announces which minions answered the ping, and which did not.
 func (h *batchHost) Down(ids []string) {
 	h.down = ids
 	h.job.run = h.engine.Run()
 	if len(h.job.run.Waiting()) == 0 {
 		h.b.log.Warnf("batch %s: none of its %d minions answered the ping", h.job.id, len(ids))
 	}
-	h.fire("start", data.NewMap("available_minions", data.Values(h.job.run.Waiting()), "down_minions", data.Values(ids), "metadata", h.metadata()))
+	h.fire(
+		"start",
+		data.NewMap("available_minions", data.Values(h.job.run.Waiting()),
+			"down_minions", data.Values(ids), "metadata", h.metadata()),
+	)
 }
 
-// metadata is what the user gave the job, as Salt's batches tell it.
+// metadata returns the user's metadata for the job, in the form of Salt's batch events.
 func (h *batchHost) metadata() any {
-	kwargs, _ := h.job.load.Value("kwargs").(*data.Map)
-	if m := kwargs.Value("metadata"); m != nil {
+	if m := kwargsOf(h.job.load).Value("metadata"); m != nil {
 		return m
 	}
 	return data.NewMap()
 }
 
-// Starting notes on disk who starts, before they do. A user who may not send the job any more starts nobody.
+// Starting records on disk which minions are about to start. If the user has lost the right to send
+// the job, no minion starts.
 func (h *batchHost) Starting(ids []string) error {
-	if err := h.b.senders.may(context.Background(), h.job.owner, h.job.load, ids); err != nil {
+	if err := h.b.senders.authorize(context.Background(), h.job.owner, h.job.load, ids); err != nil {
 		return h.refuse(err)
 	}
 	if err := h.b.save(h.job); err != nil {
@@ -203,7 +197,8 @@ func (h *batchHost) Starting(ids []string) error {
 	return nil
 }
 
-// refuse ends the batch as a stop does. Next notes it on disk once the minions are back among those that wait.
+// refuse ends the batch as a stop does. Next records it on disk, after the engine has put the
+// minions back among those that wait.
 func (h *batchHost) refuse(why error) error {
 	h.job.refused = fmt.Errorf("no further minions start: %w", why)
 	h.job.stop()
@@ -213,15 +208,18 @@ func (h *batchHost) refuse(why error) error {
 // Answered has nothing to do: the return is on the bus and in the job cache.
 func (h *batchHost) Answered(batch.Return) {}
 
-// Silent tells that a minion got the job and has not answered.
+// Silent announces that a minion got the job and has not answered.
 func (h *batchHost) Silent(id string) { h.fire("silent", data.NewMap("minion", id)) }
 
-// done tells how the batch ended.
+// done announces how the batch ended.
 func (h *batchHost) done(why error) {
-	end := data.NewMap("available_minions", []any{}, "down_minions", data.Values(h.down), "done_minions", []any{}, "timedout_minions", []any{}, "metadata", h.metadata())
+	end := data.NewMap("available_minions", []any{}, "down_minions", data.Values(h.down),
+		"done_minions", []any{}, "timedout_minions", []any{}, "metadata", h.metadata())
 	if run := h.engine.Run(); run != nil {
-		answered, failed, silent := run.Ended(batch.Answered), run.Ended(batch.Failed), run.Ended(batch.Silent)
-		all := append(append(append(append([]string{}, answered...), failed...), silent...), run.Waiting()...)
+		answered, failed, silent := run.Ended(batch.Answered), run.Ended(batch.Failed),
+			run.Ended(batch.Silent)
+		all := append(append(append(append([]string{}, answered...), failed...), silent...),
+			run.Waiting()...)
 		end.Set("available_minions", data.Values(all))
 		end.Set("done_minions", data.Values(append(append([]string{}, answered...), failed...)))
 		end.Set("failed_minions", data.Values(failed))

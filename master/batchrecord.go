@@ -11,13 +11,14 @@ import (
 	"github.com/brineproject/brine/master/queue"
 )
 
-// save writes down how far a batch has come.
+// save records the state of a batch on disk.
 func (b *batches) save(j *batchJob) error {
 	run := j.run
 	if run == nil {
 		run = batch.NewRun(j.plan, nil)
 	}
-	order := data.NewMap("load", j.load, "owner", j.owner.Name, "full", j.owner.Full, "rights", j.owner.Rights, "gathered", j.run != nil)
+	order := data.NewMap("load", j.load, "owner", j.owner.Name, "full", j.owner.Full,
+		"rights", j.owner.Rights, "gathered", j.run != nil)
 	if j.refused != nil {
 		order.Set("refused", j.refused.Error())
 	}
@@ -28,7 +29,7 @@ func (b *batches) save(j *batchJob) error {
 	return b.bank.Store(batchBank, string(j.id), raw)
 }
 
-// read returns a batch as save wrote it down.
+// read returns a batch as save recorded it.
 func (b *batches) read(id job.ID) (*batchJob, error) {
 	raw, err := b.bank.Fetch(batchBank, string(id))
 	if err != nil {
@@ -56,19 +57,19 @@ func (b *batches) read(id job.ID) (*batchJob, error) {
 	return j, nil
 }
 
-// ownerIn returns who ordered a batch. Older records have only their name: unless they are the master's user, their rights are
-// those that this name has now.
+// ownerIn returns the owner in a record. Older records have only a name: the owner then has the
+// current rights of that name, or full rights for the master's user.
 func (b *batches) ownerIn(order, load *data.Map) (queue.Owner, error) {
 	name := order.Text("owner")
 	if order.Has("full") {
 		rights, _ := order.Value("rights").([]byte)
 		return queue.Owner{Name: name, Full: order.Value("full") == true, Rights: rights}, nil
 	}
-	kwargs, _ := load.Value("kwargs").(*data.Map)
+	kwargs := kwargsOf(load)
 	standing := auth.Standing{Name: name, Kind: auth.ByKey}
 	if system := kwargs.Text("eauth"); system != "" {
 		standing.Kind, standing.System = auth.ByEauth, system
-	} else if name == b.pub.fleet.settings.now().User {
+	} else if name == b.pub.fleet.settings.config().User {
 		return queue.Owner{Name: name, Full: true}, nil
 	}
 	return ownerOf(standing)

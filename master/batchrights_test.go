@@ -23,14 +23,16 @@ type watched struct {
 	end    func()
 }
 
-// watchBatches runs test in a bubble with a master in which daemon and fred have test.*, as users of the host and of external_auth.
+// watchBatches runs test in a bubble with a master in which daemon and fred have test.*, as users
+// of the host and of external_auth.
 func watchBatches(t *testing.T, test func(t *testing.T, w *watched)) {
 	synctest.Test(t, func(t *testing.T) {
 		acl := data.NewMap("daemon", []any{"test.*"}, "fred", []any{"test.*"})
 		b := newBench(t, func(c *config.Master) { c.ExternalAuth, c.PublisherACL = data.NewMap("auto", acl), acl }, "a", "b", "c")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		w := &watched{bench: b, crew: crewOf(ctx, b, map[string]time.Duration{"a": 3 * time.Second, "b": 30 * time.Second}, nil)}
+		w := &watched{bench: b, crew: crewOf(ctx, b,
+			map[string]time.Duration{"a": 3 * time.Second, "b": 30 * time.Second}, nil)}
 		w.events = b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/batch/"}})
 		w.end = b.runBatches(t)
 		test(t, w)
@@ -48,7 +50,8 @@ func (w *watched) begin(t *testing.T, who func(*bench) *data.Map, size string) s
 	for k, v := range login.All() {
 		kwargs.Set(k, v)
 	}
-	reply := w.order(t, "publish_batch", "user", load.Value("user"), "key", load.Value("key"), "kwargs", kwargs)
+	reply := w.order(t, "publish_batch", "user", load.Value("user"), "key", load.Value("key"),
+		"kwargs", kwargs)
 	if !data.Truth(reply.Value("batch")) {
 		t.Fatalf("reply %s", data.Repr(reply))
 	}
@@ -60,7 +63,8 @@ func (w *watched) begin(t *testing.T, who func(*bench) *data.Map, size string) s
 func (w *watched) stopAs(t *testing.T, who func(*bench) *data.Map, id string) (stopped bool) {
 	t.Helper()
 	load := who(w.bench)
-	reply := w.order(t, "stop_batch", "jid", id, "user", load.Value("user"), "key", load.Value("key"), "kwargs", load.Value("kwargs"))
+	reply := w.order(t, "stop_batch", "jid", id, "user", load.Value("user"),
+		"key", load.Value("key"), "kwargs", load.Value("kwargs"))
 	return data.Truth(reply.Value("stopped"))
 }
 
@@ -77,7 +81,8 @@ func (w *watched) change(lose func(c *config.Master)) {
 	w.Renew(&changed)
 }
 
-// refused checks that a batch ended since its user may not go on, and that the minions given alone got the job.
+// refused checks that a batch ended since its user may not go on, and that the minions given alone
+// got the job.
 func (w *watched) refused(t *testing.T, ran ...string) {
 	t.Helper()
 	done := until(t, w.events, "done")
@@ -120,19 +125,26 @@ var rightsTaken = []struct {
 	{"root", rootLoad, loseAll, true},
 	{"a user who may", daemonLoad, func(*config.Master) {}, true},
 	{"a user who may not", daemonLoad, loseAll, false},
-	{"a user who may something else", daemonLoad, func(c *config.Master) { c.PublisherACL = data.NewMap("daemon", []any{"test.ping"}) }, false},
+	{"a user who may something else", daemonLoad,
+		func(c *config.Master) { c.PublisherACL = data.NewMap("daemon", []any{"test.ping"}) }, false},
 	{"a user who may it elsewhere", daemonLoad, func(c *config.Master) {
 		c.PublisherACL = data.NewMap("daemon", []any{data.NewMap("a", []any{"test.echo"})})
 	}, false},
-	{"a user on the blacklist", daemonLoad, func(c *config.Master) { c.PublisherACLBlacklist = data.NewMap("users", []any{"daemon"}) }, false},
+	{"a user on the blacklist", daemonLoad,
+		func(c *config.Master) { c.PublisherACLBlacklist = data.NewMap("users", []any{"daemon"}) }, false},
 	{"a login", fredLoad, func(c *config.Master) { c.PublisherACL = data.NewMap("someone", []any{"test.*"}) }, true},
-	{"a login that is named no more", fredLoad, func(c *config.Master) { c.ExternalAuth = data.NewMap("auto", data.NewMap("someone", []any{"test.*"})) }, false},
-	{"a login of a system that is gone", fredLoad, func(c *config.Master) { c.ExternalAuth = data.NewMap() }, false},
+	{"a login that is named no more", fredLoad,
+		func(c *config.Master) {
+			c.ExternalAuth = data.NewMap("auto",
+				data.NewMap("someone", []any{"test.*"}))
+		}, false},
+	{"a login of a system that is gone", fredLoad,
+		func(c *config.Master) { c.ExternalAuth = data.NewMap() }, false},
 }
 
-// TestBatchOfAUserWhoLostHisRightsStartsNobodyFurther takes a right away while the first minion works, with and without a restart of
-// the master in between.
-func TestBatchOfAUserWhoLostHisRightsStartsNobodyFurther(t *testing.T) {
+// TestBatchStopsWhenItsUserLosesRights takes a right away while the first minion
+// works, with and without a restart of the master in between.
+func TestBatchStopsWhenItsUserLosesRights(t *testing.T) {
 	for _, tt := range rightsTaken {
 		for what, take := range map[string]func(*testing.T, *watched){
 			"":                  func(_ *testing.T, w *watched) { w.change(tt.lose) },
@@ -153,8 +165,8 @@ func TestBatchOfAUserWhoLostHisRightsStartsNobodyFurther(t *testing.T) {
 	}
 }
 
-// TestRefusedBatchWaitsForThoseAtWork restarts the master, and gives the right back, while a minion that started before still works:
-// its answer is told, and nobody starts.
+// TestRefusedBatchWaitsForThoseAtWork restarts the master, and restores the right, while a minion
+// that started before still works: its return is announced, and no further minion starts.
 func TestRefusedBatchWaitsForThoseAtWork(t *testing.T) {
 	watchBatches(t, func(t *testing.T, w *watched) {
 		w.begin(t, daemonLoad, "2")
@@ -192,7 +204,7 @@ func TestBatchIsStoppedByItsUserAlone(t *testing.T) {
 	}
 }
 
-// TestRecordOfABatchWithTheNameAlone takes up records as earlier versions wrote them.
+// TestRecordOfABatchWithTheNameAlone resumes batches from records of earlier versions.
 func TestRecordOfABatchWithTheNameAlone(t *testing.T) {
 	for _, tt := range rightsTaken {
 		if strings.HasPrefix(tt.name, "a user on") {
@@ -211,7 +223,9 @@ func TestRecordOfABatchWithTheNameAlone(t *testing.T) {
 				}
 				id := job.ID("20260101000000000000")
 				plan := batch.Plan{Size: batch.Size{Number: 1}, Timeout: time.Second, Gather: time.Second}
-				raw, err := batch.NewRun(plan, []string{"a", "b", "c"}).Marshal(data.NewMap("load", withoutSecrets(load, kwargs), "owner", name, "gathered", false))
+				raw, err := batch.NewRun(plan,
+					[]string{"a", "b", "c"}).Marshal(data.NewMap("load",
+					withoutSecrets(load, kwargs), "owner", name, "gathered", false))
 				must(t, err)
 				w.restart(t, func() {
 					must(t, w.batches.bank.Store(batchBank, string(id), raw))
@@ -235,8 +249,8 @@ func TestRecordOfABatchWithTheNameAlone(t *testing.T) {
 	}
 }
 
-// TestBatchWithRightsOfALoginAlone has a user whose rights cannot be looked up without his password: the reply leaves the batch to
-// his program.
+// TestBatchWithRightsOfALoginAlone has a user whose rights cannot be looked up without their
+// password: the reply leaves the batch to their client.
 func TestBatchWithRightsOfALoginAlone(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.ExternalAuth = data.NewMap("ruled", data.NewMap()) }, "a")
 	login := []any{"eauth", "ruled", "username", "fred", "password", "x"}

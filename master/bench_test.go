@@ -17,10 +17,12 @@ import (
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
-// BenchmarkPublish takes the clear request of a job, keeps the job in memory, and signs and seals the publication.
+// BenchmarkPublish takes the clear request of a job, keeps the job in memory, and signs and seals
+// the publication.
 func BenchmarkPublish(b *testing.B) {
 	m := newBench(b, nil, "web1", "db1")
-	body, err := payload.Marshal(data.NewMap("enc", "clear", "load", m.load("*", "glob", "test.ping", []any{}), "version", int64(3)))
+	body, err := payload.Marshal(data.NewMap("enc", "clear",
+		"load", m.load("*", "glob", "test.ping", []any{}), "version", int64(3)))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -48,7 +50,9 @@ const perJob = 100
 
 func benchmarkReturn(b *testing.B, store returners.JobCache) {
 	m := newBench(b, nil, "web1")
-	ret := &returning{jobs: m.jobs, bus: m.bus, keys: m.keys, ids: job.NewIDs(time.Now), settings: newSettings(config.DefaultMaster()), cacheReturns: true, now: time.Now, log: silent(b),
+	ret := &returning{jobs: m.jobs, keys: m.keys, cacheReturns: true,
+		base: base{bus: m.bus, ids: job.NewIDs(time.Now), now: time.Now, log: silent(b),
+			settings: newSettings(config.DefaultMaster())},
 		quota: newOwnQuota(time.Now, func() time.Duration { return 0 })}
 	if store != nil {
 		ret.jobs = store
@@ -70,14 +74,16 @@ func benchmarkReturn(b *testing.B, store returners.JobCache) {
 		defer close(work)
 		for n := 0; n < b.N; {
 			id := ids.Next()
-			if err := ret.jobs.SaveJob(b.Context(), &returners.Job{ID: id, Load: jobLoad, Minions: minions, Started: time.Now()}); err != nil {
+			if err := ret.jobs.SaveJob(b.Context(),
+				&returners.Job{ID: id, Load: jobLoad, Minions: minions, Started: time.Now()}); err != nil {
 				b.Error(err)
 				return
 			}
 			for i := 0; i < perJob && n < b.N; i++ {
 				raw, _ := payload.Marshal(returnOf(minions[i], id, true))
 				fields, _ := payload.ParseFields(raw, payload.WireLimits())
-				work <- &channel.Command{Name: "_return", Load: fields, Version: 3, Caller: channel.Caller{ID: minions[i], Proved: true}}
+				work <- &channel.Command{Name: "_return", Load: fields, Version: 3,
+					Caller: channel.Caller{ID: minions[i], Proved: true}}
 				n++
 			}
 		}
@@ -103,7 +109,8 @@ func BenchmarkEvent(b *testing.B) {
 					}
 				}()
 			}
-			raw, err := payload.Marshal(data.NewMap("id", "web1", "cmd", "_minion_event", "pretag", nil, "tag", "my/tag", "data", data.NewMap("a", "b")))
+			raw, err := payload.Marshal(data.NewMap("id", "web1", "cmd", "_minion_event",
+				"pretag", nil, "tag", "my/tag", "data", data.NewMap("a", "b")))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -113,8 +120,9 @@ func BenchmarkEvent(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := m.requests.Encrypted(b.Context(), &channel.Command{Name: "_minion_event", Load: fields, Version: 3,
-					Caller: channel.Caller{ID: "web1", Proved: true}}); err != nil {
+				if _, err := m.requests.Encrypted(b.Context(),
+					&channel.Command{Name: "_minion_event", Load: fields, Version: 3,
+						Caller: channel.Caller{ID: "web1", Proved: true}}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,11 +9,12 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// credentialsOf takes the credentials out of a publish: those in its options and those beside them. It decodes nothing else.
+// credentialsOf extracts the credentials of a publish from its fields and its kwargs. It decodes
+// nothing else.
 func credentialsOf(c *channel.Command) (auth.Credentials, error) {
 	var kwargs *data.Map
 	raw := c.Load.Raw("kwargs")
-	if _, isMap := hasEntries(raw); isMap {
+	if _, isMap := payload.HasEntries(raw); isMap {
 		fields, err := payload.ParseFields(raw, payload.SplitLimits())
 		if err != nil {
 			return auth.Credentials{}, fmt.Errorf("%w: options: %w", auth.ErrNotAuthenticated, err)
@@ -23,13 +24,14 @@ func credentialsOf(c *channel.Command) (auth.Credentials, error) {
 	return claimed(auth.FromKwargs(auth.Pick(c.Load), kwargs), c), nil
 }
 
-// claimed adds to credentials where they came from, and how much memory waits with them.
+// claimed adds the source address and the size of the request to credentials.
 func claimed(credentials auth.Credentials, c *channel.Command) auth.Credentials {
 	credentials.From, credentials.Size = c.Caller.Remote, c.Size
 	return credentials
 }
 
-// early returns a value of a load whose sender is not known yet; nil for one that is larger than such a sender may send.
+// early returns a value of a load whose sender is not known yet. It returns nil if the value
+// exceeds the limits for such senders.
 func early(load payload.Fields, key string) any {
 	raw := load.Raw(key)
 	if raw == nil {

@@ -27,8 +27,8 @@ func liveHeap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestStrangersHoldLittleMemory sends 200 logins of 1 MB with 1,000,000 values to a system that does not answer, and measures what they
-// hold while they wait.
+// TestStrangersHoldLittleMemory sends 200 logins of 1 MB with 1,000,000 values to a system that
+// does not answer, and measures what they hold while they wait.
 func TestStrangersHoldLittleMemory(t *testing.T) {
 	b := aclBench(t, nil)
 	system := hung{make(chan struct{})}
@@ -61,7 +61,8 @@ func TestStrangersHoldLittleMemory(t *testing.T) {
 		case err := <-answers:
 			must(t, err)
 		case <-end:
-			t.Fatalf("%d of %d requests are refused, and the others hold %d MiB", refused, requests, (liveHeap()-before)>>20)
+			t.Fatalf("%d of %d requests are refused, and the others hold %d MiB", refused, requests,
+				(liveHeap()-before)>>20)
 		}
 	}
 	grown := liveHeap() - before
@@ -77,18 +78,22 @@ func TestStrangersHoldLittleMemory(t *testing.T) {
 // hereLogins is how many logins of 1 MB may wait of those who come from this host.
 const hereLogins = 12
 
-// TestOnlyCredentialsAreDecodedOfStrangers counts what refused requests of each kind allocate: not more than their bytes twice,
-// which is what the reply to a ping takes.
+// TestOnlyCredentialsAreDecodedOfStrangers counts what refused requests of each kind allocate: not
+// more than their bytes twice, which is what the reply to a ping takes.
 func TestOnlyCredentialsAreDecodedOfStrangers(t *testing.T) {
 	b := aclBench(t, nil)
-	for _, cmd := range []string{"publish", "publish_batch", "stop_batch", "runner", "wheel", "mk_token", "get_token", "ping", "nosuch"} {
-		for _, field := range []string{"arg", "fun", "user", "key", "token", "eauth", "kwarg", "token_expire", "id", "jid"} {
-			load := data.NewMap("cmd", cmd, "tgt", "*", "fun", "test.ping", "arg", []any{}, "tgt_type", "glob", "ret", "", "jid", "", "user", "root", "key", "x")
+	for _, cmd := range []string{"publish", "publish_batch", "stop_batch", "runner", "wheel",
+		"mk_token", "get_token", "ping", "nosuch"} {
+		for _, field := range []string{"arg", "fun", "user", "key", "token", "eauth", "kwarg",
+			"token_expire", "id", "jid"} {
+			load := data.NewMap("cmd", cmd, "tgt", "*", "fun", "test.ping", "arg", []any{},
+				"tgt_type", "glob", "ret", "", "jid", "", "user", "root", "key", "x")
 			load.Set(field, manyValues())
 			body, err := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
 			must(t, err)
 			if took := allocatedBy(func() { b.server.Handle(t.Context(), &request{body: body}) }); took > 2*int64(len(body))+64<<10 {
-				t.Errorf("%s with many values as %s: %d KiB for a request of %d KiB", cmd, field, took>>10, len(body)>>10)
+				t.Errorf("%s with many values as %s: %d KiB for a request of %d KiB", cmd, field,
+					took>>10, len(body)>>10)
 			}
 		}
 	}
@@ -97,10 +102,13 @@ func TestOnlyCredentialsAreDecodedOfStrangers(t *testing.T) {
 		many.Set(int64(i), true)
 	}
 	for name, message := range map[string]any{
-		"a load of many fields":      data.NewMap("enc", "clear", "load", fieldsNamed(100_000), "version", int64(3)),
+		"a load of many fields": data.NewMap("enc", "clear", "load", fieldsNamed(100_000),
+			"version", int64(3)),
 		"an envelope of many fields": fieldsNamed(100_000),
-		"options of many fields":     data.NewMap("enc", "clear", "load", data.NewMap("cmd", "publish", "kwargs", fieldsNamed(100_000)), "version", int64(3)),
-		"options that are no fields": data.NewMap("enc", "clear", "load", data.NewMap("cmd", "publish", "kwargs", many), "version", int64(3)),
+		"options of many fields": data.NewMap("enc", "clear", "load",
+			data.NewMap("cmd", "publish", "kwargs", fieldsNamed(100_000)), "version", int64(3)),
+		"options that are no fields": data.NewMap("enc", "clear",
+			"load", data.NewMap("cmd", "publish", "kwargs", many), "version", int64(3)),
 	} {
 		body, err := payload.Marshal(message)
 		must(t, err)

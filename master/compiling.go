@@ -11,53 +11,63 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/version"
 )
 
-// Bounds of the compilation of pillars.
+// Limits on the compilation of pillars.
 const (
-	pillarLimit   = 5 * time.Minute // for one; a minion that waits no longer asks again
-	mostWaiting   = 20_000          // requests that wait for their turn
-	pillarsKept   = 64 << 20        // bytes of what SLS gave; see pillar.Options.Keep
-	pillarsAtOnce = 2               // for each CPU
+	pillarLimit       = 5 * time.Minute // for one pillar; a minion whose wait ends asks again
+	maxWaitingPillars = 20_000          // waiting requests
+	pillarsKept       = 64 << 20        // bytes of cached SLS results; see pillar.Options.Keep
+	pillarsAtOnce     = 2               // per CPU
 )
 
-// Errors of requests that are too many.
+// Errors of requests that exceed the limits.
 var (
-	errPillarLine    = errors.New("too many minions wait for their pillar")
-	errOwnPillarLine = errors.New("the minion waits for its pillar too many times already")
+	errPillarQueue    = errors.New("too many minions wait for their pillar")
+	errOwnPillarQueue = errors.New("the minion waits for its pillar too many times already")
 )
 
-// A pillarCompiler compiles pillars, some at once and no more, aside of the workers that answer requests. What hangs in a file system or
-// in an external source holds its place there, and nobody else's request up.
+// A pillarCompiler compiles a limited number of pillars at once, outside the workers that answer
+// requests. A compilation that hangs in a file system or an external source keeps its slot, and
+// delays no other request.
 type pillarCompiler struct {
 	settings *settings
 	make     func(opts *data.Map) (*pillar.Compiler, error)
+	own      *ownCode
 	turns    *turns
-	places   chan struct{}
+	slots    chan struct{}
 	waiting  atomic.Int32
-	now      atomic.Pointer[pillarGeneration]
+	current  atomic.Pointer[pillarGeneration]
 	log      logrus.FieldLogger
 }
 
-// A pillarGeneration is what one set of options makes of a pillarCompiler.
+// A pillarGeneration is the state of a pillarCompiler under one set of options.
 type pillarGeneration struct {
 	compiler *pillar.Compiler
-	saved    *pillar.Saved // pillar_cache; nil where it is off
+	saved    *pillar.Saved // pillar_cache; nil if it is off
 }
 
-func newPillarCompiler(s *settings, compiler func(opts *data.Map) (*pillar.Compiler, error), log logrus.FieldLogger) (*pillarCompiler, error) {
-	k := &pillarCompiler{settings: s, make: compiler, turns: newTurns(), places: make(chan struct{}, pillarsAtOnce*runtime.GOMAXPROCS(0)), log: log}
+func newPillarCompiler(
+	s *settings, own *ownCode, compiler func(opts *data.Map) (*pillar.Compiler, error),
+	log logrus.FieldLogger,
+) (*pillarCompiler, error) {
+	k := &pillarCompiler{
+		settings: s,
+		own:      own,
+		make:     compiler,
+		turns:    newTurns(),
+		slots:    make(chan struct{}, pillarsAtOnce*runtime.GOMAXPROCS(0)),
+		log:      log,
+	}
 	return k, k.renew()
 }
 
-// renew takes the options of now.
+// renew applies the current options.
 func (k *pillarCompiler) renew() error {
-	opts := k.settings.all()
+	opts := k.settings.saltOptions()
 	c, err := k.make(opts)
 	if err != nil {
 		return err
@@ -68,22 +78,25 @@ func (k *pillarCompiler) renew() error {
 			return err
 		}
 	}
-	k.now.Store(b)
+	k.current.Store(b)
 	return nil
 }
 
-// Clear drops what pillar_cache has of a minion.
-func (k *pillarCompiler) Clear(id string) error { return k.now.Load().saved.Clear(id) }
+// Clear drops the entries of a minion in pillar_cache.
+func (k *pillarCompiler) Clear(id string) error { return k.current.Load().saved.Clear(id) }
 
-// prune drops what pillar_cache has of the minions that keep does not name.
+// prune drops the entries in pillar_cache of minions for which keep returns false.
 func (k *pillarCompiler) prune(keep func(id string) bool) error {
-	return k.now.Load().saved.Prune(keep)
+	return k.current.Load().saved.Prune(keep)
 }
 
-// serve returns the pillar of a minion. With believed, pillar_cache may have it and gets it, unless it has errors. The error is that of the compiler, or
-// says that nothing came within the limit; the pillar that a minion has stays then.
-func (k *pillarCompiler) serve(ctx context.Context, r pillar.Request, source string, believed bool) (*data.Map, error) {
-	b := k.now.Load()
+// serve returns the pillar of a minion. It looks in pillar_cache first, and stores a pillar without
+// errors there if trusted is set. The error is the compiler's, or reports a timeout; the minion
+// keeps its old pillar then. source is the name under which the request counts against limits.
+func (k *pillarCompiler) serve(
+	ctx context.Context, r pillar.Request, source string, trusted bool,
+) (*data.Map, error) {
+	b := k.current.Load()
 	cached := b.saved != nil && r.Override.Len() == 0 && r.Demand.Len() == 0
 	if cached {
 		if p, ok := b.saved.Get(r.ID, r.PillarEnv); ok {
@@ -91,23 +104,25 @@ func (k *pillarCompiler) serve(ctx context.Context, r pillar.Request, source str
 		}
 	}
 	p, err := k.compile(ctx, r, source)
-	if err == nil && cached && believed && !p.Has("_errors") {
+	if err == nil && cached && trusted && !p.Has("_errors") {
 		if err := b.saved.Put(r.ID, r.PillarEnv, p); err != nil {
-			k.log.WithError(err).Errorf("the pillar of %s is not kept", r.ID)
+			k.log.WithError(err).Errorf("store the pillar of %s in pillar_cache", r.ID)
 		}
 	}
 	return p, err
 }
 
-// Compile waits for a place and compiles there. It is for the operator, who waits for nobody's turn.
+// Compile compiles a pillar for the operator. It waits for a slot, but for no source's turn.
 func (k *pillarCompiler) Compile(ctx context.Context, r pillar.Request) (*data.Map, error) {
 	return k.compile(ctx, r, "")
 }
 
-func (k *pillarCompiler) compile(ctx context.Context, r pillar.Request, source string) (*data.Map, error) {
+func (k *pillarCompiler) compile(
+	ctx context.Context, r pillar.Request, source string,
+) (*data.Map, error) {
 	var p *data.Map
-	err := k.within(ctx, r.ID, source, func(ctx context.Context) (err error) {
-		p, err = k.now.Load().compiler.Compile(ctx, r)
+	err := k.run(ctx, r.ID, source, func(ctx context.Context) (err error) {
+		p, err = k.current.Load().compiler.Compile(ctx, r)
 		return err
 	})
 	if err != nil {
@@ -116,12 +131,12 @@ func (k *pillarCompiler) compile(ctx context.Context, r pillar.Request, source s
 	return p, nil
 }
 
-// Top returns the top files of pillar; see pillar.Compiler.
+// Top returns the merged top files of pillar; see pillar.Compiler.
 func (k *pillarCompiler) Top(ctx context.Context, r pillar.Request) (*data.Map, []any, error) {
 	var top *data.Map
 	var wrong []any
-	err := k.within(ctx, r.ID, "", func(ctx context.Context) (err error) {
-		top, wrong, err = k.now.Load().compiler.Top(ctx, r)
+	err := k.run(ctx, r.ID, "", func(ctx context.Context) (err error) {
+		top, wrong, err = k.current.Load().compiler.Top(ctx, r)
 		return err
 	})
 	if err != nil {
@@ -131,33 +146,41 @@ func (k *pillarCompiler) Top(ctx context.Context, r pillar.Request) (*data.Map, 
 }
 
 // Saved returns pillar_cache.
-func (k *pillarCompiler) Saved() (*pillar.Saved, error) { return k.now.Load().saved, nil }
+func (k *pillarCompiler) Saved() (*pillar.Saved, error) { return k.current.Load().saved, nil }
 
-// placeKey is in the context of what has a place.
-type placeKey struct{}
+// slotKey marks the context of work that holds a slot.
+type slotKey struct{}
 
-// within waits for the turn of a source, unless that is "", and for a place, and does there what takes long. What do sets may be
-// read only when there is no error: it may be at work yet when there is one.
-func (k *pillarCompiler) within(ctx context.Context, id, source string, do func(context.Context) error) error {
-	if ctx.Value(placeKey{}) != nil { // a template has a runner compile a pillar: it has a place
+// run calls do in a slot, after waiting for the turn of source unless that is "". If run returns an
+// error, do may still be running, and what it sets must not be read.
+func (k *pillarCompiler) run(
+	ctx context.Context, id, source string, do func(context.Context) error,
+) error {
+	// called from a template of a pillar, which holds a slot already
+	if ctx.Value(slotKey{}) != nil {
+		ctx, end := k.own.begin(ctx)
+		defer end()
 		return do(ctx)
 	}
-	if k.waiting.Add(1) > mostWaiting {
+	if k.waiting.Add(1) > maxWaitingPillars {
 		k.waiting.Add(-1)
-		return errPillarLine
+		return errPillarQueue
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, pillarLimit, fmt.Errorf("the pillar of %s was not compiled within %s", id, pillarLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, pillarLimit,
+		fmt.Errorf("the pillar of %s was not compiled within %s", id, pillarLimit))
 	defer cancel()
 	leave, err := k.enter(ctx, source)
 	k.waiting.Add(-1)
 	if err != nil {
 		return err
 	}
-	ctx = context.WithValue(ctx, placeKey{}, true)
+	ctx = context.WithValue(ctx, slotKey{}, true)
 	done := make(chan outcome, 1)
 	go func() {
 		defer leave()
-		done <- guarded(ctx, func(ctx context.Context) (any, error) { return nil, do(ctx) })
+		ctx, end := k.own.begin(ctx)
+		defer end()
+		done <- recovered(ctx, func(ctx context.Context) (any, error) { return nil, do(ctx) })
 	}()
 	select {
 	case out := <-done:
@@ -167,47 +190,44 @@ func (k *pillarCompiler) within(ctx context.Context, id, source string, do func(
 	}
 }
 
-// enter waits for the turn of a source and for a place.
+// enter waits for the turn of a source and for a slot. leave releases both.
 func (k *pillarCompiler) enter(ctx context.Context, source string) (leave func(), err error) {
-	give := func() {}
+	release := func() {}
 	if source != "" {
-		if give, err = k.turns.take(ctx, source); err != nil {
+		if release, err = k.turns.take(ctx, source); err != nil {
 			return nil, err
 		}
 	}
 	select {
-	case k.places <- struct{}{}:
-		return func() { <-k.places; give() }, nil
+	case k.slots <- struct{}{}:
+		return func() { <-k.slots; release() }, nil
 	case <-ctx.Done():
-		give()
+		release()
 		return nil, context.Cause(ctx)
 	}
 }
 
-// lent is what functions and templates of the master render with: their files come from the master's own file server.
-func (p *parts) lent() render.Brought {
-	b := p.o.Render
-	b.Files.Local = func(*loader.Env) (fileclient.Source, error) { return fileclient.Local(p.files), nil }
-	return b
-}
-
-// openPillarCompiler makes the part that compiles pillars.
-func (p *parts) openPillarCompiler() error {
-	lent := p.lent()
-	if p.o.Modules != nil {
-		p.plugins = p.o.Modules(lent)
+// newPillars makes the part that compiles pillars, with the given external pillars; nil means those
+// of package pillar.
+func newPillars(
+	b base, f functions, sources []pillar.Source, own *ownCode,
+) (*pillarCompiler, error) {
+	env := loader.Env{Log: b.log, Registries: f.shelves, Host: loader.Host{FireMaster: b.fire}}
+	modules, err := loader.NewRegistry(&env, f.plugins)
+	if err != nil {
+		return nil, fmt.Errorf("functions of pillars: %w", err)
 	}
-	env := loader.Env{Log: p.o.Log, Shelves: p.shelves}
-	env.Host.FireMaster = func(_ context.Context, tag string, body *data.Map) error { return p.bus.Fire(tag, body) }
-	engines := pillar.Engines(env, p.plugins, lent.Renderers)
-	var err error
-	sources := p.o.Sources
+	own.extend(modules, "modules", f.plugins)
+	about := *modules.Env()
+	about.Opts = b.settings.saltOptions() // while a file is loaded
+	users := own.add("pillar", &about)
+	f.shelves["renderers"] = own.add("renderers", &about)
+	engines := pillar.EnginesOf(env, modules, f.render.Renderers)
 	if sources == nil {
 		sources = pillar.Sources()
 	}
-	p.compiler, err = newPillarCompiler(p.settings, func(opts *data.Map) (*pillar.Compiler, error) {
-		return pillar.New(pillar.Options{Opts: opts, Engine: engines, Sources: sources,
-			Version: version.Salt(), Keep: pillarsKept, Log: p.o.Log})
-	}, p.o.Log)
-	return err
+	return newPillarCompiler(b.settings, own, func(opts *data.Map) (*pillar.Compiler, error) {
+		return pillar.New(pillar.Options{Opts: opts, Engine: engines, Sources: sources, Own: users,
+			Version: version.Salt(), Keep: pillarsKept, Log: b.log})
+	}, b.log)
 }

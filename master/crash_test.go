@@ -29,6 +29,7 @@ import (
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/returners/jobstore"
+	"github.com/brineproject/brine/returners/opener"
 	"github.com/brineproject/brine/transport"
 	"github.com/brineproject/brine/transport/zeromq"
 )
@@ -58,7 +59,7 @@ func beMaster(dir, port string) error {
 	if err != nil {
 		return err
 	}
-	m, err := master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, log), Log: log})
+	m, err := master.New(ctx, cfg, master.Options{Ports: ports, Jobs: opener.JobCache(cfg, log), Log: log})
 	if err != nil {
 		return err
 	}
@@ -110,18 +111,20 @@ func minionAt(t *testing.T, id, address string) *channel.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := zeromq.NewRequester(transport.Dialer{Addr: "tcp://" + address, BackoffMin: 10 * time.Millisecond, BackoffMax: 50 * time.Millisecond})
+	out := zeromq.NewRequester(transport.Dialer{Addr: "tcp://" + address,
+		BackoffMin: 10 * time.Millisecond, BackoffMax: 50 * time.Millisecond})
 	t.Cleanup(func() { out.Close() })
-	c, err := channel.NewClient(key, &masterKey{}, out, channel.ClientOptions{ID: id, Timeout: 2 * time.Second, Tries: 1,
-		AuthTimeout: 5 * time.Second, AuthTries: 3, Log: testsalt.Log(t)})
+	c, err := channel.NewClient(key, &masterKey{}, out,
+		channel.ClientOptions{ID: id, Timeout: 2 * time.Second, Tries: 1,
+			AuthTimeout: 5 * time.Second, AuthTries: 3, Log: testsalt.Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// TestKilledMasterKeepsWhatItAcknowledged kills a master while returns arrive: after the restart, which needs no help,
-// each return that was acknowledged is in the job cache.
+// TestKilledMasterKeepsWhatItAcknowledged kills a master while returns arrive: after the restart,
+// which needs no help, each return that was acknowledged is in the job cache.
 func TestKilledMasterKeepsWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
 	dir := testsalt.Dir(t)
@@ -146,7 +149,9 @@ func TestKilledMasterKeepsWhatItAcknowledged(t *testing.T) {
 					}
 					id := ids.Next()
 					value := "value of " + string(id)
-					load := data.NewMap("cmd", "_return", "id", "web1", "jid", string(id), "fun", "test.echo", "fun_args", []any{}, "return", value, "retcode", int64(0), "success", true)
+					load := data.NewMap("cmd", "_return", "id", "web1", "jid", string(id), "fun",
+						"test.echo", "fun_args", []any{}, "return", value, "retcode", int64(0),
+						"success", true)
 					reply, err := c.Call(t.Context(), load)
 					mu.Lock()
 					if err == nil && reply == nil {
@@ -195,20 +200,24 @@ func checkKept(t *testing.T, file string, acknowledged map[job.ID]string) {
 	}
 }
 
-// TestCVE2023_20897 sends every malformed request that there is, three times for each worker: afterwards 100 of 100
-// pings are answered.
+// TestCVE2023_20897 sends every malformed request that there is, three times for each worker:
+// afterwards 100 of 100 pings are answered.
 func TestCVE2023_20897(t *testing.T) {
 	t.Parallel()
 	m := testsalt.StartMaster(t, testsalt.MasterConfig(testsalt.Dir(t)))
-	corpus := [][]byte{{}, {0xc1}, {0xc0}, {0x80}, {0x90}, []byte("hello"), {0xdf, 0xff, 0xff, 0xff, 0xff}, {0xdd, 0xff, 0xff, 0xff, 0xff}, make([]byte, 1<<16)}
+	corpus := [][]byte{{}, {0xc1}, {0xc0}, {0x80}, {0x90}, []byte("hello"),
+		{0xdf, 0xff, 0xff, 0xff, 0xff}, {0xdd, 0xff, 0xff, 0xff, 0xff}, make([]byte, 1<<16)}
 	for _, c := range vectors.Load(t, "04-auth.json").Section("malformed") {
 		for _, step := range c.On(t).Sub("steps") {
 			corpus = append(corpus, step.On(t).Bytes("request_frame"))
 		}
 	}
 	for _, enc := range []any{"clear", "aes", "pub", nil, int64(1), []any{}} {
-		for _, load := range []any{nil, "", []any{}, int64(7), data.NewMap(), data.NewMap("cmd", nil), data.NewMap("cmd", []any{}), data.NewMap("cmd", "publish"), data.NewMap("cmd", "_auth")} {
-			if b, err := payload.Marshal(data.NewMap("enc", enc, "load", load, "version", int64(3), "id", "web1")); err == nil {
+		for _, load := range []any{nil, "", []any{}, int64(7), data.NewMap(),
+			data.NewMap("cmd", nil), data.NewMap("cmd", []any{}), data.NewMap("cmd", "publish"),
+			data.NewMap("cmd", "_auth")} {
+			if b, err := payload.Marshal(data.NewMap("enc", enc, "load", load, "version", int64(3),
+				"id", "web1")); err == nil {
 				corpus = append(corpus, b)
 			}
 		}
@@ -243,20 +252,22 @@ func ping(t *testing.T, address string) {
 	t.Helper()
 	out := zeromq.NewRequester(transport.Dialer{Addr: "tcp://" + address})
 	defer out.Close()
-	body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping", "x", "y"), "version", int64(3)))
+	body, _ := payload.Marshal(data.NewMap("enc", "clear",
+		"load", data.NewMap("cmd", "ping", "x", "y"), "version", int64(3)))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	reply, err := out.Do(ctx, body)
 	if err != nil {
 		t.Fatalf("ping: %v", err)
 	}
-	if v, err := payload.Unmarshal(reply, payload.WireLimits()); err != nil || !data.Equal(v, data.NewMap("cmd", "ping", "x", "y")) {
+	if v, err := payload.Unmarshal(reply, payload.WireLimits()); err != nil ||
+		!data.Equal(v, data.NewMap("cmd", "ping", "x", "y")) {
 		t.Fatalf("ping: reply %s, %v", data.Repr(v), err)
 	}
 }
 
-// TestStalledListener puts a reader that takes nothing beside a job: the job has its answers, and a reader that takes
-// what comes has all events.
+// TestStalledListener puts a reader that takes nothing beside a job: the job has its answers, and a
+// reader that takes what comes has all events.
 func TestStalledListener(t *testing.T) {
 	t.Parallel()
 	dir := testsalt.Dir(t)
@@ -296,7 +307,8 @@ func answers(t *testing.T, m *testsalt.Master) {
 		t.Fatal(err)
 	}
 	found := 0
-	for r, err := range l.Results(t.Context(), j, client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
+	for r, err := range l.Results(t.Context(), j,
+		client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
 		if err != nil || r.Value != true {
 			t.Fatalf("%s answers %v, %v", r.ID, r.Value, err)
 		}
@@ -307,7 +319,8 @@ func answers(t *testing.T, m *testsalt.Master) {
 	}
 }
 
-// TestRestartBetweenTwoJobs starts the master anew between two jobs: the minion comes back by itself.
+// TestRestartBetweenTwoJobs starts the master anew between two jobs: the minion comes back by
+// itself.
 func TestRestartBetweenTwoJobs(t *testing.T) {
 	t.Parallel()
 	dir := testsalt.Dir(t)

@@ -14,10 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/master/queue"
@@ -25,90 +22,122 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// deliveries see to it that each minion which had a connection when a job was sent gets the job, or is told as one that missed it.
+// deliveries track published jobs until each minion that was connected when the job was sent has
+// acknowledged it, or is reported as having missed it.
 //
-// A minion of ours that signs in again is sent the jobs that it has not acknowledged, since it never runs one twice. When the time
-// of a job is over, those that have said nothing are asked whether they run it; who does not answer has missed it. Nothing is
-// written for that while jobs are sent: after a restart of the master the records of jobs tell which were on their way.
+// A Brine minion that signs in again is sent the jobs that it has not acknowledged, since it never
+// runs one twice. When the time of a job is nearly over, silent minions are asked whether they run
+// it; those that do not answer have missed it. Sending a job writes nothing to disk for this: after
+// a restart of the master, the records of jobs show which were on their way.
 type deliveries struct {
+	base
 	jobs     returners.JobCache
+	cached   bool // returns are stored in jobs
 	offline  *offline
 	presence *presence
-	settings *settings
-	pub      *publishing
-	now      func() time.Time
-	log      logrus.FieldLogger
-	kept     bool   // returns are kept in jobs
-	file     string // says since when jobs may be on their way
+	fleet    *fleet
+	pub      republisher
 
 	mu      sync.Mutex
 	open    map[job.ID]*delivery
-	back    map[string]time.Time // minions of ours that have signed in, and when
-	behind  time.Time            // what started before is settled, as the file says
-	dirty   bool                 // jobs were sent since the file was written
-	written time.Time            // when it was
-	dropped time.Time            // when the oldest job began for which there was no room; zero where there was room for all
-	crowded time.Time            // when the newest of these began
-	resumed bool                 // what an earlier master left was taken up
-	early   map[string]time.Time // minions of ours that have signed in before that, and when
+	signIns map[string]time.Time // Brine minions that have signed in, and when
+	deliveryMark
+	resumed bool                 // the jobs of an earlier master are tracked
+	early   map[string]time.Time // Brine minions that signed in before that, and when
 
-	listed bool            // left is there; used only by look
-	left   []returners.Job // of an earlier master, which are still to be taken up; used only by look
+	listed bool // backlog was read; used only by resendDue
+	// jobs of an earlier master that are not tracked yet; used only by resendDue
+	backlog []returners.Job
 }
 
-// A delivery is one job on its way.
+// A republisher sends jobs again, asks minions about them, and announces who missed one.
+type republisher interface {
+	republish(ctx context.Context, item queue.Item, load *data.Map, minions ...string) error
+	ask(ctx context.Context, about job.ID, minions []string) error
+	announceMissed(id job.ID, minion, why string)
+}
+
+// A deliveryMark is the file that holds the time since when jobs may be on their way; see
+// deliveries.mark.
+type deliveryMark struct {
+	file    string
+	marked  time.Time // the time in the file: all jobs that started before are resolved
+	dirty   bool      // the file must be written again
+	written time.Time // when the file was written
+	dropped time.Time // start of the oldest job that exceeded maxOpen; zero if none did
+	crowded time.Time // start of the newest job that exceeded maxOpen
+}
+
+// A delivery is a job on its way.
 type delivery struct {
 	minions []string // sorted
-	silent  []uint64 // a bit for each of them that has said nothing
-	left    int      // how many these are
+	silent  bitset   // the minions that have sent nothing, by index in minions
+	left    int      // number of bits in silent
 	started time.Time
-	sent    time.Time // for the last time
-	until   time.Time // the end of its time: it is not sent again then
-	owed    []string  // minions that it could not be sent to again, as the job cache did not answer
-	asked   bool      // those that are silent were asked whether they run it
-	once    bool      // it is not sent again: a step of a batch, or a question
-	quiet   bool      // nobody is told who missed it
+	sent    time.Time // last time the job was sent
+	until   time.Time // the job is not sent again after this
+	retry   []string  // minions to send to at the next check, since the job cache did not answer
+	asked   bool      // silent minions were asked whether they run the job
+	once    bool      // the job is never sent again: a step of a batch, or a find_job
+	quiet   bool      // missed minions are not announced
 }
 
 const (
-	deliveryTime  = time.Minute      // for which a job is sent again, at least: or for as long as who ordered it waits
-	deliveryMost  = 10 * time.Minute // at most
-	deliveryAgain = 15 * time.Second // after which a job that was not acknowledged is sent again
-	deliveryAsk   = 12 * time.Second // how long before the end those that are silent are asked whether they run a job
-	deliveryRest  = 8 * time.Second  // for the last answers: less than a sender waits after its own time (gather_job_timeout)
-	deliveryLook  = time.Second
-	mostOpen      = 20000 // jobs on their way
-	markPause     = 10 * time.Second
-	markPrefix    = ".deliveries-" // of the file on its way, which an end of the master leaves
-	markMargin    = time.Minute    // a job is recorded before it is known here
+	// minimum time during which a job is sent again; longer if its sender waits longer
+	deliveryTime  = time.Minute
+	deliveryMost  = 10 * time.Minute // maximum of that time
+	deliveryAgain = 15 * time.Second // pause before an unacknowledged job is sent again
+	deliveryAsk   = 12 * time.Second // time before the end at which silent minions are asked
+	// wait for the last answers; less than gather_job_timeout, which a sender waits
+	deliveryRest     = 8 * time.Second
+	deliveryInterval = time.Second // between checks
+	maxOpen          = 20000       // jobs on their way
+	markPause        = 10 * time.Second
+	// prefix of the temporary files of mark, which a crash of the master leaves behind
+	markPrefix = ".deliveries-"
+	markMargin = time.Minute // a job is recorded before it is tracked here
 )
 
-// Why a minion missed a job.
+// Reasons why a minion missed a job.
 const (
 	textLost   = "The connection of the minion was lost before it acknowledged the job, and it did not come back in time."
 	textSilent = "The minion did not acknowledge the job, and does not answer whether it runs it."
 )
 
-func newDeliveries(p *parts, pub *publishing) *deliveries {
-	return &deliveries{jobs: p.jobs, offline: pub.offline, presence: p.presence, settings: p.settings, pub: pub, now: p.o.Now, log: p.o.Log,
-		kept: p.cfg.JobCache && p.cfg.ExtJobCache == "", file: filepath.Join(p.cfg.CacheDir, "deliveries"),
-		open: map[job.ID]*delivery{}, back: map[string]time.Time{},
-		early: map[string]time.Time{}}
+// newDeliveries tracks the jobs of pub. dir is where it remembers since when jobs are on their way.
+func newDeliveries(
+	b base, jobs returners.JobCache, cached bool, dir string, pub *publishing,
+) *deliveries {
+	return &deliveries{
+		base:         b,
+		jobs:         jobs,
+		cached:       cached,
+		offline:      pub.offline,
+		presence:     pub.presence,
+		fleet:        pub.fleet,
+		pub:          pub,
+		deliveryMark: deliveryMark{file: filepath.Join(dir, "deliveries")},
+		open:         map[job.ID]*delivery{},
+		signIns:      map[string]time.Time{},
+		early:        map[string]time.Time{},
+	}
 }
 
-// begin takes up a job that is about to be sent.
+// begin tracks a job that is about to be sent.
 func (d *deliveries) begin(load, kwargs *data.Map, j *returners.Job) {
 	if d == nil || len(j.Absent) == len(j.Minions) {
 		return
 	}
 	one := newDelivery(j, deliveryLength(load.Value("timeout")))
-	one.once, one.quiet = data.Truth(kwargs.Value("batch")), load.Value("fun") == "saltutil.find_job"
+	one.once, one.quiet = data.Truth(kwargs.Value("batch")),
+		load.Value("fun") == "saltutil.find_job"
 	one.once = one.once || one.quiet
 	d.put(j.ID, one)
 }
 
-// handedOver takes up a job that the queue has sent to a minion which is not known to be one of ours: it is not sent again.
-func (d *deliveries) handedOver(w waiting, now time.Time) {
+// followSent tracks a job that the queue has sent to a minion that is not known to be a Brine
+// minion. The job is not sent again.
+func (d *deliveries) followSent(w waiting, now time.Time) {
 	if d == nil {
 		return
 	}
@@ -117,13 +146,13 @@ func (d *deliveries) handedOver(w waiting, now time.Time) {
 	d.put(w.id, one)
 }
 
-// put takes up a delivery. A step of a batch adds its minions to those of the steps before.
+// put tracks a delivery. Each step of a batch adds its minions to those of the steps before.
 func (d *deliveries) put(id job.ID, one *delivery) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if old := d.open[id]; old != nil {
 		one.join(old)
-	} else if len(d.open) >= mostOpen {
+	} else if len(d.open) >= maxOpen {
 		d.drop(id, one)
 		return
 	}
@@ -131,13 +160,14 @@ func (d *deliveries) put(id job.ID, one *delivery) {
 	d.dirty = true
 }
 
-// drop leaves out a job for which there is no room: this master does not send it again and does not say who missed it. The file keeps
-// its time for as long as such a job can be on its way, so that the next master takes it up where it is one of the newest that list
-// reads. The caller holds mu.
+// drop skips a job that exceeds maxOpen: this master neither sends it again nor reports who missed
+// it. The file keeps the job's start time for as long as the job can be on its way, so that the
+// next master tracks it if it is among the newest jobs that list reads. The caller holds mu.
 func (d *deliveries) drop(id job.ID, one *delivery) {
 	if d.dropped.IsZero() {
-		d.log.Warnf("job %s: %d jobs wait for acknowledgments, and no more are followed: minions that lose their connection may miss it",
-			id, mostOpen)
+		d.log.Warnf(
+			"Job %s is not tracked: %d jobs already wait for acknowledgments. Minions that lose their connection may miss it",
+			id, maxOpen)
 	}
 	if d.dropped.IsZero() || one.started.Before(d.dropped) {
 		d.dropped = one.started
@@ -148,75 +178,88 @@ func (d *deliveries) drop(id job.ID, one *delivery) {
 	d.dirty = true
 }
 
-// deliveryLength returns for how long a job is to be sent again whose sender waits so many seconds.
+// deliveryLength returns how long a job is sent again, given the timeout of its sender in seconds.
 func deliveryLength(seconds any) time.Duration {
 	n, _ := seconds.(int64)
-	return min(max(time.Duration(min(n, int64(deliveryMost/time.Second)))*time.Second, deliveryTime), deliveryMost)
+	return min(max(time.Duration(min(n, int64(deliveryMost/time.Second)))*time.Second,
+		deliveryTime), deliveryMost)
 }
 
-// newDelivery returns the delivery of a job to the minions that had a connection.
+// newDelivery returns the delivery of a job to the minions that were connected.
 func newDelivery(j *returners.Job, long time.Duration) *delivery {
-	one := &delivery{minions: j.Minions, started: j.Started, sent: j.Started, until: j.Started.Add(long)}
+	one := &delivery{minions: j.Minions, started: j.Started, sent: j.Started,
+		until: j.Started.Add(long)}
 	if !slices.IsSorted(one.minions) {
 		one.minions = slices.Sorted(slices.Values(one.minions))
 	}
 	one.left = len(one.minions)
-	one.silent = make([]uint64, (one.left+63)/64)
-	for i := range one.minions {
-		one.silent[i/64] |= 1 << (i % 64)
-	}
+	one.silent = fullSet(one.left)
 	for _, id := range j.Absent {
-		one.settle(id)
+		one.markDone(id)
 	}
 	return one
 }
 
-// settle notes that a minion is not waited for any more, and reports whether it was.
-func (o *delivery) settle(minion string) bool {
+// markDone notes that a minion is no longer waited for, and reports whether it was.
+func (o *delivery) markDone(minion string) bool {
 	i, found := slices.BinarySearch(o.minions, minion)
-	if !found || o.silent[i/64]&(1<<(i%64)) == 0 {
+	if !found || !o.silent.has(i) {
 		return false
 	}
-	o.silent[i/64] &^= 1 << (i % 64)
+	o.silent.remove(i)
 	o.left--
 	return true
 }
 
 func (o *delivery) waits(minion string) bool {
 	i, found := slices.BinarySearch(o.minions, minion)
-	return found && o.silent[i/64]&(1<<(i%64)) != 0
+	return found && o.silent.has(i)
 }
 
-// who returns the minions that have said nothing.
-func (o *delivery) who() []string {
+// silentMinions returns the minions that have sent nothing.
+func (o *delivery) silentMinions() []string {
 	ids := make([]string, 0, o.left)
 	for i, id := range o.minions {
-		if o.silent[i/64]&(1<<(i%64)) != 0 {
+		if o.silent.has(i) {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// join takes over whom an earlier step of the job waits for.
+// join adds the minions that an earlier step of the job still waits for.
 func (o *delivery) join(old *delivery) {
-	silent := merge(o.who(), old.who())
-	*o = delivery{minions: silent, started: old.started, sent: o.sent, until: o.until, once: o.once, quiet: o.quiet,
-		left: len(silent), silent: make([]uint64, (len(silent)+63)/64)}
-	for i := range silent {
-		o.silent[i/64] |= 1 << (i % 64)
-	}
+	silent := merge(o.silentMinions(), old.silentMinions())
+	*o = delivery{minions: silent, started: old.started, sent: o.sent, until: o.until, once: o.once,
+		quiet: o.quiet, left: len(silent), silent: fullSet(len(silent))}
 }
 
-// settled notes that a minion has a job, or that it is known not to. It reports whether the minion was waited for.
-func (d *deliveries) settled(id job.ID, minion string) bool {
+// A bitset is a set of small numbers.
+type bitset []uint64
+
+// fullSet returns the set of the numbers below n.
+func fullSet(n int) bitset {
+	b := make(bitset, (n+63)/64)
+	for i := range n {
+		b[i/64] |= 1 << (i % 64)
+	}
+	return b
+}
+
+func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+
+func (b bitset) remove(i int) { b[i/64] &^= 1 << (i % 64) }
+
+// markDone notes that a minion has a job, or is known not to get it. It reports whether the minion
+// was waited for.
+func (d *deliveries) markDone(id job.ID, minion string) bool {
 	if d == nil {
 		return false
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one := d.open[id]
-	if one == nil || !one.settle(minion) {
+	if one == nil || !one.markDone(minion) {
 		return false
 	}
 	if one.left == 0 {
@@ -225,94 +268,101 @@ func (d *deliveries) settled(id job.ID, minion string) bool {
 	return true
 }
 
-// cameBack notes that a minion of ours has signed in.
-func (d *deliveries) cameBack(minion string) {
+// signedIn notes that a Brine minion has signed in.
+func (d *deliveries) signedIn(minion string) {
 	if d == nil {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.open) > 0 || !d.resumed {
-		d.back[minion] = d.now()
+		d.signIns[minion] = d.now()
 	}
 	if !d.resumed {
-		d.early[minion] = d.back[minion]
+		d.early[minion] = d.signIns[minion]
 	}
 }
 
-// look sends again what minions may have missed, and settles the jobs whose time is over. One goroutine at a time calls it.
-func (d *deliveries) look(ctx context.Context) error {
-	err := d.takeUp(ctx)
+// resendDue sends again what minions may have missed, and closes the jobs whose time is over. It
+// must not be called concurrently.
+func (d *deliveries) resendDue(ctx context.Context) error {
+	err := d.resume(ctx)
 	if ctx.Err() != nil {
 		return err
 	}
-	err = errors.Join(err, d.repeat(ctx))
+	err = errors.Join(err, d.resendAll(ctx))
 	for _, id := range d.overdue() {
 		err = errors.Join(err, d.end(ctx, id))
 	}
 	return errors.Join(err, d.mark())
 }
 
-// repeat sends jobs again: to minions that have come back since, and after a while to all of ours that are silent.
-func (d *deliveries) repeat(ctx context.Context) error {
+// resendAll sends jobs again: to minions that have signed in since, and after a while to all silent
+// Brine minions.
+func (d *deliveries) resendAll(ctx context.Context) error {
 	now := d.now()
-	ids, here := d.unsettled(now)
+	ids, here := d.takeOpen(now)
 	var err error
 	for _, id := range ids {
-		minions := d.due(id, here, now)
+		minions := d.takeDue(id, here, now)
 		if len(minions) == 0 {
 			continue
 		}
-		later, errAgain := d.again(ctx, id, slices.Clone(minions))
+		later, errAgain := d.resend(ctx, id, slices.Clone(minions))
 		if later {
-			d.owe(id, minions)
+			d.postpone(id, minions)
 		}
 		err = errors.Join(err, errAgain)
 	}
 	return err
 }
 
-// owe keeps minions that a job could not be sent to again for the next look.
-func (d *deliveries) owe(id job.ID, minions []string) {
+// postpone keeps minions to which a job could not be sent again for the next check.
+func (d *deliveries) postpone(id job.ID, minions []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if one := d.open[id]; one != nil {
-		one.owed = minions
+		one.retry = minions
 	}
 }
 
-// unsettled returns the jobs on their way, and the minions that are back with the time at which they signed in. Who has no connection
-// yet stays among those that are back.
-func (d *deliveries) unsettled(now time.Time) (ids []job.ID, here map[string]time.Time) {
+// takeOpen returns the jobs on their way. It takes from signIns the minions that are connected
+// again, and returns them with their sign-in times. Minions without a connection stay there.
+func (d *deliveries) takeOpen(now time.Time) (ids []job.ID, here map[string]time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.open) == 0 {
 		if d.resumed {
-			clear(d.back)
+			clear(d.signIns)
 		}
 		return nil, nil
 	}
-	return slices.Collect(maps.Keys(d.open)), d.arrivals(now)
+	return slices.Collect(maps.Keys(d.open)), d.takeArrivals(now)
 }
 
-// due returns the minions that a job is to be sent to again.
-func (d *deliveries) due(id job.ID, here map[string]time.Time, now time.Time) (minions []string) {
+// takeDue returns the minions to which a job is sent again now, and notes that it is being sent to
+// them.
+func (d *deliveries) takeDue(
+	id job.ID, here map[string]time.Time, now time.Time,
+) (minions []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one := d.open[id]
 	if one == nil || one.once || !now.Before(one.until) {
 		return nil
 	}
-	if now.Sub(one.sent).Abs() >= deliveryAgain && d.settings.now().JobAcks {
+	if now.Sub(one.sent).Abs() >= deliveryAgain && d.settings.config().JobAcks {
 		one.sent = now
-		one.owed = nil
-		return without(one.who(), slices.Sorted(slices.Values(d.presence.absent(one.who()))))
+		one.retry = nil
+		return without(one.silentMinions(),
+			slices.Sorted(slices.Values(d.presence.Absent(one.silentMinions()))))
 	}
-	minions = slices.DeleteFunc(one.owed, func(minion string) bool { return !one.waits(minion) })
-	one.owed = nil
+	minions = slices.DeleteFunc(one.retry, func(minion string) bool { return !one.waits(minion) })
+	one.retry = nil
 	if one.left < len(here) {
-		for _, minion := range one.who() {
-			if came, ok := here[minion]; ok && came.After(one.sent) && !slices.Contains(minions, minion) {
+		for _, minion := range one.silentMinions() {
+			if came, ok := here[minion]; ok && came.After(one.sent) &&
+				!slices.Contains(minions, minion) {
 				minions = append(minions, minion)
 			}
 		}
@@ -326,67 +376,75 @@ func (d *deliveries) due(id job.ID, here map[string]time.Time, now time.Time) (m
 	return minions
 }
 
-// arrivals takes out the minions that are back and connected, and those that are not within a minute. It returns when the former signed
-// in. The caller holds mu.
-func (d *deliveries) arrivals(now time.Time) (here map[string]time.Time) {
-	if len(d.back) == 0 {
+// takeArrivals removes from signIns the minions that are connected, and those that have not
+// connected within a minute. It returns the sign-in times of the former. The caller holds mu.
+func (d *deliveries) takeArrivals(now time.Time) (here map[string]time.Time) {
+	if len(d.signIns) == 0 {
 		return nil
 	}
-	all := make([]string, 0, len(d.back))
-	for id := range d.back {
+	all := make([]string, 0, len(d.signIns))
+	for id := range d.signIns {
 		all = append(all, id)
 	}
 	slices.Sort(all)
-	away := d.presence.absent(all)
+	away := d.presence.Absent(all)
 	for _, id := range away {
-		if now.Sub(d.back[id]).Abs() >= deliveryTime {
-			delete(d.back, id)
+		if now.Sub(d.signIns[id]).Abs() >= deliveryTime {
+			delete(d.signIns, id)
 		}
 	}
 	here = map[string]time.Time{}
 	for _, id := range without(all, away) {
-		here[id] = d.back[id]
-		delete(d.back, id)
+		here[id] = d.signIns[id]
+		delete(d.signIns, id)
 	}
 	return here
 }
 
-// again sends a job once more to those of some minions that are ours and surely meant by its target. later reports whether what failed
-// may work at the next look, as where the job cache did not answer.
-func (d *deliveries) again(ctx context.Context, id job.ID, minions []string) (later bool, err error) {
+// resend sends a job again to those of minions that are Brine minions and certainly named by its
+// target. later reports whether a failed attempt may succeed at the next check, for example because
+// the job cache did not answer.
+func (d *deliveries) resend(
+	ctx context.Context, id job.ID, minions []string,
+) (later bool, err error) {
 	minions = slices.DeleteFunc(minions, func(minion string) bool {
-		_, ours := d.offline.ours.Load(minion)
-		return !ours || d.offline.waits(id, minion)
+		_, brine := d.offline.brine.Load(minion)
+		return !brine || d.offline.waits(id, minion)
 	})
 	if len(minions) == 0 {
 		return false, nil
 	}
 	j, err := d.jobs.Job(ctx, id)
 	if err != nil {
-		return !errors.Is(err, returners.ErrUnknownJob), fmt.Errorf("send job %s again: %w", id, err)
+		return !errors.Is(err, returners.ErrUnknownJob),
+			fmt.Errorf("send job %s again: %w", id, err)
 	}
 	item := queue.Item{ID: id, Load: j.Load, Minions: j.Minions}
 	load, err := loadOf(item)
 	if err != nil {
 		return false, err
 	}
-	if minions, err = d.meant(j, load, minions); err != nil || len(minions) == 0 {
+	if minions, err = d.certainOf(j, load, minions); err != nil || len(minions) == 0 {
 		return false, err
 	}
-	if err := d.pub.again(ctx, item, load, minions...); err != nil {
+	if err := d.pub.republish(ctx, item, load, minions...); err != nil {
 		return true, fmt.Errorf("send job %s again: %w", id, err)
 	}
-	d.log.Infof("job %s was sent again to minions that have not acknowledged it: %s", id, strings.Join(minions, ", "))
+	d.log.Infof("Job %s was sent again to minions that have not acknowledged it: %s", id,
+		strings.Join(minions, ", "))
 	return false, nil
 }
 
-// meant leaves out the minions that a target may not mean: they could not decide for themselves, since a job that is sent again
-// names them.
-func (d *deliveries) meant(j *returners.Job, load *data.Map, minions []string) ([]string, error) {
+// certainOf removes minions that the target names only if their unknown data matches. They could
+// not decide for themselves, since a job that is sent again names them.
+func (d *deliveries) certainOf(
+	j *returners.Job, load *data.Map, minions []string,
+) ([]string, error) {
 	if exactTarget(j) {
 		return minions, nil
 	}
-	sure, _, err := d.pub.fleet.resolveAs(load.Value("tgt"), load.Text("tgt_type"), kwargsOf(load).Text("delimiter"), false)
+	sure, _, err := d.fleet.resolveAs(load.Value("tgt"), load.Text("tgt_type"),
+		kwargsOf(load).Text("delimiter"), false)
 	if err != nil {
 		return nil, fmt.Errorf("send job %s again: %w", j.ID, err)
 	}
@@ -397,7 +455,7 @@ func (d *deliveries) meant(j *returners.Job, load *data.Map, minions []string) (
 	}), nil
 }
 
-// overdue returns the jobs whose time is nearly over, the oldest first.
+// overdue returns the jobs whose time is over or nearly over, the oldest first.
 func (d *deliveries) overdue() (ids []job.ID) {
 	now := d.now()
 	d.mu.Lock()
@@ -411,10 +469,11 @@ func (d *deliveries) overdue() (ids []job.ID) {
 	return ids
 }
 
-// over reports whether nobody is waited for any more.
+// over reports whether the wait for all minions has ended.
 func (o *delivery) over(now time.Time) bool { return !now.Before(o.until.Add(deliveryRest)) }
 
-// end asks the minions that are silent whether they run a job whose time is nearly over, and gives them up when it is.
+// end asks silent minions whether they run a job whose time is nearly over. Once it is over, end
+// marks them as having missed it.
 func (d *deliveries) end(ctx context.Context, id job.ID) error {
 	d.mu.Lock()
 	one := d.open[id]
@@ -422,11 +481,11 @@ func (d *deliveries) end(ctx context.Context, id job.ID) error {
 		d.mu.Unlock()
 		return nil
 	}
-	silent, over := one.who(), one.over(d.now())
+	silent, over := one.silentMinions(), one.over(d.now())
 	one.asked = true
 	d.mu.Unlock()
 	silent = d.unqueued(id, silent)
-	away := d.presence.absent(silent)
+	away := d.presence.Absent(silent)
 	there := without(silent, slices.Sorted(slices.Values(away)))
 	if !over {
 		if len(there) == 0 {
@@ -435,89 +494,70 @@ func (d *deliveries) end(ctx context.Context, id job.ID) error {
 		return d.pub.ask(ctx, id, there)
 	}
 	for _, minion := range away {
-		d.giveUp(id, minion, textLost, one.quiet)
+		d.markMissed(id, minion, textLost, one.quiet)
 	}
 	for _, minion := range there {
-		d.giveUp(id, minion, textSilent, one.quiet)
+		d.markMissed(id, minion, textSilent, one.quiet)
 	}
 	return nil
 }
 
-// unqueued settles the minions of ours for which the queue keeps a job, and returns the others.
+// unqueued ends the wait for the minions for which the queue keeps a job, and returns the others.
 func (d *deliveries) unqueued(id job.ID, minions []string) []string {
 	return slices.DeleteFunc(minions, func(minion string) bool {
-		_, ours := d.offline.ours.Load(minion)
-		queued := ours && d.offline.waits(id, minion)
+		_, brine := d.offline.brine.Load(minion)
+		queued := brine && d.offline.waits(id, minion)
 		if queued {
-			d.settled(id, minion)
+			d.markDone(id, minion)
 		}
 		return queued
 	})
 }
 
-// giveUp says that a minion missed a job, unless it has answered meanwhile.
-func (d *deliveries) giveUp(id job.ID, minion, why string, quiet bool) {
-	if !d.settled(id, minion) {
+// markMissed records and announces that a minion missed a job, unless it has answered meanwhile.
+func (d *deliveries) markMissed(id job.ID, minion, why string, quiet bool) {
+	if !d.markDone(id, minion) {
 		return
 	}
-	d.offline.settled(id, minion)
+	d.offline.markDone(id, minion)
 	d.offline.track(id, minion, returners.Missed, why)
 	if quiet {
 		return
 	}
-	d.log.Warnf("job %s of minion %s: %s", id, minion, why)
+	d.log.Warnf("Job %s of minion %s: %s", id, minion, why)
 	d.pub.announceMissed(id, minion, why)
 }
 
-// announceMissed tells those who wait for a job that a minion missed it.
-func (p *publishing) announceMissed(id job.ID, minion, why string) {
-	news := data.NewMap("id", minion, "jid", string(id), "reason", why)
-	if err := p.bus.Fire(eventbus.Tagify("job", string(id), "missed", minion), news); err != nil {
-		p.log.WithError(err).Errorf("announce that minion %s missed job %s", minion, id)
-	}
-}
-
-// ask asks minions whether they run a job.
-func (p *publishing) ask(ctx context.Context, about job.ID, minions []string) error {
-	load := data.NewMap("cmd", "publish", "tgt", data.Values(minions), "fun", "saltutil.find_job", "arg", []any{string(about)}, "tgt_type", "list", "ret", "",
-		"user", p.fleet.settings.now().User)
-	id := p.ids.Next()
-	load.Set("jid", string(id))
-	if _, err := p.send(ctx, load, nil, minions, nil); err != nil {
-		return fmt.Errorf("ask who runs job %s: %w", about, err)
-	}
-	return nil
-}
-
-// takeUp takes up the jobs that were on their way when an earlier master ended. What the job cache does not give is tried again at the
-// next look, for as long as a job may be sent again at most.
-func (d *deliveries) takeUp(ctx context.Context) error {
+// resume tracks the jobs that were on their way when an earlier master ended. If the job cache
+// fails, resume tries again at the next check, for at most deliveryMost.
+func (d *deliveries) resume(ctx context.Context) error {
 	if d.resumed {
 		return nil
 	}
-	late := d.now().Sub(d.presence.begun) > deliveryMost
-	if err := d.resume(ctx); err != nil && !late {
+	late := d.now().Sub(d.presence.started) > deliveryMost
+	if err := d.readBacklog(ctx); err != nil && !late {
 		return err
 	} else if err != nil {
-		d.log.WithError(err).Errorf("jobs that were on their way when an earlier master ended are not followed any more")
+		d.log.WithError(err).Errorf("Jobs that were on their way when an earlier master ended are no longer tracked")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	maps.Copy(d.back, d.early) // jobs that were taken up just now may be for them, too
-	d.resumed, d.left, d.early = true, nil, nil
+	maps.Copy(d.signIns, d.early) // the resumed jobs may be for them, too
+	d.resumed, d.backlog, d.early = true, nil, nil
 	return nil
 }
 
-// resume lists once the jobs that were on their way when an earlier master ended, and takes up those that are left. Those whose time was
-// over meanwhile are not sent any more: once minions had time to come back they are asked whether they run them.
-func (d *deliveries) resume(ctx context.Context) error {
+// readBacklog lists the jobs that were on their way when an earlier master ended, and tracks those
+// not tracked yet. Jobs whose time has passed are not sent again: once minions have had time to
+// reconnect, they are asked whether they run them.
+func (d *deliveries) readBacklog(ctx context.Context) error {
 	if !d.listed {
 		if err := d.list(ctx); err != nil {
 			return err
 		}
 	}
 	var err error
-	d.left = slices.DeleteFunc(d.left, func(j returners.Job) bool {
+	d.backlog = slices.DeleteFunc(d.backlog, func(j returners.Job) bool {
 		errJob := d.resumeJob(ctx, &j)
 		err = errors.Join(err, errJob)
 		return errJob == nil
@@ -525,16 +565,16 @@ func (d *deliveries) resume(ctx context.Context) error {
 	return err
 }
 
-// list looks which jobs were on their way when an earlier master ended.
+// list reads the jobs that may have been on their way when an earlier master ended.
 func (d *deliveries) list(ctx context.Context) error {
 	parts, err := filepath.Glob(filepath.Join(filepath.Dir(d.file), markPrefix+"*"))
 	for _, file := range parts {
 		err = errors.Join(err, os.Remove(file))
 	}
 	if err != nil {
-		d.log.WithError(err).Warn("remove what an earlier master left of its notes of jobs on their way")
+		d.log.WithError(err).Warn("remove temporary files of an earlier master")
 	}
-	if !d.kept {
+	if !d.cached {
 		d.listed = true
 		return nil
 	}
@@ -542,21 +582,23 @@ func (d *deliveries) list(ctx context.Context) error {
 	if at, err := readMark(d.file); err == nil {
 		since = at
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		d.log.WithError(err).Warn("since when jobs may be on their way")
+		d.log.WithError(err).Warn("read since when jobs may be on their way")
 	}
-	left, err := d.jobs.Jobs(ctx, returners.Filter{Since: since, Until: d.presence.begun, Limit: mostOpen})
+	jobs, err := d.jobs.Jobs(ctx, returners.Filter{Since: since, Until: d.presence.started,
+		Limit: maxOpen})
 	if err != nil {
 		return fmt.Errorf("look for jobs on their way: %w", err)
 	}
-	if len(left) == mostOpen {
-		d.log.Warnf("of the jobs that were on their way when an earlier master ended, the newest %d are followed, and no others", mostOpen)
+	if len(jobs) == maxOpen {
+		d.log.Warnf("Only the newest %d of the jobs that were on their way when an earlier master ended are tracked",
+			maxOpen)
 	}
-	d.listed, d.left = true, left
+	d.listed, d.backlog = true, jobs
 	return nil
 }
 
 func (d *deliveries) resumeJob(ctx context.Context, j *returners.Job) error {
-	if len(j.Minions) == 0 || j.NoCache { // returns are not kept
+	if len(j.Minions) == 0 || j.NoCache { // its returns are not stored
 		return nil
 	}
 	silent, err := d.silentOf(ctx, j.ID)
@@ -565,15 +607,16 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returners.Job) error {
 	}
 	fields, err := payload.ParseFields(j.Load, payload.WireLimits())
 	if err != nil || !fields.Has("fun") {
-		return nil //nolint:nilerr // one of another master, of which returns alone are known
+		return nil //nolint:nilerr // a job of another master, of which only returns are known
 	}
 	fun, _ := fields.Text("fun")
 	kwargs, _ := fields.Value("kwargs").(*data.Map)
-	one := newDelivery(&returners.Job{Minions: silent, Started: j.Started}, deliveryLength(fields.Value("timeout")))
+	one := newDelivery(&returners.Job{Minions: silent, Started: j.Started},
+		deliveryLength(fields.Value("timeout")))
 	one.quiet = fun == "saltutil.find_job"
 	one.once = one.quiet || data.Truth(kwargs.Value("batch"))
-	if end := d.presence.begun.Add(2 * returnTime); !d.now().Before(one.until) {
-		one.once, one.until = true, end
+	if !d.now().Before(one.until) {
+		one.once, one.until = true, d.presence.started.Add(2*returnTime)
 	}
 	d.put(j.ID, one)
 	still, err := d.silentOf(ctx, j.ID)
@@ -581,20 +624,20 @@ func (d *deliveries) resumeJob(ctx context.Context, j *returners.Job) error {
 		return err
 	}
 	for _, minion := range without(silent, slices.Sorted(slices.Values(still))) {
-		d.settled(j.ID, minion) // it has told while the job was taken up
+		d.markDone(j.ID, minion) // it answered meanwhile
 	}
 	return nil
 }
 
-// silentOf returns the minions that a job was sent to and that have told nothing of it since. For a job that is no longer kept it
-// returns none.
+// silentOf returns the minions that a job was sent to and that have sent nothing about it since.
+// For a job that is no longer stored it returns none.
 func (d *deliveries) silentOf(ctx context.Context, id job.ID) (silent []string, err error) {
 	states, err := returners.ProgressOf(ctx, d.jobs, id)
 	if errors.Is(err, returners.ErrUnknownJob) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("take up job %s, which an earlier master sent: %w", id, err)
+		return nil, fmt.Errorf("resume job %s of an earlier master: %w", id, err)
 	}
 	for _, p := range states {
 		if p.State == returners.Sent {
@@ -604,35 +647,45 @@ func (d *deliveries) silentOf(ctx context.Context, id job.ID) (silent []string, 
 	return silent, nil
 }
 
-// mark writes down since when jobs may be on their way, now and then. It writes nothing before those of an earlier master were taken up.
+// mark stores, now and then, the time since when jobs may be on their way. It writes nothing before
+// the jobs of an earlier master are tracked.
 func (d *deliveries) mark() error {
-	now := d.now()
+	oldest, due := d.nextMark(d.now())
+	if !due {
+		return nil
+	}
+	if err := atomicfile.Write(d.file, []byte(strconv.FormatInt(oldest.UnixMicro(), 10)+"\n"),
+		atomicfile.Options{Mode: 0o600, Prefix: markPrefix}); err != nil {
+		return fmt.Errorf("note since when jobs may be on their way: %w", err)
+	}
+	return nil
+}
+
+// nextMark returns the time since when jobs may be on their way. due reports whether the time must
+// be written to the file now; nextMark then counts it as written.
+func (d *deliveries) nextMark(now time.Time) (oldest time.Time, due bool) {
 	d.mu.Lock()
-	due := d.resumed && d.dirty && now.Sub(d.written).Abs() >= markPause
-	oldest := now
+	defer d.mu.Unlock()
 	if now.Sub(d.crowded) > deliveryMost+deliveryRest {
 		d.dropped = time.Time{}
 	}
+	if !d.resumed || !d.dirty || now.Sub(d.written).Abs() < markPause {
+		return time.Time{}, false
+	}
+	oldest = now
 	if !d.dropped.IsZero() && d.dropped.Before(oldest) {
 		oldest = d.dropped
 	}
 	for _, one := range d.open {
-		if due && one.started.Before(oldest) {
+		if one.started.Before(oldest) {
 			oldest = one.started
 		}
 	}
-	if due {
-		d.written, d.dirty = now, len(d.open) > 0 || !d.dropped.IsZero()
-	}
-	d.mu.Unlock()
-	if oldest = oldest.Add(-markMargin); !due || oldest.Equal(d.behind) {
-		return nil
-	}
-	d.behind = oldest
-	if err := atomicfile.Write(d.file, []byte(strconv.FormatInt(oldest.UnixMicro(), 10)+"\n"), atomicfile.Options{Mode: 0o600, Prefix: markPrefix}); err != nil {
-		return fmt.Errorf("note since when jobs may be on their way: %w", err)
-	}
-	return nil
+	oldest = oldest.Add(-markMargin)
+	d.written, d.dirty = now, len(d.open) > 0 || !d.dropped.IsZero()
+	due = !oldest.Equal(d.marked)
+	d.marked = oldest
+	return oldest, due
 }
 
 // readMark reads what mark wrote.

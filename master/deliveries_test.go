@@ -42,16 +42,16 @@ func newRoute(t *testing.T) *route {
 
 // start makes the parts of a master anew, which remember nothing but what lies on disk.
 func (r *route) start() {
-	r.parts.o.Now = func() time.Time { return r.now }
+	r.parts.now = func() time.Time { return r.now }
 	r.port = &crowd{}
-	r.parts.presence = newPresence(r.port, nil, r.parts.settings, r.parts.o.Now)
+	r.parts.presence = newPresence(r.port, nil, r.parts.settings, r.parts.now)
 	r.pub = newPublishing(r.parts)
 	r.port.connect("10.0.0.1/ours1", "10.0.0.2/ours2", "10.0.0.3", "10.0.0.4")
 	for i, id := range routeIDs {
 		r.parts.presence.note(id, from("10.0.0."+string(rune('1'+i))))
 	}
 	for _, id := range routeIDs[:2] {
-		r.pub.offline.remembers(id)
+		r.pub.offline.noteBrine(id)
 	}
 }
 
@@ -71,8 +71,8 @@ func (r *route) order(t *testing.T, kwargs *data.Map) job.ID {
 func (r *route) looks(t *testing.T, want int) {
 	t.Helper()
 	before := len(r.wire.messages())
-	must(t, r.pub.deliveries.look(t.Context()))
-	must(t, r.pub.offline.look(t.Context()))
+	must(t, r.pub.deliveries.resendDue(t.Context()))
+	must(t, r.pub.offline.sendQueued(t.Context()))
 	if got := len(r.wire.messages()) - before; got != want {
 		t.Errorf("%d publications, want %d", got, want)
 	}
@@ -98,9 +98,10 @@ func (r *route) ack(t *testing.T, id job.ID, minion string) {
 	r.pub.progress.fired(t.Context(), minion, "salt/job/"+string(id)+"/ack/"+minion)
 }
 
-// TestJobsOnTheirWayAreSentAgainAfterARestart sends a job, ends the master, and starts it anew: minions of ours that have not
-// acknowledged it get it when they sign in, once each time; those of Salt do not. When its time is over those that are silent are asked,
-// and then they have missed it, which is announced.
+// TestJobsOnTheirWayAreSentAgainAfterARestart sends a job, ends the master, and starts it anew:
+// minions of ours that have not acknowledged it get it when they sign in, once each time; those of
+// Salt do not. When its time is over those that are silent are asked, and then they have missed it,
+// which is announced.
 func TestJobsOnTheirWayAreSentAgainAfterARestart(t *testing.T) {
 	r := newRoute(t)
 	id := r.order(t, nil)
@@ -112,17 +113,18 @@ func TestJobsOnTheirWayAreSentAgainAfterARestart(t *testing.T) {
 	r.looks(t, 1) // to ours1
 	r.looks(t, 0)
 	r.now = r.now.Add(time.Second)
-	r.pub.offline.remembers("ours1")
-	r.pub.offline.remembers("ours2")
+	r.pub.offline.noteBrine("ours1")
+	r.pub.offline.noteBrine("ours2")
 	r.looks(t, 1)
 	r.port.connect("10.0.0.1/ours1", "10.0.0.3", "10.0.0.4") // ours2 is away
-	r.pub.offline.remembers("ours2")
+	r.pub.offline.noteBrine("ours2")
 	r.looks(t, 0)
 	r.now = r.now.Add(deliveryAgain)
 	r.looks(t, 1) // nobody has said more
 	r.ack(t, id, "ours1")
 	r.now = r.now.Add(deliveryTime - deliveryAsk - deliveryAgain - 2*time.Second)
-	events := r.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/job/" + string(id) + "/missed/"}})
+	events := r.bus.Subscribe(eventbus.SubscribeOptions{Name: "test",
+		Prefixes: []string{"salt/job/" + string(id) + "/missed/"}})
 	defer events.Close()
 	r.port.connect("10.0.0.1/ours1", "10.0.0.3") // real2 is away
 	r.looks(t, 1)                                // the question
@@ -137,7 +139,8 @@ func TestJobsOnTheirWayAreSentAgainAfterARestart(t *testing.T) {
 		must(t, err)
 		v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
 		must(t, err)
-		if m := v.(*data.Map); m.Text("id") != minion || m.Text("jid") != string(id) || m.Text("reason") == "" {
+		if m := v.(*data.Map); m.Text("id") != minion || m.Text("jid") != string(id) ||
+			m.Text("reason") == "" {
 			t.Errorf("event %s %s, want one of %s", e.Tag, data.Repr(v), minion)
 		}
 	}
@@ -146,7 +149,8 @@ func TestJobsOnTheirWayAreSentAgainAfterARestart(t *testing.T) {
 	}
 }
 
-// TestAnswersSettleJobsOnTheirWay has minions tell in each way that they have a job, or have not: nobody is asked, and none has missed it.
+// TestAnswersSettleJobsOnTheirWay has minions report in each possible way that they have a job or
+// not: none is asked, and none has missed it.
 func TestAnswersSettleJobsOnTheirWay(t *testing.T) {
 	r := newRoute(t)
 	id := r.order(t, nil)
@@ -167,8 +171,8 @@ func TestAnswersSettleJobsOnTheirWay(t *testing.T) {
 	r.looks(t, 0)
 }
 
-// TestJobsWhoseTimeIsOverAreNotSentAgain starts a master a day after the one before ended: who has said nothing is asked and has missed
-// the job, and nobody is sent it.
+// TestJobsWhoseTimeIsOverAreNotSentAgain starts a master a day after the previous one ended: silent
+// minions are asked and have missed the job, and it is sent to none again.
 func TestJobsWhoseTimeIsOverAreNotSentAgain(t *testing.T) {
 	r := newRoute(t)
 	id := r.order(t, nil)
@@ -185,9 +189,9 @@ func TestJobsWhoseTimeIsOverAreNotSentAgain(t *testing.T) {
 	r.wants(t, id, "ours1=missed ours2=missed real1=missed real2=missed")
 }
 
-// TestJobsOnTheirWayAreTakenUpOnceTheJobCacheAnswers starts a master whose job cache is locked at first: the jobs of the one before are
-// taken up when it is not any more, and the file does not pass them meanwhile.
-func TestJobsOnTheirWayAreTakenUpOnceTheJobCacheAnswers(t *testing.T) {
+// TestJobsAreResumedOnceTheJobCacheAnswers starts a master whose job cache is locked at first: the
+// previous master's jobs are resumed once it is unlocked, and the file keeps their time until then.
+func TestJobsAreResumedOnceTheJobCacheAnswers(t *testing.T) {
 	r := newRoute(t)
 	r.pub.deliveries.resumed = true
 	id := r.order(t, nil)
@@ -202,7 +206,7 @@ func TestJobsOnTheirWayAreTakenUpOnceTheJobCacheAnswers(t *testing.T) {
 	for range 2 { // the list, and the states of the job
 		r.order(t, data.NewMap("batch", int64(1)))
 		r.now = r.now.Add(markPause)
-		if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
+		if err := r.pub.deliveries.resendDue(t.Context()); !errors.Is(err, errLocked) {
 			t.Errorf("a look at a locked job cache: %v", err)
 		}
 		if at, err := readMark(r.pub.deliveries.file); err != nil || !at.Equal(before) {
@@ -213,21 +217,22 @@ func TestJobsOnTheirWayAreTakenUpOnceTheJobCacheAnswers(t *testing.T) {
 	r.ack(t, id, "ours1")
 	r.ack(t, id, "ours2")
 	r.now = r.now.Add(deliveryTime + deliveryRest)
-	must(t, r.pub.deliveries.look(t.Context()))
+	must(t, r.pub.deliveries.resendDue(t.Context()))
 	r.wants(t, id, "ours1=acknowledged ours2=acknowledged real1=missed real2=missed")
 }
 
-// TestMinionsThatAreBackGetTheirJobsOnceTheJobCacheAnswers has a minion come back while the job cache is locked.
+// TestMinionsThatAreBackGetTheirJobsOnceTheJobCacheAnswers has a minion come back while the job
+// cache is locked.
 func TestMinionsThatAreBackGetTheirJobsOnceTheJobCacheAnswers(t *testing.T) {
 	r := newRoute(t)
 	id := r.order(t, nil)
 	r.looks(t, 0)
 	r.now = r.now.Add(time.Second)
-	r.pub.offline.remembers("ours1")
+	r.pub.offline.noteBrine("ours1")
 	locked := &lockedJobs{JobCache: r.pub.deliveries.jobs, one: 2}
 	r.pub.deliveries.jobs = locked
 	for range 2 {
-		if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
+		if err := r.pub.deliveries.resendDue(t.Context()); !errors.Is(err, errLocked) {
 			t.Errorf("a look at a locked job cache: %v", err)
 		}
 	}
@@ -237,100 +242,106 @@ func TestMinionsThatAreBackGetTheirJobsOnceTheJobCacheAnswers(t *testing.T) {
 	r.wants(t, id, "ours1=acknowledged ours2=sent real1=sent real2=sent")
 }
 
-// TestJobsWhoseTargetIsGoneAreTriedOnce has a minion come back after the node group of its job was removed: the fault is told once, not
-// at each look.
-func TestJobsWhoseTargetIsGoneAreTriedOnce(t *testing.T) {
+// TestJobsWithoutTargetAreRetriedOnce has a minion return after the node group of its job was
+// removed: the error is reported once, not at each check.
+func TestJobsWithoutTargetAreRetriedOnce(t *testing.T) {
 	r := newRoute(t)
-	r.parts.settings.now().Nodegroups = data.NewMap("g", "L@ours1,ours2,real1,real2")
-	_, err := r.pub.publish(t.Context(), commandOf(t, "publish", "", r.load("g", "nodegroup", "test.ping", []any{})))
+	r.parts.settings.config().Nodegroups = data.NewMap("g", "L@ours1,ours2,real1,real2")
+	_, err := r.pub.publish(t.Context(),
+		commandOf(t, "publish", "", r.load("g", "nodegroup", "test.ping", []any{})))
 	must(t, err)
 	r.looks(t, 0)
 	r.now = r.now.Add(time.Second)
-	r.pub.offline.remembers("ours1")
-	r.parts.settings.now().Nodegroups = data.NewMap()
-	if err := r.pub.deliveries.look(t.Context()); err == nil || !strings.Contains(err.Error(), `unknown node group: "g"`) {
+	r.pub.offline.noteBrine("ours1")
+	r.parts.settings.config().Nodegroups = data.NewMap()
+	if err := r.pub.deliveries.resendDue(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), `unknown node group: "g"`) {
 		t.Errorf("the first look: %v", err)
 	}
 	for range 3 {
 		r.now = r.now.Add(time.Second)
-		must(t, r.pub.deliveries.look(t.Context()))
+		must(t, r.pub.deliveries.resendDue(t.Context()))
 	}
 }
 
-// TestJobsThatAreKeptNoMoreAreTriedOnce has a minion come back after the record of its job was dropped: the fault is told once, not at
-// each look.
+// TestJobsThatAreKeptNoMoreAreTriedOnce has a minion return after the record of its job was
+// dropped: the error is reported once, not at each check.
 func TestJobsThatAreKeptNoMoreAreTriedOnce(t *testing.T) {
 	r := newRoute(t)
 	r.order(t, nil)
 	r.now = r.now.Add(time.Second)
-	r.pub.offline.remembers("ours1")
+	r.pub.offline.noteBrine("ours1")
 	r.pub.deliveries.jobs = &droppedJobs{JobCache: r.pub.deliveries.jobs}
-	if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, returners.ErrUnknownJob) {
+	if err := r.pub.deliveries.resendDue(t.Context()); !errors.Is(err, returners.ErrUnknownJob) {
 		t.Errorf("the first look: %v", err)
 	}
 	for range 3 {
 		r.now = r.now.Add(time.Second)
-		must(t, r.pub.deliveries.look(t.Context()))
+		must(t, r.pub.deliveries.resendDue(t.Context()))
 	}
 }
 
-// TestAcknowledgedJobIsNotSentOnceTheJobCacheAnswers has a minion acknowledge a job that could not be sent to it again.
+// TestAcknowledgedJobIsNotSentOnceTheJobCacheAnswers has a minion acknowledge a job that could not
+// be sent to it again.
 func TestAcknowledgedJobIsNotSentOnceTheJobCacheAnswers(t *testing.T) {
 	r := newRoute(t)
 	id := r.order(t, nil)
 	r.now = r.now.Add(time.Second)
-	r.pub.offline.remembers("ours1")
+	r.pub.offline.noteBrine("ours1")
 	r.pub.deliveries.jobs = &lockedJobs{JobCache: r.pub.deliveries.jobs, one: 1}
-	if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
+	if err := r.pub.deliveries.resendDue(t.Context()); !errors.Is(err, errLocked) {
 		t.Errorf("a look at a locked job cache: %v", err)
 	}
 	r.ack(t, id, "ours1")
 	r.looks(t, 0)
 }
 
-// TestSignInsWaitForJobsThatAreTakenUpLate has a minion sign in while the job cache is locked and a later job is on its way: the job of
-// the earlier master is sent to it once it is taken up.
-func TestSignInsWaitForJobsThatAreTakenUpLate(t *testing.T) {
+// TestEarlySignInsCountForJobsResumedLate has a minion sign in while the job cache is locked and a
+// later job is on its way: the earlier master's job is sent to it once that is resumed.
+func TestEarlySignInsCountForJobsResumedLate(t *testing.T) {
 	for _, acks := range []bool{true, false} {
 		r := newRoute(t)
-		r.parts.settings.now().JobAcks = acks
+		r.parts.settings.config().JobAcks = acks
 		id := r.order(t, nil)
 		r.now = r.now.Add(time.Second)
 		r.start()
 		r.pub.deliveries.jobs = &lockedJobs{JobCache: r.pub.deliveries.jobs, jobs: 1}
 		r.order(t, data.NewMap("batch", int64(1)))
 		r.now = r.now.Add(time.Second)
-		r.pub.deliveries.cameBack("ours1")
-		if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) {
+		r.pub.deliveries.signedIn("ours1")
+		if err := r.pub.deliveries.resendDue(t.Context()); !errors.Is(err, errLocked) {
 			t.Errorf("a look at a locked job cache: %v", err)
 		}
 		var hook *test.Hook
 		r.pub.deliveries.log, hook = test.NewNullLogger()
-		must(t, r.pub.deliveries.look(t.Context()))
+		must(t, r.pub.deliveries.resendDue(t.Context()))
 		if !slices.ContainsFunc(hook.AllEntries(), func(e *logrus.Entry) bool {
-			return strings.HasPrefix(e.Message, "job "+string(id)+" was sent again to ") && strings.Contains(e.Message, "ours1")
+			return strings.HasPrefix(e.Message, "Job "+string(id)+" was sent again to ") &&
+				strings.Contains(e.Message, "ours1")
 		}) {
 			t.Errorf("job_acks %t: job %s is not sent to the minion that is back", acks, id)
 		}
 	}
 }
 
-// TestJobCacheThatNeverAnswersIsGivenUp has the jobs of an earlier master never be readable: in the end the file passes them.
+// TestJobCacheThatNeverAnswersIsGivenUp has the jobs of an earlier master never be readable: in the
+// end the file passes them.
 func TestJobCacheThatNeverAnswersIsGivenUp(t *testing.T) {
 	r := newRoute(t)
 	r.start()
 	r.pub.deliveries.jobs = &lockedJobs{JobCache: r.pub.deliveries.jobs, jobs: 100}
-	if err := r.pub.deliveries.look(t.Context()); !errors.Is(err, errLocked) || r.pub.deliveries.resumed {
+	if err := r.pub.deliveries.resendDue(t.Context()); !errors.Is(err, errLocked) || r.pub.deliveries.resumed {
 		t.Errorf("a first look: %v", err)
 	}
 	r.now = r.now.Add(deliveryMost + time.Second)
-	if err := r.pub.deliveries.look(t.Context()); err != nil || !r.pub.deliveries.resumed {
+	if err := r.pub.deliveries.resendDue(t.Context()); err != nil || !r.pub.deliveries.resumed {
 		t.Errorf("a look after %v: %v", deliveryMost, err)
 	}
 }
 
-// TestAcknowledgmentWhileAJobIsTakenUp has minions acknowledge a job between the look at its states and its being followed.
-func TestAcknowledgmentWhileAJobIsTakenUp(t *testing.T) {
+// TestAcknowledgmentWhileAJobIsResumed has minions acknowledge a job between the look at its states
+// and its being followed.
+func TestAcknowledgmentWhileAJobIsResumed(t *testing.T) {
 	r := newRoute(t)
 	id := r.order(t, nil)
 	r.now = r.now.Add(time.Second)
@@ -338,15 +349,16 @@ func TestAcknowledgmentWhileAJobIsTakenUp(t *testing.T) {
 	cache := &lockedJobs{JobCache: r.pub.deliveries.jobs}
 	cache.asked = func() { cache.asked = nil; r.ack(t, id, "ours1"); r.ack(t, id, "real1") }
 	r.pub.deliveries.jobs = cache
-	must(t, r.pub.deliveries.takeUp(t.Context()))
-	if got := r.pub.deliveries.open[id].who(); !slices.Equal(got, []string{"ours2", "real2"}) {
+	must(t, r.pub.deliveries.resume(t.Context()))
+	if got := r.pub.deliveries.open[id].silentMinions(); !slices.Equal(got, []string{"ours2", "real2"}) {
 		t.Errorf("the master waits for %q", got)
 	}
 }
 
 var errLocked = errors.New("database is locked")
 
-// lockedJobs is a job cache whose first so many lists of jobs, states of a job and jobs cannot be had.
+// lockedJobs is a job cache whose first so many lists of jobs, states of a job and jobs cannot be
+// had.
 type lockedJobs struct {
 	returners.JobCache
 	jobs, job, one int
@@ -378,16 +390,17 @@ func (l *lockedJobs) Progress(ctx context.Context, id job.ID) ([]returners.Progr
 	return list, err
 }
 
-// TestAnswersWhileOthersAreGivenUp has a minion answer between the look at who is silent and the moment in which it would be given up:
-// it has not missed the job.
+// TestAnswersWhileOthersAreGivenUp has a minion answer after the check for silent minions, just
+// before it would be marked as having missed the job: it has not missed it.
 func TestAnswersWhileOthersAreGivenUp(t *testing.T) {
 	r := newRoute(t)
 	id := r.order(t, nil)
-	events := r.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/job/" + string(id) + "/"}})
+	events := r.bus.Subscribe(eventbus.SubscribeOptions{Name: "test",
+		Prefixes: []string{"salt/job/" + string(id) + "/"}})
 	defer events.Close()
 	r.ack(t, id, "ours1")
-	r.pub.deliveries.giveUp(id, "ours1", textSilent, false)
-	r.pub.deliveries.giveUp(id, "real1", textSilent, false)
+	r.pub.deliveries.markMissed(id, "ours1", textSilent, false)
+	r.pub.deliveries.markMissed(id, "real1", textSilent, false)
 	r.wants(t, id, "ours1=acknowledged ours2=sent real1=missed real2=sent")
 	e, err := events.Next(t.Context())
 	must(t, err)
@@ -396,24 +409,28 @@ func TestAnswersWhileOthersAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestJobsBeyondTheBoundAreNoted sends more jobs than are followed: the file keeps the time of those that are not, for the next master,
-// for as long as they can be on their way.
+// TestJobsBeyondTheBoundAreNoted sends more jobs than are followed: the file keeps the time of
+// those that are not, for the next master, for as long as they can be on their way.
 func TestJobsBeyondTheBoundAreNoted(t *testing.T) {
 	r := newRoute(t)
 	d := r.pub.deliveries
 	d.resumed = true
 	begun := r.now
-	for i := range mostOpen + 2 {
-		one := newDelivery(&returners.Job{Minions: []string{"ours1"}, Started: begun.Add(time.Duration(i) * time.Millisecond)}, deliveryTime)
+	for i := range maxOpen + 2 {
+		one := newDelivery(&returners.Job{Minions: []string{"ours1"},
+			Started: begun.Add(time.Duration(i) * time.Millisecond)}, deliveryTime)
 		d.put(job.ID(strconv.Itoa(i)), one)
 	}
-	for i := range mostOpen {
-		d.settled(job.ID(strconv.Itoa(i)), "ours1")
+	for i := range maxOpen {
+		d.markDone(job.ID(strconv.Itoa(i)), "ours1")
 	}
 	if len(d.open) != 0 {
 		t.Errorf("%d jobs are followed", len(d.open))
 	}
-	for _, tt := range []struct{ after, want time.Duration }{{deliveryMost, mostOpen * time.Millisecond}, {time.Hour, time.Hour}} {
+	for _, tt := range []struct {
+		after,
+		want time.Duration
+	}{{deliveryMost, maxOpen * time.Millisecond}, {time.Hour, time.Hour}} {
 		r.now = begun.Add(tt.after)
 		must(t, d.mark())
 		want := begun.Add(tt.want - markMargin).Truncate(time.Microsecond)
@@ -423,8 +440,9 @@ func TestJobsBeyondTheBoundAreNoted(t *testing.T) {
 	}
 }
 
-// TestQueuedJobIsKeptUntilItsMinionHasIt orders a job with a queue for minions that are connected: it is kept until they acknowledge it
-// and sent again when one of ours signs in anew, also by another run of the master, and those of Salt get it once.
+// TestQueuedJobIsKeptUntilItsMinionHasIt queues a job for connected minions. For Brine minions it
+// is kept until they acknowledge it, and sent again when they sign in, also after a restart of the
+// master. Salt minions get it once.
 func TestQueuedJobIsKeptUntilItsMinionHasIt(t *testing.T) {
 	r := newRoute(t)
 	id := r.order(t, data.NewMap("queue", int64(600)))
@@ -433,12 +451,12 @@ func TestQueuedJobIsKeptUntilItsMinionHasIt(t *testing.T) {
 	}
 	r.wants(t, id, "ours1=sent ours2=sent real1=sent real2=sent")
 	r.ack(t, id, "ours2")
-	r.pub.offline.settled(id, "real1")
+	r.pub.offline.markDone(id, "real1")
 	r.start()
 	r.looks(t, 1) // to ours1
 	r.now = r.now.Add(time.Second)
 	r.looks(t, 0)
-	r.pub.offline.remembers("ours1")
+	r.pub.offline.noteBrine("ours1")
 	r.looks(t, 1)
 	r.ack(t, id, "ours1")
 	r.now = r.now.Add(deliveryTime - deliveryAsk)
@@ -451,7 +469,8 @@ func TestQueuedJobIsKeptUntilItsMinionHasIt(t *testing.T) {
 	}
 }
 
-// BenchmarkDelivery takes up a job for so many minions and hears of all of them: the time for one is to be the same for many.
+// BenchmarkDelivery takes up a job for so many minions and hears of all of them: the time for one
+// is to be the same for many.
 func BenchmarkDelivery(b *testing.B) {
 	for _, minions := range []int{1_000, 20_000} {
 		b.Run(strconv.Itoa(minions), func(b *testing.B) {
@@ -465,7 +484,7 @@ func BenchmarkDelivery(b *testing.B) {
 			for b.Loop() {
 				d.begin(load, nil, j)
 				for _, id := range ids {
-					d.settled(j.ID, id)
+					d.markDone(j.ID, id)
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*minions), "ns/minion")

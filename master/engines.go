@@ -3,15 +3,19 @@ package master
 import (
 	"errors"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/engines"
 )
 
-// newEngines makes the engines of the configuration. One that is not there is told of, and the others run.
-func newEngines(p *parts) ([]daemon.Part, error) {
-	list, err := engines.Parts(p.cfg.Engines, p.o.Engines, engines.Host{ID: p.cfg.ID, Bus: p.bus, Log: p.o.Log})
+// newEngines makes the configured engines. An unknown one is logged, and the others run.
+func newEngines(
+	cfg *config.Master, makers map[string]engines.Make, b base,
+) ([]daemon.Part, error) {
+	list, err := engines.Parts(cfg.Engines, makers,
+		engines.Host{ID: cfg.ID, Bus: b.bus, Log: b.log})
 	if errors.Is(err, engines.ErrUnknown) {
-		p.o.Log.Info(err)
+		b.log.Info(err)
 		err = nil
 	}
 	return list, err

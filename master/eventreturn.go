@@ -20,58 +20,66 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// An EventSink is one of those that event_return names.
+// An EventSink is a returner named in event_return.
 type EventSink struct {
 	Name string
 	Open func(ctx context.Context) (returners.EventReturner, error)
 }
 
-// Bounds on event_return.
+// Limits of event_return.
 const (
-	eventQueue  = 16 << 10         // events that wait for one returner, where event_return_queue is not more
-	mostEvents  = 10000            // given at once, however large event_return_queue is
-	someEvents  = 500              // given at once where they wait and event_return_queue does not say
-	eventLimit  = 30 * time.Second // for one delivery
-	lastEvents  = 3 * time.Second  // for what is left when the master ends
-	eventPause  = time.Second      // after a failure, the first time
-	eventPauses = 30 * time.Second // the longest
+	// events that wait for one returner, if event_return_queue is not larger
+	eventQueue    = 16 << 10
+	maxEvents     = 10000            // maximum batch, however large event_return_queue is
+	defaultEvents = 500              // batch if event_return_queue is not set and events wait
+	eventLimit    = 30 * time.Second // for one delivery
+	lastEvents    = 3 * time.Second  // for the remaining events when the master ends
+	eventPause    = time.Second      // after the first failure
+	eventPauses   = 30 * time.Second // maximum pause
 )
 
-// eventReturn gives the events of the bus to one returner (salt/utils/event.py, EventReturn). It reads from a bounded
-// queue, so that the bus never waits for it: what does not fit while the returner's server is away is lost and counted.
-// What it has read it keeps until the server takes it. An event that the server does not take as it is, is lost alone. One
-// whose delivery failed half-way may come twice.
+// eventReturn sends the events of the bus to one returner (salt/utils/event.py, EventReturn). It
+// reads from a bounded queue, so the bus never waits for it; events that do not fit while the
+// returner's server is away are lost and counted. Events that were read are retried until the
+// server accepts them. An event that the server rejects is dropped without the others. An event
+// whose delivery failed half-way may arrive twice.
 type eventReturn struct {
 	sink  EventSink
 	bus   *eventbus.Bus
-	most  int           // event_return_queue
-	wait  time.Duration // event_return_queue_max_seconds; 0 is for ever
+	most  int           // event_return_queue, bounded
+	wait  time.Duration // event_return_queue_max_seconds; 0 means no limit
 	wants func(tag string) bool
 	log   logrus.FieldLogger
 
-	lost uint64 // events that were refused
+	lost uint64 // events that the server rejected
 }
 
-// eventReturns are the parts that event_return asks for.
-func eventReturns(p *parts) []*eventReturn {
+// eventReturns returns the configured event returners.
+func eventReturns(cfg *config.Master, sinks []EventSink, b base) []*eventReturn {
 	var all []*eventReturn
-	seconds, _ := p.cfg.Map().Value("event_return_queue_max_seconds").(int64)
-	for _, s := range p.o.EventSinks {
-		all = append(all, &eventReturn{sink: s, bus: p.bus, most: min(p.cfg.EventReturnQueue, mostEvents), wait: time.Duration(max(seconds, 0)) * time.Second,
-			wants: eventFilter(p.cfg), log: p.o.Log.WithField("event_return", s.Name)})
+	seconds, _ := cfg.Map().Value("event_return_queue_max_seconds").(int64)
+	for _, s := range sinks {
+		all = append(all, &eventReturn{
+			sink:  s,
+			bus:   b.bus,
+			most:  min(cfg.EventReturnQueue, maxEvents),
+			wait:  time.Duration(max(seconds, 0)) * time.Second,
+			wants: eventFilter(cfg),
+			log:   b.log.WithField("event_return", s.Name),
+		})
 	}
 	return all
 }
 
-// eventFilter returns which tags are for returners: those that the whitelist has, where there is one, and not the blacklist.
-// Orders to the reactor are not.
+// eventFilter returns a filter for the tags that are sent to returners: those that match the
+// whitelist, if there is one, and not the blacklist. Orders to the reactor are never sent.
 func eventFilter(cfg *config.Master) func(tag string) bool {
 	allow, deny := globs(cfg.EventReturnWhitelist), globs(cfg.EventReturnBlacklist)
 	has := func(list []*match.Glob, tag string) bool {
 		return slices.ContainsFunc(list, func(g *match.Glob) bool { return g.Match(tag) })
 	}
 	return func(tag string) bool {
-		secret := strings.Contains(tag, "/"+reactor.ManageTag) // holds the key of root
+		secret := strings.Contains(tag, "/"+reactor.ManageTag) // contains root's key
 		return (len(allow) == 0 || has(allow, tag)) && !has(deny, tag) && !secret
 	}
 }
@@ -88,9 +96,13 @@ func (e *eventReturn) part() daemon.Part {
 	return daemon.Part{Name: "event_return " + e.sink.Name, Run: daemon.Always(e.run)}
 }
 
-// run gives events away until ctx ends, and then what is left, for a moment.
+// run sends events until ctx ends. It then tries for a moment to send the remaining ones.
 func (e *eventReturn) run(ctx context.Context) error {
-	events := e.bus.Subscribe(eventbus.SubscribeOptions{Name: "event_return " + e.sink.Name, Match: e.wants, MaxEvents: max(eventQueue, e.most)})
+	events := e.bus.Subscribe(eventbus.SubscribeOptions{
+		Name:      "event_return " + e.sink.Name,
+		Match:     e.wants,
+		MaxEvents: max(eventQueue, e.most),
+	})
 	defer events.Close()
 	to, err := e.sink.Open(ctx)
 	if err != nil {
@@ -106,7 +118,7 @@ func (e *eventReturn) run(ctx context.Context) error {
 	return errors.Join(ctx.Err(), to.Close())
 }
 
-// finish gives away what is left when the master ends.
+// finish sends the remaining events when the master ends.
 func (e *eventReturn) finish(to returners.EventReturner, g *gathering) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastEvents)
 	defer cancel()
@@ -124,7 +136,8 @@ type gathering struct {
 	batch  []returners.Event
 }
 
-// gather waits for events until there are enough, or the first has waited long enough. It ends with ctx.
+// gather waits for events until the batch is full or the first event has waited long enough. It
+// returns the error of ctx once that ends.
 func (g *gathering) gather(ctx context.Context) error {
 	event, err := g.events.Next(ctx)
 	if err != nil {
@@ -132,7 +145,7 @@ func (g *gathering) gather(ctx context.Context) error {
 	}
 	g.add(event)
 	if g.e.most <= 1 {
-		g.rest(someEvents)
+		g.rest(defaultEvents)
 		return nil
 	}
 	waiting := ctx
@@ -150,7 +163,7 @@ func (g *gathering) gather(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// rest adds events that are there already, up to a number.
+// rest adds events that are already queued, until the batch has the given size.
 func (g *gathering) rest(most int) {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -166,15 +179,17 @@ func (g *gathering) rest(most int) {
 func (g *gathering) add(event eventbus.Event) {
 	m, err := event.Map()
 	if err != nil {
-		g.e.log.WithError(err).Warnf("event %q cannot be read, and is not stored", event.Tag)
+		g.e.log.WithError(err).Warnf("Event %q cannot be decoded and is not stored", event.Tag)
 		return
 	}
 	g.batch = append(g.batch, returners.Event{Tag: event.Tag, Data: m})
 }
 
-// deliver gives a batch away, and takes from it what is done. While the server is away it tries again; the error is that of
-// ctx then.
-func (e *eventReturn) deliver(ctx context.Context, to returners.EventReturner, batch *[]returners.Event) error {
+// deliver sends a batch, and removes from it what was sent. It retries while the server is away,
+// and returns the error of ctx once that ends.
+func (e *eventReturn) deliver(
+	ctx context.Context, to returners.EventReturner, batch *[]returners.Event,
+) error {
 	pause, part := eventPause, len(*batch)
 	failed := false
 	for len(*batch) > 0 {
@@ -186,20 +201,23 @@ func (e *eventReturn) deliver(ctx context.Context, to returners.EventReturner, b
 		switch {
 		case err == nil:
 			*batch = (*batch)[part:]
-			if pause, part = eventPause, len(*batch); failed {
-				e.log.Info("events are stored again")
+			pause, part = eventPause, len(*batch)
+			if failed {
+				e.log.Info("Events are stored again")
 				failed = false
 			}
 		case errors.Is(err, returners.ErrRefused) && part > 1:
-			part /= 2 // find the one
+			part /= 2 // find the rejected event
 		case errors.Is(err, returners.ErrRefused):
 			e.lost++
-			e.log.WithError(err).Errorf("Could not store event %q (%d are lost by now)", (*batch)[0].Tag, e.lost)
+			e.log.WithError(err).Errorf("Could not store event %q (%d lost so far)",
+				(*batch)[0].Tag, e.lost)
 			*batch = (*batch)[1:]
 			part = max(len(*batch)/2, 1)
 		default:
 			if !failed {
-				e.log.Errorf("Could not store events - returner '%s' raised exception: %v", e.sink.Name, err)
+				e.log.Errorf("Could not store events - returner '%s' raised exception: %v",
+					e.sink.Name, err)
 				failed = true
 			}
 			if err := clock.Sleep(ctx, pause); err != nil {
@@ -213,7 +231,9 @@ func (e *eventReturn) deliver(ctx context.Context, to returners.EventReturner, b
 }
 
 // once tries one delivery.
-func (e *eventReturn) once(ctx context.Context, to returners.EventReturner, events []returners.Event) error {
+func (e *eventReturn) once(
+	ctx context.Context, to returners.EventReturner, events []returners.Event,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, eventLimit)
 	defer cancel()
 	return to.ReturnEvents(ctx, events)

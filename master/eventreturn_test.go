@@ -66,14 +66,18 @@ func (s *sink) tags() []string {
 }
 
 // eventsTo runs an eventReturn until stop.
-func eventsTo(t *testing.T, s *sink, most int, wait time.Duration, wants func(string) bool) (fire func(tag string), stop func(), hook *logtest.Hook) {
+func eventsTo(
+	t *testing.T, s *sink, most int, wait time.Duration, wants func(string) bool,
+) (fire func(tag string), stop func(), hook *logtest.Hook) {
 	t.Helper()
 	log, hook := logtest.NewNullLogger()
 	bus := eventbus.New(eventbus.Options{})
 	if wants == nil {
 		wants = func(tag string) bool { return tag != "salt/event_listen/start" }
 	}
-	e := &eventReturn{sink: EventSink{"test", func(context.Context) (returners.EventReturner, error) { return s, nil }}, bus: bus, most: most, wait: wait, wants: wants, log: log}
+	e := &eventReturn{sink: EventSink{"test",
+		func(context.Context) (returners.EventReturner, error) { return s, nil }}, bus: bus,
+		most: most, wait: wait, wants: wants, log: log}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- e.run(ctx) }()
@@ -152,7 +156,7 @@ func TestEventFilter(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsAwayCostsNoBusTime holds reliability's row of servers that hang.
+// TestAServerThatIsAwayCostsNoBusTime checks that a server which hangs does not delay the bus.
 func TestAServerThatIsAwayCostsNoBusTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sink{hangs: true}
@@ -173,20 +177,21 @@ func TestAServerThatIsAwayCostsNoBusTime(t *testing.T) {
 		time.Sleep(eventPauses + time.Second)
 		synctest.Wait()
 		got := s.tags()
-		if len(got) != eventQueue+1 || got[0] != "first" || got[1] != "0" || got[eventQueue] != fmt.Sprint(eventQueue-1) {
+		if len(got) != eventQueue+1 || got[0] != "first" || got[1] != "0" ||
+			got[eventQueue] != fmt.Sprint(eventQueue-1) {
 			t.Errorf("%d events came, from %s to %s", len(got), got[0], got[len(got)-1])
 		}
-		if n := hookTells(hook, "raised exception"); n != 1 {
+		if n := hookLogs(hook, "raised exception"); n != 1 {
 			t.Errorf("the fault is told of %d times", n)
 		}
-		if n := hookTells(hook, "events are stored again"); n != 1 {
+		if n := hookLogs(hook, "Events are stored again"); n != 1 {
 			t.Errorf("the end of it is told of %d times", n)
 		}
 		stop()
 	})
 }
 
-func hookTells(hook *logtest.Hook, text string) (n int) {
+func hookLogs(hook *logtest.Hook, text string) (n int) {
 	for _, e := range hook.AllEntries() {
 		if strings.Contains(e.Message, text) {
 			n++
@@ -207,7 +212,7 @@ func TestARefusedEventIsLostAlone(t *testing.T) {
 			}
 		}
 		want(t, s, rest...)
-		if n := hookTells(hook, `Could not store event "5" (1 are lost by now)`); n != 1 {
+		if n := hookLogs(hook, `Could not store event "5" (1 lost so far)`); n != 1 {
 			t.Errorf("the loss is told of %d times", n)
 		}
 		stop()
@@ -226,7 +231,7 @@ func TestTheEndOfTheMasterDoesNotWaitForAServer(t *testing.T) {
 		if d := time.Since(begin); d > lastEvents {
 			t.Errorf("the end took %v", d)
 		}
-		if hookTells(hook, "2 are lost") != 1 {
+		if hookLogs(hook, "2 are lost") != 1 {
 			t.Errorf("the loss is not told of: %v", hook.LastEntry())
 		}
 	})

@@ -14,11 +14,13 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/loglimit"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/reactor"
 )
 
-// minionEvents puts on the bus what minions fire (salt/daemons/masterapi.py, RemoteFuncs._minion_event).
+// minionEvents fires events of minions on the bus (salt/daemons/masterapi.py,
+// RemoteFuncs._minion_event).
 type minionEvents struct {
 	bus      *eventbus.Bus
 	progress *progress
@@ -50,8 +52,8 @@ func (e *minionEvents) fire(ctx context.Context, c *channel.Command) (any, error
 	return nil, nil
 }
 
-// fireList fires several events, and each once more below pretag. A body that says whose it is says the truth: an id in it
-// becomes that of the minion that was proved.
+// fireList fires several events, and each once more below pretag if that is set. An id in the body
+// is replaced by the proved id of the minion.
 func (e *minionEvents) fireList(ctx context.Context, c *channel.Command, list []any) {
 	pretag, hasPretag := c.Load.Text("pretag")
 	for _, item := range list {
@@ -80,38 +82,42 @@ func (e *minionEvents) fireOne(ctx context.Context, id, tag string, body *data.M
 	}
 	e.progress.fired(ctx, id, tag)
 	if err := e.bus.Fire(tag, body); err != nil {
-		e.log.WithError(err).Errorf("event %s of minion %s", strconv.QuoteToGraphic(tag), id)
+		e.log.WithError(err).Errorf("fire event %s of minion %s", strconv.QuoteToGraphic(tag), id)
 	}
 }
 
-// allowed reports whether a minion may use tag, and logs it when not.
+// allowed reports whether a minion may use tag, and logs a refusal.
 func (e *minionEvents) allowed(id, tag string) bool {
 	if err := checkTag(id, tag); err != nil {
-		if more, ok := e.quiet.Allow("event " + id); ok {
-			e.log.WithError(err).Warnf("event of minion %s refused (%d more since the last warning)", id, more)
-		}
+		e.quiet.Warnf(e.log.WithError(err), "event "+id,
+			"Event of minion %s refused", id)
 		return false
 	}
 	return true
 }
 
-// isTag reports what a tag may look like: printable, without spaces, and not without end.
+// isTag reports whether a tag is valid: printable ASCII without spaces, at most 1000 bytes.
 func isTag(tag string) bool {
-	return tag != "" && len(tag) <= 1000 && !strings.ContainsFunc(tag, func(r rune) bool { return r < '!' || r > '~' })
+	return tag != "" && len(tag) <= 1000 &&
+		!strings.ContainsFunc(tag, func(r rune) bool { return r < '!' || r > '~' })
 }
 
-// jobTag is how tags begin that are of a job by its bare id, by which masters tell who is expected to return. Whoever waits for
-// them takes all tags that begin so.
+// jobTag matches tags that begin with a bare job id. With these, masters announce the minions of a
+// job; clients that wait for them accept any tag with that prefix.
 var jobTag = regexp.MustCompile(`^[0-9]{20}`)
 
-// reserved are the beginnings of tags that the master's own parts fire and others trust (CVE-2025-22236, -22239).
+// reserved are prefixes of tags that only the master's own parts may fire, since others trust them
+// (CVE-2025-22236, -22239).
 var reserved = []string{
-	"salt/auth", "salt/key", "salt/job/", "salt/run/", "salt/wheel/", "salt/presence/", "salt/stats/", "salt/batch/",
-	"salt/cloud/", "salt/fileserver/", "salt/engines/", "salt/netapi/", "salt/queue/", "salt/reactor", "salt/event", "salt/minion/",
-	"salt/beacon/", "salt/state_result/", "salt/syndic/", "minion/refresh/", "syndic/", "cluster/", "__schedule_return",
+	"salt/auth", "salt/key", "salt/job/", "salt/run/", "salt/wheel/", "salt/presence/",
+	"salt/stats/", "salt/batch/", "salt/cloud/", "salt/fileserver/", "salt/engines/",
+	"salt/netapi/", "salt/queue/", "salt/reactor", "salt/event", "salt/minion/",
+	"salt/beacon/", "salt/state_result/", "salt/syndic/", "minion/refresh/", "syndic/", "cluster/",
+	"__schedule_return",
 }
 
-// bare are the tags of one word that masters fire, some of them to themselves (salt/master.py; salt/channel/server.py).
+// bare are one-word tags that masters fire, some of them to themselves (salt/master.py;
+// salt/channel/server.py).
 var bare = []string{"auth", "key", "new_job", "rotate_cluster_aes_key"}
 
 // checkTag returns an error for a tag that minion id must not use.
@@ -119,22 +125,22 @@ func checkTag(id, tag string) error {
 	switch {
 	case !isTag(tag):
 		return fmt.Errorf("tag %s is not valid", strconv.QuoteToGraphic(clipText(tag, 100)))
-	case strings.Contains(tag, reactor.ManageTag): // the reactor looks for it anywhere in a tag
-		return fmt.Errorf("tag %s is the master's own", tag)
+	case strings.Contains(tag, reactor.ManageTag): // the reactor matches it anywhere in a tag
+		return fmt.Errorf("tag %s is reserved for the master", tag)
 	case ownTag(id, tag):
 		return nil
 	case slices.Contains(bare, tag) || jobTag.MatchString(tag):
-		return fmt.Errorf("tag %s is the master's own", tag)
+		return fmt.Errorf("tag %s is reserved for the master", tag)
 	}
 	for _, prefix := range reserved {
 		if strings.HasPrefix(tag, prefix) {
-			return fmt.Errorf("tag %s is the master's own", tag)
+			return fmt.Errorf("tag %s is reserved for the master", tag)
 		}
 	}
 	return nil
 }
 
-// ownTag reports whether tag lies in a reserved space at the place that belongs to minion id.
+// ownTag reports whether tag is in a reserved namespace, at a place that belongs to minion id.
 func ownTag(id, tag string) bool {
 	parts := strings.Split(tag, "/")
 	if len(parts) < 3 || parts[0] != "salt" {
@@ -144,23 +150,24 @@ func ownTag(id, tag string) bool {
 	case "minion", "beacon":
 		return parts[2] == id
 	case "state_result": // salt/state_result/JID/ID/NAME (salt/state.py, State.event)
-		return len(parts) > 4 && isJobID(parts[2]) && parts[3] == id
+		return len(parts) > 4 && job.ValidID(job.ID(parts[2])) && parts[3] == id
 	case "job":
 		return len(parts) > 4 && parts[3] == "prog" && parts[4] == id ||
-			len(parts) == 5 && parts[3] == "ack" && parts[4] == id && isJobID(parts[2])
+			len(parts) == 5 && parts[3] == "ack" && parts[4] == id &&
+				job.ValidID(job.ID(parts[2]))
 	}
 	return false
 }
 
 func clipText(s string, n int) string { return s[:min(len(s), n)] }
 
-// ping answers with what came.
+// ping returns the request.
 func ping(_ context.Context, c *channel.Command) (any, error) { return rawMap(c.Load), nil }
 
-// rawMap returns fields as a value that is forwarded and not decoded.
+// rawMap returns fields in encoded form, to be forwarded without decoding.
 func rawMap(f payload.Fields) data.Raw { return f.Marshal() }
 
-// sizeOf returns about how many bytes a load takes.
+// sizeOf returns the approximate size of a load in bytes.
 func sizeOf(load payload.Fields) int {
 	n := 16
 	for i := range load {

@@ -13,8 +13,8 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// TestTagsOfMinions is the regression test of CVE-2025-22236 and CVE-2025-22239: what a minion fires must not pass for
-// the master's own.
+// TestTagsOfMinions is the regression test of CVE-2025-22236 and CVE-2025-22239: what a minion
+// fires must not pass for the master's own.
 func TestTagsOfMinions(t *testing.T) {
 	for _, tt := range []struct {
 		name, tag string
@@ -50,7 +50,8 @@ func TestTagsOfMinions(t *testing.T) {
 		{"the end of all listeners", "salt/event/exit", false},
 		{"no tag", "", false},
 		{"the result of a state of its own", "salt/state_result/20261121074539197176/web1/nginx/more", true},
-		{"the result of a state of another minion", "salt/state_result/20261121074539197176/db1/nginx", false},
+		{"the result of a state of another minion",
+			"salt/state_result/20261121074539197176/db1/nginx", false},
 		{"the result of a state without a name", "salt/state_result/20261121074539197176/web1", false},
 		{"the result of a state of no job", "salt/state_result//web1/nginx", false},
 		{"a sign-in, by its old tag", "auth", false},
@@ -70,7 +71,8 @@ func TestTagsOfMinions(t *testing.T) {
 	}
 }
 
-// TestListedEventsNameTheirSender fires events as a list, with bodies that claim to be another minion's.
+// TestListedEventsNameTheirSender fires events as a list, with bodies that claim to be another
+// minion's.
 func TestListedEventsNameTheirSender(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -78,13 +80,17 @@ func TestListedEventsNameTheirSender(t *testing.T) {
 		pretag string
 		want   []string
 	}{
-		{"the id of another", data.NewMap("tag", "app/up", "data", data.NewMap("id", "db1", "n", int64(1))), "",
+		{"the id of another", data.NewMap("tag", "app/up",
+			"data", data.NewMap("id", "db1", "n", int64(1))), "",
 			[]string{"app/up {'id': 'web1', 'n': 1}"}},
 		{"an id that is no text", data.NewMap("tag", "app/up", "data", data.NewMap("id", []any{"db1"})), "",
 			[]string{"app/up {'id': 'web1'}"}},
-		{"its own id", data.NewMap("tag", "app/up", "data", data.NewMap("id", "web1")), "", []string{"app/up {'id': 'web1'}"}},
-		{"no id", data.NewMap("tag", "app/up", "data", data.NewMap("n", int64(1))), "", []string{"app/up {'n': 1}"}},
-		{"no body", data.NewMap("tag", "app/up", "id", "db1"), "", []string{"app/up {'tag': 'app/up', 'id': 'web1'}"}},
+		{"its own id", data.NewMap("tag", "app/up", "data", data.NewMap("id", "web1")),
+			"", []string{"app/up {'id': 'web1'}"}},
+		{"no id", data.NewMap("tag", "app/up", "data", data.NewMap("n", int64(1))),
+			"", []string{"app/up {'n': 1}"}},
+		{"no body", data.NewMap("tag", "app/up", "id", "db1"),
+			"", []string{"app/up {'tag': 'app/up', 'id': 'web1'}"}},
 		{"a beacon", data.NewMap("tag", "salt/beacon/web1/load/", "data", data.NewMap("id", "db1")), "",
 			[]string{"salt/beacon/web1/load/ {'id': 'web1'}"}},
 		{"below a pretag too", data.NewMap("tag", "up", "data", data.NewMap("id", "db1")), "app",
@@ -118,7 +124,8 @@ func firedList(t *testing.T, event *data.Map, pretag string) []string {
 		t.Fatal(err)
 	}
 	e := &minionEvents{bus: bus, log: log}
-	if _, err := e.fire(t.Context(), &channel.Command{Caller: channel.Caller{ID: "web1"}, Load: fields}); err != nil {
+	if _, err := e.fire(t.Context(),
+		&channel.Command{Caller: channel.Caller{ID: "web1"}, Load: fields}); err != nil {
 		t.Fatal(err)
 	}
 	if err := bus.Fire("end", data.NewMap()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -14,43 +15,46 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// Bounds on ext_job_cache.
+// Limits of ext_job_cache.
 const (
-	extQueue = 4096             // jobs that wait
-	extLimit = 30 * time.Second // for one
-	lastExt  = 2 * time.Second  // for what waits when the master ends
-	extTries = 3                // of a job while the server takes others
+	extQueue = 4096             // waiting jobs
+	extLimit = 30 * time.Second // for one job
+	lastExt  = 2 * time.Second  // for waiting jobs when the master ends
+	extTries = 3                // for one job while the server accepts others
 )
 
-// extCache tells the job cache that minions write to, ext_job_cache, of the jobs that they will return to (salt/master.py,
-// _send_pub). No publication waits for it; what does not fit into its queue while its server is away is lost and told of.
+// extCache saves published jobs in ext_job_cache, the job cache that minions return to
+// (salt/master.py, _send_pub). No publication waits for it. Jobs that do not fit into its queue
+// while the server is away are lost and logged.
 type extCache struct {
 	name  string
 	open  func(ctx context.Context) (returners.JobCache, error)
 	queue chan *extJob
 	quiet *loglimit.Limiter
 	log   logrus.FieldLogger
-	saved uint64 // jobs by now
-	lost  uint64
+	saved uint64 // jobs saved so far
+	lost  uint64 // jobs lost so far
 }
 
-// extJob is a job that waits.
+// extJob is a waiting job.
 type extJob struct {
 	*returners.Job
-	saved uint64 // how many others were, when it failed last
-	tries int    // that failed while the server took others
+	saved uint64 // extCache.saved when this job last failed
+	tries int    // failed attempts while the server accepted others
 }
 
-// newExtCache returns nil, which takes nothing, where there is no ext_job_cache.
-func newExtCache(p *parts) *extCache {
-	if p.o.ExtJobs == nil {
+// newExtCache returns nil, which ignores jobs, if there is no ext_job_cache.
+func newExtCache(
+	name string, open func(context.Context) (returners.JobCache, error), b base,
+) *extCache {
+	if open == nil {
 		return nil
 	}
-	return &extCache{name: p.cfg.ExtJobCache, open: p.o.ExtJobs, queue: make(chan *extJob, extQueue), quiet: p.quiet,
-		log: p.o.Log.WithField("ext_job_cache", p.cfg.ExtJobCache)}
+	return &extCache{name: name, open: open, queue: make(chan *extJob, extQueue), quiet: b.quiet,
+		log: b.log.WithField("ext_job_cache", name)}
 }
 
-// add takes a job, which must not be changed any more.
+// add queues a job, which must not be changed afterwards.
 func (x *extCache) add(j *returners.Job) {
 	if x != nil {
 		x.put(&extJob{Job: j})
@@ -62,7 +66,8 @@ func (x *extCache) put(j *extJob) {
 	case x.queue <- j:
 	default:
 		if more, ok := x.quiet.Allow("ext_job_cache"); ok {
-			x.log.Errorf("job %s is not told to the returner, which does not keep up (%d more since the last error)", j.ID, more)
+			x.log.Errorf("Job %s is not saved: the returner does not keep up (%d more since the last error)",
+				j.ID, more)
 		}
 	}
 }
@@ -73,7 +78,7 @@ func (x *extCache) part() daemon.Part {
 
 // run saves jobs until ctx ends.
 func (x *extCache) run(ctx context.Context) error {
-	opening, opened := x.lastCall(ctx)
+	opening, opened := x.openContext(ctx)
 	cache, err := x.open(opening)
 	opened()
 	if err != nil {
@@ -90,15 +95,15 @@ func (x *extCache) run(ctx context.Context) error {
 				pause = eventPause
 				continue
 			}
-			_ = clock.Sleep(ctx, pause) // its end is that of ctx
+			_ = clock.Sleep(ctx, pause) // it fails only when ctx ends
 			pause = min(2*pause, eventPauses)
 		}
 	}
 }
 
-// lastCall returns a context that ends with ctx, or lastExt later where jobs wait: a master that ends right after its start still
-// tells of them.
-func (x *extCache) lastCall(ctx context.Context) (context.Context, context.CancelFunc) {
+// openContext returns a context that ends with ctx, or lastExt later if jobs wait. So a master that
+// ends right after its start still saves them.
+func (x *extCache) openContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if len(x.queue) == 0 {
@@ -110,8 +115,9 @@ func (x *extCache) lastCall(ctx context.Context) (context.Context, context.Cance
 	return longer, func() { stop(); cancel() }
 }
 
-// save saves one job, and reports false where it may be that the server is away. The job waits behind the others then, and
-// is lost when it fails again and again while the server takes those: one that no server takes must not stop them.
+// save saves one job, and reports false if the server may be away; the job then waits behind the
+// others. A job that fails extTries times while the server accepts others is lost: it must not
+// block them.
 func (x *extCache) save(ctx context.Context, cache returners.JobCache, j *extJob) bool {
 	own, cancel := context.WithTimeout(ctx, extLimit)
 	err := cache.SaveJob(own, j.Job)
@@ -126,15 +132,15 @@ func (x *extCache) save(ctx context.Context, cache returners.JobCache, j *extJob
 	}
 	if errors.Is(err, returners.ErrRefused) || j.tries >= extTries {
 		x.lost++
-		x.log.WithError(err).Errorf("job %s is not taken (%d are lost by now)", j.ID, x.lost)
+		x.log.WithError(err).Errorf("Job %s is rejected (%d lost so far)", j.ID, x.lost)
 		return true
 	}
-	x.log.WithError(err).Errorf("job %s", j.ID)
+	x.log.WithError(err).Errorf("save job %s", j.ID)
 	x.put(j)
 	return false
 }
 
-// finish saves what waits when the master ends.
+// finish saves the waiting jobs when the master ends.
 func (x *extCache) finish(cache returners.JobCache) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastExt)
 	defer cancel()
@@ -143,7 +149,7 @@ func (x *extCache) finish(cache returners.JobCache) {
 		case j := <-x.queue:
 			err := cache.SaveJob(ctx, j.Job)
 			if err != nil {
-				x.log.WithError(err).Errorf("job %s (%d more wait)", j.ID, len(x.queue))
+				x.log.WithError(err).Errorf("save job %s (%d more wait)", j.ID, len(x.queue))
 			}
 			if ctx.Err() != nil {
 				return
@@ -154,15 +160,51 @@ func (x *extCache) finish(cache returners.JobCache) {
 	}
 }
 
-// setReturners makes the parts of event_return, ext_job_cache and local_cache_hours.
+// setReturners makes the parts of event_return, ext_job_cache, local_cache_hours, and of a
+// master_job_cache of users' own code.
 func (m *Master) setReturners(p *parts) {
-	for _, e := range eventReturns(p) {
+	for _, e := range eventReturns(m.cfg, p.sinks(), p.base) {
 		m.returners = append(m.returners, e.part())
 	}
-	if p.ext = newExtCache(p); p.ext != nil {
+	p.ownJobs = newOwnReturner(masterJobCache, p.ownStore(m.cfg.JobCacheName()), p.base)
+	p.ownExt = newOwnReturner("ext_job_cache", p.ownStore(m.cfg.ExtJobCache), p.base)
+	for _, o := range []*ownReturner{p.ownJobs, p.ownExt} {
+		if o != nil {
+			m.returners = append(m.returners, o.part())
+			m.closers = append(m.closers, o.own.Close)
+		}
+	}
+	if p.ext = newExtCache(m.cfg.ExtJobCache, p.o.ExtJobs, p.base); p.ext != nil {
 		m.returners = append(m.returners, p.ext.part())
 	}
-	if p.mirror = newMirror(p); p.mirror != nil {
+	if p.mirror = newMirror(p.markers, p.jobs, p.base); p.mirror != nil {
 		m.returners = append(m.returners, p.mirror.part())
 	}
+}
+
+// ownStore returns the returner of users' own code that stores jobs; nil if a name is that of
+// another one.
+func (p *parts) ownStore(name string) *returners.Own {
+	return p.own.returner(name, slices.Contains(p.o.JobCaches, name))
+}
+
+// sinks returns the returners of event_return.
+func (p *parts) sinks() []EventSink {
+	sinks := slices.Clone(p.o.EventSinks)
+	for _, name := range p.cfg.EventReturn {
+		i := slices.IndexFunc(sinks, func(s EventSink) bool { return s.Name == name })
+		if !p.own.has("returners", name, i >= 0) {
+			continue
+		}
+		sink := EventSink{Name: name,
+			Open: func(context.Context) (returners.EventReturner, error) {
+				return p.own.returner(name, i >= 0), nil
+			}}
+		if i >= 0 {
+			sinks[i] = sink
+		} else {
+			sinks = append(sinks, sink)
+		}
+	}
+	return sinks
 }

@@ -11,15 +11,17 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// stateRuns are the functions whose failed states are announced one by one (salt/utils/event.py, SUB_EVENT).
+// stateRuns are the functions whose failed states are announced individually (salt/utils/event.py,
+// SUB_EVENT).
 var stateRuns = []string{"state.highstate", "state.sls"}
 
-// announceFailures fires events for each failed state of the state runs in a return (salt/utils/event.py,
+// announceFailures fires events for each failed state in a return (salt/utils/event.py,
 // fire_ret_load).
 func (r *returning) announceFailures(jid job.ID, id string, load payload.Fields) {
 	if fun, ok := load.Text("fun"); ok {
 		if code, _ := load.Int("retcode"); code != 0 && slices.Contains(stateRuns, fun) {
-			r.announceRun(jid, id, fun, code, load.Value("return"), load)
+			run := stateRun{jid: jid, minion: id, fun: fun, retcode: code, load: load}
+			r.announceRun(run, load.Value("return"))
 		}
 		return
 	}
@@ -31,12 +33,13 @@ func (r *returning) announceFailures(jid job.ID, id string, load payload.Fields)
 	for i, f := range funs {
 		fun, _ := f.(string)
 		if code, _ := oneOf(codes, i, fun).(int64); code != 0 && slices.Contains(stateRuns, fun) {
-			r.announceRun(jid, id, fun, code, oneOf(returns, i, fun), load)
+			run := stateRun{jid: jid, minion: id, fun: fun, retcode: code, load: load}
+			r.announceRun(run, oneOf(returns, i, fun))
 		}
 	}
 }
 
-// oneOf returns what a result of several functions has for one of them: by its place or by its name.
+// oneOf returns the result of one function from a return of several: by position or by name.
 func oneOf(all any, i int, fun string) any {
 	switch all := all.(type) {
 	case []any:
@@ -49,35 +52,50 @@ func oneOf(all any, i int, fun string) any {
 	return nil
 }
 
-func (r *returning) announceRun(jid job.ID, id, fun string, code int64, value any, load payload.Fields) {
+// A stateRun is a failed state run in a return.
+type stateRun struct {
+	jid     job.ID
+	minion  string
+	fun     string
+	retcode int64
+	load    payload.Fields // the whole return
+}
+
+// announceRun fires events for each failed state in the result of a state run.
+func (r *returning) announceRun(run stateRun, value any) {
 	chunks, _ := value.(*data.Map)
 	for key, v := range chunks.All() {
 		chunk, ok := v.(*data.Map)
 		name, isText := key.(string)
 		if ok && isText && chunk.Value("result") == false {
-			r.announceFailure(jid, id, fun, name, code, chunk, load)
+			r.announceFailure(run, name, chunk)
 		}
 	}
 }
 
-// announceFailure fires the events of one failed state. The minion chose the name of the state, and thereby the tag of
-// the first: one that it must not use is left out.
-func (r *returning) announceFailure(jid job.ID, id, fun, name string, code int64, chunk *data.Map, load payload.Fields) {
+// announceFailure fires the events of one failed state. The name of the state, which the minion
+// chose, determines the tag of the first event. It is not fired if the minion must not use that
+// tag.
+func (r *returning) announceFailure(run stateRun, name string, chunk *data.Map) {
 	parts := strings.Split(name, "_|-")
 	tag := parts[0] + "." + parts[len(parts)-1]
 	chunk = chunk.Clone()
-	chunk.Set("retcode", code)
-	err := checkTag(id, tag)
+	chunk.Set("retcode", run.retcode)
+	err := checkTag(run.minion, tag)
 	if err == nil {
 		err = r.bus.Fire(tag, chunk)
 	}
-	for _, f := range [][2]any{{"jid", string(jid)}, {"id", id}, {"success", false}, {"return", "Error: " + tag}, {"fun", fun}} {
-		chunk.Set(f[0], f[1])
-	}
-	if user, ok := load.Text("user"); ok {
+	chunk.Set("jid", string(run.jid))
+	chunk.Set("id", run.minion)
+	chunk.Set("success", false)
+	chunk.Set("return", "Error: "+tag)
+	chunk.Set("fun", run.fun)
+	if user, ok := run.load.Text("user"); ok {
 		chunk.Set("user", user)
 	}
-	if err := errors.Join(err, r.bus.Fire(eventbus.Tagify("job", string(jid), "sub", id, "error", fun), chunk)); err != nil {
-		r.log.WithError(err).Errorf("announce failed state of minion %s in job %s", id, jid)
+	tag = eventbus.Tagify("job", string(run.jid), "sub", run.minion, "error", run.fun)
+	if err := errors.Join(err, r.bus.Fire(tag, chunk)); err != nil {
+		r.log.WithError(err).Errorf("announce failed state of minion %s in job %s",
+			run.minion, run.jid)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// memoryJobs is a job cache in memory. It keeps the contract as far as the tests of this package look.
+// memoryJobs is a job cache in memory. It keeps the contract as far as the tests of this package
+// look.
 type memoryJobs struct {
 	mu      sync.Mutex
 	jobs    map[job.ID]*returners.Job
@@ -110,9 +111,12 @@ func (w *wire) messages() []transport.Message {
 
 func (w *wire) Serve(ctx context.Context) error { <-ctx.Done(); return nil }
 func (w *wire) Peers() int                      { return 0 }
-func (w *wire) Addr() net.Addr                  { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 4505} }
-func (w *wire) Stats() transport.Stats          { return transport.Stats{} }
-func (w *wire) Close() error                    { return nil }
+func (w *wire) Addr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1),
+		Port: 4505}
+}
+func (w *wire) Stats() transport.Stats { return transport.Stats{} }
+func (w *wire) Close() error           { return nil }
 
 func (w *wire) WatchPeers(f transport.PeerWatch) { w.watch = f }
 

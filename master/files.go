@@ -22,44 +22,59 @@ import (
 	"github.com/brineproject/brine/schedule"
 )
 
-// files answers requests of minions for files, and takes those that they push (salt/master.py, AESFuncs;
-// salt/fileserver/__init__.py, Fileserver). What is asked for wrongly is answered as what is not there.
+// files answers file requests of minions, and receives files that they push (salt/master.py,
+// AESFuncs; salt/fileserver/__init__.py, Fileserver). Malformed requests get the same reply as
+// missing files.
 type files struct {
 	server   *fileserver.Server
 	inbox    *minionfs.Inbox
 	settings *settings
 	quiet    *loglimit.Limiter
-	patience *patience
+	guard    *stallGuard
 	log      logrus.FieldLogger
 }
 
-// fileCommands lists the commands that have to do with files.
-func fileCommands(p *parts) map[string]command {
-	f := &files{server: p.files, inbox: minionfs.NewInbox(p.cfg.CacheDir), settings: p.settings, quiet: p.quiet, patience: newPatience(), log: p.o.Log}
+// fileCommands returns the commands about files.
+func fileCommands(b base, server *fileserver.Server, inbox *minionfs.Inbox) map[string]command {
+	f := &files{
+		server:   server,
+		inbox:    inbox,
+		settings: b.settings,
+		quiet:    b.quiet,
+		guard:    newStallGuard(),
+		log:      b.log,
+	}
 	all := map[string]command{
-		"_file_recv": {do: f.within(ordinaryLimit, f.receive), proof: true, effect: true},
-		"_file_hash": {do: f.within(hashLimit, f.hash)}, "_file_hash_and_stat": {do: f.within(hashLimit, f.hashAndStat)},
+		"_file_recv":          {do: f.limited(defaultLimit, f.receive), proof: true, effect: true},
+		"_file_hash":          {do: f.limited(hashLimit, f.hash)},
+		"_file_hash_and_stat": {do: f.limited(hashLimit, f.hashAndStat)},
 	}
 	for name, do := range map[string]action{
-		"_serve_file": f.serve, "_file_find": f.find, "_file_envs": f.envs, "_symlink_list": f.symlinks,
-		"_file_list": f.list(fileserver.Files), "_file_list_emptydirs": f.list(fileserver.EmptyDirs), "_dir_list": f.list(fileserver.Dirs),
-		"_master_opts": (&options{p.settings, p.files}).masterOpts,
+		"_serve_file":          f.serve,
+		"_file_find":           f.find,
+		"_file_envs":           f.envs,
+		"_symlink_list":        f.symlinks,
+		"_file_list":           f.list(fileserver.Files),
+		"_file_list_emptydirs": f.list(fileserver.EmptyDirs),
+		"_dir_list":            f.list(fileserver.Dirs),
+		"_master_opts":         (&options{b.settings, server}).masterOpts,
 	} {
-		all[name] = command{do: f.within(ordinaryLimit, do)}
+		all[name] = command{do: f.limited(defaultLimit, do)}
 	}
 	return all
 }
 
 type action = func(context.Context, *channel.Command) (any, error)
 
-// within does a command that may meet a file system that hangs.
-func (f *files) within(limit time.Duration, do action) action {
+// limited runs a command that may block on a hanging file system, for at most the given time.
+func (f *files) limited(limit time.Duration, do action) action {
 	return func(ctx context.Context, c *channel.Command) (any, error) {
-		return f.patience.do(ctx, limit, func(ctx context.Context) (any, error) { return do(ctx, c) })
+		return f.guard.do(ctx, limit, func(ctx context.Context) (any, error) { return do(ctx, c) })
 	}
 }
 
-// wanted is what a request says of a file. An environment that is no text is taken as one.
+// wanted returns the path and environment of a request; env is the default. An environment that is
+// not text is converted to text.
 func wanted(c *channel.Command, env string) (path, saltenv string) {
 	path, _ = c.Load.Text("path")
 	if c.Load.Has("saltenv") {
@@ -68,14 +83,14 @@ func wanted(c *channel.Command, env string) (path, saltenv string) {
 	return path, env
 }
 
-// failed tells the log of an error once in a while, and returns what the minion gets.
+// failed logs an error, with a rate limit, and returns the reply for the minion. reply is the one
+// for a missing file.
 func (f *files) failed(c *channel.Command, err error, reply any) (any, error) {
 	if errors.Is(err, fileserver.ErrNotFound) {
 		return reply, nil
 	}
-	if more, ok := f.quiet.Allow(c.Name + " " + c.Caller.ID); ok {
-		f.log.WithError(err).Warnf("%s of minion %s (%d more since the last warning)", c.Name, c.Caller.ID, more)
-	}
+	f.quiet.Warnf(f.log.WithError(err), c.Name+" "+c.Caller.ID,
+		"Request %s of minion %s failed", c.Name, c.Caller.ID)
 	return "", nil
 }
 
@@ -138,10 +153,11 @@ func (f *files) serve(ctx context.Context, c *channel.Command) (any, error) {
 	r := fileserver.Request{Path: path, Env: env, Client: c.Caller.ID}
 	var ok bool
 	if r.Loc, ok = c.Load.Int("loc"); !ok {
-		return f.failed(c, fmt.Errorf("%w: loc is no number", fileserver.ErrRequest), nil)
+		return f.failed(c, fmt.Errorf("%w: loc is not a number", fileserver.ErrRequest), nil)
 	}
 	if r.Gzip, ok = gzipLevel(c.Load.Value("gzip")); !ok {
-		return f.failed(c, fmt.Errorf("%w: gzip is no level of compression", fileserver.ErrRequest), nil)
+		return f.failed(c, fmt.Errorf("%w: gzip is not a compression level", fileserver.ErrRequest),
+			nil)
 	}
 	chunk, err := f.server.Serve(ctx, r)
 	if err != nil {
@@ -172,7 +188,7 @@ func gzipLevel(v any) (level int, ok bool) {
 	return 0, !data.Truth(v)
 }
 
-// list answers requests for lists.
+// list returns the action for lists of one kind.
 func (f *files) list(kind fileserver.Kind) action {
 	return func(ctx context.Context, c *channel.Command) (any, error) {
 		l, ok := listOf(c)
@@ -211,7 +227,7 @@ func listOf(c *channel.Command) (l fileserver.ListOf, ok bool) {
 	return l, c.Load.Has("saltenv")
 }
 
-// backendNames reads names of backends: a list, or a text with commas.
+// backendNames returns backend names from a list or a comma-separated text.
 func backendNames(v any) []string {
 	if s, ok := v.(string); ok && s != "" {
 		return strings.Split(s, ",")
@@ -240,9 +256,9 @@ func (f *files) envs(ctx context.Context, c *channel.Command) (any, error) {
 	return data.Values(envs), nil
 }
 
-// receive answers _file_recv: it takes a piece of a file.
+// receive answers _file_recv: it stores a piece of a pushed file.
 func (f *files) receive(_ context.Context, c *channel.Command) (any, error) {
-	cfg := f.settings.now()
+	cfg := f.settings.config()
 	parts, ok := c.Load.Value("path").([]any)
 	loc, isNumber := c.Load.Int("loc")
 	if !cfg.FileRecv || !ok || !isNumber || len(parts) > 1000 {
@@ -263,16 +279,17 @@ func (f *files) receive(_ context.Context, c *channel.Command) (any, error) {
 	return true, nil
 }
 
-// options answers what a minion asks of the master's configuration (salt/master.py, AESFuncs._master_opts).
+// options answers requests for the master's options (salt/master.py, AESFuncs._master_opts).
 type options struct {
 	settings *settings
 	files    *fileserver.Server
 }
 
-// optionNames are the options that minions may know.
+// optionNames are the options that minions may read.
 var optionNames = []string{
-	"renderer", "failhard", "state_top", "state_top_saltenv", "nodegroups", "state_auto_order", "state_events",
-	"state_aggregate", "jinja_env", "jinja_sls_env", "jinja_lstrip_blocks", "jinja_trim_blocks",
+	"renderer", "failhard", "state_top", "state_top_saltenv", "nodegroups", "state_auto_order",
+	"state_events", "state_aggregate", "jinja_env", "jinja_sls_env", "jinja_lstrip_blocks",
+	"jinja_trim_blocks",
 }
 
 func (o *options) masterOpts(ctx context.Context, c *channel.Command) (any, error) {
@@ -285,35 +302,44 @@ func (o *options) masterOpts(ctx context.Context, c *channel.Command) (any, erro
 		roots.Set(env, []any{})
 	}
 	reply := data.NewMap("file_roots", roots)
-	copyFields(reply, o.settings.all(), "top_file_merging_strategy", "env_order", "default_top")
+	copyFields(reply, o.settings.saltOptions(), "top_file_merging_strategy", "env_order",
+		"default_top")
 	if only, _ := c.Load.Bool("env_only"); !only {
-		copyFields(reply, o.settings.all(), optionNames...)
+		copyFields(reply, o.settings.saltOptions(), optionNames...)
 	}
 	return reply, nil
 }
 
-// openFileServer makes the file server. With fileserver_verify_config off, one without backends will do.
-func (m *Master) openFileServer(ctx context.Context, p *parts) error {
-	o, err := p.served(ctx)
-	if err != nil && data.Truth(p.settings.all().Value("fileserver_verify_config")) {
-		return err
-	}
-	if err != nil {
-		p.o.Log.WithError(err).Error("the file server cannot serve all that is configured")
-	}
-	p.files = fileserver.New(o)
-	m.closers = append(m.closers, p.files.Close)
-	return nil
+// A fileServer is the file server of a master with the tasks that update it.
+type fileServer struct {
+	*fileserver.Server
+	base
+	makers fileserver.Makers // of backends in addition to roots and minionfs
 }
 
-// served is what the file server is to serve by the options of now.
-func (p *parts) served(ctx context.Context) (fileserver.Options, error) {
-	cfg := p.settings.now()
-	o := fileserver.Options{HashType: cfg.HashType, BufferSize: cfg.FileBufferSize, Log: p.o.Log}
+// openFileServer opens the file server. With fileserver_verify_config off, it may have no backends.
+func openFileServer(ctx context.Context, b base, makers fileserver.Makers) (*fileServer, error) {
+	f := &fileServer{base: b, makers: makers}
+	o, err := f.options(ctx)
+	if err != nil && data.Truth(b.settings.saltOptions().Value("fileserver_verify_config")) {
+		return nil, err
+	}
+	if err != nil {
+		b.log.WithError(err).Error("The file server cannot serve everything that is configured")
+	}
+	f.Server = fileserver.New(o)
+	return f, nil
+}
+
+// options returns the file server's options from the current configuration. It also initializes the
+// backends.
+func (f *fileServer) options(ctx context.Context) (fileserver.Options, error) {
+	cfg := f.settings.config()
+	o := fileserver.Options{HashType: cfg.HashType, BufferSize: cfg.FileBufferSize, Log: f.log}
 	makers := fileserver.Makers{roots.Name: roots.Make, minionfs.Name: minionfs.Make}
-	maps.Copy(makers, p.o.Backends)
+	maps.Copy(makers, f.makers)
 	var err error
-	if o.Backends, err = fileserver.Build(p.settings.all(), makers, p.o.Log); err != nil {
+	if o.Backends, err = fileserver.Build(f.settings.saltOptions(), makers, f.log); err != nil {
 		return o, err
 	}
 	for _, b := range o.Backends {
@@ -324,19 +350,19 @@ func (p *parts) served(ctx context.Context) (fileserver.Options, error) {
 	return o, err
 }
 
-// renewFiles puts options of the file server in force.
+// renewFiles applies changed options of the file server.
 func (m *Master) renewFiles(old *config.Master) {
-	p := m.parts
-	if data.Equal(fileOptions(old.Map()), fileOptions(p.settings.all())) {
+	f := m.parts.files
+	if data.Equal(fileOptions(old.Map()), fileOptions(f.settings.saltOptions())) {
 		return
 	}
-	was := p.fileTasks()
-	o, err := p.served(context.Background())
+	was := f.tasks()
+	o, err := f.options(context.Background())
 	if err == nil {
-		err = p.files.SetOptions(o)
+		err = f.SetOptions(o)
 	}
-	now := p.fileTasks()
-	for _, t := range was { // sources with another interval have a task of another name
+	now := f.tasks()
+	for _, t := range was { // the name of a task contains its interval
 		if !slices.ContainsFunc(now, func(n schedule.Task) bool { return n.Name == t.Name }) {
 			m.schedule.Remove(t.Name)
 		}
@@ -345,11 +371,12 @@ func (m *Master) renewFiles(old *config.Master) {
 		err = errors.Join(err, m.schedule.Add(t))
 	}
 	if err != nil {
-		m.log.WithError(err).Error("the file server does not follow all of the new configuration")
+		m.log.WithError(err).Error("The file server could not apply all of the new configuration")
 	}
 }
 
-// fileOptions are those that a file server is made of. Each backend has its name in front of its own.
+// fileOptions returns the options that a file server depends on. Backend options begin with the
+// name of the backend.
 func fileOptions(opts *data.Map) *data.Map {
 	prefixes := []string{"file_", "fileserver_", "hash_type", "cachedir"}
 	for _, name := range data.TextsOf(opts.Value("fileserver_backend")) {
@@ -368,65 +395,99 @@ func fileOptions(opts *data.Map) *data.Map {
 	return out
 }
 
-// usualUpdate is how often a backend is updated when its option says 0 or nothing (salt.config.DEFAULT_INTERVAL).
-const usualUpdate = time.Minute
+// defaultUpdate is the update interval of a backend whose option is 0 or not set
+// (salt.config.DEFAULT_INTERVAL).
+const defaultUpdate = time.Minute
 
-// fileTasks update the backends, each by itself and as often as the option NAME_update_interval says, or as each of its
-// sources wants (salt/master.py, FileserverUpdate).
-func (p *parts) fileTasks() []schedule.Task {
-	tasks := []schedule.Task{{Name: "__fileserver", Every: time.Minute, Do: func(context.Context) error {
-		p.files.Sweep(time.Minute)
-		return nil
-	}}}
-	for _, b := range p.files.Backends() {
+// tasks returns the tasks that update the backends. Each backend is updated at its own
+// interval, NAME_update_interval, or at those of its sources (salt/master.py, FileserverUpdate).
+func (f *fileServer) tasks() []schedule.Task {
+	tasks := []schedule.Task{{Name: "__fileserver", Every: time.Minute,
+		Do: func(context.Context) error {
+			f.Sweep(time.Minute)
+			return nil
+		}}}
+	for _, b := range f.Backends() {
 		name := b.Name()
 		if r, ok := b.(fileserver.RemoteUpdater); ok {
-			tasks = append(tasks, p.remoteTasks(name, r)...)
+			tasks = append(tasks, f.remoteTasks(name, r)...)
 			continue
 		}
-		tasks = append(tasks, schedule.Task{Name: "__fileserver_" + name, Every: seconds(p.settings.all().Value(name + "_update_interval")), RunOnStart: true,
-			Do: func(ctx context.Context) error { return p.files.Update(ctx, p.announceFiles, name) }})
+		tasks = append(tasks, schedule.Task{
+			Name:       "__fileserver_" + name,
+			Every:      updateInterval(f.settings.saltOptions().Value(name + "_update_interval")),
+			RunOnStart: true,
+			Do:         func(ctx context.Context) error { return f.Update(ctx, f.announce, name) },
+		})
 	}
 	return tasks
 }
 
-// remoteTasks update the sources of a backend, those with the same interval together.
-func (p *parts) remoteTasks(name string, r fileserver.RemoteUpdater) []schedule.Task {
+// remoteTasks returns the tasks that update the sources of a backend, one for each interval.
+func (f *fileServer) remoteTasks(name string, r fileserver.RemoteUpdater) []schedule.Task {
 	same := map[time.Duration][]string{}
 	for remote, every := range r.Intervals() {
 		if every < time.Second {
-			every = usualUpdate
+			every = defaultUpdate
 		}
 		same[every] = append(same[every], remote)
 	}
 	var tasks []schedule.Task
 	for every, remotes := range same {
-		tasks = append(tasks, schedule.Task{Name: fmt.Sprintf("__fileserver_%s_%s", name, every), Every: every, RunOnStart: true,
-			Do: func(ctx context.Context) error {
-				c, err := r.UpdateRemotes(ctx, remotes)
-				if err == nil {
-					p.announceFiles(name, c)
-				}
-				return err
-			}})
+		tasks = append(
+			tasks,
+			schedule.Task{Name: fmt.Sprintf("__fileserver_%s_%s", name, every), Every: every,
+				RunOnStart: true,
+				Do: func(ctx context.Context) error {
+					c, err := r.UpdateRemotes(ctx, remotes)
+					if err == nil {
+						f.announce(name, c)
+					}
+					return err
+				}},
+		)
 	}
 	return tasks
 }
 
-func seconds(v any) time.Duration {
+// updateInterval converts the value of an option like roots_update_interval, in seconds. Invalid
+// values count as defaultUpdate.
+func updateInterval(v any) time.Duration {
 	n, _ := v.(int64)
 	if n <= 0 || n > 1e9 {
-		return usualUpdate
+		return defaultUpdate
 	}
 	return time.Duration(n) * time.Second
 }
 
-// announceFiles fires what an update found, for fileserver_events.
-func (p *parts) announceFiles(backend string, c fileserver.Change) {
-	if !data.Truth(p.settings.all().Value("fileserver_events")) {
+// announce fires the result of an update, if fileserver_events is on.
+func (f *fileServer) announce(backend string, c fileserver.Change) {
+	if !data.Truth(f.settings.saltOptions().Value("fileserver_events")) {
 		return
 	}
-	if err := p.bus.Fire(eventbus.Tagify("fileserver", backend, "update"), c.Event(backend)); err != nil {
-		p.o.Log.WithError(err).Error("announce an update of the file server")
+	if err := f.bus.Fire(eventbus.Tagify("fileserver", backend, "update"),
+		c.Event(backend)); err != nil {
+		f.log.WithError(err).Error("announce an update of the file server")
+	}
+}
+
+// maxReaction is the maximum size, in bytes, of a salt:// file that the reactor reads.
+const maxReaction = 4 << 20
+
+// read returns the content of a file.
+func (f *fileServer) read(ctx context.Context, path string) ([]byte, error) {
+	var text []byte
+	for {
+		chunk, err := f.Serve(ctx,
+			fileserver.Request{Path: path, Env: "base", Loc: int64(len(text))})
+		if err != nil {
+			return nil, err
+		}
+		if len(chunk.Data) == 0 {
+			return text, nil
+		}
+		if text = append(text, chunk.Data...); len(text) > maxReaction {
+			return nil, fmt.Errorf("salt://%s is longer than %d bytes", path, maxReaction)
+		}
 	}
 }

@@ -33,7 +33,8 @@ func put(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		full := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(content), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755),
+			os.WriteFile(full, []byte(content), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -56,7 +57,8 @@ func (b *bench) files(t testing.TB, id string, load *data.Map) any {
 		t.Fatal(err)
 	}
 	name := load.Text("cmd")
-	reply, err := b.requests.Encrypted(t.Context(), &channel.Command{Name: name, Load: fields, Version: 3, Caller: channel.Caller{ID: id, Proved: true}})
+	reply, err := b.requests.Encrypted(t.Context(),
+		&channel.Command{Name: name, Load: fields, Version: 3, Caller: channel.Caller{ID: id, Proved: true}})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
@@ -92,13 +94,15 @@ func unzip(t testing.TB, b []byte) []byte {
 	return out
 }
 
-var fileRequests = []string{"_file_envs", "_file_list", "_file_list_emptydirs", "_dir_list", "_symlink_list", "_file_find", "_file_hash", "_file_hash_and_stat",
+var fileRequests = []string{"_file_envs", "_file_list", "_file_list_emptydirs", "_dir_list",
+	"_symlink_list", "_file_find", "_file_hash", "_file_hash_and_stat",
 	"_serve_file", "_master_opts", "_file_recv"}
 
 // capturedFiles writes the files that the captured requests are about.
 func capturedFiles(t *testing.T, f *vectors.File, dir string) {
 	t.Helper()
-	content := map[string]string{"base/hello.txt": "hello file\n", "base/empty.txt": "", "base/top.sls": "", "dev/dev.txt": ""}
+	content := map[string]string{"base/hello.txt": "hello file\n", "base/empty.txt": "",
+		"base/top.sls": "", "dev/dev.txt": ""}
 	for _, section := range []string{"requests", "during_jobs"} {
 		for _, c := range f.Section(section) {
 			if c.Name == "state with pillar" || c.Name == "file get" {
@@ -133,7 +137,8 @@ func TestVectorFiles(t *testing.T) {
 	dir := t.TempDir()
 	capturedFiles(t, f, dir)
 	b := newBench(t, func(c *config.Master) {
-		c.FileRoots = data.NewMap("base", []any{filepath.Join(dir, "base")}, "dev", []any{filepath.Join(dir, "dev")})
+		c.FileRoots = data.NewMap("base", []any{filepath.Join(dir, "base")},
+			"dev", []any{filepath.Join(dir, "dev")})
 		c.FileBufferSize = 4096
 		c.Nodegroups = f.Section("requests")[0].Sub("exchanges")[0].Map.Value("reply").(*data.Map).Value("nodegroups").(*data.Map)
 	}, "web1")
@@ -150,7 +155,8 @@ func TestVectorFiles(t *testing.T) {
 					continue
 				}
 				seen++
-				t.Run(fmt.Sprintf("%s/%d", c.Name, i), func(t *testing.T) { b.sameFiles(t, load, e.Map.Value("reply")) })
+				t.Run(fmt.Sprintf("%s/%d", c.Name, i),
+					func(t *testing.T) { b.sameFiles(t, load, e.Map.Value("reply")) })
 			}
 		}
 	}
@@ -207,14 +213,16 @@ func (b *bench) sameFiles(t *testing.T, load *data.Map, want any) {
 	}
 }
 
-// TestCVE2024_22232 asks for what lies outside of file_roots, in every form, with every command: nothing is told of it.
+// TestCVE2024_22232 requests paths outside of file_roots, in every form, with every command: the
+// replies reveal nothing.
 func TestCVE2024_22232(t *testing.T) {
 	const secret = "SECRET-5f2b"
 	sum := sha256.Sum256([]byte(secret))
 	for _, follow := range []bool{true, false} {
 		dir := t.TempDir()
-		put(t, dir, map[string]string{"srv/base/a.txt": "open", "srv/base/sub/b.txt": "open", "srv/base2/s.txt": secret, "srv/s.txt": secret,
-			"srv/env/dev/d.txt": "open", "srv/env/.git/s.txt": secret, "s.txt": secret, "srv/base/c?d.txt": "open"})
+		put(t, dir, map[string]string{"srv/base/a.txt": "open", "srv/base/sub/b.txt": "open",
+			"srv/base2/s.txt": secret, "srv/s.txt": secret, "srv/env/dev/d.txt": "open",
+			"srv/env/.git/s.txt": secret, "s.txt": secret, "srv/base/c?d.txt": "open"})
 		secretFile := filepath.Join(dir, "s.txt")
 		if err := syscall.Mkfifo(filepath.Join(dir, "srv", "base", "pipe"), 0o600); err != nil {
 			t.Fatal(err)
@@ -227,39 +235,51 @@ func TestCVE2024_22232(t *testing.T) {
 			link(t, "..", filepath.Join(dir, "srv", "base", "updir"))
 		}
 		b := newBench(t, func(c *config.Master) {
-			c.FileRoots = data.NewMap("base", []any{filepath.Join(dir, "srv", "base")}, "__env__", []any{filepath.Join(dir, "srv", "env", "__env__")})
+			c.FileRoots = data.NewMap("base", []any{filepath.Join(dir, "srv", "base")},
+				"__env__", []any{filepath.Join(dir, "srv", "env", "__env__")})
 			c.Map() // as loaded
 		}, "web1")
 		b.listen(t)
 		opts := b.cfg.Map()
 		opts.Set("fileserver_followsymlinks", follow)
-		b.parts.settings.p.Store(&held{b.cfg, opts})
-		o, err := b.parts.served(t.Context())
+		b.parts.settings.p.Store(&snapshot{b.cfg, opts})
+		o, err := b.parts.files.options(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := b.parts.files.SetOptions(o); err != nil {
 			t.Fatal(err)
 		}
-		paths := []string{"../s.txt", "../base2/s.txt", "..", ".", "", "/", secretFile, "//" + secretFile, "sub/../../s.txt", "./../s.txt", "sub/..", "a.txt/../../s.txt",
-			"|../s.txt", "|" + secretFile, "||../s.txt", "|/../s.txt", "s.txt?saltenv=..", "s.txt?saltenv=../..", "s.txt?saltenv=.git", "../s.txt?saltenv=base",
-			"s.txt?index=5", "../s.txt?index=0", "s.txt?index=-9", "s.txt?index=x", "..\\s.txt", "sub\\..\\..\\s.txt", "s.txt\x00", "../s.txt\x00.txt", "a.txt/", "pipe", "zero",
-			"topipe", "out", "up", "updir/s.txt", "updir/base2/s.txt", strings.Repeat("../", 40) + strings.TrimPrefix(secretFile, "/"), strings.Repeat("a/", 3000), "%2e%2e/s.txt",
-			"\xff../s.txt", "salt://../s.txt", "file://" + secretFile}
-		envs := []any{"base", "..", "../..", ".git", ".", "", "/", dir, "dev/..", "dev/../..", "base\x00", nil, int64(5), []any{".."}, data.NewMap("a", ".."), "__env__", "\xff", strings.Repeat("e", 5000)}
+		paths := []string{"../s.txt", "../base2/s.txt", "..", ".", "", "/", secretFile,
+			"//" + secretFile, "sub/../../s.txt", "./../s.txt", "sub/..", "a.txt/../../s.txt",
+			"|../s.txt", "|" + secretFile, "||../s.txt", "|/../s.txt", "s.txt?saltenv=..",
+			"s.txt?saltenv=../..", "s.txt?saltenv=.git", "../s.txt?saltenv=base",
+			"s.txt?index=5", "../s.txt?index=0", "s.txt?index=-9", "s.txt?index=x", "..\\s.txt",
+			"sub\\..\\..\\s.txt", "s.txt\x00", "../s.txt\x00.txt", "a.txt/", "pipe", "zero",
+			"topipe", "out", "up", "updir/s.txt", "updir/base2/s.txt",
+			strings.Repeat("../", 40) + strings.TrimPrefix(secretFile, "/"),
+			strings.Repeat("a/", 3000), "%2e%2e/s.txt", "\xff../s.txt", "salt://../s.txt",
+			"file://" + secretFile}
+		envs := []any{"base", "..", "../..", ".git", ".", "", "/", dir, "dev/..", "dev/../..",
+			"base\x00", nil, int64(5), []any{".."}, data.NewMap("a", ".."), "__env__", "\xff",
+			strings.Repeat("e", 5000)}
 		for _, p := range paths {
 			for _, env := range envs {
 				for _, cmd := range fileRequests[:9] {
 					load := data.NewMap("cmd", cmd, "path", p, "saltenv", env, "loc", int64(0), "prefix", p)
 					reply := data.Repr(b.files(t, "web1", load))
-					if strings.Contains(reply, secret) || strings.Contains(reply, hex.EncodeToString(sum[:])) {
+					if strings.Contains(reply, secret) ||
+						strings.Contains(reply, hex.EncodeToString(sum[:])) {
 						t.Errorf("follow %v: %s is answered with %.200s", follow, data.Repr(load), reply)
 					}
-					if found := map[string]string{"_file_find": `'path': ''`, "_file_hash": `''`, "_serve_file": `'dest': ''`, "_file_hash_and_stat": `['', None]`}[cmd]; found != "" &&
+					if found := map[string]string{"_file_find": `'path': ''`, "_file_hash": `''`,
+						"_serve_file": `'dest': ''`, "_file_hash_and_stat": `['', None]`}[cmd]; found != "" &&
 						!strings.Contains(reply, found) && reply != "''" && p != "a.txt/" {
 						t.Errorf("follow %v: %s finds %.200s", follow, data.Repr(load), reply)
 					}
-					if (cmd == "_file_list" || cmd == "_dir_list") && (strings.Contains(reply, "s.txt") || strings.Contains(reply, "base2") || strings.Contains(reply, "pipe'") && cmd == "_file_list") {
+					if (cmd == "_file_list" || cmd == "_dir_list") &&
+						(strings.Contains(reply, "s.txt") || strings.Contains(reply, "base2") ||
+							strings.Contains(reply, "pipe'") && cmd == "_file_list") {
 						t.Errorf("follow %v: %s lists %.200s", follow, data.Repr(load), reply)
 					}
 				}
@@ -281,7 +301,8 @@ func TestCVE2024_38824(t *testing.T) {
 	b.listen(t)
 	own := filepath.Join(b.cfg.CacheDir, "minions", "web1", "files")
 	push := func(id string, path any, loc any, content any) any {
-		return b.files(t, id, data.NewMap("cmd", "_file_recv", "id", "db1", "path", path, "loc", loc, "data", content, "size", int64(3)))
+		return b.files(t, id, data.NewMap("cmd", "_file_recv", "id", "db1", "path", path,
+			"loc", loc, "data", content, "size", int64(3)))
 	}
 	if got := push("web1", []any{"etc", "motd"}, int64(0), "abc"); got != true {
 		t.Fatalf("reply %v", got)
@@ -301,8 +322,11 @@ func TestCVE2024_38824(t *testing.T) {
 	for i := range deep {
 		deep[i] = "d"
 	}
-	for _, path := range []any{[]any{"..", "x"}, []any{"a", "..", "..", "x"}, []any{"a/../../x"}, []any{"../x"}, []any{"/etc/x"}, []any{"", "etc", "x"}, []any{"."}, []any{".."}, []any{},
-		"etc/x", nil, []any{"x\x00y"}, []any{int64(1)}, []any{[]byte("\xff\xfe")}, []any{"away", "x"}, []any{"file"}, []any{"near", "motd"}, []any{"pipe"}, []any{"etc"}, []any{"etc", "motd", "x"},
+	for _, path := range []any{[]any{"..", "x"}, []any{"a", "..", "..", "x"}, []any{"a/../../x"},
+		[]any{"../x"}, []any{"/etc/x"}, []any{"", "etc", "x"}, []any{"."}, []any{".."}, []any{},
+		"etc/x", nil, []any{"x\x00y"}, []any{int64(1)}, []any{[]byte("\xff\xfe")}, []any{"away",
+			"x"}, []any{"file"}, []any{"near", "motd"}, []any{"pipe"}, []any{"etc"}, []any{"etc",
+			"motd", "x"},
 		[]any{strings.Repeat("x", 256)}, deep, data.NewMap("a", "b"), []any{nil, "x"}} {
 		if got := push("web1", path, int64(0), "evil"); got != false {
 			t.Errorf("push of %s: reply %s", data.Repr(path), data.Repr(got))
@@ -352,7 +376,8 @@ func TestPush(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.FileRecv, c.FileRecvMaxSize = true, 1 }, "web1")
 	file := filepath.Join(b.cfg.CacheDir, "minions", "web1", "files", "var", "log", "x")
 	piece := func(loc int, content string) any {
-		return b.files(t, "web1", data.NewMap("cmd", "_file_recv", "path", []any{"var", "log", "x"}, "loc", int64(loc), "data", content))
+		return b.files(t, "web1", data.NewMap("cmd", "_file_recv", "path", []any{"var", "log", "x"},
+			"loc", int64(loc), "data", content))
 	}
 	half := strings.Repeat("x", 1<<19)
 	for _, tt := range []struct {
@@ -373,7 +398,8 @@ func TestPush(t *testing.T) {
 	} {
 		got := piece(tt.loc, tt.data)
 		info, err := os.Stat(file)
-		if size := int64(-1); got != tt.want || err == nil && info.Size() != tt.size || err != nil && tt.size != size {
+		if size := int64(-1); got != tt.want || err == nil && info.Size() != tt.size ||
+			err != nil && tt.size != size {
 			t.Errorf("%s: reply %v, %v, %v", tt.name, got, info, err)
 		}
 	}
@@ -403,7 +429,8 @@ func TestFileServerFollowsTheConfiguration(t *testing.T) {
 	put(t, dir, map[string]string{"a/x": "one", "b/x": "two"})
 	b := newBench(t, func(c *config.Master) { c.FileRoots = data.NewMap("base", []any{filepath.Join(dir, "a")}) }, "web1")
 	get := func() string {
-		reply, _ := b.files(t, "web1", data.NewMap("cmd", "_serve_file", "path", "x", "saltenv", "base", "loc", int64(0))).(*data.Map)
+		reply, _ := b.files(t, "web1", data.NewMap("cmd", "_serve_file", "path", "x", "saltenv",
+			"base", "loc", int64(0))).(*data.Map)
 		return string(bytesOf(reply.Value("data")))
 	}
 	if got := get(); got != "one" {
@@ -437,7 +464,7 @@ func (d *distant) UpdateRemotes(context.Context, []string) (fileserver.Change, e
 
 func TestARemoteWithAnotherIntervalHasNoOldTask(t *testing.T) {
 	b := newBench(t, nil, "web1")
-	b.parts.o.Backends = fileserver.Makers{"gitfs": func(opts *data.Map, _ logrus.FieldLogger) (fileserver.Backend, error) {
+	b.parts.files.makers = fileserver.Makers{"gitfs": func(opts *data.Map, _ logrus.FieldLogger) (fileserver.Backend, error) {
 		n, _ := opts.Value("gitfs_update_interval").(int64)
 		return &distant{every: time.Duration(n) * time.Second}, nil
 	}}
@@ -445,7 +472,7 @@ func TestARemoteWithAnotherIntervalHasNoOldTask(t *testing.T) {
 		opts := b.cfg.Map()
 		opts.Set("fileserver_backend", []any{"gitfs"})
 		opts.Set("gitfs_update_interval", every)
-		b.parts.settings.p.Store(&held{b.cfg, opts})
+		b.parts.settings.p.Store(&snapshot{b.cfg, opts})
 		b.renewFiles(config.DefaultMaster())
 	}
 	_, body, err := b.schedule.Manage(t.Context(), data.NewMap("func", "list", "where", "opts"))
@@ -461,14 +488,15 @@ func TestUpdatesAreAnnounced(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.FileRoots = data.NewMap("base", []any{dir}) }, "web1")
 	opts := b.cfg.Map()
 	opts.Set("fileserver_events", true)
-	b.parts.settings.p.Store(&held{b.cfg, opts})
-	o, err := b.parts.served(t.Context())
+	b.parts.settings.p.Store(&snapshot{b.cfg, opts})
+	o, err := b.parts.files.options(t.Context())
 	if err != nil || b.parts.files.SetOptions(o) != nil {
 		t.Fatal(err)
 	}
-	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"salt/fileserver", "end"}})
+	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test",
+		Prefixes: []string{"salt/fileserver", "end"}})
 	defer s.Close()
-	for _, task := range b.parts.fileTasks() {
+	for _, task := range b.parts.files.tasks() {
 		if err := task.Do(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -480,7 +508,8 @@ func TestUpdatesAreAnnounced(t *testing.T) {
 		v, err := payload.UnmarshalText(e.Data, payload.WireLimits())
 		m, _ := v.(*data.Map)
 		files, _ := m.Value("files").(*data.Map)
-		if err != nil || e.Tag != "salt/fileserver/roots/update" || m.Value("changed") != true || m.Text("backend") != "roots" ||
+		if err != nil || e.Tag != "salt/fileserver/roots/update" || m.Value("changed") != true ||
+			m.Text("backend") != "roots" ||
 			data.Repr(files.Value("added")) != "['"+filepath.Join(dir, "x")+"']" {
 			t.Errorf("event %s %s, %v", e.Tag, data.Repr(v), err)
 		}
@@ -496,13 +525,14 @@ func TestNoBackendsIsAnErrorAtTheStart(t *testing.T) {
 	}{
 		{[]any{}, "No fileserver backends are configured"},
 		{[]any{"nosuch", "s3fs"}, "Failed to load fileserver backends, the configured backends are: nosuch, s3fs"},
-		{[]any{"minionfs"}, "Failed to load fileserver backends, the configured backends are: minionfs"}, // no file_recv
+		// no file_recv
+		{[]any{"minionfs"}, "Failed to load fileserver backends, the configured backends are: minionfs"},
 		{[]any{"nosuch", "roots"}, ""},
 	} {
 		opts := b.cfg.Map()
 		opts.Set("fileserver_backend", tt.backends)
-		b.parts.settings.p.Store(&held{b.cfg, opts})
-		_, err := b.parts.served(t.Context())
+		b.parts.settings.p.Store(&snapshot{b.cfg, opts})
+		_, err := b.parts.files.options(t.Context())
 		if got := fmt.Sprint(err); got != tt.want && (err != nil || tt.want != "") {
 			t.Errorf("%v: error %q, want %q", tt.backends, got, tt.want)
 		}
@@ -512,23 +542,29 @@ func TestNoBackendsIsAnErrorAtTheStart(t *testing.T) {
 // TestHangingFileSystem has calls that never return: others go on, and those who wait get an error.
 func TestHangingFileSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPatience()
+		p := newStallGuard()
 		hang := make(chan struct{})
 		began := time.Now()
-		if _, err := p.do(t.Context(), ordinaryLimit, func(context.Context) (any, error) { <-hang; return nil, nil }); !errors.Is(err, errStuck) || time.Since(began) != ordinaryLimit {
+		if _, err := p.do(t.Context(), defaultLimit,
+			func(context.Context) (any, error) { <-hang; return nil, nil }); !errors.Is(err,
+			errStuck) || time.Since(began) != defaultLimit {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 		began = time.Now()
-		if _, err := p.do(t.Context(), ordinaryLimit, func(context.Context) (any, error) { <-hang; return nil, nil }); !errors.Is(err, errStuck) || time.Since(began) != impatientLimit {
+		if _, err := p.do(t.Context(), defaultLimit,
+			func(context.Context) (any, error) { <-hang; return nil, nil }); !errors.Is(err,
+			errStuck) || time.Since(began) != stalledLimit {
 			t.Errorf("the second one after %s: %v", time.Since(began), err)
 		}
-		if got, err := p.do(t.Context(), ordinaryLimit, func(context.Context) (any, error) { return 1, nil }); got != 1 || err != nil {
+		if got, err := p.do(t.Context(), defaultLimit,
+			func(context.Context) (any, error) { return 1, nil }); got != 1 || err != nil {
 			t.Errorf("another one: %v, %v", got, err)
 		}
-		for range mostStuck {
-			_, _ = p.do(t.Context(), ordinaryLimit, func(context.Context) (any, error) { <-hang; return nil, nil })
+		for range maxStuck {
+			_, _ = p.do(t.Context(), defaultLimit,
+				func(context.Context) (any, error) { <-hang; return nil, nil })
 		}
-		if n := p.stuck.Load(); n != mostStuck {
+		if n := p.stuck.Load(); n != maxStuck {
 			t.Errorf("%d calls hang", n)
 		}
 		close(hang)
@@ -536,7 +572,8 @@ func TestHangingFileSystem(t *testing.T) {
 		if n := p.stuck.Load(); n != 0 {
 			t.Errorf("%d calls hang at the end", n)
 		}
-		if _, err := p.do(t.Context(), ordinaryLimit, func(context.Context) (any, error) { panic("x") }); err == nil {
+		if _, err := p.do(t.Context(), defaultLimit,
+			func(context.Context) (any, error) { panic("x") }); err == nil {
 			t.Error("a panic is no error")
 		}
 	})
@@ -546,7 +583,8 @@ func FuzzFileRequests(f *testing.F) {
 	b := newBench(f, func(c *config.Master) { c.FileRecv, c.FileRecvMaxSize = true, 1 }, "web1")
 	for _, load := range []*data.Map{
 		data.NewMap("path", "a", "saltenv", "base", "loc", int64(0), "gzip", int64(5)),
-		data.NewMap("path", []any{"a", "b"}, "loc", int64(0), "data", "x", "prefix", "a", "saltenv", nil, "fsbackend", "-roots"),
+		data.NewMap("path", []any{"a", "b"}, "loc", int64(0), "data", "x", "prefix", "a",
+			"saltenv", nil, "fsbackend", "-roots"),
 	} {
 		raw, _ := payload.Marshal(load)
 		f.Add(raw)
@@ -557,7 +595,9 @@ func FuzzFileRequests(f *testing.F) {
 			return
 		}
 		for _, name := range fileRequests {
-			reply, err := b.requests.Encrypted(t.Context(), &channel.Command{Name: name, Load: fields, Version: 3, Caller: channel.Caller{ID: "web1", Proved: true}})
+			reply, err := b.requests.Encrypted(t.Context(),
+				&channel.Command{Name: name, Load: fields, Version: 3,
+					Caller: channel.Caller{ID: "web1", Proved: true}})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -6,35 +6,55 @@ import (
 
 	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/master/mine"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
 )
 
-// fleet computes which minions a target names, from the keys and from what minions last told of themselves.
+// fleet resolves targets from the accepted keys and the stored data of minions.
 type fleet struct {
 	keys     pki.Store
 	data     *minionData
 	settings *settings
 }
 
-// resolve returns the accepted minions that may be named by a target, and those named that have no accepted key.
+// resolve returns the accepted minions that a target may name, and those it names that have no
+// accepted key.
 func (f *fleet) resolve(tgt any, kind, delim string) (ids, missing []string, err error) {
 	return f.resolveAs(tgt, kind, delim, true)
 }
 
-// resolveAs is resolve, in which minions of which nothing is known count as named only if greedy says so.
-func (f *fleet) resolveAs(tgt any, kind, delim string, greedy bool) (ids, missing []string, err error) {
-	accepted, err := f.keys.List(pki.Accepted)
+// resolveAs is resolve with a choice: only if greedy is set, minions without stored data count as
+// named.
+func (f *fleet) resolveAs(
+	tgt any, kind, delim string, greedy bool,
+) (ids, missing []string, err error) {
+	m, err := f.known()
 	if err != nil {
-		return nil, nil, fmt.Errorf("list accepted keys: %w", err)
+		return nil, nil, err
 	}
-	cfg := f.settings.now()
-	m := match.Fleet{Accepted: accepted, Cache: f.data, DataCache: cfg.MinionDataCache, Greedy: greedy, Nodegroups: cfg.Nodegroups}
+	m.Greedy = greedy
 	return m.Resolve(tgt, kind, delim)
 }
 
-// minionData keeps the last grains and pillar of each minion (salt/master.py, _pillar; salt/utils/minions.py).
+// known returns a match.Fleet with the data that the master has of its minions.
+func (f *fleet) known() (*match.Fleet, error) {
+	accepted, err := f.keys.List(pki.Accepted)
+	if err != nil {
+		return nil, fmt.Errorf("list accepted keys: %w", err)
+	}
+	cfg := f.settings.config()
+	return &match.Fleet{
+		Accepted:   accepted,
+		Cache:      f.data,
+		DataCache:  cfg.MinionDataCache,
+		Nodegroups: cfg.Nodegroups,
+	}, nil
+}
+
+// minionData stores the last grains and pillar of each minion (salt/master.py, _pillar;
+// salt/utils/minions.py).
 type minionData struct {
 	bank cache.Bank
 }
@@ -43,11 +63,9 @@ var _ match.Cache = (*minionData)(nil)
 
 const dataKey = "data"
 
-func dataBank(id string) string { return "minions/" + id }
-
-// Minion returns what minion id last told.
+// Minion returns the stored grains and pillar of a minion.
 func (d *minionData) Minion(id string) (grains, pillar *data.Map, ok bool) {
-	raw, err := d.bank.Fetch(dataBank(id), dataKey)
+	raw, err := d.bank.Fetch(mine.Bank(id), dataKey)
 	if err != nil {
 		return nil, nil, false
 	}
@@ -61,7 +79,7 @@ func (d *minionData) Minion(id string) (grains, pillar *data.Map, ok bool) {
 	return grains, pillar, true
 }
 
-// IDs returns the minions of which something is kept.
+// IDs returns the minions with stored data.
 func (d *minionData) IDs() []string {
 	ids, err := d.bank.List("minions")
 	if err != nil {
@@ -70,23 +88,25 @@ func (d *minionData) IDs() []string {
 	return ids
 }
 
-// save keeps what a minion told, and its pillar. A pillar that exceeds toldLimits is an error that wraps errToldTooMuch.
+// save stores the grains and pillar of a minion. The error wraps errTooMuchData if the pillar
+// exceeds minionDataLimits.
 func (d *minionData) save(id string, grains, pillar *data.Map) error {
 	encoded, err := payload.MarshalBin(pillar)
 	if err != nil {
-		return fmt.Errorf("keep data of minion %s: %w", id, err)
+		return fmt.Errorf("store data of minion %s: %w", id, err)
 	}
-	if payload.Check(encoded, toldLimits()) != nil {
-		return fmt.Errorf("keep pillar of minion %s, %d bytes: %w", id, len(encoded), errToldTooMuch)
+	if payload.Check(encoded, minionDataLimits()) != nil {
+		return fmt.Errorf("store pillar of minion %s, %d bytes: %w", id, len(encoded),
+			errTooMuchData)
 	}
 	raw, err := payload.MarshalBin(data.NewMap("grains", grains, "pillar", data.Raw(encoded)))
 	if err != nil {
-		return fmt.Errorf("keep data of minion %s: %w", id, err)
+		return fmt.Errorf("store data of minion %s: %w", id, err)
 	}
-	return d.bank.Store(dataBank(id), dataKey, raw)
+	return d.bank.Store(mine.Bank(id), dataKey, raw)
 }
 
-// prune drops everything kept of the minions that keep does not name.
+// prune drops the data of minions for which keep returns false.
 func (d *minionData) prune(keep func(id string) bool) error {
 	ids, err := d.bank.List("minions")
 	if err != nil {
@@ -95,7 +115,7 @@ func (d *minionData) prune(keep func(id string) bool) error {
 	var errs []error
 	for _, id := range ids {
 		if !keep(id) {
-			errs = append(errs, d.bank.Flush(dataBank(id), ""))
+			errs = append(errs, d.bank.Flush(mine.Bank(id), ""))
 		}
 	}
 	return errors.Join(errs...)

@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// FuzzPublish gives loads of any form to publish, those that are maps with the key that proves their sender: each has
-// a reply, and what is kept and sent are the same jobs.
+// FuzzPublish gives loads of any form to publish, those that are maps with the key that proves
+// their sender: each has a reply, and what is kept and sent are the same jobs.
 func FuzzPublish(f *testing.F) {
 	b := newBench(f, nil, "web1", "db1")
 	for _, section := range []string{"publish", "ping"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// TestReturnsThatAreNotKept holds what job_cache and nocache keep from the job cache: the returns, which are announced all
-// the same, and never the jobs.
+// TestReturnsThatAreNotKept checks that job_cache and nocache keep returns out of the job cache,
+// though these are still announced. Jobs are always stored.
 func TestReturnsThatAreNotKept(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -32,13 +32,14 @@ func TestReturnsThatAreNotKept(t *testing.T) {
 			events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 			defer events.Close()
 			jid := job.NewID(time.Now())
-			load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{}, "tgt_type", "glob", "ret", "", "jid", string(jid),
-				"key", b.key, "user", "root")
+			load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{},
+				"tgt_type", "glob", "ret", "", "jid", string(jid), "key", b.key, "user", "root")
 			if tt.kwargs != nil {
 				load.Set("kwargs", tt.kwargs)
 			}
 			body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
-			if reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits()); err != nil || jidOf(reply) != string(jid) {
+			if reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits()); err != nil ||
+				jidOf(reply) != string(jid) {
 				t.Fatalf("publish: %s, %v", data.Repr(reply), err)
 			}
 			b.send(t, "_return", "web1", returnOf("web1", jid, true))
@@ -55,7 +56,8 @@ func TestReturnsThatAreNotKept(t *testing.T) {
 	}
 }
 
-// TestPresenceEvents holds what is announced of connections, as Salt's handle_presence does: changes, and who is there.
+// TestPresenceEvents checks the presence events against Salt's handle_presence: changes, and the
+// connected minions.
 func TestPresenceEvents(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.PresenceEvents = true }, "web1")
 	c := &crowd{}

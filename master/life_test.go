@@ -62,18 +62,20 @@ func play(t *testing.T) (m *Master, d *diary, replier *stage) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	cfg := config.DefaultMaster()
-	cfg.PKIDir, cfg.CacheDir, cfg.SockDir, cfg.User = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"), filepath.Join(dir, "run"), "root"
+	cfg.PKIDir, cfg.CacheDir, cfg.SockDir, cfg.User = filepath.Join(dir, "pki"), filepath.Join(dir,
+		"cache"), filepath.Join(dir, "run"), "root"
 	d = &diary{}
 	on := func(name string) *stage { return &stage{name: name, diary: d, fail: make(chan error, 1)} }
 	replier = on("replier")
-	m, err = New(t.Context(), cfg, Options{Log: silent(t), Jobs: func(context.Context) (returners.JobCache, error) { return newMemoryJobs(), nil },
-		Ports: Ports{
-			Reply: func(context.Context, string, transport.Options) (transport.Replier, error) {
-				return asReplier{replier}, nil
-			},
-			Publish: func(context.Context, string, transport.Options) (PublishPort, error) { return on("publisher"), nil },
-			Submit:  func(context.Context, string, transport.Options) (Service, error) { return on("submit"), nil },
-		}})
+	m, err = New(t.Context(), cfg,
+		Options{Log: silent(t), Jobs: func(context.Context) (returners.JobCache, error) { return newMemoryJobs(), nil },
+			Ports: Ports{
+				Reply: func(context.Context, string, transport.Options) (transport.Replier, error) {
+					return asReplier{replier}, nil
+				},
+				Publish: func(context.Context, string, transport.Options) (PublishPort, error) { return on("publisher"), nil },
+				Submit:  func(context.Context, string, transport.Options) (Service, error) { return on("submit"), nil },
+			}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,8 @@ func play(t *testing.T) (m *Master, d *diary, replier *stage) {
 // awaitLine waits until the diary has a line.
 func (d *diary) awaitLine(t *testing.T, line string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) { // nothing tells of a new line
+	// nothing tells of a new line
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		d.mu.Lock()
 		found := slices.Contains(d.lines, line)
 		d.mu.Unlock()
@@ -122,8 +125,8 @@ func TestStartAndEndHaveAnOrder(t *testing.T) {
 	}
 }
 
-// TestFailedPortEndsTheMaster makes a port fail, which cannot be opened again by the one that has failed: the master
-// ends with the error, and whoever supervises it starts a new one.
+// TestFailedPortEndsTheMaster makes a port fail, which cannot be opened again by the one that has
+// failed: the master ends with the error, and whoever supervises it starts a new one.
 func TestFailedPortEndsTheMaster(t *testing.T) {
 	m, d, replier := play(t)
 	done := make(chan error, 1)
@@ -153,7 +156,8 @@ func TestTakenEventSocketEndsTheMaster(t *testing.T) {
 func TestTakenPortsChangeNothing(t *testing.T) {
 	dir := t.TempDir()
 	cfg := config.DefaultMaster()
-	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"), filepath.Join(dir, "run")
+	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"),
+		filepath.Join(dir, "run")
 	taken := errors.New("address already in use")
 	for _, which := range []string{"publish", "reply"} {
 		_, err := New(t.Context(), cfg, Options{Log: silent(t),
@@ -167,7 +171,8 @@ func TestTakenPortsChangeNothing(t *testing.T) {
 					return &wire{}, nil
 				},
 			}})
-		if !errors.Is(err, ErrPorts) || !errors.Is(err, taken) || !strings.HasPrefix(err.Error(), "The ports are not available to bind") {
+		if !errors.Is(err, ErrPorts) || !errors.Is(err, taken) ||
+			!strings.HasPrefix(err.Error(), "The ports are not available to bind") {
 			t.Errorf("%s port taken: New = %v", which, err)
 		}
 	}
@@ -194,7 +199,8 @@ func TestSecondMasterIsRefused(t *testing.T) {
 	}
 }
 
-// TestRotationHasItsTime lets a day pass: the shared key is replaced when it is publish_session old.
+// TestRotationHasItsTime lets a day pass: the shared key is replaced when it is publish_session
+// old.
 func TestRotationHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(c *config.Master) { c.PublishSession = time.Hour; c.PresenceEvents = true }, "web1")

@@ -4,7 +4,8 @@ package master
 
 import "syscall"
 
-// fileLimits returns how many files this process may have open, and how many it could allow itself.
+// fileLimits returns the soft and hard limit on open files of this process, or 0 if they are
+// unknown.
 func fileLimits() (soft, hard uint64) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Entries of an access control list as Linux keeps it with a file (linux/posix_acl.h, posix_acl_xattr.h).
+// Entries of an access control list as Linux keeps it with a file (linux/posix_acl.h,
+// posix_acl_xattr.h).
 const (
 	aclVersion   = 2
 	aclOwner     = 0x01
@@ -26,13 +27,13 @@ const (
 
 const accessAttribute = "system.posix_acl_access"
 
-// admit lets users read and write a file, beside its owner and its group.
+// admit lets users read and write a file, in addition to its owner and group.
 func admit(file string, users []string) error {
 	var ids []uint32
 	for _, name := range users {
 		u, err := user.Lookup(name)
 		if err != nil {
-			continue // who is in no file of the system reaches the socket by its group
+			continue // users unknown to the host reach the socket through its group
 		}
 		id, err := strconv.ParseUint(u.Uid, 10, 32)
 		if err != nil {
@@ -47,7 +48,7 @@ func admit(file string, users []string) error {
 	return nil
 }
 
-// admitNobody takes away what admit gave.
+// admitNobody removes the access that admit granted.
 func admitNobody(file string) error {
 	err := unix.Removexattr(file, accessAttribute)
 	if err == nil || errors.Is(err, unix.ENODATA) || errors.Is(err, unix.ENOTSUP) {
@@ -56,7 +57,7 @@ func admitNobody(file string) error {
 	return fmt.Errorf("shut users out of %s: %w", file, err)
 }
 
-// admittedTo returns who may connect to a socket, to compare.
+// admittedTo returns a description of who may connect to a socket, for comparison.
 func admittedTo(file string) (string, error) {
 	info, err := os.Lstat(file)
 	if err != nil {
@@ -65,7 +66,7 @@ func admittedTo(file string) (string, error) {
 	list := make([]byte, 64<<10)
 	n, err := unix.Getxattr(file, accessAttribute, list)
 	if err != nil {
-		n = 0 // there is none
+		n = 0 // no access list
 	}
 	return info.Mode().String() + string(list[:n]), nil
 }

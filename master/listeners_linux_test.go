@@ -17,7 +17,8 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// TestListeners opens the bus to users of publisher_acl, as root: they can connect, and others cannot.
+// TestListeners opens the bus to users of publisher_acl, as root: they can connect, and others
+// cannot.
 func TestListeners(t *testing.T) {
 	need.Root(t, "to give rights to other users")
 	b := newBench(t, func(c *config.Master) { c.PublisherACL = data.NewMap("daemon", []any{"test.ping"}) })

@@ -6,142 +6,163 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/auth"
-	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/schedule"
 )
 
-// keyLook is how often the master looks whether keys were deleted. Salt looks each loop_interval, a minute.
-const keyLook = time.Second
+// keyInterval is how often the master checks for deleted keys and a new key of its own. Salt checks
+// every loop_interval, a minute.
+const keyInterval = time.Second
 
-// deniedLook is how often it is written down which keys were denied, for salt-key to show.
-const deniedLook = 3 * time.Second
+// deniedInterval is how often denied keys are written to disk for salt-key.
+const deniedInterval = 3 * time.Second
 
-// versionsLook is how often it is written down by which versions minions have proved themselves.
-const versionsLook = time.Second
+// versionsInterval is how often the protocol versions of minions are written to disk.
+const versionsInterval = time.Second
 
-// maintenance does what a master does now and then: drop old jobs, replace session keys, tell who is connected
-// (salt/master.py, Maintenance).
+// maintenance does the periodic work of a master: it drops old jobs, rotates session keys, and
+// announces which minions are connected (salt/master.py, Maintenance).
 type maintenance struct {
-	jobs       returners.JobCache
-	markers    *markers
-	owners     *owners
-	settings   *settings
+	base
+	*keyUpkeep
+	*jobUpkeep
 	interval   time.Duration // loop_interval
-	secrets    *channel.Secrets
-	drop       *pki.DropFile
-	keys       pki.Store
-	data       *minionData
-	bus        *eventbus.Bus
-	presence   *presence
-	offline    *offline
 	deliveries *deliveries
-	ping       func(context.Context) // asks minions for a sign of life after a rotation
-	now        func() time.Time
 	files      *openFiles
 	tokens     *auth.Tokens
-	heir       *succession
-	denied     *pki.Sightings
-	versions   *pki.Versions
-	compiler   *pillarCompiler
-	giveBack   func()
-	log        logrus.FieldLogger
+	freeMemory func()
 }
 
-// tasks are what is done now and then, each by itself: a slow one delays no other.
+// keyUpkeep watches the keys of the master and its minions. It drops what belongs to minions
+// without a key.
+type keyUpkeep struct {
+	base
+	keyring
+	succession *succession
+	data       *minionData
+	compiler   *pillarCompiler
+	presence   *presence
+	offline    *offline
+	ping       func(context.Context) // pings minions after a key rotation
+}
+
+// jobUpkeep drops old jobs.
+type jobUpkeep struct {
+	base
+	jobs    returners.JobCache
+	markers *markers
+	owners  *owners
+}
+
+// tasks returns the periodic tasks. Each runs on its own, so that a slow one delays no other.
 func (m *maintenance) tasks() []schedule.Task {
 	return []schedule.Task{
-		{Name: "__keys", Every: keyLook, Do: m.lookAtKeys},
-		{Name: "__denied", Every: deniedLook, Do: func(context.Context) error { return m.tellDenied() }},
-		{Name: "__versions", Every: versionsLook, Do: func(context.Context) error { return m.versions.Flush() }},
+		{Name: "__keys", Every: keyInterval, Do: m.checkKeys},
+		{Name: "__denied", Every: deniedInterval,
+			Do: func(context.Context) error { return m.flushDenied() }},
+		{Name: "__versions", Every: versionsInterval,
+			Do: func(context.Context) error { return m.versions.Flush() }},
 		{Name: "__jobs", Every: m.interval, Do: m.clean},
-		{Name: "__tokens", Every: m.interval, Do: func(ctx context.Context) error { _, err := m.tokens.Clean(ctx); return err }},
-		{Name: "__sessions", Every: m.interval, Do: func(context.Context) error { return m.forgetSessions() }},
-		{Name: "__files", Every: m.interval, RunOnStart: true, Do: func(context.Context) error { return m.files.check() }},
-		{Name: "__presence", Every: m.interval, Do: func(context.Context) error { m.presence.announce(m.bus, m.log); return nil }},
-		{Name: "__presence_file", Every: keyLook, RunOnStart: true, Do: m.presence.writeFile},
-		{Name: "__offline", Every: queueLook, Do: m.offline.look},
-		{Name: "__deliveries", Every: deliveryLook, RunOnStart: true, Do: m.deliveries.look},
-		{Name: "__memory", Every: thriftLook, Do: newThrift(m.giveBack).look},
+		{
+			Name:  "__tokens",
+			Every: m.interval,
+			Do:    func(ctx context.Context) error { _, err := m.tokens.Clean(ctx); return err },
+		},
+		{Name: "__sessions", Every: m.interval,
+			Do: func(context.Context) error { return m.forgetSessions() }},
+		{
+			Name:       "__files",
+			Every:      m.interval,
+			RunOnStart: true,
+			Do:         func(context.Context) error { return m.files.check() },
+		},
+		{
+			Name:  "__presence",
+			Every: m.interval,
+			Do:    func(context.Context) error { m.presence.announce(m.bus, m.log); return nil },
+		},
+		{Name: "__presence_file", Every: keyInterval, RunOnStart: true, Do: m.presence.writeFile},
+		{Name: "__offline", Every: queueInterval, Do: m.offline.sendQueued},
+		{Name: "__deliveries", Every: deliveryInterval, RunOnStart: true,
+			Do: m.deliveries.resendDue},
+		{Name: "__memory", Every: memoryInterval, Do: newMemoryReleaser(m.freeMemory).releaseIfIdle},
 	}
 }
 
-// lookAtKeys takes up another key of the master, and replaces the session keys when they are too old, or a key was deleted or
-// rejected.
-func (m *maintenance) lookAtKeys(ctx context.Context) error {
-	taken, errHeir := m.heir.look(ctx)
-	asked, err := m.drop.Take()
+// checkKeys adopts a new key of the master. It rotates the session keys if they are too old, or if
+// a minion's key was deleted or rejected.
+func (k *keyUpkeep) checkKeys(ctx context.Context) error {
+	changed, errKey := k.succession.adoptNewKey(ctx)
+	requested, err := k.drop.Take()
 	if err != nil {
-		err = fmt.Errorf("look for a request to rotate the session keys: %w", err)
+		err = fmt.Errorf("check for a request to rotate the session keys: %w", err)
 	}
-	if err = errors.Join(errHeir, err); !taken && !asked && !m.secrets.Due() {
+	if err = errors.Join(errKey, err); !changed && !requested && !k.secrets.Due() {
 		return err
 	}
-	if asked || m.secrets.Due() {
-		if e := m.rotate(); e != nil {
+	if requested || k.secrets.Due() {
+		if e := k.rotate(); e != nil {
 			return errors.Join(err, fmt.Errorf("rotate the session keys: %w", e))
 		}
 	}
-	if m.settings.now().PingOnRotate {
-		m.ping(ctx)
+	if k.settings.config().PingOnRotate {
+		k.ping(ctx)
 	}
 	return err
 }
 
-// tellDenied writes down which keys were denied.
-func (m *maintenance) tellDenied() error {
-	at := m.now() // what is denied from here on may not be in the list
-	denied, err := m.idsOf(pki.Denied)
+// flushDenied writes to disk which keys were denied.
+func (k *keyUpkeep) flushDenied() error {
+	at := k.now() // keys denied from now on may be missing from the list
+	denied, err := k.idsOf(pki.Denied)
 	if err != nil {
 		return err
 	}
-	return m.denied.Flush(denied, at)
+	return k.denied.Flush(denied, at)
 }
 
-// rotate makes a new shared key and forgets all of minions that are no longer accepted.
-func (m *maintenance) rotate() error {
-	if err := m.secrets.Rotate(); err != nil {
+// rotate makes a new session key and drops the data of minions that are no longer accepted.
+func (k *keyUpkeep) rotate() error {
+	if err := k.secrets.Rotate(); err != nil {
 		return err
 	}
-	m.log.Info("Rotating master AES key")
-	return errors.Join(m.bus.Fire("key", data.NewMap("rotate_aes_key", true)), m.forgetSessions(), m.forgetData())
+	k.log.Info("Rotating master AES key")
+	return errors.Join(k.bus.Fire("key", data.NewMap("rotate_aes_key", true)), k.forgetSessions(),
+		k.forgetData())
 }
 
-// forgetSessions drops the session keys of minions that are not accepted, and what waits for them.
-func (m *maintenance) forgetSessions() error {
-	accepted, err := m.idsOf(pki.Accepted)
+// forgetSessions drops the session keys and queued jobs of minions that are not accepted.
+func (k *keyUpkeep) forgetSessions() error {
+	accepted, err := k.idsOf(pki.Accepted)
 	if err != nil {
 		return err
 	}
-	m.presence.prune(accepted)
-	m.versions.Prune(accepted)
-	return errors.Join(m.offline.forget(accepted), m.secrets.Prune(accepted))
+	k.presence.Forget(accepted)
+	k.versions.Prune(accepted)
+	return errors.Join(k.offline.forget(accepted), k.secrets.Prune(accepted))
 }
 
-// forgetData drops grains, pillar, mine and pushed files of minions that have no key at all (salt/key.py,
+// forgetData drops grains, pillar, mine and pushed files of minions without any key (salt/key.py,
 // check_minion_cache, which salt-key itself does).
-func (m *maintenance) forgetData() error {
-	if data.Truth(m.settings.all().Value("preserve_minion_cache")) {
+func (k *keyUpkeep) forgetData() error {
+	if data.Truth(k.settings.saltOptions().Value("preserve_minion_cache")) {
 		return nil
 	}
-	known, err := m.idsOf(pki.States()...)
+	known, err := k.idsOf(pki.States()...)
 	if err != nil {
 		return err
 	}
-	return errors.Join(m.data.prune(known), m.compiler.prune(known))
+	return errors.Join(k.data.prune(known), k.compiler.prune(known))
 }
 
-// idsOf returns whether an id has a key in one of some states.
-func (m *maintenance) idsOf(states ...pki.State) (has func(id string) bool, err error) {
+// idsOf returns a function that reports whether an id has a key in one of the states.
+func (k *keyUpkeep) idsOf(states ...pki.State) (has func(id string) bool, err error) {
 	all := map[string]bool{}
 	for _, s := range states {
-		ids, err := m.keys.List(s)
+		ids, err := k.keys.List(s)
 		if err != nil {
 			return nil, fmt.Errorf("list keys: %w", err)
 		}
@@ -152,24 +173,24 @@ func (m *maintenance) idsOf(states ...pki.State) (has func(id string) bool, err 
 	return func(id string) bool { return all[id] }, nil
 }
 
-// clean drops old jobs.
-func (m *maintenance) clean(ctx context.Context) error {
-	err := m.markers.clean()
+// clean drops old jobs and their markers.
+func (j *jobUpkeep) clean(ctx context.Context) error {
+	err := j.markers.clean()
 	if err != nil {
 		err = fmt.Errorf("drop markers of old jobs: %w", err)
 	}
-	keep := m.settings.now().KeepJobsSeconds
-	if keep <= 0 { // for ever; who sent a job is asked for while its returns come
-		return errors.Join(err, m.owners.clean(m.now().Add(-ownersLife)))
+	keep := j.settings.config().KeepJobsSeconds
+	if keep <= 0 { // jobs are kept for ever; owners are needed only while returns arrive
+		return errors.Join(err, j.owners.clean(j.now().Add(-ownersLife)))
 	}
-	before := m.now().Add(-keep)
-	err = errors.Join(err, m.owners.clean(before))
-	n, e := m.jobs.Clean(ctx, before)
+	before := j.now().Add(-keep)
+	err = errors.Join(err, j.owners.clean(before))
+	n, e := j.jobs.Clean(ctx, before)
 	if e != nil {
 		return errors.Join(err, fmt.Errorf("drop old jobs: %w", e))
 	}
 	if n > 0 {
-		m.log.Debugf("dropped %d old jobs", n)
+		j.log.Debugf("dropped %d old jobs", n)
 	}
 	return err
 }

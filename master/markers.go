@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/job"
@@ -17,118 +18,143 @@ import (
 	"github.com/brineproject/brine/returners/localcache"
 )
 
-// markerLife is how long the marker of a job stays. Clients look for it once, when their wait begins.
+// markerLife is how long the marker of a job is kept. Clients look for it once, when they begin to
+// wait.
 const markerLife = time.Hour
 
-// mirrorMark is the file in the directory of a job that says that its returns are this master's, and go with it.
+// mirrorMark is the file in a job's directory that marks its returns as this master's: they are
+// removed with the marker.
 const mirrorMark = ".brine.mirror"
 
-// markers show young jobs to Salt's own command line, which does not wait for a job that it cannot find in the job cache
-// of Salt (salt/client/__init__.py, get_iter_returns): a directory jobs/HH/REST in the cachedir with the files jid and
-// .load.p (salt/returners/local_cache.py). They are for other programs only; this master never reads them. With returns
-// they are the mirror of jobs, which local_cache_hours bounds, and Salt's runners find results in them.
+// markers show recent jobs to Salt's own command line, which does not wait for a job that it cannot
+// find in Salt's job cache (salt/client/__init__.py, get_iter_returns). A marker is a directory
+// jobs/HH/REST in the cachedir with the files jid and .load.p (salt/returners/local_cache.py). Only
+// other programs read them. If withReturns is set they also mirror the returns for
+// local_cache_hours, and Salt's runners find results there.
 type markers struct {
-	dir     string // CACHEDIR/jobs
-	hash    string // hash_type
-	off     bool   // the job cache keeps Salt's tree itself: nothing in it is touched
-	returns bool   // they hold returns, too
-	life    time.Duration
-	now     func() time.Time
+	dir         string // CACHEDIR/jobs
+	hash        string // hash_type
+	disabled    bool   // the job cache itself uses Salt's layout: nothing is written
+	withReturns bool   // markers include returns
+	life        time.Duration
+	now         func() time.Time
 
-	cleaned time.Time // when the tree was looked through last; of the goroutine of clean
+	cleaned time.Time // last run of clean
 }
 
-// add marks a job. Nothing depends on it but those programs, so it is not made durable.
+// A treeKeeper is a job cache that maintains Salt's tree of jobs itself, as that of package
+// returners/localcache does. The master then writes no markers.
+type treeKeeper interface {
+	KeepsTree()
+}
+
+func newMarkers(cfg *config.Master, jobs returners.JobCache, now func() time.Time) *markers {
+	_, tree := jobs.(treeKeeper)
+	m := &markers{
+		dir:      filepath.Join(cfg.CacheDir, "jobs"),
+		hash:     cfg.HashType,
+		disabled: tree,
+		life:     markerLife,
+		now:      now,
+	}
+	if hours := mirrorHours(cfg); hours > 0 && !tree {
+		m.withReturns, m.life = true, max(markerLife, time.Duration(hours)*time.Hour)
+	}
+	return m
+}
+
+// add writes the marker of a job. Only other programs depend on it, so it is not synced to disk.
 func (m *markers) add(id job.ID, j *returners.Job) error {
-	if m.off {
+	if m.disabled {
 		return nil
 	}
 	name, err := id.Dir(m.hash)
 	if err != nil {
-		return fmt.Errorf("marker of job %s: %w", id, err)
+		return fmt.Errorf("write marker of job %s: %w", id, err)
 	}
-	folder := filepath.Join(m.dir, filepath.FromSlash(name))
+	dir := filepath.Join(m.dir, filepath.FromSlash(name))
 	minions, err := payload.MarshalBin(data.Values(j.Minions))
 	if err != nil {
-		return fmt.Errorf("marker of job %s: %w", id, err)
+		return fmt.Errorf("write marker of job %s: %w", id, err)
 	}
-	err = errors.Join(os.MkdirAll(folder, 0o700),
-		os.WriteFile(filepath.Join(folder, ".minions.p"), minions, 0o600),
-		os.WriteFile(filepath.Join(folder, ".load.p"), j.Load, 0o600),
-		os.WriteFile(filepath.Join(folder, "jid"), []byte(id), 0o600))
-	if err == nil && m.returns {
-		err = os.WriteFile(filepath.Join(folder, mirrorMark), nil, 0o600)
+	err = errors.Join(os.MkdirAll(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, ".minions.p"), minions, 0o600),
+		os.WriteFile(filepath.Join(dir, ".load.p"), j.Load, 0o600),
+		os.WriteFile(filepath.Join(dir, "jid"), []byte(id), 0o600))
+	if err == nil && m.withReturns {
+		err = os.WriteFile(filepath.Join(dir, mirrorMark), nil, 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("marker of job %s: %w", id, err)
+		return fmt.Errorf("write marker of job %s: %w", id, err)
 	}
 	return nil
 }
 
-// returned adds a return to the marker of a job. found is false where there is no marker.
-func (m *markers) returned(id job.ID, minion string, load data.Raw) (found bool, err error) {
+// addReturn adds a return to the marker of a job. found is false if there is no marker.
+func (m *markers) addReturn(id job.ID, minion string, load data.Raw) (found bool, err error) {
 	name, err := id.Dir(m.hash)
 	if err != nil {
-		return false, fmt.Errorf("mirror of job %s: %w", id, err)
+		return false, fmt.Errorf("mirror return of job %s: %w", id, err)
 	}
-	own, ok := localcache.FolderOf(minion)
+	own, ok := localcache.DirOf(minion)
 	body, out := localcache.SaltFields(load)
 	if !ok || body == nil {
-		return true, nil // Salt could not keep it either
+		return true, nil // Salt could not store it either
 	}
 	job := filepath.Join(m.dir, filepath.FromSlash(name))
 	if _, err := os.Lstat(filepath.Join(job, "jid")); err != nil {
-		return false, nil //nolint:nilerr // it was not marked, or is dropped
+		return false, nil //nolint:nilerr // the job has no marker
 	}
-	folder := filepath.Join(job, own)
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return true, fmt.Errorf("mirror of job %s: %w", id, err)
+	dir := filepath.Join(job, own)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return true, fmt.Errorf("mirror return of job %s: %w", id, err)
 	}
-	err = atomicfile.Write(filepath.Join(folder, "return.p"), body, atomicfile.Options{})
+	err = atomicfile.Write(filepath.Join(dir, "return.p"), body, atomicfile.Options{})
 	if err == nil && out != nil {
-		err = atomicfile.Write(filepath.Join(folder, "out.p"), out, atomicfile.Options{})
+		err = atomicfile.Write(filepath.Join(dir, "out.p"), out, atomicfile.Options{})
 	}
 	if err != nil {
-		return true, fmt.Errorf("mirror of job %s: %w", id, err)
+		return true, fmt.Errorf("mirror return of job %s: %w", id, err)
 	}
 	return true, nil
 }
 
-// share lets every user of the host read the marker of a job that a user other than the master's ordered, as their command line looks
-// for it. What the job was called with is not in it then.
+// share makes a job's marker world-readable if a user other than the master's submitted it, since
+// their command line looks for it. The readable load omits the arguments.
 func (m *markers) share(id job.ID, load *data.Map) error {
-	if m.off {
+	if m.disabled {
 		return nil
 	}
 	name, err := id.Dir(m.hash)
 	if err != nil {
-		return fmt.Errorf("marker of job %s: %w", id, err)
+		return fmt.Errorf("share marker of job %s: %w", id, err)
 	}
 	shown := data.NewMap()
 	copyFields(shown, load, "cmd", "tgt", "tgt_type", "fun", "jid", "user", "ret")
 	raw, err := payload.MarshalBin(shown)
 	if err != nil {
-		return fmt.Errorf("marker of job %s: %w", id, err)
+		return fmt.Errorf("share marker of job %s: %w", id, err)
 	}
-	folder := filepath.Join(m.dir, filepath.FromSlash(name))
-	file := filepath.Join(folder, ".load.p")
-	err = errors.Join(os.WriteFile(file, raw, 0o600), os.Chmod(file, 0o644), os.Chmod(filepath.Join(folder, ".minions.p"), 0o644),
-		os.Chmod(folder, 0o711), os.Chmod(filepath.Dir(folder), 0o711)) // names of directories are no secrets, and cannot be listed
+	dir := filepath.Join(m.dir, filepath.FromSlash(name))
+	file := filepath.Join(dir, ".load.p")
+	err = errors.Join(os.WriteFile(file, raw, 0o600), os.Chmod(file, 0o644),
+		os.Chmod(filepath.Join(dir, ".minions.p"), 0o644), os.Chmod(dir, 0o711),
+		os.Chmod(filepath.Dir(dir), 0o711)) // directory names are not secret, and cannot be listed
 	if err != nil {
-		return fmt.Errorf("marker of job %s: %w", id, err)
+		return fmt.Errorf("share marker of job %s: %w", id, err)
 	}
 	return nil
 }
 
-// clean removes old markers, and never a directory of Salt's own that holds returns.
+// clean removes old markers. It never removes a directory of Salt's own that has returns.
 func (m *markers) clean() error {
-	if m.off || m.now().Sub(m.cleaned).Abs() < m.life/24 {
+	if m.disabled || m.now().Sub(m.cleaned).Abs() < m.life/24 {
 		return nil
 	}
 	m.cleaned = m.now()
 	old, err := filepath.Glob(filepath.Join(m.dir, "??", "*", "jid"))
 	if err != nil {
-		return fmt.Errorf("drop markers of jobs: %w", err)
+		return fmt.Errorf("list markers: %w", err)
 	}
 	var errs []error
 	for _, file := range old {
@@ -139,24 +165,25 @@ func (m *markers) clean() error {
 	return errors.Join(errs...)
 }
 
-func removeMarker(folder string) error {
-	if _, err := os.Lstat(filepath.Join(folder, mirrorMark)); err == nil {
-		if err := os.RemoveAll(folder); err != nil {
-			return fmt.Errorf("drop mirror of job: %w", err)
+func removeMarker(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, mirrorMark)); err == nil {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("drop mirrored job %s: %w", path.Base(dir), err)
 		}
-		_ = os.Remove(filepath.Dir(folder)) // not empty where it holds other jobs
+		_ = os.Remove(filepath.Dir(dir)) // fails if it has other jobs
 		return nil
 	}
-	entries, err := os.ReadDir(folder)
+	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) > 3 {
-		return nil // gone meanwhile, or not one of ours
+		return nil // removed meanwhile, or not a marker
 	}
 	for _, name := range []string{".minions.p", ".load.p", "jid"} {
-		if err := os.Remove(filepath.Join(folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("drop marker %s: %w", path.Base(folder), err)
+		if err := os.Remove(filepath.Join(dir, name)); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("drop marker %s: %w", path.Base(dir), err)
 		}
 	}
-	_ = os.Remove(folder)               // not empty where it holds returns
-	_ = os.Remove(filepath.Dir(folder)) // not empty where it holds other jobs
+	_ = os.Remove(dir)               // fails if it has returns
+	_ = os.Remove(filepath.Dir(dir)) // fails if it has other jobs
 	return nil
 }

@@ -1,13 +1,38 @@
-// Package master is Salt's master: it knows minions by their keys, gives them jobs, keeps what they return and tells
-// on its event bus what happens.
+// Package master implements Salt's master. It knows minions by their keys, sends them jobs, stores
+// what they return, and announces on its event bus what happens.
 //
-// [New] binds ports and opens everything, so that a fault shows before anything runs; [Master.Run] works until its
-// context ends. The type Master only wires small parts, one file a noun: parts.go makes them, supervise.go runs them,
-// requests.go says which commands there are, publish.go does publish, returns.go takes returns, events.go what minions
-// fire, pillar.go their requests for pillar, which compiling.go compiles, files.go those for files, access.go who may give orders,
-// tokens.go tokens, fleet.go whom a target names, presence.go who is connected, maintain.go what is done now and then. Who sent a request
-// has been proved before it comes here (package channel), with one exception of the protocol: minions of Salt 3006.0 to 3006.11 send no
-// proof with some of their requests. What such a request says of its minion is believed only where the minion last proved itself.
+// [New] binds ports and opens files, so that errors show before anything runs; [Master.Run] works
+// until its context ends. The type Master only wires small parts, one file for each:
+//
+//   - parts.go makes the parts, supervise.go runs them, requests.go lists the commands, and
+//     settings.go holds the current options.
+//   - publish.go publishes jobs, and republish.go sends those of the master itself and sends jobs
+//     again. deliveries.go tracks jobs until they are acknowledged, offline.go queues them for
+//     minions that are away, and progress.go records their state on minions.
+//   - batch.go, batchhost.go and batchrecord.go run batches; senders.go checks the rights of
+//     deferred jobs.
+//   - returns.go stores returns, ownjobs.go limits those that nobody ordered, and failures.go
+//     announces failed states. markers.go, mirror.go and extcache.go store jobs for other programs.
+//   - events.go fires minions' events, and eventreturn.go passes the events of the bus to returners.
+//   - pillar.go answers pillar requests, compiling.go compiles pillars, sources.go and tops.go fetch
+//     from other systems, mine.go answers for the mine, and files.go serves files.
+//   - access.go decides who may give orders, claim.go reads credentials, and tokens.go handles
+//     tokens. watchers.go and listeners.go decide who may read the bus, and fleet.go resolves
+//     targets.
+//   - peer.go and owners.go handle the orders of minions, revoke.go their requests about keys, and
+//     syndics.go refuses returns of syndics. turns.go runs one request of each source at a time,
+//     and minionfields.go limits the data in requests.
+//   - own.go gives the parts users' own code in Python, and ownreturner.go passes jobs to a returner
+//     of theirs.
+//   - control.go runs runners and wheel functions, reactor.go carries out reactions, and
+//     schedule.go runs scheduled jobs. engines.go and programs.go start engines and ext_processes.
+//   - presence.go knows which minions are connected, maintain.go does periodic work, succession.go
+//     adopts a new key, and memory.go, limits.go and stallguard.go watch resources.
+//
+// Package channel has verified the sender of a request before it arrives here, with one exception
+// of the protocol: minions of Salt 3006.0 to 3006.11 send no proof with some of their requests. The
+// content of such a request is trusted only if it comes from the host where the minion last proved
+// itself.
 package master
 
 import (
@@ -19,6 +44,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,13 +58,12 @@ import (
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/engines"
-	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/master/metrics"
+	presences "github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/returners"
 	stdrunners "github.com/brineproject/brine/runners/standard"
@@ -47,30 +72,35 @@ import (
 	wheels "github.com/brineproject/brine/wheel"
 )
 
-// Errors of New that a program tells apart.
+// Errors of New that callers handle differently.
 var (
-	// ErrPorts is wrapped when a port of the master is in use.
+	// ErrPorts is wrapped when a port of the master cannot be bound, for example because it is in
+	// use.
 	ErrPorts = errors.New("The ports are not available to bind") //nolint:staticcheck // Salt's text
 	// ErrRunning is wrapped when another master uses the same cachedir or sock_dir.
 	ErrRunning = errors.New("another master is running with these directories")
 )
 
-// Ports open the network sides of a master. Packages transport/zeromq and transport/tcp have them.
+// Ports open the network endpoints of a master. Packages transport/zeromq and transport/tcp
+// implement them.
 type Ports struct {
 	Reply   func(ctx context.Context, endpoint string, o transport.Options) (transport.Replier, error)
 	Publish func(ctx context.Context, endpoint string, o transport.Options) (PublishPort, error)
-	// Submit opens the socket by whose presence Salt's command line knows that a master runs.
+	// Submit opens the socket by which Salt's command line detects a running master.
 	Submit func(ctx context.Context, endpoint string, o transport.Options) (Service, error)
 }
 
-// A PublishPort is a publisher that tells who is connected.
+// A PublishPort is a publisher that reports which peers are connected.
 type PublishPort interface {
 	transport.Publisher
 	transport.PeerWatcher
 }
 
-// An Identifier is a [PublishPort] whose subscribers say who they are. See package transport/tcp for the methods.
+// An Identifier is a [PublishPort] whose subscribers identify themselves.
 type Identifier interface {
+	// SetIdentify sets the function that returns the id of the minion that sent hello: "" for a
+	// message of another kind, which is ignored, and an error to close the connection. The function
+	// must be safe for concurrent use, and is set before Serve.
 	SetIdentify(func(hello []byte) (id string, err error))
 }
 
@@ -80,176 +110,252 @@ type Service interface {
 	Close() error
 }
 
-// Options are what a master needs besides its configuration.
+// Options are what a master needs in addition to its configuration.
 type Options struct {
 	Ports Ports
-	// Jobs opens the job cache, when the ports are bound and the cachedir is the master's own. The master closes it.
+	// Jobs opens the job cache. It is called once the ports are bound and the cachedir is locked.
+	// The master closes the cache.
 	Jobs func(ctx context.Context) (returners.JobCache, error)
-	// ExtJobs opens the job cache that minions write to, ext_job_cache; nil where there is none. EventSinks are those of
-	// event_return.
-	ExtJobs    func(ctx context.Context) (returners.JobCache, error)
+	// ExtJobs opens ext_job_cache, the job cache that minions write to; nil if there is none.
+	ExtJobs func(ctx context.Context) (returners.JobCache, error)
+	// JobCaches are the names of the job caches that the program has, for a returner of users' own
+	// code with one of these names.
+	JobCaches []string
+	// EventSinks are the returners of event_return, without those of users' own code.
 	EventSinks []EventSink
-	// Runners and Wheel make the functions that run on the master itself; Modules the execution functions that runners,
-	// pillars and reactions may call there. Nil means that there are none.
+	// Runners makes the runners; nil means none.
 	Runners func(stdrunners.Needs) []loader.Plugin
-	Wheel   func(wheels.Needs) []loader.Plugin
+	// Wheel makes the wheel functions; nil means none.
+	Wheel func(wheels.Needs) []loader.Plugin
+	// Modules makes the execution functions that runners, pillars and reactions may call on the
+	// master itself; nil means none.
 	Modules func(render.Brought) []loader.Plugin
-	// Render is what pillars, reactions and functions are rendered with; files of salt:// come from the master's own file server.
+	// Render is what pillars, reactions and functions are rendered with; salt:// files come from
+	// the master's own file server.
 	Render render.Brought
-	// Sources are the external pillars, nil those of package pillar alone; Tops the systems that master_tops may name.
+	// Sources are the external pillars; nil means those of package pillar.
 	Sources []pillar.Source
-	// States are the state functions of orchestrations; nil has none.
+	// Tops are the systems that master_tops may name.
+	Tops []tops.Source
+	// Own are the users' own plug-ins; nil means none.
+	Own Own
+	// States are the state functions of orchestrations; nil means none.
 	States []loader.Plugin
-	Tops   []tops.Source
-	// Order gives minions orders for runners, through the master's own request port; see loader.Host. Nil gives none.
+	// Order sends orders of runners to minions, through the master's own request port; see
+	// loader.Host. Nil disables it.
 	Order func(ctx context.Context, order *data.Map, yield func(id string, answer *data.Map) bool) error
-	// Engines are those that the option engines may name.
+	// Engines are the engines that the option engines may name.
 	Engines map[string]engines.Make
-	// Backends are those of the file server that come on top of roots and minionfs, by name.
+	// Backends are file server backends in addition to roots and minionfs, by name.
 	Backends fileserver.Makers
-	// Login makes a system of external_auth from all options; nil means that there is none.
+	// Login makes an external_auth system from all options; nil means that there is none.
 	Login func(name string, opts *data.Map) (auth.System, error)
-	// RefusalTime is about how long a refused login takes at least; 0 means a second.
+	// RefusalTime is the approximate minimum duration of a refused login; 0 means one second.
 	RefusalTime time.Duration
-	// GiveBack is called when a storm of requests is over, and gives memory back to the system; nil is debug.FreeOSMemory.
-	GiveBack func()
-	// Settle is called when the ports are bound and before anything on disk is touched; nil does nothing.
-	Settle func() error
-	Log    logrus.FieldLogger
-	Now    func() time.Time // nil means time.Now
+	// ReleaseMemory returns memory to the system after a burst of requests; nil means
+	// debug.FreeOSMemory.
+	ReleaseMemory func()
+	// BeforeOpen is called once the ports are bound and before anything on disk is changed; nil
+	// does nothing.
+	BeforeOpen func() error
+	Log        logrus.FieldLogger
+	Now        func() time.Time // nil means time.Now
 }
 
 // A Master is one master.
 type Master struct {
-	cfg       *config.Master
-	log       logrus.FieldLogger
-	bus       *eventbus.Bus
-	reply     transport.Replier
-	publish   PublishPort
-	submit    Service
+	cfg *config.Master
+	log logrus.FieldLogger
+	openPorts
+	parts     *parts
+	signIn    *channel.SignInServer
 	server    *channel.Server
 	requests  *requests
 	batches   *batches
-	metrics   *metrics.Server // nil when nobody asked for it
 	maint     *maintenance
 	schedule  *scheduled
-	reactor   *reactor.Reactor
-	programs  []daemon.Command // ext_processes
+	reactions *reactions
 	group     *daemon.Group
 	returners []daemon.Part // of event_return and ext_job_cache
-	engines   []daemon.Part
-	parts     *parts
-	signIn    *channel.SignIn
+	programs  []daemon.Part // engines and ext_processes
 	closers   []func() error
 }
 
-// New opens keys, caches and ports of a master, the ports first: nothing on disk is changed when they are taken. The
-// error wraps ErrPorts then, and ErrRunning when another master uses the directories.
-func New(ctx context.Context, cfg *config.Master, o Options) (m *Master, err error) {
+// openPorts are the ports and sockets of a master.
+type openPorts struct {
+	reply   transport.Replier
+	publish PublishPort
+	submit  Service
+	metrics *metrics.Server // nil if metrics_address is not set
+}
+
+// New opens the keys, caches and ports of a master. It binds the ports first, so nothing on disk
+// changes if they are taken. The error wraps ErrPorts if a port cannot be bound, and ErrRunning if
+// another master uses the directories.
+func New(ctx context.Context, cfg *config.Master, o Options) (*Master, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	commands, err := programs(cfg.ExtProcesses)
 	if err != nil {
-		return nil, &config.About{Option: "ext_processes", Err: fmt.Errorf("ext_processes: %w", err)}
+		return nil, &config.About{Option: "ext_processes",
+			Err: fmt.Errorf("ext_processes: %w", err)}
 	}
-	m = &Master{cfg: cfg, log: o.Log, programs: commands, group: daemon.NewGroup(daemon.GroupOptions{Name: "the master", Stop: stopLimit, Log: o.Log})}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.close())
-		}
-	}()
-	if err := m.bind(ctx, o); err != nil {
-		return m, err
+	m := &Master{
+		cfg: cfg,
+		log: o.Log,
+		group: daemon.NewGroup(daemon.GroupOptions{Name: "the master", Stop: stopLimit,
+			Log: o.Log}),
 	}
-	if o.Settle != nil {
-		if err := o.Settle(); err != nil {
-			return m, err
-		}
+	for _, c := range commands {
+		c.Name = "ext_processes " + c.Name
+		m.programs = append(m.programs, c.Part(m.log))
 	}
-	if err := m.occupy(ctx, o); err != nil {
-		return m, err
-	}
-	p, err := m.open(ctx, cfg, o)
-	if err != nil {
-		return m, err
-	}
-	p.recallWatched(ctx)
-	if err := m.assemble(p); err != nil {
-		return m, err
+	if err := m.openAll(ctx, o); err != nil {
+		return nil, errors.Join(err, m.close())
 	}
 	return m, nil
 }
 
-// assemble joins the parts to what Run runs.
-func (m *Master) assemble(p *parts) error {
-	signIn, err := newSignIn(p, portOf(m.publish.Addr(), m.cfg.PublishPort))
+// openAll opens what New opens, and assembles the parts. On error the caller closes what is open.
+func (m *Master) openAll(ctx context.Context, o Options) error {
+	if err := m.bind(ctx, o); err != nil {
+		return err
+	}
+	if o.BeforeOpen != nil {
+		if err := o.BeforeOpen(); err != nil {
+			return err
+		}
+	}
+	if err := m.lockDirs(ctx, o); err != nil {
+		return err
+	}
+	p, err := m.open(ctx, m.cfg, o)
 	if err != nil {
 		return err
 	}
-	m.parts, m.signIn = p, signIn
+	p.recallWatched(ctx)
+	return m.assemble(p)
+}
+
+// assemble wires the parts into what Run runs.
+func (m *Master) assemble(p *parts) (err error) {
+	m.parts = p
+	m.signIn, err = newSignIn(p.base, p.keyring, m.cfg, p.presence,
+		portOf(m.publish.Addr(), m.cfg.PublishPort))
+	if err != nil {
+		return err
+	}
+	p.markers = newMarkers(m.cfg, p.jobs, p.now)
+	m.setReturners(p) // control stores results in the mirror, too
 	if p.control, err = newControl(p); err != nil {
 		return err
 	}
-	m.setReturners(p)
-	if m.engines, err = newEngines(p); err != nil {
+	list, err := newEngines(m.cfg, p.own.engines(m.cfg.Engines, p.o.Engines), p.base)
+	if err != nil {
 		return err
 	}
+	m.programs = slices.Concat(list, m.programs)
 	pub := newPublishing(p)
-	m.bus = p.bus
 	m.requests = newRequests(p, pub)
-	m.batches = newBatches(p, pub)
+	m.batches = newBatches(p.base, p.batches, pub)
 	pub.taken = func(id job.ID) bool { return m.batches.has(id) || pub.offline.Has(id) }
 	maps.Copy(m.requests.clear, batchCommands(m.batches))
-	m.server = channel.NewServer(p.key, p.keys, p.secrets, signIn, m.requests, channel.ServerOptions{
-		Admission: admission(m.cfg), OnRequest: p.presence.note, Versions: p.versions, Log: p.o.Log,
-	})
+	m.server = channel.NewServer(p.key, p.keys, p.secrets, m.signIn, m.requests,
+		channel.ServerOptions{
+			Admission: admission(m.cfg), OnRequest: p.presence.note, Versions: p.versions,
+			Log: p.log,
+		})
 	if port, ok := m.publish.(Identifier); ok {
 		port.SetIdentify(m.server.Identify)
 	}
 	m.maint = newMaintenance(p, pub)
-	m.maint.heir = newSuccession(p, m.server, signIn)
-	m.reactor = newReactor(p, pub)
-	m.schedule, err = newScheduled(p, m.maint)
+	m.maint.succession = newSuccession(p.base, p.keyring, m.cfg, p.sender, m.server, m.signIn)
+	m.reactions = newReactions(p.base, m.cfg, p.render, p.control, pub, p.files)
+	m.schedule, err = newScheduled(p.base, m.cfg, p.control.runners, p.own, slices.Concat(m.maint.tasks(),
+		p.files.tasks(), sourceTasks(p.o.Sources, p.base)))
 	return err
 }
 
-// maxUntrusted is the longest message, in bytes, of a minion that has not proved itself since the master's start: the first
-// thing that a minion of Salt's sends after a restart may be the return of a long job.
+// Renew applies a reloaded configuration. cfg is the result of config.Master.Renew, so it differs
+// only in options that may change at runtime.
+func (m *Master) Renew(cfg *config.Master) {
+	p := m.parts
+	old := p.settings.config()
+	p.settings.set(cfg)
+	m.signIn.SetPolicy(policy(cfg, p.keys))
+	m.server.SetAdmission(admission(cfg))
+	p.secrets.SetLife(cfg.PublishSession)
+	if err := p.gate.SetOptions(p.access(cfg)); err != nil {
+		m.log.WithError(err).Error("The rights of users stay unchanged")
+	}
+	m.admitListeners(cfg)
+	p.control.renew(p.settings.saltOptions())
+	p.own.renew(p.settings.saltOptions())
+	if err := p.compiler.renew(); err != nil {
+		m.log.WithError(err).Error("Pillars are compiled with the previous options")
+	}
+	if err := p.tops.renew(); err != nil {
+		m.log.WithError(err).Error("master_tops stays unchanged")
+	}
+	m.schedule.renew()
+	m.renewFiles(old)
+	m.reactions.renew(old)
+}
+
+// maxUntrusted is the maximum size, in bytes, of a message from a minion that has not proved itself
+// since the master started. It is large because the first message of a Salt minion after a restart
+// may be the return of a long job.
 const maxUntrusted = 8 << 20
 
-// bind opens the ports.
+// bind opens the publish and request ports, and the metrics address if one is configured.
 func (m *Master) bind(ctx context.Context, o Options) error {
 	limits := transport.Limits{QueueMessages: m.cfg.PubHWM, MaxUntrusted: maxUntrusted}
-	keep := transport.SaltKeepAlive(m.cfg.TCPKeepalive, m.cfg.TCPKeepaliveIdle, m.cfg.TCPKeepaliveCnt, m.cfg.TCPKeepaliveIntvl)
-	opts := transport.Options{Limits: limits, KeepAlive: keep, Crowd: crowdOf(fileLimits, o.Log), Workers: 16 * runtime.GOMAXPROCS(0), Log: o.Log}
+	keep := transport.SaltKeepAlive(m.cfg.TCPKeepalive, m.cfg.TCPKeepaliveIdle,
+		m.cfg.TCPKeepaliveCnt,
+		m.cfg.TCPKeepaliveIntvl)
+	opts := transport.Options{
+		Limits:    limits,
+		KeepAlive: keep,
+		Crowd:     crowdOf(fileLimits, o.Log),
+		Workers:   16 * runtime.GOMAXPROCS(0),
+		Log:       o.Log,
+	}
 	var err error
-	if m.publish, err = o.Ports.Publish(ctx, endpoint(m.cfg.Interface, m.cfg.PublishPort), opts); err != nil {
-		return portFault("publish_port", m.cfg.Interface, err)
+	if m.publish, err = o.Ports.Publish(ctx, endpoint(m.cfg.Interface, m.cfg.PublishPort),
+		opts); err != nil {
+		return bindError("publish_port", m.cfg.Interface, err)
 	}
 	m.closers = append(m.closers, m.publish.Close)
-	if m.reply, err = o.Ports.Reply(ctx, endpoint(m.cfg.Interface, m.cfg.RetPort), opts); err != nil {
-		return portFault("ret_port", m.cfg.Interface, err)
+	if m.reply, err = o.Ports.Reply(ctx, endpoint(m.cfg.Interface, m.cfg.RetPort),
+		opts); err != nil {
+		return bindError("ret_port", m.cfg.Interface, err)
 	}
 	m.closers = append(m.closers, m.reply.Close)
 	return m.bindMetrics(ctx, o)
 }
 
-// portFault says why a port was not opened. An address that this host does not have is a fault of option interface.
-func portFault(option, host string, err error) error {
+// bindError explains why a port was not opened. If this host does not have the address, it blames
+// the option interface.
+func bindError(option, host string, err error) error {
 	var unknown *net.DNSError
 	if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.As(err, &unknown) {
-		return &config.About{Option: "interface", Err: fmt.Errorf("%w: interface: %s is no address of this host: %w", ErrPorts, host, err)}
+		return &config.About{
+			Option: "interface",
+			Err: fmt.Errorf("%w: interface: %s is no address of this host: %w",
+				ErrPorts, host, err),
+		}
 	}
 	return &config.About{Option: option, Err: fmt.Errorf("%w: %s: %w", ErrPorts, option, err)}
 }
 
-// occupy makes the directories and takes them: a second master with the same ones is refused.
-func (m *Master) occupy(ctx context.Context, o Options) error {
-	if err := makeFolders(m.cfg); err != nil {
+// lockDirs creates the directories and locks them, so that a second master with the same ones is
+// refused.
+func (m *Master) lockDirs(ctx context.Context, o Options) error {
+	if err := makeDirs(m.cfg); err != nil {
 		return err
 	}
-	free, err := daemon.LockFile(filepath.Join(m.cfg.CacheDir, ".master_lock"))
+	free, err := daemon.LockFile(filepath.Join(m.cfg.CacheDir, presences.LockName))
 	switch {
 	case errors.Is(err, daemon.ErrLocked):
 		return fmt.Errorf("cachedir %s: %w", m.cfg.CacheDir, ErrRunning)
@@ -257,7 +363,11 @@ func (m *Master) occupy(ctx context.Context, o Options) error {
 		return err
 	}
 	m.closers = append(m.closers, free)
-	m.submit, err = o.Ports.Submit(ctx, "ipc://"+filepath.Join(m.cfg.SockDir, "publish_pull.ipc"), transport.Options{Log: o.Log})
+	m.submit, err = o.Ports.Submit(
+		ctx,
+		"ipc://"+filepath.Join(m.cfg.SockDir, "publish_pull.ipc"),
+		transport.Options{Log: o.Log},
+	)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("sock_dir: %w: %w", ErrRunning, err)
@@ -268,11 +378,13 @@ func (m *Master) occupy(ctx context.Context, o Options) error {
 	return nil
 }
 
-// makeFolders makes the directories of a master with the modes that Salt gives them.
-func makeFolders(cfg *config.Master) error {
-	private := []string{filepath.Join(cfg.CacheDir, "sessions"), filepath.Join(cfg.CacheDir, batchFolder)}
+// makeDirs creates the directories of a master with the modes that Salt gives them.
+func makeDirs(cfg *config.Master) error {
+	private := []string{filepath.Join(cfg.CacheDir, "sessions"),
+		filepath.Join(cfg.CacheDir, batchDir)}
 	shared := []string{cfg.CacheDir, cfg.SockDir, filepath.Join(cfg.CacheDir, "jobs"),
-		filepath.Join(cfg.CacheDir, "proc")} // salt-run of Salt 3008 writes there and does not make it
+		// salt-run of Salt 3008 writes there and does not create it
+		filepath.Join(cfg.CacheDir, "proc")}
 	for _, dir := range append(shared, private...) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make directory: %w", err)
@@ -286,7 +398,7 @@ func makeFolders(cfg *config.Master) error {
 	return nil
 }
 
-// endpoint takes the address of an interface with brackets or without.
+// endpoint returns the tcp:// URL of a host and port. The host may be an IPv6 address in brackets.
 func endpoint(host string, port int) string {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		host = strings.TrimSuffix(inner, "]")
@@ -294,7 +406,7 @@ func endpoint(host string, port int) string {
 	return "tcp://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// portOf returns the port that was bound, which differs from the one asked for when that is 0.
+// portOf returns the port of a bound address. It differs from the configured one if that is 0.
 func portOf(a net.Addr, otherwise int) int {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.Port
@@ -302,10 +414,10 @@ func portOf(a net.Addr, otherwise int) int {
 	return otherwise
 }
 
-// Addrs returns where the master listens: the request port and the publish port.
+// Addrs returns the addresses of the request port and the publish port.
 func (m *Master) Addrs() (reply, publish net.Addr) { return m.reply.Addr(), m.publish.Addr() }
 
-// close gives back what New has opened, the last first.
+// close releases what New opened, in reverse order.
 func (m *Master) close() error {
 	var errs []error
 	for i := len(m.closers) - 1; i >= 0; i-- {

@@ -18,6 +18,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/mine"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returners"
@@ -46,26 +47,36 @@ type matrixRow struct {
 // matrix has a row for each encrypted command. A command without a row fails the tests below.
 func matrix() map[string]matrixRow {
 	file := data.NewMap("path", "top.sls", "saltenv", "base", "loc", int64(0))
-	peer := data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "db1", "tgt_type", "glob", "ret", "", "tmo", int64(0), "form", "clean")
+	peer := data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "db1", "tgt_type", "glob", "ret",
+		"", "tmo", int64(0), "form", "clean")
 	return map[string]matrixRow{
-		"_return":              {does: stores, load: data.NewMap("fun", "test.ping", "fun_args", []any{}, "return", true, "retcode", int64(0), "success", true), jid: true},
-		"_minion_event":        {does: fires, load: data.NewMap("tag", "my/tag", "data", data.NewMap("a", "b"))},
-		"_pillar":              {does: stores, load: data.NewMap("grains", data.NewMap("number", int64(1)), "saltenv", "base", "ver", "2")},
-		"_mine":                {does: stores, load: data.NewMap("data", data.NewMap("fresh", int64(1)), "clear", false)},
-		"_mine_get":            {does: reads, load: data.NewMap("tgt", "*", "fun", "secret", "tgt_type", "glob")},
-		"_mine_delete":         {does: stores, load: data.NewMap("fun", "own")},
-		"_mine_flush":          {does: stores, load: data.NewMap()},
-		"minion_pub":           {does: stores, load: peer},
-		"minion_publish":       {does: stores, load: peer},
-		"pub_ret":              {does: reads, load: data.NewMap(), jid: true},
-		"minion_runner":        {does: stores, load: data.NewMap("fun", "test.arg", "arg", []any{marker})},
-		"revoke_auth":          {does: stores, load: data.NewMap("preserve_minion_cache", false)},
-		"_syndic_return":       {does: never, load: data.NewMap("load", []any{data.NewMap("id", "web1", "fun", "test.ping", "return", data.NewMap("db1", true))}), jid: true},
-		"verify_minion":        {does: open, load: data.NewMap("id_", "web1", "token", "x")},
-		"_master_tops":         {does: open, load: data.NewMap("opts", data.NewMap())},
-		"_ext_nodes":           {does: open, load: data.NewMap("opts", data.NewMap())},
-		"_master_opts":         {does: open, load: data.NewMap()},
-		"_file_recv":           {does: stores, load: data.NewMap("path", []any{"pushed"}, "loc", int64(0), "data", "abc", "size", int64(3))},
+		"_return": {does: stores,
+			load: data.NewMap("fun", "test.ping", "fun_args", []any{}, "return", true,
+				"retcode", int64(0), "success", true), jid: true},
+		"_minion_event": {does: fires,
+			load: data.NewMap("tag", "my/tag", "data", data.NewMap("a", "b"))},
+		"_pillar": {does: stores,
+			load: data.NewMap("grains", data.NewMap("number", int64(1)), "saltenv", "base", "ver", "2")},
+		"_mine": {does: stores,
+			load: data.NewMap("data", data.NewMap("fresh", int64(1)), "clear", false)},
+		"_mine_get": {does: reads,
+			load: data.NewMap("tgt", "*", "fun", "secret", "tgt_type", "glob")},
+		"_mine_delete":   {does: stores, load: data.NewMap("fun", "own")},
+		"_mine_flush":    {does: stores, load: data.NewMap()},
+		"minion_pub":     {does: stores, load: peer},
+		"minion_publish": {does: stores, load: peer},
+		"pub_ret":        {does: reads, load: data.NewMap(), jid: true},
+		"minion_runner":  {does: stores, load: data.NewMap("fun", "test.arg", "arg", []any{marker})},
+		"revoke_auth":    {does: stores, load: data.NewMap("preserve_minion_cache", false)},
+		"_syndic_return": {does: never,
+			load: data.NewMap("load", []any{data.NewMap("id", "web1", "fun", "test.ping",
+				"return", data.NewMap("db1", true))}), jid: true},
+		"verify_minion": {does: open, load: data.NewMap("id_", "web1", "token", "x")},
+		"_master_tops":  {does: open, load: data.NewMap("opts", data.NewMap())},
+		"_ext_nodes":    {does: open, load: data.NewMap("opts", data.NewMap())},
+		"_master_opts":  {does: open, load: data.NewMap()},
+		"_file_recv": {does: stores,
+			load: data.NewMap("path", []any{"pushed"}, "loc", int64(0), "data", "abc", "size", int64(3))},
 		"_serve_file":          {does: open, load: file},
 		"_file_find":           {does: open, load: file},
 		"_file_hash":           {does: open, load: file},
@@ -78,7 +89,8 @@ func matrix() map[string]matrixRow {
 	}
 }
 
-// A world is a master with a request port on loopback: web1 is the victim, web2 the attacker, both with an accepted key.
+// A world is a master with a request port on loopback: web1 is the victim, web2 the attacker, both
+// with an accepted key.
 type world struct {
 	*bench
 	t       *testing.T
@@ -113,22 +125,25 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// furnish gives the victim what others must not read or change. It has proved itself from another host.
+// furnish gives the victim what others must not read or change. It has proved itself from another
+// host.
 func (w *world) furnish() {
 	must(w.t, w.parts.data.save("web1", data.NewMap("g", marker), data.NewMap("p", marker)))
 	mined := func(id string, values *data.Map) {
 		raw, err := payload.MarshalBin(values)
 		must(w.t, err)
-		must(w.t, w.parts.data.bank.Store(dataBank(id), "mine", raw))
+		must(w.t, w.parts.data.bank.Store(mine.Bank(id), "mine", raw))
 	}
 	mined("web1", data.NewMap("own", marker))
-	mined("db1", data.NewMap("secret", data.NewMap("__data__", marker, "__saltmine_acl__", int64(1), "allow_tgt", "web1")))
+	mined("db1", data.NewMap("secret", data.NewMap("__data__", marker, "__saltmine_acl__", int64(1),
+		"allow_tgt", "web1")))
 	w.jid = job.NewID(time.Now().UTC())
 	w.publish(w.t, []any{"web1", "db1"}, "list", w.jid)
 	must(w.t, newOwners(w.cfg.CacheDir).set(w.jid, "web1"))
 	raw, err := payload.MarshalBin(returnOf("db1", w.jid, marker))
 	must(w.t, err)
-	_, err = w.jobs.SaveReturn(w.t.Context(), w.jid, &returners.Return{Minion: "db1", Load: raw, Received: time.Now()})
+	_, err = w.jobs.SaveReturn(w.t.Context(), w.jid,
+		&returners.Return{Minion: "db1", Load: raw, Received: time.Now()})
 	must(w.t, err)
 	w.parts.presence.note("web1", &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)})
 }
@@ -235,13 +250,15 @@ func (w *world) request(cmd string, row matrixRow, id string) *data.Map {
 func (w *world) forgeries(cmd string, row matrixRow) map[string]letter {
 	own := token(w.t, w.mallory)
 	all := map[string]letter{}
-	tokens := map[string]any{"own token": own, "junk": bytes.Repeat([]byte{0x5a}, len(own)), "short junk": []byte("x"), "empty": []byte{}, "null": nil,
+	tokens := map[string]any{"own token": own, "junk": bytes.Repeat([]byte{0x5a}, len(own)),
+		"short junk": []byte("x"), "empty": []byte{}, "null": nil,
 		"list": []any{own}, "text": "salt", "number": int64(1)}
 	for name, tok := range tokens {
 		load := w.request(cmd, row, "web1")
 		load.Set("tok", tok)
 		for version := range 3 {
-			all[fmt.Sprintf("version %d, %s", version, name)] = letter{version, "", w.parts.secrets.Shared(), load}
+			all[fmt.Sprintf("version %d, %s", version, name)] = letter{version,
+				"", w.parts.secrets.Shared(), load}
 		}
 		all["version 3, "+name] = letter{3, "web2", w.session("web2"), load}
 		all["version 3, id of the victim outside, "+name] = letter{3, "web1", w.session("web2"), load}
@@ -249,7 +266,8 @@ func (w *world) forgeries(cmd string, row matrixRow) map[string]letter {
 	}
 	none := w.request(cmd, row, "web1")
 	for version := range 3 {
-		all[fmt.Sprintf("version %d, no token", version)] = letter{version, "", w.parts.secrets.Shared(), none}
+		all[fmt.Sprintf("version %d, no token", version)] = letter{version,
+			"", w.parts.secrets.Shared(), none}
 	}
 	all["version 3, no token"] = letter{3, "web2", w.session("web2"), none}
 	return all
@@ -283,8 +301,9 @@ func TestEveryCommandHasARow(t *testing.T) {
 	}
 }
 
-// TestCVE2024_38822 sends each command in the name of another minion, with every kind of proof that proves something else
-// (also CVE-2013-4439 and, for old versions, CVE-2025-62349): nothing is stored, fired or read. The minion itself is then served.
+// TestCVE2024_38822 sends each command in the name of another minion, with every kind of proof that
+// proves something else (also CVE-2013-4439 and, for old versions, CVE-2025-62349): nothing is
+// stored, fired or read. The minion itself is then served.
 func TestCVE2024_38822(t *testing.T) {
 	for cmd, row := range matrix() {
 		t.Run(cmd, func(t *testing.T) {
@@ -323,12 +342,13 @@ func (w *world) serve(cmd string, row matrixRow, before string) {
 	}
 	want := map[string]string{stores: stores, fires: fires, reads: reads}[row.does]
 	if does != want {
-		w.t.Errorf("%s of the minion itself %s, reply %q, events %v, want that it %s", cmd, does, reply, tags, row.does)
+		w.t.Errorf("%s of the minion itself %s, reply %q, events %v, want that it %s", cmd, does,
+			reply, tags, row.does)
 	}
 }
 
-// TestCVE2024_38823 sends the same bytes of a minion three times: commands that change something do it once, also when what they
-// changed was changed again meanwhile.
+// TestCVE2024_38823 sends the same bytes of a minion three times: commands that change something do
+// it once, also when what they changed was changed again meanwhile.
 func TestCVE2024_38823(t *testing.T) {
 	rows := matrix()
 	for name, cmd := range newBench(t, nil, "web1").requests.encrypted {
@@ -342,10 +362,12 @@ func TestCVE2024_38823(t *testing.T) {
 				l := w.rightful(name, rows[name], version)
 				body := w.bytes(l)
 				w.ask(body, l.key)
-				if tags := w.fired(); w.state() == before && len(tags) == 0 && rows[name].does != never && rows[name].does != reads {
+				if tags := w.fired(); w.state() == before && len(tags) == 0 &&
+					rows[name].does != never && rows[name].does != reads {
 					t.Errorf("the first of them does nothing")
 				}
-				must(t, errors.Join(os.RemoveAll(filepath.Join(w.cfg.CacheDir, "minions")), w.keys.Put(pki.Accepted, "web1", w.victim.Public().PEM())))
+				must(t, errors.Join(os.RemoveAll(filepath.Join(w.cfg.CacheDir, "minions")),
+					w.keys.Put(pki.Accepted, "web1", w.victim.Public().PEM())))
 				meanwhile := w.state()
 				for range 2 {
 					w.ask(body, l.key)
@@ -369,7 +391,8 @@ func TestCVE2025_62349(t *testing.T) {
 	for cmd, row := range matrix() {
 		for version := range 3 {
 			l := w.rightful(cmd, row, version)
-			if reply := w.ask(w.bytes(l), l.key); !bytes.Contains(reply, []byte("bad load")) || bytes.Contains(reply, []byte(marker)) {
+			if reply := w.ask(w.bytes(l), l.key); !bytes.Contains(reply, []byte("bad load")) ||
+				bytes.Contains(reply, []byte(marker)) {
 				t.Errorf("%s of version %d: reply %q", cmd, version, reply)
 			}
 		}

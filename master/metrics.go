@@ -11,13 +11,22 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// bindMetrics opens the address for monitoring systems, if one is configured.
+// bindMetrics opens the metrics address, if one is configured.
 func (m *Master) bindMetrics(ctx context.Context, o Options) error {
 	if m.cfg.MetricsAddress == "" {
 		return nil
 	}
-	server, err := metrics.New(ctx, metrics.Options{Address: m.cfg.MetricsAddress, Certificate: m.cfg.MetricsCertificate, Key: m.cfg.MetricsKey,
-		MinionLabel: m.cfg.MetricsMinionLabel, Samples: m.samples(), Parts: m.partStates, Ready: m.ready, Log: o.Log, Now: o.Now})
+	server, err := metrics.New(ctx, metrics.Options{
+		Address:     m.cfg.MetricsAddress,
+		Certificate: m.cfg.MetricsCertificate,
+		Key:         m.cfg.MetricsKey,
+		MinionLabel: m.cfg.MetricsMinionLabel,
+		Samples:     m.samples(),
+		Parts:       m.partStates,
+		Ready:       m.ready,
+		Log:         o.Log,
+		Now:         o.Now,
+	})
 	if err != nil {
 		return &config.About{Option: "metrics_address", Err: err}
 	}
@@ -26,12 +35,15 @@ func (m *Master) bindMetrics(ctx context.Context, o Options) error {
 	return nil
 }
 
-// metricsPart answers monitoring systems.
+// metricsPart returns the part that serves metrics.
 func (m *Master) metricsPart() daemon.Part {
-	return daemon.Part{Name: "metrics", Run: daemon.Always(func(ctx context.Context) error { return m.metrics.Serve(ctx, m.bus) })}
+	return daemon.Part{
+		Name: "metrics",
+		Run:  daemon.Always(func(ctx context.Context) error { return m.metrics.Serve(ctx, m.parts.bus) }),
+	}
 }
 
-// ready tells why the master cannot work, if it cannot.
+// ready returns the reason if the master cannot work, or nil.
 func (m *Master) ready() error {
 	if trouble := m.group.Trouble(); trouble != "" {
 		return errors.New(trouble)
@@ -39,47 +51,80 @@ func (m *Master) ready() error {
 	return nil
 }
 
-// samples are the master's own numbers.
+// samples returns the master's own metrics.
 func (m *Master) samples() []metrics.Sample {
 	samples := []metrics.Sample{
-		{Name: "salt_health_minions_total", Help: "Total number of minions whose keys are accepted", Value: m.accepted},
-		{Name: "brine_minions_connected", Help: "Minions that are connected", Value: func() float64 { return float64(m.parts.presence.count()) }},
-		{Name: "brine_events_total", Help: "Events on the bus", Counter: true, Value: func() float64 { return float64(m.bus.Fired()) }},
-		{Name: "brine_batches", Help: "Batches under way", Value: func() float64 { return float64(m.batches.count()) }},
+		{
+			Name:  "salt_health_minions_total",
+			Help:  "Total number of minions whose keys are accepted",
+			Value: m.accepted,
+		},
+		{
+			Name:  "brine_minions_connected",
+			Help:  "Minions that are connected",
+			Value: func() float64 { return float64(m.parts.presence.Count()) },
+		},
+		{
+			Name:    "brine_events_total",
+			Help:    "Events on the bus",
+			Counter: true,
+			Value:   func() float64 { return float64(m.parts.bus.Fired()) },
+		},
+		{
+			Name:  "brine_batches",
+			Help:  "Batches under way",
+			Value: func() float64 { return float64(m.batches.count()) },
+		},
 	}
-	samples = append(samples, portSamples("request", func() transport.Stats { return m.reply.Stats() })...)
-	return append(samples, portSamples("publish", func() transport.Stats { return m.publish.Stats() })...)
+	samples = append(samples, portSamples("request",
+		func() transport.Stats { return m.reply.Stats() })...)
+	return append(samples, portSamples("publish",
+		func() transport.Stats { return m.publish.Stats() })...)
 }
 
-// accepted counts the accepted keys.
+// accepted returns the number of accepted keys.
 func (m *Master) accepted() float64 {
 	ids, err := m.parts.keys.List(pki.Accepted)
 	if err != nil {
-		return 0 // the log has it: every job lists the keys
+		return 0 // the next job logs the error, since it lists the keys too
 	}
 	return float64(len(ids))
 }
 
-// portSamples are the numbers of one port.
+// portSamples returns the metrics of one port.
 func portSamples(port string, stats func() transport.Stats) []metrics.Sample {
 	sample := func(name, help string, counter bool, value func(transport.Stats) uint64) metrics.Sample {
-		return metrics.Sample{Name: "brine_port_" + name, Help: help, Labels: map[string]string{"port": port}, Counter: counter,
-			Value: func() float64 { return float64(value(stats())) }}
+		return metrics.Sample{
+			Name:    "brine_port_" + name,
+			Help:    help,
+			Labels:  map[string]string{"port": port},
+			Counter: counter,
+			Value:   func() float64 { return float64(value(stats())) },
+		}
 	}
 	return []metrics.Sample{
-		sample("connections", "Connections that are open", false, func(s transport.Stats) uint64 { return uint64(s.Connections) }),
-		sample("accepted_total", "Connections taken", true, func(s transport.Stats) uint64 { return s.Accepted }),
-		sample("refused_total", "Connections closed because of a limit", true, func(s transport.Stats) uint64 { return s.Refused }),
-		sample("handshake_failures_total", "Connections that never became peers", true, func(s transport.Stats) uint64 { return s.HandshakeFailures }),
-		sample("protocol_errors_total", "Peers closed because of what they sent", true, func(s transport.Stats) uint64 { return s.ProtocolErrors }),
-		sample("received_total", "Requests", true, func(s transport.Stats) uint64 { return s.Received }),
-		sample("sent_total", "Messages given to peers", true, func(s transport.Stats) uint64 { return s.Sent }),
-		sample("dropped_total", "Messages dropped because the queue of a peer was full", true, func(s transport.Stats) uint64 { return s.Dropped }),
-		sample("evicted_total", "Peers closed because they did not read", true, func(s transport.Stats) uint64 { return s.Evicted }),
+		sample("connections", "Connections that are open", false,
+			func(s transport.Stats) uint64 { return uint64(s.Connections) }),
+		sample("accepted_total", "Connections taken", true,
+			func(s transport.Stats) uint64 { return s.Accepted }),
+		sample("refused_total", "Connections closed because of a limit", true,
+			func(s transport.Stats) uint64 { return s.Refused }),
+		sample("handshake_failures_total", "Connections that never became peers", true,
+			func(s transport.Stats) uint64 { return s.HandshakeFailures }),
+		sample("protocol_errors_total", "Peers closed because of what they sent", true,
+			func(s transport.Stats) uint64 { return s.ProtocolErrors }),
+		sample("received_total", "Requests", true,
+			func(s transport.Stats) uint64 { return s.Received }),
+		sample("sent_total", "Messages given to peers", true,
+			func(s transport.Stats) uint64 { return s.Sent }),
+		sample("dropped_total", "Messages dropped because the queue of a peer was full", true,
+			func(s transport.Stats) uint64 { return s.Dropped }),
+		sample("evicted_total", "Peers closed because they did not read", true,
+			func(s transport.Stats) uint64 { return s.Evicted }),
 	}
 }
 
-// partStates are how the parts of the master are.
+// partStates returns the states of the master's parts.
 func (m *Master) partStates() []metrics.Part {
 	var parts []metrics.Part
 	for _, p := range m.group.Parts() {

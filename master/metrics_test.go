@@ -22,7 +22,8 @@ func TestMetricsOfAMaster(t *testing.T) {
 		}
 	}
 	got := page(t, cfg.MetricsAddress, "/metrics")
-	for _, want := range []string{"\nsalt_health_minions_total 0\n", "\nbrine_minions_connected 0\n", "\nbrine_part_running{part=\"replier\"} 1\n",
+	for _, want := range []string{"\nsalt_health_minions_total 0\n",
+		"\nbrine_minions_connected 0\n", "\nbrine_part_running{part=\"replier\"} 1\n",
 		"\nbrine_port_connections{port=\"publish\"} 0\n", "\nbrine_batches 0\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)

@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/sirupsen/logrus"
 
@@ -11,12 +10,10 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/master/mine"
-	"github.com/brineproject/brine/match"
-	"github.com/brineproject/brine/pki"
 )
 
-// mines does the commands about the mine (salt/daemons/masterapi.py, RemoteFuncs._mine and its neighbours). Whose mine it is
-// has been proved.
+// mines handles the commands about the mine (salt/daemons/masterapi.py, RemoteFuncs._mine and its
+// neighbours). The requester has proved its id.
 type mines struct {
 	store    *mine.Store
 	rules    mine.Rules
@@ -25,14 +22,15 @@ type mines struct {
 	log      logrus.FieldLogger
 }
 
-// mineCommands are the commands about the mine.
-func mineCommands(p *parts) map[string]command {
-	m := &mines{store: mine.NewStore(p.data.bank), settings: p.settings, quiet: p.quiet, log: p.o.Log}
-	m.rules = mine.FleetRules((&fleet{p.keys, p.data, p.settings}).known)
-	limits := &peerOption{name: "mine_get", quiet: p.quiet, log: p.o.Log}
+// mineCommands returns the commands about the mine.
+func mineCommands(b base, minions *fleet) map[string]command {
+	m := &mines{store: mine.NewStore(minions.data.bank), settings: b.settings, quiet: b.quiet,
+		log: b.log}
+	m.rules = mine.FleetRules(minions.known)
+	limits := &peerOption{name: "mine_get", quiet: b.quiet, log: b.log}
 	m.rules.Allowed = func(id, fun string) bool {
-		set, ok := p.settings.all().Get("mine_get")
-		return !ok || set == nil || limits.read(p.settings.now().MineGet).Allow(id, fun)
+		set, ok := b.settings.saltOptions().Get("mine_get")
+		return !ok || set == nil || limits.read(b.settings.config().MineGet).Allow(id, fun)
 	}
 	return map[string]command{
 		"_mine":        {do: m.update, proof: true, effect: true},
@@ -42,29 +40,19 @@ func mineCommands(p *parts) map[string]command {
 	}
 }
 
-// known returns what the master knows of its minions.
-func (f *fleet) known() (*match.Fleet, error) {
-	accepted, err := f.keys.List(pki.Accepted)
-	if err != nil {
-		return nil, fmt.Errorf("list accepted keys: %w", err)
-	}
-	cfg := f.settings.now()
-	return &match.Fleet{Accepted: accepted, Cache: f.data, DataCache: cfg.MinionDataCache, Nodegroups: cfg.Nodegroups}, nil
-}
-
-// kept reports whether this master keeps a mine.
-func (m *mines) kept() bool {
-	cfg := m.settings.now()
+// enabled reports whether this master stores mines.
+func (m *mines) enabled() bool {
+	cfg := m.settings.config()
 	return cfg.MinionDataCache || cfg.EnforceMineCache
 }
 
-// update puts what a minion sends into its mine; with clear it replaces all, which is what Salt's master means to do and
-// fails at.
+// update stores data in the mine of the minion that sends it. With clear it replaces everything;
+// that is the intention of Salt's master, which fails at it.
 func (m *mines) update(_ context.Context, c *channel.Command) (any, error) {
 	if !c.Load.Has("data") {
 		return data.NewMap(), nil
 	}
-	if !m.kept() {
+	if !m.enabled() {
 		return true, nil
 	}
 	err := m.store.Update(c.Caller.ID, c.Load.Raw("data"), data.Truth(c.Load.Value("clear")))
@@ -75,41 +63,40 @@ func (m *mines) update(_ context.Context, c *channel.Command) (any, error) {
 	return err == nil, err
 }
 
-// refuse names now and then whose mine data was not taken.
+// refuse logs, with a rate limit, that the mine data of a minion was refused.
 func (m *mines) refuse(c *channel.Command, err error) {
-	if more, ok := m.quiet.Allow("mine " + c.Caller.ID); ok {
-		m.log.WithError(err).Warnf("mine data of minion %s refused (%d more since the last warning)", c.Caller.ID, more)
-	}
+	m.quiet.Warnf(m.log.WithError(err), "mine "+c.Caller.ID,
+		"Mine data of minion %s refused", c.Caller.ID)
 }
 
-// get answers with results that other minions published.
+// get replies with results that other minions published.
 func (m *mines) get(_ context.Context, c *channel.Command) (any, error) {
 	if !c.Load.Has("tgt") || !c.Load.Has("fun") {
 		return data.NewMap(), nil
 	}
 	kind, ok := c.Load.Text("tgt_type")
 	if !ok {
-		kind, _ = c.Load.Text("expr_form") // of old minions
+		kind, _ = c.Load.Text("expr_form") // sent by old minions
 	}
-	q := mine.Query{Requester: c.Caller.ID, Target: c.Load.Value("tgt"), Kind: kind, Fun: c.Load.Value("fun")}
+	q := mine.Query{Requester: c.Caller.ID, Target: c.Load.Value("tgt"), Kind: kind,
+		Fun: c.Load.Value("fun")}
 	found, err := m.store.Get(q, m.rules)
 	if errors.Is(err, mine.ErrTooMuch) {
-		if more, ok := m.quiet.Allow("mine_get " + c.Caller.ID); ok {
-			m.log.WithError(err).Warnf("minion %s asks the mine (%d more since the last warning)", c.Caller.ID, more)
-		}
+		m.quiet.Warnf(m.log.WithError(err), "mine_get "+c.Caller.ID,
+			"Mine query of minion %s", c.Caller.ID)
 	} else if err != nil {
-		m.log.WithError(err).Debugf("minion %s asks the mine", c.Caller.ID)
+		m.log.WithError(err).Debugf("Mine query of minion %s", c.Caller.ID)
 	}
 	return found, nil
 }
 
-// delete takes one function out of a minion's mine.
+// delete removes one function from a minion's mine.
 func (m *mines) delete(_ context.Context, c *channel.Command) (any, error) {
 	if !c.Load.Has("fun") {
 		return data.NewMap(), nil
 	}
 	fun, ok := c.Load.Text("fun")
-	if !m.kept() || !ok {
+	if !m.enabled() || !ok {
 		return ok, nil
 	}
 	return m.store.Delete(c.Caller.ID, fun)
@@ -117,7 +104,7 @@ func (m *mines) delete(_ context.Context, c *channel.Command) (any, error) {
 
 // flush empties a minion's mine.
 func (m *mines) flush(_ context.Context, c *channel.Command) (any, error) {
-	if !m.kept() {
+	if !m.enabled() {
 		return true, nil
 	}
 	err := m.store.Flush(c.Caller.ID)

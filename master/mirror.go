@@ -20,29 +20,29 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// Bounds on what waits to be mirrored.
+// Limits of the mirror queue.
 const (
 	mirrorQueue = 4096
 	mirrorBytes = 64 << 20
 )
 
-// saltHours is how long jobs are mirrored where Salt is installed and local_cache_hours does not say.
+// saltHours is how long jobs are mirrored if Salt is installed and local_cache_hours is not set.
 const saltHours = 24
 
-// saltPlaces are where packages and installers put Salt.
-var saltPlaces = []string{
+// saltPaths are where packages and installers put Salt.
+var saltPaths = []string{
 	"/usr/lib/python3*/*-packages/salt/runners/jobs.py",
 	"/usr/lib64/python3*/*-packages/salt/runners/jobs.py",
 	"/usr/local/lib/python3*/*-packages/salt/runners/jobs.py",
 	"/opt/saltstack/salt/lib/python3*/*-packages/salt/runners/jobs.py",
 }
 
-// mirrorHours returns how many hours jobs are mirrored; 0 is not at all.
+// mirrorHours returns for how many hours jobs are mirrored; 0 means not at all.
 func mirrorHours(cfg *config.Master) int {
 	if cfg.LocalCacheHours >= 0 {
 		return cfg.LocalCacheHours
 	}
-	for _, place := range saltPlaces {
+	for _, place := range saltPaths {
 		if found, _ := filepath.Glob(place); len(found) > 0 {
 			return saltHours
 		}
@@ -53,7 +53,8 @@ func mirrorHours(cfg *config.Master) int {
 	return 0
 }
 
-// hasSaltRun reports whether a directory holds Salt's salt-run, which Python runs, as pipx and virtual environments leave it there.
+// hasSaltRun reports whether a directory has Salt's salt-run, a Python script, as pipx and virtual
+// environments install it.
 func hasSaltRun(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, "salt-run"))
 	if err != nil {
@@ -61,38 +62,40 @@ func hasSaltRun(dir string) bool {
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, 512))
-	return err == nil && bytes.HasPrefix(head, []byte("#!")) && bytes.Contains(head, []byte("python"))
+	return err == nil && bytes.HasPrefix(head, []byte("#!")) &&
+		bytes.Contains(head, []byte("python"))
 }
 
-// A mirror writes jobs and returns into the files of Salt's local_cache besides, where Salt's own runners on this host look
-// for them: salt-run jobs.list_jobs, jobs.lookup_jid and others (salt/returners/local_cache.py). No return waits for it; what
-// does not fit into its queue is in the job cache alone, and the log says so.
+// A mirror also writes jobs and returns to the files of Salt's local_cache. Salt's own runners on
+// this host look there: salt-run jobs.list_jobs, jobs.lookup_jid and others
+// (salt/returners/local_cache.py). No return waits for it. A return that does not fit into the
+// queue is stored in the job cache only, and the log says so.
 type mirror struct {
 	markers *markers
 	jobs    returners.JobReader
 	queue   chan mirrored
-	bytes   atomic.Int64 // of what waits
+	bytes   atomic.Int64 // of waiting returns
 	quiet   *loglimit.Limiter
 	log     logrus.FieldLogger
 }
 
-// A mirrored return waits for its turn.
+// A mirrored is a return that waits to be written.
 type mirrored struct {
 	id     job.ID
 	minion string
 	load   data.Raw
 }
 
-// newMirror returns nil, which takes nothing, where nothing is to be mirrored.
-func newMirror(p *parts) *mirror {
-	m := p.markers()
-	if !m.returns {
+// newMirror returns nil, which ignores returns, if jobs are not mirrored.
+func newMirror(m *markers, jobs returners.JobReader, b base) *mirror {
+	if !m.withReturns {
 		return nil
 	}
-	return &mirror{markers: m, jobs: p.jobs, queue: make(chan mirrored, mirrorQueue), quiet: p.quiet, log: p.o.Log}
+	return &mirror{markers: m, jobs: jobs, queue: make(chan mirrored, mirrorQueue),
+		quiet: b.quiet, log: b.log}
 }
 
-// add takes a return, which must not be changed any more.
+// add queues a return, which must not be changed afterwards.
 func (m *mirror) add(id job.ID, minion string, load data.Raw) {
 	if m == nil {
 		return
@@ -106,17 +109,16 @@ func (m *mirror) add(id job.ID, minion string, load data.Raw) {
 		}
 	}
 	m.bytes.Add(-size)
-	if more, ok := m.quiet.Allow("mirror of jobs"); ok {
-		m.log.Warnf("return of minion %s for job %s is not mirrored to %s, which does not keep up (%d more since the last warning)",
-			minion, id, m.markers.dir, more)
-	}
+	m.quiet.Warnf(m.log, "mirror of jobs",
+		"Return of minion %s for job %s is not mirrored to %s, which does not keep up",
+		minion, id, m.markers.dir)
 }
 
 func (m *mirror) part() daemon.Part {
 	return daemon.Part{Name: "mirror of jobs", Run: daemon.Always(m.run)}
 }
 
-// run writes returns until ctx ends, and then what waits still.
+// run writes returns until ctx ends, and then the waiting ones.
 func (m *mirror) run(ctx context.Context) error {
 	for {
 		select {
@@ -133,18 +135,18 @@ func (m *mirror) run(ctx context.Context) error {
 
 func (m *mirror) write(ctx context.Context, r mirrored) {
 	m.bytes.Add(-int64(len(r.load)))
-	found, err := m.markers.returned(r.id, r.minion, r.load)
-	if err == nil && !found { // a job that no publication brought: of a runner, a schedule, or before the last start
+	found, err := m.markers.addReturn(r.id, r.minion, r.load)
+	// not published by this run: a job of a runner or a schedule, or from before the start
+	if err == nil && !found {
 		err = m.mark(ctx, r)
 	}
 	if err != nil {
-		if more, ok := m.quiet.Allow("mirror of jobs"); ok {
-			m.log.WithError(err).Warnf("return of minion %s is in the job cache alone (%d more since the last warning)", r.minion, more)
-		}
+		m.quiet.Warnf(m.log.WithError(err), "mirror of jobs",
+			"Return of minion %s is not mirrored", r.minion)
 	}
 }
 
-// mark marks the job of a return and adds the return.
+// mark writes the marker of a return's job, and adds the return.
 func (m *mirror) mark(ctx context.Context, r mirrored) error {
 	j, err := m.jobs.Job(ctx, r.id)
 	if errors.Is(err, returners.ErrUnknownJob) {
@@ -154,7 +156,7 @@ func (m *mirror) mark(ctx context.Context, r mirrored) error {
 		err = m.markers.add(r.id, j)
 	}
 	if err == nil {
-		_, err = m.markers.returned(r.id, r.minion, r.load)
+		_, err = m.markers.addReturn(r.id, r.minion, r.load)
 	}
 	return err
 }

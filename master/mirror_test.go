@@ -25,7 +25,8 @@ func (b *bench) mirrorAll(t testing.TB) {
 	}
 }
 
-// TestJobsAreMirrored has returns of a published job, of a schedule and of a runner come, and looks for them as Salt does.
+// TestJobsAreMirrored has returns of a published job, of a schedule and of a runner come, and looks
+// for them as Salt does.
 func TestJobsAreMirrored(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.LocalCacheHours = 2 }, "web1", "db1")
 	if info, err := os.Stat(filepath.Join(b.cfg.CacheDir, "proc")); err != nil || !info.IsDir() {
@@ -64,7 +65,8 @@ func TestJobsAreMirrored(t *testing.T) {
 			if id == "20260101000000000001" {
 				want = map[string]any{"web1": "one", "db1": data.NewMap("a", int64(1))}[r.Minion]
 			}
-			if v := fields.Value("return"); !data.Equal(v, want) || !data.Equal(fields.Value("retcode"), int64(0)) || fields.Value("success") != true {
+			if v := fields.Value("return"); !data.Equal(v, want) ||
+				!data.Equal(fields.Value("retcode"), int64(0)) || fields.Value("success") != true {
 				t.Errorf("job %s: %s returned %s, want %s", id, r.Minion, data.Repr(v), data.Repr(want))
 			}
 		}
@@ -74,13 +76,14 @@ func TestJobsAreMirrored(t *testing.T) {
 	}
 }
 
-// TestMirrorIsCleaned drops mirrored jobs when their hours are over, markers with them, and nothing that Salt has written.
+// TestMirrorIsCleaned drops mirrored jobs when their hours are over, markers with them, and nothing
+// that Salt has written.
 func TestMirrorIsCleaned(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.LocalCacheHours = 2 }, "web1")
 	b.publish(t, "web1", "list", "20260101000000000001")
 	b.send(t, "_return", "web1", returnOf("web1", "20260101000000000001", "one"))
 	b.mirrorAll(t)
-	m := b.parts.markers()
+	m := newMarkers(b.cfg, b.parts.jobs, b.parts.now)
 	folder := func(id job.ID) string {
 		name, err := id.Dir(m.hash)
 		must(t, err)
@@ -133,7 +136,8 @@ func TestMirrorIsBounded(t *testing.T) {
 	}
 }
 
-// TestMirrorIsOffWithoutSalt checks that local_cache_hours decides, and that nothing is mirrored into Salt's own job cache.
+// TestMirrorIsOffWithoutSalt checks that local_cache_hours decides, and that nothing is mirrored
+// into Salt's own job cache.
 func TestMirrorIsOffWithoutSalt(t *testing.T) {
 	for hours, want := range map[int]bool{0: false, 5: true} {
 		b := newBench(t, func(c *config.Master) { c.LocalCacheHours = hours })
@@ -143,7 +147,8 @@ func TestMirrorIsOffWithoutSalt(t *testing.T) {
 	}
 }
 
-// TestMirrorIsOnWhereSaltRunIsOnThePath puts programs named salt-run on the PATH of a host without Salt's packages.
+// TestMirrorIsOnWhereSaltRunIsOnThePath puts programs named salt-run on the PATH of a host without
+// Salt's packages.
 func TestMirrorIsOnWhereSaltRunIsOnThePath(t *testing.T) {
 	for text, want := range map[string]bool{
 		"#!/opt/venv/bin/python3.11\nimport re\n":                            true,
@@ -169,7 +174,7 @@ func TestMirrorIsOnWhereSaltRunIsOnThePath(t *testing.T) {
 
 // BenchmarkMirror is what a return costs that is mirrored.
 func BenchmarkMirror(b *testing.B) {
-	m := &markers{dir: b.TempDir(), hash: "sha256", returns: true, now: time.Now}
+	m := &markers{dir: b.TempDir(), hash: "sha256", withReturns: true, now: time.Now}
 	load, err := payload.MarshalBin(returnOf("web1", "20260101000000000001", "one"))
 	must(b, err)
 	ids := job.NewIDs(time.Now)
@@ -179,9 +184,10 @@ func BenchmarkMirror(b *testing.B) {
 		name, err := id.Dir(m.hash)
 		must(b, err)
 		folder := filepath.Join(m.dir, name)
-		must(b, errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "jid"), nil, 0o600)))
+		must(b, errors.Join(os.MkdirAll(folder, 0o700),
+			os.WriteFile(filepath.Join(folder, "jid"), nil, 0o600)))
 		b.StartTimer()
-		if found, err := m.returned(id, "web1", load); !found || err != nil {
+		if found, err := m.addReturn(id, "web1", load); !found || err != nil {
 			b.Fatal(found, err)
 		}
 	}

@@ -86,7 +86,8 @@ func (s *scene) order(t *testing.T, tgt string, kwargs *data.Map) *client.Job {
 	t.Helper()
 	l := s.master.Client(t)
 	j, err := l.Publish(t.Context(), client.Request{Target: tgt, Kind: "glob", Fun: "cmd.run",
-		Arg: []any{"echo ran >> " + s.dir + "/$WHO", data.NewMap("__kwarg__", true, "env", data.NewMap("WHO", "ran"))}, Kwargs: kwargs})
+		Arg: []any{"echo ran >> " + s.dir + "/$WHO",
+			data.NewMap("__kwarg__", true, "env", data.NewMap("WHO", "ran"))}, Kwargs: kwargs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +131,8 @@ func (s *scene) awaitState(t *testing.T, id job.ID, minion string, want returner
 	})
 }
 
-// TestPresenceOfMinionsBehindOneAddress has two minions of one address come and go: the file and the events tell exactly
-// who is there.
+// TestPresenceOfMinionsBehindOneAddress has two minions of one address connect and disconnect: the
+// file and the events show exactly which are connected.
 func TestPresenceOfMinionsBehindOneAddress(t *testing.T) {
 	need.Time(t, "minions come back")
 	t.Parallel()
@@ -150,8 +151,9 @@ func TestPresenceOfMinionsBehindOneAddress(t *testing.T) {
 	}
 }
 
-// TestJobsAreAcknowledged runs a job that takes a while: the master and other processes know that the minion has it,
-// also after a restart of the master, and a short job and one about jobs are not acknowledged.
+// TestJobsAreAcknowledged runs a job that takes a while: the master and other processes know that
+// the minion has it, also after a restart of the master, and a short job and one about jobs are not
+// acknowledged.
 func TestJobsAreAcknowledged(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -173,7 +175,8 @@ func TestJobsAreAcknowledged(t *testing.T) {
 	}
 	s.awaitState(t, long.ID, "web1", returners.Acknowledged)
 	testsalt.AwaitEvent(t, bus, "salt/job/"+string(publish("test.ping").ID)+"/ret/web1")
-	testsalt.AwaitEvent(t, bus, "salt/job/"+string(publish("saltutil.find_job", string(long.ID)).ID)+"/ret/web1")
+	testsalt.AwaitEvent(t, bus, "salt/job/"+
+		string(publish("saltutil.find_job", string(long.ID)).ID)+"/ret/web1")
 	s.awaitState(t, long.ID, "web1", returners.Running) // the question was answered
 	s.restart(t)
 	if got := s.states(t, long.ID)["web1"]; got != returners.Running {
@@ -189,8 +192,8 @@ func TestJobsAreAcknowledged(t *testing.T) {
 	}
 }
 
-// TestQueuedJobRunsOnceWhenItsMinionIsBack keeps a job for a minion that is away, over restarts of the master before and
-// of the minion after it ran.
+// TestQueuedJobRunsOnceWhenItsMinionIsBack keeps a job for a minion that is away, over restarts of
+// the master before and of the minion after it ran.
 func TestQueuedJobRunsOnceWhenItsMinionIsBack(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -206,7 +209,8 @@ func TestQueuedJobRunsOnceWhenItsMinionIsBack(t *testing.T) {
 		t.Fatalf("queued %v until %v", j.Queued, j.Expires)
 	}
 	cancelled := s.order(t, "web1", data.NewMap("queue", int64(600)))
-	if entries, err := queue.List(s.cache()); err != nil || len(entries) != 2 || entries[0].ID != j.ID || entries[0].Minion != "web1" {
+	if entries, err := queue.List(s.cache()); err != nil || len(entries) != 2 ||
+		entries[0].ID != j.ID || entries[0].Minion != "web1" {
 		t.Errorf("list: %+v, %v", entries, err)
 	}
 	if entries, err := queue.Cancel(s.cache(), cancelled.ID); err != nil || len(entries) != 1 {
@@ -240,8 +244,9 @@ func (s *scene) awaitEmpty(t *testing.T) {
 	})
 }
 
-// TestQueuedJobIsNotRunTwiceAfterACrash puts the queue into the state of each moment at which the master could be killed
-// while it sends a job, before and after the minion has run it: the job runs once in all.
+// TestQueuedJobIsNotRunTwiceAfterACrash puts the queue into the state of each moment at which the
+// master could be killed while it sends a job, before and after the minion has run it: the job runs
+// once in all.
 func TestQueuedJobIsNotRunTwiceAfterACrash(t *testing.T) {
 	need.Time(t, "the master looks at its queue several times")
 	t.Parallel()
@@ -274,7 +279,7 @@ func TestQueuedJobIsNotRunTwiceAfterACrash(t *testing.T) {
 				s.awaitState(t, j.ID, "web1", returners.Returned)
 				s.awaitEmpty(t)
 			}
-			s.settle(t)
+			s.drain(t)
 			if n := s.runs(t); n != 1 {
 				t.Errorf("the job was run %d times", n)
 			}
@@ -301,7 +306,8 @@ func (s *scene) requeue(t *testing.T, id job.ID, begun bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := q.Put(queue.Item{ID: id, Owner: queue.Owner{Name: "root", Full: true}, Load: known.Load, Minions: []string{"web1"}, Expires: time.Now().Add(time.Hour)}); err != nil {
+	if _, err := q.Put(queue.Item{ID: id, Owner: queue.Owner{Name: "root", Full: true},
+		Load: known.Load, Minions: []string{"web1"}, Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if begun {
@@ -314,16 +320,19 @@ func (s *scene) requeue(t *testing.T, id job.ID, begun bool) {
 	}
 }
 
-// settle runs a job after the queue was looked at more than once, so that what was sent before is done.
-func (s *scene) settle(t *testing.T) {
+// drain runs a job after the queue was looked at more than once, so that what was sent before is
+// done.
+func (s *scene) drain(t *testing.T) {
 	t.Helper()
 	l := s.master.Client(t)
 	for range 3 {
-		j, err := l.Publish(t.Context(), client.Request{Target: "web1", Kind: "glob", Fun: "test.sleep", Arg: []any{int64(1)}})
+		j, err := l.Publish(t.Context(),
+			client.Request{Target: "web1", Kind: "glob", Fun: "test.sleep", Arg: []any{int64(1)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for r, err := range l.Results(t.Context(), j, client.Wait{Timeout: 10 * time.Second, Gather: 10 * time.Second, ShowSilent: true}) {
+		for r, err := range l.Results(t.Context(), j,
+			client.Wait{Timeout: 10 * time.Second, Gather: 10 * time.Second, ShowSilent: true}) {
 			if err != nil || r.Missing {
 				t.Fatal(r, err)
 			}
@@ -343,14 +352,14 @@ func TestQueuedJobExpires(t *testing.T) {
 	s.awaitState(t, j.ID, "web1", returners.Missed)
 	testsalt.AwaitEvent(t, bus, "salt/job/"+string(j.ID)+"/missed/web1")
 	s.minion(t, "web1")
-	s.settle(t)
+	s.drain(t)
 	if n := s.runs(t); n != 0 {
 		t.Errorf("an expired job was run %d times", n)
 	}
 }
 
-// TestCommandLineKnowsWhy waits for a minion that answers, one that is away, one for which the job waits and one without
-// a key: each is told as what it is.
+// TestCommandLineKnowsWhy waits for a minion that answers, one that is away, one with a queued job
+// and one without a key: each is reported correctly.
 func TestCommandLineKnowsWhy(t *testing.T) {
 	need.Time(t, "it waits for minions that are away")
 	t.Parallel()
@@ -367,12 +376,15 @@ func TestCommandLineKnowsWhy(t *testing.T) {
 		{data.NewMap("queue", int64(60)), "map[away:3 queued:3 stranger:1]"},
 	} {
 		l := s.master.Client(t)
-		j, err := l.Publish(t.Context(), client.Request{Target: []any{"web1", "away", "queued", "stranger"}, Kind: "list", Fun: "test.ping", Kwargs: tt.kwargs})
+		j, err := l.Publish(t.Context(),
+			client.Request{Target: []any{"web1", "away", "queued", "stranger"},
+				Kind: "list", Fun: "test.ping", Kwargs: tt.kwargs})
 		if err != nil {
 			t.Fatal(err)
 		}
 		silent, returned := map[string]client.Reason{}, 0
-		for r, err := range l.Results(t.Context(), j, client.Wait{Timeout: 2 * time.Second, Gather: time.Second, ShowSilent: true}) {
+		for r, err := range l.Results(t.Context(), j,
+			client.Wait{Timeout: 2 * time.Second, Gather: time.Second, ShowSilent: true}) {
 			switch {
 			case err != nil:
 				t.Fatal(err)

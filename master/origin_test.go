@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/eventbus"
 )
 
-// TestOnlyPeersNameTheMinionThatAsks sends jobs whose callers say that a minion asked for them: certificate policies trust that.
+// TestOnlyPeersNameTheMinionThatAsks sends jobs whose callers say that a minion asked for them:
+// certificate policies trust that.
 func TestOnlyPeersNameTheMinionThatAsks(t *testing.T) {
 	b := aclBench(t, func(c *config.Master) { c.PublisherACL = data.NewMap("daemon", []any{"test.*"}) })
 	key, err := os.ReadFile(filepath.Join(b.cfg.CacheDir, ".daemon_key"))
@@ -29,9 +30,11 @@ func TestOnlyPeersNameTheMinionThatAsks(t *testing.T) {
 		{"an option", "daemon", "test.kwarg", []any{}, data.NewMap("id", "db1"), false},
 		{"an option of root", "root", "test.kwarg", []any{}, data.NewMap("id", "db1"), false},
 		{"a keyword", "daemon", "test.kwarg", []any{marked}, nil, true},
-		{"a keyword before others", "daemon", "test.kwarg", []any{marked, data.NewMap("__kwarg__", true, "a", int64(1))}, nil, true},
+		{"a keyword before others", "daemon",
+			"test.kwarg", []any{marked, data.NewMap("__kwarg__", true, "a", int64(1))}, nil, true},
 		{"a keyword in a text", "daemon", "test.kwarg", []any{"__pub_id=db1"}, nil, true},
-		{"a keyword of one of several functions", "daemon", []any{"test.ping", "test.kwarg"}, []any{[]any{}, []any{"__pub_id=db1"}}, nil, true},
+		{"a keyword of one of several functions", "daemon", []any{"test.ping", "test.kwarg"},
+			[]any{[]any{}, []any{"__pub_id=db1"}}, nil, true},
 		{"a text with the name", "daemon", "test.echo", []any{"__pub_id"}, nil, false},
 		{"a keyword of root", "root", "test.kwarg", []any{marked}, nil, false},
 	} {

@@ -13,8 +13,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestOwnersOpenOnlyFiles is the regression test of CVE-2025-22242: a pipe, a device or a path in the place of a job never holds a
-// worker.
+// TestOwnersOpenOnlyFiles is the regression test of CVE-2025-22242: a pipe, a device or a path in
+// place of a job never blocks a worker.
 func TestOwnersOpenOnlyFiles(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	dir := filepath.Join(b.cfg.CacheDir, "publish_auth")
@@ -28,8 +28,10 @@ func TestOwnersOpenOnlyFiles(t *testing.T) {
 	must(t, os.Mkdir(at("3"), 0o700))
 	must(t, os.WriteFile(at("4"), []byte(strings.Repeat("web1", 1000)), 0o600))
 	must(t, os.Symlink(at("0"), at("5")))
-	for _, jid := range []any{"20261121074539197170", "20261121074539197171", "20261121074539197172", "20261121074539197173", "20261121074539197174",
-		"20261121074539197175", "20261121074539197179", "../secret", "../../../proc/kmsg", secret, "", ".", "req", int64(5), nil, []any{"a"}} {
+	for _, jid := range []any{"20261121074539197170", "20261121074539197171",
+		"20261121074539197172", "20261121074539197173", "20261121074539197174",
+		"20261121074539197175", "20261121074539197179", "../secret", "../../../proc/kmsg", secret,
+		"", ".", "req", int64(5), nil, []any{"a"}} {
 		if got := b.send(t, "pub_ret", "web1", data.NewMap("cmd", "pub_ret", "jid", jid)); got != "" {
 			t.Errorf("jid %s: reply %s", data.Repr(jid), data.Repr(got))
 		}

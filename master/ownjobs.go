@@ -9,25 +9,27 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// What one minion may bring into the job cache of jobs that nobody ordered, in the time for which jobs are kept.
+// Limits on what one minion may add to the job cache for jobs that nobody ordered, during the time
+// for which jobs are kept.
 const (
 	ownJobs     = 10_000    // returns
 	ownJobBytes = 256 << 20 // of returns
 	ownWindow   = 24 * time.Hour
-	ownMinions  = 1 << 16 // of which something is remembered
+	ownMinions  = 1 << 16 // tracked minions
 )
 
-// ownQuota bounds what minions bring of jobs that nobody ordered: results of salt-call and of their schedules, and returns for jobs
-// that the master does not know. What a minion used is forgotten evenly over the time for which jobs are kept.
+// ownQuota limits returns for jobs that nobody ordered: results of salt-call and of schedules, and
+// returns for jobs that the master does not know. Usage decays evenly over the time for which jobs
+// are kept.
 type ownQuota struct {
 	now  func() time.Time
-	keep func() time.Duration // how long jobs are kept; 0 is for ever
+	keep func() time.Duration // how long jobs are kept; 0 means for ever
 
 	mu   sync.Mutex
 	used map[string]*ownUse
 }
 
-// ownUse is what a minion has used and not yet got back.
+// ownUse is the current usage of one minion.
 type ownUse struct {
 	jobs, bytes float64
 	at          time.Time
@@ -37,7 +39,8 @@ func newOwnQuota(now func() time.Time, keep func() time.Duration) *ownQuota {
 	return &ownQuota{now: now, keep: keep, used: map[string]*ownUse{}}
 }
 
-// take books a return of n bytes, and reports whether the minion may bring it. The first of a minion may have any length.
+// take counts a return of n bytes, and reports whether the minion may add it. The first return of a
+// minion may have any size.
 func (q *ownQuota) take(minion string, n int) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,7 +51,7 @@ func (q *ownQuota) take(minion string, n int) bool {
 		u = &ownUse{at: now}
 		q.used[minion] = u
 	}
-	q.giveBack(u, now)
+	q.decay(u, now)
 	if u.jobs+1 > ownJobs || u.bytes > 0 && u.bytes+float64(n) > ownJobBytes {
 		return false
 	}
@@ -56,7 +59,8 @@ func (q *ownQuota) take(minion string, n int) bool {
 	return true
 }
 
-// refund takes back what take booked, for a return that is not kept: a repetition, or one that could not be saved.
+// refund reverses take for a return that was not stored: a duplicate, or one that could not be
+// saved.
 func (q *ownQuota) refund(minion string, n int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -65,8 +69,8 @@ func (q *ownQuota) refund(minion string, n int) {
 	}
 }
 
-// giveBack forgets what has been used so long ago.
-func (q *ownQuota) giveBack(u *ownUse, now time.Time) {
+// decay reduces the usage of a minion by the time that has passed.
+func (q *ownQuota) decay(u *ownUse, now time.Time) {
 	window := q.keep()
 	if window <= 0 {
 		window = ownWindow
@@ -75,13 +79,13 @@ func (q *ownQuota) giveBack(u *ownUse, now time.Time) {
 	u.jobs, u.bytes, u.at = max(u.jobs-share*ownJobs, 0), max(u.bytes-share*ownJobBytes, 0), now
 }
 
-// makeRoom forgets minions that have used nothing of late, or all where there are too many.
+// makeRoom drops minions without usage, or all if there are still too many.
 func (q *ownQuota) makeRoom(now time.Time) {
 	if len(q.used) < ownMinions {
 		return
 	}
 	for id, u := range q.used {
-		if q.giveBack(u, now); u.jobs == 0 {
+		if q.decay(u, now); u.jobs == 0 {
 			delete(q.used, id)
 		}
 	}
@@ -90,14 +94,14 @@ func (q *ownQuota) makeRoom(now time.Time) {
 	}
 }
 
-// A returned job is the one that a return is for.
+// A returned is the job that a return is for.
 type returned struct {
 	*returners.Job
 	own   bool // nobody ordered it
-	fresh bool // it is not saved yet
+	fresh bool // it is not saved in the job cache yet
 }
 
-// isOwn reports whether nobody ordered a job of the job cache.
+// isOwn reports whether nobody ordered the job.
 func isOwn(j *returners.Job) bool {
 	fields, err := payload.ParseFields(j.Load, payload.WireLimits())
 	return err == nil && fields.Has(job.OwnOf)

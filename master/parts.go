@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/cache"
@@ -22,7 +23,9 @@ import (
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/fileserver/minionfs"
 	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
@@ -31,85 +34,162 @@ import (
 	"github.com/brineproject/brine/reactor"
 	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/returners"
-	"github.com/brineproject/brine/tops"
+	"github.com/brineproject/brine/runners"
+	"github.com/brineproject/brine/runners/gitpillar"
+	stdrunners "github.com/brineproject/brine/runners/standard"
+	wheels "github.com/brineproject/brine/wheel"
 )
 
-// parts are what New makes on the way to a Master.
+// parts are the components that New creates for a Master. Only the functions in this file see them
+// all: they hand each component what it needs.
 type parts struct {
-	cfg      *config.Master // as it was at the start
-	settings *settings
-	o        Options
-	key      *crypto.PrivateKey
-	keys     *pki.Dir
-	secrets  *channel.Secrets
-	bus      *eventbus.Bus
+	cfg *config.Master // as at the start
+	o   Options
+	base
+	keyring
+	storage
+	functions
+	own      *ownCode // nil if there is none
 	watchers *watchers
-	data     *minionData
-	batches  cache.Bank // records of batches, where no runner reaches
 	gate     *gatekeeper
 	presence *presence
-	queue    *queue.Queue // for minions that are away; nil where it cannot be opened
-	ids      *job.IDs
 	sender   *channel.Publisher
-	jobs     returners.JobCache
-	quiet    *loglimit.Limiter
-	drop     *pki.DropFile
-	files    *fileserver.Server
-	plugins  []loader.Plugin             // execution functions that get their files from files
-	shelves  map[string]*loader.Registry // what else there is to call by name: runners, wheel, modules
+	files    *fileServer
 	compiler *pillarCompiler
-	tops     atomic.Pointer[tops.Tops]
+	tops     *masterTops
 	control  *control
-	denied   *pki.Sightings
-	versions *pki.Versions
-	ext      *extCache // nil where there is no ext_job_cache
-	mirror   *mirror   // nil where jobs are not mirrored
-
-	reactions atomic.Pointer[render.Engine] // of files of reactions; nil where this master renders nothing
 }
 
-// open opens what lies on disk.
-func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*parts, error) {
-	p := &parts{cfg: cfg, settings: newSettings(cfg), o: o, shelves: map[string]*loader.Registry{}, ids: job.NewIDs(o.Now), quiet: &loglimit.Limiter{Now: o.Now}, drop: &pki.DropFile{Dir: cfg.CacheDir}}
+// base is what most components of a master share.
+type base struct {
+	settings *settings
+	bus      *eventbus.Bus
+	ids      *job.IDs
+	quiet    *loglimit.Limiter // limits warnings that others can cause
+	now      func() time.Time
+	log      logrus.FieldLogger
+}
+
+func newBase(cfg *config.Master, o Options) base {
+	b := base{
+		settings: newSettings(cfg),
+		bus: eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log,
+			Private: reactor.Private}),
+		ids:   job.NewIDs(o.Now),
+		quiet: &loglimit.Limiter{Now: o.Now},
+		now:   o.Now,
+		log:   o.Log,
+	}
 	if cfg.UniqueJID {
-		p.ids = job.NewUniqueIDs(o.Now)
+		b.ids = job.NewUniqueIDs(o.Now)
 	}
-	var err error
-	if p.keys, err = pki.Open(cfg.PKIDir, pki.Options{Permissive: cfg.PermissivePKIAccess, MaxOfOne: shareOf(cfg)}); err != nil {
-		return nil, err
+	return b
+}
+
+// fire fires an event on the bus for plug-ins (loader.Host.FireMaster).
+func (b base) fire(_ context.Context, tag string, body *data.Map) error {
+	return b.bus.Fire(tag, body)
+}
+
+// A keyring has the keys of the master and its minions, and what is known about them.
+type keyring struct {
+	key      *crypto.PrivateKey // of the master, as at the start
+	keys     *pki.Dir
+	secrets  *channel.Secrets
+	drop     *pki.DropFile
+	denied   *pki.Sightings
+	versions *pki.Versions
+}
+
+// storage is where jobs and the data of minions are stored.
+type storage struct {
+	jobs    returners.JobCache
+	markers *markers // of jobs, for other programs
+	data    *minionData
+	batches cache.Bank   // records of batches; runners have no access to it
+	queue   *queue.Queue // for minions that are away; nil if it cannot be opened
+	ext     *extCache    // nil if there is no ext_job_cache
+	mirror  *mirror      // nil if jobs are not mirrored
+	// a master_job_cache, and an ext_job_cache, of users' own code; nil if there is none
+	ownJobs, ownExt *ownReturner
+}
+
+// functions are what runs on the master itself, and what its templates are rendered with.
+type functions struct {
+	// execution functions, which fetch salt:// files from the master's file server
+	plugins []loader.Plugin
+	// functions that can call each other: runners, wheel, modules
+	shelves map[string]*loader.Registry
+	render  render.Brought // its files come from the master's file server
+}
+
+// newFunctions makes the execution functions. Salt:// files come from files.
+func newFunctions(o Options, files *fileserver.Server) functions {
+	f := functions{shelves: map[string]*loader.Registry{}, render: o.Render}
+	f.render.Files.Local = func(*loader.Env) (fileclient.Source, error) {
+		return fileclient.Local(files), nil
 	}
-	p.protectKeys()
-	if p.key, err = ownKey(p.keys, masterKey, cfg.KeySize, "key_pass", cfg.KeyPass); err != nil {
+	if o.Modules != nil {
+		f.plugins = o.Modules(f.render)
+	}
+	return f
+}
+
+// open opens keys, caches and the other files of a master, and makes the parts that use them.
+func (m *Master) open(ctx context.Context, cfg *config.Master, o Options) (*parts, error) {
+	p := &parts{cfg: cfg, o: o, base: newBase(cfg, o), own: newOwnCode(o.Own, o.Log)}
+	if err := p.openKeys(); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(p.drop.Clear(), m.openCaches(ctx, p)); err != nil {
 		return nil, err
 	}
+	var err error
 	p.denied = pki.OpenSightings(cfg.CacheDir)
 	if p.versions, err = pki.OpenVersions(cfg.CacheDir); err != nil {
-		o.Log.WithError(err).Warn("the versions by which minions have proved their ids cannot be read: minions have to prove them anew")
+		o.Log.WithError(err).
+			Warn("Cannot read the protocol versions of minions: minions have to prove their ids again")
 	}
 	m.closers = append(m.closers, p.versions.Flush)
 	if err := m.openGate(p); err != nil {
 		return nil, err
 	}
-	if err := m.openFileServer(ctx, p); err != nil {
+	if p.files, err = openFileServer(ctx, p.base, o.Backends); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.openPillarCompiler(), p.openTops()); err != nil {
+	m.closers = append(m.closers, p.files.Close)
+	p.functions = newFunctions(o, p.files.Server)
+	p.tops = &masterTops{base: p.base, sources: o.Tops, own: p.own}
+	p.compiler, err = newPillars(p.base, p.functions, o.Sources, p.own)
+	if err := errors.Join(err, p.tops.renew()); err != nil {
 		return nil, err
 	}
 	p.watchers = newWatchers(portOf(m.reply.Addr(), cfg.RetPort))
-	p.bus = eventbus.New(eventbus.Options{MaxEventSize: cfg.MaxEventSize, Now: o.Now, Log: o.Log, Private: reactor.Private})
-	p.queue = m.openQueue(p)
-	p.presence = newPresence(m.publish, earlier(cfg.CacheDir, o.Log), p.settings, o.Now)
-	p.presence.twice = func(id, host, other string) {
-		o.Log.Warnf("Minion %s speaks from %s and from %s by turns, with one key; a host that was copied needs an id and a key of its own", id, host, other)
+	p.queue = m.openQueue(p.base)
+	p.presence = newPresence(m.publish, lastConnected(cfg.CacheDir, o.Log), p.settings, o.Now)
+	p.presence.onDuplicate = func(id, host, other string) {
+		o.Log.Warnf(
+			"Minion %s sends from %s and %s alternately with one key; a copied host needs an id and a key of its own",
+			id, host, other)
 	}
 	p.sender = channel.NewPublisher(p.key, p.secrets, m.publish, channel.PublisherOptions{
-		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering, Syndics: cfg.OrderMasters,
+		Sign: cfg.SignPubMessages, Algorithm: cfg.PublishSigningAlgorithm, Filter: cfg.ZMQFiltering,
+		Syndics: cfg.OrderMasters,
 	})
 	return p, nil
+}
+
+// openKeys opens the key directories and the key of the master.
+func (p *parts) openKeys() (err error) {
+	cfg := p.cfg
+	p.drop = &pki.DropFile{Dir: cfg.CacheDir}
+	if p.keys, err = pki.Open(cfg.PKIDir,
+		pki.Options{Permissive: cfg.PermissivePKIAccess, MaxOfOne: shareOf(cfg)}); err != nil {
+		return err
+	}
+	protectKeys(p.keys, cfg, p.log)
+	p.key, err = ownKey(p.keys, masterKey, cfg.KeySize, "key_pass", cfg.KeyPass)
+	return err
 }
 
 // recallWatched lets users who wait for jobs of an earlier master read their events.
@@ -117,23 +197,24 @@ func (p *parts) recallWatched(ctx context.Context) {
 	if p.cfg.PublisherACL.Len() == 0 {
 		return
 	}
-	if err := p.watchers.recall(ctx, p.jobs, p.o.Now()); err != nil {
-		p.o.Log.WithError(err).Warn("users of publisher_acl do not see events of jobs from before this start: read the job cache")
+	if err := p.watchers.recall(ctx, p.jobs, p.now()); err != nil {
+		p.log.WithError(err).
+			Warn("users of publisher_acl do not see events of jobs from before this start: cannot read the job cache")
 	}
 }
 
-// openGate makes the part that knows who may do what.
+// openGate makes the part that decides who may do what.
 func (m *Master) openGate(p *parts) error {
 	gate, err := auth.New(p.access(p.cfg))
 	if err != nil {
 		return err
 	}
 	m.closers = append(m.closers, gate.Tokens().Close)
-	p.gate = &gatekeeper{gate, p.quiet, p.o.Log}
+	p.gate = &gatekeeper{gate, p.quiet, p.log}
 	return nil
 }
 
-// openCaches opens what lies in the cachedir.
+// openCaches opens the caches in the cachedir.
 func (m *Master) openCaches(ctx context.Context, p *parts) error {
 	cfg := p.cfg
 	sessions, err := os.OpenRoot(filepath.Join(cfg.CacheDir, "sessions"))
@@ -150,7 +231,7 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 	}
 	m.closers = append(m.closers, bank.Close)
 	p.data = &minionData{bank: bank}
-	orders, err := localfs.Open(filepath.Join(cfg.CacheDir, batchFolder))
+	orders, err := localfs.Open(filepath.Join(cfg.CacheDir, batchDir))
 	if err != nil {
 		return err
 	}
@@ -163,99 +244,156 @@ func (m *Master) openCaches(ctx context.Context, p *parts) error {
 	return nil
 }
 
-func (p *parts) markers() *markers {
-	_, tree := p.jobs.(interface{ KeepsTree() }) // it is in Salt's job cache itself
-	m := &markers{dir: filepath.Join(p.cfg.CacheDir, "jobs"), hash: p.cfg.HashType, off: tree, life: markerLife, now: p.o.Now}
-	if hours := mirrorHours(p.cfg); hours > 0 && !tree {
-		m.returns, m.life = true, max(markerLife, time.Duration(hours)*time.Hour)
-	}
-	return m
-}
-
-// newSignIn makes the part that lets minions in.
-func newSignIn(p *parts, publishPort int) (*channel.SignIn, error) {
-	cfg := p.cfg
+// newSignIn makes the part that handles sign-ins of minions.
+func newSignIn(
+	b base, k keyring, cfg *config.Master, presence *presence, publishPort int,
+) (*channel.SignInServer, error) {
 	o := channel.SignInOptions{
-		PublishPort: publishPort, Connected: p.presence.connected, Policy: policy(cfg, p.keys), Host: p.presence.host,
-		Parallel: max(1, runtime.GOMAXPROCS(0)/2), Log: p.o.Log, // the other half is for who is in already
+		PublishPort: publishPort, Connected: presence.Connected, Policy: policy(cfg, k.keys),
+		Host: presence.Host,
+		// the other half serves minions that have signed in
+		Parallel: max(1, runtime.GOMAXPROCS(0)/2), Log: b.log,
 	}
 	o.OnDenied = func(id string, key *crypto.PublicKey, from string) {
-		p.denied.Note(id, pki.KeyName(key), from, p.o.Now())
+		k.denied.Note(id, pki.KeyName(key), from, b.now())
 	}
 	var err error
-	if o.Handover, err = p.keys.Chain(masterKey); err != nil {
+	if o.Handover, err = k.keys.Chain(masterKey); err != nil {
 		return nil, err
 	}
 	if cfg.AuthEvents {
 		o.OnEvent = func(event *data.Map) {
-			if err := p.bus.Fire(eventbus.Tagify("auth"), event); err != nil {
-				p.o.Log.WithError(err).Error("a sign-in cannot be announced on the event bus")
+			if err := b.bus.Fire(eventbus.Tagify("auth"), event); err != nil {
+				b.log.WithError(err).Error("announce a sign-in on the event bus")
 			}
 		}
 	}
 	if !cfg.MasterSignPubkey {
-		return channel.NewSignIn(p.key, p.keys, p.secrets, o), nil
+		return channel.NewSignInServer(k.key, k.keys, k.secrets, o), nil
 	}
 	if cfg.MasterUsePubkeySignature {
-		o.SignedKey, err = p.keys.ReadText(cfg.MasterPubkeySignature)
+		o.SignedKey, err = k.keys.ReadText(cfg.MasterPubkeySignature)
 	} else {
-		o.Signing, err = ownKey(p.keys, cfg.MasterSignKeyName, cfg.KeySize, "signing_key_pass", cfg.SigningKeyPass)
+		o.Signing, err = ownKey(k.keys, cfg.MasterSignKeyName, cfg.KeySize,
+			"signing_key_pass", cfg.SigningKeyPass)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("master_sign_pubkey: %w", err)
 	}
-	return channel.NewSignIn(p.key, p.keys, p.secrets, o), nil
+	return channel.NewSignInServer(k.key, k.keys, k.secrets, o), nil
 }
 
-// protectKeys closes private keys of the master that others may read, and says so: who has read one can be the master.
-func (p *parts) protectKeys() {
-	for _, name := range []string{masterKey, p.cfg.MasterSignKeyName} {
-		done, err := p.keys.Protect(name, p.cfg.PermissivePKIAccess)
-		log := p.o.Log.WithField("file", filepath.Join(p.cfg.PKIDir, name+".pem"))
+// protectKeys removes access of other users to the private keys of the master, and logs a warning:
+// anyone who has read such a key can impersonate the master.
+func protectKeys(keys *pki.Dir, cfg *config.Master, log logrus.FieldLogger) {
+	for _, name := range []string{masterKey, cfg.MasterSignKeyName} {
+		done, err := keys.Protect(name, cfg.PermissivePKIAccess)
+		log := log.WithField("file", filepath.Join(cfg.PKIDir, name+".pem"))
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			log.WithError(err).Warn("a private key may be open to others than the master")
+			log.WithError(err).Warn("a private key may be readable by other users")
 		case done:
-			log.Warn("a private key was open to others than the master, and is closed to them now; whoever read it can pass for the master")
+			log.Warn(
+				"a private key was readable by other users and has been protected; anyone who read it can impersonate the master",
+			)
 		}
 	}
 }
 
-// ownKey returns a key of the master's own, made where there is none. Faults of the passphrase name the option that holds it.
+// ownKey returns one of the master's own keys, and creates it if it does not exist. Errors about
+// the passphrase name the option that holds it.
 func ownKey(keys *pki.Dir, name string, bits int, option, pass string) (*crypto.PrivateKey, error) {
 	if strings.HasPrefix(pass, "sdb://") {
-		return nil, fmt.Errorf("%s: addresses of sdb are not looked up here: write the passphrase itself", option)
+		return nil, fmt.Errorf("%s: sdb:// addresses are not supported here: write the passphrase itself", option)
 	}
 	key, err := keys.LoadOrCreate(name, bits, pass)
 	switch {
 	case !errors.Is(err, crypto.ErrPassphrase):
 		return key, err
 	case pass == "":
-		return nil, fmt.Errorf("%s: it is not set, and the key has a passphrase: %w", option, err)
+		return nil, fmt.Errorf("%s: the key has a passphrase and the option is not set: %w", option,
+			err)
 	}
-	return nil, fmt.Errorf("%s: it does not open the key: %w", option, err)
+	return nil, fmt.Errorf("%s: the passphrase does not open the key: %w", option, err)
 }
 
+// newPublishing makes the part that publishes jobs, with the parts that track them.
 func newPublishing(p *parts) *publishing {
 	masterID, _ := p.cfg.Map().Get("master_id")
-	away := newOffline(p)
-	pub := &publishing{watchers: p.watchers, taken: func(job.ID) bool { return false }, presence: p.presence, progress: newProgress(p.jobs, away, p.o.Now), offline: away, gate: p.gate, fleet: &fleet{p.keys, p.data, p.settings}, jobs: p.jobs, markers: p.markers(), bus: p.bus, publisher: p.sender,
-		ids: p.ids, masterID: masterID, orderMasters: p.cfg.OrderMasters, keepJobs: p.cfg.JobCache, ext: p.ext, quiet: p.quiet, now: p.o.Now, log: p.o.Log}
+	away := newOffline(p.base, p.queue, p.jobs, p.keys, p.gate, p.presence)
+	pub := &publishing{
+		base: p.base,
+		jobRecords: jobRecords{jobs: p.jobs, markers: p.markers, ext: p.ext,
+			own: []*ownReturner{p.ownExt, p.ownJobs}, keepJobs: p.cfg.JobCache},
+		gate:         p.gate,
+		fleet:        p.fleet(),
+		presence:     p.presence,
+		progress:     newProgress(p.jobs, away, p.now),
+		offline:      away,
+		publisher:    p.sender,
+		masterID:     masterID,
+		orderMasters: p.cfg.OrderMasters,
+		taken:        func(job.ID) bool { return false },
+		watchers:     p.watchers,
+	}
 	away.pub = pub
-	pub.deliveries = newDeliveries(p, pub)
+	pub.deliveries = newDeliveries(p.base, p.jobs, p.keepsReturns(), p.cfg.CacheDir, pub)
 	away.deliveries = pub.deliveries
-	pub.progress.again = pub.repeat
+	pub.progress.resend = pub.resend
 	return pub
+}
+
+// keepsReturns reports whether returns are stored in the job cache.
+func (p *parts) keepsReturns() bool { return p.cfg.JobCache && p.cfg.ExtJobCache == "" }
+
+// fleet returns the minions as targets see them.
+func (p *parts) fleet() *fleet { return &fleet{p.keys, p.data, p.settings} }
+
+// newControl makes the part that runs runner and wheel functions.
+func newControl(p *parts) (*control, error) {
+	connected := func() ([]string, error) { return p.presence.Connected(), nil }
+	f := controlPlugins{states: p.o.States, order: p.o.Order}
+	if p.o.Wheel != nil {
+		f.wheel = p.o.Wheel(wheels.Needs{Keys: p.keys, Connected: connected})
+	}
+	if p.o.Runners != nil {
+		f.runners = p.o.Runners(stdrunners.Needs{
+			Jobs:      p.reader(),
+			Keys:      p.keys,
+			Bank:      p.data.bank,
+			Files:     p.files.Server,
+			Connected: connected,
+			Mine:      mineOf(p.cfg.ID, p.fleet()),
+			Tokens:    &ownTokens{p.gate},
+			Locks:     p.files.Server,
+			Pillar:    p.compiler,
+			GitPillar: gitpillar.Among(p.o.Sources),
+		})
+	}
+	c := &control{base: p.base, id: p.cfg.ID, gate: p.gate, watchers: p.watchers, jobs: p.jobs,
+		mirror: p.mirror, own: p.own, ownJobs: p.ownJobs,
+		waiting: make(chan runners.Call, runnerQueue)}
+	return c, c.load(p.functions, f)
+}
+
+// reader returns the job cache as operators see it.
+func (p *parts) reader() returners.JobReader {
+	if p.ownJobs == nil {
+		return p.jobs
+	}
+	return returners.NewOwnReader(p.ownJobs.own, p.jobs)
 }
 
 // newRequests lists the commands of a master.
 func newRequests(p *parts, pub *publishing) *requests {
-	ret := &returning{jobs: p.jobs, mirror: p.mirror, bus: p.bus, keys: p.keys, ids: p.ids, presence: p.presence,
-		progress: pub.progress, quiet: p.quiet,
-		quota:    newOwnQuota(p.o.Now, func() time.Duration { return p.settings.now().KeepJobsSeconds }),
-		settings: p.settings, cacheReturns: p.cfg.JobCache && p.cfg.ExtJobCache == "", now: p.o.Now, log: p.o.Log}
-	events := &minionEvents{bus: p.bus, progress: pub.progress, presence: p.presence, quiet: p.quiet, log: p.o.Log}
-	pillar := &pillars{data: p.data, presence: p.presence, bus: p.bus, quiet: p.quiet, settings: p.settings, compiler: p.compiler, log: p.o.Log}
+	ret := &returning{base: p.base, jobs: p.jobs, mirror: p.mirror, ownJobs: p.ownJobs, keys: p.keys,
+		presence: p.presence, progress: pub.progress, cacheReturns: p.keepsReturns(),
+		quota: newOwnQuota(p.now,
+			func() time.Duration { return p.settings.config().KeepJobsSeconds })}
+	events := &minionEvents{bus: p.bus, progress: pub.progress, presence: p.presence,
+		quiet: p.quiet, log: p.log}
+	pillar := &pillars{base: p.base, data: p.data, presence: p.presence, compiler: p.compiler}
+	peers := newPeers(p.base, pub, newOwners(p.cfg.CacheDir), p.control.call)
 	r := &requests{
 		clear: map[string]command{
 			"ping":    {do: ping},
@@ -267,45 +405,64 @@ func newRequests(p *parts, pub *publishing) *requests {
 			"_pillar":       {do: pillar.pillar},
 		},
 	}
-	maps.Copy(r.encrypted, fileCommands(p))
-	maps.Copy(r.encrypted, topsCommands(p))
-	maps.Copy(r.encrypted, mineCommands(p))
-	maps.Copy(r.encrypted, peerCommands(newPeers(p, pub)))
-	maps.Copy(r.encrypted, keyCommands(p, pub.offline))
+	maps.Copy(r.encrypted, fileCommands(p.base, p.files.Server, minionfs.NewInbox(p.cfg.CacheDir)))
+	maps.Copy(r.encrypted, topsCommands(p.tops))
+	maps.Copy(r.encrypted, mineCommands(p.base, p.fleet()))
+	maps.Copy(r.encrypted, peerCommands(peers))
+	maps.Copy(r.encrypted, keyCommands(p.base, p.keyring, p.data, p.compiler, pub.offline))
 	r.encrypted["_master_opts"] = pub.progress.offering(r.encrypted["_master_opts"], p.settings)
-	maps.Copy(r.clear, tokenCommands(p))
+	maps.Copy(r.clear, tokenCommands(p.gate))
 	maps.Copy(r.clear, runCommands(p.control))
 	return r
 }
 
 func newMaintenance(p *parts, pub *publishing) *maintenance {
-	m := &maintenance{owners: newOwners(p.cfg.CacheDir), jobs: p.jobs, markers: p.markers(), settings: p.settings, interval: max(p.cfg.LoopInterval, time.Second), secrets: p.secrets,
-		drop: p.drop, keys: p.keys, data: p.data, bus: p.bus, presence: p.presence, tokens: p.gate.Tokens(), now: p.o.Now,
-		giveBack: p.o.GiveBack, log: p.o.Log}
-	m.files = &openFiles{keys: p.keys, limit: fileLimits, log: p.o.Log.WithField("option", "max_open_files")}
+	m := &maintenance{
+		base: p.base,
+		keyUpkeep: &keyUpkeep{base: p.base, keyring: p.keyring, data: p.data, compiler: p.compiler,
+			presence: p.presence, offline: pub.offline},
+		jobUpkeep: &jobUpkeep{base: p.base, jobs: p.jobs, markers: p.markers,
+			owners: newOwners(p.cfg.CacheDir)},
+		interval:   max(p.cfg.LoopInterval, time.Second),
+		deliveries: pub.deliveries,
+		files: &openFiles{keys: p.keys, limit: fileLimits,
+			log: p.log.WithField("option", "max_open_files")},
+		tokens:     p.gate.Tokens(),
+		freeMemory: p.o.ReleaseMemory,
+	}
 	m.files.logLimits(p.cfg.MaxOpenFiles)
-	m.ping = func(ctx context.Context) { pub.pingConnected(ctx, p.presence, p.settings.now().MinionDataCache) }
-	m.offline, m.deliveries, m.denied, m.versions, m.compiler = pub.offline, pub.deliveries, p.denied, p.versions, p.compiler
+	m.ping = func(ctx context.Context) {
+		pub.pingConnected(ctx, p.presence, p.settings.config().MinionDataCache)
+	}
 	return m
 }
 
-// shareOf returns how many keys one address may bring, in the form of package pki.
+// shareOf returns how many pending keys one address may add, in the form that package pki expects.
 func shareOf(cfg *config.Master) int {
 	return cmp.Or(cfg.MaxPendingKeysPerAddress, -1)
 }
 
-// policy returns whom the configuration lets in.
+// policy returns the configured policy for sign-ins.
 func policy(cfg *config.Master, keys *pki.Dir) channel.Policy {
-	return channel.Policy{OpenMode: cfg.OpenMode, MaxMinions: cfg.MaxMinions, Rules: autosign(cfg, keys)}
+	return channel.Policy{OpenMode: cfg.OpenMode, MaxMinions: cfg.MaxMinions,
+		Rules: autosign(cfg, keys)}
 }
 
-// admission returns which requests the configuration admits.
+// admission returns the configured limits on requests.
 func admission(cfg *config.Master) channel.Admission {
-	return channel.Admission{MinimumVersion: cfg.MinimumAuthVersion, RequestTTL: cfg.RequestServerTTL}
+	return channel.Admission{MinimumVersion: cfg.MinimumAuthVersion,
+		RequestTTL: cfg.RequestServerTTL}
 }
 
-// autosign returns the rules of the configuration for keys that are new.
+// autosign returns the configured rules for new keys.
 func autosign(cfg *config.Master, keys *pki.Dir) *pki.Autosign {
-	return &pki.Autosign{AcceptAll: cfg.AutoAccept, File: cfg.AutosignFile, RejectFile: cfg.AutorejectFile, Dir: keys.AutosignDir(),
-		Timeout: cfg.AutosignTimeout, GrainsDir: cfg.AutosignGrainsDir, Permissive: cfg.PermissivePKIAccess}
+	return &pki.Autosign{
+		AcceptAll:  cfg.AutoAccept,
+		File:       cfg.AutosignFile,
+		RejectFile: cfg.AutorejectFile,
+		Dir:        keys.AutosignDir(),
+		Timeout:    cfg.AutosignTimeout,
+		GrainsDir:  cfg.AutosignGrainsDir,
+		Permissive: cfg.PermissivePKIAccess,
+	}
 }

@@ -24,42 +24,41 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// peers does what minions ask of other minions, as the option peer allows, and of runners, as peer_run allows
-// (salt/daemons/masterapi.py, RemoteFuncs.minion_pub and its neighbours).
+// peers handles requests of minions to other minions, as the option peer allows, and to runners, as
+// peer_run allows (salt/daemons/masterapi.py, RemoteFuncs.minion_pub and its neighbours).
 //
-// On purpose, these differ from Salt: an expression matches a whole id or name, and not only how it begins. Of several functions
-// each must be allowed, and none may be of the module publish. The arguments that are judged are those that go out. Where the
-// target is a node group, its minions are waited for.
+// Differences from Salt on purpose: an expression matches a whole id or name, not just a prefix.
+// Each of several functions must be allowed, and none may belong to the module publish. The
+// arguments that are checked are those that are sent. If the target is a node group, the master
+// waits for its minions.
 type peers struct {
-	pub      *publishing
-	gate     *gatekeeper
-	settings *settings
-	owners   *owners
-	run      func(ctx context.Context, c runners.Call) *data.Map // calls a runner
-	peer     *peerOption
-	peerRun  *peerOption
-	waits    *places       // of requests that wait for others
-	longest  time.Duration // that a runner may take
-	quiet    *loglimit.Limiter
-	log      logrus.FieldLogger
+	base
+	pub     *publishing
+	gate    *gatekeeper
+	owners  *owners
+	run     func(ctx context.Context, c runners.Call) *data.Map // runs a runner
+	peer    *peerOption
+	peerRun *peerOption
+	waits   *waitSlots    // requests that wait for runners or other minions
+	longest time.Duration // maximum duration of a runner
 }
 
 const (
-	maxWaits    = 64 // requests of minions that may wait for runners and other minions at one time
-	maxOwnWaits = 4  // those of one minion
-	// maxPeerRun is how long a runner may take that a minion calls. It is ended then.
+	maxWaits    = 64 // requests of minions that may wait at one time
+	maxOwnWaits = 4  // of one minion
+	// maxPeerRun is how long a runner that a minion calls may take before it is cancelled.
 	maxPeerRun = 10 * time.Minute
 )
 
-// places are for those who wait. The zero places are free.
-type places struct {
+// waitSlots limit how many requests wait. The zero value is ready to use.
+type waitSlots struct {
 	mu    sync.Mutex
 	taken int
 	of    map[string]int // by minion
 }
 
-// enter takes a place, if there is one for this minion.
-func (p *places) enter(minion string) bool {
+// enter takes a slot for a minion, and reports whether one was free.
+func (p *waitSlots) enter(minion string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken >= maxWaits || p.of[minion] >= maxOwnWaits {
@@ -73,7 +72,7 @@ func (p *places) enter(minion string) bool {
 	return true
 }
 
-func (p *places) leave(minion string) {
+func (p *waitSlots) leave(minion string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken--
@@ -82,14 +81,24 @@ func (p *places) leave(minion string) {
 	}
 }
 
-func newPeers(p *parts, pub *publishing) *peers {
-	return &peers{pub: pub, gate: p.gate, settings: p.settings, owners: newOwners(p.cfg.CacheDir), run: p.control.call,
-		peer:    &peerOption{name: "peer", quiet: p.quiet, log: p.o.Log},
-		peerRun: &peerOption{name: "peer_run", quiet: p.quiet, log: p.o.Log},
-		waits:   &places{}, longest: maxPeerRun, quiet: p.quiet, log: p.o.Log}
+// newPeers lets minions publish through pub and run runners with run.
+func newPeers(
+	b base, pub *publishing, own *owners, run func(context.Context, runners.Call) *data.Map,
+) *peers {
+	return &peers{
+		base:    b,
+		pub:     pub,
+		gate:    pub.gate,
+		owners:  own,
+		run:     run,
+		peer:    &peerOption{name: "peer", quiet: b.quiet, log: b.log},
+		peerRun: &peerOption{name: "peer_run", quiet: b.quiet, log: b.log},
+		waits:   &waitSlots{},
+		longest: maxPeerRun,
+	}
 }
 
-// peerCommands are the commands by which minions give orders.
+// peerCommands returns the commands by which minions give orders.
 func peerCommands(p *peers) map[string]command {
 	return map[string]command{
 		"minion_pub":     {do: p.publish, proof: true, effect: true},
@@ -99,7 +108,7 @@ func peerCommands(p *peers) map[string]command {
 	}
 }
 
-// A peerOption is one of the options peer, peer_run and mine_get, read once for as long as it stays the same.
+// A peerOption caches the parsed form of one of the options peer, peer_run and mine_get.
 type peerOption struct {
 	name  string
 	quiet *loglimit.Limiter
@@ -110,31 +119,32 @@ type peerOption struct {
 	rules *auth.Peers
 }
 
-// read returns what an option says.
+// read returns the rules of an option. It parses the option again only when it has changed.
 func (o *peerOption) read(option *data.Map) *auth.Peers {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.rules == nil || o.from != option {
 		var err error
 		if o.rules, err = auth.ReadPeers(option); err != nil {
-			o.log.WithError(err).Warnf("option %s: what cannot be read allows nothing", o.name)
+			o.log.WithError(err).Warnf("option %s: entries that cannot be parsed allow nothing",
+				o.name)
 		}
 		o.from = option
 	}
 	return o.rules
 }
 
-// A peerJob is a job that a minion may send.
+// A peerJob is a job that a minion wants to send.
 type peerJob struct {
 	id      job.ID
 	load    *data.Map
 	kwargs  *data.Map
 	ids     []string
 	missing []string
-	judged  bool // the minion may send it to ids, but not to any minion
+	limited bool // the minion may send it to ids, but not to every minion
 }
 
-// publish sends a job for a minion. The reply tells its id and whom it is for.
+// publish sends a job for a minion. The reply has its id and the minions of its target.
 func (p *peers) publish(ctx context.Context, c *channel.Command) (any, error) {
 	j, ok := p.allowed(c)
 	if !ok {
@@ -149,23 +159,23 @@ func (p *peers) publish(ctx context.Context, c *channel.Command) (any, error) {
 	return data.NewMap("jid", string(j.id), "minions", data.Values(j.ids)), nil
 }
 
-// send notes whose job it is, and gives it to the minions.
+// send records the owner of the job and publishes it.
 func (p *peers) send(ctx context.Context, minion string, j *peerJob) error {
 	if err := p.owners.set(j.id, minion); err != nil {
 		return err
 	}
 	p.log.Infof("Minion %s publishes %s", minion, data.Str(j.load.Value("fun")))
 	send := p.pub.send
-	if j.judged {
+	if j.limited {
 		send = p.pub.sendTo
 	}
 	_, err := send(ctx, j.load, j.kwargs, j.ids, j.missing)
 	return err
 }
 
-// allowed reads a job, and reports whether the minion may send it.
+// allowed parses a job, and reports whether the minion may send it.
 func (p *peers) allowed(c *channel.Command) (*peerJob, bool) {
-	cfg := p.settings.now()
+	cfg := p.settings.config()
 	if cfg.Peer.Len() == 0 {
 		return nil, false
 	}
@@ -181,24 +191,25 @@ func (p *peers) allowed(c *channel.Command) (*peerJob, bool) {
 	arg, _ := j.load.Value("arg").([]any)
 	fun := j.load.Value("fun")
 	rules, order := p.peer.read(cfg.Peer), auth.Publication{Fun: fun, Arg: arg, Minions: j.ids}
-	may := p.gate.PeerMayPublish(rules, c.Caller.ID, order) && !p.gate.Blocked(cfg.User, fun) && p.exact(tgt, kind, j.ids)
+	may := p.gate.PeerMayPublish(rules, c.Caller.ID, order) && !p.gate.Blocked(cfg.User, fun) &&
+		p.exact(tgt, kind, j.ids)
 	order.Minions = nil
-	j.judged = may && !p.gate.PeerMayPublish(rules, c.Caller.ID, order)
+	j.limited = may && !p.gate.PeerMayPublish(rules, c.Caller.ID, order)
 	if !may {
 		p.refuse(c, "publish "+data.Str(fun), "peer")
 	}
 	return j, may
 }
 
-// refuse names now and then which minion asks for what an option does not allow it.
+// refuse logs, with a rate limit, that an option does not allow a request of a minion.
 func (p *peers) refuse(c *channel.Command, what, option string) {
-	if more, ok := p.quiet.Allow(option + " " + c.Caller.ID); ok {
-		p.log.Warnf("Minion %s may not %s: %s does not allow it; expressions there are for whole ids and names (%d more since the last warning)",
-			c.Caller.ID, strconv.QuoteToGraphic(clipText(what, 100)), option, more)
-	}
+	p.quiet.Warnf(p.log, option+" "+c.Caller.ID,
+		"Minion %s may not %s: %s does not allow it; its expressions match whole ids and "+
+			"names", c.Caller.ID, strconv.QuoteToGraphic(clipText(what, 100)), option)
 }
 
-// read makes a publish load of a request: the fields that it must have, of their types.
+// read makes a publish load from a request. It reports false if a field is missing or has the wrong
+// type.
 func (p *peers) read(c *channel.Command) (*peerJob, bool) {
 	fun, hasFun := c.Load.Text("fun")
 	in, hasArg := c.Load.Value("arg").([]any)
@@ -209,18 +220,20 @@ func (p *peers) read(c *channel.Command) (*peerJob, bool) {
 	}
 	funs, arg := jobArguments(fun, in, noParse(c.Load))
 	j := &peerJob{id: p.pub.ids.Next(), kwargs: data.NewMap("id", c.Caller.ID)}
-	j.load = data.NewMap("cmd", "publish", "tgt", tgt, "fun", funs, "arg", arg, "tgt_type", kind, "ret", ret, "jid", string(j.id),
-		"user", p.settings.now().User, "kwargs", j.kwargs)
+	j.load = data.NewMap("cmd", "publish", "tgt", tgt, "fun", funs, "arg", arg, "tgt_type", kind,
+		"ret", ret, "jid", string(j.id), "user", p.settings.config().User, "kwargs", j.kwargs)
 	return j, true
 }
 
 // publishesAny reports whether one of the functions in a text would send further jobs.
 func publishesAny(fun string) bool {
-	return slices.ContainsFunc(strings.Split(fun, ","), func(f string) bool { return strings.HasPrefix(strings.TrimSpace(f), "publish.") })
+	return slices.ContainsFunc(strings.Split(fun, ","),
+		func(f string) bool { return strings.HasPrefix(strings.TrimSpace(f), "publish.") })
 }
 
-// jobArguments returns the functions and arguments of a job as they are published. Several functions stand with commas between,
-// and then each argument is a text of words (salt/master.py, __verify_minion_publish).
+// jobArguments returns the functions and arguments of a job as they are published. Several
+// functions are separated by commas; each argument is then a text of words (salt/master.py,
+// __verify_minion_publish).
 func jobArguments(fun string, in []any, noParse []string) (funs any, arg []any) {
 	if !strings.Contains(fun, ",") {
 		args, kwargs := loader.ParseInput(in, noParse...)
@@ -250,7 +263,7 @@ func noParse(load payload.Fields) []string {
 	return names
 }
 
-// target returns the target of a request; that of a node group is its definition.
+// target returns the target of a request. A node group is replaced by its definition.
 func (p *peers) target(c *channel.Command) (tgt any, kind string, ok bool) {
 	tgt, kind = c.Load.Value("tgt"), "glob"
 	if c.Load.Has("tgt_type") {
@@ -267,15 +280,15 @@ func (p *peers) target(c *channel.Command) (tgt any, kind string, ok bool) {
 		return tgt, kind, true
 	}
 	group, _ := tgt.(string)
-	words, err := match.ExpandNodegroup(group, p.settings.now().Nodegroups)
+	words, err := match.ExpandNodegroup(group, p.settings.config().Nodegroups)
 	if err != nil {
 		return nil, "", false
 	}
 	return strings.Join(words, " "), "compound", true
 }
 
-// exact reports whether a target that asks for pillar names no more minions than it does by whole values. By patterns a minion
-// could find out the pillar of others.
+// exact reports whether a target that asks for pillar names no more minions than it does when
+// values are compared whole. With patterns a minion could find out the pillar of others.
 func (p *peers) exact(tgt any, kind string, ids []string) bool {
 	var whole string
 	switch strings.ToLower(kind) {
@@ -287,14 +300,15 @@ func (p *peers) exact(tgt any, kind string, ids []string) bool {
 		return true
 	}
 	named, _, err := p.pub.fleet.resolve(tgt, whole, "")
-	return err == nil && !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(named, id) })
+	return err == nil && !slices.ContainsFunc(ids,
+		func(id string) bool { return !slices.Contains(named, id) })
 }
 
-// maxPeerWait is how long a minion may have the master wait for others.
+// maxPeerWait is how long the master may wait for other minions on behalf of a minion.
 const maxPeerWait = time.Minute
 
-// publishAndWait sends a job for a minion and answers with what came back in time. Salt's master fails at it, after it has sent the
-// job.
+// publishAndWait sends a job for a minion and replies with the returns that arrive in time. Salt's
+// master fails here after it has sent the job.
 func (p *peers) publishAndWait(ctx context.Context, c *channel.Command) (any, error) {
 	limit, ok := p.timeout(c.Load)
 	if !ok {
@@ -305,7 +319,10 @@ func (p *peers) publishAndWait(ctx context.Context, c *channel.Command) (any, er
 		return data.NewMap(), nil
 	}
 	defer p.leave(c)
-	events := p.pub.bus.Subscribe(eventbus.SubscribeOptions{Name: "minion_publish of " + c.Caller.ID, Prefixes: []string{eventbus.Tagify("job", string(j.id), "ret") + "/"}})
+	events := p.pub.bus.Subscribe(eventbus.SubscribeOptions{
+		Name:     "minion_publish of " + c.Caller.ID,
+		Prefixes: []string{eventbus.Tagify("job", string(j.id), "ret") + "/"},
+	})
 	defer events.Close()
 	if err := p.send(ctx, c.Caller.ID, j); err != nil {
 		return nil, err
@@ -319,9 +336,9 @@ func (p *peers) publishAndWait(ctx context.Context, c *channel.Command) (any, er
 	return found, nil
 }
 
-// timeout returns how long a minion wants to wait at most.
+// timeout returns how long a minion wants to wait, at most maxPeerWait.
 func (p *peers) timeout(load payload.Fields) (time.Duration, bool) {
-	limit := p.settings.now().Timeout
+	limit := p.settings.config().Timeout
 	for _, name := range []string{"tmo", "timeout"} {
 		if !load.Has(name) {
 			continue
@@ -335,8 +352,11 @@ func (p *peers) timeout(load payload.Fields) (time.Duration, bool) {
 	return min(limit, maxPeerWait), true
 }
 
-// collect returns the returns of as many minions, or those that come in time.
-func collect(ctx context.Context, events *eventbus.Subscription, minions int, limit time.Duration, full bool) *data.Map {
+// collect waits for the returns of the given number of minions, and returns those that arrive
+// within the limit.
+func collect(
+	ctx context.Context, events *eventbus.Subscription, minions int, limit time.Duration, full bool,
+) *data.Map {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	found := data.NewMap()
@@ -360,21 +380,20 @@ func collect(ctx context.Context, events *eventbus.Subscription, minions int, li
 	return found
 }
 
-// enter takes a place among those that wait.
+// enter takes a slot for a waiting request, and logs if there is none.
 func (p *peers) enter(c *channel.Command) bool {
 	if p.waits.enter(c.Caller.ID) {
 		return true
 	}
-	if more, ok := p.quiet.Allow("waits " + c.Caller.ID); ok {
-		p.log.Warnf("as many requests wait for runners and other minions as may, %d or %d of one minion: that of %s is refused (%d more since the last warning)",
-			maxWaits, maxOwnWaits, c.Caller.ID, more)
-	}
+	p.quiet.Warnf(p.log, "waits "+c.Caller.ID,
+		"Too many requests wait for runners and other minions (limit %d, or %d of one "+
+			"minion): that of %s is refused", maxWaits, maxOwnWaits, c.Caller.ID)
 	return false
 }
 
 func (p *peers) leave(c *channel.Command) { p.waits.leave(c.Caller.ID) }
 
-// returns answers with what has come back for a job, to the minion that has sent it.
+// returns replies with the returns of a job, to the minion that sent the job.
 func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
 	if !c.Load.Has("jid") {
 		return data.NewMap(), nil
@@ -384,11 +403,11 @@ func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
 	switch {
 	case err != nil:
 		p.log.WithError(err).Debugf("minion %s asks for returns", c.Caller.ID)
-		return "", nil // the reply to an exception, which Salt has here
+		return "", nil // Salt's reply to an exception, which it raises here
 	case owner != c.Caller.ID:
-		if more, ok := p.quiet.Allow("pub_ret " + c.Caller.ID); ok {
-			p.log.Warnf("Minion %s asks for the returns of a job of minion %s (%d more since the last warning)", c.Caller.ID, strconv.QuoteToGraphic(owner), more)
-		}
+		p.quiet.Warnf(p.log, "pub_ret "+c.Caller.ID,
+			"Minion %s asks for the returns of a job of minion %s",
+			c.Caller.ID, strconv.QuoteToGraphic(owner))
 		return data.NewMap(), nil
 	}
 	found, err := p.pub.jobs.Returns(ctx, job.ID(text))
@@ -398,7 +417,8 @@ func (p *peers) returns(ctx context.Context, c *channel.Command) (any, error) {
 	return cacheReturns(found)
 }
 
-// cacheReturns puts returns in the form of LocalClient.get_cache_returns (salt/client/__init__.py).
+// cacheReturns converts returns to the form of LocalClient.get_cache_returns
+// (salt/client/__init__.py).
 func cacheReturns(found []returners.Return) (any, error) {
 	reply := data.NewMap()
 	for _, r := range found {
@@ -423,11 +443,11 @@ func cacheReturns(found []returners.Return) (any, error) {
 	return reply, nil
 }
 
-// runRunner runs a runner for a minion, and answers with its result.
+// runRunner runs a runner for a minion, and replies with its result.
 func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) {
 	fun, hasFun := c.Load.Text("fun")
 	in, hasArg := c.Load.Value("arg").([]any)
-	option := p.settings.now().PeerRun
+	option := p.settings.config().PeerRun
 	if !hasFun || !hasArg || option.Len() == 0 {
 		return data.NewMap(), nil
 	}
@@ -445,7 +465,9 @@ func (p *peers) runRunner(ctx context.Context, c *channel.Command) (any, error) 
 	ctx, cancel := context.WithTimeout(ctx, p.longest)
 	defer cancel()
 	transport.Aside(ctx, func() {
-		done = p.run(ctx, runners.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(), User: p.settings.now().User})
+		done = p.run(ctx,
+			runners.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: p.pub.ids.Next(),
+				User: p.settings.config().User})
 	})
 	return done.Value("return"), nil
 }

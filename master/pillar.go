@@ -5,35 +5,31 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/sirupsen/logrus"
-
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
-	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/transport"
 )
 
-// pillars answers the requests of minions for their pillar (salt/master.py, AESFuncs._pillar).
+// pillars answers pillar requests of minions (salt/master.py, AESFuncs._pillar).
 //
-// What comes with a request, the grains, is kept for targeting, and so is the pillar. A request of version 3, or of version 2
-// with a token, proves whose it is. Minions of Salt 3006.0 to 3006.11 send no token here, and any accepted minion could write such
-// a request in another's name: it is answered, since only the rightful minion can read the answer, but its grains are
-// kept only where it comes from the host that the minion last proved itself from, and never for a minion that has sent
-// proof with such a request since the master was started. Such a minion asks for its pillar before it sends its first
-// proof, with the event of its start; so while it has proved nothing yet its grains are kept from wherever they come.
+// The grains in a request are stored for targeting, and so is the compiled pillar. A request of
+// version 3, or of version 2 with a token, proves its sender. Minions of Salt 3006.0 to 3006.11
+// send no token here, so any accepted minion could send such a request in another's name. It is
+// answered, since only the rightful minion can decrypt the reply. Its grains are stored only if it
+// comes from the host where the minion last proved itself, and never for a minion that has sent
+// proof with a pillar request since the master started. An old minion asks for its pillar before it
+// sends its first proof, with its start event. So until it has proved itself its grains are stored
+// whatever host they come from.
 type pillars struct {
+	base
 	data     *minionData
 	presence *presence
-	quiet    *loglimit.Limiter
-	bus      *eventbus.Bus
-	settings *settings
 	compiler *pillarCompiler
-	log      logrus.FieldLogger
 
-	provers sync.Map // ids of minions that sent proof
+	provers sync.Map // ids of minions that sent proof with a pillar request
 }
 
 func (p *pillars) pillar(ctx context.Context, c *channel.Command) (any, error) {
@@ -47,35 +43,39 @@ func (p *pillars) pillar(ctx context.Context, c *channel.Command) (any, error) {
 	case r.Grains == nil:
 		return channel.Private{Name: "pillar", Value: data.NewMap()}, nil
 	}
-	believed := p.believed(c)
-	pillar, err := p.compile(ctx, c, r, believed)
+	trusted := p.trusted(c)
+	pillar, err := p.compile(ctx, c, r, trusted)
 	if err != nil {
 		return nil, err
 	}
-	if believed {
-		p.keep(c.Caller.ID, r.Grains, pillar)
+	if trusted {
+		p.store(c.Caller.ID, r.Grains, pillar)
 	}
 	return channel.Private{Name: "pillar", Value: pillar}, nil
 }
 
-// tooMuch is the reply to a minion that tells more of itself than is taken: states of the minion fail with the reason.
+// tooMuch is the reply to a minion that sends more data than allowed. States of the minion fail
+// with the reason.
 func (p *pillars) tooMuch(c *channel.Command, err error) channel.Private {
-	if more, ok := p.quiet.Allow("told " + requesterOf(c)); ok {
-		p.log.WithError(err).Warnf("request of minion %s for its pillar is refused (%d more since the last warning)", c.Caller.ID, more)
+	p.quiet.Warnf(p.log.WithError(err), "data of "+requesterOf(c),
+		"Pillar request of minion %s refused", c.Caller.ID)
+	return channel.Private{
+		Name:  "pillar",
+		Value: data.NewMap("_errors", []any{"The master refuses the minion's " + err.Error()}),
 	}
-	return channel.Private{Name: "pillar", Value: data.NewMap("_errors", []any{"The master refuses the minion's " + err.Error()})}
 }
 
-// pillarRequest reads what a minion asks for. What makes no sense in it counts as not there, as in Salt; Grains are nil then.
-// The error wraps errToldTooMuch.
+// pillarRequest parses a pillar request. Invalid fields count as absent, as in Salt; invalid grains
+// leave Grains nil. The error wraps errTooMuchData.
 func pillarRequest(c *channel.Command) (pillar.Request, error) {
 	r := pillar.Request{ID: c.Caller.ID}
 	for _, field := range []struct {
 		name string
 		to   **data.Map
-	}{{"grains", &r.Grains}, {"pillar_override", &r.Override}, {"extra_minion_data", &r.ExtraMinionData}, {"ext", &r.Demand}} {
+	}{{"grains", &r.Grains}, {"pillar_override", &r.Override},
+		{"extra_minion_data", &r.ExtraMinionData}, {"ext", &r.Demand}} {
 		var err error
-		if *field.to, err = told(c, field.name, toldLimits()); err != nil {
+		if *field.to, err = mapField(c, field.name, minionDataLimits()); err != nil {
 			return r, err
 		}
 	}
@@ -90,23 +90,26 @@ func pillarRequest(c *channel.Command) (pillar.Request, error) {
 	return r, nil
 }
 
-// compile compiles a pillar, or takes it out of pillar_cache. What an unproved request says goes into no cache.
-func (p *pillars) compile(ctx context.Context, c *channel.Command, r pillar.Request, believed bool) (*data.Map, error) {
+// compile compiles a pillar, or returns it from pillar_cache. A request that is not trusted changes
+// no cache.
+func (p *pillars) compile(
+	ctx context.Context, c *channel.Command, r pillar.Request, trusted bool,
+) (*data.Map, error) {
 	var compiled *data.Map
 	var err error
 	transport.Aside(ctx, func() {
-		if clean, _ := c.Load.Bool("clean_cache"); clean && believed {
+		if clean, _ := c.Load.Bool("clean_cache"); clean && trusted {
 			err = p.compiler.Clear(r.ID)
 		}
 		if err == nil {
-			compiled, err = p.compiler.serve(ctx, r, requesterOf(c), believed)
+			compiled, err = p.compiler.serve(ctx, r, requesterOf(c), trusted)
 		}
 	})
 	return compiled, err
 }
 
-// requesterOf names who asks: the minion, and its host too where nothing proves that it is the minion. Somebody who uses a minion's
-// name then cannot use up what is allowed to it.
+// requesterOf returns the name under which a request counts against limits: the minion's id, and
+// its host too if the request is not proved. An impostor thus cannot use up the minion's limits.
 func requesterOf(c *channel.Command) string {
 	if c.Caller.Proved {
 		return c.Caller.ID
@@ -114,41 +117,40 @@ func requesterOf(c *channel.Command) string {
 	return c.Caller.ID + " at " + transport.HostOf(c.Caller.Remote)
 }
 
-// believed reports whether what a request says of its minion may be kept.
-func (p *pillars) believed(c *channel.Command) bool {
+// trusted reports whether the data in a request may be stored as its minion's.
+func (p *pillars) trusted(c *channel.Command) bool {
 	if c.Caller.Proved {
 		p.provers.LoadOrStore(c.Caller.ID, nil)
 		return true
 	}
 	_, proves := p.provers.Load(c.Caller.ID)
-	if !proves && p.presence.believes(c) {
+	if !proves && p.presence.trusts(c) {
 		return true
 	}
-	if more, ok := p.quiet.Allow("grains " + c.Caller.ID); ok {
-		p.log.Warnf("grains said to be of minion %s came from %s without proof and are not kept (%d more since the last warning)",
-			c.Caller.ID, transport.HostOf(c.Caller.Remote), more)
-	}
+	p.quiet.Warnf(p.log, "grains "+c.Caller.ID,
+		"Grains for minion %s came from %s without proof and are not stored",
+		c.Caller.ID, transport.HostOf(c.Caller.Remote))
 	return false
 }
 
-// keep stores what the minion told of itself, and its pillar. The id of the grains is the one that was proved.
-func (p *pillars) keep(id string, grains, pillar *data.Map) {
-	if !p.settings.now().MinionDataCache {
+// store saves the grains and the pillar of a minion. The id in the grains is the proved one.
+func (p *pillars) store(id string, grains, pillar *data.Map) {
+	if !p.settings.config().MinionDataCache {
 		return
 	}
 	err := p.data.save(id, grains, pillar)
-	if errors.Is(err, errToldTooMuch) {
-		if more, ok := p.quiet.Allow("keep " + id); ok {
-			p.log.WithError(err).Warnf("targets by pillar do not match minion %s (%d more since the last warning)", id, more)
-		}
+	if errors.Is(err, errTooMuchData) {
+		p.quiet.Warnf(p.log.WithError(err), "keep "+id,
+			"targets by pillar do not match minion %s", id)
 		err = p.data.save(id, grains, data.NewMap())
 	}
 	if err != nil {
-		p.log.WithError(err).Errorf("grains and pillar of minion %s cannot be kept", id)
+		p.log.WithError(err).Errorf("store grains and pillar of minion %s", id)
 		return
 	}
-	if p.settings.now().MinionDataCacheEvents {
-		if err := p.bus.Fire(eventbus.JoinTag("minion", "refresh", id), data.NewMap("Minion data cache refresh", id)); err != nil {
+	if p.settings.config().MinionDataCacheEvents {
+		if err := p.bus.Fire(eventbus.JoinTag("minion", "refresh", id),
+			data.NewMap("Minion data cache refresh", id)); err != nil {
 			p.log.WithError(err).Error("announce new grains")
 		}
 	}

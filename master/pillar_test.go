@@ -36,7 +36,9 @@ func pillarFiles(t testing.TB, files ...string) (string, func(*config.Master)) {
 }
 
 // wantPillar asks for a pillar as a minion does and returns it, or the error.
-func (b *bench) wantPillar(ctx context.Context, id string, load *data.Map, proved bool, from net.Addr) (*data.Map, error) {
+func (b *bench) wantPillar(
+	ctx context.Context, id string, load *data.Map, proved bool, from net.Addr,
+) (*data.Map, error) {
 	load = load.Clone()
 	load.Set("cmd", "_pillar")
 	load.Set("id", id)
@@ -48,7 +50,9 @@ func (b *bench) wantPillar(ctx context.Context, id string, load *data.Map, prove
 	if err != nil {
 		return nil, err
 	}
-	reply, err := b.requests.Encrypted(ctx, &channel.Command{Name: "_pillar", Load: fields, Version: 2, Caller: channel.Caller{ID: id, Proved: proved, Remote: from}})
+	reply, err := b.requests.Encrypted(ctx,
+		&channel.Command{Name: "_pillar", Load: fields, Version: 2,
+			Caller: channel.Caller{ID: id, Proved: proved, Remote: from}})
 	if err != nil {
 		return nil, err
 	}
@@ -94,19 +98,23 @@ func TestVectorPillars(t *testing.T) {
 	}
 }
 
-// TestPillarIsOfTheProvedMinion has a minion say in its grains that it is another: the id that was proved decides. Grains other than the
-// id are what the minion says, and files that target by them (G@, and I@ of the pillar that they led to) give it what it asks for: they
-// must hold no secrets of others, as docs/pillar.md says.
+// TestPillarIsOfTheProvedMinion has a minion say in its grains that it is another: the id that was
+// proved decides. Grains other than the id are what the minion says, and files that target by them
+// (G@, and I@ of the pillar that they led to) give it what it asks for: they must hold no secrets
+// of others, as docs/pillar.md says.
 func TestPillarIsOfTheProvedMinion(t *testing.T) {
-	_, change := pillarFiles(t, "top.sls", "base:\n  db1: [secret]\n  'id:db1': [{match: grain}, secret]\n  'G@id:db1': [secret]\n  'E@db.': [secret]\n  'L@db1': [secret]\n  'G@role:db': [shared]\n",
+	_, change := pillarFiles(t, "top.sls",
+		"base:\n  db1: [secret]\n  'id:db1': [{match: grain}, secret]\n  'G@id:db1': [secret]\n  'E@db.': [secret]\n  'L@db1': [secret]\n  'G@role:db': [shared]\n",
 		"secret.sls", "secret: "+marker, "shared.sls", "shared: yes")
 	b := newBench(t, change, "web1", "db1")
-	spoofed := data.NewMap("grains", data.NewMap("id", "db1", "role", "db", "nodename", "db1", "host", "db1"), "saltenv", "base", "minion_id", "db1")
+	spoofed := data.NewMap("grains", data.NewMap("id", "db1", "role", "db", "nodename", "db1",
+		"host", "db1"), "saltenv", "base", "minion_id", "db1")
 	got, err := b.wantPillar(t.Context(), "web1", spoofed, true, homeAddr)
 	if err != nil || data.Repr(got) != "{'shared': True}" {
 		t.Errorf("web1, which says that it is db1, gets %s, %v", data.Repr(got), err)
 	}
-	if got, err := b.wantPillar(t.Context(), "db1", spoofed, true, homeAddr); err != nil || got.Text("secret") != marker {
+	if got, err := b.wantPillar(t.Context(), "db1", spoofed, true, homeAddr); err != nil ||
+		got.Text("secret") != marker {
 		t.Errorf("db1 gets %s, %v", data.Repr(got), err)
 	}
 	if _, kept, _ := b.parts.data.Minion("web1"); kept.Has("secret") {
@@ -114,10 +122,12 @@ func TestPillarIsOfTheProvedMinion(t *testing.T) {
 	}
 }
 
-// TestMinionDataIsBounded asks for pillars with more data than a minion may tell, by bytes and by values, in each field that
-// can hold some: the minion gets the reason, nothing of it is compiled or kept, and what was kept before stays.
+// TestMinionDataIsBounded sends pillar requests with more data than allowed, by bytes and by
+// values, in each field that can have any: the minion gets the reason, nothing is compiled or
+// stored, and what was stored before stays.
 func TestMinionDataIsBounded(t *testing.T) {
-	_, change := pillarFiles(t, "top.sls", "base: {'*': [a]}", "a.sls", "{% if grains.get('large') %}long: {{ 'x' * 1048576 }}\nmany: {{ range(60000) | list }}\n{% else %}a: 1\n{% endif %}")
+	_, change := pillarFiles(t, "top.sls", "base: {'*': [a]}", "a.sls",
+		"{% if grains.get('large') %}long: {{ 'x' * 1048576 }}\nmany: {{ range(60000) | list }}\n{% else %}a: 1\n{% endif %}")
 	b := newBench(t, change, "web1")
 	small := data.NewMap("os", "Debian")
 	ask := func(grains *data.Map, more ...any) *data.Map {
@@ -155,7 +165,8 @@ func TestMinionDataIsBounded(t *testing.T) {
 			} else {
 				got = ask(small, field, excess)
 			}
-			if errs := data.Repr(got.Value("_errors")); !strings.Contains(errs, field) || !strings.Contains(errs, "1 MiB or 50,000 values") || got.Has("a") {
+			if errs := data.Repr(got.Value("_errors")); !strings.Contains(errs, field) ||
+				!strings.Contains(errs, "1 MiB or 50,000 values") || got.Has("a") {
 				t.Errorf("%s in %s: got %.200s", name, field, data.Repr(got))
 			}
 			kept("Debian", "{'a': 1}")
@@ -165,26 +176,32 @@ func TestMinionDataIsBounded(t *testing.T) {
 		t.Errorf("got a pillar of %d bytes", len(got.Text("long")))
 	}
 	kept("Debian", "{}")
-	if got := ask(data.NewMap("os", "Debian", "list", numbers[:40_000], "text", strings.Repeat("x", 900<<10))); got.Has("_errors") {
+	if got := ask(data.NewMap("os", "Debian", "list", numbers[:40_000],
+		"text", strings.Repeat("x", 900<<10))); got.Has("_errors") {
 		t.Errorf("within the bound: got %.200s", data.Repr(got))
 	}
 	kept("Debian", "{'a': 1}")
 }
 
-// TestOptionsForTopsAreBounded asks master_tops with options that are too large: no system is asked.
+// TestOptionsForTopsAreBounded asks master_tops with options that are too large: no system is
+// asked.
 func TestOptionsForTopsAreBounded(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	asked := 0
-	found, err := tops.New(tops.Options{Config: data.NewMap("count", true), Log: silent(t), Sources: []tops.Source{
-		countingTop{&asked},
-	}})
+	found, err := tops.New(tops.Options{Config: data.NewMap("count", true), Log: silent(t),
+		Sources: []tops.Source{
+			countingTop{&asked},
+		}})
 	must(t, err)
-	b.parts.tops.Store(found)
+	b.parts.tops.current.Store(found)
 	for size, want := range map[int]int{1 << 20: 1, 3 << 20: 0} {
 		asked = 0
-		reply := b.send(t, "_master_tops", "web1", data.NewMap("opts", data.NewMap("grains", data.NewMap("text", strings.Repeat("x", size)))))
+		reply := b.send(t, "_master_tops",
+			"web1", data.NewMap("opts", data.NewMap("grains",
+				data.NewMap("text", strings.Repeat("x", size)))))
 		if _, ok := reply.(*data.Map); !ok || asked != want {
-			t.Errorf("options of %d bytes: asked %d times, want %d; reply %s", size, asked, want, data.Repr(reply))
+			t.Errorf("options of %d bytes: asked %d times, want %d; reply %s", size, asked, want,
+				data.Repr(reply))
 		}
 	}
 }
@@ -205,37 +222,44 @@ func TestPillarEnvironmentIsNoPath(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{"envs/dev/top.sls", "other/top.sls"} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o700))
-		must(t, os.WriteFile(filepath.Join(dir, file), []byte("'{{ saltenv }}': {'*': [{{ 'a' }}]}\n"), 0o600))
-		must(t, os.WriteFile(filepath.Join(dir, filepath.Dir(file), "a.sls"), []byte("a: "+filepath.Dir(file)), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, file),
+			[]byte("'{{ saltenv }}': {'*': [{{ 'a' }}]}\n"), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, filepath.Dir(file), "a.sls"),
+			[]byte("a: "+filepath.Dir(file)), 0o600))
 	}
 	b := newBench(t, func(c *config.Master) {
 		c.PillarRoots = data.NewMap("base", []any{}, "__env__", []any{filepath.Join(dir, "envs/__env__")})
 	}, "web1")
-	for env, want := range map[string]string{"dev": "{'a': 'envs/dev'}", "../other": "{}", "..": "{}", "dev/../../other": "{}", "*": "{}", "d*": "{}", "": "{}"} {
-		got, err := b.wantPillar(t.Context(), "web1", data.NewMap("grains", data.NewMap(), "pillarenv", env), true, homeAddr)
+	for env, want := range map[string]string{"dev": "{'a': 'envs/dev'}", "../other": "{}",
+		"..": "{}", "dev/../../other": "{}", "*": "{}", "d*": "{}", "": "{}"} {
+		got, err := b.wantPillar(t.Context(),
+			"web1", data.NewMap("grains", data.NewMap(), "pillarenv", env), true, homeAddr)
 		if err != nil || data.Repr(got) != want {
 			t.Errorf("%q gives %s, %v, want %s", env, data.Repr(got), err, want)
 		}
 	}
 }
 
-// TestPillarCache serves what was compiled once, until it is cleared, and lets nobody put something into the cache of another.
+// TestPillarCache serves a compiled pillar until the cache is cleared, and checks that no minion
+// can change the cache of another.
 func TestPillarCache(t *testing.T) {
 	for _, backend := range []string{"disk", "memory"} {
 		t.Run(backend, func(t *testing.T) {
 			dir, change := pillarFiles(t, "top.sls", "base: {'*': [a]}", "a.sls", "a: {{ grains.n }}")
 			b := newBench(t, change, "web1")
 			b.maint.presence.note("web1", homeAddr)
-			opts := b.parts.settings.all().Clone()
+			opts := b.parts.settings.saltOptions().Clone()
 			opts.Set("pillar_cache", true)
 			opts.Set("pillar_cache_backend", backend)
 			opts.Set("cachedir", b.cfg.CacheDir)
-			b.parts.settings.p.Store(&held{b.cfg, opts})
+			b.parts.settings.p.Store(&snapshot{b.cfg, opts})
 			must(t, b.parts.compiler.renew())
 			ask := func(what string, n int64, proved bool, from net.Addr, want string, more ...any) {
 				t.Helper()
-				load := data.NewMap(append([]any{"grains", data.NewMap("n", n), "saltenv", "base"}, more...)...)
-				if got, err := b.wantPillar(t.Context(), "web1", load, proved, from); err != nil || data.Repr(got) != want {
+				load := data.NewMap(append([]any{"grains", data.NewMap("n", n), "saltenv", "base"},
+					more...)...)
+				if got, err := b.wantPillar(t.Context(), "web1", load, proved, from); err != nil ||
+					data.Repr(got) != want {
 					t.Errorf("%s: got %s, %v, want %s", what, data.Repr(got), err, want)
 				}
 			}
@@ -244,9 +268,11 @@ func TestPillarCache(t *testing.T) {
 			ask("from the cache", 3, true, homeAddr, "{'a': 2}")
 			must(t, os.WriteFile(filepath.Join(dir, "a.sls"), []byte("a: new {{ grains.n }}"), 0o600))
 			ask("after a change", 4, true, homeAddr, "{'a': 2}")
-			ask("with pillar=", 5, true, homeAddr, "{'x': 1, 'a': 'new 5'}", "pillar_override", data.NewMap("x", int64(1)))
+			ask("with pillar=", 5, true, homeAddr, "{'x': 1, 'a': 'new 5'}",
+				"pillar_override", data.NewMap("x", int64(1)))
 			ask("for an environment", 6, true, homeAddr, "{'a': 'new 6'}", "pillarenv", "base")
-			ask("clear, forged", 7, false, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9)}, "{'a': 2}", "clean_cache", true)
+			ask("clear, forged", 7, false, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 9)}, "{'a': 2}",
+				"clean_cache", true)
 			ask("clear", 8, true, homeAddr, "{'a': 'new 8'}", "clean_cache", true)
 			if backend == "disk" {
 				file := filepath.Join(b.cfg.CacheDir, "pillar_cache", "web1")
@@ -268,8 +294,9 @@ func TestPillarCache(t *testing.T) {
 	}
 }
 
-// A slow source keeps its place, and the others go on; who waits for it gets an error with the end of its request.
-func TestPillarsThatHangHoldNobodyUp(t *testing.T) {
+// A slow source keeps its place, and the others go on; who waits for it gets an error with the end
+// of its request.
+func TestHangingPillarsDelayNoOthers(t *testing.T) {
 	hang := make(chan struct{})
 	k := newTestPillarCompiler(t, 3, func(ctx context.Context, q pillar.Query) (*data.Map, error) {
 		if strings.HasPrefix(q.ID, "slow") {
@@ -281,7 +308,8 @@ func TestPillarsThatHangHoldNobodyUp(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 2 {
 		all.Go(func() {
-			if p, err := k.serve(ctx, pillar.Request{ID: fmt.Sprint("slow", i)}, fmt.Sprint("slow", i), true); !errors.Is(err, context.Canceled) {
+			if p, err := k.serve(ctx, pillar.Request{ID: fmt.Sprint("slow", i)},
+				fmt.Sprint("slow", i), true); !errors.Is(err, context.Canceled) {
 				t.Errorf("slow: %v, %v", data.Repr(p), err)
 			}
 		})
@@ -297,7 +325,8 @@ func TestPillarsThatHangHoldNobodyUp(t *testing.T) {
 	close(hang)
 }
 
-// TestOneMinionTakesOnePlace asks for one minion's pillar more often than there are places, and than may wait.
+// TestOneMinionTakesOnePlace asks for one minion's pillar more often than there are places, and
+// than may wait.
 func TestOneMinionTakesOnePlace(t *testing.T) {
 	hang := make(chan struct{})
 	k := newTestPillarCompiler(t, 2, func(_ context.Context, q pillar.Query) (*data.Map, error) {
@@ -306,25 +335,26 @@ func TestOneMinionTakesOnePlace(t *testing.T) {
 		}
 		return data.NewMap("a", q.ID), nil
 	})
-	refused := make(chan error, 2*mostOfOne)
+	refused := make(chan error, 2*maxPerSource)
 	var all sync.WaitGroup
-	for range 2 * mostOfOne {
+	for range 2 * maxPerSource {
 		all.Go(func() {
 			_, err := k.serve(t.Context(), pillar.Request{ID: "greedy"}, "greedy", true)
 			refused <- err
 		})
 	}
-	for range mostOfOne {
-		if err := <-refused; !errors.Is(err, errOwnPillarLine) {
+	for range maxPerSource {
+		if err := <-refused; !errors.Is(err, errOwnPillarQueue) {
 			t.Errorf("%v", err)
 		}
 	}
-	if p, err := k.serve(t.Context(), pillar.Request{ID: "web1"}, "web1", true); err != nil || p.Text("a") != "web1" {
+	if p, err := k.serve(t.Context(), pillar.Request{ID: "web1"}, "web1", true); err != nil ||
+		p.Text("a") != "web1" {
 		t.Errorf("another minion gets %v, %v", data.Repr(p), err)
 	}
 	close(hang)
 	all.Wait()
-	for range mostOfOne {
+	for range maxPerSource {
 		if err := <-refused; err != nil {
 			t.Error(err)
 		}
@@ -349,28 +379,34 @@ func TestTurnsForgetSources(t *testing.T) {
 
 // TestPillarThatCannotBeKeptIsServed has a cache whose directory is gone.
 func TestPillarThatCannotBeKeptIsServed(t *testing.T) {
-	k := newTestPillarCompiler(t, 1, func(context.Context, pillar.Query) (*data.Map, error) { return data.NewMap("a", "1"), nil })
-	opts, dir := k.settings.all().Clone(), t.TempDir()
-	opts.Update(data.NewMap("pillar_cache", true, "pillar_cache_backend", "disk", "pillar_cache_ttl", int64(60), "cachedir", dir))
-	k.settings.p.Store(&held{nil, opts})
+	k := newTestPillarCompiler(t, 1,
+		func(context.Context, pillar.Query) (*data.Map, error) { return data.NewMap("a", "1"), nil })
+	opts, dir := k.settings.saltOptions().Clone(), t.TempDir()
+	opts.Update(data.NewMap("pillar_cache", true, "pillar_cache_backend", "disk",
+		"pillar_cache_ttl", int64(60), "cachedir", dir))
+	k.settings.p.Store(&snapshot{nil, opts})
 	must(t, k.renew())
 	must(t, os.Remove(filepath.Join(dir, "pillar_cache")))
-	if p, err := k.serve(t.Context(), pillar.Request{ID: "web1"}, "web1", true); err != nil || p.Text("a") != "1" {
+	if p, err := k.serve(t.Context(), pillar.Request{ID: "web1"}, "web1", true); err != nil ||
+		p.Text("a") != "1" {
 		t.Errorf("%s, %v", data.Repr(p), err)
 	}
 }
 
 // newTestPillarCompiler has so many places and one external source.
-func newTestPillarCompiler(t *testing.T, places int, ask func(context.Context, pillar.Query) (*data.Map, error)) *pillarCompiler {
+func newTestPillarCompiler(
+	t *testing.T, places int, ask func(context.Context, pillar.Query) (*data.Map, error),
+) *pillarCompiler {
 	t.Helper()
 	opts := data.NewMap("ext_pillar", []any{data.NewMap("test", nil)}, "pillar_roots", data.NewMap())
 	s := &settings{}
-	s.p.Store(&held{nil, opts})
-	k, err := newPillarCompiler(s, func(opts *data.Map) (*pillar.Compiler, error) {
-		return pillar.New(pillar.Options{Opts: opts, Engine: pillar.Engines(loader.Env{}, nil, nil), Sources: []pillar.Source{askSource(ask)}})
+	s.p.Store(&snapshot{nil, opts})
+	k, err := newPillarCompiler(s, nil, func(opts *data.Map) (*pillar.Compiler, error) {
+		return pillar.New(pillar.Options{Opts: opts, Engine: pillar.Engines(loader.Env{}, nil, nil),
+			Sources: []pillar.Source{askSource(ask)}})
 	}, silent(t))
 	must(t, err)
-	k.places = make(chan struct{}, places)
+	k.slots = make(chan struct{}, places)
 	return k
 }
 
@@ -403,12 +439,13 @@ func TestPillarOfAMinionGoesIntoNoEvent(t *testing.T) {
 	t.Error("no event")
 }
 
-// TestPillarFollowsTheConfiguration reads a configuration anew in which all that makes a pillar differs.
+// TestPillarFollowsTheConfiguration reads a configuration anew in which all that makes a pillar
+// differs.
 func TestPillarFollowsTheConfiguration(t *testing.T) {
 	_, before := pillarFiles(t, "top.sls", "base: {'*': [a]}", "a.sls", "from: before\nsecret: x\n")
 	after, _ := pillarFiles(t, "top.sls", "base: {'*': [a]}", "a.sls", "from: after\nsecret: x\n")
 	b := newBench(t, before, "web1")
-	b.parts.o.Tops = tops.Sources()
+	b.parts.tops.sources = tops.Sources()
 	load := data.NewMap("grains", data.NewMap("id", "web1"))
 	ask := func() string {
 		t.Helper()
@@ -420,8 +457,9 @@ func TestPillarFollowsTheConfiguration(t *testing.T) {
 		t.Errorf("before: %s, want %s", got, want)
 	}
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "master"), []byte("pillar_roots: {base: ['"+after+"']}\next_pillar: [{nodegroups: {pillar_name: ext}}]\n"+
-		"decrypt_pillar: [{secret: nacl}]\ndecrypt_pillar_renderers: [gpg]\nmaster_tops: {ext_nodes: 'echo \"classes: [web]\" #'}\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "master"),
+		[]byte("pillar_roots: {base: ['"+after+"']}\next_pillar: [{nodegroups: {pillar_name: ext}}]\n"+
+			"decrypt_pillar: [{secret: nacl}]\ndecrypt_pillar_renderers: [gpg]\nmaster_tops: {ext_nodes: 'echo \"classes: [web]\" #'}\n"), 0o600))
 	next, _, err := config.LoadMaster(dir, func(string) string { return "" })
 	must(t, err)
 	renewed, change := b.cfg.Renew(next)
@@ -433,7 +471,8 @@ func TestPillarFollowsTheConfiguration(t *testing.T) {
 	if got := ask(); got != want {
 		t.Errorf("after: %s, want %s", got, want)
 	}
-	if got := data.Repr(b.parts.tops.Load().Top(t.Context(), tops.Minion{ID: "web1"})); got != "{'base': ['web']}" {
+	if got := data.Repr(b.parts.tops.current.Load().Top(t.Context(),
+		tops.Minion{ID: "web1"})); got != "{'base': ['web']}" {
 		t.Errorf("master_tops: %s", got)
 	}
 }

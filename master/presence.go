@@ -18,103 +18,86 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// presence knows which minions hold a connection to the publish port, as the index of package presence does.
+// presence knows which minions are connected to the publish port.
 type presence struct {
-	index    *presences.Index
+	*presences.Index
 	settings *settings
 	now      func() time.Time
-	begun    time.Time                    // when the master started
-	twice    func(id, host, other string) // told of minions that are at two hosts; nil is not told
+	started  time.Time // start of the master
+	// called if a minion sends from two hosts in turn; may be nil
+	onDuplicate func(id, host, other string)
 
 	last    []string // connected at the last announcement
-	written uint64   // the index's version that the file tells
-	told    bool     // the file was written
+	version uint64   // version of the index that is in the file
+	written bool     // the file was written
 }
 
-// newPresence makes the part of a port, which does not serve yet.
-func newPresence(port PublishPort, before map[string]string, s *settings, now func() time.Time) *presence {
-	p := &presence{index: presences.NewIndex(before, now), settings: s, now: now, begun: now()}
-	port.WatchPeers(p.index.Watch)
+// newPresence starts watching a publish port, which must not serve yet. before has the minions that
+// were connected to the last master, with their hosts.
+func newPresence(
+	port PublishPort, before map[string]string, s *settings, now func() time.Time,
+) *presence {
+	p := &presence{Index: presences.NewIndex(before, now), settings: s, now: now, started: now()}
+	port.WatchPeers(p.Watch)
 	return p
 }
 
-// earlier returns who was connected when the last master with this cachedir wrote its file. What is wrong with the file
-// costs what it says alone.
-func earlier(cachedir string, log logrus.FieldLogger) map[string]string {
+// lastConnected returns the minions that were connected when the last master with this cachedir
+// wrote its file, with their hosts. An unreadable file is logged.
+func lastConnected(cachedir string, log logrus.FieldLogger) map[string]string {
 	hosts, err := presences.Last(cachedir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		log.WithError(err).Warn("which minions were connected before the start cannot be read")
+		log.WithError(err).Warn("read which minions were connected before the start")
 	}
 	return hosts
 }
 
-// note remembers where a proved request of minion id came from, and tells when there are two such minions.
+// note records the source of a proved request of a minion, and reports a minion that exists twice.
 func (p *presence) note(id string, from net.Addr) {
 	host := transport.HostOf(from)
-	if other := p.index.Note(id, host); other != "" && p.twice != nil {
-		p.twice(id, host, other)
+	if other := p.Note(id, host); other != "" && p.onDuplicate != nil {
+		p.onDuplicate(id, host, other)
 	}
 }
 
-// host returns from where minion id was last heard, "" where it was not.
-func (p *presence) host(id string) string { return p.index.Host(id) }
-
-// cameFrom reports whether the last proved request of minion id came from the host of an address.
-func (p *presence) cameFrom(id string, from net.Addr) bool {
-	host, ok := p.index.Proved(id)
-	return ok && host == transport.HostOf(from)
-}
-
-// believes reports whether a command may be taken as what its minion says: it was proved, or came from the host where
-// the minion last proved itself, or the minion has not proved itself at all since the master was started. Commands of
-// version 3 are proved always. Minions of Salt 3006.0 to 3006.11 speak version 2 and send proof with their events alone,
-// the first of which follows their first request for pillar.
-func (p *presence) believes(c *channel.Command) bool {
+// trusts reports whether a command may be attributed to its minion: it is proved, or it comes from
+// the host where the minion last proved itself, or the minion has not proved itself since the
+// master started. Commands of version 3 are always proved. Minions of Salt 3006.0 to 3006.11 use
+// version 2 and send proof with their events only, the first of which follows their first pillar
+// request.
+func (p *presence) trusts(c *channel.Command) bool {
 	if c.Caller.Proved {
 		return true
 	}
 	if c.Version >= channel.Version {
 		return false
 	}
-	host, ok := p.index.Proved(c.Caller.ID)
+	host, ok := p.Proved(c.Caller.ID)
 	return !ok || host == transport.HostOf(c.Caller.Remote)
 }
 
-// prune drops the minions that keep does not name.
-func (p *presence) prune(keep func(id string) bool) { p.index.Forget(keep) }
-
-// connected returns the ids of the minions that are connected, sorted. The list must not be changed.
-func (p *presence) connected() []string { return p.index.Connected() }
-
-// count returns the number of minions that are connected.
-func (p *presence) count() int { return p.index.Count() }
-
-// proved reports whether a minion has proved itself since the master's start.
+// proved reports whether a minion has proved itself since the master started.
 func (p *presence) proved(id string) bool {
-	_, ok := p.index.Proved(id)
+	_, ok := p.Proved(id)
 	return ok
 }
 
-// strangers reports whether there are connections that are nobody's, as far as is known.
-func (p *presence) strangers() bool { return p.index.Strangers() }
-
-// absent returns those of ids that are not connected, in their order.
-func (p *presence) absent(ids []string) []string { return p.index.Absent(ids) }
-
-// returnTime is for how long after its start the master expects the minions back that were connected to the one before.
+// returnTime is how long after its start the master waits for minions that were connected before.
 const returnTime = 15 * time.Second
 
-// returning returns those of ids that are not connected yet, and are expected any moment after a restart of the master.
+// returning returns the ids that are not connected yet but are expected soon, after a restart of
+// the master.
 func (p *presence) returning(ids []string) []string {
-	if p.now().Sub(p.begun).Abs() >= returnTime {
+	if p.now().Sub(p.started).Abs() >= returnTime {
 		return nil
 	}
-	return slices.DeleteFunc(p.absent(ids), func(id string) bool { return !p.index.Before(id) })
+	return slices.DeleteFunc(p.Absent(ids), func(id string) bool { return !p.Before(id) })
 }
 
-// awaitReturn waits until those of ids that are expected back after a restart of the master are connected, or their time is over.
+// awaitReturn waits until those of ids that are expected back after a restart are connected, or
+// until returnTime is over.
 func (p *presence) awaitReturn(ctx context.Context, ids []string) error {
-	look := time.NewTicker(returnLook)
+	look := time.NewTicker(returnInterval)
 	defer look.Stop()
 	for len(p.returning(ids)) > 0 {
 		select {
@@ -126,26 +109,27 @@ func (p *presence) awaitReturn(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// returnLook is how often who is expected back is looked for.
-const returnLook = 250 * time.Millisecond
+// returnInterval is how often awaitReturn checks.
+const returnInterval = 250 * time.Millisecond
 
-// gone returns those of ids that surely have no connection, in their order: none where some connection is nobody's, or may be that of one
-// of several minions at its address.
+// gone returns the ids that are certainly not connected, in the given order. It returns none if
+// there are connections that cannot be attributed to one minion.
 func (p *presence) gone(ids []string) []string {
-	if !p.index.Sure() {
+	if !p.Sure() {
 		return nil
 	}
-	return p.absent(ids)
+	return p.Absent(ids)
 }
 
-// arrivalTime is how long the announcement of a minion's start may wait for its connection.
+// arrivalTime is how long the start event of a minion may be delayed until it is connected.
 const arrivalTime = 2 * time.Second
 
-// await returns when minion id, which announces its start, is connected, and after a moment anyway. Who hears of the start may
-// give orders at once, but the minion sends it by another connection than the one that the orders come by, and over tcp
-// nothing tells it when that is in use. Of several starts of a minion at once one waits.
+// await waits until minion id, which announces its start, is connected, or arrivalTime is over.
+// Programs that see the event may publish jobs at once, but the minion sends it over another
+// connection than the one that receives jobs, and over tcp it does not learn when that one is
+// active. If a minion announces several starts at once, only one of them waits.
 func (p *presence) await(ctx context.Context, id string) {
-	connected, done := p.index.Await(id)
+	connected, done := p.Await(id)
 	if done == nil {
 		return
 	}
@@ -161,24 +145,27 @@ func (p *presence) await(ctx context.Context, id string) {
 	})
 }
 
-// announce fires who is connected, and who came and went since the last time (salt/master.py, handle_presence).
+// announce fires which minions are connected, and which came and went since the last call
+// (salt/master.py, handle_presence).
 func (p *presence) announce(bus *eventbus.Bus, log logrus.FieldLogger) {
-	if !p.settings.now().PresenceEvents {
+	if !p.settings.config().PresenceEvents {
 		return
 	}
-	now := p.connected()
+	now := p.Connected()
 	came, went := without(now, p.last), without(p.last, now)
 	p.last = now
 	var err error
 	if len(came)+len(went) > 0 {
-		err = bus.Fire(eventbus.Tagify("presence", "change"), data.NewMap("new", data.Values(came), "lost", data.Values(went)))
+		err = bus.Fire(eventbus.Tagify("presence", "change"),
+			data.NewMap("new", data.Values(came), "lost", data.Values(went)))
 	}
-	if err := errors.Join(err, bus.Fire(eventbus.Tagify("presence", "present"), data.NewMap("present", data.Values(now)))); err != nil {
-		log.WithError(err).Error("announce who is connected")
+	if err := errors.Join(err, bus.Fire(eventbus.Tagify("presence", "present"),
+		data.NewMap("present", data.Values(now)))); err != nil {
+		log.WithError(err).Error("announce connected minions")
 	}
 }
 
-// without returns what of a is not in b; both are sorted.
+// without returns the elements of a that are not in b; both are sorted.
 func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(id string) bool {
 		_, found := slices.BinarySearch(b, id)
@@ -186,15 +173,15 @@ func without(a, b []string) []string {
 	})
 }
 
-// writeFile writes the file that other programs read, when it would say something else than before.
+// writeFile writes the presence file for other programs if it has changed.
 func (p *presence) writeFile(_ context.Context) error {
-	if p.told && p.index.Version() == p.written {
+	if p.written && p.Version() == p.version {
 		return nil
 	}
-	hosts, version := p.index.Hosts()
-	if err := presences.Write(p.settings.now().CacheDir, hosts); err != nil {
-		return fmt.Errorf("presence: %w", err)
+	hosts, version := p.Hosts()
+	if err := presences.Write(p.settings.config().CacheDir, hosts); err != nil {
+		return fmt.Errorf("write presence file: %w", err)
 	}
-	p.written, p.told = version, true
+	p.version, p.written = version, true
 	return nil
 }

@@ -23,8 +23,8 @@ type crowd struct {
 	conns map[string][]transport.PeerReport // by their texts
 }
 
-// connect makes these connections and ends all others: HOST, HOST/ID for one that bears a name, ID@HOST for one that has proved it,
-// and HOST- for one without a subscription.
+// connect makes these connections and ends all others: HOST, HOST/ID for one that bears a name,
+// ID@HOST for one that has proved it, and HOST- for one without a subscription.
 func (c *crowd) connect(texts ...string) {
 	before, now := c.conns, map[string][]transport.PeerReport{}
 	for _, text := range texts {
@@ -64,8 +64,8 @@ func (c *crowd) open(text string) transport.PeerReport {
 
 func from(host string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(host), Port: 40000} }
 
-// TestConnectionsBelongToMinions holds which minions count as connected, by what they proved and which connections
-// there are.
+// TestConnectionsBelongToMinions checks which minions count as connected, given their proofs and
+// the connections.
 func TestConnectionsBelongToMinions(t *testing.T) {
 	const a, b = "10.0.0.1", "10.0.0.2"
 	for _, tt := range []struct {
@@ -81,18 +81,22 @@ func TestConnectionsBelongToMinions(t *testing.T) {
 		{"a connection from elsewhere", "web1=" + a, "", []string{b}, ""},
 		{"nobody has proved anything", "", "", []string{a, b}, ""},
 		{"behind one address, all there", "web1=" + a + " web2=" + a, "", []string{a, a}, "web1 web2"},
-		{"behind one address, the one heard of last is there", "web2=" + a + " web1=" + a, "", []string{a}, "web1"},
+		{"behind one address, the one heard of last is there", "web2=" + a + " web1=" + a,
+			"", []string{a}, "web1"},
 		{"behind one address, names tell who", "web2=" + a + " web1=" + a, "", []string{a + "/web2"}, "web2"},
-		{"names and none", "web1=" + a + " web2=" + a + " web3=" + a, "", []string{a + "/web2", a}, "web2 web3"},
+		{"names and none", "web1=" + a + " web2=" + a + " web3=" + a, "", []string{a + "/web2", a},
+			"web2 web3"},
 		{"a name from the wrong host", "web1=" + a, "", []string{b + "/web1"}, ""},
 		{"a name that nobody has proved, which takes no place", "web1=" + a, "", []string{a + "/db1"}, ""},
-		{"a name taken by others does not hide its minion", "web1=" + a, "", []string{b + "/web1", a + "/web1"}, "web1"},
+		{"a name taken by others does not hide its minion", "web1=" + a,
+			"", []string{b + "/web1", a + "/web1"}, "web1"},
 		{"the same minion twice", "web1=" + a + " web2=" + a, "", []string{a + "/web1", a + "/web1"}, "web1"},
 		{"a proved connection", "", "", []string{"web1@" + b}, "web1"},
 		{"a minion that has moved", "web1=" + a + " web1=" + b, "", []string{a, b}, "web1"},
 		{"known of the run before", "", "web1=" + a + " web2=" + b, []string{a}, "web1"},
 		{"known of the run before by name", "", "web1=" + a + " web2=" + a, []string{a + "/web2"}, "web2"},
-		{"who has proved itself comes before who was known", "web2=" + a, "web1=" + a + " web2=" + a, []string{a}, "web2"},
+		{"who has proved itself comes before who was known", "web2=" + a, "web1=" + a + " web2=" +
+			a, []string{a}, "web2"},
 		{"who has moved since the run before", "web1=" + b, "web1=" + a, []string{a}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -113,11 +117,11 @@ func TestConnectionsBelongToMinions(t *testing.T) {
 			prove()
 			for range 2 {
 				c.connect(tt.peers...)
-				if got := strings.Join(p.connected(), " "); got != tt.want {
+				if got := strings.Join(p.Connected(), " "); got != tt.want {
 					t.Errorf("connected: %q, want %q", got, tt.want)
 				}
 			}
-			away := p.absent([]string{"web3", "web2", "web1"})
+			away := p.Absent([]string{"web3", "web2", "web1"})
 			for _, id := range []string{"web1", "web2", "web3"} {
 				if slices.Contains(away, id) == slices.Contains(strings.Fields(tt.want), id) {
 					t.Errorf("absent: %v, connected %q", away, tt.want)
@@ -127,8 +131,9 @@ func TestConnectionsBelongToMinions(t *testing.T) {
 	}
 }
 
-// TestMinionsThatNameTheirConnectionsHaveNoOthers has a minion of ours go, and another one's connection without a name stay:
-// that is not given to the former, until it says something long after.
+// TestMinionsThatNameTheirConnectionsHaveNoOthers has a minion of ours go, and another one's
+// connection without a name stay: that is not given to the former, until it says something long
+// after.
 func TestMinionsThatNameTheirConnectionsHaveNoOthers(t *testing.T) {
 	c, now := &crowd{}, time.Unix(1e9, 0)
 	p := newPresence(c, nil, newSettings(config.DefaultMaster()), func() time.Time { return now })
@@ -138,7 +143,7 @@ func TestMinionsThatNameTheirConnectionsHaveNoOthers(t *testing.T) {
 	steps := func(want string, peers ...string) {
 		t.Helper()
 		c.connect(peers...)
-		if got := strings.Join(p.connected(), " "); got != want {
+		if got := strings.Join(p.Connected(), " "); got != want {
 			t.Errorf("connected: %q, want %q", got, want)
 		}
 	}
@@ -150,24 +155,26 @@ func TestMinionsThatNameTheirConnectionsHaveNoOthers(t *testing.T) {
 	steps("ours1 real1", "10.0.0.1", "10.0.0.1")
 }
 
-// TestForgottenMinionsAreNotConnected checks that a connection is nobody's when the key of its minion is gone.
+// TestForgottenMinionsAreNotConnected checks that a connection belongs to no minion after the
+// minion's key is deleted.
 func TestForgottenMinionsAreNotConnected(t *testing.T) {
 	c := &crowd{}
 	p := newPresence(c, map[string]string{"old": "10.0.0.3"}, newSettings(config.DefaultMaster()), time.Now)
 	p.note("web1", from("10.0.0.1"))
 	p.note("web2", from("10.0.0.2"))
 	c.connect("10.0.0.1/web1", "10.0.0.2", "10.0.0.3")
-	same(t, "connected", p.connected(), []string{"old", "web1", "web2"})
-	same(t, "strangers", p.strangers(), false)
-	p.prune(func(string) bool { return false })
-	same(t, "connected without a key", len(p.connected()), 0)
-	same(t, "strangers without a key", p.strangers(), true)
+	same(t, "connected", p.Connected(), []string{"old", "web1", "web2"})
+	same(t, "strangers", p.Strangers(), false)
+	p.Forget(func(string) bool { return false })
+	same(t, "connected without a key", len(p.Connected()), 0)
+	same(t, "strangers without a key", p.Strangers(), true)
 	p.note("web1", from("10.0.0.1"))
-	same(t, "connected with a new key", p.connected(), []string{"web1"})
+	same(t, "connected with a new key", p.Connected(), []string{"web1"})
 }
 
-// starts lets a minion come again and again to a master where so many others are connected: it proves itself, its connection comes
-// and subscribes, it announces its start, and the connection goes.
+// starts lets a minion come again and again to a master where so many others are connected: it
+// proves itself, its connection comes and subscribes, it announces its start, and the connection
+// goes.
 func starts(t testing.TB, others int) (start func()) {
 	b := newBench(t, nil)
 	var crowd []string
@@ -177,7 +184,8 @@ func starts(t testing.TB, others int) (start func()) {
 		crowd = append(crowd, id)
 	}
 	b.wire.connect(crowd...)
-	raw, err := payload.Marshal(data.NewMap("id", "web1", "cmd", "_minion_event", "pretag", nil, "tag", "salt/minion/web1/start", "data", "Minion web1 started"))
+	raw, err := payload.Marshal(data.NewMap("id", "web1", "cmd", "_minion_event", "pretag", nil,
+		"tag", "salt/minion/web1/start", "data", "Minion web1 started"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,16 +197,17 @@ func starts(t testing.TB, others int) (start func()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.requests.Encrypted(t.Context(), &channel.Command{Name: "_minion_event", Load: fields, Version: 3,
-			Caller: channel.Caller{ID: "web1", Proved: true}}); err != nil {
+		if _, err := b.requests.Encrypted(t.Context(),
+			&channel.Command{Name: "_minion_event", Load: fields, Version: 3,
+				Caller: channel.Caller{ID: "web1", Proved: true}}); err != nil {
 			t.Fatal(err)
 		}
 		conn.End()
 	}
 }
 
-// TestStartsCostTheSameInALargeCrowd checks that the memory which a start takes does not grow with the minions that are connected: looking
-// at all of them for each start made a fleet come up in a time that grew with its square.
+// TestStartsCostTheSameInALargeCrowd checks that memory for a minion's start does not grow with the
+// number of connected minions; otherwise starting a fleet takes quadratic time.
 func TestStartsCostTheSameInALargeCrowd(t *testing.T) {
 	var allocs, bytes [2]uint64
 	for i, n := range []int{100, 5000} {
@@ -217,8 +226,8 @@ func TestStartsCostTheSameInALargeCrowd(t *testing.T) {
 	}
 }
 
-// BenchmarkStart is what the master does for the start of a minion beside 1,000 and beside 20,000 that are connected; ratio is that of
-// the second to the first.
+// BenchmarkStart is what the master does for the start of a minion beside 1,000 and beside 20,000
+// that are connected; ratio is that of the second to the first.
 func BenchmarkStart(b *testing.B) {
 	var took [2]time.Duration
 	few, many := starts(b, 1000), starts(b, 20_000)
@@ -234,8 +243,8 @@ func BenchmarkStart(b *testing.B) {
 	b.ReportMetric(float64(took[1])/float64(took[0]), "ratio")
 }
 
-// TestStartWaitsForItsConnection checks that the start of a minion is announced when the publish port knows its connection, and
-// that one that never comes does not hold it up for long.
+// TestStartWaitsForItsConnection checks that the start of a minion is announced when the publish
+// port knows its connection, and that one that never comes does not hold it up for long.
 func TestStartWaitsForItsConnection(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -282,18 +291,18 @@ func TestOneStartWaits(t *testing.T) {
 			t.Errorf("the second start of a minion waited %s", took)
 		}
 		<-done
-		if again, end := p.index.Await("web1"); end == nil || again == nil {
+		if again, end := p.Await("web1"); end == nil || again == nil {
 			t.Error("a later start of the minion does not wait")
 		}
 	})
 }
 
-// TestTwoMinionsOfOneIDAreTold tells a minion that has moved from two that speak by turns.
-func TestTwoMinionsOfOneIDAreTold(t *testing.T) {
+// TestDuplicateMinionIsReported distinguishes a minion that has moved from two with the same id.
+func TestDuplicateMinionIsReported(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	p := newPresence(&crowd{}, nil, newSettings(config.DefaultMaster()), func() time.Time { return now })
-	var told []string
-	p.twice = func(id, host, other string) { told = append(told, id+" "+host+" "+other) }
+	var reported []string
+	p.onDuplicate = func(id, host, other string) { reported = append(reported, id+" "+host+" "+other) }
 	speak := func(after time.Duration, id, host string) {
 		now = now.Add(after)
 		p.note(id, from(host))
@@ -302,16 +311,16 @@ func TestTwoMinionsOfOneIDAreTold(t *testing.T) {
 	speak(time.Second, "web1", "10.0.0.2") // it has moved
 	speak(time.Hour, "web1", "10.0.0.1")   // and back
 	speak(time.Second, "web2", "10.0.0.2")
-	if len(told) > 0 {
-		t.Errorf("told of a minion that moves: %q", told)
+	if len(reported) > 0 {
+		t.Errorf("reported a minion that moves: %q", reported)
 	}
 	speak(time.Second, "web1", "10.0.0.2")
 	speak(time.Second, "web1", "10.0.0.1")
 	speak(time.Second, "web1", "10.0.0.2")
-	if len(told) != 1 || told[0] != "web1 10.0.0.2 10.0.0.1" {
-		t.Errorf("told %q", told)
+	if len(reported) != 1 || reported[0] != "web1 10.0.0.2 10.0.0.1" {
+		t.Errorf("reported %q", reported)
 	}
-	if got := p.host("web1") + p.host("nobody"); got != "10.0.0.2" {
+	if got := p.Host("web1") + p.Host("nobody"); got != "10.0.0.2" {
 		t.Errorf("host = %q", got)
 	}
 }

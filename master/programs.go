@@ -11,9 +11,10 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// programs reads the option ext_processes: programs that run as long as the master. Each is a command line for /bin/sh, a list
-// of words, or a map with command (one of these), name, cwd and env. Salt's own form, the dotted name of a Python class, which
-// no Salt on Python 3 can start, is refused.
+// programs parses the option ext_processes: programs that run as long as the master. Each is a
+// command line for /bin/sh, a list of words, or a map with command (either of these), name, cwd and
+// env. Salt's own form, the dotted name of a Python class, is refused: no Salt on Python 3 can
+// start it.
 func programs(option any) ([]daemon.Command, error) {
 	entries, ok := option.([]any)
 	if !ok && option != nil {
@@ -35,10 +36,10 @@ func programs(option any) ([]daemon.Command, error) {
 	return list, nil
 }
 
-// programExample is how an entry is written.
+// programExample shows the form of an entry.
 const programExample = "write - /usr/bin/program --option, or - command: [/usr/bin/program, --option]"
 
-// CheckPrograms looks at the option ext_processes. The error joins findings of package config.
+// CheckPrograms validates the option ext_processes. The error joins findings of package config.
 func CheckPrograms(cfg *config.Master) error {
 	_, err := programs(cfg.ExtProcesses)
 	return err
@@ -62,7 +63,8 @@ func program(entry any) (daemon.Command, error) {
 		case "env":
 			c.Env, err = environment(value)
 		default:
-			err = fmt.Errorf("%s is unknown; the keys are command, name, cwd and env", data.Str(key))
+			err = fmt.Errorf("%s is unknown; the keys are command, name, cwd and env",
+				data.Str(key))
 		}
 		if err != nil {
 			return c, err
@@ -109,7 +111,7 @@ func environment(v any) ([]string, error) {
 	return env, nil
 }
 
-// nameOf returns what a command is called in the log: the file of its program.
+// nameOf returns the name of a command in the log: the base name of its program.
 func nameOf(argv []string) string {
 	word := argv[0]
 	if len(argv) == 3 && argv[1] == "-c" {

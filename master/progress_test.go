@@ -53,8 +53,8 @@ func stateOf(t *testing.T, r returners.ProgressReader, id job.ID, minion string)
 	return ""
 }
 
-// TestProgressIsLearnedFromWhatPasses sends what minions send of a job, and holds how far the job has come then.
-func TestProgressIsLearnedFromWhatPasses(t *testing.T) {
+// TestProgressFromMessages sends the messages of minions about a job, and checks its progress.
+func TestProgressFromMessages(t *testing.T) {
 	b, store := follow(t, "db1", "web1")
 	jid := job.NewID(time.Now())
 	b.publish(t, "*", "glob", jid)
@@ -77,11 +77,14 @@ func TestProgressIsLearnedFromWhatPasses(t *testing.T) {
 	asked := job.NewID(time.Now().Add(time.Second))
 	question := func(id job.ID) {
 		t.Helper()
-		load, err := payload.MarshalBin(data.NewMap("fun", "saltutil.find_job", "arg", []any{string(jid)}, "tgt_type", "list", "tgt", []any{"db1", "web1"}))
+		load, err := payload.MarshalBin(data.NewMap("fun", "saltutil.find_job",
+			"arg", []any{string(jid)}, "tgt_type", "list", "tgt", []any{"db1", "web1"}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.SaveJob(t.Context(), &returners.Job{ID: id, Load: load, Minions: []string{"db1", "web1"}, Started: time.Now()}); err != nil {
+		if err := store.SaveJob(t.Context(),
+			&returners.Job{ID: id, Load: load, Minions: []string{"db1", "web1"},
+				Started: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +119,8 @@ func TestStatesOfOthersJobsAreNotKept(t *testing.T) {
 	b, store := follow(t, "db1", "web1")
 	jid := job.NewID(time.Now())
 	b.publish(t, "web1", "glob", jid)
-	b.send(t, "_minion_event", "db1", data.NewMap("cmd", "_minion_event", "id", "db1", "tag", "salt/job/"+string(jid)+"/ack/db1", "data", data.NewMap("id", "db1")))
+	b.send(t, "_minion_event", "db1", data.NewMap("cmd", "_minion_event", "id", "db1", "tag",
+		"salt/job/"+string(jid)+"/ack/db1", "data", data.NewMap("id", "db1")))
 	if got := stateOf(t, store, jid, "db1"); got != "" {
 		t.Errorf("db1 is %q in a job that it was not given", got)
 	}
@@ -128,7 +132,7 @@ func TestMastersSayThatTheyWantToKnow(t *testing.T) {
 	for _, tt := range []struct {
 		asks, wants, told bool
 	}{{true, true, true}, {true, false, false}, {false, true, false}} {
-		cfg := *b.parts.settings.now()
+		cfg := *b.parts.settings.config()
 		cfg.JobAcks = tt.wants
 		b.parts.settings.set(&cfg)
 		load := data.NewMap("cmd", "_master_opts", "id", "web1", "env_only", true)
@@ -136,7 +140,8 @@ func TestMastersSayThatTheyWantToKnow(t *testing.T) {
 			load.Set(acksField, true)
 		}
 		reply, _ := b.send(t, "_master_opts", "web1", load).(*data.Map)
-		if told := reply.Value(acksField) == true; told != tt.told || reply.Has(acksField) != tt.told || !reply.Has("file_roots") {
+		if told := reply.Value(acksField) == true; told != tt.told ||
+			reply.Has(acksField) != tt.told || !reply.Has("file_roots") {
 			t.Errorf("asks %v, wants %v: %s", tt.asks, tt.wants, data.Repr(reply))
 		}
 	}
@@ -152,7 +157,8 @@ func TestHasEntries(t *testing.T) {
 		entries, isMap bool
 	}{
 		{data.NewMap(), false, true}, {data.NewMap("a", nil), true, true}, {big, true, true},
-		{"text", false, false}, {[]any{}, false, false}, {nil, false, false}, {data.Raw{0xde, 0, 0}, false, true}, {data.Raw{0xdf, 0, 0, 0, 1, 0xc0, 0xc0}, true, true},
+		{"text", false, false}, {[]any{}, false, false}, {nil, false, false}, {data.Raw{0xde, 0, 0},
+			false, true}, {data.Raw{0xdf, 0, 0, 0, 1, 0xc0, 0xc0}, true, true},
 	} {
 		raw, ok := tt.value.(data.Raw)
 		if !ok {
@@ -161,17 +167,17 @@ func TestHasEntries(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if entries, isMap := hasEntries(raw); entries != tt.entries || isMap != tt.isMap {
-			t.Errorf("hasEntries(%.8x) = %v, %v", []byte(raw), entries, isMap)
+		if entries, isMap := payload.HasEntries(raw); entries != tt.entries || isMap != tt.isMap {
+			t.Errorf("payload.HasEntries(%.8x) = %v, %v", []byte(raw), entries, isMap)
 		}
 	}
-	if _, isMap := hasEntries(nil); isMap {
+	if _, isMap := payload.HasEntries(nil); isMap {
 		t.Error("nothing is a map")
 	}
 }
 
-// TestQueuedJobsAreForSureMinions asks to queue a job for a target of grains: minions of which nothing is known could
-// run what they are not meant to.
+// TestQueuedJobsAreForSureMinions asks to queue a job for a target of grains: minions of which
+// nothing is known could run what they are not meant to.
 func TestQueuedJobsAreForSureMinions(t *testing.T) {
 	b := newBench(t, nil, "db1", "web1")
 	if err := b.parts.data.save("web1", data.NewMap("role", "web"), data.NewMap()); err != nil {
@@ -179,8 +185,8 @@ func TestQueuedJobsAreForSureMinions(t *testing.T) {
 	}
 	order := func(tgt, kind string, kwargs *data.Map) *data.Map {
 		t.Helper()
-		load := data.NewMap("cmd", "publish", "tgt", tgt, "fun", "test.ping", "arg", []any{}, "tgt_type", kind, "ret", "", "jid", "",
-			"key", b.key, "user", "root", "kwargs", kwargs)
+		load := data.NewMap("cmd", "publish", "tgt", tgt, "fun", "test.ping", "arg", []any{},
+			"tgt_type", kind, "ret", "", "jid", "", "key", b.key, "user", "root", "kwargs", kwargs)
 		body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
 		reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits())
 		if err != nil {
@@ -197,21 +203,24 @@ func TestQueuedJobsAreForSureMinions(t *testing.T) {
 		{"role:web", "grain", data.NewMap("queue", int64(0)), "['web1']"},
 		{"*", "glob", data.NewMap("queue", int64(60)), "['db1', 'web1']"},
 		{"*", "glob", data.NewMap(), "None"},
-		{"*", "glob", data.NewMap("queue", int64(60), "id", "db1"), "['db1', 'web1']"}, // no sender makes it a job of a minion
+		// no sender makes it a job of a minion
+		{"*", "glob", data.NewMap("queue", int64(60), "id", "db1"), "['db1', 'web1']"},
 		{"*", "glob", data.NewMap("queue", "x"), "None"},
 	} {
 		reply := order(tt.tgt, tt.kind, tt.kwargs)
-		if got := data.Repr(reply.Value("queued")); got != tt.want || data.Repr(reply.Value("absent")) != "['db1', 'web1']" {
-			t.Errorf("%s %s: queued %s, want %s, absent %s", tt.tgt, data.Repr(tt.kwargs), got, tt.want, data.Repr(reply.Value("absent")))
+		if got := data.Repr(reply.Value("queued")); got != tt.want ||
+			data.Repr(reply.Value("absent")) != "['db1', 'web1']" {
+			t.Errorf("%s %s: queued %s, want %s, absent %s", tt.tgt, data.Repr(tt.kwargs), got,
+				tt.want, data.Repr(reply.Value("absent")))
 		}
 	}
 }
 
-// TestQueuedJobIsNotSentTwiceToAMinionThatForgets begins to send a queued job, as a master that was killed then: a
-// minion of Salt's does not get it any more, and the job says why.
+// TestQueuedJobIsNotSentTwiceToAMinionThatForgets begins to send a queued job, as a master that was
+// killed then: a minion of Salt's does not get it any more, and the job says why.
 func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	b, store := follow(t, "real1", "ours1")
-	o := newOffline(b.parts)
+	o := newOffline(b.parts.base, b.parts.queue, b.parts.jobs, b.parts.keys, b.parts.gate, b.parts.presence)
 	o.tracker = store
 	now := time.Now()
 	o.now = func() time.Time { return now }
@@ -222,19 +231,21 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	c.connect("10.0.0.1/ours1", "10.0.0.2")
 	o.presence.note("ours1", from("10.0.0.1"))
 	o.presence.note("real1", from("10.0.0.2"))
-	o.remembers("ours1")
+	o.noteBrine("ours1")
 	jid := job.NewID(now)
-	load := data.NewMap("cmd", "publish", "tgt", "*", "tgt_type", "glob", "fun", "test.ping", "arg", []any{}, "ret", "", "user", "root", "jid", string(jid),
+	load := data.NewMap("cmd", "publish", "tgt", "*", "tgt_type", "glob", "fun", "test.ping",
+		"arg", []any{}, "ret", "", "user", "root", "jid", string(jid),
 		"kwargs", data.NewMap("queue", int64(0)))
 	raw, err := payload.MarshalBin(load)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &returners.Job{ID: jid, Load: raw, Minions: []string{"ours1", "real1"}, Absent: []string{"ours1", "real1"}, Started: now}
+	j := &returners.Job{ID: jid, Load: raw, Minions: []string{"ours1", "real1"},
+		Absent: []string{"ours1", "real1"}, Started: now}
 	if err := store.SaveJob(t.Context(), j); err != nil {
 		t.Fatal(err)
 	}
-	if queued, _ := o.put(load, load.Value("kwargs").(*data.Map), j); len(queued) != 2 {
+	if queued, _ := o.put(t.Context(), load, load.Value("kwargs").(*data.Map), j); len(queued) != 2 {
 		t.Fatalf("queued %v", queued)
 	}
 	for _, id := range []string{"ours1", "real1"} {
@@ -245,7 +256,7 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	looks := func(sent int) {
 		t.Helper()
 		before := len(b.wire.messages())
-		if err := o.look(context.Background()); err != nil {
+		if err := o.sendQueued(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(b.wire.messages()) - before; got != sent {
@@ -259,7 +270,7 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	if got := stateOf(t, store, jid, "real1"); got != returners.Missed {
 		t.Errorf("real1 is %q, want missed", got)
 	}
-	o.settled(jid, "ours1")
+	o.markDone(jid, "ours1")
 	now = now.Add(time.Hour)
 	looks(0)
 	if n := o.queue.Len(); n != 0 {
@@ -267,25 +278,29 @@ func TestQueuedJobIsNotSentTwiceToAMinionThatForgets(t *testing.T) {
 	}
 }
 
-// TestMissedJobsAreSentAgain has minions deny a job that was sent before they were back: one of ours gets it once more, one of Salt's
-// does not, nor who has acknowledged it, and who had no connection is not said to be gone.
+// TestMissedJobsAreSentAgain has minions deny a job that was sent before they had reconnected: a
+// Brine minion gets it once more. A Salt minion does not, nor one that has acknowledged it. A
+// minion that had no connection is not recorded as gone.
 func TestMissedJobsAreSentAgain(t *testing.T) {
 	b, store := follow(t, "away1", "late1", "ours1", "real1")
 	pub := newPublishing(b.parts)
 	pub.jobs = store
 	now := time.Now()
 	p := newProgress(store, pub.offline, func() time.Time { return now })
-	p.again = pub.repeat
+	p.resend = pub.resend
 	for _, id := range []string{"ours1", "late1"} {
-		pub.offline.remembers(id)
+		pub.offline.noteBrine(id)
 	}
 	record := func(id job.ID, kwargs *data.Map) {
 		t.Helper()
-		load, err := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "*", "tgt_type", "glob", "jid", string(id), "ret", "", "user", "root", "kwargs", kwargs))
+		load, err := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "*",
+			"tgt_type", "glob", "jid", string(id), "ret", "", "user", "root", "kwargs", kwargs))
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := &returners.Job{ID: id, Load: load, Minions: []string{"away1", "late1", "ours1", "real1"}, Absent: []string{"away1", "ours1"}, Started: now}
+		j := &returners.Job{ID: id, Load: load,
+			Minions: []string{"away1", "late1", "ours1", "real1"}, Absent: []string{"away1",
+				"ours1"}, Started: now}
 		if err := store.SaveJob(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
@@ -309,8 +324,8 @@ func TestMissedJobsAreSentAgain(t *testing.T) {
 	deny(jid, "away1", 0, returners.Absent)
 	deny(jid, "real1", 0, returners.Gone)
 	deny(batched, "ours1", 0, returners.Absent)
-	p.note(t.Context(), jid, "late1", returners.Acknowledged, "")
+	p.record(t.Context(), jid, "late1", returners.Acknowledged, "")
 	deny(jid, "late1", 0, returners.Gone)
-	now = now.Add(repeatLife)
+	now = now.Add(resendLife)
 	deny(batched, "late1", 0, returners.Gone)
 }

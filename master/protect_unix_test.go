@@ -28,14 +28,16 @@ func TestAnOpenKeyIsClosedWithAWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	log, hook := test.NewNullLogger()
-	p := &parts{cfg: &config.Master{MasterPaths: config.MasterPaths{PKIDir: dir}, MasterKeys: config.MasterKeys{MasterSignKeyName: "master_sign"}}, keys: keys, o: Options{Log: log}}
+	cfg := &config.Master{MasterPaths: config.MasterPaths{PKIDir: dir},
+		MasterKeys: config.MasterKeys{MasterSignKeyName: "master_sign"}}
 	for range 2 { // the second time there is nothing to do
-		p.protectKeys()
+		protectKeys(keys, cfg, log)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o400 {
 		t.Errorf("master.pem: %v, %v", info.Mode(), err)
 	}
-	if got := hook.AllEntries(); len(got) != 1 || !strings.Contains(got[0].Message, "was open to others") || got[0].Data["file"] != file {
+	if got := hook.AllEntries(); len(got) != 1 ||
+		!strings.Contains(got[0].Message, "was readable by other users") || got[0].Data["file"] != file {
 		t.Errorf("the log has %v", got)
 	}
 }

@@ -37,6 +37,7 @@ type bench struct {
 	wire   *wire
 	cfg    *config.Master
 	keys   *pki.Dir
+	bus    *eventbus.Bus
 	key    string // of root
 }
 
@@ -45,7 +46,8 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 	t.Helper()
 	dir := t.TempDir()
 	cfg := config.DefaultMaster()
-	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"), filepath.Join(dir, "run")
+	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"),
+		filepath.Join(dir, "run")
 	cfg.User = "root"
 	if change != nil {
 		change(cfg)
@@ -61,7 +63,8 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 		}
 	}
 	pair := vectorKey(t, "db1") // making one takes a while
-	if err := errors.Join(b.keys.WriteText("master.pem", string(pair.PEM(""))), b.keys.WriteText("master.pub", pair.Public().PEM())); err != nil {
+	if err := errors.Join(b.keys.WriteText("master.pem", string(pair.PEM(""))),
+		b.keys.WriteText("master.pub", pair.Public().PEM())); err != nil {
 		t.Fatal(err)
 	}
 	ports := Ports{
@@ -88,7 +91,7 @@ func newBench(t testing.TB, change func(*config.Master), accepted ...string) *be
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.key = string(key)
+	b.key, b.bus = string(key), b.parts.bus
 	return b
 }
 
@@ -151,10 +154,12 @@ func (b *bench) ask(body []byte) []byte {
 func TestVectorPublish(t *testing.T) {
 	f := vectors.Load(t, "07-clear-requests.json")
 	sections := []string{"mk_token", "publish", "get_token", "ping", "unknown", "no"}
-	vectors.Later(t, f, sections, map[string]string{"runner": "TestVectorRunnerAndWheel", "wheel": "TestVectorRunnerAndWheel", "from_programs": "client"})
+	vectors.Later(t, f, sections, map[string]string{"runner": "TestVectorRunnerAndWheel",
+		"wheel": "TestVectorRunnerAndWheel", "from_programs": "client"})
 	b := newBench(t, func(c *config.Master) {
 		opts := f.Top.Value("master_opts").(*data.Map)
-		c.MinimumAuthVersion, c.ExternalAuth, c.PublisherACL = 0, opts.Value("external_auth").(*data.Map), opts.Value("publisher_acl").(*data.Map)
+		c.MinimumAuthVersion, c.ExternalAuth, c.PublisherACL = 0,
+			opts.Value("external_auth").(*data.Map), opts.Value("publisher_acl").(*data.Map)
 	}, "db1", "gone1", "web1", "web2")
 	given := f.Top.Text("root_key_file_text")
 	tokens := map[string]string{} // ours for those of the file
@@ -171,7 +176,8 @@ func TestVectorPublish(t *testing.T) {
 	}
 }
 
-// check sends the request of a case with this master's key in place of the captured one, and compares the reply.
+// check sends the request of a case with this master's key in place of the captured one, and
+// compares the reply.
 func (b *bench) check(t *testing.T, c *vectors.Case, given string, tokens map[string]string) {
 	t.Helper()
 	request := data.Clone(c.Value("request")).(*data.Map)
@@ -205,7 +211,8 @@ func (b *bench) check(t *testing.T, c *vectors.Case, given string, tokens map[st
 	}
 }
 
-// ownFields takes out what replies of ours have besides: absent, which names all minions here, as none is connected.
+// ownFields takes out what replies of ours have besides: absent, which names all minions here, as
+// none is connected.
 func ownFields(t *testing.T, reply any) {
 	t.Helper()
 	m, _ := reply.(*data.Map)
@@ -243,8 +250,9 @@ func TestPublishedIsKeptAndAnnouncedBeforeTheReply(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer events.Close()
-	load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.echo", "arg", []any{"x"}, "tgt_type", "glob", "ret", "", "jid", "",
-		"kwargs", data.NewMap("metadata", data.NewMap("a", int64(1))), "key", b.key, "user", "root")
+	load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.echo", "arg", []any{"x"},
+		"tgt_type", "glob", "ret", "", "jid", "", "kwargs",
+		data.NewMap("metadata", data.NewMap("a", int64(1))), "key", b.key, "user", "root")
 	body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
 	reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits())
 	if err != nil {
@@ -270,7 +278,8 @@ func TestPublishedIsKeptAndAnnouncedBeforeTheReply(t *testing.T) {
 		}
 	}
 	name, _ := job.ID(id).Dir("sha256")
-	if _, err := os.Stat(filepath.Join(b.cfg.CacheDir, "jobs", filepath.FromSlash(name), ".load.p")); err != nil {
+	if _, err := os.Stat(filepath.Join(b.cfg.CacheDir, "jobs", filepath.FromSlash(name),
+		".load.p")); err != nil {
 		t.Errorf("Salt's command line will not find the job: %v", err)
 	}
 }
@@ -280,11 +289,12 @@ func TestNoKeyNoTraces(t *testing.T) {
 	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer events.Close()
 	for _, key := range []any{"", "x", nil, int64(5), []any{b.key}, b.key[:75], b.key + "a"} {
-		load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{}, "tgt_type", "glob", "ret", "",
-			"jid", "20230102030405060709", "key", key, "user", "root")
+		load := data.NewMap("cmd", "publish", "tgt", "*", "fun", "test.ping", "arg", []any{},
+			"tgt_type", "glob", "ret", "", "jid", "20230102030405060709", "key", key, "user", "root")
 		body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
 		reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits())
-		if want := refusal("AuthenticationError", "Authentication error occurred."); err != nil || !data.Equal(reply, want) {
+		if want := refusal("AuthenticationError", "Authentication error occurred."); err != nil ||
+			!data.Equal(reply, want) {
 			t.Errorf("key %v: reply %s, %v", key, data.Repr(reply), err)
 		}
 	}

@@ -65,8 +65,9 @@ func (d *droppedJobs) SaveJob(ctx context.Context, j *returners.Job) error {
 	return d.JobCache.SaveJob(ctx, j)
 }
 
-// TestQueuedJobOutlivesALockedJobCache sends a queued job whose record was dropped to a minion of Salt's while the job cache is locked:
-// nothing was sent, so that it is sent once the cache answers, and not given up.
+// TestQueuedJobOutlivesALockedJobCache sends a queued job whose record was dropped to a minion of
+// Salt's while the job cache is locked: nothing was sent, so that it is sent once the cache
+// answers, and not given up.
 func TestQueuedJobOutlivesALockedJobCache(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	pub, told := b.queues()
@@ -74,19 +75,21 @@ func TestQueuedJobOutlivesALockedJobCache(t *testing.T) {
 	jobs := &droppedJobs{pub.jobs, true}
 	pub.jobs = jobs
 	before := len(b.wire.messages())
-	if err := pub.offline.giveAll(t.Context(), "web1"); !errors.Is(err, errLocked) {
+	if err := pub.offline.sendAll(t.Context(), "web1"); !errors.Is(err, errLocked) {
 		t.Errorf("with a locked job cache: %v", err)
 	}
 	jobs.locked = false
-	must(t, pub.offline.giveAll(t.Context(), "web1"))
+	must(t, pub.offline.sendAll(t.Context(), "web1"))
 	if sent := len(b.wire.messages()) - before; sent != 1 || !pub.offline.Has(id) {
-		t.Errorf("%d publications, want 1; it waits: %v; its progress: %v", sent, pub.offline.Has(id), told["web1"])
+		t.Errorf("%d publications, want 1; it waits: %v; its progress: %v", sent,
+			pub.offline.Has(id), told["web1"])
 	}
 }
 
-// TestQueuedJobOfAUserWhoLostHisRightsIsNotSent takes a right from users after their jobs were queued: these are not sent, and
-// their progress says so. Those of root and of users with the right are.
-func TestQueuedJobOfAUserWhoLostHisRightsIsNotSent(t *testing.T) {
+// TestQueuedJobIsNotSentWithoutRights takes a right from users after their jobs were
+// queued: these are not sent, and their progress says so. Those of root and of users with the right
+// are.
+func TestQueuedJobIsNotSentWithoutRights(t *testing.T) {
 	acl := data.NewMap("daemon", []any{"test.ping"}, "fred", []any{"test.*"})
 	other := data.NewMap("someone", []any{"test.*"})
 	for _, tt := range []struct {
@@ -98,14 +101,21 @@ func TestQueuedJobOfAUserWhoLostHisRightsIsNotSent(t *testing.T) {
 		{"root", rootLoad, func(c *config.Master) { c.PublisherACL = other }, true},
 		{"a user who may", daemonLoad, func(*config.Master) {}, true},
 		{"a user who may not", daemonLoad, func(c *config.Master) { c.PublisherACL = other }, false},
-		{"a user who may do something else", daemonLoad, func(c *config.Master) { c.PublisherACL = data.NewMap("daemon", []any{"test.echo"}) }, false},
+		{"a user who may do something else", daemonLoad,
+			func(c *config.Master) { c.PublisherACL = data.NewMap("daemon", []any{"test.echo"}) }, false},
 		{"a user who may it elsewhere", daemonLoad, func(c *config.Master) {
 			c.PublisherACL = data.NewMap("daemon", []any{data.NewMap("db*", []any{"test.ping"})})
 		}, false},
-		{"a user on the blacklist", daemonLoad, func(c *config.Master) { c.PublisherACLBlacklist = data.NewMap("users", []any{"daemon"}) }, false},
+		{"a user on the blacklist", daemonLoad,
+			func(c *config.Master) {
+				c.PublisherACLBlacklist = data.NewMap("users",
+					[]any{"daemon"})
+			}, false},
 		{"a login", fredLoad, func(*config.Master) {}, true},
-		{"a login that is named no more", fredLoad, func(c *config.Master) { c.ExternalAuth = data.NewMap("auto", other) }, false},
-		{"a login of a system that is gone", fredLoad, func(c *config.Master) { c.ExternalAuth = data.NewMap() }, false},
+		{"a login that is named no more", fredLoad,
+			func(c *config.Master) { c.ExternalAuth = data.NewMap("auto", other) }, false},
+		{"a login of a system that is gone", fredLoad,
+			func(c *config.Master) { c.ExternalAuth = data.NewMap() }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, func(c *config.Master) { c.ExternalAuth, c.PublisherACL = data.NewMap("auto", acl), acl }, "web1")
@@ -118,11 +128,13 @@ func TestQueuedJobOfAUserWhoLostHisRightsIsNotSent(t *testing.T) {
 			tt.lose(&changed)
 			b.Renew(&changed)
 			sent := len(b.wire.messages())
-			must(t, pub.offline.giveAll(t.Context(), "web1"))
-			if got := len(b.wire.messages()) > sent; got != tt.sends || pub.offline.Has(id) != tt.sends { // until it is known to have come
+			must(t, pub.offline.sendAll(t.Context(), "web1"))
+			// until it is known to have come
+			if got := len(b.wire.messages()) > sent; got != tt.sends || pub.offline.Has(id) != tt.sends {
 				t.Errorf("sent: %v; waits: %v", got, pub.offline.Has(id))
 			}
-			if want := map[bool]returners.State{true: returners.Sent, false: returners.Refused}[tt.sends]; told["web1"].State != want {
+			if want := map[bool]returners.State{true: returners.Sent,
+				false: returners.Refused}[tt.sends]; told["web1"].State != want {
 				t.Errorf("it is told as %q, want %q", told["web1"].State, want)
 			}
 		})
@@ -146,8 +158,9 @@ func fredLoad(b *bench) *data.Map {
 	return load
 }
 
-// TestQueuedJobsGoWithTheKey deletes the key of a minion in each way that there is (CVE-2016-9639 is of this kind): the machine
-// that gets its name next gets none of its jobs, and is not taken for one that never runs a job twice.
+// TestQueuedJobsGoWithTheKey deletes the key of a minion in each way that there is (CVE-2016-9639
+// is of this kind): the machine that gets its name next gets none of its jobs, and is not taken for
+// one that never runs a job twice.
 func TestQueuedJobsGoWithTheKey(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -155,11 +168,11 @@ func TestQueuedJobsGoWithTheKey(t *testing.T) {
 	}{
 		{"salt-key, seen when the queue is looked at", func(t *testing.T, b *bench, away *offline) {
 			must(t, b.keys.Delete(pki.Accepted, "web1"))
-			must(t, away.look(t.Context()))
+			must(t, away.sendQueued(t.Context()))
 		}},
 		{"salt-key, with another key waiting already", func(t *testing.T, b *bench, away *offline) {
 			must(t, b.keys.Move("web1", pki.Accepted, pki.Rejected))
-			must(t, away.look(t.Context()))
+			must(t, away.sendQueued(t.Context()))
 		}},
 		{"salt-key, seen by the maintenance", func(t *testing.T, b *bench, away *offline) {
 			must(t, b.keys.Delete(pki.Accepted, "web1"))
@@ -168,7 +181,7 @@ func TestQueuedJobsGoWithTheKey(t *testing.T) {
 		}},
 		{"revoke_auth", func(t *testing.T, b *bench, away *offline) {
 			c := commandOf(t, "revoke_auth", "web1", data.NewMap("id", "web1", "preserve_minion_cache", true))
-			_, err := keyCommands(b.parts, away)["revoke_auth"].do(t.Context(), c)
+			_, err := keyCommands(b.parts.base, b.parts.keyring, b.parts.data, b.parts.compiler, away)["revoke_auth"].do(t.Context(), c)
 			must(t, err)
 		}},
 	} {
@@ -180,15 +193,15 @@ func TestQueuedJobsGoWithTheKey(t *testing.T) {
 			load.Set("tgt", []any{"web1", "db1"})
 			id := b.queueJob(t, pub, load)
 			for _, minion := range []string{"web1", "db1"} {
-				away.remembers(minion)
+				away.noteBrine(minion)
 				b.parts.presence.note(minion, &net.TCPAddr{})
 			}
 			tt.drop(t, b, away)
 			if got := fmt.Sprint(away.queue.Minions()); got != "[db1]" || !away.Has(id) {
 				t.Errorf("jobs wait for %s", got)
 			}
-			_, web1 := away.ours.Load("web1")
-			_, db1 := away.ours.Load("db1")
+			_, web1 := away.brine.Load("web1")
+			_, db1 := away.brine.Load("db1")
 			if web1 || !db1 || told["web1"].State != returners.Gone || told["web1"].Why != textNoKey {
 				t.Errorf("web1 is remembered: %v, db1: %v; told %+v", web1, db1, told["web1"])
 			}
@@ -200,7 +213,8 @@ func TestQueuedJobsGoWithTheKey(t *testing.T) {
 func crowdAway(t testing.TB, minions int) *offline {
 	b := newBench(t, nil)
 	pub, _ := b.queues()
-	item := queue.Item{ID: job.NewID(time.Now()), Owner: queue.Owner{Full: true}, Expires: time.Now().Add(time.Hour)}
+	item := queue.Item{ID: job.NewID(time.Now()), Owner: queue.Owner{Full: true},
+		Expires: time.Now().Add(time.Hour)}
 	for n := range minions {
 		item.Minions = append(item.Minions, fmt.Sprintf("a-minion-with-quite-a-long-name-%05d", n))
 	}
@@ -213,20 +227,20 @@ func crowdAway(t testing.TB, minions int) *offline {
 
 func TestLookLeavesMinionsThatAreAway(t *testing.T) {
 	away := crowdAway(t, 20_000)
-	must(t, away.look(t.Context()))
+	must(t, away.sendQueued(t.Context()))
 	if n := away.queue.Len(); n != 20_000 {
 		t.Errorf("%d entries are left", n)
 	}
 }
 
-// BenchmarkLook looks at a queue of minions that are all away, which the master does each second: the time for one minion is to be
-// the same in a full queue.
+// BenchmarkLook looks at a queue of minions that are all away, which the master does each second:
+// the time for one minion is to be the same in a full queue.
 func BenchmarkLook(b *testing.B) {
 	for _, minions := range []int{2_000, 20_000} {
 		b.Run(fmt.Sprint(minions), func(b *testing.B) {
 			away := crowdAway(b, minions)
 			for b.Loop() {
-				if err := away.look(b.Context()); err != nil {
+				if err := away.sendQueued(b.Context()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -243,8 +257,9 @@ type everyKey struct {
 
 func (e everyKey) List(pki.State) ([]string, error) { return e.ids, nil }
 
-// TestWhoSentJobsIsForgottenWhereJobsAreKept has jobs kept for ever: what is noted of who sent them does not grow for ever.
-func TestWhoSentJobsIsForgottenWhereJobsAreKept(t *testing.T) {
+// TestOwnersExpireIfJobsAreKeptForever checks that the records of job owners do not grow for ever
+// if jobs are kept for ever.
+func TestOwnersExpireIfJobsAreKeptForever(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.KeepJobsSeconds = 0 })
 	pub, _ := b.queues()
 	m := newMaintenance(b.parts, pub)

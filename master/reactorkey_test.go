@@ -14,8 +14,9 @@ import (
 	"github.com/brineproject/brine/reactor"
 )
 
-// TestRootKeyOnTheBus is a user of publisher_acl who listens on the socket while rules of the reactor are read: by Salt's runner,
-// which sends the key of root through the pull socket, by one inside the master, and by our own. He sees the answers and no key.
+// TestRootKeyOnTheBus is a user of publisher_acl who listens on the socket while rules of the
+// reactor are read: by Salt's runner, which sends the key of root through the pull socket, by one
+// inside the master, and by our own. He sees the answers and no key.
 func TestRootKeyOnTheBus(t *testing.T) {
 	b, _ := reacting(t, "", func(cfg *config.Master, _ string) { cfg.SockDir = socketDir(t) })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,7 +54,8 @@ func TestRootKeyOnTheBus(t *testing.T) {
 		within, done := context.WithTimeout(t.Context(), 10*time.Second)
 		e, err := spy.Next(within)
 		done()
-		if err != nil || e.Tag != "salt/reactors/manage/list-results" || strings.Contains(string(e.Data), key) {
+		if err != nil || e.Tag != "salt/reactors/manage/list-results" ||
+			strings.Contains(string(e.Data), key) {
 			t.Errorf("%s: the socket has %s, %v", name, e.Tag, err)
 		}
 	}
@@ -62,8 +64,10 @@ func TestRootKeyOnTheBus(t *testing.T) {
 // TestMinionsDoNotOrderTheReactor puts the tags of orders below those that are a minion's own.
 func TestMinionsDoNotOrderTheReactor(t *testing.T) {
 	for _, tag := range []string{
-		"salt/minion/web1/salt/reactors/manage/add", "salt/beacon/web1/x/salt/reactors/manage/add", "salt/job/20261121074539197176/prog/web1/salt/reactors/manage/add",
-		"own/salt/reactors/manage/list", "xsalt/reactors/manage/delete", "salt/reactors/manage", "salt/salt/reactors/manage/add",
+		"salt/minion/web1/salt/reactors/manage/add", "salt/beacon/web1/x/salt/reactors/manage/add",
+		"salt/job/20261121074539197176/prog/web1/salt/reactors/manage/add",
+		"own/salt/reactors/manage/list", "xsalt/reactors/manage/delete", "salt/reactors/manage",
+		"salt/salt/reactors/manage/add",
 	} {
 		if checkTag("web1", tag) == nil {
 			t.Errorf("%s may be fired by a minion", tag)

@@ -8,14 +8,14 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// A command does one kind of request.
+// A command handles one kind of request.
 type command struct {
 	do     func(context.Context, *channel.Command) (any, error)
-	proof  bool // only for minions that proved their id in the request
-	effect bool // changes something, so a repetition is not done again
+	proof  bool // only for minions that prove their id in the request
+	effect bool // changes something, so a repeated request is not executed again
 }
 
-// requests are the commands of a master, by name: what is not in the tables does not exist.
+// requests are the commands of a master, by name.
 type requests struct {
 	clear     map[string]command
 	encrypted map[string]command
@@ -23,12 +23,12 @@ type requests struct {
 
 var _ channel.Handler = (*requests)(nil)
 
-// Clear does a command that came unencrypted.
+// Clear executes an unencrypted command.
 func (r *requests) Clear(ctx context.Context, c *channel.Command) (any, error) {
 	return run(ctx, r.clear, c)
 }
 
-// Encrypted does a command of a minion.
+// Encrypted executes a command of a minion.
 func (r *requests) Encrypted(ctx context.Context, c *channel.Command) (any, error) {
 	return run(ctx, r.encrypted, c)
 }
@@ -38,13 +38,14 @@ func run(ctx context.Context, table map[string]command, c *channel.Command) (any
 	if !ok {
 		return nil, channel.ErrUnknownCommand
 	}
-	if cmd.proof && (!c.Caller.Proved || pki.ValidID(c.Caller.ID) != nil) { // the channel has looked already
+	// the channel has checked this too
+	if cmd.proof && (!c.Caller.Proved || pki.ValidID(c.Caller.ID) != nil) {
 		return data.NewMap(), nil
 	}
 	return cmd.do(ctx, c)
 }
 
-// NeedsProof reports whether an encrypted command is only for minions that proved their id.
+// NeedsProof reports whether an encrypted command is only for minions that prove their id.
 func (r *requests) NeedsProof(name string) bool { return r.encrypted[name].proof }
 
 // Effect reports whether an encrypted command changes something.

@@ -46,17 +46,18 @@ func (b *bench) send(t *testing.T, name, id string, load *data.Map) any {
 // publish makes a job for the given minions.
 func (b *bench) publish(t *testing.T, tgt any, kind string, jid job.ID) {
 	t.Helper()
-	load := data.NewMap("cmd", "publish", "tgt", tgt, "fun", "test.ping", "arg", []any{}, "tgt_type", kind, "ret", "", "jid", string(jid),
-		"key", b.key, "user", "root")
+	load := data.NewMap("cmd", "publish", "tgt", tgt, "fun", "test.ping", "arg", []any{},
+		"tgt_type", kind, "ret", "", "jid", string(jid), "key", b.key, "user", "root")
 	body, _ := payload.Marshal(data.NewMap("enc", "clear", "load", load, "version", int64(3)))
-	if reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits()); err != nil || jidOf(reply) != string(jid) {
+	if reply, err := payload.Unmarshal(b.ask(body), payload.WireLimits()); err != nil ||
+		jidOf(reply) != string(jid) {
 		t.Fatalf("publish: %s, %v", data.Repr(reply), err)
 	}
 }
 
 func returnOf(id string, jid job.ID, value any) *data.Map {
-	return data.NewMap("cmd", "_return", "id", id, "jid", string(jid), "fun", "test.ping", "fun_args", []any{}, "return", value,
-		"retcode", int64(0), "success", true)
+	return data.NewMap("cmd", "_return", "id", id, "jid", string(jid), "fun", "test.ping",
+		"fun_args", []any{}, "return", value, "retcode", int64(0), "success", true)
 }
 
 // returnTags collects the tags of returns on the bus up to now.
@@ -79,8 +80,9 @@ func returnTags(t *testing.T, b *bench, s *eventbus.Subscription) (tags []string
 	}
 }
 
-// TestReturnsNobodyAskedFor holds the rules for returns of threats.md: what was not asked for is neither kept nor told.
-func TestReturnsNobodyAskedFor(t *testing.T) {
+// TestUnsolicitedReturns checks that returns which were not requested are neither stored nor
+// announced.
+func TestUnsolicitedReturns(t *testing.T) {
 	now := time.Now().UTC()
 	asked := job.NewID(now)
 	for _, tt := range []struct {
@@ -92,10 +94,12 @@ func TestReturnsNobodyAskedFor(t *testing.T) {
 		{"of one that was not", "db1", returnOf("db1", asked, true), false},
 		{"for a job of the past", "web1", returnOf("web1", job.NewID(now.AddDate(-50, 0, 0)), true), false},
 		{"for a job of the future", "web1", returnOf("web1", job.NewID(now.Add(time.Hour)), true), false},
-		{"for a young job of another master", "web1", returnOf("web1", job.NewID(now.Add(-time.Minute)), true), true},
+		{"for a young job of another master",
+			"web1", returnOf("web1", job.NewID(now.Add(-time.Minute)), true), true},
 		{"with a path for an id", "web1", returnOf("web1", "../../../proc/kmsg", true), false},
 		{"without a value", "web1", data.NewMap("cmd", "_return", "id", "web1", "jid", string(asked)), false},
-		{"with a number for an id", "web1", data.NewMap("cmd", "_return", "id", "web1", "jid", int64(5), "return", true), false},
+		{"with a number for an id", "web1",
+			data.NewMap("cmd", "_return", "id", "web1", "jid", int64(5), "return", true), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, nil, "web1", "db1")
@@ -162,11 +166,14 @@ func TestVectorReturns(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.KeepJobsSeconds = 0 }, "web1", "web2", "db1")
 	b.wire.connect("web1", "web2", "db1") // whose starts are announced at once
 	seen := 0
-	for _, c := range slices.Concat(f.Section("requests"), f.Section("during_jobs"), f.Section("minion_start")) {
+	for _, c := range slices.Concat(f.Section("requests"), f.Section("during_jobs"),
+		f.Section("minion_start")) {
 		for i, e := range c.Sub("exchanges") {
 			load, ok := e.Map.Value("request_load").(*data.Map)
 			reply, isMap := e.Map.Value("reply").(*data.Map)
-			if !ok || load.Text("cmd") != "_return" && load.Text("cmd") != "_minion_event" || !slices.Contains([]string{"web1", "web2", "db1"}, load.Text("id")) || isMap && reply.Len() == 0 {
+			if !ok || load.Text("cmd") != "_return" && load.Text("cmd") != "_minion_event" ||
+				!slices.Contains([]string{"web1", "web2", "db1"}, load.Text("id")) ||
+				isMap && reply.Len() == 0 {
 				continue // other commands; and requests without proof, which the channel refuses
 			}
 			seen++
@@ -185,12 +192,15 @@ func TestVectorReturns(t *testing.T) {
 
 var _ returners.JobCache = (*memoryJobs)(nil)
 
-// TestJobsThatNobodyOrderedAreMarked returns what nobody ordered: the record of the job names the minion, whatever the return says.
+// TestJobsThatNobodyOrderedAreMarked sends unsolicited returns: the record of the job names the
+// minion, whatever the return says.
 func TestJobsThatNobodyOrderedAreMarked(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	asked := job.NewID(time.Now().UTC())
 	b.publish(t, []any{"web1"}, "list", asked)
-	for name, jid := range map[string]job.ID{"of the minion's own": job.Req, "for a job that nobody knows": job.NewID(time.Now().UTC().Add(-time.Minute)), "that was ordered": asked} {
+	for name, jid := range map[string]job.ID{"of the minion's own": job.Req,
+		"for a job that nobody knows": job.NewID(time.Now().UTC().Add(-time.Minute)),
+		"that was ordered":            asked} {
 		before := b.jobs.all()
 		load := returnOf("web1", jid, "a result")
 		load.Update(data.NewMap("user", "root", job.OwnOf, "db1"))
@@ -211,7 +221,8 @@ func TestJobsThatNobodyOrderedAreMarked(t *testing.T) {
 		}
 		own, marked := about.Text(job.OwnOf)
 		if marked != (id != asked) || marked && own != "web1" || about.Has("return") {
-			t.Errorf("return %s: the job is marked %v %q, has the result: %v", name, marked, own, about.Has("return"))
+			t.Errorf("return %s: the job is marked %v %q, has the result: %v", name, marked, own,
+				about.Has("return"))
 		}
 		if returns, _ := b.jobs.Returns(t.Context(), id); len(returns) != 1 {
 			t.Errorf("return %s: %d returns are kept", name, len(returns))
@@ -219,8 +230,8 @@ func TestJobsThatNobodyOrderedAreMarked(t *testing.T) {
 	}
 }
 
-// TestJobsThatNobodyOrderedHaveAQuota lets one minion return more than it may: the rest is announced and not kept, by word req and by
-// ids that nobody knows. Others are not concerned.
+// TestJobsThatNobodyOrderedHaveAQuota lets one minion exceed its quota, with the word req and with
+// unknown ids: further returns are announced but not stored. Other minions are not affected.
 func TestJobsThatNobodyOrderedHaveAQuota(t *testing.T) {
 	b := newBench(t, nil, "web1", "db1")
 	for range ownJobs - 1 {
@@ -230,13 +241,15 @@ func TestJobsThatNobodyOrderedHaveAQuota(t *testing.T) {
 	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer s.Close()
 	for i, want := range []int{ownJobs, ownJobs} {
-		b.send(t, "_return", "web1", returnOf("web1", job.NewID(unknown.Add(time.Duration(i)*time.Second)), true))
+		b.send(t, "_return", "web1", returnOf("web1",
+			job.NewID(unknown.Add(time.Duration(i)*time.Second)), true))
 		if got := len(b.jobs.all()); got != want {
 			t.Errorf("%d jobs, want %d", got, want)
 		}
 	}
 	b.send(t, "_return", "web1", returnOf("web1", job.Req, true))
-	b.send(t, "_return", "web1", returnOf("web1", job.NewID(unknown), true)) // again: it is kept and was announced
+	// again: it is kept and was announced
+	b.send(t, "_return", "web1", returnOf("web1", job.NewID(unknown), true))
 	if got := len(b.jobs.all()); got != ownJobs {
 		t.Errorf("%d jobs, want %d", got, ownJobs)
 	}
@@ -255,7 +268,8 @@ func TestJobsThatNobodyOrderedHaveAQuota(t *testing.T) {
 	}
 }
 
-// TestRepeatedReturnsAreBookedOnce has a minion send the return of a job of its own several times, as after answers that were lost.
+// TestRepeatedReturnsAreBookedOnce has a minion send the return of a job of its own several times,
+// as after answers that were lost.
 func TestRepeatedReturnsAreBookedOnce(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	id := job.NewID(time.Now().UTC().Add(-time.Hour))
@@ -273,8 +287,9 @@ type unsavedJobs struct{ returners.JobCache }
 
 func (unsavedJobs) SaveJob(context.Context, *returners.Job) error { return errLocked }
 
-// TestReturnsThatCannotBeSavedAreNotBooked has a minion send a job of its own until the job cache answers: no attempt takes from its quota,
-// at whose end the return would be taken and not kept.
+// TestReturnsThatCannotBeSavedAreNotBooked has a minion send a job of its own until the job cache
+// answers: failed attempts do not use up the quota, after which the return would be acknowledged
+// but not kept.
 func TestReturnsThatCannotBeSavedAreNotBooked(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	cache := b.parts.jobs
@@ -282,7 +297,8 @@ func TestReturnsThatCannotBeSavedAreNotBooked(t *testing.T) {
 	requests := newRequests(b.parts, newPublishing(b.parts))
 	id := job.NewID(time.Now().UTC().Add(-time.Hour))
 	for range ownJobs + 1 {
-		if _, err := requests.Encrypted(t.Context(), commandOf(t, "_return", "web1", returnOf("web1", id, true))); !errors.Is(err, errLocked) {
+		if _, err := requests.Encrypted(t.Context(),
+			commandOf(t, "_return", "web1", returnOf("web1", id, true))); !errors.Is(err, errLocked) {
 			t.Fatalf("a return that cannot be saved: %v", err)
 		}
 	}
@@ -295,7 +311,8 @@ func (unsavedReturns) SaveReturn(context.Context, job.ID, *returners.Return) (bo
 	return false, errLocked
 }
 
-// TestRecordsOfJobsCountWithoutTheirReturns has a minion send returns for ever new jobs that cannot be saved: their records are bounded.
+// TestRecordsOfJobsCountWithoutTheirReturns has a minion send returns for ever new jobs that cannot
+// be saved: their records are bounded.
 func TestRecordsOfJobsCountWithoutTheirReturns(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	cache := b.parts.jobs
@@ -303,7 +320,8 @@ func TestRecordsOfJobsCountWithoutTheirReturns(t *testing.T) {
 	requests := newRequests(b.parts, newPublishing(b.parts))
 	ids := job.NewIDs(nil)
 	for range ownJobs + 10 {
-		_, err := requests.Encrypted(t.Context(), commandOf(t, "_return", "web1", returnOf("web1", ids.Next(), true)))
+		_, err := requests.Encrypted(t.Context(),
+			commandOf(t, "_return", "web1", returnOf("web1", ids.Next(), true)))
 		if err != nil && !errors.Is(err, errLocked) {
 			t.Fatal(err)
 		}
@@ -335,7 +353,8 @@ func TestOwnQuota(t *testing.T) {
 	}
 }
 
-// TestLongReturnIsKept returns a long text over the wire: it is rewritten where it lies, and kept and announced as a short one is.
+// TestLongReturnIsKept returns a long text over the wire: it is rewritten where it lies, and kept
+// and announced as a short one is.
 func TestLongReturnIsKept(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	b.listen(t)
@@ -343,7 +362,8 @@ func TestLongReturnIsKept(t *testing.T) {
 	defer s.Close()
 	b.send(t, "_master_opts", "web1", data.NewMap()) // who is not known may not send as much
 	text := strings.Repeat("é", 3<<20)
-	b.send(t, "_return", "web1", returnOf("web1", job.Req, data.NewMap("stdout", text, "more", []any{[]byte{0xff}, "x"})))
+	b.send(t, "_return", "web1", returnOf("web1", job.Req,
+		data.NewMap("stdout", text, "more", []any{[]byte{0xff}, "x"})))
 	ids := b.jobs.all()
 	if len(ids) != 1 {
 		t.Fatalf("jobs %v", ids)

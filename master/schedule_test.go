@@ -13,9 +13,11 @@ import (
 
 func TestMasterRunsRunnersByItsSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		item := data.NewMap("function", "test.arg", "args", []any{int64(1)}, "kwargs", data.NewMap("a", "b"), "minutes", int64(10), "metadata", data.NewMap("team", "web"))
+		item := data.NewMap("function", "test.arg", "args", []any{int64(1)}, "kwargs",
+			data.NewMap("a", "b"), "minutes", int64(10), "metadata", data.NewMap("team", "web"))
 		b := newBench(t, func(c *config.Master) {
-			c.Schedule = data.NewMap("beat", item, "quiet", data.NewMap("function", "test.arg", "minutes", int64(10), "return_job", false))
+			c.Schedule = data.NewMap("beat", item, "quiet",
+				data.NewMap("function", "test.arg", "minutes", int64(10), "return_job", false))
 		})
 		sub := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{scheduleTag}})
 		defer sub.Close()
@@ -36,8 +38,10 @@ func TestMasterRunsRunnersByItsSchedule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if load.Text("schedule") != "beat" || load.Text("jid") != "req" || data.Repr(load.Value("fun_args")) != "[1, {'a': 'b'}]" ||
-				data.Repr(load.Value("return")) != "{'args': [1], 'kwargs': {'a': 'b'}}" || load.Value("success") != true {
+			if load.Text("schedule") != "beat" || load.Text("jid") != "req" ||
+				data.Repr(load.Value("fun_args")) != "[1, {'a': 'b'}]" ||
+				data.Repr(load.Value("return")) != "{'args': [1], 'kwargs': {'a': 'b'}}" ||
+				load.Value("success") != true {
 				t.Errorf("return %d: %s", n, data.Repr(load))
 			}
 		}

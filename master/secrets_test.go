@@ -22,31 +22,35 @@ import (
 // secretMarker stands in all secrets of a test.
 const secretMarker = "Marker-4711"
 
-// TestCVE2021_25284 calls each function of the master that takes or returns a secret: whoever listens on the bus,
-// reads the job cache or the log finds none of them, and the caller has the result.
+// TestCVE2021_25284 calls each function of the master that takes or returns a secret: whoever
+// listens on the bus, reads the job cache or the log finds none of them, and the caller has the
+// result.
 func TestCVE2021_25284(t *testing.T) {
 	b := newBench(t, func(c *config.Master) {
 		c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{"@runner"}))
 	}, "web1")
-	opts := b.parts.settings.all().Clone()
+	opts := b.parts.settings.saltOptions().Clone()
 	conf := filepath.Join(t.TempDir(), "master")
-	opts.Update(data.NewMap("key_pass", secretMarker, "conf_file", conf, "config_dir", filepath.Dir(conf), "auth.ldap.bindpw", secretMarker, "s3.key", secretMarker,
+	opts.Update(data.NewMap("key_pass", secretMarker, "conf_file", conf,
+		"config_dir", filepath.Dir(conf), "auth.ldap.bindpw", secretMarker, "s3.key", secretMarker,
 		"ext_pillar", []any{data.NewMap("x", data.NewMap("password", secretMarker))}))
 	b.parts.control.renew(opts)
 	log, hook := logtest.NewNullLogger()
 	log.SetLevel(logrus.TraceLevel)
 	events := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", MaxEvents: 10000})
 	defer events.Close()
-	shelves := map[runners.Kind]*loader.Registry{runners.Runner: b.parts.control.runners, runners.Wheel: b.parts.control.wheels}
+	shelves := map[runners.Kind]*loader.Registry{runners.Runner: b.parts.control.runners,
+		runners.Wheel: b.parts.control.wheels}
 	clients := map[runners.Kind]*runners.Client{}
 	for kind, functions := range shelves {
-		b.parts.o.Log = log
-		clients[kind] = b.parts.client(kind, functions)
+		b.parts.control.log = log
+		clients[kind] = b.parts.control.client(kind, functions)
 	}
 	found := &strings.Builder{} // what others can see
 	run := func(kind runners.Kind, fun string, args []any, kwargs *data.Map) *data.Map {
 		t.Helper()
-		done := clients[kind].Run(t.Context(), runners.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: b.parts.ids.Next(), User: "root"})
+		done := clients[kind].Run(t.Context(),
+			runners.Call{Fun: fun, Args: args, Kwargs: kwargs, JID: b.parts.ids.Next(), User: "root"})
 		kept, err := b.jobs.Returns(t.Context(), job.ID(done.Text("jid")))
 		if err != nil || len(kept) == 0 {
 			t.Errorf("%s: kept %v, %v", fun, kept, err)
@@ -69,16 +73,20 @@ func TestCVE2021_25284(t *testing.T) {
 	token = strings.Split(token[strings.Index(token, "'token': '")+10:], "'")[0]
 	direct(runners.Runner, "config.get", secretMarker, []any{"key_pass"}, nil)
 	direct(runners.Runner, "config.get", secretMarker, []any{"ext_pillar"}, nil)
-	direct(runners.Runner, "test.arg", secretMarker, []any{"password=" + secretMarker}, data.NewMap("x", data.NewMap("token", secretMarker), "y", secretMarker))
+	direct(runners.Runner, "test.arg", secretMarker, []any{"password=" + secretMarker},
+		data.NewMap("x", data.NewMap("token", secretMarker), "y", secretMarker))
 	direct(runners.Wheel, "config.values", secretMarker, nil, nil)
-	private := direct(runners.Wheel, "key.gen", "PRIVATE KEY", nil, nil) + direct(runners.Wheel, "key.gen_accept", "PRIVATE KEY", []any{"new1"}, nil)
+	private := direct(runners.Wheel, "key.gen", "PRIVATE KEY", nil, nil) + direct(runners.Wheel,
+		"key.gen_accept", "PRIVATE KEY", []any{"new1"}, nil)
 	direct(runners.Wheel, "config.apply", "None", []any{"key_pass", secretMarker}, nil)
-	direct(runners.Wheel, "config.update_config", "", nil, data.NewMap("file_name", "x", "yaml_contents", data.NewMap("a", secretMarker)))
+	direct(runners.Wheel, "config.update_config", "", nil,
+		data.NewMap("file_name", "x", "yaml_contents", data.NewMap("a", secretMarker)))
 	if text, err := os.ReadFile(conf); err != nil || !strings.Contains(string(text), secretMarker) {
 		t.Errorf("%s is %q, %v", conf, text, err)
 	}
 	calls := 0
-	for kind, functions := range shelves { // and each function that has such a parameter, by position and by name
+	// and each function that has such a parameter, by position and by name
+	for kind, functions := range shelves {
 		for _, fun := range functions.Names() {
 			f, _ := functions.Func(fun)
 			args, kwargs, secret := []any{}, &data.Map{}, false
@@ -124,7 +132,8 @@ func TestCVE2021_25284(t *testing.T) {
 		line, _ := e.String()
 		found.WriteString(line)
 	}
-	for what, secret := range map[string]string{"a password": secretMarker, "the token": token, "a private key": "PRIVATE KEY"} {
+	for what, secret := range map[string]string{"a password": secretMarker, "the token": token,
+		"a private key": "PRIVATE KEY"} {
 		if i := strings.Index(found.String(), secret); i >= 0 {
 			t.Errorf("%s can be seen: %.200s", what, found.String()[max(i-100, 0):])
 		}

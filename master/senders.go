@@ -9,12 +9,12 @@ import (
 	"github.com/brineproject/brine/master/queue"
 )
 
-// senders know whose the jobs are that are sent some time after they were ordered, and whether they may still send them then.
+// senders records who submitted a deferred job, and checks their rights again when it is sent.
 type senders struct{ gate *gatekeeper }
 
-// of returns who gives an order. One without credentials is of the master itself, as of its reactor: who comes over the wire
-// without them is refused before.
-func (s senders) of(ctx context.Context, load, kwargs *data.Map) (queue.Owner, error) {
+// owner returns the sender of a job. A job without credentials comes from the master itself, for
+// example its reactor: over the network it would have been refused before.
+func (s senders) owner(ctx context.Context, load, kwargs *data.Map) (queue.Owner, error) {
 	name := load.Text("user")
 	if !load.Has("key") && !kwargs.Has("token") && !kwargs.Has("eauth") {
 		return queue.Owner{Name: name, Full: true}, nil
@@ -29,18 +29,20 @@ func (s senders) of(ctx context.Context, load, kwargs *data.Map) (queue.Owner, e
 	return ownerOf(standing)
 }
 
-// ownerOf returns the owner of jobs whose rights are to be looked up by a standing. A user of the host and one of external_auth may
-// have the same name.
+// ownerOf returns an owner whose rights can be looked up later. The name includes the system, since
+// a user of the host and one of external_auth may have the same name.
 func ownerOf(s auth.Standing) (queue.Owner, error) {
 	rights, err := s.Marshal()
 	if err != nil {
-		return queue.Owner{}, fmt.Errorf("keep who %s is: %w", s.Name, err)
+		return queue.Owner{}, fmt.Errorf("encode rights of user %s: %w", s.Name, err)
 	}
 	return queue.Owner{Name: s.System + "/" + s.Name, Rights: rights}, nil
 }
 
-// may returns why the owner of a job may not send it to minions now, or nil.
-func (s senders) may(ctx context.Context, owner queue.Owner, load *data.Map, minions []string) error {
+// authorize returns an error if the owner of a job may not send it to the minions now.
+func (s senders) authorize(
+	ctx context.Context, owner queue.Owner, load *data.Map, minions []string,
+) error {
 	if owner.Full {
 		return nil
 	}
@@ -50,7 +52,7 @@ func (s senders) may(ctx context.Context, owner queue.Owner, load *data.Map, min
 	}
 	who, err := s.gate.Now(ctx, standing)
 	if err != nil {
-		return fmt.Errorf("rights of user %s: %w", standing.Name, err)
+		return fmt.Errorf("look up rights of user %s: %w", standing.Name, err)
 	}
 	arg, isList := load.Value("arg").([]any)
 	odd := load.Value("arg") != nil && !isList

@@ -29,9 +29,10 @@ func crowdOf(b *testing.B) int {
 	return n
 }
 
-// BenchmarkReturnsWhileACrowdSignsIn rotates the session key under 2,000 minions and gives them a job, so that all sign in anew at
-// once, and asks one more minion again and again meanwhile. quiet-ms and storm-ms are the medians of its answers, storm-p99-ms the
-// ninety-ninth percentile, and crowd-s the time until all of the crowd have returned.
+// BenchmarkReturnsWhileACrowdSignsIn rotates the session key under 2,000 minions and gives them a
+// job, so that all sign in anew at once, and asks one more minion again and again meanwhile.
+// quiet-ms and storm-ms are the medians of its answers, storm-p99-ms the ninety-ninth percentile,
+// and crowd-s the time until all of the crowd have returned.
 func BenchmarkReturnsWhileACrowdSignsIn(b *testing.B) {
 	for b.Loop() {
 		dir := testsalt.Dir(b)
@@ -47,7 +48,9 @@ func BenchmarkReturnsWhileACrowdSignsIn(b *testing.B) {
 		}
 		testsalt.AwaitEvent(b, m.Listen(b, "key"), "key")
 		begin := time.Now()
-		if _, err := m.Client(b).Publish(b.Context(), client.Request{Target: "swarm*", Kind: "glob", Fun: "test.ping", Timeout: time.Minute}); err != nil {
+		if _, err := m.Client(b).Publish(b.Context(),
+			client.Request{Target: "swarm*", Kind: "glob", Fun: "test.ping",
+				Timeout: time.Minute}); err != nil {
 			b.Fatal(err)
 		}
 		back := func() bool { return crowd.Stats.Returned.Load() >= int64(crowdOf(b)) }
@@ -66,7 +69,8 @@ func BenchmarkReturnsWhileACrowdSignsIn(b *testing.B) {
 // join runs a crowd until the end of the benchmark, and waits until all listen.
 func join(b *testing.B, address string) *swarm.Swarm {
 	b.Helper()
-	s, err := swarm.New(swarm.Options{Count: crowdOf(b), Prefix: "swarm", Master: address, Keys: swarm.Keys{Distinct: 16},
+	s, err := swarm.New(swarm.Options{Count: crowdOf(b), Prefix: "swarm", Master: address,
+		Keys: swarm.Keys{Distinct: 16},
 		Ports: swarm.Ports{Request: func(d transport.Dialer) transport.Requester { return zeromq.NewRequester(d) },
 			Subscribe: func(d transport.Dialer, topics ...string) transport.Subscriber {
 				return zeromq.NewSubscriber(d, topics...)
@@ -77,7 +81,8 @@ func join(b *testing.B, address string) *swarm.Swarm {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := s.Run(ctx); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, channel.ErrRejected) {
+		if err := s.Run(ctx); err != nil && !errors.Is(err, context.Canceled) &&
+			!errors.Is(err, channel.ErrRejected) {
 			b.Error(err)
 		}
 	})
@@ -96,11 +101,13 @@ func ask(b *testing.B, c *client.Local, goOn func(n int) bool) []float64 {
 	var took []float64
 	for goOn(len(took)) {
 		begin := time.Now()
-		job, err := c.Publish(b.Context(), client.Request{Target: "probe", Kind: "glob", Fun: "test.ping", Timeout: 30 * time.Second})
+		job, err := c.Publish(b.Context(),
+			client.Request{Target: "probe", Kind: "glob", Fun: "test.ping", Timeout: 30 * time.Second})
 		if err != nil {
 			b.Fatal(err)
 		}
-		for _, err := range c.Results(b.Context(), job, client.Wait{Timeout: 30 * time.Second, Gather: 5 * time.Second}) {
+		for _, err := range c.Results(b.Context(), job,
+			client.Wait{Timeout: 30 * time.Second, Gather: 5 * time.Second}) {
 			if err != nil {
 				b.Fatal(err)
 			}

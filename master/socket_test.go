@@ -13,7 +13,8 @@ import (
 	"github.com/brineproject/brine/transport/zeromq"
 )
 
-// A socket is the way to a request port on loopback, with the key that all accepted minions of a bench have.
+// A socket is the way to a request port on loopback, with the key that all accepted minions of a
+// bench have.
 type socket struct {
 	t      testing.TB
 	out    transport.Requester
@@ -30,7 +31,8 @@ func (b *bench) listen(t testing.TB) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- port.Serve(ctx, b.server.Handle) }()
-	s := &socket{t: t, out: zeromq.NewRequester(transport.Dialer{Addr: "tcp://" + port.Addr().String()}), key: vectorKey(t, "web1")}
+	s := &socket{t: t, out: zeromq.NewRequester(transport.Dialer{Addr: "tcp://" +
+		port.Addr().String()}), key: vectorKey(t, "web1")}
 	t.Cleanup(func() { s.out.Close(); stop(); <-done; port.Close() })
 	s.token, err = s.key.EncryptX931([]byte("salt"))
 	must(t, err)
@@ -47,8 +49,8 @@ func (s *socket) do(body []byte) []byte {
 	return reply
 }
 
-// seal makes the message of an accepted minion, in the form of version 3, and returns the nonce of its answer. What the load says of the id
-// is kept.
+// seal makes the message of an accepted minion, in the form of version 3, and returns the nonce of
+// its answer. What the load says of the id is kept.
 func (s *socket) seal(session *crypto.Crypticle, id string, load *data.Map) (body []byte, nonce string) {
 	s.t.Helper()
 	s.nonces++
@@ -57,13 +59,14 @@ func (s *socket) seal(session *crypto.Crypticle, id string, load *data.Map) (bod
 	load.Update(data.NewMap("nonce", nonce, "ts", time.Now().Unix(), "tok", s.token))
 	plain, err := payload.Marshal(load)
 	must(s.t, err)
-	body, err = payload.Marshal(data.NewMap("enc", "aes", "load", session.Seal(plain, ""), "version", int64(3), "id", id))
+	body, err = payload.Marshal(data.NewMap("enc", "aes", "load", session.Seal(plain, ""),
+		"version", int64(3), "id", id))
 	must(s.t, err)
 	return body, nonce
 }
 
-// sealed sends a command of an accepted minion over the socket and returns what the answer says. An answer that is not encrypted is a
-// refusal and returned as it is.
+// sealed sends a command of an accepted minion over the socket and returns what the answer says. An
+// answer that is not encrypted is a refusal and returned as it is.
 func (b *bench) sealed(t testing.TB, id string, load *data.Map) any {
 	t.Helper()
 	session, err := b.parts.secrets.Session(id)

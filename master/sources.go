@@ -7,14 +7,22 @@ import (
 	"github.com/brineproject/brine/schedule"
 )
 
-// sourceTasks bring up to date what external pillars keep of other places, as often as git_pillar_update_interval says, so
-// that no minion waits for it (salt/master.py, Maintenance.handle_git_pillar).
-func (p *parts) sourceTasks() []schedule.Task {
+// sourceTasks returns the tasks that update what external pillars fetch from elsewhere, every
+// git_pillar_update_interval, so that no minion waits for it (salt/master.py,
+// Maintenance.handle_git_pillar).
+func sourceTasks(sources []pillar.Source, b base) []schedule.Task {
 	var tasks []schedule.Task
-	for _, s := range p.o.Sources {
+	for _, s := range sources {
 		if u, ok := s.(pillar.Updater); ok {
-			tasks = append(tasks, schedule.Task{Name: "__ext_pillar_" + s.Name(), Every: seconds(p.settings.all().Value("git_pillar_update_interval")), RunOnStart: true,
-				Do: func(ctx context.Context) error { return u.Update(ctx, p.settings.all(), p.o.Log) }})
+			tasks = append(tasks, schedule.Task{
+				Name: "__ext_pillar_" + s.Name(),
+				Every: updateInterval(
+					b.settings.saltOptions().Value("git_pillar_update_interval")),
+				RunOnStart: true,
+				Do: func(ctx context.Context) error {
+					return u.Update(ctx, b.settings.saltOptions(), b.log)
+				},
+			})
 		}
 	}
 	return tasks

@@ -18,11 +18,13 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// TestTakenRightsCloseTheBus takes the rights of users away while one of them listens: he is cut and cannot connect again, and root
-// listens on. So it is when the last user goes, and when one of two does.
+// TestTakenRightsCloseTheBus takes the rights of users away while one of them listens: he is cut
+// and cannot connect again, and root listens on. So it is when the last user goes, and when one of
+// two does.
 func TestTakenRightsCloseTheBus(t *testing.T) {
 	need.Root(t, "to give rights to other users")
-	for name, left := range map[string]*data.Map{"none": data.NewMap(), "another": data.NewMap("nobody", []any{"test.ping"})} {
+	for name, left := range map[string]*data.Map{"none": data.NewMap(),
+		"another": data.NewMap("nobody", []any{"test.ping"})} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(c *config.Master) {
 				c.SockDir = socketDir(t)
@@ -38,7 +40,8 @@ func TestTakenRightsCloseTheBus(t *testing.T) {
 			t.Cleanup(func() { cancel(); <-ended })
 			file := eventbus.MasterSockets(b.cfg.SockDir).Pub
 			spy := dialAs(t, "daemon", file)
-			root, err := eventbus.Dial(t.Context(), eventbus.MasterSockets(b.cfg.SockDir), eventbus.ClientOptions{})
+			root, err := eventbus.Dial(t.Context(), eventbus.MasterSockets(b.cfg.SockDir),
+				eventbus.ClientOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +85,8 @@ func dialAs(t *testing.T, name, file string) net.Conn {
 	go func() {
 		runtime.LockOSThread()
 		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-		if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), uintptr(uid), ^uintptr(0)); err != nil || no != 0 || unix.Connect(fd, &unix.SockaddrUnix{Name: file}) != nil {
+		if _, _, no := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), uintptr(uid),
+			^uintptr(0)); err != nil || no != 0 || unix.Connect(fd, &unix.SockaddrUnix{Name: file}) != nil {
 			fd = -1
 		}
 		fds <- fd

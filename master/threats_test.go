@@ -17,13 +17,15 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/master/mine"
 	"github.com/brineproject/brine/payload"
 	"github.com/brineproject/brine/pki"
 )
 
 // load returns a publish load with the key of root.
 func (b *bench) load(tgt any, kind string, fun any, arg any) *data.Map {
-	return data.NewMap("cmd", "publish", "tgt", tgt, "fun", fun, "arg", arg, "tgt_type", kind, "ret", "", "jid", "", "key", b.key, "user", "root")
+	return data.NewMap("cmd", "publish", "tgt", tgt, "fun", fun, "arg", arg, "tgt_type", kind,
+		"ret", "", "jid", "", "key", b.key, "user", "root")
 }
 
 // clear sends a clear command and returns its reply.
@@ -40,7 +42,8 @@ func (b *bench) clear(t testing.TB, load *data.Map) any {
 	return reply
 }
 
-// TestCVE2013_4435 publishes functions in every shape: what goes out is what was asked, or nothing at all.
+// TestCVE2013_4435 publishes functions in every shape: what goes out is what was asked, or nothing
+// at all.
 func TestCVE2013_4435(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -62,7 +65,8 @@ func TestCVE2013_4435(t *testing.T) {
 			b.listen(t)
 			reply := b.clear(t, b.load("*", "glob", tt.fun, tt.arg))
 			if sent := len(b.wire.messages()) == 1; sent != tt.sent || len(b.jobs.all()) == 1 != tt.sent {
-				t.Errorf("sent = %v, jobs %v, want %v; reply %s", sent, b.jobs.all(), tt.sent, data.Repr(reply))
+				t.Errorf("sent = %v, jobs %v, want %v; reply %s", sent, b.jobs.all(), tt.sent,
+					data.Repr(reply))
 			}
 			for _, id := range b.jobs.all() {
 				j, _ := b.jobs.Job(t.Context(), id)
@@ -80,7 +84,8 @@ func TestCVE2022_22941(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	b.listen(t)
 	for _, tt := range []struct{ tgt, kind string }{
-		{"nobody*", "glob"}, {"nobody", "list"}, {"(", "pcre"}, {"", "glob"}, {"", "list"}, {"G@", "compound"}, {"not *", "compound"}, {"*", "nosuch"}, {"x", "nodegroup"},
+		{"nobody*", "glob"}, {"nobody", "list"}, {"(", "pcre"}, {"", "glob"}, {"", "list"}, {"G@",
+			"compound"}, {"not *", "compound"}, {"*", "nosuch"}, {"x", "nodegroup"},
 	} {
 		b.clear(t, b.load(tt.tgt, tt.kind, "test.ping", []any{}))
 		if len(b.jobs.all()) > 0 || len(b.wire.messages()) > 0 {
@@ -90,7 +95,8 @@ func TestCVE2022_22941(t *testing.T) {
 }
 
 // badIDs are ids of minions that would be paths.
-var badIDs = []string{"", ".", "..", "../../etc/x", "a/b", `a\b`, "a\x00b", "a\nb", ".hidden", strings.Repeat("x", 300)}
+var badIDs = []string{"", ".", "..", "../../etc/x", "a/b", `a\b`, "a\x00b", "a\nb",
+	".hidden", strings.Repeat("x", 300)}
 
 // TestCVE2024_22231 sends ids that are paths with every command: nothing is made of them.
 func TestCVE2024_22231(t *testing.T) {
@@ -100,13 +106,15 @@ func TestCVE2024_22231(t *testing.T) {
 	before := tree(t, filepath.Dir(b.cfg.CacheDir))
 	for _, id := range badIDs {
 		for name := range b.requests.encrypted {
-			load := data.NewMap("cmd", name, "id", id, "jid", "req", "return", true, "fun", "test.ping", "grains", data.NewMap(), "tag", "x", "data", data.NewMap())
+			load := data.NewMap("cmd", name, "id", id, "jid", "req", "return", true, "fun",
+				"test.ping", "grains", data.NewMap(), "tag", "x", "data", data.NewMap())
 			raw, _ := payload.Marshal(load)
 			fields, err := payload.ParseFields(raw, payload.WireLimits())
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _ = b.requests.Encrypted(t.Context(), &channel.Command{Name: name, Load: fields, Version: 2, Caller: channel.Caller{ID: id}})
+			_, _ = b.requests.Encrypted(t.Context(),
+				&channel.Command{Name: name, Load: fields, Version: 2, Caller: channel.Caller{ID: id}})
 			if reply := b.sealed(t, "web1", load); !strings.HasPrefix(data.Str(reply), "bad load") {
 				t.Errorf("%s for %q: reply %s", name, id, data.Repr(reply))
 			}
@@ -131,7 +139,9 @@ func tree(t *testing.T, dir string) string {
 func TestCVE2025_22242(t *testing.T) {
 	b := newBench(t, nil, "web1")
 	b.listen(t)
-	for _, id := range []string{"../../../proc/kmsg", "..", "/dev/zero", "20230102030405060709/../x", "2023010203040506070", "20230102030405060709_", "a b", "a\nb", strings.Repeat("1", 200)} {
+	for _, id := range []string{"../../../proc/kmsg", "..", "/dev/zero",
+		"20230102030405060709/../x", "2023010203040506070", "20230102030405060709_", "a b", "a\nb",
+		strings.Repeat("1", 200)} {
 		if reply := b.send(t, "_return", "web1", returnOf("web1", job.ID(id), true)); reply != nil {
 			t.Errorf("return for %q: reply %v", id, reply)
 		}
@@ -154,11 +164,13 @@ func TestStatesNameNoTags(t *testing.T) {
 	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer s.Close()
 	chunk := func() *data.Map { return data.NewMap("result", false, "comment", "x") }
-	load := returnOf("web1", jid, data.NewMap("file_|-a_|-b_|-managed", chunk(), "salt/auth", chunk(), "salt/key_|-x", chunk(), "a b_|-c", chunk()))
+	load := returnOf("web1", jid, data.NewMap("file_|-a_|-b_|-managed", chunk(),
+		"salt/auth", chunk(), "salt/key_|-x", chunk(), "a b_|-c", chunk()))
 	load.Set("fun", "state.sls")
 	load.Set("retcode", int64(2))
 	b.send(t, "_return", "web1", load)
-	want := []string{"salt/job/" + string(jid) + "/ret/web1", "file.managed", "salt/job/" + string(jid) + "/sub/web1/error/state.sls"}
+	want := []string{"salt/job/" + string(jid) + "/ret/web1", "file.managed", "salt/job/" +
+		string(jid) + "/sub/web1/error/state.sls"}
 	var seen []string
 	for _, tag := range returnTags(t, b, s) {
 		if len(seen) < len(want) {
@@ -172,12 +184,14 @@ func TestStatesNameNoTags(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreNotKept publishes with credentials of all kinds: none is in the job cache or on the bus.
+// TestCredentialsAreNotKept publishes with credentials of all kinds: none is in the job cache or on
+// the bus.
 func TestCredentialsAreNotKept(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{".*"})) }, "web1")
 	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test"})
 	defer s.Close()
-	token, _ := b.clear(t, data.NewMap("cmd", "mk_token", "eauth", "auto", "username", "fred", "password", "MARKER-1")).(*data.Map)
+	token, _ := b.clear(t, data.NewMap("cmd", "mk_token", "eauth", "auto", "username", "fred",
+		"password", "MARKER-1")).(*data.Map)
 	secrets := []string{"MARKER", b.key, token.Text("token")}
 	for _, kwargs := range []*data.Map{
 		data.NewMap("eauth", "auto", "username", "fred", "password", "MARKER-2", "show_jid", true),
@@ -217,12 +231,14 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	now := time.Now()
 	gate := &gatekeeper{b.parts.gate.Gate, &loglimit.Limiter{Now: func() time.Time { return now }}, log}
-	p := &publishing{gate: gate, log: log}
+	p := &publishing{gate: gate, base: base{log: log}}
 	b.key = "wrong"
 	refuse := func() {
 		raw, _ := payload.Marshal(b.load("*", "glob", "test.ping", []any{}))
 		fields, _ := payload.ParseFields(raw, payload.WireLimits())
-		if _, err := p.publish(t.Context(), &channel.Command{Load: fields, Caller: channel.Caller{Remote: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}}}); err != nil {
+		if _, err := p.publish(t.Context(),
+			&channel.Command{Load: fields,
+				Caller: channel.Caller{Remote: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -236,8 +252,8 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	}
 }
 
-// TestGrainsNeedProof sends grains in the name of web1, with and without proof, from where it proved itself and from
-// elsewhere.
+// TestGrainsNeedProof sends grains in the name of web1, with and without proof, from where it
+// proved itself and from elsewhere.
 func TestGrainsNeedProof(t *testing.T) {
 	home, away := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2)}
 	type request struct {
@@ -248,7 +264,7 @@ func TestGrainsNeedProof(t *testing.T) {
 		name     string
 		stranger bool // web1 has not proved itself before
 		requests []request
-		kept     int64 // which of the requests is believed last; 0: none
+		kept     int64 // which of the requests is trusted last; 0: none
 	}{
 		{"with proof from anywhere", false, []request{{away, true}}, 1},
 		{"without proof from home", false, []request{{home, false}}, 1},
@@ -264,10 +280,12 @@ func TestGrainsNeedProof(t *testing.T) {
 				b.maint.presence.note("web1", home)
 			}
 			for i, r := range tt.requests {
-				raw, _ := payload.Marshal(data.NewMap("cmd", "_pillar", "id", "web1", "grains", data.NewMap("number", int64(i+1), "id", "other")))
+				raw, _ := payload.Marshal(data.NewMap("cmd", "_pillar", "id", "web1",
+					"grains", data.NewMap("number", int64(i+1), "id", "other")))
 				fields, _ := payload.ParseFields(raw, payload.WireLimits())
-				reply, err := b.requests.Encrypted(t.Context(), &channel.Command{Name: "_pillar", Load: fields, Version: 2,
-					Caller: channel.Caller{ID: "web1", Proved: r.proved, Remote: r.from}})
+				reply, err := b.requests.Encrypted(t.Context(),
+					&channel.Command{Name: "_pillar", Load: fields, Version: 2,
+						Caller: channel.Caller{ID: "web1", Proved: r.proved, Remote: r.from}})
 				if _, ok := reply.(channel.Private); !ok || err != nil {
 					t.Errorf("request %d: reply %v, %v", i+1, reply, err)
 				}
@@ -298,8 +316,8 @@ func TestRefusedEventsDoNotFillTheLog(t *testing.T) {
 	}
 }
 
-// TestReturnsNeedProof sends returns in the name of web1, with and without proof, from where it proved itself and from
-// elsewhere.
+// TestReturnsNeedProof sends returns in the name of web1, with and without proof, from where it
+// proved itself and from elsewhere.
 func TestReturnsNeedProof(t *testing.T) {
 	home, away := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 2)}
 	for _, tt := range []struct {
@@ -327,8 +345,9 @@ func TestReturnsNeedProof(t *testing.T) {
 			b.publish(t, "web1", "glob", jid)
 			raw, _ := payload.Marshal(returnOf("web1", jid, true))
 			fields, _ := payload.ParseFields(raw, payload.WireLimits())
-			reply, err := b.requests.Encrypted(t.Context(), &channel.Command{Name: "_return", Load: fields, Version: tt.version,
-				Caller: channel.Caller{ID: "web1", Proved: tt.proved, Remote: tt.from}})
+			reply, err := b.requests.Encrypted(t.Context(),
+				&channel.Command{Name: "_return", Load: fields, Version: tt.version,
+					Caller: channel.Caller{ID: "web1", Proved: tt.proved, Remote: tt.from}})
 			if reply != nil || err != nil {
 				t.Errorf("reply %v, %v", reply, err)
 			}
@@ -340,8 +359,9 @@ func TestReturnsNeedProof(t *testing.T) {
 	}
 }
 
-// TestThreatUnprovedAfterRestart sends a pillar request and a return without proof in the name of web1, to a master that was started
-// anew since web1 proved itself, and to one that knows nothing of it. Who deletes the key and accepts it again lets an older minion in.
+// TestThreatUnprovedAfterRestart sends a pillar request and a return without proof in the name of
+// web1, to a master that was started anew since web1 proved itself, and to one that knows nothing
+// of it. Who deletes the key and accepts it again lets an older minion in.
 func TestThreatUnprovedAfterRestart(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.MinimumAuthVersion = 2 }, "web1", "db1")
 	b.listen(t)
@@ -356,14 +376,16 @@ func TestThreatUnprovedAfterRestart(t *testing.T) {
 		return b
 	}
 	b = start()
-	believed := func(id string) bool {
+	trusted := func(id string) bool {
 		jid := job.NewID(time.Now().UTC())
 		b.publish(t, id, "glob", jid)
-		for _, load := range []*data.Map{data.NewMap("cmd", "_pillar", "id", id, "grains", data.NewMap("forged", true)), returnOf(id, jid, true)} {
+		for _, load := range []*data.Map{data.NewMap("cmd", "_pillar", "id", id,
+			"grains", data.NewMap("forged", true)), returnOf(id, jid, true)} {
 			load.Set("nonce", fmt.Sprintf("%032x", time.Now().UnixNano()))
 			plain, err := payload.Marshal(load)
 			must(t, err)
-			body, err := payload.Marshal(data.NewMap("enc", "aes", "load", b.parts.secrets.Shared().Seal(plain, ""), "version", int64(2)))
+			body, err := payload.Marshal(data.NewMap("enc", "aes",
+				"load", b.parts.secrets.Shared().Seal(plain, ""), "version", int64(2)))
 			must(t, err)
 			b.socket.do(body)
 		}
@@ -375,29 +397,30 @@ func TestThreatUnprovedAfterRestart(t *testing.T) {
 		}
 		return grains
 	}
-	if believed("web1") {
-		t.Error("a minion that proved itself by version 3 before the start is believed without proof")
+	if trusted("web1") {
+		t.Error("a minion that proved itself by version 3 before the start is trusted without proof")
 	}
-	if !believed("db1") {
-		t.Error("a minion that never proved itself is not believed")
+	if !trusted("db1") {
+		t.Error("a minion that never proved itself is not trusted")
 	}
 	must(t, b.keys.Delete(pki.Accepted, "web1"))
 	must(t, b.maint.drop.Request())
-	must(t, b.maint.lookAtKeys(t.Context()))
+	must(t, b.maint.checkKeys(t.Context()))
 	must(t, b.keys.Put(pki.Accepted, "web1", vectorKey(t, "web1").Public().PEM()))
-	if !believed("web1") {
-		t.Error("a minion whose key was deleted and accepted again is not believed")
+	if !trusted("web1") {
+		t.Error("a minion whose key was deleted and accepted again is not trusted")
 	}
 }
 
-// TestCVE2016_9639 deletes a key as salt-key does: within one look of the master all that it kept of the minion is gone.
+// TestCVE2016_9639 deletes a key as salt-key does: within one look of the master all that it kept
+// of the minion is gone.
 func TestCVE2016_9639(t *testing.T) {
 	b := newBench(t, func(c *config.Master) { c.PingOnRotate = true }, "web1", "db1")
 	for _, id := range []string{"web1", "db1"} {
 		if err := b.maint.data.save(id, data.NewMap("a", "b"), data.NewMap()); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.maint.data.bank.Store(dataBank(id), "mine", []byte{0x80}); err != nil {
+		if err := b.maint.data.bank.Store(mine.Bank(id), "mine", []byte{0x80}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := b.maint.secrets.Session(id); err != nil {
@@ -416,7 +439,8 @@ func TestCVE2016_9639(t *testing.T) {
 	if bytes.Contains(stolen(), []byte("bad load")) {
 		t.Error("web1 is refused while its key is accepted")
 	}
-	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{"key", "end", "salt/job"}})
+	s := b.bus.Subscribe(eventbus.SubscribeOptions{Name: "test",
+		Prefixes: []string{"key", "end", "salt/job"}})
 	defer s.Close()
 	if err := b.keys.Delete(pki.Accepted, "web1"); err != nil {
 		t.Fatal(err)
@@ -427,7 +451,7 @@ func TestCVE2016_9639(t *testing.T) {
 	if err := b.maint.drop.Request(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.maint.lookAtKeys(t.Context()); err != nil {
+	if err := b.maint.checkKeys(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, _, ok := b.maint.data.Minion("web1"); ok {
@@ -439,10 +463,11 @@ func TestCVE2016_9639(t *testing.T) {
 	if _, err := b.maint.secrets.Existing("web1"); err == nil {
 		t.Error("the session key of web1 is kept")
 	}
-	if b.maint.presence.cameFrom("web1", &net.TCPAddr{}) || b.maint.secrets.Shared() == shared {
+	if b.maint.presence.proved("web1") || b.maint.secrets.Shared() == shared {
 		t.Error("presence of web1 is kept, or the shared key")
 	}
-	if _, err := b.maint.secrets.Existing("db1"); err != nil || !b.maint.presence.cameFrom("db1", &net.TCPAddr{}) {
+	if _, err := b.maint.secrets.Existing("db1"); err != nil ||
+		!b.maint.presence.proved("db1") {
 		t.Errorf("db1 lost what is its own: %v", err)
 	}
 	if _, _, ok := b.maint.data.Minion("db1"); !ok {

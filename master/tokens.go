@@ -9,16 +9,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// tokens does the commands about tokens (salt/master.py, ClearFuncs.mk_token and get_token).
+// tokens handles the commands about tokens (salt/master.py, ClearFuncs.mk_token and get_token).
 type tokens struct{ gate *gatekeeper }
 
-// tokenCommands are the clear commands about tokens.
-func tokenCommands(p *parts) map[string]command {
-	t := &tokens{p.gate}
+// tokenCommands returns the unencrypted commands about tokens.
+func tokenCommands(gate *gatekeeper) map[string]command {
+	t := &tokens{gate}
 	return map[string]command{"mk_token": {do: t.make}, "get_token": {do: t.get}}
 }
 
-// make gives a token for a login, and the empty text for a wrong one.
+// make creates a token for a login. It replies with "" to a wrong one.
 func (t *tokens) make(ctx context.Context, c *channel.Command) (any, error) {
 	credentials := claimed(auth.FromLogin(auth.Pick(c.Load)), c)
 	m, err := t.gate.NewToken(ctx, credentials, early(c.Load, "token_expire"))
@@ -27,13 +27,14 @@ func (t *tokens) make(ctx context.Context, c *channel.Command) (any, error) {
 		t.gate.logRefusal("mk_token", auth.ByEauth, c.Caller.Remote)
 		return "", nil
 	case err != nil:
-		t.gate.log.WithError(err).Error("mk_token: the token cannot be made")
+		t.gate.log.WithError(err).Error("create a token")
 		return data.NewMap(), nil
 	}
 	return m, nil
 }
 
-// get tells what is kept of a token: nothing of one that does not hold, and false to who names none.
+// get replies with the content of a token. The reply is empty for an invalid token, and false if
+// the request has none.
 func (t *tokens) get(_ context.Context, c *channel.Command) (any, error) {
 	if c.Load.Raw("token") == nil {
 		return false, nil

@@ -5,29 +5,29 @@ import (
 	"sync"
 )
 
-// mostOfOne is how many requests of one source may wait for their turn, the one at work among them.
-const mostOfOne = 16
+// maxPerSource is how many requests of one source may wait or run.
+const maxPerSource = 16
 
-// turns give each source one turn at a time, so that a crowd of one takes no places of others.
+// turns run one request of each source at a time, so that a busy source takes no slots from others.
 type turns struct {
 	mu sync.Mutex
 	of map[string]*turn
 }
 
-// A turn is that of one source.
+// A turn is the turn of one source.
 type turn struct {
-	users int           // at work or waiting
-	free  chan struct{} // holds one thing while nobody is at work
+	users int           // requests that run or wait
+	free  chan struct{} // has an element while no request runs
 }
 
 func newTurns() *turns { return &turns{of: map[string]*turn{}} }
 
-// take waits for the turn of a source, which give ends. The error is errOwnPillarLine where too many of the source wait already, or
-// why ctx has ended.
-func (t *turns) take(ctx context.Context, source string) (give func(), err error) {
+// take waits for the turn of a source; release ends it. The error is errOwnPillarQueue if too many
+// requests of the source wait already, or the cause of ctx's end.
+func (t *turns) take(ctx context.Context, source string) (release func(), err error) {
 	own, ok := t.join(source)
 	if !ok {
-		return nil, errOwnPillarLine
+		return nil, errOwnPillarQueue
 	}
 	select {
 	case <-own.free:
@@ -47,7 +47,7 @@ func (t *turns) join(source string) (*turn, bool) {
 		own.free <- struct{}{}
 		t.of[source] = own
 	}
-	if own.users >= mostOfOne {
+	if own.users >= maxPerSource {
 		return nil, false
 	}
 	own.users++

@@ -19,16 +19,17 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// watchers decide which events a user of this host reads on the bus's socket. Root, the master's user and users with the
-// right @events read all. Everyone else reads the events of the jobs, runners and wheel functions that they ordered: with
-// their key file, or by a login from a program of theirs on this host.
+// watchers decide which events a user of this host may read on the bus's socket. Root, the master's
+// user and users with the right @events read all. Everyone else reads the events of the jobs,
+// runners and wheel functions that they ordered: with their key file, or with a login from a
+// program on this host.
 type watchers struct {
 	port int // the master's request port
 
-	mu    sync.RWMutex
-	users map[int]watcher        // by uid: those with a key file
-	own   map[job.ID]initiator   // who ordered what
-	order map[initiator][]job.ID // ids of own, the oldest first
+	mu         sync.RWMutex
+	users      map[int]watcher        // users with a key file, by uid
+	initiators map[job.ID]initiator   // by job
+	jobs       map[initiator][]job.ID // ids of initiators, the oldest first
 }
 
 // A watcher is a user of publisher_acl.
@@ -37,30 +38,37 @@ type watcher struct {
 	all  bool // has the right @events
 }
 
-// An initiator is the user who ordered a job. The zero name and eventbus.NoUser stand for those who read all, and those who are not known.
+// An initiator is the user who ordered a job. The initiator with no name and eventbus.NoUser stands
+// for users who read everything, and for unknown ones.
 type initiator struct {
-	name string // "" where they logged in: names of external_auth are not those of this host
-	uid  int    // eventbus.NoUser where it is not known
+	name string // "" after a login, since names of external_auth differ from this host's
+	uid  int    // eventbus.NoUser if unknown
 }
 
-// maxOwn is how many orders of a user are remembered. After so many later ones of that user, the events of an order reach only who
-// reads all.
-const maxOwn = 4096
+// maxPerInitiator is how many orders of a user are remembered. The events of older orders reach
+// only users who read everything.
+const maxPerInitiator = 4096
 
-// maxInitiators is for how many users orders are remembered. One more takes the place of the user whose last job has the oldest id.
+// maxInitiators is how many users orders are remembered for. A new user replaces the one whose last
+// job has the oldest id.
 const maxInitiators = 256
 
-// maxRecalled is how many jobs a master that starts looks up in its job cache.
+// maxRecalled is how many jobs a master looks up in its job cache at the start.
 const maxRecalled = 16384
 
-// ownLife is how old orders may be that a master which starts looks up in its job cache.
-const ownLife = 24 * time.Hour
+// recallAge is the maximum age of jobs that a master looks up at the start.
+const recallAge = 24 * time.Hour
 
 func newWatchers(port int) *watchers {
-	return &watchers{port: port, users: map[int]watcher{}, own: map[job.ID]initiator{}, order: map[initiator][]job.ID{}}
+	return &watchers{
+		port:       port,
+		users:      map[int]watcher{},
+		initiators: map[job.ID]initiator{},
+		jobs:       map[initiator][]job.ID{},
+	}
 }
 
-// renew takes the users and rights of a gate. Users that no file of the system lists are known by their uid alone.
+// renew takes the users and rights from a gate. Users unknown to the host are skipped.
 func (w *watchers) renew(gate *auth.Gate) {
 	users := map[int]watcher{}
 	for _, name := range gate.Users() {
@@ -77,7 +85,8 @@ func (w *watchers) renew(gate *auth.Gate) {
 	w.users = users
 }
 
-// wants returns the filter for the connections of a user: nil for those who always read everything.
+// wants returns the event filter for connections of a user, or nil for users who always read
+// everything.
 func (w *watchers) wants(uid int) func(tag string) bool {
 	if uid == 0 || uid == os.Geteuid() {
 		return nil
@@ -85,7 +94,7 @@ func (w *watchers) wants(uid int) func(tag string) bool {
 	return func(tag string) bool { return w.reads(uid, tag) }
 }
 
-// reads reports whether a user reads an event.
+// reads reports whether a user may read an event.
 func (w *watchers) reads(uid int, tag string) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -93,12 +102,12 @@ func (w *watchers) reads(uid int, tag string) bool {
 	if who.all {
 		return true
 	}
-	by, ok := w.own[orderOf(tag)]
+	by, ok := w.initiators[orderOf(tag)]
 	return ok && (by.uid == uid && uid != eventbus.NoUser || by.name != "" && by.name == who.name)
 }
 
-// orderOf returns the id of the job, runner or wheel function that an event is about: the whole tag, or the third part of
-// salt/KIND/ID/…; any text where there is none.
+// orderOf returns the id of the job, runner or wheel function that an event is about: the third
+// part of salt/KIND/ID/…, or the whole tag. For other tags the result is arbitrary.
 func orderOf(tag string) job.ID {
 	rest, ok := strings.CutPrefix(tag, "salt/")
 	if !ok {
@@ -109,9 +118,9 @@ func orderOf(tag string) job.ID {
 	return job.ID(id)
 }
 
-// note remembers who ordered a job, unless somebody has ordered one of that id before: events belong to who came first. from is where
-// the order came from, by which the system says which user of this host holds the other end.
-func (w *watchers) note(id job.ID, who *auth.Identity, from net.Addr) {
+// recordInitiator records who ordered a job, unless the id is known already: the first sender owns
+// its events. from is the sender's address, by which the system finds the user on this host.
+func (w *watchers) recordInitiator(id job.ID, who *auth.Identity, from net.Addr) {
 	by := initiator{uid: eventbus.NoUser}
 	if who.All() {
 		w.remember(id, by)
@@ -129,40 +138,41 @@ func (w *watchers) note(id job.ID, who *auth.Identity, from net.Addr) {
 func (w *watchers) remember(id job.ID, by initiator) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.own[id]; ok {
+	if _, ok := w.initiators[id]; ok {
 		return
 	}
-	ids, ok := w.order[by]
-	if !ok && len(w.order) >= maxInitiators {
+	ids, ok := w.jobs[by]
+	if !ok && len(w.jobs) >= maxInitiators {
 		w.forgetIdlest()
 	}
-	w.own[id] = by
-	if ids = append(ids, id); len(ids) > maxOwn {
-		delete(w.own, ids[0])
+	w.initiators[id] = by
+	ids = append(ids, id)
+	if len(ids) > maxPerInitiator {
+		delete(w.initiators, ids[0])
 		ids = ids[1:]
 	}
-	w.order[by] = ids
+	w.jobs[by] = ids
 }
 
-// forgetIdlest forgets the orders of the user whose last job has the oldest id. The caller holds mu.
+// forgetIdlest drops the orders of the user whose last job has the oldest id. The caller holds mu.
 func (w *watchers) forgetIdlest() {
 	var idlest initiator
 	var last job.ID
-	for by, ids := range w.order {
+	for by, ids := range w.jobs {
 		if id := ids[len(ids)-1]; last == "" || id < last {
 			idlest, last = by, id
 		}
 	}
-	for _, id := range w.order[idlest] {
-		delete(w.own, id)
+	for _, id := range w.jobs[idlest] {
+		delete(w.initiators, id)
 	}
-	delete(w.order, idlest)
+	delete(w.jobs, idlest)
 }
 
-// recall remembers the young jobs that an earlier master kept, so that users who wait for one still read its events. Of
-// jobs that were ordered by a login it is not known any more which user of this host did so.
+// recall loads recent jobs of an earlier master, so that users who wait for one can still read its
+// events. For jobs ordered with a login the user on this host is no longer known.
 func (w *watchers) recall(ctx context.Context, jobs returners.JobReader, now time.Time) error {
-	young, err := jobs.Jobs(ctx, returners.Filter{Since: now.Add(-ownLife), Limit: maxRecalled})
+	young, err := jobs.Jobs(ctx, returners.Filter{Since: now.Add(-recallAge), Limit: maxRecalled})
 	if err != nil {
 		return err
 	}
@@ -174,7 +184,7 @@ func (w *watchers) recall(ctx context.Context, jobs returners.JobReader, now tim
 	return nil
 }
 
-// keyUser returns the user whose key file ordered a job.
+// keyUser returns the user whose key file ordered a job, if it was not ordered with a login.
 func keyUser(load data.Raw) (name string, ok bool) {
 	fields, err := payload.ParseFields(load, payload.Limits{})
 	if err != nil {

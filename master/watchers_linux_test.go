@@ -50,12 +50,14 @@ func uidNamed(t *testing.T, name string) int {
 	return uid
 }
 
-// TestUsersReadTheEventsOfTheirJobs has users of publisher_acl listen at the bus: to what they ordered by their key and by a
-// login, to what others ordered, to events that are about no job, and with the right to read everything.
+// TestUsersReadTheEventsOfTheirJobs has users of publisher_acl listen at the bus: to what they
+// ordered by their key and by a login, to what others ordered, to events that are about no job, and
+// with the right to read everything.
 func TestUsersReadTheEventsOfTheirJobs(t *testing.T) {
 	need.Root(t, "to become other users")
 	b := newBench(t, func(c *config.Master) {
-		c.PublisherACL = data.NewMap("daemon", []any{"test.ping"}, "bin", []any{"test.ping"}, "nobody", []any{"@events"})
+		c.PublisherACL = data.NewMap("daemon", []any{"test.ping"}, "bin", []any{"test.ping"},
+			"nobody", []any{"@events"})
 		c.ExternalAuth = data.NewMap("auto", data.NewMap("fred", []any{"test.*", "@runner"}))
 	}, "web1")
 	must(t, os.Chmod(filepath.Dir(filepath.Dir(b.cfg.SockDir)), 0o755))
@@ -108,7 +110,7 @@ func TestUsersReadTheEventsOfTheirJobs(t *testing.T) {
 	fred, err := b.parts.gate.Identify(ctx, auth.FromLogin(loginAs("fred", "right")))
 	must(t, err)
 	ordered["fred"] = "20260101000000000009"
-	b.parts.watchers.note(job.ID(ordered["fred"]), fred, conn.LocalAddr())
+	b.parts.watchers.recordInitiator(job.ID(ordered["fred"]), fred, conn.LocalAddr())
 	must(t, b.bus.Fire("salt/run/"+ordered["fred"]+"/ret", data.NewMap()))
 	for _, name := range []string{"daemon", "bin"} {
 		must(t, b.bus.Fire("salt/job/"+ordered[name]+"/ret/web1", data.NewMap()))
@@ -117,12 +119,15 @@ func TestUsersReadTheEventsOfTheirJobs(t *testing.T) {
 
 	all := []string{}
 	for _, name := range []string{"root", "daemon", "bin"} {
-		all = append(all, ordered[name], "salt/job/"+ordered[name]+"/new", "salt/job/"+ordered[name]+"/publish")
+		all = append(all, ordered[name], "salt/job/"+ordered[name]+"/new", "salt/job/"+
+			ordered[name]+"/publish")
 	}
-	returns := []string{"salt/job/" + ordered["daemon"] + "/ret/web1", "salt/job/" + ordered["bin"] + "/ret/web1"}
+	returns := []string{"salt/job/" + ordered["daemon"] + "/ret/web1", "salt/job/" +
+		ordered["bin"] + "/ret/web1"}
 	run := "salt/run/" + ordered["fred"] + "/ret"
 	want := map[string][]string{
-		"root":   append(append(append([]string{}, all...), run, returns[0], returns[1]), "salt/minion/web1/start"),
+		"root": append(append(append([]string{}, all...), run, returns[0], returns[1]),
+			"salt/minion/web1/start"),
 		"daemon": append(append([]string{}, all[3:6]...), run, returns[0]),
 		"bin":    append(append([]string{}, all[6:9]...), returns[1]),
 	}
@@ -147,8 +152,8 @@ func TestUsersReadTheEventsOfTheirJobs(t *testing.T) {
 	}
 }
 
-// TestWhoseConnection asks who holds the other end of connections: of a user, of one that is gone, and of none.
-func TestWhoseConnection(t *testing.T) {
+// TestUserOfConnection looks up the owner of connections: of a user, of a closed one, and of none.
+func TestUserOfConnection(t *testing.T) {
 	need.Root(t, "to become another user")
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", address)
@@ -199,13 +204,14 @@ func TestEventsOfJobsBeforeTheStart(t *testing.T) {
 // TestOldOrdersAreForgotten gives more orders than are remembered.
 func TestOldOrdersAreForgotten(t *testing.T) {
 	w := newWatchers(4506)
-	for i := range maxOwn + 10 {
+	for i := range maxPerInitiator + 10 {
 		w.remember(job.ID(strconv.Itoa(i)), initiator{uid: 7})
 	}
-	if len(w.own) != maxOwn || w.reads(7, "9") || !w.reads(7, "10") {
-		t.Errorf("%d orders are remembered, the first: %v, %v", len(w.own), w.reads(7, "9"), w.reads(7, "10"))
+	if len(w.initiators) != maxPerInitiator || w.reads(7, "9") || !w.reads(7, "10") {
+		t.Errorf("%d orders are remembered, the first: %v, %v", len(w.initiators), w.reads(7, "9"),
+			w.reads(7, "10"))
 	}
-	for i := range maxOwn + 10 {
+	for i := range maxPerInitiator + 10 {
 		w.remember(job.ID("other"+strconv.Itoa(i)), initiator{uid: 8})
 	}
 	if !w.reads(7, "10") || w.reads(7, "other10") {
@@ -215,24 +221,24 @@ func TestOldOrdersAreForgotten(t *testing.T) {
 		w.remember(job.ID("user"+strconv.Itoa(i)), initiator{uid: 100 + i})
 	}
 	w.remember("zz", initiator{uid: 9})
-	if w.reads(7, "10") || !w.reads(8, "other10") || !w.reads(9, "zz") || len(w.order) != maxInitiators {
-		t.Errorf("orders of %d users are remembered, and not those of the last ones alone", len(w.order))
+	if w.reads(7, "10") || !w.reads(8, "other10") || !w.reads(9, "zz") || len(w.jobs) != maxInitiators {
+		t.Errorf("orders of %d users are remembered, and not those of the last ones alone", len(w.jobs))
 	}
 }
 
-// TestEventsBelongToWhoCameFirst orders with an id that another user's order has already.
-func TestEventsBelongToWhoCameFirst(t *testing.T) {
+// TestEventsBelongToTheFirstSender orders with an id that another user's order has already.
+func TestEventsBelongToTheFirstSender(t *testing.T) {
 	w := newWatchers(4506)
 	w.users[1], w.users[2] = watcher{name: "daemon"}, watcher{name: "bin"}
 	nowhere := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
 	key := func(name string) *auth.Identity { return &auth.Identity{Name: name, Kind: auth.ByKey} }
-	w.note("1", key("daemon"), nowhere)
-	w.note("1", key("bin"), nowhere)
+	w.recordInitiator("1", key("daemon"), nowhere)
+	w.recordInitiator("1", key("bin"), nowhere)
 	if !w.reads(1, "salt/job/1/ret/web1") || w.reads(2, "salt/job/1/ret/web1") {
 		t.Error("the events of an order went over to who used its id again")
 	}
 	w.remember("2", initiator{uid: eventbus.NoUser}) // by a user who reads all
-	w.note("2", key("bin"), nowhere)
+	w.recordInitiator("2", key("bin"), nowhere)
 	if w.reads(2, "salt/job/2/ret/web1") {
 		t.Error("the events of an order of a user with all rights went to who used its id again")
 	}

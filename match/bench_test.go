@@ -37,7 +37,8 @@ func BenchmarkResolve10000(b *testing.B) {
 	for _, bb := range []struct{ kind, tgt string }{
 		{"glob", "*"}, {"glob", "minion0*5.example.com"}, {"pcre", `minion\d+5\.`}, {"pcre", `(?!minion0).*`},
 		{"list", "minion00001.example.com,minion00002.example.com"},
-		{"grain", "os:Debian"}, {"grain_pcre", "os:(Deb|Cent).*"}, {"pillar", "role:w*"}, {"ipcidr", "10.1.0.0/16"},
+		{"grain", "os:Debian"}, {"grain_pcre", "os:(Deb|Cent).*"}, {"pillar", "role:w*"}, {"ipcidr",
+			"10.1.0.0/16"},
 		{"compound", "minion0* and G@os:Debian and not S@10.0.0.0/16"},
 	} {
 		b.Run(bb.kind+"="+bb.tgt, func(b *testing.B) {
@@ -51,9 +52,10 @@ func BenchmarkResolve10000(b *testing.B) {
 	}
 }
 
-// BenchmarkMinion is what a minion does for each publication.
+// BenchmarkMinion measures a minion's work for each publication.
 func BenchmarkMinion(b *testing.B) {
-	m := &Minion{ID: "web1.example.com", Grains: data.NewMap("os", "Debian", "ipv4", []any{"127.0.0.1", "10.0.0.1"})}
+	m := &Minion{ID: "web1.example.com",
+		Grains: data.NewMap("os", "Debian", "ipv4", []any{"127.0.0.1", "10.0.0.1"})}
 	for _, bb := range []struct{ kind, tgt string }{
 		{"glob", "web*"}, {"grain", "os:Debian"}, {"pcre", "web.*"}, {"compound", "web* and G@os:Debian"},
 	} {

@@ -11,14 +11,14 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Word is one word of a compound target, taken apart: G|@level|a has the engine G and the delimiter |.
+// A Word is one parsed word of a compound target: G|@level|a has the engine G and the delimiter |.
 type Word struct {
 	Engine    string // one of G P I J L N S E R, or "" for a glob on the id
-	Delimiter string // one character, "" when none is given
+	Delimiter string // one character, or "" if none is given
 	Pattern   string
 }
 
-// ParseWord takes a word of a compound target apart (salt/utils/minions.py, parse_target).
+// ParseWord parses a word of a compound target (salt/utils/minions.py, parse_target).
 func ParseWord(word string) Word {
 	body := strings.TrimSuffix(word, "\n")
 	if strings.Contains(body, "\n") || body == "" || strings.IndexByte("GPIJLNSER", body[0]) < 0 {
@@ -78,11 +78,12 @@ func (c *compiler) compound(tgt any) (node, error) {
 		}
 		return c.words(words)
 	}
-	return nil, fmt.Errorf("%w: a compound target must be text or a list, not %T", ErrMalformed, tgt)
+	return nil, fmt.Errorf("%w: a compound target must be text or a list, not %T",
+		ErrMalformed, tgt)
 }
 
 func (c *compiler) words(given []string) (node, error) {
-	words, err := c.putGroups(given)
+	words, err := c.expandGroups(given)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +101,8 @@ func (c *compiler) words(given []string) (node, error) {
 	return n, nil
 }
 
-// putGroups replaces N@ words by the words of the group; an unknown group vanishes.
-func (c *compiler) putGroups(words []string) ([]string, error) {
+// expandGroups replaces N@ words by the words of the group; an unknown group vanishes.
+func (c *compiler) expandGroups(words []string) ([]string, error) {
 	isGroup := func(w string) bool { return ParseWord(w).Engine == "N" }
 	if !slices.ContainsFunc(words, isGroup) {
 		return words, nil
@@ -121,4 +122,32 @@ func (c *compiler) putGroups(words []string) ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// AsksForData reports whether a target matches on data of minions: grains, pillar or others. A node
+// group counts, since it may.
+func AsksForData(tgt any, kind string) bool {
+	switch kind {
+	case "glob", "pcre", "list":
+		return false
+	case "compound":
+		return slices.ContainsFunc(wordsOf(tgt), func(w string) bool {
+			word := ParseWord(strings.TrimLeft(w, "("))
+			return word.Engine != "" && word.Engine != "L" && word.Engine != "E"
+		})
+	}
+	return true
+}
+
+// wordsOf returns the words of a compound target, which is a text or a list.
+func wordsOf(tgt any) []string {
+	if text, ok := tgt.(string); ok {
+		return strings.Fields(text)
+	}
+	var all []string
+	list, _ := tgt.([]any)
+	for _, w := range list {
+		all = append(all, data.Str(w))
+	}
+	return all
 }

@@ -7,35 +7,35 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A Cache holds what the master knows of its minions.
+// A Cache holds the master's cached data about its minions.
 type Cache interface {
-	// Minion returns the last known grains and pillar of a minion, and whether anything is known.
+	// Minion returns the last known grains and pillar of a minion, and whether there are any.
 	Minion(id string) (grains, pillar *data.Map, ok bool)
-	// IDs returns the ids of all minions of which something is known, accepted or not.
+	// IDs returns the ids of all minions with cached data, whether accepted or not.
 	IDs() []string
 }
 
-// A Fleet is what the master knows when it computes whom a target names.
+// A Fleet is the master's data for resolving a target to minions.
 type Fleet struct {
 	Accepted   []string // ids with an accepted key, in the order in which they are reported
 	Cache      Cache    // nil means that nothing is cached
 	DataCache  bool     // option `minion_data_cache`
-	Greedy     bool     // minions of which nothing is cached count as named
+	Greedy     bool     // minions without cached data count as matching
 	Nodegroups *data.Map
 }
 
-// Resolve returns the ids that a target names, in the order of Accepted, and those that it lists but that have
-// no accepted key (salt/utils/minions.py, CkMinions.check_minions). A list target keeps its own order and
-// duplicates. Without a data cache whatever asks for grains or pillar, and every compound target, names all
-// accepted minions.
+// Resolve returns the ids that a target names, in the order of Accepted, and the ids that it lists
+// but that have no accepted key (salt/utils/minions.py, CkMinions.check_minions). A list target
+// keeps its own order and duplicates. Without a data cache, every compound target and every target
+// on grains or pillar names all accepted minions.
 //
-// With an error both lists are empty; the error says why the target names nobody.
+// With an error both lists are empty; the error is the reason why the target names nobody.
 func (f *Fleet) Resolve(tgt any, kind, delim string) (ids, missing []string, err error) {
 	if tgt == nil {
 		tgt = ""
 	}
 	if !f.DataCache && usesCache(kind) {
-		return f.blind(tgt, kind)
+		return f.resolveUncached(tgt, kind)
 	}
 	c := compiler{nodegroups: f.Nodegroups, master: true}
 	root, err := c.target(tgt, kind, delim)
@@ -53,7 +53,7 @@ func (f *Fleet) Resolve(tgt any, kind, delim string) (ids, missing []string, err
 	return f.filter(root, kind), missing, nil
 }
 
-// usesCache reports whether a kind of target is decided by the data cache.
+// usesCache reports whether a kind of target is resolved by the data cache.
 func usesCache(kind string) bool {
 	switch kind {
 	case "ipcidr", "compound", "compound_pillar_exact", "nodegroup":
@@ -63,15 +63,16 @@ func usesCache(kind string) bool {
 	return pair
 }
 
-// blind is Resolve without a data cache.
-func (f *Fleet) blind(tgt any, kind string) (ids, missing []string, err error) {
+// resolveUncached is Resolve without a data cache.
+func (f *Fleet) resolveUncached(tgt any, kind string) (ids, missing []string, err error) {
 	switch kind {
 	case "compound", "compound_pillar_exact", "nodegroup":
 		switch tgt.(type) {
 		case string, []any, data.Tuple:
 			return slices.Clone(f.Accepted), nil, nil
 		}
-		return nil, nil, fmt.Errorf("%w: a %s target must be text or a list, not %T", ErrMalformed, kind, tgt)
+		return nil, nil, fmt.Errorf("%w: a %s target must be text or a list, not %T",
+			ErrMalformed, kind, tgt)
 	}
 	if f.Greedy {
 		return slices.Clone(f.Accepted), nil, nil
@@ -79,7 +80,7 @@ func (f *Fleet) blind(tgt any, kind string) (ids, missing []string, err error) {
 	return nil, nil, nil
 }
 
-// split divides ids into those that are accepted and those that are not.
+// split divides ids into accepted and unaccepted ones.
 func (f *Fleet) split(items []string) (accepted, missing []string) {
 	found := make(map[string]bool, len(items))
 	for _, id := range items {
@@ -100,8 +101,8 @@ func (f *Fleet) split(items []string) (accepted, missing []string) {
 	return accepted, missing
 }
 
-// filter returns the minions that meet a condition. When it is not greedy, minions of which data is cached count
-// even if their key is not accepted, as in Salt.
+// filter returns the minions that meet a condition. If it is not greedy, minions with cached data
+// count even if their key is not accepted, as in Salt.
 func (f *Fleet) filter(root node, kind string) []string {
 	var ids []string
 	var s subject

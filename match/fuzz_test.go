@@ -9,21 +9,25 @@ import (
 // FuzzTarget compiles any text as every kind of target and matches it, on both sides.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{
-		"*", "web[!1-3]*", `(?!web).*(?<=1)$`, "L@a,b or ( not N@g and G|@a|b )", "os:(?:Deb|Cent).*", "*:*:x", "10.0.0.0/8",
-		"a:b:c:*", "N@loop", `[\W\d^-]{,3}`, "(?imx: a # )\n)", "S@::1 or P@a:[", "not not ( )",
+		"*", "web[!1-3]*", `(?!web).*(?<=1)$`, "L@a,b or ( not N@g and G|@a|b )",
+		"os:(?:Deb|Cent).*", "*:*:x", "10.0.0.0/8", "a:b:c:*", "N@loop", `[\W\d^-]{,3}`,
+		"(?imx: a # )\n)", "S@::1 or P@a:[", "not not ( )",
 	} {
 		f.Add(s, ":")
 	}
 	minion := &Minion{
-		ID:     "web1",
-		Grains: data.NewMap("os", "Debian", "a", data.NewMap("b", []any{"c", data.NewMap("d", 1.5)}), "ipv4", []any{"10.0.0.1"}),
+		ID: "web1",
+		Grains: data.NewMap("os", "Debian",
+			"a", data.NewMap("b", []any{"c", data.NewMap("d", 1.5)}), "ipv4", []any{"10.0.0.1"}),
 		Pillar: data.NewMap("x", nil),
 	}
 	groups := data.NewMap("g", []any{"web1", "or", "N@h"}, "h", "db[12]", "loop", "N@loop")
-	fleet := &Fleet{Accepted: []string{"db1", "web1"}, Cache: fuzzCache{minion}, DataCache: true, Nodegroups: groups}
+	fleet := &Fleet{Accepted: []string{"db1", "web1"}, Cache: fuzzCache{minion}, DataCache: true,
+		Nodegroups: groups}
 	f.Fuzz(func(t *testing.T, s, delim string) {
 		for _, kind := range []string{
-			"glob", "pcre", "list", "grain", "grain_pcre", "pillar", "pillar_exact", "pillar_pcre", "ipcidr", "compound", "nodegroup",
+			"glob", "pcre", "list", "grain", "grain_pcre", "pillar", "pillar_exact", "pillar_pcre",
+			"ipcidr", "compound", "nodegroup",
 		} {
 			e, err := Compile(s, kind, delim, Options{Nodegroups: groups})
 			named := err == nil && e.Match(minion)
@@ -58,7 +62,8 @@ func (c fuzzCache) Minion(id string) (grains, pillar *data.Map, ok bool) {
 
 func (c fuzzCache) IDs() []string { return []string{c.m.ID} }
 
-// FuzzGroups checks that groups lie within the text, and that both engines agree on whether there is a match.
+// FuzzGroups checks that groups lie within the text, and that both engines agree on whether there
+// is a match.
 func FuzzGroups(f *testing.F) {
 	for _, s := range [][2]string{{`(\w)\1`, "aab"}, {`(?P<q>['"]).*?(?P=q)`, `'b"'`}, {`(?<=é)(?!c)`, "éx"}, {`(<)?a(?(1)>|$)`, "<a>"}, {`[\W\d[^]+?`, "a-["}, {`(?imx: a # )
 )`, "A"}} {

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Glob is a pattern as Python's fnmatch.fnmatchcase reads it: * any text, ? one character, [seq] and [!seq] one
-// character of a set. It matches the whole text, in time that grows with length of text × length of pattern.
-// Several goroutines may use it.
+// A Glob is a pattern of Python's fnmatch.fnmatchcase: * matches any text, ? one character, [seq]
+// and [!seq] one character of a set. It matches the whole text. The time is at most proportional to
+// length of text × length of pattern. It is safe for concurrent use.
 type Glob struct {
 	parts  []globPart
 	prefix string // literal text before the first other part
-	exact  bool   // the pattern is the prefix and nothing else
+	exact  bool   // the pattern is only the prefix
 }
 
 type globKind uint8
@@ -33,7 +33,8 @@ type globPart struct {
 
 type runeRange struct{ lo, hi rune }
 
-// CompileGlob reads a pattern. Every text is one: a bracket that is never closed stands for itself.
+// CompileGlob compiles a pattern. Every text is valid: a bracket that is never closed matches
+// itself.
 func CompileGlob(pattern string) *Glob {
 	g := &Glob{}
 	src := []rune(pattern)
@@ -73,7 +74,7 @@ func (g *Glob) takePrefix() {
 	g.prefix, g.parts = b.String(), g.parts[n:]
 }
 
-// setEnd returns the place of the bracket that closes the set opened at i, or 0.
+// setEnd returns the position of the bracket that closes the set opened at i, or 0.
 func setEnd(src []rune, i int) int {
 	j := i + 1
 	if j < len(src) && src[j] == '!' {
@@ -88,8 +89,8 @@ func setEnd(src []rune, i int) int {
 	return 0
 }
 
-// newSet reads what stands between the brackets. A hyphen makes a range only between two characters; a range
-// that runs backwards is empty (CPython Lib/fnmatch.py, translate).
+// newSet parses the text between the brackets. A hyphen makes a range only between two characters;
+// a backwards range is empty (CPython Lib/fnmatch.py, translate).
 func newSet(src []rune) globPart {
 	p := globPart{kind: charSet}
 	if src[0] == '!' {
@@ -124,7 +125,8 @@ func (g *Glob) Match(s string) bool {
 	return matchParts(g.parts, rest)
 }
 
-// matchParts goes back to the last * only: what an earlier one has taken need never change.
+// matchParts backtracks only to the last *: the text matched by an earlier one never needs to
+// change.
 func matchParts(parts []globPart, s string) bool {
 	at, star, starAt := 0, -1, 0
 	for i := 0; i < len(s) || at < len(parts); {

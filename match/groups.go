@@ -12,27 +12,29 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// longestSearch bounds one search of an expression for which the engine goes back.
-const longestSearch = 10 * time.Second
+// maxSearch is the time limit of one search by the backtracking engine.
+const maxSearch = 10 * time.Second
 
-// Groups is an expression of Python's re for searches, with its groups. Several goroutines may use it.
+// Groups is an expression of Python's re for searches, with its groups. It is safe for concurrent
+// use.
 //
-// Whether it matches takes linear time, but for look-ahead, look-behind, back-references, conditionals and atomic groups: these go back,
-// as Python does. So does finding where it matches, when that may be nothing or has a $ for the end of the text. A search that goes back
-// for longer than ten seconds is an error.
+// Whether it matches is found in linear time, except for look-ahead, look-behind, back-references,
+// conditionals and atomic groups: these backtrack, as in Python. Finding the position of a match
+// backtracks too if the match may be empty or the expression has a $ for the end of the text. A
+// search that backtracks for more than ten seconds is an error.
 type Groups struct {
-	plain *regexp.Regexp  // nil where only the other can
-	back  *regexp2.Regexp // nil where plain can all
+	plain *regexp.Regexp  // nil if only the other engine can match
+	back  *regexp2.Regexp // nil if plain can do everything
 	names map[string]int
 	count int
 }
 
-// CompileGroups reads an expression; fold is re.I and lines re.M.
+// CompileGroups compiles an expression; fold is re.I and lines re.M.
 func CompileGroups(expr string, fold, lines bool) (*Groups, error) {
 	return compileGroups(expr, flags{fold: fold, multiline: lines}, false)
 }
 
-// CompileAtStart reads an expression that matches at the start of a text only (re.match).
+// CompileAtStart compiles an expression that matches only at the start of a text (re.match).
 func CompileAtStart(expr string, fold, lines bool) (*Groups, error) {
 	return compileGroups(expr, flags{fold: fold, multiline: lines}, true)
 }
@@ -51,7 +53,8 @@ func compileGroups(expr string, f flags, atStart bool) (*Groups, error) {
 	return g, nil
 }
 
-// newGroups compiles with the standard library, and for the other engine too where all matches are what only that one finds.
+// newGroups compiles with the standard library. If that cannot find all matches, it also compiles
+// for the backtracking engine.
 func newGroups(expr string, f flags, atStart bool) (*Groups, error) {
 	t, err := translateWith(expr, f)
 	if err == nil && len(t.asserts) > 0 {
@@ -81,7 +84,7 @@ func newGroups(expr string, f flags, atStart bool) (*Groups, error) {
 	return g, nil
 }
 
-// newBack compiles for the engine that goes back.
+// newBack compiles for the backtracking engine.
 func newBack(expr string, f flags, atStart bool) (*Groups, error) {
 	text, groups, err := translateBack(expr, f)
 	if err != nil {
@@ -95,14 +98,15 @@ func newBack(expr string, f flags, atStart bool) (*Groups, error) {
 	if err != nil {
 		return nil, syntaxError(err)
 	}
-	re.MatchTimeout = longestSearch
+	re.MatchTimeout = maxSearch
 	return &Groups{back: re, names: groups.names, count: groups.count}, nil
 }
 
 // nullable reports whether a tree may match the empty text.
 func nullable(re *syntax.Regexp) bool {
 	switch re.Op {
-	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyCharNotNL, syntax.OpAnyChar, syntax.OpNoMatch:
+	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyCharNotNL, syntax.OpAnyChar,
+		syntax.OpNoMatch:
 		return false
 	case syntax.OpCapture, syntax.OpPlus:
 		return nullable(re.Sub[0])
@@ -125,7 +129,7 @@ func nullable(re *syntax.Regexp) bool {
 	return true
 }
 
-// NumSubexp returns how many groups there are.
+// NumSubexp returns the number of groups.
 func (g *Groups) NumSubexp() int { return g.count }
 
 // SubexpIndex returns the number of the group of that name, or -1.
@@ -147,8 +151,8 @@ func (g *Groups) Match(text string) (bool, error) {
 	return g.back.MatchString(text)
 }
 
-// Find returns where the first match and its groups begin and end in a text, in bytes: two numbers each, -1 for a group that has no
-// part; nothing where there is no match.
+// Find returns the byte offsets of the first match and its groups: start and end of each, -1 for a
+// group that did not match. It returns nil if there is no match.
 func (g *Groups) Find(text string) ([]int, error) {
 	if g.back == nil {
 		return g.plain.FindStringSubmatchIndex(text), nil
@@ -160,8 +164,8 @@ func (g *Groups) Find(text string) ([]int, error) {
 	return found[0], err
 }
 
-// FindAll returns where up to most matches are, as Find does; all where most is 0. One that is empty may begin where the one before it
-// ends (re.finditer).
+// FindAll returns up to most matches, each as Find does; all if most is 0. An empty match may begin
+// where the one before it ends (re.finditer).
 func (g *Groups) FindAll(text string, most int) ([][]int, error) {
 	if g.back != nil {
 		return g.backwards(text, most)
@@ -193,7 +197,7 @@ func (g *Groups) backwards(text string, most int) ([][]int, error) {
 	return all, err
 }
 
-// offsets returns a function that tells where in a text, in bytes, its character of a number begins.
+// offsets returns a function that converts the index of a character in a text to its byte offset.
 func offsets(text string) func(int) int {
 	plain := true
 	for i := range len(text) {

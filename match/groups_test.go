@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The matches are those of Python's re.finditer: each with its groups, "-" for a group that has no part.
+// The matches are those of Python's re.finditer: each with its groups, "-" for a group that did not
+// match.
 func TestGroupsAreFoundAsPythonDoes(t *testing.T) {
 	for _, tt := range []struct {
 		expr        string
@@ -54,7 +55,8 @@ func TestGroupsAreFoundAsPythonDoes(t *testing.T) {
 			t.Errorf("%s on %q: got %q, want %q", tt.expr, tt.text, got, tt.want)
 		}
 		first, err := re.Find(tt.text)
-		if err != nil || (first != nil) != (len(tt.want) > 0) || first != nil && pieces(tt.text, first) != tt.want[0] {
+		if err != nil || (first != nil) != (len(tt.want) > 0) ||
+			first != nil && pieces(tt.text, first) != tt.want[0] {
 			t.Errorf("%s on %q: first is %v, %v", tt.expr, tt.text, first, err)
 		}
 		if ok, err := re.Match(tt.text); err != nil || ok != (len(tt.want) > 0) {
@@ -98,8 +100,9 @@ func TestGroupsByName(t *testing.T) {
 	}
 }
 
-func TestGroupsThatAreNone(t *testing.T) {
-	for expr, want := range map[string]string{`(a)\2`: "invalid group reference 2", `(?P=x)`: "unknown group name 'x'", `(?(1)a|b)`: "invalid group reference 1",
+func TestInvalidGroups(t *testing.T) {
+	for expr, want := range map[string]string{`(a)\2`: "invalid group reference 2",
+		`(?P=x)`: "unknown group name 'x'", `(?(1)a|b)`: "invalid group reference 1",
 		`(?P=x`: "missing ), unterminated name", `(a)\1)`: "unbalanced parenthesis"} {
 		if _, err := CompileGroups(expr, false, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", expr, err, want)
@@ -107,8 +110,8 @@ func TestGroupsThatAreNone(t *testing.T) {
 	}
 }
 
-// An expression that would go back for years ends with an error.
-func TestGroupsGiveUp(t *testing.T) {
+// TestGroupsTimeOut checks that an expression that would backtrack for years ends with an error.
+func TestGroupsTimeOut(t *testing.T) {
 	re, err := CompileGroups(`^(a|aa)+\1$`, false, false)
 	if err != nil {
 		t.Fatal(err)

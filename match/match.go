@@ -1,27 +1,31 @@
-// Package match says which minions a target names, on the minion's side and on the master's.
+// Package match decides which minions a target names, on the minion's side and on the master's.
 //
-// A target is what an operator types before the function: salt -G 'os:Debian' test.ping has the target
-// os:Debian of the kind grain. A minion asks an [Expression] whether it is meant itself:
+// A target is what an operator types before the function: salt -G 'os:Debian' test.ping has the
+// target os:Debian of the kind grain. A minion asks an [Expression] whether the target names it:
 //
 //	e, err := match.Compile(load.Target, load.TargetType, load.Delimiter, match.Options{})
 //	if err == nil && e.Match(&match.Minion{ID: id, Grains: grains, Pillar: pillar}) { … }
 //
-// The master asks a [Fleet] for a list of ids, from which it knows whose returns to wait for. It decides by the
-// grains and pillar in its cache, and a minion of which nothing is cached counts as named (7.4 of the protocol
-// is called greedy). The list is an expectation only: who runs the job is decided by the minions.
+// The master asks a [Fleet] for the ids whose returns it should wait for. The Fleet uses the cached
+// grains and pillar, and counts a minion without cached data as matching (section 7.4 of the
+// protocol calls this greedy). The list is only an expectation: the minions decide which of them
+// run the job.
 //
-// Both sides use one tree of conditions. On the master's side `not` means "all accepted minions but", which is
-// the same thing for one minion. Where the two sides of Salt differ in what they let pass (an open bracket that
-// is never closed), so do these.
+// Both sides use one tree of conditions. On the master's side `not` means "all accepted minions
+// but", which is equivalent for a single minion. If the two sides of Salt differ in what they
+// accept (an open bracket that is never closed), so do these.
 //
-// Globs are Python's fnmatch, regular expressions are Python's re as far as they can be matched in linear time:
-// everything but back-references, conditionals, atomic groups and possessive quantifiers, which are refused with
-// ErrUnsupported. Look-ahead and look-behind work and stay linear. No target can make a match slow: lengths,
-// depths and the steps of one match are bounded.
+// Globs are those of Python's fnmatch. Regular expressions are those of Python's re as far as they
+// can be matched in linear time. Back-references, conditionals, atomic groups and possessive
+// quantifiers are rejected with ErrUnsupported. Look-ahead and look-behind work and stay linear. No
+// target can make a match slow: lengths, depths and the steps of one match are limited.
 //
-// Odd, and as in Salt: keys and values of grains and pillar are compared in lower case, and so is the pattern,
-// even where that changes a regular expression (\D becomes \d); `os:(?:a|b)` works although it holds the
-// delimiter; a node group that does not exist vanishes from a compound target.
+// Users' own matchers ([Own]) replace the kinds of targets that a minion knows, and add new ones.
+//
+// Some behaviour is odd, but the same as in Salt. Keys and values of grains and pillar are compared
+// in lower case, and so is the pattern, even if that changes a regular expression (\D becomes \d).
+// `os:(?:a|b)` works although it contains the delimiter. An unknown node group vanishes from a
+// compound target.
 package match
 
 import (
@@ -32,27 +36,27 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Bounds of a target. What exceeds them is refused by Compile with ErrTooBig.
+// Limits of a target. Compile rejects larger targets with ErrTooBig.
 const (
 	MaxLength = 64 << 10 // bytes of a target, all its words together
-	MaxDepth  = 64       // brackets in brackets, node groups in node groups, parts of a key:value target
-	maxWords  = 1 << 17  // words of a compound target after node groups were put in
+	MaxDepth  = 64       // nested brackets, nested node groups, parts of a key:value target
+	maxWords  = 1 << 17  // words of a compound target after node groups were expanded
 )
 
 var (
-	// ErrUnknownType is wrapped when the kind of target is none that can be matched.
+	// ErrUnknownType is wrapped if the kind of target is unknown.
 	ErrUnknownType = errors.New("unknown target type")
-	// ErrUnsupported is wrapped when a regular expression needs what cannot be matched in linear time.
+	// ErrUnsupported is wrapped if a regular expression cannot be matched in linear time.
 	ErrUnsupported = errors.New("not supported in regular expressions")
-	// ErrMalformed is wrapped when a target makes no sense: an operator without operand, a bad address.
+	// ErrMalformed is wrapped if a target is invalid: an operator without operand, a bad address.
 	ErrMalformed = errors.New("malformed target")
-	// ErrTooBig is wrapped when a target is longer or deeper than the bounds.
+	// ErrTooBig is wrapped if a target exceeds a limit of length or depth.
 	ErrTooBig = errors.New("target is too long or too deep")
 	// ErrNoRange is wrapped for range targets: they need a range server, which is not supported.
 	ErrNoRange = errors.New("range targets need a range server, and none is set")
 )
 
-// Minion is what one minion is matched by.
+// Minion is the data that one minion is matched by.
 type Minion struct {
 	ID             string
 	Grains, Pillar *data.Map
@@ -61,23 +65,26 @@ type Minion struct {
 // Options tune Compile.
 type Options struct {
 	Nodegroups *data.Map // option `nodegroups`; nil means none
+	Own        Own       // users' own matchers; nil means none
 }
 
-// An Expression is a compiled target. Several goroutines may use it.
+// An Expression is a compiled target. It is safe for concurrent use.
 type Expression struct {
 	root node
 }
 
-// Compile reads a target as a minion does. The kind is Salt's `tgt_type`: glob, pcre, list, grain, grain_pcre,
-// pillar, pillar_pcre, pillar_exact, ipcidr, compound or nodegroup; delim "" means ":".
+// Compile compiles a target as a minion does. The kind is Salt's `tgt_type`: glob, pcre, list,
+// grain, grain_pcre, pillar, pillar_pcre, pillar_exact, ipcidr, compound or nodegroup; delim ""
+// means ":".
 //
-// An error means that the target names nobody: it wraps one of this package's errors, or says what is wrong with
-// a regular expression. compound_pillar_exact has no matcher on minions and is an unknown type here, as in Salt.
+// An error means that the target names nobody. It wraps one of this package's errors, or describes
+// a faulty regular expression. Minions have no matcher for compound_pillar_exact, so it is an
+// unknown type here, as in Salt.
 func Compile(tgt any, kind, delim string, o Options) (*Expression, error) {
 	if kind == "compound_pillar_exact" {
 		return nil, fmt.Errorf("%w: %q", ErrUnknownType, kind)
 	}
-	c := compiler{nodegroups: o.Nodegroups}
+	c := compiler{nodegroups: o.Nodegroups, own: o.Own}
 	root, err := c.target(tgt, kind, delim)
 	if err != nil {
 		return nil, err
@@ -85,14 +92,23 @@ func Compile(tgt any, kind, delim string, o Options) (*Expression, error) {
 	return &Expression{root: root}, nil
 }
 
-// Match reports whether the target names m.
+// Match reports whether the target names m. It does not if one of users' own matchers fails.
 func (e *Expression) Match(m *Minion) bool {
-	s := subject{id: m.ID, accepted: true, known: true, looked: true, grains: m.Grains, pillar: m.Pillar}
-	return e.root.match(&s)
+	named, err := e.Check(m)
+	return named && err == nil
 }
 
-// PublicationDelimiter returns the delimiter by which a minion reads the target of a publication. Salt's minion
-// hands the load's delimiter to the matchers of grain, grain_pcre and pillar only (salt/minion.py, _target_load).
+// Check reports whether the target names m. The error is that of users' own matchers.
+func (e *Expression) Check(m *Minion) (bool, error) {
+	s := subject{id: m.ID, accepted: true, known: true, looked: true, grains: m.Grains,
+		pillar: m.Pillar}
+	named := e.root.match(&s)
+	return named, s.err
+}
+
+// PublicationDelimiter returns the delimiter that a minion uses for the target of a publication.
+// Salt's minion passes the load's delimiter only to the matchers of grain, grain_pcre and pillar
+// (salt/minion.py, _target_load).
 func PublicationDelimiter(kind, delim string) string {
 	switch kind {
 	case "grain", "grain_pcre", "pillar":
@@ -101,18 +117,22 @@ func PublicationDelimiter(kind, delim string) string {
 	return ""
 }
 
-// A compiler turns targets of one role into nodes.
+// A compiler turns targets into nodes, for the minion or the master.
 type compiler struct {
 	nodegroups *data.Map
-	master     bool        // read compound targets as the master does
+	own        Own
+	master     bool        // parse compound targets as the master does
 	exact      bool        // I@ and J@ compare whole values
-	lists      []*listNode // those whose items are reported when they are not accepted
+	lists      []*listNode // lists whose unaccepted items are reported
 }
 
 // target compiles one target of any kind.
 func (c *compiler) target(tgt any, kind, delim string) (node, error) {
 	if err := checkLength(tgt); err != nil {
 		return nil, err
+	}
+	if c.own != nil && c.own.Has(kind) {
+		return &ownNode{c.own, kind, tgt, delim}, nil
 	}
 	switch kind {
 	case "list":
@@ -129,6 +149,14 @@ func (c *compiler) target(tgt any, kind, delim string) (node, error) {
 	}
 	if kind == "nodegroup" {
 		return c.nodegroup(text)
+	}
+	return leaf(kind, text, delim)
+}
+
+// leaf compiles a condition of a compound target.
+func (c *compiler) leaf(kind, text, delim string) (node, error) {
+	if c.own != nil && c.own.Has(kind) {
+		return &ownNode{c.own, kind, text, delim}, nil
 	}
 	return leaf(kind, text, delim)
 }

@@ -112,8 +112,10 @@ func TestRegexpRefused(t *testing.T) {
 		{strings.Repeat(`[a-z]{1000}`, 500), ErrTooBig},
 		{strings.Repeat("(", 600) + strings.Repeat(")", 600), ErrTooBig},
 		{strings.Repeat("a", MaxLength+1), ErrTooBig},
-		{`[`, nil}, {`(`, nil}, {`)`, nil}, {`\`, nil}, {`*`, nil}, {`a**`, nil}, {`(?<=a*)b`, nil}, {`(?P<1>a)`, nil},
-		{`\p`, nil}, {`\x1`, nil}, {`a(?i)b`, nil}, {`(?#`, nil}, {`(?z)`, nil}, {`(?=a`, nil}, {`\pL`, nil}, {`\Qa\E`, nil},
+		{`[`, nil}, {`(`, nil}, {`)`, nil}, {`\`, nil}, {`*`, nil}, {`a**`, nil}, {`(?<=a*)b`, nil},
+		{`(?P<1>a)`, nil},
+		{`\p`, nil}, {`\x1`, nil}, {`a(?i)b`, nil}, {`(?#`, nil}, {`(?z)`, nil}, {`(?=a`, nil},
+		{`\pL`, nil}, {`\Qa\E`, nil},
 	} {
 		re, err := CompileRegexp(tt.expr)
 		if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
@@ -122,10 +124,12 @@ func TestRegexpRefused(t *testing.T) {
 	}
 }
 
-// What takes exponential or quadratic time in a backtracking engine has a bound here.
+// TestRegexpIsBounded matches expressions that take exponential or quadratic time in a backtracking
+// engine. They are limited here.
 func TestRegexpIsBounded(t *testing.T) {
 	long := strings.Repeat("a", 20_000) + "!"
-	for _, expr := range []string{`(a+)+$`, `(?=(a+)+$)b`, `(?:(?=(?:(?=(?:(?=a*b)a)*b)a)*b)a)*b`, `(?:(?!.*b).)*c`} {
+	for _, expr := range []string{`(a+)+$`, `(?=(a+)+$)b`, `(?:(?=(?:(?=(?:(?=a*b)a)*b)a)*b)a)*b`,
+		`(?:(?!.*b).)*c`} {
 		re, err := CompileRegexp(expr)
 		if err != nil {
 			t.Fatalf("CompileRegexp(%q): %v", expr, err)
@@ -137,7 +141,8 @@ func TestRegexpIsBounded(t *testing.T) {
 }
 
 func TestSubnet(t *testing.T) {
-	grains := data.NewMap("ipv4", []any{"10.0.1.11", int64(4), "rubbish"}, "ipv6", []any{"2001:db8::11", "::ffff:1.2.3.4"})
+	grains := data.NewMap("ipv4", []any{"10.0.1.11", int64(4), "rubbish"},
+		"ipv6", []any{"2001:db8::11", "::ffff:1.2.3.4"})
 	for _, tt := range []struct {
 		target string
 		want   bool
@@ -194,7 +199,8 @@ func TestCompileRefuses(t *testing.T) {
 		{"range in compound", "R@%cluster", "compound", nil, ErrNoRange},
 		{"a long glob", strings.Repeat("*", MaxLength+1), "glob", nil, ErrTooBig},
 		{"a long list", slices.Repeat([]any{"minion"}, 20_000), "list", nil, ErrTooBig},
-		{"3000 brackets", strings.Repeat("( ", 3000) + "a" + strings.Repeat(" )", 3000), "compound", nil, ErrTooBig},
+		{"3000 brackets", strings.Repeat("( ", 3000) + "a" + strings.Repeat(" )", 3000),
+			"compound", nil, ErrTooBig},
 		{"many delimiters", strings.Repeat("a:", 500) + "b", "grain", nil, ErrTooBig},
 		{"node groups in node groups", "g0", "nodegroup", deep, ErrTooBig},
 		{"node groups that double", "g0", "nodegroup", wide, ErrTooBig},
@@ -207,17 +213,20 @@ func TestCompileRefuses(t *testing.T) {
 		{"a list with a number", []any{"a", int64(1)}, "compound", nil, ErrMalformed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, err := Compile(tt.tgt, tt.kind, "", Options{Nodegroups: tt.groups}); !errors.Is(err, tt.want) {
+			if _, err := Compile(tt.tgt, tt.kind,
+				"", Options{Nodegroups: tt.groups}); !errors.Is(err, tt.want) {
 				t.Errorf("Compile: %v, want %v", err, tt.want)
 			}
 		})
 	}
 }
 
-// TestCircularNodegroupsAreNamed checks that a target that has no meaning because its groups name one another says so, and that one
-// that has a meaning all the same keeps it, as in Salt.
+// TestCircularNodegroupsAreNamed checks the error for a target that matches nothing because its
+// groups refer to one another. A target that has a meaning despite such groups keeps it, as in
+// Salt.
 func TestCircularNodegroupsAreNamed(t *testing.T) {
-	groups := data.NewMap("a", "web1 or N@b", "b", "N@a", "c", "N@b and x", "self", "N@self or y", "fine", "L@web1,web2", "half", []any{"N@fine", "or", "db1"})
+	groups := data.NewMap("a", "web1 or N@b", "b", "N@a", "c", "N@b and x", "self", "N@self or y",
+		"fine", "L@web1,web2", "half", []any{"N@fine", "or", "db1"})
 	for _, tt := range []struct{ tgt, kind, want string }{
 		{"a", "nodegroup", "circular node groups: a names b names a: "},
 		{"N@c or db1", "compound", "circular node groups: b names a names b: "},
@@ -225,7 +234,8 @@ func TestCircularNodegroupsAreNamed(t *testing.T) {
 		{"N@half and (", "compound", ""},
 	} {
 		_, err := Compile(tt.tgt, tt.kind, "", Options{Nodegroups: groups})
-		if !errors.Is(err, ErrMalformed) || errors.Is(err, ErrCircular) != (tt.want != "") || !strings.Contains(err.Error(), tt.want) {
+		if !errors.Is(err, ErrMalformed) || errors.Is(err, ErrCircular) != (tt.want != "") ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.tgt, err)
 		}
 	}
@@ -235,7 +245,8 @@ func TestCircularNodegroupsAreNamed(t *testing.T) {
 	}
 }
 
-// Data in which every key path of a target leads on makes the original take 2^n steps.
+// TestPairIsBounded uses data in which every key path of a target continues, so that Salt takes 2^n
+// steps.
 func TestPairIsBounded(t *testing.T) {
 	m := data.NewMap("a", "x")
 	for range 60 {

@@ -10,14 +10,15 @@ import (
 // A subject is one minion while it is matched.
 type subject struct {
 	id       string
-	accepted bool // its key is accepted; always so on the minion's own side
-	greedy   bool // named by what cannot be decided
+	accepted bool // its key is accepted; always true on the minion's own side
+	greedy   bool // counts as matching if that cannot be decided
 
-	cache          Cache // where grains and pillar come from when looked is false
+	cache          Cache // source of grains and pillar while looked is false
 	looked         bool
-	known          bool // there are grains and pillar to decide by
+	known          bool // there are grains and pillar to match
 	grains, pillar *data.Map
-	steps          int // spent in walking through grains and pillar
+	steps          int   // spent on walking through grains and pillar
+	err            error // of users' own matchers
 }
 
 // look fetches grains and pillar once.
@@ -31,10 +32,10 @@ func (s *subject) look() {
 	}
 }
 
-// settled is the answer of a condition on cached data as far as it does not depend on the data: greedy, all
-// accepted minions but those that are known not to match; otherwise all that are known to match
-// (salt/utils/minions.py, _check_cache_minions). done is false when the data decides.
-func (s *subject) settled() (named, done bool) {
+// decided returns the result of a condition on cached data as far as it does not depend on that
+// data. If greedy, all accepted minions match but those known not to; otherwise only minions known
+// to match do (salt/utils/minions.py, _check_cache_minions). done is false if the data decides.
+func (s *subject) decided() (named, done bool) {
 	if s.greedy && !s.accepted {
 		return false, true
 	}
@@ -42,18 +43,18 @@ func (s *subject) settled() (named, done bool) {
 	return s.greedy, !s.known
 }
 
-// A node is a condition that a minion meets or not.
+// A node is a condition on a minion.
 type node interface{ match(*subject) bool }
 
 type (
 	andNode    []node
 	orNode     []node
 	notNode    struct{ x node }
-	noneNode   struct{} // names nobody
+	noneNode   struct{} // matches nobody
 	globNode   struct{ *Glob }
 	regexpNode struct{ *Regexp }
 	listNode   struct {
-		items []string // in order, duplicates kept
+		items []string // in order, with duplicates
 		set   map[string]struct{}
 	}
 )
@@ -86,7 +87,7 @@ func (n *listNode) match(s *subject) bool {
 	return ok && s.accepted
 }
 
-// newList reads a list target: text with commas, or a list. Empty items of a text are dropped.
+// newList parses a list target: text with commas, or a list. Empty items of a text are dropped.
 func newList(tgt any) (*listNode, error) {
 	n := &listNode{set: map[string]struct{}{}}
 	switch t := tgt.(type) {
@@ -103,7 +104,8 @@ func newList(tgt any) (*listNode, error) {
 	case data.Tuple:
 		return newList([]any(t))
 	default:
-		return nil, fmt.Errorf("%w: a list target must be text or a list, not %T", ErrMalformed, tgt)
+		return nil, fmt.Errorf("%w: a list target must be text or a list, not %T",
+			ErrMalformed, tgt)
 	}
 	return n, nil
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// ErrUnknownNodegroup is wrapped by ExpandNodegroup when there is no group of that name, or it is neither text
-// nor a list.
+// ErrUnknownNodegroup is wrapped by ExpandNodegroup if there is no group of that name, or its
+// definition is neither text nor a list.
 var ErrUnknownNodegroup = errors.New("unknown node group")
 
-// ExpandNodegroup returns the words of the compound target that a node group stands for: its own, with the groups
-// that they name put in between brackets (salt/utils/minions.py, nodegroup_comp). A group of bare names becomes
-// one L@ word, one of names with regular-expression characters one E@ word. A group inside that is unknown, or
-// that holds itself, vanishes.
+// ExpandNodegroup returns the words of the compound target that a node group stands for. Groups
+// that it names are inserted in brackets (salt/utils/minions.py, nodegroup_comp). A group of plain
+// names becomes one L@ word, and one of names with regular-expression characters becomes one E@
+// word. An inner group that is unknown, or that contains itself, vanishes.
 func ExpandNodegroup(name string, groups *data.Map) ([]string, error) {
 	x := expansion{groups: groups}
 	def, err := x.definition(name)
@@ -36,17 +36,18 @@ func ExpandNodegroup(name string, groups *data.Map) ([]string, error) {
 	return def, nil
 }
 
-// ErrCircular is wrapped for node groups that name one another.
+// ErrCircular is wrapped for node groups that refer to one another.
 var ErrCircular = errors.New("circular node groups")
 
-// CheckCircular returns an error that names the groups of a circle to which the N@ words of a compound target lead. Such a
-// target may well have a meaning, since Salt leaves out what names itself; mostly it has none.
+// CheckCircular returns an error that names the groups of a cycle reachable from the N@ words of a
+// compound target. Such a target can still have a meaning, since Salt drops groups that refer to
+// themselves; usually it has none.
 func CheckCircular(words []string, groups *data.Map) error {
 	x := circles{expansion: expansion{groups: groups}, done: map[string]bool{}}
 	return x.look(words)
 }
 
-// circles looks for groups that name one another.
+// circles finds groups that refer to one another.
 type circles struct {
 	expansion
 	done map[string]bool
@@ -59,7 +60,8 @@ func (x *circles) look(words []string) error {
 			continue
 		}
 		if i := slices.Index(x.open, name); i >= 0 {
-			return fmt.Errorf("%w: %s", ErrCircular, clip(strings.Join(append(slices.Clone(x.open[i:]), name), " names ")))
+			return fmt.Errorf("%w: %s", ErrCircular,
+				clip(strings.Join(append(slices.Clone(x.open[i:]), name), " names ")))
 		}
 		def, err := x.definition(name)
 		if err != nil {
@@ -75,11 +77,11 @@ func (x *circles) look(words []string) error {
 	return nil
 }
 
-// An expansion puts node groups into one another.
+// An expansion inserts node groups into one another.
 type expansion struct {
 	groups *data.Map
 	open   []string // groups that are being expanded, to find loops
-	words  int      // looked at so far
+	words  int      // processed so far
 }
 
 func (x *expansion) definition(name string) ([]string, error) {
@@ -102,7 +104,7 @@ func texts(list []any) []string {
 	return words
 }
 
-// expand returns the words of a group in brackets, and whether other groups were named in it.
+// expand returns the words of a group in brackets, and whether it refers to other groups.
 func (x *expansion) expand(name string, def []string) (words []string, nested bool, err error) {
 	if len(x.open) >= MaxDepth {
 		return nil, false, fmt.Errorf("node group %q: %w", clip(name), ErrTooBig)
@@ -131,7 +133,7 @@ func (x *expansion) expand(name string, def []string) (words []string, nested bo
 	return words, nested, nil
 }
 
-// inside expands a group that another one names.
+// inside expands a group that another one refers to.
 func (x *expansion) inside(name string) ([]string, error) {
 	def, err := x.definition(name)
 	if err != nil || slices.Contains(x.open, name) {
@@ -147,11 +149,13 @@ func (x *expansion) inside(name string) ([]string, error) {
 	return words, nil
 }
 
-// joinNames makes one word of a group that has no operators, no engines and no wildcards; otherwise it returns nil.
+// joinNames makes one word of a group without operators, engines and wildcards; otherwise it
+// returns nil.
 func joinNames(words []string) []string {
 	engine := "L@"
 	for _, w := range words {
-		if isOperator(w) || strings.Contains(w, "*") || len(w) > 1 && w[1] == '@' && 'A' <= w[0] && w[0] <= 'Z' {
+		if isOperator(w) || strings.Contains(w, "*") || len(w) > 1 && w[1] == '@' && 'A' <= w[0] &&
+			w[0] <= 'Z' {
 			return nil
 		}
 		if strings.ContainsAny(w, `([{\?}])`) {

@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxWalk bounds the steps of one key:value match; data nested deeper than real ones then does not match.
+// maxWalk limits the steps of one key:value match. Data that needs more, nested deeper than real
+// data, does not match.
 const maxWalk = 200_000
 
 type compareKind uint8
@@ -21,7 +22,7 @@ const (
 	byValue
 )
 
-// A pairKind says where the data of a key:value target lies and how values are compared.
+// A pairKind selects the data of a key:value target and how values are compared.
 type pairKind struct {
 	pillar  bool
 	compare compareKind
@@ -42,7 +43,7 @@ type pairNode struct {
 }
 
 func (n *pairNode) match(s *subject) bool {
-	if named, done := s.settled(); done {
+	if named, done := s.decided(); done {
 		return named
 	}
 	s.steps = 0
@@ -63,11 +64,11 @@ type split struct {
 	path  string // key path
 	delim string
 	keys  []any // parts of the path
-	plain bool  // no part of the path can be read as anything but text
+	plain bool  // every part of the path can only be read as text
 	value *pattern
 }
 
-// A pattern is what follows the key path. What it is compiled to is made when first needed.
+// A pattern is the part after the key path. It is compiled when it is first needed.
 type pattern struct {
 	text    string
 	compare compareKind
@@ -75,18 +76,21 @@ type pattern struct {
 	test    func(lower string) bool
 
 	inner *pattern  // the pattern without a leading "*:"
-	sub   *pairExpr // the pattern as a key:value target on its own
+	sub   *pairExpr // the pattern as a key:value target of its own
 }
 
-// newPair compiles a key:value target. Without a delimiter in it the target names nobody of whom data is known.
+// newPair compiles a key:value target. A target without a delimiter matches no minion with known
+// data.
 func newPair(text, delim string, k pairKind) (node, error) {
 	if delim == "" {
 		delim = ":"
 	}
 	if strings.Count(text, delim)+strings.Count(text, ":") > 2*MaxDepth {
-		return nil, fmt.Errorf("target %q: %w: more than %d delimiters", clip(text), ErrTooBig, 2*MaxDepth)
+		return nil, fmt.Errorf("target %q: %w: more than %d delimiters", clip(text),
+			ErrTooBig, 2*MaxDepth)
 	}
-	b := pairBuilder{compare: k.compare, patterns: map[string]*pattern{}, exprs: map[[2]string]*pairExpr{}}
+	b := pairBuilder{compare: k.compare, patterns: map[string]*pattern{},
+		exprs: map[[2]string]*pairExpr{}}
 	n := &pairNode{pillar: k.pillar, expr: b.expr(text, delim)}
 	if k.compare != byRegexp || len(n.expr.splits) == 0 {
 		return n, nil
@@ -98,7 +102,7 @@ func newPair(text, delim string, k pairKind) (node, error) {
 	return n, nil
 }
 
-// A pairBuilder makes each distinct part of a target once.
+// A pairBuilder compiles each distinct part of a target once.
 type pairBuilder struct {
 	compare  compareKind
 	patterns map[string]*pattern
@@ -144,14 +148,14 @@ func (b *pairBuilder) pattern(text string) *pattern {
 	if rest, ok := strings.CutPrefix(text, "*:"); ok {
 		p.inner = b.pattern(rest)
 	}
-	p.sub = b.expr(text, ":") // the original forgets the delimiter here
+	p.sub = b.expr(text, ":") // Salt ignores the delimiter here
 	return p
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*$`)
 
-// plainKey reports whether a key is surely read as that text by YAML too; data.Lookup tries what YAML makes of a
-// key that is not there.
+// plainKey reports whether YAML also reads a key as the same text. If a key is missing, data.Lookup
+// tries the value that YAML reads.
 func plainKey(s string) bool {
 	switch strings.ToLower(s) {
 	case "true", "false", "yes", "no", "on", "off", "null", "none", "y", "n":
@@ -173,7 +177,7 @@ func (e *pairExpr) match(s *subject, m *data.Map) bool {
 	return false
 }
 
-// find walks along the key path.
+// find follows the key path.
 func (sp *split) find(m *data.Map) (any, bool) {
 	if sp.all {
 		return m, true
@@ -194,7 +198,7 @@ func (sp *split) find(m *data.Map) (any, bool) {
 	return v, true
 }
 
-// matchAny compares what stands at the end of a key path.
+// matchAny compares the value at the end of a key path.
 func (p *pattern) matchAny(s *subject, v any) bool {
 	switch v := v.(type) {
 	case *data.Map:
@@ -219,7 +223,8 @@ func (p *pattern) matchMembers(s *subject, list []any) bool {
 	return false
 }
 
-// matchMap: the pattern is a key, or a target on the map, or with "*:" before it one on its values.
+// matchMap matches a map. The pattern is a key, or a target on the map, or with a leading "*:" a
+// target on its values.
 func (p *pattern) matchMap(s *subject, m *data.Map) bool {
 	if s.steps++; s.steps > maxWalk {
 		return false
@@ -269,8 +274,8 @@ func (p *pattern) matchText(s *subject, v any) bool {
 	return p.test(strings.ToLower(text))
 }
 
-// compile makes the comparison. A bad regular expression matches nothing: it may be the end of a good one that
-// holds the delimiter.
+// compile prepares the comparison. An invalid regular expression matches nothing: it may be the end
+// of a valid one that contains the delimiter.
 func (p *pattern) compile() {
 	lower := strings.ToLower(p.text)
 	switch p.compare {

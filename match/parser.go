@@ -5,15 +5,16 @@ import (
 	"fmt"
 )
 
-// A parser reads the words of a compound target: not binds tightest, then and, then or.
+// A parser parses the words of a compound target: not binds tightest, then and, then or.
 //
 //	or      = and { "or" and }
 //	and     = not { "and" not | "not" … }       an `and` may be left out before `not`
 //	not     = [ "not" ] primary
 //	primary = "(" or ")" | word
 //
-// Two `not` in a row make no sense to Salt either. The master closes brackets that are left open at the end, the
-// minion does not; `( )` is a condition that nobody meets on the minion, and an error on the master.
+// Two `not` in a row are an error, as in Salt. The master closes brackets that are left open at the
+// end; the minion does not. On the minion, `( )` is a condition that nobody meets; on the master it
+// is an error.
 type parser struct {
 	*compiler
 	words []string
@@ -84,7 +85,7 @@ func (p *parser) not() (node, error) {
 	return notNode{n}, nil
 }
 
-// primary reads a bracket or a word; negated says that `not` stands before it.
+// primary parses a bracket or a word; negated means that `not` precedes it.
 func (p *parser) primary(negated bool) (node, error) {
 	if p.ended() {
 		return nil, fmt.Errorf("%w: it ends where a condition is expected", ErrMalformed)
@@ -94,7 +95,7 @@ func (p *parser) primary(negated bool) (node, error) {
 	}
 	w := p.next()
 	if isOperator(w) {
-		return nil, fmt.Errorf("%w: %q stands where a condition is expected", ErrMalformed, w)
+		return nil, fmt.Errorf("%w: %q found where a condition is expected", ErrMalformed, w)
 	}
 	p.at++
 	return p.condition(w, negated)
@@ -124,13 +125,13 @@ func (p *parser) bracket() (node, error) {
 func (p *parser) condition(text string, negated bool) (node, error) {
 	w := ParseWord(text)
 	if w.Engine == "" {
-		return globNode{CompileGlob(text)}, nil
+		return p.leaf("glob", text, "")
 	}
 	kind := engines[w.Engine]
 	if p.exact && (w.Engine == "I" || w.Engine == "J") {
 		kind = "pillar_exact"
 	}
-	n, err := leaf(kind, w.Pattern, w.Delimiter)
+	n, err := p.leaf(kind, w.Pattern, w.Delimiter)
 	switch {
 	case w.Engine == "S" && errors.Is(err, ErrMalformed):
 		return noneNode{}, nil

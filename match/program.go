@@ -6,12 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxSteps bounds the work of one match of an expression with assertions; it is reached only by long texts, and
-// then the expression does not match.
+// maxSteps limits the work of one match of an expression with assertions. Only long texts reach it,
+// and then the expression does not match.
 const maxSteps = 5_000_000
 
-// A program runs an expression that has assertions: the states that are reached are kept as a set and moved on
-// one character at a time, so that nothing is tried twice. An assertion is evaluated once for each place.
+// A program runs an expression with assertions. It keeps the set of reached states and advances it
+// one character at a time, so that nothing is tried twice. Each assertion is evaluated once per
+// position.
 type program struct {
 	prog    *syntax.Prog
 	asserts []check
@@ -21,7 +22,7 @@ type program struct {
 type check struct {
 	*program
 	behind, negate bool
-	width          int // characters that a look-behind goes back
+	width          int // characters before the position where a look-behind starts
 }
 
 func newProgram(tree *syntax.Regexp, asserts []assertion) (*program, error) {
@@ -56,7 +57,7 @@ func newCheck(a assertion) (check, error) {
 	return c, err
 }
 
-// fixedWidth returns how many characters a tree matches, and an error when they are not always as many.
+// fixedWidth returns how many characters a tree matches, or an error if that varies.
 func fixedWidth(re *syntax.Regexp) (int, error) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -120,7 +121,7 @@ func (p *program) match(s string) bool {
 	r := run{text: []rune(s), steps: maxSteps, memo: map[memoKey]bool{}}
 	for i, c := range r.text {
 		if isMark(c) {
-			r.text[i] = utf8.RuneError // not to be taken for an assertion
+			r.text[i] = utf8.RuneError // must not be mistaken for an assertion
 		}
 	}
 	return r.from(p, 0, -1) && r.steps > 0
@@ -160,7 +161,7 @@ func (s *states) clear() {
 	s.list = s.list[:0]
 }
 
-// from runs p from a place in the text; end ≥ 0 is the place where the match has to end.
+// from runs p from a position in the text; end ≥ 0 is the position where the match has to end.
 func (r *run) from(p *program, at, end int) bool {
 	n := len(p.prog.Inst)
 	now, next := &states{has: make([]bool, n)}, &states{has: make([]bool, n)}
@@ -172,7 +173,8 @@ func (r *run) from(p *program, at, end int) bool {
 		for _, pc := range now.list {
 			r.steps--
 			inst := &p.prog.Inst[pc]
-			if consumes(inst) && inst.MatchRune(r.text[at]) && r.reach(p, next, inst.Out, at+1, end) {
+			if consumes(inst) && inst.MatchRune(r.text[at]) &&
+				r.reach(p, next, inst.Out, at+1, end) {
 				return true
 			}
 		}
@@ -190,7 +192,8 @@ func consumes(i *syntax.Inst) bool {
 	return false
 }
 
-// reach adds pc and all that follows it without taking a character; it reports whether the match is complete.
+// reach adds pc and all states that follow it without consuming a character. It reports whether the
+// match is complete.
 func (r *run) reach(p *program, set *states, pc uint32, at, end int) bool {
 	for stack := []uint32{pc}; len(stack) > 0 && r.steps > 0; {
 		pc, stack = stack[len(stack)-1], stack[:len(stack)-1]

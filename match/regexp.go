@@ -8,19 +8,23 @@ import (
 	"strings"
 )
 
-// maxProgram is the size of a compiled regular expression, in instructions before simplification.
+// maxProgram is the maximum size of a compiled regular expression, in instructions before
+// simplification.
 const maxProgram = 100_000
 
-// A Regexp is a regular expression of Python's re module, matched in linear time. Several goroutines may use it.
+// A Regexp is a regular expression of Python's re module, matched in linear time. It is safe for
+// concurrent use.
 //
-// It differs from Python in this: back-references, conditionals, atomic groups, possessive quantifiers and \N{…}
-// are refused; repeat counts go up to 1000; \b and \B know ASCII words only.
+// It differs from Python in this: back-references, conditionals, atomic groups, possessive
+// quantifiers and \N{…} are rejected; repeat counts go up to 1000; \b and \B only recognize ASCII
+// words.
 type Regexp struct {
-	re      *regexp.Regexp // nil when there are assertions
+	re      *regexp.Regexp // nil if there are assertions
 	asserts *program
 }
 
-// CompileRegexp reads an expression. Errors for what Python accepts and this does not wrap ErrUnsupported.
+// CompileRegexp compiles an expression. Errors for expressions that only Python accepts wrap
+// ErrUnsupported.
 func CompileRegexp(expr string) (*Regexp, error) {
 	if len(expr) > MaxLength {
 		return nil, fmt.Errorf("regular expression: %w: %d bytes", ErrTooBig, len(expr))
@@ -36,7 +40,8 @@ func CompileRegexp(expr string) (*Regexp, error) {
 	return r, nil
 }
 
-// build compiles the translation with the standard library, or for the engine that knows assertions.
+// build compiles the translation with the standard library, or for the engine that supports
+// assertions.
 func (t *translation) build() (*Regexp, error) {
 	tree, err := parseBounded(t.text)
 	if err != nil {
@@ -61,7 +66,7 @@ func (r *Regexp) Match(s string) bool {
 	return r.asserts.match(s)
 }
 
-// parseBounded parses an expression and refuses it when its program would be large.
+// parseBounded parses an expression and rejects it if its program would be large.
 func parseBounded(text string) (*syntax.Regexp, error) {
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -77,7 +82,7 @@ func syntaxError(err error) error {
 	return fmt.Errorf("%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 }
 
-// programSize estimates the instructions of a tree; it stops counting when they are too many.
+// programSize estimates the instructions of a tree; it stops counting above the limit.
 func programSize(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/2
 	for _, sub := range re.Sub {
@@ -91,7 +96,7 @@ func programSize(re *syntax.Regexp) int {
 	return n
 }
 
-// unsupported reports whether an expression is refused although Python knows it.
+// unsupported reports whether err rejects an expression that Python accepts.
 func unsupported(err error) bool {
 	return errors.Is(err, ErrUnsupported) || errors.Is(err, ErrTooBig)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A subnetNode is an address or a network that one of a minion's addresses (grain ipv4 or ipv6) has to be in.
+// A subnetNode is an address or a network that must contain one of a minion's addresses (grain ipv4
+// or ipv6).
 type subnetNode struct {
 	grain  string
 	single bool
@@ -18,7 +19,8 @@ type subnetNode struct {
 	net    netip.Prefix
 }
 
-// newSubnet reads an ipcidr target as strictly as Python's ipaddress module: a network must have no host bits.
+// newSubnet parses an ipcidr target as strictly as Python's ipaddress module: a network must have
+// no host bits.
 func newSubnet(text string) (node, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return &subnetNode{grain: family(a), single: true, addr: a}, nil
@@ -57,7 +59,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// parseMask reads the length of a prefix, or for IPv4 a net mask or host mask.
+// parseMask parses a prefix length, or for IPv4 a net mask or host mask.
 func parseMask(s string, a netip.Addr) (int, error) {
 	if s != "" && strings.Trim(s, "0123456789") == "" {
 		n, err := strconv.Atoi(s)
@@ -81,7 +83,7 @@ func parseMask(s string, a netip.Addr) (int, error) {
 }
 
 func (n *subnetNode) match(s *subject) bool {
-	if named, done := s.settled(); done {
+	if named, done := s.decided(); done {
 		return named
 	}
 	switch v := s.grains.Value(n.grain).(type) {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Python's classes know Unicode; Go's \d, \w and \s do not.
+// Python's classes cover Unicode; Go's \d, \w and \s do not.
 const (
 	digits    = `\p{Nd}`
 	wordChars = `\p{L}\p{N}_`
@@ -18,15 +18,16 @@ const (
 	wordsASCII  = `0-9A-Za-z_`
 	spacesASCII = `\t-\r\x20`
 
-	marks     = 0xF0000 // private characters from here stand for assertions in the translated text
+	marks     = 0xF0000 // private characters from here represent assertions in the translated text
 	maxMarks  = 1000
-	maxGroups = 500 // brackets in brackets
+	maxGroups = 500 // nested brackets
 
-	maxClasses = 1000 // \d, \w and their like in one expression: each is a table of hundreds of ranges
+	// \d, \w and the like in one expression: each is a table of hundreds of ranges
+	maxClasses = 1000
 )
 
-// A translation is a Python expression in Go's syntax. Assertions are taken out of it: number n is left behind as
-// a group that holds the character marks+n.
+// A translation is a Python expression in Go's syntax. Assertions are removed from it: number n is
+// replaced by a group that holds the character marks+n.
 type translation struct {
 	text    string
 	asserts []assertion
@@ -38,21 +39,21 @@ type assertion struct {
 	behind, negate bool
 }
 
-// A translator walks through a Python expression once.
+// A translator translates a Python expression in one pass.
 type translator struct {
 	src     string
 	pos     int
 	out     strings.Builder
 	asserts []assertion
 	flags   []flags    // of the open groups, innermost last
-	spent   *spent     // by all translators of one expression
-	head    int        // where the global flags at the start end
-	back    *numbering // set when the translation is for the engine that goes back
+	usage   *usage     // by all translators of one expression
+	head    int        // end of the global flags at the start
+	back    *numbering // set if the translation is for the backtracking engine
 }
 
 type flags struct{ verbose, multiline, ascii, fold, dotAll bool }
 
-// set returns the flags that Go's syntax knows, as a group that sets them for what follows.
+// set returns the flags that Go's syntax supports, as a group that sets them for the rest.
 func (f flags) set() string {
 	s := ""
 	for _, x := range []struct {
@@ -69,30 +70,31 @@ func (f flags) set() string {
 	return "(?" + s + ")"
 }
 
-// spent counts what an expression uses of what is bounded.
-type spent struct{ asserts, classes int }
+// usage counts an expression's use of limited constructs.
+type usage struct{ asserts, classes int }
 
-// isMark reports whether a character is one that stands for assertions.
+// isMark reports whether a character represents an assertion.
 func isMark(r rune) bool { return marks <= r && r < marks+maxMarks }
 
 func translate(src string) (*translation, error) { return translateWith(src, flags{}) }
 
-// translateWith translates under flags that are set from the start.
+// translateWith translates with flags that are set from the start.
 func translateWith(src string, f flags) (*translation, error) {
 	if !utf8.ValidString(src) || strings.ContainsFunc(src, isMark) {
 		return nil, fmt.Errorf("invalid or private characters are %w", ErrUnsupported)
 	}
-	t := translator{src: src, flags: []flags{f}, spent: &spent{}}
+	t := translator{src: src, flags: []flags{f}, usage: &usage{}}
 	if err := t.group(outside); err != nil {
 		return nil, err
 	}
 	return &translation{text: t.out.String(), asserts: t.asserts}, nil
 }
 
-// outside is where the group begins that is none: the whole expression.
+// outside is the start of the whole expression, which is not a group.
 const outside = -1
 
-// group translates up to the end of the text or, in a group that began at a position, to the bracket that closes it.
+// group translates up to the end of the text or, in a group that began at a position, up to its
+// closing bracket.
 func (t *translator) group(from int) error {
 	nested := from != outside
 	if len(t.flags) > maxGroups {
@@ -142,17 +144,17 @@ func (t *translator) top() *flags { return &t.flags[len(t.flags)-1] }
 
 func (t *translator) emit(s string) { t.out.WriteString(s) }
 
-// copy passes one character on.
+// copy emits one character unchanged.
 func (t *translator) copy() {
 	_, size := utf8.DecodeRuneInString(t.src[t.pos:])
 	t.emit(t.src[t.pos : t.pos+size])
 	t.pos += size
 }
 
-// lastLine matches at the end and before a line feed there, which it takes.
+// lastLine matches at the end and before a line feed there, which it consumes.
 const lastLine = `(?:\n?\z)`
 
-// dollar: Python's $ matches before a line feed at the end too.
+// dollar translates $, which in Python also matches before a line feed at the end.
 func (t *translator) dollar() {
 	t.pos++
 	switch {
@@ -174,12 +176,12 @@ func (t *translator) comment() {
 	t.pos = len(t.src)
 }
 
-// fourDigits finds characters that Go writes as \x{2028}, and others as \u2028.
+// fourDigits matches escapes such as \x{2028}, which Go writes and other engines spell \u2028.
 var fourDigits = regexp.MustCompile(`\\x\{([0-9a-f]{4})\}`)
 
 var repeatCount = regexp.MustCompile(`^\{([0-9]*)(,?)([0-9]*)\}`)
 
-// repeat: {,3} counts from 0 in Python; braces that hold no counts are text.
+// repeat translates braces: {,3} counts from 0 in Python, and braces without counts are text.
 func (t *translator) repeat() {
 	m := repeatCount.FindStringSubmatch(t.src[t.pos:])
 	if m == nil || m[0] == "{}" {
@@ -194,7 +196,7 @@ func (t *translator) repeat() {
 	t.pos += len(m[0])
 }
 
-// escape translates what a backslash begins, outside of a class.
+// escape translates an escape outside of a class.
 func (t *translator) escape() error {
 	if t.pos+1 >= len(t.src) {
 		return fmt.Errorf("bad escape (end of pattern)")
@@ -224,7 +226,7 @@ func (t *translator) escape() error {
 }
 
 func (t *translator) spendClass() error {
-	if t.spent.classes++; t.spent.classes > maxClasses {
+	if t.usage.classes++; t.usage.classes > maxClasses {
 		return fmt.Errorf("%w: more than %d classes such as \\w", ErrTooBig, maxClasses)
 	}
 	return nil
@@ -234,7 +236,8 @@ func (t *translator) spendClass() error {
 func (t *translator) classEscape(c byte) (string, bool) {
 	table := map[byte][2]string{
 		'd': {digits, digitsASCII}, 'w': {wordChars, wordsASCII}, 's': {spaces, spacesASCII},
-		'D': {"^" + digits, "^" + digitsASCII}, 'W': {"^" + wordChars, "^" + wordsASCII}, 'S': {"^" + spaces, "^" + spacesASCII},
+		'D': {"^" + digits, "^" + digitsASCII}, 'W': {"^" + wordChars, "^" + wordsASCII},
+		'S': {"^" + spaces, "^" + spacesASCII},
 	}
 	pair, ok := table[c]
 	if t.top().ascii {
@@ -243,7 +246,7 @@ func (t *translator) classEscape(c byte) (string, bool) {
 	return pair[0], ok
 }
 
-// spelled returns the inside of a class as the engine that it is for spells characters.
+// spelled returns the inside of a class in the spelling of the target engine.
 func (t *translator) spelled(inside string) string {
 	if t.back == nil {
 		return inside
@@ -265,7 +268,7 @@ func (t *translator) charEscape(inClass bool) error {
 	return nil
 }
 
-// quoteRune writes a character so that it means itself, in and out of a class.
+// quoteRune quotes a character so that it is literal, in and out of a class.
 func quoteRune(r rune) string {
 	if r == '-' {
 		return `\-`
@@ -276,7 +279,7 @@ func quoteRune(r rune) string {
 	return regexp.QuoteMeta(string(r))
 }
 
-// readEscape reads the escape that s begins with.
+// readEscape parses the escape at the start of s.
 func readEscape(s string, inClass bool) (r rune, size int, err error) {
 	c, n := utf8.DecodeRuneInString(s[1:])
 	simple := map[rune]rune{'a': '\a', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v'}
@@ -312,7 +315,7 @@ func readHex(s string, width int) (rune, int, error) {
 	return rune(n), 2 + width, nil
 }
 
-// readOctal reads \0, \12 and \123; other numbers are back-references.
+// readOctal parses \0, \12 and \123; other numbers are back-references.
 func readOctal(s string, inClass bool) (rune, int, error) {
 	size := 1
 	for size < len(s) && size < 4 && s[size] >= '0' && s[size] <= '7' {

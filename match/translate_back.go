@@ -6,15 +6,17 @@ import (
 	"strings"
 )
 
-// A numbering is what a translation for the engine that goes back knows of groups: they are told by number there.
+// A numbering tracks the groups of a translation for the backtracking engine, which identifies
+// groups by number.
 type numbering struct {
 	count int
 	names map[string]int
 }
 
-// translateBack translates for the engine that goes back.
+// translateBack translates for the backtracking engine.
 func translateBack(src string, f flags) (string, *numbering, error) {
-	t := translator{src: src, flags: []flags{f}, spent: &spent{}, back: &numbering{names: map[string]int{}}}
+	t := translator{src: src, flags: []flags{f}, usage: &usage{},
+		back: &numbering{names: map[string]int{}}}
 	if err := t.group(outside); err != nil {
 		return "", nil, err
 	}
@@ -69,7 +71,7 @@ func (t *translator) conditional() error {
 	return t.inside(fmt.Sprintf("(?(%d)", n), size, *t.top())
 }
 
-// word returns what stands from an offset up to the closing bracket, and the size of all.
+// word returns the text from an offset up to the closing bracket, and the total size.
 func (t *translator) word(from int) (string, int, error) {
 	end := strings.IndexByte(t.src[t.pos:], ')')
 	if end < from {

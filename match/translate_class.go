@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// class translates [ … ]. A bracket inside is text in Python and begins a named class in Go.
+// class translates [ … ]. A bracket inside is text in Python, but begins a named class in Go.
 func (t *translator) class() error {
 	begin := t.pos
 	t.pos++
@@ -67,7 +67,7 @@ func (t *translator) escapeInClass() error {
 	return err
 }
 
-// complement writes what a negated class holds as plain ranges, for use inside another class.
+// complement returns the contents of a negated class as plain ranges, for use inside another class.
 func (t *translator) complement(inside string) (string, error) {
 	tree, err := syntax.Parse("["+inside+"]", syntax.Perl)
 	if err != nil {

@@ -45,7 +45,8 @@ func (t *translator) open() error {
 	return t.plain("(", 1)
 }
 
-// plain translates the inside of a group, after writing its beginning, which has size bytes in the source.
+// plain translates the inside of a group after writing its beginning, which has size bytes in the
+// source.
 func (t *translator) plain(begin string, size int) error {
 	if t.back != nil {
 		t.back.count++
@@ -88,15 +89,17 @@ func (t *translator) named() error {
 	begin := "("
 	if t.back != nil {
 		t.back.names[t.src[t.pos+4:t.pos+n]] = t.back.count + 1
-	} else if name := t.src[t.pos+4 : t.pos+n]; strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
-		begin = "(?P<" + name + ">" // Go knows names of ASCII only
+	} else if name := t.src[t.pos+4 : t.pos+n]; strings.IndexFunc(name,
+		func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+		begin = "(?P<" + name + ">" // Go supports only ASCII names
 	}
 	return t.plain(begin, n+1)
 }
 
 func identifier(s string) bool {
 	for i, r := range s {
-		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < 0x80) && (i == 0 || r < '0' || r > '9') {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < 0x80) &&
+			(i == 0 || r < '0' || r > '9') {
 			return false
 		}
 	}
@@ -128,7 +131,8 @@ func (t *translator) flagged() error {
 	return nil
 }
 
-// readFlags reads the letters of a flag group: set is what Go's syntax has to be told, f what holds inside.
+// readFlags parses the letters of a flag group: set is the part for Go's syntax, f the flags in
+// force inside.
 func (t *translator) readFlags(s string) (set string, f flags, err error) {
 	f = *t.top()
 	plus, minus, off := strings.Cut(s, "-")
@@ -136,12 +140,12 @@ func (t *translator) readFlags(s string) (set string, f flags, err error) {
 		return "", f, fmt.Errorf("missing flag")
 	}
 	for _, r := range plus {
-		if !f.turn(r, true) {
+		if !f.setFlag(r, true) {
 			return "", f, fmt.Errorf("unknown extension or flag %q", clip("(?"+s))
 		}
 	}
 	for _, r := range minus {
-		if r == 'a' || r == 'u' || !f.turn(r, false) {
+		if r == 'a' || r == 'u' || !f.setFlag(r, false) {
 			return "", f, fmt.Errorf("unknown extension or flag %q", clip("(?"+s))
 		}
 	}
@@ -152,8 +156,8 @@ func (t *translator) readFlags(s string) (set string, f flags, err error) {
 	return set, f, nil
 }
 
-// turn sets one flag and reports whether there is one of that letter.
-func (f *flags) turn(r rune, on bool) bool {
+// setFlag sets one flag and reports whether there is one of that letter.
+func (f *flags) setFlag(r rune, on bool) bool {
 	switch r {
 	case 'i':
 		f.fold = on
@@ -171,7 +175,7 @@ func (f *flags) turn(r rune, on bool) bool {
 	return true
 }
 
-// known keeps the flags that Go's syntax has.
+// known keeps the flags that Go's syntax supports.
 func known(s string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("ims", r) {
@@ -181,16 +185,17 @@ func known(s string) string {
 	}, s)
 }
 
-// assertion takes a look-ahead or look-behind out of the text and leaves its mark.
+// assertion removes a look-ahead or look-behind from the text and leaves its mark.
 func (t *translator) assertion(behind, negate bool) error {
-	if t.spent.asserts++; t.spent.asserts > maxMarks {
+	if t.usage.asserts++; t.usage.asserts > maxMarks {
 		return fmt.Errorf("%w: more than %d assertions", ErrTooBig, maxMarks)
 	}
 	from := t.pos - len("(?=")
 	if behind {
 		from--
 	}
-	sub := translator{src: t.src, pos: t.pos, flags: append(slices.Clone(t.flags), *t.top()), spent: t.spent, head: -1}
+	sub := translator{src: t.src, pos: t.pos, flags: append(slices.Clone(t.flags), *t.top()),
+		usage: t.usage, head: -1}
 	if err := sub.group(from); err != nil {
 		return err
 	}

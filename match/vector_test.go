@@ -34,7 +34,7 @@ func TestVectorTargets(t *testing.T) {
 
 // A testFleet is the fleet of the vectors.
 type testFleet struct {
-	ids        []string // that have their own grains and pillar
+	ids        []string // ids with their own grains and pillar
 	minions    map[string]*Minion
 	accepted   []string
 	nodegroups *data.Map
@@ -53,7 +53,8 @@ func newFleet(t *testing.T, f *vectors.File) *testFleet {
 	fleet.accepted = append(slices.Clone(fleet.ids), names(t, top.Value("accepted_without_cache"))...)
 	slices.Sort(fleet.accepted)
 	for _, id := range names(t, top.Value("cached_but_not_accepted")) {
-		// The file does not say what is cached of them: the grains that all minions start from, and one pillar key.
+		// The file does not contain their cached data: the grains that all minions start from, and
+		// one pillar key.
 		fleet.minions[id] = &Minion{id, fleet.minions["not"].Grains, data.NewMap("env", "prod")}
 	}
 	return fleet
@@ -119,7 +120,8 @@ func (f *testFleet) checkMinions(t *testing.T, c *vectors.Case, delim string) {
 		want = append(want, names(t, v)...)
 	default:
 		if err == nil {
-			t.Errorf("Compile(%v) = nil error, want one: no matcher or %v", c.Value("tgt"), c.Map.Value("minion_error"))
+			t.Errorf("Compile(%v) = nil error, want one: no matcher or %v", c.Value("tgt"),
+				c.Map.Value("minion_error"))
 		}
 	}
 	slices.Sort(want)

@@ -6,62 +6,72 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 )
 
-// acksField is the field by which a minion asks the master whether it wants jobs acknowledged (master/progress.go).
+// acksField is the request field with which a minion asks the master whether it wants job
+// acknowledgements (master/progress.go).
 const acksField = "job_acks"
 
 const (
-	ackDelay = 100 * time.Millisecond // a job that has returned by then needs no acknowledgement
-	mostAcks = 1000                   // in one message; the rest follows
+	ackDelay = 100 * time.Millisecond // jobs that return sooner need no acknowledgement
+	maxAcks  = 1000                   // per message; the rest follows in the next one
 )
 
-// acks tells the master which jobs the minion has taken, by events salt/job/JID/ack/ID, several in one message. What it tells is on
-// disk: no end of the minion or of the host makes it run such a job anew or forget to answer it. What cannot be sent is not sent
-// again: the return will tell more, or the master sends the job once more.
+// acks acknowledges jobs to the master with events salt/job/JID/ack/ID, several in one message. An
+// acknowledged job is on disk: after a crash of the minion or the host it is neither run again nor
+// left without a return. Failed acknowledgements are not repeated: the return supersedes them, or
+// the master sends the job again.
 type acks struct {
 	id   string
-	keep func(jids []job.ID) error // has what is known of jobs on disk
+	log  logrus.FieldLogger
+	keep func(jids []job.ID) error // flushes the records of jobs to disk
 	send func(ctx context.Context, events []any) error
-	want atomic.Bool // the master has said that it wants them
+	want atomic.Bool // the master wants acknowledgements
 
 	mu      sync.Mutex
-	waiting []taken
-	wake    chan struct{} // has room for one
+	waiting []pendingAck
+	wake    chan struct{} // buffered, capacity 1
 }
 
-// A taken job is one to be acknowledged, unless its context has ended.
-type taken struct {
+// A pendingAck job waits for its acknowledgement. It is skipped once ctx has ended.
+type pendingAck struct {
 	ctx context.Context
 	jid job.ID
 }
 
-func newAcks(id string, keep func([]job.ID) error, send func(context.Context, []any) error) *acks {
-	return &acks{id: id, keep: keep, send: send, wake: make(chan struct{}, 1)}
+func newAcks(
+	id string, log logrus.FieldLogger, keep func([]job.ID) error,
+	send func(context.Context, []any) error,
+) *acks {
+	return &acks{id: id, log: log, keep: keep, send: send, wake: make(chan struct{}, 1)}
 }
 
-// hear reads whether the master wants to know, in its answer to the request that follows a sign-in.
-func (a *acks) hear(reply data.Raw) {
+// readReply reads from the master's reply to the first request after a sign-in whether it wants
+// acknowledgements.
+func (a *acks) readReply(reply data.Raw) {
 	fields, err := payload.ParseFields(reply, payload.WireLimits())
 	wants, _ := fields.Bool(acksField)
 	a.want.Store(err == nil && wants)
 }
 
-// add has a job acknowledged soon, if the master wants to know and ctx, which is the job's, has not ended by then.
+// add queues a job for acknowledgement. Jobs whose ctx ends before the acknowledgement is sent are
+// skipped, and nothing is queued unless the master wants acknowledgements.
 func (a *acks) add(ctx context.Context, jid job.ID) {
 	if !a.want.Load() {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.waiting) >= mostWaiting {
+	if len(a.waiting) >= maxWaiting {
 		return
 	}
-	a.waiting = append(a.waiting, taken{ctx, jid})
+	a.waiting = append(a.waiting, pendingAck{ctx, jid})
 	select {
 	case a.wake <- struct{}{}:
 	default:
@@ -80,31 +90,23 @@ func (a *acks) run(ctx context.Context) error {
 			return err
 		}
 		for jids := a.take(); len(jids) > 0; jids = a.take() {
-			if err := a.tell(ctx, jids); err != nil {
+			if err := a.keep(jids); err != nil {
+				a.log.WithError(err).Error("flush jobs to disk; they are not acknowledged")
 				break
+			}
+			if err := a.send(ctx, a.events(jids)); err != nil {
+				break // the returns supersede them
 			}
 		}
 	}
 }
 
-// tell acknowledges jobs, once they are on disk.
-func (a *acks) tell(ctx context.Context, jids []job.ID) error {
-	if err := a.keep(jids); err != nil {
-		return err
-	}
-	events := make([]any, len(jids))
-	for i, jid := range jids {
-		events[i] = a.event(jid)
-	}
-	return a.send(ctx, events)
-}
-
-// take returns jobs that wait to be acknowledged and have not ended.
+// take removes up to maxAcks waiting jobs from the queue and returns those that are still running.
 func (a *acks) take() (jids []job.ID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := 0
-	for ; n < len(a.waiting) && len(jids) < mostAcks; n++ {
+	for ; n < len(a.waiting) && len(jids) < maxAcks; n++ {
 		if w := a.waiting[n]; w.ctx.Err() == nil {
 			jids = append(jids, w.jid)
 		}
@@ -115,6 +117,12 @@ func (a *acks) take() (jids []job.ID) {
 	return jids
 }
 
-func (a *acks) event(jid job.ID) *data.Map {
-	return data.NewMap("tag", "salt/job/"+string(jid)+"/ack/"+a.id, "data", data.NewMap("id", a.id, "jid", string(jid)))
+// events returns the events that acknowledge jobs.
+func (a *acks) events(jids []job.ID) []any {
+	events := make([]any, len(jids))
+	for i, jid := range jids {
+		events[i] = data.NewMap("tag", "salt/job/"+string(jid)+"/ack/"+a.id,
+			"data", data.NewMap("id", a.id, "jid", string(jid)))
+	}
+	return events
 }

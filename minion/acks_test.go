@@ -14,8 +14,8 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// TestJobsAreAcknowledgedTogether takes jobs: those that have not ended after a moment are acknowledged in one message, to
-// a master that has said that it wants to know.
+// TestJobsAreAcknowledgedTogether takes jobs: those that have not ended after a moment are
+// acknowledged in one message, to a master that has said that it wants to know.
 func TestJobsAreAcknowledgedTogether(t *testing.T) {
 	for _, tt := range []struct {
 		name, reply string
@@ -23,7 +23,8 @@ func TestJobsAreAcknowledgedTogether(t *testing.T) {
 		want        string
 	}{
 		{"a master of ours", "wants", nil, "[salt/job/2/ack/web1 salt/job/3/ack/web1] [salt/job/4/ack/web1]"},
-		{"a master that fails", "wants", errors.New("gone"), "[salt/job/2/ack/web1 salt/job/3/ack/web1] [salt/job/4/ack/web1]"},
+		{"a master that fails", "wants", errors.New("gone"),
+			"[salt/job/2/ack/web1 salt/job/3/ack/web1] [salt/job/4/ack/web1]"},
 		{"a master of Salt's", "silent", nil, ""},
 		{"a master that answers nonsense", "nonsense", nil, ""},
 	} {
@@ -31,7 +32,8 @@ func TestJobsAreAcknowledgedTogether(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var sent string
 				var kept []job.ID
-				a := newAcks("web1", func(jids []job.ID) error { kept = append(kept, jids...); return nil }, func(_ context.Context, events []any) error {
+				keep := func(jids []job.ID) error { kept = append(kept, jids...); return nil }
+				a := newAcks("web1", quiet(), keep, func(_ context.Context, events []any) error {
 					var tags []string
 					for _, e := range events {
 						if jid := job.ID(e.(*data.Map).Value("data").(*data.Map).Text("jid")); !slices.Contains(kept, jid) {
@@ -45,12 +47,13 @@ func TestJobsAreAcknowledgedTogether(t *testing.T) {
 					sent += fmt.Sprint(tags)
 					return tt.fault
 				})
-				replies := map[string]*data.Map{"wants": data.NewMap(acksField, true), "silent": data.NewMap("file_roots", nil)}
+				replies := map[string]*data.Map{"wants": data.NewMap(acksField, true),
+					"silent": data.NewMap("file_roots", nil)}
 				raw, err := payload.Marshal(replies[tt.reply])
 				if err != nil {
 					t.Fatal(err)
 				}
-				a.hear(raw)
+				a.readReply(raw)
 				ctx, stop := context.WithCancel(t.Context())
 				done := make(chan error, 1)
 				go func() { done <- a.run(ctx) }()

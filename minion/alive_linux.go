@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// isSalt reports whether a process lives whose command line names salt (salt/utils/minion.py, _check_cmdline).
+// isSalt reports whether process pid is alive and its command line contains salt
+// (salt/utils/minion.py, _check_cmdline).
 func isSalt(pid int) bool {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	return err == nil && bytes.Contains(line, []byte("salt"))

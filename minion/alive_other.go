@@ -2,6 +2,6 @@
 
 package minion
 
-// isSalt would report whether a process lives whose command line names salt. Where that cannot be told cheaply, files of
-// jobs count as left by an earlier run.
+// isSalt always reports false: there is no cheap way to read the command line of a process here.
+// Job files then count as left by an earlier run.
 func isSalt(int) bool { return false }

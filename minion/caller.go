@@ -9,56 +9,62 @@ import (
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/pki"
 )
 
-// A Caller runs functions of a minion for a program that is no daemon: with the minion's id, keys, grains and pillar,
-// but without listening to a master (salt/minion.py, SMinion). It may run beside the daemon.
+// A Caller runs functions of a minion for a program that is not a daemon. It uses the minion's id,
+// keys, grains and pillar but does not listen to a master (salt/minion.py, SMinion). It may run
+// beside the daemon.
 type Caller struct {
-	m    *Minion
-	link *link        // nil without a master
-	up   atomic.Bool  // there was a connection to the master that is tried
-	lost atomic.Value // error: why there is none now
+	// only the parts that calls of functions need: bus, jobs and scheduler are nil
+	m         *Minion
+	addresses []masterAddress // of the configured masters; nil before Join
+	link      *link           // nil without a master
+	connected atomic.Bool     // a connection to the current master was established
+	lastError atomic.Value    // error: why the last connection failed or was lost
 }
 
-// NewCaller collects the grains. opts are the effective options as functions see them. Close the Caller.
-func NewCaller(ctx context.Context, cfg *config.Minion, opts *data.Map, o Options) (*Caller, error) {
+// NewCaller collects the grains and returns a Caller. opts are the effective options as functions
+// see them. The caller must call Close.
+func NewCaller(
+	ctx context.Context, cfg *config.Minion, opts *data.Map, o Options,
+) (*Caller, error) {
 	c := &Caller{m: newMinion(cfg, opts, o)}
 	var err error
 	if c.m.facts, err = newFacts(ctx, o.Grains); err != nil {
 		return nil, err
 	}
-	return c, c.openShelves(loader.Host{})
+	return c, c.openRegistries(loader.Host{})
 }
 
-// openShelves makes the registries of what can be called.
-func (c *Caller) openShelves(host loader.Host) error {
+// openRegistries creates the registries of functions, returners and states.
+func (c *Caller) openRegistries(host loader.Host) error {
 	m := c.m
 	host.Order, host.CompilePillar = m.opts.Order, m.compilePillar
-	m.lent = loader.Env{Opts: m.settings.all(), Grains: m.Grains, Pillar: m.Pillar, Log: m.log, Host: host}
-	return m.fillShelves()
+	host.RefreshGrains = m.refreshGrains
+	m.env = loader.Env{Opts: m.settings.saltOptions(), Grains: m.Grains, Pillar: m.Pillar,
+		Log: m.log, Host: host}
+	return m.fillRegistries()
 }
 
-// Compile compiles the pillar, where the minion does that itself, as Join fetches it from a master. What is wrong in its files stands
-// in its list _errors.
+// Compile compiles the pillar if the minion compiles its own; otherwise Join fetches it from a
+// master. Errors in pillar files are listed under _errors in the pillar.
 func (c *Caller) Compile(ctx context.Context) error {
-	if !c.m.ownPillar() {
+	if !c.m.compilesPillar() {
 		return nil
 	}
-	return c.m.renewOwnPillar(ctx)
+	return c.m.recompilePillar(ctx)
 }
 
-// Join signs in to the first master that answers and lets the minion in, and fetches the pillar. The error is that of
-// the last master: it wraps channel.ErrPending and the like.
+// Join signs in to the first master that answers and accepts the minion, and fetches the pillar.
+// The error is that of the last master tried; it wraps channel.ErrPending and the like.
 func (c *Caller) Join(ctx context.Context) error {
 	m := c.m
-	var err error
-	if m.keys, err = pki.OpenKeys(m.cfg.PKIDir, pki.Options{Permissive: m.cfg.PermissivePKIAccess}); err != nil {
+	err := m.openKeys()
+	if err != nil {
 		return err
 	}
-	if m.key, err = m.keys.LoadOrCreate("minion", m.cfg.KeySize, ""); err != nil {
+	if c.addresses, err = masters(m.cfg); err != nil {
 		return err
 	}
 	if c.link, err = c.firstMaster(ctx); err != nil {
@@ -68,13 +74,13 @@ func (c *Caller) Join(ctx context.Context) error {
 	if err := c.gatherPillar(ctx); err != nil {
 		return err
 	}
-	return c.openShelves(loader.Host{Fire: c.fire, FireMaster: m.FireMaster, Request: m.request, RequestRaw: m.requestRaw, RequestAll: m.requestAll,
-		Masters: c.masterURIs, RequestTo: c.requestTo})
+	return c.openRegistries(loader.Host{Masters: &callerMasters{linkedMasters{m}, c},
+		FireMaster: m.FireMaster})
 }
 
-// gatherPillar fetches the pillar, unless the minion compiles it itself in spite of its master.
+// gatherPillar fetches the pillar from the master, or compiles it if the minion compiles its own.
 func (c *Caller) gatherPillar(ctx context.Context) error {
-	if c.m.ownPillar() {
+	if c.m.compilesPillar() {
 		return c.Compile(ctx)
 	}
 	if err := c.link.fetchPillar(ctx, false); err != nil {
@@ -83,14 +89,10 @@ func (c *Caller) gatherPillar(ctx context.Context) error {
 	return c.m.cachePillar()
 }
 
-// firstMaster signs in to one master after another until one lets the minion in.
+// firstMaster signs in to one master after another until one accepts the minion.
 func (c *Caller) firstMaster(ctx context.Context) (*link, error) {
-	addresses, err := masters(c.m.cfg)
-	if err != nil {
-		return nil, err
-	}
-	err = errors.New("there is no master in the configuration")
-	for _, address := range addresses {
+	err := errors.New("there is no master in the configuration")
+	for _, address := range c.addresses {
 		var l *link
 		if l, err = c.dial(address); err != nil {
 			continue
@@ -107,72 +109,54 @@ func (c *Caller) firstMaster(ctx context.Context) (*link, error) {
 	return nil, err
 }
 
-// masterURIs returns the addresses of all masters of the configuration, of which one is used.
-func (c *Caller) masterURIs() []string {
-	addresses, err := masters(c.m.cfg)
+// requestTo signs in to a master without a link and sends it one encrypted request.
+func (c *Caller) requestTo(
+	ctx context.Context, address masterAddress, load *data.Map,
+) (reply any, err error) {
+	l, err := c.dial(address)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	all := make([]string, len(addresses))
-	for i, a := range addresses {
-		all[i] = a.uri()
+	defer func() { err = errors.Join(err, l.close()) }()
+	if err := c.signIn(ctx, l); err != nil {
+		return nil, err
 	}
-	return all
+	l.gate.set(true)
+	return l.call(ctx, load)
 }
 
-// requestTo sends an encrypted request to the master with an address, to which it signs in where that is not the one in use.
-func (c *Caller) requestTo(ctx context.Context, uri string, load *data.Map) (reply any, err error) {
-	addresses, err := masters(c.m.cfg)
-	if err != nil || c.link.address.uri() == uri {
-		return c.m.request(ctx, load)
-	}
-	for _, a := range addresses {
-		if a.uri() != uri {
-			continue
-		}
-		l, err := c.dial(a)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, l.close()) }()
-		if err := c.signIn(ctx, l); err != nil {
-			return nil, err
-		}
-		l.gate.set(true)
-		return l.call(ctx, load)
-	}
-	return nil, fmt.Errorf("%s is none of this minion's masters", uri)
-}
-
-// signIn asks a master to let the minion in, auth_tries times unless it cannot be reached at all.
+// signIn asks a master to accept the minion. It retries up to auth_tries times after a timeout, but
+// not if the master cannot be reached at all.
 func (c *Caller) signIn(ctx context.Context, l *link) error {
 	var err error
 	for range max(c.m.cfg.AuthTries, 1) {
 		_, err = l.client.SignIn(ctx)
-		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) || !c.up.Load() {
+		if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) ||
+			!c.connected.Load() {
 			return c.m.withStoredKey(err)
 		}
 	}
 	return err
 }
 
-// dial prepares requests to a master.
+// dial prepares a link for requests to a master.
 func (c *Caller) dial(address masterAddress) (*link, error) {
-	l := &link{m: c.m, address: address, log: c.m.log.WithField("master", address.text), gate: newGate()}
+	l := &link{m: c.m, address: address, log: c.m.log.WithField("master", address.text),
+		gate: newGate()}
 	dialer, err := l.dialer(address.port, c.m.cfg.SourceRetPort)
 	if err != nil {
 		return nil, err
 	}
-	c.up.Store(false)
+	c.connected.Store(false)
 	dialer.OnState = func(up bool, err error) {
 		if up {
-			c.up.Store(true)
+			c.connected.Store(true)
 		}
-		c.note(address.uri(), err)
+		c.recordError(address.uri(), err)
 	}
 	l.out = c.m.opts.Ports.Request(dialer)
 	o := l.clientOptions()
-	o.OnSignIn, o.AuthTries = nil, 1 // see signIn
+	o.OnSignIn, o.AuthTries = nil, 1 // signIn retries itself
 	l.client, err = channel.NewClient(c.m.key, c.m.trusted(), l.out, o)
 	if err != nil {
 		return nil, errors.Join(err, l.close())
@@ -180,43 +164,34 @@ func (c *Caller) dial(address masterAddress) (*link, error) {
 	return l, nil
 }
 
-// note keeps why there is no connection to a master.
-func (c *Caller) note(uri string, err error) {
+// recordError records the last connection error.
+func (c *Caller) recordError(uri string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		c.lost.Store(fmt.Errorf("%s: %w", uri, err))
+		c.lastError.Store(fmt.Errorf("%s: %w", uri, err))
 	}
 }
 
-// Trouble returns why the last connection to a master was not made, or lost, with its address; nil where none was.
+// Trouble returns the error of the last failed or lost connection to a master, with its address, or
+// nil if there was none.
 func (c *Caller) Trouble() error {
-	err, _ := c.lost.Load().(error)
+	err, _ := c.lastError.Load().(error)
 	return err
 }
 
-// fire sends an event to the bus of the minion's daemon, which must run.
-func (c *Caller) fire(ctx context.Context, tag string, body *data.Map) error {
-	sockets, err := eventbus.MinionSockets(c.m.cfg.SockDir, c.m.cfg.ID, c.m.cfg.HashType)
-	if err != nil {
-		return err
-	}
-	bus, err := eventbus.Dial(ctx, sockets, eventbus.ClientOptions{FireOnly: true, MaxEventSize: c.m.cfg.MaxEventSize})
-	if err != nil {
-		return err
-	}
-	defer bus.Close()
-	return bus.Fire(ctx, tag, body)
-}
-
-// Functions returns what can be called.
+// Functions returns the execution modules.
 func (c *Caller) Functions() *loader.Registry { return c.m.funcs }
 
-// Returners returns where results can be put beside the master.
+// Returners returns the returners.
 func (c *Caller) Returners() *loader.Registry { return c.m.returners }
 
-// Grains returns the facts of this host. They must not be changed.
+// Plugins returns the plug-ins of another kind, such as executors or output; nil for none.
+func (c *Caller) Plugins(kind string) *loader.Registry { return c.m.env.Registries[kind] }
+
+// Grains returns the grains of this host. Do not modify them.
 func (c *Caller) Grains() *data.Map { return c.m.Grains() }
 
-// Return gives the master the result of a call that it did not order: ret in Salt's form, with jid `req`.
+// Return sends the master the result of a call that it did not publish. ret has Salt's form; its
+// jid is set to `req`.
 func (c *Caller) Return(ctx context.Context, ret *data.Map) error {
 	if c.link == nil {
 		return errors.New("return: there is no master")
@@ -228,7 +203,7 @@ func (c *Caller) Return(ctx context.Context, ret *data.Map) error {
 	return err
 }
 
-// Close ends the connection to the master.
+// Close closes the connection to the master.
 func (c *Caller) Close() error {
 	if c.link == nil {
 		return nil

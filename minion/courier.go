@@ -20,88 +20,97 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// Pauses between attempts to deliver what the master did not take.
+// Pauses between attempts to deliver a return.
 const (
-	firstRetry = time.Second
-	lastRetry  = 30 * time.Second
+	minRetry = time.Second
+	maxRetry = 30 * time.Second
 )
 
 const (
-	atOnce    = 16                      // how many returns are under way to a master
-	syncAfter = time.Second             // a return that takes longer is made to outlast a loss of power
-	maxReturn = 100 << 20               // bytes; no master takes more
-	giveUpAt  = 8                       // how often the connection may break over a large return
-	large     = 1 << 20                 // bytes
-	lastDrain = 1500 * time.Millisecond // for what is in the spool when the minion ends
+	maxInFlight    = 16                      // returns in flight to a master
+	syncAfter      = time.Second             // a return that takes longer is flushed to disk
+	maxReturn      = 100 << 20               // bytes; masters accept no more
+	maxDisconnects = 8                       // disconnects tolerated while sending a large return
+	largeReturn    = 1 << 20                 // bytes
+	drainTime      = 1500 * time.Millisecond // time to empty the spool when the minion ends
 )
 
-// courier delivers returns to one master: each is in the spool from before it is sent until the master has
-// acknowledged it, the oldest first.
+// courier delivers returns to one master, oldest first. A return stays in the spool until the
+// master has acknowledged it.
 type courier struct {
-	call  func(ctx context.Context, load *data.Map) (any, error) // an encrypted request
-	sign  func(load []byte) (sig []byte, err error)              // nil where returns are not signed
+	call  func(ctx context.Context, load *data.Map) (any, error) // sends an encrypted request
+	sign  func(load []byte) (sig []byte, err error)              // nil if returns are not signed
 	gate  *gate
 	spool *spool
 	id    string
 	log   logrus.FieldLogger
-	turn  *semaphore.Weighted
+	slots *semaphore.Weighted
 	wake  chan struct{}
 
 	mu    sync.Mutex
-	fails int       // attempts that failed in a row
-	until time.Time // nothing is tried before
+	fails int       // failed attempts in a row
+	until time.Time // no attempt before this time
 }
 
 func newCourier(m *Minion, l *link) *courier {
-	c := &courier{call: l.client.Call, gate: l.gate, id: m.cfg.ID, log: l.log, turn: semaphore.NewWeighted(atOnce), wake: make(chan struct{}, 1)}
+	c := &courier{call: l.client.Call, gate: l.gate, id: m.cfg.ID, log: l.log,
+		slots: semaphore.NewWeighted(maxInFlight), wake: make(chan struct{}, 1)}
 	if m.cfg.MinionSignMessages {
 		c.sign = func(load []byte) ([]byte, error) { return m.key.Sign(load, crypto.SHA1Sign) }
 	}
 	lost := func(jid string, why error) {
-		l.log.WithError(why).Errorf("the return of job %s was never acknowledged by the master and is given up", jid)
+		l.log.WithError(why).Errorf("drop return of job %s, which the master never acknowledged",
+			jid)
 		event := data.NewMap("jid", jid, "master", l.address.text, "reason", why.Error())
 		if err := m.bus.Fire("salt/minion/"+m.cfg.ID+"/return_lost", event); err != nil {
-			l.log.WithError(err).Error("event of a return that is given up")
+			l.log.WithError(err).Error("fire event about a dropped return")
 		}
 	}
 	var err error
-	c.spool, err = openSpool(filepath.Join(m.cfg.CacheDir, "spool", hex.EncodeToString([]byte(l.address.text))), defaultBounds(), lost)
+	c.spool, err = openSpool(filepath.Join(m.cfg.CacheDir,
+		"spool", hex.EncodeToString([]byte(l.address.text))), defaultBounds(), lost)
 	if err != nil {
-		l.log.WithError(err).Error("returns are kept in memory only")
+		l.log.WithError(err).Error("open spool; returns are kept in memory only")
 	}
 	return c
 }
 
-// deliver takes a return over. When it comes back the return is in the spool.
-func (c *courier) deliver(r *job.Return) { c.keep(r)() }
+// deliver stores a return in the spool and has it sent. It returns once the return is stored.
+func (c *courier) deliver(r *job.Return) { c.release(c.store(r)) }
 
-// keep puts a return into the spool, and returns what has it sent.
-func (c *courier) keep(r *job.Return) (send func()) {
+// store stores a return in the spool. It is not sent before release.
+func (c *courier) store(r *job.Return) heldReturn {
 	body, err := payload.Marshal(r.Map())
 	if err == nil && len(body) > maxReturn {
-		err = fmt.Errorf("%d bytes are more than a master takes", len(body))
+		err = fmt.Errorf("%d bytes are more than a master accepts", len(body))
 	}
 	if err != nil {
-		c.log.WithError(err).Errorf("the return of job %s cannot be sent", r.JID)
-		body = c.instead(r, fmt.Sprintf("ERROR: the return cannot be sent: %v", err))
+		c.log.WithError(err).Errorf("return of job %s cannot be sent", r.JID)
+		body = c.failureBody(r, fmt.Sprintf("ERROR: the return cannot be sent: %v", err))
 	}
-	name, err := c.spool.put(string(r.JID), body)
-	if err != nil {
-		c.log.WithError(err).Errorf("the return of job %s cannot be kept on disk", r.JID)
-	}
-	if name == "" {
-		c.spool.giveUp(string(r.JID), err)
-	}
-	return func() {
-		c.spool.release(name)
-		c.look()
-	}
+	return c.put(r.JID, body)
 }
 
-// instead returns the body of a return that says why there is no better one.
-func (c *courier) instead(r *job.Return, text string) []byte {
+// put puts an encoded return in the spool.
+func (c *courier) put(id job.ID, body []byte) heldReturn {
+	held, err := c.spool.add(string(id), body)
+	if err != nil {
+		c.log.WithError(err).Errorf("write return of job %s to spool", id)
+	}
+	return held
+}
+
+// release sends a stored return soon.
+func (c *courier) release(held heldReturn) {
+	held.release()
+	c.wakeUp()
+}
+
+// failureBody returns the body of a failed return that carries text in place of the result of r.
+func (c *courier) failureBody(r *job.Return, text string) []byte {
 	failed := *r
-	failed.Value, failed.Retcode, failed.Success, failed.Out, failed.Metadata, failed.Extra = text, int64(1), false, "nested", nil, nil
+	failed.Value, failed.Retcode, failed.Success, failed.Out, failed.Metadata, failed.Extra = text,
+		int64(1), false, "nested", nil, nil
 	if body, err := payload.Marshal(failed.Map()); err == nil && len(body) <= maxReturn {
 		return body
 	}
@@ -110,47 +119,48 @@ func (c *courier) instead(r *job.Return, text string) []byte {
 	return body
 }
 
-// look makes the courier look into the spool.
-func (c *courier) look() {
+// wakeUp wakes the courier so that it checks the spool.
+func (c *courier) wakeUp() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
 	}
 }
 
-// hurry makes it try everything again now.
-func (c *courier) hurry() {
+// retryNow makes every return due now and wakes the courier.
+func (c *courier) retryNow() {
 	c.mu.Lock()
 	c.until = time.Time{}
 	c.mu.Unlock()
-	c.spool.hurry()
-	c.look()
+	c.spool.retryNow()
+	c.wakeUp()
 }
 
-// run delivers what is in the spool until ctx ends: what an earlier run left, and what comes.
+// run delivers returns until ctx ends: those left in the spool by an earlier run and new ones.
 func (c *courier) run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
 	for c.gate.wait(ctx) == nil {
-		if c.turn.Acquire(ctx, 1) != nil {
+		if c.slots.Acquire(ctx, 1) != nil {
 			return
 		}
 		name, next := c.claim()
 		if name == "" {
-			c.turn.Release(1)
-			if !c.rest(ctx, next) {
+			c.slots.Release(1)
+			if !c.idle(ctx, next) {
 				return
 			}
 			continue
 		}
 		under.Go(func() {
-			defer c.turn.Release(1)
+			defer c.slots.Release(1)
 			c.try(ctx, name)
 		})
 	}
 }
 
-// claim returns the next return to send, or when there will be one; zero is never.
+// claim returns the name of the next return to send, or the time when the next one is due. A zero
+// time means that none is waiting.
 func (c *courier) claim() (name string, next time.Time) {
 	now := time.Now()
 	c.mu.Lock()
@@ -162,8 +172,8 @@ func (c *courier) claim() (name string, next time.Time) {
 	return c.spool.claim(now)
 }
 
-// rest waits until there is something to do, or returns false when ctx ends.
-func (c *courier) rest(ctx context.Context, next time.Time) bool {
+// idle waits until a return may be due or the courier is woken. It returns false when ctx ends.
+func (c *courier) idle(ctx context.Context, next time.Time) bool {
 	var due <-chan time.Time
 	if !next.IsZero() {
 		t := time.NewTimer(time.Until(next))
@@ -179,10 +189,11 @@ func (c *courier) rest(ctx context.Context, next time.Time) bool {
 	return true
 }
 
-// errNotTaken is returned for a return that the master has read but could not keep, as when its disk is full.
-var errNotTaken = errors.New("the master could not take the return")
+// errNotTaken is returned if the master has read a return but could not store it, for example
+// because its disk is full.
+var errNotTaken = errors.New("the master could not store the return")
 
-// try sends one return, and settles what becomes of it.
+// try sends one return and handles the outcome.
 func (c *courier) try(ctx context.Context, name string) {
 	body, err := c.spool.get(name)
 	if err != nil {
@@ -196,44 +207,44 @@ func (c *courier) try(ctx context.Context, name string) {
 	case err == nil:
 		jid := c.spool.jid(name)
 		c.log.Debugf("the master has acknowledged the return of job %s", jid)
-		c.settle(nil)
+		c.recordResult(nil)
 		if err := c.spool.done(name); err != nil {
-			c.log.WithError(err).Errorf("the return of job %s, which the master has, cannot be removed from disk", jid)
+			c.log.WithError(err).Errorf("remove acknowledged return of job %s from spool", jid)
 		}
 	case errors.Is(err, errDamaged):
 		c.drop(name, err)
-	case errors.Is(err, errNotTaken): // this one alone: others may well be taken
-		c.log.WithError(err).Warn("a return is kept and sent again")
-		c.again(name, body, err)
+	case errors.Is(err, errNotTaken): // only this return: the master may well accept others
+		c.log.WithError(err).Warn("return not accepted by the master; it will be sent again")
+		c.retryLater(name, body, err)
 	default:
 		if ctx.Err() == nil {
-			c.settle(err)
+			c.recordResult(err)
 		}
-		c.again(name, body, err)
+		c.retryLater(name, body, err)
 	}
 }
 
 func (c *courier) sync(name string) {
 	if err := c.spool.sync(name); err != nil {
-		c.log.WithError(err).Errorf("the return of job %s cannot be flushed to disk", c.spool.jid(name))
+		c.log.WithError(err).Errorf("flush return of job %s to disk", c.spool.jid(name))
 	}
 }
 
-// drop gives a return up.
+// drop discards a return and reports the loss.
 func (c *courier) drop(name string, why error) {
-	jid := c.spool.jid(name)
-	c.spool.giveUp(jid, why)
-	if err := c.spool.done(name); err != nil {
-		c.log.WithError(err).Errorf("the return of job %s, which is given up, cannot be removed from disk", jid)
+	if err := c.spool.drop(name, why); err != nil {
+		c.log.WithError(err).Errorf("remove dropped return of job %s from spool", c.spool.jid(name))
 	}
 }
 
-// again keeps a return for later. A large one over which the connection breaks each time is more than the master
-// takes; a short one that says so goes in its place.
-func (c *courier) again(name string, body []byte, why error) {
-	defer c.look() // for when it is due
+// retryLater schedules a return for another attempt. If the connection breaks maxDisconnects times
+// over a large return, it is more than the master accepts: a short return with that error replaces
+// it.
+func (c *courier) retryLater(name string, body []byte, why error) {
+	defer c.wakeUp() // to schedule its next attempt
 	fails := c.spool.fail(name, retryPause)
-	if fails < giveUpAt || len(body) < large || !errors.Is(why, transport.ErrDisconnected) {
+	if fails < maxDisconnects || len(body) < largeReturn ||
+		!errors.Is(why, transport.ErrDisconnected) {
 		return
 	}
 	load, err := payload.Unmarshal(body, payload.WireLimits())
@@ -243,24 +254,20 @@ func (c *courier) again(name string, body []byte, why error) {
 		c.drop(name, why)
 		return
 	}
-	short := c.instead(ret, fmt.Sprintf("ERROR: the master does not take the return, which has %d bytes: %v", len(body), why))
-	instead, err := c.spool.put(string(ret.JID), short)
-	if err != nil {
-		c.log.WithError(err).Errorf("the return of job %s cannot be kept on disk", ret.JID)
-	}
-	c.spool.release(instead)
+	short := c.failureBody(ret, fmt.Sprintf("ERROR: the master does not take the return, which has %d bytes: %v", len(body), why))
+	c.put(ret.JID, short).release()
 	c.drop(name, why)
 }
 
-// retryPause draws the pause after so many failures in a row.
+// retryPause returns a random pause after the given number of failures in a row.
 func retryPause(fails int) time.Duration {
-	longest := min(firstRetry<<min(fails-1, 10), lastRetry)
+	longest := min(minRetry<<min(fails-1, 10), maxRetry)
 	return longest/2 + rand.N(longest/2)
 }
 
-// settle notes how an attempt went. After a failure all else waits too, since it is the master that is away; a change is
-// logged, and success makes everything due.
-func (c *courier) settle(err error) {
+// recordResult records the result of an attempt. After a failure all other returns wait too, since
+// the master is probably away. Changes are logged, and the first success makes every return due.
+func (c *courier) recordResult(err error) {
 	c.mu.Lock()
 	before := c.fails
 	c.fails, c.until = 0, time.Time{}
@@ -271,14 +278,14 @@ func (c *courier) settle(err error) {
 	c.mu.Unlock()
 	switch {
 	case err != nil && before == 0:
-		c.log.WithError(err).Warn("returns are kept until the master takes them")
+		c.log.WithError(err).Warn("send return; returns are kept until the master accepts them")
 	case err == nil && before > 0:
-		c.log.Info("the master takes returns again")
-		c.hurry()
+		c.log.Info("the master accepts returns again")
+		c.retryNow()
 	}
 }
 
-// send gives one return to the master.
+// send sends one return to the master.
 func (c *courier) send(ctx context.Context, body []byte) error {
 	fields, err := payload.ParseFields(body, payload.WireLimits())
 	if err != nil {
@@ -303,11 +310,12 @@ func (c *courier) send(ctx context.Context, body []byte) error {
 		c.log.Errorf("the master has dropped the return of job %s", jid)
 		return nil
 	}
-	return fmt.Errorf("%w: it answers %s", errNotTaken, data.Repr(reply))
+	return fmt.Errorf("%w: its reply is %s", errNotTaken, data.Repr(reply))
 }
 
-// addSignature signs a load where the option minion_sign_messages is on: the bytes that Salt gets when it encodes the load anew
-// (salt/minion.py, _send_req_sync; salt/master.py, AESFuncs._return).
+// addSignature signs a load if the option minion_sign_messages is on. It signs the bytes that Salt
+// gets when it encodes the load again (salt/minion.py, _send_req_sync; salt/master.py,
+// AESFuncs._return).
 func (c *courier) addSignature(load *data.Map) error {
 	if c.sign == nil {
 		return nil
@@ -327,9 +335,23 @@ func (c *courier) addSignature(load *data.Map) error {
 	return nil
 }
 
-// finish gives what is in the spool a little time to be delivered, and makes the rest durable.
+// serve runs the courier until ctx ends, and then calls finish.
+func (c *courier) serve(ctx context.Context) {
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.run(run)
+	}()
+	<-ctx.Done()
+	c.finish(stop, done)
+}
+
+// finish gives the returns in the spool drainTime to be delivered, stops the courier and flushes
+// the rest to disk.
 func (c *courier) finish(stop context.CancelFunc, done <-chan struct{}) {
-	end := time.NewTimer(lastDrain)
+	end := time.NewTimer(drainTime)
 	defer end.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

@@ -76,7 +76,8 @@ func (f *fakeMaster) state() (calls int, got []string) {
 func newTestCourier(t *testing.T, f *fakeMaster, dir string) (c *courier, lost *[]string) {
 	t.Helper()
 	lost = new([]string)
-	c = &courier{call: f.call, gate: newGate(), id: "web1", log: quiet(), turn: semaphore.NewWeighted(atOnce), wake: make(chan struct{}, 1)}
+	c = &courier{call: f.call, gate: newGate(), id: "web1", log: quiet(),
+		slots: semaphore.NewWeighted(maxInFlight), wake: make(chan struct{}, 1)}
 	var err error
 	c.spool, err = openSpool(dir, defaultBounds(), func(jid string, _ error) { *lost = append(*lost, jid) })
 	if err != nil {
@@ -88,7 +89,8 @@ func newTestCourier(t *testing.T, f *fakeMaster, dir string) (c *courier, lost *
 
 func giveReturns(c *courier, jids ...string) {
 	for _, jid := range jids {
-		c.deliver(&job.Return{ID: "web1", JID: job.ID(jid), Fun: "test.ping", Value: true, Retcode: int64(0), Success: true})
+		c.deliver(&job.Return{ID: "web1", JID: job.ID(jid), Fun: "test.ping", Value: true,
+			Retcode: int64(0), Success: true})
 	}
 }
 
@@ -100,13 +102,14 @@ func TestReturnThatIsKeptIsSentWhenItMay(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); c.run(ctx) }()
-		send := c.keep(&job.Return{ID: "web1", JID: "20260101000000000001", Fun: "test.ping", Value: true})
-		c.hurry()
+		held := c.store(&job.Return{ID: "web1", JID: "20260101000000000001", Fun: "test.ping",
+			Value: true})
+		c.retryNow()
 		time.Sleep(time.Minute)
 		if calls, _ := master.state(); calls != 0 || c.spool.len() != 1 {
 			t.Errorf("%d calls, %d in the spool before the return may be sent", calls, c.spool.len())
 		}
-		send()
+		c.release(held)
 		synctest.Wait()
 		if _, got := master.state(); len(got) != 1 || c.spool.len() != 0 {
 			t.Errorf("the master has %q, the spool %d returns", got, c.spool.len())
@@ -121,7 +124,7 @@ func TestCourierWaitsLongerEachTimeAndThenDeliversInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		master := &fakeMaster{err: errors.New("away")}
 		c, _ := newTestCourier(t, master, dir)
-		c.turn = semaphore.NewWeighted(1)
+		c.slots = semaphore.NewWeighted(1)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); c.run(ctx) }()
@@ -134,12 +137,12 @@ func TestCourierWaitsLongerEachTimeAndThenDeliversInOrder(t *testing.T) {
 			t.Errorf("%d attempts in ten minutes", calls)
 		}
 		for i := 1; i < len(master.calls); i++ {
-			if gap := master.calls[i].Sub(master.calls[i-1]); gap < firstRetry/2 || gap > lastRetry {
+			if gap := master.calls[i].Sub(master.calls[i-1]); gap < minRetry/2 || gap > maxRetry {
 				t.Errorf("pause %d is %s", i, gap)
 			}
 		}
 		master.fail(nil)
-		c.hurry()
+		c.retryNow()
 		synctest.Wait()
 		if _, got := master.state(); !slices.Equal(got, want) {
 			t.Errorf("delivered %v, want %v", got, want)
@@ -186,10 +189,12 @@ func TestReturnsOutlastTheMinion(t *testing.T) {
 	giveReturns(c, "20260101000000000001", "20260101000000000002") // nobody runs it
 	c, lost := newTestCourier(t, master, dir)
 	deliverAll(t, c)
-	if _, got := master.state(); !slices.Equal(got, []string{"20260101000000000001", "20260101000000000002"}) || len(*lost) > 0 {
+	if _, got := master.state(); !slices.Equal(got,
+		[]string{"20260101000000000001", "20260101000000000002"}) || len(*lost) > 0 {
 		t.Errorf("delivered %v, lost %v", got, *lost)
 	}
-	if master.last.Value("return") != true || master.last.Text("cmd") != "_return" || master.last.Text("id") != "web1" {
+	if master.last.Value("return") != true || master.last.Text("cmd") != "_return" ||
+		master.last.Text("id") != "web1" {
 		t.Errorf("return: %s", data.Repr(master.last))
 	}
 }
@@ -197,7 +202,7 @@ func TestReturnsOutlastTheMinion(t *testing.T) {
 // deliverAll runs c until its spool is empty.
 func deliverAll(t *testing.T, c *courier) {
 	t.Helper()
-	c.turn = semaphore.NewWeighted(1)
+	c.slots = semaphore.NewWeighted(1)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); c.run(ctx) }()
@@ -231,7 +236,8 @@ func TestDamagedReturnCostsOnlyItself(t *testing.T) {
 			}
 			c, lost := newTestCourier(t, master, dir)
 			deliverAll(t, c)
-			if _, got := master.state(); !slices.Equal(got, []string{"20260101000000000002"}) || !slices.Equal(*lost, []string{"20260101000000000001"}) {
+			if _, got := master.state(); !slices.Equal(got, []string{"20260101000000000002"}) ||
+				!slices.Equal(*lost, []string{"20260101000000000001"}) {
 				t.Errorf("delivered %v, lost %v", got, *lost)
 			}
 			if _, err := os.Stat(filepath.Join(dir, tempPrefix+"1")); err == nil {
@@ -257,14 +263,15 @@ func TestSpoolWithoutADiskHoldsReturnsInMemory(t *testing.T) {
 
 func TestSpoolIsBounded(t *testing.T) {
 	var lost []string
-	s, err := openSpool(t.TempDir(), spoolBounds{files: 3, bytes: 1000, memory: 100, age: time.Hour}, func(jid string, why error) {
-		lost = append(lost, jid+": "+why.Error())
-	})
+	s, err := openSpool(t.TempDir(),
+		spoolBounds{files: 3, bytes: 1000, memory: 100, age: time.Hour}, func(jid string, why error) {
+			lost = append(lost, jid+": "+why.Error())
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	put := func(n, size int) {
-		if _, err := s.put(fmt.Sprint(n), make([]byte, size)); err != nil {
+		if _, err := s.add(fmt.Sprint(n), make([]byte, size)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -272,7 +279,8 @@ func TestSpoolIsBounded(t *testing.T) {
 		put(n, 10)
 	}
 	put(5, 990)
-	if want := []string{"0: the spool is full", "1: the spool is full", "2: the spool is full", "3: the spool is full", "4: the spool is full"}; !slices.Equal(lost, want) {
+	if want := []string{"0: the spool is full", "1: the spool is full", "2: the spool is full",
+		"3: the spool is full", "4: the spool is full"}; !slices.Equal(lost, want) {
 		t.Errorf("lost %v, want %v", lost, want)
 	}
 	if s.len() != 1 || s.bytes != 994 || s.memory != 0 {
@@ -288,7 +296,8 @@ func TestLargeReturnThatBreaksTheConnectionGivesWay(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); c.run(ctx) }()
-		c.deliver(&job.Return{ID: "web1", JID: "20260101000000000001", Fun: "test.echo", Value: strings.Repeat("x", 2*large), Retcode: int64(0), Success: true})
+		c.deliver(&job.Return{ID: "web1", JID: "20260101000000000001", Fun: "test.echo",
+			Value: strings.Repeat("x", 2*largeReturn), Retcode: int64(0), Success: true})
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		master.fail(nil)
@@ -296,14 +305,15 @@ func TestLargeReturnThatBreaksTheConnectionGivesWay(t *testing.T) {
 		synctest.Wait()
 		stop()
 		<-done
-		if len(*lost) != 1 || !strings.Contains(data.Str(master.last.Value("return")), "the master does not take the return") || master.last.Value("retcode") != int64(1) {
+		if len(*lost) != 1 || !strings.Contains(data.Str(master.last.Value("return")),
+			"the master does not take the return") || master.last.Value("retcode") != int64(1) {
 			t.Errorf("lost %v, return %.200s", *lost, data.Repr(master.last))
 		}
 	})
 }
 
-// TestReturnThatTheMasterCannotKeepIsSentAgain checks that only an acknowledgement counts as one: a master whose disk is
-// full answers with an empty text.
+// TestReturnThatTheMasterCannotKeepIsSentAgain checks that only an acknowledgement counts as one: a
+// master whose disk is full answers with an empty text.
 func TestReturnThatTheMasterCannotKeepIsSentAgain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

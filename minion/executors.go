@@ -16,17 +16,21 @@ import (
 	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
-	"github.com/brineproject/brine/render"
 )
 
-// Executors call functions in the ways that the option module_executors names: direct_call, sudo and splay (salt/executors).
+// Executors call functions in the ways named by the option module_executors: direct_call, sudo,
+// splay and users' own (salt/executors).
 type Executors struct {
-	Opts      *data.Map // of the minion, with id, conf_file, sudo_user and splaytime
+	Opts      *data.Map // options of the minion, with id, conf_file, sudo_user and splaytime
 	Functions *loader.Registry
+	Own       *loader.Registry // users' own: NAME.execute; nil for none
+	// Alone means that the program is salt-call. Its executors get the arguments of the call where
+	// those of a minion get the publication.
+	Alone bool
 }
 
-// Names returns the executors that a value of module_executors stands for. The error says what is wrong with the value, or
-// which executor is not there.
+// Names returns the executors named by a value of module_executors. It returns an error if the
+// value is malformed or an executor is not available.
 func (e Executors) Names(asked any) ([]string, error) {
 	var names []string
 	switch asked := asked.(type) {
@@ -51,7 +55,8 @@ func (e Executors) Names(asked any) ([]string, error) {
 }
 
 func (e Executors) has(name string) bool {
-	return name == "direct_call" || name == "splay" || name == "sudo" && e.sudoUser() != "" && process.Find("sudo") != ""
+	return e.Own.Has(name+".execute") || name == "direct_call" || name == "splay" ||
+		name == "sudo" && e.sudoUser() != "" && process.Find("sudo") != ""
 }
 
 func (e Executors) sudoUser() string {
@@ -61,10 +66,19 @@ func (e Executors) sudoUser() string {
 	return ""
 }
 
-// Call calls a function by executors that Names returned, in their order: splay waits, and the first other one calls the function.
-// options is executor_opts of the job.
-func (e Executors) Call(ctx context.Context, names []string, options any, fun string, arg []any, o loader.CallOptions) loader.Result {
+// Call calls a function through executors returned by Names, in order, until one returns something
+// other than nil. splay only waits. options is executor_opts of the job.
+func (e Executors) Call(
+	ctx context.Context, names []string, options any, fun string, arg []any, o loader.CallOptions,
+) loader.Result {
+	last := loader.Result{Success: true}
 	for _, name := range names {
+		if e.Own.Has(name + ".execute") {
+			if last = e.own(ctx, name, options, fun, arg, o); last.Err != nil || last.Value != nil {
+				return last
+			}
+			continue
+		}
 		switch name {
 		case "direct_call":
 			return e.Functions.Call(ctx, fun, arg, o)
@@ -76,16 +90,17 @@ func (e Executors) Call(ctx context.Context, names []string, options any, fun st
 			}
 		}
 	}
-	return loader.Result{Success: true}
+	return last
 }
 
-// Splay is spread over 300 seconds unless splaytime says otherwise; its hashes go from 0 to splayHashes-1.
+// Splay spreads calls over 300 seconds unless splaytime is set. Its hashes range from 0 to
+// splayHashes-1.
 const (
 	splayTime   = 300
 	splayHashes = 8192
 )
 
-// splay waits for the part of splaytime that falls to this minion by its id.
+// splay waits for this minion's share of splaytime, which depends on its id.
 func (e Executors) splay(ctx context.Context, options any) error {
 	length := e.Opts.Value("splaytime")
 	if options, ok := options.(*data.Map); ok && options.Has("splaytime") {
@@ -99,7 +114,8 @@ func (e Executors) splay(ctx context.Context, options any) error {
 	case float64:
 		seconds = n
 	default:
-		return loader.Exception("TypeError", "splaytime: expected seconds, got %s", data.Repr(length))
+		return loader.Exception("TypeError", "splaytime: expected seconds, got %s",
+			data.Repr(length))
 	}
 	if seconds <= 0 {
 		return loader.Exception("ValueError", "splaytime must be a positive integer")
@@ -107,7 +123,7 @@ func (e Executors) splay(ctx context.Context, options any) error {
 	return clock.Sleep(ctx, time.Duration(seconds*float64(splayHash(e.Opts.Text("id")))/splayHashes)*time.Second)
 }
 
-// splayHash is Jenkins's one-at-a-time hash of an id, from 0 to splayHashes-1.
+// splayHash returns Jenkins's one-at-a-time hash of an id, from 0 to splayHashes-1.
 func splayHash(id string) uint32 {
 	var h uint32
 	for _, c := range []byte(id) {
@@ -121,29 +137,33 @@ func splayHash(id string) uint32 {
 	return h & (splayHashes - 1)
 }
 
-// sudo calls a function by salt-call as sudo_user.
+// sudo runs a function through salt-call as sudo_user.
 func (e Executors) sudo(ctx context.Context, fun string, arg []any) loader.Result {
-	words := append([]string{"-u", e.sudoUser(), "salt-call", "--out", "json", "--metadata", "-c", e.confDir(), "--", fun}, sudoWords(fun, arg)...)
+	words := append([]string{"-u", e.sudoUser(), "salt-call", "--out", "json", "--metadata",
+		"-c", e.confDir(), "--", fun}, sudoWords(fun, arg)...)
 	cmd := exec.Command("sudo", words...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := process.Run(ctx, cmd)
 	if cmd.ProcessState == nil || ctx.Err() != nil {
 		err = fmt.Errorf("run sudo: %w", cmp.Or(context.Cause(ctx), err))
-		return loader.Result{Value: fmt.Sprintf("The minion function caused an exception: %v", err), Retcode: 1, Out: "nested", Err: err}
+		return loader.Result{Value: fmt.Sprintf("The minion function caused an exception: %v", err),
+			Retcode: 1, Out: "nested", Err: err}
 	}
 	if code := cmd.ProcessState.ExitCode(); code != 0 {
 		return loader.Result{Value: strings.TrimRight(stderr.String(), "\r\n"), Retcode: code}
 	}
-	return told(stdout.Bytes())
+	return parseSudoOutput(stdout.Bytes())
 }
 
 func (e Executors) confDir() string {
-	return cmp.Or(e.Opts.Text("config_dir"), e.Opts.Text("conf_dir"), filepath.Dir(e.Opts.Text("conf_file")))
+	return cmp.Or(e.Opts.Text("config_dir"), e.Opts.Text("conf_dir"),
+		filepath.Dir(e.Opts.Text("conf_file")))
 }
 
-// sudoWords returns arguments of a publication as words from which salt-call reads the same. A run of states is allowed beside the one
-// that the minion itself counts as running.
+// sudoWords returns the arguments of a publication as command line words that salt-call parses to
+// the same values. State runs get concurrent=True, since the minion counts this job as a running
+// state run itself.
 func sudoWords(fun string, arg []any) []string {
 	args, kwargs := splitWire(arg)
 	if slices.Contains([]string{"state.sls", "state.highstate", "state.apply"}, fun) {
@@ -159,7 +179,7 @@ func sudoWords(fun string, arg []any) []string {
 	return words
 }
 
-// splitWire returns the arguments of a publication, and those with a keyword apart.
+// splitWire splits the arguments of a publication into positional and keyword arguments.
 func splitWire(arg []any) (args []any, kwargs *data.Map) {
 	_, marked := loader.ParseInput(slices.DeleteFunc(slices.Clone(arg), isText))
 	for _, v := range arg {
@@ -187,18 +207,21 @@ func sudoWord(prefix string, v any) string {
 	return word
 }
 
-// told reads what salt-call printed with --metadata.
-func told(stdout []byte) loader.Result {
-	v, err := render.LoadJSON(string(stdout))
+// parseSudoOutput parses the output of salt-call --metadata.
+func parseSudoOutput(stdout []byte) loader.Result {
+	v, err := pyjson.Load(string(stdout))
 	all, _ := v.(*data.Map)
 	ret, ok := all.Value("local").(*data.Map)
 	if err != nil || !ok {
-		err = fmt.Errorf("read what salt-call printed: %w", cmp.Or(err, fmt.Errorf("there is no local in %.200q", stdout)))
-		return loader.Result{Value: fmt.Sprintf("The minion function caused an exception: %v", err), Retcode: 1, Out: "nested", Err: err}
+		err = fmt.Errorf("read what salt-call printed: %w",
+			cmp.Or(err, fmt.Errorf("no key local in %.200q", stdout)))
+		return loader.Result{Value: fmt.Sprintf("The minion function caused an exception: %v", err),
+			Retcode: 1, Out: "nested", Err: err}
 	}
 	code, err := loader.Int(ret.Value("retcode"))
 	if err != nil {
 		code = 0
 	}
-	return loader.Result{Value: ret.Value("return"), Retcode: int(code), Success: code == 0, Out: ret.Text("out")}
+	return loader.Result{Value: ret.Value("return"), Retcode: int(code), Success: code == 0,
+		Out: ret.Text("out")}
 }

@@ -18,9 +18,10 @@ func TestExtraDataForExternalPillars(t *testing.T) {
 		{[]any{"color", "deep:er:a", "not:there", "color:x"}, "{'color': 'red', 'deep': {'er': {'a': 1}}}"},
 		{[]any{"deep:er:a", "deep:er:l", "deep:er"}, "{'deep': {'er': {'a': 1, 'l': [1, 2]}}}"},
 		{"color", "'pass_to_ext_pillars' config is malformed."},
-		{[]any{int64(1)}, "pass_to_ext_pillars: 1 is no name of an option"},
+		{[]any{int64(1)}, "pass_to_ext_pillars: 1 is not the name of an option"},
 	} {
-		opts := data.NewMap("color", "red", "deep", data.NewMap("er", data.NewMap("a", int64(1), "l", []any{int64(1), int64(2)})))
+		opts := data.NewMap("color", "red",
+			"deep", data.NewMap("er", data.NewMap("a", int64(1), "l", []any{int64(1), int64(2)})))
 		before := data.Repr(opts)
 		if c.names != nil {
 			opts.Set("pass_to_ext_pillars", c.names)

@@ -8,23 +8,25 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// facts are what the minion knows of itself: the grains of its host and the pillar that its master gave. The maps are
-// replaced and never changed, so whoever holds one may read on.
+// facts hold the grains of the host and the pillar of the minion. The maps are replaced, never
+// modified, so readers may keep them.
 type facts struct {
 	collect func(context.Context) (*data.Map, error)
 
-	mu sync.RWMutex
-	g  *data.Map
-	p  *data.Map
+	mu        sync.RWMutex
+	current   *data.Map
+	pillarMap *data.Map
 }
 
-func newFacts(ctx context.Context, collect func(context.Context) (*data.Map, error)) (*facts, error) {
-	f := &facts{collect: collect, p: data.NewMap()}
+func newFacts(
+	ctx context.Context, collect func(context.Context) (*data.Map, error),
+) (*facts, error) {
+	f := &facts{collect: collect, pillarMap: data.NewMap()}
 	_, err := f.refresh(ctx)
 	return f, err
 }
 
-// refresh collects the grains anew and reports whether they have changed.
+// refresh collects the grains and reports whether they have changed.
 func (f *facts) refresh(ctx context.Context) (changed bool, err error) {
 	g, err := f.collect(ctx)
 	if err != nil {
@@ -32,25 +34,25 @@ func (f *facts) refresh(ctx context.Context) (changed bool, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	changed = f.g == nil || !data.Equal(f.g, g)
-	f.g = g
+	changed = f.current == nil || !data.Equal(f.current, g)
+	f.current = g
 	return changed, nil
 }
 
 func (f *facts) grains() *data.Map {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.g
+	return f.current
 }
 
 func (f *facts) pillar() *data.Map {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.p
+	return f.pillarMap
 }
 
 func (f *facts) setPillar(p *data.Map) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.p = p
+	f.pillarMap = p
 }

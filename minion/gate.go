@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A gate is open while the master lets the minion in, as far as is known. Who must not ask the master again and again
-// waits at it.
+// A gate is open while the master is known to accept the minion. Goroutines that must not sign in
+// themselves wait for it to open.
 type gate struct {
 	mu     sync.Mutex
 	open   bool
@@ -35,7 +35,7 @@ func (g *gate) isOpen() bool {
 	return g.open
 }
 
-// wait returns when the gate is open, or with the error of ctx.
+// wait waits until the gate is open or ctx ends; then it returns the error of ctx.
 func (g *gate) wait(ctx context.Context) error {
 	g.mu.Lock()
 	opened := g.opened

@@ -16,8 +16,8 @@ import (
 	"github.com/brineproject/brine/minion"
 )
 
-// A holdup stands before a publish port. It lets a subscriber connect, but what that says after the handshake reaches the
-// publisher only when the test wants it, as where the master has much to do.
+// A holdup stands before a publish port. It lets a subscriber connect, but what that says after the
+// handshake reaches the publisher only when the test wants it, as with a busy master.
 type holdup struct {
 	net.Listener
 	to      string
@@ -92,8 +92,9 @@ func (h *holdup) hold(in, out net.Conn) {
 	_, _ = out.Write(said)
 }
 
-// TestFirstJobAfterTheStart checks that a minion whose subscription takes long to count neither says that it is ready nor
-// announces its start before, so that the first job that is ordered then reaches it.
+// TestFirstJobAfterTheStart checks that a minion whose subscription takes long to count neither
+// says that it is ready nor announces its start before, so that the first job that is ordered then
+// reaches it.
 func TestFirstJobAfterTheStart(t *testing.T) {
 	f := &fleet{master: testsalt.StartMaster(t, testsalt.MasterConfig(testsalt.Dir(t))), dir: testsalt.Dir(t)}
 	f.events = f.master.Listen(t)
@@ -152,7 +153,8 @@ func runMinion(t *testing.T, cfg *config.Minion, o minion.Options) <-chan struct
 	return ready
 }
 
-// TestReadyWithoutMaster checks that a minion whose master is not there is ready all the same, without waiting for long.
+// TestReadyWithoutMaster checks that a minion whose master is not there is ready all the same,
+// without waiting for long.
 func TestReadyWithoutMaster(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -34,15 +34,18 @@ func newWorkshop(t *testing.T, cfg *config.Minion) *workshop {
 		t.Fatal(err)
 	}
 	cfg.ID, cfg.PubRet = "web1", true
-	w := &workshop{Minion: newMinion(cfg, data.NewMap(), Options{Log: quiet()}), master: &fakeMaster{}, hold: make(chan struct{})}
+	w := &workshop{Minion: newMinion(cfg, data.NewMap(), Options{Log: quiet()}),
+		master: &fakeMaster{}, hold: make(chan struct{})}
 	w.bus = eventbus.New(eventbus.Options{Log: w.log})
-	w.facts = &facts{g: data.NewMap(), p: data.NewMap()}
+	w.facts = &facts{current: data.NewMap(), pillarMap: data.NewMap()}
 	var err error
-	if w.funcs, err = loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "test", New: w.module}, {Name: "saltutil", New: w.module}}); err != nil {
+	if w.funcs, err = loader.NewRegistry(&loader.Env{},
+		[]loader.Plugin{{Name: "test", New: w.module}, {Name: "saltutil", New: w.module}}); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := newTestCourier(t, w.master, filepath.Join(cfg.CacheDir, "spool"))
-	w.link = &link{m: w.Minion, log: w.log, gate: c.gate, courier: c, address: masterAddress{text: "salt"}, acks: newAcks("web1", nil, nil)}
+	w.link = &link{m: w.Minion, log: w.log, gate: c.gate, courier: c,
+		address: masterAddress{text: "salt"}, acks: newAcks("web1", quiet(), nil, nil)}
 	w.links = []*link{w.link}
 	w.jobs = newJobs(w.Minion, false)
 	t.Cleanup(func() { w.jobs.seen.close() })
@@ -57,16 +60,19 @@ func (w *workshop) module(*loader.Env) (*loader.Module, error) {
 		<-w.hold
 		return w.ran.Add(1), nil
 	}
-	return &loader.Module{Funcs: []loader.Func{loader.F("count", count), loader.F("find_job", count), loader.F("hold", hold)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("count", count),
+		loader.F("find_job", count), loader.F("hold", hold)}}, nil
 }
 
 func (w *workshop) publish(fun string, jid int) {
-	w.jobs.start(context.Background(), &job.Publication{JID: job.ID(fmt.Sprintf("%020d", jid)), Fun: []string{fun}, Target: "*"}, w.link, 100)
+	w.jobs.start(context.Background(),
+		&job.Publication{JID: job.ID(fmt.Sprintf("%020d", jid)), Fun: []string{fun},
+			Target: "*"}, w.link, 100)
 }
 
 func (w *workshop) wait() {
 	w.jobs.work.done.Wait()
-	w.jobs.asks.done.Wait()
+	w.jobs.queries.done.Wait()
 }
 
 func TestCVE2022_22936(t *testing.T) {
@@ -89,8 +95,9 @@ func TestCVE2022_22936(t *testing.T) {
 	}
 }
 
-// TestRepeatedJobIsAcknowledgedAgain takes a job twice, as from a master that was killed before it kept the acknowledgement, and a question
-// about jobs: the job runs once and waits to be acknowledged twice.
+// TestRepeatedJobIsAcknowledgedAgain takes a job twice, as from a master that was killed before it
+// kept the acknowledgement, and a question about jobs: the job runs once and waits to be
+// acknowledged twice.
 func TestRepeatedJobIsAcknowledgedAgain(t *testing.T) {
 	w := newWorkshop(t, &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}})
 	w.link.acks.want.Store(true)
@@ -103,7 +110,8 @@ func TestRepeatedJobIsAcknowledgedAgain(t *testing.T) {
 	for _, a := range w.link.acks.waiting {
 		told = append(told, a.jid)
 	}
-	if want := []job.ID{"00000000000000000001", "00000000000000000001"}; !slices.Equal(told, want) || w.ran.Load() != 2 {
+	if want := []job.ID{"00000000000000000001", "00000000000000000001"}; !slices.Equal(told,
+		want) || w.ran.Load() != 2 {
 		t.Errorf("to be acknowledged: %v, want %v; %d jobs have run, want 2", told, want, w.ran.Load())
 	}
 	if err := w.jobs.sync(told); err != nil {
@@ -112,8 +120,9 @@ func TestRepeatedJobIsAcknowledgedAgain(t *testing.T) {
 }
 
 func TestFloodIsBoundedAndQuestionsAreAnswered(t *testing.T) {
-	w := newWorkshop(t, &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}, MinionJobs: config.MinionJobs{ProcessCountMax: 4}})
-	w.jobs.work.room = 100
+	w := newWorkshop(t, &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()},
+		MinionJobs: config.MinionJobs{ProcessCountMax: 4}})
+	w.jobs.work.maxWaiting = 100
 	for n := range 200 {
 		w.publish("test.hold", n)
 	}
@@ -144,11 +153,13 @@ func TestFloodIsBoundedAndQuestionsAreAnswered(t *testing.T) {
 func TestJobsLeftByAKillAreReported(t *testing.T) {
 	cfg := &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}}
 	w := newWorkshop(t, cfg)
-	pub := &job.Publication{JID: "20260101000000000001", Fun: []string{"state.apply"}, Arg: []any{"web"}, Target: "*", User: "root"}
-	if err := w.jobs.proc.enter(pub, "salt"); err != nil {
+	pub := &job.Publication{JID: "20260101000000000001", Fun: []string{"state.apply"},
+		Arg: []any{"web"}, Target: "*", User: "root"}
+	if err := w.jobs.proc.add(pub, "salt"); err != nil {
 		t.Fatal(err)
 	}
-	for name, body := range map[string]string{"20260101000000000002": "", "20260101000000000003": "\xdf\xff\xff\xff\xff", "README": "x"} {
+	for name, body := range map[string]string{"20260101000000000002": "",
+		"20260101000000000003": "\xdf\xff\xff\xff\xff", "README": "x"} {
 		if err := os.WriteFile(filepath.Join(w.jobs.proc.dir, name), []byte(body), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -158,11 +169,13 @@ func TestJobsLeftByAKillAreReported(t *testing.T) {
 	deliverAll(t, w.link.courier)
 	_, got := w.master.state()
 	slices.Sort(got)
-	if want := []string{"20260101000000000001", "20260101000000000002", "20260101000000000003"}; !slices.Equal(got, want) {
+	if want := []string{"20260101000000000001", "20260101000000000002",
+		"20260101000000000003"}; !slices.Equal(got, want) {
 		t.Errorf("reported %v, want %v", got, want)
 	}
 	w.publish("test.count", 7)
-	w.jobs.start(context.Background(), &job.Publication{JID: "20260101000000000001", Fun: []string{"test.count"}, Target: "*"}, w.link, 1)
+	w.jobs.start(context.Background(),
+		&job.Publication{JID: "20260101000000000001", Fun: []string{"test.count"}, Target: "*"}, w.link, 1)
 	w.wait()
 	if w.ran.Load() != 1 {
 		t.Errorf("%d jobs ran, want 1: one that was reported must not run", w.ran.Load())
@@ -175,7 +188,8 @@ func TestJobsLeftByAKillAreReported(t *testing.T) {
 func TestUnsafeJobIDsAreRefused(t *testing.T) {
 	w := newWorkshop(t, &config.Minion{MinionPaths: config.MinionPaths{CacheDir: t.TempDir()}})
 	for _, jid := range []string{"", "..", "../x", "a/b", "a\x00b", "a\nb", string(make([]byte, 100))} {
-		w.jobs.start(context.Background(), &job.Publication{JID: job.ID(jid), Fun: []string{"test.count"}, Target: "*"}, w.link, 1)
+		w.jobs.start(context.Background(),
+			&job.Publication{JID: job.ID(jid), Fun: []string{"test.count"}, Target: "*"}, w.link, 1)
 	}
 	w.wait()
 	if w.ran.Load() != 0 {
@@ -189,12 +203,15 @@ func TestBlackoutLists(t *testing.T) {
 		fun   string
 		want  bool
 	}{
-		"off":              {data.NewMap(), "test.ping", false},
-		"on":               {data.NewMap("minion_blackout", true), "test.ping", true},
-		"refresh is let":   {data.NewMap("minion_blackout", true), "saltutil.refresh_pillar", false},
-		"on the list":      {data.NewMap("minion_blackout", true, "minion_blackout_whitelist", []any{"test.ping"}), "test.ping", false},
-		"not on the list":  {data.NewMap("minion_blackout", true, "minion_blackout_whitelist", []any{"test.ping"}), "test.echo", true},
-		"list is one text": {data.NewMap("minion_blackout", true, "minion_blackout_whitelist", "test.ping"), "test.ping", false},
+		"off":            {data.NewMap(), "test.ping", false},
+		"on":             {data.NewMap("minion_blackout", true), "test.ping", true},
+		"refresh is let": {data.NewMap("minion_blackout", true), "saltutil.refresh_pillar", false},
+		"on the list": {data.NewMap("minion_blackout", true, "minion_blackout_whitelist",
+			[]any{"test.ping"}), "test.ping", false},
+		"not on the list": {data.NewMap("minion_blackout", true, "minion_blackout_whitelist",
+			[]any{"test.ping"}), "test.echo", true},
+		"list is one text": {data.NewMap("minion_blackout", true, "minion_blackout_whitelist",
+			"test.ping"), "test.ping", false},
 	} {
 		if got := blackout(tt.facts, tt.fun); got != tt.want {
 			t.Errorf("%s: %v", name, got)

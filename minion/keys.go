@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	// masterKeyFile holds the key of the master, as it was at the first contact or as the master has handed it over since.
+	// masterKeyFile holds the master's public key, as received at first contact or in the last key
+	// rotation.
 	masterKeyFile = "minion_master.pub"
-	// leftKeysFile holds the keys that the master has left, a line of JSON for each.
-	leftKeysFile = "minion_master.left"
+	// formerKeysFile holds the former keys of the master, one line of JSON each.
+	formerKeysFile = "minion_master.left"
 )
 
-// trustedKeys are the keys in the minion's pki_dir by which it knows its master.
+// trustedKeys are the keys in the minion's pki_dir that identify its master.
 type trustedKeys struct {
 	keys    *pki.Keys
 	signing string // name of the key that signs masters' keys (master_sign_key_name)
@@ -33,24 +34,25 @@ type trustedKeys struct {
 
 var _ channel.Heir = trustedKeys{}
 
-// trusted returns the keys by which a minion knows its masters.
+// trusted returns the keys that identify the masters of the minion.
 func (m *Minion) trusted() trustedKeys {
 	return trustedKeys{keys: m.keys, signing: m.cfg.MasterSignKeyName, log: m.log, now: time.Now}
 }
 
-// Master returns the stored key of the master, or "" before the first contact.
+// Master returns the stored key of the master, or "" before first contact.
 func (t trustedKeys) Master() (string, error) {
 	text, err := t.keys.ReadText(masterKeyFile)
 	if errors.Is(err, pki.ErrNotFound) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("key of the master: %w", err)
+		return "", fmt.Errorf("read key of the master: %w", err)
 	}
 	return text, nil
 }
 
-// withStoredKey returns the error of a sign-in, and where it is about the master's key, with the file of the stored one.
+// withStoredKey adds the path of the stored master key to a sign-in error about the master's key.
+// Other errors are returned unchanged.
 func (m *Minion) withStoredKey(err error) error {
 	if !errors.Is(err, channel.ErrMasterKey) || m.cfg.VerifyMasterPubkeySign {
 		return err
@@ -61,47 +63,48 @@ func (m *Minion) withStoredKey(err error) error {
 // SetMaster stores the master's key.
 func (t trustedKeys) SetMaster(pem string) error { return t.keys.WriteText(masterKeyFile, pem) }
 
-// Signing returns the key that signs masters' keys.
+// Signing returns the key that signs the keys of masters.
 func (t trustedKeys) Signing() (string, error) {
 	text, err := t.keys.ReadText(t.signing + ".pub")
 	if err != nil {
-		return "", fmt.Errorf("signing key of the master: %w", err)
+		return "", fmt.Errorf("read signing key of the master: %w", err)
 	}
 	return text, nil
 }
 
-// A leftKey is one that the master has left by a hand-over.
-type leftKey struct {
-	Serial int64     `json:"serial"` // of the statement that was followed
-	Left   time.Time `json:"left"`
-	Name   string    `json:"fingerprint"`
-	Key    string    `json:"key"` // PEM
+// A formerKey is a former key of the master, replaced in a key rotation.
+type formerKey struct {
+	Serial   int64     `json:"serial"` // of the rotation statement
+	Replaced time.Time `json:"left"`
+	Name     string    `json:"fingerprint"`
+	Key      string    `json:"key"` // PEM
 }
 
-// left returns the keys that the master has left, the last one at the end.
-func (t trustedKeys) left() ([]leftKey, error) {
-	text, err := t.keys.ReadText(leftKeysFile)
+// formerKeys returns the former keys of the master, oldest first.
+func (t trustedKeys) formerKeys() ([]formerKey, error) {
+	text, err := t.keys.ReadText(formerKeysFile)
 	if errors.Is(err, pki.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keys that the master has left: %w", err)
+		return nil, fmt.Errorf("read former keys of the master: %w", err)
 	}
-	var all []leftKey
+	var all []formerKey
 	for line := range strings.Lines(text) {
-		var k leftKey
+		var k formerKey
 		if err := json.Unmarshal([]byte(line), &k); err != nil {
-			return nil, fmt.Errorf("keys that the master has left: %s: line %d: %w", leftKeysFile, len(all)+1, err)
+			return nil, fmt.Errorf("read former keys of the master: %s: line %d: %w",
+				formerKeysFile, len(all)+1, err)
 		}
 		all = append(all, k)
 	}
 	return all, nil
 }
 
-// Heard implements channel.Heir. A key that was noted as left and is stored still counts as none: Succeed was broken off between the
-// two, and the same hand-over is to be followed once more.
+// Heard implements channel.Heir. A key that is recorded as former but is still stored does not
+// count: Succeed was interrupted in between, and the same rotation must be followed again.
 func (t trustedKeys) Heard() (pki.Heard, error) {
-	all, err := t.left()
+	all, err := t.formerKeys()
 	if err != nil {
 		return pki.Heard{}, err
 	}
@@ -109,7 +112,7 @@ func (t trustedKeys) Heard() (pki.Heard, error) {
 	if err != nil {
 		return pki.Heard{}, err
 	}
-	all = slices.DeleteFunc(all, func(k leftKey) bool { return crypto.SameKey(k.Key, stored) })
+	all = slices.DeleteFunc(all, func(k formerKey) bool { return crypto.SameKey(k.Key, stored) })
 	h := pki.Heard{Now: t.now(), Left: func(name string) bool { return hasName(all, name) }}
 	for _, k := range all {
 		h.Serial = max(h.Serial, k.Serial)
@@ -117,7 +120,7 @@ func (t trustedKeys) Heard() (pki.Heard, error) {
 	return h, nil
 }
 
-func hasName(keys []leftKey, name string) bool {
+func hasName(keys []formerKey, name string) bool {
 	for _, k := range keys {
 		if k.Name == name {
 			return true
@@ -128,56 +131,67 @@ func hasName(keys []leftKey, name string) bool {
 
 // WasTrusted implements channel.Heir.
 func (t trustedKeys) WasTrusted(finger, hash string) bool {
-	all, err := t.left()
+	all, err := t.formerKeys()
 	if err != nil {
 		return false
 	}
 	for _, k := range all {
-		if got, err := crypto.Fingerprint([]byte(k.Key), hash); err == nil && strings.EqualFold(got, finger) {
+		if got, err := crypto.Fingerprint([]byte(k.Key), hash); err == nil &&
+			strings.EqualFold(got, finger) {
 			return true
 		}
 	}
 	return false
 }
 
-// mostLeft bounds leftKeysFile. The number of the statements keeps older keys out.
-const mostLeft = 100
+// maxFormerKeys limits the entries of formerKeysFile. The serial numbers of rotation statements
+// keep older keys out.
+const maxFormerKeys = 100
 
-// Succeed implements channel.Heir. The old key is kept as a file with its date, then noted as left, and then the new one takes its
-// place. Whichever of these is the last that was done, the next sign-in goes on from there.
+// Succeed implements channel.Heir. It saves the old key to a dated file, records it as former, and
+// then stores the new key. If it is interrupted after any of these steps, the next sign-in
+// completes it.
 func (t trustedKeys) Succeed(pem string, serial int64) error {
+	if err := t.replace(pem, serial); err != nil {
+		return fmt.Errorf("replace key of the master: %w", err)
+	}
+	return nil
+}
+
+func (t trustedKeys) replace(pem string, serial int64) error {
 	text, err := t.Master()
 	if err != nil {
 		return err
 	}
 	if crypto.SameKey(text, pem) {
-		return nil // another connection was faster
+		return nil // another connection has stored it already
 	}
 	old, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(text)))
 	if err != nil {
-		return fmt.Errorf("key of the master: %w", err)
+		return err
 	}
 	now := t.now().UTC()
-	kept, err := t.keep(text, now)
+	kept, err := t.backUp(text, now)
 	if err != nil {
-		return fmt.Errorf("keep the old key of the master: %w", err)
+		return fmt.Errorf("back up the old key: %w", err)
 	}
-	if err := t.leave(leftKey{serial, now, pki.KeyName(old), old.PEM()}); err != nil {
+	if err := t.recordFormer(formerKey{serial, now, pki.KeyName(old), old.PEM()}); err != nil {
 		return err
 	}
 	if err := t.SetMaster(pem); err != nil {
-		return fmt.Errorf("key of the master: %w", err)
+		return err
 	}
 	next, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(pem)))
 	if err != nil {
-		return fmt.Errorf("key of the master: %w", err)
+		return err
 	}
-	t.log.Warnf("The master has a new key, %s, which it handed over to with the old one, %s; that one is kept in %s", pki.KeyName(next), pki.KeyName(old), kept)
+	t.log.Warnf("The master has a new key, %s, handed over to by the old one, %s, which is kept in %s", pki.KeyName(next), pki.KeyName(old), kept)
 	return nil
 }
 
-// keep writes a key to a file with its date, and with a number where the file of that second holds another one.
-func (t trustedKeys) keep(text string, now time.Time) (name string, err error) {
+// backUp writes a key to a dated file and returns its name. A number is appended if that file
+// exists with another key.
+func (t trustedKeys) backUp(text string, now time.Time) (name string, err error) {
 	date := masterKeyFile + "." + now.Format("20060102T150405Z")
 	name = date
 	for n := 2; ; n++ {
@@ -192,20 +206,21 @@ func (t trustedKeys) keep(text string, now time.Time) (name string, err error) {
 	}
 }
 
-// leave notes a key as left, once.
-func (t trustedKeys) leave(k leftKey) error {
-	all, err := t.left()
+// recordFormer records a key as former, once.
+func (t trustedKeys) recordFormer(k formerKey) error {
+	all, err := t.formerKeys()
 	if err != nil {
 		return err
 	}
-	all = append(slices.DeleteFunc(all, func(other leftKey) bool { return other.Name == k.Name }), k)
+	all = append(slices.DeleteFunc(all, func(other formerKey) bool { return other.Name == k.Name }),
+		k)
 	var b strings.Builder
-	for _, k := range all[max(0, len(all)-mostLeft):] {
+	for _, k := range all[max(0, len(all)-maxFormerKeys):] {
 		line, err := json.Marshal(k)
 		if err != nil {
-			return fmt.Errorf("keys that the master has left: %w", err)
+			return fmt.Errorf("write former keys of the master: %w", err)
 		}
 		b.Write(append(line, '\n'))
 	}
-	return t.keys.WriteText(leftKeysFile, b.String())
+	return t.keys.WriteText(formerKeysFile, b.String())
 }

@@ -55,7 +55,8 @@ func (f *follower) follow(t *testing.T, from, to *crypto.PrivateKey, chain pki.C
 	return f.Succeed(to.Public().PEM(), serial)
 }
 
-// TestSucceedThatIsBrokenOff has only some of the writes of a change of keys on disk: the next sign-in finishes it.
+// TestSucceedThatIsBrokenOff has only some of the writes of a change of keys on disk: the next
+// sign-in finishes it.
 func TestSucceedThatIsBrokenOff(t *testing.T) {
 	for _, done := range []string{"", "kept", "left", "kept left", "kept left key"} {
 		t.Run("written: "+done, func(t *testing.T) {
@@ -69,7 +70,7 @@ func TestSucceedThatIsBrokenOff(t *testing.T) {
 				must(t, os.Remove(kept[0]))
 			}
 			if !strings.Contains(done, "left") {
-				must(t, os.Remove(filepath.Join(f.keys.Path(), leftKeysFile)))
+				must(t, os.Remove(filepath.Join(f.keys.Path(), formerKeysFile)))
 			}
 			if !strings.Contains(done, "key") {
 				must(t, f.SetMaster(f.old.Public().PEM()))
@@ -80,13 +81,15 @@ func TestSucceedThatIsBrokenOff(t *testing.T) {
 	}
 }
 
-// hasSucceeded looks whether the minion trusts the second key, has kept the first, and does not go back to it.
+// hasSucceeded looks whether the minion trusts the second key, has kept the first, and does not go
+// back to it.
 func (f *follower) hasSucceeded(t *testing.T) {
 	t.Helper()
 	if text, err := f.Master(); err != nil || text != f.next.Public().PEM() {
 		t.Errorf("the stored key is not the new one: %v", err)
 	}
-	if all, err := f.left(); err != nil || len(all) != 1 || all[0].Serial != 7 || all[0].Key != f.old.Public().PEM() {
+	if all, err := f.formerKeys(); err != nil || len(all) != 1 || all[0].Serial != 7 ||
+		all[0].Key != f.old.Public().PEM() {
 		t.Errorf("left: %+v, %v", all, err)
 	}
 	if kept, _ := filepath.Glob(filepath.Join(f.keys.Path(), masterKeyFile+".*")); len(kept) == 0 {
@@ -94,21 +97,23 @@ func (f *follower) hasSucceeded(t *testing.T) {
 	}
 	back, err := pki.NewHandover(f.next, f.old.Public(), 8, time.Now(), time.Hour)
 	must(t, err)
-	if err := f.follow(t, f.next, f.old, append(slices.Clone(f.chain), back)); !errors.Is(err, pki.ErrHandover) {
+	if err := f.follow(t, f.next, f.old, append(slices.Clone(f.chain), back)); !errors.Is(err,
+		pki.ErrHandover) {
 		t.Errorf("back to the old key: %v, want ErrHandover", err)
 	}
 }
 
 // TestSucceedAfterAFault has a directory in the place of each file for the time of one call.
 func TestSucceedAfterAFault(t *testing.T) {
-	for _, file := range []string{masterKeyFile + ".20260301T120000Z", leftKeysFile} {
+	for _, file := range []string{masterKeyFile + ".20260301T120000Z", formerKeysFile} {
 		t.Run(file, func(t *testing.T) {
 			f := newFollower(t)
 			at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 			f.now = func() time.Time { return at }
 			stall := filepath.Join(f.keys.Path(), file)
 			must(t, os.Mkdir(stall, 0o700))
-			if err := f.Succeed(f.next.Public().PEM(), 7); err == nil || !strings.Contains(err.Error(), file) {
+			if err := f.Succeed(f.next.Public().PEM(), 7); err == nil ||
+				!strings.Contains(err.Error(), file) {
 				t.Fatalf("Succeed = %v, want an error that names %s", err, file)
 			}
 			must(t, os.Remove(stall))

@@ -17,8 +17,8 @@ import (
 	"github.com/brineproject/brine/minion"
 )
 
-// asMinion is the environment variable that makes the test program a minion: it holds a directory, a space and HOST:PORT
-// of the master.
+// asMinion is the environment variable that makes the test program a minion: it holds a directory,
+// a space and HOST:PORT of the master.
 const asMinion = "BRINE_TEST_MINION"
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,7 @@ func beMinion(what string) error {
 	dir, address, _ := strings.Cut(what, " ")
 	cfg := testsalt.MinionConfig(dir, "web1", address)
 	log := logging.Discard()
-	o, err := saltminion.Options(cfg, os.Getenv, log)
+	o, err := saltminion.Options(cfg, os.Getenv, log, nil)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,8 @@ func TestKilledMinionReportsItsJobsAndDeliversItsReturns(t *testing.T) {
 	if got[short].Value("return") != true || got[short].Value("success") != true {
 		t.Errorf("return that was in the spool: %s", data.Repr(got[short]))
 	}
-	if text := data.Str(got[long].Value("return")); !strings.Contains(text, "minion ended while this job was running") || got[long].Value("retcode") != int64(1) {
+	if text := data.Str(got[long].Value("return")); !strings.Contains(text,
+		"minion ended while this job was running") || got[long].Value("retcode") != int64(1) {
 		t.Errorf("return of the job that was interrupted: %s", data.Repr(got[long]))
 	}
 	if body, err := os.ReadFile(counter); err != nil || string(body) != "run\n" {

@@ -7,45 +7,47 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// A lane does work in the order in which it comes, so much of it at once. What must wait is bounded in number and size.
+// A lane runs work in order of arrival, up to parallel pieces at once. Waiting work is limited in
+// number and size.
 type lane struct {
-	most  int // at once
-	room  int // waiting
-	bytes int // waiting
-	log   logrus.FieldLogger
+	parallel   int // maximum number of running tasks
+	maxWaiting int // maximum number of waiting tasks
+	maxBytes   int // maximum total size of waiting tasks
+	log        logrus.FieldLogger
 
 	done sync.WaitGroup
 
 	mu      sync.Mutex
 	active  int
-	waiting []errand
+	waiting []task
 	size    int
 }
 
-// An errand is one piece of work.
-type errand struct {
+// A task is one piece of work.
+type task struct {
 	do   func()
 	size int
 }
 
-// add takes work, or reports that there is no room. Whether it has to wait is told too.
+// add runs or queues work. It reports whether the work has to wait, and ok is false if the queue is
+// full.
 func (q *lane) add(do func(), size int) (waits, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.active < q.most:
+	case q.active < q.parallel:
 		q.active++
 		q.done.Go(func() { q.run(do) })
 		return false, true
-	case len(q.waiting) < q.room && q.size+size <= q.bytes:
-		q.waiting = append(q.waiting, errand{do, size})
+	case len(q.waiting) < q.maxWaiting && q.size+size <= q.maxBytes:
+		q.waiting = append(q.waiting, task{do, size})
 		q.size += size
 		return true, true
 	}
 	return false, false
 }
 
-// run does work, and then what waits.
+// run runs do and then waiting work until there is none.
 func (q *lane) run(do func()) {
 	for do != nil {
 		q.safely(do)
@@ -53,11 +55,11 @@ func (q *lane) run(do func()) {
 	}
 }
 
-// safely does one piece of work; a panic ends that piece alone.
+// safely runs one piece of work and recovers from its panic.
 func (q *lane) safely(do func()) {
 	defer func() {
 		if r := recover(); r != nil {
-			q.log.Errorf("a job: panic: %v\n%s", r, debug.Stack())
+			q.log.Errorf("panic in a job: %v\n%s", r, debug.Stack())
 		}
 	}()
 	do()
@@ -72,7 +74,7 @@ func (q *lane) next() func() {
 		return nil
 	}
 	first := q.waiting[0]
-	q.waiting[0] = errand{}
+	q.waiting[0] = task{}
 	q.waiting = q.waiting[1:]
 	q.size -= first.size
 	return first.do

@@ -90,7 +90,8 @@ func TestJobLife(t *testing.T) {
 	ret := f.run(t, "test.arg", "a", data.NewMap("__kwarg__", true, "k", int64(1)))
 	want := data.NewMap("args", []any{"a"}, "kwargs", data.NewMap("k", int64(1)))
 	got, _ := ret.Value("return").(*data.Map)
-	if !data.Equal(got.Value("args"), want.Value("args")) || ret.Value("retcode") != int64(0) || ret.Value("success") != true {
+	if !data.Equal(got.Value("args"), want.Value("args")) || ret.Value("retcode") != int64(0) ||
+		ret.Value("success") != true {
 		t.Errorf("return of test.arg: %s", data.Repr(ret))
 	}
 	ret = f.run(t, "test.no_such")
@@ -140,7 +141,8 @@ func TestKeyIsDeletedAndAcceptedAgain(t *testing.T) {
 	}
 	f.restart(t)
 	awaitFile(t, filepath.Join(keys, "minions_pre", "web1"), true)
-	if err := os.Rename(filepath.Join(keys, "minions_pre", "web1"), filepath.Join(keys, "minions", "web1")); err != nil {
+	if err := os.Rename(filepath.Join(keys, "minions_pre", "web1"),
+		filepath.Join(keys, "minions", "web1")); err != nil {
 		t.Fatal(err)
 	}
 	for m := f.await(t, "salt/auth"); m.Text("act") != "accept"; m = f.await(t, "salt/auth") {
@@ -200,7 +202,8 @@ func TestOneJobAtATimeStillAnswersQuestions(t *testing.T) {
 
 func TestWhatIsNotAllowed(t *testing.T) {
 	f := startFleet(t, func(cfg *config.Minion) { cfg.Return = []string{"nowhere"} })
-	jid := f.order(t, client.Request{Fun: "test.ping", Kwargs: data.NewMap("module_executors", []any{"docker"})})
+	jid := f.order(t, client.Request{Fun: "test.ping",
+		Kwargs: data.NewMap("module_executors", []any{"docker"})})
 	ret := f.await(t, "salt/job/"+jid+"/ret/web1")
 	if want := "ERROR executing 'test.ping': Executor 'docker' is not available"; ret.Value("return") != want {
 		t.Errorf("another executor: %s", data.Repr(ret))
@@ -242,7 +245,8 @@ func TestEventsOnTheMinionsBus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fire("fire_master", data.NewMap("tag", "my/tag", "data", data.NewMap("x", int64(1)), "events", nil, "pretag", nil))
+	fire("fire_master", data.NewMap("tag", "my/tag", "data", data.NewMap("x", int64(1)),
+		"events", nil, "pretag", nil))
 	if m := f.await(t, "my/tag"); m.Text("id") != "web1" {
 		t.Errorf("event that was forwarded: %s", data.Repr(m))
 	}
@@ -250,7 +254,8 @@ func TestEventsOnTheMinionsBus(t *testing.T) {
 	testsalt.AwaitEvent(t, bus, "/salt/minion/minion_mod_refresh_complete")
 	fire("pillar_refresh", data.NewMap())
 	testsalt.AwaitEvent(t, bus, "/salt/minion/minion_pillar_refresh_complete")
-	fire("environ_setenv", data.NewMap("environ", data.NewMap("BRINE_TEST_ENV", "x"), "false_unsets", false, "clear_all", false))
+	fire("environ_setenv", data.NewMap("environ", data.NewMap("BRINE_TEST_ENV", "x"),
+		"false_unsets", false, "clear_all", false))
 	fire("module_refresh", data.NewMap("notify", true)) // after it, the one before is done
 	testsalt.AwaitEvent(t, bus, "/salt/minion/minion_mod_refresh_complete")
 	defer os.Unsetenv("BRINE_TEST_ENV")
@@ -299,7 +304,8 @@ func TestMasterTypes(t *testing.T) {
 	for kind, want := range map[string]string{"failover": "str", "func": "str", "distributed": "str"} {
 		cfg := testsalt.MinionConfig(testsalt.Dir(t), "web1", "127.0.0.1:4506")
 		cfg.MasterType = kind
-		if _, err := minion.New(t.Context(), cfg, minion.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := minion.New(t.Context(), cfg, minion.Options{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("master_type %s: %v", kind, err)
 		}
 	}

@@ -3,10 +3,10 @@ package minion
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,11 +17,12 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader/matchers"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/transport"
 )
 
-// A link is the conversation with one master.
+// A link is the connection to one master.
 type link struct {
 	m       *Minion
 	address masterAddress
@@ -30,44 +31,48 @@ type link struct {
 	client  *channel.Client
 	courier *courier
 	gate    *gate
-	welcome *welcome
+	auth    *authenticator
 	acks    *acks
 
-	up        chan struct{} // closed when the publish connection is there for the first time
-	met       chan struct{} // closed by meet
-	meet      func()        // notes that the master knows of the start, or that this is going to take time
-	announced chan struct{} // closed when the master was told of the start
-	ready     chan struct{} // closed when publications may be taken: the pillar is there, or is known not to come
-	greeted   atomic.Bool   // the publisher was told, or is being told, who listens
-	port      atomic.Int64  // of the master's publisher, as it said when it let the minion in
-	resume    chan struct{} // the publisher has another port now
+	up        *milestone // the publish connection was established
+	contacted *milestone // the master knows of the start, or that will take a while
+	announced *milestone // the start events were sent
+	// publications are accepted: the pillar is there or could not be fetched
+	ready *milestone
+
+	greeted atomic.Bool   // the identity was sent, or is being sent, to the publisher
+	port    atomic.Int64  // publish port, as reported by the master at sign-in
+	resume  chan struct{} // signaled when the publish port has changed
 }
 
-// newLink prepares the conversation with a master. It begins to connect at once; close ends that.
+// newLink prepares the connection to a master and begins to connect at once. The caller must call
+// close.
 func newLink(m *Minion, address masterAddress) (*link, error) {
-	l := &link{m: m, address: address, log: m.log.WithField("master", address.text), gate: newGate(),
-		up: make(chan struct{}), met: make(chan struct{}), announced: make(chan struct{}), ready: make(chan struct{}),
-		resume: make(chan struct{}, 1)}
-	l.meet = sync.OnceFunc(func() { close(l.met) })
+	l := &link{m: m, address: address, log: m.log.WithField("master", address.text),
+		gate: newGate(), up: newMilestone(), contacted: newMilestone(),
+		announced: newMilestone(), ready: newMilestone(), resume: make(chan struct{}, 1)}
 	dialer, err := l.dialer(address.port, m.cfg.SourceRetPort)
 	if err != nil {
 		return nil, err
 	}
 	dialer.OnState = l.requestState()
-	l.welcome = newWelcome(l, l.join)
+	l.auth = newAuthenticator(l, l.signIn)
 	l.out = m.opts.Ports.Request(dialer)
 	l.client, err = channel.NewClient(m.key, m.trusted(), l.out, l.clientOptions())
 	if err != nil {
 		return nil, errors.Join(err, l.out.Close())
 	}
 	l.courier = newCourier(m, l)
-	l.acks = newAcks(m.cfg.ID, func(jids []job.ID) error { return m.jobs.sync(jids) }, func(ctx context.Context, events []any) error { return l.fire(ctx, "", nil, events, nil) })
+	l.acks = newAcks(m.cfg.ID, l.log, func(jids []job.ID) error { return m.jobs.sync(jids) },
+		func(ctx context.Context, events []any) error {
+			return l.send(ctx, masterEvent{several: events})
+		})
 	return l, nil
 }
 
 func (l *link) close() error { return l.out.Close() }
 
-// dialer says how to reach a port of the master.
+// dialer returns a dialer for a port of the master.
 func (l *link) dialer(port, sourcePort int) (transport.Dialer, error) {
 	cfg := l.m.cfg
 	source, err := transport.Source(cfg.SourceInterfaceName, cfg.SourceAddress, sourcePort)
@@ -76,8 +81,10 @@ func (l *link) dialer(port, sourcePort int) (transport.Dialer, error) {
 	}
 	return transport.Dialer{
 		Addr: "tcp://" + net.JoinHostPort(l.address.host, strconv.Itoa(port)), Local: source,
-		KeepAlive:  transport.SaltKeepAlive(cfg.TCPKeepalive, cfg.TCPKeepaliveIdle, cfg.TCPKeepaliveCnt, cfg.TCPKeepaliveIntvl),
-		BackoffMin: cfg.ReconDefault, BackoffMax: cfg.ReconMax, Jitter: cfg.ReconRandomize, Log: l.log,
+		KeepAlive: transport.SaltKeepAlive(cfg.TCPKeepalive, cfg.TCPKeepaliveIdle,
+			cfg.TCPKeepaliveCnt, cfg.TCPKeepaliveIntvl),
+		BackoffMin: cfg.ReconDefault, BackoffMax: cfg.ReconMax,
+		Jitter: cfg.ReconRandomize, Log: l.log,
 	}, nil
 }
 
@@ -94,34 +101,35 @@ func (l *link) clientOptions() channel.ClientOptions {
 	}
 }
 
-// autosignGrains returns the grains that the master may decide by, or nil.
+// autosignGrains returns the grains for autosigning (autosign_grains), or nil.
 func (l *link) autosignGrains() *data.Map {
-	if len(l.m.settings.now().AutosignGrains) == 0 {
+	if len(l.m.settings.config().AutosignGrains) == 0 {
 		return nil
 	}
 	chosen, grains := data.NewMap(), l.m.Grains()
-	for _, name := range l.m.settings.now().AutosignGrains {
+	for _, name := range l.m.settings.config().AutosignGrains {
 		chosen.Set(name, grains.Value(name))
 	}
 	return chosen
 }
 
-// run signs in and listens until ctx ends or there is a reason for the minion to end. Jobs run under work.
+// run signs in and listens until ctx ends or an error requires the minion to end. Jobs run under
+// the context work. It may be called again after it has ended.
 func (l *link) run(ctx, work context.Context) error {
-	creds, err := l.welcome.enter(ctx)
+	creds, err := l.auth.authenticate(ctx)
 	if err != nil {
 		return err
 	}
 	l.port.Store(int64(creds.PublishPort))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return l.listen(ctx, work) })
-	group.Go(func() error { return l.welcome.stay(ctx) })
+	group.Go(func() error { return l.auth.keepSignedIn(ctx) })
 	group.Go(func() error { return l.greet(ctx) })
 	group.Go(func() error { return l.acks.run(ctx) })
 	return group.Wait()
 }
 
-// listen takes publications until ctx ends. It moves on when the master's publisher gets another port.
+// listen handles publications until ctx ends. It reconnects when the master's publish port changes.
 func (l *link) listen(ctx, work context.Context) error {
 	state := l.publishState(ctx)
 	for ctx.Err() == nil {
@@ -132,10 +140,14 @@ func (l *link) listen(ctx, work context.Context) error {
 	return ctx.Err()
 }
 
+// subscribe handles publications until ctx ends, the connection fails for good or the publish port
+// changes; then it returns nil unless the connection has failed. It connects to publish_port or, if
+// that is not configured, to the port that the master reported at the sign-in. state is called when
+// the connection is established and when it is lost.
 func (l *link) subscribe(ctx, work context.Context, state func(bool, error)) error {
 	cfg := l.m.cfg
 	port := cfg.PublishPort
-	if port == 0 || port == 4506 { // as Salt: 4506 stands for a port that is not configured
+	if port == 0 || port == 4506 { // as in Salt, 4506 means that no port is configured
 		port = int(l.port.Load())
 	}
 	dialer, err := l.dialer(port, cfg.SourcePublishPort)
@@ -143,7 +155,8 @@ func (l *link) subscribe(ctx, work context.Context, state func(bool, error)) err
 		return err
 	}
 	dialer.Identity, dialer.OnState, dialer.Hello = []byte(cfg.ID), state, l.hello
-	topics := []string{channel.Topic(cfg.ID), ""} // the first tells a master of ours whose connection it is
+	// the first identifies the connection to a Brine master
+	topics := []string{channel.Topic(cfg.ID), ""}
 	if cfg.ZMQFiltering {
 		topics = []string{channel.Topic(cfg.ID), channel.TopicBroadcast}
 	}
@@ -159,7 +172,8 @@ func (l *link) subscribe(ctx, work context.Context, state func(bool, error)) err
 	})
 	group.Go(func() error {
 		defer stop()
-		return l.m.opts.Ports.Subscribe(dialer, topics...).Run(run, func(topic, body []byte) { l.take(run, work, topic, body) })
+		return l.m.opts.Ports.Subscribe(dialer, topics...).Run(run,
+			func(topic, body []byte) { l.handlePublication(run, work, topic, body) })
 	})
 	if err := group.Wait(); ctx.Err() == nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -167,23 +181,25 @@ func (l *link) subscribe(ctx, work context.Context, state func(bool, error)) err
 	return nil
 }
 
-// hello returns what tells the master's publisher who listens, where the transport does that. The master behind another
-// connection than the first may be another run with other keys, so the minion signs in for it at once
-// (salt/channel/client.py, send_id).
+// hello returns the message that identifies the minion to the publisher, on transports that have
+// one. After a reconnect the master may have restarted with other keys, so the minion signs in
+// first (salt/channel/client.py, send_id).
 func (l *link) hello(ctx context.Context) ([]byte, error) {
 	for first := l.greeted.CompareAndSwap(false, true); !first; {
-		if _, err := l.welcome.once(ctx); err == nil {
+		if _, err := l.auth.signInOnce(ctx); err == nil {
 			break
 		}
-		if err := clock.Sleep(ctx, time.Second+rand.N(l.m.settings.now().AcceptanceWaitTime+time.Second)); err != nil {
+		most := l.m.settings.config().AcceptanceWaitTime + time.Second
+		if err := clock.Sleep(ctx, time.Second+rand.N(most)); err != nil {
 			return nil, err
 		}
 	}
 	return l.client.Hello(ctx)
 }
 
-// moved notes the port of the master's publisher.
-func (l *link) moved(creds *channel.Credentials) {
+// setPublishPort stores the publish port from credentials and makes listen reconnect if it has
+// changed.
+func (l *link) setPublishPort(creds *channel.Credentials) {
 	if l.port.Swap(int64(creds.PublishPort)) == int64(creds.PublishPort) {
 		return
 	}
@@ -193,7 +209,8 @@ func (l *link) moved(creds *channel.Credentials) {
 	}
 }
 
-// requestState tells why there is no connection before there was one; later the publish connection tells.
+// requestState returns a callback that logs the first connection error. Later errors are logged by
+// the callback of publishState.
 func (l *link) requestState() func(up bool, err error) {
 	first := true
 	return func(up bool, err error) {
@@ -203,13 +220,14 @@ func (l *link) requestState() func(up bool, err error) {
 		case first && err != nil && !errors.Is(err, transport.ErrClosed):
 			l.log.WithError(err).Error("The Salt Master cannot be reached; the minion goes on trying")
 			first = false
-			l.meet()
+			l.contacted.reach()
 		}
 	}
 }
 
-// publishState returns what is told of connections: each but the first makes the minion sign in again. Where the publish
-// port is there the request port is too, so that who waits for that need not wait for the end of a pause.
+// publishState returns the callback for changes of the publish connection. Each reconnect triggers
+// a new sign-in. If the publish port answers, so does the request port, so pending requests are
+// retried at once.
 func (l *link) publishState(ctx context.Context) func(up bool, err error) {
 	first := true
 	return func(up bool, err error) {
@@ -222,91 +240,121 @@ func (l *link) publishState(ctx context.Context) func(up bool, err error) {
 			l.log.WithError(err).Warn("The connection to the master is lost; trying to connect again")
 		case first:
 			first = false
-			close(l.up)
+			l.up.reach()
 		default:
 			l.log.Info("The connection to the master is back")
-			l.welcome.ask()
+			l.auth.request()
 		}
 	}
 }
 
-// take opens one publication and starts its job where it is for this minion.
-func (l *link) take(ctx, work context.Context, topic, body []byte) {
-	if topic != nil && !l.mine(string(topic)) {
+// handlePublication decodes one publication and starts its job if it targets this minion.
+func (l *link) handlePublication(ctx, work context.Context, topic, body []byte) {
+	if topic != nil && !l.hasTopic(string(topic)) {
 		return
 	}
 	select {
-	case <-l.ready:
+	case <-l.ready.done:
 	case <-ctx.Done():
 		return
 	}
 	if !l.gate.isOpen() {
-		l.welcome.answered(ctx) // who sees the minion accepted may publish before it has read so
+		// a client may publish as soon as it sees the minion accepted, before the minion has read
+		// the reply
+		l.auth.awaitSignIn(ctx)
 	}
 	if !l.gate.isOpen() {
-		l.log.Debug("publication dropped: the master does not let this minion in")
+		l.log.Debug("publication dropped: the master does not accept this minion")
 		return
 	}
 	pub, err := l.client.OpenPublication(ctx, body)
 	switch {
 	case errors.Is(err, channel.ErrStale), refused(err):
-		l.log.WithError(err).Debug("a publication is dropped")
+		l.log.WithError(err).Debug("publication dropped")
 		return
 	case err != nil:
 		if ctx.Err() == nil {
-			l.log.WithError(err).Warn("a publication is dropped")
+			l.log.WithError(err).Warn("publication dropped")
 		}
 		return
 	}
-	if l.named(pub) {
+	if l.isTarget(ctx, pub) {
 		l.m.jobs.start(work, pub, l, len(body))
 	}
 }
 
-func (l *link) mine(topic string) bool {
+func (l *link) hasTopic(topic string) bool {
 	return topic == channel.TopicBroadcast || topic == channel.Topic(l.m.cfg.ID)
 }
 
-// named reports whether a publication is for this minion.
-func (l *link) named(pub *job.Publication) bool {
+// isTarget reports whether the target of a publication includes this minion.
+func (l *link) isTarget(ctx context.Context, pub *job.Publication) bool {
 	kind := pub.TargetType
 	if kind == "" {
 		kind = "glob"
 	}
-	target, err := match.Compile(pub.Target, kind, match.PublicationDelimiter(kind, pub.Delimiter), match.Options{})
+	target, err := match.Compile(pub.Target, kind, match.PublicationDelimiter(kind, pub.Delimiter),
+		match.Options{Own: matchers.Of(ctx, l.m.funcs.Env())})
 	if err != nil {
 		l.log.WithError(err).Debugf("target of job %s", pub.JID)
 		return false
 	}
-	return target.Match(&match.Minion{ID: l.m.cfg.ID, Grains: l.m.Grains(), Pillar: l.m.Pillar()})
+	named, err := target.Check(&match.Minion{ID: l.m.cfg.ID, Grains: l.m.Grains(),
+		Pillar: l.m.Pillar()})
+	if err != nil {
+		l.log.WithError(err).Errorf("match the target of job %s", pub.JID)
+	}
+	return named && err == nil
 }
 
-// proveTime bounds the request that follows a sign-in.
-const proveTime = 5 * time.Second
+// firstRequestTimeout is the timeout of the first request after a sign-in.
+const firstRequestTimeout = 5 * time.Second
 
-// join signs in, and sends one small request under the new key. A master of ours takes long messages only from minions
-// that have proved themselves so since its start.
-func (l *link) join(ctx context.Context) (*channel.Credentials, error) {
+// signIn signs in and sends one small request under the new key. A Brine master accepts long
+// messages only from minions that have proved their identity in this way since it started.
+func (l *link) signIn(ctx context.Context) (*channel.Credentials, error) {
 	creds, err := l.client.SignIn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.introduce(ctx); refused(err) { // the key was taken away just now
+	switch err := l.sendFirstRequest(ctx); {
+	case refused(err): // the key was removed meanwhile
 		return nil, err
+	case err != nil:
+		l.log.WithError(err).Debug("the sign-in is not confirmed")
 	}
 	return creds, nil
 }
 
-// introduce sends the request that follows a sign-in. It also tells a master of ours that this minion runs no job twice, so that the
-// master sends it again what it may have missed.
-func (l *link) introduce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, proveTime)
+// sendFirstRequest sends the first request after a sign-in. It also tells a Brine master that this
+// minion never runs a job twice, so the master resends jobs that the minion may have missed.
+func (l *link) sendFirstRequest(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, firstRequestTimeout)
 	defer cancel()
-	reply, err := l.client.Do(ctx, data.NewMap("cmd", "_master_opts", "env_only", true, acksField, true))
+	reply, err := l.client.Do(ctx,
+		data.NewMap("cmd", "_master_opts", "env_only", true, acksField, true))
 	if err != nil {
-		l.log.WithError(err).Debug("the first request after the sign-in fails")
-		return err
+		return fmt.Errorf("first request after the sign-in: %w", err)
 	}
-	l.acks.hear(reply)
+	l.acks.readReply(reply)
 	return nil
+}
+
+// signedIn is called after every sign-in, whoever made it. After a refusal it closes the gate, so
+// that publications and returns do not sign in again. Then only the authenticator retries, at its
+// own pace.
+func (l *link) signedIn(err error) {
+	switch {
+	case err == nil:
+		l.gate.set(true)
+	case refused(err):
+		l.gate.set(false)
+		l.auth.request()
+	}
+}
+
+// refused reports whether err is a refusal by the master.
+func refused(err error) bool {
+	return errors.Is(err, channel.ErrPending) || errors.Is(err, channel.ErrRejected) ||
+		errors.Is(err, channel.ErrFull)
 }

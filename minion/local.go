@@ -13,34 +13,36 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/payload"
 )
 
-// Bounds on what programs on the host may ask for at once, and on the time that one of it takes.
+// Limits of requests by programs on the host: how many run in parallel, and the timeout of each.
 const (
-	mostReactions = 16
-	reactionTime  = 3 * time.Minute
+	maxReactions    = 16
+	reactionTimeout = 3 * time.Minute
 )
 
-// local does what functions of the minion and programs on its host ask for by events on its bus
-// (salt/minion.py, handle_event).
+// local handles requests that functions of the minion and programs on its host make with events on
+// its bus (salt/minion.py, handle_event).
 type local struct {
-	m    *Minion
-	sub  *eventbus.Subscription
-	log  logrus.FieldLogger
-	does []reaction
+	m         *Minion
+	sub       *eventbus.Subscription
+	log       logrus.FieldLogger
+	reactions []reaction
 }
 
-// A reaction is what an event asks for, by the beginning of its tag.
+// A reaction handles the events whose tag begins with prefix.
 type reaction struct {
-	prefix string
-	do     func(ctx context.Context, tag string, load *data.Map) error
-	aside  bool // speaks with masters, for which other events need not wait
+	prefix     string
+	do         func(ctx context.Context, tag string, load *data.Map) error
+	concurrent bool // contacts masters; runs concurrently with other events
 }
 
+// newLocal subscribes to the requests. The caller must call close.
 func newLocal(m *Minion) *local {
 	l := &local{m: m, log: m.log}
-	l.does = []reaction{
+	l.reactions = []reaction{
 		{"module_refresh", l.refreshModules, false},
 		{"pillar_refresh", l.refreshPillar, true},
 		{"grains_refresh", l.refreshGrains, true},
@@ -53,19 +55,21 @@ func newLocal(m *Minion) *local {
 		{"_salt_error", l.forward, true},
 		{"__master_req_channel_payload/", l.request, true},
 	}
-	prefixes := make([]string, len(l.does))
-	for i, r := range l.does {
+	prefixes := make([]string, len(l.reactions))
+	for i, r := range l.reactions {
 		prefixes[i] = r.prefix
 	}
 	l.sub = m.bus.Subscribe(eventbus.SubscribeOptions{Name: "minion", Prefixes: prefixes})
 	return l
 }
 
-// run reacts until ctx ends.
+func (l *local) close() { l.sub.Close() }
+
+// run handles events until ctx ends. It may be called again after a panic, and then goes on with
+// the next event.
 func (l *local) run(ctx context.Context) error {
-	defer l.sub.Close()
 	var aside errgroup.Group
-	aside.SetLimit(mostReactions)
+	aside.SetLimit(maxReactions)
 	defer aside.Wait()
 	for {
 		event, err := l.sub.Next(ctx)
@@ -78,7 +82,7 @@ func (l *local) run(ctx context.Context) error {
 			continue
 		}
 		react := l.reaction(event.Tag)
-		if react.aside {
+		if react.concurrent {
 			aside.Go(func() error { l.react(ctx, react, event.Tag, load); return nil })
 			continue
 		}
@@ -87,7 +91,7 @@ func (l *local) run(ctx context.Context) error {
 }
 
 func (l *local) reaction(tag string) reaction {
-	for _, r := range l.does {
+	for _, r := range l.reactions {
 		if strings.HasPrefix(tag, r.prefix) {
 			return r
 		}
@@ -96,7 +100,7 @@ func (l *local) reaction(tag string) reaction {
 }
 
 func (l *local) react(ctx context.Context, r reaction, tag string, load *data.Map) {
-	ctx, cancel := context.WithTimeout(ctx, reactionTime)
+	ctx, cancel := context.WithTimeout(ctx, reactionTimeout)
 	defer cancel()
 	if err := r.do(ctx, tag, load); err != nil && !errors.Is(err, context.Canceled) {
 		l.log.WithError(err).Errorf("event %s", tag)
@@ -105,29 +109,32 @@ func (l *local) react(ctx context.Context, r reaction, tag string, load *data.Ma
 
 func (l *local) nothing(context.Context, string, *data.Map) error { return nil }
 
-// refreshModules builds functions anew, with the grains of now (salt/minion.py, module_refresh).
+// refreshModules collects the grains and reloads the functions (salt/minion.py, module_refresh).
 func (l *local) refreshModules(ctx context.Context, _ string, load *data.Map) error {
 	_, err := l.m.facts.refresh(ctx)
 	l.m.reload()
 	if data.Truth(load.Value("notify")) {
-		err = errors.Join(err, l.m.bus.Fire("/salt/minion/minion_mod_refresh_complete", data.NewMap("complete", true)))
+		err = errors.Join(err, l.m.bus.Fire("/salt/minion/minion_mod_refresh_complete",
+			data.NewMap("complete", true)))
 	}
 	return err
 }
 
-// refreshPillar collects the grains, asks the masters for the pillar that goes with them, or compiles it, and builds functions anew.
+// refreshPillar collects the grains, fetches or compiles the pillar and reloads the functions.
 func (l *local) refreshPillar(ctx context.Context, _ string, load *data.Map) error {
 	_, err := l.m.facts.refresh(ctx)
 	return errors.Join(err, l.renewPillar(ctx, data.Truth(load.Value("clean_cache"))))
 }
 
-// renewPillar fetches or compiles the pillar anew, and builds functions anew.
+// renewPillar fetches or compiles the pillar and reloads the functions. It updates the mine if the
+// pillar changes mine_functions.
 func (l *local) renewPillar(ctx context.Context, clean bool) error {
-	mined := l.m.minedByPillar()
+	mined := l.m.pillarMineFunctions()
 	err := l.m.renewPillar(ctx, clean)
 	l.m.reload()
-	err = errors.Join(err, l.m.bus.Fire("/salt/minion/minion_pillar_refresh_complete", data.NewMap("complete", true)))
-	return errors.Join(err, l.m.mineAnew(ctx, mined))
+	err = errors.Join(err, l.m.bus.Fire("/salt/minion/minion_pillar_refresh_complete",
+		data.NewMap("complete", true)))
+	return errors.Join(err, l.m.updateMineIfChanged(ctx, mined))
 }
 
 func (l *local) refreshGrains(ctx context.Context, _ string, load *data.Map) error {
@@ -141,19 +148,21 @@ func (l *local) refreshGrains(ctx context.Context, _ string, load *data.Map) err
 	return nil
 }
 
-// signalJob signals a job for salt-call, which cannot do so since jobs are no processes, and fires whether it is running.
-// Only modules/saltutil fires this event.
+// signalJob signals a job on behalf of salt-call, which cannot do so itself because jobs are not
+// processes. It fires an event that reports whether the job is running. Only modules/saltutil fires
+// the request.
 func (l *local) signalJob(_ context.Context, _ string, load *data.Map) error {
 	jid := load.Text("jid")
 	sig, ok := load.Value("signal").(int64)
-	if !ok || !safeID(jid) {
+	if !ok || !job.ValidID(job.ID(jid)) {
 		return errors.New("signal without a number or a job")
 	}
 	running := l.m.Signal(jid, syscall.Signal(sig), data.Truth(load.Value("ends")))
 	return l.m.bus.Fire("/salt/minion/job_signal_complete/"+jid, data.NewMap("running", running))
 }
 
-// setEnvironment changes the environment of the minion (salt/minion.py, environ_setenv; salt/modules/environ.py, setenv).
+// setEnvironment changes the environment variables of the minion (salt/minion.py, environ_setenv;
+// salt/modules/environ.py, setenv).
 func (l *local) setEnvironment(_ context.Context, _ string, load *data.Map) error {
 	environ, _ := load.Value("environ").(*data.Map)
 	if data.Truth(load.Value("clear_all")) {
@@ -195,33 +204,33 @@ func (l *local) mine(ctx context.Context, _ string, load *data.Map) error {
 	return l.m.each(func(link *link) error { _, err := link.call(ctx, load); return err })
 }
 
-// fireMaster forwards an event to the masters.
+// fireMaster sends an event to the masters.
 func (l *local) fireMaster(ctx context.Context, _ string, load *data.Map) error {
-	return l.m.each(func(link *link) error {
-		return link.fire(ctx, load.Text("tag"), load.Value("data"), load.Value("events"), load.Value("pretag"))
-	})
+	e := masterEvent{tag: load.Text("tag"), body: load.Value("data"), several: load.Value("events"),
+		pretag: load.Value("pretag")}
+	return l.m.each(func(link *link) error { return link.send(ctx, e) })
 }
 
-// forward passes an event on to the masters as it is.
+// forward sends an event to the masters unchanged.
 func (l *local) forward(ctx context.Context, tag string, load *data.Map) error {
-	return l.m.each(func(link *link) error { return link.fire(ctx, tag, stripped(load), nil, nil) })
+	return l.m.each(func(link *link) error { return link.fire(ctx, tag, stripped(load)) })
 }
 
-// request sends a request to a master for another process of this minion, and fires the reply. The tag ends with an id,
-// and for some versions of Salt with the master's address.
+// request sends a request to a master for another process of this minion, and fires the reply. The
+// tag ends with a request id, followed by the master's address in some versions of Salt.
 func (l *local) request(ctx context.Context, tag string, load *data.Map) error {
 	_, rest, _ := strings.Cut(tag, "/")
 	id, _, _ := strings.Cut(rest, "/")
 	load = stripped(load)
 	load.Set("id", l.m.cfg.ID)
-	reply, err := l.m.request(ctx, load)
+	reply, err := linkedMasters{l.m}.Request(ctx, load)
 	if err != nil {
 		return err
 	}
 	return l.m.bus.Fire("__master_req_channel_return/"+id, data.NewMap("ret", reply))
 }
 
-// stripped returns an event's data without what the bus adds.
+// stripped returns the data of an event without the field that the bus adds.
 func stripped(load *data.Map) *data.Map {
 	load = load.Clone()
 	load.Delete("_stamp")

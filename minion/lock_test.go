@@ -27,14 +27,14 @@ func TestSecondMinionWaitsForTheEndOfTheFirst(t *testing.T) {
 	cfg := config.DefaultMinion()
 	cfg.CacheDir = t.TempDir()
 	first := &Minion{cfg: cfg, log: quiet()}
-	if err := first.occupy(t.Context()); err != nil {
+	if err := first.lockCacheDir(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	log, _ := test.NewNullLogger()
 	waiting := make(waits)
 	log.AddHook(waiting)
 	second, took := &Minion{cfg: cfg, log: log}, make(chan error)
-	go func() { took <- second.occupy(t.Context()) }()
+	go func() { took <- second.lockCacheDir(t.Context()) }()
 	select {
 	case err := <-took:
 		t.Fatalf("two minions have one cachedir (%v)", err)
@@ -48,7 +48,7 @@ func TestSecondMinionWaitsForTheEndOfTheFirst(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := first.occupy(ctx); !errors.Is(err, context.Canceled) {
+	if err := first.lockCacheDir(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("occupy = %v, want the end of waiting", err)
 	}
 	if err := second.close(); err != nil {

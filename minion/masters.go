@@ -11,50 +11,57 @@ import (
 	"github.com/brineproject/brine/config"
 )
 
-// A masterAddress is where a master listens for requests.
+// A masterAddress is the address at which a master accepts requests.
 type masterAddress struct {
 	text string // as configured
 	host string
 	port int
 }
 
-// uri returns the address as Salt writes it.
-func (a masterAddress) uri() string { return "tcp://" + net.JoinHostPort(a.host, strconv.Itoa(a.port)) }
+// uri returns the address in Salt's form, tcp://HOST:PORT.
+func (a masterAddress) uri() string {
+	return "tcp://" +
+		net.JoinHostPort(a.host, strconv.Itoa(a.port))
+}
 
-// masters returns the masters of a configuration, each once. All of them are active at once; with master_type disable
-// there are none.
+// masters returns the masters of a configuration without duplicates. All of them are active at
+// once. With master_type disable there are none.
 func masters(cfg *config.Minion) ([]masterAddress, error) {
 	switch cfg.MasterType {
 	case "", "str":
 	case "disable":
 		return nil, nil
 	default:
-		return nil, &config.About{Option: "master_type", Err: fmt.Errorf("master_type: %s is not supported: set str, with which all masters of the list are active, or disable", cfg.MasterType)}
+		return nil, &config.About{Option: "master_type",
+			Err: fmt.Errorf("master_type: %s is not supported: set str, with which all masters of the list are active, or disable", cfg.MasterType)}
 	}
 	var all []masterAddress
 	for _, text := range cfg.Master {
 		a, err := parseMaster(text, cfg.MasterPort, cfg.MasterURIFormat == "ip_only")
 		if err != nil {
-			return nil, &config.About{Option: "master", Err: fmt.Errorf("master: %w; write HOST, HOST:PORT or '[IPV6]:PORT'", err)}
+			return nil, &config.About{Option: "master",
+				Err: fmt.Errorf("master: %w; write HOST, HOST:PORT or '[IPV6]:PORT'", err)}
 		}
 		if !slices.ContainsFunc(all, func(b masterAddress) bool { return a.host == b.host && a.port == b.port }) {
 			all = append(all, a)
 		}
 	}
 	if len(all) == 0 {
-		return nil, &config.About{Option: "master", Err: errors.New("master: no master is named; write master: ADDRESS")}
+		return nil, &config.About{Option: "master",
+			Err: errors.New("master: no master is set; write master: ADDRESS")}
 	}
 	return all, nil
 }
 
-// CheckMasters says what is wrong in the options that name the masters, as New does: an *config.About.
+// CheckMasters reports an error in the options that name the masters, the same as New: a
+// *config.About.
 func CheckMasters(cfg *config.Minion) error {
 	_, err := masters(cfg)
 	return err
 }
 
-// parseMaster reads HOST, HOST:PORT, V6, [V6] or [V6]:PORT (salt/minion.py, prep_ip_port). With hostOnly the text is the
-// host, whatever it looks like.
+// parseMaster parses HOST, HOST:PORT, V6, [V6] or [V6]:PORT (salt/minion.py, prep_ip_port). With
+// hostOnly the whole text is the host.
 func parseMaster(text string, port int, hostOnly bool) (masterAddress, error) {
 	a := masterAddress{text: text, host: strings.TrimSpace(text), port: port}
 	if host, digits, err := net.SplitHostPort(a.host); err == nil && !hostOnly {

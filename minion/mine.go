@@ -8,14 +8,18 @@ import (
 	"github.com/brineproject/brine/schedule"
 )
 
-// mineJob is the name of the job that sends results to the mine (salt/minion.py, add_periodic_callback and _post_master_init).
+// mineJob is the name of the job that updates the mine (salt/minion.py, add_periodic_callback and
+// _post_master_init).
 const mineJob = "__mine_interval"
 
-// mineTask sends the results of mine_functions to the masters: when the pillar is there after the start, and every mine_interval.
-// Every is 0 when that is not wanted.
+// mineTask returns the task that sends the results of mine_functions to the masters: after the
+// start, once the pillar is there, and then every mine_interval. Every is 0 if the mine is
+// disabled.
 func mineTask(m *Minion) schedule.Task {
-	t := schedule.Task{Name: mineJob, Fun: "mine.update", Every: max(m.cfg.MineInterval, time.Second), RunOnStart: true,
-		Job: data.NewMap("minutes", m.settings.all().Value("mine_interval"), "maxrunning", int64(2), "run_on_start", true, "return_job", m.cfg.MineReturnJob)}
+	t := schedule.Task{Name: mineJob,
+		Fun: "mine.update", Every: max(m.cfg.MineInterval, time.Second), RunOnStart: true,
+		Job: data.NewMap("minutes", m.settings.saltOptions().Value("mine_interval"),
+			"maxrunning", int64(2), "run_on_start", true, "return_job", m.cfg.MineReturnJob)}
 	if !m.cfg.MineEnabled || m.cfg.MineInterval <= 0 || len(m.links) == 0 {
 		t.Every = 0
 	}
@@ -28,12 +32,12 @@ func mineTask(m *Minion) schedule.Task {
 	return t
 }
 
-// awaitPillar returns when the first answer of a master about the pillar has come.
+// awaitPillar waits until a link is ready: a master has answered the first pillar request.
 func (m *Minion) awaitPillar(ctx context.Context) error {
-	return m.awaitAny(ctx, func(l *link) <-chan struct{} { return l.ready })
+	return m.awaitAny(ctx, func(l *link) <-chan struct{} { return l.ready.done })
 }
 
-// awaitAny returns when that channel of one of the links is closed.
+// awaitAny waits until the channel returned by of is closed for one of the links.
 func (m *Minion) awaitAny(ctx context.Context, of func(*link) <-chan struct{}) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,18 +59,21 @@ func (m *Minion) awaitAny(ctx context.Context, of func(*link) <-chan struct{}) e
 	}
 }
 
-// updateMine runs mine.update as a job of the schedule, unless there is nothing to send and nobody waits for a return.
+// updateMine runs mine.update as a scheduled job, unless there is nothing to send and its return is
+// not wanted.
 func (m *Minion) updateMine(ctx context.Context) error {
-	if !m.cfg.MineReturnJob && !m.minesAnything() || !m.funcs.Has("mine.update") {
+	if !m.cfg.MineReturnJob && !m.hasMineFunctions() || !m.funcs.Has("mine.update") {
 		return nil
 	}
-	return m.jobs.scheduled(ctx, schedule.Call{Name: mineJob, Fun: "mine.update", ReturnJob: m.cfg.MineReturnJob, JIDInclude: true, MaxRunning: 1})
+	return m.jobs.scheduled(ctx, schedule.Call{Name: mineJob,
+		Fun: "mine.update", ReturnJob: m.cfg.MineReturnJob, JIDInclude: true, MaxRunning: 1})
 }
 
-// minesAnything reports whether mine_functions is set in one of the places of config.merge.
-func (m *Minion) minesAnything() bool {
+// hasMineFunctions reports whether mine_functions is set in one of the places where config.merge
+// looks.
+func (m *Minion) hasMineFunctions() bool {
 	pillar := m.Pillar()
-	for _, in := range []*data.Map{m.settings.all(), pillar, mapIn(pillar, "master")} {
+	for _, in := range []*data.Map{m.settings.saltOptions(), pillar, subMap(pillar, "master")} {
 		if data.Truth(in.Value("mine_functions")) {
 			return true
 		}
@@ -74,12 +81,13 @@ func (m *Minion) minesAnything() bool {
 	return false
 }
 
-// minedByPillar returns what the pillar says about the mine.
-func (m *Minion) minedByPillar() any { return m.Pillar().Value("mine_functions") }
+// pillarMineFunctions returns mine_functions of the pillar.
+func (m *Minion) pillarMineFunctions() any { return m.Pillar().Value("mine_functions") }
 
-// mineAnew sends results when the pillar says something else about the mine than before. Salt does so with the next interval.
-func (m *Minion) mineAnew(ctx context.Context, before any) error {
-	if !m.cfg.MineEnabled || data.Equal(before, m.minedByPillar()) {
+// updateMineIfChanged updates the mine if mine_functions of the pillar differ from before. Salt
+// waits for the next interval.
+func (m *Minion) updateMineIfChanged(ctx context.Context, before any) error {
+	if !m.cfg.MineEnabled || data.Equal(before, m.pillarMineFunctions()) {
 		return nil
 	}
 	return m.updateMine(ctx)

@@ -37,18 +37,21 @@ func (f *fleet) awaitScheduled(t *testing.T, name string) *data.Map {
 // TestMineAfterTheStart has a minion send its mine by itself, and reads it by another.
 func TestMineAfterTheStart(t *testing.T) {
 	f := startFleet(t, func(cfg *config.Minion) {
-		cfg.MineFunctions = data.NewMap("test.ping", []any{}, "who", []any{data.NewMap("mine_function", "grains.get"), "id"},
+		cfg.MineFunctions = data.NewMap("test.ping", []any{},
+			"who", []any{data.NewMap("mine_function", "grains.get"), "id"},
 			"ours", data.NewMap("mine_function", "test.echo", "text", "x", "allow_tgt", "web*"))
 		cfg.MineReturnJob = true
 	})
-	if load := f.awaitScheduled(t, "__mine_interval"); load.Text("fun") != "mine.update" || load.Value("return") != true || load.Value("success") != true {
+	if load := f.awaitScheduled(t, "__mine_interval"); load.Text("fun") != "mine.update" ||
+		load.Value("return") != true || load.Value("success") != true {
 		t.Fatalf("the job returns %s", data.Repr(load))
 	}
 	raw, err := os.ReadFile(filepath.Join(f.master.Config.CacheDir, "minions/web1/mine.p"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := data.NewMap("test.ping", true, "who", "web1", "ours", data.NewMap("__data__", "x", "__saltmine_acl__", int64(1), "allow_tgt", "web*"))
+	want := data.NewMap("test.ping", true, "who", "web1",
+		"ours", data.NewMap("__data__", "x", "__saltmine_acl__", int64(1), "allow_tgt", "web*"))
 	if v, err := payload.UnmarshalText(raw, payload.WireLimits()); err != nil || !data.Equal(v, want) {
 		t.Errorf("the master keeps %s, %v", data.Repr(v), err)
 	}
@@ -69,11 +72,13 @@ func TestMineAfterTheStart(t *testing.T) {
 func (f *fleet) ask(t *testing.T, id, fun string, args ...any) string {
 	t.Helper()
 	c := f.master.Client(t)
-	j, err := c.Publish(t.Context(), client.Request{Target: id, Kind: "glob", Fun: fun, Arg: args, Timeout: 10 * time.Second})
+	j, err := c.Publish(t.Context(),
+		client.Request{Target: id, Kind: "glob", Fun: fun, Arg: args, Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, err := range c.Results(t.Context(), j, client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
+	for r, err := range c.Results(t.Context(), j,
+		client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +100,8 @@ func TestMineCanBeSwitchedOff(t *testing.T) {
 				change(cfg)
 			})
 			f.awaitScheduled(t, "beat")
-			if _, err := os.Stat(filepath.Join(f.master.Config.CacheDir, "minions/web1/mine.p")); !os.IsNotExist(err) {
+			if _, err := os.Stat(filepath.Join(f.master.Config.CacheDir,
+				"minions/web1/mine.p")); !os.IsNotExist(err) {
 				t.Errorf("there is a mine: %v", err)
 			}
 		})
@@ -124,9 +130,12 @@ func TestPeersOfOurs(t *testing.T) {
 		{"web1", "publish.full_data", []any{"db1", "test.echo", "x"}, "{'db1': {'ret': 'x'}}"},
 		{"web1", "publish.publish", []any{"*", "grains.get", "id"}, "{}"},
 		{"db1", "publish.publish", []any{"*", "test.ping"}, "{}"},
-		{"web1", "schedule.add", []any{"beat", "function=test.ping", "hours=1", "persist=False"}, "{'comment': 'Added job: beat to schedule.', 'result': True, 'changes': {'beat': 'added'}}"},
-		{"web1", "schedule.copy", []any{"beat", "db1"}, "{'comment': 'Copied Job beat from schedule to minion(s).', 'result': True, 'minions': ['db1']}"},
-		{"web1", "schedule.move", []any{"beat", "nobody"}, "{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
+		{"web1", "schedule.add", []any{"beat", "function=test.ping", "hours=1", "persist=False"},
+			"{'comment': 'Added job: beat to schedule.', 'result': True, 'changes': {'beat': 'added'}}"},
+		{"web1", "schedule.copy", []any{"beat", "db1"},
+			"{'comment': 'Copied Job beat from schedule to minion(s).', 'result': True, 'minions': ['db1']}"},
+		{"web1", "schedule.move", []any{"beat", "nobody"},
+			"{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
 	} {
 		got := f.ask(t, tt.id, tt.fun, tt.args...)
 		if got != tt.want && got != "{'web1': True, 'db1': True}" {

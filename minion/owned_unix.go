@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isOwn reports whether an entry of a directory belongs to the user of this process: what another user has put there must not say
-// whom root signals.
+// isOwn reports whether a directory entry belongs to the user of this process. Files of other users
+// must not decide which processes root signals.
 func isOwn(e fs.DirEntry) bool {
 	info, err := e.Info()
 	if err != nil {

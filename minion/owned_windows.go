@@ -2,5 +2,5 @@ package minion
 
 import "io/fs"
 
-// isOwn reports true: there are no notes on Windows.
+// isOwn always reports true: no programs are recorded on Windows.
 func isOwn(fs.DirEntry) bool { return true }

@@ -13,103 +13,114 @@ import (
 	"github.com/brineproject/brine/version"
 )
 
-// errCompiling is returned to a template of pillar that asks for a fresh pillar, which would need that template.
-var errCompiling = errors.New("the pillar is being compiled, and cannot be asked for by its own templates")
+// errCompiling is returned if a pillar template requests a fresh pillar, which would need that
+// template itself.
+var errCompiling = errors.New("the pillar is being compiled and is not available to its own templates")
 
 type compilingKey struct{}
 
-// ownPillar reports whether the minion compiles its pillar itself (salt/pillar/__init__.py, get_pillar).
-func (m *Minion) ownPillar() bool {
-	opts := m.settings.all()
+// compilesPillar reports whether the minion compiles its own pillar (salt/pillar/__init__.py,
+// get_pillar).
+func (m *Minion) compilesPillar() bool {
+	opts := m.settings.saltOptions()
 	if opts.Text("file_client") == "local" {
 		return !data.Truth(opts.Value("use_master_when_local"))
 	}
 	return opts.Text("master_type") == "disable"
 }
 
-// compilePillar returns a pillar that is compiled anew: by the first master, or here.
+// compilePillar returns a fresh pillar, compiled by the first master or by the minion itself.
 func (m *Minion) compilePillar(ctx context.Context, q loader.PillarQuery) (*data.Map, error) {
 	switch {
-	case m.ownPillar():
-		return m.ownCompile(ctx, q, m.Pillar())
+	case m.compilesPillar():
+		return m.compileLocally(ctx, q, m.Pillar())
 	case len(m.links) == 0:
 		return nil, errors.New("there is no master to ask for the pillar")
 	}
 	return m.links[0].askPillar(ctx, q)
 }
 
-// ownCompile compiles the pillar of pillar_roots and ext_pillar in the minion's own options. known is what templates see as pillar.
-func (m *Minion) ownCompile(ctx context.Context, q loader.PillarQuery, known *data.Map) (*data.Map, error) {
+// compileLocally compiles the pillar from pillar_roots and ext_pillar of the minion's own options.
+// Templates see known as pillar.
+func (m *Minion) compileLocally(
+	ctx context.Context, q loader.PillarQuery, known *data.Map,
+) (*data.Map, error) {
 	if ctx.Value(compilingKey{}) != nil {
 		return nil, errCompiling
 	}
-	o := pillar.Options{Opts: m.settings.all(), Sources: m.opts.Sources, Version: version.Salt(), Log: m.log}
-	o.Engine = pillar.Engines(m.lent, m.opts.Plugins, m.opts.Render.Renderers)
+	o := pillar.Options{Opts: m.settings.saltOptions(), Sources: m.opts.Sources,
+		Version: version.Salt(), Log: m.log}
+	o.Engine = pillar.EnginesOf(m.env, m.funcs, m.opts.Render.Renderers)
+	o.Own = m.env.Registry("pillar")
 	c, err := pillar.New(o)
 	if err != nil {
 		return nil, err
 	}
 	return c.Compile(context.WithValue(ctx, compilingKey{}, true), pillar.Request{
-		ID: m.cfg.ID, Grains: m.Grains(), SaltEnv: q.SaltEnv, PillarEnv: q.PillarEnv, Override: q.Override, Demand: q.External,
+		ID: m.cfg.ID, Grains: m.Grains(), SaltEnv: q.SaltEnv, PillarEnv: q.PillarEnv,
+		Override: q.Override, Demand: q.External,
 		Known: known,
 	})
 }
 
-// usual asks for the pillar that the minion's options name.
-func (m *Minion) usual() loader.PillarQuery {
-	cfg := m.settings.now()
+// defaultPillarQuery returns the query for the pillar environment set in the minion's options.
+func (m *Minion) defaultPillarQuery() loader.PillarQuery {
+	cfg := m.settings.config()
 	return loader.PillarQuery{SaltEnv: cfg.SaltEnv, PillarEnv: cfg.PillarEnv}
 }
 
-// renewOwnPillar compiles the pillar as at the start, without what is known already, so that what the files have no more is gone.
-func (m *Minion) renewOwnPillar(ctx context.Context) error {
-	asked := m.turns.ask()
-	p, err := m.ownCompile(ctx, m.usual(), nil)
+// recompilePillar compiles the pillar without the known one, as at the start, so keys removed from
+// the files disappear.
+func (m *Minion) recompilePillar(ctx context.Context) error {
+	asked := m.pillarRequests.next()
+	p, err := m.compileLocally(ctx, m.defaultPillarQuery(), nil)
 	if err == nil {
 		m.setPillar(asked, p)
 	}
 	return err
 }
 
-// renewPillar fetches the pillar from all masters, or compiles it. clean has a master forget what it keeps of it.
+// renewPillar fetches the pillar from all masters, or compiles it. With clean, masters discard
+// their cached copy.
 func (m *Minion) renewPillar(ctx context.Context, clean bool) error {
-	if m.ownPillar() {
-		return m.renewOwnPillar(ctx)
+	if m.compilesPillar() {
+		return m.recompilePillar(ctx)
 	}
 	return m.each(func(l *link) error {
 		if !l.gate.isOpen() {
-			return errOutside
+			return errNotAccepted
 		}
 		return l.fetchPillar(ctx, clean)
 	})
 }
 
-// setPillar makes p, the answer to the request of a number, the pillar of now, unless that of a later request is.
+// setPillar stores p, the answer to request number asked, unless a later request was already
+// answered.
 func (m *Minion) setPillar(asked uint64, p *data.Map) {
-	m.turns.answer(asked, func() {
+	m.pillarRequests.answer(asked, func() {
 		m.facts.setPillar(p)
-		if m.scheduler != nil { // a Caller has none
-			m.scheduler.SetPillar(mapIn(p, "schedule"))
+		if m.scheduler != nil { // nil in a Caller
+			m.scheduler.SetPillar(subMap(p, "schedule"))
 		}
 	})
 }
 
-// turns number requests, so that a slow answer does not replace that of a later request.
-type turns struct {
+// requestCounter numbers requests, so that a slow answer does not replace that of a later request.
+type requestCounter struct {
 	mu              sync.Mutex
 	asked, answered uint64
 }
 
-// ask returns the number of a request that is about to be made.
-func (t *turns) ask() uint64 {
+// next returns the number of a new request.
+func (t *requestCounter) next() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.asked++
 	return t.asked
 }
 
-// answer does what the answer to a request brings, unless a later one was answered.
-func (t *turns) answer(asked uint64, do func()) {
+// answer calls do with the answer to a request, unless a later request was already answered.
+func (t *requestCounter) answer(asked uint64, do func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if asked > t.answered {
@@ -118,11 +129,11 @@ func (t *turns) answer(asked uint64, do func()) {
 	}
 }
 
-// fetchPillar asks the master for this minion's pillar and gives it the grains.
+// fetchPillar sends the grains to the master and stores the pillar that it returns.
 func (l *link) fetchPillar(ctx context.Context, clean bool) error {
-	q := l.m.usual()
+	q := l.m.defaultPillarQuery()
 	q.Clean = clean
-	asked := l.m.turns.ask()
+	asked := l.m.pillarRequests.next()
 	p, err := l.askPillar(ctx, q)
 	if err == nil {
 		l.m.setPillar(asked, p)
@@ -130,7 +141,7 @@ func (l *link) fetchPillar(ctx context.Context, clean bool) error {
 	return err
 }
 
-// askPillar asks the master for a pillar (salt/pillar/__init__.py, RemotePillar).
+// askPillar requests a pillar from the master (salt/pillar/__init__.py, RemotePillar).
 func (l *link) askPillar(ctx context.Context, q loader.PillarQuery) (*data.Map, error) {
 	extra, err := l.m.extraData()
 	if err != nil {
@@ -140,8 +151,9 @@ func (l *link) askPillar(ctx context.Context, q loader.PillarQuery) (*data.Map, 
 	if override == nil {
 		override = data.NewMap()
 	}
-	load := data.NewMap("id", l.m.cfg.ID, "grains", l.m.Grains(), "saltenv", textOrNone(q.SaltEnv), "pillarenv", textOrNone(q.PillarEnv),
-		"pillar_override", override, "extra_minion_data", extra, "ver", "2", "cmd", "_pillar")
+	load := data.NewMap("id", l.m.cfg.ID, "grains", l.m.Grains(), "saltenv", textOrNone(q.SaltEnv),
+		"pillarenv", textOrNone(q.PillarEnv), "pillar_override", override, "extra_minion_data",
+		extra, "ver", "2", "cmd", "_pillar")
 	if q.Clean {
 		load.Set("clean_cache", true)
 	}
@@ -151,9 +163,10 @@ func (l *link) askPillar(ctx context.Context, q loader.PillarQuery) (*data.Map, 
 	return l.client.Pillar(ctx, load)
 }
 
-// extraData are the options that pass_to_ext_pillars names, for external pillars (get_ext_pillar_extra_minion_data).
+// extraData returns the options named by pass_to_ext_pillars, for external pillars
+// (get_ext_pillar_extra_minion_data).
 func (m *Minion) extraData() (*data.Map, error) {
-	extra, opts := data.NewMap(), m.settings.all()
+	extra, opts := data.NewMap(), m.settings.saltOptions()
 	option, ok := opts.Get("pass_to_ext_pillars")
 	if !ok || option == nil {
 		return extra, nil
@@ -165,15 +178,17 @@ func (m *Minion) extraData() (*data.Map, error) {
 	for _, name := range names {
 		path, isText := name.(string)
 		if !isText {
-			return nil, fmt.Errorf("pass_to_ext_pillars: %s is no name of an option", data.Repr(name))
+			return nil, fmt.Errorf("pass_to_ext_pillars: %s is not the name of an option",
+				data.Repr(name))
 		}
-		data.Merge(extra, cut(opts, strings.Split(path, ":")), true)
+		data.Merge(extra, extract(opts, strings.Split(path, ":")), true)
 	}
 	return extra, nil
 }
 
-// cut returns the maps above a value and the value alone; an empty map when it is not there.
-func cut(m *data.Map, path []string) *data.Map {
+// extract returns the value at path with the maps above it and nothing else, or an empty map if
+// there is no value.
+func extract(m *data.Map, path []string) *data.Map {
 	v, ok := m.Get(path[0])
 	switch {
 	case !ok:
@@ -182,7 +197,7 @@ func cut(m *data.Map, path []string) *data.Map {
 		return data.NewMap(path[0], data.Clone(v))
 	}
 	in, _ := v.(*data.Map)
-	if below := cut(in, path[1:]); below.Len() > 0 {
+	if below := extract(in, path[1:]); below.Len() > 0 {
 		return data.NewMap(path[0], below)
 	}
 	return data.NewMap()

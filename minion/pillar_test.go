@@ -32,11 +32,13 @@ func lay(t *testing.T, dir string, files ...string) {
 	}
 }
 
-// masterless returns the configuration of a minion that compiles its own pillar from the directory pillar below dir.
+// masterless returns the configuration of a minion that compiles its own pillar from the directory
+// pillar below dir.
 func masterless(t *testing.T, dir string) *config.Minion {
 	cfg := testsalt.MinionConfig(dir, "web1", "127.0.0.1:1")
 	cfg.FileClient, cfg.MasterType = "local", "disable"
-	cfg.PillarRoots = data.NewMap("base", []any{filepath.Join(dir, "pillar")}, "dev", []any{filepath.Join(dir, "dev")})
+	cfg.PillarRoots = data.NewMap("base", []any{filepath.Join(dir, "pillar")},
+		"dev", []any{filepath.Join(dir, "dev")})
 	return cfg
 }
 
@@ -51,8 +53,10 @@ func (echo) Pillar(_ context.Context, q pillar.Query) (*data.Map, error) {
 
 func TestCallerCompilesItsPillar(t *testing.T) {
 	dir := testsalt.Dir(t)
-	lay(t, dir, "pillar/top.sls", "base:\n  web*: [p]\n", "pillar/p.sls", "a: {{ grains.id }}-{{ salt['config.get']('id') }}\nover: below\n",
-		"dev/top.sls", "dev:\n  web1: [d]\n", "dev/d.sls", "only: dev\n", "dev/loop.sls", "x: {{ salt['pillar.items']() }}\n")
+	lay(t, dir, "pillar/top.sls", "base:\n  web*: [p]\n", "pillar/p.sls",
+		"a: {{ grains.id }}-{{ salt['config.get']('id') }}\nover: below\n",
+		"dev/top.sls", "dev:\n  web1: [d]\n", "dev/d.sls", "only: dev\n", "dev/loop.sls",
+		"x: {{ salt['pillar.items']() }}\n")
 	opts := masterless(t, dir).Map()
 	opts.Set("ext_pillar", []any{data.NewMap("echo", nil)})
 	cfg := masterless(t, dir)
@@ -75,14 +79,16 @@ func TestCallerCompilesItsPillar(t *testing.T) {
 			"ext | {nothere: x} | pillar={z: 1}": "{'a': 'web1-web1', 'over': 'below', 'only': 'dev', 'seen': 'below', 'z': 1}",
 		} {
 			words := strings.Split(line, " | ")
-			res := c.Functions().Call(t.Context(), "pillar."+words[0], loader.WireArgs(words[1:]), loader.CallOptions{})
+			res := c.Functions().Call(t.Context(), "pillar."+words[0], loader.WireArgs(words[1:]),
+				loader.CallOptions{})
 			if got := data.Repr(res.Value); got != want {
 				t.Errorf("pillar.%s\ngot  %s\nwant %s", line, got, want)
 			}
 		}
 	}
 	lay(t, dir, "dev/top.sls", "dev:\n  web1: [loop]\n")
-	res := c.Functions().Call(t.Context(), "pillar.items", loader.WireArgs([]string{"pillarenv=dev"}), loader.CallOptions{})
+	res := c.Functions().Call(t.Context(),
+		"pillar.items", loader.WireArgs([]string{"pillarenv=dev"}), loader.CallOptions{})
 	if got := data.Repr(res.Value); !strings.Contains(got, "_errors") {
 		t.Errorf("a pillar that asks for itself: %s", got)
 	}
@@ -132,10 +138,12 @@ func TestAnOlderPillarReplacesNoNewerOne(t *testing.T) {
 	}
 }
 
-// The pillar of a daemon without a master brings jobs, and a refresh forgets what its files have no more.
+// The pillar of a daemon without a master adds jobs, and a refresh drops keys that the files no
+// longer contain.
 func TestMasterlessMinionRefreshesItsPillar(t *testing.T) {
 	dir := testsalt.Dir(t)
-	lay(t, dir, "pillar/top.sls", "base:\n  '*': [p]\n", "pillar/p.sls", "a: 1\nschedule:\n  often: {function: test.ping, minutes: 60}\n")
+	lay(t, dir, "pillar/top.sls", "base:\n  '*': [p]\n", "pillar/p.sls",
+		"a: 1\nschedule:\n  often: {function: test.ping, minutes: 60}\n")
 	m := testsalt.StartMinion(t, masterless(t, dir))
 	if got := data.Repr(m.Minion.Pillar().Value("a")); got != "1" {
 		t.Fatalf("pillar at the start: %s", data.Repr(m.Minion.Pillar()))
@@ -168,7 +176,8 @@ func dial(t *testing.T, m *testsalt.Minion) *eventbus.Client {
 	return bus
 }
 
-// A minion that has a master and file_client: local compiles its pillar itself, unless use_master_when_local is set.
+// A minion that has a master and file_client: local compiles its pillar itself, unless
+// use_master_when_local is set.
 func TestMinionWithAMasterAndItsOwnPillar(t *testing.T) {
 	f := startFleet(t, func(cfg *config.Minion) {
 		dir := filepath.Dir(filepath.Dir(cfg.ConfFile))

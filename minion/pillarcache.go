@@ -10,10 +10,11 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// cachePillar leaves the pillar that a master gave in CACHEDIR/pillar, where the option minion_pillar_cache says so: for salt-call --local
-// --pillar-root=CACHEDIR/pillar while there is no master. It is for the minion's user alone (salt/minion.py, SMinion).
+// cachePillar writes the master's pillar to CACHEDIR/pillar if minion_pillar_cache is on, for use
+// with salt-call --local --pillar-root=CACHEDIR/pillar when no master is available. Only the
+// minion's user can read it (salt/minion.py, SMinion).
 func (m *Minion) cachePillar() error {
-	opts := m.settings.all()
+	opts := m.settings.saltOptions()
 	if opts.Text("file_client") != "remote" || !data.Truth(opts.Value("minion_pillar_cache")) {
 		return nil
 	}
@@ -27,9 +28,11 @@ func (m *Minion) cachePillar() error {
 	}
 	top := data.NewMap(env, data.NewMap(m.cfg.ID, []any{"cache"}))
 	for name, v := range data.NewMap("cache.sls", m.Pillar(), "top.sls", top).All() {
-		text, err := yaml.Dump(v, yaml.DumpOptions{Flow: yaml.Leaves, SortKeys: true, SortOrdered: true})
+		text, err := yaml.Dump(v, yaml.DumpOptions{Flow: yaml.Leaves, SortKeys: true,
+			SortOrdered: true})
 		if err == nil {
-			err = atomicfile.Write(filepath.Join(dir, data.Str(name)), text, atomicfile.Options{Mode: 0o600})
+			err = atomicfile.Write(filepath.Join(dir, data.Str(name)), text,
+				atomicfile.Options{Mode: 0o600})
 		}
 		if err != nil {
 			return fmt.Errorf("minion_pillar_cache: %w", err)

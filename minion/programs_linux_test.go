@@ -16,7 +16,8 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// aProgram runs a program of a job until the context ends, and returns its process id and what Run returns.
+// aProgram runs a program of a job until the context ends, and returns its process id and what Run
+// returns.
 func aProgram(t *testing.T, ctx context.Context, p programs, words ...string) (pid int, done <-chan error) {
 	t.Helper()
 	tree := process.NewTree()
@@ -88,7 +89,8 @@ func TestProgramsThatWereLeftAreEnded(t *testing.T) {
 	if len(notes(t, p)) != 2 || !alive(t, plain) || !alive(t, restarts) {
 		t.Errorf("notes %q of two programs that are left running", notes(t, p))
 	}
-	if err := os.WriteFile(p.dir+"/20260101000000000001.1-2-3", nil, 0o600); err != nil { // whatever lies there
+	// whatever lies there
+	if err := os.WriteFile(p.dir+"/20260101000000000001.1-2-3", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p.end()
@@ -103,7 +105,8 @@ func TestProgramsThatWereLeftAreEnded(t *testing.T) {
 	}
 }
 
-// TestNotesOfOthersAreNotBelieved puts the mark of a program of a job into the directory as another user would.
+// TestNotesOfOthersAreNotBelieved puts the mark of a program of a job into the directory as another
+// user would.
 func TestNotesOfOthersAreNotBelieved(t *testing.T) {
 	need.Root(t, "to give a file to another user")
 	p, err := makePrograms(t.TempDir(), quiet())
@@ -125,7 +128,8 @@ func TestNotesOfOthersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// asKilledStarter makes the test binary start a program of a job and be killed before it has noted that.
+// asKilledStarter makes the test binary start a program of a job and be killed before it has noted
+// that.
 const asKilledStarter = "BRINE_TEST_KILLED_STARTER"
 
 func killedBeforeTheNote(dir string) {

@@ -44,14 +44,16 @@ func startConfigured(t *testing.T, options string) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := writeMinion(t, f.dir, "minion", fmt.Sprintf("id: web1\nroot_dir: %s\nsock_dir: %s\nmaster: %s\nmaster_port: %s\nacceptance_wait_time: 1\n%s",
-		f.dir, filepath.Join(f.dir, "run"), host, port, options))
+	cfg := writeMinion(t, f.dir, "minion",
+		fmt.Sprintf("id: web1\nroot_dir: %s\nsock_dir: %s\nmaster: %s\nmaster_port: %s\nacceptance_wait_time: 1\n%s",
+			f.dir, filepath.Join(f.dir, "run"), host, port, options))
 	f.minion = testsalt.StartMinion(t, cfg)
 	f.await(t, "salt/minion/web1/start")
 	return f
 }
 
-// reread has the minion read its configuration again, as the program does when a file of it has changed.
+// reread has the minion read its configuration again, as the program does when a file of it has
+// changed.
 func (f *fleet) reread(t *testing.T) {
 	t.Helper()
 	renewed, _ := f.minion.Config.Renew(readMinion(t, f.dir))
@@ -67,23 +69,26 @@ func (f *fleet) jobs(t *testing.T) string {
 	return data.Str(f.give(t, "schedule.list", data.NewMap("__kwarg__", true, "show_all", true)))
 }
 
-// TestScheduleDoesNotFallBackToItsFile saves a schedule, changes it without saving, and has the minion read its configuration
-// again, which the program does since the saved file is part of that.
+// TestScheduleDoesNotFallBackToItsFile saves a schedule, changes it without saving, and has the
+// minion read its configuration again, which the program does since the saved file is part of that.
 func TestScheduleDoesNotFallBackToItsFile(t *testing.T) {
 	f := startConfigured(t, "schedule:\n  a: {function: test.ping, hours: 1}\n")
 	kwargs := func(pairs ...any) *data.Map {
 		return data.NewMap(append([]any{"__kwarg__", true}, pairs...)...)
 	}
 	f.give(t, "schedule.add", "pp", kwargs("function", "test.ping", "hours", int64(1)))
-	f.give(t, "schedule.add", "temporary", kwargs("function", "test.ping", "hours", int64(1), "persist", false))
+	f.give(t, "schedule.add", "temporary",
+		kwargs("function", "test.ping", "hours", int64(1), "persist", false))
 	f.give(t, "schedule.delete", "pp", kwargs("persist", false))
 	f.reread(t)
-	if jobs := f.jobs(t); strings.Contains(jobs, "pp:") || !strings.Contains(jobs, "temporary:") || !strings.Contains(jobs, "  a:") {
+	if jobs := f.jobs(t); strings.Contains(jobs, "pp:") || !strings.Contains(jobs, "temporary:") ||
+		!strings.Contains(jobs, "  a:") {
 		t.Errorf("after the minion has read its own file the schedule is\n%s", jobs)
 	}
 	writeMinion(t, f.dir, "minion.d/more.conf", "schedule: {b: {function: test.ping, hours: 1}}\n")
 	f.reread(t)
-	if jobs := f.jobs(t); strings.Contains(jobs, "pp:") || !strings.Contains(jobs, "temporary:") || !strings.Contains(jobs, "  b:") {
+	if jobs := f.jobs(t); strings.Contains(jobs, "pp:") || !strings.Contains(jobs, "temporary:") ||
+		!strings.Contains(jobs, "  b:") {
 		t.Errorf("after another file was edited the schedule is\n%s", jobs)
 	}
 }

@@ -15,14 +15,17 @@ import (
 	"github.com/brineproject/brine/schedule"
 )
 
-// scheduleTag is the event by which a scheduled job's return is told on the minion's bus.
+// scheduleTag is the tag of the event that carries the return of a scheduled job on the minion's
+// bus.
 const scheduleTag = "__schedule_return"
 
-// newScheduler returns the scheduler of the options and the pillar.
+// newScheduler returns a scheduler for the jobs of the options and the pillar.
 func newScheduler(m *Minion) (*schedule.Scheduler, error) {
 	s, err := schedule.New(schedule.Options{
-		Jobs: OwnJobs(m.cfg.Schedule), Files: m.cfg.Schedules(), Pillar: mapIn(m.Pillar(), "schedule"), Whens: m.whens, File: m.scheduleFile(),
-		Now: m.opts.Now, Run: m.jobs.scheduled, Running: m.jobs.countScheduled, Known: func(fun string) bool { return m.funcs.Has(fun) }, Log: m.log,
+		Jobs: OwnJobs(m.cfg.Schedule), Files: m.cfg.Schedules(), Pillar: subMap(m.Pillar(),
+			"schedule"), Whens: m.whens, File: m.scheduleFile(),
+		Now: m.opts.Now, Run: m.jobs.scheduled, Running: m.jobs.countScheduled,
+		Known: func(fun string) bool { return m.funcs.Has(fun) }, Log: m.log,
 	})
 	if err != nil {
 		return nil, err
@@ -35,8 +38,8 @@ func newScheduler(m *Minion) (*schedule.Scheduler, error) {
 	return s, err
 }
 
-// OwnJobs leaves out the jobs that a minion of Salt's has saved for itself in the same file: those of a name that begins
-// with two underscores.
+// OwnJobs returns jobs without those that Salt's minion saves for itself in the same file. Their
+// names begin with two underscores.
 func OwnJobs(jobs *data.Map) *data.Map {
 	own := &data.Map{}
 	for k, v := range jobs.All() {
@@ -47,35 +50,39 @@ func OwnJobs(jobs *data.Map) *data.Map {
 	return own
 }
 
-// refreshTask is what grains_refresh_every asks for; Every is 0 when it is not set.
+// refreshTask returns the task for grains_refresh_every. Every is 0 if the option is not set.
 func refreshTask(m *Minion) schedule.Task {
-	return schedule.Task{Name: "__update_grains", Fun: "event.fire", Every: m.cfg.GrainsRefreshEvery,
-		Job: data.NewMap("args", []any{data.NewMap(), "grains_refresh"}, "minutes", m.settings.all().Value("grains_refresh_every")),
-		Do:  func(context.Context) error { return m.bus.Fire("grains_refresh", data.NewMap()) }}
+	return schedule.Task{Name: "__update_grains", Fun: "event.fire",
+		Every: m.cfg.GrainsRefreshEvery,
+		Job: data.NewMap("args", []any{data.NewMap(), "grains_refresh"},
+			"minutes", m.settings.saltOptions().Value("grains_refresh_every")),
+		Do: func(context.Context) error { return m.bus.Fire("grains_refresh", data.NewMap()) }}
 }
 
-// mapIn returns the map of a name, nil when there is none.
-func mapIn(m *data.Map, name string) *data.Map {
+// subMap returns the map with that name, or nil.
+func subMap(m *data.Map, name string) *data.Map {
 	in, _ := m.Value(name).(*data.Map)
 	return in
 }
 
-// whens are the named times of the pillar, or else of the grains.
+// whens returns the named times of the pillar, or else of the grains.
 func (m *Minion) whens() *data.Map {
-	if w := mapIn(m.Pillar(), "whens"); w != nil {
+	if w := subMap(m.Pillar(), "whens"); w != nil {
 		return w
 	}
-	return mapIn(m.Grains(), "whens")
+	return subMap(m.Grains(), "whens")
 }
 
-// scheduleFile is where changes of the schedule are saved (salt/utils/schedule.py, persist).
+// scheduleFile returns the path to which schedule changes are saved (salt/utils/schedule.py,
+// persist).
 func (m *Minion) scheduleFile() string {
-	opts := m.settings.all()
-	return filepath.Join(filepath.Dir(m.cfg.ConfFile), filepath.Dir(opts.Text("default_include")), "_schedule.conf")
+	opts := m.settings.saltOptions()
+	return filepath.Join(filepath.Dir(m.cfg.ConfFile), filepath.Dir(opts.Text("default_include")),
+		"_schedule.conf")
 }
 
-// runSchedule runs the scheduler until ctx ends; it begins when a master has let the minion in, unless
-// scheduler_before_connect says otherwise.
+// runSchedule runs the scheduler until ctx ends. It first waits for a master to accept the minion,
+// unless scheduler_before_connect is on.
 func (m *Minion) runSchedule(ctx context.Context) error {
 	if len(m.links) > 0 && !m.cfg.SchedulerBeforeConnect {
 		if err := m.awaitMaster(ctx); err != nil {
@@ -85,7 +92,7 @@ func (m *Minion) runSchedule(ctx context.Context) error {
 	return m.scheduler.Run(ctx)
 }
 
-// awaitMaster returns when one of the masters has let the minion in.
+// awaitMaster waits until one of the masters accepts the minion.
 func (m *Minion) awaitMaster(ctx context.Context) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,7 +103,7 @@ func (m *Minion) awaitMaster(ctx context.Context) error {
 	return <-open
 }
 
-// manageSchedule does what functions of the module schedule ask for, and fires the answer.
+// manageSchedule handles requests of the module schedule and fires the reply.
 func (l *local) manageSchedule(ctx context.Context, _ string, load *data.Map) error {
 	tag, body, err := l.m.scheduler.Manage(ctx, load)
 	if tag != "" {
@@ -107,7 +114,7 @@ func (l *local) manageSchedule(ctx context.Context, _ string, load *data.Map) er
 	return err
 }
 
-// countScheduled returns how many firings of a scheduled job run.
+// countScheduled returns the number of running instances of a scheduled job.
 func (j *jobs) countScheduled(name string) int {
 	n := 0
 	for _, r := range j.all() {
@@ -118,14 +125,15 @@ func (j *jobs) countScheduled(name string) int {
 	return n
 }
 
-// scheduled runs one firing of a scheduled job (salt/utils/schedule.py, handle_func). It returns when that has ended, or
-// when ctx ends: what still runs then is treated as other jobs at the end of the minion.
+// scheduled runs one firing of a scheduled job (salt/utils/schedule.py, handle_func). It returns
+// when the job or ctx ends. A job that outlives ctx is treated like other jobs when the minion
+// ends.
 func (j *jobs) scheduled(ctx context.Context, c schedule.Call) error {
 	r := j.newScheduled(c)
 	done := make(chan struct{})
 	if _, ok := j.work.add(func() { defer close(done); j.runScheduled(r, c) }, 0); !ok {
 		r.cancel(nil)
-		j.log.Errorf("scheduled job %s is not run: too many jobs wait", c.Name)
+		j.log.Errorf("scheduled job %s is not run: too many jobs are waiting", c.Name)
 		return nil
 	}
 	select {
@@ -135,9 +143,10 @@ func (j *jobs) scheduled(ctx context.Context, c schedule.Call) error {
 	return nil
 }
 
-// newScheduled makes a job of a firing.
+// newScheduled creates the job of a firing.
 func (j *jobs) newScheduled(c schedule.Call) *running {
-	pub := &job.Publication{JID: j.ids.Next(), Fun: []string{c.Fun}, Arg: loader.ConditionInput(c.Args, c.Kwargs), Target: j.m.cfg.ID, TargetType: "glob"}
+	pub := &job.Publication{JID: j.ids.Next(), Fun: []string{c.Fun},
+		Arg: loader.ConditionInput(c.Args, c.Kwargs), Target: j.id, TargetType: "glob"}
 	r := &running{pub: pub, tree: process.NewTree(), schedule: c.Name, own: true}
 	if len(j.m.links) > 0 {
 		r.link = j.m.links[0]
@@ -146,12 +155,12 @@ func (j *jobs) newScheduled(c schedule.Call) *running {
 	if c.Kwargs != nil {
 		funArgs = append(append([]any{}, c.Args...), c.Kwargs)
 	}
-	r.load = data.NewMap("id", j.m.cfg.ID, "fun", c.Fun, "fun_args", listOf(funArgs), "schedule", c.Name, "jid", string(pub.JID), "pid", int64(os.Getpid()))
+	r.load = data.NewMap("id", j.id, "fun", c.Fun, "fun_args", listOf(funArgs),
+		"schedule", c.Name, "jid", string(pub.JID), "pid", int64(os.Getpid()))
 	if c.Metadata != nil {
-		_, offset := time.Now().Zone()
-		r.load.Set("metadata", c.Stamp(j.m.opts.Now(), zone(offset)))
+		r.load.Set("metadata", c.Stamp(j.m.opts.Now(), time.Now().Format("-0700")))
 	}
-	r.tree.Watch(j.left.watch(string(pub.JID)))
+	r.tree.Watch(j.programs.watch(string(pub.JID)))
 	r.ctx, r.cancel = context.WithCancelCause(process.WithTree(context.Background(), r.tree))
 	return r
 }
@@ -163,12 +172,8 @@ func listOf(list []any) []any {
 	return list
 }
 
-// zone is an offset in seconds as strftime's %z writes it.
-func zone(offset int) string {
-	return time.Unix(0, 0).In(time.FixedZone("", offset)).Format("-0700")
-}
-
-// runScheduled calls the function of a scheduled job and sends what comes out where it is to go.
+// runScheduled calls the function of a scheduled job and sends its return to returners, masters and
+// the bus.
 func (j *jobs) runScheduled(r *running, c schedule.Call) {
 	defer r.cancel(nil)
 	j.mu.Lock()
@@ -180,8 +185,8 @@ func (j *jobs) runScheduled(r *running, c schedule.Call) {
 		delete(j.aside, r)
 	}()
 	if c.JIDInclude {
-		j.enterScheduled(r)
-		defer j.leaveScheduled(r)
+		j.registerScheduled(r)
+		defer j.unregisterScheduled(r)
 	}
 	j.log.Infof("Running scheduled job: %s with jid %s", c.Name, r.pub.JID)
 	r.ctx = loader.WithContext(r.ctx, &loader.Context{})
@@ -190,58 +195,62 @@ func (j *jobs) runScheduled(r *running, c schedule.Call) {
 	ret.Set("return", value)
 	ret.Set("retcode", int64(retcode))
 	ret.Set("success", success)
-	returned := j.giveScheduled(c, ret)
+	returned := j.dispatchScheduled(c, ret)
 	if c.ReturnJob {
 		j.sendScheduled(r, c, ret, returned)
 	}
 }
 
-func (j *jobs) enterScheduled(r *running) {
+func (j *jobs) registerScheduled(r *running) {
 	j.mu.Lock()
 	j.running[r.pub.JID] = r
 	j.mu.Unlock()
 	load := r.load.Clone()
 	load.Set(sharedField, false)
 	if err := j.proc.write(string(r.pub.JID), load); err != nil {
-		j.log.WithError(err).Errorf("scheduled job %s: its file in proc cannot be written", r.pub.JID)
+		j.log.WithError(err).Errorf("scheduled job %s: write proc file", r.pub.JID)
 	}
 }
 
-func (j *jobs) leaveScheduled(r *running) {
+func (j *jobs) unregisterScheduled(r *running) {
 	j.mu.Lock()
 	delete(j.running, r.pub.JID)
 	j.mu.Unlock()
-	if err := j.proc.leave(string(r.pub.JID)); err != nil {
-		j.log.WithError(err).Errorf("scheduled job %s: its file in proc cannot be removed", r.pub.JID)
+	if err := j.proc.remove(string(r.pub.JID)); err != nil {
+		j.log.WithError(err).Errorf("scheduled job %s: remove proc file", r.pub.JID)
 	}
 }
 
-// giveScheduled hands a return to the returners of its job, and reports whether one was named.
-func (j *jobs) giveScheduled(c schedule.Call, ret *data.Map) bool {
+// dispatchScheduled sends a return to the returners of its job, and reports whether any was named.
+func (j *jobs) dispatchScheduled(c schedule.Call, ret *data.Map) bool {
 	names := c.Returners
-	if common := data.Str(j.m.settings.all().Value("schedule_returner")); common != "" && common != "None" {
+	if common := data.Str(j.settings.saltOptions().Value("schedule_returner")); common != "" &&
+		common != "None" {
 		names = append([]string{common}, names...)
 	}
 	if len(names) == 0 {
 		return false
 	}
 	m := ret.Clone()
-	for name, v := range map[string]any{"ret_config": c.ReturnConfig, "ret_kwargs": c.ReturnKwargs} {
+	for name, v := range map[string]any{"ret_config": c.ReturnConfig,
+		"ret_kwargs": c.ReturnKwargs} {
 		if v != nil {
 			m.Set(name, v)
 		}
 	}
-	j.giving.give(names, m)
+	j.returners.dispatch(names, m)
 	return true
 }
 
-// sendScheduled tells the return on the bus and to the masters.
+// sendScheduled fires the return on the bus and sends it to the masters.
 func (j *jobs) sendScheduled(r *running, c schedule.Call, ret *data.Map, returned bool) {
-	load := &job.Return{ID: j.m.cfg.ID, JID: c.ReturnID(r.pub.JID, returned), Fun: c.Fun, FunArgs: ret.Value("fun_args"), Value: ret.Value("return"),
-		Retcode: ret.Value("retcode"), Success: ret.Value("success"), Metadata: ret.Value("metadata"),
-		Extra: data.NewMap("schedule", c.Name, "pid", int64(os.Getpid()))}
+	load := &job.Return{ID: j.id, JID: c.ReturnID(r.pub.JID, returned), Fun: c.Fun,
+		FunArgs: ret.Value("fun_args"), Value: ret.Value("return"),
+		Retcode: ret.Value("retcode"), Success: ret.Value("success"),
+		Metadata: ret.Value("metadata"),
+		Extra:    data.NewMap("schedule", c.Name, "pid", int64(os.Getpid()))}
 	if err := j.m.bus.Fire(scheduleTag, load.Map()); err != nil {
-		j.log.WithError(err).Errorf("announce the return of scheduled job %s", c.Name)
+		j.log.WithError(err).Errorf("fire return of scheduled job %s", c.Name)
 	}
 	load.Extra.Set(job.OwnID, string(r.pub.JID))
 	for _, l := range j.m.links {

@@ -16,18 +16,21 @@ func scheduled(name string, item *data.Map) func(*config.Minion) {
 }
 
 func TestScheduledJobReturnsToTheMaster(t *testing.T) {
-	f := startFleet(t, scheduled("beat", data.NewMap("function", "test.arg", "args", []any{int64(1)}, "kwargs", data.NewMap("a", "b"),
-		"seconds", int64(1), "metadata", data.NewMap("team", "web"))))
+	f := startFleet(t, scheduled("beat",
+		data.NewMap("function", "test.arg", "args", []any{int64(1)}, "kwargs", data.NewMap("a", "b"),
+			"seconds", int64(1), "metadata", data.NewMap("team", "web"))))
 	load := f.await(t, "salt/job/")
 	for !load.Has("schedule") {
 		load = f.await(t, "salt/job/")
 	}
 	jid := load.Text("jid")
-	if load.Text("schedule") != "beat" || load.Text("fun") != "test.arg" || len(jid) != 20 || load.Has("minion_jid") {
+	if load.Text("schedule") != "beat" || load.Text("fun") != "test.arg" || len(jid) != 20 ||
+		load.Has("minion_jid") {
 		t.Errorf("load = %s", data.Repr(load))
 	}
 	if got := data.Repr(load.Value("return")); got != "{'args': [1], 'kwargs': {'__pub_fun': 'test.arg', '__pub_arg': [1, {'__kwarg__': True, 'a': 'b'}], '__pub_tgt': 'web1', "+
-		"'__pub_jid': '"+jid+"', '__pub_ret': '', '__pub_tgt_type': 'glob', 'a': 'b'}}" && !strings.Contains(got, "'a': 'b'") {
+		"'__pub_jid': '"+jid+"', '__pub_ret': '', '__pub_tgt_type': 'glob', 'a': 'b'}}" &&
+		!strings.Contains(got, "'a': 'b'") {
 		t.Errorf("return = %s", got)
 	}
 	if got := data.Repr(load.Value("fun_args")); got != "[1, {'a': 'b'}]" {
@@ -51,7 +54,8 @@ func (f *fleet) give(t *testing.T, fun string, args ...any) any {
 func TestScheduleModuleSteersTheSchedulerOfItsMinion(t *testing.T) {
 	f := startFleet(t, nil)
 	kwargs := data.NewMap("__kwarg__", true, "function", "test.ping", "seconds", int64(3600))
-	if got, ok := f.give(t, "schedule.add", "ping", kwargs).(*data.Map); !ok || got.Value("result") != true || got.Text("comment") != "Added job: ping to schedule." {
+	if got, ok := f.give(t, "schedule.add", "ping", kwargs).(*data.Map); !ok ||
+		got.Value("result") != true || got.Text("comment") != "Added job: ping to schedule." {
 		t.Fatalf("schedule.add = %s", data.Repr(got))
 	}
 	if got, ok := f.give(t, "schedule.add", "ping", kwargs).(*data.Map); !ok || got.Value("result") != false {

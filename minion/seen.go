@@ -12,16 +12,17 @@ import (
 	"sync"
 
 	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/job"
 )
 
-// maxSeenFile bounds what is read of the file of ids, in bytes.
+// maxSeenFile limits how much of the file of ids is read, in bytes.
 const maxSeenFile = 4 << 20
 
-// seen remembers the jobs that this minion has started, over restarts, so that none runs twice whatever is repeated.
-// Its file holds one id a line. What is wrong with the file never keeps a job from running.
+// seen records the ids of started jobs across restarts, so that no job runs twice. Its file holds
+// one id per line. A damaged or unwritable file never prevents a job from running.
 type seen struct {
 	file string
-	max  int // ids kept
+	max  int // number of ids kept
 
 	mu    sync.Mutex
 	ids   map[string]struct{}
@@ -30,7 +31,7 @@ type seen struct {
 	lines int      // in the file
 }
 
-// openSeen reads the ids of earlier from file. With an error it works all the same, as far as it can.
+// openSeen reads the recorded ids from file. The result is usable even if the error is not nil.
 func openSeen(file string, max int) (*seen, error) {
 	s := &seen{file: file, max: max, ids: map[string]struct{}{}}
 	body, err := readTail(file, maxSeenFile)
@@ -39,7 +40,7 @@ func openSeen(file string, max int) (*seen, error) {
 	}
 	bad := 0
 	for line := range strings.Lines(string(body)) {
-		if id, whole := strings.CutSuffix(line, "\n"); whole && safeID(id) {
+		if id, whole := strings.CutSuffix(line, "\n"); whole && job.ValidID(job.ID(id)) {
 			s.remember(id)
 		} else {
 			bad++
@@ -54,7 +55,7 @@ func openSeen(file string, max int) (*seen, error) {
 	return s, errors.Join(err, s.rewrite())
 }
 
-// readTail reads the last most bytes of a file.
+// readTail returns the last most bytes of a file.
 func readTail(file string, most int64) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -69,7 +70,7 @@ func readTail(file string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// has reports whether job id was started before.
+// has reports whether the job was started before.
 func (s *seen) has(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +78,7 @@ func (s *seen) has(id string) bool {
 	return ok
 }
 
-// add remembers job id for good. An error says that it is remembered until the minion ends only.
+// add records a job id. If it returns an error, the id is only remembered until the minion ends.
 func (s *seen) add(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +93,7 @@ func (s *seen) add(id string) error {
 	return nil
 }
 
-// sync has all that is remembered on disk.
+// sync flushes the recorded ids to disk.
 func (s *seen) sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +106,7 @@ func (s *seen) sync() error {
 	return nil
 }
 
-// drop closes a file that takes no more; the next id tries a new one.
+// drop closes the file. The next add opens a new one.
 func (s *seen) drop() error {
 	out := s.out
 	s.out = nil
@@ -115,7 +116,7 @@ func (s *seen) drop() error {
 	return out.Close()
 }
 
-// close ends the use of the file.
+// close closes the file.
 func (s *seen) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,21 +135,22 @@ func (s *seen) remember(id string) {
 	}
 }
 
-// rewrite puts the ids that are kept into a new file.
+// rewrite writes the remembered ids to a new file.
 func (s *seen) rewrite() error {
 	if err := s.drop(); err != nil {
-		return fmt.Errorf("jobs of earlier: %w", err)
+		return fmt.Errorf("write seen job ids: %w", err)
 	}
 	var body bytes.Buffer
 	for _, id := range s.order {
 		body.WriteString(id + "\n")
 	}
-	if err := atomicfile.Write(s.file, body.Bytes(), atomicfile.Options{Prefix: tempPrefix}); err != nil {
-		return fmt.Errorf("jobs of earlier: %w", err)
+	if err := atomicfile.Write(s.file, body.Bytes(),
+		atomicfile.Options{Prefix: tempPrefix}); err != nil {
+		return fmt.Errorf("write seen job ids: %w", err)
 	}
 	out, err := os.OpenFile(s.file, os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return fmt.Errorf("jobs of earlier: %w", err)
+		return fmt.Errorf("write seen job ids: %w", err)
 	}
 	s.out, s.lines = out, len(s.order)
 	return errors.Join(syncFile(s.file), syncDir(filepath.Dir(s.file)))

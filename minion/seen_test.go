@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/job"
 )
 
 func TestSeenOutlastsARestart(t *testing.T) {
@@ -106,7 +108,7 @@ func FuzzSeen(f *testing.F) {
 			t.Fatalf("%d ids, %d in order", len(s.ids), len(s.order))
 		}
 		for id := range s.ids {
-			if !safeID(id) {
+			if !job.ValidID(job.ID(id)) {
 				t.Errorf("remembers %q", id)
 			}
 		}

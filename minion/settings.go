@@ -6,28 +6,30 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/config"
-	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/data"
 )
 
-// settings are the options that hold now; Renew replaces them while parts of the minion read them.
-type settings struct{ p atomic.Pointer[held] }
+// settings holds the current options. Renew replaces them while other goroutines read them.
+type settings struct{ p atomic.Pointer[optionSet] }
 
-type held struct {
-	cfg  *config.Minion
-	opts *data.Map // all of cfg in Salt's form; never changed
-	over chan struct{}
+type optionSet struct {
+	cfg      *config.Minion
+	opts     *data.Map // cfg in Salt's form; never modified
+	replaced chan struct{}
 }
 
 func (s *settings) set(cfg *config.Minion, opts *data.Map) {
-	if before := s.p.Swap(&held{cfg, opts, make(chan struct{})}); before != nil {
-		close(before.over)
+	if before := s.p.Swap(&optionSet{cfg, opts, make(chan struct{})}); before != nil {
+		close(before.replaced)
 	}
 }
 
-// pause waits as long as the options say, for ever when that is negative. It reports false when they were replaced
-// meanwhile; the error is that of ctx.
-func (s *settings) pause(ctx context.Context, long func(*config.Minion) time.Duration) (whole bool, err error) {
+// pause waits for the duration that long returns for the current options, or indefinitely if it is
+// negative. It returns false if the options are replaced in the meantime, and the error of ctx if
+// ctx ends.
+func (s *settings) pause(
+	ctx context.Context, long func(*config.Minion) time.Duration,
+) (whole bool, err error) {
 	h := s.p.Load()
 	var end <-chan time.Time
 	if d := long(h.cfg); d >= 0 {
@@ -38,36 +40,32 @@ func (s *settings) pause(ctx context.Context, long func(*config.Minion) time.Dur
 	select {
 	case <-ctx.Done():
 		return false, ctx.Err()
-	case <-h.over:
+	case <-h.replaced:
 		return false, nil
 	case <-end:
 		return true, nil
 	}
 }
 
-// now returns the options of the minion. They must not be changed.
-func (s *settings) now() *config.Minion { return s.p.Load().cfg }
+// config returns the current options. Do not modify them.
+func (s *settings) config() *config.Minion { return s.p.Load().cfg }
 
-// all returns the options in Salt's form. They must not be changed.
-func (s *settings) all() *data.Map { return s.p.Load().opts }
+// saltOptions returns the current options in Salt's form. Do not modify them.
+func (s *settings) saltOptions() *data.Map { return s.p.Load().opts }
 
-func newMinion(cfg *config.Minion, opts *data.Map, o Options) *Minion {
-	m := &Minion{cfg: cfg, settings: &settings{}, opts: o, log: o.Log}
-	m.settings.set(cfg, opts)
-	m.group = daemon.NewGroup(daemon.GroupOptions{Name: "the minion", Stop: stopLimit, Log: o.Log})
-	return m
-}
-
-// Renew puts the options of a configuration in force that was read again. It is what config.Minion.Renew returned, so
-// that only those differ that may. Grains are collected and functions built anew; after an error nothing has changed.
+// Renew applies a configuration that was read again. cfg must come from config.Minion.Renew, so
+// only options that may change at run time differ. Grains are collected again and modules rebuilt.
+// After an error nothing has changed.
 func (m *Minion) Renew(ctx context.Context, cfg *config.Minion) error {
 	if _, err := m.facts.refresh(ctx); err != nil {
 		return err
 	}
 	opts := cfg.Map()
 	m.settings.set(cfg, opts)
-	m.returners.SetOptions(opts)
 	m.funcs.SetOptions(opts)
+	for _, r := range m.env.Registries {
+		r.SetOptions(opts)
+	}
 	m.scheduler.SetConfig(OwnJobs(cfg.Schedule), cfg.Schedules())
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
-// TestMinionSignsReturns has a master take signed returns alone, and a minion answer with values of all kinds.
+// TestMinionSignsReturns has a master take signed returns alone, and a minion answer with values of
+// all kinds.
 func TestMinionSignsReturns(t *testing.T) {
 	mcfg := testsalt.MasterConfig(testsalt.Dir(t))
 	mcfg.RequireMinionSignMessages, mcfg.DropMessagesSignatureFail = true, true
@@ -17,7 +18,8 @@ func TestMinionSignsReturns(t *testing.T) {
 	cfg.MinionSignMessages = true
 	f.minion = testsalt.StartMinion(t, cfg)
 	f.await(t, "salt/minion/web1/start")
-	for _, v := range []any{"text", "\u00e4\u00f6", []byte{0xff, 0}, int64(-5), 1.5, nil, []any{int64(1), "a", data.NewMap("k", true)}, make([]any, 70000)} {
+	for _, v := range []any{"text", "\u00e4\u00f6", []byte{0xff, 0}, int64(-5), 1.5, nil,
+		[]any{int64(1), "a", data.NewMap("k", true)}, make([]any, 70000)} {
 		if got := f.give(t, "test.echo", v); !data.Equal(got, v) && data.Repr(got) != data.Repr(v) {
 			t.Errorf("test.echo gives %.200s, want %.200s", data.Repr(got), data.Repr(v))
 		}

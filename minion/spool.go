@@ -15,31 +15,33 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/job"
 )
 
-// spool keeps the returns of jobs until the master has acknowledged them, so that neither a master that is away nor an
-// end of the minion loses one. It is bounded: when it is full, the oldest return is given up.
+// spool stores the returns of jobs until the master has acknowledged them, so that none is lost
+// while the master is away or when the minion ends. It is limited: when it is full, the oldest
+// return is dropped.
 //
-// A return is a file: a checksum and the load as MessagePack. The name holds the time and the job. While the disk takes
-// nothing, a return is held in memory.
+// Each return is a file with a checksum and the load as MessagePack. The file name holds the time
+// and the job id. If the disk cannot be written, returns are kept in memory.
 type spool struct {
 	dir    string
 	bounds spoolBounds
-	giveUp func(jid string, why error) // told of each return that is given up
+	onDrop func(jid string, why error) // called for each return that is dropped
 
 	mu     sync.Mutex
 	items  map[string]*spooled
-	order  []string // their names, the oldest first
-	bytes  int64    // of all
-	memory int64    // of bodies held
-	newest int64    // time in the newest name
+	order  []string // names, oldest first
+	bytes  int64    // total size
+	memory int64    // size of bodies in memory
+	newest int64    // timestamp of the newest name
 }
 
-// spoolBounds are the bounds of a spool.
+// spoolBounds are the limits of a spool.
 type spoolBounds struct {
 	files  int
 	bytes  int64
-	memory int64 // of bodies held in memory
+	memory int64 // total size of bodies in memory
 	age    time.Duration
 }
 
@@ -47,20 +49,20 @@ func defaultBounds() spoolBounds {
 	return spoolBounds{files: 10000, bytes: 256 << 20, memory: 8 << 20, age: 7 * 24 * time.Hour}
 }
 
-// A spooled return.
+// spooled is a return in the spool.
 type spooled struct {
 	jid     string
 	size    int64
-	body    []byte // nil when only the disk has it
+	body    []byte // nil if it is only on disk
 	onDisk  bool
-	durable bool // would outlast the loss of power
-	claimed bool // is being sent, or not to be sent yet
+	durable bool // flushed, so that it survives a power failure
+	claimed bool // being sent, or not yet released
 	fails   int
-	due     time.Time // not to be sent before
+	due     time.Time // time of the next attempt
 }
 
 const (
-	spoolEnding = ".ret"
+	spoolSuffix = ".ret"
 	tempPrefix  = ".new-"
 	crcLen      = 4
 )
@@ -71,9 +73,10 @@ var (
 	errDamaged   = errors.New("its file is damaged")
 )
 
-// openSpool returns the spool in dir, which is made where it is missing. With an error it works in memory.
-func openSpool(dir string, b spoolBounds, giveUp func(string, error)) (*spool, error) {
-	s := &spool{dir: dir, bounds: b, giveUp: giveUp, items: map[string]*spooled{}}
+// openSpool opens the spool in dir and creates dir if needed. If it returns an error, the spool
+// works in memory.
+func openSpool(dir string, b spoolBounds, onDrop func(string, error)) (*spool, error) {
+	s := &spool{dir: dir, bounds: b, onDrop: onDrop, items: map[string]*spooled{}}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return s, fmt.Errorf("make spool: %w", err)
 	}
@@ -82,15 +85,15 @@ func openSpool(dir string, b spoolBounds, giveUp func(string, error)) (*spool, e
 		return s, fmt.Errorf("read spool: %w", err)
 	}
 	for _, e := range entries {
-		s.find(e)
+		s.adopt(e)
 	}
 	return s, nil
 }
 
-// find takes in what an earlier run left. Names sort by time.
-func (s *spool) find(e fs.DirEntry) {
+// adopt adds a return that an earlier run has left. File names sort by time.
+func (s *spool) adopt(e fs.DirEntry) {
 	if strings.HasPrefix(e.Name(), tempPrefix) {
-		_ = os.Remove(filepath.Join(s.dir, e.Name())) // half written; it does no harm
+		_ = os.Remove(filepath.Join(s.dir, e.Name())) // incomplete; harmless if it stays
 		return
 	}
 	stamp, jid, ok := splitSpoolName(e.Name())
@@ -99,67 +102,88 @@ func (s *spool) find(e fs.DirEntry) {
 		return
 	}
 	s.newest = max(s.newest, stamp)
-	s.enter(e.Name(), &spooled{jid: jid, size: info.Size(), onDisk: true})
+	s.insert(e.Name(), &spooled{jid: jid, size: info.Size(), onDisk: true})
 }
 
 func spoolName(stamp int64, jid string) string {
-	return fmt.Sprintf("%020d-%s%s", stamp, jid, spoolEnding)
+	return fmt.Sprintf("%020d-%s%s", stamp, jid, spoolSuffix)
 }
 
 func splitSpoolName(name string) (stamp int64, jid string, ok bool) {
-	name, ok = strings.CutSuffix(name, spoolEnding)
+	name, ok = strings.CutSuffix(name, spoolSuffix)
 	head, jid, cut := strings.Cut(name, "-")
-	if !ok || !cut || len(head) != 20 || !safeID(jid) {
+	if !ok || !cut || len(head) != 20 || !job.ValidID(job.ID(jid)) {
 		return 0, "", false
 	}
 	n, err := strconv.ParseUint(head, 10, 63)
 	return int64(n), jid, err == nil
 }
 
-func (s *spool) enter(name string, item *spooled) {
+func (s *spool) insert(name string, item *spooled) {
 	s.items[name] = item
 	s.order = append(s.order, name)
 	s.bytes += item.size
 	s.memory += int64(len(item.body))
 }
 
-// put keeps a return, which is not sent before it is released. With an error it is held in memory only, or, when name is "", not at all.
-func (s *spool) put(jid string, body []byte) (name string, err error) {
-	lost := s.makeRoom(int64(len(body)) + crcLen)
-	for _, l := range lost {
-		s.giveUp(l.jid, l.why)
+// A heldReturn is a return in the spool that is not sent before its release. The zero value holds
+// none.
+type heldReturn struct {
+	spool *spool
+	name  string
+}
+
+// release allows the return to be sent.
+func (h heldReturn) release() {
+	if h.spool != nil {
+		h.spool.release(h.name)
 	}
+}
+
+// add stores a return, which is not sent before its release. After an error it is only held in
+// memory or, if there is no room, dropped.
+func (s *spool) add(jid string, body []byte) (heldReturn, error) {
+	s.makeRoom(int64(len(body)) + crcLen)
 	s.mu.Lock()
 	s.newest = max(s.newest+1, time.Now().UnixNano())
-	name = spoolName(s.newest, jid)
+	name := spoolName(s.newest, jid)
 	s.mu.Unlock()
-	err = s.write(name, body)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	fits := s.memory+int64(len(body)) <= s.bounds.memory
-	if err != nil && !fits {
-		return "", fmt.Errorf("keep return of job %s: %w", jid, err)
-	}
-	item := &spooled{jid: jid, size: int64(len(body)) + crcLen, onDisk: err == nil, claimed: true}
-	if fits {
-		item.body = body
-	}
-	s.enter(name, item)
+	err := s.write(name, body)
 	if err != nil {
 		err = fmt.Errorf("keep return of job %s on disk: %w", jid, err)
 	}
-	return name, err
+	if !s.hold(name, jid, body, err == nil) {
+		s.onDrop(jid, err)
+		return heldReturn{}, err
+	}
+	return heldReturn{s, name}, err
 }
 
-// write puts a file in place that is whole whenever it can be seen.
+// hold adds a return to the index, and its body if that fits into memory. It reports false if the
+// return is neither in memory nor on disk.
+func (s *spool) hold(name, jid string, body []byte, onDisk bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	item := &spooled{jid: jid, size: int64(len(body)) + crcLen, onDisk: onDisk, claimed: true}
+	if s.memory+int64(len(body)) <= s.bounds.memory {
+		item.body = body
+	} else if !onDisk {
+		return false
+	}
+	s.insert(name, item)
+	return true
+}
+
+// write writes a file atomically.
 func (s *spool) write(name string, body []byte) error {
 	file := binary.BigEndian.AppendUint32(make([]byte, 0, crcLen+len(body)), checksum(body))
-	return atomicfile.Write(filepath.Join(s.dir, name), append(file, body...), atomicfile.Options{Prefix: tempPrefix})
+	return atomicfile.Write(filepath.Join(s.dir, name), append(file, body...),
+		atomicfile.Options{Prefix: tempPrefix})
 }
 
 func checksum(body []byte) uint32 { return crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) }
 
-// release lets a return be sent that put has kept.
+// release allows a held return to be sent.
 func (s *spool) release(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +192,8 @@ func (s *spool) release(name string) {
 	}
 }
 
-// claim returns the oldest return that is due and not under way, or when the next will be due; zero is never.
+// claim claims the oldest return that is due and returns its name. If none is due, it returns when
+// the next will be; a zero time means never.
 func (s *spool) claim(now time.Time) (name string, next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,7 +211,8 @@ func (s *spool) claim(now time.Time) (name string, next time.Time) {
 	return "", next
 }
 
-// fail gives a claim back; the return is due again after a pause that grows with each failure.
+// fail releases a claim after a failed attempt. The next attempt is due after a pause that grows
+// with each failure.
 func (s *spool) fail(name string, pause func(fails int) time.Duration) (fails int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,15 +223,15 @@ func (s *spool) fail(name string, pause func(fails int) time.Duration) (fails in
 	item.claimed = false
 	item.fails++
 	item.due = time.Now().Add(pause(item.fails))
-	if item.onDisk { // it will take a while: let the memory be for those that come
+	if item.onDisk { // the next attempt is some time away: free the memory for new returns
 		s.memory -= int64(len(item.body))
 		item.body = nil
 	}
 	return item.fails
 }
 
-// hurry makes everything due now.
-func (s *spool) hurry() {
+// retryNow makes every return due now.
+func (s *spool) retryNow() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, item := range s.items {
@@ -241,7 +267,8 @@ func (s *spool) forget(name string) (onDisk bool) {
 	return item.onDisk
 }
 
-// get reads one return. The error is errDamaged when its file is not what was written.
+// get returns the body of a return. The error wraps errDamaged if the file was altered or cannot be
+// read.
 func (s *spool) get(name string) ([]byte, error) {
 	s.mu.Lock()
 	item := s.items[name]
@@ -264,13 +291,13 @@ func (s *spool) get(name string) ([]byte, error) {
 	return file[crcLen:], nil
 }
 
-// jid returns the job of a return.
+// jid returns the job id of a return.
 func (s *spool) jid(name string) string {
 	_, jid, _ := splitSpoolName(name)
 	return jid
 }
 
-// has reports whether there is a return of a job.
+// has reports whether the spool holds a return of the job.
 func (s *spool) has(jid string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,10 +315,10 @@ func (s *spool) len() int {
 	return len(s.items)
 }
 
-// sync makes returns outlast a loss of power: the one of that name, or all.
+// sync flushes returns to disk: the named one, or all if name is "".
 func (s *spool) sync(name string) error {
 	var errs []error
-	names := s.volatile(name)
+	names := s.markDurable(name)
 	for _, n := range names {
 		if err := syncFile(filepath.Join(s.dir, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
@@ -303,8 +330,8 @@ func (s *spool) sync(name string) error {
 	return errors.Join(errs...)
 }
 
-// volatile returns the names of the files that are not durable, and takes them for durable.
-func (s *spool) volatile(name string) (names []string) {
+// markDurable returns the names of files that are not flushed yet, and marks them as durable.
+func (s *spool) markDurable(name string) (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for n, item := range s.items {
@@ -316,30 +343,28 @@ func (s *spool) volatile(name string) (names []string) {
 	return names
 }
 
-// A lostReturn was given up.
-type lostReturn struct {
-	jid string
-	why error
+// drop removes a return and reports it as lost.
+func (s *spool) drop(name string, why error) error {
+	s.onDrop(s.jid(name), why)
+	return s.done(name)
 }
 
-// makeRoom gives up the oldest returns until one more of the given size fits.
-func (s *spool) makeRoom(size int64) (lost []lostReturn) {
+// makeRoom drops the oldest returns until one of the given size fits.
+func (s *spool) makeRoom(size int64) {
 	for {
 		s.mu.Lock()
-		name, why := s.tooMany(size)
+		name, why := s.overflow(size)
 		s.mu.Unlock()
 		if why == nil {
-			return lost
+			return
 		}
-		lost = append(lost, lostReturn{s.jid(name), why})
-		if err := s.done(name); err != nil {
-			lost[len(lost)-1].why = errors.Join(why, err)
-		}
+		err := s.done(name)
+		s.onDrop(s.jid(name), errors.Join(why, err))
 	}
 }
 
-// tooMany returns the name of the oldest return when it must go.
-func (s *spool) tooMany(size int64) (string, error) {
+// overflow returns the oldest return and a reason if it must be dropped to fit size more bytes.
+func (s *spool) overflow(size int64) (string, error) {
 	if len(s.order) == 0 {
 		return "", nil
 	}

@@ -8,23 +8,24 @@ import (
 	"github.com/brineproject/brine/schedule"
 )
 
-// runStartup applies the states that startup_states names, once: when a master knows of the start, or at once on a minion
-// without a master. Then it waits for the end of ctx (salt/minion.py, _state_run).
+// runStartup runs startup_states once: after the start was announced to a master, or at once if
+// there is no master. Then it waits until ctx ends (salt/minion.py, _state_run).
 func (m *Minion) runStartup(ctx context.Context) error {
 	fun, args := m.startupCall()
-	if fun == "" || m.begun.Load() {
+	if fun == "" || m.startupDone.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
 	if len(m.links) > 0 {
-		if err := m.awaitAny(ctx, func(l *link) <-chan struct{} { return l.announced }); err != nil {
+		announced := func(l *link) <-chan struct{} { return l.announced.done }
+		if err := m.awaitAny(ctx, announced); err != nil {
 			return err
 		}
-	} else if !m.ownPillar() {
-		m.log.Warn("startup_states is not carried out: with master_type: disable the states must come from file_client: local")
+	} else if !m.compilesPillar() {
+		m.log.Warn("startup_states is not run: master_type: disable requires file_client: local")
 		fun = ""
 	}
-	m.begun.Store(true)
+	m.startupDone.Store(true)
 	if fun != "" {
 		m.jobs.startup(fun, args)
 	}
@@ -32,7 +33,8 @@ func (m *Minion) runStartup(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// startupCall returns the function that startup_states stands for, and its arguments; "" for none.
+// startupCall returns the function and arguments for startup_states, or "" if the option is not
+// set.
 func (m *Minion) startupCall() (fun string, args []any) {
 	switch m.cfg.StartupStates {
 	case "":
@@ -49,29 +51,30 @@ func (m *Minion) startupCall() (fun string, args []any) {
 	return "state.highstate", nil
 }
 
-// startup runs a function as a job that the minion orders itself, and sends its return where those of other jobs go.
+// startup runs a function as a job of the minion itself, and sends its return like those of other
+// jobs.
 func (j *jobs) startup(fun string, args []any) {
 	r := j.newScheduled(schedule.Call{Fun: fun, Args: args})
 	r.load.Delete("schedule")
-	r.pub.Ret = data.Str(j.m.settings.all().Value("ext_job_cache"))
+	r.pub.Ret = data.Str(j.settings.saltOptions().Value("ext_job_cache"))
 	if r.pub.Ret == "None" {
 		r.pub.Ret = ""
 	}
-	j.enterScheduled(r)
+	j.registerScheduled(r)
 	if _, ok := j.work.add(func() { j.runStartup(r) }, 0); !ok {
 		r.cancel(nil)
-		j.leaveScheduled(r)
-		j.log.Errorf("startup_states is not carried out: too many jobs wait")
+		j.unregisterScheduled(r)
+		j.log.Errorf("startup_states is not run: too many jobs are waiting")
 	}
 }
 
 func (j *jobs) runStartup(r *running) {
 	defer r.cancel(nil)
-	defer j.leaveScheduled(r)
-	ret := j.do(r)
+	defer j.unregisterScheduled(r)
+	ret := j.execute(r)
 	j.log.Infof("Returning information for job: %s", r.pub.JID)
 	j.cache(ret)
-	j.giveReturners(r, ret)
+	j.dispatchReturn(r, ret)
 	sent := *ret
 	sent.JID, sent.Extra = job.Req, data.NewMap(job.OwnID, string(r.pub.JID))
 	for _, l := range j.m.links {

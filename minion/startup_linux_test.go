@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
-// TestStartupStatesWithoutMaster has a minion without a master write into a pipe, as there is nobody to be told.
+// TestStartupStatesWithoutMaster has a minion without a master write into a pipe, as there is
+// nobody to be told.
 func TestStartupStatesWithoutMaster(t *testing.T) {
 	states, dir := testsalt.Dir(t), testsalt.Dir(t)
 	pipe, mark := filepath.Join(dir, "pipe"), filepath.Join(dir, "mark")
@@ -18,7 +19,9 @@ func TestStartupStatesWithoutMaster(t *testing.T) {
 	}
 	text := "'touch " + mark + "; echo here > " + pipe + "':\n  cmd.run\n"
 	for _, name := range []string{"a.sls", "top.sls"} {
-		if err := os.WriteFile(filepath.Join(states, name), []byte(map[string]string{"a.sls": text, "top.sls": "base: {'*': [a]}\n"}[name]), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(states, name),
+			[]byte(map[string]string{"a.sls": text, "top.sls": "base: {'*': [a]}\n"}[name]),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

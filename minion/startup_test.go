@@ -25,7 +25,8 @@ func writeStates(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestStartupStates starts minions that are to apply states at once, and waits for what they tell the master.
+// TestStartupStates starts minions that are to apply states at once, and waits for what they tell
+// the master.
 func TestStartupStates(t *testing.T) {
 	for _, tt := range []struct {
 		options, fun, args, ids string
@@ -36,7 +37,8 @@ func TestStartupStates(t *testing.T) {
 		{"startup_states: top\ntop_file: other.sls\n", "state.top", "['other.sls']", "two", 2},
 	} {
 		t.Run(tt.fun, func(t *testing.T) {
-			f := startConfigured(t, "file_client: local\nfile_roots: {base: ["+writeStates(t)+"]}\n"+tt.options)
+			f := startConfigured(t, "file_client: local\nfile_roots: {base: ["+writeStates(t)+
+				"]}\n"+tt.options)
 			load := f.await(t, "salt/job/")
 			for !load.Has("return") {
 				load = f.await(t, "salt/job/")
@@ -47,7 +49,8 @@ func TestStartupStates(t *testing.T) {
 				one, _ := v.(*data.Map)
 				ids = append(ids, one.Text("__id__"))
 			}
-			if load.Text("fun") != tt.fun || data.Repr(load.Value("fun_args")) != tt.args || strings.Join(ids, " ") != tt.ids || load.Value("retcode") != tt.retcode ||
+			if load.Text("fun") != tt.fun || data.Repr(load.Value("fun_args")) != tt.args ||
+				strings.Join(ids, " ") != tt.ids || load.Value("retcode") != tt.retcode ||
 				load.Has("schedule") {
 				t.Errorf("%s\ngives the return %s", tt.options, data.Repr(load))
 			}

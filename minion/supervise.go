@@ -14,50 +14,54 @@ import (
 	"github.com/brineproject/brine/internal/clock"
 )
 
-// stopLimit is how long a minion takes to end: what is not done by then is left.
+// stopLimit is how long a minion may take to end. Work that is not done by then is abandoned.
 const stopLimit = 9 * time.Second
 
-// meetTime is how long the start of a minion waits for its masters.
-const meetTime = 5 * time.Second
+// contactTime is how long the start of a minion waits for its masters.
+const contactTime = 5 * time.Second
 
-// Run works until ctx ends; then it gives jobs and returns a few seconds to end. It calls ready when its masters know that it
-// has started and takes jobs, or when it is known that this is going to take time: a master cannot be reached or does not let
-// it in, or five seconds have passed. The error wraps channel.ErrRejected or channel.ErrFingerprint when the minion must
-// not go on, and is nil when ctx ended. A part that fails is started again.
+// Run runs the minion until ctx ends, and then gives jobs and returns a few seconds to finish. It
+// calls ready when all masters know that the minion has started, or earlier if that will take a
+// while: a master cannot be reached or does not accept the minion, or five seconds have passed. The
+// error wraps channel.ErrRejected or channel.ErrFingerprint if the minion must not continue, and is
+// nil if ctx ended. A part that fails is restarted.
 //
-// The end has an order: first no more publications; then the jobs; then the returns on their way; last the event bus.
+// Parts end in order: first publications, then jobs, then returns in flight, and the event bus
+// last.
 func (m *Minion) Run(ctx context.Context, ready func()) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	err := m.group.Run(ctx, ready, m.pieces(work)...)
+	local := newLocal(m)
+	defer local.close()
+	err := m.group.Run(ctx, ready, m.parts(work, local)...)
 	stop()
 	return errors.Join(err, m.close())
 }
 
-// pieces returns what runs, in the order of the start. work is the context of jobs.
-func (m *Minion) pieces(work context.Context) []daemon.Part {
-	local := newLocal(m)
+// parts returns the parts of the minion in start order. Jobs run under the context work.
+func (m *Minion) parts(work context.Context, local *local) []daemon.Part {
 	parts := []daemon.Part{
 		{Name: "event bus", Run: m.serveBus},
 		{Name: "local requests", Run: daemon.Always(local.run)},
 		{Name: "courier", Run: daemon.Always(m.deliver)},
-		{Name: "jobs", Run: daemon.Always(m.holdJobs)},
+		{Name: "jobs", Run: daemon.Always(m.endJobs)},
 		{Name: "scheduler", Run: daemon.Always(m.runSchedule)},
-		{Name: "states of the start", Run: daemon.Always(m.runStartup)},
+		{Name: "startup states", Run: daemon.Always(m.runStartup)},
 	}
 	for _, l := range m.links {
-		parts = append(parts, daemon.Part{Name: "master " + l.address.text, Run: daemon.Always(func(ctx context.Context) error { return l.stay(ctx, work) })})
+		parts = append(parts, daemon.Part{Name: "master " + l.address.text,
+			Run: daemon.Always(func(ctx context.Context) error { return l.stay(ctx, work) })})
 	}
-	return append(parts, daemon.Part{Name: "first contact", Run: m.meet})
+	return append(parts, daemon.Part{Name: "first contact", Run: m.awaitContact})
 }
 
-// meet is ready when all masters have been met.
-func (m *Minion) meet(ctx context.Context, ready func()) error {
-	patience := time.NewTimer(meetTime)
+// awaitContact calls ready when first contact with all masters was made, or after contactTime.
+func (m *Minion) awaitContact(ctx context.Context, ready func()) error {
+	patience := time.NewTimer(contactTime)
 	defer patience.Stop()
 	for _, l := range m.links {
 		select {
-		case <-l.met:
+		case <-l.contacted.done:
 			continue
 		case <-patience.C:
 		case <-ctx.Done():
@@ -68,20 +72,21 @@ func (m *Minion) meet(ctx context.Context, ready func()) error {
 	return ctx.Err()
 }
 
-// handOver is how long a minion waits for another one on its sockets to end, such as Salt's at a change of packages. The limit of systemd
-// for the start of a service is 90 seconds.
-const handOver = 30 * time.Second
+// takeoverTime is how long a minion waits for another one that holds its sockets to end, such as
+// Salt's during a package change. systemd allows 90 seconds for the start of a service.
+const takeoverTime = 30 * time.Second
 
 func (m *Minion) serveBus(ctx context.Context, ready func()) error {
 	sockets, err := eventbus.MinionSockets(m.cfg.SockDir, m.cfg.ID, m.cfg.HashType)
 	if err != nil {
 		return err
 	}
-	return m.bus.Serve(ctx, sockets, eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer, Ready: ready, Patience: handOver,
-		Wait: func(why error) { m.log.Warnf("%v. Waiting up to %s for it to end", why, handOver) }})
+	return m.bus.Serve(ctx, sockets,
+		eventbus.ServeOptions{MaxBytes: m.cfg.IPCWriteBuffer, Ready: ready, Patience: takeoverTime,
+			Wait: func(why error) { m.log.Warnf("%v. Waiting up to %s for it to end", why, takeoverTime) }})
 }
 
-// deliver sends returns to the masters until ctx ends, and then what can still be sent in a moment.
+// deliver runs the couriers until ctx ends, and then lets each finish.
 func (m *Minion) deliver(ctx context.Context) error {
 	var couriers sync.WaitGroup
 	for _, l := range m.links {
@@ -91,29 +96,16 @@ func (m *Minion) deliver(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// holdJobs ends the jobs when ctx ends.
-func (m *Minion) holdJobs(ctx context.Context) error {
+// endJobs waits until ctx ends and then ends the jobs.
+func (m *Minion) endJobs(ctx context.Context) error {
 	<-ctx.Done()
 	return m.jobs.close()
 }
 
-// serve runs the courier until ctx ends, and finishes it.
-func (c *courier) serve(ctx context.Context) {
-	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c.run(run)
-	}()
-	<-ctx.Done()
-	c.finish(stop, done)
-}
-
-// stay talks with the master until ctx ends. An error with which the minion must not go on ends it.
+// stay runs the link until ctx ends. Any other error is fatal to the minion.
 func (l *link) stay(ctx, work context.Context) error {
 	if l.m.cfg.RandomStartupDelay > 0 {
-		l.meet()
+		l.contacted.reach()
 	}
 	if err := l.m.delayStart(ctx); err != nil {
 		return err
@@ -125,7 +117,8 @@ func (l *link) stay(ctx, work context.Context) error {
 	return err
 }
 
-// delayStart waits as random_startup_delay says, so that a fleet does not come all at once.
+// delayStart waits a random part of random_startup_delay, so that a fleet does not connect all at
+// once.
 func (m *Minion) delayStart(ctx context.Context) error {
 	most := m.cfg.RandomStartupDelay
 	if most <= 0 {
@@ -136,7 +129,7 @@ func (m *Minion) delayStart(ctx context.Context) error {
 	return clock.Sleep(ctx, wait)
 }
 
-// Status says in a line how the minion is.
+// Status returns a one-line summary of connections, running jobs and failed parts.
 func (m *Minion) Status() string {
 	var texts []string
 	for _, l := range m.links {
@@ -156,12 +149,13 @@ func (m *Minion) Status() string {
 	return strings.Join(texts, ", ")
 }
 
-// Dump tells the state of parts, jobs and returns that wait, for a person who looks for a fault.
+// Dump returns the state of parts, running jobs and undelivered returns, for debugging.
 func (m *Minion) Dump() string {
 	var b strings.Builder
 	b.WriteString("parts:\n" + m.group.Dump())
 	for _, l := range m.links {
-		fmt.Fprintf(&b, "master %s: connected %t, returns not yet acknowledged %d\n", l.address.text, l.gate.isOpen(), l.courier.spool.len())
+		fmt.Fprintf(&b, "master %s: connected %t, returns not yet acknowledged %d\n",
+			l.address.text, l.gate.isOpen(), l.courier.spool.len())
 	}
 	for _, load := range m.Running() {
 		fmt.Fprintf(&b, "job %s: %s\n", load.Text("jid"), load.Text("fun"))

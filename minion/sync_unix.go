@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// syncDir makes a rename in dir durable.
+// syncDir flushes renames in dir to disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

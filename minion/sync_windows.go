@@ -1,4 +1,4 @@
 package minion
 
-// syncDir does nothing: the file system keeps renames in order.
+// syncDir does nothing: Windows keeps renames in order.
 func syncDir(string) error { return nil }

@@ -1,5 +1,5 @@
-// Package modules lists the execution modules that a program is built with. The build tag small leaves out those that a small
-// device can do without.
+// Package modules lists the execution modules that are built into a program. The build tag small
+// leaves out the modules that a small device can do without.
 package modules
 
 import (
@@ -8,7 +8,7 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// Brought returns what modules get files and render with. A program makes it once.
+// Brought returns the file client parts and renderers that modules use. A program calls it once.
 func Brought() render.Brought {
 	return render.Brought{Renderers: stdrender.Renderers(), Files: files()}
 }

@@ -8,24 +8,9 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/signatures"
 	"github.com/brineproject/brine/loader"
 )
-
-// signatures returns the lines of testdata/signatures.txt by module.
-func signatures(t *testing.T) map[string][]string {
-	t.Helper()
-	src, err := os.ReadFile("testdata/signatures.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := map[string][]string{}
-	for line := range strings.Lines(string(src)) {
-		if module, _, ok := strings.Cut(line, "."); ok && !strings.HasPrefix(line, "#") {
-			lines[module] = append(lines[module], strings.TrimSuffix(line, "\n"))
-		}
-	}
-	return lines
-}
 
 func registry(t *testing.T) *loader.Registry {
 	t.Helper()
@@ -36,61 +21,49 @@ func registry(t *testing.T) *loader.Registry {
 	return r
 }
 
-func TestSignaturesAreSalts(t *testing.T) {
-	t.Setenv("SHELL", "/bin/bash") // the default of shell= in testdata/signatures.txt
-	r, want := registry(t), signatures(t)
+func TestSignaturesMatchSalt(t *testing.T) {
+	const file = "testdata/signatures.txt"
+	t.Setenv("SHELL", "/bin/bash") // the default of shell= in the file
+	lines, err := signatures.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]signatures.Line{}
+	for _, line := range lines {
+		module, _, _ := strings.Cut(line.Name, ".")
+		want[module] = append(want[module], line)
+	}
+	r := registry(t)
 	for _, module := range r.Modules() {
 		t.Run(module, func(t *testing.T) {
 			if want[module] == nil {
-				t.Fatal("testdata/signatures.txt has no line of the module; sys.argspec of real Salt gives them")
+				t.Fatalf("%s has no line of the module; sys.argspec of real Salt returns them, and one "+
+					"of your own writes them itself", file)
 			}
-			got := map[string]bool{}
+			var got []signatures.Line
 			for _, fun := range r.Select(module) {
 				f, _ := r.Func(fun)
-				got[module+"."+signature(f.Spec())] = true
+				got = append(got, signatures.Of(module+"."+f.Spec().Name, f.Spec()))
 			}
-			for _, line := range want[module] {
-				if !got[line] {
-					t.Errorf("there is no %s", line)
-				}
-				delete(got, line)
-			}
-			for line := range got {
-				t.Errorf("Salt has no %s", line)
+			for _, text := range signatures.Differences(file, want[module], got) {
+				t.Error(text)
 			}
 		})
 	}
-}
-
-func signature(s *loader.Spec) string {
-	var parts []string
-	for _, p := range s.Params {
-		if p.Required {
-			parts = append(parts, p.Name)
-		} else {
-			parts = append(parts, p.Name+"="+data.Repr(p.Default))
-		}
-	}
-	if s.Args != "" {
-		parts = append(parts, "*")
-	}
-	if s.Kwargs != "" {
-		parts = append(parts, "**")
-	}
-	return s.Name + "(" + strings.Join(parts, ", ") + ")"
 }
 
 func TestEveryFunctionIsDocumented(t *testing.T) {
 	r := registry(t)
 	for _, fun := range r.Names() {
 		f, _ := r.Func(fun)
-		if doc := f.Spec().Docstring(); !strings.HasPrefix(doc, "\n") || !strings.HasSuffix(doc, "\n    ") || !strings.Contains(doc, "Example:\n") {
+		if doc := f.Spec().Docstring(); !strings.HasPrefix(doc, "\n") ||
+			!strings.HasSuffix(doc, "\n    ") || !strings.Contains(doc, "Example:\n") {
 			t.Errorf("%s has no documentation with an example: %q", fun, doc)
 		}
 	}
 }
 
-func TestModulesOfASmallBuildStayLean(t *testing.T) {
+func TestSmallBuildDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-tags", "small", ".").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
@@ -103,7 +76,7 @@ func TestModulesOfASmallBuildStayLean(t *testing.T) {
 	}
 }
 
-// program calls a function by name; it is what the linker sees of the modules.
+// program calls a function by name; it is the program that the test links with the modules.
 const program = `package main
 
 import (
@@ -122,14 +95,17 @@ func main() {
 }
 `
 
-// A function that looks methods up by name makes the linker keep every exported method of the program.
+// A function that looks up methods by name makes the linker keep every exported method of the
+// program.
+// program.
 func TestLinkerMayDropMethods(t *testing.T) {
 	dir := t.TempDir()
 	file, bin := filepath.Join(dir, "main.go"), filepath.Join(dir, "main")
 	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("go", "build", "-tags", "small", "-ldflags", "-dumpdep", "-o", bin, file).CombinedOutput()
+	out, err := exec.Command("go", "build", "-tags", "small", "-ldflags", "-dumpdep", "-o", bin,
+		file).CombinedOutput()
 	if err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -150,14 +126,15 @@ func TestRenderersAreListed(t *testing.T) {
 	for range 2 {
 		got, err := registry(t).Invoke(t.Context(), "sys.list_renderers", []any{"y*", "jin*"}, nil)
 		if want := []any{"jinja", "yaml", "yamlex"}; err != nil || !data.Equal(got, want) {
-			t.Errorf("sys.list_renderers gives %s, %v", data.Repr(got), err)
+			t.Errorf("sys.list_renderers returned %s, %v", data.Repr(got), err)
 		}
 	}
 }
 
 func TestAliasesAreDocumented(t *testing.T) {
 	versions, _ := registry(t).Func("test.versions")
-	if doc := versions.Spec().Docstring(); !strings.HasPrefix(doc, "\nThis function is an alias of ``versions_report``.\n\n") {
+	if doc := versions.Spec().Docstring(); !strings.HasPrefix(doc,
+		"\nThis function is an alias of ``versions_report``.\n\n") {
 		t.Errorf("test.versions is documented %q", doc)
 	}
 }

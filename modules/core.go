@@ -62,7 +62,7 @@ import (
 //go:embed core.txt
 var coreDocs string
 
-// core are the modules of every build.
+// core returns the modules of every build.
 func core(b render.Brought) []loader.Plugin {
 	return loader.NewDocs(coreDocs).Document([]loader.Plugin{
 		apkpkg.Plugin(),
@@ -116,7 +116,7 @@ func core(b render.Brought) []loader.Plugin {
 	})
 }
 
-// names returns how templates call renderers.
+// names returns the names of renderers as templates use them.
 func names(renderers []render.Renderer) []string {
 	list := make([]string, len(renderers))
 	for i, r := range renderers {

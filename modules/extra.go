@@ -46,7 +46,7 @@ import (
 //go:embed extra.txt
 var extraDocs string
 
-// extra are the modules that a small build leaves out.
+// extra returns the modules that a small build leaves out.
 func extra(render.Brought) []loader.Plugin {
 	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
 		aliases.Plugin(),
@@ -78,7 +78,9 @@ func extra(render.Brought) []loader.Plugin {
 	})
 }
 
-// files is what the file client has beside the protocol of a master, which is all in a small build.
+// files returns what the file client has in addition to the master's protocol. In a small build it
+// has nothing more.
 func files() fileclient.Brought {
-	return fileclient.Brought{Fetchers: web.Fetchers, Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}
+	return fileclient.Brought{Fetchers: web.Fetchers,
+		Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/brineproject/brine/modules"
 )
 
-// What a function is given as a name comes to a program as a name or not at all: no program takes it for an option.
+// Names that are passed to functions must reach programs as names or not at all; no program may
+// parse them as options.
 func TestNamesAreNoOptions(t *testing.T) {
 	bin := t.TempDir()
 	for name := range strings.FieldsSeq(`apt-cache apt-get apt-mark blkid blockdev df dpkg dpkg-query iostat lsblk lsmod mkfs modprobe mount pip resize2fs rmmod
@@ -27,8 +28,10 @@ func TestNamesAreNoOptions(t *testing.T) {
 	}
 	t.Setenv("PATH", bin)
 	var ran [][]string
-	grains := data.NewMap("os", "Debian", "os_family", "Debian", "kernel", "Linux", "osarch", "amd64", "cpuarch", "x86_64", "osmajorrelease", int64(12))
-	funcs, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1"), Grains: func() *data.Map { return grains },
+	grains := data.NewMap("os", "Debian", "os_family", "Debian", "kernel", "Linux", "osarch",
+		"amd64", "cpuarch", "x86_64", "osmajorrelease", int64(12))
+	funcs, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1"),
+		Grains: func() *data.Map { return grains },
 		Run: func(_ context.Context, c *exec.Cmd) error {
 			ran = append(ran, c.Args)
 			return nil
@@ -80,14 +83,15 @@ func TestNamesAreNoOptions(t *testing.T) {
 					}
 				}
 			}
-			_, _ = funcs.Invoke(t.Context(), c.fun, args, data.NewMap(more...)) // programs that say nothing make many an error
+			// programs that say nothing make many an error
+			_, _ = funcs.Invoke(t.Context(), c.fun, args, data.NewMap(more...))
 			return slices.ContainsFunc(ran, func(line []string) bool {
 				at := slices.IndexFunc(line, func(word string) bool { return strings.HasPrefix(word, name) })
 				return at >= 0 && !slices.Contains(line[:at], "--")
 			})
 		}
 		if !call("name") {
-			t.Errorf("%s %v: no program gets a name that is good: %q", c.fun, c.args, ran)
+			t.Errorf("%s %v: no program got a valid name: %q", c.fun, c.args, ran)
 		}
 		if call("--evil=x") {
 			t.Errorf("%s %v: a program gets the option: %q", c.fun, c.args, ran)

@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/signatures"
 	"github.com/brineproject/brine/loader"
 )
 
-// testdata/packages.txt has the signatures of the providers of pkg and lowpkg that work on other systems than this one.
-func TestSignaturesOfPackageManagersAreSalts(t *testing.T) {
+// testdata/packages.txt has the signatures of the providers of pkg and lowpkg that work on other
+// systems.
+// systems than this one.
+func TestPackageManagerSignaturesMatchSalt(t *testing.T) {
 	src, err := os.ReadFile("testdata/packages.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +26,8 @@ func TestSignaturesOfPackageManagersAreSalts(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", bin)
-	for file, family := range map[string]string{"aptsources": "Debian", "yumpkg": "RedHat", "rpm_lowpkg": "RedHat", "zypperpkg": "Suse", "apkpkg": "Alpine", "pacmanpkg": "Arch"} {
+	for file, family := range map[string]string{"aptsources": "Debian", "yumpkg": "RedHat",
+		"rpm_lowpkg": "RedHat", "zypperpkg": "Suse", "apkpkg": "Alpine", "pacmanpkg": "Arch"} {
 		want := map[string]bool{}
 		for line := range strings.Lines(string(src)) {
 			if f, ok := strings.CutPrefix(strings.TrimSpace(line), file+"."); ok {
@@ -55,12 +59,12 @@ func provided(t *testing.T, file, family string) map[string]bool {
 	grains := func() *data.Map { return data.NewMap("os", family, "os_family", family) }
 	r, err := loader.NewRegistry(&loader.Env{Opts: &data.Map{}, Grains: grains}, own)
 	if err != nil || r.Provider(module) != file {
-		t.Fatalf("%s is no provider of %q: %v", file, module, err)
+		t.Fatalf("%s is not a provider of %q: %v", file, module, err)
 	}
 	all := map[string]bool{}
 	for _, fun := range r.Select(module) {
 		f, _ := r.Func(fun)
-		all[signature(f.Spec())] = true
+		all[signatures.Of(f.Spec().Name, f.Spec()).String()] = true
 		if !strings.Contains(f.Spec().Docstring(), "Example:\n") {
 			t.Errorf("%s of %s has no example", fun, file)
 		}

@@ -7,24 +7,33 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/signatures"
 	"github.com/brineproject/brine/loader"
 )
 
-// Modules that need a certain system, as those of the name service, have their signatures in testdata/providers.txt.
-func TestSignaturesOfProvidersAreSalts(t *testing.T) {
+// The signatures of modules that need a certain system, such as the name service's modules, are in
+// testdata/providers.txt.
+// testdata/providers.txt.
+func TestProviderSignaturesMatchSalt(t *testing.T) {
 	src, err := os.ReadFile("testdata/providers.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	root, bin := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "debconf-get-selections"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "debconf-get-selections"), []byte("#!/bin/sh\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	for _, c := range []struct{ file, module, os, kernel string }{{"debian_service", "service", "Debian", ""}, {"gentoo_service", "service", "Alpine", ""},
-		{"linux_service", "service", "Void", "Linux"}, {"rh_service", "service", "ALT", ""}, {"systemd_service", "service", "Ubuntu", "Linux"},
+	for _, c := range []struct {
+		file, module, os,
+		kernel string
+	}{{"debian_service", "service", "Debian", ""}, {"gentoo_service", "service", "Alpine", ""},
+		{"linux_service", "service", "Void", "Linux"}, {"rh_service", "service", "ALT", ""},
+		{"systemd_service", "service", "Ubuntu", "Linux"},
 		{"linux_sysctl", "sysctl", "", "Linux"}, {"kmod", "kmod", "", "Linux"},
-		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"}, {"debconfmod", "debconf", "Debian", "Linux"},
+		{"aptpkg", "pkg", "Debian", "Linux"}, {"dpkg_lowpkg", "lowpkg", "Debian", "Linux"},
+		{"debconfmod", "debconf", "Debian", "Linux"},
 		{"x509_v2", "x509", "", "Linux"}} {
 		if c.file == "systemd_service" {
 			if err := os.MkdirAll(filepath.Join(root, "run/systemd/system"), 0o755); err != nil {
@@ -37,9 +46,11 @@ func TestSignaturesOfProvidersAreSalts(t *testing.T) {
 				own = append(own, p)
 			}
 		}
-		r, err := loader.NewRegistry(&loader.Env{Root: root, Opts: data.NewMap("features", data.NewMap("x509_v2", true)), Grains: func() *data.Map { return data.NewMap("os", c.os, "os_family", c.os, "kernel", c.kernel) }}, own)
+		r, err := loader.NewRegistry(&loader.Env{Root: root,
+			Opts:   data.NewMap("features", data.NewMap("x509_v2", true)),
+			Grains: func() *data.Map { return data.NewMap("os", c.os, "os_family", c.os, "kernel", c.kernel) }}, own)
 		if err != nil || r.Provider(c.module) != c.file {
-			t.Fatalf("%s is no provider of %s: %v", c.file, c.module, err)
+			t.Fatalf("%s is not a provider of %s: %v", c.file, c.module, err)
 		}
 		want := 0
 		for line := range strings.Lines(string(src)) {
@@ -48,8 +59,9 @@ func TestSignaturesOfProvidersAreSalts(t *testing.T) {
 		got := 0
 		for _, fun := range r.Select(c.module) {
 			f, _ := r.Func(fun)
-			if got++; !strings.Contains(string(src), c.file+"."+signature(f.Spec())+"\n") {
-				t.Errorf("Salt has no %s of %s", signature(f.Spec()), c.file)
+			line := signatures.Of(c.file+"."+f.Spec().Name, f.Spec()).String()
+			if got++; !strings.Contains(string(src), line+"\n") {
+				t.Errorf("testdata/providers.txt has no line %s", line)
 			}
 		}
 		if got != want {

@@ -2,7 +2,8 @@ package output
 
 import "github.com/brineproject/brine/data"
 
-// colours holds the escape sequences that begin a colour, and the one that ends it; all empty without colour.
+// colours holds the escape sequences that begin a colour, and the one that ends it; all empty
+// without colour.
 type colours struct {
 	cyan, red, green, yellow, blue, magenta                            string
 	lightRed, lightGreen, lightYellow, lightBlue, lightMagenta, normal string
@@ -15,15 +16,16 @@ func newColours(o Options) colours {
 	}
 	c := o.escape
 	return colours{
-		cyan: c("CYAN", "0;36"), red: c("RED", "0;31"), green: c("GREEN", "0;32"), yellow: c("YELLOW", "0;33"),
-		blue: c("BLUE", "0;34"), magenta: c("MAGENTA", "0;35"),
+		cyan: c("CYAN", "0;36"), red: c("RED", "0;31"), green: c("GREEN", "0;32"),
+		yellow: c("YELLOW", "0;33"), blue: c("BLUE", "0;34"), magenta: c("MAGENTA", "0;35"),
 		lightRed: c("LIGHT_RED", "0;1;31"), lightGreen: c("LIGHT_GREEN", "0;1;32"),
 		lightYellow: c("LIGHT_YELLOW", "0;1;33"), lightBlue: c("LIGHT_BLUE", "0;1;34"),
 		lightMagenta: c("LIGHT_MAGENTA", "0;1;35"), normal: c("ENDC", "0;0"),
 	}
 }
 
-// escape returns what begins a colour: the code that the theme has for its name, or else this one.
+// escape returns the escape sequence of a colour: the theme's code for its name, or else the given
+// code.
 func (o Options) escape(name, code string) string {
 	if o.Theme.Has(name) {
 		code = data.Str(o.Theme.Value(name))
@@ -31,10 +33,12 @@ func (o Options) escape(name, code string) string {
 	return "\x1b[" + code + "m"
 }
 
-// grays returns what begins light gray, dark gray and white, and what ends them; all empty without colour.
+// grays returns the escape sequences that begin light gray, dark gray and white, and the one that
+// ends them; all empty without colour.
 func grays(o Options) (light, dark, white, normal string) {
 	if !o.Colour {
 		return "", "", "", ""
 	}
-	return o.escape("LIGHT_GRAY", "0;37"), o.escape("DARK_GRAY", "0;1;30"), o.escape("WHITE", "0;1;37"), newColours(o).normal
+	return o.escape("LIGHT_GRAY", "0;37"), o.escape("DARK_GRAY", "0;1;30"), o.escape("WHITE",
+		"0;1;37"), newColours(o).normal
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// compressedMark stands in the tag of what compressed joins.
+// compressedMark appears in the tag of joined states.
 const compressedMark = "_|-state_compressed_"
 
-// compressedCount returns how many states one with this tag stands for.
+// compressedCount returns how many states a state with this tag stands for.
 func compressedCount(tag string) int {
 	comps := strings.Split(tag, "_|-")
-	if !strings.Contains(tag, compressedMark) || len(comps) != 4 || !strings.HasSuffix(comps[1], ")") {
+	if !strings.Contains(tag, compressedMark) || len(comps) != 4 ||
+		!strings.HasSuffix(comps[1], ")") {
 		return 1
 	}
 	n, err := strconv.Atoi(comps[1][strings.LastIndex(comps[1], "(")+1 : len(comps[1])-1])
@@ -25,8 +26,8 @@ func compressedCount(tag string) int {
 	return n
 }
 
-// compressed joins the states of one id, SLS and result to one; a run that is none stays as it is (salt/output/highstate.py,
-// _compress_ids).
+// compressed joins the states of one id, SLS and result into one. A value that is not a run stays
+// as it is (salt/output/highstate.py, _compress_ids).
 func compressed(m *data.Map) *data.Map {
 	out := &data.Map{}
 	for host, v := range m.All() {
@@ -43,12 +44,13 @@ func compressed(m *data.Map) *data.Map {
 	return out
 }
 
-// compressedRun joins the states of one run; nil when something in it is no result.
+// compressedRun joins the states of one run; it returns nil if an entry is not a result.
 func compressedRun(run *data.Map) *data.Map {
 	counts := map[string]int{}
 	for tag, v := range run.All() {
 		ret, ok := v.(*data.Map)
-		if !ok || !ret.Has("__id__") || !ret.Has("__sls__") || !ret.Has("result") || strings.Count(data.Str(tag), "_|-") < 3 {
+		if !ok || !ret.Has("__id__") || !ret.Has("__sls__") || !ret.Has("result") ||
+			strings.Count(data.Str(tag), "_|-") < 3 {
 			return nil
 		}
 		counts[family(data.Str(tag), ret)]++
@@ -62,7 +64,8 @@ func compressedRun(run *data.Map) *data.Map {
 			continue
 		}
 		comps := strings.Split(data.Str(tag), "_|-")
-		comps[2] = strings.Join([]string{"state_compressed", data.Str(ret.Value("__sls__")), data.Str(ret.Value("__id__")), data.Str(ret.Value("result"))}, "_")
+		comps[2] = strings.Join([]string{"state_compressed", data.Str(ret.Value("__sls__")),
+			data.Str(ret.Value("__id__")), data.Str(ret.Value("result"))}, "_")
 		comps[1] = fmt.Sprintf("%s (%d)", data.Str(ret.Value("__id__")), n)
 		join(out, strings.Join(comps, "_|-"), ret)
 	}
@@ -71,7 +74,8 @@ func compressedRun(run *data.Map) *data.Map {
 
 func family(tag string, ret *data.Map) string {
 	kind, _, _ := strings.Cut(tag, "_|-")
-	return strings.Join([]string{kind, data.Str(ret.Value("__id__")), data.Str(ret.Value("__sls__")), data.Str(ret.Value("result"))}, "_")
+	return strings.Join([]string{kind, data.Str(ret.Value("__id__")),
+		data.Str(ret.Value("__sls__")), data.Str(ret.Value("result"))}, "_")
 }
 
 // join adds a result to the one that stands for several.

@@ -11,10 +11,10 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// TestGoldenOutputters compares with what the original's outputters, called in its own process, made of the same values.
+// TestGoldenOutputters compares with the results of Salt's outputters for the same values.
 func TestGoldenOutputters(t *testing.T) { checkGolden(t, "testdata/outputters.json") }
 
-// TestGoldenTables does so with the outputter table and its options.
+// TestGoldenTables compares the outputter table and its options with Salt's.
 func TestGoldenTables(t *testing.T) { checkGolden(t, "testdata/tables.json") }
 
 func checkGolden(t *testing.T, file string) {

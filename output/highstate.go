@@ -9,25 +9,28 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// StateOptions tune the outputter highstate; the zero value is what Salt does without configuration, but for Profile and Verbose, which
-// its defaults set.
+// StateOptions tune the outputter highstate. The zero value is Salt without configuration, except
+// for Profile and Verbose, which Salt sets by default.
 type StateOptions struct {
-	Mode        string // state_output: full, terse, mixed, changes, filter, each also with _id; "" is full
-	Verbose     bool   // state_verbose: also what succeeded without a change
-	Diff        bool   // state_output_diff: only what changed or failed
-	Profile     bool   // state_output_profile: when each state began and how long it took
-	Percent     bool   // state_output_pct: shares of success and failure
-	CompressIDs bool   // state_compress_ids: names of one id as one
-	Tabular     bool   // state_tabular: terse lines in columns
-	Exclude     any    // state_output_exclude, or exclude=: results that filter leaves out, a list or a text with commas
-	Terse       any    // state_output_terse, or terse=: results that filter shows in one line
+	// state_output: full, terse, mixed, changes, filter, each also with _id; "" is full
+	Mode        string
+	Verbose     bool // state_verbose: also show successful states without changes
+	Diff        bool // state_output_diff: show only changed or failed states
+	Profile     bool // state_output_profile: show start and duration of each state
+	Percent     bool // state_output_pct: show percentages of success and failure
+	CompressIDs bool // state_compress_ids: join the names of one id
+	Tabular     bool // state_tabular: terse lines in columns
+	// state_output_exclude, or exclude=: results that filter leaves out, a list or a text with
+	// commas
+	Exclude any
+	Terse   any // state_output_terse, or terse=: results that filter shows in one line
 }
 
 // highstate is Salt's outputter for runs of states (salt/output/highstate.py).
 type highstate struct {
 	colours
 	o     StateOptions
-	plain Options // for what nested prints
+	plain Options // options for nested
 }
 
 func newHighstate(o Options) Outputter {
@@ -36,8 +39,8 @@ func newHighstate(o Options) Outputter {
 	return &highstate{newColours(o), o.State, plain}
 }
 
-// mostLevels is how deep runs of states may lie in one another.
-const mostLevels = 50
+// maxLevels limits how deep runs of states may be nested.
+const maxLevels = 50
 
 func (h *highstate) Format(v any) (string, error) { return h.format(v, 1) }
 
@@ -49,15 +52,15 @@ func (h *highstate) format(v any, level int) (string, error) {
 	case string, bool, int64, int:
 		return data.Str(v), nil
 	case *data.Map:
-		if level > mostLevels {
-			return "", fmt.Errorf("runs of states that lie too deep in one another: %w", ErrValue)
+		if level > maxLevels {
+			return "", fmt.Errorf("runs of states are nested too deep: %w", ErrValue)
 		}
 		return h.hosts(v, level)
 	}
-	return "", fmt.Errorf("no run of states: %w", ErrValue)
+	return "", fmt.Errorf("not a run of states: %w", ErrValue)
 }
 
-// unwrapped takes off what a job cache or an orchestration puts around a run.
+// unwrapped removes the wrapper that a job cache or an orchestration puts around a run.
 func unwrapped(v any) any {
 	for _, key := range []string{"return", "data"} {
 		if m, ok := v.(*data.Map); ok && m.Has(key) {
@@ -93,7 +96,7 @@ func (h *highstate) hosts(m *data.Map, level int) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// withoutRetcode leaves out the return code that stands beside the states of an orchestration.
+// withoutRetcode leaves out the return code next to the states of an orchestration.
 func withoutRetcode(m *data.Map) *data.Map {
 	masters := 0
 	for key := range m.All() {
@@ -109,17 +112,17 @@ func withoutRetcode(m *data.Map) *data.Map {
 	return m
 }
 
-// A report is the text of one host as it grows.
+// A report collects the text for one host.
 type report struct {
 	*highstate
-	colour  string // of the host's name
-	lines   []string
-	changes int
-	level   int
-	counts  map[string]int // by result; "warnings" counts states with warnings
-	total   float64        // milliseconds of the states, one after another
-	longest float64        // of those that ran in parallel
-	aside   bool           // there are such
+	colour   string // of the host's name
+	lines    []string
+	changes  int
+	level    int
+	counts   map[string]int // by result; "warnings" counts states with warnings
+	total    float64        // total milliseconds of the states that ran one after another
+	longest  float64        // longest time of the states that ran in parallel
+	parallel bool           // some states ran in parallel
 }
 
 func (r *report) add(colour, text string) { r.lines = append(r.lines, colour+text+r.normal) }
@@ -150,7 +153,7 @@ func (h *highstate) host(name string, v any, level int) (text string, changed bo
 	return strings.Join(append([]string{head}, r.lines...), "\n"), r.changes > 0, nil
 }
 
-// problems lists what does not compile.
+// problems lists compile errors.
 func (r *report) problems(list []any) {
 	r.colour = r.lightRed
 	r.lines = append(r.lines, "    "+r.colour+"Data failed to compile:"+r.normal)
@@ -163,7 +166,7 @@ func (r *report) problems(list []any) {
 	}
 }
 
-// states lists the states of a run and sums them up.
+// states lists the states of a run and counts them.
 func (r *report) states(host string, m *data.Map) error {
 	results := &data.Map{}
 	for tag, v := range m.All() {
@@ -184,7 +187,7 @@ func (r *report) states(host string, m *data.Map) error {
 	return nil
 }
 
-// unnumbered tells of a result whose place in the run is not known.
+// unnumbered reports a result without its position in the run.
 func (r *report) unnumbered(ret *data.Map) {
 	const complaint = "The State execution failed to record the order in which all states were executed. The state return missing data is:"
 	r.lines = append([]string{complaint, pretty{indent: 1}.text(ret)}, r.lines...)
@@ -254,18 +257,18 @@ func (r *report) state(tag string, ret *data.Map) error {
 func (r *report) time(ret *data.Map) {
 	took, _ := toFloat(ret.Value("duration"))
 	if ret.Has("__parallel__") {
-		r.longest, r.aside = max(r.longest, took), true
+		r.longest, r.parallel = max(r.longest, took), true
 		return
 	}
 	r.total += took
 }
 
-// show prints one state in the form that the options want.
+// show prints one state in the form that the options select.
 func (r *report) show(comps []string, ret *data.Map, changed bool, changes string) error {
 	if len(comps) < 4 {
 		return fmt.Errorf("the tag %s of a state: %w", strings.Join(comps, "_|-"), ErrKey)
 	}
-	colour := r.tint(ret.Value("result"), changed)
+	colour := r.stateColour(ret.Value("result"), changed)
 	mode := strings.ToLower(r.o.Mode)
 	if strings.HasSuffix(mode, "_id") {
 		comps[2] = comps[1]
@@ -284,8 +287,8 @@ func (r *report) show(comps []string, ret *data.Map, changed bool, changes strin
 	return nil
 }
 
-// tint returns the colour of a state, and gives the host's name that of the worst.
-func (r *report) tint(result any, changed bool) string {
+// stateColour returns the colour of a state. The host's name gets the colour of the worst state.
+func (r *report) stateColour(result any, changed bool) string {
 	colour := r.green
 	if changed {
 		colour = r.cyan
@@ -299,7 +302,7 @@ func (r *report) tint(result any, changed bool) string {
 	return colour
 }
 
-// listedIn reports whether a list, or a text with commas, has a result.
+// listedIn reports whether a list, or a text with commas, contains a result.
 func listedIn(list, result any) bool {
 	switch l := list.(type) {
 	case string:
@@ -310,7 +313,7 @@ func listedIn(list, result any) bool {
 	return false
 }
 
-// full prints a state with all that is known of it.
+// full prints a state with all its fields.
 func (r *report) full(colour string, comps []string, ret *data.Map, changes string) {
 	r.add(colour, "----------")
 	line := func(label, text string) { r.lines = append(r.lines, "    "+colour+label+": "+text+r.normal) }
@@ -351,7 +354,8 @@ func lines(v any) string {
 }
 
 func commentText(ret *data.Map) string {
-	text := strings.ReplaceAll(strings.TrimSpace(data.Str(ret.Value("comment"))), "\n", "\n"+strings.Repeat(" ", 14))
+	text := strings.ReplaceAll(strings.TrimSpace(data.Str(ret.Value("comment"))), "\n",
+		"\n"+strings.Repeat(" ", 14))
 	v, ok := ret.Get("data")
 	if !ok {
 		return text
@@ -397,13 +401,15 @@ func (r *report) terse(colour string, comps []string, ret *data.Map) string {
 		if timed {
 			profile = fmt.Sprintf("%s [%7s ms] ", began, took)
 		}
-		return warnings + colour + profile + fmt.Sprintf("%10s.%-10s %-7s   Name: %s%s", comps[0], comps[len(comps)-1], result, comps[2], r.normal)
+		return warnings + colour + profile + fmt.Sprintf("%10s.%-10s %-7s   Name: %s%s", comps[0],
+			comps[len(comps)-1], result, comps[2], r.normal)
 	}
 	profile := ""
 	if timed {
 		profile = fmt.Sprintf(" - Started: %s - Duration: %s ms", began, took)
 	}
-	return warnings + fmt.Sprintf(" %s Name: %s - Function: %s.%s - Result: %s%s%s", colour, comps[2], comps[0], comps[len(comps)-1], result, profile, r.normal)
+	return warnings + fmt.Sprintf(" %s Name: %s - Function: %s.%s - Result: %s%s%s", colour,
+		comps[2], comps[0], comps[len(comps)-1], result, profile, r.normal)
 }
 
 // changesText returns whether a state changed anything, and its changes as text.
@@ -432,10 +438,10 @@ func (r *report) changesText(ret *data.Map) (changed bool, text string, err erro
 	return true, "\n" + strings.TrimRight(nested, " \t\n\r"), err
 }
 
-// runs returns the text of the runs of states that a state of an orchestration ordered.
+// runs returns the text of the runs that a state of an orchestration started.
 func (r *report) runs(runs *data.Map) (changed bool, text string, err error) {
-	if r.level > mostLevels {
-		return false, "", fmt.Errorf("runs of states that lie too deep in one another: %w", ErrValue)
+	if r.level > maxLevels {
+		return false, "", fmt.Errorf("runs of states are nested too deep: %w", ErrValue)
 	}
 	for host, run := range runs.All() {
 		shown, did, err := r.host(data.Str(host), run, r.level+1)

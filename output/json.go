@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/internal/pyjson"
 )
 
-// newJSON returns the outputter json: Python's json.dumps with ensure_ascii off (salt/output/json_out.py).
+// newJSON returns the outputter json: Python's json.dumps with ensure_ascii off
+// (salt/output/json_out.py).
 func newJSON(o Options) Outputter {
 	return formatter(func(v any) (string, error) {
 		w := pyjson.Options{Comma: ", ", Colon: ": ", Other: jsonOther}
@@ -21,14 +22,14 @@ func newJSON(o Options) Outputter {
 		}
 		text, err := pyjson.Append(nil, v, w)
 		if err != nil {
-			return "{}", nil // Salt's answer to a key that JSON cannot have
+			return "{}", nil // Salt's output for a key that is invalid in JSON
 		}
 		return string(text), nil
 	})
 }
 
-// JSON returns v on one line as salt.utils.json.dumps writes it: as the outputter json does. The error wraps ErrKey for a
-// key that JSON cannot have; bytes become the text of their Python form.
+// JSON returns v on one line as salt.utils.json.dumps and the outputter json write it. The error
+// wraps ErrKey for a key that is invalid in JSON; bytes become the text of their Python form.
 func JSON(v any) (string, error) {
 	text, err := pyjson.Append(nil, v, pyjson.Options{Comma: ", ", Colon: ": ", Other: jsonOther})
 	var e *pyjson.Error
@@ -41,7 +42,7 @@ func JSON(v any) (string, error) {
 	return string(text), nil
 }
 
-// jsonOther is what stands for a value that JSON does not have.
+// jsonOther replaces a value that JSON does not have.
 func jsonOther(v any) (any, error) { return data.Repr(v), nil }
 
 func jsonOrder(keys []any) ([]any, error) {
@@ -51,7 +52,7 @@ func jsonOrder(keys []any) ([]any, error) {
 	return nil, ErrKey
 }
 
-// jsonStep returns what a level is indented by; ok is false when all is to stand on one line.
+// jsonStep returns the indentation of a level; ok is false if everything goes on one line.
 func jsonStep(indent any) (step string, ok bool) {
 	switch n := indent.(type) {
 	case NoIndent:
@@ -73,10 +74,10 @@ func jsonStep(indent any) (step string, ok bool) {
 	return "", false
 }
 
-// maxIndent bounds what an operator can ask for, because each line costs as much.
+// maxIndent limits the indentation that an operator can set, because it adds to every line.
 const maxIndent = 1000
 
-// columns returns a number of columns, at most maxIndent; -1 when v is none or below 0.
+// columns returns a number of columns, at most maxIndent; -1 if v is below 0 or not a number.
 func columns(v any) int {
 	switch n := v.(type) {
 	case int64:

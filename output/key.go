@@ -7,8 +7,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// key prints what salt-key lists: a map of key directory to a list of ids, or to a map of id to text
-// (salt/output/key.py).
+// key prints the lists of salt-key: a map of key directory to a list of ids, or to a map of id to
+// text (salt/output/key.py).
 type key struct {
 	colours
 	indent      string
@@ -46,8 +46,8 @@ func (k key) Format(v any) (string, error) {
 	return b.String(), nil
 }
 
-// notFolders is the error of a value that is no map. Salt looks the elements of whatever has some up as directories; what
-// has none prints nothing.
+// notFolders returns the error for a value that is not a map. Salt looks up the elements of a
+// sequence as directories; an empty one prints nothing.
 func notFolders(v any) error {
 	switch v := v.(type) {
 	case string, []byte:
@@ -106,7 +106,8 @@ func (k key) folder(name any) (title, light, colour string) {
 	return "", "", ""
 }
 
-// ids writes the ids of a directory: those of a list, or those of a map with their texts. Text and tuples print nothing.
+// ids writes the ids of a directory: those of a list, or those of a map with their texts. Text and
+// tuples print nothing.
 func (k key) ids(b *strings.Builder, v any, colour string) error {
 	m, isMap := v.(*data.Map)
 	switch v := v.(type) {

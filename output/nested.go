@@ -105,7 +105,8 @@ func (n *nested) dict(out []string, m *data.Map, indent int, prefix string) []st
 	return out
 }
 
-// textKeys returns m with all keys as text; of keys with the same text the last one's value stays.
+// textKeys returns m with all keys as text; if several keys have the same text, the last value
+// wins.
 func textKeys(m *data.Map) *data.Map {
 	t := &data.Map{}
 	for k, v := range m.All() {

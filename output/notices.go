@@ -7,7 +7,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// noReturn prints the minions that did not answer (salt/output/no_return.py): text, and maps of maps or text.
+// noReturn prints the minions that did not return (salt/output/no_return.py): text, and maps of
+// maps or text.
 type noReturn struct{ colours }
 
 func newNoReturn(o Options) Outputter { return noReturn{newColours(o)} }
@@ -51,7 +52,7 @@ func (s stage) Format(v any) (string, error) {
 		list = v
 	case data.Tuple:
 		list = v
-	case *data.Map: // Salt goes through the keys of a map, and none can be a map
+	case *data.Map: // Salt iterates over the keys of a map, and a key cannot be a map
 		list = v.Keys()
 	case string:
 		if v != "" {
@@ -85,7 +86,8 @@ func (s stage) write(b *strings.Builder, v any) error {
 			return fmt.Errorf("parts of a stage: %w", ErrValue)
 		}
 		for _, k := range keys {
-			fmt.Fprintf(b, "    %s%s: %s%s\n", s.lightBlue, data.Str(k), data.Str(parts.Value(k)), s.normal)
+			fmt.Fprintf(b, "    %s%s: %s%s\n", s.lightBlue, data.Str(k),
+				data.Str(parts.Value(k)), s.normal)
 		}
 	}
 	return nil

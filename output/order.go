@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// sortedKeys returns the keys of m as Python's sorted() orders them; ok is false when it would raise TypeError
-// because two of them cannot be compared. They come in the order of m then.
+// sortedKeys returns the keys of m as Python's sorted() orders them. ok is false if sorted() would
+// raise TypeError because two keys cannot be compared; the keys are then in the order of m.
 func sortedKeys(m *data.Map) (keys []any, ok bool) {
 	if keys, ok = sorted(m.Keys()); !ok {
 		return m.Keys(), false
@@ -21,7 +21,7 @@ func sortedKeys(m *data.Map) (keys []any, ok bool) {
 	return keys, true
 }
 
-// sorted sorts keys in place; ok is false, and the order any, where Python cannot compare them.
+// sorted sorts keys in place. ok is false, and the order undefined, if Python cannot compare them.
 func sorted(keys []any) (_ []any, ok bool) {
 	ok = true
 	slices.SortStableFunc(keys, func(a, b any) int {
@@ -32,7 +32,7 @@ func sorted(keys []any) (_ []any, ok bool) {
 	return keys, ok
 }
 
-// compare orders two keys as Python's < does; ok is false where that raises TypeError.
+// compare orders two keys as Python's < does; ok is false if that raises TypeError.
 func compare(a, b any) (c int, ok bool) {
 	switch a := a.(type) {
 	case string:
@@ -86,7 +86,7 @@ func isNaN(v any) bool {
 
 func isNumber(v any) bool { return number(v) != nil || isNaN(v) }
 
-// number returns v exactly, and nil when it is no number or NaN.
+// number returns v exactly, or nil if it is NaN or not a number.
 func number(v any) *big.Float {
 	switch v := v.(type) {
 	case bool:

@@ -1,20 +1,23 @@
-// Package output turns what a function returned into what an operator reads: the outputters of Salt, byte for byte.
+// Package output formats the return of a function for an operator: the outputters of Salt, byte for
+// byte.
 //
 //	choice := output.Choice{Forced: flag, Asked: ret.Out, Fun: "test.ping"} // --out, and what the function asks for
 //	text, err := output.Printout(choice, value, output.Options{Colour: terminal, Indent: output.NoIndent{}})
 //	fmt.Println(text) // when text is not empty
 //
-// Each minion's return is printed on its own as it arrives, as a map with the one key that is its id; with --static
-// the caller makes one map of all. Nothing here knows of terminals, flags or configuration: the caller says in
-// Options what they amount to.
+// Each minion's return is printed separately as it arrives, as a map whose only key is the id; with
+// --static the caller makes one map of all returns. This package does not depend on terminals,
+// flags or configuration: the caller passes their effect in Options.
 //
-// What is odd, and kept. An outputter that cannot print a value does not end the matter: Salt tries nested and then
-// raw, but where --out names the outputter it is the same one three times, so such a run fails (see Printout). The
-// outputter nested sorts the keys of a map, json and txt keep their order, pprint and yaml sort. Bytes that are no
-// text and dates print as nothing at all in nested. An outputter that is not there is replaced by nested, which New
-// reports in an *UnknownError that is to be logged and is no failure.
+// Some odd behaviour of Salt is kept. If an outputter cannot print a value, Salt tries nested and
+// then raw. But if --out names the outputter, Salt tries the same one three times, so such a run
+// fails (see Printout). The outputter nested sorts the keys of a map, json and txt keep their
+// order, pprint and yaml sort. Binary bytes and dates print as nothing at all in nested. An unknown
+// outputter is replaced by nested; New reports that as an *UnknownError, which should be logged and
+// is not a failure.
 //
-// The sources are salt/output/*.py of Salt 3006, Python's pprint for pprint and txt, and its json for json.
+// The sources are salt/output/*.py of Salt 3006, Python's pprint for pprint and txt, and its json
+// for json.
 package output
 
 import (
@@ -29,44 +32,56 @@ import (
 
 // An Outputter prints values in one format.
 type Outputter interface {
-	// Format returns the text of v, as Salt's outputter does: line breaks at its end are cut before it is printed.
-	// The error wraps ErrKey or ErrValue.
+	// Format returns the text of v, as Salt's outputter does; the caller trims line breaks at its
+	// end before printing. The error wraps ErrKey or ErrValue.
 	Format(v any) (string, error)
 }
 
-// What stops an outputter from printing a value. The program salt passes over the first and fails for the second.
+// Reasons why an outputter cannot print a value. The program salt ignores ErrKey and fails for
+// ErrValue.
 var (
 	ErrKey   = errors.New("not a key that the outputter knows")
 	ErrValue = errors.New("not a value that the outputter prints")
+	// ErrRaised is wrapped by an error of users' own outputter after which no other one is tried.
+	ErrRaised = errors.New("exception of an outputter")
 )
 
-// An UnknownError says that there is no outputter of a name, and that nested takes its place. Its text is Salt's.
+// An UnknownError reports that there is no outputter of this name, and that nested replaces it. Its
+// text is Salt's.
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("Invalid outputter %s specified, fall back to nested", e.Name)
 }
 
-// NoIndent is the value of Options.Indent where neither flag nor configuration gives output_indent.
+// NoIndent is the value of Options.Indent if neither flag nor configuration sets output_indent.
 type NoIndent struct{}
 
-// Options tune an Outputter. In the zero value nothing is coloured and the outputs json and yaml are on one line each,
-// because nil is what the configuration gives for Null: set Indent to NoIndent{} where there is no such option.
+// Options tune an Outputter. The zero value prints no colours, and json and yaml on one line, since
+// nil means that output_indent is set to Null. Set Indent to NoIndent{} if the option is not set.
 type Options struct {
-	Colour       bool      // print ANSI colours
-	Theme        *data.Map // the codes of colours by name, from the file that color_theme names; nil for Salt's own
-	Indent       any       // output_indent: NoIndent{}, a number of columns (int64 or int; below 0: one line), nil or "pretty"
-	KeepEscapes  bool      // strip_colors: False; else each ESC in a value is printed as a question mark
-	NestedIndent int       // nested_indent: the column that nested begins at
-	Retcode      int       // of the run that returned the value; other than 0, nested prints names in red
-	KeepOrder    bool      // nested and yaml print maps in their order, as they do Python's OrderedDict
-	MultiKey     bool      // __multi_key: key indents by four columns
+	Colour bool // print ANSI colours
+	// the codes of colours by name, from the file that color_theme names; nil for Salt's own
+	Theme *data.Map
+	// output_indent: NoIndent{}, a number of columns (int64 or int; below 0: one line), nil or
+	// "pretty"
+	Indent any
+	// strip_colors: False; otherwise each ESC in a value is printed as a question mark
+	KeepEscapes  bool
+	NestedIndent int // nested_indent: the column that nested begins at
+	// of the run that returned the value; if not 0, nested prints names in red
+	Retcode   int
+	KeepOrder bool // nested and yaml keep the order of maps, as they do for Python's OrderedDict
+	MultiKey  bool // __multi_key: key indents by four columns
 
 	State StateOptions // for highstate
 	Table TableStyle   // for table
+
+	// Own returns users' own outputter of a name, nil if there is none; nil means none
+	Own func(name string, o Options) Outputter
 }
 
-// A Choice is what decides which outputter prints a return.
+// A Choice selects the outputter for a return.
 type Choice struct {
 	Forced string // the option output: --out
 	Asked  string // the field "out" of the return: what the function asks for
@@ -74,8 +89,8 @@ type Choice struct {
 	Fun    string // the function that ran
 }
 
-// Name returns the outputter to take. An operator's choice goes first, but for highstate, which only a state run can
-// ask for. It follows get_printout of salt/output/__init__.py.
+// Name returns the name of the outputter to use. The operator's choice takes precedence, except
+// that only a state run can ask for highstate. It follows get_printout of salt/output/__init__.py.
 func (c Choice) Name() string {
 	name := c.Asked
 	if c.Forced != "" && c.Forced != "highstate" {
@@ -93,8 +108,9 @@ func (c Choice) Name() string {
 	return name
 }
 
-// UseColour says whether to print colours: configured is the option color (nil when it is not set), force and forbid are
-// --force-color and --no-color, terminal says what standard output is. It follows get_printout likewise.
+// UseColour decides whether to print colours. configured is the option color (nil if it is not
+// set), force and forbid are --force-color and --no-color, and terminal reports whether standard
+// output is a terminal. It follows get_printout likewise.
 func UseColour(configured any, force, forbid, terminal bool) bool {
 	switch {
 	case force:
@@ -107,8 +123,14 @@ func UseColour(configured any, force, forbid, terminal bool) bool {
 	return terminal
 }
 
-// New returns the outputter of that name. For a name that is not known it returns nested and an *UnknownError.
+// New returns the outputter of that name; users' own ones come first. For an unknown name it returns nested and an
+// *UnknownError.
 func New(name string, o Options) (Outputter, error) {
+	if o.Own != nil {
+		if own := o.Own(name, o); own != nil {
+			return own, nil
+		}
+	}
 	if make, ok := table()[name]; ok {
 		return make(o), nil
 	}
@@ -146,11 +168,13 @@ func table() map[string]func(Options) Outputter {
 	}
 }
 
-// Printout returns the text of v for a return without white space at its end; "" is not printed at all. When the
-// outputter fails and the operator did not force it, nested takes over. An error that is an *UnknownError comes with a
-// text and is to be logged; any other means that nothing can be printed.
+// Printout returns the text of v for a return without white space at its end; "" must not be
+// printed at all. If the outputter fails and the operator did not force it, nested takes over. An
+// *UnknownError comes with a text and should be logged; any other error means that nothing can be
+// printed.
 //
-// It follows try_printout of salt/output/__init__.py, where all attempts go to the outputter that --out names.
+// It follows try_printout of salt/output/__init__.py, which makes all attempts with the outputter
+// that --out names.
 func Printout(c Choice, v any, o Options) (string, error) {
 	name := c.Name()
 	if tooDeep(v, maxDepth) {
@@ -158,7 +182,7 @@ func Printout(c Choice, v any, o Options) (string, error) {
 	}
 	out, unknown := New(name, o)
 	text, err := out.Format(v)
-	if err != nil && (c.Forced == "" || c.Forced == "highstate") {
+	if err != nil && !errors.Is(err, ErrRaised) && (c.Forced == "" || c.Forced == "highstate") {
 		text, err = newNested(o).Format(v)
 	}
 	if err != nil {
@@ -167,10 +191,10 @@ func Printout(c Choice, v any, o Options) (string, error) {
 	return strings.TrimRightFunc(text, isSpace), unknown
 }
 
-// maxDepth is the deepest nesting that is printed; Python gives up at about the same.
+// maxDepth is the deepest nesting that is printed; Python fails at about the same depth.
 const maxDepth = 900
 
-// tooDeep reports whether v is nested deeper than depth, as one is that holds itself.
+// tooDeep reports whether v is nested deeper than depth, as is a value that contains itself.
 func tooDeep(v any, depth int) bool {
 	if depth == 0 {
 		return true

@@ -53,9 +53,11 @@ func TestUseColour(t *testing.T) {
 	}
 }
 
-// Maps that are OrderedDicts to Salt are printed in their order, by pprint, raw and the like with their name.
+// TestOrderedMaps checks that maps that are OrderedDicts in Salt are printed in their order, and by
+// pprint, raw and the like with their class name.
 func TestOrderedMaps(t *testing.T) {
-	v := data.NewMap("local", data.NewMap("b", int64(1), "a", data.NewMap("d", true, "c", data.NewMap("z", nil, "y", nil)).SetOrdered()))
+	v := data.NewMap("local", data.NewMap("b", int64(1),
+		"a", data.NewMap("d", true, "c", data.NewMap("z", nil, "y", nil)).SetOrdered()))
 	for name, want := range map[string]string{
 		"nested": "local:\n    ----------\n    a:\n        ----------\n        d:\n            True\n        c:\n            ----------\n            y:\n" +
 			"                None\n            z:\n                None\n    b:\n        1",
@@ -64,7 +66,8 @@ func TestOrderedMaps(t *testing.T) {
 		"txt":                 "local: {'b': 1, 'a': OrderedDict([('d', True), ('c', {'z': None, 'y': None})])}",
 		"newline_values_only": "{'b': 1, 'a': OrderedDict([('d', True), ('c', {'z': None, 'y': None})])}",
 	} {
-		if got, err := Printout(Choice{Forced: name}, v, Options{Indent: NoIndent{}}); err != nil || got != want {
+		if got, err := Printout(Choice{Forced: name}, v, Options{Indent: NoIndent{}}); err != nil ||
+			got != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)
 		}
 	}
@@ -75,10 +78,12 @@ func TestKeepOrder(t *testing.T) {
 	for name, want := range map[string][2]string{
 		"nested": {"local:\n    ----------\n    a:\n        ----------\n        c:\n            None\n        d:\n            True\n    b:\n        1",
 			"local:\n    ----------\n    b:\n        1\n    a:\n        ----------\n        d:\n            True\n        c:\n            None"},
-		"yaml": {"local:\n  a:\n    c: null\n    d: true\n  b: 1", "local:\n  b: 1\n  a:\n    d: true\n    c: null"},
+		"yaml": {"local:\n  a:\n    c: null\n    d: true\n  b: 1",
+			"local:\n  b: 1\n  a:\n    d: true\n    c: null"},
 	} {
 		for i, keep := range []bool{false, true} {
-			if got, err := Printout(Choice{Forced: name}, v, Options{Indent: NoIndent{}, KeepOrder: keep}); got != want[i] || err != nil {
+			if got, err := Printout(Choice{Forced: name}, v,
+				Options{Indent: NoIndent{}, KeepOrder: keep}); got != want[i] || err != nil {
 				t.Errorf("%s, order kept %v: %q, %v, want %q", name, keep, got, err, want[i])
 			}
 		}
@@ -93,7 +98,8 @@ func TestPrintoutFallsBack(t *testing.T) {
 		text   string
 		err    error
 	}{
-		{"an outputter that a function asks for and that cannot", Choice{Asked: "overstatestage"}, "web1:\n    True", nil},
+		{"an outputter that a function asks for and that cannot", Choice{Asked: "overstatestage"},
+			"web1:\n    True", nil},
 		{"the same when forced", Choice{Forced: "overstatestage"}, "", ErrValue},
 		{"one that lacks a key", Choice{Forced: "key"}, "", ErrKey},
 		{"one that old minions ask for", Choice{Asked: "grains"}, "web1:\n    True", nil},
@@ -112,7 +118,7 @@ func TestPrintoutNamesAnUnknownOutputter(t *testing.T) {
 	}
 }
 
-func TestPrintoutOfAValueThatHoldsItself(t *testing.T) {
+func TestPrintoutOfCyclicValue(t *testing.T) {
 	m := data.NewMap("a", int64(1))
 	m.Set("self", []any{m})
 	for _, name := range Names() {
@@ -123,7 +129,8 @@ func TestPrintoutOfAValueThatHoldsItself(t *testing.T) {
 }
 
 func TestTheme(t *testing.T) {
-	text, err := Printout(Choice{}, data.NewMap("web1", nil), Options{Colour: true, Theme: data.NewMap("CYAN", "1;35", "ENDC", int64(0))})
+	text, err := Printout(Choice{}, data.NewMap("web1", nil),
+		Options{Colour: true, Theme: data.NewMap("CYAN", "1;35", "ENDC", int64(0))})
 	if want := "\x1b[1;35mweb1\x1b[0m:\n    \x1b[0;1;33mNone\x1b[0m"; err != nil || text != want {
 		t.Errorf("%q, %v; want %q", text, err, want)
 	}

@@ -32,7 +32,8 @@ func newPretty(o Options) Outputter {
 	})
 }
 
-// pretty prints values as pprint.PrettyPrinter of Python 3.11 does: on one line where that fits, else an item a line.
+// pretty prints values as pprint.PrettyPrinter of Python 3.11 does: on one line if that fits,
+// otherwise one item per line.
 type pretty struct{ indent int }
 
 func (p pretty) text(v any) string {
@@ -46,7 +47,8 @@ type prettyWriter struct {
 	step int
 }
 
-// value writes v, which begins at column indent and is followed by allowance characters on its last line.
+// value writes v, which begins at column indent and is followed by allowance characters on its last
+// line.
 func (w *prettyWriter) value(v any, indent, allowance, level int) {
 	rep := prettyRepr(v)
 	if utf8.RuneCountInString(rep) <= prettyWidth-indent-allowance {
@@ -56,7 +58,8 @@ func (w *prettyWriter) value(v any, indent, allowance, level int) {
 	switch v := v.(type) {
 	case *data.Map:
 		if v.Class() == data.DefaultOrderedDict {
-			w.b.WriteString(rep) // Salt's class has a text of its own, which pprint does not break
+			// Salt's class has a __repr__ of its own, which pprint does not wrap
+			w.b.WriteString(rep)
 			return
 		}
 		if v.Ordered() && v.Len() > 0 {
@@ -109,7 +112,8 @@ func (w *prettyWriter) dict(m *data.Map, indent, allowance, level int) {
 	w.b.WriteByte('}')
 }
 
-// orderedDict writes a map as Python's pprint writes an OrderedDict and classes made of it: by its items, in their order.
+// orderedDict writes a map as Python's pprint writes an OrderedDict and its subclasses: by its
+// items, in their order.
 func (w *prettyWriter) orderedDict(m *data.Map, indent, allowance, level int) {
 	name := m.Class().String() + "("
 	w.b.WriteString(name)
@@ -143,7 +147,7 @@ func (w *prettyWriter) items(open string, list []any, end string, indent, allowa
 	w.b.WriteString(end)
 }
 
-// string writes text in pieces that fit, a line each, in round brackets when it is the whole value.
+// string writes text in pieces that fit, one per line, in round brackets if it is the whole value.
 func (w *prettyWriter) string(s string, indent, allowance, level int) {
 	if level == 1 {
 		indent++
@@ -168,7 +172,7 @@ func (w *prettyWriter) pieces(chunks []string, indent int, brackets bool) {
 	}
 }
 
-// prettyChunks cuts text at its line ends and, where a line is too long, at its white space.
+// prettyChunks splits text at its line ends and, if a line is too long, at white space.
 func prettyChunks(s string, width, allowance int) []string {
 	var chunks []string
 	lines := splitLines(s, true)
@@ -187,7 +191,8 @@ func prettyChunks(s string, width, allowance int) []string {
 	return chunks
 }
 
-// prettyWords fills chunks of at most width characters with the words of a line; room is for the one with the last.
+// prettyWords fills chunks of at most width characters with the words of a line; room is the width
+// of the last chunk.
 func prettyWords(line string, width, room int) []string {
 	var chunks []string
 	current := ""
@@ -208,7 +213,7 @@ func prettyWords(line string, width, room int) []string {
 	return chunks
 }
 
-// wordParts splits a line into words, each with the white space behind it.
+// wordParts splits a line into words, each with the white space after it.
 func wordParts(line string) []string {
 	var parts []string
 	start, space := 0, false
@@ -261,7 +266,8 @@ func writePretty(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case *data.Map:
 		if v.Ordered() {
-			b.WriteString(data.ClassText(v)) // pprint leaves to repr() all that is in it, so that the keys of a dict there are not sorted
+			// pprint leaves the contents to repr(), so the keys of a dict in it are not sorted
+			b.WriteString(data.ClassText(v))
 			return
 		}
 		b.WriteByte('{')
@@ -298,7 +304,8 @@ func writePrettyItems(b *strings.Builder, open string, list []any, end string) {
 	b.WriteString(end)
 }
 
-// prettyKeys returns the keys sorted; those that cannot be compared go by the name of their type.
+// prettyKeys returns the keys sorted; keys that cannot be compared are sorted by the name of their
+// type.
 func prettyKeys(m *data.Map) []any {
 	keys := m.Keys()
 	slices.SortStableFunc(keys, func(a, b any) int {

@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// profile is Salt's outputter for how long each state took: a table of the states of all minions by name (salt/output/profile.py).
+// profile is Salt's outputter for the durations of states: a table of the states of all minions by
+// name (salt/output/profile.py).
 type profile struct{ table Outputter }
 
 func newProfile(o Options) Outputter {
@@ -18,10 +19,10 @@ func newProfile(o Options) Outputter {
 	return &profile{newTable(o)}
 }
 
-// mostName is how many characters of a state's name are shown.
-const mostName = 60
+// maxName is how many characters of a state's name are shown.
+const maxName = 60
 
-// durationTitle heads the column of durations, which is as wide at least.
+// durationTitle heads the column of durations and is its minimum width.
 const durationTitle = "duration (ms)"
 
 // A timed state is one row.
@@ -30,11 +31,11 @@ type timed struct {
 	name, fun string
 }
 
-// Format fails for what is no dictionary of minions.
+// Format fails unless v is a dictionary of minions.
 func (p *profile) Format(v any) (string, error) {
 	minions, ok := v.(*data.Map)
 	if !ok {
-		return "", fmt.Errorf("a profile is of a dictionary: %w", ErrValue)
+		return "", fmt.Errorf("profile: expected a dictionary: %w", ErrValue)
 	}
 	var states []timed
 	for _, ret := range minions.All() {
@@ -54,19 +55,21 @@ func (p *profile) Format(v any) (string, error) {
 		rows[i] = row{fmt.Sprintf("%*s", width, milliseconds(s.duration)), s.name, s.fun}
 	}
 	slices.SortFunc(rows, func(a, b row) int {
-		return cmp.Or(strings.Compare(a.duration, b.duration), strings.Compare(a.name, b.name), strings.Compare(a.fun, b.fun))
+		return cmp.Or(strings.Compare(a.duration, b.duration), strings.Compare(a.name, b.name),
+			strings.Compare(a.fun, b.fun))
 	})
 	cells := make([]any, len(rows))
 	for i, r := range rows {
 		cells[i] = []any{r.name, r.fun, r.duration}
 	}
-	return p.table.Format(data.NewMap("labels", []any{"name", "mod.fun", durationTitle}, "rows", cells))
+	return p.table.Format(data.NewMap("labels", []any{"name", "mod.fun", durationTitle},
+		"rows", cells))
 }
 
 func milliseconds(d float64) string { return strconv.FormatFloat(d, 'f', 4, 64) }
 
-// statesOf returns the states among what a minion returned: a dictionary by id. Of a list each element counts as an id, of a text each
-// letter, as Salt takes them.
+// statesOf returns the states in a minion's return, a dictionary by id. Like Salt, it takes each
+// element of a list, and each letter of a text, as an id.
 func statesOf(ret any) ([]timed, error) {
 	var states []timed
 	switch ret := ret.(type) {
@@ -95,7 +98,7 @@ func statesOf(ret any) ([]timed, error) {
 			states = append(states, s)
 		}
 	default:
-		return nil, fmt.Errorf("a profile is of dictionaries: %w", ErrValue)
+		return nil, fmt.Errorf("profile: expected dictionaries: %w", ErrValue)
 	}
 	return states, nil
 }
@@ -117,7 +120,7 @@ func stateOf(id string, v any) (timed, error) {
 	if name != nil {
 		text, isText := name.(string)
 		if !isText {
-			return s, fmt.Errorf("the name of a state is a text: %w", ErrValue)
+			return s, fmt.Errorf("profile: the name of a state is not text: %w", ErrValue)
 		}
 		s.name = short(text)
 	}
@@ -125,7 +128,7 @@ func stateOf(id string, v any) (timed, error) {
 		text := strings.TrimSpace(data.Str(d))
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return s, fmt.Errorf("a duration is a number: %w", ErrValue)
+			return s, fmt.Errorf("profile: a duration is not a number: %w", ErrValue)
 		}
 		s.duration = n
 	}
@@ -133,8 +136,8 @@ func stateOf(id string, v any) (timed, error) {
 }
 
 func short(name string) string {
-	if r := []rune(name); len(r) > mostName {
-		return string(r[:mostName-3]) + "..."
+	if r := []rune(name); len(r) > maxName {
+		return string(r[:maxName-3]) + "..."
 	}
 	return name
 }

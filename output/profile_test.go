@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/output"
 )
 
-// TestProfile compares the outputter profile with what Salt 3006.18 printed.
+// TestProfile compares the outputter profile with the output of Salt 3006.18.
 func TestProfile(t *testing.T) {
 	src, err := os.ReadFile("testdata/profile.json")
 	if err != nil {
@@ -33,13 +33,15 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestProfileOfOtherThings fails as Salt's outputter does, so that another takes its place.
-func TestProfileOfOtherThings(t *testing.T) {
+// TestProfileOfOtherValues checks that it fails as Salt's outputter does, so that another one takes
+// over.
+func TestProfileOfOtherValues(t *testing.T) {
 	o, err := output.New("profile", output.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []any{nil, "text", []any{}, data.NewMap("web1", true), data.NewMap("web1", data.NewMap("a", data.NewMap("duration", "x")))} {
+	for _, v := range []any{nil, "text", []any{}, data.NewMap("web1", true),
+		data.NewMap("web1", data.NewMap("a", data.NewMap("duration", "x")))} {
 		if text, err := o.Format(v); err == nil {
 			t.Errorf("%s gives %q", data.Repr(v), text)
 		}

@@ -7,22 +7,23 @@ import (
 	"time"
 )
 
-// A Progress draws how many minions have returned on one line, again and again, as salt/output/progress.py does with
-// version 2.5 of the Python package progressbar. One goroutine at a time may use it.
+// A Progress draws the number of minions that have returned on one line, again and again, as
+// salt/output/progress.py does with version 2.5 of the Python package progressbar. It is not safe
+// for concurrent use.
 type Progress struct {
 	w           io.Writer
 	width       func() int
-	minions     int // shown behind the number of returns
+	minions     int // shown after the number of returns
 	total       int // of the bar
 	start, last time.Time
 	step, next  float64
 }
 
-// redraw is the age from which a line is drawn again whatever has changed.
+// redraw is the age at which a line is redrawn even if nothing has changed.
 const redraw = time.Second
 
-// NewProgress returns a Progress of total minions and draws it at zero. width returns the columns of the line; it is
-// called for each drawing, since terminals change their size.
+// NewProgress returns a Progress of total minions and draws it at zero. width returns the columns
+// of the line; it is called for each drawing, since terminals change their size.
 func NewProgress(w io.Writer, total int, width func() int) *Progress {
 	p := &Progress{w: w, width: width, minions: total, total: total, start: time.Now()}
 	p.last, p.step = p.start, float64(total)/float64(max(100, width()))
@@ -30,13 +31,15 @@ func NewProgress(w io.Writer, total int, width func() int) *Progress {
 	return p
 }
 
-// Update draws the line with done returns. It draws nothing when less than a column has changed since the last time,
-// at most a second ago. More returns than minions raise the total of the bar, as behind syndics.
+// Update draws the line with done returns. It skips drawing if less than a column has changed and
+// the last drawing is at most a second old. More returns than minions, as with syndics, raise the
+// total of the bar.
 func (p *Progress) Update(done int) {
 	p.total = max(p.total, done)
 	if now := time.Now(); float64(done) >= p.next || now.Sub(p.last) > redraw {
 		p.next, p.last = float64(done)+p.step, now
-		_, _ = io.WriteString(p.w, p.line(done, now.Sub(p.start))+"\r") // a reader that has gone is no reason to end the job
+		// a closed output is no reason to end the job
+		_, _ = io.WriteString(p.w, p.line(done, now.Sub(p.start))+"\r")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProgress compares with what progressbar 2.5 wrote with the widgets of Salt 3006.18.
+// TestProgress compares with the output of progressbar 2.5 with the widgets of Salt 3006.18.
 func TestProgress(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
@@ -44,7 +44,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestProgressOfMany checks that a line is drawn once a column or a second.
+// TestProgressOfMany checks that a line is drawn only when a column changes or a second has passed.
 func TestProgressOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b strings.Builder

@@ -10,7 +10,8 @@ import (
 
 // summary prints how many states succeeded and failed, and how long they took.
 func (r *report) summary(host string) {
-	good, unchanged, bad, warned := r.counts["True"]+r.counts["None"], r.counts["None"], r.counts["False"], r.counts["warnings"]
+	good, unchanged, bad, warned := r.counts["True"]+r.counts["None"], r.counts["None"],
+		r.counts["False"], r.counts["warnings"]
 	all, widest := 0, 0
 	for key, n := range r.counts {
 		widest = max(widest, len(fmt.Sprint(n)))
@@ -38,13 +39,14 @@ func (r *report) summary(host string) {
 	if warned > 0 {
 		count(r.lightRed, "Warnings", fmt.Sprint(warned))
 	}
-	r.add(r.cyan, fmt.Sprintf("%s\nTotal states run: %*d", strings.Repeat("-", width), width-7, all))
+	r.add(r.cyan, fmt.Sprintf("%s\nTotal states run: %*d", strings.Repeat("-", width),
+		width-7, all))
 	if r.o.Profile {
 		r.duration(width)
 	}
 }
 
-// stats says in brackets how many states would change, and did.
+// stats returns, in brackets, how many states would change and how many did.
 func (r *report) stats(unchanged int) string {
 	var parts []string
 	if unchanged > 0 {
@@ -65,7 +67,7 @@ func percent(n, all int) string {
 
 func (r *report) duration(width int) {
 	sum, unit := r.total, "ms"
-	if r.aside {
+	if r.parallel {
 		sum += r.longest
 	}
 	if sum > 999 {

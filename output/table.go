@@ -9,14 +9,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A TableStyle is how the outputter table draws; each field is the option out.table.NAME, and nil is Salt's own.
+// A TableStyle is the style of the outputter table; each field is the option out.table.NAME, and
+// nil is Salt's default.
 type TableStyle struct {
 	HasHeader, RowDelimiter, Delim, Justify, SeparateRows, Prefix, Suffix, Width any
 	NestedIndent, RowsKey, LabelsKey, Title                                      any
 }
 
-// tables is Salt's outputter for lists of rows (salt/output/table_out.py). What is no list is not shown, nor is a list of values of
-// several types. As there, a cell that is broken into lines shows no more of them than the shortest one of its row.
+// tables is Salt's outputter for lists of rows (salt/output/table_out.py). It shows only lists
+// whose values all have the same type. As in Salt, a wrapped cell shows no more lines than the
+// shortest cell of its row.
 type tables struct {
 	lightGray, darkGray, white, normal  string
 	rowDelimiter, delim, prefix, suffix string
@@ -29,10 +31,12 @@ type tables struct {
 func newTable(o Options) Outputter {
 	s := o.Table
 	t := &tables{
-		rowDelimiter: data.Str(or(s.RowDelimiter, "-")), delim: data.Str(or(s.Delim, " | ")), prefix: data.Str(or(s.Prefix, "| ")),
-		suffix: data.Str(or(s.Suffix, " |")), justify: strings.ToLower(data.Str(or(s.Justify, "center"))),
-		header: data.Truth(or(s.HasHeader, true)), separate: data.Truth(or(s.SeparateRows, true)), width: whole(or(s.Width, int64(50))),
-		base: o.NestedIndent, rowsKey: s.RowsKey, labelsKey: s.LabelsKey, title: s.Title,
+		rowDelimiter: data.Str(or(s.RowDelimiter, "-")), delim: data.Str(or(s.Delim, " | ")),
+		prefix: data.Str(or(s.Prefix, "| ")), suffix: data.Str(or(s.Suffix, " |")),
+		justify: strings.ToLower(data.Str(or(s.Justify, "center"))),
+		header:  data.Truth(or(s.HasHeader, true)), separate: data.Truth(or(s.SeparateRows, true)),
+		width: whole(or(s.Width, int64(50))), base: o.NestedIndent, rowsKey: s.RowsKey,
+		labelsKey: s.LabelsKey, title: s.Title,
 	}
 	if t.base == 0 {
 		t.base = whole(s.NestedIndent)
@@ -41,7 +45,7 @@ func newTable(o Options) Outputter {
 	return t
 }
 
-// or returns v, or the other for nil.
+// or returns v, or other if v is nil.
 func or(v, other any) any {
 	if v == nil {
 		return other
@@ -54,7 +58,8 @@ func whole(v any) int {
 	return int(n)
 }
 
-// Format fails for rows whose cells are no texts and for keys that have no order, as Salt's does.
+// Format fails for rows whose cells are not text and for keys that cannot be ordered, as Salt's
+// does.
 func (t *tables) Format(v any) (string, error) {
 	var out []string
 	if data.Truth(t.title) && data.Truth(t.rowsKey) {
@@ -80,7 +85,8 @@ func (t *tables) display(out []string, v any, indent int) ([]string, error) {
 	return out, nil
 }
 
-// dict shows the values below their names, or, where a key is asked for, what lies under that key here or deeper.
+// dict shows the values below their names or, if a key is requested, the values of that key here or
+// deeper.
 func (t *tables) dict(out []string, m *data.Map, indent int) ([]string, error) {
 	keys, ok := sortedKeys(m)
 	if !ok {
@@ -96,7 +102,8 @@ func (t *tables) dict(out []string, m *data.Map, indent int) ([]string, error) {
 		case deeper:
 			out, err = t.display(out, m.Value(key), indent)
 		case !asked:
-			out = append(out, t.line(indent, t.darkGray, data.Str(key))+":", t.line(indent, t.darkGray, "----------"))
+			out = append(out, t.line(indent, t.darkGray, data.Str(key))+
+				":", t.line(indent, t.darkGray, "----------"))
 			out, err = t.value(out, m, key, indent)
 		case data.Equal(key, t.rowsKey):
 			out, err = t.value(out, m, key, indent)
@@ -117,7 +124,7 @@ func (t *tables) value(out []string, m *data.Map, key any, indent int) ([]string
 	return t.display(out, v, indent+4)
 }
 
-// items returns a list or a tuple, nil for what is none.
+// items returns the elements of a list or a tuple, or nil for other values.
 func items(v any) []any {
 	switch v := v.(type) {
 	case []any:
@@ -157,7 +164,8 @@ func sameType(rows []any) bool {
 	return true
 }
 
-// split returns the cells of rows; without labels those of dictionaries are the keys of the first.
+// split returns the cells of rows. Without labels, the labels of dictionaries are the keys of the
+// first one.
 func split(rows []any, labels any) (cells [][]string, _ any, err error) {
 	if first, ok := rows[0].(*data.Map); ok && !data.Truth(labels) {
 		keys, _ := sortedKeys(first)
@@ -214,7 +222,7 @@ func textCells(row any) ([]string, error) {
 	for _, item := range items(row) {
 		text, ok := item.(string)
 		if !ok {
-			return nil, fmt.Errorf("table: a cell is %s, no text: %w", typeName(item), ErrValue)
+			return nil, fmt.Errorf("table: a cell is %s, not text: %w", typeName(item), ErrValue)
 		}
 		cells = append(cells, text)
 	}
@@ -224,7 +232,7 @@ func textCells(row any) ([]string, error) {
 	return cells, nil
 }
 
-// title puts capitals where words begin, as Python's str.title does.
+// title capitalizes words as Python's str.title does.
 func title(text string) string {
 	within := false
 	return strings.Map(func(r rune) rune {
@@ -241,7 +249,8 @@ func title(text string) string {
 func (t *tables) draw(out []string, rows [][]string, indent int, head bool) ([]string, error) {
 	align, ok := map[string]func(string, int) string{"center": centre, "left": left, "right": right}[t.justify]
 	if !ok {
-		return nil, fmt.Errorf("table: out.table.justify is %q, not center, left or right: %w", t.justify, ErrValue)
+		return nil, fmt.Errorf("table: out.table.justify is %q, not center, left or right: %w",
+			t.justify, ErrValue)
 	}
 	var wrapped [][][]string
 	for _, row := range rows {
@@ -283,7 +292,7 @@ func (t *tables) length(widths []int) int {
 	return n
 }
 
-// wrapped breaks the cells of a row into lines, as many as the shortest has.
+// wrapped splits the cells of a row into lines, as many as the shortest cell has.
 func (t *tables) wrapped(row []string) [][]string {
 	var cells [][]string
 	least := -1
@@ -303,7 +312,7 @@ func (t *tables) wrapped(row []string) [][]string {
 	return lines
 }
 
-// wrap begins a new line before a word with which the line would be as long as a column may be wide.
+// wrap breaks a line before a word that would make it reach the column's maximum width.
 func (t *tables) wrap(text string) string {
 	words := strings.Split(text, " ")
 	var b strings.Builder
@@ -327,7 +336,7 @@ func (t *tables) wrap(text string) string {
 	return b.String()
 }
 
-// widest returns how wide each column is; there are as many as the shortest row has.
+// widest returns the width of each column; there are as many columns as the shortest row has cells.
 func widest(rows [][][]string) []int {
 	var widths []int
 	for n, row := range rows {

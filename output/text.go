@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// newText returns the outputter txt: a line "key: line" for each line of each value of a map, anything else as it is.
+// newText returns the outputter txt: a line "key: line" for each line of each value of a map; other
+// values unchanged.
 func newText(Options) Outputter {
 	return formatter(func(v any) (string, error) {
 		switch v := v.(type) {
@@ -44,7 +45,7 @@ func textLines(v any) []string {
 	return []string{data.ClassText(v)}
 }
 
-// byteLines splits at the line breaks that count in bytes, which are fewer than in text.
+// byteLines splits bytes at Python's line breaks for bytes, which are fewer than for text.
 func byteLines(b []byte) []string {
 	s := strings.ReplaceAll(strings.ReplaceAll(string(b), "\r\n", "\n"), "\r", "\n")
 	if s == "" {
@@ -92,14 +93,14 @@ func isLineBreak(r rune) bool {
 	return false
 }
 
-// isSpace is Python's str.isspace, which has four control characters more than Go's.
+// isSpace is Python's str.isspace, which includes four control characters more than Go's.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
 func raw(v any) (string, error) { return data.ClassText(v), nil }
 
 func quiet(any) (string, error) { return "", nil }
 
-// valuesOnly prints the values of a map, the elements of lists among them one by one, a line each.
+// valuesOnly prints the values of a map, one per line. Elements of lists are printed one by one.
 func valuesOnly(v any) (string, error) {
 	m, ok := v.(*data.Map)
 	if !ok {

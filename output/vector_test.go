@@ -12,19 +12,21 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// laterOutputters will never be there. Where the data were captured dson failed, because its module was
-// a broken one; here it is not known, and nested takes its place.
+// laterOutputters will never be supported. When the data were captured, dson failed because its
+// module was broken; here it is unknown, and nested takes its place.
 var laterOutputters = map[string]string{"dson": "never: a toy that needs a Python module"}
 
 var ansi = regexp.MustCompile("\x1b[^m]*m")
 
-// TestVectorOutput prints what real runs of salt printed. The values come from the functions (test.ping gives true) and
-// from the run of the same function with --out=json; its job ids are those of the run compared.
+// TestVectorOutput compares with the output of real runs of salt. The values come from the
+// functions (test.ping returns true) and from the run of the same function with --out=json; its job
+// ids are those of the compared run.
 func TestVectorOutput(t *testing.T) {
 	f := vectors.Load(t, "10-cli.json")
 	vectors.Later(t, f, []string{"outputters_one", "outputters_all", "colour"}, map[string]string{
 		"functions": "whole runs", "cmd": "whole runs", "modules": "whole runs", "cli_options": "whole runs",
-		"offline": "whole runs", "salt_call": "whole runs", "salt_run": "whole runs", "batch": "whole runs", "token": "whole runs",
+		"offline": "whole runs", "salt_call": "whole runs", "salt_run": "whole runs",
+		"batch": "whole runs", "token": "whole runs",
 	})
 	kwarg := kwargValue(t, f)
 	for _, section := range []string{"outputters_one", "outputters_all", "colour"} {
@@ -57,7 +59,7 @@ func texts(v any) []string {
 	return list
 }
 
-// kwargValue returns what test.kwarg returned in the run with --out=json on one line.
+// kwargValue returns the return of test.kwarg in the run with --out=json on one line.
 func kwargValue(t *testing.T, f *vectors.File) *data.Map {
 	for _, c := range f.Section("outputters_one") {
 		if argv := texts(c.Value("argv")); slices.Equal(argv[:2], []string{"--out=json", "--out-indent=-1"}) {
@@ -74,7 +76,7 @@ func kwargValue(t *testing.T, f *vectors.File) *data.Map {
 	return nil
 }
 
-// A run is a command line and what it printed.
+// A run is a command line and its output.
 type run struct {
 	choice   Choice
 	options  Options
@@ -87,7 +89,8 @@ type run struct {
 }
 
 func newRun(t *testing.T, c *vectors.Case, argv []string) *run {
-	c.Only("program", "argv", "exit_code", "stdout", "stderr", "volatile", "seq", "minions_in_any_order", "python_traceback")
+	c.Only("program", "argv", "exit_code", "stdout", "stderr", "volatile", "seq",
+		"minions_in_any_order", "python_traceback")
 	r := &run{options: Options{Indent: NoIndent{}}, exit: int(c.Int("exit_code")), stdout: c.Text("stdout")}
 	r.options.Retcode = r.exit
 	for len(argv) > 0 && strings.HasPrefix(argv[0], "-") {
@@ -123,7 +126,7 @@ func indentOf(t *testing.T, s string) any {
 	return n
 }
 
-// printed returns the lines that value prints, as the program does it.
+// printed returns the lines printed for value, as the program does it.
 func (r *run) printed(t *testing.T, value *data.Map) string {
 	text, err := Printout(r.choice, value, r.options)
 	var unknown *UnknownError
@@ -139,7 +142,8 @@ func (r *run) printed(t *testing.T, value *data.Map) string {
 	return text + "\n"
 }
 
-// checkAny checks that stdout is what the minions' values print, in some order; with --static that of one map.
+// checkAny checks that stdout is the output for the minions' values in some order; with --static,
+// for one map.
 func (r *run) checkAny(t *testing.T, values map[string]any) {
 	ids := []string{"web1", "web2", "db1"}
 	if r.tgt != "*" {
@@ -182,7 +186,8 @@ func permutations(list []string) [][]string {
 
 var jid = regexp.MustCompile(`\b\d{20}\b`)
 
-// checkKwarg checks a run of test.kwarg, whose value holds the job id and the target as it was published.
+// checkKwarg checks a run of test.kwarg, whose value contains the job id and the target as it was
+// published.
 func (r *run) checkKwarg(t *testing.T, value *data.Map) {
 	value = data.Clone(value).(*data.Map)
 	value.Set("__pub_jid", jid.FindString(ansi.ReplaceAllString(r.stdout, "")))
@@ -198,7 +203,8 @@ func (r *run) checkKwarg(t *testing.T, value *data.Map) {
 		}
 		return
 	case "overstatestage":
-		if _, err := Printout(r.choice, all, r.options); !errors.Is(err, ErrValue) || r.stdout != "" || r.exit != 1 {
+		if _, err := Printout(r.choice, all, r.options); !errors.Is(err, ErrValue) ||
+			r.stdout != "" || r.exit != 1 {
 			t.Errorf("error %v, want %v", err, ErrValue)
 		}
 		return

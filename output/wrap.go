@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// wrap breaks a text into lines of at most width characters, each behind indent, as Python's textwrap.fill does: at blanks and behind
-// hyphens in words; a word that is too long is cut.
+// wrap breaks a text into lines of at most width characters, each after indent, as Python's
+// textwrap.fill does: at blanks and after hyphens in words. A word that is too long is cut.
 func wrap(text string, width int, indent string) string {
 	room := max(width-len(indent), 1)
 	var lines []string
@@ -36,7 +36,7 @@ func wrap(text string, width int, indent string) string {
 	return strings.Join(lines, "\n")
 }
 
-// chunks parts a text into words and the blanks between them; white space of any kind is blanks.
+// chunks splits a text into words and the blanks between them; any white space becomes blanks.
 func chunks(text string) []string {
 	var out []string
 	var b strings.Builder
@@ -57,7 +57,9 @@ func chunks(text string) []string {
 	return out
 }
 
-// hyphenBefore reports whether a word may be broken before position i: behind a hyphen between letters.
+// hyphenBefore reports whether a word may be broken before position i: after a hyphen between
+// letters.
 func hyphenBefore(runes []rune, i int) bool {
-	return i >= 2 && i < len(runes) && runes[i-1] == '-' && unicode.IsLetter(runes[i-2]) && unicode.IsLetter(runes[i])
+	return i >= 2 && i < len(runes) && runes[i-1] == '-' && unicode.IsLetter(runes[i-2]) &&
+		unicode.IsLetter(runes[i])
 }

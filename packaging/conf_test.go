@@ -32,8 +32,8 @@ func loaders() map[string]loader {
 	}
 }
 
-// TestDefaultConfiguration loads the default files with each of their options switched on, one at a time and then all.
-// An option that is not called an example must have its default.
+// TestDefaultConfiguration loads the default files with each of their options enabled, one at a
+// time and then all. Unless an option is marked as an example its value must be the default.
 func TestDefaultConfiguration(t *testing.T) {
 	for role, load := range loaders() {
 		t.Run(role, func(t *testing.T) {
@@ -53,7 +53,8 @@ func TestDefaultConfiguration(t *testing.T) {
 			for _, o := range options {
 				all += o.line + "\n"
 				got := loaded(t, load, role, o.line)
-				if diff := cmp.Diff(data.Str(defaults.Value(o.name)), data.Str(got.Value(o.name))); diff != "" && !o.example {
+				if diff := cmp.Diff(data.Str(defaults.Value(o.name)),
+					data.Str(got.Value(o.name))); diff != "" && !o.example {
 					t.Errorf("%s is not the default:\n%s", o.line, diff)
 				}
 			}
@@ -68,7 +69,7 @@ type option struct {
 	example    bool
 }
 
-// commented returns the options of a file: lines with a mark before the name and no space between.
+// commented returns the options of a file: lines with a comment mark directly before the name.
 func commented(text string) []option {
 	var options []option
 	example := false
@@ -87,7 +88,8 @@ func commented(text string) []option {
 	return options
 }
 
-// loaded returns the options of a role whose file has that text, which must be without fault or warning.
+// loaded returns the options of a role whose file has that text, which must be free of faults and
+// warnings.
 func loaded(t *testing.T, load loader, role, text string) *data.Map {
 	t.Helper()
 	dir := t.TempDir()

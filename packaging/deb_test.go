@@ -8,7 +8,8 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// TestDebLifecycle takes the packages of two versions through their life in a Debian system: scripts/deb-test.sh.
+// TestDebLifecycle tests installation, upgrade and removal of the packages of two versions in a
+// Debian system: scripts/deb-test.sh.
 func TestDebLifecycle(t *testing.T) {
 	requires(t, true, "debootstrap", "dpkg-deb", "ip", "make", "unshare")
 	dir := t.TempDir()
@@ -22,5 +23,6 @@ func TestDebLifecycle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Log(in(t, sources.Root(t), "sh", "scripts/deb-test.sh", filepath.Join(dir, "v0.1.0"), filepath.Join(dir, "v0.2.0")))
+	t.Log(in(t, sources.Root(t), "sh", "scripts/deb-test.sh", filepath.Join(dir, "v0.1.0"),
+		filepath.Join(dir, "v0.2.0")))
 }

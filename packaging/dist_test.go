@@ -15,8 +15,8 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// TestDistIsReproducible builds the archive of a platform in two directories, at different places and umasks, and checks that
-// they are the same to the byte.
+// TestDistIsReproducible builds the archive of a platform in two directories, with different paths
+// and umasks, and checks that they are identical.
 func TestDistIsReproducible(t *testing.T) {
 	requires(t, false, "git", "make", "tar", "gzip", "sha256sum")
 	t.Setenv("SOURCE_DATE_EPOCH", "1700000000")
@@ -29,19 +29,21 @@ func TestDistIsReproducible(t *testing.T) {
 	if other := text(t, filepath.Join(second, "dist/SHA256SUMS")); sums != other {
 		t.Errorf("sums differ:\n%s%s", sums, other)
 	}
-	if out := in(t, filepath.Join(first, "dist"), "sha256sum", "-c", "SHA256SUMS"); out != "brine-v9.8.7-linux-amd64.tar.gz: OK\n" {
+	if out := in(t, filepath.Join(first, "dist"), "sha256sum", "-c",
+		"SHA256SUMS"); out != "brine-v9.8.7-linux-amd64.tar.gz: OK\n" {
 		t.Errorf("sha256sum -c says %q", out)
 	}
 	checkArchive(t, filepath.Join(first, "dist/brine-v9.8.7-linux-amd64.tar.gz"))
 	if runtime.GOOS+"/"+runtime.GOARCH == "linux/amd64" {
 		in(t, first, "tar", "-xzf", "dist/brine-v9.8.7-linux-amd64.tar.gz")
-		if out := in(t, first, "brine-v9.8.7-linux-amd64/salt-master", "--versions-report"); !strings.Contains(out, " Brine: v9.8.7\n") {
+		if out := in(t, first, "brine-v9.8.7-linux-amd64/salt-master",
+			"--versions-report"); !strings.Contains(out, " Brine: v9.8.7\n") {
 			t.Errorf("the master says of its version:\n%s", out)
 		}
 	}
 }
 
-// copyOfTree copies the sources that git knows, or would take, or all of a copy.
+// copyOfTree copies the sources that git tracks, or would add, or all files of a copy.
 func copyOfTree(t *testing.T, from, to string) string {
 	t.Helper()
 	if err := os.MkdirAll(to, 0o755); err != nil {
@@ -55,7 +57,7 @@ func copyOfTree(t *testing.T, from, to string) string {
 	return to
 }
 
-// checkArchive looks at the entries of an archive.
+// checkArchive checks the entries of an archive.
 func checkArchive(t *testing.T, file string) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -81,16 +83,19 @@ func checkArchive(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 		names = append(names, strings.TrimPrefix(h.Name, top))
-		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.ModTime.Unix() != 1700000000 || h.Mode != 0o644 && h.Mode != 0o755 {
-			t.Errorf("%s: owner %d:%d (%s), time %v, mode %o", h.Name, h.Uid, h.Gid, h.Uname, h.ModTime, h.Mode)
+		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.ModTime.Unix() != 1700000000 ||
+			h.Mode != 0o644 && h.Mode != 0o755 {
+			t.Errorf("%s: owner %d:%d (%s), time %v, mode %o", h.Name, h.Uid, h.Gid, h.Uname,
+				h.ModTime, h.Mode)
 		}
 	}
 	if !slices.IsSorted(names) {
 		t.Errorf("not sorted: %q", names)
 	}
 	for _, want := range []string{
-		"LICENSE", "NOTICE", "README.md", "VERSION", "conf/master", "conf/minion", "salt", "salt-call", "salt-cp", "salt-key", "salt-master",
-		"salt-minion", "systemd/salt-minion.service", "sysv/salt-master", "openrc/salt-master", "logrotate/salt-minion",
+		"LICENSE", "NOTICE", "README.md", "VERSION", "conf/master", "conf/minion", "salt",
+		"salt-call", "salt-cp", "salt-key", "salt-master", "salt-minion",
+		"systemd/salt-minion.service", "sysv/salt-master", "openrc/salt-master", "logrotate/salt-minion",
 	} {
 		if !slices.Contains(names, want) {
 			t.Errorf("no %s in the archive", want)

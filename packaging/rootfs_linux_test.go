@@ -26,11 +26,12 @@ func (i image) command(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Env = []string{"PATH=/usr/bin", "ZONEINFO=/usr/share/zoneinfo/zoneinfo.zip"}
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: i.root, Credential: &syscall.Credential{Uid: i.user, Gid: i.user}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: i.root,
+		Credential: &syscall.Credential{Uid: i.user, Gid: i.user}}
 	return cmd
 }
 
-// run runs a program in the image and returns what it printed.
+// run runs a program in the image and returns its output.
 func (i image) run(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := i.command(t, args...).CombinedOutput()
@@ -40,7 +41,8 @@ func (i image) run(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// newImage makes the image of a role of the programs in bin, with the devices that an engine would put there.
+// newImage creates the image of a role from the programs in bin, with the devices that an engine
+// would create.
 func newImage(t *testing.T, bin, role string, user uint32, settings string) image {
 	t.Helper()
 	i := image{filepath.Join(t.TempDir(), role), user}
@@ -51,7 +53,8 @@ func newImage(t *testing.T, bin, role string, user uint32, settings string) imag
 	if err := os.Chmod(filepath.Join(i.root, "dev/null"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(i.root, "etc/salt", role+".d", "test.conf"), []byte(settings), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(i.root, "etc/salt", role+".d", "test.conf"),
+		[]byte(settings), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return i
@@ -100,7 +103,7 @@ func (s *service) wait(t *testing.T, text string) {
 	}
 }
 
-// stop tells the daemon to end, as an engine does, and checks that it does so in order.
+// stop stops the daemon as an engine does, and checks that it ends in order.
 func (s *service) stop(t *testing.T) {
 	t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -112,27 +115,32 @@ func (s *service) stop(t *testing.T) {
 	}
 }
 
-// TestImagesServeJobs runs master and minion in the roots of their images, where there is nothing but them.
+// TestImagesServeJobs runs master and minion in the roots of their images, which contain nothing
+// else.
 func TestImagesServeJobs(t *testing.T) {
 	requires(t, true, "make")
 	bin := t.TempDir()
 	in(t, sources.Root(t), "make", "-s", "build", "BIN="+bin)
 	publish, ret := freePorts(t)
-	box := newImage(t, bin, "master", 450, fmt.Sprintf("interface: 127.0.0.1\npublish_port: %d\nret_port: %d\n", publish, ret))
-	other := newImage(t, bin, "minion", 0, fmt.Sprintf("id: web1\nmaster: 127.0.0.1\nmaster_port: %d\nacceptance_wait_time: 1\n", ret))
+	box := newImage(t, bin, "master", 450,
+		fmt.Sprintf("interface: 127.0.0.1\npublish_port: %d\nret_port: %d\n", publish, ret))
+	other := newImage(t, bin, "minion", 0,
+		fmt.Sprintf("id: web1\nmaster: 127.0.0.1\nmaster_port: %d\nacceptance_wait_time: 1\n", ret))
 	master := box.start(t, "/usr/bin/salt-master")
 	master.wait(t, "listening")
 	minion := other.start(t, "/usr/bin/salt-minion")
 	minion.wait(t, "salt-key -a web1")
-	if out := box.run(t, "/usr/bin/salt-key", "-y", "-A"); !strings.Contains(out, "Key for minion web1 accepted.") {
+	if out := box.run(t, "/usr/bin/salt-key", "-y", "-A"); !strings.Contains(out,
+		"Key for minion web1 accepted.") {
 		t.Errorf("salt-key says %q", out)
 	}
 	minion.wait(t, "Minion is ready to receive requests!")
 	if out := box.run(t, "/usr/bin/salt", "-t", "30", "*", "test.ping"); out != "web1:\n    True\n" {
 		t.Errorf("salt test.ping says %q", out)
 	}
-	// cmd.run wants a shell to be there, as Salt does, also where it does not use it.
-	out := box.run(t, "/usr/bin/salt", "-t", "30", "*", "cmd.run", "/usr/bin/salt-call --version", "python_shell=False", "shell=/usr/bin/salt-call")
+	// As in Salt, cmd.run requires the shell to exist, even if it does not use it.
+	out := box.run(t, "/usr/bin/salt", "-t", "30", "*", "cmd.run", "/usr/bin/salt-call --version",
+		"python_shell=False", "shell=/usr/bin/salt-call")
 	if !strings.HasPrefix(out, "web1:\n    salt-call ") {
 		t.Errorf("salt cmd.run says %q", out)
 	}
@@ -155,15 +163,18 @@ func freePorts(t *testing.T) (int, int) {
 	return ports[0], ports[1]
 }
 
-// TestDockerfileUsesTheList checks that the image has nothing but what rootfs.sh makes, for the user of the list.
+// TestDockerfileUsesTheList checks that the image contains only what rootfs.sh creates, for the
+// user of the list.
 func TestDockerfileUsesTheList(t *testing.T) {
 	body := text(t, "docker/Dockerfile")
 	for line := range strings.Lines(body) {
-		if strings.HasPrefix(line, "COPY ") && line != "COPY . .\n" && line != "COPY --from=build /rootfs /\n" {
+		if strings.HasPrefix(line, "COPY ") && line != "COPY . .\n" &&
+			line != "COPY --from=build /rootfs /\n" {
 			t.Errorf("the Dockerfile copies something else: %s", line)
 		}
 	}
-	for _, want := range []string{"scripts/rootfs.sh go $ROLE /out /rootfs", "FROM scratch AS master", "FROM scratch AS minion", "USER 450:450", "STOPSIGNAL SIGTERM"} {
+	for _, want := range []string{"scripts/rootfs.sh go $ROLE /out /rootfs",
+		"FROM scratch AS master", "FROM scratch AS minion", "USER 450:450", "STOPSIGNAL SIGTERM"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in the Dockerfile", want)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// TestScriptsAreShell has the shell read every script; what templates leave open must be filled.
+// TestScriptsAreShell parses every script with the shell; placeholders of templates must be filled.
 func TestScriptsAreShell(t *testing.T) {
 	dir := staged(t)
 	scripts := files(t, dir, "sysv/*", "openrc/*", "default/*", "deb/*", "rpm/*", "libexec/*")
@@ -25,24 +25,26 @@ func TestScriptsAreShell(t *testing.T) {
 	}
 }
 
-// TestServicesAreWhole looks for everything that a service has, for each daemon that is built.
-func TestServicesAreWhole(t *testing.T) {
+// TestServicesAreComplete checks that each daemon has all files of a service.
+func TestServicesAreComplete(t *testing.T) {
 	dir := staged(t)
 	for _, name := range []string{"salt-master", "salt-minion", "salt-syndic", "salt-api"} {
 		_, err := os.Stat(filepath.Join(sources.Root(t), "cmd", name))
 		built := err == nil
-		for _, file := range []string{"systemd/" + name + ".service", "sysv/" + name, "openrc/" + name, "default/" + name, "logrotate/" + name} {
+		for _, file := range []string{"systemd/" + name + ".service", "sysv/" + name, "openrc/" +
+			name, "default/" + name, "logrotate/" + name} {
 			if _, err := os.Stat(filepath.Join(dir, file)); (err == nil) != built {
 				t.Errorf("%s is built: %v; %s: %v", name, built, file, err)
 			}
 		}
-		if built && !strings.Contains(text(t, filepath.Join(dir, "sysv", name)), "\n# Provides:          "+name+"\n") {
+		if built && !strings.Contains(text(t, filepath.Join(dir, "sysv", name)),
+			"\n# Provides:          "+name+"\n") {
 			t.Errorf("the script of %s provides something else", name)
 		}
 	}
 }
 
-// TestUnits has systemd read the units. Their programs are replaced by one that is there.
+// TestUnits checks the units with systemd. Their programs are replaced by an existing one.
 func TestUnits(t *testing.T) {
 	requires(t, false, "systemd-analyze")
 	dir := t.TempDir()

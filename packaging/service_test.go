@@ -9,11 +9,13 @@ import (
 	"testing"
 )
 
-// serviceScript returns the script of packages with a pid file of its own, on a host without systemd.
+// serviceScript returns the packages' service script with a pid file of its own, on a host without
+// systemd.
 func serviceScript(t *testing.T, pidfile string) string {
 	t.Helper()
 	body := text(t, "libexec/service")
-	for from, to := range map[string]string{"PIDFILE=/var/run/$name.pid": "PIDFILE=" + pidfile, "/run/systemd/system": "/nowhere"} {
+	for from, to := range map[string]string{"PIDFILE=/var/run/$name.pid": "PIDFILE=" + pidfile,
+		"/run/systemd/system": "/nowhere"} {
 		if strings.Count(body, from) != 1 {
 			t.Fatalf("the script has no %q", from)
 		}
@@ -26,7 +28,7 @@ func serviceScript(t *testing.T, pidfile string) string {
 	return file
 }
 
-// waiter starts a program of a name that only waits.
+// waiter starts a program with this name that only waits.
 func waiter(t *testing.T, name string) *exec.Cmd {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -44,7 +46,8 @@ func waiter(t *testing.T, name string) *exec.Cmd {
 	return cmd
 }
 
-// TestScriptsSignalTheirDaemonAlone has a job end, after which the script stops the minion that the pid file names then.
+// TestScriptsSignalTheirDaemonAlone starts a process like one of a job; the script must only stop
+// the minion that the pid file names.
 func TestScriptsSignalTheirDaemonAlone(t *testing.T) {
 	requires(t, false, "sed")
 	if _, err := os.Stat("/proc/self/comm"); err != nil {
@@ -71,22 +74,26 @@ func TestScriptsSignalTheirDaemonAlone(t *testing.T) {
 			if err := job.Run(); err != nil {
 				t.Fatal(err)
 			}
-			in(t, t.TempDir(), "sh", serviceScript(t, pidfile), "salt-minion", "stop-after", strconv.Itoa(job.Process.Pid))
+			in(t, t.TempDir(), "sh", serviceScript(t, pidfile), "salt-minion",
+				"stop-after", strconv.Itoa(job.Process.Pid))
 			if !tt.stopped {
 				_ = cmd.Process.Kill()
 			}
 			err := cmd.Wait()
-			if want := map[bool]string{true: "signal: terminated", false: "signal: killed"}[tt.stopped]; err == nil || err.Error() != want {
+			if want := map[bool]string{true: "signal: terminated",
+				false: "signal: killed"}[tt.stopped]; err == nil || err.Error() != want {
 				t.Errorf("the process ended with %v, want %s", err, want)
 			}
 		})
 	}
 }
 
-// TestScriptsOfLogrotateSignalNobody checks that root never sends a signal to what a file of a user names.
-func TestScriptsOfLogrotateSignalNobody(t *testing.T) {
+// TestLogrotateScriptsSignalNoUserProcess checks that root never signals a process named by a
+// user's file.
+func TestLogrotateScriptsSignalNoUserProcess(t *testing.T) {
 	for _, file := range files(t, staged(t), "logrotate/*") {
-		if body := text(t, file); strings.Contains(body, "kill") || !strings.Contains(body, "\n/var/log/salt/") {
+		if body := text(t, file); strings.Contains(body, "kill") ||
+			!strings.Contains(body, "\n/var/log/salt/") {
 			t.Errorf("%s:\n%s", file, body)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// searchPath finds the programs of administrators too, which the path of a user may lack.
+// searchPath includes the directories of administrators' programs, which a user's path may lack.
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// requires ends the test on a host without programs that it uses, or without the rights of root.
+// requires ends the test if the host lacks programs that it uses, or root privileges.
 func requires(t *testing.T, root bool, programs ...string) {
 	t.Helper()
 	t.Setenv("PATH", os.Getenv("PATH")+":"+searchPath)
@@ -24,7 +24,7 @@ func requires(t *testing.T, root bool, programs ...string) {
 	need.Program(t, programs...)
 }
 
-// in runs a command in a directory and returns what it printed; a failure ends the test.
+// in runs a command in a directory and returns its output; a failure ends the test.
 func in(t *testing.T, dir string, command ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
@@ -37,7 +37,7 @@ func in(t *testing.T, dir string, command ...string) string {
 	return string(out)
 }
 
-// staged puts what is shipped beside the programs into a directory and returns that.
+// staged copies the shipped files other than the programs into a directory and returns that.
 func staged(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func files(t *testing.T, dir string, patterns ...string) []string {
 	return all
 }
 
-// text returns what a file holds.
+// text returns the content of a file.
 func text(t *testing.T, file string) string {
 	t.Helper()
 	body, err := os.ReadFile(file)

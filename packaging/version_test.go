@@ -10,15 +10,17 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// TestPackageVersionsSort checks that the versions of packages sort as what git says of the commits does.
+// TestPackageVersionsSort checks that package versions sort in the order of git's descriptions of
+// the commits.
 func TestPackageVersionsSort(t *testing.T) {
 	for system, newer := range map[string]func(t *testing.T, a, b string) bool{"dpkg": newerDeb, "rpm": newerRPM} {
 		t.Run(system, func(t *testing.T) {
 			requires(t, false, system)
 			older := ""
 			for _, described := range []string{
-				"1234567", "v0.9.0-rc1", "v0.9.0-rc1-3-gabcdef0", "v0.9.0-rc2", "v0.9.0", "v0.9.0-2-gfedcba9", "v0.9.0-10-gabcdef0",
-				"v0.9.0-10-gabcdef0-dirty", "v0.10.0-rc1", "v0.10.0",
+				"1234567", "v0.9.0-rc1", "v0.9.0-rc1-3-gabcdef0", "v0.9.0-rc2", "v0.9.0",
+				"v0.9.0-2-gfedcba9", "v0.9.0-10-gabcdef0", "v0.9.0-10-gabcdef0-dirty",
+				"v0.10.0-rc1", "v0.10.0",
 			} {
 				version := strings.TrimSpace(in(t, sources.Root(t), "sh", "scripts/version.sh", described))
 				if older != "" && !newer(t, version, older) {

@@ -15,16 +15,18 @@ import (
 
 // pingReturn is the return of a test.ping, stateReturn that of a large state run.
 func pingReturn() *data.Map {
-	return data.NewMap("cmd", "_return", "id", "web1.example.com", "success", true, "return", true, "retcode", int64(0),
-		"jid", "20231108123456789012", "fun", "test.ping", "fun_args", []any{}, "user", "root", "nonce", strings.Repeat("a", 32))
+	return data.NewMap("cmd", "_return", "id", "web1.example.com", "success", true, "return", true,
+		"retcode", int64(0), "jid", "20231108123456789012", "fun", "test.ping", "fun_args", []any{},
+		"user", "root", "nonce", strings.Repeat("a", 32))
 }
 
 func stateReturn() *data.Map {
 	states := data.NewMap()
 	for i := range 300 {
 		states.Set(fmt.Sprintf("file_|-conf_%d_|-/etc/app/%d.conf_|-managed", i, i), data.NewMap(
-			"changes", data.NewMap("diff", strings.Repeat("+ line of a file\n", 8)), "comment", "File is in the correct state",
-			"duration", 12.345, "name", fmt.Sprintf("/etc/app/%d.conf", i), "result", true, "__sls__", "app.conf",
+			"changes", data.NewMap("diff", strings.Repeat("+ line of a file\n", 8)), "comment",
+			"File is in the correct state", "duration", 12.345, "name",
+			fmt.Sprintf("/etc/app/%d.conf", i), "result", true, "__sls__", "app.conf",
 			"__run_num__", int64(i), "start_time", "12:34:56.789012", "__id__", fmt.Sprintf("conf_%d", i)))
 	}
 	m := pingReturn()
@@ -105,15 +107,16 @@ func BenchmarkFrame(b *testing.B) {
 
 func BenchmarkEnvelope(b *testing.B) {
 	benchmarkEach(b, func(b *testing.B, _ *data.Map, src []byte) {
-		msg := (&payload.Envelope{Enc: "aes", Load: payload.BlobOf(src), Version: 3, ID: "web1.example.com"}).Marshal()
+		msg := (&payload.Envelope{Enc: "aes", Load: payload.BlobOf(src), Version: 3,
+			ID: "web1.example.com"}).Marshal()
 		for b.Loop() {
 			_, _ = payload.ParseEnvelope(msg, payload.Limits{})
 		}
 	})
 }
 
-// BenchmarkLibrary is what ugorji/go/codec takes for the same messages, decoded into its own unordered maps, and
-// for a struct: the ground for which codec does what (see the package comment).
+// BenchmarkLibrary is what ugorji/go/codec takes for the same messages, decoded into its own
+// unordered maps, and for a struct: the ground for which codec does what (see the package comment).
 func BenchmarkLibrary(b *testing.B) {
 	h := &codec.MsgpackHandle{}
 	h.RawToString = true

@@ -11,23 +11,24 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A mode says what becomes of strings.
+// A mode determines how strings are decoded.
 type mode uint8
 
 const (
-	wire mode = iota // every string that is UTF-8 is text, the others bytes
-	text             // str is text and bin is bytes; a str that is not UTF-8 is errNotText
-	raw              // everything is bytes
+	wire mode = iota // strings that are valid UTF-8 become text, others bytes
+	text             // str becomes text and bin bytes; invalid UTF-8 in a str is errNotText
+	raw              // all strings become bytes
 )
 
 var errNotText = errors.New("a str is not UTF-8")
 
-// Unmarshal decodes what came over the network: every string that is valid UTF-8 becomes text, in keys and
-// values, and the others stay bytes (salt.payload.loads without an encoding). It copies; b may be used again.
+// Unmarshal decodes data from the network. In keys and values, strings that are valid UTF-8 become
+// text and others stay bytes (salt.payload.loads without an encoding). The result does not share
+// memory with b.
 func Unmarshal(b []byte, l Limits) (any, error) { return unmarshal(b, l, wire) }
 
-// UnmarshalText decodes what was read from a file or the event bus: str becomes text and bin bytes; when one
-// str is not UTF-8, everything becomes bytes (salt.payload.loads with encoding utf-8).
+// UnmarshalText decodes data from a file or the event bus: str becomes text and bin becomes bytes.
+// If any str is not UTF-8, all strings become bytes (salt.payload.loads with encoding utf-8).
 func UnmarshalText(b []byte, l Limits) (any, error) {
 	v, err := unmarshal(b, l, text)
 	if errors.Is(err, errNotText) {
@@ -60,10 +61,10 @@ type decoder struct {
 	b     []byte
 	pos   int
 	mode  mode
-	names [32]any // keys seen lately, as the maps of a list tend to have the same
+	names [32]any // recent keys, since the maps of a list often have the same keys
 }
 
-// head reads the next head and checks that the whole of its body is there; pos is then that of the body.
+// head reads the next head, checks that its whole body is present, and sets pos to the body.
 func (d *decoder) head() (h head, err error) {
 	h, ok := readHead(d.b[d.pos:])
 	if !ok {
@@ -178,7 +179,7 @@ func (d *decoder) key() (any, error) {
 	return k, err
 }
 
-// name reads a text of n bytes, 1 to 31, and shares it with the last equal one.
+// name reads a text of n bytes, 1 to 31, and returns the shared copy of a recent equal one.
 func (d *decoder) name(n int) (any, error) {
 	if d.pos++; n > len(d.b)-d.pos {
 		return nil, ErrTruncated
@@ -205,7 +206,7 @@ func (d *decoder) ext(code int8, body []byte) (any, error) {
 	return d.str(kindBin, body)
 }
 
-// constant reads [name, value], which is in bin form whatever form the message has.
+// constant reads [name, value], which is always in bin form.
 func (d *decoder) constant(body []byte) (any, error) {
 	in := decoder{b: body, mode: text, budget: d.budget}
 	v, err := in.value()
@@ -214,7 +215,7 @@ func (d *decoder) constant(body []byte) (any, error) {
 		err = ErrTrailing
 	}
 	if errors.Is(err, errNotText) {
-		err = ErrInvalid // the original has no fall-back here
+		err = ErrInvalid // Salt has no fall-back here
 	}
 	if err != nil {
 		return nil, fmt.Errorf("constant: %w", err)

@@ -18,20 +18,20 @@ const (
 	extTimestamp = -1
 )
 
-// deepest is how far an encoder goes down; the original gives up at the same depth.
+// deepest is the maximum nesting depth of an encoder, the same as in Salt.
 const deepest = 511
 
-// Marshal returns v in wire form: text and bytes both as old raw.
+// Marshal returns v in wire form: text and bytes are both old raw.
 func Marshal(v any) ([]byte, error) { return Append(nil, v) }
 
-// MarshalBin returns v in bin form, that of the event bus and of files.
+// MarshalBin returns v in bin form, as used for the event bus and files.
 func MarshalBin(v any) ([]byte, error) { return AppendBin(nil, v) }
 
-// Append appends v in wire form to dst. A data.Raw in it is written as it is, in whatever form it has. The error
-// says which Go type it met that is no dynamic value.
+// Append appends v in wire form to dst. A data.Raw in v is copied unchanged, whatever its form. The
+// error names a Go type that is not a dynamic value.
 func Append(dst []byte, v any) ([]byte, error) { return appendValue(dst, v, false, deepest) }
 
-// AppendBin appends v in bin form to dst; data.Raw as with Append.
+// AppendBin appends v in bin form to dst. A data.Raw in v is copied unchanged.
 func AppendBin(dst []byte, v any) ([]byte, error) { return appendValue(dst, v, true, deepest) }
 
 func appendValue(dst []byte, v any, bin bool, depth int) ([]byte, error) {
@@ -58,6 +58,8 @@ func appendValue(dst []byte, v any, bin bool, depth int) ([]byte, error) {
 		return appendList(dst, v, bin, depth-1)
 	case *data.Map:
 		return appendMap(dst, v, bin, depth-1)
+	case data.Set:
+		return appendList(dst, v, bin, depth-1)
 	}
 	return appendRare(dst, v, bin)
 }
@@ -75,6 +77,8 @@ func appendRare(dst []byte, v any, bin bool) ([]byte, error) {
 		return appendTimestamp(dst, v), nil
 	case data.Ext:
 		return appendExt(dst, v.Code, v.Data), nil
+	case data.Object: // what Salt's encoder makes of an object that it does not know
+		return appendMapHead(dst, 0), nil
 	}
 	return dst, fmt.Errorf("encode: can not serialize %T", v)
 }
@@ -117,7 +121,7 @@ func appendBool(dst []byte, b bool) []byte {
 	return append(dst, 0xc2)
 }
 
-// appendInt takes the smallest form.
+// appendInt appends the smallest encoding.
 func appendInt(dst []byte, n int64) []byte {
 	switch {
 	case n >= 0:
@@ -166,10 +170,11 @@ func appendText(dst []byte, s string, bin bool) []byte {
 	return append(appendTextHead(dst, len(s), bin), s...)
 }
 
-// AppendBytesHead appends what stands before n bytes, or a text of n bytes, in wire form.
+// AppendBytesHead appends the head of a string of n bytes in wire form.
 func AppendBytesHead(dst []byte, n int) []byte { return appendTextHead(dst, n, false) }
 
-// appendTextHead starts a text, or bytes in wire form; str8 is of the bin form only.
+// appendTextHead appends the head of a text, or of bytes in wire form. str8 is used in bin form
+// only.
 func appendTextHead(dst []byte, n int, bin bool) []byte {
 	switch {
 	case n <= 31:
@@ -237,8 +242,8 @@ func appendExt(dst []byte, code int8, body []byte) []byte {
 	return append(dst, body...)
 }
 
-// appendTime writes the clock that t shows and drops its zone. A year before 1000 has fewer digits, as
-// strftime gives it, and cannot be read back.
+// appendTime encodes the local clock time of t without its zone. As with strftime, a year before
+// 1000 has fewer digits and cannot be read back.
 func appendTime(dst []byte, t time.Time) []byte {
 	text := strconv.Itoa(t.Year()) + t.Format("0102T15:04:05.000000")
 	return appendExt(dst, extTime, []byte(text))

@@ -7,25 +7,28 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// ErrEnvelope is wrapped by ParseEnvelope for a message that is no request; Salt's reply to it is "bad load".
+// ErrEnvelope is wrapped by ParseEnvelope for a message that is not a request; Salt replies to it
+// with "bad load".
 var ErrEnvelope = errors.New("bad envelope")
 
-// maxEnvelope is how many fields an envelope may have, those included that nobody knows: every one of them takes memory.
+// maxEnvelope is the maximum number of fields in an envelope, including unknown ones, since each
+// takes memory.
 const maxEnvelope = 64
 
-// An Envelope is the outer map of a request, of a signed reply and of a publication, which tells who can open the load.
+// An Envelope is the outer map of a request, a signed reply or a publication. It shows how the load
+// is encrypted or signed.
 type Envelope struct {
 	Enc     string   // "clear", "aes" or "pub"
 	Load    data.Raw // a map, or a string: the encrypted or signed bytes
-	Version int      // of the sign-in protocol; 0 is written as no field
-	ID      string   // the minion; with version 3
+	Version int      // of the sign-in protocol; 0 omits the field
+	ID      string   // id of the minion; with version 3
 	EncAlgo string
 	SigAlgo string
-	Sig     []byte // over the bytes of Load
+	Sig     []byte // signature of the bytes of Load
 }
 
-// ParseEnvelope reads an envelope. Load and Sig share the memory of b. Fields that it does not know are left out.
-// The error wraps ErrEnvelope, or one of the errors of ParseFields.
+// ParseEnvelope parses an envelope. Load and Sig share the memory of b. Unknown fields are ignored.
+// The error wraps ErrEnvelope or one of the errors of ParseFields.
 func ParseEnvelope(b []byte, l Limits) (*Envelope, error) {
 	l.Names = maxEnvelope
 	fields, err := ParseFields(b, l)
@@ -44,7 +47,7 @@ func ParseEnvelope(b []byte, l Limits) (*Envelope, error) {
 	return e, nil
 }
 
-// set takes one field and reports whether it is of the right type. A null counts as absent.
+// set sets a field and reports whether its type is correct. A null counts as absent.
 func (e *Envelope) set(key string, value data.Raw) (ok bool) {
 	h, _ := readHead(value)
 	if h.kind == kindNil && key != "load" {
@@ -71,13 +74,14 @@ func (e *Envelope) set(key string, value data.Raw) (ok bool) {
 	return ok
 }
 
-// Blob returns the load when it is a string: what is to be decrypted or verified. It shares memory with e.Load.
+// Blob returns the load if it is a string: the data to decrypt or verify. It shares memory with
+// e.Load.
 func (e *Envelope) Blob() ([]byte, bool) { return Bytes(e.Load) }
 
-// Fields returns the load when it is a map.
+// Fields returns the load if it is a map.
 func (e *Envelope) Fields(l Limits) (Fields, error) { return ParseFields(e.Load, l) }
 
-// Marshal returns the envelope in wire form, the fields that are set in Salt's order.
+// Marshal returns the envelope in wire form, with fields in Salt's order.
 func (e *Envelope) Marshal() []byte {
 	dst := make([]byte, 0, 64+len(e.Load)+len(e.Sig)+len(e.ID)+len(e.EncAlgo)+len(e.SigAlgo))
 	dst = appendMapHead(dst, e.count())
@@ -94,7 +98,8 @@ func (e *Envelope) Marshal() []byte {
 
 func (e *Envelope) count() int {
 	n := 2
-	for _, set := range []bool{e.Version != 0, e.ID != "", e.EncAlgo != "", e.SigAlgo != "", len(e.Sig) > 0} {
+	for _, set := range []bool{e.Version != 0, e.ID != "", e.EncAlgo != "", e.SigAlgo != "",
+		len(e.Sig) > 0} {
 		if set {
 			n++
 		}
@@ -109,7 +114,7 @@ func appendNamed(dst []byte, name, s string) []byte {
 	return appendText(appendText(dst, name, false), s, false)
 }
 
-// BlobOf returns bytes as a Load of an Envelope, in wire form.
+// BlobOf encodes bytes as a Load of an Envelope, in wire form.
 func BlobOf(b []byte) data.Raw {
 	return appendBytes(make([]byte, 0, 5+len(b)), b, false)
 }

@@ -2,7 +2,8 @@ package payload
 
 import "github.com/brineproject/brine/data"
 
-// RewriteShortWithin is RewriteWithin for values of from bytes and more. Where ok is false nothing is done.
+// RewriteShortWithin is RewriteWithin for values of from bytes and more. Where ok is false nothing
+// is done.
 func (f Fields) RewriteShortWithin(body []byte, from int) (raw data.Raw, ok bool) {
 	return f.rewriteWithin(body, from)
 }

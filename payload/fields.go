@@ -14,15 +14,15 @@ type Field struct {
 	Value data.Raw
 }
 
-// Fields is a map with raw values, in order: what is not looked at is passed on as it came.
+// Fields is a map with raw values, in order. Values that are not read are copied unchanged.
 type Fields []Field
 
-// indexFrom is the size from which ParseFields looks for repeated keys with an index.
+// indexFrom is the number of fields from which ParseFields uses an index to find repeated keys.
 const indexFrom = 24
 
-// ParseFields splits a map whose keys are text. The values share the memory of b. Every value is walked, so that
-// it is whole and within l. A key that comes again keeps its place and gets the later value, as in Salt. Keys of
-// other types, or that are not UTF-8, are an error that wraps ErrNotMap.
+// ParseFields splits a map whose keys are text. The values share the memory of b. Every value is
+// checked to be complete and within l. As in Salt, a repeated key keeps its position and gets the
+// later value. The error wraps ErrNotMap if a key has another type or is not UTF-8.
 func ParseFields(b []byte, l Limits) (Fields, error) {
 	l = l.filled()
 	if err := l.checkSize(len(b)); err != nil {
@@ -41,7 +41,7 @@ func ParseFields(b []byte, l Limits) (Fields, error) {
 
 type splitter struct {
 	budget
-	names uint64 // of keys there may be; 0 is no limit
+	names uint64 // maximum number of keys; 0 means no limit
 	b     []byte
 	pos   int
 	index map[string]int
@@ -137,7 +137,7 @@ func (f Fields) find(key string) int {
 	return -1
 }
 
-// Raw returns the encoded value of key, nil when it is not there.
+// Raw returns the encoded value of key, or nil if it is not present.
 func (f Fields) Raw(key string) data.Raw {
 	if i := f.find(key); i >= 0 {
 		return f[i].Value
@@ -145,28 +145,29 @@ func (f Fields) Raw(key string) data.Raw {
 	return nil
 }
 
-// Has reports whether key is there.
+// Has reports whether key is present.
 func (f Fields) Has(key string) bool { return f.find(key) >= 0 }
 
-// Text returns the value of key when it is a string that is UTF-8.
+// Text returns the value of key if it is a UTF-8 string.
 func (f Fields) Text(key string) (string, bool) { return Text(f.Raw(key)) }
 
-// Bytes returns the value of key when it is a string of any kind. It shares the memory of the input.
+// Bytes returns the value of key if it is a string of any kind. It shares the memory of the input.
 func (f Fields) Bytes(key string) ([]byte, bool) { return Bytes(f.Raw(key)) }
 
-// Int returns the value of key when it is an integer of 64 bits.
+// Int returns the value of key if it is a 64-bit integer.
 func (f Fields) Int(key string) (int64, bool) {
 	h, ok := readHead(f.Raw(key))
 	return int64(h.n), ok && h.kind == kindInt
 }
 
-// Bool returns the value of key when it is true or false.
+// Bool returns the value of key if it is true or false.
 func (f Fields) Bool(key string) (value, ok bool) {
 	h, ok := readHead(f.Raw(key))
 	return h.kind == kindTrue, ok && (h.kind == kindTrue || h.kind == kindFalse)
 }
 
-// Value returns the value of key decoded by Unmarshal, nil when it is not there or cannot be decoded.
+// Value returns the value of key decoded by Unmarshal, or nil if it is not present or cannot be
+// decoded.
 func (f Fields) Value(key string) any {
 	v, err := Unmarshal(f.Raw(key), Limits{Size: math.MaxInt})
 	if err != nil {
@@ -175,7 +176,8 @@ func (f Fields) Value(key string) any {
 	return v
 }
 
-// Set gives key a value, encoded in wire form; a data.Raw is kept as it is. A new key is put last.
+// Set sets the value of key, encoded in wire form; a data.Raw is kept unchanged. A new key is
+// appended.
 func (f *Fields) Set(key string, v any) error {
 	r, ok := v.(data.Raw)
 	if !ok {
@@ -193,7 +195,7 @@ func (f *Fields) Set(key string, v any) error {
 	return nil
 }
 
-// SetBin is Set in bin form.
+// SetBin is like Set but encodes in bin form.
 func (f *Fields) SetBin(key string, v any) error {
 	b, err := MarshalBin(v)
 	if err != nil {
@@ -202,7 +204,7 @@ func (f *Fields) SetBin(key string, v any) error {
 	return f.Set(key, data.Raw(b))
 }
 
-// Delete removes key and reports whether it was there.
+// Delete removes key and reports whether it was present.
 func (f *Fields) Delete(key string) bool {
 	i := f.find(key)
 	if i < 0 {
@@ -212,16 +214,17 @@ func (f *Fields) Delete(key string) bool {
 	return true
 }
 
-// Clone returns Fields that can be set and deleted in without a change of f; the values stay shared.
+// Clone returns a copy in which fields can be set and deleted without affecting f. The values are
+// shared.
 func (f Fields) Clone() Fields { return slices.Clone(f) }
 
-// Marshal returns the map: keys in wire form, values as they are.
+// Marshal encodes the map: keys in wire form, values unchanged.
 func (f Fields) Marshal() []byte { return f.AppendTo(make([]byte, 0, f.size())) }
 
-// AppendTo is Marshal at the end of dst.
+// AppendTo appends the result of Marshal to dst.
 func (f Fields) AppendTo(dst []byte) []byte { return f.appendTo(dst, false) }
 
-// AppendBinTo appends the map with keys in bin form, values as they are.
+// AppendBinTo appends the map with keys in bin form and unchanged values.
 func (f Fields) AppendBinTo(dst []byte) []byte { return f.appendTo(dst, true) }
 
 func (f Fields) appendTo(dst []byte, bin bool) []byte {
@@ -240,7 +243,7 @@ func (f Fields) size() int {
 	return n
 }
 
-// Text returns what r holds when it is one string that is UTF-8.
+// Text returns the contents of r if it is a single UTF-8 string.
 func Text(r data.Raw) (string, bool) {
 	b, ok := Bytes(r)
 	if !ok {
@@ -250,7 +253,7 @@ func Text(r data.Raw) (string, bool) {
 	return s, err == nil
 }
 
-// Bytes returns what r holds when it is one string of any kind. It shares the memory of r.
+// Bytes returns the contents of r if it is a single string of any kind. It shares the memory of r.
 func Bytes(r data.Raw) ([]byte, bool) {
 	h, ok := readHead(r)
 	if !ok || h.kind != kindStr && h.kind != kindBin || h.n != uint64(len(r)-h.size) {
@@ -259,7 +262,7 @@ func Bytes(r data.Raw) ([]byte, bool) {
 	return r[h.size:], true
 }
 
-// ListLen returns how many elements the list in r says that it has; ok is false when r holds something else.
+// ListLen returns the announced length of the list in r. ok is false if r is not a list.
 func ListLen(r data.Raw) (n int, ok bool) {
 	h, ok := readHead(r)
 	if !ok || h.kind != kindArray {

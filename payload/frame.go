@@ -9,19 +9,21 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// ErrFrame is wrapped by FrameReader for a message that is not a map with a body. The stream is lost then.
+// ErrFrame is wrapped by FrameReader for a message that is not a map with a body. The stream cannot
+// be read any further.
 var ErrFrame = errors.New("bad frame")
 
-// frameStart is {"head": {}, "body": up to the body.
+// frameStart is the encoding of {"head": {}, "body": up to the body.
 const frameStart = "\x82\xa4head\x80\xa4body"
 
-// AppendFrame appends {"head": {}, "body": body} in bin form, as it stands on the unix sockets, one after the
-// other with nothing between (salt/transport/frame.py, frame_msg_ipc).
+// AppendFrame appends {"head": {}, "body": body} in bin form, as used on unix sockets without
+// separators between frames (salt/transport/frame.py, frame_msg_ipc).
 func AppendFrame(dst, body []byte) []byte {
 	return appendBytes(append(dst, frameStart...), body, true)
 }
 
-// AppendFrameOf is AppendFrame for any head and body, as the tcp transport needs it. A nil head is an empty one.
+// AppendFrameOf is like AppendFrame for any head and body, as needed by the tcp transport. A nil
+// head means an empty one.
 func AppendFrameOf(dst []byte, head *data.Map, body any) ([]byte, error) {
 	if head == nil {
 		head = &data.Map{}
@@ -29,46 +31,50 @@ func AppendFrameOf(dst []byte, head *data.Map, body any) ([]byte, error) {
 	return AppendBin(dst, data.NewMap("head", head, "body", body))
 }
 
-// A Frame is one message of a stream. Head is nil when there is none.
+// A Frame is one message of a stream. Head is nil if there is none.
 type Frame struct{ Head, Body data.Raw }
 
-// A FrameReader takes frames off a stream. It must not be used by several goroutines at once.
+// A FrameReader reads frames from a stream. It is not safe for concurrent use.
 type FrameReader struct {
 	r      io.Reader
 	limits Limits
 	buf    []byte
-	walker walker // where the frame at the start of buf has been walked to
-	chunk  int    // the room that is kept while there is nothing to read
+	walker walker // progress within the frame at the start of buf
+	chunk  int    // buffer size kept while idle
 	err    error
 }
 
-// chunk is the room that a FrameReader starts with, and what it keeps while there is nothing to read, unless it is told
-// otherwise.
+// chunk is the initial buffer size of a FrameReader, and the size that it keeps while idle by
+// default.
 const chunk = 4096
 
-// NewFrameReader returns a reader of the frames on r, each of at most max bytes; 0 means the size of WireLimits.
+// NewFrameReader returns a reader of the frames on r, each of at most max bytes; 0 means the size
+// of WireLimits.
 func NewFrameReader(r io.Reader, max int) *FrameReader {
 	f := &FrameReader{r: r, limits: Limits{Size: max}.filled(), chunk: chunk}
 	f.walker.begin(f.limits)
 	return f
 }
 
-// SetMax changes how large frames may be, the one that is being read included; 0 means the size of WireLimits.
+// SetMax changes the maximum frame size, also for the current frame; 0 means the size of
+// WireLimits.
 func (f *FrameReader) SetMax(max int) {
 	f.limits = Limits{Size: max}.filled()
 	f.walker.size = f.limits.Size
 }
 
-// SetRoom sets how many bytes of memory the reader keeps while there is nothing to read; without it these are 4096. It is
-// called before the first frame.
+// SetRoom sets the buffer size in bytes that the reader keeps while idle; the default is 4096. It
+// must be called before the first frame.
 func (f *FrameReader) SetRoom(n int) { f.chunk = n }
 
-// Buffered returns how many bytes of the next frames have come. Zero means that no frame has begun.
+// Buffered returns the number of bytes received of the next frames. Zero means that no frame has
+// begun.
 func (f *FrameReader) Buffered() int { return len(f.buf) }
 
-// Next returns the body of the next frame, which must be a string. The caller owns it. At the end of the stream
-// the error is io.EOF, within a frame io.ErrUnexpectedEOF; for a stream that is no frames it wraps ErrFrame, and
-// also ErrLimit for a frame that is too large. After an error every call returns the same one.
+// Next returns the body of the next frame, which must be a string. The caller owns it. At the end
+// of the stream the error is io.EOF, within a frame io.ErrUnexpectedEOF. For invalid frames it
+// wraps ErrFrame, and also ErrLimit if a frame is too large. After an error every call returns the
+// same error.
 func (f *FrameReader) Next() (body []byte, err error) {
 	frame, err := f.NextFrame()
 	if err != nil {
@@ -82,7 +88,7 @@ func (f *FrameReader) Next() (body []byte, err error) {
 	return body, nil
 }
 
-// NextFrame is Next for frames with any body. The caller owns what it returns.
+// NextFrame is like Next for frames with any body. The caller owns the result.
 func (f *FrameReader) NextFrame() (Frame, error) {
 	if f.err != nil {
 		return Frame{}, f.err
@@ -107,7 +113,7 @@ func (f *FrameReader) next() (Frame, error) {
 	}
 }
 
-// cut takes the first message off the buffer, or returns nil when it is not whole yet.
+// cut removes the first message from the buffer, or returns nil if it is incomplete.
 func (f *FrameReader) cut() ([]byte, error) {
 	if len(f.buf) == 0 {
 		return nil, nil
@@ -123,7 +129,8 @@ func (f *FrameReader) cut() ([]byte, error) {
 	case err != nil || !done:
 		return nil, err
 	}
-	if w.pos == len(f.buf) && 2*w.pos > cap(f.buf) && w.pos > f.chunk { // a large one need not be copied
+	// do not copy a large message
+	if w.pos == len(f.buf) && 2*w.pos > cap(f.buf) && w.pos > f.chunk {
 		msg := f.buf
 		f.buf = nil
 		w.begin(f.limits)
@@ -134,7 +141,7 @@ func (f *FrameReader) cut() ([]byte, error) {
 	return msg, nil
 }
 
-// drop removes n bytes, and gives memory back after a large frame.
+// drop removes n bytes, and frees memory after a large frame.
 func (f *FrameReader) drop(n int) {
 	f.walker.begin(f.limits)
 	rest := f.buf[n:]
@@ -145,7 +152,7 @@ func (f *FrameReader) drop(n int) {
 	f.buf = f.buf[:copy(f.buf, rest)]
 }
 
-// fill reads more; the buffer doubles with what has come, not with what is announced.
+// fill reads more data. The buffer grows with the received data, not with announced lengths.
 func (f *FrameReader) fill() error {
 	if len(f.buf) == cap(f.buf) {
 		f.buf = append(make([]byte, 0, max(f.chunk, 2*cap(f.buf))), f.buf...)
@@ -161,7 +168,7 @@ func (f *FrameReader) fill() error {
 	return err
 }
 
-// splitFrame takes apart a message that is one whole value.
+// splitFrame splits a message that is one complete value.
 func splitFrame(msg []byte) (Frame, error) {
 	if body, ok := bytes.CutPrefix(msg, []byte(frameStart)); ok {
 		return Frame{Head: msg[6:7:7], Body: body}, nil

@@ -40,7 +40,9 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
-func checkAgain(t *testing.T, src []byte, read func([]byte, payload.Limits) (any, error), write func(any) ([]byte, error)) {
+func checkAgain(
+	t *testing.T, src []byte, read func([]byte, payload.Limits) (any, error), write func(any) ([]byte, error),
+) {
 	v, err := read(src, fuzzLimits())
 	if err != nil {
 		return
@@ -95,7 +97,8 @@ func FuzzRewrite(f *testing.F) {
 	})
 }
 
-// FuzzRewriteWithin checks that a value is rewritten in place as it is rewritten elsewhere, with what stands around it.
+// FuzzRewriteWithin checks that a value is rewritten in place as it is rewritten elsewhere, with
+// what stands around it.
 func FuzzRewriteWithin(f *testing.F) {
 	seed(f, "dumps", "dumps_bin", "bytes")
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -109,8 +112,10 @@ func checkRewriteWithin(t *testing.T, src []byte) (inPlace bool) {
 	t.Helper()
 	for _, tok := range []string{"t", strings.Repeat("t", 300)} {
 		all := payload.Fields{
-			{Key: "cmd", Value: marshalOrFail(t, "_return")}, {Key: "tok", Value: marshalOrFail(t, tok)}, {Key: "return", Value: src},
-			{Key: "jid", Value: marshalOrFail(t, "1")}, {Key: "fun_args", Value: marshalOrFail(t, []any{int64(1)})},
+			{Key: "cmd", Value: marshalOrFail(t, "_return")},
+			{Key: "tok", Value: marshalOrFail(t, tok)}, {Key: "return", Value: src},
+			{Key: "jid", Value: marshalOrFail(t, "1")},
+			{Key: "fun_args", Value: marshalOrFail(t, []any{int64(1)})},
 		}
 		body := append(all.Marshal(), make([]byte, 48)...)
 		body = body[:len(body)-48]
@@ -158,7 +163,8 @@ func FuzzEnvelope(f *testing.F) {
 			return
 		}
 		again, err := payload.ParseEnvelope(e.Marshal(), payload.Limits{})
-		if err != nil || again.Enc != e.Enc || again.ID != e.ID || again.Version != e.Version || !bytes.Equal(again.Load, e.Load) {
+		if err != nil || again.Enc != e.Enc || again.ID != e.ID || again.Version != e.Version ||
+			!bytes.Equal(again.Load, e.Load) {
 			t.Errorf("%+v comes back as %+v, %v", e, again, err)
 		}
 		_, _ = e.Fields(fuzzLimits())
@@ -178,7 +184,8 @@ func FuzzFrame(f *testing.F) {
 		for {
 			a, errA := whole.NextFrame()
 			b, errB := pieces.NextFrame()
-			if (errA == nil) != (errB == nil) || !bytes.Equal(a.Body, b.Body) || !bytes.Equal(a.Head, b.Head) {
+			if (errA == nil) != (errB == nil) || !bytes.Equal(a.Body, b.Body) ||
+				!bytes.Equal(a.Head, b.Head) {
 				t.Fatalf("%x, %v and %x, %v", a, errA, b, errB)
 			}
 			if errA != nil {

@@ -3,6 +3,9 @@ package payload
 import (
 	"encoding/binary"
 	"math"
+	"slices"
+
+	"github.com/brineproject/brine/data"
 )
 
 type kind uint8
@@ -22,7 +25,7 @@ const (
 	kindMap
 )
 
-// A head is the start of one MessagePack value: all of it for a scalar, else kind and length.
+// A head is the start of a MessagePack value: all of it for a scalar, else its kind and length.
 type head struct {
 	kind kind
 	code int8   // of an extension
@@ -30,7 +33,7 @@ type head struct {
 	n    uint64 // the number (floats as bits of a float64), or the length: bytes, elements, pairs
 }
 
-// body returns the number of bytes that follow the head and belong to it.
+// body returns the number of bytes of the body after the head.
 func (h *head) body() uint64 {
 	if h.kind == kindStr || h.kind == kindBin || h.kind == kindExt {
 		return h.n
@@ -38,7 +41,7 @@ func (h *head) body() uint64 {
 	return 0
 }
 
-// elements returns how many values follow.
+// elements returns the number of values that follow.
 func (h *head) elements() uint64 {
 	switch h.kind {
 	case kindArray:
@@ -49,7 +52,7 @@ func (h *head) elements() uint64 {
 	return 0
 }
 
-// readHead reads the head at the start of b; ok is false when b is too short for it.
+// readHead parses the head at the start of b. ok is false if b is too short.
 func readHead(b []byte) (h head, ok bool) {
 	if len(b) == 0 {
 		return h, false
@@ -69,7 +72,7 @@ func readHead(b []byte) (h head, ok bool) {
 	return readLongHead(b)
 }
 
-// readLongHead reads the heads from 0xc0 to 0xdf.
+// readLongHead parses heads from 0xc0 to 0xdf.
 func readLongHead(b []byte) (h head, ok bool) {
 	form := longForm(b[0])
 	h = head{kind: form.kind, size: 1 + int(form.width)}
@@ -146,4 +149,22 @@ func bigEndian(b []byte) uint64 {
 		return binary.BigEndian.Uint64(b)
 	}
 	return 0
+}
+
+// HasEntries reports whether an encoded value is a map, and whether the map has entries. It does
+// not decode the value.
+func HasEntries(raw data.Raw) (entries, isMap bool) {
+	if len(raw) == 0 {
+		return false, false
+	}
+	switch b := raw[0]; {
+	case b == 0x80:
+		return false, true
+	case b > 0x80 && b <= 0x8f:
+		return true, true
+	case b == 0xde || b == 0xdf:
+		size := raw[1:min(len(raw), 1+2<<(b-0xde))]
+		return slices.ContainsFunc(size, func(c byte) bool { return c != 0 }), true
+	}
+	return false, false
 }

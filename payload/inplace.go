@@ -6,13 +6,13 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// inPlaceFrom is the length of a value, in bytes, from which RewriteWithin saves memory.
+// inPlaceFrom is the size of a value, in bytes, from which RewriteWithin saves memory.
 const inPlaceFrom = 1 << 20
 
-// RewriteWithin returns what AppendRewrite appends. A long value is rewritten where it lies in body, the bytes that f was
-// parsed from, and the other fields are put around it, so that a message of many MiB is not held twice. After that
-// the values of f must not be used. inPlace is false, and body and f are as before, where that cannot be done: the result has
-// memory of its own then.
+// RewriteWithin returns what AppendRewrite appends. A long value is rewritten in place in body, the
+// bytes from which f was parsed, and the other fields are written around it, so that a message of
+// many MiB is not held twice. The values of f must not be used afterwards. If that is not possible,
+// inPlace is false, body and f are unchanged, and the result has memory of its own.
 func (f Fields) RewriteWithin(body []byte) (raw data.Raw, inPlace bool, err error) {
 	if raw, ok := f.rewriteWithin(body, inPlaceFrom); ok {
 		return raw, true, nil
@@ -43,21 +43,21 @@ func (f Fields) rewriteWithin(body []byte, from int) (data.Raw, bool) {
 	}
 	body = body[:cap(body)]
 	w := rewriter{src: value, dst: body[at:at:cap(body)], bin: true, budget: WireLimits().budget()}
-	if err := w.value(); err != nil { // it was tried before
+	if err := w.value(); err != nil { // cannot fail: it was tried before
 		panic("payload: rewrite in place: " + err.Error())
 	}
 	copy(body[at-len(front):], front)
 	return append(body[at-len(front):at+n], back...), true
 }
 
-// longest returns the index of the only value of from bytes and more, or -1.
+// longest returns the index of the only value of at least from bytes, or -1.
 func (f Fields) longest(from int) int {
 	found := -1
 	for i := range f {
 		switch {
 		case len(f[i].Value) < from:
 		case found >= 0:
-			return -1 // the other would be copied, so little is saved
+			return -1 // the other one would be copied, which saves little
 		default:
 			found = i
 		}
@@ -65,7 +65,7 @@ func (f Fields) longest(from int) int {
 	return found
 }
 
-// offsetIn returns where value lies in the map that body holds.
+// offsetIn returns the offset of value in the map in body.
 func offsetIn(body, value []byte) (at int, ok bool) {
 	h, ok := readHead(body)
 	if !ok || h.kind != kindMap {
@@ -96,8 +96,8 @@ func (f Fields) appendRewritten(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// rewrittenSize returns how long value is in bin form. fits is false when some of it could not be written before what follows
-// it has been read.
+// rewrittenSize returns the size of value in bin form. fits is false if writing in place would
+// overwrite data that has not been read.
 func rewrittenSize(value data.Raw) (n int, fits bool) {
 	w := rewriter{src: value, bin: true, dry: true, budget: WireLimits().budget()}
 	if err := w.value(); err != nil || w.pos != len(value) {
@@ -106,17 +106,17 @@ func rewrittenSize(value data.Raw) (n int, fits bool) {
 	return w.written + len(w.dst), !w.overtook
 }
 
-// longText is the length from which a trial does not copy a text.
+// longText is the length from which a dry run does not copy a text.
 const longText = 4 << 10
 
-// checkOvertake notes in a trial when more has been written than read.
+// checkOvertake records during a dry run whether more was written than read.
 func (w *rewriter) checkOvertake() {
 	if w.dry && w.written+len(w.dst) > w.pos {
 		w.overtook = true
 	}
 }
 
-// discardOutput drops what a trial has written, and counts it.
+// discardOutput counts and discards the output of a dry run.
 func (w *rewriter) discardOutput() {
 	if w.dry {
 		w.written += len(w.dst)

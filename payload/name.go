@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// keyText returns b as text. The names that nearly every message has cost no allocation.
+// keyText returns b as a string. Common names are returned without an allocation.
 func keyText(b []byte) (string, error) {
 	if s := known(b); s != "" {
 		return s, nil
@@ -16,7 +16,7 @@ func keyText(b []byte) (string, error) {
 	return string(b), nil
 }
 
-// known returns the text of b without an allocation when it is one of the names of Salt's messages, else "".
+// known returns b as a string without an allocation if it is a name in Salt's messages, else "".
 func known(b []byte) string {
 	switch string(b) {
 	case "_return":

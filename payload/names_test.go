@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestNamedFieldsAreBounded splits maps for anybody: the number of names is bounded before memory is made for them, that of the values
-// within them is not.
+// TestNamedFieldsAreBounded splits maps for anybody: the number of names is bounded before memory
+// is made for them, that of the values within them is not.
 func TestNamedFieldsAreBounded(t *testing.T) {
 	named := func(n int, value any) []byte {
 		m := data.NewMap()

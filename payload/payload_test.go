@@ -51,9 +51,10 @@ func bombs() map[string][]byte {
 		"100 000 levels of map": bytes.Repeat([]byte{0x81, 0x01}, 100_000),
 		"map as key as key":     bytes.Repeat([]byte{0x81}, 100_000),
 		"levels of large lists": append(nested, make([]byte, 70000)...),
-		"in a map":              append([]byte{0x82, 0xa1, 'a', 0x01, 0xa1, 'b'}, 0xdd, 0xff, 0xff, 0xff, 0xff),
-		"in a constant":         {0xc7, 7, 79, 0x92, 0xa1, 'k', 0xdc, 0xff, 0xff, 0},
-		"too many values":       append([]byte{0xdd, 0, 0x20, 0, 0}, make([]byte, 0x200000)...),
+		"in a map": append([]byte{0x82, 0xa1, 'a', 0x01, 0xa1, 'b'}, 0xdd, 0xff,
+			0xff, 0xff, 0xff),
+		"in a constant":   {0xc7, 7, 79, 0x92, 0xa1, 'k', 0xdc, 0xff, 0xff, 0},
+		"too many values": append([]byte{0xdd, 0, 0x20, 0, 0}, make([]byte, 0x200000)...),
 	}
 }
 
@@ -126,7 +127,8 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
-	if l := payload.PreAuthLimits(); l != (payload.Limits{Size: 1 << 20, Depth: 128, Nodes: 10_000, Names: 256}) {
+	if l := payload.PreAuthLimits(); l != (payload.Limits{Size: 1 << 20, Depth: 128, Nodes: 10_000,
+		Names: 256}) {
 		t.Errorf("PreAuthLimits = %+v", l)
 	}
 	deep := append(bytes.Repeat([]byte{0x91}, 127), 0x90)
@@ -172,7 +174,8 @@ func TestErrors(t *testing.T) {
 }
 
 func TestMarshalRefusesOtherTypes(t *testing.T) {
-	for _, v := range []any{struct{}{}, []string{"a"}, map[string]any{}, float32(1), []any{data.NewMap("a", make(chan int))}} {
+	for _, v := range []any{struct{}{}, []string{"a"}, map[string]any{}, float32(1),
+		[]any{data.NewMap("a", make(chan int))}} {
 		if b, err := payload.Marshal(v); err == nil {
 			t.Errorf("Marshal(%T) = %x", v, b)
 		}
@@ -196,9 +199,9 @@ func TestRewriteOfKeysThatMeet(t *testing.T) {
 		"\x82\xa1a\x82\xa1k\x01\xa1k\x02\xa1b\x01",
 		"\xca\x3f\x80\x00\x00", "\xd3\xff\xff\xff\xff\xff\xff\xff\xff", "\xdc\x00\x01\x01",
 		"\xd9\x20" + strings.Repeat("x", 32), "\xda\x00\x40" + strings.Repeat("\xff", 64),
-		"\xc7\x18N20231108T12:34:56.789012", "\xc7\x14N20231108T12:34:56.7\x00\x00\x00", "\xc7\x13N20231108T12:34:56.7",
-		"\xc7\x04O\x92\xa1k\x01", "\xc7\x03O\x92\xa1k", "\xc7\x05O\x92\xa1\xff\x01\x00",
-		"\xd6\xff\x00\x00\x00\x01", "\xd5\xff\x00\x00",
+		"\xc7\x18N20231108T12:34:56.789012", "\xc7\x14N20231108T12:34:56.7\x00\x00\x00",
+		"\xc7\x13N20231108T12:34:56.7", "\xc7\x04O\x92\xa1k\x01", "\xc7\x03O\x92\xa1k",
+		"\xc7\x05O\x92\xa1\xff\x01\x00", "\xd6\xff\x00\x00\x00\x01", "\xd5\xff\x00\x00",
 	} {
 		checkRewrite(t, []byte(src))
 	}
@@ -212,8 +215,8 @@ func TestRewriteOfKeysThatMeet(t *testing.T) {
 }
 
 func TestFields(t *testing.T) {
-	src, err := payload.Marshal(data.NewMap("cmd", "_return", "n", int64(-5), "ok", true, "blob", []byte("\xff\x00"),
-		"list", []any{int64(1)}, "long", strings.Repeat("x", 300), "none", nil))
+	src, err := payload.Marshal(data.NewMap("cmd", "_return", "n", int64(-5), "ok", true,
+		"blob", []byte("\xff\x00"), "list", []any{int64(1)}, "long", strings.Repeat("x", 300), "none", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +278,8 @@ func checkChange(t *testing.T, f payload.Fields) {
 		t.Error("a change of the clone shows")
 	}
 	v, err := payload.Unmarshal(c.Marshal(), payload.Limits{})
-	if m, ok := v.(*data.Map); err != nil || !ok || m.Value("n") != int64(6) || m.Value("new") != true || m.Keys()[m.Len()-1] != "new" {
+	if m, ok := v.(*data.Map); err != nil || !ok || m.Value("n") != int64(6) ||
+		m.Value("new") != true || m.Keys()[m.Len()-1] != "new" {
 		t.Errorf("changed: %s, %v", data.Repr(v), err)
 	}
 }
@@ -300,9 +304,11 @@ func TestFieldsRefuse(t *testing.T) {
 		src  string
 		want error
 	}{
-		"a list": {"\x91\x01", payload.ErrNotMap}, "a number": {"\x01", payload.ErrNotMap}, "nothing": {"", payload.ErrTruncated},
-		"number as key": {"\x81\x01\x01", payload.ErrNotMap}, "key not UTF-8": {"\x81\xa1\xff\x01", payload.ErrNotMap},
-		"no value": {"\x81\xa1a", payload.ErrTruncated}, "half a value": {"\x81\xa1a\x92\x01", payload.ErrTruncated},
+		"a list": {"\x91\x01", payload.ErrNotMap}, "a number": {"\x01", payload.ErrNotMap},
+		"nothing": {"", payload.ErrTruncated}, "number as key": {"\x81\x01\x01", payload.ErrNotMap},
+		"key not UTF-8": {"\x81\xa1\xff\x01", payload.ErrNotMap},
+		"no value":      {"\x81\xa1a", payload.ErrTruncated}, "half a value": {"\x81\xa1a\x92\x01",
+			payload.ErrTruncated},
 		"more": {"\x80\x01", payload.ErrTrailing}, "reserved": {"\x81\xa1a\xc1", payload.ErrInvalid},
 	} {
 		if f, err := payload.ParseFields([]byte(tt.src), payload.Limits{}); !errors.Is(err, tt.want) {
@@ -388,13 +394,14 @@ func TestFrameReaderRefuses(t *testing.T) {
 func TestEnvelope(t *testing.T) {
 	e := &payload.Envelope{Enc: "aes", Load: payload.BlobOf([]byte("\xff\xfe")), Version: 3, ID: "web1",
 		EncAlgo: "OAEP-SHA1", SigAlgo: "PKCS1v15-SHA1"}
-	want, _ := payload.Marshal(data.NewMap("enc", "aes", "load", []byte("\xff\xfe"), "version", int64(3), "id", "web1",
-		"enc_algo", "OAEP-SHA1", "sig_algo", "PKCS1v15-SHA1"))
+	want, _ := payload.Marshal(data.NewMap("enc", "aes", "load", []byte("\xff\xfe"),
+		"version", int64(3), "id", "web1", "enc_algo", "OAEP-SHA1", "sig_algo", "PKCS1v15-SHA1"))
 	if got := e.Marshal(); !bytes.Equal(got, want) {
 		t.Errorf("Marshal = %x, want %x", got, want)
 	}
 	back, err := payload.ParseEnvelope(want, payload.PreAuthLimits())
-	if err != nil || back.ID != "web1" || back.Version != 3 || back.SigAlgo != e.SigAlgo || back.EncAlgo != e.EncAlgo {
+	if err != nil || back.ID != "web1" || back.Version != 3 || back.SigAlgo != e.SigAlgo ||
+		back.EncAlgo != e.EncAlgo {
 		t.Errorf("ParseEnvelope = %+v, %v", back, err)
 	}
 	if b, ok := back.Blob(); !ok || string(b) != "\xff\xfe" {
@@ -402,17 +409,22 @@ func TestEnvelope(t *testing.T) {
 	}
 	for name, src := range map[string]*data.Map{
 		"no enc": data.NewMap("load", data.NewMap()), "no load": data.NewMap("enc", "clear"),
-		"enc a list": data.NewMap("enc", []any{}, "load", data.NewMap()), "load a number": data.NewMap("enc", "aes", "load", int64(1)),
-		"load null": data.NewMap("enc", "aes", "load", nil), "version text": data.NewMap("enc", "aes", "load", "x", "version", "2"),
-		"version negative": data.NewMap("enc", "aes", "load", "x", "version", int64(-1)), "id bytes": data.NewMap("enc", "aes", "load", "x", "id", []byte("\xff")),
-		"version huge": data.NewMap("enc", "aes", "load", "x", "version", new(big.Int).SetUint64(math.MaxUint64)),
+		"enc a list":    data.NewMap("enc", []any{}, "load", data.NewMap()),
+		"load a number": data.NewMap("enc", "aes", "load", int64(1)),
+		"load null":     data.NewMap("enc", "aes", "load", nil), "version text": data.NewMap("enc",
+			"aes", "load", "x", "version", "2"),
+		"version negative": data.NewMap("enc", "aes", "load", "x", "version", int64(-1)),
+		"id bytes":         data.NewMap("enc", "aes", "load", "x", "id", []byte("\xff")),
+		"version huge": data.NewMap("enc", "aes", "load", "x",
+			"version", new(big.Int).SetUint64(math.MaxUint64)),
 	} {
 		b, _ := payload.Marshal(src)
 		if e, err := payload.ParseEnvelope(b, payload.Limits{}); !errors.Is(err, payload.ErrEnvelope) {
 			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}
-	ok, _ := payload.Marshal(data.NewMap("x", 1, "enc", "clear", "load", data.NewMap("cmd", "ping"), "id", nil))
+	ok, _ := payload.Marshal(data.NewMap("x", 1, "enc", "clear",
+		"load", data.NewMap("cmd", "ping"), "id", nil))
 	if e, err := payload.ParseEnvelope(ok, payload.Limits{}); err != nil || e.Version != 0 {
 		t.Errorf("with unknown and null fields: %+v, %v", e, err)
 	} else if f, err := e.Fields(payload.Limits{}); err != nil || len(f) != 1 {
@@ -427,13 +439,17 @@ func TestTimes(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, v, err)
 		}
 	}
-	for _, text := range []string{"", "20230229T01:02:03.0", "20240229T01:02:03", "20240229T01:02:03.", "20240229T01:02:03.1234567", "20240229T01:02:03.x", "00000101T00:00:00.0", "20240229T25:02:03.0"} {
+	for _, text := range []string{"", "20230229T01:02:03.0", "20240229T01:02:03",
+		"20240229T01:02:03.", "20240229T01:02:03.1234567", "20240229T01:02:03.x",
+		"00000101T00:00:00.0", "20240229T25:02:03.0"} {
 		b, _ := payload.Marshal(data.Ext{Code: 78, Data: []byte(text)})
 		if v, err := payload.Unmarshal(b, payload.Limits{}); !errors.Is(err, payload.ErrInvalid) {
 			t.Errorf("%s: %v, %v", text, v, err)
 		}
 	}
-	for _, ts := range []data.Timestamp{{}, {Seconds: 1, Nanoseconds: 0}, {Seconds: math.MaxUint32, Nanoseconds: 0}, {Seconds: 1 << 32, Nanoseconds: 0}, {Seconds: 5, Nanoseconds: 999_999_999}, {Seconds: 1 << 34, Nanoseconds: 1}, {Seconds: -1, Nanoseconds: 5}} {
+	for _, ts := range []data.Timestamp{{}, {Seconds: 1, Nanoseconds: 0},
+		{Seconds: math.MaxUint32, Nanoseconds: 0}, {Seconds: 1 << 32, Nanoseconds: 0}, {Seconds: 5,
+			Nanoseconds: 999_999_999}, {Seconds: 1 << 34, Nanoseconds: 1}, {Seconds: -1, Nanoseconds: 5}} {
 		b, _ := payload.Marshal(ts)
 		if v, err := payload.Unmarshal(b, payload.Limits{}); err != nil || v != ts {
 			t.Errorf("%+v comes back as %+v, %v", ts, v, err)
@@ -441,7 +457,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestRewriteWithin rewrites long values where they lie: texts and lists of them in both forms, and what would outgrow its place.
+// TestRewriteWithin rewrites long values where they lie: texts and lists of them in both forms, and
+// what would outgrow its place.
 func TestRewriteWithin(t *testing.T) {
 	texts, floats, binary := make([]any, 200), []byte{0xdc, 0, 200}, make([]any, 200)
 	for i := range texts {
@@ -459,7 +476,8 @@ func TestRewriteWithin(t *testing.T) {
 		"floats that become longer":    {floats, false},
 		"short bytes that are no text": {marshalOrFail(t, binary), false},
 		"long bytes that are no text":  {marshalOrFail(t, bytes.Repeat([]byte{0xff}, 100_000)), true},
-		"keys that meet":               {data.Raw("\x82\xa1a\x01\xa1a\xda\x00\x20" + strings.Repeat("x", 32)), false},
+		"keys that meet": {data.Raw("\x82\xa1a\x01\xa1a\xda\x00\x20" +
+			strings.Repeat("x", 32)), false},
 	} {
 		if got := checkRewriteWithin(t, tt.src); got != tt.inPlace {
 			t.Errorf("%s: in place %v, want %v", name, got, tt.inPlace)

@@ -11,21 +11,22 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// errDecode says that a value needs the slow way: it has keys that may be equal.
+// errDecode means that a value must be decoded, since some keys may be equal.
 var errDecode = errors.New("keys may be equal")
 
-// Rewrite returns the encoding that Salt gets when it decodes r and encodes it again, but for what concerns the
-// values it costs one allocation. It never returns memory of r.
+// Rewrite returns the encoding that Salt gets when it decodes r and encodes it again, usually with
+// a single allocation. The result never shares memory with r.
 //
-// With bin, r is read as Unmarshal reads it and written in bin form: what is UTF-8 becomes str, the rest bin. This
-// is how a return from the wire gets on the event bus and into files. Without, r is read as UnmarshalText reads
-// it and written in wire form. Either way numbers and lengths get their smallest form, floats 64 bits, and of
-// repeated keys the last value is kept. r must be one value within WireLimits.
+// With bin, r is read like in Unmarshal and written in bin form: valid UTF-8 becomes str, other
+// strings bin. This is how a return from the wire gets to the event bus and into files. Without
+// bin, r is read like in UnmarshalText and written in wire form. In both cases numbers and lengths
+// get their smallest encoding, floats have 64 bits, and the last value of a repeated key is kept. r
+// must be one value within WireLimits.
 func Rewrite(r data.Raw, bin bool) (data.Raw, error) {
 	return AppendRewrite(make([]byte, 0, len(r)+len(r)/32+16), r, bin)
 }
 
-// AppendRewrite is Rewrite at the end of dst.
+// AppendRewrite appends the result of Rewrite to dst.
 func AppendRewrite(dst []byte, r data.Raw, bin bool) ([]byte, error) {
 	l := WireLimits()
 	if err := l.checkSize(len(r)); err != nil {
@@ -45,7 +46,8 @@ func AppendRewrite(dst []byte, r data.Raw, bin bool) ([]byte, error) {
 	return w.dst, nil
 }
 
-// AppendRewrite appends the map with keys and values in bin form, as AppendRewrite with bin does for one value.
+// AppendRewrite appends the map with keys and values in bin form, like the function AppendRewrite
+// with bin.
 func (f Fields) AppendRewrite(dst []byte) ([]byte, error) {
 	dst = appendMapHead(dst, len(f))
 	for i := range f {
@@ -80,9 +82,9 @@ type rewriter struct {
 	seed     maphash.Seed
 	seeded   bool
 
-	dry      bool // a trial: dst is discarded from time to time
-	written  int  // bytes that were discarded
-	overtook bool // what was written is longer than what was read
+	dry      bool // dry run: dst is discarded from time to time
+	written  int  // number of discarded bytes
+	overtook bool // the output was longer than the input read so far
 }
 
 func (w *rewriter) value() error {
@@ -135,7 +137,7 @@ func (w *rewriter) str(s []byte) {
 	w.dst = append(w.dst, s...)
 }
 
-// ext decodes the extensions that have a meaning, as they may be written otherwise than Salt writes them.
+// ext decodes and re-encodes known extensions, since their encoding may differ from Salt's.
 func (w *rewriter) ext(code int8, body []byte) error {
 	if code != extTime && code != extConst && code != extTimestamp {
 		w.str(body)
@@ -203,8 +205,9 @@ func (w *rewriter) dict(h *head) error {
 	return nil
 }
 
-// key writes a key of a map of n and returns its hash. Equal keys are written alike, but for numbers: true, 1 and
-// 1.0 are one key, so a map of several with a float or a bool among them is left to the slow way.
+// key writes a key of a map of n and returns its hash. Equal keys have equal encodings, except for
+// numbers: true, 1 and 1.0 are one key. A map with several keys, among them a float or a bool, is
+// therefore decoded.
 func (w *rewriter) key(n uint64) (hash uint64, err error) {
 	h, _ := readHead(w.src[w.pos:])
 	switch h.kind {
@@ -215,7 +218,7 @@ func (w *rewriter) key(n uint64) (hash uint64, err error) {
 			return 0, errDecode
 		}
 	}
-	if w.dry && h.body() >= longText { // its bytes would not be there
+	if w.dry && h.body() >= longText { // its bytes would be missing
 		return 0, errDecode
 	}
 	start := len(w.dst)
@@ -225,7 +228,8 @@ func (w *rewriter) key(n uint64) (hash uint64, err error) {
 	return w.hash(h.kind, w.dst[start:]), nil
 }
 
-// hash tells str from bin in what goes to wire form, where both are written alike but are two keys.
+// hash distinguishes str and bin when writing wire form, where both have the same encoding but are
+// different keys.
 func (w *rewriter) hash(k kind, key []byte) uint64 {
 	if !w.seeded {
 		w.seed, w.seeded = maphash.MakeSeed(), true
@@ -237,7 +241,7 @@ func (w *rewriter) hash(k kind, key []byte) uint64 {
 	return sum
 }
 
-// repeated reports whether two of the hashes are equal. It may reorder them.
+// repeated reports whether two hashes are equal. It may reorder them.
 func repeated(keys []uint64) bool {
 	if len(keys) <= 16 {
 		for i := range keys {

@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// readTime reads the text of extension 78, %Y%m%dT%H:%M:%S.%f with one to six digits of fraction.
+// readTime parses the text of extension 78, %Y%m%dT%H:%M:%S.%f with one to six fractional digits.
 func readTime(body []byte) (any, error) {
 	s := string(body)
 	dot := strings.IndexByte(s, '.')
@@ -23,7 +23,7 @@ func readTime(body []byte) (any, error) {
 	return t, nil
 }
 
-// readTimestamp reads the three forms of extension -1.
+// readTimestamp decodes the three forms of extension -1.
 func readTimestamp(body []byte) (any, error) {
 	var t data.Timestamp
 	switch len(body) {
@@ -33,7 +33,8 @@ func readTimestamp(body []byte) (any, error) {
 		n := binary.BigEndian.Uint64(body)
 		t.Seconds, t.Nanoseconds = int64(n&(1<<34-1)), uint32(n>>34)
 	case 12:
-		t.Seconds, t.Nanoseconds = int64(binary.BigEndian.Uint64(body[4:])), binary.BigEndian.Uint32(body)
+		t.Seconds, t.Nanoseconds = int64(binary.BigEndian.Uint64(body[4:])),
+			binary.BigEndian.Uint32(body)
 	default:
 		return nil, fmt.Errorf("timestamp of %d bytes: %w", len(body), ErrInvalid)
 	}

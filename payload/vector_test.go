@@ -28,8 +28,9 @@ func TestVectorRoundtrip(t *testing.T) {
 	for _, c := range f.Section("roundtrip") {
 		t.Run(c.Name, func(t *testing.T) {
 			c := c.On(t)
-			c.Only("name", "value", "value_built_by", "dumps", "dumps_back", "dumps_error", "dumps_len", "dumps_sha256", "dumps_head",
-				"dumps_bin", "dumps_bin_back", "dumps_bin_error", "dumps_bin_len", "dumps_bin_sha256", "dumps_bin_head")
+			c.Only("name", "value", "value_built_by", "dumps", "dumps_back", "dumps_error",
+				"dumps_len", "dumps_sha256", "dumps_head", "dumps_bin", "dumps_bin_back",
+				"dumps_bin_error", "dumps_bin_len", "dumps_bin_sha256", "dumps_bin_head")
 			value := builtValue(t, c)
 			checkDumps(t, c, "dumps", value, payload.Marshal)
 			checkDumps(t, c, "dumps_bin", value, payload.MarshalBin)
@@ -163,8 +164,9 @@ func TestVectorDecode(t *testing.T) {
 	}
 }
 
-// checkUnpackage compares with the original's bare decoder, which knows no extensions; UnmarshalRaw stands for
-// it, so an extension is compared by its payload, and those with a meaning by the other fields alone.
+// checkUnpackage compares with the original's bare decoder, which knows no extensions; UnmarshalRaw
+// stands for it, so an extension is compared by its payload, and those with a meaning by the other
+// fields alone.
 func checkUnpackage(t *testing.T, c *vectors.Case, src []byte) {
 	got, err := payload.UnmarshalRaw(src, payload.Limits{})
 	if c.Has("unpackage_error") {
@@ -218,7 +220,8 @@ func TestVectorFrame(t *testing.T) {
 				checkFrame(t, c, want)
 			}
 			if body, ok := c.Value("body").([]byte); ok && head.Len() == 0 {
-				if got := payload.AppendFrame([]byte("x"), body); !bytes.Equal(got[1:], c.Bytes("frame_msg_ipc")) {
+				if got := payload.AppendFrame([]byte("x"), body); !bytes.Equal(got[1:],
+					c.Bytes("frame_msg_ipc")) {
 					t.Errorf("AppendFrame = %x", got[1:])
 				}
 			}
@@ -305,7 +308,8 @@ func checkEvent(t *testing.T, body []byte, want *vectors.Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want.Has("data") && data.Repr(v) != data.Repr(want.Value("data")) { // what goes to the pull socket has bytes alone
+	// what goes to the pull socket has bytes alone
+	if want.Has("data") && data.Repr(v) != data.Repr(want.Value("data")) {
 		t.Errorf("data = %s, want %s", data.Repr(v), data.Repr(want.Value("data")))
 	}
 	if again, err := payload.MarshalBin(v); err != nil || !bytes.Equal(again, load) {

@@ -2,8 +2,8 @@ package payload
 
 import "fmt"
 
-// Check reports whether b is one whole MessagePack value within l, and nothing after it. It builds nothing.
-// It does not look at what texts, keys and extensions hold.
+// Check returns nil if b is exactly one complete MessagePack value within l. It decodes nothing and
+// does not check the contents of texts, keys and extensions.
 func Check(b []byte, l Limits) error {
 	l = l.filled()
 	if err := l.checkSize(len(b)); err != nil {
@@ -20,7 +20,7 @@ func Check(b []byte, l Limits) error {
 	return nil
 }
 
-// skip returns the end of the value that starts at pos, which b must hold whole.
+// skip returns the end of the value at pos, which b must contain completely.
 func skip(b []byte, pos int, g *budget) (end int, err error) {
 	h, ok := readHead(b[pos:])
 	switch {
@@ -49,21 +49,23 @@ func skip(b []byte, pos int, g *budget) (end int, err error) {
 	return end, nil
 }
 
-// A walker does what skip does over a value that is still arriving: walk is called again when there is more of it.
+// A walker does the work of skip for a value that is still arriving: walk is called again when more
+// data is available.
 type walker struct {
 	budget
-	size int   // bytes that there will be at most
+	size int   // maximum total size
 	pos  int   // start of the next head
-	need int   // bytes that must be there before it is worth going on
-	left []int // for each open list and map, how many values it still lacks
+	need int   // minimum length before walking on makes sense
+	left []int // number of missing values for each open list and map
 }
 
-// begin readies the walker for another value.
+// begin prepares the walker for another value.
 func (w *walker) begin(l Limits) {
 	*w = walker{budget: l.budget(), size: l.Size, left: w.left[:0]}
 }
 
-// walk goes on over b, which starts as it did before; done is true when the value ends, at w.pos.
+// walk continues over b, whose start must not have changed. done is true at the end of the value,
+// w.pos.
 func (w *walker) walk(b []byte) (done bool, err error) {
 	for {
 		h, ok := readHead(b[w.pos:])
@@ -104,11 +106,11 @@ func (w *walker) open(h *head, rest int) error {
 	if err := w.take(n, rest); err != nil {
 		return err
 	}
-	w.left = append(w.left, int(n)+1) // itself too, which close takes off
+	w.left = append(w.left, int(n)+1) // plus itself, which close subtracts
 	return nil
 }
 
-// close counts the value just passed, ends the lists and maps that are full with it, and reports whether none is open.
+// close counts a value, closes completed lists and maps, and reports whether none is open.
 func (w *walker) close() bool {
 	for i := len(w.left) - 1; i >= 0; i-- {
 		if w.left[i]--; w.left[i] > 0 {

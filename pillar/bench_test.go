@@ -12,7 +12,8 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// BenchmarkCompile compiles a pillar of so many keys, spread over ten SLS; renderers are shared, as in a daemon.
+// BenchmarkCompile compiles pillars of several sizes, spread over ten SLS; renderers are shared, as
+// in a daemon.
 func BenchmarkCompile(b *testing.B) {
 	for _, keys := range []int{50, 1000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { benchmarkCompile(b, keys) })
@@ -33,7 +34,8 @@ func benchmarkCompile(b *testing.B, keys int) {
 	renderers := stdrender.Renderers()
 	o := pillar.Options{Opts: options(write(b, b.TempDir(), data.NewMap("base", files)), nil)}
 	o.Engine = func(s pillar.Scope) (*render.Engine, error) {
-		env := &loader.Env{Opts: s.Opts, Grains: func() *data.Map { return s.Grains }, Pillar: func() *data.Map { return s.Pillar }}
+		env := &loader.Env{Opts: s.Opts, Grains: func() *data.Map { return s.Grains },
+			Pillar: func() *data.Map { return s.Pillar }}
 		return render.New(render.Options{Env: env, Files: s.Files, Renderers: renderers})
 	}
 	c := compiler(b, o)

@@ -8,21 +8,24 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/modules/calls"
-	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/yaml"
 )
 
 // Sources returns the external pillars of this package.
 func Sources() []Source {
-	return []Source{Command{"cmd_yaml"}, Command{"cmd_json"}, Command{"cmd_yamlex"}, CSV{}, Nodegroups{}, FileTree{}, Stack{}, SaltClass{}}
+	return []Source{Command{"cmd_yaml"}, Command{"cmd_json"}, Command{"cmd_yamlex"}, CSV{},
+		Nodegroups{}, FileTree{}, Stack{}}
 }
 
-// A Command is the external pillar cmd_yaml, cmd_json or cmd_yamlex: the output of a command, in which %s is the minion's id
-// (salt/pillar/cmd_yaml.py, cmd_json.py, cmd_yamlex.py). The command of cmd_yaml runs through the function cmd.run_stdout, in a
-// shell, others through cmd.run, without. Output that is not readable counts as nothing and is told of in the log, without the output,
-// which may hold secrets. Of a command that cannot be run the log has the whole, and the minion is not told the command.
-// An id that a shell would read as more than a word, or a program as an option, is an error.
+// A Command is the external pillar cmd_yaml, cmd_json or cmd_yamlex: the output of a command, in
+// which %s is replaced by the minion's id (salt/pillar/cmd_yaml.py, cmd_json.py, cmd_yamlex.py).
+// The command of cmd_yaml runs in a shell through the function cmd.run_stdout, those of the others
+// without a shell through cmd.run. Unparsable output counts as empty; the log reports it without
+// the output, which may hold secrets. If a command cannot be run the log has the full error, and
+// the minion does not see the command. An id that a shell would split, or that a program would take
+// for an option, is an error.
 type Command struct {
 	Format string // cmd_yaml, cmd_json or cmd_yamlex
 }
@@ -30,10 +33,10 @@ type Command struct {
 // Name implements Source.
 func (c Command) Name() string { return c.Format }
 
-var _ Wary = Command{}
+var _ OnDemandChecker = Command{}
 
-// Demanded implements Wary: no minion chooses a command.
-func (Command) Demanded(any, *data.Map) error {
+// CheckOnDemand implements OnDemandChecker: minions must not choose a command.
+func (Command) CheckOnDemand(any, *data.Map) error {
 	return errors.New("a minion may not choose a command that the master runs")
 }
 
@@ -55,7 +58,7 @@ func (c Command) Pillar(ctx context.Context, q Query) (*data.Map, error) {
 	}
 	m, ok := v.(*data.Map)
 	if !ok && data.Truth(v) {
-		return nil, errors.New("the output of the command is no dictionary")
+		return nil, errors.New("the output of the command is not a dictionary")
 	}
 	return m, nil
 }
@@ -71,7 +74,7 @@ func (c Command) output(ctx context.Context, q Query, command string) (any, erro
 			v, err := yaml.LoadYAMLEX([]byte(out), yaml.Options{})
 			return c.readable(q, yaml.Plain(v), err), nil
 		}
-		v, err := render.LoadJSON(out)
+		v, err := pyjson.Load(out)
 		return c.readable(q, v, err), nil
 	}
 	out, err := calls.RunStdout(ctx, env, calls.Run{Line: command, Shell: calls.InShell})
@@ -82,22 +85,25 @@ func (c Command) output(ctx context.Context, q Query, command string) (any, erro
 	return c.readable(q, v, err), nil
 }
 
-// notRun is what a minion is told of a command that cannot be run. The error has the whole command.
+// notRun returns the error that a minion sees if a command cannot be run, and logs err, which
+// contains the whole command.
 func (c Command) notRun(q Query, err error) error {
 	q.Log.Errorf("ext_pillar %s: its command for %s: %s", c.Format, q.ID, err)
 	return errors.New("the command cannot be run; please see the master's log")
 }
 
-// readable is the value of an output, nil with an error. What the error says may show parts of the output.
+// readable returns the parsed output, or nil if err is set. It logs only the place of the error,
+// because its text may contain parts of the output.
 func (c Command) readable(q Query, v any, err error) any {
 	if err != nil {
-		q.Log.Errorf("ext_pillar %s: the output of its command for %s failed to parse%s", c.Format, q.ID, where(err))
+		q.Log.Errorf("ext_pillar %s: the output of its command for %s failed to parse%s", c.Format,
+			q.ID, where(err))
 		return nil
 	}
 	return v
 }
 
-// where names the place of a fault of YAML alone.
+// where returns the position of a YAML error.
 func where(err error) string {
 	if e, ok := errors.AsType[*yaml.Error](err); ok && e.ProblemMark != nil {
 		return fmt.Sprintf(" at line %d, column %d", e.ProblemMark.Line+1, e.ProblemMark.Column+1)

@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/render"
 )
 
-// A compilation is the work for one request.
+// A compilation is the state of one request.
 type compilation struct {
 	*Compiler
 	Request
@@ -21,14 +22,16 @@ type compilation struct {
 	engine    *render.Engine
 	available map[string][]string // names of SLS by environment
 	ignored   map[string][]string // SLS that may be missing, by environment
-	present   *data.Map           // what templates see as pillar
-	below     *data.Map           // the override, which sources are merged over; empty with decrypt_pillar, see lay
+	present   *data.Map           // the pillar that templates see
+	// the override, which sources are merged over; empty with decrypt_pillar, see lay
+	below     *data.Map
 	errors    []any
 	topErrors []any
 }
 
 func (c *Compiler) compilation(ctx context.Context, r Request) (*compilation, error) {
-	w := &compilation{Compiler: c, Request: r, available: map[string][]string{}, ignored: map[string][]string{}}
+	w := &compilation{Compiler: c, Request: r, available: map[string][]string{},
+		ignored: map[string][]string{}}
 	w.saltenv = firstText(r.SaltEnv, c.Opts.Text("saltenv"))
 	w.pillarenv = firstText(r.PillarEnv, c.Opts.Text("pillarenv"))
 	if r.PillarEnv == "" && data.Truth(c.Opts.Value("pillarenv_from_saltenv")) {
@@ -52,11 +55,11 @@ func (c *Compiler) compilation(ctx context.Context, r Request) (*compilation, er
 	return w, w.renew()
 }
 
-// open takes the files; those of directories as they are at this moment.
+// open opens the files. For directories it lists them once, so that the compilation sees one state.
 func (w *compilation) open(ctx context.Context) error {
 	w.files = w.Compiler.Files(w.environment())
 	if f, ok := w.files.(folders); ok {
-		t, err := w.forest.tree(ctx, w.environment(), f)
+		t, err := w.treeCache.tree(ctx, w.environment(), f)
 		if err != nil {
 			return err
 		}
@@ -65,10 +68,10 @@ func (w *compilation) open(ctx context.Context) error {
 	return nil
 }
 
-// environment is what __env__ stands for.
+// environment returns the replacement of __env__.
 func (w *compilation) environment() string { return firstText(w.pillarenv, w.saltenv, "base") }
 
-// options are those that templates and external pillars see (Pillar.__gen_opts).
+// options returns the options for templates and external pillars (Pillar.__gen_opts).
 func (w *compilation) options() *data.Map {
 	opts := w.Opts.Clone()
 	opts.Set("file_client", "local")
@@ -83,7 +86,7 @@ func (w *compilation) options() *data.Map {
 	return opts
 }
 
-// renew makes the engine, for the pillar that is present.
+// renew makes an engine whose templates see the present pillar.
 func (w *compilation) renew() error {
 	if w.present == nil {
 		w.present = data.NewMap()
@@ -111,13 +114,13 @@ func (w *compilation) compile(ctx context.Context) (*data.Map, error) {
 		pillar.Set("_errors", slices.Clone(w.errors))
 	}
 	pillar, err = w.decrypt(ctx, pillar)
-	return w.lay(pillar), err
+	return w.applyOverride(pillar), err
 }
 
-// lay merges the override over a pillar. The requester chose the override, so it comes after decryption: the master
-// decrypts only values of its own sources. Salt decrypts last and so decrypts any text for any minion
-// (salt/pillar/__init__.py, Pillar.compile_pillar).
-func (w *compilation) lay(pillar *data.Map) *data.Map {
+// applyOverride merges the override over a pillar. The requester chose the override, so it is
+// merged after decryption: the master only decrypts values of its own sources. Salt decrypts last,
+// and so decrypts any text for any minion (salt/pillar/__init__.py, Pillar.compile_pillar).
+func (w *compilation) applyOverride(pillar *data.Map) *data.Map {
 	if w.Override.Len() == 0 {
 		return pillar
 	}
@@ -125,7 +128,7 @@ func (w *compilation) lay(pillar *data.Map) *data.Map {
 	if w.below.Len() > 0 {
 		return merged
 	}
-	out := data.NewMap() // in Salt's order: the keys of the override come first
+	out := data.NewMap() // as in Salt the keys of the override come first
 	for _, m := range []*data.Map{w.Override, merged} {
 		for key := range m.All() {
 			if value, ok := merged.Get(key); ok {
@@ -136,32 +139,32 @@ func (w *compilation) lay(pillar *data.Map) *data.Map {
 	return out
 }
 
-// tree is the pillar of the top files with external pillars.
+// tree returns the pillar of the top files with external pillars.
 func (w *compilation) tree(ctx context.Context) (*data.Map, error) {
 	if !w.NoExternal && data.Truth(w.opts.Value("ext_pillar_first")) {
 		top := w.targets(ctx)
 		first := w.external(ctx, w.below)
-		w.present = w.lay(first)
+		w.present = w.applyOverride(first)
 		if err := w.renew(); err != nil {
 			return nil, err
 		}
-		return w.merge(first, w.states(ctx, w.matches(top))), nil
+		return w.merge(first, w.states(ctx, w.matches(ctx, top))), nil
 	}
-	pillar := w.remembered(ctx, func(ctx context.Context) *data.Map { return w.states(ctx, w.matches(w.targets(ctx))) })
+	pillar := w.cachedResult(ctx, func(ctx context.Context) *data.Map { return w.states(ctx, w.matches(ctx, w.targets(ctx))) })
 	if !w.NoExternal {
 		pillar = w.external(ctx, pillar)
 	}
 	return pillar.Clone(), nil
 }
 
-// targets are those of the top files.
+// targets returns those of the top files.
 func (w *compilation) targets(ctx context.Context) *data.Map {
 	top, errs := w.top(ctx)
 	w.topErrors = errs
 	return top
 }
 
-// showOptions adds the options under master, without grains, where pillar_opts is set.
+// showOptions adds the options without grains under the key master if pillar_opts is set.
 func (w *compilation) showOptions(pillar *data.Map) {
 	if !data.Truth(w.opts.Value("pillar_opts")) {
 		return
@@ -184,7 +187,7 @@ func (w *compilation) list(ctx context.Context) error {
 	return nil
 }
 
-// environments are base and those of the files, in order.
+// environments returns base and the environments of the files, in order.
 func (w *compilation) environments() []string {
 	envs := []string{"base"}
 	for _, env := range w.files.Envs() {
@@ -200,12 +203,13 @@ func (w *compilation) strategy() string {
 }
 
 func (w *compilation) merge(a, b *data.Map) *data.Map {
-	return merge(a, b, strategyOf(w.strategy(), w.opts.Text("renderer")), data.Truth(w.opts.Value("pillar_merge_lists")))
+	return merge(a, b, strategyOf(w.strategy(), w.opts.Text("renderer")),
+		data.Truth(w.opts.Value("pillar_merge_lists")))
 }
 
-// fail notes an error that the minion is shown.
+// fail records an error for the minion.
 func (w *compilation) fail(text string) {
-	w.Log.Errorf("Pillar render error: %s", text)
+	logging.Print(w.Log, logging.Critical, "Pillar render error: "+text)
 	w.errors = append(w.errors, text)
 }
 
@@ -213,7 +217,7 @@ func (w *compilation) minion() *match.Minion {
 	return &match.Minion{ID: w.ID, Grains: w.Grains, Pillar: w.present}
 }
 
-// timed logs how long a source took.
+// timed logs the duration of a source.
 func (w *compilation) timed(kind, name string, begin time.Time) {
 	w.Log.Debugf("Pillar of %s: %s %s took %s", w.ID, kind, name, time.Since(begin))
 }

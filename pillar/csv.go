@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// CSV is the external pillar csv: the first row of a file whose column idkey holds the minion's id
+// CSV is the external pillar csv: the first row of a file with the minion's id in the column idkey
 // (salt/pillar/csvpillar.py). Values are text. The dialects are excel, excel-tab and unix.
 type CSV struct{}
 
@@ -20,7 +20,8 @@ func (CSV) Name() string { return "csv" }
 
 // Pillar implements Source.
 func (CSV) Pillar(_ context.Context, q Query) (*data.Map, error) {
-	args, err := Bind(q.Argument, 1, "path", "idkey", "namespace", "fieldnames", "restkey", "restval", "dialect")
+	args, err := Bind(q.Argument, 1, "path", "idkey", "namespace", "fieldnames", "restkey",
+		"restval", "dialect")
 	if err != nil {
 		return nil, err
 	}
@@ -33,9 +34,11 @@ func (CSV) Pillar(_ context.Context, q Query) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sheet{reader: r, fields: data.TextsOf(args.Value("fieldnames")), restkey: args.Value("restkey"), restval: args.Value("restval")}
+	s := &sheet{reader: r, fields: data.TextsOf(args.Value("fieldnames")),
+		restkey: args.Value("restkey"), restval: args.Value("restval")}
 	row, err := s.find(firstText(args.Text("idkey"), "id"), q.ID)
-	if namespace := args.Value("namespace"); row != nil && data.Truth(namespace) && data.Hashable(namespace) {
+	if namespace := args.Value("namespace"); row != nil && data.Truth(namespace) &&
+		data.Hashable(namespace) {
 		return data.NewMap(namespace, row), err
 	}
 	return row, err
@@ -54,14 +57,14 @@ func csvReader(f io.Reader, dialect string) (*csv.Reader, error) {
 	return r, nil
 }
 
-// A sheet is a table whose columns have names (csv.DictReader of Python).
+// A sheet is a table with named columns (csv.DictReader of Python).
 type sheet struct {
 	reader           *csv.Reader
 	fields           []string
 	restkey, restval any
 }
 
-// find returns the first row that has id in the column key; nil when there is none.
+// find returns the first row with id in the column key; nil if there is none.
 func (s *sheet) find(key, id string) (*data.Map, error) {
 	for {
 		cells, err := s.reader.Read()

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// decrypt runs what decrypt_pillar names through its renderers (Pillar.decrypt_pillar).
+// decrypt decrypts the keys in decrypt_pillar with their renderers (Pillar.decrypt_pillar).
 func (w *compilation) decrypt(ctx context.Context, pillar *data.Map) (*data.Map, error) {
 	option := w.opts.Value("decrypt_pillar")
 	if !data.Truth(option) {
@@ -30,7 +30,8 @@ func (w *compilation) decrypt(ctx context.Context, pillar *data.Map) (*data.Map,
 			continue
 		}
 		name, _ := renderer.(string)
-		clear, err := w.engine.Decrypt(ctx, value, render.Input{Default: firstText(name, w.opts.Text("decrypt_pillar_default"), "gpg")})
+		clear, err := w.engine.Decrypt(ctx, value,
+			render.Input{Default: firstText(name, w.opts.Text("decrypt_pillar_default"), "gpg")})
 		if err != nil {
 			errs = append(errs, fmt.Sprintf("Failed to decrypt pillar key '%s': %s", key, err))
 			continue
@@ -44,8 +45,9 @@ func (w *compilation) decrypt(ctx context.Context, pillar *data.Map) (*data.Map,
 	return pillar, ctx.Err()
 }
 
-// decryptKeys reads the option: a dictionary of keys and renderers, or a list of keys and such dictionaries
-// (salt/utils/data.py, repack_dictlist). A list with anything else is read as empty.
+// decryptKeys parses the option: a dictionary of keys and renderers, or a list of keys and such
+// dictionaries (salt/utils/data.py, repack_dictlist). A list with any other element counts as
+// empty.
 func decryptKeys(option any) *data.Map {
 	if m, ok := option.(*data.Map); ok {
 		return m
@@ -81,7 +83,8 @@ func at(m *data.Map, path []string) (any, bool) {
 	return at(below, path[1:])
 }
 
-// replace returns a copy of m with another value at a path, of which all but the last key are there.
+// replace returns a copy of m with another value at a path. All keys of the path but the last must
+// exist.
 func replace(m *data.Map, path []string, value any) *data.Map {
 	out := m.Clone()
 	if len(path) > 1 {

@@ -1,24 +1,28 @@
-// Package pillar compiles the pillar of a minion: what its top files give it, merged with external pillars and with what a
-// command line adds.
+// Package pillar compiles the pillar of a minion from its top files, external pillars and overrides
+// of a command line.
 //
-// A Compiler is made once from the options and what they stand on. Compile works for one minion at a time:
+// A Compiler is made once from the options and its dependencies. Compile works for one minion at a
+// time:
 //
 //	c, err := pillar.New(pillar.Options{Opts: opts, Engine: engine, Sources: pillar.Sources()})
 //	tree, err := c.Compile(ctx, pillar.Request{ID: "web1", Grains: grains, SaltEnv: "base"})
 //
-// What users wrote wrongly is no error of Compile: it stands in the list _errors of the pillar, in Salt's words, and the rest
-// of the pillar is there. What an SLS that does not render says stays in the log, unless pillar_safe_render_error is false,
-// since it may show secrets.
+// Errors in users' files are no error of Compile: the pillar's key _errors lists them in Salt's
+// wording, and the rest of the pillar is present. Errors of an SLS that does not render are only in
+// the log unless pillar_safe_render_error is false, because they may show secrets.
 //
-// A Source is an external pillar; sources are values in a list, as plug-ins are elsewhere.
+// A Source is an external pillar. Sources are passed as a list of values, like other plug-ins.
 //
-// With Options.Keep, what the files of pillar_roots gave a minion is kept and given again when nothing has changed that it was made of:
-// the request but for what external pillars get, the files that were read and the names of all files, the options. What
-// came from elsewhere (see render.Watch) or had errors is compiled each time; external pillars are asked and secrets decrypted each time.
+// With Options.Keep, a minion's results from the files of pillar_roots are cached. A cached result
+// is used if nothing it depends on has changed: the request except for the data of external
+// pillars, the files read and the names of all files, and the options. Results that depend on other
+// data (see render.Watch) or have errors are compiled each time. External pillars are called and
+// secrets decrypted each time.
 //
-// The rules are those of salt/pillar/__init__.py (Pillar) and salt/utils/dictupdate.py (merge). What differs: what yamlex marks with !aggregate is joined
-// among SLS, and not with an external pillar; environments
-// are gone through in the order of pillar_roots, base first, where Salt takes them by chance; an included SLS that is no
-// dictionary is left out with its message, where Salt's compilation ends with an exception; and maps are never changed
-// by a merge, so that nothing has to be copied deeply for each SLS.
+// The rules are those of salt/pillar/__init__.py (Pillar) and salt/utils/dictupdate.py (merge).
+// Differences: values that yamlex marks with !aggregate are joined among SLS, but not with an
+// external pillar. Environments are processed in the order of pillar_roots, base first; Salt's
+// order is random. An included SLS that is no dictionary is left out with its message, while Salt's
+// compilation ends with an exception. Merging never changes its arguments, so that no deep copies
+// are needed for each SLS.
 package pillar

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// BenchmarkEngine makes the engine of one compilation, with all execution functions at hand.
+// BenchmarkEngine makes the engine of one compilation, with all execution functions.
 func BenchmarkEngine(b *testing.B) {
 	lent := modules.Brought()
 	make := pillar.Engines(loader.Env{}, modules.Plugins(lent), lent.Renderers)
@@ -22,18 +22,21 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// BenchmarkKept compiles a pillar of fifty keys with functions, and one whose files have not changed.
+// BenchmarkKept compiles a pillar of fifty keys with functions, and one whose files have not
+// changed.
 func BenchmarkKept(b *testing.B) {
 	for _, room := range []int{0, 1 << 20} {
 		b.Run(fmt.Sprintf("room=%d", room), func(b *testing.B) {
 			lent := modules.Brought()
 			files, top := data.NewMap(), "base:\n  '*':\n"
 			for i := range 10 {
-				files.Set(fmt.Sprintf("s%d.sls", i), fmt.Sprintf("{%% for k in range(5) %%}\nkey%d_{{ k }}: {name: '{{ salt['grains.get']('os') }}', port: {{ k }}}\n{%% endfor %%}", i))
+				files.Set(fmt.Sprintf("s%d.sls", i),
+					fmt.Sprintf("{%% for k in range(5) %%}\nkey%d_{{ k }}: {name: '{{ salt['grains.get']('os') }}', port: {{ k }}}\n{%% endfor %%}", i))
 				top += fmt.Sprintf("    - s%d\n", i)
 			}
 			files.Set("top.sls", top)
-			c := compiler(b, pillar.Options{Opts: options(write(b, b.TempDir(), data.NewMap("base", files)), nil), Keep: room,
+			c := compiler(b, pillar.Options{Opts: options(write(b, b.TempDir(),
+				data.NewMap("base", files)), nil), Keep: room,
 				Engine: pillar.Engines(loader.Env{}, modules.Plugins(lent), lent.Renderers)})
 			c.Trust(true)
 			for b.Loop() {

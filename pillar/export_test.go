@@ -2,11 +2,11 @@ package pillar
 
 import "time"
 
-// Trust has a compiler see the files at a time when their own times are trusted, or not.
+// Trust sets whether a compiler trusts the modification times of files.
 func (c *Compiler) Trust(yes bool) {
-	c.forest.now = time.Now
+	c.treeCache.now = time.Now
 	if yes {
-		c.forest.now = func() time.Time { return time.Now().Add(time.Minute) }
+		c.treeCache.now = func() time.Time { return time.Now().Add(time.Minute) }
 	}
 }
 

@@ -17,22 +17,23 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// maxDepth is how deep directories of pillar_roots may nest.
+// maxDepth is the limit of nested directories in pillar_roots.
 const maxDepth = 64
 
-// Files are the files of pillar. Several goroutines may use them.
+// Files gives access to the files of pillar. Several goroutines may use it.
 type Files interface {
 	render.Files
 	// Envs returns the environments, in the order of the configuration.
 	Envs() []string
-	// List returns the paths of all files of an environment, relative to its roots, sorted and each once; none when there
-	// is no such environment.
+	// List returns the paths of all files of an environment, relative to its roots, sorted and
+	// without duplicates; none if there is no such environment.
 	List(ctx context.Context, env string) ([]string, error)
 }
 
-// Roots returns the directories of the option pillar_roots. A directory may hold wildcards of the shell, as in Salt. The
-// environment __env__ becomes the one that is asked for, also in the names of its directories, where that one is not in
-// the option (salt/pillar/__init__.py, Pillar.__gen_opts); it must be a plain name, as it becomes part of a path.
+// Roots returns the directories of the option pillar_roots. As in Salt they may contain shell
+// wildcards. If the requested environment is not in the option, __env__ is replaced by it, also in
+// directory names (salt/pillar/__init__.py, Pillar.__gen_opts). The environment must be a plain
+// name, because it becomes part of a path.
 func Roots(opts *data.Map) func(env string) Files {
 	return func(env string) Files {
 		f := folders{roots: render.Roots{}, dynamic: isDynamic(opts)}
@@ -43,13 +44,13 @@ func Roots(opts *data.Map) func(env string) Files {
 	}
 }
 
-// isDynamic reports whether the directories depend on the environment that is asked for.
+// isDynamic reports whether the directories depend on the requested environment.
 func isDynamic(opts *data.Map) bool {
 	roots, _ := opts.Value("pillar_roots").(*data.Map)
 	return roots.Has("__env__")
 }
 
-// rootsFor is the option pillar_roots with __env__ resolved.
+// rootsFor returns the option pillar_roots with __env__ replaced.
 func rootsFor(opts *data.Map, env string) *data.Map {
 	roots, _ := opts.Value("pillar_roots").(*data.Map)
 	dynamic, ok := roots.Get("__env__")
@@ -69,7 +70,7 @@ func rootsFor(opts *data.Map, env string) *data.Map {
 	return roots
 }
 
-// isName reports whether an environment that a minion asks for is a plain name, which may become part of a path.
+// isName reports whether a requested environment is a plain name, which may become part of a path.
 func isName(env string) bool {
 	return env != "" && !strings.HasPrefix(env, ".") && !strings.ContainsAny(env, "/\\*?[]\x00")
 }
@@ -77,7 +78,7 @@ func isName(env string) bool {
 type folders struct {
 	envs    []string
 	roots   render.Roots
-	dynamic bool // they are those of one environment
+	dynamic bool // the directories are those of one environment
 }
 
 func (f *folders) add(env string, dirs []string) {
@@ -106,8 +107,11 @@ func (f folders) List(ctx context.Context, env string) ([]string, error) {
 	return names, err
 }
 
-// walk returns the files of an environment, sorted, and the version of each: the first of a name counts.
-func (f folders) walk(ctx context.Context, env string, now time.Time) ([]string, map[string]string, error) {
+// walk returns the files of an environment, sorted, and the version of each: the first file of a
+// path counts.
+func (f folders) walk(
+	ctx context.Context, env string, now time.Time,
+) ([]string, map[string]string, error) {
 	versions := map[string]string{}
 	for _, root := range f.roots[env] {
 		w := walk{root: root, now: now, found: versions}
@@ -118,7 +122,8 @@ func (f folders) walk(ctx context.Context, env string, now time.Time) ([]string,
 	return slices.Sorted(maps.Keys(versions)), versions, nil
 }
 
-// A walk goes through a directory and follows symbolic links, but not into a directory that it is in already.
+// A walk lists a directory and follows symbolic links, but not into a directory that encloses the
+// link.
 type walk struct {
 	root  string
 	now   time.Time
@@ -131,18 +136,20 @@ func (w *walk) folder(ctx context.Context, name string, above []os.FileInfo) err
 	if errors.Is(err, os.ErrNotExist) && name == "" {
 		return nil
 	}
-	if err != nil || len(above) > maxDepth || slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, st) }) {
+	if err != nil || len(above) > maxDepth ||
+		slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, st) }) {
 		return err
 	}
 	entries, err := os.ReadDir(at)
 	if errors.Is(err, os.ErrPermission) {
-		return nil // as Salt does: what is in it is not there
+		return nil // as in Salt, its content counts as missing
 	}
 	if err != nil {
 		return fmt.Errorf("list the files of pillar_roots: %w", err)
 	}
 	for _, e := range entries {
-		if err := w.entry(ctx, path.Join(name, e.Name()), append(slices.Clip(above), st)); err != nil {
+		if err := w.entry(ctx, path.Join(name, e.Name()),
+			append(slices.Clip(above), st)); err != nil {
 			return err
 		}
 	}
@@ -152,7 +159,7 @@ func (w *walk) folder(ctx context.Context, name string, above []os.FileInfo) err
 func (w *walk) entry(ctx context.Context, name string, above []os.FileInfo) error {
 	st, err := os.Stat(filepath.Join(w.root, filepath.FromSlash(name)))
 	switch {
-	case err != nil: // a link that leads nowhere, or a file that has just gone
+	case err != nil: // a broken link, or a file that was just removed
 		return nil
 	case st.IsDir():
 		return w.folder(ctx, name, above)
@@ -164,7 +171,7 @@ func (w *walk) entry(ctx context.Context, name string, above []os.FileInfo) erro
 	return nil
 }
 
-// slsNames are the names of the SLS among files, sorted.
+// slsNames returns the names of the SLS among files, sorted.
 func slsNames(files []string) []string {
 	var names []string
 	for _, name := range files {
@@ -179,14 +186,14 @@ func slsNames(files []string) []string {
 	return slices.Compact(names)
 }
 
-// An sls is a file with what tells how it was found.
+// An sls is a file and how it was found.
 type sls struct {
 	text string
 	path string
 	init bool // it is the init.sls of a directory
 }
 
-// find returns the file of an SLS; nil when there is none (Client.get_state).
+// find returns the file of an SLS; nil if there is none (Client.get_state).
 func find(ctx context.Context, files Files, name, env string) (*sls, error) {
 	base := strings.ReplaceAll(name, ".", "/")
 	for _, rel := range []string{base + ".sls", base + "/init.sls"} {
@@ -198,7 +205,7 @@ func find(ctx context.Context, files Files, name, env string) (*sls, error) {
 	return nil, nil
 }
 
-// read returns a file; nil when there is none.
+// read returns a file; nil if it does not exist.
 func read(ctx context.Context, files Files, rel, env string) (*sls, error) {
 	f, err := files.Get(ctx, strings.TrimPrefix(rel, "/"), env)
 	if errors.Is(err, fileclient.ErrNotFound) {

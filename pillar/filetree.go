@@ -14,10 +14,11 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// FileTree is the external pillar file_tree: the files below ROOT/nodegroups/GROUP, for each node group of the minion, and
-// over them those below ROOT/hosts/ID, as a tree of directories with the contents as bytes (salt/pillar/file_tree.py). With
-// template true the contents are rendered. A root_dir that makes no sense is told of in the log only. Lists of renderers of its own are
-// refused: renderer_whitelist and renderer_blacklist are options of the master.
+// FileTree is the external pillar file_tree (salt/pillar/file_tree.py). Its result is a tree of
+// directories with the files' contents as bytes: the files below ROOT/nodegroups/GROUP for each
+// node group of the minion, overridden by those below ROOT/hosts/ID. With template true the
+// contents are rendered. An invalid root_dir is only logged. Its own renderer lists are rejected:
+// renderer_whitelist and renderer_blacklist are options of the master.
 type FileTree struct{}
 
 // Name implements Source.
@@ -25,13 +26,14 @@ func (FileTree) Name() string { return "file_tree" }
 
 // Pillar implements Source.
 func (FileTree) Pillar(ctx context.Context, q Query) (*data.Map, error) {
-	args, err := Bind(q.Argument, 0, "root_dir", "follow_dir_links", "debug", "keep_newline", "render_default",
-		"renderer_blacklist", "renderer_whitelist", "template")
+	args, err := Bind(q.Argument, 0, "root_dir", "follow_dir_links", "debug", "keep_newline",
+		"render_default", "renderer_blacklist", "renderer_whitelist", "template")
 	if err != nil {
 		return nil, err
 	}
-	t := &fileTree{query: &q, follow: data.Truth(args.Value("follow_dir_links")), template: args.Value("template") == true,
-		pipe: args.Text("render_default"), keep: args.Value("keep_newline")}
+	t := &fileTree{query: &q, follow: data.Truth(args.Value("follow_dir_links")),
+		template: args.Value("template") == true, pipe: args.Text("render_default"),
+		keep: args.Value("keep_newline")}
 	if err := t.check(args); err != nil {
 		return nil, err
 	}
@@ -49,13 +51,14 @@ func (FileTree) Pillar(ctx context.Context, q Query) (*data.Map, error) {
 	return out, nil
 }
 
-// A fileTree reads directories as one call of file_tree asks for.
+// A fileTree reads directories with the arguments of one call of file_tree.
 type fileTree struct {
 	query    *Query
-	follow   bool // links to directories are followed
+	follow   bool // follow links to directories
 	template bool
 	pipe     string // of renderers, with template
-	keep     any    // keep_newline: nil, a truth value, or globs of paths that keep the line break at their end
+	// keep_newline: nil, a truth value, or globs of the paths that keep a final line break
+	keep any
 }
 
 func (t *fileTree) check(args *data.Map) error {
@@ -69,13 +72,14 @@ func (t *fileTree) check(args *data.Map) error {
 	default:
 		return errors.New("keep_newline must be either True/False or a list of file globs")
 	}
-	if t.query.ID == "" || t.query.ID == "." || !filepath.IsLocal(t.query.ID) || strings.ContainsAny(t.query.ID, `/\`) {
+	if t.query.ID == "" || t.query.ID == "." || !filepath.IsLocal(t.query.ID) ||
+		strings.ContainsAny(t.query.ID, `/\`) {
 		return errors.New("the minion's id is not fit for the name of a directory")
 	}
 	return nil
 }
 
-// treeRoots are the directories that root_dir names; a relative one is below those of pillar_roots.
+// treeRoots returns the directories of root_dir; a relative one is below those of pillar_roots.
 func (q *Query) treeRoots(root string) ([]string, error) {
 	if root == "" {
 		return nil, errors.New("no root_dir specified")
@@ -98,7 +102,7 @@ func (q *Query) treeRoots(root string) ([]string, error) {
 	return slices.Compact(dirs), nil
 }
 
-// add merges what one root has for the minion over out.
+// add merges the minion's data of one root over out.
 func (t *fileTree) add(ctx context.Context, out *data.Map, root string) (*data.Map, error) {
 	groups, _ := t.query.Opts.Value("nodegroups").(*data.Map)
 	var dirs []string
@@ -120,12 +124,16 @@ func (t *fileTree) add(ctx context.Context, out *data.Map, root string) (*data.M
 	return out, nil
 }
 
-// folder reads the directory name below top. A link to a directory that is not followed is an empty one.
-func (t *fileTree) folder(ctx context.Context, top, name string, above []os.FileInfo) (*data.Map, error) {
+// folder reads the directory name below top. A link to a directory that is not followed counts as
+// empty.
+func (t *fileTree) folder(
+	ctx context.Context, top, name string, above []os.FileInfo,
+) (*data.Map, error) {
 	out := data.NewMap()
 	at := filepath.Join(top, name)
 	self, err := os.Stat(at)
-	if err != nil || len(above) > maxDepth || slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, self) }) {
+	if err != nil || len(above) > maxDepth ||
+		slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, self) }) {
 		return out, err
 	}
 	entries, err := os.ReadDir(at)
@@ -133,7 +141,8 @@ func (t *fileTree) folder(ctx context.Context, top, name string, above []os.File
 		return nil, err
 	}
 	for _, e := range entries {
-		value, err := t.entry(ctx, top, filepath.Join(name, e.Name()), append(slices.Clip(above), self))
+		value, err := t.entry(ctx, top, filepath.Join(name, e.Name()),
+			append(slices.Clip(above), self))
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +161,7 @@ func (t *fileTree) entry(ctx context.Context, top, name string, above []os.FileI
 	}
 	st, err := os.Stat(at)
 	switch {
-	case err != nil: // a link that leads nowhere
+	case err != nil: // a broken link
 		return nil, nil
 	case st.IsDir() && link.Mode()&os.ModeSymlink != 0 && !t.follow:
 		return data.NewMap(), nil
@@ -176,14 +185,16 @@ func (t *fileTree) file(ctx context.Context, at, name string) (any, error) {
 	if !t.template {
 		return b, nil
 	}
-	v, err := t.query.Engine.Render(ctx, render.Input{Text: string(b), SaltEnv: "base", Default: t.pipe})
+	v, err := t.query.Engine.Render(ctx,
+		render.Input{Text: string(b), SaltEnv: "base", Default: t.pipe})
 	if err != nil {
 		return nil, fmt.Errorf("%s does not render", at)
 	}
 	return v, nil
 }
 
-// keeps reports whether a file keeps the line break at its end. In the globs the files at the top are in the directory ".".
+// keeps reports whether a file keeps its final line break. For the globs, files at the top are in
+// the directory ".".
 func (t *fileTree) keeps(name string) bool {
 	globs, ok := t.keep.([]any)
 	if !ok {
@@ -192,5 +203,6 @@ func (t *fileTree) keeps(name string) bool {
 	if !strings.Contains(name, string(filepath.Separator)) {
 		name = "./" + name
 	}
-	return slices.ContainsFunc(globs, func(g any) bool { return match.CompileGlob(data.Str(g)).Match(name) })
+	return slices.ContainsFunc(globs,
+		func(g any) bool { return match.CompileGlob(data.Str(g)).Match(name) })
 }

@@ -12,36 +12,38 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// A memory holds what SLS gave, as long as there is room for it. Several goroutines may use it.
+// A memory caches results of SLS up to a size limit. Several goroutines may use it.
 type memory struct {
 	mu    sync.Mutex
-	room  int // bytes
-	known map[question]*list.Element
-	order *list.List                 // of *answer, the one used last in front
-	under map[question]chan struct{} // closed when the compilation that is under way has ended
+	room  int // free bytes
+	known map[cacheKey]*list.Element
+	order *list.List                 // of *answer, the most recently used first
+	under map[cacheKey]chan struct{} // closed when the running compilation ends
 }
 
-// A question is the hash of all that a compilation depends on, but options and files.
-type question [sha256.Size]byte
+// A cacheKey is the hash of everything that a compilation depends on, except options and files.
+type cacheKey [sha256.Size]byte
 
-// An answer is a pillar with the files that it was made of.
-type answer struct {
-	question question
+// An cacheEntry is a pillar with the files that it depends on.
+type cacheEntry struct {
+	cacheKey cacheKey
 	pillar   *data.Map
 	tree     *tree
-	seen     []sight
+	seen     []fileVersion
 	size     int
 }
 
-// overhead is about what a value of a pillar takes in memory, for each byte of its MessagePack.
+// overhead is the approximate memory of a pillar's value per byte of its MessagePack.
 const overhead = 4
 
 func newMemory(room int) *memory {
-	return &memory{room: room, known: map[question]*list.Element{}, order: list.New(), under: map[question]chan struct{}{}}
+	return &memory{room: room, known: map[cacheKey]*list.Element{}, order: list.New(),
+		under: map[cacheKey]chan struct{}{}}
 }
 
-// enter waits until no compilation of a question is under way but the caller's, who calls leave in the end.
-func (m *memory) enter(ctx context.Context, q question) (leave func(), err error) {
+// enter waits until no other compilation of a question is running. The caller must call leave at
+// the end.
+func (m *memory) enter(ctx context.Context, q cacheKey) (leave func(), err error) {
 	for {
 		m.mu.Lock()
 		done, busy := m.under[q]
@@ -60,22 +62,22 @@ func (m *memory) enter(ctx context.Context, q question) (leave func(), err error
 	}
 }
 
-func (m *memory) leave(q question, done chan struct{}) {
+func (m *memory) leave(q cacheKey, done chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.under, q)
 	close(done)
 }
 
-// get returns the answer to a question, if the files are still those that it was made of.
-func (m *memory) get(q question, files *watched) (*data.Map, bool) {
+// get returns the answer to a question if its files are unchanged.
+func (m *memory) get(q cacheKey, files *watched) (*data.Map, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.known[q]
 	if e == nil {
 		return nil, false
 	}
-	a := e.Value.(*answer)
+	a := e.Value.(*cacheEntry)
 	if !files.same(a.tree, a.seen) {
 		m.drop(e)
 		return nil, false
@@ -85,16 +87,16 @@ func (m *memory) get(q question, files *watched) (*data.Map, bool) {
 }
 
 func (m *memory) drop(e *list.Element) {
-	a := m.order.Remove(e).(*answer)
-	delete(m.known, a.question)
+	a := m.order.Remove(e).(*cacheEntry)
+	delete(m.known, a.cacheKey)
 	m.room += a.size
 }
 
-// put keeps an answer, and drops those that were not asked for longest where there is no room.
-func (m *memory) put(a *answer) {
+// put stores an answer, and drops the least recently used ones if there is no room.
+func (m *memory) put(a *cacheEntry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e := m.known[a.question]; e != nil {
+	if e := m.known[a.cacheKey]; e != nil {
 		m.drop(e)
 	}
 	for m.room < a.size && m.order.Len() > 0 {
@@ -104,44 +106,49 @@ func (m *memory) put(a *answer) {
 		return
 	}
 	m.room -= a.size
-	m.known[a.question] = m.order.PushFront(a)
+	m.known[a.cacheKey] = m.order.PushFront(a)
 }
 
-// remembered returns what compile gives, or gave when the minion, its grains, the files and all else were the same. An answer is
-// kept only when it has no errors, when nothing came from elsewhere (see render.Watch), and when the versions of its files are sure.
-func (w *compilation) remembered(ctx context.Context, compile func(context.Context) *data.Map) *data.Map {
+// cachedResult returns the result of compile, or a cached one if the minion, its grains, the files
+// and all else are unchanged. A result is only cached if it has no errors, depends on nothing
+// outside (see render.Watch), and the versions of its files are certain.
+func (w *compilation) cachedResult(
+	ctx context.Context, compile func(context.Context) *data.Map,
+) *data.Map {
 	files, ok := w.files.(*watched)
-	if w.memory == nil || !ok || w.Known != nil || depth(ctx) > 1 { // within another, it would wait for what waits for it
+	// a nested compilation could wait for one that waits for it
+	if w.memory == nil || !ok || w.Known != nil || depth(ctx) > 1 {
 		return compile(ctx)
 	}
-	q, err := w.question()
+	q, err := w.cacheKey()
 	if err != nil {
 		return compile(ctx)
 	}
 	leave, err := w.memory.enter(ctx, q)
 	if err != nil {
-		return data.NewMap() // who waits is told of ctx
+		return data.NewMap() // the caller reports the error of ctx
 	}
 	defer leave()
 	if pillar, ok := w.memory.get(q, files); ok {
 		w.Log.Debugf("Pillar of %s: no SLS has changed", w.ID)
 		return pillar
 	}
-	var elsewhere atomic.Pointer[string]
-	pillar := compile(render.Watch(ctx, func(what string) { elsewhere.CompareAndSwap(nil, &what) }))
-	if what := elsewhere.Load(); what != nil {
+	var outsideSource atomic.Pointer[string]
+	pillar := compile(render.Watch(ctx,
+		func(what string) { outsideSource.CompareAndSwap(nil, &what) }))
+	if what := outsideSource.Load(); what != nil {
 		w.Log.Debugf("Pillar of %s: not kept, as it comes from %s too", w.ID, *what)
 		return pillar
 	}
 	seen, sure := files.seen()
 	if sure && len(w.errors)+len(w.topErrors) == 0 && ctx.Err() == nil {
-		w.keep(&answer{question: q, pillar: pillar, tree: files.tree, seen: seen})
+		w.keep(&cacheEntry{cacheKey: q, pillar: pillar, tree: files.tree, seen: seen})
 	}
 	return pillar
 }
 
-// keep keeps an answer whose size can be told.
-func (w *compilation) keep(a *answer) {
+// keep stores an answer if its size is known.
+func (w *compilation) keep(a *cacheEntry) {
 	raw, err := payload.Marshal(a.pillar)
 	if err != nil {
 		return
@@ -150,8 +157,8 @@ func (w *compilation) keep(a *answer) {
 	w.memory.put(a)
 }
 
-// question hashes what the minion asks and tells.
-func (w *compilation) question() (question, error) {
+// cacheKey hashes the minion's request.
+func (w *compilation) cacheKey() (cacheKey, error) {
 	raw, err := payload.Marshal([]any{w.ID, w.saltenv, w.pillarenv, w.Override, w.Grains})
 	return sha256.Sum256(raw), err
 }

@@ -20,7 +20,7 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// A keeping is a compiler that keeps what SLS gave, over one directory whose files are as old as they need to be.
+// A keeping is a caching compiler over one directory whose files are old enough to be trusted.
 type keeping struct {
 	*pillar.Compiler
 	t    *testing.T
@@ -38,7 +38,8 @@ func keep(t *testing.T, room int, more *data.Map, files ...any) *keeping {
 	o := options(roots, more)
 	o.Delete("ssh_merge_pillar")
 	k.Compiler = compiler(t, pillar.Options{Opts: o, Keep: room, Log: log,
-		Engine: pillar.Engines(loader.Env{}, []loader.Plugin{grains.Plugin(), modtest.Plugin()}, stdrender.Renderers())})
+		Engine: pillar.Engines(loader.Env{}, []loader.Plugin{grains.Plugin(), modtest.Plugin()},
+			stdrender.Renderers())})
 	k.Trust(true)
 	return k
 }
@@ -50,7 +51,7 @@ func (k *keeping) write(name, text string) {
 	}
 }
 
-// want compiles, and looks at what comes out and whether it was compiled anew.
+// want compiles, and checks the result and whether it was compiled again.
 func (k *keeping) want(what string, r pillar.Request, want string, again bool) {
 	k.t.Helper()
 	k.hook.Reset()
@@ -73,7 +74,8 @@ func asks(id string, pairs ...any) pillar.Request {
 
 func TestWhatHasNotChangedIsNotCompiledAgain(t *testing.T) {
 	t.Parallel()
-	k := keep(t, 1<<20, nil, "top.sls", "base:\n  '*': [a]\n  'G@os:X': [b]\n", "a.sls", "{% import_yaml 'map.yaml' as m %}a: {{ grains.get('id') }} {{ m.x }} {{ salt['grains.get']('os') }}\n",
+	k := keep(t, 1<<20, nil, "top.sls", "base:\n  '*': [a]\n  'G@os:X': [b]\n", "a.sls",
+		"{% import_yaml 'map.yaml' as m %}a: {{ grains.get('id') }} {{ m.x }} {{ salt['grains.get']('os') }}\n",
 		"map.yaml", "x: 1", "b.sls", "b: 2\n")
 	web1, web2 := asks("web1", "os", "X"), asks("web2", "os", "Y")
 	both := "{'a': 'web1 1 X', 'b': 2}"
@@ -103,7 +105,8 @@ func TestWhatHasNotChangedIsNotCompiledAgain(t *testing.T) {
 	}
 	k.Trust(false)
 	k.write("map.yaml", "x: 7")
-	if err := os.Chtimes(filepath.Join(k.dir, "base/map.yaml"), before.ModTime(), before.ModTime()); err != nil {
+	if err := os.Chtimes(filepath.Join(k.dir, "base/map.yaml"), before.ModTime(),
+		before.ModTime()); err != nil {
 		t.Fatal(err)
 	}
 	k.want("a change with the time of before", web1, "{'a': 'web1 7 X', 'b': 2}", true)
@@ -149,9 +152,11 @@ func TestWhatComesFromElsewhereIsCompiledEachTime(t *testing.T) {
 
 func TestExternalPillarsAreAskedEachTime(t *testing.T) {
 	t.Parallel()
-	k := keep(t, 1<<20, data.NewMap("ext_pillar", []any{data.NewMap("nodegroups", nil)}), "top.sls", "base:\n  '*': [a]\n", "a.sls", "a: 1")
+	k := keep(t, 1<<20, data.NewMap("ext_pillar", []any{data.NewMap("nodegroups", nil)}), "top.sls",
+		"base:\n  '*': [a]\n", "a.sls", "a: 1")
 	asked := 0
-	k.Compiler = compiler(t, pillar.Options{Opts: k.Opts, Keep: 1 << 20, Log: k.Log, Engine: k.Engine, Sources: []pillar.Source{counting{"nodegroups", &asked}}})
+	k.Compiler = compiler(t, pillar.Options{Opts: k.Opts, Keep: 1 << 20, Log: k.Log,
+		Engine: k.Engine, Sources: []pillar.Source{counting{"nodegroups", &asked}}})
 	k.Trust(true)
 	k.want("first", asks("web1"), "{'a': 1, 'n': 1}", true)
 	k.want("second", asks("web1"), "{'a': 1, 'n': 2}", false)
@@ -168,11 +173,12 @@ func TestOldPillarsMakeRoom(t *testing.T) {
 	k.want("the other has gone", asks("web2"), "{'a': 'web2'}", true)
 }
 
-// Templates change copies: what one compilation does to options or grains no other sees.
-func TestTemplatesChangeNothingForOthers(t *testing.T) {
+// Templates change copies: no other compilation sees changes of options or grains.
+func TestTemplateChangesAreLocal(t *testing.T) {
 	t.Parallel()
-	k := keep(t, 1<<20, data.NewMap("custom", data.NewMap("deep", []any{"x"})), "top.sls", "base:\n  '*': [a]\n",
-		"a.sls", "{% do opts.custom.deep.append('y') %}{% do grains.update({'new': 1}) %}{% do grains.l.append(1) %}a: {{ opts.custom.deep | length }}{{ grains.l | length }}")
+	k := keep(t, 1<<20, data.NewMap("custom", data.NewMap("deep", []any{"x"})), "top.sls",
+		"base:\n  '*': [a]\n", "a.sls",
+		"{% do opts.custom.deep.append('y') %}{% do grains.update({'new': 1}) %}{% do grains.l.append(1) %}a: {{ opts.custom.deep | length }}{{ grains.l | length }}")
 	r := asks("web1", "l", []any{})
 	for range 2 {
 		if got := compile(t, k.Compiler, r); data.Repr(got) != "{'a': 21}" {
@@ -181,13 +187,15 @@ func TestTemplatesChangeNothingForOthers(t *testing.T) {
 	}
 }
 
-func TestThoseWhoAskAtOnceShareOneCompilation(t *testing.T) {
+func TestConcurrentRequestsShareOneCompilation(t *testing.T) {
 	t.Parallel()
-	k := keep(t, 1<<20, nil, "top.sls", "base:\n  '*': [a]\n", "a.sls", "a: {{ range(20000) | list | length }}")
+	k := keep(t, 1<<20, nil, "top.sls", "base:\n  '*': [a]\n", "a.sls",
+		"a: {{ range(20000) | list | length }}")
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			if got, err := k.Compile(t.Context(), asks("web1")); err != nil || data.Repr(got) != "{'a': 20000}" {
+			if got, err := k.Compile(t.Context(), asks("web1")); err != nil ||
+				data.Repr(got) != "{'a': 20000}" {
 				t.Errorf("got %s, %v", data.Repr(got), err)
 			}
 		})
@@ -204,7 +212,7 @@ func TestThoseWhoAskAtOnceShareOneCompilation(t *testing.T) {
 	}
 }
 
-// A counting source tells how often it was asked.
+// A counting source counts its calls.
 type counting struct {
 	name  string
 	asked *int
@@ -219,18 +227,23 @@ func (c counting) Pillar(context.Context, pillar.Query) (*data.Map, error) {
 
 type againArgs struct{}
 
-// TestTemplatesThatCompileTheirOwnPillar end with an error, and wait neither for themselves nor for ever.
+// TestTemplatesThatCompileTheirOwnPillar end with an error, and wait neither for themselves nor
+// forever.
 func TestTemplatesThatCompileTheirOwnPillar(t *testing.T) {
 	var c *pillar.Compiler
 	times := 0
 	again := loader.Plugin{Name: "again", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("now", func(ctx context.Context, _ againArgs) (any, error) {
-			times++
-			return c.Compile(ctx, asks("web1"))
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("now",
+			func(ctx context.Context, _ againArgs) (any, error) {
+				times++
+				return c.Compile(ctx, asks("web1"))
+			})}}, nil
 	}}
-	roots := write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", "base: {'*': [a]}", "a.sls", "a: {{ salt['again.now']() | length }}")))
-	c = compiler(t, pillar.Options{Opts: options(roots, data.NewMap("ssh_merge_pillar", false)), Keep: 1 << 20,
+	roots := write(t, t.TempDir(),
+		data.NewMap("base", data.NewMap("top.sls", "base: {'*': [a]}", "a.sls",
+			"a: {{ salt['again.now']() | length }}")))
+	c = compiler(t, pillar.Options{Opts: options(roots, data.NewMap("ssh_merge_pillar", false)),
+		Keep:   1 << 20,
 		Engine: pillar.Engines(loader.Env{}, []loader.Plugin{again}, stdrender.Renderers())})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

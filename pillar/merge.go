@@ -8,31 +8,35 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// strategyOf says what smart means: aggregate where the option renderer ends in yamlex, else recurse.
+// strategyOf resolves the strategy smart: aggregate if the option renderer ends in yamlex, else
+// recurse.
 func strategyOf(strategy, renderer string) string {
 	if strategy != "smart" {
 		return strategy
 	}
-	if renderer[strings.LastIndexByte(renderer, '|')+1:] == "yamlex" || strings.HasPrefix(renderer, "yamlex_") {
+	if renderer[strings.LastIndexByte(renderer, '|')+1:] == "yamlex" ||
+		strings.HasPrefix(renderer, "yamlex_") {
 		return "aggregate"
 	}
 	return "recurse"
 }
 
-// Merge returns a with b over it, as the options pillar_source_merging_strategy and pillar_merge_lists have it where the
-// renderer does not matter. Neither is changed; the result shares their values.
+// Merge returns a with b merged over it, by the options pillar_source_merging_strategy and
+// pillar_merge_lists, for use where the renderer does not matter. Neither is changed; the result
+// shares their values.
 func Merge(opts, a, b *data.Map) *data.Map {
 	strategy := firstText(opts.Text("pillar_source_merging_strategy"), "smart")
 	return merge(a, b, strategyOf(strategy, "yaml"), data.Truth(opts.Value("pillar_merge_lists")))
 }
 
-// MergeAs is Merge with another strategy and rule for lists.
+// MergeAs is Merge with an explicit strategy and rule for lists.
 func MergeAs(strategy string, lists bool, a, b *data.Map) *data.Map {
 	return merge(a, b, strategyOf(strategy, "yaml"), lists)
 }
 
-// merge returns a with b over it, as pillar_source_merging_strategy has it (salt/utils/dictupdate.py, merge). Neither is
-// changed; the result shares their values. An unknown strategy is recurse without merging of lists.
+// merge returns a with b merged over it by a value of pillar_source_merging_strategy
+// (salt/utils/dictupdate.py, merge). Neither is changed; the result shares their values. An unknown
+// strategy means recurse without merging of lists.
 func merge(a, b *data.Map, strategy string, lists bool) *data.Map {
 	switch strategy {
 	case "list":
@@ -47,7 +51,7 @@ func merge(a, b *data.Map, strategy string, lists bool) *data.Map {
 	return mergeRecurse(a, b, false)
 }
 
-// mergeList keeps the keys of a alone, those of both with a list of the two values.
+// mergeList keeps the keys of a only; keys in both become a list of the two values.
 func mergeList(a, b *data.Map) *data.Map {
 	out := data.NewMap()
 	for k, v := range a.All() {
@@ -59,7 +63,8 @@ func mergeList(a, b *data.Map) *data.Map {
 	return out
 }
 
-// mergeAggregate takes values of b whole, but for those that yamlex marks with !aggregate in both: they are joined.
+// mergeAggregate replaces values by those of b. Values that yamlex marks with !aggregate in both
+// are joined.
 func mergeAggregate(a, b *data.Map) *data.Map {
 	out := a.Clone()
 	for k, v := range b.All() {
@@ -71,7 +76,8 @@ func mergeAggregate(a, b *data.Map) *data.Map {
 	return out
 }
 
-// mergeOverwrite takes values of b whole. Lists within them are merged with themselves in Salt, which changes nothing.
+// mergeOverwrite replaces values by those of b. Salt also merges lists in them with themselves,
+// which changes nothing.
 func mergeOverwrite(a, b *data.Map) *data.Map {
 	out := a.Clone()
 	out.Update(b)
@@ -101,7 +107,7 @@ func mergeValue(a, b any, lists bool) any {
 	return joinLists(below, over)
 }
 
-// joinLists adds to a what of b is not in a.
+// joinLists appends to a the elements of b that it lacks.
 func joinLists(a, b []any) []any {
 	out := slices.Clone(a)
 	for _, v := range b {

@@ -7,8 +7,9 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// Nodegroups is the external pillar nodegroups: the names of the node groups that a minion is in, under nodegroups or the
-// key pillar_name (salt/pillar/nodegroups.py). Groups are matched with the grains that the minion sent.
+// Nodegroups is the external pillar nodegroups: the names of the minion's node groups, under
+// nodegroups or the key pillar_name (salt/pillar/nodegroups.py). Groups are matched with the grains
+// that the minion sent.
 type Nodegroups struct{}
 
 // Name implements Source.
@@ -30,7 +31,7 @@ func (Nodegroups) Pillar(_ context.Context, q Query) (*data.Map, error) {
 	return data.NewMap(firstText(args.Text("pillar_name"), "nodegroups"), in), nil
 }
 
-// inNodegroup reports whether the compound target that a node group stands for names the minion.
+// inNodegroup reports whether the minion matches the compound target of a node group.
 func (q *Query) inNodegroup(groups *data.Map, name any) bool {
 	e, err := match.Compile(groups.Value(name), "compound", "", match.Options{Nodegroups: groups})
 	return err == nil && e.Match(&match.Minion{ID: q.ID, Grains: q.Grains, Pillar: q.Pillar})

@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// firstTree is for external pillars that come first, decryption and the environment __env__.
+// firstTree is for ext_pillar_first, decryption and the environment __env__.
 var firstTree = data.NewMap("base", data.NewMap(
 	"top.sls", "base:\n  '*':\n    - p\n    - q\n  'I@from:ext':\n    - ip\n  'nope.*':\n    - match: pcre\n    - q\n",
 	"p.sls", `a: 1
@@ -31,8 +31,8 @@ m: {in: "[1,2]", bad: "{{ "{" }}", n: {z: "{}"}}
 	"z.sls", "z: {{ saltenv }} {{ opts.pillarenv }}\ninclude:\n  - w\n",
 ))
 
-// wantFirst and wantDynamic are what salt-call of Salt 3006.0 gives, in its order; the second for pillarenv=qa and
-// pillar='{o: 1}'.
+// wantFirst and wantDynamic are the results of salt-call of Salt 3006.0, in its order; the second
+// for pillarenv=qa and pillar='{o: 1}'.
 const (
 	wantFirst = `
 from: ext
@@ -64,11 +64,14 @@ _errors:
 func firstOptions(t *testing.T) *data.Map {
 	dir := t.TempDir()
 	write(t, dir, firstTree)
-	return options(data.NewMap("base", []any{dir + "/base"}, "__env__", []any{dir + "/dev___env__"}), data.NewMap(
+	return options(data.NewMap("base", []any{dir + "/base"},
+		"__env__", []any{dir + "/dev___env__"}), data.NewMap(
 		"ext_pillar_first", true, "ssh_merge_pillar", false, "exclude_ext_pillar", []any{"cmd_json"},
-		"decrypt_pillar", []any{data.NewMap("secret", "json"), data.NewMap("m:in", "json"), data.NewMap("m:bad", "json"), "gone", data.NewMap("a", "yaml")},
+		"decrypt_pillar", []any{data.NewMap("secret", "json"), data.NewMap("m:in", "json"),
+			data.NewMap("m:bad", "json"), "gone", data.NewMap("a", "yaml")},
 		"decrypt_pillar_renderers", []any{"json"},
-		"ext_pillar", []any{data.NewMap("cmd_yaml", `echo "{from: ext, a: ext, e: 1}"`), data.NewMap("cmd_json", "echo 1")}))
+		"ext_pillar", []any{data.NewMap("cmd_yaml", `echo "{from: ext, a: ext, e: 1}"`),
+			data.NewMap("cmd_json", "echo 1")}))
 }
 
 func same(t *testing.T, got *data.Map, want string) {
@@ -90,22 +93,24 @@ func TestExternalFirstAndDecryptionAreSalts(t *testing.T) {
 func TestDynamicEnvironmentIsSalts(t *testing.T) {
 	c := compiler(t, pillar.Options{Opts: firstOptions(t), Engine: withCommands, Sources: pillar.Sources()})
 	override := data.NewMap("o", int64(1))
-	got := compile(t, c, pillar.Request{ID: "web1", Grains: baseGrains(), PillarEnv: "qa", Override: override})
+	got := compile(t, c, pillar.Request{ID: "web1", Grains: baseGrains(),
+		PillarEnv: "qa", Override: override})
 	same(t, got, wantDynamic)
 	if override.Len() != 1 {
 		t.Errorf("the request was changed: %s", data.Repr(override))
 	}
 }
 
-// TestOverrideIsNeverDecrypted has a requester send what decrypt_pillar names: as a value of its own, below a map of the
-// sources, and over a value of the sources.
+// TestOverrideIsNeverDecrypted sends values for keys of decrypt_pillar in the override: as a value
+// of its own, below a map of the sources, and over a value of the sources.
 func TestOverrideIsNeverDecrypted(t *testing.T) {
 	files := data.NewMap("top.sls", topOfAll, "p.sls", `
 secret: "{\"own\": 1}"
 m: {in: "[1, 2]"}
 kept: "{}"
 `)
-	override := data.NewMap("stolen", `{"theirs": 1}`, "m", data.NewMap("stolen", "[3]"), "kept", `{"theirs": 2}`)
+	override := data.NewMap("stolen", `{"theirs": 1}`, "m", data.NewMap("stolen", "[3]"), "kept",
+		`{"theirs": 2}`)
 	want := `
 stolen: '{"theirs": 1}'
 m: {in: [1, 2], stolen: "[3]"}
@@ -114,9 +119,10 @@ secret: {own: 1}
 `
 	for _, first := range []bool{false, true} {
 		t.Run(fmt.Sprint("external pillars first: ", first), func(t *testing.T) {
-			c := tree(t, files, data.NewMap("decrypt_pillar", []any{"secret", "m:in", "stolen", "m:stolen", "kept"},
-				"decrypt_pillar_default", "json", "decrypt_pillar_renderers", []any{"json"}, "ext_pillar_first", first,
-				"ext_pillar", []any{data.NewMap("cmd_yaml", "echo '{}'")}))
+			c := tree(t, files, data.NewMap("decrypt_pillar",
+				[]any{"secret", "m:in", "stolen", "m:stolen", "kept"},
+				"decrypt_pillar_default", "json", "decrypt_pillar_renderers", []any{"json"},
+				"ext_pillar_first", first, "ext_pillar", []any{data.NewMap("cmd_yaml", "echo '{}'")}))
 			same(t, compile(t, c, pillar.Request{ID: "web1", Grains: baseGrains(), Override: override}), want)
 		})
 	}
@@ -124,7 +130,8 @@ secret: {own: 1}
 
 // tree is a compiler for one environment, base, with more options.
 func tree(t *testing.T, files, more *data.Map) *pillar.Compiler {
-	return compiler(t, pillar.Options{Opts: options(write(t, t.TempDir(), data.NewMap("base", files)), more), Engine: withCommands,
+	return compiler(t, pillar.Options{Opts: options(write(t, t.TempDir(),
+		data.NewMap("base", files)), more), Engine: withCommands,
 		Sources: pillar.Sources(), Version: "3006.0"})
 }
 
@@ -135,7 +142,9 @@ func TestErrorsShowNoSecretUnlessAllowed(t *testing.T) {
 	for _, safe := range []bool{true, false} {
 		c := tree(t, files, data.NewMap("pillar_safe_render_error", safe))
 		text := data.Repr(compile(t, c, pillar.Request{ID: "web1"}).Value("_errors"))
-		if strings.Contains(text, "hunter2") == safe || !strings.Contains(text, "Rendering SLS \\'p\\' failed") && !strings.Contains(text, "Rendering SLS 'p' failed") {
+		if strings.Contains(text, "hunter2") == safe ||
+			!strings.Contains(text, "Rendering SLS \\'p\\' failed") &&
+				!strings.Contains(text, "Rendering SLS 'p' failed") {
 			t.Errorf("safe %v: %s", safe, text)
 		}
 	}
@@ -144,32 +153,39 @@ func TestErrorsShowNoSecretUnlessAllowed(t *testing.T) {
 func TestLogOfUnreadableOutputShowsNone(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
-	opts := options(data.NewMap(), data.NewMap("ext_pillar", []any{data.NewMap("cmd_yaml", "echo '{hunter'2")}))
+	opts := options(data.NewMap(),
+		data.NewMap("ext_pillar", []any{data.NewMap("cmd_yaml", "echo '{hunter'2")}))
 	c := compiler(t, pillar.Options{Opts: opts, Engine: withCommands, Sources: pillar.Sources(), Log: log})
 	same(t, compile(t, c, pillar.Request{ID: "web1"}), "{}")
-	told := false
+	hideError := false
 	for _, e := range hook.AllEntries() {
-		told = told || strings.Contains(e.Message, "failed to parse at line 1, column ")
+		hideError = hideError || strings.Contains(e.Message, "failed to parse at line 1, column ")
 		if strings.Contains(e.Message, "hunter") {
 			t.Errorf("the log shows %s", e.Message)
 		}
 	}
-	if !told {
+	if !hideError {
 		t.Error("the log tells nothing")
 	}
 }
 
-// TestLogTellsWhatIsWrong looks for what the minion is not told, and that no line of a source is shown.
-func TestLogTellsWhatIsWrong(t *testing.T) {
+// TestLogHasErrors checks that the log has the errors that minions do not see, and shows no
+// line of a source.
+func TestLogHasErrors(t *testing.T) {
 	const lib = "{% macro m() %}\n{% set x = 'hunter2' %}\n{{ nope }}{% endmacro %}"
 	for _, tt := range []struct{ name, top, sls, want string }{
 		{"a list", "- hunter2\n", "", "It has a list where environments should stand"},
-		{"an environment that is none", "base:\n'*':\n  - p\n", "", "Below base it has nothing where targets should stand, each with a list of SLS"},
-		{"a target without a list", "base:\n  '*': p\n", "", "The target * has a single value in place of a list of SLS"},
-		{"a number as environment", "1: {}\n", "", "The environment 1 is no text"},
-		{"a top file with a tab", "base:\n\t'*': [p]\n", "", "Rendering Primary Top file failed, render error: found character that cannot start any token; line 2"},
-		{"an include with a tab", "include: [p]\n", "a:\n\t- hunter2\n", "Rendering Top file p failed, render error: found character that cannot start any token; line 2"},
-		{"another template", topOfAll, "{% from 'lib.j' import m %}{{ m() }}", "Jinja variable 'nope' is undefined; line 3 of "},
+		{"an environment that is none", "base:\n'*':\n  - p\n", "",
+			"Below base it has nothing where targets should stand, each with a list of SLS"},
+		{"a target without a list", "base:\n  '*': p\n", "",
+			"The target * has a single value in place of a list of SLS"},
+		{"a number as environment", "1: {}\n", "", "The environment 1 is not a text"},
+		{"a top file with a tab", "base:\n\t'*': [p]\n", "",
+			"Rendering Primary Top file failed, render error: found character that cannot start any token; line 2"},
+		{"an include with a tab", "include: [p]\n", "a:\n\t- hunter2\n",
+			"Rendering Top file p failed, render error: found character that cannot start any token; line 2"},
+		{"another template", topOfAll, "{% from 'lib.j' import m %}{{ m() }}",
+			"Jinja variable 'nope' is undefined; line 3 of "},
 		{"YAML that is loaded", topOfAll, "\n{% load_yaml as x %}\na: b\nhunter2: b: c\n{% endload %}",
 			"; line 2: YAML that it loads: mapping values are not allowed in this context; line 3"},
 		{"JSON that is loaded", topOfAll, "\n{% load_json as x %}{\"hunter2\": 1,}{% endload %}",
@@ -177,26 +193,33 @@ func TestLogTellsWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			log, hook := logtest.NewNullLogger()
-			opts := options(write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", tt.top, "p.sls", tt.sls, "lib.j", lib))), nil)
-			compile(t, compiler(t, pillar.Options{Opts: opts, Engine: withCommands, Log: log}), pillar.Request{ID: "web1"})
+			opts := options(write(t, t.TempDir(),
+				data.NewMap("base", data.NewMap("top.sls", tt.top, "p.sls", tt.sls, "lib.j", lib))), nil)
+			compile(t, compiler(t, pillar.Options{Opts: opts, Engine: withCommands, Log: log}),
+				pillar.Request{ID: "web1"})
 			var lines []string
 			for _, e := range hook.AllEntries() {
 				lines = append(lines, e.Message)
 			}
-			if text := strings.Join(lines, "\n"); !strings.Contains(text, tt.want) || strings.Contains(text, "hunter") {
+			if text := strings.Join(lines, "\n"); !strings.Contains(text, tt.want) ||
+				strings.Contains(text, "hunter") {
 				t.Errorf("the log shows %s\nwant %s", text, tt.want)
 			}
 		})
 	}
 }
 
-// TestCompilationThatIsGivenUpIsToldOnce has the first of many external pillars hang.
-func TestCompilationThatIsGivenUpIsToldOnce(t *testing.T) {
+// TestCancelledCompilationIsLoggedOnce has the first of many external pillars hang.
+func TestCancelledCompilationIsLoggedOnce(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		log, hook := logtest.NewNullLogger()
-		opts := options(write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", topOfAll, "p.sls", "a: 1"))), data.NewMap("ext_pillar_first", first,
-			"ext_pillar", []any{data.NewMap("cmd_yaml", "sleep 30"), data.NewMap("cmd_yaml", "echo 'b: 1'"), data.NewMap("stack", "/none")}))
-		c := compiler(t, pillar.Options{Opts: opts, Engine: withCommands, Sources: pillar.Sources(), Log: log})
+		opts := options(write(t, t.TempDir(),
+			data.NewMap("base", data.NewMap("top.sls", topOfAll, "p.sls", "a: 1"))),
+			data.NewMap("ext_pillar_first", first,
+				"ext_pillar", []any{data.NewMap("cmd_yaml", "sleep 30"),
+					data.NewMap("cmd_yaml", "echo 'b: 1'"), data.NewMap("stack", "/none")}))
+		c := compiler(t, pillar.Options{Opts: opts, Engine: withCommands,
+			Sources: pillar.Sources(), Log: log})
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		if got, err := c.Compile(ctx, pillar.Request{ID: "web1"}); !errors.Is(err, context.DeadlineExceeded) {
@@ -221,7 +244,8 @@ func TestExternalPillarOnDemand(t *testing.T) {
 	demand := data.NewMap("nodegroups", data.NewMap("pillar_name", "a"))
 	for allowed, want := range map[string]string{"nodegroups": "a: [web]", "libvirt": "a: 1"} {
 		o := data.NewMap("on_demand_ext_pillar", []any{allowed}, "nodegroups", data.NewMap("web", "web*"))
-		c := compiler(t, pillar.Options{Opts: options(files, o), Engine: withCommands, Sources: pillar.Sources()})
+		c := compiler(t, pillar.Options{Opts: options(files, o), Engine: withCommands,
+			Sources: pillar.Sources()})
 		same(t, compile(t, c, pillar.Request{ID: "web1", Demand: demand}), want)
 		same(t, compile(t, c, pillar.Request{ID: "web1", Demand: demand, NoExternal: true}), "a: 1")
 	}
@@ -233,16 +257,19 @@ func TestNoMinionChoosesACommand(t *testing.T) {
 		log, hook := logtest.NewNullLogger()
 		o := options(files, data.NewMap("on_demand_ext_pillar", []any{name}))
 		c := compiler(t, pillar.Options{Opts: o, Engine: withCommands, Sources: pillar.Sources(), Log: log})
-		same(t, compile(t, c, pillar.Request{ID: "web1", Demand: data.NewMap(name, `echo '{"a": 2}'`)}), "a: 1")
-		want := "The ext_pillar module " + name + " is not for on-demand pillar data of web1: a minion may not choose a command that the master runs"
+		same(t, compile(t, c, pillar.Request{ID: "web1",
+			Demand: data.NewMap(name, `echo '{"a": 2}'`)}), "a: 1")
+		want := "The ext_pillar module " + name +
+			" is not for on-demand pillar data of web1: a minion may not choose a command that the master runs"
 		if e := hook.LastEntry(); e == nil || e.Message != want {
 			t.Errorf("%s: the log says %v", name, e)
 		}
 	}
 }
 
-// TestExternalPillarThatIsNotAllowed tells, in Salt's words, what a minion asked for and what it may ask for.
-func TestExternalPillarThatIsNotAllowed(t *testing.T) {
+// TestForbiddenExternalPillar checks, in Salt's words, the log about a minion's request and
+// what it may request.
+func TestForbiddenExternalPillar(t *testing.T) {
 	const refused = "The following ext_pillar modules are not allowed for on-demand pillar data: %s. Valid on-demand ext_pillar modules are: %s. " +
 		"The valid modules can be adjusted by setting the 'on_demand_ext_pillar' config option."
 	files := write(t, t.TempDir(), data.NewMap("base", data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n")))
@@ -256,15 +283,18 @@ func TestExternalPillarThatIsNotAllowed(t *testing.T) {
 		"a truth":     {true, "The 'on_demand_ext_pillar' configuration option is malformed, it should be a list of ext_pillar module names"},
 	} {
 		log, hook := logtest.NewNullLogger()
-		p := compiler(t, pillar.Options{Opts: options(files, data.NewMap("on_demand_ext_pillar", c.option)), Engine: withCommands, Sources: pillar.Sources(), Log: log})
-		same(t, compile(t, p, pillar.Request{ID: "web1", Demand: data.NewMap("z", 1, "cmd_yaml", "echo 'a: 2'", "a", 1)}), "a: 1")
+		p := compiler(t, pillar.Options{Opts: options(files,
+			data.NewMap("on_demand_ext_pillar", c.option)), Engine: withCommands,
+			Sources: pillar.Sources(), Log: log})
+		same(t, compile(t, p, pillar.Request{ID: "web1",
+			Demand: data.NewMap("z", 1, "cmd_yaml", "echo 'a: 2'", "a", 1)}), "a: 1")
 		if e := hook.LastEntry(); e == nil || e.Message != c.want || e.Level != logrus.ErrorLevel {
 			t.Errorf("%s: the log says %v, want %s", name, e, c.want)
 		}
 	}
 }
 
-func TestMalformedOptionsAreTold(t *testing.T) {
+func TestMalformedOptionsAreReported(t *testing.T) {
 	files := data.NewMap("top.sls", topOfAll, "p.sls", "a: 1\n")
 	c := tree(t, files, data.NewMap("ext_pillar", "cmd_yaml", "decrypt_pillar", []any{[]any{}}))
 	same(t, compile(t, c, pillar.Request{ID: "web1"}), `
@@ -275,17 +305,19 @@ _errors:
 `)
 }
 
-func TestTopFileOfAnotherFormIsTold(t *testing.T) {
+func TestMalformedTopFileIsReported(t *testing.T) {
 	for _, top := range []string{"- a\n", "base: x\n", "base:\n  '*': 1\n", "1: {}\n"} {
 		c := tree(t, data.NewMap("top.sls", top), nil)
-		same(t, compile(t, c, pillar.Request{ID: "web1"}), "_errors: [Error encountered while rendering pillar top file.]")
+		same(t, compile(t, c, pillar.Request{ID: "web1"}),
+			"_errors: [Error encountered while rendering pillar top file.]")
 	}
 }
 
 func TestCommandsTakeNoIDThatAShellReads(t *testing.T) {
 	c := tree(t, data.NewMap(), data.NewMap("ext_pillar", []any{data.NewMap("cmd_yaml", "echo 'a: %s'")}))
 	for _, id := range []string{"x';echo b", "-n", "--help"} {
-		same(t, compile(t, c, pillar.Request{ID: id}), `_errors: ["Failed to load ext_pillar cmd_yaml: the minion's id is not fit for a command line"]`)
+		same(t, compile(t, c, pillar.Request{ID: id}),
+			`_errors: ["Failed to load ext_pillar cmd_yaml: the minion's id is not fit for a command line"]`)
 	}
 	same(t, compile(t, c, pillar.Request{ID: "web-1"}), "a: web-1")
 	same(t, compile(t, c, pillar.Request{ID: "web1.example.net"}), "a: web1.example.net")
@@ -294,7 +326,8 @@ func TestCommandsTakeNoIDThatAShellReads(t *testing.T) {
 func TestOptionsAreShownWithoutGrains(t *testing.T) {
 	c := tree(t, data.NewMap(), data.NewMap("pillar_opts", true))
 	master, _ := compile(t, c, pillar.Request{ID: "web1", Grains: baseGrains()}).Value("master").(*data.Map)
-	if master.Has("grains") || master.Text("saltversion") != "3006.0" || master.Text("state_top") != "top.sls" {
+	if master.Has("grains") || master.Text("saltversion") != "3006.0" ||
+		master.Text("state_top") != "top.sls" {
 		t.Errorf("got %s", data.Repr(master))
 	}
 }
@@ -308,7 +341,7 @@ func TestPillarEnvironmentFromSaltEnvironment(t *testing.T) {
 	same(t, compile(t, c, pillar.Request{ID: "web1", PillarEnv: "none"}), "{}")
 }
 
-// TestPartsAreNotShared compiles twice: a merge must not change what an earlier result or the request holds.
+// TestPartsAreNotShared compiles twice: a merge must not change an earlier result or the request.
 func TestPartsAreNotShared(t *testing.T) {
 	c := tree(t, data.NewMap("top.sls", topOfAll, "p.sls", "m: {a: 1}\n"), nil)
 	known := compile(t, c, pillar.Request{ID: "web1"})
@@ -328,7 +361,8 @@ func TestCompilationEndsWithItsContext(t *testing.T) {
 }
 
 func TestTwoSourcesOfOneNameAreAnError(t *testing.T) {
-	o := pillar.Options{Opts: data.NewMap(), Engine: engines, Sources: []pillar.Source{pillar.CSV{}, pillar.CSV{}}}
+	o := pillar.Options{Opts: data.NewMap(), Engine: engines,
+		Sources: []pillar.Source{pillar.CSV{}, pillar.CSV{}}}
 	if _, err := pillar.New(o); err == nil || !strings.Contains(err.Error(), "csv") {
 		t.Errorf("got %v", err)
 	}

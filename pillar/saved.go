@@ -15,31 +15,33 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// mostEnvs is how many environments of one minion are saved.
-const mostEnvs = 64
+// maxEnvs is the limit of saved environments of one minion.
+const maxEnvs = 64
 
-// A Saved keeps whole pillars for some time, whatever changes meanwhile: the option pillar_cache (salt/pillar/__init__.py, PillarCache).
-// With pillar_cache_backend disk they lie in CACHEDIR/pillar_cache/ID, in the form of salt/utils/cache.py, CacheDisk; with memory in
-// this process, where in Salt each request has a memory of its own. Files are for the master's user alone. The nil Saved is always
-// empty. Several goroutines may use it.
+// A Saved caches whole pillars for some time, regardless of changes: the option pillar_cache
+// (salt/pillar/__init__.py, PillarCache). With pillar_cache_backend disk they are in
+// CACHEDIR/pillar_cache/ID, in the form of salt/utils/cache.py, CacheDisk. With memory they are in
+// this process; in Salt each request then has a cache of its own. Files are readable for the
+// master's user only. The nil Saved is always empty. Several goroutines may use it.
 type Saved struct {
 	ttl  time.Duration
-	dir  string // "" is memory
+	dir  string // "" means memory
 	now  func() time.Time
 	mu   sync.Mutex
 	held map[string]*saving // of memory
 }
 
-// A saving is what is kept of one minion.
+// A saving holds the pillars of one minion.
 type saving struct {
 	pillars *data.Map // by environment, nil for none
-	at      time.Time // of the last
+	at      time.Time // time of the last one
 }
 
-// OpenSaved returns the cache that the options pillar_cache_backend and pillar_cache_ttl describe.
+// OpenSaved returns the cache configured by the options pillar_cache_backend and pillar_cache_ttl.
 func OpenSaved(opts *data.Map) (*Saved, error) {
 	seconds, _ := opts.Value("pillar_cache_ttl").(int64)
-	s := &Saved{ttl: time.Duration(seconds) * time.Second, now: time.Now, held: map[string]*saving{}}
+	s := &Saved{ttl: time.Duration(seconds) * time.Second, now: time.Now,
+		held: map[string]*saving{}}
 	switch backend := opts.Text("pillar_cache_backend"); backend {
 	case "memory":
 		return s, nil
@@ -69,7 +71,7 @@ func (s *Saved) Get(id, env string) (*data.Map, bool) {
 	return p, ok
 }
 
-// Put keeps the pillar of a minion.
+// Put stores the pillar of a minion.
 func (s *Saved) Put(id, env string, pillar *data.Map) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,14 +80,14 @@ func (s *Saved) Put(id, env string, pillar *data.Map) error {
 		return err
 	}
 	next := &saving{pillars: held.pillars.Clone(), at: s.now()}
-	if next.at.Sub(held.at) > s.ttl || next.pillars.Len() >= mostEnvs {
+	if next.at.Sub(held.at) > s.ttl || next.pillars.Len() >= maxEnvs {
 		next.pillars = data.NewMap()
 	}
 	next.pillars.Set(textOrNil(env), pillar)
 	return s.store(id, next)
 }
 
-// Clear drops what is kept of a minion.
+// Clear deletes the pillars of a minion.
 func (s *Saved) Clear(id string) error {
 	if s == nil || pki.ValidID(id) != nil {
 		return nil
@@ -102,7 +104,7 @@ func (s *Saved) Clear(id string) error {
 	return nil
 }
 
-// Prune drops what is kept of the minions that keep does not name.
+// Prune deletes the pillars of the minions for which keep returns false.
 func (s *Saved) Prune(keep func(id string) bool) error {
 	if s == nil {
 		return nil
@@ -136,7 +138,7 @@ func (s *Saved) ids() []string {
 	return ids
 }
 
-// load returns what is kept of a minion, something empty where nothing is, or nothing that can be read.
+// load returns the pillars of a minion; empty if there are none or they cannot be decoded.
 func (s *Saved) load(id string) (*saving, error) {
 	if err := pki.ValidID(id); err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func (s *Saved) load(id string) (*saving, error) {
 	return readSaving(m, id), nil
 }
 
-// readSaving reads the content of a file.
+// readSaving decodes the content of a file.
 func readSaving(m *data.Map, id string) *saving {
 	all, _ := m.Value("CacheDisk_data").(*data.Map)
 	times, _ := m.Value("CacheDisk_cachetime").(*data.Map)
@@ -181,7 +183,8 @@ func (s *Saved) store(id string, held *saving) error {
 		return nil
 	}
 	at := float64(held.at.UnixMicro()) / 1e6
-	raw, err := payload.MarshalBin(data.NewMap("CacheDisk_data", data.NewMap(id, held.pillars), "CacheDisk_cachetime", data.NewMap(id, at)))
+	raw, err := payload.MarshalBin(data.NewMap("CacheDisk_data", data.NewMap(id, held.pillars),
+		"CacheDisk_cachetime", data.NewMap(id, at)))
 	if err != nil {
 		return fmt.Errorf("pillar_cache: %w", err)
 	}

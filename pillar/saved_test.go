@@ -13,7 +13,8 @@ import (
 
 func saved(t *testing.T, dir, backend string, ttl int64) *pillar.Saved {
 	t.Helper()
-	s, err := pillar.OpenSaved(data.NewMap("pillar_cache_backend", backend, "pillar_cache_ttl", ttl, "cachedir", dir))
+	s, err := pillar.OpenSaved(data.NewMap("pillar_cache_backend", backend, "pillar_cache_ttl", ttl,
+		"cachedir", dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +63,15 @@ func TestSavedPillarsHaveTheirTime(t *testing.T) {
 	}
 }
 
-// Files have the form of Salt's, and what is no such file counts as nothing.
+// Files have Salt's format, and invalid files count as missing.
 func TestSavedFilesAreSalts(t *testing.T) {
 	dir := t.TempDir()
 	s := saved(t, dir, "disk", 3600)
 	file := filepath.Join(dir, "pillar_cache", "web1")
 	at := float64(time.Now().Unix())
-	raw, err := payload.MarshalBin(data.NewMap("CacheDisk_data", data.NewMap("web1", data.NewMap(nil, data.NewMap("a", "b"))), "CacheDisk_cachetime", data.NewMap("web1", at)))
+	raw, err := payload.MarshalBin(data.NewMap("CacheDisk_data",
+		data.NewMap("web1", data.NewMap(nil, data.NewMap("a", "b"))), "CacheDisk_cachetime",
+		data.NewMap("web1", at)))
 	if err != nil {
 		t.Fatal(err)
 	}

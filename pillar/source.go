@@ -2,6 +2,7 @@ package pillar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/render"
 )
 
@@ -17,31 +20,35 @@ const malformed = `The "ext_pillar" option is malformed`
 
 // A Source is an external pillar. Several goroutines may use it.
 type Source interface {
-	// Name is what the option ext_pillar calls it.
+	// Name is its name in the option ext_pillar.
 	Name() string
-	// Pillar returns what it has for a minion; nil is nothing. The error is shown to the minion, so it must hold no secret.
+	// Pillar returns the data for a minion; nil means none. The minion sees the error, so it must
+	// not contain secrets.
 	Pillar(ctx context.Context, q Query) (*data.Map, error)
 }
 
-// A Wary is a Source of which minions may not ask all that the options may, whatever on_demand_ext_pillar says.
-type Wary interface {
+// An OnDemandChecker is a Source that restricts what minions may request from it, regardless of
+// on_demand_ext_pillar.
+type OnDemandChecker interface {
 	Source
-	// Demanded returns why a minion may not ask for an argument, without what it holds; nil where it may.
-	Demanded(argument any, opts *data.Map) error
+	// CheckOnDemand returns why a minion may not request an argument, without the argument's
+	// content; nil if it may.
+	CheckOnDemand(argument any, opts *data.Map) error
 }
 
-// A Query asks a Source. Maps in it must not be changed.
+// A Query is a request to a Source. Maps in it must not be changed.
 type Query struct {
 	ID              string
-	Argument        any       // what stands behind the source's name in the option
+	Argument        any       // the value after the source's name in the option
 	Grains          *data.Map // never nil
-	Pillar          *data.Map // what was compiled so far
+	Pillar          *data.Map // as compiled so far
 	Opts            *data.Map // options, with saltenv and pillarenv of the minion
 	ExtraMinionData *data.Map // may be nil
 	Engine          *render.Engine
 	Files           Files
 	Log             logrus.FieldLogger // never nil
-	// Compile compiles the SLS of other files for the same minion, in one environment and without external pillars.
+	// Compile compiles the SLS of other files for the same minion, in one environment and without
+	// external pillars.
 	Compile func(ctx context.Context, env string, files Files) (*data.Map, error)
 }
 
@@ -79,7 +86,8 @@ func (w *compilation) external(ctx context.Context, pillar *data.Map) *data.Map 
 	return pillar
 }
 
-// demanded reports whether the minion asks for external pillars, and may (Pillar.__valid_on_demand_ext_pillar).
+// demanded reports whether the minion requests external pillars and may do so
+// (Pillar.__valid_on_demand_ext_pillar).
 func (w *compilation) demanded() bool {
 	if w.Demand == nil {
 		return false
@@ -105,43 +113,52 @@ func (w *compilation) demanded() bool {
 	}
 	slices.Sort(refused)
 	w.Log.Errorf("The following ext_pillar modules are not allowed for on-demand pillar data: %s. Valid on-demand ext_pillar modules are: %s. "+
-		"The valid modules can be adjusted by setting the 'on_demand_ext_pillar' config option.", strings.Join(refused, ", "), strings.Join(allowed, ", "))
+		"The valid modules can be adjusted by setting the 'on_demand_ext_pillar' config option.",
+		strings.Join(refused, ", "), strings.Join(allowed, ", "))
 	return false
 }
 
-// harmless reports whether the sources let minions ask for what this one does.
+// harmless reports whether the sources accept the minion's request.
 func (w *compilation) harmless() bool {
 	for name, argument := range w.Demand.All() {
-		s, ok := w.sources[data.Str(name)].(Wary)
+		listed, _ := w.source(data.Str(name))
+		s, ok := listed.(OnDemandChecker)
 		if !ok {
 			continue
 		}
-		if err := s.Demanded(argument, w.opts); err != nil {
-			w.Log.Errorf("The ext_pillar module %s is not for on-demand pillar data of %s: %s", s.Name(), w.ID, err)
+		if err := s.CheckOnDemand(argument, w.opts); err != nil {
+			w.Log.Errorf("The ext_pillar module %s is not for on-demand pillar data of %s: %s",
+				s.Name(), w.ID, err)
 			return false
 		}
 	}
 	return true
 }
 
-func (w *compilation) ask(ctx context.Context, pillar *data.Map, name string, argument any) *data.Map {
+func (w *compilation) ask(
+	ctx context.Context, pillar *data.Map, name string, argument any,
+) *data.Map {
 	if ctx.Err() != nil {
-		return pillar // the compilation is given up
+		return pillar // the compilation was cancelled
 	}
-	s, ok := w.sources[name]
+	s, ok := w.source(name)
 	if !ok {
-		w.Log.Errorf("Specified ext_pillar interface %s is unavailable", name)
+		logging.Print(w.Log, logging.Critical, fmt.Sprintf("Specified ext_pillar interface %s is unavailable", name))
 		return pillar
 	}
 	begin := time.Now()
 	seen := pillar
 	if w.below.Len() == 0 {
-		seen = w.lay(pillar)
+		seen = w.applyOverride(pillar)
 	}
-	got, err := s.Pillar(ctx, Query{ID: w.ID, Argument: argument, Grains: w.Grains, Pillar: seen, Opts: w.opts,
-		ExtraMinionData: w.ExtraMinionData, Engine: w.engine, Files: w.files, Log: w.Log, Compile: w.other})
+	got, err := s.Pillar(ctx, Query{ID: w.ID, Argument: argument, Grains: w.Grains, Pillar: seen,
+		Opts: w.opts, ExtraMinionData: w.ExtraMinionData, Engine: w.engine, Files: w.files,
+		Log: w.Log, Compile: w.other})
 	w.timed("ext_pillar", name, begin)
 	if err != nil {
+		if e, ok := errors.AsType[*loader.Error](err); ok {
+			w.Log.Errorf("Exception caught loading ext_pillar '%s':\n%s", name, loader.Traceback(e))
+		}
 		w.fail(fmt.Sprintf("Failed to load ext_pillar %s: %s", name, err))
 		return pillar
 	}

@@ -10,11 +10,13 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// treeOf makes a directory for file_tree, with a link to a directory beside it, and returns it.
+// treeOf creates a directory for file_tree, with a link to a directory beside it, and returns it.
 func treeOf(t *testing.T) string {
 	root := t.TempDir()
-	write(t, root, data.NewMap("hosts", data.NewMap("web1/f", "one\n", "web1/sub/t", "{{ minion }}{{ grains.os }}\n"), "aside", data.NewMap("g", "two\n\n")))
-	if err := os.Symlink(filepath.Join(root, "aside"), filepath.Join(root, "hosts", "web1", "link")); err != nil {
+	write(t, root, data.NewMap("hosts", data.NewMap("web1/f", "one\n", "web1/sub/t",
+		"{{ minion }}{{ grains.os }}\n"), "aside", data.NewMap("g", "two\n\n")))
+	if err := os.Symlink(filepath.Join(root, "aside"),
+		filepath.Join(root, "hosts", "web1", "link")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(root, "hosts"), filepath.Join(root, "aside", "loop")); err != nil {
@@ -48,7 +50,8 @@ func TestFileTreeFollowsLinksAndKeepsLineBreaksWhenAsked(t *testing.T) {
 
 func TestFileTreeRendersAndStaysInItsFolder(t *testing.T) {
 	root := t.TempDir()
-	write(t, root, data.NewMap("hosts", data.NewMap("web1/t", "{{ grains.os }}\n", "web1/y", "#!jinja|yaml\n[{{ 1 + 1 }}]\n")))
+	write(t, root, data.NewMap("hosts",
+		data.NewMap("web1/t", "{{ grains.os }}\n", "web1/y", "#!jinja|yaml\n[{{ 1 + 1 }}]\n")))
 	args := data.NewMap("root_dir", root, "template", true, "render_default", "jinja")
 	p := tree(t, data.NewMap(), data.NewMap("ext_pillar", []any{data.NewMap("file_tree", args)}))
 	same(t, compile(t, p, pillar.Request{ID: "web1", Grains: baseGrains()}), "t: Debian\ny: [2]")
@@ -62,7 +65,8 @@ func TestFileTreeRendersAndStaysInItsFolder(t *testing.T) {
 
 func TestFileTreeBelowPillarRoots(t *testing.T) {
 	roots := write(t, t.TempDir(), data.NewMap("base", data.NewMap("tree/hosts/web1/f", "x\n")))
-	opts := options(roots, data.NewMap("ext_pillar", []any{data.NewMap("file_tree", data.NewMap("root_dir", "tree"))}))
+	opts := options(roots, data.NewMap("ext_pillar",
+		[]any{data.NewMap("file_tree", data.NewMap("root_dir", "tree"))}))
 	c := compiler(t, pillar.Options{Opts: opts, Sources: pillar.Sources()})
 	same(t, compile(t, c, pillar.Request{ID: "web1", PillarEnv: "base"}), "f: !!binary eA==")
 	same(t, compile(t, c, pillar.Request{ID: "web1"}), "{}")
@@ -77,9 +81,12 @@ func TestCSV(t *testing.T) {
 		args *data.Map
 		want string
 	}{
-		{data.NewMap("path", file, "dialect", "excel-tab", "fieldnames", []any{"id", "a", "b"}), "{id: web1, a: '1', b: null}"},
-		{data.NewMap("path", file, "dialect", "excel-tab", "fieldnames", []any{"id", "a", "b"}, "restval", "-"), "{id: web1, a: '1', b: '-'}"},
-		{data.NewMap("path", file, "dialect", "excel-tab"), `_errors: ["Failed to load ext_pillar csv: 'id'"]`},
+		{data.NewMap("path", file, "dialect", "excel-tab", "fieldnames", []any{"id", "a", "b"}),
+			"{id: web1, a: '1', b: null}"},
+		{data.NewMap("path", file, "dialect", "excel-tab", "fieldnames", []any{"id", "a", "b"},
+			"restval", "-"), "{id: web1, a: '1', b: '-'}"},
+		{data.NewMap("path", file, "dialect", "excel-tab"),
+			`_errors: ["Failed to load ext_pillar csv: 'id'"]`},
 		{data.NewMap("path", file, "dialect", "excel-tab", "idkey", "x"), "{}"},
 		{data.NewMap("idkey", "x"), `_errors: ["Failed to load ext_pillar csv: ext_pillar() missing 1 required positional argument: 'path'"]`},
 	} {

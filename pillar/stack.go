@@ -16,10 +16,10 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// Stack is the external pillar stack: YAML files, listed in other files, merged over one another; all of them are templates
-// (salt/pillar/stack.py). Lists of files are arguments by position, or by names such as grains:os, whose value chooses among
-// them. What differs: what a template does to the variable stack stays in the template, and of YAML that cannot be read the
-// minion is told the file alone.
+// Stack is the external pillar stack: YAML templates, listed in other files, merged over one
+// another (salt/pillar/stack.py). The list files are positional arguments, or selected by the value
+// of a name such as grains:os. Differences: a template's changes of the variable stack have no
+// effect outside, and for invalid YAML the minion only sees the file name.
 type Stack struct{}
 
 // Name implements Source.
@@ -64,13 +64,13 @@ func (Stack) Pillar(ctx context.Context, q Query) (*data.Map, error) {
 	return s.stack, nil
 }
 
-// A stacking is the work for one minion.
+// A stacking is the state of one minion.
 type stacking struct {
 	Query
 	stack *data.Map
 }
 
-// configs are the files that list others.
+// configs returns the list files.
 func (s *stacking) configs() ([]string, error) {
 	args, kwargs := Spread(s.Argument)
 	var all []string
@@ -102,7 +102,8 @@ func (s *stacking) chosen(selector string, choices any) ([]string, error) {
 		m.Delete("__env__")
 		m.Set(env, v)
 	}
-	in, ok := map[string]*data.Map{"pillar": s.Query.Pillar, "grains": s.Grains, "opts": s.Opts}[kind]
+	in, ok := map[string]*data.Map{"pillar": s.Query.Pillar, "grains": s.Grains,
+		"opts": s.Opts}[kind]
 	if !ok {
 		return nil, fmt.Errorf(`Unknown traverse option "%s", should be one of dict_keys(['pillar', 'grains', 'opts'])`, kind) //nolint:staticcheck // Salt's text
 	}
@@ -117,7 +118,7 @@ func (s *stacking) chosen(selector string, choices any) ([]string, error) {
 	var all []string
 	for _, f := range asList(files) {
 		if !isName(env) && strings.Contains(data.Str(f), "__env__") {
-			continue // a minion may ask for any
+			continue // a minion may have any value
 		}
 		all = append(all, strings.ReplaceAll(data.Str(f), "__env__", env))
 	}
@@ -131,7 +132,7 @@ func asList(v any) []any {
 	return []any{v}
 }
 
-// config merges what one file lists.
+// config merges the files of one list file.
 func (s *stacking) config(ctx context.Context, at string) error {
 	dir, name := filepath.Split(at)
 	templates, err := saltjinja.NewFolder(dir, s.Engine)
@@ -141,12 +142,13 @@ func (s *stacking) config(ctx context.Context, at string) error {
 	names := s.names(at)
 	text, err := templates.Render(ctx, name, names)
 	if err != nil {
-		return fmt.Errorf("the list %s does not render: %w", at, s.told(err))
+		return fmt.Errorf("the list %s does not render: %w", at, s.hideError(err))
 	}
 	for _, item := range stackItems(text) {
 		pattern, ok := item.(string)
 		if !ok {
-			return fmt.Errorf("the list %s holds %s, which is no path", at, loader.TypeName(item))
+			return fmt.Errorf("the list %s has an entry of type %s, which is not a path", at,
+				loader.TypeName(item))
 		}
 		if strings.TrimSpace(pattern) == "" {
 			continue
@@ -158,22 +160,24 @@ func (s *stacking) config(ctx context.Context, at string) error {
 	return nil
 }
 
-// told is an error of a template for a minion, which is told the kind alone: the whole is in the log.
-func (s *stacking) told(err error) error {
+// hideError logs a template's error and returns the one that the minion sees, which omits the
+// details.
+func (s *stacking) hideError(err error) error {
 	s.Log.Errorf("ext_pillar stack of %s: %s", s.ID, err)
 	return errors.New("please see the master's log")
 }
 
-// names are what templates see.
+// names returns the variables of templates.
 func (s *stacking) names(at string) map[string]any {
 	return map[string]any{
-		"__opts__": s.Opts, "__salt__": saltjinja.Functions(s.Engine.Env()), "__grains__": s.Grains, "minion_id": s.ID,
+		"__opts__": s.Opts, "__salt__": saltjinja.Functions(s.Engine.Env()), "__grains__": s.Grains,
+		"minion_id": s.ID,
 		"__stack__": data.NewMap("traverse", saltjinja.Traverse(), "cfg_path", at),
 		"pillar":    s.Query.Pillar, "pillarenv": s.Opts.Value("pillarenv"), "stack": s.stack,
 	}
 }
 
-// stackItems are the entries of a list: a list of YAML, or else one a line.
+// stackItems returns the entries of a list file: a YAML list, or else one entry per line.
 func stackItems(text string) []any {
 	if v, err := yaml.Load([]byte(text), yaml.Options{}); err == nil {
 		if list, ok := v.([]any); ok {
@@ -187,15 +191,18 @@ func stackItems(text string) []any {
 	return items
 }
 
-// pattern merges the files that one entry names.
-func (s *stacking) pattern(ctx context.Context, templates *saltjinja.Folder, dir, pattern string, names map[string]any) error {
+// pattern merges the files of one entry.
+func (s *stacking) pattern(
+	ctx context.Context, templates *saltjinja.Folder, dir, pattern string, names map[string]any,
+) error {
 	at := pattern
 	if !filepath.IsAbs(pattern) {
 		at = filepath.Join(dir, filepath.FromSlash(pattern))
 	}
 	paths := shellglob.Paths(at)
 	if len(paths) == 0 {
-		s.Log.Infof("Ignoring pillar stack template %q: can't find from root dir %q", pattern, strings.TrimSuffix(dir, string(filepath.Separator)))
+		s.Log.Infof("Ignoring pillar stack template %q: can't find from root dir %q", pattern,
+			strings.TrimSuffix(dir, string(filepath.Separator)))
 	}
 	for _, path := range paths {
 		name, err := filepath.Rel(dir, path)
@@ -205,11 +212,14 @@ func (s *stacking) pattern(ctx context.Context, templates *saltjinja.Folder, dir
 		names["ymlpath"], names["stack"] = path, s.stack
 		text, err := templates.Render(ctx, filepath.ToSlash(name), names)
 		if err != nil {
-			return fmt.Errorf("Stack pillar template render error in %s: %w", path, s.told(err)) // Salt's text
+			// Salt's text
+			return fmt.Errorf("Stack pillar template render error in %s: %w", path,
+				s.hideError(err))
 		}
 		v, err := yaml.Load([]byte(text), yaml.Options{})
 		if err != nil {
-			return fmt.Errorf("Stack pillar yaml parsing error in %s: %w", path, s.told(err)) // Salt's text
+			// Salt's text
+			return fmt.Errorf("Stack pillar yaml parsing error in %s: %w", path, s.hideError(err))
 		}
 		if m, ok := v.(*data.Map); ok {
 			if s.stack, err = stackMap(s.stack, m); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// The key __ of a dictionary, and of a dictionary that is the first element of a list, says how it is merged.
+// The key __ of a dictionary, or of a dictionary that is the first element of a list, names the
+// merge strategy.
 const strategyKey = "__"
 
 func checkStrategy(v any) (string, error) {
@@ -90,7 +91,7 @@ func stackList(stack, obj []any) ([]any, error) {
 	return slices.Concat(stack, obj), nil
 }
 
-// listStrategy is the strategy that stands at the head of a list.
+// listStrategy returns the strategy at the head of a list.
 func listStrategy(list []any) (any, bool) {
 	if len(list) == 0 {
 		return nil, false
@@ -99,7 +100,7 @@ func listStrategy(list []any) (any, bool) {
 	return m.Get(strategyKey)
 }
 
-// cleanup takes strategies out of a value; those within lists stay, as in Salt.
+// cleanup removes strategies from a value; as in Salt those within lists stay.
 func cleanup(v any) any {
 	switch v := v.(type) {
 	case *data.Map:

@@ -12,7 +12,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// states renders the SLS of a minion over pillar= of the command line (Pillar.render_pillar), which decrypt_pillar defers.
+// states renders the SLS of a minion over pillar= of the command line, which decrypt_pillar defers
+// (Pillar.render_pillar).
 func (w *compilation) states(ctx context.Context, matches []assignment) *data.Map {
 	pillar := w.below
 	marked := strategyOf(w.strategy(), w.opts.Text("renderer")) == "aggregate"
@@ -33,14 +34,14 @@ func (w *compilation) states(ctx context.Context, matches []assignment) *data.Ma
 	return pillar
 }
 
-// A rendering is the work in one environment.
+// A rendering is the state of one environment.
 type rendering struct {
 	*compilation
 	env  string
-	done map[string]any // what each SLS rendered to, without its includes
+	done map[string]any // result of each SLS, without its includes
 }
 
-// expand replaces globs by the names that they match; a name that matches nothing stays.
+// expand replaces globs by the matching names; a name that matches nothing stays.
 func (r *rendering) expand(patterns []string) []string {
 	if _, ok := r.available[r.env]; !ok {
 		for range patterns {
@@ -74,7 +75,7 @@ func (r *rendering) filter(pattern string) []string {
 	return found
 }
 
-// sls renders one SLS with what it includes; nil when it gives nothing (Pillar.render_pstate).
+// sls renders one SLS with its includes; nil if the result is empty (Pillar.render_pstate).
 func (r *rendering) sls(ctx context.Context, name string, defaults *data.Map) any {
 	file, err := find(ctx, r.files, name, r.env)
 	if err != nil {
@@ -93,10 +94,11 @@ func (r *rendering) sls(ctx context.Context, name string, defaults *data.Map) an
 		}
 		return nil
 	}
-	return r.included(ctx, &source{name: name, init: file != nil && file.init, defaults: defaults}, m)
+	return r.included(ctx, &source{name: name, init: file != nil && file.init, defaults: defaults},
+		m)
 }
 
-// missing tells of an SLS that is not there, and whether it counts as never named.
+// missing reports a missing SLS, and returns whether it is ignored completely.
 func (r *rendering) missing(name string) bool {
 	for _, ignored := range r.ignored[r.env] {
 		if ignored == name {
@@ -119,10 +121,12 @@ func (r *rendering) render(ctx context.Context, name string, file *sls, defaults
 		return data.NewMap()
 	}
 	if ctx.Err() != nil {
-		return nil // the compilation is given up
+		return nil // the compilation was cancelled
 	}
 	begin := time.Now()
-	state, err := r.engine.Render(ctx, render.Input{Text: file.text, Path: file.path, SaltEnv: r.env, SLS: name, Vars: variables(defaults)})
+	state, err := r.engine.Render(ctx,
+		render.Input{Text: file.text, Path: file.path, SaltEnv: r.env, SLS: name,
+			Vars: variables(defaults)})
 	r.timed("SLS", name, begin)
 	if err != nil {
 		r.failRender(name, err)
@@ -131,8 +135,8 @@ func (r *rendering) render(ctx context.Context, name string, file *sls, defaults
 	return state
 }
 
-// failRender tells the log why an SLS does not render, and the minion only where it may see that. Lines of the SLS, which may hold
-// secrets, stand in the log at the level debug.
+// failRender logs why an SLS does not render; the minion sees the reason only if that is allowed.
+// Lines of the SLS, which may hold secrets, are only logged at the level debug.
 func (r *rendering) failRender(name string, err error) {
 	whole := fmt.Sprintf("Rendering SLS '%s' failed, render error:\n%s", name, err)
 	r.Log.Errorf("Rendering SLS '%s' failed, render error: %s", name, render.Brief(err))
@@ -155,10 +159,11 @@ func variables(defaults *data.Map) map[string]any {
 type source struct {
 	name     string
 	init     bool
-	defaults *data.Map // those of the last include count for the ones behind it, as in Salt
+	defaults *data.Map // as in Salt, those of the last include also apply to the following ones
 }
 
-// included returns what an SLS renders to, over its includes; with pillar_includes_override_sls below them.
+// included returns the result of an SLS merged over its includes, or below them with
+// pillar_includes_override_sls.
 func (r *rendering) included(ctx context.Context, s *source, state *data.Map) *data.Map {
 	includes, has := state.Get("include")
 	if !has {
@@ -186,7 +191,7 @@ func (r *rendering) included(ctx context.Context, s *source, state *data.Map) *d
 	return whole
 }
 
-// include returns what one entry of a list of includes gives.
+// include returns the results of one entry of a list of includes.
 func (r *rendering) include(ctx context.Context, s *source, entry any) []*data.Map {
 	key := ""
 	if m, ok := entry.(*data.Map); ok && m.Len() > 0 {
@@ -211,8 +216,8 @@ func (r *rendering) include(ctx context.Context, s *source, entry any) []*data.M
 	return parts
 }
 
-// includeNames are the SLS that an include names: a relative one begins with a dot, and globs are allowed. One that is
-// found counts twice, as in Salt, where the second time it comes without its own includes.
+// includeNames returns the SLS that an include names: a relative one begins with a dot, and globs
+// are allowed. As in Salt a match counts twice, the second time without its own includes.
 func (r *rendering) includeNames(s *source, include string) []string {
 	if _, ok := r.available[r.env]; !ok {
 		r.noEnvironment()

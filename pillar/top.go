@@ -9,24 +9,26 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader/matchers"
 	"github.com/brineproject/brine/match"
 	"github.com/brineproject/brine/render"
 )
 
-// errTop is the fault of a top file whose data have another form than they should.
+// errTop reports a top file whose data have an invalid form.
 var errTop = errors.New("Error encountered while rendering pillar top file.") //nolint:staticcheck // Salt's words
 
 // A target is an entry of a top file.
 type target struct {
 	pattern any
-	kind    string // how the pattern is matched
+	kind    string // kind of matcher
 	order   int
 	names   []string // of SLS
-	matches []any    // what says how it is matched, as it is written
+	matches []any    // how it is matched, as written
 	ignore  bool     // SLS may be missing
 }
 
-// top returns the targets of all top files, merged: environment → pattern → *target (Pillar.get_top).
+// top returns the targets of all top files, merged: environment → pattern → *target
+// (Pillar.get_top).
 func (w *compilation) top(ctx context.Context) (*data.Map, []any) {
 	tops, errs := w.tops(ctx)
 	merged := data.NewMap()
@@ -39,7 +41,7 @@ func (w *compilation) top(ctx context.Context) (*data.Map, []any) {
 	return merged, errs
 }
 
-// tops renders the top files and what they include, one level deep (Pillar.get_tops).
+// tops renders the top files and their includes, one level deep (Pillar.get_tops).
 func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
 	name := strings.TrimPrefix(firstText(w.opts.Text("state_top"), "top.sls"), "salt://")
 	var includes [][2]string
@@ -47,7 +49,8 @@ func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
 		if ctx.Err() != nil {
 			break
 		}
-		top, err := w.renderTop(ctx, env, func() (*sls, error) { return read(ctx, w.files, name, env) })
+		top, err := w.renderTop(ctx, env,
+			func() (*sls, error) { return read(ctx, w.files, name, env) })
 		if err != nil {
 			w.Log.Errorf("Rendering Primary Top file failed, render error: %s", render.Brief(err))
 			errs = append(errs, "Rendering Primary Top file failed, render error:\n"+err.Error())
@@ -62,10 +65,12 @@ func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
 		if slices.Contains(includes[:i], in) {
 			continue
 		}
-		top, err := w.renderTop(ctx, in[0], func() (*sls, error) { return find(ctx, w.files, in[1], in[0]) })
+		top, err := w.renderTop(ctx, in[0],
+			func() (*sls, error) { return find(ctx, w.files, in[1], in[0]) })
 		if err != nil {
 			w.Log.Errorf("Rendering Top file %s failed, render error: %s", in[1], render.Brief(err))
-			errs = append(errs, fmt.Sprintf("Rendering Top file %s failed, render error:\n%s", in[1], err))
+			errs = append(errs, fmt.Sprintf("Rendering Top file %s failed, render error:\n%s",
+				in[1], err))
 			continue
 		}
 		tops = append(tops, top)
@@ -73,11 +78,12 @@ func (w *compilation) tops(ctx context.Context) (tops []any, errs []any) {
 	return tops, errs
 }
 
-// topEnvironments are those whose top files count.
+// topEnvironments returns the environments whose top files are used.
 func (w *compilation) topEnvironments() []string {
 	if w.pillarenv != "" {
 		if !slices.Contains(w.files.Envs(), w.pillarenv) {
-			w.Log.Debugf("pillarenv '%s' not found in the configured pillar environments (%s)", w.pillarenv, strings.Join(w.files.Envs(), ", "))
+			w.Log.Debugf("pillarenv '%s' not found in the configured pillar environments (%s)",
+				w.pillarenv, strings.Join(w.files.Envs(), ", "))
 			return nil
 		}
 		return []string{w.pillarenv}
@@ -90,7 +96,9 @@ func (w *compilation) topEnvironments() []string {
 	return envs
 }
 
-func (w *compilation) renderTop(ctx context.Context, env string, get func() (*sls, error)) (any, error) {
+func (w *compilation) renderTop(
+	ctx context.Context, env string, get func() (*sls, error),
+) (any, error) {
 	file, err := get()
 	if err != nil {
 		return nil, err
@@ -116,7 +124,8 @@ func takeIncludes(top any) []string {
 	return names
 }
 
-// addTop adds the targets of one top file; of a pattern in one environment the last entry counts (Pillar.merge_tops).
+// addTop adds the targets of one top file; for a pattern in one environment the last entry counts
+// (Pillar.merge_tops).
 func (w *compilation) addTop(merged *data.Map, top any) error {
 	m, ok := top.(*data.Map)
 	if !ok {
@@ -129,7 +138,7 @@ func (w *compilation) addTop(merged *data.Map, top any) error {
 			continue
 		}
 		if !isText {
-			return fmt.Errorf("%w The environment %s is no text", errTop, data.Str(env))
+			return fmt.Errorf("%w The environment %s is not a text", errTop, data.Str(env))
 		}
 		if !isMap {
 			return fmt.Errorf("%w Below %s it has %s where targets should stand, each with a list of SLS", errTop, data.Str(env), kind(patterns))
@@ -162,7 +171,8 @@ func newTarget(pattern, entries any) (*target, error) {
 	case *data.Map:
 		list = v.Keys()
 	default:
-		return nil, fmt.Errorf("%w The target %s has %s in place of a list of SLS", errTop, data.Str(pattern), kind(entries))
+		return nil, fmt.Errorf("%w The target %s has %s in place of a list of SLS", errTop,
+			data.Str(pattern), kind(entries))
 	}
 	for _, entry := range list {
 		switch v := entry.(type) {
@@ -177,7 +187,7 @@ func newTarget(pattern, entries any) (*target, error) {
 	return t, nil
 }
 
-// kind says what stands where something else should.
+// kind describes the type of an unexpected value.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -204,7 +214,7 @@ func (t *target) option(m *data.Map) {
 	}
 }
 
-// shown is what get_top of Salt says of a target.
+// shown returns a target in the form of Salt's get_top.
 func (t *target) shown() []any {
 	list := slices.Clone(t.matches)
 	for _, name := range t.names {
@@ -213,8 +223,8 @@ func (t *target) shown() []any {
 	return list
 }
 
-// Top returns the top files of a minion, merged: environment → target → list of SLS, with how the target is matched in front; and what
-// is wrong with them (Pillar.get_top). The error is as that of Compile.
+// Top returns the merged top files of a minion: environment → target → list of SLS, preceded by how
+// the target is matched; and their errors (Pillar.get_top). err is as for Compile.
 func (c *Compiler) Top(ctx context.Context, r Request) (top *data.Map, wrong []any, err error) {
 	ctx, err = deeper(ctx)
 	if err != nil {
@@ -236,14 +246,14 @@ func (c *Compiler) Top(ctx context.Context, r Request) (top *data.Map, wrong []a
 	return top, wrong, ctx.Err()
 }
 
-// An assignment is what a minion gets of one environment.
+// An assignment lists the SLS of a minion in one environment.
 type assignment struct {
 	env   string
 	names []string
 }
 
-// matches returns the SLS of the targets that name the minion (Pillar.top_matches).
-func (w *compilation) matches(top *data.Map) []assignment {
+// matches returns the SLS of the targets that match the minion (Pillar.top_matches).
+func (w *compilation) matches(ctx context.Context, top *data.Map) []assignment {
 	var out []assignment
 	for env, targets := range top.All() {
 		if w.pillarenv != "" && env != w.pillarenv {
@@ -251,7 +261,7 @@ func (w *compilation) matches(top *data.Map) []assignment {
 		}
 		a := assignment{env: env.(string)}
 		for _, t := range ordered(targets.(*data.Map)) {
-			if !w.named(t) {
+			if !w.named(ctx, t) {
 				continue
 			}
 			for _, name := range t.names {
@@ -274,12 +284,12 @@ func ordered(targets *data.Map) []*target {
 	return list
 }
 
-// named reports whether a target names the minion (salt/matchers/confirm_top.py). A kind that does not exist, with which
-// Salt's compilation ends, is an error that the minion is shown.
-func (w *compilation) named(t *target) bool {
-	groups, _ := w.opts.Value("nodegroups").(*data.Map)
-	e, err := match.Compile(t.pattern, t.kind, "", match.Options{Nodegroups: groups})
-	if errors.Is(err, match.ErrUnknownType) {
+// named reports whether a target matches the minion (salt/matchers/confirm_top.py). An unknown kind
+// of target, with which Salt's compilation ends, is an error that the minion sees.
+func (w *compilation) named(ctx context.Context, t *target) bool {
+	named, err := matchers.Confirm(ctx, w.engine.Env(), matchers.Target{Pattern: t.pattern,
+		Kind: t.kind, Mods: append(slices.Clone(t.matches), data.Values(t.names)...)}, w.minion())
+	if errors.Is(err, match.ErrUnknownType) || errors.Is(err, matchers.ErrFailed) {
 		w.fail(fmt.Sprintf("Pillar top file: target %s: %s", data.Str(t.pattern), err))
 		return false
 	}
@@ -287,5 +297,5 @@ func (w *compilation) named(t *target) bool {
 		w.Log.Errorf("Pillar top file: target %s: %s", data.Str(t.pattern), err)
 		return false
 	}
-	return e.Match(w.minion())
+	return named
 }

@@ -13,16 +13,17 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// mostTrees is how many trees are kept in mind: pillar_roots with __env__ has one for each environment that is asked for.
-const mostTrees = 64
+// maxTrees is the limit of cached trees: pillar_roots with __env__ has one for each requested
+// environment.
+const maxTrees = 64
 
-// A tree is what directories held at one moment.
+// A tree is the content of directories at one moment.
 type tree struct {
 	names    map[string][]string          // of all files by environment, sorted
-	versions map[string]map[string]string // of each file by environment; "" is not sure
+	versions map[string]map[string]string // of each file by environment; "" if uncertain
 }
 
-// versionOf names the content of a file below a root; see render.VersionOf.
+// versionOf identifies the content of a file below a root; see render.VersionOf.
 func versionOf(root string, st os.FileInfo, now time.Time) string {
 	if v := render.VersionOf(st, now); v != "" {
 		return root + "\x00" + v
@@ -30,7 +31,7 @@ func versionOf(root string, st os.FileInfo, now time.Time) string {
 	return ""
 }
 
-// look goes through the directories of all environments.
+// look lists the directories of all environments.
 func (f folders) look(ctx context.Context, now time.Time) (*tree, error) {
 	t := &tree{names: map[string][]string{}, versions: map[string]map[string]string{}}
 	for env := range f.roots {
@@ -44,37 +45,39 @@ func (f folders) look(ctx context.Context, now time.Time) (*tree, error) {
 }
 
 func (t *tree) equal(other *tree) bool {
-	return maps.EqualFunc(t.names, other.names, slices.Equal) && maps.EqualFunc(t.versions, other.versions, maps.Equal)
+	return maps.EqualFunc(t.names, other.names, slices.Equal) &&
+		maps.EqualFunc(t.versions, other.versions, maps.Equal)
 }
 
-// A forest holds the trees of a compiler. A tree is looked at anew for each compilation, but those that begin meanwhile share one.
-type forest struct {
+// A treeCache holds the trees of a compiler. Each compilation lists the tree again, but concurrent
+// ones share a listing.
+type treeCache struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	trees map[string]*fileserver.Latest[*tree]
 }
 
-// tree returns what the directories hold now.
-func (f *forest) tree(ctx context.Context, env string, files folders) (*tree, error) {
+// tree returns the present content of the directories.
+func (f *treeCache) tree(ctx context.Context, env string, files folders) (*tree, error) {
 	if !files.dynamic {
 		env = ""
 	}
 	return f.latest(env).Get(func(last *tree) (*tree, error) {
 		t, err := files.look(ctx, f.now())
 		if err == nil && last != nil && t.equal(last) {
-			return last, nil // which all answers that were made of it share
+			return last, nil // all answers that depend on it share it
 		}
 		return t, err
 	})
 }
 
-func (f *forest) latest(env string) *fileserver.Latest[*tree] {
+func (f *treeCache) latest(env string) *fileserver.Latest[*tree] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.trees[env]
 	if l == nil {
-		if f.trees == nil || len(f.trees) >= mostTrees {
+		if f.trees == nil || len(f.trees) >= maxTrees {
 			f.trees = map[string]*fileserver.Latest[*tree]{}
 		}
 		l = &fileserver.Latest[*tree]{}
@@ -83,16 +86,17 @@ func (f *forest) latest(env string) *fileserver.Latest[*tree] {
 	return l
 }
 
-// watched are directories of which one compilation sees the names of one moment, and that note what it asked for.
+// watched are directories of which one compilation sees a fixed listing. It records the files that
+// the compilation requested.
 type watched struct {
 	folders
 	tree *tree
 
 	mu    sync.Mutex
-	asked map[place]bool // whether there was such a file
+	asked map[place]bool // whether the file existed
 }
 
-// A place is that of a file in an environment.
+// A place is the path of a file in an environment.
 type place struct{ env, path string }
 
 // List implements Files.
@@ -111,29 +115,29 @@ func (w *watched) Get(ctx context.Context, name, env string) (render.File, error
 	return f, err
 }
 
-// A sight is the version of a file that was asked for, "" where it was not there.
-type sight struct {
+// A fileVersion is the version of a requested file, "" if it did not exist.
+type fileVersion struct {
 	at      place
 	version string
 }
 
-// seen returns the version of each file that was asked for; false where one is not sure.
-func (w *watched) seen() ([]sight, bool) {
+// seen returns the version of each requested file; false if one is uncertain.
+func (w *watched) seen() ([]fileVersion, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	versions := make([]sight, 0, len(w.asked))
+	versions := make([]fileVersion, 0, len(w.asked))
 	for at, there := range w.asked {
 		version, listed := w.tree.versions[at.env][at.path]
 		if there != listed || there && version == "" {
 			return nil, false
 		}
-		versions = append(versions, sight{at, version})
+		versions = append(versions, fileVersion{at, version})
 	}
 	return versions, true
 }
 
-// same reports whether the files that another compilation has seen are those of now, and all names.
-func (w *watched) same(other *tree, seen []sight) bool {
+// same reports whether the files that another compilation has seen, and all names, are unchanged.
+func (w *watched) same(other *tree, seen []fileVersion) bool {
 	if w.tree == other {
 		return true
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// wantTree is what salt-call of Salt 3006.0 gives for this tree, but for the node groups: those it looks up among accepted
-// keys, of which a minion without master has none.
+// wantTree is the result of salt-call of Salt 3006.0 for this tree, except for the node groups:
+// Salt looks those up among accepted keys, of which a masterless minion has none.
 const wantTree = `
 d: {leaf: 1, deep: 1}
 l: [deep, web, late]
@@ -80,9 +80,10 @@ l: [web]
 	"hosts.csv", "id,role,os\ndb1,db,x\nweb1,\"w,eb\",y,extra1,extra2\n",
 ))
 
-// withCommands is engines with the functions that external pillars call.
+// withCommands makes engines with the functions that external pillars call.
 func withCommands(s pillar.Scope) (*render.Engine, error) {
-	env := &loader.Env{Opts: s.Opts, Grains: func() *data.Map { return s.Grains }, Pillar: func() *data.Map { return s.Pillar }}
+	env := &loader.Env{Opts: s.Opts, Grains: func() *data.Map { return s.Grains },
+		Pillar: func() *data.Map { return s.Pillar }}
 	reg, err := loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{})})
 	if err != nil {
 		return nil, err
@@ -100,7 +101,8 @@ func TestTreeWithExternalPillarsIsSalts(t *testing.T) {
 			data.NewMap("cmd_yaml", `echo "cy: {id: %s}"`),
 			data.NewMap("cmd_json", `echo {"cj":[1,2]}`), // there is no shell that would keep the quotes off
 			data.NewMap("cmd_yamlex", "printf 'yx: !aggregate [1]\\nyx: !aggregate [%s]\\n'"),
-			data.NewMap("csv", data.NewMap("path", filepath.Join(files, "hosts.csv"), "namespace", "sheet", "restkey", "rest")),
+			data.NewMap("csv", data.NewMap("path", filepath.Join(files, "hosts.csv"), "namespace",
+				"sheet", "restkey", "rest")),
 			data.NewMap("nodegroups", "groups"),
 			data.NewMap("file_tree", data.NewMap("root_dir", files, "keep_newline", []any{"sub/*"})),
 			data.NewMap("cmd_yaml", data.NewMap("comand", "x")),

@@ -8,19 +8,22 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// An Updater is a Source that keeps copies of what lies elsewhere. A master has it brought up to date at intervals, and its
-// copies are then at hand when a minion asks.
+// An Updater is a Source that keeps copies of remote data. A master updates them at intervals, so
+// that requests find them ready.
 type Updater interface {
 	Source
-	// Update brings the copies for the entries of ext_pillar up to date. What fails the log tells; the error is that of ctx.
+	// Update updates the copies for the entries of ext_pillar. Failures are logged; the error is
+	// that of ctx.
 	Update(ctx context.Context, opts *data.Map, log logrus.FieldLogger) error
 }
 
-// other compiles the SLS of other files for the same minion, in one environment and without external pillars.
+// other compiles the SLS of other files for the same minion, in one environment and without
+// external pillars.
 func (w *compilation) other(ctx context.Context, env string, files Files) (*data.Map, error) {
 	opts := w.opts.Clone()
 	opts.Set("pillar_roots", data.NewMap())
-	c, err := New(Options{Opts: opts, Engine: w.Engine, Files: func(string) Files { return files }, Version: w.Version, Log: w.Log})
+	c, err := New(Options{Opts: opts, Engine: w.Engine, Files: func(string) Files { return files },
+		Version: w.Version, Log: w.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
 	module "github.com/brineproject/brine/modules/pillar"
@@ -17,23 +18,24 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// later are the cases that need what does not stand in this package.
+// later lists the cases that need more than this package.
 var later = map[string]string{}
 
 // baseGrains are those of the vectors' README.
 func baseGrains() *data.Map {
-	return data.NewMap("id", "web1", "os", "Debian", "os_family", "Debian", "osrelease", "12", "osmajorrelease", int64(12),
-		"fqdn", "web1.example.net", "ipv4", []any{"10.1.2.3", "127.0.0.1"}, "ipv6", []any{"::1", "fd00::3"},
+	return data.NewMap("id", "web1", "os", "Debian", "os_family", "Debian", "osrelease", "12",
+		"osmajorrelease", int64(12), "fqdn", "web1.example.net", "ipv4", []any{"10.1.2.3",
+			"127.0.0.1"}, "ipv6", []any{"::1", "fd00::3"},
 		"roles", []any{"web", "cache"}, "datacenter", "ams1")
 }
 
-// engines makes the engine of a compilation with what it is given; of functions, templates have those of module pillar.
+// engines makes the engine of a compilation; templates have the functions of module pillar.
 func engines(s pillar.Scope) (*render.Engine, error) {
 	plugins := []loader.Plugin{module.Plugin(render.Brought{Renderers: stdrender.Renderers()})}
 	return pillar.Engines(loader.Env{}, plugins, stdrender.Renderers())(s)
 }
 
-// write lays out environments below a directory and returns pillar_roots.
+// write creates environments below a directory and returns pillar_roots.
 func write(t testing.TB, dir string, files *data.Map) *data.Map {
 	t.Helper()
 	roots := data.NewMap("base", []any{filepath.Join(dir, "base")})
@@ -55,8 +57,8 @@ func write(t testing.TB, dir string, files *data.Map) *data.Map {
 
 // options are those of the vectors' masterless minion.
 func options(roots, more *data.Map) *data.Map {
-	opts := data.NewMap("id", "web1", "file_client", "local", "pillar_roots", roots, "state_top", "top.sls", "renderer", "jinja|yaml",
-		"ssh_merge_pillar", true, "pillar_safe_render_error", true)
+	opts := data.NewMap("id", "web1", "file_client", "local", "pillar_roots", roots, "state_top",
+		"top.sls", "renderer", "jinja|yaml", "ssh_merge_pillar", true, "pillar_safe_render_error", true)
 	opts.Update(more)
 	return opts
 }
@@ -82,9 +84,9 @@ func compile(t testing.TB, c *pillar.Compiler, r pillar.Request) *data.Map {
 	return got
 }
 
-// TestVectorPillar compiles what the cases ask pillar.items for. As salt-call does, it compiles the pillar when it starts,
-// and again for the function. Other functions of module pillar find what was compiled at the start; those of module state belong to
-// package state.
+// TestVectorPillar compiles the pillars of the cases of pillar.items. As in salt-call, the pillar
+// is compiled at the start, and again for the function. Other functions of module pillar use the
+// one compiled at the start; those of module state belong to package state.
 func TestVectorPillar(t *testing.T) {
 	cases := vectors.Cases(t, vectors.Load(t, "states/pillar.json").List)
 	steps := 0
@@ -123,7 +125,7 @@ func checkCase(t *testing.T, c *vectors.Case) (steps int) {
 			}
 		case c.Text("id") == "pil-order-preserved":
 			steps++
-			ordered, err := render.LoadJSON(want.(string))
+			ordered, err := pyjson.Load(want.(string))
 			if err != nil || data.Repr(start.Known) != data.Repr(ordered) {
 				t.Errorf("got %s, %v, want %s", data.Repr(start.Known), err, want)
 			}
@@ -135,13 +137,15 @@ func checkCase(t *testing.T, c *vectors.Case) (steps int) {
 // call runs a function of module pillar, which compiles with p, as salt-call does.
 func call(t *testing.T, p *pillar.Compiler, start pillar.Request, argv []any) any {
 	t.Helper()
-	env := &loader.Env{Opts: p.Opts, Grains: func() *data.Map { return start.Grains }, Pillar: func() *data.Map { return start.Known }}
+	env := &loader.Env{Opts: p.Opts, Grains: func() *data.Map { return start.Grains },
+		Pillar: func() *data.Map { return start.Known }}
 	env.Host.CompilePillar = func(ctx context.Context, q loader.PillarQuery) (*data.Map, error) {
 		r := start
 		r.PillarEnv, r.Override = q.PillarEnv, q.Override
 		return p.Compile(ctx, r)
 	}
-	reg, err := loader.NewRegistry(env, []loader.Plugin{module.Plugin(render.Brought{Renderers: stdrender.Renderers()})})
+	reg, err := loader.NewRegistry(env,
+		[]loader.Plugin{module.Plugin(render.Brought{Renderers: stdrender.Renderers()})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +175,7 @@ func request(t *testing.T, r pillar.Request, args []any) pillar.Request {
 	return r
 }
 
-// textKeys makes the keys text, as JSON has them.
+// textKeys converts the keys to text, as in JSON.
 func textKeys(v any) any {
 	switch v := v.(type) {
 	case *data.Map:

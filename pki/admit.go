@@ -7,20 +7,20 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// A SignIn is a minion's request to be known.
+// A SignIn is a sign-in request of a minion.
 type SignIn struct {
 	ID                           string
-	PEM                          string // the public key as it came
+	PEM                          string // the public key as received
 	Full, Sign, Reject, OpenMode bool   // as in Claim
 	Policy                       crypto.Policy
 }
 
-// admitRounds bounds how often a sign-in is judged anew because the key moved meanwhile.
+// admitRounds limits how often a sign-in is judged again because the key was moved in the meantime.
 const admitRounds = 8
 
-// Admit judges a sign-in by what the store holds and carries the verdict out. The verdict is good to be answered with
-// also when there is an error, which is for the log: it then refuses, or lets the minion wait when the error wraps
-// ErrPendingFull.
+// Admit judges a sign-in by the contents of the store and executes the verdict. The verdict can be
+// sent as the reply even if err is not nil, which is only for the log. In that case it refuses the
+// minion, or lets it wait if the error wraps ErrPendingFull.
 func Admit(s Store, in SignIn) (Verdict, error) {
 	if err := ValidID(in.ID); err != nil {
 		return Verdict{}, fmt.Errorf("sign-in: %w", err)
@@ -29,7 +29,7 @@ func Admit(s Store, in SignIn) (Verdict, error) {
 	for range admitRounds {
 		v, err := admitOnce(s, in, incoming)
 		if errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound) {
-			continue // somebody else was faster: see what it is now
+			continue // the key was changed concurrently: judge again
 		}
 		if err == nil && v.Reply == Refuse {
 			err = keyErr
@@ -39,7 +39,8 @@ func Admit(s Store, in SignIn) (Verdict, error) {
 		}
 		return v, err
 	}
-	return Verdict{}, fmt.Errorf("sign-in of %s: the key does not stay in one place", in.ID)
+	return Verdict{}, fmt.Errorf("sign-in of %s: the key was moved repeatedly during the sign-in",
+		in.ID)
 }
 
 func admitOnce(s Store, in SignIn, incoming string) (Verdict, error) {
@@ -83,7 +84,7 @@ func carryOut(s Store, id, pem string, a Action) error {
 	return nil
 }
 
-// deny stores a denied key, unless it is the one that is stored: who is denied comes again and again.
+// deny stores a denied key unless it is already stored, since denied minions keep trying.
 func deny(s Store, id, pem string) error {
 	if stored, err := s.Get(Denied, id); err == nil && stored == pem {
 		return nil
@@ -91,7 +92,7 @@ func deny(s Store, id, pem string) error {
 	return s.Put(Denied, id, pem)
 }
 
-// canonical returns the one text of a key, or "" and the reason.
+// canonical returns the canonical text of a key, or "" and the reason for rejecting it.
 func canonical(pem string, p crypto.Policy) (string, error) {
 	key, err := p.ParsePublicKey([]byte(crypto.CleanPEM(pem)))
 	if err != nil {

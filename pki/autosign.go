@@ -11,31 +11,34 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// An Autosign holds the rules that accept or reject a key without the operator (salt/daemons/masterapi.py: AutoKey).
-// Files are read again when they change. Several goroutines may use it; its fields must not change meanwhile.
+// An Autosign holds the rules that accept or reject a key without the operator
+// (salt/daemons/masterapi.py: AutoKey). Files are read again when they change. It is safe for
+// concurrent use as long as its fields do not change.
 //
-// A line of File or RejectFile is for an id that it equals, that it matches as a glob, or that it matches as a regular
-// expression of RE2; lines that begin with # are comments. Unlike in Salt, an expression with alternatives in File
-// must match the whole id by each of them. A file that others could have written is ignored.
+// A line of File or RejectFile matches an id that is equal to it, or that it matches as a glob or
+// as an RE2 regular expression. Lines that begin with # are comments. Unlike in Salt, each
+// alternative of an expression in File must match the whole id. A file that other users could have
+// written is ignored.
 type Autosign struct {
-	AcceptAll  bool          // auto_accept
-	File       string        // autosign_file; may be missing
-	RejectFile string        // autoreject_file; may be missing
-	Dir        string        // directory of ids to accept once, pki_dir/minions_autosign; "" for none
-	Timeout    time.Duration // autosign_timeout: older files in Dir are removed; 0 keeps them
-	GrainsDir  string        // autosign_grains_dir: a file a grain, a line a value
-	Permissive bool          // permissive_pki_access: files may be writable for the group
+	AcceptAll  bool   // auto_accept
+	File       string // autosign_file; may be missing
+	RejectFile string // autoreject_file; may be missing
+	// directory of ids to accept once, pki_dir/minions_autosign; "" for none
+	Dir        string
+	Timeout    time.Duration // autosign_timeout: older files in Dir are removed; 0 means never
+	GrainsDir  string        // autosign_grains_dir: one file per grain, one value per line
+	Permissive bool          // permissive_pki_access: the group may have write access to the files
 
 	mu     sync.Mutex
 	sign   *signingFile
 	reject *signingFile
 }
 
-// Decide returns what the rules say to an id: grains are those that the minion sent as autosign_grains, or nil. A file
-// of the id in Dir is used up. Call it once for each sign-in, for a valid id only.
+// Decide applies the rules to an id. grains are those that the minion sent as autosign_grains, or
+// nil. A file for the id in Dir is consumed. Call it once per sign-in, and only for valid ids.
 //
-// The error is for the log: it names rules that could not be used. The answers are good nevertheless; when RejectFile
-// could not be read, nothing is signed.
+// The error is for the log and names rules that could not be used. The results are valid
+// nevertheless; if RejectFile could not be read, nothing is signed.
 func (a *Autosign) Decide(id string, grains *data.Map) (sign, reject bool, err error) {
 	if err := ValidID(id); err != nil {
 		return false, false, err
@@ -45,8 +48,8 @@ func (a *Autosign) Decide(id string, grains *data.Map) (sign, reject bool, err e
 	return sign && !unread, reject, errors.Join(errReject, errSign)
 }
 
-// rejects says whether RejectFile names the id, and whether it could not be read. One with wrong permissions counts as
-// empty, as in Salt.
+// rejects reports whether RejectFile matches the id, and whether the file could not be read. As in
+// Salt, a file with wrong permissions counts as empty.
 func (a *Autosign) rejects(id string) (yes, unread bool, err error) {
 	f, err := a.load(a.RejectFile, &a.reject, false)
 	if err != nil {
@@ -55,7 +58,8 @@ func (a *Autosign) rejects(id string) (yes, unread bool, err error) {
 	return f.matches(id), false, f.problems
 }
 
-// signs asks the rules in Salt's order, and no more than it must: the file in Dir is used up only when needed.
+// signs evaluates the rules in Salt's order and stops at the first match, so the file in Dir is
+// consumed only if needed.
 func (a *Autosign) signs(id string, grains *data.Map) (bool, error) {
 	if a.AcceptAll {
 		return true, nil
@@ -80,7 +84,7 @@ func (a *Autosign) listed(id string) (bool, error) {
 	return f.matches(id), f.problems
 }
 
-// load returns a file's rules and keeps them in *kept.
+// load returns the rules of a file and caches them in *kept.
 func (a *Autosign) load(path string, kept **signingFile, strict bool) (*signingFile, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +93,7 @@ func (a *Autosign) load(path string, kept **signingFile, strict bool) (*signingF
 	return f, err
 }
 
-// takeStub removes the file of an id from Dir and reports whether it was there, and young enough.
+// takeStub removes the file of an id from Dir and reports whether it existed and was not too old.
 func (a *Autosign) takeStub(id string) (bool, error) {
 	if a.Dir == "" {
 		return false, nil
@@ -135,7 +139,8 @@ func (a *Autosign) expire(r *room) error {
 	return nil
 }
 
-// grainsSign reports whether a file of GrainsDir has a line equal to the grain it is named after.
+// grainsSign reports whether a file of GrainsDir contains a line equal to the grain with the file's
+// name.
 func (a *Autosign) grainsSign(grains *data.Map) (bool, error) {
 	if a.GrainsDir == "" || grains.Len() == 0 {
 		return false, nil

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// changed returns when a file was last changed in any way, its times and rights included; nobody can set that back.
+// changed returns the time of a file's last change of any kind, including to its times and mode
+// (ctime). Users cannot set it back.
 func changed(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctim.Unix())

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// changed returns when a file was last changed, as far as it is known here: when it was written to.
+// changed returns the time of a file's last change; here only that of the last write is known.
 func changed(info fs.FileInfo) time.Time { return info.ModTime() }

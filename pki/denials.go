@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// ErrTooOften is wrapped when another key for the same id is not stored, since many came before it.
+// ErrTooOften is wrapped if a denied key is not stored because too many different ones came for the
+// same id.
 var ErrTooOften = errors.New("too many different keys for this id in a minute")
 
 const (
@@ -14,14 +15,15 @@ const (
 	denialsKept    = 1 << 14 // ids
 )
 
-// denials bounds how often the denied key of an id is written: who sends another key each time must not keep the disk busy.
+// denials limits how often denied keys of an id are written, so that a client that sends ever new
+// keys cannot keep the disk busy.
 type denials struct {
 	mu    sync.Mutex
 	since time.Time
-	count map[string]int // in this minute
+	count map[string]int // keys in the current minute
 }
 
-// allow reports whether one more key may be written for id.
+// allow reports whether another key may be written for id.
 func (d *denials) allow(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestThreatDeniedKeysFillNoDisk signs in with other keys for many accepted ids: only so many are stored, and none but refused.
+// TestThreatDeniedKeysFillNoDisk signs in with other keys for many accepted ids: only so many are
+// stored, and none but refused.
 func TestThreatDeniedKeysFillNoDisk(t *testing.T) {
 	d := newDir(t, Options{MaxPending: 5})
 	for i := range 10 {
@@ -43,7 +44,8 @@ func TestThreatRejectedKeysFillNoDisk(t *testing.T) {
 	}
 }
 
-// TestThreatDeniedSignInWritesOnce looks whether a denied minion that comes again and again makes the disk busy.
+// TestThreatDeniedSignInWritesOnce looks whether a denied minion that comes again and again makes
+// the disk busy.
 func TestThreatDeniedSignInWritesOnce(t *testing.T) {
 	d := newDir(t, Options{})
 	must(t, d.Put(Accepted, "web1", twoKeys()[0]))
@@ -62,7 +64,8 @@ func TestThreatDeniedSignInWritesOnce(t *testing.T) {
 	for range 100 {
 		must(t, sign(twoKeys()[1]))
 	}
-	if after, err := os.Stat(file); err != nil || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+	if after, err := os.Stat(file); err != nil || !os.SameFile(before, after) ||
+		!before.ModTime().Equal(after.ModTime()) {
 		t.Errorf("the same denied key was written again: %v", err)
 	}
 	keys, written := newKeys(t, 2), 0
@@ -113,7 +116,8 @@ func TestSightings(t *testing.T) {
 	again.Note("web2", "b2", "192.0.2.9", at.Add(2*time.Hour))
 	must(t, again.Flush(func(string) bool { return true }, at.Add(3*time.Hour)))
 	got, err := ReadSightings(dir)
-	want := map[string]Sighting{"web1": {"aa", at, at.Add(time.Hour), "192.0.2.2"}, "web2": {"b2", at.Add(2 * time.Hour), at.Add(2 * time.Hour), "192.0.2.9"}}
+	want := map[string]Sighting{"web1": {"aa", at, at.Add(time.Hour), "192.0.2.2"},
+		"web2": {"b2", at.Add(2 * time.Hour), at.Add(2 * time.Hour), "192.0.2.9"}}
 	if err != nil || len(got) != 2 || got["web1"] != want["web1"] || got["web2"] != want["web2"] {
 		t.Errorf("read %+v, %v, want %+v", got, err, want)
 	}
@@ -129,7 +133,8 @@ func TestSightings(t *testing.T) {
 	}
 }
 
-// A key that comes between the listing of the denied ones and the writing is not in the list, and stays.
+// A key that comes between the listing of the denied ones and the writing is not in the list, and
+// stays.
 func TestSightingsSinceTheListing(t *testing.T) {
 	dir := t.TempDir()
 	s := OpenSightings(dir)
@@ -149,7 +154,8 @@ func TestSightingsSinceTheListing(t *testing.T) {
 	}
 }
 
-// TestThreatDeniedMinionKeepsNoDiskBusy denies a minion every ten seconds for an hour: the list is written once a minute at most.
+// TestThreatDeniedMinionKeepsNoDiskBusy denies a minion every ten seconds for an hour: the list is
+// written once a minute at most.
 func TestThreatDeniedMinionKeepsNoDiskBusy(t *testing.T) {
 	dir := t.TempDir()
 	s := OpenSightings(dir)
@@ -161,19 +167,22 @@ func TestThreatDeniedMinionKeepsNoDiskBusy(t *testing.T) {
 		s.Note("web1", "aa", "192.0.2.1", now)
 		before, _ := os.Stat(filepath.Join(dir, sightingsFile))
 		must(t, s.Flush(all, now))
-		if after, err := os.Stat(filepath.Join(dir, sightingsFile)); err != nil || !os.SameFile(before, after) {
+		if after, err := os.Stat(filepath.Join(dir, sightingsFile)); err != nil ||
+			!os.SameFile(before, after) {
 			written++
 		}
 	}
 	if written != 60 {
 		t.Errorf("written %d times in an hour, want 60", written)
 	}
-	if got, err := ReadSightings(dir); err != nil || got["web1"].Last != at.Add(59*time.Minute) || got["web1"].First != at {
+	if got, err := ReadSightings(dir); err != nil || got["web1"].Last != at.Add(59*time.Minute) ||
+		got["web1"].First != at {
 		t.Errorf("read %v, %v", got, err)
 	}
 }
 
-// Who notes a key does not wait for the disk, and a list that could not be written is written later.
+// Who notes a key does not wait for the disk, and a list that could not be written is written
+// later.
 func TestSightingsAreWrittenAside(t *testing.T) {
 	dir := t.TempDir()
 	s := OpenSightings(dir)

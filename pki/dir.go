@@ -22,13 +22,16 @@ const (
 	autosignDir       = "minions_autosign"
 )
 
-// Options tune a Dir.
+// Options configure a Dir.
 type Options struct {
-	Permissive bool          // permissive_pki_access: the group may read the directory (0750, else 0700)
-	MaxPending int           // most keys that sign-ins may bring into each of the states Pending, Rejected and Denied; 0 means 10,000, below 0 no limit
-	MaxOfOne   int           // of these, most from one address; 0 means 1,000, below 0 no limit
-	Policy     crypto.Policy // which keys are good enough
-	CacheSize  int           // most parsed keys kept; 0 means 16,384
+	// permissive_pki_access: the group may read the directory (0750, else 0700)
+	Permissive bool
+	// maximum number of keys added by sign-ins per state Pending, Rejected and Denied; 0 means
+	// 10,000, below 0 no limit
+	MaxPending int
+	MaxOfOne   int           // maximum per source address; 0 means 1,000, below 0 no limit
+	Policy     crypto.Policy // minimum requirements for keys
+	CacheSize  int           // maximum number of cached parsed keys; 0 means 16,384
 }
 
 func (o Options) mode() fs.FileMode {
@@ -38,24 +41,25 @@ func (o Options) mode() fs.FileMode {
 	return 0o700
 }
 
-// A Dir is the pki_dir of a master: its own Keys, and the Store of its minions' keys in Salt's tree. Several
-// goroutines may use it.
+// A Dir is the pki_dir of a master: its own Keys, and the Store of its minions' keys in Salt's
+// directory layout. It is safe for concurrent use.
 type Dir struct {
 	*Keys
 	parsed *parsed
-	counts map[State]*pending // of the states that sign-ins may fill
+	counts map[State]*pending // for the states that sign-ins can fill
 	often  denials
 }
 
 var _ Store = (*Dir)(nil)
 
-// Open makes the tree below dir where it is missing, and returns it. It holds no file open.
+// Open creates missing directories below dir and returns the tree. It keeps no file open.
 func Open(dir string, o Options) (*Dir, error) {
 	keys, err := OpenKeys(dir, o)
 	if err != nil {
 		return nil, err
 	}
-	for _, sub := range []string{Accepted.Dir(), Pending.Dir(), Rejected.Dir(), Denied.Dir(), autosignDir} {
+	for _, sub := range []string{Accepted.Dir(), Pending.Dir(), Rejected.Dir(), Denied.Dir(),
+		autosignDir} {
 		r, err := enterNew(filepath.Join(dir, sub))
 		if err != nil {
 			return nil, fmt.Errorf("open pki_dir: %w", err)
@@ -65,8 +69,8 @@ func Open(dir string, o Options) (*Dir, error) {
 	return treeOf(keys, o), nil
 }
 
-// Visit returns the tree of a master for another program on its host: nothing is touched before a key is, and the
-// rights of dir stay what they are. A directory that is not there holds no keys.
+// Visit returns the tree of a master for another program on its host. It creates nothing before a
+// key is written, and never changes the permissions of dir. A missing directory contains no keys.
 func Visit(dir string, o Options) *Dir {
 	return treeOf(&Keys{path: dir, policy: o.Policy}, o)
 }
@@ -75,12 +79,13 @@ func treeOf(keys *Keys, o Options) *Dir {
 	d := &Dir{Keys: keys, parsed: newParsed(cmp.Or(o.CacheSize, defaultCacheSize))}
 	d.counts = map[State]*pending{}
 	for _, s := range []State{Pending, Rejected, Denied} {
-		d.counts[s] = &pending{limit: cmp.Or(o.MaxPending, defaultMaxPending), each: cmp.Or(o.MaxOfOne, defaultMaxOfOne)}
+		d.counts[s] = &pending{limit: cmp.Or(o.MaxPending, defaultMaxPending),
+			each: cmp.Or(o.MaxOfOne, defaultMaxOfOne)}
 	}
 	return d
 }
 
-// AutosignDir returns the directory of the ids to accept once, for Autosign.
+// AutosignDir returns the directory of ids to accept once, for Autosign.Dir.
 func (d *Dir) AutosignDir() string { return filepath.Join(d.path, autosignDir) }
 
 // room opens the directory of a state.
@@ -91,7 +96,7 @@ func (d *Dir) room(s State) (*room, error) {
 	return enterNew(filepath.Join(d.path, s.Dir()))
 }
 
-// with does something to the key of an id, and names it in the error.
+// with calls do for the key of an id and adds the key to its error.
 func (d *Dir) with(s State, id string, do func(*room) error) error {
 	err := safeName(id)
 	if err != nil {
@@ -108,8 +113,8 @@ func (d *Dir) with(s State, id string, do func(*room) error) error {
 	return nil
 }
 
-// List returns the ids of the keys in a state, sorted as salt-key does. Hidden files, directories and the like are not
-// keys. A directory that is not there holds none.
+// List returns the ids of the keys in a state, sorted like in salt-key. Hidden files, directories
+// and the like are ignored. A missing directory contains no keys.
 func (d *Dir) List(s State) ([]string, error) {
 	if s.Dir() == "" {
 		return nil, fmt.Errorf("keys in state %s: %w", s, ErrNotFound)
@@ -130,8 +135,8 @@ func (d *Dir) List(s State) ([]string, error) {
 	return ids, nil
 }
 
-// SortIDs sorts as Salt prints ids of keys: without regard to case (salt/utils/data.py: sorted_ignorecase); those that
-// differ in case alone by their bytes.
+// SortIDs sorts ids like Salt's key listing: case-insensitively (salt/utils/data.py:
+// sorted_ignorecase), and bytewise if they differ in case only.
 func SortIDs(ids []string) {
 	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.ToLower(a), strings.ToLower(b)), cmp.Compare(a, b))
@@ -160,7 +165,7 @@ func (d *Dir) Find(id string) (State, string, error) {
 	return Unknown, "", nil
 }
 
-// Create implements Store. The file has mode 0644, within a directory that others cannot enter.
+// Create implements Store. The file has mode 0644; its directory is closed to other users.
 func (d *Dir) Create(s State, id, pem string) error {
 	return d.store(s, id, pem, netip.Prefix{}, (*room).create)
 }
@@ -170,10 +175,11 @@ func (d *Dir) Put(s State, id, pem string) error {
 	return d.store(s, id, pem, netip.Prefix{}, (*room).replace)
 }
 
-// From returns d as a Store for the sign-ins of one source: what it brings counts against Options.MaxOfOne besides.
+// From returns d as a Store for sign-ins from one source, whose keys also count against
+// Options.MaxOfOne.
 func (d *Dir) From(source netip.Prefix) Store { return &guest{d, source} }
 
-// A guest is a Dir for one source.
+// A guest is a Dir for sign-ins from one source.
 type guest struct {
 	*Dir
 	source netip.Prefix
@@ -189,7 +195,10 @@ func (g *guest) Put(s State, id, pem string) error {
 	return g.store(s, id, pem, g.source, (*room).replace)
 }
 
-func (d *Dir) store(s State, id, pem string, source netip.Prefix, write func(*room, string, []byte, fs.FileMode) error) error {
+func (d *Dir) store(
+	s State, id, pem string, source netip.Prefix,
+	write func(*room, string, []byte, fs.FileMode) error,
+) error {
 	if err := ValidID(id); err != nil {
 		return err
 	}
@@ -209,7 +218,8 @@ func (d *Dir) store(s State, id, pem string, source netip.Prefix, write func(*ro
 	})
 }
 
-// Move implements Store. It is one rename, unless the operator has put the directories on different file systems.
+// Move implements Store. It is a single rename unless the operator has put the directories on
+// different file systems.
 func (d *Dir) Move(id string, from, to State) error {
 	if from == to {
 		return d.with(from, id, func(r *room) error {
@@ -227,10 +237,12 @@ func (d *Dir) Move(id string, from, to State) error {
 
 func (d *Dir) move(id string, source, target *room) error {
 	err := d.in(func(base *room) error {
-		return base.root.Rename(filepath.Base(source.path)+"/"+id, filepath.Base(target.path)+"/"+id)
+		return base.root.Rename(filepath.Base(source.path)+"/"+id,
+			filepath.Base(target.path)+"/"+id)
 	})
 	if err == nil {
-		return errors.Join(atomicfile.SyncDir(target.root, "."), atomicfile.SyncDir(source.root, "."))
+		return errors.Join(atomicfile.SyncDir(target.root, "."),
+			atomicfile.SyncDir(source.root, "."))
 	}
 	text, err := source.read(id)
 	if err != nil {
@@ -247,9 +259,9 @@ func (d *Dir) Delete(s State, id string) error {
 	return d.with(s, id, func(r *room) error { return r.remove(id) })
 }
 
-// AcceptedKey returns the accepted key of an id, parsed. The file is looked at each time, and read and parsed when it is
-// not the one seen before (by time, size and inode), so what an operator does counts at once. Errors wrap ErrNotFound,
-// ErrNotFile, ErrInvalidID or those of crypto.ParsePublicKey.
+// AcceptedKey returns the parsed accepted key of an id. It checks the file on every call, and reads
+// it again if its time, size or inode has changed, so changes by an operator take effect at once.
+// Errors wrap ErrNotFound, ErrNotFile, ErrInvalidID or those of crypto.ParsePublicKey.
 func (d *Dir) AcceptedKey(id string) (key *crypto.PublicKey, err error) {
 	if key := d.unchanged(id); key != nil {
 		return key, nil
@@ -268,9 +280,9 @@ func (d *Dir) AcceptedKey(id string) (key *crypto.PublicKey, err error) {
 	return key, err
 }
 
-// unchanged returns the key that is known of a file, when that file is in its place as it was; else nil. It looks at the
-// file alone, without opening its directory, which every request of a minion would have to wait for: a file outside is
-// never the one that was read inside.
+// unchanged returns the cached key of a file if the file has not changed, else nil. It checks the
+// path directly instead of opening the directory, which would delay every request of a minion. That
+// is safe because a file outside the directory never equals the one that was read inside.
 func (d *Dir) unchanged(id string) *crypto.PublicKey {
 	if safeName(id) != nil {
 		return nil

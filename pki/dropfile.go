@@ -13,14 +13,17 @@ const (
 	dropMode fs.FileMode = 0o400
 )
 
-// A DropFile asks the master for a new session key: the file .dfn in its cachedir, which salt-key leaves after it has
-// deleted or rejected keys (salt/crypt.py: dropfile). Its mode, 0400 exactly, proves that a careful program made it.
+// A DropFile requests a new session key from the master: the file .dfn in its cachedir, which
+// salt-key creates after deleting or rejecting keys (salt/crypt.py: dropfile). Its mode must be
+// exactly 0400.
 type DropFile struct {
 	Dir string // the master's cachedir
-	UID int    // the master's user, when salt-key runs as root and the master does not; 0 leaves the file as it is
+	// the master's user, if salt-key runs as root and the master does not; 0 does not change the
+	// owner
+	UID int
 }
 
-// Request leaves the file. That one is there already is no error.
+// Request creates the file. An existing file is not an error.
 func (f DropFile) Request() error {
 	err := f.in(func(r *room) error {
 		if _, err := r.regular(dropName); err == nil {
@@ -37,8 +40,8 @@ func (f DropFile) Request() error {
 	return f.wrap("request a new session key", err)
 }
 
-// Take removes the file and reports whether it asked for a new key. A file of another mode or kind does not; the error
-// then wraps ErrPermissions, and the file is gone too if it could be removed.
+// Take removes the file and reports whether it requested a new key. A file of another mode or type
+// does not: then the error wraps ErrPermissions, and the file is removed if possible.
 func (f DropFile) Take() (requested bool, err error) {
 	err = f.in(func(r *room) error {
 		info, err := r.root.Lstat(dropName)
@@ -60,7 +63,7 @@ func (f DropFile) Take() (requested bool, err error) {
 	return requested, f.wrap("take", err)
 }
 
-// Clear removes a file that was left over from before the start, whatever it is.
+// Clear removes a file, of any type, left from before the start.
 func (f DropFile) Clear() error {
 	_, err := f.Take()
 	if errors.Is(err, ErrPermissions) {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// compileGlob returns a shell pattern as a regular expression that matches whole texts, by the rules of Python's
-// fnmatch: * ? [seq] [!seq], nothing quotes, and a bracket that is not closed is itself.
+// compileGlob converts a shell pattern to a regular expression that matches whole strings, with the
+// rules of Python's fnmatch: * ? [seq] [!seq], no quoting, and an unclosed bracket is literal.
 func compileGlob(pattern string) (*regexp.Regexp, error) {
 	var b strings.Builder
 	b.WriteString(`(?s)\A(?:`)
@@ -18,7 +18,7 @@ func compileGlob(pattern string) (*regexp.Regexp, error) {
 	return regexp.Compile(b.String())
 }
 
-// writeGlob writes the first element of pattern and returns how long that is.
+// writeGlob writes the first element of pattern and returns its length.
 func writeGlob(b *strings.Builder, pattern string) int {
 	switch pattern[0] {
 	case '*':
@@ -38,14 +38,15 @@ func writeGlob(b *strings.Builder, pattern string) int {
 	return n
 }
 
-// globSet returns the set that pattern begins with, and its length; 0 when it is not closed.
+// globSet returns the set at the start of pattern and its length, which is 0 if the set is not
+// closed.
 func globSet(pattern string) (set string, n int) {
 	body := strings.TrimPrefix(pattern[1:], "!")
 	start := len(pattern) - len(body)
 	if body == "" {
 		return "", 0
 	}
-	end := strings.IndexByte(body[1:], ']') // one in the first place is a member
+	end := strings.IndexByte(body[1:], ']') // a ] in first position is a member
 	if end < 0 {
 		return "", 0
 	}
@@ -62,8 +63,8 @@ func globSet(pattern string) (set string, n int) {
 	return "[" + members + "]", n
 }
 
-// quoteSet quotes what has a meaning in a set of regexp and none in one of fnmatch; ranges stay. A range that runs
-// backwards holds nothing, as in fnmatch, so the set may come out empty.
+// quoteSet quotes characters that are special in a regexp set but not in an fnmatch set. Ranges are
+// kept. A reversed range matches nothing, as in fnmatch, so the result may be empty.
 func quoteSet(members string) string {
 	var b strings.Builder
 	runes := []rune(members)

@@ -12,21 +12,24 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// ErrHandover is wrapped when nothing that can be believed says that a master has another key now.
+// ErrHandover is wrapped if no valid chain of statements proves that the master has changed its
+// key.
 var ErrHandover = errors.New("no hand-over to this key that holds")
 
 const (
-	// maxHandovers is how many statements a chain may have: a minion that was away for more changes than that needs a hand.
+	// maxHandovers limits the statements of a chain. A minion that missed more key changes needs
+	// manual help.
 	maxHandovers = 16
-	// handoverTitle begins each statement, and nothing else that masters sign: all that is MessagePack or encrypted.
+	// handoverTitle begins each statement. Nothing else that masters sign begins with it, since
+	// that is MessagePack or encrypted.
 	handoverTitle = "brine: hand-over of the key of a master, version 1"
-	// handoverSkew is how far the clock of a minion may be behind that of its master.
+	// handoverSkew is how far a minion's clock may be behind that of its master.
 	handoverSkew = 24 * time.Hour
-	// handoverAlg is how statements are signed.
+	// handoverAlg is the signature algorithm of statements.
 	handoverAlg = crypto.SHA224Sign
 )
 
-// A Handover is the statement of a master, signed with the key that it leaves, which key it has from then on. The
+// A Handover is a statement of a master, signed with its old key, that names its new key. The
 // statement is a text:
 //
 //	brine: hand-over of the key of a master, version 1
@@ -42,45 +45,51 @@ type Handover struct {
 	Signature []byte `json:"signature"`
 }
 
-// A Chain is the statements of a master, the oldest first. Who trusts one of its keys finds the way to the last.
+// A Chain holds the handover statements of a master, oldest first. A peer that trusts one of its
+// keys can follow them to the latest key.
 type Chain []Handover
 
-// handoverFields are what a statement says.
+// handoverFields are the fields of a statement.
 type handoverFields struct {
 	serial        int64
-	from          string // the fingerprint of the key that signs
+	from          string // fingerprint of the signing key
 	made, expires time.Time
 	to            *crypto.PublicKey
 }
 
 func (f handoverFields) text() string {
-	return fmt.Sprintf("%s\nserial: %d\nfrom: %s\nmade: %s\nexpires: %s\nto:\n%s\n", handoverTitle, f.serial, f.from,
-		f.made.UTC().Format(time.RFC3339), f.expires.UTC().Format(time.RFC3339), f.to.PEM())
+	return fmt.Sprintf("%s\nserial: %d\nfrom: %s\nmade: %s\nexpires: %s\nto:\n%s\n", handoverTitle,
+		f.serial, f.from, f.made.UTC().Format(time.RFC3339),
+		f.expires.UTC().Format(time.RFC3339), f.to.PEM())
 }
 
-// NewHandover returns the statement that the holder of key has the key to from now on. It holds for as long as life.
-func NewHandover(key *crypto.PrivateKey, to *crypto.PublicKey, serial int64, now time.Time, life time.Duration) (Handover, error) {
-	f := handoverFields{serial: serial, from: KeyName(key.Public()), made: now, expires: now.Add(life), to: to}
+// NewHandover returns a statement that key is replaced by the key to from now on. It expires after
+// life.
+func NewHandover(
+	key *crypto.PrivateKey, to *crypto.PublicKey, serial int64, now time.Time, life time.Duration,
+) (Handover, error) {
+	f := handoverFields{serial: serial, from: KeyName(key.Public()), made: now,
+		expires: now.Add(life), to: to}
 	h := Handover{Statement: f.text()}
 	var err error
 	h.Signature, err = key.Sign([]byte(h.Statement), handoverAlg)
 	return h, err
 }
 
-// KeyName returns the fingerprint of a key, as `salt-key -F` shows that of a key in canonical form under SHA-256.
+// KeyName returns the SHA-256 fingerprint of a key in canonical form, as shown by `salt-key -F`.
 func KeyName(key *crypto.PublicKey) string {
 	name, err := crypto.Fingerprint([]byte(key.PEM()), "sha256")
 	if err != nil {
-		panic("pki: " + err.Error()) // only an unknown hash
+		panic("pki: " + err.Error()) // only for an unknown hash
 	}
 	return name
 }
 
-// fields reads a statement. Only the very text that NewHandover writes is one.
+// fields parses a statement. It accepts only the exact text that NewHandover writes.
 func (h Handover) fields(p crypto.Policy) (f handoverFields, err error) {
 	lines := strings.SplitN(h.Statement, "\n", 7)
 	if len(lines) < 7 {
-		return f, fmt.Errorf("%w: it is no statement", ErrHandover)
+		return f, fmt.Errorf("%w: not a statement", ErrHandover)
 	}
 	value := func(i int, name string) string { v, _ := strings.CutPrefix(lines[i], name+": "); return v }
 	var errs [4]error
@@ -93,22 +102,23 @@ func (h Handover) fields(p crypto.Policy) (f handoverFields, err error) {
 		return f, fmt.Errorf("%w: %w", ErrHandover, err)
 	}
 	if f.text() != h.Statement {
-		return f, fmt.Errorf("%w: it is not in the one form of statements", ErrHandover)
+		return f, fmt.Errorf("%w: the statement is not in canonical form", ErrHandover)
 	}
 	return f, nil
 }
 
-// Heard is what somebody who follows a chain knows.
+// Heard is what a peer already knows when it follows a chain.
 type Heard struct {
 	Now    time.Time
-	Serial int64                     // of the last statement that was followed; older ones hold no longer
-	Left   func(keyName string) bool // whether a key is one that the master has left; nil means none
+	Serial int64 // of the last statement followed; older ones are invalid
+	// reports whether the master has abandoned a key; nil means none
+	Left   func(keyName string) bool
 	Policy crypto.Policy
 }
 
-// Follow returns the statements that lead from one key to another, and the serial number of the last. Each must be signed
-// by the key before it, have a higher serial number, be of this time, and lead to no key that was left before. Errors wrap
-// ErrHandover.
+// Follow returns the statements that lead from one key to another, and the serial number of the
+// last. Each must be signed by the key before it, have a higher serial number, be currently valid,
+// and not lead to an abandoned key. Errors wrap ErrHandover.
 func (c Chain) Follow(from, to *crypto.PublicKey, h Heard) (path Chain, serial int64, err error) {
 	if len(c) > maxHandovers {
 		return nil, 0, fmt.Errorf("%w: %d statements", ErrHandover, len(c))
@@ -130,9 +140,12 @@ func (c Chain) Follow(from, to *crypto.PublicKey, h Heard) (path Chain, serial i
 	return path, serial, nil
 }
 
-// next returns the last statement that a key has signed, or the one that leads to the wanted key.
-func (c Chain) next(at, to *crypto.PublicKey, serial int64, left map[string]bool, h Heard) (step Handover, f handoverFields, err error) {
-	err = fmt.Errorf("%w: the key %s has signed none", ErrHandover, KeyName(at))
+// next returns the last valid statement signed by a key, or the one that leads directly to the
+// wanted key.
+func (c Chain) next(
+	at, to *crypto.PublicKey, serial int64, left map[string]bool, h Heard,
+) (step Handover, f handoverFields, err error) {
+	err = fmt.Errorf("%w: the key %s has signed no statement", ErrHandover, KeyName(at))
 	for _, s := range c {
 		g, e := s.fields(h.Policy)
 		if e != nil || g.from != KeyName(at) {
@@ -152,25 +165,29 @@ func (c Chain) next(at, to *crypto.PublicKey, serial int64, left map[string]bool
 	return step, f, err
 }
 
-// holds returns nil when a statement of a key can be believed.
-func (s Handover) holds(f handoverFields, by *crypto.PublicKey, serial int64, left map[string]bool, h Heard) error {
+// holds returns nil if a statement signed by the key is valid.
+func (s Handover) holds(
+	f handoverFields, by *crypto.PublicKey, serial int64, left map[string]bool, h Heard,
+) error {
 	name := KeyName(f.to)
 	switch {
 	case by.Verify([]byte(s.Statement), s.Signature, handoverAlg) != nil:
 		return fmt.Errorf("%w: the signature is wrong", ErrHandover)
 	case f.serial <= serial:
-		return fmt.Errorf("%w: its number %d is not above %d, which was followed before", ErrHandover, f.serial, serial)
+		return fmt.Errorf("%w: its number %d is not above %d, which was followed before",
+			ErrHandover, f.serial, serial)
 	case !h.Now.Before(f.expires):
 		return fmt.Errorf("%w: it expired at %s", ErrHandover, f.expires.Format(time.RFC3339))
 	case f.made.After(h.Now.Add(handoverSkew)):
-		return fmt.Errorf("%w: it is of the future, %s", ErrHandover, f.made.Format(time.RFC3339))
+		return fmt.Errorf("%w: it is dated in the future, %s", ErrHandover,
+			f.made.Format(time.RFC3339))
 	case left[name] || h.Left != nil && h.Left(name):
-		return fmt.Errorf("%w: it leads back to a key that was left", ErrHandover)
+		return fmt.Errorf("%w: it leads back to an abandoned key", ErrHandover)
 	}
 	return nil
 }
 
-// Last returns the highest serial number in the chain, 0 for none.
+// Last returns the highest serial number in the chain, or 0.
 func (c Chain) Last() int64 {
 	var last int64
 	for _, h := range c {
@@ -181,7 +198,7 @@ func (c Chain) Last() int64 {
 	return last
 }
 
-// Live returns those statements that have not expired, of too many the last ones.
+// Live returns the statements that have not expired, at most the last maxHandovers.
 func (c Chain) Live(now time.Time) Chain {
 	var live Chain
 	for _, h := range c {
@@ -192,7 +209,7 @@ func (c Chain) Live(now time.Time) Chain {
 	return live[max(0, len(live)-maxHandovers):]
 }
 
-// Text returns the chain as it lies on disk: a line of JSON for each statement.
+// Text returns the chain in its file format: one line of JSON per statement.
 func (c Chain) Text() string {
 	var b strings.Builder
 	for _, h := range c {
@@ -206,7 +223,7 @@ func (c Chain) Text() string {
 	return b.String()
 }
 
-// ParseChain reads what Text writes.
+// ParseChain parses the format of Text.
 func ParseChain(text string) (Chain, error) {
 	var c Chain
 	for line := range strings.Lines(text) {
@@ -219,7 +236,7 @@ func ParseChain(text string) (Chain, error) {
 	return c, nil
 }
 
-// Wire returns the chain as a sign-in carries it: pairs of statement and signature, the signature in base64.
+// Wire returns the chain as sent with a sign-in: pairs of statement and base64 signature.
 func (c Chain) Wire() []any {
 	var list []any
 	for _, h := range c {
@@ -228,7 +245,7 @@ func (c Chain) Wire() []any {
 	return list
 }
 
-// ChainOf reads what Wire returns. What is no pair is left out: it leads nowhere.
+// ChainOf parses the format of Wire and skips malformed pairs.
 func ChainOf(v any) Chain {
 	list, _ := v.([]any)
 	var c Chain

@@ -55,8 +55,10 @@ func TestFollow(t *testing.T) {
 		{"away during two changes", Chain{ab, bc}, a, c, Heard{}, 2},
 		{"from the middle", Chain{ab, bc}, b, c, Heard{Serial: 1}, 1},
 		{"whatever the order", Chain{bc, ab}, a, c, Heard{}, 2},
-		{"a change that was broken off before it", Chain{handover(t, a, evil, 1, handoverNow), ab}, a, b, Heard{}, 1},
-		{"a change that was broken off after it", Chain{ab, handover(t, a, evil, 2, handoverNow)}, a, b, Heard{}, 1},
+		{"a change that was broken off before it", Chain{handover(t, a, evil, 1, handoverNow), ab},
+			a, b, Heard{}, 1},
+		{"a change that was broken off after it", Chain{ab, handover(t, a, evil, 2, handoverNow)},
+			a, b, Heard{}, 1},
 		{"none", nil, a, b, Heard{}, 0},
 		{"the same key", Chain{ab}, a, a, Heard{}, 0},
 		{"of another master", Chain{bc}, a, c, Heard{}, 0},
@@ -68,8 +70,10 @@ func TestFollow(t *testing.T) {
 		{"expired", Chain{ab}, a, b, Heard{Now: handoverNow.Add(24 * time.Hour)}, 0},
 		{"a second before that", Chain{ab}, a, b, Heard{Now: handoverNow.Add(24*time.Hour - time.Second)}, 1},
 		{"of the future", Chain{handover(t, a, b, 1, handoverNow.Add(25*time.Hour))}, a, b, Heard{}, 0},
-		{"back to a key that was left", Chain{handover(t, b, a, 3, handoverNow)}, b, a, Heard{Serial: 1, Left: leftKeys(a)}, 0},
-		{"back within the chain", Chain{ab, handover(t, b, a, 2, handoverNow), handover(t, a, c, 3, handoverNow)}, b, c, Heard{Left: leftKeys(a)}, 0},
+		{"back to a key that was left", Chain{handover(t, b, a, 3, handoverNow)}, b, a,
+			Heard{Serial: 1, Left: leftKeys(a)}, 0},
+		{"back within the chain", Chain{ab, handover(t, b, a, 2, handoverNow),
+			handover(t, a, c, 3, handoverNow)}, b, c, Heard{Left: leftKeys(a)}, 0},
 		{"numbers that fall", Chain{handover(t, a, b, 5, handoverNow), bc}, a, c, Heard{}, 0},
 		{"more than a chain has", make(Chain, maxHandovers+1), a, b, Heard{}, 0},
 	} {
@@ -78,7 +82,8 @@ func TestFollow(t *testing.T) {
 				tt.heard.Now = handoverNow
 			}
 			path, _, err := tt.chain.Follow(tt.from.Public(), tt.to.Public(), tt.heard)
-			if len(path) != tt.steps || (err == nil) != (tt.steps > 0) || err != nil && !errors.Is(err, ErrHandover) {
+			if len(path) != tt.steps || (err == nil) != (tt.steps > 0) ||
+				err != nil && !errors.Is(err, ErrHandover) {
 				t.Errorf("Follow = %d steps, %v, want %d", len(path), err, tt.steps)
 			}
 		})
@@ -113,7 +118,8 @@ func TestChainSurvivesDiskAndWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]Chain{"disk": read, "wire": ChainOf(chain.Wire())} {
-		if path, serial, err := c.Follow(k[0].Public(), k[2].Public(), Heard{Now: handoverNow}); len(path) != 2 || serial != 2 || err != nil {
+		if path, serial, err := c.Follow(k[0].Public(), k[2].Public(),
+			Heard{Now: handoverNow}); len(path) != 2 || serial != 2 || err != nil {
 			t.Errorf("%s: Follow = %d steps, %d, %v", name, len(path), serial, err)
 		}
 	}
@@ -167,7 +173,8 @@ func TestRotate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if path, _, err := chain.Follow(first.Public(), now.Public(), Heard{Now: time.Now()}); len(path) != 2 || err != nil {
+	if path, _, err := chain.Follow(first.Public(), now.Public(),
+		Heard{Now: time.Now()}); len(path) != 2 || err != nil {
 		t.Errorf("Follow = %d steps, %v, want 2", len(path), err)
 	}
 	for _, file := range []string{"master.pem", one.Kept, two.Kept} {
@@ -180,15 +187,18 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// TestRotationThatIsBrokenOff stops at each write of a rotation, and looks whether the pair can be read afterwards.
+// TestRotationThatIsBrokenOff stops at each write of a rotation, and looks whether the pair can be
+// read afterwards.
 func TestRotationThatIsBrokenOff(t *testing.T) {
-	for _, kept := range [][]string{{}, {"master_handover"}, {"master_handover", "master.pem"}, {"master_handover", "master.pem", "master.pub"}} {
+	for _, kept := range [][]string{{}, {"master_handover"}, {"master_handover", "master.pem"},
+		{"master_handover", "master.pem", "master.pub"}} {
 		keys, _ := openPair(t, "")
 		before := map[string]string{}
 		for _, file := range []string{"master.pem", "master.pub"} {
 			before[file], _ = keys.ReadText(file)
 		}
-		if _, err := keys.Rotate(Rotation{Name: "master", Bits: 2048, Life: time.Hour, Now: time.Now()}); err != nil {
+		if _, err := keys.Rotate(Rotation{Name: "master", Bits: 2048, Life: time.Hour,
+			Now: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range []string{"master_handover", "master.pem", "master.pub"} {
@@ -210,7 +220,8 @@ func TestRotationThatIsBrokenOff(t *testing.T) {
 	}
 }
 
-// A rotation beside another is refused however long that one takes, and goes on after one that has died.
+// A rotation beside another is refused however long that one takes, and goes on after one that has
+// died.
 func TestOneRotationAtATime(t *testing.T) {
 	keys, first := openPair(t, "")
 	lock := filepath.Join(keys.Path(), ".master_rotating")
@@ -242,7 +253,8 @@ func TestOneRotationAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if path, _, err := chain.Follow(first.Public(), now.Public(), Heard{Now: time.Now()}); len(path) != 2 || err != nil {
+	if path, _, err := chain.Follow(first.Public(), now.Public(),
+		Heard{Now: time.Now()}); len(path) != 2 || err != nil {
 		t.Errorf("Follow = %d steps, %v, want 2", len(path), err)
 	}
 }
@@ -250,7 +262,8 @@ func TestOneRotationAtATime(t *testing.T) {
 func TestRotationThatNobodyCouldFollow(t *testing.T) {
 	keys, first := openPair(t, "")
 	for _, life := range []time.Duration{-time.Hour, 0, time.Microsecond, time.Hour - time.Second} {
-		if _, err := keys.Rotate(Rotation{Name: "master", Bits: 2048, Life: life, Now: time.Now()}); err == nil {
+		if _, err := keys.Rotate(Rotation{Name: "master", Bits: 2048, Life: life,
+			Now: time.Now()}); err == nil {
 			t.Errorf("Rotate with %v to follow is done", life)
 		}
 	}

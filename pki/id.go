@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxID is the longest file name of common file systems.
+// maxID is the maximum length of file names on common file systems.
 const maxID = 255
 
-// ValidID returns nil when id can be that of a minion: 1 to 255 bytes of UTF-8 without slash, backslash, control and
-// direction characters, and without a dot in front. Salt refuses less (salt/utils/verify.py: valid_id); what is refused
-// beyond that could hide a key from the operator (CVE-2017-12791, CVE-2017-14695).
-// The error wraps ErrInvalidID and quotes the id.
+// ValidID returns nil if id is valid for a minion: 1 to 255 bytes of UTF-8 without slash,
+// backslash, control and direction characters, and without a leading dot. Salt accepts more
+// (salt/utils/verify.py: valid_id); the additional ids could hide a key from the operator
+// (CVE-2017-12791, CVE-2017-14695). The error wraps ErrInvalidID and quotes the id.
 func ValidID(id string) error {
 	if err := safeName(id); err != nil {
 		return err
@@ -27,12 +27,12 @@ func ValidID(id string) error {
 	return nil
 }
 
-// hidden reports whether r does not show, or changes how others show.
+// hidden reports whether r is invisible or changes how other characters are displayed.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
-// safeName returns nil when name is that of a file right in a directory, and not a hidden one.
+// safeName returns nil if name is the name of a file directly in a directory, and not hidden.
 func safeName(name string) error {
 	switch {
 	case name == "":

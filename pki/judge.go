@@ -2,39 +2,39 @@ package pki
 
 import "github.com/brineproject/brine/crypto"
 
-// A Claim is what Judge decides on.
+// A Claim is the input of Judge.
 type Claim struct {
-	State    State  // of the key stored for the id, from Store.Find
+	State    State  // state of the key stored for the id, from Store.Find
 	Stored   string // its text
-	Incoming string // the key that signs in; "" when it cannot be read, is weak or is missing
-	Full     bool   // max_minions are connected, and this one is not among them
+	Incoming string // key of the sign-in; "" if it is unreadable, weak or missing
+	Full     bool   // max_minions are connected, not including this one
 	Sign     bool   // a rule accepts the id (Autosign)
 	Reject   bool   // a rule rejects the id (Autosign)
-	OpenMode bool   // the option open_mode: take every key for every id
+	OpenMode bool   // option open_mode: accept every key for every id
 }
 
-// An Action is what a verdict does to the Store.
+// An Action is the change that a verdict makes to the Store.
 type Action int
 
 // The actions.
 const (
-	Keep            Action = iota // nothing
+	Keep            Action = iota // no change
 	CreateAccepted                // store the incoming key as accepted
 	CreatePending                 // store the incoming key as pending
 	CreateRejected                // store the incoming key as rejected
 	Deny                          // store the incoming key as denied
 	AcceptPending                 // move the pending key to the accepted
 	RejectPending                 // move the pending key to the rejected
-	ReplaceAccepted               // store the incoming key as accepted in place of any
+	ReplaceAccepted               // store the incoming key as accepted, replacing any other
 )
 
-var actionNames = [...]string{"keep", "create accepted", "create pending", "create rejected", "deny",
-	"accept pending", "reject pending", "replace accepted"}
+var actionNames = [...]string{"keep", "create accepted", "create pending",
+	"create rejected", "deny", "accept pending", "reject pending", "replace accepted"}
 
-// String returns the action in words.
+// String describes the action.
 func (a Action) String() string { return actionNames[a] }
 
-// A Reply is what the minion is told.
+// A Reply is the master's reply to a sign-in.
 type Reply int
 
 // The replies.
@@ -45,7 +45,7 @@ const (
 	Accept               // the map with the keys
 )
 
-// Ret returns the value of the field ret in the reply; nil for Accept, which has none.
+// Ret returns the field ret of the reply; nil for Accept, which has none.
 func (r Reply) Ret() any {
 	switch r {
 	case Refuse:
@@ -58,22 +58,23 @@ func (r Reply) Ret() any {
 	return nil
 }
 
-// String returns the reply in a word.
+// String returns the name of the reply.
 func (r Reply) String() string { return [...]string{"refuse", "wait", "full", "accept"}[r] }
 
-// A Verdict is the answer to a sign-in.
+// A Verdict is the decision on a sign-in.
 type Verdict struct {
 	Action Action
 	Reply  Reply
 	Event  bool   // whether salt/auth is fired
-	Act    string // the field act of the event: accept, pend, reject, denied, full; "" where Salt leaves it out
+	Act    string // field act of the event: accept, pend, reject, denied, full; "" if Salt omits it
 }
 
 // Result returns the field result of the event salt/auth.
 func (v Verdict) Result() bool { return v.Reply == Accept || v.Reply == Wait }
 
-// Judge decides on a sign-in by the order and the table of Salt's master (salt/channel/server.py:
-// ReqServerChannel._auth). Keys are compared as keys, not as texts. Unlike Salt it never stores what is not a good key.
+// Judge decides on a sign-in by the rules of Salt's master (salt/channel/server.py:
+// ReqServerChannel._auth). It compares keys, not their texts. Unlike Salt it never stores an
+// invalid key.
 func Judge(c Claim) Verdict {
 	switch {
 	case c.Full:

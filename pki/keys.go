@@ -16,15 +16,17 @@ const (
 	publicMode  fs.FileMode = 0o644
 )
 
-// Keys are the key files that lie right in a pki_dir: a daemon's own pairs, such as master.pem and master.pub, and the
-// public keys of its masters, such as minion_master.pub. Several goroutines may use it.
+// Keys are the key files directly in a pki_dir: a daemon's own pairs, such as master.pem and
+// master.pub, and the public keys of its masters, such as minion_master.pub. It is safe for
+// concurrent use.
 type Keys struct {
 	path   string
 	policy crypto.Policy
 }
 
-// OpenKeys makes dir if needed, for its owner alone, and returns its Keys. A directory that others may enter is closed to
-// them, as Salt does at start; with Options.Permissive the group may read it.
+// OpenKeys creates dir if needed, accessible to its owner only, and returns its Keys. It removes
+// access of other users from an existing directory, as Salt does at start. With Options.Permissive
+// the group may read it.
 func OpenKeys(dir string, o Options) (*Keys, error) {
 	if err := secure(dir, o.mode()); err != nil {
 		return nil, fmt.Errorf("open pki_dir: %w", err)
@@ -32,7 +34,7 @@ func OpenKeys(dir string, o Options) (*Keys, error) {
 	return &Keys{path: dir, policy: o.Policy}, nil
 }
 
-// secure makes a directory, or takes the rights from it that go beyond mode.
+// secure creates a directory, or reduces its permissions to mode.
 func secure(dir string, mode fs.FileMode) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +46,7 @@ func secure(dir string, mode fs.FileMode) error {
 	if !info.IsDir() {
 		return &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
 	}
-	if perm := info.Mode().Perm(); perm != mode && perm != 0o750 { // which Salt leaves too
+	if perm := info.Mode().Perm(); perm != mode && perm != 0o750 { // 0750 is accepted, as in Salt
 		return os.Chmod(dir, info.Mode()&(fs.ModeSetgid|fs.ModeSticky)|mode)
 	}
 	return nil
@@ -63,11 +65,12 @@ func makeDir(dir string, mode fs.FileMode) error {
 // Path returns the directory.
 func (k *Keys) Path() string { return k.path }
 
-// LoadOrCreate returns the private key NAME.pem. If there is none it makes a pair of that many bits, NAME.pem with
-// mode 0400 and NAME.pub with 0644; of two programs that do so at once both get the same pair. A NAME.pub that is
-// missing is written; one of another key is an error that wraps ErrMismatch. Where NAME.pub is there and NAME.pem is not, none is
-// made, as nobody who trusts the old pair would take the new one. The passphrase opens the file, and
-// encrypts a new one when it is not empty.
+// LoadOrCreate returns the private key NAME.pem. If it does not exist, LoadOrCreate creates a pair
+// with that many bits: NAME.pem with mode 0400 and NAME.pub with mode 0644. Concurrent calls of two
+// programs return the same pair. A missing NAME.pub is written; a NAME.pub of another key is an
+// error that wraps ErrMismatch. If only NAME.pub exists, no key is created, since peers that trust
+// the old pair would reject the new one. The passphrase decrypts the file, and encrypts a new one
+// unless it is empty.
 func (k *Keys) LoadOrCreate(name string, bits int, passphrase string) (*crypto.PrivateKey, error) {
 	key, err := k.Load(name, passphrase)
 	if errors.Is(err, ErrNotFound) {
@@ -84,7 +87,8 @@ func (k *Keys) LoadOrCreate(name string, bits int, passphrase string) (*crypto.P
 	return key, nil
 }
 
-// Load is LoadOrCreate without the making of a private key: where there is none the error wraps ErrNotFound.
+// Load is LoadOrCreate without creating a private key: if there is none, the error wraps
+// ErrNotFound.
 func (k *Keys) Load(name, passphrase string) (*crypto.PrivateKey, error) {
 	key, err := k.Private(name, passphrase)
 	if err == nil {
@@ -96,7 +100,8 @@ func (k *Keys) Load(name, passphrase string) (*crypto.PrivateKey, error) {
 	return key, nil
 }
 
-// lost returns an error where a public key has lost its private one. A program that makes a pair writes the private key first.
+// lost returns an error if there is a public key without its private key. Programs that create a
+// pair write the private key first.
 func (k *Keys) lost(name string) error {
 	if _, err := k.ReadText(name + ".pub"); err != nil {
 		return nil
@@ -108,12 +113,12 @@ func (k *Keys) lost(name string) error {
 		"which those who know the old one have to be told of", filepath.Join(k.path, name))
 }
 
-// Protect takes a private key NAME.pem from others than its owner, where they may read or write it, and reports whether it did. With
-// permissive the group may read it.
+// Protect removes the permissions of other users on the private key NAME.pem, and reports whether
+// that was necessary. With permissive the group may read it.
 func (k *Keys) Protect(name string, permissive bool) (done bool, err error) {
 	file := filepath.Join(k.path, name+".pem")
 	info, err := os.Stat(file)
-	if err != nil || runtime.GOOS == "windows" { // where modes say nothing of others
+	if err != nil || runtime.GOOS == "windows" { // where modes do not describe access by others
 		return false, err
 	}
 	mode, allowed := privateMode, fs.FileMode(0o700)
@@ -156,7 +161,8 @@ func (k *Keys) completePair(name string, key *crypto.PrivateKey) error {
 	return fmt.Errorf("%s: %w", filepath.Join(k.path, name+".pub"), ErrMismatch)
 }
 
-// Private returns the private key NAME.pem. Errors wrap ErrNotFound or those of crypto.ParsePrivateKey.
+// Private returns the private key NAME.pem. Errors wrap ErrNotFound or those of
+// crypto.ParsePrivateKey.
 func (k *Keys) Private(name, passphrase string) (*crypto.PrivateKey, error) {
 	text, err := k.ReadText(name + ".pem")
 	if err != nil {
@@ -169,7 +175,8 @@ func (k *Keys) Private(name, passphrase string) (*crypto.PrivateKey, error) {
 	return key, nil
 }
 
-// Public returns the public key NAME.pub. Errors wrap ErrNotFound or those of crypto.ParsePublicKey.
+// Public returns the public key NAME.pub. Errors wrap ErrNotFound or those of
+// crypto.ParsePublicKey.
 func (k *Keys) Public(name string) (*crypto.PublicKey, error) {
 	text, err := k.ReadText(name + ".pub")
 	if err != nil {
@@ -187,7 +194,7 @@ func (k *Keys) SetPublic(name string, key *crypto.PublicKey) error {
 	return k.WriteText(name+".pub", key.PEM())
 }
 
-// RemovePublic takes NAME.pub away; that it is not there is no error.
+// RemovePublic removes NAME.pub. A missing file is not an error.
 func (k *Keys) RemovePublic(name string) error {
 	err := k.file(name+".pub", func(r *room) error { return r.remove(name + ".pub") })
 	if errors.Is(err, ErrNotFound) {
@@ -196,8 +203,8 @@ func (k *Keys) RemovePublic(name string) error {
 	return err
 }
 
-// ReadText returns the contents of a file right in the directory, such as master_pubkey_signature. Errors wrap
-// ErrNotFound, ErrNotFile or ErrTooLarge.
+// ReadText returns the contents of a file in the directory, such as master_pubkey_signature. Errors
+// wrap ErrNotFound, ErrNotFile or ErrTooLarge.
 func (k *Keys) ReadText(file string) (text string, err error) {
 	err = k.file(file, func(r *room) error {
 		b, err := r.read(file)
@@ -207,12 +214,12 @@ func (k *Keys) ReadText(file string) (text string, err error) {
 	return text, err
 }
 
-// WriteText writes a file right in the directory with mode 0644.
+// WriteText writes a file in the directory with mode 0644.
 func (k *Keys) WriteText(file, text string) error {
 	return k.file(file, func(r *room) error { return r.replace(file, []byte(text), publicMode) })
 }
 
-// file does something to a file right in the directory, and names it in the error.
+// file calls do for a file in the directory and adds the path to its error.
 func (k *Keys) file(name string, do func(*room) error) error {
 	err := safeName(name)
 	if err == nil {

@@ -13,20 +13,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxRules bounds a file of rules; it takes a million lines.
+// maxRules limits the size of a rules file, in bytes; it allows about a million lines.
 const maxRules = 32 << 20
 
-// A signingFile is an autosign_file or autoreject_file, read: one rule a line.
+// A signingFile is a parsed autosign_file or autoreject_file with one rule per line.
 type signingFile struct {
 	info     fs.FileInfo
 	exact    map[string]bool  // all lines
-	plain    []string         // lines without operators but the dot
+	plain    []string         // lines whose only operator is the dot
 	patterns []*regexp.Regexp // globs and regular expressions
-	problems error            // lines that could not be used
+	problems error            // errors of invalid lines
 }
 
-// readSigningFile returns the rules of a file, or of old when the file is the same. A file that is not there has no
-// rules. strict is for rules that accept: a regular expression must then match the whole id.
+// readSigningFile returns the rules of a file, or old if the file has not changed. A missing file
+// has no rules. strict is for accepting rules: a regular expression must then match the whole id.
 func readSigningFile(path string, old *signingFile, permissive, strict bool) (*signingFile, error) {
 	if path == "" {
 		return &signingFile{}, nil
@@ -41,7 +41,8 @@ func readSigningFile(path string, old *signingFile, permissive, strict bool) (*s
 	if err := checkMode(info, permissive); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if old != nil && old.info != nil && sameFile(old.info, info) && time.Since(info.ModTime()) > settled {
+	if old != nil && old.info != nil && sameFile(old.info, info) &&
+		time.Since(info.ModTime()) > settled {
 		return old, nil
 	}
 	text, err := readRules(path, info)
@@ -68,8 +69,9 @@ func readRules(path string, info fs.FileInfo) ([]byte, error) {
 	return readAtMost(f, maxRules)
 }
 
-// checkMode refuses rules that others than the owner could have written (salt/daemons/masterapi.py:
-// AutoKey.check_permissions). Windows has no such rights.
+// checkMode rejects rules files that users other than the owner could have written
+// (salt/daemons/masterapi.py: AutoKey.check_permissions). It does nothing on Windows, which has no
+// such modes.
 func checkMode(info fs.FileInfo, permissive bool) error {
 	mode := info.Mode().Perm()
 	if runtime.GOOS == "windows" {
@@ -98,7 +100,8 @@ func parseSigningFile(text []byte, strict bool) *signingFile {
 	return f
 }
 
-// rules returns the lines that are neither blank nor comments. No id equals a line that is not UTF-8.
+// rules returns the lines that are neither blank nor comments. Lines that are not UTF-8 match no
+// id.
 func rules(text []byte) []string {
 	var lines []string
 	for line := range strings.Lines(string(text)) {
@@ -110,12 +113,12 @@ func rules(text []byte) []string {
 	return lines
 }
 
-// isPlain reports whether line has nothing but the dot that means more than itself to a regular expression.
+// isPlain reports whether the dot is the only regular expression operator in line.
 func isPlain(line string) bool {
 	return !strings.ContainsAny(line, `*?[]\+^$|(){}`)
 }
 
-// compileLine returns what an id is held against: the line as a glob and, if it is one, as a regular expression.
+// compileLine returns the patterns of a line: as a glob and, if valid, as a regular expression.
 func compileLine(line string, strict bool) ([]*regexp.Regexp, error) {
 	var patterns []*regexp.Regexp
 	if glob, err := compileGlob(line); err == nil {
@@ -126,7 +129,7 @@ func compileLine(line string, strict bool) ([]*regexp.Regexp, error) {
 		wrapped = `\A(?:` + line + `)\z`
 	}
 	re, err := regexp.Compile(line)
-	if err == nil { // by itself, so that a bracket in it cannot close ours
+	if err == nil { // compiled alone, so that a bracket in it cannot close ours
 		re, err = regexp.Compile(wrapped)
 	}
 	if err == nil {
@@ -135,21 +138,23 @@ func compileLine(line string, strict bool) ([]*regexp.Regexp, error) {
 	return patterns, unsupported(line, err)
 }
 
-// unsupported returns an error for lines that Python would take as a regular expression. Most that do not compile are
-// globs.
+// unsupported returns an error for lines that are valid regular expressions in Python but not here.
+// Most lines that do not compile are globs.
 func unsupported(line string, err error) error {
 	var bad *syntax.Error
 	if !errors.As(err, &bad) {
 		return nil
 	}
-	backreference := bad.Code == syntax.ErrInvalidEscape && strings.ContainsAny(bad.Expr, "123456789")
+	backreference := bad.Code == syntax.ErrInvalidEscape &&
+		strings.ContainsAny(bad.Expr, "123456789")
 	if bad.Code == syntax.ErrInvalidPerlOp || backreference {
-		return fmt.Errorf("rule %q: %w (look-around and back references are not known here)", line, err)
+		return fmt.Errorf("rule %q: %w (look-around and back references are not known here)", line,
+			err)
 	}
 	return nil
 }
 
-// matches reports whether a rule is for id.
+// matches reports whether a rule matches id.
 func (f *signingFile) matches(id string) bool {
 	if f.exact[id] {
 		return true
@@ -171,8 +176,8 @@ func (f *signingFile) matches(id string) bool {
 	return false
 }
 
-// dotMatch reports whether the regular expression line, which has no operator but the dot, matches the whole of id. It
-// is much faster than package regexp, and files of rules are mostly such lines.
+// dotMatch reports whether line, a regular expression without operators other than the dot, matches
+// the whole id. It is much faster than package regexp, and most rules are such lines.
 func dotMatch(line, id string) bool {
 	i := 0
 	for _, r := range id {
@@ -189,7 +194,7 @@ func dotMatch(line, id string) bool {
 	return i == len(line)
 }
 
-// dotMatchASCII is dotMatch for ids in which a byte is a letter.
+// dotMatchASCII is dotMatch for ASCII ids.
 func dotMatchASCII(line, id string) bool {
 	if len(line) != len(id) {
 		return false

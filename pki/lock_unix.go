@@ -12,7 +12,7 @@ import (
 
 var errLocked = syscall.EWOULDBLOCK
 
-// lock takes the lock of a file until the file is closed. File systems without locks give none.
+// lock locks a file until it is closed. It does nothing on file systems without locks.
 func lock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOSYS) {

@@ -10,11 +10,11 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// settled is how old a file must be before its parsed key is kept: one that was written twice within a tick of the
-// file system's clock looks the same.
+// settled is the minimum age of a file before its parsed key is cached. A file written twice within
+// a clock tick of the file system would look unchanged.
 const settled = 2 * time.Second
 
-// parsed keeps the parsed form of key files that have not changed since. It holds public keys only.
+// parsed caches the parsed keys of unchanged key files. It holds public keys only.
 type parsed struct {
 	mu    sync.RWMutex
 	limit int
@@ -22,7 +22,7 @@ type parsed struct {
 }
 
 type parsedKey struct {
-	info fs.FileInfo // nil as long as the file is too new to be known by it
+	info fs.FileInfo // nil while the file is too new to be identified by it
 	sum  [sha256.Size]byte
 	key  *crypto.PublicKey
 }
@@ -31,7 +31,7 @@ func newParsed(limit int) *parsed {
 	return &parsed{limit: limit, keys: map[string]parsedKey{}}
 }
 
-// get returns the key of the file that info tells of, or nil.
+// get returns the key of the file described by info, or nil.
 func (p *parsed) get(id string, info fs.FileInfo) *crypto.PublicKey {
 	p.mu.RLock()
 	k, ok := p.keys[id]
@@ -42,8 +42,8 @@ func (p *parsed) get(id string, info fs.FileInfo) *crypto.PublicKey {
 	return k.key
 }
 
-// of returns the key that the file of an id was parsed to last, if it had this text, or nil. All who keep the key of a minion keep
-// the same one then.
+// of returns the last parsed key of an id if its file had this text, or nil. Thus all holders of a
+// minion's key share one object.
 func (p *parsed) of(id string, text []byte) *crypto.PublicKey {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -53,9 +53,10 @@ func (p *parsed) of(id string, text []byte) *crypto.PublicKey {
 	return nil
 }
 
-// sameFile reports whether a file has not been replaced or written to.
+// sameFile reports whether a file was neither replaced nor written to.
 func sameFile(a, b fs.FileInfo) bool {
-	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b) && changed(a).Equal(changed(b))
+	return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b) &&
+		changed(a).Equal(changed(b))
 }
 
 func (p *parsed) put(id string, info fs.FileInfo, text []byte, key *crypto.PublicKey) {
@@ -70,7 +71,8 @@ func (p *parsed) put(id string, info fs.FileInfo, text []byte, key *crypto.Publi
 	p.keys[id] = parsedKey{info, sha256.Sum256(text), key}
 }
 
-// dropOne makes room: which one hardly matters, as a master has a cache for all of its minions.
+// dropOne evicts an entry. Which one hardly matters, since a master's cache has room for all of its
+// minions.
 func (p *parsed) dropOne() {
 	for id := range p.keys {
 		delete(p.keys, id)

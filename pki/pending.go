@@ -8,25 +8,27 @@ import (
 	"time"
 )
 
-// recountAfter is how long a directory that is full is believed to be so.
+// recountAfter is how long a full directory is assumed to stay full.
 const recountAfter = time.Second
 
-// pending counts the keys that wait, or were refused, so that a flood of new ids costs neither disk nor a listing each. The count
-// stands for as long as the directory has the time that our own last write gave it; who changes it beside us makes it
-// counted anew. Which source brought a key is known of those that this program stored itself.
+// pending counts waiting or refused keys, so that a flood of new ids costs neither disk space nor a
+// directory listing per id. The count is valid while the directory has the time of our own last
+// write; changes by others trigger a recount. Sources are known only for keys stored by this
+// process.
 type pending struct {
 	mu      sync.Mutex
 	limit   int
-	each    int // most of one source; below 1 no limit
+	each    int // limit per source; below 1 no limit
 	count   int
 	sources map[string]netip.Prefix // by id
-	shares  map[netip.Prefix]int    // how many keys a source has
-	writing int                     // calls of add that are under way
-	at      time.Time               // of the directory when the count was right
-	counted time.Time               // when it was last listed
+	shares  map[netip.Prefix]int    // number of keys per source
+	writing int                     // running calls of add
+	at      time.Time               // directory time at which the count was correct
+	counted time.Time               // time of the last listing
 }
 
-// add runs put, unless id is new and there are as many as may be, in all or of its source. The zero source has no limit of its own.
+// add runs put, unless id is new and the total limit or the limit of its source is reached. The
+// zero source has no limit of its own.
 func (p *pending) add(r *room, id string, source netip.Prefix, put func() error) error {
 	if p.limit < 0 {
 		return put()
@@ -41,7 +43,7 @@ func (p *pending) add(r *room, id string, source netip.Prefix, put func() error)
 	return err
 }
 
-// reserve takes one place, if the key needs one.
+// reserve counts a new key, if a place is free.
 func (p *pending) reserve(r *room, id string, source netip.Prefix, isNew bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,15 +63,15 @@ func (p *pending) reserve(r *room, id string, source netip.Prefix, isNew bool) e
 	return nil
 }
 
-// hasShare reports whether a source has brought as many keys as it may.
+// hasShare reports whether a source has reached its limit.
 func (p *pending) hasShare(source netip.Prefix) bool {
 	return p.each > 0 && source.IsValid() && p.shares[source] >= p.each
 }
 
-// note remembers who brought a key.
+// note records the source of a key.
 func (p *pending) note(id string, source netip.Prefix) {
 	if _, twice := p.sources[id]; twice || !source.IsValid() {
-		return // two sign-ins of one id at the same moment
+		return // two concurrent sign-ins with one id
 	}
 	if p.sources == nil {
 		p.sources, p.shares = map[string]netip.Prefix{}, map[netip.Prefix]int{}
@@ -78,7 +80,7 @@ func (p *pending) note(id string, source netip.Prefix) {
 	p.shares[source]++
 }
 
-// forget drops who brought a key.
+// forget removes the source of a key.
 func (p *pending) forget(id string) {
 	source, ok := p.sources[id]
 	if !ok {
@@ -90,7 +92,8 @@ func (p *pending) forget(id string) {
 	}
 }
 
-// refresh lists the directory when somebody else has changed it, or when it seems full and was not listed just now.
+// refresh recounts the directory if others have changed it, or if it seems full and was not listed
+// recently.
 func (p *pending) refresh(r *room, source netip.Prefix) error {
 	if p.writing > 0 {
 		return nil
@@ -112,7 +115,7 @@ func (p *pending) refresh(r *room, source netip.Prefix) error {
 	return nil
 }
 
-// keep forgets who brought the keys that are not among names any more.
+// keep forgets the sources of keys that are not among names.
 func (p *pending) keep(names []string) {
 	there := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -125,7 +128,7 @@ func (p *pending) keep(names []string) {
 	}
 }
 
-// settle takes the directory's new time as counted, and gives back a place that was not used.
+// settle records the directory's new time, and releases a place that was not used.
 func (p *pending) settle(r *room, id string, unused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

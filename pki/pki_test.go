@@ -55,13 +55,15 @@ func age(t testing.TB, path string, by time.Duration) {
 }
 
 func TestValidID(t *testing.T) {
-	for _, id := range []string{"web1", "web1.example.com", "ünï", "a b", "a..b", "-x", "[", strings.Repeat("a", 255)} {
+	for _, id := range []string{"web1", "web1.example.com", "ünï", "a b", "a..b", "-x",
+		"[", strings.Repeat("a", 255)} {
 		if err := ValidID(id); err != nil {
 			t.Errorf("ValidID(%q): %v", id, err)
 		}
 	}
-	for _, id := range []string{"", ".", "..", ".a", "a/b", "/a", "../a", `a\b`, "a\x00", "a\n", "a\x7f", "a\u0085",
-		"a\u202eb", "a\u200fb", "a\u2066b", "a\u2028b", "\xff", "a\xc3", strings.Repeat("a", 256)} {
+	for _, id := range []string{"", ".", "..", ".a", "a/b", "/a", "../a", `a\b`, "a\x00", "a\n",
+		"a\x7f", "a\u0085", "a\u202eb", "a\u200fb", "a\u2066b", "a\u2028b", "\xff", "a\xc3",
+		strings.Repeat("a", 256)} {
 		if err := ValidID(id); !errors.Is(err, ErrInvalidID) {
 			t.Errorf("ValidID(%q): %v, want ErrInvalidID", id, err)
 		}
@@ -152,7 +154,8 @@ func checkOverrides(t *testing.T, c Claim) {
 
 func TestAdmitRefusesBadKeys(t *testing.T) {
 	d := newDir(t, Options{})
-	for _, text := range []string{"", "not a key", twoKeys()[0] + "\n" + twoKeys()[1], strings.Repeat("x", 1<<20)} {
+	for _, text := range []string{"", "not a key", twoKeys()[0] + "\n" + twoKeys()[1],
+		strings.Repeat("x", 1<<20)} {
 		v, err := Admit(d, SignIn{ID: "web1", PEM: text, Sign: true, OpenMode: true})
 		if v != (Verdict{}) || !errors.Is(err, crypto.ErrBadKey) {
 			t.Errorf("Admit(%.20q) = %+v, %v, want a silent refusal and ErrBadKey", text, v, err)
@@ -161,7 +164,8 @@ func TestAdmitRefusesBadKeys(t *testing.T) {
 	if state, _, _ := d.Find("web1"); state != Unknown {
 		t.Errorf("stored as %s", state)
 	}
-	if v, err := Admit(d, SignIn{ID: "../web1", PEM: twoKeys()[0], Sign: true}); v != (Verdict{}) || !errors.Is(err, ErrInvalidID) {
+	if v, err := Admit(d, SignIn{ID: "../web1", PEM: twoKeys()[0], Sign: true}); v != (Verdict{}) ||
+		!errors.Is(err, ErrInvalidID) {
 		t.Errorf("Admit of ../web1 = %+v, %v", v, err)
 	}
 }
@@ -212,7 +216,8 @@ func TestPendingKeysAreCapped(t *testing.T) {
 	}
 }
 
-// TestOneAddressHasAShareOfPendingKeys signs in with many ids from one network, whose share ends before that of all.
+// TestOneAddressHasAShareOfPendingKeys signs in with many ids from one network, whose share ends
+// before that of all.
 func TestOneAddressHasAShareOfPendingKeys(t *testing.T) {
 	d := newDir(t, Options{MaxPending: 8, MaxOfOne: 3})
 	flood, other := netip.MustParsePrefix("192.0.2.7/32"), netip.MustParsePrefix("2001:db8::/64")
@@ -292,7 +297,8 @@ func TestParsedKeysAreKeptWithinBounds(t *testing.T) {
 	if p.put("young", info, []byte("x"), key); p.get("young", info) != nil {
 		t.Error("a file that was just written is known by its times")
 	}
-	if p.of("young", []byte("x")) != key || p.of("young", []byte("y")) != nil || p.of("other", []byte("x")) != nil {
+	if p.of("young", []byte("x")) != key || p.of("young", []byte("y")) != nil ||
+		p.of("other", []byte("x")) != nil {
 		t.Error("a text is not parsed once, or another one is taken for it")
 	}
 	settledInfo := agedInfo{info}
@@ -339,7 +345,8 @@ func TestModes(t *testing.T) {
 		_, err := d.LoadOrCreate("master", 2048, "")
 		must(t, err)
 		must(t, d.Create(Pending, "web1", twoKeys()[0]))
-		for file, want := range map[string]fs.FileMode{"": tt.mode, "master.pem": 0o400, "master.pub": 0o644, "minions_pre/web1": 0o644} {
+		for file, want := range map[string]fs.FileMode{"": tt.mode, "master.pem": 0o400,
+			"master.pub": 0o644, "minions_pre/web1": 0o644} {
 			info, err := os.Stat(filepath.Join(path, file))
 			must(t, err)
 			if info.Mode().Perm() != want && runtime.GOOS != "windows" {
@@ -519,9 +526,12 @@ func TestGlobs(t *testing.T) {
 		want        bool
 	}{
 		{"[!0-3]", "2", false}, {"[!0-3]", "5", true}, {"[]a]", "]", true}, {"[]a]", "b", false},
-		{"[!]a]", "]", false}, {"[!]a]", "b", true}, {"[a", "[a", true}, {"[!", "[!", true}, {"[]", "[]", true},
-		{"[z-a]", "m", false}, {"[!z-a]", "m", true}, {"[a-]", "-", true}, {`[\]`, `\`, true}, {"[^a]", "^", true},
-		{"[^a]", "b", false}, {"a*c", "a\nc", true}, {"(a|b)", "a", false}, {"(a|b)", "(a|b)", true}, {"", "", true},
+		{"[!]a]", "]", false}, {"[!]a]", "b", true}, {"[a", "[a", true}, {"[!", "[!", true},
+		{"[]", "[]", true},
+		{"[z-a]", "m", false}, {"[!z-a]", "m", true}, {"[a-]", "-", true}, {`[\]`, `\`, true},
+		{"[^a]", "^", true},
+		{"[^a]", "b", false}, {"a*c", "a\nc", true}, {"(a|b)", "a", false}, {"(a|b)",
+			"(a|b)", true}, {"", "", true},
 	} {
 		re, err := compileGlob(tt.pattern)
 		if err != nil || re.MatchString(tt.id) != tt.want {
@@ -550,7 +560,8 @@ func TestAutosignPermissions(t *testing.T) {
 		for name, a := range map[string]*Autosign{"file": file, "grains": grains} {
 			sign, _, err := a.Decide("web1", data.NewMap("os", "web1"))
 			if sign != tt.want || tt.want == errors.Is(err, ErrPermissions) {
-				t.Errorf("%s of mode %v, permissive %t: %t, %v, want %t", name, tt.mode, tt.permissive, sign, err, tt.want)
+				t.Errorf("%s of mode %v, permissive %t: %t, %v, want %t", name, tt.mode,
+					tt.permissive, sign, err, tt.want)
 			}
 		}
 	}
@@ -582,7 +593,8 @@ func TestAutosignUnusableRules(t *testing.T) {
 	write(t, path, "web(?=1)1\n(a)\\1\ndb1", 0o644)
 	a := &Autosign{File: path}
 	sign, _, err := a.Decide("db1", nil)
-	if !sign || err == nil || !strings.Contains(err.Error(), `(?=1)`) || !strings.Contains(err.Error(), `\\1`) {
+	if !sign || err == nil || !strings.Contains(err.Error(), `(?=1)`) ||
+		!strings.Contains(err.Error(), `\\1`) {
 		t.Errorf("Decide = %t, %v, want true and both lines named", sign, err)
 	}
 	unreadable := filepath.Join(t.TempDir(), "folder")
@@ -591,7 +603,8 @@ func TestAutosignUnusableRules(t *testing.T) {
 	if sign, _, err := a.Decide("web1", nil); sign || !errors.Is(err, ErrNotFile) {
 		t.Errorf("with a reject file that cannot be read: %t, %v", sign, err)
 	}
-	if sign, _, err := (&Autosign{AcceptAll: true}).Decide("../x", nil); sign || !errors.Is(err, ErrInvalidID) {
+	if sign, _, err := (&Autosign{AcceptAll: true}).Decide("../x", nil); sign ||
+		!errors.Is(err, ErrInvalidID) {
 		t.Errorf("with an invalid id: %t, %v", sign, err)
 	}
 }
@@ -755,7 +768,8 @@ func TestAPrivateKeyThatIsLostIsNotReplaced(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "master.pem")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keys.LoadOrCreate("master", 2048, ""); err == nil || !strings.Contains(err.Error(), "master.pem is missing") {
+	if _, err := keys.LoadOrCreate("master", 2048, ""); err == nil ||
+		!strings.Contains(err.Error(), "master.pem is missing") {
 		t.Errorf("LoadOrCreate: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "master.pem")); !errors.Is(err, fs.ErrNotExist) {

@@ -8,15 +8,16 @@ import (
 	"sync"
 )
 
-// A record is a small file in a directory, the master's cachedir: a JSON object by minion id. Several goroutines may use it.
+// A record is a small file in the master's cachedir: a JSON object indexed by minion id. It is safe
+// for concurrent use.
 type record[V any] struct {
 	dir, name string
-	most      int64 // bytes of the file
+	most      int64 // maximum file size in bytes
 
 	writing sync.Mutex // held while the file is written
 }
 
-// load returns what the file holds. A missing file holds nothing.
+// load returns the contents of the file. A missing file is empty.
 func (r *record[V]) load() (map[string]V, error) {
 	byID := map[string]V{}
 	text, err := r.read()
@@ -32,7 +33,7 @@ func (r *record[V]) load() (map[string]V, error) {
 	return byID, nil
 }
 
-// read returns the text of the file, nil where there is none.
+// read returns the text of the file, or nil if it does not exist.
 func (r *record[V]) read() ([]byte, error) {
 	dir, err := enter(r.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,7 +58,7 @@ func (r *record[V]) read() ([]byte, error) {
 	return text, nil
 }
 
-// flush writes what changed returns; nil is nothing. When that fails, undo is called.
+// flush writes the value returned by changed, unless it is nil. If writing fails, it calls undo.
 func (r *record[V]) flush(changed func() map[string]V, undo func()) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()

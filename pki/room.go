@@ -11,17 +11,17 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// maxFile bounds what is read as a key; a directory of denied keys may hold files of several.
+// maxFile limits the size of key files, in bytes; a file of denied keys may hold several keys.
 const maxFile = 256 << 10
 
-// A room is one directory, open for one operation: everything in it is reached through its Root, and the path is
-// looked up anew each time, since operators replace directories too.
+// A room is a directory opened for one operation. All files in it are accessed through its Root.
+// The path is resolved anew each time, since operators may replace directories.
 type room struct {
 	root *os.Root
 	path string
 }
 
-// enter opens a directory that must be there.
+// enter opens an existing directory.
 func enter(path string) (*room, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -30,7 +30,7 @@ func enter(path string) (*room, error) {
 	return &room{root, path}, nil
 }
 
-// enterNew opens a directory and makes it if needed.
+// enterNew opens a directory and creates it if needed.
 func enterNew(path string) (*room, error) {
 	r, err := enter(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,8 @@ func enterNew(path string) (*room, error) {
 
 func (r *room) leave() { r.root.Close() }
 
-// regular returns what is known about a file, links within the room followed. Errors wrap ErrNotFound or ErrNotFile.
+// regular returns the FileInfo of a regular file, following links within the directory. Errors wrap
+// ErrNotFound or ErrNotFile.
 func (r *room) regular(name string) (fs.FileInfo, error) {
 	info, err := r.root.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,7 +70,7 @@ func (r *room) readInfo(name string) ([]byte, fs.FileInfo, error) {
 	if _, err := r.regular(name); err != nil {
 		return nil, nil, err
 	}
-	// Should it have become a pipe meanwhile, opening must not wait for a writer.
+	// If it has become a pipe in the meantime, opening must not block.
 	f, err := r.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, ErrNotFound
@@ -97,12 +98,12 @@ func readAtMost(f io.Reader, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// replace writes a file in place of any of that name, down to the disk.
+// replace writes a file durably, replacing any with that name.
 func (r *room) replace(name string, text []byte, mode fs.FileMode) error {
 	return atomicfile.WriteIn(r.root, name, text, written(mode))
 }
 
-// create writes a file unless there is one of that name; then the error wraps ErrExists.
+// create writes a file. If it exists, the error wraps ErrExists.
 func (r *room) create(name string, text []byte, mode fs.FileMode) error {
 	o := written(mode)
 	o.New = true
@@ -117,7 +118,7 @@ func written(mode fs.FileMode) atomicfile.Options {
 	return atomicfile.Options{Mode: mode, Sync: true, SyncDir: true, Prefix: ".tmp-"}
 }
 
-// remove takes away a file that is no directory. Errors wrap ErrNotFound or ErrNotFile.
+// remove removes a file other than a directory. Errors wrap ErrNotFound or ErrNotFile.
 func (r *room) remove(name string) error {
 	info, err := r.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +139,7 @@ func (r *room) remove(name string) error {
 	return atomicfile.SyncDir(r.root, ".")
 }
 
-// entries returns what lies in the room.
+// entries returns the entries of the directory.
 func (r *room) entries() ([]fs.DirEntry, error) {
 	f, err := r.root.Open(".")
 	if err != nil {
@@ -148,7 +149,8 @@ func (r *room) entries() ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// names returns the regular files that are not hidden, unsorted; links that lead to one are among them.
+// names returns the names of regular files that are not hidden, including links to such files,
+// unsorted.
 func (r *room) names() ([]string, error) {
 	entries, err := r.entries()
 	if err != nil {

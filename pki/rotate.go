@@ -9,43 +9,46 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// ErrRotating is wrapped while another program gives the master a new key.
+// ErrRotating is wrapped if another program is replacing the key.
 var ErrRotating = errors.New("the key is being replaced by another program")
 
-// A Rotation is the replacement of a daemon's own key by a new one.
+// A Rotation describes the replacement of a daemon's own key.
 type Rotation struct {
 	Name string        // of the pair: master
 	Bits int           // of the new key
-	Pass string        // opens the old key and encrypts the new one
-	Life time.Duration // how long peers that were away may still follow; LeastHandover or more
+	Pass string        // decrypts the old key and encrypts the new one
+	Life time.Duration // how long absent peers may still follow; at least LeastHandover
 	Now  time.Time
-	// Before is called with the new public key before it is in force; nil is not. Its error leaves the old pair in place.
+	// Before, if not nil, is called with the new public key before the key becomes active. If it
+	// fails, the old pair stays.
 	Before func(*crypto.PublicKey) error
 }
 
-// Rotated is what came of a Rotation.
+// Rotated is the result of a Rotation.
 type Rotated struct {
 	Key      *crypto.PrivateKey
 	From, To string // fingerprints
-	Kept     string // the file that the old private key lies in now
+	Kept     string // file of the old private key
 	Expires  time.Time
 }
 
-// handoverFile holds the Chain of a pair.
+// handoverFile returns the name of the file with the Chain of a pair.
 func handoverFile(name string) string { return name + "_handover" }
 
-// LeastHandover is the shortest that a statement may hold for: a minion that was away for less must be able to follow.
+// LeastHandover is the minimum validity of a statement: minions that were away for less must be
+// able to follow.
 const LeastHandover = time.Hour
 
-// Rotate makes a new pair NAME.pem and NAME.pub in place of the one that is there, and adds the statement of the old key that
-// hands over to the new one to NAME_handover. The old pair stays as NAME.pem.DATE and NAME.pub.DATE. Whenever it is broken off,
-// there is the old pair or the new one. Errors wrap ErrRotating, ErrNotFound or those of crypto.ParsePrivateKey.
+// Rotate replaces the pair NAME.pem and NAME.pub by a new one, and appends the old key's handover
+// statement to NAME_handover. The old pair is kept as NAME.pem.DATE and NAME.pub.DATE. If it is
+// interrupted, either the old or the new pair is in place. Errors wrap ErrRotating, ErrNotFound or
+// those of crypto.ParsePrivateKey.
 func (k *Keys) Rotate(o Rotation) (*Rotated, error) {
 	if o.Life < LeastHandover {
 		return nil, fmt.Errorf("replace the key %s: peers could follow for %v only, and should for %v or more", o.Name, o.Life, LeastHandover)
 	}
 	if _, err := k.Private(o.Name, o.Pass); err != nil {
-		return nil, err // before the work of making a key
+		return nil, err // before the expensive key generation
 	}
 	next, err := crypto.GenerateKey(o.Bits)
 	if err != nil {
@@ -67,10 +70,11 @@ func (k *Keys) Rotate(o Rotation) (*Rotated, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rotated{next, KeyName(old.Public()), KeyName(next.Public()), kept, o.Now.Add(o.Life)}, nil
+	return &Rotated{next, KeyName(old.Public()), KeyName(next.Public()), kept,
+		o.Now.Add(o.Life)}, nil
 }
 
-// replacePair puts a key in the place of another, which it hands over from and keeps.
+// replacePair installs the next key with its handover statement and backs up the old one.
 func (k *Keys) replacePair(o Rotation, old, next *crypto.PrivateKey) (kept string, err error) {
 	if err := k.extendChain(o, old, next.Public()); err != nil {
 		return "", err
@@ -92,7 +96,8 @@ func (k *Keys) replacePair(o Rotation, old, next *crypto.PrivateKey) (kept strin
 	return kept, nil
 }
 
-// lockRotation makes sure that one program at a time replaces a key. The lock goes with the program that has it; its file stays.
+// lockRotation ensures that only one program replaces a key at a time. The lock ends with the
+// process; its file stays.
 func (k *Keys) lockRotation(name string) (unlock func(), err error) {
 	var f *os.File
 	err = k.in(func(r *room) error {
@@ -112,7 +117,7 @@ func (k *Keys) lockRotation(name string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// Chain returns the statements of earlier rotations of a pair, none where there are none.
+// Chain returns the statements of earlier rotations of a pair, if any.
 func (k *Keys) Chain(name string) (Chain, error) {
 	text, err := k.ReadText(handoverFile(name))
 	if errors.Is(err, ErrNotFound) {
@@ -129,7 +134,7 @@ func (k *Keys) extendChain(o Rotation, old *crypto.PrivateKey, to *crypto.Public
 	if err != nil {
 		return err
 	}
-	// The number grows also when the file was lost: minions that followed it know the last one.
+	// The serial number also grows if the file was lost, since minions remember the last one.
 	h, err := NewHandover(old, to, max(chain.Last()+1, o.Now.Unix()), o.Now, o.Life)
 	if err != nil {
 		return fmt.Errorf("hand over to the new key: %w", err)
@@ -150,7 +155,8 @@ func (k *Keys) keepPair(o Rotation, old *crypto.PrivateKey) (kept string, err er
 	return kept, nil
 }
 
-// succeeded reports whether a public key is the predecessor of a private one: a rotation was broken off between the two files.
+// succeeded reports whether a public key is the predecessor of a private key, which means that a
+// rotation was interrupted between the two files.
 func (k *Keys) succeeded(name, pem string, key *crypto.PrivateKey) bool {
 	before, err := crypto.ParsePublicKey([]byte(crypto.CleanPEM(pem)))
 	if err != nil {

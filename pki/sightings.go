@@ -7,49 +7,53 @@ import (
 	"time"
 )
 
-// sightingsFile lies in the master's cachedir.
+// sightingsFile is the file name in the master's cachedir.
 const sightingsFile = "denied_keys"
 
-// maxSightings bounds the file, in bytes: 10,000 of them have 3 MB.
+// maxSightings limits the file size, in bytes: 10,000 entries take 3 MB.
 const maxSightings = 16 << 20
 
-// A Sighting says when a key came for an id that has another one.
+// A Sighting records when a key came for an id that has another one.
 type Sighting struct {
-	Key   string    `json:"fingerprint"` // as KeyName
+	Key   string    `json:"fingerprint"` // see KeyName
 	First time.Time `json:"first"`
 	Last  time.Time `json:"last"`
-	From  string    `json:"from"` // address of the last one
+	From  string    `json:"from"` // last source address
 }
 
-// Sightings keep for each id the last key that was denied. Several goroutines may use them.
+// Sightings record the last denied key per id. They are safe for concurrent use.
 type Sightings struct {
 	file *record[Sighting]
 	most int
 
 	mu    sync.Mutex
 	byID  map[string]Sighting
-	noted map[string]time.Time // when an id was noted last, whether that is to be written or not
+	noted map[string]time.Time // time of the last call of Note per id, whether it is written or not
 	dirty bool
 }
 
-// sightingPause is how much later a key has to be seen again for that to be written: who is denied comes every ten seconds.
+// sightingPause is the minimum interval between recorded sightings of a key; denied minions retry
+// every ten seconds.
 const sightingPause = time.Minute
 
-// OpenSightings returns those in a master's cachedir. A file that cannot be read counts as none.
+// OpenSightings returns the sightings in a master's cachedir. An unreadable file counts as empty.
 func OpenSightings(cacheDir string) *Sightings {
-	s := &Sightings{file: sightingsIn(cacheDir), most: defaultMaxPending, noted: map[string]time.Time{}}
-	s.byID, _ = s.file.load() // empty with an error
+	s := &Sightings{file: sightingsIn(cacheDir), most: defaultMaxPending,
+		noted: map[string]time.Time{}}
+	s.byID, _ = s.file.load() // empty on error
 	return s
 }
 
-// ReadSightings returns what a master has written, by id.
-func ReadSightings(cacheDir string) (map[string]Sighting, error) { return sightingsIn(cacheDir).load() }
+// ReadSightings returns the sightings that a master has written, by id.
+func ReadSightings(cacheDir string) (map[string]Sighting, error) {
+	return sightingsIn(cacheDir).load()
+}
 
 func sightingsIn(cacheDir string) *record[Sighting] {
 	return &record[Sighting]{dir: cacheDir, name: sightingsFile, most: maxSightings}
 }
 
-// Note tells of a key that was denied just now. Of one that comes again and again each minute counts once.
+// Note records a key that was just denied. Repetitions count once a minute.
 func (s *Sightings) Note(id, keyName, from string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,8 +73,8 @@ func (s *Sightings) Note(id, keyName, from string, now time.Time) {
 	s.dirty = true
 }
 
-// Flush writes what has changed, and drops ids that keep does not name, which is what was there at a time: what was noted since
-// then stays.
+// Flush writes changes and drops ids that keep rejects. keep reflects the state at the time at;
+// sightings noted later are kept.
 func (s *Sightings) Flush(keep func(id string) bool, at time.Time) error {
 	err := s.file.flush(func() map[string]Sighting { return s.changed(keep, at) }, s.setDirty)
 	if err != nil {
@@ -85,7 +89,7 @@ func (s *Sightings) setDirty() {
 	s.dirty = true
 }
 
-// changed drops ids, and returns what is to be written then; nil is nothing.
+// changed drops ids and returns the entries to write, or nil.
 func (s *Sightings) changed(keep func(id string) bool, at time.Time) map[string]Sighting {
 	s.mu.Lock()
 	defer s.mu.Unlock()

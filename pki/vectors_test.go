@@ -31,7 +31,8 @@ func TestVectorSections(t *testing.T) {
 	})
 }
 
-// A key tree that the original wrote is opened, read, and written once more to the same bytes and modes.
+// A key tree that the original wrote is opened, read, and written once more to the same bytes and
+// modes.
 func TestVectorKeyTree(t *testing.T) {
 	for _, c := range vectors.Load(t, diskFile).Section("key_tree") {
 		t.Run(c.Name, func(t *testing.T) {
@@ -78,11 +79,14 @@ func entryMode(t *testing.T, e *vectors.Case) fs.FileMode {
 	return fs.FileMode(mode)
 }
 
-// rewrite reads the tree below original with this package, writes what it holds below again, and compares.
+// rewrite reads the tree below original with this package, writes what it holds below again, and
+// compares.
 func rewrite(t *testing.T, entries []*vectors.Case, original, again string) {
 	t.Helper()
-	master := slices.ContainsFunc(entries, func(e *vectors.Case) bool { return e.Text("path") == "pki/minions" })
-	from, to := openTree(t, filepath.Join(original, "pki"), master), openTree(t, filepath.Join(again, "pki"), master)
+	master := slices.ContainsFunc(entries,
+		func(e *vectors.Case) bool { return e.Text("path") == "pki/minions" })
+	from, to := openTree(t, filepath.Join(original, "pki"), master), openTree(t,
+		filepath.Join(again, "pki"), master)
 	for _, e := range entries {
 		e = e.On(t)
 		if e.Text("type") == "file" {
@@ -99,7 +103,8 @@ func rewrite(t *testing.T, entries []*vectors.Case, original, again string) {
 		if info.Mode().Perm() != entryMode(t, e) {
 			t.Errorf("%s has mode %v, want %v", e.Text("path"), info.Mode(), entryMode(t, e))
 		}
-		if text, err := os.ReadFile(path); e.Text("type") == "file" && string(text) != string(e.Bytes("bytes")) {
+		if text, err := os.ReadFile(path); e.Text("type") == "file" &&
+			string(text) != string(e.Bytes("bytes")) {
 			t.Errorf("%s holds %q, %v, want %q", e.Text("path"), text, err, e.Bytes("bytes"))
 		}
 	}
@@ -168,8 +173,9 @@ func vectorAuth(t *testing.T, section string) {
 	}
 }
 
-// replay makes the sign-ins of a case. The file does not say which key is stored for the id before, only that one is:
-// either the key that signs in or another one must explain everything that is seen.
+// replay makes the sign-ins of a case. The file does not say which key is stored for the id before,
+// only that one is: either the key that signs in or another one must explain everything that is
+// seen.
 func replay(t *testing.T, keys *data.Map, c *vectors.Case) {
 	t.Helper()
 	incoming := keyText(keys, c.Text("minion_key"))
@@ -239,8 +245,9 @@ func explainStep(t *testing.T, d *Dir, c, step *vectors.Case, incoming string) (
 	}
 	v, _ := Admit(d, SignIn{
 		ID: load.Text("id"), PEM: load.Text("pub"),
-		Full:     strings.Contains(c.Name, "max_minions reached, unknown") || strings.HasSuffix(c.Name, ", full"),
-		Sign:     opts.Value("auto_accept") == true || opts.Has("autosign_file") || opts.Has("autosign_grains_dir"),
+		Full: strings.Contains(c.Name, "max_minions reached, unknown") ||
+			strings.HasSuffix(c.Name, ", full"), Sign: opts.Value("auto_accept") == true ||
+			opts.Has("autosign_file") || opts.Has("autosign_grains_dir"),
 		Reject:   opts.Has("autoreject_file"),
 		OpenMode: opts.Value("open_mode") == true,
 	})
@@ -252,7 +259,8 @@ func explainStep(t *testing.T, d *Dir, c, step *vectors.Case, incoming string) (
 	}
 	for state, want := range folders(t, step.Object("keys_after")) {
 		if got := entriesOf(t, d, state); !slices.Equal(got, want) {
-			wrong = append(wrong, state.Dir()+" holds "+strings.Join(got, " ")+", want "+strings.Join(want, " "))
+			wrong = append(wrong, state.Dir()+" holds "+strings.Join(got, " ")+", want "+
+				strings.Join(want, " "))
 		}
 	}
 	return wrong
@@ -270,7 +278,8 @@ func entriesOf(t *testing.T, d *Dir, s State) []string {
 	return names
 }
 
-// stepReply returns what the minion was told; there is a case in which the original answers nothing at all.
+// stepReply returns what the minion was told; there is a case in which the original answers nothing
+// at all.
 func stepReply(step *vectors.Case) (Reply, bool) {
 	m, ok := step.Map.Value("signed_load").(*data.Map)
 	if !ok {

@@ -8,14 +8,16 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// versionsFile lies in the master's cachedir. It is JSON: an object by id of objects with the fields version and fingerprint.
+// versionsFile is the file name in the master's cachedir. It holds a JSON object of objects with
+// the fields version and fingerprint, by id.
 const versionsFile = "proved_versions"
 
-// maxVersions bounds the file, in bytes: 100,000 minions have 14 MB.
+// maxVersions limits the file size, in bytes: 100,000 minions take 14 MB.
 const maxVersions = 64 << 20
 
-// Versions keep the highest version of the protocol by which each minion proved its id, over restarts of the master. What is
-// known of an id is of one key: another key of the id has proved nothing. Several goroutines may use Versions.
+// Versions record the highest protocol version with which each minion proved its identity, across
+// restarts of the master. An entry is valid for one key of the id only. Versions are safe for
+// concurrent use.
 type Versions struct {
 	file *record[proved]
 
@@ -24,16 +26,16 @@ type Versions struct {
 	dirty bool
 }
 
-// proved is what is known of a minion.
+// proved is the entry of a minion.
 type proved struct {
 	Version int    `json:"version"`
-	Key     string `json:"fingerprint"` // as KeyName
+	Key     string `json:"fingerprint"` // see KeyName
 
-	parsed *crypto.PublicKey // the key that was last found to have the fingerprint; nil where none was yet
+	parsed *crypto.PublicKey // key last found to match the fingerprint; nil if none was yet
 }
 
-// OpenVersions returns those in a master's cachedir. The error says why the file of before could not be read: then nothing is
-// known yet, and the Versions can be used all the same.
+// OpenVersions returns the versions in a master's cachedir. If the file cannot be read, it returns
+// an error together with empty Versions that can be used.
 func OpenVersions(cacheDir string) (*Versions, error) {
 	v := &Versions{file: &record[proved]{dir: cacheDir, name: versionsFile, most: maxVersions}}
 	var err error
@@ -43,7 +45,7 @@ func OpenVersions(cacheDir string) (*Versions, error) {
 	return v, nil
 }
 
-// Proved tells that minion id proved to hold key in a request of a version.
+// Proved records that minion id proved possession of key in a request with the given version.
 func (v *Versions) Proved(id string, key *crypto.PublicKey, version int) {
 	if p, ok := v.of(id, key); ok && p.Version >= version {
 		return
@@ -56,13 +58,13 @@ func (v *Versions) Proved(id string, key *crypto.PublicKey, version int) {
 	}
 }
 
-// Highest returns the highest version by which minion id proved to hold key, 0 where it never did.
+// Highest returns the highest version with which minion id proved possession of key, or 0.
 func (v *Versions) Highest(id string, key *crypto.PublicKey) int {
 	p, _ := v.of(id, key)
 	return p.Version
 }
 
-// of returns what is known of a minion with a key.
+// of returns the entry of a minion with a key.
 func (v *Versions) of(id string, key *crypto.PublicKey) (proved, bool) {
 	v.mu.RLock()
 	p, ok := v.byID[id]
@@ -84,7 +86,7 @@ func (v *Versions) of(id string, key *crypto.PublicKey) (proved, bool) {
 	return p, true
 }
 
-// Prune drops the minions that keep does not name, as after a key was deleted.
+// Prune drops minions that keep rejects, such as those whose key was deleted.
 func (v *Versions) Prune(keep func(id string) bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -96,7 +98,7 @@ func (v *Versions) Prune(keep func(id string) bool) {
 	}
 }
 
-// Flush writes the file when something has changed.
+// Flush writes the file if something has changed.
 func (v *Versions) Flush() error {
 	if err := v.file.flush(v.changed, v.setDirty); err != nil {
 		return fmt.Errorf("write versions by which minions proved their ids: %w", err)
@@ -110,7 +112,7 @@ func (v *Versions) setDirty() {
 	v.dirty = true
 }
 
-// changed returns what is to be written; nil is nothing.
+// changed returns the entries to write, or nil.
 func (v *Versions) changed() map[string]proved {
 	v.mu.Lock()
 	defer v.mu.Unlock()

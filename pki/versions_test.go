@@ -31,7 +31,8 @@ func TestVersionsOutlastRestarts(t *testing.T) {
 		id   string
 		key  *crypto.PublicKey
 		want int
-	}{{"web1", parsed, 3}, {"web1", parsed, 3}, {"web1", other.Public(), 0}, {"gone", parsed, 0}, {"late", parsed, 0}} {
+	}{{"web1", parsed, 3}, {"web1", parsed, 3}, {"web1", other.Public(), 0}, {"gone", parsed, 0},
+		{"late", parsed, 0}} {
 		if got := again.Highest(tt.id, tt.key); got != tt.want {
 			t.Errorf("%s proved itself by version %d, want %d", tt.id, got, tt.want)
 		}

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// usualFolders are searched after PATH, should it be broken, as Salt does.
-const usualFolders = "/sbin /bin /usr/sbin /usr/bin /usr/local/sbin /usr/local/bin"
+// defaultDirs are searched after PATH, as Salt does, in case PATH is broken.
+const defaultDirs = "/sbin /bin /usr/sbin /usr/bin /usr/local/sbin /usr/local/bin"
 
-// Find returns the path of a program in the search path, or in the directories where programs usually are; "" where there is none. It is
-// which of salt/utils/path.py, but that the directory where the daemon happens to be is not searched.
+// Find returns the path of a program in the search path or in the usual directories, or "" if there
+// is none. It is which of salt/utils/path.py, except that it does not search the daemon's current
+// directory.
 func Find(name string) string {
 	if path, err := exec.LookPath(name); err == nil {
 		return path
@@ -22,7 +23,7 @@ func Find(name string) string {
 		return ""
 	}
 	known := filepath.SplitList(os.Getenv("PATH"))
-	for dir := range strings.FieldsSeq(usualFolders) {
+	for dir := range strings.FieldsSeq(defaultDirs) {
 		if slices.Contains(known, dir) {
 			continue
 		}

@@ -9,30 +9,31 @@ import (
 	"sync"
 )
 
-// flows are the copies between a program's pipes and the reader and writers of its command. They are made here, and not by
-// package exec, so that they can outlast the program without a limit and still be cut off.
+// flows are the copies between a program's pipes and the reader and writers of its command. They
+// are made here, and not by package exec, so that they can outlast the program without a limit and
+// still be cut off.
 type flows struct {
-	copies []func()   // of output, to be run
+	copies []func()   // copies of output, to be run
 	input  func()     // copy of input, or nil
-	ours   []*os.File // ends of the pipes
+	ours   []*os.File // our ends of the pipes
 	theirs []*os.File
 	reads  []*os.File    // those of ours from which output is read
-	valves []*valve      // through which it goes to the writers
+	valves []*valve      // through which output goes to the writers
 	done   chan struct{} // closed when all output has been read
 }
 
-// A valve passes on what is written to it, until it is shut; then it drops it.
+// A valve forwards writes until it is closed; after that it drops them.
 type valve struct {
-	mu   sync.Mutex
-	to   io.Writer
-	shut bool
+	mu     sync.Mutex
+	to     io.Writer
+	closed bool
 }
 
-// Write passes p on.
+// Write forwards p.
 func (v *valve) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.shut {
+	if v.closed {
 		return len(p), nil
 	}
 	return v.to.Write(p)
@@ -41,10 +42,10 @@ func (v *valve) Write(p []byte) (int, error) {
 func (v *valve) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.shut = true
+	v.closed = true
 }
 
-// connect puts pipes in the place of what is no file.
+// connect replaces readers and writers that are not files by pipes.
 func connect(cmd *exec.Cmd) (*flows, error) {
 	f := &flows{done: make(chan struct{})}
 	err := f.connectOutput(cmd)
@@ -71,13 +72,14 @@ func (f *flows) connectOutput(cmd *exec.Cmd) (err error) {
 	return err
 }
 
-// sameWriter reports whether both outputs go to one writer; types that cannot be compared are two.
+// sameWriter reports whether both outputs go to one writer. Types that cannot be compared count as
+// different.
 func sameWriter(a, b io.Writer) bool {
 	defer func() { _ = recover() }()
 	return a != nil && a == b
 }
 
-// output returns what the program writes to in the place of w.
+// output returns the file that the program writes to instead of w.
 func (f *flows) output(w io.Writer) (io.Writer, error) {
 	if _, ok := w.(*os.File); ok || w == nil {
 		return w, nil
@@ -91,7 +93,7 @@ func (f *flows) output(w io.Writer) (io.Writer, error) {
 	f.reads, f.valves = append(f.reads, r), append(f.valves, v)
 	f.copies = append(f.copies, func() {
 		if _, err := io.Copy(v, r); err != nil {
-			_, _ = io.Copy(io.Discard, r) // the program must not stall when nobody takes its output
+			_, _ = io.Copy(io.Discard, r) // the program must not block when nobody reads its output
 		}
 	})
 	return theirs, nil
@@ -131,14 +133,14 @@ func (f *flows) run() {
 	}()
 }
 
-// close cuts the copies off. Output that comes later is lost.
+// close stops the copies. Later output is lost.
 func (f *flows) close() {
 	closeAll(f.ours)
 	<-f.done
 }
 
-// leave lets the program write on without a reader of ours: nothing reaches the writers any more, and when this process has
-// ended, others read what comes.
+// leave lets the program write on without a reader in this process. Nothing reaches the writers any
+// more, and when this process has ended, other processes drain the pipes.
 func (f *flows) leave() error {
 	var errs []error
 	for i, r := range f.reads {
@@ -148,7 +150,7 @@ func (f *flows) leave() error {
 	return errors.Join(errs...)
 }
 
-// abandon gives the pipes of a program back that was not started.
+// abandon closes the pipes of a program that was not started.
 func (f *flows) abandon() {
 	closeAll(f.theirs)
 	closeAll(f.ours)

@@ -11,7 +11,7 @@ import (
 
 const terminate = syscall.SIGTERM
 
-// setGroup makes cmd the head of a session, and by that of a process group.
+// setGroup makes cmd the leader of a new session, and thereby of a process group.
 func setGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -35,7 +35,7 @@ func (g *group) empty() bool { return g.signal(syscall.Signal(0)) }
 
 func (g *group) close() {}
 
-// readOn starts a process that reads a pipe to its end, and drops what comes.
+// readOn starts a process that reads a pipe to its end and drops the data.
 func readOn(r *os.File) error {
 	cmd := exec.Command("cat")
 	if cmd.Err != nil { // no PATH

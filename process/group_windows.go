@@ -9,7 +9,7 @@ import (
 
 const terminate = terminateSignal(0)
 
-// terminateSignal stands for the wish that a program end, which Windows has no signal for.
+// terminateSignal represents a request to end, for which Windows has no signal.
 type terminateSignal int
 
 func (terminateSignal) String() string { return "terminate" }
@@ -17,7 +17,8 @@ func (terminateSignal) Signal()        {}
 
 func setGroup(*exec.Cmd) {}
 
-// A group is a job object with a program and all that it starts, or the program alone where there can be no job object.
+// A group is a job object with a program and its descendants, or only the program if no job object
+// can be made.
 type group struct {
 	process *os.Process
 	job     windows.Handle
@@ -29,7 +30,8 @@ func newGroup(cmd *exec.Cmd) *group {
 	if err != nil {
 		return g
 	}
-	p, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
+	p, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false,
+		uint32(cmd.Process.Pid))
 	if err == nil {
 		err = windows.AssignProcessToJobObject(job, p)
 		_ = windows.CloseHandle(p)
@@ -42,7 +44,8 @@ func newGroup(cmd *exec.Cmd) *group {
 	return g
 }
 
-// signal ends the members, whatever the signal. It never reports that there are none: a handle is not given away.
+// signal ends the members, whatever the signal. It never reports that there are none: a handle
+// cannot be reused.
 func (g *group) signal(os.Signal) (gone bool) {
 	if g.job == 0 {
 		_ = g.process.Kill()
@@ -60,5 +63,5 @@ func (g *group) close() {
 	}
 }
 
-// readOn does nothing: what a service has started and left writes into a pipe that is closed.
+// readOn does nothing: whatever a service started and left behind writes to a closed pipe.
 func readOn(*os.File) error { return nil }

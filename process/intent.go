@@ -9,23 +9,26 @@ import (
 	"strings"
 )
 
-// An Intent tells of a program that is about to be started what finds it again when this process is killed before it
-// learns the number of the program. FindLeft does that.
+// An Intent identifies a program that is about to be started. With it, FindLeft can find the
+// program if this process is killed before it learns the program's process id.
 type Intent struct {
-	moment uint64 // the start is not before it, as the system counts
-	uid    uint32 // of the user as whom it runs
-	pipes  string // numbers of the pipes made for it, joined by plus signs
+	moment uint64 // the earliest start, in clock ticks of the system
+	uid    uint32 // of the user that it runs as
+	pipes  string // inode numbers of its pipes, joined by plus signs
 	argv   string // digest of arguments and environment
-	script string // the same, as the system changes them when the program is a script
+	script string // the same, as the system changes them if the program is a script
 	nonce  uint64
-	boot   string // which run of the system moment counts for
+	boot   string // the boot that moment belongs to
 }
 
-// A Note is what the watcher of a Tree keeps of one program. Its methods must not use the tree.
+// A Note is the record that the watcher of a Tree has of one program. Its methods must not use the
+// tree.
 type Note interface {
-	// Started tells the process id of the program. It is not called when the program could not be started.
+	// Started reports the process id of the program. It is not called if the program could not be
+	// started.
 	Started(pid int)
-	// Ended tells that the program has ended, or could not be started. It is not called for one that was left running.
+	// Ended reports that the program has ended, or could not be started. It is not called for a
+	// program that was left running.
 	Ended()
 }
 
@@ -34,13 +37,14 @@ var errNoIntent = errors.New("not the intent to start a program")
 
 const intentWord = "intent"
 
-// String returns i as ParseIntent reads it: digits, letters, dashes and plus signs, which can be a part of a file name.
-// Of the command it holds digests only.
+// String returns i in the form that ParseIntent reads: digits, letters, dashes and plus signs,
+// which are safe in a file name. It contains only digests of the command.
 func (i Intent) String() string {
-	return fmt.Sprintf("%s-%d-%d-%s-%s-%s-%d-%s", intentWord, i.moment, i.uid, i.pipes, i.argv, i.script, i.nonce, i.boot)
+	return fmt.Sprintf("%s-%d-%d-%s-%s-%s-%d-%s", intentWord, i.moment, i.uid, i.pipes, i.argv,
+		i.script, i.nonce, i.boot)
 }
 
-// ParseIntent reads what Intent.String wrote.
+// ParseIntent parses the result of Intent.String.
 func ParseIntent(s string) (Intent, error) {
 	parts := strings.SplitN(s, "-", 8)
 	if len(parts) != 8 || parts[0] != intentWord {
@@ -51,7 +55,8 @@ func ParseIntent(s string) (Intent, error) {
 	uid, uidErr := strconv.ParseUint(parts[2], 10, 32)
 	nonce, nonceErr := strconv.ParseUint(parts[6], 10, 64)
 	i.moment, i.uid, i.nonce = moment, uint32(uid), nonce
-	good := isDigest(i.argv) && isDigest(i.script) && isBoot(i.boot) && strings.Trim(i.pipes, "0123456789+") == ""
+	good := isDigest(i.argv) && isDigest(i.script) && isBoot(i.boot) &&
+		strings.Trim(i.pipes, "0123456789+") == ""
 	if err := errors.Join(momentErr, uidErr, nonceErr); err != nil || !good || i.String() != s {
 		return Intent{}, fmt.Errorf("%q: %w", s, errNoIntent)
 	}
@@ -61,7 +66,7 @@ func ParseIntent(s string) (Intent, error) {
 // digestSize is the length of a digest in bytes.
 const digestSize = 16
 
-// digest returns one of the arguments and the environment of a program, each ended by a zero byte.
+// digest returns the digest of a program's arguments and environment, each ended by a zero byte.
 func digest(args, env []byte) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d\n", len(args))

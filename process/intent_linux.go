@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ticks is how many the system counts in a second where it tells the start of a process. It is the same on all hosts that
-// Go has been brought to.
+// ticks is the number of clock ticks per second in the start time of a process. It is the same on
+// all platforms that Go supports.
 const ticks = 100
 
 // newIntent is called right before cmd is started with its ends of pipes.
 func newIntent(cmd *exec.Cmd, pipes []*os.File) (i Intent, err error) {
 	defer func() {
 		if err != nil {
-			i, err = Intent{}, fmt.Errorf("note the start of %s: %w", cmd.Path, err)
+			i, err = Intent{}, fmt.Errorf("record the start of %s: %w", cmd.Path, err)
 		}
 	}()
 	if i.boot, err = bootID(); err != nil {
@@ -31,7 +31,8 @@ func newIntent(cmd *exec.Cmd, pipes []*os.File) (i Intent, err error) {
 	}
 	env := zeroEnded(cmd.Environ())
 	i.argv = digest(zeroEnded(cmd.Args), env)
-	i.script = digest(zeroEnded(append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)), env)
+	i.script = digest(zeroEnded(append([]string{cmd.Path}, cmd.Args[min(1, len(cmd.Args)):]...)),
+		env)
 	i.uid = uint32(os.Geteuid())
 	if attr := cmd.SysProcAttr; attr != nil && attr.Credential != nil {
 		i.uid = attr.Credential.Uid
@@ -43,7 +44,7 @@ func newIntent(cmd *exec.Cmd, pipes []*os.File) (i Intent, err error) {
 	return i, err
 }
 
-// inodes returns the numbers of pipes, joined.
+// inodes returns the inode numbers of pipes, joined.
 func inodes(pipes []*os.File) (string, error) {
 	var list []string
 	for _, p := range pipes {
@@ -58,7 +59,7 @@ func inodes(pipes []*os.File) (string, error) {
 	return strings.Join(list, "+"), nil
 }
 
-// zeroEnded returns words as the system keeps arguments and environment.
+// zeroEnded returns words in the system's form of arguments and environment.
 func zeroEnded(words []string) []byte {
 	var b []byte
 	for _, w := range words {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// watcher is a note of functions.
+// watcher is a Note made of functions.
 type watcher struct {
 	started func(pid int)
 	ended   func()
@@ -21,14 +21,14 @@ type watcher struct {
 func (w watcher) Started(pid int) { w.started(pid) }
 func (w watcher) Ended()          { w.ended() }
 
-// gapCommand returns a program that tells its number through a fifo and then waits.
+// gapCommand returns a program that writes its process id to a fifo and then waits.
 func gapCommand(name, dir string) *exec.Cmd {
 	tell := "echo $$ >" + filepath.Join(dir, "pid")
 	wait := tell + "; read x <" + filepath.Join(dir, "never")
 	switch name {
 	case "a script":
 		return exec.Command(filepath.Join(dir, "script"), "a", "")
-	case "a program that replaces itself": // neither arguments nor environment stay
+	case "a program that replaces itself": // keeps neither arguments nor environment
 		cmd := exec.Command("sh", "-c", `exec env -i /bin/sh -c "$1"`, "sh", wait)
 		cmd.Stdout = &bytes.Buffer{}
 		return cmd
@@ -56,11 +56,12 @@ func killedInGap(dir, name string) {
 	os.Exit(1)
 }
 
-func TestFindLeftFindsWhatWasStartedRightBeforeTheEnd(t *testing.T) {
+func TestFindLeftFindsProgramStartedBeforeKill(t *testing.T) {
 	if dir, name, ok := strings.Cut(os.Getenv("BRINE_TEST_GAP"), ","); ok {
 		killedInGap(dir, name)
 	}
-	for _, name := range []string{"a program", "a script", "a program that replaces itself", "a program of which the output goes elsewhere"} {
+	for _, name := range []string{"a program", "a script", "a program that replaces itself",
+		"a program of which the output goes elsewhere"} {
 		t.Run(name, func(t *testing.T) {
 			dir := gapDir(t)
 			intent, pid := leftInGap(t, dir, name)
@@ -89,10 +90,10 @@ func gapDir(t *testing.T) string {
 	return dir
 }
 
-// leftInGap has another process start a program and be killed before it notes that.
+// leftInGap has another process start a program and be killed before it records that.
 func leftInGap(t *testing.T, dir, name string) (Intent, int) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestFindLeftFindsWhatWasStartedRightBeforeTheEnd$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestFindLeftFindsProgramStartedBeforeKill$")
 	cmd.Env = append(os.Environ(), "BRINE_TEST_GAP="+dir+","+name)
 	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != -1 {
 		t.Fatalf("the process that was to be killed: %v", err)
@@ -136,7 +137,7 @@ func checkFound(t *testing.T, intent Intent, pid int) {
 	}
 }
 
-// checkOthers checks that one sign that differs makes a program another's.
+// checkOthers checks that one differing attribute makes a program not match.
 func checkOthers(t *testing.T, intent Intent, pid int) {
 	t.Helper()
 	all := table()
@@ -169,7 +170,7 @@ func checkOthers(t *testing.T, intent Intent, pid int) {
 	}
 }
 
-func TestFindLeftLeavesAloneWhatAnotherStarted(t *testing.T) {
+func TestFindLeftIgnoresOtherPrograms(t *testing.T) {
 	dir := gapDir(t)
 	cmd := gapCommand("a program", dir)
 	setGroup(cmd)
@@ -191,12 +192,13 @@ func TestFindLeftLeavesAloneWhatAnotherStarted(t *testing.T) {
 
 func TestAdopter(t *testing.T) {
 	pid := adopter()
-	if s, err := readStat(pid); err != nil || pid == os.Getpid() || !table().holds(s.session, os.Getpid()) && pid != 1 {
+	if s, err := readStat(pid); err != nil || pid == os.Getpid() ||
+		!table().inSession(s.session, os.Getpid()) && pid != 1 {
 		t.Errorf("process %d adopts orphans (%v)", pid, err)
 	}
 }
 
-func TestWatchIsToldOfAProgramThatCannotStart(t *testing.T) {
+func TestWatchReportsProgramThatCannotStart(t *testing.T) {
 	tree, said := NewTree(), []string{}
 	tree.Watch(func(i Intent, err error) Note {
 		if parsed, parseErr := ParseIntent(i.String()); err != nil || parseErr != nil || parsed != i {

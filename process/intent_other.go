@@ -9,9 +9,9 @@ import (
 	"os/exec"
 )
 
-// newIntent gives none where processes have no marks.
+// newIntent returns an error where processes have no marks.
 func newIntent(cmd *exec.Cmd, _ []*os.File) (Intent, error) {
-	return Intent{}, fmt.Errorf("note the start of %s: %w", cmd.Path, errors.ErrUnsupported)
+	return Intent{}, fmt.Errorf("record the start of %s: %w", cmd.Path, errors.ErrUnsupported)
 }
 
 // FindLeft finds nothing where processes have no marks.

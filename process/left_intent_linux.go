@@ -15,25 +15,28 @@ import (
 	"time"
 )
 
-// startTime bounds how long after the moment of its intent a program can have been started. Nothing is done in between but
-// to write a file and to fork; the rest is for a host that is short of memory, or slow to write.
+// startTime is the maximum time between the moment of an intent and the start of its program. In
+// between there is only the writing of a file and a fork; the rest allows for a host that is short
+// of memory, or slow to write.
 const startTime = 10 * time.Second
 
-// FindLeft returns the marks of programs that an earlier process of ours meant to start, and did not live to know. The
-// process must have ended. For each intent there is one at most, and none of those that have a mark already.
+// FindLeft returns the marks of programs that an earlier process of ours was about to start when it
+// was killed. That process must have ended. There is at most one mark per intent, and none that is
+// already in marked.
 //
-// A program is the head of a session, was started not before the moment of the intent and at most ten seconds after it, has
-// itself called exec, runs as the user that was meant, and has lost its parent. By one of two more signs it is known:
-// an output or input of it is a pipe that was made for it, which it keeps when a shell replaces itself by a command;
-// or it has exactly the arguments and the environment that it was to get. Who does not match in all is not returned.
-// Of several that do, the program is the one that was started first, since the others descend from it.
-// When that has ended, what it has left in a session of its own with one of its pipes is taken for it: its job would have
-// waited for it.
+// A match is the leader of a session that started no earlier than the moment of the intent and at
+// most ten seconds after it. It has called exec itself, runs as the intended user, and has lost its
+// parent. In addition, one of two properties must match. Either its input or an output is a pipe
+// that was made for it, which it keeps when a shell replaces itself by a command. Or it has exactly
+// the intended arguments and environment. Of several matches, the program is the one that was
+// started first, since the others descend from it. If that one has ended, a descendant in a session
+// of its own that has one of the pipes is taken instead: its job would have waited for it.
 //
-// A process that is seen between fork and exec is waited for, two seconds at most.
+// FindLeft waits up to two seconds for a process that is between fork and exec.
 func FindLeft(intents []Intent, marked []Mark) (found []Mark) {
 	boot, err := bootID()
-	intents = slices.DeleteFunc(slices.Clone(intents), func(i Intent) bool { return i.boot != boot })
+	intents = slices.DeleteFunc(slices.Clone(intents),
+		func(i Intent) bool { return i.boot != boot })
 	if err != nil || len(intents) == 0 {
 		return nil
 	}
@@ -62,7 +65,8 @@ type search struct {
 // unready reports whether a process may still become a program of one of the intents.
 func (s search) unready() bool {
 	for pid, p := range s.all {
-		if pid == os.Getpid() || !slices.ContainsFunc(s.intents, func(i Intent) bool { return i.began(p) }) {
+		if pid == os.Getpid() || !slices.ContainsFunc(s.intents,
+			func(i Intent) bool { return i.began(p) }) {
 			continue
 		}
 		forked := p.flags&forkNoExec != 0 && s.orphan(p)
@@ -73,7 +77,7 @@ func (s search) unready() bool {
 	return false
 }
 
-// program returns the process that an intent has become, or 0.
+// program returns the process of an intent, or 0.
 func (s search) program(i Intent, taken ...[]Mark) int {
 	var byPipe, byArgs []int
 	for pid, p := range s.all {
@@ -99,22 +103,24 @@ func (s search) byStart(a, b int) int {
 	return cmp.Or(cmp.Compare(s.all[a].start, s.all[b].start), cmp.Compare(a, b))
 }
 
-// candidate reports whether a process is what any program that was left would be.
+// candidate reports whether a process meets the conditions for any left program.
 func (s search) candidate(i Intent, pid int, p stat) bool {
 	uid, err := effectiveUser(pid)
 	return err == nil && uid == i.uid && i.began(p) && p.group == pid && p.session == pid &&
 		p.flags&forkNoExec == 0 && p.state != 'Z' && p.state != 'X' && s.orphan(p)
 }
 
-// began reports whether a process was started when the intent's was.
+// began reports whether a process started at the time of the intent.
 func (i Intent) began(p stat) bool {
 	return p.start >= i.moment && p.start-i.moment <= uint64(startTime/time.Second)*ticks
 }
 
-// orphan reports whether a process has been adopted: by init, or by who adopts in its place.
+// orphan reports whether a process has been adopted by init, or by the process that adopts in its
+// place.
 func (s search) orphan(p stat) bool { return p.parent == 1 || p.parent == s.adopter() }
 
-// dying reports whether a process is about to lose its children: it has no program any more. Threads of the kernel do not count.
+// dying reports whether a process no longer has a program and is about to lose its children. Kernel
+// threads do not count.
 func (s search) dying(pid int) bool {
 	p, ok := s.all[pid]
 	if pid <= 2 {
@@ -124,8 +130,8 @@ func (s search) dying(pid int) bool {
 	return !ok || p.state == 'Z' || p.state == 'X' || errors.Is(err, fs.ErrNotExist)
 }
 
-// adopter returns the process that adopts an orphan of ours, which a service manager of a user may be; 0 when that
-// cannot be told.
+// adopter returns the process that adopts our orphans, such as a user's service manager; 0 if it
+// cannot be determined.
 func adopter() int {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -150,20 +156,22 @@ func adopter() int {
 	return s.parent
 }
 
-// hasPipe reports whether an output or the input of a process is a pipe of the program.
+// hasPipe reports whether the input or an output of a process is a pipe of the program.
 func (i Intent) hasPipe(pid int) bool {
 	for fd := range 3 {
 		to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
 		number, ok := strings.CutPrefix(to, "pipe:[")
-		if err == nil && ok && slices.Contains(strings.Split(i.pipes, "+"), strings.TrimSuffix(number, "]")) {
+		if err == nil && ok && slices.Contains(strings.Split(i.pipes, "+"),
+			strings.TrimSuffix(number, "]")) {
 			return true
 		}
 	}
 	return false
 }
 
-// mostInterpreters bounds the words that the system puts before the name of a script: four interpreters with an argument each.
-const mostInterpreters = 8
+// maxInterpreters limits the words that the system puts before the name of a script: four
+// interpreters with an argument each.
+const maxInterpreters = 8
 
 // hasArgs reports whether a process has the arguments and the environment of the program.
 func (i Intent) hasArgs(pid int) bool {
@@ -178,7 +186,7 @@ func (i Intent) hasArgs(pid int) bool {
 	if digest(args, env) == i.argv {
 		return true
 	}
-	for range mostInterpreters {
+	for range maxInterpreters {
 		if _, args, _ = bytes.Cut(args, []byte{0}); len(args) > 0 && digest(args, env) == i.script {
 			return true
 		}
@@ -186,7 +194,7 @@ func (i Intent) hasArgs(pid int) bool {
 	return false
 }
 
-// effectiveUser returns as whom a process runs.
+// effectiveUser returns the effective user id of a process.
 func effectiveUser(pid int) (uint32, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

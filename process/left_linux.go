@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// MarkOf returns the mark of a process that runs. Only Linux has them; elsewhere the error wraps errors.ErrUnsupported.
+// MarkOf returns the mark of a running process. Only Linux has marks; elsewhere the error wraps
+// errors.ErrUnsupported.
 func MarkOf(pid int) (Mark, error) {
 	s, err := readStat(pid)
 	if err != nil {
@@ -30,12 +31,13 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// EndLeft ends programs that an earlier process of ours started by Run and did not live to end: each is told to end, with
-// what it started, and killed when it does not within two seconds. It returns those that it left alone: one by which this
-// process was started, and those of whose session one process has a command line of which spare says so.
+// EndLeft ends programs that an earlier process of ours started by Run and did not end before it
+// died. It asks each program and its descendants to end, and kills them after two seconds. It
+// returns those that it left alone: programs that are ancestors of this process, and those with a
+// process in their session for whose command line spare returns true.
 //
-// Nobody else is ever signalled: a program whose number is another's by now, or that has ended itself and left others
-// running, as the starter of a daemon does, is passed over.
+// No other process is ever signalled. EndLeft ignores a program whose process id now belongs to
+// another process, and one that has ended and left others running, like the starter of a daemon.
 func EndLeft(marks []Mark, spare func(cmdline string) bool) (spared []Mark) {
 	boot, err := bootID()
 	if err != nil {
@@ -45,8 +47,8 @@ func EndLeft(marks []Mark, spare func(cmdline string) bool) (spared []Mark) {
 	var ends []Mark
 	for _, m := range marks {
 		switch {
-		case m.boot != boot || !m.lives(all):
-		case all.holds(m.PID, os.Getpid()) || all.anyOf(m.PID, spare):
+		case m.boot != boot || !m.isAlive(all):
+		case all.inSession(m.PID, os.Getpid()) || all.anyProcess(m.PID, spare):
 			spared = append(spared, m)
 		default:
 			ends = append(ends, m)
@@ -56,15 +58,17 @@ func EndLeft(marks []Mark, spare func(cmdline string) bool) (spared []Mark) {
 	return spared
 }
 
-// endGroups tells the groups to end, and kills those that do not.
+// endGroups asks the groups to end, and kills those that do not.
 func endGroups(groups []Mark) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		for _, m := range groups {
 			_ = syscall.Kill(-m.PID, sig) // it may have ended just now
 		}
-		for by := time.Now().Add(leftTime); len(groups) > 0 && time.Now().Before(by); time.Sleep(leftPause) {
+		for by := time.Now().Add(leftTime); len(groups) > 0 &&
+			time.Now().Before(by); time.Sleep(leftPause) {
 			all := table()
-			groups = slices.DeleteFunc(groups, func(m Mark) bool { return all.ended(m.PID) || all.isAnothers(m) })
+			groups = slices.DeleteFunc(groups,
+				func(m Mark) bool { return all.ended(m.PID) || all.isReused(m) })
 		}
 	}
 }
@@ -74,7 +78,7 @@ const (
 	leftPause = 5 * time.Millisecond
 )
 
-// stat is what the system tells of a process.
+// stat is the system's data about a process.
 type stat struct {
 	state                  byte
 	parent, group, session int
@@ -82,12 +86,12 @@ type stat struct {
 	start                  uint64
 }
 
-// processes are those that the system lists, by number.
+// processes are the processes that the system lists, by process id.
 type processes map[int]stat
 
 func table() processes {
 	all := processes{}
-	files, _ := filepath.Glob("/proc/[1-9]*/stat") // the pattern is good
+	files, _ := filepath.Glob("/proc/[1-9]*/stat") // the pattern is valid
 	for _, file := range files {
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		if err != nil {
@@ -108,7 +112,7 @@ func readStat(pid int) (stat, error) {
 	return parseStat(text)
 }
 
-// Fields of a process's stat behind its name, which is in parentheses and may hold any character.
+// Fields of a process's stat after its name, which is in parentheses and may contain any character.
 const (
 	statState = iota
 	statParent
@@ -118,7 +122,7 @@ const (
 	statStart = 19
 )
 
-// forkNoExec is the flag of a process that was forked and runs the program of its parent still.
+// forkNoExec is the flag of a process that was forked and has not called exec yet.
 const forkNoExec = 0x40
 
 func parseStat(text []byte) (s stat, err error) {
@@ -127,7 +131,8 @@ func parseStat(text []byte) (s stat, err error) {
 		return s, fmt.Errorf("stat of a process has %d fields", len(fields))
 	}
 	s.state = fields[statState][0]
-	for field, to := range map[int]*int{statParent: &s.parent, statGroup: &s.group, statSession: &s.session, statFlags: &s.flags} {
+	for field, to := range map[int]*int{statParent: &s.parent, statGroup: &s.group,
+		statSession: &s.session, statFlags: &s.flags} {
 		if *to, err = strconv.Atoi(fields[field]); err != nil {
 			return s, err
 		}
@@ -136,8 +141,9 @@ func parseStat(text []byte) (s stat, err error) {
 	return s, err
 }
 
-// lives reports whether the process of the mark is there, be it ended but for its parent's notice, and heads its group.
-func (m Mark) lives(all processes) bool {
+// isAlive reports whether the process of the mark exists, possibly as a zombie, and leads its
+// group.
+func (m Mark) isAlive(all processes) bool {
 	s, ok := all[m.PID]
 	return ok && s.start == m.start && s.group == m.PID && s.session == m.PID
 }
@@ -152,15 +158,15 @@ func (all processes) ended(group int) bool {
 	return true
 }
 
-// isAnothers reports whether the number of a mark is another process's by now.
-func (all processes) isAnothers(m Mark) bool {
+// isReused reports whether the process id of a mark now belongs to another process.
+func (all processes) isReused(m Mark) bool {
 	s, ok := all[m.PID]
 	return ok && s.start != m.start
 }
 
-// holds reports whether pid, or a process by which it was started, belongs to a session.
-func (all processes) holds(session, pid int) bool {
-	for range all { // no line of parents is longer
+// inSession reports whether pid, or one of its ancestors, belongs to a session.
+func (all processes) inSession(session, pid int) bool {
+	for range all { // no chain of parents is longer
 		s, ok := all[pid]
 		if !ok || s.session == session {
 			return ok
@@ -170,10 +176,11 @@ func (all processes) holds(session, pid int) bool {
 	return false
 }
 
-// anyOf reports whether is says so of the command line of a process of a session, or of one that descends from it.
-func (all processes) anyOf(session int, is func(cmdline string) bool) bool {
+// anyProcess reports whether is returns true for the command line of a process of a session, or of
+// one of its descendants.
+func (all processes) anyProcess(session int, is func(cmdline string) bool) bool {
 	for pid := range all {
-		if !all.holds(session, pid) {
+		if !all.inSession(session, pid) {
 			continue
 		}
 		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))

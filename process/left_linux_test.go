@@ -14,7 +14,7 @@ import (
 
 func nobody(string) bool { return false }
 
-// leave runs a program as a job does that is left, and returns its mark and what it wrote before.
+// leave starts a program and leaves it, as a job does. It returns the program's mark and the tree.
 func leave(t *testing.T, script string) (Mark, *Tree) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -82,8 +82,9 @@ func TestEndLeftSignalsNobodyElse(t *testing.T) {
 	}
 }
 
-func TestEndLeftSparesByWhomItWasStarted(t *testing.T) {
-	if mine, err := MarkOf(os.Getpid()); err != nil || !table().holds(table()[os.Getpid()].session, mine.PID) {
+func TestEndLeftSparesAncestors(t *testing.T) {
+	if mine, err := MarkOf(os.Getpid()); err != nil ||
+		!table().inSession(table()[os.Getpid()].session, mine.PID) {
 		t.Errorf("this process is not of its own session (%v)", err)
 	}
 	mark, _ := leave(t, "sleep 1000 & echo; wait")
@@ -92,18 +93,19 @@ func TestEndLeftSparesByWhomItWasStarted(t *testing.T) {
 	for pid, s := range all {
 		if s.parent == mark.PID {
 			children++
-			if !all.holds(mark.PID, pid) {
+			if !all.inSession(mark.PID, pid) {
 				t.Errorf("%d is not of the session of its parent %d", pid, mark.PID)
 			}
 		}
 	}
-	if children != 1 || all.holds(mark.PID, os.Getpid()) {
+	if children != 1 || all.inSession(mark.PID, os.Getpid()) {
 		t.Errorf("%d children", children)
 	}
 }
 
-// TestWhatIsLeftCanWriteOn has a program write more than a pipe holds when nobody of this process reads it any more.
-func TestWhatIsLeftCanWriteOn(t *testing.T) {
+// TestLeftProgramCanWriteOn has a program write more than a pipe holds when no process of ours
+// reads it any more.
+func TestLeftProgramCanWriteOn(t *testing.T) {
 	if dir := os.Getenv("BRINE_TEST_LEAVE"); dir != "" {
 		leaveAndEnd(dir)
 	}
@@ -113,7 +115,7 @@ func TestWhatIsLeftCanWriteOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestWhatIsLeftCanWriteOn$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLeftProgramCanWriteOn$")
 	cmd.Env = append(os.Environ(), "BRINE_TEST_LEAVE="+dir)
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
@@ -130,7 +132,8 @@ func TestWhatIsLeftCanWriteOn(t *testing.T) {
 func leaveAndEnd(dir string) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	out := &lineWriter{line: make(chan string, 1)}
-	cmd := exec.Command("sh", "-c", "cd "+dir+"; echo; read x <go; head -c 1000000 /dev/zero; a=$?; echo more; echo $a $? >done")
+	cmd := exec.Command("sh", "-c", "cd "+dir+
+		"; echo; read x <go; head -c 1000000 /dev/zero; a=$?; echo more; echo $a $? >done")
 	cmd.Stdout = out
 	go func() {
 		<-out.line

@@ -7,20 +7,22 @@ import (
 	"strings"
 )
 
-// A Mark tells one process from all others that ever had or will have its number, also after a restart of the host.
+// A Mark distinguishes one process from all others that ever had or will have its process id, even
+// after a restart of the host.
 type Mark struct {
 	PID   int
-	start uint64 // when it was started, as the system counts
-	boot  string // which run of the system that counts for
+	start uint64 // its start time, in clock ticks of the system
+	boot  string // the boot that start belongs to
 }
 
 // errNoMark is returned by ParseMark.
 var errNoMark = errors.New("not the mark of a process")
 
-// String returns m as ParseMark reads it: digits, letters and dashes, which can be a part of a file name.
+// String returns m in the form that ParseMark reads: digits, letters and dashes, which are safe in
+// a file name.
 func (m Mark) String() string { return fmt.Sprintf("%d-%d-%s", m.PID, m.start, m.boot) }
 
-// ParseMark reads what Mark.String wrote.
+// ParseMark parses the result of Mark.String.
 func ParseMark(s string) (Mark, error) {
 	parts := strings.SplitN(s, "-", 3)
 	if len(parts) != 3 || !isBoot(parts[2]) {
@@ -35,7 +37,7 @@ func ParseMark(s string) (Mark, error) {
 	return m, nil
 }
 
-// isBoot reports whether s can be the id of a run of the system.
+// isBoot reports whether s can be a boot id.
 func isBoot(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdef-") == ""
 }

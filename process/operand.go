@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Operands refuses words that a program would take for options, for programs of which not all know the word -- that ends those.
+// Operands rejects words that a program would read as options. It is for programs that do not all
+// support -- as the end of options.
 func Operands(words ...string) error {
 	for _, word := range words {
 		if strings.HasPrefix(word, "-") {

@@ -3,7 +3,8 @@ package process
 import "testing"
 
 func TestOperands(t *testing.T) {
-	for word, good := range map[string]bool{"": true, "a": true, "a-b": true, "/-a": true, "-": false, "-a": false, "--": false, "--config=/tmp/x": false} {
+	for word, good := range map[string]bool{"": true, "a": true, "a-b": true, "/-a": true,
+		"-": false, "-a": false, "--": false, "--config=/tmp/x": false} {
 		if err := Operands("first", word); (err == nil) != good {
 			t.Errorf("%q: %v", word, err)
 		}

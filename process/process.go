@@ -1,7 +1,8 @@
 // Package process runs programs for jobs.
 //
-// Every program is the head of a session and process group of its own, so that all it starts can be signalled with it, and
-// stands in the [Tree] of the job that its context carries: a job that is ended takes its programs along.
+// Every program is the leader of its own session and process group, so that all its descendants can
+// be signalled with it. It belongs to the [Tree] of the job that its context carries: ending a job
+// ends its programs.
 //
 //	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, process.ErrTimeout)
 //	defer cancel()
@@ -9,11 +10,13 @@
 //	cmd.Stdout = &out
 //	err := process.Run(ctx, cmd)
 //
-// Output goes to the writers of the exec.Cmd. Nothing runs through a shell unless the caller names one. What a program leaves
-// running when it ends lives on, outside of the tree; what has left the process group by then (a daemon) cannot be signalled.
-// A program has no controlling terminal, so one that asks for a password fails at once and does not wait.
+// Output goes to the writers of the exec.Cmd. Nothing runs through a shell unless the caller names
+// one. Processes that a program leaves running live on, outside of the tree; processes that have
+// left the group by then (a daemon) cannot be signalled. A program has no controlling terminal, so
+// one that asks for a password fails at once and does not wait.
 //
-// On Windows the group is a job object, and ending is killing, as there is no signal for less.
+// On Windows the group is a job object, and ending a program means killing it, as there is no
+// gentler signal.
 package process
 
 import (
@@ -27,22 +30,24 @@ import (
 )
 
 const (
-	// Forever as WaitDelay of an exec.Cmd makes Run wait until all that the program has left running closes its output,
-	// as the subprocess module of Python does. ctx still ends it.
+	// Forever as WaitDelay of an exec.Cmd makes Run wait until all processes that the program has
+	// left running close its output, as the subprocess module of Python does. ctx still ends it.
 	Forever time.Duration = -1
 
-	endTime  = 5 * time.Second // how long a program that was told to end may take before it is killed
+	endTime  = 5 * time.Second // from the request to end until the program is killed
 	waitTime = time.Second     // how long output may stay open after the end when WaitDelay is 0
 )
 
-// ErrTimeout is the cause of contexts whose end kills the program at once, without telling it first.
-var ErrTimeout = errors.New("the time of the program is over")
+// ErrTimeout is the cause of contexts whose end kills the program at once, without asking it to end
+// first.
+var ErrTimeout = errors.New("the program exceeded its time limit")
 
-// ErrLeave is the cause of contexts whose end leaves the program running: Run returns without it. What it still writes is
-// dropped, also after the end of this process, so that it does not break off for want of a reader.
+// ErrLeave is the cause of contexts whose end leaves the program running: Run returns without it.
+// Its further output is dropped, even after the end of this process, so that it does not fail for
+// lack of a reader.
 var ErrLeave = errors.New("the program is left running")
 
-// A Tree is the programs of one job. Several goroutines may use it.
+// A Tree is the programs of one job. It is safe for concurrent use.
 type Tree struct {
 	mu    sync.Mutex
 	live  map[*program]struct{}
@@ -52,16 +57,17 @@ type Tree struct {
 // NewTree returns a Tree without programs.
 func NewTree() *Tree { return &Tree{live: map[*program]struct{}{}} }
 
-// Watch has f called for each program of the tree right before it is started, and what f returns told of its life. f gets an
-// error when the program could not be found again; where there is no way to, that wraps errors.ErrUnsupported. f must
-// not use the tree.
+// Watch makes the tree call f for each program right before it is started, and report the program's
+// start and end to the Note that f returns. f gets an error if the program could not be found again
+// later; it wraps errors.ErrUnsupported if the system has no way to do that. f must not use the
+// tree.
 func (t *Tree) Watch(f func(Intent, error) Note) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.watch = f
 }
 
-// Signal sends sig to every program of the tree and to what those have started.
+// Signal sends sig to every program of the tree and to their descendants.
 func (t *Tree) Signal(sig os.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +76,7 @@ func (t *Tree) Signal(sig os.Signal) {
 	}
 }
 
-// PIDs returns the process ids of the programs that run, in no order.
+// PIDs returns the process ids of the running programs, in no order.
 func (t *Tree) PIDs() []int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -81,7 +87,8 @@ func (t *Tree) PIDs() []int {
 	return pids
 }
 
-// start starts cmd in the tree. A Signal of the same time reaches the program, since it waits until that stands here.
+// start starts cmd in the tree. A concurrent Signal reaches the program, since it waits until the
+// program is in the tree.
 func (t *Tree) start(cmd *exec.Cmd) (*program, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +110,7 @@ func (t *Tree) remove(p *program) {
 
 type treeKey struct{}
 
-// WithTree returns a context whose programs stand in t.
+// WithTree returns a context whose programs belong to t.
 func WithTree(ctx context.Context, t *Tree) context.Context {
 	return context.WithValue(ctx, treeKey{}, t)
 }
@@ -115,11 +122,13 @@ func treeOf(ctx context.Context) *Tree {
 	return NewTree()
 }
 
-// Run starts cmd and waits for its end and that of its output, for which WaitDelay sets a limit: 0 is a second, Forever none.
+// Run starts cmd and waits for its end and the end of its output. WaitDelay limits the wait for
+// output: 0 means a second, Forever no limit.
 //
-// When ctx ends, the program and all that it started are told to end, and killed if they do not within five seconds; when the
-// cause is ErrTimeout they are killed at once, and when it is ErrLeave they run on. The error then wraps the cause. Otherwise the
-// error is that of exec.Cmd.Wait, or exec.ErrWaitDelay when the program succeeded and its output stayed open beyond the limit.
+// When ctx ends, the program and its descendants are asked to end, and killed after five seconds.
+// If the cause is ErrTimeout they are killed at once, and if it is ErrLeave they run on. The error
+// then wraps the cause. Otherwise the error is that of exec.Cmd.Wait, or exec.ErrWaitDelay if the
+// program succeeded and its output stayed open beyond the limit.
 func Run(ctx context.Context, cmd *exec.Cmd) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -133,14 +142,16 @@ func Run(ctx context.Context, cmd *exec.Cmd) error {
 	return p.wait(ctx)
 }
 
-// Start starts cmd and returns. The program belongs to no job and outlives it; its end is waited for, so that it leaves no
-// zombie, and its status is lost. Its input and output should be files or nil.
+// Start starts cmd and returns. The program belongs to no job and outlives it. Start waits for its
+// end in the background, so that it does not become a zombie, and drops its status. Its input and
+// output should be files or nil.
 func Start(cmd *exec.Cmd) error {
 	setGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return startError(cmd, err)
 	}
-	go func() { _ = cmd.Wait() }() // the status is nobody's; main need not wait for it, init takes over
+	// nobody needs the status; main need not wait for it, init takes over
+	go func() { _ = cmd.Wait() }()
 	return nil
 }
 

@@ -29,11 +29,11 @@ func TestRunGivesOutputAndStatus(t *testing.T) {
 	}
 }
 
-func TestEndOfContextEndsWhatTheProgramStarted(t *testing.T) {
+func TestContextEndEndsDescendants(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
 	out := &lineWriter{line: make(chan string, 1)}
-	r, w, err := os.Pipe() // what the program started holds the other end until it has ended
+	r, w, err := os.Pipe() // descendants of the program hold the other end until they have ended
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,29 +80,29 @@ func TestSignalReachesTheProgramsOfAJob(t *testing.T) {
 	}
 }
 
-// lineWriter tells the first line written to it.
+// lineWriter reports the first line written to it.
 type lineWriter struct {
 	buf  bytes.Buffer
 	line chan string
-	told bool
+	sent bool
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
 	w.buf.Write(p)
-	if text, _, ok := strings.Cut(w.buf.String(), "\n"); ok && !w.told {
-		w.told = true
+	if text, _, ok := strings.Cut(w.buf.String(), "\n"); ok && !w.sent {
+		w.sent = true
 		w.line <- text
 	}
 	return len(p), nil
 }
 
-// isZombie reports whether a process has ended and waits for its parent, which here is not us.
+// isZombie reports whether a process has ended and waits for its parent, which is not this process.
 func isZombie(pid int) bool {
 	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
 }
 
-func TestRunWaitsForWhatTheProgramLeavesBehind(t *testing.T) {
+func TestRunWaitsForOutputOfDescendants(t *testing.T) {
 	hold := filepath.Join(t.TempDir(), "hold")
 	if err := syscall.Mkfifo(hold, 0o600); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,8 @@ func TestOutputHeldOpenIsCutOff(t *testing.T) {
 func TestTimeoutKillsAllAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	out := &lineWriter{line: make(chan string, 1)}
-	cmd := exec.Command("sh", "-c", "trap '' TERM; (trap '' TERM; sleep 1000) & echo $!") // ends, its child does not
+	// ends, its child does not
+	cmd := exec.Command("sh", "-c", "trap '' TERM; (trap '' TERM; sleep 1000) & echo $!")
 	cmd.Stdout, cmd.WaitDelay = out, Forever
 	done := make(chan error)
 	go func() { done <- Run(ctx, cmd) }()
@@ -199,7 +200,7 @@ func TestStartLeavesNoZombie(t *testing.T) {
 	if err != nil || strings.TrimSpace(string(text)) != strconv.Itoa(cmd.Process.Pid) {
 		t.Fatalf("read %q, %v, want %d", text, err, cmd.Process.Pid)
 	}
-	for syscall.Kill(cmd.Process.Pid, 0) == nil { // go test ends it when this never comes to an end
+	for syscall.Kill(cmd.Process.Pid, 0) == nil { // go test ends it if this never comes to an end
 		runtime.Gosched()
 	}
 }

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A program is a command that was started, with what it started.
+// A program is a started command with its descendants.
 type program struct {
 	cmd    *exec.Cmd
 	group  *group
 	flows  *flows
-	delay  time.Duration // how long output may stay open after the end; below 0 for ever
+	delay  time.Duration // how long output may stay open after the end; no limit below 0
 	exited chan error    // gets the result of cmd.Wait
 	left   bool          // runs on without us; set before wait returns
-	note   Note          // told of the end, unless it is left
+	note   Note          // is called at the end, unless the program is left
 
 	mu   sync.Mutex
-	gone bool // the group has no members any more, its number may be another's
+	gone bool // the group has no members any more, so its id may be reused
 }
 
 // start starts cmd. watch may be nil.
@@ -29,7 +29,8 @@ func start(cmd *exec.Cmd, watch func(Intent, error) Note) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{cmd: cmd, flows: f, delay: cmd.WaitDelay, exited: make(chan error, 1), note: noNote{}}
+	p := &program{cmd: cmd, flows: f, delay: cmd.WaitDelay, exited: make(chan error, 1),
+		note: noNote{}}
 	if p.delay == 0 {
 		p.delay = waitTime
 	}
@@ -60,8 +61,8 @@ type noNote struct{}
 func (noNote) Started(int) {}
 func (noNote) Ended()      {}
 
-// reaped notes that the head of the group is no more, and with it the group when it has no other members. As long as it has
-// some its number cannot be given away.
+// reaped records that the leader of the group has been reaped, and that the group is gone if it has
+// no other members. While it has members, its id cannot be reused.
 func (p *program) reaped() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +80,7 @@ func (p *program) signal(sig os.Signal) {
 // wait returns when the program and its output have ended.
 func (p *program) wait(ctx context.Context) error {
 	defer p.group.close()
-	defer p.cut()
+	defer p.closeOutput()
 	var err error
 	select {
 	case err = <-p.exited:
@@ -89,7 +90,7 @@ func (p *program) wait(ctx context.Context) error {
 	select {
 	case <-p.flows.done:
 		return err
-	case <-p.late():
+	case <-p.outputTimeout():
 		if err == nil {
 			err = exec.ErrWaitDelay
 		}
@@ -99,22 +100,23 @@ func (p *program) wait(ctx context.Context) error {
 	}
 }
 
-// cut ends what is read of a program, unless that was left running.
-func (p *program) cut() {
+// closeOutput stops reading from a program, unless it was left running.
+func (p *program) closeOutput() {
 	if !p.left {
 		p.flows.close()
 	}
 }
 
-// late tells when output has been open for too long after the end.
-func (p *program) late() <-chan time.Time {
+// outputTimeout returns a channel that fires when output has been open for too long after the end.
+func (p *program) outputTimeout() <-chan time.Time {
 	if p.delay < 0 {
 		return nil
 	}
 	return time.After(p.delay)
 }
 
-// end stops a program whose context has ended, or leaves it. exited is nil when its head has ended already.
+// end stops a program whose context has ended, or leaves it. exited is nil if its leader has ended
+// already.
 func (p *program) end(ctx context.Context, exited <-chan error) (err error) {
 	if errors.Is(context.Cause(ctx), ErrLeave) {
 		p.left = true
@@ -132,7 +134,8 @@ func (p *program) end(ctx context.Context, exited <-chan error) (err error) {
 	return err
 }
 
-// await waits for the end of the program and its output, for a time. The channel that it returns is nil when the head ended.
+// await waits for the end of the program and its output, up to a timeout. The channel that it
+// returns is nil if the leader ended.
 func (p *program) await(exited <-chan error, d time.Duration) (_ <-chan error, err error) {
 	t := time.NewTimer(d)
 	defer t.Stop()

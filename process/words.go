@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Words splits a command line into words as Python's shlex.split does: quotation marks and backslashes as in a POSIX shell. The errors
-// are its texts.
+// Words splits a command line into words as Python's shlex.split does: quotation marks and
+// backslashes as in a POSIX shell. The errors are its texts.
 func Words(s string) ([]string, error) {
 	var (
 		words []string
 		word  strings.Builder
-		quote rune // that we are in, or 0
-		begun bool // there is a word, be it empty
+		quote rune // the open quotation mark, or 0
+		begun bool // there is a word, possibly empty
 	)
 	runes := []rune(s)
 	for i := 0; i < len(runes); i++ {
@@ -21,7 +21,8 @@ func Words(s string) ([]string, error) {
 		case c == '\\' && quote != '\'':
 			i++
 			if i == len(runes) {
-				return nil, errors.New("No escaped character") //nolint:staticcheck // Python's text
+				//nolint:staticcheck // Salt's text
+				return nil, errors.New("No escaped character") // Python's text
 			}
 			if quote == '"' && runes[i] != '"' && runes[i] != '\\' {
 				word.WriteByte('\\')
@@ -46,7 +47,8 @@ func Words(s string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, errors.New("No closing quotation") //nolint:staticcheck // Python's text
+		//nolint:staticcheck // Salt's text
+		return nil, errors.New("No closing quotation") // Python's text
 	}
 	if begun {
 		words = append(words, word.String())

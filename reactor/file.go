@@ -12,14 +12,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxFile is the longest file of reactions, in bytes.
+// maxFile is the maximum size of a reaction file, in bytes.
 const maxFile = 4 << 20
 
-// load adds the reactions of a file, or of all files that a glob names. A file that fails is told of; the others count.
+// load adds the reactions of a file, or of all files that match a glob. Files that fail are logged
+// and skipped.
 func (r *Reactor) load(ctx context.Context, high *High, ref string, about *data.Map) {
 	files, err := r.read(ctx, ref)
 	if len(files) == 0 {
-		r.o.Log.Errorf("Can not render SLS %s for tag %s. File missing or not found.", ref, about.Text("tag"))
+		r.o.Log.Errorf("Can not render SLS %s for tag %s. File missing or not found.", ref,
+			about.Text("tag"))
 	}
 	if err != nil {
 		r.o.Log.WithError(err).Errorf("reactor: read %s", ref)
@@ -41,7 +43,8 @@ type source struct {
 	text []byte
 }
 
-// read reads the files that a rule names. Those that can be read come with the error of the others.
+// read reads the files named by a rule. It returns those that could be read together with the error
+// of the others.
 func (r *Reactor) read(ctx context.Context, ref string) ([]source, error) {
 	if path, ok := strings.CutPrefix(ref, "salt://"); ok {
 		if r.o.Read == nil {
@@ -73,9 +76,11 @@ func (r *Reactor) read(ctx context.Context, ref string) ([]source, error) {
 	return files, errors.Join(faults...)
 }
 
-// hidden reports whether a file begins with a dot that its glob does not name, as Python's glob leaves out.
+// hidden reports whether a file begins with a dot that its glob does not name. Python's glob omits
+// such files.
 func hidden(path, ref string) bool {
-	return strings.HasPrefix(filepath.Base(path), ".") && !strings.HasPrefix(filepath.Base(ref), ".")
+	return strings.HasPrefix(filepath.Base(path), ".") &&
+		!strings.HasPrefix(filepath.Base(ref), ".")
 }
 
 func readFile(path string) ([]byte, error) {

@@ -10,28 +10,30 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxReactions bounds what one event sets off.
+// maxReactions is the maximum number of reactions to one event.
 const maxReactions = 1000
 
-// High collects the reactions of several files by id, as Salt's high data (salt/state.py, Compiler). The zero value is empty.
+// High collects the reactions of several files by id, like Salt's high data (salt/state.py,
+// Compiler). The zero value is empty.
 type High struct {
 	ids    []string
 	bodies map[string]body
 }
 
-// A body is what stands below an id.
+// A body is the value of an id.
 type body struct {
 	sls  string
 	list []declaration
 }
 
-// A declaration is a type, or a type with a function, and what stands below it.
+// A declaration is a type, or a type with a function, and its arguments.
 type declaration struct {
 	key   string
 	value any
 }
 
-// Add adds the value of a file. An id that was there already is replaced. The error says why the whole file is left out.
+// Add adds the contents of a file. An existing id is replaced. The error explains why the whole
+// file is rejected.
 func (h *High) Add(sls string, value any) error {
 	if value == nil {
 		return nil
@@ -88,20 +90,20 @@ func (h *High) merge(ids []string, found map[string]body) {
 	}
 }
 
-// A Reaction is an order that answers an event: a low chunk.
+// A Reaction is an action that answers an event: a low chunk.
 type Reaction struct {
 	ID   string
-	SLS  string // the file
-	Type string // local, runner, wheel, caller, or what else stands there
+	SLS  string // source file
+	Type string // local, runner, wheel, caller, or an invalid type
 	Fun  string
-	Low  *data.Map // the arguments by name, and the chunk's own fields
+	Low  *data.Map // arguments by name, and the chunk's own fields
 
 	order float64
 }
 
-// Compile returns the reactions in order: as the option order of each says, else as they stand. Unlike in Salt, those without an
-// order keep that of the file, and one id may hold several functions of a type. The error tells all that makes no sense;
-// nothing is to be done then.
+// Compile returns the reactions sorted by their option order, else in file order. Unlike in Salt,
+// reactions without an order keep their order in the file, and one id may have several functions of
+// a type. The error lists everything that is invalid; no reaction must be executed then.
 func (h *High) Compile() ([]*Reaction, error) {
 	var all []*Reaction
 	var faults []error
@@ -125,7 +127,7 @@ func (h *High) Compile() ([]*Reaction, error) {
 	return all, nil
 }
 
-// compile returns the reactions of a declaration, one for each of names.
+// compile returns the reactions of a declaration, one per entry of names.
 func (d declaration) compile(id, sls string) ([]*Reaction, error) {
 	kind, fun, dotted := strings.Cut(d.key, ".")
 	args, ok := d.value.([]any)
@@ -161,7 +163,7 @@ func (d declaration) compile(id, sls string) ([]*Reaction, error) {
 	return named(&Reaction{ID: id, SLS: sls, Type: alias(kind), Fun: funs[0], Low: low}, names)
 }
 
-// alias returns the type that an old name stands for.
+// alias returns the type for an obsolete name.
 func alias(kind string) string {
 	if kind == "cmd" {
 		return "local"
@@ -169,13 +171,14 @@ func alias(kind string) string {
 	return kind
 }
 
-// named repeats a reaction for each of names; an entry with a map below it brings more arguments.
+// named repeats a reaction for each entry of names. An entry that is a map adds arguments.
 func named(r *Reaction, names []any) ([]*Reaction, error) {
 	if len(names) == 0 {
 		return []*Reaction{r}, nil
 	}
 	if len(names) > maxReactions {
-		return nil, fmt.Errorf("there are more than %d names in state '%s' in SLS '%s'", maxReactions, r.ID, r.SLS)
+		return nil, fmt.Errorf("there are more than %d names in state '%s' in SLS '%s'",
+			maxReactions, r.ID, r.SLS)
 	}
 	var all []*Reaction
 	for i, entry := range names {

@@ -12,10 +12,11 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// ManageTag stands in the tags of events by which the runner reactor asks for rules and changes them, behind that of its run.
+// ManageTag is part of the tags of events with which the runner reactor lists and changes rules. It
+// follows the tag prefix of the run.
 const ManageTag = "salt/reactors/manage"
 
-// The ends of these tags behind ManageTag.
+// Suffixes of these tags after ManageTag.
 const (
 	listTag      = ManageTag + "/list"
 	addTag       = ManageTag + "/add"
@@ -24,7 +25,7 @@ const (
 	setLeaderTag = ManageTag + "/set_leader"
 )
 
-// The tags of answers, which have nothing before ManageTag.
+// Tags of replies, which begin with ManageTag.
 const (
 	listed      = ManageTag + "/list-results"
 	added       = ManageTag + "/add-complete"
@@ -34,36 +35,36 @@ const (
 
 func manages(tag string) bool { return strings.Contains(tag, ManageTag) }
 
-// Private reports whether a tag is one by which the rules may be changed: in the event stands the key of the master's root
-// where Salt's runner fired it, so nobody but the reactor may see it. The answers are for all.
+// Private reports whether a tag may belong to a request that changes rules. Events of Salt's runner
+// contain the key of the master's root, so only the reactor may see them. Replies are public.
 func Private(tag string) bool {
 	return manages(tag) && !slices.Contains([]string{listed, added, deleted, leaderValue}, tag)
 }
 
-// Sign puts into the body of a command, which is the end of its tag, the proof that whoever asks knows the key: an HMAC of SHA-256
-// under proof, in which a random nonce goes in. The key does not stand in it.
+// Sign adds to the body of a command, identified by its tag suffix, the proof that the sender knows
+// the key: an HMAC-SHA256 under proof, which covers a random nonce. The key itself is not included.
 func Sign(key, command string, body *data.Map) {
 	body.Set("nonce", rand.Text())
 	body.Set("proof", proof(key, command, body))
 }
 
-// proof covers everything in a body that a command goes by.
+// proof covers everything in a body that affects the command.
 func proof(key, command string, body *data.Map) string {
 	h := hmac.New(sha256.New, []byte(key))
 	covered := []any{command}
 	for _, name := range []string{"nonce", "event", "reactors", "id", "value"} {
 		covered = append(covered, body.Value(name))
 	}
-	_, _ = h.Write([]byte(data.Repr(covered))) // a hash takes everything
+	_, _ = h.Write([]byte(data.Repr(covered))) // never fails
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// manage does what an event asks for that proves the key of the master's root, and tells of it.
+// manage executes a request that proves knowledge of the root key, and fires the reply.
 func (r *Reactor) manage(tag string, body *data.Map) {
 	i := strings.LastIndex(tag, ManageTag)
 	command := tag[i:]
 	if !slices.Contains([]string{listTag, addTag, deleteTag, isLeaderTag, setLeaderTag}, command) {
-		return // an answer
+		return // a reply
 	}
 	if !r.proves(strings.TrimPrefix(command, ManageTag+"/"), body) {
 		r.o.Log.Error("received salt/reactors/manage event without matching master_key. discarding")
@@ -118,10 +119,10 @@ func (r *Reactor) list() []any {
 	return all
 }
 
-// maxRules bounds what can be added while the master runs.
+// maxRules is the maximum number of rules that can be added at run time.
 const maxRules = 10000
 
-// add adds a rule until the next change of the option.
+// add adds a rule until the option is next changed.
 func (r *Reactor) add(tag, files any) *data.Map {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +145,7 @@ func (r *Reactor) add(tag, files any) *data.Map {
 	return data.NewMap("status", true, "comment", "Reactor added.")
 }
 
-// remove takes the first rule of a tag away.
+// remove removes the first rule with a tag.
 func (r *Reactor) remove(tag any) *data.Map {
 	r.mu.Lock()
 	defer r.mu.Unlock()

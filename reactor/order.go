@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// Orders do what reactions say. Their methods are called by several goroutines.
+// Orders executes reactions. It must be safe for concurrent use.
 type Orders interface {
 	// Publish sends a job to minions and does not wait for them.
 	Publish(ctx context.Context, p *Publication) error
@@ -30,12 +30,14 @@ type Publication struct {
 	Target     any
 	TargetType string
 	Fun        string
-	Args       []any // as they are published, keyword arguments last
+	Args       []any // arguments in published form, keyword arguments last
 	Ret        string
-	Options    *data.Map // more fields of the reaction: metadata, ret_config, module_executors …; not jid, which is always new
+	// other fields of the reaction: metadata, ret_config, module_executors …; not jid, which is
+	// always new
+	Options *data.Map
 }
 
-// do does a reaction.
+// do executes a reaction.
 func (r *Reaction) do(ctx context.Context, orders Orders, log logrus.FieldLogger) error {
 	switch r.Type {
 	case "local":
@@ -61,18 +63,21 @@ func (r *Reaction) do(ctx context.Context, orders Orders, log logrus.FieldLogger
 	return fmt.Errorf("ReactWrap is missing a wrapper function for '%s'", r.Type) // Salt's text
 }
 
-// publication makes the job of a reaction of type local.
+// publication returns the job of a reaction of type local.
 func (r *Reaction) publication(log logrus.FieldLogger) (*Publication, error) {
 	if !data.Truth(r.Low.Value("tgt")) {
 		return nil, errors.New("tgt is missing")
 	}
-	p := &Publication{Target: r.Low.Value("tgt"), TargetType: "glob", Fun: r.Fun, Ret: r.Low.Text("ret"), Options: data.NewMap()}
+	p := &Publication{Target: r.Low.Value("tgt"), TargetType: "glob", Fun: r.Fun,
+		Ret: r.Low.Text("ret"), Options: data.NewMap()}
 	if kind := r.Low.Text("tgt_type"); kind != "" {
 		p.TargetType = kind
 	}
 	for key, v := range r.Low.All() {
 		switch key {
-		case "tgt", "tgt_type", "arg", "kwarg", "args", "ret", "jid", "fun", "state", "name", "order", "__id__", "__sls__", "user", "token", "eauth", "username", "password", "auth_list":
+		case "tgt", "tgt_type", "arg", "kwarg", "args", "ret", "jid", "fun", "state", "name",
+			"order", "__id__", "__sls__", "user", "token", "eauth", "username",
+			"password", "auth_list":
 		default:
 			p.Options.Set(key, v)
 		}
@@ -88,8 +93,10 @@ func (r *Reaction) publication(log logrus.FieldLogger) (*Publication, error) {
 	return p, nil
 }
 
-// call returns the arguments of a reaction that calls a function on the master.
-func (r *Reaction) call(kind runners.Kind, orders Orders, log logrus.FieldLogger) ([]any, *data.Map, error) {
+// call returns the arguments of a reaction that calls a function of the master.
+func (r *Reaction) call(
+	kind runners.Kind, orders Orders, log logrus.FieldLogger,
+) ([]any, *data.Map, error) {
 	if named, ok, err := r.named(log); ok {
 		return nil, named, err
 	}
@@ -102,7 +109,8 @@ func (r *Reaction) call(kind runners.Kind, orders Orders, log logrus.FieldLogger
 			return nil, nil, errors.New("function not available")
 		}
 		var err error
-		if args, kwargs, err = runners.FromLow(spec, string(kind)+"."+r.Fun, r.parameters(spec)); err != nil {
+		if args, kwargs, err = runners.FromLow(spec, string(kind)+"."+r.Fun,
+			r.parameters(spec)); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -115,7 +123,8 @@ func (r *Reaction) call(kind runners.Kind, orders Orders, log logrus.FieldLogger
 	return args, kwargs, nil
 }
 
-// here returns the arguments of a reaction of type caller. Under args may stand positional ones alone, which is its old form.
+// here returns the arguments of a reaction of type caller. In the obsolete form, args holds only
+// positional arguments.
 func (r *Reaction) here(log logrus.FieldLogger) ([]any, *data.Map, error) {
 	if list, ok := r.Low.Value("args").([]any); ok && !slices.ContainsFunc(list, isMap) {
 		return list, nil, nil
@@ -131,11 +140,12 @@ func isMap(v any) bool {
 	return ok
 }
 
-// parameters returns the arguments of the old form: the fields of the chunk without those that are its own, unless the
-// function has parameters of these names.
+// parameters returns the arguments of the obsolete form: the fields of the chunk except its own,
+// unless the function has parameters with those names.
 func (r *Reaction) parameters(spec *loader.Spec) *data.Map {
 	low := r.Low.Clone()
-	for _, own := range []string{"__id__", "__sls__", "name", "order", "fun", "key", "state", "arg", "kwarg"} {
+	for _, own := range []string{"__id__", "__sls__", "name", "order", "fun", "key", "state",
+		"arg", "kwarg"} {
 		if !spec.Has(own) {
 			low.Delete(own)
 		}
@@ -143,10 +153,10 @@ func (r *Reaction) parameters(spec *loader.Spec) *data.Map {
 	return low
 }
 
-// errFormat is returned for args that are no arguments.
+// errFormat is returned for invalid args.
 var errFormat = errors.New("Incorrect argument format, check the Reactor System documentation for the correct format.") //nolint:staticcheck // Salt's text
 
-// named returns the keyword arguments of the new form, which stand under args. ok is false where there is no args.
+// named returns the keyword arguments under args, the new form. ok is false if there are no args.
 func (r *Reaction) named(log logrus.FieldLogger) (kwargs *data.Map, ok bool, err error) {
 	args, ok := r.Low.Get("args")
 	if !ok {
@@ -167,8 +177,8 @@ func (r *Reaction) named(log logrus.FieldLogger) (kwargs *data.Map, ok bool, err
 	return kwargs, true, nil
 }
 
-// repack joins a list of maps of one key each to one map. What is no map is a key without value (salt/utils/data.py,
-// repack_dictlist).
+// repack merges a list of maps with one key each into one map. An element that is not a map becomes
+// a key without a value (salt/utils/data.py, repack_dictlist).
 func repack(v any) (*data.Map, bool) {
 	entries, ok := v.([]any)
 	if !ok {
@@ -191,7 +201,7 @@ func repack(v any) (*data.Map, bool) {
 	return m, true
 }
 
-// listOf returns positional arguments. A value that is no list is the only one.
+// listOf returns positional arguments. A value other than a list is the only argument.
 func listOf(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -202,7 +212,7 @@ func listOf(v any) []any {
 	return []any{v}
 }
 
-// mapOf returns keyword arguments, which may stand in a list of maps, too.
+// mapOf returns keyword arguments, which may also be a list of maps.
 func mapOf(v any) *data.Map {
 	if m, ok := v.(*data.Map); ok {
 		return m

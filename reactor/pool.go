@@ -5,27 +5,28 @@ import (
 	"sync"
 )
 
-// A task is what is done for one event. Tasks of one key are done in order, those without a key in any.
+// A task is the work for one event. Tasks with the same key run in order, tasks without a key in
+// any order.
 type task struct {
 	key  string
-	size int // bytes that it holds
+	size int // memory used, in bytes
 	do   func(ctx context.Context)
 }
 
-// A pool is a queue with a bound, and what workers need to work it off. Several goroutines may use it.
+// A pool is a bounded queue for workers. It is safe for concurrent use.
 type pool struct {
 	maxTasks, maxBytes int
 
 	mu     sync.Mutex
 	more   sync.Cond
-	ready  []*line          // whose next task may begin, in order
-	lines  map[string]*line // those of a key that have tasks, or one under way
-	tasks  int              // that wait
-	bytes  int              // of these
+	ready  []*line          // lines whose next task may start, in order
+	lines  map[string]*line // by key; lines with waiting or running tasks
+	tasks  int              // waiting
+	bytes  int              // memory of waiting tasks
 	closed bool
 }
 
-// A line is the tasks of one key.
+// A line holds the tasks of one key.
 type line struct {
 	key   string
 	tasks []task
@@ -37,7 +38,7 @@ func newPool(maxTasks, maxBytes int) *pool {
 	return p
 }
 
-// offer adds a task, and reports false when there is no room.
+// offer adds a task, and returns false if there is no room.
 func (p *pool) offer(t task) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +66,7 @@ func (p *pool) waiting() int {
 	return p.tasks
 }
 
-// next waits for a task that may begin; it returns nil when the pool is closed.
+// next waits for a task that may start. It returns nil if the pool is closed.
 func (p *pool) next() (*line, task) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +87,7 @@ func (p *pool) next() (*line, task) {
 	return l, t
 }
 
-// done lets the next task of a line begin.
+// done allows the next task of a line to start.
 func (p *pool) done(l *line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +99,7 @@ func (p *pool) done(l *line) {
 	p.more.Signal()
 }
 
-// work does tasks until the pool is closed.
+// work runs tasks until the pool is closed.
 func (p *pool) work(ctx context.Context) {
 	for {
 		l, t := p.next()
@@ -110,7 +111,7 @@ func (p *pool) work(ctx context.Context) {
 	}
 }
 
-// close ends the workers; what waits is not done.
+// close ends the workers. Waiting tasks are dropped.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,24 +1,25 @@
-// Package reactor answers events with orders: where the tag of an event matches a rule, the files of that rule say what is
-// done (salt/utils/reactor.py; option reactor).
+// Package reactor executes actions in response to events. If the tag of an event matches a rule,
+// the files of that rule define the reactions (salt/utils/reactor.py; option reactor).
 //
 //	r, err := reactor.New(reactor.Options{Bus: bus, Rules: option, Orders: orders, Log: log})
 //	err = r.Run(ctx, ready)
 //
-// A file is rendered for each event (see [Rendered]), with tag and data, and gives reactions by id. There are four types of them: local
-// sends a job to minions, runner and wheel call functions on the master, caller calls execution functions there. Reactions of one event are done one after the
-// other in the order of the file, or as order says.
+// A file is rendered for each event (see [Rendered]) with its tag and data, and yields reactions by
+// id. There are four types: local sends a job to minions, runner and wheel call functions on the
+// master, and caller calls execution modules there. The reactions to one event run one after the
+// other, in file order or as set by order.
 //
-// # Who waits for whom
+// # Queues
 //
-// The bus never waits. Events that match wait in a queue with a bound on their number and bytes, and are worked off by a
-// number of workers. Those of one minion, which is told by the field id, are worked off in order; other events overtake a
-// reaction that takes long. What does not fit is lost and counted: every ten seconds the event salt/reactor/dropped and
-// the log tell how many.
+// The bus never blocks. Matching events wait in a queue with limits on number and bytes, which
+// several workers process. Events of one minion, identified by the field id, are processed in
+// order; a slow reaction does not delay other events. Events that do not fit are dropped and
+// counted; every ten seconds the event salt/reactor/dropped and the log report the number.
 //
 // # Loops
 //
-// Whatever the reactor orders is done by the user Reactor, and events that name this user are not reacted to. Salt does so
-// for runners and wheel functions only.
+// The reactor acts as the user Reactor, and ignores events that name this user. Salt does so for
+// runners and wheel functions only.
 package reactor
 
 import (
@@ -36,33 +37,33 @@ import (
 	"github.com/brineproject/brine/eventbus"
 )
 
-// User is who does what the reactor orders.
+// User is the user name of jobs started by the reactor.
 const User = "Reactor"
 
-// DroppedTag is the event that tells of events that were lost: their number under dropped, that since the start under
-// total, and how many wait under waiting.
+// DroppedTag is the tag of events about dropped events: dropped is their number, total that since
+// the start, and waiting the queue length.
 const DroppedTag = "salt/reactor/dropped"
 
 const (
 	reportEvery = 10 * time.Second
-	maxWaiting  = 64 << 20 // bytes of the events that wait
+	maxWaiting  = 64 << 20 // memory of waiting events, in bytes
 )
 
-// Options say what a Reactor works with.
+// Options configure a Reactor.
 type Options struct {
 	Bus    *eventbus.Bus
 	Rules  any // option reactor
 	Orders Orders
-	// Read reads a file of salt://; nil has none.
+	// Read reads a salt:// file; nil means that there are none.
 	Read func(ctx context.Context, path string) ([]byte, error)
-	// Render makes a value of a file; nil is Plain.
+	// Render renders files; nil means Plain.
 	Render Render
-	// Key returns the key that events which change rules must prove by [Sign], or hold under key as those of Salt do; nil or ""
-	// lets nobody.
+	// Key returns the key that must authenticate events that change rules: by [Sign], or contained
+	// under key as in Salt's events. If it is nil or returns "", no such event is accepted.
 	Key     func() string
-	ID      string // of the master
+	ID      string // id of the master
 	Workers int    // option reactor_worker_threads; at least 1
-	Queue   int    // option reactor_worker_hwm: events that wait
+	Queue   int    // option reactor_worker_hwm: maximum number of waiting events
 	Log     logrus.FieldLogger
 }
 
@@ -72,10 +73,10 @@ type Reactor struct {
 	live   atomic.Pointer[table]
 	mu     sync.Mutex // held while rules change
 	leader atomic.Bool
-	total  atomic.Uint64 // events lost
+	total  atomic.Uint64 // dropped events
 }
 
-// New returns a Reactor. The error tells which rules make no sense; the others hold.
+// New returns a Reactor. The error reports invalid rules; the others are active.
 func New(o Options) (*Reactor, error) {
 	if o.Render == nil {
 		o.Render = Plain
@@ -85,7 +86,8 @@ func New(o Options) (*Reactor, error) {
 	return r, r.SetRules(o.Rules)
 }
 
-// SetRules replaces all rules by those of the option reactor. The error tells which make no sense and are left out.
+// SetRules replaces all rules with those of the option reactor. The error reports invalid rules,
+// which are left out.
 func (r *Reactor) SetRules(option any) error {
 	rules, err := ParseRules(option)
 	r.mu.Lock()
@@ -94,16 +96,17 @@ func (r *Reactor) SetRules(option any) error {
 	return err
 }
 
-// Rules returns the rules that hold.
+// Rules returns the active rules.
 func (r *Reactor) Rules() []Rule { return slices.Clone(r.live.Load().rules) }
 
-// Dropped returns how many events were lost.
+// Dropped returns the number of dropped events.
 func (r *Reactor) Dropped() uint64 { return r.total.Load() }
 
-// Run reacts to what is fired after it has called ready, until ctx ends. Reactions under way are told to end then, and
-// waited for.
+// Run reacts to events fired after it has called ready, until ctx ends. Then it cancels running
+// reactions and waits for them.
 func (r *Reactor) Run(ctx context.Context, ready func()) error {
-	events := r.o.Bus.Subscribe(eventbus.SubscribeOptions{Name: "reactor", Match: r.wants, MaxEvents: max(r.o.Queue, 1), Private: true})
+	events := r.o.Bus.Subscribe(eventbus.SubscribeOptions{Name: "reactor", Match: r.wants,
+		MaxEvents: max(r.o.Queue, 1), Private: true})
 	defer events.Close()
 	ready()
 	p := newPool(max(r.o.Queue, 1), maxWaiting)
@@ -122,7 +125,7 @@ func (r *Reactor) Run(ctx context.Context, ready func()) error {
 
 func (r *Reactor) wants(tag string) bool { return manages(tag) || r.live.Load().wants(tag) }
 
-// take puts an event into the queue if something is to be done for it.
+// take queues an event if a rule matches it.
 func (r *Reactor) take(p *pool, event eventbus.Event) {
 	body, err := event.Map()
 	if err != nil {
@@ -141,12 +144,13 @@ func (r *Reactor) take(p *pool, event eventbus.Event) {
 		return
 	}
 	id, _ := body.Value("id").(string)
-	if !p.offer(task{id, len(event.Data), func(ctx context.Context) { r.react(ctx, event.Tag, body, files) }}) {
+	if !p.offer(task{id, len(event.Data),
+		func(ctx context.Context) { r.react(ctx, event.Tag, body, files) }}) {
 		r.total.Add(1)
 	}
 }
 
-// report tells of events that were lost, until ctx ends.
+// report reports dropped events until ctx ends.
 func (r *Reactor) report(ctx context.Context, p *pool, events *eventbus.Subscription) {
 	tick := time.NewTicker(reportEvery)
 	defer tick.Stop()
@@ -164,7 +168,8 @@ func (r *Reactor) report(ctx context.Context, p *pool, events *eventbus.Subscrip
 		if total == told {
 			continue
 		}
-		body := data.NewMap("dropped", int64(total-told), "total", int64(total), "waiting", int64(p.waiting()), "user", User)
+		body := data.NewMap("dropped", int64(total-told), "total", int64(total),
+			"waiting", int64(p.waiting()), "user", User)
 		r.o.Log.Errorf("reactor: %d events were lost since too many wait; see reactor_worker_threads and reactor_worker_hwm", total-told)
 		if err := r.o.Bus.Fire(DroppedTag, body); err != nil {
 			r.o.Log.WithError(err).Errorf("the event %s cannot be fired", DroppedTag)
@@ -173,7 +178,7 @@ func (r *Reactor) report(ctx context.Context, p *pool, events *eventbus.Subscrip
 	}
 }
 
-// react does all that the files say. A panic is the fault of one event alone.
+// react executes the reactions of the files. A panic affects only this event.
 func (r *Reactor) react(ctx context.Context, tag string, body *data.Map, files []string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -197,10 +202,11 @@ func (r *Reactor) react(ctx context.Context, tag string, body *data.Map, files [
 	}
 }
 
-// do does one reaction.
+// do executes one reaction.
 func (r *Reactor) do(ctx context.Context, reaction *Reaction) {
 	err := reaction.do(ctx, r.o.Orders, r.o.Log)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		r.o.Log.Errorf("Reactor '%s' failed to execute %s '%s': %v", reaction.ID, reaction.Type, reaction.Fun, err)
+		r.o.Log.Errorf("Reactor '%s' failed to execute %s '%s': %v", reaction.ID, reaction.Type,
+			reaction.Fun, err)
 	}
 }

@@ -46,7 +46,8 @@ func (o *orders) all() []string {
 }
 
 func (o *orders) Publish(ctx context.Context, p *Publication) error {
-	return o.keep(ctx, fmt.Sprintf("local %s %s %s %s %s %s", data.Str(p.Target), p.TargetType, p.Fun, data.Repr(p.Args), p.Ret, data.Repr(p.Options)), p.Fun, p.Args)
+	return o.keep(ctx, fmt.Sprintf("local %s %s %s %s %s %s", data.Str(p.Target), p.TargetType,
+		p.Fun, data.Repr(p.Args), p.Ret, data.Repr(p.Options)), p.Fun, p.Args)
 }
 
 func (o *orders) Run(ctx context.Context, kind runners.Kind, fun string, args []any, kwargs *data.Map) error {
@@ -65,11 +66,14 @@ func (o *orders) Call(ctx context.Context, fun string, args []any, kwargs *data.
 func (o *orders) Spec(_ runners.Kind, fun string) (*loader.Spec, bool) {
 	switch fun {
 	case "event.send":
-		return &loader.Spec{Name: "send", Params: []loader.Param{{Name: "tag", Required: true}, {Name: "data"}}}, true
+		return &loader.Spec{Name: "send",
+			Params: []loader.Param{{Name: "tag", Required: true}, {Name: "data"}}}, true
 	case "error.error":
-		return &loader.Spec{Name: "error", Params: []loader.Param{{Name: "name"}, {Name: "message", Default: ""}}}, true
+		return &loader.Spec{Name: "error",
+			Params: []loader.Param{{Name: "name"}, {Name: "message", Default: ""}}}, true
 	case "cache.grains":
-		return &loader.Spec{Name: "grains", Params: []loader.Param{{Name: "tgt", Required: true}}, Kwargs: "kwargs"}, true
+		return &loader.Spec{Name: "grains", Params: []loader.Param{{Name: "tgt", Required: true}},
+			Kwargs: "kwargs"}, true
 	}
 	return nil, false
 }
@@ -123,11 +127,13 @@ func rule(tag string, files ...any) []any { return []any{data.NewMap(tag, files)
 func fromEvent(_ context.Context, _ string, _ []byte, about *data.Map) (any, error) {
 	body := about.Value("data").(*data.Map)
 	arg := []any{body.Value("id"), body.Value("n")}
-	return data.NewMap("r", data.NewMap("runner.do.it", []any{data.NewMap("arg", arg), data.NewMap("kwarg", data.NewMap())})), nil
+	return data.NewMap("r", data.NewMap("runner.do.it",
+		[]any{data.NewMap("arg", arg), data.NewMap("kwarg", data.NewMap())})), nil
 }
 
-// TestThousandEvents is row 23 of the plan for reliability: reactions of 0.2 s, of which one fails and one blocks for five minutes.
-// Each event is reacted to once, those of a minion in order, and neither the bus nor other minions wait.
+// TestThousandEvents is row 23 of the plan for reliability: reactions of 0.2 s, of which one fails
+// and one blocks for five minutes. Each event is reacted to once, those of a minion in order, and
+// neither the bus nor other minions wait.
 func TestThousandEvents(t *testing.T) {
 	path := write(t, "any.sls", "")
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +158,8 @@ func TestThousandEvents(t *testing.T) {
 		r := start(t, bus, Options{Rules: rule("load/*", path), Render: fromEvent, Orders: o, Workers: 10})
 		for n := range 10 {
 			for m := range 100 {
-				if err := bus.Fire("load/x", data.NewMap("id", fmt.Sprintf("m%d", m), "n", int64(n))); err != nil {
+				if err := bus.Fire("load/x", data.NewMap("id", fmt.Sprintf("m%d", m),
+					"n", int64(n))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -171,7 +178,8 @@ func TestThousandEvents(t *testing.T) {
 		for _, what := range o.all() {
 			var who string
 			var n int
-			if _, err := fmt.Sscanf(strings.NewReplacer("[", "", "]", "", "'", "", ",", "").Replace(what), "runner do.it %s %d", &who, &n); err != nil {
+			if _, err := fmt.Sscanf(strings.NewReplacer("[", "", "]", "", "'", "", ",",
+				"").Replace(what), "runner do.it %s %d", &who, &n); err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
 			if n != next[who] {
@@ -241,7 +249,8 @@ func TestBytesAreBounded(t *testing.T) {
 			t.Errorf("offer %d = %v", i, got)
 		}
 	}
-	if l, _ := p.next(); l == nil || p.bytes != 0 || !p.offer(task{"", 999, nil}) || p.offer(task{"", 2, nil}) {
+	if l, _ := p.next(); l == nil || p.bytes != 0 || !p.offer(task{"", 999, nil}) ||
+		p.offer(task{"", 2, nil}) {
 		t.Error("the room of a task that is done is not given back")
 	}
 }
@@ -270,12 +279,13 @@ func TestPanicIsTheFaultOfOne(t *testing.T) {
 	path := write(t, "any.sls", "")
 	synctest.Test(t, func(t *testing.T) {
 		bus, o := eventbus.New(eventbus.Options{}), &orders{}
-		start(t, bus, Options{Rules: rule("x", path), Orders: o, Render: func(ctx context.Context, path string, text []byte, about *data.Map) (any, error) {
-			if about.Value("data").(*data.Map).Has("bad") {
-				panic("rendering")
-			}
-			return fromEvent(ctx, path, text, about)
-		}})
+		start(t, bus, Options{Rules: rule("x", path), Orders: o,
+			Render: func(ctx context.Context, path string, text []byte, about *data.Map) (any, error) {
+				if about.Value("data").(*data.Map).Has("bad") {
+					panic("rendering")
+				}
+				return fromEvent(ctx, path, text, about)
+			}})
 		_ = bus.Fire("x", data.NewMap("id", "a", "bad", true))
 		_ = bus.Fire("x", data.NewMap("id", "a"))
 		time.Sleep(time.Second)
@@ -291,7 +301,8 @@ func TestManage(t *testing.T) {
 	path := write(t, "any.sls", "")
 	synctest.Test(t, func(t *testing.T) {
 		bus, o := eventbus.New(eventbus.Options{}), &orders{}
-		start(t, bus, Options{Rules: rule("a/*", path), Render: fromEvent, Orders: o, ID: "m_master", Key: func() string { return "secret" }})
+		start(t, bus, Options{Rules: rule("a/*", path), Render: fromEvent, Orders: o,
+			ID: "m_master", Key: func() string { return "secret" }})
 		answers := bus.Subscribe(eventbus.SubscribeOptions{Name: "test", Prefixes: []string{ManageTag}})
 		defer answers.Close()
 		for _, tt := range []struct {
@@ -302,14 +313,21 @@ func TestManage(t *testing.T) {
 			{"add", data.NewMap("event", "b/*", "reactors", []any{path}, "key", "wrong"), ""},
 			{"add", data.NewMap("event", "b/*", "reactors", []any{path}), ""},
 			{"list", data.NewMap("key", "secret"), "list-results {'reactors': [{'a/*': ['P']}]}"},
-			{"add", data.NewMap("event", "b/*", "reactors", []any{path}, "key", "secret"), "add-complete {'result': {'status': True, 'comment': 'Reactor added.'}, 'reactors': [{'a/*': ['P']}, {'b/*': ['P']}]}"},
-			{"add", data.NewMap("event", "b/*", "reactors", []any{path}, "key", "secret"), "add-complete {'result': {'status': False, 'comment': 'Reactor already exists.'}, 'reactors': [{'a/*': ['P']}, {'b/*': ['P']}]}"},
-			{"add", data.NewMap("event", []any{}, "reactors", int64(1), "key", "secret"), "add-complete {'result': {'status': False, 'comment': 'The tag is no text.'}, 'reactors': [{'a/*': ['P']}, {'b/*': ['P']}]}"},
-			{"delete", data.NewMap("event", "a/*", "key", "secret"), "delete-complete {'result': {'status': True, 'comment': 'Reactor deleted.'}, 'reactors': [{'b/*': ['P']}]}"},
-			{"delete", data.NewMap("event", "a/*", "key", "secret"), "delete-complete {'result': {'status': False, 'comment': 'Reactor does not exists.'}, 'reactors': [{'b/*': ['P']}]}"},
+			{"add", data.NewMap("event", "b/*", "reactors", []any{path}, "key", "secret"),
+				"add-complete {'result': {'status': True, 'comment': 'Reactor added.'}, 'reactors': [{'a/*': ['P']}, {'b/*': ['P']}]}"},
+			{"add", data.NewMap("event", "b/*", "reactors", []any{path}, "key", "secret"),
+				"add-complete {'result': {'status': False, 'comment': 'Reactor already exists.'}, 'reactors': [{'a/*': ['P']}, {'b/*': ['P']}]}"},
+			{"add", data.NewMap("event", []any{}, "reactors", int64(1), "key", "secret"),
+				"add-complete {'result': {'status': False, 'comment': 'The tag is no text.'}, 'reactors': [{'a/*': ['P']}, {'b/*': ['P']}]}"},
+			{"delete", data.NewMap("event", "a/*", "key", "secret"),
+				"delete-complete {'result': {'status': True, 'comment': 'Reactor deleted.'}, 'reactors': [{'b/*': ['P']}]}"},
+			{"delete", data.NewMap("event", "a/*", "key", "secret"),
+				"delete-complete {'result': {'status': False, 'comment': 'Reactor does not exists.'}, 'reactors': [{'b/*': ['P']}]}"},
 			{"is_leader", data.NewMap("key", "secret"), "leader/value {'result': True}"},
-			{"set_leader", data.NewMap("key", "secret", "id", "other", "value", false), "leader/value {'result': True}"},
-			{"set_leader", data.NewMap("key", "secret", "id", "m_master", "value", false), "leader/value {'result': False}"},
+			{"set_leader", data.NewMap("key", "secret", "id", "other", "value", false),
+				"leader/value {'result': True}"},
+			{"set_leader", data.NewMap("key", "secret", "id", "m_master", "value", false),
+				"leader/value {'result': False}"},
 		} {
 			_ = bus.Fire("salt/run/2026/"+ManageTag+"/"+tt.command, tt.body)
 			synctest.Wait()

@@ -9,9 +9,9 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Rendered returns a Render that runs files through the pipe that they name, or that of the option renderer: templates know tag
-// and data, and what the engine lends besides (salt/utils/reactor.py, Reactor.render_reaction). Files that are YAML alone need no
-// engine.
+// Rendered returns a Render that uses the renderers named in the file, or the option renderer.
+// Templates see tag and data, and the engine's own variables (salt/utils/reactor.py,
+// Reactor.render_reaction). Plain YAML files bypass the engine.
 func Rendered(e *render.Engine) Render {
 	return func(ctx context.Context, path string, text []byte, about *data.Map) (any, error) {
 		if isPlain(e, text) {
@@ -21,7 +21,8 @@ func Rendered(e *render.Engine) Render {
 		for name, v := range about.All() {
 			vars[data.Str(name)] = v
 		}
-		v, err := e.Render(ctx, render.Input{Text: string(text), Path: path, SaltEnv: "base", Vars: vars})
+		v, err := e.Render(ctx, render.Input{Text: string(text), Path: path,
+			SaltEnv: "base", Vars: vars})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -29,7 +30,7 @@ func Rendered(e *render.Engine) Render {
 	}
 }
 
-// isPlain reports whether no renderer but yaml has anything to do in a file.
+// isPlain reports whether yaml is the only renderer with work to do in a file.
 func isPlain(e *render.Engine, text []byte) bool {
 	for _, mark := range []string{"{{", "{%", "{#"} {
 		if bytes.Contains(text, []byte(mark)) {

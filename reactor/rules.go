@@ -9,20 +9,21 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// A Rule says which files answer events.
+// A Rule names the files that react to matching events.
 type Rule struct {
-	Tag   string   // a glob, as of Python's fnmatch
-	Files []string // paths, globs of paths, and paths of salt://
+	Tag   string   // a glob with the rules of Python's fnmatch
+	Files []string // paths, globs of paths, and salt:// paths
 }
 
-// Map returns a rule as it stands in the option.
+// Map returns the rule in the form of the option.
 func (r Rule) Map() *data.Map { return data.NewMap(r.Tag, data.Values(r.Files)) }
 
-// example is how a rule is written.
+// example shows how to write a rule.
 const example = "write - 'salt/minion/*/start': [/srv/reactor/start.sls]"
 
-// ParseRules reads the option reactor: a list of maps, each of one tag to a file or a list of files. Entries that are
-// something else are left out, as in Salt, and the error tells which: its parts are findings of package config.
+// ParseRules parses the option reactor: a list of maps, each from one tag to a file or a list of
+// files. As in Salt, invalid entries are left out. The error lists them; its parts are findings of
+// package config.
 func ParseRules(option any) ([]Rule, error) {
 	entries, ok := option.([]any)
 	if !ok && option != nil {
@@ -33,7 +34,8 @@ func ParseRules(option any) ([]Rule, error) {
 	for i, entry := range entries {
 		rule, err := parseRule(entry)
 		if err != nil {
-			faults = append(faults, config.Doubt(config.Below(config.Entry{Index: i, Value: entry}, err)))
+			faults = append(faults, config.Doubt(config.Below(config.Entry{Index: i, Value: entry},
+				err)))
 			continue
 		}
 		rules = append(rules, rule)
@@ -52,13 +54,16 @@ func parseRule(entry any) (Rule, error) {
 			files, ok = []any{text}, true
 		}
 		if !ok {
-			return Rule{}, config.Below(tag, config.Expected("a file or a list of files", value, example))
+			return Rule{}, config.Below(tag,
+				config.Expected("a file or a list of files", value, example))
 		}
 		rule := Rule{Tag: data.Str(tag)}
 		for i, f := range files {
 			text, ok := f.(string)
 			if !ok || text == "" {
-				return Rule{}, config.Below(tag, config.Below(config.Entry{Index: i, Value: f}, config.Expected("the path of a file", f, example)))
+				return Rule{}, config.Below(tag,
+					config.Below(config.Entry{Index: i, Value: f},
+						config.Expected("the path of a file", f, example)))
 			}
 			rule.Files = append(rule.Files, text)
 		}
@@ -67,7 +72,7 @@ func parseRule(entry any) (Rule, error) {
 	return Rule{}, nil
 }
 
-// A table finds the files of a tag. It is never changed.
+// A table finds the files for a tag. It is immutable.
 type table struct {
 	rules []Rule
 	globs []*match.Glob
@@ -85,7 +90,7 @@ func (t *table) wants(tag string) bool {
 	return slices.ContainsFunc(t.globs, func(g *match.Glob) bool { return g.Match(tag) })
 }
 
-// files returns the files of all rules that match, in their order.
+// files returns the files of all matching rules in order.
 func (t *table) files(tag string) []string {
 	var files []string
 	for i, g := range t.globs {

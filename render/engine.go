@@ -7,75 +7,95 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// DefaultPipe is the pipe of sources that name none, where the option renderer is not set.
+// DefaultPipe is the pipe of sources that name none, if the option renderer is not set.
 const DefaultPipe = "jinja|yaml"
 
-// Options are what an Engine is made of.
+// Options configure an Engine.
 type Options struct {
-	// Env lends options (renderer, renderer_whitelist, renderer_blacklist and those of the renderers), grains, pillar,
-	// functions and the log. It must not be nil.
+	// Env provides options (renderer, renderer_whitelist, renderer_blacklist and those of the
+	// renderers), grains, pillar, functions and the log. It must not be nil.
 	Env *loader.Env
-	// Files are those that templates may import; nil has none.
+	// Files are the files that templates may import; nil means none.
 	Files Files
-	// Renderers are found by their names; two of one name are an error.
+	// Renderers are found by their names; two of the same name are an error. The users' own are
+	// those of Env.Registry("renderers"): one whose file has the name of a listed renderer
+	// replaces it.
 	Renderers []Renderer
 	// Lookup finds renderers that are not in the list; nil finds none.
 	Lookup func(name string) (Renderer, bool)
 }
 
-// An Engine renders sources. Several goroutines may use it.
+// An Engine renders sources. It is safe for concurrent use.
 type Engine struct {
 	env    *loader.Env
 	files  Files
 	byName map[string]Renderer
+	users  *loader.Registry // users' renderers; nil for none
 	lookup func(name string) (Renderer, bool)
 }
 
-// An Input is a source and what it is rendered with.
+// An Input is a source and the context that it is rendered in.
 type Input struct {
-	Text    string         // the source
-	Path    string         // of the source on this host, tplpath to templates; "" when it has none
-	SaltEnv string         // environment of the files that it may import; "" means those beside Path
-	SLS     string         // name of the SLS in its environment, such as web.nginx; "" when it is none
-	Default string         // pipe when the source names none; "" is the option renderer
-	Vars    map[string]any // more variables of templates, values of package data; they hide those of the same name
-	// TranslateNewlines has gpg, nacl and their like read \n in secrets as a line break (values of a command line).
+	Text string // the source
+	Path string // of the source on this host, tplpath in templates; "" if it has none
+	// environment of the files that it may import; "" means those next to Path
+	SaltEnv string
+	SLS     string // name of the SLS in its environment, such as web.nginx; "" if it is not an SLS
+	Default string // pipe if the source names none; "" means the option renderer
+	// additional template variables, values of package data; they hide others of the same name
+	Vars map[string]any
+	// variables of the argument context; they hide Vars. Renderers in Python get them as a
+	// dictionary of that name.
+	Context map[string]any
+	// TranslateNewlines makes gpg, nacl and the like read \n in secrets as a line break (for values
+	// from a command line).
 	TranslateNewlines bool
 }
 
 // A Step is the work of one renderer in a pipe.
 type Step struct {
 	Input
-	Data     any     // what the renderer before it gave: text, or data; Input.Text for the first one
-	Argument string  // what stands behind the renderer's name in the pipe
-	File     bool    // the source is a file template: it is no SLS and has no names of one
+	// the result of the previous renderer: text, or data; Input.Text for the first one
+	Data     any
+	Argument string  // the words after the renderer's name in the pipe
+	File     bool    // the source is a file template, so it is not an SLS and has no SLS variables
 	Engine   *Engine // that runs the pipe
+
+	bare bool // Data is the text that a renderer in Python returned: Salt passes it on as it is
 }
 
-// A Renderer turns text or data into text or data. Its errors are of type *Error where Salt would raise
-// SaltRenderError. Several goroutines may use it at once.
+// A ContextRenderer is a Renderer that tells Input.Context from Input.Vars. For others the former
+// is merged over the latter.
+type ContextRenderer interface {
+	Renderer
+	KeepsContext()
+}
+
+// A Renderer converts text or data to text or data. Its errors are of type *Error if Salt would
+// raise SaltRenderError. It must be safe for concurrent use.
 type Renderer interface {
-	// Name is what pipes call it.
+	// Name returns the name used in pipes.
 	Name() string
-	// Render returns text as string, else a value of package data; an empty document is an empty *data.Map.
+	// Render returns text as string, otherwise a value of package data; an empty document is an
+	// empty *data.Map.
 	Render(ctx context.Context, s *Step) (any, error)
 }
 
 // New returns an engine.
 func New(o Options) (*Engine, error) { return newEngine(o) }
 
-// Env returns what renderers work with.
+// Env returns the environment that renderers use.
 func (e *Engine) Env() *loader.Env { return e.env }
 
 // Files returns the files that templates may import; never nil.
 func (e *Engine) Files() Files { return e.files }
 
-// Render runs a source through its pipe and returns what comes out: a value of package data, or text where the last
-// renderer gives text. A source of nothing but white space is an empty *data.Map.
+// Render runs a source through its pipe and returns the result: a value of package data, or text if
+// the last renderer returns text. A source of only white space is an empty *data.Map.
 func (e *Engine) Render(ctx context.Context, in Input) (any, error) { return e.render(ctx, in) }
 
-// RenderData is Render that begins with data instead of text: it runs it through the pipe in.Default, as decryption of
-// pillar does. Text in v is changed in a copy.
+// RenderData is Render for data instead of text. It runs the data through the pipe in.Default, as
+// decryption of pillar does. It changes text only in a copy of v.
 func (e *Engine) RenderData(ctx context.Context, v any, in Input) (any, error) {
 	return e.renderData(ctx, v, in)
 }
@@ -88,7 +108,7 @@ func (e *Engine) Template(ctx context.Context, engine string, in Input) (string,
 
 func (e *Engine) option(name string) any { return e.env.Option(name) }
 
-// optionMap returns an option that is a dictionary, an empty one when it is none.
+// optionMap returns an option that is a dictionary, or an empty dictionary for any other value.
 func (e *Engine) optionMap(name string) *data.Map {
 	m, _ := e.option(name).(*data.Map)
 	return m

@@ -16,18 +16,18 @@ import (
 // A File is a file that a template imports.
 type File struct {
 	Path    string // on this host, for messages
-	Version string // changes when the content does; "" means that it is read each time
+	Version string // changes with the content; "" means that the file is read each time
 	Read    func() ([]byte, error)
 }
 
-// Files find the files that templates import. Several goroutines may use them.
+// Files finds the files that templates import. It must be safe for concurrent use.
 type Files interface {
-	// Get returns the file at a path of an environment, relative to its roots and without a leading slash. The error
-	// wraps fileclient.ErrNotFound when there is none.
+	// Get returns the file at a path of an environment, relative to its roots and without a leading
+	// slash. The error wraps fileclient.ErrNotFound if there is none.
 	Get(ctx context.Context, path, saltenv string) (File, error)
 }
 
-// Client returns the files that a file client gets.
+// Client returns Files that are fetched by a file client.
 func Client(c *fileclient.Client) Files { return clientFiles{c} }
 
 type clientFiles struct{ c *fileclient.Client }
@@ -40,10 +40,12 @@ func (f clientFiles) Get(ctx context.Context, name, saltenv string) (File, error
 	return diskFile(at)
 }
 
-// Roots are files in directories of this host: for each environment the directories in which a file is looked for, in order.
+// Roots are files in directories of this host: for each environment, the directories to search in
+// order.
 type Roots map[string][]string
 
-// Get implements Files. Files outside of the directories are not found; symbolic links are followed.
+// Get implements Files. Files outside of the directories are not found; symbolic links are
+// followed.
 func (r Roots) Get(_ context.Context, name, saltenv string) (File, error) {
 	if !filepath.IsLocal(name) {
 		return File{}, fmt.Errorf("%s: %w", name, fileclient.ErrNotFound)
@@ -57,7 +59,7 @@ func (r Roots) Get(_ context.Context, name, saltenv string) (File, error) {
 	return File{}, fmt.Errorf("%s in environment %s: %w", name, saltenv, fileclient.ErrNotFound)
 }
 
-// diskFile is a file of this host.
+// diskFile returns a file of this host.
 func diskFile(at string) (File, error) {
 	st, err := os.Stat(at)
 	switch {
@@ -67,7 +69,8 @@ func diskFile(at string) (File, error) {
 	case err != nil:
 		return File{}, err
 	}
-	return File{Path: at, Version: VersionOf(st, time.Now()), Read: func() ([]byte, error) { return os.ReadFile(at) }}, nil
+	return File{Path: at, Version: VersionOf(st, time.Now()),
+		Read: func() ([]byte, error) { return os.ReadFile(at) }}, nil
 }
 
 type noFiles struct{}

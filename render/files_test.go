@@ -15,7 +15,8 @@ import (
 func TestRoots(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	for at, text := range map[string]string{
-		filepath.Join(first, "a"): "first", filepath.Join(second, "a"): "second", filepath.Join(second, "b"): "only second",
+		filepath.Join(first, "a"): "first", filepath.Join(second, "a"): "second",
+		filepath.Join(second, "b"): "only second",
 	} {
 		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -34,7 +35,8 @@ func TestRoots(t *testing.T) {
 			t.Errorf("%s: got %q, %v, want %q", name, b, err, want)
 		}
 	}
-	for _, name := range []string{"c", "dir", "../" + filepath.Base(second) + "/b", "/etc/passwd", "a/b", ""} {
+	for _, name := range []string{"c", "dir", "../" + filepath.Base(second) + "/b",
+		"/etc/passwd", "a/b", ""} {
 		if f, err := roots.Get(t.Context(), name, "base"); !errors.Is(err, fileclient.ErrNotFound) {
 			t.Errorf("%q: got %v, %v", name, f.Path, err)
 		}
@@ -44,8 +46,9 @@ func TestRoots(t *testing.T) {
 	}
 }
 
-// TestVersionsTellOfEachChange changes a file within one tick of the clock, to another text of its size, and puts its times back.
-func TestVersionsTellOfEachChange(t *testing.T) {
+// TestVersionsChangeWithEachEdit changes a file within one clock tick to another text of the same
+// size, and restores its times.
+func TestVersionsChangeWithEachEdit(t *testing.T) {
 	dir := t.TempDir()
 	at, past := filepath.Join(dir, "a"), time.Now().Add(-time.Hour)
 	put := func(text string) os.FileInfo {
@@ -60,14 +63,16 @@ func TestVersionsTellOfEachChange(t *testing.T) {
 		return st
 	}
 	first := put("one")
-	if f, err := (render.Roots{"base": {dir}}).Get(t.Context(), "a", "base"); err != nil || runtime.GOOS == "linux" && f.Version != "" {
+	if f, err := (render.Roots{"base": {dir}}).Get(t.Context(), "a", "base"); err != nil ||
+		runtime.GOOS == "linux" && f.Version != "" {
 		t.Errorf("a file that was just written has version %q, %v", f.Version, err)
 	}
 	if err := os.Remove(at); err != nil {
 		t.Fatal(err)
 	}
 	second, later := put("two"), time.Now().Add(time.Minute)
-	if a, b := render.VersionOf(first, later), render.VersionOf(second, later); a == "" || b == "" || runtime.GOOS == "linux" && a == b {
+	if a, b := render.VersionOf(first, later), render.VersionOf(second, later); a == "" ||
+		b == "" || runtime.GOOS == "linux" && a == b {
 		t.Errorf("the versions are %q and %q", a, b)
 	}
 	put("new")
@@ -78,22 +83,26 @@ func TestVersionsTellOfEachChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for after, sure := range map[time.Duration]bool{-time.Hour: false, 2 * time.Second: false, 4 * time.Second: true} {
+	for after, sure := range map[time.Duration]bool{-time.Hour: false, 2 * time.Second: false,
+		4 * time.Second: true} {
 		if (render.VersionOf(st, st.ModTime().Add(after)) != "") != sure {
 			t.Errorf("%s after the change: sure is not %v", after, sure)
 		}
 	}
 }
 
-// TestImportsAreNeverStale imports a file that changes at once, to a text of its size.
+// TestImportsAreNeverStale imports a file that is changed at once to another text of the same size.
 func TestImportsAreNeverStale(t *testing.T) {
 	dir := t.TempDir()
 	e := engine(t, nil)
 	for _, want := range []string{"1", "2", "3", "4", "5"} {
-		if err := os.WriteFile(filepath.Join(dir, "map.jinja"), []byte("{% set x = "+want+" %}"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "map.jinja"), []byte("{% set x = "+want+" %}"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := e.Template(t.Context(), "jinja", render.Input{Text: "{% from './map.jinja' import x %}{{ x }}", Path: filepath.Join(dir, "t")})
+		got, err := e.Template(t.Context(),
+			"jinja", render.Input{Text: "{% from './map.jinja' import x %}{{ x }}",
+				Path: filepath.Join(dir, "t")})
 		if err != nil || got != want {
 			t.Fatalf("got %q, %v, want %s", got, err, want)
 		}
@@ -102,7 +111,8 @@ func TestImportsAreNeverStale(t *testing.T) {
 
 func TestFileTemplates(t *testing.T) {
 	e := engine(t, nil)
-	in := render.Input{Text: "{{ x }} {{ sls is defined }} {{ tpldir is defined }}\n", Path: "/srv/t", SaltEnv: "base", Vars: map[string]any{"x": int64(1)}}
+	in := render.Input{Text: "{{ x }} {{ sls is defined }} {{ tpldir is defined }}\n",
+		Path: "/srv/t", SaltEnv: "base", Vars: map[string]any{"x": int64(1)}}
 	got, err := e.Template(t.Context(), "jinja", in)
 	if err != nil || got != "1 False False\n" {
 		t.Errorf("got %q, %v", got, err)
@@ -112,7 +122,7 @@ func TestFileTemplates(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	_, err = e.Template(t.Context(), "yaml", render.Input{Text: "a: 1", Path: "/srv/t"})
-	if want := "the renderer yaml makes data, no text, of /srv/t: it cannot render file templates"; err == nil || err.Error() != want {
+	if want := "the renderer yaml returns data, not text, for /srv/t: it cannot render file templates"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/brineproject/brine/internal/gpg"
 )
 
-// GPG is the renderer gpg: it decrypts PGP messages in text or data with the program gpg and the keys in gpg_keydir, which
-// is gpgkeys beside the configuration (salt/renderers/gpg.py). What cannot be decrypted stays as it is, unless
-// gpg_decrypt_must_succeed is set. Decrypted text is not cached: gpg_cache has no effect.
+// GPG is the renderer gpg: it decrypts PGP messages in text or data with the program gpg and the
+// keys in gpg_keydir, by default gpgkeys next to the configuration (salt/renderers/gpg.py). A
+// message that cannot be decrypted stays as it is, unless gpg_decrypt_must_succeed is set.
+// Decrypted text is not cached: gpg_cache has no effect.
 type GPG struct{}
 
 // Name implements Renderer.
@@ -37,7 +38,7 @@ func (GPG) Render(ctx context.Context, s *Step) (any, error) {
 	})
 }
 
-// decryptPGP replaces the messages in a text. Line breaks at the end are dropped where there were some.
+// decryptPGP replaces the messages in a text. If it replaces any, it drops line breaks at the end.
 func (s *Step) decryptPGP(ctx context.Context, path, text string) (any, error) {
 	places := pgpMessage.FindAllStringIndex(text, -1)
 	if places == nil {
@@ -77,7 +78,8 @@ func (s *Step) decryptMessage(ctx context.Context, path, cipher string) ([]byte,
 	}
 	problems := []byte(r.Stderr)
 	if data.Truth(e.option("gpg_decrypt_must_succeed")) {
-		return nil, Errorf("Could not decrypt cipher %s, received: %s", data.Repr(input), data.Repr(problems))
+		return nil, Errorf("Could not decrypt cipher %s, received: %s", data.Repr(input),
+			data.Repr(problems))
 	}
 	e.warn("Could not decrypt cipher %s, received: %s", data.Repr(input), data.Repr(problems))
 	return input, nil

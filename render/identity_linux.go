@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// identity returns when a file was last changed in any way, and where it lies on the disk: who puts back a time of modification cannot
-// put back these.
+// identity returns the time of the last change of any kind, and the file's location on the disk.
+// Unlike the modification time, these cannot be reset.
 func identity(st os.FileInfo) (time.Time, string) {
 	sys, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {

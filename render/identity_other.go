@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// identity returns the time of modification alone.
+// identity returns only the modification time.
 func identity(st os.FileInfo) (time.Time, string) { return st.ModTime(), "" }

@@ -13,8 +13,9 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// NaCl is the renderer nacl: it decrypts texts of the form NACL[…], sealed for the key of the option nacl.config (sk, or
-// sk_file, which is PKI_DIR/master/nacl) or with it, where box_type is secretbox (salt/renderers/nacl.py, salt/utils/nacl.py).
+// NaCl is the renderer nacl: it decrypts texts of the form NACL[…]. The option nacl.config contains
+// the key (sk, or sk_file, by default PKI_DIR/master/nacl). Texts are sealed for that key, or
+// encrypted with it if box_type is secretbox (salt/renderers/nacl.py, salt/utils/nacl.py).
 type NaCl struct{}
 
 // Name implements Renderer.
@@ -47,7 +48,7 @@ func (NaCl) Render(_ context.Context, s *Step) (any, error) {
 	})
 }
 
-// A naclKey opens boxes.
+// A naclKey decrypts boxes.
 type naclKey struct {
 	secret [32]byte
 	shared bool // box_type secretbox

@@ -9,9 +9,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Pass is the renderer pass: it takes texts for names of secrets in a password store, which the program pass shows. With
-// pass_variable_prefix only those that begin so; with pass_strict_fetch one that is not there is an error
-// (salt/renderers/pass.py).
+// Pass is the renderer pass: it replaces texts, which are names in a password store, by the secrets
+// that the program pass prints. With pass_variable_prefix it only replaces texts with that prefix;
+// with pass_strict_fetch a missing secret is an error (salt/renderers/pass.py).
 type Pass struct{}
 
 // Name implements Renderer.
@@ -48,7 +48,8 @@ func (e *Engine) secret(ctx context.Context, name string) (string, error) {
 		return "", Errorf("pass unavailable")
 	}
 	var env []string
-	for option, variable := range map[string]string{"pass_dir": "PASSWORD_STORE_DIR", "pass_gnupghome": "GNUPGHOME"} {
+	for option, variable := range map[string]string{"pass_dir": "PASSWORD_STORE_DIR",
+		"pass_gnupghome": "GNUPGHOME"} {
 		if v, ok := e.option(option).(string); ok && v != "" {
 			env = append(env, variable+"="+v)
 		}

@@ -3,29 +3,31 @@ package render
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
 )
 
-// A Stage is one renderer of a pipe, by name, with what stands behind it.
+// A Stage is one renderer of a pipe, by name, with its argument.
 type Stage struct {
 	Name     string
 	Argument string
 }
 
-// oldPipes are names of pipes from before there were pipes (salt/template.py, OLD_STYLE_RENDERERS).
+// oldPipe converts a name from before pipes existed (salt/template.py, OLD_STYLE_RENDERERS).
 func oldPipe(name string) (string, bool) {
 	switch name {
-	case "yaml_jinja", "yaml_mako", "yaml_wempy", "json_jinja", "json_mako", "json_wempy", "yamlex_jinja", "yamlexyamlex_mako", "yamlexyamlex_wempy":
+	case "yaml_jinja", "yaml_mako", "yaml_wempy", "json_jinja", "json_mako", "json_wempy",
+		"yamlex_jinja", "yamlexyamlex_mako", "yamlexyamlex_wempy":
 		format, template, _ := strings.Cut(name, "_")
 		return template + "|" + format, true
 	}
 	return "", false
 }
 
-// ParsePipe takes a pipe such as "jinja -s | yaml" apart (salt/template.py, check_render_pipe_str).
+// ParsePipe parses a pipe such as "jinja -s | yaml" (salt/template.py, check_render_pipe_str).
 func ParsePipe(pipe string) []Stage {
 	if old, ok := oldPipe(pipe); ok {
 		pipe = old
@@ -38,8 +40,9 @@ func ParsePipe(pipe string) []Stage {
 	return stages
 }
 
-// Shebang returns the pipe that the first line of a source names, and whether it names one. A line #!/path is that of a
-// script (salt/template.py, template_shebang). With words true only the first word counts, as in texts without a file.
+// Shebang returns the pipe that the first line of a source names, and whether it names one. A line
+// #!/path belongs to a script (salt/template.py, template_shebang). If words is true, only the
+// first word counts, as in texts without a file.
 func Shebang(source string, words bool) (string, bool) {
 	line, _, _ := strings.Cut(source, "\n")
 	line, _, _ = strings.Cut(line, "\r")
@@ -58,9 +61,13 @@ func Shebang(source string, words bool) (string, bool) {
 func trimSpace(s string) string { return strings.TrimSpace(s) }
 
 func newEngine(o Options) (*Engine, error) {
-	e := &Engine{env: o.Env, files: o.Files, lookup: o.Lookup, byName: make(map[string]Renderer, len(o.Renderers))}
+	e := &Engine{env: o.Env, files: o.Files, lookup: o.Lookup,
+		byName: make(map[string]Renderer, len(o.Renderers))}
 	if e.files == nil {
 		e.files = noFiles{}
+	}
+	if users := o.Env.Registry("renderers"); users != nil {
+		e.users = users.With(o.Env)
 	}
 	for _, r := range o.Renderers {
 		if e.byName[r.Name()] != nil {
@@ -73,8 +80,15 @@ func newEngine(o Options) (*Engine, error) {
 
 // Renderer returns the renderer of a name.
 func (e *Engine) Renderer(name string) (Renderer, bool) {
+	own := e.own(name)
+	if own != nil && own.over {
+		return own, true
+	}
 	if r, ok := e.byName[name]; ok {
 		return r, true
+	}
+	if own != nil {
+		return own, true
 	}
 	if e.lookup == nil {
 		return nil, false
@@ -91,7 +105,8 @@ func (e *Engine) render(ctx context.Context, in Input) (any, error) {
 		pipe = e.defaultPipe(in)
 	}
 	out, err := e.run(ctx, pipe, in.Text, in)
-	if text, isText := out.(string); isText && strings.Contains(in.Text, "\r\n") && !strings.Contains(text, "\r\n") {
+	if text, isText := out.(string); isText && strings.Contains(in.Text, "\r\n") &&
+		!strings.Contains(text, "\r\n") {
 		out = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	return out, err
@@ -111,7 +126,7 @@ func (e *Engine) renderData(ctx context.Context, v any, in Input) (any, error) {
 	return e.run(ctx, e.defaultPipe(in), v, in)
 }
 
-// run hands v through the renderers of a pipe. An empty pipe gives an empty map, as in Salt.
+// run passes v through the renderers of a pipe. An empty pipe returns an empty map, as in Salt.
 func (e *Engine) run(ctx context.Context, pipe string, v any, in Input) (any, error) {
 	stages, err := e.stages(pipe, in)
 	if err != nil {
@@ -123,28 +138,59 @@ func (e *Engine) run(ctx context.Context, pipe string, v any, in Input) (any, er
 	if ctx, err = deeper(ctx, in); err != nil {
 		return nil, err
 	}
+	ctx = context.WithValue(ctx, engineKey{}, e)
+	bare := false
 	for _, st := range stages {
-		if !settled(st.renderer) {
+		if !isDeterministic(st.renderer) {
 			Touch(ctx, "renderer "+st.renderer.Name())
 		}
-		s := &Step{Input: in, Data: v, Argument: st.argument, Engine: e}
+		s := &Step{Input: in.forRenderer(st.renderer), Data: v, Argument: st.argument, Engine: e,
+			bare: bare}
 		if v, err = st.renderer.Render(ctx, s); err != nil {
 			return nil, err
 		}
+		bare = st.renderer.Name() == "py" || s.bare && isOwn(st.renderer)
 	}
 	return v, nil
 }
 
-// maxDepth bounds renderings within one another, which execution functions such as slsutil.renderer make.
+func isOwn(r Renderer) bool {
+	_, ok := r.(*own)
+	return ok
+}
+
+// forRenderer returns the input for a renderer, with the context among the variables unless the
+// renderer keeps it apart.
+func (in Input) forRenderer(r Renderer) Input {
+	if _, ok := r.(ContextRenderer); ok || len(in.Context) == 0 {
+		return in
+	}
+	vars := map[string]any{}
+	maps.Copy(vars, in.Vars)
+	maps.Copy(vars, in.Context)
+	in.Vars, in.Context = vars, nil
+	return in
+}
+
+type engineKey struct{}
+
+// EngineOf returns the engine whose renderer makes the call that ctx belongs to, nil for none.
+func EngineOf(ctx context.Context) *Engine {
+	e, _ := ctx.Value(engineKey{}).(*Engine)
+	return e
+}
+
+// maxDepth limits nested renderings, which execution functions such as slsutil.renderer start.
 const maxDepth = 50
 
 type depthKey struct{}
 
-// deeper counts one more rendering within another.
+// deeper counts one more nested rendering.
 func deeper(ctx context.Context, in Input) (context.Context, error) {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	if depth >= maxDepth {
-		return nil, Errorf("%s is rendered within more than %d others: does it render itself?", in.place(), maxDepth)
+		return nil, Errorf("%s is rendered within more than %d others: does it render itself?",
+			in.place(), maxDepth)
 	}
 	return context.WithValue(ctx, depthKey{}, depth+1), nil
 }
@@ -156,7 +202,8 @@ type stage struct {
 
 // stages looks up the renderers of a pipe, and leaves out those that options forbid.
 func (e *Engine) stages(pipe string, in Input) ([]stage, error) {
-	white, black := data.TextsOf(e.option("renderer_whitelist")), data.TextsOf(e.option("renderer_blacklist"))
+	white, black := data.TextsOf(e.option("renderer_whitelist")),
+		data.TextsOf(e.option("renderer_blacklist"))
 	var found []stage
 	for _, p := range ParsePipe(pipe) {
 		if len(white) > 0 && !slices.Contains(white, p.Name) || slices.Contains(black, p.Name) {
@@ -165,6 +212,7 @@ func (e *Engine) stages(pipe string, in Input) ([]stage, error) {
 		}
 		r, ok := e.Renderer(p.Name)
 		if !ok {
+			e.fault("The renderer \"%s\" is not available", pipe)
 			return nil, unknown(p.Name, pipe, in, e.known())
 		}
 		found = append(found, stage{r, p.Argument})
@@ -178,7 +226,13 @@ func (e *Engine) warn(format string, args ...any) {
 	}
 }
 
-// known are the names of the renderers in the list, sorted.
+func (e *Engine) fault(format string, args ...any) {
+	if e.env.Log != nil {
+		e.env.Log.Errorf(format, args...)
+	}
+}
+
+// known returns the names of the renderers in the list, sorted.
 func (e *Engine) known() []string {
 	out := make([]string, 0, len(e.byName))
 	for n := range e.byName {
@@ -197,13 +251,13 @@ func (e *Engine) template(ctx context.Context, engine string, in Input) (string,
 	if err != nil {
 		return "", err
 	}
-	v, err := r.Render(ctx, &Step{Input: in, Data: in.Text, File: true, Engine: e})
+	v, err := r.Render(ctx, &Step{Input: in.forRenderer(r), Data: in.Text, File: true, Engine: e})
 	if err != nil {
 		return "", err
 	}
 	text, ok := v.(string)
 	if !ok {
-		return "", Errorf("the renderer %s makes data, no text, of %s: it cannot render file templates", engine, in.place())
+		return "", Errorf("the renderer %s returns data, not text, for %s: it cannot render file templates", engine, in.place())
 	}
 	return text, nil
 }

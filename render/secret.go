@@ -14,23 +14,27 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// Decrypt runs data through a renderer that decrypts, in.Default, which must be one of decrypt_pillar_renderers where that option names any
-// (salt/utils/crypt.py, decrypt). Errors are in Salt's words.
+// Decrypt runs data through a decrypting renderer, in.Default. If the option
+// decrypt_pillar_renderers is set, it must contain the renderer (salt/utils/crypt.py, decrypt).
+// Errors have Salt's words.
 func (e *Engine) Decrypt(ctx context.Context, v any, in Input) (any, error) {
 	valid := data.TextsOf(e.option("decrypt_pillar_renderers"))
 	if len(valid) > 0 && !slices.Contains(valid, in.Default) {
-		return nil, fmt.Errorf("'%s' is not a valid decryption renderer. Valid choices are: %s", in.Default, strings.Join(valid, ", "))
+		return nil, fmt.Errorf("'%s' is not a valid decryption renderer. Valid choices are: %s",
+			in.Default, strings.Join(valid, ", "))
 	}
 	if _, ok := e.Renderer(in.Default); !ok {
-		return nil, fmt.Errorf("Decryption renderer '%s' is not available", in.Default) //nolint:staticcheck // Salt's words
+		// Salt's words
+		//nolint:staticcheck // Salt's text
+		return nil, fmt.Errorf("Decryption renderer '%s' is not available", in.Default)
 	}
 	return e.RenderData(ctx, v, in)
 }
 
-// maxSecretDepth bounds how deep data nests in which secrets are looked for.
+// maxSecretDepth limits the nesting of data that is searched for secrets.
 const maxSecretDepth = 1000
 
-// eachText returns a copy of data in which fn has replaced all text but that of keys.
+// eachText returns a copy of data in which fn has replaced all text except keys.
 func eachText(v any, fn func(string) (any, error)) (any, error) { return eachTextAt(v, fn, 0) }
 
 func eachTextAt(v any, fn func(string) (any, error), depth int) (any, error) {
@@ -65,8 +69,10 @@ func eachTextAt(v any, fn func(string) (any, error), depth int) (any, error) {
 	return v, nil
 }
 
-// program runs a program with input and returns what it prints.
-func (e *Engine) program(ctx context.Context, env []string, input []byte, name string, args ...string) (stdout, stderr []byte, err error) {
+// program runs a program with input and returns its output.
+func (e *Engine) program(
+	ctx context.Context, env []string, input []byte, name string, args ...string,
+) (stdout, stderr []byte, err error) {
 	run := e.env.Run
 	if run == nil {
 		run = process.Run

@@ -47,21 +47,23 @@ func TestNaCl(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := data.NewMap("a", []any{tt.text, int64(1)})
 			for range 2 {
-				got, err := engine(t, nil, "nacl.config", tt.config).RenderData(t.Context(), in, render.Input{Default: "nacl"})
+				got, err := engine(t, nil, "nacl.config", tt.config).RenderData(t.Context(), in,
+					render.Input{Default: "nacl"})
 				if want := data.NewMap("a", []any{tt.want, int64(1)}); err != nil || !data.Equal(got, want) {
 					t.Errorf("got %s, %v", data.Repr(got), err)
 				}
 			}
 		})
 	}
-	_, err = engine(t, nil, "nacl.config", data.NewMap("sk", base64.StdEncoding.EncodeToString(make([]byte, 32)))).
+	_, err = engine(t, nil, "nacl.config",
+		data.NewMap("sk", base64.StdEncoding.EncodeToString(make([]byte, 32)))).
 		RenderData(t.Context(), text(sealed), render.Input{Default: "nacl"})
 	if err == nil || err.Error() != "NACL[…] was not encrypted for the key of nacl.config" {
 		t.Errorf("another key: %v", err)
 	}
 }
 
-// fakePass puts a program pass first in the PATH that knows one secret.
+// fakePass puts a program pass that knows one secret first in PATH.
 func fakePass(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +79,8 @@ func TestPass(t *testing.T) {
 	in := data.NewMap("pw", "pass: db/root ", "user", "pass:none", "other", "db/root")
 	e := engine(t, nil, "pass_variable_prefix", "pass:", "pass_dir", "/store")
 	got, err := e.RenderData(t.Context(), in, render.Input{Default: "pass"})
-	if want := data.NewMap("pw", "/store s3cret", "user", "pass:none", "other", "db/root"); err != nil || !data.Equal(got, want) {
+	if want := data.NewMap("pw", "/store s3cret", "user", "pass:none", "other",
+		"db/root"); err != nil || !data.Equal(got, want) {
 		t.Errorf("got %s, %v", data.Repr(got), err)
 	}
 	e = engine(t, nil, "pass_variable_prefix", "pass:", "pass_strict_fetch", true)
@@ -91,7 +94,8 @@ func TestPass(t *testing.T) {
 func encrypted(t *testing.T, dir, secret string) string {
 	t.Helper()
 	gpg := func(input string, args ...string) string {
-		cmd := exec.Command("gpg", append([]string{"--homedir", dir, "--batch", "--quiet", "--no-tty"}, args...)...)
+		cmd := exec.Command("gpg", append([]string{"--homedir", dir, "--batch", "--quiet",
+			"--no-tty"}, args...)...)
 		cmd.Stdin = strings.NewReader(input)
 		var problems bytes.Buffer
 		cmd.Stderr = &problems
@@ -118,22 +122,26 @@ func TestGPG(t *testing.T) {
 	e := engine(t, nil, "gpg_keydir", dir)
 	for range 2 {
 		got, err := e.RenderData(t.Context(), in, render.Input{Default: "gpg", TranslateNewlines: true})
-		if want := data.NewMap("a", "s3cret", "b", []any{"x s3cret"}, "c", int64(1)); err != nil || !data.Equal(got, want) {
+		if want := data.NewMap("a", "s3cret", "b", []any{"x s3cret"}, "c", int64(1)); err != nil ||
+			!data.Equal(got, want) {
 			t.Fatalf("got %s, %v", data.Repr(got), err)
 		}
 	}
 	broken := "-----BEGIN PGP MESSAGE-----\nx\n-----END PGP MESSAGE-----"
-	if got, err := e.RenderData(t.Context(), broken, render.Input{Default: "gpg"}); err != nil || got != broken {
+	if got, err := e.RenderData(t.Context(), broken, render.Input{Default: "gpg"}); err != nil ||
+		got != broken {
 		t.Errorf("what cannot be decrypted: %v, %v", got, err)
 	}
 	e = engine(t, nil, "gpg_keydir", dir, "gpg_decrypt_must_succeed", true)
 	_, err = e.RenderData(t.Context(), broken, render.Input{Default: "gpg"})
-	if err == nil || !strings.HasPrefix(err.Error(), `Could not decrypt cipher b'-----BEGIN PGP MESSAGE-----\nx`) {
+	if err == nil || !strings.HasPrefix(err.Error(),
+		`Could not decrypt cipher b'-----BEGIN PGP MESSAGE-----\nx`) {
 		t.Errorf("gpg_decrypt_must_succeed: %v", err)
 	}
 }
 
-// TestDecrypt takes those renderers alone that the option names, and tells of others in Salt's words.
+// TestDecrypt checks that only renderers in the option are accepted, and that others are an error
+// in Salt's words.
 func TestDecrypt(t *testing.T) {
 	for _, tt := range []struct {
 		valid      any
@@ -141,10 +149,12 @@ func TestDecrypt(t *testing.T) {
 	}{
 		{[]any{"gpg", "json"}, "json", "{'a': 1}"},
 		{nil, "json", "{'a': 1}"},
-		{[]any{"gpg", "nacl"}, "json", "'json' is not a valid decryption renderer. Valid choices are: gpg, nacl"},
+		{[]any{"gpg", "nacl"}, "json",
+			"'json' is not a valid decryption renderer. Valid choices are: gpg, nacl"},
 		{[]any{}, "nothere", "Decryption renderer 'nothere' is not available"},
 	} {
-		got, err := engine(t, nil, "decrypt_pillar_renderers", tt.valid).Decrypt(t.Context(), `{"a": 1}`, render.Input{Default: tt.name})
+		got, err := engine(t, nil, "decrypt_pillar_renderers", tt.valid).Decrypt(t.Context(),
+			`{"a": 1}`, render.Input{Default: tt.name})
 		text := data.Repr(got)
 		if err != nil {
 			text = err.Error()

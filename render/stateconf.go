@@ -8,9 +8,10 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// StateConf is the renderer stateconf: states whose ids begin with a dot are renamed after their SLS, a goal state requires
-// all others, and the values of stateconf.set states before the mark "# --- end of state config ---" are variables of what
-// follows (salt/renderers/stateconf.py). Its argument is [-Gosp] [DATA . TEMPLATE], as yaml . jinja.
+// StateConf is the renderer stateconf. It renames states whose ids begin with a dot after their
+// SLS, and a goal state requires all others. The values of stateconf.set states before the mark "#
+// --- end of state config ---" are variables in the rest of the file (salt/renderers/stateconf.py).
+// Its argument is [-Gosp] [DATA . TEMPLATE], such as yaml . jinja.
 type StateConf struct{}
 
 // Name implements Renderer.
@@ -22,7 +23,7 @@ var (
 	leadingDots = regexp.MustCompile(`^(\.+)(.*)$`)
 )
 
-// Ids of the states that are made, and the state that holds values.
+// Ids of generated states, and the state that holds values.
 const (
 	startState = ".start"
 	goalState  = ".goal"
@@ -46,7 +47,8 @@ func (StateConf) Render(ctx context.Context, s *Step) (any, error) {
 	if c.raw {
 		high, ok := s.Data.(*data.Map)
 		if !ok {
-			return nil, Errorf("stateconf -p in %s needs the data of states before it in the pipe", s.place())
+			return nil, Errorf("stateconf -p in %s needs the data of states before it in the pipe",
+				s.place())
 		}
 		return c.process(data.Clone(high).(*data.Map), false)
 	}
@@ -66,7 +68,7 @@ func (StateConf) Render(ctx context.Context, s *Step) (any, error) {
 	return c.pass(ctx, text, vars, false)
 }
 
-// options reads the argument.
+// options parses the argument.
 func (c *stateConf) options() error {
 	words := strings.Fields(c.s.Argument)
 	for len(words) > 0 && strings.HasPrefix(words[0], "-") {
@@ -116,9 +118,12 @@ func (c *stateConf) usage() error {
 }
 
 // pass renders text once.
-func (c *stateConf) pass(ctx context.Context, text string, vars map[string]any, extract bool) (*data.Map, error) {
+func (c *stateConf) pass(
+	ctx context.Context, text string, vars map[string]any, extract bool,
+) (*data.Map, error) {
 	step := *c.s
-	step.Data, step.Argument, step.Vars = text, c.template.argument, map[string]any{"sls_dir": slsDir(c.s.SLS)}
+	step.Data, step.Argument, step.Vars = text, c.template.argument,
+		map[string]any{"sls_dir": slsDir(c.s.SLS)}
 	for _, more := range []map[string]any{c.s.Vars, vars} {
 		for k, v := range more {
 			step.Vars[k] = v
@@ -174,7 +179,7 @@ func (c *stateConf) process(high *data.Map, extract bool) (*data.Map, error) {
 	return high, nil
 }
 
-// includes makes names of SLS that begin with a dot absolute.
+// includes makes relative SLS names, which begin with a dot, absolute.
 func (c *stateConf) includes(high *data.Map) error {
 	list, _ := high.Value("include").([]any)
 	for i, each := range list {
@@ -207,7 +212,7 @@ func (c *stateConf) includes(high *data.Map) error {
 	return nil
 }
 
-// absoluteSLS reads a name that counts from an SLS.
+// absoluteSLS resolves a name relative to an SLS.
 func absoluteSLS(name, sls string) (string, error) {
 	m := leadingDots.FindStringSubmatch(name)
 	parts := strings.Split(sls, ".")
@@ -217,7 +222,7 @@ func absoluteSLS(name, sls string) (string, error) {
 	return strings.Join(append(parts[:len(parts)-len(m[1]):len(parts)-len(m[1])], m[2]), "."), nil
 }
 
-// absoluteID is the id that one with a dot before it stands for.
+// absoluteID returns the full id for one that begins with a dot.
 func absoluteID(id, sls string) (string, error) {
 	if strings.Contains(id, "::") {
 		return absoluteSLS(id, sls)
@@ -241,7 +246,7 @@ func (d declared) module() string {
 	return name
 }
 
-// declarations lists the states, but for those of the ids that are left out.
+// declarations lists the states, without those of the given ids.
 func declarations(high *data.Map, without ...string) []declared {
 	var out []declared
 	for k, v := range high.All() {
@@ -307,7 +312,8 @@ func isRequisite(kind string) bool {
 	return false
 }
 
-// rename gives states whose ids begin with a dot the name of their SLS, and makes references follow.
+// rename prefixes state ids that begin with a dot with the name of their SLS, and updates
+// references to them.
 func (c *stateConf) rename(high *data.Map) error {
 	if extend, ok := high.Value("extend").(*data.Map); ok {
 		if err := c.renameIn(extend); err != nil {
@@ -339,7 +345,8 @@ func (c *stateConf) renameIn(high *data.Map) error {
 			return err
 		}
 		if high.Has(name) {
-			return Errorf("Can't rename state id(%s) into %s because the later already exists!", id, name)
+			return Errorf("Can't rename state id(%s) into %s because the later already exists!", id,
+				name)
 		}
 		if states, ok := high.Value(id).(*data.Map); ok {
 			addNames(states, id[1:])
@@ -350,7 +357,7 @@ func (c *stateConf) renameIn(high *data.Map) error {
 	return nil
 }
 
-// addNames gives states without one a name.
+// addNames adds a name to states without one.
 func addNames(states *data.Map, name string) {
 	for k, v := range states.All() {
 		args, ok := v.([]any)
@@ -370,10 +377,11 @@ func addNames(states *data.Map, name string) {
 	}
 }
 
-// addStart makes a state that comes before the first one.
+// addStart adds a state that comes before the first one.
 func (c *stateConf) addStart(high *data.Map) error {
 	if high.Has(startState) {
-		return Errorf("Can't generate start state(%s)! The same state id already exists!", startState)
+		return Errorf("Can't generate start state(%s)! The same state id already exists!",
+			startState)
 	}
 	for _, d := range declarations(high, "include", "exclude", "extend") {
 		if of, ok := d.states.Get("__sls__"); !ok || of == c.s.SLS {
@@ -388,7 +396,7 @@ func (c *stateConf) addStart(high *data.Map) error {
 	return Errorf("Can't determine the first state in the sls file!")
 }
 
-// addGoal makes a state that requires all others.
+// addGoal adds a state that requires all others.
 func (c *stateConf) addGoal(high *data.Map) error {
 	if high.Has(goalState) {
 		return Errorf("Can't generate goal state(%s)! The same state id already exists!", goalState)
@@ -436,7 +444,7 @@ func (c *stateConf) requireInOrder(high *data.Map) error {
 	return nil
 }
 
-// withRequire puts a state first among those that arguments require.
+// withRequire adds a state to the front of the require argument.
 func withRequire(args []any, state *data.Map) []any {
 	for _, a := range args {
 		if m, ok := a.(*data.Map); ok && m.Has("require") {
@@ -448,7 +456,7 @@ func withRequire(args []any, state *data.Map) []any {
 	return append(args[:len(args):len(args)], data.NewMap("require", []any{state}))
 }
 
-// extract keeps the values of stateconf.set states; those below extend win.
+// extract keeps the values of stateconf.set states; those below extend take precedence.
 func (c *stateConf) extract(high *data.Map) {
 	for _, d := range declarations(high, "include", "exclude", "extend") {
 		c.keep(d)

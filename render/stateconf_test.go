@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// TestStateConf compares with what Salt 3006 rendered.
+// TestStateConf compares with results of Salt 3006.
 func TestStateConf(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"values, start and goal", `#!stateconf -s yaml . jinja
@@ -66,7 +66,9 @@ extend:
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := engine(t, nil).Render(t.Context(), render.Input{Text: tt.text, Path: "/srv/web/site/sc.sls", SaltEnv: "base", SLS: "web.site.sc"})
+			got, err := engine(t, nil).Render(t.Context(),
+				render.Input{Text: tt.text, Path: "/srv/web/site/sc.sls", SaltEnv: "base",
+					SLS: "web.site.sc"})
 			if err != nil || data.Repr(got) != data.Repr(want) {
 				t.Errorf("got  %s, %v\nwant %s", data.Repr(got), err, data.Repr(want))
 			}
@@ -82,7 +84,8 @@ func TestStateConfErrors(t *testing.T) {
 		"#!stateconf\ninclude: [....x]\n":                                   "Attempted relative include goes beyond top level package",
 		"#!stateconf -o\na:\n  t.n: [{require: [{t: b}]}]\nb:\n  t.n: []\n": "State(a:t) can't require/watch/listen/onchanges/onfail a state(b:t) defined after it!",
 	} {
-		_, err := engine(t, nil).Render(t.Context(), render.Input{Text: text, Path: "/srv/a.sls", SaltEnv: "base", SLS: "web.a"})
+		_, err := engine(t, nil).Render(t.Context(),
+			render.Input{Text: text, Path: "/srv/a.sls", SaltEnv: "base", SLS: "web.a"})
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}

@@ -2,7 +2,7 @@ package render
 
 import "context"
 
-// Text is the renderer text: it gives text as it is.
+// Text is the renderer text: it returns text unchanged.
 type Text struct{}
 
 // Name implements Renderer.

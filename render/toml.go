@@ -39,7 +39,7 @@ func (TOML) Render(_ context.Context, s *Step) (any, error) {
 	return o.value("", tree), nil
 }
 
-// A tomlOrder is the keys of each table in their order.
+// A tomlOrder holds the keys of each table in their order.
 type tomlOrder map[string]*data.Map
 
 func (o tomlOrder) add(table, key string) {
@@ -84,7 +84,7 @@ func (o tomlOrder) value(path string, v any) any {
 	return tomlText(v)
 }
 
-// tomlText is a date or time as Python prints it.
+// tomlText returns a date or time as Python prints it.
 func tomlText(v any) string {
 	t, ok := v.(time.Time)
 	if !ok {

@@ -15,8 +15,8 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// TestVectorRender runs those steps of the vectors that call slsutil.renderer.
-// The others compile states.
+// TestVectorRender runs the steps of the vectors that call slsutil.renderer. The others compile
+// states.
 func TestVectorRender(t *testing.T) {
 	ran := 0
 	for _, c := range vectors.Cases(t, vectors.Load(t, "states/render.json").List) {
@@ -40,13 +40,16 @@ func checkRenderer(t *testing.T, c, step *vectors.Case) {
 			t.Fatal(err)
 		}
 	}
-	opts := data.NewMap("id", "web1", "cachedir", t.TempDir(), "file_client", "local", "fileserver_backend", []any{"roots"}, "hash_type", "sha256",
-		"file_roots", data.NewMap("base", []any{dir}), "saltenv", nil, "renderer", "jinja|yaml", "file_buffer_size", int64(262144))
+	opts := data.NewMap("id", "web1", "cachedir", t.TempDir(), "file_client", "local",
+		"fileserver_backend", []any{"roots"}, "hash_type", "sha256",
+		"file_roots", data.NewMap("base", []any{dir}), "saltenv", nil, "renderer", "jinja|yaml",
+		"file_buffer_size", int64(262144))
 	if c.Has("config") {
 		opts.Update(c.Object("config"))
 	}
 	grains := data.NewMap("os", "Debian", "num_cpus", int64(4))
-	reg, err := loader.NewRegistry(&loader.Env{Opts: opts, Grains: func() *data.Map { return grains }}, modules.Plugins(modules.Brought()))
+	reg, err := loader.NewRegistry(&loader.Env{Opts: opts,
+		Grains: func() *data.Map { return grains }}, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,13 +76,14 @@ func checkRenderer(t *testing.T, c, step *vectors.Case) {
 	}
 }
 
-// TestVectorErrorExcerpts renders the first SLS of those broken ones that a renderer refuses.
+// TestVectorErrorExcerpts renders the first SLS of broken ones that a renderer rejects.
 func TestVectorErrorExcerpts(t *testing.T) {
 	const begin = "Rendering SLS 'base:a' failed: "
 	ran := 0
 	for _, c := range vectors.Cases(t, vectors.Load(t, "states/error.json").List) {
 		want := firstError(c)
-		if !strings.HasPrefix(want, begin) || c.Object("files").Value("base").(*data.Map).Text("a.sls") == "" {
+		if !strings.HasPrefix(want, begin) ||
+			c.Object("files").Value("base").(*data.Map).Text("a.sls") == "" {
 			continue
 		}
 		ran++
@@ -113,7 +117,8 @@ func checkBroken(t *testing.T, c *vectors.Case, want string) {
 		}
 	}
 	e := engine(t, render.Roots{"base": {dir}})
-	_, err := e.Render(t.Context(), render.Input{Text: files.Text("a.sls"), Path: filepath.Join(dir, "a.sls"), SaltEnv: "base", SLS: "a"})
+	_, err := e.Render(t.Context(),
+		render.Input{Text: files.Text("a.sls"), Path: filepath.Join(dir, "a.sls"), SaltEnv: "base", SLS: "a"})
 	expr := regexp.QuoteMeta(want)
 	expr = strings.ReplaceAll(expr, "\n@TRACEBACK@\n", `\n(?:(?s:.*)\n)?`)
 	expr = strings.ReplaceAll(expr, "\n\n@TRACEBACK@", `\n(?s:.*)`)

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// young is how long a file must have been left alone before the times of the file system are trusted to tell of its next change:
-// within it, two changes may have one time.
+// young is how long a file must be unchanged before its times in the file system are trusted to
+// reveal its next change: within this time, two changes may get the same time.
 const young = 3 * time.Second
 
-// VersionOf names the content of a file as far as the file system can tell, "" while it cannot be sure: in the first three seconds after
-// a change. Who puts back the time of modification is noticed where the system keeps a time of change, as Linux does.
+// VersionOf returns a name for the content of a file as far as the file system reveals it. It is ""
+// while that is uncertain: in the first three seconds after a change. Resetting the modification
+// time is detected if the system has a time of change, as Linux does.
 func VersionOf(st os.FileInfo, now time.Time) string {
 	changed, at := identity(st)
 	if st.ModTime().After(changed) {

@@ -2,29 +2,31 @@ package render
 
 import "context"
 
-// watchKey is the key of what [Watch] puts into a context.
+// watchKey is the context key of [Watch].
 type watchKey struct{}
 
-// Watch returns a context in which tell hears of whatever a rendering takes from elsewhere than its source, the files that it
-// imports, options, grains, pillar and the functions that it calls through its Env: chance, the clock, the network, files of
-// the host, and renderers that may do so. What nothing was told of is the same each time. tell may be called by several
-// goroutines.
+// Watch returns a context in which tell is called for every other source of data that a rendering
+// uses: random numbers, the clock, the network, files of the host, and renderers that may use them.
+// The source itself, the imported files, options, grains, pillar and the functions called through
+// its Env do not count. If tell was not called, rendering again with the same inputs gives the same
+// result. tell may be called by several goroutines.
 func Watch(ctx context.Context, tell func(what string)) context.Context {
 	return context.WithValue(ctx, watchKey{}, tell)
 }
 
-// Touch tells who watches that a rendering takes something from elsewhere.
+// Touch reports to the watcher of ctx that a rendering uses data from elsewhere.
 func Touch(ctx context.Context, what string) {
 	if tell, ok := ctx.Value(watchKey{}).(func(string)); ok {
 		tell(what)
 	}
 }
 
-// settled reports whether what a renderer gives depends on nothing but what [Watch] names.
-func settled(r Renderer) bool {
+// isDeterministic reports whether a renderer's result depends only on the inputs that [Watch]
+// lists.
+func isDeterministic(r Renderer) bool {
 	switch r.(type) {
 	case YAML, JSON, Text, TOML:
 		return true
 	}
-	return r.Name() == "jinja" // which tells itself
+	return r.Name() == "jinja" // it calls Touch itself
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// Text returns what the renderer before gave, which must be text.
+// Text returns the result of the previous renderer, which must be text.
 func (s *Step) Text() (string, error) {
 	if text, ok := s.Data.(string); ok {
 		return text, nil
 	}
-	return "", Errorf("a renderer of text stands in the pipe of %s behind one that gives data", s.place())
+	return "", Errorf("in the pipe of %s, a renderer of text follows one that returns data",
+		s.place())
 }
 
 // YAML is the renderer yaml (salt/renderers/yaml.py).
@@ -23,7 +24,7 @@ type YAML struct{}
 // Name implements Renderer.
 func (YAML) Name() string { return "yaml" }
 
-// Render implements Renderer. What counts as nothing is an empty map.
+// Render implements Renderer. An empty result is an empty map.
 func (YAML) Render(_ context.Context, s *Step) (any, error) {
 	text, err := s.Text()
 	if err != nil {
@@ -39,12 +40,14 @@ func (YAML) Render(_ context.Context, s *Step) (any, error) {
 	return v, nil
 }
 
-// yamlError is how Salt tells an error of PyYAML: of a scanner's error the problem alone, those of parser and constructor
-// as SaltRenderError, others as they are.
+// yamlError converts an error of PyYAML as Salt does. A scanner's error keeps only the problem,
+// those of parser and constructor become SaltRenderError, and others stay as they are.
 func yamlError(err error) error {
 	var e *yaml.Error
-	if !errors.As(err, &e) || e.ProblemMark == nil || strings.HasPrefix(e.Problem, "found undefined alias") ||
-		strings.HasPrefix(e.Problem, "found duplicate anchor") || strings.HasPrefix(e.Context, "expected a single document") {
+	if !errors.As(err, &e) || e.ProblemMark == nil ||
+		strings.HasPrefix(e.Problem, "found undefined alias") ||
+		strings.HasPrefix(e.Problem, "found duplicate anchor") ||
+		strings.HasPrefix(e.Context, "expected a single document") {
 		return err
 	}
 	if e.OfScanner() {

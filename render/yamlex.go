@@ -10,16 +10,19 @@ import (
 // YAMLEX is the renderer yamlex: YAML with !aggregate and !reset (salt/renderers/yamlex.py).
 type YAMLEX struct{}
 
-// marksKey is in the context of those who want values with their marks.
+// marksKey is the context key of WithMarks.
 type marksKey struct{}
 
-// WithMarks returns a context in which the renderer yamlex leaves values as yaml.Aggregate where they are marked.
-func WithMarks(ctx context.Context) context.Context { return context.WithValue(ctx, marksKey{}, true) }
+// WithMarks returns a context in which the renderer yamlex returns marked values as yaml.Aggregate.
+func WithMarks(ctx context.Context) context.Context {
+	return context.WithValue(ctx,
+		marksKey{}, true)
+}
 
 // Name implements Renderer.
 func (YAMLEX) Name() string { return "yamlex" }
 
-// Render implements Renderer. What counts as nothing is an empty map.
+// Render implements Renderer. An empty result is an empty map.
 func (YAMLEX) Render(ctx context.Context, s *Step) (any, error) {
 	text, err := s.Text()
 	if err != nil {

@@ -8,15 +8,17 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// ErrRefused is wrapped by a Returner or an EventReturner when the other side has looked at something and does not take
-// it as it is: to send the same again is in vain. Other errors may pass by themselves.
+// ErrRefused is wrapped by the error of a Returner or an EventReturner if the receiver examined the
+// data and rejected them: sending them again is useless. Other errors may be temporary.
 var ErrRefused = errors.New("not taken as it is")
 
-// A Returner puts what a minion returned somewhere besides the master (a plug-in of Salt's salt/returners).
+// A Returner delivers minions' returns to a place besides the master (a plug-in of Salt's
+// salt/returners).
 type Returner interface {
-	// Return delivers one return in Salt's form: id, jid, fun, fun_args, return, retcode, success and what else came. The
-	// fields ret_config and ret_kwargs choose settings, see [Settings], and are not passed on. It ends with ctx. Where the
-	// place can hold a return once only, delivering it again changes nothing.
+	// Return delivers one return in Salt's form: id, jid, fun, fun_args, return, retcode, success
+	// and any other fields. The fields ret_config and ret_kwargs choose settings, see [Settings],
+	// and are not passed on. Return stops if ctx ends. If the place holds a return only once,
+	// delivering it again changes nothing.
 	Return(ctx context.Context, ret *data.Map) error
 }
 
@@ -26,16 +28,17 @@ type Event struct {
 	Data *data.Map // with _stamp; must not be changed
 }
 
-// An EventReturner puts the events of a master's bus somewhere (event_return of Salt's returners).
+// An EventReturner delivers the events of a master's bus (event_return of Salt's returners).
 type EventReturner interface {
-	// ReturnEvents delivers events, all of them or, with an error, none where the place can do that. It ends with ctx.
+	// ReturnEvents delivers all events. On an error it has delivered none, if the place supports
+	// that. It stops if ctx ends.
 	ReturnEvents(ctx context.Context, events []Event) error
-	// Close gives connections back. Nothing may be called after it.
+	// Close closes the connections. No method may be called after it.
 	Close() error
 }
 
-// Module makes the plug-in's module of a Returner: its function is returner, and where it is a [Lookup] too, there are those by which it is
-// read. doc is what sys.doc shows of returner.
+// Module returns the plug-in's module of a Returner: its function is returner, and if it is also a
+// [Lookup] the functions that read it. doc is the documentation of returner in sys.doc.
 func Module(doc string, r Returner) *loader.Module {
 	type args struct{ Ret *data.Map }
 	m := &loader.Module{Funcs: []loader.Func{
@@ -52,7 +55,8 @@ func Module(doc string, r Returner) *loader.Module {
 	return m
 }
 
-// Passed returns a return without the fields that only steer returners: ret_kwargs may hold a password.
+// Passed returns a return without the fields that only configure returners: ret_kwargs may hold a
+// password.
 func Passed(ret *data.Map) *data.Map {
 	if !ret.Has("ret_config") && !ret.Has("ret_kwargs") {
 		return ret

@@ -10,19 +10,22 @@ import (
 	"github.com/brineproject/brine/job"
 )
 
-// ErrBusy is wrapped when a guarded cache takes no more for now: what stands behind it answers too slowly.
-var ErrBusy = errors.New("it does not answer in time")
+// ErrBusy is wrapped if a guarded cache rejects a call because its server responds too slowly.
+var ErrBusy = errors.New("the server does not respond in time")
 
-// GuardOptions tune a guarded cache. Zero values mean the default.
+// GuardOptions configure a guarded cache. Zero values mean the default.
 type GuardOptions struct {
-	Parallel int           // calls under way at once: 16
-	Patience time.Duration // how long a call may wait for its turn, and how old the oldest may be before others are refused: 1 s
-	Limit    time.Duration // of one reading call: 10 s. Changes have the limit of the cache
+	Parallel int // concurrent calls: 16
+	// how long a call may wait for its turn, and the age of the oldest call from which others are
+	// rejected: 1 s
+	Patience time.Duration
+	Limit    time.Duration // timeout of a reading call: 10 s. Changes have the timeout of the cache
 }
 
-// Guard returns a cache in front of c, which speaks to a server, that keeps a server that hangs from taking all that a
-// master has: only so many calls are under way, and while the oldest of them gets no answer, others fail at once with an
-// error that wraps ErrBusy and names the cache. Minions keep a return that was not taken and send it again.
+// Guard returns a cache in front of c, which uses a server. It keeps a hanging server from using up
+// the master's resources: the number of concurrent calls is limited, and if the oldest of them gets
+// no response, others fail at once with an error that wraps ErrBusy and names the cache. Minions
+// keep a return that was rejected and send it again.
 func Guard(name string, c JobCache, o GuardOptions) JobCache {
 	if o.Parallel <= 0 {
 		o.Parallel = 16
@@ -33,32 +36,33 @@ func Guard(name string, c JobCache, o GuardOptions) JobCache {
 	if o.Limit <= 0 {
 		o.Limit = 10 * time.Second
 	}
-	return &guarded{c: c, name: name, o: o, room: make(chan struct{}, o.Parallel), under: map[uint64]time.Time{}}
+	return &guarded{c: c, name: name, o: o, slots: make(chan struct{}, o.Parallel),
+		running: map[uint64]time.Time{}}
 }
 
 type guarded struct {
-	c    JobCache
-	name string
-	o    GuardOptions
-	room chan struct{} // has an element for each call under way
+	c     JobCache
+	name  string
+	o     GuardOptions
+	slots chan struct{} // has an element for each running call
 
-	mu    sync.Mutex
-	last  uint64
-	under map[uint64]time.Time // when the calls under way began
+	mu      sync.Mutex
+	last    uint64
+	running map[uint64]time.Time // start times of the running calls
 }
 
-// enter waits for the turn of a call; leave must be called after it.
+// enter waits for the turn of a call. The caller must call leave after it.
 func (g *guarded) enter(ctx context.Context) (leave func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if g.hangs() {
+	if g.stalled() {
 		return nil, fmt.Errorf("job cache %s: %w", g.name, ErrBusy)
 	}
 	turn := time.NewTimer(g.o.Patience)
 	defer turn.Stop()
 	select {
-	case g.room <- struct{}{}:
+	case g.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-turn.C:
@@ -68,20 +72,21 @@ func (g *guarded) enter(ctx context.Context) (leave func(), err error) {
 	defer g.mu.Unlock()
 	g.last++
 	n := g.last
-	g.under[n] = time.Now()
+	g.running[n] = time.Now()
 	return func() {
 		g.mu.Lock()
-		delete(g.under, n)
+		delete(g.running, n)
 		g.mu.Unlock()
-		<-g.room
+		<-g.slots
 	}, nil
 }
 
-// hangs reports whether a call gets no answer. It is no more when that call has ended, at its limit at the latest.
-func (g *guarded) hangs() bool {
+// stalled reports whether the oldest call is too old. It stops being so when that call ends, at the
+// latest at its timeout.
+func (g *guarded) stalled() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, began := range g.under {
+	for _, began := range g.running {
 		if time.Since(began) > g.o.Patience {
 			return true
 		}
@@ -89,7 +94,7 @@ func (g *guarded) hangs() bool {
 	return false
 }
 
-// reading enters, with a limit to the time.
+// reading is enter for a call with the timeout of reading calls.
 func (g *guarded) reading(ctx context.Context) (context.Context, func(), error) {
 	leave, err := g.enter(ctx)
 	if err != nil {
@@ -117,7 +122,8 @@ func (g *guarded) Returns(ctx context.Context, id job.ID) ([]Return, error) {
 	return g.c.Returns(ctx, id)
 }
 
-// Jobs has no limit but that of ctx: a long list takes its time, and is no sign of a server that hangs.
+// Jobs has only the timeout of ctx: reading a long list takes time and does not mean that the
+// server hangs.
 func (g *guarded) Jobs(ctx context.Context, f Filter) ([]Job, error) { return g.c.Jobs(ctx, f) }
 
 func (g *guarded) SaveJob(ctx context.Context, j *Job) error {
@@ -147,7 +153,7 @@ func (g *guarded) AddMinions(ctx context.Context, id job.ID, ids []string) error
 	return g.c.AddMinions(ctx, id, ids)
 }
 
-// Clean is not counted: it is one call at a time, and may take long.
+// Clean is not counted: there is one call at a time, and it may take long.
 func (g *guarded) Clean(ctx context.Context, before time.Time) (int, error) {
 	return g.c.Clean(ctx, before)
 }

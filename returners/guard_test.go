@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stuck is a cache whose server answers when it is let go.
+// stuck is a cache whose server answers when it is released.
 type stuck struct {
 	JobCache
 	open chan struct{}
@@ -21,7 +21,7 @@ func TestGuardRefusesAtOnceWhileAServerHangs(t *testing.T) {
 		s := &stuck{open: make(chan struct{})}
 		g := Guard("mysql", s, GuardOptions{Parallel: 4})
 		done := make(chan error, 100)
-		for range 10 { // four are under way, the others wait for their turn
+		for range 10 { // four are running, the others wait for their turn
 			go func() { done <- g.SaveJob(t.Context(), &Job{}) }()
 		}
 		begin := time.Now()

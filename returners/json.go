@@ -14,17 +14,18 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxDepth bounds how deep JSON may be nested.
+// maxDepth is the limit of nesting in JSON.
 const maxDepth = 128
 
-// ParseJSON reads one JSON value as Python's json.loads does, in order: NaN, Infinity and -Infinity are numbers too.
+// ParseJSON parses one JSON value like Python's json.loads, and keeps the order of keys: NaN,
+// Infinity and -Infinity are also numbers.
 func ParseJSON(b []byte) (any, error) {
 	p := &parser{dec: json.NewDecoder(bytes.NewReader(b))}
 	p.dec.UseNumber()
 	v, err := p.value(0)
 	if err == nil {
 		if _, end := p.dec.Token(); !errors.Is(end, io.EOF) {
-			err = errors.New("there is something behind the value")
+			err = errors.New("unexpected data after the value")
 		}
 	}
 	if err != nil && bytes.ContainsAny(b, "NI") && !p.plain {
@@ -38,13 +39,13 @@ func ParseJSON(b []byte) (any, error) {
 
 type parser struct {
 	dec   *json.Decoder
-	plain bool // names of numbers were replaced already
+	plain bool // the special numbers were replaced already
 }
 
-// Names that stand for the numbers that JSON does not have, while it is read.
+// Texts that replace the numbers missing in JSON during parsing.
 const looseMark = "\uE000brine:"
 
-// parseLoose reads JSON with NaN and the like, outside of texts.
+// parseLoose parses JSON with NaN and the like, outside of texts.
 func parseLoose(b []byte) (any, error) {
 	var out bytes.Buffer
 	inText := false
@@ -150,7 +151,7 @@ func (p *parser) object(depth int) (any, error) {
 	return m, err
 }
 
-// numberOf returns a whole number where the text is one, else a float.
+// numberOf returns an integer if the text is one, else a float.
 func numberOf(text string) (any, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil

@@ -15,9 +15,10 @@ func TestParseJSON(t *testing.T) {
 		`{"b": 1, "a": [true, null, "ü\u00e9"]}`: data.NewMap("b", int64(1), "a", []any{true, nil, "üé"}),
 		`-1.5e3`:                         -1500.0,
 		`123456789012345678901234567890`: huge,
-		`{"x": "NaN", "y": Infinity, "z": [-Infinity]}`: data.NewMap("x", "NaN", "y", math.Inf(1), "z", []any{math.Inf(-1)}),
-		`{"q": "a \" NaN \\", "n": -Infinity}`:          data.NewMap("q", `a " NaN \`, "n", math.Inf(-1)),
-		`{"a": 1, "a": 2}`:                              data.NewMap("a", int64(2)),
+		`{"x": "NaN", "y": Infinity, "z": [-Infinity]}`: data.NewMap("x", "NaN", "y", math.Inf(1),
+			"z", []any{math.Inf(-1)}),
+		`{"q": "a \" NaN \\", "n": -Infinity}`: data.NewMap("q", `a " NaN \`, "n", math.Inf(-1)),
+		`{"a": 1, "a": 2}`:                     data.NewMap("a", int64(2)),
 	} {
 		if got, err := ParseJSON([]byte(text)); err != nil || !data.Equal(got, want) {
 			t.Errorf("ParseJSON(%s) = %s, %v", text, data.Repr(got), err)
@@ -57,23 +58,26 @@ func FuzzParseJSON(f *testing.F) {
 }
 
 func TestSettings(t *testing.T) {
-	known := []Setting{{Name: "host", Default: "salt"}, {Name: "port", Default: int64(1)}, {Name: "file", Fixed: true}, {Name: "nodes", Key: "cluster.nodes"}}
+	known := []Setting{{Name: "host", Default: "salt"}, {Name: "port", Default: int64(1)},
+		{Name: "file", Fixed: true}, {Name: "nodes", Key: "cluster.nodes"}}
 	opts := data.NewMap("x.host", "plain", "x.port", int64(2), "x.file", "f", "x.cluster.nodes", "n",
 		"alternative.x.host", "other", "map.x", data.NewMap("host", "inmap"), "x.empty", "")
 	for name, c := range map[string]struct {
 		ret  *data.Map
 		want string
 	}{
-		"plain":                  {nil, "plain 2 f n"},
-		"alternative":            {data.NewMap("ret_config", "alternative"), "other 2 f n"},
-		"alternative as a map":   {data.NewMap("ret_config", "map"), "inmap 2 f n"},
-		"unknown alternative":    {data.NewMap("ret_config", "nothing"), "plain 2 f n"},
-		"kwargs":                 {data.NewMap("ret_config", "alternative", "ret_kwargs", data.NewMap("host", "k", "file", "evil", "nodes", "m")), "k 2 f m"},
+		"plain":                {nil, "plain 2 f n"},
+		"alternative":          {data.NewMap("ret_config", "alternative"), "other 2 f n"},
+		"alternative as a map": {data.NewMap("ret_config", "map"), "inmap 2 f n"},
+		"unknown alternative":  {data.NewMap("ret_config", "nothing"), "plain 2 f n"},
+		"kwargs": {data.NewMap("ret_config", "alternative",
+			"ret_kwargs", data.NewMap("host", "k", "file", "evil", "nodes", "m")), "k 2 f m"},
 		"kwargs that are no map": {data.NewMap("ret_kwargs", "host"), "plain 2 f n"},
 	} {
 		s := MapSource(opts).Read(c.ret, known, "x")
 		port, err := s.Int("port")
-		if got := s.Text("host") + " " + data.Str(int64(port)) + " " + s.Text("file") + " " + s.Text("nodes"); err != nil || got != c.want {
+		if got := s.Text("host") + " " + data.Str(int64(port)) + " " + s.Text("file") + " " +
+			s.Text("nodes"); err != nil || got != c.want {
 			t.Errorf("%s: %s, %v, want %s", name, got, err, c.want)
 		}
 	}
@@ -83,12 +87,13 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// A password may be set to nothing; what may not be empty keeps its default, as in Salt.
+// A password may be empty; settings that may not be empty keep their default, as in Salt.
 func TestAnEmptySettingMayBeOne(t *testing.T) {
 	known := []Setting{{Name: "pass", Default: "salt", Empty: true}, {Name: "host", Default: "salt"}}
 	for name, opts := range map[string]*data.Map{
 		"text": data.NewMap("x.pass", "", "x.host", ""), "null": data.NewMap("x.pass", nil, "x.host", nil),
-		"map": data.NewMap("x", data.NewMap("pass", "", "host", nil)), "the second name": data.NewMap("y.pass", ""),
+		"map":             data.NewMap("x", data.NewMap("pass", "", "host", nil)),
+		"the second name": data.NewMap("y.pass", ""),
 	} {
 		s := MapSource(opts).Read(nil, known, "x", "y")
 		if s.Text("pass") != "" || s.Text("host") != "salt" {
@@ -96,7 +101,8 @@ func TestAnEmptySettingMayBeOne(t *testing.T) {
 		}
 	}
 	opts := data.NewMap("x.pass", "secret", "alternative.x.pass", "")
-	if got := MapSource(opts).Read(data.NewMap("ret_config", "alternative"), known, "x").Text("pass"); got != "" {
+	if got := MapSource(opts).Read(data.NewMap("ret_config", "alternative"), known,
+		"x").Text("pass"); got != "" {
 		t.Errorf("the alternative's empty password is %q", got)
 	}
 	if got := MapSource(&data.Map{}).Read(nil, known, "x").Text("pass"); got != "salt" {

@@ -11,8 +11,8 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// Decoded returns v with bytes that are UTF-8 as text, as salt.utils.data.decode does before JSON is written. Lists and maps
-// in v are changed where they hold such bytes.
+// Decoded returns v with UTF-8 bytes converted to text, as salt.utils.data.decode does before JSON
+// is written. It changes lists and maps in v that hold such bytes.
 func Decoded(v any) any {
 	switch v := v.(type) {
 	case []byte:
@@ -31,7 +31,7 @@ func Decoded(v any) any {
 	return v
 }
 
-// LoadJSON returns an encoded map as JSON; one that cannot be read is an empty map.
+// LoadJSON returns an encoded map as JSON; an undecodable one becomes an empty map.
 func LoadJSON(load data.Raw) string {
 	v, err := payload.UnmarshalText(load, payload.WireLimits())
 	if m, ok := v.(*data.Map); err == nil && ok {
@@ -42,7 +42,7 @@ func LoadJSON(load data.Raw) string {
 	return "{}"
 }
 
-// LoadOfJSON returns JSON, which must be a map, as an encoded map.
+// LoadOfJSON encodes JSON, which must be a map.
 func LoadOfJSON(text string) (data.Raw, error) {
 	v, err := ParseJSON([]byte(text))
 	if err != nil {
@@ -50,12 +50,13 @@ func LoadOfJSON(text string) (data.Raw, error) {
 	}
 	m, ok := v.(*data.Map)
 	if !ok {
-		return nil, errors.New("it is no map")
+		return nil, errors.New("the value is not a map")
 	}
 	return payload.MarshalBin(m)
 }
 
-// JobOfJSON makes a job of the load that Salt's returners keep as JSON. When it started its id says.
+// JobOfJSON makes a job of the JSON load that Salt's returners store. The job ID determines its
+// start time.
 func JobOfJSON(id job.ID, text string) (*Job, error) {
 	load, err := LoadOfJSON(text)
 	if err != nil {

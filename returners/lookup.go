@@ -8,20 +8,21 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A Lookup is a [Returner] that also looks up what it and others have put in its place: get_jid, get_fun, get_jids and get_minions of
-// Salt's returners, which the module ret calls. It reads what Salt's returner of the same name writes. Nothing found is no error.
+// A Lookup is a [Returner] that also reads the stored data: get_jid, get_fun, get_jids and
+// get_minions of Salt's returners, which the module ret calls. It reads the format of Salt's
+// returner of the same name. An empty result is no error.
 type Lookup interface {
-	// JID returns what minions returned for a job, by minion.
+	// JID returns the returns of a job, by minion.
 	JID(ctx context.Context, jid string) (*data.Map, error)
-	// Fun returns what each minion returned last for a function, by minion.
+	// Fun returns each minion's last return for a function, by minion.
 	Fun(ctx context.Context, fun string) (*data.Map, error)
-	// JIDs returns the jobs by their ids, each as [Instance] shows it.
+	// JIDs returns the jobs by ID, each in the form of [Instance].
 	JIDs(ctx context.Context) (*data.Map, error)
-	// Minions returns the ids of the minions that have returned something, sorted.
+	// Minions returns the ids of the minions that have returned, sorted.
 	Minions(ctx context.Context) ([]string, error)
 }
 
-// lookups are the functions of a Lookup.
+// lookups returns the functions of a Lookup.
 func lookups(l Lookup) []loader.Func {
 	type jidArgs struct {
 		JID string `name:"jid"`
@@ -39,10 +40,12 @@ func lookups(l Lookup) []loader.Func {
 	}
 }
 
-// Instance returns a publication as Salt shows it among jobs (salt/utils/jid.py, format_jid_instance).
+// Instance returns a publication in Salt's form for lists of jobs (salt/utils/jid.py,
+// format_jid_instance).
 func Instance(jid string, load *data.Map) *data.Map {
-	m := data.NewMap("Function", or(load, "fun", "unknown-function"), "Arguments", arguments(load.Value("arg")),
-		"Target", or(load, "tgt", "unknown-target"), "Target-type", or(load, "tgt_type", "list"), "User", or(load, "user", "root"))
+	m := data.NewMap("Function", or(load, "fun", "unknown-function"),
+		"Arguments", arguments(load.Value("arg")), "Target", or(load, "tgt", "unknown-target"),
+		"Target-type", or(load, "tgt_type", "list"), "User", or(load, "user", "root"))
 	kwargs, _ := load.Value("kwargs").(*data.Map)
 	for _, from := range []*data.Map{load, kwargs} {
 		if v, ok := from.Get("metadata"); ok {

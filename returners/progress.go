@@ -8,28 +8,34 @@ import (
 	"github.com/brineproject/brine/job"
 )
 
-// A State says how far a job has come on one minion.
+// A State is the progress of a job on one minion.
 type State string
 
-// The states of a job on a minion, in the order in which they may follow one another. A later one replaces an earlier
-// one and is never replaced by it, with exceptions: who was gone or queued may come back and be running, only who is not
-// known to have the job can have missed it, and whoever returns has returned, whatever was thought of it.
+// The states of a job on a minion, in the order in which they may follow one another. A later state
+// replaces an earlier one and not the other way round, with exceptions: a minion that was gone or
+// queued may come back and be running; only a minion that is not known to have the job can have
+// missed it; and a return always sets Returned.
 const (
-	Absent       State = "not connected" // had no connection when the job was sent
-	Queued       State = "queued"        // was away; the job is kept for it
-	Sent         State = "sent"          // the publication went out; nothing is known yet
-	Acknowledged State = "acknowledged"  // the minion has said that it took the job
-	Running      State = "running"       // the minion has said that it is at work
-	Gone         State = "gone"          // the minion has said that it does not run the job, and has not returned; or its queued job expired
-	Refused      State = "refused"       // what it returned was not taken, or it said that it will not run the job
-	Returned     State = "returned"      // the return is kept
-	Missed       State = "missed"        // the minion has not got the job, as far as can be told, and is not sent it any more
+	Absent       State = "not connected" // was not connected when the job was sent
+	Queued       State = "queued"        // was offline; the job is kept for it
+	Sent         State = "sent"          // the publication was sent; nothing is known yet
+	Acknowledged State = "acknowledged"  // the minion has confirmed the job
+	Running      State = "running"       // the minion has reported that it runs the job
+	// the minion has reported that it does not run the job, and has not returned; or its queued job
+	// expired
+	Gone State = "gone"
+	// its return was rejected, or it reported that it will not run the job
+	Refused  State = "refused"
+	Returned State = "returned" // the return is stored
+	// as far as known, the minion has not received the job and will not be sent it again
+	Missed State = "missed"
 )
 
 // order holds the states in the order in which they may follow one another.
 var order = [...]State{Absent, Queued, Sent, Acknowledged, Running, Gone, Refused, Returned, Missed}
 
-// Rank returns the place of a state in the order, from 1; 0 for what is no state. Caches keep it, so it never changes.
+// Rank returns the position of a state in the order, from 1; 0 for an unknown state. Caches store
+// it, so it never changes.
 func (s State) Rank() int {
 	for i, o := range order {
 		if s == o {
@@ -39,7 +45,7 @@ func (s State) Rank() int {
 	return 0
 }
 
-// StateOf returns the state of a rank, "" where it is none.
+// StateOf returns the state of a rank, "" if there is none.
 func StateOf(rank int) State {
 	if rank < 1 || rank > len(order) {
 		return ""
@@ -58,32 +64,34 @@ func (s State) Follows(old State) bool {
 	return s.Rank() > old.Rank() || old == Gone && (s == Acknowledged || s == Running)
 }
 
-// Progress is how far a job has come on one minion.
+// Progress is the progress of a job on one minion.
 type Progress struct {
 	Minion string
 	State  State
-	Since  time.Time // when the state was learned; for Returned when the return came
-	Why    string    // for Refused, Gone and Missed: what is known of the reason; else empty
+	Since  time.Time // when the state became known; for Returned when the return arrived
+	Why    string    // for Refused, Gone and Missed: the reason as far as known; else empty
 }
 
-// A ProgressReader tells how far jobs have come. Several goroutines may use it.
+// A ProgressReader reads the progress of jobs. Several goroutines may use it.
 type ProgressReader interface {
-	// Progress returns one entry for each minion that is expected to return, in the order of Job.Minions, and after
-	// them those for others that took part. The error wraps ErrUnknownJob where there is no such job.
+	// Progress returns one entry for each expected minion, in the order of Job.Minions, followed by
+	// entries for other minions that took part. The error wraps ErrUnknownJob if there is no such
+	// job.
 	Progress(ctx context.Context, id job.ID) ([]Progress, error)
 }
 
-// A Tracker keeps how far jobs have come. It is what a JobCache may be besides; a cache that is none knows only who
-// returned. Returned follows from SaveReturn, and Sent and Absent from SaveJob.
+// A Tracker stores the progress of jobs. A JobCache may implement it; a cache that does not only
+// knows which minions returned. Returned follows from SaveReturn, and Sent and Absent from SaveJob.
 type Tracker interface {
 	ProgressReader
-	// Track notes states, without waiting for the disk: what was noted in the last second may be lost when the program
-	// is killed, and then an earlier state is told, never one that was not. States of jobs or minions that are not
-	// known are dropped, and so is a state that may not follow what is known already.
+	// Track records states without waiting for the disk. If the program is killed, states of the
+	// last second may be lost; readers then get an earlier state, never a wrong one. States of
+	// unknown jobs or minions are dropped, and so are states that may not follow the known one.
 	Track(id job.ID, list ...Progress)
 }
 
-// ProgressOf returns how far a job has come, from any cache: one that is no ProgressReader tells only who returned.
+// ProgressOf returns the progress of a job from any cache: one that is no ProgressReader only knows
+// which minions returned.
 func ProgressOf(ctx context.Context, r JobReader, id job.ID) ([]Progress, error) {
 	if p, ok := r.(ProgressReader); ok {
 		return p.Progress(ctx, id)
@@ -99,7 +107,7 @@ func ProgressOf(ctx context.Context, r JobReader, id job.ID) ([]Progress, error)
 	return Derive(j, returns), nil
 }
 
-// Derive returns what a job and its returns say of its progress.
+// Derive returns the progress that follows from a job and its returns.
 func Derive(j *Job, returns []Return) []Progress {
 	list := make([]Progress, 0, len(j.Minions))
 	at := make(map[string]int, len(j.Minions))
@@ -125,8 +133,8 @@ func Derive(j *Job, returns []Return) []Progress {
 	return list
 }
 
-// Overlay puts states that were learned over what Derive returned: each in the place of anything but a return, and those
-// of other minions behind.
+// Overlay applies learned states to the result of Derive: each replaces any state except Returned,
+// and states of other minions are appended.
 func Overlay(list, learned []Progress) []Progress {
 	at := make(map[string]int, len(list))
 	for i := range list {

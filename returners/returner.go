@@ -1,20 +1,22 @@
-// Package returners says what a place for jobs and returns must do.
+// Package returners defines the interfaces of stores for jobs and returns.
 //
-// The master keeps every job and every return in one [JobCache]. What a minion returned is never decoded on the way:
-// it goes as MessagePack from the request port into the cache and from there to whoever asks. The contract of a cache
-// is tested by package returners/returnertest; implementations lie on the shelf returners.
+// The master stores every job and every return in one [JobCache]. Minions' returns are never
+// decoded on the way: they travel as MessagePack from the request port to the cache and from there
+// to the readers. Package returners/returnertest tests the contract of a cache; the implementations
+// are in the directories below returners.
 package returners
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 )
 
-// Errors of a JobCache that callers decide on.
+// Errors of a JobCache that callers check for.
 var (
 	// ErrUnknownJob is returned for a job that is not, or no longer, in the cache.
 	ErrUnknownJob = errors.New("unknown job")
@@ -22,61 +24,74 @@ var (
 	ErrConflict = errors.New("the minion has returned something else before")
 )
 
-// A Job is what a master keeps of a publication.
+// A Job is a master's record of a publication.
 type Job struct {
 	ID      job.ID
 	Load    data.Raw // the publish load as a MessagePack map in bin form, without credentials
-	Minions []string // who is expected to return
-	Missing []string // who was named but has no accepted key
-	Absent  []string // who of Minions had no connection when the job was sent; kept by a Tracker alone
-	NoCache bool     // returns of this job are not to be kept
+	Minions []string // minions expected to return
+	Missing []string // named minions without an accepted key
+	// those of Minions that were not connected when the job was sent; only stored by a Tracker
+	Absent  []string
+	NoCache bool // returns of this job are not stored
 	Started time.Time
 }
 
-// A Return is what a master keeps of a minion's answer.
+// A Return is a master's record of a minion's answer.
 type Return struct {
 	Minion   string
 	Load     data.Raw // the whole return load as a MessagePack map in bin form
 	Received time.Time
 }
 
-// A Filter chooses jobs. The zero Filter chooses all.
+// A Filter selects jobs. The zero Filter selects all.
 type Filter struct {
-	Since time.Time // jobs that started then or later; zero does not bound
-	Until time.Time // jobs that started before; zero does not bound
+	Since time.Time // jobs that started then or later; zero means no limit
+	Until time.Time // jobs that started before; zero means no limit
 	Fun   string    // only jobs of this function; empty means all
-	Limit int       // the newest so many; 0 means all
+	Limit int       // maximum number of jobs, the newest ones; 0 means all
 }
 
-// A JobReader looks up what a JobCache keeps. Several goroutines may use it. A record that was damaged on disk is left
-// out, and never returned with wrong contents.
+// Newest sorts jobs, the newest first, and returns as many of them as f allows.
+func (f Filter) Newest(jobs []Job) []Job {
+	slices.SortStableFunc(jobs, func(a, b Job) int { return b.Started.Compare(a.Started) })
+	if f.Limit > 0 && len(jobs) > f.Limit {
+		jobs = jobs[:f.Limit]
+	}
+	return jobs
+}
+
+// A JobReader reads the data of a JobCache. Several goroutines may use it. Records damaged on disk
+// are left out, and never returned with wrong contents.
 type JobReader interface {
-	// Job returns one job, which must not be changed; the error wraps ErrUnknownJob where there is none.
+	// Job returns one job, which must not be changed; the error wraps ErrUnknownJob if there is
+	// none.
 	Job(ctx context.Context, id job.ID) (*Job, error)
-	// Returns returns the answers to a job, in the order in which they came. A job that is not known has none.
+	// Returns returns the returns of a job, in the order of arrival. An unknown job has none.
 	Returns(ctx context.Context, id job.ID) ([]Return, error)
-	// Jobs returns the jobs that f chooses, the newest first.
+	// Jobs returns the jobs that match f, the newest first.
 	Jobs(ctx context.Context, f Filter) ([]Job, error)
 }
 
-// A JobCache keeps jobs and returns. Several goroutines may use it. Each change is done as a whole or not at all, also
-// when the program is killed; one that ends with the error of its context was not done.
+// A JobCache stores jobs and returns. Several goroutines may use it. Each change is atomic, also if
+// the program is killed; one that fails with its context's error was not made.
 type JobCache interface {
 	JobReader
-	// SaveJob keeps j, durably when it returns. A job that is there is left as it is, but for what j adds to Minions.
+	// SaveJob stores j durably. An existing job is left unchanged, except that minions of j are
+	// added to its Minions.
 	SaveJob(ctx context.Context, j *Job) error
-	// SaveReturn keeps r, durably when it returns. An identical repetition is no error and changes nothing; a
-	// different one wraps ErrConflict and changes nothing. Only the encoded fields "return" and "retcode" are compared,
-	// since time stamps and the like differ when a minion sends its return again; a load without "return" is compared
-	// whole. fresh tells whether r was new. A return for an unknown job wraps ErrUnknownJob.
+	// SaveReturn stores r durably. An identical repetition is no error and changes nothing; for a
+	// different one the error wraps ErrConflict and nothing changes. Only the encoded fields
+	// "return" and "retcode" are compared, because time stamps and the like differ when a minion
+	// sends its return again; a load without "return" is compared whole. fresh reports whether r
+	// was new. For an unknown job the error wraps ErrUnknownJob.
 	SaveReturn(ctx context.Context, id job.ID, r *Return) (fresh bool, err error)
-	// AddMinions adds ids to those expected to return, as a syndic reports them; those that are there already count
-	// once. The error wraps ErrUnknownJob where there is no such job.
+	// AddMinions adds ids to the expected minions, as reported by a syndic; duplicates count once.
+	// The error wraps ErrUnknownJob if there is no such job.
 	AddMinions(ctx context.Context, id job.ID, ids []string) error
-	// Clean drops the jobs that started before a time, with their returns, and tells how many jobs those were. Others
-	// do not wait for it.
+	// Clean deletes the jobs that started before a time, with their returns, and returns their
+	// number. Other calls do not wait for it.
 	Clean(ctx context.Context, before time.Time) (int, error)
-	// Close ends the use of the cache, after what others have begun; what was saved is kept. Later calls of anything
-	// but Close are errors.
+	// Close waits for running calls and closes the cache; saved data are kept. Later calls of
+	// anything but Close are errors.
 	Close() error
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A Source looks up an option by its whole name, as Salt's config.option does.
+// A Source looks up an option by its full name, as Salt's config.option does.
 type Source func(name string) (value any, ok bool)
 
-// EnvSource looks into options, grains, pillar and the master's options in the pillar, in this order.
+// EnvSource searches options, grains, pillar and the master's options in the pillar, in this order.
 func EnvSource(env *loader.Env) Source {
 	return func(name string) (any, bool) {
 		master, _ := env.PillarNow().Value("master").(*data.Map)
@@ -23,27 +23,30 @@ func EnvSource(env *loader.Env) Source {
 	}
 }
 
-// MapSource looks into options alone.
+// MapSource searches options only.
 func MapSource(opts *data.Map) Source {
 	return func(name string) (any, bool) { return opts.Get(name) }
 }
 
-// A Setting is one that a returner knows.
+// A Setting describes a setting of a returner.
 type Setting struct {
 	Name    string // in ret_kwargs
-	Key     string // in the configuration, behind the returner's name; "" means Name
+	Key     string // in the configuration, after the returner's name; "" means Name
 	Default any    // nil for none
-	Empty   bool   // an empty value is one, as a password that is none; Salt takes Default then
-	Fixed   bool   // who gives an order must not choose it, as a file or the server that gets the password: ret_kwargs does not count
+	Empty   bool   // empty values are valid, such as no password; Salt uses Default then
+	// the submitter of a job must not choose it, for example a file or the server that receives the
+	// password: ret_kwargs is ignored
+	Fixed bool
 }
 
-// Settings are those of one returner for one return.
+// Settings holds the settings of one returner for one return.
 type Settings struct{ values *data.Map }
 
-// Read reads the settings of a returner (salt/returners/__init__.py, get_returner_options). Names are those below which
-// they stand: `mysql.host: db1`, or a map `mysql: {host: db1}`. A return's ret_config puts a word before: with ret_config
-// alternative, `alternative.mysql.host` counts, and where it is not set `mysql.host`. Its ret_kwargs win over all. What is
-// empty, zero or false counts as not set, but for a setting with Empty. ret may be nil.
+// Read reads the settings of a returner (salt/returners/__init__.py, get_returner_options). names
+// are the prefixes of the options: `mysql.host: db1`, or a map `mysql: {host: db1}`. A return's
+// ret_config adds a prefix: with ret_config alternative, `alternative.mysql.host` is used, and if
+// that is not set `mysql.host`. Its ret_kwargs take precedence. Empty, zero or false values count
+// as not set, except for a setting with Empty. ret may be nil.
 func (from Source) Read(ret *data.Map, known []Setting, names ...string) *Settings {
 	s := &Settings{&data.Map{}}
 	config := ""
@@ -85,7 +88,7 @@ func (from Source) find(k Setting, config string, names []string) (v any, set bo
 	return nil, false
 }
 
-// below returns a setting in the map of a name, or else of the name with a dot.
+// below returns a setting from the map name, or else the option name.key.
 func (from Source) below(name, key string) (v any, set bool) {
 	all, _ := from(name)
 	if m, ok := all.(*data.Map); ok {
@@ -96,10 +99,10 @@ func (from Source) below(name, key string) (v any, set bool) {
 	return from(name + "." + key)
 }
 
-// Value returns a setting, nil when it is not set.
+// Value returns a setting, nil if it is not set.
 func (s *Settings) Value(name string) any { return s.values.Value(name) }
 
-// Text returns a setting as text, "" when it is not set. The text None counts as not set.
+// Text returns a setting as text, "" if it is not set. The text None counts as not set.
 func (s *Settings) Text(name string) string {
 	v := s.values.Value(name)
 	if v == nil || data.Str(v) == "None" || data.Str(v) == "none" {
@@ -108,11 +111,11 @@ func (s *Settings) Text(name string) string {
 	return data.Str(v)
 }
 
-// Int returns a setting as a whole number.
+// Int returns a setting as an integer.
 func (s *Settings) Int(name string) (int, error) {
 	n, err := loader.Int(s.values.Value(name))
 	if err != nil {
-		return 0, fmt.Errorf("%s: %s is no whole number", name, data.Repr(s.values.Value(name)))
+		return 0, fmt.Errorf("%s: %s is not an integer", name, data.Repr(s.values.Value(name)))
 	}
 	return int(n), nil
 }
@@ -121,10 +124,10 @@ func (s *Settings) Int(name string) (int, error) {
 func (s *Settings) Float(name string) (float64, error) {
 	f, err := loader.Float(s.values.Value(name))
 	if err != nil {
-		return 0, fmt.Errorf("%s: %s is no number", name, data.Repr(s.values.Value(name)))
+		return 0, fmt.Errorf("%s: %s is not a number", name, data.Repr(s.values.Value(name)))
 	}
 	return f, nil
 }
 
-// Bool returns Python's truth of a setting.
+// Bool returns the truth value of a setting, by Python's rules.
 func (s *Settings) Bool(name string) bool { return data.Truth(s.values.Value(name)) }

@@ -11,15 +11,19 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// Ask gives minions an order, as [loader.Host].Order does. Where there is no way to a master, the error is an *UnableError.
-func Ask(ctx context.Context, env *loader.Env, order *data.Map, yield func(id string, answer *data.Map) bool) error {
+// Ask submits an order to minions through [loader.Host].Order. If the environment has no access to
+// a master, the error is an *UnableError.
+func Ask(
+	ctx context.Context, env *loader.Env, order *data.Map,
+	yield func(id string, answer *data.Map) bool,
+) error {
 	if env.Host.Order == nil {
-		return &UnableError{Text: "There is no master here that could give minions an order."}
+		return &UnableError{Text: "No master is available here to send jobs to minions."}
 	}
 	return env.Host.Order(ctx, order, yield)
 }
 
-// Collect is Ask for all answers, by minion.
+// Collect is Ask and returns all answers by minion.
 func Collect(ctx context.Context, env *loader.Env, order *data.Map) (*data.Map, error) {
 	all := &data.Map{}
 	err := Ask(ctx, env, order, func(id string, answer *data.Map) bool {
@@ -31,15 +35,16 @@ func Collect(ctx context.Context, env *loader.Env, order *data.Map) (*data.Map, 
 	return all, err
 }
 
-// Fleet returns what a master knows when it computes whom a target names. greedy counts minions as named of which nothing is
-// known.
+// Fleet returns the master's data for matching targets. greedy counts minions without cached data
+// as matched.
 func Fleet(opts *data.Map, keys pki.Store, bank cache.Bank, greedy bool) (*match.Fleet, error) {
 	accepted, err := keys.List(pki.Accepted)
 	if err != nil {
 		return nil, err
 	}
 	groups, _ := opts.Value("nodegroups").(*data.Map)
-	f := &match.Fleet{Accepted: accepted, DataCache: data.Truth(opts.Value("minion_data_cache")), Greedy: greedy, Nodegroups: groups}
+	f := &match.Fleet{Accepted: accepted, DataCache: data.Truth(opts.Value("minion_data_cache")),
+		Greedy: greedy, Nodegroups: groups}
 	if bank != nil {
 		f.Cache = minions.Cache{Bank: bank}
 	}

@@ -9,16 +9,21 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// internal are the fields of a low chunk that are never arguments (salt/client/mixins.py, CLIENT_INTERNAL_KEYWORDS).
+// internal reports whether a field of a low chunk is never an argument (salt/client/mixins.py,
+// CLIENT_INTERNAL_KEYWORDS).
 func internal(field any) bool {
 	name, ok := field.(string)
-	return ok && slices.Contains([]string{"client", "cmd", "eauth", "fun", "kwarg", "match", "token", "__jid__", "__tag__", "__user__",
-		"username", "password", "full_return", "print_event"}, name)
+	return ok && slices.Contains([]string{"client", "cmd", "eauth", "fun", "kwarg", "match",
+		"token", "__jid__", "__tag__", "__user__", "username", "password", "full_return",
+		"print_event"}, name)
 }
 
-// FromLow returns the arguments that a low chunk holds: the fields arg and kwarg where both are there, else those fields
-// that have the name of a parameter (salt/utils/args.py, format_call). name is that of the function in errors.
-func FromLow(spec *loader.Spec, name string, low *data.Map) (args []any, kwargs *data.Map, err error) {
+// FromLow returns the arguments in a low chunk: the fields arg and kwarg if both are present, else
+// the fields named like a parameter (salt/utils/args.py, format_call). name is the function's name
+// in errors.
+func FromLow(
+	spec *loader.Spec, name string, low *data.Map,
+) (args []any, kwargs *data.Map, err error) {
 	if low.Has("arg") && low.Has("kwarg") {
 		return argAndKwarg(low)
 	}
@@ -40,7 +45,7 @@ func FromLow(spec *loader.Spec, name string, low *data.Map) (args []any, kwargs 
 	if len(missing) > 0 {
 		return nil, nil, tooFew(spec, len(args), len(args)+len(missing))
 	}
-	return args, kwargs, rest(spec, name, low, kwargs)
+	return args, kwargs, extraKwargs(spec, name, low, kwargs)
 }
 
 func argAndKwarg(low *data.Map) ([]any, *data.Map, error) {
@@ -60,11 +65,12 @@ func tooFew(spec *loader.Spec, given, want int) error {
 	if spec.Def != "" {
 		name = spec.Def
 	}
-	return loader.Invocation("%s takes at least %d argument%s (%d given)", name, want, plural, given)
+	return loader.Invocation("%s takes at least %d argument%s (%d given)", name, want,
+		plural, given)
 }
 
-// rest gives the fields that no parameter has to **kwargs, or refuses them.
-func rest(spec *loader.Spec, name string, low, kwargs *data.Map) error {
+// extraKwargs passes the fields without a parameter to **kwargs, or rejects them.
+func extraKwargs(spec *loader.Spec, name string, low, kwargs *data.Map) error {
 	var extra []string
 	for k, v := range low.All() {
 		word := data.Str(k)
@@ -82,7 +88,8 @@ func rest(spec *loader.Spec, name string, low, kwargs *data.Map) error {
 	case 1:
 		return loader.Invocation("%s is an invalid keyword argument for '%s'", extra[0], name)
 	default:
-		return loader.Invocation("%s", fmt.Sprintf("%s and %s are invalid keyword arguments for '%s'",
-			strings.Join(extra[:n-1], ", "), extra[n-1], name))
+		return loader.Invocation("%s",
+			fmt.Sprintf("%s and %s are invalid keyword arguments for '%s'",
+				strings.Join(extra[:n-1], ", "), extra[n-1], name))
 	}
 }

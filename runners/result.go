@@ -2,8 +2,9 @@ package runners
 
 import "github.com/brineproject/brine/data"
 
-// checkResult reports whether no state below v has failed. What holds no states counts as failed
-// (salt/utils/state.py, check_result). Requisites of the kind onfail do not make up for a failure here.
+// checkResult reports whether no state below v has failed. A value without states counts as failed
+// (salt/utils/state.py, check_result). Requisites of the kind onfail do not make up for a failure
+// here.
 func checkResult(v any) bool {
 	m, ok := v.(*data.Map)
 	return ok && checkStates(m, false)

@@ -3,16 +3,17 @@ package runners
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/job"
 )
 
-// A Run is one call under way, as its function sees it. The zero Run fires and prints nothing.
+// A Run is one call in progress, as its function sees it. The zero Run fires and prints nothing.
 type Run struct {
 	ID   job.ID
-	User string // who called
+	User string // the caller
 	Tag  string // salt/run/JID or salt/wheel/JID
 
 	veil  *Veil // nil until the arguments are known
@@ -31,7 +32,8 @@ func RunOf(ctx context.Context) *Run {
 	return &Run{}
 }
 
-// Fire tells of progress: an event under the run's own tag, which whoever called sees too. "progress" is the usual suffix.
+// Fire reports progress: it fires an event under the run's own tag, which the caller also sees.
+// "progress" is the usual suffix.
 func (r *Run) Fire(ctx context.Context, suffix string, body *data.Map) error {
 	var err error
 	if r.fire != nil {
@@ -43,7 +45,7 @@ func (r *Run) Fire(ctx context.Context, suffix string, body *data.Map) error {
 	return err
 }
 
-// Progress fires a message as progress. That nobody could be told is no fault.
+// Progress fires a message as progress, and ignores errors.
 func (r *Run) Progress(ctx context.Context, format string, args ...any) {
 	_ = r.Fire(ctx, "progress", data.NewMap("message", fmt.Sprintf(format, args...)))
 }
@@ -53,4 +55,16 @@ func (r *Run) Printf(format string, args ...any) {
 	if r.print != nil {
 		r.print(fmt.Sprintf(format, args...))
 	}
+}
+
+// Words returns the keyword arguments that a caller gave, without those that describe the call, such
+// as __pub_user.
+func Words(kwargs *data.Map) *data.Map {
+	words := data.NewMap()
+	for k, v := range kwargs.All() {
+		if !strings.HasPrefix(data.Str(k), "__") {
+			words.Set(k, v)
+		}
+	}
+	return words
 }

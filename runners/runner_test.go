@@ -23,7 +23,7 @@ type strictArgs struct {
 	All   bool `default:"False"`
 }
 
-// shelf has functions that end in every way.
+// shelf has functions that end in every possible way.
 func shelf(t *testing.T) *loader.Registry {
 	t.Helper()
 	give := func(v any, err error) func(context.Context, loader.NoArgs) (any, error) {
@@ -42,8 +42,10 @@ func shelf(t *testing.T) *loader.Registry {
 				loader.ContextOf(ctx).SetRetcode(3)
 				return true, nil
 			}),
-			loader.F("states", give(data.NewMap("data", data.NewMap("m", data.NewMap("s", data.NewMap("result", false)))), nil)),
-			loader.F("good", give(data.NewMap("data", data.NewMap("m", data.NewMap("s", data.NewMap("result", nil)))), nil)),
+			loader.F("states", give(data.NewMap("data",
+				data.NewMap("m", data.NewMap("s", data.NewMap("result", false)))), nil)),
+			loader.F("good", give(data.NewMap("data",
+				data.NewMap("m", data.NewMap("s", data.NewMap("result", nil)))), nil)),
 			loader.F("told", func(ctx context.Context, _ loader.NoArgs) (any, error) {
 				r := RunOf(ctx)
 				r.Progress(ctx, "half of %s", r.ID)
@@ -59,7 +61,7 @@ func shelf(t *testing.T) *loader.Registry {
 	return r
 }
 
-// world notes what a client fires, keeps and shows.
+// world records what a client fires, stores and shows.
 type world struct {
 	fired, shown []string
 	kept         int
@@ -73,8 +75,9 @@ func (w *world) client(t *testing.T, kind Kind) *Client {
 		Keep: func(context.Context, *Done) error { w.kept++; return nil }})
 }
 
-// TestEndsAreSalts compares results with those of salt/client/mixins.py, low; of tracebacks the first and last line.
-func TestEndsAreSalts(t *testing.T) {
+// TestResultsMatchSalt compares results with those of salt/client/mixins.py, low; of tracebacks it
+// compares the first and last line.
+func TestResultsMatchSalt(t *testing.T) {
 	for _, tt := range []struct {
 		call    Call
 		ret     string // as Python's str; of a traceback the first line, … and the last
@@ -83,7 +86,8 @@ func TestEndsAreSalts(t *testing.T) {
 		tells   int // events
 	}{
 		{Call{Fun: "x.pair", Args: []any{int64(1)}}, "[1, 2, {}]", true, nil, 2},
-		{Call{Fun: "x.pair", Kwargs: data.NewMap("a", "x", "z", true)}, "['x', 2, {'z': True}]", true, nil, 2},
+		{Call{Fun: "x.pair", Kwargs: data.NewMap("a", "x", "z", true)},
+			"['x', 2, {'z': True}]", true, nil, 2},
 		{Call{Fun: "x.pair"}, "\nPassed invalid arguments: pair() missing 1 required positional argument: 'a'\n\nUsage:\n\n    Docs.\n    ", true, nil, 2},
 		{Call{Fun: "x.wrong"}, "\nPassed invalid arguments: no such thing\n\nUsage:\n\n    Docs.\n    ", true, nil, 2},
 		{Call{Fun: "x.fails"}, "Exception occurred in runner x.fails: Traceback (most recent call last):…salt.exceptions.CommandExecutionError: disk full", false, int64(1), 2},
@@ -94,15 +98,18 @@ func TestEndsAreSalts(t *testing.T) {
 		{Call{Fun: "x.coded"}, "True", false, nil, 2},
 		{Call{Fun: "x.states"}, "{'data': {'m': {'s': {'result': False}}}}", false, nil, 2},
 		{Call{Fun: "x.good"}, "{'data': {'m': {'s': {'result': None}}}}", true, nil, 2},
-		{Call{Fun: "x.pair", Low: data.NewMap("a", "x", "more", int64(1), "token", "t")}, "['x', 2, {'more': 1}]", true, nil, 2},
-		{Call{Fun: "x.pair", Low: data.NewMap("arg", []any{"y"}, "kwarg", data.NewMap("b", int64(3)))}, "['y', 3, {}]", true, nil, 2},
+		{Call{Fun: "x.pair", Low: data.NewMap("a", "x", "more", int64(1), "token", "t")},
+			"['x', 2, {'more': 1}]", true, nil, 2},
+		{Call{Fun: "x.pair", Low: data.NewMap("arg", []any{"y"},
+			"kwarg", data.NewMap("b", int64(3)))}, "['y', 3, {}]", true, nil, 2},
 		{Call{Fun: "x.strict", Low: data.NewMap("match", "m")}, "m", true, nil, 2},
 		{Call{Fun: "x.strict", Low: data.NewMap("username", "u")}, "Exception occurred in runner x.strict: " +
 			"Traceback (most recent call last):…salt.exceptions.SaltInvocationError: strict takes at " +
 			"least 1 argument (0 given)", false, int64(1), 1},
-		{Call{Fun: "x.strict", Low: data.NewMap("match", "m", "q", int64(1))}, "Exception occurred in runner x.strict: " +
-			"Traceback (most recent call last):…salt.exceptions.SaltInvocationError: 'q' is an invalid " +
-			"keyword argument for 'runner.x.strict'", false, int64(1), 1},
+		{Call{Fun: "x.strict", Low: data.NewMap("match", "m", "q", int64(1))},
+			"Exception occurred in runner x.strict: " +
+				"Traceback (most recent call last):…salt.exceptions.SaltInvocationError: 'q' is an invalid " +
+				"keyword argument for 'runner.x.strict'", false, int64(1), 1},
 	} {
 		t.Run(tt.call.Fun, func(t *testing.T) {
 			w := &world{}
@@ -117,9 +124,11 @@ func TestEndsAreSalts(t *testing.T) {
 				t.Errorf("return is %q, want %q", got, tt.ret)
 			}
 			if done.Value("success") != tt.success || done.Value("retcode") != tt.code {
-				t.Errorf("success %v, retcode %v, want %v, %v", done.Value("success"), done.Value("retcode"), tt.success, tt.code)
+				t.Errorf("success %v, retcode %v, want %v, %v", done.Value("success"),
+					done.Value("retcode"), tt.success, tt.code)
 			}
-			if len(w.fired) != tt.tells || w.fired[len(w.fired)-1] != "salt/run/20261122010203040506/ret" || w.kept != 1 {
+			if len(w.fired) != tt.tells ||
+				w.fired[len(w.fired)-1] != "salt/run/20261122010203040506/ret" || w.kept != 1 {
 				t.Errorf("fired %v, kept %d", w.fired, w.kept)
 			}
 		})
@@ -128,9 +137,10 @@ func TestEndsAreSalts(t *testing.T) {
 
 func TestRunTellsAndShows(t *testing.T) {
 	w := &world{}
-	done := w.client(t, Wheel).Run(t.Context(), Call{Fun: "x.told", JID: "20261122010203040506", User: "ann", Tag: true,
-		Show:  func(suffix string, _ *data.Map) { w.shown = append(w.shown, suffix) },
-		Print: func(text string) { w.shown = append(w.shown, text) }})
+	done := w.client(t, Wheel).Run(t.Context(),
+		Call{Fun: "x.told", JID: "20261122010203040506", User: "ann", Tag: true,
+			Show:  func(suffix string, _ *data.Map) { w.shown = append(w.shown, suffix) },
+			Print: func(text string) { w.shown = append(w.shown, text) }})
 	const tag = "salt/wheel/20261122010203040506"
 	if got := strings.Join(w.fired, " "); got != tag+"/new "+tag+"/progress "+tag+"/ret" {
 		t.Errorf("fired %s", got)
@@ -144,7 +154,9 @@ func TestRunTellsAndShows(t *testing.T) {
 }
 
 func TestRaise(t *testing.T) {
-	for class, want := range map[string]string{"": "Exception: m", "ValueError": "ValueError: m", "SaltInvocationError": "salt.exceptions.SaltInvocationError: m", "Nosuch": "salt.exceptions.SaltException: m"} {
+	for class, want := range map[string]string{"": "Exception: m", "ValueError": "ValueError: m",
+		"SaltInvocationError": "salt.exceptions.SaltInvocationError: m",
+		"Nosuch":              "salt.exceptions.SaltException: m"} {
 		if got := loader.Traceback(Raise(class, "m")); !strings.HasSuffix(got, "\n"+want+"\n") {
 			t.Errorf("%q gives %q, want %s", class, got, want)
 		}
@@ -154,11 +166,12 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// FuzzFromLow gives functions chunks as they may come from the network.
+// FuzzFromLow calls functions with chunks as they may come from the network.
 func FuzzFromLow(f *testing.F) {
 	f.Add("match", "x", true)
 	f.Add("kwarg", "{}", false)
-	spec := &loader.Spec{Name: "f", Params: []loader.Param{{Name: "match", Required: true}, {Name: "all", Default: false}}}
+	spec := &loader.Spec{Name: "f",
+		Params: []loader.Param{{Name: "match", Required: true}, {Name: "all", Default: false}}}
 	f.Fuzz(func(t *testing.T, key, value string, arg bool) {
 		low := data.NewMap(key, value)
 		if arg {

@@ -9,16 +9,17 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A Veil hides the secrets of one call from all but its caller: what parameters and fields hold that are secret by their
-// names ([config.IsSecret]) or by the function's description, and these values wherever else they stand.
+// A Veil hides the secrets of one call from everyone but its caller. Secrets are the values of
+// parameters and fields that are secret by name ([config.IsSecret]) or by the function's
+// description; these values are also hidden elsewhere.
 type Veil struct {
 	spec   *loader.Spec
-	args   []any // as they may be told
-	named  bool  // an argument is the name of a secret
+	args   []any // with secrets replaced
+	named  bool  // an argument is named like a secret
 	values []string
 }
 
-// NewVeil returns what hides the secrets of a call.
+// NewVeil returns the Veil of a call.
 func NewVeil(spec *loader.Spec, args []any, kwargs *data.Map) *Veil {
 	v := &Veil{spec: spec, args: []any{}}
 	for i, a := range args {
@@ -35,12 +36,13 @@ func NewVeil(spec *loader.Spec, args []any, kwargs *data.Map) *Veil {
 		}
 		v.args = append(v.args, words)
 	}
-	slices.SortFunc(v.values, func(a, b string) int { return len(b) - len(a) }) // the whole of one before a part
+	// the longest first, so that no part replaces a piece of a longer one
+	slices.SortFunc(v.values, func(a, b string) int { return len(b) - len(a) })
 	v.args = v.text(v.args).([]any)
 	return v
 }
 
-// VeilFor is NewVeil for a function of a shelf, which may be missing.
+// VeilFor is NewVeil for a function of a registry, which may be missing.
 func VeilFor(functions *loader.Registry, fun string, args []any, kwargs *data.Map) *Veil {
 	if f, ok := functions.Func(fun); ok {
 		return NewVeil(f.Spec(), args, kwargs)
@@ -48,11 +50,12 @@ func VeilFor(functions *loader.Registry, fun string, args []any, kwargs *data.Ma
 	return NewVeil(&loader.Spec{}, args, kwargs)
 }
 
-// arg returns an argument as it may be told, and notes the secrets in it.
+// arg returns an argument with secrets replaced, and records the secrets in it.
 func (v *Veil) arg(name string, a any) any {
 	text, isText := a.(string)
 	v.named = v.named || isText && config.IsSecret(text)
-	if word, value, ok := loader.ParseKwarg(text); isText && ok && v.secret(word) { // as salt-run has them before they are read
+	// salt-run's arguments before they are parsed
+	if word, value, ok := loader.ParseKwarg(text); isText && ok && v.secret(word) {
 		v.values = append(v.values, value)
 		return word + "=" + config.Hidden
 	}
@@ -63,17 +66,17 @@ func (v *Veil) arg(name string, a any) any {
 	return config.Masked(name, a)
 }
 
-// secretName is one of which config says that it is that of a secret.
+// secretName is a name that config.IsSecret accepts.
 const secretName = "secret"
 
 func (v *Veil) secret(name string) bool {
 	return config.IsSecret(name) || slices.Contains(v.spec.Secrets, name)
 }
 
-// Args returns the arguments as events show them.
+// Args returns the arguments in the form of events.
 func (v *Veil) Args() []any { return v.args }
 
-// Result returns a result as it may be told.
+// Result returns a result with secrets replaced.
 func (v *Veil) Result(result any) any {
 	if v.spec.SecretResult != nil {
 		name := ""
@@ -85,7 +88,7 @@ func (v *Veil) Result(result any) any {
 	return v.text(result)
 }
 
-// hides reports whether the function's description names a field.
+// hides reports whether the function's description names a field as secret.
 func (v *Veil) hides(field string) bool { return slices.Contains(v.spec.SecretResult, field) }
 
 // fields hides the fields of a result that the function's description names.
@@ -94,17 +97,18 @@ func (v *Veil) fields(result any) any {
 	if !ok || len(v.spec.SecretResult) == 0 {
 		return result
 	}
-	told := &data.Map{}
+	redacted := &data.Map{}
 	for k, e := range m.All() {
 		if v.hides(data.Str(k)) || v.hides(loader.SecretAll) {
 			e = config.Masked(secretName, e)
 		}
-		told.Set(k, v.fields(e))
+		redacted.Set(k, v.fields(e))
 	}
-	return told
+	return redacted
 }
 
-// text replaces the secret arguments in the texts of a value. Short ones are hidden only where they are the whole text.
+// text replaces the secret arguments in the texts of a value. Short ones are replaced only if they
+// are the whole text.
 func (v *Veil) text(value any) any {
 	if len(v.values) == 0 {
 		return value
@@ -140,8 +144,8 @@ func (v *Veil) line(text string) string {
 	return text
 }
 
-// told returns the data of a call as events and job caches may have them.
-func (v *Veil) told(d *data.Map) *data.Map {
+// redacted returns the data of a call for events and job caches.
+func (v *Veil) redacted(d *data.Map) *data.Map {
 	if v == nil {
 		return d
 	}
@@ -149,7 +153,7 @@ func (v *Veil) told(d *data.Map) *data.Map {
 	d.Set("fun_args", v.Args())
 	result, ok := d.Get("return")
 	switch {
-	case ok && d.Has("retcode"): // a fault, which says what was wrong with the call
+	case ok && d.Has("retcode"): // an error, whose text may quote the arguments
 		d.Set("return", v.text(config.Masked("", result)))
 	case ok:
 		d.Set("return", v.Result(result))
@@ -157,7 +161,7 @@ func (v *Veil) told(d *data.Map) *data.Map {
 	return d
 }
 
-// progress returns the body of an event that a function fires.
+// progress returns the body of an event that a function fires, with secrets replaced.
 func (v *Veil) progress(body *data.Map) *data.Map {
 	if v == nil {
 		return body

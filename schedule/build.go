@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// build reads all jobs; those that are as before go on.
+// build parses all jobs. Unchanged jobs keep their state.
 func (s *Scheduler) build() {
 	r := s.read()
 	s.settle(r)
@@ -19,7 +19,8 @@ func (s *Scheduler) build() {
 	}
 	all := s.merged()
 	s.globals, s.works = readGlobals(all), nil
-	reader := reader{globals: s.globals, place: s.o.Location, year: yearOf(r.wall, s.o.Location), warn: s.o.Log.Errorf}
+	reader := reader{globals: s.globals, place: s.o.Location, year: yearOf(r.wall, s.o.Location),
+		warn: s.o.Log.Errorf}
 	if s.o.Whens != nil {
 		reader.whens = s.o.Whens()
 	}
@@ -28,7 +29,8 @@ func (s *Scheduler) build() {
 		switch {
 		case isGlobal(key):
 		case !ok:
-			s.o.Log.Errorf("Scheduled job \"%s\" should have a dict value, not %s", data.Str(key), pythonType(v))
+			s.o.Log.Errorf("Scheduled job \"%s\" should have a dict value, not %s", data.Str(key),
+				pythonType(v))
 		default:
 			s.works = append(s.works, s.make(reader, data.Str(key), raw, old[data.Str(key)], r))
 		}
@@ -36,10 +38,10 @@ func (s *Scheduler) build() {
 	s.stir()
 }
 
-// pythonType returns what Python prints of the type of v.
+// pythonType returns Python's repr of the type of v.
 func pythonType(v any) string { return fmt.Sprintf("<class '%s'>", loader.TypeName(v)) }
 
-// make reads a job, which goes on where an older one of the same name stood.
+// make creates the work of a job. It takes over the state of an older job with the same name.
 func (s *Scheduler) make(reader reader, name string, raw *data.Map, old *work, r reading) *work {
 	sp, err := reader.read(name, raw)
 	w := &work{name: name, raw: raw, spec: sp, sum: sum(raw, sp), atStart: sp.runOnStart}
@@ -70,12 +72,13 @@ func (s *Scheduler) paceOf(sp *spec) (p pace, extra *course) {
 		p = &course{rule: sp.rule, place: s.o.Location, splay: s.delay(sp.splay), lead: sp.lead}
 	}
 	if p != nil {
-		extra = &course{rule: sp.explicit, place: s.o.Location, splay: s.delay(splay{}), lead: loopInterval + 1}
+		extra = &course{rule: sp.explicit, place: s.o.Location, splay: s.delay(splay{}),
+			lead: loopInterval + 1}
 	}
 	return p, extra
 }
 
-// delay returns a function that draws a splay.
+// delay returns a function that draws a random splay.
 func (s *Scheduler) delay(sp splay) func() time.Duration {
 	return func() time.Duration {
 		if sp.end <= 0 {
@@ -85,7 +88,7 @@ func (s *Scheduler) delay(sp splay) func() time.Duration {
 	}
 }
 
-// sum tells jobs apart whose pace is not the same.
+// sum returns a text that differs between jobs with different pace.
 func sum(raw *data.Map, sp *spec) string {
 	m := data.NewMap()
 	for k, v := range raw.All() {
@@ -93,7 +96,8 @@ func sum(raw *data.Map, sp *spec) string {
 			continue
 		}
 		switch k {
-		case "enabled", "skip_explicit", "run_explicit", "until", "after", "range", "skip_during_range", "name":
+		case "enabled", "skip_explicit", "run_explicit", "until", "after", "range",
+			"skip_during_range", "name":
 		default:
 			m.Set(k, v)
 		}
@@ -101,17 +105,18 @@ func sum(raw *data.Map, sp *spec) string {
 	return fmt.Sprint(canonical(m), data.Repr(sp.times), sp.splay, sp.every)
 }
 
-// canonical returns a text that is the same for maps with the same entries, in whatever order: that of a file is another one
-// than that of a request.
+// canonical returns a text that is equal for maps with the same entries in any order, since files
+// and requests differ in order.
 func canonical(m *data.Map) string {
-	text, err := yaml.Dump(m, yaml.DumpOptions{Flow: yaml.Always, SortKeys: true, Copies: true, Width: -1})
+	text, err := yaml.Dump(m, yaml.DumpOptions{Flow: yaml.Always, SortKeys: true,
+		Copies: true, Width: -1})
 	if err != nil {
 		return data.Repr(m)
 	}
 	return string(text)
 }
 
-// settle brings all jobs to the present, before something is changed: those that are off let their moments go by.
+// settle brings all jobs up to date before a change: jobs that are off skip their moments.
 func (s *Scheduler) settle(r reading) {
 	for _, w := range s.works {
 		if !w.on(s.globals) {

@@ -9,26 +9,26 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A Call is one firing of a job, as a Run gets it. Its maps and lists are copies.
+// A Call is one firing of a job, as passed to a Run. Its maps and lists are copies.
 type Call struct {
 	Name         string
-	Fun          string // "" when the job names none
+	Fun          string // "" if the job names none
 	Args         []any
-	Kwargs       *data.Map // nil for none
-	Metadata     *data.Map // nil for none; see Stamp
+	Kwargs       *data.Map // nil if there are none
+	Metadata     *data.Map // nil if there is none; see Stamp
 	Returners    []string  // without those of the option schedule_returner
 	ReturnConfig any
 	ReturnKwargs any
-	ReturnJob    bool      // tell the master of the result
-	NoCache      bool      // the master shall not store it
-	JIDInclude   bool      // count among the running jobs
-	MaxRunning   int       // how many firings may run at once; held by the scheduler already
-	Due          time.Time // when it should have run, splay included; zero for run_job
-	Raw          *data.Map // the job as it was written
+	ReturnJob    bool      // send the result to the master
+	NoCache      bool      // the master must not store it
+	JIDInclude   bool      // list it among the running jobs
+	MaxRunning   int       // maximum of concurrent firings; enforced by the scheduler
+	Due          time.Time // intended time, including splay; zero for run_job
+	Raw          *data.Map // the job as configured
 }
 
-// ReturnID returns the job id under which the result goes to the master: jid when a returner got the result, and else Salt's word
-// for a return without a job.
+// ReturnID returns the job id for the return to the master: jid if a returner received the result,
+// else Salt's id for a return without a job.
 func (c Call) ReturnID(jid job.ID, returned bool) job.ID {
 	switch {
 	case returned || len(c.Returners) > 0:
@@ -39,7 +39,8 @@ func (c Call) ReturnID(jid job.ID, returned bool) job.ID {
 	return job.Req
 }
 
-// Stamp returns the metadata with the times that Salt adds; nil without metadata. offset is the minion's time zone, as +0100.
+// Stamp returns the metadata with the times that Salt adds, or nil if there is none. offset is the
+// minion's UTC offset, such as +0100.
 func (c Call) Stamp(now time.Time, offset string) *data.Map {
 	if c.Metadata == nil {
 		return nil
@@ -51,16 +52,17 @@ func (c Call) Stamp(now time.Time, offset string) *data.Map {
 	return m
 }
 
-// readCall reads what is to be run, and how.
+// readCall parses the function, its arguments and the options of a job.
 func readCall(name string, raw *data.Map) Call {
-	c := Call{Name: name, Fun: function(raw), JIDInclude: true, MaxRunning: 1, ReturnJob: true, Raw: raw}
+	c := Call{Name: name, Fun: function(raw), JIDInclude: true, MaxRunning: 1,
+		ReturnJob: true, Raw: raw}
 	if text := raw.Text("name"); text != "" {
 		c.Name = text
 	}
-	c.Args = listOf(first(raw, "args", "job_args"))
+	c.Args = data.ListOf(first(raw, "args", "job_args"))
 	c.Kwargs, _ = first(raw, "kwargs", "job_kwargs").(*data.Map)
 	c.Metadata, _ = raw.Value("metadata").(*data.Map)
-	for _, r := range listOf(raw.Value("returner")) {
+	for _, r := range data.ListOf(raw.Value("returner")) {
 		c.Returners = append(c.Returners, data.Str(r))
 	}
 	c.ReturnConfig, c.ReturnKwargs = raw.Value("return_config"), raw.Value("return_kwargs")
@@ -94,19 +96,7 @@ func first(raw *data.Map, keys ...string) any {
 	return nil
 }
 
-func listOf(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	case data.Tuple:
-		return v
-	}
-	return []any{v}
-}
-
-// copied returns c with maps and lists of its own.
+// copied returns c with copies of its maps and lists.
 func (c Call) copied() Call {
 	c.Raw, _ = data.Clone(c.Raw).(*data.Map)
 	c.Args, _ = data.Clone(c.Args).([]any)
@@ -121,8 +111,8 @@ func (c Call) copied() Call {
 	return c
 }
 
-// Outcome returns what is told of a firing (salt/utils/schedule.py, handle_func): a function that ran has succeeded, whatever its
-// return code; what it failed of is in the log alone.
+// Outcome returns the reported result of a firing (salt/utils/schedule.py, handle_func). A function
+// that ran counts as successful, whatever its return code; its error is only logged.
 func Outcome(fun string, out loader.Result) (value any, retcode int, success bool) {
 	switch {
 	case out.Err == nil:
@@ -133,5 +123,5 @@ func Outcome(fun string, out loader.Result) (value any, retcode int, success boo
 	return "Unhandled exception running " + fun, failed, false
 }
 
-// failed is the return code of a scheduled job that could not do its work.
+// failed is the return code of a scheduled job that failed.
 const failed = 254

@@ -10,8 +10,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Check says what is wrong in the option schedule, in findings of package config. All are doubts: a job that cannot run stops
-// nothing else. known tells whether there is a function; nil knows all.
+// Check returns the errors of the option schedule, as findings of package config. All are doubts,
+// since a job that cannot run affects nothing else. known reports whether a function exists; nil
+// accepts all.
 func Check(jobs *data.Map, known func(fun string) bool) error {
 	r := reader{globals: readGlobals(jobs), place: time.Local, year: time.Now().Year()}
 	var errs []error
@@ -24,19 +25,20 @@ func Check(jobs *data.Map, known func(fun string) bool) error {
 	return errors.Join(errs...)
 }
 
-// CheckJob returns why a job can never run at its times, in the words that the scheduler logs for it; nil where it can. A job without a
-// time is none of those: schedule.run_job runs it.
+// CheckJob returns the reason why a job can never run at its times, with the text that the
+// scheduler logs, or nil. A job without a time is valid: schedule.run_job can run it.
 func CheckJob(name string, job *data.Map) error {
 	r := reader{place: time.Local, year: time.Now().Year(), warn: func(string, ...any) {}}
 	_, err := r.read(name, job)
 	return err
 }
 
-// check looks at one job.
+// check checks one job.
 func (r reader) check(name string, job any, known func(fun string) bool) error {
 	raw, ok := job.(*data.Map)
 	if !ok {
-		return config.Expected("a mapping, the job", job, "write function: test.ping and seconds: 60 below the name of the job")
+		return config.Expected("a mapping, the job", job,
+			"write function: test.ping and seconds: 60 below the name of the job")
 	}
 	var errs []error
 	for key := range raw.All() {
@@ -50,7 +52,8 @@ func (r reader) check(name string, job any, known func(fun string) bool) error {
 		return errors.Join(append(errs, err)...)
 	}
 	if sp.every == 0 && sp.rule == nil && len(sp.explicit) == 0 && !sp.runOnStart {
-		errs = append(errs, &config.Finding{Text: "no time is given, so that the job never runs", Suggestion: "write one of seconds, minutes, hours, days, when, cron and once"})
+		errs = append(errs, &config.Finding{Text: "no time is given, so that the job never runs",
+			Suggestion: "write one of seconds, minutes, hours, days, when, cron and once"})
 	}
 	return errors.Join(append(errs, checkFunction(raw, sp.call.Fun, known))...)
 }
@@ -66,7 +69,8 @@ func unknownWord(word string) error {
 func checkFunction(raw *data.Map, fun string, known func(fun string) bool) error {
 	switch {
 	case fun == "":
-		return &config.Finding{Text: "no function is given", Suggestion: "write function: test.ping"}
+		return &config.Finding{Text: "no function is given",
+			Suggestion: "write function: test.ping"}
 	case known != nil && !known(fun):
 		for _, key := range []string{"function", "func", "fun"} {
 			if raw.Has(key) {
@@ -77,10 +81,13 @@ func checkFunction(raw *data.Map, fun string, known func(fun string) bool) error
 	return nil
 }
 
-// words are the keys of a job (salt/utils/schedule.py, and salt/modules/schedule.py, SCHEDULE_CONF).
+// words returns the keys of a job (salt/utils/schedule.py, and salt/modules/schedule.py,
+// SCHEDULE_CONF).
 func words() []string {
-	return []string{"name", "function", "func", "fun", "args", "job_args", "kwargs", "job_kwargs", "metadata", "enabled", "dry_run", "run_on_start",
-		"seconds", "minutes", "hours", "days", "when", "cron", "once", "once_fmt", "splay", "range", "until", "after", "skip_during_range",
-		"skip_explicit", "run_explicit", "run_after_skip_range", "maxrunning", "jid_include", "returner", "return_config", "return_kwargs", "return_job",
+	return []string{"name", "function", "func", "fun", "args", "job_args", "kwargs", "job_kwargs",
+		"metadata", "enabled", "dry_run", "run_on_start", "seconds", "minutes", "hours", "days",
+		"when", "cron", "once", "once_fmt", "splay", "range", "until", "after", "skip_during_range",
+		"skip_explicit", "run_explicit", "run_after_skip_range", "maxrunning", "jid_include",
+		"returner", "return_config", "return_kwargs", "return_job",
 		"run", "persist"}
 }

@@ -18,7 +18,8 @@ func TestCheck(t *testing.T) {
 		{"a: {fun: test.pong, seconds: 5}", "a: fun: there is no function test.pong here"},
 		{"a: {seconds: 5}", "a: no function is given; write function: test.ping"},
 		{"a: {function: test.ping}", "a: no time is given, so that the job never runs"},
-		{"a: {function: test.ping, second: 5, minutes: 1}", "a: second: a job has no such key, which is passed over; is seconds meant?"},
+		{"a: {function: test.ping, second: 5, minutes: 1}",
+			"a: second: a job has no such key, which is passed over; is seconds meant?"},
 		{"a: {function: test.ping, when: nonsense}", "a: Invalid date string nonsense. Ignoring job a."},
 		{"a: {function: test.ping, seconds: 5, splay: x}", "a: schedule.handle_func: Invalid Splay"},
 		{"a: 5\nb: []", "a: expected a mapping, the job, got the number 5; write function: test.ping and seconds: 60 below the name of the job\nb: expected"},
@@ -41,7 +42,9 @@ func TestCheck(t *testing.T) {
 }
 
 func FuzzCheck(f *testing.F) {
-	for _, s := range []string{"a: {function: x, seconds: 5}", "a: {when: [1, x], range: {start: 8am}}", "a: {cron: 5, once: x}\n1: {2: 3}", "skip_during_range: {start: 1}\na: {after: x, until: 5}"} {
+	for _, s := range []string{"a: {function: x, seconds: 5}",
+		"a: {when: [1, x], range: {start: 8am}}", "a: {cron: 5, once: x}\n1: {2: 3}",
+		"skip_during_range: {start: 1}\na: {after: x, until: 5}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(_ *testing.T, jobs string) {

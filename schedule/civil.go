@@ -2,14 +2,15 @@ package schedule
 
 import "time"
 
-// civil returns what a clock shows at t in a place, as a time in UTC.
+// civil returns the local clock time at t in a place, as a time in UTC.
 func civil(t time.Time, place *time.Location) time.Time {
 	t = t.In(place)
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(),
+		t.Nanosecond(), time.UTC)
 }
 
-// instant returns when the clock of a place first shows n, a time in UTC; when it never does, because daylight saving leaves n
-// out, it is the end of what is left out. A later n never gives an earlier instant.
+// instant returns the instant at which local clocks first show n, a time in UTC. If daylight saving
+// time skips n, it returns the end of the gap. The result is monotonic in n.
 func instant(n time.Time, place *time.Location) time.Time {
 	for t := n.Add(-26 * time.Hour).In(place); ; {
 		_, offset := t.Zone()
@@ -27,7 +28,7 @@ func instant(n time.Time, place *time.Location) time.Time {
 
 // A rule yields moments in civil time.
 type rule interface {
-	// next returns the first moment after n; ok is false when there is none.
+	// next returns the first moment after n. ok is false if there is none.
 	next(n time.Time) (moment time.Time, ok bool)
 }
 

@@ -29,11 +29,13 @@ func TestInstantsRiseWithTheClock(t *testing.T) {
 		{"Africa/Casablanca", "twice, before Ramadan", "2026-02-15T02:30:00", "2026-02-15T01:30:00"},
 		{"Africa/Casablanca", "left out, after Ramadan", "2026-03-22T02:30:00", "2026-03-22T02:00:00"},
 	} {
-		if got := instant(civilTime(t, c.civil), place(t, c.zone)).UTC().Format("2006-01-02T15:04:05"); got != c.want {
+		if got := instant(civilTime(t, c.civil),
+			place(t, c.zone)).UTC().Format("2006-01-02T15:04:05"); got != c.want {
 			t.Errorf("%s in %s (%s) is %s, want %s", c.civil, c.zone, c.from, got, c.want)
 		}
 	}
-	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca"} {
+	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe",
+		"Africa/Casablanca"} {
 		l, last := place(t, zone), time.Time{}
 		for n := civilTime(t, "2026-01-01T00:00:00"); n.Year() == 2026; n = n.Add(5 * time.Minute) {
 			at := instant(n, l)
@@ -45,7 +47,8 @@ func TestInstantsRiseWithTheClock(t *testing.T) {
 	}
 }
 
-// TestDaylightSaving runs a job at half past and one every quarter of an hour over both changes of the year.
+// TestDaylightSaving runs a job at half past and one every quarter of an hour over both changes of
+// the year.
 func TestDaylightSaving(t *testing.T) {
 	for _, c := range []struct {
 		zone, start string // in UTC
@@ -57,15 +60,24 @@ func TestDaylightSaving(t *testing.T) {
 			[]string{"a 0329T03:00:00", "b 0329T03:00:00", "b 0329T04:00:00", "b 0329T05:00:00"}},
 		{"Europe/Berlin", "2026-10-24T23:45:00", "a: {cron: '30 2 * * *'}\nb: {cron: '0 * * * *'}", 4,
 			[]string{"b 1025T02:00:00", "a 1025T02:30:00", "b 1025T03:00:00", "b 1025T04:00:00"}},
-		{"Europe/Berlin", "2026-03-29T00:45:00", "a: {when: ['2:10am', '2:30am', '3am']}", 3, []string{"a 0329T03:00:00"}},
-		{"Europe/Berlin", "2026-03-29T00:45:00", "a: {once: '2026-03-29T02:30:00'}", 25, []string{"a 0329T03:00:00"}},
-		{"Europe/Berlin", "2026-10-24T23:45:00", "a: {once: '2026-10-25T02:30:00'}", 25, []string{"a 1025T02:30:00"}},
-		{"America/New_York", "2026-03-08T06:45:00", "a: {cron: '30 2 * * *'}", 26, []string{"a 0308T03:00:00", "a 0309T02:30:00"}},
-		{"America/New_York", "2026-11-01T04:45:00", "a: {when: '1:30am'}", 26, []string{"a 1101T01:30:00", "a 1102T01:30:00"}},
-		{"Australia/Lord_Howe", "2026-10-03T15:10:00", "a: {cron: '15 2 * * *'}", 25, []string{"a 1004T02:30:00", "a 1005T02:15:00"}},
-		{"Australia/Lord_Howe", "2026-04-04T14:31:00", "a: {cron: '45 1 * * *'}", 25, []string{"a 0405T01:45:00", "a 0406T01:45:00"}},
-		{"Africa/Casablanca", "2026-02-15T00:45:00", "a: {cron: '30 2 * * *'}", 26, []string{"a 0215T02:30:00", "a 0216T02:30:00"}},
-		{"Africa/Casablanca", "2026-03-22T01:45:00", "a: {cron: '30 2 * * *'}", 24, []string{"a 0322T03:00:00", "a 0323T02:30:00"}},
+		{"Europe/Berlin", "2026-03-29T00:45:00", "a: {when: ['2:10am', '2:30am', '3am']}", 3,
+			[]string{"a 0329T03:00:00"}},
+		{"Europe/Berlin", "2026-03-29T00:45:00", "a: {once: '2026-03-29T02:30:00'}", 25,
+			[]string{"a 0329T03:00:00"}},
+		{"Europe/Berlin", "2026-10-24T23:45:00", "a: {once: '2026-10-25T02:30:00'}", 25,
+			[]string{"a 1025T02:30:00"}},
+		{"America/New_York", "2026-03-08T06:45:00", "a: {cron: '30 2 * * *'}", 26,
+			[]string{"a 0308T03:00:00", "a 0309T02:30:00"}},
+		{"America/New_York", "2026-11-01T04:45:00", "a: {when: '1:30am'}", 26,
+			[]string{"a 1101T01:30:00", "a 1102T01:30:00"}},
+		{"Australia/Lord_Howe", "2026-10-03T15:10:00", "a: {cron: '15 2 * * *'}", 25,
+			[]string{"a 1004T02:30:00", "a 1005T02:15:00"}},
+		{"Australia/Lord_Howe", "2026-04-04T14:31:00", "a: {cron: '45 1 * * *'}", 25,
+			[]string{"a 0405T01:45:00", "a 0406T01:45:00"}},
+		{"Africa/Casablanca", "2026-02-15T00:45:00", "a: {cron: '30 2 * * *'}", 26,
+			[]string{"a 0215T02:30:00", "a 0216T02:30:00"}},
+		{"Africa/Casablanca", "2026-03-22T01:45:00", "a: {cron: '30 2 * * *'}", 24,
+			[]string{"a 0322T03:00:00", "a 0323T02:30:00"}},
 	} {
 		t.Run(c.zone+" "+c.jobs, func(t *testing.T) {
 			inBubble(t, c.start, c.jobs, Options{Location: place(t, c.zone)}, func(b *bench) {
@@ -107,13 +119,15 @@ type clockJump struct {
 
 func clockJumps() []clockJump {
 	var all []clockJump
-	for _, d := range []time.Duration{time.Second, 5 * time.Minute, time.Hour, 25 * time.Hour, 365 * 24 * time.Hour} {
+	for _, d := range []time.Duration{time.Second, 5 * time.Minute, time.Hour, 25 * time.Hour,
+		365 * 24 * time.Hour} {
 		for _, d := range []time.Duration{d, -d} {
 			all = append(all, clockJump{fmt.Sprint(d), func(now time.Time) time.Time { return now.Add(d) }})
 		}
 	}
 	for _, at := range []string{"1970-01-01T00:00:00", "2038-01-19T03:14:07"} {
-		all = append(all, clockJump{at, func(time.Time) time.Time { c, _ := ParseTime(at, TimeFormat); return c }})
+		all = append(all, clockJump{at,
+			func(time.Time) time.Time { c, _ := ParseTime(at, TimeFormat); return c }})
 	}
 	return all
 }
@@ -153,12 +167,18 @@ func TestMomentsAfterTheClockIsSet(t *testing.T) {
 		pass       time.Duration
 		want       []string
 	}{
-		{"a second over it", "a: {cron: '0 11 * * *'}", time.Hour, 2 * time.Minute, []string{"a 0504T11:00:01"}},
-		{"five minutes over it", "a: {when: '11:00'}", time.Hour + 5*time.Minute, 2 * time.Minute, []string{"a 0504T11:05:01"}},
-		{"an hour over it", "a: {once: '2026-05-04T11:00:00'}", 2 * time.Hour, 48 * time.Hour, []string{"a 0504T12:00:01"}},
-		{"a day over it, three hours ago", "a: {cron: '0 9 * * *'}", 25 * time.Hour, 2 * time.Minute, []string{"a 0505T11:00:01"}},
-		{"a day over it, long ago", "a: {cron: '0 7 * * *'}", 25 * time.Hour, 24 * time.Hour, []string{"a 0506T07:00:00"}},
-		{"a day over many", "a: {cron: '0 * * * *'}", 25 * time.Hour, time.Hour, []string{"a 0505T11:00:01", "a 0505T12:00:00"}},
+		{"a second over it", "a: {cron: '0 11 * * *'}", time.Hour, 2 * time.Minute,
+			[]string{"a 0504T11:00:01"}},
+		{"five minutes over it", "a: {when: '11:00'}", time.Hour + 5*time.Minute, 2 * time.Minute,
+			[]string{"a 0504T11:05:01"}},
+		{"an hour over it", "a: {once: '2026-05-04T11:00:00'}", 2 * time.Hour, 48 * time.Hour,
+			[]string{"a 0504T12:00:01"}},
+		{"a day over it, three hours ago", "a: {cron: '0 9 * * *'}", 25 * time.Hour,
+			2 * time.Minute, []string{"a 0505T11:00:01"}},
+		{"a day over it, long ago", "a: {cron: '0 7 * * *'}", 25 * time.Hour, 24 * time.Hour,
+			[]string{"a 0506T07:00:00"}},
+		{"a day over many", "a: {cron: '0 * * * *'}", 25 * time.Hour, time.Hour,
+			[]string{"a 0505T11:00:01", "a 0505T12:00:00"}},
 		{"an hour back", "a: {cron: '0 11 * * *'}", -time.Hour, 3 * time.Hour, []string{"a 0504T11:00:00"}},
 		{"a second back", "a: {when: '11:00'}", -time.Second, 2 * time.Hour, []string{"a 0504T11:00:00"}},
 	} {
@@ -177,15 +197,16 @@ func TestMomentsAfterTheClockIsSet(t *testing.T) {
 }
 
 func TestClockSetBackAfterTheMomentDoesNotRepeatIt(t *testing.T) {
-	inBubble(t, "2026-05-04T10:59:00", "a: {when: '11:00'}\nb: {once: '2026-05-04T11:00:00', splay: 600}", Options{
-		Rand: func(n int64) int64 { return n - 1 },
-	}, func(b *bench) {
-		b.pass(5 * time.Minute)
-		b.expect("a 0504T11:00:00")
-		b.jump(-time.Hour)
-		b.pass(2*time.Hour + 5*time.Minute)
-		b.expect("b 0504T11:10:00")
-	})
+	inBubble(t, "2026-05-04T10:59:00",
+		"a: {when: '11:00'}\nb: {once: '2026-05-04T11:00:00', splay: 600}", Options{
+			Rand: func(n int64) int64 { return n - 1 },
+		}, func(b *bench) {
+			b.pass(5 * time.Minute)
+			b.expect("a 0504T11:00:00")
+			b.jump(-time.Hour)
+			b.pass(2*time.Hour + 5*time.Minute)
+			b.expect("b 0504T11:10:00")
+		})
 }
 
 func TestClockThatWasWrongWhileAJobWasDisabled(t *testing.T) {
@@ -206,7 +227,8 @@ func TestSpansThatAreRememberedAreFew(t *testing.T) {
 		c.remember(span{time.Unix(100*i+20, 0), time.Unix(100*i+60, 0)})
 		c.remember(span{time.Unix(100*i+80, 0), time.Unix(100*i+80, 0)}) // empty
 	}
-	if want := (span{time.Unix(9900, 0), time.Unix(9960, 0)}); len(c.lived) != mostSpans || c.lived[mostSpans-1] != want {
+	if want := (span{time.Unix(9900, 0), time.Unix(9960, 0)}); len(c.lived) != mostSpans ||
+		c.lived[mostSpans-1] != want {
 		t.Errorf("remembers %v", c.lived)
 	}
 }
@@ -221,8 +243,9 @@ func TestClockIsLookedAtEachMinute(t *testing.T) {
 }
 
 func TestIdleSchedulerDoesNotWake(t *testing.T) {
-	for _, jobs := range []string{"", "enabled: true", "a: {function: test.ping}", "enabled: false\na: {cron: '* * * * *'}",
-		"a: {seconds: 1, enabled: false}", "a: {days: 30}", "a: {once: '2001-01-01T00:00:00'}", "a: {cron: nonsense}"} {
+	for _, jobs := range []string{"", "enabled: true", "a: {function: test.ping}",
+		"enabled: false\na: {cron: '* * * * *'}", "a: {seconds: 1, enabled: false}",
+		"a: {days: 30}", "a: {once: '2001-01-01T00:00:00'}", "a: {cron: nonsense}"} {
 		t.Run(jobs, func(t *testing.T) {
 			inBubble(t, "2026-05-04T10:00:00", jobs, Options{}, func(b *bench) {
 				b.pass(time.Hour)

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// A span is a stretch of wall-clock time, without its start and with its end.
+// A span is a half-open interval of wall-clock time that includes its end but not its start.
 type span struct{ start, end time.Time }
 
 func (s span) has(t time.Time) bool { return t.After(s.start) && !t.After(s.end) }
 
-// A course is the way of a rule through the time of the wall clock. It knows the time that it has lived through, where moments
-// have fired or were let go.
+// A course follows the moments of a rule in wall-clock time. It remembers the time already covered,
+// whose moments have fired or were skipped.
 type course struct {
 	rule  rule
 	place *time.Location
 	splay func() time.Duration
-	lead  time.Duration // how long before its start a moment may lie that still counts
+	lead  time.Duration // how long before the start a moment may be and still count
 
-	now   span // lived through without a break
+	now   span // the span covered without a gap
 	lived []span
-	at    time.Time // the next moment; zero for none
+	at    time.Time // next moment; zero means none
 	shift time.Duration
 }
 
@@ -32,7 +32,7 @@ func (c *course) restart(r reading) {
 	c.find()
 }
 
-// find looks for the first moment that was not lived through.
+// find finds the first moment that is not covered.
 func (c *course) find() {
 	c.at, c.shift = time.Time{}, 0
 	for after := c.now.end; ; {
@@ -69,7 +69,8 @@ func (c *course) pass(r reading) (moment time.Time, splay time.Duration, came bo
 		c.now.end = r.wall
 		return time.Time{}, 0, false
 	case r.wall.Before(c.at.Add(c.shift)):
-		return time.Time{}, 0, false // and not lived through, so that it comes again when the clock is put back
+		// not marked as covered, so that it comes again if the clock is set back
+		return time.Time{}, 0, false
 	case r.wall.Sub(c.at.Add(c.shift)) <= late:
 		return c.at, c.shift, true
 	}
@@ -78,14 +79,15 @@ func (c *course) pass(r reading) (moment time.Time, splay time.Duration, came bo
 	return moment, 0, came
 }
 
-// back begins anew at a time before the present one.
+// back restarts at a time before the current one.
 func (c *course) back(wall time.Time) {
 	c.remember(c.now)
 	c.now = span{wall, wall}
 	c.find()
 }
 
-// leap begins anew so much before a later time as is made up for; what it leaps over was not lived through.
+// leap restarts at a later time, minus the period for which missed moments are made up. The time
+// skipped is not covered.
 func (c *course) leap(wall time.Time) {
 	if start := wall.Add(-late); start.After(c.now.end) {
 		c.remember(c.now)
@@ -93,7 +95,7 @@ func (c *course) leap(wall time.Time) {
 	}
 }
 
-// missed returns the last moment before now of those that are made up for.
+// missed returns the last moment before now that must be made up.
 func (c *course) missed(wall time.Time) (last time.Time, found bool) {
 	for {
 		c.find()
@@ -143,7 +145,7 @@ func (c *course) idle(r reading) {
 	c.advance(r)
 }
 
-// retarget gives the course another rule from here on.
+// retarget replaces the rule from now on.
 func (c *course) retarget(next rule, r reading) {
 	if r.wall.After(c.now.end) && (c.at.IsZero() || r.wall.Before(c.at)) {
 		c.now.end = r.wall

@@ -13,24 +13,24 @@ import (
 
 var errCron = errors.New("no cron expression")
 
-// cronYears is how far ahead a moment is looked for: the 29th of February can be eight years away.
+// cronYears is how far ahead moments are searched: February 29 can be eight years away.
 const cronYears = 9
 
-// A cronRule is a cron expression with the meaning that croniter gives it.
+// A cronRule is a cron expression with croniter's semantics.
 type cronRule struct {
-	clock cron.SpecSchedule // time of day and months, on all days
+	clock cron.SpecSchedule // time of day and months, on any day
 	days  cronDays
 }
 
-// cronDays are the days that an expression names.
+// cronDays are the days in an expression.
 type cronDays struct {
 	month, week uint64   // bits of the days of the month and of the week; 0 means all
-	last        bool     // the last day of the month
-	nth         [7]uint8 // by day of the week the bits of the weeks 1 to 5, and bit 0 for the last
-	named       bool     // whether nth names any
+	last        bool     // last day of the month
+	nth         [7]uint8 // per day of the week: bits 1 to 5 for the weeks, and bit 0 for the last
+	named       bool     // whether nth is set
 }
 
-// parseCron reads five fields, or six with the seconds last, or @hourly and its like.
+// parseCron parses five fields, or six with seconds last, or @hourly and the like.
 func parseCron(text string) (*cronRule, error) {
 	fields := strings.Fields(alias(strings.ToLower(text)))
 	if len(fields) == 5 {
@@ -70,9 +70,10 @@ func alias(text string) string {
 	return text
 }
 
-// parse reads the fields in croniter's order: minute, hour, day, month, day of the week, second.
+// parse parses the fields in croniter's order: minute, hour, day, month, day of the week, second.
 func (r *cronRule) parse(fields []string, dom, dow string) error {
-	names := []string{wrapped(fields[5], 0, 59), wrapped(fields[0], 0, 59), wrapped(fields[1], 0, 23), wrapped(star(dom), 1, 31),
+	names := []string{wrapped(fields[5], 0, 59), wrapped(fields[0], 0, 59),
+		wrapped(fields[1], 0, 23), wrapped(star(dom), 1, 31),
 		wrapped(fields[3], 1, 12), wrapped(star(dow), 0, 6)}
 	p := cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 	all, err := p.Parse(strings.Join(names, " "))
@@ -83,7 +84,8 @@ func (r *cronRule) parse(fields []string, dom, dow string) error {
 	if !ok {
 		return errors.New("not a list of fields")
 	}
-	if spec.Second == 0 || spec.Minute == 0 || spec.Hour == 0 || spec.Dom == 0 || spec.Month == 0 || spec.Dow == 0 {
+	if spec.Second == 0 || spec.Minute == 0 || spec.Hour == 0 || spec.Dom == 0 || spec.Month == 0 ||
+		spec.Dow == 0 {
 		return errors.New("a field names nothing")
 	}
 	r.days.month, r.days.week = restricted(spec.Dom, 31, dom), restricted(spec.Dow, 7, dow)
@@ -92,7 +94,7 @@ func (r *cronRule) parse(fields []string, dom, dow string) error {
 	return nil
 }
 
-// star is the field that stands for one of which nothing is left.
+// star returns "*" for an empty field.
 func star(field string) string {
 	if field == "" {
 		return "*"
@@ -100,7 +102,7 @@ func star(field string) string {
 	return field
 }
 
-// restricted returns the bits of a field of days, and 0 when it names all of them or nothing was left of it.
+// restricted returns the bits of a days field, or 0 if it names all days or is empty.
 func restricted(set uint64, all int, field string) uint64 {
 	set &^= 1 << 63
 	if field == "" || bits.OnesCount64(set) == all {
@@ -109,7 +111,7 @@ func restricted(set uint64, all int, field string) uint64 {
 	return set
 }
 
-// takeLast takes the word l, the last day of the month, out of the days of the month.
+// takeLast removes the word l, the last day of the month, from the days of the month.
 func (d *cronDays) takeLast(field string) string {
 	var rest []string
 	for _, item := range strings.Split(field, ",") {
@@ -122,7 +124,8 @@ func (d *cronDays) takeLast(field string) string {
 	return strings.Join(rest, ",")
 }
 
-// takeNamed takes words such as 5#2 and l5, the second and the last Friday, out of the days of the week.
+// takeNamed removes words such as 5#2 and l5, the second and the last Friday, from the days of the
+// week.
 func (d *cronDays) takeNamed(field string) (string, error) {
 	var rest []string
 	for _, item := range strings.Split(field, ",") {
@@ -159,7 +162,8 @@ func weekdayNumber(s string) (int, error) {
 	return int(i % 7), nil
 }
 
-// wrapped writes ranges that go over the end, as 22-2 and fri-mon, as lists, and Sunday always as 0.
+// wrapped expands ranges that wrap around, such as 22-2 and fri-mon, to lists, and normalizes
+// Sunday to 0.
 func wrapped(field string, low, high int) string {
 	items := strings.Split(field, ",")
 	for i, item := range items {
@@ -170,7 +174,8 @@ func wrapped(field string, low, high int) string {
 		switch by, err := strconv.Atoi(step + strings.Repeat("1", 1-min(len(step), 1))); {
 		case high == 6 && from == "7" && !isRange && step == "":
 			items[i] = "0"
-		case isRange && err == nil && err1 == nil && err2 == nil && by > 0 && (a > b || high == 6 && b == 7):
+		case isRange && err == nil && err1 == nil && err2 == nil && by > 0 &&
+			(a > b || high == 6 && b == 7):
 			items[i] = around(a, b, by, low, high)
 		}
 	}
@@ -196,7 +201,7 @@ func number(s string, high int) (int, error) {
 	return int(n), nil
 }
 
-// around lists a to b in steps; when b is less than a, over the end.
+// around lists a to b in steps; if b is less than a, it wraps around.
 func around(a, b, by, low, high int) string {
 	size := high - low + 1
 	if b < a {
@@ -222,7 +227,8 @@ func (r *cronRule) next(n time.Time) (time.Time, bool) {
 	}
 }
 
-// has tells whether t is on one of the days: when days of the month and of the week are both named, on one of either.
+// has reports whether t is on one of the days. If both days of the month and of the week are named,
+// either matches.
 func (d *cronDays) has(t time.Time) bool {
 	ofMonth := d.month>>t.Day()&1 == 1 || d.last && t.AddDate(0, 0, 1).Day() == 1
 	ofWeek := d.week>>int(t.Weekday())&1 == 1 || d.isNth(t)
@@ -240,5 +246,6 @@ func (d *cronDays) has(t time.Time) bool {
 
 func (d *cronDays) isNth(t time.Time) bool {
 	weeks := d.nth[t.Weekday()]
-	return weeks>>((t.Day()-1)/7+1)&1 == 1 || weeks&1 == 1 && t.AddDate(0, 0, 7).Month() != t.Month()
+	return weeks>>((t.Day()-1)/7+1)&1 == 1 ||
+		weeks&1 == 1 && t.AddDate(0, 0, 7).Month() != t.Month()
 }

@@ -54,8 +54,9 @@ func TestCronMoments(t *testing.T) {
 }
 
 func TestCronRefuses(t *testing.T) {
-	for _, s := range []string{"", "* * * *", "* * * * * * *", "0 16 29 13 *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * * 8",
-		"*/0 * * * *", "a * * * *", "0 0 31 2 *", "0 0 30 feb *", "@reboot", "@every 5s", "TZ=UTC * * * * *", "0 0 * * 5#6", "0 0 * * 5#0",
+	for _, s := range []string{"", "* * * *", "* * * * * * *", "0 16 29 13 *", "60 * * * *",
+		"* 24 * * *", "* * 0 * *", "* * * * 8", "*/0 * * * *", "a * * * *", "0 0 31 2 *",
+		"0 0 30 feb *", "@reboot", "@every 5s", "TZ=UTC * * * * *", "0 0 * * 5#6", "0 0 * * 5#0",
 		"0 0 * * l9", "0 0 * * #", "1-2-3 * * * *", "-1 * * * *", ", , , , ,", "CRON_TZ= * * * *"} {
 		if r, err := parseCron(s); err == nil {
 			t.Errorf("%q is read as %+v", s, r)
@@ -64,7 +65,8 @@ func TestCronRefuses(t *testing.T) {
 }
 
 func FuzzParseCron(f *testing.F) {
-	for _, s := range []string{"0 16 29 11 *", "* * * * * */10", "0 0 * * fri-mon,l5,1#2", "0 22-2/3 l,15 nov-feb 7", "@hourly", "TZ=x"} {
+	for _, s := range []string{"0 16 29 11 *", "* * * * * */10", "0 0 * * fri-mon,l5,1#2",
+		"0 22-2/3 l,15 nov-feb 7", "@hourly", "TZ=x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -8,23 +8,24 @@ import (
 
 var errDate = errors.New("invalid date string")
 
-// unset stands in a date for a part that is not given.
+// unset marks a missing part of a date.
 const unset = -1
 
-// A date is a day and a time of which parts may be missing. Parts of the day that are missing are those of today, as dateutil has
-// it, so that 5pm is every day and Monday every week; parts of the time are 0.
+// A date is a day and time with optional parts. As in dateutil, missing parts of the day are those
+// of today, so 5pm means every day and Monday every week. Missing parts of the time are 0.
 type date struct {
 	year, month, day, weekday           int
 	hour, minute, second, nanos, offset int  // offset from UTC in seconds
-	zoned                               bool // whether there is an offset
+	zoned                               bool // whether offset is set
 }
 
-// exact returns the date that a civil time is.
+// exact returns the date for a civil time.
 func exact(t time.Time) date {
-	return date{t.Year(), int(t.Month()), t.Day(), unset, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), 0, false}
+	return date{t.Year(), int(t.Month()), t.Day(), unset, t.Hour(), t.Minute(), t.Second(),
+		t.Nanosecond(), 0, false}
 }
 
-// check tells whether there can be such a date.
+// check returns an error if the date is impossible.
 func (d date) check() error {
 	year, month := d.year, d.month
 	if year == unset {
@@ -46,7 +47,7 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// in returns d in the civil time of a place. A date with an offset must be complete.
+// in converts d to the civil time of a place. A date with an offset must be complete.
 func (d date) in(place *time.Location) (date, error) {
 	switch {
 	case !d.zoned:
@@ -54,11 +55,13 @@ func (d date) in(place *time.Location) (date, error) {
 	case d.year == unset || d.month == unset || d.day == unset:
 		return d, fmt.Errorf("%w: a zone without a day", errDate)
 	}
-	utc := time.Date(d.year, time.Month(d.month), d.day, max(d.hour, 0), max(d.minute, 0), max(d.second, 0)-d.offset, max(d.nanos, 0), time.UTC)
+	utc := time.Date(d.year, time.Month(d.month), d.day, max(d.hour, 0), max(d.minute, 0),
+		max(d.second, 0)-d.offset, max(d.nanos, 0), time.UTC)
 	return exact(civil(utc, place)), nil
 }
 
-// on returns d as it is meant on the day of n, with the parts that are missing filled in; a weekday is today or the next one.
+// on returns d as of the day of n, with missing parts filled in. A weekday means today or its next
+// occurrence.
 func (d date) on(n time.Time) (time.Time, error) {
 	year, month, day := n.Year(), int(n.Month()), n.Day()
 	if d.year != unset {
@@ -82,19 +85,21 @@ func (d date) on(n time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// at returns the time of d on a day that begins at midnight.
+// at returns the time of d on the day that begins at midnight.
 func (d date) at(midnight time.Time) time.Time {
 	y, m, day := midnight.Date()
-	return time.Date(y, m, day, max(d.hour, 0), max(d.minute, 0), max(d.second, 0), max(d.nanos, 0), time.UTC)
+	return time.Date(y, m, day, max(d.hour, 0), max(d.minute, 0), max(d.second, 0),
+		max(d.nanos, 0), time.UTC)
 }
 
-// next returns the first moment after n on a day that d means.
+// next returns the first moment after n on a day that matches d.
 func (d date) next(n time.Time) (time.Time, bool) {
 	day := time.Date(n.Year(), n.Month(), n.Day(), 0, 0, 0, 0, time.UTC)
 	if d.year > day.Year() {
 		day = time.Date(d.year, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
-	for last := day.AddDate(cronYears, 0, 0); day.Before(last) && (d.year == unset || day.Year() <= d.year); day = day.AddDate(0, 0, 1) {
+	for last := day.AddDate(cronYears, 0, 0); day.Before(last) &&
+		(d.year == unset || day.Year() <= d.year); day = day.AddDate(0, 0, 1) {
 		if t := d.at(day); d.means(day) && t.After(n) {
 			return t, true
 		}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestDatesAreDateutils compares with testdata/dates.json, what dateutil 2.9.0 made in 2026 of texts on Wednesday, 2017-11-15.
+// TestDatesAreDateutils compares with testdata/dates.json, what dateutil 2.9.0 made in 2026 of
+// texts on Wednesday, 2017-11-15.
 func TestDatesAreDateutils(t *testing.T) {
 	src, err := os.ReadFile("testdata/dates.json")
 	if err != nil {
@@ -107,7 +108,8 @@ func TestTimesByFormat(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]string{
-		{"2017-13-13T13:00:00", TimeFormat}, {"2017-11-31T13:00:00", TimeFormat}, {"2017-11-05T16:04:09 ", TimeFormat},
+		{"2017-13-13T13:00:00", TimeFormat}, {"2017-11-31T13:00:00", TimeFormat},
+		{"2017-11-05T16:04:09 ", TimeFormat},
 		{"2017-11-05", TimeFormat}, {"", TimeFormat}, {"5", "%Q"}, {"16:00 pm", "%I:%M %p"},
 	} {
 		if at, err := ParseTime(c[0], c[1]); err == nil {
@@ -120,7 +122,8 @@ func TestTimesByFormat(t *testing.T) {
 }
 
 func FuzzParseDate(f *testing.F) {
-	for _, s := range []string{"5:00pm", "Monday 5pm", "2017-11-14T11:00+02:00", "20171114T1100", "Jan-05-18", "10 h 30 m", "1,2", "115959.5"} {
+	for _, s := range []string{"5:00pm", "Monday 5pm", "2017-11-14T11:00+02:00", "20171114T1100",
+		"Jan-05-18", "10 h 30 m", "1,2", "115959.5"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// settle finds out which part of the day is which.
+// settle determines which part of the day is the year, month and day.
 func (p *dateParser) settle(thisYear int) error {
 	if len(p.ymd) > 3 {
 		return errDate
@@ -28,7 +28,7 @@ func (p *dateParser) settle(thisYear int) error {
 	return nil
 }
 
-// nearYear returns the year of two digits that is less than 50 years away.
+// nearYear returns the year for two digits that is less than 50 years away.
 func nearYear(year, thisYear int) int {
 	year += thisYear / 100 * 100
 	switch {
@@ -71,7 +71,7 @@ func (p *dateParser) order() string {
 	return ""
 }
 
-// orderOfName is order where the month is given by its name.
+// orderOfName is order for a month given by name.
 func (p *dateParser) orderOfName() string {
 	n := p.ymd
 	big := func(i int) bool { return n[i] > 31 || p.yearAt == i+1 }
@@ -90,7 +90,7 @@ func (p *dateParser) orderOfName() string {
 	return map[bool]string{true: "dym", false: "ydm"}[big(1)]
 }
 
-// addPart takes a number or a name as a part of the day.
+// addPart adds a number or a name as a part of the day.
 func (p *dateParser) addPart(s string) error {
 	if i := nameIndex(monthNames(), strings.ToLower(s)); i >= 0 {
 		p.ymd = append(p.ymd, i+1)
@@ -120,7 +120,7 @@ func (p *dateParser) addParts(parts ...string) error {
 	return nil
 }
 
-// monthName takes a month's name and, when a separator stands behind it, the numbers that follow: Jan-01-99.
+// monthName parses a month name and, if a separator follows, the numbers after it: Jan-01-99.
 func (p *dateParser) monthName(month int) error {
 	p.ymd = append(p.ymd, month)
 	if p.monthAt != 0 {
@@ -140,5 +140,5 @@ func (p *dateParser) monthName(month int) error {
 	return nil
 }
 
-// yearOf is the year around which years of two digits lie.
+// yearOf returns the reference year for years of two digits.
 func yearOf(now time.Time, place *time.Location) int { return civil(now, place).Year() }

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// number reads a number by its length and by what follows it.
+// number parses a number depending on its length and on what follows.
 func (p *dateParser) number() error {
 	s, next := p.at(0), p.at(1)
 	whole, _, fraction := strings.Cut(strings.ReplaceAll(s, ",", "."), ".")
 	switch n := len(whole); {
-	case len(p.ymd) == 3 && (n == 2 || n == 4) && !fraction && p.d.hour == unset && (next == "" || next == " "):
+	case len(p.ymd) == 3 && (n == 2 || n == 4) && !fraction && p.d.hour == unset &&
+		(next == "" || next == " "):
 		return p.clock(s[:2], s[2:], "")
 	case n == 6 && len(p.ymd) == 0 && !fraction:
 		return p.addParts(s[:2], s[2:4], s[4:])
@@ -30,7 +31,7 @@ func (p *dateParser) number() error {
 	return p.bare(s, next)
 }
 
-// compact reads 20171129, 201711291600 and 20171129160000.
+// compact parses 20171129, 201711291600 and 20171129160000.
 func (p *dateParser) compact(s string) error {
 	if err := p.addParts(s[:4], s[4:6], s[6:8]); err != nil || len(s) == 8 {
 		return err
@@ -38,7 +39,7 @@ func (p *dateParser) compact(s string) error {
 	return p.clock(s[8:10], s[10:12], s[12:])
 }
 
-// bare reads a number with nothing that belongs to it behind: an hour before am or pm, or else a part of the day.
+// bare parses a number without a suffix: an hour before am or pm, or else a part of the day.
 func (p *dateParser) bare(s, next string) error {
 	hour := half(strings.ToLower(next))
 	if hour >= 0 {
@@ -58,7 +59,8 @@ func (p *dateParser) bare(s, next string) error {
 	return errDate
 }
 
-// hourOf takes an hour directly before am or pm; of those beyond 12 the word is passed over, as dateutil does.
+// hourOf parses an hour directly before am or pm. As in dateutil, am or pm is ignored after an hour
+// above 12.
 func (p *dateParser) hourOf(s string, half int) error {
 	if err := p.clock(s, "", ""); err != nil || p.d.hour > 12 {
 		return err
@@ -66,7 +68,7 @@ func (p *dateParser) hourOf(s string, half int) error {
 	return p.halfDay(half)
 }
 
-// clock sets the time; parts may be "".
+// clock sets the time; arguments may be "".
 func (p *dateParser) clock(hour, minute, second string) error {
 	var err error
 	if p.d.hour, err = strconv.Atoi(hour); err != nil {
@@ -97,7 +99,7 @@ func (p *dateParser) seconds(s string) error {
 	return nil
 }
 
-// colons reads 16:00 and 16:00:30.5.
+// colons parses 16:00 and 16:00:30.5.
 func (p *dateParser) colons() error {
 	hour, minute, second := p.at(0), p.at(2), ""
 	p.i += 2
@@ -108,7 +110,7 @@ func (p *dateParser) colons() error {
 	return p.clock(hour, minute, second)
 }
 
-// unit returns 0, 1 or 2 when s says that the number before it is one of hours, minutes or seconds; -1 for others.
+// unit returns 0, 1 or 2 if s is a unit of hours, minutes or seconds, else -1.
 func unit(s string) int {
 	switch strings.ToLower(s) {
 	case "h", "hour", "hours":
@@ -121,7 +123,7 @@ func unit(s string) int {
 	return -1
 }
 
-// units reads 10h30m.
+// units parses 10h30m.
 func (p *dateParser) units() error {
 	n, err := strconv.Atoi(p.at(0))
 	if err != nil {
@@ -142,7 +144,7 @@ func (p *dateParser) units() error {
 	return nil
 }
 
-// separated reads 11/29/2017, 2017-11-29, 29.11.2017 and 29-Nov-2017.
+// separated parses 11/29/2017, 2017-11-29, 29.11.2017 and 29-Nov-2017.
 func (p *dateParser) separated(sep string) error {
 	if err := p.addPart(p.at(0)); err != nil {
 		return err
@@ -165,7 +167,7 @@ func (p *dateParser) separated(sep string) error {
 	return nil
 }
 
-// zone reads +01, +0100 and +01:00.
+// zone parses +01, +0100 and +01:00.
 func (p *dateParser) zone(sign string) error {
 	s := p.at(1)
 	p.i++

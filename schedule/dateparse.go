@@ -6,16 +6,18 @@ import (
 	"unicode"
 )
 
-// CheckDate returns an error when text is no date or time that when, range, after and until take: what dateutil parses.
+// CheckDate returns an error if text is not a date or time valid for when, range, after and until:
+// dateutil cannot parse it.
 func CheckDate(text string) error {
 	_, err := parseDate(text, 2000)
 	return err
 }
 
-// parseDate reads a date as dateutil's parser does (dateutil/parser/_parser.py): month before day, a year of two digits in the century
-// around thisYear.
+// parseDate parses a date like dateutil's parser (dateutil/parser/_parser.py): month before day,
+// and years of two digits near thisYear.
 func parseDate(text string, thisYear int) (date, error) {
-	p := dateParser{tokens: dateTokens(text), d: date{unset, unset, unset, unset, unset, unset, unset, unset, 0, false}}
+	p := dateParser{tokens: dateTokens(text),
+		d: date{unset, unset, unset, unset, unset, unset, unset, unset, 0, false}}
 	err := p.parse(thisYear)
 	if err == nil {
 		err = p.d.check()
@@ -26,20 +28,20 @@ func parseDate(text string, thisYear int) (date, error) {
 	return p.d, nil
 }
 
-// A dateParser reads tokens one after another.
+// A dateParser processes tokens one by one.
 type dateParser struct {
 	tokens  []string
 	i       int
 	d       date
 	ymd     []int // numbers and names of the day, in order
-	century bool  // whether one of them has more than two digits
-	yearAt  int   // its place in ymd from 1; 0 for none
-	monthAt int   // place of a month's name in ymd from 1; 0 for none
+	century bool  // one of them has more than two digits
+	yearAt  int   // position of the year in ymd from 1; 0 means none
+	monthAt int   // position of a month name in ymd from 1; 0 means none
 	empty   bool
-	named   bool // whether the name of a zone has come
+	named   bool // a zone name was found
 }
 
-// dateTokens parts a text into numbers, with a fraction where there is one, words and other characters.
+// dateTokens splits a text into numbers with optional fractions, words and other characters.
 func dateTokens(text string) []string {
 	var tokens []string
 	class := func(c rune) int {
@@ -66,9 +68,11 @@ func dateTokens(text string) []string {
 	return tokens
 }
 
-// timeFraction tells whether a point behind the last token is that of a fraction of seconds: 5:00:01.5 and 170001.5, and not 1.2.2017.
+// timeFraction reports whether a point after the last token begins a fraction of a second, as in
+// 5:00:01.5 and 170001.5 but not in 1.2.2017.
 func timeFraction(tokens []string, rest string) bool {
-	if rest == "" || rest[0] < '0' || rest[0] > '9' || strings.ContainsAny(tokens[len(tokens)-1], ".,") {
+	if rest == "" || rest[0] < '0' || rest[0] > '9' ||
+		strings.ContainsAny(tokens[len(tokens)-1], ".,") {
 		return false
 	}
 	n := len(tokens)
@@ -96,7 +100,7 @@ func (p *dateParser) parse(thisYear int) error {
 	return p.settle(thisYear)
 }
 
-// token reads what begins at the present token, and leaves p at its last one.
+// token parses what begins at the current token, and leaves p at its last token.
 func (p *dateParser) token() error {
 	s := strings.ToLower(p.at(0))
 	if isDigit(s) {
@@ -122,7 +126,7 @@ func (p *dateParser) token() error {
 	case jumps(s):
 		return nil
 	case p.d.hour != unset && !p.d.zoned && !p.named && isZoneName(p.at(0)):
-		p.named = true // dateutil warns, and takes the time as the local one
+		p.named = true // dateutil warns, and uses local time
 		return nil
 	}
 	return errDate
@@ -139,10 +143,11 @@ func weekdays() []string {
 }
 
 func monthNames() []string {
-	return []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
+	return []string{"january", "february", "march", "april", "may", "june", "july", "august",
+		"september", "october", "november", "december"}
 }
 
-// nameIndex returns which of the names s is, in full or by its first three letters; -1 for none.
+// nameIndex returns the index of s in names, in full or by its first three letters, or -1.
 func nameIndex(names []string, s string) int {
 	for i, name := range names {
 		if s == name || s == name[:3] || s == "sept" && name == "september" {
@@ -152,7 +157,7 @@ func nameIndex(names []string, s string) int {
 	return -1
 }
 
-// half returns 0 for the words of the morning, 12 for those of the afternoon, and -1 for others.
+// half returns 0 for words for the morning, 12 for the afternoon, and -1 for others.
 func half(s string) int {
 	switch s {
 	case "am", "a":
@@ -165,13 +170,14 @@ func half(s string) int {
 
 func jumps(s string) bool {
 	switch strings.TrimSpace(s) {
-	case "", ".", ",", ";", "-", "/", "'", "at", "on", "and", "ad", "m", "t", "of", "st", "nd", "rd", "th":
+	case "", ".", ",", ";", "-", "/", "'", "at", "on", "and", "ad", "m", "t", "of", "st",
+		"nd", "rd", "th":
 		return true
 	}
 	return false
 }
 
-// halfDay takes am or pm behind an hour.
+// halfDay processes am or pm after an hour.
 func (p *dateParser) halfDay(add int) error {
 	if p.d.hour == unset || p.d.hour > 12 {
 		return errDate

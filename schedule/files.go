@@ -8,10 +8,11 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// Files are the jobs that each file of the configuration sets, by the file's path. A file that could not be read has nil.
+// Files are the jobs set by each configuration file, by path. The value of an unreadable file is
+// nil.
 type Files map[string]*data.Map
 
-// filesOf returns a copy of files. Without any, all jobs are those of one file.
+// filesOf returns a copy of files. Without files, all jobs belong to one file.
 func filesOf(jobs *data.Map, files Files) Files {
 	if files == nil {
 		return Files{"": ownMap(jobs)}
@@ -19,9 +20,10 @@ func filesOf(jobs *data.Map, files Files) Files {
 	return maps.Clone(files)
 }
 
-// SetConfig takes the jobs of a configuration that was read again: of jobs and settings that a file names, those that were
-// edited in it since it was last read, or since the schedule was saved to it. What requests have changed in the others
-// stays, saved or not. Jobs that are the same as before keep their pace. jobs is what all files come to together.
+// SetConfig applies the jobs of a configuration that was read again. Of the jobs and settings in a
+// file, it applies those edited in the file since it was last read or written by the scheduler.
+// Changes made by requests to other jobs are kept, saved or not. Unchanged jobs keep their pace.
+// jobs is the combined content of all files.
 func (s *Scheduler) SetConfig(jobs *data.Map, files Files) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,8 +42,8 @@ func (s *Scheduler) SetConfig(jobs *data.Map, files Files) {
 	}
 }
 
-// edited returns the names of jobs and settings that f and next do not have alike, as keys. A file that next could not read
-// has its old jobs there from now on.
+// edited returns, as keys, the names of jobs and settings that differ between f and next. For files
+// that next could not read it carries over the old jobs.
 func (f Files) edited(next Files) *data.Map {
 	names := data.NewMap()
 	for path, is := range next {
@@ -59,7 +61,7 @@ func (f Files) edited(next Files) *data.Map {
 	return names
 }
 
-// differing adds to names the keys that two maps do not have alike.
+// differing adds the keys that differ between two maps to names.
 func differing(names, a, b *data.Map) {
 	for key, v := range a.All() {
 		if other, ok := b.Get(key); !ok || !data.Equal(v, other) {
@@ -73,11 +75,11 @@ func differing(names, a, b *data.Map) {
 	}
 }
 
-// wrote notes what was saved to the schedule's own file, as it will be read.
+// wrote records the saved content of the schedule's own file, in the form in which it will be read.
 func (s *Scheduler) wrote(content []byte) {
 	v, err := yaml.Load(content, yaml.Options{})
 	if err != nil {
-		s.o.Log.WithError(err).Errorf("read the saved schedule %s", s.o.File)
+		s.o.Log.WithError(err).Errorf("parse the saved schedule %s", s.o.File)
 		return
 	}
 	all, _ := v.(*data.Map)

@@ -13,7 +13,7 @@ import (
 
 var errNotRunning = errors.New("the scheduler is not running")
 
-// start runs a job, unless as many run as may.
+// start runs a job unless its maximum number of firings is running.
 func (s *Scheduler) start(w *work, r reading, moment time.Time, function string) {
 	if s.full(w) {
 		s.skip(w, r, maxRunning)
@@ -32,7 +32,7 @@ func (s *Scheduler) start(w *work, r reading, moment time.Time, function string)
 	s.execute(w, c)
 }
 
-// full tells whether as many firings of the job run as may.
+// full reports whether the maximum number of firings of the job is running.
 func (s *Scheduler) full(w *work) bool {
 	switch {
 	case w.task != nil:
@@ -71,7 +71,7 @@ func (s *Scheduler) do(w *work, f func(ctx context.Context) error) {
 	})
 }
 
-// safely calls f and makes a panic its error: one job must not end the daemon.
+// safely calls f and converts a panic to an error, so that a job cannot end the daemon.
 func safely(ctx context.Context, f func(ctx context.Context) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -81,14 +81,14 @@ func safely(ctx context.Context, f func(ctx context.Context) error) (err error) 
 	return f(ctx)
 }
 
-// ended counts a firing of a job as over.
+// ended records the end of a firing.
 func (s *Scheduler) ended(name string) {
 	if s.running[name]--; s.running[name] <= 0 {
 		delete(s.running, name)
 	}
 }
 
-// runJob runs a job now, whatever its times and windows are (salt/utils/schedule.py, run_job).
+// runJob runs a job now, regardless of its times and windows (salt/utils/schedule.py, run_job).
 func (s *Scheduler) runJob(name string) error {
 	w := s.find(name)
 	switch {
@@ -109,7 +109,7 @@ func (s *Scheduler) runJob(name string) error {
 	return nil
 }
 
-// find returns the task or the job of a name, nil for none.
+// find returns the task or job with that name, or nil.
 func (s *Scheduler) find(name string) *work {
 	for _, list := range [][]*work{s.tasks, s.works} {
 		for _, w := range list {
@@ -121,7 +121,8 @@ func (s *Scheduler) find(name string) *work {
 	return nil
 }
 
-// covered tells whether a task stands in the place of a job, as where Salt had saved its own.
+// covered reports whether a task replaces the job, for example one that Salt has saved.
 func (s *Scheduler) covered(w *work) bool {
-	return w.task == nil && slices.ContainsFunc(s.tasks, func(t *work) bool { return t.name == w.name })
+	return w.task == nil && slices.ContainsFunc(s.tasks,
+		func(t *work) bool { return t.name == w.name })
 }

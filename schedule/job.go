@@ -6,39 +6,39 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A work is a job of the schedule and where it stands.
+// A work is a job of the schedule with its state.
 type work struct {
 	name string
-	raw  *data.Map // as it was written; nil for a task
+	raw  *data.Map // as configured; nil for a task
 	spec *spec
 	task *Task // nil for a job
 	sum  string
 
-	pace  pace    // nil when it never comes due by itself
-	extra *course // run_explicit; nil for none
-	err   string  // why it is left out; "" when it is not
+	pace  pace    // nil if it is never due by itself
+	extra *course // run_explicit; may be nil
+	err   string  // reason why it is ignored, or ""
 
-	atStart bool      // run_on_start has not come yet
-	held    bool      // due outside of its range
-	opens   time.Time // when that begins, an instant; zero for never
-	fault   string    // what was wrong with its windows when it was due
+	atStart bool      // run_on_start is pending
+	held    bool      // due, but outside of its range
+	opens   time.Time // instant at which the range begins; zero means never
+	fault   string    // error in its windows when it was last due
 	state   record
 }
 
-// A record is what has become of a job.
+// A record is the history of a job.
 type record struct {
-	lastRun   time.Time // by the wall clock; zero for never
+	lastRun   time.Time // wall clock; zero means never
 	skip      string    // reason of the last skip since the last run
 	skippedAt time.Time
-	skips     int64 // runs left out, since the start
+	skips     int64 // skipped runs since the start
 }
 
-// on tells whether the job may run at all.
+// on reports whether the job is enabled.
 func (w *work) on(g globals) bool {
 	return w.err == "" && (w.task != nil || g.enabled && w.spec.enabled)
 }
 
-// begin lets the job count from now on.
+// begin starts to count from now.
 func (w *work) begin(r reading) {
 	if w.pace != nil {
 		w.pace.restart(r)
@@ -48,7 +48,7 @@ func (w *work) begin(r reading) {
 	}
 }
 
-// idle lets moments go by without a run.
+// idle skips moments without running.
 func (w *work) idle(r reading) {
 	w.held = false
 	if w.pace != nil {
@@ -59,7 +59,7 @@ func (w *work) idle(r reading) {
 	}
 }
 
-// wait returns how long nothing can come of the job.
+// wait returns how long the job needs no attention.
 func (w *work) wait(r reading) (d time.Duration, ok bool) {
 	switch {
 	case w.held:
@@ -78,7 +78,8 @@ func (w *work) wait(r reading) (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// follows takes over from an older form of the same job. When only its windows have changed, it keeps its pace.
+// follows takes over state from an older version of the same job. If only its windows have changed,
+// it keeps its pace.
 func (w *work) follows(old *work, r reading) {
 	w.state = old.state
 	if w.sum == old.sum && w.err == "" && old.err == "" {
@@ -97,7 +98,7 @@ func (w *work) follows(old *work, r reading) {
 	}
 }
 
-// view returns the job as operators see it, with the fields that Salt's scheduler keeps in it.
+// view returns the job as shown to operators, with the fields that Salt's scheduler adds.
 func (w *work) view(g globals, place *time.Location, r reading) any {
 	m, _ := data.Clone(w.raw).(*data.Map)
 	if w.task != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// list returns the schedule with what is known of each job: that of the pillar, that of the configuration (opts) with the tasks, or both.
+// list returns the schedule with the state of each job: that of the pillar, that of the
+// configuration (opts) with the tasks, or both.
 func (s *Scheduler) list(where string) *data.Map {
 	all := s.merged()
 	switch where {
@@ -46,7 +47,7 @@ func (s *Scheduler) workOf(name string) *work {
 	return nil
 }
 
-// status returns what is known of a job; nothing when there is none.
+// status returns the state of a job, or an empty map if it does not exist.
 func (s *Scheduler) status(name any) any {
 	if v, ok := s.list("").Get(name); ok {
 		return v
@@ -54,7 +55,7 @@ func (s *Scheduler) status(name any) any {
 	return data.NewMap()
 }
 
-// nextFireTime returns when a job comes next, before its splay; nil when that is not known.
+// nextFireTime returns when a job is next due, before splay, or nil if unknown.
 func (s *Scheduler) nextFireTime(name string) any {
 	w := s.find(name)
 	if w == nil || w.pace == nil {
@@ -67,7 +68,7 @@ func (s *Scheduler) nextFireTime(name string) any {
 	return FormatTime(civil(at, s.o.Location), TimeFormat)
 }
 
-// save writes the jobs of the configuration to the file, as Salt's persist does, and replaces it at one stroke.
+// save atomically writes the jobs of the configuration to the file, like Salt's persist.
 func (s *Scheduler) save() error {
 	if s.o.File == "" {
 		return nil
@@ -79,7 +80,8 @@ func (s *Scheduler) save() error {
 		}
 		jobs.Set(key, v)
 	}
-	out, err := yaml.Dump(data.NewMap("schedule", jobs), yaml.DumpOptions{Flow: yaml.Leaves, SortKeys: true, Copies: true})
+	out, err := yaml.Dump(data.NewMap("schedule", jobs),
+		yaml.DumpOptions{Flow: yaml.Leaves, SortKeys: true, Copies: true})
 	if err == nil {
 		err = WriteFile(s.o.File, out)
 	}
@@ -100,11 +102,12 @@ func saved(raw *data.Map) *data.Map {
 	return m
 }
 
-// WriteFile replaces a file at one stroke; a reader sees the old or the new one. Its directory is made; it keeps its mode, and a new one is
-// for its owner alone.
+// WriteFile replaces a file atomically. It creates the directory if needed. An existing file keeps
+// its mode; a new one is accessible only to its owner.
 func WriteFile(path string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, content, atomicfile.Options{KeepMode: true, Sync: true, Prefix: "." + filepath.Base(path) + "-"})
+	return atomicfile.Write(path, content,
+		atomicfile.Options{KeepMode: true, Sync: true, Prefix: "." + filepath.Base(path) + "-"})
 }

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Run starts jobs at their times until ctx ends. It then waits for those under way, whose context is ctx, and returns nil. It
-// may be called again after its end, as after a panic: then jobs go on at their pace.
+// Run starts jobs at their times until ctx ends. Then it waits for running jobs, whose context is
+// ctx, and returns nil. It may be called again after it has ended, even by a panic; jobs then keep
+// their pace.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.open(ctx)
 	defer s.leave(ctx)
@@ -33,7 +34,8 @@ func (s *Scheduler) open(ctx context.Context) {
 	s.ctx = ctx
 }
 
-// leave waits for the jobs under way when ctx has ended. After a panic it does not: the next Run must not be late for them.
+// leave waits for running jobs after ctx has ended. It does not wait after a panic, so that the
+// next Run is not delayed.
 func (s *Scheduler) leave(ctx context.Context) {
 	s.mu.Lock()
 	s.ctx = nil
@@ -43,7 +45,7 @@ func (s *Scheduler) leave(ctx context.Context) {
 	}
 }
 
-// step runs what is due, and returns for how long nothing is; ok is false when nothing ever is.
+// step runs jobs that are due, and returns how long none is. ok is false if none will ever be.
 func (s *Scheduler) step() (d time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +67,7 @@ func (s *Scheduler) step() (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// pass runs a job that may be due.
+// pass runs a job if it is due.
 func (s *Scheduler) pass(w *work, r reading) {
 	if w.atStart {
 		w.atStart = false
@@ -78,7 +80,7 @@ func (s *Scheduler) pass(w *work, r reading) {
 			was := w.held
 			switch held := s.judge(w, r, moment, splay, true); {
 			case was && !held:
-				w.pace.restart(r) // an interval counts from the run
+				w.pace.restart(r) // an interval starts at the run
 			case !held:
 				w.pace.advance(r)
 			}
@@ -92,8 +94,10 @@ func (s *Scheduler) pass(w *work, r reading) {
 	}
 }
 
-// judge runs a job that is due, or skips it. It reports whether the job stays due.
-func (s *Scheduler) judge(w *work, r reading, moment time.Time, splay time.Duration, mayHold bool) (held bool) {
+// judge runs or skips a job that is due. It reports whether the job stays due.
+func (s *Scheduler) judge(
+	w *work, r reading, moment time.Time, splay time.Duration, mayHold bool,
+) (held bool) {
 	var v verdict
 	if w.task == nil {
 		n := civil(r.wall, s.o.Location)
@@ -132,7 +136,7 @@ func (s *Scheduler) skip(w *work, r reading, reason string) {
 	w.state.skips++
 }
 
-// runAgain has a job run at a civil time, beside its pace.
+// runAgain schedules an extra run of a job at a civil time.
 func (s *Scheduler) runAgain(w *work, r reading, at time.Time) {
 	if at.IsZero() || w.extra == nil {
 		return

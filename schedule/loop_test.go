@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestRunAgain starts a scheduler again after it was stopped, and after a panic while a job was under way.
+// TestRunAgain starts a scheduler again after it was stopped, and after a panic while a job was
+// under way.
 func TestRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "2026-05-04T12:00:00", "a: {seconds: 10, maxrunning: 2}", Options{})

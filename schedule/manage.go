@@ -10,13 +10,16 @@ import (
 
 const tagPrefix = "/salt/minion/minion_schedule_"
 
-// ErrRequest is wrapped by Manage for a request that cannot be done.
+// ErrRequest is wrapped by Manage for an invalid request.
 var ErrRequest = errors.New("bad request to the scheduler")
 
-// Manage does what the body of an event manage_schedule asks for, and returns the event that answers it; the tag is "" when there is
-// none. Functions, arguments and answers are those of salt/minion.py, manage_schedule, and salt/utils/schedule.py. When the schedule
-// could not be saved, there is an answer and an error.
-func (s *Scheduler) Manage(_ context.Context, request *data.Map) (tag string, body *data.Map, err error) {
+// Manage executes the request in the body of an event manage_schedule, and returns the reply event;
+// tag is "" if there is none. Functions, arguments and replies are those of salt/minion.py,
+// manage_schedule, and salt/utils/schedule.py. If the schedule could not be saved, it returns both
+// a reply and an error.
+func (s *Scheduler) Manage(
+	_ context.Context, request *data.Map,
+) (tag string, body *data.Map, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.settle(s.read())
@@ -24,7 +27,8 @@ func (s *Scheduler) Manage(_ context.Context, request *data.Map) (tag string, bo
 	if err != nil {
 		return "", nil, err
 	}
-	if changes(request) && data.Truth(request.Value("persist")) || request.Text("func") == "save_schedule" {
+	if changes(request) && data.Truth(request.Value("persist")) ||
+		request.Text("func") == "save_schedule" {
 		err = s.save()
 	}
 	if tag == "" {
@@ -33,7 +37,7 @@ func (s *Scheduler) Manage(_ context.Context, request *data.Map) (tag string, bo
 	return tagPrefix + tag, s.answer(tag, request), err
 }
 
-// manage does a request and returns the end of the answer's tag.
+// manage executes a request and returns the suffix of the reply's tag.
 func (s *Scheduler) manage(request *data.Map) (string, error) {
 	name := request.Value("name")
 	if !data.Hashable(name) {
@@ -53,7 +57,8 @@ func (s *Scheduler) manage(request *data.Map) (string, error) {
 		return fun + "d_complete", nil
 	case "enable_job", "disable_job":
 		s.enableJob(name, fun == "enable_job")
-		return map[bool]string{true: "enabled_job_complete", false: "disabled_job_complete"}[fun == "enable_job"], nil
+		return map[bool]string{true: "enabled_job_complete",
+			false: "disabled_job_complete"}[fun == "enable_job"], nil
 	case "postpone_job", "skip_job":
 		return fun + "_complete", s.moveJob(name, request)
 	case "run_job":
@@ -65,7 +70,7 @@ func (s *Scheduler) manage(request *data.Map) (string, error) {
 	}
 }
 
-// asked returns the end of the tag for a request that changes nothing.
+// asked returns the tag suffix for a request that changes nothing.
 func asked(fun string, request *data.Map) (string, error) {
 	switch fun {
 	case "list":
@@ -80,10 +85,11 @@ func asked(fun string, request *data.Map) (string, error) {
 		}
 		return "", nil
 	}
-	return "", fmt.Errorf("%w: Function \"%s\" is unavailable in salt.utils.scheduler", ErrRequest, data.Str(request.Value("func")))
+	return "", fmt.Errorf("%w: Function \"%s\" is unavailable in salt.utils.scheduler", ErrRequest,
+		data.Str(request.Value("func")))
 }
 
-// changes tells whether a request is one that saves the schedule when persist is given.
+// changes reports whether a request saves the schedule if persist is set.
 func changes(request *data.Map) bool {
 	switch request.Text("func") {
 	case "add", "delete", "modify", "enable", "disable", "enable_job", "disable_job":
@@ -92,7 +98,7 @@ func changes(request *data.Map) bool {
 	return false
 }
 
-// answer returns the body of an answer.
+// answer returns the body of a reply.
 func (s *Scheduler) answer(tag string, request *data.Map) *data.Map {
 	body := data.NewMap("complete", true)
 	switch tag {
@@ -147,7 +153,8 @@ func (s *Scheduler) deleteJob(name any) {
 	}
 }
 
-// modifyJob replaces a job. As in Salt the answer is that of the deletion of the old one; without an old one there is none.
+// modifyJob replaces a job. As in Salt, the reply is that of deleting the old job; without an old
+// job there is none.
 func (s *Scheduler) modifyJob(name, v any) (tag string, err error) {
 	raw, ok := v.(*data.Map)
 	switch {
@@ -168,13 +175,14 @@ func (s *Scheduler) enableJob(name any, on bool) {
 	if raw := s.own(name); raw != nil {
 		raw = raw.Clone()
 		raw.Set("enabled", on)
-		s.o.Log.Infof(map[bool]string{true: "Enabling job %s in scheduler", false: "Disabling job %s in scheduler"}[on], data.Str(name))
+		s.o.Log.Infof(map[bool]string{true: "Enabling job %s in scheduler",
+			false: "Disabling job %s in scheduler"}[on], data.Str(name))
 		s.conf.Set(name, raw)
 		s.build()
 	}
 }
 
-// own returns a job of the configuration; nil when there is none, or it is one of the pillar.
+// own returns a job of the configuration, or nil if it does not exist or belongs to the pillar.
 func (s *Scheduler) own(name any) *data.Map {
 	raw, _ := s.conf.Value(name).(*data.Map)
 	if raw == nil && s.pillar.Has(name) {
@@ -183,7 +191,7 @@ func (s *Scheduler) own(name any) *data.Map {
 	return raw
 }
 
-// moveJob has a job skip a time, and run at another one when there is a new_time.
+// moveJob makes a job skip a time and, if new_time is set, run at that time instead.
 func (s *Scheduler) moveJob(name any, request *data.Map) error {
 	format, ok := request.Get("time_fmt")
 	if !ok {
@@ -205,8 +213,9 @@ func (s *Scheduler) moveJob(name any, request *data.Map) error {
 	}
 	raw = raw.Clone()
 	for _, key := range keys {
-		list := listOf(raw.Value(key[1]))
-		list = append(list[max(len(list)-mostExplicit+1, 0):len(list):len(list)], data.NewMap("time", request.Value(key[0]), "time_fmt", format))
+		list := data.ListOf(raw.Value(key[1]))
+		list = append(list[max(len(list)-mostExplicit+1, 0):len(list):len(list)],
+			data.NewMap("time", request.Value(key[0]), "time_fmt", format))
 		raw.Set(key[1], list)
 	}
 	s.conf.Set(name, raw)

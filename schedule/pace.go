@@ -3,26 +3,29 @@ package schedule
 import "time"
 
 const (
-	late      = 3 * time.Hour // a moment of the wall clock is made up for when it is at most so long ago
-	lookAgain = time.Minute   // how often to look whether the wall clock was set, where it matters
-	mostSpans = 8             // stretches of wall-clock time that are remembered
+	late      = 3 * time.Hour // a missed wall-clock moment is made up if it is at most this old
+	lookAgain = time.Minute   // interval of checks whether the wall clock was set, if needed
+	mostSpans = 8             // number of wall-clock spans remembered
 )
 
-// A reading is what both clocks say at one time.
+// A reading is the value of both clocks at one time.
 type reading struct {
-	mono time.Time // with a monotonic part; only differences count
-	wall time.Time // without one
+	mono time.Time // with a monotonic part; only differences are meaningful
+	wall time.Time // without a monotonic part
 }
 
-// A pace says when a job is due.
+// A pace determines when a job is due.
 type pace interface {
-	restart(r reading)                                                 // begins to count
-	due(r reading) (moment time.Time, left bool)                       // the moment by the wall clock, before splay; left is false when none is left
-	delay() time.Duration                                              // splay of that moment
-	wait(r reading) (time.Duration, bool)                              // how long to sleep at most
-	pass(r reading) (moment time.Time, splay time.Duration, came bool) // whether the job is due, and for which moment
-	advance(r reading)                                                 // goes on to the next moment; after pass has said true
-	idle(r reading)                                                    // lets moments up to now go by
+	restart(r reading) // begins to count
+	// the moment by the wall clock, before splay; left is false when none is left
+	due(r reading) (moment time.Time, left bool)
+	delay() time.Duration                 // splay of that moment
+	wait(r reading) (time.Duration, bool) // how long to sleep at most
+	// whether the job is due, and for which moment
+	pass(r reading) (moment time.Time, splay time.Duration, came bool)
+	advance(r reading) // goes on to the next moment; after pass has said true
+	// lets moments up to now go by
+	idle(r reading)
 }
 
 var (
@@ -34,7 +37,7 @@ var (
 type interval struct {
 	every time.Duration
 	splay func() time.Duration
-	at    time.Time // by the monotonic clock, before splay
+	at    time.Time // monotonic clock, before splay
 	shift time.Duration
 }
 
@@ -55,7 +58,7 @@ func (i *interval) pass(r reading) (moment time.Time, splay time.Duration, came 
 	return at, i.shift, r.mono.Sub(i.at.Add(i.shift)) >= 0
 }
 
-// advance counts from the moment that has come, so that being late by a little does not add up.
+// advance counts from the moment that was due, so that delays do not add up.
 func (i *interval) advance(r reading) {
 	from := i.at.Add(i.shift)
 	i.set(from.Add((max(r.mono.Sub(from), 0)/i.every + 1) * i.every))

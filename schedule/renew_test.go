@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestJobThatComesBackFromItsFileKeepsItsPace gives a scheduler a job by a request, and then the same job as the file has it,
-// where its entries are in another order.
+// TestJobThatComesBackFromItsFileKeepsItsPace gives a scheduler a job by a request, and then the
+// same job as the file has it, where its entries are in another order.
 func TestJobThatComesBackFromItsFileKeepsItsPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int64
@@ -25,13 +25,17 @@ func TestJobThatComesBackFromItsFileKeepsItsPace(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- s.Run(ctx) }()
 		synctest.Wait()
-		item := data.NewMap("function", "test.ping", "run_on_start", true, "seconds", int64(60), "args", []any{"a"}, "maxrunning", int64(1))
-		if _, _, err := s.Manage(ctx, data.NewMap("func", "add", "name", "beat", "schedule", data.NewMap("beat", item))); err != nil {
+		item := data.NewMap("function", "test.ping", "run_on_start", true, "seconds", int64(60),
+			"args", []any{"a"}, "maxrunning", int64(1))
+		if _, _, err := s.Manage(ctx, data.NewMap("func", "add", "name", "beat",
+			"schedule", data.NewMap("beat", item))); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Second)
 		before := runs.Load()
-		s.SetConfig(data.NewMap("beat", data.NewMap("args", []any{"a"}, "function", "test.ping", "maxrunning", int64(1), "name", "beat", "run_on_start", true, "seconds", int64(60))), nil)
+		s.SetConfig(data.NewMap("beat",
+			data.NewMap("args", []any{"a"}, "function", "test.ping", "maxrunning", int64(1), "name",
+				"beat", "run_on_start", true, "seconds", int64(60))), nil)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if runs.Load() != before {
@@ -50,7 +54,8 @@ func TestJobThatComesBackFromItsFileKeepsItsPace(t *testing.T) {
 // operators is the path of a file of jobs beside the one that the scheduler writes.
 const operators = "/etc/salt/minion.d/jobs.conf"
 
-// reread gives the scheduler its configuration again: what its own file holds now, and the jobs of an operator's file over it.
+// reread gives the scheduler its configuration again: what its own file holds now, and the jobs of
+// an operator's file over it.
 func (b *bench) reread(file, jobs string) {
 	b.t.Helper()
 	all, files := data.NewMap(), Files{operators: parsed(b.t, jobs)}
@@ -72,42 +77,45 @@ func (b *bench) has(want string) {
 	}
 }
 
-// TestOwnWriteIsNoEdit changes a schedule by requests, saved and not, and then reads the configuration with the file that the
-// requests wrote.
+// TestOwnWriteIsNoEdit changes a schedule by requests, saved and not, and then reads the
+// configuration with the file that the requests wrote.
 func TestOwnWriteIsNoEdit(t *testing.T) {
 	const base = "a: {function: test.ping, hours: 1}\nb: {function: test.ping, hours: 1}\n"
 	file := filepath.Join(t.TempDir(), "minion.d", "_schedule.conf")
 	added := func(name string) *data.Map { return parsed(t, name+": {function: test.fib, hours: 9, args: [1]}") }
-	inBubble(t, "2017-11-29T15:00:00", base, Options{File: file, Files: Files{operators: parsed(t, base)}}, func(b *bench) {
-		b.ask("func", "add", "name", "pp", "schedule", added("pp"), "persist", true)
-		b.ask("func", "delete", "name", "pp", "persist", false)
-		b.ask("func", "add", "name", "temporary", "schedule", added("temporary"), "persist", false)
-		b.ask("func", "skip_job", "name", "a", "time", "2017-11-29T16:00:00")
-		b.ask("func", "postpone_job", "name", "b", "time", "2017-11-29T16:00:00", "new_time", "2017-11-29T16:30:00")
-		b.reread(file, base)
-		b.has("a b temporary")
-		b.pass(59 * time.Minute)
-		b.reread(file, base)
-		b.pass(2 * time.Minute)
-		b.expect()
-		b.pass(30 * time.Minute)
-		b.expect("b 1129T16:30:00")
+	inBubble(t, "2017-11-29T15:00:00", base,
+		Options{File: file, Files: Files{operators: parsed(t, base)}}, func(b *bench) {
+			b.ask("func", "add", "name", "pp", "schedule", added("pp"), "persist", true)
+			b.ask("func", "delete", "name", "pp", "persist", false)
+			b.ask("func", "add", "name", "temporary", "schedule", added("temporary"), "persist", false)
+			b.ask("func", "skip_job", "name", "a", "time", "2017-11-29T16:00:00")
+			b.ask("func", "postpone_job", "name", "b", "time", "2017-11-29T16:00:00", "new_time",
+				"2017-11-29T16:30:00")
+			b.reread(file, base)
+			b.has("a b temporary")
+			b.pass(59 * time.Minute)
+			b.reread(file, base)
+			b.pass(2 * time.Minute)
+			b.expect()
+			b.pass(30 * time.Minute)
+			b.expect("b 1129T16:30:00")
 
-		b.reread(file, "a: {function: test.ping, minutes: 10}\nb: {function: test.ping, hours: 1}\nc: {function: test.ping, hours: 7}\n")
-		b.has("a b temporary c")
-		b.pass(20 * time.Minute)
-		b.expect("a 1129T16:41:00", "a 1129T16:51:00")
-		b.reread(file, "b: {function: test.ping, hours: 1}\nc: {function: test.ping, hours: 7}\n")
-		b.has("a b temporary c") // the saved file has a still
-		b.ask("func", "delete", "name", "a", "persist", true)
-		b.reread(file, "b: {function: test.ping, hours: 1}\nc: {function: test.ping, hours: 7}\n")
-		b.has("b temporary c")
-		b.reread(file, "b: {function: test.ping, hours: 1}\n")
-		b.has("b temporary c") // what was saved has it too
-	})
+			b.reread(file, "a: {function: test.ping, minutes: 10}\nb: {function: test.ping, hours: 1}\nc: {function: test.ping, hours: 7}\n")
+			b.has("a b temporary c")
+			b.pass(20 * time.Minute)
+			b.expect("a 1129T16:41:00", "a 1129T16:51:00")
+			b.reread(file, "b: {function: test.ping, hours: 1}\nc: {function: test.ping, hours: 7}\n")
+			b.has("a b temporary c") // the saved file has a still
+			b.ask("func", "delete", "name", "a", "persist", true)
+			b.reread(file, "b: {function: test.ping, hours: 1}\nc: {function: test.ping, hours: 7}\n")
+			b.has("b temporary c")
+			b.reread(file, "b: {function: test.ping, hours: 1}\n")
+			b.has("b temporary c") // what was saved has it too
+		})
 }
 
-// TestSavedScheduleThatBreaksChangesNothing gives a scheduler a saved file that cannot be read, and then one that can.
+// TestSavedScheduleThatBreaksChangesNothing gives a scheduler a saved file that cannot be read, and
+// then one that can.
 func TestSavedScheduleThatBreaksChangesNothing(t *testing.T) {
 	const file = "/etc/salt/minion.d/_schedule.conf"
 	jobs := "a: {function: test.ping, hours: 1}"

@@ -1,31 +1,36 @@
-// Package schedule runs jobs at their times: Salt's scheduler (salt/utils/schedule.py) for a minion or a master.
+// Package schedule runs jobs at their times: Salt's scheduler (salt/utils/schedule.py) for a minion
+// or a master.
 //
-// A Scheduler is given the jobs of the option schedule and those of the pillar, and calls the function that its role lends for each
-// firing. Requests of the event protocol manage_schedule are answered by Manage.
+// A Scheduler takes the jobs of the option schedule and of the pillar, and calls the function
+// Options.Run for each firing. Manage handles the requests of the event protocol manage_schedule.
 //
 //	s, err := schedule.New(schedule.Options{Jobs: jobs, Pillar: pillar, File: file, Run: run})
 //	err = s.Run(ctx)
 //
-// There are two clocks. Jobs with seconds, minutes, hours or days run on the monotonic clock: they keep their pace whatever is done
-// to the wall clock. Jobs with cron, when or once, and all windows (range, after, until, skips), go by the wall clock in
-// Options.Location. There a moment fires once: when the clock is put back, moments that have been lived through do not fire again;
-// when it is put forward, the last moment that was jumped over is made up for, if it is at most three hours ago. A moment in an hour
-// that daylight saving leaves out fires as soon as that hour would have been over; in an hour that comes twice it fires the first
-// time only.
+// Jobs use one of two clocks. Jobs with seconds, minutes, hours or days use the monotonic clock and
+// keep their pace when the wall clock is set. Jobs with cron, when or once, and all windows (range,
+// after, until, skips), use the wall clock in Options.Location. Each wall-clock moment fires once:
+// if the clock is set back, moments already covered do not fire again. If it is set forward, the
+// last missed moment is made up if it is at most three hours old. A moment in an hour skipped by
+// daylight saving time fires at the end of the gap. A moment in an hour that occurs twice fires
+// only the first time.
 //
-// The scheduler sleeps until the next moment. While jobs of the wall clock have moments to come, it looks every minute whether that
-// clock was set; without such jobs it does not. One whose moments are all over is looked at only when another job is.
+// The scheduler sleeps until the next moment. While wall-clock jobs have future moments, it checks
+// every minute whether the clock was set. A wall-clock job without future moments is only checked
+// together with other jobs.
 //
-// What is odd, and as in Salt: an interval counts from the last run, splay included. A job with an interval that comes due outside of
-// its range runs as soon as the range begins, while one of the wall clock is left out. A job that is due at the start by
-// run_on_start runs whatever its windows say. When seconds, minutes, hours or days stand beside when, cron or once, the interval
-// wins.
+// As in Salt, an interval counts from the last run, including splay. An interval job that is due
+// outside of its range runs when the range begins, while a wall-clock job is skipped. A job due
+// because of run_on_start ignores its windows. If seconds, minutes, hours or days are combined with
+// when, cron or once, the interval wins.
 //
-// What differs from Salt: a job that cannot be understood stops no other job. All windows of a job must be open, where in Salt the
-// last one that is looked at decides. A time in skip_explicit leaves out that time alone, where Salt runs nothing until it
-// has passed. Jobs that stay the same when the pillar is read anew keep their pace. Tasks of the program itself do not stop when
-// the schedule is disabled, and are not written to the file. What the scheduler learns of a job (name, run, maxrunning …) is shown,
-// and not written either. The reason of a skip is shown until the next run, with the number of skips as _skip_count.
+// Differences from Salt: An invalid job does not stop other jobs. All windows of a job must be
+// open, whereas in Salt the last one checked decides. skip_explicit skips exactly the given times,
+// whereas Salt runs nothing until they have passed. Jobs that do not change when the pillar is
+// refreshed keep their pace. Tasks of the program itself continue when the schedule is disabled,
+// and are not saved. The scheduler's own fields of a job (name, run, maxrunning …) are shown but
+// not saved. The reason of a skip is shown until the next run, with the number of skips as
+// _skip_count.
 package schedule
 
 import (
@@ -41,49 +46,52 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// A Run executes one firing of a job, and returns when that has ended. Several may be under way at once.
+// A Run executes one firing of a job and returns when it has ended. It must be safe for concurrent
+// use.
 type Run func(ctx context.Context, c Call) error
 
-// Options are what a Scheduler works with. Its functions must not call the Scheduler, but for Run.
+// Options configure a Scheduler. Except for Run, the functions must not call the Scheduler.
 type Options struct {
-	Jobs   *data.Map        // the option schedule, jobs by name and the settings for all; nil for none
-	Files  Files            // from which Jobs was made; nil when that is not known
-	Pillar *data.Map        // schedule of the pillar; Jobs go before it
-	Whens  func() *data.Map // times by name, from the key whens of pillar or grains; nil for none
-	File   string           // path of _schedule.conf, to which changes are saved; "" saves nothing
+	Jobs   *data.Map        // the option schedule: jobs by name, and global settings; may be nil
+	Files  Files            // source of Jobs; nil if unknown
+	Pillar *data.Map        // schedule of the pillar; Jobs take precedence
+	Whens  func() *data.Map // named times, from the key whens of pillar or grains; may be nil
+	// path of _schedule.conf, to which changes are saved; "" disables saving
+	File string
 
-	Location *time.Location        // of wall-clock times; nil means time.Local
-	Now      func() time.Time      // the wall clock; nil means time.Now
-	Rand     func(n int64) int64   // a number from 0 to n-1; nil means math/rand/v2.Int64N
-	Run      Run                   // must be set
-	Running  func(name string) int // how many firings of a job run now, those of other processes too; nil for none
-	Known    func(fun string) bool // whether there is such a function; nil knows all
-	Log      logrus.FieldLogger    // nil logs nothing
+	Location *time.Location      // for wall-clock times; nil means time.Local
+	Now      func() time.Time    // wall clock; nil means time.Now
+	Rand     func(n int64) int64 // returns a number from 0 to n-1; nil means math/rand/v2.Int64N
+	Run      Run                 // required
+	// number of running firings of a job, including other processes; may be nil
+	Running func(name string) int
+	Known   func(fun string) bool // reports whether a function exists; nil accepts all
+	Log     logrus.FieldLogger    // nil means no log
 }
 
-// A Scheduler runs jobs at their times. Several goroutines may use it.
+// A Scheduler runs jobs at their times. It is safe for concurrent use.
 type Scheduler struct {
 	o    Options
-	wake chan struct{} // of size 1
+	wake chan struct{} // capacity 1
 	wg   sync.WaitGroup
 
 	mu      sync.Mutex
-	ctx     context.Context // of Run; nil when it is not running
+	ctx     context.Context // of Run; nil if it is not running
 	conf    *data.Map
-	files   Files // of the configuration as last read, with what was saved since
+	files   Files // configuration as last read, updated when saved
 	pillar  *data.Map
 	globals globals
-	works   []*work // jobs in the order of the schedule
+	works   []*work // jobs in schedule order
 	tasks   []*work
-	running map[string]int // firings under way by name
+	running map[string]int // running firings by name
 }
 
-const mostExplicit = 100 // times that are kept in skip_explicit and run_explicit of a job
+const mostExplicit = 100 // maximum of times kept in skip_explicit and run_explicit of a job
 
-// ErrNoRun is returned by New when Options.Run is not set.
+// ErrNoRun is returned by New if Options.Run is not set.
 var ErrNoRun = errors.New("no function to run jobs")
 
-// New returns a scheduler of the jobs; they begin to count from here. A job that cannot be understood is logged.
+// New returns a scheduler of the jobs, which count from now on. Invalid jobs are logged.
 func New(o Options) (*Scheduler, error) {
 	if o.Run == nil {
 		return nil, ErrNoRun
@@ -100,8 +108,8 @@ func New(o Options) (*Scheduler, error) {
 	if o.Rand == nil {
 		o.Rand = rand.Int64N
 	}
-	s := &Scheduler{o: o, wake: make(chan struct{}, 1), conf: ownMap(o.Jobs), files: filesOf(o.Jobs, o.Files),
-		pillar: ownMap(o.Pillar), running: map[string]int{}}
+	s := &Scheduler{o: o, wake: make(chan struct{}, 1), conf: ownMap(o.Jobs),
+		files: filesOf(o.Jobs, o.Files), pillar: ownMap(o.Pillar), running: map[string]int{}}
 	s.build()
 	return s, nil
 }
@@ -114,8 +122,8 @@ func ownMap(m *data.Map) *data.Map {
 	return own
 }
 
-// SetPillar gives the scheduler other jobs of the pillar, and reads the named times anew. Jobs that are the same as before keep their
-// pace.
+// SetPillar replaces the jobs of the pillar and refreshes the named times. Unchanged jobs keep
+// their pace.
 func (s *Scheduler) SetPillar(jobs *data.Map) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +131,7 @@ func (s *Scheduler) SetPillar(jobs *data.Map) {
 	s.build()
 }
 
-// merged returns the jobs of pillar and configuration; the latter go before.
+// merged returns the jobs of pillar and configuration. The latter take precedence.
 func (s *Scheduler) merged() *data.Map {
 	all := s.pillar.Clone()
 	all.Update(s.conf)
@@ -134,7 +142,7 @@ func (s *Scheduler) read() reading {
 	return reading{mono: time.Now(), wall: s.o.Now().Round(0)}
 }
 
-// stir makes Run look again.
+// stir wakes Run.
 func (s *Scheduler) stir() {
 	select {
 	case s.wake <- struct{}{}:

@@ -10,28 +10,29 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// mostSeconds bounds intervals and splays, a hundred years.
+// mostSeconds limits intervals and splays to a hundred years.
 const mostSeconds = 100 * 366 * 24 * 3600
 
-// once and when may lie so long before the start and still count, Salt's loop_interval.
+// loopInterval is how long before the start the time of once and when may be and still count:
+// Salt's loop_interval.
 const loopInterval = time.Second
 
-// A spec is what a job says, read.
+// A spec is a parsed job.
 type spec struct {
 	call       Call
 	enabled    bool
 	dryRun     bool
 	runOnStart bool
-	every      time.Duration // 0 for none
-	rule       rule          // nil for none
+	every      time.Duration // 0 means none
+	rule       rule          // nil means none
 	lead       time.Duration
 	splay      splay
 	windows    windows
 	explicit   dates // run_explicit
-	times      []any // of when, with names looked up
+	times      []any // of when, with names resolved
 }
 
-// globals are the settings for all jobs that stand among the jobs.
+// globals are the settings for all jobs, which are stored among the jobs.
 type globals struct {
 	enabled      bool
 	splay        any
@@ -39,7 +40,7 @@ type globals struct {
 	skipFunction string
 }
 
-// isGlobal tells whether a key of the schedule is none of a job.
+// isGlobal reports whether a key of the schedule is a global setting rather than a job.
 func isGlobal(key any) bool {
 	switch key {
 	case "enabled", "skip_function", "skip_during_range", "splay":
@@ -49,23 +50,24 @@ func isGlobal(key any) bool {
 }
 
 func readGlobals(all *data.Map) globals {
-	g := globals{enabled: true, splay: all.Value("splay"), skipRange: all.Value("skip_during_range"), skipFunction: all.Text("skip_function")}
+	g := globals{enabled: true, splay: all.Value("splay"),
+		skipRange: all.Value("skip_during_range"), skipFunction: all.Text("skip_function")}
 	if v, ok := all.Get("enabled"); ok {
 		g.enabled = data.Truth(v)
 	}
 	return g
 }
 
-// A reader reads jobs.
+// A reader parses jobs.
 type reader struct {
 	globals globals
 	whens   *data.Map
 	place   *time.Location
-	year    int // for years of two digits
+	year    int // reference for years of two digits
 	warn    func(format string, args ...any)
 }
 
-// read returns what a job says. With an error the job still has a call, and can be run by hand.
+// read parses a job. Even with an error, the spec has a call and can be run manually.
 func (r reader) read(name string, raw *data.Map) (*spec, error) {
 	s := &spec{call: readCall(name, raw), enabled: true}
 	if v, ok := raw.Get("enabled"); ok {
@@ -126,7 +128,7 @@ func hasInterval(raw *data.Map) bool {
 	return raw.Has("seconds") || raw.Has("minutes") || raw.Has("hours") || raw.Has("days")
 }
 
-// readInterval adds up the time elements; what is less than a second counts as one.
+// readInterval adds up the time elements. A sum below a second counts as one.
 func readInterval(name string, raw *data.Map) (time.Duration, error) {
 	var sum int64
 	for _, unit := range []struct {
@@ -186,7 +188,7 @@ func (r reader) readWhen(s *spec, name string, raw *data.Map) error {
 	return nil
 }
 
-// readDate reads a date as dateutil does, or one that is a time already.
+// readDate parses a date like dateutil, or converts a value that is already a time.
 func (r reader) readDate(v any) (date, error) {
 	switch v := v.(type) {
 	case time.Time:
@@ -201,7 +203,7 @@ func (r reader) readDate(v any) (date, error) {
 	return date{}, errDate
 }
 
-// readMoments reads skip_explicit or run_explicit: times, or maps of time and time_fmt.
+// readMoments parses skip_explicit or run_explicit: times, or maps of time and time_fmt.
 func readMoments(v any) (dates, error) {
 	list, _ := v.([]any)
 	var ds dates
@@ -229,10 +231,10 @@ func readMoment(v any) (time.Time, error) {
 	return ParseTime(data.Str(v), TimeFormat)
 }
 
-// A splay is the range of seconds by which a run is delayed; the zero value is none.
+// A splay is the range of a random delay in seconds. The zero value means none.
 type splay struct{ start, end int64 }
 
-// readSplay reads the splay of a job, or else that of all.
+// readSplay parses the splay of a job, or else the global one.
 func (r reader) readSplay(raw *data.Map) splay {
 	v := raw.Value("splay")
 	if !raw.Has("splay") {
@@ -261,5 +263,5 @@ func (r reader) readSplay(raw *data.Map) splay {
 	return s
 }
 
-// isHidden tells whether a key of a job is none of those that are saved.
+// isHidden reports whether a key of a job is not saved.
 func isHidden(key any) bool { return strings.HasPrefix(data.Str(key), "_") }

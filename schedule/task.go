@@ -12,18 +12,20 @@ import (
 // A Task is a job of the program itself.
 type Task struct {
 	Name       string        // begins with __, so that schedule.list hides it
-	Fun        string        // what operators see as its function; may be ""
+	Fun        string        // function shown to operators; may be ""
 	Every      time.Duration // at least a second
-	Splay      time.Duration // up to which each run is delayed at random, in whole seconds
+	Splay      time.Duration // maximum random delay of each run, in whole seconds
 	RunOnStart bool          // run as soon as Scheduler.Run begins
-	Job        *data.Map     // what operators see of it besides, as Salt's scheduler has such a job; nil for seconds alone
-	Do         func(ctx context.Context) error
+	// other fields shown to operators, in the form of Salt's scheduler; nil means seconds only
+	Job *data.Map
+	Do  func(ctx context.Context) error
 }
 
-// ErrTask is wrapped by Add for a task that cannot be run.
+// ErrTask is wrapped by Add for an invalid task.
 var ErrTask = errors.New("unusable task")
 
-// Add adds a task; one of the same name is replaced, and a run of it that is under way counts on. A task never runs twice at once.
+// Add adds a task or replaces the one with the same name; a running instance of that still counts.
+// Runs of a task never overlap.
 func (s *Scheduler) Add(t Task) error {
 	if t.Name == "" || t.Do == nil || t.Every < time.Second {
 		return fmt.Errorf("add task %q: %w", t.Name, ErrTask)
@@ -46,7 +48,7 @@ func (s *Scheduler) Add(t Task) error {
 	return nil
 }
 
-// Remove takes a task away, if there is one of that name. A run under way is not ended.
+// Remove removes a task if it exists. It does not stop a running instance.
 func (s *Scheduler) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +61,8 @@ func (s *Scheduler) Remove(name string) {
 }
 
 func (t *Task) view() *data.Map {
-	m := data.NewMap("function", t.Fun, "jid_include", true, "maxrunning", int64(1), "return_job", false, "enabled", true)
+	m := data.NewMap("function", t.Fun, "jid_include", true, "maxrunning", int64(1),
+		"return_job", false, "enabled", true)
 	if t.Job == nil {
 		m.Set("seconds", int64(t.Every/time.Second))
 	}

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// TimeFormat is the form of times where none is given.
+// TimeFormat is the default format of times.
 const TimeFormat = "%Y-%m-%dT%H:%M:%S"
 
-// FormatTime writes what the clock of t shows by a format of Python's strftime in the C locale. A directive that it does not know
-// stays as it is.
+// FormatTime formats the clock time of t like Python's strftime in the C locale. Unknown directives
+// are kept unchanged.
 func FormatTime(t time.Time, format string) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -44,7 +44,7 @@ func formatOne(t time.Time, directive byte) string {
 	return "%" + string(directive)
 }
 
-// goLayout returns Go's name of a directive, "" when there is none.
+// goLayout returns Go's layout for a directive, or "".
 func goLayout(directive byte) string {
 	switch directive {
 	case 'Y':

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ParseTime reads a time by a format of Python's strptime in the C locale; parts that are not given are those of midnight on
-// 1900-01-01. The time is in UTC, whatever zone is meant.
+// ParseTime parses a time like Python's strptime in the C locale. Missing parts default to midnight
+// on 1900-01-01. The result is in UTC, whatever zone is meant.
 func ParseTime(text, format string) (time.Time, error) {
 	p := timeParser{rest: text, year: 1900, month: 1, day: 1, half: unset}
 	for i := 0; i < len(format); i++ {
@@ -35,11 +35,11 @@ func ParseTime(text, format string) (time.Time, error) {
 	return t, nil
 }
 
-// A timeParser takes one directive after another off the front of a text.
+// A timeParser consumes a text directive by directive.
 type timeParser struct {
 	rest                                                  string
 	year, month, day, hour, minute, second, micros, inDay int
-	half                                                  int // 0 for am, 12 for pm
+	half                                                  int // 0 means am, 12 pm
 }
 
 func (p *timeParser) literal(s string) bool {
@@ -103,7 +103,8 @@ func (p *timeParser) word(c byte) bool {
 		if p.literal("Z") {
 			return true
 		}
-		return (p.literal("+") || p.literal("-")) && len(p.rest) >= 4 && p.digits(&ignored, 4, 0, 2359)
+		return (p.literal("+") || p.literal("-")) && len(p.rest) >= 4 &&
+			p.digits(&ignored, 4, 0, 2359)
 	case 'F':
 		return p.several("Y-m-d")
 	case 'T':
@@ -116,7 +117,7 @@ func (p *timeParser) word(c byte) bool {
 	return false
 }
 
-// several reads directives with one character between each two.
+// several parses directives separated by one character each.
 func (p *timeParser) several(form string) bool {
 	for i := range len(form) {
 		if i%2 == 0 && !p.directive(form[i]) || i%2 == 1 && !p.literal(form[i:i+1]) {
@@ -126,7 +127,7 @@ func (p *timeParser) several(form string) bool {
 	return true
 }
 
-// digits takes a number of at most size digits, fewer when it would be more than high.
+// digits parses a number of at most size digits, or fewer if it would exceed high.
 func (p *timeParser) digits(into *int, size, low, high int) bool {
 	n := 0
 	for n < size && n < len(p.rest) && isDigit(p.rest[n:]) {
@@ -151,7 +152,7 @@ func (p *timeParser) fraction() bool {
 	return n > 0
 }
 
-// name takes one of the names, or its first three letters.
+// name parses one of the names or its first three letters.
 func (p *timeParser) name(names []string, into *int, short bool) bool {
 	for i, name := range names {
 		if short {
@@ -171,8 +172,10 @@ func (p *timeParser) time() (time.Time, bool) {
 		hour = hour%12 + p.half
 	}
 	if p.inDay > 0 {
-		return time.Date(p.year, 1, p.inDay, hour, p.minute, p.second, p.micros*1000, time.UTC), p.rest == ""
+		return time.Date(p.year, 1, p.inDay, hour, p.minute, p.second, p.micros*1000,
+			time.UTC), p.rest == ""
 	}
 	ok := p.rest == "" && p.day <= daysIn(p.year, p.month) && p.second <= 59
-	return time.Date(p.year, time.Month(p.month), p.day, hour, p.minute, p.second, p.micros*1000, time.UTC), ok
+	return time.Date(p.year, time.Month(p.month), p.day, hour, p.minute, p.second, p.micros*1000,
+		time.UTC), ok
 }

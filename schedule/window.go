@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Reasons why a job was skipped, Salt's words in _skip_reason.
+// Reasons for skipping a job, with Salt's values of _skip_reason.
 const (
 	notInRange     = "not_in_range"
 	inSkipRange    = "in_skip_range"
@@ -18,7 +18,7 @@ const (
 	disabled       = "disabled"
 )
 
-// windows are the conditions under which a job that is due runs.
+// windows are the conditions for running a job that is due.
 type windows struct {
 	in           *stretch // range
 	invert       bool
@@ -29,21 +29,22 @@ type windows struct {
 	skipFunction string
 }
 
-// A stretch is from one date to another, as both are meant today.
+// A stretch is the time between two dates, both interpreted as of today.
 type stretch struct{ start, end date }
 
-// A verdict tells what is to become of a job that is due. The zero value lets it run.
+// A verdict decides what happens to a job that is due. The zero value runs it.
 type verdict struct {
 	skip     string    // reason not to run
-	hold     bool      // stay due, until opens
-	opens    time.Time // civil; zero for never
-	again    time.Time // civil: when to run in its stead; zero for never
-	function string    // to run in its stead
+	hold     bool      // stays due until opens
+	opens    time.Time // civil time; zero means never
+	again    time.Time // civil time of a run instead; zero means never
+	function string    // function to run instead
 	err      string
 }
 
 func (r reader) readWindows(name string, raw *data.Map) (w windows, err error) {
-	w = windows{runAfter: data.Truth(raw.Value("run_after_skip_range")), skipFunction: r.globals.skipFunction}
+	w = windows{runAfter: data.Truth(raw.Value("run_after_skip_range")),
+		skipFunction: r.globals.skipFunction}
 	if v, ok := raw.Get("range"); ok {
 		m, isMap := v.(*data.Map)
 		if !isMap {
@@ -106,7 +107,7 @@ func (r reader) readBound(key, name string, raw *data.Map) (*date, error) {
 	return &d, nil
 }
 
-// check judges a job that is due at a moment, splay excluded, with the clock at n; both in civil time.
+// check decides about a job due at a moment, without splay, at clock time n; both are civil times.
 func (w *windows) check(n, moment time.Time, name string) verdict {
 	for _, judge := range []func(n, moment time.Time, name string) verdict{w.checkUntil, w.checkAfter, w.checkSkip, w.checkExplicit, w.checkRange} {
 		if v := judge(n, moment, name); v.skip != "" || v.err != "" || v.function != "" {
@@ -116,7 +117,7 @@ func (w *windows) check(n, moment time.Time, name string) verdict {
 	return verdict{}
 }
 
-// on returns where the stretch lies as seen from n.
+// on returns the stretch as of n.
 func (s *stretch) on(n time.Time, name string) (start, end time.Time, err string) {
 	start, err1 := s.start.on(n)
 	end, err2 := s.end.on(n)
@@ -166,7 +167,8 @@ func (w *windows) checkSkip(n, _ time.Time, name string) verdict {
 	return v
 }
 
-// checkExplicit compares with the moment, which operators are shown, and with the clock, by which Salt goes.
+// checkExplicit compares with the moment, which is shown to operators, and with the clock, which
+// Salt uses.
 func (w *windows) checkExplicit(n, moment time.Time, _ string) verdict {
 	for _, d := range w.explicit {
 		t, err := d.on(n)
@@ -189,7 +191,7 @@ func (w *windows) checkUntil(n, _ time.Time, name string) verdict {
 	t, err := w.until.on(n)
 	switch {
 	case err != nil:
-		return verdict{err: fmt.Sprintf("Invalid date string for until. Ignoring job %s.", name)} //nolint:staticcheck // Salt's text
+		return verdict{err: fmt.Sprintf("Invalid date string for until. Ignoring job %s.", name)}
 	case !t.After(n):
 		return verdict{skip: untilPassed}
 	}
@@ -203,7 +205,7 @@ func (w *windows) checkAfter(n, _ time.Time, name string) verdict {
 	t, err := w.after.on(n)
 	switch {
 	case err != nil:
-		return verdict{err: fmt.Sprintf("Invalid date string for after. Ignoring job %s.", name)} //nolint:staticcheck // Salt's text
+		return verdict{err: fmt.Sprintf("Invalid date string for after. Ignoring job %s.", name)}
 	case !t.Before(n):
 		return verdict{skip: afterNotPassed}
 	}

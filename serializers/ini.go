@@ -10,10 +10,10 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// defaultSection is the section whose options all others have too.
+// defaultSection is the section whose options all others inherit.
 const defaultSection = "DEFAULT"
 
-// A dialect is what options decide of Python's ConfigParser.
+// A dialect is the properties of Python's ConfigParser that depend on options.
 type dialect struct {
 	raw        bool      // % has no meaning
 	valueless  bool      // options may have no value
@@ -51,7 +51,8 @@ func dialectOf(o *options) (dialect, error) {
 func writeINI(v any, o *options) (any, error) {
 	top, ok := v.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("configparser can only serialize dictionaries, not <class '%s'>", typeOf(v))
+		return nil, fmt.Errorf("configparser can only serialize dictionaries, not <class '%s'>",
+			typeOf(v))
 	}
 	d, err := dialectOf(o)
 	if err != nil {
@@ -89,7 +90,7 @@ func (d dialect) add(sections *data.Map, name string, body any) error {
 	if !ok {
 		return fmt.Errorf("'%s' object has no attribute 'items'", typeOf(body))
 	}
-	out, ok := sections.Value(name).(*data.Map) // the defaults that were given, where it is theirs
+	out, ok := sections.Value(name).(*data.Map) // the given defaults, for the section DEFAULT
 	if !ok {
 		out = data.NewMap()
 	}
@@ -117,7 +118,8 @@ var interpolated = regexp.MustCompile(`%\([^)]+\)s`)
 func checkInterpolation(text string) error {
 	rest := interpolated.ReplaceAllString(strings.ReplaceAll(text, "%%", ""), "")
 	if i := strings.IndexByte(rest, '%'); i >= 0 {
-		return fmt.Errorf("invalid interpolation syntax in %s at position %d", data.Repr(text), len([]rune(rest[:i])))
+		return fmt.Errorf("invalid interpolation syntax in %s at position %d", data.Repr(text),
+			len([]rune(rest[:i])))
 	}
 	return nil
 }
@@ -127,7 +129,8 @@ func (d dialect) section(b *strings.Builder, name string, m *data.Map) {
 	for k, v := range m.All() {
 		b.WriteString(k.(string))
 		if v != nil {
-			b.WriteString(" " + d.delimiters[0] + " " + strings.ReplaceAll(v.(string), "\n", "\n\t"))
+			b.WriteString(" " + d.delimiters[0] + " " +
+				strings.ReplaceAll(v.(string), "\n", "\n\t"))
 		}
 		b.WriteByte('\n')
 	}
@@ -152,16 +155,18 @@ func readINI(v any, o *options) (any, error) {
 		}
 	}
 	if len(r.faults) > 0 {
-		return nil, errors.New("Source contains parsing errors: '<???>'" + strings.Join(r.faults, "")) // Python's text
+		// Python's text
+		return nil, errors.New("Source contains parsing errors: '<???>'" +
+			strings.Join(r.faults, ""))
 	}
 	return r.result()
 }
 
-// An iniReader reads line by line. Options have the lines of their values, or nil where they have none.
+// An iniReader reads line by line. Each option has the lines of its value, or nil if it has none.
 type iniReader struct {
 	dialect
 	sections, defaults *data.Map
-	section            *data.Map // that is being read
+	section            *data.Map // the current section
 	name, option       string
 	indent, number     int
 	faults             []string
@@ -256,14 +261,15 @@ func (r *iniReader) result() (any, error) {
 		section := data.NewMap()
 		for k, v := range raw.All() {
 			if text, ok := v.(string); ok && !r.raw {
-				full, err := (&interpolation{options: raw, section: name.(string), option: k.(string), raw: text}).text(text, 1)
+				full, err := (&interpolation{options: raw, section: name.(string),
+					option: k.(string), raw: text}).text(text, 1)
 				if err != nil {
 					return nil, err
 				}
 				v = full
 			}
 			if v == nil && !r.raw {
-				v = "" // what Python's interpolation makes of None
+				v = "" // Python's interpolation converts None to this
 			}
 			section.Set(k, v)
 		}
@@ -272,32 +278,35 @@ func (r *iniReader) result() (any, error) {
 	return out, nil
 }
 
-// An interpolation fills %(name)s in the value of an option.
+// An interpolation replaces %(name)s in the value of an option.
 type interpolation struct {
 	options              *data.Map
 	section, option, raw string
 	filled               int // so far
 }
 
-// mostInterpolated bounds a value that is filled, in bytes, and mostFilled the parts that it is filled of.
+// maxInterpolated limits the size of an interpolated value in bytes, and maxFilled the number of
+// its parts.
 const (
-	mostInterpolated = 1 << 20
-	mostFilled       = 100_000
+	maxInterpolated = 1 << 20
+	maxFilled       = 100_000
 )
 
 func (p *interpolation) text(rest string, depth int) (string, error) {
 	if depth > 10 {
+		//nolint:staticcheck // Salt's text
 		return "", fmt.Errorf("Recursion limit exceeded in value substitution: option %s in "+
 			"section %s contains an interpolation key which cannot be substituted in 10 steps. Raw "+
-			"value: %s", //nolint:staticcheck // Python's text
+			"value: %s",
 			data.Repr(p.option), data.Repr(p.section), data.Repr(rest))
 	}
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(rest, "%")
 		b.WriteString(before)
-		if p.filled++; p.filled > mostFilled || b.Len() > mostInterpolated {
-			return "", fmt.Errorf("option %s becomes longer than %d bytes, or of more than %d parts", data.Repr(p.option), mostInterpolated, mostFilled)
+		if p.filled++; p.filled > maxFilled || b.Len() > maxInterpolated {
+			return "", fmt.Errorf("option %s expands to more than %d bytes or %d parts",
+				data.Repr(p.option), maxInterpolated, maxFilled)
 		}
 		if !found {
 			return b.String(), nil
@@ -326,10 +335,11 @@ func (p *interpolation) text(rest string, depth int) (string, error) {
 	}
 }
 
-// name reads %(name)s at the beginning of a text.
+// name parses %(name)s at the beginning of a text.
 func (p *interpolation) name(rest string) (name, left string, err error) {
 	if !strings.HasPrefix(rest, "%(") {
-		return "", "", fmt.Errorf("'%%' must be followed by '%%' or '(', found: %s", data.Repr(rest))
+		return "", "", fmt.Errorf("'%%' must be followed by '%%' or '(', found: %s",
+			data.Repr(rest))
 	}
 	m := interpolated.FindString(rest)
 	if m == "" || !strings.HasPrefix(rest, m) {

@@ -11,22 +11,22 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/render"
 )
 
-// readJSON reads a document; options have no effect on texts.
+// readJSON parses a document; options have no effect on texts.
 func readJSON(v any, _ *options) (any, error) {
 	text, err := textOf(v)
 	if err != nil {
 		return nil, err
 	}
-	return render.LoadJSON(text)
+	return pyjson.Load(text)
 }
 
-// writeJSON writes as json.dumps does, with ensure_ascii off unless it is asked for (salt/utils/json.py).
+// writeJSON writes as json.dumps does, with ensure_ascii off by default (salt/utils/json.py).
 func writeJSON(v any, o *options) (any, error) {
-	w := pyjson.Options{Comma: ", ", Colon: ": ", ASCII: o.truth("ensure_ascii", false), SkipKeys: o.truth("skipkeys", false),
-		NoNaN: !o.truth("allow_nan", true)}
+	w := pyjson.Options{Comma: ", ", Colon: ": ", ASCII: o.truth("ensure_ascii", false),
+		SkipKeys: o.truth("skipkeys", false),
+		NoNaN:    !o.truth("allow_nan", true)}
 	if o.truth("sort_keys", false) {
 		w.Sort = func(keys []any) ([]any, error) { return keys, sortKeys(keys) }
 	}
@@ -52,25 +52,26 @@ func writeJSON(v any, o *options) (any, error) {
 	case errors.As(err, &e) && e.Reason == pyjson.BadType:
 		return "", fmt.Errorf("Object of type %s is not JSON serializable", loader.TypeName(e.Value)) //nolint:staticcheck // Python's text
 	case errors.As(err, &e) && e.Reason == pyjson.BadKey:
-		return "", fmt.Errorf("keys must be str, int, float, bool or None, not %s", loader.TypeName(e.Value))
+		return "", fmt.Errorf("keys must be str, int, float, bool or None, not %s",
+			loader.TypeName(e.Value))
 	case err != nil:
 		return "", err
 	}
 	return string(text), nil
 }
 
-// mostIndent bounds what each level is indented by, because each line costs as much.
-const mostIndent = 1000
+// maxIndent limits the indentation per level, because it adds to every line.
+const maxIndent = 1000
 
 func indentOf(v any) string {
 	if text, ok := v.(string); ok {
 		return text
 	}
 	n, _ := loader.Int(v)
-	return strings.Repeat(" ", int(max(0, min(n, mostIndent))))
+	return strings.Repeat(" ", int(max(0, min(n, maxIndent))))
 }
 
-// sortKeys sorts keys as Python does; texts and numbers do not mix.
+// sortKeys sorts keys as Python does; texts and numbers cannot be mixed.
 func sortKeys(keys []any) error {
 	var bad error
 	slices.SortStableFunc(keys, func(a, b any) int {
@@ -82,7 +83,8 @@ func sortKeys(keys []any) error {
 		m, mErr := number(a)
 		n, nErr := number(b)
 		if mErr != nil || nErr != nil {
-			bad = fmt.Errorf("'<' not supported between instances of '%s' and '%s'", loader.TypeName(a), loader.TypeName(b))
+			bad = fmt.Errorf("'<' not supported between instances of '%s' and '%s'",
+				loader.TypeName(a), loader.TypeName(b))
 		}
 		return cmp.Compare(m, n)
 	})

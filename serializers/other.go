@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/payload"
-	"github.com/brineproject/brine/render"
 )
 
 func typeOf(v any) string { return loader.TypeName(v) }
 
-// writeMsgpack writes MessagePack that tells text from bytes.
+// writeMsgpack writes MessagePack that distinguishes text from bytes.
 func writeMsgpack(v any, o *options) (any, error) {
 	if o.truth("use_bin_type", true) {
 		return payload.MarshalBin(v)
@@ -31,13 +31,13 @@ func readMsgpack(v any, _ *options) (any, error) {
 	return payload.UnmarshalText(raw, payload.WireLimits())
 }
 
-// writePython writes as pprint does what JSON leaves of a value.
+// writePython writes the JSON form of a value as pprint does.
 func writePython(v any, o *options) (any, error) {
 	text, err := writeJSON(v, &options{})
 	if err != nil {
 		return nil, err
 	}
-	plain, err := render.LoadJSON(text.(string))
+	plain, err := pyjson.Load(text.(string))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,8 @@ func writePairs(v any, o *options) (any, error) {
 		if quoted {
 			text, isText := p[1].(string)
 			if !isText {
-				return nil, fmt.Errorf("expected string or bytes-like object, got '%s'", typeOf(p[1]))
+				return nil, fmt.Errorf("expected string or bytes-like object, got '%s'",
+					typeOf(p[1]))
 			}
 			value = shellQuoted(text)
 		}
@@ -112,7 +113,7 @@ func pairsOf(v any) ([][2]any, error) {
 	return pairs, nil
 }
 
-// shellQuoted returns a text as a word of the shell, as Python's shlex.quote does.
+// shellQuoted quotes a text for the shell, as Python's shlex.quote does.
 func shellQuoted(s string) string {
 	const safe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
 	if s != "" && strings.Trim(s, safe) == "" {
@@ -121,7 +122,7 @@ func shellQuoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
 
-// readPairs reads KEY=value lines. With quoting: False quotes around values are taken off.
+// readPairs reads KEY=value lines. With quoting: False it removes quotes around values.
 func readPairs(v any, o *options) (any, error) {
 	text, err := textOf(v)
 	if err != nil {
@@ -137,7 +138,8 @@ func readPairs(v any, o *options) (any, error) {
 		if !ok {
 			return nil, errors.New("not enough values to unpack (expected 2, got 1)")
 		}
-		if n := len(value); bare && n > 1 && value[0] == value[n-1] && (value[0] == '"' || value[0] == '\'') {
+		if n := len(value); bare && n > 1 && value[0] == value[n-1] &&
+			(value[0] == '"' || value[0] == '\'') {
 			value = value[1 : n-1]
 		}
 		out.Set(key, value)

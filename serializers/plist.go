@@ -11,10 +11,12 @@ import (
 	"github.com/brineproject/brine/serializers/plist"
 )
 
-// writePlist writes XML, or with fmt FMT_BINARY the binary form; any other fmt means XML (salt/serializers/plist.py).
+// writePlist writes XML, or with fmt FMT_BINARY the binary form; any other fmt means XML
+// (salt/serializers/plist.py).
 func writePlist(v any, o *options) (any, error) {
 	po := plist.Options{
-		Binary: o.get("fmt", nil) == "FMT_BINARY", Unsorted: !o.truth("sort_keys", true), SkipKeys: o.truth("skipkeys", false),
+		Binary: o.get("fmt", nil) == "FMT_BINARY", Unsorted: !o.truth("sort_keys", true),
+		SkipKeys: o.truth("skipkeys", false),
 	}
 	out, err := plist.Write(v, po)
 	if err != nil {
@@ -23,7 +25,8 @@ func writePlist(v any, o *options) (any, error) {
 	return out, nil
 }
 
-// readPlist reads both forms. The option fmt of plistlib is an object of Python, which no option of Salt's can be.
+// readPlist reads both forms. plistlib's option fmt is a Python object, which no option of Salt can
+// be.
 func readPlist(text any, o *options) (any, error) {
 	for k := range o.given.All() {
 		switch {

@@ -8,7 +8,7 @@ func writePlist(any, *options) (any, error) { return nil, noPlist() }
 
 func readPlist(any, *options) (any, error) { return nil, noPlist() }
 
-// noPlist is the error of a build for small devices, which leaves the format out.
+// noPlist returns the error of a build for small devices, which leaves out the format.
 func noPlist() error {
 	return loader.Execution("This build for small devices has no serializer plist; use the full salt-minion")
 }

@@ -1,14 +1,21 @@
-// Package serializers writes values as texts of common formats, and reads them: Salt's serializers, by their names.
+// Package serializers writes values as texts of common formats, and reads them: Salt's serializers,
+// by their names.
 //
 //	text, err := serializers.Write("yaml", v, data.NewMap("default_flow_style", false))
 //
-// Options are those of the Python library that Salt hands them to, as far as they shape the text: for yaml those of
-// yaml.dump, for json those of json.dumps, for configparser those of ConfigParser, for python those of pprint.pformat, for
-// keyvalue those of its own. An option that a format does not know is an error.
+// Options are those of the Python library that Salt passes them to, as far as they affect the text:
+// for yaml those of yaml.dump, for json those of json.dumps, for configparser those of
+// ConfigParser, for python those of pprint.pformat, and keyvalue has its own. An option that a
+// format does not support is an error.
 //
-// The sources are salt/serializers/*.py of Salt 3006, Python's json, configparser and pprint, PyYAML and the library toml.
-// What differs: in YAML that is read, dates are text, 0644 is the number 644 and a repeated key is an error, as in SLS files;
-// texts of errors of the library toml and of XML are not Python's; yamlex is not known. Package plist writes and reads plist.
+// The sources are salt/serializers/*.py of Salt 3006, Python's json, configparser and pprint,
+// PyYAML and the library toml. It differs from Salt in several points. When YAML is read, dates are
+// text, 0644 is the number 644 and a repeated key is an error, as in SLS files. Error texts of the
+// library toml and for XML are not Python's. yamlex is not supported. Package plist writes and
+// reads plist.
+//
+// [Serialize] and [Deserialize] find users' own serializers as well. [Plugins] are those of this
+// package for such code.
 package serializers
 
 import (
@@ -19,9 +26,9 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// format is how one format is written and read; nil is a way that it does not go.
+// format is how one format is written and read; nil means not supported.
 type format struct {
-	callee string // the function of Python that gets the options
+	callee string // the Python function that gets the options
 	write  func(v any, o *options) (any, error)
 	read   func(text any, o *options) (any, error)
 }
@@ -48,7 +55,8 @@ func formats(name string) (format, bool) {
 	return format{}, false
 }
 
-// Write returns v in a format: text, or bytes where the format is no text. Its errors have Salt's classes and texts.
+// Write returns v in a format: text, or bytes for binary formats. Its errors have Salt's classes
+// and texts.
 func Write(name string, v any, opts *data.Map) (any, error) {
 	f, err := find(name, "serialize", func(f format) bool { return f.write != nil })
 	if err != nil {
@@ -58,14 +66,15 @@ func Write(name string, v any, opts *data.Map) (any, error) {
 	out, err := f.write(v, o)
 	if err = errors.Join(err, o.unknown()); err != nil {
 		if name == "python" {
-			return nil, loader.TypeError("%w", first(err)) // this one of Salt's does not catch it
+			return nil, loader.TypeError("%w", first(err)) // Salt does not catch the error here
 		}
 		return nil, loader.Exception("salt.serializers.SerializationError", "%w", first(err))
 	}
 	return out, nil
 }
 
-// Read returns the value that text, a string or bytes, holds in a format. Its errors have Salt's classes and texts.
+// Read returns the value of text, a string or bytes, in a format. Its errors have Salt's classes
+// and texts.
 func Read(name string, text any, opts *data.Map) (any, error) {
 	f, err := find(name, "deserialize", func(f format) bool { return f.read != nil })
 	if err != nil {
@@ -82,14 +91,22 @@ func find(name, way string, goes func(format) bool) (format, error) {
 	f, ok := formats(name)
 	switch {
 	case !ok:
-		return f, loader.Execution("Serializer '%s' not found.", name)
+		return f, missing("Serializer '%s' not found.", name)
 	case !goes(f):
-		return f, loader.Execution("Serializer '%s' does not implement %s.", name, way)
+		return f, missing("Serializer '%s' does not implement %s.", name, way)
 	}
 	return f, nil
 }
 
-// first returns the first of joined errors, which is the one to tell.
+// ErrMissing is wrapped by the errors for a serializer that does not exist, or does not go that way.
+var ErrMissing = errors.New("there is no such serializer")
+
+func missing(format string, args ...any) error {
+	return &loader.Error{Kind: loader.KindExecution, Class: "salt.exceptions.CommandExecutionError",
+		Text: fmt.Sprintf(format, args...), Err: ErrMissing}
+}
+
+// first returns the first of joined errors, which is the one to report.
 func first(err error) error {
 	if list, ok := err.(interface{ Unwrap() []error }); ok {
 		return list.Unwrap()[0]
@@ -97,7 +114,7 @@ func first(err error) error {
 	return err
 }
 
-// options are those of one call; it notes which a format looks at.
+// options are those of one call; it records which of them a format reads.
 type options struct {
 	given  *data.Map
 	callee string // of Python, in the text of an error
@@ -112,12 +129,15 @@ func (o *options) get(name string, otherwise any) any {
 	return otherwise
 }
 
-func (o *options) truth(name string, otherwise bool) bool { return data.Truth(o.get(name, otherwise)) }
+func (o *options) truth(name string,
+	otherwise bool) bool {
+	return data.Truth(o.get(name, otherwise))
+}
 
-// ignored says that options that are not known have no effect.
+// ignored makes all unread options have no effect.
 func (o *options) ignored() { o.given = nil }
 
-// unknown finds fault with an option that the format did not look at.
+// unknown returns an error for an option that the format did not read.
 func (o *options) unknown() error {
 	for k := range o.given.All() {
 		known := false
@@ -131,7 +151,7 @@ func (o *options) unknown() error {
 	return nil
 }
 
-// textOf returns what is to be read as text.
+// textOf returns the input as text.
 func textOf(v any) (string, error) {
 	switch v := v.(type) {
 	case string:

@@ -12,18 +12,19 @@ import (
 	"github.com/brineproject/brine/serializers"
 )
 
-// TestCalls writes and reads what Salt 3006.0 did, through its slsutil.serialize and slsutil.deserialize.
+// TestCalls compares with Salt 3006.0's slsutil.serialize and slsutil.deserialize.
 func TestCalls(t *testing.T) {
-	calls.Check(t, "testdata/calls.json", func(_ context.Context, fun string, args []any, kwargs *data.Map) (any, error) {
-		if fun == "slsutil.serialize" {
-			return serializers.Write(args[0].(string), args[1], kwargs)
-		}
-		return serializers.Read(args[0].(string), args[1], kwargs)
-	})
+	calls.Check(t, "testdata/calls.json",
+		func(_ context.Context, fun string, args []any, kwargs *data.Map) (any, error) {
+			if fun == "slsutil.serialize" {
+				return serializers.Write(args[0].(string), args[1], kwargs)
+			}
+			return serializers.Read(args[0].(string), args[1], kwargs)
+		})
 }
 
-// What is written is read again as it was.
-func TestThereAndBack(t *testing.T) {
+// TestRoundTrip checks that written values are read back unchanged.
+func TestRoundTrip(t *testing.T) {
 	v := data.NewMap("a", data.NewMap("b", "it's \"q\" \\ \n\x01 €", "c", "", "d", "x y"))
 	for _, format := range []string{"json", "yaml", "toml", "msgpack", "keyvalue"} {
 		in := any(v)
@@ -40,7 +41,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// Options that fill one another must not take for ever.
+// TestInterpolationIsBounded checks that options that refer to one another do not take forever.
 func TestInterpolationIsBounded(t *testing.T) {
 	text := "[a]\n"
 	for i := range 9 {
@@ -55,7 +56,8 @@ func TestInterpolationIsBounded(t *testing.T) {
 	}
 }
 
-// The option defaults gives every section options, which values may name, as Python's ConfigParser does.
+// TestDefaultsOfSections checks that the option defaults adds options to every section, which
+// values may refer to, as in Python's ConfigParser.
 func TestDefaultsOfSections(t *testing.T) {
 	opts := data.NewMap("defaults", data.NewMap("X", "baz", "n", int64(1)))
 	got, err := serializers.Read("configparser", "[DEFAULT]\nn = 2\n[foo]\nbar = %(x)s\n", opts)
@@ -67,7 +69,8 @@ func TestDefaultsOfSections(t *testing.T) {
 	if want := "[DEFAULT]\ny = not_used\n\n[foo]\nabc = 123\n\n"; err != nil || text != want {
 		t.Errorf("written: %q, %v; want %q", text, err, want)
 	}
-	for _, wrong := range []*data.Map{data.NewMap("defaults", "text"), data.NewMap("defaults", data.NewMap("a", nil))} {
+	for _, wrong := range []*data.Map{data.NewMap("defaults", "text"),
+		data.NewMap("defaults", data.NewMap("a", nil))} {
 		if v, err := serializers.Read("configparser", "[foo]\n", wrong); err == nil {
 			t.Errorf("defaults %s are read as %s", data.Repr(wrong), data.Repr(v))
 		}
@@ -76,7 +79,8 @@ func TestDefaultsOfSections(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, format := range []string{"json", "yaml", "toml", "configparser", "keyvalue"} {
-		for _, text := range []string{"[a]\nb = 1\n c\n[d]\ne: %(b)s\n", "{\"a\": [1, null]}", "a: [b, {c: d}]\n", "a = 1\n[[b]]\nc = \"x\"\n"} {
+		for _, text := range []string{"[a]\nb = 1\n c\n[d]\ne: %(b)s\n", "{\"a\": [1, null]}",
+			"a: [b, {c: d}]\n", "a = 1\n[[b]]\nc = \"x\"\n"} {
 			f.Add(format, text)
 		}
 	}
@@ -89,7 +93,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Text that grew by copying would take a gigabyte and more here.
+// TestManyTablesTakeLittleMemory writes tables for which text that grows by copying would take more
+// than a gigabyte.
 func TestManyTablesTakeLittleMemory(t *testing.T) {
 	top, list := data.NewMap(), data.NewMap()
 	for i := range 4000 {
@@ -97,12 +102,14 @@ func TestManyTablesTakeLittleMemory(t *testing.T) {
 		top.Set(name, data.NewMap("a", strings.Repeat("x", 100)))
 		list.Set(name, data.NewMap("a", strings.Repeat("x", 100)))
 	}
-	for name, v := range map[string]*data.Map{"tables": top, "tables of an array": data.NewMap("l", []any{list})} {
+	for name, v := range map[string]*data.Map{"tables": top,
+		"tables of an array": data.NewMap("l", []any{list})} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		text, err := serializers.Write("toml", v, nil)
 		runtime.ReadMemStats(&after)
-		if took := (after.TotalAlloc - before.TotalAlloc) >> 20; err != nil || took > 100 || len(data.Str(text)) < 400_000 {
+		if took := (after.TotalAlloc - before.TotalAlloc) >> 20; err != nil || took > 100 ||
+			len(data.Str(text)) < 400_000 {
 			t.Errorf("%s: %d MiB, %v", name, took, err)
 		}
 	}

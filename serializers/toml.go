@@ -20,11 +20,11 @@ func readTOML(v any, _ *options) (any, error) {
 	return render.TOML{}.Render(context.Background(), &render.Step{Data: text})
 }
 
-// mostTOML is how deep tables may nest that are written.
-const mostTOML = 200
+// maxTOMLDepth limits the nesting of tables when writing.
+const maxTOMLDepth = 200
 
-// writeTOML writes as toml.dumps of Python's library toml does: the values of a table before its tables, a comma behind each
-// element of a list, no line for None.
+// writeTOML writes as toml.dumps of Python's library toml does: the values of a table before its
+// tables, a comma after each element of a list, no line for None.
 func writeTOML(v any, _ *options) (any, error) {
 	top, ok := v.(*data.Map)
 	if !ok {
@@ -35,7 +35,7 @@ func writeTOML(v any, _ *options) (any, error) {
 	var text strings.Builder
 	text.WriteString(own)
 	for depth := 0; tables.Len() > 0; depth++ {
-		if depth > mostTOML {
+		if depth > maxTOMLDepth {
 			return nil, errTOMLDepth
 		}
 		below := data.NewMap()
@@ -60,14 +60,14 @@ var errTOMLDepth = errors.New("tables nest too deep")
 
 type tomlWriter struct{ err error }
 
-// table returns the lines of a table, with those of its arrays of tables, and the tables in it.
+// table returns the lines of a table, including its arrays of tables, and the tables in it.
 func (w *tomlWriter) table(m *data.Map, in string, depth int) (string, *data.Map) {
 	if in != "" && !strings.HasSuffix(in, ".") {
 		in += "."
 	}
 	var lines, arrays strings.Builder
 	tables := data.NewMap()
-	if depth > mostTOML {
+	if depth > maxTOMLDepth {
 		w.err = errTOMLDepth
 		return "", tables
 	}
@@ -95,7 +95,7 @@ func (w *tomlWriter) array(b *strings.Builder, list []any, in, key string, depth
 	for _, item := range list {
 		t, ok := item.(*data.Map)
 		if !ok {
-			w.err = errors.New("a list of tables holds a value that is none")
+			w.err = errors.New("a list of tables contains a value that is not a table")
 			return
 		}
 		var tail strings.Builder
@@ -108,7 +108,7 @@ func (w *tomlWriter) array(b *strings.Builder, list []any, in, key string, depth
 			b.WriteString(own)
 		}
 		for level := depth; tables.Len() > 0; level++ {
-			if level > mostTOML {
+			if level > maxTOMLDepth {
 				w.err = errTOMLDepth
 				return
 			}
@@ -148,7 +148,7 @@ func tomlKey(k string) string {
 var tomlBare = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func (w *tomlWriter) value(v any, depth int) string {
-	if depth > mostTOML {
+	if depth > maxTOMLDepth {
 		w.err = errTOMLDepth
 		return ""
 	}
@@ -181,7 +181,8 @@ func (w *tomlWriter) list(list []any, depth int) string {
 	return b.String()
 }
 
-// tomlText quotes a text. Signs without a form are written as Python's repr has them, with \u00 for \x.
+// tomlText quotes a text. Characters without a TOML escape are written as in Python's repr, with
+// \u00 for \x.
 func tomlText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// readYAML reads a document. No option has an effect.
+// readYAML parses a document. No option has an effect.
 func readYAML(v any, _ *options) (any, error) {
 	text, err := textOf(v)
 	if err != nil {
@@ -22,11 +22,12 @@ func readYAML(v any, _ *options) (any, error) {
 	return out, err
 }
 
-// writeYAML writes as yaml.dump of PyYAML does, keys sorted, and cuts what ends it.
+// writeYAML writes as yaml.dump of PyYAML does, with sorted keys, and removes the end.
 func writeYAML(v any, o *options) (any, error) {
 	d := yaml.DumpOptions{
-		SortKeys: o.truth("sort_keys", true), SortOrdered: true, EscapeUnicode: !o.truth("allow_unicode", false),
-		ExplicitStart: o.truth("explicit_start", false), ExplicitEnd: o.truth("explicit_end", false),
+		SortKeys: o.truth("sort_keys", true), SortOrdered: true,
+		EscapeUnicode: !o.truth("allow_unicode", false), ExplicitStart: o.truth("explicit_start",
+			false), ExplicitEnd: o.truth("explicit_end", false),
 	}
 	switch style := o.get("default_flow_style", nil); {
 	case style == nil:

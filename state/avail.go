@@ -9,16 +9,17 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// avail is what the file server has, asked for when it is needed (salt/state.py, LazyAvailStates).
+// avail lists the environments and SLS files of the file server and fetches each list on first use
+// (salt/state.py, LazyAvailStates).
 type avail struct {
 	c      *Compiler
-	envs   []string            // nil until they are asked for
+	envs   []string            // nil until fetched
 	states map[string][]string // environment → names
 }
 
 func (c *Compiler) avail() *avail { return &avail{c: c, states: map[string][]string{}} }
 
-// has reports whether there is an environment.
+// has reports whether an environment exists. The environment base always does.
 func (a *avail) has(ctx context.Context, saltenv string) (bool, error) {
 	if saltenv == "base" {
 		return true, nil
@@ -33,8 +34,8 @@ func (a *avail) has(ctx context.Context, saltenv string) (bool, error) {
 	return slices.Contains(a.envs, saltenv), nil
 }
 
-// any is has, which is true as well of every environment where there is one named __env__.
-func (a *avail) any(ctx context.Context, saltenv string) (bool, error) {
+// hasOrDynamic is has, but accepts every environment if the file server has one named __env__.
+func (a *avail) hasOrDynamic(ctx context.Context, saltenv string) (bool, error) {
 	ok, err := a.has(ctx, saltenv)
 	if ok || err != nil {
 		return ok, err
@@ -42,8 +43,8 @@ func (a *avail) any(ctx context.Context, saltenv string) (bool, error) {
 	return a.has(ctx, "__env__")
 }
 
-// named returns the SLS of an environment whose names match a glob.
-func (a *avail) named(ctx context.Context, saltenv, pattern string) ([]string, error) {
+// matching returns the names of the SLS in an environment that match a glob.
+func (a *avail) matching(ctx context.Context, saltenv, pattern string) ([]string, error) {
 	states, ok := a.states[saltenv]
 	if !ok {
 		var err error
@@ -55,7 +56,7 @@ func (a *avail) named(ctx context.Context, saltenv, pattern string) ([]string, e
 	return filter(states, pattern), nil
 }
 
-// filter returns the names that match a glob, as Python's fnmatch.filter.
+// filter returns the names that match a glob, like Python's fnmatch.filter.
 func filter(names []string, pattern string) []string {
 	if !strings.ContainsAny(pattern, "*?[") {
 		if slices.Contains(names, pattern) {
@@ -73,7 +74,8 @@ func filter(names []string, pattern string) []string {
 	return found
 }
 
-// environments returns the environments in the order in which their top files are read (salt/state.py, _get_envs).
+// environments returns the environments in the order in which their top files are read
+// (salt/state.py, _get_envs).
 func (c *Compiler) environments(ctx context.Context) ([]string, error) {
 	served, err := c.files.Envs(ctx)
 	if err != nil {
@@ -83,7 +85,8 @@ func (c *Compiler) environments(ctx context.Context) ([]string, error) {
 		if len(served) == 0 {
 			return order, nil
 		}
-		return slices.DeleteFunc(order, func(env string) bool { return !slices.Contains(served, env) }), nil
+		return slices.DeleteFunc(order,
+			func(env string) bool { return !slices.Contains(served, env) }), nil
 	}
 	envs := []string{"base"}
 	if roots, ok := c.env().Option("file_roots").(*data.Map); ok {
@@ -92,7 +95,7 @@ func (c *Compiler) environments(ctx context.Context) ([]string, error) {
 	return distinct(append(envs, served...)), nil
 }
 
-// distinct returns a list without what stands in it before.
+// distinct returns a list without its duplicates. The first of each stays.
 func distinct(list []string) []string {
 	var out []string
 	for _, s := range list {
@@ -103,7 +106,7 @@ func distinct(list []string) []string {
 	return out
 }
 
-// texts returns the texts in a list.
+// texts returns the strings in a list.
 func texts(v any) []string {
 	list, _ := v.([]any)
 	var out []string

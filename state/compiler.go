@@ -10,40 +10,45 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Files find SLS and top files; a *fileclient.Client does. Several goroutines may use them.
+// Files finds SLS and top files. *fileclient.Client implements it. It must be safe for concurrent
+// use.
 type Files interface {
-	// Envs returns the environments there are.
+	// Envs returns the available environments.
 	Envs(ctx context.Context) ([]string, error)
-	// States returns the names of the SLS files of an environment, sorted.
+	// States returns the sorted names of the SLS in an environment.
 	States(ctx context.Context, saltenv string) ([]string, error)
-	// State returns the URL of an SLS and where its file is on this host. The error wraps fileclient.ErrNotFound.
+	// State returns the URL of an SLS and the path of its local copy. For a missing SLS the error
+	// wraps fileclient.ErrNotFound.
 	State(ctx context.Context, sls, saltenv string) (url, file string, err error)
-	// CacheFile returns where the file of a URL is on this host. The error wraps fileclient.ErrNotFound.
+	// CacheFile returns the path of the local copy of a URL. For a missing file the error wraps
+	// fileclient.ErrNotFound.
 	CacheFile(ctx context.Context, url, saltenv string, f fileclient.Fetch) (string, error)
-	// MasterTops returns what master_tops say of the minion with these options: environment → list of SLS.
+	// MasterTops returns the SLS that master_tops assigns to the minion with these options:
+	// environment → list of SLS.
 	MasterTops(ctx context.Context, opts *data.Map) (*data.Map, error)
 }
 
-// Options are what a Compiler is made of.
+// Options configure a Compiler. Both fields are required.
 type Options struct {
-	// Engine renders, and lends the options, grains and pillar of its Env. The options that count are saltenv,
-	// state_top, state_top_saltenv, top_file_merging_strategy, default_top, env_order, file_roots, nodegroups,
-	// master_tops_first, state_auto_order and disabled_requisites; see MasterOptions.
+	// Engine renders files and provides options, grains and pillar through its Env. The compiler
+	// reads the options saltenv, state_top, state_top_saltenv, top_file_merging_strategy,
+	// default_top, env_order, file_roots, nodegroups, master_tops_first, state_auto_order and
+	// disabled_requisites; see MasterOptions.
 	Engine *render.Engine
-	// Files hold the SLS and top files.
+	// Files provides the SLS and top files.
 	Files Files
 }
 
-// A Compiler compiles the states of one minion. Several goroutines may use it.
+// A Compiler compiles the states of one minion. It is safe for concurrent use.
 type Compiler struct {
 	engine *render.Engine
 	files  Files
 }
 
-// New returns a compiler. The error names what the options lack.
+// New returns a compiler. It fails if a field of the options is nil.
 func New(o Options) (*Compiler, error) {
 	if o.Engine == nil || o.Files == nil {
-		return nil, errors.New("state compiler: it needs an engine and files")
+		return nil, errors.New("create state compiler: Engine and Files are required")
 	}
 	return &Compiler{engine: o.Engine, files: o.Files}, nil
 }
@@ -55,9 +60,11 @@ func (c *Compiler) text(option string) string {
 	return s
 }
 
-// SLS returns the high data of some SLS of an environment, verified but not resolved, and what is wrong with it
-// (salt/modules/state.py, show_sls). Names may be globs; an empty saltenv means base.
-func (c *Compiler) SLS(ctx context.Context, names []string, saltenv string) (*data.Map, []string, error) {
+// SLS returns the high data of some SLS in an environment, verified but not resolved, and a list of
+// problems (salt/modules/state.py, show_sls). Names may be globs. An empty saltenv means base.
+func (c *Compiler) SLS(
+	ctx context.Context, names []string, saltenv string,
+) (*data.Map, []string, error) {
 	if saltenv == "" {
 		saltenv = "base"
 	}
@@ -72,8 +79,8 @@ func (c *Compiler) SLS(ctx context.Context, names []string, saltenv string) (*da
 	return high, append(problems, Verify(high)...), nil
 }
 
-// HighState returns the high data that the top file gives the minion, not verified, and what is wrong with it
-// (salt/state.py, compile_highstate).
+// HighState returns the unverified high data that the top file assigns to the minion, and a list of
+// problems (salt/state.py, compile_highstate).
 func (c *Compiler) HighState(ctx context.Context) (*data.Map, []string, error) {
 	top, problems, err := c.Top(ctx)
 	if err != nil {
@@ -83,9 +90,9 @@ func (c *Compiler) HighState(ctx context.Context) (*data.Map, []string, error) {
 	return high, append(problems, more...), err
 }
 
-// LowState returns the chunks that the top file gives the minion, in the order in which they run, or what is wrong
-// (salt/state.py, compile_low_chunks).
-func (c *Compiler) LowState(ctx context.Context) ([]*data.Map, []string, error) {
+// LowState returns the chunks that the top file assigns to the minion, in execution order, or a
+// list of problems (salt/state.py, compile_low_chunks).
+func (c *Compiler) LowState(ctx context.Context) ([]Chunk, []string, error) {
 	top, _, err := c.Top(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -96,7 +103,7 @@ func (c *Compiler) LowState(ctx context.Context) ([]*data.Map, []string, error) 
 	}
 	problems = append(problems, extend(high, false)...)
 	problems = append(problems, Verify(high)...)
-	problems = append(problems, c.requisitesIn(high)...) // also where the high data does not verify
+	problems = append(problems, c.requisitesIn(high)...) // even if the high data does not verify
 	exclude(high)
 	if len(problems) > 0 {
 		return nil, problems, nil
@@ -112,8 +119,9 @@ func (c *Compiler) rendered(ctx context.Context, top *data.Map) (*data.Map, []st
 	return c.Render(ctx, matches)
 }
 
-// Resolve applies to high data what it says of itself: extend, then requisites of the _in forms, use and prereq, then
-// exclude. It changes high and returns what is wrong (salt/state.py, call_high).
+// Resolve applies the declarations in high data that affect other states: extend, then requisites
+// of the _in forms, use and prereq, then exclude. It changes high and returns a list of problems
+// (salt/state.py, call_high).
 func (c *Compiler) Resolve(high *data.Map) []string {
 	problems := extend(high, false)
 	problems = append(problems, Verify(high)...)

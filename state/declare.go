@@ -7,14 +7,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// callable is the function of a state that names none, and which no module has: the state fails in the run, with its name.
+// callable is the placeholder function for a state that names none. No module has it, so the state
+// fails at run time with this name.
 const callable = "__call__"
 
-// Declare gives each state of high data that names no function the function __call__, as runs of SUSE's Salt 3006.0 do before they
-// look at the form (salt/state.py, inject_default_call), so that such a state fails and the others run. It returns what Verify would
-// have said of them.
+// Declare inserts the function __call__ into each state of high data that names no function. Such a
+// state then fails while the others run. SUSE's Salt 3006.0 does the same before it verifies the
+// data (salt/state.py, inject_default_call). Declare returns the problems that Verify would have
+// reported for these states.
 func Declare(high *data.Map) []string {
-	var told []string
+	var problems []string
 	for id, v := range high.All() {
 		body, _ := v.(*data.Map)
 		for name, args := range body.All() {
@@ -23,10 +25,10 @@ func Declare(high *data.Map) []string {
 				continue
 			}
 			body.Set(name, slices.Insert(slices.Clone(list), max(0, len(list)-1), any(callable)))
-			told = append(told, fmt.Sprintf("No function declared in state '%s' in SLS '%s', id '%s'", data.Str(name), data.Str(body.Value("__sls__")), data.Str(id)))
+			problems = append(problems, fmt.Sprintf("No function declared in state '%s' in SLS '%s', id '%s'", data.Str(name), data.Str(body.Value("__sls__")), data.Str(id)))
 		}
 	}
-	return told
+	return problems
 }
 
 func isText(v any) bool {

@@ -1,4 +1,4 @@
-// Package state compiles what users write in SLS and top files into high data and low chunks. It runs nothing.
+// Package state compiles SLS and top files into high data and low chunks. It runs nothing.
 //
 // A Compiler reads the files of one minion through its renderers:
 //
@@ -9,14 +9,16 @@
 //		chunks := state.Low(high)                                       // in the order in which they run
 //	}
 //
-// Whatever is wrong in what users wrote is a problem: a text for people, Salt's own, of which all are told together. An
-// error is what keeps the compiler from going on: a file server that does not answer, a context that is done, a top file
-// that cannot be merged.
+// A mistake in SLS or top files is a problem: a message for the user in Salt's wording. All
+// problems are collected and returned together. An error is a condition that stops the compiler: an
+// unreachable file server, an ended context, top files that cannot be merged.
 //
-// High data is a dictionary of ids. Each holds its states by their names, lists of arguments, and __sls__ and __env__, the
-// SLS that it is from; __extend__ and __exclude__ stand beside them until Resolve. A low chunk is a dictionary of arguments
-// with the keys state, fun, name, __id__, __sls__, __env__ and order.
+// High data is a dictionary of IDs. Each ID holds its states by name, each with a list of
+// arguments, and the SLS and environment it comes from in __sls__ and __env__. __extend__ and
+// __exclude__ stay next to the IDs until Resolve. A low chunk is a dictionary of arguments with the
+// keys state, fun, name, __id__, __sls__, __env__ and order.
 //
-// The rules are those of salt/state.py (BaseHighState and State). Where Salt ends in a Python exception, as for a key that
-// is no text, this reports a problem or leaves out what makes no sense.
+// The rules are those of salt/state.py (BaseHighState and State). If Salt ends with a Python
+// exception, for example for a key that is not a string, this package reports a problem or skips
+// the entry.
 package state

@@ -11,19 +11,21 @@ import (
 
 // document is one rendered SLS.
 type document struct {
-	*rendering
+	problemList
+	rendering    *rendering
 	sls, saltenv string
-	init         bool // its file is init.sls
+	init         bool // the file is init.sls
 	state        *data.Map
-	shared       map[*any]bool // first items of lists that stand in several places, by YAML aliases
+	// first items of lists that several states share through YAML aliases
+	shared map[*any]bool
 }
 
-func (d *document) handle(ctx context.Context) error {
+func (d *document) process(ctx context.Context) error {
 	include := d.includes()
 	d.findShared()
-	d.takeExtend()
-	d.takeExclude()
-	d.declare()
+	d.moveExtend()
+	d.moveExclude()
+	d.normalize()
 	for _, entry := range include {
 		if err := d.include(ctx, entry); err != nil {
 			return err
@@ -47,8 +49,8 @@ func (d *document) includes() []any {
 	return list
 }
 
-// takeExtend puts the extensions of the SLS under __extend__ (salt/state.py, _handle_extend).
-func (d *document) takeExtend() {
+// moveExtend moves the extensions of the SLS to __extend__ (salt/state.py, _handle_extend).
+func (d *document) moveExtend() {
 	v, ok := d.state.Get("extend")
 	if !ok {
 		return
@@ -65,14 +67,14 @@ func (d *document) takeExtend() {
 			d.problem("Extension name '%s' in SLS '%s' is not a dictionary", data.Str(id), d.sls)
 			continue
 		}
-		d.sign(body)
-		d.splitDotted(body, func(string) bool { return true })
+		d.setOrigin(body)
+		d.splitDotted(body, func(string, bool) bool { return true })
 	}
 	d.state.Set("__extend__", []any{ext})
 }
 
-// takeExclude puts the exclusions of the SLS under __exclude__ (salt/state.py, _handle_exclude).
-func (d *document) takeExclude() {
+// moveExclude moves the exclusions of the SLS to __exclude__ (salt/state.py, _handle_exclude).
+func (d *document) moveExclude() {
 	v, ok := d.state.Get("exclude")
 	if !ok {
 		return
@@ -86,8 +88,8 @@ func (d *document) takeExclude() {
 	d.state.Set("__exclude__", append([]any{}, list...))
 }
 
-// sign notes in a body which SLS it is from.
-func (d *document) sign(body *data.Map) {
+// setOrigin records the SLS and environment in a body unless it already has them.
+func (d *document) setOrigin(body *data.Map) {
 	if !body.Has("__sls__") {
 		body.Set("__sls__", d.sls)
 	}
@@ -96,17 +98,17 @@ func (d *document) sign(body *data.Map) {
 	}
 }
 
-// declare brings short and dotted declarations into the form of lists (salt/state.py, _handle_state_decls).
-func (d *document) declare() {
+// normalize converts short and dotted declarations to lists (salt/state.py, _handle_state_decls).
+func (d *document) normalize() {
 	for id, v := range d.state.All() {
 		if id == "__extend__" || id == "__exclude__" {
 			continue
 		}
 		switch body := v.(type) {
 		case *data.Map:
-			d.body(id, body)
+			d.normalizeBody(id, body)
 		case string:
-			d.short(id, body)
+			d.expandShort(id, body)
 		default:
 			d.notDictionary(id)
 		}
@@ -117,8 +119,8 @@ func (d *document) notDictionary(id any) {
 	d.problem("ID %s in SLS %s is not a dictionary", data.Str(id), d.sls)
 }
 
-// short is the declaration ID: STATE.FUN.
-func (d *document) short(id any, text string) {
+// expandShort expands the short declaration ID: STATE.FUN.
+func (d *document) expandShort(id any, text string) {
 	parts := strings.Split(text, ".")
 	if len(parts) < 2 {
 		d.notDictionary(id)
@@ -127,20 +129,23 @@ func (d *document) short(id any, text string) {
 	d.state.Set(id, data.NewMap("__sls__", d.sls, "__env__", d.saltenv, parts[0], []any{parts[1]}))
 }
 
-func (d *document) body(id any, body *data.Map) {
+func (d *document) normalizeBody(id any, body *data.Map) {
 	seen := map[string]bool{}
-	d.splitDotted(body, func(state string) bool {
-		if seen[state] {
-			d.problem("ID '%s' in SLS '%s' contains multiple state declarations of the same type", data.Str(id), d.sls)
+	d.splitDotted(body, func(state string, dotted bool) bool {
+		if dotted && seen[state] {
+			d.problem("ID '%s' in SLS '%s' contains multiple state declarations of the same type",
+				data.Str(id), d.sls)
 			return false
 		}
+		seen[state] = true
 		return true
-	}, seen)
-	d.sign(body)
+	})
+	d.setOrigin(body)
 }
 
-// splitDotted makes STATE: [..., FUN] of STATE.FUN: [...], where allow agrees. It notes the states in seen.
-func (d *document) splitDotted(body *data.Map, allow func(state string) bool, seen ...map[string]bool) {
+// splitDotted converts STATE.FUN: [...] to STATE: [..., FUN]. It calls allow for each list, dotted
+// or not, and leaves it as it is if allow returns false.
+func (d *document) splitDotted(body *data.Map, allow func(state string, dotted bool) bool) {
 	for _, k := range body.Keys() {
 		key, ok := k.(string)
 		if !ok || strings.HasPrefix(key, "_") {
@@ -151,21 +156,16 @@ func (d *document) splitDotted(body *data.Map, allow func(state string) bool, se
 			continue
 		}
 		parts := strings.Split(key, ".")
-		if len(parts) > 1 && !allow(parts[0]) {
-			continue
-		}
-		for _, s := range seen {
-			s[parts[0]] = true
-		}
-		if len(parts) > 1 {
+		if dotted := len(parts) > 1; allow(parts[0], dotted) && dotted {
 			body.Delete(key)
 			body.Set(parts[0], list)
-			d.grow(body, parts[0], parts[1])
+			d.appendArg(body, parts[0], parts[1])
 		}
 	}
 }
 
-// findShared finds the lists of states that are one list by a YAML alias: what is appended to one is appended to all.
+// findShared finds the lists that several states share through a YAML alias. A value appended to
+// one of them must be appended to all.
 func (d *document) findShared() {
 	d.shared = map[*any]bool{}
 	for _, v := range d.state.All() {
@@ -179,8 +179,9 @@ func (d *document) findShared() {
 	}
 }
 
-// grow appends to a list of a body, and to all others of the document that are the same list.
-func (d *document) grow(body *data.Map, key string, v any) {
+// appendArg appends a value to a list in a body, and to every other place in the document that
+// shares the list.
+func (d *document) appendArg(body *data.Map, key string, v any) {
 	old := body.Value(key).([]any)
 	list := append(slices.Clip(old), v)
 	body.Set(key, list)
@@ -198,9 +199,9 @@ func (d *document) grow(body *data.Map, key string, v any) {
 	}
 }
 
-// autoOrder gives an order to states that name none (salt/state.py, _handle_iorder).
+// autoOrder assigns an order to states without one (salt/state.py, _handle_iorder).
 func (d *document) autoOrder() {
-	if v, ok := d.c.env().Opts.Get("state_auto_order"); ok && !data.Truth(v) {
+	if v, ok := d.rendering.c.env().Opts.Get("state_auto_order"); ok && !data.Truth(v) {
 		return
 	}
 	for _, v := range d.state.All() {
@@ -208,8 +209,9 @@ func (d *document) autoOrder() {
 		case *data.Map:
 			d.orderBody(body)
 		case string, []any:
-		default: // where Salt gives up
-			logging.Print(d.c.env().Log, logging.Critical, "Could not render SLS "+d.sls+". Syntax error detected.")
+		default: // Salt stops here
+			logging.Print(d.rendering.c.env().Log, logging.Critical, "Could not render SLS "+d.sls+
+				". Syntax error detected.")
 			return
 		}
 	}
@@ -222,8 +224,8 @@ func (d *document) orderBody(body *data.Map) {
 		if !ok || !isList || strings.HasPrefix(key, "_") || ordered(list) {
 			continue
 		}
-		d.grow(body, key, data.NewMap("order", d.order))
-		d.order++
+		d.appendArg(body, key, data.NewMap("order", d.rendering.order))
+		d.rendering.order++
 	}
 }
 
@@ -236,7 +238,7 @@ func ordered(args []any) bool {
 	return false
 }
 
-// firstKey returns the first key of a dictionary, nil where there is none.
+// firstKey returns the first key of a dictionary, or nil if it is empty.
 func firstKey(m *data.Map) any {
 	if m.Len() == 0 {
 		return nil

@@ -5,7 +5,8 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// exclude takes out of high data what its __exclude__ names (salt/state.py, apply_exclude).
+// exclude removes the IDs and SLS listed in __exclude__ from high data (salt/state.py,
+// apply_exclude).
 func exclude(high *data.Map) {
 	list, _ := high.Value("__exclude__").([]any)
 	if !high.Delete("__exclude__") {
@@ -29,7 +30,7 @@ func exclude(high *data.Map) {
 	}
 }
 
-// excluded returns the ids and SLS that exclusions name.
+// excluded returns the IDs and the globs of SLS in a list of exclusions.
 func excluded(list []any) (ids []any, globs []*match.Glob) {
 	for _, item := range list {
 		m, _ := item.(*data.Map)

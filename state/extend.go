@@ -7,14 +7,15 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// requisiteKeywords are the arguments whose lists extend joins (salt/state.py, STATE_REQUISITE_KEYWORDS).
+// requisiteKeywords are the arguments whose lists extend concatenates (salt/state.py,
+// STATE_REQUISITE_KEYWORDS).
 var requisiteKeywords = []string{
-	"onchanges", "onchanges_any", "onfail", "onfail_any", "onfail_all", "onfail_stop", "prereq", "prerequired", "watch",
-	"watch_any", "require", "require_any", "listen",
+	"onchanges", "onchanges_any", "onfail", "onfail_any", "onfail_all", "onfail_stop", "prereq",
+	"prerequired", "watch", "watch_any", "require", "require_any", "listen",
 }
 
-// extend applies the __extend__ of high data. With strict true an id must have the state that extends it
-// (salt/state.py, reconcile_extend).
+// extend applies the __extend__ entries of high data and returns the problems. If strict is true,
+// the extended ID must have the same state (salt/state.py, reconcile_extend).
 func extend(high *data.Map, strict bool) []string {
 	list, _ := high.Value("__extend__").([]any)
 	high.Delete("__extend__")
@@ -47,8 +48,8 @@ func cannotExtend(id any, body *data.Map) string {
 		"Ensure that a state with an ID of '%[1]s' is available\nin environment '%[2]s' and to SLS '%[3]s'", data.Str(id), saltenv, sls)
 }
 
-// extended returns the body that an extension is for: that of its id, or of the one state that has it for a name; nil
-// where there is none.
+// extended returns the body to extend: that of the ID itself, or of the only state with this name.
+// It returns nil if there is none.
 func extended(high *data.Map, id any, body *data.Map, strict bool) *data.Map {
 	state := firstState(body)
 	if state == nil {
@@ -65,7 +66,7 @@ func extended(high *data.Map, id any, body *data.Map, strict bool) *data.Map {
 	return target
 }
 
-// firstState returns the first key of a body that names a state, nil where there is none.
+// firstState returns the first key of a body that names a state, or nil.
 func firstState(body *data.Map) any {
 	for key := range body.All() {
 		if !internal(key) {
@@ -75,7 +76,7 @@ func firstState(body *data.Map) any {
 	return nil
 }
 
-// fromExcluded reports whether an extension is from an SLS that is excluded.
+// fromExcluded reports whether an extension comes from an excluded SLS.
 func fromExcluded(high, body *data.Map) bool {
 	list, _ := high.Value("__exclude__").([]any)
 	return slices.ContainsFunc(list, func(item any) bool {
@@ -106,8 +107,8 @@ func extendBody(target, body *data.Map) {
 	}
 }
 
-// extendArgs puts an argument into a list: in place of the one of its name, else at the end. Functions take the place of
-// functions, and lists of requisites are joined.
+// extendArgs adds an argument to a list, replacing the argument of the same name if there is one. A
+// function replaces the function, and lists of requisites are concatenated.
 func extendArgs(args []any, arg any) []any {
 	updated := false
 	for i, old := range args {

@@ -4,11 +4,12 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// place is one state of an id.
+// place identifies one state of an ID.
 type place struct{ id, state any }
 
-// findName returns the states that a reference of the form {STATE: NAME} means: the one of that id, all of an SLS, or
-// those that have an argument of that value. With strict true the id must have the state (salt/state.py, find_name).
+// findName returns the states that a reference {STATE: NAME} selects: the state of that ID, all
+// states of an SLS, or those with an argument of that value. If strict is true, the ID must have
+// the state (salt/state.py, find_name).
 func findName(high *data.Map, name, state any, strict bool) []place {
 	if !data.Hashable(name) {
 		return nil
@@ -35,7 +36,7 @@ func findName(high *data.Map, name, state any, strict bool) []place {
 	return found
 }
 
-// valuesEqual returns how many arguments have a value.
+// valuesEqual returns the number of single-key arguments with this value.
 func valuesEqual(args []any, value any) int {
 	n := 0
 	for _, arg := range args {
@@ -48,7 +49,7 @@ func valuesEqual(args []any, value any) int {
 	return n
 }
 
-// ofSLS returns the states of an SLS (salt/state.py, find_sls_ids).
+// ofSLS returns all states of an SLS (salt/state.py, find_sls_ids).
 func ofSLS(high *data.Map, sls any) []place {
 	var found []place
 	for id, v := range high.All() {

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/state"
 )
 
-// oneFile is a file server whose SLS, and top file, are all one text.
+// oneFile is a file server that serves the same text for every SLS and top file.
 type oneFile string
 
 func (f oneFile) Envs(context.Context) ([]string, error) { return []string{"base"}, nil }
@@ -31,7 +31,7 @@ func (f oneFile) CacheFile(context.Context, string, string, fileclient.Fetch) (s
 
 func (f oneFile) MasterTops(context.Context, *data.Map) (*data.Map, error) { return nil, nil }
 
-// FuzzCompile checks that no SLS and no top file, whatever it says, stops a compiler.
+// FuzzCompile checks that no SLS or top file crashes the compiler.
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []string{
 		"include: [b, .b, {base: '*'}, 1]\nextend: {x: {test: [nop, {require: [{test: y}]}]}}\nexclude: [{id: z}, {sls: q}, 3]\n" +

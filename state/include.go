@@ -2,17 +2,16 @@ package state
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/logging"
 )
 
-// anyEnv stands for the one environment of the matches that has an SLS.
+// anyEnv stands for whichever single environment of the matches has the SLS.
 const anyEnv = "_xenv"
 
-// include renders what one entry of an include list names: SLS, or {ENV: SLS} (salt/state.py, render_state).
+// include renders one entry of an include list: SLS, or {ENV: SLS} (salt/state.py, render_state).
 func (d *document) include(ctx context.Context, entry any) error {
 	saltenv := d.saltenv
 	if m, ok := entry.(*data.Map); ok && m.Len() > 0 {
@@ -20,17 +19,18 @@ func (d *document) include(ctx context.Context, entry any) error {
 		key, entry = m.At(m.Len() - 1)
 		saltenv = data.Str(key)
 	}
-	known, err := d.have.any(ctx, saltenv)
+	known, err := d.rendering.available.hasOrDynamic(ctx, saltenv)
 	if err != nil {
 		return err
 	}
 	if !known {
-		d.logged(logging.Error, "Nonexistent saltenv '%s' found in include of '%s' within SLS '%s:%s'", saltenv, data.Str(entry), d.saltenv, d.sls)
+		d.logProblem(logging.Error, "Nonexistent saltenv '%s' found in include of '%s' within SLS '%s:%s'", saltenv, data.Str(entry), d.saltenv, d.sls)
 		return nil
 	}
 	name, ok := entry.(string)
 	if !ok {
-		d.logged(logging.Error, "Badly formatted include %s found in include in SLS '%s:%s'", data.Str(entry), d.saltenv, d.sls)
+		d.logProblem(logging.Error, "Badly formatted include %s found in include in SLS '%s:%s'",
+			data.Str(entry), d.saltenv, d.sls)
 		return nil
 	}
 	if name, ok = d.absolute(name); !ok {
@@ -39,7 +39,8 @@ func (d *document) include(ctx context.Context, entry any) error {
 	return d.includeNamed(ctx, name, saltenv)
 }
 
-// absolute returns the name that a relative one stands for.
+// absolute resolves a relative SLS name. It returns false and logs a problem if the name goes
+// beyond the top level.
 func (d *document) absolute(name string) (string, bool) {
 	rest := strings.TrimLeft(name, ".")
 	levels := len(name) - len(rest)
@@ -51,7 +52,7 @@ func (d *document) absolute(name string) (string, bool) {
 		parts = append(parts, "init")
 	}
 	if levels > len(parts) {
-		d.logged(logging.Error, "Attempted relative include of '%s' within SLS '%s:%s' goes beyond top level package ", name, d.saltenv, d.sls)
+		d.logProblem(logging.Error, "Attempted relative include of '%s' within SLS '%s:%s' goes beyond top level package ", name, d.saltenv, d.sls)
 		return "", false
 	}
 	return strings.Join(append(parts[:len(parts)-levels], rest), "."), true
@@ -67,15 +68,17 @@ func (d *document) includeNamed(ctx context.Context, name, saltenv string) error
 	case len(envs) == 1:
 		from = envs[0].(string)
 	case len(envs) == 0:
-		d.logged(logging.Critical, "Unknown include: Specified SLS %s: %s is not available on the salt master in saltenv(s): %s ",
-			saltenv, name, d.asked(saltenv))
+		d.logProblem(logging.Critical,
+			"Unknown include: Specified SLS %s: %s is not available on the salt master in saltenv(s): %s ",
+			saltenv, name, d.searchedEnvs(saltenv))
 		return nil
 	case !own:
-		d.logged(logging.Critical, "Ambiguous include: Specified SLS %s: %s is available on the salt master in multiple available saltenvs: %s",
+		d.logProblem(logging.Critical,
+			"Ambiguous include: Specified SLS %s: %s is available on the salt master in multiple available saltenvs: %s",
 			saltenv, name, joined(envs))
 		return nil
 	}
-	names, err := d.have.named(ctx, d.saltenv, name)
+	names, err := d.rendering.available.matching(ctx, d.saltenv, name)
 	if err != nil {
 		return err
 	}
@@ -91,43 +94,41 @@ func (d *document) includeNamed(ctx context.Context, name, saltenv string) error
 }
 
 func (d *document) includeOne(ctx context.Context, sls, saltenv string) error {
-	if d.done[saltenv+":"+sls] {
+	if d.rendering.done[saltenv+":"+sls] {
 		return nil
 	}
-	before := len(d.errs)
-	state, err := d.rendering.sls(ctx, sls, saltenv)
+	state, within, err := d.rendering.sls(ctx, sls, saltenv)
 	if err != nil {
 		return err
 	}
-	within := slices.Clone(d.errs[before:])
-	if state == nil && len(within) == 1 && strings.HasSuffix(within[0], sls+" in saltenv "+saltenv+noFile) {
-		d.c.env().Log.Warnf("SLS '%s:%s' includes SLS '%s:%s', which is not there", d.saltenv, d.sls, saltenv, sls)
+	if len(within) == 1 && within[0].missing == saltenv+":"+sls {
+		d.log.Warnf("SLS '%s:%s' includes SLS '%s:%s', which does not exist", d.saltenv,
+			d.sls, saltenv, sls)
 	}
-	d.errs = d.errs[:before]
-	d.mergeInto(d.state, state)
-	d.errs = append(d.errs, within...) // conflicts with it come first
+	d.list = append(d.list, mergeInto(d.state, state)...)
+	d.list = append(d.list, within...) // conflicts with the included SLS come first
 	return nil
 }
 
-// asked returns the environments in which an include was looked for.
-func (d *document) asked(saltenv string) string {
+// searchedEnvs returns the environments that were searched for an include, for messages.
+func (d *document) searchedEnvs(saltenv string) string {
 	if saltenv == anyEnv {
-		return joined(d.matches.Keys())
+		return joined(d.rendering.matches.Keys())
 	}
 	return saltenv
 }
 
-// resolve returns the environments that an include is taken from.
+// resolve returns the environments that have an included SLS.
 func (d *document) resolve(ctx context.Context, name, saltenv string) ([]any, error) {
 	candidates := []any{saltenv}
 	if saltenv == anyEnv {
-		candidates = d.matches.Keys()
-	} else if d.matches.Has(saltenv) {
+		candidates = d.rendering.matches.Keys()
+	} else if d.rendering.matches.Has(saltenv) {
 		return candidates, nil
 	}
 	var envs []any
 	for _, env := range candidates {
-		found, err := d.have.named(ctx, data.Str(env), name)
+		found, err := d.rendering.available.matching(ctx, data.Str(env), name)
 		if err != nil {
 			return nil, err
 		}

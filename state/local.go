@@ -10,41 +10,43 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Local returns the high data of an SLS file of this host, with what it includes from an environment, and what is wrong with it; it
-// is not verified (salt/state.py, render_state with local).
+// Local returns the unverified high data of an SLS file on this host, and a list of problems. The
+// file may include SLS from the environment saltenv (salt/state.py, render_state with local).
 func (c *Compiler) Local(ctx context.Context, file, saltenv string) (*data.Map, []string, error) {
-	r := &rendering{c: c, have: c.avail(), matches: data.NewMap(), done: map[string]bool{}, order: firstOrder, high: data.NewMap()}
+	r := &rendering{c: c, available: c.avail(), matches: data.NewMap(), done: map[string]bool{},
+		order: firstOrder, high: data.NewMap()}
 	if info, err := os.Stat(file); err != nil || info.IsDir() {
-		r.problem("Specified SLS %s on local filesystem cannot be found.", file)
-		return nil, r.errs, nil
+		return nil, []string{"Specified SLS " + file + " on local filesystem cannot be found."}, nil
 	}
+	d := r.document(file, saltenv)
 	v, err := c.renderFile(ctx, file, render.Input{SaltEnv: saltenv, SLS: file})
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
 	if err != nil {
-		r.broken(file, saltenv, err)
+		d.renderFailed(err)
 	}
 	state, ok := v.(*data.Map)
 	if !ok {
 		if data.Truth(v) {
-			r.problem("SLS %s does not render to a dictionary", file)
+			d.problem("SLS %s does not render to a dictionary", file)
 		}
-		return data.NewMap(), r.errs, nil
+		return data.NewMap(), messages(d.list), nil
 	}
-	d := document{rendering: r, sls: file, saltenv: saltenv, state: state}
-	if err := d.handle(ctx); err != nil {
+	d.state = state
+	if err := d.process(ctx); err != nil {
 		return nil, nil, err
 	}
-	r.mergeInto(r.high, state)
-	return r.high, r.errs, nil
+	conflicts := mergeInto(r.high, state)
+	return r.high, messages(append(d.list, conflicts...)), nil
 }
 
-// templateName is what the texts of problems call a template that came as text.
+// templateName is the name that problem messages use for a template given as a string.
 const templateName = "<template-str>"
 
-// Template returns the high data of an SLS that is a text, and what is wrong with it. It may neither include, exclude nor extend
-// (salt/state.py, call_template_str and render_template). Nil high data is that of a text which renders to nothing.
+// Template returns the high data of an SLS given as a string, and a list of problems. The SLS may
+// not include, exclude or extend anything (salt/state.py, call_template_str and render_template).
+// The high data is nil if the template renders to an empty value.
 func (c *Compiler) Template(ctx context.Context, text string) (*data.Map, []string, error) {
 	v, err := c.engine.Render(ctx, render.Input{Text: text})
 	if err != nil || !data.Truth(v) {
@@ -56,7 +58,8 @@ func (c *Compiler) Template(ctx context.Context, text string) (*data.Map, []stri
 	}
 	for _, item := range []string{"include", "exclude", "extends"} {
 		if high.Has(item) {
-			return nil, []string{"The '" + item + "' declaration found on '" + templateName + "' is invalid when rendering single templates"}, nil
+			return nil, []string{"The '" + item + "' declaration found on '" + templateName +
+				"' is invalid when rendering single templates"}, nil
 		}
 	}
 	var problems []string
@@ -67,7 +70,8 @@ func (c *Compiler) Template(ctx context.Context, text string) (*data.Map, []stri
 		case string:
 			module, fun, ok := strings.Cut(body, ".")
 			if !ok {
-				problems = append(problems, "ID "+data.Str(id)+" in template "+templateName+" is not a dictionary")
+				problems = append(problems, "ID "+data.Str(id)+" in template "+templateName+
+					" is not a dictionary")
 				continue
 			}
 			high.Set(id, data.NewMap(module, []any{fun}))
@@ -76,7 +80,7 @@ func (c *Compiler) Template(ctx context.Context, text string) (*data.Map, []stri
 	return high, problems, nil
 }
 
-// padTemplate brings dotted declarations into the form of lists.
+// padTemplate converts dotted declarations to lists and returns the problems.
 func padTemplate(id string, body *data.Map) (problems []string) {
 	seen := map[string]bool{}
 	names := keyTexts(body)
@@ -86,7 +90,8 @@ func padTemplate(id string, body *data.Map) (problems []string) {
 			continue
 		}
 		if body.Value(key) == nil {
-			problems = append(problems, "ID '"+id+"' in template "+templateName+" contains a short declaration ("+key+") with a trailing colon. "+
+			problems = append(problems, "ID '"+id+"' in template "+templateName+
+				" contains a short declaration ("+key+") with a trailing colon. "+
 				"When not passing any arguments to a state, the colon must be omitted.")
 			continue
 		}
@@ -96,7 +101,8 @@ func padTemplate(id string, body *data.Map) (problems []string) {
 		}
 		module, fun, dotted := strings.Cut(key, ".")
 		if dotted && seen[module] {
-			problems = append(problems, "ID '"+id+"' in template '"+templateName+"' contains multiple state declarations of the same type")
+			problems = append(problems, "ID '"+id+"' in template '"+templateName+
+				"' contains multiple state declarations of the same type")
 			continue
 		}
 		if dotted {

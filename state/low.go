@@ -7,17 +7,11 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Tag returns the key that a chunk's result stands under, STATE_|-ID_|-NAME_|-FUN (salt/state.py, _gen_tag).
-func Tag(chunk *data.Map) string {
-	const sep = "_|-"
-	return data.Str(chunk.Value("state")) + sep + data.Str(chunk.Value("__id__")) + sep +
-		data.Str(chunk.Value("name")) + sep + data.Str(chunk.Value("fun"))
-}
-
-// Low returns the chunks of high data in the order of their option order; high data that does not verify loses what makes
-// no sense (salt/state.py, compile_high_data and order_chunks). The chunks share nothing with high.
-func Low(high *data.Map) []*data.Map {
-	var chunks []*data.Map
+// Low returns the chunks of high data, sorted by order. Malformed entries of unverified high data
+// are skipped (salt/state.py, compile_high_data and order_chunks). The chunks share no memory with
+// high.
+func Low(high *data.Map) []Chunk {
+	var chunks []Chunk
 	for id, v := range high.All() {
 		body, ok := v.(*data.Map)
 		if !ok || internal(id) {
@@ -33,9 +27,9 @@ func Low(high *data.Map) []*data.Map {
 	return chunks
 }
 
-// lowOf returns the chunks of one state of an id: one, or one for each of its names.
-func lowOf(id, state any, body *data.Map, args []any) []*data.Map {
-	chunk := data.NewMap("state", state, "name", id)
+// lowOf returns the chunks of one state of an ID: one for each function, multiplied by its names.
+func lowOf(id, state any, body *data.Map, args []any) []Chunk {
+	chunk := Chunk{data.NewMap("state", state, "name", id)}
 	for _, key := range []string{"__sls__", "__env__"} {
 		if v, ok := body.Get(key); ok {
 			chunk.Set(key, v)
@@ -53,15 +47,16 @@ func lowOf(id, state any, body *data.Map, args []any) []*data.Map {
 			names = setArguments(chunk, id, arg, names)
 		}
 	}
-	var chunks []*data.Map
+	var chunks []Chunk
 	for _, fun := range functions {
-		chunks = append(chunks, named(chunk, fun, names)...)
+		chunks = append(chunks, expandNames(chunk, fun, names)...)
 	}
 	return chunks
 }
 
-// setArguments puts the arguments of a dictionary into a chunk; those of names are added to names.
-func setArguments(chunk *data.Map, id any, arg *data.Map, names []any) []any {
+// setArguments copies the arguments of a dictionary into a chunk and returns names with the entries
+// of the argument names added.
+func setArguments(chunk Chunk, id any, arg *data.Map, names []any) []any {
 	for key, v := range arg.All() {
 		_, isText := v.(string)
 		switch {
@@ -82,16 +77,16 @@ func setArguments(chunk *data.Map, id any, arg *data.Map, names []any) []any {
 	return names
 }
 
-// named returns a chunk for each name, or the one where there are none.
-func named(chunk *data.Map, fun any, names []any) []*data.Map {
+// expandNames returns one chunk for each name, or a single chunk if there are no names.
+func expandNames(chunk Chunk, fun any, names []any) []Chunk {
 	if len(names) == 0 {
-		live := data.Clone(chunk).(*data.Map)
+		live := Chunk{data.Clone(chunk.Map).(*data.Map)}
 		live.Set("fun", fun)
-		return []*data.Map{live}
+		return []Chunk{live}
 	}
-	chunks := make([]*data.Map, 0, len(names))
+	chunks := make([]Chunk, 0, len(names))
 	for i, entry := range names {
-		live := data.Clone(chunk).(*data.Map)
+		live := Chunk{data.Clone(chunk.Map).(*data.Map)}
 		if m, ok := entry.(*data.Map); ok && m.Len() > 0 {
 			name, overrides := m.At(0)
 			live.Set("name", name)
@@ -106,8 +101,8 @@ func named(chunk *data.Map, fun any, names []any) []*data.Map {
 	return chunks
 }
 
-// override sets the arguments that one of the names brings along.
-func override(chunk *data.Map, overrides any) {
+// override sets the arguments that an entry of names carries.
+func override(chunk Chunk, overrides any) {
 	list, _ := overrides.([]any)
 	for _, v := range list {
 		if args, ok := v.(*data.Map); ok {
@@ -116,10 +111,10 @@ func override(chunk *data.Map, overrides any) {
 	}
 }
 
-// last is how far behind all others the order last is.
+// last is the distance of order last from the default order.
 const last = 1000000
 
-func sortChunks(chunks []*data.Map) {
+func sortChunks(chunks []Chunk) {
 	behind := int64(1)
 	for _, chunk := range chunks {
 		if n, ok := chunk.Value("order").(int64); ok && n > behind-1 && n > 0 {
@@ -129,13 +124,15 @@ func sortChunks(chunks []*data.Map) {
 	for _, chunk := range chunks {
 		chunk.Set("order", orderOf(chunk, behind))
 	}
-	slices.SortStableFunc(chunks, func(a, b *data.Map) int {
-		return cmp.Or(cmp.Compare(number(a.Value("order")), number(b.Value("order"))), cmp.Compare(sortKey(a), sortKey(b)))
+	slices.SortStableFunc(chunks, func(a, b Chunk) int {
+		return cmp.Or(cmp.Compare(number(a.Value("order")), number(b.Value("order"))),
+			cmp.Compare(sortKey(a), sortKey(b)))
 	})
 }
 
-// orderOf returns the place of a chunk, where behind is that of one behind all numbers.
-func orderOf(chunk *data.Map, behind int64) any {
+// orderOf returns the numeric order of a chunk. behind is the default, which is larger than all
+// explicit numbers.
+func orderOf(chunk Chunk, behind int64) any {
 	order, ok := chunk.Get("order")
 	if !ok {
 		return behind
@@ -178,6 +175,6 @@ func number(v any) float64 {
 	return 0
 }
 
-func sortKey(chunk *data.Map) string {
-	return data.Str(chunk.Value("state")) + data.Str(chunk.Value("name")) + data.Str(chunk.Value("fun"))
+func sortKey(chunk Chunk) string {
+	return chunk.State() + data.Str(chunk.Name()) + chunk.Fun()
 }

@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader/matchers"
 	"github.com/brineproject/brine/match"
 )
 
-// Matches returns what top data and master_tops give the minion: environment → list of SLS (salt/state.py, top_matches).
+// Matches returns the SLS that top data and master_tops assign to the minion: environment → list of
+// SLS (salt/state.py, top_matches).
 func (c *Compiler) Matches(ctx context.Context, top *data.Map) (*data.Map, error) {
-	m := matching{ctx: ctx, c: c, have: c.avail(), found: data.NewMap()}
+	m := matching{ctx: ctx, c: c, available: c.avail(), found: data.NewMap()}
 	for saltenv, targets := range top.All() {
 		if only := c.text("saltenv"); only != "" && saltenv != only {
 			continue
@@ -24,12 +26,12 @@ func (c *Compiler) Matches(ctx context.Context, top *data.Map) (*data.Map, error
 	return m.found, m.masterTops()
 }
 
-// matching gathers matches.
+// matching collects the matches of one minion.
 type matching struct {
-	ctx   context.Context
-	c     *Compiler
-	have  *avail
-	found *data.Map
+	ctx       context.Context
+	c         *Compiler
+	available *avail
+	found     *data.Map
 }
 
 func (m *matching) targets(saltenv, targets any) error {
@@ -42,13 +44,13 @@ func (m *matching) targets(saltenv, targets any) error {
 	return nil
 }
 
-// target takes the SLS of one target when it names the minion.
+// target adds the SLS of a target if it matches the minion.
 func (m *matching) target(saltenv, target, mods any) error {
 	list, ok := mods.([]any)
 	if !ok {
 		list = []any{mods}
 	}
-	if named, err := m.c.named(target, list); err != nil || !named {
+	if named, err := m.c.targeted(m.ctx, target, list); err != nil || !named {
 		return err
 	}
 	m.add(saltenv)
@@ -65,7 +67,7 @@ func (m *matching) add(saltenv any, more ...any) {
 	m.found.Set(saltenv, append(slices.Clip(list), more...))
 }
 
-// item takes one entry of a target: an SLS, {ENV: SLS}, or {subfilter: targets}.
+// item adds one entry of a target: an SLS, {ENV: SLS}, or {subfilter: targets}.
 func (m *matching) item(saltenv, item any) error {
 	entry, ok := item.(*data.Map)
 	if !ok {
@@ -82,7 +84,7 @@ func (m *matching) item(saltenv, item any) error {
 	}
 	key, sls := entry.At(entry.Len() - 1)
 	if name, ok := key.(string); ok {
-		if known, err := m.have.has(m.ctx, name); err != nil || !known {
+		if known, err := m.available.has(m.ctx, name); err != nil || !known {
 			return err
 		}
 		m.add(name, sls)
@@ -90,32 +92,34 @@ func (m *matching) item(saltenv, item any) error {
 	return nil
 }
 
-// named reports whether a target names the minion; its kind is the option match among its SLS
-// (salt/matchers/confirm_top.py).
-func (c *Compiler) named(target any, mods []any) (bool, error) {
+// targeted reports whether a target matches the minion. The argument match among its SLS selects
+// the kind of matcher (salt/matchers/confirm_top.py).
+func (c *Compiler) targeted(ctx context.Context, target any, mods []any) (bool, error) {
 	kind := "compound"
 	for _, item := range mods {
 		if option, ok := item.(*data.Map); ok && option.Has("match") {
 			kind = data.Str(option.Value("match"))
 		}
 	}
-	groups, _ := c.env().Option("nodegroups").(*data.Map)
-	e, err := match.Compile(target, kind, "", match.Options{Nodegroups: groups})
-	if errors.Is(err, match.ErrUnknownType) {
-		return false, fmt.Errorf("top file, target %s: %w", data.Repr(target), err)
+	named, err := matchers.Confirm(ctx, c.env(),
+		matchers.Target{Pattern: target, Kind: kind, Mods: mods},
+		&match.Minion{ID: c.text("id"), Grains: c.env().GrainsNow(), Pillar: c.env().PillarNow()})
+	if errors.Is(err, match.ErrUnknownType) || errors.Is(err, matchers.ErrFailed) {
+		return false, fmt.Errorf("match target %s of top file: %w", data.Repr(target), err)
 	}
 	if err != nil {
-		c.env().Log.Errorf("Top file: target %s names nobody: %v", data.Repr(target), err)
+		c.env().Log.Errorf("Top file: target %s matches no minion: %v", data.Repr(target), err)
 		return false, nil
 	}
-	return e.Match(&match.Minion{ID: c.text("id"), Grains: c.env().GrainsNow(), Pillar: c.env().PillarNow()}), nil
+	return named, nil
 }
 
-// masterTops adds what master_tops say, after what top files say or before it.
+// masterTops adds the SLS of master_tops after those of the top files, or before them with
+// master_tops_first.
 func (m *matching) masterTops() error {
 	more, err := m.c.files.MasterTops(m.ctx, m.c.env().Opts)
 	if err != nil {
-		return fmt.Errorf("master_tops: %w", err)
+		return fmt.Errorf("query master_tops: %w", err)
 	}
 	for saltenv, v := range more.All() {
 		first, _ := m.found.Value(saltenv).([]any)

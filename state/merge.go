@@ -7,7 +7,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// merge merges top files by the option top_file_merging_strategy (salt/state.py, merge_tops).
+// merge merges top files according to the option top_file_merging_strategy (salt/state.py,
+// merge_tops).
 func (c *Compiler) merge(t *tops) (*data.Map, error) {
 	switch strategy := c.text("top_file_merging_strategy"); strategy {
 	case "same":
@@ -16,12 +17,14 @@ func (c *Compiler) merge(t *tops) (*data.Map, error) {
 		return mergeAll(t)
 	case "", "merge":
 	default:
-		c.env().Log.Warnf("Invalid top_file_merging_strategy '%s', falling back to 'merge'", strategy)
+		c.env().Log.Warnf("Invalid top_file_merging_strategy '%s', falling back to 'merge'",
+			strategy)
 	}
 	return mergeBase(t)
 }
 
-// mergeBase has the top file of base decide; those of other environments decide of their own where base does not.
+// mergeBase gives the top file of base priority. The top file of another environment counts only
+// for its own section, and only if base has no such section.
 func mergeBase(t *tops) (*data.Map, error) {
 	top := data.NewMap()
 	for _, file := range t.files["base"] {
@@ -34,7 +37,11 @@ func mergeBase(t *tops) (*data.Map, error) {
 			continue
 		}
 		for _, file := range t.files[saltenv] {
-			if err := takeSections(top, file, func(section any) bool { return section == saltenv && !top.Has(section) }); err != nil {
+			if err := takeSections(top, file,
+				func(section any) bool {
+					return section == saltenv &&
+						!top.Has(section)
+				}); err != nil {
 				return nil, err
 			}
 		}
@@ -42,7 +49,7 @@ func mergeBase(t *tops) (*data.Map, error) {
 	return top, nil
 }
 
-// mergeSame has each environment decide of its own, or default_top where it has no top file.
+// mergeSame uses for each environment its own top file, or the one of default_top if it has none.
 func (c *Compiler) mergeSame(t *tops) (*data.Map, error) {
 	top := data.NewMap()
 	for _, saltenv := range t.envs {
@@ -55,7 +62,8 @@ func (c *Compiler) mergeSame(t *tops) (*data.Map, error) {
 			}
 		}
 		for _, file := range files {
-			if err := takeSections(top, file, func(section any) bool { return section == saltenv }); err != nil {
+			if err := takeSections(top, file,
+				func(section any) bool { return section == saltenv }); err != nil {
 				return nil, err
 			}
 		}
@@ -67,16 +75,17 @@ func allEmpty(files []*data.Map) bool {
 	return !slices.ContainsFunc(files, func(file *data.Map) bool { return file.Len() > 0 })
 }
 
-// takeSections takes the sections of a top file that are wanted; of a target that is there already the later counts.
+// takeSections copies the wanted sections of a top file. A later entry for the same target replaces
+// the earlier one.
 func takeSections(top, file *data.Map, wanted func(section any) bool) error {
 	return eachSection(file, func(section any, targets *data.Map) {
 		if targets.Len() > 0 && wanted(section) {
-			into(top, section).Update(targets)
+			subMap(top, section).Update(targets)
 		}
 	}, wanted)
 }
 
-// mergeAll joins the lists of targets that stand in several top files.
+// mergeAll concatenates the lists of targets that appear in several top files.
 func mergeAll(t *tops) (*data.Map, error) {
 	top := data.NewMap()
 	all := func(any) bool { return true }
@@ -92,7 +101,7 @@ func mergeAll(t *tops) (*data.Map, error) {
 
 func joinTargets(top *data.Map, section any, targets *data.Map) {
 	for target, mods := range targets.All() {
-		at := into(top, section)
+		at := subMap(top, section)
 		if old, ok := at.Get(target); ok {
 			mods = joinMods(old, mods)
 		}
@@ -100,7 +109,7 @@ func joinTargets(top *data.Map, section any, targets *data.Map) {
 	}
 }
 
-// joinMods joins the lists of one target: the later match option, then the names of both.
+// joinMods concatenates the lists of one target: the later match option, then the names of both.
 func joinMods(first, second any) []any {
 	option1, names1 := readTarget(first)
 	option2, names2 := readTarget(second)
@@ -133,22 +142,24 @@ func readTarget(mods any) (option *data.Map, names []any) {
 	return option, names
 }
 
-// eachSection calls do with the wanted sections of a top file and their targets.
-func eachSection(file *data.Map, do func(section any, targets *data.Map), wanted func(section any) bool) error {
+// eachSection calls do for the wanted sections of a top file with their targets.
+func eachSection(
+	file *data.Map, do func(section any, targets *data.Map), wanted func(section any) bool,
+) error {
 	for section, v := range file.All() {
 		if section == "include" || !wanted(section) {
 			continue
 		}
 		targets, ok := v.(*data.Map)
 		if list, isList := v.([]any); !ok && (!isList || len(list) > 0) {
-			return fmt.Errorf("%w Below %s a top file has %s where targets should stand, each with a list of SLS", ErrTop, data.Str(section), kind(v))
+			return fmt.Errorf("%w Below %s a top file has %s instead of targets, each with a list of SLS", ErrTop, data.Str(section), kind(v))
 		}
 		do(section, targets)
 	}
 	return nil
 }
 
-// kind says what stands where something else should.
+// kind describes a value that is not the expected dictionary.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -159,8 +170,8 @@ func kind(v any) string {
 	return "a single value"
 }
 
-// into returns the dictionary at a key, a new one where there is none.
-func into(m *data.Map, key any) *data.Map {
+// subMap returns the dictionary at a key and creates it if it is missing.
+func subMap(m *data.Map, key any) *data.Map {
 	if sub, ok := m.Value(key).(*data.Map); ok {
 		return sub
 	}

@@ -9,30 +9,33 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// explain tells the log what Salt's words of an SLS that there is not leave out: the name that is meant, and directories of file_roots that
-// do not exist, where this host has them.
-func (r *rendering) explain(ctx context.Context, sls, saltenv string) {
-	names, err := r.have.named(ctx, saltenv, "*")
+// hintMissing logs details about a missing SLS that Salt's message leaves out: a similar name, and
+// directories of file_roots that do not exist on this host.
+func (r *rendering) hintMissing(ctx context.Context, sls, saltenv string) {
+	names, err := r.available.matching(ctx, saltenv, "*")
 	if err != nil {
-		names = nil // Salt's words must do
+		names = nil // Salt's message is enough
 	}
 	var hints []string
 	if near := config.Nearest(sls, names); near != "" && len(sls) > 2 {
 		hints = append(hints, "is '"+near+"' meant?")
 	}
-	if err := r.c.noFolders(saltenv); err != nil {
-		hints = append(hints, "file_roots: "+strings.ReplaceAll(err.Error(), "\n", "; file_roots: "))
+	if err := r.c.missingRoots(saltenv); err != nil {
+		hints = append(hints, "file_roots: "+
+			strings.ReplaceAll(err.Error(), "\n", "; file_roots: "))
 	}
 	if hints != nil {
-		r.c.env().Log.Warnf("SLS '%s:%s' is not there: %s", saltenv, sls, strings.Join(hints, "; "))
+		r.c.env().Log.Warnf("SLS '%s:%s' not found: %s", saltenv, sls, strings.Join(hints, "; "))
 	}
 }
 
-// noFolders tells of directories of an environment that do not exist, where files come from this host; nil where there is one.
-func (c *Compiler) noFolders(saltenv string) error {
+// missingRoots returns an error that lists the missing directories of an environment. It returns
+// nil if at least one exists, or if files do not come from this host.
+func (c *Compiler) missingRoots(saltenv string) error {
 	roots, _ := c.env().Option("file_roots").(*data.Map)
 	dirs, _ := roots.Value(saltenv).([]any)
-	there := slices.ContainsFunc(dirs, func(dir any) bool { return config.NoFolders(data.NewMap(saltenv, []any{dir})) == nil })
+	there := slices.ContainsFunc(dirs,
+		func(dir any) bool { return config.NoFolders(data.NewMap(saltenv, []any{dir})) == nil })
 	if there || c.text("file_client") != "local" {
 		return nil
 	}

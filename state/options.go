@@ -6,17 +6,19 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// fromMaster are the options of which the master's value counts where it has one.
+// fromMaster are the options for which the master's value wins if the master sets it.
 var fromMaster = []string{
-	"renderer", "failhard", "state_auto_order", "file_roots", "top_file_merging_strategy", "env_order", "default_top",
-	"nodegroups", "state_top_saltenv", "jinja_env", "jinja_sls_env", "jinja_lstrip_blocks", "jinja_trim_blocks",
+	"renderer", "failhard", "state_auto_order", "file_roots", "top_file_merging_strategy",
+	"env_order", "default_top", "nodegroups", "state_top_saltenv", "jinja_env", "jinja_sls_env",
+	"jinja_lstrip_blocks", "jinja_trim_blocks",
 }
 
-// eitherWay are the options that count when the minion or the master has them set.
+// eitherWay are the options that take effect if either the minion or the master sets them.
 var eitherWay = []string{"state_events", "state_aggregate"}
 
-// MasterOptions returns the options under which states are compiled: a copy of the minion's with those that the master
-// decides (salt/state.py, BaseHighState.__gen_opts). With a nil master it is the copy alone.
+// MasterOptions returns the options for compiling states: a copy of the minion's options, with
+// those that the master decides taken from master (salt/state.py, BaseHighState.__gen_opts). If
+// master is nil, it returns a plain copy.
 func MasterOptions(minion, master *data.Map) *data.Map {
 	opts := minion.Clone()
 	for _, name := range fromMaster {
@@ -35,7 +37,7 @@ func MasterOptions(minion, master *data.Map) *data.Map {
 	return opts
 }
 
-// topURL returns the URL of the option state_top.
+// topURL returns the salt:// URL of the option state_top.
 func topURL(top string) string {
 	if top == "" {
 		top = "top.sls"

@@ -8,40 +8,44 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// requisitesIn are the arguments that say something of other states, or take something from them.
-var requisitesIn = []string{"require_in", "watch_in", "onfail_in", "onchanges_in", "use", "use_in", "prereq", "prereq_in"}
+// requisitesIn are the arguments that affect other states or copy arguments from them.
+var requisitesIn = []string{"require_in", "watch_in", "onfail_in", "onchanges_in", "use", "use_in",
+	"prereq", "prereq_in"}
 
-// notUsed are the arguments that use does not hand on.
-var notUsed = append([]string{"require", "watch", "onfail", "onfail_stop", "onchanges", "name", "names"}, requisitesIn...)
+// notUsed are the arguments that use does not copy.
+var notUsed = append([]string{"require", "watch", "onfail", "onfail_stop", "onchanges", "name",
+	"names"}, requisitesIn...)
 
-// inversion gathers what requisites of the _in forms, use and prereq add to other states.
+// inversion collects the arguments that requisites of the _in forms, use and prereq add to other
+// states.
 type inversion struct {
-	high  *data.Map
-	ext   *data.Map // id → {state: arguments to be added}
-	errs  []string
-	isOff func(keyword string) bool
+	high     *data.Map
+	ext      *data.Map // id → {state: arguments to add}
+	errs     []string
+	disabled func(keyword string) bool
 }
 
-// source is the state that has the requisite.
+// source is the state that declares the requisite.
 type source struct {
 	place
 	body *data.Map
-	key  string // the keyword, as require_in
+	key  string // the keyword, such as require_in
 }
 
-// kind returns the keyword that the other state gets.
+// kind returns the keyword that the other state receives.
 func (s source) kind() string {
 	kind, _, _ := strings.Cut(s.key, "_")
 	return kind
 }
 
-// requisitesIn extends high data by what its states say of others (salt/state.py, requisite_in).
+// requisitesIn extends high data with the requisites that its states declare for others, and
+// returns the problems (salt/state.py, requisite_in).
 func (c *Compiler) requisitesIn(high *data.Map) []string {
 	off, _ := c.env().Option("disabled_requisites").([]any)
 	if name := c.text("disabled_requisites"); name != "" {
 		off = []any{name}
 	}
-	in := &inversion{high: high, ext: data.NewMap(), isOff: func(keyword string) bool {
+	in := &inversion{high: high, ext: data.NewMap(), disabled: func(keyword string) bool {
 		if !contains(off, keyword) {
 			return false
 		}
@@ -76,16 +80,16 @@ func (in *inversion) all() {
 
 func (in *inversion) argument(from source, arg *data.Map) {
 	from.key, _ = firstKey(arg).(string)
-	if !slices.Contains(requisitesIn, from.key) || in.isOff(from.key) {
+	if !slices.Contains(requisitesIn, from.key) || in.disabled(from.key) {
 		return
 	}
 	switch items := arg.Value(from.key).(type) {
 	case *data.Map:
 		for state, name := range items.All() {
 			if data.Hashable(name) {
-				in.add(from, place{name, in.undotted(from, state, name)})
+				in.add(from, place{name, in.stripFunction(from, state, name)})
 			} else {
-				in.nameless(from, name)
+				in.badID(from, name)
 			}
 		}
 	case []any:
@@ -93,10 +97,10 @@ func (in *inversion) argument(from source, arg *data.Map) {
 	}
 }
 
-// list takes a list of references. As in Salt each entry does again what those before it did, since an entry sls, which
-// takes their place.
+// list processes a list of references. As in Salt, each entry repeats the entries before it. An
+// entry of the kind sls replaces the entries collected so far.
 func (in *inversion) list(from source, items []any) {
-	var hinges []place
+	var targets []place
 	for _, item := range items {
 		ref, ok := in.reference(item)
 		if !ok {
@@ -104,18 +108,18 @@ func (in *inversion) list(from source, items []any) {
 			continue
 		}
 		if ref.state == "sls" {
-			hinges = ofSLS(in.high, ref.id)
+			targets = ofSLS(in.high, ref.id)
 		} else {
-			hinges = append(hinges, ref)
+			targets = append(targets, ref)
 		}
-		in.undotted(from, ref.state, ref.id)
-		for _, to := range hinges {
+		in.stripFunction(from, ref.state, ref.id)
+		for _, to := range targets {
 			in.apply(from, to)
 		}
 	}
 }
 
-// unhashable notes an entry of a requisite that names a list or a dictionary where an ID belongs.
+// unhashable reports an entry of a requisite that has a list or a dictionary in place of an ID.
 func (in *inversion) unhashable(from source, item any) {
 	if m, ok := item.(*data.Map); ok && m.Len() > 0 {
 		_, item = m.At(0)
@@ -123,17 +127,17 @@ func (in *inversion) unhashable(from source, item any) {
 		return
 	}
 	if !data.Hashable(item) {
-		in.nameless(from, item)
+		in.badID(from, item)
 	}
 }
 
-// nameless notes that what a requisite names cannot be an ID. Salt fails with a TypeError.
-func (in *inversion) nameless(from source, id any) {
+// badID reports a value that cannot be an ID. Salt fails with a TypeError.
+func (in *inversion) badID(from source, id any) {
 	in.errs = append(in.errs, fmt.Sprintf("Invalid requisite %s of ID '%s' in SLS '%s': %s is not the ID of a state",
 		from.key, data.Str(from.id), from.body.Text("__sls__"), Text(id)))
 }
 
-// reference returns what an entry of a requisite means: {STATE: ID}, the first state of an id, or the one of a name.
+// reference resolves an entry of a requisite: {STATE: ID}, an ID (its first state), or a name.
 func (in *inversion) reference(item any) (place, bool) {
 	if m, ok := item.(*data.Map); ok {
 		if m.Len() == 0 {
@@ -149,17 +153,18 @@ func (in *inversion) reference(item any) (place, bool) {
 		state := firstState(body)
 		return place{item, state}, state != nil
 	}
-	return in.named(item)
+	return in.byName(item)
 }
 
-// named returns the first state whose argument name has a value.
-func (in *inversion) named(name any) (place, bool) {
+// byName returns the first state whose argument name has this value.
+func (in *inversion) byName(name any) (place, bool) {
 	for id, v := range in.high.All() {
 		body, _ := v.(*data.Map)
 		for state, run := range body.All() {
 			args, _ := run.([]any)
 			for _, arg := range args {
-				if m, ok := arg.(*data.Map); ok && !internal(state) && m.Has("name") && data.Equal(m.Value("name"), name) {
+				if m, ok := arg.(*data.Map); ok && !internal(state) && m.Has("name") &&
+					data.Equal(m.Value("name"), name) {
 					return place{id, state}, true
 				}
 			}
@@ -168,8 +173,9 @@ func (in *inversion) named(name any) (place, bool) {
 	return place{}, false
 }
 
-// undotted returns the state of a reference without a function, which is an error.
-func (in *inversion) undotted(from source, state, name any) any {
+// stripFunction returns the state part of a reference. It reports a problem if the reference
+// contains a function.
+func (in *inversion) stripFunction(from source, state, name any) any {
 	text, _ := state.(string)
 	family, _, dotted := strings.Cut(text, ".")
 	if !dotted {
@@ -180,7 +186,7 @@ func (in *inversion) undotted(from source, state, name any) any {
 	return family
 }
 
-// apply adds what one requisite means to the state that it names.
+// apply applies one requisite to the state it references.
 func (in *inversion) apply(from source, to place) {
 	switch from.key {
 	case "prereq":
@@ -203,7 +209,7 @@ func (in *inversion) apply(from source, to place) {
 	}
 }
 
-// use gives one state the arguments of another that it does not have itself.
+// use copies the arguments of one state to another, except those that it already has.
 func (in *inversion) use(from, to place) {
 	own := in.arguments(to)
 	in.extend(to)
@@ -216,7 +222,7 @@ func (in *inversion) use(from, to place) {
 	}
 }
 
-// arguments returns the arguments of a state that are dictionaries of one key.
+// arguments returns the single-key dictionaries among the arguments of a state.
 func (in *inversion) arguments(at place) []*data.Map {
 	body, _ := in.high.Value(at.id).(*data.Map)
 	list, _ := body.Value(at.state).([]any)
@@ -229,9 +235,9 @@ func (in *inversion) arguments(at place) []*data.Map {
 	return args
 }
 
-// extend adds arguments to what is added to a state.
+// extend adds arguments to the extension of a state.
 func (in *inversion) extend(to place, args ...any) {
-	body := into(in.ext, to.id)
+	body := subMap(in.ext, to.id)
 	list, _ := body.Value(to.state).([]any)
 	body.Set(to.state, append(list, args...))
 }
@@ -239,7 +245,7 @@ func (in *inversion) extend(to place, args ...any) {
 // add makes the source a requisite of another state.
 func (in *inversion) add(from source, to place) {
 	in.extend(to)
-	body := into(in.ext, to.id)
+	body := subMap(in.ext, to.id)
 	body.Set("__env__", from.body.Value("__env__"))
 	body.Set("__sls__", from.body.Value("__sls__"))
 	kind, ref := from.kind(), data.NewMap(from.state, from.id)

@@ -7,8 +7,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestRequisiteThatNamesNoID checks that a list or a dictionary in the place of an ID stops the run. Salt fails with a TypeError.
-func TestRequisiteThatNamesNoID(t *testing.T) {
+// TestRequisiteWithoutID checks that a list or a dictionary in place of an ID is a problem.
+// Salt fails with a TypeError.
+func TestRequisiteWithoutID(t *testing.T) {
 	const text = "Invalid requisite KEY of ID 'x' in SLS 'bad': ['a'] is not the ID of a state"
 	for sls, want := range map[string]string{
 		"require_in: [[a]]":           strings.Replace(text, "KEY", "require_in", 1),
@@ -21,8 +22,10 @@ func TestRequisiteThatNamesNoID(t *testing.T) {
 		t.Run(sls, func(t *testing.T) {
 			dir := t.TempDir()
 			bad := "x: {test.nop: [{" + sls + "}]}\ny: {test.nop: []}\n"
-			writeTree(t, dir, data.NewMap("base", data.NewMap("top.sls", "base: {'*': [bad]}\n", "bad.sls", bad)))
-			m := &testMinion{grains: baseGrains(), pillar: data.NewMap(), opts: localOptions(dir, dir+"/base")}
+			writeTree(t, dir, data.NewMap("base",
+				data.NewMap("top.sls", "base: {'*': [bad]}\n", "bad.sls", bad)))
+			m := &testMinion{grains: baseGrains(), pillar: data.NewMap(),
+				opts: localOptions(dir, dir+"/base")}
 			for range 2 {
 				_, problems, err := show(t.Context(), m.compiler(t), "state.show_lowstate", nil, "base")
 				if got := strings.Join(problems, "\n"); err != nil || got != want {

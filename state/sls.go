@@ -6,40 +6,55 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/logging"
 	"github.com/brineproject/brine/render"
 )
 
-// firstOrder is the order of the first state that names none.
+// firstOrder is the order of the first state without an explicit one.
 const firstOrder = 10000
 
-// rendering is the making of one high data.
+// A problem is one message about the states that were compiled.
+type problem struct {
+	text    string
+	missing string // the SLS that does not exist, as ENV:SLS; "" for other problems
+}
+
+// problemList collects the problems of one SLS and its includes, in Salt's order.
+type problemList struct {
+	log  logrus.FieldLogger
+	list []problem
+}
+
+func (p *problemList) problem(format string, args ...any) {
+	p.list = append(p.list, problem{text: fmt.Sprintf(format, args...)})
+}
+
+// logProblem is problem for messages that Salt also logs.
+func (p *problemList) logProblem(level logging.Level, format string, args ...any) {
+	p.problem(format, args...)
+	logging.Print(p.log, level, p.list[len(p.list)-1].text)
+}
+
+// rendering is the state of compiling one set of high data.
 type rendering struct {
-	c       *Compiler
-	have    *avail
-	matches *data.Map
-	done    map[string]bool // SLS that were rendered, ENV:SLS
-	order   int64           // of the next state that names none
-	high    *data.Map
-	errs    []string
+	c         *Compiler
+	available *avail
+	matches   *data.Map
+	done      map[string]bool // rendered SLS, as ENV:SLS
+	order     int64           // order of the next state without an explicit one
+	high      *data.Map
+	errs      []string
 }
 
-func (r *rendering) problem(format string, args ...any) {
-	r.errs = append(r.errs, fmt.Sprintf(format, args...))
-}
-
-// logged is problem for what Salt also tells its log.
-func (r *rendering) logged(level logging.Level, format string, args ...any) {
-	r.problem(format, args...)
-	logging.Print(r.c.env().Log, level, r.errs[len(r.errs)-1])
-}
-
-// Render returns the high data of SLS, environment → list of names or globs, and what is wrong with it; it is not verified
-// (salt/state.py, render_highstate).
+// Render returns the unverified high data of some SLS, and a list of problems. matches is
+// environment → list of names or globs (salt/state.py, render_highstate).
 func (c *Compiler) Render(ctx context.Context, matches *data.Map) (*data.Map, []string, error) {
-	r := &rendering{c: c, have: c.avail(), matches: matches, done: map[string]bool{}, order: firstOrder, high: data.NewMap()}
+	r := &rendering{c: c, available: c.avail(), matches: matches, done: map[string]bool{},
+		order: firstOrder, high: data.NewMap()}
 	for saltenv, v := range matches.All() {
 		list, _ := v.([]any)
 		for _, pattern := range list {
@@ -52,7 +67,7 @@ func (c *Compiler) Render(ctx context.Context, matches *data.Map) (*data.Map, []
 	return r.high, r.errs, nil
 }
 
-// matched renders the SLS that one entry of the matches names.
+// matched renders the SLS that match one entry of the matches.
 func (r *rendering) matched(ctx context.Context, pattern, saltenv string) error {
 	names, err := r.listed(ctx, pattern, saltenv)
 	if err != nil {
@@ -62,58 +77,72 @@ func (r *rendering) matched(ctx context.Context, pattern, saltenv string) error 
 		if r.done[saltenv+":"+sls] {
 			continue
 		}
-		before := len(r.errs)
-		state, err := r.sls(ctx, sls, saltenv)
+		state, found, err := r.sls(ctx, sls, saltenv)
 		if err != nil {
 			return err
 		}
-		r.mergeInto(r.high, state)
-		for i, text := range r.errs[before:] {
-			if strings.Contains(text, "SLS "+pattern+" in saltenv "+saltenv+noFile) {
-				r.errs[before+i] = fmt.Sprintf("No matching sls found for '%s' in env '%s'", pattern, saltenv)
+		for _, p := range append(found, mergeInto(r.high, state)...) {
+			if p.missing == saltenv+":"+pattern {
+				p.text = fmt.Sprintf("No matching sls found for '%s' in env '%s'", pattern, saltenv)
 			}
+			r.errs = append(r.errs, p.text)
 		}
 	}
 	return nil
 }
 
-// listed returns the SLS that a pattern stands for, itself where the file server has none.
+// listed returns the SLS that match a pattern, or the pattern itself if the file server has none.
 func (r *rendering) listed(ctx context.Context, pattern, saltenv string) ([]string, error) {
-	known, err := r.have.any(ctx, saltenv)
+	known, err := r.available.hasOrDynamic(ctx, saltenv)
 	if err != nil {
 		return nil, err
 	}
 	if !known {
-		r.problem("No matching salt environment for environment '%s' found", saltenv)
+		r.errs = append(r.errs, "No matching salt environment for environment '"+saltenv+"' found")
 		return []string{pattern}, nil
 	}
-	names, err := r.have.named(ctx, saltenv, pattern)
+	names, err := r.available.matching(ctx, saltenv, pattern)
 	if len(names) == 0 {
 		names = []string{pattern}
 	}
 	return names, err
 }
 
-// noFile is what Salt says of an SLS whose file there is not.
+// noFile is the end of Salt's message for a missing SLS.
 const noFile = " is not available on the salt master or through a configured fileserver"
 
-// sls renders an SLS and those it includes; what comes out may be no dictionary (salt/state.py, render_state).
-func (r *rendering) sls(ctx context.Context, sls, saltenv string) (any, error) {
+// sls renders an SLS and its includes, and returns their problems. The result is not necessarily a
+// dictionary (salt/state.py, render_state).
+func (r *rendering) sls(ctx context.Context, sls, saltenv string) (any, []problem, error) {
+	d := r.document(sls, saltenv)
+	state, err := d.render(ctx)
+	return state, d.list, err
+}
+
+func (r *rendering) document(sls, saltenv string) *document {
+	return &document{problemList: problemList{log: r.c.env().Log}, rendering: r, sls: sls,
+		saltenv: saltenv}
+}
+
+// render renders the SLS and its includes.
+func (d *document) render(ctx context.Context) (any, error) {
+	r, sls, saltenv := d.rendering, d.sls, d.saltenv
 	url, file, err := r.c.files.State(ctx, sls, saltenv)
 	if errors.Is(err, fileclient.ErrNotFound) {
-		r.problem("Specified SLS %s in saltenv %s%s", sls, saltenv, noFile)
-		r.explain(ctx, sls, saltenv)
+		d.list = append(d.list, problem{missing: saltenv + ":" + sls,
+			text: fmt.Sprintf("Specified SLS %s in saltenv %s%s", sls, saltenv, noFile)})
+		r.hintMissing(ctx, sls, saltenv)
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("SLS %s of saltenv %s: %w", sls, saltenv, err)
+		return nil, fmt.Errorf("fetch SLS %s of saltenv %s: %w", sls, saltenv, err)
 	}
 	v, err := r.c.renderFile(ctx, file, render.Input{SaltEnv: saltenv, SLS: sls})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		r.broken(sls, saltenv, err)
+		d.renderFailed(err)
 	}
 	r.done[saltenv+":"+sls] = true
 	if !data.Truth(v) {
@@ -121,47 +150,61 @@ func (r *rendering) sls(ctx context.Context, sls, saltenv string) (any, error) {
 	}
 	state, ok := v.(*data.Map)
 	if !ok {
-		r.problem("SLS %s does not render to a dictionary", sls)
+		d.problem("SLS %s does not render to a dictionary", sls)
 		return v, nil
 	}
-	d := document{rendering: r, sls: sls, saltenv: saltenv, init: strings.HasSuffix(url, "/init.sls"), state: state}
-	return state, d.handle(ctx)
+	d.init, d.state = strings.HasSuffix(url, "/init.sls"), state
+	return state, d.process(ctx)
 }
 
-// broken tells that an SLS does not render. Salt does not tell the line of a fault of YAML; the log does.
-func (r *rendering) broken(sls, saltenv string, err error) {
+// renderFailed reports that an SLS does not render. Salt's message has no line number for a YAML
+// error; the log entry adds it.
+func (d *document) renderFailed(err error) {
 	if e := (*render.Error)(nil); errors.As(err, &e) {
-		r.problem("Rendering SLS '%s:%s' failed: %s", saltenv, sls, e.Error())
-		text := r.errs[len(r.errs)-1]
+		d.problem("Rendering SLS '%s:%s' failed: %s", d.saltenv, d.sls, e.Error())
+		text := d.list[len(d.list)-1].text
 		if e.Line > 0 && e.Source == "" {
-			text += fmt.Sprintf("; line %d%s", e.Line, mend(e.Error()))
+			text += fmt.Sprintf("; line %d%s", e.Line, yamlAdvice(e.Error()))
 		}
-		logging.Print(r.c.env().Log, logging.Critical, text)
+		logging.Print(d.log, logging.Critical, text)
 		return
 	}
-	r.logged(logging.Critical, "Rendering SLS %s failed, render error: %v", sls, err)
+	d.logProblem(logging.Critical, "Rendering SLS %s failed, render error: %v", d.sls, err)
+	if e, ok := errors.AsType[*render.Exception](err); ok {
+		d.list[len(d.list)-1].text += "\n" + e.Traceback()
+	}
 }
 
-// mend says what to do about a fault of YAML; "" for those whose text says it.
-func mend(fault string) string {
+// yamlAdvice returns a hint how to fix a YAML error, or "" if the message is clear enough.
+func yamlAdvice(fault string) string {
 	switch {
 	case strings.HasSuffix(fault, "cannot start any token"):
 		return "; indent with spaces, not tabs, and put text that begins with @, ` or % into quotes"
 	case strings.Contains(fault, "did not find expected"):
-		return "; what belongs together begins in the same column"
+		return "; start items of the same level in the same column"
 	}
 	return ""
 }
 
-// mergeInto adds the ids of an SLS to high data; of an id that is there already the later counts
-// (salt/state.py, merge_included_states).
-func (r *rendering) mergeInto(high *data.Map, v any) {
+// messages returns the texts of problems.
+func messages(list []problem) []string {
+	var texts []string
+	for _, p := range list {
+		texts = append(texts, p.text)
+	}
+	return texts
+}
+
+// mergeInto adds the IDs of an SLS to high data and returns conflicts. For a duplicate ID the later
+// one wins (salt/state.py, merge_included_states).
+func mergeInto(high *data.Map, v any) []problem {
+	var found problemList
 	state, ok := v.(*data.Map)
 	if !ok {
 		if data.Truth(v) {
-			r.problem("Error when rendering state with contents: %s", text(v))
+			found.problem("Error when rendering state with contents: %s", Text(v))
 		}
-		return
+		return found.list
 	}
 	for _, key := range []string{"__extend__", "__exclude__"} {
 		if more, ok := state.Value(key).([]any); ok {
@@ -172,20 +215,23 @@ func (r *rendering) mergeInto(high *data.Map, v any) {
 	}
 	for id, body := range state.All() {
 		if old, ok := high.Get(id); ok && !data.Equal(old, body) {
-			r.problem("Detected conflicting IDs, SLS IDs need to be globally unique.\n"+
-				"    The conflicting ID is '%s' and is found in SLS '%s' and SLS '%s'", data.Str(id), origin(old), origin(body))
+			found.problem("Detected conflicting IDs, SLS IDs need to be globally unique.\n"+
+				"    The conflicting ID is '%s' and is found in SLS '%s' and SLS '%s'",
+				data.Str(id), origin(old), origin(body))
 		}
 	}
 	high.Update(state)
+	return found.list
 }
 
-// origin returns ENV:SLS of an id's body.
+// origin returns ENV:SLS of the body of an ID.
 func origin(body any) string {
 	m, _ := body.(*data.Map)
 	return data.Str(m.Value("__env__")) + ":" + data.Str(m.Value("__sls__"))
 }
 
-// cleanExtends leaves each extension once, an id each (salt/state.py, clean_duplicate_extends).
+// cleanExtends removes duplicate extensions and splits them into one entry per ID (salt/state.py,
+// clean_duplicate_extends).
 func cleanExtends(high *data.Map) {
 	list, ok := high.Value("__extend__").([]any)
 	if !ok {

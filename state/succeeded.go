@@ -2,9 +2,10 @@ package state
 
 import "github.com/brineproject/brine/data"
 
-// Succeeded reports whether nothing in the results of a run has failed; what is no dictionary, or an empty one, counts as failed.
-// deep takes dictionaries of anything, as of the runs of several minions, where otherwise each value must be a result
-// (salt/utils/state.py, check_result). Requisites of the kind onfail do not make up for a failure here.
+// Succeeded reports whether no state in the results of a run failed. An empty result and a value
+// that is not a dictionary count as failed. With deep, values may be nested dictionaries, for
+// example the runs of several minions; otherwise each value must be a result (salt/utils/state.py,
+// check_result). Requisites of the kind onfail do not make up for a failure here.
 func Succeeded(results any, deep bool) bool {
 	m, ok := results.(*data.Map)
 	if !ok || m.Len() == 0 {
@@ -19,7 +20,8 @@ func Succeeded(results any, deep bool) bool {
 		if !isMap {
 			continue
 		}
-		if result, ok := body.Get("result"); ok && result == false || !ok && !Succeeded(body, true) {
+		if result, ok := body.Get("result"); ok && result == false ||
+			!ok && !Succeeded(body, true) {
 			return false
 		}
 	}

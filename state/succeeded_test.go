@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/state"
 )
 
-// TestSucceeded has the answers of salt.utils.state.check_result of 3006.0.
+// TestSucceeded compares with the results of salt.utils.state.check_result of 3006.0.
 func TestSucceeded(t *testing.T) {
 	result := func(v any) *data.Map { return data.NewMap("result", v) }
 	for _, tt := range []struct {
@@ -21,7 +21,8 @@ func TestSucceeded(t *testing.T) {
 		{"one failed", data.NewMap("a", result(true), "b", result(false)), false, false},
 		{"a text beside results", data.NewMap("a", result(true), "out", "highstate"), false, true},
 		{"results of a minion", data.NewMap("web1", data.NewMap("a", result(true))), true, true},
-		{"failure of a minion", data.NewMap("web1", data.NewMap("a", result(true)), "web2", data.NewMap("a", result(false))), false, false},
+		{"failure of a minion", data.NewMap("web1", data.NewMap("a", result(true)),
+			"web2", data.NewMap("a", result(false))), false, false},
 		{"a minion without results", data.NewMap("web1", data.NewMap()), false, false},
 		{"extend is a list", data.NewMap("__extend__", []any{}, "a", result(true)), true, true},
 		{"extend is no list", data.NewMap("__extend__", result(true)), false, true},

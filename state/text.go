@@ -6,8 +6,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// text returns a value as Salt's messages show it: text as it is, dictionaries as Python's OrderedDict, which YAML is read into.
-func text(v any) string {
+// Text formats a value from an SLS as Salt's messages do: a string as it is, a dictionary as
+// Python's OrderedDict, the type that Salt loads YAML into.
+func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
@@ -34,6 +35,3 @@ func orderedRepr(v any) string {
 	}
 	return data.Repr(v)
 }
-
-// Text returns a value as Salt's messages show what comes from SLS: text as it is, dictionaries as Python's OrderedDict.
-func Text(v any) string { return text(v) }

@@ -12,10 +12,11 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// ErrTop is wrapped by Top where top files cannot be merged.
+// ErrTop is returned by Top, sometimes wrapped, if top files cannot be merged. Its text is all that
+// Salt's result has; the log has the reason as well.
 var ErrTop = errors.New("Unable to render top file. No targets found.") //nolint:staticcheck // Salt's text
 
-// tops are the top files of each environment.
+// tops holds the top files of each environment.
 type tops struct {
 	envs  []string
 	files map[string][]*data.Map
@@ -28,9 +29,10 @@ func (t *tops) add(saltenv string, top *data.Map) {
 	t.files[saltenv] = append(t.files[saltenv], top)
 }
 
-// Top returns the top data of all environments, merged by the option top_file_merging_strategy: environment → target →
-// list of SLS, and what is wrong with it. A top file that is not there or does not render is an empty one; why is in the
-// log (salt/state.py, get_top and verify_tops). The error wraps ErrTop where targets are no dictionary.
+// Top returns the merged top data of all environments, and a list of problems: environment → target
+// → list of SLS. The option top_file_merging_strategy selects how files are merged. A missing top
+// file, or one that does not render, counts as empty; a rendering error is logged (salt/state.py,
+// get_top and verify_tops). The error wraps ErrTop if targets are not a dictionary.
 func (c *Compiler) Top(ctx context.Context) (*data.Map, []string, error) {
 	t, err := c.tops(ctx)
 	if broken := (*render.Error)(nil); errors.As(err, &broken) {
@@ -52,7 +54,8 @@ func (c *Compiler) Top(ctx context.Context) (*data.Map, []string, error) {
 }
 
 func (c *Compiler) tops(ctx context.Context) (*tops, error) {
-	if c.text("saltenv") == "" && c.text("top_file_merging_strategy") == "same" && c.text("default_top") == "" {
+	if c.text("saltenv") == "" && c.text("top_file_merging_strategy") == "same" &&
+		c.text("default_top") == "" {
 		return nil, render.Errorf("top_file_merging_strategy set to 'same', but no default_top configuration option was set")
 	}
 	envs, err := c.topEnvironments(ctx)
@@ -80,7 +83,7 @@ func (c *Compiler) topEnvironments(ctx context.Context) ([]string, error) {
 	return c.environments(ctx)
 }
 
-// topFile returns the top file of an environment, an empty one where there is none.
+// topFile returns the top file of an environment, or an empty dictionary if it is missing.
 func (c *Compiler) topFile(ctx context.Context, saltenv string) (*data.Map, error) {
 	url := topURL(c.text("state_top"))
 	file, err := c.files.CacheFile(ctx, url, saltenv, fileclient.Fetch{})
@@ -88,7 +91,7 @@ func (c *Compiler) topFile(ctx context.Context, saltenv string) (*data.Map, erro
 		return data.NewMap(), nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("top file %s of saltenv %s: %w", url, saltenv, err)
+		return nil, fmt.Errorf("fetch top file %s of saltenv %s: %w", url, saltenv, err)
 	}
 	return c.renderTop(ctx, file, render.Input{SaltEnv: saltenv})
 }
@@ -100,12 +103,13 @@ func (c *Compiler) renderTop(ctx context.Context, file string, in render.Input) 
 	}
 	top, ok := v.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("%w: top file %s of saltenv %s is not a dictionary", ErrTop, file, in.SaltEnv)
+		return nil, fmt.Errorf("%w: top file %s of saltenv %s is not a dictionary", ErrTop,
+			file, in.SaltEnv)
 	}
 	return top, nil
 }
 
-// renderFile renders a file of this host.
+// renderFile renders a file on this host.
 func (c *Compiler) renderFile(ctx context.Context, file string, in render.Input) (any, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -115,13 +119,14 @@ func (c *Compiler) renderFile(ctx context.Context, file string, in render.Input)
 	return c.engine.Render(ctx, in)
 }
 
-// includeTops adds the SLS that top files include; those that these include are left out, as in Salt.
+// includeTops adds the SLS that top files include. As in Salt, includes of included files are
+// ignored.
 func (c *Compiler) includeTops(ctx context.Context, t *tops) error {
 	have := c.avail()
 	for _, saltenv := range t.envs {
 		var done []string
 		for _, pattern := range includesOf(t.files[saltenv]) {
-			names, err := have.named(ctx, saltenv, pattern)
+			names, err := have.matching(ctx, saltenv, pattern)
 			if err != nil {
 				return err
 			}
@@ -142,7 +147,8 @@ func (c *Compiler) includeTops(ctx context.Context, t *tops) error {
 func (c *Compiler) includeTop(ctx context.Context, t *tops, sls, saltenv string) error {
 	_, file, err := c.files.State(ctx, sls, saltenv)
 	if err != nil {
-		return fmt.Errorf("top file: include of %s in saltenv %s: %w", sls, saltenv, err)
+		return fmt.Errorf("fetch SLS %s of saltenv %s, included by a top file: %w", sls,
+			saltenv, err)
 	}
 	top, err := c.renderTop(ctx, file, render.Input{SaltEnv: saltenv})
 	if err == nil {
@@ -151,7 +157,7 @@ func (c *Compiler) includeTop(ctx context.Context, t *tops, sls, saltenv string)
 	return err
 }
 
-// includesOf takes the includes out of top files.
+// includesOf removes the includes from top files and returns them.
 func includesOf(files []*data.Map) []string {
 	var patterns []string
 	for _, top := range files {
@@ -161,7 +167,7 @@ func includesOf(files []*data.Map) []string {
 	return patterns
 }
 
-// verifyTop returns what is wrong with merged top data (salt/state.py, verify_tops).
+// verifyTop returns the problems in merged top data (salt/state.py, verify_tops).
 func verifyTop(top *data.Map) []string {
 	var problems []string
 	for saltenv, targets := range top.All() {
@@ -188,11 +194,12 @@ func verifyMods(saltenv, mods any) []string {
 		options, _ := mod.(*data.Map)
 		for _, v := range options.All() {
 			if !data.Truth(v) {
-				problems = append(problems, fmt.Sprintf("Improperly formatted top file matcher in saltenv %s: %s file", text(mod), text(v)))
+				problems = append(problems, fmt.Sprintf("Improperly formatted top file matcher in saltenv %s: %s file", Text(mod), Text(v)))
 			}
 		}
 		if mod == "" {
-			problems = append(problems, fmt.Sprintf("Environment %s contains an empty sls index", data.Str(saltenv)))
+			problems = append(problems, fmt.Sprintf("Environment %s contains an empty sls index",
+				data.Str(saltenv)))
 		}
 	}
 	return problems

@@ -6,8 +6,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Usage returns for each environment the SLS that the top file gives the minion (used) and those that it does not (unused),
-// with count_all, count_used and count_unused, and what is wrong with the top files (salt/state.py, compile_state_usage).
+// Usage returns for each environment the SLS that the top file assigns to the minion (used) and the
+// others (unused), with count_all, count_used and count_unused. It also returns a list of problems
+// with the top files (salt/state.py, compile_state_usage).
 func (c *Compiler) Usage(ctx context.Context) (*data.Map, []string, error) {
 	top, problems, err := c.Top(ctx)
 	if err != nil || len(problems) > 0 {
@@ -42,6 +43,6 @@ func usageOf(names []string, matched []any) *data.Map {
 			unused = append(unused, sls)
 		}
 	}
-	return data.NewMap("used", used, "unused", unused, "count_all", int64(len(names)), "count_used", int64(len(used)),
-		"count_unused", int64(len(unused)))
+	return data.NewMap("used", used, "unused", unused, "count_all", int64(len(names)),
+		"count_used", int64(len(used)), "count_unused", int64(len(unused)))
 }

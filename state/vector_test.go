@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/internal/test/vectors"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/logging"
@@ -23,33 +24,36 @@ import (
 	"github.com/brineproject/brine/state"
 )
 
-// waits are the cases whose templates call execution modules that are not there yet.
+// waits lists the cases whose templates call execution modules that are not supported yet.
 var waits = map[string]string{
 	"map-filterby":  "pillar",
 	"fn-pillar-get": "pillar",
 	"fn-misc":       "file",
 }
 
-// shows are the functions that only compile.
-var shows = []string{"state.show_sls", "state.show_low_sls", "state.show_top", "state.show_highstate", "state.show_lowstate"}
+// shows lists the functions that only compile.
+var shows = []string{"state.show_sls", "state.show_low_sls", "state.show_top",
+	"state.show_highstate", "state.show_lowstate"}
 
 func TestVectorCompile(t *testing.T) { checkFile(t, inVectors("compile"), 56) }
 func TestVectorError(t *testing.T)   { checkFile(t, inVectors("error"), 47) }
 func TestVectorTop(t *testing.T)     { checkFile(t, inVectors("top"), 17) }
 func TestVectorRender(t *testing.T)  { checkFile(t, inVectors("render"), 17) }
 
-// TestResolve runs cases of the same form that Salt 3006.0 answered: requisites of the _in forms, use, prereq, extend,
-// exclude, order, aliases, environments and top files.
+// TestResolve runs cases in the same format with the results of Salt 3006.0: requisites of the _in
+// forms, use, prereq, extend, exclude, order, aliases, environments and top files.
 func TestResolve(t *testing.T) { checkFile(t, filepath.Join("testdata", "resolve.json"), 30) }
 
 func inVectors(name string) string { return filepath.Join(vectors.Dir(), "states", name+".json") }
 
-// checkFile runs the steps of a file that only compile; there must be so many at least that need no other module.
+// checkFile runs the steps of a file that only compile. At least this many must run without other
+// modules.
 func checkFile(t *testing.T, file string, least int) {
 	ran := 0
 	for _, c := range vectors.Cases(t, load(t, file)) {
 		if module := waits[c.Text("id")]; module != "" && !has(module) {
-			t.Logf("%s: the templates call the module %s, which this version does not have", c.Text("id"), module)
+			t.Logf("%s: the templates call the module %s, which this version does not have",
+				c.Text("id"), module)
 			continue
 		}
 		t.Run(c.Text("id"), func(t *testing.T) {
@@ -61,14 +65,14 @@ func checkFile(t *testing.T, file string, least int) {
 	}
 }
 
-// load reads a file of cases, in which numbers may be Infinity, as Python writes it.
+// load reads a file of cases. Numbers may be Infinity, as written by Python.
 func load(t *testing.T, file string) []any {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := render.LoadJSON(string(text))
+	list, err := pyjson.Load(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +80,8 @@ func load(t *testing.T, file string) []any {
 }
 
 func has(module string) bool {
-	return slices.ContainsFunc(modules.Plugins(modules.Brought()), func(p loader.Plugin) bool { return p.Name == module })
+	return slices.ContainsFunc(modules.Plugins(modules.Brought()),
+		func(p loader.Plugin) bool { return p.Name == module })
 }
 
 func checkCase(t *testing.T, c *vectors.Case) int {
@@ -98,30 +103,33 @@ func writeTree(t *testing.T, dir string, files *data.Map) {
 	for saltenv, tree := range files.All() {
 		for name, text := range tree.(*data.Map).All() {
 			at := filepath.Join(dir, saltenv.(string), name.(string))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text.(string)), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+				os.WriteFile(at, []byte(text.(string)), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 }
 
-// minion is what a case compiles with.
+// testMinion is the minion of a case.
 type testMinion struct {
 	opts, grains, pillar *data.Map
 	env                  *loader.Env
 }
 
-// minion returns the base configuration of the vectors with what the case adds.
+// minion returns the base configuration of the vectors with the additions of the case.
 func minion(t *testing.T, c *vectors.Case, dir string) *testMinion {
 	fileRoots := data.NewMap("base", []any{filepath.Join(dir, "srv", "base")})
 	for saltenv := range c.Object("files").All() {
 		fileRoots.Set(saltenv, []any{filepath.Join(dir, "srv", saltenv.(string))})
 	}
 	m := &testMinion{
-		opts: data.NewMap("id", "web1", "file_client", "local", "user", "root", "cachedir", filepath.Join(dir, "cache"),
-			"fileserver_backend", []any{"roots"}, "file_roots", fileRoots, "hash_type", "sha256", "saltenv", nil,
-			"renderer", "jinja|yaml", "state_top", "top.sls", "top_file_merging_strategy", "merge", "default_top", "base",
-			"state_auto_order", true, "nodegroups", data.NewMap(), "file_buffer_size", int64(262144)),
+		opts: data.NewMap("id", "web1", "file_client", "local", "user", "root",
+			"cachedir", filepath.Join(dir, "cache"), "fileserver_backend", []any{"roots"},
+			"file_roots", fileRoots, "hash_type", "sha256", "saltenv", nil,
+			"renderer", "jinja|yaml", "state_top", "top.sls", "top_file_merging_strategy", "merge",
+			"default_top", "base", "state_auto_order", true, "nodegroups", data.NewMap(),
+			"file_buffer_size", int64(262144)),
 		grains: baseGrains(), pillar: data.NewMap(),
 	}
 	for field, into := range map[string]*data.Map{"config": m.opts, "grains": m.grains} {
@@ -136,15 +144,18 @@ func minion(t *testing.T, c *vectors.Case, dir string) *testMinion {
 }
 
 func baseGrains() *data.Map {
-	return data.NewMap("id", "web1", "os", "Debian", "os_family", "Debian", "osrelease", "12", "osmajorrelease", int64(12),
-		"oscodename", "bookworm", "osfinger", "Debian-12", "osfullname", "Debian", "cpuarch", "x86_64", "osarch", "amd64",
-		"kernel", "Linux", "fqdn", "web1.example.net", "host", "web1", "localhost", "web1", "nodename", "web1",
-		"domain", "example.net", "num_cpus", int64(4), "mem_total", int64(8192), "ipv4", []any{"10.1.2.3", "127.0.0.1"},
-		"ipv6", []any{"::1", "fd00::3"}, "fqdn_ip4", []any{"10.1.2.3"}, "virtual", "kvm", "init", "systemd",
-		"roles", []any{"web", "cache"}, "datacenter", "ams1", "machine_id", "0123456789abcdef0123456789abcdef")
+	return data.NewMap("id", "web1", "os", "Debian", "os_family", "Debian", "osrelease", "12",
+		"osmajorrelease", int64(12), "oscodename", "bookworm", "osfinger", "Debian-12",
+		"osfullname", "Debian", "cpuarch", "x86_64", "osarch", "amd64",
+		"kernel", "Linux", "fqdn", "web1.example.net", "host", "web1", "localhost", "web1",
+		"nodename", "web1", "domain", "example.net", "num_cpus", int64(4), "mem_total", int64(8192),
+		"ipv4", []any{"10.1.2.3", "127.0.0.1"}, "ipv6", []any{"::1", "fd00::3"}, "fqdn_ip4",
+		[]any{"10.1.2.3"}, "virtual", "kvm", "init", "systemd",
+		"roles", []any{"web", "cache"}, "datacenter", "ams1", "machine_id",
+		"0123456789abcdef0123456789abcdef")
 }
 
-// pillarOf returns the one SLS of pillar that the cases have, which all minions get.
+// pillarOf returns the only pillar SLS of the cases, which all minions get.
 func pillarOf(t *testing.T, files *data.Map) *data.Map {
 	t.Helper()
 	if files.Len() != 2 || !strings.Contains(files.Text("top.sls"), "\"*\":\n    - p\n") {
@@ -161,7 +172,8 @@ func pillarOf(t *testing.T, files *data.Map) *data.Map {
 func (m *testMinion) engine(t *testing.T, plugins []loader.Plugin) *render.Engine {
 	t.Helper()
 	log := logging.Discard()
-	env := &loader.Env{Opts: m.opts, Log: log, Grains: func() *data.Map { return m.grains }, Pillar: func() *data.Map { return m.pillar }}
+	env := &loader.Env{Opts: m.opts, Log: log, Grains: func() *data.Map { return m.grains },
+		Pillar: func() *data.Map { return m.pillar }}
 	reg, err := loader.NewRegistry(env, plugins)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +194,8 @@ func (m *testMinion) engine(t *testing.T, plugins []loader.Plugin) *render.Engin
 func (m *testMinion) compiler(t *testing.T) *state.Compiler {
 	t.Helper()
 	e := m.engine(t, modules.Plugins(modules.Brought()))
-	files, err := fileclient.ForEnv(m.env, fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})})
+	files, err := fileclient.ForEnv(m.env,
+		fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +219,8 @@ func checkStep(t *testing.T, m *testMinion, argv []any, want *data.Map) {
 		names = strings.Split(arg.(string), ",")
 	}
 	if want.Has("return") && slices.Equal(argv, []any{"state.show_sls", "a"}) && unknownRenderer(m) {
-		// Salt logs that it does not know the renderer and renders nothing; here it is a problem, see package render.
+		// Salt logs that the renderer is unknown and renders nothing. Here it is a problem, see
+		// package render.
 		want = data.NewMap("return", []any{"Rendering SLS 'base:a' failed: The renderer \"nosuchrenderer\" of SLS a @TRACEBACK@"})
 	}
 	got, problems, err := show(t.Context(), m.compiler(t), argv[0].(string), names, saltenv)
@@ -230,8 +244,10 @@ func unknownRenderer(m *testMinion) bool {
 	return strings.HasPrefix(string(text), "#!nosuchrenderer\n")
 }
 
-// show answers as a function of module state does.
-func show(ctx context.Context, c *state.Compiler, fun string, names []string, saltenv string) (any, []string, error) {
+// show acts like a function of the module state.
+func show(
+	ctx context.Context, c *state.Compiler, fun string, names []string, saltenv string,
+) (any, []string, error) {
 	switch fun {
 	case "state.show_sls":
 		return value(c.SLS(ctx, names, saltenv))
@@ -240,12 +256,12 @@ func show(ctx context.Context, c *state.Compiler, fun string, names []string, sa
 		if err != nil || len(problems) > 0 {
 			return nil, problems, err
 		}
-		return chunkList(state.Low(high)), nil, nil
+		return state.List(state.Low(high)), nil, nil
 	case "state.show_highstate":
 		return value(c.HighState(ctx))
 	case "state.show_lowstate":
 		chunks, problems, err := c.LowState(ctx)
-		return chunkList(chunks), problems, err
+		return state.List(chunks), problems, err
 	}
 	top, problems, err := c.Top(ctx)
 	if err != nil || len(problems) > 0 {
@@ -257,14 +273,6 @@ func show(ctx context.Context, c *state.Compiler, fun string, names []string, sa
 
 func value(high *data.Map, problems []string, err error) (any, []string, error) {
 	return high, problems, err
-}
-
-func chunkList(chunks []*data.Map) []any {
-	list := make([]any, len(chunks))
-	for i, chunk := range chunks {
-		list[i] = chunk
-	}
-	return list
 }
 
 func isProblems(v any) bool {

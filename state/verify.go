@@ -5,9 +5,10 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
-// Verify returns what is wrong with the form of high data (salt/state.py, verify_high).
+// Verify returns the problems in the form of high data (salt/state.py, verify_high).
 func Verify(high *data.Map) []string {
 	v := &verifier{reqs: data.NewMap()}
 	for id, body := range high.All() {
@@ -18,13 +19,13 @@ func Verify(high *data.Map) []string {
 	return v.errs
 }
 
-// internal reports whether a key is none of the user's.
+// internal reports whether a key is internal, that is, begins with two underscores.
 func internal(key any) bool {
 	s, ok := key.(string)
 	return ok && strings.HasPrefix(s, "__")
 }
 
-// verifier gathers what is wrong.
+// verifier collects problems.
 type verifier struct {
 	reqs *data.Map // id → {state: STATE, required id: its state}
 	errs []string
@@ -38,10 +39,10 @@ func (v *verifier) id(id, value any) {
 	body, ok := value.(*data.Map)
 	if _, isText := id.(string); !isText {
 		v.problem("ID '%s' in SLS '%s' is not formed as a string, but is a %s. It may need to be quoted.",
-			data.Str(id), body.Text("__sls__"), typeName(id))
+			data.Str(id), body.Text("__sls__"), loader.TypeName(id))
 	}
 	if !ok {
-		v.problem("The type %s in %s is not formatted as a dictionary", data.Str(id), text(value))
+		v.problem("The type %s in %s is not formatted as a dictionary", data.Str(id), Text(value))
 		return
 	}
 	for state, args := range body.All() {
@@ -61,22 +62,7 @@ func (v *verifier) id(id, value any) {
 	}
 }
 
-// typeName returns Python's name of the type of an id.
-func typeName(v any) string {
-	switch v.(type) {
-	case bool:
-		return "bool"
-	case float64:
-		return "float"
-	case nil:
-		return "NoneType"
-	case data.Tuple:
-		return "tuple"
-	}
-	return "int"
-}
-
-// declaration is one state of an id.
+// declaration is one state of an ID.
 type declaration struct {
 	*verifier
 	id         any
@@ -94,7 +80,8 @@ func (d *declaration) verify(args []any) {
 			functions++
 			if strings.Contains(strings.TrimSpace(arg), " ") {
 				d.problem("The function \"%s\" in state \"%s\" in SLS \"%s\" has whitespace, a function with whitespace is not "+
-					"supported, perhaps this is an argument that is missing a \":\"", arg, data.Str(d.id), d.sls)
+					"supported, perhaps this is an argument that is missing a \":\"", arg,
+					data.Str(d.id), d.sls)
 			}
 		case *data.Map:
 			d.argument(arg)
@@ -117,16 +104,19 @@ func (d *declaration) argument(arg *data.Map) {
 	switch key {
 	case "names":
 		if !isList {
-			d.problem("The 'names' argument in state '%s' in SLS '%s' needs to be formed as a list", data.Str(d.id), d.sls)
+			d.problem("The 'names' argument in state '%s' in SLS '%s' needs to be formed as a list",
+				data.Str(d.id), d.sls)
 		}
 	case "require", "watch", "prereq", "onchanges":
 		if isList {
 			d.requisites(list)
 		} else {
-			d.problem("The %s statement in state '%s' in SLS '%s' needs to be formed as a list", key, data.Str(d.id), d.sls)
+			d.problem("The %s statement in state '%s' in SLS '%s' needs to be formed as a list",
+				key, data.Str(d.id), d.sls)
 		}
 		if arg.Len() != 1 {
-			d.problem("Multiple dictionaries defined in argument of state '%s' in SLS '%s'", data.Str(d.id), d.sls)
+			d.problem("Multiple dictionaries defined in argument of state '%s' in SLS '%s'",
+				data.Str(d.id), d.sls)
 		}
 	}
 }
@@ -140,7 +130,8 @@ func (d *declaration) requisites(list []any) {
 		}
 		req, ok := item.(*data.Map)
 		if !ok {
-			d.problem("Requisite declaration %s in SLS %s is not formed as a single key dictionary", text(item), d.sls)
+			d.problem("Requisite declaration %s in SLS %s is not formed as a single key dictionary",
+				Text(item), d.sls)
 			continue
 		}
 		if req.Len() > 0 {
@@ -159,12 +150,13 @@ func (d *declaration) requisite(own *data.Map, kind string, target any) {
 		return
 	}
 	if !data.Hashable(target) {
-		d.problem("Illegal requisite \"%s\", please check your syntax.\n", text(target))
+		d.problem("Illegal requisite \"%s\", please check your syntax.\n", Text(target))
 		return
 	}
 	own.Set(target, kind)
 	back, _ := d.reqs.Value(target).(*data.Map)
 	if back.Value(d.id) == d.state && back.Value("state") == kind {
-		d.problem("A recursive requisite was found, SLS \"%s\" ID \"%s\" ID \"%s\"", d.sls, data.Str(d.id), text(target))
+		d.problem("A recursive requisite was found, SLS \"%s\" ID \"%s\" ID \"%s\"", d.sls,
+			data.Str(d.id), Text(target))
 	}
 }

@@ -1,5 +1,5 @@
-// Package states lists the states that a program is built with. The build tag small leaves out those that a small device can do
-// without.
+// Package states lists the states that a program is built with. The build tag small leaves out
+// those that a small device does not need.
 package states
 
 import (
@@ -39,15 +39,15 @@ import (
 
 //go:generate go run github.com/brineproject/brine/internal/docgen all.go
 
-// coreDocs documents the functions of the plug-ins below.
+// coreDocs is the documentation of the functions in the plug-ins below.
 //
 //go:embed all.txt
 var coreDocs string
 
-// Plugins returns the states, in the order in which providers of one name are tried.
+// Plugins returns the states, in the order in which providers of the same name are tried.
 func Plugins() []loader.Plugin { return append(core(), extra()...) }
 
-// core returns the states that every minion carries.
+// core returns the states that every minion has.
 func core() []loader.Plugin {
 	return loader.NewDocs(coreDocs).Document([]loader.Plugin{
 		cmd.Plugin(),

@@ -23,12 +23,12 @@ import (
 
 //go:generate go run github.com/brineproject/brine/internal/docgen extra.go
 
-// extraDocs documents the functions of the plug-ins below.
+// extraDocs is the documentation of the functions in the plug-ins below.
 //
 //go:embed extra.txt
 var extraDocs string
 
-// extra returns the states of a full build, whose modules a small one does not have either.
+// extra returns the states of a full build. A small build lacks these states and their modules.
 func extra() []loader.Plugin {
 	return loader.NewDocs(extraDocs).Document([]loader.Plugin{
 		alias.Plugin(),

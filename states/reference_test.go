@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// TestReferenceHasTheArguments holds the page that is read from the source against what the loader makes of the same structs.
+// TestReferenceHasTheArguments compares the generated reference page with the parameters that the
+// loader derives from the same structs.
 func TestReferenceHasTheArguments(t *testing.T) {
 	page, err := os.ReadFile("../docs/reference.md")
 	if err != nil {
@@ -30,11 +31,12 @@ func TestReferenceHasTheArguments(t *testing.T) {
 	seen := 0
 	for _, name := range shelf.Names() {
 		module, fun, _ := strings.Cut(name, ".")
-		args, ok := rows[shelf.Provider(module)+"."+fun] // of two modules of one name, the one that is here
+		// if two modules share a name, the one available here
+		args, ok := rows[shelf.Provider(module)+"."+fun]
 		if !ok {
 			args, ok = rows[name]
 		}
-		if f, _ := shelf.Func(name); ok { // second names of functions and modules are not there
+		if f, _ := shelf.Func(name); ok { // aliases of functions and modules are not listed
 			seen++
 			checkRow(t, name, args, f.Spec())
 		}

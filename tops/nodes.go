@@ -14,12 +14,13 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// maxNodes is the most, in bytes, that the program of ext_nodes may print for one minion.
+// maxNodes is the limit, in bytes, for the output of ext_nodes for one minion.
 const maxNodes = 8 << 20
 
-// Nodes is the system ext_nodes: a program that gets the minion's id as its last argument and prints YAML with the key classes,
-// a list or a dictionary, and perhaps environment (salt/tops/ext_nodes.py). No shell is involved, and words are given to the
-// program as they are, where Salt's get another pair of quotes. An id that begins with - is an error.
+// Nodes is the system ext_nodes: a program that gets the minion's id as its last argument and
+// prints YAML with the key classes, a list or a dictionary, and optionally environment
+// (salt/tops/ext_nodes.py). No shell is involved. The program gets the words unchanged, where Salt
+// adds another pair of quotes. An id that begins with - is an error.
 type Nodes struct{}
 
 // Name implements Source.
@@ -46,7 +47,7 @@ func (n Nodes) Top(ctx context.Context, q Query) (*data.Map, error) {
 	}
 	v, err := yaml.Load(out, yaml.Options{Name: "output of ext_nodes"})
 	if err != nil {
-		return nil, fmt.Errorf("read what the program prints: %w", err)
+		return nil, fmt.Errorf("parse the program's output: %w", err)
 	}
 	if !data.Truth(v) {
 		q.Log.Info("master_tops ext_nodes call did not return any data")
@@ -54,12 +55,12 @@ func (n Nodes) Top(ctx context.Context, q Query) (*data.Map, error) {
 	}
 	m, ok := v.(*data.Map)
 	if !ok {
-		return nil, errors.New("what the program prints is no dictionary")
+		return nil, errors.New("the program's output is not a dictionary")
 	}
 	return n.states(q, m), nil
 }
 
-// states makes states of classes.
+// states converts classes to states.
 func (Nodes) states(q Query, m *data.Map) *data.Map {
 	env, ok := m.Get("environment")
 	if !ok {
@@ -93,7 +94,7 @@ func printed(ctx context.Context, argv []string) ([]byte, error) {
 
 var errTooMuch = fmt.Errorf("the program prints more than %d bytes", maxNodes)
 
-// limited is a buffer that tells when it is full.
+// limited is a buffer that returns an error when it is full.
 type limited struct {
 	bytes.Buffer
 	room int

@@ -8,9 +8,10 @@ import (
 	"github.com/brineproject/brine/pillar/saltclass"
 )
 
-// SaltClass is the system saltclass: the states of a node and of its classes (salt/tops/saltclass.py). Package pillar/saltclass
-// tells of their files, whose directory is path, /srv/saltclass when it is not set. Templates see the options and grains that the
-// minion sent, and no functions.
+// SaltClass is the system saltclass: the states of a node and of its classes
+// (salt/tops/saltclass.py). Package pillar/saltclass describes the files. Their directory is path,
+// by default /srv/saltclass. Templates see the options and grains that the minion sent, and no
+// functions.
 type SaltClass struct{}
 
 // Name implements Source.
@@ -25,7 +26,7 @@ func (SaltClass) Check(config any) error {
 func classPath(config any) (string, error) {
 	m, ok := config.(*data.Map)
 	if !ok {
-		return "", errors.New("expected path: FOLDER")
+		return "", errors.New("expected path: DIRECTORY")
 	}
 	v, ok := m.Get("path")
 	if !ok {

@@ -13,50 +13,56 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// patience is how long one source may take for one minion.
-const patience = time.Minute
+// sourceTimeout is the time limit of one source for one minion.
+const sourceTimeout = time.Minute
 
-// mostAtOnce is how many minions are asked for at once, since a program may run for each, and waiting how long others wait for that.
+// maxConcurrent limits how many minions are served at once, since a program may run for each;
+// queueTimeout is how long further requests wait.
 const (
-	mostAtOnce = 16
-	waiting    = 5 * time.Minute
+	maxConcurrent = 16
+	queueTimeout  = 5 * time.Minute
 )
 
-// ErrUnknown is wrapped for a system that is not there.
-var ErrUnknown = errors.New("there is no such system of master_tops")
+// ErrUnknown is wrapped for an unknown system.
+var ErrUnknown = errors.New("unknown system of master_tops")
 
-// A Source is one system that the option master_tops may name. Several goroutines may use it.
+// A Source is one system that the option master_tops may name. It is safe for concurrent use.
 type Source interface {
-	// Name is what the option calls it.
+	// Name returns the name in the option.
 	Name() string
-	// Check says what is wrong with what stands behind the name in the option.
+	// Check returns an error if the source's value in the option is invalid.
 	Check(config any) error
-	// Top returns the states of a minion: environment → list of SLS. nil is none. It ends with ctx.
+	// Top returns the states of a minion: environment → list of SLS. nil means none. It ends with
+	// ctx.
 	Top(ctx context.Context, q Query) (*data.Map, error)
 }
 
-// A Minion is who is asked for.
+// A Minion is the minion whose states are requested.
 type Minion struct {
-	ID     string    // as it was proved
-	Opts   *data.Map // its options, as it tells them; may be nil
+	ID     string    // the authenticated id
+	Opts   *data.Map // its options, as the minion sent them; may be nil
 	Grains *data.Map // may be nil
 }
 
 // A Query asks a Source. Maps in it must not be changed.
 type Query struct {
 	Minion
-	Config any // what stands behind the source's name in the option
+	Config any // the source's value in the option
 	Log    logrus.FieldLogger
 }
 
-// Options are what Tops are made of.
+// Options configure Tops.
 type Options struct {
-	Config  any                // the option master_tops: a map of names to what each source needs; nil is none
-	Sources []Source           // two of one name are an error
-	Log     logrus.FieldLogger // nil logs nothing
+	// the option master_tops: a map of names to the configuration of each source; nil is none
+	Config  any
+	Sources []Source // two of the same name are an error
+	// Own returns the system of users' own code with a name, see [Own]; it comes before Sources.
+	// nil has none.
+	Own func(name string) (s Source, ok bool)
+	Log logrus.FieldLogger // nil logs nothing
 }
 
-// Tops are the systems of one master. Several goroutines may use them.
+// Tops are the systems of one master. It is safe for concurrent use.
 type Tops struct {
 	sources []configured
 	places  chan struct{}
@@ -71,33 +77,48 @@ type configured struct {
 // Sources returns the systems of this package.
 func Sources() []Source { return []Source{Nodes{}, SaltClass{}} }
 
-// New returns the systems that the option names. One that is not there is left out, and the error, which wraps ErrUnknown for
-// each of these, tells of it; with any other error there are no Tops.
+// New returns the systems of the option. Unknown ones are left out, and the error wraps ErrUnknown
+// for each of them. With any other error there are no Tops.
 func New(o Options) (*Tops, error) {
 	option, ok := o.Config.(*data.Map)
 	if !ok && o.Config != nil {
 		return nil, errors.New("master_tops: expected a dictionary of names of systems")
 	}
-	t := &Tops{places: make(chan struct{}, mostAtOnce), log: o.Log}
+	t := &Tops{places: make(chan struct{}, maxConcurrent), log: o.Log}
 	if t.log == nil {
 		t.log = logging.Discard()
 	}
 	var unknown []error
 	for name, config := range option.All() {
-		i := slices.IndexFunc(o.Sources, func(s Source) bool { return s.Name() == name })
-		if i < 0 {
-			unknown = append(unknown, fmt.Errorf("master_tops: %s: %w", data.Str(name), missing(name)))
+		s, ok := o.source(data.Str(name))
+		if !ok {
+			unknown = append(unknown, fmt.Errorf("master_tops: %s: %w", data.Str(name),
+				missing(name)))
 			continue
 		}
-		if err := o.Sources[i].Check(config); err != nil {
+		if err := s.Check(config); err != nil {
 			return nil, fmt.Errorf("master_tops: %s: %w", data.Str(name), err)
 		}
-		t.sources = append(t.sources, configured{o.Sources[i], config})
+		t.sources = append(t.sources, configured{s, config})
 	}
 	return t, errors.Join(unknown...)
 }
 
-// missing says why a system is not there.
+// source returns the system of a name.
+func (o Options) source(name string) (Source, bool) {
+	if o.Own != nil {
+		if s, ok := o.Own(name); ok {
+			return s, true
+		}
+	}
+	i := slices.IndexFunc(o.Sources, func(s Source) bool { return s.Name() == name })
+	if i < 0 {
+		return nil, false
+	}
+	return o.Sources[i], true
+}
+
+// missing returns the error for an unknown system.
 func missing(name any) error {
 	if name == "reclass" {
 		return fmt.Errorf("%w: it is a library of Python's; its classes can be read by saltclass, or by reclass-salt behind ext_nodes", ErrUnknown)
@@ -105,7 +126,8 @@ func missing(name any) error {
 	return ErrUnknown
 }
 
-// Top returns what all systems say of a minion: environment → list of SLS. One that fails is told of in the log.
+// Top returns the states that all systems return for a minion: environment → list of SLS. Failures
+// of a system are logged.
 func (t *Tops) Top(ctx context.Context, m Minion) *data.Map {
 	out := data.NewMap()
 	if t == nil {
@@ -114,28 +136,29 @@ func (t *Tops) Top(ctx context.Context, m Minion) *data.Map {
 	for _, s := range t.sources {
 		got, err := t.ask(ctx, s, m)
 		if err != nil {
-			t.log.Errorf("Top function %s.top failed with error %s for minion %s", s.Name(), err, m.ID)
+			t.log.Errorf("Top function %s.top failed with error %s for minion %s",
+				s.Name(), err, m.ID)
 			continue
 		}
 		for env, states := range got.All() {
-			out.Set(env, joined(out.Value(env), states))
+			out.Set(env, appendMissing(out.Value(env), states))
 		}
 	}
 	return out
 }
 
 func (t *Tops) ask(ctx context.Context, s configured, m Minion) (*data.Map, error) {
-	wait := time.NewTimer(waiting)
+	wait := time.NewTimer(queueTimeout)
 	defer wait.Stop()
 	select {
 	case t.places <- struct{}{}:
 		defer func() { <-t.places }()
 	case <-wait.C:
-		return nil, errors.New("too many minions ask at once")
+		return nil, errors.New("too many concurrent requests")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	if m.Opts == nil {
 		m.Opts = data.NewMap()
@@ -146,8 +169,9 @@ func (t *Tops) ask(ctx context.Context, s configured, m Minion) (*data.Map, erro
 	return s.Top(ctx, Query{Minion: m, Config: s.config, Log: t.log})
 }
 
-// joined adds to a list what of another is not in it. What is no list is replaced (salt/utils/dictupdate.py, update).
-func joined(have, more any) any {
+// appendMissing appends the elements of more that have does not contain. Values that are not lists
+// are replaced (salt/utils/dictupdate.py, update).
+func appendMissing(have, more any) any {
 	below, ok := have.([]any)
 	over, both := more.([]any)
 	if !ok || !both {

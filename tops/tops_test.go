@@ -30,7 +30,7 @@ func program(t *testing.T, text string) string {
 	return path
 }
 
-// topOf returns what an option says of web1, and what the log told at warnings and above.
+// topOf returns the result of an option for web1, and the log at warnings and above.
 func topOf(t *testing.T, config *data.Map, sources ...tops.Source) (*data.Map, string) {
 	t.Helper()
 	log, told := logtest.NewNullLogger()
@@ -66,8 +66,8 @@ func TestExtNodes(t *testing.T) {
 		{"text", "echo '{classes: a}'", "{}", ""},
 		{"no classes", "echo '{parameters: {}}'", "{}", ""},
 		{"nothing", "true", "{}", ""},
-		{"a list at the top", "echo '[a]'", "{}", "no dictionary"},
-		{"not YAML", "echo '{'", "{}", "read what the program prints"},
+		{"a list at the top", "echo '[a]'", "{}", "not a dictionary"},
+		{"not YAML", "echo '{'", "{}", "parse the program's output"},
 		{"fails", "echo '{classes: [a]}'; exit 3", "{}", "exit status 3"},
 		{"without end", "exec yes", "{}", "prints more than 8388608 bytes"},
 	} {
@@ -93,11 +93,13 @@ func TestExtNodesGetsItsWordsAndNoShell(t *testing.T) {
 	}
 }
 
-func TestExtNodesTakesNoIDForAnOption(t *testing.T) {
+func TestExtNodesRejectsIDLikeOption(t *testing.T) {
 	log, _ := logtest.NewNullLogger()
 	for id, ok := range map[string]bool{"web-1": true, "-h": false, "--version": false} {
-		got, err := tops.Nodes{}.Top(t.Context(), tops.Query{Minion: tops.Minion{ID: id}, Config: program(t, `echo "classes: [a]"`), Log: log})
-		if ok != (err == nil) || ok != (got.Len() == 1) || err != nil && !strings.Contains(err.Error(), "option") {
+		got, err := tops.Nodes{}.Top(t.Context(),
+			tops.Query{Minion: tops.Minion{ID: id}, Config: program(t, `echo "classes: [a]"`), Log: log})
+		if ok != (err == nil) || ok != (got.Len() == 1) ||
+			err != nil && !strings.Contains(err.Error(), "option") {
 			t.Errorf("%s: %s, %v", id, data.Repr(got), err)
 		}
 	}
@@ -109,7 +111,7 @@ func TestSaltClass(t *testing.T) {
 	same(t, got, "base: [users, openssh, common, db, web, common, deb, node]")
 }
 
-// fixed is a system that always says the same.
+// fixed is a system that always returns the same.
 type fixed struct {
 	name string
 	top  *data.Map
@@ -144,14 +146,16 @@ func TestOptionsAreCheckedAtTheStart(t *testing.T) {
 		{[]any{"ext_nodes"}, "master_tops: expected a dictionary", false},
 		{data.NewMap("ext_nodes", data.NewMap()), "master_tops: ext_nodes: a command is", false},
 		{data.NewMap("ext_nodes", "/bin/true"), "", false},
-		{data.NewMap("saltclass", "/srv"), "master_tops: saltclass: expected path: FOLDER", false},
-		{data.NewMap("saltclass", data.NewMap("path", int64(1))), "master_tops: saltclass: path: expected a directory", false},
-		{data.NewMap("cobbler", nil), "master_tops: cobbler: there is no such system", true},
-		{data.NewMap("reclass", nil), "master_tops: reclass: there is no such system of master_tops: it is a library of Python's", true},
+		{data.NewMap("saltclass", "/srv"), "master_tops: saltclass: expected path: DIRECTORY", false},
+		{data.NewMap("saltclass", data.NewMap("path", int64(1))),
+			"master_tops: saltclass: path: expected a directory", false},
+		{data.NewMap("cobbler", nil), "master_tops: cobbler: unknown system", true},
+		{data.NewMap("reclass", nil), "master_tops: reclass: unknown system of master_tops: it is a library of Python's", true},
 	} {
 		made, err := tops.New(tops.Options{Config: c.config, Sources: tops.Sources()})
 		switch {
-		case c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)):
+		case c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)):
 			t.Errorf("%s: %v, want %q", data.Repr(c.config), err, c.want)
 		case errors.Is(err, tops.ErrUnknown) != c.unknown:
 			t.Errorf("%s: %v wraps ErrUnknown: %v", data.Repr(c.config), err, !c.unknown)
@@ -162,7 +166,7 @@ func TestOptionsAreCheckedAtTheStart(t *testing.T) {
 	}
 }
 
-// crowd counts how many are asked for at once.
+// crowd counts concurrent requests.
 type crowd struct{ now, most *atomic.Int32 }
 
 func (crowd) Name() string    { return "crowd" }
@@ -172,11 +176,11 @@ func (c crowd) Top(context.Context, tops.Query) (*data.Map, error) {
 	defer c.now.Add(-1)
 	for most := c.most.Load(); n > most && !c.most.CompareAndSwap(most, n); most = c.most.Load() {
 	}
-	time.Sleep(time.Second) // of the bubble
+	time.Sleep(time.Second) // in the bubble
 	return data.NewMap("base", []any{"a"}), nil
 }
 
-func TestManyMinionsWaitForOneAnother(t *testing.T) {
+func TestManyMinionsQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := crowd{&atomic.Int32{}, &atomic.Int32{}}
 		made, err := tops.New(tops.Options{Config: data.NewMap("crowd", nil), Sources: []tops.Source{c}})

@@ -12,18 +12,18 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// crowded is the age from which a handshake is given up to make room when all places are taken.
+// crowded is the age from which a handshake may be aborted to make room when all places are taken.
 const crowded = time.Second
 
-// An Acceptor takes connections from a listener within the limits on connections and handshakes. Transports build
-// their servers on it; its fields are set before Serve and not changed.
+// An Acceptor accepts connections within the limits on connections and handshakes. Transports build
+// their servers on it. Its fields must be set before Serve and not changed afterwards.
 type Acceptor struct {
 	Listener  net.Listener
-	Limits    Limits // with the defaults filled in
+	Limits    Limits // with defaults filled in
 	KeepAlive KeepAlive
 	Counters  *Counters
-	Log       logrus.FieldLogger // nil logs nothing
-	Crowd     *Crowd             // of several servers; nil bounds nothing
+	Log       logrus.FieldLogger // nil means no log
+	Crowd     *Crowd             // shared by several servers; nil means no limit
 	Subscribe bool               // the peers are subscribers
 
 	mu      sync.Mutex
@@ -33,8 +33,8 @@ type Acceptor struct {
 	freed   chan struct{}
 }
 
-// An Arrival is what a connection takes of the limits: a place among those that are not peers yet, until Done, and one among
-// all connections, until End.
+// An Arrival tracks what a connection counts against: the limit of handshakes until Done, and the
+// limit of connections until End.
 type Arrival struct {
 	conn   net.Conn
 	since  time.Time
@@ -45,14 +45,14 @@ type Arrival struct {
 	all    *sync.WaitGroup
 }
 
-// Done says that the handshake is over; it may be called again.
+// Done marks the end of the handshake. It may be called repeatedly.
 func (h *Arrival) Done() {
 	h.owner.mu.Lock()
 	defer h.owner.mu.Unlock()
 	h.owner.leave(h)
 }
 
-// End says that the connection has ended and nothing works for it any more. It is called once.
+// End marks the end of the connection and of all work for it. It must be called once.
 func (h *Arrival) End() {
 	h.owner.exit(h)
 	h.crowd.Leave()
@@ -71,9 +71,10 @@ func (a *Acceptor) leave(h *Arrival) {
 	}
 }
 
-// Serve hands each connection to serve on a goroutine of its own, until ctx ends or the listener is closed. It closes
-// the listener, and returns when no more connection will be handed out; those that were are counted in wg until they End.
-// serve owns its connection; it, or who it hands the connection to, calls Done when the handshake is over, and End at last.
+// Serve accepts connections and calls serve for each on its own goroutine, until ctx ends or the
+// listener is closed. It closes the listener and returns once it makes no more calls; wg counts the
+// connections until their End. serve owns its connection. It, or the code it passes the connection
+// to, must call Done when the handshake is over and End at last.
 func (a *Acceptor) Serve(ctx context.Context, wg *sync.WaitGroup, serve func(net.Conn, *Arrival)) {
 	a.freed = make(chan struct{}, 1)
 	a.sources = map[netip.Addr]int{}
@@ -94,7 +95,8 @@ func (a *Acceptor) Serve(ctx context.Context, wg *sync.WaitGroup, serve func(net
 	}
 }
 
-// rest waits a little longer each time, so that running out of descriptors does not become a busy loop.
+// rest pauses after an accept error, longer each time, so that running out of descriptors does not
+// cause a busy loop.
 func (a *Acceptor) rest(ctx context.Context, pause time.Duration, err error) time.Duration {
 	if pause == 0 && a.Log != nil {
 		a.Log.WithError(err).Warnf("cannot accept connections on %s", a.Listener.Addr())
@@ -107,7 +109,7 @@ func (a *Acceptor) rest(ctx context.Context, pause time.Duration, err error) tim
 	return pause
 }
 
-// room waits for a place among the handshakes. Connections that wait meanwhile do so in the kernel's queue.
+// room waits for a free handshake place. New connections stay in the kernel's queue meanwhile.
 func (a *Acceptor) room(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		wait, full := a.makeRoom()
@@ -123,7 +125,8 @@ func (a *Acceptor) room(ctx context.Context) bool {
 	return false
 }
 
-// makeRoom closes the oldest handshake if all places are taken and it has had its time, and else says how long that takes.
+// makeRoom closes the oldest handshake if all places are taken and it is old enough; otherwise it
+// returns how long to wait.
 func (a *Acceptor) makeRoom() (wait time.Duration, full bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -161,7 +164,8 @@ func (a *Acceptor) admit(conn net.Conn, wg *sync.WaitGroup, serve func(net.Conn,
 
 func (a *Acceptor) tune(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetKeepAliveConfig(a.KeepAlive.Config()) // a connection that is gone by now says so when read
+		// fails on a closed connection, which the next read reports
+		_ = tcp.SetKeepAliveConfig(a.KeepAlive.Config())
 		SetUserTimeout(conn, a.Limits.WriteStall)
 	}
 }
@@ -169,7 +173,8 @@ func (a *Acceptor) tune(conn net.Conn) {
 func (a *Acceptor) enter(conn net.Conn, source netip.Addr) *Arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if Over(a.open+1, a.Limits.MaxConns) || source.IsValid() && Over(a.sources[source]+1, a.Limits.MaxPerSource) {
+	if Over(a.open+1, a.Limits.MaxConns) || source.IsValid() &&
+		Over(a.sources[source]+1, a.Limits.MaxPerSource) {
 		return nil
 	}
 	a.open++
@@ -191,14 +196,15 @@ func (a *Acceptor) exit(h *Arrival) {
 	}
 }
 
-// Open returns the number of connections there are.
+// Open returns the number of open connections.
 func (a *Acceptor) Open() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.open
 }
 
-// SourceOf returns the host part of an address; the zero Addr for one that has none, such as a unix socket's.
+// SourceOf returns the host part of an address, or the zero Addr if it has none, as for a unix
+// socket.
 func SourceOf(a net.Addr) netip.Addr {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")
@@ -206,7 +212,7 @@ func SourceOf(a net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// HostOf returns the host of an address, without its port, and nothing for none.
+// HostOf returns the host of an address without its port, or "" if there is none.
 func HostOf(a net.Addr) string {
 	if a == nil {
 		return ""

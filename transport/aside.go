@@ -2,17 +2,17 @@ package transport
 
 import "context"
 
-// asideKey is the key of what [WithAside] puts into a context.
+// asideKey is the context key of [WithAside].
 type asideKey struct{}
 
-// WithAside returns a context for the handlers that a crew runs, with which they can call [Aside].
+// WithAside returns a context for the handlers run by a crew, with which they can call [Aside].
 func WithAside[J any](ctx context.Context, c *Crew[J]) context.Context {
 	return context.WithValue(ctx, asideKey{}, c.Aside)
 }
 
-// Aside runs wait, which takes long but no work of this process: the answer of another server, or a pause that is meant. The
-// worker that the handler with ctx runs on is replaced meanwhile, so that requests of others are not held up. The caller bounds
-// how many wait.
+// Aside calls wait, which may take long without using this process: it waits for another server or
+// pauses deliberately. Another worker replaces that of the handler meanwhile, so other requests are
+// not delayed. The caller must limit concurrent calls.
 func Aside(ctx context.Context, wait func()) {
 	if aside, ok := ctx.Value(asideKey{}).(func(func())); ok {
 		aside(wait)
@@ -21,7 +21,8 @@ func Aside(ctx context.Context, wait func()) {
 	wait()
 }
 
-// Aside runs wait within a job, with another worker in place of this one. Whichever ends its job first after that goes.
+// Aside calls wait within a job while another worker replaces this one. Of the two, the first to
+// finish its job afterwards exits.
 func (c *Crew[J]) Aside(wait func()) {
 	c.all.Go(func() {
 		if j, ok := <-c.queue; ok {
@@ -36,7 +37,7 @@ func (c *Crew[J]) Aside(wait func()) {
 	wait()
 }
 
-// goes reports whether there is a worker too many.
+// goes reports whether a worker is surplus and must exit.
 func (c *Crew[J]) goes() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

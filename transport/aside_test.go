@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAside has a crew of two whose jobs wait aside: a third and a fourth job are done meanwhile, and afterwards there
-// are two workers again.
+// TestAside has a crew of two whose jobs wait aside: a third and a fourth job are done meanwhile,
+// and afterwards there are two workers again.
 func TestAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ctx context.Context

@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// A Backoff is the row of pauses between attempts to connect: they double from the first up to the longest.
+// A Backoff yields the pauses between connection attempts. They double from the first up to the
+// longest.
 type Backoff struct {
 	min, max time.Duration
 	jitter   bool
 	next     time.Duration
 }
 
-// Backoff returns the pauses that the dialer asks for.
+// Backoff returns a Backoff with the dialer's pauses.
 func (d *Dialer) Backoff() *Backoff {
 	b := &Backoff{min: d.BackoffMin, max: d.BackoffMax, jitter: d.Jitter}
 	fill(&b.min, time.Second)
@@ -22,7 +23,7 @@ func (d *Dialer) Backoff() *Backoff {
 	return b
 }
 
-// Reset makes the next pause the first again.
+// Reset restarts from the first pause.
 func (b *Backoff) Reset() { b.next = 0 }
 
 // Longest returns the longest pause.
@@ -37,8 +38,8 @@ func (b *Backoff) Pause() time.Duration {
 	return rand.N(b.next) + 1
 }
 
-// Wait takes the next pause, or returns false when ctx ends. What comes from hurry ends the pause, and makes the next the
-// first again; hurry may be nil.
+// Wait waits for the next pause, and returns false if ctx ends. A value from hurry ends the pause
+// and resets the backoff; hurry may be nil.
 func (b *Backoff) Wait(ctx context.Context, hurry Haste) bool {
 	t := time.NewTimer(b.Pause())
 	defer t.Stop()

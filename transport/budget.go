@@ -2,16 +2,16 @@ package transport
 
 import "sync/atomic"
 
-// A Budget is a number of bytes that all connections of a server share for messages in assembly.
+// A Budget is a number of bytes shared by all connections of a server for messages being received.
 type Budget struct {
 	limit int64
 	used  atomic.Int64
 }
 
-// NewBudget returns a budget of n bytes, without a limit if n is negative.
+// NewBudget returns a budget of n bytes. A negative n means no limit.
 func NewBudget(n int) *Budget { return &Budget{limit: int64(n)} }
 
-// Take reserves n bytes, and reports whether there were as many.
+// Take reserves n bytes and reports whether that was possible.
 func (b *Budget) Take(n int) bool {
 	if b.limit < 0 {
 		return true
@@ -23,8 +23,9 @@ func (b *Budget) Take(n int) bool {
 	return true
 }
 
-// TakeEarly reserves n bytes for what is announced and has not come. It never brings what is in use above an eighth of the
-// budget, so that announcements alone do not keep out what others send.
+// TakeEarly reserves n bytes for a message that was announced but not received yet. It never lets
+// usage exceed an eighth of the budget, so announcements alone cannot block messages of other
+// peers.
 func (b *Budget) TakeEarly(n int) bool {
 	if b.limit < 0 {
 		return true
@@ -36,7 +37,7 @@ func (b *Budget) TakeEarly(n int) bool {
 	return true
 }
 
-// Give returns n bytes.
+// Give releases n bytes.
 func (b *Budget) Give(n int) {
 	if b.limit >= 0 {
 		b.used.Add(-int64(n))

@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// Calls are the requests of a [Requester] that await their replies, each by its number, and the connection that they go by.
-// S is a connection, whose zero value is none. Transports build their requesters on it; several goroutines may use it.
+// Calls tracks the pending requests of a [Requester] by number, and the connection that they use. S
+// is the type of a connection; its zero value means none. Transports build their requesters on it.
+// It is safe for concurrent use.
 type Calls[ID, S comparable] struct {
 	addr string
 	next func(taken func(ID) bool) ID
@@ -26,18 +27,23 @@ type answer struct {
 	err  error
 }
 
-// NewCalls returns the calls of a requester that connects to addr, until done is closed. next numbers a request by none of the
-// numbers that are taken; it is called by one goroutine at a time. want, which may be nil, is told when a request has no
-// connection to go by.
-func NewCalls[ID, S comparable](addr string, done <-chan struct{}, next func(taken func(ID) bool) ID, want func()) *Calls[ID, S] {
+// NewCalls returns the calls of a requester that connects to addr, until done is closed. next
+// returns a request number that is not taken; it is never called concurrently. want, if not nil, is
+// called when a request needs a connection and there is none.
+func NewCalls[ID, S comparable](
+	addr string, done <-chan struct{}, next func(taken func(ID) bool) ID, want func(),
+) *Calls[ID, S] {
 	if want == nil {
 		want = func() {}
 	}
-	return &Calls[ID, S]{addr: addr, next: next, want: want, done: done, up: make(chan struct{}), calls: map[ID]chan<- answer{}}
+	return &Calls[ID, S]{addr: addr, next: next, want: want, done: done, up: make(chan struct{}),
+		calls: map[ID]chan<- answer{}}
 }
 
-// Do waits for a connection, has send give a request to its outbox, and returns the reply.
-func (c *Calls[ID, S]) Do(ctx context.Context, send func(ctx context.Context, s S, id ID) error) ([]byte, error) {
+// Do waits for a connection, queues a request with send, and returns the reply.
+func (c *Calls[ID, S]) Do(
+	ctx context.Context, send func(ctx context.Context, s S, id ID) error,
+) ([]byte, error) {
 	for {
 		s, err := c.await(ctx)
 		if err != nil {
@@ -45,7 +51,7 @@ func (c *Calls[ID, S]) Do(ctx context.Context, send func(ctx context.Context, s 
 		}
 		id, reply := c.enter(s)
 		if reply == nil {
-			continue // the connection was lost in between
+			continue // the connection was lost in the meantime
 		}
 		if err := send(ctx, s, id); err != nil {
 			c.leave(id)
@@ -78,7 +84,8 @@ func (c *Calls[ID, S]) await(ctx context.Context) (S, error) {
 	}
 }
 
-// enter gives a request its number; the channel is nil if s is not the connection any more.
+// enter registers a request and returns its number. The channel is nil if s is no longer the
+// current connection.
 func (c *Calls[ID, S]) enter(s S) (id ID, reply <-chan answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,7 +114,7 @@ func (c *Calls[ID, S]) receive(ctx context.Context, id ID, reply <-chan answer) 
 	}
 }
 
-// Connect tells which connection there is now.
+// Connect sets the current connection.
 func (c *Calls[ID, S]) Connect(s S) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,8 +122,8 @@ func (c *Calls[ID, S]) Connect(s S) {
 	close(c.up)
 }
 
-// Lose tells that the connection is lost, and returns how its session ends: ErrClosed when ctx, which is the session's, has
-// ended, and err otherwise. All requests under way end with that.
+// Lose reports the loss of the connection and returns the session's error: ErrClosed if ctx, the
+// session's context, has ended, else err. All pending requests fail with that error.
 func (c *Calls[ID, S]) Lose(ctx context.Context, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +144,8 @@ func (c *Calls[ID, S]) fail(err error) {
 	}
 }
 
-// Answer hands a reply to the request of its number. One that nobody waits for any more is dropped.
+// Answer delivers a reply to the request with that number. It drops the reply if nobody waits for
+// it.
 func (c *Calls[ID, S]) Answer(id ID, body []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,8 +155,8 @@ func (c *Calls[ID, S]) Answer(id ID, body []byte) {
 	}
 }
 
-// SendRequest sends a request given as two pieces, as [Outbox.SendParts] does. While the server does not read and the queue
-// is full it waits, for as long as ctx lasts. It returns ErrDisconnected when the connection has ended.
+// SendRequest sends a request given as two pieces, like [Outbox.SendParts]. If the queue is full,
+// it waits until there is room or ctx ends. It returns ErrDisconnected if the connection has ended.
 func (o *Outbox) SendRequest(ctx context.Context, b, tail []byte) error {
 	for {
 		_, err := o.SendParts(b, tail)

@@ -2,7 +2,7 @@ package transport
 
 import "sync/atomic"
 
-// Counters are the numbers of [Stats] while a server runs.
+// Counters are the live values of [Stats].
 type Counters struct {
 	Accepted, Refused, HandshakeFailures, ProtocolErrors, TooLarge atomic.Uint64
 	Received, Sent, Dropped, Evicted, Unanswered, Panics           atomic.Uint64
@@ -10,7 +10,7 @@ type Counters struct {
 	writing writers
 }
 
-// Stats returns the numbers as they are now.
+// Stats returns the current values.
 func (c *Counters) Stats(open int) Stats {
 	return Stats{
 		Connections:       open,

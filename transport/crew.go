@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Crew does jobs on a bounded number of goroutines, each hired when it is needed first. Repliers answer requests
-// with it. Several goroutines may give it jobs.
+// A Crew runs jobs on a bounded number of goroutines, each started when first needed. Repliers use
+// it to answer requests. It is safe for concurrent use.
 type Crew[J any] struct {
 	max   int
 	do    func(J)
@@ -14,16 +14,16 @@ type Crew[J any] struct {
 
 	mu      sync.Mutex
 	workers int
-	surplus int // workers that came in place of others who are back
+	surplus int // workers that replaced others which have returned
 	all     sync.WaitGroup
 }
 
-// NewCrew returns a crew of at most max workers, who call do.
+// NewCrew returns a crew of at most max workers that call do.
 func NewCrew[J any](max int, do func(J)) *Crew[J] {
 	return &Crew[J]{max: max, do: do, queue: make(chan J)}
 }
 
-// Submit gives a job to a worker that is free, else to a new one; false means that all are busy.
+// Submit passes a job to a free worker or a new one. It returns false if all are busy.
 func (c *Crew[J]) Submit(j J) bool {
 	select {
 	case c.queue <- j:
@@ -33,7 +33,7 @@ func (c *Crew[J]) Submit(j J) bool {
 	}
 }
 
-// Queue takes a job when a worker becomes free.
+// Queue returns a channel that accepts a job when a worker becomes free.
 func (c *Crew[J]) Queue() chan<- J { return c.queue }
 
 func (c *Crew[J]) hire(j J) bool {
@@ -56,8 +56,8 @@ func (c *Crew[J]) work(j J) {
 	}
 }
 
-// Dismiss waits until the workers have done their jobs, for at most so long, and reports whether they have. Nobody may
-// submit jobs any more.
+// Dismiss waits until the workers have finished, at most for patience, and reports whether they
+// have. No jobs may be submitted afterwards.
 func (c *Crew[J]) Dismiss(patience time.Duration) bool {
 	close(c.queue)
 	gone := make(chan struct{})

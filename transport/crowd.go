@@ -11,46 +11,51 @@ import (
 	"github.com/brineproject/brine/internal/loglimit"
 )
 
-// A Crowd bounds the connections of several servers together, so that they never take the files that the process needs itself. An
-// address is known once it has proved itself by a request; in IPv6 a network of 64 bits counts as one address. An unknown address
-// has a share of the connections. Above 80 % each new connection ends the oldest subscriber of an unknown address, and when all
-// places are taken the oldest other connection of one. The nil Crowd bounds nothing; several goroutines may use a Crowd.
+// A Crowd limits the connections of several servers together, so that they never use up the file
+// descriptors that the process needs. An address becomes known when a request from it is
+// authenticated; in IPv6 a /64 network counts as one address. An unknown address has a limited
+// share of the connections. Above 80 % usage, each new connection closes the oldest subscriber
+// connection of an unknown address, and at 100 % the oldest other connection of one. A nil Crowd
+// imposes no limit. It is safe for concurrent use.
 type Crowd struct {
 	most  int
 	share int
-	tight int // from here on subscribers of unknown addresses go
+	tight int // above this, subscribers of unknown addresses are closed
 	log   logrus.FieldLogger
 
 	mu          sync.Mutex
 	open        int
 	counts      map[netip.Prefix]int
 	known       map[netip.Prefix]struct{}
-	subscribers list.List // *Place, oldest first; addresses may have become known since
+	subscribers list.List // *Place, oldest first; their addresses may have become known since
 	others      list.List
 	warnings    loglimit.Limiter
 }
 
-// knownHolds is how many addresses a Crowd knows; above that some are forgotten, which have a share again.
+// knownHolds is the number of known addresses. Above it some are forgotten and have a limited share
+// again.
 const knownHolds = 1 << 16
 
-// NewCrowd returns a Crowd of at most so many connections, of which an unknown address may have a quarter.
+// NewCrowd returns a Crowd of at most most connections. An unknown address may have a quarter of
+// them.
 func NewCrowd(most int, log logrus.FieldLogger) *Crowd {
 	return &Crowd{most: most, share: max(most/4, 1), tight: most * 4 / 5, log: log,
 		counts: map[netip.Prefix]int{}, known: map[netip.Prefix]struct{}{}}
 }
 
-// A Place is that of one connection in a Crowd.
+// A Place is the entry of one connection in a Crowd.
 type Place struct {
 	crowd  *Crowd
 	conn   net.Conn
 	source netip.Prefix
-	row    *list.List // of the unknown ones that it was put in
+	row    *list.List // list of unknown connections that contains it
 	at     *list.Element
 	gone   bool
 }
 
-// NetworkOf returns what counts as one address: the address itself, or in IPv6 its network of 64 bits, as a single host may have all of
-// that. It is the zero Prefix for none, as behind a unix socket.
+// NetworkOf returns the unit that counts as one address: the address itself or, in IPv6, its /64
+// network, since a single host may own all of that. It is the zero Prefix for no address, as with a
+// unix socket.
 func NetworkOf(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := a.BitLen()
@@ -64,7 +69,8 @@ func NetworkOf(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// Enter gives a connection a place; nil when it must be refused. Others may be closed to make room.
+// Enter registers a connection, and returns nil if it must be refused. It may close others to make
+// room.
 func (c *Crowd) Enter(conn net.Conn, source netip.Addr, subscriber bool) *Place {
 	p := &Place{crowd: c, conn: conn, source: NetworkOf(source)}
 	if c == nil {
@@ -93,14 +99,15 @@ func (c *Crowd) Enter(conn net.Conn, source netip.Addr, subscriber bool) *Place 
 	return p
 }
 
-// unknown reports whether a place is of an address that has not proved itself. What has no address, as behind a unix socket, is
-// not unknown.
+// unknown reports whether the address of a place has not been authenticated. Connections without an
+// address, as with a unix socket, are known.
 func (c *Crowd) unknown(p *Place) bool {
 	_, known := c.known[p.source]
 	return p.source.IsValid() && !known
 }
 
-// evict closes the oldest connection of a row whose address is still unknown, and reports whether there was one.
+// evict closes the oldest connection in row whose address is still unknown, and reports whether
+// there was one.
 func (c *Crowd) evict(row *list.List) bool {
 	for e := row.Front(); e != nil; e = row.Front() {
 		p := e.Value.(*Place)
@@ -116,7 +123,7 @@ func (c *Crowd) evict(row *list.List) bool {
 	return false
 }
 
-// Leave gives a place back when its connection has ended. It may be called again, and on the nil Place.
+// Leave removes a connection that has ended. It may be called repeatedly, and on a nil Place.
 func (p *Place) Leave() {
 	if p == nil || p.crowd == nil {
 		return
@@ -141,7 +148,8 @@ func (c *Crowd) leave(p *Place) {
 	}
 }
 
-// Prove says that a request from an address proved who sent it: the connections from there are not bounded by a share any more.
+// Prove marks an address as known after an authenticated request: its connections no longer have a
+// limited share.
 func (c *Crowd) Prove(source netip.Addr) {
 	network := NetworkOf(source)
 	if c == nil || !network.IsValid() {
@@ -158,7 +166,7 @@ func (c *Crowd) Prove(source netip.Addr) {
 	c.known[network] = struct{}{}
 }
 
-// Most returns how many connections there may be, 0 of the nil Crowd.
+// Most returns the maximum number of connections, 0 for a nil Crowd.
 func (c *Crowd) Most() int {
 	if c == nil {
 		return 0
@@ -166,7 +174,7 @@ func (c *Crowd) Most() int {
 	return c.most
 }
 
-// Open returns how many connections there are, 0 of the nil Crowd.
+// Open returns the number of connections, 0 for a nil Crowd.
 func (c *Crowd) Open() int {
 	if c == nil {
 		return 0
@@ -176,11 +184,12 @@ func (c *Crowd) Open() int {
 	return c.open
 }
 
-// warn logs once a minute that connections are short.
+// warn logs a shortage of connections, at most once a minute.
 func (c *Crowd) warn(format string, source netip.Prefix) {
 	if c.log == nil || !c.warnings.First("") {
 		return
 	}
-	c.log.Warnf("%d of at most %d connections are open: "+format+". Raise the limit of the service on open files (LimitNOFILE, ulimit -n).",
+	c.log.Warnf("%d of at most %d connections are open: "+format+
+		". Raise the limit of the service on open files (LimitNOFILE, ulimit -n).",
 		c.open, c.most, source)
 }

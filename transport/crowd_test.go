@@ -24,7 +24,8 @@ func (r *crowdRig) enter(source string, subscriber bool) (*watched, *Place) {
 	return w, r.crowd.Enter(w, netip.MustParseAddr(source), subscriber)
 }
 
-// TestUnknownAddressHasAShare connects from one network: a quarter of the places is its, until it has proved itself.
+// TestUnknownAddressHasAShare connects from one network: a quarter of the places is its, until it
+// has proved itself.
 func TestUnknownAddressHasAShare(t *testing.T) {
 	r := crowdRig{NewCrowd(20, nil)}
 	var places []*Place
@@ -54,8 +55,8 @@ func TestUnknownAddressHasAShare(t *testing.T) {
 	}
 }
 
-// TestSubscribersWithoutProofGoFirst fills a Crowd from unknown addresses: above 80 % the oldest subscribers go, then the others, and
-// never those of a known address.
+// TestSubscribersWithoutProofGoFirst fills a Crowd from unknown addresses: above 80 % the oldest
+// subscribers go, then the others, and never those of a known address.
 func TestSubscribersWithoutProofGoFirst(t *testing.T) {
 	r := crowdRig{NewCrowd(10, nil)}
 	r.crowd.Prove(netip.MustParseAddr("192.0.2.1"))
@@ -82,7 +83,8 @@ func TestSubscribersWithoutProofGoFirst(t *testing.T) {
 	if _, p := r.enter("192.0.2.1", false); p != nil {
 		t.Error("a connection above the limit, with known ones alone, is not refused")
 	}
-	for name, conn := range map[string]*watched{"first subscriber": first, "second subscriber": second, "requester": request} {
+	for name, conn := range map[string]*watched{"first subscriber": first,
+		"second subscriber": second, "requester": request} {
 		if !conn.closed {
 			t.Errorf("the %s is not closed", name)
 		}

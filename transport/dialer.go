@@ -11,43 +11,46 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// A Dialer says where a client connects to, and how. It is a value: each client keeps its own copy.
+// A Dialer describes how a client connects. It is a value: each client keeps its own copy.
 type Dialer struct {
-	// Addr is "tcp://host:port", "tcp://[addr6]:port" or "ipc://path". A name is looked up at each attempt, and all of
-	// its addresses are tried.
+	// Addr is "tcp://host:port", "tcp://[addr6]:port" or "ipc://path". A host name is resolved at
+	// each attempt, and all of its addresses are tried.
 	Addr string
-	// Local is the address to connect from, nil for any: see [Source].
+	// Local is the local address, nil for any; see [Source].
 	Local *net.TCPAddr
-	// Identity is the routing identity, which Salt sets to the minion id on the subscriber; servers of ours ignore it.
+	// Identity is the routing identity, which Salt sets to the minion id on the subscriber. Brine's
+	// servers ignore it.
 	Identity []byte
 
 	Limits    Limits
 	KeepAlive KeepAlive
 
-	// BackoffMin is the pause before the first attempt after a loss (recon_default); 0 means 1 s. Pauses double from
-	// there up to BackoffMax (recon_max); 0 means 10 s, less than BackoffMin means always BackoffMin.
+	// BackoffMin is the pause before the first attempt after a loss (recon_default); 0 means 1 s.
+	// Pauses double up to BackoffMax (recon_max); 0 means 10 s. If BackoffMax is less than
+	// BackoffMin, all pauses are BackoffMin.
 	BackoffMin, BackoffMax time.Duration
-	// Jitter (recon_randomize) draws each pause at random, up to its whole length, so that a fleet does not
-	// return all at once.
+	// Jitter (recon_randomize) randomizes each pause between 0 and its length, so that a fleet does
+	// not reconnect all at once.
 	Jitter bool
-	// DialTimeout bounds one attempt to connect to one address; 0 means 5 s.
+	// DialTimeout is the timeout of one attempt to connect to one address; 0 means 5 s.
 	DialTimeout time.Duration
 
-	// Hello returns what a subscriber says first on each connection, to a publisher that wants to know its subscribers
-	// (tcp); publications are read meanwhile, and nothing is said when it fails. Nil says
-	// nothing.
+	// Hello returns the first message of a subscriber on each connection, for a publisher that
+	// identifies its subscribers (tcp). Publications are read meanwhile. If it fails or is nil, no
+	// message is sent.
 	Hello func(ctx context.Context) ([]byte, error)
 
-	// OnState is told of each connection made and lost, in order; err says why it was lost or not made (the first
-	// time in a row). It must not block for long and must not call the client.
+	// OnState is called for each connection made and lost, in order. err is the reason of a loss or
+	// failed attempt (reported the first time in a row). It must not block for long and must not
+	// call the client.
 	OnState func(up bool, err error)
-	// Resolve looks a host name up; nil means the system's resolver.
+	// Resolve resolves a host name; nil means the system's resolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 
-	Log logrus.FieldLogger // nil logs nothing
+	Log logrus.FieldLogger // nil means no log
 }
 
-// Connect makes one connection: it looks the name up and tries its addresses in turn, once.
+// Connect makes one connection: it resolves the name and tries each address once.
 func (d *Dialer) Connect(ctx context.Context) (net.Conn, error) {
 	e, err := ParseEndpoint(d.Addr)
 	if err != nil {
@@ -81,7 +84,9 @@ func (d *Dialer) tryAll(ctx context.Context, addrs []netip.Addr, port uint16) (n
 	return nil, errors.Join(failures...)
 }
 
-func (d *Dialer) dial(ctx context.Context, network string, local *net.TCPAddr, addr string) (net.Conn, error) {
+func (d *Dialer) dial(
+	ctx context.Context, network string, local *net.TCPAddr, addr string,
+) (net.Conn, error) {
 	fill(&d.DialTimeout, 5*time.Second)
 	nd := net.Dialer{Timeout: d.DialTimeout, KeepAliveConfig: d.KeepAlive.Config()}
 	if d.KeepAlive.Disable {
@@ -119,12 +124,13 @@ func (d *Dialer) addresses(ctx context.Context, host string) ([]netip.Addr, erro
 	return d.usable(addrs), err
 }
 
-// usable drops the addresses that cannot be reached from a local address of the other family.
+// usable removes addresses that cannot be reached from a local address of the other family.
 func (d *Dialer) usable(addrs []netip.Addr) []netip.Addr {
 	var out []netip.Addr
 	for _, a := range addrs {
 		a = a.Unmap()
-		if d.Local == nil || d.Local.IP.IsUnspecified() || len(d.Local.IP) == 0 || (d.Local.IP.To4() != nil) == a.Is4() {
+		if d.Local == nil || d.Local.IP.IsUnspecified() || len(d.Local.IP) == 0 ||
+			(d.Local.IP.To4() != nil) == a.Is4() {
 			out = append(out, a)
 		}
 	}

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// An Endpoint is an address in ZeroMQ's notation, taken apart.
+// An Endpoint is a parsed address in ZeroMQ's notation.
 type Endpoint struct {
 	Host string // name, address without brackets, or "" for all interfaces
 	Port uint16
-	Path string // of a unix socket, instead of the above; a leading @ is the abstract name space of linux
+	// path of a unix socket, instead of the above; a leading @ means Linux's abstract namespace
+	Path string
 }
 
-// ParseEndpoint reads tcp://host:port, tcp://[addr]:port, tcp://*:port, tcp://*:* and ipc://path.
+// ParseEndpoint parses tcp://host:port, tcp://[addr]:port, tcp://*:port, tcp://*:* and ipc://path.
 func ParseEndpoint(s string) (Endpoint, error) {
 	scheme, rest, found := strings.Cut(s, "://")
 	switch {
@@ -52,8 +53,8 @@ func parsePort(s string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// Listen binds an endpoint. A host that is the name of an interface stands for its first address. A unix socket that is
-// left over from a program that has died is removed first; one in use is an error. Its mode is 0600.
+// Listen binds an endpoint. If the host is the name of an interface, its first address is used. A
+// unix socket left by a dead program is replaced; one in use is an error. Its mode is 0600.
 func Listen(ctx context.Context, endpoint string) (net.Listener, error) {
 	e, err := ParseEndpoint(endpoint)
 	if err != nil {
@@ -66,14 +67,15 @@ func Listen(ctx context.Context, endpoint string) (net.Listener, error) {
 	if a, ok := interfaceAddress(host); ok {
 		host = a
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, listenNetwork(host), net.JoinHostPort(host, strconv.Itoa(int(e.Port))))
+	l, err := new(net.ListenConfig).Listen(ctx, listenNetwork(host),
+		net.JoinHostPort(host, strconv.Itoa(int(e.Port))))
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", endpoint, err)
 	}
 	return l, nil
 }
 
-// listenNetwork keeps 0.0.0.0 to IPv4, as ZeroMQ does; net would bind both families.
+// listenNetwork restricts 0.0.0.0 to IPv4, as ZeroMQ does; package net would bind both families.
 func listenNetwork(host string) string {
 	if a, err := netip.ParseAddr(host); err == nil && a.Is4() {
 		return "tcp4"
@@ -106,8 +108,9 @@ func firstAddress(i *net.Interface) (net.IP, error) {
 	return nil, fmt.Errorf("interface %s has no address", i.Name)
 }
 
-// Source returns the local address for Salt's options source_interface_name, source_address and source_publish_port or
-// source_ret_port; nil when none is set. The interface's name wins over the address, as in Salt.
+// Source returns the local address for Salt's options source_interface_name, source_address and
+// source_publish_port or source_ret_port, or nil if none is set. The interface name takes
+// precedence over the address, as in Salt.
 func Source(iface, address string, port int) (*net.TCPAddr, error) {
 	local := &net.TCPAddr{Port: port}
 	switch {

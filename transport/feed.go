@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// feedBytes is how much may be pending in a feed.
+// feedBytes is the maximum size of pending publications in a feed.
 const feedBytes = 64 << 20
 
-// A Feed hands what is published to one goroutine, in order, and at a time all that is pending. Transports deal the
-// subscribers of a publisher to a few feeds.
+// A Feed passes publications to one goroutine in order, all pending ones at a time. Transports
+// distribute the subscribers of a publisher over a few feeds.
 type Feed[P any] struct {
 	size func(*P) int // in bytes
 	done chan struct{}
@@ -21,14 +21,16 @@ type Feed[P any] struct {
 	running bool
 }
 
-// NewFeed returns a feed that takes nothing yet; size tells how many bytes of memory a publication takes.
+// NewFeed returns a feed that is not started. size returns the memory used by a publication in
+// bytes.
 func NewFeed[P any](size func(*P) int) *Feed[P] {
 	f := &Feed[P]{size: size, done: make(chan struct{})}
 	f.changed.L = &f.mu
 	return f
 }
 
-// Start begins to hand publications to deliver, which must not keep the slice. It may be called once.
+// Start starts to call deliver with publications. deliver must not retain the slice. Call Start at
+// most once.
 func (f *Feed[P]) Start(deliver func([]P)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,7 +38,7 @@ func (f *Feed[P]) Start(deliver func([]P)) {
 	go f.run(deliver)
 }
 
-// Finish lets the feed hand on what is pending, and end.
+// Finish makes the feed deliver what is pending and then end.
 func (f *Feed[P]) Finish() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,7 +46,7 @@ func (f *Feed[P]) Finish() {
 	f.changed.Broadcast()
 }
 
-// Settle waits until what was published before Finish has been handed on, or ctx ends.
+// Settle waits until everything added before Finish is delivered, or ctx ends.
 func (f *Feed[P]) Settle(ctx context.Context) {
 	select {
 	case <-f.done:
@@ -52,7 +54,7 @@ func (f *Feed[P]) Settle(ctx context.Context) {
 	}
 }
 
-// Add queues a publication. It waits when very much is pending: for deliver, which waits for nobody.
+// Add queues a publication. If feedBytes are pending it waits for deliver, which never blocks.
 func (f *Feed[P]) Add(p P) {
 	n := f.size(&p)
 	f.mu.Lock()

@@ -2,17 +2,18 @@ package transport
 
 import "time"
 
-// A Haste ends pauses between attempts to connect. What is said counts for a few seconds: who is told while there is a
-// connection may be about to lose it, but not in days.
+// A Haste ends pauses between connection attempts. A signal is valid for a few seconds: a
+// connection that exists when it is sent may be lost soon after, but not days later.
 type Haste chan time.Time
 
-// hasteLife is for how long a word counts: connections to one server that is gone are lost at nearly the same time.
+// hasteLife is how long a signal is valid. Connections to a server that has gone are lost at nearly
+// the same time.
 const hasteLife = 5 * time.Second
 
-// NewHaste returns a Haste that ends no pause yet.
+// NewHaste returns a Haste without a pending signal.
 func NewHaste() Haste { return make(Haste, 1) }
 
-// Say ends the pause of now, or one that begins within a few seconds. It never waits.
+// Say ends the current pause, or one that begins within a few seconds. It never blocks.
 func (h Haste) Say() {
 	for {
 		select {
@@ -21,7 +22,7 @@ func (h Haste) Say() {
 		default:
 		}
 		select {
-		case <-h: // an older word
+		case <-h: // an older signal
 		default:
 		}
 	}

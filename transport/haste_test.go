@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestHasteIsForgotten checks that what was said while there was a connection ends a pause that comes soon after, and none days
-// later: else all minions of a master that starts again would dial at the same moment.
+// TestHasteIsForgotten checks that what was said while there was a connection ends a pause that
+// comes soon after, and none days later: else all minions of a master that starts again would dial
+// at the same moment.
 func TestHasteIsForgotten(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -53,7 +54,8 @@ func TestHasteEndsAPauseOfNow(t *testing.T) {
 		time.Sleep(time.Hour)
 		time.AfterFunc(time.Minute, h.Say)
 		begun := time.Now()
-		if !(&Dialer{BackoffMin: time.Hour}).Backoff().Wait(t.Context(), h) || time.Since(begun) != time.Minute {
+		if !(&Dialer{BackoffMin: time.Hour}).Backoff().Wait(t.Context(), h) ||
+			time.Since(begun) != time.Minute {
 			t.Errorf("the pause lasted %s", time.Since(begun))
 		}
 	})

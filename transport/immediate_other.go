@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// rawOf returns nil: on this system everything is queued.
+// rawOf returns nil: this system has no non-blocking writes, so everything is queued.
 func rawOf(net.Conn) syscall.RawConn { return nil }
 
 type writers struct{}

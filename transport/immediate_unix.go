@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// immediate writes what the kernel takes without waiting. Connections share a few of them, as most write nothing.
+// immediate writes without blocking. Connections share a few of them, since most are not writing.
 type immediate struct {
 	try func(fd uintptr) bool
 	b   []byte
@@ -17,7 +17,7 @@ type immediate struct {
 	err error
 }
 
-// rawOf returns how to write on conn without waiting, nil where that is not possible.
+// rawOf returns access for non-blocking writes on conn, or nil if that is not possible.
 func rawOf(conn net.Conn) syscall.RawConn {
 	sc, ok := conn.(syscall.Conn)
 	if !ok {
@@ -30,7 +30,7 @@ func rawOf(conn net.Conn) syscall.RawConn {
 	return raw
 }
 
-// writers are what outboxes write with, as many as have written at once.
+// writers is a pool of immediates for outboxes.
 type writers struct {
 	mu   sync.Mutex
 	free []*immediate
@@ -55,7 +55,7 @@ func (w *writers) put(i *immediate) {
 	w.free = append(w.free, i)
 }
 
-// write writes as much of b as the kernel takes without waiting.
+// write writes as much of b as possible without blocking.
 func (w *writers) write(raw syscall.RawConn, b []byte) (int, error) {
 	i := w.get()
 	defer w.put(i)
@@ -68,7 +68,8 @@ func (w *writers) write(raw syscall.RawConn, b []byte) (int, error) {
 	return i.n, i.err
 }
 
-// once writes until the kernel takes no more; it returns true, because there is nothing to wait for.
+// once writes until the kernel accepts no more. It returns true, so that the runtime does not wait
+// for readiness.
 func (i *immediate) once(fd uintptr) bool {
 	for i.n < len(i.b) {
 		n, err := syscall.Write(int(fd), i.b[i.n:])

@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// A Keeper keeps one connection of a client up: it dials, runs a session, and after its end dials again.
+// A Keeper keeps a client connection up: it dials, runs a session and, when that ends, dials again.
 type Keeper struct {
 	Dialer Dialer
-	// Wanted is called before each attempt but the first. It waits until there is use for a connection, and returns
-	// false when ctx ends; nil always wants one.
+	// Wanted is called before each attempt but the first. It waits until a connection is needed,
+	// and returns false if ctx ends. nil means that one is always needed.
 	Wanted func(ctx context.Context) bool
-	// Hurry ends the pause before the next attempt; nil never does.
+	// Hurry ends the pause before the next attempt; may be nil.
 	Hurry Haste
 
-	told bool // that there is no connection
+	told bool // the lack of a connection was reported
 }
 
-// Run holds sessions until ctx ends. A session ends with its connection, which is closed after it, and when ctx ends.
+// Run runs sessions until ctx ends. A session ends with its connection, which is then closed, and
+// when ctx ends.
 func (k *Keeper) Run(ctx context.Context, session func(context.Context, net.Conn) error) {
 	pauses := k.Dialer.Backoff()
 	for ctx.Err() == nil {
@@ -44,7 +45,7 @@ func (k *Keeper) once(ctx context.Context, session func(context.Context, net.Con
 	return session(ctx, conn)
 }
 
-// Up tells that there is a connection; the session calls it.
+// Up reports that the connection is established. The session calls it.
 func (k *Keeper) Up() {
 	k.told = false
 	if k.Dialer.OnState != nil {
@@ -52,7 +53,7 @@ func (k *Keeper) Up() {
 	}
 }
 
-// tell says why there is no connection, once in a row.
+// tell reports why there is no connection, once in a row.
 func (k *Keeper) tell(err error) {
 	if errors.Is(err, context.Canceled) {
 		err = ErrClosed

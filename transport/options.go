@@ -9,42 +9,49 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// Limits bound what one peer, and all peers together, may take. A field that is 0 has the default that is named; a
-// negative field means that there is no limit.
+// Limits restrict the resources used by each peer and by all peers. The documented default applies
+// to a field that is 0; a negative value means no limit.
 type Limits struct {
-	HandshakeTimeout time.Duration // to become a peer after connecting; 10 s
-	MaxMessage       int           // bytes of one message of a trusted peer; 100 MiB
-	MaxUntrusted     int           // bytes of one message of other peers; 1 MiB
-	MaxFrames        int           // frames of one message, the envelope included; 16
-	Assembly         int           // bytes of large messages in assembly, of all trusted peers; 256 MiB
-	Strange          int           // the same of all other peers, of which one address has a quarter; 32 MiB
-	MessageTimeout   time.Duration // a message once begun must go on by 1 MiB, or end, in this time; 60 s
-	IdleTimeout      time.Duration // an untrusted peer without any request is closed after this; 5 min
+	HandshakeTimeout time.Duration // time from connecting to the end of the handshake; 10 s
+	MaxMessage       int           // bytes per message of a trusted peer; 100 MiB
+	MaxUntrusted     int           // bytes per message of other peers; 1 MiB
+	MaxFrames        int           // frames per message, including the envelope; 16
+	// total bytes of large messages being received from trusted peers; 256 MiB
+	Assembly int
+	Strange  int // the same for all other peers, of which one address may use a quarter; 32 MiB
+	// a message being received must advance by 1 MiB, or end, within this time; 60 s
+	MessageTimeout time.Duration
+	// an untrusted peer without any request is closed after this time; 5 min
+	IdleTimeout time.Duration
 
-	MaxConns      int // connections in all; 100 000
-	MaxPerSource  int // connections from one address; no limit, for fleets sit behind one NAT
-	MaxHandshakes int // peers in the handshake at once; more wait in the kernel's queue, silent ones make room after 1 s; 2048
+	MaxConns     int // total connections; 100 000
+	MaxPerSource int // connections per address; no limit, since fleets may be behind one NAT
+	// concurrent handshakes; more wait in the kernel's queue, and silent ones make room after 1 s;
+	// 2048
+	MaxHandshakes int
 
 	MaxSubscriptions     int // per subscriber; 1000
-	MaxSubscriptionBytes int // all topics of a subscriber together; 64 KiB
+	MaxSubscriptionBytes int // total size of a subscriber's topics; 64 KiB
 
-	QueueMessages int           // waiting for one peer that does not read, pub_hwm; 1000
-	QueueBytes    int           // the same in bytes, one message excepted; 64 MiB
-	WriteStall    time.Duration // a peer that takes nothing for so long is closed; 60 s
-	MaxInFlight   int           // requests of one connection in work at once; 256
+	QueueMessages int           // queued messages for a peer that does not read, pub_hwm; 1000
+	QueueBytes    int           // the same in bytes, not counting one message; 64 MiB
+	WriteStall    time.Duration // a peer that accepts nothing for so long is closed; 60 s
+	MaxInFlight   int           // concurrent requests per connection; 256
 
-	PingEvery time.Duration // of silence, after which a peer is pinged; 30 s on a server, 8 s on a client
-	DeadAfter int           // intervals of silence in a row after which a peer is given up; 4 on a server, 2 on a client
+	// silence after which a peer is pinged; 30 s on a server, 8 s on a client
+	PingEvery time.Duration
+	// silent intervals in a row after which a peer is closed; 4 on a server, 2 on a client
+	DeadAfter int
 }
 
-// ServerLimits returns l with the defaults of a server filled in.
+// ServerLimits returns l with a server's defaults filled in.
 func (l Limits) ServerLimits() Limits {
 	fill(&l.PingEvery, 30*time.Second)
 	fill(&l.DeadAfter, 4)
 	return l.common()
 }
 
-// ClientLimits returns l with the defaults of a client filled in: a client trusts the server that it has chosen.
+// ClientLimits returns l with a client's defaults filled in. A client trusts its server.
 func (l Limits) ClientLimits() Limits {
 	fill(&l.PingEvery, 8*time.Second)
 	fill(&l.DeadAfter, 2)
@@ -81,20 +88,22 @@ func fill[T comparable](field *T, value T) {
 	}
 }
 
-// Over reports whether n exceeds a limit as kept in Limits.
+// Over reports whether n exceeds limit; a negative limit is never exceeded.
 func Over(n, limit int) bool { return limit >= 0 && n > limit }
 
-// Options tune a server.
+// Options configure a server.
 type Options struct {
-	Limits    Limits
-	Workers   int           // handlers at once; 0 means 64
-	Linger    time.Duration // how long Serve finishes work and sends what is queued after its context ended; 0 means 5 s, negative not at all
+	Limits  Limits
+	Workers int // concurrent handlers; 0 means 64
+	// time for Serve to finish work and send queued messages after its context has ended; 0 means 5
+	// s, negative none
+	Linger    time.Duration
 	KeepAlive KeepAlive
-	Crowd     *Crowd             // of all servers of a process; nil bounds nothing
-	Log       logrus.FieldLogger // nil logs nothing
+	Crowd     *Crowd             // shared by all servers of a process; nil means no limit
+	Log       logrus.FieldLogger // nil means no log
 }
 
-// Filled returns o with the defaults filled in, but for those of Limits.
+// Filled returns o with defaults filled in, except those of Limits.
 func (o Options) Filled() Options {
 	fill(&o.Workers, 64)
 	fill(&o.Linger, 5*time.Second)
@@ -104,8 +113,9 @@ func (o Options) Filled() Options {
 	return o
 }
 
-// KeepAlive are the TCP keepalive settings tcp_keepalive, tcp_keepalive_idle, tcp_keepalive_cnt and
-// tcp_keepalive_intvl. A field that is 0 has the default that is named, a negative one that of the system.
+// KeepAlive holds the TCP keepalive settings tcp_keepalive, tcp_keepalive_idle, tcp_keepalive_cnt
+// and tcp_keepalive_intvl. The documented default applies to a field that is 0, the system's
+// default to a negative one.
 type KeepAlive struct {
 	Disable  bool
 	Idle     time.Duration // 30 s
@@ -113,7 +123,8 @@ type KeepAlive struct {
 	Count    int           // 3
 }
 
-// SaltKeepAlive returns the settings for Salt's four options: seconds, and -1 for what the system has.
+// SaltKeepAlive returns the settings for Salt's four options: seconds, or -1 for the system's
+// default.
 func SaltKeepAlive(on bool, idle, count, interval int) KeepAlive {
 	return KeepAlive{
 		Disable:  !on,
@@ -132,10 +143,11 @@ func orSystem(n int) int {
 	return n
 }
 
-// Config returns the settings in the form of package net.
+// Config returns the settings for package net.
 func (k KeepAlive) Config() net.KeepAliveConfig {
 	fill(&k.Idle, 30*time.Second)
 	fill(&k.Interval, 10*time.Second)
 	fill(&k.Count, 3)
-	return net.KeepAliveConfig{Enable: !k.Disable, Idle: k.Idle, Interval: k.Interval, Count: k.Count}
+	return net.KeepAliveConfig{Enable: !k.Disable, Idle: k.Idle, Interval: k.Interval,
+		Count: k.Count}
 }

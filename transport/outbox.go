@@ -11,60 +11,62 @@ import (
 )
 
 const (
-	flushBytes   = 256 << 10 // in one system call, and under one deadline
+	flushBytes   = 256 << 10 // per system call and deadline
 	flushEntries = 64
 )
 
-// An Outbox sends whole messages to one peer without ever waiting for it. What the kernel takes at once goes at once;
-// the rest is queued, up to the limits QueueMessages and QueueBytes, and a goroutine that lives until the queue is empty
-// sends it. A peer that takes nothing for WriteStall is closed. Transports build their connections on it; several
-// goroutines may use it.
+// An Outbox sends complete messages to one peer without ever blocking. Data is written at once as
+// far as the kernel accepts it. The rest is queued, up to QueueMessages and QueueBytes, and sent by
+// a goroutine that ends when the queue is empty. A peer that accepts nothing for WriteStall is
+// closed. Transports build their connections on it. It is safe for concurrent use.
 type Outbox struct {
 	conn     net.Conn
-	raw      syscall.RawConn // nil where the system or the connection cannot write without waiting
+	raw      syscall.RawConn // nil if non-blocking writes are not supported
 	limits   *Limits
 	counters *Counters
 
 	mu      sync.Mutex
-	queue   []entry // queue[head:] waits; of the first a part may be gone
+	queue   []entry // queue[head:] is pending; the first may be partly sent
 	head    int
 	msgs    int // in the queue
 	bytes   int
-	flushed chan struct{} // closed when the queue is empty; nil while there is no flusher
-	err     error         // why nothing can be sent any more
+	flushed chan struct{} // closed when the queue is empty; nil if there is no flusher
+	err     error         // why nothing more can be sent
 }
 
-// An entry is a piece of the stream with the number of messages that end in it.
+// An entry is a piece of the stream and the number of messages that end in it.
 type entry struct {
 	b    []byte
 	msgs int
 }
 
-// NewOutbox returns the outbox of conn, on which nobody else may write. What it sends, drops and closes is counted in c.
+// NewOutbox returns the outbox of conn. Nothing else may write to conn. c counts messages sent and
+// dropped, and peers closed.
 func NewOutbox(conn net.Conn, l *Limits, c *Counters) *Outbox {
 	o := &Outbox{}
 	o.Open(conn, l, c)
 	return o
 }
 
-// Open makes the zero Outbox that of conn, as NewOutbox does.
+// Open initializes a zero Outbox for conn, like NewOutbox.
 func (o *Outbox) Open(conn net.Conn, l *Limits, c *Counters) {
 	o.conn, o.raw, o.limits, o.counters = conn, rawOf(conn), l, c
 }
 
-// TimedOut reports whether err is how the system tells that it has given a connection up, since the other side did not take
-// or acknowledge what was sent for the time of [SetUserTimeout], or did not answer to keepalive. For a peer that does not
-// read that may come before the outbox's own patience ends.
+// TimedOut reports whether err means that the system has dropped a connection: the peer did not
+// acknowledge data within the time of [SetUserTimeout], or did not answer keepalives. If a peer
+// does not read, this may happen before WriteStall ends.
 func TimedOut(err error) bool { return errors.Is(err, syscall.ETIMEDOUT) }
 
-// Send sends one message or command, or nothing of it when the queue is full.
+// Send sends one message or command. If the queue is full, it sends nothing and returns
+// ErrQueueFull.
 func (o *Outbox) Send(b []byte) error {
 	_, err := o.SendParts(b, nil)
 	return err
 }
 
-// SendParts sends one message given as two pieces, of which the second may be shared with others. It reports whether
-// it keeps them in the queue; if not, they are the caller's again.
+// SendParts sends one message given as two pieces; tail may be shared with other messages. kept
+// reports whether the queue retains them; otherwise the caller may reuse them.
 func (o *Outbox) SendParts(b, tail []byte) (kept bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,8 +100,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// SendBatch sends the messages that lie one after another in b and end at ends; those that find the queue full are
-// dropped, the newest first. b is kept and must not change.
+// SendBatch sends consecutive messages in b that end at the offsets ends. Messages that do not fit
+// into the queue are dropped, newest first. b is retained and must not be modified.
 func (o *Outbox) SendBatch(b []byte, ends []int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -124,7 +126,8 @@ func (o *Outbox) SendBatch(b []byte, ends []int) {
 	}
 }
 
-// fitting returns how many of the messages, beginning with first, the queue takes. One that has been begun must go on.
+// fitting returns how many messages from first on fit into the queue. A message partly sent must be
+// completed.
 func (o *Outbox) fitting(ends []int, first, begun int, must bool) int {
 	last := first
 	for last < len(ends) && (must || o.fits(last+1-first, ends[last]-begun)) {
@@ -138,7 +141,7 @@ func (o *Outbox) fits(msgs, bytes int) bool {
 	return !Over(o.msgs+msgs, o.limits.QueueMessages) && !Over(o.bytes+bytes, o.limits.QueueBytes)
 }
 
-// write sends what can be sent at once, and returns the rest.
+// write writes as much as possible without blocking and returns the rest.
 func (o *Outbox) write(b []byte) []byte {
 	if o.flushed != nil || len(b) == 0 || o.err != nil || o.raw == nil {
 		return b
@@ -164,7 +167,7 @@ func (o *Outbox) enqueue(b []byte, msgs int) {
 	}
 }
 
-// flush sends the queue and ends. A peer that takes nothing for too long is closed.
+// flush sends the queue and then ends. It closes a peer that accepts nothing for too long.
 func (o *Outbox) flush() {
 	var vec [flushEntries][]byte
 	for {
@@ -173,14 +176,15 @@ func (o *Outbox) flush() {
 			return
 		}
 		if o.limits.WriteStall > 0 {
-			_ = o.conn.SetWriteDeadline(time.Now().Add(o.limits.WriteStall)) // the write will tell
+			// the write reports an error
+			_ = o.conn.SetWriteDeadline(time.Now().Add(o.limits.WriteStall))
 		}
 		n, err := (*net.Buffers)(&batch).WriteTo(o.conn)
 		o.written(int(n), err)
 	}
 }
 
-// batch returns what is to be sent next; nothing when the flusher is to end.
+// batch returns the buffers to send next, or none if the flusher must end.
 func (o *Outbox) batch(vec [][]byte) [][]byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,7 +206,7 @@ func (o *Outbox) batch(vec [][]byte) [][]byte {
 	return vec
 }
 
-// written takes n bytes off the queue.
+// written removes n sent bytes from the queue.
 func (o *Outbox) written(n int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -232,7 +236,7 @@ func (o *Outbox) compact() {
 	}
 }
 
-// fail ends the connection; the reader notices and cleans up.
+// fail closes the connection. Its reader notices and cleans up.
 func (o *Outbox) fail(err error) {
 	if o.err != nil {
 		return
@@ -249,7 +253,7 @@ func (o *Outbox) end(err error) {
 	o.queue, o.head, o.msgs, o.bytes = nil, 0, 0, 0
 }
 
-// Close drops what is queued and lets nothing more be sent. The connection is closed by the caller.
+// Close discards the queue and prevents further sends. The caller closes the connection.
 func (o *Outbox) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -5,44 +5,45 @@ import (
 	"time"
 )
 
-// A Peer is what is known of one connection to a publisher at one moment. What comes to be known later makes another
-// Peer.
+// A Peer is an immutable snapshot of what is known about a publisher's connection. New information
+// makes a new Peer.
 type Peer struct {
 	Addr net.Addr
-	// ID is who the peer has proved to be; "" where the transport has no such proof.
+	// ID is the authenticated identity of the peer, or "" if the transport cannot authenticate it.
 	ID string
-	// Topics are what it subscribed to first, a few of them; a transport without topics says "". None says that it
-	// would not get a publication yet.
+	// Topics are the first few topics that it subscribed to; a transport without topics uses "". An
+	// empty list means that it would not receive publications yet.
 	Topics []string
 	Since  time.Time // when the connection was made
 }
 
-// A PeerWatch is told of a connection: that it came, where was is nil, what it is known as from now on, and that it
-// went, where is is nil. What was is of the second and later calls is the pointer of the call before. The calls for one
-// connection come one after another, those for several may come at once, and each must return soon.
+// A PeerWatch is called when a connection arrives (was is nil), when information about it changes,
+// and when it ends (is is nil). was is always the pointer passed as is in the previous call. Calls
+// for one connection are sequential; calls for several may be concurrent. Each must return quickly.
 type PeerWatch func(was, is *Peer)
 
-// A PeerWatcher is a [Publisher] that tells about its connections.
+// A PeerWatcher is a [Publisher] that reports its connections.
 type PeerWatcher interface {
-	// WatchPeers makes the publisher tell w of each connection. It must be called before Serve.
+	// WatchPeers makes the publisher report each connection to w. It must be called before Serve.
 	WatchPeers(w PeerWatch)
 }
 
-// A PeerReport tells a PeerWatch about one connection. The zero PeerReport tells nobody. One goroutine at a time may
-// use it.
+// A PeerReport reports one connection to a PeerWatch. The zero PeerReport does nothing. It is not
+// safe for concurrent use.
 type PeerReport struct {
 	watch PeerWatch
 	last  *Peer
 }
 
-// NewPeerReport tells w, which may be nil, of a connection that came.
+// NewPeerReport reports a new connection to w, which may be nil.
 func NewPeerReport(w PeerWatch, p Peer) PeerReport {
 	r := PeerReport{watch: w}
 	r.tell(&p)
 	return r
 }
 
-// Change tells what change makes of the connection. It gets a copy, whose Topics it must not write to.
+// Change reports a change of the connection. change receives a copy, whose Topics it must not
+// modify.
 func (r *PeerReport) Change(change func(p *Peer)) {
 	if r.last == nil {
 		return
@@ -52,7 +53,7 @@ func (r *PeerReport) Change(change func(p *Peer)) {
 	r.tell(&p)
 }
 
-// End tells that the connection went.
+// End reports the end of the connection.
 func (r *PeerReport) End() {
 	if r.last != nil {
 		r.tell(nil)

@@ -11,7 +11,8 @@ import (
 
 func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
-// reuseAddress lets a client with a fixed source port reconnect while the old connection is still in TIME_WAIT.
+// reuseAddress lets a client with a fixed source port reconnect while the old connection is in
+// TIME_WAIT.
 func reuseAddress(_, _ string, c syscall.RawConn) error {
 	var failed error
 	err := c.Control(func(fd uintptr) {

@@ -9,5 +9,6 @@ import (
 
 func isRefused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }
 
-// reuseAddress does nothing: SO_REUSEADDR means something else on windows, and TIME_WAIT does not forbid the bind.
+// reuseAddress does nothing: on Windows SO_REUSEADDR has another meaning, and TIME_WAIT does not
+// prevent the bind.
 func reuseAddress(_, _ string, _ syscall.RawConn) error { return nil }

@@ -8,51 +8,52 @@ import (
 	"time"
 )
 
-// Strangers bounds the memory that large messages of peers that have proved nothing take while they arrive. A message gets all of its
-// room before it is read, and waits for it where there is none: what it has sent meanwhile lies in the system's buffers. One address
-// has a quarter of the room; in IPv6 a network of 64 bits counts as one. The nil Strangers bounds nothing; several goroutines may use
-// Strangers.
+// Strangers limits the memory for large incoming messages of unauthenticated peers. A message
+// reserves its full size before it is read, and waits if there is no room; unread data stays in the
+// system's buffers. One address may use a quarter of the room; in IPv6 a /64 network counts as one
+// address. A nil Strangers imposes no limit. It is safe for concurrent use.
 //
-// The messages of one network get their room in the order in which they came. The networks whose next message fits their quarter take
-// turns: none is served before the one whose turn it is, and one that got room goes to the end.
+// Messages of one network are served in order of arrival. Networks whose next message fits their
+// quarter take turns: none is served out of turn, and a network that was served moves to the end.
 type Strangers struct {
-	limit int // negative for none
+	limit int // negative means no limit
 
 	mu     sync.Mutex
 	used   int
 	turns  uint64 // number of the last turn
 	by     map[netip.Prefix]*sender
-	next   byTurn // the senders whose first waiter fits their quarter: they wait for room of all
+	next   byTurn // senders whose first waiter fits their quarter and only waits for total room
 	closed bool
 }
 
-// A sender is one network that has room or waits for some.
+// A sender is a network that uses or waits for room.
 type sender struct {
 	used  int
 	queue list.List // of *waiter, in order of arrival
 	turn  uint64
-	at    int // place in next, or outside
+	at    int // position in next, or outside
 }
 
-// A waiter is one message that waits for room.
+// A waiter is a message waiting for room.
 type waiter struct {
 	sender  *sender
 	place   *list.Element // in the sender's queue
 	n       int           // bytes
 	granted bool
-	ready   chan struct{} // closed once room is granted or refused
+	ready   chan struct{} // closed when room is granted or refused
 }
 
-// outside is the place of a sender that is not in byTurn.
+// outside is the position of a sender that is not in next.
 const outside = -1
 
-// NewStrangers returns room of n bytes, without a limit if n is negative.
+// NewStrangers returns n bytes of room. A negative n means no limit.
 func NewStrangers(n int) *Strangers {
 	return &Strangers{limit: n, by: map[netip.Prefix]*sender{}}
 }
 
-// Take reserves n bytes for a message from an address, or the quarter where that is less. It waits for them, but not longer than its
-// patience, where that is more than 0. What it returns is to be given back; ok is false where there was no room in time.
+// Take reserves n bytes for a message from an address, or a quarter of the room if that is less. It
+// waits for them, but at most for patience if that is positive. The caller must return taken with
+// Give. ok is false if there was no room in time.
 func (s *Strangers) Take(from netip.Addr, n int, patience time.Duration) (taken int, ok bool) {
 	if s == nil || s.limit < 0 {
 		return 0, true
@@ -77,7 +78,8 @@ func (s *Strangers) Take(from netip.Addr, n int, patience time.Duration) (taken 
 	return n, true
 }
 
-// join queues a message behind those that came before it, and serves it at once where nobody is before it and there is room.
+// join queues a message behind earlier ones, and serves it at once if it is first and there is
+// room.
 func (s *Strangers) join(source netip.Prefix, n int) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +99,7 @@ func (s *Strangers) join(source netip.Prefix, n int) *waiter {
 	return w
 }
 
-// waits reports whether a waiter has no answer yet.
+// waits reports whether a waiter is still undecided.
 func (w *waiter) waits() bool {
 	select {
 	case <-w.ready:
@@ -107,7 +109,8 @@ func (w *waiter) waits() bool {
 	}
 }
 
-// leave takes a waiter whose patience has ended out of its queue. One that was granted or refused in that moment stays so.
+// leave removes a waiter whose patience has ended. If it was granted or refused at that moment,
+// that decision stands.
 func (s *Strangers) leave(source netip.Prefix, w *waiter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +122,7 @@ func (s *Strangers) leave(source netip.Prefix, w *waiter) {
 	s.drop(source, w.sender)
 }
 
-// Give returns what Take reserved for an address.
+// Give returns room reserved by Take.
 func (s *Strangers) Give(from netip.Addr, n int) {
 	if n == 0 {
 		return
@@ -134,20 +137,20 @@ func (s *Strangers) Give(from netip.Addr, n int) {
 	s.drop(source, c)
 }
 
-// drop forgets a sender that has no room and waits for none.
+// drop forgets a sender that neither uses nor waits for room.
 func (s *Strangers) drop(source netip.Prefix, c *sender) {
 	if c.used == 0 && c.queue.Len() == 0 {
 		delete(s.by, source)
 	}
 }
 
-// settle is called when the room of a sender or its queue has changed. It gives room to those whose turn it is.
+// settle grants room in turn after the usage or queue of a sender has changed.
 func (s *Strangers) settle(changed *sender) {
 	s.line(changed)
 	for len(s.next) > 0 {
 		w := s.next[0].first()
 		if s.used+w.n > s.limit {
-			return // those behind it may be smaller, but would keep it waiting
+			return // smaller messages behind it must not overtake it
 		}
 		s.used += w.n
 		w.sender.used += w.n
@@ -159,16 +162,16 @@ func (s *Strangers) settle(changed *sender) {
 	}
 }
 
-// endTurn puts a sender behind all others that wait.
+// endTurn moves a sender behind all others that wait.
 func (s *Strangers) endTurn(c *sender) {
 	s.turns++
 	c.turn = s.turns
 }
 
-// quarter is what one network may have at once.
+// quarter is the maximum that one network may use.
 func (s *Strangers) quarter() int { return max(s.limit/4, 1) }
 
-// line puts a sender in next, behind all others where it is new there, or takes it out.
+// line adds a sender to the end of next, or removes it.
 func (s *Strangers) line(c *sender) {
 	w := c.first()
 	switch fits := w != nil && c.used+w.n <= s.quarter(); {
@@ -182,7 +185,7 @@ func (s *Strangers) line(c *sender) {
 	}
 }
 
-// Close ends the wait of all, who get no room any more.
+// Close refuses room to all waiters.
 func (s *Strangers) Close() {
 	if s == nil {
 		return
@@ -200,7 +203,7 @@ func (s *Strangers) Close() {
 	}
 }
 
-// first returns the waiter of a sender whose turn is next, or nil.
+// first returns the first waiter of a sender, or nil.
 func (c *sender) first() *waiter {
 	if e := c.queue.Front(); e != nil {
 		return e.Value.(*waiter)
@@ -208,7 +211,7 @@ func (c *sender) first() *waiter {
 	return nil
 }
 
-// byTurn is a heap of senders: the one whose turn it is is on top.
+// byTurn is a heap of senders with the next turn on top.
 type byTurn []*sender
 
 func (q byTurn) Len() int           { return len(q) }

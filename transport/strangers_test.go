@@ -59,7 +59,8 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
-// TestStrangersTakeTurns: no message overtakes an earlier one of its network, nor one of another network whose turn it is.
+// TestStrangersTakeTurns: no message overtakes an earlier one of its network, nor one of another
+// network whose turn it is.
 func TestStrangersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
@@ -105,8 +106,8 @@ func TestStrangersTakeTurns(t *testing.T) {
 	})
 }
 
-// TestStrangersWithMuchDoNotStarveOthers: four networks that fill the room and have hundreds of messages waiting each let a fifth in
-// at its turn.
+// TestStrangersWithMuchDoNotStarveOthers: four networks that fill the room and have hundreds of
+// messages waiting each let a fifth in at its turn.
 func TestStrangersWithMuchDoNotStarveOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		addr := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}) }
@@ -141,7 +142,8 @@ func TestStrangersWithHardlyAnyRoom(t *testing.T) {
 	}
 }
 
-// TestStrangersPatience: who leaves makes way for those behind them, and at the end nobody gets room.
+// TestStrangersPatience: who leaves makes way for those behind them, and at the end nobody gets
+// room.
 func TestStrangersPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		one, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
@@ -192,7 +194,8 @@ func TestStrangersLoseNothing(t *testing.T) {
 				from := netip.AddrFrom4([4]byte{192, 0, 2, byte(rnd.IntN(12))})
 				all.Go(func() {
 					for range 20 {
-						time.Sleep(time.Duration(rnd.IntN(20)) * time.Second) // whole seconds: room and the end of patience often meet
+						// whole seconds: room and the end of patience often meet
+						time.Sleep(time.Duration(rnd.IntN(20)) * time.Second)
 						patience := time.Duration(rnd.IntN(10)) * time.Second
 						if n, ok := s.Take(from, 1+rnd.IntN(400), patience); ok {
 							s.check(t)
@@ -225,7 +228,8 @@ func (s *Strangers) check(t *testing.T) {
 		if fits {
 			fit++
 		}
-		if c.used < 0 || c.used > s.quarter() || c.used == 0 && w == nil || fits != (c.at != outside) || fits && s.next[c.at] != c {
+		if c.used < 0 || c.used > s.quarter() || c.used == 0 && w == nil ||
+			fits != (c.at != outside) || fits && s.next[c.at] != c {
 			t.Errorf("%s has %d bytes, is at %d, and waits with %v", source, c.used, c.at, w)
 		}
 		if fits && c.turn <= s.next[0].turn && s.used+w.n <= s.limit {
@@ -233,7 +237,8 @@ func (s *Strangers) check(t *testing.T) {
 		}
 	}
 	if used != s.used || used > s.limit || fit != len(s.next) {
-		t.Errorf("%d bytes are in use, %d by all senders; %d may be served, %d are in line", s.used, used, fit, len(s.next))
+		t.Errorf("%d bytes are in use, %d by all senders; %d may be served, %d are in line", s.used,
+			used, fit, len(s.next))
 	}
 }
 
@@ -244,7 +249,8 @@ func checkEmpty(t *testing.T, s *Strangers) {
 	}
 }
 
-// BenchmarkStrangersGive gives back what one message had while so many wait, of one network or each of its own, and queues one more.
+// BenchmarkStrangersGive gives back what one message had while so many wait, of one network or each
+// of its own, and queues one more.
 func BenchmarkStrangersGive(b *testing.B) {
 	const size = 100
 	for _, networks := range []int{1, 10_000} {

@@ -96,10 +96,14 @@ func TestSaltKeepAlive(t *testing.T) {
 		got  KeepAlive
 		want net.KeepAliveConfig
 	}{
-		{"Salt's defaults", SaltKeepAlive(true, 300, -1, -1), net.KeepAliveConfig{Enable: true, Idle: 300 * time.Second, Interval: -time.Second, Count: -1}},
-		{"all set", SaltKeepAlive(true, 60, 4, 15), net.KeepAliveConfig{Enable: true, Idle: time.Minute, Interval: 15 * time.Second, Count: 4}},
-		{"off", SaltKeepAlive(false, 60, 4, 15), net.KeepAliveConfig{Idle: time.Minute, Interval: 15 * time.Second, Count: 4}},
-		{"ours", KeepAlive{}, net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}},
+		{"Salt's defaults", SaltKeepAlive(true, 300, -1, -1),
+			net.KeepAliveConfig{Enable: true, Idle: 300 * time.Second, Interval: -time.Second, Count: -1}},
+		{"all set", SaltKeepAlive(true, 60, 4, 15),
+			net.KeepAliveConfig{Enable: true, Idle: time.Minute, Interval: 15 * time.Second, Count: 4}},
+		{"off", SaltKeepAlive(false, 60, 4, 15),
+			net.KeepAliveConfig{Idle: time.Minute, Interval: 15 * time.Second, Count: 4}},
+		{"ours", KeepAlive{}, net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second,
+			Interval: 10 * time.Second, Count: 3}},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got.Config()); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
@@ -137,7 +141,8 @@ func TestDeadSocketIsReplaced(t *testing.T) {
 	}
 }
 
-// TestAllAddressesAreTried has a name whose first address refuses, and which is looked up at each attempt.
+// TestAllAddressesAreTried has a name whose first address refuses, and which is looked up at each
+// attempt.
 func TestAllAddressesAreTried(t *testing.T) {
 	l, err := Listen(t.Context(), "tcp://127.0.0.2:0")
 	if err != nil {
@@ -146,12 +151,14 @@ func TestAllAddressesAreTried(t *testing.T) {
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	lookups := 0
-	d := Dialer{Addr: "tcp://salt:" + port, Local: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 3)}, Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
-		if lookups++; host != "salt" {
-			t.Errorf("looked up %q", host)
-		}
-		return []netip.Addr{netip.MustParseAddr("::1"), netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")}, nil
-	}}
+	d := Dialer{Addr: "tcp://salt:" + port, Local: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 3)},
+		Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
+			if lookups++; host != "salt" {
+				t.Errorf("looked up %q", host)
+			}
+			return []netip.Addr{netip.MustParseAddr("::1"), netip.MustParseAddr("127.0.0.1"),
+				netip.MustParseAddr("127.0.0.2")}, nil
+		}}
 	for range 2 {
 		c, err := d.Connect(t.Context())
 		if err != nil {

@@ -11,14 +11,14 @@ const (
 	trustHolds = 1 << 16 // addresses remembered
 )
 
-// Sources remembers the addresses of peers that have proved who they are, each for an hour. It holds 65 536 of them;
-// when it is full some are forgotten, which costs their peers no more than a smaller limit on the next connection.
+// Sources remembers the addresses of authenticated peers for an hour each, at most 65 536 of them.
+// When it is full some are forgotten, whose peers only have lower limits on their next connection.
 type Sources struct {
 	mu    sync.Mutex
 	until map[netip.Addr]time.Time
 }
 
-// Trust remembers a.
+// Trust records an address.
 func (s *Sources) Trust(a netip.Addr) {
 	if !a.IsValid() {
 		return
@@ -34,7 +34,7 @@ func (s *Sources) Trust(a netip.Addr) {
 	s.until[a] = time.Now().Add(trustLasts)
 }
 
-// forget removes what has expired, and any one if nothing has.
+// forget removes expired addresses, or any one if none has expired.
 func (s *Sources) forget() {
 	now := time.Now()
 	for a, until := range s.until {
@@ -50,7 +50,7 @@ func (s *Sources) forget() {
 	}
 }
 
-// Trusted reports whether a was remembered during the last hour.
+// Trusted reports whether an address was recorded during the last hour.
 func (s *Sources) Trusted(a netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// maxPath is the longest path of a unix socket that Linux takes, in bytes.
+// maxPath is the maximum length of a unix socket path on Linux, in bytes.
 const maxPath = 107
 
-// listenUnix binds a unix socket. The socket appears under its name only once it has its mode.
+// listenUnix binds a unix socket. The socket gets its final name only after its mode is set.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if strings.HasPrefix(path, "@") {
 		return new(net.ListenConfig).Listen(ctx, "unix", path)
 	}
 	if len(path) > maxPath {
-		return nil, fmt.Errorf("listen on %s: the path has %d bytes, a unix socket's at most %d", path, len(path), maxPath)
+		return nil, fmt.Errorf("listen on %s: the path has %d bytes, a unix socket's at most %d",
+			path, len(path), maxPath)
 	}
 	if err := removeDead(ctx, path); err != nil {
 		return nil, err
@@ -36,14 +37,14 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 	return l, nil
 }
 
-// removeDead removes a socket on which nobody listens any more; anything else that has the name stays.
+// removeDead removes a socket on which nobody listens. Other files are left alone.
 func removeDead(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at socket: %w", err)
+		return fmt.Errorf("check socket: %w", err)
 	case info.Mode()&fs.ModeSocket == 0:
 		return fmt.Errorf("%s exists and is not a socket", path)
 	}

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SetUserTimeout makes the kernel give up a connection whose data is not acknowledged for so long; without it that
-// takes a quarter of an hour. Connections that are not TCP, and systems without the option, are left as they are.
+// SetUserTimeout makes the kernel drop a connection whose data is not acknowledged within d; by
+// default that takes a quarter of an hour. It does nothing for connections other than TCP.
 func SetUserTimeout(conn net.Conn, d time.Duration) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok || d <= 0 {
@@ -19,6 +19,7 @@ func SetUserTimeout(conn net.Conn, d time.Duration) {
 		return
 	}
 	_ = raw.Control(func(fd uintptr) {
-		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d.Milliseconds()))
+		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT,
+			int(d.Milliseconds()))
 	})
 }

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAcceptedConnectionsAreTuned reads the socket options back: they are not inherited from the listener.
+// TestAcceptedConnectionsAreTuned reads the socket options back: they are not inherited from the
+// listener.
 func TestAcceptedConnectionsAreTuned(t *testing.T) {
 	l, err := Listen(t.Context(), "tcp://127.0.0.1:0")
 	if err != nil {
@@ -26,16 +27,19 @@ func TestAcceptedConnectionsAreTuned(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	a := Acceptor{Limits: Limits{WriteStall: 7 * time.Second}.ServerLimits(), KeepAlive: SaltKeepAlive(true, 300, 5, 11)}
+	a := Acceptor{Limits: Limits{WriteStall: 7 * time.Second}.ServerLimits(),
+		KeepAlive: SaltKeepAlive(true, 300, 5, 11)}
 	a.tune(in)
-	for name, want := range map[int]int{unix.TCP_USER_TIMEOUT: 7000, unix.TCP_KEEPIDLE: 300, unix.TCP_KEEPCNT: 5, unix.TCP_KEEPINTVL: 11} {
+	for name, want := range map[int]int{unix.TCP_USER_TIMEOUT: 7000, unix.TCP_KEEPIDLE: 300,
+		unix.TCP_KEEPCNT: 5, unix.TCP_KEEPINTVL: 11} {
 		if got := option(t, in, name); got != want {
 			t.Errorf("option %d = %d, want %d", name, got, want)
 		}
 	}
 }
 
-// TestOutboxCountsWhatTheSystemGivesUp writes to a peer that does not read, where the system loses patience first.
+// TestOutboxCountsWhatTheSystemGivesUp writes to a peer that does not read, where the system loses
+// patience first.
 func TestOutboxCountsWhatTheSystemGivesUp(t *testing.T) {
 	l, err := Listen(t.Context(), "tcp://127.0.0.1:0")
 	if err != nil {

@@ -7,6 +7,6 @@ import (
 	"time"
 )
 
-// SetUserTimeout makes the kernel give up a connection whose data is not acknowledged for so long. This system has no
-// such option; keepalive and heartbeats do the work.
+// SetUserTimeout does nothing: this system has no such option. Keepalive and heartbeats detect dead
+// peers.
 func SetUserTimeout(net.Conn, time.Duration) {}

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// Report returns what PROGRAM --versions-report prints, in the layout of versions_report in salt/version.py: the
-// release of Salt that we stand in for and our own, the Go that built us, the libraries in this program, the system.
+// Report returns the output of PROGRAM --versions-report, in the layout of versions_report in
+// salt/version.py: the Salt release that this program replaces and its own version, the Go version,
+// the libraries in this program, the system.
 func Report() string {
 	goVersion := row{"Go", strings.TrimPrefix(runtime.Version(), "go")}
 	sections := []section{
@@ -55,7 +56,8 @@ func dependencies() []row {
 		if m.Replace != nil {
 			m = m.Replace
 		}
-		rows = append(rows, row{strings.TrimPrefix(m.Path, "github.com/"), strings.TrimPrefix(m.Version, "v")})
+		rows = append(rows, row{strings.TrimPrefix(m.Path, "github.com/"),
+			strings.TrimPrefix(m.Version, "v")})
 	}
 	slices.SortFunc(rows, func(a, b row) int {
 		return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name))
@@ -84,7 +86,7 @@ func system() []row {
 	return rows
 }
 
-// machine returns the name that uname has for what Go calls otherwise.
+// machine returns the machine name of uname for the Go architecture.
 func machine() string {
 	switch runtime.GOARCH {
 	case "amd64":
@@ -97,7 +99,7 @@ func machine() string {
 	return runtime.GOARCH
 }
 
-// osRelease reads /etc/os-release; it is empty where there is none.
+// osRelease parses /etc/os-release; it is empty if there is no such file.
 func osRelease() map[string]string {
 	values := map[string]string{}
 	f, err := os.Open("/etc/os-release")
@@ -114,6 +116,6 @@ func osRelease() map[string]string {
 }
 
 func kernelRelease() string {
-	b, _ := os.ReadFile("/proc/sys/kernel/osrelease") // not there on other systems
+	b, _ := os.ReadFile("/proc/sys/kernel/osrelease") // missing on other systems
 	return strings.TrimSpace(string(b))
 }

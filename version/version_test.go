@@ -12,7 +12,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestReport checks the layout of Salt's report: titles, right-aligned names, a line with one space behind each part.
+// TestReport checks the layout of Salt's report: titles, right-aligned names, a line with one space
+// after each part.
 func TestReport(t *testing.T) {
 	title, row := regexp.MustCompile(`^[A-Z][a-z]+ Versions?:$`), regexp.MustCompile(`^ +[^ :]+: .*$`)
 	parts := strings.Split(strings.TrimSuffix(Report(), "\n \n"), "\n \n")

@@ -1,4 +1,4 @@
-// Package wheel lists the wheel modules, by which operators manage a master.
+// Package wheel lists the wheel modules, with which operators manage a master.
 package wheel
 
 import (
@@ -20,11 +20,11 @@ import (
 //go:embed all.txt
 var allDocs string
 
-// Needs are what wheel modules work on. A need may be nil: the modules that cannot do without it say so. Events go out by
-// Host.FireMaster of [loader.Env].
+// Needs are the dependencies of wheel modules. Each may be nil: the modules that require it report
+// an error. Events are fired through Host.FireMaster of [loader.Env].
 type Needs struct {
 	Keys      *pki.Dir                 // the master's own keys and those of minions
-	Connected func() ([]string, error) // ids of the minions that hold a connection to the master now, sorted
+	Connected func() ([]string, error) // ids of the connected minions, sorted
 }
 
 // Plugins returns the wheel modules.

@@ -9,7 +9,8 @@ func BenchmarkLoad(b *testing.B) {
 	const state = "/etc/app-N.conf:\n  file.managed:\n    - source: salt://app/files/app.conf\n    - mode: 0644\n    - user: root\n    - require:\n      - pkg: app\n"
 	var src strings.Builder
 	for i := range 1000 {
-		src.WriteString(strings.Replace(state, "N", strings.Repeat("x", i%7)+string(rune('a'+i%26))+strings.Repeat("y", i/26), 1))
+		src.WriteString(strings.Replace(state,
+			"N", strings.Repeat("x", i%7)+string(rune('a'+i%26))+strings.Repeat("y", i/26), 1))
 	}
 	text := []byte(src.String())
 	b.SetBytes(int64(len(text)))

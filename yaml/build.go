@@ -6,12 +6,12 @@ import (
 
 const inMapping = "while constructing a mapping"
 
-// A builder makes values of nodes. Collections are made empty first and filled level by level, as PyYAML does, so
-// that of several faults in a document the same one is told.
+// A builder makes values from nodes. It first makes collections empty and then fills them level by
+// level, as PyYAML does, so that of several errors in a document it reports the same one.
 type builder struct {
 	made  map[*node]any // collections, so that aliases share them
 	level []func() error
-	nodes int // that merges may still copy
+	nodes int // limit of nodes that merges may still copy
 
 	ordered bool // see Options.Ordered
 }
@@ -33,7 +33,8 @@ func (b *builder) document(root *node) (any, error) {
 	return holder[0], nil
 }
 
-// object puts the value of n at dst, at once or when its level comes: a list is known only when it is filled.
+// object stores the value of n in dst, at once or when its level comes: a list is complete only
+// when it is filled.
 func (b *builder) object(n *node, dst *any) error {
 	switch n.tag {
 	case seqTag, setTag, omapTag, pairsTag:
@@ -47,7 +48,7 @@ func (b *builder) object(n *node, dst *any) error {
 	return err
 }
 
-// mapOf returns the Map of n, to be filled with its level.
+// mapOf returns the Map of n, which is filled with its level.
 func (b *builder) mapOf(n *node) any {
 	if m, ok := b.made[n]; ok {
 		return m
@@ -61,7 +62,8 @@ func (b *builder) mapOf(n *node) any {
 	return m
 }
 
-// later makes the list that n stands for. It has its final length from the start, so that all who hold it share it.
+// later makes the list of n. The list has its final length from the start, so that all references
+// share it.
 func (b *builder) later(n *node, dst *any) error {
 	if list, ok := b.made[n]; ok {
 		*dst = list
@@ -100,7 +102,8 @@ func (b *builder) fillPairs(n *node, list []any, context string) error {
 	}
 	for i, item := range n.items {
 		if item.kind != mappingKind {
-			return faultIn(context, n.mark, item.mark, "expected a mapping of length 1, but found %s", item.kind)
+			return faultIn(context, n.mark, item.mark,
+				"expected a mapping of length 1, but found %s", item.kind)
 		}
 		if len(item.pairs) != 1 {
 			return faultIn(context, n.mark, item.mark,
@@ -118,7 +121,7 @@ func (b *builder) fillPairs(n *node, list []any, context string) error {
 	return nil
 }
 
-// set reads !!set, which becomes a list: there are no sets among the dynamic values.
+// set reads !!set, which becomes a list: the dynamic values have no sets.
 func (b *builder) set(n *node, dst *any) error {
 	if n.kind != mappingKind {
 		return fault(n.mark, "expected a mapping node, but found %s", n.kind)
@@ -153,7 +156,8 @@ func (b *builder) fillMap(n *node, m *data.Map) error {
 			return err
 		}
 		if m.Has(key) {
-			return faultIn(inMapping, n.mark, p.key.mark, "found conflicting ID '%s'", data.Str(key))
+			return faultIn(inMapping, n.mark, p.key.mark, "found conflicting ID '%s'",
+				data.Str(key))
 		}
 		m.Set(key, value)
 	}
@@ -171,8 +175,8 @@ func (b *builder) key(in, n *node) (any, error) {
 	return scalar(n)
 }
 
-// flatten works the merge keys of n into its pairs (SaltYamlSafeLoader.flatten_mapping): what is merged stands
-// first, and a key that n has itself is not merged.
+// flatten merges the merge keys of n into its pairs (SaltYamlSafeLoader.flatten_mapping). Merged
+// pairs come first, and a key that n has itself is not merged.
 func (b *builder) flatten(n *node) error {
 	var merged, own []pair
 	rest := n.pairs
@@ -217,7 +221,8 @@ func withoutKeys(merged, own []pair) []pair {
 	return kept
 }
 
-// mergeable returns the pairs of the value of a merge key of n; of a list the last mapping comes first.
+// mergeable returns the pairs of the value of a merge key of n; in a list the last mapping comes
+// first.
 func (b *builder) mergeable(n, value *node) ([]pair, error) {
 	switch value.kind {
 	case mappingKind:
@@ -233,7 +238,8 @@ func (b *builder) mergeable(n, value *node) ([]pair, error) {
 func (b *builder) mergeableList(n, list *node) ([]pair, error) {
 	for _, item := range list.items {
 		if item.kind != mappingKind {
-			return nil, faultIn(inMapping, n.mark, item.mark, "expected a mapping for merging, but found %s", item.kind)
+			return nil, faultIn(inMapping, n.mark, item.mark,
+				"expected a mapping for merging, but found %s", item.kind)
 		}
 		if err := b.flatten(item); err != nil {
 			return nil, err

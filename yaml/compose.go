@@ -13,16 +13,18 @@ import (
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 )
 
-// compose reads the one document of src; nil is an empty one.
+// compose parses the single document of src; nil is an empty one.
 func compose(src []byte, o Options) (*node, error) {
 	if len(src) > o.Size {
-		return nil, &Error{Problem: fmt.Sprintf("the source has %d bytes; the limit is %d", len(src), o.Size)}
+		return nil, &Error{Problem: fmt.Sprintf("the source has %d bytes; the limit is %d",
+			len(src), o.Size)}
 	}
 	if err := readable(src); err != nil {
 		return nil, err
 	}
-	if n := mostNodes(src); n > o.Nodes {
-		return nil, &Error{Problem: fmt.Sprintf("the source may hold %d nodes; the limit is %d", n, o.Nodes)}
+	if n := upperNodes(src); n > o.Nodes {
+		return nil, &Error{Problem: fmt.Sprintf("the source may hold %d nodes; the limit is %d", n,
+			o.Nodes)}
 	}
 	p := prepare(src)
 	root, err := p.single(o)
@@ -37,15 +39,15 @@ func compose(src []byte, o Options) (*node, error) {
 	return n, nil
 }
 
-// A prepared is a source in which the things that the parser refuses and libyaml reads have been rewritten, each in as many
-// characters as it had; but for lines that were moved, see outdented.
+// A prepared is a source in which constructs that libyaml accepts but the parser rejects have been
+// rewritten. Each keeps its number of characters, except for lines that were moved, see outdented.
 type prepared struct {
 	src   []byte
-	slash string // stands for \/ in double quotes; "" where there is none
+	slash string // replaces \/ in double quotes; "" if there is none
 
-	comments int // taken out
+	comments int // removed comments
 
-	moving moving // of lines right
+	moving moving // lines moved to the right
 }
 
 func prepare(src []byte) *prepared {
@@ -60,7 +62,8 @@ func prepare(src []byte) *prepared {
 	return p
 }
 
-// unused returns two characters of Unicode's private planes that src does not have side by side.
+// unused returns two characters of Unicode's private planes that do not occur next to each other in
+// src.
 func unused(src []byte) string {
 	for r := rune(0xF0000); ; r++ {
 		if s := string([]rune{r, r}); !bytes.Contains(src, []byte(s)) {
@@ -91,11 +94,12 @@ func markSlashes(src []byte, mark string) []byte {
 func (p *prepared) single(o Options) (root *yamlv4.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the parser's own "please report" panics
-			root, err = nil, &Error{Problem: fmt.Sprintf("the parser gave up: %v", r)}
+			root, err = nil, &Error{Problem: fmt.Sprintf("the parser failed: %v", r)}
 		}
 	}()
 	depth := loaderlimits.New(loaderlimits.DepthValue(o.Depth), loaderlimits.AliasNone())
-	loader, err := yamlv4.NewLoader(bytes.NewReader(p.src), yamlv4.WithPlugin(depth), yamlv4.WithUniqueKeys(false))
+	loader, err := yamlv4.NewLoader(bytes.NewReader(p.src), yamlv4.WithPlugin(depth),
+		yamlv4.WithUniqueKeys(false))
 	if err != nil {
 		return nil, fmt.Errorf("set up the parser: %w", err)
 	}
@@ -106,28 +110,31 @@ func (p *prepared) single(o Options) (root *yamlv4.Node, err error) {
 	case p.blankComment(err), p.outdented(err, o):
 		return p.single(o)
 	case err != nil:
-		return nil, p.back(p.within(p.earlier(p.noColon(translate(err)))))
+		return nil, p.restoreMark(p.within(p.earlier(p.noColon(translate(err)))))
 	}
 	root = content(&first)
-	if !p.proved(root) {
+	if !p.guessHolds(root) {
 		return p.single(o)
 	}
-	p.backAll(root)
+	p.restoreMarks(root)
 	if err := loader.Load(&second); errors.Is(err, io.EOF) {
 		return root, nil
 	} else if err != nil {
-		return nil, p.back(translate(err))
+		return nil, p.restoreMark(translate(err))
 	}
 	return nil, another(root, &second)
 }
 
-// maxComments bounds how often a source is read again for a comment right behind a bracket or comma.
+// maxComments limits how often a source is parsed again for a comment directly after a bracket or
+// comma.
 const maxComments = 50
 
-// blankComment takes such a comment, which libyaml reads, out of the source; false: err is something else.
+// blankComment removes such a comment, which libyaml accepts, from the source. It returns false if
+// err has another reason.
 func (p *prepared) blankComment(err error) bool {
 	var le *yamlv4.LoadError
-	if !errors.As(err, &le) || le.Message != "found a comment without preceding whitespace" || p.comments == maxComments {
+	if !errors.As(err, &le) || le.Message != "found a comment without preceding whitespace" ||
+		p.comments == maxComments {
 		return false
 	}
 	s := strict{src: string(p.src)}
@@ -159,9 +166,12 @@ func another(first, second *yamlv4.Node) error {
 	}
 }
 
-func markOf(n *yamlv4.Node) *Mark { return &Mark{Line: max(n.Line-1, 0), Column: max(n.Column-1, 0)} }
+func markOf(n *yamlv4.Node) *Mark {
+	return &Mark{Line: max(n.Line-1, 0),
+		Column: max(n.Column-1, 0)}
+}
 
-// translate gives an error of the parser libyaml's words.
+// translate converts an error of the parser to libyaml's words.
 func translate(err error) *Error {
 	var le *yamlv4.LoadError
 	if !errors.As(err, &le) {
@@ -178,7 +188,7 @@ func translate(err error) *Error {
 	return e
 }
 
-// reworded gives the texts in which the parser differs from libyaml those of libyaml.
+// reworded replaces the parser's texts that differ from libyaml's.
 func reworded(context, problem string) (string, string) {
 	switch {
 	case problem == "did not find expected hexadecimal number":
@@ -191,20 +201,24 @@ func reworded(context, problem string) (string, string) {
 	return context, problem
 }
 
-// undefined returns the error of an alias without an anchor, unless its very name is none.
+// undefined returns the error of an alias without an anchor, or of an invalid alias name.
 func undefined(e *Error) *Error {
 	_, name, _ := strings.Cut(e.Problem, "'")
 	name, _, _ = strings.Cut(name, "' referenced")
-	if good := nameLength(name); good < len(name) && !strings.ContainsRune("?:,]}%@`", rune(name[good])) {
+	if good := nameLength(name); good < len(name) &&
+		!strings.ContainsRune("?:,]}%@`", rune(name[good])) {
 		return badName("while scanning an alias", *e.ProblemMark, good)
 	}
 	e.Problem = "found undefined alias"
 	return e
 }
 
-func markAt(m yamlv4.Mark) *Mark { return &Mark{Line: max(m.Line-1, 0), Column: max(m.Column-1, 0)} }
+func markAt(m yamlv4.Mark) *Mark {
+	return &Mark{Line: max(m.Line-1, 0),
+		Column: max(m.Column-1, 0)}
+}
 
-// readable refuses what libyaml's reader refuses: bytes that are not UTF-8 and control characters.
+// readable rejects what libyaml's reader rejects: bytes that are not UTF-8, and control characters.
 func readable(src []byte) error {
 	line, start := 0, 0
 	for i := 0; i < len(src); {
@@ -213,7 +227,8 @@ func readable(src []byte) error {
 			r, size = utf8.DecodeRune(src[i:])
 		}
 		if r == utf8.RuneError && size == 1 {
-			return unreadable(src, i, line, start, fmt.Sprintf("invalid UTF-8: byte 0x%02x", src[i]))
+			return unreadable(src, i, line, start,
+				fmt.Sprintf("invalid UTF-8: byte 0x%02x", src[i]))
 		}
 		if !printable(r) {
 			return unreadable(src, i, line, start,
@@ -237,8 +252,8 @@ func printable(r rune) bool {
 		r >= 0xA0 && r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000
 }
 
-// mostNodes returns a bound of the nodes that src can make: each needs a separator of its own.
-func mostNodes(src []byte) int {
+// upperNodes returns an upper limit for the nodes in src: each needs its own separator.
+func upperNodes(src []byte) int {
 	n, flow := 1, 0
 	for i, c := range src {
 		switch c {
@@ -256,7 +271,7 @@ func mostNodes(src []byte) int {
 	return n
 }
 
-// A converter makes nodes of the parser's; done keeps shared ones shared.
+// A converter converts the parser's nodes; done keeps shared ones shared.
 type converter struct {
 	slash string
 	done  map[*yamlv4.Node]*node
@@ -307,7 +322,7 @@ func (c *converter) fill(n *node, y *yamlv4.Node) {
 	}
 }
 
-// text returns the value of a scalar with the slashes that prepare took away.
+// text returns the value of a scalar with the slashes that prepare replaced.
 func (c *converter) text(y *yamlv4.Node) string {
 	switch {
 	case c.slash == "":
@@ -318,7 +333,7 @@ func (c *converter) text(y *yamlv4.Node) string {
 	return strings.ReplaceAll(y.Value, c.slash, `\/`)
 }
 
-// explicit returns the tag that was written, in full, or otherwise.
+// explicit returns the full form of a written tag, or otherwise.
 func explicit(y *yamlv4.Node, otherwise string) string {
 	if y.Style&yamlv4.TaggedStyle == 0 {
 		return otherwise

@@ -5,11 +5,12 @@ import (
 	"math"
 )
 
-// A Flow is the choice between a: [1, 2] and lines of a block.
+// A Flow selects between a: [1, 2] and block lines.
 type Flow int
 
-// Block uses flow style for empty collections only, Always always, Leaves for collections that hold nothing but
-// plain scalars. They are PyYAML's default_flow_style False, True and None; Salt's own default is Leaves.
+// Block uses flow style only for empty collections, Always uses it always, and Leaves uses it for
+// collections that contain only plain scalars. They are PyYAML's default_flow_style False, True and
+// None; Salt's own default is Leaves.
 const (
 	Block Flow = iota
 	Always
@@ -18,23 +19,24 @@ const (
 
 // DumpOptions are the parameters of PyYAML's dump that Salt uses.
 type DumpOptions struct {
-	Flow          Flow
-	SortKeys      bool // but not those of maps that are Ordered, as Salt's representers do; mixed keys stay as they are
+	Flow Flow
+	// except those of Ordered maps, as Salt's representers do; mixed keys stay as they are
+	SortKeys      bool
 	SortOrdered   bool // with SortKeys, sort those too, as PyYAML does
-	Indent        int  // columns a level, 2 to 9; else 2
+	Indent        int  // columns per level, 2 to 9; else 2
 	Width         int  // column to fold at; 0 means 80, negative never folds
-	EscapeUnicode bool // write all but ASCII as escapes: allow_unicode False
+	EscapeUnicode bool // write everything but ASCII as escapes: allow_unicode False
 	ExplicitStart bool // begin with ---
 	ExplicitEnd   bool // end with ...
-	Copies        bool // write a value that stands in several places each time, without anchors
+	Copies        bool // write a value that occurs several times each time, without anchors
 }
 
 // maxDumpDepth is the deepest nesting that Dump writes.
 const maxDumpDepth = 1000
 
-// Dump returns v as one YAML document: PyYAML's safe_dump on libyaml, with Salt's representers (yamldumper.py). A list
-// or map that stands in several places gets an anchor, also when it holds itself. It fails for a value that is none of
-// package data's and for nesting of more than 1000 levels.
+// Dump returns v as one YAML document: PyYAML's safe_dump on libyaml, with Salt's representers
+// (yamldumper.py). A list or map that occurs several times, or contains itself, gets an anchor. It
+// fails for a value that package data does not have, and for nesting of more than 1000 levels.
 func Dump(v any, o DumpOptions) ([]byte, error) {
 	r := &representer{options: o, made: map[identity]*out{}}
 	root, err := r.node(v, 0)

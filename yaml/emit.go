@@ -11,14 +11,14 @@ type emitter struct {
 	buf        []byte
 	start, end bool // of a document, explicit
 	ascii      bool
-	step       int // columns a level
+	step       int // columns per level
 	width      int
 
 	column     int
 	indent     int // -1 before the first
 	flowLevel  int
-	whitespace bool // the last thing written was white
-	indention  bool // nothing but indentation and its indicators stands on this line
+	whitespace bool // the last character written was white
+	indention  bool // this line contains only indentation and its indicators
 
 	inMapping bool // the node being written is a key or value
 	simpleKey bool // it is a key on one line
@@ -169,7 +169,7 @@ func (e *emitter) isSimple(n *out) bool {
 	return !a.multiline && len(n.value)+len(n.anchor)+len(e.tagText(n)) <= most
 }
 
-// deeper goes a level in and returns the way back.
+// deeper goes one level deeper and returns a function that goes back.
 func (e *emitter) deeper(flow, indentless bool) func() {
 	was := e.indent
 	switch {
@@ -183,7 +183,7 @@ func (e *emitter) deeper(flow, indentless bool) func() {
 	return func() { e.indent = was }
 }
 
-// tagText returns the tag of a scalar that must be told, or "".
+// tagText returns the tag of a scalar if it must be written, or "".
 func (e *emitter) tagText(n *out) string {
 	if n.tag == strTag || n.tag == resolve(n.value) {
 		return ""
@@ -224,7 +224,7 @@ const (
 	literal
 )
 
-// style chooses how a scalar is written (yaml_emitter_select_scalar_style).
+// style chooses the style of a scalar (yaml_emitter_select_scalar_style).
 func (e *emitter) style(n *out, a analysis, tag string) style {
 	s := plain
 	if n.literal {
@@ -252,7 +252,7 @@ func (e *emitter) plainAllowed(n *out, a analysis, tag string) bool {
 	return tag != "" || resolve(n.value) == n.tag
 }
 
-// An analysis tells in which styles a text can be written.
+// An analysis lists the styles in which a text can be written.
 type analysis struct {
 	multiline, flowPlain, blockPlain, single, block bool
 }
@@ -283,7 +283,7 @@ func analyse(s string, ascii bool) analysis {
 	return a
 }
 
-// indicators reports what in s would be taken for syntax in a block and in flow style.
+// indicators reports whether s contains text that would be syntax in block style and in flow style.
 func indicators(s string) (block, flow bool) {
 	if strings.HasPrefix(s, "---") || strings.HasPrefix(s, "...") {
 		block, flow = true, true
@@ -323,7 +323,7 @@ func indicator(r rune, first, before, after bool) (block, flow bool) {
 	return false, false
 }
 
-// whitespace tells where spaces and line breaks of a text stand.
+// whitespace records where a text has spaces and line breaks.
 type whitespace struct {
 	leading, trailing, trailingSpace, breaks, breakSpace, spaceBreak bool
 }
@@ -357,8 +357,8 @@ func isBreak(r rune) bool {
 
 func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == 0 || isBreak(r) }
 
-// mustEscape reports whether r can stand in double quotes only, as an escape; libyaml counts all beyond the basic
-// plane among them.
+// mustEscape reports whether r can only be written in double quotes as an escape; for libyaml these
+// include everything beyond the basic plane.
 func mustEscape(r rune, ascii bool) bool {
 	switch {
 	case r == '\n', r >= 0x20 && r <= 0x7E:
@@ -432,8 +432,8 @@ func (e *emitter) single(s string) {
 	e.whitespace, e.indention = false, false
 }
 
-// text writes s, folding it at spaces and doubling the first of its line breaks, and reports whether it ends in a
-// break. With inner the first and last characters are not folded at.
+// text writes s, folding it at spaces and doubling the first of its line breaks, and reports
+// whether it ends in a break. With inner it does not fold at the first and last characters.
 func (e *emitter) text(s string, inner bool, put func(rune)) (breaks bool) {
 	spaces := false
 	for i, r := range s {
@@ -441,7 +441,8 @@ func (e *emitter) text(s string, inner bool, put func(rune)) (breaks bool) {
 		switch {
 		case r == ' ':
 			edge := inner && (i == 0 || rest == "")
-			if !e.simpleKey && !spaces && e.column > e.width && !edge && !strings.HasPrefix(rest, " ") {
+			if !e.simpleKey && !spaces && e.column > e.width && !edge &&
+				!strings.HasPrefix(rest, " ") {
 				e.writeIndent()
 			} else {
 				e.put(" ")
@@ -493,7 +494,8 @@ func (e *emitter) double(s string) {
 }
 
 func escape(r rune) string {
-	const names = "\x00" + `0` + "\a" + `a` + "\b" + `b` + "\t" + `t` + "\n" + `n` + "\v" + `v` + "\f" + `f` + "\r" + `r` +
+	const names = "\x00" + `0` + "\a" + `a` + "\b" + `b` + "\t" + `t` + "\n" + `n` + "\v" + `v` +
+		"\f" + `f` + "\r" + `r` +
 		"\x1b" + `e` + `""\\` + "\u0085" + `N` + "\u00a0" + `_` + "\u2028" + `L` + "\u2029" + `P`
 	pairs := []rune(names)
 	for i := 0; i < len(pairs); i += 2 {

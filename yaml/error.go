@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// A Mark is a place in a source, counted in characters from zero.
+// A Mark is a position in a source, counted in characters from zero.
 type Mark struct {
 	Line, Column int
 }
 
-// An Error tells why a source is not read. Its text is PyYAML's, marks included.
+// An Error is the reason why a source is rejected. Its text is PyYAML's, including marks.
 type Error struct {
 	Name        string // of the source
 	Context     string // what was being done; may be ""
 	ContextMark *Mark
 	Problem     string // what is wrong
 	ProblemMark *Mark
-	Position    int // of a character that is not text, in bytes; only then is it other than 0
+	Position    int // byte offset of a character that is not text; otherwise 0
 
-	unreadable bool // the text names Position instead of ProblemMark
+	unreadable bool // the text contains Position instead of ProblemMark
 }
 
-// Error returns PyYAML's text: context, its mark, problem, its mark, a line each.
+// Error returns PyYAML's text: context, its mark, problem, its mark, each on a line.
 func (e *Error) Error() string {
 	lines := make([]string, 0, 4)
 	if e.Context != "" {
@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Line returns the line of the fault, from 1, or 0 when it is not known.
+// Line returns the line of the error, from 1, or 0 if it is unknown.
 func (e *Error) Line() int {
 	switch {
 	case e.ProblemMark != nil:
@@ -63,25 +63,28 @@ func (e *Error) name() string {
 	return e.Name
 }
 
-// fault makes the error of a node without a context.
+// fault returns the error of a node without a context.
 func fault(m Mark, format string, args ...any) *Error {
 	return &Error{Problem: fmt.Sprintf(format, args...), ProblemMark: &m}
 }
 
-// faultIn makes the error of a node m that shows while the node at in is built.
+// faultIn returns the error of a node at m that appears while the node at in is built.
 func faultIn(context string, in, m Mark, format string, args ...any) *Error {
 	e := fault(m, format, args...)
 	e.Context, e.ContextMark = context, &in
 	return e
 }
 
-// OfScanner reports whether PyYAML's scanner would have told of the fault (a ScannerError), and not its parser or what comes
-// behind it.
+// OfScanner reports whether PyYAML's scanner would have raised the error (a ScannerError), and not
+// its parser or a later stage.
 func (e *Error) OfScanner() bool {
 	switch e.Problem {
-	case "mapping values are not allowed in this context", "block sequence entries are not allowed in this context",
-		"mapping keys are not allowed in this context", "found character that cannot start any token":
+	case "mapping values are not allowed in this context",
+		"block sequence entries are not allowed in this context",
+		"mapping keys are not allowed in this context",
+		"found character that cannot start any token":
 		return true
 	}
-	return strings.HasPrefix(e.Context, "while scanning") || e.Context == "while parsing a quoted scalar"
+	return strings.HasPrefix(e.Context, "while scanning") ||
+		e.Context == "while parsing a quoted scalar"
 }

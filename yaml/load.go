@@ -5,15 +5,17 @@ import (
 	"errors"
 )
 
-// Options bound and name what Load reads. The zero value is good for the files of Salt.
+// Options limit and name the source of Load. The zero value suits the files of Salt.
 type Options struct {
-	Name   string // of the source in messages; "" is "<unicode string>", PyYAML's name of a text in memory
-	Size   int    // most bytes of source; 0 means 32 MiB
-	Depth  int    // deepest nesting, aliases followed; 0 means 256
-	Nodes  int    // most scalars and collections, aliases and merges followed; 0 means 1,000,000
-	Cycles bool   // let an anchor hold itself, as PyYAML does; else that is an error
+	// of the source in messages; "" is "<unicode string>", PyYAML's name of a text in memory
+	Name  string
+	Size  int // maximum bytes of source; 0 means 32 MiB
+	Depth int // maximum nesting, with aliases followed; 0 means 256
+	// maximum scalars and collections, with aliases and merges followed; 0 means 1,000,000
+	Nodes  int
+	Cycles bool // let an anchor contain itself, as PyYAML does; otherwise that is an error
 
-	Ordered bool // mappings stand for Python's OrderedDict, as Salt's renderer yaml has them
+	Ordered bool // mappings represent Python's OrderedDict, as in Salt's renderer yaml
 }
 
 func (o Options) filled() Options {
@@ -23,14 +25,14 @@ func (o Options) filled() Options {
 	return o
 }
 
-// Load reads one YAML document into a dynamic value of package data; an empty document is nil.
-// Its errors are of type *Error.
+// Load reads one YAML document into a dynamic value of package data; an empty document is nil. Its
+// errors are of type *Error.
 func Load(src []byte, o Options) (any, error) {
 	v, _, err := LoadPositions(src, o)
 	return v, err
 }
 
-// LoadPositions is Load that also tells where keys and entries stand.
+// LoadPositions is Load that also returns the positions of keys and entries.
 func LoadPositions(src []byte, o Options) (any, *Positions, error) {
 	o = o.filled()
 	root, err := compose(src, o)
@@ -59,13 +61,14 @@ func named(err error, o Options) error {
 	return err
 }
 
-// Positions tells where the keys and entries of a document stand. Its zero value knows none.
+// Positions holds the positions of the keys and entries of a document. Its zero value contains
+// none.
 type Positions struct {
 	root *node
 }
 
-// Of returns where the key or entry at the end of path stands, which is where its key begins. A step is a text, the
-// key of a mapping as it is written, or an int, the index of a list.
+// Of returns the position of the key or entry at the end of path; for a key, where it begins. A
+// step is a text, the key of a mapping as it is written, or an int, the index of a list.
 func (p *Positions) Of(path ...any) (Mark, bool) {
 	if p == nil || p.root == nil {
 		return Mark{}, false
@@ -92,14 +95,14 @@ func (p *Positions) Of(path ...any) (Mark, bool) {
 	return mark, true
 }
 
-// measure follows aliases and holds the whole of root against the limits.
+// measure follows aliases and checks the whole of root against the limits.
 func measure(root *node, o Options) error {
 	m := &meter{limits: o, known: map[*node]extent{}}
 	_, err := m.of(root)
 	return err
 }
 
-// An extent is what a node would take if aliases were copies.
+// An extent is the size of a node if aliases were copies.
 type extent struct {
 	nodes, depth int
 }

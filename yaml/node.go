@@ -18,7 +18,7 @@ const (
 // String returns PyYAML's id of the kind.
 func (k kind) String() string { return [...]string{"scalar", "sequence", "mapping"}[k] }
 
-// The tags that the resolver gives.
+// The tags that the resolver returns.
 const (
 	tagPrefix    = "tag:yaml.org,2002:"
 	nullTag      = tagPrefix + "null"
@@ -38,7 +38,7 @@ const (
 	unicodeTag   = tagPrefix + "python/unicode"
 )
 
-// A node is a part of a document whose tag is resolved. An alias is the node that it stands for.
+// A node is a part of a document whose tag is resolved. An alias is the node that it refers to.
 type node struct {
 	kind  kind
 	tag   string // in full
@@ -77,7 +77,7 @@ func (n *node) key(text string) int {
 	return -1
 }
 
-// reprLimit bounds the text of a node in a message.
+// reprLimit limits the text of a node in a message.
 const reprLimit = 2000
 
 // repr returns the value of a collection as Python prints PyYAML's nodes in a message.

@@ -9,18 +9,20 @@ import (
 	yamlv4 "go.yaml.in/yaml/v4"
 )
 
-// The parser wants keys in braces further right than the block that holds the braces; libyaml reads them at any column, and
-// maps that templates write with the filter yaml stand so. Such lines are moved right, which means nothing within brackets, and
-// the source is read again: all that look so at once, and when one of them turns out to stand in no brackets, collection by
-// collection.
+// The parser requires keys in braces to be further right than the block that contains the braces.
+// libyaml accepts them at any column, and maps that templates write with the filter yaml look like
+// that. Such lines are moved right, which has no meaning within brackets, and the source is parsed
+// again. At first all lines that look like this are moved at once. If one of them turns out not to
+// be in brackets, they are moved collection by collection.
 
-// noKeyHere is how the parser refuses such a key, and others that libyaml refuses too.
+// noKeyHere is the parser's error for such a key, and for others that libyaml rejects too.
 const noKeyHere = "mapping values are not allowed in this context"
 
-// mostReread bounds the bytes that are read again for such lines, but for the first two times.
-const mostReread = 16 << 20
+// maxReread limits the bytes that are parsed again for such lines, not counting the first two
+// times.
+const maxReread = 16 << 20
 
-// A moving is what was done to a source for keys that stand too far left.
+// A moving records the changes to a source for keys that are too far left.
 type moving struct {
 	by      map[int]int // lines, and by how many blanks each was moved
 	reread  int         // bytes
@@ -28,10 +30,11 @@ type moving struct {
 	before  []byte      // the source before that, until the guess has proved right
 }
 
-// outdented moves lines right when err is the parser's about a key in one of them; false: it is something else.
+// outdented moves lines right if err is the parser's error about a key in one of them. It returns
+// false if err has another reason.
 func (p *prepared) outdented(err error, o Options) bool {
 	if err != nil && p.moving.before != nil {
-		p.takeBack()
+		p.undoGuess()
 		return true
 	}
 	var le *yamlv4.LoadError
@@ -45,7 +48,7 @@ func (p *prepared) outdented(err error, o Options) bool {
 	s := strict{src: string(p.src)}
 	rest := s.at(m)
 	at := len(p.src) - len(rest)
-	if p.moving.reread > mostReread || !strings.HasPrefix(rest, ":") || !inFlow(p.src[:at]) {
+	if p.moving.reread > maxReread || !strings.HasPrefix(rest, ":") || !inFlow(p.src[:at]) {
 		return false
 	}
 	spans := []lineSpan{{m.Line, m.Line + len(lineStarts(rest[:flowEnd(rest)])) - 1}}
@@ -58,13 +61,13 @@ func (p *prepared) outdented(err error, o Options) bool {
 	return p.move(s.lines, spans, blockWidth(s.src)+1, 2*o.Size)
 }
 
-// takeBack forgets a guess that was wrong.
-func (p *prepared) takeBack() {
+// undoGuess undoes a wrong guess.
+func (p *prepared) undoGuess() {
 	p.src, p.moving.before, p.moving.by = p.moving.before, nil, nil
 }
 
-// proved reports whether all lines that were moved on a guess stand in brackets of the document.
-func (p *prepared) proved(root *yamlv4.Node) bool {
+// guessHolds reports whether all lines that were moved on a guess are in brackets of the document.
+func (p *prepared) guessHolds(root *yamlv4.Node) bool {
 	if p.moving.before == nil {
 		return true
 	}
@@ -80,7 +83,7 @@ func (p *prepared) proved(root *yamlv4.Node) bool {
 	})
 	for line := range p.moving.by {
 		if !inside[line] {
-			p.takeBack()
+			p.undoGuess()
 			return false
 		}
 	}
@@ -99,13 +102,13 @@ func flowsOf(n *yamlv4.Node, yield func(*yamlv4.Node)) {
 	}
 }
 
-// A lineSpan is some lines, first and last.
+// A lineSpan is a range of lines, first and last.
 type lineSpan struct{ first, last int }
 
-// flowLines guesses which lines, from one in a block on, continue what is in brackets.
+// flowLines guesses which lines, starting with one in a block, continue a collection in brackets.
 func flowLines(src string, starts []int, from int) []lineSpan {
 	var spans []lineSpan
-	text := -1 // the column that lines of a text under | or > stand right of
+	text := -1 // the column that lines of a text under | or > are right of
 	for i := from; i < len(starts); i++ {
 		rest := src[starts[i]:]
 		line, _, _ := strings.Cut(rest, "\n")
@@ -136,7 +139,8 @@ func hasText(line string) bool {
 	return strings.HasSuffix(line, " |") || strings.HasSuffix(line, " >")
 }
 
-// opening returns where a collection in brackets may begin in a line of a block, -1 where none does.
+// opening returns the position in a line of a block where a collection in brackets may begin, or
+// -1.
 func opening(line string, begin int) int {
 	if begin < len(line) && (line[begin] == '{' || line[begin] == '[') {
 		return begin
@@ -178,7 +182,7 @@ func blockWidth(src string) int {
 	return width
 }
 
-// move puts so many blanks before each of the lines, unless the source grows beyond a size then.
+// move inserts that many blanks before each of the lines, unless the source would exceed the size.
 func (p *prepared) move(starts []int, spans []lineSpan, by, size int) bool {
 	lines := 0
 	for _, s := range spans {
@@ -207,9 +211,10 @@ func (p *prepared) move(starts []int, spans []lineSpan, by, size int) bool {
 	return true
 }
 
-// flowEnd returns where, in the rest of a source from within brackets on, the outermost of them ends.
+// flowEnd returns the position in rest, which starts within brackets, where the outermost brackets
+// end.
 func flowEnd(rest string) int {
-	depth, i := 0, 1 // behind the colon
+	depth, i := 0, 1 // after the colon
 	for i < len(rest) {
 		switch c := rest[i]; c {
 		case ' ', '\t', '\n', '\r', ',', ':', '?':
@@ -224,7 +229,7 @@ func flowEnd(rest string) int {
 		case ']', '}':
 			i++
 			if depth--; depth < 0 {
-				if !goesOn(rest[i:]) {
+				if !continues(rest[i:]) {
 					return i
 				}
 				depth = 0
@@ -236,8 +241,9 @@ func flowEnd(rest string) int {
 	return i
 }
 
-// goesOn reports whether what stands behind a closing bracket can only be the rest of another collection around it.
-func goesOn(rest string) bool {
+// continues reports whether the text after a closing bracket can only be the rest of an enclosing
+// collection.
+func continues(rest string) bool {
 	for {
 		rest = strings.TrimLeft(rest, " \t\r\n")
 		if !strings.HasPrefix(rest, "#") {
@@ -262,7 +268,8 @@ func quotedLength(s string) int {
 	return len(s)
 }
 
-// plainLength returns the length of the text without quotes at the beginning of s, which stands within brackets.
+// plainLength returns the length of the unquoted text at the beginning of s, which is within
+// brackets.
 func plainLength(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch c := s[i]; {
@@ -275,8 +282,8 @@ func plainLength(s string) int {
 	return len(s)
 }
 
-// back gives the marks of an error those of the source as it was.
-func (p *prepared) back(e *Error) *Error {
+// restoreMark converts the marks of an error to those of the original source.
+func (p *prepared) restoreMark(e *Error) *Error {
 	for _, m := range []*Mark{e.ContextMark, e.ProblemMark} {
 		if m != nil {
 			m.Column = max(m.Column-p.moving.by[m.Line], 0)
@@ -285,13 +292,13 @@ func (p *prepared) back(e *Error) *Error {
 	return e
 }
 
-// backAll does the same for all nodes of a tree.
-func (p *prepared) backAll(n *yamlv4.Node) {
+// restoreMarks does the same for all nodes of a tree.
+func (p *prepared) restoreMarks(n *yamlv4.Node) {
 	if len(p.moving.by) == 0 {
 		return
 	}
 	n.Column = max(n.Column-p.moving.by[n.Line-1], 1)
 	for _, child := range n.Content {
-		p.backAll(child)
+		p.restoreMarks(child)
 	}
 }

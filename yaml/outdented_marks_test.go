@@ -7,7 +7,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Flow collections whose lines stand further left than the block around them, as PyYAML on libyaml reads them.
+// TestOutdentedFlow reads flow collections whose lines are further left than the block around them,
+// as PyYAML on libyaml does.
 func TestOutdentedFlow(t *testing.T) {
 	for src, want := range map[string]string{
 		"a:\n    b: {x: 1,\n  y: 2}\n":                                                                          "{'a': {'b': {'x': 1, 'y': 2}}}",
@@ -31,7 +32,8 @@ func TestOutdentedFlow(t *testing.T) {
 	}
 }
 
-// Errors behind such a collection, and those that only look like one, have the marks of the source.
+// TestOutdentedMarks checks that errors after such a collection, and after ones that only look like
+// it, have the marks of the source.
 func TestOutdentedMarks(t *testing.T) {
 	for src, want := range map[string]string{
 		"a:\n    b: {x: 1,\n  y: 2}\nc: d: e\n":   "mapping values are not allowed in this context\n  in \"<unicode string>\", line 4, column 5",

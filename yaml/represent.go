@@ -15,17 +15,17 @@ import (
 // An out is a node to be written.
 type out struct {
 	kind     kind
-	tag      string // written when the plain value does not resolve to it
+	tag      string // written if the plain value does not resolve to it
 	value    string
 	literal  bool // a block scalar, for bytes
 	children []*out
 	flow     bool
 	anchor   string
-	seen     bool // written already, from here on an alias
+	seen     bool // already written; further occurrences are aliases
 	met      bool // reached by the search for anchors
 }
 
-// An identity tells whether two values are one object, as Python's id does.
+// An identity tells whether two values are the same object, like Python's id.
 type identity struct {
 	pointer any
 	len     int
@@ -119,12 +119,13 @@ func (r *representer) inFlow(n *out) bool {
 	case Always:
 		return true
 	case Leaves:
-		return !slices.ContainsFunc(n.children, func(c *out) bool { return c.kind != scalarKind || c.literal })
+		return !slices.ContainsFunc(n.children,
+			func(c *out) bool { return c.kind != scalarKind || c.literal })
 	}
 	return false
 }
 
-// anchor names the nodes that are met more than once, in the order in which that shows.
+// anchor names the nodes that are reached more than once, in the order of discovery.
 func (r *representer) anchor(n *out) {
 	if n.met {
 		if n.anchor == "" {
@@ -157,7 +158,7 @@ func (n *out) scalar(v any) error {
 		n.tag, n.value, n.literal = binaryTag, base64Lines(v), true
 	case time.Time:
 		n.tag, n.value = timestampTag, timeText(v)
-	case data.Const: // Salt writes NULL for what it cannot represent
+	case data.Const: // Salt writes NULL for values that it cannot represent
 		n.tag, n.value = nullTag, "NULL"
 	default:
 		return fmt.Errorf("a value of type %T has no YAML form", v)
@@ -180,7 +181,7 @@ func floatText(f float64) string {
 	return s
 }
 
-// base64Lines is Python's base64.encodebytes: 76 characters a line.
+// base64Lines is Python's base64.encodebytes: 76 characters per line.
 func base64Lines(b []byte) string {
 	var s strings.Builder
 	for chunk := range slices.Chunk(b, 57) {
@@ -202,7 +203,8 @@ func timeText(t time.Time) string {
 	return t.Format(layout)
 }
 
-// sortKeys sorts keys as Python's sorted does, and leaves them alone when Python cannot compare them.
+// sortKeys sorts keys as Python's sorted does, and leaves them in place if Python cannot compare
+// them.
 func sortKeys(keys []any) {
 	if !comparable(keys) {
 		return
@@ -219,7 +221,8 @@ func comparable(keys []any) bool {
 	return true
 }
 
-// sortOf tells apart what Python compares only with its like; 0 compares with nothing.
+// sortOf returns the group of values that Python can compare with each other; 0 compares with
+// nothing.
 func sortOf(v any) int {
 	switch v.(type) {
 	case bool, int, int64, float64, *big.Int:
@@ -259,7 +262,7 @@ func number(v any) *big.Float {
 	case *big.Int:
 		return new(big.Float).SetInt(v)
 	case float64:
-		if v == v { // NaN has no place in an order
+		if v == v { // NaN has no order
 			return big.NewFloat(v)
 		}
 	}

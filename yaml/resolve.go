@@ -2,8 +2,8 @@ package yaml
 
 import "strings"
 
-// resolve returns the tag of a plain scalar: PyYAML's implicit resolvers (resolver.py), which are those of
-// YAML 1.1 but for floats that lack a dot, or a sign in the exponent.
+// resolve returns the tag of a plain scalar: PyYAML's implicit resolvers (resolver.py). They are
+// those of YAML 1.1, except for floats without a dot or without a sign in the exponent.
 func resolve(s string) string {
 	if s == "" {
 		return nullTag
@@ -48,7 +48,7 @@ const (
 	digits_ = decimal + "_"
 )
 
-// span returns the length of the prefix of s that is made of set.
+// span returns the length of the prefix of s that consists of characters in set.
 func span(s, set string) int { return len(s) - len(strings.TrimLeft(s, set)) }
 
 func cutSign(s string) (rest string, signed bool) {
@@ -114,7 +114,7 @@ func isFloat(s string) bool {
 	return n > 0 && isSixties(whole[n:]) && isFraction(part, false)
 }
 
-// isFraction reports whether s is what may follow a dot; an exponent needs its sign.
+// isFraction reports whether s may follow a dot; an exponent needs its sign.
 func isFraction(s string, exponent bool) bool {
 	n := span(s, digits_)
 	if n == len(s) {
@@ -148,7 +148,8 @@ func isTimestamp(s string) bool {
 
 func shaped(s, shape string) bool {
 	for i := range len(shape) {
-		if isDigit := s[i] >= '0' && s[i] <= '9'; isDigit != (shape[i] == 'd') || !isDigit && s[i] != shape[i] {
+		if isDigit := s[i] >= '0' && s[i] <= '9'; isDigit != (shape[i] == 'd') ||
+			!isDigit && s[i] != shape[i] {
 			return false
 		}
 	}

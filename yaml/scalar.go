@@ -14,18 +14,20 @@ import (
 
 var errForm = errors.New("not in the form of its tag")
 
-// scalar returns the value of a node whose tag is one of a scalar.
+// scalar returns the value of a node whose tag is a scalar's.
 func scalar(n *node) (any, error) {
 	read, ok := reader(n.tag)
 	if !ok {
-		return nil, fault(n.mark, "could not determine a constructor for the tag %s", data.Repr(n.tag))
+		return nil, fault(n.mark, "could not determine a constructor for the tag %s",
+			data.Repr(n.tag))
 	}
 	if n.kind != scalarKind {
 		return nil, fault(n.mark, "expected a scalar node, but found %s", n.kind)
 	}
 	v, err := read(n.value)
 	if errors.Is(err, errForm) {
-		return nil, fault(n.mark, "cannot read %s as %s", data.Repr(n.value), strings.TrimPrefix(n.tag, tagPrefix))
+		return nil, fault(n.mark, "cannot read %s as %s", data.Repr(n.value),
+			strings.TrimPrefix(n.tag, tagPrefix))
 	}
 	if err != nil {
 		return nil, fault(n.mark, "%v", err)
@@ -61,7 +63,8 @@ func readBool(s string) (any, error) {
 	return nil, errForm
 }
 
-// readInt reads PyYAML's integers, after Salt has taken leading zeros away: 0644 is 644, but -010 is -8.
+// readInt reads PyYAML's integers after removing leading zeros as Salt does: 0644 is 644, but -010
+// is -8.
 func readInt(s string) (any, error) {
 	s = dropZeros(s)
 	s = strings.TrimSpace(strings.ReplaceAll(s, "_", ""))
@@ -98,11 +101,12 @@ func readInt(s string) (any, error) {
 	return n, nil
 }
 
-// maxDigits is Python's own bound for the text of an integer (sys.set_int_max_str_digits).
+// maxDigits is Python's own limit for the text of an integer (sys.set_int_max_str_digits).
 const maxDigits = 4300
 
 func dropZeros(s string) string {
-	if s == "0" || !strings.HasPrefix(s, "0") || strings.HasPrefix(s, "0b") || strings.HasPrefix(s, "0x") {
+	if s == "0" || !strings.HasPrefix(s, "0") || strings.HasPrefix(s, "0b") ||
+		strings.HasPrefix(s, "0x") {
 		return s
 	}
 	if s = strings.TrimLeft(s, "0"); s == "" {
@@ -168,10 +172,10 @@ func parseFloat(s string) (float64, error) {
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, errForm
 	}
-	return f, nil // beyond the range it is infinite, as in Python
+	return f, nil // out of range it is infinite, as in Python
 }
 
-// readBinary reads base64 as Python's decodebytes does: what is no digit of it is passed over.
+// readBinary reads base64 as Python's decodebytes does: other characters are ignored.
 func readBinary(s string) (any, error) {
 	digits := make([]byte, 0, len(s))
 	for i := range len(s) {
@@ -192,7 +196,8 @@ func readBinary(s string) (any, error) {
 }
 
 func isBase64(c byte) bool {
-	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/'
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' ||
+		c == '+' || c == '/'
 }
 
 func decode(digits []byte) (any, error) {

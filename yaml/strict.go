@@ -8,11 +8,12 @@ import (
 	yamlv4 "go.yaml.in/yaml/v4"
 )
 
-// A strict refuses what the parser reads and libyaml does not: a mapping without its first key, keys of more than 1024
-// characters, and names of anchors with other than letters, digits, _ and -.
+// A strict rejects what the parser accepts and libyaml does not: a mapping without its first key,
+// keys of more than 1024 characters, and anchor names with characters other than letters, digits, _
+// and -.
 type strict struct {
 	src   string
-	lines []int // where each begins; made when first needed
+	lines []int // start of each line; computed when first needed
 	err   *Error
 }
 
@@ -60,13 +61,13 @@ func (s *strict) key(in Mark, key *yamlv4.Node, first bool) {
 		if strings.HasPrefix(s.at(m), ":") {
 			s.fail(faultIn("while parsing a block mapping", in, m, "did not find expected key"))
 		}
-	case len(key.Value) > longestKey:
+	case len(key.Value) > maxKey:
 		s.length(m, key, first)
 	}
 }
 
-// longestKey is the most characters that libyaml looks for the colon of a key.
-const longestKey = 1024
+// maxKey is the number of characters in which libyaml searches for the colon of a key.
+const maxKey = 1024
 
 func (s *strict) length(m Mark, key *yamlv4.Node, first bool) {
 	width := utf8.RuneCountInString(key.Value)
@@ -75,7 +76,7 @@ func (s *strict) length(m Mark, key *yamlv4.Node, first bool) {
 	}
 	colon := Mark{m.Line, m.Column + width}
 	switch {
-	case width <= longestKey || !strings.HasPrefix(strings.TrimLeft(s.at(colon), " "), ":"):
+	case width <= maxKey || !strings.HasPrefix(strings.TrimLeft(s.at(colon), " "), ":"):
 	case first:
 		s.fail(fault(colon, "mapping values are not allowed in this context"))
 	default:
@@ -96,17 +97,18 @@ func (s *strict) anchor(y *yamlv4.Node) {
 }
 
 func badName(context string, m Mark, good int) *Error {
-	return faultIn(context, m, Mark{m.Line, m.Column + 1 + good}, "did not find expected alphabetic or numeric character")
+	return faultIn(context, m, Mark{m.Line, m.Column + 1 + good},
+		"did not find expected alphabetic or numeric character")
 }
 
-// nameLength returns how much of the name of an anchor libyaml reads.
+// nameLength returns how much of an anchor's name libyaml reads.
 func nameLength(name string) int {
 	const names = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-" + decimal
 	return span(name, names)
 }
 
-// noColon tells of a key without a colon, as libyaml does, where the parser tells of the colon in the lines below it
-// that belong to the same text.
+// noColon converts an error to libyaml's: for a key without a colon, the parser reports the colon
+// in lower lines that belong to the same text.
 func (p *prepared) noColon(e *Error) *Error {
 	if e.Problem != noKeyHere || e.ProblemMark.Line == 0 {
 		return e
@@ -120,14 +122,17 @@ func (p *prepared) noColon(e *Error) *Error {
 		key--
 	}
 	at := Mark{key, column(lines[key])}
-	if at.Column >= column(lines[e.ProblemMark.Line]) || hasColon(lines[key]) || !follows(lines[:key], at.Column) {
+	if at.Column >= column(lines[e.ProblemMark.Line]) || hasColon(lines[key]) ||
+		!follows(lines[:key], at.Column) {
 		return e
 	}
-	e.Context, e.ContextMark, e.Problem = "while scanning a simple key", &at, "could not find expected ':'"
+	e.Context, e.ContextMark, e.Problem = "while scanning a simple key", &at,
+		"could not find expected ':'"
 	return e
 }
 
-// earlier returns the fault before the colon of a refused key, which libyaml tells of, as it reads no further than it must.
+// earlier returns the error before the colon of a rejected key. libyaml reports that one, as it
+// reads no further than necessary.
 func (p *prepared) earlier(e *Error) *Error {
 	if e.Problem != noKeyHere {
 		return e
@@ -143,7 +148,8 @@ func (p *prepared) earlier(e *Error) *Error {
 		err = loader.Load(&n)
 	}
 	var le *yamlv4.LoadError
-	if !errors.As(err, &le) || !strings.HasPrefix(le.Message, "did not find expected ") || strings.HasPrefix(le.ContextMsg, "while parsing a flow ") {
+	if !errors.As(err, &le) || !strings.HasPrefix(le.Message, "did not find expected ") ||
+		strings.HasPrefix(le.ContextMsg, "while parsing a flow ") {
 		return e
 	}
 	if first := translate(err); first.ProblemMark.Line <= e.ProblemMark.Line {
@@ -163,10 +169,12 @@ func column(line string) int {
 
 func hasColon(line string) bool {
 	line = strings.TrimSpace(line)
-	return strings.Contains(line, ": ") || strings.HasSuffix(line, ":") || strings.HasPrefix(line, "- ")
+	return strings.Contains(line, ": ") || strings.HasSuffix(line, ":") ||
+		strings.HasPrefix(line, "- ")
 }
 
-// follows reports whether a key of the same mapping stands before: at column c, with nothing further left between.
+// follows reports whether a key of the same mapping precedes: at column c, with nothing further
+// left in between.
 func follows(lines []string, c int) bool {
 	for i := len(lines) - 1; i >= 0; i-- {
 		switch have := column(lines[i]); {
@@ -179,7 +187,7 @@ func follows(lines []string, c int) bool {
 	return false
 }
 
-// within moves a mark that stands behind the last line to its end.
+// within moves a mark after the last line to the end of that line.
 func (p *prepared) within(e *Error) *Error {
 	starts := lineStarts(string(p.src))
 	if last := len(starts) - 1; e.ProblemMark.Line > last {

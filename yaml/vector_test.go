@@ -13,7 +13,8 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// vectorFile is a collection of its own form: what Salt's loader and dumper make of documents.
+// vectorFile is a collection with its own form: the results of Salt's loader and dumper for
+// documents.
 type vectorFile struct {
 	About string
 	Load  []loadVector
@@ -88,7 +89,7 @@ func TestVectorYAMLDump(t *testing.T) {
 				flow = Block
 			}
 			v := vectorValue(t, c.Value)
-			sorted := !strings.HasPrefix(c.ID, "dump-19") // which was an OrderedDict
+			sorted := !strings.HasPrefix(c.ID, "dump-19") // an OrderedDict in Python
 			got, err := Dump(v, DumpOptions{Flow: flow, SortKeys: sorted})
 			if err != nil || string(got) != c.Text {
 				t.Errorf("Dump(%s) = %v\ngot  %q\nwant %q", c.Value, err, got, c.Text)
@@ -97,7 +98,7 @@ func TestVectorYAMLDump(t *testing.T) {
 	}
 }
 
-// cycle is what a value holds where it holds itself.
+// cycle marks where a value contains itself.
 type cycle struct{}
 
 func compare(t *testing.T, src string, got, want any) {

@@ -17,8 +17,10 @@ func TestErrorsOfThisPackageBeyondTheVectors(t *testing.T) {
 	const name = `  in "top.sls", `
 	for _, tt := range []struct{ name, src, want string }{
 		{"no colon after a key", "a: 1\nb\n  c: 2\n",
-			"while scanning a simple key\n" + name + "line 2, column 1\ncould not find expected ':'\n" + name + "line 3, column 4"},
-		{"no colon after the first key", "a\n  b: 2\n", "mapping values are not allowed in this context\n" + name + "line 2, column 4"},
+			"while scanning a simple key\n" + name +
+				"line 2, column 1\ncould not find expected ':'\n" + name + "line 3, column 4"},
+		{"no colon after the first key", "a\n  b: 2\n",
+			"mapping values are not allowed in this context\n" + name + "line 2, column 4"},
 		{"a key at the end", "a: 1\nb", "while scanning a simple key\n" + name + "line 2, column 1\n" +
 			"could not find expected ':'\n" + name + "line 2, column 2"},
 		{"a tag of other characters", "!`", "while scanning a tag\n" + name + "line 1, column 1\n" +
@@ -27,22 +29,30 @@ func TestErrorsOfThisPackageBeyondTheVectors(t *testing.T) {
 		{"not an int", "a: !!int x\n", "cannot read 'x' as int\n" + name + "line 1, column 4"},
 		{"no int at all", "a: !!int ''\n", "cannot read '' as int\n" + name + "line 1, column 4"},
 		{"not UTF-8", "a: \xff\n", "invalid UTF-8: byte 0xff\n" + name + "position 3"},
-		{"merge of a list of texts", "a: {<<: [x]}\n", "while constructing a mapping\n" + name + "line 1, column 4\n" +
+		{"merge of a list of texts", "a: {<<: [x]}\n", "while constructing a mapping\n" + name +
+			"line 1, column 4\n" +
 			"expected a mapping for merging, but found scalar\n" + name + "line 1, column 10"},
-		{"list of a mapping's tag", "a: !!map [b]\n", "expected a mapping node, but found sequence\n" + name + "line 1, column 4"},
-		{"mapping of a list's tag", "a: !!seq {b: c}\n", "expected a sequence node, but found mapping\n" + name + "line 1, column 4"},
-		{"list of a text's tag", "a: !!str [b]\n", "expected a scalar node, but found sequence\n" + name + "line 1, column 4"},
-		{"ordered map of a text", "!!omap [a]\n", "while constructing an ordered map\n" + name + "line 1, column 1\n" +
+		{"list of a mapping's tag", "a: !!map [b]\n",
+			"expected a mapping node, but found sequence\n" + name + "line 1, column 4"},
+		{"mapping of a list's tag", "a: !!seq {b: c}\n",
+			"expected a sequence node, but found mapping\n" + name + "line 1, column 4"},
+		{"list of a text's tag", "a: !!str [b]\n", "expected a scalar node, but found sequence\n" +
+			name + "line 1, column 4"},
+		{"ordered map of a text", "!!omap [a]\n", "while constructing an ordered map\n" + name +
+			"line 1, column 1\n" +
 			"expected a mapping of length 1, but found scalar\n" + name + "line 1, column 9"},
-		{"ordered map of two", "!!omap [{a: 1, b: 2}]\n", "while constructing an ordered map\n" + name + "line 1, column 1\n" +
+		{"ordered map of two", "!!omap [{a: 1, b: 2}]\n", "while constructing an ordered map\n" +
+			name + "line 1, column 1\n" +
 			"expected a single mapping item, but found 2 items\n" + name + "line 1, column 9"},
 		{"anchor with a dot", "a: &x.y 1\n", "while scanning an anchor\n" + name + "line 1, column 4\n" +
 			"did not find expected alphabetic or numeric character\n" + name + "line 1, column 6"},
 		{"hex escape", "a: \"\\x4\"\n", "while parsing a quoted scalar\n" + name + "line 1, column 4\n" +
 			"did not find expected hexdecimal number\n" + name + "line 1, column 7"},
-		{"an anchor that holds itself", "a: &x [*x]\n", "found unconstructable recursive node\n" + name + "line 1, column 4"},
-		{"the first of two faults by level", "a:\n  x: 1\n  x: 2\nb: 1\nb: 2\n", "while constructing a mapping\n" + name +
-			"line 1, column 1\nfound conflicting ID 'b'\n" + name + "line 5, column 1"},
+		{"an anchor that holds itself", "a: &x [*x]\n", "found unconstructable recursive node\n" +
+			name + "line 1, column 4"},
+		{"the first of two faults by level", "a:\n  x: 1\n  x: 2\nb: 1\nb: 2\n",
+			"while constructing a mapping\n" + name +
+				"line 1, column 1\nfound conflicting ID 'b'\n" + name + "line 5, column 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v, err := Load([]byte(tt.src), Options{Name: "top.sls"})
@@ -146,12 +156,17 @@ func laughs(merge bool) string {
 	return b.String()
 }
 
-// TestCVE2013_4438 reads tags that would make objects or run programs (also CVE-2025-62348): each is an error.
+// TestCVE2013_4438 reads tags that would make objects or run programs (also CVE-2025-62348): each
+// is an error.
 func TestCVE2013_4438(t *testing.T) {
-	for _, tag := range []string{"!!python/object/apply:os.system ['true']", "!!python/object:os.system {}", "!!python/object/new:subprocess.Popen [[true]]",
-		"!!python/name:os.system ''", "!!python/module:os ''", "!!python/object/apply:builtins.eval ['1']", "!<tag:yaml.org,2002:python/object/apply:os.system> ['true']",
+	for _, tag := range []string{"!!python/object/apply:os.system ['true']",
+		"!!python/object:os.system {}", "!!python/object/new:subprocess.Popen [[true]]",
+		"!!python/name:os.system ''", "!!python/module:os ''",
+		"!!python/object/apply:builtins.eval ['1']",
+		"!<tag:yaml.org,2002:python/object/apply:os.system> ['true']",
 		"!!ruby/object:Gem::Installer {}", "!!javax.script.ScriptEngineManager []", "!exec true"} {
-		for _, src := range []string{tag, "a: " + tag, "- " + tag, "{a: &x " + tag + ", b: *x}", "? " + tag + "\n: 1"} {
+		for _, src := range []string{tag, "a: " + tag, "- " + tag, "{a: &x " + tag + ", b: *x}",
+			"? " + tag + "\n: 1"} {
 			if v, err := Load([]byte(src), Options{}); err == nil {
 				t.Errorf("Load(%q) = %s", src, data.Repr(v))
 			}
@@ -159,7 +174,8 @@ func TestCVE2013_4438(t *testing.T) {
 	}
 }
 
-// TestCVE2013_4438Bombs reads texts that stand for very much: they are refused before memory is spent.
+// TestCVE2013_4438Bombs reads texts that expand to huge values: they are rejected before memory is
+// used.
 func TestCVE2013_4438Bombs(t *testing.T) {
 	chain := "a0: &a0 [x]\n"
 	for i := 1; i < 400; i++ {
@@ -192,8 +208,9 @@ func TestCVE2013_4438Bombs(t *testing.T) {
 	}
 }
 
-func TestMergesThatHoldThemselvesEnd(t *testing.T) {
-	for _, src := range []string{"a: &x {<<: *x, b: 1}", "a: &x {<<: [*x, *x], b: &y {<<: *x}}", "&a [*a, {<<: *a}]"} {
+func TestCyclicMergesEnd(t *testing.T) {
+	for _, src := range []string{"a: &x {<<: *x, b: 1}", "a: &x {<<: [*x, *x], b: &y {<<: *x}}",
+		"&a [*a, {<<: *a}]"} {
 		v, err := Load([]byte(src), Options{Cycles: true})
 		t.Logf("%T, %v", v, err)
 	}
@@ -220,14 +237,16 @@ func TestDumpAnchors(t *testing.T) {
 	if got, err := Dump(self, DumpOptions{}); err != nil || string(got) != "&id001\nme: *id001\n" {
 		t.Errorf("Dump of a map that holds itself = %q, %v", got, err)
 	}
-	if _, err := Dump(self, DumpOptions{Copies: true}); err == nil || err.Error() != "dump yaml: more than 1000 levels of nesting" {
+	if _, err := Dump(self, DumpOptions{Copies: true}); err == nil ||
+		err.Error() != "dump yaml: more than 1000 levels of nesting" {
 		t.Errorf("Dump of copies of itself: %v", err)
 	}
 }
 
 func TestDumpOptions(t *testing.T) {
-	v := data.NewMap("é", []any{int64(1)}, "t", time.Date(2020, 1, 2, 3, 4, 5, 6000, time.UTC), "b", []byte("hi"),
-		"big", new(big.Int).Lsh(big.NewInt(1), 70), "c", data.Const{Name: "NOT_SET"}, "s", strings.Repeat("word ", 8)+"end")
+	v := data.NewMap("é", []any{int64(1)}, "t", time.Date(2020, 1, 2, 3, 4, 5, 6000, time.UTC),
+		"b", []byte("hi"), "big", new(big.Int).Lsh(big.NewInt(1), 70), "c",
+		data.Const{Name: "NOT_SET"}, "s", strings.Repeat("word ", 8)+"end")
 	for _, tt := range []struct {
 		name string
 		o    DumpOptions
@@ -235,11 +254,13 @@ func TestDumpOptions(t *testing.T) {
 	}{
 		{"plain", DumpOptions{}, "é:\n- 1\nt: 2020-01-02 03:04:05.000006\nb: !!binary |\n  aGk=\nbig: 1180591620717411303424\nc: NULL\n" +
 			"s: word word word word word word word word end\n"},
-		{"all", DumpOptions{Indent: 4, Width: 20, EscapeUnicode: true, ExplicitStart: true, ExplicitEnd: true, SortKeys: true},
+		{"all", DumpOptions{Indent: 4, Width: 20, EscapeUnicode: true, ExplicitStart: true,
+			ExplicitEnd: true, SortKeys: true},
 			"---\nb: !!binary |\n    aGk=\nbig: 1180591620717411303424\nc: NULL\n" +
 				"s: word word word word\n    word word word word\n    end\nt: 2020-01-02 03:04:05.000006\n\"\\xE9\":\n- 1\n...\n"},
-		{"no folding", DumpOptions{Width: -1, Flow: Always}, "{é: [1], t: ! '2020-01-02 03:04:05.000006', b: !!binary \"aGk=\\n\", big: 1180591620717411303424, " +
-			"c: NULL, s: word word word word word word word word end}\n"},
+		{"no folding", DumpOptions{Width: -1, Flow: Always},
+			"{é: [1], t: ! '2020-01-02 03:04:05.000006', b: !!binary \"aGk=\\n\", big: 1180591620717411303424, " +
+				"c: NULL, s: word word word word word word word word end}\n"},
 	} {
 		got, err := Dump(v, tt.o)
 		if err != nil || string(got) != tt.want {
@@ -251,7 +272,7 @@ func TestDumpOptions(t *testing.T) {
 	}
 }
 
-// bounded fails the test when reading src takes too long or too much memory.
+// bounded fails the test if read takes too long or too much memory.
 func bounded(t *testing.T, src []byte, read func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -269,8 +290,9 @@ func bounded(t *testing.T, src []byte, read func()) {
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, s := range []string{"a: 1\n", "- [x, {y: *z}]", "a: &x\n  <<: *x\n", "? [a]\n: b", "\"\\/\"", "[a,# c\n]", "%YAML 1.2\n--- |\n x\n",
-		"!!omap [a: 1]", "!!set {a}", "!!binary aGk=", "a: {<<: [{b: 1}, {b: 2}]}", laughs(true), "'a' : |2-\n    x\n", "0x_: 1:2:3.4"} {
+	for _, s := range []string{"a: 1\n", "- [x, {y: *z}]", "a: &x\n  <<: *x\n", "? [a]\n: b",
+		"\"\\/\"", "[a,# c\n]", "%YAML 1.2\n--- |\n x\n", "!!omap [a: 1]", "!!set {a}",
+		"!!binary aGk=", "a: {<<: [{b: 1}, {b: 2}]}", laughs(true), "'a' : |2-\n    x\n", "0x_: 1:2:3.4"} {
 		f.Add([]byte(s))
 	}
 	f.Add([]byte("a:\n  b: {x: 1, # {\n y: 'q\n  r', z: [{}]}\n  c: |\n    d: {\n  e: {f: 1,\ng: 2}\n"))
@@ -301,9 +323,10 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// An Ordered map keeps its order, but where the order of all is asked for.
+// TestDumpOrdered checks that an Ordered map keeps its order unless SortOrdered is set.
 func TestDumpOrdered(t *testing.T) {
-	m := data.NewMap("b", data.NewMap("d", int64(1), "c", int64(2)), "a", data.NewMap("d", int64(1), "c", int64(2)).SetOrdered())
+	m := data.NewMap("b", data.NewMap("d", int64(1), "c", int64(2)),
+		"a", data.NewMap("d", int64(1), "c", int64(2)).SetOrdered())
 	for o, want := range map[DumpOptions]string{
 		{SortKeys: true}:                    "a: {d: 1, c: 2}\nb: {c: 2, d: 1}\n",
 		{SortKeys: true, SortOrdered: true}: "a: {c: 2, d: 1}\nb: {c: 2, d: 1}\n",

@@ -6,13 +6,15 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// An Aggregate is a value that a document marks with !aggregate: a map or a list that is joined with another of its kind.
+// An Aggregate is a value that a document marks with !aggregate: a map or a list that is joined
+// with another of its kind.
 type Aggregate struct{ Value any }
 
-// LoadYAMLEX reads one document of YAMLEX, Salt's form of YAML in which a key may stand several times: its values are then
-// joined where both have !aggregate in front, and the last counts elsewhere, as it does for a key behind !reset. Marked
-// values are of type Aggregate, within maps and lists too; see Plain (salt/serializers/yamlex.py). What
-// differs: dates stay text, and a list that is not marked replaces what its key had, where Salt leaves an empty one.
+// LoadYAMLEX reads one document of YAMLEX, Salt's form of YAML in which a key may occur several
+// times. Its values are joined if both are marked with !aggregate; otherwise, and for a key marked
+// with !reset, the last one counts. Marked values are of type Aggregate, within maps and lists too;
+// see Plain (salt/serializers/yamlex.py). It differs from Salt in two points: dates stay text, and
+// an unmarked list replaces the earlier value of its key, where Salt leaves an empty list.
 func LoadYAMLEX(src []byte, o Options) (any, error) {
 	o = o.filled()
 	root, err := compose(src, o)
@@ -36,7 +38,7 @@ func LoadYAMLEX(src []byte, o Options) (any, error) {
 	return v, nil
 }
 
-// Plain returns a value without its marks, which are taken out of the maps and lists that hold it, too.
+// Plain returns a value without its marks, including those within maps and lists.
 func Plain(v any) any {
 	switch v := v.(type) {
 	case Aggregate:
@@ -89,7 +91,7 @@ func (x *extended) value(n *node) (any, error) {
 	return Aggregate{[]any{v}}, nil
 }
 
-// implied is the tag that a node has of itself.
+// implied returns the default tag of a node.
 func implied(n *node) string {
 	switch n.kind {
 	case mappingKind:
@@ -143,7 +145,7 @@ func (x *extended) mapping(n *node) (any, error) {
 	return m, nil
 }
 
-// keyOf is a key without a mark.
+// keyOf returns a key without a mark.
 func keyOf(n *node) *node {
 	if n.tag != resetTag && n.tag != aggregateTag {
 		return n
@@ -153,8 +155,9 @@ func keyOf(n *node) *node {
 	return &as
 }
 
-// Join returns b merged into a: lists that are both marked have the elements of both, each once, and keys that two maps share
-// are joined in turn; elsewhere b counts (salt/utils/aggregation.py, aggregate). Neither is changed.
+// Join returns b merged into a. Lists that are both marked are joined without duplicates, and
+// values of keys that two maps share are joined in turn; otherwise b counts
+// (salt/utils/aggregation.py, aggregate). Neither is changed.
 func Join(a, b any) any {
 	left, both := a.(Aggregate)
 	right, marked := b.(Aggregate)

@@ -6,7 +6,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestYAMLEX reads documents as salt.serializers.yamlex of Salt 3006.0 does, but for lists that are not marked and replace another.
+// TestYAMLEX reads documents as salt.serializers.yamlex of Salt 3006.0 does, except for unmarked
+// lists that replace others.
 func TestYAMLEX(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               "None",

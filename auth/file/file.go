@@ -1,5 +1,5 @@
-// Package file knows users by a file (salt/auth/file.py): lines with a name and a password, plain or hashed, or files of
-// Apache's htpasswd and htdigest. The file is read at each login.
+// Package file authenticates users by a file (salt/auth/file.py): lines with a name and a plain or
+// hashed password, or Apache's htpasswd and htdigest formats. The file is read at each login.
 //
 //	external_auth:
 //	  file:
@@ -8,7 +8,7 @@
 //	    ^hashtype: sha512          # text: plaintext, or a hash of hashlib in hex
 //	    fred: ['.*']
 //
-// A hash of DES, which htpasswd -d makes, is refused.
+// DES hashes, as created by htpasswd -d, are rejected.
 package file
 
 import (
@@ -33,10 +33,10 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxFile is the longest file, in bytes.
+// maxFile is the maximum file size in bytes.
 const maxFile = 16 << 20
 
-// users is a file with the settings that say how to read it.
+// users is a password file with its format settings.
 type users struct {
 	file      string
 	kind      string // text, htpasswd or htdigest
@@ -49,14 +49,15 @@ type users struct {
 
 var _ auth.System = (*users)(nil)
 
-// Open returns the system that external_auth: file describes in the options of a master. The error names a setting that
-// is missing or wrong.
+// Open returns the system described by external_auth: file in the options of a master. The error
+// names a missing or invalid setting.
 func Open(opts *data.Map) (auth.System, error) {
 	all, _ := opts.Value("external_auth").(*data.Map)
 	own, _ := all.Value("file").(*data.Map)
 	set := auth.Settings(own)
-	u := &users{file: set.Text("filename"), kind: textOr(set, "filetype", "text"), hash: textOr(set, "hashtype", "plaintext"),
-		separator: textOr(set, "field_separator", ":"), realm: set.Text("realm")}
+	u := &users{file: set.Text("filename"), kind: textOr(set, "filetype", "text"),
+		hash: textOr(set, "hashtype", "plaintext"), separator: textOr(set, "field_separator", ":"),
+		realm: set.Text("realm")}
 	var err error
 	switch {
 	case u.file == "":
@@ -78,7 +79,7 @@ func Open(opts *data.Map) (auth.System, error) {
 	return u, err
 }
 
-// Check returns an error where no user could log in, so that a mistake shows when the master starts.
+// Check fails if no user could log in, so that mistakes are reported when the master starts.
 func (u *users) Check() error {
 	info, err := os.Stat(u.file)
 	if err == nil && !info.Mode().IsRegular() {
@@ -97,19 +98,20 @@ func textOr(m *data.Map, key, otherwise string) string {
 	return data.Str(m.Value(key))
 }
 
-// field reads the number of a field, from 1, and returns it from 0.
+// field reads a field number, which counts from 1, and returns it counted from 0.
 func field(m *data.Map, key string, otherwise int) (int, error) {
 	if !m.Has(key) {
 		return otherwise - 1, nil
 	}
 	n, err := strconv.Atoi(data.Str(m.Value(key)))
 	if err != nil || n < 1 || n > 1000 {
-		return 0, fmt.Errorf("^%s: %s is no number of a field", key, data.Str(m.Value(key)))
+		return 0, fmt.Errorf("^%s: %s is not a field number", key, data.Str(m.Value(key)))
 	}
 	return n - 1, nil
 }
 
-// Login reports whether the file has the name with this password. The first line with the name decides.
+// Login reports whether the file contains the name with this password. The first line with the name
+// decides.
 func (u *users) Login(_ context.Context, l auth.Login) (bool, error) {
 	f, err := os.Open(u.file)
 	if err != nil {
@@ -136,7 +138,7 @@ func (u *users) Login(_ context.Context, l auth.Login) (bool, error) {
 	return false, lines.Err()
 }
 
-// line reports whether a line is about the user, and whether the password is right then.
+// line reports whether a line belongs to the user, and if so whether the password is correct.
 func (u *users) line(line string, l auth.Login) (found, ok bool, err error) {
 	if line == "" || u.kind != "text" && strings.HasPrefix(line, "#") {
 		return false, false, nil
@@ -154,7 +156,7 @@ func (u *users) line(line string, l auth.Login) (found, ok bool, err error) {
 		if len(fields) != 3 || fields[0] != l.Name || fields[1] != u.realm {
 			return false, false, nil
 		}
-		sum := md5.Sum([]byte(l.Name + ":" + u.realm + ":" + l.Password)) //nolint:gosec // the format's
+		sum := md5.Sum([]byte(l.Name + ":" + u.realm + ":" + l.Password))
 		return true, same(fields[2], hex.EncodeToString(sum[:])), nil
 	}
 	return u.textLine(strings.Split(line, u.separator), l)
@@ -180,15 +182,17 @@ func (u *users) textLine(fields []string, l auth.Login) (found, ok bool, err err
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// desHash is what a hash of DES looks like.
+// desHash matches DES hashes.
 var desHash = regexp.MustCompile(`^[./0-9A-Za-z]{13}$`)
 
-// verify compares a password with what htpasswd made of one: bcrypt, APR1, SHA-1, SHA-256 and SHA-512 of crypt, or plain text.
+// verify compares a password with an htpasswd hash: bcrypt, APR1, SHA-1, SHA-256 and SHA-512 of
+// crypt, or plain text.
 func verify(hashed, password string) (bool, error) {
 	if desHash.MatchString(hashed) {
 		return false, errors.New("the password is hashed with DES, which is not supported; use htpasswd -B")
 	}
-	for _, parse := range []htpasswd.PasswdParser{htpasswd.AcceptMd5, htpasswd.AcceptSha, htpasswd.AcceptBcrypt, htpasswd.AcceptSsha, htpasswd.AcceptCryptSha} {
+	for _, parse := range []htpasswd.PasswdParser{htpasswd.AcceptMd5, htpasswd.AcceptSha,
+		htpasswd.AcceptBcrypt, htpasswd.AcceptSsha, htpasswd.AcceptCryptSha} {
 		p, err := parse(hashed)
 		if err != nil {
 			return false, errors.New("the hash of the password cannot be read")

@@ -48,7 +48,8 @@ func TestPlainText(t *testing.T) {
 // TestFields is the file of Salt's manual.
 func TestFields(t *testing.T) {
 	s, err := open(t, "46|trey|16a0034f90b06bf3c5982ed8ac41aab4\n555|mike|b6e02a4d2cb2a6ef0669e79be6fd02e4\n8|fred|5ebe2294ecd0e0f08eab7690d2a6ee69\nshort\n9|after|x\n",
-		"^filetype", "text", "^hashtype", "md5", "^username_field", int64(2), "^password_field", "3", "^field_separator", "|")
+		"^filetype", "text", "^hashtype", "md5", "^username_field", int64(2), "^password_field",
+		"3", "^field_separator", "|")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,8 @@ func TestFields(t *testing.T) {
 }
 
 func TestHashes(t *testing.T) {
-	for _, name := range []string{"md5", "sha1", "sha224", "sha256", "sha384", "sha512", "sha3_256", "blake2b"} {
+	for _, name := range []string{"md5", "sha1", "sha224", "sha256", "sha384", "sha512",
+		"sha3_256", "blake2b"} {
 		h, err := crypto.NewHash(name)
 		if err != nil {
 			t.Fatal(err)
@@ -79,8 +81,11 @@ func TestHashes(t *testing.T) {
 // TestHtpasswd has hashes that openssl passwd and crypt(3) made of the word secret.
 func TestHtpasswd(t *testing.T) {
 	s, err := open(t, strings.Join([]string{
-		"# users", "", "apr1:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/", "sha256:$5$abcdefgh$gruCpC7VkOTspMQTTSAR8mtlO9Upms.fwqE5y16JVM.", "sha512:$6$abcdefgh$ltjgWl6579NluT/Vi1nwEvcil.G5Nbc4NiXZaNGStk8PSwGfQv72N2CKPPrVACtLtip/cZ/1GM/O6IND4WQhG.", "sha1:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=",
-		"bcrypt:$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW", "plain:secret", "des:abNANd1rDfiNc", "odd:$9$abc$def", "bad:$2y$x",
+		"# users", "", "apr1:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/",
+		"sha256:$5$abcdefgh$gruCpC7VkOTspMQTTSAR8mtlO9Upms.fwqE5y16JVM.",
+		"sha512:$6$abcdefgh$ltjgWl6579NluT/Vi1nwEvcil.G5Nbc4NiXZaNGStk8PSwGfQv72N2CKPPrVACtLtip/cZ/1GM/O6IND4WQhG.", "sha1:{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=",
+		"bcrypt:$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW", "plain:secret",
+		"des:abNANd1rDfiNc", "odd:$9$abc$def", "bad:$2y$x",
 	}, "\n"), "^filetype", "htpasswd")
 	if err != nil {
 		t.Fatal(err)
@@ -90,15 +95,17 @@ func TestHtpasswd(t *testing.T) {
 		check(t, s, name, "Secret", false)
 		check(t, s, name, "", false)
 	}
-	for name, password := range map[string]string{"des": "secret", "odd": "$9$abc$def", "bad": "$2y$x", "#": "users"} {
+	for name, password := range map[string]string{"des": "secret", "odd": "$9$abc$def",
+		"bad": "$2y$x", "#": "users"} {
 		check(t, s, name, password, false)
 	}
 	check(t, s, "des", "abNANd1rDfiNc", false)
 }
 
 func TestHtdigest(t *testing.T) {
-	sum := md5.Sum([]byte("fred:realm:secret")) //nolint:gosec // the format's
-	s, err := open(t, "fred:other:x\nfred:realm:"+hex.EncodeToString(sum[:])+"\n", "^filetype", "htdigest", "^realm", "realm")
+	sum := md5.Sum([]byte("fred:realm:secret"))
+	s, err := open(t, "fred:other:x\nfred:realm:"+hex.EncodeToString(sum[:])+"\n", "^filetype",
+		"htdigest", "^realm", "realm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +114,15 @@ func TestHtdigest(t *testing.T) {
 }
 
 func TestSettingsThatAreWrong(t *testing.T) {
-	for _, settings := range [][]any{{"^filename", ""}, {"^filetype", "sqlite"}, {"^filetype", "htdigest"}, {"^hashtype", "rot13"}, {"^username_field", int64(0)}, {"^password_field", "x"}} {
+	for _, settings := range [][]any{{"^filename", ""}, {"^filetype", "sqlite"},
+		{"^filetype", "htdigest"}, {"^hashtype", "rot13"}, {"^username_field", int64(0)},
+		{"^password_field", "x"}} {
 		if _, err := open(t, "fred:x", settings...); err == nil || !strings.Contains(err.Error(), "^") {
 			t.Errorf("%v: %v", settings, err)
 		}
 	}
-	s, err := Open(data.NewMap("external_auth", data.NewMap("file", data.NewMap("^filename", filepath.Join(t.TempDir(), "absent")))))
+	s, err := Open(data.NewMap("external_auth",
+		data.NewMap("file", data.NewMap("^filename", filepath.Join(t.TempDir(), "absent")))))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Groups returns the groups of a user, in the way of Active Directory, of FreeIPA or of others, as the account of binddn and bindpw
-// sees them, or as the user himself does.
+// Groups returns the groups of a user, with the queries of Active Directory, FreeIPA or other
+// servers. It binds as binddn with bindpw, or else as the user.
 func (d *directory) Groups(ctx context.Context, l auth.Login) ([]string, error) {
 	conn, closed, err := d.searcher(ctx, l)
 	if err != nil {
@@ -39,9 +39,10 @@ func (d *directory) searcher(ctx context.Context, l auth.Login) (*ldap.Conn, fun
 	return d.asUser(ctx, l)
 }
 
-// search returns the entries below base, of any depth.
+// search returns the entries in the subtree of base.
 func search(conn *ldap.Conn, base, filter string, attributes ...string) ([]*ldap.Entry, error) {
-	found, err := conn.Search(ldap.NewSearchRequest(base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, maxGroups, int(requestTimeout/time.Second), false,
+	found, err := conn.Search(ldap.NewSearchRequest(base, ldap.ScopeWholeSubtree,
+		ldap.NeverDerefAliases, maxGroups, int(requestTimeout/time.Second), false,
 		filter, attributes, nil))
 	if err != nil {
 		return nil, fmt.Errorf("search %s below %s: %w", filter, base, err)
@@ -54,7 +55,7 @@ func both(attribute, value, class string) string {
 	return "(&(" + attribute + "=" + ldap.EscapeFilter(value) + ")(objectClass=" + class + "))"
 }
 
-// activeGroups looks for the entry of the user, and then for the groups that have it as member.
+// activeGroups finds the user's entry, and then the groups with that member.
 func (d *directory) activeGroups(conn *ldap.Conn, name string) ([]string, error) {
 	users, err := search(conn, d.base, both(d.account, name, d.person), "distinguishedName")
 	switch {
@@ -76,12 +77,13 @@ func (d *directory) activeGroups(conn *ldap.Conn, name string) ([]string, error)
 	return groups, nil
 }
 
-// ipaGroups takes the groups that group_filter finds, and that name the user as a member.
+// ipaGroups returns the groups found by group_filter that list the user as a member.
 func (d *directory) ipaGroups(conn *ldap.Conn, name string) ([]string, error) {
 	if d.ipaBase == "" || d.ipaQuery == "" {
 		return nil, errors.New("auth.ldap.group_basedn or auth.ldap.group_filter is missing")
 	}
-	found, err := search(conn, d.ipaBase, bracketed(render(d.ipaQuery, ldap.EscapeFilter(name))), d.account, d.group, "cn")
+	found, err := search(conn, d.ipaBase, bracketed(render(d.ipaQuery, ldap.EscapeFilter(name))),
+		d.account, d.group, "cn")
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +97,8 @@ func (d *directory) ipaGroups(conn *ldap.Conn, name string) ([]string, error) {
 	return groups, nil
 }
 
-// posixGroups takes the groups that have the user's name in an attribute, and those that stand in the user's own entry.
+// posixGroups returns the groups that list the user's name, and those listed in the user's own
+// entry.
 func (d *directory) posixGroups(conn *ldap.Conn, name string) ([]string, error) {
 	base := d.base
 	if d.groupOU != "" {
@@ -119,7 +122,7 @@ func (d *directory) posixGroups(conn *ldap.Conn, name string) ([]string, error) 
 	return groups, nil
 }
 
-// values returns the values of an attribute, whose name may be written in any case.
+// values returns the values of an attribute, whose name is compared without case.
 func values(e *ldap.Entry, attribute string) []string {
 	return e.GetEqualFoldAttributeValues(attribute)
 }
@@ -131,8 +134,8 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// firstOf returns the value of the first part of a distinguished name: web of cn=web,ou=groups. What is no such name is
-// returned as it is.
+// firstOf returns the value of the first component of a distinguished name: web for
+// cn=web,ou=groups. Other strings are returned unchanged.
 func firstOf(dn string) string {
 	parsed, err := ldap.ParseDN(dn)
 	if err != nil || len(parsed.RDNs) == 0 || len(parsed.RDNs[0].Attributes) == 0 {
@@ -141,11 +144,12 @@ func firstOf(dn string) string {
 	return parsed.RDNs[0].Attributes[0].Value
 }
 
-// plainID is what a computer must be called to become the target of a rule.
+// plainID matches computer names that may become the target of a rule.
 var plainID = regexp.MustCompile(`^[a-z0-9_][a-z0-9_.-]*$`)
 
-// Expand puts the minions below a part of the tree in the place of each rule for ldap(DN): the computers there, in lower case and without the
-// domains of minion_stripdomains. Other rules stay. It asks as the account of binddn and bindpw.
+// Expand replaces each rule for ldap(DN) by rules for the minions below DN: the computers there, in
+// lower case and without the domains of minion_stripdomains. Other rules are kept. It binds as
+// binddn with bindpw.
 func (d *directory) Expand(ctx context.Context, list []any) ([]any, error) {
 	if !slices.ContainsFunc(list, func(v any) bool { base, _ := treeOf(v); return base != "" }) {
 		return list, nil
@@ -176,7 +180,7 @@ func (d *directory) Expand(ctx context.Context, list []any) ([]any, error) {
 	return all, nil
 }
 
-// treeOf returns the part of the tree that a rule is for, and what it allows there.
+// treeOf returns the DN that a rule is for, and the calls it allows there.
 func treeOf(rule any) (base string, calls any) {
 	m, ok := rule.(*data.Map)
 	if !ok || m.Len() != 1 {

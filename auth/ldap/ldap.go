@@ -1,16 +1,18 @@
-// Package ldap asks an LDAP server who a user is, in which groups he is, and which minions stand in a part of the tree
-// (salt/auth/ldap.py). Its options are those of Salt, auth.ldap.*:
+// Package ldap authenticates users with an LDAP server, finds their groups, and finds the minions
+// below a part of the tree (salt/auth/ldap.py). Its options are Salt's auth.ldap.*:
 //
 //	auth.ldap.uri: ldaps://ldap.example.org        # or server, port and tls
 //	auth.ldap.basedn: dc=example,dc=org
 //	auth.ldap.binddn: uid={{ username }},ou=people,dc=example,dc=org
 //
-// With a binddn alone the login binds as what comes of it. With binddn and bindpw that account looks for the user first, by filter, and
-// then the login binds as the one entry found. A connection is made for each login.
+// With binddn alone, the login binds as the DN that the template yields. With binddn and bindpw,
+// that account first searches for the user with filter, and then the login binds as the one entry
+// found. Each login makes its own connection.
 //
-// It differs from Salt's on purpose. What a user typed is escaped wherever it goes into a name or a filter. auth_by_group_membership_only
-// with anonymous is refused, since it lets everybody in without a password, and so is no_verify: auth.ldap.cafile, an option of ours,
-// names the certificates of a private authority. Templates know {{ username }} and nothing else.
+// It deliberately differs from Salt's module. User input is escaped in names and filters.
+// auth_by_group_membership_only with anonymous is rejected, since it would accept everybody without
+// a password, and so is no_verify. Instead auth.ldap.cafile, an option of Brine, names the
+// certificates of a private authority. Templates support only {{ username }}.
 package ldap
 
 import (
@@ -35,7 +37,7 @@ import (
 const (
 	dialTimeout    = 5 * time.Second
 	requestTimeout = 10 * time.Second
-	maxGroups      = 10_000 // entries of one search
+	maxGroups      = 10_000 // entries per search
 )
 
 // A directory is one LDAP server, or several with the same tree.
@@ -67,15 +69,19 @@ var (
 	_ auth.Expander = (*directory)(nil)
 )
 
-// Open returns the system that the options auth.ldap.* describe. It does not connect.
+// Open returns the system described by the options auth.ldap.*. It does not connect.
 func Open(opts *data.Map) (auth.System, error) {
 	o := options{opts}
 	d := &directory{
-		startTLS: o.truth("starttls"), base: o.text("basedn", ""), bindDN: o.text("binddn", ""), bindPW: o.text("bindpw", ""),
-		filter: o.text("filter", ""), account: o.text("accountattributename", "memberUid"), group: o.text("groupattribute", "memberOf"),
-		person: o.text("persontype", "person"), class: o.text("groupclass", "posixGroup"), groupOU: o.text("groupou", "Groups"),
-		active: o.truth("activedirectory"), freeIPA: o.truth("freeipa"), ipaBase: o.text("group_basedn", ""), ipaQuery: o.text("group_filter", ""),
-		strip: o.list("minion_stripdomains"),
+		startTLS: o.truth("starttls"), base: o.text("basedn", ""), bindDN: o.text("binddn", ""),
+		bindPW: o.text("bindpw", ""), filter: o.text("filter", ""),
+		account: o.text("accountattributename", "memberUid"),
+		group:   o.text("groupattribute", "memberOf"), person: o.text("persontype", "person"),
+		class: o.text("groupclass", "posixGroup"), groupOU: o.text("groupou", "Groups"),
+		active: o.truth("activedirectory"), freeIPA: o.truth("freeipa"),
+		ipaBase:  o.text("group_basedn", ""),
+		ipaQuery: o.text("group_filter", ""),
+		strip:    o.list("minion_stripdomains"),
 	}
 	if err := d.check(o); err != nil {
 		return nil, err
@@ -83,7 +89,8 @@ func Open(opts *data.Map) (auth.System, error) {
 	d.uris = strings.Fields(o.text("uri", ""))
 	if len(d.uris) == 0 {
 		scheme := map[bool]string{true: "ldaps://", false: "ldap://"}[o.truth("tls")]
-		d.uris = []string{scheme + net.JoinHostPort(o.text("server", "localhost"), o.text("port", "389"))}
+		d.uris = []string{scheme + net.JoinHostPort(o.text("server", "localhost"),
+			o.text("port", "389"))}
 	}
 	var err error
 	if d.scope, err = strconv.Atoi(o.text("scope", "2")); err != nil || d.scope < 0 || d.scope > 2 {
@@ -93,7 +100,7 @@ func Open(opts *data.Map) (auth.System, error) {
 	return d, err
 }
 
-// check refuses what cannot work, or would let everybody in.
+// check rejects options that cannot work, or that would accept everybody.
 func (d *directory) check(o options) error {
 	switch {
 	case o.truth("no_verify"):
@@ -108,14 +115,16 @@ func (d *directory) check(o options) error {
 		return errors.New("auth.ldap.filter is missing, which looks for the user as auth.ldap.binddn")
 	}
 	for _, t := range []string{d.bindDN, d.filter, d.ipaQuery} {
-		if rest := username.ReplaceAllString(t, ""); strings.Contains(rest, "{{") || strings.Contains(rest, "{%") {
-			return fmt.Errorf("auth.ldap: the template %q has more than {{ username }}", t)
+		if rest := username.ReplaceAllString(t, ""); strings.Contains(rest, "{{") ||
+			strings.Contains(rest, "{%") {
+			return fmt.Errorf("auth.ldap: the template %q contains more than {{ username }}", t)
 		}
 	}
 	return nil
 }
 
-// trust returns whose certificates are good: those of the system, or of a file.
+// trust returns the TLS configuration that trusts the authorities of the system, or those in a
+// file.
 func trust(file string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if file == "" {
@@ -132,7 +141,7 @@ func trust(file string) (*tls.Config, error) {
 	return c, nil
 }
 
-// options reads auth.ldap.*.
+// options gives access to auth.ldap.*.
 type options struct{ all *data.Map }
 
 func (o options) text(name, otherwise string) string {
@@ -154,12 +163,16 @@ func (o options) list(name string) []string {
 	return all
 }
 
-// username is where a template takes the name of the user.
+// username matches the placeholder for the user name in a template.
 var username = regexp.MustCompile(`\{\{\s*username\s*\}\}`)
 
-func render(template, name string) string { return username.ReplaceAllLiteralString(template, name) }
+func render(template, name string) string {
+	return username.ReplaceAllLiteralString(template,
+		name)
+}
 
-// connect opens a connection, to the first server that answers. It is closed when ctx ends, and by the function returned.
+// connect connects to the first server that answers. The connection is closed when ctx ends, or by
+// calling closed.
 func (d *directory) connect(ctx context.Context) (conn *ldap.Conn, closed func(), err error) {
 	for _, uri := range d.uris {
 		conn, e := d.dial(uri)
@@ -174,7 +187,8 @@ func (d *directory) connect(ctx context.Context) (conn *ldap.Conn, closed func()
 
 func (d *directory) dial(uri string) (*ldap.Conn, error) {
 	config := d.tls.Clone()
-	conn, err := ldap.DialURL(uri, ldap.DialWithDialer(&net.Dialer{Timeout: dialTimeout}), ldap.DialWithTLSConfig(config))
+	conn, err := ldap.DialURL(uri, ldap.DialWithDialer(&net.Dialer{Timeout: dialTimeout}),
+		ldap.DialWithTLSConfig(config))
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +203,7 @@ func (d *directory) dial(uri string) (*ldap.Conn, error) {
 	return conn, nil
 }
 
-// hostOf returns the name of the server in an address.
+// hostOf returns the host name in a URI.
 func hostOf(uri string) string {
 	_, host, _ := strings.Cut(uri, "://")
 	host, _, _ = strings.Cut(host, "/")
@@ -199,20 +213,20 @@ func hostOf(uri string) string {
 	return strings.Trim(host, "[]")
 }
 
-// bound returns a connection that has bound as somebody.
+// bound returns a connection bound as dn.
 func (d *directory) bound(ctx context.Context, dn, password string) (*ldap.Conn, func(), error) {
 	conn, closed, err := d.connect(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := conn.Bind(dn, password); err != nil { // an empty password is an error of the library
+	if err := conn.Bind(dn, password); err != nil { // the library rejects an empty password
 		closed()
 		return nil, nil, fmt.Errorf("bind as %s: %w", dn, err)
 	}
 	return conn, closed, nil
 }
 
-// Login reports whether the server takes the password for the entry of the user.
+// Login reports whether the server accepts the password for the user's entry.
 func (d *directory) Login(ctx context.Context, l auth.Login) (bool, error) {
 	_, closed, err := d.asUser(ctx, l)
 	if ldap.IsErrorWithCode(err, ldap.LDAPResultInvalidCredentials) || errors.Is(err, errNobody) {
@@ -225,7 +239,7 @@ func (d *directory) Login(ctx context.Context, l auth.Login) (bool, error) {
 	return true, nil
 }
 
-// asUser returns a connection that has bound as the user.
+// asUser returns a connection bound as the user.
 func (d *directory) asUser(ctx context.Context, l auth.Login) (*ldap.Conn, func(), error) {
 	dn := d.own(l.Name)
 	if d.bindPW != "" {
@@ -237,7 +251,8 @@ func (d *directory) asUser(ctx context.Context, l auth.Login) (*ldap.Conn, func(
 	return d.bound(ctx, dn, l.Password)
 }
 
-// own returns the template binddn with a name in it. In a distinguished name the name is escaped; user@domain takes it as it is.
+// own returns the template binddn with a name inserted. The name is escaped in a distinguished
+// name, but not in user@domain.
 func (d *directory) own(name string) string {
 	if strings.Contains(d.bindDN, "=") {
 		name = ldap.EscapeDN(name)
@@ -250,17 +265,17 @@ var (
 	errSome   = errors.New("the filter finds several users")
 )
 
-// find returns the one entry that the filter finds for a user, as the account of binddn and bindpw sees it.
+// find returns the one entry that the filter finds for a user, searching as binddn with bindpw.
 func (d *directory) find(ctx context.Context, name string) (dn string, err error) {
 	conn, closed, err := d.bound(ctx, d.own(name), d.bindPW)
 	if err != nil {
 		// A wrong password of this account must not look like one of the user.
-		return "", fmt.Errorf("the account that searches: %s", err) //nolint:errorlint // on purpose
+		return "", fmt.Errorf("search account: %s", err) //nolint:errorlint // on purpose
 	}
 	defer closed()
 	filter := render(d.filter, ldap.EscapeFilter(name))
-	found, err := conn.Search(ldap.NewSearchRequest(d.base, d.scope, ldap.NeverDerefAliases, 2, int(requestTimeout/time.Second), false,
-		bracketed(filter), []string{"1.1"}, nil))
+	found, err := conn.Search(ldap.NewSearchRequest(d.base, d.scope, ldap.NeverDerefAliases, 2,
+		int(requestTimeout/time.Second), false, bracketed(filter), []string{"1.1"}, nil))
 	switch {
 	case ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded):
 		return "", errSome
@@ -276,7 +291,7 @@ func (d *directory) find(ctx context.Context, name string) (dn string, err error
 	return found.Entries[0].DN, nil
 }
 
-// bracketed puts brackets around a filter that has none, as libraries in C do.
+// bracketed adds brackets to a filter without them, as C libraries do.
 func bracketed(filter string) string {
 	if strings.HasPrefix(filter, "(") {
 		return filter

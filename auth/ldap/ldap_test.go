@@ -195,9 +195,11 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1),
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +209,8 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 		t.Fatal(err)
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
+	for file, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: raw}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(b), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +239,8 @@ func opened(t *testing.T, opts *data.Map) *directory {
 // The two ways to find a user.
 var (
 	direct  = []any{"binddn", "uid={{ username }},ou=people,dc=example,dc=org"}
-	through = []any{"binddn", "cn=reader,dc=example,dc=org", "bindpw", "readpw", "filter", "(uid={{username}})"}
+	through = []any{"binddn", "cn=reader,dc=example,dc=org", "bindpw", "readpw", "filter",
+		"(uid={{username}})"}
 )
 
 func TestServer(t *testing.T) {
@@ -250,15 +254,19 @@ func TestServer(t *testing.T) {
 }
 
 func (s *server) testLogin(t *testing.T) {
-	for way, settings := range map[string][]any{"direct": direct, "through": through, "filter without brackets": append(slices.Clone(through), "filter", "uid={{ username }}")} {
+	for way, settings := range map[string][]any{"direct": direct, "through": through,
+		"filter without brackets": append(slices.Clone(through), "filter", "uid={{ username }}")} {
 		d := opened(t, s.options(settings...))
 		for _, tt := range []struct {
 			name, password string
 			want           bool
 		}{
-			{"fred", "secret", true}, {"fred", "annpw", false}, {"fred", "", false}, {"ann", "annpw", true}, {"nobody", "secret", false},
-			{"o,dd* (x)", "oddpw", true}, {"*", "secret", false}, {"fr*", "secret", false}, {"fred)(uid=*", "secret", false}, {"fred,ou=people", "secret", false},
-			{"x)(|(uid=fred)", "secret", false}, {"fred\\", "secret", false}, {"{{ username }}", "secret", false}, {"$0", "secret", false},
+			{"fred", "secret", true}, {"fred", "annpw", false}, {"fred", "", false}, {"ann",
+				"annpw", true}, {"nobody", "secret", false},
+			{"o,dd* (x)", "oddpw", true}, {"*", "secret", false}, {"fr*", "secret", false},
+			{"fred)(uid=*", "secret", false}, {"fred,ou=people", "secret", false},
+			{"x)(|(uid=fred)", "secret", false}, {"fred\\", "secret", false}, {"{{ username }}",
+				"secret", false}, {"$0", "secret", false},
 		} {
 			ok, err := d.Login(t.Context(), auth.Login{Name: tt.name, Password: tt.password})
 			if ok != tt.want {
@@ -273,22 +281,30 @@ func (s *server) testLogin(t *testing.T) {
 
 func (s *server) testFaults(t *testing.T) {
 	for name, settings := range map[string][]any{
-		"two users":               {"binddn", "cn=reader,dc=example,dc=org", "bindpw", "readpw", "filter", "(mail=both@example.org)"},
-		"a wrong account":         {"binddn", "cn=reader,dc=example,dc=org", "bindpw", "wrong", "filter", "(uid={{username}})"},
-		"a base that is not":      {"binddn", "cn=reader,dc=example,dc=org", "bindpw", "readpw", "filter", "(uid={{username}})", "basedn", "dc=nosuch"},
-		"a filter that is none":   {"binddn", "cn=reader,dc=example,dc=org", "bindpw", "readpw", "filter", "((uid={{username}}"},
+		"two users": {"binddn", "cn=reader,dc=example,dc=org", "bindpw", "readpw",
+			"filter", "(mail=both@example.org)"},
+		"a wrong account": {"binddn", "cn=reader,dc=example,dc=org", "bindpw", "wrong",
+			"filter", "(uid={{username}})"},
+		"a base that is not": {"binddn", "cn=reader,dc=example,dc=org", "bindpw", "readpw",
+			"filter", "(uid={{username}})", "basedn", "dc=nosuch"},
+		"a filter that is none": {"binddn", "cn=reader,dc=example,dc=org", "bindpw", "readpw",
+			"filter", "((uid={{username}}"},
 		"no server":               {"binddn", "uid={{username}}", "uri", "ldap://127.0.0.1:1"},
 		"an address that is none": {"binddn", "uid={{username}}", "uri", "http://127.0.0.1"},
 	} {
-		if ok, err := opened(t, s.options(settings...)).Login(t.Context(), auth.Login{Name: "fred", Password: "secret"}); ok || err == nil {
+		if ok, err := opened(t, s.options(settings...)).Login(t.Context(),
+			auth.Login{Name: "fred", Password: "secret"}); ok || err == nil {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
 	}
 	second := append(slices.Clone(direct), "uri", "ldap://127.0.0.1:1 ldap://"+s.addr)
-	if ok, err := opened(t, s.options(second...)).Login(t.Context(), auth.Login{Name: "fred", Password: "secret"}); !ok {
+	if ok, err := opened(t, s.options(second...)).Login(t.Context(),
+		auth.Login{Name: "fred", Password: "secret"}); !ok {
 		t.Errorf("the second server is not asked: %v", err)
 	}
-	if ok, err := opened(t, s.options(append(slices.Clone(through), "scope", int64(0))...)).Login(t.Context(), auth.Login{Name: "fred", Password: "secret"}); ok || err != nil {
+	if ok, err := opened(t, s.options(append(slices.Clone(through),
+		"scope", int64(0))...)).Login(t.Context(),
+		auth.Login{Name: "fred", Password: "secret"}); ok || err != nil {
 		t.Errorf("scope 0: %v, %v", ok, err)
 	}
 }
@@ -304,39 +320,53 @@ func (s *server) testGroups(t *testing.T) {
 		{"posix", through, "fred", "secret", "ops web"},
 		{"posix as the user", direct, "ann", "annpw", "web"},
 		{"of nobody", through, "nobody", "x", ""},
-		{"the user's own entry", append(slices.Clone(through), "accountattributename", "uid", "groupclass", "inetOrgPerson", "groupou", "", "groupattribute", "seeAlso", "basedn", "ou=people,dc=example,dc=org"), "fred", "secret", "Fred admins"},
-		{"active directory", append(slices.Clone(through), "activedirectory", true, "accountattributename", "uid", "groupclass", "groupOfNames"), "fred", "secret", "admins"},
-		{"active directory, odd name", append(slices.Clone(through), "activedirectory", true, "accountattributename", "uid", "groupclass", "groupOfNames"), "o,dd* (x)", "oddpw", "strange"},
-		{"freeipa", append(slices.Clone(through), "freeipa", true, "group_basedn", "ou=teams,dc=example,dc=org",
-			"group_filter", "(&(objectClass=groupOfNames)(member=uid={{ username }},ou=people,dc=example,dc=org))", "groupattribute", "member"), "fred", "secret", "admins"},
+		{"the user's own entry", append(slices.Clone(through), "accountattributename", "uid",
+			"groupclass", "inetOrgPerson", "groupou", "", "groupattribute", "seeAlso", "basedn",
+			"ou=people,dc=example,dc=org"), "fred", "secret", "Fred admins"},
+		{"active directory", append(slices.Clone(through), "activedirectory", true,
+			"accountattributename", "uid", "groupclass", "groupOfNames"), "fred", "secret", "admins"},
+		{"active directory, odd name",
+			append(slices.Clone(through), "activedirectory", true, "accountattributename", "uid",
+				"groupclass", "groupOfNames"), "o,dd* (x)", "oddpw", "strange"},
+		{"freeipa", append(slices.Clone(through), "freeipa", true, "group_basedn",
+			"ou=teams,dc=example,dc=org", "group_filter",
+			"(&(objectClass=groupOfNames)(member=uid={{ username }},ou=people,dc=example,dc=org))",
+			"groupattribute", "member"), "fred", "secret", "admins"},
 	} {
-		groups, err := opened(t, s.options(tt.settings...)).Groups(t.Context(), auth.Login{Name: tt.user, Password: tt.password})
+		groups, err := opened(t, s.options(tt.settings...)).Groups(t.Context(),
+			auth.Login{Name: tt.user, Password: tt.password})
 		slices.Sort(groups)
 		if got := strings.Join(groups, " "); got != tt.want || err != nil {
 			t.Errorf("%s: groups of %s: %q, %v, want %q", tt.name, tt.user, got, err, tt.want)
 		}
 	}
-	ad := opened(t, s.options(append(slices.Clone(through), "activedirectory", true, "accountattributename", "uid", "groupclass", "groupOfNames")...))
+	ad := opened(t, s.options(append(slices.Clone(through), "activedirectory", true,
+		"accountattributename", "uid", "groupclass", "groupOfNames")...))
 	for _, name := range []string{"*", "nobody", "fred)(uid=*"} {
-		if groups, err := ad.Groups(t.Context(), auth.Login{Name: name, Password: "x"}); len(groups) > 0 || err == nil {
+		if groups, err := ad.Groups(t.Context(),
+			auth.Login{Name: name, Password: "x"}); len(groups) > 0 || err == nil {
 			t.Errorf("active directory, %q: %v, %v", name, groups, err)
 		}
 	}
 }
 
 func (s *server) testExpand(t *testing.T) {
-	d := opened(t, s.options(append(slices.Clone(through), "minion_stripdomains", []any{".example.com", ".int.example.org"})...))
+	d := opened(t, s.options(append(slices.Clone(through),
+		"minion_stripdomains", []any{".example.com", ".int.example.org"})...))
 	calls := []any{"test.ping"}
-	list := []any{"test.echo", data.NewMap("ldap(ou=servers,dc=example,dc=org)", calls), data.NewMap("db*", calls), data.NewMap("ldap(ou=nosuch,dc=example,dc=org)", calls)}
+	list := []any{"test.echo", data.NewMap("ldap(ou=servers,dc=example,dc=org)", calls),
+		data.NewMap("db*", calls), data.NewMap("ldap(ou=nosuch,dc=example,dc=org)", calls)}
 	got, err := d.Expand(t.Context(), list)
-	want := []any{"test.echo", data.NewMap("web1", calls), data.NewMap("web2", calls), data.NewMap("db*", calls)}
+	want := []any{"test.echo", data.NewMap("web1", calls), data.NewMap("web2", calls),
+		data.NewMap("db*", calls)}
 	if err != nil || !data.Equal(got, want) {
 		t.Errorf("Expand = %s, %v, want %s", data.Repr(got), err, data.Repr(want))
 	}
 	if got, err := opened(t, s.options(direct...)).Expand(t.Context(), list); err == nil {
 		t.Errorf("without an account: %s", data.Repr(got))
 	}
-	if got, err := opened(t, s.options(append(slices.Clone(direct), "uri", "ldap://127.0.0.1:1")...)).Expand(t.Context(), []any{"test.ping"}); err != nil || len(got) != 1 {
+	if got, err := opened(t, s.options(append(slices.Clone(direct), "uri",
+		"ldap://127.0.0.1:1")...)).Expand(t.Context(), []any{"test.ping"}); err != nil || len(got) != 1 {
 		t.Errorf("with nothing to expand the server is asked: %v", err)
 	}
 }
@@ -350,14 +380,18 @@ func (s *server) testTLS(t *testing.T) {
 		want     bool
 	}{
 		{"ldaps", []any{"uri", "ldaps://localhost:" + port, "cafile", s.cafile}, true},
-		{"server, port and tls", []any{"uri", "", "server", "localhost", "port", port, "tls", true, "cafile", s.cafile}, true},
+		{"server, port and tls", []any{"uri", "", "server", "localhost", "port", port, "tls", true,
+			"cafile", s.cafile}, true},
 		{"an unknown authority", []any{"uri", "ldaps://localhost:" + port}, false},
 		{"another name", []any{"uri", "ldaps://127.0.0.1:" + port, "cafile", s.cafile}, false},
 		{"starttls", []any{"uri", "ldap://localhost:" + plain, "starttls", true, "cafile", s.cafile}, true},
-		{"starttls with an unknown authority", []any{"uri", "ldap://localhost:" + plain, "starttls", true}, false},
-		{"starttls with another name", []any{"uri", "ldap://127.0.0.1:" + plain, "starttls", true, "cafile", s.cafile}, false},
+		{"starttls with an unknown authority",
+			[]any{"uri", "ldap://localhost:" + plain, "starttls", true}, false},
+		{"starttls with another name", []any{"uri", "ldap://127.0.0.1:" + plain, "starttls", true,
+			"cafile", s.cafile}, false},
 	} {
-		ok, err := opened(t, s.options(append(slices.Clone(direct), tt.settings...)...)).Login(t.Context(), auth.Login{Name: "fred", Password: "secret"})
+		ok, err := opened(t, s.options(append(slices.Clone(direct),
+			tt.settings...)...)).Login(t.Context(), auth.Login{Name: "fred", Password: "secret"})
 		if ok != tt.want || (err == nil) != tt.want {
 			t.Errorf("%s: %v, %v", tt.name, ok, err)
 		}
@@ -382,10 +416,14 @@ func TestServerThatHangs(t *testing.T) {
 func TestSettingsThatAreRefused(t *testing.T) {
 	s := &server{addr: "127.0.0.1:1"}
 	for name, settings := range map[string][]any{
-		"no binddn": nil, "no filter": {"binddn", "cn=x", "bindpw", "y"}, "both kinds of TLS": {"binddn", "x", "tls", true, "starttls", true},
-		"no verification": {"binddn", "x", "no_verify", true}, "everybody": {"binddn", "x", "anonymous", true, "auth_by_group_membership_only", true},
-		"a template": {"binddn", "uid={{ username | upper }}"}, "a statement": {"binddn", "{% if x %}"}, "a scope": {"binddn", "x", "scope", int64(7)},
-		"no file": {"binddn", "x", "cafile", "/nosuch"}, "no certificate": {"binddn", "x", "cafile", "/dev/null"},
+		"no binddn": nil, "no filter": {"binddn", "cn=x", "bindpw", "y"},
+		"both kinds of TLS": {"binddn", "x", "tls", true, "starttls", true},
+		"no verification":   {"binddn", "x", "no_verify", true}, "everybody": {"binddn", "x",
+			"anonymous", true, "auth_by_group_membership_only", true},
+		"a template": {"binddn", "uid={{ username | upper }}"}, "a statement": {"binddn",
+			"{% if x %}"}, "a scope": {"binddn", "x", "scope", int64(7)},
+		"no file": {"binddn", "x", "cafile", "/nosuch"}, "no certificate": {"binddn", "x", "cafile",
+			"/dev/null"},
 	} {
 		if _, err := Open(s.options(settings...)); err == nil {
 			t.Errorf("%s: opens", name)

@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// testSpelling logs fred in under every spelling that the server takes: he is fred, with the rights of fred and not those of everybody,
-// by password and by token, and the blacklist knows him.
+// testSpelling logs fred in under every spelling that the server takes: he is fred, with the rights
+// of fred and not those of everybody, by password and by token, and the blacklist knows him.
 func (s *server) testSpelling(t *testing.T) {
 	me, err := user.Current()
 	if err != nil {
@@ -24,8 +24,10 @@ func (s *server) testSpelling(t *testing.T) {
 	for way, settings := range map[string][]any{"direct": direct, "through": through} {
 		d, dir := opened(t, s.options(settings...)), t.TempDir()
 		g, err := auth.New(auth.Options{
-			User: me.Username, CacheDir: dir, TokenDir: filepath.Join(dir, "tokens"), HashType: "sha256", TokenExpire: time.Hour, Log: log,
-			ExternalAuth: data.NewMap("ldap", data.NewMap("fred", []any{"test.ping"}, "*", []any{".*"})), Blacklist: data.NewMap("users", []any{"fred"}),
+			User: me.Username, CacheDir: dir, TokenDir: filepath.Join(dir, "tokens"),
+			HashType: "sha256", TokenExpire: time.Hour, Log: log,
+			ExternalAuth: data.NewMap("ldap", data.NewMap("fred", []any{"test.ping"},
+				"*", []any{".*"})), Blacklist: data.NewMap("users", []any{"fred"}),
 			System: func(string) (auth.System, error) { return d, nil },
 		})
 		if err != nil {
@@ -49,7 +51,8 @@ func (s *server) testSpelling(t *testing.T) {
 					t.Errorf("%s: %q by %v: %+v, %v", way, name, c.Kind, who, err)
 					continue
 				}
-				if who.MayPublish(auth.Publication{Fun: "cmd.run", Arg: []any{"id"}, Minions: []string{"web1"}}) {
+				if who.MayPublish(auth.Publication{Fun: "cmd.run", Arg: []any{"id"},
+					Minions: []string{"web1"}}) {
 					t.Errorf("%s: %q by %v has the rights of everybody", way, name, c.Kind)
 				}
 			}
@@ -67,8 +70,10 @@ func (s *server) testSpelling(t *testing.T) {
 // TestNamesInTemplates takes the attribute by which a filter finds users.
 func TestNamesInTemplates(t *testing.T) {
 	for template, want := range map[string]string{
-		"uid={{ username }},ou=people,dc=example,dc=org": "uid", "(&(objectClass=person)(sAMAccountName={{username}}))": "sAMAccountName",
-		"(|(mail={{ username }})(uid={{ username }}))": "mail", "{{ username }}@example.org": "uid", "CN={{username}},dc=x": "CN",
+		"uid={{ username }},ou=people,dc=example,dc=org":       "uid",
+		"(&(objectClass=person)(sAMAccountName={{username}}))": "sAMAccountName",
+		"(|(mail={{ username }})(uid={{ username }}))":         "mail", "{{ username }}@example.org": "uid",
+		"CN={{username}},dc=x": "CN",
 	} {
 		if got := nameOf(template); got != want {
 			t.Errorf("%s: %s, want %s", template, got, want)

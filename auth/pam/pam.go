@@ -1,17 +1,20 @@
-// Package pam asks the Pluggable Authentication Modules of the host (salt/auth/pam.py): whether the password is right, and then whether
-// the account may be used, so that one that is locked or has expired is refused (CVE-2022-22967).
+// Package pam authenticates users with the host's Pluggable Authentication Modules
+// (salt/auth/pam.py). It checks the password and then the account, so locked and expired accounts
+// are refused (CVE-2022-22967).
 //
-// This program is linked with no C library, and modules of PAM are C. So a helper program asks:
+// PAM modules are C libraries, and Brine is not linked with any, so a helper program makes the
+// calls:
 //
-//   - By default the system's Python, as Salt itself does: the option auth.pam.python (/usr/bin/python3) runs a script of 80 lines
-//     that is part of this package and calls libpam. Debian, Ubuntu, Fedora, SUSE and RHEL (there /usr/libexec/platform-python) have both.
-//   - auth.pam.helper: PATH runs another program instead. It reads service, name and password, with a NUL after each, from its
-//     standard input, and ends with 0 for yes and with 1 for no.
-//   - auth.pam.helper: unix_chkpwd runs the helper of pam_unix, for hosts without Python. It knows users with a password in /etc/shadow only,
-//     and no other module of a service; the master must run as root.
+//   - By default the system's Python, like Salt itself: auth.pam.python (/usr/bin/python3) runs a
+//     script of 80 lines in this package, which calls libpam. Debian, Ubuntu, Fedora, SUSE and RHEL
+//     (there /usr/libexec/platform-python) provide both.
+//   - auth.pam.helper: PATH runs another program instead. It reads service, name and password, each
+//     followed by a NUL, from standard input, and exits with 0 to accept and 1 to refuse.
+//   - auth.pam.helper: unix_chkpwd runs the helper of pam_unix, for hosts without Python. It
+//     supports only passwords in /etc/shadow and no other PAM modules; the master must run as root.
 //
-// The service is that of auth.pam.service (login). Passwords never stand on a command line or in an environment. root is refused, as in
-// Salt.
+// The option auth.pam.service sets the service (login). Passwords are never passed on a command
+// line or in an environment. As in Salt, root is refused.
 package pam
 
 import (
@@ -31,13 +34,14 @@ import (
 //go:embed helper.py
 var script string
 
-// patience is how long PAM may take; some modules wait after a wrong password.
+// patience is the timeout of PAM; some modules pause after a wrong password.
 const patience = 15 * time.Second
 
-// A host asks one service of PAM.
+// A host authenticates with one PAM service.
 type host struct {
 	service string
-	ask     func(ctx context.Context, service string, l auth.Login) error // nil for yes, errNo for no
+	// nil means accepted, errNo refused
+	ask func(ctx context.Context, service string, l auth.Login) error
 }
 
 var (
@@ -47,12 +51,12 @@ var (
 
 var errNo = errors.New("no")
 
-// Open returns the system that the options auth.pam.service, auth.pam.python and auth.pam.helper describe. The error names the
-// helper program that is missing.
+// Open returns the system described by the options auth.pam.service, auth.pam.python and
+// auth.pam.helper. The error names a missing helper program.
 func Open(opts *data.Map) (auth.System, error) {
 	h := &host{service: textOr(opts, "auth.pam.service", "login")}
 	if h.service == "" || strings.ContainsAny(h.service, "/\x00") {
-		return nil, fmt.Errorf("auth.pam.service: %q is no name of a service", h.service)
+		return nil, fmt.Errorf("auth.pam.service: %q is not a valid service name", h.service)
 	}
 	helper := textOr(opts, "auth.pam.helper", "")
 	name := helper
@@ -69,7 +73,8 @@ func Open(opts *data.Map) (auth.System, error) {
 	switch helper {
 	case "":
 		h.ask = func(ctx context.Context, service string, l auth.Login) error {
-			return run(ctx, service+"\x00"+l.Name+"\x00"+l.Password+"\x00", path, "-I", "-c", script)
+			return run(ctx, service+"\x00"+l.Name+"\x00"+l.Password+"\x00", path, "-I",
+				"-c", script)
 		}
 	case "unix_chkpwd":
 		h.ask = func(ctx context.Context, _ string, l auth.Login) error { return askChkpwd(ctx, path, l) }
@@ -88,9 +93,10 @@ func textOr(opts *data.Map, name, otherwise string) string {
 	return otherwise
 }
 
-// chkpwd returns where distributions keep unix_chkpwd.
+// chkpwd returns the path of unix_chkpwd, which depends on the distribution.
 func chkpwd() string {
-	for _, path := range []string{"/usr/sbin/unix_chkpwd", "/sbin/unix_chkpwd", "/usr/bin/unix_chkpwd"} {
+	for _, path := range []string{"/usr/sbin/unix_chkpwd", "/sbin/unix_chkpwd",
+		"/usr/bin/unix_chkpwd"} {
 		if _, err := exec.LookPath(path); err == nil {
 			return path
 		}
@@ -98,7 +104,7 @@ func chkpwd() string {
 	return "unix_chkpwd"
 }
 
-// Login reports whether PAM takes the password, and the account may be used.
+// Login reports whether PAM accepts the password and the account.
 func (h *host) Login(ctx context.Context, l auth.Login) (bool, error) {
 	if l.Name == "root" {
 		return false, errors.New("PAM is not asked about root")
@@ -112,13 +118,13 @@ func (h *host) Login(ctx context.Context, l auth.Login) (bool, error) {
 	return err == nil, err
 }
 
-// askChkpwd asks first for the account and then for the password: the program checks one of them a time.
+// askChkpwd checks the account and then the password: the program checks one of them per call.
 func askChkpwd(ctx context.Context, path string, l auth.Login) error {
 	if strings.HasPrefix(l.Name, "-") {
 		return errNo
 	}
 	if err := run(ctx, "", path, l.Name, "chkexpiry"); err != nil {
-		return errNo // its codes are PAM's: expired, to be changed, no such user
+		return errNo // its exit codes are PAM's: expired, password change required, unknown user
 	}
 	if err := run(ctx, l.Password+"\x00", path, l.Name, "nonull"); err != nil {
 		return errNo
@@ -126,7 +132,7 @@ func askChkpwd(ctx context.Context, path string, l auth.Login) error {
 	return nil
 }
 
-// run runs a helper with input, which ends by its exit code: nil for 0, errNo for 1.
+// run runs a helper with input. It returns nil for exit code 0 and errNo for 1.
 func run(ctx context.Context, input, path string, args ...string) error {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"}
@@ -162,8 +168,8 @@ func (t *tail) Write(p []byte) (int, error) {
 
 func (t *tail) text() string { return strings.ToValidUTF8(strings.TrimSpace(string(t.b)), "?") }
 
-// Groups returns the system's groups of a user, by the program id where there is one: it knows those of LDAP and other sources too
-// (salt/utils/user.py, get_group_list).
+// Groups returns the system groups of a user. It uses the program id if available, which also knows
+// groups from LDAP and other sources (salt/utils/user.py, get_group_list).
 func (h *host) Groups(ctx context.Context, l auth.Login) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -175,7 +181,7 @@ func (h *host) Groups(ctx context.Context, l auth.Login) ([]string, error) {
 	return groupsHere(l.Name)
 }
 
-// groupsHere looks into /etc/group alone.
+// groupsHere returns the groups in /etc/group only.
 func groupsHere(name string) ([]string, error) {
 	u, err := user.Lookup(name)
 	if err != nil {

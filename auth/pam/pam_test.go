@@ -24,11 +24,13 @@ const inside = "BRINE_PAM_INSIDE"
 // hash is what crypt(3) makes of the word secret.
 const hash = "$6$abcdefgh$ltjgWl6579NluT/Vi1nwEvcil.G5Nbc4NiXZaNGStk8PSwGfQv72N2CKPPrVACtLtip/cZ/1GM/O6IND4WQhG."
 
-// TestCVE2022_22967 runs TestInside in a mount name space of its own, in which /etc/passwd, /etc/shadow, /etc/group and /etc/pam.d are those of the test.
+// TestCVE2022_22967 runs TestInside in a mount name space of its own, in which /etc/passwd,
+// /etc/shadow, /etc/group and /etc/pam.d are those of the test.
 func TestCVE2022_22967(t *testing.T) {
 	need.Have(t, "root", os.Geteuid() == 0)
 	need.Have(t, "unshare --mount", exec.Command("unshare", "--mount", "true").Run() == nil)
-	need.Have(t, "/usr/bin/python3 with libpam", exec.Command("/usr/bin/python3", "-c", "import ctypes; ctypes.CDLL('libpam.so.0')").Run() == nil)
+	need.Have(t, "/usr/bin/python3 with libpam", exec.Command("/usr/bin/python3", "-c",
+		"import ctypes; ctypes.CDLL('libpam.so.0')").Run() == nil)
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "pam.d"), 0o755); err != nil {
 		t.Fatal(err)
@@ -36,8 +38,10 @@ func TestCVE2022_22967(t *testing.T) {
 	var passwd, shadow strings.Builder
 	passwd.WriteString("root:x:0:0::/root:/bin/sh\n")
 	for i, u := range []struct{ name, shadow string }{
-		{"good", hash + ":19000:0:99999:7:::"}, {"locked", "!" + hash + ":19000:0:99999:7:::"}, {"expired", hash + ":19000:0:99999:7::1:"},
-		{"stale", hash + ":1:0:10:7:1::"}, {"open", ":19000:0:99999:7:::"}, {"none", "*:19000:0:99999:7:::"}, {"root", hash + ":19000:0:99999:7:::"},
+		{"good", hash + ":19000:0:99999:7:::"}, {"locked", "!" + hash + ":19000:0:99999:7:::"},
+		{"expired", hash + ":19000:0:99999:7::1:"},
+		{"stale", hash + ":1:0:10:7:1::"}, {"open", ":19000:0:99999:7:::"}, {"none",
+			"*:19000:0:99999:7:::"}, {"root", hash + ":19000:0:99999:7:::"},
 	} {
 		if u.name != "root" {
 			passwd.WriteString(u.name + ":x:" + string(rune('1'+i)) + "000:100::/nonexistent:/bin/false\n")
@@ -45,7 +49,8 @@ func TestCVE2022_22967(t *testing.T) {
 		shadow.WriteString(u.name + ":" + u.shadow + "\n")
 	}
 	for file, text := range map[string]string{
-		"passwd": passwd.String(), "shadow": shadow.String(), "group": "root:x:0:\nusers:x:100:\nweb:x:5001:good,other\n",
+		"passwd": passwd.String(), "shadow": shadow.String(),
+		"group":       "root:x:0:\nusers:x:100:\nweb:x:5001:good,other\n",
 		"pam.d/brine": "auth required pam_unix.so nodelay\naccount required pam_unix.so\n",
 		"pam.d/shut":  "auth required pam_unix.so nodelay\naccount required pam_deny.so\n",
 		"pam.d/weak":  "auth required pam_permit.so\naccount required pam_permit.so\n",
@@ -66,8 +71,8 @@ exec "$2" -test.run '^TestInside$' -test.v`, "sh", dir, os.Args[0])
 	}
 }
 
-// TestInside asks the real PAM about users in all states; a locked account and one that has expired are refused though the password
-// is right (CVE-2022-22967).
+// TestInside asks the real PAM about users in all states; a locked account and one that has expired
+// are refused though the password is right (CVE-2022-22967).
 func TestInside(t *testing.T) {
 	if os.Getenv(inside) == "" {
 		return // TestCVE2022_22967 runs it
@@ -103,7 +108,8 @@ func TestInside(t *testing.T) {
 		}
 		ok, err := s.Login(t.Context(), auth.Login{Name: tt.name, Password: tt.password})
 		if ok != tt.want || err != nil && tt.name != "root" {
-			t.Errorf("%s %s: %s with %q: %v, %v, want %v", tt.service, tt.helper, tt.name, tt.password, ok, err, tt.want)
+			t.Errorf("%s %s: %s with %q: %v, %v, want %v", tt.service, tt.helper, tt.name,
+				tt.password, ok, err, tt.want)
 		}
 	}
 	s, err := Open(data.NewMap())
@@ -124,14 +130,14 @@ func TestInside(t *testing.T) {
 func helper(t *testing.T, body string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "helper")
-	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+body), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return file
 }
 
-// TestHelperGetsNothingByTheWay asks a helper of the operator's, which sees service, name and password on its input, and the password
-// nowhere else.
+// TestHelperGetsNothingByTheWay asks a helper of the operator's, which sees service, name and
+// password on its input, and the password nowhere else.
 func TestHelperGetsNothingByTheWay(t *testing.T) {
 	h := helper(t, `in=$(tr '\0' '|')
 [ "$in" = "sshd|fred|se cret|" ] || exit 1
@@ -152,7 +158,8 @@ exit 0
 }
 
 func TestHelpersThatFail(t *testing.T) {
-	for name, body := range map[string]string{"another code": "echo broken >&2; exit 3", "a signal": "kill -9 $$", "much text": "head -c 100000 /dev/zero >&2; exit 2"} {
+	for name, body := range map[string]string{"another code": "echo broken >&2; exit 3",
+		"a signal": "kill -9 $$", "much text": "head -c 100000 /dev/zero >&2; exit 2"} {
 		s, err := Open(data.NewMap("auth.pam.helper", helper(t, body)))
 		if err != nil {
 			t.Fatal(err)
@@ -168,10 +175,12 @@ func TestHelpersThatFail(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if ok, err := s.Login(ctx, auth.Login{Name: "fred", Password: "x"}); ok || !errors.Is(err, context.DeadlineExceeded) {
+	if ok, err := s.Login(ctx, auth.Login{Name: "fred", Password: "x"}); ok ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a helper that hangs: %v, %v", ok, err)
 	}
-	for _, opts := range []*data.Map{data.NewMap("auth.pam.helper", "/nosuch"), data.NewMap("auth.pam.python", "/nosuch"), data.NewMap("auth.pam.service", "../x")} {
+	for _, opts := range []*data.Map{data.NewMap("auth.pam.helper", "/nosuch"),
+		data.NewMap("auth.pam.python", "/nosuch"), data.NewMap("auth.pam.service", "../x")} {
 		if _, err := Open(opts); err == nil {
 			t.Errorf("%s opens", data.Repr(opts))
 		}

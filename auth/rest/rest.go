@@ -1,11 +1,13 @@
-// Package rest asks a web service who a user is and what he may do (salt/auth/rest.py). It gets username and password as a form, by
-// POST, and answers 200 to a right login, with a JSON list of rights or nothing; these are added to those under the user's name.
+// Package rest authenticates users with a web service (salt/auth/rest.py). It posts username and
+// password as a form. The service replies 200 to a valid login, optionally with a JSON list of
+// rights, which are added to those under the user's name.
 //
 //	external_auth:
 //	  rest:
 //	    ^url: https://login.example.org/salt
 //
-// Rights are asked for with the password, so that tokens need keep_acl_in_token, which the configuration turns on with this system.
+// The service returns rights only with the password, so tokens need keep_acl_in_token, which this
+// system turns on.
 package rest
 
 import (
@@ -40,7 +42,8 @@ var (
 	_ auth.Ruler  = (*service)(nil)
 )
 
-// Open returns the system that external_auth: rest describes. Redirects are not followed, since they would carry the password on.
+// Open returns the system described by external_auth: rest. Redirects are not followed, since they
+// would forward the password.
 func Open(opts *data.Map) (auth.System, error) {
 	all, _ := opts.Value("external_auth").(*data.Map)
 	own, _ := all.Value("rest").(*data.Map)
@@ -49,17 +52,19 @@ func Open(opts *data.Map) (auth.System, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("^url is missing, or no address of a web service")
 	}
-	client := &http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Timeout: patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &service{address, own, client}, nil
 }
 
-// Login reports whether the service answers 200.
+// Login reports whether the service replies 200.
 func (s *service) Login(ctx context.Context, l auth.Login) (bool, error) {
 	_, ok, err := s.ask(ctx, l)
 	return ok, err
 }
 
-// Rules returns the rights under the user's name and those that the service gives. Where there are none, those of groups and of * hold.
+// Rules returns the rights under the user's name and those returned by the service. If there are
+// none, those of groups and of * apply.
 func (s *service) Rules(ctx context.Context, l auth.Login) (list []any, ok bool, err error) {
 	given, ok, err := s.ask(ctx, l)
 	if err != nil || !ok {
@@ -87,13 +92,14 @@ func (s *service) ask(ctx context.Context, l auth.Login) (rights []any, ok bool,
 	}
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxReply+1))
 	if err != nil || len(body) > maxReply {
-		return nil, false, fmt.Errorf("read the reply of %s: %w", s.url, errors.Join(err, errors.New("it is cut short, or too long")))
+		return nil, false, fmt.Errorf("read the reply of %s: %w", s.url,
+			errors.Join(err, errors.New("it is cut short, or too long")))
 	}
 	rights, err = parse(body)
 	return rights, err == nil, err
 }
 
-// parse reads a JSON list of rights. An empty reply and null are empty lists.
+// parse parses a JSON list of rights. An empty reply and null are empty lists.
 func parse(body []byte) ([]any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, nil
@@ -111,7 +117,7 @@ func parse(body []byte) ([]any, error) {
 	return nil, errors.New("rights: the reply is no list")
 }
 
-// convert makes the maps in a value those of package data.
+// convert converts nested maps to those of package data.
 func convert(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -23,7 +23,8 @@ func serve(t *testing.T, h http.HandlerFunc) *service {
 
 func opened(t *testing.T, address string) *service {
 	t.Helper()
-	s, err := Open(data.NewMap("external_auth", data.NewMap("rest", data.NewMap("^url", address, "fred", []any{"test.ping"}))))
+	s, err := Open(data.NewMap("external_auth",
+		data.NewMap("rest", data.NewMap("^url", address, "fred", []any{"test.ping"}))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,8 @@ func TestLoginAndRights(t *testing.T) {
 	if ok, err := s.Login(t.Context(), auth.Login{Name: "fred", Password: "wrong"}); ok || err != nil {
 		t.Errorf("with a wrong password: %v, %v", ok, err)
 	}
-	want := []any{"test.ping", "@jobs", data.NewMap("web*", []any{"test.*", data.NewMap("cmd.run", data.NewMap("args", []any{"ls"}))})}
+	want := []any{"test.ping", "@jobs",
+		data.NewMap("web*", []any{"test.*", data.NewMap("cmd.run", data.NewMap("args", []any{"ls"}))})}
 	if list, ok, err := s.Rules(t.Context(), fred); !ok || err != nil || !data.Equal(list, want) {
 		t.Errorf("Rules = %s, %v, %v", data.Repr(list), ok, err)
 	}
@@ -106,7 +108,8 @@ func TestServiceThatHangs(t *testing.T) {
 
 func TestAddressesThatAreNone(t *testing.T) {
 	for _, address := range []any{nil, "", "file:///etc/passwd", "localhost:80", "https://"} {
-		if _, err := Open(data.NewMap("external_auth", data.NewMap("rest", data.NewMap("^url", address)))); err == nil {
+		if _, err := Open(data.NewMap("external_auth",
+			data.NewMap("rest", data.NewMap("^url", address)))); err == nil {
 			t.Errorf("%v is an address", address)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package sharedsecret lets everybody in, under any name, who knows the option sharedsecret (salt/auth/sharedsecret.py). It is
-// for a program in front of the master that knows its users itself.
+// Package sharedsecret accepts every user who knows the option sharedsecret, under any name
+// (salt/auth/sharedsecret.py). It is meant for a front-end that authenticates its users itself.
 package sharedsecret
 
 import (
@@ -15,7 +15,8 @@ type secret string
 
 var _ auth.System = secret("")
 
-// Open returns the system that the option sharedsecret of a master describes. An empty secret is an error.
+// Open returns the system described by the option sharedsecret of a master. An empty secret is an
+// error.
 func Open(opts *data.Map) (auth.System, error) {
 	s, _ := opts.Value("sharedsecret").(string)
 	if s == "" {
@@ -24,7 +25,7 @@ func Open(opts *data.Map) (auth.System, error) {
 	return secret(s), nil
 }
 
-// Login reports whether the password is the secret.
+// Login reports whether the password equals the secret.
 func (s secret) Login(_ context.Context, l auth.Login) (bool, error) {
 	return subtle.ConstantTimeCompare([]byte(s), []byte(l.Password)) == 1, nil
 }

@@ -13,7 +13,8 @@ func TestSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	for password, want := range map[string]bool{"word": true, "wor": false, "words": false, "": false} {
-		if ok, err := s.Login(t.Context(), auth.Login{Name: "anybody", Password: password}); ok != want || err != nil {
+		if ok, err := s.Login(t.Context(),
+			auth.Login{Name: "anybody", Password: password}); ok != want || err != nil {
 			t.Errorf("%q: %v, %v", password, ok, err)
 		}
 	}

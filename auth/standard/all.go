@@ -1,4 +1,4 @@
-// Package standard lists the systems of external_auth.
+// Package standard provides all external_auth systems.
 package standard
 
 import (
@@ -20,16 +20,18 @@ var errAuto = errors.New("it lets everybody in, whatever the password, and is no
 
 func systems() map[string]func(*data.Map) (auth.System, error) {
 	return map[string]func(*data.Map) (auth.System, error){
-		"file": file.Open, "ldap": ldap.Open, "pam": pam.Open, "rest": rest.Open, "sharedsecret": sharedsecret.Open,
-		"auto": func(*data.Map) (auth.System, error) { return nil, errAuto },
+		"file": file.Open, "ldap": ldap.Open, "pam": pam.Open, "rest": rest.Open,
+		"sharedsecret": sharedsecret.Open,
+		"auto":         func(*data.Map) (auth.System, error) { return nil, errAuto },
 	}
 }
 
-// Open makes the system with a name from the options of a master.
+// Open creates the named system from the options of a master.
 func Open(name string, opts *data.Map) (auth.System, error) {
 	open, ok := systems()[name]
 	if !ok {
-		return nil, fmt.Errorf("this version has no such system; it has %v", slices.Sorted(maps.Keys(systems())))
+		return nil, fmt.Errorf("this version has no such system; it has %v",
+			slices.Sorted(maps.Keys(systems())))
 	}
 	return open(opts)
 }

@@ -1,4 +1,4 @@
-// Package cachetest is the contract of a cache, as a suite that every implementation passes.
+// Package cachetest is a test suite for implementations of cache.Bank.
 package cachetest
 
 import (
@@ -80,7 +80,8 @@ func flushes(t *testing.T, c cache.Bank) {
 }
 
 func refuses(t *testing.T, c cache.Bank) {
-	for _, n := range [][2]string{{"..", "a"}, {"a/../..", "b"}, {"a", "../b"}, {"a", ""}, {"", "a"}, {"a\x00", "b"}, {"/a", "b"}, {"a", ".b"}, {"a", `b\c`}} {
+	for _, n := range [][2]string{{"..", "a"}, {"a/../..", "b"}, {"a", "../b"}, {"a", ""},
+		{"", "a"}, {"a\x00", "b"}, {"/a", "b"}, {"a", ".b"}, {"a", `b\c`}} {
 		if err := c.Store(n[0], n[1], []byte("x")); err == nil {
 			t.Errorf("Store(%q, %q) was accepted", n[0], n[1])
 		}

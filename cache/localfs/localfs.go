@@ -1,4 +1,4 @@
-// Package localfs keeps a cache as files: key k of bank a/b is the file a/b/k.p below a directory.
+// Package localfs stores a cache in files: key k of bank a/b is the file a/b/k.p below a directory.
 package localfs
 
 import (
@@ -17,14 +17,14 @@ import (
 
 const ending = ".p"
 
-// A Cache is a cache below one directory. Nothing outside of the directory can be reached, whatever links lie in it.
+// A Cache is a cache below one directory. Links cannot lead it out of the directory.
 type Cache struct {
 	root *os.Root
 }
 
 var _ cache.Bank = (*Cache)(nil)
 
-// Open returns the cache below dir, which must exist.
+// Open returns the cache below dir, which must exist. The caller closes it.
 func Open(dir string) (*Cache, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -33,7 +33,7 @@ func Open(dir string) (*Cache, error) {
 	return &Cache{root}, nil
 }
 
-// Close gives the directory back.
+// Close releases the directory.
 func (c *Cache) Close() error { return c.root.Close() }
 
 // Fetch returns the value of key.
@@ -58,7 +58,7 @@ func (c *Cache) Store(bank, key string, value []byte) error {
 	return wrap("write", bank, key, atomicfile.WriteIn(c.root, file, value, atomicfile.Options{}))
 }
 
-// Flush drops key or the whole bank.
+// Flush removes key or the whole bank.
 func (c *Cache) Flush(bank, key string) error {
 	if key == "" {
 		if err := checkBank(bank); err != nil {
@@ -90,7 +90,8 @@ func (c *Cache) List(bank string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if n, ok := strings.CutSuffix(e.Name(), ending); !strings.HasPrefix(n, ".") && (ok || e.IsDir()) {
+		if n, ok := strings.CutSuffix(e.Name(), ending); !strings.HasPrefix(n, ".") &&
+			(ok || e.IsDir()) {
 			names = append(names, n)
 		}
 	}
@@ -106,7 +107,7 @@ func (c *Cache) Updated(bank, key string) (time.Time, error) {
 	}
 	info, err := c.root.Stat(file)
 	if err != nil {
-		return time.Time{}, wrap("look at", bank, key, err)
+		return time.Time{}, wrap("stat", bank, key, err)
 	}
 	return info.ModTime(), nil
 }

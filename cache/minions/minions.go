@@ -1,5 +1,6 @@
-// Package minions reads what a master keeps of its minions in a bank of its cache: the grains and pillar that each told
-// last, under minions/ID and data (salt/utils/master.py, salt/utils/minions.py).
+// Package minions reads a master's cached data about its minions from a bank of its cache: the
+// grains and pillar that each last sent, under minions/ID and data (salt/utils/master.py,
+// salt/utils/minions.py).
 package minions
 
 import (
@@ -13,18 +14,18 @@ import (
 // Names in the cache.
 const (
 	DataKey = "data" // grains and pillar
-	MineKey = "mine" // what the minion publishes for others
+	MineKey = "mine" // data that the minion publishes for others
 )
 
 // BankOf returns the bank of a minion.
 func BankOf(id string) string { return "minions/" + id }
 
-// A Cache reads a master's bank. Several goroutines may use it.
+// A Cache reads a master's bank. It is safe for concurrent use.
 type Cache struct{ Bank cache.Bank }
 
 var _ match.Cache = Cache{}
 
-// Minion returns what minion id last told.
+// Minion returns the grains and pillar that minion id last sent.
 func (c Cache) Minion(id string) (grains, pillar *data.Map, ok bool) {
 	m, ok := c.Map(id, DataKey)
 	grains, _ = m.Value("grains").(*data.Map)
@@ -32,7 +33,7 @@ func (c Cache) Minion(id string) (grains, pillar *data.Map, ok bool) {
 	return grains, pillar, ok
 }
 
-// Map returns the map that is kept of a minion under a key, and whether there is one.
+// Map returns the map cached for a minion under a key, and whether there is one.
 func (c Cache) Map(id, key string) (*data.Map, bool) {
 	if pki.ValidID(id) != nil {
 		return nil, false
@@ -46,7 +47,7 @@ func (c Cache) Map(id, key string) (*data.Map, bool) {
 	return m, err == nil && ok
 }
 
-// IDs returns the minions of which something is kept, sorted.
+// IDs returns the minions with cached data, sorted.
 func (c Cache) IDs() []string {
 	ids, err := c.Bank.List("minions")
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package flags reads arguments in the one form --name=value into values.
+// Package flags parses arguments of the form --name=value.
 //
-// Package cli checks a command line by the rules of Salt's programs, which are optparse's, and writes it down anew in that
-// form. What is left to do is small, and two readers do it alike: the one of package flags/urfave, with
-// github.com/urfave/cli, and Read for programs of which each megabyte counts. That library brings text/template, which
-// looks methods up by name, so that the linker has to keep every exported method of a program: a minion would be larger by
-// 8 MB on amd64, and would hold 2 MB more of memory.
+// Package cli checks a command line by optparse's rules and rewrites it in that form. Two readers
+// then parse it alike: package flags/urfave, which uses github.com/urfave/cli, and Read for
+// programs that must stay small. The library imports text/template, which looks methods up by name,
+// so that the linker has to keep every exported method of a program. A minion would be 8 MB larger
+// on amd64 and use 2 MB more memory.
 package flags
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// A Kind says of what type the value of a flag is.
+// A Kind is the type of a flag's value.
 type Kind int
 
 // The kinds of flags.
@@ -22,21 +22,22 @@ const (
 	Truth             // bool
 	Int               // int64, as strconv.ParseInt with base 0 reads it
 	Float             // float64
-	Texts             // []any of strings, one for each time that the flag is given
+	Texts             // []any of strings, one for each use of the flag
 )
 
-// A Flag is one that is among the arguments, at least once.
+// A Flag is a flag that occurs among the arguments at least once.
 type Flag struct {
 	Name  string // without dashes
 	Kind  Kind
 	Usage string
 }
 
-// A Reader reads the arguments of a program, --name=value each, and "--" in front of those that are no flags. It returns
-// the values of the flags in the order of list, and the other arguments. A flag that comes again overrules itself.
+// A Reader parses the arguments of a program: flags as --name=value, then "--", then the other
+// arguments. It returns the values of the flags in the order of list, and the other arguments. If a
+// flag is repeated the last one counts, except for Texts.
 type Reader func(program string, list []Flag, args []string) (values []any, rest []string, err error)
 
-// Read is a Reader that needs nothing but the standard library.
+// Read is a Reader that needs only the standard library.
 func Read(program string, list []Flag, args []string) (values []any, rest []string, err error) {
 	place := map[string]int{}
 	for i, f := range list {
@@ -59,7 +60,7 @@ func Read(program string, list []Flag, args []string) (values []any, rest []stri
 	return values, nil, nil
 }
 
-// value returns what a flag means that comes with this text, after one that gave before.
+// value returns a flag's value for text; before is its value so far.
 func (k Kind) value(before any, text string) (any, error) {
 	switch k {
 	case Truth:

@@ -1,10 +1,11 @@
 package saltcall
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,31 +18,33 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// function runs the function, prints its result and gives it to the master (salt/cli/caller.py, call and run).
+// function runs the function, prints its result and sends it to the master (salt/cli/caller.py,
+// call and run).
 func (r *run) function(ctx context.Context) int {
 	fun := r.o.Call.Fun
 	if !r.call.Functions().Has(fun) {
-		return r.unknown(fun)
+		return r.reportUnknown(fun)
 	}
 	jid := job.NewID(time.Now())
 	about := r.about(jid)
 	args := loader.WireArgs(r.o.Call.Args, r.o.NoParse...)
-	if err := r.misfit(fun, args, about); err != nil {
+	if err := r.checkArguments(fun, args, about); err != nil {
 		return r.fail(err)
 	}
-	ways, err := r.executors().Names(r.ways())
+	executorNames, err := r.executors().Names(r.executorNames())
 	if err != nil {
-		return r.failed(fun, loader.Result{Err: err})
+		return r.reportError(fun, loader.Result{Err: err})
 	}
-	file := r.enter(jid, about)
-	res := r.executors().Call(loader.WithContext(ctx, &loader.Context{}), ways, loader.YAMLArg(r.o.ExecutorOpts), fun, args, loader.CallOptions{Pub: about})
+	file := r.registerCall(jid, about)
+	res := r.executors().Call(loader.WithContext(ctx, &loader.Context{}), executorNames,
+		loader.YAMLArg(r.o.ExecutorOpts), fun, args, loader.CallOptions{Pub: about})
 	if file != "" {
-		_ = os.Remove(file) // a file that stays is cleaned by the daemon
+		_ = os.Remove(file) // the daemon cleans up a file that stays
 	}
 	if res.Err != nil {
-		return r.failed(fun, res)
+		return r.reportError(fun, res)
 	}
-	r.lacksRights(res.Value)
+	r.logMissingRights(res.Value)
 	ret := r.ret(jid, about, res)
 	r.deliver(ctx, ret)
 	value, out := r.shown(ret)
@@ -53,12 +56,12 @@ func (r *run) function(ctx context.Context) int {
 	if code != exitOK && !r.o.RetcodePassthrough {
 		return exitGeneric
 	}
-	return code & 0xff // as the system has it
+	return code & 0xff // exit codes have eight bits
 }
 
-// misfit returns what is wrong with the arguments before the function is called: SaltInvocationError is told in another way when
-// it comes from a function.
-func (r *run) misfit(fun string, args []any, about *data.Map) error {
+// checkArguments checks the arguments before the function is called, because a SaltInvocationError
+// raised by a function is reported differently.
+func (r *run) checkArguments(fun string, args []any, about *data.Map) error {
 	f, ok := r.call.Functions().Func(fun)
 	if !ok {
 		return nil
@@ -71,28 +74,35 @@ func (r *run) misfit(fun string, args []any, about *data.Map) error {
 }
 
 func (r *run) executors() minion.Executors {
-	return minion.Executors{Opts: r.opts, Functions: r.call.Functions()}
+	return minion.Executors{Opts: r.opts, Functions: r.call.Functions(),
+		Own: r.call.Plugins("executors"), Alone: true}
 }
 
-// ways returns the executors of the command line, or those of the configuration.
-func (r *run) ways() any {
-	if typed := loader.YAMLArg(r.o.ModuleExecutors); data.Truth(typed) {
-		return typed
+// executorNames returns the executors of the command line, or the configured ones.
+func (r *run) executorNames() any {
+	asked := r.opts.Value("module_executors")
+	if text, ok := asked.(string); ok {
+		asked = loader.YAMLArg(text)
 	}
-	return nil
+	if !data.Truth(asked) {
+		return nil
+	}
+	return asked
 }
 
-// about returns what functions are told of the call.
+// about returns the description of the call that functions receive.
 func (r *run) about(jid job.ID) *data.Map {
-	m := data.NewMap("fun", r.o.Call.Fun, "pid", int64(os.Getpid()), "jid", string(jid), "tgt", "salt-call")
+	m := data.NewMap("fun", r.o.Call.Fun, "pid", int64(os.Getpid()), "jid", string(jid),
+		"tgt", "salt-call")
 	if r.o.Metadata != "" {
 		m.Set("metadata", loader.YAMLArg(r.o.Metadata))
 	}
 	return m
 }
 
-// enter makes the call known to others on the host, by a file among those of jobs; it returns its name.
-func (r *run) enter(jid job.ID, about *data.Map) string {
+// registerCall registers the call on the host by a file among those of running jobs. It returns the
+// file's name.
+func (r *run) registerCall(jid job.ID, about *data.Map) string {
 	file := filepath.Join(r.cfg.CacheDir, "proc", string(jid))
 	body, err := payload.Marshal(about)
 	if err == nil {
@@ -102,14 +112,15 @@ func (r *run) enter(jid job.ID, about *data.Map) string {
 		err = os.WriteFile(file, body, 0o600)
 	}
 	if err != nil {
-		r.out.Tell("Cannot write to process directory. Do you have permissions to write to %s ?\n", file)
+		r.out.PrintErr("Cannot write to process directory. Do you have permissions to write to %s ?\n", file)
 		return ""
 	}
 	return file
 }
 
-// unknown tells that a function is not there, or shows the documentation of those whose names begin so.
-func (r *run) unknown(fun string) int {
+// reportUnknown reports that a function does not exist, or shows the documentation of those whose
+// names begin with it.
+func (r *run) reportUnknown(fun string) int {
 	functions := r.call.Functions()
 	why := functions.MissingText(fun)
 	if docs := functions.Docs(fun + "*"); docs.Len() > 0 {
@@ -120,58 +131,52 @@ func (r *run) unknown(fun string) int {
 	if near := config.Nearest(fun, functions.Names()); near != "" {
 		why += "\nIs '" + near + "' meant?"
 	}
-	r.out.Tell("%s\n", why)
+	r.out.PrintErr("%s\n", why)
 	return exitNoFunction
 }
 
-// lacksRights says so where something failed in a run of states because the program is not root's.
-func (r *run) lacksRights(v any) {
+// logMissingRights logs that states may have failed because the program does not run as root.
+func (r *run) logMissingRights(v any) {
 	if strings.HasPrefix(r.o.Call.Fun, "state.") && cli.NotRoot() != "" && denied(v) {
 		r.log.Warnf("Some of these states may not do what they should: %s", cli.NotRoot())
 	}
 }
 
-// denied reports whether a comment of a failed state tells of a permission that is missing.
+// denied reports whether a failed state's comment mentions a missing permission.
 func denied(v any) bool {
 	results, _ := v.(*data.Map)
 	for _, v := range results.All() {
 		ret, ok := v.(*data.Map)
-		if ok && ret.Value("result") == false && strings.Contains(strings.ToLower(data.Str(ret.Value("comment"))), "permission denied") {
+		if ok && ret.Value("result") == false &&
+			strings.Contains(strings.ToLower(data.Str(ret.Value("comment"))), "permission denied") {
 			return true
 		}
 	}
 	return false
 }
 
-// failed tells what went wrong in a function.
-func (r *run) failed(fun string, res loader.Result) int {
+// reportError reports an error of a function.
+func (r *run) reportError(fun string, res loader.Result) int {
+	if exit, ok := errors.AsType[*loader.ExitError](res.Err); ok {
+		return exit.Code & 0xff
+	}
 	switch res.Kind() {
 	case loader.KindType, loader.KindInvocation: // SaltInvocationError is a TypeError
-		r.out.Tell("\nPassed invalid arguments: %v.\n\nUsage:\n", res.Err)
+		r.out.PrintErr("\nPassed invalid arguments: %v.\n\nUsage:\n", res.Err)
 		if f, ok := r.call.Functions().Func(fun); ok {
-			r.out.Printf("%s\n", f.Spec().Docstring())
+			r.out.Printf("%s\n", cmp.Or(f.Spec().Docstring(), "None"))
 		}
 	case loader.KindExecution:
-		r.out.Tell("Error running '%s': %v\n", fun, res.Err)
+		r.out.PrintErr("Error running '%s': %v\n", fun, res.Err)
 	case loader.KindNotFound:
-		r.out.Tell("Command required for '%s' not found: %v\n", fun, res.Err)
+		r.out.PrintErr("Command required for '%s' not found: %v\n", fun, res.Err)
 	default:
-		r.unhandled(loader.Traceback(res.Err))
+		r.out.Unhandled(loader.Traceback(res.Err))
 	}
 	return exitGeneric
 }
 
-// unhandled shows an exception that nobody foresaw: as an error in the log, or bare where the log holds no errors.
-func (r *run) unhandled(trace string) {
-	switch r.opts.Text("log_level") {
-	case "quiet", "critical", "fatal":
-		r.out.Tell("%s", trace)
-		return
-	}
-	r.out.Log("ERROR", "An un-handled exception was caught by Salt's global exception handler:\n"+strings.TrimSuffix(trace, "\n"))
-}
-
-// ret makes the return of a call.
+// ret builds the return of a call.
 func (r *run) ret(jid job.ID, about *data.Map, res loader.Result) *data.Map {
 	ret := data.NewMap("jid", string(jid), "return", res.Value, "retcode", int64(res.Retcode))
 	if res.Out != "" {
@@ -186,18 +191,19 @@ func (r *run) ret(jid job.ID, about *data.Map, res loader.Result) *data.Map {
 	return ret
 }
 
-// givingTime is how long a returner may take.
-const givingTime = time.Minute
+// returnerTimeout is the timeout of a returner.
+const returnerTimeout = time.Minute
 
-// give gives a return to one returner.
-func (r *run) give(ctx context.Context, name string, ret *data.Map) error {
-	ctx, cancel := context.WithTimeout(ctx, givingTime)
+// sendTo sends a return to one returner.
+func (r *run) sendTo(ctx context.Context, name string, ret *data.Map) error {
+	ctx, cancel := context.WithTimeout(ctx, returnerTimeout)
 	defer cancel()
 	_, err := r.call.Returners().Invoke(ctx, name+".returner", []any{ret}, nil)
 	return err
 }
 
-// returners reads the option return: a list, or names with commas between them, each of them once.
+// returners reads the option return: a list, or comma-separated names. As in Salt, one that is named
+// twice gets the result twice.
 func returners(option any) []string {
 	given, isList := option.([]any)
 	if !isList {
@@ -209,7 +215,7 @@ func returners(option any) []string {
 			continue
 		}
 		for name := range strings.SplitSeq(data.Str(v), ",") {
-			if name = strings.TrimSpace(name); name != "" && !slices.Contains(names, name) {
+			if name = strings.TrimSpace(name); name != "" {
 				names = append(names, name)
 			}
 		}
@@ -217,7 +223,8 @@ func returners(option any) []string {
 	return names
 }
 
-// cache keeps a return that no master gets on disk, where cache_jobs asks for it (salt/utils/minion.py, cache_jobs).
+// cache stores a return that no master gets on disk if cache_jobs is set (salt/utils/minion.py,
+// cache_jobs).
 func (r *run) cache(ret *data.Map) {
 	if !r.cfg.CacheJobs {
 		return
@@ -231,16 +238,17 @@ func (r *run) cache(ret *data.Map) {
 		err = os.WriteFile(file, body, 0o600)
 	}
 	if err != nil {
-		r.log.WithError(err).Errorf("cache_jobs: the result cannot be kept in %s", file)
+		r.log.WithError(err).Errorf("write the result to %s (cache_jobs)", file)
 	}
 }
 
-// deliver gives a return to the returners that are asked for and to the master. What fails is told and no failure.
+// deliver sends a return to the requested returners and to the master. Errors are logged and do not
+// fail the call.
 func (r *run) deliver(ctx context.Context, ret *data.Map) {
 	for _, name := range returners(r.opts.Value("return")) {
 		ret.Set("success", true)
-		if err := r.give(ctx, name, ret); err != nil {
-			r.log.WithError(err).Warnf("returner %s", name)
+		if err := r.sendTo(ctx, name, ret); err != nil {
+			r.log.WithError(err).Warnf("send the result to returner %s", name)
 		}
 	}
 	if r.local() || r.o.NoReturnEvent {
@@ -248,6 +256,6 @@ func (r *run) deliver(ctx context.Context, ret *data.Map) {
 		return
 	}
 	if err := r.call.Return(ctx, ret); err != nil && ctx.Err() == nil {
-		r.log.WithError(err).Error("the master did not take the result")
+		r.log.WithError(err).Error("send the result to the master")
 	}
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/brineproject/brine/cli"
 )
 
-// The returners of the configuration get what is called here, however they are written, and those of the command line in their place.
+// The configured returners get the result, in whatever form they are written; those of the command
+// line replace them.
 func TestReturnersOfTheConfiguration(t *testing.T) {
-	for name, option := range map[string]string{"list": "[rawfile_json, local]", "text": "rawfile_json, local", "nothing": ""} {
+	for name, option := range map[string]string{"list": "[rawfile_json, local]",
+		"text": "rawfile_json, local", "nothing": ""} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "returned")
 		text := fmt.Sprintf("id: m\nroot_dir: %s\nfile_client: local\nrawfile_json.filename: %s\nreturn: %s\n", dir, file, option)
@@ -21,7 +23,8 @@ func TestReturnersOfTheConfiguration(t *testing.T) {
 		}
 		call := func(args ...string) string {
 			var stdout, stderr bytes.Buffer
-			in := cli.Invocation{Args: append([]string{"-c", dir}, args...), Dir: dir, Env: func(string) string { return "" }}
+			in := cli.Invocation{Args: append([]string{"-c", dir}, args...), Dir: dir,
+				Env: func(string) string { return "" }}
 			if code := Run(t.Context(), in, &stdout, &stderr); code != 0 {
 				t.Fatalf("%s: salt-call %q: %d %s", name, args, code, stderr.String())
 			}
@@ -42,10 +45,12 @@ func TestReturnersOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// A wrong call is told shortly where no function runs, and with the documentation where the function says so itself.
+// An invalid call gets a short message if no function runs, and the documentation if the function
+// itself reports it.
 func TestWrongCalls(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "minion"), []byte("id: m\nroot_dir: "+dir+"\nfile_client: local\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "minion"),
+		[]byte("id: m\nroot_dir: "+dir+"\nfile_client: local\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -57,7 +62,8 @@ func TestWrongCalls(t *testing.T) {
 			"\nPassed invalid arguments: Pillar data must be formatted as a dictionary, unless pillar_enc is specified..\n\nUsage:\n"},
 	} {
 		var stdout, stderr bytes.Buffer
-		in := cli.Invocation{Args: append([]string{"-c", dir}, tt.args...), Dir: dir, Env: func(string) string { return "" }}
+		in := cli.Invocation{Args: append([]string{"-c", dir}, tt.args...), Dir: dir,
+			Env: func(string) string { return "" }}
 		code := Run(t.Context(), in, &stdout, &stderr)
 		if code != 1 || stderr.String() != tt.stderr || !bytes.Contains(stdout.Bytes(), []byte(tt.stdout)) {
 			t.Errorf("%q: %d\n%s%q", tt.args, code, &stdout, &stderr)

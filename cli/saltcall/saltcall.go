@@ -1,9 +1,11 @@
-// Package saltcall is the program salt-call: it runs one function of the minion on this host and prints what it gives.
-// It is not in package cli so that other programs do without what a minion can do.
+// Package saltcall is the program salt-call: it runs one function of the minion on this host and
+// prints the result. It is separate from package cli so that other programs need not link the
+// minion's code.
 //
-// With --local nothing goes over the network. Otherwise the program signs in as the minion, with its key, fetches the
-// pillar, and gives the master the result at the end (salt/cli/call.py, salt/cli/caller.py). Options -g and -d never
-// need a master, unlike in Salt.
+// With --local nothing goes over the network. Otherwise the program authenticates as the minion
+// with its key, fetches the pillar, and sends the result to the master at the end
+// (salt/cli/call.py, salt/cli/caller.py). Unlike in Salt, the options -g and -d never need a
+// master.
 package saltcall
 
 import (
@@ -38,40 +40,44 @@ const (
 
 // Run runs the program until it is done or ctx ends, and returns its exit code.
 func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
+	in.Installed = saltminion.Installed(in.Env)
 	o, err := cli.ParseCall(in)
 	if err != nil {
-		return cli.Leave(err, stdout, stderr)
+		return cli.PrintError(err, stdout, stderr)
 	}
 	cfg, report, err := config.LoadMinion(o.ConfigDir, in.Env)
 	if err != nil {
-		return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
+		return cli.PrintError(fmt.Errorf("salt-call: %w", err), stdout, stderr)
+	}
+	if err := saltminion.Resolve(ctx, cfg, report, in.Env); err != nil {
+		return cli.PrintError(fmt.Errorf("salt-call: %w", err), stdout, stderr)
 	}
 	if o.ID == "" {
 		if err := saltminion.Identify(ctx, cfg, in.Env); err != nil {
-			return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
+			return cli.PrintError(fmt.Errorf("salt-call: %w", err), stdout, stderr)
 		}
 	}
 	r := &run{o: o, cfg: cfg}
 	r.configure()
 	if o.FileRoot == "" && o.PillarRoot == "" {
-		saltminion.LocalFolders(cfg, report)
+		saltminion.CheckLocalDirs(cfg, report)
 	}
 	log, closer, err := cli.OpenLog(r.opts, stderr)
 	if err != nil {
-		return cli.Leave(fmt.Errorf("salt-call: %w", err), stdout, stderr)
+		return cli.PrintError(fmt.Errorf("salt-call: %w", err), stdout, stderr)
 	}
 	defer closer.Close()
-	cli.TellWarnings(stderr, r.opts, report)
+	cli.PrintWarnings(stderr, r.opts, report)
 	r.log = log
-	if len(o.ModuleDirs) > 0 || o.StatesDir != "" {
-		log.Warn("--module-dirs and --states-dir are there for modules in Python, which salt-call does not run: they have no effect")
+	if o.Local || cfg.FileClient == "local" {
+		useHere(r.opts, in.Dir, log)
 	}
 	if r.out, err = o.NewPrinter(r.opts, o.Call.Fun, stdout, stderr); err != nil {
-		return cli.Leave(err, stdout, stderr)
+		return cli.PrintError(err, stdout, stderr)
 	}
 	code := r.run(ctx, in)
 	if ctx.Err() != nil {
-		r.out.Tell("\nExiting gracefully on Ctrl-c\n")
+		r.out.PrintErr("\nExiting gracefully on Ctrl-c\n")
 		code = exitOK
 	}
 	if err := r.out.Flush(); err != nil && code == exitOK {
@@ -84,13 +90,13 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 type run struct {
 	o    *cli.CallOptions
 	cfg  *config.Minion
-	opts *data.Map // configuration under the command line, as functions see it
+	opts *data.Map // configuration with the command line applied, as functions see it
 	log  *logrus.Logger
 	out  *cli.Printer
 	call *minion.Caller
 }
 
-// configure puts the command line over the configuration.
+// configure applies the command line to the configuration.
 func (r *run) configure() {
 	o, cfg := r.o, r.cfg
 	if o.ID != "" {
@@ -120,26 +126,26 @@ func (r *run) configure() {
 	r.root("file_roots", o.FileRoot)
 	r.root("pillar_roots", o.PillarRoot)
 	if o.StatesDir != "" {
-		r.opts.Set("states_dirs", []any{absolute(o.StatesDir)})
+		r.opts.Set("states_dirs", []any{absolute(o.StatesDir)}) // it replaces the option, as in salt/cli/call.py
 	}
 	args := make([]any, len(o.Call.Args))
 	for i, a := range o.Call.Args {
 		args[i] = a
 	}
-	r.opts.Set("__cli", "salt-call") // whatever the file of the program is called
+	r.opts.Set("__cli", "salt-call") // whatever the program file's name
 	r.opts.Set("caller", true)
 	r.opts.Set("fun", o.Call.Fun)
 	r.opts.Set("arg", args)
 }
 
-// root makes dir the one directory of the environment base; it may hold wildcards of the shell.
+// root makes dir the only directory of the environment base; dir may contain shell wildcards.
 func (r *run) root(option, dir string) {
 	if dir == "" {
 		return
 	}
 	dirs := []any{}
 	if dir = absolute(dir); strings.ContainsAny(dir, "*?[") {
-		found, _ := filepath.Glob(dir) // a bad pattern names nothing
+		found, _ := filepath.Glob(dir) // an invalid pattern matches nothing
 		for _, one := range found {
 			dirs = append(dirs, one)
 		}
@@ -159,26 +165,34 @@ func absolute(dir string) string {
 
 // joins reports whether the call signs in to a master (salt/minion.py, SMinion).
 func (r *run) joins() bool {
-	return r.opts.Text("master_type") != "disable" && (r.cfg.FileClient != "local" || data.Truth(r.opts.Value("use_master_when_local")))
+	return r.opts.Text("master_type") != "disable" &&
+		(r.cfg.FileClient != "local" || data.Truth(r.opts.Value("use_master_when_local")))
 }
 
-// local reports whether no master is told of the result.
+// local reports whether the result stays on this host.
 func (r *run) local() bool {
 	return r.o.Local || r.cfg.FileClient == "local" || r.opts.Text("master_type") == "disable"
 }
 
 func (r *run) run(ctx context.Context, in cli.Invocation) int {
-	o, err := saltminion.Options(r.cfg, in.Env, r.log)
+	code := saltminion.NewCode(r.opts, r.log, false)
+	defer code.Close()
+	if err := code.Check(); err != nil {
+		return r.fail(err)
+	}
+	o, err := saltminion.Options(r.cfg, in.Env, r.log, code)
 	if err != nil {
 		return r.fail(err)
 	}
 	o.Grains = saltminion.Grains(func() grains.Options {
-		return grains.Options{Opts: r.opts, Env: in.Env, Log: r.log, ConfFile: r.cfg.ConfFile}
+		return grains.Options{Opts: r.opts, Env: in.Env, Log: r.log, ConfFile: r.cfg.ConfFile,
+			Own: code.Grains}
 	})
 	if r.call, err = minion.NewCaller(ctx, r.cfg, r.opts, o); err != nil {
 		return r.fail(err)
 	}
 	defer r.call.Close()
+	r.out.Extend(ctx, r.call.Plugins)
 	switch {
 	case r.o.Doc:
 		return r.docs()
@@ -196,11 +210,11 @@ func (r *run) run(ctx context.Context, in cli.Invocation) int {
 }
 
 func (r *run) fail(err error) int {
-	r.out.Tell("%v%s\n", err, cli.WhoseRights(err))
+	r.out.PrintErr("%v%s\n", err, cli.RightsHint(err))
 	return exitGeneric
 }
 
-// notJoined tells why the master did not let the minion in (salt/crypt.py, SAuth).
+// notJoined reports why the master did not admit the minion (salt/crypt.py, SAuth).
 func (r *run) notJoined(err error) int {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -230,12 +244,12 @@ func (r *run) notJoined(err error) int {
 	return r.fail(err)
 }
 
-// noMaster says why no master answers, and how to do without.
+// noMaster reports why no master answers, and how to run without one.
 func (r *run) noMaster() {
 	if err := r.call.Trouble(); err != nil {
-		r.out.Tell("No connection to %v\n", err)
+		r.out.PrintErr("No connection to %v\n", err)
 	}
-	r.out.Tell("The option master is %s. Is salt-master running there, and are its ports open? salt-call --local needs no master.\n",
+	r.out.PrintErr("The option master is %s. Is salt-master running there, and are its ports open? salt-call --local needs no master.\n",
 		data.Str(r.opts.Value("master")))
 }
 
@@ -248,7 +262,7 @@ func (r *run) print(v any, out string, code int) int {
 	return code
 }
 
-// docs prints the documentation of the functions whose names begin so.
+// docs prints the documentation of the functions whose names begin with the given one.
 func (r *run) docs() int {
 	functions := r.call.Functions()
 	for _, name := range functions.Names() {
@@ -260,7 +274,7 @@ func (r *run) docs() int {
 	return exitOK
 }
 
-// shown returns what is printed of a call, and by which outputter.
+// shown returns the printed value of a call and its outputter.
 func (r *run) shown(ret *data.Map) (v any, out string) {
 	if r.o.PrintMetadata {
 		return ret, "nested"

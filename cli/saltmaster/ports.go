@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/master"
@@ -18,14 +19,14 @@ import (
 	"github.com/brineproject/brine/transport/zeromq"
 )
 
-// Ports opens the ports of a master: those of option transport, and beside them those of transport_opts. The error says
-// what is wrong with these options or with ssl.
+// Ports returns the ports of a master: those of option transport and the additional ones of
+// transport_opts. The error reports a fault in these options or in ssl.
 func Ports(cfg *config.Master) (master.Ports, error) {
 	main, err := portsOf(cfg.Transport, cfg)
 	if err != nil {
 		return master.Ports{}, err
 	}
-	others, err := further(cfg)
+	others, err := additionalBranches(cfg)
 	if err != nil {
 		return main, fmt.Errorf("transport_opts: %w", err)
 	}
@@ -91,8 +92,8 @@ func plainTCP(t *tcp.TLS) master.Ports {
 	}
 }
 
-// submitZeroMQ is the socket by whose presence Salt's command line knows that a master runs. What comes in is dropped:
-// publications are given to this master on its request port.
+// submitZeroMQ is the socket by which Salt's command line detects a running master. Input is
+// dropped, because publications are submitted on the request port.
 type submitZeroMQ struct{ *zeromq.Puller }
 
 // Serve runs the socket until ctx ends.
@@ -118,21 +119,23 @@ type branch struct {
 
 type branches []branch
 
-// further reads transport_opts: for each transport the options that differ from the master's.
-func further(cfg *config.Master) (branches, error) {
+// additionalBranches parses transport_opts: for each transport the options that differ from the
+// master's.
+func additionalBranches(cfg *config.Master) (branches, error) {
 	opts, _ := cfg.Map().Value("transport_opts").(*data.Map)
 	var all branches
 	if opts == nil {
 		return nil, nil
 	}
 	for k, v := range opts.All() {
-		b := branch{name: data.Str(k), host: cfg.Interface, retPort: cfg.RetPort, publisher: cfg.PublishPort}
+		b := branch{name: data.Str(k), host: cfg.Interface, retPort: cfg.RetPort,
+			publisher: cfg.PublishPort}
 		own, _ := v.(*data.Map)
 		if err := b.read(own); err != nil {
 			return nil, config.Below(b.name, err)
 		}
 		if b.name == cfg.Transport && own.Len() == 0 {
-			continue // as Salt's documentation writes it
+			continue // the form in Salt's documentation
 		}
 		if b.name == cfg.Transport {
 			return nil, fmt.Errorf("%s is the master's transport already: leave it out, and set its ports by ret_port and publish_port", b.name)
@@ -146,10 +149,10 @@ func further(cfg *config.Master) (branches, error) {
 	return all, nil
 }
 
-// read takes the options of a branch.
+// read parses the options of a branch.
 func (b *branch) read(own *data.Map) error {
 	if b.name != "zeromq" && b.name != "tcp" {
-		return errors.New("is not supported; transports are zeromq, tcp")
+		return errors.New("unsupported transport; supported are zeromq, tcp")
 	}
 	if own == nil {
 		own = &data.Map{}
@@ -162,7 +165,7 @@ func (b *branch) read(own *data.Map) error {
 		case name != "ret_port" && name != "publish_port":
 			return fmt.Errorf("option %.40q cannot differ from the master's; those that can are interface, publish_port, ret_port", name)
 		case n < 1 || n > 65535:
-			return fmt.Errorf("%s: %s is no port", name, data.Str(v))
+			return fmt.Errorf("%s: %s is not a port", name, data.Str(v))
 		case name == "ret_port":
 			b.retPort = int(n)
 		default:
@@ -176,8 +179,10 @@ func (b *branch) endpoint(port int) string {
 	return "tcp://" + net.JoinHostPort(strings.Trim(b.host, "[]"), strconv.Itoa(port))
 }
 
-// reply opens the request ports of the branches beside the first.
-func (bs branches) reply(ctx context.Context, first transport.Replier, o transport.Options) (transport.Replier, error) {
+// reply opens the request ports of the branches in addition to the first.
+func (bs branches) reply(
+	ctx context.Context, first transport.Replier, o transport.Options,
+) (transport.Replier, error) {
 	all := &repliers{Replier: first}
 	for _, b := range bs {
 		r, err := b.ports.Reply(ctx, b.endpoint(b.retPort), o)
@@ -189,8 +194,10 @@ func (bs branches) reply(ctx context.Context, first transport.Replier, o transpo
 	return all, nil
 }
 
-// publish opens the publish ports of the branches beside the first.
-func (bs branches) publish(ctx context.Context, first master.PublishPort, o transport.Options) (master.PublishPort, error) {
+// publish opens the publish ports of the branches in addition to the first.
+func (bs branches) publish(
+	ctx context.Context, first master.PublishPort, o transport.Options,
+) (master.PublishPort, error) {
 	all := &publishers{PublishPort: first}
 	for _, b := range bs {
 		p, err := b.ports.Publish(ctx, b.endpoint(b.publisher), o)
@@ -202,23 +209,25 @@ func (bs branches) publish(ctx context.Context, first master.PublishPort, o tran
 	return all, nil
 }
 
-// repliers are the request ports of several transports; the first has the address that is told.
+// repliers combines the request ports of several transports; Addr is that of the first.
 type repliers struct {
 	transport.Replier
 	others []otherReplier
 }
 
-// An otherReplier is a request port that goes with another publish port than the master's.
+// An otherReplier is a request port whose minions use another publish port than the master's.
 type otherReplier struct {
 	transport.Replier
 	publisher int
 }
 
-// otherRequest tells the sign-in where its sender finds publications.
+// otherRequest reports to the sign-in the publish port of its sender.
 type otherRequest struct {
 	transport.Request
 	publisher int
 }
+
+var _ channel.PortRequest = otherRequest{}
 
 // PublishPort returns the port.
 func (r otherRequest) PublishPort() int { return r.publisher }
@@ -235,7 +244,7 @@ func (r *repliers) Serve(ctx context.Context, h transport.Handler) error {
 	return group.Wait()
 }
 
-// Close ends all ports.
+// Close closes all ports.
 func (r *repliers) Close() error {
 	errs := []error{r.Replier.Close()}
 	for _, o := range r.others {
@@ -244,7 +253,7 @@ func (r *repliers) Close() error {
 	return errors.Join(errs...)
 }
 
-// publishers are the publish ports of several transports; the first has the address that is told.
+// publishers combines the publish ports of several transports; Addr is that of the first.
 type publishers struct {
 	master.PublishPort
 	others []master.PublishPort
@@ -263,14 +272,14 @@ func (p *publishers) Serve(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Publish gives m to all ports.
+// Publish sends m on all ports.
 func (p *publishers) Publish(m transport.Message) {
 	for _, port := range p.each() {
 		port.Publish(m)
 	}
 }
 
-// Peers returns the number of subscribers of all ports.
+// Peers returns the total number of subscribers.
 func (p *publishers) Peers() (n int) {
 	for _, port := range p.each() {
 		n += port.Peers()
@@ -278,7 +287,7 @@ func (p *publishers) Peers() (n int) {
 	return n
 }
 
-// SetIdentify is for the ports whose subscribers say who they are.
+// SetIdentify sets the function that identifies subscribers on the ports that support it.
 func (p *publishers) SetIdentify(f func(hello []byte) (id string, err error)) {
 	for _, port := range p.each() {
 		if i, ok := port.(master.Identifier); ok {
@@ -287,14 +296,14 @@ func (p *publishers) SetIdentify(f func(hello []byte) (id string, err error)) {
 	}
 }
 
-// WatchPeers makes all ports tell w of their connections.
+// WatchPeers makes all ports report their connections to w.
 func (p *publishers) WatchPeers(w transport.PeerWatch) {
 	for _, port := range p.each() {
 		port.WatchPeers(w)
 	}
 }
 
-// Close ends all ports.
+// Close closes all ports.
 func (p *publishers) Close() error {
 	var errs []error
 	for _, port := range p.each() {

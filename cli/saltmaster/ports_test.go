@@ -28,7 +28,7 @@ import (
 
 func noEnv(string) string { return "" }
 
-// masterConfig reads a configuration of a master whose state lies below a directory of the test.
+// masterConfig reads a configuration of a master with its files below a directory of the test.
 func masterConfig(t *testing.T, text string) *config.Master {
 	t.Helper()
 	dir := testsalt.Dir(t)
@@ -60,11 +60,12 @@ func minionConfig(t *testing.T, id, address, text string) *config.Minion {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.ReconDefault, cfg.ReconMax, cfg.RandomReauthDelay = usual.ReconDefault, usual.ReconMax, usual.RandomReauthDelay
+	cfg.ReconDefault, cfg.ReconMax, cfg.RandomReauthDelay = usual.ReconDefault, usual.ReconMax,
+		usual.RandomReauthDelay
 	return cfg
 }
 
-// start runs a master, and minions whose options differ, until each has said that it is there.
+// start runs a master, and minions with different options, until each has announced its start.
 func start(t *testing.T, cfg *config.Master, minions map[string]string) (*testsalt.Master, *eventbus.Client) {
 	t.Helper()
 	leaks := goleak.IgnoreCurrent()
@@ -78,10 +79,13 @@ func start(t *testing.T, cfg *config.Master, minions map[string]string) (*testsa
 	return m, events
 }
 
-// reach gives an order and waits until each of ids has returned.
-func reach(t *testing.T, m *testsalt.Master, events *eventbus.Client, kind string, target any, ids ...string) {
+// reach submits a job and waits until each of ids has returned.
+func reach(
+	t *testing.T, m *testsalt.Master, events *eventbus.Client, kind string, target any, ids ...string,
+) {
 	t.Helper()
-	j, err := m.Client(t).Publish(t.Context(), client.Request{Fun: "test.ping", Target: target, Kind: kind, Timeout: 10 * time.Second})
+	j, err := m.Client(t).Publish(t.Context(),
+		client.Request{Fun: "test.ping", Target: target, Kind: kind, Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,14 +99,16 @@ func reach(t *testing.T, m *testsalt.Master, events *eventbus.Client, kind strin
 	}
 }
 
-// awaitBack gives orders to each of ids until it returns one: minions may be back before anybody listens to the master's events.
+// awaitBack submits jobs to each of ids until it returns one: minions may be back before anybody
+// listens to the master's events.
 func awaitBack(t *testing.T, m *testsalt.Master, events *eventbus.Client, ids ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for _, id := range ids {
 		for back := false; !back; {
-			j, err := m.Client(t).Publish(ctx, client.Request{Fun: "test.ping", Target: "*", Kind: "glob", Timeout: time.Second})
+			j, err := m.Client(t).Publish(ctx,
+				client.Request{Fun: "test.ping", Target: "*", Kind: "glob", Timeout: time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,10 +128,11 @@ func awaitBack(t *testing.T, m *testsalt.Master, events *eventbus.Client, ids ..
 	}
 }
 
-// TestTransportTCP runs a master, minions and a client over tcp. After a restart of the master the minions say anew who
-// they are, and get what is for them alone.
+// TestTransportTCP runs a master, minions and a client over tcp. After a restart of the master the
+// minions identify themselves again, and get the messages that are only for them.
 func TestTransportTCP(t *testing.T) {
-	m, events := start(t, masterConfig(t, "transport: tcp"), map[string]string{"web1": "transport: tcp", "web2": "transport: tcp"})
+	m, events := start(t, masterConfig(t, "transport: tcp"),
+		map[string]string{"web1": "transport: tcp", "web2": "transport: tcp"})
 	reach(t, m, events, "glob", "web*", "web1", "web2")
 	reach(t, m, events, "list", []any{"web2"}, "web2")
 	reach(t, m, events, "compound", "web1 or web2", "web1", "web2")
@@ -138,7 +145,7 @@ func TestTransportTCP(t *testing.T) {
 	reach(t, m, events, "list", []any{"web1"}, "web1")
 }
 
-// TestTransportOpts runs both transports at one master: orders reach the minions of both.
+// TestTransportOpts runs both transports at one master: jobs reach the minions of both.
 func TestTransportOpts(t *testing.T) {
 	for _, main := range []string{"zeromq", "tcp"} {
 		t.Run(main, func(t *testing.T) {
@@ -146,7 +153,8 @@ func TestTransportOpts(t *testing.T) {
 			ret, publish := freePort(t), freePort(t)
 			cfg := masterConfig(t, fmt.Sprintf("transport: %s\ntransport_opts: {%s: {ret_port: %d, publish_port: %d}}", main, other, ret, publish))
 			m, events := start(t, cfg, map[string]string{"main": "transport: " + main})
-			testsalt.StartMinion(t, minionConfig(t, "other", fmt.Sprintf("127.0.0.1:%d", ret), "transport: "+other))
+			testsalt.StartMinion(t, minionConfig(t, "other", fmt.Sprintf("127.0.0.1:%d", ret),
+				"transport: "+other))
 			testsalt.AwaitEvent(t, events, "salt/minion/other/start")
 			reach(t, m, events, "glob", "*", "main", "other")
 			reach(t, m, events, "list", []any{"other"}, "other")
@@ -164,7 +172,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// TestTransportTLS runs all of it under TLS, with certificates on both sides.
+// TestTransportTLS does the same with TLS and certificates on both sides.
 func TestTransportTLS(t *testing.T) {
 	cert, key := certificate(t)
 	ssl := fmt.Sprintf("transport: tcp\nssl: {certfile: %s, keyfile: %s, ca_certs: %s, cert_reqs: CERT_REQUIRED}", cert, key, cert)
@@ -172,7 +180,7 @@ func TestTransportTLS(t *testing.T) {
 	reach(t, m, events, "glob", "*", "web1")
 }
 
-// certificate writes one that is for both sides and signed by itself.
+// certificate writes a self-signed certificate for both sides.
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -180,7 +188,8 @@ func certificate(t *testing.T) (cert, key string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
@@ -193,7 +202,8 @@ func certificate(t *testing.T) (cert, key string) {
 	}
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: secret}} {
+	for file, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: secret}} {
 		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -202,17 +212,18 @@ func certificate(t *testing.T) (cert, key string) {
 }
 
 func TestFaultsOfTransports(t *testing.T) {
-	for _, tt := range []struct{ text, wrong string }{
+	for _, tt := range []struct{ text, validate string }{
 		{"transport: tcp\nssl: true", "certfile is not set"},
 		{"transport: tcp\nssl: {certfile: /no/such}", "/no/such"},
-		{"transport_opts: {ws: {}}", "ws: is not supported"},
-		{"transport_opts: {tcp: {ret_port: 0}}", "is no port"},
+		{"transport_opts: {ws: {}}", "ws: unsupported transport"},
+		{"transport_opts: {tcp: {ret_port: 0}}", "is not a port"},
 		{"transport_opts: {tcp: {worker_threads: 9}}", "worker_threads"},
 		{"transport_opts: {zeromq: {ret_port: 4606}}", "already"},
 		{"transport_opts: {tcp: {ret_port: 4606}}\nssl: {certfile: /no/such}", "/no/such"},
 	} {
-		if _, err := saltmaster.Ports(masterConfig(t, tt.text)); err == nil || !strings.Contains(err.Error(), tt.wrong) {
-			t.Errorf("%s: %v, want %q in it", tt.text, err, tt.wrong)
+		if _, err := saltmaster.Ports(masterConfig(t, tt.text)); err == nil ||
+			!strings.Contains(err.Error(), tt.validate) {
+			t.Errorf("%s: %v, want %q in it", tt.text, err, tt.validate)
 		}
 	}
 	if _, err := saltmaster.Ports(masterConfig(t, "ssl: {certfile: /no/such}")); err != nil {

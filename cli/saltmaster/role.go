@@ -12,6 +12,7 @@ import (
 
 	stdauth "github.com/brineproject/brine/auth/standard"
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/code"
 	"github.com/brineproject/brine/config"
 	"github.com/brineproject/brine/crypto"
 	"github.com/brineproject/brine/daemon"
@@ -23,18 +24,20 @@ import (
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/modules"
 	stdsources "github.com/brineproject/brine/pillar/sources/standard"
+	"github.com/brineproject/brine/returners/opener"
 	stdrunners "github.com/brineproject/brine/runners/standard"
 	"github.com/brineproject/brine/states"
 	"github.com/brineproject/brine/tops"
 	wheels "github.com/brineproject/brine/wheel"
 )
 
-// program is one run of salt-master: its command line, its configuration of now, and the master.
+// program is one run of salt-master: its command line, its current configuration, and the master.
 type program struct {
 	in     cli.Invocation
 	o      *cli.MasterOptions
 	cfg    *config.Master
 	daemon *cli.Daemon
+	own    *code.Code
 	*master.Master
 }
 
@@ -47,7 +50,8 @@ func newProgram(in cli.Invocation, o *cli.MasterOptions) (*program, error) {
 		return nil, &cli.ConfigError{Report: report, Err: err}
 	}
 	p.cfg = cfg
-	p.daemon = &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, Opts: p.opts(p.cfg), Report: report, Folders: folders(p.cfg), Codes: codes(),
+	p.daemon = &cli.Daemon{Name: "salt-master", Options: &o.DaemonOptions, Opts: p.opts(p.cfg),
+		Report: report, Folders: folders(p.cfg), Codes: codes(),
 		Start: p.start, Probe: func() error { return probe(context.Background(), cfg, report) }}
 	return p, nil
 }
@@ -58,24 +62,26 @@ func (p *program) load() (*config.Master, *config.Report, error) {
 	if err != nil {
 		return nil, report, err
 	}
-	return cfg, report, wrong(cfg, report)
+	return cfg, report, validate(cfg, report)
 }
 
-// probe tries what the start finds out on this host alone: whether interface is an address, and passphrases open the master's keys.
+// probe tests what depends on this host: whether interface is an address, and whether the
+// passphrases open the master's keys.
 func probe(ctx context.Context, cfg *config.Master, report *config.Report) error {
-	return errors.Join(listens(ctx, cfg, report), opens(cfg, report, "key_pass", "master", cfg.KeyPass),
-		opens(cfg, report, "signing_key_pass", cfg.MasterSignKeyName, cfg.SigningKeyPass))
+	return errors.Join(checkInterface(ctx, cfg, report),
+		checkPassphrase(cfg, report, "key_pass", "master", cfg.KeyPass),
+		checkPassphrase(cfg, report, "signing_key_pass", cfg.MasterSignKeyName, cfg.SigningKeyPass))
 }
 
-// opens tries the passphrase of an option on a key of the master's, where there is one.
-func opens(cfg *config.Master, report *config.Report, option, name, pass string) error {
+// checkPassphrase tries an option's passphrase on a master's key, if the key exists.
+func checkPassphrase(cfg *config.Master, report *config.Report, option, name, pass string) error {
 	file := filepath.Join(cfg.PKIDir, name+".pem")
 	text, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case errors.Is(err, fs.ErrPermission):
-		return report.Judge("pki_dir", fmt.Errorf("open the key: %w%s", err, cli.WhoseRights(err)))
+		return report.Judge("pki_dir", fmt.Errorf("open the key: %w%s", err, cli.RightsHint(err)))
 	}
 	if err == nil {
 		_, err = crypto.ParsePrivateKey(text, pass)
@@ -86,23 +92,25 @@ func opens(cfg *config.Master, report *config.Report, option, name, pass string)
 	return nil
 }
 
-func listens(ctx context.Context, cfg *config.Master, report *config.Report) error {
+func checkInterface(ctx context.Context, cfg *config.Master, report *config.Report) error {
 	var dial net.ListenConfig
 	l, err := dial.Listen(ctx, "tcp", net.JoinHostPort(strings.Trim(cfg.Interface, "[]"), "0"))
 	if err != nil {
-		return report.Judge("interface", fmt.Errorf("%s is no address of this host: %w", cfg.Interface, err))
+		return report.Judge("interface",
+			fmt.Errorf("%s is no address of this host: %w", cfg.Interface, err))
 	}
 	return l.Close()
 }
 
-// opts returns all options, with those of the command line.
+// opts returns all options, including the command line's.
 func (p *program) opts(cfg *config.Master) *data.Map {
 	opts := cfg.Map()
 	p.o.Merge(opts)
 	return opts
 }
 
-// folders are those that a master needs, in the order of Salt's (salt/cli/daemons.py, Master.verify_environment).
+// folders returns the directories that a master needs, in Salt's order (salt/cli/daemons.py,
+// Master.verify_environment).
 func folders(cfg *config.Master) []daemon.Folder {
 	opts := cfg.Map()
 	return []daemon.Folder{
@@ -120,29 +128,43 @@ func codes() []daemon.ExitCode {
 	return []daemon.ExitCode{{Err: master.ErrPorts, Code: 4}, {Err: daemon.ErrNoUser, Code: 67}}
 }
 
-func (p *program) start(ctx context.Context, log *logging.Log, settle func() error) (daemon.Role, error) {
+func (p *program) start(
+	ctx context.Context, log *logging.Log, ready func() error,
+) (daemon.Role, error) {
 	ports, err := Ports(p.cfg)
 	if err != nil {
 		return nil, &config.About{Option: "ssl", Err: err}
 	}
+	own := code.New(code.Options{Opts: p.opts(p.cfg), Daemon: true, Log: log.Logger})
 	m, err := master.New(ctx, p.cfg, master.Options{
-		Ports: ports, Settle: settle, Log: log,
-		Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log), EventSinks: EventSinks(p.cfg),
-		Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins, States: states.Plugins(), Render: modules.Brought(),
+		Ports: ports, BeforeOpen: ready, Log: log, Own: own,
+		Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log),
+		JobCaches: opener.Names(opener.Jobs), EventSinks: EventSinks(p.cfg),
+		Runners: stdrunners.Plugins, Wheel: wheels.Plugins,
+		Modules: modules.Plugins, States: states.Plugins(), Render: Brought(own),
 		Sources: stdsources.Sources(), Tops: tops.Sources(), Engines: stdengines.Engines(),
 		Backends: fileserver.Makers{gitfs.Name: gitfs.Make},
-		Order:    cli.MasterOrder(p.cfg, p.in.Env), Login: stdauth.Open, GiveBack: func() { cli.GiveBack(log) },
+		Order:    cli.MasterOrder(p.cfg, p.in.Env), Login: stdauth.Open,
+		ReleaseMemory: func() { cli.ReleaseMemory(log) },
 	})
 	if err != nil {
+		own.Close()
 		return nil, err
 	}
+	p.own = own
 	reply, publish := m.Addrs()
 	log.Infof("The salt master is listening on %s (requests) and %s (publications)", reply, publish)
 	p.Master = m
 	return p, nil
 }
 
-// Reload reads the configuration again and puts in force what may change.
+// Run runs the master, and ends the Python of users' own code after it.
+func (p *program) Run(ctx context.Context, ready func()) error {
+	defer p.own.Close()
+	return p.Master.Run(ctx, ready)
+}
+
+// Reload reads the configuration again and applies the options that may change at run time.
 func (p *program) Reload(context.Context) error {
 	next, report, err := p.load()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package saltmaster is the program salt-master. It is not in package cli so that other programs do without what a
-// master needs.
+// Package saltmaster is the program salt-master. It is separate from package cli so that other
+// programs need not link the master's code.
 package saltmaster
 
 import (
@@ -13,7 +13,7 @@ import (
 func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	o, err := cli.ParseMaster(in)
 	if err != nil {
-		return cli.Leave(err, stdout, stderr)
+		return cli.PrintError(err, stdout, stderr)
 	}
 	cli.Preface(o.Line, stderr)
 	p, err := newProgram(in, o)

@@ -13,32 +13,40 @@ import (
 	"github.com/brineproject/brine/schedule"
 )
 
-// wrong says what is wrong in a configuration besides the types of options, and adds to the report what is odd in it.
-func wrong(cfg *config.Minion, report *config.Report) error {
-	errs := []error{report.Locate(minion.CheckMasters(cfg)), report.Judge("return", wrongReturners(cfg)),
+// validate returns the faults of a configuration besides the types of options, and adds warnings to
+// the report.
+func validate(cfg *config.Minion, report *config.Report) error {
+	errs := []error{report.Locate(minion.CheckMasters(cfg)),
+		report.Judge("return", checkReturners(cfg)),
 		report.Judge("log_fmt_console", logging.CheckFormat(cfg.LogFmtConsole)),
 		report.Judge("log_fmt_logfile", logging.CheckFormat(cfg.LogFmtLogfile)),
 		report.Judge("ssl", cli.IdleTLS(cfg.Transport, cfg.Map()))}
 	if cfg.Schedule.Len() > 0 {
 		known := cli.Knows(modules.Plugins(modules.Brought()), cfg.Map())
-		errs = append(errs, report.Judge("schedule", schedule.Check(minion.OwnJobs(cfg.Schedule), known)))
+		errs = append(errs, report.Judge("schedule",
+			schedule.Check(minion.OwnJobs(cfg.Schedule), known)))
 	}
-	LocalFolders(cfg, report)
+	CheckLocalDirs(cfg, report)
 	report.WarnUnused(cfg.Unused(report))
 	return errors.Join(errs...)
 }
 
-// LocalFolders adds to the report the directories of file_roots and pillar_roots that do not exist, where files come from there.
-func LocalFolders(cfg *config.Minion, report *config.Report) {
+// CheckLocalDirs adds a warning to the report for each directory of file_roots and pillar_roots
+// that does not exist, if the minion uses local files.
+func CheckLocalDirs(cfg *config.Minion, report *config.Report) {
 	if cfg.FileClient == "local" {
 		report.Folders("file_roots", cfg.FileRoots)
 		report.Folders("pillar_roots", cfg.PillarRoots)
 	}
 }
 
-// wrongReturners looks for returners that are not there. The minion works without them, as Salt's, which finds that out with the
-// first return.
-func wrongReturners(cfg *config.Minion) error {
+// checkReturners reports unknown returners. The minion works without them; Salt's minion notices
+// them only with the first return. If there are users' own returners it reports none, because their
+// names are known only when Python has loaded them.
+func checkReturners(cfg *config.Minion) error {
+	if hasOwn("returners", cfg.Map()) {
+		return nil
+	}
 	var there []string
 	for _, p := range stdreturners.Plugins() {
 		there = append(append(there, p.Name), p.Aliases...)

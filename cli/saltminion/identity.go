@@ -11,8 +11,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Identify sets the ID of a minion to what its id_function returns. Without that option, or with an id that is configured, it does
-// nothing.
+// Identify sets the ID of a minion to the result of its id_function. Without that option, or with a
+// configured id, it does nothing.
 func Identify(ctx context.Context, cfg *config.Minion, env func(string) string) error {
 	fun, kwargs, err := cfg.IDFunction()
 	if err != nil || fun == "" {
@@ -20,7 +20,7 @@ func Identify(ctx context.Context, cfg *config.Minion, env func(string) string) 
 	}
 	log := logrus.New()
 	log.SetLevel(logrus.ErrorLevel)
-	o, err := Options(cfg, env, log)
+	o, err := Options(cfg, env, log, nil)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,8 @@ func Identify(ctx context.Context, cfg *config.Minion, env func(string) string) 
 	if err != nil {
 		return fmt.Errorf("id_function: collect grains: %w", err)
 	}
-	functions, err := loader.NewRegistry(&loader.Env{Opts: cfg.Map(), Grains: func() *data.Map { return facts }, Log: log}, o.Plugins)
+	functions, err := loader.NewRegistry(&loader.Env{Opts: cfg.Map(),
+		Grains: func() *data.Map { return facts }, Log: log}, o.Plugins)
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Package saltminion is the program salt-minion. It is not in package cli so that other programs do without what a
-// minion can do.
+// Package saltminion is the program salt-minion. It is separate from package cli so that other
+// programs need not link the minion's code.
 package saltminion
 
 import (
@@ -19,15 +19,17 @@ import (
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules"
 	"github.com/brineproject/brine/pillar"
+	"github.com/brineproject/brine/pillar/sources/saltclass"
 	stdreturners "github.com/brineproject/brine/returners/standard"
 	"github.com/brineproject/brine/states"
 )
 
 // Run runs the program and returns its exit code.
 func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
+	in.Installed = Installed(in.Env)
 	o, err := cli.ParseMinion(in)
 	if err != nil {
-		return cli.Leave(err, stdout, stderr)
+		return cli.PrintError(err, stdout, stderr)
 	}
 	cli.Preface(o.Line, stderr)
 	p, err := newProgram(in, o)
@@ -37,38 +39,48 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	return p.daemon.Serve(ctx, in, stdout, stderr)
 }
 
-// restSparingly lets the heap grow by half only before it is cleaned: a minion rests most of the time, on hosts that are
-// there for something else. GOGC in the environment says otherwise.
-func restSparingly() {
+// tuneGC lets the heap grow by only half between garbage collections, because a minion is
+// idle most of the time on a host with another purpose. GOGC in the environment takes precedence.
+func tuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}
 }
 
-// Options lends a minion the network, the functions and the facts of this host. The error says what is wrong with option
-// ssl.
-func Options(cfg *config.Minion, env func(string) string, log *logrus.Logger) (minion.Options, error) {
+// Options returns the minion's options with the network, the functions and the grains of this host.
+// code are the users' own plug-ins in Python, nil for none. The error reports a fault in option ssl.
+func Options(
+	cfg *config.Minion, env func(string) string, log *logrus.Logger, code Code,
+) (minion.Options, error) {
 	wire, err := cli.MinionWire(cfg)
 	if err != nil {
 		return minion.Options{}, err
 	}
 	brought := modules.Brought()
+	if code != nil {
+		brought.Renderers = append(brought.Renderers, code.Renderers()...)
+	}
 	facts := grains.Options{Opts: cfg.Map(), Env: env, Log: log, ConfFile: cfg.ConfFile}
-	return minion.Options{
-		Ports:     minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
-		Plugins:   loader.Allowed(modules.Plugins(brought), cfg.Map(), "modules"),
-		Render:    brought,
-		Sources:   pillar.Sources(),
-		Returners: loader.Allowed(stdreturners.Plugins(), cfg.Map(), "returners"),
-		States:    loader.Allowed(states.Plugins(), cfg.Map(), "states"),
-		Grains:    Grains(func() grains.Options { return facts }),
-		Log:       log,
-		Order:     cli.OrderOf(cfg, env),
-	}, nil
+	o := minion.Options{
+		Ports:      minion.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
+		Plugins:    loader.Allowed(modules.Plugins(brought), cfg.Map(), "modules"),
+		Render:     brought,
+		Sources:    append(pillar.Sources(), saltclass.Source{}),
+		Returners:  loader.Allowed(stdreturners.Plugins(), cfg.Map(), "returners"),
+		States:     loader.Allowed(states.Plugins(), cfg.Map(), "states"),
+		Outputters: cli.Outputters(),
+		Grains:     Grains(func() grains.Options { return facts }),
+		Log:        log,
+		Order:      cli.OrderOf(cfg, env),
+	}
+	if code != nil {
+		o.Own = code.Source
+	}
+	return o, nil
 }
 
-// Grains returns what gives a program its grains: at its start those of the cache, where the options want that, later those of the
-// host as it is then. now returns the options of the moment.
+// Grains returns a function that collects grains. Its first call returns the cached ones if the
+// options ask for that; later calls collect the host's. now returns the current options.
 func Grains(now func() grains.Options) func(context.Context) (*data.Map, error) {
 	var started atomic.Bool
 	return func(ctx context.Context) (*data.Map, error) {

@@ -10,18 +10,23 @@ import (
 	"github.com/brineproject/brine/cli"
 )
 
-// TestUnknownUserIsSaid starts a minion as a user that the host does not have, with a log that tells less than errors.
-func TestUnknownUserIsSaid(t *testing.T) {
+// TestUnknownUserIsReported starts a minion as a user that does not exist, with a log level that
+// hides errors.
+func TestUnknownUserIsReported(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "minion"), []byte("id: m\nuser: no such user\nroot_dir: "+dir+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "minion"),
+		[]byte("id: m\nuser: no such user\nroot_dir: "+dir+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, level := range []string{"critical", "quiet"} {
 		var stdout, stderr bytes.Buffer
-		in := cli.Invocation{Args: []string{"-c", dir, "--log-level=" + level}, Env: func(string) string { return "" }, Dir: dir}
+		in := cli.Invocation{Args: []string{"-c", dir, "--log-level=" + level},
+			Env: func(string) string { return "" }, Dir: dir}
 		code := Run(t.Context(), in, &stdout, &stderr)
-		if want := "The user is not available.\n"; code != 67 || !strings.HasSuffix(stderr.String(), want) || stdout.Len() > 0 {
-			t.Errorf("--log-level=%s: code %d, standard error %q, standard output %q", level, code, stderr.String(), stdout.String())
+		if want := "The user is not available.\n"; code != 67 ||
+			!strings.HasSuffix(stderr.String(), want) || stdout.Len() > 0 {
+			t.Errorf("--log-level=%s: code %d, standard error %q, standard output %q", level, code,
+				stderr.String(), stdout.String())
 		}
 	}
 }

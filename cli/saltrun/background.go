@@ -9,26 +9,29 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// inBackground starts the program once more, which calls the runner and outlives this one.
+// inBackground starts the program again in the background; the new process calls the runner and
+// outlives this one.
 func (r *run) inBackground(call runners.Call) int {
 	self, err := os.Executable()
 	if err != nil {
 		return r.fail(fmt.Errorf("salt-run: --async: %w", err))
 	}
-	cmd := exec.Command(self, r.again(call)...)
+	cmd := exec.Command(self, r.backgroundCommand(call)...)
 	cmd.Dir = r.in.Dir
 	if err := process.Start(cmd); err != nil {
 		return r.fail(fmt.Errorf("salt-run: --async: %w", err))
 	}
 	r.log.Warnf("Running in asynchronous mode. Results of this execution may be collected by attaching to the master event bus or by "+
-		"examining the master job cache, if configured. This execution is running under tag %s", runners.Runner.Tag(call.JID))
+		"examining the master job cache, if configured. This execution is running under tag %s",
+		runners.Runner.Tag(call.JID))
 	return exitOK
 }
 
-// again returns the command line of the program that does the work.
-func (r *run) again(call runners.Call) []string {
+// backgroundCommand returns the command line of the background process.
+func (r *run) backgroundCommand(call runners.Call) []string {
 	args := []string{"--config-dir=" + r.o.ConfigDir, "--jid=" + string(call.JID), "--quiet"}
-	for _, option := range []struct{ name, value string }{{"saltfile", r.o.Saltfile}, {"log-level", r.o.LogLevel}, {"log-file", r.o.LogFile},
+	for _, option := range []struct{ name, value string }{{"saltfile", r.o.Saltfile},
+		{"log-level", r.o.LogLevel}, {"log-file", r.o.LogFile},
 		{"log-file-level", r.o.LogFileLevel}} {
 		if option.value != "" {
 			args = append(args, "--"+option.name+"="+option.value)

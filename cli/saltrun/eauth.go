@@ -15,38 +15,40 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// throughMaster has the master call the runner for a user of external_auth, and prints what comes back
-// (salt/runner.py, run).
-func (r *run) throughMaster(ctx context.Context, call runners.Call, wire []any) int {
+// callOnMaster calls the runner on the master for a user of external_auth, and prints its events
+// and result (salt/runner.py, run).
+func (r *run) callOnMaster(ctx context.Context, call runners.Call, wire []any) int {
 	login, err := r.host.LogIn(ctx, r.o.EAuth, r.o.MakeToken)
 	var exit *cli.Exit
 	if errors.As(err, &exit) {
 		r.out.Printf("%s", exit.Stdout)
-		r.out.Tell("%s", exit.Stderr)
+		r.out.PrintErr("%s", exit.Stderr)
 		return exit.Code
 	}
 	if err != nil {
-		return r.tell(ctx, call, wire, err, nil)
+		return r.refuseWith(ctx, call, wire, err, nil)
 	}
-	bus, err := eventbus.Dial(ctx, r.host.Sockets(), eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}}})
+	bus, err := eventbus.Dial(ctx, r.host.Sockets(),
+		eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}}})
 	if err != nil {
-		r.host.TellNoEntry(err)
-		r.out.Tell("%v\n", client.ErrNoMaster)
+		r.host.ReportDeniedBus(err)
+		r.out.PrintErr("%v\n", client.ErrNoMaster)
 		return exitGeneric
 	}
 	defer bus.Close()
 	tag, err := r.order(ctx, call, login)
 	if err != nil {
-		return r.tell(ctx, call, wire, err, nil)
+		return r.refuseWith(ctx, call, wire, err, nil)
 	}
 	if r.o.Async {
 		r.log.Warnf("Running in asynchronous mode. Results of this execution may be collected by attaching to the master event bus or by "+
-			"examining the master job cache, if configured. This execution is running under tag %s", tag)
+			"examining the master job cache, if configured. This execution is running under tag %s",
+			tag)
 		return exitOK
 	}
 	body, err := r.await(ctx, bus, tag)
 	if err != nil {
-		return r.tell(ctx, call, wire, err, nil)
+		return r.refuseWith(ctx, call, wire, err, nil)
 	}
 	v := body.Value("return")
 	inner, outputter, ok := withOutputter(v)
@@ -59,8 +61,8 @@ func (r *run) throughMaster(ctx context.Context, call runners.Call, wire []any) 
 	return codeIn(v)
 }
 
-// order gives the master the order, and returns the tag under which it tells of the call. The error has the text of the
-// master's refusal.
+// order submits the call to the master and returns the tag of its events. The error has the text of
+// the master's refusal.
 func (r *run) order(ctx context.Context, call runners.Call, login *data.Map) (string, error) {
 	out, err := r.host.Requester()
 	if err != nil {
@@ -90,13 +92,13 @@ func (r *run) order(ctx context.Context, call runners.Call, login *data.Map) (st
 	if tag := m.Text("tag"); tag != "" {
 		return tag, nil
 	}
-	return "", fmt.Errorf("runner: the master answers %s", data.Repr(reply))
+	return "", fmt.Errorf("call runner: unexpected reply of the master: %s", data.Repr(reply))
 }
 
-// requestTimeout is how long the master may take to check a login.
+// requestTimeout returns how long the master may take to check a login.
 func (r *run) requestTimeout() time.Duration { return max(r.cfg.Timeout, 15*time.Second) }
 
-// await waits for the end of a call and returns the event that tells of it.
+// await waits for the end of a call and returns its last event.
 func (r *run) await(ctx context.Context, bus *eventbus.Client, tag string) (*data.Map, error) {
 	limit := 300 * time.Second
 	if n, err := loader.Float(r.opts.Value("rest_timeout")); err == nil && n > 0 {
@@ -108,7 +110,9 @@ func (r *run) await(ctx context.Context, bus *eventbus.Client, tag string) (*dat
 		e, err := bus.Next(limited)
 		switch {
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-			return nil, fmt.Errorf("RunnerClient job '%s' timed out", tag[len(eventbus.Tagify("run"))+1:]) // Salt's text
+			// Salt's text
+			return nil, fmt.Errorf("RunnerClient job '%s' timed out",
+				tag[len(eventbus.Tagify("run"))+1:])
 		case err != nil:
 			return nil, err
 		case e.Tag != tag+"/ret":

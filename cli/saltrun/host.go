@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/cache/localfs"
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/code"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/fileclient"
@@ -34,12 +35,16 @@ import (
 	wheels "github.com/brineproject/brine/wheel"
 )
 
-// A host is what runners find on the host of a master: its files, and the master itself where it runs.
+// A host gives runners access to the host of a master: its files, and the master itself if it runs.
 type host struct {
 	cli.HostProgram
 	r       *run
 	runners *loader.Registry
 	jobs    *jobs
+	own     *code.Code // users' own plug-ins
+	tree    *pki.Dir
+	bank    *localfs.Cache // nil if it cannot be opened
+	pillars *pillars
 	closers []func() error
 
 	mu  sync.Mutex
@@ -48,74 +53,100 @@ type host struct {
 }
 
 func newHost(r *run) (*host, error) {
-	h := &host{HostProgram: cli.HostProgram{In: r.in, Opts: r.opts, Out: r.out}, r: r, jobs: &jobs{r: r}}
-	env := &loader.Env{Opts: r.opts, Log: r.log, Shelves: map[string]*loader.Registry{}}
-	env.Host.Order = cli.TellingOrder(r.cfg, r.in.Env, func(text string) {
+	h := &host{HostProgram: cli.HostProgram{In: r.in, Opts: r.opts, Out: r.out}, r: r,
+		jobs: &jobs{r: r}}
+	env := &loader.Env{Opts: r.opts, Log: r.log, Registries: map[string]*loader.Registry{}}
+	order := cli.ReportingOrder(r.cfg, r.in.Env, func(text string) {
 		if !r.o.Quiet {
 			r.out.Printf("%s", text)
 		}
 	})
-	env.Host.FireMaster, env.Host.Control = h.fire, h.within
+	env.Host = loader.Host{Order: order, FireMaster: h.fire, Control: h.callNested}
 	tree := pki.Visit(r.opts.Text("pki_dir"), pki.Options{})
+	h.tree, h.own = tree, code.New(code.Options{Opts: r.opts, Log: r.log, Services: h.services()})
 	connected := func() ([]string, error) { return presence.Read(r.opts.Text("cachedir")) }
 	var err error
 	functions := *env
 	functions.Grains = h.grains()
 	served := h.files()
-	brought := h.brought(served)
-	plugins := modules.Plugins(brought)
-	if env.Shelves["modules"], err = loader.NewRegistry(&functions, plugins); err != nil {
+	renderFiles := h.renderFiles(served)
+	renderFiles.Renderers = append(renderFiles.Renderers, h.own.Renderers()...)
+	plugins := modules.Plugins(renderFiles)
+	if env.Registries["modules"], err = loader.NewRegistry(&functions, plugins); err != nil {
 		return nil, err
 	}
-	if env.Shelves["states"], err = loader.NewRegistry(env.Shelves["modules"].Env(), states.Plugins()); err != nil {
+	stateList := states.Plugins()
+	if env.Registries["states"], err = loader.NewRegistry(env.Registries["modules"].Env(),
+		stateList); err != nil {
 		return nil, err
 	}
-	if env.Shelves["wheel"], err = loader.NewRegistry(&functions, wheels.Plugins(wheels.Needs{Keys: tree, Connected: connected})); err != nil {
+	wheelList := wheels.Plugins(wheels.Needs{Keys: tree, Connected: connected})
+	if env.Registries["wheel"], err = loader.NewRegistry(&functions, wheelList); err != nil {
 		return nil, err
 	}
 	needs := h.needs(tree, connected, served)
 	sources := stdsources.Sources()
 	needs.GitPillar = gitpillar.Among(sources)
-	needs.Pillar = newPillars(r, *env, plugins, brought.Renderers, sources)
-	h.runners, err = loader.NewRegistry(env, stdrunners.Plugins(needs))
-	env.Shelves["runners"] = h.runners
-	return h, err
+	h.pillars = newPillars(r, *env, plugins, renderFiles.Renderers, sources)
+	needs.Pillar = h.pillars
+	listed := stdrunners.Plugins(needs)
+	if h.runners, err = loader.NewRegistry(env, listed); err != nil {
+		return nil, err
+	}
+	env.Registries["runners"] = h.runners
+	for kind, builtin := range map[string][]loader.Plugin{
+		"modules": plugins, "states": stateList, "wheel": wheelList, "runners": listed,
+	} {
+		shelf := env.Registries[kind]
+		shelf.Extend(h.own.Source(kind, shelf.Env(), builtin))
+	}
+	return h, nil
 }
 
-// needs are what runners work on. What cannot be opened is missing, and the runners that need it say so.
-func (h *host) needs(tree *pki.Dir, connected func() ([]string, error), served *fileserver.Server) stdrunners.Needs {
-	n := stdrunners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h}, Files: served, InMaster: h.inMaster}
+// needs returns the dependencies of runners. What cannot be opened is missing, and the runners that
+// need it report so.
+func (h *host) needs(
+	tree *pki.Dir, connected func() ([]string, error), served *fileserver.Server,
+) stdrunners.Needs {
+	n := stdrunners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h},
+		Files: served, InMaster: h.callInMaster}
 	if n.Files != nil {
 		n.Locks = n.Files
 	}
 	if bank, err := localfs.Open(h.Opts.Text("cachedir")); err == nil {
-		n.Bank = bank
+		n.Bank, h.bank = bank, bank
 		h.closers = append(h.closers, bank.Close)
 		n.Mine = h.mine(tree, bank)
 	} else {
-		h.r.log.WithError(err).Debug("there is no cache of a master")
+		h.r.log.WithError(err).Debug("open the master's cache")
 	}
 	return n
 }
 
-// files returns the file server of the options; nil where it has nothing to serve.
+// files returns the file server of the options; nil if it has nothing to serve.
 func (h *host) files() *fileserver.Server {
-	backends, err := fileserver.Build(h.Opts, fileserver.Makers{roots.Name: roots.Make, minionfs.Name: minionfs.Make, gitfs.Name: gitfs.Make}, h.r.log)
+	backends, err := fileserver.Build(h.Opts,
+		fileserver.Makers{roots.Name: roots.Make, minionfs.Name: minionfs.Make,
+			gitfs.Name: gitfs.Make}, h.r.log)
 	if err != nil {
-		h.r.log.WithError(err).Debug("there is no file server")
+		h.r.log.WithError(err).Debug("create the file server")
 		return nil
 	}
-	s := fileserver.New(fileserver.Options{Backends: backends, HashType: h.Opts.Text("hash_type"), Log: h.r.log})
+	s := fileserver.New(fileserver.Options{Backends: backends, HashType: h.Opts.Text("hash_type"),
+		Log: h.r.log})
 	h.closers = append(h.closers, s.Close)
 	return s
 }
 
-// mine returns what the runner mine reads: everything, as the master may.
-func (h *host) mine(tree *pki.Dir, bank *localfs.Cache) func(context.Context, any, string, any) (any, error) {
+// mine returns the function for the runner mine. It reads all mine data, as the master may.
+func (h *host) mine(
+	tree *pki.Dir, bank *localfs.Cache,
+) func(context.Context, any, string, any) (any, error) {
 	store := mine.NewStore(bank)
 	rules := mine.FleetRules(func() (*match.Fleet, error) { return runners.Fleet(h.Opts, tree, bank, false) })
 	return func(_ context.Context, tgt any, tgtType string, fun any) (any, error) {
-		found, err := store.Get(mine.Query{Requester: h.Opts.Text("id"), Target: tgt, Kind: tgtType, Fun: fun}, rules)
+		found, err := store.Get(mine.Query{Requester: h.Opts.Text("id"), Target: tgt, Kind: tgtType,
+			Fun: fun}, rules)
 		if err != nil {
 			return nil, err
 		}
@@ -123,8 +154,8 @@ func (h *host) mine(tree *pki.Dir, bank *localfs.Cache) func(context.Context, an
 	}
 }
 
-// brought is what functions render and get files with: those of the master's own file server.
-func (h *host) brought(served *fileserver.Server) render.Brought {
+// renderFiles returns how functions render and fetch files: from the master's own file server.
+func (h *host) renderFiles(served *fileserver.Server) render.Brought {
 	b := modules.Brought()
 	if served != nil {
 		b.Files.Local = func(*loader.Env) (fileclient.Source, error) { return fileclient.Local(served), nil }
@@ -132,48 +163,51 @@ func (h *host) brought(served *fileserver.Server) render.Brought {
 	return b
 }
 
-// grains returns those of this host, which are collected when something asks for them first.
+// grains returns the grains of this host, which are collected on first use.
 func (h *host) grains() func() *data.Map {
 	return sync.OnceValue(func() *data.Map {
-		g, err := grains.New(grains.Options{Opts: h.Opts, Env: h.In.Env, Log: h.r.log}).Collect(context.Background())
+		g, err := grains.New(grains.Options{Opts: h.Opts, Env: h.In.Env, Log: h.r.log,
+			Own: h.own.Grains}).Collect(context.Background())
 		if err != nil {
-			h.r.log.WithError(err).Error("the grains of the master cannot be collected")
+			h.r.log.WithError(err).Error("collect the grains of the master")
 			return data.NewMap()
 		}
 		return g
 	})
 }
 
-// within calls a function for one that runs already, as a job of its own.
-func (h *host) within(ctx context.Context, kind string, order loader.Control) *data.Map {
+// callNested calls a function for a running one, as a job of its own.
+func (h *host) callNested(ctx context.Context, kind string, order loader.MasterCall) *data.Map {
 	k := runners.Kind(kind)
-	call := runners.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User, JID: h.r.ids.Next(),
+	call := runners.Call{Fun: order.Fun, Args: order.Args, Kwargs: order.Kwargs, User: order.User,
+		JID: h.r.ids.Next(),
 		Tag: k == runners.Wheel}
 	functions := h.runners
 	if k == runners.Wheel {
-		functions = h.runners.Env().Shelf("wheel")
+		functions = h.runners.Env().Registry("wheel")
 	}
 	return h.clientOf(k, functions).Run(ctx, call)
 }
 
-// client calls runners, tells the master of them and keeps the results.
+// client returns a client that calls runners, reports them to the master and stores their results.
 func (h *host) client() *runners.Client { return h.clientOf(runners.Runner, h.runners) }
 
 func (h *host) clientOf(kind runners.Kind, functions *loader.Registry) *runners.Client {
-	o := runners.Options{Kind: kind, Functions: functions, Fire: h.fire, ID: h.Opts.Text("id"), Log: h.r.log}
+	o := runners.Options{Kind: kind, Functions: functions, Fire: h.fire, ID: h.Opts.Text("id"),
+		Log: h.r.log}
 	if returns, ok := h.Opts.Get("runner_returns"); !ok || data.Truth(returns) {
 		o.Keep = h.jobs.keep
 	}
 	return runners.New(o)
 }
 
-// busPatience is how long one event may take to be taken by a master that runs.
+// busPatience is how long a running master may take to accept one event.
 const busPatience = time.Second
 
-// errNoBus is returned when no master takes events.
-var errNoBus = errors.New("no master takes events")
+// errNoBus is returned if no master accepts events.
+var errNoBus = errors.New("no running master accepts events")
 
-// fire fires an event on the bus of the master. Once none listens, no other event is tried.
+// fire fires an event on the bus of the master. After one failure it tries no other event.
 func (h *host) fire(ctx context.Context, tag string, body *data.Map) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -195,15 +229,16 @@ func (h *host) fire(ctx context.Context, tag string, body *data.Map) error {
 }
 
 func (h *host) close() {
+	h.own.Close()
 	h.jobs.close()
 	for _, c := range h.closers {
 		if err := c(); err != nil {
-			h.r.log.WithError(err).Debug("something cannot be closed at the end")
+			h.r.log.WithError(err).Debug("close the master's files")
 		}
 	}
 }
 
-// tokens are those of the master, for the runner auth.
+// tokens makes and deletes the master's tokens, for the runner auth.
 type tokens struct{ h *host }
 
 // Make asks the master for a token.
@@ -219,10 +254,11 @@ func (t *tokens) Make(ctx context.Context, fields *data.Map) (any, error) {
 	defer cancel()
 	reply, err := channel.Clear(ctx, out, load)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, loader.Exception("salt.exceptions.SaltDaemonNotRunning", "Salt Master must be running.")
+		return nil, loader.Exception("salt.exceptions.SaltDaemonNotRunning",
+			"Salt Master must be running.")
 	}
 	if reply == "" {
-		reply = data.NewMap() // as Salt's own
+		reply = data.NewMap() // as Salt does
 	}
 	return reply, err
 }

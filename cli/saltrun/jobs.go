@@ -6,20 +6,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
-	"github.com/brineproject/brine/cli/saltmaster"
+	"github.com/brineproject/brine/cli/code"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
 	"github.com/brineproject/brine/returners/localcache"
+	"github.com/brineproject/brine/returners/opener"
 	"github.com/brineproject/brine/runners"
 )
 
-// jobs are those in the job cache of the master, which is opened when it is needed: the file of a master of ours, and where
-// there is none the files of Salt's.
+// jobs gives access to the master's job cache, which is opened on first use: the file of a Brine
+// master, or else Salt's files.
 type jobs struct {
 	r *run
 
@@ -37,19 +39,22 @@ var _ returners.ProgressReader = (*jobs)(nil)
 
 func (j *jobs) file() string { return filepath.Join(j.r.opts.Text("cachedir"), "jobs.db") }
 
-// own reports whether a master of ours has its job cache here, and not in the files that master_job_cache asks for.
+// own reports whether a Brine master has its job cache here in its own file, not in the files of
+// master_job_cache.
 func (j *jobs) own() bool {
 	_, err := os.Stat(j.file())
 	return err == nil && j.r.cfg.JobCacheName() != localcache.Name
 }
 
-// files reports whether jobs lie in files below the cachedir.
+// files reports whether jobs are stored in files below the cachedir: also a master with a job cache
+// of users' own code keeps its records there.
 func (j *jobs) files() bool {
 	name := j.r.opts.Text("master_job_cache")
-	return name == "" || name == localcache.Name
+	return name == "" || name == localcache.Name || code.Has(j.r.opts, "returners", name,
+		slices.Contains(opener.Names(opener.Jobs), name))
 }
 
-// cache returns the job cache to read.
+// cache returns the job cache, opened for reading.
 func (j *jobs) cache(ctx context.Context) (reader, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -59,9 +64,9 @@ func (j *jobs) cache(ctx context.Context) (reader, error) {
 	var err error
 	switch {
 	case j.r.cfg.ExtJobCache != "":
-		j.open, err = saltmaster.ExtJobCache(j.r.cfg, j.r.log)(ctx)
+		j.open, err = opener.ExtJobCache(j.r.cfg, j.r.log)(ctx)
 	case !j.files():
-		j.open, err = saltmaster.JobCache(j.r.cfg, j.r.log)(ctx)
+		j.open, err = opener.JobCache(j.r.cfg, j.r.log)(ctx)
 	case j.own():
 		j.open, err = jobstore.OpenReadOnly(ctx, j.file(), jobstore.Options{Log: j.r.log})
 	default:
@@ -73,7 +78,7 @@ func (j *jobs) cache(ctx context.Context) (reader, error) {
 	return j.open, err
 }
 
-// tree opens the files of a master of Salt's.
+// tree opens the job files of a Salt master.
 func (j *jobs) tree() (reader, error) {
 	dir := filepath.Join(j.r.opts.Text("cachedir"), "jobs")
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +96,7 @@ func (j *jobs) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	return c.Job(ctx, id)
 }
 
-// Returns returns what came back for a job.
+// Returns returns the returns of a job.
 func (j *jobs) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
 	c, err := j.cache(ctx)
 	if err != nil {
@@ -100,7 +105,7 @@ func (j *jobs) Returns(ctx context.Context, id job.ID) ([]returners.Return, erro
 	return c.Returns(ctx, id)
 }
 
-// Jobs returns the jobs that f chooses.
+// Jobs returns the jobs that match f.
 func (j *jobs) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
 	c, err := j.cache(ctx)
 	if err != nil {
@@ -109,7 +114,7 @@ func (j *jobs) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, e
 	return c.Jobs(ctx, f)
 }
 
-// Progress tells how far a job has come.
+// Progress returns the progress of a job.
 func (j *jobs) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
 	c, err := j.cache(ctx)
 	if err != nil {
@@ -118,7 +123,7 @@ func (j *jobs) Progress(ctx context.Context, id job.ID) ([]returners.Progress, e
 	return returners.ProgressOf(ctx, c, id)
 }
 
-// keep keeps the result of a runner where the master keeps its jobs, whether it runs or not.
+// keep stores the result of a runner in the master's job cache, whether the master runs or not.
 func (j *jobs) keep(ctx context.Context, done *runners.Done) error {
 	if !data.Truth(j.r.opts.Value("job_cache")) || j.r.opts.Text("ext_job_cache") != "" {
 		return nil
@@ -130,14 +135,15 @@ func (j *jobs) keep(ctx context.Context, done *runners.Done) error {
 	return errors.Join(done.KeepIn(ctx, c, time.Now()), c.Close())
 }
 
-// writable opens the job cache to write. The file of a master that runs takes changes of others too; one that is damaged is
-// left to the master.
+// writable opens the job cache for writing. The file of a running master accepts writes of other
+// processes too; a damaged file is left to the master.
 func (j *jobs) writable(ctx context.Context) (returners.JobCache, error) {
 	switch {
 	case !j.files():
-		return saltmaster.JobCache(j.r.cfg, j.r.log)(ctx)
+		return opener.JobCache(j.r.cfg, j.r.log)(ctx)
 	case !j.own():
-		return localcache.Open(filepath.Join(j.r.opts.Text("cachedir"), "jobs"), localcache.Options{Log: j.r.log})
+		return localcache.Open(filepath.Join(j.r.opts.Text("cachedir"), "jobs"),
+			localcache.Options{Log: j.r.log})
 	}
 	look, err := jobstore.OpenReadOnly(ctx, j.file(), jobstore.Options{Log: j.r.log})
 	if err != nil {
@@ -160,7 +166,10 @@ func (j *jobs) close() {
 // none is a job cache without jobs.
 type none struct{}
 
-func (none) Job(context.Context, job.ID) (*returners.Job, error) { return nil, returners.ErrUnknownJob }
+func (none) Job(context.Context, job.ID) (*returners.Job, error) {
+	return nil,
+		returners.ErrUnknownJob
+}
 
 func (none) Returns(context.Context, job.ID) ([]returners.Return, error) { return nil, nil }
 

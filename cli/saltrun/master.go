@@ -11,19 +11,23 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// inMaster has the running master call a runner, with the key of the user of this program, and returns what the runner returned.
-// running is false where nothing listens at the master's bus. A runner that breaks off there gives its text as the error.
-func (h *host) inMaster(ctx context.Context, fun string, kwargs *data.Map) (result any, running bool, err error) {
+// callInMaster calls a runner on the running master, with the key of this program's user, and
+// returns the runner's result. running is false if nothing listens at the master's bus. If the
+// runner fails its text is the error.
+func (h *host) callInMaster(
+	ctx context.Context, fun string, kwargs *data.Map,
+) (result any, running bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, h.r.requestTimeout())
 	defer cancel()
 	bus, err := eventbus.Dial(limited, h.Sockets(), eventbus.ClientOptions{
 		Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}},
 	})
 	switch {
-	case errors.Is(err, fs.ErrPermission) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, context.DeadlineExceeded) ||
+		ctx.Err() != nil:
 		return nil, true, err
 	case err != nil:
-		h.r.log.WithError(err).Debug("no master runs")
+		h.r.log.WithError(err).Debug("connect to the master's bus")
 		return nil, false, nil
 	}
 	defer bus.Close()

@@ -41,7 +41,8 @@ func running(t *testing.T) (dir string, list func(envs ...string)) {
 	}
 	cfg.PublishPort, cfg.RetPort = 0, 0
 	m := testsalt.StartMaster(t, cfg)
-	write("master", strings.Replace(string(text), "ret_port: 4506", fmt.Sprint("ret_port: ", m.Config.RetPort), 1))
+	write("master", strings.Replace(string(text),
+		"ret_port: 4506", fmt.Sprint("ret_port: ", m.Config.RetPort), 1))
 	starts := m.Listen(t, "salt/minion/")
 	testsalt.StartMinion(t, testsalt.MinionConfig(filepath.Join(dir, "web1"), "web1", m.Address))
 	testsalt.AwaitEvent(t, starts, "salt/minion/web1/start")
@@ -49,12 +50,14 @@ func running(t *testing.T) (dir string, list func(envs ...string)) {
 	return dir, func(envs ...string) {
 		for _, env := range envs {
 			j, err := local.Publish(t.Context(), client.Request{
-				Target: "web1", Kind: "list", Fun: "cp.list_master", Arg: []any{env}, Timeout: 20 * time.Second,
+				Target: "web1", Kind: "list", Fun: "cp.list_master", Arg: []any{env},
+				Timeout: 20 * time.Second,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for r, err := range local.Results(t.Context(), j, client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
+			for r, err := range local.Results(t.Context(), j,
+				client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
 				if err != nil || r.Missing {
 					t.Fatalf("list %s: %v, missing %v", env, err, r.Missing)
 				}
@@ -63,8 +66,9 @@ func running(t *testing.T) (dir string, list func(envs ...string)) {
 	}
 }
 
-// TestClearFileListCache has the running master drop its lists of files. What is printed is what Salt 3006.18 prints after the same
-// lists were asked for; of an environment without directories Salt keeps a list too, of one that is in no option it keeps none.
+// TestClearFileListCache makes the running master drop its lists of files. The output is that of
+// Salt 3006.18 after the same lists were requested. Salt also keeps a list of an environment
+// without directories, and none of one that is in no option.
 func TestClearFileListCache(t *testing.T) {
 	need.Root(t, "since the configuration names root as the user of the master")
 	dir, list := running(t)
@@ -92,12 +96,14 @@ func TestClearFileListCache(t *testing.T) {
 		call := []string{"fileserver.clear_file_list_cache", "--out=json", "--out-indent=-1"}
 		stdout, stderr, code := run(t, dir, append(call, strings.Fields(tt.args)...)...)
 		if code != 0 || strings.TrimSpace(stdout) != tt.want {
-			t.Errorf("clear_file_list_cache %s: exit %d, printed %q (%s), want %s", tt.args, code, stdout, stderr, tt.want)
+			t.Errorf("clear_file_list_cache %s: exit %d, printed %q (%s), want %s", tt.args, code,
+				stdout, stderr, tt.want)
 		}
 	}
 }
 
-// TestClearFileListCacheNeedsTheKey runs without the key file: the master is there and is not asked, which is an error.
+// TestClearFileListCacheNeedsTheKey runs without the key file: the running master is not called,
+// which is an error.
 func TestClearFileListCacheNeedsTheKey(t *testing.T) {
 	need.Root(t, "since the configuration names root as the user of the master")
 	dir := place(t, "")
@@ -107,7 +113,8 @@ func TestClearFileListCacheNeedsTheKey(t *testing.T) {
 	}
 	busOf(t, dir)
 	stdout, stderr, code = run(t, dir, "fileserver.clear_file_list_cache")
-	if code != 1 || !strings.Contains(stdout, "clear lists of files in the running master: ") || !strings.Contains(stdout, "_key") {
+	if code != 1 || !strings.Contains(stdout, "clear lists of files in the running master: ") ||
+		!strings.Contains(stdout, "_key") {
 		t.Errorf("no key: exit %d, %q %s", code, stdout, stderr)
 	}
 }

@@ -11,16 +11,20 @@ import (
 	"github.com/brineproject/brine/version"
 )
 
-// pillars compiles pillars by the options of the master, without it.
+// pillars compiles pillars from the master's options, without the running master.
 type pillars struct {
 	compiler func() (*pillar.Compiler, error)
 	saved    func() (*pillar.Saved, error)
 }
 
-func newPillars(r *run, env loader.Env, modules []loader.Plugin, renderers []render.Renderer, sources []pillar.Source) *pillars {
+func newPillars(
+	r *run, env loader.Env, modules []loader.Plugin, renderers []render.Renderer,
+	sources []pillar.Source,
+) *pillars {
 	return &pillars{
 		compiler: sync.OnceValues(func() (*pillar.Compiler, error) {
-			return pillar.New(pillar.Options{Opts: r.opts, Engine: pillar.Engines(env, modules, renderers), Sources: sources,
+			return pillar.New(pillar.Options{Opts: r.opts,
+				Engine: pillar.Engines(env, modules, renderers), Sources: sources,
 				Version: version.Salt(), Log: r.log})
 		}),
 		saved: sync.OnceValues(func() (*pillar.Saved, error) {
@@ -50,5 +54,5 @@ func (p *pillars) Top(ctx context.Context, r pillar.Request) (*data.Map, []any, 
 	return c.Top(ctx, r)
 }
 
-// Saved returns pillar_cache.
+// Saved returns the pillar cache (pillar_cache).
 func (p *pillars) Saved() (*pillar.Saved, error) { return p.saved() }

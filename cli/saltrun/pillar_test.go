@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// pillarPlace is the host of a master with a pillar, that knows one minion.
+// pillarPlace is the host of a master with a pillar and one known minion.
 func pillarPlace(t *testing.T, more string) string {
 	t.Helper()
 	need.Root(t, "since the configuration names root as the user of the master")
@@ -24,7 +24,8 @@ func pillarPlace(t *testing.T, more string) string {
 		t.Fatal(err)
 	}
 	files := map[string]string{
-		"master":         string(text) + "pillar_roots: {base: [" + dir + "/pillar], dev: [" + dir + "/dev]}\n",
+		"master": string(text) + "pillar_roots: {base: [" + dir + "/pillar], dev: [" +
+			dir + "/dev]}\n",
 		"pillar/top.sls": "base:\n  'os:Debian': [{match: grain}, {order: 2}, b]\n  '*': [a]\n",
 		"pillar/a.sls":   "a: '{{ grains.get('fqdn', grains.get('id')) }} {{ grains.get('role', '-') }}'\n",
 		"pillar/b.sls":   "b: {{ salt['test.echo']('x') }}\n",
@@ -44,7 +45,8 @@ func pillarPlace(t *testing.T, more string) string {
 		t.Fatal(err)
 	}
 	defer bank.Close()
-	raw, err := payload.MarshalBin(data.NewMap("grains", data.NewMap("id", "web1", "os", "Debian"), "pillar", data.NewMap()))
+	raw, err := payload.MarshalBin(data.NewMap("grains", data.NewMap("id", "web1", "os", "Debian"),
+		"pillar", data.NewMap()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func pillarPlace(t *testing.T, more string) string {
 	return dir
 }
 
-// TestRunnerPillar compiles without a master, with the grains that it keeps of its minions.
+// TestRunnerPillar compiles without a master, with the cached grains of its minions.
 func TestRunnerPillar(t *testing.T) {
 	dir := pillarPlace(t, "")
 	for _, tt := range []struct{ args, want string }{
@@ -63,12 +65,14 @@ func TestRunnerPillar(t *testing.T) {
 		{"pillar.show_pillar web1 pillarenv=base role=web", `{"a": "web1 web", "b": "x"}`},
 		{"pillar.show_pillar other pillarenv=dev saltenv=dev", `{"d": 1}`},
 		{"pillar.show_top", `{"base": {"*": ["a"], "os:Debian": [{"match": "grain"}, "b"]}, "dev": {"*": ["d"]}}`},
-		{"pillar.show_top web1 saltenv=base", `{"base": {"*": ["a"], "os:Debian": [{"match": "grain"}, "b"]}, "dev": {"*": ["d"]}}`},
+		{"pillar.show_top web1 saltenv=base",
+			`{"base": {"*": ["a"], "os:Debian": [{"match": "grain"}, "b"]}, "dev": {"*": ["d"]}}`},
 		{"pillar.show_pillar_cache web1", "false"},
 		{"pillar.clear_pillar_cache web1", "false"},
 	} {
 		for range 2 { // the second changes nothing
-			out, errs, code := run(t, dir, append([]string{"--out=json", "--out-indent=-1"}, strings.Fields(tt.args)...)...)
+			out, errs, code := run(t, dir,
+				append([]string{"--out=json", "--out-indent=-1"}, strings.Fields(tt.args)...)...)
 			if strings.TrimSpace(out) != tt.want || code != 0 {
 				t.Errorf("%s: %q %q %d, want %s", tt.args, out, errs, code, tt.want)
 			}
@@ -76,10 +80,11 @@ func TestRunnerPillar(t *testing.T) {
 	}
 }
 
-// TestRunnerPillarShowsAndClearsTheCache reads what a master has put into pillar_cache on disk.
+// TestRunnerPillarShowsAndClearsTheCache reads the pillar_cache that a master wrote to disk.
 func TestRunnerPillarShowsAndClearsTheCache(t *testing.T) {
 	dir := pillarPlace(t, "pillar_cache: true\n")
-	saved, err := pillar.OpenSaved(data.NewMap("pillar_cache_backend", "disk", "pillar_cache_ttl", int64(time.Hour/time.Second), "cachedir", filepath.Join(dir, "var/cache/salt/master")))
+	saved, err := pillar.OpenSaved(data.NewMap("pillar_cache_backend", "disk", "pillar_cache_ttl",
+		int64(time.Hour/time.Second), "cachedir", filepath.Join(dir, "var/cache/salt/master")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +103,8 @@ func TestRunnerPillarShowsAndClearsTheCache(t *testing.T) {
 		{"pillar.clear_pillar_cache web1", `{}`},
 		{"pillar.show_pillar_cache web1", `{}`},
 	} {
-		out, errs, code := run(t, dir, append([]string{"--out=json", "--out-indent=-1"}, strings.Fields(tt.args)...)...)
+		out, errs, code := run(t, dir,
+			append([]string{"--out=json", "--out-indent=-1"}, strings.Fields(tt.args)...)...)
 		if strings.TrimSpace(out) != tt.want || code != 0 {
 			t.Errorf("%s: %q %q %d, want %s", tt.args, out, errs, code, tt.want)
 		}

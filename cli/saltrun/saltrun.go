@@ -1,8 +1,9 @@
-// Package saltrun is the program salt-run: it calls a runner on the host of a master (salt/cli/run.py, salt/runner.py).
+// Package saltrun is the program salt-run: it calls a runner on the host of a master
+// (salt/cli/run.py, salt/runner.py).
 //
-// The runner works in the process of the program, with the master's configuration, as the master's user. The master, ours or
-// Salt's, need not run; when it does it hears of the beginning and the end on its bus. Only with external authentication
-// (-a) is the master asked to call the runner.
+// The runner works in the program's process, with the master's configuration, as the master's user.
+// The master, Brine or Salt, need not run; if it does, events on its bus report the beginning and
+// the end. Only with external authentication (-a) does the master call the runner.
 package saltrun
 
 import (
@@ -27,35 +28,38 @@ const (
 	exitGeneric = 1
 )
 
-// Run runs the program until it is done or ctx ends, and returns its exit code. It is that of Salt 3007: the retcode of
-// what the runner returned, 1 when the runner broke off with an error, and 0 else, also where there is no such runner.
+// Run runs the program until it is done or ctx ends, and returns its exit code. It is that of Salt
+// 3007: the retcode in the runner's result, 1 if the runner failed with an error, else 0, even if
+// the runner does not exist.
 func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	o, err := cli.ParseRun(in)
 	if err != nil {
-		return cli.Leave(err, stdout, stderr)
+		return cli.PrintError(err, stdout, stderr)
 	}
 	cfg, report, err := config.LoadClient(o.ConfigDir, in.Env)
 	if err != nil {
-		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
+		return cli.PrintError(fmt.Errorf("salt-run: %w", err), stdout, stderr)
 	}
 	r := &run{in: in, o: o, cfg: cfg, opts: cfg.Map().Clone(), ids: newIDs(cfg.UniqueJID)}
 	if err := cli.ReadClientConfig(r.opts, in, time.Now()); err != nil {
-		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
+		return cli.PrintError(fmt.Errorf("salt-run: %w", err), stdout, stderr)
 	}
 	o.Merge(r.opts)
+	r.opts.Set("fun", o.Call.Fun)
+	r.opts.Set("arg", data.Values(o.Call.Args))
 	log, closer, err := cli.OpenLog(r.opts, stderr)
 	if err != nil {
-		return cli.Leave(fmt.Errorf("salt-run: %w", err), stdout, stderr)
+		return cli.PrintError(fmt.Errorf("salt-run: %w", err), stdout, stderr)
 	}
 	defer closer.Close()
-	cli.TellWarnings(stderr, r.opts, report)
+	cli.PrintWarnings(stderr, r.opts, report)
 	r.log = log
 	if r.out, err = o.NewPrinter(r.opts, o.Call.Fun, stdout, stderr); err != nil {
-		return cli.Leave(err, stdout, stderr)
+		return cli.PrintError(err, stdout, stderr)
 	}
 	code := r.run(ctx)
 	if ctx.Err() != nil {
-		r.out.Tell("\nExiting gracefully on Ctrl-c\n")
+		r.out.PrintErr("\nExiting gracefully on Ctrl-c\n")
 	}
 	if err := r.out.Flush(); err != nil && code == exitOK {
 		return exitGeneric
@@ -68,13 +72,13 @@ type run struct {
 	in   cli.Invocation
 	o    *cli.RunOptions
 	cfg  *config.Master
-	opts *data.Map // configuration under the command line
+	opts *data.Map // configuration with the command line applied
 	log  *logrus.Logger
 	out  *cli.Printer
 	host *host
 	ids  *job.IDs
 
-	failed bool // something could not be printed
+	failed bool // some output could not be printed
 }
 
 func (r *run) run(ctx context.Context) int {
@@ -83,11 +87,14 @@ func (r *run) run(ctx context.Context) int {
 		return r.fail(err)
 	}
 	defer r.host.close()
-	if r.o.Doc {
-		return r.docs()
+	if r.o.Doc && cli.NotRoot() != "" {
+		return r.docs() // any user may read it
 	}
 	if err := r.host.Become(r.log); err != nil {
 		return r.fail(err)
+	}
+	if r.o.Doc {
+		return r.docs()
 	}
 	return r.function(ctx)
 }
@@ -95,14 +102,14 @@ func (r *run) run(ctx context.Context) int {
 // fail prints why nothing was done.
 func (r *run) fail(err error) int {
 	if exit := cli.IsExit(err); exit != nil {
-		r.out.Tell("%s", exit.Stderr)
+		r.out.PrintErr("%s", exit.Stderr)
 		return exit.Code
 	}
-	r.out.Tell("%v\n", err)
+	r.out.PrintErr("%v\n", err)
 	return exitGeneric
 }
 
-// docs prints the documentation of the runners whose names begin so.
+// docs prints the documentation of the runners whose names begin with the given one.
 func (r *run) docs() int {
 	docs := r.host.runners.Docs(r.o.Call.Fun)
 	for fun, doc := range docs.All() {
@@ -114,16 +121,17 @@ func (r *run) docs() int {
 	return exitOK
 }
 
-// function calls the runner, here, in the background or through the master.
+// function calls the runner here, in the background or through the master.
 func (r *run) function(ctx context.Context) int {
 	jid := job.ID(r.o.JID)
 	if jid == "" {
 		jid = r.ids.Next()
 	}
-	call := runners.Call{Fun: r.o.Call.Fun, JID: jid, User: r.host.User(), Show: r.show, Print: func(text string) {
-		r.out.Printf("%s", text)
-		_ = r.out.Flush() // who watches sees it at once; the end of the run finds what is wrong
-	}}
+	call := runners.Call{Fun: r.o.Call.Fun, JID: jid, User: r.host.User(), Show: r.show,
+		Print: func(text string) {
+			r.out.Printf("%s", text)
+			_ = r.out.Flush() // show it at once; errors surface when the run ends
+		}}
 	wire := loader.WireArgs(r.o.Call.Args, r.o.NoParse...)
 	if err := r.bind(&call, wire); err != nil {
 		return r.refused(ctx, call, wire, err)
@@ -133,7 +141,7 @@ func (r *run) function(ctx context.Context) int {
 	}
 	switch {
 	case r.o.EAuth != "":
-		return r.throughMaster(ctx, call, wire)
+		return r.callOnMaster(ctx, call, wire)
 	case r.o.Async:
 		return r.inBackground(call)
 	}
@@ -143,7 +151,7 @@ func (r *run) function(ctx context.Context) int {
 	return r.code(r.host.client().Run(ctx, call))
 }
 
-// newIDs returns what makes the ids of jobs.
+// newIDs returns a generator of job IDs.
 func newIDs(unique bool) *job.IDs {
 	if unique {
 		return job.NewUniqueIDs(nil)
@@ -151,7 +159,8 @@ func newIDs(unique bool) *job.IDs {
 	return job.NewIDs(nil)
 }
 
-// bind gives a call its arguments. The error is that of Salt for a runner that is not there or does not take them.
+// bind binds the arguments of a call. The error is Salt's for a runner that does not exist or does
+// not accept them.
 func (r *run) bind(call *runners.Call, wire []any) error {
 	if call.Fun == "" {
 		return loader.Invocation("Must specify a function to run!\nex: manage.up")
@@ -172,21 +181,25 @@ func (r *run) bind(call *runners.Call, wire []any) error {
 	return nil
 }
 
-// refusedCode is the return code in the event of a call that was never begun.
+// refusedCode is the return code in the event of a call that was not started.
 const refusedCode = 254
 
-// refused tells the master and the terminal why a runner was not called: by the documentation of those whose names begin
-// so, where there are any.
+// refused reports to the master and the terminal why a runner was not called. If runners' names
+// begin with the given one, their documentation replaces the reason.
 func (r *run) refused(ctx context.Context, call runners.Call, wire []any, err error) int {
-	return r.tell(ctx, call, wire, err, r.host.runners.Docs(call.Fun+"*"))
+	return r.refuseWith(ctx, call, wire, err, r.host.runners.Docs(call.Fun+"*"))
 }
 
-// tell is refused with the documentation that is shown in place of the reason; none shows the reason.
-func (r *run) tell(ctx context.Context, call runners.Call, wire []any, err error, docs *data.Map) int {
+// refuseWith is refused with the documentation to show instead of the reason; without any it shows
+// the reason.
+func (r *run) refuseWith(
+	ctx context.Context, call runners.Call, wire []any, err error, docs *data.Map,
+) int {
 	veil := runners.VeilFor(r.host.runners, call.Fun, wire, nil)
-	body := data.NewMap("success", false, "return", veil.Result(err.Error()), "retcode", int64(refusedCode), "fun", call.Fun, "fun_args", veil.Args(), "jid", string(call.JID))
+	body := data.NewMap("success", false, "return", veil.Result(err.Error()), "retcode",
+		int64(refusedCode), "fun", call.Fun, "fun_args", veil.Args(), "jid", string(call.JID))
 	if err := r.host.fire(ctx, runners.Runner.Tag(call.JID)+"/ret", body); err != nil {
-		r.log.WithError(err).Debug("no master takes events")
+		r.log.WithError(err).Debug("fire the event of the refused call")
 	}
 	var v any = err.Error()
 	if docs.Len() > 0 {
@@ -198,7 +211,7 @@ func (r *run) tell(ctx context.Context, call runners.Call, wire []any, err error
 	return exitOK
 }
 
-// show prints an event of the call: what the runner returned, or how it gets on (salt/client/mixins.py,
+// show prints an event of the call: the runner's result or its progress (salt/client/mixins.py,
 // print_async_event).
 func (r *run) show(suffix string, body *data.Map) {
 	if r.o.Quiet {
@@ -226,7 +239,8 @@ func (r *run) show(suffix string, body *data.Map) {
 	_ = r.out.Flush()
 }
 
-// withOutputter returns what is to be printed of a result that names its outputter, and has nothing else.
+// withOutputter returns the value of a result that consists only of a value and the name of its
+// outputter.
 func withOutputter(v any) (inner any, outputter string, ok bool) {
 	m, _ := v.(*data.Map)
 	if m.Len() != 2 || !m.Has("data") || !m.Has("outputter") {
@@ -257,7 +271,7 @@ func codeIn(v any) int {
 			if err != nil {
 				return exitGeneric
 			}
-			return int(n) & 0xff // as the system has it
+			return int(n) & 0xff // exit codes have eight bits
 		}
 	}
 	return exitOK

@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
-// asProgram makes the test binary the program salt-run, as --async starts it.
+// asProgram makes the test binary act as the program salt-run, as --async starts it.
 const asProgram = "BRINE_TEST_SALT_RUN"
 
 func TestMain(m *testing.M) {
@@ -28,11 +28,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// place is the host of a master that does not run.
+// place is the host of a master that is not running.
 func place(t *testing.T, more string) string {
 	t.Helper()
 	dir := testsalt.Dir(t)
-	text := "root_dir: " + dir + "\nuser: " + os.Getenv("USER") + "\nlog_file: " + dir + "/log\nlog_level: quiet\nid: m_master\nfile_roots: {base: [" + dir + "/srv]}\n" + more
+	text := "root_dir: " + dir + "\nuser: " + os.Getenv("USER") + "\nlog_file: " + dir +
+		"/log\nlog_level: quiet\nid: m_master\nfile_roots: {base: [" + dir + "/srv]}\n" + more
 	if os.Getenv("USER") == "" {
 		text = strings.Replace(text, "user: \n", "user: root\n", 1)
 	}
@@ -48,14 +49,15 @@ func place(t *testing.T, more string) string {
 func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	in := cli.Invocation{Args: append([]string{"-c", dir}, args...), Env: func(name string) string { return map[string]string{"HOME": dir}[name] }, Dir: dir,
+	in := cli.Invocation{Args: append([]string{"-c", dir}, args...),
+		Env: func(name string) string { return map[string]string{"HOME": dir}[name] }, Dir: dir,
 		Stdin: strings.NewReader("")}
 	code = saltrun.Run(t.Context(), in, &out, &errs)
 	return out.String(), errs.String(), code
 }
 
-// TestWithoutMaster runs what Salt's salt-run does where no master runs, with its output and exit code; of errors the first and
-// last line are Salt's.
+// TestWithoutMaster compares output and exit code with Salt's salt-run without a running master; of
+// errors the first and last line are compared.
 func TestWithoutMaster(t *testing.T) {
 	need.Root(t, "since the configuration names root as the user of the master")
 	dir := place(t, "")
@@ -76,7 +78,8 @@ func TestWithoutMaster(t *testing.T) {
 		{"queue.insert q x", "Item already exists in this queue. sqlite error: UNIQUE constraint failed: q.name\n", 0},
 		{"queue.pop q all", "- x\n", 0},
 		{"queue.list_items a;b", "\"a;b\" cannot be the name of a queue", 0},
-		{"error.error name=ValueError message=bad", "Exception occurred in runner error.error: Traceback (most recent call last):\nValueError: bad\n", 1},
+		{"error.error name=ValueError message=bad",
+			"Exception occurred in runner error.error: Traceback (most recent call last):\nValueError: bad\n", 1},
 		{"manage.up", "The salt master could not be contacted. Is master running?\n", 1},
 		{"manage.status", "The salt master could not be contacted. Is master running?\n", 1},
 		{"jobs.active", "The salt master could not be contacted. Is master running?\n", 0},
@@ -86,7 +89,9 @@ func TestWithoutMaster(t *testing.T) {
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			stdout, stderr, code := run(t, dir, strings.Fields(tt.args)...)
-			if code != tt.code || stdout != tt.stdout && (tt.stdout == "" || strings.HasSuffix(tt.stdout, "\n") || !strings.Contains(stdout, tt.stdout)) {
+			if code != tt.code || stdout != tt.stdout &&
+				(tt.stdout == "" || strings.HasSuffix(tt.stdout, "\n") ||
+					!strings.Contains(stdout, tt.stdout)) {
 				t.Errorf("exit %d, printed %q (%s), want %d, %q", code, stdout, stderr, tt.code, tt.stdout)
 			}
 		})
@@ -96,7 +101,8 @@ func TestWithoutMaster(t *testing.T) {
 func TestNoTokenWithoutALogin(t *testing.T) {
 	need.Root(t, "since the configuration names root as the user of the master")
 	_, stderr, code := run(t, place(t, ""), "-T", "test.arg")
-	if code != 0 || !strings.Contains(stderr, "[WARNING ] -T makes a token only with a login, by -a; none is made") {
+	if code != 0 || !strings.Contains(stderr,
+		"[WARNING ] -T creates a token only with a login (-a); no token is created") {
 		t.Errorf("salt-run -T: %d %s", code, stderr)
 	}
 }
@@ -104,21 +110,24 @@ func TestNoTokenWithoutALogin(t *testing.T) {
 func TestDocs(t *testing.T) {
 	dir := place(t, "")
 	stdout, _, code := run(t, dir, "-d", "test.stdout_print")
-	if want := "test.stdout_print:\n\n    Prints foo and returns bar.\n"; code != 0 || !strings.HasPrefix(stdout, want) {
+	if want := "test.stdout_print:\n\n    Prints foo and returns bar.\n"; code != 0 ||
+		!strings.HasPrefix(stdout, want) {
 		t.Errorf("exit %d, printed %q, want %q first", code, stdout, want)
 	}
 }
 
-// TestResultsAreAmongTheJobs runs a runner with an id: the runner jobs finds it and what it returned in the files of Salt's where there
-// is no master of ours, in the store where there is one, and in the returner that is the master's job cache. With runner_returns off
-// it is not kept. What is printed is what Salt 3006.18 prints.
+// TestResultsAreAmongTheJobs runs a runner with an id. The runner jobs finds it and its result in
+// Salt's files if there is no Brine master, in the store if there is one, and in the returner that
+// is the master's job cache. With runner_returns off it is not stored. The output is that of Salt
+// 3006.18.
 func TestResultsAreAmongTheJobs(t *testing.T) {
 	need.Root(t, "since the configuration names root as the user of the master")
 	const jid = "20261122010203040506"
 	const listed = jid + ":\n    ----------\n    Arguments:\n    Function:\n        runner.test.metasyntactic\n    StartTime:\n        2026, Nov 22 01:02:03.040506\n" +
 		"    Target:\n        m_master\n    Target-type:\n        list\n    User:\n        root\n"
-	for kind, more := range map[string]string{"files": "", "store": "", "sqlite3": "master_job_cache: sqlite3\nsqlite3.database: DIR/jobs.sqlite\n",
-		"off": "runner_returns: false\n"} {
+	for kind, more := range map[string]string{"files": "", "store": "",
+		"sqlite3": "master_job_cache: sqlite3\nsqlite3.database: DIR/jobs.sqlite\n",
+		"off":     "runner_returns: false\n"} {
 		t.Run(kind, func(t *testing.T) {
 			dir := place(t, "")
 			if more != "" {
@@ -129,16 +138,18 @@ func TestResultsAreAmongTheJobs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer s.Close() // a master that runs has it open
+				defer s.Close() // a running master has it open
 			}
 			run(t, dir, "--jid="+jid, "test.metasyntactic", "uk")
 			for range 2 {
 				stdout, stderr, code := run(t, dir, "jobs.lookup_jid", jid, "--out=json")
-				if kept := strings.Contains(stdout, "\"fun\": \"runner.test.metasyntactic\"") && strings.Contains(stdout, "wibble"); code != 0 || kept != (kind != "off") {
+				if kept := strings.Contains(stdout, "\"fun\": \"runner.test.metasyntactic\"") &&
+					strings.Contains(stdout, "wibble"); code != 0 || kept != (kind != "off") {
 					t.Errorf("exit %d, %q %s", code, stdout, stderr)
 				}
 				stdout, stderr, code = run(t, dir, "jobs.list_jobs", "search_function=runner.test.*")
-				if want := map[bool]string{true: "", false: listed}[kind == "off"]; stdout != want || code != 0 {
+				if want := map[bool]string{true: "",
+					false: listed}[kind == "off"]; stdout != want || code != 0 {
 					t.Errorf("list_jobs: exit %d, %q, want %q %s", code, stdout, want, stderr)
 				}
 			}
@@ -146,7 +157,8 @@ func TestResultsAreAmongTheJobs(t *testing.T) {
 	}
 }
 
-// TestAsyncTellsTheMaster starts a runner in the background: the program ends at once, and its end is told on the bus.
+// TestAsyncTellsTheMaster starts a runner in the background: the program ends at once, and the bus
+// reports the runner's end.
 func TestAsyncTellsTheMaster(t *testing.T) {
 	need.Root(t, "since the configuration names root as the user of the master")
 	dir := place(t, "")
@@ -175,7 +187,7 @@ func TestAsyncTellsTheMaster(t *testing.T) {
 	}
 }
 
-// busOf serves a bus in place of the master of a place.
+// busOf serves a bus instead of the master of a place.
 func busOf(t *testing.T, dir string) eventbus.Sockets {
 	t.Helper()
 	sock := filepath.Join(dir, "var/run/salt/master")

@@ -1,4 +1,4 @@
-// Package saltswarm is the program salt-swarm: a crowd of simulated minions, for sizing a master.
+// Package saltswarm is the program salt-swarm: simulated minions, for sizing a master.
 package saltswarm
 
 import (
@@ -24,11 +24,12 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	defer stop()
 	app := &urfave.App{
 		Name: "salt-swarm", HelpName: "salt-swarm", Writer: stdout, ErrWriter: stderr,
-		Usage: "run a crowd of simulated minions against a master",
+		Usage: "run simulated minions against a master",
 		UsageText: "salt-swarm [options]\n\nEach minion has its own key and connections, signs " +
 			"in and answers jobs (test.ping, test.echo, grains.items).\nThe master must accept the " +
-			"keys: auto_accept: True, or salt-key -A. SIGINT ends the crowd.",
-		Flags: flags(), HideHelpCommand: true, Action: func(c *urfave.Context) error { return act(c, stdout, stderr) },
+			"keys: auto_accept: True, or salt-key -A. SIGINT ends the swarm.",
+		Flags: flags(), HideHelpCommand: true,
+		Action:         func(c *urfave.Context) error { return act(c, stdout, stderr) },
 		ExitErrHandler: func(*urfave.Context, error) {},
 		OnUsageError:   func(_ *urfave.Context, err error, _ bool) error { return &usageError{err} },
 	}
@@ -45,38 +46,51 @@ func Run(ctx context.Context, in cli.Invocation, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// A usageError is a command line that the program does not understand.
+// A usageError reports an invalid command line.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
 func flags() []urfave.Flag {
 	return []urfave.Flag{
-		&urfave.IntFlag{Name: "count", Aliases: []string{"n"}, Value: 100, Usage: "how many minions"},
-		&urfave.StringFlag{Name: "master", Aliases: []string{"m"}, Value: "127.0.0.1:4506", Usage: "`HOST:PORT` of the master's request port"},
-		&urfave.StringFlag{Name: "transport", Value: "zeromq", Usage: "`NAME` of the master's transport, zeromq or tcp"},
-		&urfave.StringFlag{Name: "prefix", Value: "swarm", Usage: "of the minions' ids; a number of five digits follows"},
-		&urfave.StringFlag{Name: "keys", Usage: "keep the minions' keys in `DIR`, since making one takes a tenth of a second"},
-		&urfave.IntFlag{Name: "distinct-keys", Usage: "make so many keys and deal them out in turn; 0 makes one for each minion"},
-		&urfave.IntFlag{Name: "joining", Value: 64, Usage: "sign-ins under way at once"},
-		&urfave.StringFlag{Name: "like", Usage: "sign in as minions of Salt `RELEASE` do, 3006.0 (protocol 2) or 3006.18 (protocol 3), with their patience"},
-		&urfave.BoolFlag{Name: "filter", Usage: "subscribe to topics, for a master with zmq_filtering"},
-		&urfave.IntFlag{Name: "short", Usage: "connect for each request, `N` at once at most, instead of keeping a connection for each minion; it halves the open files"},
+		&urfave.IntFlag{Name: "count", Aliases: []string{"n"}, Value: 100,
+			Usage: "how many minions"},
+		&urfave.StringFlag{Name: "master", Aliases: []string{"m"}, Value: "127.0.0.1:4506",
+			Usage: "`HOST:PORT` of the master's request port"},
+		&urfave.StringFlag{Name: "transport", Value: "zeromq",
+			Usage: "`NAME` of the master's transport, zeromq or tcp"},
+		&urfave.StringFlag{Name: "prefix", Value: "swarm",
+			Usage: "of the minions' ids; a number of five digits follows"},
+		&urfave.StringFlag{Name: "keys",
+			Usage: "keep the minions' keys in `DIR`, since making one takes a tenth of a second"},
+		&urfave.IntFlag{Name: "distinct-keys",
+			Usage: "number of keys to make and assign in turn; 0 makes one for each minion"},
+		&urfave.IntFlag{Name: "joining", Value: 64, Usage: "concurrent sign-ins"},
+		&urfave.StringFlag{Name: "like",
+			Usage: "sign in as minions of Salt `RELEASE` do, 3006.0 (protocol 2) or 3006.18 (protocol 3), with their timeouts"},
+		&urfave.BoolFlag{Name: "filter",
+			Usage: "subscribe to topics, for a master with zmq_filtering"},
+		&urfave.IntFlag{Name: "short",
+			Usage: "connect for each request, `N` at once at most, instead of keeping a connection for each minion; it halves the open files"},
 		&urfave.IntFlag{Name: "events", Usage: "events that each minion fires"},
-		&urfave.IntFlag{Name: "returns", Usage: "returns that each minion sends without being asked"},
+		&urfave.IntFlag{Name: "returns",
+			Usage: "returns that each minion sends without being asked"},
 		&urfave.IntFlag{Name: "pings", Usage: "clear pings that each minion sends"},
 		&urfave.IntFlag{Name: "size", Usage: "bytes of text in each of these returns; 0 returns True"},
-		&urfave.StringFlag{Name: "fetch", Usage: "file of the saltenv base that each minion pulls, by its `PATH`"},
-		&urfave.IntFlag{Name: "load", Value: 16, Usage: "requests of this load under way at once"},
-		&urfave.DurationFlag{Name: "for", Usage: "end after this time; 0 goes on until a signal, or until the load is done where there is one"},
+		&urfave.StringFlag{Name: "fetch",
+			Usage: "file of the saltenv base that each minion pulls, by its `PATH`"},
+		&urfave.IntFlag{Name: "load", Value: 16, Usage: "concurrent requests of this load"},
+		&urfave.DurationFlag{Name: "for",
+			Usage: "end after this time; 0 goes on until a signal, or until the load is done where there is one"},
 		&urfave.DurationFlag{Name: "report", Value: 5 * time.Second, Usage: "time between reports"},
-		&urfave.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "tell of each failure"},
+		&urfave.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "log each failure"},
 	}
 }
 
 func act(c *urfave.Context, stdout, stderr io.Writer) error {
 	if c.NArg() > 0 {
-		return &usageError{fmt.Errorf("salt-swarm takes options only, and no argument %q", c.Args().First())}
+		return &usageError{fmt.Errorf("salt-swarm accepts only options, no argument %q",
+			c.Args().First())}
 	}
 	ctx, cancel := context.WithCancel(c.Context)
 	defer cancel()
@@ -85,7 +99,8 @@ func act(c *urfave.Context, stdout, stderr io.Writer) error {
 		defer cancel()
 	}
 	if c.Int("count") < 1 {
-		return &usageError{fmt.Errorf("--count: a crowd has one minion at least, not %d", c.Int("count"))}
+		return &usageError{fmt.Errorf("--count: at least one minion is needed, not %d",
+			c.Int("count"))}
 	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -111,7 +126,7 @@ func options(c *urfave.Context, log *logrus.Logger) (swarm.Options, error) {
 	cfg := config.DefaultMinion()
 	cfg.Transport = c.String("transport")
 	if cfg.Transport != "tcp" && cfg.Transport != "zeromq" {
-		return swarm.Options{}, &usageError{fmt.Errorf("--transport: %q is none of tcp, zeromq", cfg.Transport)}
+		return swarm.Options{}, &usageError{fmt.Errorf("--transport: invalid value %q; use tcp or zeromq", cfg.Transport)}
 	}
 	like, err := swarm.ParseLike(c.String("like"))
 	if err != nil {
@@ -120,15 +135,20 @@ func options(c *urfave.Context, log *logrus.Logger) (swarm.Options, error) {
 	wire, err := cli.MinionWire(cfg)
 	return swarm.Options{
 		Like:  like,
-		Count: c.Int("count"), Prefix: c.String("prefix"), Master: c.String("master"), Joining: c.Int("joining"), Filter: c.Bool("filter"), Short: c.Int("short"),
+		Count: c.Int("count"), Prefix: c.String("prefix"), Master: c.String("master"),
+		Joining: c.Int("joining"), Filter: c.Bool("filter"), Short: c.Int("short"),
 		Keys:   swarm.Keys{Dir: c.String("keys"), Distinct: c.Int("distinct-keys")},
-		Events: c.Int("events"), Returns: c.Int("returns"), Pings: c.Int("pings"), Size: c.Int("size"), Fetch: c.String("fetch"), Load: c.Int("load"), Log: log,
+		Events: c.Int("events"), Returns: c.Int("returns"), Pings: c.Int("pings"),
+		Size: c.Int("size"), Fetch: c.String("fetch"), Load: c.Int("load"), Log: log,
 		Ports: swarm.Ports{Request: wire.Request, Subscribe: wire.Subscribe},
 	}, err
 }
 
-// watch reports what the crowd does until it ends.
-func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start time.Time, done <-chan error, stdout io.Writer) error {
+// watch reports the activity of the swarm until it ends.
+func watch(
+	cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start time.Time,
+	done <-chan error, stdout io.Writer,
+) error {
 	tick := time.NewTicker(c.Duration("report"))
 	defer tick.Stop()
 	ready, loaded, asked := s.Ready(), s.Loaded(), false
@@ -139,7 +159,8 @@ func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start t
 		select {
 		case <-ready:
 			ready = nil
-			fmt.Fprintf(stdout, "all %d minions listen after %.1f s\n", c.Int("count"), time.Since(start).Seconds())
+			fmt.Fprintf(stdout, "all %d minions listen after %.1f s\n", c.Int("count"),
+				time.Since(start).Seconds())
 			start = time.Now()
 		case <-loaded:
 			loaded = nil
@@ -153,7 +174,8 @@ func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start t
 			if !asked && s.Stats.SignedIn.Load() == 0 {
 				asked = true
 				fmt.Fprintf(stdout, "nobody has signed in: does a master listen on %s, "+
-					"and does it accept the keys (auto_accept: True, or salt-key -A)?\n", c.String("master"))
+					"and does it accept the keys (auto_accept: True, or salt-key -A)?\n",
+					c.String("master"))
 			}
 		}
 	}
@@ -162,5 +184,6 @@ func watch(cancel context.CancelFunc, c *urfave.Context, s *swarm.Swarm, start t
 func report(w io.Writer, s *swarm.Swarm, start time.Time) {
 	st := &s.Stats
 	fmt.Fprintf(w, "%6.1f s: signed in %d, listening %d, jobs %d, returns acknowledged %d, requests %d, failures %d\n", time.Since(start).Seconds(),
-		st.SignedIn.Load(), st.Listening.Load(), st.Jobs.Load(), st.Returned.Load(), st.Requests.Load(), st.Failures.Load())
+		st.SignedIn.Load(), st.Listening.Load(), st.Jobs.Load(), st.Returned.Load(),
+		st.Requests.Load(), st.Failures.Load())
 }

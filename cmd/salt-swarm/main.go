@@ -1,4 +1,4 @@
-// Command salt-swarm runs a crowd of simulated minions against a master.
+// Command salt-swarm runs simulated minions against a master.
 package main
 
 import (

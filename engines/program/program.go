@@ -1,15 +1,16 @@
-// Package program is an engine of Brine's own: a program in any language that speaks JSON lines. It gets events on its
-// standard input, {"tag": …, "data": …} a line, and what it prints in the same form is fired.
+// Package program is an engine that only Brine has: a program in any language that speaks JSON
+// lines. It gets events on its standard input, one {"tag": …, "data": …} per line, and the lines of
+// the same form that it prints are fired as events.
 //
 //	engines:
 //	  - program:
 //	      cmd: [/usr/local/bin/feeder, -v]
 //	      tags: ['salt/job/*/ret/*']
 //
-// It runs as long as the master and is started again when it ends. Events that come meanwhile wait, up to a bound, as do
-// those that it is too slow for; more are lost, which the log tells, and so are those that it had been given and not read when
-// it ended. Lines that it prints are of at most 64 KiB; those
-// that are no events are told in the log.
+// It runs as long as the master and is restarted when it ends. Events that arrive meanwhile, or
+// faster than it reads them, are queued up to a limit. Events beyond the limit are lost, which is
+// logged, and so are events that the program had not read when it ended. Lines that it prints may
+// have up to 64 KiB; lines that are not events are logged.
 package program
 
 import (
@@ -30,11 +31,12 @@ type program struct {
 	host   engines.Host
 	cmd    daemon.Command
 	globs  []*match.Glob
-	events *eventbus.Subscription // kept while the program is started again
+	events *eventbus.Subscription // kept across restarts of the program
 }
 
-// New makes the engine: cmd is the program, a text or a list of words, cwd its directory, env a map of variables, and tags the
-// globs of the events that it gets, none where they are not given.
+// New makes the engine. The option cmd is the program, a text or a list of words; cwd is its
+// directory, env a map of variables, and tags the globs of the events that it gets, none by
+// default.
 func New(h engines.Host, options *data.Map) (func(context.Context) error, error) {
 	if err := engines.Only(options, "cmd", "cwd", "env", "tags"); err != nil {
 		return nil, err
@@ -55,12 +57,13 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 	if !ok && options.Value("env") != nil {
 		return nil, errors.New("env: expected a mapping of names to values")
 	}
-	p.cmd = daemon.Command{Name: h.Name, Argv: words, Dir: options.Text("cwd"), Out: p.take}
+	p.cmd = daemon.Command{Name: h.Name, Argv: words, Dir: options.Text("cwd"), Out: p.fireLine}
 	for name, value := range env.All() {
 		p.cmd.Env = append(p.cmd.Env, data.Str(name)+"="+data.Str(value))
 	}
 	if len(p.globs) > 0 {
-		p.events = h.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + h.Name, Match: p.wants})
+		p.events = h.Bus.Subscribe(eventbus.SubscribeOptions{Name: "engine " + h.Name,
+			Match: p.wants})
 		p.cmd.In = p.write
 	}
 	return p.run, nil
@@ -72,7 +75,7 @@ func (p *program) run(ctx context.Context) error {
 		p.events.Close()
 	}
 	if err == nil {
-		err = errors.New("the program has ended, though it should run on")
+		err = errors.New("the program has ended, but should keep running")
 	}
 	return err
 }
@@ -86,7 +89,8 @@ func (p *program) wants(tag string) bool {
 	return false
 }
 
-// write gives the program events. It returns an error, so that the input stays open until the program ends.
+// write sends events to the program. It always returns an error, so that the input stays open until
+// the program ends.
 func (p *program) write(ctx context.Context, w io.Writer) error {
 	for event := range p.events.All(ctx) {
 		body, err := event.Map()
@@ -95,7 +99,8 @@ func (p *program) write(ctx context.Context, w io.Writer) error {
 		}
 		line, err := output.JSON(data.NewMap("tag", event.Tag, "data", body))
 		if err != nil {
-			p.host.Log.WithError(err).Warnf("engine %s: event %q", p.host.Name, event.Tag)
+			p.host.Log.WithError(err).Warnf("engine %s: event %q could not be written",
+				p.host.Name, event.Tag)
 			continue
 		}
 		if _, err := io.WriteString(w, line+"\n"); err != nil {
@@ -105,8 +110,8 @@ func (p *program) write(ctx context.Context, w io.Writer) error {
 	return ctx.Err()
 }
 
-// take fires what the program prints; what is no event goes to the log.
-func (p *program) take(line []byte) {
+// fireLine fires the event that a line contains; other lines are logged.
+func (p *program) fireLine(line []byte) {
 	event, ok, err := engines.ParseLine(line)
 	if err == nil && ok {
 		err = p.host.Fire(event)

@@ -1,8 +1,8 @@
-// Package script is Salt's engine of that name: it runs a program again and again, and fires the events that it prints
-// (salt/engines/script.py).
+// Package script is Salt's engine of that name: it runs a program again and again, and fires the
+// events that it prints (salt/engines/script.py).
 //
-// Each line is a JSON object with tag and data, of at most 64 KiB. Lines that are something else are told in the log and
-// skipped, where Salt's engine ends. No shell is involved.
+// Each line is a JSON object with tag and data, of at most 64 KiB. Other lines are logged and
+// skipped, whereas Salt's engine ends. No shell is involved.
 package script
 
 import (
@@ -17,7 +17,8 @@ import (
 	"github.com/brineproject/brine/output"
 )
 
-// maxTags bounds the tags whose last contents are remembered for onchange; events of others are fired each time.
+// maxTags limits the tags whose last contents are remembered for onchange; events with further tags
+// are always fired.
 const maxTags = 10000
 
 type script struct {
@@ -26,18 +27,20 @@ type script struct {
 	interval time.Duration
 	onChange bool
 	last     map[string][32]byte // by tag
-	told     bool                // of lines that are no events, in the last run
+	warned   bool                // whether invalid lines were logged in the last run
 }
 
-// New makes the engine: cmd is the program, interval the seconds from its end to its next start (1), onchange leaves out an event
-// that is like the last one of its tag, and output is json.
+// New makes the engine. The option cmd is the program, interval the seconds from its end to its
+// next start (1), onchange skips an event that equals the last one of its tag, and output must be
+// json.
 func New(h engines.Host, options *data.Map) (func(context.Context) error, error) {
 	if err := engines.Only(options, "cmd", "output", "interval", "onchange"); err != nil {
 		return nil, err
 	}
-	s := &script{host: h, interval: time.Second, onChange: data.Truth(options.Value("onchange")), last: map[string][32]byte{}}
+	s := &script{host: h, interval: time.Second, onChange: data.Truth(options.Value("onchange")),
+		last: map[string][32]byte{}}
 	if out := options.Value("output"); out != nil && out != "json" {
-		return nil, fmt.Errorf("output can be json alone, not %s", data.Repr(out))
+		return nil, fmt.Errorf("output must be json, not %s", data.Repr(out))
 	}
 	var err error
 	if s.cmd, err = engines.Words(options.Value("cmd")); err != nil {
@@ -58,12 +61,12 @@ func New(h engines.Host, options *data.Map) (func(context.Context) error, error)
 
 func (s *script) run(ctx context.Context) error {
 	for {
-		err := s.once(ctx)
+		err := s.runOnce(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			s.host.Log.WithError(err).Errorf("engine %s", s.host.Name)
+			s.host.Log.WithError(err).Errorf("engine %s: run of the script failed", s.host.Name)
 		}
 		select {
 		case <-ctx.Done():
@@ -73,25 +76,25 @@ func (s *script) run(ctx context.Context) error {
 	}
 }
 
-// once runs the program. Of lines that cannot be used the first is told, unless those of the last run were, and the number
-// of all.
-func (s *script) once(ctx context.Context) error {
+// runOnce runs the program. It logs the first unusable line, unless the last run had some too, and
+// the number of all of them.
+func (s *script) runOnce(ctx context.Context) error {
 	faults := 0
 	err := daemon.Command{Name: s.host.Name, Argv: s.cmd, Out: func(line []byte) {
-		if err := s.take(line); err != nil {
-			if faults++; faults == 1 && !s.told {
-				s.host.Log.WithError(err).Warnf("engine %s: line %.100q", s.host.Name, line)
+		if err := s.fireLine(line); err != nil {
+			if faults++; faults == 1 && !s.warned {
+				s.host.Log.WithError(err).Warnf("engine %s: ignored line %.100q", s.host.Name, line)
 			}
 		}
 	}}.Run(ctx, s.host.Log)
-	if faults > 1 && !s.told {
-		s.host.Log.Warnf("engine %s: %d lines could not be used", s.host.Name, faults)
+	if faults > 1 && !s.warned {
+		s.host.Log.Warnf("engine %s: ignored %d lines", s.host.Name, faults)
 	}
-	s.told = faults > 0
+	s.warned = faults > 0
 	return err
 }
 
-func (s *script) take(line []byte) error {
+func (s *script) fireLine(line []byte) error {
 	event, ok, err := engines.ParseLine(line)
 	if err != nil || !ok || s.onChange && !s.changed(event) {
 		return err

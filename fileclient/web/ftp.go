@@ -14,18 +14,21 @@ import (
 	"github.com/brineproject/brine/fileclient"
 )
 
-// ftpFetcher gets files by FTP in passive mode (RFC 959, RFC 2428).
+// ftpFetcher fetches files by FTP in passive mode (RFC 959, RFC 2428).
 type ftpFetcher struct{ settings }
 
 var _ fileclient.Fetcher = (*ftpFetcher)(nil)
 
-// Schemes is ftp.
+// Schemes returns ftp.
 func (f *ftpFetcher) Schemes() []string { return []string{"ftp"} }
 
 // Fetch writes the file to w.
-func (f *ftpFetcher) Fetch(ctx context.Context, get fileclient.Fetch, w io.Writer) (fileclient.Fetched, error) {
+func (f *ftpFetcher) Fetch(
+	ctx context.Context, get fileclient.Fetch, w io.Writer,
+) (fileclient.Fetched, error) {
 	if err := f.fetch(ctx, get.URL, w); err != nil {
-		text := fmt.Sprintf("Could not retrieve %s from FTP server. Exception: %s", fileclient.Redact(get.URL), Reason(err))
+		text := fmt.Sprintf("Could not retrieve %s from FTP server. Exception: %s",
+			fileclient.Redact(get.URL), Reason(err))
 		return fileclient.Fetched{}, &fileclient.FetchError{Text: text, Err: err}
 	}
 	return fileclient.Fetched{}, nil
@@ -34,13 +37,13 @@ func (f *ftpFetcher) Fetch(ctx context.Context, get fileclient.Fetch, w io.Write
 func (f *ftpFetcher) fetch(ctx context.Context, address string, w io.Writer) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return errors.New("the URL cannot be read")
+		return errors.New("invalid URL")
 	}
 	port := u.Port()
 	if port == "" {
 		port = "21"
 	}
-	c := &conversation{ftpFetcher: f, host: u.Hostname()}
+	c := &session{ftpFetcher: f, host: u.Hostname()}
 	if err := c.open(ctx, port); err != nil {
 		return err
 	}
@@ -51,8 +54,8 @@ func (f *ftpFetcher) fetch(ctx context.Context, address string, w io.Writer) err
 	return c.retrieve(ctx, strings.TrimLeft(u.Path, "/"), w)
 }
 
-// A conversation is one with a server.
-type conversation struct {
+// A session is one session with a server.
+type session struct {
 	*ftpFetcher
 	host string
 	text *textproto.Conn
@@ -60,15 +63,16 @@ type conversation struct {
 }
 
 // dial connects to a port; the connection ends with ctx.
-func (c *conversation) dial(ctx context.Context, port string) (net.Conn, func() bool, error) {
-	conn, err := (&net.Dialer{Timeout: c.connect}).DialContext(ctx, "tcp", net.JoinHostPort(c.host, port))
+func (c *session) dial(ctx context.Context, port string) (net.Conn, func() bool, error) {
+	conn, err := (&net.Dialer{Timeout: c.connect}).DialContext(ctx,
+		"tcp", net.JoinHostPort(c.host, port))
 	if err != nil {
 		return nil, nil, err
 	}
 	return conn, context.AfterFunc(ctx, func() { conn.Close() }), nil
 }
 
-func (c *conversation) open(ctx context.Context, port string) error {
+func (c *session) open(ctx context.Context, port string) error {
 	conn, stop, err := c.dial(ctx, port)
 	if err != nil {
 		return err
@@ -81,14 +85,14 @@ func (c *conversation) open(ctx context.Context, port string) error {
 	return nil
 }
 
-func (c *conversation) close() {
+func (c *session) close() {
 	_, _ = c.text.Cmd("QUIT")
 	c.stop()
 	_ = c.text.Close()
 }
 
-// ask sends a command and returns the answer, whose code must begin with the digits of code.
-func (c *conversation) ask(code int, format string, args ...any) (int, string, error) {
+// ask sends a command and returns the reply, whose code must begin with the digits of code.
+func (c *session) ask(code int, format string, args ...any) (int, string, error) {
 	line := fmt.Sprintf(format, args...)
 	if !printable(line) {
 		return 0, "", errors.New("a control character in the URL")
@@ -99,8 +103,8 @@ func (c *conversation) ask(code int, format string, args ...any) (int, string, e
 	return c.text.ReadResponse(code)
 }
 
-// login says who asks: the user of the URL, or anonymous.
-func (c *conversation) login(who *url.Userinfo) error {
+// login signs in as the user of the URL, or as anonymous.
+func (c *session) login(who *url.Userinfo) error {
 	user, password := "anonymous", "anonymous@"
 	if who.Username() != "" {
 		user = who.Username()
@@ -119,7 +123,7 @@ func (c *conversation) login(who *url.Userinfo) error {
 }
 
 // retrieve writes a file to w.
-func (c *conversation) retrieve(ctx context.Context, path string, w io.Writer) error {
+func (c *session) retrieve(ctx context.Context, path string, w io.Writer) error {
 	port, err := c.passive()
 	if err != nil {
 		return err
@@ -141,8 +145,8 @@ func (c *conversation) retrieve(ctx context.Context, path string, w io.Writer) e
 	return err
 }
 
-// passive returns the port where the server gives the file. The host that it names is not looked at.
-func (c *conversation) passive() (port string, err error) {
+// passive returns the port for the data connection. The host that the server names is ignored.
+func (c *session) passive() (port string, err error) {
 	_, message, err := c.ask(229, "EPSV")
 	if err == nil {
 		if parts := strings.Split(message, "|"); len(parts) == 5 {

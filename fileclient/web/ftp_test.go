@@ -12,7 +12,8 @@ import (
 	"github.com/brineproject/brine/fileclient"
 )
 
-// ftpServer serves files by FTP on loopback, one connection after the other. extended says whether it knows EPSV.
+// ftpServer serves files by FTP on loopback, one connection after the other. extended says whether
+// it supports EPSV.
 func ftpServer(t *testing.T, extended bool, files map[string]string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -81,7 +82,8 @@ func (s *ftpSession) do(verb, arg string) {
 	case verb == "PASV":
 		s.listen()
 		port := s.data.Addr().(*net.TCPAddr).Port
-		s.say("227 Entering Passive Mode (10,9,8,7,%d,%d).", port>>8, port&255) // of another host, which is not asked
+		// of another host, which the client ignores
+		s.say("227 Entering Passive Mode (10,9,8,7,%d,%d).", port>>8, port&255)
 	case verb == "RETR":
 		s.retrieve(arg)
 	default:
@@ -116,25 +118,30 @@ func TestFTP(t *testing.T) {
 		for path, want := range map[string]string{"/pub/x": big, "/empty": ""} {
 			for _, who := range []string{"", "us:pa@"} {
 				got, err := c.CacheFile(t.Context(), "ftp://"+who+address+path, "base", fileclient.Fetch{})
-				if err != nil || got != filepath.Join(dir, "extrn_files", "base", strings.ReplaceAll(address, ":", ""), path) || read(t, got) != want {
+				if err != nil || got != filepath.Join(dir, "extrn_files",
+					"base", strings.ReplaceAll(address, ":", ""), path) || read(t, got) != want {
 					t.Errorf("CacheFile(%s) = %q, %v", path, got, err)
 				}
 			}
 		}
 		for url, want := range map[string]string{
-			"ftp://us:pa@" + address + "/none":      "Could not retrieve ftp://" + address + "/none from FTP server. Exception: 550 Failed to open file.",
-			"ftp://us:SECRET@" + address + "/pub/x": "Could not retrieve ftp://" + address + "/pub/x from FTP server. Exception: 530 Login incorrect.",
-			"ftp://us:SECRET@127.0.0.1:1/x":         "Could not retrieve ftp://127.0.0.1:1/x from FTP server. Exception: [Errno 111] Connection refused",
-			"ftp://" + address + "/a%0d%0aDELE%20b": "Could not retrieve ftp://" + address + "/a%0d%0aDELE%20b from FTP server. Exception: a control character in the URL",
+			"ftp://us:pa@" + address + "/none": "Could not retrieve ftp://" + address +
+				"/none from FTP server. Exception: 550 Failed to open file.",
+			"ftp://us:SECRET@" + address + "/pub/x": "Could not retrieve ftp://" + address +
+				"/pub/x from FTP server. Exception: 530 Login incorrect.",
+			"ftp://us:SECRET@127.0.0.1:1/x": "Could not retrieve ftp://127.0.0.1:1/x from FTP server. Exception: [Errno 111] Connection refused",
+			"ftp://" + address + "/a%0d%0aDELE%20b": "Could not retrieve ftp://" + address +
+				"/a%0d%0aDELE%20b from FTP server. Exception: a control character in the URL",
 		} {
-			if _, err := c.CacheFile(t.Context(), url, "base", fileclient.Fetch{}); err == nil || err.Error() != want {
+			if _, err := c.CacheFile(t.Context(), url, "base", fileclient.Fetch{}); err == nil ||
+				err.Error() != want {
 				t.Errorf("CacheFile(%s) = %v", url, err)
 			}
 		}
 	}
 }
 
-// FuzzPassive reads answers to PASV and EPSV.
+// FuzzPassive reads replies to PASV and EPSV.
 func FuzzPassive(f *testing.F) {
 	f.Add("229 Entering Extended Passive Mode (|||6446|)\r\n227 Entering Passive Mode (127,0,0,1,19,137).\r\n")
 	f.Add("500 no\r\n227 (1,2,3,4,300,5)\r\n")
@@ -142,7 +149,7 @@ func FuzzPassive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answers string) {
 		ours, theirs := net.Pipe()
 		go func() {
-			go func() { // what is asked is of no interest
+			go func() { // the requests do not matter
 				b := make([]byte, 100)
 				for {
 					if _, err := theirs.Read(b); err != nil {
@@ -153,7 +160,7 @@ func FuzzPassive(f *testing.F) {
 			fmt.Fprint(theirs, answers)
 			theirs.Close()
 		}()
-		c := &conversation{text: textproto.NewConn(ours)}
+		c := &session{text: textproto.NewConn(ours)}
 		defer ours.Close()
 		port, err := c.passive()
 		if _, lookErr := net.LookupPort("tcp", port); err == nil && lookErr != nil {

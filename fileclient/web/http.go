@@ -18,52 +18,56 @@ import (
 	"github.com/brineproject/brine/version"
 )
 
-// mostRedirects is how often a server may send elsewhere, as in Tornado.
-const mostRedirects = 5
+// maxRedirects is the limit of redirects, as in Tornado.
+const maxRedirects = 5
 
 type httpFetcher struct{ settings }
 
 var _ fileclient.Fetcher = (*httpFetcher)(nil)
 
-// Schemes are http and https.
+// Schemes returns http and https.
 func (h *httpFetcher) Schemes() []string { return []string{"http", "https"} }
 
-// Fetch writes the body of the answer to w.
-func (h *httpFetcher) Fetch(ctx context.Context, f fileclient.Fetch, w io.Writer) (fileclient.Fetched, error) {
+// Fetch writes the body of the reply to w.
+func (h *httpFetcher) Fetch(
+	ctx context.Context, f fileclient.Fetch, w io.Writer,
+) (fileclient.Fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.whole)
 	defer cancel()
 	client, err := h.client(f.Insecure)
 	if err != nil {
-		return fileclient.Fetched{}, failed(f.URL, err)
+		return fileclient.Fetched{}, fetchError(f.URL, err)
 	}
 	defer client.CloseIdleConnections()
 	request, err := newRequest(ctx, f)
 	if err != nil {
-		return fileclient.Fetched{}, failed(f.URL, err)
+		return fileclient.Fetched{}, fetchError(f.URL, err)
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return fileclient.Fetched{}, failed(f.URL, err)
+		return fileclient.Fetched{}, fetchError(f.URL, err)
 	}
 	defer answer.Body.Close()
-	got := fileclient.Fetched{ETag: answer.Header.Get("ETag"), Text: strings.HasPrefix(answer.Header.Get("Content-Type"), "text")}
+	got := fileclient.Fetched{ETag: answer.Header.Get("ETag"),
+		Text: strings.HasPrefix(answer.Header.Get("Content-Type"), "text")}
 	switch {
 	case answer.StatusCode == http.StatusNotModified && f.ETag != "":
 		got.Unchanged = true
 		return got, nil
 	case answer.StatusCode < 200 || answer.StatusCode > 299:
-		return got, failed(f.URL, &statusError{answer})
+		return got, fetchError(f.URL, &statusError{answer})
 	}
 	if err := limited(w, answer.Body, h.most); err != nil {
-		return got, failed(f.URL, err)
+		return got, fetchError(f.URL, err)
 	}
 	return got, nil
 }
 
 func newRequest(ctx context.Context, f fileclient.Fetch) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL, nil) // a user in it becomes basic authentication
+	// a user in it becomes basic authentication
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL, nil)
 	if err != nil {
-		return nil, errors.New("the URL cannot be read")
+		return nil, errors.New("invalid URL")
 	}
 	request.Header.Set("User-Agent", "Salt/"+version.Salt()+" http.query()")
 	if f.ETag != "" {
@@ -72,24 +76,25 @@ func newRequest(ctx context.Context, f fileclient.Fetch) (*http.Request, error) 
 	return request, nil
 }
 
-// client returns what asks servers.
+// client returns an HTTP client.
 func (h *httpFetcher) client(insecure bool) (*http.Client, error) {
-	trust := &tls.Config{InsecureSkipVerify: insecure || h.insecure} //nolint:gosec // the operator's wish
+	trust := &tls.Config{InsecureSkipVerify: insecure || h.insecure} //nolint:gosec // the operator asked for it
 	if h.bundle != "" {
 		pem, err := os.ReadFile(h.bundle)
 		if err != nil {
 			return nil, fmt.Errorf("ca_bundle: %w", err)
 		}
 		if trust.RootCAs = x509.NewCertPool(); !trust.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca_bundle: %s holds no certificate", h.bundle)
+			return nil, fmt.Errorf("ca_bundle: %s contains no certificate", h.bundle)
 		}
 	}
 	dialer := &net.Dialer{Timeout: h.connect}
 	return &http.Client{
-		Transport: &http.Transport{Proxy: h.proxy.of, DialContext: dialer.DialContext, TLSHandshakeTimeout: h.connect, TLSClientConfig: trust,
+		Transport: &http.Transport{Proxy: h.proxy.of, DialContext: dialer.DialContext,
+			TLSHandshakeTimeout: h.connect, TLSClientConfig: trust,
 			DisableCompression: true, ForceAttemptHTTP2: true},
 		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-			if len(via) > mostRedirects {
+			if len(via) > maxRedirects {
 				return http.ErrUseLastResponse
 			}
 			return nil
@@ -97,7 +102,7 @@ func (h *httpFetcher) client(insecure bool) (*http.Client, error) {
 	}, nil
 }
 
-// of returns the proxy for a request, nil for none.
+// of returns the proxy for a request, or nil for none.
 func (p *proxy) of(r *http.Request) (*url.URL, error) {
 	if p.host == "" || p.port == 0 || slices.Contains(p.not, r.URL.Hostname()) {
 		return nil, nil
@@ -109,7 +114,7 @@ func (p *proxy) of(r *http.Request) (*url.URL, error) {
 	return u, nil
 }
 
-// A statusError is an answer that has no file.
+// A statusError is a reply with a status other than success.
 type statusError struct{ answer *http.Response }
 
 func (e *statusError) Error() string {
@@ -120,15 +125,16 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("HTTP %d: %s", e.answer.StatusCode, text)
 }
 
-// failed is the error of a URL, without the URL's secrets.
-func failed(address string, err error) error {
+// fetchError returns the error for a URL, without the URL's secrets.
+func fetchError(address string, err error) error {
 	var about *url.Error
 	if errors.As(err, &about) {
-		err = about.Err // it tells the URL
+		err = about.Err // the outer error contains the URL
 	}
 	path := "?"
 	if u, parseErr := url.Parse(address); parseErr == nil {
 		path = u.Path
 	}
-	return &fileclient.FetchError{Text: fmt.Sprintf("Error: %s reading %s", Reason(err), path), Err: err}
+	return &fileclient.FetchError{Text: fmt.Sprintf("Error: %s reading %s", Reason(err), path),
+		Err: err}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/brineproject/brine/fileclient"
 )
 
-// client returns a file client without a file server, under options of a minion.
+// client returns a file client without a file server, with options of a minion.
 func client(t *testing.T, pairs ...any) (*fileclient.Client, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -58,18 +58,21 @@ func TestCacheFileOfAWebServer(t *testing.T) {
 	})
 	c, dir := client(t)
 	address := strings.Replace(s.URL, "http://", "http://us:pa@", 1) + "/a/b?q=1"
-	want := filepath.Join(dir, "extrn_files", "dev", strings.ReplaceAll(strings.TrimPrefix(s.URL, "http://"), ":", ""), "a", "b-q=1")
+	want := filepath.Join(dir, "extrn_files",
+		"dev", strings.ReplaceAll(strings.TrimPrefix(s.URL, "http://"), ":", ""), "a", "b-q=1")
 	for range 2 {
 		got, err := c.CacheFile(t.Context(), address, "dev", fileclient.Fetch{})
 		if err != nil || got != want || read(t, got) != "content q=1" {
 			t.Fatalf("CacheFile = %q, %v", got, err)
 		}
 	}
-	if dest, err := c.CacheDest(address, "dev"); err != nil || dest != want || c.IsCached(address, "dev") != want {
+	if dest, err := c.CacheDest(address, "dev"); err != nil || dest != want ||
+		c.IsCached(address, "dev") != want {
 		t.Errorf("CacheDest = %q, %v; IsCached = %q", dest, err, c.IsCached(address, "dev"))
 	}
 	const sum = "7a0ed2a9ea7a42ccc47a47d4c28e7a6ab9c92f6ae1b53d0ed1cb8d2ca5b5c9a4"
-	if _, err := c.CacheFile(t.Context(), address, "dev", fileclient.Fetch{SourceHash: "sha256=" + sum}); err != nil || hits != 3 {
+	if _, err := c.CacheFile(t.Context(), address,
+		"dev", fileclient.Fetch{SourceHash: "sha256=" + sum}); err != nil || hits != 3 {
 		t.Errorf("a hash that differs: %v, %d requests", err, hits)
 	}
 	own, err := c.Hash(t.Context(), want, "")
@@ -77,7 +80,8 @@ func TestCacheFileOfAWebServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, hash := range []string{own.Hex, "sha256=" + own.Hex} {
-		if _, err := c.CacheFile(t.Context(), address, "dev", fileclient.Fetch{SourceHash: hash}); err != nil || hits != 3 {
+		if _, err := c.CacheFile(t.Context(), address,
+			"dev", fileclient.Fetch{SourceHash: hash}); err != nil || hits != 3 {
 			t.Errorf("the hash of the copy: %v, %d requests", err, hits)
 		}
 	}
@@ -99,7 +103,8 @@ func TestETag(t *testing.T) {
 		tag  string
 		use  bool
 		sent int
-	}{{`"v1"`, true, 1}, {`"v1"`, true, 1}, {`"v2"`, true, 2}, {`"v2"`, true, 2}, {`"v2"`, false, 3}, {`"v2"`, true, 4}, {`"v2"`, true, 4}} {
+	}{{`"v1"`, true, 1}, {`"v1"`, true, 1}, {`"v2"`, true, 2}, {`"v2"`, true, 2},
+		{`"v2"`, false, 3}, {`"v2"`, true, 4}, {`"v2"`, true, 4}} {
 		tag = tt.tag
 		got, err := c.CacheFile(t.Context(), s.URL+"/f", "base", fileclient.Fetch{UseETag: tt.use})
 		if err != nil || read(t, got) != "content "+tag || sent != tt.sent {
@@ -132,7 +137,7 @@ func TestErrorsOfAWebServer(t *testing.T) {
 		"/none": "Error: HTTP 404: Not Found reading /none",
 		"/loop": "Error: HTTP 302: Found reading /loop",
 		"/cut":  "Error: unexpected EOF reading /cut",
-		"/big":  "Error: there are more than the 1000 bytes of http_max_body reading /big",
+		"/big":  "Error: content is longer than the 1000 bytes of http_max_body reading /big",
 	} {
 		dest := filepath.Join(t.TempDir(), "f")
 		_, err := c.GetURL(t.Context(), secret+path, dest, fileclient.GetURL{})
@@ -140,21 +145,25 @@ func TestErrorsOfAWebServer(t *testing.T) {
 		if !errors.As(err, &fetch) || err.Error() != want {
 			t.Errorf("GetURL(%s) = %v, want %s", path, err, want)
 		}
-		if _, err := c.CacheFile(t.Context(), secret+path, "base", fileclient.Fetch{}); err == nil || strings.Contains(err.Error(), "SECRET") {
+		if _, err := c.CacheFile(t.Context(), secret+path,
+			"base", fileclient.Fetch{}); err == nil || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("CacheFile(%s) = %v", path, err)
 		}
 		if _, err := os.Lstat(dest); err == nil {
 			t.Errorf("%s left a file", path)
 		}
 	}
-	if entries, err := os.ReadDir(filepath.Join(dir, "extrn_files", ".partial")); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(filepath.Join(dir, "extrn_files", ".partial")); err != nil ||
+		len(entries) > 0 {
 		t.Errorf("%d partial files are left, %v", len(entries), err)
 	}
-	if got, err := c.CacheFile(t.Context(), s.URL+"/moved", "base", fileclient.Fetch{}); err != nil || read(t, got) != "there" {
+	if got, err := c.CacheFile(t.Context(), s.URL+"/moved",
+		"base", fileclient.Fetch{}); err != nil || read(t, got) != "there" {
 		t.Errorf("a redirect: %q, %v", got, err)
 	}
 	s.Close()
-	if _, err := c.CacheFile(t.Context(), secret+"/x", "base", fileclient.Fetch{}); err == nil || err.Error() != "Error: [Errno 111] Connection refused reading /x" {
+	if _, err := c.CacheFile(t.Context(), secret+"/x", "base", fileclient.Fetch{}); err == nil ||
+		err.Error() != "Error: [Errno 111] Connection refused reading /x" {
 		t.Errorf("nobody listens: %v", err)
 	}
 }
@@ -179,14 +188,16 @@ func TestContent(t *testing.T) {
 func TestNamesInFolders(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "x") })
 	c, _ := client(t)
-	for path, want := range map[string]string{"/": "index.html", "": "index.html", "/a/b.rpm": "b.rpm", "/a/?q=1": "?q=1", "/a/": "index.html"} {
+	for path, want := range map[string]string{"/": "index.html", "": "index.html",
+		"/a/b.rpm": "b.rpm", "/a/?q=1": "?q=1", "/a/": "index.html"} {
 		dir := t.TempDir()
 		got, err := c.GetURL(t.Context(), s.URL+path, dir, fileclient.GetURL{})
 		if err != nil || got != filepath.Join(dir, want) || read(t, got) != "x" {
 			t.Errorf("GetURL(%s) = %q, %v", path, got, err)
 		}
 	}
-	if _, err := c.GetURL(t.Context(), s.URL+"/a", filepath.Join(t.TempDir(), "no", "a"), fileclient.GetURL{}); !errors.Is(err, fileclient.ErrNoFolder) {
+	if _, err := c.GetURL(t.Context(), s.URL+"/a", filepath.Join(t.TempDir(), "no", "a"),
+		fileclient.GetURL{}); !errors.Is(err, fileclient.ErrNoFolder) {
 		t.Errorf("= %v", err)
 	}
 }
@@ -231,13 +242,15 @@ func TestProxy(t *testing.T) {
 	})
 	u, _ := url.Parse(proxy.URL)
 	port, _ := strconv.Atoi(u.Port())
-	c, _ := client(t, "proxy_host", u.Hostname(), "proxy_port", int64(port), "proxy_username", "u", "proxy_password", "p", "no_proxy", []any{"127.0.0.9"})
+	c, _ := client(t, "proxy_host", u.Hostname(), "proxy_port", int64(port), "proxy_username", "u",
+		"proxy_password", "p", "no_proxy", []any{"127.0.0.9"})
 	got, err := c.CacheFile(t.Context(), "http://example.invalid/x", "base", fileclient.Fetch{})
 	if err != nil || read(t, got) != "from the proxy" || proxied != "http://example.invalid/x Basic dTpw" {
 		t.Errorf("= %q, %v; the proxy was asked %q", got, err, proxied)
 	}
 	proxied = ""
-	if _, err := c.CacheFile(t.Context(), "http://127.0.0.9:1/x", "base", fileclient.Fetch{}); err == nil || proxied != "" {
+	if _, err := c.CacheFile(t.Context(), "http://127.0.0.9:1/x",
+		"base", fileclient.Fetch{}); err == nil || proxied != "" {
 		t.Errorf("no_proxy: %v, the proxy was asked %q", err, proxied)
 	}
 }
@@ -252,7 +265,8 @@ func TestTimeAndContext(t *testing.T) {
 	})
 	defer close(release)
 	c, _ := client(t, "http_request_timeout", 0.05)
-	if _, err := c.CacheFile(t.Context(), s.URL+"/x", "base", fileclient.Fetch{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.CacheFile(t.Context(), s.URL+"/x", "base", fileclient.Fetch{}); !errors.Is(err,
+		context.DeadlineExceeded) {
 		t.Errorf("http_request_timeout: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -263,14 +277,17 @@ func TestTimeAndContext(t *testing.T) {
 	}
 }
 
-// TestCVE2021_21996 gets files of URLs that would lead out of the cache.
+// TestCVE2021_21996 fetches URLs that would lead out of the cache.
 func TestCVE2021_21996(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "evil") })
 	u, _ := url.Parse(s.URL)
 	port, _ := strconv.Atoi(u.Port())
-	c, dir := client(t, "proxy_host", u.Hostname(), "proxy_port", int64(port)) // which answers for every host
-	for _, address := range []string{"http://../..//x", "http://../x", "http://../../../../evil", s.URL + "/../../../../evil", "http://h/a/../../../evil",
-		"http://@../x", "http://h?/../../../../evil", "ftp://../x", "http://h/a;/../../../x", "http://..?/x"} {
+	// the proxy answers for every host
+	c, dir := client(t, "proxy_host", u.Hostname(), "proxy_port", int64(port))
+	for _, address := range []string{"http://../..//x", "http://../x", "http://../../../../evil",
+		s.URL + "/../../../../evil", "http://h/a/../../../evil",
+		"http://@../x", "http://h?/../../../../evil", "ftp://../x", "http://h/a;/../../../x",
+		"http://..?/x"} {
 		got, err := c.CacheFile(t.Context(), address, "base", fileclient.Fetch{})
 		if err == nil && !strings.HasPrefix(got, filepath.Join(dir, "extrn_files", "base")+"/") {
 			t.Errorf("%s was cached at %s", address, got)
@@ -293,18 +310,21 @@ func TestCVE2021_21996(t *testing.T) {
 	}
 }
 
-func TestSchemesThatNobodyKnows(t *testing.T) {
+func TestUnknownSchemes(t *testing.T) {
 	c, _ := client(t)
 	for _, address := range []string{"s3://u:SECRET@bucket/x", "swift://c/x"} {
-		if _, err := c.CacheFile(t.Context(), address, "base", fileclient.Fetch{}); !errors.Is(err, fileclient.ErrScheme) || strings.Contains(err.Error(), "SECRET") {
+		if _, err := c.CacheFile(t.Context(), address, "base", fileclient.Fetch{}); !errors.Is(err,
+			fileclient.ErrScheme) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
 	var relative *fileclient.PathError
-	if _, err := c.CacheFile(t.Context(), "etc/hosts", "base", fileclient.Fetch{}); !errors.As(err, &relative) || err.Error() != "Path 'etc/hosts' is not absolute" {
+	if _, err := c.CacheFile(t.Context(), "etc/hosts", "base", fileclient.Fetch{}); !errors.As(err,
+		&relative) || err.Error() != "Path 'etc/hosts' is not absolute" {
 		t.Errorf("a path that does not say where it begins: %v", err)
 	}
-	if got, err := c.CacheFile(t.Context(), "file:///etc/hosts", "base", fileclient.Fetch{}); err != nil || got != "/etc/hosts" {
+	if got, err := c.CacheFile(t.Context(), "file:///etc/hosts",
+		"base", fileclient.Fetch{}); err != nil || got != "/etc/hosts" {
 		t.Errorf("= %q, %v", got, err)
 	}
 	if err := limited(&bytes.Buffer{}, strings.NewReader("12345"), 5); err != nil {

@@ -1,9 +1,10 @@
-// Package web gets files from servers of http, https and ftp, for package fileclient. It is apart from it as it needs much that a small
-// minion does without.
+// Package web fetches files from http, https and ftp servers for package fileclient. It is a
+// separate package because its dependencies are too large for a small minion.
 //
-// Options of the minion say how: http_connect_timeout, http_request_timeout (seconds), http_max_body (bytes), proxy_host, proxy_port,
-// proxy_username, proxy_password, no_proxy, verify_ssl and ca_bundle (salt/utils/http.py, query). Proxies of the environment are not
-// looked at, as in Salt. Compressed bodies stay compressed.
+// It uses these options of the minion: http_connect_timeout, http_request_timeout (seconds),
+// http_max_body (bytes), proxy_host, proxy_port, proxy_username, proxy_password, no_proxy,
+// verify_ssl and ca_bundle (salt/utils/http.py, query). Proxy settings in the environment are
+// ignored, as in Salt. Compressed bodies stay compressed.
 package web
 
 import (
@@ -23,14 +24,15 @@ import (
 	"github.com/brineproject/brine/fileclient"
 )
 
-// Fetchers returns what gets files by http, https and ftp, under the options of a minion.
+// Fetchers returns fetchers for http, https and ftp, configured by the options of a minion.
 func Fetchers(opts *data.Map) []fileclient.Fetcher {
 	s := settingsOf(opts)
 	return []fileclient.Fetcher{&httpFetcher{s}, &ftpFetcher{s}}
 }
 
-// Client returns a client for requests of http and https under the options, for who wants other things than files. It bounds
-// neither the time of a request but that of its connection, nor what is read. Who has it closes its idle connections.
+// Client returns a client for http and https requests under the options, for other uses than files.
+// It limits the time to connect, but neither the time of a request nor the size of a reply. The
+// caller closes its idle connections.
 func Client(opts *data.Map) (*http.Client, error) {
 	h := &httpFetcher{settingsOf(opts)}
 	return h.client(false)
@@ -38,9 +40,12 @@ func Client(opts *data.Map) (*http.Client, error) {
 
 func settingsOf(opts *data.Map) settings {
 	s := settings{
-		connect: seconds(opts, "http_connect_timeout", 20), whole: seconds(opts, "http_request_timeout", 3600),
-		most: 100 << 30, insecure: opts.Value("verify_ssl") == false, bundle: opts.Text("ca_bundle"),
-		proxy: proxy{host: opts.Text("proxy_host"), user: opts.Text("proxy_username"), password: opts.Text("proxy_password")},
+		connect: seconds(opts, "http_connect_timeout", 20), whole: seconds(opts,
+			"http_request_timeout", 3600),
+		most: 100 << 30, insecure: opts.Value("verify_ssl") == false,
+		bundle: opts.Text("ca_bundle"),
+		proxy: proxy{host: opts.Text("proxy_host"), user: opts.Text("proxy_username"),
+			password: opts.Text("proxy_password")},
 	}
 	if n, ok := opts.Value("http_max_body").(int64); ok && n > 0 {
 		s.most = n
@@ -58,7 +63,7 @@ type settings struct {
 	connect, whole time.Duration
 	most           int64
 	insecure       bool
-	bundle         string // file of certificates; "" means those of the system
+	bundle         string // file of certificates; "" means the system's certificates
 	proxy          proxy
 }
 
@@ -79,7 +84,7 @@ func seconds(opts *data.Map, name string, usual time.Duration) time.Duration {
 	return usual * time.Second
 }
 
-// Reason returns an error of a connection as Python tells it.
+// Reason returns an error of a connection in Python's words.
 func Reason(err error) string {
 	if name, ok := errors.AsType[*net.DNSError](err); ok && name.IsNotFound {
 		return "[Errno -2] Name or service not known"
@@ -98,11 +103,11 @@ func Reason(err error) string {
 	return fmt.Sprintf("[Errno %d] %s", int(number), string(unicode.ToUpper(r))+text[n:])
 }
 
-// limited writes at most so many bytes.
+// limited copies r to w and fails if there are more than most bytes.
 func limited(w io.Writer, r io.Reader, most int64) error {
 	n, err := io.Copy(w, io.LimitReader(r, most+1))
 	if err == nil && n > most {
-		err = fmt.Errorf("there are more than the %d bytes of http_max_body", most)
+		err = fmt.Errorf("content is longer than the %d bytes of http_max_body", most)
 	}
 	return err
 }

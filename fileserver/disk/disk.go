@@ -1,5 +1,5 @@
-// Package disk has what backends of the file server need of files on a disk: what tells one version from the next, and a
-// way to open them that a pipe or a device cannot hold up.
+// Package disk helps file server backends with files on a disk. It identifies versions of a file,
+// and opens files so that a pipe or a device cannot block.
 package disk
 
 import (
@@ -14,24 +14,25 @@ import (
 	"github.com/brineproject/brine/fileserver"
 )
 
-// A Place is where a file is opened: Name below the directory Root, which it cannot leave whatever links there are, or
-// anywhere when Root is "".
+// A Place is the location of a file: Name below the directory Root, which links cannot leave, or
+// anywhere if Root is "".
 type Place struct{ Root, Name string }
 
-// located is what NewFound gives to Open.
+// located is the private data that NewFound hands to Open.
 type located struct {
 	Place
 	id Identity
 }
 
-// NewFound returns what a backend found at a place: info is that of Place.Stat, path where people know it, rel and env where
-// minions do.
+// NewFound returns the Found for a file at a place. The argument info comes from Place.Stat, path
+// is the location shown to people, and rel and env are those that minions use.
 func NewFound(p Place, info os.FileInfo, path, rel, env string) *fileserver.Found {
-	return &fileserver.Found{Path: path, Rel: rel, Env: env, Stat: statOf(info), Size: info.Size(), Version: version(p, info, time.Now()),
+	return &fileserver.Found{Path: path, Rel: rel, Env: env, Stat: statOf(info), Size: info.Size(),
+		Version: version(p, info, time.Now()),
 		Private: located{p, Identify(info)}}
 }
 
-// Stat looks at what is there, and follows links.
+// Stat returns the file info of the place. It follows links.
 func (p Place) Stat() (os.FileInfo, error) {
 	if p.Root == "" {
 		return os.Stat(p.Name)
@@ -44,7 +45,7 @@ func (p Place) Stat() (os.FileInfo, error) {
 	return root.Stat(p.Name)
 }
 
-// open opens a regular file. A pipe that has taken its Place does not make it wait.
+// open opens a regular file. It does not block if a pipe has replaced the file.
 func (p Place) open() (*os.File, error) {
 	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	if p.Root == "" {
@@ -58,15 +59,15 @@ func (p Place) open() (*os.File, error) {
 	return root.OpenFile(p.Name, flags, 0)
 }
 
-// Open opens a file that NewFound returned.
+// Open opens a file that NewFound returned. The caller closes it.
 func Open(f *fileserver.Found) (fileserver.File, error) {
 	at, ok := f.Private.(located)
 	if !ok {
-		return nil, fmt.Errorf("open %q: it was not found on a disk", f.Rel)
+		return nil, fmt.Errorf("open %q: not a file of a disk backend", f.Rel)
 	}
 	file, err := at.open()
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, fmt.Errorf("open %q: %w: it is gone", f.Rel, fileserver.ErrChanged)
+		return nil, fmt.Errorf("open %q: %w: it no longer exists", f.Rel, fileserver.ErrChanged)
 	}
 	if err != nil {
 		return nil, err
@@ -75,7 +76,8 @@ func Open(f *fileserver.Found) (fileserver.File, error) {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular() || Identify(info) != at.id:
-		err = fmt.Errorf("open %q: %w: another file is in its Place", f.Rel, fileserver.ErrChanged)
+		err = fmt.Errorf("open %q: %w: it was replaced by another file", f.Rel,
+			fileserver.ErrChanged)
 	default:
 		return &regular{file, at.id, info.Size()}, nil
 	}
@@ -83,7 +85,7 @@ func Open(f *fileserver.Found) (fileserver.File, error) {
 	return nil, err
 }
 
-// regular is an open file.
+// regular is an open regular file.
 type regular struct {
 	*os.File
 	id   Identity
@@ -92,7 +94,7 @@ type regular struct {
 
 var _ fileserver.File = (*regular)(nil)
 
-// ReadAt reads what was there when the file was opened.
+// ReadAt reads only bytes that were there when the file was opened.
 func (r *regular) ReadAt(p []byte, off int64) (int, error) {
 	if off >= r.size {
 		return 0, io.EOF
@@ -108,10 +110,10 @@ func (r *regular) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Size is that of the file when it was opened.
+// Size returns the size of the file when it was opened.
 func (r *regular) Size() int64 { return r.size }
 
-// Check tells whether the file was written to.
+// Check returns an error that wraps ErrChanged if the file was written to since it was opened.
 func (r *regular) Check() error {
 	info, err := r.File.Stat()
 	if err != nil {
@@ -123,14 +125,14 @@ func (r *regular) Check() error {
 	return nil
 }
 
-// The times that file systems give to files have steps: what is written twice in one looks the same. A file whose times
-// are younger than this may be written to again without a trace.
+// File systems record times in steps, so two writes within one step look the same. A file whose
+// times are younger than this may be written to again without a visible change.
 const (
-	fineStep   = 100 * time.Millisecond // ticks of the kernel, of file systems with nanoseconds
+	fineStep   = 100 * time.Millisecond // kernel ticks, on file systems with nanoseconds
 	coarseStep = 2100 * time.Millisecond
 )
 
-// Settled reports whether a change at now would show beside these times.
+// Settled reports whether a change made at now would be visible in these times.
 func Settled(now time.Time, times ...time.Time) bool {
 	for _, t := range times {
 		step := fineStep

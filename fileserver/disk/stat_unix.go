@@ -11,13 +11,13 @@ import (
 	"github.com/brineproject/brine/fileserver"
 )
 
-// An Identity is what stays the same as long as a file is not changed.
+// An Identity stays the same as long as a file is not changed.
 type Identity struct {
 	device, inode, size int64
 	mtime, ctime        time.Time
 }
 
-// Identify returns what tells that a file was changed.
+// Identify returns the identity of a file, to detect later changes.
 func Identify(info os.FileInfo) Identity {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -27,14 +27,16 @@ func Identify(info os.FileInfo) Identity {
 	return Identity{int64(st.Dev), int64(st.Ino), info.Size(), info.ModTime(), ctime} //nolint:unconvert // differs by system
 }
 
-// version names the content of a file, or is "" while that may change without a trace.
+// version returns a name for the content of a file, or "" while the content may change without a
+// visible trace.
 func version(_ Place, info os.FileInfo, now time.Time) string {
 	id := Identify(info)
 	if !Settled(now, id.mtime, id.ctime) {
 		return ""
 	}
 	b := make([]byte, 0, 80)
-	for _, n := range []int64{id.device, id.inode, id.size, id.mtime.UnixNano(), id.ctime.UnixNano()} {
+	for _, n := range []int64{id.device, id.inode, id.size, id.mtime.UnixNano(),
+		id.ctime.UnixNano()} {
 		b = append(strconv.AppendInt(b, n, 36), ':')
 	}
 	return string(b)

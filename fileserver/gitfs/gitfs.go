@@ -1,13 +1,17 @@
-// Package gitfs serves files from git repositories: the option gitfs_remotes (salt/fileserver/gitfs.py, salt/utils/gitfs.py).
+// Package gitfs serves files from git repositories: the option gitfs_remotes
+// (salt/fileserver/gitfs.py, salt/utils/gitfs.py).
 //
-// Branches and tags are environments: gitfs_base is base, and others go by their own names, unless gitfs_saltenv or
-// gitfs_disable_saltenv_mapping say otherwise. Only environments that [Backend.Envs] names are served; with a fallback, a
-// remote serves that for all others. No name of an environment is ever part of a path on this host. A commit is served
-// where the configuration names it, and not to a minion that asks for it as an environment, as Salt's would.
+// Branches and tags are environments. The branch gitfs_base becomes base, and others keep their own
+// names, unless gitfs_saltenv or gitfs_disable_saltenv_mapping say otherwise. Only environments
+// that [Backend.Envs] returns are served; with a fallback, a remote serves its fallback for all
+// others. The name of an environment never becomes part of a path on this host. A commit is served
+// only if the configuration names it. Unlike Salt, a minion cannot request a commit as an
+// environment.
 //
-// Files are read out of the mirrors (package mirror) without being checked out. Lists are kept by the tree that they are of,
-// hashes by the blob, and blobs that are not small lie in CACHEDIR/gitfs/blobs for as long as there is room. A symbolic link
-// is followed within its tree; one that leads out of it or nowhere is in the list of links alone. Submodules are not there.
+// Files are read from the mirrors (package mirror) without being checked out. Lists are cached by
+// tree and hashes by blob. Blobs that are not small are cached in CACHEDIR/gitfs/blobs as long as
+// there is room. A symbolic link is followed within its tree; one that leads out of it, or nowhere,
+// only appears in the list of links. Submodules are ignored.
 package gitfs
 
 import (
@@ -32,28 +36,28 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// Name is that of the backend in the option fileserver_backend, where git means the same.
+// Name is the backend's name in the option fileserver_backend; git is an alias for it.
 const Name = "gitfs"
 
 const (
-	atOnce      = 4        // remotes that are fetched at the same time
-	inMemory    = 64 << 10 // bytes of blobs that are not put into files
-	listsKept   = 64
-	envsNoted   = 4096
-	largestList = 1 << 20 // entries of one tree
+	atOnce    = 4        // remotes that are fetched at the same time
+	inMemory  = 64 << 10 // limit in bytes for blobs that are served from memory
+	listsKept = 64
+	envsNoted = 4096
+	maxList   = 1 << 20 // entries of one tree
 )
 
 // A Backend serves files from git repositories.
 type Backend struct {
-	root    string // of all mirrors
+	root    string // directory of all mirrors
 	remotes []*remote
 	blobs   *mirror.Blobs
 	log     logrus.FieldLogger
 
-	mu     sync.Mutex
-	lists  map[listKey]*listing
-	listed map[string]bool   // environments that lists were made for
-	told   map[string]string // the last error of each mirror
+	mu         sync.Mutex
+	lists      map[listKey]*listing
+	listed     map[string]bool   // environments that lists were made for
+	lastErrors map[string]string // the last error logged for each mirror
 }
 
 var (
@@ -65,16 +69,18 @@ var (
 	_ fileserver.Lister        = (*Backend)(nil)
 )
 
-// Make returns the backend of the options of a master; it is a fileserver.Maker. Without gitfs_remotes there is none. The
-// error names an option that makes no sense.
+// Make returns the backend for the options of a master; it is a fileserver.Maker. Without
+// gitfs_remotes it returns no backend. The error names the invalid option.
 func Make(opts *data.Map, log logrus.FieldLogger) (fileserver.Backend, error) {
 	root := filepath.Join(opts.Text("cachedir"), Name)
 	remotes, err := readRemotes(opts, root, log)
 	if err != nil || len(remotes) == 0 {
 		return nil, err
 	}
-	return &Backend{root: root, remotes: remotes, blobs: &mirror.Blobs{Dir: filepath.Join(root, "blobs")}, log: log,
-		lists: map[listKey]*listing{}, listed: map[string]bool{}, told: map[string]string{}}, nil
+	return &Backend{root: root, remotes: remotes,
+		blobs: &mirror.Blobs{Dir: filepath.Join(root, "blobs")}, log: log,
+		lists: map[listKey]*listing{}, listed: map[string]bool{},
+		lastErrors: map[string]string{}}, nil
 }
 
 // Name returns gitfs.
@@ -87,7 +93,7 @@ func (b *Backend) Init(ctx context.Context) error {
 		keep[r.mirror.Key()] = true
 	}
 	if err := mirror.Sweep(ctx, b.root, keep); err != nil {
-		b.log.WithError(err).Warn("gitfs: mirrors of remotes that are no longer configured stay on the disk")
+		b.log.WithError(err).Warn("gitfs: mirrors of remotes that are no longer configured could not be removed")
 	}
 	return nil
 }
@@ -138,7 +144,9 @@ func (b *Backend) places(ctx context.Context, env string) ([]place, error) {
 }
 
 // Find looks for a file in the trees of an environment.
-func (b *Backend) Find(ctx context.Context, env, path string, _ fileserver.Query) (*fileserver.Found, error) {
+func (b *Backend) Find(
+	ctx context.Context, env, path string, _ fileserver.Query,
+) (*fileserver.Found, error) {
 	places, err := b.places(ctx, env)
 	if err != nil {
 		return nil, err
@@ -159,23 +167,24 @@ func (b *Backend) Find(ctx context.Context, env, path string, _ fileserver.Query
 		if err != nil {
 			return nil, err
 		}
-		return &fileserver.Found{Path: p.mirror.URL() + " " + at, Rel: path, Env: env, Size: size, Version: e.Hash.String(),
-			Stat: &fileserver.Stat{Mode: e.Mode, Size: size, ModeOnly: true}, Private: blob{p.mirror, e.Hash}}, nil
+		return &fileserver.Found{Path: p.mirror.URL() + " " + at, Rel: path, Env: env, Size: size,
+			Version: e.Hash.String(), Stat: &fileserver.Stat{Mode: e.Mode, Size: size,
+				ModeOnly: true}, Private: blob{p.mirror, e.Hash}}, nil
 	}
 	return nil, fmt.Errorf("%q in the repositories of %q: %w", path, env, fileserver.ErrNotFound)
 }
 
-// blob is what Find gives to Open.
+// blob is the private data that Find hands to Open.
 type blob struct {
 	mirror *mirror.Mirror
 	hash   mirror.Hash
 }
 
-// Open opens what Find found. Content never changes under its hash.
+// Open opens a file that Find returned. The content behind a hash never changes.
 func (b *Backend) Open(ctx context.Context, f *fileserver.Found) (fileserver.File, error) {
 	at, ok := f.Private.(blob)
 	if !ok {
-		return nil, fmt.Errorf("open %q: it was not found in a repository", f.Rel)
+		return nil, fmt.Errorf("open %q: not a file of a repository", f.Rel)
 	}
 	var err error
 	if f.Size <= inMemory {
@@ -216,7 +225,8 @@ var (
 	_ io.ReaderAt     = large{}
 )
 
-// Intervals returns how often each remote is to be updated, by its name, or its address without a password.
+// Intervals returns the update interval of each remote, by its name or its address without a
+// password.
 func (b *Backend) Intervals() map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for _, r := range b.remotes {
@@ -232,8 +242,9 @@ func (b *Backend) Update(ctx context.Context) (fileserver.Change, error) {
 	return b.UpdateRemotes(ctx, nil)
 }
 
-// UpdateRemotes fetches the remotes of these names or addresses, or whose address contains one of these texts; all of them
-// without texts. One that fails keeps none from being updated: the log has it, once for as long as it is the same.
+// UpdateRemotes fetches the remotes with these names or addresses, and those whose address contains
+// one of these texts; all remotes if names is empty. A failing remote does not keep the others from
+// being updated. Its error is logged once for as long as it stays the same.
 func (b *Backend) UpdateRemotes(ctx context.Context, names []string) (fileserver.Change, error) {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
@@ -241,14 +252,14 @@ func (b *Backend) UpdateRemotes(ctx context.Context, names []string) (fileserver
 	var c fileserver.Change
 	seen := map[string]bool{}
 	for _, r := range b.remotes {
-		if seen[r.mirror.Key()] || len(names) > 0 && !slices.ContainsFunc(names, r.goesBy) {
+		if seen[r.mirror.Key()] || len(names) > 0 && !slices.ContainsFunc(names, r.matches) {
 			continue
 		}
 		seen[r.mirror.Key()] = true
 		group.Go(func() error {
 			changed, err := r.mirror.Update(ctx)
 			if ctx.Err() == nil {
-				b.tell(r.mirror.Key(), err)
+				b.report(r.mirror.Key(), err)
 			}
 			mu.Lock()
 			c.Changed = c.Changed || changed
@@ -258,29 +269,29 @@ func (b *Backend) UpdateRemotes(ctx context.Context, names []string) (fileserver
 	}
 	_ = group.Wait() // no remote returns an error
 	if len(names) > 0 && len(seen) == 0 {
-		b.log.Warnf("gitfs: no remote goes by %s, and none is updated", strings.Join(names, ", "))
+		b.log.Warnf("gitfs: no remote matches %s; nothing is updated", strings.Join(names, ", "))
 	}
 	return c, ctx.Err()
 }
 
-// tell writes the error of a remote to the log when it is another than the last.
-func (b *Backend) tell(key string, err error) {
+// report logs the error of a remote if it differs from the last one.
+func (b *Backend) report(key string, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
 	b.mu.Lock()
-	last := b.told[key]
-	b.told[key] = text
+	last := b.lastErrors[key]
+	b.lastErrors[key] = text
 	b.mu.Unlock()
 	switch {
 	case text == last:
 	case errors.Is(err, mirror.ErrLocked):
-		b.log.Warnf("gitfs: %s; salt-run fileserver.clear_lock lets it go on", text)
+		b.log.Warnf("gitfs: %s; salt-run fileserver.clear_lock removes the lock", text)
 	case err != nil:
-		b.log.Errorf("gitfs: %s; what was fetched before is served on", text)
+		b.log.Errorf("gitfs: %s; the content fetched before is still served", text)
 	default:
-		b.log.Info("gitfs: a remote that could not be fetched can be again")
+		b.log.Info("gitfs: a remote that could not be fetched works again")
 	}
 }
 
@@ -297,12 +308,13 @@ func (b *Backend) ClearCache(ctx context.Context) (failed []string) {
 	return failed
 }
 
-// each calls do with the remotes whose address contains a text, or matches it as a pattern.
+// each calls do for the remotes whose address contains pattern, or matches it as a glob.
 func (b *Backend) each(pattern string, do func(*remote)) {
 	glob := match.CompileGlob(pattern)
 	seen := map[string]bool{}
 	for _, r := range b.remotes {
-		if !seen[r.mirror.Key()] && (strings.Contains(r.mirror.URL(), pattern) || glob.Match(r.mirror.URL()) || r.goesBy(pattern)) {
+		if !seen[r.mirror.Key()] && (strings.Contains(r.mirror.URL(), pattern) ||
+			glob.Match(r.mirror.URL()) || r.matches(pattern)) {
 			seen[r.mirror.Key()] = true
 			do(r)
 		}
@@ -314,15 +326,18 @@ func (b *Backend) Lock(_ context.Context, pattern string) (locked, failed []stri
 	b.each(pattern, func(r *remote) {
 		switch fresh, err := r.mirror.Lock(); {
 		case err != nil:
-			failed = append(failed, fmt.Sprintf("Unable to set update lock for %s: %v", r.mirror.URL(), err))
+			failed = append(failed, fmt.Sprintf("Unable to set update lock for %s: %v",
+				r.mirror.URL(), err))
 		case fresh:
-			locked = append(locked, fmt.Sprintf("Set update lock for gitfs remote '%s'", r.mirror.URL()))
+			locked = append(locked, fmt.Sprintf("Set update lock for gitfs remote '%s'",
+				r.mirror.URL()))
 		}
 	})
 	return locked, failed
 }
 
-// ClearLock takes the locks of Lock away. Updates leave none, however they end; kinds other than update there are not.
+// ClearLock removes the locks that Lock set. Updates never leave a lock behind, and update is the
+// only kind of lock.
 func (b *Backend) ClearLock(_ context.Context, pattern, kind string) (cleared, failed []string) {
 	if kind != "update" && kind != "" {
 		return nil, nil
@@ -330,9 +345,11 @@ func (b *Backend) ClearLock(_ context.Context, pattern, kind string) (cleared, f
 	b.each(pattern, func(r *remote) {
 		switch was, err := r.mirror.Unlock(); {
 		case err != nil:
-			failed = append(failed, fmt.Sprintf("Unable to remove update lock for %s: %v", r.mirror.URL(), err))
+			failed = append(failed, fmt.Sprintf("Unable to remove update lock for %s: %v",
+				r.mirror.URL(), err))
 		case was:
-			cleared = append(cleared, fmt.Sprintf("Removed update lock for gitfs remote '%s'", r.mirror.URL()))
+			cleared = append(cleared, fmt.Sprintf("Removed update lock for gitfs remote '%s'",
+				r.mirror.URL()))
 		}
 	})
 	return cleared, failed

@@ -30,17 +30,20 @@ const (
 	envsMap kind = "a list of environments"
 )
 
-// perRemote are the options of a remote. Those that are not onlyRemote have gitfs_ in front for all remotes.
+// perRemote are the options of a remote. Those not in onlyRemote also exist with the prefix gitfs_,
+// for all remotes.
 var perRemote = map[string]kind{
-	"base": text, "fallback": text, "mountpoint": text, "root": text, "ssl_verify": flag, "saltenv_whitelist": list, "saltenv_blacklist": list,
-	"refspecs": list, "disable_saltenv_mapping": flag, "ref_types": list, "update_interval": number, "proxy": text,
-	"user": text, "password": text, "pubkey": text, "privkey": text, "passphrase": text, "insecure_auth": flag,
-	"all_saltenvs": text, "name": text, "saltenv": envsMap,
+	"base": text, "fallback": text, "mountpoint": text, "root": text, "ssl_verify": flag,
+	"saltenv_whitelist": list, "saltenv_blacklist": list,
+	"refspecs": list, "disable_saltenv_mapping": flag, "ref_types": list, "update_interval": number,
+	"proxy": text, "user": text, "password": text, "pubkey": text, "privkey": text,
+	"passphrase": text, "insecure_auth": flag, "all_saltenvs": text, "name": text,
+	"saltenv": envsMap,
 }
 
 var onlyRemote = []string{"all_saltenvs", "name"}
 
-// conf is the options of one remote, checked: string, bool, []string, int64, map[string]envConf.
+// conf is the checked options of one remote: string, bool, []string, int64, map[string]envConf.
 type conf map[string]any
 
 func (c conf) text(name string) string   { s, _ := c[name].(string); return s }
@@ -52,12 +55,13 @@ func (c conf) interval() (d time.Duration) {
 	return time.Duration(max(0, min(n, 1e9))) * time.Second
 }
 
-// readRemotes reads gitfs_remotes. The error names the option that is wrong, and the remote without its password.
+// readRemotes reads gitfs_remotes. The error names the invalid option, and the remote without its
+// password.
 func readRemotes(opts *data.Map, root string, log logrus.FieldLogger) ([]*remote, error) {
 	raw := opts.Value("gitfs_remotes")
 	entries, ok := raw.([]any)
 	if !ok && raw != nil {
-		return nil, errors.New("gitfs_remotes is no list")
+		return nil, errors.New("gitfs_remotes is not a list")
 	}
 	if p := strings.ToLower(data.Str(opts.Value("gitfs_provider"))); data.Truth(opts.Value("gitfs_provider")) && p != "pygit2" && p != "gitpython" {
 		return nil, fmt.Errorf("Invalid gitfs_provider '%s'. Valid choices are: pygit2, gitpython", p) //nolint:staticcheck // Salt's text
@@ -69,7 +73,7 @@ func readRemotes(opts *data.Map, root string, log logrus.FieldLogger) ([]*remote
 	var remotes []*remote
 	for i, e := range entries {
 		r, err := readRemote(e, all, root, func(option string) {
-			log.Warnf("gitfs_remotes: a remote has the option %.60q, which there is not; it is left out", option)
+			log.Warnf("gitfs_remotes: unknown option %.60q of a remote ignored", option)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("remote %d of gitfs_remotes: %w", i+1, err)
@@ -79,7 +83,7 @@ func readRemotes(opts *data.Map, root string, log logrus.FieldLogger) ([]*remote
 	return remotes, nil
 }
 
-// common reads the options that hold for all remotes.
+// common reads the options that apply to all remotes.
 func common(opts *data.Map) (conf, error) {
 	all := conf{}
 	for name, k := range perRemote {
@@ -96,7 +100,8 @@ func common(opts *data.Map) (conf, error) {
 	return all, nil
 }
 
-// Check says what is wrong in gitfs_remotes, in findings of package config. An option of a remote that there is not is a doubt.
+// Check returns the errors in gitfs_remotes as findings of package config. An unknown option of a
+// remote is only a doubt.
 func Check(opts *data.Map) error {
 	all, err := common(opts)
 	if err != nil {
@@ -117,12 +122,14 @@ func checkRemote(e any, all conf) error {
 		errs = append(errs, config.Doubt(config.NoSuch("option of a remote", option, known, nil)))
 	})
 	if err != nil {
-		errs = append(errs, &config.Finding{Text: err.Error(), Suggestion: "write - URL, or - URL: with a line - OPTION: VALUE for each option, indented, below it"})
+		errs = append(errs, &config.Finding{Text: err.Error(),
+			Suggestion: "write - URL, or - URL: with a line - OPTION: VALUE for each option, indented, below it"})
 	}
 	return errors.Join(errs...)
 }
 
-// readRemote reads an address, or an address with options of its own. Options that there are not are left out, and told.
+// readRemote reads an address, or an address with its own options. It calls strange for unknown
+// options and leaves them out.
 func readRemote(e any, all conf, root string, strange func(option string)) (*remote, error) {
 	c := conf{}
 	for k, v := range all {
@@ -140,19 +147,19 @@ func readRemote(e any, all conf, root string, strange func(option string)) (*rem
 		}
 	}
 	if !ok {
-		return nil, errors.New("it is no address, and no address with a list of options")
+		return nil, errors.New("it is neither an address nor an address with a list of options")
 	}
 	return newRemote(url, c, all.envs(), root)
 }
 
-// take reads the options of a remote, given as a list of single ones or as a dictionary.
+// take reads the options of a remote, given as a dictionary or as a list of dictionaries.
 func (c conf) take(v any, strange func(option string)) error {
 	own, err := repack(v)
 	if err != nil {
 		return err
 	}
 	if own.Len() == 0 {
-		return errors.New("there is a colon behind the address, and no option")
+		return errors.New("the address is followed by a colon but no option")
 	}
 	for k, v := range own.All() {
 		name := data.Str(k)
@@ -170,7 +177,7 @@ func (c conf) take(v any, strange func(option string)) error {
 	return nil
 }
 
-// repack makes one dictionary of a list of dictionaries (salt/utils/data.py, repack_dictlist).
+// repack merges a list of dictionaries into one (salt/utils/data.py, repack_dictlist).
 func repack(v any) (*data.Map, error) {
 	switch v := v.(type) {
 	case *data.Map:
@@ -182,7 +189,7 @@ func repack(v any) (*data.Map, error) {
 		for _, e := range v {
 			one, ok := e.(*data.Map)
 			if !ok {
-				return nil, errors.New("has something in its list of options that is no option")
+				return nil, errors.New("has an invalid entry in its list of options")
 			}
 			for k, v := range one.All() {
 				m.Set(k, v)
@@ -190,11 +197,11 @@ func repack(v any) (*data.Map, error) {
 		}
 		return m, nil
 	}
-	return nil, errors.New("has options that are no list")
+	return nil, errors.New("has options that are not a list")
 }
 
-// check returns the value of an option in the type of conf (salt/utils/gitfs.py, enforce_types, which converts more). The
-// error does not show the value.
+// check converts the value of an option to its type in conf (salt/utils/gitfs.py, enforce_types,
+// which converts more). The error does not show the value.
 func (k kind) check(v any) (any, error) {
 	wrong := fmt.Errorf("is not %s", k)
 	switch k {
@@ -247,7 +254,8 @@ func readList(v any) ([]string, error) {
 	return out, nil
 }
 
-// readEnvs reads what differs in environments: lists of environments with lists of root, mountpoint and ref.
+// readEnvs reads the settings of single environments: a list of environments, each with a list of
+// root, mountpoint and ref.
 func readEnvs(v any) (map[string]envConf, error) {
 	envs, err := repack(v)
 	if err != nil {
@@ -263,7 +271,8 @@ func readEnvs(v any) (map[string]envConf, error) {
 		for name, v := range own.All() {
 			s, err := text.check(v)
 			if err != nil {
-				return nil, fmt.Errorf("has a %s of %s that is no text", data.Str(name), data.Str(k))
+				return nil, fmt.Errorf("has a %s of %s that is not text",
+					data.Str(name), data.Str(k))
 			}
 			if err := c.set(data.Str(name), s.(string)); err != nil {
 				return nil, err
@@ -285,12 +294,12 @@ func (c *envConf) set(name, value string) (err error) {
 		value, err = cleanMount(value)
 		c.mount = &value
 	default:
-		err = fmt.Errorf("has %.60q, where there are mountpoint, ref, root", name)
+		err = fmt.Errorf("has the unknown key %.60q; known keys are mountpoint, ref, root", name)
 	}
 	return err
 }
 
-// cleanMount reads a path in an environment, which may have salt:// in front.
+// cleanMount reads a path in an environment, which may start with salt://.
 func cleanMount(s string) (string, error) {
 	if _, rest, ok := strings.Cut(s, "://"); ok {
 		s = rest
@@ -304,7 +313,7 @@ func cleanPath(s string) (string, error) {
 		return "", nil
 	}
 	if s = path.Clean(s); !fs.ValidPath(s) {
-		return "", fmt.Errorf("has %.200q, which is no path that stays inside", s)
+		return "", fmt.Errorf("has %.200q, which is not a path that stays inside", s)
 	}
 	if s == "." {
 		return "", nil
@@ -312,7 +321,7 @@ func cleanPath(s string) (string, error) {
 	return s, nil
 }
 
-// fill sets what is empty to Salt's defaults.
+// fill sets empty options to Salt's defaults.
 func (c conf) fill() {
 	if c.text("base") == "" {
 		c["base"] = "master"
@@ -325,17 +334,21 @@ func (c conf) fill() {
 	}
 }
 
-// newRemote makes a remote of its address and options.
+// newRemote makes a remote from its address and options.
 func newRemote(url string, c conf, global map[string]envConf, root string) (*remote, error) {
 	c.fill()
-	m, err := mirror.Open(mirror.Options{URL: url, Name: c.text("name"), Refspecs: c.list("refspecs"), NoVerify: c["ssl_verify"] == false,
-		Proxy: c.text("proxy"), User: c.text("user"), Password: c.text("password"), InsecureAuth: c.flag("insecure_auth"),
-		PrivKey: c.text("privkey"), Passphrase: c.text("passphrase"), Root: root})
+	m, err := mirror.Open(mirror.Options{URL: url, Name: c.text("name"),
+		Refspecs: c.list("refspecs"), NoVerify: c["ssl_verify"] == false,
+		Proxy: c.text("proxy"), User: c.text("user"), Password: c.text("password"),
+		InsecureAuth: c.flag("insecure_auth"), PrivKey: c.text("privkey"),
+		Passphrase: c.text("passphrase"), Root: root})
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{mirror: m, name: c.text("name"), base: c.text("base"), fallback: c.text("fallback"), allEnvs: c.text("all_saltenvs"), own: c.envs(),
-		global: global, unmapped: c.flag("disable_saltenv_mapping"), refTypes: slices.Clone(c.list("ref_types")), interval: c.interval(),
+	r := &remote{mirror: m, name: c.text("name"), base: c.text("base"),
+		fallback: c.text("fallback"), allEnvs: c.text("all_saltenvs"), own: c.envs(),
+		global: global, unmapped: c.flag("disable_saltenv_mapping"),
+		refTypes: slices.Clone(c.list("ref_types")), interval: c.interval(),
 		exposed: fileserver.NewExposure(c.list("saltenv_whitelist"), c.list("saltenv_blacklist"))}
 	var rootErr, mountErr error
 	r.root, rootErr = cleanPath(c.text("root"))
@@ -346,7 +359,7 @@ func newRemote(url string, c conf, global map[string]envConf, root string) (*rem
 	for i, t := range r.refTypes {
 		r.refTypes[i] = strings.ToLower(t)
 		if !slices.Contains([]string{"branch", "tag", "sha"}, r.refTypes[i]) {
-			return nil, fmt.Errorf("%s: ref_types has %.40q, where there are branch, tag, sha", m.URL(), t)
+			return nil, fmt.Errorf("%s: ref_types has the unknown type %.40q; known types are branch, tag, sha", m.URL(), t)
 		}
 	}
 	if key := c.text("privkey"); key != "" && m.SSH() {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestCVE2025_22240 asks for files of environments that are paths: there are none, and what is kept of the remotes stays as it is.
+// TestCVE2025_22240 requests files of environments whose names are paths. None is found, and the
+// files of the mirrors stay unchanged.
 func TestCVE2025_22240(t *testing.T) {
 	src := newSource(t)
 	src.commit("top.sls", "base")
@@ -16,7 +17,8 @@ func TestCVE2025_22240(t *testing.T) {
 		t.Fatalf("top.sls of base = %q", got)
 	}
 	before := filesBelow(t, s.b.root)
-	for _, env := range []string{"..", "../..", "../../..", ".", "/", "/etc", "base/..", "base/../base", "./base", "base\x00", "--upload-pack=true", "-x", "HEAD", "HEAD~1", "@{0}",
+	for _, env := range []string{"..", "../..", "../../..", ".", "/", "/etc", "base/..",
+		"base/../base", "./base", "base\x00", "--upload-pack=true", "-x", "HEAD", "HEAD~1", "@{0}",
 		"refs/heads/../heads/master", "base:..", "..:top.sls", strings.Repeat("../", 50) + "etc"} {
 		for _, path := range []string{"top.sls", "../top.sls", "..", ""} {
 			if got := s.read(path, env); got != "none" {

@@ -10,13 +10,13 @@ import (
 	"github.com/brineproject/brine/fileserver/gitfs/mirror"
 )
 
-// A remote is one of gitfs_remotes, with all that holds for it.
+// A remote is one entry of gitfs_remotes with all its settings.
 type remote struct {
 	mirror   *mirror.Mirror
-	name     string // "" when it has none
+	name     string // "" if it has none
 	base     string
 	fallback string
-	// allEnvs is the branch or tag for all environments, all_saltenvs.
+	// allEnvs is the branch or tag that serves all environments, all_saltenvs.
 	allEnvs   string
 	root      string
 	mount     string
@@ -26,10 +26,10 @@ type remote struct {
 	refTypes  []string
 	exposed   *fileserver.Exposure
 	interval  time.Duration
-	mappedRef map[string][]string // ref → environments that the configuration gives it
+	mappedRef map[string][]string // ref → environments that the configuration maps it to
 }
 
-// envConf is what a remote has otherwise in one environment; nil is as elsewhere.
+// envConf is the settings of a remote for one environment; nil means the remote's own setting.
 type envConf struct{ root, mount, ref *string }
 
 func (r *remote) label() string {
@@ -39,12 +39,13 @@ func (r *remote) label() string {
 	return r.mirror.URL()
 }
 
-// goesBy reports whether a text names the remote, or is part of its address.
-func (r *remote) goesBy(text string) bool {
+// matches reports whether a text is the remote's name or address, or part of its address.
+func (r *remote) matches(text string) bool {
 	return text == r.name || r.mirror.Is(text) || strings.Contains(r.mirror.URL(), text)
 }
 
-// mapRefs fills mappedRef. A remote's own environments come before those of all, and its own base replaces gitfs_base.
+// mapRefs fills mappedRef. A remote's own environments come before the global ones, and its own
+// base replaces gitfs_base.
 func (r *remote) mapRefs() {
 	r.mappedRef = map[string][]string{}
 	for env, c := range r.own {
@@ -63,7 +64,7 @@ func (r *remote) mapRefs() {
 	}
 }
 
-// envs returns the environments that the remote has now (GitProvider._get_envs_from_ref_paths).
+// envs returns the current environments of the remote (GitProvider._get_envs_from_ref_paths).
 func (r *remote) envs() ([]string, error) {
 	refs, err := r.mirror.Refs()
 	if err != nil {
@@ -105,7 +106,7 @@ func (r *remote) envs() ([]string, error) {
 	return out, nil
 }
 
-// conf returns what the configuration says of an environment: that of the remote, else that of all.
+// conf returns a setting for an environment: the remote's own, else the global one.
 func (r *remote) conf(env string, get func(envConf) *string) (string, bool) {
 	for _, all := range []map[string]envConf{r.own, r.global} {
 		if c, ok := all[env]; ok {
@@ -145,7 +146,7 @@ func (r *remote) ref(env string) (string, bool) {
 	return env, !r.unmapped
 }
 
-// tree returns the tree of an environment, or that of the fallback (GitProvider.get_tree).
+// tree returns the tree of an environment, or the tree of the fallback (GitProvider.get_tree).
 func (r *remote) tree(env string) (mirror.Hash, bool, error) {
 	ref, ok := r.ref(env)
 	if !ok || !r.exposed.Has(env) {
@@ -168,8 +169,11 @@ func (r *remote) tree(env string) (mirror.Hash, bool, error) {
 	return mirror.Hash{}, false, nil
 }
 
-// named returns the tree of a ref of one kind. Commits are for names that the configuration gave.
-func (r *remote) named(refs mirror.Refs, kind, name string, given bool) (tree mirror.Hash, ok bool) {
+// named returns the tree of a ref of one kind. Commits are only accepted for names from the
+// configuration.
+func (r *remote) named(
+	refs mirror.Refs, kind, name string, given bool,
+) (tree mirror.Hash, ok bool) {
 	switch kind {
 	case "branch":
 		tree, ok = refs.Branches[name]
@@ -185,7 +189,7 @@ func (r *remote) named(refs mirror.Refs, kind, name string, given bool) (tree mi
 	return tree, ok
 }
 
-// inside returns the path in the tree of a path in the environment.
+// inside converts a path in the environment to a path in the tree.
 func (p place) inside(name string) (string, bool) {
 	if p.at != "" {
 		rest, ok := strings.CutPrefix(name, p.at+"/")

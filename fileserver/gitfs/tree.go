@@ -14,18 +14,18 @@ import (
 	"github.com/brineproject/brine/fileserver/gitfs/mirror"
 )
 
-// Bounds of what is followed.
+// Limits for following links.
 const (
-	mostLinks   = 100 // Salt's
-	longestLink = 4096
+	maxLinks = 100 // Salt's limit
+	maxLink  = 4096
 )
 
-// errNoFile is of paths that no file is at.
+// errNoFile is the error for a path without a file.
 var errNoFile = errors.New("no such file in the tree")
 
-// resolve returns the blob at a path of the tree, and its path with the link at its end followed.
+// resolve returns the blob at a path of the tree, and its path after the final link was followed.
 func (p place) resolve(name string) (mirror.Entry, string, error) {
-	for range mostLinks {
+	for range maxLinks {
 		e, err := p.entry(name)
 		if err != nil {
 			return e, name, err
@@ -48,7 +48,7 @@ func (p place) resolve(name string) (mirror.Entry, string, error) {
 	return mirror.Entry{}, name, errNoFile
 }
 
-// entry returns what is at a path, with no link followed.
+// entry returns the entry at a path, without following a link.
 func (p place) entry(name string) (e mirror.Entry, err error) {
 	e = mirror.Entry{Mode: 0o040000, Hash: p.tree}
 	if name == "" || name == "." {
@@ -71,16 +71,16 @@ func (p place) entry(name string) (e mirror.Entry, err error) {
 	return e, nil
 }
 
-// link returns where a link says it leads.
+// link returns the target of a link.
 func (p place) link(e mirror.Entry) (string, error) {
-	if size, err := p.mirror.Size(e.Hash); err != nil || size > longestLink {
+	if size, err := p.mirror.Size(e.Hash); err != nil || size > maxLink {
 		return "", errors.Join(err, errNoFile)
 	}
-	text, err := p.mirror.Blob(e.Hash, longestLink)
+	text, err := p.mirror.Blob(e.Hash, maxLink)
 	return string(text), err
 }
 
-// A listing is all that a place has.
+// A listing is the complete content of a place.
 type listing struct {
 	files, dirs []string
 	links       map[string]string
@@ -93,8 +93,10 @@ type listKey struct {
 	root, at string
 }
 
-// List returns what the trees of an environment have. git has no empty directories.
-func (b *Backend) List(ctx context.Context, env string, kind fileserver.Kind, _ string) ([]string, error) {
+// List returns the entries of an environment. git has no empty directories.
+func (b *Backend) List(
+	ctx context.Context, env string, kind fileserver.Kind, _ string,
+) ([]string, error) {
 	if kind == fileserver.EmptyDirs {
 		return nil, nil
 	}
@@ -117,7 +119,8 @@ func (b *Backend) List(ctx context.Context, env string, kind fileserver.Kind, _ 
 	return slices.Compact(all), nil
 }
 
-// Symlinks returns the links of an environment; that of the first remote counts where several have one.
+// Symlinks returns the links of an environment; if several remotes have one, the first remote's
+// counts.
 func (b *Backend) Symlinks(ctx context.Context, env, _ string) (map[string]string, error) {
 	lists, err := b.listings(ctx, env)
 	if err != nil {
@@ -130,7 +133,7 @@ func (b *Backend) Symlinks(ctx context.Context, env, _ string) (map[string]strin
 	return all, nil
 }
 
-// listings returns those of the places of an environment.
+// listings returns the listings of all places of an environment.
 func (b *Backend) listings(ctx context.Context, env string) ([]*listing, error) {
 	places, err := b.places(ctx, env)
 	if err != nil {
@@ -147,11 +150,11 @@ func (b *Backend) listings(ctx context.Context, env string) ([]*listing, error) 
 	return out, nil
 }
 
-// listing returns what a place has. It is the same for as long as the tree is.
+// listing returns the content of a place. It is cached by tree.
 func (b *Backend) listing(ctx context.Context, p place, env string) (*listing, error) {
 	key := listKey{p.mirror.Key(), p.tree, p.root, p.at}
 	b.mu.Lock()
-	if len(b.listed) < envsNoted { // with a fallback, any name is one
+	if len(b.listed) < envsNoted { // with a fallback, any name is an environment
 		b.listed[env] = true
 	}
 	l, ok := b.lists[key]
@@ -175,7 +178,7 @@ func (b *Backend) listing(ctx context.Context, p place, env string) (*listing, e
 	return l, nil
 }
 
-// ClearLists drops lists. What is asked for next is read anew.
+// ClearLists drops cached lists, so that the next request reads the trees again.
 func (b *Backend) ClearLists(_ context.Context, envs []string) (cleared []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -185,7 +188,7 @@ func (b *Backend) ClearLists(_ context.Context, envs []string) (cleared []string
 			delete(b.listed, env)
 		}
 	}
-	clear(b.lists) // a tree may be that of several environments
+	clear(b.lists) // several environments may share a tree
 	return cleared
 }
 
@@ -210,14 +213,14 @@ func (p place) read(ctx context.Context) (*listing, error) {
 	return l, nil
 }
 
-// walk adds what is below a tree whose path from the root of the place is dir.
+// walk adds the entries below a tree. dir is its path from the root of the place.
 func (p place) walk(ctx context.Context, l *listing, tree mirror.Hash, dir string) error {
 	entries, err := p.mirror.Tree(tree)
 	if err != nil {
 		return err
 	}
-	if l.entries += len(entries); l.entries > largestList || len(dir) > longestLink {
-		return fmt.Errorf("a tree of %s is too large to be listed: more than %d entries, or a path of more than %d bytes", p.mirror.URL(), largestList, longestLink)
+	if l.entries += len(entries); l.entries > maxList || len(dir) > maxLink {
+		return fmt.Errorf("a tree of %s is too large to be listed: more than %d entries, or a path of more than %d bytes", p.mirror.URL(), maxList, maxLink)
 	}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {

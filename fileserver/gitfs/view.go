@@ -9,15 +9,15 @@ import (
 	"github.com/brineproject/brine/fileserver/gitfs/mirror"
 )
 
-// A View is a tree of a mirror, or a directory of it, as files under a path of their own. It is for others that read
-// repositories, such as git_pillar. Several goroutines may use it.
+// A View presents a tree of a mirror, or a directory of it, as files under a path. It serves other
+// code that reads repositories, such as git_pillar. It is safe for concurrent use.
 type View struct {
 	place place
 	list  func(ctx context.Context) (*listing, error)
 }
 
-// NewView returns the files of a tree below root, under mount; both may be "". The error says that one is no path that stays
-// inside.
+// NewView returns the files of a tree below root, under mount; both may be "". It returns an error
+// if one of them is not a path that stays inside.
 func NewView(m *mirror.Mirror, tree mirror.Hash, root, mount string) (*View, error) {
 	root, rootErr := cleanPath(root)
 	mount, mountErr := cleanMount(mount)
@@ -29,7 +29,7 @@ func NewView(m *mirror.Mirror, tree mirror.Hash, root, mount string) (*View, err
 	return v, nil
 }
 
-// once returns what reads the list, and keeps it: a tree does not change.
+// once returns a function that reads the list once and caches it: a tree does not change.
 func (v *View) once() func(context.Context) (*listing, error) {
 	var mu sync.Mutex
 	var kept *listing
@@ -56,7 +56,7 @@ func (v *View) Exists() (bool, error) {
 	return err == nil && e.Dir(), err
 }
 
-// Files returns the paths of all files, sorted; the list must not be changed.
+// Files returns the paths of all files, sorted; the caller must not change the list.
 func (v *View) Files(ctx context.Context) ([]string, error) {
 	l, err := v.list(ctx)
 	if err != nil {
@@ -65,7 +65,8 @@ func (v *View) Files(ctx context.Context) ([]string, error) {
 	return l.files, nil
 }
 
-// Find returns the blob of the file at a path; ok is false when there is none. Links are followed within the tree.
+// Find returns the blob of the file at a path; ok is false if there is none. Links are followed
+// within the tree.
 func (v *View) Find(name string) (h mirror.Hash, ok bool, err error) {
 	inside, ok := v.place.inside(name)
 	if !ok {

@@ -1,9 +1,10 @@
-// Package minionfs keeps the files that minions push to their master with cp.push, and serves them to other minions
-// (salt/fileserver/minionfs.py; salt/master.py, AESFuncs._file_recv).
+// Package minionfs stores the files that minions push to their master with cp.push, and serves them
+// to other minions (salt/fileserver/minionfs.py; salt/master.py, AESFuncs._file_recv).
 //
-// A file that minion ID pushed lies at minions/ID/files/PATH in the master's cachedir. An [Inbox] takes it, and a
-// [Backend] serves it as MOUNTPOINT/ID/PATH in the one environment minionfs_env. Neither goes through a symbolic link
-// below the directory minions. A file that is called top.sls is not served, so that no minion can say what states another one gets.
+// A file pushed by minion ID lies at minions/ID/files/PATH in the master's cachedir. An [Inbox]
+// stores it, and a [Backend] serves it as MOUNTPOINT/ID/PATH in a single environment, minionfs_env.
+// Neither follows a symbolic link below the directory minions. A file called top.sls is not served,
+// so that no minion can decide which states another one gets.
 package minionfs
 
 import (
@@ -27,22 +28,25 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// Name is that of the backend in the option fileserver_backend.
+// Name is the backend's name in the option fileserver_backend.
 const Name = "minionfs"
 
-// Options say what of the files that were pushed is served to whom.
+// Options say which pushed files are served, and where.
 type Options struct {
-	CacheDir   string // of the master
-	Env        string // minionfs_env
-	Mountpoint string // minionfs_mountpoint: a path in the environment, with or without salt:// in front; "" is its root
-	// Whitelist and Blacklist name minions whose files are served or not: globs, or regular expressions for the whole id
-	// (minionfs_whitelist, minionfs_blacklist). An empty whitelist names all.
+	CacheDir string // the master's cachedir
+	Env      string // minionfs_env
+	// minionfs_mountpoint: a path in the environment, with or without salt:// in front; "" is its
+	// root
+	Mountpoint string
+	// Whitelist and Blacklist select the minions whose files are served, by globs or regular
+	// expressions for the whole id (minionfs_whitelist, minionfs_blacklist). An empty whitelist
+	// allows all.
 	Whitelist, Blacklist []string
 	Ignore               *fileserver.Ignore
 	Log                  logrus.FieldLogger
 }
 
-// A Backend serves what minions pushed.
+// A Backend serves pushed files.
 type Backend struct {
 	opts    Options
 	mount   string // "" or a clean path
@@ -52,10 +56,10 @@ type Backend struct {
 
 var _ fileserver.Backend = (*Backend)(nil)
 
-// pushed are lists of what was pushed.
+// pushed is a list of pushed files and their directories.
 type pushed struct{ files, dirs []string }
 
-// New returns a backend. The error is of a mountpoint that is no path.
+// New returns a backend, or an error if the mountpoint is not a valid path.
 func New(o Options) (*Backend, error) {
 	b := &Backend{opts: o, exposed: fileserver.NewExposure(o.Whitelist, o.Blacklist)}
 	mount := o.Mountpoint
@@ -64,14 +68,16 @@ func New(o Options) (*Backend, error) {
 	}
 	if mount = strings.Trim(mount, "/"); mount != "" {
 		if mount = path.Clean(mount); !fs.ValidPath(mount) {
-			return nil, fmt.Errorf("minionfs_mountpoint: %q is no path in an environment", o.Mountpoint)
+			return nil, fmt.Errorf("minionfs_mountpoint: %q is not a path in an environment",
+				o.Mountpoint)
 		}
 		b.mount = strings.TrimPrefix(mount, ".")
 	}
 	return b, nil
 }
 
-// Make is New with the options of a master; it is a fileserver.Maker. Without file_recv there is no backend.
+// Make is New with the options of a master; it is a fileserver.Maker. Without file_recv it returns
+// no backend.
 func Make(opts *data.Map, log logrus.FieldLogger) (fileserver.Backend, error) {
 	if !data.Truth(opts.Value("file_recv")) {
 		return nil, nil
@@ -80,22 +86,26 @@ func Make(opts *data.Map, log logrus.FieldLogger) (fileserver.Backend, error) {
 	if err != nil {
 		log.Warn(err)
 	}
-	return New(Options{CacheDir: opts.Text("cachedir"), Env: opts.Text("minionfs_env"), Mountpoint: opts.Text("minionfs_mountpoint"),
-		Whitelist: data.TextsOf(opts.Value("minionfs_whitelist")), Blacklist: data.TextsOf(opts.Value("minionfs_blacklist")),
-		Ignore: ignore, Log: log})
+	return New(Options{CacheDir: opts.Text("cachedir"), Env: opts.Text("minionfs_env"),
+		Mountpoint: opts.Text("minionfs_mountpoint"),
+		Whitelist:  data.TextsOf(opts.Value("minionfs_whitelist")),
+		Blacklist:  data.TextsOf(opts.Value("minionfs_blacklist")),
+		Ignore:     ignore, Log: log})
 }
 
 // Name returns minionfs.
 func (b *Backend) Name() string { return Name }
 
-// Envs returns the one environment.
+// Envs returns the single environment.
 func (b *Backend) Envs(context.Context) ([]string, error) { return []string{b.opts.Env}, nil }
 
-// folder is that of the files of all minions.
+// folder returns the directory with the files of all minions.
 func folder(cacheDir string) string { return filepath.Join(cacheDir, "minions") }
 
-// Find looks for a file that was pushed.
-func (b *Backend) Find(_ context.Context, env, name string, _ fileserver.Query) (*fileserver.Found, error) {
+// Find looks for a pushed file.
+func (b *Backend) Find(
+	_ context.Context, env, name string, _ fileserver.Query,
+) (*fileserver.Found, error) {
 	missing := fmt.Errorf("%q of minions: %w", name, fileserver.ErrNotFound)
 	id, rest, ok := b.split(name)
 	if env != b.opts.Env || !ok || path.Base(rest) == "top.sls" || !b.exposed.Has(id) {
@@ -115,10 +125,11 @@ func (b *Backend) Find(_ context.Context, env, name string, _ fileserver.Query) 
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, missing
 	}
-	return disk.NewFound(disk.Place{Root: folder(b.opts.CacheDir), Name: filepath.FromSlash(at)}, info, full, name, env), nil
+	return disk.NewFound(disk.Place{Root: folder(b.opts.CacheDir), Name: filepath.FromSlash(at)},
+		info, full, name, env), nil
 }
 
-// split takes the path of a file apart: whose it is, and its path among the files of that minion.
+// split splits the path of a file into the minion's id and the path among that minion's files.
 func (b *Backend) split(name string) (id, rest string, ok bool) {
 	if b.mount != "" {
 		if name, ok = strings.CutPrefix(name, b.mount+"/"); !ok {
@@ -129,7 +140,8 @@ func (b *Backend) split(name string) (id, rest string, ok bool) {
 	return id, rest, ok && fs.ValidPath(rest) && pki.ValidID(id) == nil
 }
 
-// lstat looks at what is at a path below root, and refuses links on the way. What it returns may be a link.
+// lstat returns the file info of a path below root, and rejects links on the way. The path itself
+// may be a link.
 func lstat(root *os.Root, name string) (info os.FileInfo, err error) {
 	for i := 0; i <= len(name); i++ {
 		if i < len(name) && name[i] != '/' {
@@ -145,13 +157,15 @@ func lstat(root *os.Root, name string) (info os.FileInfo, err error) {
 	return info, nil
 }
 
-// Open opens what Find found.
+// Open opens a file that Find returned.
 func (b *Backend) Open(_ context.Context, f *fileserver.Found) (fileserver.File, error) {
 	return disk.Open(f)
 }
 
-// List returns what was pushed. Minions push no empty directories.
-func (b *Backend) List(ctx context.Context, env string, kind fileserver.Kind, _ string) ([]string, error) {
+// List returns the pushed files or their directories. Minions push no empty directories.
+func (b *Backend) List(
+	ctx context.Context, env string, kind fileserver.Kind, _ string,
+) ([]string, error) {
 	if env != b.opts.Env || kind == fileserver.EmptyDirs {
 		return nil, nil
 	}
@@ -170,10 +184,12 @@ func (b *Backend) Symlinks(context.Context, string, string) (map[string]string, 
 	return nil, nil
 }
 
-// Update does nothing: nothing is ever out of date.
-func (b *Backend) Update(context.Context) (fileserver.Change, error) { return fileserver.Change{}, nil }
+// Update does nothing: the served files are never out of date.
+func (b *Backend) Update(context.Context) (fileserver.Change, error) {
+	return fileserver.Change{}, nil
+}
 
-// read reads the directories of all minions that are exposed.
+// read reads the directories of all exposed minions.
 func (b *Backend) read(ctx context.Context) (*pushed, error) {
 	p := &pushed{}
 	root, err := os.OpenRoot(folder(b.opts.CacheDir))
@@ -205,10 +221,11 @@ func (b *Backend) readMinion(ctx context.Context, root *os.Root, id string, p *p
 	top := path.Join(id, "files")
 	return fs.WalkDir(root.FS(), top, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || name == top {
-			return ctx.Err() // what is not there or cannot be read is empty
+			return ctx.Err() // a missing or unreadable directory counts as empty
 		}
 		rel := path.Join(b.mount, id, strings.TrimPrefix(name, top+"/"))
-		if !utf8.ValidString(rel) || b.opts.Ignore.Match(rel, filepath.Join(folder(b.opts.CacheDir), filepath.FromSlash(name))) {
+		if !utf8.ValidString(rel) || b.opts.Ignore.Match(rel,
+			filepath.Join(folder(b.opts.CacheDir), filepath.FromSlash(name))) {
 			return nil
 		}
 		switch {

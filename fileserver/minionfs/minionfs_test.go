@@ -20,7 +20,8 @@ func put(t testing.TB, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		full := filepath.Join(dir, "minions", filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(name), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755),
+			os.WriteFile(full, []byte(name), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -28,9 +29,11 @@ func put(t testing.TB, dir string, names ...string) {
 
 func TestBackend(t *testing.T) {
 	dir := t.TempDir()
-	put(t, dir, "web1/files/etc/hosts", "web1/files/top.sls", "web1/files/etc/x.pyc", "web1/data.p", "db1/files/var/a", "db2/files/b", "none/mine.p")
+	put(t, dir, "web1/files/etc/hosts", "web1/files/top.sls", "web1/files/etc/x.pyc", "web1/data.p",
+		"db1/files/var/a", "db2/files/b", "none/mine.p")
 	log, _ := logtest.NewNullLogger()
-	for _, link := range [][2]string{{"/etc/passwd", "web1/files/link"}, {"../../db1/files/var", "web1/files/dir"}, {"db1", "db9"}} {
+	for _, link := range [][2]string{{"/etc/passwd", "web1/files/link"},
+		{"../../db1/files/var", "web1/files/dir"}, {"db1", "db9"}} {
 		if err := os.Symlink(link[0], filepath.Join(dir, "minions", link[1])); err != nil {
 			t.Fatal(err)
 		}
@@ -42,24 +45,33 @@ func TestBackend(t *testing.T) {
 		found       []string
 		missing     []string
 	}{
-		{"as it is", nil, "[db1/var/a db2/b web1/etc/hosts]", "[db1/var web1/etc]", []string{"db1/var/a", "web1/etc/hosts"},
-			[]string{"web1/top.sls", "web1/etc/x.pyc", "web1/link", "web1/dir/a", "db9/var/a", "web1", "web1/../db1/var/a", "../web1/data.p", "web1/etc", "x/y", "web1/../data.p", ".x/y"}},
-		{"mounted", []any{"minionfs_mountpoint", "salt://from/minions/"}, "[from/minions/db1/var/a from/minions/db2/b from/minions/web1/etc/hosts]",
-			"[from/minions/db1/var from/minions/web1/etc]", []string{"from/minions/db2/b"}, []string{"db2/b", "from/minionsx/db2/b", "from/minions"}},
-		{"white", []any{"minionfs_whitelist", []any{"db*", "web1.+"}}, "[db1/var/a db2/b]", "[db1/var]", []string{"db2/b"}, []string{"web1/etc/hosts"}},
-		{"black", []any{"minionfs_blacklist", []any{"db[12]"}}, "[web1/etc/hosts]", "[web1/etc]", []string{"web1/etc/hosts"}, []string{"db1/var/a"}},
-		{"both", []any{"minionfs_blacklist", []any{"(db|web)1"}, "minionfs_whitelist", []any{"*1", "db2"}}, "[db2/b]", "[]", []string{"db2/b"}, []string{"web1/etc/hosts"}},
+		{"as it is", nil, "[db1/var/a db2/b web1/etc/hosts]",
+			"[db1/var web1/etc]", []string{"db1/var/a", "web1/etc/hosts"},
+			[]string{"web1/top.sls", "web1/etc/x.pyc", "web1/link", "web1/dir/a", "db9/var/a",
+				"web1", "web1/../db1/var/a", "../web1/data.p", "web1/etc", "x/y", "web1/../data.p", ".x/y"}},
+		{"mounted", []any{"minionfs_mountpoint", "salt://from/minions/"},
+			"[from/minions/db1/var/a from/minions/db2/b from/minions/web1/etc/hosts]",
+			"[from/minions/db1/var from/minions/web1/etc]", []string{"from/minions/db2/b"},
+			[]string{"db2/b", "from/minionsx/db2/b", "from/minions"}},
+		{"white", []any{"minionfs_whitelist", []any{"db*", "web1.+"}}, "[db1/var/a db2/b]",
+			"[db1/var]", []string{"db2/b"}, []string{"web1/etc/hosts"}},
+		{"black", []any{"minionfs_blacklist", []any{"db[12]"}}, "[web1/etc/hosts]",
+			"[web1/etc]", []string{"web1/etc/hosts"}, []string{"db1/var/a"}},
+		{"both", []any{"minionfs_blacklist", []any{"(db|web)1"}, "minionfs_whitelist",
+			[]any{"*1", "db2"}}, "[db2/b]", "[]", []string{"db2/b"}, []string{"web1/etc/hosts"}},
 		{"another environment", []any{"minionfs_env", "dev"}, "[]", "[]", nil, []string{"db2/b"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			opts := data.NewMap("file_recv", true, "cachedir", dir, "minionfs_env", "base", "file_ignore_glob", []any{"*.pyc"})
+			opts := data.NewMap("file_recv", true, "cachedir", dir, "minionfs_env", "base",
+				"file_ignore_glob", []any{"*.pyc"})
 			opts.Update(data.NewMap(tt.opts...))
 			made, err := Make(opts, log)
 			if err != nil {
 				t.Fatal(err)
 			}
 			b := made.(*Backend)
-			for kind, want := range map[fileserver.Kind]string{fileserver.Files: tt.files, fileserver.Dirs: tt.dirs, fileserver.EmptyDirs: "[]"} {
+			for kind, want := range map[fileserver.Kind]string{fileserver.Files: tt.files,
+				fileserver.Dirs: tt.dirs, fileserver.EmptyDirs: "[]"} {
 				if got, err := b.List(t.Context(), "base", kind, ""); err != nil || fmt.Sprint(got) != want {
 					t.Errorf("list %d: %v, %v, want %s", kind, got, err, want)
 				}
@@ -76,7 +88,8 @@ func TestBackend(t *testing.T) {
 					continue
 				}
 				content, err := io.ReadAll(io.NewSectionReader(file, 0, 100))
-				if want := strings.Replace(strings.TrimPrefix(name, "from/minions/"), "/", "/files/", 1); err != nil || string(content) != want || f.Rel != name {
+				if want := strings.Replace(strings.TrimPrefix(name, "from/minions/"), "/",
+					"/files/", 1); err != nil || string(content) != want || f.Rel != name {
 					t.Errorf("%s has %q, %v, want %q", f.Rel, content, err, want)
 				}
 				if err := file.Close(); err != nil {
@@ -115,30 +128,30 @@ func TestNothingPushedYet(t *testing.T) {
 func TestInboxIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	in := NewInbox(dir)
-	in.most = 100
+	in.maxNames = 100
 	push := func(parts ...string) error { return in.Receive(Piece{Minion: "web1", Path: parts, Max: 10}) }
 	if err := push("a"); err != nil {
 		t.Fatal(err)
 	}
-	in.used["web1"] = usage{names: in.most - 3}
+	in.used["web1"] = usage{names: in.maxNames - 3}
 	for i := range 3 {
 		if err := push(fmt.Sprint("b", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := push("c"); err != nil { // counted anew: there are few
+	if err := push("c"); err != nil { // counted again: there are few
 		t.Errorf("after a new count: %v", err)
 	}
 	if n := in.used["web1"].names; n != 6 { // the directory itself, a, b0 to b2, c
 		t.Errorf("%d names are counted", n)
 	}
 	files := filepath.Join(dir, "minions", "web1", "files")
-	for i := range in.most {
+	for i := range in.maxNames {
 		if err := os.WriteFile(filepath.Join(files, fmt.Sprint("x", i)), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	in.used["web1"] = usage{names: in.most}
+	in.used["web1"] = usage{names: in.maxNames}
 	for _, parts := range [][]string{{"d"}, {"e", "f"}} {
 		if err := push(parts...); !errors.Is(err, ErrTooMany) {
 			t.Errorf("push of %v: %v", parts, err)
@@ -155,19 +168,20 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 }
 
-// TestOneMinionCannotFillTheDisk pushes as many files as fit: the bytes of all are bounded, what is replaced or taken away counts
-// no more, and other minions have room.
+// TestOneMinionCannotFillTheDisk pushes as many files as fit. The total size is limited, replaced
+// and removed files no longer count, and other minions have room.
 func TestOneMinionCannotFillTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	in := NewInbox(dir)
-	if in.least != 1<<30 {
-		t.Errorf("%d bytes are for each minion", in.least)
+	if in.minBytes != 1<<30 {
+		t.Errorf("%d bytes are for each minion", in.minBytes)
 	}
-	in.least = 100
+	in.minBytes = 100
 	clock := time.Now()
 	in.now = func() time.Time { return clock }
 	push := func(minion, name string, loc int64, size int) error {
-		return in.Receive(Piece{Minion: minion, Path: []string{name}, Loc: loc, Data: make([]byte, size), Max: 20})
+		return in.Receive(Piece{Minion: minion, Path: []string{name}, Loc: loc,
+			Data: make([]byte, size), Max: 20})
 	}
 	total := func() (n int64) {
 		list, err := os.ReadDir(filepath.Join(dir, "minions", "web1", "files"))
@@ -222,7 +236,8 @@ func FuzzReceive(f *testing.F) {
 		parts := strings.Split(name, "/")
 		err := in.Receive(Piece{Minion: minion, Path: parts, Loc: loc, Data: content, Max: 1000})
 		if err == nil {
-			info, err := os.Lstat(filepath.Join(dir, "cache", "minions", minion, "files", filepath.Join(parts...)))
+			info, err := os.Lstat(filepath.Join(dir, "cache", "minions", minion,
+				"files", filepath.Join(parts...)))
 			if err != nil || !info.Mode().IsRegular() || info.Size() > 1000 {
 				t.Errorf("%q of %q: %v, %v", name, minion, info, err)
 			}

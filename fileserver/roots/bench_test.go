@@ -26,7 +26,7 @@ func BenchmarkServe(b *testing.B) {
 	}
 	s := fileserver.New(fileserver.Options{Backends: []fileserver.Backend{backend(true, "base", []any{dir})}})
 	defer s.Close()
-	plain := timed(b, func() { // what a program does that only reads the file
+	plain := timed(b, func() { // a program that only reads the file
 		f, err := os.Open(name)
 		if err != nil {
 			b.Fatal(err)
@@ -112,13 +112,14 @@ func BenchmarkList(b *testing.B) {
 	for _, tt := range []struct {
 		name string
 		o    Options
-	}{{"read", Options{}}, {"kept", Options{ListAge: usualListAge}}} {
+	}{{"read", Options{}}, {"kept", Options{ListAge: defaultListAge}}} {
 		b.Run(tt.name, func(b *testing.B) {
 			tt.o.Roots, tt.o.FollowSymlinks, tt.o.Log = data.NewMap("base", []any{dir}), true, silent()
 			r := New(tt.o)
 			b.ReportAllocs()
 			for b.Loop() {
-				if list, err := r.List(b.Context(), "base", fileserver.Files, ""); err != nil || len(list) != 10_000 {
+				if list, err := r.List(b.Context(), "base", fileserver.Files, ""); err != nil ||
+					len(list) != 10_000 {
 					b.Fatal(len(list), err)
 				}
 			}
@@ -127,7 +128,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// timed returns the nanoseconds that f takes, the best of five.
+// timed returns the nanoseconds that f takes, the best of five runs.
 func timed(b *testing.B, f func()) float64 {
 	b.Helper()
 	best := time.Duration(1<<63 - 1)

@@ -18,8 +18,9 @@ import (
 	"github.com/brineproject/brine/fileserver"
 )
 
-// TestFilesChangeUnderReaders replaces, renames, truncates and deletes files and re-links a directory while 20 clients get
-// all that is listed: each file that they receive is a version that was there whole, and lists are never old.
+// TestFilesChangeUnderReaders replaces, renames, truncates and deletes files and re-links a
+// directory while 20 clients get all listed files. Each file that they receive is a complete
+// version, and lists are never stale.
 func TestFilesChangeUnderReaders(t *testing.T) {
 	dir := t.TempDir()
 	const files = 100
@@ -30,7 +31,8 @@ func TestFilesChangeUnderReaders(t *testing.T) {
 	for i := range 2 {
 		replace(t, filepath.Join(dir, fmt.Sprint("v", i), "linked"), version(1000, i))
 	}
-	s := fileserver.New(fileserver.Options{Backends: []fileserver.Backend{backend(true, "base", []any{filepath.Join(dir, "srv")})}, BufferSize: 1000})
+	s := fileserver.New(fileserver.Options{Backends: []fileserver.Backend{backend(true,
+		"base", []any{filepath.Join(dir, "srv")})}, BufferSize: 1000})
 	defer s.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	var writer, readers sync.WaitGroup
@@ -40,7 +42,8 @@ func TestFilesChangeUnderReaders(t *testing.T) {
 			change(t, dir, steps, files)
 			marker := fmt.Sprint("sub/", steps)
 			put(t, dir, "srv/"+marker+"="+sealed("m"))
-			if list, err := s.List(t.Context(), fileserver.ListOf{Env: "base", Prefix: "sub"}); err != nil || !slices.Contains(list, marker) {
+			if list, err := s.List(t.Context(),
+				fileserver.ListOf{Env: "base", Prefix: "sub"}); err != nil || !slices.Contains(list, marker) {
 				t.Errorf("step %d: a new file is not listed, %v", steps, err)
 			}
 			if err := os.Remove(filepath.Join(dir, "srv", marker)); err != nil {
@@ -62,7 +65,8 @@ func TestFilesChangeUnderReaders(t *testing.T) {
 	}
 }
 
-// version is a content of several pieces, or of one, that tells whether it is whole.
+// version returns a content of one or more pieces with a seal, so that a test can check that it is
+// whole.
 func version(i, n int) string {
 	return sealed(strings.Repeat(fmt.Sprintf("%d.%d ", i, n), 20+i%7*200))
 }
@@ -84,7 +88,7 @@ func replace(t *testing.T, name, content string) {
 	}
 }
 
-// change does one change to a tree.
+// change makes one change to a tree.
 func change(t *testing.T, dir string, step, files int) {
 	t.Helper()
 	i := rand.IntN(files)
@@ -101,14 +105,15 @@ func change(t *testing.T, dir string, step, files int) {
 		err = os.Rename(name, filepath.Join(dir, "srv", fmt.Sprint(rand.IntN(files))))
 	case 5:
 		temp := filepath.Join(dir, "link")
-		err = errors.Join(os.Symlink(fmt.Sprintf("../v%d", step/6%2), temp), os.Rename(temp, filepath.Join(dir, "srv", "current")))
+		err = errors.Join(os.Symlink(fmt.Sprintf("../v%d", step/6%2), temp),
+			os.Rename(temp, filepath.Join(dir, "srv", "current")))
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }
 
-// getAll gets what is listed, three times, and returns how many files came.
+// getAll gets all listed files, three times, and returns how many files it got.
 func getAll(t *testing.T, s *fileserver.Server, client string) (files int) {
 	for range 3 {
 		list, err := s.List(t.Context(), fileserver.ListOf{Env: "base"})
@@ -136,7 +141,8 @@ func getAll(t *testing.T, s *fileserver.Server, client string) (files int) {
 func get(ctx context.Context, s *fileserver.Server, name, client string) (string, error) {
 	var all []byte
 	for {
-		c, err := s.Serve(ctx, fileserver.Request{Path: name, Env: "base", Loc: int64(len(all)), Client: client})
+		c, err := s.Serve(ctx, fileserver.Request{Path: name, Env: "base", Loc: int64(len(all)),
+			Client: client})
 		if err != nil || len(c.Data) == 0 {
 			return string(all), err
 		}
@@ -164,7 +170,9 @@ func TestMemoryDoesNotGrowWithFiles(t *testing.T) {
 	for client := range 20 {
 		clients.Go(func() {
 			for loc := int64(0); loc < size; loc += 10 << 20 { // a tenth of the pieces will do
-				if c, err := s.Serve(t.Context(), fileserver.Request{Path: "big", Env: "base", Loc: loc, Client: fmt.Sprint(client)}); err != nil || len(c.Data) != 1<<20 {
+				if c, err := s.Serve(t.Context(),
+					fileserver.Request{Path: "big", Env: "base", Loc: loc,
+						Client: fmt.Sprint(client)}); err != nil || len(c.Data) != 1<<20 {
 					t.Errorf("%d bytes at %d, %v", len(c.Data), loc, err)
 				}
 			}
@@ -178,21 +186,25 @@ func TestMemoryDoesNotGrowWithFiles(t *testing.T) {
 	if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > size {
 		t.Errorf("the heap grew by %d MiB", grown>>20)
 	}
-	if pieces := (after.TotalAlloc - before.TotalAlloc) >> 20; pieces > 250 { // 200 pieces of a MiB were asked for
+	// 200 pieces of 1 MiB were requested
+	if pieces := (after.TotalAlloc - before.TotalAlloc) >> 20; pieces > 250 {
 		t.Errorf("%d MiB were allocated for 200 MiB of pieces", pieces)
 	}
 }
 
-// Who is slow keeps the version that he began with, though meanwhile more files are got than may be open.
+// TestSlowClientKeepsItsVersion checks that a slow client keeps the version that it began with,
+// though meanwhile more files are requested than may be open.
 func TestSlowClientKeepsItsVersion(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "srv/")
 	replace(t, filepath.Join(dir, "srv", "slow"), version(6, 0))
-	s := fileserver.New(fileserver.Options{Backends: []fileserver.Backend{backend(true, "base", []any{filepath.Join(dir, "srv")})}, BufferSize: 1000})
+	s := fileserver.New(fileserver.Options{Backends: []fileserver.Backend{backend(true,
+		"base", []any{filepath.Join(dir, "srv")})}, BufferSize: 1000})
 	defer s.Close()
 	piece := func(client, path string, loc int) string {
 		t.Helper()
-		c, err := s.Serve(t.Context(), fileserver.Request{Client: client, Env: "base", Path: path, Loc: int64(loc)})
+		c, err := s.Serve(t.Context(),
+			fileserver.Request{Client: client, Env: "base", Path: path, Loc: int64(loc)})
 		if err != nil {
 			t.Fatal(err)
 		}

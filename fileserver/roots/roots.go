@@ -1,17 +1,18 @@
 // Package roots serves files from directories: the option file_roots (salt/fileserver/roots.py).
 //
-// The directories of an environment are looked through in order. The environment __env__ stands for all that have no directories of
-// their own: its name in the path of a directory is replaced by that of the environment asked for, which must be one plain
-// name then.
+// The directories of an environment are searched in order. The environment __env__ stands for all
+// environments without directories of their own: its name in the path of a directory is replaced by
+// the requested environment, which must then be a single plain name.
 //
-// With fileserver_followsymlinks, as is the default, a symbolic link below a directory may lead anywhere on the host, since
-// whoever may put it there may as well put a copy. Without it, links to files inside of the directory are served, those that
-// lead out of it are not there, and directories behind links are not looked into for lists. Pipes, sockets and devices are
-// never opened.
+// With fileserver_followsymlinks (the default), a symbolic link below a directory may lead anywhere
+// on the host, since anybody who can create the link could also create a copy. Without it, links to
+// files inside the directory are served, links that lead out of it are treated as missing, and
+// lists do not descend into directories behind links. Pipes, sockets and devices are never opened.
 //
-// A list is never older than the question: it is kept with the state of all directories that it was read from, which is looked
-// at anew each time, so that only changed trees are read again. Where a file system does not show changes in the times of
-// its directories, fileserver_list_cache_time (20 seconds) bounds the age.
+// A list is never stale. It is cached with the state of all directories that it was read from. That
+// state is checked on each request, so that only changed trees are read again. If a file system
+// does not show changes in the times of its directories, fileserver_list_cache_time (20 seconds)
+// limits the age of a list.
 package roots
 
 import (
@@ -35,23 +36,24 @@ import (
 	"github.com/brineproject/brine/fileserver/disk"
 )
 
-// Name is that of the backend in the option fileserver_backend.
+// Name is the backend's name in the option fileserver_backend.
 const Name = "roots"
 
-// dynamic is the environment that stands for those that are not named.
+// dynamic is the environment that stands for all that are not configured.
 const dynamic = "__env__"
 
-// usualListAge is what Salt takes for fileserver_list_cache_time when it is not set.
-const usualListAge = 20 * time.Second
+// defaultListAge is Salt's default for fileserver_list_cache_time.
+const defaultListAge = 20 * time.Second
 
 // Options say what is served.
 type Options struct {
 	Roots          *data.Map // file_roots: environment → list of directories
 	Ignore         *fileserver.Ignore
 	FollowSymlinks bool          // fileserver_followsymlinks
-	IgnoreSymlinks bool          // fileserver_ignoresymlinks: links are in no list
-	ListAge        time.Duration // fileserver_list_cache_time; 0 keeps no lists
-	// CacheDir is where what the last update found is kept, for fileserver_events; "" tells nothing of changes.
+	IgnoreSymlinks bool          // fileserver_ignoresymlinks: lists contain no links
+	ListAge        time.Duration // fileserver_list_cache_time; 0 caches no lists
+	// CacheDir is the directory for the result of the last update, for fileserver_events; ""
+	// disables the reporting of changes.
 	CacheDir string
 	Log      logrus.FieldLogger
 }
@@ -74,7 +76,8 @@ var (
 
 // New returns a backend.
 func New(o Options) *Backend {
-	b := &Backend{opts: o, roots: map[string][]string{}, lists: map[string]*fileserver.Latest[*tree]{}}
+	b := &Backend{opts: o, roots: map[string][]string{},
+		lists: map[string]*fileserver.Latest[*tree]{}}
 	for env, dirs := range o.Roots.All() {
 		b.roots[data.Str(env)] = data.TextsOf(dirs)
 	}
@@ -88,8 +91,10 @@ func Make(opts *data.Map, log logrus.FieldLogger) (fileserver.Backend, error) {
 		log.Warn(err)
 	}
 	roots, _ := opts.Value("file_roots").(*data.Map)
-	o := Options{Roots: roots, Ignore: ignore, FollowSymlinks: opts.Value("fileserver_followsymlinks") != false,
-		IgnoreSymlinks: data.Truth(opts.Value("fileserver_ignoresymlinks")), ListAge: listAge(opts), Log: log}
+	o := Options{Roots: roots, Ignore: ignore,
+		FollowSymlinks: opts.Value("fileserver_followsymlinks") != false,
+		IgnoreSymlinks: data.Truth(opts.Value("fileserver_ignoresymlinks")),
+		ListAge:        listAge(opts), Log: log}
 	if data.Truth(opts.Value("fileserver_events")) {
 		o.CacheDir = opts.Text("cachedir")
 	}
@@ -103,7 +108,7 @@ func listAge(opts *data.Map) time.Duration {
 	case float64:
 		return time.Duration(max(0, min(v, 1e6)) * float64(time.Second))
 	}
-	return usualListAge
+	return defaultListAge
 }
 
 // Name returns roots.
@@ -119,7 +124,7 @@ func (b *Backend) Envs(context.Context) ([]string, error) {
 	return envs, nil
 }
 
-// folders returns those of an environment.
+// folders returns the directories of an environment.
 func (b *Backend) folders(env string) []string {
 	if dirs, ok := b.roots[env]; ok {
 		return dirs
@@ -135,17 +140,22 @@ func (b *Backend) folders(env string) []string {
 	return out
 }
 
-// plainName reports whether an environment may stand in a path: it is one name, and not a hidden one.
+// plainName reports whether an environment may be put into a path: it must be a single name and not
+// hidden.
 func plainName(env string) bool {
-	return fs.ValidPath(env) && filepath.IsLocal(env) && !strings.ContainsAny(env, `/\`) && !strings.HasPrefix(env, ".") &&
+	return fs.ValidPath(env) && filepath.IsLocal(env) && !strings.ContainsAny(env, `/\`) &&
+		!strings.HasPrefix(env, ".") &&
 		(runtime.GOOS != "windows" || !strings.Contains(env, ":"))
 }
 
-// Find looks for a file in the directories of an environment. The option index of the query names one of them.
-func (b *Backend) Find(_ context.Context, env, path string, q fileserver.Query) (*fileserver.Found, error) {
+// Find looks for a file in the directories of an environment. The option index of the query selects
+// one of them.
+func (b *Backend) Find(
+	_ context.Context, env, path string, q fileserver.Query,
+) (*fileserver.Found, error) {
 	dirs := b.folders(env)
 	if text, ok := q["index"]; ok {
-		dirs = only(dirs, text)
+		dirs = atIndex(dirs, text)
 	}
 	if !filepath.IsLocal(filepath.FromSlash(path)) {
 		dirs = nil
@@ -164,15 +174,16 @@ func (b *Backend) Find(_ context.Context, env, path string, q fileserver.Query) 
 	return nil, fmt.Errorf("%q in the directories of %q: %w", path, env, fileserver.ErrNotFound)
 }
 
-// Open opens what Find found.
+// Open opens a file that Find returned.
 func (b *Backend) Open(_ context.Context, f *fileserver.Found) (fileserver.File, error) {
 	return disk.Open(f)
 }
 
-// errOutside is of links that lead out of a directory.
+// errOutside is the error for links that lead out of a directory.
 var errOutside = errors.New("link leads out of the directory")
 
-// locate returns where a path below dir is, with its links resolved when links are not followed everywhere.
+// locate returns the location of a path below dir. Unless links are followed everywhere, the
+// location has its links resolved.
 func (b *Backend) locate(dir, path string) (p disk.Place, info os.FileInfo, err error) {
 	if b.opts.FollowSymlinks {
 		p = disk.Place{Name: filepath.Join(dir, filepath.FromSlash(path))}
@@ -183,7 +194,8 @@ func (b *Backend) locate(dir, path string) (p disk.Place, info os.FileInfo, err 
 	return p, info, err
 }
 
-// inside returns the place of a path whose links all stay in dir. Absolute ones may.
+// inside returns the place of a path whose links all stay in dir. Absolute links are allowed if
+// they do.
 func inside(dir, path string) (disk.Place, error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -200,8 +212,8 @@ func inside(dir, path string) (disk.Place, error) {
 	return disk.Place{Root: root, Name: rel}, nil
 }
 
-// only returns the directory of a number, which counts from the end when it is negative.
-func only(dirs []string, text string) []string {
+// atIndex returns the directory at an index, which counts from the end if it is negative.
+func atIndex(dirs []string, text string) []string {
 	i, err := strconv.Atoi(text)
 	if err == nil && i < 0 {
 		i += len(dirs)

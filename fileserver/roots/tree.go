@@ -14,29 +14,31 @@ import (
 	"github.com/brineproject/brine/fileserver/disk"
 )
 
-// mostLists bounds the environments whose lists are kept; those of __env__ have no other bound than the directories there are.
-const mostLists = 256
+// maxLists limits the number of environments whose lists are cached. Without it, environments of
+// __env__ would be limited only by the number of directories.
+const maxLists = 256
 
-// tree is what the directories of an environment hold, and what tells whether it still does.
+// tree is the content of an environment's directories, with the state needed to check that it is
+// current.
 type tree struct {
 	lists [3][]string // by fileserver.Kind
 	links map[string]string
 
 	read    time.Time
-	folders []watched
-	targets []judged
-	settled bool // nothing that was looked at changed just before
+	folders []dirState
+	targets []linkState
+	stable  bool // nothing that was examined had changed just before
 }
 
-// watched is a directory as it was before it was read.
-type watched struct {
+// dirState is the state of a directory before it was read.
+type dirState struct {
 	path string
 	id   disk.Identity
-	err  bool // it could not be looked at
+	err  bool // it could not be examined
 }
 
-// judged is a link and what was found behind it.
-type judged struct {
+// linkState is a link and the kind of its target.
+type linkState struct {
 	dir, rel string
 	kind     linkKind
 }
@@ -49,8 +51,10 @@ const (
 	toFolder
 )
 
-// List returns what an environment has.
-func (b *Backend) List(ctx context.Context, env string, kind fileserver.Kind, _ string) ([]string, error) {
+// List returns the entries of an environment.
+func (b *Backend) List(
+	ctx context.Context, env string, kind fileserver.Kind, _ string,
+) ([]string, error) {
 	t, err := b.tree(ctx, env)
 	if err != nil || kind < 0 || int(kind) >= len(t.lists) {
 		return nil, err
@@ -58,9 +62,10 @@ func (b *Backend) List(ctx context.Context, env string, kind fileserver.Kind, _ 
 	return t.lists[kind], nil
 }
 
-// Symlinks returns the links of an environment that can be kept as links: those that stay in their directory, and the others
-// too when they are not followed. One that begins with .. is judged as if it lay one level deeper, as Salt does, so
-// that it may lead next to its directory.
+// Symlinks returns the links of an environment that minions can create as links: those that stay in
+// their directory, and, if links are not followed, the others too. Like Salt, it judges a target
+// that begins with .. as if the link lay one level deeper. Such a link may therefore lead next to
+// its directory.
 func (b *Backend) Symlinks(ctx context.Context, env, _ string) (map[string]string, error) {
 	t, err := b.tree(ctx, env)
 	if err != nil {
@@ -69,7 +74,7 @@ func (b *Backend) Symlinks(ctx context.Context, env, _ string) (map[string]strin
 	return t.links, nil
 }
 
-// ClearLists forgets lists.
+// ClearLists drops cached lists.
 func (b *Backend) ClearLists(_ context.Context, envs []string) (cleared []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +88,7 @@ func (b *Backend) ClearLists(_ context.Context, envs []string) (cleared []string
 	return cleared
 }
 
-// tree returns the tree of an environment as it is now.
+// tree returns the current tree of an environment.
 func (b *Backend) tree(ctx context.Context, env string) (*tree, error) {
 	dirs := b.folders(env)
 	if _, named := b.roots[env]; !named && !slices.ContainsFunc(dirs, isFolder) {
@@ -92,7 +97,7 @@ func (b *Backend) tree(ctx context.Context, env string) (*tree, error) {
 	b.mu.Lock()
 	latest := b.lists[env]
 	if latest == nil {
-		if len(b.lists) >= mostLists {
+		if len(b.lists) >= maxLists {
 			clear(b.lists)
 		}
 		latest = &fileserver.Latest[*tree]{}
@@ -100,7 +105,7 @@ func (b *Backend) tree(ctx context.Context, env string) (*tree, error) {
 	}
 	b.mu.Unlock()
 	return latest.Get(func(last *tree) (*tree, error) {
-		if last != nil && b.holds(last) {
+		if last != nil && b.isCurrent(last) {
 			return last, nil
 		}
 		return b.read(ctx, dirs)
@@ -112,34 +117,34 @@ func isFolder(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// holds reports whether a tree is still what the directories hold.
-func (b *Backend) holds(t *tree) bool {
-	if age := time.Since(t.read); !t.settled || age < 0 || age >= b.opts.ListAge {
+// isCurrent reports whether a tree still matches its directories.
+func (b *Backend) isCurrent(t *tree) bool {
+	if age := time.Since(t.read); !t.stable || age < 0 || age >= b.opts.ListAge {
 		return false
 	}
 	for _, w := range t.folders {
-		if look(w.path) != w {
+		if statDir(w.path) != w {
 			return false
 		}
 	}
 	for _, j := range t.targets {
-		if kind, _ := b.judge(j.dir, j.rel); kind != j.kind {
+		if kind, _ := b.classify(j.dir, j.rel); kind != j.kind {
 			return false
 		}
 	}
 	return true
 }
 
-func look(dir string) watched {
+func statDir(dir string) dirState {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return watched{path: dir, err: true}
+		return dirState{path: dir, err: true}
 	}
-	return watched{path: dir, id: disk.Identify(info)}
+	return dirState{path: dir, id: disk.Identify(info)}
 }
 
-// judge tells what is behind a link.
-func (b *Backend) judge(dir, rel string) (linkKind, os.FileInfo) {
+// classify returns the kind of a link's target, and its file info.
+func (b *Backend) classify(dir, rel string) (linkKind, os.FileInfo) {
 	_, info, err := b.locate(dir, rel)
 	switch {
 	case err != nil:
@@ -154,7 +159,8 @@ func (b *Backend) judge(dir, rel string) (linkKind, os.FileInfo) {
 
 // read reads the directories of an environment.
 func (b *Backend) read(ctx context.Context, dirs []string) (*tree, error) {
-	r := &reading{b: b, ctx: ctx, tree: &tree{read: time.Now(), links: map[string]string{}, settled: true}}
+	r := &reading{b: b, ctx: ctx, tree: &tree{read: time.Now(), links: map[string]string{},
+		stable: true}}
 	for _, dir := range dirs {
 		r.dir = dir
 		r.real = realPath(dir)
@@ -169,7 +175,7 @@ func (b *Backend) read(ctx context.Context, dirs []string) (*tree, error) {
 	return r.tree, nil
 }
 
-// reading is the reading of a tree.
+// reading is the state while a tree is read.
 type reading struct {
 	b    *Backend
 	ctx  context.Context
@@ -182,24 +188,25 @@ func (r *reading) add(kind fileserver.Kind, rel string) {
 	r.tree.lists[kind] = append(r.tree.lists[kind], rel)
 }
 
-// folder reads one directory and those below it, and returns how many names it has. above are those that it lies in, which it
-// may be once more, by a link.
+// folder reads one directory and those below it, and returns the number of its names. above are its
+// parent directories; a link may lead back to one of them.
 func (r *reading) folder(rel string, above []os.FileInfo) (names int, err error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
 	full := filepath.Join(r.dir, filepath.FromSlash(rel))
 	info, err := os.Stat(full)
-	if err != nil || slices.ContainsFunc(above, func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
-		r.tree.folders = append(r.tree.folders, look(full))
+	if err != nil || slices.ContainsFunc(above,
+		func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
+		r.tree.folders = append(r.tree.folders, statDir(full))
 		return 0, nil
 	}
-	r.tree.folders = append(r.tree.folders, watched{path: full, id: disk.Identify(info)})
-	r.tree.settled = r.tree.settled && disk.Settled(r.tree.read, info.ModTime())
+	r.tree.folders = append(r.tree.folders, dirState{path: full, id: disk.Identify(info)})
+	r.tree.stable = r.tree.stable && disk.Settled(r.tree.read, info.ModTime())
 	entries, err := os.ReadDir(full)
 	if err != nil {
-		r.b.opts.Log.WithError(err).Debugf("read directory of the file server")
-		return 0, nil //nolint:nilerr // as os.walk of Python: what cannot be read is empty
+		r.b.opts.Log.WithError(err).Debugf("Could not read directory of the file server")
+		return 0, nil // as with os.walk of Python, an unreadable directory counts as empty
 	}
 	above = append(slices.Clip(above), info)
 	for _, e := range entries {
@@ -210,7 +217,7 @@ func (r *reading) folder(rel string, above []os.FileInfo) (names int, err error)
 	return len(entries), nil
 }
 
-// entry takes one name of a directory.
+// entry adds one name of a directory.
 func (r *reading) entry(parent string, e fs.DirEntry, above []os.FileInfo) error {
 	rel := e.Name()
 	if !utf8.ValidString(rel) {
@@ -231,10 +238,11 @@ func (r *reading) entry(parent string, e fs.DirEntry, above []os.FileInfo) error
 }
 
 func (r *reading) ignored(rel string) bool {
-	return !r.b.opts.Ignore.Empty() && r.b.opts.Ignore.Match(rel, filepath.Join(r.dir, filepath.FromSlash(rel)))
+	return !r.b.opts.Ignore.Empty() &&
+		r.b.opts.Ignore.Match(rel, filepath.Join(r.dir, filepath.FromSlash(rel)))
 }
 
-// subfolder takes a directory below another one; what is in it is looked at even when its own name is ignored.
+// subfolder adds a subdirectory. Its contents are read even if its own name is ignored.
 func (r *reading) subfolder(rel string, into bool, above []os.FileInfo) error {
 	names := 0
 	if into {
@@ -258,28 +266,29 @@ func (r *reading) subfolder(rel string, into bool, above []os.FileInfo) error {
 	return nil
 }
 
-// link takes a symbolic link.
+// link adds a symbolic link.
 func (r *reading) link(rel string, above []os.FileInfo) error {
 	if r.b.opts.IgnoreSymlinks {
 		return nil
 	}
-	kind, info := r.b.judge(r.dir, rel)
-	r.tree.targets = append(r.tree.targets, judged{r.dir, rel, kind})
+	kind, info := r.b.classify(r.dir, rel)
+	r.tree.targets = append(r.tree.targets, linkState{r.dir, rel, kind})
 	if !r.ignored(rel) {
-		r.keep(rel)
+		r.addLink(rel)
 	}
 	switch {
 	case kind == toFile && !r.ignored(rel):
 		r.add(fileserver.Files, rel)
 	case kind == toFolder:
-		again := slices.ContainsFunc(above, func(i os.FileInfo) bool { return os.SameFile(i, info) })
+		again := slices.ContainsFunc(above,
+			func(i os.FileInfo) bool { return os.SameFile(i, info) })
 		return r.subfolder(rel, r.b.opts.FollowSymlinks && !again, above)
 	}
 	return nil
 }
 
-// keep lists a link as a link.
-func (r *reading) keep(rel string) {
+// addLink lists a link as a link.
+func (r *reading) addLink(rel string) {
 	full := filepath.Join(r.dir, filepath.FromSlash(rel))
 	target, err := os.Readlink(full)
 	if err != nil || !utf8.ValidString(target) {
@@ -302,7 +311,7 @@ func (r *reading) keep(rel string) {
 	}
 }
 
-// realPath is a path without links, as far as it exists (os.path.realpath of Python).
+// realPath returns a path without links, as far as it exists (os.path.realpath of Python).
 func realPath(p string) string {
 	p, err := filepath.Abs(p)
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// Update tells which files were changed since the last one, for fileserver_events; without them it does nothing, since
-// nothing is ever out of date. What it finds is kept in CACHEDIR/roots/mtime_map, in Salt's form.
+// Update reports which files changed since the last update, for fileserver_events. Without
+// fileserver_events it does nothing, since served files are never out of date. The result is stored
+// in CACHEDIR/roots/mtime_map, in Salt's format.
 func (b *Backend) Update(ctx context.Context) (fileserver.Change, error) {
 	if b.opts.CacheDir == "" {
 		return fileserver.Change{}, nil
@@ -62,17 +63,20 @@ func compare(before, now map[string]string) fileserver.Change {
 	return fileserver.Change{Changed: len(f.Changed)+len(f.Removed)+len(f.Added) > 0, Files: f}
 }
 
-// times returns when each file of all environments was last written to; directories behind links are left out.
+// times returns the modification times of all files in all environments; directories behind links
+// are left out.
 func (b *Backend) times(ctx context.Context) (map[string]string, error) {
 	times := map[string]string{}
 	for _, dir := range slices.Concat(slices.Collect(maps.Values(b.roots))...) {
-		below := strings.TrimRight(dir, string(filepath.Separator)) + string(filepath.Separator) // dir may be a link
+		// dir may be a link
+		below := strings.TrimRight(dir, string(filepath.Separator)) + string(filepath.Separator)
 		err := filepath.WalkDir(below, func(p string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
-				return ctx.Err() // what cannot be read is not there
+				return ctx.Err() // an unreadable file counts as missing
 			}
 			info, err := os.Stat(p)
-			if err == nil && info.Mode().IsRegular() && !strings.Contains(p, "\n") && !b.opts.Ignore.Match(p) {
+			if err == nil && info.Mode().IsRegular() && !strings.Contains(p, "\n") &&
+				!b.opts.Ignore.Match(p) {
 				times[p] = data.Str(float64(info.ModTime().UnixNano()) / 1e9)
 			}
 			return nil
@@ -84,14 +88,14 @@ func (b *Backend) times(ctx context.Context) (map[string]string, error) {
 	return times, nil
 }
 
-// readTimes reads what the last update found; nothing when there was none.
+// readTimes reads the result of the last update; it returns nothing if there was none.
 func readTimes(file string) (map[string]string, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the last update found: %w", err)
+		return nil, fmt.Errorf("read the result of the last update: %w", err)
 	}
 	defer f.Close()
 	times := map[string]string{}
@@ -107,26 +111,26 @@ func readTimes(file string) (map[string]string, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read what the last update found: %w", err)
+		return nil, fmt.Errorf("read the result of the last update: %w", err)
 	}
 	return times, nil
 }
 
-// writeTimes keeps what an update found.
+// writeTimes stores the result of an update.
 func writeTimes(file string, times map[string]string) error {
 	dir := filepath.Dir(file)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep what an update found: %w", err)
+		return fmt.Errorf("store the result of an update: %w", err)
 	}
 	fill := func(f *os.File) error {
 		w := bufio.NewWriter(f)
 		for _, name := range slices.Sorted(maps.Keys(times)) {
-			_, _ = w.WriteString(name + ":" + times[name] + "\n") // Flush has the error
+			_, _ = w.WriteString(name + ":" + times[name] + "\n") // Flush returns the error
 		}
 		return w.Flush()
 	}
 	if err := atomicfile.Fill(file, atomicfile.Options{Prefix: ".mtime_map"}, fill); err != nil {
-		return fmt.Errorf("keep what an update found: %w", err)
+		return fmt.Errorf("store the result of an update: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
-// Package accounts reads the users and groups of a host from etc/passwd and etc/group below a root directory (passwd(5), group(5)).
+// Package accounts reads the users and groups of a host from etc/passwd and etc/group below a root
+// directory (passwd(5), group(5)).
 //
-// Users that a service of the name service switch knows, such as LDAP, are not seen: that takes the C library.
+// Users known only to the name service switch, such as those of LDAP, are not seen: that would need
+// the C library.
 package accounts
 
 import (
@@ -27,7 +29,8 @@ type Group struct {
 	Members        []string
 }
 
-// Users returns the users below a root directory, "" being /, in the order of the file. Lines that are broken are passed over.
+// Users returns the users below a root directory, "" meaning /, in the order of the file. Invalid
+// lines are skipped.
 func Users(root string) ([]User, error) {
 	var users []User
 	err := lines(root, "etc/passwd", 7, func(f []string) error {
@@ -44,7 +47,8 @@ func Users(root string) ([]User, error) {
 	return users, err
 }
 
-// Groups returns the groups below a root directory, "" being /, in the order of the file. Lines that are broken are passed over.
+// Groups returns the groups below a root directory, "" meaning /, in the order of the file. Invalid
+// lines are skipped.
 func Groups(root string) ([]Group, error) {
 	var groups []Group
 	err := lines(root, "etc/group", 4, func(f []string) error {
@@ -58,7 +62,7 @@ func Groups(root string) ([]Group, error) {
 	return groups, err
 }
 
-// lines hands the fields of each line to take, which refuses those that are broken.
+// lines passes the fields of each line to take, which returns an error for an invalid line.
 func lines(root, name string, fields int, take func([]string) error) error {
 	f, err := os.Open(filepath.Join("/", root, name))
 	if err != nil {
@@ -69,7 +73,8 @@ func lines(root, name string, fields int, take func([]string) error) error {
 	s.Buffer(nil, 16<<20) // a group may have many members
 	for s.Scan() {
 		line := strings.TrimSpace(s.Text())
-		if parts := strings.Split(line, ":"); len(parts) == fields && line[0] != '+' && line[0] != '-' {
+		if parts := strings.Split(line, ":"); len(parts) == fields && line[0] != '+' &&
+			line[0] != '-' {
 			_ = take(parts)
 		}
 	}
@@ -79,7 +84,8 @@ func lines(root, name string, fields int, take func([]string) error) error {
 	return nil
 }
 
-// GroupsOf returns the names of the groups that a user is in, by its own line and as a member, sorted.
+// GroupsOf returns the names of a user's groups, both the one of the user's entry and memberships,
+// sorted.
 func GroupsOf(name string, users []User, groups []Group) []string {
 	own := slices.IndexFunc(users, func(u User) bool { return u.Name == name })
 	var names []string

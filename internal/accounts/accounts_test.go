@@ -31,7 +31,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("users are %v, %v, want %v", users, err, want)
 	}
 	groups, err := accounts.Groups(dir)
-	if err != nil || len(groups) != 2 || groups[0].GID != 2 || !slices.Equal(groups[0].Members, []string{"a", "e"}) || len(groups[1].Members) != 0 {
+	if err != nil || len(groups) != 2 || groups[0].GID != 2 ||
+		!slices.Equal(groups[0].Members, []string{"a", "e"}) || len(groups[1].Members) != 0 {
 		t.Errorf("groups are %v, %v", groups, err)
 	}
 	for name, want := range map[string][]string{"a": {"g"}, "e": {"g", "h"}, "nobody": nil} {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Home returns the home directory of the user that runs this program: HOME as getenv has it, else the directory in the password
-// database, because a service manager sets no HOME. Where neither is known it returns "". An empty HOME counts as unset.
+// Home returns the home directory of the user that runs this program: HOME from getenv, else the
+// directory in the password database, because a service manager sets no HOME. If neither is known
+// it returns "". An empty HOME counts as unset.
 func Home(getenv func(string) string) string {
 	if home := getenv("HOME"); home != "" {
 		return home
@@ -23,8 +24,9 @@ func Home(getenv func(string) string) string {
 	return u.HomeDir
 }
 
-// Expand returns a path with the home directory that ~ or ~USER at its beginning stands for, as Python's os.path.expanduser does. A path
-// of a user without a known home stays as it is, and is then not absolute.
+// Expand replaces ~ or ~USER at the beginning of a path by the home directory, as Python's
+// os.path.expanduser does. The path of a user without a known home is returned unchanged, and is
+// then not absolute.
 func Expand(path string) string {
 	if !strings.HasPrefix(path, "~") {
 		return path

@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/internal/accounts"
 )
 
-// own returns the home directory that the password database has for the user of this test.
+// own returns the home directory in the password database for the user of this test.
 func own(t *testing.T) string {
 	t.Helper()
 	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
@@ -37,7 +37,7 @@ func TestExpandReadsHome(t *testing.T) {
 	}
 }
 
-// Units of systemd do not set HOME: ~ is then the directory that the password database names.
+// Units of systemd do not set HOME: ~ is then the directory in the password database.
 func TestExpandWithoutHomeReadsThePasswordDatabase(t *testing.T) {
 	home := own(t)
 	for _, unset := range []bool{true, false} { // an empty HOME names no directory either

@@ -1,8 +1,8 @@
-// Package atomicfile puts files in their places as a whole: who reads one sees the old content or the new, never a part, and what
-// ends the writer between leaves at most a hidden file beside it.
+// Package atomicfile replaces files atomically: readers see the old content or the new, never a
+// part. An interrupted write leaves at most a hidden file beside the old one.
 //
-// The content goes to a new file in the same directory, which no name that another user planted there can stand for, and is renamed. A
-// symbolic link at the place is replaced, not followed.
+// The content is written to a new file in the same directory, whose name another user cannot have
+// created before, and then renamed. A symbolic link at the path is replaced, not followed.
 package atomicfile
 
 import (
@@ -12,44 +12,48 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
-// DefaultMode is the mode of a new file when none is named: it is its owner's alone.
+// DefaultMode is the mode of a new file if none is given: only its owner can read it.
 const DefaultMode fs.FileMode = 0o600
 
 const defaultPrefix = ".new-"
 
-// Options say how a file comes to its place. The zero value makes one that its owner alone may read, and leaves it to the system when
-// it is on disk.
+// Options configure how a file is written. The zero value makes one that only its owner can read,
+// and does not flush it to disk.
 type Options struct {
-	// Mode is what the file gets, whatever the umask is; 0 means DefaultMode less the umask.
+	// Mode is the file's mode, regardless of the umask; 0 means DefaultMode minus the umask.
 	Mode fs.FileMode
-	// KeepMode gives it the mode of the file that it replaces, if there is one. Where that cannot be done it stays its owner's alone.
+	// KeepMode keeps the mode of the replaced file, if there is one. If that fails only the owner
+	// can read the file.
 	KeepMode bool
-	// Keep gives it the owner, the group, the mode and the extended attributes of the file that it replaces, if there is one. Where
-	// that cannot be done the file stays as it was. Write and Fill alone know it.
+	// Keep keeps the owner, the group, the mode and the extended attributes of the replaced file,
+	// if there is one. If that fails the old file stays unchanged. Only Write and Fill support it.
 	Keep bool
-	// Own is called with the file before it is in place, to give it to another user.
+	// Own is called with the file before the rename, to change its owner.
 	Own func(f *os.File) error
-	// Sync has the content on disk before the file is in place, and SyncDir the name when Write returns.
+	// Sync flushes the content to disk before the rename, SyncDir flushes the name before Write
+	// returns.
 	Sync, SyncDir bool
-	// New refuses to replace a file: then the error wraps fs.ErrExist.
+	// New rejects an existing file: the error then wraps fs.ErrExist.
 	New bool
-	// Prefix begins the name of the file on its way, by which a crash's leavings can be known; "" means ".new-".
+	// Prefix begins the name of the temporary file, so that files left by a crash can be
+	// recognized; "" means ".new-".
 	Prefix string
 }
 
-// Write gives the file at path a content.
+// Write replaces the content of the file at path.
 func Write(path string, content []byte, o Options) error {
 	return Fill(path, o, writer(content))
 }
 
-// WriteIn gives the file name below root a content.
+// WriteIn replaces the content of the file name below root.
 func WriteIn(root *os.Root, name string, content []byte, o Options) error {
 	return FillIn(root, name, o, writer(content))
 }
 
-// Fill is Write for a content that fill writes. An error of fill leaves the place as it was.
+// Fill is Write for a content that fill writes. If fill fails the old file stays unchanged.
 func Fill(path string, o Options, fill func(f *os.File) error) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -68,7 +72,7 @@ func Fill(path string, o Options, fill func(f *os.File) error) error {
 	return o.put(root, filepath.Base(path), old, fill)
 }
 
-// keeping returns the options with which a file becomes as the one at path.
+// keeping returns options that copy the attributes of the file at path.
 func (o Options) keeping(path string) (Options, error) {
 	old, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +83,7 @@ func (o Options) keeping(path string) (Options, error) {
 		if err := keepOwners(f, old); err != nil {
 			return err
 		}
-		if err := f.Chmod(old.Mode()); err != nil { // after the owner, which takes bits away
+		if err := f.Chmod(old.Mode()); err != nil { // after the owner, whose change clears bits
 			return err
 		}
 		if err := keepAttributes(f, path); err != nil || own == nil {
@@ -99,7 +103,8 @@ func FillIn(root *os.Root, name string, o Options, fill func(f *os.File) error) 
 	return o.put(root, name, old, fill)
 }
 
-// put makes a file and gives it its place. Of old, the file that is there, it takes the mode, unless old is nil.
+// put writes a temporary file and renames it. It copies the mode of old, the existing file, unless
+// old is nil.
 func (o Options) put(root *os.Root, name string, old fs.FileInfo, fill func(*os.File) error) error {
 	dir := filepath.Dir(name)
 	temp := filepath.Join(dir, cmp.Or(o.Prefix, defaultPrefix)+rand.Text())
@@ -115,7 +120,7 @@ func (o Options) put(root *os.Root, name string, old fs.FileInfo, fill func(*os.
 	return nil
 }
 
-// placed gives the path in an error of a root the directory that the root is.
+// placed replaces the path in an error of root by one that includes the root's directory.
 func placed(root *os.Root, err error) error {
 	p, ok := err.(*fs.PathError) //nolint:errorlint // what the root itself has just made
 	if !ok || filepath.IsAbs(p.Path) {
@@ -131,8 +136,10 @@ func writer(content []byte) func(*os.File) error {
 	}
 }
 
-// make makes the file temp. After an error there is none.
-func (o Options) make(root *os.Root, temp string, old fs.FileInfo, fill func(*os.File) error) error {
+// make creates the file temp. After an error it does not exist.
+func (o Options) make(
+	root *os.Root, temp string, old fs.FileInfo, fill func(*os.File) error,
+) error {
 	f, err := root.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, DefaultMode)
 	if err != nil {
 		return placed(root, err)
@@ -147,7 +154,7 @@ func (o Options) make(root *os.Root, temp string, old fs.FileInfo, fill func(*os
 	return nil
 }
 
-// finish gives a file that has its content all else that it is to have.
+// finish sets the mode, owner and so on of a file whose content is complete.
 func (o Options) finish(f *os.File, old fs.FileInfo) error {
 	err := o.chmod(f, old)
 	if err == nil && o.Own != nil {
@@ -162,7 +169,7 @@ func (o Options) finish(f *os.File, old fs.FileInfo) error {
 func (o Options) chmod(f *os.File, old fs.FileInfo) error {
 	switch {
 	case old != nil:
-		_ = f.Chmod(old.Mode().Perm()) // else it stays its owner's alone
+		_ = f.Chmod(old.Mode().Perm()) // otherwise only its owner can read it
 		return nil
 	case o.Mode == 0:
 		return nil
@@ -174,10 +181,26 @@ func (o Options) place(root *os.Root, temp, name string) error {
 	if o.New {
 		return link(root, temp, name)
 	}
-	return root.Rename(temp, name)
+	return rename(root, temp, name)
 }
 
-// link gives a file a second name, which fails when that is taken, and takes the first away.
+// rename renames the temporary file. Its error names the file that was to be written: no caller
+// knows the temporary one.
+func rename(root *os.Root, temp, name string) error {
+	err := root.Rename(temp, name)
+	l, ok := err.(*os.LinkError) //nolint:errorlint // what the root itself has just made
+	if !ok {
+		return err
+	}
+	reason := l.Err
+	if errors.Is(reason, syscall.EEXIST) { // a file would be replaced
+		reason = syscall.EISDIR
+	}
+	return placed(root, &fs.PathError{Op: "replace", Path: name, Err: reason})
+}
+
+// link adds the final name as a hard link, which fails if it exists, and removes the temporary
+// name.
 func link(root *os.Root, temp, name string) error {
 	err := root.Link(temp, name)
 	if err == nil {
@@ -187,7 +210,7 @@ func link(root *os.Root, temp, name string) error {
 		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
 	}
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
-		return root.Rename(temp, name) // a file system without hard links
+		return rename(root, temp, name) // a file system without hard links
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -66,7 +67,7 @@ func TestWriteBelowFolder(t *testing.T) {
 	checkNames(t, dir, "sub")
 }
 
-// A link at the place is replaced, and what it leads to stays as it is, though its mode is taken.
+// A link at the path is replaced, and its target stays unchanged, though its mode is copied.
 func TestWriteReplacesLink(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(t.TempDir(), "target")
@@ -93,14 +94,15 @@ func TestNewRefusesToReplace(t *testing.T) {
 	}
 }
 
-// Of many writers that want a file to be theirs, one has it, whole.
+// Of many writers that create the same new file, one succeeds, with its complete content.
 func TestNewHasOneWinner(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
 	won := make(chan byte, 16)
 	for i := range byte(16) {
 		all.Go(func() {
-			if Write(filepath.Join(dir, "f"), bytes.Repeat([]byte{'a' + i}, 1<<16), Options{New: true}) == nil {
+			if Write(filepath.Join(dir, "f"), bytes.Repeat([]byte{'a' + i}, 1<<16),
+				Options{New: true}) == nil {
 				won <- 'a' + i
 			}
 		})
@@ -132,8 +134,10 @@ func TestFailureLeavesPlace(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "f", "full"), 0o700))
-	if err := Write(filepath.Join(dir, "f"), nil, Options{}); err == nil {
-		t.Error("a file takes the place of a folder")
+	err := Write(filepath.Join(dir, "f"), nil, Options{})
+	p, _ := errors.AsType[*fs.PathError](err)
+	if p == nil || p.Path != filepath.Join(dir, "f") || !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("a directory is to be replaced by a file: %v", err)
 	}
 	checkNames(t, dir, "f")
 	if err := Write(filepath.Join(dir, "none", "f"), nil, Options{}); !errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +145,8 @@ func TestFailureLeavesPlace(t *testing.T) {
 	}
 }
 
-// The file has its owner and mode before it has its name, and the name on its way is the one asked for.
+// The file has its owner and mode before its final name, and the temporary name is the requested
+// one.
 func TestOwnIsCalledBeforeThePlaceIsTaken(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "f")
@@ -158,8 +163,8 @@ func TestOwnIsCalledBeforeThePlaceIsTaken(t *testing.T) {
 	checkFile(t, file, "x", 0o600)
 }
 
-// A reader sees one of the contents while writers take turns.
-func TestReadersSeeWholeFiles(t *testing.T) {
+// A reader sees one of the complete contents while writers alternate.
+func TestReadersSeeCompleteFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	contents := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
 	must(t, Write(file, contents[0], Options{}))
@@ -193,7 +198,8 @@ func checkFile(t *testing.T, file, content string, mode fs.FileMode) {
 	info, err := os.Stat(file)
 	must(t, err)
 	if string(got) != content || info.Mode().Perm() != mode {
-		t.Errorf("%s holds %.20q with mode %v; want %.20q with %v", file, got, info.Mode().Perm(), content, mode)
+		t.Errorf("%s holds %.20q with mode %v; want %.20q with %v", file, got, info.Mode().Perm(),
+			content, mode)
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-const attributeSize = 64 << 10 // the most that Linux has in one, and in a list of names
+const attributeSize = 64 << 10 // Linux's limit for one value, and for a list of names
 
-// keepAttributes gives a file the extended attributes of the one at path, access lists among them. Those that say something of the
-// content (capabilities, measurements) are left behind.
+// keepAttributes copies the extended attributes of the file at path to f, including access lists.
+// Attributes about the content (capabilities, measurements) are not copied.
 func keepAttributes(f *os.File, path string) error {
 	for _, name := range attributeNames(path) {
 		switch name {
@@ -21,10 +21,11 @@ func keepAttributes(f *os.File, path string) error {
 		value := make([]byte, attributeSize)
 		n, err := syscall.Getxattr(path, name, value)
 		if err != nil {
-			continue // it has gone, or is not for us
+			continue // it was removed, or is not readable
 		}
 		err = syscall.Setxattr(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), name, value[:n], 0)
-		if err != nil && !errors.Is(err, syscall.ENOTSUP) && (strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.")) {
+		if err != nil && !errors.Is(err, syscall.ENOTSUP) &&
+			(strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.")) {
 			return fmt.Errorf("keep extended attribute %s of %s: %w", name, path, err)
 		}
 	}

@@ -14,7 +14,8 @@ func TestKeep(t *testing.T) {
 	must(t, Write(file, []byte("first"), Options{Mode: 0o644, Keep: true}))
 	checkFile(t, file, "first", 0o644)
 	must(t, os.Chmod(file, 0o640))
-	if err := syscall.Setxattr(file, "user.brine", []byte("kept"), 0); err != nil && !errors.Is(err, syscall.ENOTSUP) {
+	if err := syscall.Setxattr(file, "user.brine", []byte("kept"), 0); err != nil &&
+		!errors.Is(err, syscall.ENOTSUP) {
 		t.Fatal(err)
 	}
 	want := attributes(file)

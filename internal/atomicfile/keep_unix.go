@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// keepOwners gives f the owner and group of another file.
+// keepOwners copies the owner and group of another file to f.
 func keepOwners(f *os.File, old fs.FileInfo) error {
 	now, err := f.Stat()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// SyncDir makes the names in a directory below root outlast a loss of power. A file system that cannot flush directories is no error.
+// SyncDir makes the names in a directory below root survive a power failure. It is no error if the
+// file system cannot flush directories.
 func SyncDir(root *os.Root, dir string) error {
 	d, err := root.Open(dir)
 	if err != nil {

@@ -17,30 +17,36 @@ import (
 	"fmt"
 )
 
-// An Algorithm is a way of signing: which key, which hash, its identifier.
+// An Algorithm is a signature algorithm: the kind of key, the hash and its identifier.
 type Algorithm struct {
 	Key  string // rsa, ec or ed25519
 	OID  string
-	Hash crypto.Hash // 0 where the key takes none
+	Hash crypto.Hash // 0 if the key uses none
 }
 
-// algorithms returns those that can sign and be verified (RFC 8017, RFC 5758, RFC 8410, and NIST's arc for SHA-3).
+// algorithms returns the algorithms for signing and verifying (RFC 8017, RFC 5758, RFC 8410, and
+// NIST's arc for SHA-3).
 func algorithms() []Algorithm {
 	const rsaOID, ecOID, nist = "1.2.840.113549.1.1.", "1.2.840.10045.4.", "2.16.840.1.101.3.4.3."
 	return []Algorithm{
-		{"rsa", rsaOID + "4", crypto.MD5}, {"rsa", rsaOID + "5", crypto.SHA1}, {"rsa", rsaOID + "14", crypto.SHA224},
-		{"rsa", rsaOID + "11", crypto.SHA256}, {"rsa", rsaOID + "12", crypto.SHA384}, {"rsa", rsaOID + "13", crypto.SHA512},
-		{"rsa", nist + "13", crypto.SHA3_224}, {"rsa", nist + "14", crypto.SHA3_256}, {"rsa", nist + "15", crypto.SHA3_384},
+		{"rsa", rsaOID + "4", crypto.MD5}, {"rsa", rsaOID + "5", crypto.SHA1}, {"rsa", rsaOID +
+			"14", crypto.SHA224},
+		{"rsa", rsaOID + "11", crypto.SHA256}, {"rsa", rsaOID + "12", crypto.SHA384},
+		{"rsa", rsaOID + "13", crypto.SHA512},
+		{"rsa", nist + "13", crypto.SHA3_224}, {"rsa", nist + "14", crypto.SHA3_256}, {"rsa", nist +
+			"15", crypto.SHA3_384},
 		{"rsa", nist + "16", crypto.SHA3_512},
-		{"ec", ecOID + "1", crypto.SHA1}, {"ec", ecOID + "3.1", crypto.SHA224}, {"ec", ecOID + "3.2", crypto.SHA256},
+		{"ec", ecOID + "1", crypto.SHA1}, {"ec", ecOID + "3.1", crypto.SHA224}, {"ec", ecOID +
+			"3.2", crypto.SHA256},
 		{"ec", ecOID + "3.3", crypto.SHA384}, {"ec", ecOID + "3.4", crypto.SHA512},
-		{"ec", nist + "9", crypto.SHA3_224}, {"ec", nist + "10", crypto.SHA3_256}, {"ec", nist + "11", crypto.SHA3_384},
+		{"ec", nist + "9", crypto.SHA3_224}, {"ec", nist + "10", crypto.SHA3_256}, {"ec", nist +
+			"11", crypto.SHA3_384},
 		{"ec", nist + "12", crypto.SHA3_512},
 		{"ed25519", "1.3.101.112", 0},
 	}
 }
 
-// AlgorithmOf returns the algorithm of an identifier, nil for one that is not known.
+// AlgorithmOf returns the algorithm of an identifier, nil if it is unknown.
 func AlgorithmOf(oid asn1.ObjectIdentifier) *Algorithm {
 	text := oid.String()
 	return find(func(a Algorithm) bool { return a.OID == text })
@@ -55,7 +61,7 @@ func find(fits func(Algorithm) bool) *Algorithm {
 	return nil
 }
 
-// KindOf returns the word for a public key: rsa, ec or ed25519, and "" for another.
+// KindOf returns the kind of a public key: rsa, ec or ed25519, and "" for another.
 func KindOf(key crypto.PublicKey) string {
 	switch key.(type) {
 	case *rsa.PublicKey:
@@ -68,13 +74,14 @@ func KindOf(key crypto.PublicKey) string {
 	return ""
 }
 
-// A Signer signs by a key and a hash.
+// A Signer signs with a key and a hash.
 type Signer struct {
 	key crypto.Signer
 	alg *Algorithm
 }
 
-// NewSigner returns a signer; an Ed25519 key takes no hash and ignores it. Not every key can sign with every hash.
+// NewSigner returns a signer; an Ed25519 key ignores the hash. The error reports a key that cannot
+// sign with the hash.
 func NewSigner(key crypto.Signer, hash crypto.Hash) (*Signer, error) {
 	kind := KindOf(key.Public())
 	alg := find(func(a Algorithm) bool { return a.Key == kind && (a.Hash == hash || a.Hash == 0) })
@@ -84,7 +91,7 @@ func NewSigner(key crypto.Signer, hash crypto.Hash) (*Signer, error) {
 	return &Signer{key, alg}, nil
 }
 
-// Identifier returns what stands beside a signature.
+// Identifier returns the algorithm identifier stored with a signature.
 func (s *Signer) Identifier() pkix.AlgorithmIdentifier {
 	id := pkix.AlgorithmIdentifier{Algorithm: known(s.alg.OID)}
 	if s.alg.Key == "rsa" {
@@ -104,11 +111,13 @@ func (s *Signer) Sign(message []byte) (asn1.BitString, error) {
 	return asn1.BitString{Bytes: sig, BitLength: 8 * len(sig)}, err
 }
 
-// ErrSignature is returned by Verify when the key did not make the signature.
+// ErrSignature is returned by Verify if the signature was not made with the key.
 var ErrSignature = errors.New("the signature does not fit")
 
-// Verify reports whether a public key made a signature; an error tells that it did not.
-func Verify(key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte, sig asn1.BitString) error {
+// Verify returns an error unless the signature of a message was made with the key.
+func Verify(
+	key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte, sig asn1.BitString,
+) error {
 	if id.Algorithm.String() == pssOID {
 		return verifyPSS(key, id, message, sig)
 	}
@@ -139,8 +148,11 @@ func Verify(key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte, s
 
 const pssOID = "1.2.840.113549.1.1.10"
 
-// verifyPSS verifies a signature of RSASSA-PSS, whose parameters name the hash (RFC 8017, A.2.3; none is SHA-1).
-func verifyPSS(key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte, sig asn1.BitString) error {
+// verifyPSS verifies a signature of RSASSA-PSS. Its parameters name the hash; the default is SHA-1
+// (RFC 8017, A.2.3).
+func verifyPSS(
+	key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte, sig asn1.BitString,
+) error {
 	k, ok := key.(*rsa.PublicKey)
 	hash := pssHash(id)
 	if !ok || hash == 0 {
@@ -154,7 +166,7 @@ func verifyPSS(key crypto.PublicKey, id pkix.AlgorithmIdentifier, message []byte
 	return nil
 }
 
-// pssHash returns the hash that the parameters of RSASSA-PSS name, 0 for an unknown one.
+// pssHash returns the hash in the parameters of RSASSA-PSS, 0 for an unknown one.
 func pssHash(id pkix.AlgorithmIdentifier) crypto.Hash {
 	var params struct {
 		Hash pkix.AlgorithmIdentifier `asn1:"optional,explicit,tag:0"`
@@ -178,7 +190,7 @@ func pssHash(id pkix.AlgorithmIdentifier) crypto.Hash {
 	return 0
 }
 
-// HashOf returns the hash of an algorithm that stands beside a signature; ok is false where it has none, or one that is not known.
+// HashOf returns the hash of a signature's algorithm; ok is false if it has none or an unknown one.
 func HashOf(id pkix.AlgorithmIdentifier) (hash crypto.Hash, ok bool) {
 	if id.Algorithm.String() == pssOID {
 		hash = pssHash(id)

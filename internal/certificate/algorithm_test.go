@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAlgorithmsSign has each algorithm sign a message; nothing else verifies by its signature.
+// TestAlgorithmsSign signs a message with each algorithm; its signature verifies with nothing else.
 func TestAlgorithmsSign(t *testing.T) {
 	keys := map[string]crypto.Signer{"ed25519": newKey(t)}
 	var err1, err2 error

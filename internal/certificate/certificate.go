@@ -13,14 +13,14 @@ import (
 
 // The structures of RFC 5280, section 4.1.
 type (
-	// A Certificate is a certificate as it was read, or one that is being made.
+	// A Certificate is a certificate as read, or one being built.
 	Certificate struct {
 		Raw       asn1.RawContent
 		TBS       TBSCertificate
 		Algorithm pkix.AlgorithmIdentifier
 		Signature asn1.BitString
 	}
-	// A TBSCertificate is what the signature is of.
+	// A TBSCertificate is the signed part of a certificate.
 	TBSCertificate struct {
 		Raw        asn1.RawContent
 		Version    int `asn1:"optional,explicit,default:0,tag:0"`
@@ -34,11 +34,11 @@ type (
 		SubjectID  asn1.BitString   `asn1:"optional,tag:2"`
 		Extensions []pkix.Extension `asn1:"omitempty,optional,explicit,tag:3"`
 	}
-	// Validity is from when to when a certificate counts.
+	// Validity is the period in which a certificate is valid.
 	Validity struct{ NotBefore, NotAfter time.Time }
 )
 
-// Parse reads a certificate in DER.
+// Parse parses a certificate in DER.
 func Parse(der []byte) (*Certificate, error) {
 	var c Certificate
 	if err := Whole(der, &c); err != nil {
@@ -47,21 +47,22 @@ func Parse(der []byte) (*Certificate, error) {
 	return &c, nil
 }
 
-// PublicKey returns whose certificate it is.
+// PublicKey returns the public key of the subject.
 func (c *Certificate) PublicKey() (crypto.PublicKey, error) {
 	return x509.ParsePKIXPublicKey(c.TBS.PublicKey.FullBytes)
 }
 
-// KeyID returns the subject key identifier, nil when there is none.
+// KeyID returns the subject key identifier, nil if there is none.
 func (c *Certificate) KeyID() []byte {
 	var id []byte
-	if x := ExtensionOf(c.TBS.Extensions, known(OIDSubjectKeyID)); x != nil && Whole(x.Value, &id) == nil {
+	if x := ExtensionOf(c.TBS.Extensions, known(OIDSubjectKeyID)); x != nil &&
+		Whole(x.Value, &id) == nil {
 		return id
 	}
 	return nil
 }
 
-// SignedBy reports whether the owner of a public key signed the certificate.
+// SignedBy reports whether the certificate was signed with the private key of a public key.
 func (c *Certificate) SignedBy(key crypto.PublicKey) bool {
 	return Verify(key, c.Algorithm, c.TBS.Raw, c.Signature) == nil
 }
@@ -71,7 +72,7 @@ func (c *Certificate) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
 }
 
-// Sign signs the certificate, and so completes it.
+// Sign signs the certificate, which completes it.
 func (c *Certificate) Sign(s *Signer) error {
 	c.TBS.Algorithm, c.Algorithm = s.Identifier(), s.Identifier()
 	tbs, err := asn1.Marshal(c.TBS)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Whole reads DER that has nothing behind it.
+// Whole decodes DER and rejects trailing data.
 func Whole(der []byte, v any) error {
 	rest, err := asn1.Unmarshal(der, v)
 	if err == nil && len(rest) > 0 {
@@ -16,7 +16,7 @@ func Whole(der []byte, v any) error {
 	return err
 }
 
-// ParseOID reads an object identifier in dotted numbers, and reports whether it is one.
+// ParseOID parses an object identifier in dotted form, and reports whether it is valid.
 func ParseOID(text string) (asn1.ObjectIdentifier, bool) {
 	var oid asn1.ObjectIdentifier
 	for part := range strings.SplitSeq(text, ".") {
@@ -29,13 +29,13 @@ func ParseOID(text string) (asn1.ObjectIdentifier, bool) {
 	return oid, len(oid) >= 2 && oid[0] <= 2 && (oid[0] == 2 || oid[1] < 40)
 }
 
-// known is ParseOID of an identifier that stands in this program.
+// known is ParseOID for an identifier that is a constant of this program.
 func known(text string) asn1.ObjectIdentifier {
 	oid, _ := ParseOID(text)
 	return oid
 }
 
-// Hex returns bytes as upper hex digits with colons.
+// Hex returns bytes as upper-case hex digits separated by colons.
 func Hex(b []byte) string {
 	parts := make([]string, len(b))
 	for i, c := range b {

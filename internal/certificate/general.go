@@ -16,20 +16,22 @@ const (
 	NameID        = 8
 )
 
-// errGeneral says that bytes are no general name.
+// errGeneral reports bytes that are not a general name.
 var errGeneral = errors.New("not a general name")
 
-// General returns a general name of a kind whose content is these bytes: text, or an address with or without its mask.
+// General returns a general name of a kind with this content: text, or an address with or without
+// its mask.
 func General(kind int, content []byte) asn1.RawValue {
 	return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: kind, Bytes: content}
 }
 
-// GeneralDirectory returns a general name that is a distinguished name in DER.
+// GeneralDirectory returns a general name for a distinguished name in DER.
 func GeneralDirectory(name []byte) asn1.RawValue {
-	return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: NameDirectory, IsCompound: true, Bytes: name}
+	return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: NameDirectory,
+		IsCompound: true, Bytes: name}
 }
 
-// GeneralID returns a general name that is an object identifier.
+// GeneralID returns a general name for an object identifier.
 func GeneralID(oid asn1.ObjectIdentifier) (asn1.RawValue, error) {
 	var inner asn1.RawValue
 	der, err := asn1.Marshal(oid)
@@ -39,7 +41,7 @@ func GeneralID(oid asn1.ObjectIdentifier) (asn1.RawValue, error) {
 	return General(NameID, inner.Bytes), err
 }
 
-// RegisteredID returns the object identifier that a general name of the kind NameID is.
+// RegisteredID returns the object identifier in a general name of the kind NameID.
 func RegisteredID(n asn1.RawValue) (asn1.ObjectIdentifier, error) {
 	if len(n.Bytes) > 100 {
 		return nil, fmt.Errorf("%w: %d bytes of an object identifier", errGeneral, len(n.Bytes))

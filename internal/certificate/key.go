@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	// ErrPassphrase is wrapped where a passphrase does not open something.
+	// ErrPassphrase is wrapped if a passphrase is wrong.
 	ErrPassphrase = errors.New("bad decrypt")
-	// ErrEncrypted is returned where a key is encrypted and no passphrase is given.
+	// ErrEncrypted is returned if a key is encrypted and no passphrase is given.
 	ErrEncrypted = errors.New("the private key is encrypted")
-	// ErrPlain is returned where a passphrase is given for a key that is not encrypted.
+	// ErrPlain is returned if a passphrase is given for a key that is not encrypted.
 	ErrPlain = errors.New("the private key is not encrypted")
 	// ErrEd448 is returned for keys on that curve.
 	ErrEd448 = errors.New("keys of the algorithm ed448 are not supported")
@@ -34,8 +34,9 @@ type encryptedKey struct {
 	Data      []byte
 }
 
-// ParseKeyPEM reads the first PEM block of a text as a private key: PKCS#1, SEC 1 or PKCS#8, the first two in OpenSSL's own encryption and
-// the last in that of PKCS#5 or PKCS#12 too. passphrase nil is none.
+// ParseKeyPEM parses the first PEM block of a text as a private key: PKCS#1, SEC 1 or PKCS#8. The
+// first two may be encrypted as by OpenSSL, the last by PKCS#5 or PKCS#12. passphrase is nil if
+// there is none.
 func ParseKeyPEM(text []byte, passphrase *string) (crypto.Signer, error) {
 	b, _ := pem.Decode(text)
 	switch {
@@ -46,7 +47,7 @@ func ParseKeyPEM(text []byte, passphrase *string) (crypto.Signer, error) {
 	case passphrase == nil:
 		return nil, ErrEncrypted
 	}
-	der, err := x509.DecryptPEMBlock(b, []byte(*passphrase)) //nolint:staticcheck // what is there must be read
+	der, err := x509.DecryptPEMBlock(b, []byte(*passphrase))
 	if err != nil {
 		return nil, ErrPassphrase
 	}
@@ -57,7 +58,7 @@ func ParseKeyPEM(text []byte, passphrase *string) (crypto.Signer, error) {
 	return key, nil
 }
 
-// ParseKey reads a private key in DER, encrypted or not.
+// ParseKey parses a private key in DER, encrypted or not.
 func ParseKey(der []byte, passphrase *string) (crypto.Signer, error) {
 	if passphrase == nil {
 		return parseKey(der, nil)
@@ -65,7 +66,7 @@ func ParseKey(der []byte, passphrase *string) (crypto.Signer, error) {
 	return parseKey(der, newOpener(*passphrase))
 }
 
-// parseKey is ParseKey with what opens the key, nil for nothing.
+// parseKey is ParseKey with an opener for encrypted keys, or nil.
 func parseKey(der []byte, o *opener) (crypto.Signer, error) {
 	var sealed encryptedKey
 	if Whole(der, &sealed) != nil {
@@ -110,7 +111,7 @@ func parsePlain(der []byte) (crypto.Signer, error) {
 	return key, nil
 }
 
-// isEd448 reports whether a PKCS#8 key is one of a kind that Go has not.
+// isEd448 reports whether a PKCS#8 key is an Ed448 key, which Go does not support.
 func isEd448(der []byte) bool {
 	var info struct {
 		Version   int
@@ -121,7 +122,8 @@ func isEd448(der []byte) bool {
 	return err == nil && info.Algorithm.Algorithm.String() == "1.3.101.113"
 }
 
-// MarshalKey returns a private key as PKCS#8, encrypted by AES-256 where there is a passphrase, as the cryptography library of Python does.
+// MarshalKey returns a private key as PKCS#8. If there is a passphrase it is encrypted with
+// AES-256, as Python's cryptography library does.
 func MarshalKey(key crypto.Signer, passphrase *string) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil || passphrase == nil {
@@ -134,7 +136,7 @@ func MarshalKey(key crypto.Signer, passphrase *string) ([]byte, error) {
 	return asn1.Marshal(encryptedKey{alg, data})
 }
 
-// KeyPEM returns what MarshalKey made as PEM.
+// KeyPEM returns the result of MarshalKey as PEM.
 func KeyPEM(der []byte, encrypted bool) []byte {
 	kind := "PRIVATE KEY"
 	if encrypted {
@@ -143,17 +145,17 @@ func KeyPEM(der []byte, encrypted bool) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// NewRSA returns a new RSA key of so many bits.
+// NewRSA returns a new RSA key with this number of bits.
 func NewRSA(bits int) (crypto.Signer, error) { return rsa.GenerateKey(rand.Reader, bits) }
 
-// NewEC returns a new key on the curve of NIST with so many bits: 256, 384 or 521.
+// NewEC returns a new key on the NIST curve with this number of bits: 256, 384 or 521.
 func NewEC(bits int) (crypto.Signer, error) {
 	for _, c := range []elliptic.Curve{elliptic.P256(), elliptic.P384(), elliptic.P521()} {
 		if c.Params().BitSize == bits {
 			return ecdsa.GenerateKey(c, rand.Reader)
 		}
 	}
-	return nil, fmt.Errorf("there is no curve of %d bits", bits)
+	return nil, fmt.Errorf("unknown curve of %d bits", bits)
 }
 
 // NewEd25519 returns a new Ed25519 key.
@@ -162,7 +164,7 @@ func NewEd25519() (crypto.Signer, error) {
 	return key, err
 }
 
-// Size returns how many bits an RSA key or a curve has; 0 for a key without a choice of sizes.
+// Size returns the number of bits of an RSA key or a curve; 0 for a key without a choice of sizes.
 func Size(key crypto.PublicKey) int {
 	switch k := key.(type) {
 	case *rsa.PublicKey:
@@ -173,7 +175,7 @@ func Size(key crypto.PublicKey) int {
 	return 0
 }
 
-// Same reports whether two public keys are one.
+// Same reports whether two public keys are equal.
 func Same(a, b crypto.PublicKey) bool {
 	one, err := x509.MarshalPKIXPublicKey(a)
 	if err != nil {
@@ -192,7 +194,8 @@ func PublicPEM(key crypto.PublicKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), nil
 }
 
-// PublicID returns the SHA-1 of the bits of a public key, by which certificates know keys (RFC 5280, 4.2.1.2).
+// PublicID returns the SHA-1 of a public key's bits, which identifies keys in certificates (RFC
+// 5280, 4.2.1.2).
 func PublicID(key crypto.PublicKey) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {

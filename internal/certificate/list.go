@@ -20,7 +20,7 @@ type (
 		Algorithm pkix.AlgorithmIdentifier
 		Signature asn1.BitString
 	}
-	// A TBSList is what the signature is of.
+	// A TBSList is the signed part of a revocation list.
 	TBSList struct {
 		Raw        asn1.RawContent
 		Version    int `asn1:"optional,default:0"`
@@ -31,7 +31,7 @@ type (
 		Revoked    []Revoked        `asn1:"optional,omitempty"`
 		Extensions []pkix.Extension `asn1:"optional,omitempty,explicit,tag:0"`
 	}
-	// A Revoked is a certificate that no longer counts.
+	// A Revoked is an entry for a revoked certificate.
 	Revoked struct {
 		Serial     *big.Int
 		Time       time.Time
@@ -39,7 +39,7 @@ type (
 	}
 )
 
-// ParseList reads a revocation list in DER.
+// ParseList parses a revocation list in DER.
 func ParseList(der []byte) (*List, error) {
 	var l List
 	if err := Whole(der, &l); err != nil {
@@ -49,15 +49,19 @@ func ParseList(der []byte) (*List, error) {
 }
 
 // PEM returns the list as PEM.
-func (l *List) PEM() []byte { return pem.EncodeToMemory(&pem.Block{Type: "X509 CRL", Bytes: l.Raw}) }
+func (l *List) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "X509 CRL",
+		Bytes: l.Raw})
+}
 
-// SignedBy reports whether the owner of a public key signed the list.
+// SignedBy reports whether the list was signed with the private key of a public key.
 func (l *List) SignedBy(key crypto.PublicKey) bool {
-	return l.Algorithm.Algorithm.Equal(l.TBS.Algorithm.Algorithm) && bytes.Equal(l.Algorithm.Parameters.FullBytes, l.TBS.Algorithm.Parameters.FullBytes) &&
+	return l.Algorithm.Algorithm.Equal(l.TBS.Algorithm.Algorithm) &&
+		bytes.Equal(l.Algorithm.Parameters.FullBytes, l.TBS.Algorithm.Parameters.FullBytes) &&
 		Verify(key, l.Algorithm, l.TBS.Raw, l.Signature) == nil
 }
 
-// Find returns the entry of a serial number, nil when there is none.
+// Find returns the entry of a serial number, nil if there is none.
 func (l *List) Find(serial *big.Int) *Revoked {
 	for i := range l.TBS.Revoked {
 		if l.TBS.Revoked[i].Serial.Cmp(serial) == 0 {
@@ -67,7 +71,7 @@ func (l *List) Find(serial *big.Int) *Revoked {
 	return nil
 }
 
-// Sign signs the list, and so completes it.
+// Sign signs the list, which completes it.
 func (l *List) Sign(s *Signer) error {
 	l.TBS.Algorithm, l.Algorithm = s.Identifier(), s.Identifier()
 	tbs, err := asn1.Marshal(l.TBS)

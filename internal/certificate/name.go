@@ -17,7 +17,7 @@ type Attribute struct {
 // A Name is a distinguished name: sets of attributes, in order.
 type Name [][]Attribute
 
-// attributeSET is an ASN.1 SET OF attributes; its name tells encoding/asn1 so.
+// attributeSET is an ASN.1 SET OF attributes; encoding/asn1 recognizes it by the suffix SET.
 type attributeSET []Attribute
 
 // Marshal returns the name in DER.
@@ -30,7 +30,7 @@ func (n Name) Marshal() (asn1.RawValue, error) {
 	return asn1.RawValue{FullBytes: der}, err
 }
 
-// ParseName reads a name in DER.
+// ParseName parses a name in DER.
 func ParseName(der []byte) (Name, error) {
 	var sets []attributeSET
 	if err := Whole(der, &sets); err != nil {
@@ -63,7 +63,7 @@ func (a Attribute) Text() string {
 	return string(runes)
 }
 
-// Equal reports whether two names have the same attributes; which of ASN.1's kinds of text they are in does not count.
+// Equal reports whether two names have the same attributes, regardless of their ASN.1 string types.
 func (n Name) Equal(other Name) bool {
 	if len(n) != len(other) {
 		return false
@@ -102,7 +102,8 @@ func (n Name) First(oid string) (string, bool) {
 	return "", false
 }
 
-// String returns the name as RFC 4514 writes it: the last set first. Types without a word there stand as numbers.
+// String returns the name in the form of RFC 4514: the last set first. Types without a name there
+// are numbers.
 func (n Name) String() string {
 	parts := make([]string, len(n))
 	for i, set := range n {
@@ -111,7 +112,7 @@ func (n Name) String() string {
 	return strings.Join(parts, ",")
 }
 
-// setText returns a relative distinguished name as RFC 4514 writes it.
+// setText returns a relative distinguished name in the form of RFC 4514.
 func setText(set []Attribute) string {
 	parts := make([]string, len(set))
 	for i, a := range set {
@@ -120,11 +121,12 @@ func setText(set []Attribute) string {
 	return strings.Join(parts, "+")
 }
 
-// typeWords are the words that RFC 4514 has for types of attributes (section 3).
+// typeWords returns RFC 4514's names of attribute types (section 3).
 func typeWords() map[string]string {
 	return map[string]string{
-		"CN": "2.5.4.3", "L": "2.5.4.7", "ST": "2.5.4.8", "O": "2.5.4.10", "OU": "2.5.4.11", "C": "2.5.4.6", "STREET": "2.5.4.9",
-		"DC": "0.9.2342.19200300.100.1.25", "UID": "0.9.2342.19200300.100.1.1",
+		"CN": "2.5.4.3", "L": "2.5.4.7", "ST": "2.5.4.8", "O": "2.5.4.10", "OU": "2.5.4.11",
+		"C": "2.5.4.6", "STREET": "2.5.4.9", "DC": "0.9.2342.19200300.100.1.25",
+		"UID": "0.9.2342.19200300.100.1.1",
 	}
 }
 
@@ -137,9 +139,10 @@ func typeWord(oid asn1.ObjectIdentifier) string {
 	return oid.String()
 }
 
-// escaped returns a value with the signs in it that RFC 4514 gives a meaning to.
+// escaped escapes the special characters of RFC 4514 in a value.
 func escaped(text string) string {
-	text = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "+", `\+`, ",", `\,`, ";", `\;`, "<", `\<`, ">", `\>`, "\x00", `\00`).Replace(text)
+	text = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "+", `\+`, ",", `\,`, ";", `\;`, "<", `\<`,
+		">", `\>`, "\x00", `\00`).Replace(text)
 	if strings.HasPrefix(text, "#") || strings.HasPrefix(text, " ") {
 		text = `\` + text
 	}

@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// errName says that a text is no distinguished name.
+// errName reports a text that is not a distinguished name.
 var errName = errors.New("no distinguished name as RFC 4514 writes it")
 
-// ParseNameText reads a distinguished name as RFC 4514 writes it; the last set of the text is the first of the name.
+// ParseNameText parses a distinguished name in the form of RFC 4514; the last set of the text is
+// the first of the name.
 func ParseNameText(text string) (Name, error) {
 	p := &nameText{rest: text}
 	var n Name
@@ -30,7 +31,7 @@ func ParseNameText(text string) (Name, error) {
 	}
 }
 
-// nameText is a text that is being read.
+// nameText is the rest of a text being parsed.
 type nameText struct{ rest string }
 
 func (p *nameText) take(c byte) bool {
@@ -72,7 +73,7 @@ func (p *nameText) attribute() (Attribute, error) {
 	return NewAttribute(oid, value)
 }
 
-// value reads up to the sign that ends it.
+// value reads up to the terminating character.
 func (p *nameText) value() (string, error) {
 	if strings.HasPrefix(p.rest, "#") {
 		end := len(p.rest) - len(strings.TrimLeft(p.rest[1:], "0123456789abcdefABCDEF"))
@@ -84,7 +85,7 @@ func (p *nameText) value() (string, error) {
 		return string(b), nil
 	}
 	var out []byte
-	kept := 0 // what stands up to here ends in no blank that is not escaped
+	kept := 0 // length without trailing unescaped blanks
 	for p.rest != "" && p.rest[0] != ',' && p.rest[0] != '+' {
 		c := p.rest[0]
 		switch {
@@ -110,7 +111,8 @@ func (p *nameText) value() (string, error) {
 	return string(out), nil
 }
 
-// pairOf reads what stands behind a backslash: a sign, or two hex digits. n is how long it is, 0 where it is neither.
+// pairOf decodes what follows a backslash: a special character, or two hex digits. n is its length,
+// 0 if it is invalid.
 func pairOf(text string) (b byte, n int) {
 	if len(text) > 1 && strings.IndexByte("\\ #=\"+,;<>", text[1]) >= 0 {
 		return text[1], 2
@@ -123,8 +125,8 @@ func pairOf(text string) (b byte, n int) {
 	return 0, 0
 }
 
-// NewAttribute returns an attribute in the kind of text that the cryptography library of Python takes for its type. A country has two
-// letters; the error has that library's text.
+// NewAttribute returns an attribute with the string type that Python's cryptography library uses
+// for its type. A country has two letters; the error has that library's text.
 func NewAttribute(oid asn1.ObjectIdentifier, value string) (Attribute, error) {
 	a := Attribute{Type: oid, Value: asn1.RawValue{Tag: asn1.TagUTF8String, Bytes: []byte(value)}}
 	switch oid.String() {

@@ -21,19 +21,20 @@ const (
 	oidRC2128  = "1.2.840.113549.1.12.1.5"
 	oidRC240   = "1.2.840.113549.1.12.1.6"
 
-	// rounds are those of the cryptography library of Python.
+	// rounds is the number that Python's cryptography library uses.
 	rounds = 20000
-	// maxWork bounds the rounds of all key derivations that a file can ask for; pbes2.MaxRounds bounds those of each.
+	// maxWork is the limit of rounds of all key derivations for one file; pbes2.MaxRounds is that
+	// of each.
 	maxWork = 3 * pbes2.MaxRounds
 )
 
-// pbeParams are the parameters of the encryptions of PKCS#12 itself (RFC 7292, appendix C).
+// pbeParams are the parameters of PKCS#12's own encryptions (RFC 7292, appendix C).
 type pbeParams struct {
 	Salt   []byte
 	Rounds int
 }
 
-// An opener decrypts by a passphrase, and does no more than so many rounds of key derivation in all.
+// An opener decrypts with a passphrase, within a total limit of rounds of key derivation.
 type opener struct {
 	passphrase string
 	left       int
@@ -41,7 +42,7 @@ type opener struct {
 
 func newOpener(passphrase string) *opener { return &opener{passphrase, maxWork} }
 
-// take counts the rounds of a key derivation.
+// take counts the rounds of a key derivation against the limit.
 func (o *opener) take(rounds int) error {
 	if err := pbes2.Take(rounds); err != nil {
 		return err
@@ -53,7 +54,8 @@ func (o *opener) take(rounds int) error {
 	return nil
 }
 
-// open decrypts by PBES2 with PBKDF2, or by the Triple DES or the RC2 of PKCS#12. What a wrong passphrase gives is an error or garbage.
+// open decrypts PBES2 with PBKDF2, or the Triple DES or the RC2 of PKCS#12. A wrong passphrase
+// yields an error or garbage.
 func (o *opener) open(alg pkix.AlgorithmIdentifier, data []byte) ([]byte, error) {
 	var mode cipher.BlockMode
 	var err error
@@ -75,7 +77,7 @@ func (o *opener) open(alg pkix.AlgorithmIdentifier, data []byte) ([]byte, error)
 	return plain, err
 }
 
-// modeOfPBE is for the encryptions of PKCS#12 itself.
+// modeOfPBE returns the cipher mode of PKCS#12's own encryptions.
 func (o *opener) modeOfPBE(oid string, alg pkix.AlgorithmIdentifier) (cipher.BlockMode, error) {
 	var p pbeParams
 	if err := Whole(alg.Parameters.FullBytes, &p); err != nil {
@@ -93,10 +95,13 @@ func (o *opener) modeOfPBE(oid string, alg pkix.AlgorithmIdentifier) (cipher.Blo
 	}
 	secret := bmp(o.passphrase)
 	block := newRC2(derive(sha1.New, secret, p.Salt, 1, p.Rounds, size))
-	return cipher.NewCBCDecrypter(block, derive(sha1.New, secret, p.Salt, 2, p.Rounds, block.BlockSize())), nil
+	return cipher.NewCBCDecrypter(block,
+		derive(sha1.New, secret, p.Salt, 2, p.Rounds, block.BlockSize())), nil
 }
 
-func modeOf3DES(p pbeParams, passphrase string, mode func(cipher.Block, []byte) cipher.BlockMode) (cipher.BlockMode, error) {
+func modeOf3DES(
+	p pbeParams, passphrase string, mode func(cipher.Block, []byte) cipher.BlockMode,
+) (cipher.BlockMode, error) {
 	secret := bmp(passphrase)
 	block, err := des.NewTripleDESCipher(derive(sha1.New, secret, p.Salt, 1, p.Rounds, 24))
 	if err != nil {
@@ -105,7 +110,7 @@ func modeOf3DES(p pbeParams, passphrase string, mode func(cipher.Block, []byte) 
 	return mode(block, derive(sha1.New, secret, p.Salt, 2, p.Rounds, 8)), nil
 }
 
-// seal encrypts by PBES2: PBKDF2 with HMAC-SHA-256, and AES-256 in CBC mode.
+// seal encrypts with PBES2: PBKDF2 with HMAC-SHA-256, and AES-256 in CBC mode.
 func seal(passphrase string, plain []byte) (alg pkix.AlgorithmIdentifier, data []byte, err error) {
 	salt, iv := random(16), random(aes.BlockSize)
 	key, err := pbkdf2.Key(sha256.New, passphrase, salt, rounds, 32)
@@ -116,7 +121,8 @@ func seal(passphrase string, plain []byte) (alg pkix.AlgorithmIdentifier, data [
 	if err != nil {
 		return alg, nil, err
 	}
-	hmac := pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDHMAC256), Parameters: asn1.NullRawValue}
+	hmac := pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDHMAC256),
+		Parameters: asn1.NullRawValue}
 	kdf, err := identifier(pbes2.OIDPBKDF2, pbes2.KDFParams{Salt: salt, Rounds: rounds, PRF: hmac})
 	if err != nil {
 		return alg, nil, err
@@ -129,8 +135,10 @@ func seal(passphrase string, plain []byte) (alg pkix.AlgorithmIdentifier, data [
 	return alg, encrypt(cipher.NewCBCEncrypter(block, iv), plain), err
 }
 
-// seal3DES encrypts by the Triple DES of PKCS#12, which old systems read.
-func seal3DES(passphrase string, plain []byte) (alg pkix.AlgorithmIdentifier, data []byte, err error) {
+// seal3DES encrypts with the Triple DES of PKCS#12, which old systems can read.
+func seal3DES(
+	passphrase string, plain []byte,
+) (alg pkix.AlgorithmIdentifier, data []byte, err error) {
 	params := pbeParams{random(8), compatRounds}
 	mode, err := modeOf3DES(params, passphrase, cipher.NewCBCEncrypter)
 	if err != nil {
@@ -152,11 +160,12 @@ func encrypt(mode cipher.BlockMode, plain []byte) []byte {
 
 func identifier(oid string, params any) (pkix.AlgorithmIdentifier, error) {
 	der, err := asn1.Marshal(params)
-	return pkix.AlgorithmIdentifier{Algorithm: known(oid), Parameters: asn1.RawValue{FullBytes: der}}, err
+	return pkix.AlgorithmIdentifier{Algorithm: known(oid),
+		Parameters: asn1.RawValue{FullBytes: der}}, err
 }
 
 func random(n int) []byte {
 	b := make([]byte, n)
-	rand.Read(b) // never fails, as its documentation says
+	rand.Read(b) // never fails, according to its documentation
 	return b
 }

@@ -6,13 +6,15 @@ import (
 	"strings"
 )
 
-// A Block is a PEM block as it stands in a text.
+// A Block is a PEM block as found in a text.
 type Block struct{ header, procType, dekInfo, body, footer string }
 
-// FindPEM returns the first PEM block of a text whose kind a pattern meets, nil when there is none. Its text is that of the file, while its
-// String has lines as they should be. Only a pattern can be wrong.
+// FindPEM returns the first PEM block of a text whose kind matches a pattern, nil if there is none.
+// The block keeps the original text; its String has normal lines. The error reports an invalid
+// pattern.
 func FindPEM(text, kind string) (*Block, error) {
-	re, err := regexp.Compile(`(?s)(-----BEGIN (?:` + kind + `)-----)\s+(?:(Proc-Type: 4,ENCRYPTED)\s*)?` +
+	re, err := regexp.Compile(`(?s)(-----BEGIN (?:` + kind +
+		`)-----)\s+(?:(Proc-Type: 4,ENCRYPTED)\s*)?` +
 		`(?:(DEK-Info: (?:DES-[3A-Z\-]+,[0-9A-F]{16}|[0-9A-Z\-]+,[0-9A-F]{32}))\s*)?(.+?)\s+(-----END (?:` + kind + `)-----)`)
 	if err != nil {
 		return nil, err
@@ -24,7 +26,7 @@ func FindPEM(text, kind string) (*Block, error) {
 	return &Block{f[1], f[2], f[3], f[4], f[5]}, nil
 }
 
-// String returns the block with lines of 64 signs.
+// String returns the block with lines of 64 characters.
 func (b *Block) String() string {
 	var s strings.Builder
 	s.WriteString(b.header + "\n")
@@ -43,10 +45,11 @@ func (b *Block) String() string {
 	return s.String()
 }
 
-// Unfold gives a PEM text that lost its line ends, or has them as \n, its lines.
+// Unfold restores the line ends of a PEM text that lost them or has them as \n.
 func Unfold(text string) string {
 	text = strings.ReplaceAll(text, `\n`, "\n")
-	if !strings.HasPrefix(text, "-----") || !strings.HasSuffix(text, "-----") || strings.Contains(text, "\n") {
+	if !strings.HasPrefix(text, "-----") || !strings.HasSuffix(text, "-----") ||
+		strings.Contains(text, "\n") {
 		return text
 	}
 	var lines []string
@@ -69,7 +72,7 @@ func Unfold(text string) string {
 	return strings.Join(append(lines, text), "\n")
 }
 
-// Concealed is a text for an error, without what may be a key.
+// Concealed returns a text for an error, without parts that may be a key.
 func Concealed(text string) string {
 	if at := strings.Index(text, "PRIVATE KEY-----"); at >= 0 {
 		return text[:at] + "PRIVATE KEY----- ..."
@@ -77,7 +80,7 @@ func Concealed(text string) string {
 	return text
 }
 
-// SplitPEM returns the PEM blocks of a text, each with the lines between its marks and nothing around them.
+// SplitPEM returns the PEM blocks of a text, each from its first to its last line.
 func SplitPEM(text []byte) [][]byte {
 	var blocks [][]byte
 	var now []byte

@@ -32,10 +32,10 @@ const (
 	oidSHA1          = "1.3.14.3.2.26"
 	oidSHA256        = "2.16.840.1.101.3.4.2.1"
 
-	// maxParts bounds what a container may hold, each part of which costs work.
+	// maxParts is the limit of parts in a container, because each costs work.
 	maxParts = 64
 
-	// compatRounds are those of Salt's pkcs12_encryption_compat.
+	// compatRounds is the number of Salt's pkcs12_encryption_compat.
 	compatRounds = 50000
 )
 
@@ -83,18 +83,18 @@ type (
 	}
 )
 
-// A Store is what a PKCS#12 container holds.
+// A Store is the content of a PKCS#12 container.
 type Store struct {
-	Key          crypto.Signer // nil when there is none
-	Cert         *Certificate  // that of the key; nil when there is none
-	FriendlyName string        // of the certificate; "" when there is none
+	Key          crypto.Signer // nil if there is none
+	Cert         *Certificate  // that of the key; nil if there is none
+	FriendlyName string        // of the certificate; "" if there is none
 	Chain        []*Certificate
 }
 
-// errStore says that a container is damaged or that its passphrase is another; PKCS#12 cannot tell these apart.
+// errStore reports a damaged container or a wrong passphrase; PKCS#12 cannot distinguish them.
 var errStore = errors.New("invalid password or PKCS#12 data")
 
-// ParseStore reads a PKCS#12 container. passphrase nil is none.
+// ParseStore parses a PKCS#12 container. passphrase is nil if there is none.
 func ParseStore(der []byte, passphrase *string) (*Store, error) {
 	var p pfx
 	var safe []byte
@@ -115,7 +115,8 @@ func ParseStore(der []byte, passphrase *string) (*Store, error) {
 	return s, nil
 }
 
-// fits reports whether the code over a content is that of a passphrase. Without one some writers take no bytes and some an empty text.
+// fits reports whether the MAC of a content matches a passphrase. Without a passphrase some writers
+// use no bytes and some an empty text.
 func (m *macData) fits(secret string, none bool, content []byte) bool {
 	newHash := macHash(m.MAC.Algorithm.Algorithm.String())
 	if newHash == nil || pbes2.Take(m.Rounds) != nil {
@@ -153,7 +154,7 @@ func mac(newHash func() hash.Hash, secret, salt []byte, rounds int, content []by
 	return h.Sum(nil)
 }
 
-// bmp returns a text in UTF-16 with a zero behind it, as PKCS#12 takes passphrases.
+// bmp encodes a text in UTF-16 with a final zero, as PKCS#12 does with passphrases.
 func bmp(text string) []byte {
 	var out []byte
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -162,7 +163,7 @@ func bmp(text string) []byte {
 	return append(out, 0, 0)
 }
 
-// derive makes bytes for a purpose of a passphrase (RFC 7292, appendix B.2).
+// derive derives bytes for a purpose from a passphrase (RFC 7292, appendix B.2).
 func derive(newHash func() hash.Hash, secret, salt []byte, purpose byte, rounds, size int) []byte {
 	h := newHash()
 	v := h.BlockSize()
@@ -199,7 +200,7 @@ func stretch(b []byte, size int) []byte {
 	return bytes.Repeat(b, n/len(b)+1)[:n]
 }
 
-// bags are what was found in a container.
+// bags holds the objects found in a container.
 type bags struct {
 	key   crypto.Signer
 	keyID []byte
@@ -258,7 +259,7 @@ func (c contentInfo) open(o *opener) ([]byte, error) {
 	return nil, fmt.Errorf("content of type %v", c.Type)
 }
 
-// add takes a bag; of several keys the first counts.
+// add adds a bag; of several keys the first counts.
 func (b *bags) add(bag safeBag, o *opener) (err error) {
 	name, keyID := bag.tags()
 	switch bag.ID.String() {
@@ -302,7 +303,7 @@ func (b safeBag) tags() (name string, keyID []byte) {
 	return name, keyID
 }
 
-// store sorts what was found: the certificate of the key, and others.
+// store sorts the objects: the certificate of the key, and others.
 func (b *bags) store() *Store {
 	s := &Store{Key: b.key}
 	for _, c := range b.certs {
@@ -323,7 +324,8 @@ func (b *bags) owns(c taggedCert) bool {
 	return err == nil && Same(key, b.key.Public())
 }
 
-// Marshal returns the container. passphrase nil leaves it open; compat encrypts by Triple DES, which old systems read.
+// Marshal returns the container. If passphrase is nil it is not encrypted; compat encrypts with
+// Triple DES, which old systems can read.
 func (s *Store) Marshal(passphrase *string, compat bool) ([]byte, error) {
 	w := &storeWriter{passphrase: passphrase, compat: compat}
 	if s.Cert != nil && s.Key != nil {
@@ -362,10 +364,11 @@ func (w *storeWriter) seal(plain []byte) (pkix.AlgorithmIdentifier, []byte, erro
 
 func explicit(v any) (asn1.RawValue, error) {
 	der, err := asn1.Marshal(v)
-	return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: der}, err
+	return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true,
+		Bytes: der}, err
 }
 
-// A pair of structures without explicit tags, whose values are made by explicit.
+// The same structures without explicit tags, which explicit adds to their values.
 type (
 	rawContent struct {
 		Type    asn1.ObjectIdentifier
@@ -424,7 +427,8 @@ func (w *storeWriter) key(s *Store) (*contentInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	bag := rawBag{ID: known(oidKeyBag), Value: asn1.RawValue{Class: asn1.ClassContextSpecific, IsCompound: true, Bytes: der}}
+	bag := rawBag{ID: known(oidKeyBag),
+		Value: asn1.RawValue{Class: asn1.ClassContextSpecific, IsCompound: true, Bytes: der}}
 	if w.passphrase != nil {
 		alg, data, err := w.seal(der)
 		if err != nil {
@@ -447,10 +451,12 @@ func (w *storeWriter) key(s *Store) (*contentInfo, error) {
 
 func content(oid string, v any) (*contentInfo, error) {
 	der, err := asn1.Marshal(v)
-	return &contentInfo{known(oid), asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: der}}, err
+	return &contentInfo{known(oid),
+		asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: der}}, err
 }
 
-// tagsOf returns the attributes of a bag: its name and the mark that a key and its certificate share.
+// tagsOf returns the attributes of a bag: its name and the identifier shared by a key and its
+// certificate.
 func tagsOf(name string, keyID []byte) ([]asn1.RawValue, error) {
 	var list []asn1.RawValue
 	add := func(oid string, v any) error {
@@ -467,7 +473,8 @@ func tagsOf(name string, keyID []byte) ([]asn1.RawValue, error) {
 	}
 	if name != "" {
 		text := bmp(name)
-		if err := add(oidFriendlyName, asn1.RawValue{Tag: asn1.TagBMPString, Bytes: text[:len(text)-2]}); err != nil {
+		if err := add(oidFriendlyName,
+			asn1.RawValue{Tag: asn1.TagBMPString, Bytes: text[:len(text)-2]}); err != nil {
 			return nil, err
 		}
 	}
@@ -479,7 +486,7 @@ func tagsOf(name string, keyID []byte) ([]asn1.RawValue, error) {
 	return list, nil
 }
 
-// whole puts the code over the content around it.
+// whole wraps the content with its MAC.
 func (w *storeWriter) whole(safe []byte) ([]byte, error) {
 	secret, newHash, oid, count := "", sha256.New, oidSHA256, rounds
 	if w.passphrase != nil {
@@ -493,7 +500,8 @@ func (w *storeWriter) whole(safe []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	code := digestInfo{pkix.AlgorithmIdentifier{Algorithm: known(oid), Parameters: asn1.NullRawValue}, mac(newHash, bmp(secret), salt, count, safe)}
+	code := digestInfo{pkix.AlgorithmIdentifier{Algorithm: known(oid),
+		Parameters: asn1.NullRawValue}, mac(newHash, bmp(secret), salt, count, safe)}
 	return asn1.Marshal(struct {
 		Version int
 		Safe    rawContent

@@ -19,7 +19,7 @@ func newKey(t testing.TB) crypto.Signer {
 	return key
 }
 
-// safeOf returns the content of a container that holds keys, one after the other, without the code over it.
+// safeOf returns the content of a container with these keys, without its MAC.
 func safeOf(t testing.TB, passphrase *string, keys ...crypto.Signer) []byte {
 	t.Helper()
 	w := &storeWriter{passphrase: passphrase}
@@ -57,7 +57,8 @@ func TestOfSeveralKeysTheFirstCounts(t *testing.T) {
 }
 
 func TestKeyDerivationIsBounded(t *testing.T) {
-	kdf, err := identifier(pbes2.OIDPBKDF2, pbes2.KDFParams{Salt: []byte("salt"), Rounds: pbes2.MaxRounds + 1})
+	kdf, err := identifier(pbes2.OIDPBKDF2,
+		pbes2.KDFParams{Salt: []byte("salt"), Rounds: pbes2.MaxRounds + 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,15 +97,17 @@ func TestKeyDerivationIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzReadStore reads damaged contents of containers, which nobody reaches who does not know the code over them.
+// FuzzReadStore reads damaged contents of containers, which can only be reached with the right MAC.
 func FuzzReadStore(f *testing.F) {
 	secret := ""
-	cert, err := identifier(pbes2.OID, pbes2.Params{KDF: pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDPBKDF2)},
-		Cipher: pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDAES256)}})
+	cert, err := identifier(pbes2.OID,
+		pbes2.Params{KDF: pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDPBKDF2)},
+			Cipher: pkix.AlgorithmIdentifier{Algorithm: known(pbes2.OIDAES256)}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	encrypted, err := content(oidEncryptedData, encryptedData{0, encryptedInfo{known(oidData), cert, make([]byte, 16)}})
+	encrypted, err := content(oidEncryptedData,
+		encryptedData{0, encryptedInfo{known(oidData), cert, make([]byte, 16)}})
 	if err != nil {
 		f.Fatal(err)
 	}

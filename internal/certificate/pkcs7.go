@@ -11,7 +11,7 @@ import (
 
 const oidSignedData = "1.2.840.113549.1.7.2"
 
-// signedData is that of RFC 2315, section 9.1, which carries certificates where nobody signs anything.
+// signedData is that of RFC 2315, section 9.1, used without signatures to carry certificates.
 type signedData struct {
 	Version int
 	Digests []pkix.AlgorithmIdentifier `asn1:"set"`
@@ -21,7 +21,8 @@ type signedData struct {
 	Signers []asn1.RawValue `asn1:"set"`
 }
 
-// ParseBundle reads the certificates of a PKCS#7 container in DER. One without any is an error.
+// ParseBundle parses the certificates of a PKCS#7 container in DER. It is an error if there are
+// none.
 func ParseBundle(der []byte) ([]*Certificate, error) {
 	var outer contentInfo
 	if err := Whole(der, &outer); err != nil {
@@ -37,7 +38,7 @@ func ParseBundle(der []byte) ([]*Certificate, error) {
 	return certs, nil
 }
 
-// certsOf goes through signed data part by part, because what is in front of the certificates has many forms.
+// certsOf parses signed data step by step, because the part before the certificates varies.
 func certsOf(der []byte) ([]*Certificate, error) {
 	var seq asn1.RawValue
 	if err := Whole(der, &seq); err != nil {
@@ -76,15 +77,19 @@ func certsIn(rest []byte) ([]*Certificate, error) {
 	return certs, nil
 }
 
-// MarshalBundle returns a PKCS#7 container of certificates. DER sorts them, for they are a set.
+// MarshalBundle returns a PKCS#7 container of certificates. As a set, they are sorted in DER.
 func MarshalBundle(certs []*Certificate) ([]byte, error) {
 	raw := make([][]byte, len(certs))
 	for i, c := range certs {
 		raw[i] = c.Raw
 	}
-	data := signedData{Version: 1, Digests: []pkix.AlgorithmIdentifier{}, Signers: []asn1.RawValue{}}
-	data.Content = rawContent{known(oidData), asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: []byte{asn1.TagOctetString, 0}}}
-	data.Certs = asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true, Bytes: slices.Concat(raw...)}
+	data := signedData{Version: 1, Digests: []pkix.AlgorithmIdentifier{},
+		Signers: []asn1.RawValue{}}
+	data.Content = rawContent{known(oidData),
+		asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true,
+			Bytes: []byte{asn1.TagOctetString, 0}}}
+	data.Certs = asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 0, IsCompound: true,
+		Bytes: slices.Concat(raw...)}
 	c, err := content(oidSignedData, data)
 	if err != nil {
 		return nil, fmt.Errorf("encode PKCS#7: %w", err)
@@ -92,5 +97,8 @@ func MarshalBundle(certs []*Certificate) ([]byte, error) {
 	return asn1.Marshal(rawContent{c.Type, c.Content})
 }
 
-// BundlePEM returns what MarshalBundle made as PEM.
-func BundlePEM(der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: "PKCS7", Bytes: der}) }
+// BundlePEM returns the result of MarshalBundle as PEM.
+func BundlePEM(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "PKCS7",
+		Bytes: der})
+}

@@ -11,14 +11,14 @@ import (
 
 // The structures of RFC 2986.
 type (
-	// A Request asks for a certificate.
+	// A Request is a certificate request.
 	Request struct {
 		Raw       asn1.RawContent
 		Info      RequestInfo
 		Algorithm pkix.AlgorithmIdentifier
 		Signature asn1.BitString
 	}
-	// A RequestInfo is what the signature is of.
+	// A RequestInfo is the signed part of a request.
 	RequestInfo struct {
 		Raw        asn1.RawContent
 		Version    int
@@ -36,10 +36,10 @@ type (
 	}
 )
 
-// extensionRequest is the attribute in which a request has its extensions (RFC 2985, 5.4.2).
+// extensionRequest is the attribute with a request's extensions (RFC 2985, 5.4.2).
 const extensionRequest = "1.2.840.113549.1.9.14"
 
-// ParseRequest reads a request in DER.
+// ParseRequest parses a request in DER.
 func ParseRequest(der []byte) (*Request, error) {
 	var r Request
 	if err := Whole(der, &r); err != nil {
@@ -48,7 +48,7 @@ func ParseRequest(der []byte) (*Request, error) {
 	return &r, nil
 }
 
-// PublicKey returns for whom a certificate is asked.
+// PublicKey returns the public key of the requested certificate.
 func (r *Request) PublicKey() (crypto.PublicKey, error) {
 	return x509.ParsePKIXPublicKey(r.Info.PublicKey.FullBytes)
 }
@@ -58,7 +58,7 @@ func (r *Request) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: r.Raw})
 }
 
-// Extensions returns the extensions that a request asks for.
+// Extensions returns the requested extensions.
 func (r *Request) Extensions() ([]pkix.Extension, error) {
 	var list []pkix.Extension
 	for _, raw := range r.Info.Attributes {
@@ -76,7 +76,7 @@ func (r *Request) Extensions() ([]pkix.Extension, error) {
 	return list, nil
 }
 
-// Ask puts extensions into a request.
+// Ask adds extensions to a request.
 func (r *Request) Ask(list []pkix.Extension) error {
 	r.Info.Attributes = []asn1.RawValue{}
 	if len(list) == 0 {
@@ -87,7 +87,7 @@ func (r *Request) Ask(list []pkix.Extension) error {
 	return err
 }
 
-// Sign signs the request, and so completes it.
+// Sign signs the request, which completes it.
 func (r *Request) Sign(s *Signer) error {
 	r.Algorithm = s.Identifier()
 	info, err := asn1.Marshal(r.Info)

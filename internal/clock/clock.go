@@ -1,4 +1,4 @@
-// Package clock waits.
+// Package clock provides a Sleep that a context can end.
 package clock
 
 import (
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Sleep waits for d, or until ctx ends: then it returns the cause of that.
+// Sleep waits for d, or until ctx ends; then it returns the context's cause.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -1,9 +1,10 @@
-// Package crontab reads and writes crontabs as Salt does (list_tab and _render_tab of salt/modules/cron.py): what stands above a
-// mark is not touched; below it variables come first, then jobs by their times, then those by words such as @daily.
+// Package crontab reads and writes crontabs as Salt does (list_tab and _render_tab of
+// salt/modules/cron.py). Text above a mark is kept unchanged. Below it are variables, then jobs
+// with times, then those with words such as @daily.
 //
-// A job below the mark has an identifier in the comment above it, by which it is found again when its command changes. As in Salt,
-// lines below the mark that are neither of these are left out when the crontab is written. Other than there, spaces in the command of a
-// job by a word stay.
+// A job below the mark has an identifier in the comment above it, which identifies it when its
+// command changes. As in Salt, other lines below the mark are dropped when the crontab is written.
+// Unlike in Salt, spaces in the command of a job with a word are kept.
 package crontab
 
 import (
@@ -14,21 +15,22 @@ const (
 	mark         = "# Lines below here are managed by Salt, do not edit"
 	identifierOf = "SALT_CRON_IDENTIFIER"
 	disabled     = "#DISABLED#"
-	// NoIdentifier stands for the identifier of a job that has none.
+	// NoIdentifier is written for a job without an identifier.
 	NoIdentifier = "NO ID SET"
 )
 
 // A Job is a job of a crontab.
 type Job struct {
-	Times      [5]string // minute, hour, day of the month, month, day of the week; of no meaning with Special
-	Special    string    // a word such as @daily in the place of times, "" for none
+	// minute, hour, day of the month, month, day of the week; ignored with Special
+	Times      [5]string
+	Special    string // a word such as @daily instead of times, or ""
 	Command    string
 	Identifier *string // nil for none
-	Comment    *string // nil for none; "" where the line above has an identifier alone
+	Comment    *string // nil for none; "" if the line above only has an identifier
 	Disabled   bool
 }
 
-// A Variable is set for the jobs of a crontab.
+// A Variable is a variable assignment in a crontab.
 type Variable struct {
 	Name  string
 	Value string
@@ -42,7 +44,7 @@ type Table struct {
 	Specials  []Job
 }
 
-// Parse reads a crontab. It takes any text.
+// Parse parses a crontab. Any text is valid.
 func Parse(text string) *Table {
 	t, ours := &Table{}, false
 	r := &reader{table: t}
@@ -60,13 +62,13 @@ func Parse(text string) *Table {
 	return t
 }
 
-// A reader holds the comment and the identifier that belong to the next job.
+// A reader holds the comment and the identifier for the next job.
 type reader struct {
 	table               *Table
 	comment, identifier *string
 }
 
-// take reads a line below the mark.
+// take parses a line below the mark.
 func (r *reader) take(line string) {
 	line, off := strings.CutPrefix(line, disabled)
 	equals, space := strings.IndexByte(line, '='), strings.IndexByte(line, ' ')
@@ -74,7 +76,8 @@ func (r *reader) take(line string) {
 	switch {
 	case strings.HasPrefix(line, "@"):
 		if words := strings.Fields(line); len(words) > 1 {
-			job := Job{Special: words[0], Command: strings.TrimSpace(line[len(words[0]):]), Disabled: off}
+			job := Job{Special: words[0], Command: strings.TrimSpace(line[len(words[0]):]),
+				Disabled: off}
 			r.table.Specials = append(r.table.Specials, r.named(job))
 		}
 	case strings.HasPrefix(line, "#"):
@@ -82,12 +85,13 @@ func (r *reader) take(line string) {
 	case equals > 0 && (space < 0 || equals < space):
 		r.table.Variables = append(r.table.Variables, Variable{line[:equals], line[equals+1:]})
 	case len(fields) > 5:
-		job := Job{Times: [5]string(fields[:5]), Command: strings.Join(fields[5:], " "), Disabled: off}
+		job := Job{Times: [5]string(fields[:5]), Command: strings.Join(fields[5:], " "),
+			Disabled: off}
 		r.table.Jobs = append(r.table.Jobs, r.named(job))
 	}
 }
 
-// named returns a job with what the comments above it say.
+// named returns a job with the comment and identifier above it.
 func (r *reader) named(j Job) Job {
 	j.Comment, j.Identifier = r.comment, r.identifier
 	r.comment, r.identifier = nil, nil

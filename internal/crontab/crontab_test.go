@@ -42,13 +42,19 @@ func TestSetAndRemove(t *testing.T) {
 		want Status
 		line string
 	}{
-		{job("/bin/backup  --all", "backup", "0", "2", "*", "*", "*"), Present, "0 2 * * * /bin/backup  --all\n"},
-		{job("/bin/other", "backup", "0", "2", "*", "*", "*"), Updated, "# SALT_CRON_IDENTIFIER:backup\n0 2 * * * /bin/other\n"},
-		{job("/bin/backup  --all", "backup", "random", "1:5", "*", "*", "*"), Present, "0 2 * * * /bin/backup"},
-		{job("no comment", "named", "*", "*", "*", "*", "*"), Updated, "# SALT_CRON_IDENTIFIER:named\n* * * * * no comment\n"},
+		{job("/bin/backup  --all", "backup", "0", "2", "*", "*", "*"), Present,
+			"0 2 * * * /bin/backup  --all\n"},
+		{job("/bin/other", "backup", "0", "2", "*", "*", "*"), Updated,
+			"# SALT_CRON_IDENTIFIER:backup\n0 2 * * * /bin/other\n"},
+		{job("/bin/backup  --all", "backup", "random", "1:5", "*", "*", "*"), Present,
+			"0 2 * * * /bin/backup"},
+		{job("no comment", "named", "*", "*", "*", "*", "*"), Updated,
+			"# SALT_CRON_IDENTIFIER:named\n* * * * * no comment\n"},
 		{job("mine", "mine", "0", "1", "*", "*", "*"), New, "# SALT_CRON_IDENTIFIER:mine\n0 1 * * * mine\n"},
-		{Job{Special: "@daily", Command: "clean up", Comment: of("daily thing")}, Present, "@daily clean up\n"},
-		{Job{Special: "@weekly", Command: "clean up", Comment: of("a\nb"), Identifier: of("c"), Disabled: true}, Updated, "# a\n# b SALT_CRON_IDENTIFIER:c\n#DISABLED#@weekly clean up\n"},
+		{Job{Special: "@daily", Command: "clean up", Comment: of("daily thing")}, Present,
+			"@daily clean up\n"},
+		{Job{Special: "@weekly", Command: "clean up", Comment: of("a\nb"), Identifier: of("c"),
+			Disabled: true}, Updated, "# a\n# b SALT_CRON_IDENTIFIER:c\n#DISABLED#@weekly clean up\n"},
 		{Job{Special: "@reboot", Command: "two", Identifier: of("two")}, Updated, "@reboot two\n"},
 	} {
 		tab := Parse(whole)
@@ -64,17 +70,21 @@ func TestSetAndRemove(t *testing.T) {
 	for _, c := range []struct {
 		got, want Status
 	}{
-		{tab.Remove("x", "backup", "", [5]*string{of("7")}), Absent}, {tab.Remove("x", "backup", "", [5]*string{of("0")}), Removed},
+		{tab.Remove("x", "backup", "", [5]*string{of("7")}), Absent},
+		{tab.Remove("x", "backup", "", [5]*string{of("0")}), Removed},
 		{tab.Remove("x", "backup", "", none), Absent}, {tab.Remove("clean up", "", "@weekly", none), Absent},
-		{tab.Remove("clean up", "any", "*", none), Removed}, {tab.Remove("no comment", "no comment", "", none), Removed},
-		{tab.SetVariable("PATH", "/bin"), Updated}, {tab.SetVariable("EMPTY", ""), Present}, {tab.SetVariable("X", "y"), New},
+		{tab.Remove("clean up", "any", "*", none), Removed},
+		{tab.Remove("no comment", "no comment", "", none), Removed},
+		{tab.SetVariable("PATH", "/bin"), Updated}, {tab.SetVariable("EMPTY", ""), Present},
+		{tab.SetVariable("X", "y"), New},
 		{tab.RemoveVariable("EMPTY"), Removed}, {tab.RemoveVariable("EMPTY"), Absent},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %s, want %s", c.got, c.want)
 		}
 	}
-	want := "MAILTO=me\n# mine\n0 1 * * * mine\n" + mark + "\nPATH=/bin\nX=y\n# first line\n# second line SALT_CRON_IDENTIFIER:two\n#DISABLED#5 * * * 1 two\n"
+	want := "MAILTO=me\n# mine\n0 1 * * * mine\n" + mark +
+		"\nPATH=/bin\nX=y\n# first line\n# second line SALT_CRON_IDENTIFIER:two\n#DISABLED#5 * * * 1 two\n"
 	if tab.String() != want {
 		t.Errorf("left is\n%s", tab)
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A Status says what became of a job or a variable, in Salt's words.
+// A Status is the outcome for a job or a variable, in Salt's words.
 type Status string
 
-// What becomes of jobs and variables.
+// The outcomes.
 const (
 	New     Status = "new"
 	Updated Status = "updated"
@@ -26,8 +26,8 @@ func (j Job) id() string {
 	return *j.Identifier
 }
 
-// Matches reports whether a job is the one of a command and an identifier, "" for none. One that has no identifier is found by its
-// command, whatever the identifier.
+// Matches reports whether a job has this command and identifier ("" for none). A job without an
+// identifier is matched by its command alone.
 func (j Job) Matches(command, identifier string) bool {
 	if identifier == "" {
 		identifier = NoIdentifier
@@ -38,9 +38,9 @@ func (j Job) Matches(command, identifier string) bool {
 	return j.id() == identifier
 }
 
-// Set puts a job into the table, which keeps its place where nothing changes and else comes last. Times may be random, and two
-// numbers with a colon between, for one of that range; a time that is there and fits stays. Without a comment or an identifier,
-// nil, what is there stays.
+// Set adds or updates a job. It keeps its position if nothing changes and is otherwise moved to the
+// end. Times may be random, or two numbers with a colon for a random one of that range; a present
+// time that fits is kept. A nil comment or identifier keeps the present one.
 func (t *Table) Set(j Job) Status {
 	identifier := ""
 	if j.Identifier != nil {
@@ -76,7 +76,7 @@ func (t *Table) add(j Job) {
 	t.Jobs = append(t.Jobs, j)
 }
 
-// become returns how a job that is there will be.
+// become returns the updated form of an existing job.
 func (j Job) become(wanted Job) Job {
 	if wanted.Comment == nil {
 		wanted.Comment = j.Comment
@@ -94,12 +94,13 @@ func (j Job) become(wanted Job) Job {
 	return wanted
 }
 
-// equal reports whether two jobs read the same once they are written.
+// equal reports whether two jobs are written the same way.
 func (j Job) equal(o Job) bool {
-	return j.Command == o.Command && j.Times == o.Times && j.Special == o.Special && j.Disabled == o.Disabled && j.id() == o.id() && remark(j.Comment) == remark(o.Comment)
+	return j.Command == o.Command && j.Times == o.Times && j.Special == o.Special &&
+		j.Disabled == o.Disabled && j.id() == o.id() && remark(j.Comment) == remark(o.Comment)
 }
 
-// remark returns a comment as it is read again.
+// remark returns a comment as it will be read again.
 func remark(comment *string) string {
 	if comment == nil {
 		return ""
@@ -111,7 +112,7 @@ func remark(comment *string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// fits reports whether a time that is there is one of those that are wanted.
+// fits reports whether a present time satisfies a wanted one.
 func fits(old, wanted string) bool {
 	if wanted == "random" {
 		return old != "*"
@@ -121,7 +122,7 @@ func fits(old, wanted string) bool {
 	return old == wanted || ok && err == nil && from <= n && n <= to
 }
 
-// span reads two numbers with a colon between, in either order.
+// span parses two numbers with a colon between, in either order.
 func span(time string) (from, to int, ok bool) {
 	a, b, ok := strings.Cut(time, ":")
 	from, err := strconv.Atoi(a)
@@ -129,10 +130,11 @@ func span(time string) (from, to int, ok bool) {
 	return min(from, to), max(from, to), ok && err == nil && err2 == nil && from >= 0 && to >= 0
 }
 
-// draw chooses the times that are left to chance.
+// draw chooses the random times.
 func (j *Job) draw() {
 	ranges := [5][2]int{{0, 59}, {0, 23}, {1, 0}, {1, 12}, {0, 6}}
-	for _, i := range []int{0, 1, 3, 4, 2} { // the day of the month when the month is known
+	// the day of the month comes last, when the month is known
+	for _, i := range []int{0, 1, 3, 4, 2} {
 		lowest, highest := ranges[i][0], ranges[i][1]
 		if i == 2 {
 			highest = lastDay(j.Times[3])
@@ -147,7 +149,7 @@ func (j *Job) draw() {
 
 func between(from, to int) string { return strconv.Itoa(from + rand.IntN(to-from+1)) }
 
-// lastDay returns the last day that a month has for sure.
+// lastDay returns the last day that a month always has.
 func lastDay(month string) int {
 	switch month {
 	case "1", "3", "5", "7", "8", "10", "12":
@@ -158,15 +160,16 @@ func lastDay(month string) int {
 	return 28
 }
 
-// Remove takes a job away. With special that is one by a word: this one, or any where special is "*". Otherwise it is one by its
-// times, which have to match where they are not nil.
+// Remove removes a job. With special it is a job with that word, or with any word if special is
+// "*". Otherwise it is a job with times, which must match those that are not nil.
 func (t *Table) Remove(command, identifier, special string, times [5]*string) Status {
 	list := &t.Jobs
 	if special != "" {
 		list = &t.Specials
 	}
 	i := slices.IndexFunc(*list, func(j Job) bool {
-		return j.Matches(command, identifier) && (special == "" || special == "*" || j.Special == special) && j.atTimes(times)
+		return j.Matches(command, identifier) &&
+			(special == "" || special == "*" || j.Special == special) && j.atTimes(times)
 	})
 	if i < 0 {
 		return Absent
@@ -177,14 +180,15 @@ func (t *Table) Remove(command, identifier, special string, times [5]*string) St
 
 func (j Job) atTimes(times [5]*string) bool {
 	for i, want := range times {
-		if want != nil && j.Times[i] != *want && (!strings.EqualFold(*want, "random") || j.Times[i] == "*") {
+		if want != nil && j.Times[i] != *want &&
+			(!strings.EqualFold(*want, "random") || j.Times[i] == "*") {
 			return false
 		}
 	}
 	return true
 }
 
-// SetVariable gives a variable a value.
+// SetVariable sets the value of a variable.
 func (t *Table) SetVariable(name, value string) Status {
 	i := slices.IndexFunc(t.Variables, func(v Variable) bool { return v.Name == name })
 	switch {
@@ -198,7 +202,7 @@ func (t *Table) SetVariable(name, value string) Status {
 	return Updated
 }
 
-// RemoveVariable takes a variable away, the last one of that name.
+// RemoveVariable removes the last variable of that name.
 func (t *Table) RemoveVariable(name string) Status {
 	for i := len(t.Variables) - 1; i >= 0; i-- {
 		if t.Variables[i].Name == name {

@@ -1,8 +1,9 @@
-// Package difflib tells two texts apart line by line, as Python's module difflib does: Unified prints what unified_diff prints, to
-// the byte, for what operators read in the changes of states.
+// Package difflib compares two texts line by line, as Python's module difflib does: Unified has
+// exactly the output of unified_diff, for diffs in the changes of states.
 //
-// The matches are those of Python's SequenceMatcher, which looks for the longest run of equal lines and then on both sides of it, and
-// which in texts of 200 lines and more takes no notice of lines that make up more than a hundredth of them.
+// The matches are those of Python's SequenceMatcher. It searches the longest run of equal lines and
+// then continues on both sides of it. In texts of 200 lines and more it ignores lines that make up
+// more than a hundredth of them.
 package difflib
 
 import (
@@ -13,13 +14,14 @@ import (
 // context is the number of equal lines around a change.
 const context = 3
 
-// Unified returns the unified diff of two texts as lines, "" where they are equal. Lines have their ends; those of the heads and
-// ranges get end, a line feed in most cases. The names stand in the heads.
+// Unified returns the unified diff of two texts as lines, or nothing if they are equal. Lines
+// include their ends; those of headers and ranges end in end, usually a line feed. from and to are
+// the names in the headers.
 func Unified(a, b []string, from, to, end string) []string {
 	return Around(a, b, context, from, to, end)
 }
 
-// Around is Unified with n equal lines around a change in place of three.
+// Around is Unified with n equal lines around a change instead of three.
 func Around(a, b []string, n int, from, to, end string) []string {
 	var out []string
 	for _, group := range groups(opcodes(a, b), n) {
@@ -49,7 +51,7 @@ func extent(start, stop int) string {
 	return strconv.Itoa(start+1) + "," + strconv.Itoa(n)
 }
 
-// An opcode turns lines a1 up to a2 of one text into b1 up to b2 of the other.
+// An opcode replaces lines a1 to a2 (exclusive) of one text by b1 to b2 of the other.
 type opcode struct {
 	equal          bool
 	a1, a2, b1, b2 int
@@ -85,7 +87,7 @@ func opcodes(a, b []string) []opcode {
 	return ops
 }
 
-// groups cuts the steps into changes that stand near one another, with so many equal lines around them.
+// groups groups the steps into nearby changes, with context equal lines around them.
 func groups(ops []opcode, context int) [][]opcode {
 	if len(ops) == 0 {
 		return nil
@@ -101,7 +103,8 @@ func groups(ops []opcode, context int) [][]opcode {
 	var group []opcode
 	for _, op := range ops {
 		if op.equal && op.a2-op.a1 > 2*context {
-			group = append(group, opcode{true, op.a1, min(op.a2, op.a1+context), op.b1, min(op.b2, op.b1+context)})
+			group = append(group, opcode{true, op.a1, min(op.a2, op.a1+context), op.b1,
+				min(op.b2, op.b1+context)})
 			all = append(all, group)
 			group = nil
 			op.a1, op.b1 = max(op.a1, op.a2-context), max(op.b1, op.b2-context)

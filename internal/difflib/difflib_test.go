@@ -91,9 +91,11 @@ func TestLines(t *testing.T) {
 		split, bare []string
 	}{
 		{Lines(""), nil, nil},
-		{Lines("a\r\nb\rc\n\nd"), []string{"a\r\n", "b\r", "c\n", "\n", "d"}, []string{"a", "b", "c", "", "d"}},
+		{Lines("a\r\nb\rc\n\nd"), []string{"a\r\n", "b\r", "c\n", "\n", "d"},
+			[]string{"a", "b", "c", "", "d"}},
 		{Lines("a\u2028b\x0cc\r"), []string{"a\u2028", "b\x0c", "c\r"}, []string{"a", "b", "c"}},
-		{ByteLines("a\u2028b\x0cc\r\r\n"), []string{"a\u2028b\x0cc\r", "\r\n"}, []string{"a\u2028b\x0cc", ""}},
+		{ByteLines("a\u2028b\x0cc\r\r\n"), []string{"a\u2028b\x0cc\r", "\r\n"},
+			[]string{"a\u2028b\x0cc", ""}},
 	} {
 		var bare []string
 		for _, line := range tt.lines {

@@ -2,12 +2,13 @@ package difflib
 
 import "strings"
 
-// Lines splits a text at all that ends lines in Python's str.splitlines, and keeps the ends.
+// Lines splits a text at all line ends of Python's str.splitlines, and keeps the ends.
 func Lines(s string) []string {
 	return splitLines(s, "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029")
 }
 
-// ByteLines splits a text at line feeds and carriage returns alone, as bytes.splitlines does, and keeps the ends.
+// ByteLines splits a text at line feeds and carriage returns only, as bytes.splitlines does, and
+// keeps the ends.
 func ByteLines(s string) []string { return splitLines(s, "\n\r") }
 
 // Bare returns a line without its end.
@@ -15,7 +16,8 @@ func Bare(line string) string {
 	if cut, ok := strings.CutSuffix(line, "\r\n"); ok {
 		return cut
 	}
-	for _, end := range []string{"\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\u0085", "\u2028", "\u2029"} {
+	for _, end := range []string{"\n", "\r", "\v", "\f", "\x1c", "\x1d", "\x1e", "\u0085",
+		"\u2028", "\u2029"} {
 		if cut, ok := strings.CutSuffix(line, end); ok {
 			return cut
 		}

@@ -5,13 +5,13 @@ import "slices"
 // A match is a run of equal lines: size lines from line a of one text and line b of the other.
 type match struct{ a, b, size int }
 
-// A matcher looks for runs of equal lines.
+// A matcher searches for runs of equal lines.
 type matcher struct {
-	a, b  []int         // lines, by number
-	where map[int][]int // where a line stands in b
+	a, b  []int         // lines, as numbers
+	where map[int][]int // positions of a line in b
 }
 
-// manyLines is the length of a text from which on lines that stand in it often are left out of the search.
+// manyLines is the length of a text from which frequent lines are left out of the search.
 const manyLines = 200
 
 func newMatcher(a, b []string) *matcher {
@@ -43,7 +43,7 @@ func numbered(numbers map[string]int, lines []string) []int {
 	return out
 }
 
-// matches returns all runs, in order, neighbours joined.
+// matches returns all runs in order, with adjacent ones joined.
 func matches(a, b []string) []match {
 	m := newMatcher(a, b)
 	var found []match
@@ -69,7 +69,8 @@ func matches(a, b []string) []match {
 func joined(found []match) []match {
 	var out []match
 	for _, x := range found {
-		if n := len(out); n > 0 && out[n-1].a+out[n-1].size == x.a && out[n-1].b+out[n-1].size == x.b {
+		if n := len(out); n > 0 && out[n-1].a+out[n-1].size == x.a &&
+			out[n-1].b+out[n-1].size == x.b {
 			out[n-1].size += x.size
 			continue
 		}
@@ -84,7 +85,7 @@ type span struct{ a1, a2, b1, b2 int }
 // longest returns the longest run in a span, the first of several.
 func (m *matcher) longest(s span) match {
 	best := match{s.a1, s.b1, 0}
-	runs := map[int]int{} // by its last line in b, how long the run is that ends there
+	runs := map[int]int{} // length of the run that ends at each line of b
 	for i := s.a1; i < s.a2; i++ {
 		next := map[int]int{}
 		for _, j := range m.where[m.a[i]] {
@@ -105,7 +106,7 @@ func (m *matcher) longest(s span) match {
 	return m.extended(best, s)
 }
 
-// extended lets a run take in equal lines around it that were left out of the search.
+// extended extends a run by equal lines around it that were left out of the search.
 func (m *matcher) extended(x match, s span) match {
 	for x.a > s.a1 && x.b > s.b1 && m.a[x.a-1] == m.b[x.b-1] {
 		x.a, x.b, x.size = x.a-1, x.b-1, x.size+1

@@ -15,11 +15,12 @@ import (
 	"unicode/utf8"
 )
 
-// outputFor returns the file that docgen writes for a list of plug-ins: core.txt beside core.go.
+// outputFor returns the file that docgen writes for a list of plug-ins: core.txt for core.go.
 func outputFor(list string) string { return strings.TrimSuffix(list, ".go") + ".txt" }
 
-// Generate returns the documentation of the plug-ins in a list: an entry for each function that a package which the list imports
-// registers, or one below it. The list lies at the root of their shelf, or in a directory of it. The form is that of loader.Docs.
+// Generate returns the documentation of the plug-ins in a list: an entry for each function
+// registered by an imported package or by one below it. The list is at the root of the plug-ins'
+// directory, or in a directory of it. The format is that of loader.Docs.
 func Generate(list string) ([]byte, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), list, nil, parser.ImportsOnly)
 	if err != nil {
@@ -49,7 +50,8 @@ func Generate(list string) ([]byte, error) {
 	return []byte(strings.Join(texts, "\n\n\n") + "\n"), nil
 }
 
-// ofShelf returns the directory of an imported package; ok is false where it does not belong to the shelf of a list in dir.
+// ofShelf returns the directory of an imported package; ok is false if the package is not in the
+// directory of the list's plug-ins. dir is that of the list.
 func ofShelf(dir, path string) (found string, ok bool, err error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
@@ -86,17 +88,18 @@ func documentBelow(dir string, entries map[string]string) error {
 	return nil
 }
 
-// A source is what docgen looks for in a package.
+// A source holds docgen's findings in a package.
 type source struct {
 	comments   map[string]string // doc comments by Go function
-	registered map[string]string // names that operators type, by Go function
+	registered map[string]string // names for operators, by Go function
 }
 
 // document adds the entries of a package.
 func document(pkg string, files []string, entries map[string]string) error {
 	s := &source{comments: map[string]string{}, registered: map[string]string{}}
 	for _, file := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
@@ -105,7 +108,8 @@ func document(pkg string, files []string, entries map[string]string) error {
 	for fn, name := range s.registered {
 		comment, ok := s.comments[fn]
 		if !ok {
-			return fmt.Errorf("package %s: %s, which is registered as %s, has no doc comment", pkg, fn, name)
+			return fmt.Errorf("package %s: %s, which is registered as %s, has no doc comment",
+				pkg, fn, name)
 		}
 		key := pkg + "." + fn
 		if _, twice := entries[key]; twice {
@@ -130,8 +134,8 @@ func (s *source) take(n ast.Node) bool {
 	return true
 }
 
-// registration returns the name and the Go function of a call that registers one: loader.F, or a method function that a package
-// has in its place. Its first argument is the name and its last one the function.
+// registration returns the name and the Go function of a registering call: loader.F, or a method
+// that a package uses instead. Its first argument is the name and its last one the function.
 func registration(call *ast.CallExpr) (name, fn string) {
 	callee, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || callee.Sel.Name != "F" && callee.Sel.Name != "function" || len(call.Args) < 2 {
@@ -153,7 +157,8 @@ func registration(call *ast.CallExpr) (name, fn string) {
 	return "", ""
 }
 
-// docstring returns a doc comment without the name that it begins with, indented by four blanks.
+// docstring returns a doc comment without the function's name at its beginning, indented by four
+// blanks.
 func docstring(fn, comment string) string {
 	if rest, ok := strings.CutPrefix(comment, fn+" "); ok {
 		r, n := utf8.DecodeRuneInString(rest)

@@ -10,7 +10,8 @@ import (
 
 func TestGeneratedFilesAreUpToDate(t *testing.T) {
 	var lists []string
-	for _, pattern := range []string{"modules/*.txt", "states/*.txt", "wheel/*.txt", "runners/standard/*.txt"} {
+	for _, pattern := range []string{"modules/*.txt", "states/*.txt", "wheel/*.txt",
+		"runners/standard/*.txt"} {
 		found, err := filepath.Glob("../../" + pattern)
 		if err != nil || len(found) == 0 {
 			t.Errorf("%s: found %v, %v", pattern, found, err)
@@ -39,13 +40,15 @@ func TestGenerate(t *testing.T) {
 		{"method, name dropped", "func f(m *module) { loader.F(\"ping\", m.ping) }\n\n" +
 			"// ping answers.\n//\n// CLI Example:\n//\n//\tsalt '*' test.ping\nfunc (m *module) ping() {}",
 			"p.ping\n    Answers.\n\n    CLI Example:\n\n        salt '*' test.ping\n"},
-		{"function with chained options", "func f() { loader.F(\"ping\", Ping).Def(\"ping_\") }\n\n// Says ping.\nfunc Ping() {}",
+		{"function with chained options",
+			"func f() { loader.F(\"ping\", Ping).Def(\"ping_\") }\n\n// Says ping.\nfunc Ping() {}",
 			"p.Ping\n    Says ping.\n"},
 		{"method in place of loader.F", "func f(m *module) { m.function(\"ping\", \"a b\", m.ping) }\n\n" +
 			"// ping answers.\nfunc (m *module) ping() {}",
 			"p.ping\n    Answers.\n"},
-		{"two functions, sorted, and one that is not registered", "func f() { loader.F(\"b\", b); loader.F(\"a\", a) }\n\n" +
-			"// b is two.\nfunc b() {}\n\n// a is one.\nfunc a() {}\n\n// c is none.\nfunc c() {}",
+		{"two functions, sorted, and one that is not registered",
+			"func f() { loader.F(\"b\", b); loader.F(\"a\", a) }\n\n" +
+				"// b is two.\nfunc b() {}\n\n// a is one.\nfunc a() {}\n\n// c is none.\nfunc c() {}",
 			"p.a\n    Is one.\n\n\np.b\n    Is two.\n"},
 	}
 	for _, tt := range tests {

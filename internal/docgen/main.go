@@ -1,10 +1,10 @@
-// Docgen writes the texts that sys.doc shows for the functions of a shelf, taken from their doc comments.
+// Docgen writes the texts of sys.doc for plug-in functions, taken from their doc comments.
 //
 //	//go:generate go run github.com/brineproject/brine/internal/docgen core.go
 //
-// The argument is the file with a list of plug-ins, whose imports are documented; core.go gives core.txt. Each function that is
-// registered by loader.F gets the doc comment of its Go function, in the form that loader.Docs reads. When the comment begins
-// with the function's name, that word is dropped.
+// The argument is a file that imports the plug-ins to document; the output for core.go is core.txt.
+// Each function registered with loader.F gets the doc comment of its Go function, in the format of
+// loader.Docs. If the comment begins with the function's name, that word is dropped.
 package main
 
 import (

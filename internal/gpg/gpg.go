@@ -1,6 +1,6 @@
-// Package gpg runs the program gpg of GnuPG and reads what it reports.
+// Package gpg runs GnuPG's program gpg and parses its status output.
 //
-// The file doc/DETAILS of GnuPG says what status lines mean.
+// GnuPG's file doc/DETAILS describes the status lines.
 package gpg
 
 import (
@@ -22,25 +22,26 @@ type Program struct {
 	Home string // directory of the keychain
 	// Run runs a program; nil means process.Run.
 	Run func(ctx context.Context, cmd *exec.Cmd) error
-	// Become makes a program run as another user; nil for ours.
+	// Become makes a program run as another user; nil means the running user.
 	Become func(cmd *exec.Cmd)
 }
 
 // A Call is one run of a Program.
 type Call struct {
-	Args  []string  // behind those that choose the keychain and ask for status lines
+	Args  []string  // after those that choose the keychain and request status lines
 	Input io.Reader // standard input; may be nil
-	// Passphrase stands before the input, so that no other user sees it. It has one line; nil where none is needed.
+	// Passphrase is written before the input, so that no other user sees it. It has one line; nil
+	// if none is needed.
 	Passphrase *string
-	File       *os.File // what gpg has as descriptor 3; may be nil
-	Env        []string // beside that of the program
+	File       *os.File // gpg's descriptor 3; may be nil
+	Env        []string // in addition to the program's environment
 }
 
-// A Result is what gpg said.
+// A Result is the output of gpg.
 type Result struct {
 	Output []byte
 	Status []Status
-	Stderr string // the lines of Status among it
+	Stderr string // includes the status lines
 	Code   int    // exit code
 }
 
@@ -50,8 +51,8 @@ type Status struct{ Keyword, Value string }
 // ErrPassphrase is returned for a passphrase of several lines.
 var ErrPassphrase = errors.New("Invalid passphrase") //nolint:staticcheck // the words of python-gnupg
 
-// Do runs gpg and returns what it said, whatever its exit code. The error says that it could not be run, or was ended
-// by ctx.
+// Do runs gpg and returns its output, whatever its exit code. The error means that it could not be
+// run, or was ended by ctx.
 func (p Program) Do(ctx context.Context, c Call) (*Result, error) {
 	args := []string{"--homedir", p.Home, "--status-fd", "2", "--no-tty"}
 	input := c.Input
@@ -96,7 +97,7 @@ func (p Program) Do(ctx context.Context, c Call) (*Result, error) {
 	return r, nil
 }
 
-// statusOf returns the status lines of what gpg printed.
+// statusOf returns the status lines in gpg's output.
 func statusOf(text string) (list []Status) {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "[GNUPG:] "); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// script makes a program that tells how it was run.
+// script creates a program that prints how it was run.
 func script(t *testing.T, body string) Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gpg")
@@ -35,7 +35,8 @@ printf 'gpg: note\n[GNUPG:] BEGIN_SIGNING\n[GNUPG:] GOODSIG 1234  A Name\n[GNUPG
 		}
 		secret := "open sesame"
 		r, err := p.Do(t.Context(), Call{
-			Args: []string{"-d"}, Input: strings.NewReader("text\n"), Passphrase: &secret, File: f, Env: []string{"MORE=more"},
+			Args: []string{"-d"}, Input: strings.NewReader("text\n"), Passphrase: &secret, File: f,
+			Env: []string{"MORE=more"},
 		})
 		if err != nil {
 			t.Fatal(err)

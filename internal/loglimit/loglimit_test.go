@@ -2,6 +2,7 @@ package loglimit
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,11 +63,12 @@ func TestClockSetBack(t *testing.T) {
 	want(t, l, "web1", 0, false)
 }
 
-// When a Limiter is full it forgets the subjects whose pause is over, and all only where there are none.
+// When a Limiter is full it forgets the subjects whose pause is over, and all of them if there are
+// none.
 func TestSubjectsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Limiter{}
-		for i := range mostSubjects - 1 {
+		for i := range maxSubjects - 1 {
 			want(t, l, fmt.Sprint("old ", i), 0, true)
 		}
 		time.Sleep(time.Minute)
@@ -76,11 +78,35 @@ func TestSubjectsAreBounded(t *testing.T) {
 		if n := len(l.subjects); n != 2 {
 			t.Errorf("%d subjects are remembered; want the two of this minute", n)
 		}
-		for i := range 3 * mostSubjects {
+		for i := range 3 * maxSubjects {
 			want(t, l, fmt.Sprint(i), 0, true)
-			if n := len(l.subjects); n > mostSubjects {
+			if n := len(l.subjects); n > maxSubjects {
 				t.Fatalf("%d subjects are remembered", n)
 			}
+		}
+	})
+}
+
+// warnings collects warnings.
+type warnings []string
+
+func (w *warnings) Warnf(format string, args ...any) {
+	*w = append(*w, fmt.Sprintf(format, args...))
+}
+
+func TestWarningsCountTheSkippedOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Limiter
+		var got warnings
+		for i := range 3 {
+			l.Warnf(&got, "web1", "request %d of %s refused", i, "web1")
+		}
+		time.Sleep(time.Minute)
+		l.Warnf(&got, "web1", "request %d of %s refused", 3, "web1")
+		want := warnings{"request 0 of web1 refused (0 more since the last warning)",
+			"request 3 of web1 refused (2 more since the last warning)"}
+		if !slices.Equal(got, want) {
+			t.Errorf("logged %q, want %q", got, want)
 		}
 	})
 }

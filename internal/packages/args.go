@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// True is the truth of an argument: numbers above zero, also as texts, the text true, and what else Python takes for true (is_true of
-// salt/utils/data.py).
+// True returns the truth value of an argument: numbers above zero, also as texts, the text true,
+// and other values that Python considers true (is_true of salt/utils/data.py).
 func True(v any) bool {
 	switch v := v.(type) {
 	case int64:
@@ -27,7 +27,14 @@ func True(v any) bool {
 	return data.Truth(v)
 }
 
-// Own returns keyword arguments without those that the engine adds, whose names begin with two underscores.
+// NoneInstalled reports whether the arguments of pkg.list_pkgs ask for removed packages or those to
+// be purged. Most package managers have none.
+func NoneInstalled(kwargs *data.Map) bool {
+	return True(kwargs.Value("removed")) || True(kwargs.Value("purge_desired"))
+}
+
+// Own returns keyword arguments without those that the engine adds, whose names begin with two
+// underscores.
 func Own(kwargs *data.Map) *data.Map {
 	out := &data.Map{}
 	for k, v := range kwargs.All() {
@@ -38,7 +45,7 @@ func Own(kwargs *data.Map) *data.Map {
 	return out
 }
 
-// Take returns a keyword argument, or another value where there is none, and removes it.
+// Take removes a keyword argument and returns it, or otherwise if it is missing.
 func Take(kwargs *data.Map, name string, otherwise any) any {
 	v, ok := kwargs.Get(name)
 	if !ok {
@@ -48,8 +55,9 @@ func Take(kwargs *data.Map, name string, otherwise any) any {
 	return v
 }
 
-// Repack returns a list of names and of dictionaries with one entry each as one dictionary; names stand for nil. A text is read as
-// YAML first. wrong says what is the matter with the list, and is "" where it is good (salt/utils/data.py, repack_dictlist).
+// Repack converts a list of names and of dictionaries with one entry each to one dictionary; names
+// have the value nil. A text is parsed as YAML first. wrong describes an error in the list, and is
+// "" if there is none (salt/utils/data.py, repack_dictlist).
 func Repack(v any) (all *data.Map, wrong string) {
 	if text, ok := v.(string); ok {
 		read, err := yaml.Load([]byte(text), yaml.Options{})
@@ -60,7 +68,8 @@ func Repack(v any) (all *data.Map, wrong string) {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, "Invalid input for repack_dictlist, data passed is not a list (" + data.Str(v) + ")"
+		return nil, "Invalid input for repack_dictlist, data passed is not a list (" +
+			data.Str(v) + ")"
 	}
 	all = &data.Map{}
 	for _, e := range list {
@@ -74,7 +83,8 @@ func Repack(v any) (all *data.Map, wrong string) {
 			k, v := e.At(0)
 			all.Set(k, v)
 		default:
-			return nil, "Invalid input for repack_dictlist: element " + data.Str(e) + " is not a string/dict/numeric value"
+			return nil, "Invalid input for repack_dictlist: element " + data.Str(e) +
+				" is not a string/dict/numeric value"
 		}
 	}
 	return all, ""

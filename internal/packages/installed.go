@@ -7,12 +7,14 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// installedKey stands in the context of a job for the packages that are installed.
+// installedKey is the key of the installed packages in the context of a job.
 const installedKey = "pkg.list_pkgs"
 
-// Installed answers pkg.list_pkgs: lists of versions by package, or texts with commas. read returns the lists; it is called once a
-// job, unless fresh is true or Forget was called since.
-func Installed(ctx context.Context, asList, fresh bool, read func() (*data.Map, error)) (*data.Map, error) {
+// Installed implements pkg.list_pkgs: versions by package, as lists or comma-separated texts. read
+// returns the lists; it is called once a job, unless fresh is true or Forget was called since.
+func Installed(
+	ctx context.Context, asList, fresh bool, read func() (*data.Map, error),
+) (*data.Map, error) {
 	v, ok := loader.ContextOf(ctx).Get(installedKey)
 	if !ok || fresh {
 		all, err := read()
@@ -30,12 +32,15 @@ func Installed(ctx context.Context, asList, fresh bool, read func() (*data.Map, 
 	return all, nil
 }
 
-// Forget has what is installed read again.
+// Forget makes Installed read the packages again.
 func Forget(ctx context.Context) { loader.ContextOf(ctx).Delete(installedKey) }
 
-// Changed calls act, and returns what changed by then of what list returns. What act reports as wrong becomes an error with the text
-// failure that tells of the changes, too.
-func Changed(ctx context.Context, failure string, list func() (*data.Map, error), act func() (wrong []any, err error)) (any, error) {
+// Changed calls act, and returns the changes of list's result. Errors that act reports become an
+// error with the text failure, which includes the changes.
+func Changed(
+	ctx context.Context, failure string, list func() (*data.Map, error),
+	act func() (wrong []any, err error),
+) (any, error) {
 	before, err := list()
 	if err != nil {
 		return nil, err

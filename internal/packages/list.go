@@ -8,13 +8,13 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Add adds a version to those of a package.
+// Add adds a version of a package.
 func Add(pkgs *data.Map, name, version string) {
 	versions, _ := pkgs.Value(name).([]any)
 	pkgs.Set(name, append(versions, version))
 }
 
-// Sort sorts the versions of each package as texts, each once.
+// Sort sorts the versions of each package as texts, without duplicates.
 func Sort(pkgs *data.Map) {
 	for name, v := range pkgs.All() {
 		if versions, ok := v.([]any); ok && len(versions) > 1 {
@@ -24,7 +24,7 @@ func Sort(pkgs *data.Map) {
 	}
 }
 
-// Stringify joins the versions of each package by commas.
+// Stringify joins the versions of each package with commas.
 func Stringify(pkgs *data.Map) {
 	for name, v := range pkgs.All() {
 		if versions, ok := v.([]any); ok {
@@ -33,7 +33,7 @@ func Stringify(pkgs *data.Map) {
 	}
 }
 
-// Joined returns versions joined by commas.
+// Joined returns versions joined with commas.
 func Joined(versions []any) string {
 	if len(versions) == 1 {
 		return data.Str(versions[0])
@@ -45,8 +45,8 @@ func Joined(versions []any) string {
 	return strings.Join(texts, ",")
 }
 
-// Changes returns what differs between two dictionaries: each key with its old and its new value, "" where there is none, sorted by
-// name (salt/utils/data.py, compare_dicts).
+// Changes returns the differences between two dictionaries: each key with its old and its new
+// value, "" if it is missing, sorted by name (salt/utils/data.py, compare_dicts).
 func Changes(before, after *data.Map) *data.Map {
 	names := after.Keys()
 	for _, name := range before.Keys() {
@@ -71,8 +71,9 @@ func Changes(before, after *data.Map) *data.Map {
 	return changes
 }
 
-// Versions answers pkg.version: of all packages with the lists of their versions, those of the names, of which each may be a pattern
-// with a star. For one name that is none the answer is its versions alone. They are joined by commas unless asList.
+// Versions implements pkg.version: it selects the given names, each of which may be a pattern with
+// a star, from all packages with their lists of versions. For one name that is no pattern it
+// returns the versions only. They are joined with commas unless asList is true.
 func Versions(all *data.Map, names []string, asList bool) any {
 	found, glob := &data.Map{}, false
 	for _, name := range names {
@@ -97,4 +98,14 @@ func Versions(all *data.Map, names []string, asList bool) any {
 		return v
 	}
 	return found
+}
+
+// Alone returns the value of a dictionary with one entry, and any other dictionary itself, for
+// functions that take one name or several.
+func Alone(all *data.Map) any {
+	if all.Len() == 1 {
+		_, v := all.At(0)
+		return v
+	}
+	return all
 }

@@ -14,8 +14,10 @@ func loosely(a, b string) (int, bool) { return Loose(a, b), true }
 // The answers are those of salt.utils.pkg.split_comparison of 3006.0.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct{ in, oper, version string }{
-		{"1.2", "", "1.2"}, {">=1.2", ">=", "1.2"}, {">= 1.2", ">=", "1.2"}, {">=  1.2", ">=", " 1.2"}, {"==1.2", "", "==1.2"},
-		{"=1.2", "=", "1.2"}, {"<<1", "<<", "1"}, {"<>1", "<>", "1"}, {"<=>1", "<=>", "1"}, {"!=1", "!=", "1"}, {"", "", ""},
+		{"1.2", "", "1.2"}, {">=1.2", ">=", "1.2"}, {">= 1.2", ">=", "1.2"}, {">=  1.2", ">=",
+			" 1.2"}, {"==1.2", "", "==1.2"},
+		{"=1.2", "=", "1.2"}, {"<<1", "<<", "1"}, {"<>1", "<>", "1"}, {"<=>1", "<=>", "1"}, {"!=1",
+			"!=", "1"}, {"", "", ""},
 		{">", "", ">"}, {"1>2", "", "1>2"}, {"> ", ">", " "}, {"!1", "", "!1"}, {" 1", "", "1"},
 	} {
 		if oper, version := Split(c.in); oper != c.oper || version != c.version {
@@ -29,7 +31,8 @@ func TestHolds(t *testing.T) {
 		a, oper, b string
 		want       bool
 	}{
-		{"1.10", ">", "1.9", true}, {"1", "<", "2", true}, {"1", "==", "1", true}, {"1", "!=", "1", false}, {"1", "!=", "2", true},
+		{"1.10", ">", "1.9", true}, {"1", "<", "2", true}, {"1", "==", "1", true}, {"1", "!=",
+			"1", false}, {"1", "!=", "2", true},
 		{"1", "<=", "1", true}, {"2", ">=", "3", false}, {"1", "=", "1", false}, {"1", "<<", "2", false},
 	} {
 		if got := Holds(c.a, c.oper, c.b, loosely); got != c.want {
@@ -56,8 +59,10 @@ func TestLoose(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"1.0", "1.0", 0}, {"1.0", "1", 1}, {"1.10", "1.9", 1}, {"1.09", "1.9", 0}, {"1.2a", "1.2", 1}, {"1.2a", "1.2b", -1},
-		{"1.2-3", "1.2-10", -1}, {"", "", 0}, {"", "1", -1}, {"2:1", "1:2", 1}, {"1.2rc1", "1.2", 1}, {"a", "1", 1},
+		{"1.0", "1.0", 0}, {"1.0", "1", 1}, {"1.10", "1.9", 1}, {"1.09", "1.9", 0}, {"1.2a",
+			"1.2", 1}, {"1.2a", "1.2b", -1},
+		{"1.2-3", "1.2-10", -1}, {"", "", 0}, {"", "1", -1}, {"2:1", "1:2", 1}, {"1.2rc1",
+			"1.2", 1}, {"a", "1", 1},
 		{"123456789012", "99999999999", 1}, {"1..2", "1.2", 0},
 	} {
 		if got := Loose(c.a, c.b); got != c.want {
@@ -107,7 +112,8 @@ func TestTrue(t *testing.T) {
 		v    any
 		want bool
 	}{
-		{true, true}, {false, false}, {nil, false}, {int64(1), true}, {int64(0), false}, {int64(-1), false}, {0.5, true}, {"1", true},
+		{true, true}, {false, false}, {nil, false}, {int64(1), true}, {int64(0), false}, {int64(-1),
+			false}, {0.5, true}, {"1", true},
 		{"0", false}, {"True", true}, {"yes", false}, {"", false}, {[]any{1}, true},
 	} {
 		if got := True(c.v); got != c.want {
@@ -133,7 +139,8 @@ func TestRepack(t *testing.T) {
 
 func TestChanges(t *testing.T) {
 	got := Changes(data.NewMap("a", "1", "b", "1", "d", "1"), data.NewMap("c", "1", "b", "2", "d", "1"))
-	want := data.NewMap("a", data.NewMap("new", "", "old", "1"), "b", data.NewMap("old", "1", "new", "2"), "c", data.NewMap("old", "", "new", "1"))
+	want := data.NewMap("a", data.NewMap("new", "", "old", "1"),
+		"b", data.NewMap("old", "1", "new", "2"), "c", data.NewMap("old", "", "new", "1"))
 	if data.Repr(got) != data.Repr(want) {
 		t.Errorf("got %s", data.Repr(got))
 	}
@@ -177,7 +184,8 @@ func TestLists(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
-	for text, want := range map[string]bool{"systemd 252 (252.38-1)\n+PAM": true, "systemd 204\n": false, "": false, "systemd\n": false} {
+	for text, want := range map[string]bool{"systemd 252 (252.38-1)\n+PAM": true,
+		"systemd 204\n": false, "": false, "systemd\n": false} {
 		if got := scopes(text); got != want {
 			t.Errorf("scopes(%q) = %t", text, got)
 		}

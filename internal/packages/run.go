@@ -5,28 +5,15 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// An Outcome is what a run of a program gave.
-type Outcome struct {
-	Code           int64
-	Stdout, Stderr string
-	All            *data.Map // what cmd.run_all answers
+// Run runs a program without a shell and returns its return code and output. Its output is only
+// logged at level trace. r holds the other arguments of [calls.RunAll].
+func Run(ctx context.Context, env *loader.Env, r calls.Run, command ...any) (calls.Ran, error) {
+	r.Argv, r.Log = data.Texts(command), "trace"
+	return calls.RunAll(ctx, env, r)
 }
 
-// Run runs a program without a shell by cmd.run_all. words are further arguments of that; the program's output stands in the log at
-// level trace alone.
-func Run(ctx context.Context, env *loader.Env, words *data.Map, command ...any) (Outcome, error) {
-	kwargs := data.NewMap("python_shell", false, "output_loglevel", "trace")
-	kwargs.Update(words)
-	v, err := env.Call(ctx, "cmd.run_all", []any{command}, kwargs)
-	if err != nil {
-		return Outcome{}, err
-	}
-	all, _ := v.(*data.Map)
-	code, _ := all.Value("retcode").(int64)
-	return Outcome{code, all.Text("stdout"), all.Text("stderr"), all}, nil
-}
-
-// Quietly are the words for Run of a program whose failure is not that of the job.
-func Quietly() *data.Map { return data.NewMap("ignore_retcode", true) }
+// Quietly returns arguments of Run for a program whose failure does not fail the job.
+func Quietly() calls.Run { return calls.Run{IgnoreRetcode: true} }

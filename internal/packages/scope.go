@@ -7,47 +7,51 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// known stands in the context of a job for whether systemd has scopes.
+// known is the key in the context of a job that stores whether systemd has scopes.
 const known = "packages.scope"
 
-// Scoped returns a command so that it outlives a restart of the minion that it causes: where systemd runs the host, as a scope of its
-// own. The option systemd.scope with false forbids that. module is Salt's name of who runs it, as salt.loaded.int.module.aptpkg.
+// Scoped returns a command that outlives a restart of the minion that it causes: under systemd it
+// runs in a scope of its own. The option systemd.scope with false disables that. module is Salt's
+// name of the calling module, for example salt.loaded.int.module.aptpkg.
 func Scoped(ctx context.Context, env *loader.Env, module string, command []any) ([]any, error) {
 	if has, err := hasScope(ctx, env); err != nil || !has {
 		return command, err
 	}
-	wanted, err := env.Call(ctx, "config.get", []any{"systemd.scope", true}, nil)
-	if err != nil || !data.Truth(wanted) {
+	wanted, err := loader.CallAs[bool](ctx, env, "config.get", []any{"systemd.scope", true}, nil)
+	if err != nil || !wanted {
 		return command, err
 	}
-	return append([]any{"systemd-run", "--scope", "--description", `"` + module + `"`}, command...), nil
+	return append([]any{"systemd-run", "--scope", "--description", `"` + module + `"`},
+		command...), nil
 }
 
-// hasScope reports whether the host runs under a systemd that has scopes, which came with version 205.
+// hasScope reports whether the host runs under a systemd that has scopes, which version 205
+// introduced.
 func hasScope(ctx context.Context, env *loader.Env) (bool, error) {
 	if _, err := os.Stat(filepath.Join("/", env.Root, "/run/systemd/system")); err != nil {
-		return false, nil // as sd_booted: whatever the reason
+		return false, nil // as in sd_booted, whatever the reason
 	}
 	c := loader.ContextOf(ctx)
 	if v, ok := c.Get(known); ok {
 		return v == true, nil
 	}
-	out, err := env.Call(ctx, "cmd.run_stdout", []any{[]any{"systemctl", "--version"}}, data.NewMap("python_shell", false, "ignore_retcode", true))
+	ask := calls.Run{Argv: []string{"systemctl", "--version"}, IgnoreRetcode: true}
+	out, err := calls.RunStdout(ctx, env, ask)
 	if err != nil {
 		return false, err
 	}
-	has := scopes(data.Str(out))
+	has := scopes(out)
 	c.Set(known, has)
 	return has, nil
 }
 
 var versionLine = regexp.MustCompile(`^\w+ ([0-9]+)`)
 
-// scopes reads what systemctl says of its version.
+// scopes checks the version in the output of systemctl.
 func scopes(text string) bool {
 	m := versionLine.FindStringSubmatch(text)
 	if m == nil {

@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
-// A Cmp compares two versions: below 0, 0 or above 0. ok is false where they cannot be compared.
+// A Cmp compares two versions and returns a negative number, 0 or a positive one. ok is false if
+// they cannot be compared.
 type Cmp func(a, b string) (order int, ok bool)
 
-// Holds reports whether a and b stand in the relation that oper names: <, <=, ==, >=, > or !=. Any other relation holds for nothing.
+// Holds reports whether a and b satisfy the operator oper: <, <=, ==, >=, > or !=. Any other
+// operator is never satisfied.
 func Holds(a, oper, b string, by Cmp) bool {
 	order, ok := by(a, b)
 	if !ok {
@@ -34,18 +36,18 @@ func Holds(a, oper, b string, by Cmp) bool {
 	return false
 }
 
-// Knows reports whether Holds knows a relation.
+// Knows reports whether Holds supports an operator.
 func Knows(oper string) bool {
 	return slices.Contains([]string{"<", "<=", "==", ">=", ">", "!="}, oper)
 }
 
-// operators as split_comparison tries them, the longer before the shorter.
+// operators in the order in which split_comparison tries them, the longer before the shorter.
 func operators() []string {
 	return []string{"<=>", "!=", ">=", "<=", ">>", "<<", "<>", ">", "<", "="}
 }
 
-// Split parts a condition such as >=1.2 into relation and version. Without a relation, and where what follows it is no version, the
-// relation is "" and the version the whole text.
+// Split splits a condition such as >=1.2 into operator and version. Without an operator, or if no
+// version follows it, the operator is "" and the version the whole text.
 func Split(condition string) (oper, version string) {
 	for _, op := range append(operators(), "") {
 		rest, ok := strings.CutPrefix(condition, op)
@@ -67,7 +69,8 @@ func plain(version string) bool { return version != "" && !strings.ContainsAny(v
 // blank reports whether a text begins with white space.
 func blank(s string) bool { return s != "" && strings.ContainsRune(" \t\r\n\v\f", rune(s[0])) }
 
-// Match returns the first of the available versions for which a condition holds; a condition without a relation wants that version.
+// Match returns the first of the available versions that satisfies a condition; without an operator
+// it must be that version.
 func Match(condition string, available []string, by Cmp) (string, bool) {
 	oper, version := Split(condition)
 	if oper == "" {
@@ -81,7 +84,7 @@ func Match(condition string, available []string, by Cmp) (string, bool) {
 	return "", false
 }
 
-// WithoutEpoch returns a version without what stands before its first colon.
+// WithoutEpoch returns a version without the part before its first colon.
 func WithoutEpoch(version string) string {
 	if _, rest, ok := strings.Cut(version, ":"); ok {
 		return rest
@@ -89,11 +92,12 @@ func WithoutEpoch(version string) string {
 	return version
 }
 
-// component is what LooseVersion splits versions at.
+// component matches the parts into which LooseVersion splits versions.
 var component = regexp.MustCompile(`\d+|[a-z]+|\.`)
 
-// Loose compares versions as LooseVersion of salt/utils/versions.py does, for package managers with no rule of their own: numbers as
-// numbers, and, where letters are about, as texts of eight digits.
+// Loose compares versions as LooseVersion of salt/utils/versions.py does, for package managers
+// without rules of their own: numbers as numbers, and as texts of eight digits if letters are
+// involved.
 func Loose(a, b string) int {
 	x, y := parts(a), parts(b)
 	if numbers(x) && numbers(y) {
@@ -104,7 +108,7 @@ func Loose(a, b string) int {
 	return slices.Compare(padded(x), padded(y))
 }
 
-// parts returns what a version consists of; numbers have no zeros in front.
+// parts returns the parts of a version; numbers have no leading zeros.
 func parts(version string) []string {
 	var out []string
 	add := func(s string) {

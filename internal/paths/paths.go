@@ -1,4 +1,5 @@
-// Package paths answers what a path is, as Python's os.path does: what cannot be looked at is not there.
+// Package paths checks the kind of a path as Python's os.path does: what cannot be read counts as
+// missing.
 package paths
 
 import (
@@ -18,19 +19,19 @@ func IsDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// IsLink reports whether path is a symbolic link, wherever it leads.
+// IsLink reports whether path is a symbolic link, even a broken one.
 func IsLink(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// Exists reports whether there is something at path. A link that leads nowhere does not count.
+// Exists reports whether path exists. A broken link does not count.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
 
-// LinkExists reports whether there is something at path, a link that leads nowhere included (os.path.lexists).
+// LinkExists reports whether path exists, including broken links (os.path.lexists).
 func LinkExists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

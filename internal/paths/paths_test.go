@@ -8,7 +8,8 @@ import (
 	"github.com/brineproject/brine/internal/paths"
 )
 
-// TestPaths asks of a file, a directory, links to them and to nothing, and of nothing, what Python's os.path answers.
+// TestPaths asks of a file, a directory, links to them and to nothing, and of nothing, what
+// Python's os.path answers.
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -34,7 +35,8 @@ func TestPaths(t *testing.T) {
 		"file/below": {},
 	} {
 		path := at(name)
-		got := answers{paths.IsFile(path), paths.IsDir(path), paths.IsLink(path), paths.Exists(path), paths.LinkExists(path)}
+		got := answers{paths.IsFile(path), paths.IsDir(path), paths.IsLink(path),
+			paths.Exists(path), paths.LinkExists(path)}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}

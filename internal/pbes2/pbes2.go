@@ -1,5 +1,5 @@
-// Package pbes2 decrypts by PBES2 with PBKDF2 and a cipher in CBC mode (RFC 8018, section 6.2 and appendix A), which is how OpenSSL and
-// the cryptography library of Python encrypt keys.
+// Package pbes2 decrypts PBES2 with PBKDF2 and a cipher in CBC mode (RFC 8018, section 6.2 and
+// appendix A), with which OpenSSL and Python's cryptography library encrypt keys.
 package pbes2
 
 import (
@@ -25,7 +25,8 @@ const (
 	OIDAES256  = "2.16.840.1.101.3.4.1.42" // AES-256 in CBC mode
 )
 
-// MaxRounds bounds the work that one key derivation may ask for; OpenSSL writes 2048, careful people up to a million.
+// MaxRounds is the limit of rounds of one key derivation; OpenSSL uses 2048, cautious users up to a
+// million.
 const MaxRounds = 2_000_000
 
 // Params are the parameters of an encryption by PBES2.
@@ -33,7 +34,7 @@ type Params struct {
 	KDF, Cipher pkix.AlgorithmIdentifier
 }
 
-// KDFParams are those of a key derivation by PBKDF2.
+// KDFParams are the parameters of a key derivation by PBKDF2.
 type KDFParams struct {
 	Salt   []byte
 	Rounds int
@@ -41,22 +42,27 @@ type KDFParams struct {
 	PRF    pkix.AlgorithmIdentifier `asn1:"optional"`
 }
 
-// ErrPadding is wrapped when what was decrypted does not end as it must, most often since the passphrase is wrong.
+// ErrPadding is wrapped if the padding of decrypted data is wrong, usually because the passphrase
+// is.
 var ErrPadding = errors.New("the padding is wrong")
 
-// Decrypter returns what decrypts, by the parameters of the encryption in DER. take is asked for the rounds of key derivation before
-// they are done, and may refuse them by an error.
-func Decrypter(params []byte, passphrase string, take func(rounds int) error) (cipher.BlockMode, error) {
+// Decrypter returns the cipher mode for decryption, by the DER-encoded parameters. It calls take
+// with the number of rounds before deriving the key; take may reject them with an error.
+func Decrypter(
+	params []byte, passphrase string, take func(rounds int) error,
+) (cipher.BlockMode, error) {
 	var p Params
 	var kdf KDFParams
 	var iv []byte
-	if err := errors.Join(whole(params, &p), whole(p.KDF.Parameters.FullBytes, &kdf), whole(p.Cipher.Parameters.FullBytes, &iv)); err != nil {
+	if err := errors.Join(whole(params, &p), whole(p.KDF.Parameters.FullBytes, &kdf),
+		whole(p.Cipher.Parameters.FullBytes, &iv)); err != nil {
 		return nil, fmt.Errorf("parameters of PBES2: %w", err)
 	}
 	newHash := hashOf(kdf.PRF.Algorithm.String())
 	newBlock, length := cipherOf(p.Cipher.Algorithm.String())
 	if oid := p.KDF.Algorithm.String(); oid != OIDPBKDF2 || newHash == nil || newBlock == nil {
-		return nil, fmt.Errorf("key derivation %s by %s for cipher %s is not known", oid, kdf.PRF.Algorithm, p.Cipher.Algorithm)
+		return nil, fmt.Errorf("key derivation %s by %s for cipher %s is not known", oid,
+			kdf.PRF.Algorithm, p.Cipher.Algorithm)
 	}
 	if err := take(kdf.Rounds); err != nil {
 		return nil, err
@@ -75,7 +81,7 @@ func Decrypter(params []byte, passphrase string, take func(rounds int) error) (c
 	return cipher.NewCBCDecrypter(block, iv), nil
 }
 
-// Take refuses rounds that are fewer than one or more than MaxRounds.
+// Take rejects numbers of rounds below one or above MaxRounds.
 func Take(rounds int) error {
 	if rounds < 1 || rounds > MaxRounds {
 		return fmt.Errorf("%d rounds of key derivation", rounds)
@@ -83,7 +89,8 @@ func Take(rounds int) error {
 	return nil
 }
 
-// Open decrypts data and takes the padding off (RFC 8018, section 6.1.1). The error wraps ErrPadding where that is wrong.
+// Open decrypts data and removes the padding (RFC 8018, section 6.1.1). The error wraps ErrPadding
+// if that is wrong.
 func Open(mode cipher.BlockMode, data []byte) ([]byte, error) {
 	size := mode.BlockSize()
 	if len(data) == 0 || len(data)%size != 0 {
@@ -98,7 +105,7 @@ func Open(mode cipher.BlockMode, data []byte) ([]byte, error) {
 	return plain[:len(plain)-pad], nil
 }
 
-// hashOf returns the hash of a pseudo-random function; none named means HMAC-SHA-1.
+// hashOf returns the hash of a pseudo-random function; the default is HMAC-SHA-1.
 func hashOf(oid string) func() hash.Hash {
 	switch oid {
 	case "", "1.2.840.113549.2.7":

@@ -31,16 +31,18 @@ var (
 
 func params(t *testing.T, kdf pbes2.KDFParams, cipher asn1.ObjectIdentifier, iv []byte) []byte {
 	t.Helper()
-	der, err := asn1.Marshal(pbes2.Params{KDF: identifier(t, oidPBKDF2, kdf), Cipher: identifier(t, cipher, iv)})
+	der, err := asn1.Marshal(pbes2.Params{KDF: identifier(t, oidPBKDF2, kdf),
+		Cipher: identifier(t, cipher, iv)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return der
 }
 
-// TestDecrypter decrypts what AES-256 has encrypted, with the right passphrase and a wrong one.
+// TestDecrypter decrypts AES-256 data with the right passphrase and a wrong one.
 func TestDecrypter(t *testing.T) {
-	salt, iv, plain := []byte("salt of 16 bytes"), make([]byte, aes.BlockSize), []byte("a secret of twenty-five.\x08\x08\x08\x08\x08\x08\x08\x08")
+	salt, iv, plain := []byte("salt of 16 bytes"), make([]byte, aes.BlockSize),
+		[]byte("a secret of twenty-five.\x08\x08\x08\x08\x08\x08\x08\x08")
 	key, err := pbkdf2.Key(sha256.New, "right", salt, 1000, 32)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +53,8 @@ func TestDecrypter(t *testing.T) {
 	}
 	sealed := make([]byte, len(plain))
 	cipher.NewCBCEncrypter(block, iv).CryptBlocks(sealed, plain)
-	der := params(t, pbes2.KDFParams{Salt: salt, Rounds: 1000, PRF: pkix.AlgorithmIdentifier{Algorithm: oidHMAC256}}, oidAES256, iv)
+	der := params(t, pbes2.KDFParams{Salt: salt, Rounds: 1000,
+		PRF: pkix.AlgorithmIdentifier{Algorithm: oidHMAC256}}, oidAES256, iv)
 	mode, err := pbes2.Decrypter(der, "right", pbes2.Take)
 	if err != nil {
 		t.Fatal(err)
@@ -70,18 +73,21 @@ func TestDecrypter(t *testing.T) {
 	}
 }
 
-// TestDecrypterRefuses gives parameters that make no sense, or ask for too much work.
+// TestDecrypterRefuses uses parameters that are invalid, or require too much work.
 func TestDecrypterRefuses(t *testing.T) {
 	iv, salt := make([]byte, aes.BlockSize), []byte("salt")
 	unknown := asn1.ObjectIdentifier{1, 2, 3}
 	for want, der := range map[string][]byte{
-		"parameters of PBES2":              []byte("no DER"),
-		"0 rounds of key derivation":       params(t, pbes2.KDFParams{Salt: salt}, oidAES256, iv),
-		"2000001 rounds of key derivation": params(t, pbes2.KDFParams{Salt: salt, Rounds: pbes2.MaxRounds + 1}, oidAES256, iv),
-		"for cipher 1.2.3 is not known":    params(t, pbes2.KDFParams{Salt: salt, Rounds: 1}, unknown, iv),
-		"initial vector of 3 bytes":        params(t, pbes2.KDFParams{Salt: salt, Rounds: 1}, oidAES256, iv[:3]),
+		"parameters of PBES2":        []byte("no DER"),
+		"0 rounds of key derivation": params(t, pbes2.KDFParams{Salt: salt}, oidAES256, iv),
+		"2000001 rounds of key derivation": params(t,
+			pbes2.KDFParams{Salt: salt, Rounds: pbes2.MaxRounds + 1}, oidAES256, iv),
+		"for cipher 1.2.3 is not known": params(t, pbes2.KDFParams{Salt: salt, Rounds: 1}, unknown, iv),
+		"initial vector of 3 bytes": params(t, pbes2.KDFParams{Salt: salt, Rounds: 1},
+			oidAES256, iv[:3]),
 	} {
-		if _, err := pbes2.Decrypter(der, "x", pbes2.Take); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := pbes2.Decrypter(der, "x", pbes2.Take); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("Decrypter = %v, want %q", err, want)
 		}
 	}

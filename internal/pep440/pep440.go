@@ -1,6 +1,7 @@
-// Package pep440 compares versions of Python packages, and tells whether one is as a requirement wants it (PEP 440).
+// Package pep440 compares versions of Python packages, and checks them against requirements (PEP
+// 440).
 //
-// What is no such version is older than all that are, and compared as text.
+// Invalid versions are older than all valid ones, and are compared as text.
 package pep440
 
 import (
@@ -11,7 +12,7 @@ import (
 	"strings"
 )
 
-// A version is one that was taken apart. Parts that are not there have the values with which they compare as they must.
+// A version is a parsed version. Missing parts have values that compare correctly.
 type version struct {
 	ok       bool
 	text     string
@@ -48,7 +49,8 @@ func parse(s string) version {
 	for len(v.release) > 1 && v.release[len(v.release)-1] == 0 {
 		v.release = v.release[:len(v.release)-1]
 	}
-	kinds := map[string]int{"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
+	kinds := map[string]int{"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2,
+		"preview": 2}
 	if m[3] != "" {
 		v.pre = [2]int{kinds[m[3]], number(m[4])}
 	}
@@ -64,7 +66,7 @@ func parse(s string) version {
 	return v
 }
 
-// number returns a number; one that is too large is the largest.
+// number parses a number; one that is too large becomes the largest.
 func number(s string) int {
 	if s == "" {
 		return 0
@@ -76,7 +78,7 @@ func number(s string) int {
 	return n
 }
 
-// Compare returns -1, 0 or 1 as version a is older than, the same as or newer than b.
+// Compare returns -1, 0 or 1 if version a is older than, the same as or newer than b.
 func Compare(a, b string) int { return compare(parse(a), parse(b)) }
 
 func compare(a, b version) int {
@@ -86,30 +88,33 @@ func compare(a, b version) int {
 		}
 		return cmp.Compare(a.text, b.text)
 	}
-	return cmp.Or(cmp.Compare(a.epoch, b.epoch), slices.Compare(a.release, b.release), slices.Compare(a.pre[:], b.pre[:]),
-		cmp.Compare(a.post, b.post), cmp.Compare(a.dev, b.dev), compareLocal(a, b))
+	return cmp.Or(cmp.Compare(a.epoch, b.epoch), slices.Compare(a.release, b.release),
+		slices.Compare(a.pre[:], b.pre[:]), cmp.Compare(a.post, b.post), cmp.Compare(a.dev, b.dev),
+		compareLocal(a, b))
 }
 
 func compareLocal(a, b version) int {
 	if a.hasLocal != b.hasLocal {
 		return map[bool]int{true: 1, false: -1}[a.hasLocal]
 	}
-	return slices.CompareFunc(strings.Split(a.local, "."), strings.Split(b.local, "."), func(x, y string) int {
-		n, errN := strconv.Atoi(x)
-		m, errM := strconv.Atoi(y)
-		switch {
-		case errN == nil && errM == nil:
-			return cmp.Compare(n, m)
-		case errN == nil:
-			return 1
-		case errM == nil:
-			return -1
-		}
-		return cmp.Compare(x, y)
-	})
+	return slices.CompareFunc(strings.Split(a.local, "."), strings.Split(b.local, "."),
+		func(x, y string) int {
+			n, errN := strconv.Atoi(x)
+			m, errM := strconv.Atoi(y)
+			switch {
+			case errN == nil && errM == nil:
+				return cmp.Compare(n, m)
+			case errN == nil:
+				return 1
+			case errM == nil:
+				return -1
+			}
+			return cmp.Compare(x, y)
+		})
 }
 
-// Satisfies reports whether a version is as an operator and a version want it, which may end in .* for == and !=.
+// Satisfies reports whether a version satisfies an operator and a version, which may end in .* for
+// == and !=.
 func Satisfies(have, operator, want string) bool {
 	if operator == "===" {
 		return have == want

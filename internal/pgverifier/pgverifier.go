@@ -1,10 +1,10 @@
-// Package pgverifier makes and compares what PostgreSQL stores of passwords: texts that begin with md5 or SCRAM-SHA-256 (the column
-// rolpassword of pg_authid). Passwords of other letters than ASCII are taken as they are.
+// Package pgverifier makes and compares PostgreSQL's password verifiers: texts that begin with md5
+// or SCRAM-SHA-256 (the column rolpassword of pg_authid). Non-ASCII passwords are used unchanged.
 package pgverifier
 
 import (
 	"crypto/hmac"
-	"crypto/md5" //nolint:gosec // it is what servers store
+	"crypto/md5"
 	"crypto/pbkdf2"
 	"crypto/rand"
 	"crypto/sha256"
@@ -24,12 +24,13 @@ const (
 )
 
 const (
-	scramPrefix = "SCRAM-SHA-256"
-	iterations  = 4096    // of a new verifier
-	most        = 1 << 20 // that are followed in one that is compared
+	scramPrefix   = "SCRAM-SHA-256"
+	iterations    = 4096    // of a new verifier
+	maxIterations = 1 << 20 // limit for a verifier that is compared
 )
 
-// Make returns what is stored of a role's password. One that is made already stays.
+// Make returns the verifier of a role's password. A text that is a verifier already is returned
+// unchanged.
 func Make(role, password, way string) (string, error) {
 	switch {
 	case way == MD5 && !strings.HasPrefix(password, "md5"):
@@ -37,7 +38,7 @@ func Make(role, password, way string) (string, error) {
 		return "md5" + hex.EncodeToString(sum[:]), nil
 	case way == SCRAM && !strings.HasPrefix(password, scramPrefix):
 		salt := make([]byte, 16)
-		_, _ = rand.Read(salt) // it does not fail
+		_, _ = rand.Read(salt) // never fails
 		return scram(password, salt, iterations)
 	case way != MD5 && way != SCRAM && way != Plain:
 		return "", fmt.Errorf("Unknown password algorithm: %s", way) //nolint:staticcheck // Salt's text
@@ -45,7 +46,7 @@ func Make(role, password, way string) (string, error) {
 	return password, nil
 }
 
-// Same reports whether a stored text is that of a role's password, stored in a way.
+// Same reports whether a stored verifier matches a role's password and the method way.
 func Same(role, password, stored, way string) bool {
 	if way == SCRAM && !strings.HasPrefix(password, scramPrefix) {
 		m := regexp.MustCompile(`^SCRAM-SHA-256\$(\d+):([^$]+?)\$`).FindStringSubmatch(stored)
@@ -54,7 +55,7 @@ func Same(role, password, stored, way string) bool {
 		}
 		n, err := strconv.Atoi(m[1])
 		salt, bad := base64.StdEncoding.DecodeString(m[2])
-		if err != nil || bad != nil || n < 1 || n > most {
+		if err != nil || bad != nil || n < 1 || n > maxIterations {
 			return false
 		}
 		made, err := scram(password, salt, n)
@@ -71,7 +72,8 @@ func scram(password string, salt []byte, n int) (string, error) {
 	}
 	client := sha256.Sum256(sign(salted, "Client Key"))
 	text := base64.StdEncoding.EncodeToString
-	return fmt.Sprintf("%s$%d:%s$%s:%s", scramPrefix, n, text(salt), text(client[:]), text(sign(salted, "Server Key"))), nil
+	return fmt.Sprintf("%s$%d:%s$%s:%s", scramPrefix, n, text(salt), text(client[:]),
+		text(sign(salted, "Server Key"))), nil
 }
 
 func sign(key []byte, message string) []byte {

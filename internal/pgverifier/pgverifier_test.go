@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What Salt 3006.0 makes of them.
+// The verifiers are those of Salt 3006.0.
 const (
 	md5Stored   = "md584b8c9873262d0281f860c473e033c7f"
 	scramStored = "SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$3OPfWBonbfE0jHPyg+7jVfC7hdSDCVmc7AGNSfiVB+s=:uR4fxnSJbtxu9CAquVuZK2v6NiaB2TXfHXL1VHHGvko="

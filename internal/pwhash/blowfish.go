@@ -9,15 +9,16 @@ import (
 	"golang.org/x/crypto/blowfish"
 )
 
-// mostCost is the cost of bcrypt that is computed at most, in about a second; each more doubles the time.
-const mostCost = 14
+// maxCost is the maximum cost of bcrypt, about a second; each step doubles the time.
+const maxCost = 14
 
 var costAndSalt = regexp.MustCompile(`^([0-9]{2})\$([./A-Za-z0-9]{22})`)
 
-// blowfishLetters is the order of letters in which bcrypt writes bytes.
+// blowfishLetters is the alphabet of bcrypt's base64.
 const blowfishLetters = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// blowfishHash hashes with bcrypt, whose mark is 2b, as Provos and Mazières describe it (A Future-Adaptable Password Scheme, 1999).
+// blowfishHash hashes with bcrypt (prefix 2b), as described by Provos and Mazières (A
+// Future-Adaptable Password Scheme, 1999).
 func blowfishHash(password, salt string) (string, error) {
 	found := costAndSalt.FindStringSubmatch(salt)
 	if found == nil {
@@ -27,8 +28,8 @@ func blowfishHash(password, salt string) (string, error) {
 	switch {
 	case err != nil || cost < 4 || cost > 31:
 		return "", fmt.Errorf("hash a password with bcrypt: cost %s: %w", found[1], ErrSalt)
-	case cost > mostCost:
-		return "", fmt.Errorf("the cost %d of the salt is more than %d", cost, mostCost)
+	case cost > maxCost:
+		return "", fmt.Errorf("the cost %d of the salt is more than %d", cost, maxCost)
 	}
 	letters := base64.NewEncoding(blowfishLetters).WithPadding(base64.NoPadding)
 	raw, err := letters.DecodeString(found[2])
@@ -36,15 +37,17 @@ func blowfishHash(password, salt string) (string, error) {
 		return "", fmt.Errorf("hash a password with bcrypt: %w", ErrSalt)
 	}
 	key := append([]byte(password), 0)
-	sum, err := stir(key[:min(72, len(key))], raw, cost)
+	sum, err := setUpCipher(key[:min(72, len(key))], raw, cost)
 	if err != nil {
 		return "", fmt.Errorf("hash a password with bcrypt: %w", err)
 	}
-	return fmt.Sprintf("$2b$%02d$%s%s", cost, letters.EncodeToString(raw), letters.EncodeToString(sum[:23])), nil
+	return fmt.Sprintf("$2b$%02d$%s%s", cost, letters.EncodeToString(raw),
+		letters.EncodeToString(sum[:23])), nil
 }
 
-// stir sets the cipher up with the key 2**cost times, and enciphers a phrase with it.
-func stir(key, salt []byte, cost int) ([]byte, error) {
+// setUpCipher initializes the cipher with 2**cost rounds of the key, and encrypts the magic phrase
+// with it.
+func setUpCipher(key, salt []byte, cost int) ([]byte, error) {
 	c, err := blowfish.NewSaltedCipher(key, salt)
 	if err != nil {
 		return nil, err

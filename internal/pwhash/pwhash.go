@@ -1,6 +1,7 @@
-// Package pwhash makes hashes of passwords as they stand in /etc/shadow (crypt(5)): SHA-512, SHA-256, MD5 and bcrypt.
+// Package pwhash makes password hashes for /etc/shadow (crypt(5)): SHA-512, SHA-256, MD5 and
+// bcrypt.
 //
-// Others, such as the DES of old and yescrypt, it does not know.
+// Others, such as traditional DES and yescrypt, are not supported.
 package pwhash
 
 import (
@@ -19,13 +20,13 @@ import (
 	"github.com/GehirnInc/crypt/sha512_crypt"
 )
 
-// ErrSalt is returned for a salt that crypt(3) does not take.
+// ErrSalt is returned for a salt that crypt(3) does not accept.
 var ErrSalt = errors.New("the salt is not one of this method")
 
-// MostRounds are what a hash is computed with at most, in about a second; crypt(3) takes 999,999,999.
+// MostRounds is the maximum number of rounds, about a second; crypt(3) allows 999,999,999.
 const MostRounds = 1_000_000
 
-// A Method is a way to hash, by the name that Salt gives it.
+// A Method is a hash method, by its name in Salt.
 type Method string
 
 // The methods.
@@ -44,7 +45,7 @@ func Known(name string) bool { return slices.Contains(Methods(), Method(name)) }
 
 const saltLetters = "./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Salt returns a salt by chance.
+// Salt returns a random salt.
 func (m Method) Salt() string {
 	switch m {
 	case MD5:
@@ -60,15 +61,16 @@ func letters(n int) string {
 	for i := range b {
 		k, err := rand.Int(rand.Reader, big.NewInt(int64(len(saltLetters))))
 		if err != nil {
-			panic(err) // the system's source never fails
+			panic(err) // the system's random source never fails
 		}
 		b[i] = saltLetters[k.Int64()]
 	}
 	return string(b)
 }
 
-// Hash returns the hash of a password with its mark and salt, as it stands in /etc/shadow. The salts of SHA may begin with
-// rounds=N$, and that of bcrypt begins with its cost: 12$. The error wraps ErrSalt where crypt(3) takes no such salt.
+// Hash returns the hash of a password with its prefix and salt, in the form of /etc/shadow. The
+// salts of SHA may begin with rounds=N$, and that of bcrypt begins with its cost: 12$. The error
+// wraps ErrSalt if crypt(3) does not accept the salt.
 func (m Method) Hash(password, salt string) (string, error) {
 	if strings.ContainsAny(salt, ":\n\x00") {
 		return "", fmt.Errorf("hash a password: %w", ErrSalt)
@@ -84,7 +86,7 @@ func (m Method) Hash(password, salt string) (string, error) {
 	case Blowfish:
 		return blowfishHash(password, salt)
 	}
-	return "", fmt.Errorf("hash a password: there is no method %q", string(m))
+	return "", fmt.Errorf("hash a password: unknown method %q", string(m))
 }
 
 var roundsOf = regexp.MustCompile(`^rounds=([0-9]+)\$`)

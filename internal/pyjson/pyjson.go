@@ -1,9 +1,9 @@
-// Package pyjson writes JSON as json.dumps of Python does: ordered maps in their order, NaN and Infinity, keys that are numbers,
-// and its escapes.
+// Package pyjson reads and writes JSON as Python's json module does: it keeps the order of maps,
+// knows NaN and Infinity, converts keys that are numbers, and uses the same escapes and error
+// texts.
 //
 //	text, err := pyjson.Append(nil, v, pyjson.Options{Comma: ", ", Colon: ": "})
-//
-// Reading is in package render (LoadJSON).
+//	v, err = pyjson.Load(string(text))
 package pyjson
 
 import (
@@ -18,24 +18,27 @@ import (
 
 // Options are the parameters of json.dumps.
 type Options struct {
-	Comma, Colon string // between elements and behind keys; Python's own are ", ", with Lines ",", and ": "
+	// between elements and after keys; Python's defaults are ", ", with Lines ",", and ": "
+	Comma, Colon string
 	Lines        bool   // each element on a line of its own: indent is not None
-	Step         string // what each level of Lines is indented by
-	ASCII        bool   // escape what is no ASCII: ensure_ascii
-	SkipKeys     bool   // leave out what has a key that JSON cannot have
-	NoNaN        bool   // refuse numbers that JSON does not have
+	Step         string // the indent of each level with Lines
+	ASCII        bool   // escape non-ASCII characters: ensure_ascii
+	SkipKeys     bool   // leave out entries whose keys are invalid in JSON
+	NoNaN        bool   // reject numbers that JSON does not have
 
-	Sort  func(keys []any) ([]any, error) // puts the keys of a map in order; nil leaves them as they are
-	Other func(v any) (any, error)        // stands in for a value of another type, or a *big.Int; nil refuses others
-	Room  func(bytes int) error           // is asked before each value, with what has been written so far; may be nil
-	Depth int                             // deepest nesting; 0 means 5000
+	Sort func(keys []any) ([]any, error) // sorts the keys of a map; nil keeps their order
+	// replaces a value of another type, or a *big.Int; nil rejects others
+	Other func(v any) (any, error)
+	// called before each value with the bytes written so far; may be nil
+	Room  func(bytes int) error
+	Depth int // maximum nesting; 0 means 5000
 }
 
-// A Reason says why a value is not written.
+// A Reason is the reason why a value cannot be written.
 type Reason int
 
-// The reasons: a value of no type of JSON, a key of none, a number that JSON does not have, a value that holds itself, and one that
-// nests too deep.
+// The reasons: a value of an unsupported type, a key of an unsupported type, a number that JSON
+// does not have, a value that contains itself, and too deep nesting.
 const (
 	BadType Reason = iota
 	BadKey
@@ -44,7 +47,8 @@ const (
 	TooDeep
 )
 
-// An Error tells of a value that is not written. Its text names Go's type; callers who have Python's make a text of their own.
+// An Error reports a value that cannot be written. Its text contains the Go type; callers that know
+// Python's type make their own text.
 type Error struct {
 	Reason Reason
 	Value  any
@@ -78,7 +82,7 @@ func Append(dst []byte, v any, o Options) ([]byte, error) {
 type writer struct {
 	o     Options
 	b     []byte
-	above []any // the lists and maps around, where they have an identity
+	above []any // the enclosing lists and maps, if they have an identity
 }
 
 func (w *writer) value(v any) error {
@@ -158,7 +162,7 @@ func float(f float64) string {
 	return data.Repr(f)
 }
 
-// collection writes a list or map; same tells it apart from others.
+// collection writes a list or map; same identifies it.
 func (w *writer) collection(v, same any) (done bool, err error) {
 	switch v := v.(type) {
 	case *data.Map:
@@ -174,7 +178,7 @@ func (w *writer) collection(v, same any) (done bool, err error) {
 func (w *writer) nested(v any, write func() error) error {
 	switch v.(type) {
 	case []any, data.Tuple:
-		v = nil // which cannot be compared
+		v = nil // it cannot be compared
 	}
 	if len(w.above) > w.o.Depth {
 		return &Error{TooDeep, v}
@@ -241,7 +245,7 @@ func (w *writer) key(k any) (string, bool, error) {
 	return w.scalar(k)
 }
 
-// separate stands before element n.
+// separate writes the separator before element n.
 func (w *writer) separate(n int) {
 	if n > 0 {
 		w.b = append(w.b, w.o.Comma...)
@@ -249,7 +253,7 @@ func (w *writer) separate(n int) {
 	w.line(len(w.above))
 }
 
-// end stands behind n elements.
+// end writes the end after n elements.
 func (w *writer) end(n int, bracket byte) {
 	if n > 0 {
 		w.line(len(w.above) - 1)
@@ -271,7 +275,8 @@ func (w *writer) text(s string) {
 	w.b = append(w.b, '"')
 	for len(s) > 0 {
 		n := 0
-		for n < len(s) && s[n] >= ' ' && s[n] != '"' && s[n] != '\\' && (!w.o.ASCII || s[n] <= '~') {
+		for n < len(s) && s[n] >= ' ' && s[n] != '"' && s[n] != '\\' &&
+			(!w.o.ASCII || s[n] <= '~') {
 			n++
 		}
 		w.b = append(w.b, s[:n]...)

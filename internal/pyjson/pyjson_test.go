@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/internal/pyjson"
 )
 
-// TestAppend compares with what json.dumps of Python 3.11 writes.
+// TestAppend compares with the output of json.dumps of Python 3.11.
 func TestAppend(t *testing.T) {
 	plain := pyjson.Options{Comma: ", ", Colon: ": "}
 	lines := pyjson.Options{Comma: ",", Colon: ": ", Lines: true, Step: " "}
@@ -28,9 +28,12 @@ func TestAppend(t *testing.T) {
 		v    any
 		want string
 	}{
-		{plain, data.NewMap("b", []any{int64(1), 2.0, nil, true}, "a", data.NewMap()), `{"b": [1, 2.0, null, true], "a": {}}`},
-		{plain, data.NewMap(int64(2), "x", nil, "y", true, "z", 1.5, data.Tuple{}), `{"2": "x", "null": "y", "true": "z", "1.5": []}`},
-		{plain, []any{math.NaN(), math.Inf(1), math.Inf(-1), 1e16, huge}, `[NaN, Infinity, -Infinity, 1e+16, 123456789012345678901234567890]`},
+		{plain, data.NewMap("b", []any{int64(1), 2.0, nil, true}, "a", data.NewMap()),
+			`{"b": [1, 2.0, null, true], "a": {}}`},
+		{plain, data.NewMap(int64(2), "x", nil, "y", true, "z", 1.5, data.Tuple{}),
+			`{"2": "x", "null": "y", "true": "z", "1.5": []}`},
+		{plain, []any{math.NaN(), math.Inf(1), math.Inf(-1), 1e16, huge},
+			`[NaN, Infinity, -Infinity, 1e+16, 123456789012345678901234567890]`},
 		{plain, "é\x7f😀\"\\\n\x01/", `"é` + "\x7f" + `😀\"\\\n\u0001/"`},
 		{ascii, []any{"é\x7f😀", "\b\f\r\t"}, `["\u00e9\u007f\ud83d\ude00","\b\f\r\t"]`},
 		{lines, data.NewMap("a", []any{int64(1), []any{}}), "{\n \"a\": [\n  1,\n  []\n ]\n}"},
@@ -81,8 +84,10 @@ func TestHooks(t *testing.T) {
 	if _, err := pyjson.Append(nil, []any{"abc", "d"}, o); !errors.Is(err, full) {
 		t.Errorf("got %v", err)
 	}
-	o = pyjson.Options{Comma: ", ", Other: func(v any) (any, error) { return []any{data.Repr(v), int64(1)}, nil }}
-	if got, err := pyjson.Append([]byte("x = "), []any{[]byte("b"), data.Const{Name: "c"}}, o); err != nil || string(got[:11]) != `x = [["b'b'` {
+	o = pyjson.Options{Comma: ", ",
+		Other: func(v any) (any, error) { return []any{data.Repr(v), int64(1)}, nil }}
+	if got, err := pyjson.Append([]byte("x = "), []any{[]byte("b"), data.Const{Name: "c"}},
+		o); err != nil || string(got[:11]) != `x = [["b'b'` {
 		t.Errorf("got %s, %v", got, err)
 	}
 }

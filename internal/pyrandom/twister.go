@@ -1,7 +1,8 @@
-// Package pyrandom gives the numbers that Python's module random gives for a seed. They come from the Mersenne
-// Twister MT19937, which is seeded and drawn from as Python does it.
+// Package pyrandom produces the numbers that Python's module random produces for a seed. They come
+// from the Mersenne Twister MT19937, seeded and used as in Python.
 //
-// The source of the behaviour is Lib/random.py and Modules/_randommodule.c of CPython 3.11. It is no source of secrets.
+// The model is Lib/random.py and Modules/_randommodule.c of CPython 3.11. Do not use it for
+// secrets.
 package pyrandom
 
 import (
@@ -17,19 +18,19 @@ const (
 	middle = 397
 )
 
-// A Twister is a generator; several goroutines must not use one.
+// A Twister is a generator. It is not safe for concurrent use.
 type Twister struct {
 	state [words]uint32
 	next  int
 }
 
-// FromText returns the generator that a text seeds, as random.seed does with str and bytes.
+// FromText returns a generator seeded with a text, as random.seed does with str and bytes.
 func FromText(seed string) *Twister {
 	sum := sha512.Sum512([]byte(seed))
 	return FromInt(new(big.Int).SetBytes(append([]byte(seed), sum[:]...)))
 }
 
-// FromFloat returns the generator that a float seeds, by its hash.
+// FromFloat returns a generator seeded with a float, by its hash.
 func FromFloat(seed float64) *Twister {
 	hash := floatHash(seed)
 	if hash == -1 {
@@ -71,7 +72,7 @@ func floatHash(f float64) int64 {
 	return int64(x)
 }
 
-// FromInt returns the generator that a whole number seeds; its sign does not count.
+// FromInt returns a generator seeded with an integer; its sign is ignored.
 func FromInt(seed *big.Int) *Twister {
 	b := new(big.Int).Abs(seed).Bytes()
 	var key []uint32
@@ -109,7 +110,7 @@ func (t *Twister) seed(key []uint32) {
 	t.next = words
 }
 
-// after returns the place behind i while the state is seeded.
+// after returns the index after i during seeding.
 func (t *Twister) after(i int) int {
 	if i++; i < words {
 		return i
@@ -131,7 +132,7 @@ func (t *Twister) Uint32() uint32 {
 	return y ^ y>>18
 }
 
-// turn makes the next words.
+// turn generates the next words.
 func (t *Twister) turn() {
 	s := &t.state
 	for i := range words {
@@ -150,7 +151,7 @@ func (t *Twister) bits(n int) uint64 {
 	return low | uint64(t.Uint32()>>(64-n))<<32
 }
 
-// Below returns a number from 0 to n-1; 0 where n is 0.
+// Below returns a number from 0 to n-1; 0 if n is 0.
 func (t *Twister) Below(n uint64) uint64 {
 	if n == 0 {
 		return 0
@@ -163,8 +164,8 @@ func (t *Twister) Below(n uint64) uint64 {
 	}
 }
 
-// Sample returns size of the places 0 to n-1, each once, as random.sample picks them. size must not be more than n. below returns
-// numbers as Below does.
+// Sample returns size distinct indices from 0 to n-1, as random.sample picks them. size must not
+// exceed n. below returns numbers as Below does.
 func Sample(n, size int, below func(uint64) uint64) []int {
 	out := make([]int, size)
 	few := 21

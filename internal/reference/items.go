@@ -1,19 +1,24 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/brineproject/brine/internal/signatures"
 )
 
-// commands returns the commands of the master's request port: the keys of maps in the functions that make its tables.
+// commands returns the commands of the master's request port: the keys of maps in the functions
+// that build its tables.
 func (s *source) commands() []string {
 	found := map[string]bool{}
 	for _, f := range s.code("master") {
 		for _, d := range f.ast.Decls {
 			fun, ok := d.(*ast.FuncDecl)
-			if ok && (fun.Name.Name == "newRequests" || strings.HasSuffix(fun.Name.Name, "Commands")) {
+			if ok && (fun.Name.Name == "newRequests" ||
+				strings.HasSuffix(fun.Name.Name, "Commands")) {
 				for _, name := range keys(fun) {
 					found[name] = true
 				}
@@ -46,89 +51,49 @@ func keys(n ast.Node) []string {
 	return out
 }
 
-// A function is one of a plug-in.
+// A function is a plug-in function.
 type function struct {
-	own     bool     // Salt has none of the name
-	folders []string // of the packages that have it: several, where each is for another system
+	args string // as users write them: text, times=1, **
+	own  bool   // Salt does not have the function
+	// directories of the packages that have it: several, if each is for another system
+	folders []string
 }
 
-// functions returns the functions of the plug-ins of a shelf, by module.function. Those of Salt are
-// given by the names of modules or of their files; a test of the shelf holds them against the registry.
-func (s *source) functions(shelf string, salts []string) map[string]*function {
-	found, plugins := map[string]*function{}, s.plugins(shelf)
+// functions returns the plug-in functions of a shelf, by module.function. Their arguments come from
+// the shelf's signature lines, by the names of modules or of their files; a test of the shelf
+// compares those with the registry. If several modules have a function, each for another system,
+// the arguments are those of the first.
+func (s *source) functions(shelf string, lines []signatures.Line) (map[string]*function, error) {
+	plugins, byName := s.plugins(shelf), map[string]signatures.Line{}
+	found := map[string]*function{}
+	for _, line := range lines {
+		byName[line.Name] = line
+		of, name, _ := strings.Cut(line.Name, ".")
+		for _, p := range plugins {
+			if full := p.name + "." + name; (of == p.name || of == p.file) && found[full] == nil {
+				found[full] = &function{args: line.Args, own: line.Own}
+			}
+		}
+	}
 	for _, p := range plugins {
 		for _, call := range p.calls {
 			name, _ := functionName(call)
-			f := at(found, p.name+"."+name)
-			f.own, f.folders = true, append(f.folders, p.dir)
-		}
-	}
-	for _, name := range salts {
-		of, name, _ := strings.Cut(name, ".")
-		for _, p := range plugins {
-			if of == p.name || of == p.file {
-				at(found, p.name+"."+name).own = false
+			f := found[p.name+"."+name]
+			if f == nil {
+				return nil, fmt.Errorf("%s/testdata/signatures.txt has no line of %s.%s", shelf,
+					p.name, name)
 			}
+			f.folders = append(f.folders, p.dir)
 		}
 	}
 	for _, f := range found {
 		slices.Sort(f.folders)
 	}
-	return found
+	return found, nil
 }
 
-// at returns the function of a name, which is new where there was none.
-func at(found map[string]*function, name string) *function {
-	if found[name] == nil {
-		found[name] = &function{}
-	}
-	return found[name]
-}
-
-// options returns the options that have an effect, from the table of package config.
-func (s *source) options() []string {
-	found := map[string]bool{}
-	for _, f := range s.code("config") {
-		for _, d := range f.ast.Decls {
-			if fun, ok := d.(*ast.FuncDecl); ok && fun.Name.Name == "optionTable" {
-				ast.Inspect(fun, func(n ast.Node) bool {
-					if name, effect := optionIn(n); effect {
-						found[name] = true
-					}
-					return true
-				})
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
-}
-
-// optionIn returns the name of an entry of the table of options, and whether it has an effect for a master or a minion.
-func optionIn(n ast.Node) (name string, effect bool) {
-	lit, ok := n.(*ast.CompositeLit)
-	if !ok {
-		return "", false
-	}
-	for _, e := range lit.Elts {
-		kv, ok := e.(*ast.KeyValueExpr)
-		if !ok {
-			return "", false
-		}
-		switch key, _ := kv.Key.(*ast.Ident); key.Name {
-		case "name":
-			name, _ = text(kv.Value)
-		case "master", "minion":
-			ast.Inspect(kv.Value, func(n ast.Node) bool {
-				id, ok := n.(*ast.Ident)
-				effect = effect || ok && (id.Name == "atStart" || id.Name == "live")
-				return true
-			})
-		}
-	}
-	return name, effect && name != ""
-}
-
-// tags returns the event tags that the code makes with eventbus.Tagify and JoinTag. What is no literal shows as <…>.
+// tags returns the event tags that the code makes with eventbus.Tagify and JoinTag. Non-literal
+// parts are shown as <…>.
 func (s *source) tags() []string {
 	found := map[string]bool{}
 	for _, f := range s.files {
@@ -153,12 +118,13 @@ func (s *source) tags() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// hasWord reports whether something of a tag is known but salt.
+// hasWord reports whether a literal part of a tag other than salt is known.
 func hasWord(tag string) bool {
-	return slices.ContainsFunc(strings.Split(tag, "/"), func(part string) bool { return part != "salt" && !strings.HasPrefix(part, "<") })
+	return slices.ContainsFunc(strings.Split(tag, "/"),
+		func(part string) bool { return part != "salt" && !strings.HasPrefix(part, "<") })
 }
 
-// tagOf shows the parts of a tag.
+// tagOf returns the text of a tag.
 func tagOf(parts []ast.Expr) string {
 	var words []string
 	for _, p := range parts {

@@ -1,9 +1,10 @@
-// Reference writes docs/reference.md: which commands, runners, wheel functions, execution functions, states, options and event tags there
-// are, each with the test that names it. All of it is read from the source, so that the page cannot say what the programs do not do.
+// Reference writes docs/reference.md: the commands, runners, wheel functions, execution functions
+// and states, with their arguments. All of it is read from the source, so that the page matches the
+// programs.
 //
 //	//go:generate go run github.com/brineproject/brine/internal/reference
 //
-// It works on the module in whose directory, or below which, it runs.
+// It works on the module that contains the working directory.
 package main
 
 import (
@@ -19,7 +20,7 @@ func main() {
 	}
 }
 
-// page is where the reference lies in the tree.
+// page is the path of the reference in the tree.
 const page = "docs/reference.md"
 
 func run(dir string) error {

@@ -4,156 +4,171 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/brineproject/brine/internal/signatures"
 )
+
+// A section of the page lists things of one kind.
+type section struct {
+	title, text string
+	columns     []string // the first is that of the names
+	items       []item
+}
+
+// An item is one line of a section.
+type item struct {
+	name string
+	more []string // the columns after the name
+	test string   // a test that names the item, or ""
+}
+
+// shelves are the directories with functions for operators.
+var shelves = []struct{ folder, title string }{
+	{"modules", "Execution functions"}, {"runners", "Runners"}, {"wheel", "Wheel functions"},
+}
 
 // Page returns the text of the reference for the module in a directory.
 func Page(root string) ([]byte, error) {
+	sections, err := sections(root)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.WriteString("# Reference\n\nWritten by `go generate ./internal/reference` from the source; do not edit. " +
+		"What differs from Salt is in [compatibility.md](compatibility.md), and what the options mean in " +
+		"[options.md](options.md). The events are in [events.md](events.md#event-tags).\n\n" +
+		"`*` stands for any number of further arguments, and `**` for any number of named ones. The remark " +
+		"`Brine's own` marks functions that Salt does not have.\n")
+	for _, s := range sections {
+		s.write(&out)
+	}
+	return out.Bytes(), nil
+}
+
+func (s section) write(out *bytes.Buffer) {
+	fmt.Fprintf(out, "\n## %s\n\n", s.title)
+	if s.text != "" {
+		fmt.Fprintf(out, "%s\n\n", s.text)
+	}
+	fmt.Fprintf(out, "| %s |\n|%s\n", strings.Join(s.columns, " | "),
+		strings.Repeat("---|", len(s.columns)))
+	for _, i := range s.items {
+		out.WriteString("| `" + i.name + "` |")
+		for _, text := range i.more {
+			out.WriteString(strings.TrimRight(" "+text, " ") + " |")
+		}
+		out.WriteString("\n")
+	}
+}
+
+// sections reads the sections of the page from the source, and finds the test of each item.
+func sections(root string) ([]section, error) {
 	s, err := read(root)
 	if err != nil {
 		return nil, err
 	}
-	p := &printer{source: s, tests: s.tests(root)}
-	p.printf("# Reference\n\nWritten by `go generate ./internal/reference` from the source; do not edit. What differs from Salt is in " +
-		"[compatibility.md](compatibility.md). A test is named that has the name in it; there may be more.\n")
-	p.commands()
-	for _, shelf := range []struct{ folder, title string }{{"runners", "Runners"}, {"wheel", "Wheel functions"}, {"modules", "Execution functions"}} {
-		if err := p.shelf(root, shelf.folder, shelf.title); err != nil {
+	tests := s.tests(root)
+	var all []section
+	for _, shelf := range shelves {
+		lines, err := shelfLines(root, shelf.folder)
+		if err != nil {
 			return nil, err
 		}
+		functions, err := s.functions(shelf.folder, lines)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, functionSection(shelf.folder, shelf.title, functions, tests))
 	}
-	p.states()
-	p.options()
-	p.tags()
-	return p.out.Bytes(), nil
+	states := stateSection(s.stateFunctions(), tests)
+	return append(slices.Insert(all, 1, states), commandSection(s.commands(), tests)), nil
 }
 
-// A printer writes the page.
-type printer struct {
-	source *source
-	tests  []test
-	out    bytes.Buffer
+// commandSection lists the commands that the master accepts at its request port.
+func commandSection(names []string, tests []test) section {
+	out := section{
+		title:   "Commands of the request port",
+		text:    "For authors of programs that speak the protocol themselves.",
+		columns: []string{"command"},
+	}
+	for _, name := range names {
+		out.items = append(out.items,
+			item{name: name, test: find(tests, []string{"master", ""}, name)})
+	}
+	return out
 }
 
-func (p *printer) printf(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
-
-// code shows the name of a test, or that there is none.
-func code(name string) string {
-	if name == "" {
-		return "none by name"
-	}
-	return "`" + name + "`"
-}
-
-func (p *printer) commands() {
-	p.printf("\n## Commands of the request port\n\n| command | test |\n|---|---|\n")
-	for _, name := range p.source.commands() {
-		p.printf("| `%s` | %s |\n", name, code(find(p.tests, []string{"master", ""}, name)))
-	}
-}
-
-// shelf lists functions, and which of them Salt does not have.
-func (p *printer) shelf(root, folder, title string) error {
-	salts, err := signatures(root, folder)
-	if err != nil {
-		return err
-	}
-	p.printf("\n## %s\n\n| function | test | |\n|---|---|---|\n", title)
-	functions := p.source.functions(folder, salts)
+// functionSection lists the functions of a shelf, and marks those that Salt does not have.
+func functionSection(shelf, title string, functions map[string]*function, tests []test) section {
+	out := section{title: title, columns: []string{"function", "arguments", "remarks"}}
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		note := ""
-		if functions[name].own {
+		f, note := functions[name], ""
+		if f.own {
 			note = "Brine's own"
 		}
-		module, function, _ := strings.Cut(name, ".")
-		p.printf("| `%s` | %s | %s |\n", name, code(p.functionTest(append(functions[name].folders, folder+"/"+module), folder, module+"."+function, function)), note)
+		module, short, _ := strings.Cut(name, ".")
+		folders := append(f.folders, shelf+"/"+module)
+		out.items = append(out.items, item{
+			name, []string{cell(f.args), note}, functionTest(tests, folders, shelf, name, short),
+		})
 	}
-	return nil
+	return out
 }
 
-// functionTest returns a test of a function: one of its own packages that names it, or one of the shelf, or another, that names it whole.
-func (p *printer) functionTest(own []string, shelf, whole, name string) string {
-	if t := find(p.tests, own, whole, name); t != "" {
+// cell formats arguments as code.
+func cell(args string) string {
+	if args == "" {
+		return ""
+	}
+	return "`" + strings.ReplaceAll(args, "|", "\\|") + "`"
+}
+
+// functionTest returns a test of a function: one of its own packages that names it, or one of the
+// shelf, or another, with the full name.
+func functionTest(tests []test, own []string, shelf, whole, name string) string {
+	if t := find(tests, own, whole, name); t != "" {
 		return t
 	}
-	return find(p.tests, []string{shelf, ""}, whole)
+	return find(tests, []string{shelf, ""}, whole)
 }
 
-// signatures returns the names in the files of signatures of a shelf. The files lie beside its list, and have one name a line, before
-// a bracket.
-func signatures(root, shelf string) ([]string, error) {
-	var files []string
+// shelfLines returns the lines of the signature files beside the list of a shelf.
+func shelfLines(root, shelf string) ([]signatures.Line, error) {
+	var lines []signatures.Line
 	for _, dir := range []string{"testdata", "standard/testdata"} {
-		found, err := filepath.Glob(filepath.Join(root, shelf, dir, "*.txt"))
+		files, err := filepath.Glob(filepath.Join(root, shelf, dir, "*.txt"))
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, found...)
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%s has no signatures of Salt", shelf)
-	}
-	var names []string
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("signatures of Salt: %w", err)
-		}
-		for line := range strings.Lines(string(raw)) {
-			if name, _, ok := strings.Cut(line, "("); ok && !strings.HasPrefix(line, "#") {
-				names = append(names, name)
+		for _, file := range files {
+			more, err := signatures.Read(file)
+			if err != nil {
+				return nil, err
 			}
+			lines = append(lines, more...)
 		}
 	}
-	return names, nil
+	return lines, nil
 }
 
-// options lists the options that have an effect.
-func (p *printer) options() {
-	p.printf("\n## Options\n\nThese have an effect at a master or a minion; [options.md](options.md) says what each means, and lists the others.\n\n" +
-		"| option | test |\n|---|---|\n")
-	for _, name := range p.source.options() {
-		p.printf("| `%s` | %s |\n", name, code(find(p.tests, []string{""}, name, fieldName(name))))
+// stateSection lists the functions of state modules with their arguments.
+func stateSection(functions map[string]stateFunction, tests []test) section {
+	out := section{
+		title: "States",
+		text: "The arguments that every state takes besides, such as `require`, `onlyif` and `retry`, " +
+			"are not repeated.",
+		columns: []string{"function", "arguments"},
 	}
-}
-
-// fieldName returns the name of the field of package config for an option: MinionDataCache for minion_data_cache.
-func fieldName(option string) string {
-	var b strings.Builder
-	for part := range strings.SplitSeq(option, "_") {
-		if part != "" {
-			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
-		}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		f := functions[name]
+		_, short, _ := strings.Cut(name, ".")
+		out.items = append(out.items, item{
+			name, []string{cell(f.args)}, functionTest(tests, []string{f.folder},
+				"states", f.called, short),
+		})
 	}
-	return b.String()
-}
-
-func (p *printer) tags() {
-	p.printf("\n## Event tags\n\n| tag | test |\n|---|---|\n")
-	for _, tag := range p.source.tags() {
-		p.printf("| `%s` | %s |\n", tag, code(p.tagTest(tag)))
-	}
-}
-
-// tagTest returns a test that names the words of a tag.
-func (p *printer) tagTest(tag string) string {
-	var words []string
-	for part := range strings.SplitSeq(tag, "/") {
-		if part != "salt" && !strings.HasPrefix(part, "<") {
-			words = append(words, part)
-		}
-	}
-	for _, t := range p.tests {
-		all := len(words) > 0
-		for _, w := range words {
-			all = all && t.words[w]
-		}
-		if all {
-			return t.name
-		}
-	}
-	return ""
+	return out
 }

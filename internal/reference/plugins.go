@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A plugin is what the source says of one plug-in.
+// A plugin holds the findings about one plug-in.
 type plugin struct {
-	dir        string // of its package; "" where another package gives it its name
+	dir        string // of its package; "" if another package sets its name
 	name, file string
-	calls      []*ast.CallExpr // of loader.F, and of Alias of what that returns
+	calls      []*ast.CallExpr // of loader.F, and of Alias on its result
 }
 
 // plugins returns the plug-ins of a shelf.
@@ -37,14 +37,14 @@ func (s *source) plugins(shelf string) []plugin {
 }
 
 // A pluginPackage is a package with plug-ins. Each plug-in is built by one function of the package,
-// or by that and the one that is its field New; what other functions register is part of each.
+// or by that and the one in its field New; functions registered elsewhere are part of each.
 type pluginPackage struct {
 	plugins []plugin
-	from    [][]string                 // for each plug-in: the functions that build it
-	calls   map[string][]*ast.CallExpr // that register, by the function in which they are
+	from    [][]string                 // for each plug-in, the functions that build it
+	calls   map[string][]*ast.CallExpr // registering calls, by the enclosing function
 }
 
-// read takes up a function of the package.
+// read records a function of the package.
 func (p *pluginPackage) read(fun *ast.FuncDecl, dir string) {
 	name, _ := namedByCall(fun)
 	var file, maker string
@@ -97,7 +97,8 @@ func (p *pluginPackage) joined() []plugin {
 	return p.plugins
 }
 
-// pluginField returns a field of a loader.Plugin; nil where a literal is none or has no such field.
+// pluginField returns a field of a loader.Plugin; nil if the literal is something else or lacks the
+// field.
 func pluginField(lit *ast.CompositeLit, field string) ast.Expr {
 	t, ok := lit.Type.(*ast.SelectorExpr)
 	if !ok || t.Sel.Name != "Plugin" {
@@ -113,8 +114,8 @@ func pluginField(lit *ast.CompositeLit, field string) ast.Expr {
 	return nil
 }
 
-// namedByCall returns the name of the plug-in that a function returns from a call, the first
-// argument of which is the name.
+// namedByCall returns the plug-in's name if a function returns a call whose first argument is the
+// name.
 func namedByCall(fun *ast.FuncDecl) (string, bool) {
 	if fun.Type.Results == nil || fun.Body == nil || len(fun.Body.List) != 1 {
 		return "", false
@@ -131,7 +132,7 @@ func namedByCall(fun *ast.FuncDecl) (string, bool) {
 	return text(call.Args[0])
 }
 
-// namedPlugin returns the name that a plug-in is made with: roots.Plugin("file_roots").
+// namedPlugin returns the name with which a plug-in is made: roots.Plugin("file_roots").
 func namedPlugin(c *ast.CallExpr) (string, bool) {
 	if !strings.HasSuffix(called(c), ".Plugin") || len(c.Args) == 0 {
 		return "", false
@@ -139,7 +140,7 @@ func namedPlugin(c *ast.CallExpr) (string, bool) {
 	return text(c.Args[0])
 }
 
-// functionName returns the name that loader.F, or Alias of what it returns, is given.
+// functionName returns the name passed to loader.F, or to Alias on its result.
 func functionName(c *ast.CallExpr) (string, bool) {
 	name := called(c)
 	if name != "loader.F" && name != "Alias" || len(c.Args) == 0 {

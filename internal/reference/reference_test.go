@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/brineproject/brine/internal/signatures"
 )
 
 var update = flag.Bool("update", false, "write the page anew")
@@ -43,36 +45,36 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// TestEverythingCalledHasATest wants a test for what others can call.
+// TestEverythingCalledHasATest requires a test for everything that users can call.
 func TestEverythingCalledHasATest(t *testing.T) {
-	text, err := Page(root(t))
+	all, err := sections(root(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	section := ""
-	for line := range strings.Lines(string(text)) {
-		if title, ok := strings.CutPrefix(line, "## "); ok {
-			section = strings.TrimSpace(title)
-		}
-		if strings.Contains(line, code("")) && section != "Options" {
-			t.Errorf("%s: %s", section, strings.TrimSpace(line))
+	for _, s := range all {
+		for _, i := range s.items {
+			if i.test == "" {
+				t.Errorf("%s: no test names %s", s.title, i.name)
+			}
 		}
 	}
 }
 
-// TestPageFindsWhatThereIs holds the reading of the source against things that are known to be there.
-func TestPageFindsWhatThereIs(t *testing.T) {
+// TestPageHasKnownEntries checks that the reference contains known entries.
+func TestPageHasKnownEntries(t *testing.T) {
 	s, err := read(root(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, c := range map[string]struct{ got, want []string }{
-		"commands": {s.commands(), []string{"_return", "_serve_file", "ping", "publish", "publish_batch", "runner", "wheel"}},
-		"runners":  {functions(t, s, "runners"), []string{"jobs.list_jobs", "jobs.status", "manage.up", "test.arg"}},
-		"wheel":    {functions(t, s, "wheel"), []string{"key.accept", "file_roots.read"}},
-		"modules":  {functions(t, s, "modules"), []string{"cmd.run", "cp.get_file", "test.ping", "grains.set"}},
-		"options":  {s.options(), []string{"interface", "ext_pillar", "gitfs_root"}},
-		"tags":     {s.tags(), []string{"salt/auth"}},
+		"commands": {s.commands(), []string{"_return", "_serve_file", "ping", "publish",
+			"publish_batch", "runner", "wheel"}},
+		"runners": {functions(t, s, "runners"),
+			[]string{"jobs.list_jobs", "jobs.status", "manage.up", "test.arg"}},
+		"wheel": {functions(t, s, "wheel"), []string{"key.accept", "file_roots.read"}},
+		"modules": {functions(t, s, "modules"),
+			[]string{"cmd.run", "cp.get_file", "test.ping", "grains.set"}},
+		"tags": {s.tags(), []string{"salt/auth"}},
 	} {
 		for _, name := range c.want {
 			if !slices.Contains(c.got, name) {
@@ -80,12 +82,10 @@ func TestPageFindsWhatThereIs(t *testing.T) {
 			}
 		}
 	}
-	if options := s.options(); slices.Contains(options, "syndic_master") || slices.Contains(options, "worker_threads") {
-		t.Error("options without effect are listed")
-	}
 }
 
-// TestStatesHaveTheirArguments holds the reading of the source against states that are known; a test of states holds all of them.
+// TestStatesHaveTheirArguments checks the arguments of known states; a test of the states checks
+// all of them.
 func TestStatesHaveTheirArguments(t *testing.T) {
 	s, err := read(root(t))
 	if err != nil {
@@ -110,9 +110,113 @@ func TestStatesHaveTheirArguments(t *testing.T) {
 
 func functions(t *testing.T, s *source, shelf string) []string {
 	t.Helper()
-	salts, err := signatures(root(t), shelf)
+	lines, err := shelfLines(root(t), shelf)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Sorted(maps.Keys(s.functions(shelf, salts)))
+	found, err := s.functions(shelf, lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// TestFunctionsWithoutALine checks that functions missing in the signatures are reported.
+func TestFunctionsWithoutALine(t *testing.T) {
+	s, err := read(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.functions("wheel", []signatures.Line{{Name: "config.values"}})
+	if err == nil || !strings.HasPrefix(err.Error(), "wheel/testdata/signatures.txt has no line of ") {
+		t.Errorf("functions gives %v", err)
+	}
+}
+
+func TestOwnFunctionsAreMarked(t *testing.T) {
+	text, err := Page(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"| `key.rotate_master` | `days=90` | Brine's own |\n",
+		"| `temp.dir` | `suffix='', prefix='tmp', parent=None` | |\n",
+	} {
+		if !strings.Contains(string(text), line) {
+			t.Errorf("the page has no line %s", line)
+		}
+	}
+}
+
+// TestEventsAreListed compares docs/events.md with the tags that the code makes.
+func TestEventsAreListed(t *testing.T) {
+	dir := root(t)
+	page, err := os.ReadFile(filepath.Join(dir, "docs", "events.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(page)) {
+		if cell, ok := strings.CutPrefix(line, "| `"); ok {
+			first, _, _ := strings.Cut(cell, " |")
+			for tag := range strings.SplitSeq(first, ", ") {
+				listed[tagShape(strings.Trim(tag, "`"))] = true
+			}
+		}
+	}
+	s, err := read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := s.tests(dir)
+	for _, tag := range s.tags() {
+		if !listed[tagShape(tag)] && !begins(listed, tagShape(tag)+"/") {
+			t.Errorf("docs/events.md does not list %s", tag)
+		}
+		if tagTest(tests, tag) == "" {
+			t.Errorf("no test names the tag %s", tag)
+		}
+	}
+}
+
+// begins reports whether one of the tags begins with the given text: the code joins some tags from
+// parts.
+func begins(tags map[string]bool, prefix string) bool {
+	for tag := range tags {
+		if strings.HasPrefix(tag, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// tagShape replaces the variable parts of a tag by *: JID and ID in a page, <jid> in the code.
+func tagShape(tag string) string {
+	parts := strings.Split(tag, "/")
+	for i, part := range parts {
+		if strings.HasPrefix(part, "<") || part == strings.ToUpper(part) {
+			parts[i] = "*"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// tagTest returns a test that contains the words of a tag.
+func tagTest(tests []test, tag string) string {
+	var words []string
+	for part := range strings.SplitSeq(tag, "/") {
+		if part != "salt" && !strings.HasPrefix(part, "<") {
+			words = append(words, part)
+		}
+	}
+	for _, t := range tests {
+		all := len(words) > 0
+		for _, w := range words {
+			all = all && t.words[w]
+		}
+		if all {
+			return t.name
+		}
+	}
+	return ""
 }

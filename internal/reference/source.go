@@ -13,7 +13,7 @@ import (
 
 // A file is one Go file of the module.
 type file struct {
-	dir  string // of the package, from the root, with slashes
+	dir  string // of the package, relative to the root, with slashes
 	test bool
 	ast  *ast.File
 }
@@ -21,7 +21,7 @@ type file struct {
 // A source is the Go source of the module.
 type source struct{ files []file }
 
-// read parses all Go files below root, but for those of other modules.
+// read parses all Go files below root, except those of other modules.
 func read(root string) (*source, error) {
 	s := &source{}
 	set := token.NewFileSet()
@@ -29,7 +29,8 @@ func read(root string) (*source, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || d.Name() == "testdata" || d.Name() == "nfpm"):
+		case d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root ||
+			d.Name() == "testdata" || d.Name() == "nfpm"):
 			return fs.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, ".go"):
 			return nil
@@ -42,13 +43,14 @@ func read(root string) (*source, error) {
 		if err != nil {
 			return err
 		}
-		s.files = append(s.files, file{dir: filepath.ToSlash(dir), test: strings.HasSuffix(path, "_test.go"), ast: parsed})
+		s.files = append(s.files, file{dir: filepath.ToSlash(dir),
+			test: strings.HasSuffix(path, "_test.go"), ast: parsed})
 		return nil
 	})
 	return s, err
 }
 
-// code yields the files of packages whose directory begins with prefix, without tests.
+// code yields the non-test files of packages whose directory begins with prefix.
 func (s *source) code(prefix string) []file {
 	var out []file
 	for _, f := range s.files {
@@ -59,7 +61,7 @@ func (s *source) code(prefix string) []file {
 	return out
 }
 
-// text returns the value of a literal text.
+// text returns the value of a string literal.
 func text(e ast.Expr) (string, bool) {
 	lit, ok := e.(*ast.BasicLit)
 	if !ok || lit.Kind != token.STRING {
@@ -69,7 +71,7 @@ func text(e ast.Expr) (string, bool) {
 	return s, err == nil
 }
 
-// literals returns all literal texts below a node.
+// literals returns all string literals below a node.
 func literals(n ast.Node) []string {
 	var out []string
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -83,7 +85,7 @@ func literals(n ast.Node) []string {
 	return out
 }
 
-// called returns the name of the function that a call is of, with its package or receiver: loader.F.
+// called returns the name of the called function, with its package or receiver: loader.F.
 func called(c *ast.CallExpr) string {
 	fun := c.Fun
 	switch f := fun.(type) {

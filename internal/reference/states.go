@@ -2,9 +2,7 @@ package main
 
 import (
 	"go/ast"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/loader"
@@ -12,12 +10,12 @@ import (
 
 // A stateFunction is a function of a state module.
 type stateFunction struct {
-	folder, args string // args are written as users give them: name, contents=None, **kwargs
+	folder, args string // args are as users write them: name, contents=None, **kwargs
 	called       string // as users call it
 }
 
 // stateFunctions returns the functions of the state modules by module.function, without those that
-// the runner alone calls. A module that takes the name of another goes by that of its file.
+// only the runner calls. A module that takes the name of another is listed by its file name.
 func (s *source) stateFunctions() map[string]stateFunction {
 	packages := map[string]*statePackage{}
 	for _, f := range s.code("states") {
@@ -38,23 +36,25 @@ func (s *source) stateFunctions() map[string]stateFunction {
 		}
 		for _, call := range p.calls {
 			name, _ := functionName(call)
-			if called(call) != "loader.F" || len(call.Args) != 2 || strings.HasPrefix(name, "mod_") {
+			if called(call) != "loader.F" || len(call.Args) != 2 ||
+				strings.HasPrefix(name, "mod_") {
 				continue
 			}
 			args := of.arguments(of.methods[nameOf(call.Args[1])])
-			found[module+"."+name] = stateFunction{p.dir, strings.Join(args, ", "), p.name + "." + name}
+			found[module+"."+name] = stateFunction{p.dir, strings.Join(args, ", "),
+				p.name + "." + name}
 		}
 	}
 	return found
 }
 
-// A statePackage is what the source of one package says of the arguments of its functions.
+// A statePackage holds the findings about the arguments of one package's functions.
 type statePackage struct {
-	methods map[string]string          // by name: the type of the arguments
+	methods map[string]string          // type of the arguments, by name
 	structs map[string]*ast.StructType // by name
 }
 
-// node takes up what one node of the source says.
+// node records one node of the source.
 func (p *statePackage) node(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.TypeSpec:
@@ -69,8 +69,8 @@ func (p *statePackage) node(n ast.Node) bool {
 	return true
 }
 
-// arguments returns the parameters that the fields of a struct stand for, as package loader reads
-// them; a default that is none shows bare.
+// arguments returns the parameters for the fields of a struct, as package loader interprets them; a
+// default of none is omitted.
 func (p *statePackage) arguments(name string) []string {
 	t := p.structs[name]
 	if t == nil {
@@ -110,16 +110,4 @@ func parameter(field string, tag reflect.StructTag) string {
 		return name + "=" + value
 	}
 	return name
-}
-
-// states lists the functions of state modules with their arguments.
-func (p *printer) states() {
-	p.printf("\n## States\n\nThe arguments that every state takes besides, such as `require`, `onlyif` and `retry`, are not repeated.\n\n" +
-		"| function | arguments | test |\n|---|---|---|\n")
-	functions := p.source.stateFunctions()
-	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		f := functions[name]
-		_, short, _ := strings.Cut(name, ".")
-		p.printf("| `%s` | `%s` | %s |\n", name, strings.ReplaceAll(f.args, "|", "\\|"), code(p.functionTest([]string{f.folder}, "states", f.called, short)))
-	}
 }

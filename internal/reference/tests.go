@@ -9,16 +9,18 @@ import (
 	"strings"
 )
 
-// A test is one test function and the texts that it, or what it calls in its own package, names.
+// A test is a test function with the texts that it and the functions it calls in its package
+// contain.
 type test struct {
 	name  string // package and function: master.TestVectorPublish
 	words map[string]bool
 }
 
-// word is what names something in a text.
+// word matches names in a text.
 var word = regexp.MustCompile(`[A-Za-z0-9_.]+`)
 
-// tests returns the tests of the module, those of the vectors first: what Salt itself has answered says most.
+// tests returns the tests of the module, those of the vectors first, because Salt's own results are
+// the strongest evidence.
 func (s *source) tests(root string) []test {
 	helpers := map[string]map[string][]string{} // texts in functions of test files, by package
 	for _, f := range s.files {
@@ -36,7 +38,8 @@ func (s *source) tests(root string) []test {
 	for dir, functions := range helpers {
 		for name := range functions {
 			if strings.HasPrefix(name, "Test") && name != "TestMain" {
-				out = append(out, test{name: dir + "." + name, words: wordsOf(l, dir, functions, name)})
+				out = append(out, test{name: dir + "." + name,
+					words: wordsOf(l, dir, functions, name)})
 			}
 		}
 	}
@@ -51,7 +54,7 @@ func rank(name string) string {
 	return "1" + name
 }
 
-// calls marks the functions that a function names, so that texts of helpers count too.
+// calls returns the functions that a function mentions, so that texts of helpers count too.
 func calls(fun *ast.FuncDecl) []string {
 	var out []string
 	ast.Inspect(fun, func(n ast.Node) bool {
@@ -63,7 +66,7 @@ func calls(fun *ast.FuncDecl) []string {
 	return out
 }
 
-// wordsOf collects the words in a test and in the helpers that it names, and these name in turn.
+// wordsOf collects the words in a test, in its helpers and in theirs.
 func wordsOf(l *library, dir string, functions map[string][]string, name string) map[string]bool {
 	words, seen, queue := map[string]bool{}, map[string]bool{name: true}, []string{name}
 	for len(queue) > 0 {
@@ -72,7 +75,8 @@ func wordsOf(l *library, dir string, functions map[string][]string, name string)
 		for _, t := range functions[current] {
 			callee, isCall := strings.CutPrefix(t, "\x00")
 			switch {
-			case isCall && !seen[callee] && functions[callee] != nil && !strings.HasPrefix(callee, "Test"):
+			case isCall && !seen[callee] && functions[callee] != nil &&
+				!strings.HasPrefix(callee, "Test"):
 				seen[callee] = true
 				queue = append(queue, callee)
 			case !isCall:
@@ -85,13 +89,14 @@ func wordsOf(l *library, dir string, functions map[string][]string, name string)
 	return words
 }
 
-// A library is the words in the files that tests read.
+// A library holds the words in the files that tests read.
 type library struct {
 	root  string
 	words map[string][]string // by file
 }
 
-// read returns the words of what a text names: a file of the vectors, a file of the package's own or a directory of scripts.
+// read returns the words of the file that a text names: a file of the vectors, one of the package
+// or a directory of scripts.
 func (l *library) read(dir, text string) []string {
 	var files []string
 	switch {
@@ -99,7 +104,8 @@ func (l *library) read(dir, text string) []string {
 		files = []string{filepath.Join(l.root, "testdata", "vectors", text)}
 	case strings.HasPrefix(text, "testdata/"):
 		for _, kind := range []string{"*.txtar", "*.sh"} {
-			scripts, _ := filepath.Glob(filepath.Join(l.root, dir, text, kind)) // the pattern is a path without meta characters
+			// the pattern is a path without meta characters
+			scripts, _ := filepath.Glob(filepath.Join(l.root, dir, text, kind))
 			files = append(files, scripts...)
 		}
 		files = append(files, filepath.Join(l.root, dir, text))
@@ -108,18 +114,21 @@ func (l *library) read(dir, text string) []string {
 	for _, f := range files {
 		if _, known := l.words[f]; !known {
 			raw, _ := os.ReadFile(f) // most texts are no files
-			l.words[f] = slices.Compact(slices.Sorted(slices.Values(word.FindAllString(string(raw), -1))))
+			l.words[f] = slices.Compact(slices.Sorted(slices.Values(word.FindAllString(string(raw),
+				-1))))
 		}
 		out = append(out, l.words[f]...)
 	}
 	return out
 }
 
-// find returns the first test of packages below one of the directories that names any of the words; "" when none does.
+// find returns the first test of packages below one of the directories that contains any of the
+// words; "" if there is none.
 func find(tests []test, folders []string, words ...string) string {
 	for _, folder := range folders {
 		for _, t := range tests {
-			if folder != "" && !strings.HasPrefix(t.name, folder+".") && !strings.HasPrefix(t.name, folder+"/") {
+			if folder != "" && !strings.HasPrefix(t.name, folder+".") &&
+				!strings.HasPrefix(t.name, folder+"/") {
 				continue
 			}
 			for _, w := range words {

@@ -1,5 +1,6 @@
-// Package sources tells go test that the result of a test depends on all sources of the tree, as that of one does which builds programs
-// or lists packages: go test remembers what a test opens, but not what programs open that the test runs.
+// Package sources makes go test's cache depend on all sources of the tree, for tests that build
+// programs or list packages: go test records the files that a test opens, but not those that
+// programs it runs open.
 package sources
 
 import (
@@ -11,7 +12,8 @@ import (
 	"testing"
 )
 
-// Root returns the directory of the tree, whose directories it has opened; the test ends where there is none above the working directory.
+// Root returns the directory of the tree, after opening all its directories; the test ends if there
+// is no tree above the working directory.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir := module(t)
@@ -21,7 +23,8 @@ func Root(t testing.TB) string {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // what tests make beside us may go
+	// files that other tests create may disappear
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	return dir
@@ -40,7 +43,7 @@ func module(t testing.TB) string {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			t.Fatal("there is no go.mod above the working directory")
+			t.Fatal("no go.mod in or above the working directory")
 		}
 		dir = up
 	}

@@ -10,10 +10,11 @@ import (
 	"github.com/brineproject/brine/crypto"
 )
 
-// Keys give each minion of a crowd its key. Making one takes a tenth of a second, so they are kept in a directory.
+// Keys provides the keys of a swarm's minions. Making one takes a tenth of a second, so they are
+// stored in a directory.
 type Keys struct {
-	Dir      string // where they are kept; "" keeps none
-	Distinct int    // so many are made and dealt out in turn; 0 makes one for each minion
+	Dir      string // where they are stored; "" stores none
+	Distinct int    // number of keys to make and assign in turn; 0 makes one for each minion
 	Bits     int    // 0 means 2048
 
 	made map[int]*crypto.PrivateKey

@@ -15,7 +15,8 @@ import (
 	"github.com/brineproject/brine/internal/swarm"
 )
 
-// masterProcess is the variable that makes the test binary a master, which ends with its standard input.
+// masterProcess is the environment variable that makes the test binary a master, which ends with
+// its standard input.
 const masterProcess = "BRINE_TEST_MASTER"
 
 // TestMasterProcess is the master of the tests below, in a process of its own.
@@ -28,7 +29,7 @@ func TestMasterProcess(t *testing.T) {
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
-// masterMemory reads what the kernel says of a master's memory, in bytes.
+// masterMemory returns a master's memory as reported by the kernel, in bytes.
 type masterMemory struct{ pid int }
 
 func (m masterMemory) read(t *testing.T, field string) int {
@@ -84,24 +85,26 @@ func startMaster(t *testing.T) (string, masterMemory) {
 	return "", masterMemory{}
 }
 
-// TestLongReturnCostsTwiceItsLength sends a return of 60 MB to a master in a process of its own, whose memory grows meanwhile by at most
-// twice that.
+// TestLongReturnCostsTwiceItsLength sends a return of 60 MB to a master in a process of its own,
+// whose memory grows meanwhile by at most twice that.
 func TestLongReturnCostsTwiceItsLength(t *testing.T) {
 	address, memory := startMaster(t)
 	keys := t.TempDir()
-	crowd := func(size int) {
-		s := run(t, swarm.Options{Count: 1, Prefix: "web", Master: address, Keys: swarm.Keys{Distinct: 1, Dir: keys}, Returns: 1, Size: size})
+	simulated := func(size int) {
+		s := run(t, swarm.Options{Count: 1, Prefix: "web", Master: address,
+			Keys: swarm.Keys{Distinct: 1, Dir: keys}, Returns: 1, Size: size})
 		if n := s.Stats.Failures.Load(); n > 0 {
 			t.Errorf("%d failures", n)
 		}
 	}
-	crowd(100)
-	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", memory.pid), []byte("5"), 0); err != nil { // begins the peak anew
+	simulated(100)
+	// begins the peak anew
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", memory.pid), []byte("5"), 0); err != nil {
 		t.Fatal(err)
 	}
 	before := memory.read(t, "VmRSS")
 	const size = 60_000_000
-	crowd(size)
+	simulated(size)
 	if grown := memory.read(t, "VmHWM") - before; grown > 2*size {
 		t.Errorf("the master grew by %d bytes, %.2f times the return", grown, float64(grown)/size)
 	} else {
@@ -109,8 +112,8 @@ func TestLongReturnCostsTwiceItsLength(t *testing.T) {
 	}
 }
 
-// TestFilesLeaveNoMemory lets 20 clients pull a file, again and again: the memory of the master is within 20 MiB of what it was
-// when they had signed in.
+// TestFilesLeaveNoMemory makes 20 clients download a file repeatedly: the memory of the master
+// stays within 20 MiB of what it was after they signed in.
 func TestFilesLeaveNoMemory(t *testing.T) {
 	address, memory := startMaster(t)
 	keys := swarm.Keys{Distinct: 1, Dir: t.TempDir()}

@@ -21,7 +21,7 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// minion is one of the crowd.
+// minion is one simulated minion.
 type minion struct {
 	swarm  *Swarm
 	id     string
@@ -30,7 +30,7 @@ type minion struct {
 	client *channel.Client
 }
 
-// memoryKeys keep the master's key of the first contact in memory.
+// memoryKeys stores the master's key of the first contact in memory.
 type memoryKeys struct {
 	mu  sync.Mutex
 	pem string
@@ -53,17 +53,18 @@ func (k *memoryKeys) Signing() (string, error) {
 	return "", errors.New("a simulated minion has no signing key")
 }
 
-// grains are what a simulated minion tells of itself.
+// grains returns the grains of a simulated minion.
 func (m *minion) grains() *data.Map {
-	return data.NewMap("id", m.id, "os", "Swarm", "os_family", "Swarm", "kernel", "Linux", "host", m.id, "nodename", m.id,
-		"ipv4", []any{"127.0.0.1"}, "ipv6", []any{})
+	return data.NewMap("id", m.id, "os", "Swarm", "os_family", "Swarm", "kernel", "Linux",
+		"host", m.id, "nodename", m.id, "ipv4", []any{"127.0.0.1"}, "ipv6", []any{})
 }
 
 func (m *minion) run(ctx context.Context, joining *semaphore.Weighted) error {
 	m.out = m.swarm.requester()
 	defer m.out.Close()
 	var err error
-	o := channel.ClientOptions{ID: m.id, Timeout: time.Minute, Tries: 3, AuthTimeout: 5 * time.Second, AuthTries: 7, Log: m.swarm.opts.Log}
+	o := channel.ClientOptions{ID: m.id, Timeout: time.Minute, Tries: 3,
+		AuthTimeout: 5 * time.Second, AuthTries: 7, Log: m.swarm.opts.Log}
 	if like := m.swarm.opts.Like; like != Ours { // the requester tries again
 		o.AuthTimeout, o.AuthTries, o.Newest = 0, 1, like.newest()
 	}
@@ -77,7 +78,7 @@ func (m *minion) run(ctx context.Context, joining *semaphore.Weighted) error {
 	return m.listen(ctx)
 }
 
-// signIn joins the master, however long that takes.
+// signIn signs in to the master, however long that takes.
 func (m *minion) signIn(ctx context.Context, joining *semaphore.Weighted) error {
 	for {
 		if err := joining.Acquire(ctx, 1); err != nil {
@@ -85,8 +86,9 @@ func (m *minion) signIn(ctx context.Context, joining *semaphore.Weighted) error 
 		}
 		_, err := m.client.SignIn(ctx)
 		if err == nil {
-			_, err = m.client.Pillar(ctx, data.NewMap("id", m.id, "grains", m.grains(), "saltenv", nil, "pillarenv", nil,
-				"pillar_override", data.NewMap(), "extra_minion_data", data.NewMap(), "ver", "2", "cmd", "_pillar"))
+			_, err = m.client.Pillar(ctx, data.NewMap("id", m.id, "grains", m.grains(),
+				"saltenv", nil, "pillarenv", nil, "pillar_override", data.NewMap(),
+				"extra_minion_data", data.NewMap(), "ver", "2", "cmd", "_pillar"))
 		}
 		joining.Release(1)
 		switch {
@@ -116,7 +118,7 @@ func (m *minion) listen(ctx context.Context) error {
 	dialer.Identity = []byte(m.id)
 	up := make(chan struct{})
 	first := sync.OnceFunc(func() { close(up) })
-	listening := false // a first connection that cannot be made is told of too
+	listening := false // also report a first connection that fails
 	dialer.OnState = func(is bool, _ error) {
 		if is != listening {
 			m.swarm.listens(is)
@@ -133,19 +135,21 @@ func (m *minion) listen(ctx context.Context) error {
 	var start sync.WaitGroup
 	defer start.Wait()
 	start.Go(func() { m.start(ctx, up) })
-	return m.swarm.opts.Ports.Subscribe(dialer, topics...).Run(ctx, func(_, body []byte) { m.take(ctx, body) })
+	return m.swarm.opts.Ports.Subscribe(dialer, topics...).Run(ctx,
+		func(_, body []byte) { m.take(ctx, body) })
 }
 
-// start announces the minion's start when it listens. Where that is answered publications reach it, as far as a minion can
-// tell: over tcp nothing else says so.
+// start announces the minion's start once it is connected to the publish port. When the master has
+// replied, publications reach the minion, as far as it can know: over tcp nothing else shows it.
 func (m *minion) start(ctx context.Context, up <-chan struct{}) {
 	select {
 	case <-up:
 	case <-ctx.Done():
 		return
 	}
-	_, err := m.client.Do(ctx, data.NewMap("id", m.id, "cmd", "_minion_event", "pretag", nil, "tag", "salt/minion/"+m.id+"/start",
-		"data", "Minion "+m.id+" started at "+time.Now().Format(time.ANSIC)))
+	_, err := m.client.Do(ctx, data.NewMap("id", m.id, "cmd", "_minion_event", "pretag", nil, "tag",
+		"salt/minion/"+m.id+"/start", "data", "Minion "+m.id+" started at "+
+			time.Now().Format(time.ANSIC)))
 	if err != nil && ctx.Err() == nil {
 		m.swarm.Stats.Failures.Add(1)
 		m.swarm.opts.Log.WithError(err).Warn(m.id)
@@ -153,7 +157,8 @@ func (m *minion) start(ctx context.Context, up <-chan struct{}) {
 	m.swarm.started()
 }
 
-// hello returns what the minion says on the publish port of transport tcp. From the second connection on it signs in for it.
+// hello returns the minion's first message on the publish port of transport tcp. From the second
+// connection on it signs in for it.
 func (m *minion) hello() func(context.Context) ([]byte, error) {
 	var again atomic.Bool
 	return func(ctx context.Context) ([]byte, error) {
@@ -164,7 +169,7 @@ func (m *minion) hello() func(context.Context) ([]byte, error) {
 	}
 }
 
-// take answers one publication.
+// take handles one publication.
 func (m *minion) take(ctx context.Context, body []byte) {
 	pub, err := m.client.OpenPublication(ctx, body)
 	if err != nil {
@@ -174,14 +179,14 @@ func (m *minion) take(ctx context.Context, body []byte) {
 		}
 		return
 	}
-	if !m.named(pub) {
+	if !m.isTargeted(pub) {
 		return
 	}
 	m.swarm.Stats.Jobs.Add(1)
 	go m.answer(ctx, pub)
 }
 
-func (m *minion) named(pub *job.Publication) bool {
+func (m *minion) isTargeted(pub *job.Publication) bool {
 	kind := pub.TargetType
 	if kind == "" {
 		kind = "glob"
@@ -189,11 +194,13 @@ func (m *minion) named(pub *job.Publication) bool {
 	if pub.Target == "*" && kind == "glob" {
 		return true
 	}
-	target, err := match.Compile(pub.Target, kind, match.PublicationDelimiter(kind, pub.Delimiter), match.Options{})
-	return err == nil && target.Match(&match.Minion{ID: m.id, Grains: m.grains(), Pillar: data.NewMap()})
+	target, err := match.Compile(pub.Target, kind, match.PublicationDelimiter(kind, pub.Delimiter),
+		match.Options{})
+	return err == nil && target.Match(&match.Minion{ID: m.id, Grains: m.grains(),
+		Pillar: data.NewMap()})
 }
 
-// answer returns what the functions of a job give.
+// answer returns the results of a job's functions.
 func (m *minion) answer(ctx context.Context, pub *job.Publication) {
 	value := any(data.NewMap())
 	if !pub.Multi {
@@ -204,8 +211,9 @@ func (m *minion) answer(ctx context.Context, pub *job.Publication) {
 		}
 	}
 	load := pub.Map()
-	reply := data.NewMap("cmd", "_return", "id", m.id, "return", value, "retcode", int64(0), "success", true,
-		"jid", string(pub.JID), "fun", load.Value("fun"), "fun_args", load.Value("arg"), "user", pub.User)
+	reply := data.NewMap("cmd", "_return", "id", m.id, "return", value, "retcode", int64(0),
+		"success", true, "jid", string(pub.JID), "fun", load.Value("fun"), "fun_args",
+		load.Value("arg"), "user", pub.User)
 	if _, err := m.client.Do(ctx, reply); err != nil {
 		if ctx.Err() == nil {
 			m.swarm.Stats.Failures.Add(1)
@@ -216,7 +224,7 @@ func (m *minion) answer(ctx context.Context, pub *job.Publication) {
 	m.swarm.Stats.Returned.Add(1)
 }
 
-// call is what a simulated minion can do.
+// call implements the functions of a simulated minion.
 func (m *minion) call(fun string, arg []any) any {
 	switch fun {
 	case "test.ping":
@@ -244,19 +252,20 @@ func (m *minion) call(fun string, arg []any) any {
 
 // event fires the i-th event of this minion's load.
 func (m *minion) event(ctx context.Context, i int) error {
-	_, err := m.client.Do(ctx, data.NewMap("id", m.id, "cmd", "_minion_event", "pretag", nil, "tag", "swarm/"+m.id,
-		"data", data.NewMap("n", int64(i))))
+	_, err := m.client.Do(ctx, data.NewMap("id", m.id, "cmd", "_minion_event", "pretag", nil, "tag",
+		"swarm/"+m.id, "data", data.NewMap("n", int64(i))))
 	return err
 }
 
-// freeReturn sends the i-th return of this minion's load, for which the master makes a job.
+// freeReturn sends the i-th return of this minion's load, for which the master creates a job.
 func (m *minion) freeReturn(ctx context.Context, _ int) error {
-	_, err := m.client.Do(ctx, data.NewMap("cmd", "_return", "id", m.id, "return", m.swarm.result(), "retcode", int64(0), "success", true,
-		"jid", "req", "fun", "test.ping", "fun_args", []any{}))
+	_, err := m.client.Do(ctx, data.NewMap("cmd", "_return", "id", m.id, "return", m.swarm.result(),
+		"retcode", int64(0), "success", true, "jid", "req", "fun", "test.ping",
+		"fun_args", []any{}))
 	return err
 }
 
-// result is what a return of the load holds.
+// result returns the content of a return of the load.
 func (s *Swarm) result() any {
 	if s.opts.Size == 0 {
 		return true
@@ -264,9 +273,10 @@ func (s *Swarm) result() any {
 	return strings.Repeat("x", s.opts.Size)
 }
 
-// fetch pulls a file as Salt's minion does: one piece, then the next (salt/fileclient.py, RemoteClient.get_file).
+// fetch downloads a file as Salt's minion does: one piece after the other (salt/fileclient.py,
+// RemoteClient.get_file).
 func (m *minion) fetch(ctx context.Context, _ int) error {
-	source := fileclient.RemoteRaw(m.client.Call, m.client.Do)
+	source := fileclient.Remote(m.client.Call, m.client.Do)
 	for loc := int64(0); ; {
 		piece, err := source.Read(ctx, "base", m.swarm.opts.Fetch, loc, 0)
 		if err != nil || len(piece.Data) == 0 {

@@ -12,18 +12,19 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A Like is whose minions a crowd signs in as. What differs is the version of the protocol, and what a minion does while the
-// master has no time for it.
+// A Like is the implementation that a swarm's minions imitate at sign-in. They differ in the
+// version of the protocol, and in how a minion behaves while the master is too busy.
 type Like string
 
 const (
 	// Ours are minions of this project.
 	Ours Like = ""
-	// Salt30060 are minions of Salt 3006.0, of protocol version 2. A request that was not answered in time still holds their
-	// socket: the next tries wait behind it, and its late answer counts for them. One whose connection is lost is never
-	// answered, and the socket is given up after all tries (salt/transport/zeromq.py, AsyncReqMessageClient).
+	// Salt30060 are minions of Salt 3006.0, with protocol version 2. A request that was not
+	// answered in time still occupies their socket: later tries wait behind it, and its late reply
+	// counts for them. If the connection is lost there is no reply, and the socket is closed after
+	// all tries (salt/transport/zeromq.py, AsyncReqMessageClient).
 	Salt30060 Like = "3006.0"
-	// Salt300618 are minions of Salt 3006.18, of protocol version 3. They connect anew for each try.
+	// Salt300618 are minions of Salt 3006.18, with protocol version 3. They reconnect for each try.
 	Salt300618 Like = "3006.18"
 )
 
@@ -33,17 +34,18 @@ func ParseLike(name string) (Like, error) {
 	case Ours, Salt30060, Salt300618:
 		return l, nil
 	}
-	return "", fmt.Errorf("%q is none of 3006.0, 3006.18", name)
+	return "", fmt.Errorf("invalid value %q; use 3006.0 or 3006.18", name)
 }
 
-// The patience of Salt's minions with a sign-in, as auth_timeout, auth_tries and acceptance_wait_time are by default.
+// Timeouts of the sign-in of Salt's minions: the defaults of auth_timeout, auth_tries and
+// acceptance_wait_time.
 const (
 	saltAuthTimeout = 5 * time.Second
 	saltAuthTries   = 7
 	saltWait        = 10 * time.Second
 )
 
-// newest returns the newest version of the protocol that the minions speak; 0 is ours.
+// newest returns the newest version of the protocol that the minions support; 0 means ours.
 func (l Like) newest() int {
 	if l == Salt30060 {
 		return 2
@@ -53,8 +55,8 @@ func (l Like) newest() int {
 
 var errNoAnswer = errors.New("attempt to authenticate with the salt master failed with timeout error")
 
-// salted is a requester that signs in as minions of Salt do.
-type salted struct {
+// saltRequester is a requester that signs in as Salt's minions do.
+type saltRequester struct {
 	like Like
 	open func() transport.Requester
 
@@ -62,31 +64,32 @@ type salted struct {
 	out transport.Requester
 }
 
-var _ transport.Requester = (*salted)(nil)
+var _ transport.Requester = (*saltRequester)(nil)
 
-func newSalted(like Like, open func() transport.Requester) *salted {
-	return &salted{like: like, open: open, out: open()}
+func newSalted(like Like, open func() transport.Requester) *saltRequester {
+	return &saltRequester{like: like, open: open, out: open()}
 }
 
-func (s *salted) now() transport.Requester {
+func (s *saltRequester) now() transport.Requester {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.out
 }
 
-// reconnect gives up the connection.
-func (s *salted) reconnect() {
+// reconnect closes the connection and opens a new one.
+func (s *saltRequester) reconnect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.out.Close()
 	s.out = s.open()
 }
 
-// Close ends the requests under way.
-func (s *salted) Close() error { return s.now().Close() }
+// Close ends pending requests.
+func (s *saltRequester) Close() error { return s.now().Close() }
 
-// Do sends a request. One that signs in is sent as often as the minions send it, and only with the fields that theirs has.
-func (s *salted) Do(ctx context.Context, body []byte) ([]byte, error) {
+// Do sends a request. A sign-in is sent as often as Salt's minions send it, and only with their
+// fields.
+func (s *saltRequester) Do(ctx context.Context, body []byte) ([]byte, error) {
 	body, signIn := s.plain(body)
 	switch {
 	case !signIn:
@@ -97,21 +100,21 @@ func (s *salted) Do(ctx context.Context, body []byte) ([]byte, error) {
 	return s.again(ctx, body)
 }
 
-// once waits as long for an answer as all tries take.
-func (s *salted) once(ctx context.Context, body []byte) ([]byte, error) {
-	most, stop := context.WithTimeout(ctx, saltAuthTries*saltAuthTimeout)
+// once sends one request and waits as long as all tries take together.
+func (s *saltRequester) once(ctx context.Context, body []byte) ([]byte, error) {
+	limit, stop := context.WithTimeout(ctx, saltAuthTries*saltAuthTimeout)
 	defer stop()
-	reply, err := s.now().Do(most, body)
+	reply, err := s.now().Do(limit, body)
 	if err != nil {
-		<-most.Done() // nothing wakes the socket
+		<-limit.Done() // nothing wakes the socket
 		s.reconnect()
 		return nil, errors.Join(errNoAnswer, err, ctx.Err())
 	}
 	return reply, nil
 }
 
-// again connects anew for each try.
-func (s *salted) again(ctx context.Context, body []byte) ([]byte, error) {
+// again reconnects for each try.
+func (s *saltRequester) again(ctx context.Context, body []byte) ([]byte, error) {
 	var err error
 	for range saltAuthTries {
 		try, stop := context.WithTimeout(ctx, saltAuthTimeout)
@@ -130,8 +133,8 @@ func (s *salted) again(ctx context.Context, body []byte) ([]byte, error) {
 	return nil, errors.Join(errNoAnswer, err)
 }
 
-// plain returns a sign-in as the minions write it, and whether body is one.
-func (s *salted) plain(body []byte) (_ []byte, signIn bool) {
+// plain returns a sign-in in the form of Salt's minions, and whether body is one.
+func (s *saltRequester) plain(body []byte) (_ []byte, signIn bool) {
 	v, err := payload.Unmarshal(body, payload.WireLimits())
 	if err != nil {
 		return body, false

@@ -8,18 +8,18 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// short is a requester that connects for each request, as minions before 3006.5 do. It lets a crowd be larger than half
-// of the files that a process may have open.
-type short struct {
+// shortRequester is a requester that connects for each request, as minions before 3006.5 do. It
+// lets a swarm be larger than half of the process's limit of open files.
+type shortRequester struct {
 	ports  Ports
 	dialer transport.Dialer
-	turn   *semaphore.Weighted // of the whole crowd
+	turn   *semaphore.Weighted // of the whole swarm
 }
 
-var _ transport.Requester = (*short)(nil)
+var _ transport.Requester = (*shortRequester)(nil)
 
 // Do connects, sends body and returns the reply.
-func (s *short) Do(ctx context.Context, body []byte) ([]byte, error) {
+func (s *shortRequester) Do(ctx context.Context, body []byte) ([]byte, error) {
 	if err := s.turn.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
@@ -30,4 +30,4 @@ func (s *short) Do(ctx context.Context, body []byte) ([]byte, error) {
 }
 
 // Close does nothing: no connection outlasts its request.
-func (s *short) Close() error { return nil }
+func (s *shortRequester) Close() error { return nil }

@@ -1,10 +1,13 @@
-// Package swarm runs a crowd of simulated minions in one process, for sizing a master and for tests.
+// Package swarm runs a swarm of simulated minions in one process, for sizing a master and for
+// tests.
 //
-// Each minion of the crowd is true to the protocol: it has its own key, its own connections to both ports, signs in,
-// checks and opens publications, answers jobs and waits for the master's acknowledgement. What it does not have is a
-// system below it: it knows a handful of functions, which do nothing. The master may be ours or Salt's.
+// Each minion follows the protocol fully: it has its own key and its own connections to both ports,
+// signs in, verifies and decrypts publications, answers jobs and waits for the master's
+// acknowledgement. It has no system to manage: it implements a few functions, which do nothing. The
+// master may be a Brine or a Salt master.
 //
-// Besides answering jobs a crowd can make load of its own: events, returns and clear pings, a given number of each.
+// Besides answering jobs a swarm can generate load: a given number of events, returns and clear
+// pings per minion.
 package swarm
 
 import (
@@ -24,57 +27,60 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// Ports open the network sides of minions. Packages transport/zeromq and transport/tcp have them.
+// Ports opens the network sides of minions. Packages transport/zeromq and transport/tcp implement
+// it.
 type Ports struct {
 	Request   func(d transport.Dialer) transport.Requester
 	Subscribe func(d transport.Dialer, topics ...string) transport.Subscriber
 }
 
-// Options say how large a crowd is and what it does.
+// Options configure the size and the load of a swarm.
 type Options struct {
 	Count   int    // minions
 	Prefix  string // of their ids, before a number of five digits
 	Master  string // HOST:PORT of the request port
 	Keys    Keys
 	Ports   Ports
-	Like    Like // whose minions they sign in as
-	Joining int  // sign-ins under way at once; 0 means 64
+	Like    Like // the implementation that they imitate at sign-in
+	Joining int  // concurrent sign-ins; 0 means 64
 	Filter  bool // subscribe to topics (zmq_filtering)
-	Short   int  // connect for each request, so many at once at most; 0 keeps a connection for each minion
+	// connect for each request, with this number at once; 0 keeps a connection for each minion
+	Short int
 
-	Events  int    // each minion fires so many
-	Returns int    // each minion sends so many returns that no job asked for
-	Pings   int    // each minion sends so many clear pings
-	Size    int    // bytes of text in each of the returns; 0 returns True
-	Fetch   string // path in the saltenv base of a file that each minion pulls once, piece after piece; "" is none
-	Load    int    // requests of this load under way at once; 0 means 16
+	Events  int // number of events that each minion fires
+	Returns int // number of unsolicited returns that each minion sends
+	Pings   int // number of clear pings that each minion sends
+	Size    int // bytes of text in each of the returns; 0 returns True
+	// path in the saltenv base of a file that each minion downloads once, piece by piece; or ""
+	Fetch string
+	Load  int // concurrent requests of this load; 0 means 16
 
 	Log logrus.FieldLogger // nil logs nothing
 }
 
-// Stats counts what a crowd has done so far.
+// Stats counts a swarm's activity so far.
 type Stats struct {
 	SignedIn  atomic.Int64
 	Listening atomic.Int64 // minions with a connection to the publish port
-	Jobs      atomic.Int64 // publications that were for a minion
+	Jobs      atomic.Int64 // publications that matched a minion
 	Returned  atomic.Int64 // returns that the master acknowledged
 	Requests  atomic.Int64 // of the load
 	Fetched   atomic.Int64 // bytes of files
-	Failures  atomic.Int64 // requests and publications that went wrong
+	Failures  atomic.Int64 // failed requests and publications
 }
 
-// A Swarm is a crowd of minions.
+// A Swarm is a group of simulated minions.
 type Swarm struct {
-	Stats Stats
-	opts  Options
-	crowd []*minion
-	begun atomic.Int64 // minions that have announced their start
-	ready chan struct{}
-	idle  chan struct{}
-	short *semaphore.Weighted
+	Stats          Stats
+	opts           Options
+	simulated      []*minion
+	begun          atomic.Int64 // minions that have announced their start
+	ready          chan struct{}
+	idle           chan struct{}
+	shortRequester *semaphore.Weighted
 }
 
-// New makes a crowd, with a key for each minion.
+// New creates a swarm, with a key for each minion.
 func New(o Options) (*Swarm, error) {
 	if _, _, err := net.SplitHostPort(o.Master); err != nil {
 		return nil, fmt.Errorf("master: %w", err)
@@ -82,28 +88,31 @@ func New(o Options) (*Swarm, error) {
 	if o.Log == nil {
 		o.Log = logging.Discard()
 	}
-	s := &Swarm{opts: o, ready: make(chan struct{}), idle: make(chan struct{}), short: semaphore.NewWeighted(int64(o.Short))}
+	s := &Swarm{opts: o, ready: make(chan struct{}), idle: make(chan struct{}),
+		shortRequester: semaphore.NewWeighted(int64(o.Short))}
 	for i := range o.Count {
 		key, err := o.Keys.Key(i)
 		if err != nil {
 			return nil, err
 		}
-		s.crowd = append(s.crowd, &minion{swarm: s, id: o.Prefix + fmt.Sprintf("%05d", i), key: key})
+		s.simulated = append(s.simulated,
+			&minion{swarm: s, id: o.Prefix + fmt.Sprintf("%05d", i), key: key})
 	}
 	return s, nil
 }
 
-// Ready is closed when all minions have begun to listen and have announced their start.
+// Ready is closed when all minions are connected to the publish port and have announced their
+// start.
 func (s *Swarm) Ready() <-chan struct{} { return s.ready }
 
 // Loaded is closed when all requests of the load have been answered.
 func (s *Swarm) Loaded() <-chan struct{} { return s.idle }
 
-// Run lets the crowd live until ctx ends.
+// Run runs the swarm until ctx ends.
 func (s *Swarm) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	joining := semaphore.NewWeighted(int64(orDefault(s.opts.Joining, 64)))
-	for _, m := range s.crowd {
+	for _, m := range s.simulated {
 		group.Go(func() error { return m.run(ctx, joining) })
 	}
 	group.Go(func() error { return s.load(ctx) })
@@ -113,7 +122,7 @@ func (s *Swarm) Run(ctx context.Context) error {
 	return nil
 }
 
-// listens counts a minion that listens.
+// listens counts a minion that connects to the publish port or loses the connection.
 func (s *Swarm) listens(up bool) {
 	if up {
 		s.Stats.Listening.Add(1)
@@ -124,12 +133,12 @@ func (s *Swarm) listens(up bool) {
 
 // started counts a minion that has announced its start.
 func (s *Swarm) started() {
-	if s.begun.Add(1) == int64(len(s.crowd)) {
+	if s.begun.Add(1) == int64(len(s.simulated)) {
 		close(s.ready)
 	}
 }
 
-// load makes the crowd send what Events, Returns, Pings and Fetch ask for, once all listen.
+// load generates the load of Events, Returns, Pings and Fetch once all minions are connected.
 func (s *Swarm) load(ctx context.Context) error {
 	defer close(s.idle)
 	select {
@@ -144,7 +153,8 @@ func (s *Swarm) load(ctx context.Context) error {
 	for _, kind := range []struct {
 		count int
 		send  func(*minion, context.Context, int) error
-	}{{s.opts.Events, (*minion).event}, {s.opts.Returns, (*minion).freeReturn}, {s.opts.Pings, (*minion).ping}, {files, (*minion).fetch}} {
+	}{{s.opts.Events, (*minion).event}, {s.opts.Returns, (*minion).freeReturn},
+		{s.opts.Pings, (*minion).ping}, {files, (*minion).fetch}} {
 		if err := s.spread(ctx, kind.count, kind.send); err != nil {
 			return err
 		}
@@ -152,12 +162,14 @@ func (s *Swarm) load(ctx context.Context) error {
 	return nil
 }
 
-// spread lets every minion send count requests, so many at once as Load says.
-func (s *Swarm) spread(ctx context.Context, count int, send func(*minion, context.Context, int) error) error {
+// spread makes every minion send count requests, Load of them concurrently.
+func (s *Swarm) spread(
+	ctx context.Context, count int, send func(*minion, context.Context, int) error,
+) error {
 	var work errgroup.Group
 	work.SetLimit(orDefault(s.opts.Load, 16))
 	for i := range count {
-		for _, m := range s.crowd {
+		for _, m := range s.simulated {
 			if ctx.Err() != nil {
 				break
 			}
@@ -182,7 +194,7 @@ func orDefault(n, otherwise int) int {
 	return n
 }
 
-// requester returns what a minion speaks to the request port with.
+// requester returns a minion's connection to the request port.
 func (s *Swarm) requester() transport.Requester {
 	if s.opts.Like != Ours {
 		return newSalted(s.opts.Like, s.connection)
@@ -192,17 +204,18 @@ func (s *Swarm) requester() transport.Requester {
 
 func (s *Swarm) connection() transport.Requester {
 	if s.opts.Short > 0 {
-		return &short{s.opts.Ports, s.dialer(0), s.short}
+		return &shortRequester{s.opts.Ports, s.dialer(0), s.shortRequester}
 	}
 	return s.opts.Ports.Request(s.dialer(0))
 }
 
-// dialer says how to reach a port of the master.
+// dialer returns how to reach a port of the master.
 func (s *Swarm) dialer(port int) transport.Dialer {
-	host, ret, _ := net.SplitHostPort(s.opts.Master) // New has looked
+	host, ret, _ := net.SplitHostPort(s.opts.Master) // New has checked it
 	text := ret
 	if port > 0 {
 		text = strconv.Itoa(port)
 	}
-	return transport.Dialer{Addr: "tcp://" + net.JoinHostPort(host, text), BackoffMin: 200 * time.Millisecond, BackoffMax: 10 * time.Second, Jitter: true}
+	return transport.Dialer{Addr: "tcp://" + net.JoinHostPort(host, text),
+		BackoffMin: 200 * time.Millisecond, BackoffMax: 10 * time.Second, Jitter: true}
 }

@@ -19,10 +19,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// busy is how long a publish port that has much to do leaves a connection alone.
+// busy is how long a busy publish port ignores a new connection.
 const busy = 300 * time.Millisecond
 
-// A porter stands before a publish port, and lets each connection in a while after it was made.
+// A porter is a proxy for a publish port that delays each connection.
 type porter struct{ net.Listener }
 
 func startPorter(t *testing.T, to string) *porter {
@@ -44,7 +44,7 @@ func startPorter(t *testing.T, to string) *porter {
 	return &porter{l}
 }
 
-// join connects in with the address to until one of them ends.
+// join forwards data between in and the address to until one of them closes.
 func join(in net.Conn, to string) {
 	defer in.Close()
 	out, err := net.Dial("tcp", to)
@@ -59,29 +59,32 @@ func join(in net.Conn, to string) {
 	_, _ = io.Copy(in, out)
 }
 
-// TestAllAnswerTheFirstJob orders a job as soon as the crowd is ready, at a publish port that is slow to take connections:
-// a crowd that says that it listens must not miss what is published from then on.
+// TestAllAnswerTheFirstJob submits a job as soon as the swarm is ready, at a publish port that is
+// slow to accept connections: a swarm that reports that it is connected must not miss later
+// publications.
 func TestAllAnswerTheFirstJob(t *testing.T) {
 	for _, kind := range []string{"zeromq", "tcp"} {
 		t.Run(kind, func(t *testing.T) {
-			const crowd = 100
+			const simulated = 100
 			cfg := testsalt.MasterConfig(testsalt.Dir(t))
 			cfg.Transport = kind
 			m := testsalt.StartMaster(t, cfg)
 			_, publish := m.Master.Addrs()
-			s := gather(t, m.Address, kind, crowd, startPorter(t, publish.String()))
+			s := gather(t, m.Address, kind, simulated, startPorter(t, publish.String()))
 			select {
 			case <-s.Ready():
 			case <-time.After(time.Minute):
-				t.Fatalf("%d of %d minions listen", s.Stats.Listening.Load(), crowd)
+				t.Fatalf("%d of %d minions listen", s.Stats.Listening.Load(), simulated)
 			}
 			l := m.Client(t)
-			j, err := l.Publish(t.Context(), client.Request{Target: "*", Kind: "glob", Fun: "test.ping", Timeout: 10 * time.Second})
+			j, err := l.Publish(t.Context(),
+				client.Request{Target: "*", Kind: "glob", Fun: "test.ping", Timeout: 10 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
 			answered := 0
-			for r, err := range l.Results(t.Context(), j, client.Wait{Timeout: 20 * time.Second, Gather: time.Second}) {
+			for r, err := range l.Results(t.Context(), j,
+				client.Wait{Timeout: 20 * time.Second, Gather: time.Second}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -89,14 +92,15 @@ func TestAllAnswerTheFirstJob(t *testing.T) {
 					answered++
 				}
 			}
-			if answered != crowd || s.Stats.Failures.Load() > 0 {
-				t.Errorf("%d of %d minions answered, with %d failures", answered, crowd, s.Stats.Failures.Load())
+			if answered != simulated || s.Stats.Failures.Load() > 0 {
+				t.Errorf("%d of %d minions answered, with %d failures", answered, simulated,
+					s.Stats.Failures.Load())
 			}
 		})
 	}
 }
 
-// gather runs a crowd, which listens through the porter, until the end of the test.
+// gather runs a swarm, connected through the porter, until the end of the test.
 func gather(t *testing.T, master, kind string, count int, p *porter) *swarm.Swarm {
 	t.Helper()
 	cfg := config.DefaultMinion()
@@ -105,13 +109,14 @@ func gather(t *testing.T, master, kind string, count int, p *porter) *swarm.Swar
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := swarm.New(swarm.Options{Count: count, Prefix: "m", Master: master, Keys: swarm.Keys{Distinct: 2}, Log: testsalt.Log(t), Ports: swarm.Ports{
-		Request: wire.Request,
-		Subscribe: func(d transport.Dialer, topics ...string) transport.Subscriber {
-			d.Addr = "tcp://" + p.Addr().String()
-			return wire.Subscribe(d, topics...)
-		},
-	}})
+	s, err := swarm.New(swarm.Options{Count: count, Prefix: "m", Master: master,
+		Keys: swarm.Keys{Distinct: 2}, Log: testsalt.Log(t), Ports: swarm.Ports{
+			Request: wire.Request,
+			Subscribe: func(d transport.Dialer, topics ...string) transport.Subscriber {
+				d.Addr = "tcp://" + p.Addr().String()
+				return wire.Subscribe(d, topics...)
+			},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,20 +126,21 @@ func gather(t *testing.T, master, kind string, count int, p *porter) *swarm.Swar
 	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
-			t.Errorf("the crowd: %v", err)
+			t.Errorf("the swarm: %v", err)
 		}
 	})
 	return s
 }
 
-// A crowd signs in as minions of Salt do, by both versions of the protocol, and answers.
+// A swarm signs in like minions of Salt, with both versions of the protocol, and answers.
 func TestCrowdsLikeSalts(t *testing.T) {
 	for _, like := range []swarm.Like{swarm.Salt30060, swarm.Salt300618} {
 		t.Run(string(like), func(t *testing.T) {
 			cfg := testsalt.MasterConfig(testsalt.Dir(t))
 			cfg.MinimumAuthVersion = 2
 			m := testsalt.StartMaster(t, cfg)
-			s := run(t, swarm.Options{Count: 3, Prefix: "web", Master: m.Address, Keys: swarm.Keys{Distinct: 1}, Returns: 2, Like: like, Log: m.Log})
+			s := run(t, swarm.Options{Count: 3, Prefix: "web", Master: m.Address,
+				Keys: swarm.Keys{Distinct: 1}, Returns: 2, Like: like, Log: m.Log})
 			if got := s.Stats.Requests.Load(); got != 3*2 || s.Stats.Failures.Load() != 0 {
 				t.Errorf("%d requests and %d failures, want 6 and none", got, s.Stats.Failures.Load())
 			}

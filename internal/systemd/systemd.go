@@ -1,4 +1,4 @@
-// Package systemd tells whether a system runs under systemd, and under which (salt/utils/systemd.py).
+// Package systemd detects systemd and its version (salt/utils/systemd.py).
 package systemd
 
 import (
@@ -13,13 +13,14 @@ import (
 	"strings"
 )
 
-// Booted reports whether the system below root, "" for /, was booted with systemd. The test is that of sd_booted(3).
+// Booted reports whether the system below root, "" meaning /, was booted with systemd. The test is
+// that of sd_booted(3).
 func Booted(root string) bool {
 	_, err := os.Stat(filepath.Join("/", root, "run/systemd/system"))
 	return err == nil
 }
 
-// Version returns the number that systemctl says it is of. run runs the program.
+// Version returns the version number that systemctl prints. run runs the program.
 func Version(ctx context.Context, run func(context.Context, *exec.Cmd) error) (int, error) {
 	var out bytes.Buffer
 	cmd := exec.Command("systemctl", "--version")
@@ -30,17 +31,17 @@ func Version(ctx context.Context, run func(context.Context, *exec.Cmd) error) (i
 	return parseVersion(out.String())
 }
 
-// parseVersion reads the number behind the first word, as in "systemd 252 (252.39-1~deb12u1)".
+// parseVersion parses the number after the first word, as in "systemd 252 (252.39-1~deb12u1)".
 func parseVersion(text string) (int, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	words := strings.Fields(line)
 	if len(words) < 2 {
-		return 0, errors.New("systemctl tells no version: " + strconv.Quote(line))
+		return 0, errors.New("systemctl printed no version:  " + strconv.Quote(line))
 	}
 	digits := words[1][:len(words[1])-len(strings.TrimLeft(words[1], "0123456789"))]
 	n, err := strconv.Atoi(digits)
 	if err != nil {
-		return 0, errors.New("systemctl tells no version: " + strconv.Quote(line))
+		return 0, errors.New("systemctl printed no version:  " + strconv.Quote(line))
 	}
 	return n, nil
 }

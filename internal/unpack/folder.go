@@ -14,16 +14,16 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// A Folder takes what archives hold.
+// A Folder extracts members into a directory.
 type Folder struct {
-	// Owner says whom a member of a tar archive is to belong to; nil leaves members to who runs.
+	// Owner returns the owner of a member of a tar archive; nil leaves members to the running user.
 	Owner func(h *tar.Header) (uid, gid int)
 
 	root  *os.Root
-	later []folderMeta // directories in the order in which they came
+	later []folderMeta // directories in order of appearance
 }
 
-// folderMeta is what a directory gets when all that is in it is there.
+// folderMeta holds attributes of a directory that are set after its content was extracted.
 type folderMeta struct {
 	name string
 	mode fs.FileMode
@@ -31,7 +31,7 @@ type folderMeta struct {
 	h    *tar.Header
 }
 
-// OpenFolder opens a directory, which must be there.
+// OpenFolder opens an existing directory.
 func OpenFolder(dir string) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -40,7 +40,8 @@ func OpenFolder(dir string) (*Folder, error) {
 	return &Folder{root: root}, nil
 }
 
-// Local returns the name of a member below the directory: without slashes at the beginning. Names with .. are refused.
+// Local returns the name of a member relative to the directory: without leading slashes. Names with
+// .. are rejected.
 func Local(name string) (string, error) {
 	local := path.Clean(strings.TrimLeft(name, "/"))
 	for part := range strings.SplitSeq(name, "/") {
@@ -54,7 +55,7 @@ func Local(name string) (string, error) {
 	return local, nil
 }
 
-// Close gives the directories that were made their modes and times, and ends the use of f.
+// Close sets the modes and times of the created directories, and closes f.
 func (f *Folder) Close() error {
 	var errs []error
 	for i := len(f.later) - 1; i >= 0; i-- {
@@ -71,7 +72,8 @@ func (f *Folder) Close() error {
 	return errors.Join(errs...)
 }
 
-// Put makes the member of a tar archive that h tells of; r has its content. Devices and pipes are refused.
+// Put extracts the member of a tar archive described by h; r has its content. Devices and pipes are
+// rejected.
 func (f *Folder) Put(h *tar.Header, r io.Reader) error {
 	name, err := Local(h.Name)
 	if err != nil {
@@ -91,20 +93,22 @@ func (f *Folder) Put(h *tar.Header, r io.Reader) error {
 		return f.own(name, h)
 	case tar.TypeLink:
 		return f.link(name, h.Linkname)
-	case tar.TypeReg, tar.TypeRegA, tar.TypeCont, tar.TypeGNUSparse: //nolint:staticcheck // old archives have them
+	case tar.TypeReg, tar.TypeRegA, tar.TypeCont, tar.TypeGNUSparse:
 		return f.regular(name, h, r)
 	}
 	return fmt.Errorf("%s is a device or a pipe, which only the program tar makes", h.Name)
 }
 
 func (f *Folder) regular(name string, h *tar.Header, r io.Reader) error {
-	if err := f.File(name, h.FileInfo().Mode().Perm(), r); err != nil { // it may run as its owner when it has that owner
+	// special mode bits follow after the owner was set
+	if err := f.File(name, h.FileInfo().Mode().Perm(), r); err != nil {
 		return err
 	}
 	if err := f.own(name, h); err != nil {
 		return err
 	}
-	if err := f.root.Chmod(name, h.FileInfo().Mode()); err != nil { // a change of owner takes the bits of set-user-id away
+	// changing the owner clears the set-user-id bits
+	if err := f.root.Chmod(name, h.FileInfo().Mode()); err != nil {
 		return err
 	}
 	return f.root.Chtimes(name, h.ModTime, h.ModTime)
@@ -118,7 +122,7 @@ func (f *Folder) own(name string, h *tar.Header) error {
 	return f.root.Lchown(name, uid, gid)
 }
 
-// File gives the file name a content and a mode. 0 as mode is that of new files.
+// File writes the file name with a content and a mode. Mode 0 means that of new files.
 func (f *Folder) File(name string, mode fs.FileMode, r io.Reader) error {
 	if err := f.above(name); err != nil {
 		return err
@@ -131,7 +135,7 @@ func (f *Folder) File(name string, mode fs.FileMode, r io.Reader) error {
 	return atomicfile.FillIn(f.root, name, atomicfile.Options{Mode: keep}, fill)
 }
 
-// Dir makes a directory; one that is there stays. With keep its mode will be set when f is closed.
+// Dir creates a directory unless it exists. With keep its mode is set when f is closed.
 func (f *Folder) Dir(name string, mode fs.FileMode, keep bool) error {
 	if name == "." {
 		return nil
@@ -155,7 +159,7 @@ func (f *Folder) Dir(name string, mode fs.FileMode, keep bool) error {
 	return err
 }
 
-// Symlink makes a symbolic link, in the place of a file or link that is there.
+// Symlink creates a symbolic link, and replaces an existing file or link.
 func (f *Folder) Symlink(name, target string) error {
 	if err := f.clear(name); err != nil {
 		return err
@@ -163,7 +167,7 @@ func (f *Folder) Symlink(name, target string) error {
 	return f.root.Symlink(target, name)
 }
 
-// link makes a hard link to a member that came before.
+// link creates a hard link to an earlier member.
 func (f *Folder) link(name, to string) error {
 	old, err := Local(to)
 	if err != nil {
@@ -178,7 +182,7 @@ func (f *Folder) link(name, to string) error {
 	return f.root.Link(old, name)
 }
 
-// clear makes place for a link.
+// clear removes an existing file or link.
 func (f *Folder) clear(name string) error {
 	if err := f.above(name); err != nil {
 		return err
@@ -200,7 +204,7 @@ func (f *Folder) above(name string) error {
 	return nil
 }
 
-// Needs returns how many bytes more a member takes than what is at its place.
+// Needs returns the additional bytes that a member takes compared with the existing file.
 func (f *Folder) Needs(name string, size int64) int64 {
 	local, err := Local(name)
 	if err != nil {
@@ -212,7 +216,8 @@ func (f *Folder) Needs(name string, size int64) int64 {
 	return max(0, size)
 }
 
-// Room refuses what takes more bytes than the file system of the directory has free.
+// Room returns an error if fewer than the needed bytes are free on the file system of the
+// directory.
 func (f *Folder) Room(needed int64) error {
 	free, known := freeBytes(f.root.Name())
 	if known && needed > free {

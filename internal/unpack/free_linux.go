@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeBytes returns how much may be written to the file system of a directory.
+// freeBytes returns the free bytes of a directory's file system.
 func freeBytes(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil || st.Bsize <= 0 {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A program that runs as its owner does so only when it belongs to that owner: never, for a moment, as root.
+// A set-user-id program only becomes one when it has its final owner: it is never set-user-id root,
+// not even for a moment.
 func TestSetUserIDComesAfterTheOwner(t *testing.T) {
 	dir := t.TempDir()
 	f, err := OpenFolder(dir)
@@ -28,7 +29,8 @@ func TestSetUserIDComesAfterTheOwner(t *testing.T) {
 		return os.Getuid(), os.Getgid()
 	}
 	for range 2 {
-		err = f.Put(&tar.Header{Name: "x", Typeflag: tar.TypeReg, Mode: 0o4755, Size: 4}, strings.NewReader("text"))
+		err = f.Put(&tar.Header{Name: "x", Typeflag: tar.TypeReg, Mode: 0o4755, Size: 4},
+			strings.NewReader("text"))
 		info, statErr := os.Lstat(filepath.Join(dir, "x"))
 		if err != nil || statErr != nil || info.Mode() != 0o755|fs.ModeSetuid {
 			t.Errorf("it is %v, %v, %v", info, err, statErr)

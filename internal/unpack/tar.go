@@ -20,7 +20,7 @@ import (
 // A Runner runs a program to its end, as process.Run does.
 type Runner func(ctx context.Context, cmd *exec.Cmd) error
 
-// A Tar is a tar archive that is being read.
+// A Tar is an open tar archive.
 type Tar struct {
 	*tar.Reader
 
@@ -28,7 +28,8 @@ type Tar struct {
 	close []func() error
 }
 
-// Open opens the tar archive of a file. What is compressed by xz is read through the program, by run. The caller closes the Tar.
+// Open opens the tar archive in a file. Data compressed with xz are read through the program,
+// started by run. The caller closes the Tar.
 func Open(ctx context.Context, file string, run Runner) (*Tar, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -43,14 +44,14 @@ func Open(ctx context.Context, file string, run Runner) (*Tar, error) {
 	return t, nil
 }
 
-// OpenWith opens the tar archive that a program writes to its output.
+// OpenWith opens the tar archive in the output of a program.
 func OpenWith(ctx context.Context, argv []string, run Runner) *Tar {
 	t := &Tar{}
 	t.Reader = tar.NewReader(t.noting(t.output(ctx, argv, nil, run)))
 	return t
 }
 
-// Close ends the reading.
+// Close closes the archive.
 func (t *Tar) Close() error {
 	var errs []error
 	for i := len(t.close) - 1; i >= 0; i-- {
@@ -60,7 +61,7 @@ func (t *Tar) Close() error {
 	return errors.Join(errs...)
 }
 
-// decompress returns the plain bytes of a file, by how it begins.
+// decompress returns the uncompressed bytes of a file, by its first bytes.
 func (t *Tar) decompress(ctx context.Context, f io.Reader, run Runner) (io.Reader, error) {
 	r := bufio.NewReaderSize(f, 1<<16)
 	start, _ := r.Peek(6)
@@ -82,7 +83,7 @@ func (t *Tar) decompress(ctx context.Context, f io.Reader, run Runner) (io.Reade
 	return r, nil
 }
 
-// output returns what a program writes, which gets in as its input.
+// output returns the output of a program with the input in.
 func (t *Tar) output(ctx context.Context, argv []string, in io.Reader, run Runner) io.Reader {
 	ctx, cancel := context.WithCancel(ctx)
 	out, w := io.Pipe()
@@ -94,7 +95,8 @@ func (t *Tar) output(ctx context.Context, argv []string, in io.Reader, run Runne
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, w, &said
 		err := run(ctx, cmd)
 		if err != nil {
-			err = &ProgramError{Said: strings.TrimSpace(string(said)), Err: fmt.Errorf("run %s: %w", argv[0], err)}
+			err = &ProgramError{Said: strings.TrimSpace(string(said)),
+				Err: fmt.Errorf("run %s: %w", argv[0], err)}
 		}
 		w.CloseWithError(err)
 	}()
@@ -107,13 +109,13 @@ func (t *Tar) output(ctx context.Context, argv []string, in io.Reader, run Runne
 	return out
 }
 
-// A ProgramError says that a program that decompresses failed.
+// A ProgramError reports the failure of a decompressing program.
 type ProgramError struct {
-	Said string // on its error output, the beginning
+	Said string // the beginning of its error output
 	Err  error
 }
 
-// Error returns what ran and how it ended.
+// Error returns the program and how it ended.
 func (e *ProgramError) Error() string { return e.Err.Error() }
 
 // Unwrap returns how it ended.
@@ -127,8 +129,8 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Each calls visit for each member, whose content can be read from t until visit returns. An archive without members must be
-// one: zeros where the first member would be.
+// Each calls visit for each member, whose content can be read from t until visit returns. An
+// archive without members must contain zeros in place of the first.
 func (t *Tar) Each(visit func(h *tar.Header) error) error {
 	for n := 0; ; n++ {
 		h, err := t.Next()
@@ -153,8 +155,8 @@ func (t *Tar) Each(visit func(h *tar.Header) error) error {
 	}
 }
 
-// noting returns a reader that notes whether there is anything to read: an archive without members has blocks of zeros, and a file
-// without a byte is none.
+// noting returns a reader that records whether there is anything to read: an archive without
+// members has blocks of zeros, and an empty file is none.
 func (t *Tar) noting(r io.Reader) io.Reader { return &noting{r, &t.begun} }
 
 type noting struct {
@@ -170,7 +172,7 @@ func (n *noting) Read(p []byte) (int, error) {
 	return k, err
 }
 
-// unreadable returns the error for an archive that does not begin as one.
+// unreadable returns the error for data that do not begin like an archive.
 func unreadable(err error) error {
 	if known, ok := errors.AsType[*ProgramError](err); ok {
 		return known
@@ -178,7 +180,7 @@ func unreadable(err error) error {
 	return fmt.Errorf("%w: %w", ErrFormat, err)
 }
 
-// IsDir, IsLink tell what a member of a tar archive is.
+// IsDir reports whether a member is a directory.
 func IsDir(h *tar.Header) bool { return h.Typeflag == tar.TypeDir }
 
 // IsLink reports whether a member is a symbolic link.

@@ -19,7 +19,8 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// archive returns a tar archive with these members; a name that ends in a slash is a directory, and one with -> a link.
+// archive returns a tar archive with these members; a name that ends in a slash is a directory, and
+// one with -> a link.
 func archive(t testing.TB, members ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -124,7 +125,7 @@ func check(t *testing.T, dir string) {
 	}
 }
 
-// program returns what a program makes of its input.
+// program returns the output of a program for its input.
 func program(t *testing.T, in []byte, argv ...string) []byte {
 	t.Helper()
 	need.Program(t, argv[0])
@@ -137,23 +138,26 @@ func program(t *testing.T, in []byte, argv ...string) []byte {
 	return out
 }
 
-func TestNothingIsWrittenOutside(t *testing.T) {
+func TestWritesStayInside(t *testing.T) {
 	for _, members := range [][]string{
-		{"../evil"}, {"a/../../evil"}, {"l -> ..", "l/evil"}, {"l -> OUT", "l/evil"}, {"d/", "d/l -> ../..", "d/l/evil"},
-		{"h => ../secret", "h"}, {"l -> OUT/secret", "h => l", "h"}, {"l -> OUT", "l/evil/"}, {"l -> OUT/secret", "l/"}, {"..", "evil"},
+		{"../evil"}, {"a/../../evil"}, {"l -> ..", "l/evil"}, {"l -> OUT", "l/evil"}, {"d/",
+			"d/l -> ../..", "d/l/evil"},
+		{"h => ../secret", "h"}, {"l -> OUT/secret", "h => l", "h"}, {"l -> OUT", "l/evil/"},
+		{"l -> OUT/secret", "l/"}, {"..", "evil"},
 	} {
 		t.Run(strings.Join(members, ","), func(t *testing.T) {
 			out := t.TempDir()
 			dir := filepath.Join(out, "in")
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(dir, "d"), 0o700) }) // else only root can remove it
-			if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(out, "secret"), []byte("old"), 0o600)); err != nil {
+			if err := errors.Join(os.Mkdir(dir, 0o755),
+				os.WriteFile(filepath.Join(out, "secret"), []byte("old"), 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			for i := range members {
 				members[i] = strings.ReplaceAll(members[i], "OUT", out)
 			}
 			if names, err := extract(t.Context(), write(t, archive(t, members...)), dir); err == nil {
-				// allowed is only what stays inside, as a link that is replaced
+				// only names inside are allowed, such as a link that is replaced
 				t.Logf("extracted %v", names)
 			}
 			list, err := os.ReadDir(out)
@@ -161,7 +165,8 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 				t.Errorf("outside there is %v, %v", list, err)
 			}
 			info, err := os.Stat(filepath.Join(out, "secret"))
-			if body, readErr := os.ReadFile(filepath.Join(out, "secret")); err != nil || readErr != nil || string(body) != "old" || info.Mode() != 0o600 {
+			if body, readErr := os.ReadFile(filepath.Join(out, "secret")); err != nil ||
+				readErr != nil || string(body) != "old" || info.Mode() != 0o600 {
 				t.Errorf("the file outside is %q %v, %v", body, info, err)
 			}
 		})
@@ -182,7 +187,8 @@ func TestAbsoluteNamesAreBelow(t *testing.T) {
 // A file that is a symbolic link is replaced, not followed.
 func TestLinksAreReplaced(t *testing.T) {
 	dir, other := t.TempDir(), filepath.Join(t.TempDir(), "other")
-	if err := errors.Join(os.WriteFile(other, []byte("old"), 0o600), os.Symlink(other, filepath.Join(dir, "f"))); err != nil {
+	if err := errors.Join(os.WriteFile(other, []byte("old"), 0o600),
+		os.Symlink(other, filepath.Join(dir, "f"))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := extract(t.Context(), write(t, archive(t, "f")), dir); err != nil {
@@ -255,7 +261,7 @@ func TestProgramThatFails(t *testing.T) {
 	}
 }
 
-// Whatever an archive holds, nothing is written beside the directory.
+// Whatever an archive contains, nothing is written outside the directory.
 func FuzzExtract(f *testing.F) {
 	f.Add(archive(f, "top/", "top/f", "top/l -> f", "top/h => top/f"))
 	f.Add(archive(f, "l -> ..", "l/evil", "../evil"))
@@ -279,7 +285,8 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-// TestEmpty has a file without a byte, which is no archive, plain or compressed, and an archive without members, which is one.
+// TestEmpty tests an empty file, which is no archive, plain or compressed, and an archive without
+// members, which is one.
 func TestEmpty(t *testing.T) {
 	var packed bytes.Buffer
 	if err := gzip.NewWriter(&packed).Close(); err != nil {
@@ -288,7 +295,8 @@ func TestEmpty(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want error
-	}{"nothing": {"", ErrFormat}, "nothing packed": {packed.String(), ErrFormat}, "no members": {strings.Repeat("\x00", 1024), nil}} {
+	}{"nothing": {"", ErrFormat}, "nothing packed": {packed.String(), ErrFormat},
+		"no members": {strings.Repeat("\x00", 1024), nil}} {
 		file := filepath.Join(t.TempDir(), "a.tar")
 		if err := os.WriteFile(file, []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)

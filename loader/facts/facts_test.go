@@ -25,9 +25,12 @@ func TestLookup(t *testing.T) {
 		delim string
 		want  string
 	}{
-		{"a:b", ":", "1 True"}, {"a:l:k", ":", "'v' True"}, {"a:l:-2", ":", "'x' True"}, {"a:l:7", ":", "None False"},
-		{"a|l|1|k", "|", "'v' True"}, {"2", ":", "'two' True"}, {int64(2), ":", "'two' True"}, {int64(1), ":", "True True"}, {int64(3), ":", "None False"},
-		{true, ":", "True True"}, {[]any{"a", "b"}, ":", "1 True"}, {data.Tuple{"a", "b"}, "", "1 True"}, {"n", ":", "None True"},
+		{"a:b", ":", "1 True"}, {"a:l:k", ":", "'v' True"}, {"a:l:-2", ":", "'x' True"}, {"a:l:7",
+			":", "None False"},
+		{"a|l|1|k", "|", "'v' True"}, {"2", ":", "'two' True"}, {int64(2), ":", "'two' True"},
+		{int64(1), ":", "True True"}, {int64(3), ":", "None False"},
+		{true, ":", "True True"}, {[]any{"a", "b"}, ":", "1 True"}, {data.Tuple{"a", "b"}, "",
+			"1 True"}, {"n", ":", "None True"},
 		{data.NewMap("a", nil, "b", nil), ":", "1 True"}, {"a", "", "empty separator"},
 		{nil, ":", "'NoneType' object is not iterable"}, {1.5, ":", "'float' object is not iterable"},
 		{[]any{[]any{}}, ":", "unhashable type: 'list'"},
@@ -55,8 +58,10 @@ func TestFilter(t *testing.T) {
 		{"{Debian: {a: {x: 1}}}", "{key: os, merge: {a: {y: 2}}}", "{'a': {'x': 1, 'y': 2}}"},
 		{"{Debian: {a: 1}, common: {a: 0, b: 2}}", "{key: os, base: common}", "{'a': 1, 'b': 2}"},
 		{"{common: {a: 0}}", "{key: os, base: common}", "{'a': 0}"},
-		{"{Debian: 1, common: {a: 0}}", "{key: os, base: common}", "filter_by default and look-up values must both be dictionaries."},
-		{"{Debian: 1}", "{key: os, merge: {a: 1}}", "Cannot update using non-dict types in dictupdate.update()"},
+		{"{Debian: 1, common: {a: 0}}", "{key: os, base: common}",
+			"filter_by default and look-up values must both be dictionaries."},
+		{"{Debian: 1}", "{key: os, merge: {a: 1}}",
+			"Cannot update using non-dict types in dictupdate.update()"},
 		{"{Debian: 1}", "{key: os, merge: x}", "filter_by merge argument must be a dictionary."},
 		{"{}", "{key: os, merge: {a: 1}}", "{'a': 1}"},
 		{"{}", "{key: os, default: []}", "unhashable type: 'list'"},
@@ -65,7 +70,8 @@ func TestFilter(t *testing.T) {
 		o := load(t, c.rest).(*data.Map)
 		table := load(t, c.table)
 		before := data.Repr(table)
-		f := facts.Filter{Table: table, Of: of, Key: o.Value("key"), Merge: o.Value("merge"), Default: "default", Base: o.Value("base")}
+		f := facts.Filter{Table: table, Of: of, Key: o.Value("key"), Merge: o.Value("merge"),
+			Default: "default", Base: o.Value("base")}
 		if o.Has("default") {
 			f.Default = o.Value("default")
 		}

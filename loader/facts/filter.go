@@ -6,21 +6,25 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// A Filter chooses an entry of a dictionary by a value of grains or pillar.
+// A Filter selects an entry of a dictionary by a value of the grains or pillar.
 type Filter struct {
-	Table   any       // a dictionary whose keys are globs for the value
-	Of      *data.Map // the grains or the pillar
-	Key     any       // of the value, as for Lookup with colons; of a list, the first element that a key matches counts
-	Merge   any       // a dictionary that is merged over the result; what is empty has no effect
-	Default any       // key of the entry to take when none matches
-	Base    any       // key of an entry over which the chosen one is merged
+	Table any       // dictionary whose keys are globs for the value
+	Of    *data.Map // grains or pillar
+	// key of the value, as for Lookup with colons; for a list, its first element that matches
+	// counts
+	Key     any
+	Merge   any // dictionary merged over the result; an empty one has no effect
+	Default any // key of the entry used if none matches
+	Base    any // key of an entry over which the selected one is merged
 }
 
-// Choose returns the entry, which the caller may change; nil when there is none. Errors are Salt's.
+// Choose returns the selected entry, which the caller may modify, or nil if there is none. Errors
+// are Salt's.
 func (f Filter) Choose() (any, error) {
 	table, ok := f.Table.(*data.Map)
 	if !ok {
-		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'get'", loader.TypeName(f.Table))
+		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'get'",
+			loader.TypeName(f.Table))
 	}
 	found, err := choose(table, f.Of, f.Key)
 	if err != nil {
@@ -39,7 +43,7 @@ func (f Filter) Choose() (any, error) {
 	return under(found, f.Merge)
 }
 
-// under returns found with merge over it.
+// under returns found with merge merged over it.
 func under(found, merge any) (any, error) {
 	over, ok := merge.(*data.Map)
 	if !ok {
@@ -84,7 +88,7 @@ func matched(table *data.Map, text string) any {
 	return nil
 }
 
-// overBase merges found over the entry base.
+// overBase returns found merged over the entry base.
 func overBase(table *data.Map, base, found any) (any, error) {
 	if !data.Truth(base) || !data.Hashable(base) || !table.Has(base) {
 		return found, nil
@@ -105,7 +109,8 @@ func overBase(table *data.Map, base, found any) (any, error) {
 	return into, nil
 }
 
-// mergeMaps puts from into m; maps that both have are merged (salt/utils/dictupdate.py, update).
+// mergeMaps merges from into m, recursively for maps under the same key (salt/utils/dictupdate.py,
+// update).
 func mergeMaps(m, from *data.Map) {
 	for k, v := range from.All() {
 		old, isMap := m.Value(k).(*data.Map)

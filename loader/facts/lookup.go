@@ -1,7 +1,8 @@
-// Package facts looks things up in grains and pillar as the functions of both do: by keys with delimiters, and by a
-// dictionary whose keys are globs (salt/utils/data.py, traverse_dict_and_list and filter_by).
+// Package facts looks up values in grains and pillar for the functions of both: by keys with
+// delimiters, and by dictionaries whose keys are globs (salt/utils/data.py, traverse_dict_and_list
+// and filter_by).
 //
-// What differs: nothing that is looked up or merged is changed, where Salt changes the lookup dictionary of its caller.
+// Unlike Salt, it never modifies the lookup dictionary of its caller.
 package facts
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Lookup is data.Lookup for keys that are no text as well: a number is one step, a list has one in each element. The error is
-// Python's for what can be no key.
+// Lookup is data.Lookup that also accepts keys other than strings: a number is one step, and a list
+// has one step per element. The error is Python's for values that cannot be keys.
 func Lookup(v, key any, delim string) (any, bool, error) {
 	var steps []any
 	switch key := key.(type) {
@@ -44,7 +45,7 @@ func Lookup(v, key any, delim string) (any, bool, error) {
 	return v, true, nil
 }
 
-// step returns what v has under one part of a key.
+// step returns the value of v under one part of a key.
 func step(v, each any) (any, bool) {
 	if m, ok := v.(*data.Map); ok {
 		if _, text := each.(string); !text {

@@ -1,13 +1,15 @@
-// Package batch gives one order to many minions, no more than so many at a time (salt/cli/batch.py).
+// Package batch runs a job on many minions, on a limited number at a time (salt/cli/batch.py).
 //
-// A [Run] is the plan and how far it has come: whom to start, who is at work, who has ended. It knows neither clock nor
-// network, can be written down as a [Record] and be taken up again from it. An [Engine] drives a run: it finds by a ping who is
-// there, publishes, waits for answers, asks those that are late whether they still work, and goes on. It works through a
-// [Host], so that the same engine runs within a master, where a batch outlasts who ordered it, and in the program salt beside a
-// master that knows no batches.
+// A [Run] has the plan and the progress: the minions that wait, are at work, or have ended. It uses
+// neither clock nor network, and can be saved and restored with [Run.Marshal] and [Unmarshal]. An
+// [Engine] drives a run: it pings the minions, publishes the job, waits for returns, and asks late
+// minions whether they still work. It works through a [Host], so the same engine runs within a
+// master, where a batch continues without its client, and in the program salt for a master that
+// runs no batches.
 //
-// What differs from Salt: minions start in the order in which the master names them, that of a list as it was given, so that two
-// runs do the same; a size below one is an error, over which Salt never ends; a minion that answers the ping late is still taken.
+// Differences from Salt: minions start in the order in which the master lists them, which is that
+// of a list target, so that runs are reproducible. A size below one is an error; Salt never ends
+// then. A minion that answers the ping late still takes part.
 package batch
 
 import (
@@ -19,16 +21,16 @@ import (
 	"time"
 )
 
-// ErrSize is wrapped for a text that is no size of a batch. Its text is Salt's.
+// ErrSize is wrapped for an invalid batch size. Its text is Salt's.
 var ErrSize = errors.New("Invalid batch data sent") //nolint:staticcheck // Salt's text
 
-// A Size says how many minions work at once: a number, or a share of all.
+// A Size is the number of minions that work at once: absolute, or a percentage of all.
 type Size struct {
 	Number  int
 	Percent float64 // used when Number is 0
 }
 
-// ParseSize reads 3, 10% or %10.
+// ParseSize parses a size such as 3, 10% or %10.
 func ParseSize(text string) (Size, error) {
 	text = strings.TrimSpace(text)
 	if number := strings.Trim(text, "%"); number != text {
@@ -45,14 +47,14 @@ func ParseSize(text string) (Size, error) {
 	return Size{Number: n}, nil
 }
 
-// maxPercent is more than anybody means.
+// maxPercent is the maximum percentage that is accepted.
 const maxPercent = 1e6
 
 func sizeError(text string) error {
 	return fmt.Errorf("%w: %s\nData must be in the form of %%10, 10%% or 3", ErrSize, text)
 }
 
-// Of returns how many of total minions work at once: at least one.
+// Of returns how many of total minions work at once, at least one.
 func (s Size) Of(total int) int {
 	if s.Number > 0 {
 		return s.Number
@@ -64,11 +66,11 @@ func (s Size) Of(total int) int {
 	return int(math.Min(share, math.MaxInt32))
 }
 
-// A Plan is what a batch is to do.
+// A Plan has the options of a batch.
 type Plan struct {
 	Size     Size
-	Wait     time.Duration // how long a place stays empty after an answer (batch_wait)
+	Wait     time.Duration // pause before a slot is used again (batch_wait)
 	Failhard bool          // the first failure ends the batch
-	Timeout  time.Duration // for the answer of a minion
-	Gather   time.Duration // for the answer whether a minion still works (gather_job_timeout)
+	Timeout  time.Duration // for a minion's return
+	Gather   time.Duration // for the answer to whether a minion still works (gather_job_timeout)
 }

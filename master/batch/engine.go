@@ -10,21 +10,23 @@ import (
 	"github.com/brineproject/brine/job"
 )
 
-// ErrNobody is wrapped by [Host.Publish] for a target that names no minion.
+// ErrNobody is wrapped by [Host.Publish] for a target without minions.
 var ErrNobody = errors.New("no minions matched the target")
 
-// ErrStop is returned by [Host.Next], and wrapped by [Observer.Starting], when no further minion is to start.
+// ErrStop is returned by [Host.Next], and wrapped by [Observer.Starting], if no further minion is
+// to start.
 var ErrStop = errors.New("the batch was stopped")
 
-// A Host publishes for an engine and hands it what minions return.
+// A Host publishes jobs for an engine and delivers the returns.
 type Host interface {
-	// Publish gives an order to minions, and returns when the master has it.
+	// Publish sends an order to minions, and returns once the master has accepted it.
 	Publish(ctx context.Context, o Order) (Sent, error)
-	// Next waits for the next return of a job that was published here. The error ErrStop stops the batch.
+	// Next waits for the next return of a published job. ErrStop stops the batch.
 	Next(ctx context.Context) (Return, error)
 }
 
-// An Order is one publication of a batch. Main is that of the batch itself, whose function and arguments the host knows.
+// An Order is a publication of a batch. With Main it is the batch's own job, whose function and
+// arguments the host knows.
 type Order struct {
 	Main   bool
 	Target any // text or []any
@@ -33,24 +35,25 @@ type Order struct {
 	Arg    []any
 }
 
-// Sent is what the master says to an order.
+// Sent is the master's reply to an order.
 type Sent struct {
 	Job     job.ID
 	Minions []string
-	Away    []string // those of Minions that surely have no connection: a ping does not wait for them
+	// those of Minions that are certainly not connected: a ping does not wait for them
+	Away []string
 }
 
-// An Observer is told what happens, in order, by the goroutine that runs the engine.
+// An Observer gets the events of a batch, in order, from the goroutine that runs the engine.
 type Observer interface {
-	Down(ids []string) // these did not answer the ping and get no job
-	// Starting is told who is about to get the job. An error ends the batch before they do; one that wraps ErrStop stops it, and those
-	// at work are waited for.
+	Down(ids []string) // minions that did not answer the ping and get no job
+	// Starting is called before minions get the job. An error ends the batch first. If it wraps
+	// ErrStop the batch is stopped, and minions at work are waited for.
 	Starting(ids []string) error
 	Answered(r Return)
-	Silent(id string) // got the job and has not answered
+	Silent(id string) // a minion got the job and has not answered
 }
 
-// Options are what an engine works with.
+// Options configure an engine.
 type Options struct {
 	Plan     Plan
 	Host     Host
@@ -61,12 +64,12 @@ type Options struct {
 type Engine struct {
 	Options
 	run   *Run
-	watch map[string]*watch // minions of which something is expected
-	jobs  map[job.ID]kind   // what was published here
-	named map[string]bool   // minions that the target names: no other is taken in
+	watch map[string]*watch // minions from which an answer is expected
+	jobs  map[job.ID]kind   // published jobs and their purpose
+	named map[string]bool   // minions of the target; others are ignored
 }
 
-// A kind is what a job of an engine is for.
+// A kind is the purpose of a job.
 type kind int
 
 const (
@@ -75,20 +78,22 @@ const (
 	question
 )
 
-// A watch is for what one minion owes.
+// A watch is the wait for one minion.
 type watch struct {
 	job   job.ID
 	until time.Time
-	asked bool // whether it still works; until is the end of the wait for that answer
+	// it was asked whether it still works, and until is the end of the wait for that answer
+	asked bool
 }
 
-// NewEngine returns an engine that has done nothing yet.
+// NewEngine returns an engine for a new batch.
 func NewEngine(o Options) *Engine {
-	return &Engine{Options: o, watch: map[string]*watch{}, jobs: map[job.ID]kind{}, named: map[string]bool{}}
+	return &Engine{Options: o, watch: map[string]*watch{}, jobs: map[job.ID]kind{},
+		named: map[string]bool{}}
 }
 
-// Resume returns an engine that goes on with a run whose job has an id. Minions that were at work are waited for, and not given
-// the job again.
+// Resume returns an engine that continues a run whose job has the given id. Minions that were at
+// work are waited for, and do not get the job again.
 func Resume(o Options, r *Run, id job.ID) *Engine {
 	o.Plan = r.plan
 	e := NewEngine(o)
@@ -97,10 +102,11 @@ func Resume(o Options, r *Run, id job.ID) *Engine {
 	return e
 }
 
-// Run returns how far the batch has come; nil before it is known who is there.
+// Run returns the progress of the batch; nil before the minions have answered the ping.
 func (e *Engine) Run() *Run { return e.run }
 
-// Gather finds by a ping who is there. The error wraps ErrNobody when the target names nobody. It is not for a resumed engine.
+// Gather pings the target and makes the run from the minions that answer. The error wraps ErrNobody
+// if the target names no minion. It must not be called on a resumed engine.
 func (e *Engine) Gather(ctx context.Context, target any, kind string) error {
 	sent, err := e.Host.Publish(ctx, Order{Target: target, Kind: kind, Fun: "test.ping"})
 	if err != nil {
@@ -130,7 +136,7 @@ func (e *Engine) Gather(ctx context.Context, target any, kind string) error {
 	return nil
 }
 
-// split divides ids in those found and the others.
+// split divides ids into those found and the others.
 func split(ids []string, found map[string]bool) (in, out []string) {
 	for _, id := range ids {
 		if found[id] {
@@ -142,8 +148,8 @@ func split(ids []string, found map[string]bool) (in, out []string) {
 	return in, out
 }
 
-// Work starts minions as places become free until all have ended, or until failhard or Stop ended the batch; minions that are at
-// work are waited for only where drain says so.
+// Work starts minions as slots become free, until all have ended or the batch is stopped. After a
+// stop it waits for minions at work only if drain is set.
 func (e *Engine) Work(ctx context.Context, drain bool) error {
 	for !e.over(drain) {
 		if ids := e.run.Start(time.Now()); len(ids) > 0 {
@@ -166,7 +172,7 @@ func (e *Engine) over(drain bool) bool {
 	return e.run.Over() || e.run.Stopped() && !drain
 }
 
-// start gives the job to minions.
+// start sends the job to minions.
 func (e *Engine) start(ctx context.Context, ids []string) error {
 	switch err := e.Observer.Starting(ids); {
 	case errors.Is(err, ErrStop):
@@ -181,7 +187,7 @@ func (e *Engine) start(ctx context.Context, ids []string) error {
 		return err
 	}
 	e.expect(sent.Job, main, sent.Minions)
-	for _, id := range ids { // a key that was deleted meanwhile
+	for _, id := range ids { // whose key was deleted meanwhile
 		if !slices.Contains(sent.Minions, id) {
 			e.silent(id)
 		}
@@ -189,7 +195,7 @@ func (e *Engine) start(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// expect notes that minions owe an answer to a job.
+// expect records that minions should answer a job.
 func (e *Engine) expect(id job.ID, k kind, minions []string) {
 	if len(minions) == 0 {
 		return
@@ -201,8 +207,8 @@ func (e *Engine) expect(id job.ID, k kind, minions []string) {
 	}
 }
 
-// next waits for a return of the ping or of the batch's job. ok is false when something else has happened: time has passed, or a
-// late minion said whether it works.
+// next waits for a return of the ping or of the batch's job. ok is false if something else
+// happened: a timeout, or a late minion's answer.
 func (e *Engine) next(ctx context.Context) (r Return, ok bool, err error) {
 	wait, cancel := e.deadline(ctx)
 	defer cancel()
@@ -223,7 +229,7 @@ func (e *Engine) next(ctx context.Context) (r Return, ok bool, err error) {
 	return r, ours && k != question, nil
 }
 
-// deadline bounds ctx by the moment at which something is to be done though nobody answers.
+// deadline returns ctx with the time of the next action if no minion answers.
 func (e *Engine) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	var first time.Time
 	if e.run != nil {
@@ -240,7 +246,7 @@ func (e *Engine) deadline(ctx context.Context) (context.Context, context.CancelF
 	return context.WithDeadline(ctx, first)
 }
 
-// take handles the answer to a ping that came late, or to the batch's job.
+// take handles a late answer to the ping, or a return of the batch's job.
 func (e *Engine) take(r Return) {
 	if e.jobs[r.Job] == ping {
 		if e.named[r.Minion] {
@@ -258,21 +264,22 @@ func (e *Engine) take(r Return) {
 	}
 }
 
-// answer reads what a late minion says to the question whether it works.
+// answer handles the answer of a late minion to whether it works.
 func (e *Engine) answer(r Return) {
 	if w, waiting := e.watch[r.Minion]; waiting && w.asked && r.Running {
 		*w = watch{job: w.job, until: time.Now().Add(e.Plan.Timeout)}
 	}
 }
 
-// late asks the minions whose time is over whether they still work, and gives up those that were asked before.
+// late asks the minions whose time is over whether they still work, and gives up on those that were
+// asked before.
 func (e *Engine) late(ctx context.Context, now time.Time) error {
 	ask := map[job.ID][]string{}
 	for id, w := range e.watch {
 		switch {
 		case w.until.After(now):
 		case w.asked:
-			e.giveUp(id)
+			e.drop(id)
 		default:
 			w.asked, w.until = true, now.Add(e.Plan.Gather)
 			ask[w.job] = append(ask[w.job], id)
@@ -288,7 +295,9 @@ func (e *Engine) late(ctx context.Context, now time.Time) error {
 
 func (e *Engine) ask(ctx context.Context, about job.ID, ids []string) error {
 	slices.Sort(ids)
-	sent, err := e.Host.Publish(ctx, Order{Target: data.Values(ids), Kind: "list", Fun: "saltutil.find_job", Arg: []any{string(about)}})
+	sent, err := e.Host.Publish(ctx,
+		Order{Target: data.Values(ids), Kind: "list", Fun: "saltutil.find_job",
+			Arg: []any{string(about)}})
 	if err != nil && !errors.Is(err, ErrNobody) {
 		return err
 	}
@@ -296,8 +305,8 @@ func (e *Engine) ask(ctx context.Context, about job.ID, ids []string) error {
 	return nil
 }
 
-// giveUp ends the wait for a minion.
-func (e *Engine) giveUp(id string) {
+// drop ends the wait for a minion.
+func (e *Engine) drop(id string) {
 	k := e.jobs[e.watch[id].job]
 	delete(e.watch, id)
 	if k == main {

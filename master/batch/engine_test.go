@@ -138,7 +138,8 @@ func play(t *testing.T, f *fleet, change func(*Plan)) (*diary, *Engine, time.Dur
 
 func TestEngineKeepsTheSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(map[string]minion{"a": {work: 3 * time.Second}, "b": {work: time.Second}, "c": {work: time.Second, code: 1}})
+		f := newFleet(map[string]minion{"a": {work: 3 * time.Second}, "b": {work: time.Second},
+			"c": {work: time.Second, code: 1}})
 		d, _, took := play(t, f, nil)
 		expect(t, "diary", d.lines, []string{"down", "start a b", "b 0", "start c", "c 1", "a 0"})
 		if f.most != 2 || took != 3*time.Second {
@@ -147,7 +148,7 @@ func TestEngineKeepsTheSize(t *testing.T) {
 	})
 }
 
-func TestEngineFindsWhoIsThere(t *testing.T) {
+func TestEngineGathersMinions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(map[string]minion{"a": {}, "b": {ping: -1}, "c": {ping: -1, mute: true}})
 		d, _, took := play(t, f, nil)
@@ -167,7 +168,8 @@ func TestEngineTakesLatePings(t *testing.T) {
 	})
 }
 
-// A minion that the target does not name gets nothing, though it answers the ping, whose id everybody may see.
+// A minion that the target does not name gets nothing, though it answers the ping, whose id
+// everybody may see.
 func TestEngineTakesNoStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(map[string]minion{"a": {work: 10 * time.Second}})
@@ -184,11 +186,13 @@ func TestEngineTakesNoStranger(t *testing.T) {
 	})
 }
 
-func TestEngineWaitsForWhoWorks(t *testing.T) {
+func TestEngineWaitsForWorkingMinions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(map[string]minion{"long": {work: time.Minute}, "dead": {work: -1, mute: true}, "next": {}})
+		f := newFleet(map[string]minion{"long": {work: time.Minute},
+			"dead": {work: -1, mute: true}, "next": {}})
 		d, e, took := play(t, f, nil)
-		expect(t, "diary", d.lines, []string{"down", "start dead long", "dead silent", "start next", "next 0", "long 0"})
+		expect(t, "diary", d.lines, []string{"down", "start dead long", "dead silent", "start next",
+			"next 0", "long 0"})
 		expect(t, "silent", e.Run().Ended(Silent), []string{"dead"})
 		if took != time.Minute {
 			t.Errorf("took %v, want as long as the longest job", took)
@@ -252,11 +256,12 @@ func (r *refusing) Starting(ids []string) error {
 	return r.diary.Starting(ids)
 }
 
-func TestEngineThatIsRefusedAStepWaitsForWhoWorks(t *testing.T) {
+func TestRefusedEngineWaitsForWorkingMinions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(map[string]minion{"a": {}, "b": {work: 3 * time.Second}, "c": {}, "d": {}})
 		r := &refusing{}
-		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second}, Host: f, Observer: r})
+		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second}, Host: f,
+			Observer: r})
 		if err := e.Gather(t.Context(), "*", "glob"); err != nil {
 			t.Fatal(err)
 		}
@@ -266,15 +271,17 @@ func TestEngineThatIsRefusedAStepWaitsForWhoWorks(t *testing.T) {
 		expect(t, "diary", r.lines, []string{"down", "start a b", "a 0", "start c", "b 0"})
 		expect(t, "waiting", e.Run().Waiting(), []string{"c", "d"})
 		if f.jobs != 2 || !e.Run().Stopped() {
-			t.Errorf("%d jobs were published, want the ping and one step; stopped: %v", f.jobs, e.Run().Stopped())
+			t.Errorf("%d jobs were published, want the ping and one step; stopped: %v", f.jobs,
+				e.Run().Stopped())
 		}
 	})
 }
 
-func TestResumedEngineStartsNobodyAgain(t *testing.T) {
+func TestResumedEngineStartsNoMinionTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(map[string]minion{"a": {}, "b": {work: -1, mute: true}, "c": {}})
-		r := NewRun(Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second, Gather: 2 * time.Second}, []string{"a", "b", "c"})
+		r := NewRun(Plan{Size: Size{Number: 2}, Timeout: 5 * time.Second, Gather: 2 * time.Second},
+			[]string{"a", "b", "c"})
 		r.Start(time.Now())
 		d := &diary{}
 		e := Resume(Options{Host: f, Observer: d}, r, "20260501120000000000")
@@ -290,7 +297,8 @@ func TestEngineEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}, Timeout: time.Hour}, Host: newFleet(map[string]minion{"a": {ping: -1}}), Observer: &diary{}})
+		e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}, Timeout: time.Hour},
+			Host: newFleet(map[string]minion{"a": {ping: -1}}), Observer: &diary{}})
 		if err := e.Gather(ctx, "*", "glob"); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error %v", err)
 		}
@@ -304,8 +312,8 @@ func TestEngineWithoutMinions(t *testing.T) {
 	}
 }
 
-// TestBatchDoesNotWaitForThoseWithoutAConnection checks that the ping waits for the others alone, and that who answers all the same
-// is taken in.
+// TestBatchDoesNotWaitForThoseWithoutAConnection checks that the ping waits for the others alone,
+// and that who answers all the same is taken in.
 func TestBatchDoesNotWaitForThoseWithoutAConnection(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -313,20 +321,24 @@ func TestBatchDoesNotWaitForThoseWithoutAConnection(t *testing.T) {
 		took    time.Duration
 		here    string
 	}{
-		{"one is away", map[string]minion{"a": {ping: time.Second}, "b": {ping: -1, mute: true}}, time.Second, "a"},
+		{"one is away", map[string]minion{"a": {ping: time.Second}, "b": {ping: -1, mute: true}},
+			time.Second, "a"},
 		{"all are", map[string]minion{"b": {ping: -1, mute: true}}, 0, ""},
-		{"it answers", map[string]minion{"a": {ping: 2 * time.Second}, "b": {ping: time.Second}}, 2 * time.Second, "a b"},
+		{"it answers", map[string]minion{"a": {ping: 2 * time.Second}, "b": {ping: time.Second}},
+			2 * time.Second, "a b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(tt.minions)
 				f.away = []string{"b"}
-				e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}, Timeout: 5 * time.Second, Gather: 10 * time.Second}, Host: f, Observer: &diary{}})
+				e := NewEngine(Options{Plan: Plan{Size: Size{Number: 1}, Timeout: 5 * time.Second,
+					Gather: 10 * time.Second}, Host: f, Observer: &diary{}})
 				begun := time.Now()
 				if err := e.Gather(t.Context(), "*", "glob"); err != nil {
 					t.Fatal(err)
 				}
-				if here, took := strings.Join(e.Run().Waiting(), " "), time.Since(begun); here != tt.here || took != tt.took {
+				if here, took := strings.Join(e.Run().Waiting(), " "),
+					time.Since(begun); here != tt.here || took != tt.took {
 					t.Errorf("%q are there after %s, want %q after %s", here, took, tt.here, tt.took)
 				}
 			})

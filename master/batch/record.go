@@ -10,26 +10,27 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// ErrRecord is wrapped for bytes that are no record of a run.
+// ErrRecord is wrapped for data that is not a record of a run.
 var ErrRecord = errors.New("not the record of a batch")
 
-// Marshal writes a run down, with what its owner needs to take it up again. Pauses of places are not kept: after a restart
-// their places are free.
+// Marshal encodes a run, together with the caller's order for resuming it. Pauses of slots are not
+// saved: after a restart the slots are free.
 func (r *Run) Marshal(order *data.Map) ([]byte, error) {
 	p := r.plan
 	return payload.MarshalBin(data.NewMap("batch", int64(recordVersion), "order", order,
-		"number", int64(p.Size.Number), "percent", p.Size.Percent, "wait", p.Wait.Seconds(), "failhard", p.Failhard,
-		"timeout", p.Timeout.Seconds(), "gather", p.Gather.Seconds(), "stopped", r.stopped,
-		"waiting", data.Values(r.waiting), "active", data.Values(r.active), "answered", data.Values(r.Ended(Answered)),
-		"failed", data.Values(r.Ended(Failed)), "silent", data.Values(r.Ended(Silent))))
+		"number", int64(p.Size.Number), "percent", p.Size.Percent, "wait", p.Wait.Seconds(),
+		"failhard", p.Failhard, "timeout", p.Timeout.Seconds(), "gather", p.Gather.Seconds(),
+		"stopped", r.stopped, "waiting", data.Values(r.waiting), "active", data.Values(r.active),
+		"answered", data.Values(r.Ended(Answered)), "failed", data.Values(r.Ended(Failed)),
+		"silent", data.Values(r.Ended(Silent))))
 }
 
 const recordVersion = 1
 
-// maxRecord is the longest record that is read, in bytes.
+// maxRecord is the maximum size of a record in bytes.
 const maxRecord = 64 << 20
 
-// Unmarshal reads what Marshal wrote.
+// Unmarshal decodes a record made by Marshal.
 func Unmarshal(b []byte) (r *Run, order *data.Map, err error) {
 	limits := payload.WireLimits()
 	limits.Size = maxRecord
@@ -56,24 +57,37 @@ func Unmarshal(b []byte) (r *Run, order *data.Map, err error) {
 func planOf(m *data.Map) (Plan, error) {
 	number, ok1 := m.Value("number").(int64)
 	percent, ok2 := m.Value("percent").(float64)
-	if !ok1 || !ok2 || number < 0 || number > math.MaxInt32 || number == 0 && !(percent > 0 && percent <= maxPercent) {
+	if !ok1 || !ok2 || number < 0 || number > math.MaxInt32 ||
+		number == 0 && !(percent > 0 && percent <= maxPercent) {
 		return Plan{}, fmt.Errorf("%w: it has no size", ErrRecord)
 	}
-	return Plan{Size: Size{Number: int(number), Percent: percent}, Wait: seconds(m, "wait"), Failhard: data.Truth(m.Value("failhard")),
-		Timeout: seconds(m, "timeout"), Gather: seconds(m, "gather")}, nil
+	const year = 366 * 24 * time.Hour
+	return Plan{
+		Size:     Size{Number: int(number), Percent: percent},
+		Wait:     Seconds(m.Value("wait"), 0, year),
+		Failhard: data.Truth(m.Value("failhard")),
+		Timeout:  Seconds(m.Value("timeout"), 0, year),
+		Gather:   Seconds(m.Value("gather"), 0, year),
+	}, nil
 }
 
-// seconds returns a span between none and a year.
-func seconds(m *data.Map, name string) time.Duration {
-	s, _ := m.Value(name).(float64)
-	const year = 366 * 24 * 3600
-	if !(s > 0) {
-		return 0
+// Seconds converts a number of seconds to a duration of at most most. Without a positive number it
+// returns otherwise.
+func Seconds(v any, otherwise, most time.Duration) time.Duration {
+	var s float64
+	switch v := v.(type) {
+	case int64:
+		s = float64(v)
+	case float64:
+		s = v
 	}
-	return time.Duration(math.Min(s, year) * float64(time.Second))
+	if !(s > 0) {
+		return otherwise
+	}
+	return time.Duration(math.Min(s, most.Seconds()) * float64(time.Second))
 }
 
-// fill sets where the minions of a run are; none may be in two places.
+// fill sets the minions of a run; no minion may occur twice.
 func (r *Run) fill(m *data.Map) error {
 	r.stopped = data.Truth(m.Value("stopped"))
 	seen := map[string]bool{}

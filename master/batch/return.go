@@ -9,16 +9,17 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// A Return is what a minion returned.
+// A Return is a minion's return.
 type Return struct {
 	Job     job.ID
 	Minion  string
-	Retcode int      // the highest, where several functions were called
-	Running bool     // the value is a map with something in it: to saltutil.find_job, that the job runs
-	Load    data.Raw // the whole return, for who shows it
+	Retcode int // the highest one if several functions were called
+	// the value is a non-empty map: as an answer to saltutil.find_job, the job is running
+	Running bool
+	Load    data.Raw // the whole return
 }
 
-// ReturnOf reads the event of a return; ok is false for other events.
+// ReturnOf decodes the event of a return; ok is false for other events.
 func ReturnOf(e eventbus.Event) (r Return, ok bool) {
 	jid, what, _ := strings.Cut(strings.TrimPrefix(e.Tag, "salt/job/"), "/")
 	id, ok := strings.CutPrefix(what, "ret/")
@@ -28,16 +29,25 @@ func ReturnOf(e eventbus.Event) (r Return, ok bool) {
 	return ParseReturn(job.ID(jid), id, e.Data)
 }
 
-// ParseReturn reads of a return what a batch decides by; the value itself is not decoded. ok is false for what is no map.
+// ParseReturn decodes the fields of a return that a batch needs, but not the value. ok is false if
+// raw is not a map.
 func ParseReturn(id job.ID, minion string, raw data.Raw) (r Return, ok bool) {
 	load, err := payload.ParseFields(raw, payload.WireLimits())
 	if err != nil {
 		return Return{}, false
 	}
-	return Return{Job: id, Minion: minion, Retcode: Retcode(load.Value("retcode")), Running: full(load.Raw("return")), Load: raw}, true
+	running, _ := payload.HasEntries(load.Raw("return"))
+	return Return{
+		Job:     id,
+		Minion:  minion,
+		Retcode: Retcode(load.Value("retcode")),
+		Running: running,
+		Load:    raw,
+	}, true
 }
 
-// Retcode returns the highest of the codes of a return: one, or those of several functions in a map or list.
+// Retcode returns the highest code of a return, which has one, or those of several functions in a
+// map or list.
 func Retcode(v any) int {
 	switch v := v.(type) {
 	case int64:
@@ -60,9 +70,4 @@ func Retcode(v any) int {
 		return code
 	}
 	return 0
-}
-
-// full reports whether a value in MessagePack is a map with something in it.
-func full(raw data.Raw) bool {
-	return len(raw) > 0 && (raw[0] > 0x80 && raw[0] <= 0x8f || raw[0] == 0xde || raw[0] == 0xdf)
 }

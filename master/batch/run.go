@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A Run is how far a batch has come. One goroutine at a time may use it.
+// A Run is the progress of a batch. It is not safe for concurrent use.
 type Run struct {
 	plan    Plan
-	waiting []string          // have not started, in the order in which they will
-	active  []string          // have started and not ended
+	waiting []string          // not started yet, in starting order
+	active  []string          // started and not ended
 	ended   map[string]Ending // by minion
-	free    []time.Time       // when places that are kept empty may be taken again, the first first
+	free    []time.Time       // when paused slots become free, the earliest first
 	stopped bool
 }
 
@@ -21,18 +21,18 @@ type Ending string
 // The endings.
 const (
 	Answered Ending = "answered" // with a return code of 0
-	Failed   Ending = "failed"   // with another
+	Failed   Ending = "failed"   // with another return code
 	Silent   Ending = "silent"   // it did not answer
 )
 
-// NewRun returns the run of a plan on minions, of which none has started.
+// NewRun returns a run of a plan on minions that have not started.
 func NewRun(p Plan, minions []string) *Run {
 	r := &Run{plan: p, ended: map[string]Ending{}}
 	r.Add(minions...)
 	return r
 }
 
-// Add takes in further minions, which start in the order given; those that are known already count once.
+// Add adds minions, which start in the given order. Known ones are ignored.
 func (r *Run) Add(minions ...string) {
 	for _, id := range minions {
 		if !r.knows(id) {
@@ -46,7 +46,7 @@ func (r *Run) knows(id string) bool {
 	return ended || slices.Contains(r.waiting, id) || slices.Contains(r.active, id)
 }
 
-// Start returns the minions that start now, and counts them as started.
+// Start returns the minions to start now, and marks them as active.
 func (r *Run) Start(now time.Time) []string {
 	r.release(now)
 	if r.stopped {
@@ -60,21 +60,22 @@ func (r *Run) Start(now time.Time) []string {
 	return next
 }
 
-// Withdraw puts minions that were counted as started back before those that wait: they did not start after all.
+// Withdraw moves minions that did not start after all back to the front of those that wait.
 func (r *Run) Withdraw(ids []string) {
 	r.active = slices.DeleteFunc(r.active, func(id string) bool { return slices.Contains(ids, id) })
 	r.waiting = append(slices.Clone(ids), r.waiting...)
 }
 
-// release gives back the places whose pause is over.
+// release frees the slots whose pause is over.
 func (r *Run) release(now time.Time) {
 	r.free = slices.DeleteFunc(r.free, func(at time.Time) bool { return !at.After(now) })
 }
 
-// total counts the minions of the run.
+// total returns the number of minions of the run.
 func (r *Run) total() int { return len(r.waiting) + len(r.active) + len(r.ended) }
 
-// End notes how a minion ended, and reports whether it was at work. With failhard a failure ends the batch.
+// End records how a minion ended, and reports whether it was at work. With Failhard a failure stops
+// the batch.
 func (r *Run) End(id string, how Ending, now time.Time) bool {
 	i := slices.Index(r.active, id)
 	if i < 0 {
@@ -91,16 +92,16 @@ func (r *Run) End(id string, how Ending, now time.Time) bool {
 	return true
 }
 
-// Stop lets no further minion start.
+// Stop prevents further minions from starting.
 func (r *Run) Stop() { r.stopped = true }
 
 // Stopped reports whether the run was stopped.
 func (r *Run) Stopped() bool { return r.stopped }
 
-// Over reports whether nothing is left to wait for.
+// Over reports whether the run has ended.
 func (r *Run) Over() bool { return len(r.active) == 0 && (r.stopped || len(r.waiting) == 0) }
 
-// Wake returns when a place is free again though nobody answers; ok is false when time alone changes nothing.
+// Wake returns when the next paused slot becomes free. ok is false if time alone changes nothing.
 func (r *Run) Wake() (at time.Time, ok bool) {
 	if len(r.free) == 0 || len(r.waiting) == 0 || r.stopped {
 		return time.Time{}, false
@@ -108,7 +109,7 @@ func (r *Run) Wake() (at time.Time, ok bool) {
 	return slices.MinFunc(r.free, time.Time.Compare), true
 }
 
-// Plan returns what the run is to do.
+// Plan returns the plan of the run.
 func (r *Run) Plan() Plan { return r.plan }
 
 // Active returns the minions at work.
@@ -117,7 +118,7 @@ func (r *Run) Active() []string { return slices.Clone(r.active) }
 // Waiting returns the minions that have not started.
 func (r *Run) Waiting() []string { return slices.Clone(r.waiting) }
 
-// Ended returns the minions that ended in one way, sorted.
+// Ended returns the sorted minions that ended in the given way.
 func (r *Run) Ended(how Ending) []string {
 	ids := []string{}
 	for id, h := range r.ended {

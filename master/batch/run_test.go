@@ -89,7 +89,8 @@ func TestLateMinionsAreTaken(t *testing.T) {
 }
 
 func TestRecordHoldsTheRun(t *testing.T) {
-	r := NewRun(Plan{Size: Size{Percent: 50}, Wait: time.Second, Failhard: true, Timeout: 5 * time.Second, Gather: 10 * time.Second},
+	r := NewRun(Plan{Size: Size{Percent: 50}, Wait: time.Second, Failhard: true,
+		Timeout: 5 * time.Second, Gather: 10 * time.Second},
 		[]string{"a", "b", "c", "d", "e", "f"})
 	r.Start(at(0))
 	r.End("a", Answered, at(0))
@@ -112,8 +113,9 @@ func TestRecordHoldsTheRun(t *testing.T) {
 	}
 }
 
-// Whatever happens in whatever order, no minion starts twice, and no more than the size are at work.
-func TestNobodyStartsTwice(t *testing.T) {
+// Whatever happens in whatever order, no minion starts twice, and no more than the size are at
+// work.
+func TestNoMinionStartsTwice(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		var ids []string
@@ -175,7 +177,8 @@ func FuzzUnmarshal(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was read and written again cannot be read: %v", err)
 		}
-		if !slices.Equal(r.waiting, r2.waiting) || !slices.Equal(r.active, r2.active) || r.total() != r2.total() {
+		if !slices.Equal(r.waiting, r2.waiting) || !slices.Equal(r.active, r2.active) ||
+			r.total() != r2.total() {
 			t.Fatal("a record changes when it is read and written")
 		}
 	})

@@ -13,24 +13,25 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// Functions and states that are told apart; further ones count as other. Those of jobs that were published have places of
-// their own, and a minion brings no more than a few of its schedule: none can invent names until there is no place left.
+// Limits on the functions and states with labels of their own; further ones are counted as other.
+// Published and scheduled calls have separate limits, and each minion's schedule adds only a few,
+// so no minion can use up the limit with invented names.
 const (
 	maxCalls     = 1000 // of published jobs and runners
 	maxScheduled = 500  // of schedules
 	maxOwn       = 16   // of one minion's schedule
 )
 
-// maxReturn is the longest return of a state run that is looked into, in bytes.
+// maxReturn is the maximum size, in bytes, of a state run's return that is examined.
 const maxReturn = 4 << 20
 
-// jobs counts jobs and returns. One goroutine may use it.
+// jobs counts jobs and returns. It is not safe for concurrent use.
 type jobs struct {
 	now           func() time.Time
 	minion        bool // counters of functions have the label minion
 	calls         map[call]bool
 	scheduleCalls map[call]bool
-	own           map[string]int // calls that a minion's schedule brought, by id
+	own           map[string]int // number of calls that each minion's schedule added, by id
 	started       *prometheus.CounterVec
 	expected      *prometheus.CounterVec
 	responses     *prometheus.CounterVec
@@ -42,30 +43,45 @@ type jobs struct {
 	heard         *prometheus.GaugeVec
 }
 
-// A call is a function with the state that it is about, which most functions do not have.
+// A call is a function, with the state that it is about if there is one.
 type call struct{ fun, state string }
 
 func newJobs(r *prometheus.Registry, o Options) *jobs {
-	j := &jobs{now: o.Now, minion: o.MinionLabel, calls: map[call]bool{}, scheduleCalls: map[call]bool{}, own: map[string]int{}}
+	j := &jobs{
+		now:           o.Now,
+		minion:        o.MinionLabel,
+		calls:         map[call]bool{},
+		scheduleCalls: map[call]bool{},
+		own:           map[string]int{},
+	}
 	of := []string{"function", "state"}
 	result := append(of, "success")
 	if o.MinionLabel {
 		result = append(result, "minion")
 	}
 	j.started = counter("salt_new_job_total", "Total number of new jobs processed", of)
-	j.expected = counter("salt_expected_responses_total", "Total number of expected minions responses", of)
-	j.responses = counter("salt_function_responses_total", "Total number of responses per function processed", result)
-	j.scheduled = counter("salt_scheduled_job_return_total", "Total number of scheduled job responses", result)
-	j.returns = counter("salt_responses_total", "Total number of responses", []string{"minion", "success"})
-	j.status = gauge("salt_function_status", "Last function/state success, 0=Failed, 1=Success", []string{"minion", "function", "state"})
+	j.expected = counter("salt_expected_responses_total",
+		"Total number of expected minions responses", of)
+	j.responses = counter("salt_function_responses_total",
+		"Total number of responses per function processed", result)
+	j.scheduled = counter("salt_scheduled_job_return_total",
+		"Total number of scheduled job responses", result)
+	j.returns = counter("salt_responses_total", "Total number of responses",
+		[]string{"minion", "success"})
+	j.status = gauge("salt_function_status", "Last function/state success, 0=Failed, 1=Success",
+		[]string{"minion", "function", "state"})
 	duration := of
 	if o.MinionLabel {
 		duration = append(of, "minion")
 	}
-	j.duration = gauge("salt_job_duration_seconds", "Last duration of a Salt job in seconds", duration)
-	j.heartbeat = gauge("salt_health_last_heartbeat", "Last status beacon received. Unix timestamp", []string{"minion"})
-	j.heard = gauge("salt_responses_last_received_response", "Last event received from a minion. Unix timestamp", []string{"minion"})
-	r.MustRegister(j.started, j.expected, j.responses, j.scheduled, j.returns, j.status, j.duration, j.heartbeat, j.heard)
+	j.duration = gauge("salt_job_duration_seconds",
+		"Last duration of a Salt job in seconds", duration)
+	j.heartbeat = gauge("salt_health_last_heartbeat", "Last status beacon received. Unix timestamp",
+		[]string{"minion"})
+	j.heard = gauge("salt_responses_last_received_response",
+		"Last event received from a minion. Unix timestamp", []string{"minion"})
+	r.MustRegister(j.started, j.expected, j.responses, j.scheduled, j.returns, j.status, j.duration,
+		j.heartbeat, j.heard)
 	return j
 }
 
@@ -77,8 +93,8 @@ func gauge(name, help string, labels []string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 }
 
-// take counts one event. Jobs of masters, which are runners, count as those of minions.
-func (j *jobs) take(e eventbus.Event) {
+// count counts one event. Jobs of masters, which are runners, count as those of minions.
+func (j *jobs) count(e eventbus.Event) {
 	parts := strings.Split(e.Tag, "/")
 	if len(parts) < 2 {
 		return
@@ -99,7 +115,7 @@ func (j *jobs) take(e eventbus.Event) {
 	}
 }
 
-// key forgets a minion whose key was deleted.
+// key drops the metrics of a minion whose key was deleted.
 func (j *jobs) key(fields payload.Fields) {
 	if act, _ := fields.Text("act"); act != "delete" {
 		return
@@ -117,7 +133,7 @@ func (j *jobs) key(fields payload.Fields) {
 	}
 }
 
-// beacon notes a sign of life.
+// beacon records a sign of life.
 func (j *jobs) beacon(id, name string) {
 	now := float64(j.now().Unix())
 	if name == "status" {
@@ -151,7 +167,7 @@ func (j *jobs) ret(fields payload.Fields) {
 	j.returns.WithLabelValues(id, strconv.FormatBool(ok)).Inc()
 	j.heard.WithLabelValues(id).Set(float64(j.now().Unix()))
 	if c.state == "highstate" {
-		j.status.WithLabelValues(id, c.fun, c.state).Set(one(ok))
+		j.status.WithLabelValues(id, c.fun, c.state).Set(boolValue(ok))
 	}
 	if isRun && run.seconds > 0 {
 		labels := []string{c.fun, c.state}
@@ -162,7 +178,7 @@ func (j *jobs) ret(fields payload.Fields) {
 	}
 }
 
-func one(ok bool) float64 {
+func boolValue(ok bool) float64 {
 	if ok {
 		return 1
 	}
@@ -171,13 +187,13 @@ func one(ok bool) float64 {
 
 var name = regexp.MustCompile(`^[A-Za-z0-9_.,/-]*$`)
 
-// isName reports what functions and states are called.
+// isName reports whether s is valid as a name of a function or state.
 func isName(s string) bool { return len(s) <= 100 && name.MatchString(s) }
 
-// other is the call of what is not told apart.
+// other is the call for everything without labels of its own.
 func other() call { return call{fun: "other"} }
 
-// published returns what a job that was published is counted as.
+// published returns the call under which a published job is counted.
 func (j *jobs) published(fields payload.Fields) call {
 	c := callOf(fields)
 	if !j.calls[c] {
@@ -189,13 +205,15 @@ func (j *jobs) published(fields payload.Fields) call {
 	return c
 }
 
-// returned returns what a return of a minion is counted as: the call of a job that was published, or of the minion's schedule.
+// returned returns the call under which a return is counted: that of a published job, or of the
+// minion's schedule.
 func (j *jobs) returned(fields payload.Fields, id string) call {
 	c := callOf(fields)
 	if j.calls[c] || j.scheduleCalls[c] {
 		return c
 	}
-	if !fields.Has("schedule") || c == other() || len(j.scheduleCalls) >= maxScheduled || j.own[id] >= maxOwn {
+	if !fields.Has("schedule") || c == other() || len(j.scheduleCalls) >= maxScheduled ||
+		j.own[id] >= maxOwn {
 		return other()
 	}
 	j.own[id]++
@@ -203,11 +221,11 @@ func (j *jobs) returned(fields payload.Fields, id string) call {
 	return c
 }
 
-// callOf reads the function of a job or return, and the state that it is about.
+// callOf returns the function of a job or return, and the state that it is about.
 func callOf(fields payload.Fields) call {
 	fun, ok := fields.Text("fun")
 	if !ok {
-		return other() // of several functions
+		return other() // several functions
 	}
 	c := call{fun, stateOf(fun, fields)}
 	if !isName(c.fun) || !isName(c.state) {
@@ -216,7 +234,7 @@ func callOf(fields payload.Fields) call {
 	return c
 }
 
-// stateOf returns which state a function of module state is about, as salt-exporter names it.
+// stateOf returns the state that a function of module state is about, as salt-exporter names it.
 func stateOf(fun string, fields payload.Fields) string {
 	switch fun {
 	case "state.highstate":
@@ -233,7 +251,8 @@ func stateOf(fun string, fields payload.Fields) string {
 	return ""
 }
 
-// firstArg returns the first argument where it is a text, or the keyword argument of a name. given tells that there are arguments.
+// firstArg returns the first argument if it is text, or the keyword argument. given reports whether
+// there are arguments.
 func firstArg(fields payload.Fields, keyword string) (text string, given bool) {
 	for _, field := range []string{"arg", "fun_args"} {
 		args, _ := fields.Value(field).([]any)
@@ -251,13 +270,13 @@ func firstArg(fields payload.Fields, keyword string) (text string, given bool) {
 	return "", false
 }
 
-// A run is what a state run came to.
+// A run is the result of a state run.
 type run struct {
 	ok      bool
 	seconds float64
 }
 
-// stateRun reads the return of a state run.
+// stateRun parses the return of a state run.
 func stateRun(fun string, fields payload.Fields) (run, bool) {
 	if !strings.HasPrefix(fun, "state.") || len(fields.Raw("return")) > maxReturn {
 		return run{}, false

@@ -1,9 +1,11 @@
-// Package metrics shows how a master is to monitoring systems: numbers for Prometheus under /metrics, and whether it lives and can
-// work under /livez and /readyz.
+// Package metrics exposes a master to monitoring systems: metrics for Prometheus under /metrics,
+// and health checks under /livez and /readyz.
 //
-// The numbers about jobs and returns are counted from the events of the master's bus, and have the names and labels of the program
-// salt-exporter, so that dashboards made for it show our master too. The others begin with brine_ and come from the caller as
-// [Sample]s. Labels are bounded: a minion chooses the names of functions in its returns, so only so many are told apart.
+// The metrics about jobs and returns are counted from the events of the master's bus. They have the
+// names and labels of the program salt-exporter, so that its dashboards work here too. The others
+// begin with brine_ and come from the caller as [Sample]s. The number of labels is bounded: a
+// minion chooses the function names in its returns, so only a limited number get labels of their
+// own.
 package metrics
 
 import (
@@ -23,28 +25,28 @@ import (
 	"github.com/brineproject/brine/eventbus"
 )
 
-// Options are what a Server shows.
+// Options configure a Server.
 type Options struct {
 	Address     string // host:port to listen at
 	Certificate string // file of a TLS certificate in PEM; empty means no TLS
 	Key         string // file of its key
-	MinionLabel bool   // counters of functions tell minions apart: many series
+	MinionLabel bool   // counters of functions have a label minion, which makes many series
 	Samples     []Sample
-	Parts       func() []Part // nil shows none
-	Ready       func() error  // why the master cannot work, or nil
+	Parts       func() []Part // states of the daemon's parts; may be nil
+	Ready       func() error  // returns why the master cannot work, or nil
 	Log         logrus.FieldLogger
 	Now         func() time.Time // nil means time.Now
 }
 
-// A Sample is a number that is read when somebody asks.
+// A Sample is a metric that is read on each scrape.
 type Sample struct {
 	Name, Help string
 	Labels     map[string]string
-	Counter    bool // it only grows
+	Counter    bool // the value never decreases
 	Value      func() float64
 }
 
-// A Server answers monitoring systems.
+// A Server serves metrics to monitoring systems.
 type Server struct {
 	o        Options
 	listener net.Listener
@@ -52,7 +54,8 @@ type Server struct {
 	jobs     *jobs
 }
 
-// New listens at the address. The error names the option that is wrong. Serve or Close the server.
+// New listens on the address. The error names the invalid option. The caller must Serve or Close
+// the server.
 func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -73,7 +76,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// secure puts TLS over a listener where a certificate is configured.
+// secure adds TLS to a listener if a certificate is configured.
 func secure(l net.Listener, o Options) (net.Listener, error) {
 	if o.Certificate == "" {
 		return l, nil
@@ -82,12 +85,16 @@ func secure(l net.Listener, o Options) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("metrics_certificate: %w", err)
 	}
-	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}), nil
+	return tls.NewListener(l, &tls.Config{MinVersion: tls.VersionTLS12,
+		Certificates: []tls.Certificate{pair}}), nil
 }
 
-// register adds what does not come from events.
+// register adds the metrics that are not counted from events.
 func (s *Server) register() error {
-	errs := []error{s.registry.Register(collectors.NewGoCollector()), s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))}
+	errs := []error{
+		s.registry.Register(collectors.NewGoCollector()),
+		s.registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+	}
 	if s.o.Parts != nil {
 		errs = append(errs, s.registry.Register(newParts(s.o.Parts)))
 	}
@@ -105,10 +112,10 @@ func collectorOf(s Sample) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts(o), s.Value)
 }
 
-// Addr returns where the server listens.
+// Addr returns the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Close gives the address back without serving.
+// Close releases the address of a server that does not serve.
 func (s *Server) Close() error {
 	if err := s.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err
@@ -116,16 +123,19 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Serve counts the events of a bus and answers until ctx ends.
+// Serve counts the events of a bus and answers requests until ctx ends.
 func (s *Server) Serve(ctx context.Context, bus *eventbus.Bus) error {
-	events := bus.Subscribe(eventbus.SubscribeOptions{Name: "metrics", Prefixes: []string{"salt/job/", "salt/run/", "salt/beacon/", "salt/key"}})
+	events := bus.Subscribe(eventbus.SubscribeOptions{
+		Name:     "metrics",
+		Prefixes: []string{"salt/job/", "salt/run/", "salt/beacon/", "salt/key"},
+	})
 	defer events.Close()
 	counted := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer close(counted)
 		for e := range events.All(ctx) {
-			s.jobs.take(e)
+			s.jobs.count(e)
 		}
 	}()
 	err := s.answer(ctx)
@@ -134,7 +144,7 @@ func (s *Server) Serve(ctx context.Context, bus *eventbus.Bus) error {
 	return err
 }
 
-// Times in which a scrape begins and ends. Who is slower is not served.
+// Timeouts of requests. Slower clients are disconnected.
 const (
 	headerTime = 5 * time.Second
 	answerTime = 30 * time.Second
@@ -143,19 +153,27 @@ const (
 
 // answer serves requests until ctx ends.
 func (s *Server) answer(ctx context.Context) error {
-	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: 16 << 10}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // Serve tells how it ended
+	server := &http.Server{
+		Handler:           s.handler(),
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       headerTime,
+		WriteTimeout:      answerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    16 << 10,
+	}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })() // Serve returns the error
 	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return ctx.Err()
 }
 
-// handler returns what the server has.
+// handler returns the HTTP handler.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry,
+		promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	return mux
 }
@@ -163,14 +181,14 @@ func (s *Server) handler() http.Handler {
 // ready answers whether the master can work.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if err := s.o.Ready(); err != nil {
-		say(w, http.StatusServiceUnavailable, err.Error())
+		reply(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	say(w, http.StatusOK, "ok")
+	reply(w, http.StatusOK, "ok")
 }
 
-func say(w http.ResponseWriter, code int, text string) {
+func reply(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = fmt.Fprintln(w, text) // who asked may have gone
+	_, _ = fmt.Fprintln(w, text) // the client may have disconnected
 }

@@ -86,7 +86,8 @@ func salts(page, prefix string) []string {
 	return lines
 }
 
-// await asks until the page holds text, and once more: the numbers of one page are not all of one moment.
+// await asks until the page holds text, and once more: the numbers of one page are not all of one
+// moment.
 func await(t *testing.T, s *Server, text string) string {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {
@@ -128,14 +129,23 @@ func TestJobsAreCountedAsSaltExporterDoes(t *testing.T) {
 	s, bus := start(t, nil)
 	settled(t, s, bus)
 	step := func(ok bool, ms float64) *data.Map { return data.NewMap("result", ok, "duration", ms) }
-	states := data.NewMap("pkg_|-a_|-a_|-installed", step(true, 1500.0), "file_|-b_|-b_|-managed", step(false, 500.0))
-	fire(t, bus, "salt/job/20260501120000000000/new", "fun", "test.ping", "arg", []any{}, "minions", []any{"a", "b"})
-	fire(t, bus, "salt/job/20260501120000000000/ret/a", "fun", "test.ping", "id", "a", "success", true, "retcode", int64(0), "return", true)
-	fire(t, bus, "salt/job/20260501120000000000/ret/b", "fun", "test.ping", "id", "b", "success", false, "retcode", int64(1), "return", "no")
-	fire(t, bus, "salt/job/20260501120000000001/new", "fun", "state.apply", "arg", []any{}, "minions", []any{"a"})
-	fire(t, bus, "salt/job/20260501120000000001/ret/a", "fun", "state.apply", "fun_args", []any{}, "id", "a", "success", true, "retcode", int64(2), "return", states)
-	fire(t, bus, "salt/job/20260501120000000002/ret/a", "fun", "state.sls", "fun_args", []any{data.NewMap("mods", "web")}, "id", "a", "success", true, "retcode", int64(2), "schedule", "x", "return", states)
-	fire(t, bus, "salt/job/20260501120000000003/new", "fun", "state.single", "arg", []any{"test.nop", "x"}, "minions", []any{"a"})
+	states := data.NewMap("pkg_|-a_|-a_|-installed", step(true, 1500.0), "file_|-b_|-b_|-managed",
+		step(false, 500.0))
+	fire(t, bus, "salt/job/20260501120000000000/new", "fun", "test.ping", "arg", []any{},
+		"minions", []any{"a", "b"})
+	fire(t, bus, "salt/job/20260501120000000000/ret/a", "fun", "test.ping", "id", "a",
+		"success", true, "retcode", int64(0), "return", true)
+	fire(t, bus, "salt/job/20260501120000000000/ret/b", "fun", "test.ping", "id", "b",
+		"success", false, "retcode", int64(1), "return", "no")
+	fire(t, bus, "salt/job/20260501120000000001/new", "fun", "state.apply", "arg", []any{},
+		"minions", []any{"a"})
+	fire(t, bus, "salt/job/20260501120000000001/ret/a", "fun", "state.apply", "fun_args", []any{},
+		"id", "a", "success", true, "retcode", int64(2), "return", states)
+	fire(t, bus, "salt/job/20260501120000000002/ret/a", "fun", "state.sls",
+		"fun_args", []any{data.NewMap("mods", "web")}, "id", "a", "success", true, "retcode",
+		int64(2), "schedule", "x", "return", states)
+	fire(t, bus, "salt/job/20260501120000000003/new", "fun", "state.single",
+		"arg", []any{"test.nop", "x"}, "minions", []any{"a"})
 	fire(t, bus, "salt/run/20260501120000000004/new", "fun", "runner.jobs.active")
 	fire(t, bus, "salt/job/20260501120000000005/new", "fun", []any{"a.b", "c.d"}, "minions", []any{"a"})
 	fire(t, bus, "salt/beacon/b/status/x")
@@ -176,7 +186,8 @@ func TestMinionsOfDeletedKeysAreForgotten(t *testing.T) {
 	settled(t, s, bus)
 	fire(t, bus, "salt/job/20260501120000000000/new", "fun", "state.highstate", "minions", []any{"a", "b"})
 	for _, id := range []string{"a", "b"} {
-		fire(t, bus, "salt/job/20260501120000000000/ret/"+id, "fun", "state.highstate", "id", id, "success", true, "return", data.NewMap("x", data.NewMap("result", true, "duration", 10.0)))
+		fire(t, bus, "salt/job/20260501120000000000/ret/"+id, "fun", "state.highstate", "id", id,
+			"success", true, "return", data.NewMap("x", data.NewMap("result", true, "duration", 10.0)))
 		fire(t, bus, "salt/beacon/"+id+"/status/x")
 	}
 	page := await(t, s, `salt_health_last_heartbeat{minion="b"}`)
@@ -191,16 +202,16 @@ func TestMinionsOfDeletedKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// TestFunctionsAreBounded has minions invent functions: they fill neither the memory of the master nor the places of
-// functions that are published.
+// TestFunctionsAreBounded has minions invent functions: they fill neither the memory of the master
+// nor the places of functions that are published.
 func TestFunctionsAreBounded(t *testing.T) {
 	j := newJobs(prometheus.NewRegistry(), Options{Now: noon})
 	returned := func(id, fun string, more ...any) {
 		body := data.NewMap(append([]any{"fun", fun, "id", id, "success", true}, more...)...)
-		j.take(event(t, "salt/job/20260501120000000000/ret/"+id, body))
+		j.count(event(t, "salt/job/20260501120000000000/ret/"+id, body))
 	}
 	published := func(fun string) {
-		j.take(event(t, "salt/job/20260501120000000000/new", data.NewMap("fun", fun, "minions", []any{"a"})))
+		j.count(event(t, "salt/job/20260501120000000000/new", data.NewMap("fun", fun, "minions", []any{"a"})))
 	}
 	for i := range 3 * maxCalls {
 		returned("a", fmt.Sprintf("mod%d.fun", i))
@@ -236,16 +247,21 @@ func TestFunctionsAreBounded(t *testing.T) {
 func TestOwnNumbersAreReadWhenAsked(t *testing.T) {
 	n := 1.0
 	s, _ := start(t, func(o *Options) {
-		o.Samples = []Sample{{Name: "brine_minions_connected", Help: "Minions with a connection", Value: func() float64 { n++; return n }},
-			{Name: "brine_port_refused_total", Help: "Connections refused", Labels: map[string]string{"port": "publish"}, Counter: true, Value: func() float64 { return 7 }}}
+		o.Samples = []Sample{{Name: "brine_minions_connected", Help: "Minions with a connection",
+			Value: func() float64 { n++; return n }},
+			{Name: "brine_port_refused_total", Help: "Connections refused",
+				Labels: map[string]string{"port": "publish"}, Counter: true,
+				Value: func() float64 { return 7 }}}
 		o.Parts = func() []Part { return []Part{{Name: "replier", Running: true, Restarts: 3}, {Name: "scheduler"}} }
 	})
 	page := await(t, s, "brine_minions_connected 2\n")
 	if !strings.Contains(page, "brine_minions_connected 3\n") {
 		t.Errorf("the number is not read anew:\n%s", page)
 	}
-	for _, want := range []string{"# TYPE brine_port_refused_total counter\n", "brine_port_refused_total{port=\"publish\"} 7\n", "go_goroutines ", "process_open_fds ",
-		`brine_part_running{part="replier"} 1`, `brine_part_restarts_total{part="replier"} 3`, `brine_part_running{part="scheduler"} 0`} {
+	for _, want := range []string{"# TYPE brine_port_refused_total counter\n",
+		"brine_port_refused_total{port=\"publish\"} 7\n", "go_goroutines ", "process_open_fds ",
+		`brine_part_running{part="replier"} 1`, `brine_part_restarts_total{part="replier"} 3`,
+		`brine_part_running{part="scheduler"} 0`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}
@@ -262,7 +278,8 @@ func TestLiveAndReady(t *testing.T) {
 		code int
 		body string
 	}{
-		{"/livez", nil, 200, "ok\n"}, {"/readyz", nil, 200, "ok\n"}, {"/readyz", errors.New("part replier fails"), 503, "part replier fails\n"},
+		{"/livez", nil, 200, "ok\n"}, {"/readyz", nil, 200, "ok\n"},
+		{"/readyz", errors.New("part replier fails"), 503, "part replier fails\n"},
 		{"/livez", errors.New("x"), 200, "ok\n"}, {"/", nil, 404, ""}, {"/debug/pprof/", nil, 404, ""},
 	} {
 		why = c.why
@@ -294,7 +311,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func TestWrongOptionsAreTold(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -321,7 +338,9 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1),
+		Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &pair.PublicKey, pair)
 	if err != nil {
 		t.Fatal(err)
@@ -333,7 +352,9 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := errors.Join(os.WriteFile(cert, text, 0o600), os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(cert, text, 0o600),
+		os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
+			0o600)); err != nil {
 		t.Fatal(err)
 	}
 	pool = x509.NewCertPool()

@@ -13,7 +13,8 @@ const (
 	allowKind   = "allow_tgt_type"
 )
 
-// Wrap returns a value that only the minions inside of a target may read. kind is the kind of the target; nil means glob.
+// Wrap returns a value that only the minions inside a target may read. kind is the kind of the
+// target; nil means glob.
 func Wrap(value, target, kind any) *data.Map {
 	m := data.NewMap(wrapped, value, marker, int64(1))
 	for _, f := range [][2]any{{allowTarget, target}, {allowKind, kind}} {
@@ -24,7 +25,7 @@ func Wrap(value, target, kind any) *data.Map {
 	return m
 }
 
-// Unwrap returns the value that an entry of a mine holds, wrapped or not.
+// Unwrap returns the value of a mine entry, whether or not it is wrapped.
 func Unwrap(entry any) any {
 	if m, ok := entry.(*data.Map); ok && m.Has(marker) && m.Has(wrapped) {
 		return m.Value(wrapped)
@@ -32,8 +33,8 @@ func Unwrap(entry any) any {
 	return entry
 }
 
-// unwrap returns the value of an entry, nil for one that is wrapped and holds none, and the target of who may read it where
-// there is one.
+// unwrap returns the value of an entry, or nil if it is wrapped and has none. If limited is set,
+// only the minions inside target may read it.
 func unwrap(raw data.Raw) (value data.Raw, target any, kind string, limited bool) {
 	fields, err := payload.ParseFields(raw, limits())
 	if err != nil || !fields.Has(marker) {
@@ -43,18 +44,20 @@ func unwrap(raw data.Raw) (value data.Raw, target any, kind string, limited bool
 	return fields.Raw(wrapped), fields.Value(allowTarget), kind, fields.Has(allowTarget)
 }
 
-// A Definition is an entry of mine_functions: which function to call with what, and who may read the result.
+// A Definition is an entry of mine_functions: the function with its arguments, and who may read its
+// result.
 type Definition struct {
-	Fun    string // the function; "" means that the entry is named as its function is
+	Fun    string // the function; "" means the name of the entry
 	Args   []any
 	Kwargs *data.Map
-	Target any // allow_tgt, nil for everybody
-	Kind   any // allow_tgt_type, nil where it is not given
+	Target any // allow_tgt; nil means everybody
+	Kind   any // allow_tgt_type, or nil
 }
 
-// ParseDefinition reads an entry of mine_functions: a dictionary of keyword arguments, or a list of arguments and such
-// dictionaries, in both of which mine_function, allow_tgt and allow_tgt_type are set apart. Anything else is no arguments
-// (salt/utils/mine.py, parse_function_definition). The entry is not changed, as it is in Salt.
+// ParseDefinition parses an entry of mine_functions: a dictionary of keyword arguments, or a list
+// of arguments and such dictionaries. In both, mine_function, allow_tgt and allow_tgt_type are
+// separated from the arguments. Any other value means no arguments (salt/utils/mine.py,
+// parse_function_definition). Unlike in Salt, v is not changed.
 func ParseDefinition(v any) Definition {
 	d := Definition{Args: []any{}, Kwargs: data.NewMap()}
 	switch v := v.(type) {
@@ -89,7 +92,7 @@ func truthful(v any) any {
 	return nil
 }
 
-// Entry returns what is kept in the mine of a function's result.
+// Entry returns the mine entry for a result of the function.
 func (d Definition) Entry(result any) any {
 	if d.Target == nil {
 		return result

@@ -10,21 +10,22 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// A Query asks for results of functions.
+// A Query selects results from the mine.
 type Query struct {
-	Requester string // the id of who asks
+	Requester string // id of the requester
 	Target    any
-	Kind      string // of target; "" means glob
-	Fun       any    // one name, several with commas between, or a list of names
+	Kind      string // kind of target; "" means glob
+	Fun       any    // a name, several separated by commas, or a list of names
 }
 
 const (
 	maxAsked = 1024     // functions that one query may name
-	maxFound = 64 << 20 // bytes of all values that one query gets
+	maxFound = 64 << 20 // maximum total bytes of the values in a result
 )
 
-// Get returns results by minion where one function is asked for, and else by function and minion. A list is several functions
-// also when it has one. What there is not, or is not for who asks, is left out. Values are encoded in wire form, see [Decoded].
+// Get returns the results by minion if one function is requested, and otherwise by function and
+// minion. A list counts as several functions even if it has one. Missing results, and those that
+// the requester may not see, are left out. Values are encoded in wire form; see [Decoded].
 func (s *Store) Get(q Query, r Rules) (*data.Map, error) {
 	funs, several := functions(q.Fun)
 	found := data.NewMap()
@@ -48,7 +49,8 @@ func (s *Store) Get(q Query, r Rules) (*data.Map, error) {
 				continue
 			}
 			if size += len(v); size > s.most {
-				return found, fmt.Errorf("mine target %s: %w: those of minions from %s on are left out", clip(data.Str(q.Target)), ErrTooMuch, id)
+				return found, fmt.Errorf("mine target %s: %w: results of minions from %s on are left out",
+					clip(data.Str(q.Target)), ErrTooMuch, id)
 			}
 			put(found, several, fun, id, v)
 		}
@@ -56,7 +58,7 @@ func (s *Store) Get(q Query, r Rules) (*data.Map, error) {
 	return found, nil
 }
 
-// clip returns a text for an error, not longer than a line.
+// clip shortens a text for an error message.
 func clip(text string) string { return text[:min(len(text), 80)] }
 
 func put(found *data.Map, several bool, fun, id string, v data.Raw) {
@@ -72,7 +74,7 @@ func put(found *data.Map, several bool, fun, id string, v data.Raw) {
 	of.Set(id, v)
 }
 
-// functions returns the names that a query asks for, each once.
+// functions returns the requested names without duplicates, and whether the result is by function.
 func functions(v any) (names []string, several bool) {
 	switch v := v.(type) {
 	case string:
@@ -83,7 +85,8 @@ func functions(v any) (names []string, several bool) {
 	case []any:
 		several = true
 		for _, e := range v {
-			if name, ok := e.(string); ok && !slices.Contains(names, name) && len(names) < maxAsked {
+			if name, ok := e.(string); ok && !slices.Contains(names, name) &&
+				len(names) < maxAsked {
 				names = append(names, name)
 			}
 		}
@@ -91,7 +94,7 @@ func functions(v any) (names []string, several bool) {
 	return names[:min(len(names), maxAsked)], several
 }
 
-// exactly returns the kind of target by which a query is resolved: pillar is compared by whole values
+// exactly returns the kind by which a target is resolved: pillar values are compared whole
 // (salt/daemons/masterapi.py, _mine_get).
 func exactly(kind string) string {
 	switch strings.ToLower(kind) {
@@ -105,8 +108,11 @@ func exactly(kind string) string {
 	return kind
 }
 
-// visible returns the value of a function in wire form, if it is there and may be seen.
-func visible(mined payload.Fields, fun string, inside func(tgt any, kind string) bool) (data.Raw, bool) {
+// visible returns the value of a function in wire form, if there is one and the requester may see
+// it.
+func visible(
+	mined payload.Fields, fun string, inside func(tgt any, kind string) bool,
+) (data.Raw, bool) {
 	value, target, kind, limited := unwrap(mined.Raw(fun))
 	if value == nil || limited && !inside(target, cmp.Or(kind, "glob")) {
 		return nil, false
@@ -115,8 +121,11 @@ func visible(mined payload.Fields, fun string, inside func(tgt any, kind string)
 	return wire, err == nil
 }
 
-// insideOnce returns whether who asks is inside a target, which is looked at once for all values with the same.
-func insideOnce(inside func(id string, tgt any, kind string) bool, id string) func(tgt any, kind string) bool {
+// insideOnce returns a function that reports whether id is inside a target. It evaluates each
+// target once.
+func insideOnce(
+	inside func(id string, tgt any, kind string) bool, id string,
+) func(tgt any, kind string) bool {
 	known := map[string]bool{}
 	return func(tgt any, kind string) bool {
 		name := kind + "\x00" + data.Repr(tgt)
@@ -129,7 +138,7 @@ func insideOnce(inside func(id string, tgt any, kind string) bool, id string) fu
 	}
 }
 
-// Decoded returns what Get found with values that can be looked into.
+// Decoded returns the result of Get with decoded values.
 func Decoded(found *data.Map) (*data.Map, error) {
 	raw, err := payload.Marshal(found)
 	if err != nil {

@@ -1,22 +1,25 @@
-// Package mine keeps what minions publish for one another (Salt's mine).
+// Package mine stores what minions publish for one another (Salt's mine).
 //
-// A minion sends the results of chosen functions now and then; whoever may asks for the last result of each minion that a
-// target names. On a master a [Store] keeps them in its cache, as Salt does: key mine of the bank minions/ID is a dictionary of
-// function names and values, so that Salt's own tools on the host find what they look for (salt/daemons/masterapi.py,
-// RemoteFuncs._mine and its neighbours). Values are not decoded on their way, and outlast a restart.
+// A minion regularly sends the results of selected functions. Minions that are allowed to may ask
+// for the last results of the minions that a target names. On a master a [Store] keeps them in its
+// cache, as Salt does: key mine of the bank minions/ID is a dictionary of function names and
+// values, so that Salt's own tools on the host find them (salt/daemons/masterapi.py,
+// RemoteFuncs._mine and its neighbours). Values are not decoded on the way, and persist over a
+// restart.
 //
-// A value may say who may read it: it is wrapped then, see [Wrap]. On a minion [ParseDefinition] reads an entry of the option
-// mine_functions (salt/utils/mine.py).
+// A value may limit who may read it: it is then wrapped, see [Wrap]. On a minion [ParseDefinition]
+// parses an entry of the option mine_functions (salt/utils/mine.py).
 //
 // # Stricter than Salt
 //
-// On purpose, these differ from Salt:
+// Differences from Salt on purpose:
 //
-//   - A target that asks for pillar names a minion by whole values, also where it is a regular expression of the kind
-//     pillar_pcre: nobody finds out the pillar of others by trying.
-//   - allow_tgt lets nobody in of whom the master does not know what the target asks for. Salt lets in a minion without
-//     cached grains. An allow_tgt that cannot be read lets nobody in.
-//   - What one minion keeps in its mine is bounded, see [MaxSize] and [MaxFunctions].
+//   - A target that asks for pillar names a minion by whole values, even as a regular expression of
+//     the kind pillar_pcre: nobody can find out the pillar of others by guessing.
+//   - allow_tgt excludes minions for which the master lacks the data that the target asks for. Salt
+//     includes a minion without cached grains. An allow_tgt that cannot be parsed excludes
+//     everyone.
+//   - The size of a minion's mine is limited, see [MaxSize] and [MaxFunctions].
 package mine
 
 import (
@@ -30,37 +33,38 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// Bounds of the mine of one minion. An update that exceeds them is refused as a whole.
+// Limits of a minion's mine. An update that exceeds them is refused as a whole.
 const (
-	MaxSize      = 32 << 20 // bytes, as they lie in the cache
+	MaxSize      = 32 << 20 // bytes in the cache
 	MaxFunctions = 4096
 )
 
-// Errors of a [Store] that callers decide on.
+// Errors of a [Store] that callers handle differently.
 var (
-	// ErrTooBig is wrapped by Update when the mine of a minion would exceed its bounds.
-	ErrTooBig = errors.New("the mine of a minion is bounded")
-	// ErrTooMuch is wrapped by Get, beside the first 64 MiB of results, where there are more.
-	ErrTooMuch = errors.New("too many bytes are asked for")
-	// ErrMalformed is wrapped for values that are no dictionary of function names.
-	ErrMalformed = errors.New("mine data is no dictionary of function names")
+	// ErrTooBig is wrapped by Update if the mine of a minion would exceed its limits.
+	ErrTooBig = errors.New("the mine of the minion would exceed its limits")
+	// ErrTooMuch is wrapped by Get if there are more than 64 MiB of results, which are returned
+	// with it.
+	ErrTooMuch = errors.New("the results exceed the limit of a query")
+	// ErrMalformed is wrapped for values that are not a dictionary of function names.
+	ErrMalformed = errors.New("mine data is not a dictionary of function names")
 )
 
 const key = "mine"
 
-// Bank returns the bank of the cache in which the mine of a minion lies.
+// Bank returns the cache bank of a minion. It has the mine, and also the grains and pillar.
 func Bank(id string) string { return "minions/" + id }
 
-// A Store keeps the mines of all minions in a cache. Several goroutines may use it, but no other Store of another process may
-// change the mine of the same minion at once.
+// A Store keeps the mines of all minions in a cache. It is safe for concurrent use, but Stores of
+// other processes must not change the mine of the same minion at the same time.
 type Store struct {
 	bank  cache.Bank
-	most  int // bytes that one query gets
+	most  int // maximum bytes of a query's results
 	seed  maphash.Seed
-	locks [64]sync.Mutex // by minion: to change a mine is to read and to write it
+	locks [64]sync.Mutex // by hash of the minion; held while a mine is read and written
 }
 
-// NewStore returns a store on top of a cache.
+// NewStore returns a store that uses a cache.
 func NewStore(bank cache.Bank) *Store {
 	return &Store{bank: bank, most: maxFound, seed: maphash.MakeSeed()}
 }
@@ -69,8 +73,8 @@ func (s *Store) lock(id string) *sync.Mutex {
 	return &s.locks[maphash.String(s.seed, id)%uint64(len(s.locks))]
 }
 
-// Update puts values, a dictionary as it came over the wire, into the mine of a minion. With replace they are all that is in it
-// afterwards.
+// Update adds values, a dictionary as received, to the mine of a minion. With replace they replace
+// its content.
 func (s *Store) Update(id string, values data.Raw, replace bool) error {
 	binary, err := payload.Rewrite(values, true)
 	if err != nil {
@@ -89,7 +93,7 @@ func (s *Store) Update(id string, values data.Raw, replace bool) error {
 	return s.write(id, fresh)
 }
 
-// merged returns old with the fields of fresh; names keep their places.
+// merged returns old updated with fresh. The order of the names in old is kept.
 func merged(old, fresh payload.Fields) payload.Fields {
 	at := make(map[string]int, len(old))
 	for i, f := range old {
@@ -105,7 +109,7 @@ func merged(old, fresh payload.Fields) payload.Fields {
 	return old
 }
 
-// read returns the mine of a minion. One that is not there, or cannot be read, is empty.
+// read returns the mine of a minion. It is empty if there is none or it cannot be decoded.
 func (s *Store) read(id string) payload.Fields {
 	raw, err := s.bank.Fetch(Bank(id), key)
 	if err != nil {
@@ -120,22 +124,23 @@ func (s *Store) read(id string) payload.Fields {
 
 func limits() payload.Limits {
 	l := payload.WireLimits()
-	l.Size = 2 * MaxSize // what other programs have written may be larger
+	l.Size = 2 * MaxSize // other programs may have written larger data
 	return l
 }
 
 func (s *Store) write(id string, fields payload.Fields) error {
 	if len(fields) > MaxFunctions {
-		return fmt.Errorf("%w: %d functions of %d", ErrTooBig, len(fields), MaxFunctions)
+		return fmt.Errorf("%w: %d functions, limit %d", ErrTooBig, len(fields), MaxFunctions)
 	}
 	raw := fields.AppendBinTo(nil)
 	if len(raw) > MaxSize {
-		return fmt.Errorf("%w: %d bytes of %d", ErrTooBig, len(raw), MaxSize)
+		return fmt.Errorf("%w: %d bytes, limit %d", ErrTooBig, len(raw), MaxSize)
 	}
 	return s.bank.Store(Bank(id), key, raw)
 }
 
-// Delete takes a function out of the mine of a minion. It reports whether there is a mine, as Salt does.
+// Delete removes a function from the mine of a minion. It reports whether there is a mine, as Salt
+// does.
 func (s *Store) Delete(id, fun string) (bool, error) {
 	l := s.lock(id)
 	l.Lock()

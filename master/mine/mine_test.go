@@ -179,8 +179,10 @@ func rules() Rules {
 func TestGet(t *testing.T) {
 	s, _ := open(t)
 	for _, id := range []string{"web1", "web2", "db1", "new1"} {
-		update(t, s, id, data.NewMap("all", "of "+id, "web", Wrap("for web", "G@role:web", "compound"), "one", Wrap("for web1", "web1", nil),
-			"notdb", Wrap("not for db", "not G@role:db", "compound"), "bad", Wrap("for nobody", "(", "pcre"), "half", data.NewMap(marker, int64(1), allowTarget, "*"),
+		update(t, s, id, data.NewMap("all", "of "+id,
+			"web", Wrap("for web", "G@role:web", "compound"), "one", Wrap("for web1", "web1", nil),
+			"notdb", Wrap("not for db", "not G@role:db", "compound"), "bad", Wrap("for nobody", "(",
+				"pcre"), "half", data.NewMap(marker, int64(1), allowTarget, "*"),
 			"open", data.NewMap(wrapped, "unwrapped", marker, int64(1))), false)
 	}
 	for _, tt := range []struct {
@@ -192,7 +194,8 @@ func TestGet(t *testing.T) {
 	}{
 		{"one function", "db1", "web*", "glob", "all", "{'web1': 'of web1', 'web2': 'of web2'}"},
 		{"one in a list", "db1", "web1", "", []any{"all"}, "{'all': {'web1': 'of web1'}}"},
-		{"several in a text", "db1", "web1", "", "open,all", "{'all': {'web1': 'of web1'}, 'open': {'web1': 'unwrapped'}}"},
+		{"several in a text", "db1", "web1", "", "open,all",
+			"{'all': {'web1': 'of web1'}, 'open': {'web1': 'unwrapped'}}"},
 		{"the same twice in a text", "db1", "web1", "", "all,all", "{'web1': 'of web1'}"},
 		{"what is not there", "db1", "*", "", "nosuch", "{}"},
 		{"a number", "db1", "*", "", int64(7), "{}"},
@@ -208,12 +211,14 @@ func TestGet(t *testing.T) {
 		{"for a target that cannot be read", "web1", "web1", "", "bad", "{}"},
 		{"to a stranger", "nobody", "web1", "", "one", "{}"},
 		{"a grain", "web1", "role:web", "grain", "all", "{'web1': 'of web1', 'web2': 'of web2'}"},
-		{"a grain of which nothing is known", "web1", "role:*", "grain", "all", "{'db1': 'of db1', 'web1': 'of web1', 'web2': 'of web2'}"},
+		{"a grain of which nothing is known", "web1", "role:*", "grain", "all",
+			"{'db1': 'of db1', 'web1': 'of web1', 'web2': 'of web2'}"},
 		{"pillar by its whole value", "web1", "secret:s2", "pillar", "all", "{'web2': 'of web2'}"},
 		{"pillar by a pattern", "web1", "secret:s*", "pillar", "all", "{}"},
 		{"pillar by a regular expression", "web1", "secret:s.*", "pillar_pcre", "all", "{}"},
 		{"pillar by a pattern in a compound", "web1", "I@secret:s* or J@secret:s.*", "compound", "all", "{}"},
-		{"pillar by its value in a compound", "web1", "I@secret:s1", "compound", "all", "{'web1': 'of web1'}"},
+		{"pillar by its value in a compound", "web1", "I@secret:s1", "compound", "all",
+			"{'web1': 'of web1'}"},
 		{"an unknown kind", "web1", "*", "nosuch", "all", "{}"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -235,7 +240,8 @@ func TestGetAllowed(t *testing.T) {
 		id   string
 		fun  any
 		want string
-	}{{"db1", "a", "{'web1': 1}"}, {"db1", "b", "{}"}, {"db1", "a,b", "{'a': {'web1': 1}}"}, {"web1", "a", "{}"}} {
+	}{{"db1", "a", "{'web1': 1}"}, {"db1", "b", "{}"}, {"db1", "a,b", "{'a': {'web1': 1}}"},
+		{"web1", "a", "{}"}} {
 		found, err := s.Get(Query{tt.id, "*", "glob", tt.fun}, r)
 		plain, err2 := Decoded(found)
 		if got := data.Repr(plain); got != tt.want || err != nil || err2 != nil {
@@ -251,14 +257,19 @@ func TestParseDefinition(t *testing.T) {
 	}{
 		{[]any{}, Definition{"", []any{}, data.NewMap(), nil, nil}},
 		{nil, Definition{"", []any{}, data.NewMap(), nil, nil}},
-		{[]any{"eth0", data.NewMap("cidr", "10.0.0.0/8")}, Definition{"", []any{"eth0"}, data.NewMap("cidr", "10.0.0.0/8"), nil, nil}},
-		{data.NewMap("mine_function", "network.ip_addrs", "interface", "eth0", "allow_tgt", "G@a:b", "allow_tgt_type", "compound"),
+		{[]any{"eth0", data.NewMap("cidr", "10.0.0.0/8")},
+			Definition{"", []any{"eth0"}, data.NewMap("cidr", "10.0.0.0/8"), nil, nil}},
+		{data.NewMap("mine_function", "network.ip_addrs", "interface", "eth0", "allow_tgt", "G@a:b",
+			"allow_tgt_type", "compound"),
 			Definition{"network.ip_addrs", []any{}, data.NewMap("interface", "eth0"), "G@a:b", "compound"}},
-		{[]any{data.NewMap("mine_function", "test.arg"), "x", data.NewMap("allow_tgt", "")}, Definition{"test.arg", []any{"x"}, data.NewMap(), nil, nil}},
+		{[]any{data.NewMap("mine_function", "test.arg"), "x", data.NewMap("allow_tgt", "")},
+			Definition{"test.arg", []any{"x"}, data.NewMap(), nil, nil}},
 	} {
 		before := data.Repr(tt.in)
 		got := ParseDefinition(tt.in)
-		if got.Fun != tt.want.Fun || !data.Equal(got.Args, tt.want.Args) || !data.Equal(got.Kwargs, tt.want.Kwargs) || got.Target != tt.want.Target || got.Kind != tt.want.Kind {
+		if got.Fun != tt.want.Fun || !data.Equal(got.Args, tt.want.Args) ||
+			!data.Equal(got.Kwargs, tt.want.Kwargs) || got.Target != tt.want.Target ||
+			got.Kind != tt.want.Kind {
 			t.Errorf("ParseDefinition(%s) = %+v", before, got)
 		}
 		if data.Repr(tt.in) != before {
@@ -298,14 +309,16 @@ func TestVectorMine(t *testing.T) {
 			s, dir := open(t)
 			values := f.Value("decoded_utf8").(*data.Map)
 			update(t, s, "web1", values, false)
-			if raw, err := os.ReadFile(filepath.Join(dir, "minions/web1/mine.p")); err != nil || !bytes.Equal(raw, f.Bytes("bytes")) {
+			if raw, err := os.ReadFile(filepath.Join(dir, "minions/web1/mine.p")); err != nil ||
+				!bytes.Equal(raw, f.Bytes("bytes")) {
 				t.Errorf("%s is written as %x, %v", data.Repr(values), raw, err)
 			}
 			if err := s.bank.Store(Bank("db1"), key, f.Bytes("bytes")); err != nil {
 				t.Fatal(err)
 			}
 			update(t, s, "db1", data.NewMap("more", int64(1)), false)
-			if got, want := onDisk(t, dir, "db1"), strings.TrimSuffix(data.Repr(values), "}")+", 'more': 1}"; got != want {
+			if got, want := onDisk(t, dir, "db1"), strings.TrimSuffix(data.Repr(values), "}")+
+				", 'more': 1}"; got != want {
 				t.Errorf("became %s, want %s", got, want)
 			}
 		}
@@ -333,7 +346,8 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// TestOneQueryDoesNotGetAllOfALargeMine asks for more bytes than one reply may have: the first are there, and that there are more is told.
+// TestOneQueryDoesNotGetAllOfALargeMine asks for more bytes than one reply may have: the first are
+// there, and that there are more is told.
 func TestOneQueryDoesNotGetAllOfALargeMine(t *testing.T) {
 	s, _ := open(t)
 	if s.most != 64<<20 {
@@ -344,18 +358,21 @@ func TestOneQueryDoesNotGetAllOfALargeMine(t *testing.T) {
 	for _, id := range ids {
 		update(t, s, id, data.NewMap("f", strings.Repeat("x", 100)), true)
 	}
-	rules := Rules{Resolve: func(any, string) ([]string, error) { return ids, nil }, Inside: func(string, any, string) bool { return true }}
+	rules := Rules{Resolve: func(any, string) ([]string, error) { return ids, nil },
+		Inside: func(string, any, string) bool { return true }}
 	for _, fun := range []any{"f", []any{"f"}} {
 		found, err := s.Get(Query{Requester: "a", Target: "*", Fun: fun}, rules)
 		if of, ok := found.Value("f").(*data.Map); ok {
 			found = of
 		}
-		if !errors.Is(err, ErrTooMuch) || found.Len() != 2 || !strings.Contains(err.Error(), "minions from c on") {
+		if !errors.Is(err, ErrTooMuch) || found.Len() != 2 ||
+			!strings.Contains(err.Error(), "minions from c on") {
 			t.Errorf("%d minions, %v", found.Len(), err)
 		}
 	}
 	ids = ids[:2]
-	if found, err := s.Get(Query{Requester: "a", Target: "*", Fun: "f"}, rules); err != nil || found.Len() != 2 {
+	if found, err := s.Get(Query{Requester: "a", Target: "*", Fun: "f"}, rules); err != nil ||
+		found.Len() != 2 {
 		t.Errorf("what fits: %d minions, %v", found.Len(), err)
 	}
 }

@@ -9,75 +9,81 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// An Index knows which minions hold a connection to the publish port of a master. It is told of each connection that
-// comes and goes and of each request that proves its minion; what either costs does not grow with their number.
+// An Index tracks which minions are connected to the publish port of a master. It is updated for
+// each connection that opens or closes and each request that proves its minion. The cost of an
+// update does not grow with the number of minions.
 //
-// A connection of the tcp transport has proved whose it is. One of zeromq is known by its address alone, and often by a
-// topic that is made from an id, which our minions and those with zmq_filtering subscribe to. Anybody can subscribe to
-// it: it is believed where it comes from the host that the minion last proved itself from. What is left are connections
-// without a name. They are given to the minions without a connection that proved themselves from the same host; where
-// these are more than there are connections, as behind one address of a router, those count that were heard of last.
+// A connection of the tcp transport has proved its minion. One of zeromq is identified by its
+// address, and often by a topic derived from the minion's id: Brine minions and those with
+// zmq_filtering subscribe to it. Anybody can subscribe to such a topic, so it is trusted only if
+// the connection comes from the host where the minion last proved itself. The other connections
+// have no name. They are assigned to the minions without a connection that proved themselves from
+// the same host. If there are more such minions than connections, as behind a router's address,
+// those heard from most recently count as connected.
 //
-// Before a minion has proved itself since the master's start it counts as connected if it was so at the end of the run
-// before, and something is connected from the same host.
-//
-// Several goroutines may use an Index.
+// Until a minion has proved itself after the start of the master, it counts as connected if it was
+// connected at the end of the previous run and there is a connection from the same host.
 type Index struct {
 	now func() time.Time
 
-	mu       sync.Mutex
-	minions  map[string]*minion
-	named    map[string]*minion // by the topic made from the id, of those that were heard of
-	bearers  map[string]links   // connections by those of their topics that look like names
-	ties     map[*transport.Peer]tie
-	places   map[string]*place
-	awaited  map[string]chan struct{} // closed when the minion is surely connected
-	count    int                      // minions that are connected
-	strange  int                      // connections with a name that is nobody's, and places with such without a name
-	unsure   int                      // places
-	version  uint64                   // of who is connected
-	sorted   []string                 // who is connected
-	sortedAt uint64                   // version of sorted
+	mu          sync.Mutex
+	minions     map[string]*minion
+	named       map[string]*minion // known minions, by the topic derived from their id
+	byTopic     map[string]links   // connections by their topics in the form of names
+	assignments map[*transport.Peer]assignment
+	places      map[string]*place
+	awaited     map[string]chan struct{} // closed when the minion is surely connected
+	count       int                      // connected minions
+	// connections with an untrusted name, and places with connections of no known minion
+	strange  int
+	unsure   int      // places for which unsure is true
+	version  uint64   // changes with the set of connected minions
+	sorted   []string // cached result of Connected
+	sortedAt uint64   // version of sorted
 }
 
-// links are connections.
+// links is a set of connections.
 type links map[*transport.Peer]struct{}
 
-// A tie is whose connection one is.
-type tie struct {
+// An assignment is the known owner of a connection.
+type assignment struct {
 	host    string
-	owner   *minion // who has proved it, or whose name it bears
-	strange bool    // it bears a name, which is nobody's
-	unnamed bool    // it is one of its host's place
+	owner   *minion // the minion that proved it, or whose name it has
+	strange bool    // it has a name that is not trusted
+	unnamed bool    // it is counted in the place of its host
 }
 
-// A minion is one that has proved itself, that was connected in the run before, or that has a connection.
+// A minion is a minion that has proved itself, was connected in the previous run, or has a
+// connection.
 type minion struct {
-	id     string
-	topic  string // that its connections may bear
-	before string // host in the run before; "" is none
-	proved bool   // since the start
-	host   string // of its last proved request
-	at     time.Time
-	left   string    // the host before
-	moved  time.Time // when it came from there
-	told   bool      // that it is at two hosts
-	links  links     // that it has proved or that bear its name
-	lost   time.Time // when the last of them went, since it proved itself
+	id       string
+	topic    string    // its name as a topic
+	before   string    // host in the previous run, or ""
+	proved   bool      // since the master started
+	host     string    // host of its last proved request
+	at       time.Time // time of that request
+	left     string    // the previous host
+	moved    time.Time // when it moved from there
+	reported bool      // Note has reported that it is on two hosts
+	links    links     // connections that it has proved or that have its name
+	lost     time.Time // when the last of these closed, since it proved itself
 
-	place      *place // where it waits for a connection without a name
+	place      *place // list in which it waits for a connection without a name, or nil
 	prev, next *minion
-	given      bool // it has such a connection
+	given      bool // it has such a connection assigned
 }
 
-// unnamedAfter is how long a minion whose connections used to bear its name is not looked for among those without.
+// unnamedAfter is how long a minion whose connections had its name gets no connection without a
+// name.
 const unnamedAfter = 30 * time.Second
 
-// NewIndex returns an index without connections. Before has the minions that were connected in the master's run before,
-// each with its host.
+// NewIndex returns an index without connections. before has the minions that were connected in the
+// previous run, with their hosts.
 func NewIndex(before map[string]string, now func() time.Time) *Index {
-	x := &Index{now: now, minions: map[string]*minion{}, named: map[string]*minion{}, bearers: map[string]links{},
-		ties: map[*transport.Peer]tie{}, places: map[string]*place{}, awaited: map[string]chan struct{}{}}
+	x := &Index{now: now, minions: map[string]*minion{}, named: map[string]*minion{},
+		byTopic: map[string]links{}, assignments: map[*transport.Peer]assignment{},
+		places:  map[string]*place{},
+		awaited: map[string]chan struct{}{}}
 	ids := make([]string, 0, len(before))
 	for id := range before {
 		ids = append(ids, id)
@@ -87,21 +93,21 @@ func NewIndex(before map[string]string, now func() time.Time) *Index {
 		m := x.minion(id)
 		m.before = before[id]
 		x.name(m)
-		x.line(m, false)
+		x.updatePlace(m, false)
 	}
 	return x
 }
 
-// Watch takes what a publisher tells of a connection; it is a [transport.PeerWatch].
+// Watch handles a change of a connection; it is a [transport.PeerWatch].
 func (x *Index) Watch(was, is *transport.Peer) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	host := ""
 	if was != nil {
-		host = x.ties[was].host
-		x.untie(was)
+		host = x.assignments[was].host
+		x.unassign(was)
 		for _, topic := range was.Topics {
-			x.unbear(topic, was)
+			x.removeTopic(topic, was)
 		}
 	}
 	if is == nil {
@@ -111,17 +117,18 @@ func (x *Index) Watch(was, is *transport.Peer) {
 		host = transport.HostOf(is.Addr)
 	}
 	for _, topic := range is.Topics {
-		x.bear(topic, is)
+		x.addTopic(topic, is)
 	}
-	x.tie(is, host)
+	x.assign(is, host)
 }
 
-// twoPlaces is how soon a minion that has moved does not come back to where it was.
-const twoPlaces = 5 * time.Minute
+// duplicateTime is how soon a return to the previous host shows that there are two minions with one
+// id.
+const duplicateTime = 5 * time.Minute
 
-// Note remembers that minion id has proved itself from a host. It returns where another minion of that id is: who has
-// come to another host and is back at the first soon after is two, as of a host that was copied with its keys. That is
-// told once.
+// Note records that minion id has proved itself from a host. If the minion returns to its previous
+// host soon after it has moved, there are probably two, as after copying a host with its keys. Note
+// then returns the other host, once.
 func (x *Index) Note(id, host string) (other string) {
 	now := x.now()
 	x.mu.Lock()
@@ -129,23 +136,24 @@ func (x *Index) Note(id, host string) (other string) {
 	m := x.minion(id)
 	m.at = now
 	if m.proved && m.host == host {
-		x.line(m, true)
+		x.updatePlace(m, true)
 		return ""
 	}
-	if host == m.left && now.Sub(m.moved) < twoPlaces && !m.told && m.proved {
-		other, m.told = m.host, true
+	if host == m.left && now.Sub(m.moved) < duplicateTime && !m.reported && m.proved {
+		other, m.reported = m.host, true
 	}
 	first := !m.proved
 	m.left, m.moved, m.host, m.proved = m.host, now, host, true
 	x.name(m)
 	if first {
-		m.lost = time.Time{} // what connections it had before tells nothing of those to come
+		m.lost = time.Time{} // its earlier connections say nothing about later ones
 	}
-	x.line(m, true)
+	x.updatePlace(m, true)
 	return other
 }
 
-// Forget drops what is known of the minions that keep does not name. Their connections become nobody's.
+// Forget drops the minions for which keep returns false. Their connections then have no known
+// minion.
 func (x *Index) Forget(keep func(id string) bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -154,14 +162,15 @@ func (x *Index) Forget(keep func(id string) bool) {
 			continue
 		}
 		delete(x.named, topic)
-		*m = minion{id: m.id, links: m.links, place: m.place, prev: m.prev, next: m.next, given: m.given}
-		x.retie(topic)
-		x.line(m, false)
+		*m = minion{id: m.id, links: m.links, place: m.place, prev: m.prev, next: m.next,
+			given: m.given}
+		x.reassign(topic)
+		x.updatePlace(m, false)
 		x.tidy(m)
 	}
 }
 
-// Host returns from where minion id was last heard, or where it was connected from in the run before; "" is neither.
+// Host returns the host that minion id was last heard from, or its host in the previous run, or "".
 func (x *Index) Host(id string) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -171,7 +180,8 @@ func (x *Index) Host(id string) string {
 	return ""
 }
 
-// Proved returns the host of the last proved request of minion id, and whether there was one since the start.
+// Proved returns the host of the last proved request of minion id. ok reports whether there was one
+// since the master started.
 func (x *Index) Proved(id string) (host string, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -181,7 +191,7 @@ func (x *Index) Proved(id string) (host string, ok bool) {
 	return "", false
 }
 
-// Before reports whether minion id was connected in the run before.
+// Before reports whether minion id was connected in the previous run.
 func (x *Index) Before(id string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -189,7 +199,7 @@ func (x *Index) Before(id string) bool {
 	return m != nil && m.before != ""
 }
 
-// Connected returns the ids of the minions that are connected, sorted. The list must not be changed.
+// Connected returns the sorted ids of the connected minions. The list must not be changed.
 func (x *Index) Connected() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -206,15 +216,15 @@ func (x *Index) Connected() []string {
 	return x.sorted
 }
 
-// Count returns how many minions are connected.
+// Count returns the number of connected minions.
 func (x *Index) Count() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.count
 }
 
-// Hosts returns the minions that are connected, each with the host that its connection comes from, and a number that
-// changes with them.
+// Hosts returns the connected minions with the hosts of their connections, and the version of that
+// set.
 func (x *Index) Hosts() (hosts map[string]string, version uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -224,20 +234,20 @@ func (x *Index) Hosts() (hosts map[string]string, version uint64) {
 			hosts[id] = m.home()
 		}
 		for link := range m.links {
-			hosts[id] = x.ties[link].host
+			hosts[id] = x.assignments[link].host
 		}
 	}
 	return hosts, x.version
 }
 
-// Version returns the number that changes with what Connected and Hosts return.
+// Version returns a number that changes with the results of Connected and Hosts.
 func (x *Index) Version() uint64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.version
 }
 
-// Absent returns those of ids that are not connected, in their order.
+// Absent returns the ids that are not connected, in the given order.
 func (x *Index) Absent(ids []string) (away []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -249,24 +259,25 @@ func (x *Index) Absent(ids []string) (away []string) {
 	return away
 }
 
-// Strangers reports whether there are connections that are nobody's, as far as is known.
+// Strangers reports whether there are connections that belong to no known minion.
 func (x *Index) Strangers() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.strange > 0
 }
 
-// Sure reports whether each connection is known to be somebody's, and no connection without a name may be that of one
-// of several minions at its host.
+// Sure reports whether the minion of each connection is known: no connection has an untrusted name,
+// and none without a name could belong to one of several minions at its host.
 func (x *Index) Sure() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.strange == 0 && x.unsure == 0
 }
 
-// Await returns a channel that is closed when minion id is surely connected, and what to call when nobody waits for that
-// any more. Both are nil where the minion is, and where somebody waits for it already. A connection without a name may be
-// that of another minion as long as there are fewer of them than minions that have none of their own at the host.
+// Await returns a channel that is closed once minion id is certainly connected, and a function to
+// end the wait. Both are nil if the minion is connected, or if there is another wait for it. A
+// connection without a name may belong to another minion while there are fewer of these than
+// minions without their own at the host.
 func (x *Index) Await(id string) (connected <-chan struct{}, done func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -287,14 +298,14 @@ func (x *Index) Await(id string) (connected <-chan struct{}, done func()) {
 	}
 }
 
-// await notes at its place that a minion is waited for, if it is.
+// await records at its place that a minion is awaited, if it is.
 func (x *Index) await(p *place, m *minion) {
 	if x.awaited[m.id] != nil {
 		p.awaited[m] = struct{}{}
 	}
 }
 
-// unawait forgets that a minion is waited for.
+// unawait ends the wait for a minion.
 func (x *Index) unawait(id string) {
 	delete(x.awaited, id)
 	if m := x.minions[id]; m != nil && m.place != nil {
@@ -302,7 +313,7 @@ func (x *Index) unawait(id string) {
 	}
 }
 
-// arrived tells who waits for a minion, when it is surely connected.
+// arrived ends the wait for a minion if it is certainly connected.
 func (x *Index) arrived(m *minion) {
 	if c := x.awaited[m.id]; c != nil && m.surely() {
 		x.unawait(m.id)
@@ -310,7 +321,7 @@ func (x *Index) arrived(m *minion) {
 	}
 }
 
-// full tells who waits for the minions at a place, when there is a connection for each.
+// full ends the waits for the minions at a place if there is a connection for each.
 func (x *Index) full(p *place) {
 	if p.conns < p.waits {
 		return
@@ -320,7 +331,7 @@ func (x *Index) full(p *place) {
 	}
 }
 
-// minion returns what is known of a minion, which may be nothing yet.
+// minion returns the entry of a minion, and adds it if there is none.
 func (x *Index) minion(id string) *minion {
 	m := x.minions[id]
 	if m == nil {
@@ -330,65 +341,67 @@ func (x *Index) minion(id string) *minion {
 	return m
 }
 
-// name lets connections from the host of a minion bear its name.
+// name assigns connections from the host of a minion that have its name.
 func (x *Index) name(m *minion) {
 	if m.topic == "" {
 		m.topic = channel.Topic(m.id)
 	}
 	x.named[m.topic] = m
-	x.retie(m.topic)
+	x.reassign(m.topic)
 }
 
-// tidy drops a minion of which nothing is known.
+// tidy drops the entry of a minion that has no data left.
 func (x *Index) tidy(m *minion) {
 	if !m.proved && m.before == "" && len(m.links) == 0 && x.minions[m.id] == m {
 		delete(x.minions, m.id)
 	}
 }
 
-func (x *Index) bear(topic string, c *transport.Peer) {
+// addTopic records that a connection has a topic, if that has the form of a name.
+func (x *Index) addTopic(topic string, c *transport.Peer) {
 	if !isTopic(topic) {
 		return
 	}
-	if x.bearers[topic] == nil {
-		x.bearers[topic] = links{}
+	if x.byTopic[topic] == nil {
+		x.byTopic[topic] = links{}
 	}
-	x.bearers[topic][c] = struct{}{}
+	x.byTopic[topic][c] = struct{}{}
 }
 
-func (x *Index) unbear(topic string, c *transport.Peer) {
-	delete(x.bearers[topic], c)
-	if len(x.bearers[topic]) == 0 {
-		delete(x.bearers, topic)
+// removeTopic reverses addTopic.
+func (x *Index) removeTopic(topic string, c *transport.Peer) {
+	delete(x.byTopic[topic], c)
+	if len(x.byTopic[topic]) == 0 {
+		delete(x.byTopic, topic)
 	}
 }
 
-// isTopic reports whether a topic has the form of those that are made from ids.
+// isTopic reports whether a topic has the form of those derived from ids.
 func isTopic(t string) bool {
 	return len(t) == len(channel.Topic("")) && !slices.ContainsFunc([]byte(t), func(c byte) bool {
 		return !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f')
 	})
 }
 
-// retie finds out anew whose the connections are that bear a topic.
-func (x *Index) retie(topic string) {
-	for c := range x.bearers[topic] {
-		host := x.ties[c].host
-		x.untie(c)
-		x.tie(c, host)
+// reassign assigns the connections with a topic anew.
+func (x *Index) reassign(topic string) {
+	for c := range x.byTopic[topic] {
+		host := x.assignments[c].host
+		x.unassign(c)
+		x.assign(c, host)
 	}
 }
 
-// tie finds out whose a connection is.
-func (x *Index) tie(c *transport.Peer, host string) {
-	t := tie{host: host}
+// assign assigns a connection to its minion or place.
+func (x *Index) assign(c *transport.Peer, host string) {
+	t := assignment{host: host}
 	if c.ID != "" {
 		t.owner = x.minion(c.ID)
 	} else {
-		t.owner, t.strange = x.bearing(c.Topics, host)
+		t.owner, t.strange = x.ownerOf(c.Topics, host)
 	}
 	t.unnamed = t.owner == nil && !t.strange && len(c.Topics) > 0
-	x.ties[c] = t
+	x.assignments[c] = t
 	switch {
 	case t.owner != nil:
 		x.link(t.owner, c)
@@ -399,8 +412,9 @@ func (x *Index) tie(c *transport.Peer, host string) {
 	}
 }
 
-// bearing returns whose name a connection bears by what it subscribed to, or that it is a name that is not believed.
-func (x *Index) bearing(topics []string, host string) (m *minion, strange bool) {
+// ownerOf returns the minion whose name a connection has among its topics. strange reports a name
+// that is not trusted.
+func (x *Index) ownerOf(topics []string, host string) (m *minion, strange bool) {
 	for _, topic := range topics {
 		if m := x.named[topic]; m != nil && m.home() == host {
 			return m, false
@@ -410,10 +424,10 @@ func (x *Index) bearing(topics []string, host string) (m *minion, strange bool) 
 	return nil, strange
 }
 
-// untie undoes tie.
-func (x *Index) untie(c *transport.Peer) {
-	t := x.ties[c]
-	delete(x.ties, c)
+// unassign reverses assign.
+func (x *Index) unassign(c *transport.Peer) {
+	t := x.assignments[c]
+	delete(x.assignments, c)
 	switch {
 	case t.owner != nil:
 		x.unlink(t.owner, c)
@@ -424,15 +438,15 @@ func (x *Index) untie(c *transport.Peer) {
 	}
 }
 
-// link gives a minion a connection of its own.
+// link assigns a connection to its minion.
 func (x *Index) link(m *minion, c *transport.Peer) {
 	was := m.connected()
 	if m.links == nil {
 		m.links = links{}
 	}
 	m.links[c] = struct{}{}
-	x.line(m, false)
-	x.turned(m, was)
+	x.updatePlace(m, false)
+	x.adjustCounters(m, was)
 	x.arrived(m)
 }
 
@@ -442,13 +456,13 @@ func (x *Index) unlink(m *minion, c *transport.Peer) {
 	if len(m.links) == 0 {
 		m.links, m.lost = nil, x.now()
 	}
-	x.turned(m, was)
-	x.line(m, false)
+	x.adjustCounters(m, was)
+	x.updatePlace(m, false)
 	x.tidy(m)
 }
 
-// line lets a minion wait for a connection without a name at its host, or not: as it has to.
-func (x *Index) line(m *minion, heard bool) {
+// updatePlace adds a minion to the place of its host, or removes it, as its state requires.
+func (x *Index) updatePlace(m *minion, heard bool) {
 	to := ""
 	if m.unnamed() {
 		to = m.home()
@@ -476,24 +490,24 @@ func (x *Index) line(m *minion, heard bool) {
 	}
 }
 
-// at changes the place of a host.
+// at applies a change to the place of a host, and updates the counters.
 func (x *Index) at(host string, change func(p *place)) {
 	p := x.places[host]
 	if p == nil {
-		p = &place{host: host, turn: x.turn, awaited: map[*minion]struct{}{}}
+		p = &place{host: host, setAssigned: x.setAssigned, awaited: map[*minion]struct{}{}}
 		x.places[host] = p
 	}
-	x.weigh(p, -1)
+	x.countUnknown(p, -1)
 	change(p)
-	x.weigh(p, 1)
+	x.countUnknown(p, 1)
 	x.full(p)
 	if p.empty() {
 		delete(x.places, host)
 	}
 }
 
-// weigh counts a place among those that leave something unknown, or takes it from them.
-func (x *Index) weigh(p *place, by int) {
+// countUnknown adds by to the counters of places that leave something unknown.
+func (x *Index) countUnknown(p *place, by int) {
 	if p.unsure() {
 		x.unsure += by
 	}
@@ -502,15 +516,15 @@ func (x *Index) weigh(p *place, by int) {
 	}
 }
 
-// turn gives a minion a connection without a name, or takes it.
-func (x *Index) turn(m *minion, given bool) {
+// setAssigned sets whether a minion has a connection without a name assigned.
+func (x *Index) setAssigned(m *minion, given bool) {
 	was := m.connected()
 	m.given = given
-	x.turned(m, was)
+	x.adjustCounters(m, was)
 }
 
-// turned counts a minion that came or went.
-func (x *Index) turned(m *minion, was bool) {
+// adjustCounters updates the counters after a minion may have connected or disconnected.
+func (x *Index) adjustCounters(m *minion, was bool) {
 	is := m.connected()
 	if is == was {
 		return
@@ -525,12 +539,13 @@ func (x *Index) turned(m *minion, was bool) {
 
 func (m *minion) connected() bool { return m.given || len(m.links) > 0 }
 
-// surely reports whether a minion is connected, and not only may be by a connection of another at its host.
+// surely reports whether a minion is connected, and cannot merely have a connection of another at
+// its host.
 func (m *minion) surely() bool {
 	return len(m.links) > 0 || m.given && m.place.conns >= m.place.waits
 }
 
-// home returns where a minion was heard from.
+// home returns the last known host of a minion.
 func (m *minion) home() string {
 	if m.proved {
 		return m.host
@@ -538,7 +553,7 @@ func (m *minion) home() string {
 	return m.before
 }
 
-// unnamed reports whether a minion may have a connection that bears no name.
+// unnamed reports whether a connection without a name may belong to the minion.
 func (m *minion) unnamed() bool {
 	return len(m.links) == 0 && (!m.proved || m.lost.IsZero() || m.at.Sub(m.lost) > unnamedAfter)
 }

@@ -18,7 +18,8 @@ import (
 
 func at(host string) net.Addr { return &net.TCPAddr{IP: net.ParseIP(host), Port: 40000} }
 
-// A sketch says who is connected by looking at everything, which is what an Index must agree with at any time.
+// A sketch says who is connected by looking at everything, which is what an Index must agree with
+// at any time.
 type sketch struct {
 	before map[string]string
 	seen   map[string]*seen
@@ -79,7 +80,8 @@ func (s *sketch) owner(c *transport.Peer) (id string, named bool) {
 	return "", named
 }
 
-// line returns who may have a connection from a host that bears no name, the one that was heard of last first.
+// line returns who may have a connection from a host that bears no name, the one that was heard of
+// last first.
 func (s *sketch) line(host string, have map[string][]string) (ids []string) {
 	var old []string
 	for _, id := range everybody {
@@ -114,8 +116,8 @@ func (s *sketch) noteNamed(now time.Time) {
 
 var everybody = []string{"a", "b", "c", "d", "e", "f", "g"}
 
-// TestIndexAgreesWithALookAtEverything does many things in a random order, and compares the index after each with what
-// all connections and minions together say.
+// TestIndexAgreesWithALookAtEverything does many things in a random order, and compares the index
+// after each with what all connections and minions together say.
 func TestIndexAgreesWithALookAtEverything(t *testing.T) {
 	hosts := []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}
 	for seed := range uint64(200) {
@@ -139,7 +141,8 @@ func TestIndexAgreesWithALookAtEverything(t *testing.T) {
 			got, _ := x.Hosts()
 			for id, host := range got {
 				if !slices.Contains(want.hosts[id], host) {
-					t.Fatalf("seed %d, step %d, %s: %s is at %s, want one of %v", seed, step, what, id, host, want.hosts[id])
+					t.Fatalf("seed %d, step %d, %s: %s is at %s, want one of %v", seed, step, what,
+						id, host, want.hosts[id])
 				}
 			}
 			if len(got) != len(ids) {
@@ -154,7 +157,7 @@ func TestIndexAgreesWithALookAtEverything(t *testing.T) {
 			x.Watch(c, nil)
 		}
 		x.Forget(func(string) bool { return false })
-		n := len(x.minions) + len(x.named) + len(x.bearers) + len(x.ties) + len(x.places)
+		n := len(x.minions) + len(x.named) + len(x.byTopic) + len(x.assignments) + len(x.places)
 		if n > 0 || x.Count() > 0 || x.Strangers() || !x.Sure() {
 			t.Fatalf("seed %d: after the end of all there are %d things, %d connected", seed, n, x.Count())
 		}
@@ -216,7 +219,8 @@ func (s *sketch) act(x *Index, rnd *rand.Rand, hosts []string, now time.Time) st
 	return "nothing"
 }
 
-// TestAwaitEndsWhenTheMinionIsConnected checks that who waits for a minion is told once, and that one waits.
+// TestAwaitEndsWhenTheMinionIsConnected checks that who waits for a minion is told once, and that
+// one waits.
 func TestAwaitEndsWhenTheMinionIsConnected(t *testing.T) {
 	x := NewIndex(nil, time.Now)
 	x.Note("web1", "10.0.0.1")
@@ -243,8 +247,9 @@ func TestAwaitEndsWhenTheMinionIsConnected(t *testing.T) {
 	}
 }
 
-// TestAwaitTakesNoConnectionOfAnotherMinion checks that a minion of Salt that comes back is waited for until its own
-// connection is there, though the index gives it one that is another's: both bear no name and come from one host.
+// TestAwaitTakesNoConnectionOfAnotherMinion checks that a minion of Salt that comes back is waited
+// for until its own connection is there, though the index gives it one that is another's: both bear
+// no name and come from one host.
 func TestAwaitTakesNoConnectionOfAnotherMinion(t *testing.T) {
 	x := NewIndex(nil, time.Now)
 	link := func() *transport.Peer {
@@ -282,7 +287,8 @@ func TestAwaitTakesNoConnectionOfAnotherMinion(t *testing.T) {
 	}
 }
 
-// TestAwaitEndsWhenAnotherMinionIsForgotten checks that a minion which is known no more holds nobody up.
+// TestAwaitEndsWhenAnotherMinionIsForgotten checks that a minion which is known no more holds
+// nobody up.
 func TestAwaitEndsWhenAnotherMinionIsForgotten(t *testing.T) {
 	x := NewIndex(nil, time.Now)
 	x.Note("web2", "10.0.0.1")
@@ -301,9 +307,10 @@ func TestAwaitEndsWhenAnotherMinionIsForgotten(t *testing.T) {
 	}
 }
 
-// BenchmarkArrival is what the index does for a minion that signs in, connects and announces its start, beside 1,000
-// and 20,000 others that are connected, from one host, where connections have no names, and from a host each. The time
-// of one does not depend on the number: ratio is that of 20,000 to that of 1,000.
+// BenchmarkArrival is what the index does for a minion that signs in, connects and announces its
+// start, beside 1,000 and 20,000 others that are connected, from one host, where connections have
+// no names, and from a host each. The time of one does not depend on the number: ratio is that of
+// 20,000 to that of 1,000.
 func BenchmarkArrival(b *testing.B) {
 	for _, hosts := range []int{1, 20_000} {
 		b.Run(map[bool]string{true: "one-address", false: "an-address-each"}[hosts == 1], func(b *testing.B) {

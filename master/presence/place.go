@@ -1,28 +1,29 @@
 package presence
 
-// A place is a host from which connections come that bear no name. They are given to the minions at the host that have
-// no connection of their own, to those that were heard of last first. All of its methods cost the same however many
-// minions there are.
+// A place is a host with connections that have no name. They are assigned to the minions at the
+// host that have no connection of their own; those heard from most recently come first. All methods
+// take constant time.
 type place struct {
 	host string
-	turn func(m *minion, given bool) // sets whether a minion is given a connection
+	// setAssigned sets whether a minion has a connection assigned.
+	setAssigned func(m *minion, given bool)
 
-	conns int // without a name
-	waits int // minions in the line
-	given int // of these, how many have a connection: those from front to edge
+	conns int // connections without a name
+	waits int // minions in the list
+	given int // minions with a connection: those from front to edge
 
 	front, edge, back *minion
 
-	awaited map[*minion]struct{} // of the line
+	awaited map[*minion]struct{} // minions of the list that a caller of Await waits for
 }
 
-// connect adds connections without a name, or takes some away.
+// connect adds n connections without a name; n may be negative.
 func (p *place) connect(n int) {
 	p.conns += n
 	p.deal()
 }
 
-// enter puts a minion into the line: at its front, where it was heard of last, or at the back.
+// enter adds a minion to the list: at the front if it was heard from just now, else at the back.
 func (p *place) enter(m *minion, heard bool) {
 	m.place = p
 	if heard {
@@ -33,17 +34,17 @@ func (p *place) enter(m *minion, heard bool) {
 	p.deal()
 }
 
-// leave takes a minion out of the line.
+// leave removes a minion from the list.
 func (p *place) leave(m *minion) {
 	p.unlink(m)
 	m.place = nil
 	if m.given {
-		p.turn(m, false)
+		p.setAssigned(m, false)
 	}
 	p.deal()
 }
 
-// hear moves a minion of the line to its front.
+// hear moves a minion to the front of the list.
 func (p *place) hear(m *minion) {
 	if p.front == m {
 		return
@@ -53,22 +54,22 @@ func (p *place) hear(m *minion) {
 	p.deal()
 }
 
-// lead puts a minion to the front, with a connection if others have one.
+// lead inserts a minion at the front. It gets a connection if others have one.
 func (p *place) lead(m *minion) {
 	if p.given > 0 && !m.given {
-		p.turn(m, true)
+		p.setAssigned(m, true)
 	}
 	p.linkFront(m)
 }
 
-// deal gives as many connections as there are minions for, and no more than there are.
+// deal assigns as many connections as there are connections and minions.
 func (p *place) deal() {
 	for p.given < min(p.conns, p.waits) {
 		next := p.front
 		if p.edge != nil {
 			next = p.edge.next
 		}
-		p.turn(next, true)
+		p.setAssigned(next, true)
 		p.edge = next
 		p.given++
 	}
@@ -76,7 +77,7 @@ func (p *place) deal() {
 		last := p.edge
 		p.edge = last.prev
 		p.given--
-		p.turn(last, false)
+		p.setAssigned(last, false)
 	}
 }
 
@@ -129,11 +130,11 @@ func (p *place) unlink(m *minion) {
 	p.waits--
 }
 
-// empty reports whether nothing is kept of the place.
+// empty reports whether the place has neither connections nor minions.
 func (p *place) empty() bool { return p.conns == 0 && p.waits == 0 }
 
-// unsure reports whether it is not known for all minions and connections here which belong together.
+// unsure reports whether it is unknown which minions and connections here belong together.
 func (p *place) unsure() bool { return p.conns > 0 && p.conns != p.waits }
 
-// strange reports whether some of the connections are nobody's.
+// strange reports whether some of the connections belong to no known minion.
 func (p *place) strange() bool { return p.conns > p.waits }

@@ -1,10 +1,13 @@
-// Package presence knows which minions are connected to a master, and tells other programs on its host.
+// Package presence tracks which minions are connected to a master, and publishes that to other
+// programs on its host.
 //
-// The master keeps an [Index] of its connections. It writes the file CACHEDIR/presence when that changes, at most once
-// a second, and [Read] believes it for as long as the master holds its lock. Real masters have no such file; there one
-// asks the system for connections.
+// The master keeps an [Index] of its connections. When it changes, at most once a second, the
+// master writes the file CACHEDIR/presence. [Read] trusts the file while the master holds its lock.
+// Salt's masters have no such file; for them the open connections of the system must be examined
+// instead.
 //
-// The file is JSON: an object with the field minions, which has the host that each connected minion was heard from.
+// The file is JSON: an object with the field minions, which maps each connected minion to the host
+// that it was heard from.
 package presence
 
 import (
@@ -21,12 +24,12 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// ErrNoMaster is returned by Read where no master runs that writes the file.
-var ErrNoMaster = errors.New("no master tells who is connected")
+// ErrNoMaster is returned by Read if no running master writes the file.
+var ErrNoMaster = errors.New("no running master reports connected minions")
 
 const (
 	fileName = "presence"
-	// LockName is the file in a cachedir that a running master has locked.
+	// LockName is the file in a cachedir that a running master keeps locked.
 	LockName = ".master_lock"
 	maxFile  = 64 << 20 // bytes
 )
@@ -35,12 +38,12 @@ type content struct {
 	Minions map[string]string `json:"minions"`
 }
 
-// Read returns the ids of the minions that are connected to the master with that cachedir, sorted. The error wraps
-// ErrNoMaster where there is no file, or the master that wrote it does not run.
+// Read returns the sorted ids of the minions that are connected to the master with that cachedir.
+// The error wraps ErrNoMaster if there is no file, or if the master that wrote it is not running.
 func Read(cachedir string) ([]string, error) {
 	running, err := daemon.Locked(filepath.Join(cachedir, LockName))
 	if err != nil {
-		return nil, fmt.Errorf("look for the master: %w", err)
+		return nil, fmt.Errorf("check whether the master is running: %w", err)
 	}
 	if !running {
 		return nil, ErrNoMaster
@@ -55,29 +58,29 @@ func Read(cachedir string) ([]string, error) {
 	return slices.Sorted(maps.Keys(hosts)), nil
 }
 
-// Last returns what a master has written, running or not: the minions that were connected, each with its host. The
-// error wraps fs.ErrNotExist where there is no file.
+// Last returns the last content that a master wrote, even if it is not running: the connected
+// minions and their hosts. The error wraps fs.ErrNotExist if there is no file.
 func Last(cachedir string) (hosts map[string]string, err error) {
 	name := filepath.Join(cachedir, fileName)
 	info, err := os.Lstat(name)
 	if err != nil {
-		return nil, fmt.Errorf("who is connected: %w", err)
+		return nil, fmt.Errorf("read presence file: %w", err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("who is connected: %s is no file of a master", name)
+		return nil, fmt.Errorf("read presence file: %s is not a file of a master", name)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("who is connected: %w", err)
+		return nil, fmt.Errorf("read presence file: %w", err)
 	}
 	return parse(text)
 }
 
-// parse reads a file. Names that no minion can have are left out.
+// parse decodes the file. Invalid minion ids are left out.
 func parse(text []byte) (map[string]string, error) {
 	var c content
 	if err := json.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("who is connected: %w", err)
+		return nil, fmt.Errorf("read presence file: %w", err)
 	}
 	maps.DeleteFunc(c.Minions, func(id, _ string) bool { return pki.ValidID(id) != nil })
 	if c.Minions == nil {
@@ -86,14 +89,15 @@ func parse(text []byte) (map[string]string, error) {
 	return c.Minions, nil
 }
 
-// Write replaces what is told in a cachedir, as a whole.
+// Write replaces the presence file of a cachedir atomically.
 func Write(cachedir string, hosts map[string]string) (err error) {
 	text, err := json.Marshal(content{Minions: hosts})
 	if err != nil {
-		return fmt.Errorf("tell who is connected: %w", err)
+		return fmt.Errorf("write presence file: %w", err)
 	}
-	if err := atomicfile.Write(filepath.Join(cachedir, fileName), text, atomicfile.Options{Prefix: ".presence-"}); err != nil {
-		return fmt.Errorf("tell who is connected: %w", err)
+	if err := atomicfile.Write(filepath.Join(cachedir, fileName), text,
+		atomicfile.Options{Prefix: ".presence-"}); err != nil {
+		return fmt.Errorf("write presence file: %w", err)
 	}
 	return nil
 }

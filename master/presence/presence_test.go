@@ -49,13 +49,14 @@ func TestReadBelievesARunningMasterAlone(t *testing.T) {
 	}
 }
 
-func TestLastRefusesWhatIsNoFileOfAMaster(t *testing.T) {
+func TestLastRefusesInvalidFiles(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Last(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	name := filepath.Join(dir, fileName)
-	for text, want := range map[string]int{"": -1, "{": -1, "[]": -1, "{}": 0, `{"minions":{"a/b":"h","..":"h","web1":"h"}}`: 1} {
+	for text, want := range map[string]int{"": -1, "{": -1, "[]": -1, "{}": 0,
+		`{"minions":{"a/b":"h","..":"h","web1":"h"}}`: 1} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

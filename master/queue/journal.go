@@ -21,22 +21,22 @@ import (
 )
 
 const (
-	folderName  = "offline"
+	dirName     = "offline"
 	journalName = "journal"
 	freshName   = "journal.new"
 	requestName = "cancel-"
 
-	renewFrom   = 1000     // lines from which the journal is written anew, if most are of no use
+	renewFrom   = 1000     // minimum number of lines before the journal is rewritten
 	maxLine     = 16 << 20 // bytes
 	maxRequest  = 8 << 20  // bytes
-	mostRequest = 1000     // that are read at once
+	maxRequests = 1000     // requests read at once
 )
 
-// What a record does.
+// Operations of a record.
 const (
 	opPut  = "put"
 	opSend = "send" // the sending to a minion begins
-	opDone = "done" // a minion is taken out
+	opDone = "done" // a minion is removed
 )
 
 // A record is one change in the journal.
@@ -44,8 +44,8 @@ type record struct {
 	Op      string   `json:"op"`
 	ID      job.ID   `json:"id"`
 	Owner   string   `json:"owner,omitempty"`
-	Full    bool     `json:"full,omitempty"`   // the owner may do everything
-	Rights  []byte   `json:"rights,omitempty"` // of the owner
+	Full    bool     `json:"full,omitempty"`   // the owner has full rights
+	Rights  []byte   `json:"rights,omitempty"` // the owner's rights
 	Load    []byte   `json:"load,omitempty"`
 	Minions []string `json:"minions"`
 	Sent    []string `json:"sent,omitempty"`    // those of Minions whose sending has begun
@@ -53,19 +53,29 @@ type record struct {
 	Expires int64    `json:"expires,omitempty"` // microseconds
 }
 
-// record returns the change that puts an item.
+// record returns the record that puts an item.
 func (i *Item) record() record {
-	return record{Op: opPut, ID: i.ID, Owner: i.Owner.Name, Full: i.Owner.Full, Rights: i.Owner.Rights, Load: i.Load, Minions: i.Minions, Sent: i.Sent,
-		Queued: i.Queued.UnixMicro(), Expires: i.Expires.UnixMicro()}
+	return record{
+		Op:      opPut,
+		ID:      i.ID,
+		Owner:   i.Owner.Name,
+		Full:    i.Owner.Full,
+		Rights:  i.Owner.Rights,
+		Load:    i.Load,
+		Minions: i.Minions,
+		Sent:    i.Sent,
+		Queued:  i.Queued.UnixMicro(),
+		Expires: i.Expires.UnixMicro(),
+	}
 }
 
-// item returns what a record puts, without its minions.
+// item returns the item of a put record, without its minions.
 func (r record) item() Item {
 	return Item{ID: r.ID, Owner: Owner{Name: r.Owner, Full: r.Full, Rights: r.Rights}, Load: r.Load,
 		Queued: time.UnixMicro(r.Queued), Expires: time.UnixMicro(r.Expires)}
 }
 
-// encode returns a record as a line.
+// encode returns a record as a journal line.
 func (r record) encode() ([]byte, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -78,7 +88,7 @@ func sumOf(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Cas
 
 var errLine = errors.New("the line is damaged")
 
-// decode reads a line without its end.
+// decode decodes a line without its newline.
 func decode(line []byte) (r record, err error) {
 	var sum uint32
 	head, body, ok := bytes.Cut(line, []byte(" "))
@@ -94,8 +104,9 @@ func decode(line []byte) (r record, err error) {
 	return r, nil
 }
 
-// replay makes the changes that the journal has, and tells how many lines it has and how many of them could not be read.
-// A last line without an end counts if it is whole, and is no damage if it is not.
+// replay applies the changes in the journal. It returns how many lines there are, and how many of
+// them are damaged. A last line without a newline is applied if it is complete, and does not count
+// as damage if it is not.
 func replay(dir *os.Root, s *state) (lines, bad int, err error) {
 	f, err := dir.Open(journalName)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +117,7 @@ func replay(dir *os.Root, s *state) (lines, bad int, err error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return 0, 0, errors.Join(err, fmt.Errorf("%s is no file", journalName))
+		return 0, 0, errors.Join(err, fmt.Errorf("%s is not a file", journalName))
 	}
 	return replayLines(f, s)
 }
@@ -126,7 +137,7 @@ func replayLines(from io.Reader, s *state) (lines, bad int, err error) {
 		}
 		lines++
 		if len(line) == 0 {
-			continue // stands before what follows a line that was cut
+			continue // separates a truncated line from the next one
 		}
 		if r, err := decode(line); err == nil {
 			s.apply(r)
@@ -136,7 +147,7 @@ func replayLines(from io.Reader, s *state) (lines, bad int, err error) {
 	}
 }
 
-// readLine reads up to the end of a line. One that is too long is passed over, but for its beginning.
+// readLine reads a line. Of one that is too long, it returns the beginning.
 func readLine(in *bufio.Reader) (line []byte, whole bool, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -155,17 +166,17 @@ func readLine(in *bufio.Reader) (line []byte, whole bool, err error) {
 	}
 }
 
-// A journal is the open file.
+// A journal is the open journal file.
 type journal struct {
 	dir   *os.Root
 	f     file
 	lines int
-	size  int64 // in bytes, of what was written and told so
-	cut   bool  // the last line may have no end
-	torn  bool  // there may be more than size
+	size  int64 // size in bytes of the successful changes
+	cut   bool  // the last line may lack its newline
+	torn  bool  // the file may be longer than size
 }
 
-// file is what a journal does with its open file.
+// file is the part of *os.File that a journal uses.
 type file interface {
 	io.WriteCloser
 	Sync() error
@@ -186,7 +197,7 @@ func openJournal(dir *os.Root, lines int) (*journal, error) {
 	return j, nil
 }
 
-// measure finds out how large the file is.
+// measure sets size to the size of the file.
 func (j *journal) measure() error {
 	info, err := j.f.Stat()
 	if err != nil {
@@ -196,14 +207,14 @@ func (j *journal) measure() error {
 	return nil
 }
 
-// mend takes what a change left that failed off the end, so that it is not found there later: who wanted it was told that it
-// was not made.
+// mend truncates the remains of a failed change, so that they are not found later: its caller got
+// an error.
 func (j *journal) mend() error {
 	if !j.torn {
 		return nil
 	}
 	if err := j.f.Truncate(j.size); err != nil {
-		return fmt.Errorf("take a failed change off the journal: %w", err)
+		return fmt.Errorf("remove a failed change from the journal: %w", err)
 	}
 	j.torn = false
 	return nil
@@ -211,7 +222,8 @@ func (j *journal) mend() error {
 
 func (j *journal) close() error { return j.f.Close() }
 
-// add writes a change at the end, to disk if durable is true, or leaves the file as it was.
+// add appends a change, and syncs it to disk if durable is set. On error it leaves the file as it
+// was.
 func (j *journal) add(r record, durable bool) error {
 	line, err := r.encode()
 	if err != nil {
@@ -237,7 +249,7 @@ func (j *journal) add(r record, durable bool) error {
 	return nil
 }
 
-// renew writes the journal anew with what waits alone, as a whole or not at all.
+// renew rewrites the journal atomically with the current entries only.
 func (j *journal) renew(s *state) error {
 	f, err := j.dir.OpenFile(freshName, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
 	if err != nil {
@@ -268,30 +280,34 @@ func writeAll(f *os.File, s *state) error {
 	return errors.Join(out.Flush(), f.Sync())
 }
 
-// A request of another program takes minions out of a job, or all where it names none.
+// A request is another program's order to remove a job for some minions, or for all if there are
+// none.
 type request struct {
 	ID      job.ID   `json:"id"`
 	Minions []string `json:"minions"`
 }
 
-// ask leaves a request in the directory.
-func ask(folder string, r request) error {
+// ask writes a request to the directory.
+func ask(dir string, r request) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(folder, requestName+rand.Text())
-	return atomicfile.Write(file, body, atomicfile.Options{Mode: 0o644, Sync: true, Prefix: ".asked-"}) // the master may run as another user
+	file := filepath.Join(dir, requestName+rand.Text())
+	return atomicfile.Write(file, body,
+		// the master may run as another user
+		atomicfile.Options{Mode: 0o644, Sync: true, Prefix: ".asked-"})
 }
 
-// readRequests returns what other programs have asked for, by the names of the files. A file that is none is passed over.
+// readRequests returns the requests of other programs and the names of their files. Invalid files
+// are skipped.
 func readRequests(dir *os.Root) (files []string, requests []request, err error) {
 	d, err := dir.Open(".")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer d.Close()
-	entries, err := d.Readdirnames(mostRequest)
+	entries, err := d.Readdirnames(maxRequests)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, nil, err
 	}

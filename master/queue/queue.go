@@ -1,19 +1,21 @@
-// Package queue keeps jobs for minions that are away, until these come back or the jobs expire. It is Brine's own: Salt
-// forgets a job for a minion that has no connection when the job is sent.
+// Package queue stores jobs for minions that are away, until these return or the jobs expire. Salt
+// has no such queue: it forgets a job for a minion that has no connection when the job is sent.
 //
 //	q, err := queue.Open(cachedir, queue.Options{})
 //	kept, err := q.Put(queue.Item{ID: jid, Load: load, Minions: away, Expires: time})
-//	for item, sent, ok := q.Next(minion, after); ok; item, sent, ok = q.Next(minion, item.ID) {
-//		err := q.Begin(item.ID, minion) // then send it, and at last
+//	for item, sent, ok := q.Next(minion, ""); ok; item, sent, ok = q.Next(minion, item.ID) {
+//		err := q.Begin(item.ID, minion) // then send it, and finally
 //		err = q.Done(item.ID, minion)
 //	}
 //
-// What Put and Begin have said is on disk. A job whose sending has begun may have reached its minion: when the program
-// ends before Done, the next run is told so by Next, and only it can know whether the minion would run the job twice.
+// Changes by Put and Begin are on disk when these return. A job whose sending has begun may have
+// reached its minion. If the program ends before Done, Next reports that to the next run, and the
+// caller must decide whether the minion would run the job twice.
 //
-// The directory CACHEDIR/offline holds a journal, to which each change adds a line of JSON behind its checksum. A line that
-// is cut or damaged costs that change alone. The journal is written anew when most of it is of no use any more. Other
-// programs on the host read it with [List], and have jobs taken out with [Cancel], whether the master runs or not.
+// The directory CACHEDIR/offline has a journal. Each change appends a line: a checksum and JSON. A
+// damaged or truncated line loses that change only. The journal is rewritten when most of it is
+// obsolete. Other programs on the host read it with [List] and remove jobs with [Cancel], whether
+// or not the master is running.
 package queue
 
 import (
@@ -34,21 +36,22 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// ErrFull is wrapped by Put when there is no room for the job at all.
+// ErrFull is wrapped by Put if there is no room for the job.
 var ErrFull = errors.New("the queue for minions that are away is full")
 
-// ErrConflict is wrapped by Put for the id of a job that waits already and is another one.
+// ErrConflict is wrapped by Put if another job with the same id is queued.
 var ErrConflict = errors.New("another job with this id waits")
 
-// Options bound a Queue. The zero Options are the usual bounds.
+// Options are the limits of a Queue. The zero value has the defaults.
 type Options struct {
-	PerMinion int // jobs that wait for one minion; 0 means 100
+	PerMinion int // jobs queued for one minion; 0 means 100
 	Total     int // jobs times minions; 0 means 20000
-	Bytes     int // of all loads; 0 means 64 MiB
-	// The last quarter of each is for owners who may do everything, and no other owner has more than a quarter.
+	Bytes     int // total size of loads; 0 means 64 MiB
+	// A quarter of each limit is reserved for owners with full rights, and any other owner gets at
+	// most a quarter.
 
 	Now func() time.Time
-	Log logrus.FieldLogger // told of damage; nil logs nothing
+	Log logrus.FieldLogger // may be nil
 }
 
 func (o Options) filled() Options {
@@ -70,28 +73,28 @@ func (o Options) filled() Options {
 	return o
 }
 
-// maxLoad is the largest load that is kept, in bytes.
+// maxLoad is the maximum size of a load in bytes.
 const maxLoad = 4 << 20
 
-// An Owner is who had a job queued.
+// An Owner is the user who submitted a job.
 type Owner struct {
-	Name   string // tells one from another
-	Full   bool   // may do everything
-	Rights []byte // what the program needs to look up later what they may do
+	Name   string // unique name
+	Full   bool   // has full rights
+	Rights []byte // encoded data for looking up the owner's rights later
 }
 
-// An Item is a job that waits.
+// An Item is a queued job.
 type Item struct {
 	ID      job.ID
 	Owner   Owner
 	Load    data.Raw // the publish load as a MessagePack map, without credentials
-	Minions []string // for whom it waits
-	Sent    []string // those of Minions to whom it is being sent already
+	Minions []string // minions it is queued for
+	Sent    []string // those of Minions to which its sending has begun
 	Queued  time.Time
 	Expires time.Time
 }
 
-// An Entry is a job that waits for one minion.
+// An Entry is a job queued for one minion.
 type Entry struct {
 	ID      job.ID
 	Minion  string
@@ -100,7 +103,8 @@ type Entry struct {
 	Sent    bool // it may have reached the minion
 }
 
-// A Queue is the queue of a running master. Several goroutines may use it, one process may have it open.
+// A Queue is the queue of a running master. It is safe for concurrent use. Only one process may
+// open it.
 type Queue struct {
 	o    Options
 	dir  *os.Root
@@ -111,14 +115,15 @@ type Queue struct {
 	journal *journal
 }
 
-// Open opens the queue of a cachedir, and makes it where there is none. The caller must Close it.
+// Open opens the queue of a cachedir, and creates it if it does not exist. The caller must Close
+// it.
 func Open(cachedir string, o Options) (*Queue, error) {
 	o = o.filled()
-	folder := filepath.Join(cachedir, folderName)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	path := filepath.Join(cachedir, dirName)
+	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
-	dir, err := os.OpenRoot(folder)
+	dir, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the queue: %w", err)
 	}
@@ -131,26 +136,26 @@ func Open(cachedir string, o Options) (*Queue, error) {
 		return nil, errors.Join(fmt.Errorf("open the queue: %w", err), dir.Close())
 	}
 	if bad > 0 {
-		o.Log.Errorf("%d changes in the queue for minions that are away are damaged and left out", bad)
+		o.Log.Errorf("%d damaged changes in the queue for minions that are away are ignored", bad)
 	}
 	q.size.Store(int64(q.state.entries))
 	return q, nil
 }
 
-// Close ends the use of the files.
+// Close closes the files of the queue.
 func (q *Queue) Close() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return errors.Join(q.journal.close(), q.dir.Close())
 }
 
-// Len returns how many entries there are: jobs times minions.
+// Len returns the number of entries: jobs times minions.
 func (q *Queue) Len() int { return int(q.size.Load()) }
 
-// Room returns how many entries there is room for.
+// Room returns the number of entries that can be added.
 func (q *Queue) Room() int { return max(q.o.Total-q.Len(), 0) }
 
-// Waits reports whether a job waits for one minion.
+// Waits reports whether a job is queued for a minion.
 func (q *Queue) Waits(id job.ID, minion string) bool {
 	if q.Len() == 0 {
 		return false
@@ -161,16 +166,16 @@ func (q *Queue) Waits(id job.ID, minion string) bool {
 	return waits
 }
 
-// Has reports whether a job waits for any minion.
+// Has reports whether a job is queued for any minion.
 func (q *Queue) Has(id job.ID) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.state.jobs[id] != nil
 }
 
-// Put keeps a job for its minions, durably when it returns, and tells for which of them there was room. A job that is
-// there already, with the same load, gains minions. The error wraps ErrFull when there was room for none, and ErrConflict
-// where another job has the id: whoever may send that one need not be who may send this.
+// Put queues a job durably, and returns the minions for which there was room. If the job is queued
+// already with the same load, it adds minions to it. The error wraps ErrFull if there was no room
+// at all, and ErrConflict if another job has the id: its owner may be someone else.
 func (q *Queue) Put(item Item) (kept []string, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,7 +194,7 @@ func (q *Queue) Put(item Item) (kept []string, err error) {
 	return item.Minions, nil
 }
 
-// among returns those of ids that others has too.
+// among returns the ids that are also in others.
 func among(ids, others []string) []string {
 	if len(ids) == 0 {
 		return nil
@@ -201,7 +206,7 @@ func among(ids, others []string) []string {
 	})
 }
 
-// write adds a change to the journal and, when it is there, makes it. The caller holds mu.
+// write appends a change to the journal and then applies it. The caller holds mu.
 func (q *Queue) write(r record, durable bool) error {
 	if err := q.journal.add(r, durable); err != nil {
 		return err
@@ -210,18 +215,19 @@ func (q *Queue) write(r record, durable bool) error {
 	q.size.Store(int64(q.state.entries))
 	if q.journal.lines > renewFrom && q.journal.lines > 4*len(q.state.jobs) {
 		if err := q.journal.renew(q.state); err != nil {
-			q.o.Log.WithError(err).Warn("the journal of the queue stays as long as it is")
+			q.o.Log.WithError(err).Warn("Cannot shorten the journal of the queue")
 		}
 	}
 	return nil
 }
 
-// Forget takes out all that waits for a minion.
+// Forget removes all jobs of a minion, and returns the removed entries.
 func (q *Queue) Forget(minion string) (gone []Entry, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, e := range q.state.of(minion) {
-		if err := q.write(record{Op: opDone, ID: e.ID, Minions: []string{minion}}, true); err != nil {
+		if err := q.write(record{Op: opDone, ID: e.ID, Minions: []string{minion}},
+			true); err != nil {
 			return gone, fmt.Errorf("forget job %s of minion %s: %w", e.ID, minion, err)
 		}
 		gone = append(gone, e)
@@ -229,15 +235,15 @@ func (q *Queue) Forget(minion string) (gone []Entry, err error) {
 	return gone, nil
 }
 
-// Minions returns the minions for which something waits, sorted.
+// Minions returns the sorted ids of minions with queued jobs.
 func (q *Queue) Minions() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.state.waiting()
 }
 
-// Next returns the oldest job for a minion whose id comes after another, "" for the first; sent says that its sending
-// had begun. Expired ones are passed over.
+// Next returns the oldest job of a minion whose id is greater than after; "" starts from the first.
+// sent reports whether its sending has begun. Expired jobs are skipped.
 func (q *Queue) Next(minion string, after job.ID) (item Item, sent, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -257,8 +263,8 @@ func (q *Queue) Next(minion string, after job.ID) (item Item, sent, ok bool) {
 	return item, found.minions[minion], true
 }
 
-// Begin notes, durably when it returns, that a job is about to be sent to a minion. It reports false for one that does not
-// wait any more.
+// Begin records durably that a job is about to be sent to a minion. It reports false if the job is
+// not queued.
 func (q *Queue) Begin(id job.ID, minion string) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -272,8 +278,8 @@ func (q *Queue) Begin(id job.ID, minion string) (bool, error) {
 	return true, nil
 }
 
-// Done takes a job for a minion out of the queue. It reports false for one that does not wait. That may be forgotten when
-// the machine loses power; the job is one whose sending has begun then.
+// Done removes a job of a minion. It reports false if the job is not queued. The removal may be
+// lost in a power failure; the job then counts as one whose sending has begun.
 func (q *Queue) Done(id job.ID, minion string) (bool, error) {
 	if q.Len() == 0 {
 		return false, nil
@@ -289,7 +295,7 @@ func (q *Queue) Done(id job.ID, minion string) (bool, error) {
 	return true, nil
 }
 
-// Sweep takes out what other programs have asked for, and what has expired.
+// Sweep removes the entries that other programs have cancelled, and the expired ones.
 func (q *Queue) Sweep() (cancelled, expired []Entry, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -301,20 +307,22 @@ func (q *Queue) Sweep() (cancelled, expired []Entry, err error) {
 		}
 		over := j.entries()
 		if e := q.write(record{Op: opDone, ID: j.item.ID, Minions: idsOf(over)}, false); e != nil {
-			return cancelled, expired, errors.Join(err, fmt.Errorf("expire job %s: %w", j.item.ID, e))
+			return cancelled, expired, errors.Join(err,
+				fmt.Errorf("expire job %s: %w", j.item.ID, e))
 		}
 		expired = append(expired, over...)
 	}
 	return cancelled, expired, err
 }
 
-// takeCancelled does what other programs have asked for. A request is removed when it is done.
+// takeCancelled executes and removes the requests of other programs.
 func (q *Queue) takeCancelled() (taken []Entry, err error) {
 	names, requests, err := readRequests(q.dir)
 	for i, r := range requests {
 		entries := q.state.matching(r.ID, r.Minions)
 		if len(entries) > 0 {
-			if err := q.write(record{Op: opDone, ID: r.ID, Minions: idsOf(entries)}, true); err != nil {
+			if err := q.write(record{Op: opDone, ID: r.ID, Minions: idsOf(entries)},
+				true); err != nil {
 				return taken, fmt.Errorf("cancel job %s: %w", r.ID, err)
 			}
 		}
@@ -324,7 +332,7 @@ func (q *Queue) takeCancelled() (taken []Entry, err error) {
 	return taken, err
 }
 
-// Entries returns what waits, by job and minion.
+// Entries returns all entries, sorted by job and minion.
 func (q *Queue) Entries() []Entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -339,7 +347,7 @@ func idsOf(entries []Entry) []string {
 	return ids
 }
 
-// byJob sorts entries.
+// byJob compares entries by job and minion.
 func byJob(a, b Entry) int {
 	if a.ID != b.ID {
 		return strings.Compare(string(a.ID), string(b.ID))
@@ -347,10 +355,10 @@ func byJob(a, b Entry) int {
 	return strings.Compare(a.Minion, b.Minion)
 }
 
-// List returns what waits in the queue of a cachedir, by job and minion, whether its master runs or not. What was
-// cancelled is left out, and so is what has expired.
+// List returns the entries in the queue of a cachedir, sorted by job and minion, whether or not its
+// master is running. Cancelled and expired entries are left out.
 func List(cachedir string) ([]Entry, error) {
-	dir, err := os.OpenRoot(filepath.Join(cachedir, folderName))
+	dir, err := os.OpenRoot(filepath.Join(cachedir, dirName))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -375,9 +383,9 @@ func List(cachedir string) ([]Entry, error) {
 	return slices.DeleteFunc(s.all(), func(e Entry) bool { return !now.Before(e.Expires) }), nil
 }
 
-// Cancel asks for a job to be taken out of the queue of a cachedir, for some minions or, where none are named, for all,
-// and returns what that is about. A running master does so within a second, another at its start. What is being sent at
-// that moment cannot be called back.
+// Cancel requests the removal of a job from the queue of a cachedir, for the given minions or for
+// all, and returns the affected entries. A running master executes the request within a second,
+// another one at its start. A job that is just being sent cannot be recalled.
 func Cancel(cachedir string, id job.ID, minions ...string) ([]Entry, error) {
 	entries, err := List(cachedir)
 	if err != nil {
@@ -389,7 +397,7 @@ func Cancel(cachedir string, id job.ID, minions ...string) ([]Entry, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	if err := ask(filepath.Join(cachedir, folderName), request{ID: id, Minions: minions}); err != nil {
+	if err := ask(filepath.Join(cachedir, dirName), request{ID: id, Minions: minions}); err != nil {
 		return nil, fmt.Errorf("cancel queued job %s: %w", id, err)
 	}
 	return entries, nil

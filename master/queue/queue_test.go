@@ -39,7 +39,8 @@ func jid(n int) job.ID { return job.NewID(begin.Add(time.Duration(n) * time.Seco
 
 func (q *Queue) puts(t testing.TB, n int, minions ...string) {
 	t.Helper()
-	item := Item{ID: jid(n), Owner: Owner{Name: "root", Full: true}, Load: fmt.Appendf(nil, "load %d", n), Minions: minions, Expires: begin.Add(time.Hour)}
+	item := Item{ID: jid(n), Owner: Owner{Name: "root", Full: true},
+		Load: fmt.Appendf(nil, "load %d", n), Minions: minions, Expires: begin.Add(time.Hour)}
 	if kept, err := q.Put(item); err != nil || !slices.Equal(kept, minions) {
 		t.Fatalf("Put = %v, %v, want %v", kept, err, minions)
 	}
@@ -85,7 +86,8 @@ func TestJobsWaitForTheirMinions(t *testing.T) {
 	q.puts(t, 1, "web1", "web2")
 	q.puts(t, 0, "web1")
 	item, sent, ok := q.Next("web1", "")
-	if !ok || sent || item.ID != jid(0) || string(item.Load) != "load 0" || !slices.Equal(item.Minions, []string{"web1"}) || !item.Queued.Equal(begin) {
+	if !ok || sent || item.ID != jid(0) || string(item.Load) != "load 0" ||
+		!slices.Equal(item.Minions, []string{"web1"}) || !item.Queued.Equal(begin) {
 		t.Errorf("Next = %+v, %v, %v, want the older job", item, sent, ok)
 	}
 	begins(t, q, 0, "web1", true)
@@ -117,7 +119,8 @@ func TestJobsWaitForTheirMinions(t *testing.T) {
 func TestAJobThatIsThereGainsMinions(t *testing.T) {
 	q, _, _ := newQueue(t, Options{})
 	q.puts(t, 1, "web1")
-	kept, err := q.Put(Item{ID: jid(1), Load: []byte("load 1"), Minions: []string{"web1", "web2", "web2"}, Expires: begin})
+	kept, err := q.Put(Item{ID: jid(1), Load: []byte("load 1"),
+		Minions: []string{"web1", "web2", "web2"}, Expires: begin})
 	if err != nil || !slices.Equal(kept, []string{"web2"}) {
 		t.Errorf("Put = %v, %v", kept, err)
 	}
@@ -126,19 +129,22 @@ func TestAJobThatIsThereGainsMinions(t *testing.T) {
 	}
 }
 
-// TestAKnownIdDoesNotPutAJobOnMoreMinions puts another load under the id of a job of somebody else, to have that one sent
-// to further minions: it is refused, and so it is in a journal of an older program.
+// TestAKnownIdDoesNotPutAJobOnMoreMinions puts another load under the id of a job of somebody else,
+// to have that one sent to further minions: it is refused, and so it is in a journal of an older
+// program.
 func TestAKnownIdDoesNotPutAJobOnMoreMinions(t *testing.T) {
 	q, dir, c := newQueue(t, Options{})
 	q.puts(t, 1, "web1")
-	kept, err := q.Put(Item{ID: jid(1), Load: []byte("mine"), Minions: []string{"web1", "db1"}, Expires: begin.Add(time.Hour)})
+	kept, err := q.Put(Item{ID: jid(1), Load: []byte("mine"), Minions: []string{"web1", "db1"},
+		Expires: begin.Add(time.Hour)})
 	if !errors.Is(err, ErrConflict) || len(kept) > 0 {
 		t.Errorf("Put = %v, %v, want ErrConflict", kept, err)
 	}
 	if !q.Has(jid(1)) || q.Has(jid(2)) {
 		t.Error("Has does not tell what waits")
 	}
-	if err := q.write(record{Op: opPut, ID: jid(1), Load: []byte("mine"), Minions: []string{"db1"}, Expires: begin.Add(time.Hour).UnixMicro()}, true); err != nil {
+	if err := q.write(record{Op: opPut, ID: jid(1), Load: []byte("mine"), Minions: []string{"db1"},
+		Expires: begin.Add(time.Hour).UnixMicro()}, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := q.Close(); err != nil {
@@ -155,15 +161,18 @@ func TestTheQueueIsBounded(t *testing.T) {
 	q, _, _ := newQueue(t, Options{PerMinion: 2, Total: 4, Bytes: 100})
 	q.puts(t, 0, "web1")
 	q.puts(t, 1, "web1")
-	kept, err := q.Put(Item{ID: jid(2), Owner: Owner{Full: true}, Load: []byte("x"), Minions: []string{"web1", "web2", "web3", "web4"}, Expires: begin.Add(time.Hour)})
+	kept, err := q.Put(Item{ID: jid(2), Owner: Owner{Full: true}, Load: []byte("x"),
+		Minions: []string{"web1", "web2", "web3", "web4"}, Expires: begin.Add(time.Hour)})
 	if err != nil || !slices.Equal(kept, []string{"web2", "web3"}) {
 		t.Errorf("Put = %v, %v, want those for whom there is room", kept, err)
 	}
-	if kept, err := q.Put(Item{ID: jid(3), Minions: []string{"web9"}, Expires: begin.Add(time.Hour)}); !errors.Is(err, ErrFull) {
+	if kept, err := q.Put(Item{ID: jid(3), Minions: []string{"web9"},
+		Expires: begin.Add(time.Hour)}); !errors.Is(err, ErrFull) {
 		t.Errorf("Put into a full queue = %v, %v", kept, err)
 	}
 	ends(t, q, 2, "web2", true)
-	if kept, err := q.Put(Item{ID: jid(3), Load: make([]byte, 200), Minions: []string{"web9"}, Expires: begin.Add(time.Hour)}); !errors.Is(err, ErrFull) {
+	if kept, err := q.Put(Item{ID: jid(3), Load: make([]byte, 200), Minions: []string{"web9"},
+		Expires: begin.Add(time.Hour)}); !errors.Is(err, ErrFull) {
 		t.Errorf("Put of a large load = %v, %v", kept, err)
 	}
 	q.puts(t, 3, "web9")
@@ -192,7 +201,8 @@ func TestJobsExpire(t *testing.T) {
 	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "")
 }
 
-// TestOthersListAndCancel does what the runners queue.list and queue.cancel do, beside a running master and without one.
+// TestOthersListAndCancel does what the runners queue.list and queue.cancel do, beside a running
+// master and without one.
 func TestOthersListAndCancel(t *testing.T) {
 	q, dir, c := newQueue(t, Options{})
 	q.puts(t, 1, "web1", "web2")
@@ -233,7 +243,7 @@ func TestOthersListAndCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "after the start", told(q.Entries()), "50:web1")
-	left, err := filepath.Glob(filepath.Join(dir, folderName, "*"))
+	left, err := filepath.Glob(filepath.Join(dir, dirName, "*"))
 	if err != nil || len(left) != 1 {
 		t.Errorf("files %v, %v, want the journal alone", left, err)
 	}
@@ -242,11 +252,11 @@ func TestOthersListAndCancel(t *testing.T) {
 	}
 }
 
-// TestCutAtEveryByte cuts the journal as an end of the machine would, at each of its bytes: what was there before the
-// change that was cut is there, the queue opens and takes what comes.
+// TestCutAtEveryByte cuts the journal as an end of the machine would, at each of its bytes: what
+// was there before the change that was cut is there, the queue opens and takes what comes.
 func TestCutAtEveryByte(t *testing.T) {
 	q, dir, c := newQueue(t, Options{})
-	file := filepath.Join(dir, folderName, journalName)
+	file := filepath.Join(dir, dirName, journalName)
 	states := map[int]string{0: ""} // by the length of the journal
 	step := func() {
 		t.Helper()
@@ -286,18 +296,21 @@ func TestCutAtEveryByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		q = open(t, dir, c, Options{})
-		want(t, fmt.Sprintf("cut at %d, after a change", n), told(q.Entries()), strings.TrimSpace(expected+" 51:db1"))
+		want(t, fmt.Sprintf("cut at %d, after a change", n), told(q.Entries()),
+			strings.TrimSpace(expected+" 51:db1"))
 		if err := q.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestDamageCostsOneChange damages each byte of a journal in turn: the changes of other lines are there.
+// TestDamageCostsOneChange damages each byte of a journal in turn: the changes of other lines are
+// there.
 func TestDamageCostsOneChange(t *testing.T) {
 	var whole []byte
 	for n := range 3 {
-		line, err := record{Op: opPut, ID: jid(n), Minions: []string{"web1"}, Expires: begin.UnixMicro()}.encode()
+		line, err := record{Op: opPut, ID: jid(n), Minions: []string{"web1"},
+			Expires: begin.UnixMicro()}.encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +335,8 @@ func TestTheJournalStaysSmall(t *testing.T) {
 	q.puts(t, 0, "web1", "web2")
 	begins(t, q, 0, "web1", true)
 	for n := range 3 * renewFrom {
-		if err := q.write(record{Op: opPut, ID: jid(1 + n%2), Load: []byte("x"), Minions: []string{"db1"}, Expires: begin.Add(time.Hour).UnixMicro()}, false); err != nil {
+		if err := q.write(record{Op: opPut, ID: jid(1 + n%2), Load: []byte("x"),
+			Minions: []string{"db1"}, Expires: begin.Add(time.Hour).UnixMicro()}, false); err != nil {
 			t.Fatal(err)
 		}
 		ends(t, q, 1+n%2, "db1", true)
@@ -336,17 +350,19 @@ func TestTheJournalStaysSmall(t *testing.T) {
 	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "8:web1! 8:web2")
 }
 
-// TestAFailedWriteKeepsNothing has the journal fail: the caller is told, nothing is queued, and later changes are read.
+// TestAFailedWriteKeepsNothing has the journal fail: the caller is told, nothing is queued, and
+// later changes are read.
 func TestAFailedWriteKeepsNothing(t *testing.T) {
 	q, dir, c := newQueue(t, Options{})
 	q.puts(t, 1, "web1")
 	f := q.journal.f
-	readOnly, err := os.Open(filepath.Join(dir, folderName, journalName))
+	readOnly, err := os.Open(filepath.Join(dir, dirName, journalName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	q.journal.f = readOnly
-	if kept, err := q.Put(Item{ID: jid(2), Minions: []string{"web1"}, Expires: begin.Add(time.Hour)}); err == nil || len(kept) > 0 {
+	if kept, err := q.Put(Item{ID: jid(2), Minions: []string{"web1"},
+		Expires: begin.Add(time.Hour)}); err == nil || len(kept) > 0 {
 		t.Errorf("Put = %v, %v", kept, err)
 	}
 	if ok, err := q.Begin(jid(1), "web1"); err == nil || ok {
@@ -366,13 +382,15 @@ type syncless struct{ file }
 
 func (syncless) Sync() error { return errors.New("the disk is gone") }
 
-// TestAChangeThatWasToldAsFailedDoesNotComeBack has the disk fail after the write: what was refused is not there after a start.
-func TestAChangeThatWasToldAsFailedDoesNotComeBack(t *testing.T) {
+// TestFailedChangeDoesNotReappear has the disk fail after the write: what was refused
+// is not there after a start.
+func TestFailedChangeDoesNotReappear(t *testing.T) {
 	q, dir, c := newQueue(t, Options{})
 	q.puts(t, 1, "web1")
 	f := q.journal.f
 	q.journal.f = syncless{f}
-	if kept, err := q.Put(Item{ID: jid(2), Owner: Owner{Full: true}, Minions: []string{"web1"}, Expires: begin.Add(time.Hour)}); err == nil || len(kept) > 0 {
+	if kept, err := q.Put(Item{ID: jid(2), Owner: Owner{Full: true}, Minions: []string{"web1"},
+		Expires: begin.Add(time.Hour)}); err == nil || len(kept) > 0 {
 		t.Errorf("Put = %v, %v", kept, err)
 	}
 	want(t, "after opening beside it", told(open(t, dir, c, Options{}).Entries()), "9:web1")
@@ -384,8 +402,8 @@ func TestAChangeThatWasToldAsFailedDoesNotComeBack(t *testing.T) {
 	want(t, "after opening again", told(open(t, dir, c, Options{}).Entries()), "9:web1 51:web2")
 }
 
-// TestOneUserCannotTakeTheWholeQueue has users without all rights queue as much as they can: by minion, in all and in bytes
-// there is room for others, and for root, also after a start.
+// TestOneUserCannotTakeTheWholeQueue has users without all rights queue as much as they can: by
+// minion, in all and in bytes there is room for others, and for root, also after a start.
 func TestOneUserCannotTakeTheWholeQueue(t *testing.T) {
 	o := Options{PerMinion: 8, Total: 40, Bytes: 4000}
 	q, dir, c := newQueue(t, o)
@@ -393,7 +411,8 @@ func TestOneUserCannotTakeTheWholeQueue(t *testing.T) {
 	put := func(who string, full bool, size int, minions ...string) int {
 		t.Helper()
 		n++
-		kept, err := q.Put(Item{ID: jid(n), Owner: Owner{Name: who, Full: full}, Load: make([]byte, size), Minions: minions, Expires: begin.Add(time.Hour)})
+		kept, err := q.Put(Item{ID: jid(n), Owner: Owner{Name: who, Full: full},
+			Load: make([]byte, size), Minions: minions, Expires: begin.Add(time.Hour)})
 		if err != nil && !errors.Is(err, ErrFull) {
 			t.Fatal(err)
 		}
@@ -438,7 +457,8 @@ func TestOneUserCannotTakeTheWholeQueue(t *testing.T) {
 		t.Errorf("there is room for %d of root", got)
 	}
 	q, _, _ = newQueue(t, o)
-	if first, second := put("jane", false, 900, "web1"), put("jane", false, 200, "web2"); first != 1 || second != 0 {
+	if first, second := put("jane", false, 900, "web1"), put("jane", false, 200,
+		"web2"); first != 1 || second != 0 {
 		t.Errorf("loads of 900 and 200 bytes: %d, %d", first, second)
 	}
 	ends(t, q, n-1, "web1", true)

@@ -9,28 +9,31 @@ import (
 	"github.com/brineproject/brine/job"
 )
 
-// state is what waits.
+// state is the content of the queue.
 type state struct {
 	jobs     map[job.ID]*waitingJob
 	byMinion map[string]map[job.ID]bool
-	owners   map[string]usage // of those who may not do everything
+	owners   map[string]usage // usage of owners without full rights
 	usage
 }
 
-// A usage is what is taken of the room.
+// A usage is the room that is in use.
 type usage struct{ entries, bytes int }
 
-// A waitingJob is a job with its minions, each with whether its sending has begun.
+// A waitingJob is a job with its minions. The value in the map reports whether its sending has
+// begun.
 type waitingJob struct {
 	item    Item
 	minions map[string]bool
 }
 
 func newState() *state {
-	return &state{jobs: map[job.ID]*waitingJob{}, byMinion: map[string]map[job.ID]bool{}, owners: map[string]usage{}}
+	return &state{jobs: map[job.ID]*waitingJob{}, byMinion: map[string]map[job.ID]bool{},
+		owners: map[string]usage{}}
 }
 
-// roomFor returns those minions of an item that it can be kept for and is not yet.
+// roomFor returns the minions of an item for which there is room, without those that are queued
+// already.
 func (s *state) roomFor(item *Item, o *Options) (ids []string) {
 	known, owner := s.jobs[item.ID], &item.Owner
 	if known != nil {
@@ -51,20 +54,23 @@ func (s *state) roomFor(item *Item, o *Options) (ids []string) {
 	return ids
 }
 
-// share is the part of the room that only who may do everything gets, and the most that any other owner gets.
+// share returns the part of a limit that is reserved for owners with full rights, and also the
+// maximum for any other owner.
 func share(of int) int { return max(of/4, 1) }
 
-// left returns how much more an owner may take.
+// left returns the remaining room of an owner.
 func (s *state) left(owner *Owner, o *Options) (entries, bytes int) {
 	entries, bytes = o.Total-s.entries, o.Bytes-s.bytes
 	if owner.Full {
 		return entries, bytes
 	}
-	has := s.owners[owner.Name]
-	return min(entries-share(o.Total), share(o.Total)-has.entries), min(bytes-share(o.Bytes), share(o.Bytes)-has.bytes)
+	used := s.owners[owner.Name]
+	entries = min(entries-share(o.Total), share(o.Total)-used.entries)
+	bytes = min(bytes-share(o.Bytes), share(o.Bytes)-used.bytes)
+	return entries, bytes
 }
 
-// minionHasRoom reports whether one more job of an owner may wait for a minion.
+// minionHasRoom reports whether a minion has room for one more job of an owner.
 func (s *state) minionHasRoom(id string, owner *Owner, o *Options) bool {
 	left := o.PerMinion - len(s.byMinion[id])
 	if owner.Full {
@@ -79,7 +85,7 @@ func (s *state) minionHasRoom(id string, owner *Owner, o *Options) bool {
 	return left > share(o.PerMinion) && own < share(o.PerMinion)
 }
 
-// take counts what an owner takes of the room, or gives back.
+// take adds to the usage of an owner; negative values reduce it.
 func (s *state) take(owner *Owner, entries, bytes int) {
 	s.entries += entries
 	s.bytes += bytes
@@ -99,7 +105,7 @@ func has(m map[string]bool, id string) bool {
 	return ok
 }
 
-// apply makes a change.
+// apply applies a change.
 func (s *state) apply(r record) {
 	if r.Op == opPut {
 		s.put(r)
@@ -120,7 +126,7 @@ func (s *state) apply(r record) {
 	}
 }
 
-// conflicts reports whether a job with another load has an id.
+// conflicts reports whether a job with this id and another load is queued.
 func (s *state) conflicts(id job.ID, load data.Raw) bool {
 	j := s.jobs[id]
 	return j != nil && !bytes.Equal(j.item.Load, load)
@@ -169,7 +175,7 @@ func (s *state) remove(j *waitingJob, id string) {
 	}
 }
 
-// sent reports whether a job waits for a minion, and whether its sending has begun.
+// sent reports whether a job is queued for a minion, and whether its sending has begun.
 func (s *state) sent(id job.ID, minion string) (begun, waits bool) {
 	j := s.jobs[id]
 	if j == nil {
@@ -181,7 +187,7 @@ func (s *state) sent(id job.ID, minion string) (begun, waits bool) {
 
 func (s *state) waiting() []string { return slices.Sorted(maps.Keys(s.byMinion)) }
 
-// sorted returns the jobs by id.
+// sorted returns the jobs, sorted by id.
 func (s *state) sorted() []*waitingJob {
 	jobs := make([]*waitingJob, 0, len(s.jobs))
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
@@ -200,10 +206,16 @@ func (j *waitingJob) entries() []Entry {
 }
 
 func (j *waitingJob) entry(minion string) Entry {
-	return Entry{ID: j.item.ID, Minion: minion, Queued: j.item.Queued, Expires: j.item.Expires, Sent: j.minions[minion]}
+	return Entry{
+		ID:      j.item.ID,
+		Minion:  minion,
+		Queued:  j.item.Queued,
+		Expires: j.item.Expires,
+		Sent:    j.minions[minion],
+	}
 }
 
-// of returns what waits for a minion.
+// of returns the entries of a minion.
 func (s *state) of(minion string) (list []Entry) {
 	for _, id := range slices.Sorted(maps.Keys(s.byMinion[minion])) {
 		list = append(list, s.jobs[id].entry(minion))
@@ -219,16 +231,17 @@ func (s *state) all() []Entry {
 	return list
 }
 
-// matching returns what waits of a job for these minions, or for all where none are named.
+// matching returns the entries of a job for the given minions, or for all if none are given.
 func (s *state) matching(id job.ID, minions []string) []Entry {
 	j := s.jobs[id]
 	if j == nil {
 		return nil
 	}
-	return slices.DeleteFunc(j.entries(), func(e Entry) bool { return len(minions) > 0 && !slices.Contains(minions, e.Minion) })
+	return slices.DeleteFunc(j.entries(),
+		func(e Entry) bool { return len(minions) > 0 && !slices.Contains(minions, e.Minion) })
 }
 
-// record returns the change that makes the job as it is.
+// record returns a put record with the current state of the job.
 func (j *waitingJob) record() record {
 	r := j.item.record()
 	r.Minions, r.Sent = nil, nil

@@ -1,8 +1,11 @@
-// Package aliases is Salt's module aliases: the aliases file of the mail system (salt/modules/aliases.py).
+// Package aliases is Salt's module aliases: the aliases file of the mail system
+// (salt/modules/aliases.py).
 //
-// The file is that of the option aliases.file, /etc/aliases. After each change newaliases runs, where it is installed.
+// The path of the file is the option aliases.file, /etc/aliases by default. After each change
+// newaliases runs if it is installed.
 //
-// What is odd, and as in Salt: blanks before the colon belong to the alias; a line without a colon counts as an alias without a target.
+// As in Salt, blanks before the colon belong to the alias, and a line without a colon counts as an
+// alias without a target.
 package aliases
 
 import (
@@ -37,18 +40,17 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// A line is one of the file: an alias with its target, or a comment alone.
+// A line is a line of the file: an alias with its target, or only a comment.
 type line struct{ alias, target, comment string }
 
-// shape is a line in the form that Salt reads: alias, target, comment.
+// shape matches a line as Salt does: alias, target, comment.
 var shape = regexp.MustCompile(`^([^:#]*)\s*:?\s*([^#]*?)(?:(\s+#.*)|\n?\z)`)
 
 func (m *module) file(ctx context.Context) (string, error) {
-	v, err := m.env.Call(ctx, "config.option", []any{"aliases.file"}, nil)
+	file, err := calls.Option[string](ctx, m.env, "aliases.file")
 	if err != nil {
 		return "", err
 	}
-	file := data.Str(v)
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
 	}
@@ -60,7 +62,8 @@ func (m *module) lines(ctx context.Context) ([]line, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) ||
+		err == nil && !info.Mode().IsRegular() {
 		return nil, nil
 	}
 	text, err := os.ReadFile(file)
@@ -90,12 +93,13 @@ func (m *module) write(ctx context.Context, list []line) error {
 		}
 		b.WriteString(l.comment + "\n")
 	}
-	if err := atomicfile.Write(file, []byte(b.String()), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+	if err := atomicfile.Write(file, []byte(b.String()),
+		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("write aliases: %w", err)
 	}
 	program, err := exec.LookPath("newaliases")
 	if err != nil {
-		return nil // no mail system has a database of them
+		return nil // no mail system has a compiled database of them
 	}
 	_, err = calls.RunOutput(ctx, m.env, calls.Run{Line: program, Shell: calls.CmdDecides})
 	return err
@@ -112,7 +116,7 @@ func (m *module) aliases(ctx context.Context) (*data.Map, error) {
 	return all, err
 }
 
-// listAliases returns the targets by alias.
+// listAliases returns a dictionary of aliases and their targets.
 //
 // CLI Example:
 //
@@ -123,7 +127,7 @@ func (m *module) listAliases(ctx context.Context, _ loader.NoArgs) (any, error) 
 
 type aliasArgs struct{ Alias string }
 
-// getTarget returns the target of an alias, an empty text where there is none.
+// getTarget returns the target of an alias, or an empty string if there is no such alias.
 //
 // CLI Example:
 //
@@ -141,7 +145,7 @@ type targetArgs struct {
 	Target any
 }
 
-// joined returns a target as the file has it.
+// joined returns the target in the form used in the file.
 func (a targetArgs) joined() string {
 	list, ok := a.Target.([]any)
 	if !ok {
@@ -154,9 +158,13 @@ func (a targetArgs) joined() string {
 	return strings.Join(words, ", ")
 }
 
-func emptyText(what string) error { return loader.Invocation("%s can not be an empty string", what) }
+func emptyText(what string) error {
+	return loader.Invocation("%s can not be an empty string",
+		what)
+}
 
-// hasTarget returns whether an alias has this target. Of several, which may be a list, all must be there in the same order.
+// hasTarget returns whether an alias has this target. Several targets may be given as a list; then
+// all must be there in the same order.
 //
 // CLI Example:
 //
@@ -172,7 +180,8 @@ func (m *module) hasTarget(ctx context.Context, a targetArgs) (any, error) {
 	return all.Has(a.Alias) && all.Text(a.Alias) == a.joined(), nil
 }
 
-// setTarget gives an alias a target in place of what it had; the alias is new where it is not there. Several targets are a list.
+// setTarget sets the target of an alias and replaces its old target. The alias is added if it does
+// not exist. Several targets may be given as a list.
 //
 // CLI Example:
 //
@@ -202,7 +211,7 @@ func (m *module) setTarget(ctx context.Context, a targetArgs) (any, error) {
 			found, same = true, l.target == target
 			out = append(out, line{a.Alias, target, l.comment})
 		default:
-			same = l.target == target // the last one is what counts
+			same = l.target == target // the last matching line counts
 		}
 	}
 	if found && same {

@@ -17,12 +17,13 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// shelf returns the module with a file, and counts the programs that it runs.
+// shelf returns a registry with the module and a file, and records the programs that it runs.
 func shelf(t *testing.T, file string, ran *[]any) *loader.Registry {
 	t.Helper()
 	fake := func(module, fun string, do func(args []any) any) loader.Plugin {
 		return loader.Plugin{Name: module, New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F(fun, func(_ context.Context, a anyArgs) (any, error) { return do(a.Args), nil })}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F(fun,
+				func(_ context.Context, a anyArgs) (any, error) { return do(a.Args), nil })}}, nil
 		}}
 	}
 	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{
@@ -36,8 +37,9 @@ func shelf(t *testing.T, file string, ran *[]any) *loader.Registry {
 	return r
 }
 
-// TestRuns replays what Salt 3006.18 answers and what the file then holds: aliases.list_aliases, aliases.get_target, aliases.has_target,
-// aliases.set_target and aliases.rm_alias.
+// TestRuns compares results and the resulting file with those of Salt 3006.18:
+// aliases.list_aliases, aliases.get_target, aliases.has_target, aliases.set_target and
+// aliases.rm_alias.
 func TestRuns(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // no newaliases
 	src, err := os.ReadFile("testdata/runs.json")
@@ -62,13 +64,16 @@ func TestRuns(t *testing.T) {
 			v, err := r.Invoke(t.Context(), one.Text("fun"), one.List("args"), nil)
 			switch {
 			case one.Has("error") && (err == nil || calls.Text(err) != one.Text("error")):
-				t.Errorf("%s %s: %v, want %s", one.Text("fun"), data.Repr(one.List("args")), err, one.Text("error"))
+				t.Errorf("%s %s: %v, want %s", one.Text("fun"), data.Repr(one.List("args")), err,
+					one.Text("error"))
 			case !one.Has("error") && (err != nil || !data.Equal(v, one.Value("value"))):
-				t.Errorf("%s %s = %s, %v, want %s", one.Text("fun"), data.Repr(one.List("args")), data.Repr(v), err, data.Repr(one.Value("value")))
+				t.Errorf("%s %s = %s, %v, want %s", one.Text("fun"), data.Repr(one.List("args")),
+					data.Repr(v), err, data.Repr(one.Value("value")))
 			}
 			text, err := os.ReadFile(file)
 			if want := one.Value("text"); want == nil && err == nil || want != nil && string(text) != want {
-				t.Errorf("after %s %s the file is\n%q, want\n%q", one.Text("fun"), data.Repr(one.List("args")), text, want)
+				t.Errorf("after %s %s the file is\n%q, want\n%q", one.Text("fun"),
+					data.Repr(one.List("args")), text, want)
 			}
 		}
 		if info, err := os.Stat(file); err == nil && c.Value("start") != nil && info.Mode().Perm() != 0o640 {
@@ -77,24 +82,26 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestNewaliasesRuns checks that the database of the mail system is renewed after a change, and after none not.
+// TestNewaliasesRuns checks that newaliases runs after a change, and only then.
 func TestNewaliasesRuns(t *testing.T) {
 	dir, ran := t.TempDir(), []any{}
 	program := filepath.Join(dir, "newaliases")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)
 	r := shelf(t, filepath.Join(dir, "aliases"), &ran)
 	for range 2 {
-		if v, err := r.Invoke(t.Context(), "aliases.set_target", []any{"a", "b"}, nil); v != true || err != nil {
+		if v, err := r.Invoke(t.Context(), "aliases.set_target", []any{"a", "b"}, nil); v != true ||
+			err != nil {
 			t.Fatalf("%v, %v", v, err)
 		}
 	}
 	if !data.Equal(ran, []any{program}) {
 		t.Errorf("ran %s", data.Repr(ran))
 	}
-	if _, err := r.Invoke(t.Context(), "aliases.set_target", []any{"a", "b\nroot: mallory"}, nil); err == nil {
+	if _, err := r.Invoke(t.Context(), "aliases.set_target", []any{"a", "b\nroot: mallory"},
+		nil); err == nil {
 		t.Error("a target brings a line of its own")
 	}
 }

@@ -1,6 +1,7 @@
-// Package alternatives is Salt's module alternatives: which program stands behind a name such as editor (salt/modules/alternatives.py).
+// Package alternatives is Salt's module alternatives: it manages which program a generic name such
+// as editor refers to (salt/modules/alternatives.py).
 //
-// The work is that of update-alternatives, which is called alternatives in the family of Red Hat.
+// It uses the program update-alternatives, which is called alternatives in the Red Hat family.
 package alternatives
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Plugin returns the module alternatives. There is one where there is a directory /etc/alternatives.
+// Plugin returns the module alternatives. It is available on hosts with a directory
+// /etc/alternatives.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "alternatives", New: newModule} }
 
 type module struct{ env *loader.Env }
@@ -42,7 +44,8 @@ type nameArgs struct{ Name string }
 
 type pathArgs struct{ Name, Path string }
 
-// display returns what the program has to say of a name: its alternatives, their priorities and which is in force.
+// display returns the program's description of a name: its alternatives, their priorities and the
+// current one.
 //
 // CLI Example:
 //
@@ -55,7 +58,7 @@ func (m *module) display(ctx context.Context, a nameArgs) (any, error) {
 	return o.Stdout, nil
 }
 
-// showLink returns the link of a name that all use, such as /usr/bin/editor; False where there is none.
+// showLink returns the generic link of a name, such as /usr/bin/editor, or False if there is none.
 //
 // CLI Example:
 //
@@ -80,7 +83,7 @@ func (m *module) showLink(ctx context.Context, a nameArgs) (any, error) {
 	return false, nil
 }
 
-// recorded returns the second line of a name's record, which is its link.
+// recorded returns the second line of a name's record, which is the generic link.
 func (m *module) recorded(name, dir string) any {
 	text, err := os.ReadFile(m.path(filepath.Join(dir, name)))
 	if err != nil {
@@ -95,7 +98,7 @@ func (m *module) recorded(name, dir string) any {
 	return strings.TrimRight(lines[1], "\n")
 }
 
-// showCurrent returns the path that stands behind a name; False where there is none.
+// showCurrent returns the path that a name currently refers to, or False if there is none.
 //
 // CLI Example:
 //
@@ -113,7 +116,7 @@ func (m *module) current(name string) (string, error) {
 	return os.Readlink(m.path("/etc/alternatives/" + name))
 }
 
-// checkExists tells whether a path is one of the alternatives of a name.
+// checkExists returns whether a path is one of the alternatives of a name.
 //
 // CLI Example:
 //
@@ -131,7 +134,7 @@ func (m *module) checkExists(ctx context.Context, a pathArgs) (any, error) {
 	return false, nil
 }
 
-// checkInstalled tells whether a path stands behind a name.
+// checkInstalled returns whether a path is the current alternative of a name.
 //
 // CLI Example:
 //

@@ -16,21 +16,22 @@ type runArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// A host answers for the program.
+// A host replaces the module cmd and returns canned output.
 type host struct {
 	root   string
 	grains *data.Map
 	answer *data.Map
-	ran    []any // of the last run
+	ran    []any // arguments of the last run
 	quiet  any
 }
 
 func (h *host) plugin() loader.Plugin {
 	return loader.Plugin{Name: "cmd", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("run_all", func(_ context.Context, a runArgs) (any, error) {
-			h.ran, h.quiet = a.Cmd, a.Kwargs.Has("ignore_retcode")
-			return h.answer, nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("run_all",
+			func(_ context.Context, a runArgs) (any, error) {
+				h.ran, h.quiet = a.Cmd, a.Kwargs.Has("ignore_retcode")
+				return h.answer, nil
+			})}}, nil
 	}}
 }
 
@@ -48,7 +49,7 @@ func (h *host) registry(t *testing.T) *loader.Registry {
 	return r
 }
 
-// testdata/calls.json has what Salt 3006.0 runs, and what it returns of what the program says.
+// testdata/calls.json has the commands that Salt 3006.0 runs, and its results for their output.
 func TestCalls(t *testing.T) {
 	src, err := os.ReadFile("testdata/calls.json")
 	if err != nil {
@@ -65,8 +66,10 @@ func TestCalls(t *testing.T) {
 		h.grains, h.answer = data.NewMap("os_family", c.Value("os_family")), c.Value("answer").(*data.Map)
 		for range 2 {
 			got, err := r.Invoke(t.Context(), c.Text("fun"), c.Value("args").([]any), nil)
-			if err != nil || !data.Equal(got, c.Value("value")) || !data.Equal(h.ran, c.Value("ran")) || h.quiet != c.Value("quiet") {
-				t.Errorf("%s\ngives %s, %v by %s, %v", data.Repr(c), data.Repr(got), err, data.Repr(h.ran), h.quiet)
+			if err != nil || !data.Equal(got, c.Value("value")) ||
+				!data.Equal(h.ran, c.Value("ran")) || h.quiet != c.Value("quiet") {
+				t.Errorf("%s\ngives %s, %v by %s, %v", data.Repr(c), data.Repr(got), err,
+					data.Repr(h.ran), h.quiet)
 			}
 		}
 	}
@@ -102,20 +105,21 @@ func TestLinks(t *testing.T) {
 		{"show_link", []any{"pager"}, false},
 	} {
 		for range 2 {
-			if got, err := r.Invoke(t.Context(), "alternatives."+c.fun, c.args, nil); err != nil || got != c.want {
-				t.Errorf("%s %v gives %v, %v, want %v", c.fun, c.args, got, err, c.want)
+			if got, err := r.Invoke(t.Context(), "alternatives."+c.fun, c.args, nil); err != nil ||
+				got != c.want {
+				t.Errorf("%s %v returned %v, %v, want %v", c.fun, c.args, got, err, c.want)
 			}
 		}
 	}
 }
 
-// Without the directory there is no module.
-func TestNoFolder(t *testing.T) {
+// The module is not available without the directory.
+func TestNoDirectory(t *testing.T) {
 	r, err := loader.NewRegistry(&loader.Env{Root: t.TempDir()}, []loader.Plugin{Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := r.Invoke(t.Context(), "alternatives.auto", []any{"editor"}, nil); err == nil {
-		t.Errorf("it gives %v", got)
+		t.Errorf("it returned %v", got)
 	}
 }

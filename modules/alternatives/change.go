@@ -12,7 +12,7 @@ type installArgs struct {
 	Priority         any
 }
 
-// install makes a path an alternative of a name, and returns what the program says.
+// install adds a path to the alternatives of a name, and returns the program's output.
 //
 // CLI Example:
 //
@@ -25,35 +25,37 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	return o.Stdout, nil
 }
 
-// remove takes a path from the alternatives of a name, and returns what the program says.
+// remove removes a path from the alternatives of a name, and returns the program's output.
 //
 // CLI Example:
 //
 //	salt '*' alternatives.remove editor /usr/bin/emacs23
 func (m *module) remove(ctx context.Context, a pathArgs) (any, error) {
-	return m.told(ctx, "--remove", a.Name, a.Path)
+	return m.output(ctx, "--remove", a.Name, a.Path)
 }
 
-// auto lets priorities say which path stands behind a name, and returns what the program says.
+// auto sets a name to automatic mode, in which the priorities choose the path, and returns the
+// program's output.
 //
 // CLI Example:
 //
 //	salt '*' alternatives.auto editor
 func (m *module) auto(ctx context.Context, a nameArgs) (any, error) {
-	return m.told(ctx, "--auto", a.Name)
+	return m.output(ctx, "--auto", a.Name)
 }
 
-// set puts a path behind a name, whatever its priority, and returns what the program says.
+// set makes a path the current alternative of a name whatever its priority, and returns the
+// program's output.
 //
 // CLI Example:
 //
 //	salt '*' alternatives.set editor /usr/bin/vim.basic
 func (m *module) set(ctx context.Context, a pathArgs) (any, error) {
-	return m.told(ctx, "--set", a.Name, a.Path)
+	return m.output(ctx, "--set", a.Name, a.Path)
 }
 
-// told runs the program and returns what it says: its errors where it fails.
-func (m *module) told(ctx context.Context, args ...string) (any, error) {
+// output runs the program and returns its output, or its standard error if it fails.
+func (m *module) output(ctx context.Context, args ...string) (any, error) {
 	o, err := m.run(ctx, false, args...)
 	if err != nil || o.Retcode > 0 {
 		return o.Stderr, err
@@ -61,11 +63,12 @@ func (m *module) told(ctx context.Context, args ...string) (any, error) {
 	return o.Stdout, nil
 }
 
-// run runs the program. With quiet true its failure is not that of the job.
+// run runs the program. With quiet true, its failure does not fail the job.
 func (m *module) run(ctx context.Context, quiet bool, args ...string) (calls.Ran, error) {
 	program := "update-alternatives"
 	if m.env.GrainsNow().Text("os_family") == "RedHat" {
 		program = "alternatives"
 	}
-	return calls.RunAll(ctx, m.env, calls.Run{Argv: append([]string{program}, args...), IgnoreRetcode: quiet})
+	return calls.RunAll(ctx, m.env,
+		calls.Run{Argv: append([]string{program}, args...), IgnoreRetcode: quiet})
 }

@@ -1,6 +1,7 @@
 // Package apkpkg is Salt's module pkg on Alpine Linux (salt/modules/apkpkg.py).
 //
-// What differs from Salt 3006.0: pkgs may have names as well as dictionaries, and versions that are asked for are asked of apk, too.
+// Unlike in Salt 3006.0, pkgs may contain names as well as dictionaries, and requested versions are
+// passed to apk.
 package apkpkg
 
 import (
@@ -11,6 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module pkg for apk.
@@ -39,8 +41,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-func (m *module) apk(ctx context.Context, args ...any) (packages.Outcome, error) {
-	return packages.Run(ctx, m.env, nil, append([]any{"apk"}, args...)...)
+func (m *module) apk(ctx context.Context, args ...any) (calls.Ran, error) {
+	return packages.Run(ctx, m.env, calls.Run{}, append([]any{"apk"}, args...)...)
 }
 
 type namesArgs struct {
@@ -48,7 +50,8 @@ type namesArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// version returns the versions of packages: of one as a text, of several as a dictionary; "" for what is not installed.
+// version returns the versions of installed packages: for one name a string, for several a
+// dictionary. It is "" for a package that is not installed.
 //
 // CLI Example:
 //
@@ -61,7 +64,7 @@ type kwargsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// refreshDB has apk read the lists of its repositories anew, and returns True.
+// refreshDB updates apk's repository indexes and returns True.
 //
 // CLI Example:
 //
@@ -69,8 +72,9 @@ type kwargsArgs struct {
 func (m *module) refreshDB(ctx context.Context, _ kwargsArgs) (any, error) {
 	packages.Refreshed(m.env)
 	out, err := m.apk(ctx, "update")
-	if err == nil && out.Code != 0 {
-		err = loader.ExecutionInfo("Problem encountered installing package(s)", data.NewMap("errors", []any{out.Stdout}, "changes", false))
+	if err == nil && out.Retcode != 0 {
+		err = loader.ExecutionInfo("Problem encountered installing package(s)",
+			data.NewMap("errors", []any{out.Stdout}, "changes", false))
 	}
 	return err == nil, err
 }
@@ -80,20 +84,21 @@ type listPkgsArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// listPkgs returns the versions of all packages that are installed.
+// listPkgs returns the versions of all installed packages.
 //
 // versions_as_list
 //
-//	True: a list for each package, and not a text with commas.
+//	True: a list for each package instead of a string with commas.
 //
 // CLI Example:
 //
 //	salt '*' pkg.list_pkgs
 func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
-	if packages.True(a.Kwargs.Value("removed")) || packages.True(a.Kwargs.Value("purge_desired")) {
+	if packages.NoneInstalled(a.Kwargs) {
 		return &data.Map{}, nil
 	}
-	return packages.Installed(ctx, packages.True(a.VersionsAsList), a.Kwargs.Value("use_context") == false, func() (*data.Map, error) { return m.read(ctx) })
+	return packages.Installed(ctx, packages.True(a.VersionsAsList),
+		a.Kwargs.Value("use_context") == false, func() (*data.Map, error) { return m.read(ctx) })
 }
 
 func (m *module) read(ctx context.Context) (*data.Map, error) {
@@ -107,7 +112,7 @@ func (m *module) read(ctx context.Context) (*data.Map, error) {
 	return all, err
 }
 
-// split parts NAME-VERSION-rN.
+// split splits NAME-VERSION-rN.
 func split(text string) (name, version string, ok bool) {
 	parts := strings.Split(text, "-")
 	if n := len(parts); n > 2 {
@@ -116,19 +121,20 @@ func split(text string) (name, version string, ok bool) {
 	return "", "", false
 }
 
-// texts returns what is installed, versions as texts.
+// texts returns a function that lists the installed packages with versions as strings.
 func (m *module) texts(ctx context.Context) func() (*data.Map, error) {
 	return func() (*data.Map, error) {
-		return packages.Installed(ctx, false, false, func() (*data.Map, error) { return m.read(ctx) })
+		return packages.Installed(ctx, false, false,
+			func() (*data.Map, error) { return m.read(ctx) })
 	}
 }
 
-// latestVersion returns the newest versions of packages that could be installed: of one as a text, of several as a dictionary; "" where
-// the newest is installed, or there is none.
+// latestVersion returns the newest available versions of packages: for one name a string, for
+// several a dictionary. It is "" if the newest version is installed already, or if there is none.
 //
 // refresh : True
 //
-//	Read the lists of the repositories anew first.
+//	Update the repository indexes first.
 //
 // CLI Example:
 //
@@ -163,11 +169,7 @@ func (m *module) latestVersion(ctx context.Context, a namesArgs) (any, error) {
 		}
 		latest.Set(name, v)
 	}
-	if latest.Len() == 1 {
-		_, v := latest.At(0)
-		return v, nil
-	}
-	return latest, nil
+	return packages.Alone(latest), nil
 }
 
 // found returns the version of a package that apk finds in its repositories.
@@ -185,7 +187,7 @@ func (m *module) found(ctx context.Context, name string) (string, error) {
 	return version, err
 }
 
-// upgrades reads what apk would upgrade: (1/2) Upgrading NAME (OLD -> NEW).
+// upgrades parses the upgrades that apk proposes: (1/2) Upgrading NAME (OLD -> NEW).
 func upgrades(text string) *data.Map {
 	newer := &data.Map{}
 	for line := range strings.Lines(text) {
@@ -201,11 +203,11 @@ type listUpgradesArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// listUpgrades returns the packages for which there is a newer version, with that version.
+// listUpgrades returns the packages that have a newer version, with that version.
 //
 // refresh : True
 //
-//	Read the lists of the repositories anew first.
+//	Update the repository indexes first.
 //
 // CLI Example:
 //
@@ -217,7 +219,7 @@ func (m *module) listUpgrades(ctx context.Context, a listUpgradesArgs) (any, err
 		}
 	}
 	out, err := m.apk(ctx, "upgrade", "-s")
-	if err == nil && out.Code != 0 {
+	if err == nil && out.Retcode != 0 {
 		err = loader.Execution("%s%s", out.Stderr, out.Stdout)
 	}
 	return upgrades(out.Stdout), err

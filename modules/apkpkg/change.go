@@ -6,6 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type installArgs struct {
@@ -16,15 +17,15 @@ type installArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// install installs packages, and returns what changed by package: old and new versions.
+// install installs packages, and returns the changes by package: old and new versions.
 //
 // name
 //
-//	The package, or several with commas between.
+//	The package, or several separated by commas.
 //
 // version
 //
-//	The version of the one package.
+//	The version, if only one package is named.
 //
 // pkgs
 //
@@ -32,7 +33,7 @@ type installArgs struct {
 //
 // refresh
 //
-//	True: read the lists of the repositories anew first.
+//	True: update the repository indexes first.
 //
 // CLI Example:
 //
@@ -54,16 +55,18 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	if err := plain(wanted); err != nil {
 		return nil, err
 	}
-	return packages.Changed(ctx, "Problem encountered installing package(s)", m.texts(ctx), func() ([]any, error) {
-		installed, err := m.texts(ctx)()
-		if err != nil {
-			return nil, err
-		}
-		return m.act(ctx, append([]any{"add"}, addWords(wanted, installed)...)...)
-	})
+	return packages.Changed(ctx, "Problem encountered installing package(s)", m.texts(ctx),
+		func() ([]any, error) {
+			installed, err := m.texts(ctx)()
+			if err != nil {
+				return nil, err
+			}
+			return m.act(ctx, append([]any{"add"}, addWords(wanted, installed)...)...)
+		})
 }
 
-// addWords returns what apk add is told: to look for newer versions where any of the packages is there.
+// addWords returns the arguments of apk add. They ask for newer versions if any of the packages is
+// installed.
 func addWords(wanted []want, installed *data.Map) []any {
 	var words []any
 	for _, w := range wanted {
@@ -77,16 +80,16 @@ func addWords(wanted []want, installed *data.Map) []any {
 	return words
 }
 
-// act runs apk, and returns what it says of its failure.
+// act runs apk and returns its error output if it fails.
 func (m *module) act(ctx context.Context, args ...any) ([]any, error) {
 	out, err := m.apk(ctx, args...)
-	if err == nil && out.Code != 0 && out.Stderr != "" {
+	if err == nil && out.Retcode != 0 && out.Stderr != "" {
 		return []any{out.Stderr}, nil
 	}
 	return nil, err
 }
 
-// A want is a package that is asked for, with its version or "".
+// A want is a requested package, with its version or "".
 type want struct{ name, version string }
 
 func (w want) word() string {
@@ -99,7 +102,7 @@ func (w want) word() string {
 	return w.name + "=" + w.version
 }
 
-// plain refuses packages that apk would take for options.
+// plain rejects packages that apk would parse as options.
 func plain(wanted []want) error {
 	for _, w := range wanted {
 		if err := packages.Names(w.name); err != nil {
@@ -122,7 +125,7 @@ func named(name any, version string) []want {
 	return all
 }
 
-// listed reads a list of names and of dictionaries of names and versions.
+// listed converts a list of names and of dictionaries of names and versions.
 func listed(pkgs any) []want {
 	list, _ := pkgs.([]any)
 	var all []want
@@ -156,11 +159,11 @@ type removeArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// remove removes packages, and returns what changed by package.
+// remove removes packages, and returns the changes by package.
 //
 // purge
 //
-//	True: their configuration goes, too.
+//	True: also remove their configuration files.
 //
 // CLI Example:
 //
@@ -184,10 +187,11 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	for _, w := range wanted {
 		words = append(words, w.name)
 	}
-	return packages.Changed(ctx, "Problem encountered removing package(s)", m.texts(ctx), func() ([]any, error) { return m.act(ctx, words...) })
+	return packages.Changed(ctx, "Problem encountered removing package(s)", m.texts(ctx),
+		func() ([]any, error) { return m.act(ctx, words...) })
 }
 
-// purge removes packages with their configuration, and returns what changed by package.
+// purge removes packages with their configuration files, and returns the changes by package.
 //
 // CLI Example:
 //
@@ -203,11 +207,12 @@ type upgradeArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// upgrade brings packages, or all, to their newest versions. It returns a dictionary of changes, result and comment.
+// upgrade upgrades the given packages, or all. It returns a dictionary of changes, result and
+// comment.
 //
 // refresh : True
 //
-//	Read the lists of the repositories anew first.
+//	Update the repository indexes first.
 //
 // CLI Example:
 //
@@ -232,16 +237,16 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 			words = append(words, w.word())
 		}
 	}
-	var out packages.Outcome
+	var out calls.Ran
 	changes, err := packages.Changed(ctx, "", m.texts(ctx), func() (wrong []any, err error) {
-		out, err = packages.Run(ctx, m.env, data.NewMap("redirect_stderr", true), words...)
+		out, err = packages.Run(ctx, m.env, calls.Run{MergeStderr: true}, words...)
 		return nil, err
 	})
 	comment := ""
-	if out.Code != 0 {
+	if out.Retcode != 0 {
 		comment = out.Stdout
 	}
-	return data.NewMap("changes", changes, "result", out.Code == 0, "comment", comment), err
+	return data.NewMap("changes", changes, "result", out.Retcode == 0, "comment", comment), err
 }
 
 type packagesArgs struct {
@@ -249,7 +254,7 @@ type packagesArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// fileDict returns the files of packages by package.
+// fileDict returns a dictionary of packages and their files.
 //
 // CLI Example:
 //
@@ -285,7 +290,7 @@ type pathsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// owner returns the packages that files are of, by file.
+// owner returns a dictionary of files and the packages that own them.
 //
 // CLI Example:
 //

@@ -1,13 +1,16 @@
-// Package aptpkg is Salt's module pkg on Debian and what comes from it (salt/modules/aptpkg.py): packages of apt and dpkg.
+// Package aptpkg is Salt's module pkg on Debian and its derivatives (salt/modules/aptpkg.py):
+// packages of apt and dpkg.
 //
-// What is installed is read from dpkg-query once a job, and again when dpkg's database is another one. Versions are compared as dpkg
-// does it, without a program.
+// The list of installed packages is read from dpkg-query once a job, and again when dpkg's database
+// has changed. Versions are compared by dpkg's rules without running a program.
 //
-// What differs from Salt. A package counts as installed where dpkg says installed or waits for triggers alone; Salt also counts one
-// that is half installed, and none that waits for triggers. Where dpkg-query fails that is an error and no empty list.
-// latest_version asks apt-cache once for all names. Older versions are installed with --allow-downgrades, which, unlike --force-yes,
-// takes nothing that is not signed. download_only holds for packages that are to be installed again, too. upgrade with a list of
-// packages upgrades these alone. A hold that dpkg has not taken is a failure. owner passes over diversions.
+// Differences from Salt: A package counts as installed only if dpkg reports it as installed or
+// waiting for triggers. Salt also counts half-installed packages, and does not count those that
+// wait for triggers. A failure of dpkg-query is an error, not an empty list. latest_version asks
+// apt-cache once for all names. Older versions are installed with --allow-downgrades, which, unlike
+// --force-yes, does not accept unsigned packages. download_only also applies to packages that are
+// to be reinstalled. upgrade with a list of packages upgrades only these. A hold that dpkg did not
+// accept is a failure. owner ignores diversions.
 package aptpkg
 
 import (
@@ -24,12 +27,12 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Plugin returns the module pkg for Debian, Ubuntu and their like.
+// Plugin returns the module pkg for Debian, Ubuntu and their derivatives.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkg", File: "aptpkg", New: newModule} }
 
 type module struct {
 	env   *loader.Env
-	pause func(ctx context.Context, d time.Duration) error // between tries for a lock
+	pause func(ctx context.Context, d time.Duration) error // waits between retries for a lock
 }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
@@ -37,11 +40,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("The pkg module could not be loaded: unsupported OS family") //nolint:staticcheck // Salt's text
 	}
 	m := &module{env: env, pause: clock.Sleep}
-	return &loader.Module{Funcs: slices.Concat(m.looking(), m.changing())}, nil
+	return &loader.Module{Funcs: slices.Concat(m.readFuncs(), m.changeFuncs())}, nil
 }
 
-// looking are the functions that change nothing.
-func (m *module) looking() []loader.Func {
+// readFuncs returns the functions that change nothing.
+func (m *module) readFuncs() []loader.Func {
 	latest := loader.F("latest_version", m.latestVersion)
 	return []loader.Func{
 		latest,
@@ -65,8 +68,8 @@ func (m *module) looking() []loader.Func {
 	}
 }
 
-// changing are the functions that change the host.
-func (m *module) changing() []loader.Func {
+// changeFuncs returns the functions that change the host.
+func (m *module) changeFuncs() []loader.Func {
 	return []loader.Func{
 		loader.F("autoremove", m.autoremove),
 		loader.F("hold", m.hold),
@@ -84,7 +87,8 @@ func (m *module) path(p string) string { return filepath.Join("/", m.env.Root, p
 
 type nameArgs struct{ Name string }
 
-// normalizeName returns the name of a package without its architecture, where that is the host's own, all or any.
+// normalizeName returns the name of a package without its architecture if that is the host's own,
+// all or any.
 //
 // CLI Example:
 //
@@ -101,7 +105,7 @@ func (m *module) normal(name string) string {
 	return name
 }
 
-// cutArch parts a name at its last colon.
+// cutArch splits a name at its last colon.
 func cutArch(name string) (bare, arch string, ok bool) {
 	i := strings.LastIndexByte(name, ':')
 	if i < 0 {
@@ -110,7 +114,7 @@ func cutArch(name string) (bare, arch string, ok bool) {
 	return name[:i], name[i+1:], true
 }
 
-// parseArch returns the name and the architecture that stand in a name.
+// parseArch splits a name into package name and architecture.
 //
 // CLI Example:
 //
@@ -127,8 +131,8 @@ type versionArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// version returns the version of an installed package, "" where it is not installed; for several names, or a pattern with a star, a
-// dictionary of them.
+// version returns the version of an installed package, or "" if it is not installed. For several
+// names, or a pattern with a star, it returns a dictionary of versions.
 //
 // CLI Example:
 //
@@ -142,6 +146,8 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := l.pick(packages.True(a.Kwargs.Value("removed")), packages.True(a.Kwargs.Value("purge_desired")))
-	return packages.Versions(all, data.Texts(a.Names), packages.True(a.Kwargs.Value("versions_as_list"))), nil
+	all := l.pick(packages.True(a.Kwargs.Value("removed")),
+		packages.True(a.Kwargs.Value("purge_desired")))
+	return packages.Versions(all, data.Texts(a.Names),
+		packages.True(a.Kwargs.Value("versions_as_list"))), nil
 }

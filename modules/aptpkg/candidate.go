@@ -9,18 +9,20 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// latestVersion returns the version of a package that apt would install or upgrade to, and "" where that is installed or there is
-// none; for several names a dictionary of them.
+// latestVersion returns the version of a package that apt would install or upgrade to. It is "" if
+// that version is installed already, or if there is none. For several names it returns a
+// dictionary.
 //
 // refresh : True
 //
-//	Refresh the lists of packages first.
+//	Refresh the package lists first.
 //
 // cache_valid_time : 0
 //
-//	But not if they are younger than so many seconds.
+//	But do not refresh lists younger than this number of seconds.
 //
 // fromrepo
 //
@@ -28,7 +30,7 @@ import (
 //
 // show_installed : False
 //
-//	Return the version even where it is installed.
+//	Return the version even if it is installed.
 //
 // CLI Example:
 //
@@ -48,7 +50,8 @@ func (m *module) latestVersion(ctx context.Context, a versionArgs) (any, error) 
 		}
 	}
 	names := data.Texts(a.Names)
-	found, err := m.latest(ctx, names, text(a.Kwargs.Value("fromrepo")), packages.True(a.Kwargs.Value("show_installed")))
+	found, err := m.latest(ctx, names, text(a.Kwargs.Value("fromrepo")),
+		packages.True(a.Kwargs.Value("show_installed")))
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +61,10 @@ func (m *module) latestVersion(ctx context.Context, a versionArgs) (any, error) 
 	return found, nil
 }
 
-// latest returns the versions to install or upgrade to by name.
-func (m *module) latest(ctx context.Context, names []string, release string, installed bool) (*data.Map, error) {
+// latest returns by name the versions to install or upgrade to.
+func (m *module) latest(
+	ctx context.Context, names []string, release string, installed bool,
+) (*data.Map, error) {
 	l, err := m.list(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -73,7 +78,8 @@ func (m *module) latest(ctx context.Context, names []string, release string, ins
 	for _, name := range names {
 		candidate := candidates[name]
 		versions, _ := there.Value(name).([]any)
-		if !installed && slices.ContainsFunc(versions, func(v any) bool { return packages.Holds(data.Str(v), ">=", candidate, compare) }) {
+		if !installed && slices.ContainsFunc(versions,
+			func(v any) bool { return packages.Holds(data.Str(v), ">=", candidate, compare) }) {
 			candidate = ""
 		}
 		found.Set(name, candidate)
@@ -82,7 +88,9 @@ func (m *module) latest(ctx context.Context, names []string, release string, ins
 }
 
 // candidates asks apt which version of each package it would install.
-func (m *module) candidates(ctx context.Context, names []string, release string) (map[string]string, error) {
+func (m *module) candidates(
+	ctx context.Context, names []string, release string,
+) (map[string]string, error) {
 	if err := packages.Names(names...); err != nil {
 		return nil, err
 	}
@@ -90,25 +98,26 @@ func (m *module) candidates(ctx context.Context, names []string, release string)
 	if release != "" {
 		command = append(command, "-o", "APT::Default-Release="+release)
 	}
-	o, err := m.apt(ctx, data.Values(command))
+	o, err := m.apt(ctx, calls.Run{}, data.Values(command)...)
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
-		return nil, loader.Execution("Unable to ask apt-cache for the versions of %s: %s", strings.Join(names, ", "), o.failure())
+	if o.Retcode != 0 {
+		return nil, loader.Execution("Unable to get the versions of %s from apt-cache: %s",
+			strings.Join(names, ", "), failure(o))
 	}
-	said, found := parsePolicy(o.stdout), map[string]string{}
+	policies, found := parsePolicy(o.Stdout), map[string]string{}
 	for _, name := range names {
-		candidate, ok := said[name]
+		candidate, ok := policies[name]
 		if !ok {
-			candidate = said[m.normal(name)]
+			candidate = policies[m.normal(name)]
 		}
 		found[name] = candidate
 	}
 	return found, nil
 }
 
-// parsePolicy reads what apt-cache policy says: the candidate of each package, "" for none.
+// parsePolicy parses the output of apt-cache policy: the candidate of each package, "" for none.
 func parsePolicy(text string) map[string]string {
 	found, name := map[string]string{}, ""
 	for line := range strings.Lines(text) {
@@ -117,7 +126,8 @@ func parsePolicy(text string) map[string]string {
 			name = head
 			continue
 		}
-		if candidate, ok := strings.CutPrefix(strings.TrimSpace(line), "Candidate:"); ok && name != "" {
+		if candidate, ok := strings.CutPrefix(strings.TrimSpace(line), "Candidate:"); ok &&
+			name != "" {
 			if candidate = strings.TrimSpace(candidate); candidate == "(none)" {
 				candidate = ""
 			}
@@ -133,7 +143,8 @@ type upgradeAvailableArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// upgradeAvailable tells whether there is a version of a package to install or upgrade to. It refreshes the lists of packages first.
+// upgradeAvailable returns whether there is a version of a package to install or upgrade to. It
+// refreshes the package lists first.
 //
 // CLI Example:
 //
@@ -153,15 +164,15 @@ type upgradesArgs struct {
 //
 // refresh : True
 //
-//	Refresh the lists of packages first.
+//	Refresh the package lists first.
 //
 // cache_valid_time : 0
 //
-//	But not if they are younger than so many seconds.
+//	But do not refresh lists younger than this number of seconds.
 //
 // dist_upgrade : True
 //
-//	What apt-get dist-upgrade would do, not apt-get upgrade.
+//	Simulate apt-get dist-upgrade instead of apt-get upgrade.
 //
 // fromrepo
 //
@@ -183,17 +194,17 @@ func (m *module) listUpgrades(ctx context.Context, a upgradesArgs) (any, error) 
 	if release := text(a.Kwargs.Value("fromrepo")); release != "" {
 		command = append(command, "-o", "APT::Default-Release="+release)
 	}
-	o, err := m.apt(ctx, data.Values(command))
+	o, err := m.apt(ctx, calls.Run{}, data.Values(command)...)
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
-		return nil, loader.Execution("Failed to get upgrades: %s", o.failure())
+	if o.Retcode != 0 {
+		return nil, loader.Execution("Failed to get upgrades: %s", failure(o))
 	}
-	return parseUpgrades(o.stdout), nil
+	return parseUpgrades(o.Stdout), nil
 }
 
-// confLine is a line such as Conf libxfont1 (1:1.4.5-1 Debian:testing [i386]).
+// confLine matches a line such as Conf libxfont1 (1:1.4.5-1 Debian:testing [i386]).
 var confLine = regexp.MustCompile(`(?m)^Conf ([^ \n]+) \(([^ \n]+)`)
 
 func parseUpgrades(text string) *data.Map {
@@ -209,13 +220,14 @@ type repoPkgsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// listRepoPkgs returns the versions that are to be had of packages, newest first; without names of all there are.
+// listRepoPkgs returns the available versions of packages, newest first. Without names it returns
+// those of all packages.
 //
 // CLI Example:
 //
 //	salt '*' pkg.list_repo_pkgs
 //	salt '*' pkg.list_repo_pkgs foo bar baz
-func (m *module) listRepoPkgs(ctx context.Context, a repoPkgsArgs) (any, error) {
+func (m *module) listRepoPkgs(ctx context.Context, a repoPkgsArgs) (*data.Map, error) {
 	if err := packages.Names(a.Args...); err != nil {
 		return nil, err
 	}
@@ -223,14 +235,14 @@ func (m *module) listRepoPkgs(ctx context.Context, a repoPkgsArgs) (any, error) 
 	if len(a.Args) > 0 {
 		command = append([]string{"apt-cache", "show"}, data.Texts(a.Args)...)
 	}
-	o, err := m.apt(ctx, data.Values(command), "ignore_retcode", true)
+	o, err := m.apt(ctx, packages.Quietly(), data.Values(command)...)
 	if err != nil {
 		return nil, err
 	}
-	return parseVersions(o.stdout), nil
+	return parseVersions(o.Stdout), nil
 }
 
-// parseVersions reads the versions of packages from what apt-cache shows or dumps.
+// parseVersions parses the versions of packages in the output of apt-cache show or dump.
 func parseVersions(text string) *data.Map {
 	found, name := &data.Map{}, ""
 	for line := range strings.Lines(text) {

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// changed returns when a file was changed last.
+// changed returns when the content of a file was last changed.
 func changed(info fs.FileInfo) time.Time { return info.ModTime() }

@@ -16,12 +16,12 @@ type cmpArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// versionCmp compares two versions by dpkg's rule: -1 where the first is the lower one, 0 where they are equal, 1 where it is the
-// higher one, None where one of them is none.
+// versionCmp compares two versions by dpkg's rules. It returns -1 if the first is lower, 0 if they
+// are equal, 1 if it is higher, and None if one of them is not a valid version.
 //
 // ignore_epoch : False
 //
-//	Compare what stands behind the first colon of each.
+//	Ignore the epochs: compare only the parts after the first colon.
 //
 // CLI Example:
 //
@@ -43,7 +43,8 @@ type debian struct {
 	upstream, revision string
 }
 
-// compare compares two versions; ok is false where one of them is none. An empty one is lower than all others.
+// compare compares two versions; ok is false if one of them is invalid. An empty version is lower
+// than all others.
 func compare(a, b string) (order int, ok bool) {
 	x, okX := parse(a)
 	y, okY := parse(b)
@@ -53,7 +54,8 @@ func compare(a, b string) (order int, ok bool) {
 	if x == nil || y == nil {
 		return cmp.Compare(known(x), known(y)), true
 	}
-	return cmp.Or(cmp.Compare(x.epoch, y.epoch), compareParts(x.upstream, y.upstream), compareParts(x.revision, y.revision)), true
+	return cmp.Or(cmp.Compare(x.epoch, y.epoch), compareParts(x.upstream, y.upstream),
+		compareParts(x.revision, y.revision)), true
 }
 
 func known(d *debian) int {
@@ -63,7 +65,8 @@ func known(d *debian) int {
 	return 1
 }
 
-// parse reads a version, nil for an empty one. What dpkg refuses to compare is not ok; what it only warns of is.
+// parse parses a version, nil for an empty one. ok is false for versions that dpkg refuses to
+// compare, but true for those that it only warns about.
 func parse(text string) (*debian, bool) {
 	if text == "" || text == "<unknown>" {
 		return nil, true
@@ -89,8 +92,8 @@ func parse(text string) (*debian, bool) {
 	return d, true
 }
 
-// compareParts compares two upstream versions or revisions: by turns a run of other characters, letters before all else and the
-// tilde before the end, and a number.
+// compareParts compares two upstream versions or revisions. It alternates between runs of
+// non-digits, in which letters sort first and the tilde sorts before the end, and numbers.
 func compareParts(a, b string) int {
 	for a != "" || b != "" {
 		for a != "" && !digit(a[0]) || b != "" && !digit(b[0]) {
@@ -111,7 +114,7 @@ func compareParts(a, b string) int {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// weight is where the first character of a text sorts.
+// weight returns the sort order of the first character of a string.
 func weight(s string) int {
 	switch {
 	case s == "" || digit(s[0]):
@@ -124,10 +127,10 @@ func weight(s string) int {
 	return int(s[0]) + 256
 }
 
-// rest returns a text without its first character.
+// rest returns a string without its first character.
 func rest(s string) string { return s[min(1, len(s)):] }
 
-// number returns the digits that a text begins with.
+// number returns the leading digits of a string.
 func number(s string) string {
 	i := 0
 	for i < len(s) && digit(s[i]) {

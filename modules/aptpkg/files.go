@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type packagesArgs struct {
@@ -18,7 +18,7 @@ type packagesArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// fileList returns the files of packages, or, without names, of all packages.
+// fileList returns the files of packages. Without names it returns those of all packages.
 //
 // CLI Example:
 //
@@ -29,7 +29,7 @@ func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
 	return m.env.Call(ctx, "lowpkg.file_list", a.Packages, nil)
 }
 
-// fileDict returns the files of packages by package, or, without names, of all packages.
+// fileDict returns a dictionary of packages and their files. Without names it covers all packages.
 //
 // CLI Example:
 //
@@ -45,7 +45,8 @@ type pathsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// owner returns the package that a file belongs to, "" where it belongs to none; for several files a dictionary of them.
+// owner returns the package that owns a file, or "" if there is none. For several files it returns
+// a dictionary.
 //
 // CLI Example:
 //
@@ -60,23 +61,21 @@ func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
 		return nil, err
 	}
 	for _, path := range a.Paths {
-		o, err := m.run(ctx, words("dpkg", "-S", data.Str(path)))
+		o, err := packages.Run(ctx, m.env, calls.Run{}, "dpkg", "-S", path)
 		if err != nil {
 			return nil, err
 		}
-		owners.Set(path, parseOwner(o.stdout))
+		owners.Set(path, parseOwner(o.Stdout))
 	}
-	if owners.Len() == 1 {
-		_, owner := owners.At(0)
-		return owner, nil
-	}
-	return owners, nil
+	return packages.Alone(owners), nil
 }
 
-// parseOwner reads lines of packages and a path.
+// parseOwner parses lines of packages and a path.
 func parseOwner(text string) string {
 	for line := range strings.Lines(text) {
-		if owner, _, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "diversion by ") && !strings.HasPrefix(line, "local diversion ") {
+		if owner, _, ok := strings.Cut(line, ":"); ok &&
+			!strings.HasPrefix(line, "diversion by ") &&
+			!strings.HasPrefix(line, "local diversion ") {
 			return owner
 		}
 	}
@@ -88,15 +87,15 @@ type namesArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// show returns what apt-cache knows of packages: by name and version.
+// show returns what apt-cache knows about packages, by name and version.
 //
 // filter
 //
-//	Only these fields, with commas between.
+//	Only these fields, separated by commas.
 //
 // refresh : False
 //
-//	Refresh the lists of packages first.
+//	Refresh the package lists first.
 //
 // CLI Example:
 //
@@ -105,7 +104,8 @@ type namesArgs struct {
 //	salt myminion pkg.show 'nginx-*' filter=description,provides
 func (m *module) show(ctx context.Context, a namesArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
-	refresh, fields := packages.Take(kwargs, "refresh", false), fieldNames(packages.Take(kwargs, "filter", nil))
+	refresh, fields := packages.Take(kwargs, "refresh", false),
+		fieldNames(packages.Take(kwargs, "filter", nil))
 	if err := loader.Unknown(kwargs); err != nil {
 		return nil, err
 	}
@@ -120,11 +120,11 @@ func (m *module) show(ctx context.Context, a namesArgs) (any, error) {
 	if err := packages.Names(a.Names...); err != nil {
 		return nil, err
 	}
-	o, err := m.apt(ctx, append(words("apt-cache", "show"), a.Names...))
+	o, err := m.apt(ctx, calls.Run{}, append([]any{"apt-cache", "show"}, a.Names...)...)
 	if err != nil {
 		return nil, err
 	}
-	return parseShow(o.stdout, fields), nil
+	return parseShow(o.Stdout, fields), nil
 }
 
 func fieldNames(v any) []string {
@@ -141,7 +141,8 @@ func fieldNames(v any) []string {
 	return fields
 }
 
-// parseShow reads what apt-cache shows of packages. Lines that continue a field are left out, as Salt does.
+// parseShow parses the output of apt-cache show. Continuation lines of a field are left out, as in
+// Salt.
 func parseShow(text string, fields []string) *data.Map {
 	found, one := &data.Map{}, &data.Map{}
 	add := func() {
@@ -179,11 +180,11 @@ func shown(key string, fields []string) bool {
 	return len(fields) == 0 || key == "package" || key == "version" || slices.Contains(fields, key)
 }
 
-// infoInstalled returns what there is to tell of installed packages.
+// infoInstalled returns information on installed packages.
 //
 // failhard : True
 //
-//	Fail where one of them is not installed.
+//	Fail if one of them is not installed.
 //
 // CLI Example:
 //
@@ -196,11 +197,10 @@ func (m *module) infoInstalled(ctx context.Context, a namesArgs) (any, error) {
 	if err := loader.Unknown(kwargs); err != nil {
 		return nil, err
 	}
-	v, err := m.env.Call(ctx, "lowpkg.info", a.Names, data.NewMap("failhard", failhard))
+	all, err := calls.PackageInfo(ctx, m.env, a.Names, data.NewMap("failhard", failhard))
 	if err != nil {
 		return nil, err
 	}
-	all, _ := v.(*data.Map)
 	out := &data.Map{}
 	for name, info := range all.All() {
 		if one, ok := info.(*data.Map); ok && there(one) {
@@ -215,9 +215,10 @@ func there(info *data.Map) bool {
 	return !ok || len(status) > 1 && status[1] == 'i'
 }
 
-// common returns what dpkg tells of a package under the names that all package managers have.
+// common returns dpkg's information on a package under the names that all package managers share.
 func common(info *data.Map) *data.Map {
-	names := map[any]any{"package": "name", "origin": "vendor", "section": "group", "maintainer": "packager", "homepage": "url"}
+	names := map[any]any{"package": "name", "origin": "vendor", "section": "group",
+		"maintainer": "packager", "homepage": "url"}
 	out := &data.Map{}
 	for key, v := range info.All() {
 		if name, ok := names[key]; ok {
@@ -235,11 +236,12 @@ type rootArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// listDownloaded returns the packages whose files apt has fetched: by name and version the path, size and time.
+// listDownloaded returns the package files that apt has downloaded: path, size and time by name and
+// version.
 //
 // root
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // CLI Example:
 //
@@ -251,33 +253,28 @@ func (m *module) listDownloaded(ctx context.Context, a rootArgs) (any, error) {
 	}
 	found := &data.Map{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".deb" || filepath.Base(filepath.Dir(path)) == "partial" {
-			return nil //nolint:nilerr // what cannot be seen holds nothing
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".deb" ||
+			filepath.Base(filepath.Dir(path)) == "partial" {
+			return nil //nolint:nilerr // an unreadable directory counts as empty
 		}
 		return m.downloaded(ctx, found, path, entry)
 	})
 	return found, err
 }
 
-// downloaded adds one file to those that apt has fetched.
-func (m *module) downloaded(ctx context.Context, found *data.Map, path string, entry fs.DirEntry) error {
+// downloaded adds one file to the downloaded packages.
+func (m *module) downloaded(
+	ctx context.Context, found *data.Map, path string, entry fs.DirEntry,
+) error {
 	info, err := entry.Info()
 	if err != nil {
 		return loader.OSError(err)
 	}
-	v, err := m.env.Call(ctx, "lowpkg.bin_pkg_info", []any{path}, nil)
-	if err != nil {
+	about, ok, err := calls.BinPkgInfo(ctx, m.env, path)
+	if err != nil || !ok {
 		return err
 	}
-	about, _ := v.(*data.Map)
-	versions, _ := found.Value(about.Text("name")).(*data.Map)
-	if versions == nil {
-		versions = &data.Map{}
-		found.Set(about.Text("name"), versions)
-	}
-	made := changed(info)
-	versions.Set(about.Text("version"), data.NewMap("path", path, "size", info.Size(), "creation_date_time_t", made.Unix(),
-		"creation_date_time", made.UTC().Format(time.DateOnly+"T"+time.TimeOnly)))
+	packages.AddDownloaded(found, about, path, info.Size(), changed(info).UTC())
 	return nil
 }
 
@@ -285,25 +282,25 @@ type noArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// servicesNeedRestart returns the services that run with files which were replaced since. It needs the program checkrestart of the
-// package debian-goodies.
+// servicesNeedRestart returns the services that still run with replaced files. It needs the program
+// checkrestart of the package debian-goodies.
 //
 // CLI Example:
 //
 //	salt '*' pkg.services_need_restart
 func (m *module) servicesNeedRestart(ctx context.Context, _ noArgs) (any, error) {
-	which, err := m.env.Call(ctx, "cmd.which", []any{"checkrestart"}, nil)
+	there, err := loader.CallAs[bool](ctx, m.env, "cmd.which", []any{"checkrestart"}, nil)
 	if err != nil {
 		return nil, err
 	}
-	if !data.Truth(which) {
+	if !there {
 		return nil, loader.NotFound("'checkrestart' is needed. It is part of the 'debian-goodies' package which can be installed from official repositories.")
 	}
-	o, err := m.run(ctx, words("checkrestart", "--machine", "--package"))
-	return data.Values(parseRestarts(o.stdout)), err
+	o, err := packages.Run(ctx, m.env, calls.Run{}, "checkrestart", "--machine", "--package")
+	return data.Values(parseRestarts(o.Stdout)), err
 }
 
-// parseRestarts reads lines such as SERVICE:rsyslog,385,/usr/sbin/rsyslogd.
+// parseRestarts parses lines such as SERVICE:rsyslog,385,/usr/sbin/rsyslogd.
 func parseRestarts(text string) []string {
 	var services []string
 	for line := range strings.Lines(text) {

@@ -15,7 +15,7 @@ type holdArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// hold keeps packages from being upgraded. It returns for each of them what became of that.
+// hold prevents packages from being upgraded. It returns the result for each package.
 //
 // name
 //
@@ -23,7 +23,7 @@ type holdArgs struct {
 //
 // pkgs, sources
 //
-//	In place of it a list of packages, or what was given to pkg.install as sources.
+//	Instead of name: a list of packages, or the sources given to pkg.install.
 //
 // CLI Example:
 //
@@ -31,12 +31,13 @@ type holdArgs struct {
 //	salt '*' pkg.hold pkgs='["foo", "bar"]'
 func (m *module) hold(ctx context.Context, a holdArgs) (any, error) {
 	return m.each(ctx, a, holding{
-		wish: "hold", is: "Package %s is already set to be held.", would: "Package %s is set to be held.",
-		done: "Package %s is now being held.", failed: "Package %s not currently held.",
+		selection: "hold", is: "Package %s is already set to be held.",
+		would: "Package %s is set to be held.", done: "Package %s is now being held.",
+		failed: "Package %s not currently held.",
 	})
 }
 
-// unhold lets packages be upgraded again. It returns for each of them what became of that.
+// unhold allows packages to be upgraded again. It returns the result for each package.
 //
 // name
 //
@@ -44,7 +45,7 @@ func (m *module) hold(ctx context.Context, a holdArgs) (any, error) {
 //
 // pkgs, sources
 //
-//	In place of it a list of packages, or what was given to pkg.install as sources.
+//	Instead of name: a list of packages, or the sources given to pkg.install.
 //
 // CLI Example:
 //
@@ -52,15 +53,16 @@ func (m *module) hold(ctx context.Context, a holdArgs) (any, error) {
 //	salt '*' pkg.unhold pkgs='["foo", "bar"]'
 func (m *module) unhold(ctx context.Context, a holdArgs) (any, error) {
 	return m.each(ctx, a, holding{
-		wish: "install", is: "Package %s is already set not to be held.", would: "Package %s is set not to be held.",
-		done: "Package %s is no longer being held.", failed: "Package %s does not have a state.",
+		selection: "install", is: "Package %s is already set not to be held.",
+		would: "Package %s is set not to be held.", done: "Package %s is no longer being held.",
+		failed: "Package %s does not have a state.",
 	})
 }
 
-// A holding is one of the two ways, and what is said of it.
-type holding struct{ wish, is, would, done, failed string }
+// A holding is one of the two directions, hold or unhold, with its texts.
+type holding struct{ selection, is, would, done, failed string }
 
-// held returns the packages that a call is about.
+// names returns the packages that a call is about.
 func (a holdArgs) names() ([]string, error) {
 	switch {
 	case !data.Truth(a.Name) && !data.Truth(a.Pkgs) && !data.Truth(a.Sources):
@@ -75,7 +77,7 @@ func (a holdArgs) names() ([]string, error) {
 	return []string{data.Str(a.Name)}, nil
 }
 
-// named returns the names in a list of names and of dictionaries with one entry each, or in one dictionary.
+// named returns the names in a list of names and one-entry dictionaries, or in one dictionary.
 func named(v any) []string {
 	if all, ok := v.(*data.Map); ok {
 		v = all.Keys()
@@ -99,7 +101,7 @@ func (m *module) each(ctx context.Context, a holdArgs, h holding) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, err := m.wishOf(ctx)
+	now, err := m.selectionStates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,17 +121,19 @@ func (m *module) one(ctx context.Context, name, now string, h holding) (*data.Ma
 		if changes == nil {
 			changes = &data.Map{}
 		}
-		return data.NewMap("name", name, "changes", changes, "result", result, "comment", fmt.Sprintf(format, name))
+		return data.NewMap("name", name, "changes", changes, "result", result,
+			"comment", fmt.Sprintf(format, name))
 	}
 	switch {
-	case now == "hold" && h.wish == "hold" || now != "" && now != "hold" && h.wish == "install":
+	case now == "hold" && h.selection == "hold" || now != "" && now != "hold" &&
+		h.selection == "install":
 		return say(true, nil, h.is), nil
-	case now == "" && h.wish == "install":
+	case now == "" && h.selection == "install":
 		return say(false, nil, h.failed), nil
 	case m.testing(ctx):
 		return say(nil, nil, h.would), nil
 	}
-	changes, err := m.bringSelections(ctx, map[string][]string{h.wish: {name}})
+	changes, err := m.applySelections(ctx, map[string][]string{h.selection: {name}})
 	if err != nil {
 		return nil, err
 	}

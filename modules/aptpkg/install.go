@@ -7,7 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
-	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type installArgs struct {
@@ -24,29 +24,29 @@ type installArgs struct {
 	Kwargs       *data.Map `kwargs:"kwargs"`
 }
 
-// install installs packages, or upgrades them to the versions that are asked for. It returns what has another version than before:
-// {'<package>': {'old': '<version>', 'new': '<version>'}}.
+// install installs packages, or upgrades them to the requested versions. It returns the packages
+// whose version changed: {'<package>': {'old': '<version>', 'new': '<version>'}}.
 //
 // name
 //
-//	One package, or several with commas between. An architecture may follow a colon.
+//	One package, or several separated by commas. An architecture may follow after a colon.
 //
 // pkgs, sources
 //
-//	In place of it a list of packages, each a name or a dictionary of name and version; or a list of dictionaries of name and file,
-//	which may be elsewhere: salt://, http(s)://.
+//	Instead of name: a list of packages, each a name or a dictionary of name and version; or a list
+//	of dictionaries of name and file. Files may be URLs: salt://, http(s)://.
 //
 // version
 //
-//	The version of name, which may be a pattern, or a condition such as >=1.2.
+//	The version of name: a version, a pattern, or a condition such as >=1.2.
 //
 // ignore_epoch : False
 //
-//	Compare versions with conditions without their epochs.
+//	Ignore epochs when versions are compared with conditions.
 //
 // refresh, cache_valid_time
 //
-//	Refresh the lists of packages first, unless they are younger than so many seconds.
+//	Refresh the package lists first, unless they are younger than this number of seconds.
 //
 // fromrepo
 //
@@ -54,16 +54,16 @@ type installArgs struct {
 //
 // debconf
 //
-//	A file with answers for debconf.
+//	A file with debconf answers.
 //
 // reinstall, downloadonly
 //
-//	Install again what has the version already; only fetch the files.
+//	Reinstall packages that have the version already; only download the files.
 //
 // skip_verify, force_yes, force_conf_new, install_recommends, only_upgrade
 //
-//	Options of apt-get: take what is not signed, say yes to all, take the new files of configuration, with recommended packages or
-//	without, and leave out what is not installed.
+//	Options of apt-get: accept unsigned packages, answer yes to everything, replace configuration
+//	files, install recommended packages or not, and skip packages that are not installed.
 //
 // CLI Example:
 //
@@ -71,7 +71,7 @@ type installArgs struct {
 //	salt '*' pkg.install pkgs='["foo", {"bar": "1.2.3-0ubuntu0"}]'
 //	salt '*' pkg.install sources='[{"foo": "salt://foo.deb"},{"bar": "salt://bar.deb"}]'
 func (m *module) install(ctx context.Context, a installArgs) (any, error) {
-	stale, err := m.stale(ctx, a)
+	needsRefresh, err := m.needsRefresh(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	if err != nil || len(wanted) == 0 {
 		return &data.Map{}, err
 	}
-	if stale {
+	if needsRefresh {
 		if _, err := m.refresh(ctx, a.Kwargs.Value("cache_valid_time"), false); err != nil {
 			return nil, err
 		}
@@ -97,16 +97,16 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	if err := m.choose(ctx, p, wanted); err != nil {
 		return nil, err
 	}
-	changes, err := m.carryOut(ctx, p)
+	changes, err := m.execute(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	return changes, problem("Problem encountered installing package(s)", p.problems, changes)
 }
 
-// stale reports whether the lists of packages are to be refreshed: where that is asked for, and not all versions that are wanted are
-// the newest ones known.
-func (m *module) stale(ctx context.Context, a installArgs) (bool, error) {
+// needsRefresh reports whether the package lists must be refreshed: if a refresh was requested, and
+// not all wanted versions are the newest known ones.
+func (m *module) needsRefresh(ctx context.Context, a installArgs) (bool, error) {
 	if !packages.True(a.Refresh) {
 		return false, nil
 	}
@@ -137,47 +137,47 @@ func (m *module) stale(ctx context.Context, a installArgs) (bool, error) {
 	return false, nil
 }
 
-// A target is one thing to install: a package, in a version or a condition on it, or a file.
+// A target is one thing to install: a package with a version or a condition on it, or a file.
 type target struct {
 	name, version, path string
 	any                 bool // any version will do
 }
 
-// targets reads which packages or files are meant.
-func (m *module) targets(ctx context.Context, a installArgs) (wanted []target, files bool, err error) {
+// targets returns the packages or files that are meant.
+func (m *module) targets(
+	ctx context.Context, a installArgs,
+) (wanted []target, files bool, err error) {
 	kwargs := packages.Own(a.Kwargs)
 	for _, own := range []string{"name", "pkgs", "sources"} {
 		kwargs.Delete(own)
 	}
-	v, err := packages.Targets(ctx, m.env, []any{a.Name, a.Pkgs, a.Sources}, kwargs)
+	t, err := calls.ParseTargets(ctx, m.env, calls.Wanted{
+		Name: a.Name, Pkgs: a.Pkgs, Sources: a.Sources, More: kwargs,
+	})
 	if err != nil {
 		return nil, false, err
 	}
-	pair, _ := v.(data.Tuple)
-	if len(pair) != 2 {
-		return nil, false, loader.Execution("Unable to tell which packages are meant: %s", data.Str(v))
-	}
-	if paths, ok := pair[0].([]any); ok {
-		wanted, err = m.fileTargets(ctx, paths)
+	if len(t.List) > 0 {
+		wanted, err = m.fileTargets(ctx, t.List)
 		return wanted, true, err
 	}
-	params, _ := pair[0].(*data.Map)
-	for name, version := range params.All() {
-		wanted = append(wanted, target{name: data.Str(name), version: text(version), any: version == nil})
+	for name, version := range t.Packages.All() {
+		wanted = append(wanted, target{name: data.Str(name), version: text(version),
+			any: version == nil})
 	}
 	return wanted, false, nil
 }
 
-// fileTargets reads names and versions of packages from their files.
-func (m *module) fileTargets(ctx context.Context, paths []any) ([]target, error) {
+// fileTargets reads the names and versions of packages from their files.
+func (m *module) fileTargets(ctx context.Context, paths []string) ([]target, error) {
 	var wanted []target
 	for _, path := range paths {
-		v, err := m.env.Call(ctx, "lowpkg.bin_pkg_info", []any{path}, nil)
+		// apt-get reports files that are not packages
+		info, _, err := calls.BinPkgInfo(ctx, m.env, path)
 		if err != nil {
 			return nil, err
 		}
-		info, _ := v.(*data.Map)
-		wanted = append(wanted, target{name: info.Text("name"), version: info.Text("version"), path: data.Str(path)})
+		wanted = append(wanted, target{name: info.Name, version: info.Version, path: path})
 	}
 	return wanted, nil
 }
@@ -186,14 +186,14 @@ func (m *module) fileTargets(ctx context.Context, paths []any) ([]target, error)
 type plan struct {
 	a     installArgs
 	files bool
-	old   *data.Map // versions by name, before
+	old   *data.Map // versions by name, before the installation
 
 	install, downgrade []string
 	again              []target
 	problems           []string
 }
 
-// choose sorts the targets: what is to be installed, made older, or installed again.
+// choose sorts the targets into those to install, to downgrade and to reinstall.
 func (m *module) choose(ctx context.Context, p *plan, wanted []target) error {
 	available, err := m.available(ctx, p, wanted)
 	if err != nil {
@@ -221,7 +221,7 @@ func conditional(version string) bool {
 	return strings.HasPrefix(version, "<") || strings.HasPrefix(version, ">")
 }
 
-// available returns the versions that are to be had of packages whose version is a condition.
+// available returns the available versions of the packages whose version is a condition.
 func (m *module) available(ctx context.Context, p *plan, wanted []target) (*data.Map, error) {
 	var names []any
 	for _, t := range wanted {
@@ -232,14 +232,10 @@ func (m *module) available(ctx context.Context, p *plan, wanted []target) (*data
 	if len(names) == 0 {
 		return &data.Map{}, nil
 	}
-	v, err := m.listRepoPkgs(ctx, repoPkgsArgs{Args: names})
-	if err != nil {
-		return nil, err
-	}
-	return v.(*data.Map), nil
+	return m.listRepoPkgs(ctx, repoPkgsArgs{Args: names})
 }
 
-// exact returns the version to install; a condition for which there is none is a problem.
+// exact returns the version to install. A condition that no version meets is a problem.
 func (p *plan) exact(t target, available *data.Map) (string, bool) {
 	if !conditional(t.version) {
 		return strings.TrimLeft(t.version, "="), true
@@ -253,7 +249,8 @@ func (p *plan) exact(t target, available *data.Map) (string, bool) {
 	if len(candidates) > 0 {
 		shown = strings.Join(candidates, ", ")
 	}
-	p.problems = append(p.problems, "No version matching '"+t.name+t.version+"' could be found (available: "+shown+")")
+	p.problems = append(p.problems, "No version matching '"+t.name+t.version+
+		"' could be found (available: "+shown+")")
 	return "", false
 }
 
@@ -264,7 +261,7 @@ func (p *plan) compare(a, b string) (int, bool) {
 	return compare(a, b)
 }
 
-// sort puts a target where it belongs; word is how apt-get is told of it.
+// sort adds a target to the right list; word is its argument for apt-get.
 func (p *plan) sort(t target, word string) {
 	now := p.old.Text(t.name)
 	switch {
@@ -301,7 +298,7 @@ func (p *plan) commands() [][]string {
 	return out
 }
 
-// options returns the beginning of every command line.
+// options returns the common first arguments of every command line.
 func (p *plan) options() []string {
 	kwargs := p.a.Kwargs
 	command := []string{"apt-get", "-q", "-y"}
@@ -320,7 +317,8 @@ func (p *plan) options() []string {
 		wanted bool
 		option string
 	}{
-		{data.Truth(kwargs.Value("only_upgrade")), "--only-upgrade"}, {p.a.SkipVerify, "--allow-unauthenticated"},
+		{data.Truth(kwargs.Value("only_upgrade")), "--only-upgrade"}, {p.a.SkipVerify,
+			"--allow-unauthenticated"},
 		{p.a.Downloadonly, "--download-only"},
 	} {
 		if o.wanted {
@@ -341,16 +339,18 @@ func (p *plan) release() string {
 	return text(p.a.Kwargs.Value("repo"))
 }
 
-// conffiles returns what dpkg is to do with files of configuration that were changed.
+// conffiles returns the options for dpkg about changed configuration files.
 func conffiles(kwargs *data.Map) []string {
 	if data.Truth(kwargs.Value("force_conf_new")) {
 		return []string{"-o", "DPkg::Options::=--force-confnew"}
 	}
-	return []string{"-o", "DPkg::Options::=--force-confold", "-o", "DPkg::Options::=--force-confdef"}
+	return []string{"-o", "DPkg::Options::=--force-confold", "-o",
+		"DPkg::Options::=--force-confdef"}
 }
 
-// carryOut runs the commands of a plan, with holds of its packages lifted meanwhile, and returns what changed.
-func (m *module) carryOut(ctx context.Context, p *plan) (*data.Map, error) {
+// execute runs the commands of a plan and returns the changes. Holds of its packages are lifted
+// during the run.
+func (m *module) execute(ctx context.Context, p *plan) (*data.Map, error) {
 	commands := p.commands()
 	if len(commands) == 0 {
 		return &data.Map{}, nil
@@ -359,19 +359,19 @@ func (m *module) carryOut(ctx context.Context, p *plan) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.wish(ctx, held, "install"); err != nil {
+	if err := m.setSelection(ctx, held, "install"); err != nil {
 		return nil, err
 	}
 	for _, command := range commands {
-		o, err := m.change(ctx, command, m.passed(p.a.Kwargs)...)
+		o, err := m.change(ctx, m.passed(p.a.Kwargs), command)
 		if err != nil {
 			p.problems = append(p.problems, err.Error())
-		} else if text := o.failure(); text != "" {
+		} else if text := failure(o); text != "" {
 			p.problems = append(p.problems, text)
 		}
 	}
 	forget(ctx)
-	if err := m.wish(ctx, held, "hold"); err != nil {
+	if err := m.setSelection(ctx, held, "hold"); err != nil {
 		p.problems = append(p.problems, err.Error())
 	}
 	now, err := m.now(ctx, false)

@@ -11,10 +11,11 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// cached is the key in the context of a job of what is installed.
+// cached is the key of the installed packages in a job's context.
 const cached = "pkg.list_pkgs"
 
-// A listing is the packages that dpkg knows, by name, each with the list of its versions. Nothing of it may be changed.
+// A listing is the packages that dpkg knows by name, each with the list of its versions. It must
+// not be modified.
 type listing struct {
 	installed, removed, purge *data.Map
 	of                        database
@@ -37,7 +38,8 @@ func (m *module) database() database {
 	return d
 }
 
-// list returns the packages that dpkg knows, as it was read before in the job unless use_context says no.
+// list returns the packages that dpkg knows. It uses the list cached in the job unless use_context
+// is false.
 func (m *module) list(ctx context.Context, kwargs *data.Map) (*listing, error) {
 	c, now := loader.ContextOf(ctx), m.database()
 	useContext, given := kwargs.Get("use_context")
@@ -55,21 +57,23 @@ func (m *module) list(ctx context.Context, kwargs *data.Map) (*listing, error) {
 	return l, nil
 }
 
-// forget has the next look at what is installed ask dpkg again.
+// forget drops the cached list, so that the next call asks dpkg again.
 func forget(ctx context.Context) { loader.ContextOf(ctx).Delete(cached) }
 
 func (m *module) read(ctx context.Context) (*listing, error) {
-	o, err := m.run(ctx, words("dpkg-query", "--showformat", "${Status} ${Package} ${Version} ${Architecture}\n", "-W"), "ignore_retcode", true)
+	o, err := packages.Run(ctx, m.env, packages.Quietly(), "dpkg-query", "--showformat",
+		"${Status} ${Package} ${Version} ${Architecture}\n", "-W")
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 && !strings.Contains(o.stderr, "no packages found") {
-		return nil, loader.Execution("Unable to list the packages of dpkg: %s", o.failure())
+	if o.Retcode != 0 && !strings.Contains(o.Stderr, "no packages found") {
+		return nil, loader.Execution("Unable to list the packages of dpkg: %s", failure(o))
 	}
-	return parseListing(o.stdout, m.nativeArch()), nil
+	return parseListing(o.Stdout, m.nativeArch()), nil
 }
 
-// nativeArch returns the architecture whose packages bear their plain names; "" where all do.
+// nativeArch returns the architecture whose packages have names without a suffix, or "" if that is
+// true of all.
 func (m *module) nativeArch() string {
 	grains := m.env.GrainsNow()
 	if grains.Value("cpuarch") == "x86_64" && grains.Value("osarch") == "amd64" {
@@ -78,7 +82,7 @@ func (m *module) nativeArch() string {
 	return ""
 }
 
-// parseListing reads lines of wish, flag, state, name, version and architecture.
+// parseListing parses lines of selection, flag, state, name, version and architecture.
 func parseListing(text, native string) *listing {
 	l := &listing{installed: &data.Map{}, removed: &data.Map{}, purge: &data.Map{}}
 	l.installed.Grow(strings.Count(text, "\n") + 1)
@@ -87,17 +91,17 @@ func parseListing(text, native string) *listing {
 		if len(cols) < 6 {
 			continue
 		}
-		wish, state, name, version, arch := cols[0], cols[2], cols[3], cols[4], cols[5]
+		selection, state, name, version, arch := cols[0], cols[2], cols[3], cols[4], cols[5]
 		if native != "" && arch != "all" && arch != native {
 			name += ":" + arch
 		}
 		there := state == "installed" || strings.HasPrefix(state, "triggers-")
 		switch {
-		case there && wish == "purge":
+		case there && selection == "purge":
 			packages.Add(l.purge, name, version)
-		case there && (strings.Contains(wish, "install") || wish == "hold"):
+		case there && (strings.Contains(selection, "install") || selection == "hold"):
 			packages.Add(l.installed, name, version)
-		case wish == "deinstall":
+		case selection == "deinstall":
 			packages.Add(l.removed, name, version)
 		}
 	}
@@ -107,7 +111,8 @@ func parseListing(text, native string) *listing {
 	return l
 }
 
-// pick returns the packages that were removed and not purged, those that wait to be purged, or all that are there.
+// pick returns the packages that were removed but not purged, those that wait to be purged, or all
+// installed ones.
 func (l *listing) pick(removed, purge bool) *data.Map {
 	switch {
 	case removed:
@@ -133,15 +138,15 @@ type listArgs struct {
 //
 // versions_as_list : False
 //
-//	A list of versions for each, not a text with commas.
+//	A list of versions for each package instead of a string with commas.
 //
 // removed : False
 //
-//	Those that were removed and not purged.
+//	Packages that were removed but not purged.
 //
 // purge_desired : False
 //
-//	Those that are to be purged and are still there, because others need them.
+//	Packages that are marked to be purged but are still there because others need them.
 //
 // CLI Example:
 //
@@ -159,14 +164,14 @@ func (m *module) listPkgs(ctx context.Context, a listArgs) (any, error) {
 	return stringified(all), nil
 }
 
-// stringified returns packages with their versions as texts.
+// stringified returns packages with their versions as strings.
 func stringified(all *data.Map) *data.Map {
 	out := all.Clone()
 	packages.Stringify(out)
 	return out
 }
 
-// now returns the versions of the installed packages, or of those that were removed, as texts.
+// now returns the versions of the installed packages, or of the removed ones, as strings.
 func (m *module) now(ctx context.Context, removed bool) (*data.Map, error) {
 	l, err := m.list(ctx, nil)
 	if err != nil {

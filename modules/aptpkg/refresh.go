@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type refreshArgs struct {
@@ -18,16 +19,16 @@ type refreshArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// refreshDB has apt fetch its lists of packages. It returns what became of each: True for one that was fetched, None for one that was
-// fresh, False for one that was not to be had.
+// refreshDB has apt update its package lists. It returns the result for each list: True if it was
+// fetched, None if it was current, False if it was not available.
 //
 // cache_valid_time : 0
 //
-//	Do nothing if the lists are younger than so many seconds.
+//	Do nothing if the lists are younger than this number of seconds.
 //
 // failhard : False
 //
-//	Fail where one list was not to be had.
+//	Fail if a list is not available.
 //
 // CLI Example:
 //
@@ -36,20 +37,20 @@ func (m *module) refreshDB(ctx context.Context, a refreshArgs) (any, error) {
 	return m.refresh(ctx, a.CacheValidTime, packages.True(a.Failhard))
 }
 
-// refresh fetches the lists unless they are younger than valid, a number of seconds.
+// refresh updates the lists unless they are younger than valid, a number of seconds.
 func (m *module) refresh(ctx context.Context, valid any, failhard bool) (*data.Map, error) {
 	packages.Refreshed(m.env)
 	if data.Truth(valid) && m.fresh(valid) {
 		return &data.Map{}, nil
 	}
-	o, err := m.apt(ctx, words("apt-get", "-q", "update"))
+	o, err := m.apt(ctx, calls.Run{}, "apt-get", "-q", "update")
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
-		return nil, loader.Execution("%s", o.failure())
+	if o.Retcode != 0 {
+		return nil, loader.Execution("%s", failure(o))
 	}
-	lists, failed := parseUpdate(o.stdout)
+	lists, failed := parseUpdate(o.Stdout)
 	if failhard && len(failed) > 0 {
 		return nil, loader.Execution("Error getting repos: %s", strings.Join(failed, ", "))
 	}
@@ -71,10 +72,11 @@ func (m *module) fresh(valid any) bool {
 	return time.Since(info.ModTime()).Seconds() < seconds
 }
 
-// sized is the size at the end of a line about a list that was fetched.
+// sized matches the size at the end of a line about a fetched list.
 var sized = regexp.MustCompile(` \[.+B\]$`)
 
-// parseUpdate reads what apt-get update says of each list, and returns those that were not to be had, too.
+// parseUpdate parses the output of apt-get update for each list. It also returns the lists that
+// were not available.
 func parseUpdate(text string) (lists *data.Map, failed []string) {
 	lists = &data.Map{}
 	for line := range strings.Lines(text) {

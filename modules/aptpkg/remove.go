@@ -8,6 +8,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type removeArgs struct {
@@ -16,15 +17,16 @@ type removeArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// remove removes packages and leaves their files of configuration. It returns what has gone.
+// remove removes packages but keeps their configuration files. It returns the packages that are
+// gone.
 //
 // name
 //
-//	One package, or several with commas between.
+//	One package, or several separated by commas.
 //
 // pkgs
 //
-//	In place of it a list of packages.
+//	Instead of name: a list of packages.
 //
 // CLI Example:
 //
@@ -35,16 +37,16 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	return m.uninstall(ctx, "remove", a)
 }
 
-// purge removes packages with their files of configuration, also of those that were removed before. It returns what has gone: installed
-// packages, and removed ones.
+// purge removes packages with their configuration files, including those of packages removed
+// earlier. It returns the packages that are gone: installed ones, and removed ones.
 //
 // name
 //
-//	One package, or several with commas between.
+//	One package, or several separated by commas.
 //
 // pkgs
 //
-//	In place of it a list of packages.
+//	Instead of name: a list of packages.
 //
 // CLI Example:
 //
@@ -60,7 +62,7 @@ func (m *module) uninstall(ctx context.Context, action string, a removeArgs) (an
 	if err != nil {
 		return nil, err
 	}
-	before, err := m.leavings(ctx)
+	before, err := m.installedAndRemoved(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -73,28 +75,29 @@ func (m *module) uninstall(ctx context.Context, action string, a removeArgs) (an
 	if len(command) == 4 {
 		return &data.Map{}, nil
 	}
-	o, err := m.change(ctx, command, "env", m.environment(a.Kwargs.Value("env")))
+	o, err := m.change(ctx, calls.Run{Env: m.environment(a.Kwargs.Value("env"))}, command)
 	if err != nil {
 		return nil, err
 	}
 	forget(ctx)
-	after, err := m.leavings(ctx)
+	after, err := m.installedAndRemoved(ctx)
 	if err != nil {
 		return nil, err
 	}
 	changes := packages.Changes(before[0], after[0])
 	if action == "purge" {
-		changes = data.NewMap("removed", packages.Changes(before[1], after[1]), "installed", changes)
+		changes = data.NewMap("removed", packages.Changes(before[1], after[1]),
+			"installed", changes)
 	}
 	var problems []string
-	if text := o.failure(); text != "" {
+	if text := failure(o); text != "" {
 		problems = append(problems, text)
 	}
 	return changes, problem("Problem encountered removing package(s)", problems, changes)
 }
 
-// leavings returns the packages that are installed, and those that were removed and not purged.
-func (m *module) leavings(ctx context.Context) (both [2]*data.Map, err error) {
+// installedAndRemoved returns the installed packages, and those that were removed but not purged.
+func (m *module) installedAndRemoved(ctx context.Context) (both [2]*data.Map, err error) {
 	for i, removed := range []bool{false, true} {
 		if both[i], err = m.now(ctx, removed); err != nil {
 			return both, err
@@ -108,7 +111,8 @@ type autoremoveArgs struct {
 	Purge    bool `default:"False"`
 }
 
-// autoremove removes packages that came with others which are there no more. It returns what has gone.
+// autoremove removes packages that were installed automatically and are no longer needed. It
+// returns the packages that are gone.
 //
 // list_only : False
 //
@@ -116,7 +120,7 @@ type autoremoveArgs struct {
 //
 // purge : False
 //
-//	Remove their files of configuration, too.
+//	Also remove their configuration files.
 //
 // CLI Example:
 //
@@ -134,14 +138,14 @@ func (m *module) autoremove(ctx context.Context, a autoremoveArgs) (any, error) 
 	}
 	command = append(command, "autoremove")
 	if a.ListOnly {
-		o, err := m.apt(ctx, data.Values(command), "ignore_retcode", true)
-		return data.Values(parseRemoved(o.stdout)), err
+		o, err := m.apt(ctx, packages.Quietly(), data.Values(command)...)
+		return data.Values(parseRemoved(o.Stdout)), err
 	}
 	old, err := m.now(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	o, err := m.change(ctx, command, "ignore_retcode", true)
+	o, err := m.change(ctx, packages.Quietly(), command)
 	if err != nil {
 		return nil, err
 	}
@@ -150,13 +154,15 @@ func (m *module) autoremove(ctx context.Context, a autoremoveArgs) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	if text := o.failure(); text != "" {
-		return nil, problem("Problem encountered removing package(s)", []string{text}, packages.Changes(old, now))
+	if text := failure(o); text != "" {
+		return nil, problem("Problem encountered removing package(s)", []string{text},
+			packages.Changes(old, now))
 	}
 	return packages.Changes(old, now), nil
 }
 
-// parseRemoved reads the packages that apt-get says it would remove, sorted. Those that it would purge bear a star.
+// parseRemoved returns the packages that apt-get would remove, sorted. apt-get marks those that it
+// would purge with a star.
 func parseRemoved(text string) []string {
 	names, found := []string{}, false
 	for line := range strings.Lines(text) {
@@ -181,28 +187,28 @@ type upgradeArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// upgrade upgrades all packages. It returns what has another version than before.
+// upgrade upgrades all packages. It returns the packages whose version changed.
 //
 // refresh : True
 //
-//	Refresh the lists of packages first.
+//	Refresh the package lists first.
 //
 // cache_valid_time : 0
 //
-//	But not if they are younger than so many seconds.
+//	But do not refresh lists younger than this number of seconds.
 //
 // dist_upgrade : False
 //
-//	As apt-get dist-upgrade does, which also installs and removes packages.
+//	Like apt-get dist-upgrade, which also installs and removes packages.
 //
 // pkgs
 //
-//	Upgrade these packages alone.
+//	Upgrade only these packages.
 //
 // download_only, force_yes, force_conf_new, skip_verify, allow_downgrades
 //
-//	Options of apt-get: only fetch the files, say yes to all, take the new files of configuration, take what is not signed, and older
-//	versions.
+//	Options of apt-get: only download the files, answer yes to everything, replace configuration
+//	files, accept unsigned packages, and accept older versions.
 //
 // CLI Example:
 //
@@ -217,7 +223,7 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := m.change(ctx, a.command())
+	o, err := m.change(ctx, calls.Run{}, a.command())
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +233,10 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 		return nil, err
 	}
 	changes := packages.Changes(old, now)
-	if o.code != 0 {
-		result := data.NewMap("retcode", o.code, "stdout", o.stdout, "stderr", o.stderr)
-		return nil, loader.ExecutionInfo("Problem encountered upgrading packages", data.NewMap("changes", changes, "result", result))
+	if o.Retcode != 0 {
+		result := data.NewMap("retcode", int64(o.Retcode), "stdout", o.Stdout, "stderr", o.Stderr)
+		return nil, loader.ExecutionInfo("Problem encountered upgrading packages",
+			data.NewMap("changes", changes, "result", result))
 	}
 	return changes, nil
 }
@@ -237,7 +244,8 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 func (a upgradeArgs) command() []string {
 	command := append([]string{"apt-get", "-q", "-y"}, conffiles(a.Kwargs)...)
 	for _, o := range [][2]string{
-		{"force_yes", "--force-yes"}, {"skip_verify", "--allow-unauthenticated"}, {"download_only", "--download-only"},
+		{"force_yes", "--force-yes"}, {"skip_verify", "--allow-unauthenticated"}, {"download_only",
+			"--download-only"},
 		{"downloadonly", "--download-only"}, {"allow_downgrades", "--allow-downgrades"},
 	} {
 		if data.Truth(a.Kwargs.Value(o[0])) && !slices.Contains(command, o[1]) {

@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 	"github.com/brineproject/brine/yaml"
 )
@@ -18,15 +19,16 @@ type selectionsArgs struct {
 	State   any `default:"None"`
 }
 
-// getSelections returns what dpkg is to do with packages: lists of names under install, hold, deinstall and purge.
+// getSelections returns the selection states of packages: lists of names under install, hold,
+// deinstall and purge.
 //
 // pattern
 //
-//	Only packages that it fits.
+//	Only packages whose names match.
 //
 // state
 //
-//	Only those with this wish.
+//	Only packages in this state.
 //
 // CLI Example:
 //
@@ -40,26 +42,26 @@ func (m *module) getSelections(ctx context.Context, a selectionsArgs) (any, erro
 		return nil, err
 	}
 	if data.Truth(a.State) {
-		wish := data.Str(a.State)
-		return data.NewMap(wish, data.Values(all[wish])), nil
+		selection := data.Str(a.State)
+		return data.NewMap(selection, data.Values(all[selection])), nil
 	}
 	out := &data.Map{}
-	for _, wish := range wishes(all) {
-		out.Set(wish, data.Values(all[wish]))
+	for _, selection := range selectionNames(all) {
+		out.Set(selection, data.Values(all[selection]))
 	}
 	return out, nil
 }
 
-func wishes(all map[string][]string) []string {
+func selectionNames(all map[string][]string) []string {
 	var names []string
-	for wish := range all {
-		names = append(names, wish)
+	for selection := range all {
+		names = append(names, selection)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// selections returns the names of packages by what dpkg is to do with them.
+// selections returns the names of packages by selection state.
 func (m *module) selections(ctx context.Context, pattern string) (map[string][]string, error) {
 	if pattern == "" {
 		pattern = "*"
@@ -67,17 +69,17 @@ func (m *module) selections(ctx context.Context, pattern string) (map[string][]s
 	if err := packages.Names(pattern); err != nil {
 		return nil, err
 	}
-	o, err := m.run(ctx, words("dpkg", "--get-selections", pattern), "ignore_retcode", true)
+	o, err := packages.Run(ctx, m.env, packages.Quietly(), "dpkg", "--get-selections", pattern)
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 && !strings.Contains(o.stderr, "no packages found") {
-		return nil, loader.Execution("Unable to list the selections of dpkg: %s", o.failure())
+	if o.Retcode != 0 && !strings.Contains(o.Stderr, "no packages found") {
+		return nil, loader.Execution("Unable to list the selections of dpkg: %s", failure(o))
 	}
-	return parseSelections(o.stdout), nil
+	return parseSelections(o.Stdout), nil
 }
 
-// parseSelections reads lines of a name and a wish.
+// parseSelections parses lines of a name and a state.
 func parseSelections(text string) map[string][]string {
 	all := map[string][]string{}
 	for line := range strings.Lines(text) {
@@ -88,8 +90,8 @@ func parseSelections(text string) map[string][]string {
 	return all
 }
 
-// wish tells dpkg what to do with packages.
-func (m *module) wish(ctx context.Context, names []string, wish string) error {
+// setSelection sets the selection state of packages.
+func (m *module) setSelection(ctx context.Context, names []string, selection string) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -98,12 +100,13 @@ func (m *module) wish(ctx context.Context, names []string, wish string) error {
 	}
 	var lines strings.Builder
 	for _, name := range names {
-		lines.WriteString(name + " " + wish + "\n")
+		lines.WriteString(name + " " + selection + "\n")
 	}
-	o, err := m.apt(ctx, words("dpkg", "--set-selections"), "stdin", lines.String())
+	o, err := m.apt(ctx, calls.Run{Stdin: lines.String()}, "dpkg", "--set-selections")
 	forget(ctx)
-	if err == nil && o.code != 0 {
-		err = loader.Execution("Unable to set the selection %s for %s: %s", wish, strings.Join(names, ", "), o.failure())
+	if err == nil && o.Retcode != 0 {
+		err = loader.Execution("Unable to set the selection %s for %s: %s", selection,
+			strings.Join(names, ", "), failure(o))
 	}
 	return err
 }
@@ -115,19 +118,20 @@ type setSelectionsArgs struct {
 	Saltenv   string `default:"'base'"`
 }
 
-// setSelections tells dpkg what to do with packages. It returns what is another wish than before.
+// setSelections sets the selection states of packages. It returns the states that changed.
 //
 // path
 //
-//	A file, which may be elsewhere, with lines of a name and one of install, hold, deinstall and purge.
+//	A local path or URL of a file with lines of a name and one of install, hold, deinstall and
+//	purge.
 //
 // selection
 //
-//	In place of it a dictionary of lists of names under those.
+//	Instead of path: a dictionary with lists of names under these states.
 //
 // clear : False
 //
-//	First have all packages be removed.
+//	First mark all packages for removal.
 //
 // CLI Example:
 //
@@ -142,18 +146,18 @@ func (m *module) setSelections(ctx context.Context, a setSelectionsArgs) (any, e
 	}
 	testing := m.testing(ctx)
 	if a.Clear && !testing {
-		o, err := m.apt(ctx, words("dpkg", "--clear-selections"))
+		o, err := m.apt(ctx, calls.Run{}, "dpkg", "--clear-selections")
 		if err != nil {
 			return nil, err
 		}
-		if o.code != 0 {
-			return nil, loader.Execution("Running dpkg --clear-selections failed: %s", o.stderr)
+		if o.Retcode != 0 {
+			return nil, loader.Execution("Running dpkg --clear-selections failed: %s", o.Stderr)
 		}
 	}
 	if testing {
 		return &data.Map{}, nil
 	}
-	return m.bringSelections(ctx, wanted)
+	return m.applySelections(ctx, wanted)
 }
 
 // testing reports whether nothing may be written.
@@ -161,62 +165,65 @@ func (m *module) testing(ctx context.Context) bool {
 	return change.Test(ctx) || data.Truth(m.env.Option("test"))
 }
 
-// bringSelections sets the wishes that are others than wanted, and returns those that were taken.
-func (m *module) bringSelections(ctx context.Context, wanted map[string][]string) (*data.Map, error) {
-	before, err := m.wishOf(ctx)
+// applySelections sets the states that differ from wanted, and returns those that dpkg accepted.
+func (m *module) applySelections(
+	ctx context.Context, wanted map[string][]string,
+) (*data.Map, error) {
+	before, err := m.selectionStates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, wish := range wishes(wanted) {
+	for _, selection := range selectionNames(wanted) {
 		var others []string
-		for _, name := range wanted[wish] {
-			if before[name] != wish {
+		for _, name := range wanted[selection] {
+			if before[name] != selection {
 				others = append(others, name)
 			}
 		}
-		if err := m.wish(ctx, others, wish); err != nil {
+		if err := m.setSelection(ctx, others, selection); err != nil {
 			m.env.Log.Error(err.Error())
 		}
 	}
-	after, err := m.wishOf(ctx)
+	after, err := m.selectionStates(ctx)
 	if err != nil {
 		return nil, err
 	}
 	changes := &data.Map{}
-	for _, wish := range wishes(wanted) {
-		for _, name := range wanted[wish] {
-			if after[name] == wish && before[name] != wish {
-				changes.Set(name, data.NewMap("old", orNone(before[name]), "new", wish))
+	for _, selection := range selectionNames(wanted) {
+		for _, name := range wanted[selection] {
+			if after[name] == selection && before[name] != selection {
+				changes.Set(name, data.NewMap("old", orNone(before[name]), "new", selection))
 			}
 		}
 	}
 	return changes, nil
 }
 
-func orNone(wish string) any {
-	if wish == "" {
+func orNone(selection string) any {
+	if selection == "" {
 		return nil
 	}
-	return wish
+	return selection
 }
 
-// wishOf returns what dpkg is to do with each package, those of the host's own architecture under both of their names.
-func (m *module) wishOf(ctx context.Context) (map[string]string, error) {
+// selectionStates returns the state of each package. Packages of the host's own architecture are
+// listed under both of their names.
+func (m *module) selectionStates(ctx context.Context) (map[string]string, error) {
 	all, err := m.selections(ctx, "")
 	of := map[string]string{}
-	for wish, names := range all {
+	for selection, names := range all {
 		for _, name := range names {
-			of[name] = wish
-			of[m.normal(name)] = wish
+			of[name] = selection
+			of[m.normal(name)] = selection
 			if bare, _, ok := cutArch(name); !ok {
-				of[bare+":"+m.env.GrainsNow().Text("osarch")] = wish
+				of[bare+":"+m.env.GrainsNow().Text("osarch")] = selection
 			}
 		}
 	}
 	return of, err
 }
 
-// wanted reads the wishes of a call.
+// wanted returns the states that a call requests.
 func (m *module) wanted(ctx context.Context, a setSelectionsArgs) (map[string][]string, error) {
 	if data.Truth(a.Path) && data.Truth(a.Selection) {
 		return nil, loader.Invocation("The 'selection' and 'path' arguments to pkg.set_selections are mutually exclusive, and cannot be specified together")
@@ -229,9 +236,9 @@ func (m *module) wanted(ctx context.Context, a setSelectionsArgs) (map[string][]
 		wanted, err = readSelection(a.Selection)
 	}
 	var bad []string
-	for _, wish := range wishes(wanted) {
-		if !slices.Contains([]string{"install", "hold", "deinstall", "purge"}, wish) {
-			bad = append(bad, wish)
+	for _, selection := range selectionNames(wanted) {
+		if !slices.Contains([]string{"install", "hold", "deinstall", "purge"}, selection) {
+			bad = append(bad, selection)
 		}
 	}
 	if len(bad) > 0 {
@@ -240,19 +247,21 @@ func (m *module) wanted(ctx context.Context, a setSelectionsArgs) (map[string][]
 	return wanted, err
 }
 
-func (m *module) selectionFile(ctx context.Context, a setSelectionsArgs) (map[string][]string, error) {
-	path, err := m.env.Call(ctx, "cp.cache_file", []any{a.Path, a.Saltenv}, nil)
+func (m *module) selectionFile(
+	ctx context.Context, a setSelectionsArgs,
+) (map[string][]string, error) {
+	path, err := packages.Fetched(ctx, m.env, a.Path, a.Saltenv)
 	if err != nil {
 		return nil, err
 	}
-	if !data.Truth(path) {
+	if path == "" {
 		return nil, loader.Execution("Unable to cache %s: file not found", data.Str(a.Path))
 	}
-	lines, err := os.ReadFile(data.Str(path))
+	lines, err := os.ReadFile(path)
 	return parseSelections(string(lines)), loader.OSError(err)
 }
 
-// readSelection reads a dictionary of lists, which may be a text of YAML.
+// readSelection reads a dictionary of lists, which may be given as YAML.
 func readSelection(v any) (map[string][]string, error) {
 	if source, ok := v.(string); ok {
 		read, err := yaml.Load([]byte(source), yaml.Options{})
@@ -266,12 +275,12 @@ func readSelection(v any) (map[string][]string, error) {
 		return nil, loader.Invocation("Improperly-formatted selection: %s", data.Str(v))
 	}
 	wanted := map[string][]string{}
-	for wish, names := range all.All() {
+	for selection, names := range all.All() {
 		list, ok := names.([]any)
 		if !ok {
 			list = []any{names}
 		}
-		wanted[data.Str(wish)] = data.Texts(list)
+		wanted[data.Str(selection)] = data.Texts(list)
 	}
 	return wanted, nil
 }

@@ -16,14 +16,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A host is a system in a directory, whose programs are those of this machine but for the ones that it has itself.
+// A host is a system in a directory. Its programs are those of this machine, except for the ones it
+// overrides.
 type host struct {
 	t         *testing.T
 	root      string
 	has       map[string]bool                                // programs that cmd.which finds
-	programs  map[string]func(args []string) (int64, string) // instead of those of this machine
+	programs  map[string]func(args []string) (int64, string) // replace those of this machine
 	options   map[string]any
-	files     map[string]string // what cp.cache_file gives, by address
+	files     map[string]string // results of cp.cache_file by URL
 	urls      map[string]string
 	ran       []string
 	refreshed int
@@ -43,9 +44,11 @@ type oneArgs struct {
 
 func newHost(t *testing.T, files map[string]string) *host {
 	t.Helper()
-	h := &host{t: t, root: t.TempDir(), has: map[string]bool{}, programs: map[string]func([]string) (int64, string){},
-		options: map[string]any{}, files: map[string]string{}, urls: map[string]string{},
-		grains: data.NewMap("os_family", "Debian", "os", "Debian", "oscodename", "bookworm", "osrelease", "12")}
+	h := &host{t: t, root: t.TempDir(), has: map[string]bool{},
+		programs: map[string]func([]string) (int64, string){},
+		options:  map[string]any{}, files: map[string]string{}, urls: map[string]string{},
+		grains: data.NewMap("os_family", "Debian", "os", "Debian", "oscodename", "bookworm",
+			"osrelease", "12")}
 	for _, dir := range []string{"/etc/apt/sources.list.d", "/etc/apt/keyrings"} {
 		must(t, os.MkdirAll(filepath.Join(h.root, dir), 0o755))
 	}
@@ -54,14 +57,17 @@ func newHost(t *testing.T, files map[string]string) *host {
 	}
 	env := &loader.Env{Root: h.root, Grains: func() *data.Map { return h.grains }}
 	r, err := loader.NewRegistry(env, []loader.Plugin{
-		plugin("cmd", loader.F("run_all", h.run), loader.F("which", func(_ context.Context, a oneArgs) (any, error) {
-			if h.has[data.Str(a.Name)] {
-				return "/usr/bin/" + data.Str(a.Name), nil
-			}
-			return nil, nil
-		})),
-		plugin("config", loader.F("option", func(_ context.Context, a oneArgs) (any, error) { return h.options[data.Str(a.Name)], nil })),
-		plugin("cp", loader.F("cache_file", func(_ context.Context, a oneArgs) (any, error) { return h.files[data.Str(a.Name)], nil }),
+		plugin("cmd", loader.F("run_all", h.run),
+			loader.F("which", func(_ context.Context, a oneArgs) (any, error) {
+				if h.has[data.Str(a.Name)] {
+					return "/usr/bin/" + data.Str(a.Name), nil
+				}
+				return nil, nil
+			})),
+		plugin("config", loader.F("option",
+			func(_ context.Context, a oneArgs) (any, error) { return h.options[data.Str(a.Name)], nil })),
+		plugin("cp", loader.F("cache_file",
+			func(_ context.Context, a oneArgs) (any, error) { return h.files[data.Str(a.Name)], nil }),
 			loader.F("get_url", func(_ context.Context, a oneArgs) (any, error) {
 				if text, ok := h.urls[data.Str(a.Name)]; ok {
 					return text, nil
@@ -70,10 +76,11 @@ func newHost(t *testing.T, files map[string]string) *host {
 			})),
 		Plugin(),
 		{Name: "pkg", File: "refresh", New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("refresh_db", func(context.Context, loader.NoArgs) (any, error) {
-				h.refreshed++
-				return data.NewMap(), nil
-			})}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("refresh_db",
+				func(context.Context, loader.NoArgs) (any, error) {
+					h.refreshed++
+					return data.NewMap(), nil
+				})}}, nil
 		}},
 	})
 	must(t, err)
@@ -82,7 +89,8 @@ func newHost(t *testing.T, files map[string]string) *host {
 }
 
 func plugin(name string, funcs ...loader.Func) loader.Plugin {
-	return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
+	return loader.Plugin{Name: name,
+		New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 }
 
 func (h *host) run(_ context.Context, a cmdArgs) (any, error) {
@@ -113,7 +121,7 @@ func (h *host) call(fun string, args []any, words ...any) (any, error) {
 	return h.registry.Invoke(h.t.Context(), "pkg."+fun, args, data.NewMap(words...))
 }
 
-// want calls a function that must not fail.
+// want calls a function that must succeed.
 func (h *host) want(fun string, args []any, words ...any) any {
 	h.t.Helper()
 	v, err := h.call(fun, args, words...)
@@ -121,7 +129,7 @@ func (h *host) want(fun string, args []any, words ...any) any {
 	return v
 }
 
-// text returns a file, and "none" where there is none.
+// text returns the content of a file, or "none" if it does not exist.
 func (h *host) text(file string) string {
 	h.t.Helper()
 	text, err := os.ReadFile(filepath.Join(h.root, file))
@@ -132,7 +140,8 @@ func (h *host) text(file string) string {
 	return string(text)
 }
 
-// testdata/sources.json has what Salt 3006.0 without python3-apt answers, and what it leaves in the files.
+// testdata/sources.json has the results of Salt 3006.0 without python3-apt, and the resulting
+// files.
 func TestCalls(t *testing.T) {
 	src, err := os.ReadFile("testdata/sources.json")
 	must(t, err)
@@ -146,7 +155,8 @@ func TestCalls(t *testing.T) {
 		c := c.(*data.Map)
 		h := newHost(t, files)
 		h.has["apt-key"] = true
-		got, err := h.registry.Invoke(t.Context(), c.Text("fun"), c.Value("args").([]any), c.Value("kwargs").(*data.Map))
+		got, err := h.registry.Invoke(t.Context(), c.Text("fun"), c.Value("args").([]any),
+			c.Value("kwargs").(*data.Map))
 		value, ok := c.Get("value")
 		switch {
 		case c.Has("error"):
@@ -161,11 +171,13 @@ func TestCalls(t *testing.T) {
 		for range 2 { // the second call changes nothing
 			for name, text := range c.Value("after").(*data.Map).All() {
 				if h.text(name.(string)) != text {
-					t.Errorf("%s %s: %s is\n%s\nwant\n%s", c.Text("fun"), data.Repr(c.Value("kwargs")), name, h.text(name.(string)), text)
+					t.Errorf("%s %s: %s is\n%s\nwant\n%s", c.Text("fun"),
+						data.Repr(c.Value("kwargs")), name, h.text(name.(string)), text)
 				}
 			}
 			if c.Text("fun") != "pkg.del_repo" {
-				_, _ = h.registry.Invoke(t.Context(), c.Text("fun"), c.Value("args").([]any), c.Value("kwargs").(*data.Map))
+				_, _ = h.registry.Invoke(t.Context(), c.Text("fun"), c.Value("args").([]any),
+					c.Value("kwargs").(*data.Map))
 			}
 		}
 	}
@@ -200,15 +212,18 @@ func TestStanzasAreSources(t *testing.T) {
 		t.Errorf("there are %s", data.Repr(all))
 	}
 	got := h.want("get_repo", []any{"deb-src http://deb.debian.org/debian/ bookworm-updates contrib"})
-	want := data.NewMap("file", "/etc/apt/sources.list.d/debian.sources", "comps", []any{"main", "contrib"}, "disabled", false, "dist", "bookworm-updates",
+	want := data.NewMap("file", "/etc/apt/sources.list.d/debian.sources",
+		"comps", []any{"main", "contrib"}, "disabled", false, "dist", "bookworm-updates",
 		"type", "deb-src", "uri", "http://deb.debian.org/debian", "line",
 		"deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm-updates main contrib",
 		"architectures", []any{}, "signedby", "/usr/share/keyrings/debian-archive-keyring.gpg")
 	if !data.Equal(got, want) {
 		t.Errorf("got %s\nwant %s", data.Repr(got), data.Repr(want))
 	}
-	security := h.want("get_repo", []any{"deb http://deb.debian.org/debian-security bookworm-security main"}).(*data.Map)
-	if security.Value("disabled") != true || security.Text("line") != "# deb [arch=amd64,arm64 trusted=yes] http://deb.debian.org/debian-security bookworm-security main" {
+	security := h.want("get_repo",
+		[]any{"deb http://deb.debian.org/debian-security bookworm-security main"}).(*data.Map)
+	if security.Value("disabled") != true ||
+		security.Text("line") != "# deb [arch=amd64,arm64 trusted=yes] http://deb.debian.org/debian-security bookworm-security main" {
 		t.Errorf("got %s", data.Repr(security))
 	}
 }
@@ -218,14 +233,20 @@ func TestStanzasChange(t *testing.T) {
 	_, second, _ := strings.Cut(debianSources, "\n\n")
 	signed := "Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
 	first := func(types, suites, comps string) string {
-		return "# made by the installer\nTypes: " + types + "\nURIs: http://deb.debian.org/debian\nSuites: " + suites + "\nComponents: " + comps + "\n" + signed
+		return "# made by the installer\nTypes: " + types +
+			"\nURIs: http://deb.debian.org/debian\nSuites: " + suites + "\nComponents: " + comps +
+			"\n" + signed
 	}
 	for _, tt := range []struct{ name, fun, repo, want string }{
 		{"one of two types goes", "del_repo", "deb-src http://deb.debian.org/debian bookworm main contrib",
-			first("deb", "bookworm", "main contrib") + "\n" + first("deb", "bookworm-updates", "main contrib") + "\n" +
+			first("deb", "bookworm", "main contrib") + "\n" +
+				first("deb", "bookworm-updates", "main contrib") + "\n" +
 				first("deb-src", "bookworm-updates", "main contrib") + "\n" + second},
-		{"a component goes", "del_repo", "deb http://deb.debian.org/debian-security bookworm-security main", first("deb deb-src", "bookworm bookworm-updates", "main contrib") + "\n"},
-		{"a component comes", "mod_repo", "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main contrib non-free",
+		{"a component goes", "del_repo",
+			"deb http://deb.debian.org/debian-security bookworm-security main", first("deb deb-src",
+				"bookworm bookworm-updates", "main contrib") + "\n"},
+		{"a component comes", "mod_repo",
+			"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm main contrib non-free",
 			first("deb", "bookworm-updates", "main contrib") + "x"},
 	} {
 		h := newHost(t, map[string]string{file: debianSources})
@@ -233,14 +254,17 @@ func TestStanzasChange(t *testing.T) {
 			tt.repo = "deb [arch=amd64,arm64] http://deb.debian.org/debian-security bookworm-security main"
 		}
 		if tt.fun == "mod_repo" {
-			tt.want = first("deb", "bookworm", "main contrib non-free") + "\n" + first("deb", "bookworm-updates", "main contrib") + "\n" +
-				first("deb-src", "bookworm", "main contrib") + "\n" + first("deb-src", "bookworm-updates", "main contrib") + "\n" + second
+			tt.want = first("deb", "bookworm", "main contrib non-free") + "\n" +
+				first("deb", "bookworm-updates", "main contrib") + "\n" +
+				first("deb-src", "bookworm", "main contrib") + "\n" +
+				first("deb-src", "bookworm-updates", "main contrib") + "\n" + second
 		}
 		h.want(tt.fun, []any{tt.repo})
 		if got := h.text(file); got != tt.want {
 			t.Errorf("%s: the file is\n%s\nwant\n%s", tt.name, got, tt.want)
 		}
-		if _, err := h.call(tt.fun, []any{tt.repo}); (err == nil) != (tt.fun == "mod_repo") || h.text(file) != tt.want {
+		if _, err := h.call(tt.fun, []any{tt.repo}); (err == nil) != (tt.fun == "mod_repo") ||
+			h.text(file) != tt.want {
 			t.Errorf("%s: a second time, %v, the file is\n%s", tt.name, err, h.text(file))
 		}
 	}
@@ -262,8 +286,9 @@ func TestNewStanza(t *testing.T) {
 	}
 }
 
-// What Salt 3006.0 loses: options beside architectures and key, blanks and remarks of other sources, the owner's mode.
-func TestOthersStay(t *testing.T) {
+// Salt 3006.0 loses these: options other than architectures and key, blanks and comments of other
+// sources, and the owner's mode.
+func TestOtherSourcesUnchanged(t *testing.T) {
 	const before = "deb [ trusted=yes ] http://a x main  # mine\n\n# hello\n"
 	h := newHost(t, map[string]string{"/etc/apt/sources.list": before})
 	must(t, os.Chmod(filepath.Join(h.root, mainFile), 0o640))
@@ -287,11 +312,13 @@ func TestDelRepo(t *testing.T) {
 		if got := h.want("del_repo", []any{tt.repo}); got != tt.want {
 			t.Errorf("it says %v, want %q", got, tt.want)
 		}
-		if got, err := h.call("del_repo", []any{tt.repo}); err == nil || err.Error() != "Repo "+tt.repo+" doesn't exist in the sources.list(s)" {
-			t.Errorf("a second time it gives %v, %v", got, err)
+		if got, err := h.call("del_repo", []any{tt.repo}); err == nil || err.Error() != "Repo "+
+			tt.repo+" doesn't exist in the sources.list(s)" {
+			t.Errorf("a second time it returned %v, %v", got, err)
 		}
 	}
-	if got := h.text(mainFile); got != "deb http://a x main\ndeb [arch=amd64] http://a x main\n" || h.text("/etc/apt/sources.list.d/b.list") != "none" || h.refreshed != 2 {
+	if got := h.text(mainFile); got != "deb http://a x main\ndeb [arch=amd64] http://a x main\n" ||
+		h.text("/etc/apt/sources.list.d/b.list") != "none" || h.refreshed != 2 {
 		t.Errorf("left is %s, read %d times", got, h.refreshed)
 	}
 }
@@ -299,19 +326,24 @@ func TestDelRepo(t *testing.T) {
 func TestExpandRepoDef(t *testing.T) {
 	h := newHost(t, nil)
 	for range 2 {
-		got := h.want("expand_repo_def", nil, "repo", "deb [signed-by=/k.gpg arch=amd64] http://n/ stable main extra #x", "comps", "main, contrib", "dist", "testing")
-		want := data.NewMap("file", mainFile, "comps", []any{"main", "contrib"}, "disabled", false, "dist", "testing", "type", "deb", "uri", "http://n/",
-			"line", "deb [arch=amd64 signed-by=/k.gpg] http://n/ testing main contrib", "architectures", []any{"amd64"}, "signedby", "/k.gpg")
+		got := h.want("expand_repo_def", nil, "repo",
+			"deb [signed-by=/k.gpg arch=amd64] http://n/ stable main extra #x", "comps",
+			"main, contrib", "dist", "testing")
+		want := data.NewMap("file", mainFile, "comps", []any{"main", "contrib"}, "disabled", false,
+			"dist", "testing", "type", "deb", "uri", "http://n/",
+			"line", "deb [arch=amd64 signed-by=/k.gpg] http://n/ testing main contrib",
+			"architectures", []any{"amd64"}, "signedby", "/k.gpg")
 		if !data.Equal(got, want) {
 			t.Errorf("got %s\nwant %s", data.Repr(got), data.Repr(want))
 		}
 	}
-	if _, err := h.call("expand_repo_def", nil); calls.Text(err) != "salt.exceptions.SaltInvocationError: missing 'repo' argument" {
+	if _, err := h.call("expand_repo_def",
+		nil); calls.Text(err) != "salt.exceptions.SaltInvocationError: missing 'repo' argument" {
 		t.Error(err)
 	}
 }
 
-func TestModRepoRefuses(t *testing.T) {
+func TestModRepoRejects(t *testing.T) {
 	h := newHost(t, nil)
 	for repo, want := range map[string]string{
 		"deb http://a":                         "salt.exceptions.SaltInvocationError: Name deb http://a is not valid. This must be the complete repo entry as seen in the sources file",
@@ -320,7 +352,7 @@ func TestModRepoRefuses(t *testing.T) {
 		"deb [signed-by=/none/k] http://a x y": "salt.exceptions.CommandExecutionError: Error: file not found: salt://k",
 	} {
 		if got, err := h.call("mod_repo", []any{repo}, "key_url", "salt://k"); calls.Text(err) != want {
-			t.Errorf("%s gives %v, %v", repo, got, calls.Text(err))
+			t.Errorf("%s returned %v, %v", repo, got, calls.Text(err))
 		}
 	}
 	if h.text(mainFile) != "none" {
@@ -351,13 +383,13 @@ func TestPPA(t *testing.T) {
 	}
 	_, err := h.call("mod_repo", []any{"ppa:no/body"})
 	if want := "Launchpad does not know about no/body: HTTP 404"; err == nil || err.Error() != want {
-		t.Errorf("it gives %v", err)
+		t.Errorf("it returned %v", err)
 	}
 	h.has["apt-add-repository"] = true
 	h.programs["apt-add-repository"] = func(args []string) (int64, string) { return 1, strings.Join(args, " ") }
 	_, err = h.call("mod_repo", []any{"ppa:no/body"})
 	if want := "Unable to add PPA 'no/body'. '['apt-add-repository', '-y', 'ppa:no/body']' exited with status 1: '-y ppa:no/body' "; err == nil || err.Error() != want {
-		t.Errorf("it gives %v", err)
+		t.Errorf("it returned %v", err)
 	}
 	h.want("del_repo", []any{"ppa:wolfnet/logstash"})
 	if h.text(file) != "none" {

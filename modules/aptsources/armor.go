@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// armored reports whether a key is a text.
+// armored reports whether a key is ASCII-armored.
 func armored(key []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(key, "- \r\n\t"), []byte("BEGIN PGP"))
 }
 
-// dearmor returns the octets of all keys of a text, as gpg --dearmor does (RFC 9580, section 6.2).
+// dearmor returns the binary form of all keys in an armored text, as gpg --dearmor does (RFC 9580,
+// section 6.2).
 func dearmor(text []byte) ([]byte, error) {
 	var out []byte
 	var b *block
@@ -34,14 +35,14 @@ func dearmor(text []byte) ([]byte, error) {
 		}
 	}
 	if b != nil || len(out) == 0 {
-		return nil, errors.New("the armor of a key has no end")
+		return nil, errors.New("the armored key has no end line")
 	}
 	return out, nil
 }
 
-// A block is what stands between two lines of an armor.
+// A block is the content between the first and last line of an armor.
 type block struct {
-	body     bool // headers are over
+	body     bool // the headers have ended
 	text     strings.Builder
 	checksum string
 }
@@ -62,7 +63,7 @@ func (b *block) add(line string) {
 func (b *block) octets() ([]byte, error) {
 	octets, err := base64.StdEncoding.DecodeString(b.text.String())
 	if err != nil {
-		return nil, fmt.Errorf("read the armor of a key: %w", err)
+		return nil, fmt.Errorf("decode the armored key: %w", err)
 	}
 	if b.checksum == "" {
 		return octets, nil
@@ -70,12 +71,12 @@ func (b *block) octets() ([]byte, error) {
 	sum := crc24(octets)
 	want := base64.StdEncoding.EncodeToString([]byte{byte(sum >> 16), byte(sum >> 8), byte(sum)})
 	if want != b.checksum {
-		return nil, errors.New("the checksum in the armor of a key is wrong")
+		return nil, errors.New("the armored key has a wrong checksum")
 	}
 	return octets, nil
 }
 
-// crc24 is the checksum of armors (RFC 9580, section 6.1.1).
+// crc24 returns the checksum used in armors (RFC 9580, section 6.1.1).
 func crc24(octets []byte) uint32 {
 	sum := uint32(0xb704ce)
 	for _, o := range octets {

@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type modRepoArgs struct {
@@ -19,16 +20,17 @@ type modRepoArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// modRepo changes a source, or adds it where there is none that fits, and returns what it is then. On Ubuntu ppa:OWNER/NAME names the
-// archive of somebody at Launchpad.
+// modRepo changes a source, or adds it if no source matches, and returns the resulting source. On
+// Ubuntu, ppa:OWNER/NAME names a personal archive at Launchpad.
 //
 // architectures, comps
 //
-//	With commas between them, in place of those in the line.
+//	Separated by commas; they replace those in the line.
 //
 // file
 //
-//	Where the source stands. Default: where it is, or sources.list. A name that ends in .sources gets a stanza.
+//	The file for the source. Default: its current file, or sources.list. If the name ends in
+//	.sources, a stanza is written.
 //
 // disabled, enabled
 //
@@ -36,34 +38,37 @@ type modRepoArgs struct {
 //
 // comments
 //
-//	A text or a list that is put behind the source.
+//	A string or a list, appended to the source as a comment.
 //
 // keyid, keyserver
 //
-//	A key or a list of keys of that server, which sign the source.
+//	A key or a list of keys on that server that sign the source.
 //
 // key_url, key_text
 //
-//	The key from an address, salt:// too, or itself.
+//	The URL of the key (salt:// is possible), or the key itself.
 //
 // aptkey
 //
-//	False: the key comes to the file that signed-by names, and not to apt-key. So it is also where there is no apt-key.
+//	False: store the key in the file that signed-by names instead of in apt-key. This is always so
+//	if there is no apt-key.
 //
 // consolidate
 //
-//	True: all lines come to sources.list first, each once, and the other .list files go.
+//	True: first move all lines to sources.list, without duplicates, and remove the other .list
+//	files.
 //
 // refresh
 //
-//	False: the lists are not read again.
+//	False: do not refresh the package lists.
 //
 // CLI Example:
 //
 //	salt '*' pkg.mod_repo 'deb http://deb.debian.org/debian bookworm main' comps=main,contrib
 func (m *module) modRepo(ctx context.Context, a modRepoArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
-	refresh := data.Truth(packages.Take(kwargs, "refresh_db", packages.Take(kwargs, "refresh", true)))
+	refresh := data.Truth(packages.Take(kwargs,
+		"refresh_db", packages.Take(kwargs, "refresh", true)))
 	aptKey, err := m.useAptKey(ctx, a.Aptkey)
 	if err != nil {
 		return nil, err
@@ -80,7 +85,9 @@ func (m *module) modRepo(ctx context.Context, a modRepoArgs) (any, error) {
 	if def.invalid {
 		return nil, loader.Invocation("Name %s is not valid. This must be the complete repo entry as seen in the sources file", repo)
 	}
-	if err := m.addKeys(ctx, keyWish{ring: ringOf(def.signedBy(), aptKey), saltenv: data.Str(a.Saltenv), kwargs: kwargs}); err != nil {
+	keys := wantedKeys{ring: ringOf(def.signedBy(), aptKey), saltenv: data.Str(a.Saltenv),
+		kwargs: kwargs}
+	if err := m.addKeys(ctx, keys); err != nil {
 		return nil, err
 	}
 	e, err := m.put(repo, def, kwargs)
@@ -88,16 +95,19 @@ func (m *module) modRepo(ctx context.Context, a modRepoArgs) (any, error) {
 		return nil, loader.Execution("%w", err)
 	}
 	if refresh {
-		if err := m.refresh(ctx); err != nil {
+		if err := calls.RefreshDB(ctx, m.env); err != nil {
 			return nil, err
 		}
 	}
 	return describe(repo, e, repo), nil
 }
 
-// ppa adds an archive of Launchpad with the program for that, which gives what is done, or returns the line of its source.
-func (m *module) ppa(ctx context.Context, repo string, kwargs *data.Map, refresh bool) (done any, line string, err error) {
-	if !m.knowsPPA() {
+// ppa adds a Launchpad archive with apt-add-repository and returns its result as done. If that
+// program is missing, or ppa_auth is given, it returns the archive's source line instead.
+func (m *module) ppa(
+	ctx context.Context, repo string, kwargs *data.Map, refresh bool,
+) (done any, line string, err error) {
+	if !m.supportsPPA() {
 		return nil, "", loader.Execution("cannot parse \"ppa:\" style repo definitions: %s", repo)
 	}
 	has, err := m.has(ctx, "apt-add-repository")
@@ -108,11 +118,11 @@ func (m *module) ppa(ctx context.Context, repo string, kwargs *data.Map, refresh
 		done, err = m.addPPA(ctx, repo, refresh)
 		return done, "", err
 	}
-	line, err = m.explain(ctx, repo, kwargs)
+	line, err = m.expandPPA(ctx, repo, kwargs)
 	return nil, line, err
 }
 
-// put brings a source to its file as it is wanted.
+// put writes a source to its file with the requested values.
 func (m *module) put(repo string, def *entry, kwargs *data.Map) (*entry, error) {
 	s, err := m.loadWith(kwargs)
 	if err != nil {
@@ -127,11 +137,11 @@ func (m *module) put(repo string, def *entry, kwargs *data.Map) (*entry, error) 
 		e.changed = true
 		s.entries = append(s.entries, e)
 	}
-	e.become(def, kwargs)
+	e.apply(def, kwargs)
 	return e, m.save(s)
 }
 
-// loadWith reads all sources, and the file that the arguments name, which need not be one that apt reads.
+// loadWith loads all sources, and the file named by the arguments, which apt need not read.
 func (m *module) loadWith(kwargs *data.Map) (*sources, error) {
 	s, err := m.load()
 	file := kwargs.Text("file")
@@ -152,8 +162,8 @@ func (s *sources) readFile(file string) (string, bool) {
 	return text, ok
 }
 
-// match returns the source that a definition changes: one of its type, place and suite with a component of it, without any, or for
-// other architectures.
+// match returns the source that a definition changes. It has the same type, URI and suite, and
+// shares a component, has none, or has other architectures.
 func (s *sources) match(def *entry, kwargs *data.Map) *entry {
 	comps := def.comps
 	if v, ok := kwargs.Get("comps"); ok {
@@ -161,14 +171,16 @@ func (s *sources) match(def *entry, kwargs *data.Map) *entry {
 	}
 	archs := wantedArchitectures(def, kwargs)
 	for _, e := range s.valid() {
-		if e.sameOrMoved(def, kwargs) && (meets(e.comps, comps) || len(e.comps) == 0 || !slices.Equal(archs, e.architectures())) {
+		if e.sameOrMoved(def, kwargs) &&
+			(intersects(e.comps, comps) || len(e.comps) == 0 ||
+				!slices.Equal(archs, e.architectures())) {
 			return e
 		}
 	}
 	return nil
 }
 
-// sameOrMoved is same; the argument dist names another suite than the definition does.
+// sameOrMoved is like same, but the argument dist may name another suite than the definition.
 func (e *entry) sameOrMoved(def *entry, kwargs *data.Map) bool {
 	if e.same(def) {
 		return true
@@ -185,8 +197,8 @@ func wantedArchitectures(def *entry, kwargs *data.Map) []string {
 	return def.architectures()
 }
 
-// become makes an entry as a definition and the arguments want it.
-func (e *entry) become(def *entry, kwargs *data.Map) {
+// apply sets an entry to the values of a definition and the arguments.
+func (e *entry) apply(def *entry, kwargs *data.Map) {
 	comps := def.comps
 	if v, ok := kwargs.Get("comps"); ok {
 		comps = words(v)
@@ -218,7 +230,7 @@ func set(e *entry, field *string, value string) {
 	}
 }
 
-// disabled returns whether the arguments want a source disabled, and whether they say so.
+// disabled returns whether the arguments disable a source, and whether they set this at all.
 func disabled(kwargs *data.Map) (bool, bool) {
 	if v, ok := kwargs.Get("disabled"); ok {
 		return packages.True(v), true
@@ -227,7 +239,7 @@ func disabled(kwargs *data.Map) (bool, bool) {
 	return !packages.True(v), ok
 }
 
-// combined returns comments as one line (salt/utils/pkg/deb.py, combine_comments).
+// combined joins comments into one line (salt/utils/pkg/deb.py, combine_comments).
 func combined(v any) string {
 	if list, ok := v.([]any); ok {
 		return strings.TrimSpace(strings.Join(data.Texts(list), " "))
@@ -235,8 +247,8 @@ func combined(v any) string {
 	return strings.TrimSpace(data.Str(v))
 }
 
-// consolidate brings all lines to the main file, each type, place and suite once with all components. Stanzas stay: they may hold what
-// no line can.
+// consolidate moves all lines to the main file. Each type, URI and suite appears once with all its
+// components. Stanzas stay: they may contain values that a line cannot express.
 func (s *sources) consolidate() {
 	var kept []*entry
 	first := map[string]*entry{}
@@ -248,7 +260,8 @@ func (s *sources) consolidate() {
 		case e.invalid:
 			continue
 		}
-		key := fmt.Sprintf("%q", append(e.architectures(), fmt.Sprint(e.disabled), e.kind, e.uri, e.dist))
+		key := fmt.Sprintf("%q", append(e.architectures(), fmt.Sprint(e.disabled), e.kind,
+			e.uri, e.dist))
 		if one := first[key]; one != nil {
 			for _, c := range e.comps {
 				if !slices.Contains(one.comps, c) {
@@ -263,7 +276,7 @@ func (s *sources) consolidate() {
 	s.entries = kept
 }
 
-// delRepo takes a source away, or those of its components that are named. A file that has nothing else goes with it.
+// delRepo removes a source, or only the named components. A file that becomes empty is removed too.
 //
 // CLI Example:
 //
@@ -274,7 +287,7 @@ func (m *module) delRepo(ctx context.Context, a repoArgs) (any, error) {
 		return nil, err
 	}
 	repo := a.Repo
-	ppa := isPPA(repo) && m.knowsPPA()
+	ppa := isPPA(repo) && m.supportsPPA()
 	if ppa {
 		repo = strings.TrimSpace(def.text)
 	}
@@ -282,36 +295,39 @@ func (m *module) delRepo(ctx context.Context, a repoArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	files := s.take(def, ppa)
+	files := s.removeComponents(def, ppa)
 	if len(files) == 0 {
 		return nil, noRepo(repo)
 	}
 	if err := m.save(s); err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	said := ""
+	comment := ""
 	for _, file := range files {
 		if strings.TrimSpace(s.text(file)) == "" && filepath.Dir(file) == dropDir {
-			said += fmt.Sprintf("File %s containing repo '%s' has been removed.", file, repo)
+			comment += fmt.Sprintf("File %s containing repo '%s' has been removed.", file, repo)
 		} else {
-			said += fmt.Sprintf("Repo '%s' has been removed from %s.\n", repo, file)
+			comment += fmt.Sprintf("Repo '%s' has been removed from %s.\n", repo, file)
 		}
 	}
-	return said, m.refresh(ctx)
+	return comment, calls.RefreshDB(ctx, m.env)
 }
 
-// take takes the components of a definition from all sources that are like it, and returns the files where it found any. With withSource
-// true the sources of source packages of that place go, too.
-func (s *sources) take(def *entry, withSource bool) (files []string) {
+// removeComponents removes the components of a definition from all matching sources, and returns
+// the files in which it found any. With withSource true it also removes the source-package entries
+// of that URI.
+func (s *sources) removeComponents(def *entry, withSource bool) (files []string) {
 	code := *def
 	code.kind = "deb-src"
 	for _, e := range s.valid() {
-		alike := e.same(def) && slices.Equal(e.architectures(), def.architectures()) || withSource && e.same(&code)
-		if !alike || !meets(e.comps, def.comps) && len(e.comps)+len(def.comps) > 0 {
+		alike := e.same(def) && slices.Equal(e.architectures(), def.architectures()) ||
+			withSource && e.same(&code)
+		if !alike || !intersects(e.comps, def.comps) && len(e.comps)+len(def.comps) > 0 {
 			continue
 		}
 		files = with(files, e.file)
-		e.comps = slices.DeleteFunc(slices.Clone(e.comps), func(c string) bool { return slices.Contains(def.comps, c) })
+		e.comps = slices.DeleteFunc(slices.Clone(e.comps),
+			func(c string) bool { return slices.Contains(def.comps, c) })
 		e.changed = true
 		if len(e.comps) == 0 {
 			s.remove(e)

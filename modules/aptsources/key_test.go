@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// makeKey makes a key with gpg, and returns it with its armor and its id.
+// makeKey creates a key with gpg, and returns it armored with its ID.
 func makeKey(t *testing.T) (armor []byte, id string) {
 	t.Helper()
 	need.Program(t, "gpg")
@@ -25,7 +25,9 @@ func makeKey(t *testing.T) (armor []byte, id string) {
 		_ = os.RemoveAll(home)
 	})
 	gpg := func(args ...string) []byte {
-		out, err := exec.Command("gpg", append([]string{"--homedir", home, "--batch", "--quiet", "--passphrase", ""}, args...)...).Output()
+		out, err := exec.Command("gpg",
+			append([]string{"--homedir", home, "--batch", "--quiet", "--passphrase", ""},
+				args...)...).Output()
 		must(t, err)
 		return out
 	}
@@ -52,9 +54,11 @@ func TestKeyOfSource(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "any.gpg"), plain, 0o644))
 	h := newHost(t, nil)
 	h.files["salt://k"], h.files["salt://p"] = filepath.Join(dir, "any.asc"), filepath.Join(dir, "any.gpg")
-	for file, words := range map[string][]any{"a.gpg": {"key_url", "salt://k"}, "b.gpg": {"key_url", "salt://p"}, "c.gpg": {"key_text", string(armor)}} {
+	for file, words := range map[string][]any{"a.gpg": {"key_url", "salt://k"},
+		"b.gpg": {"key_url", "salt://p"}, "c.gpg": {"key_text", string(armor)}} {
 		for range 2 {
-			h.want("mod_repo", []any{"deb [signed-by=/etc/apt/keyrings/" + file + "] http://a x " + file[:1]}, append(words, "refresh", false)...)
+			h.want("mod_repo", []any{"deb [signed-by=/etc/apt/keyrings/" + file + "] http://a x " +
+				file[:1]}, append(words, "refresh", false)...)
 			if h.text("/etc/apt/keyrings/"+file) != string(plain) {
 				t.Errorf("%s is another key", file)
 			}
@@ -62,23 +66,24 @@ func TestKeyOfSource(t *testing.T) {
 	}
 	h.want("mod_repo", []any{"deb [signed-by=/etc/apt/keyrings/d.asc] http://a x d"}, "key_url", "salt://k")
 	if h.text("/etc/apt/keyrings/d.asc") != string(armor) {
-		t.Error("a key that apt reads with its armor has lost it")
+		t.Error("a key that apt reads armored was dearmored")
 	}
 	must(t, os.Remove(filepath.Join(h.root, keyDir, "d.asc")))
 	for range 2 {
 		keys := h.want("get_repo_keys", nil).(*data.Map)
 		key, _ := keys.Value(id).(*data.Map)
-		if keys.Len() != 1 || key.Text("uid") != "Brine Test <brine@example.com>" || !strings.HasSuffix(key.Text("fingerprint"), id) || key.Value("algorithm") != int64(22) {
+		if keys.Len() != 1 || key.Text("uid") != "Brine Test <brine@example.com>" ||
+			!strings.HasSuffix(key.Text("fingerprint"), id) || key.Value("algorithm") != int64(22) {
 			t.Errorf("the keys are %s", data.Repr(keys))
 		}
 	}
 	for _, want := range []any{id, id, id, false, false} {
 		if got := h.want("del_repo_key", nil, "keyid", id); got != want {
-			t.Errorf("it gives %v, want %v", got, want)
+			t.Errorf("it returned %v, want %v", got, want)
 		}
 	}
 	if got := h.want("del_repo_key", nil, "keyid", "ABC"); got != false {
-		t.Errorf("a short id gives %v", got)
+		t.Errorf("a short id returned %v", got)
 	}
 }
 
@@ -89,11 +94,13 @@ func TestAddRepoKey(t *testing.T) {
 	must(t, os.WriteFile(file, armor, 0o644))
 	h.files["salt://k"] = file
 	for range 2 {
-		if got := h.want("add_repo_key", []any{"salt://k"}); got != true || h.text(keyDir+"/web.gpg") != string(dearmorByGPG(t, armor)) {
-			t.Errorf("it gives %v", got)
+		if got := h.want("add_repo_key", []any{"salt://k"}); got != true ||
+			h.text(keyDir+"/web.gpg") != string(dearmorByGPG(t, armor)) {
+			t.Errorf("it returned %v", got)
 		}
-		if got := h.want("add_repo_key", nil, "keyserver", "s", "keyid", id[8:]); got != true { // it is there
-			t.Errorf("it gives %v", got)
+		// already present
+		if got := h.want("add_repo_key", nil, "keyserver", "s", "keyid", id[8:]); got != true {
+			t.Errorf("it returned %v", got)
 		}
 	}
 	for _, tt := range []struct {
@@ -113,12 +120,13 @@ func TestAddRepoKey(t *testing.T) {
 			got = calls.Text(err)
 		}
 		if got != tt.want {
-			t.Errorf("%v gives %v, want %v", tt.words, got, tt.want)
+			t.Errorf("%v returned %v, want %v", tt.words, got, tt.want)
 		}
 	}
 }
 
-// A key server's key comes to the file in the form that apt reads, beside those that are there, and once.
+// A key from a key server is added to its file in the format that apt reads, once, and the other
+// keys stay.
 func TestKeyServer(t *testing.T) {
 	armor, id := makeKey(t)
 	other, _ := makeKey(t)
@@ -140,16 +148,20 @@ func TestKeyServer(t *testing.T) {
 	}
 	before := h.text(keyDir + "/s.gpg")
 	for range 2 {
-		h.want("mod_repo", []any{"deb [signed-by=/etc/apt/keyrings/s.gpg] http://a x y"}, "keyid", id, "keyserver", "keys.example.com")
+		h.want("mod_repo", []any{"deb [signed-by=/etc/apt/keyrings/s.gpg] http://a x y"},
+			"keyid", id, "keyserver", "keys.example.com")
 		if h.text(keyDir+"/s.gpg") != before+plain {
 			t.Error("the file has other keys")
 		}
 	}
-	received := slices.DeleteFunc(slices.Clone(h.ran), func(c string) bool { return !strings.Contains(c, "--recv-keys") })
-	if len(received) != 1 || !strings.HasSuffix(received[0], "--keyserver keys.example.com --keyserver-options http-proxy=http://proxy:3128 --recv-keys "+id) {
+	received := slices.DeleteFunc(slices.Clone(h.ran),
+		func(c string) bool { return !strings.Contains(c, "--recv-keys") })
+	if len(received) != 1 || !strings.HasSuffix(received[0],
+		"--keyserver keys.example.com --keyserver-options http-proxy=http://proxy:3128 --recv-keys "+id) {
 		t.Errorf("it ran %v", received)
 	}
-	_, err := h.call("mod_repo", []any{"deb [signed-by=/etc/apt/keyrings/s.gpg] http://a x y"}, "keyid", "0011223344556677", "keyserver", "keys.example.com")
+	_, err := h.call("mod_repo", []any{"deb [signed-by=/etc/apt/keyrings/s.gpg] http://a x y"},
+		"keyid", "0011223344556677", "keyserver", "keys.example.com")
 	if calls.Text(err) != "salt.exceptions.CommandExecutionError: Error: Could not add key: 0011223344556677" {
 		t.Error(err)
 	}
@@ -196,7 +208,8 @@ func TestAptKey(t *testing.T) {
 		h.want("mod_repo", []any{"deb http://a x y"}, "key_url", "salt://k")
 	}
 	adv := slices.DeleteFunc(slices.Clone(h.ran), func(c string) bool { return !strings.Contains(c, "adv") })
-	if want := []string{"apt-key adv --batch --keyserver s --logger-fd 1 --recv-keys AB12", "apt-key adv --batch --keyserver s --logger-fd 1 --recv-keys 0x1234"}; !slices.Equal(adv, want) {
+	if want := []string{"apt-key adv --batch --keyserver s --logger-fd 1 --recv-keys AB12",
+		"apt-key adv --batch --keyserver s --logger-fd 1 --recv-keys 0x1234"}; !slices.Equal(adv, want) {
 		t.Errorf("it ran %q", adv)
 	}
 	_, err := h.call("mod_repo", []any{"deb http://a x y"}, "keyid", "00FF", "keyserver", "s")
@@ -207,9 +220,12 @@ func TestAptKey(t *testing.T) {
 	if calls.Text(err) != "salt.exceptions.CommandExecutionError: Error: failed to add key:\njunk" {
 		t.Error(err)
 	}
-	want := data.NewMap("4528B6CD9E61EF26", data.NewMap("algorithm", int64(1), "bits", int64(2048), "capability", "scESC", "date_creation", int64(1427227952),
-		"date_expiration", nil, "keyid", "4528B6CD9E61EF26", "validity", "-", "fingerprint", "759D690F60992D526A358C824528B6CD9E61EF26", "uid", "SaltStack",
-		"uid_hash", "H", "subkey", data.NewMap("algorithm", int64(1), "bits", int64(2048), "capability", "e", "date_creation", int64(1427227952),
+	want := data.NewMap("4528B6CD9E61EF26", data.NewMap("algorithm", int64(1), "bits", int64(2048),
+		"capability", "scESC", "date_creation", int64(1427227952),
+		"date_expiration", nil, "keyid", "4528B6CD9E61EF26", "validity", "-", "fingerprint",
+		"759D690F60992D526A358C824528B6CD9E61EF26", "uid", "SaltStack",
+		"uid_hash", "H", "subkey", data.NewMap("algorithm", int64(1), "bits", int64(2048),
+			"capability", "e", "date_creation", int64(1427227952),
 			"date_expiration", nil, "keyid", "0A0F1C7DFBE4D4D3", "validity", "-", "fingerprint", "AAAA")))
 	if got := h.want("get_repo_keys", nil); !data.Equal(got, want) {
 		t.Errorf("got %s", data.Repr(got))

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -17,11 +19,12 @@ type keysArgs struct {
 	Keydir any `default:"None"`
 }
 
-// getRepoKeys returns the keys that sources are proved with, by their ids.
+// getRepoKeys returns the keys that sources are verified with, by ID.
 //
 // aptkey
 //
-//	False: those in files of the directory keydir, and not those of apt-key. So it is also where there is no apt-key.
+//	False: the keys in files of the directory keydir instead of those of apt-key. This is always so
+//	if there is no apt-key.
 //
 // keydir
 //
@@ -65,23 +68,25 @@ func dirOr(dir any) string {
 	return keyDir
 }
 
-// aptKeys returns the keys that apt-key knows.
+// aptKeys returns the keys in apt-key.
 func (m *module) aptKeys(ctx context.Context) (*data.Map, error) {
-	out, err := m.run(ctx, data.NewMap("output_loglevel", "trace"), "apt-key", "adv", "--batch", "--list-public-keys", "--with-fingerprint",
-		"--with-fingerprint", "--with-colons", "--fixed-list-mode")
-	if err == nil && out.code != 0 {
-		err = loader.Execution("list the keys of apt-key: %s", out.stderr)
+	out, err := m.run(ctx, calls.Run{Log: "trace"}, "apt-key", "adv", "--batch",
+		"--list-public-keys", "--with-fingerprint", "--with-fingerprint", "--with-colons",
+		"--fixed-list-mode")
+	if err == nil && out.Retcode != 0 {
+		err = loader.Execution("list the keys of apt-key: %s", out.Stderr)
 	}
-	return parseKeys(out.stdout), err
+	return parseKeys(out.Stdout), err
 }
 
 // keysIn returns the keys in a file.
 func (m *module) keysIn(ctx context.Context, file string) (*data.Map, error) {
-	out, err := m.run(ctx, data.NewMap("ignore_retcode", true), "gpg", "--no-default-keyring", "--keyring", file, "--list-keys", "--with-colons")
-	return parseKeys(out.stdout), err
+	out, err := m.run(ctx, calls.Run{IgnoreRetcode: true}, "gpg", "--no-default-keyring",
+		"--keyring", file, "--list-keys", "--with-colons")
+	return parseKeys(out.Stdout), err
 }
 
-// parseKeys reads what gpg says of keys with --with-colons (doc/DETAILS of GnuPG).
+// parseKeys parses the key listing that gpg prints with --with-colons (doc/DETAILS of GnuPG).
 func parseKeys(text string) *data.Map {
 	var keys []*data.Map
 	var sub *data.Map // the last subkey of the last key
@@ -112,11 +117,12 @@ func parseKeys(text string) *data.Map {
 }
 
 func keyOfFields(f []string) *data.Map {
-	return data.NewMap("algorithm", number(f[3]), "bits", number(f[2]), "capability", number(f[11]), "date_creation", number(f[5]),
-		"date_expiration", number(f[6]), "keyid", strings.TrimSpace(f[4]), "validity", number(f[1]))
+	return data.NewMap("algorithm", number(f[3]), "bits", number(f[2]), "capability", number(f[11]),
+		"date_creation", number(f[5]), "date_expiration", number(f[6]), "keyid",
+		strings.TrimSpace(f[4]), "validity", number(f[1]))
 }
 
-// number returns a field: a whole number where it is one, nothing where it is empty.
+// number converts a field: to an integer if it is one, to nil if it is empty.
 func number(field string) any {
 	field = strings.TrimSpace(field)
 	if field == "" {
@@ -133,7 +139,8 @@ func keyOf(keys *data.Map, id string) *data.Map {
 	id = strings.ToUpper(strings.TrimPrefix(strings.ToLower(id), "0x"))
 	for _, v := range keys.All() {
 		k, _ := v.(*data.Map)
-		if id != "" && (strings.HasSuffix(k.Text("keyid"), id) || strings.HasSuffix(data.Str(k.Value("fingerprint")), id)) {
+		if id != "" && (strings.HasSuffix(k.Text("keyid"), id) ||
+			strings.HasSuffix(data.Str(k.Value("fingerprint")), id)) {
 			return k
 		}
 	}
@@ -151,11 +158,12 @@ type addKeyArgs struct {
 	Keyfile   any `default:"None"`
 }
 
-// addRepoKey adds a key that sources are proved with: from a file, a text, or a key server. It returns whether the key is there.
+// addRepoKey adds a key that sources are verified with: from a file, a string, or a key server. It
+// returns whether the key is present afterwards.
 //
 // path
 //
-//	The file, salt:// too.
+//	The file; salt:// is possible.
 //
 // text
 //
@@ -167,7 +175,7 @@ type addKeyArgs struct {
 //
 // aptkey
 //
-//	False: the key comes to a file, and not to apt-key. So it is also where there is no apt-key.
+//	False: store the key in a file instead of in apt-key. This is always so if there is no apt-key.
 //
 // keydir, keyfile
 //
@@ -177,7 +185,8 @@ type addKeyArgs struct {
 //
 //	salt '*' pkg.add_repo_key salt://apt/keys/web.asc aptkey=False keyfile=web.gpg
 func (m *module) addRepoKey(ctx context.Context, a addKeyArgs) (any, error) {
-	if !data.Truth(a.Path) && !data.Truth(a.Text) && !data.Truth(a.Keyserver) && !data.Truth(a.Keyid) {
+	if !data.Truth(a.Path) && !data.Truth(a.Text) && !data.Truth(a.Keyserver) &&
+		!data.Truth(a.Keyid) {
 		return nil, loader.TypeError("add_repo_key() takes at least 1 argument (0 given)")
 	}
 	aptKey, err := m.useAptKey(ctx, a.Aptkey)
@@ -192,7 +201,7 @@ func (m *module) addRepoKey(ctx context.Context, a addKeyArgs) (any, error) {
 		m.env.Log.Error(err)
 		return false, nil
 	}
-	if known, err := m.knows(ctx, r, a.Keyid); err != nil || known {
+	if known, err := m.hasKey(ctx, r, a.Keyid); err != nil || known {
 		return known, err
 	}
 	switch {
@@ -203,23 +212,25 @@ func (m *module) addRepoKey(ctx context.Context, a addKeyArgs) (any, error) {
 	case !data.Truth(a.Keyserver):
 		return nil, loader.Invocation("No keyserver specified for keyid: %s", data.Str(a.Keyid))
 	case !data.Truth(a.Keyid):
-		return nil, loader.Invocation("No keyid or keyid too short for keyserver: %s", data.Str(a.Keyserver))
+		return nil, loader.Invocation("No keyid or keyid too short for keyserver: %s",
+			data.Str(a.Keyserver))
 	}
 	return m.addServed(ctx, r, keyID(a.Keyid), data.Str(a.Keyserver))
 }
 
-// knows reports whether a key is there already; it is not asked for where there is no id.
-func (m *module) knows(ctx context.Context, r ring, id any) (bool, error) {
+// hasKey reports whether a key is already present. Without an id it does not check and returns
+// false.
+func (m *module) hasKey(ctx context.Context, r ring, id any) (bool, error) {
 	if !data.Truth(id) {
 		return false, nil
 	}
 	keys, err := m.getRepoKeys(ctx, keysArgs{Aptkey: r.aptKey, Keydir: r.dir})
-	all, _ := keys.(*data.Map)
-	return keyOf(all, keyID(id)) != nil, err
+	all, there := keys.(*data.Map) // False if the key directory is missing
+	return there && keyOf(all, keyID(id)) != nil, err
 }
 
 func (m *module) addFile(ctx context.Context, r ring, url, saltenv string) (any, error) {
-	path, err := m.cached(ctx, url, saltenv)
+	path, err := packages.Fetched(ctx, m.env, url, saltenv)
 	switch {
 	case err != nil:
 		return nil, err
@@ -227,7 +238,7 @@ func (m *module) addFile(ctx context.Context, r ring, url, saltenv string) (any,
 		m.env.Log.Errorf("Unable to get cached copy of file: %s", url)
 		return false, nil
 	case r.aptKey:
-		return m.added(m.run(ctx, nil, "apt-key", "add", path))
+		return m.added(m.run(ctx, calls.Run{}, "apt-key", "add", path))
 	case r.file == "":
 		r.file = filepath.Base(path)
 	}
@@ -244,9 +255,9 @@ func (m *module) addFile(ctx context.Context, r ring, url, saltenv string) (any,
 func (m *module) addText(ctx context.Context, r ring, text string) (any, error) {
 	switch {
 	case r.aptKey:
-		return m.added(m.run(ctx, data.NewMap("stdin", text), "apt-key", "add", "-"))
+		return m.added(m.run(ctx, calls.Run{Stdin: text}, "apt-key", "add", "-"))
 	case r.file == "":
-		return m.noFile(), nil
+		return m.logNoKeyFile(), nil
 	}
 	if err := m.placeKey(r, []byte(text)); err != nil {
 		return nil, loader.Execution("add repo key: %w", err)
@@ -257,26 +268,27 @@ func (m *module) addText(ctx context.Context, r ring, text string) (any, error) 
 func (m *module) addServed(ctx context.Context, r ring, id, server string) (any, error) {
 	switch {
 	case r.aptKey:
-		return m.added(m.run(ctx, nil, "apt-key", "adv", "--batch", "--keyserver", server, "--recv", id))
+		return m.added(m.run(ctx, calls.Run{}, "apt-key", "adv", "--batch", "--keyserver", server,
+			"--recv", id))
 	case r.file == "":
-		return m.noFile(), nil
+		return m.logNoKeyFile(), nil
 	}
 	return m.receive(ctx, r, id, server)
 }
 
-func (m *module) noFile() bool {
+func (m *module) logNoKeyFile() bool {
 	m.env.Log.Error("You must define the name of the key file to save the key. See keyfile argument")
 	return false
 }
 
-func (m *module) added(out outcome, err error) (any, error) {
+func (m *module) added(out calls.Ran, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.code != 0 {
-		m.env.Log.Errorf("Unable to add repo key: %s", out.stderr)
+	if out.Retcode != 0 {
+		m.env.Log.Errorf("Unable to add repo key: %s", out.Stderr)
 	}
-	return out.code == 0, nil
+	return out.Retcode == 0, nil
 }
 
 type delKeyArgs struct {
@@ -286,23 +298,24 @@ type delKeyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// delRepoKey removes a key that sources are proved with, and returns its id, or False where it is not found.
+// delRepoKey removes a key that sources are verified with. It returns the key's ID, or False if
+// there is no such key.
 //
 // name
 //
-//	The source whose key it is, as ppa:OWNER/NAME; only needed with keyid_ppa.
+//	The source that the key belongs to, as ppa:OWNER/NAME; only needed with keyid_ppa.
 //
 // keyid
 //
-//	The id of the key, of 8 or 16 characters.
+//	The ID of the key, 8 or 16 characters.
 //
 // keyid_ppa
 //
-//	True: ask Launchpad for the id.
+//	True: get the ID from Launchpad.
 //
 // aptkey, keydir
 //
-//	As for pkg.add_repo_key. The file that holds the key is removed.
+//	As for pkg.add_repo_key. The file with the key is removed.
 //
 // CLI Example:
 //
@@ -327,13 +340,13 @@ func (m *module) delRepoKey(ctx context.Context, a delKeyArgs) (any, error) {
 	if err := process.Operands(data.Str(id)); err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	out, err := m.run(ctx, nil, "apt-key", "del", data.Str(id))
+	out, err := m.run(ctx, calls.Run{}, "apt-key", "del", data.Str(id))
 	switch {
 	case err != nil:
 		return nil, err
-	case out.code != 0 && out.stderr != "":
-		return nil, loader.Execution("Failed to remove keyid %s: %s", data.Str(id), out.stderr)
-	case out.code != 0:
+	case out.Retcode != 0 && out.Stderr != "":
+		return nil, loader.Execution("Failed to remove keyid %s: %s", data.Str(id), out.Stderr)
+	case out.Retcode != 0:
 		return nil, loader.Execution("Failed to remove keyid %s", data.Str(id))
 	}
 	return id, nil
@@ -358,7 +371,7 @@ func (m *module) keyToDelete(ctx context.Context, name string, kwargs *data.Map)
 	return a.Fingerprint[max(0, len(a.Fingerprint)-8):], err
 }
 
-// removeKeyFile removes the file that holds a key.
+// removeKeyFile removes the file that contains a key.
 func (m *module) removeKeyFile(ctx context.Context, dir string, id any) (any, error) {
 	text := keyID(id)
 	if len(text) != 8 && len(text) != 16 {

@@ -8,23 +8,24 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// mainFile is where sources go that name no file.
+// mainFile is the default file for sources.
 const mainFile = "/etc/apt/sources.list"
 
-// An option is one of the words in brackets of a source, or a field of a stanza that is no other part of one.
+// An option is one of the words in brackets of a source, or a field of a stanza other than its
+// types, URIs, suites and components.
 type option struct{ name, value string }
 
-// An entry is one source, or what else stands in a file of sources: then it is invalid.
+// An entry is one source, or any other content of a sources file; in that case it is invalid.
 type entry struct {
 	file     string
-	text     string // as it was read, with its line feed; that of a stanza is its stanza's
+	text     string // as read, with its line feed; for a stanza, the whole stanza
 	invalid  bool
 	disabled bool
 	kind     string // deb or deb-src
 	uri      string
 	dist     string
 	comps    []string
-	options  []option // in the order in which they stand
+	options  []option // in their original order
 	comment  string
 	stanza   *stanza // nil for a line
 	changed  bool
@@ -32,7 +33,7 @@ type entry struct {
 
 var cdrom = regexp.MustCompile(`^(.*)(cdrom:.*/)(.*)`)
 
-// parseLine reads a line of a .list file. What is no source is invalid.
+// parseLine parses a line of a .list file. If the line is not a source, the entry is invalid.
 func parseLine(text, file string) *entry {
 	e := &entry{file: file, text: text, invalid: true}
 	line := strings.TrimSpace(text)
@@ -51,16 +52,18 @@ func parseLine(text, file string) *entry {
 	return e
 }
 
-// splitLine returns the words of a source. A cdrom has blanks in its name.
+// splitLine returns the words of a source. The name of a cdrom contains blanks.
 func splitLine(line string) []string {
 	m := cdrom.FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil {
 		return strings.Fields(line)
 	}
-	return slices.Concat(strings.Fields(m[1]), []string{strings.TrimSpace(m[2])}, strings.Fields(m[3]))
+	return slices.Concat(strings.Fields(m[1]), []string{strings.TrimSpace(m[2])},
+		strings.Fields(m[3]))
 }
 
-// takeOptions moves the words in brackets to the options of e, and returns the others; none where a bracket is not closed.
+// takeOptions stores the words in brackets as options of e, and returns the other words. It returns
+// none if a bracket is not closed.
 func (e *entry) takeOptions(words []string) []string {
 	if len(words) < 2 || !strings.HasPrefix(words[1], "[") {
 		return words
@@ -86,13 +89,14 @@ func (e *entry) option(name string) string {
 	return ""
 }
 
-// setOption sets an option, or removes it where the value is "".
+// setOption sets an option, or removes it if the value is "".
 func (e *entry) setOption(name, value string) {
 	if e.option(name) == value {
 		return
 	}
 	e.changed = true
-	kept := slices.DeleteFunc(slices.Clone(e.options), func(o option) bool { return o.name == name })
+	kept := slices.DeleteFunc(slices.Clone(e.options),
+		func(o option) bool { return o.name == name })
 	if value != "" {
 		kept = append(kept, option{name, value})
 	}
@@ -108,21 +112,24 @@ func (e *entry) architectures() []string {
 
 func (e *entry) signedBy() string { return e.option("signed-by") }
 
-// others returns the options beside architectures and key.
+// others returns the options other than architectures and key.
 func (e *entry) others() []option {
-	return slices.DeleteFunc(slices.Clone(e.options), func(o option) bool { return o.name == "arch" || o.name == "signed-by" })
+	return slices.DeleteFunc(slices.Clone(e.options),
+		func(o option) bool { return o.name == "arch" || o.name == "signed-by" })
 }
 
-// setOthers replaces the options beside architectures and key.
+// setOthers replaces the options other than architectures and key.
 func (e *entry) setOthers(options []option) {
 	if slices.Equal(e.others(), options) {
 		return
 	}
 	e.changed = true
-	e.options = append(slices.DeleteFunc(slices.Clone(e.options), func(o option) bool { return o.name != "arch" && o.name != "signed-by" }), options...)
+	e.options = append(slices.DeleteFunc(slices.Clone(e.options),
+		func(o option) bool { return o.name != "arch" && o.name != "signed-by" }), options...)
 }
 
-// line returns the source as a line of a .list file, in Salt's order of options: architectures, key, others.
+// line returns the source as a line of a .list file, in Salt's order of options: architectures,
+// key, others.
 func (e *entry) line() string {
 	words := []string{e.kind}
 	if e.disabled {
@@ -147,7 +154,8 @@ func (e *entry) line() string {
 	return strings.Join(words, " ")
 }
 
-// inLine returns the key of a source as a line can name it: a stanza may hold the key itself, a line cannot.
+// inLine returns the key of a source in a form that a line can have. A stanza may contain the key
+// itself; a line cannot.
 func inLine(signedBy string) string {
 	if strings.Contains(signedBy, "\n") {
 		return ""
@@ -155,7 +163,7 @@ func inLine(signedBy string) string {
 	return strings.Join(strings.Fields(signedBy), ",")
 }
 
-// shown returns the line of a source as operators see it: as it stands in its file.
+// shown returns the line of a source as shown to operators: as it is in its file.
 func (e *entry) shown() string {
 	if e.stanza != nil || e.changed {
 		return e.line()
@@ -163,13 +171,15 @@ func (e *entry) shown() string {
 	return strings.TrimSpace(e.text)
 }
 
-// repo returns a source as pkg.list_repos shows it.
+// repo returns a source in the form of pkg.list_repos.
 func (e *entry) repo() *data.Map {
-	return data.NewMap("file", e.file, "comps", data.Values(e.comps), "disabled", e.disabled, "dist", e.dist, "type", e.kind, "uri", e.uri,
-		"line", e.shown(), "architectures", data.Values(e.architectures()), "signedby", e.signedBy())
+	return data.NewMap("file", e.file, "comps", data.Values(e.comps), "disabled", e.disabled,
+		"dist", e.dist, "type", e.kind, "uri", e.uri, "line", e.shown(), "architectures",
+		data.Values(e.architectures()), "signedby", e.signedBy())
 }
 
-// same reports whether two sources are of one type, place and suite.
+// same reports whether two sources have the same type, URI and suite.
 func (e *entry) same(o *entry) bool {
-	return e.kind == o.kind && e.dist == o.dist && strings.TrimRight(e.uri, "/") == strings.TrimRight(o.uri, "/")
+	return e.kind == o.kind && e.dist == o.dist &&
+		strings.TrimRight(e.uri, "/") == strings.TrimRight(o.uri, "/")
 }

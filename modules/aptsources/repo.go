@@ -16,7 +16,7 @@ type kwargsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// listRepos returns the sources of apt by their URIs.
+// listRepos returns the sources of apt by URI.
 //
 // CLI Example:
 //
@@ -39,7 +39,8 @@ type repoArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// getRepo returns what there is of a source, or nothing. It is named by a whole line; one that has any of its components is it.
+// getRepo returns a source, or an empty dictionary. The source is named by a whole line; a source
+// matches if it has any of the line's components.
 //
 // CLI Example:
 //
@@ -55,16 +56,16 @@ func (m *module) getRepo(_ context.Context, a repoArgs) (any, error) {
 	}
 	withLogin(def, a.Kwargs.Text("ppa_auth"))
 	for _, e := range s.valid() {
-		if e.sameOrMoved(def, a.Kwargs) && (len(def.comps) == 0 || meets(e.comps, def.comps)) {
+		if e.sameOrMoved(def, a.Kwargs) && (len(def.comps) == 0 || intersects(e.comps, def.comps)) {
 			return e.repo(), nil
 		}
 	}
 	return &data.Map{}, nil
 }
 
-// definition reads a source that is asked for, which may be a PPA.
+// definition parses a requested source, which may be a PPA.
 func (m *module) definition(repo string, kwargs *data.Map) (*entry, error) {
-	if isPPA(repo) && m.knowsPPA() {
+	if isPPA(repo) && m.supportsPPA() {
 		owner, name, err := ppaOf(repo)
 		if err != nil {
 			return nil, err
@@ -76,19 +77,20 @@ func (m *module) definition(repo string, kwargs *data.Map) (*entry, error) {
 
 var web = regexp.MustCompile(`(https?://)(.+)`)
 
-// withLogin puts the login of a private archive in the URI of a source.
+// withLogin inserts the login of a private archive into the URI of a source.
 func withLogin(e *entry, login string) {
-	if m := web.FindStringSubmatch(e.uri); login != "" && m != nil && !strings.HasPrefix(m[2], login) {
+	if m := web.FindStringSubmatch(e.uri); login != "" && m != nil &&
+		!strings.HasPrefix(m[2], login) {
 		e.uri = m[1] + login + "@" + m[2]
 	}
 }
 
-func meets(a, b []string) bool {
+func intersects(a, b []string) bool {
 	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
 }
 
-// expandRepoDef returns a source as pkg.get_repo shows it once it is there, for the state pkgrepo to compare. It is named as for
-// pkg.mod_repo, in the argument repo.
+// expandRepoDef returns a source in the form of pkg.get_repo as it would be once configured, for
+// the state pkgrepo to compare. The source is named in the argument repo, as for pkg.mod_repo.
 //
 // CLI Example:
 //
@@ -124,7 +126,7 @@ func (m *module) expandRepoDef(_ context.Context, a kwargsArgs) (any, error) {
 	return e.repo(), nil
 }
 
-// words reads a list that may be a text with commas.
+// words reads a list, which may be a comma-separated string.
 func words(v any) []string {
 	if list, ok := v.([]any); ok {
 		v = data.Str(strings.Join(data.Texts(list), ","))
@@ -136,7 +138,7 @@ func words(v any) []string {
 	return out
 }
 
-// noRepo is the error for a source that is not there.
+// noRepo returns the error for a source that does not exist.
 func noRepo(repo string) error {
 	return loader.Execution("Repo %s doesn't exist in the sources.list(s)", repo)
 }
@@ -145,6 +147,8 @@ func noRepo(repo string) error {
 func describe(repo string, e *entry, line string) *data.Map {
 	r := e.repo()
 	r.Delete("dist")
-	return data.NewMap(repo, data.NewMap("architectures", r.Value("architectures"), "comps", r.Value("comps"), "disabled", r.Value("disabled"),
-		"file", r.Value("file"), "type", r.Value("type"), "uri", r.Value("uri"), "line", fmt.Sprintln(line), "signedby", r.Value("signedby")))
+	return data.NewMap(repo, data.NewMap("architectures", r.Value("architectures"),
+		"comps", r.Value("comps"), "disabled", r.Value("disabled"),
+		"file", r.Value("file"), "type", r.Value("type"), "uri", r.Value("uri"), "line",
+		fmt.Sprintln(line), "signedby", r.Value("signedby")))
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// dropDir is the directory of further files of sources.
+// dropDir is the directory of additional sources files.
 const dropDir = "/etc/apt/sources.list.d"
 
-// sources are all sources of the system in the order in which apt reads them.
+// A sources is all sources of the system in the order in which apt reads them.
 type sources struct {
 	entries []*entry
-	read    map[string]string // files by their text
+	read    map[string]string // the text of each file as it was read
 }
 
-// load reads all files of sources. Files that are not there have none.
+// load reads all sources files. Missing files count as empty.
 func (m *module) load() (*sources, error) {
 	s := &sources{read: map[string]string{}}
 	dir, err := os.ReadDir(m.path(dropDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list the files of sources: %w", err)
+		return nil, fmt.Errorf("list the sources files: %w", err)
 	}
 	files := []string{mainFile}
 	for _, f := range dir {
@@ -42,7 +42,7 @@ func (m *module) load() (*sources, error) {
 	return s, nil
 }
 
-// add reads one file, which lies at path.
+// add reads one file, located at path.
 func (s *sources) add(path, file string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,20 +67,20 @@ func parse(text, file string) []*entry {
 	return entries
 }
 
-// stanzas reports whether a file has stanzas and not lines.
+// stanzas reports whether a file has stanzas instead of lines.
 func stanzas(file string) bool { return filepath.Ext(file) == ".sources" }
 
-// valid returns what is a source.
+// valid returns the entries that are sources.
 func (s *sources) valid() []*entry {
 	return slices.DeleteFunc(slices.Clone(s.entries), func(e *entry) bool { return e.invalid })
 }
 
-// remove takes an entry away.
+// remove removes an entry.
 func (s *sources) remove(e *entry) {
 	s.entries = slices.DeleteFunc(s.entries, func(o *entry) bool { return o == e })
 }
 
-// text returns what a file is to hold.
+// text returns the new content of a file.
 func (s *sources) text(file string) string {
 	var b strings.Builder
 	done := map[*stanza]bool{}
@@ -103,7 +103,7 @@ func (s *sources) text(file string) string {
 	return b.String()
 }
 
-// end has a text that is not empty end in line feeds.
+// end makes a text that is not empty end with the given number of line feeds.
 func end(b *strings.Builder, feeds int) {
 	have := len(b.String()) - len(strings.TrimRight(b.String(), "\n"))
 	if b.Len() > 0 && have < feeds {
@@ -118,12 +118,14 @@ func (e *entry) lineText() string {
 	return e.line() + "\n"
 }
 
-// of returns the sources of a stanza that are left in a file.
+// of returns the remaining sources of a stanza in a file.
 func (s *sources) of(st *stanza, file string) []*entry {
-	return slices.DeleteFunc(slices.Clone(s.entries), func(e *entry) bool { return e.stanza != st || e.file != file })
+	return slices.DeleteFunc(slices.Clone(s.entries),
+		func(e *entry) bool { return e.stanza != st || e.file != file })
 }
 
-// text returns the stanzas for what is left of the sources of one. Those that did not change stay together where they can.
+// text returns the stanzas for the remaining sources of one stanza. Sources that did not change
+// stay together if possible.
 func (s *stanza) text(left []*entry) string {
 	rest := slices.DeleteFunc(slices.Clone(left), func(e *entry) bool { return e.changed })
 	if len(rest) == len(s.sources) {
@@ -136,13 +138,14 @@ func (s *stanza) text(left []*entry) string {
 	}
 	for _, e := range left {
 		if e.changed || slices.Contains(rest, e) {
-			parts = append(parts, stanzaText(s, e, []string{e.kind}, []string{e.uri}, []string{e.dist}))
+			parts = append(parts, stanzaText(s, e, []string{e.kind}, []string{e.uri},
+				[]string{e.dist}))
 		}
 	}
 	return strings.Join(parts, "\n") + s.tail
 }
 
-// distinct returns the types, URIs and suites of sources, each once.
+// distinct returns the distinct types, URIs and suites of sources.
 func distinct(entries []*entry) (types, uris, suites []string) {
 	for _, e := range entries {
 		types, uris, suites = with(types, e.kind), with(uris, e.uri), with(suites, e.dist)
@@ -157,7 +160,8 @@ func with(words []string, word string) []string {
 	return append(words, word)
 }
 
-// save writes the files whose text is another than it was. One in the directory that has nothing left is removed.
+// save writes the files whose content changed. A file in the directory that becomes empty is
+// removed.
 func (m *module) save(s *sources) error {
 	var files []string
 	for file := range s.read {

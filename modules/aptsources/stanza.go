@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// A field is a field of a stanza: its name and its lines as they stand, with their line feeds. That of a comment has no name.
+// A field is a field of a stanza: its name and its raw lines with their line feeds. The field of a
+// comment has no name.
 type field struct{ name, text string }
 
-// value returns what a field holds, without its name; lines that go on stand below one another.
+// value returns the value of a field without its name; continuation lines are kept as separate
+// lines.
 func (f field) value() string {
 	_, v, _ := strings.Cut(f.text, ":")
 	var lines []string
@@ -21,11 +23,12 @@ func (f field) value() string {
 // A stanza is a paragraph of a .sources file.
 type stanza struct {
 	fields  []field
-	tail    string   // empty lines behind it
+	tail    string   // empty lines after it
 	sources []*entry // as they were read
 }
 
-// parseStanzas reads a .sources file (sources.list(5), deb822-style format). A paragraph that is no source is one invalid entry.
+// parseStanzas parses a .sources file (sources.list(5), deb822-style format). A paragraph that is
+// not a source becomes one invalid entry.
 func parseStanzas(text, file string) []*entry {
 	var entries []*entry
 	for _, p := range paragraphs(text) {
@@ -34,7 +37,7 @@ func parseStanzas(text, file string) []*entry {
 	return entries
 }
 
-// paragraphs parts a text at empty lines, which stay with what is before them.
+// paragraphs splits a text at empty lines, which stay with the preceding paragraph.
 func paragraphs(text string) []string {
 	var all []string
 	var p strings.Builder
@@ -62,7 +65,7 @@ func parseStanza(text, file string) []*entry {
 		}
 	}
 	types, uris, suites := s.words("Types"), s.words("URIs"), s.words("Suites")
-	// Each source is an entry: a stanza that names more of them than any host has is left alone.
+	// Each source is an entry. A stanza with an absurd number of sources is left alone.
 	if n := len(types) * len(uris) * len(suites); n == 0 || n > maxSources {
 		return []*entry{{file: file, text: text, invalid: true}}
 	}
@@ -76,10 +79,10 @@ func parseStanza(text, file string) []*entry {
 	return slices.Clone(s.sources)
 }
 
-// maxSources is how many sources one stanza may stand for.
+// maxSources is the maximum number of sources in one stanza.
 const maxSources = 1000
 
-// add takes a line to the stanza, and reports whether it belongs in one.
+// add adds a line to the stanza, and reports whether the line is valid in one.
 func (s *stanza) add(line string) bool {
 	switch {
 	case strings.TrimSpace(line) == "":
@@ -112,7 +115,8 @@ func (s *stanza) words(name string) []string { return strings.Fields(s.value(nam
 
 // entry returns one of the sources of a stanza.
 func (s *stanza) entry(text, file, kind, uri, suite string) *entry {
-	e := &entry{file: file, text: text, kind: kind, uri: uri, dist: suite, comps: s.words("Components"), stanza: s}
+	e := &entry{file: file, text: text, kind: kind, uri: uri, dist: suite,
+		comps: s.words("Components"), stanza: s}
 	e.disabled = !enabled(s.value("Enabled"))
 	for _, f := range s.fields {
 		if o, ok := optionOf(f); ok {
@@ -122,7 +126,7 @@ func (s *stanza) entry(text, file, kind, uri, suite string) *entry {
 	return e
 }
 
-// optionOf returns a field of a stanza as the option that it is of a line.
+// optionOf converts a field of a stanza to the corresponding option of a line.
 func optionOf(f field) (option, bool) {
 	switch name := strings.ToLower(f.name); name {
 	case "", "types", "uris", "suites", "components", "enabled":
@@ -138,7 +142,7 @@ func optionOf(f field) (option, bool) {
 	}
 }
 
-// fieldName returns the field of a stanza for an option of a line.
+// fieldName returns the stanza field for an option of a line.
 func fieldName(name string) string {
 	switch name {
 	case "arch":
@@ -159,7 +163,8 @@ func fieldName(name string) string {
 	return strings.Join(words, "-")
 }
 
-// set gives a field a value, or removes it where that is "". A field that has the value already stays as it stands.
+// set sets the value of a field, or removes the field if the value is "". A field that already has
+// the value is left unchanged.
 func (s *stanza) set(name, value string) {
 	at := slices.IndexFunc(s.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
 	text := name + ": " + strings.ReplaceAll(value, "\n", "\n ") + "\n"
@@ -177,8 +182,8 @@ func (s *stanza) set(name, value string) {
 	}
 }
 
-// stanzaText returns a stanza for sources that differ in nothing but types, URIs and suites, of all of which there is one. It is made
-// after an old one, which may be nil.
+// stanzaText returns a stanza for sources that differ only in types, URIs and suites; all
+// combinations of these must exist. It is based on an old stanza, which may be nil.
 func stanzaText(old *stanza, e *entry, types, uris, suites []string) string {
 	s := &stanza{}
 	if old != nil {
@@ -208,7 +213,7 @@ func stanzaText(old *stanza, e *entry, types, uris, suites []string) string {
 	return strings.TrimSuffix(b.String(), "\n") + "\n"
 }
 
-// enabled reads a field as StringToBool of apt does; what is no such word is yes.
+// enabled parses a field as apt's StringToBool does; unknown words mean yes.
 func enabled(value string) bool {
 	switch strings.ToLower(value) {
 	case "no", "false", "without", "off", "disable", "0":
@@ -217,7 +222,7 @@ func enabled(value string) bool {
 	return true
 }
 
-// entryOption returns the option of a stanza as its sources have it.
+// entryOption returns a field of the stanza in the form of a source's option.
 func (s *stanza) entryOption(name string) string {
 	for _, f := range s.fields {
 		if o, ok := optionOf(f); ok && o.name == name {
@@ -227,8 +232,8 @@ func (s *stanza) entryOption(name string) string {
 	return ""
 }
 
-// inField returns the value of an option as a field has it: words with blanks between them. A key that stands in the field itself
-// keeps its lines.
+// inField converts the value of an option to the form of a field: words separated by blanks. A key
+// that is embedded in the field keeps its lines.
 func inField(o option) string {
 	if strings.Contains(o.value, "\n") || o.name == "signed-by" {
 		return o.value

@@ -1,11 +1,13 @@
-// Package archive is Salt's module archive: it packs, unpacks and lists archives (salt/modules/archive.py).
+// Package archive is Salt's module archive: it packs, unpacks and lists archives
+// (salt/modules/archive.py).
 //
-// programs.go runs tar, gzip, zip, unzip and rar; list.go reads archives without unpacking them; zip.go and unzip.go know the ZIP
-// format themselves. xz is needed for what is compressed by it, rar for RAR archives.
+// programs.go runs tar, gzip, zip, unzip and rar; list.go reads archives without unpacking them;
+// zip.go and unzip.go implement the ZIP format. xz is needed for archives compressed by it, rar for
+// RAR archives.
 //
-// What differs: a ZIP archive in which a name leads out of the destination is refused before anything is unpacked, also where a
-// symbolic link leads out; files come to their places as a whole; runas of zip and unzip works on Linux only; jinja is the only
-// template engine.
+// Differences from Salt: A ZIP archive with a name that leads out of the destination, also through
+// a symbolic link, is rejected before anything is unpacked. Files are put into place atomically.
+// runas of zip and unzip works only on Linux.
 package archive
 
 import (
@@ -19,6 +21,7 @@ import (
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/render/template"
 )
 
 // Plugin returns the module archive.
@@ -50,7 +53,7 @@ func (m *module) runner() unpack.Runner {
 	return process.Run
 }
 
-// needs refuses a call for want of a program.
+// needs returns the error for a missing program.
 func needs(program string) error {
 	if process.Find(program) == "" {
 		return loader.NotFound("The '%s' binary was not found in $PATH.", program)
@@ -75,7 +78,7 @@ func splitLines(s string) []any {
 	return lines
 }
 
-// sources returns paths with the files that their wildcards stand for.
+// sources returns paths with their wildcards expanded.
 func sources(v any) ([]string, error) {
 	out := []string{}
 	for _, source := range loader.SplitList(v) {
@@ -88,7 +91,8 @@ func sources(v any) ([]string, error) {
 			return nil, loader.Execution("expand %s: %w", source, err)
 		}
 		for _, path := range found {
-			if strings.HasPrefix(path, "-") { // a file that another user called so is no option
+			// a file name chosen by another user must not become an option
+			if strings.HasPrefix(path, "-") {
 				path = "./" + path
 			}
 			out = append(out, path)
@@ -97,7 +101,7 @@ func sources(v any) ([]string, error) {
 	return out, nil
 }
 
-// trimmed shortens a list of files: to 100 where trim is true, to as many as a number says.
+// trimmed shortens a list of files: to 100 if trim is true, or to the number given.
 func trimmed(files []any, trim any) []any {
 	count := 100
 	switch n := trim.(type) {
@@ -119,16 +123,18 @@ func trimmed(files []any, trim any) []any {
 	return append(files[:count:count], "List trimmed after "+strconv.Itoa(count)+" files.")
 }
 
-// rendered returns paths as the template engine makes them.
-func (m *module) rendered(ctx context.Context, template any, paths ...*any) error {
-	if !data.Truth(template) {
+// rendered renders paths with the template engine.
+func (m *module) rendered(ctx context.Context, engine any, paths ...*any) error {
+	if !data.Truth(engine) {
 		return nil
 	}
-	if template != "jinja" {
-		return loader.Execution("Attempted to render file paths with unavailable engine %s", data.Str(template))
+	if !template.IsEngine(engine) {
+		return loader.Execution("Attempted to render file paths with unavailable engine %s",
+			data.Str(engine))
 	}
 	for _, p := range paths {
-		v, err := m.env.Call(ctx, "file.apply_template_on_contents", []any{*p, template, data.NewMap(), data.NewMap(), "base"}, nil)
+		v, err := m.env.Call(ctx, "file.apply_template_on_contents",
+			[]any{*p, engine, data.NewMap(), data.NewMap(), "base"}, nil)
 		if err != nil {
 			return loader.Execution("Failed to render file path with error: %w", err)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// zipped writes an archive with these members; -> makes a link.
+// zipped writes an archive with these members; a name with -> makes a link.
 func zipped(t testing.TB, to io.Writer, names ...string) {
 	t.Helper()
 	z := zip.NewWriter(to)
@@ -42,7 +42,8 @@ func zipped(t testing.TB, to io.Writer, names ...string) {
 
 func TestNothingIsUnzippedOutside(t *testing.T) {
 	for _, names := range [][]string{
-		{"a", "../evil"}, {"l -> ..", "l/evil"}, {"l -> OUT", "l/evil"}, {"top/l -> ../..", "top/l/evil"}, {"/../evil"}, {"a/../../evil"}, {"l -> OUT", "l/d/"},
+		{"a", "../evil"}, {"l -> ..", "l/evil"}, {"l -> OUT", "l/evil"}, {"top/l -> ../..",
+			"top/l/evil"}, {"/../evil"}, {"a/../../evil"}, {"l -> OUT", "l/d/"},
 	} {
 		t.Run(strings.Join(names, ","), func(t *testing.T) {
 			h := newHost(t)
@@ -55,8 +56,9 @@ func TestNothingIsUnzippedOutside(t *testing.T) {
 			}
 			zipped(t, f, names...)
 			f.Close()
-			if got := h.twice("unzip", []any{h.at("z.zip"), h.at("in")}); !strings.HasPrefix(got, "error: Exception encountered unpacking zipfile: ") {
-				t.Errorf("it gives %s", got)
+			if got := h.twice("unzip", []any{h.at("z.zip"), h.at("in")}); !strings.HasPrefix(got,
+				"error: Exception encountered unpacking zipfile: ") {
+				t.Errorf("it returned %s", got)
 			}
 			for _, name := range []string{"evil", "d"} {
 				if _, err := os.Lstat(h.at(name)); err == nil {
@@ -72,7 +74,7 @@ func TestNothingIsUnzippedOutside(t *testing.T) {
 	}
 }
 
-// An archive that claims more than the disk holds is refused.
+// An archive that claims more than the disk can hold is rejected.
 func TestBomb(t *testing.T) {
 	h := newHost(t)
 	f, err := os.Create(h.at("z.zip"))
@@ -80,7 +82,8 @@ func TestBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	z := zip.NewWriter(f)
-	if _, err := z.CreateRaw(&zip.FileHeader{Name: "bomb", Method: zip.Deflate, UncompressedSize64: 1 << 60}); err != nil {
+	if _, err := z.CreateRaw(&zip.FileHeader{Name: "bomb", Method: zip.Deflate,
+		UncompressedSize64: 1 << 60}); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(z.Close(), f.Close()); err != nil {
@@ -88,7 +91,7 @@ func TestBomb(t *testing.T) {
 	}
 	got := h.twice("unzip", []any{h.at("z.zip"), h.at("in")})
 	if !strings.Contains(got, "bytes free") {
-		t.Errorf("it gives %s", got)
+		t.Errorf("it returned %s", got)
 	}
 }
 
@@ -115,16 +118,19 @@ func TestRunas(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.write("src/top/a", "one\n", 0o644)
-	h.want(h.twice("zip", []any{h.at("theirs/z.zip"), "top/a"}, "cwd", h.at("src"), "runas", "nobody"), "['top/a']")
+	h.want(h.twice("zip", []any{h.at("theirs/z.zip"), "top/a"}, "cwd", h.at("src"), "runas",
+		"nobody"), "['top/a']")
 	h.want(h.twice("unzip", []any{h.at("theirs/z.zip"), h.at("theirs/out")}, "runas", "nobody"), "['top/a']")
 	info, err := os.Stat(h.at("theirs/out/top/a"))
 	if err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(uid) {
 		t.Errorf("%v, %v", info, err)
 	}
-	if got := h.twice("unzip", []any{h.at("theirs/z.zip"), h.at("mine")}, "runas", "nobody"); !strings.Contains(got, "ermission denied") {
-		t.Errorf("into a folder of root it gives %s", got)
+	if got := h.twice("unzip", []any{h.at("theirs/z.zip"), h.at("mine")}, "runas",
+		"nobody"); !strings.Contains(got, "ermission denied") {
+		t.Errorf("into a directory of root it returned %s", got)
 	}
-	h.want(h.twice("zip", []any{h.at("theirs/z.zip"), "top"}, "cwd", h.at("src"), "runas", "nosuchuser"), "error: User 'nosuchuser' does not exist")
+	h.want(h.twice("zip", []any{h.at("theirs/z.zip"), "top"}, "cwd", h.at("src"), "runas",
+		"nosuchuser"), "error: User 'nosuchuser' does not exist")
 	if v, err := os.ReadDir(h.at("mine")); err != nil || len(v) != 0 {
 		t.Errorf("%s, %v", data.Repr(len(v)), err)
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// encrypted reports whether a member has a password.
+// encrypted reports whether a member needs a password.
 func encrypted(f *zip.File) bool { return f.Flags&1 != 0 }
 
-// cipherHeader is how many bytes of noise stand before the content.
+// cipherHeader is the number of random bytes before the content.
 const cipherHeader = 12
 
-// decrypted opens a member that has a password by the cipher of PKWARE, "traditional encryption" of APPNOTE.TXT 6.1. AES is not known.
+// decrypted opens a password-protected member with the PKWARE cipher, "traditional encryption" of
+// APPNOTE.TXT 6.1. AES is not supported.
 func decrypted(f *zip.File, password []byte) (io.ReadCloser, error) {
 	raw, err := f.OpenRaw()
 	if err != nil {
@@ -31,7 +32,7 @@ func decrypted(f *zip.File, password []byte) (io.ReadCloser, error) {
 	}
 	check := byte(f.CRC32 >> 24)
 	if f.Flags&8 != 0 {
-		check = byte(f.ModifiedTime >> 8) // the cipher is of that time
+		check = byte(f.ModifiedTime >> 8) // the check byte is taken from the time
 	}
 	if noise[cipherHeader-1] != check {
 		return nil, fmt.Errorf("Bad password for file %s", data.Repr(f.Name)) //nolint:staticcheck // Python's text
@@ -49,7 +50,7 @@ func decrypted(f *zip.File, password []byte) (io.ReadCloser, error) {
 	return sum, nil
 }
 
-// A cipher decrypts what it reads.
+// A cipher decrypts the data that it reads.
 type cipher struct {
 	from io.Reader
 	keys [3]uint32
@@ -71,7 +72,7 @@ func (c *cipher) update(b byte) {
 
 func crc(sum uint32, b byte) uint32 { return crc32.IEEETable[byte(sum)^b] ^ sum>>8 }
 
-// Read reads and decrypts.
+// Read reads and decrypts data.
 func (c *cipher) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
 	for i := range p[:n] {
@@ -82,7 +83,7 @@ func (c *cipher) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A summed compares what was read with its sum at the end.
+// A summed verifies the checksum of the data at the end.
 type summed struct {
 	io.Reader
 
@@ -91,7 +92,7 @@ type summed struct {
 	name string
 }
 
-// Read reads; at the end the sum must fit.
+// Read reads data. At the end it returns an error if the checksum is wrong.
 func (s *summed) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	s.hash.Write(p[:n])

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A link that another user puts where an archive is to be is replaced, and what it leads to stays; an archive keeps its mode.
+// A link that another user put in the place of an archive is replaced, and its target stays
+// untouched. An archive keeps its mode.
 func TestZipFollowsNoLink(t *testing.T) {
 	h := newHost(t)
 	h.write("precious", "text", 0o600)
@@ -22,7 +23,8 @@ func TestZipFollowsNoLink(t *testing.T) {
 		}
 		info, err := os.Lstat(h.at("a.zip"))
 		text, readErr := os.ReadFile(h.at("precious"))
-		if err = errors.Join(err, readErr); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&^mode != 0 || string(text) != "text" {
+		if err = errors.Join(err, readErr); err != nil || !info.Mode().IsRegular() ||
+			info.Mode().Perm()&^mode != 0 || string(text) != "text" {
 			t.Errorf("the archive is %v, the other file has %q, %v", info, text, err)
 		}
 		if err := os.Chmod(h.at("a.zip"), 0o600); err != nil {
@@ -31,7 +33,8 @@ func TestZipFollowsNoLink(t *testing.T) {
 	}
 }
 
-// Wildcards bring names, and never options: users call files so that root's tar runs their programs.
+// Wildcards expand to names, never to options: other users could name files so that root's tar runs
+// their programs.
 func TestWildcardsAreNoOptions(t *testing.T) {
 	h := newHost(t, "tar")
 	for _, name := range []string{"d/--checkpoint=1", "d/--checkpoint-action=exec=touch evil", "d/x"} {

@@ -32,22 +32,24 @@ type listArgs struct {
 	UseETag         bool   `name:"use_etag" default:"False"`
 }
 
-// Contents are what an archive holds, by kind. Directories end in a slash.
+// A contents is the content of an archive, by kind. Directories end in a slash.
 type contents struct{ dirs, files, links []string }
 
-// list returns what an archive holds. It may be a file of the minion, of the file server or of a web server.
+// list returns the content of an archive. The archive may be a file on the minion, the file server
+// or a web server.
 //
 // archive_format
 //
-//	tar, zip or rar; without it the name tells.
+//	tar, zip or rar; by default it is derived from the name.
 //
 // options
 //
-//	For tar: the command that decompresses the archive to its output, where that is not gzip, bzip2 or xz.
+//	For tar: a command that decompresses the archive to its standard output, if the archive is not
+//	compressed by gzip, bzip2 or xz.
 //
 // strip_components
 //
-//	How many directories to leave out at the beginning of names.
+//	How many leading directories to remove from names.
 //
 // clean : False
 //
@@ -55,7 +57,7 @@ type contents struct{ dirs, files, links []string }
 //
 // verbose : False
 //
-//	Return dirs, files and links apart, and those of each that stand at the top.
+//	Return dirs, files and links separately, and for each kind those at the top level.
 //
 // saltenv, source_hash, use_etag
 //
@@ -76,8 +78,8 @@ func (m *module) list(ctx context.Context, a listArgs) (any, error) {
 	switch {
 	case errors.As(err, &failed):
 		info := data.NewMap()
-		if failed.said != "" {
-			info.Set("error", failed.said)
+		if failed.output != "" {
+			info.Set("error", failed.output)
 		}
 		info.Set("archive location", cached)
 		return nil, loader.ExecutionInfo(failed.text, info)
@@ -87,20 +89,21 @@ func (m *module) list(ctx context.Context, a listArgs) (any, error) {
 	return ret, nil
 }
 
-// A listError says why an archive cannot be listed, and what a program said of it.
-type listError struct{ text, said string }
+// A listError is the reason an archive cannot be listed, with the output of the program.
+type listError struct{ text, output string }
 
 func (e *listError) Error() string { return e.text }
 
-func (m *module) cached(ctx context.Context, name, saltenv string, hash any, useETag bool) (string, error) {
-	v, err := m.env.Call(ctx, "cp.cache_file", []any{name, saltenv}, data.NewMap("source_hash", hash, "use_etag", useETag))
-	if err != nil {
-		return "", err
+func (m *module) cached(
+	ctx context.Context, name, saltenv string, hash any, useETag bool,
+) (string, error) {
+	path, err := calls.CacheFile(ctx, m.env, calls.Source{
+		Path: name, SaltEnv: saltenv, Hash: hash, UseETag: useETag,
+	})
+	if err == nil && path == "" {
+		err = loader.Execution("Failed to cache %s", name)
 	}
-	if !data.Truth(v) {
-		return "", loader.Execution("Failed to cache %s", name)
-	}
-	return data.Str(v), nil
+	return path, err
 }
 
 func (m *module) listed(ctx context.Context, a listArgs, cached string) (any, error) {
@@ -143,7 +146,7 @@ func components(v any) (int, error) {
 	return n, nil
 }
 
-// guess returns the format of an archive by its name (salt/utils/files.py, guess_archive_type).
+// guess derives the format of an archive from its name (salt/utils/files.py, guess_archive_type).
 func guess(name string) string {
 	name, _, _ = strings.Cut(name, "?")
 	name = strings.ToLower(name)
@@ -180,12 +183,13 @@ func (m *module) read(ctx context.Context, a listArgs, cached, format string) (*
 		return nil, &listError{text: "Unsupported archive format '" + format + "'"}
 	}
 	if _, isPath := errors.AsType[*fs.PathError](err); isPath {
-		return nil, &listError{text: "Failed to list contents of " + a.Name + ": " + loader.OSError(err).Error()}
+		return nil, &listError{text: "Failed to list contents of " + a.Name + ": " +
+			loader.OSError(err).Error()}
 	}
 	return c, err
 }
 
-// readTar lists a tar archive, by the command that decompresses it where Go cannot.
+// readTar lists a tar archive. It uses the command that decompresses it if Go cannot.
 func (m *module) readTar(ctx context.Context, c *contents, a listArgs, cached string) error {
 	t, err := unpack.Open(ctx, cached, m.runner())
 	if err == nil {
@@ -215,13 +219,14 @@ func isPathError(err error) bool {
 	return is
 }
 
-// unlistable returns the error for an archive that is broken or compressed in another way.
+// unlistable returns the error for an archive that is broken or compressed in an unsupported way.
 func (m *module) unlistable(name string, err error) error {
 	if program, ok := errors.AsType[*unpack.ProgramError](err); ok {
-		return &listError{text: "Failed to decompress " + name, said: program.Said}
+		return &listError{text: "Failed to decompress " + name, output: program.Said}
 	}
 	m.env.Log.Debugf("list %s: %v", name, err)
-	return &listError{text: "Unable to list contents of " + name + ". If this is an XZ-compressed tar archive, install XZ Utils to enable " +
+	return &listError{text: "Unable to list contents of " + name +
+		". If this is an XZ-compressed tar archive, install XZ Utils to enable " +
 		"listing its contents. If it is compressed using something other than XZ, it may be necessary to specify CLI options to " +
 		"decompress the archive. See the documentation for details."}
 }
@@ -241,7 +246,7 @@ func (c *contents) readMembers(t *unpack.Tar) error {
 	return errors.Join(err, t.Close())
 }
 
-// The kinds of files in the upper half of a ZIP archive's attributes, as st_mode has them.
+// These are the file types in the upper half of a ZIP member's attributes, encoded as in st_mode.
 const (
 	kindMask = 0o170000
 	kindLink = 0o120000
@@ -298,14 +303,15 @@ func (m *module) readRar(ctx context.Context, c *contents, name string) error {
 		}
 	}
 	if len(c.dirs)+len(c.files) == 0 {
-		return &listError{text: "Failed to list " + name + ", is it a rar file? If so, the installed version of rar may be too old to list " +
+		return &listError{text: "Failed to list " + name +
+			", is it a rar file? If so, the installed version of rar may be too old to list " +
 			"data in a parsable format. Installing the rarfile Python module may be an easier workaround if newer rar is not readily available.",
-			said: out}
+			output: out}
 	}
 	return nil
 }
 
-// strip leaves n directories out at the beginning of names.
+// strip removes n leading directories from names.
 func (c *contents) strip(n int) {
 	for _, list := range []*[]string{&c.dirs, &c.files, &c.links} {
 		kept := []string{}
@@ -323,14 +329,17 @@ func (c *contents) verbose() *data.Map {
 		slices.Sort(list)
 	}
 	top := having(c.dirs, 1)
-	if common, _, deeper := strings.Cut(commonPrefix(c.dirs), "/"); deeper && !slices.Contains(top, common+"/") {
+	if common, _, deeper := strings.Cut(commonPrefix(c.dirs), "/"); deeper &&
+		!slices.Contains(top, common+"/") {
 		top = append(top, common+"/")
 	}
-	return data.NewMap("dirs", data.Values(c.dirs), "files", data.Values(c.files), "links", data.Values(c.links), "top_level_dirs", data.Values(top),
-		"top_level_files", data.Values(having(c.files, 0)), "top_level_links", data.Values(having(c.links, 0)))
+	return data.NewMap("dirs", data.Values(c.dirs), "files", data.Values(c.files),
+		"links", data.Values(c.links), "top_level_dirs", data.Values(top),
+		"top_level_files", data.Values(having(c.files, 0)), "top_level_links",
+		data.Values(having(c.links, 0)))
 }
 
-// having returns names with so many slashes.
+// having returns the names with the given number of slashes.
 func having(list []string, slashes int) []string {
 	out := []string{}
 	for _, name := range list {
@@ -341,7 +350,7 @@ func having(list []string, slashes int) []string {
 	return out
 }
 
-// commonPrefix returns how all texts of a sorted list begin.
+// commonPrefix returns the longest common prefix of a sorted list.
 func commonPrefix(list []string) string {
 	if len(list) == 0 {
 		return ""
@@ -362,8 +371,8 @@ type isEncryptedArgs struct {
 	UseETag    bool   `name:"use_etag" default:"False"`
 }
 
-// isEncrypted tells whether a ZIP archive has a password. With clean its copy is removed from the minion's cache; the others are as
-// in archive.list.
+// isEncrypted returns whether a ZIP archive has a password. With clean its copy is removed from the
+// minion's cache; the other arguments are as in archive.list.
 //
 // CLI Example:
 //

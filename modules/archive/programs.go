@@ -25,7 +25,7 @@ type tarArgs struct {
 //
 // options
 //
-//	What tar is to do, in its own words: cf, xzf and so on.
+//	The options of tar, such as cf or xzf.
 //
 // tarfile
 //
@@ -33,7 +33,8 @@ type tarArgs struct {
 //
 // sources
 //
-//	What to pack, or which members to unpack: a list, or separated by commas; wildcards are expanded.
+//	The files to pack, or the members to unpack: a list, or separated by commas; wildcards are
+//	expanded.
 //
 // dest
 //
@@ -41,7 +42,8 @@ type tarArgs struct {
 //
 // cwd, template, runas
 //
-//	The working directory, a template engine for the words of the command, and who runs it.
+//	The working directory, a template engine for the words of the command, and the user to run it
+//	as.
 //
 // CLI Example:
 //
@@ -67,10 +69,11 @@ func (m *module) tar(ctx context.Context, a tarArgs) (any, error) {
 	if data.Truth(a.Dest) {
 		argv = append(argv, "-C", data.Str(a.Dest))
 	}
-	return orError(m.lines(ctx, calls.Run{Argv: argv, Dir: a.Cwd, Template: a.Template, As: a.Runas}))
+	return orError(m.lines(ctx, calls.Run{Argv: argv, Dir: a.Cwd, Template: a.Template,
+		As: a.Runas}))
 }
 
-// orError returns nil for a list that there is not.
+// orError returns the list, or nil if there was an error.
 func orError(list []any, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -85,7 +88,8 @@ type gzipArgs struct {
 	Options    any    `default:"None"`
 }
 
-// gzip compresses a file by the program gzip, with one option where it is given, and returns the lines that it prints.
+// gzip compresses a file with the program gzip and at most one option, and returns the lines that
+// it prints.
 //
 // CLI Example:
 //
@@ -102,7 +106,8 @@ type gunzipArgs struct {
 	Options  any    `default:"None"`
 }
 
-// gunzip decompresses a file by the program gunzip, with one option where it is given, and returns the lines that it prints.
+// gunzip decompresses a file with the program gunzip and at most one option, and returns the lines
+// that it prints.
 //
 // CLI Example:
 //
@@ -112,7 +117,9 @@ func (m *module) gunzip(ctx context.Context, a gunzipArgs) (any, error) {
 	return m.compress(ctx, "gunzip", a.Gzipfile, a.Options, a.Template, a.Runas)
 }
 
-func (m *module) compress(ctx context.Context, program string, file, options any, template, runas string) (any, error) {
+func (m *module) compress(
+	ctx context.Context, program string, file, options any, template, runas string,
+) (any, error) {
 	if err := needs(program); err != nil {
 		return nil, err
 	}
@@ -120,7 +127,8 @@ func (m *module) compress(ctx context.Context, program string, file, options any
 	if data.Truth(options) {
 		argv = append(argv, data.Str(options))
 	}
-	return orError(m.lines(ctx, calls.Run{Argv: append(argv, data.Str(file)), Template: template, As: runas}))
+	return orError(m.lines(ctx, calls.Run{Argv: append(argv, data.Str(file)),
+		Template: template, As: runas}))
 }
 
 type cmdZipArgs struct {
@@ -131,8 +139,8 @@ type cmdZipArgs struct {
 	Runas    string `default:"None"`
 }
 
-// cmdZip packs files by the program zip and returns the lines that it prints. sources is a list, or separated by commas; wildcards
-// are expanded.
+// cmdZip packs files with the program zip and returns the lines that it prints. sources is a list,
+// or separated by commas; wildcards are expanded.
 //
 // CLI Example:
 //
@@ -141,7 +149,9 @@ func (m *module) cmdZip(ctx context.Context, a cmdZipArgs) (any, error) {
 	return m.pack(ctx, "zip", []string{"zip", "-r", data.Str(a.ZipFile)}, a)
 }
 
-func (m *module) pack(ctx context.Context, program string, argv []string, a cmdZipArgs) (any, error) {
+func (m *module) pack(
+	ctx context.Context, program string, argv []string, a cmdZipArgs,
+) (any, error) {
 	if err := needs(program); err != nil {
 		return nil, err
 	}
@@ -149,7 +159,8 @@ func (m *module) pack(ctx context.Context, program string, argv []string, a cmdZ
 	if err != nil {
 		return nil, err
 	}
-	return orError(m.lines(ctx, calls.Run{Argv: append(argv, list...), Dir: a.Cwd, Template: a.Template, As: a.Runas}))
+	return orError(m.lines(ctx, calls.Run{Argv: append(argv, list...), Dir: a.Cwd,
+		Template: a.Template, As: a.Runas}))
 }
 
 type cmdUnzipArgs struct {
@@ -163,11 +174,11 @@ type cmdUnzipArgs struct {
 	Password   any    `default:"None"`
 }
 
-// cmdUnzip unpacks a ZIP archive by the program unzip and returns the lines that it prints.
+// cmdUnzip unpacks a ZIP archive with the program unzip and returns the lines that it prints.
 //
 // excludes
 //
-//	Members that are left out: a list, or separated by commas.
+//	Members to leave out: a list, or separated by commas.
 //
 // options
 //
@@ -179,7 +190,8 @@ type cmdUnzipArgs struct {
 //
 // password
 //
-//	The password of the archive. Whoever lists processes can see it; archive.unzip shows it to nobody.
+//	The password of the archive. It is visible in the process list; archive.unzip does not expose
+//	it.
 //
 // CLI Example:
 //
@@ -203,7 +215,8 @@ func (m *module) cmdUnzip(ctx context.Context, a cmdUnzipArgs) (any, error) {
 	if a.Excludes != nil {
 		argv = append(append(argv, "-x"), loader.SplitList(a.Excludes)...)
 	}
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Template: a.Template, As: a.Runas, MergeStderr: true, Log: level})
+	ran, err := calls.RunAll(ctx, m.env,
+		calls.Run{Argv: argv, Template: a.Template, As: a.Runas, MergeStderr: true, Log: level})
 	if err != nil {
 		return nil, err
 	}
@@ -221,15 +234,16 @@ type rarArgs struct {
 	Runas    string `default:"None"`
 }
 
-// rar packs files by the program rar and returns the lines that it prints. sources is a list, or separated by commas; wildcards are
-// expanded.
+// rar packs files with the program rar and returns the lines that it prints. sources is a list, or
+// separated by commas; wildcards are expanded.
 //
 // CLI Example:
 //
 //	salt '*' archive.rar /tmp/rarfile.rar /tmp/sourcefile1,/tmp/sourcefile2
 func (m *module) rar(ctx context.Context, a rarArgs) (any, error) {
 	argv := []string{"rar", "a", "-idp", data.Str(a.Rarfile)}
-	return m.pack(ctx, "rar", argv, cmdZipArgs{Sources: a.Sources, Cwd: a.Cwd, Template: a.Template, Runas: a.Runas})
+	return m.pack(ctx, "rar", argv,
+		cmdZipArgs{Sources: a.Sources, Cwd: a.Cwd, Template: a.Template, Runas: a.Runas})
 }
 
 type unrarArgs struct {
@@ -241,8 +255,8 @@ type unrarArgs struct {
 	TrimOutput any    `default:"False"`
 }
 
-// unrar unpacks a RAR archive by the program unrar, or rar, and returns the lines that it prints. Members in excludes are left out;
-// trim_output says how many lines to return, True being 100.
+// unrar unpacks a RAR archive with the program unrar, or rar, and returns the lines that it prints.
+// Members in excludes are left out; trim_output is the number of lines to return, True meaning 100.
 //
 // CLI Example:
 //
@@ -256,7 +270,8 @@ func (m *module) unrar(ctx context.Context, a unrarArgs) (any, error) {
 	for _, name := range loader.SplitList(a.Excludes) {
 		argv = append(argv, "-x", name)
 	}
-	files, err := m.lines(ctx, calls.Run{Argv: append(argv, data.Str(a.Dest)), Template: a.Template, As: a.Runas})
+	files, err := m.lines(ctx, calls.Run{Argv: append(argv, data.Str(a.Dest)), Template: a.Template,
+		As: a.Runas})
 	if err != nil {
 		return nil, err
 	}

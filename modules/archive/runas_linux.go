@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// as calls work with the rights of an account to files; nil is who runs. The thread that had them ends with the call.
+// as calls work with the file access rights of an account; nil is the current user. The thread that
+// got these rights is discarded after the call.
 func as(who *account, work func() error) error {
 	if who == nil || who.uid == os.Geteuid() && who.gid == os.Getegid() {
 		return work()
 	}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked
+		runtime.LockOSThread() // never unlocked, so that the thread ends with its goroutine
 		err := become(who)
 		if err == nil {
 			err = work()

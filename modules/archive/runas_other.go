@@ -4,7 +4,7 @@ package archive
 
 import "errors"
 
-// as calls work; another account than who runs is not possible here.
+// as calls work. Other accounts than the current user are not supported on this system.
 func as(who *account, work func() error) error {
 	if who != nil {
 		return errors.New("runas is only possible on Linux")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// umask returns the mask of this process, which reading does not change.
+// umask returns the umask of this process without changing it.
 func umask() fs.FileMode {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

@@ -30,15 +30,15 @@ type unzipArgs struct {
 	ExtractPerms bool `default:"True"`
 }
 
-// unzip unpacks a ZIP archive and returns the names of what was in it.
+// unzip unpacks a ZIP archive and returns the names of its members.
 //
 // excludes
 //
-//	Members that are left out: a list, or separated by commas.
+//	Members to leave out: a list, or separated by commas.
 //
 // options
 //
-//	Has no meaning; archive.cmd_unzip has options.
+//	Ignored; archive.cmd_unzip has options.
 //
 // trim_output : False
 //
@@ -50,11 +50,11 @@ type unzipArgs struct {
 //
 // extract_perms : True
 //
-//	Give files and directories the modes that they have in the archive.
+//	Set the modes that files and directories have in the archive.
 //
 // template, runas
 //
-//	A template engine for the paths, and as whom to read and write.
+//	A template engine for the paths, and the user to read and write as.
 //
 // CLI Example:
 //
@@ -68,13 +68,15 @@ func (m *module) unzip(ctx context.Context, a unzipArgs) (any, error) {
 	if err := m.rendered(ctx, a.Template, &a.ZipFile, &a.Dest); err != nil {
 		return nil, err
 	}
-	u := &unzipper{excludes: loader.SplitList(a.Excludes), perms: a.ExtractPerms && runtime.GOOS != "windows", ctx: ctx}
+	u := &unzipper{excludes: loader.SplitList(a.Excludes), perms: a.ExtractPerms &&
+		runtime.GOOS != "windows", ctx: ctx}
 	if data.Truth(a.Password) {
 		u.password = []byte(data.Str(a.Password))
 	}
 	err = as(who, func() error { return u.unpack(data.Str(a.ZipFile), data.Str(a.Dest)) })
 	if err != nil {
-		return nil, loader.Execution("Exception encountered unpacking zipfile: %w", loader.OSError(err))
+		return nil, loader.Execution("Exception encountered unpacking zipfile: %w",
+			loader.OSError(err))
 	}
 	return trimmed(data.Values(u.names), a.TrimOutput), nil
 }
@@ -98,14 +100,15 @@ func (u *unzipper) unpack(file, dest string) error {
 		return err
 	}
 	defer z.Close()
-	members := slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool { return slices.Contains(u.excludes, f.Name) })
+	members := slices.DeleteFunc(slices.Clone(z.File),
+		func(f *zip.File) bool { return slices.Contains(u.excludes, f.Name) })
 	for _, f := range members {
 		if _, err := unpack.Local(f.Name); err != nil {
 			return err
 		}
 		u.names = append(u.names, f.Name)
 	}
-	if err := makeFolder(dest); err != nil {
+	if err := makeDir(dest); err != nil {
 		return err
 	}
 	if u.folder, err = unpack.OpenFolder(dest); err != nil {
@@ -121,7 +124,7 @@ func (u *unzipper) room(members []*zip.File) error {
 	var needed int64
 	for _, f := range members {
 		if f.UncompressedSize64 > 1<<62 {
-			return fmt.Errorf("%s is said to have %d bytes", f.Name, f.UncompressedSize64)
+			return fmt.Errorf("%s claims a size of %d bytes", f.Name, f.UncompressedSize64)
 		}
 		needed = min(1<<62, needed) + u.folder.Needs(f.Name, int64(f.UncompressedSize64))
 	}
@@ -168,9 +171,10 @@ func (u *unzipper) member(f *zip.File) error {
 	return u.folder.File(name, perm, r)
 }
 
-// special returns the bits set-user-id, set-group-id and sticky of a mode.
+// special returns the setuid, setgid and sticky bits of a mode.
 func special(bits uint32) (mode fs.FileMode) {
-	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid,
+		0o1000: fs.ModeSticky} {
 		if bits&bit != 0 {
 			mode |= flag
 		}
@@ -178,13 +182,13 @@ func special(bits uint32) (mode fs.FileMode) {
 	return mode
 }
 
-// maxTarget bounds where a symbolic link leads, as the kernel does.
+// maxTarget is the maximum length of a symbolic link's target, as in the kernel.
 const maxTarget = 4096
 
 func (u *unzipper) link(name string, r io.Reader) error {
 	target, err := io.ReadAll(io.LimitReader(r, maxTarget+1))
 	if err == nil && (len(target) > maxTarget || bytes.ContainsRune(target, 0)) {
-		err = fmt.Errorf("%s is no symbolic link that can be made", name)
+		err = fmt.Errorf("cannot create the symbolic link %s", name)
 	}
 	if err != nil {
 		return err
@@ -202,7 +206,7 @@ func (u *unzipper) open(f *zip.File) (io.ReadCloser, error) {
 	return decrypted(f, u.password)
 }
 
-// usualMask is taken for the mask of the process where that cannot be read.
+// usualMask is used if the umask of the process cannot be read.
 const usualMask fs.FileMode = 0o022
 
-func makeFolder(dir string) error { return os.MkdirAll(dir, 0o777) }
+func makeDir(dir string) error { return os.MkdirAll(dir, 0o777) }

@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type zipArgs struct {
@@ -25,23 +26,23 @@ type zipArgs struct {
 	Zip64    bool `default:"False"`
 }
 
-// zip packs files and directories into a ZIP archive and returns the names that they have in it.
+// zip packs files and directories into a ZIP archive and returns their names in it.
 //
 // sources
 //
-//	A list, or separated by commas; wildcards are expanded. Paths that are not absolute need cwd.
+//	A list, or separated by commas; wildcards are expanded. Relative paths need cwd.
 //
 // cwd
 //
-//	The directory below which names in the archive begin; without it, that is /.
+//	The directory that names in the archive are relative to. Default: /.
 //
 // zip64 : False
 //
-//	Large archives are written as such in any case.
+//	No effect: large archives are always supported.
 //
 // template, runas
 //
-//	A template engine for the paths, and as whom to read and write.
+//	A template engine for the paths, and the user to read and write as.
 //
 // CLI Example:
 //
@@ -65,12 +66,14 @@ func (m *module) zip(ctx context.Context, a zipArgs) (any, error) {
 	var p packer
 	err = as(who, func() error { return p.pack(data.Str(a.ZipFile), cwd, list) })
 	if err != nil {
-		return nil, loader.Execution("Exception encountered creating zipfile: %w", loader.OSError(err))
+		return nil, loader.Execution("Exception encountered creating zipfile: %w",
+			loader.OSError(err))
 	}
 	return data.Values(p.names), nil
 }
 
-// base returns the directory that names begin below, and refuses paths that are not absolute without one.
+// base returns the directory that names are relative to. It rejects relative paths if cwd is not
+// given.
 func base(cwd any, sources []string) (string, error) {
 	if data.Truth(cwd) {
 		dir, ok := cwd.(string)
@@ -85,17 +88,19 @@ func base(cwd any, sources []string) (string, error) {
 	return "", nil
 }
 
-// A packer writes a ZIP archive and remembers the names in it.
+// A packer writes a ZIP archive and records the names in it.
 type packer struct {
 	z     *zip.Writer
 	names []string
 }
 
-// pack makes the archive, in the place of a link that is there: another user may have put it into a directory that both write to.
+// pack creates the archive. It replaces a link with the archive's name, since another user may have
+// put it into a shared directory.
 func (p *packer) pack(file, cwd string, sources []string) error {
 	info, err := os.Lstat(file)
 	keep := err == nil && info.Mode().IsRegular()
-	return atomicfile.Fill(file, atomicfile.Options{Mode: 0o666 &^ umask(), Keep: keep}, func(f *os.File) error { return p.write(f, cwd, sources) })
+	return atomicfile.Fill(file, atomicfile.Options{Mode: 0o666 &^ umask(), Keep: keep},
+		func(f *os.File) error { return p.write(f, cwd, sources) })
 }
 
 func (p *packer) write(f *os.File, cwd string, sources []string) error {
@@ -112,7 +117,7 @@ func (p *packer) write(f *os.File, cwd string, sources []string) error {
 	return errors.Join(err, p.z.Close())
 }
 
-// add packs a file, or a directory with all that is in it. What is not there is passed over.
+// add packs a file, or a directory with everything below it. Missing files are skipped.
 func (p *packer) add(source, cwd string) error {
 	info, err := os.Stat(source)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +132,8 @@ func (p *packer) add(source, cwd string) error {
 	return p.folder(source, cwd)
 }
 
-// folder packs a directory: itself, its files, and then its directories. Links to directories are not followed.
+// directory packs a directory: itself, its files, and then its directories. Links to directories
+// are not followed.
 func (p *packer) folder(dir, cwd string) error {
 	name := relative(dir, cwd)
 	if err := p.entry(dir, name+"/", nil); err != nil {
@@ -169,14 +175,14 @@ func (p *packer) file(path, name string) error {
 	return p.entry(path, name, f)
 }
 
-// openRegular opens a file that is no pipe and no device.
+// openRegular opens a file unless it is a pipe or a device.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New(path + " is no regular file")
+		return nil, errors.New(path + " is not a regular file")
 	}
 	return os.Open(path)
 }
@@ -203,7 +209,7 @@ func (p *packer) entry(path, name string, content io.Reader) error {
 	return err
 }
 
-// relative returns a path as it is named in the archive.
+// relative returns the name of a path in the archive.
 func relative(path, cwd string) string {
 	from := "/"
 	if cwd != "" && strings.HasPrefix(path, cwd) {
@@ -216,22 +222,19 @@ func relative(path, cwd string) string {
 	return filepath.ToSlash(rel)
 }
 
-// An account is as whom files are read and written.
+// An account is the user that files are read and written as.
 type account struct{ uid, gid int }
 
 func (m *module) account(ctx context.Context, runas any) (*account, error) {
 	if !data.Truth(runas) {
 		return nil, nil
 	}
-	v, err := m.env.Call(ctx, "user.info", []any{runas}, nil)
+	u, ok, err := calls.UserInfo(ctx, m.env, runas)
 	if err != nil {
 		return nil, err
 	}
-	info, _ := v.(*data.Map)
-	uid, ok := info.Value("uid").(int64)
-	gid, ok2 := info.Value("gid").(int64)
-	if !ok || !ok2 {
+	if !ok || u.UID < 0 || u.GID < 0 {
 		return nil, loader.Invocation("User '%s' does not exist", data.Str(runas))
 	}
-	return &account{int(uid), int(gid)}, nil
+	return &account{int(u.UID), int(u.GID)}, nil
 }

@@ -1,9 +1,11 @@
-// Package at is Salt's module at: jobs that run once at a later time, in the queue of at(1) (salt/modules/at.py).
+// Package at is Salt's module at: jobs that run once at a later time, in the queue of at(1)
+// (salt/modules/at.py).
 //
-// What differs from Salt: atrm removes several jobs, where Salt hands all their numbers to at as one word and reports
-// jobs as removed that stay; it returns the jobs that are gone. A job that at refuses for another reason than its time
-// is an error in the result and no exception. A queue that cannot be read is an error. A time or a job number that
-// begins with a dash is never an option of at.
+// Differences from Salt: atrm removes several jobs. Salt passes all their numbers to at as one word
+// and reports jobs as removed that are still there; here atrm returns the jobs that are gone. If at
+// rejects a job for another reason than its time, the result has an error instead of an exception.
+// A queue that cannot be read is an error. A time or job number that begins with a dash is never
+// passed to at as an option.
 package at
 
 import (
@@ -43,7 +45,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// run returns what a program prints on its standard output.
+// run returns the standard output of a program.
 func (m *module) run(ctx context.Context, name string, args ...string) (string, error) {
 	path := process.Find(name)
 	if path == "" {
@@ -75,7 +77,7 @@ func (m *module) atq(ctx context.Context, a tagArgs) (any, error) {
 	return answer(filter(jobs, m.named(a.Tag))), nil
 }
 
-// named returns a test whether a job has a tag, or a number as its number.
+// named returns a filter for jobs with a tag, or with a number equal to tag.
 func (m *module) named(tag any) func(job) bool {
 	switch tag.(type) {
 	case int64, int:
@@ -89,7 +91,7 @@ func (m *module) named(tag any) func(job) bool {
 
 func answer(jobs []any) *data.Map { return data.NewMap("jobs", jobs) }
 
-// filter returns the results for the jobs that fit.
+// filter returns the results for the matching jobs.
 func filter(jobs []job, fits func(job) bool) []any {
 	list := []any{}
 	for _, j := range jobs {
@@ -104,11 +106,13 @@ type wordsArgs struct {
 	Jobs []any `args:"args"`
 }
 
-// atrm removes jobs from the queue, and returns the numbers of those that are gone. Where no job fits, salt-call ends with 1.
+// atrm removes jobs from the queue, and returns the numbers of the removed jobs. If no job matches,
+// salt-call exits with 1.
 //
 // args
 //
-//	Numbers of jobs; or the word all, with a tag behind it for those with that tag alone.
+//	Numbers of jobs; or the word all, optionally followed by a tag to select only jobs with that
+//	tag.
 //
 // CLI Example:
 //
@@ -118,7 +122,8 @@ type wordsArgs struct {
 func (m *module) atrm(ctx context.Context, a wordsArgs) (any, error) {
 	var tag any
 	fits := func(j job) bool {
-		return slices.ContainsFunc(a.Jobs, func(number any) bool { return data.Str(number) == j.number })
+		return slices.ContainsFunc(a.Jobs,
+			func(number any) bool { return data.Str(number) == j.number })
 	}
 	if len(a.Jobs) > 0 && data.Str(a.Jobs[0]) == "all" {
 		if len(a.Jobs) > 1 {
@@ -136,7 +141,7 @@ func (m *module) atrm(ctx context.Context, a wordsArgs) (any, error) {
 	return data.NewMap("jobs", data.NewMap("removed", removed, "tag", tag)), nil
 }
 
-// remove removes the jobs that fit and returns the numbers of those that are gone.
+// remove removes the matching jobs and returns the numbers of those that are gone.
 func (m *module) remove(ctx context.Context, tags bool, fits func(job) bool) ([]any, error) {
 	list := m.queue
 	if tags {
@@ -154,7 +159,7 @@ func (m *module) remove(ctx context.Context, tags bool, fits func(job) bool) ([]
 	}
 	gone, call := []any{}, loader.ContextOf(ctx)
 	if len(numbers) == 0 {
-		call.SetRetcode(1) // of at, which Salt runs with no number
+		call.SetRetcode(1) // the exit code of at, which Salt runs without a number
 		return gone, nil
 	}
 	if _, err := m.run(ctx, "at", append([]string{"-d"}, numbers...)...); err != nil {
@@ -163,7 +168,7 @@ func (m *module) remove(ctx context.Context, tags bool, fits func(job) bool) ([]
 	code, ran := call.Get("retcode")
 	left, err := m.queue(ctx)
 	if ran {
-		call.Set("retcode", code) // the job fails where at -d did, whatever came of the queue
+		call.Set("retcode", code) // the job fails if at -d failed, whatever happened to the queue
 	}
 	for _, number := range numbers {
 		if !slices.ContainsFunc(left, func(j job) bool { return j.number == number }) {
@@ -178,22 +183,22 @@ type atArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// created finds the number of a new job in what at prints.
+// created matches the number of a new job in the output of at.
 var created = regexp.MustCompile(`(?mi)^job (\S+) `)
 
-// at adds a job to the queue and returns it.
+// at adds a job to the queue and returns the job.
 //
 // args
 //
-//	When it is to run, as at(1) has it, and the words of the command.
+//	When it runs, as in at(1), followed by the words of the command.
 //
 // tag
 //
-//	A word by which the job can be found.
+//	A word to find the job by.
 //
 // runas
 //
-//	Whose job it is; the minion's user by default.
+//	The owner of the job; the minion's user by default.
 //
 // CLI Example:
 //
@@ -210,28 +215,30 @@ func (m *module) at(ctx context.Context, a atArgs) (any, error) {
 	}
 	script := strings.Join(text, " ")
 	if tag, ok := a.Kwargs.Get("tag"); ok {
-		if strings.ContainsAny(data.Str(tag), "\r\n") { // what follows would be a command
+		// text after a line end would become a command
+		if strings.ContainsAny(data.Str(tag), "\r\n") {
 			return nil, loader.Execution("at: the tag %q has several lines", data.Str(tag))
 		}
 		script = "### SALT: " + data.Str(tag) + "\n" + script
 	}
 	argv := append([]string{process.Find("at")}, operands(data.Str(a.Args[0]))...)
-	said, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, Stdin: script, As: calls.Text(a.Kwargs.Value("runas"))})
+	run := calls.Run{Argv: argv, Stdin: script, As: calls.Text(a.Kwargs.Value("runas"))}
+	output, err := calls.RunOutput(ctx, m.env, run)
 	if err != nil {
 		return nil, err
 	}
-	number := created.FindStringSubmatch(said)
+	number := created.FindStringSubmatch(output)
 	switch {
-	case strings.HasSuffix(said, "Garbled time"):
+	case strings.HasSuffix(output, "Garbled time"):
 		return data.NewMap("jobs", []any{}, "error", "invalid timespec"), nil
 	case number == nil:
-		return data.NewMap("jobs", []any{}, "error", said), nil
+		return data.NewMap("jobs", []any{}, "error", output), nil
 	}
 	jobs, err := m.tagged(ctx)
 	return answer(filter(jobs, func(j job) bool { return j.number == number[1] })), err
 }
 
-// operands returns arguments none of which is an option.
+// operands splits a word into arguments, none of which is an option.
 func operands(word string) []string {
 	if strings.HasPrefix(word, "-") {
 		return []string{"--", word}

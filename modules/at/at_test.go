@@ -31,7 +31,8 @@ const (
 	job3 = "{'job': 3, 'date': '2027-11-09', 'time': '09:09:00', 'queue': 'a', 'user': 'root', 'tag': '1'}"
 )
 
-// TestAt holds results that salt-call 3006.18 gives with at 3.2.5, but where the package says what differs.
+// TestAt compares results with those of salt-call 3006.18 with at 3.2.5, except for the differences
+// listed in the package documentation.
 func TestAt(t *testing.T) {
 	testat.Install(t)
 	r := newShelf(t, data.NewMap("os", "Debian", "os_family", "Debian"))
@@ -51,7 +52,8 @@ func TestAt(t *testing.T) {
 		{"at", []any{"9:09 11/09/27", "reboot"}, data.NewMap("tag", int64(1)), "{'jobs': [" + job3 + "]}"},
 		{"at", []any{"nonsense", "reboot"}, nil, "{'jobs': [], 'error': 'invalid timespec'}"},
 		{"at", []any{"-f", "/etc/shadow"}, nil, "{'jobs': [], 'error': 'invalid timespec'}"},
-		{"at", []any{"past", "reboot"}, nil, "{'jobs': [], 'error': 'at: refusing to create job destined in the past'}"},
+		{"at", []any{"past", "reboot"}, nil,
+			"{'jobs': [], 'error': 'at: refusing to create job destined in the past'}"},
 		{"atq", nil, nil, "{'jobs': [" + job1 + ", " + job2 + ", " + job3 + "]}"},
 		{"atq", []any{"t1"}, nil, "{'jobs': [" + job1 + "]}"},
 		{"atq", []any{int64(1)}, nil, "{'jobs': [" + job1 + "]}"},
@@ -63,8 +65,10 @@ func TestAt(t *testing.T) {
 		{"jobcheck", nil, data.NewMap("year", int64(26)), "{'jobs': [" + job1 + ", " + job2 + "]}"},
 		{"jobcheck", nil, data.NewMap("year", int64(2027)), "{'jobs': [" + job3 + "]}"},
 		{"jobcheck", nil, data.NewMap("hour", int64(0), "minute", "0"), "{'jobs': [" + job2 + "]}"},
-		{"jobcheck", nil, data.NewMap("day", int64(9), "month", "11", "tag", int64(1)), "{'jobs': [" + job3 + "]}"},
-		{"jobcheck", nil, data.NewMap("runas", "jam"), "{'jobs': [], 'note': 'No match jobs or time format error'}"},
+		{"jobcheck", nil, data.NewMap("day", int64(9), "month", "11", "tag", int64(1)),
+			"{'jobs': [" + job3 + "]}"},
+		{"jobcheck", nil, data.NewMap("runas", "jam"),
+			"{'jobs': [], 'note': 'No match jobs or time format error'}"},
 		{"jobcheck", nil, data.NewMap("runas", "root", "minute", int64(6)), "{'jobs': [" + job1 + "]}"},
 		{"atrm", nil, nil, "{'jobs': {'removed': [], 'tag': None}}"},
 		{"atrm", []any{int64(77)}, nil, "{'jobs': {'removed': [], 'tag': None}}"},
@@ -75,7 +79,8 @@ func TestAt(t *testing.T) {
 	} {
 		got, err := r.Invoke(t.Context(), "at."+tt.fun, tt.args, tt.kwargs)
 		if err != nil || data.Repr(got) != tt.want {
-			t.Errorf("at.%s %s %s\n got %s, %v\nwant %s", tt.fun, data.Repr(tt.args), data.Repr(tt.kwargs), data.Repr(got), err, tt.want)
+			t.Errorf("at.%s %s %s\n got %s, %v\nwant %s", tt.fun, data.Repr(tt.args),
+				data.Repr(tt.kwargs), data.Repr(got), err, tt.want)
 		}
 	}
 	_, err := r.Invoke(t.Context(), "at.jobcheck", nil, data.NewMap("day", "noon"))
@@ -84,7 +89,8 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// TestRetcodeOfRemoval holds the return code of a job that removes others: that of at -d, as Salt runs it.
+// TestRetcodeOfRemoval checks the return code of a job that removes others: that of at -d, as Salt
+// runs it.
 func TestRetcodeOfRemoval(t *testing.T) {
 	dir := testat.Install(t)
 	r := newShelf(t, data.NewMap("os", "Debian"))
@@ -107,8 +113,9 @@ func TestRetcodeOfRemoval(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", tt.name, code, err, tt.want)
 		}
 	}
-	for name, body := range map[string]string{"q/8": "8\tTue Nov 24 03:06:00 2026 a root\n", "s/8": "", "at": "#!/bin/sh\nexit 3\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o700); err != nil { //nolint:gosec // one is a program
+	for name, body := range map[string]string{"q/8": "8\tTue Nov 24 03:06:00 2026 a root\n",
+		"s/8": "", "at": "#!/bin/sh\nexit 3\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -119,12 +126,13 @@ func TestRetcodeOfRemoval(t *testing.T) {
 	}
 }
 
-// TestJobThatStays checks that only jobs which are gone are reported as removed.
-func TestJobThatStays(t *testing.T) {
+// TestRemainingJob checks that only removed jobs are reported as removed.
+func TestRemainingJob(t *testing.T) {
 	dir := testat.Install(t)
 	r := newShelf(t, data.NewMap("os", "Debian"))
 	for _, file := range []string{"q/9", "s/9"} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte("9\tTue Nov 24 03:06:00 2026 = root\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, file),
+			[]byte("9\tTue Nov 24 03:06:00 2026 = root\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +144,7 @@ func TestJobThatStays(t *testing.T) {
 	}
 }
 
-// TestDenied checks that a queue which cannot be read is not taken for an empty one.
+// TestDenied checks that an unreadable queue is not treated as empty.
 func TestDenied(t *testing.T) {
 	dir := testat.Install(t)
 	if err := os.WriteFile(filepath.Join(dir, "deny"), nil, 0o600); err != nil {
@@ -148,12 +156,14 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestQueues reads the queue as other systems print it.
+// TestQueues parses the queue in the format of other systems.
 func TestQueues(t *testing.T) {
 	for _, tt := range []struct{ name, os, family, lines, want string }{
-		{"FreeBSD", "FreeBSD", "FreeBSD", "Date\t\t\t\tOwner\t\tQueue\tJob#\nX Nov 24 03:06:00 UTC 2026 root c 5\n",
+		{"FreeBSD", "FreeBSD", "FreeBSD",
+			"Date\t\t\t\tOwner\t\tQueue\tJob#\nX Nov 24 03:06:00 UTC 2026 root c 5\n",
 			"[{'job': '5', 'date': '2026-11-24', 'time': '03:06:00', 'queue': 'c', 'user': 'root', 'tag': ''}]"},
-		{"OpenBSD", "OpenBSD", "OpenBSD", " Rank     Execution Date     Owner          Job         Queue\n  1st   Nov 24, 2026 03:06   root      1795489560.c     c\n",
+		{"OpenBSD", "OpenBSD", "OpenBSD",
+			" Rank     Execution Date     Owner          Job         Queue\n  1st   Nov 24, 2026 03:06   root      1795489560.c     c\n",
 			"[{'job': '1795489560.c', 'date': '2026-11-24', 'time': '03:06:00', 'queue': 'c', 'user': 'root', 'tag': ''}]"},
 		{"CentOS 5", "CentOS", "RedHat", "5\t2026-11-24 03:06 a root\n",
 			"[{'job': 5, 'date': '2026-11-24', 'time': '03:06', 'queue': 'a', 'user': 'root', 'tag': ''}]"},
@@ -168,7 +178,8 @@ func TestQueues(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "q/5"), []byte(tt.lines), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			got, err := newShelf(t, data.NewMap("os", tt.os, "os_family", tt.family)).Invoke(t.Context(), "at.atq", nil, nil)
+			got, err := newShelf(t, data.NewMap("os", tt.os,
+				"os_family", tt.family)).Invoke(t.Context(), "at.atq", nil, nil)
 			if tt.want == "" {
 				if err == nil || !strings.Contains(err.Error(), "cannot read the line") {
 					t.Errorf("got %s, %v, want an error", data.Repr(got), err)
@@ -180,10 +191,11 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestTagIsOneLine checks that a tag brings no command with it.
+// TestTagIsOneLine checks that a tag cannot inject a command.
 func TestTagIsOneLine(t *testing.T) {
 	dir := testat.Install(t)
-	got, err := newShelf(t, nil).Invoke(t.Context(), "at.at", []any{"midnight", "true"}, data.NewMap("tag", "t\nreboot"))
+	got, err := newShelf(t, nil).Invoke(t.Context(), "at.at", []any{"midnight", "true"},
+		data.NewMap("tag", "t\nreboot"))
 	if err == nil || !strings.Contains(err.Error(), "has several lines") {
 		t.Errorf("got %s, %v", data.Repr(got), err)
 	}

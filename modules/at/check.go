@@ -13,7 +13,7 @@ type jobcheckArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// jobcheck returns the jobs in the queue that fit all of the conditions.
+// jobcheck returns the jobs in the queue that meet all conditions.
 //
 // hour, minute, day, month, year
 //
@@ -25,7 +25,7 @@ type jobcheckArgs struct {
 //
 // runas
 //
-//	Whose job it is.
+//	The owner of the job.
 //
 // CLI Example:
 //
@@ -50,8 +50,8 @@ func (m *module) jobcheck(ctx context.Context, a jobcheckArgs) (any, error) {
 	return found, nil
 }
 
-// conditions returns a test whether a job fits. Midnight and the full hour can be asked for and a year may be a
-// number, where Salt passes over a 0 and finds no job by a year of four digits.
+// conditions returns a filter for jobs. Unlike in Salt, midnight and the full hour can be requested
+// and a year may be a number. Salt ignores a 0 and finds no job for a year of four digits.
 func conditions(kwargs *data.Map) (func(job) bool, error) {
 	type condition struct {
 		want string
@@ -66,8 +66,10 @@ func conditions(kwargs *data.Map) (func(job) bool, error) {
 		}
 	}
 	for name, of := range map[string]func(job) string{
-		"hour": func(j job) string { return part(j.time, ":", 0) }, "minute": func(j job) string { return part(j.time, ":", 1) },
-		"day": func(j job) string { return part(j.date, "-", 2) }, "month": func(j job) string { return part(j.date, "-", 1) },
+		"hour":   func(j job) string { return part(j.time, ":", 0) },
+		"minute": func(j job) string { return part(j.time, ":", 1) },
+		"day":    func(j job) string { return part(j.date, "-", 2) },
+		"month":  func(j job) string { return part(j.date, "-", 1) },
 	} {
 		v := kwargs.Value(name)
 		if v == nil || v == "" || v == false {

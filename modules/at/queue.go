@@ -15,11 +15,11 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// A job is one of the queue.
+// A job is an entry of the queue.
 type job struct {
 	number                       string
 	date, time, queue, user, tag string
-	text                         bool // the number is a text in results, as on BSD
+	text                         bool // the number is a string in results, as on BSD
 }
 
 func (j job) result() *data.Map {
@@ -27,12 +27,13 @@ func (j job) result() *data.Map {
 	if n, err := strconv.ParseInt(j.number, 10, 64); err == nil && !j.text {
 		number = n
 	}
-	return data.NewMap("job", number, "date", j.date, "time", j.time, "queue", j.queue, "user", j.user, "tag", j.tag)
+	return data.NewMap("job", number, "date", j.date, "time", j.time, "queue", j.queue,
+		"user", j.user, "tag", j.tag)
 }
 
 func (m *module) os() string { return m.env.GrainsNow().Text("os") }
 
-// bsd reports whether numbers of jobs are texts.
+// bsd reports whether job numbers are strings.
 func (m *module) bsd() bool { return m.os() == "OpenBSD" || m.os() == "FreeBSD" }
 
 // queue returns the jobs without their tags.
@@ -56,8 +57,8 @@ func (m *module) queue(ctx context.Context) ([]job, error) {
 	return jobs, nil
 }
 
-// list returns what the program prints that lists the queue. Unlike Salt it is an error when that fails, as for users
-// who may not use at: a queue that cannot be read is not empty.
+// list returns the output of the program that lists the queue. Unlike in Salt, a failure is an
+// error, for instance for users who may not use at: an unreadable queue is not an empty one.
 func (m *module) list(ctx context.Context) (string, error) {
 	name, args := "atq", []string(nil)
 	if m.env.GrainsNow().Text("os_family") == "RedHat" {
@@ -74,7 +75,7 @@ func (m *module) list(ctx context.Context) (string, error) {
 	return ran.Stdout, err
 }
 
-// marker begins the line of a script that has the job's tag.
+// marker matches the line of a script that has the job's tag.
 var marker = regexp.MustCompile(`(?m)^### SALT: ([\pL\pN_]+)`)
 
 // tagged returns the jobs with their tags, which are comments in their scripts.
@@ -92,7 +93,7 @@ func (m *module) tagged(ctx context.Context) ([]job, error) {
 	return jobs, err
 }
 
-// parse reads a line of the queue. It returns a job without a number for a heading.
+// parse parses a line of the queue. For a heading it returns a job without a number.
 func (m *module) parse(line string) (job, error) {
 	switch m.os() {
 	case "OpenBSD": //  Rank     Execution Date     Owner          Job         Queue
@@ -108,24 +109,26 @@ func (m *module) parse(line string) (job, error) {
 	}
 	number, rest, ok := strings.Cut(line, "\t")
 	if !ok {
-		return job{}, errors.New("no tab in it")
+		return job{}, errors.New("no tab found")
 	}
 	words := strings.Fields(rest)
-	if len(words) == 4 { // at of old releases in the family of Red Hat has the date as it is printed here
-		return job{number: number, date: words[0], time: words[1], queue: words[2], user: words[3]}, nil
+	if len(words) == 4 { // old at releases in the Red Hat family print the date in this form
+		return job{number: number, date: words[0], time: words[1], queue: words[2],
+			user: words[3]}, nil
 	}
 	return columns(append(words, number), 0, 5, "Mon Jan 2 15:04:05 2006", len(words), 5, 6)
 }
 
-// columns makes a job of the words of a line: those from begin to end are its time, the others stand at these places.
+// columns builds a job from the words of a line: words begin to end are its time, and the other
+// parameters are positions.
 func columns(words []string, begin, end int, layout string, number, queue, user int) (job, error) {
 	if len(words) <= max(number, queue, user) {
-		return job{}, fmt.Errorf("only %d words in it", len(words))
+		return job{}, fmt.Errorf("only %d words", len(words))
 	}
 	at, err := time.Parse(layout, strings.Join(words[begin:end], " "))
 	if err != nil {
 		return job{}, err
 	}
-	return job{number: words[number], date: at.Format("2006-01-02"), time: at.Format("15:04") + ":00",
-		queue: words[queue], user: words[user]}, nil
+	return job{number: words[number], date: at.Format("2006-01-02"),
+		time: at.Format("15:04") + ":00", queue: words[queue], user: words[user]}, nil
 }

@@ -8,56 +8,58 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A Run is an order for the module cmd to run a program. Beside Shell, a field with its zero value is
-// not passed on.
+// A Run describes a program for the module cmd to run. Fields with their zero value are not passed
+// on, except Shell.
 type Run struct {
 	Argv  []string // the program and its arguments
-	Line  string   // instead of Argv: a command line, which cmd splits, or a shell reads
+	Line  string   // instead of Argv: a command line, split by cmd or read by a shell
 	Shell Shell    // whether a shell reads the command
 
 	Dir           string    // cwd: working directory
 	As            string    // runas: user to run it as
-	Password      string    // password: that of As, for Windows
-	Env           *data.Map // env: variables beside those of the minion
+	Password      string    // password: password of As, for Windows
+	Env           *data.Map // env: variables in addition to the minion's
 	CleanEnv      bool      // clean_env: only the variables of Env
 	Stdin         string    // stdin: text for standard input
 	Template      string    // template: engine that renders the command
-	Log           string    // output_loglevel: log level of the output; quiet logs nothing
-	IgnoreRetcode bool      // ignore_retcode: a return code other than 0 is no failure of the job
-	Encoding      string    // output_encoding: that of the output
+	Log           string    // output_loglevel: log level of the output; quiet disables logging
+	IgnoreRetcode bool      // ignore_retcode: a return code other than 0 does not fail the job
+	Encoding      string    // output_encoding: encoding of the output
 	MergeStderr   bool      // redirect_stderr: Ran.Stdout has both streams
-	KeepNewline   bool      // rstrip False: the newline at the end of the output stays
-	More          *data.Map // further arguments by name; they count before the fields above
+	KeepNewline   bool      // rstrip False: keep the newline at the end of the output
+	More          *data.Map // further arguments by name; they override the fields above
 }
 
-// A Shell says whether a shell reads a command.
+// A Shell determines whether a shell reads a command.
 type Shell int
 
 // The values of Run.Shell.
 const (
-	NoShell    Shell = iota // python_shell False
-	InShell                 // python_shell True
-	CmdDecides              // python_shell not passed: no shell, unless the option cmd_safe is False
+	NoShell Shell = iota // python_shell False
+	InShell              // python_shell True
+	// python_shell not passed: no shell, unless the option cmd_safe is False
+	CmdDecides
 )
 
-// A Ran is the outcome of a program.
+// A Ran is the outcome of a program run.
 type Ran struct {
 	PID, Retcode   int
 	Stdout, Stderr string
-	Map            *data.Map // the result of cmd.run_all as it is
+	Map            *data.Map // the unmodified result of cmd.run_all
 }
 
-// RunAll calls cmd.run_all and returns the return code of a program, and its output.
+// RunAll calls cmd.run_all and returns the return code and the output of a program.
 func RunAll(ctx context.Context, env *loader.Env, r Run) (Ran, error) {
 	return ran(callCmd[*data.Map](ctx, env, "cmd.run_all", r))
 }
 
-// ExecCode calls cmd.exec_code_all: an interpreter runs a text of its language.
+// ExecCode calls cmd.exec_code_all, which runs code in the given interpreter.
 func ExecCode(ctx context.Context, env *loader.Env, interpreter, code string) (Ran, error) {
-	return ran(loader.CallAs[*data.Map](ctx, env, "cmd.exec_code_all", []any{interpreter, code}, nil))
+	return ran(loader.CallAs[*data.Map](ctx, env,
+		"cmd.exec_code_all", []any{interpreter, code}, nil))
 }
 
-// ran reads the result of cmd.run_all, and of functions that return the same.
+// ran converts the result of cmd.run_all and of functions with the same result.
 func ran(all *data.Map, err error) (Ran, error) {
 	if err != nil {
 		return Ran{}, err
@@ -71,7 +73,7 @@ func ran(all *data.Map, err error) (Ran, error) {
 	return r, err
 }
 
-// retcode reads a return code. None, which a timeout with use_vt leaves, is -1.
+// retcode converts a return code. None, the result of a timeout with use_vt, becomes -1.
 func retcode(v any) (int, error) {
 	code, ok := v.(int64)
 	switch {
@@ -80,10 +82,11 @@ func retcode(v any) (int, error) {
 	case v == nil:
 		return -1, nil
 	}
-	return 0, fmt.Errorf("the module cmd returned a return code of type %s, expected int", loader.TypeName(v))
+	return 0, fmt.Errorf("the module cmd returned a return code of type %s, expected int",
+		loader.TypeName(v))
 }
 
-// RunOutput calls cmd.run and returns what a program prints on standard output and standard error.
+// RunOutput calls cmd.run and returns what a program prints to standard output and standard error.
 func RunOutput(ctx context.Context, env *loader.Env, r Run) (string, error) {
 	return callCmd[string](ctx, env, "cmd.run", r)
 }
@@ -124,7 +127,7 @@ func (r Run) command() any {
 	return r.Line
 }
 
-// kwargs returns the arguments of a function of cmd that follow the command.
+// kwargs returns the keyword arguments of a function of cmd.
 func (r Run) kwargs() *data.Map {
 	kwargs := &data.Map{}
 	set := func(name string, given bool, value any) {
@@ -149,7 +152,8 @@ func (r Run) kwargs() *data.Map {
 	return kwargs
 }
 
-// Text returns an argument of an operator as a text: "" for None and whatever else is false in Python.
+// Text converts an operator's argument to a string: "" for None and any other value that Python
+// treats as false.
 func Text(v any) string {
 	if !data.Truth(v) {
 		return ""

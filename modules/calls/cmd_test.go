@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// heard is an Env that returns an answer and notes what is called.
-func heard(answer any, err error) (*loader.Env, *string) {
+// recordingEnv returns an Env that returns a fixed answer, and the last call made through it.
+func recordingEnv(answer any, err error) (*loader.Env, *string) {
 	var call string
 	return &loader.Env{Call: func(_ context.Context, fun string, args []any, kwargs *data.Map) (any, error) {
 		call = fun + " " + data.Repr(args) + " " + data.Repr(kwargs)
@@ -28,8 +28,10 @@ func TestRun(t *testing.T) {
 		{Run{Line: "ls -l", Shell: CmdDecides}, "['ls -l'] {}"},
 		{
 			Run{
-				Argv: []string{"x"}, Dir: "/srv", As: "bob", Password: "pw", Env: data.NewMap("A", "b"), CleanEnv: true, Stdin: "in",
-				Template: "jinja", Log: "quiet", Encoding: "latin1", IgnoreRetcode: true, MergeStderr: true, KeepNewline: true,
+				Argv: []string{"x"}, Dir: "/srv", As: "bob", Password: "pw", Env: data.NewMap("A",
+					"b"), CleanEnv: true, Stdin: "in",
+				Template: "jinja", Log: "quiet", Encoding: "latin1", IgnoreRetcode: true,
+				MergeStderr: true, KeepNewline: true,
 			},
 			"[['x']] {'python_shell': False, 'cwd': '/srv', 'runas': 'bob', 'password': 'pw', 'env': {'A': 'b'}, 'clean_env': True, " +
 				"'stdin': 'in', 'template': 'jinja', 'output_loglevel': 'quiet', 'ignore_retcode': True, " +
@@ -40,8 +42,9 @@ func TestRun(t *testing.T) {
 			"[['x']] {'python_shell': False, 'runas': 'eve', 'timeout': 3}",
 		},
 	} {
-		env, call := heard("out", nil)
-		if out, err := RunStdout(t.Context(), env, tt.run); out != "out" || err != nil || *call != "cmd.run_stdout "+tt.want {
+		env, call := recordingEnv("out", nil)
+		if out, err := RunStdout(t.Context(), env, tt.run); out != "out" || err != nil ||
+			*call != "cmd.run_stdout "+tt.want {
 			t.Errorf("RunStdout(%+v) = %q, %v\n called %s\nwant %s", tt.run, out, err, *call, tt.want)
 		}
 	}
@@ -49,18 +52,21 @@ func TestRun(t *testing.T) {
 
 func TestRunAll(t *testing.T) {
 	answer := data.NewMap("pid", int64(7), "retcode", int64(2), "stdout", "out", "stderr", "bad")
-	env, _ := heard(answer, nil)
+	env, _ := recordingEnv(answer, nil)
 	ran, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}})
-	if want := (Ran{PID: 7, Retcode: 2, Stdout: "out", Stderr: "bad", Map: answer}); ran != want || err != nil {
+	if want := (Ran{PID: 7, Retcode: 2, Stdout: "out", Stderr: "bad", Map: answer}); ran != want ||
+		err != nil {
 		t.Errorf("RunAll = %+v, %v, want %+v", ran, err, want)
 	}
-	env, _ = heard(data.NewMap("pid", int64(7), "retcode", nil, "stdout", "", "stderr", "Timeout"), nil)
-	if ran, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}}); ran.Retcode != -1 || ran.Stderr != "Timeout" || err != nil {
+	env, _ = recordingEnv(data.NewMap("pid", int64(7), "retcode", nil, "stdout", "", "stderr",
+		"Timeout"), nil)
+	if ran, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}}); ran.Retcode != -1 ||
+		ran.Stderr != "Timeout" || err != nil {
 		t.Errorf("RunAll without a return code = %+v, %v", ran, err)
 	}
 }
 
-func TestResultsOfOtherTypes(t *testing.T) {
+func TestUnexpectedResultTypes(t *testing.T) {
 	all := func(env *loader.Env) error { _, err := RunAll(t.Context(), env, Run{Argv: []string{"x"}}); return err }
 	succeeds := func(env *loader.Env) error {
 		_, err := Succeeds(t.Context(), env, Run{Argv: []string{"x"}})
@@ -75,7 +81,7 @@ func TestResultsOfOtherTypes(t *testing.T) {
 		{all, data.NewMap("retcode", "0"), "the module cmd returned a return code of type str, expected int"},
 		{succeeds, "0", "the module cmd returned a return code of type str, expected int"},
 	} {
-		env, _ := heard(tt.answer, nil)
+		env, _ := recordingEnv(tt.answer, nil)
 		if err := tt.call(env); err == nil || err.Error() != tt.want {
 			t.Errorf("answer %s: %v, want %s", data.Repr(tt.answer), err, tt.want)
 		}
@@ -84,18 +90,18 @@ func TestResultsOfOtherTypes(t *testing.T) {
 
 func TestRetcode(t *testing.T) {
 	for code, want := range map[int64]bool{0: true, 3: false, -9: false} {
-		env, call := heard(code, nil)
+		env, call := recordingEnv(code, nil)
 		ok, err := Succeeds(t.Context(), env, Run{Argv: []string{"x"}})
 		if ok != want || err != nil || *call != "cmd.retcode [['x']] {'python_shell': False}" {
 			t.Errorf("code %d: %v, %v, called %s", code, ok, err, *call)
 		}
 	}
-	env, _ := heard(nil, nil)
+	env, _ := recordingEnv(nil, nil)
 	if code, err := Retcode(t.Context(), env, Run{Argv: []string{"x"}}); code != -1 || err != nil {
 		t.Errorf("Retcode of None = %d, %v", code, err)
 	}
 	broken := errors.New("no such user")
-	env, _ = heard(nil, broken)
+	env, _ = recordingEnv(nil, broken)
 	if ok, err := Succeeds(t.Context(), env, Run{Argv: []string{"x"}}); ok || !errors.Is(err, broken) {
 		t.Errorf("Succeeds = %v, %v", ok, err)
 	}

@@ -23,13 +23,13 @@ func defaultShell() string {
 	return "/bin/sh"
 }
 
-// An identity is what a program becomes before it starts.
+// An identity is the user and groups that a program runs with.
 type identity struct {
 	uid, gid uint32
 	groups   []uint32
 }
 
-// An account is a line of the user database.
+// An account is an entry of the user database.
 type account struct {
 	name     string
 	uid, gid uint32
@@ -37,8 +37,8 @@ type account struct {
 	shell    string
 }
 
-// account looks a user up: in /etc/passwd, and by getent(1) in the databases behind it.
-func (m *module) account(ctx context.Context, name string) (*account, bool) {
+// account looks up a user in /etc/passwd, and with getent(1) in the databases behind it.
+func (m users) account(ctx context.Context, name string) (*account, bool) {
 	if u, err := user.Lookup(name); err == nil {
 		return newAccount(u.Username, u.Uid, u.Gid, u.HomeDir, "")
 	}
@@ -55,23 +55,28 @@ func newAccount(name, uid, gid, home, shell string) (*account, bool) {
 		return nil, false
 	}
 	g, err := strconv.ParseUint(gid, 10, 32)
-	return &account{name: name, uid: uint32(u), gid: uint32(g), home: home, shell: shell}, err == nil
+	return &account{name: name, uid: uint32(u), gid: uint32(g), home: home,
+		shell: shell}, err == nil
 }
 
-// groupID looks a group up, like account.
-func (m *module) groupID(ctx context.Context, name string) (uint32, bool) {
+// groupID looks up a group, like account.
+func (m users) groupID(ctx context.Context, name string) (uint32, bool) {
 	id := ""
 	if g, err := user.LookupGroup(name); err == nil {
 		id = g.Gid
-	} else if fields := strings.Split(m.ask(ctx, "getent", "group", "--", name), ":"); len(fields) > 2 && fields[0] == name {
-		id = fields[2]
+	} else {
+		fields := strings.Split(m.ask(ctx, "getent", "group", "--", name), ":")
+		if len(fields) > 2 && fields[0] == name {
+			id = fields[2]
+		}
 	}
 	n, err := strconv.ParseUint(id, 10, 32)
 	return uint32(n), err == nil
 }
 
-// groups returns the groups of a user, the primary one among them: as id(1) says, which knows all databases, else as /etc/group.
-func (m *module) groups(ctx context.Context, a *account) []uint32 {
+// groups returns the groups of a user, including the primary one: from id(1), which knows all
+// databases, or else from /etc/group.
+func (m users) groups(ctx context.Context, a *account) []uint32 {
 	names := strings.Fields(m.ask(ctx, "id", "-G", "--", a.name))
 	if len(names) == 0 {
 		u := &user.User{Username: a.name, Gid: strconv.FormatUint(uint64(a.gid), 10)}
@@ -86,8 +91,9 @@ func (m *module) groups(ctx context.Context, a *account) []uint32 {
 	return ids
 }
 
-// home returns the home of a user, "" for that of the daemon's own, as Python's os.path.expanduser does.
-func (m *module) home(ctx context.Context, name string) string {
+// home returns the home of a user, or with an empty name that of the daemon's user, like Python's
+// os.path.expanduser.
+func (m users) home(ctx context.Context, name string) string {
 	if name != "" {
 		if a, ok := m.account(ctx, name); ok {
 			return a.home
@@ -97,8 +103,8 @@ func (m *module) home(ctx context.Context, name string) string {
 	return cmp.Or(accounts.Home(os.Getenv), "~")
 }
 
-// ask returns what a small program prints, "" when it fails.
-func (m *module) ask(ctx context.Context, name string, args ...string) string {
+// ask returns the output of a small program, or "" if it fails.
+func (m users) ask(ctx context.Context, name string, args ...string) string {
 	path := helper(name)
 	if path == "" {
 		return ""
@@ -113,9 +119,9 @@ func (m *module) ask(ctx context.Context, name string, args ...string) string {
 	return k.out.text.String()
 }
 
-// give makes a user the owner of a file, as the original does before it runs the file as that user. A user who does not exist is
-// no error here: the run will tell.
-func (m *module) give(ctx context.Context, f *os.File, name string) error {
+// setOwner changes the owner of a file before the user runs it, like the original. An unknown user
+// is no error here; the run reports it.
+func (m users) setOwner(ctx context.Context, f *os.File, name string) error {
 	if name == "" {
 		return nil
 	}
@@ -126,11 +132,12 @@ func (m *module) give(ctx context.Context, f *os.File, name string) error {
 	return f.Chown(int(a.uid), -1)
 }
 
-// safeFolder returns dir without links, or "" when somebody but root and us can change what lies in it or on the way to it: they
-// could put their own script in the place of ours, or a link to a directory where we must not make files.
-func safeFolder(dir string) (string, error) {
+// safeDir returns dir without links, or "" if anybody but root and our user can change its content
+// or the way to it. They could replace our script, or add a link to a directory where we must not
+// create files.
+func safeDir(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
-		return "", nil // checkFolder refuses it
+		return "", nil // checkDir rejects it
 	}
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -146,7 +153,7 @@ func safeFolder(dir string) (string, error) {
 	}
 }
 
-// onlyOurs reports whether nobody but root and us can replace the entries of a directory that are ours.
+// onlyOurs reports whether only root and our user can replace our entries in a directory.
 func onlyOurs(dir string) (bool, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {

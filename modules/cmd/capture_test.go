@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// TestEndlessOutputEndsTheCommand runs commands that write more than a return can hold, and one, with a child, for ever.
+// TestEndlessOutputEndsTheCommand runs commands that write more than a return can hold, and one
+// that writes forever and has a child.
 func TestEndlessOutputEndsTheCommand(t *testing.T) {
 	need.Time(t, "commands write without end")
 	within, half := strconv.Itoa(mostOutput()), strconv.Itoa(mostOutput()/2+1)
@@ -24,7 +25,8 @@ func TestEndlessOutputEndsTheCommand(t *testing.T) {
 		{"for ever without a shell", "yes", []any{"python_shell", false}, true},
 		{"for ever, for use_vt", "yes", []any{"use_vt", true}, true},
 		{"as standard error", "yes >&2", nil, true},
-		{"both streams together", "head -c " + half + " /dev/zero; head -c " + half + " /dev/zero >&2", nil, true},
+		{"both streams together", "head -c " + half + " /dev/zero; head -c " + half +
+			" /dev/zero >&2", nil, true},
 		{"no more than fits", "head -c " + within + " /dev/zero", nil, false},
 		{"more than fits once it is text", "head -c " + half + " /dev/zero | tr '\\0' '\\377'", nil, true},
 	} {
@@ -48,7 +50,8 @@ func TestEndlessOutputEndsTheWholeGroup(t *testing.T) {
 	pids := fifo(t, dir)
 	done := make(chan error, 1)
 	go func() {
-		_, err := call(t, &loader.Env{}, "cmd.run", []any{"sleep 1000 >/dev/null 2>&1 & echo $! > " + pids + "; yes"})
+		_, err := call(t, &loader.Env{},
+			"cmd.run", []any{"sleep 1000 >/dev/null 2>&1 & echo $! > " + pids + "; yes"})
 		done <- err
 	}()
 	pid := readPID(t, pids)

@@ -11,15 +11,17 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// runChroot runs a command in another root directory and returns pid, return code, standard output and standard error.
+// runChroot runs a command in another root directory and returns pid, return code, standard output
+// and standard error.
 //
-// The directories dev, proc and sys of the root, and those of binds, are mounted before with mount.mount and unmounted after; programs
-// that still run in the root then are ended. The other arguments are those of cmd.run, but output is not logged.
+// The directories dev, proc and sys of the root, and those of binds, are mounted first with
+// mount.mount and unmounted afterwards. Programs that still run in the root are then ended. The
+// other arguments are those of cmd.run, but output is not logged.
 //
 // CLI Example:
 //
 //	salt '*' cmd.run_chroot /var/lib/lxc/container_name/rootfs 'sh /tmp/bootstrap.sh'
-func (m *module) runChroot(ctx context.Context, a *arguments) (any, error) {
+func (m chroots) runChroot(ctx context.Context, a *arguments) (any, error) {
 	root := data.Str(a.get("root"))
 	mounts := chrootMounts(root, a.get("binds"))
 	for _, mt := range mounts {
@@ -30,7 +32,8 @@ func (m *module) runChroot(ctx context.Context, a *arguments) (any, error) {
 	o, err := m.runInRoot(ctx, a, root)
 	m.emptyRoot(root)
 	for i := len(mounts) - 1; i >= 0; i-- {
-		if _, uerr := m.env.Call(ctx, "mount.umount", []any{mounts[i].at}, nil); uerr != nil && err == nil {
+		if _, uerr := m.env.Call(ctx, "mount.umount", []any{mounts[i].at}, nil); uerr != nil &&
+			err == nil {
 			err = uerr
 		}
 	}
@@ -54,22 +57,21 @@ func chrootMounts(root string, binds any) []mounting {
 	}
 	exported, _ := binds.([]any)
 	for _, b := range data.Texts(exported) {
-		list = append(list, mounting{filepath.Join(root, b), b, data.NewMap("opts", "default,bind")})
+		list = append(list, mounting{filepath.Join(root, b), b,
+			data.NewMap("opts", "default,bind")})
 	}
 	return list
 }
 
-func (m *module) runInRoot(ctx context.Context, a *arguments, root string) (*outcome, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
+func (m chroots) runInRoot(ctx context.Context, a *arguments, root string) (*outcome, error) {
+	r := m.requests.read(ctx, a)
 	line := data.Str(r.cmd)
 	if words, ok := r.cmd.([]any); ok {
 		line = strings.Join(data.Texts(words), " ")
 	}
 	shell := "/bin/sh"
-	if info, err := os.Stat(filepath.Join(root, "bin/bash")); err == nil && info.Mode().IsRegular() {
+	if info, err := os.Stat(filepath.Join(root, "bin/bash")); err == nil &&
+		info.Mode().IsRegular() {
 		shell = "/bin/bash"
 	}
 	user := ""
@@ -78,11 +80,12 @@ func (m *module) runInRoot(ctx context.Context, a *arguments, root string) (*out
 	}
 	r.cmd = "chroot " + user + " " + quoteWord(root) + " " + shell + " -c " + quoteWord(line)
 	r.runas, r.group, r.path, r.jid = "", "", "", false
-	return m.execute(ctx, r)
+	return m.runner.execute(ctx, r)
 }
 
-// emptyRoot ends what still runs in the root: three times asked, three times told.
-func (m *module) emptyRoot(root string) {
+// emptyRoot ends the processes that still run in the root: with SIGTERM three times, then with
+// SIGKILL three times.
+func (m chroots) emptyRoot(root string) {
 	for i := range 6 {
 		pids := m.inRoot(root)
 		if len(pids) == 0 {
@@ -94,7 +97,7 @@ func (m *module) emptyRoot(root string) {
 		}
 		for _, pid := range pids {
 			if p, err := os.FindProcess(pid); err == nil {
-				_ = p.Signal(sig) // it may have ended by now
+				_ = p.Signal(sig) // it may have ended meanwhile
 			}
 		}
 	}
@@ -103,8 +106,8 @@ func (m *module) emptyRoot(root string) {
 	}
 }
 
-// inRoot returns the processes whose root is that directory or below it; none for the root of all.
-func (m *module) inRoot(root string) []int {
+// inRoot returns the processes whose root is that directory or below it; none for /.
+func (m chroots) inRoot(root string) []int {
 	if root = filepath.Clean(root); root == "/" || !filepath.IsAbs(root) {
 		return nil
 	}

@@ -1,23 +1,27 @@
-// Package cmd is Salt's module cmd: it runs programs, shell lines, scripts and snippets, and says what came of them
-// (salt/modules/cmdmod.py).
+// Package cmd is Salt's module cmd: it runs programs, shell lines, scripts and snippets, and
+// returns their results (salt/modules/cmdmod.py).
 //
-// All functions come down to one path. Their arguments become a [request], which execute turns, step by step and in the order of
-// the original's _run, into a program: the working directory, the shell, the template, the lists of what is allowed, the user and the
-// environment. Each step may refuse, with the original's text. The program runs through Env.Run, so it is in a process group of
-// its own and ends with its job; a timeout kills the group.
+// All functions share one path. Their arguments become a [request]. execute turns it into a
+// program, step by step and in the order of the original's _run: the working directory, the shell,
+// the template, the lists of allowed commands, the user and the environment. Each step may fail,
+// with the original's text. The program runs through Env.Run: it gets a process group of its own
+// and ends with its job. A timeout kills the group.
 //
-// A line goes to a shell when it came from the command line (it has a jid) or the option cmd_safe is False; what other modules and
-// states run is split into words as shlex does, unless python_shell says otherwise.
+// A line goes to a shell if it came from the command line (it has a jid) or if the option cmd_safe
+// is False. Commands of other modules and states are split into words like shlex does, unless
+// python_shell says otherwise.
 //
-// What a program inherits: the environment of the daemon, without what its service manager meant for the daemon alone (see
-// environ.go), the locale C in all categories, then what env says. With runas it has the login environment of the user on top, as
-// a shell that su(1) starts has it; that Python turns LC_CTYPE into C.UTF-8 on its way there is not copied.
-// Its input is empty, unless stdin is given. Output is held in memory, up to what one return can hold; a program that writes more
-// is ended and its run is an error.
+// A program inherits the environment of the daemon, without the variables that its service manager
+// meant for the daemon alone (see environ.go), then the locale C in all categories, then the
+// variables of env. With runas it also gets the login environment of the user, like a shell that
+// su(1) starts. Python turns LC_CTYPE into C.UTF-8 on the way; that is not copied. The input is
+// empty unless stdin is given. Output is held in memory, up to the size of one return; a program
+// that writes more is ended, and its run is an error.
 //
-// What is odd, and the same as in Salt: a timeout is reported as output and leaves the return code of the job alone; raise_err does
-// nothing at output_loglevel quiet. What is not the same: environment and stdin never stand in an error, and with output_loglevel
-// quiet neither does the command; use_vt runs without a terminal; background programs write nowhere.
+// Odd, but like Salt: a timeout is reported as output and leaves the return code of the job alone;
+// raise_err has no effect at output_loglevel quiet. Different from Salt: errors never contain
+// environment and stdin, nor the command at output_loglevel quiet; use_vt runs without a terminal;
+// background programs have no output.
 package cmd
 
 import (
@@ -30,56 +34,76 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Plugin returns the module cmd, which renders with what b has.
+// Plugin returns the module cmd. It renders templates with b.
 func Plugin(b render.Brought) loader.Plugin {
-	return loader.Plugin{Name: "cmd", File: "cmdmod", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
-}
-
-type module struct {
-	env     *loader.Env
-	shell   string          // default of the parameter shell
-	inherit func() []string // environment of the daemon
-	engine  func() (*render.Engine, error)
+	return loader.Plugin{Name: "cmd", File: "cmdmod",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }
 
 func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
-	m := &module{env: env, shell: defaultShell(), inherit: os.Environ}
-	m.engine = sync.OnceValues(func() (*render.Engine, error) {
+	engine := sync.OnceValues(func() (*render.Engine, error) {
 		e, _, err := render.ForEnv(env, b)
 		return e, err
 	})
-	return &loader.Module{Funcs: m.functions()}, nil
+	shell := defaultShell()
+	q, e, u := requests{env, shell}, environs{env, os.Environ}, users{env}
+	c := commands{env, q, runner{env, e, logins{env, shell, u, e}, u, engine}}
+	i := interpreters{env, e}
+	return &loader.Module{Funcs: []loader.Func{
+		q.function("run", runParams, c.run).fix("stderr", twiceRun),
+		q.function("shell", shellParams, c.shellLine).fix("stderr", twiceRun),
+		q.function("run_stdout", stdoutParams, c.runStdout),
+		q.function("run_stderr", stdoutParams, c.runStderr),
+		q.function("run_all", allParams, c.runAll).fix("stderr", twiceRun),
+		q.function("retcode", retcodeParams, c.retcode).fix("stderr", twiceRun),
+		q.function("run_bg", bgParams,
+			c.runBg).fix("stdin stdout stderr use_vt bg with_communicate rstrip", twiceRun),
+		q.function("script", scriptParams, scripts{c}.script),
+		q.function("script_retcode", scriptRetcodeParams,
+			scripts{c}.scriptRetcode).with("template", "jinja"),
+		q.function("exec_code", "lang code cwd args", snippets{c}.execCode).fix("python_shell",
+			twiceRunAll).fix("cmd", twiceFirst),
+		q.function("exec_code_all", "lang code cwd args",
+			snippets{c}.execCodeAll).fix("python_shell", twiceRunAll).fix("cmd", twiceFirst),
+		q.function("run_chroot", chrootParams, chroots{c}.runChroot).with("python_shell",
+			true).with("output_loglevel", "quiet"),
+		q.function("powershell", powershellParams, powershells{c, i}.powershell).with("shell",
+			"powershell"),
+		q.function("powershell_all", powershellAllParams,
+			powershells{c, i}.powershellAll).with("shell", "powershell"),
+		loader.F("which", programs{env}.whichFunc),
+		loader.F("which_bin", programs{env}.whichBin),
+		loader.F("has_exec", programs{env}.hasExec),
+		loader.F("shells", shellList{env}.shells),
+		loader.F("shell_info", i.shellInfo),
+		loader.F("tty", terminals{env}.tty),
+	}}, nil
 }
 
-func (m *module) functions() []loader.Func {
-	return []loader.Func{
-		m.function("run", runParams, m.run).fix("stderr", twiceRun),
-		m.function("shell", shellParams, m.shellLine).fix("stderr", twiceRun),
-		m.function("run_stdout", stdoutParams, m.runStdout),
-		m.function("run_stderr", stdoutParams, m.runStderr),
-		m.function("run_all", allParams, m.runAll).fix("stderr", twiceRun),
-		m.function("retcode", retcodeParams, m.retcode).fix("stderr", twiceRun),
-		m.function("run_bg", bgParams, m.runBg).fix("stdin stdout stderr use_vt bg with_communicate rstrip", twiceRun),
-		m.function("script", scriptParams, m.script),
-		m.function("script_retcode", scriptRetcodeParams, m.scriptRetcode).with("template", "jinja"),
-		m.function("exec_code", "lang code cwd args", m.execCode).fix("python_shell", twiceRunAll).fix("cmd", twiceFirst),
-		m.function("exec_code_all", "lang code cwd args", m.execCodeAll).fix("python_shell", twiceRunAll).fix("cmd", twiceFirst),
-		m.function("run_chroot", chrootParams, m.runChroot).with("python_shell", true).with("output_loglevel", "quiet"),
-		m.function("powershell", powershellParams, m.powershell).with("shell", "powershell"),
-		m.function("powershell_all", powershellAllParams, m.powershellAll).with("shell", "powershell"),
-		loader.F("which", m.whichFunc),
-		loader.F("which_bin", m.whichBin),
-		loader.F("has_exec", m.hasExec),
-		loader.F("shells", m.shells),
-		loader.F("shell_info", m.shellInfo),
-		loader.F("tty", m.tty),
-	}
+// The smaller parts of the module.
+type (
+	scripts  struct{ commands } // fetches and runs scripts
+	snippets struct{ commands } // runs code that calls contain
+	chroots  struct{ commands } // runs commands in other root directories
+
+	users       struct{ env *loader.Env } // looks up users and groups
+	permissions struct{ env *loader.Env } // checks commands against the options that forbid some
+	shellList   struct{ env *loader.Env } // reads /etc/shells
+	programs    struct{ env *loader.Env } // looks programs up in the search path
+	terminals   struct{ env *loader.Env } // writes to terminals
+)
+
+// commands runs commands.
+type commands struct {
+	env      *loader.Env
+	requests requests
+	runner   runner
 }
 
 // run runs a command and returns its output, standard error mixed in.
 //
-// The line goes through the shell when it comes from the command line; from other modules it is split into words and run
-// without one, unless python_shell is True. Arguments:
+// The line goes through the shell if it comes from the command line. A command of another module is
+// split into words and run without a shell, unless python_shell is True. Arguments:
 //
 //	cmd               the command; a list is taken as words
 //	cwd               directory to run in; the home of the user when it is not given
@@ -117,19 +141,15 @@ func (m *module) functions() []loader.Func {
 //	salt '*' cmd.run "ls -l | awk '/foo/{print \$2}'"
 //	salt '*' cmd.run "grep f" stdin='one\ntwo\nthree\nfour\nfive\n'
 //	salt '*' cmd.run cmd='sed -e s/=/:/g'
-func (m *module) run(ctx context.Context, a *arguments) (any, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	return m.runText(ctx, a, r)
+func (m commands) run(ctx context.Context, a *arguments) (any, error) {
+	return m.runText(ctx, a, m.requests.read(ctx, a))
 }
 
-// runText is run with a request that is complete.
-func (m *module) runText(ctx context.Context, a *arguments, r *request) (any, error) {
+// runText is run for a complete request.
+func (m commands) runText(ctx context.Context, a *arguments, r *request) (any, error) {
 	given := r.cmd
 	r.merge = true
-	o, err := m.execute(ctx, r)
+	o, err := m.runner.execute(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -143,30 +163,28 @@ func (m *module) runText(ctx context.Context, a *arguments, r *request) (any, er
 	return shown, nil
 }
 
-// shellLine runs a command through the shell, always, and returns its output, standard error mixed in.
+// shellLine always runs a command through the shell and returns its output, standard error mixed
+// in.
 //
-// Like cmd.run with python_shell=True; the other arguments are the same. Whatever is in the text is run: never build it of what
-// others wrote.
+// Like cmd.run with python_shell=True; the other arguments are the same. The shell runs whatever
+// the text contains: never build it from untrusted input.
 //
 // CLI Example:
 //
 //	salt '*' cmd.shell "ls -l | awk '/foo/{print \$2}'"
 //	salt '*' cmd.shell "grep f" stdin='one\ntwo\nthree\nfour\nfive\n'
-func (m *module) shellLine(ctx context.Context, a *arguments) (any, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
+func (m commands) shellLine(ctx context.Context, a *arguments) (any, error) {
+	r := m.requests.read(ctx, a)
 	r.forceShell(a, true)
 	return m.runText(ctx, a, r)
 }
 
-// runStdout runs a command and returns what it wrote to standard output. The arguments are those of cmd.run.
+// runStdout runs a command and returns its standard output. The arguments are those of cmd.run.
 //
 // CLI Example:
 //
 //	salt '*' cmd.run_stdout "ls -l | awk '/foo/{print \$2}'"
-func (m *module) runStdout(ctx context.Context, a *arguments) (any, error) {
+func (m commands) runStdout(ctx context.Context, a *arguments) (any, error) {
 	o, err := m.runRequest(ctx, a)
 	if err != nil || a.truth("hide_output") {
 		return "", err
@@ -174,12 +192,12 @@ func (m *module) runStdout(ctx context.Context, a *arguments) (any, error) {
 	return o.stdout, nil
 }
 
-// runStderr runs a command and returns what it wrote to standard error. The arguments are those of cmd.run.
+// runStderr runs a command and returns its standard error. The arguments are those of cmd.run.
 //
 // CLI Example:
 //
 //	salt '*' cmd.run_stderr "ls -l | awk '/foo/{print \$2}'"
-func (m *module) runStderr(ctx context.Context, a *arguments) (any, error) {
+func (m commands) runStderr(ctx context.Context, a *arguments) (any, error) {
 	o, err := m.runRequest(ctx, a)
 	if err != nil || a.truth("hide_output") {
 		return "", err
@@ -187,24 +205,20 @@ func (m *module) runStderr(ctx context.Context, a *arguments) (any, error) {
 	return o.stderr, nil
 }
 
-// runAll runs a command and returns its pid, return code, standard output and standard error. The arguments are those of
-// cmd.run, and redirect_stderr: True mixes standard error into the output.
+// runAll runs a command and returns its pid, return code, standard output and standard error. The
+// arguments are those of cmd.run, and redirect_stderr: True mixes standard error into the output.
 //
 // CLI Example:
 //
 //	salt '*' cmd.run_all "ls -l | awk '/foo/{print \$2}'"
-func (m *module) runAll(ctx context.Context, a *arguments) (any, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	return m.runMap(ctx, a, r)
+func (m commands) runAll(ctx context.Context, a *arguments) (any, error) {
+	return m.runMap(ctx, a, m.requests.read(ctx, a))
 }
 
-// runMap is runAll with a request that is complete.
-func (m *module) runMap(ctx context.Context, a *arguments, r *request) (*data.Map, error) {
+// runMap is runAll for a complete request.
+func (m commands) runMap(ctx context.Context, a *arguments, r *request) (*data.Map, error) {
 	r.merge = a.truth("redirect_stderr")
-	o, err := m.execute(ctx, r)
+	o, err := m.runner.execute(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -216,42 +230,32 @@ func (m *module) runMap(ctx context.Context, a *arguments, r *request) (*data.Ma
 // CLI Example:
 //
 //	salt '*' cmd.retcode "file /bin/bash"
-func (m *module) retcode(ctx context.Context, a *arguments) (any, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
+func (m commands) retcode(ctx context.Context, a *arguments) (any, error) {
+	r := m.requests.read(ctx, a)
 	r.merge = true
-	o, err := m.execute(ctx, r)
+	o, err := m.runner.execute(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return o.retcode, nil
 }
 
-// runBg starts a command, does not wait for it, and returns its pid. The arguments are those of cmd.run. Its output goes
-// nowhere, and it is not ended with the job.
+// runBg starts a command, does not wait for it, and returns its pid. The arguments are those of
+// cmd.run. Its output is discarded, and it does not end with the job.
 //
 // CLI Example:
 //
 //	salt '*' cmd.run_bg "fstrim-all"
-func (m *module) runBg(ctx context.Context, a *arguments) (any, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
+func (m commands) runBg(ctx context.Context, a *arguments) (any, error) {
+	r := m.requests.read(ctx, a)
 	r.stdin, r.rstrip, r.useVT, r.bg = nil, false, false, true
-	o, err := m.execute(ctx, r)
+	o, err := m.runner.execute(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return data.NewMap("pid", o.pid), nil
 }
 
-func (m *module) runRequest(ctx context.Context, a *arguments) (*outcome, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	return m.execute(ctx, r)
+func (m commands) runRequest(ctx context.Context, a *arguments) (*outcome, error) {
+	return m.runner.execute(ctx, m.requests.read(ctx, a))
 }

@@ -52,8 +52,10 @@ func TestParametersAreThoseOfSalt(t *testing.T) {
 				defaults = append(defaults, p.Default)
 			}
 		}
-		got := data.NewMap("args", args, "defaults", defaults, "varargs", nil, "kwargs", orNil(f.Spec().Kwargs))
-		if w := want.(*data.Map); data.Repr(w) != strings.ReplaceAll(data.Repr(got), "'defaults': None", "'defaults': []") {
+		got := data.NewMap("args", args, "defaults", defaults, "varargs", nil,
+			"kwargs", orNil(f.Spec().Kwargs))
+		if w := want.(*data.Map); data.Repr(w) != strings.ReplaceAll(data.Repr(got),
+			"'defaults': None", "'defaults': []") {
 			t.Errorf("%s\n got %s\nwant %s", name, data.Repr(got), data.Repr(w))
 		}
 	}
@@ -62,7 +64,7 @@ func TestParametersAreThoseOfSalt(t *testing.T) {
 	}
 }
 
-// call runs a function of a new registry, as an operator would.
+// call runs a function of a new registry, like an operator does.
 func call(t *testing.T, env *loader.Env, fun string, args []any, pairs ...any) (any, error) {
 	t.Helper()
 	kwargs := data.NewMap(pairs...)
@@ -70,7 +72,8 @@ func call(t *testing.T, env *loader.Env, fun string, args []any, pairs ...any) (
 	return newRegistry(t, env).Invoke(t.Context(), fun, args, kwargs)
 }
 
-// TestCVE2021_25284 runs commands with secrets in their text, input and environment: none is in the log, in an error or in a return.
+// TestCVE2021_25284 runs commands with secrets in their text, input and environment. They must not
+// show up in logs, errors or returns.
 func TestCVE2021_25284(t *testing.T) {
 	const marker = "MARKER7f3a"
 	secretEnv, secretIn := data.NewMap("SECRET", marker), marker
@@ -85,13 +88,17 @@ func TestCVE2021_25284(t *testing.T) {
 	}{
 		{"quiet run", "cmd.run", []any{"true " + marker}, quietLevel, nil},
 		{"quiet failure", "cmd.run", []any{"false " + marker}, append(quietLevel, "raise_err", true), nil},
-		{"quiet and missing", "cmd.run", []any{marker + " x"}, append(quietLevel, "python_shell", false), nil},
-		{"quiet and not executable", "cmd.run_all", []any{"/etc/passwd " + marker}, append(quietLevel, "python_shell", false), nil},
+		{"quiet and missing", "cmd.run", []any{marker + " x"},
+			append(quietLevel, "python_shell", false), nil},
+		{"quiet and not executable", "cmd.run_all", []any{"/etc/passwd " + marker},
+			append(quietLevel, "python_shell", false), nil},
 		{"quiet timeout", "cmd.run", []any{"sleep 9; " + marker}, append(quietLevel, "timeout", 0.05), nil},
-		{"quiet and forbidden", "cmd.run", []any{"echo " + marker}, quietLevel, data.NewMap("cmd_blacklist_glob", []any{"echo*"})},
+		{"quiet and forbidden", "cmd.run", []any{"echo " + marker}, quietLevel,
+			data.NewMap("cmd_blacklist_glob", []any{"echo*"})},
 		{"quiet bytes", "cmd.retcode", []any{"printf '\\377' # " + marker}, quietLevel, nil},
 		{"quiet terminal", "cmd.run", []any{"true " + marker}, append(quietLevel, "use_vt", true), nil},
-		{"quiet encoding", "cmd.run_stdout", []any{"true " + marker}, append(quietLevel, "output_encoding", "ascii"), nil},
+		{"quiet encoding", "cmd.run_stdout", []any{"true " + marker},
+			append(quietLevel, "output_encoding", "ascii"), nil},
 		{"quiet in the background", "cmd.run_bg", []any{"true " + marker}, quietLevel, nil},
 		{"quiet code", "cmd.exec_code_all", []any{"sh", "true " + marker}, quietLevel, nil},
 		{"shown run", "cmd.run_all", []any{"cat >/dev/null; exit 3"}, nil, nil},
@@ -135,7 +142,8 @@ func TestLogTellsWhatSaltLogs(t *testing.T) {
 	log, text := traceLog()
 	log.SetFormatter(levelAndText{})
 	t.Setenv("SHELL", "/bin/sh")
-	_, err := call(t, &loader.Env{Log: log, Root: listOfShells(t, "/bin/sh\n")}, "cmd.run", []any{"echo out; exit 3"}, "cwd", "/")
+	_, err := call(t, &loader.Env{Log: log, Root: listOfShells(t, "/bin/sh\n")},
+		"cmd.run", []any{"echo out; exit 3"}, "cwd", "/")
 	want := "info Executing command 'echo' in directory '/'\n" +
 		"error Command 'echo' failed with return code: 3\nerror stdout: out\nerror retcode: 3\n" +
 		"error Command 'echo' failed with return code: 3\nerror output: out\n"
@@ -144,8 +152,8 @@ func TestLogTellsWhatSaltLogs(t *testing.T) {
 	}
 	text.Reset()
 	cleaned := func(s string) string { return strings.ReplaceAll(s, "out", "***") }
-	_, err = call(t, &loader.Env{Log: log, Root: listOfShells(t, "/bin/bash\n")}, "cmd.run", []any{"echo out"}, "cwd", "/",
-		"log_callback", cleaned, "output_loglevel", "trace")
+	_, err = call(t, &loader.Env{Log: log, Root: listOfShells(t, "/bin/bash\n")},
+		"cmd.run", []any{"echo out"}, "cwd", "/", "log_callback", cleaned, "output_loglevel", "trace")
 	want = "warning Attempt to run a shell command with what may be an invalid shell! Check to ensure that the shell </bin/sh> is " +
 		"valid for this user.\ninfo Executing command 'echo' in directory '/'\ntrace stdout: ***\ntrace output: ***\n"
 	if err != nil || text.String() != want {
@@ -189,7 +197,8 @@ func TestDaemonVariablesAreNotInherited(t *testing.T) {
 	t.Setenv("KEPT", "kept")
 	v, err := call(t, &loader.Env{}, "cmd.run", []any{"env"}, "env", data.NewMap("LISTEN_FDS", "mine"))
 	text := "\n" + data.Str(v) + "\n"
-	if err != nil || !strings.Contains(text, "\nKEPT=kept\n") || !strings.Contains(text, "\nLISTEN_FDS=mine\n") ||
+	if err != nil || !strings.Contains(text, "\nKEPT=kept\n") ||
+		!strings.Contains(text, "\nLISTEN_FDS=mine\n") ||
 		strings.Contains(text, "=daemon") {
 		t.Errorf("environment %s, %v", text, err)
 	}
@@ -204,11 +213,13 @@ func TestRetcodeFailsTheJob(t *testing.T) {
 	}{
 		{"cmd.run", []any{"exit 3"}, 3},
 		{"cmd.run", []any{"exit 3", data.NewMap("__kwarg__", true, "ignore_retcode", true)}, 0},
-		{"cmd.run_all", []any{"exit 3", data.NewMap("__kwarg__", true, "success_retcodes", []any{int64(3)})}, 0},
+		{"cmd.run_all", []any{"exit 3",
+			data.NewMap("__kwarg__", true, "success_retcodes", []any{int64(3)})}, 0},
 		{"cmd.retcode", []any{"kill -15 $$"}, -15},
 		{"cmd.run_bg", []any{"exit 3"}, 0},
 	} {
-		res := r.Call(t.Context(), tt.fun, tt.args, loader.CallOptions{Pub: data.NewMap("jid", "20260101000000000000")})
+		res := r.Call(t.Context(), tt.fun, tt.args,
+			loader.CallOptions{Pub: data.NewMap("jid", "20260101000000000000")})
 		if res.Retcode != tt.want || res.Success != (tt.want == 0) {
 			t.Errorf("%s%v = %+v, want return code %d", tt.fun, tt.args, res, tt.want)
 		}
@@ -239,7 +250,8 @@ func TestTimeoutEndsWhatTheCommandStarted(t *testing.T) {
 	done := make(chan any)
 	go func() {
 		v, _ := newRegistry(t, &loader.Env{}).Invoke(t.Context(), "cmd.run",
-			[]any{"trap '' TERM; (trap '' TERM; sleep 1000) & echo $! >" + started}, data.NewMap("python_shell", true, "timeout", 0.5))
+			[]any{"trap '' TERM; (trap '' TERM; sleep 1000) & echo $! >" + started},
+			data.NewMap("python_shell", true, "timeout", 0.5))
 		done <- v
 	}()
 	child := readPID(t, started)
@@ -253,7 +265,8 @@ func TestEndedJobIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("job killed")
 	cancel(cause)
-	if _, err := newRegistry(t, &loader.Env{}).Invoke(ctx, "cmd.run", []any{"true"}, nil); !errors.Is(err, cause) {
+	if _, err := newRegistry(t, &loader.Env{}).Invoke(ctx, "cmd.run", []any{"true"},
+		nil); !errors.Is(err, cause) {
 		t.Errorf("err = %v, want %v", err, cause)
 	}
 }
@@ -280,11 +293,13 @@ func readPID(t *testing.T, path string) int {
 	return pid
 }
 
-// checkGone fails the test when a process runs; a zombie waits for a parent that is not us.
+// checkGone fails the test if a process still runs. A zombie is fine: its parent is another
+// process.
 func checkGone(t *testing.T, pid int) {
 	t.Helper()
 	var state []byte
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) { // it has no event for us
+	// it has no event for us
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return
 		}
@@ -331,7 +346,8 @@ func TestUmaskByShell(t *testing.T) {
 func TestLargeInputAndOutput(t *testing.T) {
 	const size = 64 << 20
 	in := strings.Repeat("0123456789abcdef", size/16)
-	v, err := call(t, &loader.Env{}, "cmd.run_all", []any{"cat; head -c 1000000 /dev/zero | tr '\\0' e >&2"}, "stdin", in)
+	v, err := call(t, &loader.Env{},
+		"cmd.run_all", []any{"cat; head -c 1000000 /dev/zero | tr '\\0' e >&2"}, "stdin", in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,31 +365,37 @@ func TestRawNewlines(t *testing.T) {
 }
 
 func TestTerminalTimeout(t *testing.T) {
-	v, err := call(t, &loader.Env{}, "cmd.run_all", []any{"echo a; echo b >&2; sleep 1000"}, "use_vt", true, "timeout", 0.3)
+	v, err := call(t, &loader.Env{}, "cmd.run_all", []any{"echo a; echo b >&2; sleep 1000"},
+		"use_vt", true, "timeout", 0.3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := v.(*data.Map)
-	if m.Text("stderr") != "SALT: Timeout after 0.3s\nb\n" || m.Value("retcode") != nil || m.Text("stdout") != "a\n" {
+	if m.Text("stderr") != "SALT: Timeout after 0.3s\nb\n" || m.Value("retcode") != nil ||
+		m.Text("stdout") != "a\n" {
 		t.Errorf("cmd.run_all = %s", data.Repr(m))
 	}
 }
 
 func TestTemplate(t *testing.T) {
-	env := &loader.Env{Opts: data.NewMap("file_client", "local", "fileserver_backend", []any{"roots"}, "cachedir", t.TempDir(), "file_roots", data.NewMap("dev", []any{}), "x", "y")}
+	env := &loader.Env{Opts: data.NewMap("file_client", "local",
+		"fileserver_backend", []any{"roots"}, "cachedir", t.TempDir(), "file_roots",
+		data.NewMap("dev", []any{}), "x", "y")}
 	env.Grains = func() *data.Map { return data.NewMap("os", "Debian") }
 	env.Pillar = func() *data.Map { return data.NewMap("a", int64(1)) }
 	for range 2 {
-		v, err := call(t, env, "cmd.run", []any{"echo {{ saltenv }} {{ grains.os }} {{ pillar.a }} {{ opts.x }} $(pwd)"},
+		v, err := call(t, env, "cmd.run",
+			[]any{"echo {{ saltenv }} {{ grains.os }} {{ pillar.a }} {{ opts.x }} $(pwd)"},
 			"template", "jinja", "saltenv", "dev", "cwd", "/{{ '' }}", "python_shell", true)
 		if err != nil || v != "dev Debian 1 y /" {
 			t.Errorf("cmd.run = %q, %v", v, err)
 		}
 	}
 	items := loader.Plugin{Name: "pillar", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("items", func(_ context.Context, a itemsArgs) (any, error) {
-			return data.NewMap("a", data.Str(a.Pillarenv)+" "+data.Repr(a.Pillar)), nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("items",
+			func(_ context.Context, a itemsArgs) (any, error) {
+				return data.NewMap("a", data.Str(a.Pillarenv)+" "+data.Repr(a.Pillar)), nil
+			})}}, nil
 	}}
 	v, err := newRegistry(t, env, items).Invoke(t.Context(), "cmd.run", []any{"echo {{ pillar.a }}"},
 		data.NewMap("template", "jinja", "pillar", data.NewMap("b", int64(2)), "pillarenv", "dev"))
@@ -381,7 +403,8 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("cmd.run with a pillar = %q, %v", v, err)
 	}
 	_, err = call(t, env, "cmd.run", []any{"{% bad"}, "template", "jinja")
-	if !strings.HasPrefix(errorText(err), "Failed to execute cmd with error: ") || !strings.Contains(errorText(err), "bad") {
+	if !strings.HasPrefix(errorText(err), "Failed to execute cmd with error: ") ||
+		!strings.Contains(errorText(err), "bad") {
 		t.Errorf("err = %v", err)
 	}
 	_, err = call(t, env, "cmd.run", []any{"{% bad"}, "template", "jinja", "output_loglevel", "quiet")
@@ -401,7 +424,8 @@ func TestTTY(t *testing.T) {
 	if err := os.MkdirAll(root+"/dev/pts", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Symlink("/dev/null", root+"/dev/tty9"), os.Symlink("/dev/null", root+"/dev/pts/3")); err != nil {
+	if err := errors.Join(os.Symlink("/dev/null", root+"/dev/tty9"),
+		os.Symlink("/dev/null", root+"/dev/pts/3")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, root+"/dev/ttyfile", "kept", 0o644)
@@ -411,7 +435,8 @@ func TestTTY(t *testing.T) {
 		"ttyfile": "{'Error': 'Echoing to /dev/ttyfile returned error'}",
 		"ttynone": "{'Error': 'Echoing to /dev/ttynone returned error'}",
 	} {
-		v, err := newRegistry(t, &loader.Env{Root: root}).Invoke(t.Context(), "cmd.tty", []any{device, "hello"}, nil)
+		v, err := newRegistry(t, &loader.Env{Root: root}).Invoke(t.Context(),
+			"cmd.tty", []any{device, "hello"}, nil)
 		if err != nil || data.Repr(v) != want {
 			t.Errorf("cmd.tty %s = %s, %v, want %s", device, data.Repr(v), err, want)
 		}
@@ -426,12 +451,11 @@ func TestWhich(t *testing.T) {
 	write(t, dir+"/onlyhere", "#!/bin/sh\n", 0o755)
 	write(t, dir+"/notthis", "#!/bin/sh\n", 0o644)
 	t.Setenv("PATH", "/nowhere:"+dir)
-	m := &module{}
 	for name, want := range map[string]string{
 		"onlyhere": dir + "/onlyhere", "notthis": "", dir + "/onlyhere": dir + "/onlyhere", dir: "",
-		"sh": m.firstOf("/sbin/sh", "/bin/sh"), "": "",
+		"sh": firstOf("/sbin/sh", "/bin/sh"), "": "",
 	} {
-		if got := m.which(name); got != want {
+		if got := which(name); got != want {
 			t.Errorf("which(%q) = %q, want %q", name, got, want)
 		}
 	}
@@ -441,8 +465,7 @@ func TestHelpersAreNotTakenFromTheCurrentFolder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "onlyhere", "#!/bin/sh\n", 0o755)
 	t.Setenv("PATH", ".:/bin")
-	m := &module{}
-	if got := m.which("onlyhere"); got != "onlyhere" {
+	if got := which("onlyhere"); got != "onlyhere" {
 		t.Errorf("which = %q, want the file as the original finds it", got)
 	}
 	if got := helper("onlyhere"); got != "" {
@@ -450,8 +473,8 @@ func TestHelpersAreNotTakenFromTheCurrentFolder(t *testing.T) {
 	}
 }
 
-// firstOf returns the first of some paths that can be run.
-func (m *module) firstOf(paths ...string) string {
+// firstOf returns the first path that is executable.
+func firstOf(paths ...string) string {
 	for _, p := range paths {
 		if executable(p) {
 			return p
@@ -469,7 +492,8 @@ func TestShellInfo(t *testing.T) {
 	for shell, want := range map[string]string{
 		"zsh": "{'installed': True, 'path': '" + dir + "/zsh', 'version_raw': '5.9.1.7', 'version': '5.9.1'}",
 		"php": "{'installed': True, 'path': '" + dir + "/php', 'version_raw': '8', 'version': '8.0'}",
-		"tcsh": "{'installed': None, 'path': '" + dir + "/tcsh', 'error': 'The version regex pattern for shell tcsh, could not find " +
+		"tcsh": "{'installed': None, 'path': '" + dir +
+			"/tcsh', 'error': 'The version regex pattern for shell tcsh, could not find " +
 			"the version string', 'stdout': 'tcsh of old\\n'}",
 	} {
 		v, err := newRegistry(t, &loader.Env{}).Invoke(t.Context(), "cmd.shell_info", []any{shell}, nil)
@@ -484,14 +508,16 @@ func TestScriptFromTheFileServer(t *testing.T) {
 	write(t, dir+"/cached", "#!/bin/sh\necho \"$0\" | sed 's/.*\\(\\....\\)$/\\1/'\n", 0o644)
 	var asked []any
 	cp := loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", func(_ context.Context, a cacheArgs) (any, error) {
-			asked = []any{a.Path, a.Saltenv}
-			if a.Path == "salt://none.sh" {
-				return false, nil
-			}
-			return dir + "/cached", nil
-		}), loader.F("get_template", func(_ context.Context, a templateArgs) (any, error) {
-			return a.Dest, os.WriteFile(a.Dest, []byte("#!/bin/sh\necho "+a.Template+" "+data.Str(a.More.Value("context"))+"\n"), 0)
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file",
+			func(_ context.Context, a cacheArgs) (any, error) {
+				asked = []any{a.Path, a.Saltenv}
+				if a.Path == "salt://none.sh" {
+					return false, nil
+				}
+				return dir + "/cached", nil
+			}), loader.F("get_template", func(_ context.Context, a templateArgs) (any, error) {
+			return a.Dest, os.WriteFile(a.Dest,
+				[]byte("#!/bin/sh\necho "+a.Template+" "+data.Str(a.More.Value("context"))+"\n"), 0)
 		})}}, nil
 	}}
 	r := newRegistry(t, &loader.Env{Opts: data.NewMap("saltenv", "prod")}, cp)
@@ -506,7 +532,8 @@ func TestScriptFromTheFileServer(t *testing.T) {
 	if want := "{'pid': 0, 'retcode': 1, 'stdout': '', 'stderr': '', 'cache_error': True}"; err != nil || data.Repr(v) != want {
 		t.Errorf("cmd.script of a missing file = %s, %v", data.Repr(v), err)
 	}
-	v, err = r.Invoke(t.Context(), "cmd.script", []any{"salt://a.sh"}, data.NewMap("template", "jinja", "context", "ctx"))
+	v, err = r.Invoke(t.Context(), "cmd.script", []any{"salt://a.sh"},
+		data.NewMap("template", "jinja", "context", "ctx"))
 	if m, ok := v.(*data.Map); err != nil || !ok || m.Text("stdout") != "jinja ctx" {
 		t.Errorf("cmd.script with a template = %s, %v", data.Repr(v), err)
 	}
@@ -595,7 +622,8 @@ type mountArgs struct {
 
 func TestProcessesInARoot(t *testing.T) {
 	sys := t.TempDir()
-	for pid, root := range map[string]string{"10": "/srv/ct", "11": "/srv/ct/deep", "12": "/srv/ct2", "13": "/"} {
+	for pid, root := range map[string]string{"10": "/srv/ct", "11": "/srv/ct/deep",
+		"12": "/srv/ct2", "13": "/"} {
 		if err := os.MkdirAll(sys+"/proc/"+pid, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -603,8 +631,9 @@ func TestProcessesInARoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := &module{env: &loader.Env{Root: sys}}
-	for root, want := range map[string]string{"/srv/ct": "[10,11]", "/srv/ct/": "[10,11]", "/": "null", "srv": "null"} {
+	m := chroots{commands{env: &loader.Env{Root: sys}}}
+	for root, want := range map[string]string{"/srv/ct": "[10,11]", "/srv/ct/": "[10,11]",
+		"/": "null", "srv": "null"} {
 		if got, err := json.Marshal(m.inRoot(root)); err != nil || string(got) != want {
 			t.Errorf("inRoot(%q) = %s, %v, want %s", root, got, err, want)
 		}
@@ -612,21 +641,23 @@ func TestProcessesInARoot(t *testing.T) {
 }
 
 func TestPowershell(t *testing.T) {
-	m := newModuleForTest(t)
 	for _, tt := range []struct {
 		name    string
 		r       request
 		wantCmd string
 	}{
-		{"a line", request{cmd: ` dir "x" `, shell: "/opt/powershell"}, `/opt/powershell -NonInteractive -NoProfile -Command "dir \"x\""`},
-		{"words", request{cmd: []any{"dir", "x"}, shell: "pwsh"}, `pwsh -NonInteractive -NoProfile -Command "dir x"`},
-		{"encoded", request{cmd: "QQ==", shell: "pwsh", encoded: true}, `pwsh -NonInteractive -NoProfile -EncodedCommand QQ==`},
+		{"a line", request{cmd: ` dir "x" `, shell: "/opt/powershell"},
+			`/opt/powershell -NonInteractive -NoProfile -Command "dir \"x\""`},
+		{"words", request{cmd: []any{"dir", "x"}, shell: "pwsh"},
+			`pwsh -NonInteractive -NoProfile -Command "dir x"`},
+		{"encoded", request{cmd: "QQ==", shell: "pwsh", encoded: true},
+			`pwsh -NonInteractive -NoProfile -EncodedCommand QQ==`},
 		{"a script", request{cmd: "/x.ps1 -a", shell: "pwsh", script: true},
 			`pwsh -NonInteractive -NoProfile -ExecutionPolicy Bypass -Command /x.ps1 -a`},
 		{"another shell", request{cmd: " x ", shell: "/bin/sh"}, " x "},
 	} {
 		j := &job{request: &tt.r, cmd: tt.r.cmd}
-		if err := m.forPowershell(t.Context(), j); err != nil || j.cmd != tt.wantCmd {
+		if err := forPowershell(t.Context(), j); err != nil || j.cmd != tt.wantCmd {
 			t.Errorf("%s: %v, %v, want %s", tt.name, j.cmd, err, tt.wantCmd)
 		}
 	}
@@ -644,14 +675,9 @@ func TestPowershell(t *testing.T) {
 	}
 }
 
-func newModuleForTest(t *testing.T) *module {
-	t.Helper()
-	return &module{env: newRegistry(t, &loader.Env{}).Env(), shell: "/bin/sh", inherit: os.Environ}
-}
-
 func TestMacLogin(t *testing.T) {
 	j := &job{request: &request{runas: "nobody"}, cmd: []any{"echo", "it's"}, cwd: "/tmp dir"}
-	m := newModuleForTest(t)
+	m := logins{users: users{newRegistry(t, &loader.Env{}).Env()}}
 	m.wrapInLogin(t.Context(), j)
 	want := `su -l nobody -c 'cd -- '"'"'/tmp dir'"'"' && { echo '"'"'it'"'"'"'"'"'"'"'"'s'"'"'` + "\n }'"
 	if j.cmd != want || j.runas != "" {
@@ -660,15 +686,16 @@ func TestMacLogin(t *testing.T) {
 }
 
 func TestLoginWords(t *testing.T) {
-	m := &module{shell: "/bin/bash"}
+	m := logins{shell: "/bin/bash"}
 	if runtime.GOOS != "linux" {
 		need.Missing(t, "needs Linux: su(1) takes other arguments elsewhere")
 	}
 	for want, r := range map[string]request{
-		"su -s /bin/bash - web -c SCRIPT":                  {runas: "web", shell: "/bin/bash"},
-		"sudo -u web -g www -i -- /bin/sh -c SCRIPT":       {runas: "web", group: "www", shell: "/bin/bash"},
-		"sudo -g www -s -- /bin/zsh -c SCRIPT":             {group: "www", shell: "/bin/zsh"},
-		"sudo -u web -g www -s -- /usr/bin/dash -c SCRIPT": {runas: "web", group: "www", shell: "/usr/bin/dash"},
+		"su -s /bin/bash - web -c SCRIPT":            {runas: "web", shell: "/bin/bash"},
+		"sudo -u web -g www -i -- /bin/sh -c SCRIPT": {runas: "web", group: "www", shell: "/bin/bash"},
+		"sudo -g www -s -- /bin/zsh -c SCRIPT":       {group: "www", shell: "/bin/zsh"},
+		"sudo -u web -g www -s -- /usr/bin/dash -c SCRIPT": {runas: "web", group: "www",
+			shell: "/usr/bin/dash"},
 	} {
 		if got := strings.Join(m.loginWords(&job{request: &r}, "SCRIPT"), " "); got != want {
 			t.Errorf("loginWords = %s, want %s", got, want)

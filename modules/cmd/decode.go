@@ -12,14 +12,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// decode returns output as text. What the encoding does not know is replaced, as to_unicode of salt/utils/stringutils.py does
-// when it is asked a second time.
-func (m *module) decode(j *job, out, stream string) (string, error) {
+// decode returns output as text. Bytes that are invalid in the encoding are replaced, like
+// to_unicode of salt/utils/stringutils.py does on its second try.
+func (m runner) decode(j *job, out, stream string) (string, error) {
 	name := "utf-8"
 	if j.encoding != nil {
 		name = data.Str(j.encoding)
 		if j.level != quiet {
-			m.log(levelDebug, "Decoding output of command %s using %s encoding", j.first(), name)
+			logAt(m.env.Log, levelDebug, "Decoding output of command %s using %s encoding",
+				j.first(), name)
 		}
 	}
 	text, clean, err := decodeText(out, name)
@@ -29,7 +30,8 @@ func (m *module) decode(j *job, out, stream string) (string, error) {
 	return text, err
 }
 
-// decodeText decodes a text and reports whether all of it was known. The error is Python's for an encoding that does not exist.
+// decodeText decodes a text and reports whether all bytes were valid. For an unknown encoding the
+// error is Python's.
 func decodeText(s, name string) (text string, clean bool, err error) {
 	norm := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 	switch norm {
@@ -51,7 +53,8 @@ func decodeText(s, name string) (text string, clean bool, err error) {
 	return text, !strings.ContainsRune(text, utf8.RuneError), err
 }
 
-// decodeUTF8 puts U+FFFD in the place of what is no UTF-8, one for each longest beginning of a character, as Python does.
+// decodeUTF8 replaces invalid UTF-8 with U+FFFD, one for each longest valid beginning of a
+// character, like Python.
 func decodeUTF8(s string) (string, bool) {
 	if utf8.ValidString(s) {
 		return s, true
@@ -113,7 +116,7 @@ func decodeASCII(s string) (string, bool) {
 	return b.String(), clean
 }
 
-// encodingOf returns an encoding by Python's name, without its hyphens; nil when there is none.
+// encodingOf returns an encoding by Python's name, without its hyphens, or nil if it is unknown.
 func encodingOf(name string) encoding.Encoding {
 	switch name {
 	case "utf16", "u16":
@@ -140,11 +143,14 @@ func encodingOf(name string) encoding.Encoding {
 // codepage returns the encodings that have numbers: cp437, iso8859-15.
 func codepage(name string) encoding.Encoding {
 	pages := map[string]encoding.Encoding{
-		"37": charmap.CodePage037, "437": charmap.CodePage437, "850": charmap.CodePage850, "852": charmap.CodePage852,
-		"855": charmap.CodePage855, "858": charmap.CodePage858, "860": charmap.CodePage860, "862": charmap.CodePage862,
-		"863": charmap.CodePage863, "865": charmap.CodePage865, "866": charmap.CodePage866, "874": charmap.Windows874,
-		"1250": charmap.Windows1250, "1251": charmap.Windows1251, "1252": charmap.Windows1252, "1253": charmap.Windows1253,
-		"1254": charmap.Windows1254, "1255": charmap.Windows1255, "1256": charmap.Windows1256, "1257": charmap.Windows1257,
+		"37": charmap.CodePage037, "437": charmap.CodePage437, "850": charmap.CodePage850,
+		"852": charmap.CodePage852, "855": charmap.CodePage855, "858": charmap.CodePage858,
+		"860": charmap.CodePage860, "862": charmap.CodePage862,
+		"863": charmap.CodePage863, "865": charmap.CodePage865, "866": charmap.CodePage866,
+		"874": charmap.Windows874, "1250": charmap.Windows1250, "1251": charmap.Windows1251,
+		"1252": charmap.Windows1252, "1253": charmap.Windows1253,
+		"1254": charmap.Windows1254, "1255": charmap.Windows1255, "1256": charmap.Windows1256,
+		"1257": charmap.Windows1257,
 		"1258": charmap.Windows1258,
 	}
 	for _, prefix := range []string{"cp", "ibm", "windows", ""} {
@@ -153,9 +159,11 @@ func codepage(name string) encoding.Encoding {
 		}
 	}
 	parts := map[string]encoding.Encoding{
-		"2": charmap.ISO8859_2, "3": charmap.ISO8859_3, "4": charmap.ISO8859_4, "5": charmap.ISO8859_5, "6": charmap.ISO8859_6,
-		"7": charmap.ISO8859_7, "8": charmap.ISO8859_8, "9": charmap.ISO8859_9, "10": charmap.ISO8859_10,
-		"13": charmap.ISO8859_13, "14": charmap.ISO8859_14, "15": charmap.ISO8859_15, "16": charmap.ISO8859_16,
+		"2": charmap.ISO8859_2, "3": charmap.ISO8859_3, "4": charmap.ISO8859_4,
+		"5": charmap.ISO8859_5, "6": charmap.ISO8859_6, "7": charmap.ISO8859_7,
+		"8": charmap.ISO8859_8, "9": charmap.ISO8859_9, "10": charmap.ISO8859_10,
+		"13": charmap.ISO8859_13, "14": charmap.ISO8859_14, "15": charmap.ISO8859_15,
+		"16": charmap.ISO8859_16,
 	}
 	return parts[strings.TrimPrefix(name, "iso8859")]
 }

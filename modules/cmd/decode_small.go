@@ -4,5 +4,5 @@ package cmd
 
 import "golang.org/x/text/encoding"
 
-// wideEncoding returns nothing: the tables of East Asia are too large for a small build.
+// wideEncoding returns nil: the tables of East Asian encodings are too large for a small build.
 func wideEncoding(string) encoding.Encoding { return nil }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// wideEncoding returns the encodings of East Asia, whose tables are large.
+// wideEncoding returns East Asian encodings, whose tables are large.
 func wideEncoding(name string) encoding.Encoding {
 	switch name {
 	case "cp932", "932", "shiftjis", "sjis", "mskanji":

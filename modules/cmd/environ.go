@@ -7,18 +7,26 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
 )
 
-// daemonOnly are the variables that a service manager sets for the daemon and nobody else: with them a program could report in its
-// name, take its sockets or find its credentials. Programs do not inherit them. Salt keeps NOTIFY_SOCKET back alone.
+// daemonOnly are the variables that a service manager sets for the daemon alone. With them a
+// program could send notifications in its name, take its sockets or find its credentials, so
+// programs do not inherit them. Salt withholds only NOTIFY_SOCKET.
 const daemonOnly = "NOTIFY_SOCKET WATCHDOG_USEC WATCHDOG_PID LISTEN_FDS LISTEN_PID LISTEN_FDNAMES CREDENTIALS_DIRECTORY"
 
-// categories are the parts of the locale that are set to C, as programs are read by their English words.
+// categories are the locale variables that are set to C, as callers parse English output.
 const categories = "LC_CTYPE LC_NUMERIC LC_TIME LC_COLLATE LC_MONETARY LC_MESSAGES LC_PAPER LC_NAME LC_ADDRESS LC_TELEPHONE " +
 	"LC_MEASUREMENT LC_IDENTIFICATION LANGUAGE"
 
-// ownEnvironment reads the parameter env.
-func (m *module) ownEnvironment(_ context.Context, j *job) error {
+// environs builds the environments of programs.
+type environs struct {
+	env     *loader.Env
+	inherit func() []string // returns the environment of the daemon
+}
+
+// ownEnvironment reads the parameter env into the job.
+func (m environs) ownEnvironment(_ context.Context, j *job) error {
 	j.env = &data.Map{}
 	for k, v := range m.repack(j.request.env).All() {
 		if v == nil {
@@ -32,9 +40,10 @@ func (m *module) ownEnvironment(_ context.Context, j *job) error {
 	return nil
 }
 
-// repack returns a dictionary of a dictionary or a list of dictionaries with one entry each; an empty one for all else. The log
-// does not tell what is in a bad list, as it may be secret.
-func (m *module) repack(v any) *data.Map {
+// repack returns the dictionary for a dictionary or a list of dictionaries with one entry each, and
+// an empty one for other values. The log does not show the content of a bad list, as it may be
+// secret.
+func (m environs) repack(v any) *data.Map {
 	if env, ok := v.(*data.Map); ok {
 		return env
 	}
@@ -59,7 +68,7 @@ func (m *module) repack(v any) *data.Map {
 }
 
 // environment completes the environment of the program.
-func (m *module) environment(_ context.Context, j *job) error {
+func (m environs) environment(_ context.Context, j *job) error {
 	if j.locale && runtime.GOOS != "windows" {
 		for name := range strings.FieldsSeq(categories) {
 			if !j.env.Has(name) {
@@ -82,18 +91,19 @@ func (m *module) environment(_ context.Context, j *job) error {
 	return nil
 }
 
-// inherited returns the environment of the daemon without what is for it alone.
-func (m *module) inherited() *data.Map {
+// inherited returns the environment of the daemon without daemonOnly.
+func (m environs) inherited() *data.Map {
 	env := &data.Map{}
 	for _, pair := range m.inherit() {
-		if name, value, ok := strings.Cut(pair, "="); ok && name != "" && !isOneOf(name, daemonOnly) {
+		if name, value, ok := strings.Cut(pair, "="); ok && name != "" &&
+			!isOneOf(name, daemonOnly) {
 			env.Set(name, value)
 		}
 	}
 	return env
 }
 
-// pairs returns an environment in the form that package exec takes; never nil.
+// pairs returns an environment in the form for package exec; never nil.
 func pairs(env *data.Map) []string {
 	list := []string{}
 	for k, v := range env.All() {

@@ -12,23 +12,34 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/template"
 )
 
-// A job is a request on its way to being run.
+// runner runs requests.
+type runner struct {
+	env      *loader.Env
+	environs environs
+	logins   logins
+	users    users
+	engine   func() (*render.Engine, error) // of templates
+}
+
+// A job is a request that is being run.
 type job struct {
 	*request
 	cwd  string
-	cmd  any       // as it is run: text, or a list of words
-	env  *data.Map // texts by name: what the request adds, then all that the program gets
+	cmd  any       // the command to run: text, or a list of words
+	env  *data.Map // texts by name: first those that the request adds, then the whole environment
 	mask int       // umask, or -1
-	who  *identity // nil to stay who we are
+	who  *identity // nil keeps the daemon's user
 	good successes
 }
 
-// execute runs a request as the original's _run does and reports it to the log and to the context of the job.
-func (m *module) execute(ctx context.Context, r *request) (*outcome, error) {
+// execute runs a request like the original's _run, logs it, and sets the return code of the job.
+func (m runner) execute(ctx context.Context, r *request) (*outcome, error) {
 	j, err := m.prepare(ctx, r)
 	if err != nil {
 		return nil, err
@@ -51,16 +62,18 @@ func (m *module) execute(ctx context.Context, r *request) (*outcome, error) {
 	return o, m.logOutcome(j, o)
 }
 
-// prepare does all that comes before the start, in the original's order.
-func (m *module) prepare(ctx context.Context, r *request) (*job, error) {
+// prepare runs all steps before the start, in the original's order.
+func (m runner) prepare(ctx context.Context, r *request) (*job, error) {
 	j := &job{request: r, cmd: r.cmd, mask: -1}
 	if r.bg {
 		r.noRet, r.useVT = true, false
 	}
-	j.cwd = m.workFolder(ctx, r)
+	j.cwd = m.workDir(ctx, r)
 	steps := []func(context.Context, *job) error{
-		m.checkShell, m.forPowershell, m.render, m.checkAllowed, m.ownEnvironment, m.announce, m.becomeUser, m.becomeGroup,
-		m.loginEnvironment, m.environment, m.setMask, m.checkFolder, m.split, m.readSuccesses, m.checkTimeout, m.checkTexts,
+		shellList{m.env}.checkShell, forPowershell, m.render, permissions{m.env}.checkAllowed,
+		m.environs.ownEnvironment, m.announce, m.logins.becomeUser, m.logins.becomeGroup,
+		m.logins.loginEnvironment, m.environs.environment, setMask, checkDir, split,
+		readSuccesses, checkTimeout, checkTexts,
 	}
 	for _, step := range steps {
 		if err := step(ctx, j); err != nil {
@@ -70,18 +83,18 @@ func (m *module) prepare(ctx context.Context, r *request) (*job, error) {
 	return j, nil
 }
 
-// workFolder returns the directory to run in: the home of the user when none is given and it can be read.
-func (m *module) workFolder(ctx context.Context, r *request) string {
+// workDir returns the directory to run in. The default is the home of the user if it is readable.
+func (m runner) workDir(ctx context.Context, r *request) string {
 	if data.Truth(r.cwd) {
 		return data.Str(r.cwd)
 	}
-	if home := m.home(ctx, r.runas); readable(home) {
+	if home := m.users.home(ctx, r.runas); readable(home) {
 		return home
 	}
-	return rootFolder()
+	return rootDir()
 }
 
-func (m *module) checkShell(_ context.Context, j *job) error {
+func (m shellList) checkShell(_ context.Context, j *job) error {
 	if j.level != quiet && !m.listedShell(j.shell) {
 		m.env.Log.Warnf("Attempt to run a shell command with what may be an invalid shell! Check to ensure that the shell <%s> "+
 			"is valid for this user.", j.shell)
@@ -89,19 +102,20 @@ func (m *module) checkShell(_ context.Context, j *job) error {
 	return shellAvailable(j)
 }
 
-// render passes command and directory through the template engine, jinja.
-func (m *module) render(ctx context.Context, j *job) error {
+// render renders command and directory with the template engine.
+func (m runner) render(ctx context.Context, j *job) error {
 	if j.template == "" {
 		return nil
 	}
-	if j.template != "jinja" {
-		return loader.Execution("Attempted to render file paths with unavailable engine %s", j.template)
+	if !template.IsEngine(j.template) {
+		return loader.Execution("Attempted to render file paths with unavailable engine %s",
+			j.template)
 	}
 	e, err := m.engine()
 	if err != nil {
 		return loader.Execution("render the command: %w", err)
 	}
-	in := render.Input{SaltEnv: m.saltenv()}
+	in := render.Input{SaltEnv: defaultSaltenv(m.env)}
 	if j.saltenv != nil {
 		in.SaltEnv = data.Str(j.saltenv)
 	}
@@ -119,24 +133,25 @@ func (m *module) render(ctx context.Context, j *job) error {
 	return nil
 }
 
-// variables returns the pillar for templates, where a call brings one or names its environment.
-func (m *module) variables(ctx context.Context, j *job) (map[string]any, error) {
+// variables returns the pillar for templates if the call has one or names its environment.
+func (m runner) variables(ctx context.Context, j *job) (map[string]any, error) {
 	if j.pillar == nil && j.pillarenv == nil || !m.env.Functions.Has("pillar.items") {
 		return nil, nil
 	}
-	v, err := m.env.Call(ctx, "pillar.items", nil, data.NewMap("pillar", j.pillar, "pillarenv", j.pillarenv))
+	v, err := calls.PillarItems(ctx, m.env, j.pillar, j.pillarenv)
 	return map[string]any{"pillar": v}, err
 }
 
-func (m *module) saltenv() string {
-	if v := m.env.Option("saltenv"); data.Truth(v) {
+func defaultSaltenv(env *loader.Env) string {
+	if v := env.Option("saltenv"); data.Truth(v) {
 		return data.Str(v)
 	}
 	return "base"
 }
 
-// checkAllowed holds what comes from the command line against the options cmd_blacklist_glob and cmd_whitelist_glob.
-func (m *module) checkAllowed(ctx context.Context, j *job) error {
+// checkAllowed checks a command from the command line against the options cmd_blacklist_glob and
+// cmd_whitelist_glob.
+func (m permissions) checkAllowed(ctx context.Context, j *job) error {
 	if !j.jid {
 		return nil
 	}
@@ -144,23 +159,28 @@ func (m *module) checkAllowed(ctx context.Context, j *job) error {
 	if words, ok := j.cmd.([]any); ok {
 		text = strings.Join(data.Texts(words), " ")
 	}
-	white := m.globs(ctx, "cmd_whitelist_glob")
-	if anyGlob(m.globs(ctx, "cmd_blacklist_glob"), text) || len(white) > 0 && !anyGlob(white, text) {
-		return loader.Execution(`The shell command "%s" is not permitted`, j.secret(data.Str(j.cmd)))
+	white, err := m.globs(ctx, "cmd_whitelist_glob")
+	if err != nil {
+		return err
+	}
+	black, err := m.globs(ctx, "cmd_blacklist_glob")
+	if err != nil {
+		return err
+	}
+	if anyGlob(black, text) || len(white) > 0 && !anyGlob(white, text) {
+		return loader.Execution(`The shell command "%s" is not permitted`,
+			j.secret(data.Str(j.cmd)))
 	}
 	return nil
 }
 
 // globs returns the patterns of an option as config.get finds it.
-func (m *module) globs(ctx context.Context, option string) []string {
-	v := m.env.Option(option)
+func (m permissions) globs(ctx context.Context, option string) ([]string, error) {
 	if m.env.Functions.Has("config.get") {
-		if found, err := m.env.Call(ctx, "config.get", []any{option}, nil); err == nil {
-			v = found
-		}
+		return calls.ConfigGet[[]string](ctx, m.env, option)
 	}
-	list, _ := v.([]any)
-	return data.Texts(list)
+	list, _ := m.env.Option(option).([]any)
+	return data.Texts(list), nil
 }
 
 func anyGlob(globs []string, text string) bool {
@@ -172,8 +192,8 @@ func anyGlob(globs []string, text string) bool {
 	return false
 }
 
-// announce logs what is about to run: its first word, where and as whom.
-func (m *module) announce(_ context.Context, j *job) error {
+// announce logs the command before it runs: its first word, directory, user and group.
+func (m runner) announce(_ context.Context, j *job) error {
 	if j.level == quiet {
 		return nil
 	}
@@ -199,8 +219,8 @@ func (m *module) announce(_ context.Context, j *job) error {
 	return nil
 }
 
-// setMask reads umask, as Python's int(mask, 8) would.
-func (m *module) setMask(_ context.Context, j *job) error {
+// setMask parses umask like Python's int(mask, 8).
+func setMask(_ context.Context, j *job) error {
 	if j.umask == nil {
 		return nil
 	}
@@ -216,19 +236,22 @@ func (m *module) setMask(_ context.Context, j *job) error {
 	return nil
 }
 
-func (m *module) checkFolder(_ context.Context, j *job) error {
+func checkDir(_ context.Context, j *job) error {
 	if info, err := os.Stat(j.cwd); filepath.IsAbs(j.cwd) && err == nil && info.IsDir() {
 		return nil
 	}
 	return loader.Execution("Specified cwd '%s' either not absolute or does not exist", j.cwd)
 }
 
-// checkTimeout refuses a timeout that is no number, with the exception of salt/utils/timed_subprocess.py.
-func (m *module) checkTimeout(_ context.Context, j *job) error {
+// checkTimeout rejects a timeout that is not a number, with the exception of
+// salt/utils/timed_subprocess.py.
+func checkTimeout(_ context.Context, j *job) error {
 	if _, ok := seconds(j.timeout); ok || j.useVT || !data.Truth(j.timeout) {
 		return nil
 	}
-	return loader.Exception("salt.exceptions.TimedProcTimeoutError", "Error: timeout %s must be a number", data.Str(j.timeout))
+	return loader.Exception("salt.exceptions.TimedProcTimeoutError",
+		"Error: timeout %s must be a number",
+		data.Str(j.timeout))
 }
 
 // seconds returns a timeout, and whether there is one.
@@ -242,12 +265,13 @@ func seconds(v any) (time.Duration, bool) {
 	if err != nil || n == 0 {
 		return 0, false
 	}
-	const most = 1e9 // some thirty years, within what a Duration holds
+	const most = 1e9 // some thirty years, so that it fits into a Duration
 	return time.Duration(min(max(n, 0), most) * float64(time.Second)), true
 }
 
-// start runs the program and waits, unless it is for the background. The error is that of Env.Run.
-func (m *module) start(ctx context.Context, c *exec.Cmd, j *job) error {
+// start runs the program and waits for it, unless it runs in the background. The error is that of
+// Env.Run.
+func (m runner) start(ctx context.Context, c *exec.Cmd, j *job) error {
 	if j.bg {
 		return j.place().enter(c, func() error { return process.Start(c) })
 	}
@@ -260,10 +284,10 @@ func (m *module) start(ctx context.Context, c *exec.Cmd, j *job) error {
 }
 
 // runPlain runs the program without a terminal.
-func (m *module) runPlain(ctx context.Context, j *job) (*outcome, error) {
+func (m runner) runPlain(ctx context.Context, j *job) (*outcome, error) {
 	c, err := command(j)
 	if err != nil {
-		return nil, m.notStarted(j, err)
+		return nil, j.notStarted(err)
 	}
 	k, kept, release := newCapture(ctx)
 	defer release()
@@ -285,7 +309,7 @@ func (m *module) runPlain(ctx context.Context, j *job) (*outcome, error) {
 	}
 	code, err := exitCode(runErr)
 	if err != nil {
-		return nil, m.notStarted(j, err)
+		return nil, j.notStarted(err)
 	}
 	o := &outcome{pid: pid(c), retcode: code, keys: []string{"pid", "retcode", "stdout", "stderr"}}
 	if j.bg {
@@ -295,15 +319,15 @@ func (m *module) runPlain(ctx context.Context, j *job) (*outcome, error) {
 	return o, m.collect(j, o, k)
 }
 
-// collect decodes the output and judges the return code.
-func (m *module) collect(j *job, o *outcome, k *capture) (err error) {
+// collect decodes the output and sets the return code to 0 for a success.
+func (m runner) collect(j *job, o *outcome, k *capture) (err error) {
 	if o.stdout, err = m.decode(j, k.out.text.String(), "stdout"); err != nil {
 		return err
 	}
 	if o.stderr, err = m.decode(j, k.errs.text.String(), "stderr"); err != nil {
 		return err
 	}
-	if len(o.stdout)+len(o.stderr) > mostOutput() { // what replaces a byte may be three
+	if len(o.stdout)+len(o.stderr) > mostOutput() { // a replaced byte becomes up to three
 		return j.tooMuch()
 	}
 	if j.rstrip {
@@ -322,7 +346,7 @@ func pid(c *exec.Cmd) int {
 	return c.Process.Pid
 }
 
-// timeoutOutcome tells of the timeout in the place of the output.
+// timeoutOutcome returns the outcome of a timeout, with a message as output.
 func (j *job) timeoutOutcome(c *exec.Cmd) *outcome {
 	what := data.Str(j.cmd)
 	return &outcome{
@@ -334,7 +358,7 @@ func (j *job) timeoutOutcome(c *exec.Cmd) *outcome {
 // timedOut reports whether o is a timeoutOutcome.
 func (o *outcome) timedOut() bool { return o.keys[0] == "stdout" }
 
-// secret returns text, or a word in its place where the command must not be told.
+// secret returns text, or REDACTED if the command must not be shown.
 func (j *job) secret(text string) string {
 	if j.level == quiet {
 		return "REDACTED"
@@ -342,8 +366,8 @@ func (j *job) secret(text string) string {
 	return text
 }
 
-// logOutcome logs what _run logs.
-func (m *module) logOutcome(j *job, o *outcome) error {
+// logOutcome logs what the original's _run logs.
+func (m runner) logOutcome(j *job, o *outcome) error {
 	if j.level == quiet {
 		return nil
 	}
@@ -354,22 +378,24 @@ func (m *module) logOutcome(j *job, o *outcome) error {
 		if err != nil {
 			return err
 		}
-		m.env.Log.Error(j.callback("Command '" + word + "' failed with return code: " + data.Str(o.retcode)))
+		m.env.Log.Error(j.callback("Command '" + word + "' failed with return code: " +
+			data.Str(o.retcode)))
 	}
 	if o.stdout != "" {
-		m.log(l, "stdout: %s", j.callback(o.stdout))
+		logAt(m.env.Log, l, "stdout: %s", j.callback(o.stdout))
 	}
 	if o.stderr != "" {
-		m.log(l, "stderr: %s", j.callback(o.stderr))
+		logAt(m.env.Log, l, "stderr: %s", j.callback(o.stderr))
 	}
 	if data.Truth(o.retcode) {
-		m.log(l, "retcode: %s", data.Str(o.retcode))
+		logAt(m.env.Log, l, "retcode: %s", data.Str(o.retcode))
 	}
 	return nil
 }
 
-// report logs what run adds to that, and is the error of raise_err. given is the command as the caller gave it.
-func (m *module) report(r *request, given any, o *outcome, raise bool, shown string) error {
+// report logs what the original's run logs in addition, and returns the error of raise_err. given
+// is the command as the caller gave it.
+func (m commands) report(r *request, given any, o *outcome, raise bool, shown string) error {
 	if r.level == quiet {
 		return nil
 	}
@@ -380,11 +406,12 @@ func (m *module) report(r *request, given any, o *outcome, raise bool, shown str
 		if err != nil {
 			return err
 		}
-		m.env.Log.Error(r.callback("Command '" + word + "' failed with return code: " + data.Str(o.retcode)))
+		m.env.Log.Error(r.callback("Command '" + word + "' failed with return code: " +
+			data.Str(o.retcode)))
 		if raise {
 			return loader.Execution("%s", r.callback(shown))
 		}
 	}
-	m.log(l, "output: %s", r.callback(o.stdout))
+	logAt(m.env.Log, l, "output: %s", r.callback(o.stdout))
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// The parameters of the functions, in the order of the original. What is no parameter of a function can still be given to it by
-// keyword.
+// The parameters of the functions, in the order of the original. Other parameters can still be
+// given by keyword.
 const (
 	runParams = "cmd cwd stdin runas group shell python_shell env clean_env template rstrip umask output_encoding " +
 		"output_loglevel log_callback hide_output timeout reset_system_locale ignore_retcode saltenv use_vt bg password " +
@@ -46,22 +46,26 @@ const (
 		"quiet timeout reset_system_locale ignore_retcode saltenv use_vt password depth encode_cmd force_list " +
 		"success_retcodes success_stdout success_stderr"
 
-	required = "cmd source root lang code" // have no default
+	required = "cmd source root lang code" // without a default
 	falses   = "clean_env hide_output ignore_retcode use_vt bg encoded_cmd raise_err redirect_stderr encode_cmd force_list quiet"
 	trues    = "rstrip reset_system_locale"
 )
 
-// A function is a function of the module whose parameters are listed by name.
+// A function is a function of the module with parameters listed by name.
 type function struct {
-	spec  loader.Spec
-	fixed map[string]string // error texts of keywords that the function gives to what is below it, so that nobody else may
+	spec loader.Spec
+	// error texts of keywords that the function passes on itself and callers must not give
+	fixed map[string]string
 	call  func(ctx context.Context, a *arguments) (any, error)
 }
 
 var _ loader.Func = (*function)(nil)
 
-func (m *module) function(name, params string, call func(context.Context, *arguments) (any, error)) *function {
-	f := &function{spec: loader.Spec{Name: name, Source: loader.SourceOf(call), Kwargs: "kwargs"}, call: call}
+func (m requests) function(
+	name, params string, call func(context.Context, *arguments) (any, error),
+) *function {
+	f := &function{spec: loader.Spec{Name: name, Source: loader.SourceOf(call), Kwargs: "kwargs"},
+		call: call}
 	for p := range strings.FieldsSeq(params) {
 		f.spec.Params = append(f.spec.Params, loader.Param{
 			Name:     p,
@@ -73,7 +77,7 @@ func (m *module) function(name, params string, call func(context.Context, *argum
 }
 
 // defaultOf returns the default of a parameter, nil for most.
-func (m *module) defaultOf(param string) any {
+func (m requests) defaultOf(param string) any {
 	switch {
 	case param == "shell":
 		return m.shell
@@ -89,7 +93,7 @@ func (m *module) defaultOf(param string) any {
 
 func isOneOf(word, words string) bool { return slices.Contains(strings.Fields(words), word) }
 
-// with gives a parameter another default, and returns f.
+// with changes the default of a parameter and returns f.
 func (f *function) with(param string, v any) *function {
 	for i := range f.spec.Params {
 		if f.spec.Params[i].Name == param {
@@ -106,7 +110,7 @@ const (
 	twiceFirst  = "run_all() got multiple values for argument '%s'"
 )
 
-// fix names keywords that cannot be given and the text that says so, and returns f.
+// fix forbids keywords, with the text of the error, and returns f.
 func (f *function) fix(keywords, text string) *function {
 	if f.fixed == nil {
 		f.fixed = map[string]string{}
@@ -134,16 +138,16 @@ func (f *function) Call(ctx context.Context, b *loader.Bound) (any, error) {
 	return f.call(ctx, a)
 }
 
-// arguments are those of one call by name, parameters and further keywords alike.
+// arguments are the arguments of one call by name, parameters and other keywords alike.
 type arguments struct{ values *data.Map }
 
-// get returns an argument, nil when it is not given.
+// get returns an argument, or nil if it is not given.
 func (a *arguments) get(name string) any { return a.values.Value(name) }
 
-// truth reports whether Python takes the argument for true.
+// truth reports whether an argument is true in Python.
 func (a *arguments) truth(name string) bool { return data.Truth(a.get(name)) }
 
-// text returns an argument as text, "" for all that Python takes for false.
+// text returns an argument as text, or "" if it is false in Python.
 func (a *arguments) text(name string) string {
 	v := a.get(name)
 	if !data.Truth(v) {
@@ -152,7 +156,7 @@ func (a *arguments) text(name string) string {
 	return data.Str(v)
 }
 
-// or returns an argument, or a default when nobody gave it.
+// or returns an argument, or a default if it is not given.
 func (a *arguments) or(name string, otherwise any) any {
 	if v, ok := a.values.Get(name); ok {
 		return v

@@ -25,16 +25,18 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// TestGolden holds the functions against what Salt 3006.0 returned, raised and left in the context for the same calls
-// (testdata/golden.json). In the errors of programs that do not start the environment and stdin are blotted out.
+// TestGolden compares the functions with what Salt 3006.0 returned, raised and left in the context
+// for the same calls (testdata/golden.json). Errors of programs that do not start omit environment
+// and stdin.
 func TestGolden(t *testing.T) {
-	dir, home := goldenFolder(t), t.TempDir()
+	dir, home := goldenDir(t), t.TempDir()
 	setEnvironment(t, home)
 	src, err := os.ReadFile("testdata/golden.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.NewReplacer("/tmp/brine-cmd", dir, `"/root"`, `"`+home+`"`, "'/root'", "'"+home+"'", "=/root", "="+home).Replace(string(src))
+	text := strings.NewReplacer("/tmp/brine-cmd", dir, `"/root"`, `"`+home+`"`, "'/root'", "'"+home+
+		"'", "=/root", "="+home).Replace(string(src))
 	v, err := vectors.Decode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +48,8 @@ func TestGolden(t *testing.T) {
 }
 
 func goldenName(c *vectors.Case) string {
-	return fmt.Sprintf("%s %s %.80s", c.Name, c.Text("fun"), fmt.Sprint(data.Repr(c.Value("args")), data.Repr(c.Value("kwargs"))))
+	return fmt.Sprintf("%s %s %.80s", c.Name, c.Text("fun"),
+		fmt.Sprint(data.Repr(c.Value("args")), data.Repr(c.Value("kwargs"))))
 }
 
 func golden(t *testing.T, c *vectors.Case) {
@@ -88,11 +91,12 @@ func golden(t *testing.T, c *vectors.Case) {
 		}
 	}
 	if diff := cmp.Diff(plain(want), plain(got)); diff != "" {
-		t.Errorf("%s%s%s (-want +got):\n%s", c.Text("fun"), data.Repr(c.Value("args")), data.Repr(kwargs), diff)
+		t.Errorf("%s%s%s (-want +got):\n%s", c.Text("fun"), data.Repr(c.Value("args")),
+			data.Repr(kwargs), diff)
 	}
 }
 
-// plain prints a value so that the order of its fields counts, with the names of temporary files left out.
+// plain prints a value, with its fields in order and without the names of temporary files.
 func plain(m *data.Map) string {
 	text := temporary.ReplaceAllString(data.Repr(m), "TEMP")
 	return strings.ReplaceAll(text, ", 'executable'", ",\n'executable'")
@@ -115,8 +119,8 @@ func withoutPID(v any) any {
 	return v
 }
 
-// goldenFolder makes the files that the golden calls are about.
-func goldenFolder(t *testing.T) string {
+// goldenDir makes the files for the golden calls.
+func goldenDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, d := range []string{filepath.Dir(dir), dir, dir + "/dir", dir + "/bin"} {
@@ -139,7 +143,7 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// setEnvironment gives the test the environment in which the golden calls were made.
+// setEnvironment sets the environment of the golden calls.
 func setEnvironment(t *testing.T, home string) {
 	t.Helper()
 	for _, pair := range os.Environ() {
@@ -154,9 +158,10 @@ func setEnvironment(t *testing.T, home string) {
 	t.Setenv("SHELL", "/bin/bash")
 }
 
-// brought is what templates are rendered with.
+// brought returns the template engine's parts.
 func brought() render.Brought {
-	return render.Brought{Renderers: stdrender.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
+	return render.Brought{Renderers: stdrender.Renderers(),
+		Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
 }
 
 func newRegistry(t *testing.T, env *loader.Env, more ...loader.Plugin) *loader.Registry {
@@ -168,7 +173,7 @@ func newRegistry(t *testing.T, env *loader.Env, more ...loader.Plugin) *loader.R
 	return r
 }
 
-// needsRoot skips a test, or fails it where nothing may be skipped.
+// needsRoot skips a test without root, or fails it if no test may be skipped.
 func needsRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {

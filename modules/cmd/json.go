@@ -9,7 +9,7 @@ import (
 
 var errTrailing = errors.New("text after the JSON value")
 
-// readJSON reads one value, objects in the order they have.
+// readJSON decodes one value. Objects keep their order.
 func readJSON(d *json.Decoder) (any, error) {
 	t, err := d.Token()
 	if err != nil {

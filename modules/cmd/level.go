@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A level is a number of Python's package logging; quiet logs nothing.
+// A level is a level of Python's package logging; quiet logs nothing.
 type level int
 
 const (
@@ -20,13 +20,13 @@ const (
 	quiet      level = 1000
 )
 
-// level returns the level of a name; with one that does not exist, info.
-func (m *module) level(name any) level {
+// levelNamed returns the level of a name, or info if it is unknown.
+func levelNamed(log logrus.FieldLogger, name any) level {
 	text, ok := name.(string)
 	if n, known := levelOf(strings.ToLower(text)); ok && known {
 		return n
 	}
-	m.env.Log.Errorf("Invalid output_loglevel '%s'. Valid levels are: warning, trace, quiet, profile, info, garbage, error, "+
+	log.Errorf("Invalid output_loglevel '%s'. Valid levels are: warning, trace, quiet, profile, info, garbage, error, "+
 		"debug, critical, all. Falling back to 'info'.", data.Str(name))
 	return levelInfo
 }
@@ -57,32 +57,32 @@ func levelOf(name string) (level, bool) {
 	return 0, false
 }
 
-// callback returns a function that cleans what is logged.
-func (m *module) callback(v any) func(string) string {
+// callbackOf returns the function that cleans texts before they are logged.
+func callbackOf(log logrus.FieldLogger, v any) func(string) string {
 	f, ok := v.(func(string) string)
 	if ok {
 		return f
 	}
 	if v != nil {
-		m.env.Log.Error("log_callback is not callable, ignoring")
+		log.Error("log_callback is not callable, ignoring")
 	}
 	return func(s string) string { return s }
 }
 
-// log writes to the log at a level.
-func (m *module) log(l level, format string, args ...any) {
+// logAt writes to the log at a level.
+func logAt(log logrus.FieldLogger, l level, format string, args ...any) {
 	switch {
 	case l >= quiet:
 	case l >= levelError:
-		m.env.Log.Errorf(format, args...)
+		log.Errorf(format, args...)
 	case l >= levelWarn:
-		m.env.Log.Warnf(format, args...)
+		log.Warnf(format, args...)
 	case l >= levelInfo:
-		m.env.Log.Infof(format, args...)
+		log.Infof(format, args...)
 	case l >= levelDebug:
-		m.env.Log.Debugf(format, args...)
+		log.Debugf(format, args...)
 	default:
-		if log, ok := m.env.Log.(logrus.Ext1FieldLogger); ok {
+		if log, ok := log.(logrus.Ext1FieldLogger); ok {
 			log.Tracef(format, args...)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// exitCode returns the return code as Python has it: below 0 for a signal. The error is that of a program that did not run.
+// exitCode returns the return code like Python: negative for a signal. The error means that the
+// program did not run.
 func exitCode(err error) (any, error) {
 	if err == nil {
 		return int64(0), nil
@@ -25,12 +26,13 @@ func exitCode(err error) (any, error) {
 	return nil, err
 }
 
-// notStarted is the error of a program that could not be started, in the words of Salt and of Python's OSError. Environment and
-// input are left out of it, and at level quiet all that is of the command.
-func (m *module) notStarted(j *job, err error) error {
+// notStarted returns the error of a program that could not be started, in the words of Salt and of
+// Python's OSError. It omits environment and input, and at level quiet the command.
+func (j *job) notStarted(err error) error {
 	number, ok := errors.AsType[syscall.Errno](err)
 	if !ok {
-		return loader.Execution("run command: %s", j.secret(err.Error())) // not wrapped: it may tell the command
+		// not wrapped: it may contain the command
+		return loader.Execution("run command: %s", j.secret(err.Error()))
 	}
 	if j.who != nil && number == syscall.EPERM {
 		return loader.Exception("subprocess.SubprocessError", "Exception occurred in preexec_fn.")
@@ -43,7 +45,7 @@ func (m *module) notStarted(j *job, err error) error {
 		j.secret(data.Str(j.cmd)), data.Repr(j.context()), reason)
 }
 
-// culprit returns the path that an error is about.
+// culprit returns the path that an error refers to.
 func (j *job) culprit(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok && p.Op == "chdir" {
 		return j.cwd
@@ -57,7 +59,7 @@ func (j *job) culprit(err error) string {
 	return strings.TrimSpace(data.Str(j.cmd))
 }
 
-// context are the arguments that the original would have given to Python's Popen, those that are no secret.
+// context returns the arguments that the original would pass to Python's Popen, without secrets.
 func (j *job) context() *data.Map {
 	const pipe, toStdout = int64(-1), int64(-2)
 	var stdin, stdout, stderr any = nil, pipe, pipe
@@ -70,7 +72,8 @@ func (j *job) context() *data.Map {
 	if j.bg {
 		stdin, stdout, stderr = nil, nil, nil
 	}
-	c := data.NewMap("cwd", j.cwd, "shell", j.useShell, "env", "REDACTED", "stdin", stdin, "stdout", stdout, "stderr", stderr,
+	c := data.NewMap("cwd", j.cwd, "shell", j.useShell, "env", "REDACTED", "stdin", stdin,
+		"stdout", stdout, "stderr", stderr,
 		"with_communicate", !j.bg, "timeout", j.timeout, "bg", j.bg)
 	if j.useShell {
 		c.Set("executable", j.shell)
@@ -79,7 +82,7 @@ func (j *job) context() *data.Map {
 	return c
 }
 
-// sentence returns an error of the system as C prints it.
+// sentence capitalizes an error text of the system, as C prints it.
 func sentence(text string) string {
 	r, n := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(r)) + text[n:]

@@ -11,8 +11,9 @@ import (
 
 func octal(mask int) string { return "0" + strconv.FormatInt(int64(mask), 8) }
 
-// enterApart starts the program from a thread that has a directory and a mask of its own and is thrown away afterwards, so that the
-// daemon's own do not change. Where the system forbids such a thread (some containers do) a shell takes its place.
+// enterApart starts the program from a thread with its own directory and umask, which is discarded
+// afterwards, so that the daemon's do not change. Where the system forbids such a thread, as some
+// containers do, a shell is used instead.
 func (p place) enterApart(c *exec.Cmd, run func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -27,7 +28,7 @@ func (p place) enterApart(c *exec.Cmd, run func() error) error {
 	return <-done
 }
 
-// enterThread changes the thread it runs in.
+// enterThread changes directory and umask of the current thread.
 func (p place) enterThread(run func() error) error {
 	if p.mask >= 0 {
 		unix.Umask(p.mask)
@@ -35,6 +36,7 @@ func (p place) enterThread(run func() error) error {
 	if err := unix.Chdir(p.dir); err != nil {
 		return &fs.PathError{Op: "chdir", Path: p.dir, Err: err}
 	}
-	defer func() { _ = unix.Chdir("/") }() // the main thread lives on, idle, and must not hold a file system
+	// the main thread survives, idle, and must not keep a file system busy
+	defer func() { _ = unix.Chdir("/") }()
 	return run()
 }

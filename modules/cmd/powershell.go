@@ -13,8 +13,14 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// forPowershell makes a command line of PowerShell where that is the shell.
-func (m *module) forPowershell(_ context.Context, j *job) error {
+// powershells runs commands of PowerShell.
+type powershells struct {
+	commands
+	interpreters interpreters
+}
+
+// forPowershell converts the command to a command line of PowerShell if that is the shell.
+func forPowershell(_ context.Context, j *job) error {
 	name := strings.ToLower(j.shell)
 	if !strings.Contains(name, "powershell") && !strings.Contains(name, "pwsh") {
 		return nil
@@ -39,9 +45,9 @@ func (m *module) forPowershell(_ context.Context, j *job) error {
 	return nil
 }
 
-// powershell runs a command of PowerShell and returns its result as data, by way of JSON.
+// powershell runs a command of PowerShell and returns its result as data, converted through JSON.
 //
-// Arguments, beside those of cmd.run:
+// Arguments besides those of cmd.run:
 //
 //	shell       powershell or pwsh
 //	depth       how many levels of objects are returned
@@ -50,11 +56,11 @@ func (m *module) forPowershell(_ context.Context, j *job) error {
 // CLI Example:
 //
 //	salt '*' cmd.powershell "$PSVersionTable.CLRVersion"
-func (m *module) powershell(ctx context.Context, a *arguments) (any, error) {
+func (m powershells) powershell(ctx context.Context, a *arguments) (any, error) {
 	if err := checkPowershell(a); err != nil {
 		return nil, err
 	}
-	info := m.aboutShell(ctx, "powershell")
+	info := m.interpreters.aboutShell(ctx, "powershell")
 	if !info.Has("psversion") {
 		return nil, loader.Exception("KeyError", "'psversion'")
 	}
@@ -62,10 +68,7 @@ func (m *module) powershell(ctx context.Context, a *arguments) (any, error) {
 	if newerThan2(info.Text("psversion")) {
 		line = toJSON(line, a)
 	}
-	r, err := m.powershellRequest(ctx, a, `try {`+line+`} catch { "{}" }`)
-	if err != nil {
-		return nil, err
-	}
+	r := m.powershellRequest(ctx, a, `try {`+line+`} catch { "{}" }`)
 	text, err := m.runText(ctx, a, r)
 	if err != nil {
 		return nil, err
@@ -78,21 +81,19 @@ func (m *module) powershell(ctx context.Context, a *arguments) (any, error) {
 	return v, nil
 }
 
-// powershellAll runs a command of PowerShell and returns pid, return code, standard error and, as data, the result.
+// powershellAll runs a command of PowerShell and returns pid, return code, standard error and the
+// result as data.
 //
-// Arguments as those of cmd.powershell, and force_list: True makes the result a list always.
+// The arguments are those of cmd.powershell, and force_list: True always makes the result a list.
 //
 // CLI Example:
 //
 //	salt '*' cmd.powershell_all "dir mydirectory" force_list=True
-func (m *module) powershellAll(ctx context.Context, a *arguments) (any, error) {
+func (m powershells) powershellAll(ctx context.Context, a *arguments) (any, error) {
 	if err := checkPowershell(a); err != nil {
 		return nil, err
 	}
-	r, err := m.powershellRequest(ctx, a, toJSON(data.Str(a.get("cmd")), a))
-	if err != nil {
-		return nil, err
-	}
+	r := m.powershellRequest(ctx, a, toJSON(data.Str(a.get("cmd")), a))
 	line := r.cmd
 	ret, err := m.runMap(ctx, a, r)
 	if err != nil {
@@ -112,7 +113,8 @@ func (m *module) powershellAll(ctx context.Context, a *arguments) (any, error) {
 			line = "REDACTED"
 		}
 		ret.Set("cmd", line)
-		return nil, loader.ExecutionInfo("cmd.powershell_all cannot parse the Powershell output.", ret)
+		return nil, loader.ExecutionInfo("cmd.powershell_all cannot parse the Powershell output.",
+			ret)
 	}
 	ret.Delete("stdout")
 	if _, list := v.([]any); !list && a.truth("force_list") {
@@ -138,20 +140,17 @@ func toJSON(line string, a *arguments) string {
 }
 
 // powershellRequest returns the request for a line of PowerShell.
-func (m *module) powershellRequest(ctx context.Context, a *arguments, line string) (*request, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
+func (m powershells) powershellRequest(ctx context.Context, a *arguments, line string) *request {
+	r := m.requests.read(ctx, a)
 	r.forceShell(a, true)
 	r.cmd = line
 	if a.truth("encode_cmd") {
 		r.cmd, r.encoded = encodeUTF16("$ProgressPreference='SilentlyContinue'; "+line), true
 	}
-	return r, nil
+	return r
 }
 
-// encodeUTF16 writes a text as PowerShell takes encoded commands.
+// encodeUTF16 encodes a text like PowerShell's encoded commands.
 func encodeUTF16(s string) string {
 	var b []byte
 	for _, u := range utf16.Encode([]rune(s)) {
@@ -160,12 +159,13 @@ func encodeUTF16(s string) string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// newerThan2 reports whether PowerShell can write JSON.
+// newerThan2 reports whether this version of PowerShell can write JSON.
 func newerThan2(version string) bool {
-	return version != "2.0" && !strings.HasPrefix(version, "1.") && !strings.HasPrefix(version, "0.")
+	return version != "2.0" && !strings.HasPrefix(version, "1.") &&
+		!strings.HasPrefix(version, "0.")
 }
 
-// fromJSON reads JSON into data; no text is an empty dictionary.
+// fromJSON converts JSON to data. An empty text gives an empty dictionary.
 func fromJSON(s string) (any, error) {
 	if s == "" {
 		return &data.Map{}, nil
@@ -180,8 +180,10 @@ func fromJSON(s string) (any, error) {
 }
 
 // powershellModules returns the names of the modules of PowerShell.
-func (m *module) powershellModules(ctx context.Context) any {
-	out, err := m.probe(ctx, probe{words: []string{"powershell", "-NonInteractive", "-NoProfile", "-Command", "(Get-Module -ListAvailable).Name"}})
+func (m interpreters) powershellModules(ctx context.Context) any {
+	out, err := m.probe(ctx, probe{words: []string{"powershell", "-NonInteractive",
+		"-NoProfile", "-Command",
+		"(Get-Module -ListAvailable).Name"}})
 	if err != nil {
 		m.env.Log.Errorf("list the modules of PowerShell: %v", err)
 	}

@@ -16,14 +16,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// splitsWords says that a command without a shell is split into words here; on Windows the system does it.
+// splitsWords is true: a command without a shell is split into words. On Windows the system does
+// it.
 const splitsWords = true
 
-func rootFolder() string { return "/" }
+func rootDir() string { return "/" }
 
 func readable(path string) bool { return unix.Access(path, unix.R_OK) == nil }
 
-// shellAvailable refuses a shell that cannot be run.
+// shellAvailable rejects a shell that is not executable.
 func shellAvailable(j *job) error {
 	if !executable(j.shell) {
 		return loader.Execution("The shell %s is not available", j.shell)
@@ -37,7 +38,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && unix.Access(path, unix.X_OK) == nil
 }
 
-// command makes the program of a job.
+// command returns the program of a job.
 func command(j *job) (*exec.Cmd, error) {
 	words, list := j.cmd.([]any)
 	c := &exec.Cmd{Env: pairs(j.env), WaitDelay: -1, SysProcAttr: &syscall.SysProcAttr{}}
@@ -54,12 +55,13 @@ func command(j *job) (*exec.Cmd, error) {
 		c.Path, c.Args = path, data.Texts(words)
 	}
 	if j.who != nil {
-		c.SysProcAttr.Credential = &syscall.Credential{Uid: j.who.uid, Gid: j.who.gid, Groups: j.who.groups}
+		c.SysProcAttr.Credential = &syscall.Credential{Uid: j.who.uid, Gid: j.who.gid,
+			Groups: j.who.groups}
 	}
 	return c, nil
 }
 
-// find returns the program of that name in the PATH that it will have, as execvpe of Python's os does.
+// find looks up a program in the PATH of its environment, like execvpe of Python's os.
 func find(name string, j *job) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -84,7 +86,7 @@ func find(name string, j *job) (string, error) {
 	return "", &fs.PathError{Op: "exec", Path: name, Err: number}
 }
 
-// statusCode returns the return code of a program, below 0 for the signal that ended it.
+// statusCode returns the return code of a program, negative for the signal that ended it.
 func statusCode(exit *exec.ExitError) int64 {
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return -int64(status.Signal())
@@ -92,16 +94,16 @@ func statusCode(exit *exec.ExitError) int64 {
 	return int64(exit.ExitCode())
 }
 
-// A place is where, and with which mask, a program starts.
+// A place is the directory and umask that a program starts with.
 type place struct {
 	dir  string
 	mask int  // or -1
-	user bool // the user changes; the directory is entered before that, as Salt does
+	user bool // the user changes; the directory is entered before that, like Salt does
 }
 
 func (j *job) place() place { return place{dir: j.cwd, mask: j.mask, user: j.who != nil} }
 
-// enter runs a function that starts c, with c in its place.
+// enter calls run, which starts c in the place.
 func (p place) enter(c *exec.Cmd, run func() error) error {
 	if p.mask >= 0 || p.user {
 		return p.enterApart(c, run)
@@ -113,7 +115,8 @@ func (p place) enter(c *exec.Cmd, run func() error) error {
 	return run()
 }
 
-// enterByShell lets a shell set the mask, where a thread cannot have one of its own. The directory is entered as the user.
+// enterByShell lets a shell set the umask, for systems where a thread cannot have its own. The user
+// enters the directory.
 func (p place) enterByShell(c *exec.Cmd, run func() error) error {
 	c.Dir = p.dir
 	if p.mask >= 0 {

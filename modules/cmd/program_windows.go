@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// splitsWords says that a command without a shell goes to the system as it is.
+// splitsWords is false: a command without a shell goes to the system as it is.
 const splitsWords = false
 
 func defaultShell() string {
@@ -21,7 +21,7 @@ func defaultShell() string {
 	return `C:\Windows\system32\cmd.exe`
 }
 
-func rootFolder() string { return `C:\` }
+func rootDir() string { return `C:\` }
 
 func readable(path string) bool {
 	_, err := os.ReadDir(path)
@@ -35,16 +35,17 @@ func shellAvailable(j *job) error {
 	return nil
 }
 
-// executable reports whether path is a file; what can be run its ending tells.
+// executable reports whether path is a file. Its extension decides whether it can run.
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// command makes the program of a job: cmd.exe for a shell line, else what the first word names.
+// command returns the program of a job: cmd.exe for a shell line, otherwise the first word.
 func command(j *job) (*exec.Cmd, error) {
 	words, list := j.cmd.([]any)
-	c := &exec.Cmd{Env: pairs(j.env), WaitDelay: -1, SysProcAttr: &syscall.SysProcAttr{HideWindow: true}}
+	c := &exec.Cmd{Env: pairs(j.env), WaitDelay: -1,
+		SysProcAttr: &syscall.SysProcAttr{HideWindow: true}}
 	line := data.Str(j.cmd)
 	if list {
 		quoted := make([]string, len(words))
@@ -78,7 +79,7 @@ func firstToken(line string) string {
 
 func statusCode(exit *exec.ExitError) int64 { return int64(exit.ExitCode()) }
 
-// A place is where a program starts.
+// A place is the directory that a program starts in.
 type place struct{ dir string }
 
 func (j *job) place() place { return place{j.cwd} }
@@ -88,10 +89,10 @@ func (p place) enter(c *exec.Cmd, run func() error) error {
 	return run()
 }
 
-// An identity is another user, which there is none of here.
+// An identity is another user. Windows does not support that.
 type identity struct{}
 
-func (m *module) home(context.Context, string) string {
+func (users) home(context.Context, string) string {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return ""
@@ -99,24 +100,24 @@ func (m *module) home(context.Context, string) string {
 	return home
 }
 
-func (m *module) becomeUser(_ context.Context, j *job) error {
+func (logins) becomeUser(_ context.Context, j *job) error {
 	if j.runas != "" {
 		return loader.Execution("runas is not available on Windows")
 	}
 	return nil
 }
 
-func (m *module) becomeGroup(_ context.Context, j *job) error {
+func (logins) becomeGroup(_ context.Context, j *job) error {
 	if j.group != "" {
 		return loader.Invocation("group is not currently available on Windows")
 	}
 	return nil
 }
 
-func (m *module) loginEnvironment(context.Context, *job) error { return nil }
+func (logins) loginEnvironment(context.Context, *job) error { return nil }
 
-// give makes a user the owner of a file; files here are open to all who may run them.
-func (m *module) give(context.Context, *os.File, string) error { return nil }
+// setOwner does nothing: files are open to all users who may run them.
+func (users) setOwner(context.Context, *os.File, string) error { return nil }
 
-// safeFolder returns dir: there is no other user here to run a script as.
-func safeFolder(dir string) (string, error) { return dir, nil }
+// safeDir returns dir: no script runs as another user here.
+func safeDir(dir string) (string, error) { return dir, nil }

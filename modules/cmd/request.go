@@ -7,9 +7,23 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A request is what is to be run, and how: the parameters of the original's _run.
+// requests reads the arguments of calls.
+type requests struct {
+	env   *loader.Env
+	shell string // default of the parameter shell
+}
+
+// logins runs programs as other users and groups.
+type logins struct {
+	env      *loader.Env
+	shell    string // default of the parameter shell
+	users    users
+	environs environs
+}
+
+// A request describes a command to run: the parameters of the original's _run.
 type request struct {
-	cmd      any // text, words, or what a careless caller gave
+	cmd      any // text, words, or any other value
 	cwd      any
 	stdin    any // nil for none
 	runas    string
@@ -34,9 +48,9 @@ type request struct {
 	bg       bool
 	encoded  bool
 	raw      bool // stdin_raw_newlines
-	merge    bool // standard error goes where output goes
-	script   bool // cmd is a script of ours
-	jid      bool // comes from the command line
+	merge    bool // standard error goes to the output
+	script   bool // cmd is a script file that we made
+	jid      bool // the command comes from the command line
 	retcodes any
 	stdouts  any
 	stderrs  any
@@ -44,37 +58,44 @@ type request struct {
 	pillar, pillarenv any // of a template
 }
 
-// request reads the arguments of a call.
-func (m *module) request(ctx context.Context, a *arguments) (*request, error) {
+// read returns the request for the arguments of a call.
+func (m requests) read(ctx context.Context, a *arguments) *request {
 	r := &request{
-		cmd: a.get("cmd"), cwd: a.get("cwd"), stdin: a.get("stdin"), umask: a.get("umask"), timeout: a.get("timeout"),
-		runas: a.text("runas"), group: a.text("group"), shell: data.Str(a.or("shell", m.shell)), password: a.text("password"),
-		env: a.get("env"), cleanEnv: a.truth("clean_env"), path: a.text("prepend_path"),
-		rstrip: data.Truth(a.or("rstrip", true)), template: a.text("template"), encoding: a.get("output_encoding"),
-		locale: a.or("reset_system_locale", true) == true, noRet: a.truth("ignore_retcode"), saltenv: a.get("saltenv"), pillar: a.get("pillar"), pillarenv: a.get("pillarenv"),
-		useVT: a.truth("use_vt"), bg: a.truth("bg"), encoded: a.truth("encoded_cmd"), raw: a.truth("stdin_raw_newlines"),
-		jid: a.values.Has("__pub_jid"), retcodes: a.get("success_retcodes"), stdouts: a.get("success_stdout"),
-		stderrs: a.get("success_stderr"),
+		cmd: a.get("cmd"), cwd: a.get("cwd"), stdin: a.get("stdin"), umask: a.get("umask"),
+		timeout: a.get("timeout"), runas: a.text("runas"), group: a.text("group"),
+		password: a.text("password"), shell: data.Str(a.or("shell", m.shell)), env: a.get("env"),
+		cleanEnv: a.truth("clean_env"), path: a.text("prepend_path"),
+		rstrip: data.Truth(a.or("rstrip", true)), template: a.text("template"),
+		encoding: a.get("output_encoding"), locale: a.or("reset_system_locale", true) == true,
+		noRet: a.truth("ignore_retcode"), saltenv: a.get("saltenv"), pillar: a.get("pillar"),
+		pillarenv: a.get("pillarenv"), useVT: a.truth("use_vt"), bg: a.truth("bg"),
+		encoded: a.truth("encoded_cmd"), raw: a.truth("stdin_raw_newlines"),
+		jid: a.values.Has("__pub_jid"), retcodes: a.get("success_retcodes"),
+		stdouts: a.get("success_stdout"), stderrs: a.get("success_stderr"),
 	}
-	r.level = m.level(a.or("output_loglevel", "debug"))
-	r.callback = m.callback(a.get("log_callback"))
+	r.level = levelNamed(m.env.Log, a.or("output_loglevel", "debug"))
+	r.callback = callbackOf(m.env.Log, a.get("log_callback"))
 	r.useShell = m.usesShell(a.get("python_shell"), a.text("__pub_jid"))
 	r.inContext(ctx, a)
-	return r, nil
+	return r
 }
 
-// usesShell decides about python_shell: what comes with a jid from the command line may use the shell.
-func (m *module) usesShell(given any, jid string) bool {
+// usesShell returns python_shell. By default a command with a jid, from the command line, uses the
+// shell.
+func (m requests) usesShell(given any, jid string) bool {
 	if given != nil {
 		return given == true
 	}
 	return jid != "" || m.env.Option("cmd_safe") == false
 }
 
-// forceShell sets python_shell where the function decides about it and not the jid.
-func (r *request) forceShell(a *arguments, use bool) { r.useShell = a.or("python_shell", use) == true }
+// forceShell sets python_shell if the call does not; the jid does not count.
+func (r *request) forceShell(a *arguments,
+	use bool) {
+	r.useShell = a.or("python_shell", use) == true
+}
 
-// inContext takes user and password from the context of the job when the call has none.
+// inContext takes user and password from the context of the job if the call has none.
 func (r *request) inContext(ctx context.Context, a *arguments) {
 	c := loader.ContextOf(ctx)
 	if v, ok := c.Get("runas"); ok && a.get("runas") == nil && data.Truth(v) {
@@ -85,22 +106,23 @@ func (r *request) inContext(ctx context.Context, a *arguments) {
 	}
 }
 
-// An outcome is what came of a command.
+// An outcome is the result of a command.
 type outcome struct {
 	pid            int
-	retcode        any // nil when it is not known
+	retcode        any // nil if it is unknown
 	stdout, stderr string
 	keys           []string // order of the fields
 }
 
-// shown returns the outcome as a dictionary, without output when it is to be hidden.
+// shown returns the outcome as a dictionary, without output if it is to be hidden.
 func (o *outcome) shown(a *arguments) *data.Map {
 	if a.truth("hide_output") {
 		o.stdout, o.stderr = "", ""
 	}
 	ret := &data.Map{}
 	for _, key := range o.keys {
-		ret.Set(key, map[string]any{"pid": int64(o.pid), "retcode": o.retcode, "stdout": o.stdout, "stderr": o.stderr}[key])
+		ret.Set(key, map[string]any{"pid": int64(o.pid), "retcode": o.retcode, "stdout": o.stdout,
+			"stderr": o.stderr}[key])
 	}
 	return ret
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// becomeUser looks the user up. On macOS the command itself becomes one of su(1), as a program cannot get a user's session there
-// in any other way.
-func (m *module) becomeUser(ctx context.Context, j *job) error {
+// becomeUser looks up the user. On macOS it wraps the command in su(1), as a program cannot get a
+// user's session there in any other way.
+func (m logins) becomeUser(ctx context.Context, j *job) error {
 	if j.runas == "" {
 		return nil
 	}
@@ -24,18 +24,18 @@ func (m *module) becomeUser(ctx context.Context, j *job) error {
 		m.wrapInLogin(ctx, j)
 		return nil
 	}
-	a, ok := m.account(ctx, j.runas)
+	a, ok := m.users.account(ctx, j.runas)
 	if !ok {
 		return loader.Execution("User '%s' is not available", j.runas)
 	}
 	if int(a.uid) != os.Getuid() {
-		j.who = &identity{uid: a.uid, gid: a.gid, groups: m.groups(ctx, a)}
+		j.who = &identity{uid: a.uid, gid: a.gid, groups: m.users.groups(ctx, a)}
 	}
 	return nil
 }
 
-// wrapInLogin makes the command one that su runs in a login session of the user.
-func (m *module) wrapInLogin(ctx context.Context, j *job) {
+// wrapInLogin wraps the command in su, which runs it in a login session of the user.
+func (m logins) wrapInLogin(ctx context.Context, j *job) {
 	line := data.Str(j.cmd)
 	if words, ok := j.cmd.([]any); ok {
 		quoted := data.Texts(words)
@@ -45,15 +45,15 @@ func (m *module) wrapInLogin(ctx context.Context, j *job) {
 		line = strings.Join(quoted, " ")
 	}
 	line = "cd -- " + quoteWord(j.cwd) + " && { " + line + "\n }"
-	if shell := m.loginShell(ctx, j.runas); strings.HasSuffix(shell, "bash") {
+	if shell := m.users.loginShell(ctx, j.runas); strings.HasSuffix(shell, "bash") {
 		line = shell + " -l -c " + quoteWord(line)
 	}
 	j.cmd = "su -l " + quoteWord(j.runas) + " -c " + quoteWord(line)
 	j.runas = ""
 }
 
-// loginShell returns the shell of a user of macOS, whose users stand in no file.
-func (m *module) loginShell(ctx context.Context, name string) string {
+// loginShell returns the shell of a user of macOS, where users are not in a file.
+func (m users) loginShell(ctx context.Context, name string) string {
 	if a, ok := m.account(ctx, name); ok && a.shell != "" {
 		return a.shell
 	}
@@ -61,15 +61,16 @@ func (m *module) loginShell(ctx context.Context, name string) string {
 	return strings.TrimSpace(shell)
 }
 
-// becomeGroup looks the group up. Its text for one that is missing names the user, as the original's does.
-func (m *module) becomeGroup(ctx context.Context, j *job) error {
+// becomeGroup looks up the group. The error for a missing group names the user, like the
+// original's.
+func (m logins) becomeGroup(ctx context.Context, j *job) error {
 	if j.group == "" {
 		return nil
 	}
 	if helper("sudo") == "" {
 		return loader.Execution("group argument requires sudo but not found")
 	}
-	gid, ok := m.groupID(ctx, j.group)
+	gid, ok := m.users.groupID(ctx, j.group)
 	if !ok {
 		return loader.Execution("Group '%s' is not available", orNone(j.runas))
 	}
@@ -77,13 +78,13 @@ func (m *module) becomeGroup(ctx context.Context, j *job) error {
 		if int(gid) == os.Getgid() {
 			return nil
 		}
-		j.who = m.ownIdentity(ctx)
+		j.who = m.users.ownIdentity(ctx)
 	}
 	j.who.gid = gid
 	return nil
 }
 
-func (m *module) ownIdentity(ctx context.Context) *identity {
+func (m users) ownIdentity(ctx context.Context) *identity {
 	who := &identity{uid: uint32(os.Getuid())}
 	if a, ok := m.account(ctx, m.ownName()); ok {
 		who.groups = m.groups(ctx, a)
@@ -98,9 +99,9 @@ func orNone(s string) string {
 	return s
 }
 
-// loginEnvironment puts the environment that the user gets at a login under that of the request. It is taken between marks, since
-// profiles like to print.
-func (m *module) loginEnvironment(ctx context.Context, j *job) error {
+// loginEnvironment adds the environment of a login of the user; variables of the request override
+// it. The environment is read between marks, as profiles often print.
+func (m logins) loginEnvironment(ctx context.Context, j *job) error {
 	if j.runas == "" && j.group == "" {
 		return nil
 	}
@@ -110,8 +111,8 @@ func (m *module) loginEnvironment(ctx context.Context, j *job) error {
 	login := &data.Map{}
 	switch len(parts) {
 	case 1:
-		m.env.Log.Errorf("Environment could not be retrieved for user '%s': stderr=%s stdout=%s", orNone(j.runas),
-			j.secret(data.Repr(errs)), j.secret(data.Repr(out)))
+		m.env.Log.Errorf("Environment could not be retrieved for user '%s': stderr=%s stdout=%s",
+			orNone(j.runas), j.secret(data.Repr(errs)), j.secret(data.Repr(out)))
 	case 3:
 		login = parseEnvironment(parts[1])
 	default:
@@ -120,31 +121,31 @@ func (m *module) loginEnvironment(ctx context.Context, j *job) error {
 	login.Update(j.env)
 	name := j.runas
 	if name == "" {
-		name = m.ownName()
+		name = m.users.ownName()
 	}
 	login.Set("USER", name)
-	login.Set("HOME", m.home(ctx, j.runas))
+	login.Set("HOME", m.users.home(ctx, j.runas))
 	j.env = login
 	return nil
 }
 
-// ownName returns the name of the user that the daemon is.
-func (m *module) ownName() string {
+// ownName returns the name of the daemon's user.
+func (m users) ownName() string {
 	if name := os.Getenv("LOGNAME"); name != "" && os.Getuid() != 0 {
 		return name
 	}
 	return strings.TrimSpace(m.ask(context.Background(), "id", "-un"))
 }
 
-// login runs a shell script as a login of the user and returns what it printed.
-func (m *module) login(ctx context.Context, j *job, script string) (stdout, stderr string) {
+// login runs a shell script in a login of the user and returns its output.
+func (m logins) login(ctx context.Context, j *job, script string) (stdout, stderr string) {
 	words := m.loginWords(j, script)
 	path := helper(words[0])
 	if path == "" {
 		return "", words[0] + " is not available"
 	}
 	c := exec.Command(path, words[1:]...)
-	c.Env, c.Dir = pairs(m.inherited()), "/"
+	c.Env, c.Dir = pairs(m.environs.inherited()), "/"
 	k, ctx, release := newCapture(ctx)
 	defer release()
 	k.take(c)
@@ -159,8 +160,8 @@ func (m *module) login(ctx context.Context, j *job, script string) (stdout, stde
 	return stdout, stderr
 }
 
-// loginWords returns the command that logs a user in.
-func (m *module) loginWords(j *job, script string) []string {
+// loginWords returns the command for a login of the user.
+func (m logins) loginWords(j *job, script string) []string {
 	if j.group != "" {
 		words := []string{"sudo"}
 		if j.runas != "" {
@@ -181,7 +182,7 @@ func (m *module) loginWords(j *job, script string) []string {
 	return []string{"su", "-s", j.shell, "-", j.runas, "-c", script}
 }
 
-// parseEnvironment reads NAME=VALUE pairs with zero bytes between them.
+// parseEnvironment parses NAME=VALUE pairs separated by zero bytes.
 func parseEnvironment(s string) *data.Map {
 	env := &data.Map{}
 	for pair := range strings.SplitSeq(s, "\x00") {

@@ -11,13 +11,17 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// script fetches a script from the master's file server, a web server or the minion's own disk, and runs it.
+// script fetches a script from the master's file server, a web server or the minion's own disk, and
+// runs it.
 //
-// The result is that of cmd.run_all. Arguments, beside those of cmd.run:
+// The result is that of cmd.run_all. Arguments besides those of cmd.run:
 //
 //	source    salt://…, http://…, file://… or a path on the minion
 //	args      the arguments of the script, as text or as a list
@@ -29,29 +33,27 @@ import (
 //	salt '*' cmd.script salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
 //	salt '*' cmd.script salt://scripts/windows_task.ps1 args=' -Input c:\tmp\infile.txt' shell='powershell'
 //	salt '*' cmd.script salt://scripts/runme.sh stdin='one\ntwo\nthree\nfour\nfive\n'
-func (m *module) script(ctx context.Context, a *arguments) (any, error) {
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
+func (m scripts) script(ctx context.Context, a *arguments) (any, error) {
+	r := m.requests.read(ctx, a)
 	o, err := m.runScript(ctx, a, r)
 	if err != nil {
 		return nil, err
 	}
 	if o == nil {
-		return data.NewMap("pid", int64(0), "retcode", int64(1), "stdout", "", "stderr", "", "cache_error", true), nil
+		return data.NewMap("pid", int64(0), "retcode", int64(1), "stdout", "", "stderr", "",
+			"cache_error", true), nil
 	}
 	return o.shown(a), nil
 }
 
-// scriptRetcode fetches a script, runs it and returns its return code. The arguments are those of cmd.script, but the script is
-// rendered with jinja unless template says otherwise.
+// scriptRetcode fetches a script, runs it and returns its return code. The arguments are those of
+// cmd.script, but by default the script is rendered with jinja.
 //
 // CLI Example:
 //
 //	salt '*' cmd.script_retcode salt://scripts/runme.sh
 //	salt '*' cmd.script_retcode salt://scripts/runme.sh 'arg1 arg2 "arg 3"'
-func (m *module) scriptRetcode(ctx context.Context, a *arguments) (any, error) {
+func (m scripts) scriptRetcode(ctx context.Context, a *arguments) (any, error) {
 	v, err := m.script(ctx, a)
 	if err != nil {
 		return nil, err
@@ -59,14 +61,16 @@ func (m *module) scriptRetcode(ctx context.Context, a *arguments) (any, error) {
 	return v.(*data.Map).Value("retcode"), nil
 }
 
-// runScript copies the script to a file of its own and runs that. The outcome is nil when the script cannot be had.
+// runScript copies the script to a new file and runs it. The outcome is nil if the script is not
+// available.
 //
-// The file lies in cwd, as Salt's does, when nobody else can put another in its place there, and otherwise in the directory for
-// temporary files. It is written, and given to the user, through the descriptor that made it and never by its name.
-func (m *module) runScript(ctx context.Context, a *arguments, r *request) (*outcome, error) {
+// Like Salt's, the file is in cwd, but only if nobody else can replace it there; otherwise it is in
+// the directory for temporary files. It is written, and its owner set, through the descriptor that
+// created it, never by name.
+func (m scripts) runScript(ctx context.Context, a *arguments, r *request) (*outcome, error) {
 	source := data.Str(a.get("source"))
 	if r.saltenv == nil {
-		r.saltenv = m.saltenv()
+		r.saltenv = defaultSaltenv(m.env)
 	}
 	dir := ""
 	if data.Truth(r.cwd) {
@@ -77,7 +81,7 @@ func (m *module) runScript(ctx context.Context, a *arguments, r *request) (*outc
 		return nil, err
 	}
 	path := f.Name()
-	defer m.remove(path)
+	defer remove(m.env.Log, path)
 	ok, err := m.fetch(ctx, a, r, source, f)
 	if err == nil && ok {
 		err = m.ready(ctx, f, r.runas)
@@ -96,11 +100,11 @@ func (m *module) runScript(ctx context.Context, a *arguments, r *request) (*outc
 		}
 		r.cmd, r.useShell = append([]any{path}, words...), false
 	}
-	return m.execute(ctx, r)
+	return m.runner.execute(ctx, r)
 }
 
-// scriptWords returns the arguments of a script: the items of a list, the keys of a dictionary, and a text split at its blanks outside
-// quotes. No shell sees them.
+// scriptWords returns the arguments of a script: the items of a list, the keys of a dictionary, or
+// a text split at its blanks outside of quotes. No shell interprets them.
 func scriptWords(args any) ([]any, error) {
 	switch args := args.(type) {
 	case []any:
@@ -116,8 +120,10 @@ func scriptWords(args any) ([]any, error) {
 	return nil, loader.TypeError("Value after * must be an iterable, not %s", loader.TypeName(args))
 }
 
-// fetch writes the script to f, and reports whether it could be had.
-func (m *module) fetch(ctx context.Context, a *arguments, r *request, source string, f *os.File) (bool, error) {
+// fetch writes the script to f, and reports whether it is available.
+func (m scripts) fetch(
+	ctx context.Context, a *arguments, r *request, source string, f *os.File,
+) (bool, error) {
 	if r.template != "" {
 		return m.fetchRendered(ctx, a, r, source, f)
 	}
@@ -128,8 +134,11 @@ func (m *module) fetch(ctx context.Context, a *arguments, r *request, source str
 	return true, copyFile(f, cached)
 }
 
-// fetchRendered is fetch through a template engine, whose function writes to a name: to one in a directory of ours.
-func (m *module) fetchRendered(ctx context.Context, a *arguments, r *request, source string, f *os.File) (bool, error) {
+// fetchRendered is fetch for a template. cp.get_template writes to a path, so it gets one in a
+// private directory.
+func (m scripts) fetchRendered(
+	ctx context.Context, a *arguments, r *request, source string, f *os.File,
+) (bool, error) {
 	if !m.env.Functions.Has("cp.get_template") {
 		return false, loader.Execution("template '%s' of a script needs cp.get_template, which is not available", r.template)
 	}
@@ -142,26 +151,24 @@ func (m *module) fetchRendered(ctx context.Context, a *arguments, r *request, so
 	if err != nil {
 		return false, loader.OSError(err)
 	}
-	defer m.removeAll(dir)
+	defer removeAll(m.env.Log, dir)
 	path := filepath.Join(dir, filepath.Base(f.Name()))
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		return false, loader.OSError(err)
 	}
-	v, err := m.env.Call(ctx, "cp.get_template", []any{source, path, r.template, r.saltenv}, kwargs)
-	if err != nil || !data.Truth(v) {
+	rendered, err := calls.GetTemplate(ctx, m.env, calls.Template{
+		Path: source, Dest: path, Engine: r.template, SaltEnv: r.saltenv, More: kwargs,
+	})
+	if err != nil || rendered == "" {
 		return false, err
 	}
 	return true, copyFile(f, path)
 }
 
-// cache returns a local copy of the source, "" when it cannot be had.
-func (m *module) cache(ctx context.Context, source string, saltenv any) (string, error) {
+// cache returns the path of a local copy of the source, or "" if it is not available.
+func (m scripts) cache(ctx context.Context, source string, saltenv any) (string, error) {
 	if m.env.Functions.Has("cp.cache_file") {
-		v, err := m.env.Call(ctx, "cp.cache_file", []any{source, saltenv}, nil)
-		if err != nil || !data.Truth(v) {
-			return "", err
-		}
-		return data.Str(v), nil
+		return calls.CacheFile(ctx, m.env, calls.Source{Path: source, SaltEnv: saltenv})
 	}
 	path := strings.TrimPrefix(source, "file://")
 	if scheme, _, ok := strings.Cut(path, "://"); ok {
@@ -173,18 +180,18 @@ func (m *module) cache(ctx context.Context, source string, saltenv any) (string,
 	return path, nil
 }
 
-// ready lets the user, and nobody else, read and run the script.
-func (m *module) ready(ctx context.Context, f *os.File, user string) error {
+// ready makes the script readable and executable for the user alone.
+func (m scripts) ready(ctx context.Context, f *os.File, user string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
 	if err := f.Chmod(0o500); err != nil {
 		return loader.OSError(err)
 	}
-	return loader.OSError(m.give(ctx, f, user))
+	return loader.OSError(m.runner.users.setOwner(ctx, f, user))
 }
 
-// ending returns the ending of a source's name, which tells Windows how to run it.
+// ending returns the file name extension of a source, which decides how Windows runs it.
 func ending(source string) string {
 	name, _, _ := strings.Cut(source, "?")
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
@@ -194,11 +201,12 @@ func ending(source string) string {
 	return ""
 }
 
-// scriptFile makes a file in dir, or in the directory for temporary files when dir is not safe.
+// scriptFile creates a file in dir, or in the directory for temporary files if dir is not safe.
 func scriptFile(dir, ending string) (*os.File, error) {
-	safe, err := safeFolder(dir)
+	safe, err := safeDir(dir)
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		p.Path = filepath.Join(dir, tempPrefix+strings.ToLower(rand.Text()[:8])+ending) // as Python's mkstemp names it
+		// like Python's mkstemp
+		p.Path = filepath.Join(dir, tempPrefix+strings.ToLower(rand.Text()[:8])+ending)
 	}
 	if err != nil {
 		return nil, loader.OSError(err)
@@ -206,10 +214,10 @@ func scriptFile(dir, ending string) (*os.File, error) {
 	return newFile(safe, ending)
 }
 
-// tempPrefix begins the names of our files, as Salt's do.
+// tempPrefix begins the names of our files, like Salt's.
 const tempPrefix = "__salt.tmp."
 
-// newFile makes an empty file that nobody else can read. A name that exists, as a link or otherwise, is not taken.
+// newFile creates an empty private file. It never opens an existing name, such as a link.
 func newFile(dir, ending string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, tempPrefix+"*"+ending)
 	return f, loader.OSError(err)
@@ -225,27 +233,28 @@ func copyFile(to *os.File, from string) error {
 	return loader.OSError(err)
 }
 
-func (m *module) remove(path string) {
+func remove(log logrus.FieldLogger, path string) {
 	if err := os.Remove(path); err != nil {
-		m.env.Log.Errorf("cmd.script: Unable to clean tempfile '%s': %v", path, err)
+		log.Errorf("cmd.script: Unable to clean tempfile '%s': %v", path, err)
 	}
 }
 
-func (m *module) removeAll(dir string) {
+func removeAll(log logrus.FieldLogger, dir string) {
 	if err := os.RemoveAll(dir); err != nil {
-		m.env.Log.Errorf("cmd.script: Unable to clean tempfile '%s': %v", dir, err)
+		log.Errorf("cmd.script: Unable to clean tempfile '%s': %v", dir, err)
 	}
 }
 
 // execCode runs a snippet in a language and returns what it wrote to standard output.
 //
-// lang is the interpreter, code the text, args a text or a list of arguments. Other arguments are those of cmd.run_all.
+// lang is the interpreter, code the snippet, args a text or a list of arguments. Other arguments
+// are those of cmd.run_all.
 //
 // CLI Example:
 //
 //	salt '*' cmd.exec_code ruby 'puts "cheese"'
 //	salt '*' cmd.exec_code ruby 'puts "cheese"' args='["arg1", "arg2"]' env='{"FOO": "bar"}'
-func (m *module) execCode(ctx context.Context, a *arguments) (any, error) {
+func (m snippets) execCode(ctx context.Context, a *arguments) (any, error) {
 	v, err := m.execCodeAll(ctx, a)
 	if err != nil {
 		return nil, err
@@ -253,18 +262,21 @@ func (m *module) execCode(ctx context.Context, a *arguments) (any, error) {
 	return v.(*data.Map).Value("stdout"), nil
 }
 
-// execCodeAll runs a snippet in a language and returns pid, return code, standard output and standard error.
+// execCodeAll runs a snippet in a language and returns pid, return code, standard output and
+// standard error.
 //
-// lang is the interpreter, code the text, args a text or a list of arguments. Other arguments are those of cmd.run_all.
+// lang is the interpreter, code the snippet, args a text or a list of arguments. Other arguments
+// are those of cmd.run_all.
 //
 // CLI Example:
 //
 //	salt '*' cmd.exec_code_all ruby 'puts "cheese"'
 //	salt '*' cmd.exec_code_all ruby 'puts "cheese"' args='["arg1", "arg2"]' env='{"FOO": "bar"}'
-func (m *module) execCodeAll(ctx context.Context, a *arguments) (any, error) {
+func (m snippets) execCodeAll(ctx context.Context, a *arguments) (any, error) {
 	code, ok := a.get("code").(string)
 	if !ok {
-		return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>", loader.TypeName(a.get("code")))
+		return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>",
+			loader.TypeName(a.get("code")))
 	}
 	lang := data.Str(a.get("lang"))
 	words := []any{lang}
@@ -272,15 +284,12 @@ func (m *module) execCodeAll(ctx context.Context, a *arguments) (any, error) {
 	if strings.HasPrefix(strings.ToLower(lang), "powershell") {
 		words, ending = append(words, "-File"), ".ps1"
 	}
-	r, err := m.request(ctx, a)
-	if err != nil {
-		return nil, err
-	}
+	r := m.requests.read(ctx, a)
 	path, err := m.codeFile(ctx, ending, code, r.runas)
 	if err != nil {
 		return nil, err
 	}
-	defer m.remove(path)
+	defer remove(m.env.Log, path)
 	switch args := a.get("args").(type) {
 	case string:
 		words = append(words, path, args)
@@ -293,20 +302,20 @@ func (m *module) execCodeAll(ctx context.Context, a *arguments) (any, error) {
 	return m.runMap(ctx, a, r)
 }
 
-// codeFile makes a file of a snippet that the user, and nobody else, can read.
-func (m *module) codeFile(ctx context.Context, ending, code, user string) (string, error) {
+// codeFile writes a snippet to a new file that only the user can read.
+func (m snippets) codeFile(ctx context.Context, ending, code, user string) (string, error) {
 	f, err := newFile("", ending)
 	if err != nil {
 		return "", err
 	}
 	if _, err = f.WriteString(code); err == nil {
-		err = m.give(ctx, f, user)
+		err = m.runner.users.setOwner(ctx, f, user)
 	}
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
-		m.remove(f.Name())
+		remove(m.env.Log, f.Name())
 	}
 	return f.Name(), loader.OSError(err)
 }

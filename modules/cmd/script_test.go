@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// nobodys returns a directory that belongs to the user nobody, on a way that all can go.
+// nobodys returns a directory of the user nobody, on a path that everybody can enter.
 func nobodys(t *testing.T) string {
 	t.Helper()
 	needsRoot(t)
@@ -38,7 +38,8 @@ func nobodys(t *testing.T) string {
 	return dir
 }
 
-// TestScriptStaysOutOfFoldersOfOthers runs scripts in a directory whose owner could swap what lies there, as that user and as root.
+// TestScriptStaysOutOfFoldersOfOthers runs scripts in a directory whose owner could replace its
+// files, as that user and as root.
 func TestScriptStaysOutOfFoldersOfOthers(t *testing.T) {
 	dir := nobodys(t)
 	src := filepath.Join(t.TempDir(), "x.sh")
@@ -46,13 +47,15 @@ func TestScriptStaysOutOfFoldersOfOthers(t *testing.T) {
 	for _, name := range []string{"nobody", "root"} {
 		v, err := call(t, &loader.Env{}, "cmd.script", []any{src}, "cwd", dir, "runas", name)
 		m, ok := v.(*data.Map)
-		if want := filepath.Clean(os.TempDir()) + "\n" + dir + "\n" + name; err != nil || !ok || m.Text("stdout") != want {
+		if want := filepath.Clean(os.TempDir()) + "\n" + dir + "\n" + name; err != nil || !ok ||
+			m.Text("stdout") != want {
 			t.Errorf("cmd.script as %s = %s, %v; want %q", name, data.Repr(v), err, want)
 		}
 	}
 }
 
-// TestScriptFileIsNotTakenByName replaces the script's file by a link to a file of root while the script is fetched.
+// TestScriptFileIsNotTakenByName replaces the script with a link to a file of root while the script
+// is fetched.
 func TestScriptFileIsNotTakenByName(t *testing.T) {
 	needsRoot(t)
 	dir, other := t.TempDir(), t.TempDir()
@@ -61,21 +64,23 @@ func TestScriptFileIsNotTakenByName(t *testing.T) {
 	write(t, other+"/cached", "#!/bin/sh\ntrue\n", 0o644)
 	swapped := false
 	cp := loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", func(context.Context, cacheArgs) (any, error) {
-			names, err := filepath.Glob(dir + "/__salt.tmp.*")
-			if err != nil || len(names) != 1 {
-				t.Errorf("files %v, %v", names, err)
-				return false, err
-			}
-			swapped = true
-			if err := os.Remove(names[0]); err != nil {
-				return false, err
-			}
-			return other + "/cached", os.Symlink(victim, names[0])
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file",
+			func(context.Context, cacheArgs) (any, error) {
+				names, err := filepath.Glob(dir + "/__salt.tmp.*")
+				if err != nil || len(names) != 1 {
+					t.Errorf("files %v, %v", names, err)
+					return false, err
+				}
+				swapped = true
+				if err := os.Remove(names[0]); err != nil {
+					return false, err
+				}
+				return other + "/cached", os.Symlink(victim, names[0])
+			})}}, nil
 	}}
 	r := newRegistry(t, &loader.Env{}, cp)
-	_, err := r.Invoke(t.Context(), "cmd.script", []any{"salt://x.sh"}, data.NewMap("cwd", dir, "runas", "nobody"))
+	_, err := r.Invoke(t.Context(), "cmd.script", []any{"salt://x.sh"},
+		data.NewMap("cwd", dir, "runas", "nobody"))
 	text, readErr := os.ReadFile(victim)
 	info, statErr := os.Stat(victim)
 	if readErr != nil || statErr != nil || string(text) != "precious" || info.Mode().Perm() != 0o644 {
@@ -87,7 +92,8 @@ func TestScriptFileIsNotTakenByName(t *testing.T) {
 	t.Logf("cmd.script: %v", err)
 }
 
-// The arguments of a script are words, from a list or a text, and no shell changes them.
+// TestScriptArguments checks that a script gets words, from a list or a text, and
+// that no shell changes them.
 func TestScriptArguments(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "x.sh")
 	write(t, src, "#!/bin/sh\nfor a; do echo \"<$a>\"; done\n", 0o644)
@@ -125,7 +131,8 @@ func TestSafeFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	open, sticky, link := mine+"/open", mine+"/sticky", mine+"/link"
-	for dir, mode := range map[string]os.FileMode{open: 0o777, open + "/below": 0o755, sticky: 0o777 | os.ModeSticky} {
+	for dir, mode := range map[string]os.FileMode{open: 0o777, open + "/below": 0o755,
+		sticky: 0o777 | os.ModeSticky} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -136,12 +143,13 @@ func TestSafeFolder(t *testing.T) {
 	if err := os.Symlink(sticky, link); err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]string{mine: mine, sticky: sticky, link: sticky, open: "", open + "/below": "", "": "", "relative": ""} {
-		if got, err := safeFolder(dir); got != want || err != nil {
-			t.Errorf("safeFolder(%q) = %q, %v; want %q", dir, got, err, want)
+	for dir, want := range map[string]string{mine: mine, sticky: sticky, link: sticky,
+		open: "", open + "/below": "", "": "", "relative": ""} {
+		if got, err := safeDir(dir); got != want || err != nil {
+			t.Errorf("safeDir(%q) = %q, %v; want %q", dir, got, err, want)
 		}
 	}
-	if _, err := safeFolder(mine + "/none"); !os.IsNotExist(err) {
+	if _, err := safeDir(mine + "/none"); !os.IsNotExist(err) {
 		t.Errorf("a folder that is missing: %v", err)
 	}
 }

@@ -17,6 +17,12 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
+// interpreters finds out the versions of shells and script languages.
+type interpreters struct {
+	env      *loader.Env
+	environs environs
+}
+
 const shellsFile = "/etc/shells"
 
 // shells returns the shells of the system, from /etc/shells.
@@ -24,7 +30,7 @@ const shellsFile = "/etc/shells"
 // CLI Example:
 //
 //	salt '*' cmd.shells
-func (m *module) shells(context.Context, loader.NoArgs) (any, error) {
+func (m shellList) shells(context.Context, loader.NoArgs) (any, error) {
 	lines, err := m.shellLines()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		m.env.Log.Errorf("File '%s' was not found", shellsFile)
@@ -38,7 +44,7 @@ func (m *module) shells(context.Context, loader.NoArgs) (any, error) {
 	return list, nil
 }
 
-func (m *module) shellLines() ([]string, error) {
+func (m shellList) shellLines() ([]string, error) {
 	src, err := os.ReadFile(filepath.Join("/", m.env.Root, shellsFile))
 	if err != nil {
 		return nil, err
@@ -47,7 +53,7 @@ func (m *module) shellLines() ([]string, error) {
 }
 
 // listedShell reports whether a shell may be valid: it is listed, or there is no list.
-func (m *module) listedShell(shell string) bool {
+func (m shellList) listedShell(shell string) bool {
 	if runtime.GOOS == "windows" {
 		return true
 	}
@@ -55,13 +61,13 @@ func (m *module) listedShell(shell string) bool {
 	return err != nil || slices.Contains(lines, shell)
 }
 
-// A probe asks a shell for its version.
+// A probe is the command that prints a shell's version, and the pattern of the version.
 type probe struct {
 	pattern string
 	words   []string
 }
 
-// probeOf returns how to ask a shell; the ones named test are the original's own.
+// probeOf returns the probe of a shell. The ones named test come from the original.
 func probeOf(shell string) (probe, bool) {
 	p, ok := map[string]probe{
 		"bash":            {`version (\d\S*)`, []string{"bash", "--version"}},
@@ -70,11 +76,12 @@ func probeOf(shell string) (probe, bool) {
 		"zsh":             {`^zsh (\d\S*)`, []string{"zsh", "--version"}},
 		"tcsh":            {`^tcsh (\d\S*)`, []string{"tcsh", "--version"}},
 		"cmd":             {`Version ([\d.]+)`, []string{"cmd.exe", "/C", "ver"}},
-		"powershell":      {`PSVersion\s+(\d\S*)`, []string{"powershell", "-NonInteractive", "$PSVersionTable"}},
-		"perl":            {`^(\d\S*)`, []string{"perl", "-e", "printf \"%vd\n\", $^V;"}},
-		"python":          {`^Python (\d\S*)`, []string{"python", "-V"}},
-		"ruby":            {`^ruby (\d\S*)`, []string{"ruby", "-v"}},
-		"php":             {`^PHP (\d\S*)`, []string{"php", "-v"}},
+		"powershell": {`PSVersion\s+(\d\S*)`,
+			[]string{"powershell", "-NonInteractive", "$PSVersionTable"}},
+		"perl":   {`^(\d\S*)`, []string{"perl", "-e", "printf \"%vd\n\", $^V;"}},
+		"python": {`^Python (\d\S*)`, []string{"python", "-V"}},
+		"ruby":   {`^ruby (\d\S*)`, []string{"ruby", "-v"}},
+		"php":    {`^PHP (\d\S*)`, []string{"php", "-v"}},
 	}[shell]
 	return p, ok
 }
@@ -84,16 +91,18 @@ type shellInfoArgs struct {
 	ListModules bool `default:"False"`
 }
 
-// shellInfo tells about a shell or script language: its path, whether it is installed and its version.
+// shellInfo returns information about a shell or script language: its path, whether it is
+// installed, and its version.
 //
-// It knows bash, zsh, tcsh, cmd, powershell, perl, python, ruby and php. With list_modules the modules of PowerShell are listed
-// too. Fields: path, installed (None when the version cannot be told), version (two or three numbers), version_raw and error.
+// It supports bash, zsh, tcsh, cmd, powershell, perl, python, ruby and php. With list_modules the
+// modules of PowerShell are listed too. Fields: path, installed (None if the version is unknown),
+// version (two or three numbers), version_raw and error.
 //
 // CLI Example:
 //
 //	salt '*' cmd.shell_info bash
 //	salt '*' cmd.shell_info powershell
-func (m *module) shellInfo(ctx context.Context, a shellInfoArgs) (any, error) {
+func (m interpreters) shellInfo(ctx context.Context, a shellInfoArgs) (any, error) {
 	info := m.aboutShell(ctx, a.Shell)
 	if a.ListModules && a.Shell == "powershell" && info.Value("installed") == true {
 		info.Set("modules", m.powershellModules(ctx))
@@ -101,16 +110,18 @@ func (m *module) shellInfo(ctx context.Context, a shellInfoArgs) (any, error) {
 	return info, nil
 }
 
-func (m *module) aboutShell(ctx context.Context, shell string) *data.Map {
+func (m interpreters) aboutShell(ctx context.Context, shell string) *data.Map {
 	p, ok := probeOf(shell)
 	if !ok {
-		return data.NewMap("error", "Salt does not know how to get the version number for "+shell, "installed", nil)
+		return data.NewMap("error", "Salt does not know how to get the version number for "+shell,
+			"installed", nil)
 	}
 	out, err := m.probe(ctx, p)
 	if err != nil {
-		return data.NewMap("error", "Unable to run command '"+strings.Join(p.words, " ")+"' Reason: "+err.Error(), "installed", false)
+		return data.NewMap("error", "Unable to run command '"+strings.Join(p.words, " ")+
+			"' Reason: "+err.Error(), "installed", false)
 	}
-	info := data.NewMap("installed", nil, "path", orNil(m.which(p.words[0])))
+	info := data.NewMap("installed", nil, "path", orNil(which(p.words[0])))
 	found := regexp.MustCompile("(?i)" + p.pattern).FindStringSubmatch(out)
 	if found == nil {
 		return noVersion(info, shell, out)
@@ -134,13 +145,14 @@ func (m *module) aboutShell(ctx context.Context, shell string) *data.Map {
 }
 
 func noVersion(info *data.Map, shell, out string) *data.Map {
-	info.Set("error", "The version regex pattern for shell "+shell+", could not find the version string")
+	info.Set("error", "The version regex pattern for shell "+shell+
+		", could not find the version string")
 	info.Set("stdout", out)
 	return info
 }
 
-// probe runs a shell for its version; both outputs count.
-func (m *module) probe(ctx context.Context, p probe) (string, error) {
+// probe runs a probe and returns its standard output and standard error.
+func (m interpreters) probe(ctx context.Context, p probe) (string, error) {
 	path := helper(p.words[0])
 	if path == "" {
 		return "", errors.New("[Errno 2] No such file or directory: " + data.Repr(p.words[0]))
@@ -149,7 +161,7 @@ func (m *module) probe(ctx context.Context, p probe) (string, error) {
 	defer cancel()
 	var out strings.Builder
 	c := exec.Command(path, p.words[1:]...)
-	c.Env, c.Stdout, c.Stderr = pairs(m.inherited()), &out, &out
+	c.Env, c.Stdout, c.Stderr = pairs(m.environs.inherited()), &out, &out
 	err := m.env.Run(ctx, c)
 	if errors.Is(err, process.ErrTimeout) {
 		return "", errors.New("Timed out.") //nolint:staticcheck // the original's text

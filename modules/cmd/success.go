@@ -9,13 +9,13 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// successes are what makes a return code count as 0.
+// successes are the conditions under which a run counts as return code 0.
 type successes struct {
 	codes        []int64
 	stdout, errs []string
 }
 
-func (m *module) readSuccesses(_ context.Context, j *job) (err error) {
+func readSuccesses(_ context.Context, j *job) (err error) {
 	if j.retcodes == nil {
 		j.good.codes = []int64{0}
 	}
@@ -36,7 +36,8 @@ func (m *module) readSuccesses(_ context.Context, j *job) (err error) {
 	return err
 }
 
-// splitList returns a list as it is, and a text split at its commas, as split_input of salt/utils/args.py.
+// splitList returns a list as it is, and splits a text at its commas, like split_input of
+// salt/utils/args.py.
 func splitList(v any) []any {
 	if v == nil {
 		return nil
@@ -56,14 +57,15 @@ func needles(v any) ([]string, error) {
 	for _, w := range splitList(v) {
 		s, ok := w.(string)
 		if !ok {
-			return nil, loader.TypeError("'in <string>' requires string as left operand, not %s", loader.TypeName(w))
+			return nil, loader.TypeError("'in <string>' requires string as left operand, not %s",
+				loader.TypeName(w))
 		}
 		words = append(words, s)
 	}
 	return words, nil
 }
 
-// include reports whether an outcome is one of the successes.
+// include reports whether an outcome is a success.
 func (s *successes) include(o *outcome) bool {
 	in := func(text string) func(string) bool {
 		return func(word string) bool { return strings.Contains(text, word) }

@@ -22,7 +22,7 @@ type ttyArgs struct {
 //
 //	salt '*' cmd.tty tty0 'This is a test'
 //	salt '*' cmd.tty pts3 'This is a test'
-func (m *module) tty(_ context.Context, a ttyArgs) (any, error) {
+func (m terminals) tty(_ context.Context, a ttyArgs) (any, error) {
 	var path string
 	switch {
 	case strings.HasPrefix(a.Device, "tty"):
@@ -34,7 +34,8 @@ func (m *module) tty(_ context.Context, a ttyArgs) (any, error) {
 	}
 	text, ok := a.Echo.(string)
 	if !ok {
-		return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>", loader.TypeName(a.Echo))
+		return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>",
+			loader.TypeName(a.Echo))
 	}
 	if err := m.writeDevice(path, text); err != nil {
 		return data.NewMap("Error", "Echoing to "+path+" returned error"), nil
@@ -42,8 +43,8 @@ func (m *module) tty(_ context.Context, a ttyArgs) (any, error) {
 	return data.NewMap("Success", "Message was successfully echoed to "+path), nil
 }
 
-// writeDevice writes to a device. Files are left alone, and none is made.
-func (m *module) writeDevice(path, text string) error {
+// writeDevice writes to an existing character device. It never creates or changes files.
+func (m terminals) writeDevice(path, text string) error {
 	path = filepath.Join("/", m.env.Root, path)
 	info, err := os.Stat(path)
 	if err != nil {

@@ -4,5 +4,6 @@ package cmd
 
 import "golang.org/x/sys/unix"
 
-// noTerminal keeps a device from becoming the daemon's terminal. A terminal that takes nothing does not hold the daemon up.
+// noTerminal keeps a device from becoming the daemon's terminal, and keeps a blocked terminal from
+// blocking the daemon.
 const noTerminal = unix.O_NOCTTY | unix.O_NONBLOCK

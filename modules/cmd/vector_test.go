@@ -18,11 +18,12 @@ import (
 
 // laterSections are the sections of 10-cli.json that other packages read.
 var laterSections = map[string]string{
-	"outputters_one": "output", "outputters_all": "output", "colour": "output", "functions": "modules", "modules": "modules",
-	"cli_options": "cli", "offline": "cli", "salt_call": "cli", "salt_run": "cli", "batch": "cli", "token": "cli",
+	"outputters_one": "output", "outputters_all": "output", "colour": "output",
+	"functions": "modules", "modules": "modules", "cli_options": "cli", "offline": "cli",
+	"salt_call": "cli", "salt_run": "cli", "batch": "cli", "token": "cli",
 }
 
-// TestVectorCommands runs what the operator typed and compares what the terminal would show.
+// TestVectorCommands runs the commands that the operator typed and compares the output.
 func TestVectorCommands(t *testing.T) {
 	f := vectors.Load(t, "10-cli.json")
 	vectors.Later(t, f, []string{"cmd"}, laterSections)
@@ -51,7 +52,8 @@ func checkCommand(t *testing.T, c *vectors.Case, files *data.Map) {
 	args, kwargs := loader.ParseInput(typed)
 	kwargs.Set("__kwarg__", true)
 	r := newRegistry(t, &loader.Env{Opts: &data.Map{}}, fileClient(t, files))
-	res := r.Call(t.Context(), argv[1].(string), append(args, kwargs), loader.CallOptions{Pub: data.NewMap("jid", "20260101000000000000")})
+	res := r.Call(t.Context(), argv[1].(string), append(args, kwargs),
+		loader.CallOptions{Pub: data.NewMap("jid", "20260101000000000000")})
 	if failed := c.Int("exit_code") != 0; failed != (res.Retcode != 0) {
 		t.Errorf("%v: return code %d, want exit code %d", argv, res.Retcode, c.Int("exit_code"))
 	}
@@ -76,24 +78,26 @@ func checkCommand(t *testing.T, c *vectors.Case, files *data.Map) {
 
 var pidText = regexp.MustCompile(`(pid"?:\s+)\d+`)
 
-// steady leaves out what differs from run to run. The path of the shell is that of the captured system.
+// steady replaces values that differ between runs. The path of the shell is that of the captured
+// system.
 func steady(s string) string {
 	s = pidText.ReplaceAllString(s, "${1}N")
 	s = regexp.MustCompile(`\S*__salt\.tmp\.\w+`).ReplaceAllString(s, "TEMP")
 	return strings.TrimRight(s, "\n")
 }
 
-// fileClient stands for the module cp with the files of the captured master.
+// fileClient is a stub of the module cp with the files of the captured master.
 func fileClient(t *testing.T, files *data.Map) loader.Plugin {
 	dir := t.TempDir()
 	return loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", func(_ context.Context, a cacheArgs) (any, error) {
-			text, ok := files.Get("/tmp/s/srv/salt/" + strings.TrimPrefix(a.Path, "salt://"))
-			if !ok {
-				return false, nil
-			}
-			path := filepath.Join(dir, "cached")
-			return path, os.WriteFile(path, []byte(text.(string)), 0o600)
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_file",
+			func(_ context.Context, a cacheArgs) (any, error) {
+				text, ok := files.Get("/tmp/s/srv/salt/" + strings.TrimPrefix(a.Path, "salt://"))
+				if !ok {
+					return false, nil
+				}
+				path := filepath.Join(dir, "cached")
+				return path, os.WriteFile(path, []byte(text.(string)), 0o600)
+			})}}, nil
 	}}
 }

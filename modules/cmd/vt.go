@@ -8,11 +8,12 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// runVT runs the program for use_vt. The original gives it a terminal; here it has pipes, so its lines end without carriage returns
-// and it may buffer more. The rest is the same: always a shell, the outputs apart, not stripped, and a timeout keeps what there is.
-func (m *module) runVT(ctx context.Context, j *job) (*outcome, error) {
+// runVT runs the program for use_vt. The original gives it a terminal; here it has pipes, so its
+// lines end without carriage returns and it may buffer more. The rest is the same: always a shell,
+// separate outputs, not stripped, and a timeout keeps the output so far.
+func (m runner) runVT(ctx context.Context, j *job) (*outcome, error) {
 	if j.level != quiet {
-		m.log(levelDebug, "Running %s in VT, without a terminal", j.first())
+		logAt(m.env.Log, levelDebug, "Running %s in VT, without a terminal", j.first())
 	}
 	vt := *j
 	vtRequest := *j.request
@@ -20,7 +21,7 @@ func (m *module) runVT(ctx context.Context, j *job) (*outcome, error) {
 	vt.useShell, vt.shell = true, "/bin/sh"
 	c, err := command(&vt)
 	if err != nil {
-		return nil, m.notStarted(&vt, err)
+		return nil, vt.notStarted(err)
 	}
 	k, kept, release := newCapture(ctx)
 	defer release()
@@ -36,7 +37,7 @@ func (m *module) runVT(ctx context.Context, j *job) (*outcome, error) {
 	late := errors.Is(runErr, process.ErrTimeout)
 	if !late {
 		if o.retcode, err = exitCode(runErr); err != nil {
-			return nil, m.notStarted(&vt, err)
+			return nil, vt.notStarted(err)
 		}
 	}
 	vt.rstrip = false
@@ -49,7 +50,7 @@ func (m *module) runVT(ctx context.Context, j *job) (*outcome, error) {
 	return o, nil
 }
 
-// first returns the first word of the command, "" when it has none.
+// first returns the first word of the command, or "" if it has none.
 func (j *job) first() string {
 	word, err := firstWord(j.cmd)
 	if err != nil {

@@ -11,32 +11,33 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// usualFolders are searched after PATH, should it be broken.
-const usualFolders = "/sbin /bin /usr/sbin /usr/bin /usr/local/sbin /usr/local/bin"
+// usualDirs are searched after PATH, in case it is incomplete.
+const usualDirs = "/sbin /bin /usr/sbin /usr/bin /usr/local/sbin /usr/local/bin"
 
 type whichArgs struct{ Cmd any }
 
-// whichFunc returns the path of a program in the search path, None when there is none.
+// whichFunc returns the path of a program in the search path, or None if there is none.
 //
 // CLI Example:
 //
 //	salt '*' cmd.which cat
-func (m *module) whichFunc(_ context.Context, a whichArgs) (any, error) {
+func (m programs) whichFunc(_ context.Context, a whichArgs) (any, error) {
 	if !data.Truth(a.Cmd) {
 		m.env.Log.Error("No executable was passed to be searched by salt.utils.path.which()")
 		return nil, nil
 	}
-	return orNil(m.which(data.Str(a.Cmd))), nil
+	return orNil(which(data.Str(a.Cmd))), nil
 }
 
 type whichBinArgs struct{ Cmds any }
 
-// whichBin returns the path of the first of several programs that is in the search path, None when there is none.
+// whichBin returns the path of the first of several programs that is in the search path, or None if
+// there is none.
 //
 // CLI Example:
 //
 //	salt '*' cmd.which_bin '[pip2, pip, pip-python]'
-func (m *module) whichBin(_ context.Context, a whichBinArgs) (any, error) {
+func (programs) whichBin(_ context.Context, a whichBinArgs) (any, error) {
 	var names []string
 	switch v := a.Cmds.(type) {
 	case string:
@@ -51,20 +52,20 @@ func (m *module) whichBin(_ context.Context, a whichBinArgs) (any, error) {
 		}
 	}
 	for _, name := range names {
-		if path := m.which(name); path != "" {
+		if path := which(name); path != "" {
 			return path, nil
 		}
 	}
 	return nil, nil
 }
 
-// hasExec returns True when a program is in the search path.
+// hasExec returns True if a program is in the search path.
 //
 // CLI Example:
 //
 //	salt '*' cmd.has_exec cat
-func (m *module) hasExec(_ context.Context, a whichArgs) (any, error) {
-	return data.Truth(a.Cmd) && m.which(data.Str(a.Cmd)) != "", nil
+func (programs) hasExec(_ context.Context, a whichArgs) (any, error) {
+	return data.Truth(a.Cmd) && which(data.Str(a.Cmd)) != "", nil
 }
 
 func orNil(s string) any {
@@ -74,8 +75,9 @@ func orNil(s string) any {
 	return s
 }
 
-// which returns the path of a program, "" when it is not found, as which of salt/utils/path.py. A path is an answer by itself.
-func (m *module) which(name string) string {
+// which returns the path of a program, or "" if it is not found, like which of salt/utils/path.py.
+// A path is returned as it is.
+func which(name string) string {
 	if name == "" {
 		return ""
 	}
@@ -85,8 +87,8 @@ func (m *module) which(name string) string {
 	return inPath(name)
 }
 
-// helper returns the path of a program that the module itself needs, "" when it is not found. Unlike which it never takes one from
-// the directory that the daemon, or whoever called salt-call, happens to be in.
+// helper returns the path of a program that the module itself needs, or "" if it is not found.
+// Unlike which it never takes one from the current directory of the daemon or of salt-call.
 func helper(name string) string {
 	if path := inPath(name); filepath.IsAbs(path) {
 		return path
@@ -94,7 +96,7 @@ func helper(name string) string {
 	return ""
 }
 
-// inPath returns the path of a program in the search path, "" when it is not there.
+// inPath returns the path of a program in the search path, or "" if it is not there.
 func inPath(name string) string {
 	endings := endingsOf(name)
 	for _, dir := range searchPath() {
@@ -107,7 +109,7 @@ func inPath(name string) string {
 	return ""
 }
 
-// endingsOf returns what may have to be added to the name of a program: on Windows PATHEXT, else nothing.
+// endingsOf returns the possible extensions of a program: on Windows PATHEXT, otherwise none.
 func endingsOf(name string) []string {
 	if runtime.GOOS != "windows" {
 		return []string{""}
@@ -129,7 +131,7 @@ func searchPath() []string {
 	if runtime.GOOS == "windows" {
 		return dirs
 	}
-	for dir := range strings.FieldsSeq(usualFolders) {
+	for dir := range strings.FieldsSeq(usualDirs) {
 		if !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}

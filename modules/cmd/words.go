@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// split turns the text of a command that goes to no shell into words.
-func (m *module) split(_ context.Context, j *job) error {
+// split splits a command that goes to no shell into words.
+func split(_ context.Context, j *job) error {
 	if j.useShell || !splitsWords {
 		return nil
 	}
@@ -33,7 +33,8 @@ func (m *module) split(_ context.Context, j *job) error {
 	return nil
 }
 
-// withTexts returns words with the text of those that hold others, in which the dictionaries of an SLS are Python's OrderedDict.
+// withTexts converts words that are containers to text. Dictionaries of an SLS print as Python's
+// OrderedDict.
 func withTexts(words []any) []any {
 	out := slices.Clone(words)
 	for i, w := range words {
@@ -45,7 +46,7 @@ func withTexts(words []any) []any {
 	return out
 }
 
-// splitWords splits as Python's shlex.split does; the errors are its ValueErrors.
+// splitWords splits like Python's shlex.split; the errors are its ValueErrors.
 func splitWords(s string) ([]string, error) {
 	words, err := process.Words(s)
 	if err != nil {
@@ -54,10 +55,11 @@ func splitWords(s string) ([]string, error) {
 	return words, nil
 }
 
-// quoteWord writes a word so that a shell takes it as one, as Python's shlex.quote.
+// quoteWord quotes a word for a shell, like Python's shlex.quote.
 func quoteWord(s string) string {
 	plain := func(r rune) bool {
-		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_@%+=:,./-", r)
+		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) ||
+			strings.ContainsRune("_@%+=:,./-", r)
 	}
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s
@@ -65,7 +67,8 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'"'"'`) + "'"
 }
 
-// firstWord returns what may be logged of a command. The errors are those of Python for commands without words.
+// firstWord returns the part of a command that may be logged. For commands without words the errors
+// are Python's.
 func firstWord(cmd any) (string, error) {
 	words, ok := cmd.([]any)
 	if !ok {
@@ -80,15 +83,16 @@ func firstWord(cmd any) (string, error) {
 	}
 	word, ok := words[0].(string)
 	if !ok {
-		return "", loader.Exception("AttributeError", "'%s' object has no attribute 'strip'", loader.TypeName(words[0]))
+		return "", loader.Exception("AttributeError", "'%s' object has no attribute 'strip'",
+			loader.TypeName(words[0]))
 	}
 	return strings.TrimFunc(word, isSpace), nil
 }
 
 func noWords() error { return loader.Exception("IndexError", "list index out of range") }
 
-// checkTexts refuses what no program can be given.
-func (m *module) checkTexts(_ context.Context, j *job) error {
+// checkTexts rejects words and variables that no program can receive.
+func checkTexts(_ context.Context, j *job) error {
 	words := []string{data.Str(j.cmd)}
 	if list, ok := j.cmd.([]any); ok {
 		words = data.Texts(list)
@@ -108,7 +112,7 @@ func (m *module) checkTexts(_ context.Context, j *job) error {
 	return nil
 }
 
-// input returns what the command reads from its standard input, nil for nothing.
+// input returns the standard input of the command, or nil for none.
 func (j *job) input() io.Reader {
 	if j.stdin == nil {
 		return nil
@@ -120,7 +124,7 @@ func (j *job) input() io.Reader {
 	return strings.NewReader(text)
 }
 
-// isSpace reports what Python's str.strip takes away.
+// isSpace reports whether Python's str.strip removes a character.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
 func rstrip(s string) string { return strings.TrimRightFunc(s, isSpace) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 const bootstrapURL = "https://bootstrap.saltstack.com" // salt/utils/cloud.py
@@ -19,13 +20,13 @@ type bootstrapArgs struct {
 	Bootstrap string `default:"None"`
 }
 
-// gatherBootstrapScript puts the script that installs Salt on a new host into the directories of deploy scripts, and returns the path
-// of the first copy, or None when none could be written.
+// gatherBootstrapScript writes the script that installs Salt on a new host to the directories of
+// deploy scripts. It returns the path of the first copy, or None if none could be written.
 //
 // bootstrap
 //
-//	Where the script comes from: an address, the path of a file on the minion, or the script itself. Default: the option
-//	bootstrap_script_url. An address needs the module cp.
+//	The source of the script: a URL, the path of a file on the minion, or the script itself.
+//	Default: the option bootstrap_script_url. A URL needs the module cp.
 //
 // CLI Example:
 //
@@ -50,7 +51,7 @@ func (m *module) gatherBootstrapScript(ctx context.Context, a bootstrapArgs) (an
 	return first, nil
 }
 
-// script returns the name and the text of the script (salt/utils/cloud.py, update_bootstrap).
+// script returns the name and the content of the script (salt/utils/cloud.py, update_bootstrap).
 func (m *module) script(ctx context.Context, source string) (name string, body []byte, err error) {
 	usual := bootstrapURL
 	if v, ok := m.env.Opts.Get("bootstrap_script_url"); ok {
@@ -84,17 +85,18 @@ func (m *module) download(ctx context.Context, url string) ([]byte, error) {
 		return nil, loader.Execution("Failed to download the latest stable version of the bootstrap-salt.sh script from %s: %s",
 			url, m.env.Functions.MissingText("cp.get_url"))
 	}
-	text, err := m.env.Call(ctx, "cp.get_url", []any{url, nil}, nil)
+	text, ok, err := calls.GetURLText(ctx, m.env, url)
 	if err != nil {
 		return nil, err
 	}
-	if body, ok := text.(string); ok {
-		return []byte(body), nil
+	if ok {
+		return []byte(text), nil
 	}
 	return nil, loader.Execution("Failed to download the latest stable version of the bootstrap-salt.sh script from %s.", url)
 }
 
-// deployDirs returns the directories for deploy scripts that are there; the one beside the configuration is made.
+// deployDirs returns the existing directories for deploy scripts. It creates the one next to the
+// configuration.
 func (m *module) deployDirs() []string {
 	own := filepath.Join(filepath.Dir(m.env.Opts.Text("conf_file")), "cloud.deploy.d")
 	var dirs []string
@@ -102,6 +104,6 @@ func (m *module) deployDirs() []string {
 	for _, dir := range append(listed, own) {
 		dirs = append(dirs, data.Str(dir))
 	}
-	_ = os.Mkdir(own, 0o755) // where it cannot be made, nothing can be written into it either
+	_ = os.Mkdir(own, 0o755) // if it cannot be created, writing to it fails as well
 	return slices.Compact(dirs)
 }

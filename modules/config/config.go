@@ -1,14 +1,15 @@
-// Package config is Salt's module config: it looks up settings in the minion's options, grains and pillar
-// (salt/modules/config.py).
+// Package config is Salt's module config: it looks up settings in the minion's options, grains and
+// pillar (salt/modules/config.py).
 //
-// All look-ups go through the same places in the same order: options, grains, pillar, the master's options in the pillar
-// (pillar_opts), and a few defaults that Salt brings for its modules. The options have the keys grains and pillar as in Salt, so
-// that config.get grains:os works.
+// All lookups search the same places in the same order: options, grains, pillar, the master's
+// options in the pillar (pillar_opts), and some defaults that Salt has for its modules. As in Salt,
+// the options have the keys grains and pillar, so that config.get grains:os works.
 //
-// What is odd, and as in Salt: config.get with merge ignores the omit parameters, and takes the option pillar_merge_lists from
-// /etc/salt/master. A value sdb://profile/key is looked up where the profile names a driver; it is an error while this build has no
-// such driver. What differs: config.gather_bootstrap_script writes a script that is given by its text, over which
-// Salt fails, and config.merge does not change the pillar, which Salt's does.
+// As in Salt, config.get with merge ignores the omit parameters, and reads the option
+// pillar_merge_lists from /etc/salt/master. A value sdb://profile/key is looked up if the profile
+// names a driver; it is an error if this build does not have the driver. Differences from Salt:
+// config.gather_bootstrap_script accepts the text of a script, with which Salt fails; config.merge
+// does not change the pillar, as Salt's does.
 package config
 
 import (
@@ -40,7 +41,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// opts returns the options as functions see them: with the grains and the pillar of now.
+// opts returns the options as functions see them: with the current grains and pillar.
 func (m *module) opts() *data.Map {
 	o := m.env.Opts.Clone()
 	o.Set("grains", m.env.GrainsNow())
@@ -48,13 +49,13 @@ func (m *module) opts() *data.Map {
 	return o
 }
 
-// master returns the master's options, where the pillar has them.
+// master returns the master's options if they are in the pillar.
 func (m *module) master() *data.Map {
 	master, _ := m.env.PillarNow().Value("master").(*data.Map)
 	return master
 }
 
-// defaults returns what Salt's modules take for options that are set nowhere.
+// defaults returns the defaults of Salt's modules for unset options.
 func defaults() *data.Map {
 	hosts, images := "/etc/hosts", "/srv/salt-images"
 	if runtime.GOOS == "windows" {
@@ -64,17 +65,19 @@ func defaults() *data.Map {
 		"mongo.db", "salt", "mongo.password", "", "mongo.port", int64(27017), "mongo.user", "",
 		"redis.db", "0", "redis.host", "salt", "redis.port", int64(6379),
 		"test.foo", "unconfigured", "ca.cert_base_path", "/etc/pki",
-		"solr.cores", []any{}, "solr.host", "localhost", "solr.port", "8983", "solr.baseurl", "/solr", "solr.type", "master",
-		"solr.request_timeout", nil, "solr.init_script", "/etc/rc.d/solr",
-		"solr.dih.import_options", data.NewMap("clean", false, "optimize", true, "commit", true, "verbose", false),
+		"solr.cores", []any{}, "solr.host", "localhost", "solr.port", "8983", "solr.baseurl",
+		"/solr", "solr.type", "master", "solr.request_timeout", nil, "solr.init_script",
+		"/etc/rc.d/solr", "solr.dih.import_options", data.NewMap("clean", false, "optimize", true,
+			"commit", true, "verbose", false),
 		"solr.backup_path", nil, "solr.num_backups", int64(1),
-		"poudriere.config", "/usr/local/etc/poudriere.conf", "poudriere.config_dir", "/usr/local/etc/poudriere.d",
-		"ldap.uri", "", "ldap.server", "localhost", "ldap.port", "389", "ldap.tls", false, "ldap.no_verify", false,
-		"ldap.anonymous", true, "ldap.scope", int64(2), "ldap.attrs", nil, "ldap.binddn", "", "ldap.bindpw", "",
-		"hosts.file", hosts, "aliases.file", "/etc/aliases",
-		"virt", data.NewMap("tunnel", false, "images", images),
+		"poudriere.config", "/usr/local/etc/poudriere.conf", "poudriere.config_dir",
+		"/usr/local/etc/poudriere.d", "ldap.uri", "", "ldap.server", "localhost", "ldap.port",
+		"389", "ldap.tls", false, "ldap.no_verify", false, "ldap.anonymous", true, "ldap.scope",
+		int64(2), "ldap.attrs", nil, "ldap.binddn", "", "ldap.bindpw", "", "hosts.file", hosts,
+		"aliases.file", "/etc/aliases", "virt", data.NewMap("tunnel", false, "images", images),
 		"docker.exec_driver", "docker-exec",
-		"docker.compare_container_networks", data.NewMap("static", []any{"Aliases", "Links", "IPAMConfig"},
+		"docker.compare_container_networks",
+		data.NewMap("static", []any{"Aliases", "Links", "IPAMConfig"},
 			"automatic", []any{"IPAddress", "Gateway", "GlobalIPv6Address", "IPv6Gateway"}),
 	)
 }
@@ -83,7 +86,8 @@ type backupModeArgs struct {
 	Backup any `default:"''"`
 }
 
-// backupMode returns how files are backed up before they are changed: the argument, or else the option backup_mode.
+// backupMode returns how files are backed up before they are changed: the argument, or else the
+// option backup_mode.
 //
 // CLI Example:
 //
@@ -97,7 +101,8 @@ func (m *module) backupMode(_ context.Context, a backupModeArgs) (any, error) {
 
 type manageModeArgs struct{ Mode any }
 
-// manageMode returns a file mode as text of four digits. None and the word keep stay as they are.
+// manageMode returns a file mode as a string of four digits. None and the word keep are returned
+// unchanged.
 //
 // CLI Example:
 //
@@ -124,7 +129,7 @@ type validFileprotoArgs struct {
 	URI any `name:"uri"`
 }
 
-// validFileproto tells whether a URI names a protocol from which files can be fetched.
+// validFileproto returns whether a URI has a scheme from which files can be fetched.
 //
 // CLI Example:
 //
@@ -132,10 +137,12 @@ type validFileprotoArgs struct {
 func (m *module) validFileproto(_ context.Context, a validFileprotoArgs) (any, error) {
 	uri, ok := a.URI.(string)
 	if !ok && data.Truth(a.URI) {
-		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'decode'", loader.TypeName(a.URI))
+		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'decode'",
+			loader.TypeName(a.URI))
 	}
 	uri = strings.TrimLeftFunc(uri, func(c rune) bool { return c <= ' ' })
-	scheme, _, found := strings.Cut(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(uri), ":")
+	scheme, _, found := strings.Cut(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(uri),
+		":")
 	if !found {
 		return false, nil
 	}
@@ -148,7 +155,8 @@ func (m *module) validFileproto(_ context.Context, a validFileprotoArgs) (any, e
 
 type dotValsArgs struct{ Value any }
 
-// dotVals returns the settings of the minion and the master whose names begin with the given name and a dot.
+// dotVals returns the settings of the minion and the master whose names begin with the given name
+// and a dot.
 //
 // CLI Example:
 //
@@ -165,7 +173,7 @@ func (m *module) dotVals(_ context.Context, a dotValsArgs) (any, error) {
 	return found, nil
 }
 
-// items returns all options that the minion works with, defaults included.
+// items returns all options of the minion, including defaults.
 //
 // CLI Example:
 //

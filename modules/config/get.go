@@ -22,8 +22,9 @@ type getArgs struct {
 	OmitGrains bool `default:"False"`
 }
 
-// get returns a setting. Colons lead into dictionaries and lists: pkg:apache is the key apache of the dictionary pkg. These places
-// are searched in turn, and the first that has the setting wins:
+// get returns a setting. Colons descend into dictionaries and lists: pkg:apache is the key apache
+// of the dictionary pkg. These places are searched in order, and the first that has the setting
+// wins:
 //
 // - the minion's options
 // - its grains
@@ -31,25 +32,27 @@ type getArgs struct {
 // - the master's options, where the master has pillar_opts set
 // - the defaults that config.option knows
 //
-// A setting that is the same for most minions can so stand in the master's configuration, and be overridden for some. What Salt
-// itself has an option for always stands in the minion's options, and cannot be overridden by grains or pillar.
+// So a setting that is the same for most minions can be in the master's configuration and be
+// overridden for some. Settings that are Salt options are always in the minion's options, and
+// grains or pillar cannot override them.
 //
 // default
 //
-//	What is returned when nothing is found. Default: an empty string.
+//	The result if nothing is found. Default: an empty string.
 //
 // delimiter
 //
-//	Separates the keys in place of the colon.
+//	Separates the keys instead of the colon.
 //
 // merge
 //
-//	Join all places into one dictionary before the search, the minion's options on top. recurse joins dictionaries at all
-//	depths; overwrite replaces what stands under the same key as a whole. The omit parameters have no effect then.
+//	Merge all places into one dictionary before the search; the minion's options take precedence.
+//	recurse merges dictionaries at all depths; overwrite replaces the whole value of a key. The omit
+//	parameters have no effect then.
 //
 // omit_opts, omit_grains, omit_pillar, omit_master : False
 //
-//	Leave out one of the places.
+//	Skip one of the places.
 //
 // CLI Example:
 //
@@ -85,10 +88,11 @@ func lookup(v any, key any, delimiter string) (any, bool) {
 	return v, true
 }
 
-// merged returns all places in one map, by a strategy (salt/utils/dictupdate.py, merge).
+// merged returns all places merged into one map by a strategy (salt/utils/dictupdate.py, merge).
 func (m *module) merged(strategy any) *data.Map {
 	if strategy != "recurse" && strategy != "overwrite" {
-		m.env.Log.Warnf("Unsupported merge strategy '%s'. Falling back to 'recurse'.", data.Str(strategy))
+		m.env.Log.Warnf("Unsupported merge strategy '%s'. Falling back to 'recurse'.",
+			data.Str(strategy))
 		strategy = "recurse"
 	}
 	all, lists := defaults(), strategy == "recurse" && m.mergesLists()
@@ -102,13 +106,16 @@ func (m *module) merged(strategy any) *data.Map {
 	return all
 }
 
-// mergesLists returns the option pillar_merge_lists of the master's file in its usual place, where Salt takes it from.
+// mergesLists returns the option pillar_merge_lists of the master's configuration file in its
+// default location, as Salt does.
 func (m *module) mergesLists() bool {
-	cfg, _, err := config.LoadMaster(filepath.Join("/", m.env.Root, "etc/salt"), func(string) string { return "" })
+	cfg, _, err := config.LoadMaster(filepath.Join("/", m.env.Root, "etc/salt"),
+		func(string) string { return "" })
 	return err == nil && data.Truth(cfg.Map().Value("pillar_merge_lists"))
 }
 
-// update sets in m what from has; dictionaries in both are joined, and lists where lists says so. What from holds is not changed.
+// update copies the values of from into m. It merges dictionaries that are in both, and lists if
+// lists is true. It does not modify the values of from.
 func update(m, from *data.Map, lists bool) {
 	for k, v := range from.All() {
 		old, _ := m.Get(k)
@@ -130,7 +137,7 @@ func update(m, from *data.Map, lists bool) {
 	}
 }
 
-// united returns a with the elements of b that it lacks.
+// united returns a with the elements of b that are missing in a.
 func united(a, b []any) []any {
 	all := slices.Clone(a)
 	for _, e := range b {
@@ -141,7 +148,8 @@ func united(a, b []any) []any {
 	return all
 }
 
-// resolve looks up a value sdb://profile/key in its database, and returns others as they are (salt/utils/sdb.py, sdb_get).
+// resolve looks up a value sdb://profile/key in its database, and returns other values unchanged
+// (salt/utils/sdb.py, sdb_get).
 func (m *module) resolve(ctx context.Context, v any) (any, error) {
 	text, _ := v.(string)
 	rest, ok := strings.CutPrefix(text, "sdb://")
@@ -158,11 +166,12 @@ func (m *module) resolve(ctx context.Context, v any) (any, error) {
 	}
 	fun := profile.Text("driver") + ".get"
 	switch {
-	case m.env.Shelf("sdb").Has(fun):
+	case m.env.Registry("sdb").Has(fun):
 	case m.env.Functions.Has("sdb.get"):
 		return m.env.Call(ctx, "sdb.get", []any{text}, nil)
 	default:
-		return nil, loader.Execution("cannot look up %s: sdb has no driver %s here", text, data.Str(profile.Value("driver")))
+		return nil, loader.Execution("cannot look up %s: sdb has no driver %s here", text,
+			data.Str(profile.Value("driver")))
 	}
-	return m.env.Shelf("sdb").Invoke(ctx, fun, []any{key}, data.NewMap("profile", profile))
+	return m.env.Registry("sdb").Invoke(ctx, fun, []any{key}, data.NewMap("profile", profile))
 }

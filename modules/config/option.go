@@ -7,16 +7,17 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// places says where not to look.
+// places selects the places to skip.
 type places struct{ noOpts, noGrains, noPillar, noMaster bool }
 
-// list returns the maps to look into, the first has priority.
+// list returns the maps to search, in order of priority.
 func (m *module) list(p places) []*data.Map {
 	var maps []*data.Map
 	for _, from := range []struct {
 		omit bool
 		get  func() *data.Map
-	}{{p.noOpts, m.opts}, {p.noGrains, m.env.GrainsNow}, {p.noPillar, m.env.PillarNow}, {p.noMaster, m.master}} {
+	}{{p.noOpts, m.opts}, {p.noGrains, m.env.GrainsNow}, {p.noPillar, m.env.PillarNow},
+		{p.noMaster, m.master}} {
 		if !from.omit {
 			maps = append(maps, from.get())
 		}
@@ -45,44 +46,47 @@ type optionArgs struct {
 	Wildcard   bool `default:"False"`
 }
 
-// option returns a setting by its whole name, without a look into dictionaries. It is searched for as by config.get: in the
-// minion's options, grains and pillar, the master's options and a few defaults, which this shows:
+// option returns a setting by its full name, without descending into dictionaries. It searches the
+// same places as config.get: the minion's options, grains and pillar, the master's options and some
+// defaults. This lists the defaults:
 //
 //	salt '*' config.option '*' omit_all=True wildcard=True
 //
 // default
 //
-//	What is returned when nothing is found. Default: an empty string, with wildcard=True an empty dictionary.
+//	The result if nothing is found. Default: an empty string, with wildcard=True an empty
+//	dictionary.
 //
 // omit_opts : False
 //
-//	Leave out the minion's options.
+//	Skip the minion's options.
 //
 // omit_grains : False
 //
-//	Leave out the grains.
+//	Skip the grains.
 //
 // omit_pillar : False
 //
-//	Leave out the pillar.
+//	Skip the pillar.
 //
 // omit_master : False
 //
-//	Leave out the master's options.
+//	Skip the master's options.
 //
 // omit_all : False
 //
-//	Leave out all of these, which leaves the defaults.
+//	Skip all of these and use only the defaults.
 //
 // wildcard : False
 //
-//	Take the name as a pattern such as foo.ba*, and return a dictionary of all settings that fit.
+//	Treat the name as a pattern such as foo.ba*, and return a dictionary of all matching settings.
 //
 // CLI Example:
 //
 //	salt '*' config.option redis.host
 func (m *module) option(_ context.Context, a optionArgs) (any, error) {
-	p := places{a.OmitOpts || a.OmitAll, a.OmitGrains || a.OmitAll, a.OmitPillar || a.OmitAll, a.OmitMaster || a.OmitAll}
+	p := places{a.OmitOpts || a.OmitAll, a.OmitGrains || a.OmitAll, a.OmitPillar || a.OmitAll,
+		a.OmitMaster || a.OmitAll}
 	if a.Wildcard {
 		return m.wildcard(a, p)
 	}
@@ -95,11 +99,12 @@ func (m *module) option(_ context.Context, a optionArgs) (any, error) {
 	return m.first(a.Value, p, a.Default), nil
 }
 
-// wildcard returns all settings whose names fit a pattern.
+// wildcard returns all settings whose names match a pattern.
 func (m *module) wildcard(a optionArgs, p places) (any, error) {
 	pattern, ok := a.Value.(string)
 	if !ok {
-		return nil, loader.TypeError("expected str, bytes or os.PathLike object, not %s", loader.TypeName(a.Value))
+		return nil, loader.TypeError("expected str, bytes or os.PathLike object, not %s",
+			loader.TypeName(a.Value))
 	}
 	found, from := data.NewMap(), m.list(p)
 	for i := len(from) - 1; i >= 0; i-- {
@@ -134,8 +139,8 @@ type mergeArgs struct {
 	OmitPillar bool `default:"False"`
 }
 
-// merge returns a setting as config.option does, but joins dictionaries and lists of all places that have it. The minion's
-// options win over the master's and the pillar.
+// merge returns a setting as config.option does, but merges the dictionaries and lists of all
+// places that have it. The minion's options override the master's and the pillar.
 //
 // CLI Example:
 //
@@ -164,7 +169,7 @@ func (m *module) merge(_ context.Context, a mergeArgs) (any, error) {
 	return a.Default, nil
 }
 
-// mergePlaces is places.list in the other order that config.merge has.
+// mergePlaces is like places.list in the different order of config.merge.
 func (m *module) mergePlaces(a mergeArgs) []*data.Map {
 	var maps []*data.Map
 	if !a.OmitOpts {
@@ -179,7 +184,8 @@ func (m *module) mergePlaces(a mergeArgs) []*data.Map {
 	return maps
 }
 
-// joined adds what a later place has to what is known: the keys that are missing in a dictionary, the elements of a list.
+// joined adds the values of a later place to the known ones: missing keys of a dictionary, or the
+// elements of a list.
 func joined(known, later any) any {
 	if known == nil {
 		return later

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-func isNoFolder(err error) bool { return errors.Is(err, fileclient.ErrNoFolder) }
+func isNoDirectory(err error) bool { return errors.Is(err, fileclient.ErrNoFolder) }
 
 type cacheFileArgs struct {
 	Path       string
@@ -21,20 +21,21 @@ type cacheFileArgs struct {
 	UseETag    bool `name:"use_etag" default:"False"`
 }
 
-// cacheFile brings the file of a URL to the minion's cache and returns where it is, or False where there is no such file. A URL that is
-// not salt:// is got once in a job.
+// cacheFile fetches the file of a URL into the minion's cache and returns its path, or False if
+// there is no such file. A URL other than salt:// is fetched only once in a job.
 //
 // source_hash : None
 //
-//	For http, https and ftp: a copy in the cache that has this hash is good enough.
+//	For http, https and ftp: a cached copy with this hash is used without a download.
 //
 // verify_ssl : True
 //
-//	Whether the certificate of a server must be valid.
+//	Whether the server must have a valid certificate.
 //
 // use_etag : False
 //
-//	For http and https: ask the server, by the ETag header, whether the copy in the cache is still good.
+//	For http and https: ask the server, by the ETag header, whether the cached copy is still
+//	current.
 //
 // CLI Example:
 //
@@ -46,18 +47,21 @@ func (m *module) cacheFile(ctx context.Context, a cacheFileArgs) (any, error) {
 		return nil, err
 	}
 	key := "cp.cache_file_|-" + a.Path + "_|-" + m.saltenv(a.Saltenv)
-	path, env := m.where(a.Path, a.Saltenv)
+	path, env := m.splitURL(a.Path, a.Saltenv)
 	onceOnly := isRemote(path)
 	if file := known(ctx, key); onceOnly && file != "" {
 		return file, nil
 	}
-	got, err := c.CacheFile(ctx, path, env, fileclient.Fetch{SourceHash: hashText(a.SourceHash), Insecure: !a.VerifySSL, UseETag: a.UseETag})
+	got, err := c.CacheFile(ctx, path, env,
+		fileclient.Fetch{SourceHash: hashText(a.SourceHash), Insecure: !a.VerifySSL,
+			UseETag: a.UseETag})
 	switch {
 	case missing(err):
-		m.env.Log.Errorf("Unable to cache file '%s' from saltenv '%s'.", fileclient.Redact(path), env)
+		m.env.Log.Errorf("Unable to cache file '%s' from saltenv '%s'.",
+			fileclient.Redact(path), env)
 		return false, nil
 	case err != nil:
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if onceOnly {
 		loader.ContextOf(ctx).Set(key, got)
@@ -65,7 +69,8 @@ func (m *module) cacheFile(ctx context.Context, a cacheFileArgs) (any, error) {
 	return got, nil
 }
 
-// isRemote reports whether a URL is of a server that does not tell hashes (salt/utils/files.py, REMOTE_PROTOS).
+// isRemote reports whether the server of a URL does not provide hashes (salt/utils/files.py,
+// REMOTE_PROTOS).
 func isRemote(url string) bool {
 	switch fileclient.Scheme(url) {
 	case "http", "https", "ftp", "swift", "s3":
@@ -74,7 +79,7 @@ func isRemote(url string) bool {
 	return false
 }
 
-// known returns the file that this job has cached under a key, as long as it is there.
+// known returns the file that this job cached under a key, if the file still exists.
 func known(ctx context.Context, key string) string {
 	v, _ := loader.ContextOf(ctx).Get(key)
 	file, _ := v.(string)
@@ -89,7 +94,8 @@ type cacheDestArgs struct {
 	Saltenv any `default:"None"`
 }
 
-// cacheDest returns where in the minion's cache the file of a URL would be, whether or not it is there.
+// cacheDest returns the path that the file of a URL has in the minion's cache, whether or not it is
+// there.
 //
 // CLI Example:
 //
@@ -113,8 +119,8 @@ type cacheFilesArgs struct {
 	Saltenv any `default:"None"`
 }
 
-// cacheFiles brings files of URLs, a list or separated by commas, to the minion's cache, and returns where they are, with False for
-// those that there are not.
+// cacheFiles fetches the files of URLs, a list or separated by commas, into the minion's cache. It
+// returns their paths, with False for missing files.
 //
 // CLI Example:
 //
@@ -130,10 +136,10 @@ func (m *module) cacheFiles(ctx context.Context, a cacheFilesArgs) (any, error) 
 		return nil, err
 	}
 	paths, err := c.CacheFiles(ctx, urls, m.saltenv(a.Saltenv))
-	return orFalse(paths), told(err)
+	return orFalse(paths), saltError(err)
 }
 
-// textList returns a list of texts, of which one may be split at a separator.
+// textList returns a list of strings. A single string is split at the separator.
 func textList(v any, separator string) ([]string, error) {
 	switch v := v.(type) {
 	case string:
@@ -148,10 +154,10 @@ func textList(v any, separator string) ([]string, error) {
 		}
 		return list, nil
 	}
-	return nil, loader.Invocation("a text or a list of texts is needed, not %s", data.Repr(v))
+	return nil, loader.Invocation("expected a string or a list of strings, not %s", data.Repr(v))
 }
 
-// orFalse returns paths with False for those that are empty.
+// orFalse returns paths with False in place of empty ones.
 func orFalse(paths []string) []any {
 	out := data.Values(paths)
 	for i, p := range paths {
@@ -170,15 +176,17 @@ type cacheDirArgs struct {
 	ExcludePat   any  `default:"None"`
 }
 
-// cacheDir brings all files below a directory of the file server to the minion's cache, and returns where they are.
+// cacheDir fetches all files below a directory of the file server into the minion's cache, and
+// returns their paths.
 //
 // include_empty : False
 //
-//	Make directories that are empty, too.
+//	Also create empty directories.
 //
 // include_pat, exclude_pat : None
 //
-//	Only files that match, or only those that do not: a glob over the path, or E@ and a regular expression; or a list of those.
+//	Only files that match, or only files that do not: a glob for the path, or E@ and a regular
+//	expression; or a list of these.
 //
 // CLI Example:
 //
@@ -203,14 +211,15 @@ func (m *module) cacheDir(ctx context.Context, a cacheDirArgs) (any, error) {
 		return nil, unsupported(a.Path)
 	}
 	paths, err := c.CacheDir(ctx, a.Path, m.saltenv(a.Saltenv), choice)
-	return data.Values(paths), told(err)
+	return data.Values(paths), saltError(err)
 }
 
 type envArgs struct {
 	Saltenv any `default:"None"`
 }
 
-// cacheMaster brings all files of an environment of the file server to the minion's cache, and returns where they are.
+// cacheMaster fetches all files of an environment of the file server into the minion's cache, and
+// returns their paths.
 //
 // CLI Example:
 //
@@ -221,14 +230,15 @@ func (m *module) cacheMaster(ctx context.Context, a envArgs) (any, error) {
 		return nil, err
 	}
 	paths, err := c.CacheMaster(ctx, m.saltenv(a.Saltenv))
-	return orFalse(paths), told(err)
+	return orFalse(paths), saltError(err)
 }
 
 type pathArgs struct {
 	Path string
 }
 
-// cacheLocalFile copies a file of the minion to its cache and returns where the copy is, or an empty text where there is no such file.
+// cacheLocalFile copies a file on the minion into its cache. It returns the path of the copy, or an
+// empty string if there is no such file.
 //
 // CLI Example:
 //
@@ -250,7 +260,7 @@ func (m *module) cacheLocalFile(ctx context.Context, a pathArgs) (any, error) {
 	}
 	file, err := c.CacheLocal(a.Path)
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	return file, nil
 }

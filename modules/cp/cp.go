@@ -1,14 +1,16 @@
-// Package cp is Salt's module cp: it brings files to the minion, from the master's file server and other servers, and from the minion
-// to the master (salt/modules/cp.py).
+// Package cp is Salt's module cp: it copies files to the minion, from the master's file server and
+// other servers, and from the minion to the master (salt/modules/cp.py).
 //
-// get.go brings files to a place of the caller's, template.go renders them on the way, cache.go brings them to the minion's cache, list.go
-// tells what there is, push.go sends files to the master, and recv.go takes what the program salt-cp sends. The work is that of fileclient.
+// get.go copies files to a given destination, template.go renders them on the way, cache.go copies
+// them into the minion's cache, list.go lists files, push.go sends files to the master, and recv.go
+// receives files from the program salt-cp. The package fileclient does the transfers.
 //
-// What is odd, and as in Salt: a file on the disk, by its path or file://, is not copied but its path returned. What differs: files
-// are whole when they appear and are compared with the hash that the server told; a file in the cache belongs to the minion's user
-// alone, also when it comes from a web server; s3:// and swift:// are not known; jinja is the only template engine; a directory is
-// no destination of cp.get_template; the hash of a path that is not there is an empty dictionary,
-// where Salt's is a list of that and None; a file whose name holds a ? is not left out by those functions that get many.
+// As in Salt, a file on disk, given by its path or file://, is not copied; its path is returned.
+// Differences from Salt: Files appear atomically and are checked against the server's hash. Only
+// the minion's user can read a cached file, also one from a web server. s3:// and swift:// are not
+// supported. jinja is the only template engine. The destination of cp.get_template cannot be a
+// directory. The hash of a missing path is an empty dictionary; Salt returns a list of that and
+// None. Functions that fetch many files do not skip names with a ?.
 package cp
 
 import (
@@ -23,9 +25,10 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Plugin returns the module cp, which gets files and renders with what b has.
+// Plugin returns the module cp, which fetches and renders files with the parts in b.
 func Plugin(b render.Brought) loader.Plugin {
-	return loader.Plugin{Name: "cp", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+	return loader.Plugin{Name: "cp",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }
 
 type module struct {
@@ -35,7 +38,7 @@ type module struct {
 
 func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	m := &module{env: env}
-	m.parts = onceParts(env, b)
+	m.parts = lazyParts(env, b)
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("cache_dest", m.cacheDest),
 		loader.F("cache_dir", m.cacheDir),
@@ -64,8 +67,11 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	}}, nil
 }
 
-// onceParts returns the engine and the file client of env, which are made when they are first needed.
-func onceParts(env *loader.Env, b render.Brought) func() (*render.Engine, *fileclient.Client, error) {
+// lazyParts returns a function for the engine and the file client of env, which are created on
+// first use.
+func lazyParts(
+	env *loader.Env, b render.Brought,
+) func() (*render.Engine, *fileclient.Client, error) {
 	type made struct {
 		engine *render.Engine
 		client *fileclient.Client
@@ -89,7 +95,7 @@ func (m *module) client() (*fileclient.Client, error) {
 	return c, err
 }
 
-// saltenv returns the environment that is asked for, or else that of the minion.
+// saltenv returns the requested environment, or else the minion's.
 func (m *module) saltenv(asked any) string {
 	for _, v := range []any{asked, m.env.Option("saltenv")} {
 		if data.Truth(v) {
@@ -99,37 +105,40 @@ func (m *module) saltenv(asked any) string {
 	return "base"
 }
 
-// where returns a URL without its environment, and which counts: that of the URL before the one that is asked for.
-func (m *module) where(url string, asked any) (bare, env string) {
+// splitURL splits a URL into the URL without its environment and the environment to use. One named
+// in the URL takes precedence over asked.
+func (m *module) splitURL(url string, asked any) (bare, env string) {
 	if bare, env = fileclient.SplitEnv(url); env != "" {
 		return bare, env
 	}
 	return bare, m.saltenv(asked)
 }
 
-// missing reports whether an error says that there is no such file, or no directory for it. Salt returns False then.
+// missing reports whether an error means that the file, or the directory for it, does not exist.
+// Salt returns False then.
 func missing(err error) bool {
 	return errors.Is(err, fileclient.ErrNotFound) || errors.Is(err, fileclient.ErrNoFolder)
 }
 
-// unsupported is the error for what is no salt:// URL.
+// unsupported returns the error for a path that is not a salt:// URL.
 func unsupported(path string) error {
 	return loader.Exception("salt.exceptions.MinionError", "Unsupported path: %s", path)
 }
 
-// told returns an error of the file client as Salt's exception of it.
-func told(err error) error {
+// saltError converts an error of the file client to Salt's exception for it.
+func saltError(err error) error {
 	var relative *fileclient.PathError
 	var fetch *fileclient.FetchError
 	var scheme *fileclient.SchemeError
 	var known *loader.Error
 	switch {
-	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.As(err, &known), errors.Is(err, context.Canceled), errors.Is(err,
+		context.DeadlineExceeded):
 		return err
 	case errors.As(err, &relative):
 		return loader.Execution("%w", relative)
-	case errors.As(err, &scheme) && ofSalts(scheme.URL):
-		return loader.Execution("cannot fetch %s: this version gets no files of s3:// and swift://, only of salt://, http://, https://, ftp:// and file://",
+	case errors.As(err, &scheme) && supportedBySalt(scheme.URL):
+		return loader.Execution("cannot fetch %s: s3:// and swift:// are not supported, only salt://, http://, https://, ftp:// and file://",
 			fileclient.Redact(scheme.URL))
 	case errors.As(err, &scheme):
 		return loader.Exception("ValueError", "%w", scheme)
@@ -139,7 +148,8 @@ func told(err error) error {
 	return loader.OSError(err)
 }
 
-// ofSalts reports whether Salt can get files of a URL's scheme, so that a state that worked with it may ask for one.
-func ofSalts(url string) bool {
+// supportedBySalt reports whether Salt supports the scheme of a URL. States written for Salt may
+// use it.
+func supportedBySalt(url string) bool {
 	return strings.HasPrefix(url, "s3:") || strings.HasPrefix(url, "swift:")
 }

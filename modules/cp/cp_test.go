@@ -25,8 +25,8 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// minion is what stands around the module in a test: files of its own, a web server that has them too, and a master that takes what is
-// pushed.
+// minion is the environment of the module in a test: local files, a web server that serves the same
+// files, and a master that receives pushed files.
 type minion struct {
 	*loader.Registry
 	dir, out, cache, srv string
@@ -38,37 +38,57 @@ type minion struct {
 func newMinion(t *testing.T) *minion {
 	t.Helper()
 	dir := t.TempDir()
-	m := &minion{dir: dir, out: filepath.Join(dir, "out"), cache: filepath.Join(dir, "cache"), srv: filepath.Join(dir, "srv"), pushed: map[string]string{}}
-	for name, body := range map[string]string{"a b/c d": "sp\n", "dir/sub/deep/big.bin": strings.Repeat("0123456789", 300_000), "dir/sub/x": "x", "dir/zero": "",
-		"hello.txt": "hello\n", "st/init.sls": "{}\n", "top.sls": "{}\n", "what?x=1": "q\n", "zeros": strings.Repeat("0123456789", 500_000), "../dev/only": "dev\n"} {
+	m := &minion{dir: dir, out: filepath.Join(dir, "out"), cache: filepath.Join(dir, "cache"),
+		srv: filepath.Join(dir, "srv"), pushed: map[string]string{}}
+	for name, body := range map[string]string{"a b/c d": "sp\n",
+		"dir/sub/deep/big.bin": strings.Repeat("0123456789", 300_000), "dir/sub/x": "x", "dir/zero": "",
+		"hello.txt": "hello\n", "st/init.sls": "{}\n", "top.sls": "{}\n", "what?x=1": "q\n",
+		"zeros": strings.Repeat("0123456789", 500_000), "../dev/only": "dev\n"} {
 		write(t, filepath.Join(m.srv, name), body)
 	}
-	if err := errors.Join(os.Symlink("hello.txt", filepath.Join(m.srv, "link")), os.Mkdir(filepath.Join(m.srv, "dir/empty"), 0o755), os.Mkdir(m.out, 0o755)); err != nil {
+	if err := errors.Join(os.Symlink("hello.txt", filepath.Join(m.srv, "link")),
+		os.Mkdir(filepath.Join(m.srv, "dir/empty"), 0o755), os.Mkdir(m.out, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	m.web = httptest.NewServer(http.FileServer(http.Dir(m.srv)))
 	t.Cleanup(m.web.Close)
 	env := &loader.Env{
-		Opts: data.NewMap("cachedir", m.cache, "id", "web1", "hash_type", "sha256", "file_client", "local", "fileserver_backend", []any{"roots"},
-			"file_roots", data.NewMap("base", []any{m.srv}, "dev", []any{filepath.Join(dir, "dev")}), "file_buffer_size", int64(262144), "saltenv", nil),
-		Host: loader.Host{Request: m.receive},
+		Opts: data.NewMap("cachedir", m.cache, "id", "web1", "hash_type", "sha256", "file_client",
+			"local", "fileserver_backend", []any{"roots"}, "file_roots",
+			data.NewMap("base", []any{m.srv}, "dev", []any{filepath.Join(dir, "dev")}),
+			"file_buffer_size", int64(262144), "saltenv", nil),
+		Host: loader.Host{Masters: master{receive: m.receive}},
 	}
 	var err error
-	m.Registry, err = loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{Renderers: stdrender.Renderers(), Files: fileclient.Brought{Fetchers: web.Fetchers, Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}})})
+	m.Registry, err = loader.NewRegistry(env,
+		[]loader.Plugin{Plugin(render.Brought{Renderers: stdrender.Renderers(),
+			Files: fileclient.Brought{Fetchers: web.Fetchers,
+				Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
+// master receives pushed files.
+type master struct {
+	loader.Masters // everything else
+	receive        func(ctx context.Context, load *data.Map) (any, error)
+}
+
+func (m master) Request(ctx context.Context, load *data.Map) (any, error) {
+	return m.receive(ctx, load)
+}
+
 func write(t *testing.T, file, body string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(body), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+		os.WriteFile(file, []byte(body), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// receive is a master's _file_recv.
+// receive implements the master's _file_recv.
 func (m *minion) receive(_ context.Context, load *data.Map) (any, error) {
 	if m.refuse {
 		return false, nil
@@ -85,7 +105,7 @@ func (m *minion) receive(_ context.Context, load *data.Map) (any, error) {
 	return true, nil
 }
 
-// call runs a function with arguments as they stand on a command line.
+// call runs a function with arguments in command-line syntax.
 func (m *minion) call(t *testing.T, argv ...string) loader.Result {
 	t.Helper()
 	args := make([]any, len(argv)-1)
@@ -98,8 +118,9 @@ func (m *minion) call(t *testing.T, argv ...string) loader.Result {
 	return m.Call(t.Context(), argv[0], args, loader.CallOptions{})
 }
 
-// TestCalls compares with what Salt 3006.0 answers: testdata/calls.json has command lines of salt-call, one after the other in one
-// cache, with their results and return codes, or the last line of what was printed on standard error.
+// TestCalls compares with the results of Salt 3006.0. testdata/calls.json has command lines of
+// salt-call, run one after the other with one cache. Each has its result and return code, or the
+// last line of standard error.
 func TestCalls(t *testing.T) {
 	src, err := os.ReadFile("testdata/calls.json")
 	if err != nil {
@@ -107,7 +128,8 @@ func TestCalls(t *testing.T) {
 	}
 	m := newMinion(t)
 	host := strings.TrimPrefix(m.web.URL, "http://")
-	names := strings.NewReplacer("WEBUSER", "http://u:p@"+host, "WEB", m.web.URL, "PORTED", strings.ReplaceAll(host, ":", ""), "HOST", host, "OUT", m.out, "CACHE", m.cache)
+	names := strings.NewReplacer("WEBUSER", "http://u:p@"+host, "WEB", m.web.URL,
+		"PORTED", strings.ReplaceAll(host, ":", ""), "HOST", host, "OUT", m.out, "CACHE", m.cache)
 	v, err := vectors.Decode([]byte(names.Replace(string(src))))
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +156,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// inOrder sorts a list of texts, whose order is another in Salt where it has none.
+// inOrder sorts a list of strings, because Salt's order is arbitrary.
 func inOrder(v any) any {
 	list, ok := v.([]any)
 	if !ok {
@@ -145,7 +167,7 @@ func inOrder(v any) any {
 	return list
 }
 
-// lastLine is what salt-call prints last of an error.
+// lastLine returns the last line that salt-call prints for an error.
 func lastLine(fun string, err error) string {
 	var e *loader.Error
 	switch {
@@ -159,8 +181,8 @@ func lastLine(fun string, err error) string {
 	return e.Class + ": " + e.Text
 }
 
-// TestTwice runs what writes a second time: the result is the same, and nothing changes.
-func TestTwice(t *testing.T) {
+// TestRepeatedCalls repeats functions that write: the result is the same, and nothing changes.
+func TestRepeatedCalls(t *testing.T) {
 	m := newMinion(t)
 	for _, argv := range [][]string{
 		{"cp.get_file", "salt://zeros", m.out + "/z", "gzip=3"},
@@ -179,7 +201,8 @@ func TestTwice(t *testing.T) {
 		before := snapshot(t, m.dir)
 		second := m.call(t, argv...)
 		if first.Err != nil || !data.Equal(first.Value, second.Value) || !data.Truth(first.Value) {
-			t.Errorf("%q = %s (%v), then %s", argv, data.Repr(first.Value), first.Err, data.Repr(second.Value))
+			t.Errorf("%q = %s (%v), then %s", argv, data.Repr(first.Value), first.Err,
+				data.Repr(second.Value))
 		}
 		if after := snapshot(t, m.dir); !slices.Equal(before, after) {
 			t.Errorf("%q changed something when it ran again:\n%q\n%q", argv, before, after)
@@ -187,7 +210,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// snapshot lists what is below a directory, with modes and contents.
+// snapshot lists everything below a directory, with modes and contents.
 func snapshot(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
@@ -245,7 +268,8 @@ func TestPush(t *testing.T) {
 			t.Errorf("%q = %v, %v", tt.argv, got.Value, got.Err)
 		}
 		if body, ok := m.pushed[tt.name]; (tt.name != "") != ok || len(body) != tt.size {
-			t.Errorf("%q: the master has %d bytes of %q among %d files", tt.argv, len(body), tt.name, len(m.pushed))
+			t.Errorf("%q: the master has %d bytes of %q among %d files", tt.argv, len(body),
+				tt.name, len(m.pushed))
 		}
 	}
 	gone := filepath.Join(m.out, "gone")
@@ -255,7 +279,8 @@ func TestPush(t *testing.T) {
 		t.Errorf("a push that is refused = %v", got.Value)
 	}
 	m.refuse = false
-	if got := m.call(t, "cp.push", gone, "remove_source=True"); got.Value != true || m.pushed[at(gone)] != "x" {
+	if got := m.call(t, "cp.push", gone, "remove_source=True"); got.Value != true ||
+		m.pushed[at(gone)] != "x" {
 		t.Errorf("= %v, the master has %q", got.Value, m.pushed[at(gone)])
 	}
 	if _, err := os.Stat(gone); err == nil {
@@ -273,7 +298,8 @@ func TestRecvChunked(t *testing.T) {
 			t.Fatal(err)
 		}
 		coded := base64.StdEncoding.AppendEncode(nil, packed.Bytes())
-		got := m.Call(t.Context(), "cp.recv_chunked", []any{dest, coded, i > 0, true, int64(0o640)}, loader.CallOptions{})
+		got := m.Call(t.Context(), "cp.recv_chunked", []any{dest, coded, i > 0, true, int64(0o640)},
+			loader.CallOptions{})
 		if got.Value != true || got.Retcode != 0 {
 			t.Fatalf("piece %d: %v, %v", i, got.Value, got.Err)
 		}
@@ -283,7 +309,8 @@ func TestRecvChunked(t *testing.T) {
 	if err != nil || statErr != nil || string(body) != "hello world" || info.Mode() != 0o640 {
 		t.Errorf("%q with mode %v, %v", body, info.Mode(), err)
 	}
-	if got := m.call(t, "cp.recv_chunked", "/proc/none/x", "aGVsbG8h"); got.Value != "[Errno 2] No such file or directory: '/proc/none'" || got.Retcode != 1 {
+	if got := m.call(t, "cp.recv_chunked", "/proc/none/x",
+		"aGVsbG8h"); got.Value != "[Errno 2] No such file or directory: '/proc/none'" || got.Retcode != 1 {
 		t.Errorf("= %v, return code %d", got.Value, got.Retcode)
 	}
 }
@@ -323,14 +350,16 @@ func TestWithoutAFileServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := r.Call(t.Context(), "cp.list_master", nil, loader.CallOptions{})
-		if got.Kind() != loader.KindExecution || !errors.Is(got.Err, fileclient.ErrNoMaster) && !errors.Is(got.Err, fileclient.ErrNoLocal) {
+		if got.Kind() != loader.KindExecution || !errors.Is(got.Err, fileclient.ErrNoMaster) &&
+			!errors.Is(got.Err, fileclient.ErrNoLocal) {
 			t.Errorf("%s: %v", name, got.Err)
 		}
 	}
 }
 
-// TestSchemesOfSaltThatAreNotHere gets a sentence, without the secrets of the URL, where a traceback would say nothing.
-func TestSchemesOfSaltThatAreNotHere(t *testing.T) {
+// TestUnsupportedSchemes checks that unsupported schemes return a readable error without
+// the secrets in the URL.
+func TestUnsupportedSchemes(t *testing.T) {
 	m := newMinion(t)
 	for _, fun := range []string{"cp.get_url", "cp.cache_file", "cp.get_file_str"} {
 		for _, url := range []string{"s3://key:hunter2@bucket/x", "swift://container/x"} {
@@ -339,7 +368,9 @@ func TestSchemesOfSaltThatAreNotHere(t *testing.T) {
 				got = m.call(t, fun, url, m.out+"/x")
 			}
 			text := data.Str(got.Value)
-			if !strings.HasPrefix(text, "ERROR: cannot fetch "+url[:2]) || !strings.Contains(text, "only of salt://") || strings.Contains(text, "hunter2") || got.Retcode == 0 {
+			if !strings.HasPrefix(text, "ERROR: cannot fetch "+url[:2]) ||
+				!strings.Contains(text, "only salt://") || strings.Contains(text, "hunter2") ||
+				got.Retcode == 0 {
 				t.Errorf("%s %s: %s, code %d", fun, url, text, got.Retcode)
 			}
 		}

@@ -22,8 +22,9 @@ type getFileArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// getFile copies a file of the file server to the minion and returns where it is now. It returns False where the directory of the
-// destination is missing, and an empty text where there is no such file. A file that is there already is not copied.
+// getFile copies a file of the file server to the minion and returns its new path. It returns False
+// if the directory of the destination is missing, and an empty string if there is no such file. A
+// destination that is up to date is not copied again.
 //
 // path
 //
@@ -31,19 +32,20 @@ type getFileArgs struct {
 //
 // dest
 //
-//	The file, or the directory for it.
+//	The destination file, or its directory.
 //
 // makedirs : False
 //
-//	Make the directory of the destination.
+//	Create the directory of the destination.
 //
 // template : None
 //
-//	A template engine, such as jinja: path and dest are templates.
+//	A template engine, such as jinja, to render path and dest with.
 //
 // gzip : None
 //
-//	A number from 1 to 9: the server compresses the file, at 9 the most. It takes time of processors on both sides.
+//	A number from 1 to 9: the server compresses the file, most at 9. This takes CPU time on both
+//	sides.
 //
 // CLI Example:
 //
@@ -63,30 +65,33 @@ func (m *module) getFile(ctx context.Context, a getFileArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, env := m.where(n.path, a.Saltenv)
+	path, env := m.splitURL(n.path, a.Saltenv)
 	if fileclient.Scheme(path) != "salt" {
-		return m.getOwn(ctx, c, path, n.dest)
+		return m.getLocal(ctx, c, path, n.dest)
 	}
-	got, err := c.GetFile(ctx, path, n.dest, fileclient.Get{Env: env, Makedirs: a.Makedirs, Gzip: level})
+	got, err := c.GetFile(ctx, path, n.dest,
+		fileclient.Get{Env: env, Makedirs: a.Makedirs, Gzip: level})
 	switch {
-	case missing(err) && !isNoFolder(err):
+	case missing(err) && !isNoDirectory(err):
 		return "", nil
 	case missing(err):
 		return false, nil
 	case err != nil:
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	return got, nil
 }
 
-// getOwn is getFile for a file on the disk, which it only compares.
-func (m *module) getOwn(ctx context.Context, c *fileclient.Client, path, dest string) (any, error) {
+// getLocal is getFile for a file on disk, which it only compares.
+func (m *module) getLocal(
+	ctx context.Context, c *fileclient.Client, path, dest string,
+) (any, error) {
 	sum, err := c.Hash(ctx, path, "")
 	if missing(err) {
 		return "", nil
 	}
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if info, err := os.Stat(dest); err == nil && info.IsDir() || strings.HasSuffix(dest, "/") {
 		dest = filepath.Join(dest, filepath.Base(path))
@@ -123,7 +128,7 @@ func (m *module) envs(ctx context.Context, _ loader.NoArgs) (any, error) {
 		return nil, err
 	}
 	list, err := c.Envs(ctx)
-	return data.Values(list), told(err)
+	return data.Values(list), saltError(err)
 }
 
 type getDirArgs struct {
@@ -135,8 +140,8 @@ type getDirArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// getDir copies a directory of the file server, with all that is in it, into a directory of the minion, and returns the paths of the files
-// and of the directories that are empty.
+// getDir copies a directory of the file server with its contents into a directory of the minion. It
+// returns the paths of the files and of empty directories.
 //
 // template, gzip : None
 //
@@ -161,9 +166,10 @@ func (m *module) getDir(ctx context.Context, a getDirArgs) (any, error) {
 	if fileclient.Scheme(n.path) != "salt" {
 		return nil, unsupported(n.path)
 	}
-	paths, err := c.GetDir(ctx, n.path, n.dest, fileclient.Get{Env: m.saltenv(a.Saltenv), Gzip: level})
+	paths, err := c.GetDir(ctx, n.path, n.dest,
+		fileclient.Get{Env: m.saltenv(a.Saltenv), Gzip: level})
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	return data.Values(paths), nil
 }
@@ -176,16 +182,18 @@ type getURLArgs struct {
 	SourceHash any  `default:"None"`
 }
 
-// getURL copies a file of a URL to the minion and returns where it is now, or False where that was not possible.
+// getURL copies the file of a URL to the minion and returns the new path. If there is no such file
+// it returns False, or an empty string if the scheme is not salt.
 //
 // path
 //
-//	A URL of scheme salt, http, https, ftp or file. For file://, or a path, the result is just that path.
+//	A URL with the scheme salt, http, https, ftp or file. For file://, or a path, the result is only
+//	that path.
 //
 // dest
 //
-//	The file, or the directory for it. An empty text stands for a place in the minion's cache; with None the result is the content
-//	of the file, and what comes from a web server is not cached.
+//	The destination file, or its directory. An empty string means a path in the minion's cache. With
+//	None the result is the content of the file, and files from a web server are not cached.
 //
 // saltenv
 //
@@ -193,11 +201,11 @@ type getURLArgs struct {
 //
 // makedirs : False
 //
-//	Make the directory of the destination.
+//	Create the directory of the destination.
 //
 // source_hash : None
 //
-//	For http, https and ftp: a copy in the cache that has this hash is good enough.
+//	For http, https and ftp: a cached copy with this hash is used without a download.
 //
 // CLI Example:
 //
@@ -214,41 +222,44 @@ func (m *module) getURL(ctx context.Context, a getURLArgs) (any, error) {
 	if !isText {
 		return m.content(ctx, c, a.Path, env, f)
 	}
-	got, err := c.GetURL(ctx, a.Path, dest, fileclient.GetURL{Get: fileclient.Get{Env: env, Makedirs: a.Makedirs}, Fetch: f})
+	got, err := c.GetURL(ctx, a.Path, dest,
+		fileclient.GetURL{Get: fileclient.Get{Env: env, Makedirs: a.Makedirs}, Fetch: f})
 	switch {
 	case missing(err):
-		m.notFetched(a.Path, env)
+		m.logNotFetched(a.Path, env)
 		if fileclient.Scheme(a.Path) != "salt" {
 			return "", nil
 		}
 		return false, nil
 	case err != nil:
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	return got, nil
 }
 
-// content is getURL for the content alone.
-func (m *module) content(ctx context.Context, c *fileclient.Client, url, env string, f fileclient.Fetch) (any, error) {
+// content is getURL without a destination: it returns only the content.
+func (m *module) content(
+	ctx context.Context, c *fileclient.Client, url, env string, f fileclient.Fetch,
+) (any, error) {
 	body, _, err := c.Content(ctx, url, env, f)
 	switch {
 	case missing(err):
-		m.notFetched(url, env)
+		m.logNotFetched(url, env)
 		return false, nil
 	case err != nil:
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if len(body) == 0 {
-		m.notFetched(url, env)
+		m.logNotFetched(url, env)
 	}
 	return decoded(body)
 }
 
-func (m *module) notFetched(url, env string) {
+func (m *module) logNotFetched(url, env string) {
 	m.env.Log.Errorf("Unable to fetch file %s from saltenv %s.", fileclient.Redact(url), env)
 }
 
-// decoded returns content as text.
+// decoded returns content as a string.
 func decoded(body []byte) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, loader.Exception("UnicodeDecodeError", "the content is no text in UTF-8")
@@ -268,7 +279,8 @@ type getFileStrArgs struct {
 	Saltenv any `default:"None"`
 }
 
-// getFileStr brings the file of a URL to the minion's cache and returns its content as text, or False where that was not possible.
+// getFileStr fetches the file of a URL into the minion's cache. It returns its content as a string,
+// or False if that failed.
 //
 // CLI Example:
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/fileclient"
 )
 
-// listStates returns the states that an environment of the file server has.
+// listStates returns the states in an environment of the file server.
 //
 // CLI Example:
 //
@@ -19,7 +19,7 @@ func (m *module) listStates(ctx context.Context, a envArgs) (any, error) {
 		return nil, err
 	}
 	list, err := c.States(ctx, m.saltenv(a.Saltenv))
-	return data.Values(list), told(err)
+	return data.Values(list), saltError(err)
 }
 
 type listArgs struct {
@@ -27,7 +27,8 @@ type listArgs struct {
 	Prefix  string `default:"''"`
 }
 
-// listMaster returns the files of an environment of the file server, those below the directory prefix.
+// listMaster returns the files of an environment of the file server that are below the directory
+// prefix.
 //
 // CLI Example:
 //
@@ -38,10 +39,11 @@ func (m *module) listMaster(ctx context.Context, a listArgs) (any, error) {
 		return nil, err
 	}
 	list, err := c.Files(ctx, m.saltenv(a.Saltenv), a.Prefix)
-	return data.Values(list), told(err)
+	return data.Values(list), saltError(err)
 }
 
-// listMasterDirs returns the directories of an environment of the file server, those below the directory prefix.
+// listMasterDirs returns the directories of an environment of the file server that are below the
+// directory prefix.
 //
 // CLI Example:
 //
@@ -52,11 +54,11 @@ func (m *module) listMasterDirs(ctx context.Context, a listArgs) (any, error) {
 		return nil, err
 	}
 	list, err := c.Dirs(ctx, m.saltenv(a.Saltenv), a.Prefix)
-	return data.Values(list), told(err)
+	return data.Values(list), saltError(err)
 }
 
-// listMasterSymlinks returns the symbolic links of an environment of the file server, those below the directory prefix, and where each
-// leads.
+// listMasterSymlinks returns the symbolic links of an environment of the file server that are below
+// the directory prefix, with their targets.
 //
 // CLI Example:
 //
@@ -67,10 +69,10 @@ func (m *module) listMasterSymlinks(ctx context.Context, a listArgs) (any, error
 		return nil, err
 	}
 	links, err := c.Symlinks(ctx, m.saltenv(a.Saltenv), a.Prefix)
-	return links, told(err)
+	return links, saltError(err)
 }
 
-// listMinion returns the files that are in the minion's cache.
+// listMinion returns the files in the minion's cache.
 //
 // CLI Example:
 //
@@ -88,7 +90,8 @@ type fileArgs struct {
 	Saltenv any `default:"None"`
 }
 
-// isCached returns where in the minion's cache the file of a URL, or of a path, is, or an empty text where it is not there.
+// isCached returns the path of the cached copy of a URL or a path, or an empty string if it is not
+// cached.
 //
 // CLI Example:
 //
@@ -98,11 +101,12 @@ func (m *module) isCached(_ context.Context, a fileArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, env := m.where(a.Path, a.Saltenv)
+	path, env := m.splitURL(a.Path, a.Saltenv)
 	return c.IsCached(path, env), nil
 }
 
-// hashFile returns the hash of a file of the file server, by its salt:// URL, or of the minion, by its path.
+// hashFile returns the hash of a file on the file server, given by its salt:// URL, or on the
+// minion, given by its path.
 //
 // CLI Example:
 //
@@ -112,17 +116,18 @@ func (m *module) hashFile(ctx context.Context, a fileArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, env := m.where(a.Path, a.Saltenv)
+	path, env := m.splitURL(a.Path, a.Saltenv)
 	served := fileclient.Scheme(path) == "salt"
 	sum, err := c.Hash(ctx, path, env)
 	switch {
 	case missing(err) && served:
 		return "", nil
 	case missing(err):
-		m.env.Log.Warnf("specified file %s is not present to generate hash: Unsupported path: %s", path, path)
+		m.env.Log.Warnf("specified file %s is not present to generate hash: Unsupported path: %s",
+			path, path)
 		return data.NewMap(), nil
 	case err != nil:
-		return nil, told(err)
+		return nil, saltError(err)
 	case served:
 		return data.NewMap("hash_type", sum.Type, "hsum", sum.Hex), nil
 	}
@@ -135,11 +140,12 @@ type statFileArgs struct {
 	Octal   any `default:"True"`
 }
 
-// statFile returns the mode of a file of the file server, by its salt:// URL, or of the minion, by its path.
+// statFile returns the mode of a file on the file server, given by its salt:// URL, or on the
+// minion, given by its path.
 //
 // octal : True
 //
-//	As text in octal digits. Otherwise the result is st_mode, a number.
+//	True: a string of octal digits. False: st_mode, a number.
 //
 // CLI Example:
 //
@@ -149,13 +155,13 @@ func (m *module) statFile(ctx context.Context, a statFileArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, env := m.where(a.Path, a.Saltenv)
+	path, env := m.splitURL(a.Path, a.Saltenv)
 	mode, err := c.Mode(ctx, path, env)
 	switch {
 	case missing(err), err == nil && mode < 0:
 		return nil, nil
 	case err != nil:
-		return nil, told(err)
+		return nil, saltError(err)
 	case a.Octal != true:
 		return mode, nil
 	}

@@ -22,16 +22,17 @@ type pushArgs struct {
 	RemoveSource bool `default:"False"`
 }
 
-// push sends a file of the minion to the master, which keeps it in its cache, below minions/ID/files. It reports whether the master took
-// it: that takes the master's option file_recv, and a size below file_recv_max_size.
+// push sends a file of the minion to the master, which stores it in its cache, below
+// minions/ID/files. It returns whether the master accepted the file. The master's option file_recv
+// must be on, and the file smaller than file_recv_max_size.
 //
 // keep_symlinks : False
 //
-//	The path on the master is that which is given, and not the one to which links lead.
+//	Use the given path on the master instead of the path with symbolic links resolved.
 //
 // upload_path : None
 //
-//	Another path on the master.
+//	A different path on the master.
 //
 // remove_source : False
 //
@@ -60,14 +61,14 @@ func (m *module) push(ctx context.Context, a pushArgs) (any, error) {
 			return false, nil
 		}
 	}
-	if m.env.Host.Request == nil {
+	if m.env.Host.Masters == nil {
 		return nil, loader.Execution("cp.push: %w", fileclient.ErrNoMaster)
 	}
 	size, _ := m.env.Option("file_buffer_size").(int64)
-	taken, err := fileclient.Push(ctx, m.env.Host.Request, file, uploadParts(as), int(size))
+	taken, err := fileclient.Push(ctx, m.env.Host.Masters.Request, file, uploadParts(as), int(size))
 	switch {
 	case err != nil:
-		return nil, told(err)
+		return nil, saltError(err)
 	case !taken:
 		m.env.Log.Error("cp.push Failed transfer failed. Ensure master has 'file_recv' set to 'True' and that the file is not larger than the " +
 			"'file_recv_size_max' setting on the master.")
@@ -81,7 +82,7 @@ func (m *module) push(ctx context.Context, a pushArgs) (any, error) {
 	return true, nil
 }
 
-// realPath returns a path without links, as far as it exists.
+// realPath returns a path with links resolved, as far as it exists.
 func realPath(file string) string {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		return real
@@ -89,12 +90,13 @@ func realPath(file string) string {
 	return filepath.Clean(file)
 }
 
-// uploadParts returns a path on the master in parts.
+// uploadParts returns the parts of a path on the master.
 func uploadParts(as string) []string {
 	as = strings.TrimLeft(as, string(filepath.Separator))
 	clean := filepath.Clean(as)
 	clean = clean[len(filepath.VolumeName(clean)):]
-	return slices.DeleteFunc(strings.Split(filepath.ToSlash(clean), "/"), func(p string) bool { return p == "" })
+	return slices.DeleteFunc(strings.Split(filepath.ToSlash(clean), "/"),
+		func(p string) bool { return p == "" })
 }
 
 type pushDirArgs struct {
@@ -103,16 +105,16 @@ type pushDirArgs struct {
 	UploadPath any `default:"None"`
 }
 
-// pushDir sends the files below a directory of the minion to the master, as cp.push does with one. The first that the master does not take
-// ends it.
+// pushDir sends the files below a directory of the minion to the master, as cp.push does for one
+// file. It stops at the first file that the master rejects.
 //
 // glob : None
 //
-//	Only files whose name matches.
+//	Only files whose names match.
 //
 // upload_path : None
 //
-//	Another directory on the master.
+//	A different directory on the master.
 //
 // CLI Example:
 //
@@ -129,7 +131,8 @@ func (m *module) pushDir(ctx context.Context, a pushDirArgs) (any, error) {
 	files := below(dir)
 	if a.Glob != nil {
 		glob := match.CompileGlob(data.Str(a.Glob))
-		files = slices.DeleteFunc(files, func(f string) bool { return !glob.Match(filepath.Base(f)) })
+		files = slices.DeleteFunc(files,
+			func(f string) bool { return !glob.Match(filepath.Base(f)) })
 	}
 	if len(files) == 0 {
 		return false, nil
@@ -140,19 +143,21 @@ func (m *module) pushDir(ctx context.Context, a pushDirArgs) (any, error) {
 			rel := filepath.ToSlash(strings.TrimPrefix(file, dir))
 			as = path.Join("/", strings.Trim(data.Str(a.UploadPath), "/"), strings.Trim(rel, "/"))
 		}
-		if v, err := m.push(ctx, pushArgs{Path: file, UploadPath: as}); err != nil || !data.Truth(v) {
+		if v, err := m.push(ctx, pushArgs{Path: file, UploadPath: as}); err != nil ||
+			!data.Truth(v) {
 			return v, err
 		}
 	}
 	return true, nil
 }
 
-// below returns the files below a directory, as Python's os.walk names them: links to directories are none, and not followed.
+// below returns the files below a directory as Python's os.walk names them. Links to directories
+// are not followed and not included.
 func below(dir string) []string {
 	var files []string
 	_ = filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // what cannot be read is passed over
+			return nil // unreadable directories are skipped
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
 			if info, err := os.Stat(file); err == nil && info.IsDir() {

@@ -22,7 +22,8 @@ type recvArgs struct {
 	Dest  string
 }
 
-// recv writes files that the program salt-cp sends, and returns by path whether that was possible.
+// recv writes files that the program salt-cp sends. It returns a dictionary of paths and whether
+// each was written.
 //
 // CLI Example:
 //
@@ -47,7 +48,7 @@ func (m *module) recv(_ context.Context, a recvArgs) (any, error) {
 	return ret, nil
 }
 
-// kindOf names the type of a value that is no text.
+// kindOf returns the type name of a value that is not a string.
 func kindOf(v any) string {
 	if _, ok := v.([]byte); ok {
 		return "bytes"
@@ -63,7 +64,8 @@ type recvChunkedArgs struct {
 	Mode       any  `default:"None"`
 }
 
-// recvChunked writes a piece of a file that the program salt-cp sends, or makes a directory, and returns True, or what went wrong.
+// recvChunked writes a chunk of a file that the program salt-cp sends, or creates a directory. It
+// returns True, or an error text.
 //
 // CLI Example:
 //
@@ -94,9 +96,9 @@ func (m *module) recvChunked(ctx context.Context, a recvChunkedArgs) (any, error
 	return text, nil
 }
 
-// pathText returns what Python says of an error of a file, of which a bad piece is one.
+// pathText returns Python's text for a file error or an invalid chunk.
 func pathText(err error) (string, bool) {
-	if bad, ok := errors.AsType[*badPiece](err); ok {
+	if bad, ok := errors.AsType[*badChunk](err); ok {
 		return bad.Error(), true
 	}
 	number, ok := errors.AsType[syscall.Errno](err)
@@ -107,10 +109,11 @@ func pathText(err error) (string, bool) {
 	return loader.OSErrorText(number, p.Path), true
 }
 
-// mostUnpacked is the most that one compressed piece may become, in bytes: a publication cannot hold more that is not compressed.
-const mostUnpacked = 100 << 20
+// maxUnpacked is the maximum decompressed size of one chunk, in bytes. A publication cannot hold a
+// larger uncompressed one.
+const maxUnpacked = 100 << 20
 
-// receive writes a piece to the file, which is made with its directory where it is missing.
+// receive writes a chunk to the file. It creates the file and its directory if they are missing.
 func receive(a recvChunkedArgs, encoded []byte) error {
 	piece, err := decode64(encoded)
 	if err != nil {
@@ -137,11 +140,12 @@ func receive(a recvChunkedArgs, encoded []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// decode64 reads base64 as Python does, which passes over other signs.
+// decode64 decodes base64 as Python does, which ignores invalid characters.
 func decode64(encoded []byte) ([]byte, error) {
 	signs := make([]byte, 0, len(encoded))
 	for _, b := range encoded {
-		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '+' || b == '/' || b == '=' {
+		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '+' ||
+			b == '/' || b == '=' {
 			signs = append(signs, b)
 		}
 	}
@@ -153,12 +157,12 @@ func decode64(encoded []byte) ([]byte, error) {
 	return piece[:n], nil
 }
 
-// A badPiece is one that is not compressed, by its first bytes.
-type badPiece struct{ start []byte }
+// A badChunk is the error for a chunk that is not gzip data; it has the first bytes.
+type badChunk struct{ start []byte }
 
-func (e *badPiece) Error() string { return "Not a gzipped file (" + data.Repr(e.start) + ")" }
+func (e *badChunk) Error() string { return "Not a gzipped file (" + data.Repr(e.start) + ")" }
 
-// unpack writes a piece to f.
+// unpack writes a chunk to f.
 func unpack(f io.Writer, piece []byte, compressed bool) error {
 	if !compressed {
 		_, err := f.Write(piece)
@@ -169,19 +173,21 @@ func unpack(f io.Writer, piece []byte, compressed bool) error {
 	}
 	r, err := gzip.NewReader(bytes.NewReader(piece))
 	if err != nil {
-		return &badPiece{piece[:min(2, len(piece))]}
+		return &badChunk{piece[:min(2, len(piece))]}
 	}
-	n, err := io.Copy(f, io.LimitReader(r, mostUnpacked+1))
-	if err == nil && n > mostUnpacked {
-		return loader.Execution("a compressed piece becomes more than %d bytes", int64(mostUnpacked))
+	n, err := io.Copy(f, io.LimitReader(r, maxUnpacked+1))
+	if err == nil && n > maxUnpacked {
+		return loader.Execution("a compressed chunk expands to more than %d bytes",
+			int64(maxUnpacked))
 	}
 	return err
 }
 
-// fileMode returns the mode of the permission bits of st_mode.
+// fileMode converts the permission bits of st_mode.
 func fileMode(bits int64) fs.FileMode {
 	mode := fs.FileMode(bits).Perm()
-	for bit, flag := range map[int64]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+	for bit, flag := range map[int64]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid,
+		0o1000: fs.ModeSticky} {
 		if bits&bit != 0 {
 			mode |= flag
 		}

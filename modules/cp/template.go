@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -14,23 +13,21 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/template"
 )
 
-// isEngine reports whether Salt has a template engine of a name (salt/utils/templates.py, TEMPLATE_REGISTRY).
-func isEngine(name string) bool {
-	return slices.Contains([]string{"jinja", "mako", "wempy", "genshi", "cheetah", "py"}, name)
-}
-
-// names returns a URL and a destination, of which both are templates where an engine is asked for.
+// names renders a URL and a destination if a template engine is requested.
 func (m *module) names(ctx context.Context, n names) (names, error) {
 	if !data.Truth(n.engine) {
 		return n, nil
 	}
 	engine := data.Str(n.engine)
-	if !isEngine(engine) {
-		return n, loader.Execution("Attempted to render file paths with unavailable engine %s", engine)
+	if !template.IsEngine(engine) {
+		return n, loader.Execution("Attempted to render file paths with unavailable engine %s",
+			engine)
 	}
 	e, _, err := m.parts()
 	if err != nil {
@@ -41,7 +38,8 @@ func (m *module) names(ctx context.Context, n names) (names, error) {
 		return n, err
 	}
 	for _, text := range []*string{&n.path, &n.dest} {
-		*text, err = e.Template(ctx, engine, render.Input{Text: *text, SaltEnv: m.saltenv(n.saltenv), Vars: vars})
+		*text, err = e.Template(ctx, engine,
+			render.Input{Text: *text, SaltEnv: m.saltenv(n.saltenv), Vars: vars})
 		if err != nil {
 			return n, renderError(err)
 		}
@@ -49,22 +47,22 @@ func (m *module) names(ctx context.Context, n names) (names, error) {
 	return n, nil
 }
 
-// names are a URL and a destination with what decides how they are rendered.
+// A names is a URL and a destination, with the arguments that control how they are rendered.
 type names struct {
 	path, dest      string
 	saltenv, engine any
 	kwargs          *data.Map
 }
 
-// variables returns the pillar for names of files, where a call brings one or names its environment.
+// variables returns the pillar for rendering file names, if a call has its own pillar or names the
+// pillar's environment.
 func (m *module) variables(ctx context.Context, kwargs *data.Map) (map[string]any, error) {
 	if !kwargs.Has("pillar") && !kwargs.Has("pillarenv") {
 		return nil, nil
 	}
 	over, _ := kwargs.Value("pillar").(*data.Map)
 	if m.env.Functions.Has("pillar.items") {
-		asked := data.NewMap("pillar", over, "pillarenv", kwargs.Value("pillarenv"))
-		v, err := m.env.Call(ctx, "pillar.items", nil, asked)
+		v, err := calls.PillarItems(ctx, m.env, over, kwargs.Value("pillarenv"))
 		return map[string]any{"pillar": v}, err
 	}
 	if over == nil {
@@ -82,13 +80,14 @@ type getTemplateArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// getTemplate renders a file of the file server, writes the result to a file of the minion, which only its user may read, and returns
-// where that is. It returns an empty text where there is no such file or no such engine, and where the directory of the destination is
-// missing. Further arguments are variables of the template.
+// getTemplate renders a file of the file server and writes the result to a file on the minion that
+// only the minion's user can read. It returns the path of that file. It returns an empty string if
+// there is no such file or engine, or if the directory of the destination is missing. Further
+// arguments are variables of the template.
 //
 // dest
 //
-//	The file; an empty text stands for a place in the minion's cache.
+//	The file; an empty string means a path in the minion's cache.
 //
 // template : jinja
 //
@@ -96,7 +95,7 @@ type getTemplateArgs struct {
 //
 // makedirs : False
 //
-//	Make the directory of the destination.
+//	Create the directory of the destination.
 //
 // CLI Example:
 //
@@ -112,8 +111,8 @@ func (m *module) getTemplate(ctx context.Context, a getTemplateArgs) (any, error
 	case missing(err):
 		return "", nil
 	case err != nil:
-		return nil, told(err)
-	case !isEngine(a.Template):
+		return nil, saltError(err)
+	case !template.IsEngine(a.Template):
 		m.env.Log.Errorf("Attempted to render template with unavailable engine %s", a.Template)
 		return "", nil
 	}
@@ -125,18 +124,21 @@ func (m *module) getTemplate(ctx context.Context, a getTemplateArgs) (any, error
 	if !data.Truth(a.Dest) {
 		_, rest, isURL := strings.Cut(a.Path, "://")
 		if !isURL {
-			rest = "/" + strings.TrimLeft(a.Path, "/") // a path of the minion has no host
+			rest = "/" + strings.TrimLeft(a.Path, "/") // a path on the minion has no host
 		}
-		if dest, err = c.CacheDest("http://"+rest, env); err != nil { // where it puts the files of web servers
-			return nil, told(err)
+		// the cache path for files of web servers
+		if dest, err = c.CacheDest("http://"+rest, env); err != nil {
+			return nil, saltError(err)
 		}
 		makedirs = true
 	}
-	return m.place(dest, out, makedirs)
+	return m.writeRendered(dest, out, makedirs)
 }
 
-// rendered returns what a template becomes.
-func (m *module) rendered(ctx context.Context, file, env string, a getTemplateArgs) (string, error) {
+// rendered returns the rendered template.
+func (m *module) rendered(
+	ctx context.Context, file, env string, a getTemplateArgs,
+) (string, error) {
 	e, _, err := m.parts()
 	if err != nil {
 		return "", err
@@ -149,7 +151,7 @@ func (m *module) rendered(ctx context.Context, file, env string, a getTemplateAr
 	return out, renderError(err)
 }
 
-// renderError returns an error of a renderer as Salt's exception of it.
+// renderError converts an error of a renderer to Salt's exception for it.
 func renderError(err error) error {
 	if bad, ok := errors.AsType[*render.Error](err); ok {
 		return loader.Exception("salt.exceptions.SaltRenderError", "%w", bad)
@@ -157,38 +159,45 @@ func renderError(err error) error {
 	return err
 }
 
-// templateInput returns a file with its variables; those of the argument context hide others.
+// templateInput returns a file with its variables; variables of the argument context override
+// others.
 func templateInput(text, file, env string, kwargs *data.Map) render.Input {
-	in := render.Input{Text: text, Path: file, SaltEnv: env, Vars: map[string]any{}}
+	in := render.Input{Text: text, Path: file, SaltEnv: env, Vars: map[string]any{},
+		Context: map[string]any{}}
 	more, _ := kwargs.Value("context").(*data.Map)
-	for _, vars := range []*data.Map{kwargs, more} {
-		for k, v := range vars.All() {
+	for _, to := range []struct {
+		vars map[string]any
+		from *data.Map
+	}{{in.Vars, kwargs}, {in.Context, more}} {
+		for k, v := range to.from.All() {
 			switch name, _ := k.(string); name {
 			case "", "context", "env", "saltenv":
 			default:
-				in.Vars[name] = v
+				to.vars[name] = v
 			}
 		}
 	}
 	return in
 }
 
-// place writes what a template became. As it may hold secrets, only the minion's user may read it, as with Salt.
-func (m *module) place(dest, text string, makedirs bool) (any, error) {
+// writeRendered writes a rendered template. It may contain secrets, so only the minion's user can
+// read it, as in Salt.
+func (m *module) writeRendered(dest, text string, makedirs bool) (any, error) {
 	dir := filepath.Dir(dest)
 	if !paths.IsDir(dir) {
 		if !makedirs {
 			return "", nil
 		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return nil, told(err)
+			return nil, saltError(err)
 		}
 	}
 	if paths.IsDir(dest) {
 		return nil, loader.Exception("IsADirectoryError", "%s is a directory", dest)
 	}
-	if err := atomicfile.Write(dest, []byte(text), atomicfile.Options{Mode: 0o600, Prefix: ".template-"}); err != nil {
-		return nil, told(err)
+	if err := atomicfile.Write(dest, []byte(text),
+		atomicfile.Options{Mode: 0o600, Prefix: ".template-"}); err != nil {
+		return nil, saltError(err)
 	}
 	return dest, nil
 }

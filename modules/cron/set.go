@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// put puts a job into a user's crontab. One of which a part would begin a line of its own there, which is another job, is refused.
+// put puts a job into a user's crontab. It rejects a job with a line end in any part, because the
+// rest would become another job.
 func (m *module) put(ctx context.Context, user string, job crontab.Job) (any, error) {
 	parts := append(job.Times[:], job.Special, job.Command)
 	if job.Identifier != nil {
@@ -21,17 +22,17 @@ func (m *module) put(ctx context.Context, user string, job crontab.Job) (any, er
 	return m.change(ctx, user, func(t *crontab.Table) crontab.Status { return t.Set(job) })
 }
 
-// oneLine refuses texts with the end of a line in them.
+// oneLine rejects strings that contain a line end.
 func oneLine(user string, parts ...string) error {
 	for _, part := range parts {
 		if strings.ContainsAny(part, "\r\n\x00") {
-			return loader.Execution("write the crontab of %s: %q does not fit into one line", user, part)
+			return loader.Execution("write the crontab of %s: %q contains a line break", user, part)
 		}
 	}
 	return nil
 }
 
-// given returns a text that may be left out.
+// given returns an optional string.
 func given(v any) *string {
 	if v == nil || v == false {
 		return nil
@@ -53,30 +54,32 @@ type setJobArgs struct {
 	Identifier any `default:"None"`
 }
 
-// setJob puts a job into a user's crontab, and returns new, updated or present, or what crontab complains of.
+// setJob adds a job to a user's crontab, or changes it. It returns new, updated or present, or
+// crontab's complaint.
 //
 // minute, hour, daymonth, month, dayweek
 //
-//	When it runs, as crontab(5) has it; random draws a time, and so do two numbers with a colon between, from that range. A time
-//	that was drawn stays.
+//	When it runs, as in crontab(5). random chooses a time, and two numbers with a colon between
+//	choose one from that range. A chosen time is kept.
 //
 // commented : False
 //
-//	True: it does not run.
+//	True: the job does not run.
 //
 // comment : None
 //
-//	What stands above it.
+//	A comment above the job.
 //
 // identifier : None
 //
-//	By what it is found when its command has changed.
+//	Identifies the job if its command has changed.
 //
 // CLI Example:
 //
 //	salt '*' cron.set_job root '*' '*' '*' '*' 1 /usr/local/weekly
 func (m *module) setJob(ctx context.Context, a setJobArgs) (any, error) {
-	job := crontab.Job{Command: a.Cmd, Disabled: a.Commented == true, Comment: given(a.Comment), Identifier: given(a.Identifier)}
+	job := crontab.Job{Command: a.Cmd, Disabled: a.Commented == true, Comment: given(a.Comment),
+		Identifier: given(a.Identifier)}
 	for i, time := range []any{a.Minute, a.Hour, a.Daymonth, a.Month, a.Dayweek} {
 		job.Times[i] = strings.ToLower(data.Str(time))
 	}
@@ -92,14 +95,15 @@ type setSpecialArgs struct {
 	Identifier any `default:"None"`
 }
 
-// setSpecial puts a job that runs by a word such as @daily into a user's crontab, and returns new, updated or present, or what
-// crontab complains of.
+// setSpecial adds a job that runs at a special time such as @daily to a user's crontab. It returns
+// new, updated or present, or crontab's complaint.
 //
 // CLI Example:
 //
 //	salt '*' cron.set_special root @hourly 'echo foobar'
 func (m *module) setSpecial(ctx context.Context, a setSpecialArgs) (any, error) {
-	job := crontab.Job{Special: a.Special, Command: a.Cmd, Disabled: a.Commented == true, Comment: given(a.Comment), Identifier: given(a.Identifier)}
+	job := crontab.Job{Special: a.Special, Command: a.Cmd, Disabled: a.Commented == true,
+		Comment: given(a.Comment), Identifier: given(a.Identifier)}
 	return m.put(ctx, a.User, job)
 }
 
@@ -114,8 +118,8 @@ type rmJobArgs struct {
 	Identifier any `default:"None"`
 }
 
-// rmJob takes a job from a user's crontab, at these times alone where some are given, and returns removed or absent, or what crontab
-// complains of.
+// rmJob removes a job from a user's crontab. If times are given, it removes the job only at these
+// times. It returns removed or absent, or crontab's complaint.
 //
 // CLI Example:
 //
@@ -131,7 +135,7 @@ func (m *module) rmJob(ctx context.Context, a rmJobArgs) (any, error) {
 	return m.change(ctx, a.User, func(t *crontab.Table) crontab.Status { return t.Remove(a.Cmd, word(a.Identifier), "", times) })
 }
 
-// word returns a text, "" for what counts as nothing.
+// word returns a value as a string, "" for values that Python treats as false.
 func word(v any) string {
 	if !data.Truth(v) {
 		return ""
@@ -146,8 +150,8 @@ type rmSpecialArgs struct {
 	Identifier any `default:"None"`
 }
 
-// rmSpecial takes a job that runs by a word such as @daily from a user's crontab, and returns removed or absent, or what crontab
-// complains of.
+// rmSpecial removes a job that runs at a special time such as @daily from a user's crontab. It
+// returns removed or absent, or crontab's complaint.
 //
 // CLI Example:
 //
@@ -168,7 +172,8 @@ type setEnvArgs struct {
 	Value any `default:"None"`
 }
 
-// setEnv gives a variable of a user's crontab a value, and returns new, updated or present, or what crontab complains of.
+// setEnv sets a variable in a user's crontab. It returns new, updated or present, or crontab's
+// complaint.
 //
 // CLI Example:
 //
@@ -186,7 +191,8 @@ func (m *module) setEnv(ctx context.Context, a setEnvArgs) (any, error) {
 
 type rmEnvArgs struct{ User, Name string }
 
-// rmEnv takes a variable from a user's crontab, and returns removed or absent, or what crontab complains of.
+// rmEnv removes a variable from a user's crontab. It returns removed or absent, or crontab's
+// complaint.
 //
 // CLI Example:
 //

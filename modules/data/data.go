@@ -1,8 +1,8 @@
-// Package data is Salt's module data: a dictionary of the minion's own that lasts (salt/modules/data.py). It lies in the file
-// datastore in the minion's cachedir, in MessagePack.
+// Package data is Salt's module data: a persistent dictionary of the minion (salt/modules/data.py).
+// It is stored as MessagePack in the file datastore in the minion's cachedir.
 //
-// What differs from Salt: the file is replaced at one stroke, and what cannot be kept is an error. A file that cannot be read is an
-// error too, where Salt fails with an exception.
+// Differences from Salt: the file is replaced atomically, and a value that cannot be stored is an
+// error. A file that cannot be read is an error too; Salt fails with an exception.
 package data
 
 import (
@@ -25,7 +25,7 @@ func Plugin() loader.Plugin { return loader.Plugin{Name: "data", New: newModule}
 
 type module struct {
 	env *loader.Env
-	mu  sync.Mutex // to change the store is to read and to write it
+	mu  sync.Mutex // held during each read-modify-write cycle
 }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
@@ -47,10 +47,10 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 func (m *module) file() string { return filepath.Join(m.env.Opts.Text("cachedir"), "datastore") }
 
-// maxStore is the longest file that is read, in bytes.
+// maxStore is the maximum size of the file, in bytes.
 const maxStore = 100 << 20
 
-// read returns the store; one that is not there is empty.
+// read returns the store. A missing file is an empty store.
 func (m *module) read() (*data.Map, error) {
 	info, err := os.Lstat(m.file())
 	switch {
@@ -59,7 +59,8 @@ func (m *module) read() (*data.Map, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read the datastore: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > maxStore:
-		return nil, fmt.Errorf("read the datastore: %s is no file of up to %d bytes", m.file(), maxStore)
+		return nil, fmt.Errorf("read the datastore: %s is not a file of at most %d bytes",
+			m.file(), maxStore)
 	}
 	raw, err := os.ReadFile(m.file())
 	if err != nil {
@@ -71,24 +72,25 @@ func (m *module) read() (*data.Map, error) {
 	}
 	store, ok := v.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("read the datastore: %s holds no dictionary", m.file())
+		return nil, fmt.Errorf("read the datastore: %s is not a dictionary", m.file())
 	}
 	return store, nil
 }
 
-// write replaces the store. It may hold secrets, so only the minion's user may read it.
+// write replaces the store. It may contain secrets, so only the minion's user can read it.
 func (m *module) write(store *data.Map) error {
 	raw, err := payload.MarshalBin(store)
 	if err != nil {
-		return fmt.Errorf("keep the datastore: %w", err)
+		return fmt.Errorf("write the datastore: %w", err)
 	}
-	if err := atomicfile.Write(m.file(), raw, atomicfile.Options{Prefix: ".datastore-"}); err != nil {
-		return fmt.Errorf("keep the datastore: %w", err)
+	if err := atomicfile.Write(m.file(), raw,
+		atomicfile.Options{Prefix: ".datastore-"}); err != nil {
+		return fmt.Errorf("write the datastore: %w", err)
 	}
 	return nil
 }
 
-// change reads the store, has it changed and writes it where that says so.
+// change reads the store, calls do to change it, and writes it if do returns true.
 func (m *module) change(do func(store *data.Map) (result any, write bool)) (any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,7 +105,7 @@ func (m *module) change(do func(store *data.Map) (result any, write bool)) (any,
 	return result, m.write(store)
 }
 
-// clear drops everything in the minion's datastore.
+// clear removes everything from the minion's datastore.
 //
 // CLI Example:
 //
@@ -112,7 +114,7 @@ func (m *module) clear(context.Context, loader.NoArgs) (any, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := os.Remove(m.file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		m.env.Log.WithError(err).Warn("drop the datastore")
+		m.env.Log.WithError(err).Warn("Unable to remove the datastore")
 	}
 	return true, nil
 }
@@ -163,7 +165,8 @@ func (m *module) update(_ context.Context, a pairArgs) (any, error) {
 	return m.change(func(store *data.Map) (any, bool) {
 		old, ok := store.Get(a.Key)
 		store.Set(a.Key, a.Value)
-		return true, !ok || !data.Equal(old, a.Value) || loader.TypeName(old) != loader.TypeName(a.Value)
+		return true, !ok || !data.Equal(old, a.Value) ||
+			loader.TypeName(old) != loader.TypeName(a.Value)
 	})
 }
 
@@ -176,7 +179,8 @@ func hashable(key any) error {
 
 type casArgs struct{ Key, Value, OldValue any }
 
-// cas sets a key in the minion's datastore, if it is there and has a certain value now. It tells whether it was so.
+// cas sets a key in the minion's datastore if the key exists and has the given old value. It
+// returns whether it set the key.
 //
 // CLI Example:
 //
@@ -200,7 +204,8 @@ type defaultArgs struct {
 	Default any `default:"None"`
 }
 
-// pop takes a key out of the minion's datastore and returns its value, or default where it is not there.
+// pop removes a key from the minion's datastore. It returns its value, or default if there is no
+// such key.
 //
 // CLI Example:
 //
@@ -219,8 +224,8 @@ func (m *module) pop(_ context.Context, a defaultArgs) (any, error) {
 	})
 }
 
-// get returns the value of a key in the minion's datastore, or a list of those of several keys. For keys that are not there it
-// returns default; without default they are left out of a list.
+// get returns the value of a key in the minion's datastore, or a list of the values of several
+// keys. For missing keys it returns default; without a default, a list leaves them out.
 //
 // CLI Example:
 //
@@ -295,7 +300,7 @@ func (m *module) items(context.Context, loader.NoArgs) (any, error) { return m.r
 
 type keyArgs struct{ Key any }
 
-// hasKey tells whether a key is in the minion's datastore.
+// hasKey returns whether a key is in the minion's datastore.
 //
 // CLI Example:
 //

@@ -31,7 +31,7 @@ func invoke(t *testing.T, r *loader.Registry, fun string, args ...any) string {
 	return data.Repr(v)
 }
 
-// TestCalls goes through the functions in turn; each call is made twice where the second gives the same.
+// TestCalls calls the functions in turn; each call is repeated if the second result is the same.
 func TestCalls(t *testing.T) {
 	r, _ := registry(t)
 	for _, tt := range []struct {
@@ -69,19 +69,19 @@ func TestCalls(t *testing.T) {
 		{"load", nil, "{}", ""},
 	} {
 		if got := invoke(t, r, tt.fun, tt.args...); got != tt.want {
-			t.Errorf("data.%s%s gives %s, want %s", tt.fun, data.Repr(tt.args), got, tt.want)
+			t.Errorf("data.%s%s returned %s, want %s", tt.fun, data.Repr(tt.args), got, tt.want)
 		}
 		again := tt.again
 		if again == "" {
 			again = tt.want
 		}
 		if got := invoke(t, r, tt.fun, tt.args...); got != again {
-			t.Errorf("data.%s%s a second time gives %s, want %s", tt.fun, data.Repr(tt.args), got, again)
+			t.Errorf("data.%s%s a second time returned %s, want %s", tt.fun, data.Repr(tt.args), got, again)
 		}
 	}
 }
 
-// TestFile reads what Salt writes, and writes what Salt reads: MessagePack in bin form.
+// TestFile reads files that Salt writes, and writes files that Salt reads: MessagePack in bin form.
 func TestFile(t *testing.T) {
 	r, file := registry(t)
 	if err := os.WriteFile(file, []byte("\x81\xa4eggs\xa4spam"), 0o600); err != nil {
@@ -110,11 +110,11 @@ func TestBrokenFile(t *testing.T) {
 		}
 		for _, fun := range []string{"load", "keys"} {
 			if got := invoke(t, r, fun); !strings.Contains(got, "datastore") {
-				t.Errorf("data.%s of %q gives %s", fun, content, got)
+				t.Errorf("data.%s of %q returned %s", fun, content, got)
 			}
 		}
 		if got := invoke(t, r, "update", "a", "b"); !strings.Contains(got, "datastore") {
-			t.Errorf("data.update of %q gives %s", content, got)
+			t.Errorf("data.update of %q returned %s", content, got)
 		}
 		if now, _ := os.ReadFile(file); string(now) != content {
 			t.Errorf("%q became %q", content, now)
@@ -122,8 +122,8 @@ func TestBrokenFile(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce sets keys at once: none is lost.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentUpdates sets keys concurrently: none is lost.
+func TestConcurrentUpdates(t *testing.T) {
 	r, file := registry(t)
 	var all sync.WaitGroup
 	for i := range 40 {

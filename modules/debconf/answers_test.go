@@ -14,8 +14,8 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Answers are set by debconf-set-selections and told by debconf-get-selections, which here keep them in a file of lines as those of
-// Debian do: one a package and question.
+// debconf-set-selections and debconf-get-selections are replaced by scripts that keep the answers
+// in a file, in Debian's format: one line for each package and question.
 func TestAnswers(t *testing.T) {
 	bin := t.TempDir()
 	store := filepath.Join(bin, "store")
@@ -32,16 +32,19 @@ done
 			t.Fatal(err)
 		}
 	}
-	for file, text := range map[string]string{store: "", filepath.Join(bin, "answers"): "ferm ferm/more string\nferm ferm/enable boolean false\n"} {
+	for file, text := range map[string]string{store: "",
+		filepath.Join(bin, "answers"): "ferm ferm/more string\nferm ferm/enable boolean false\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	r, err := loader.NewRegistry(&loader.Env{Grains: func() *data.Map { return data.NewMap("os_family", "Debian", "shell", "/bin/sh") }},
-		[]loader.Plugin{Plugin(), cmd.Plugin(render.Brought{}), {Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("cache_file", func(_ context.Context, a fileArgs) (any, error) { return a.Path, nil })}}, nil
-		}}})
+		[]loader.Plugin{Plugin(), cmd.Plugin(render.Brought{}),
+			{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
+				return &loader.Module{Funcs: []loader.Func{loader.F("cache_file",
+					func(_ context.Context, a fileArgs) (any, error) { return a.Path, nil })}}, nil
+			}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,16 +57,22 @@ done
 	for range 2 {
 		is(true, "debconf.set", "ferm", "ferm/enable", "boolean", "true")
 		is(true, "debconf.set", "ferm", "ferm/text", "string", "of", "several", "words")
-		is(data.NewMap("ferm", []any{[]any{"ferm/enable", "boolean", "true"}, []any{"ferm/text", "string", "of several words"}}), "debconf.get_selections")
-		is([]any{[]any{"ferm/enable", "boolean", "true"}, []any{"ferm/text", "string", "of several words"}}, "debconf.show", "ferm")
+		is(data.NewMap("ferm", []any{[]any{"ferm/enable", "boolean", "true"},
+			[]any{"ferm/text", "string", "of several words"}}), "debconf.get_selections")
+		is([]any{[]any{"ferm/enable", "boolean", "true"},
+			[]any{"ferm/text", "string", "of several words"}}, "debconf.show", "ferm")
 		is(nil, "debconf.show", "none")
 	}
 	for range 2 {
 		is(true, "debconf.set_file", filepath.Join(bin, "answers"))
-		is([]any{[]any{"ferm/text", "string", "of several words"}, []any{"ferm/more", "string", ""}, []any{"ferm/enable", "boolean", "false"}}, "debconf.show", "ferm")
-		is(data.NewMap("ferm", []any{[]any{"ferm/text", "string", "of several words"}, []any{"ferm/enable", "boolean", "false"}}), "debconf.get_selections", false)
+		is([]any{[]any{"ferm/text", "string", "of several words"}, []any{"ferm/more", "string", ""},
+			[]any{"ferm/enable", "boolean", "false"}}, "debconf.show", "ferm")
+		is(data.NewMap("ferm", []any{[]any{"ferm/text", "string", "of several words"},
+			[]any{"ferm/enable", "boolean", "false"}}), "debconf.get_selections", false)
 	}
-	if _, err := r.Invoke(t.Context(), "debconf.set", []any{"ferm", "ferm/enable", "boolean", "true\nother other/question string x"}, &data.Map{}); err == nil {
+	if _, err := r.Invoke(t.Context(),
+		"debconf.set", []any{"ferm", "ferm/enable", "boolean",
+			"true\nother other/question string x"}, &data.Map{}); err == nil {
 		t.Error("a value of two lines sets another answer")
 	}
 }

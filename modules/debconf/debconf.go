@@ -1,8 +1,9 @@
-// Package debconf is Salt's module debconf: the answers to the questions that packages ask when they are installed
-// (salt/modules/debconfmod.py).
+// Package debconf is Salt's module debconf: the answers to questions that packages ask during
+// installation (salt/modules/debconfmod.py).
 //
-// What differs from Salt: an answer goes to debconf-set-selections by its input and never stands in a file, what that program refuses
-// is an error, and questions that several packages own are found under each of them.
+// Differences from Salt: answers are passed to debconf-set-selections on standard input and never
+// written to a file; answers that the program rejects are an error; questions owned by several
+// packages are listed under each of them.
 package debconf
 
 import (
@@ -16,7 +17,7 @@ import (
 	"github.com/brineproject/brine/modules/calls"
 )
 
-// Plugin returns the module debconf. There is one where debconf-utils is installed.
+// Plugin returns the module debconf. It is available if debconf-utils is installed.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "debconf", File: "debconfmod", New: newModule}
 }
@@ -44,11 +45,12 @@ type getArgs struct {
 	Fetchempty bool `default:"True"`
 }
 
-// getSelections returns the answers of all packages: by package a list of question, type and value.
+// getSelections returns the answers of all packages: for each package a list of question, type and
+// value.
 //
 // fetchempty : True
 //
-//	With those that are empty.
+//	Include empty answers.
 //
 // CLI Example:
 //
@@ -65,7 +67,7 @@ func (m *module) selections(ctx context.Context, empty bool) (*data.Map, error) 
 	return parse(o, empty), nil
 }
 
-// parse reads lines of owners, question, type and value, with tabs between them.
+// parse parses lines of owners, question, type and value, separated by tabs.
 func parse(text string, empty bool) *data.Map {
 	all := &data.Map{}
 	for line := range strings.Lines(text) {
@@ -83,7 +85,8 @@ func parse(text string, empty bool) *data.Map {
 
 type nameArgs struct{ Name string }
 
-// show returns the answers of a package as a list of question, type and value; None where debconf knows none.
+// show returns the answers of a package as a list of question, type and value, or None if debconf
+// has none.
 //
 // CLI Example:
 //
@@ -102,7 +105,7 @@ type setArgs struct {
 	Extra                   []any `args:"extra"`
 }
 
-// set sets the answer to a question of a package. Further words belong to the value.
+// set sets the answer to a question of a package. Further arguments are appended to the value.
 //
 // CLI Example:
 //
@@ -114,7 +117,8 @@ func (m *module) set(ctx context.Context, a setArgs) (any, error) {
 	}
 	line := strings.Join(words, " ")
 	if strings.ContainsAny(line, "\n\r") {
-		return nil, loader.Invocation("the answer to %s of %s has more than one line", a.Question, a.Package)
+		return nil, loader.Invocation("the answer to %s of %s has more than one line",
+			a.Question, a.Package)
 	}
 	_, err := m.run(ctx, line+"\n", "debconf-set-selections")
 	return err == nil, err
@@ -127,7 +131,7 @@ type templateArgs struct {
 	Kwargs            *data.Map `kwargs:"kwargs"`
 }
 
-// setTemplate sets answers from a file that a template engine renders first.
+// setTemplate sets answers from a file, which it first renders with a template engine.
 //
 // template
 //
@@ -135,22 +139,20 @@ type templateArgs struct {
 //
 // context, defaults
 //
-//	Variables for it, those of context over those of defaults.
+//	Variables for it; those of context override those of defaults.
 //
 // CLI Example:
 //
 //	salt '*' debconf.set_template salt://pathto/pkg.selections.jinja jinja None None
 func (m *module) setTemplate(ctx context.Context, a templateArgs) (any, error) {
-	kwargs := a.Kwargs.Clone()
-	if kwargs == nil {
-		kwargs = &data.Map{}
-	}
-	kwargs.Update(data.NewMap("path", a.Path, "dest", "", "template", a.Template, "saltenv", a.Saltenv, "context", a.Context, "defaults", a.Defaults))
-	path, err := m.env.Call(ctx, "cp.get_template", nil, kwargs)
-	if err != nil || !data.Truth(path) {
+	path, err := calls.GetTemplate(ctx, m.env, calls.Template{
+		Path: a.Path, Engine: a.Template, SaltEnv: a.Saltenv, Context: a.Context,
+		Defaults: a.Defaults, More: a.Kwargs,
+	})
+	if err != nil || path == "" {
 		return false, err
 	}
-	return m.load(ctx, data.Str(path))
+	return m.load(ctx, path)
 }
 
 type fileArgs struct {
@@ -159,18 +161,18 @@ type fileArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// setFile sets answers from a file, which may be elsewhere: salt://, http(s)://. Each of its lines has package, question, type and
-// value.
+// setFile sets answers from a file, which may be given as a URL: salt://, http(s)://. Each line has
+// package, question, type and value.
 //
 // CLI Example:
 //
 //	salt '*' debconf.set_file salt://pathto/pkg.selections
 func (m *module) setFile(ctx context.Context, a fileArgs) (any, error) {
-	path, err := m.env.Call(ctx, "cp.cache_file", []any{a.Path, a.Saltenv}, nil)
-	if err != nil || !data.Truth(path) {
+	path, err := calls.CacheFile(ctx, m.env, calls.Source{Path: a.Path, SaltEnv: a.Saltenv})
+	if err != nil || path == "" {
 		return false, err
 	}
-	return m.load(ctx, data.Str(path))
+	return m.load(ctx, path)
 }
 
 func (m *module) load(ctx context.Context, path string) (any, error) {
@@ -178,8 +180,8 @@ func (m *module) load(ctx context.Context, path string) (any, error) {
 	return err == nil, err
 }
 
-// run runs a program of debconf with an input, "" for none, and returns its output. What it says does not come to the log, as it
-// may tell passwords.
+// run runs a program of debconf with an input, "" for none, and returns its output. The output is
+// not logged because it may contain passwords.
 func (m *module) run(ctx context.Context, stdin string, argv ...string) (string, error) {
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Stdin: stdin, Log: "quiet"})
 	if err == nil && ran.Retcode != 0 {

@@ -6,10 +6,11 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// The lines are those of debconf-get-selections of Debian 12.
+// The lines are output of debconf-get-selections on Debian 12.
 func TestParse(t *testing.T) {
 	text := "# Some remark\nnullmailer, own\tshared/mailname\tstring\ta b\nferm\tferm/enable\tboolean\ttrue\nferm\tferm/empty\tstring\t\nshort\tline\n"
-	want := data.NewMap("nullmailer", []any{[]any{"shared/mailname", "string", "a b"}}, "own", []any{[]any{"shared/mailname", "string", "a b"}},
+	want := data.NewMap("nullmailer", []any{[]any{"shared/mailname", "string", "a b"}},
+		"own", []any{[]any{"shared/mailname", "string", "a b"}},
 		"ferm", []any{[]any{"ferm/enable", "boolean", "true"}, []any{"ferm/empty", "string", ""}})
 	if got := parse(text, true); !data.Equal(got, want) {
 		t.Errorf("got %s", data.Repr(got))

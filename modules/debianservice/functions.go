@@ -2,32 +2,36 @@ package debianservice
 
 import (
 	"context"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/services"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
-type nameArgs struct{ Name string }
-
-// getEnabled returns the services that start with the system.
+// getEnabled returns the services that start at boot.
 //
 // CLI Example:
 //
 //	salt '*' service.get_enabled
 func (m *module) getEnabled(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return sorted(m.started(ctx))
+	found, err := m.started(ctx)
+	return services.Sorted(found), err
 }
 
-// getDisabled returns the services that do not start with the system.
+// getDisabled returns the services that do not start at boot.
 //
 // CLI Example:
 //
 //	salt '*' service.get_disabled
 func (m *module) getDisabled(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return sorted(m.resting(ctx))
+	found, err := m.resting(ctx)
+	return services.Sorted(found), err
 }
 
 // getAll returns all services.
@@ -36,141 +40,121 @@ func (m *module) getDisabled(ctx context.Context, _ loader.NoArgs) (any, error) 
 //
 //	salt '*' service.get_all
 func (m *module) getAll(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return sorted(m.present(ctx))
+	found, err := m.present(ctx)
+	return services.Sorted(found), err
 }
 
-// available tells whether there is a service of that name.
+// available returns whether a service exists.
 //
 // CLI Example:
 //
 //	salt '*' service.available sshd
-func (m *module) available(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) available(ctx context.Context, a services.NameArgs) (any, error) {
 	all, err := m.present(ctx)
 	return all[a.Name], err
 }
 
-// missing tells whether there is no service of that name.
+// missing returns whether a service does not exist.
 //
 // CLI Example:
 //
 //	salt '*' service.missing sshd
-func (m *module) missing(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) missing(ctx context.Context, a services.NameArgs) (any, error) {
 	all, err := m.present(ctx)
 	return !all[a.Name], err
 }
 
-// start starts a service and tells whether that worked.
+// start starts a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.start nginx
-func (m *module) start(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) start(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "start")
 }
 
-// stop stops a service and tells whether that worked.
+// stop stops a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.stop nginx
-func (m *module) stop(ctx context.Context, a nameArgs) (any, error) { return m.do(ctx, a.Name, "stop") }
+func (m *module) stop(ctx context.Context, a services.NameArgs) (any, error) {
+	return m.do(ctx, a.Name, "stop")
+}
 
-// restart restarts a service and tells whether that worked.
+// restart restarts a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.restart nginx
-func (m *module) restart(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) restart(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "restart")
 }
 
-// reload has a service read its configuration anew and tells whether that worked.
+// reload makes a service reload its configuration and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.reload nginx
-func (m *module) reload(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) reload(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "reload")
 }
 
-// forceReload has a service read its configuration anew, by a restart where it must be, and tells whether that worked.
+// forceReload makes a service reload its configuration, by a restart if necessary, and returns
+// whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.force_reload nginx
-func (m *module) forceReload(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) forceReload(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "force-reload")
 }
 
-type statusArgs struct {
-	Name string
-	Sig  any `default:"None"`
-}
-
-var wildcard = regexp.MustCompile(`\*|\?|\[.+\]`)
-
-// status tells whether a service runs. For a name with a wildcard it returns a dictionary of all that fit.
+// status returns whether a service is running. For a name with a wildcard it returns a dictionary
+// of all matching services.
 //
 // sig
 //
-//	A text to look for in the list of processes, in place of the script's word.
+//	A string to look for in the process list, instead of asking the script.
 //
 // CLI Example:
 //
 //	salt '*' service.status nginx
 //	salt '*' service.status 'ssh*'
-func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
+func (m *module) status(ctx context.Context, a services.StatusArgs) (any, error) {
 	if data.Truth(a.Sig) {
-		pid, err := m.env.Call(ctx, "status.pid", []any{a.Sig}, nil)
-		return data.Truth(pid), err
+		return services.Runs(ctx, m.env, a.Sig)
 	}
-	if !wildcard.MatchString(a.Name) {
-		return m.runs(ctx, a.Name)
+	all := func() ([]string, error) {
+		found, err := m.present(ctx)
+		return slices.Sorted(maps.Keys(found)), err
 	}
-	all, err := m.getAll(ctx, loader.NoArgs{})
-	if err != nil {
-		return nil, err
-	}
-	found := &data.Map{}
-	for _, name := range all.([]any) {
-		if !loader.Glob(a.Name, name.(string)) {
-			continue
-		}
-		runs, err := m.runs(ctx, name.(string))
-		if err != nil {
-			return nil, err
-		}
-		found.Set(name, runs)
-	}
-	return found, nil
+	return services.Status(a.Name, all,
+		func(name string) (bool, error) { return m.runs(ctx, name) })
 }
 
 func (m *module) runs(ctx context.Context, name string) (bool, error) {
-	return m.succeeds(ctx, []any{"service", name, "status"}, "python_shell", false, "ignore_retcode", true)
+	return calls.Succeeds(ctx, m.env,
+		calls.Run{Argv: []string{"service", name, "status"}, IgnoreRetcode: true})
 }
 
-type turnArgs struct {
-	Name   string
-	Kwargs *data.Map `kwargs:"kwargs"`
-}
-
-// enable has a service start with the system, and tells whether that worked.
+// enable makes a service start at boot, and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.enable nginx
-func (m *module) enable(ctx context.Context, a turnArgs) (any, error) {
+func (m *module) enable(ctx context.Context, a services.TurnArgs) (any, error) {
 	name := quoted(a.Name)
 	line := "insserv " + name + " && update-rc.d " + name + " enable"
 	if process.Find("insserv") == "" {
 		line = "update-rc.d " + name + " defaults && update-rc.d " + name + " enable"
 	}
-	return m.succeeds(ctx, line, "python_shell", true)
+	return calls.Succeeds(ctx, m.env, calls.Run{Line: line, Shell: calls.InShell})
 }
 
 var plain = regexp.MustCompile(`^[a-zA-Z0-9@%_+=:,./-]+$`)
 
-// quoted returns a word as a shell takes it as one.
+// quoted quotes a word for the shell.
 func quoted(word string) string {
 	if plain.MatchString(word) {
 		return word
@@ -178,31 +162,31 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'"
 }
 
-// disable has a service not start with the system, and tells whether that worked.
+// disable stops a service from starting at boot, and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.disable nginx
-func (m *module) disable(ctx context.Context, a turnArgs) (any, error) {
-	return m.succeeds(ctx, []any{"update-rc.d", a.Name, "disable"}, "python_shell", false)
+func (m *module) disable(ctx context.Context, a services.TurnArgs) (any, error) {
+	return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{"update-rc.d", a.Name, "disable"}})
 }
 
-// enabled tells whether a service starts with the system.
+// enabled returns whether a service starts at boot.
 //
 // CLI Example:
 //
 //	salt '*' service.enabled nginx
-func (m *module) enabled(ctx context.Context, a turnArgs) (any, error) {
+func (m *module) enabled(ctx context.Context, a services.TurnArgs) (any, error) {
 	on, err := m.started(ctx)
 	return on[a.Name], err
 }
 
-// disabled tells whether there is a service that does not start with the system.
+// disabled returns whether a service exists but does not start at boot.
 //
 // CLI Example:
 //
 //	salt '*' service.disabled nginx
-func (m *module) disabled(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) disabled(ctx context.Context, a services.NameArgs) (any, error) {
 	off, err := m.resting(ctx)
 	return off[a.Name], err
 }

@@ -1,11 +1,13 @@
-// Package debianservice is Salt's module service for Debian, Devuan and Raspbian where systemd does not run
-// (salt/modules/debian_service.py). Scripts in /etc/init.d are run by service and enabled by update-rc.d.
+// Package debianservice is Salt's module service for Debian, Devuan and Raspbian without a running
+// systemd (salt/modules/debian_service.py). The program service runs the scripts in /etc/init.d,
+// and update-rc.d enables them.
 //
-// In a container of Debian with systemd installed and not running, Salt has the functions of this module and, beside them, what the one
-// for systemd alone knows: masks and the word that it is offline.
+// In a Debian container with systemd installed but not running, Salt has the functions of this
+// module together with those that only the systemd module has: masks and offline.
 //
-// What differs from Salt: where there is no program runlevel, as in a container, the runlevel is 2 as where it is unknown; without
-// insserv, which Debian does not need any more, update-rc.d makes the links itself.
+// Differences from Salt: without the program runlevel, as in a container, the runlevel is 2, as for
+// an unknown one; without insserv, which Debian no longer needs, update-rc.d creates the links
+// itself.
 package debianservice
 
 import (
@@ -17,9 +19,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -60,27 +62,20 @@ func (m *module) glob(pattern string) []string {
 	return found
 }
 
-// succeeds runs a program and tells whether it succeeded.
-func (m *module) succeeds(ctx context.Context, cmd any, words ...any) (bool, error) {
-	code, err := m.env.Call(ctx, "cmd.retcode", []any{cmd}, data.NewMap(words...))
-	return err == nil && !data.Truth(code), err
-}
-
 func (m *module) do(ctx context.Context, name, action string) (any, error) {
-	return m.succeeds(ctx, []any{"service", name, action}, "python_shell", false)
+	return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{"service", name, action}})
 }
 
 func (m *module) runlevel(ctx context.Context) (string, error) {
 	if process.Find("runlevel") == "" {
 		return "2", nil
 	}
-	out, err := m.env.Call(ctx, "cmd.run", []any{"runlevel"}, nil)
+	output, err := calls.RunOutput(ctx, m.env, calls.Run{Line: "runlevel", Shell: calls.CmdDecides})
 	if err != nil {
 		return "", err
 	}
-	said := data.Str(out)
-	words := strings.Fields(said)
-	if strings.Contains(said, "unknown") || len(words) < 2 {
+	words := strings.Fields(output)
+	if strings.Contains(output, "unknown") || len(words) < 2 {
 		return "2", nil
 	}
 	return words[1], nil
@@ -88,7 +83,7 @@ func (m *module) runlevel(ctx context.Context) (string, error) {
 
 var number = regexp.MustCompile(`\d+`)
 
-// started returns the services that have a link to start them, in the runlevel of now or at boot.
+// started returns the services with a start link in the current runlevel or at boot.
 func (m *module) started(ctx context.Context) (map[string]bool, error) {
 	level, err := m.runlevel(ctx)
 	if err != nil {
@@ -102,7 +97,7 @@ func (m *module) started(ctx context.Context) (map[string]bool, error) {
 	return found, nil
 }
 
-// present returns all services: scripts, and links to start one.
+// present returns all services: scripts, and links that start one.
 func (m *module) present(ctx context.Context) (map[string]bool, error) {
 	found, err := m.started(ctx)
 	if err != nil {
@@ -125,12 +120,4 @@ func (m *module) resting(ctx context.Context) (map[string]bool, error) {
 	on, err := m.started(ctx)
 	maps.DeleteFunc(all, func(name string, _ bool) bool { return on[name] })
 	return all, err
-}
-
-func sorted(set map[string]bool, err error) (any, error) {
-	names := []any{}
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		names = append(names, name)
-	}
-	return names, err
 }

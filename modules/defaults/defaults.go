@@ -1,6 +1,8 @@
-// Package defaults is Salt's module defaults: formulas read and merge the values that they begin with (salt/modules/defaults.py).
+// Package defaults is Salt's module defaults: formulas use it to read and merge their default
+// values (salt/modules/defaults.py).
 //
-// What differs from Salt: parts of what is merged do not become parts of the other dictionary in a template, but copies.
+// Unlike in Salt, merged parts are copied, so that the two dictionaries in a template share
+// nothing.
 package defaults
 
 import (
@@ -10,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/yaml"
 )
 
@@ -35,16 +37,16 @@ type getArgs struct {
 	Default any `default:"''"`
 }
 
-// get returns a value of the file defaults.yaml, or else defaults.json, in the root of a formula; the whole file for the name of the
-// formula alone.
+// get returns a value of the file defaults.yaml, or else defaults.json, in the root directory of a
+// formula. For just the name of the formula it returns the whole file.
 //
 // key
 //
-//	The name of the formula and the keys within the file, with colons between them.
+//	The name of the formula and the keys within the file, separated by colons.
 //
 // default
 //
-//	What to return when there is no such value.
+//	The result if there is no such value.
 //
 // CLI Example:
 //
@@ -61,14 +63,13 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 	return a.Default, nil
 }
 
-// read returns what the first file of a formula holds; nil where there is none.
+// read returns the content of the first file of a formula, or nil if there is none.
 func (m *module) read(ctx context.Context, formula string) (any, error) {
 	urls := []any{"salt://" + formula + "/defaults.yaml", "salt://" + formula + "/defaults.json"}
-	v, err := m.env.Call(ctx, "cp.cache_files", []any{urls, "base"}, nil)
+	files, err := loader.CallAs[[]any](ctx, m.env, "cp.cache_files", []any{urls, "base"}, nil)
 	if err != nil {
 		return nil, err
 	}
-	files, _ := v.([]any)
 	for _, f := range files {
 		if file, ok := f.(string); ok && file != "" {
 			return parsed(file)
@@ -77,7 +78,7 @@ func (m *module) read(ctx context.Context, formula string) (any, error) {
 	return nil, nil
 }
 
-// parsed reads a file of values; one that is empty is a dictionary without any.
+// parsed reads a file of values; an empty file is an empty dictionary.
 func parsed(file string) (any, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -95,12 +96,12 @@ func parsed(file string) (any, error) {
 
 func decode(file string, src []byte) (any, error) {
 	if strings.HasSuffix(file, ".json") {
-		return render.LoadJSON(string(src))
+		return pyjson.Load(string(src))
 	}
 	return yaml.Load(src, yaml.Options{Name: file})
 }
 
-// class is Python's name of the class of an error of JSON or YAML.
+// class returns the name of the Python class of a JSON or YAML error.
 func class(err error) string {
 	bad, ok := errors.AsType[*yaml.Error](err)
 	switch {
@@ -114,7 +115,7 @@ func class(err error) string {
 
 type deepcopyArgs struct{ Source any }
 
-// deepcopy returns a copy of a value, with copies of all that it holds.
+// deepcopy returns a deep copy of a value.
 //
 // CLI Example:
 //

@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/fileserver"
 	"github.com/brineproject/brine/fileserver/roots"
@@ -16,12 +15,11 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// minion returns a minion of a state tree.
+// minion returns a minion with a state tree.
 func minion(t *testing.T, srv string) *loader.Registry {
 	t.Helper()
 	b := render.Brought{Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
-	env := &loader.Env{Opts: data.NewMap("id", "web1", "cachedir", t.TempDir(), "file_client", "local", "fileserver_backend", []any{"roots"},
-		"file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256", "saltenv", nil, "renderer", "jinja|yaml", "file_buffer_size", int64(262144))}
+	env := &loader.Env{Opts: calls.TreeOptions(t, srv)}
 	r, err := loader.NewRegistry(env, []loader.Plugin{cp.Plugin(b), defaults.Plugin()})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +36,7 @@ func TestCalls(t *testing.T) {
 	calls.Check(t, "testdata/calls.json", r.Invoke, "CACHE", r.Env().Opts.Text("cachedir"))
 }
 
-// What a template hands to defaults.merge and defaults.update changes in the template.
+// Dictionaries that a template passes to defaults.merge and defaults.update change in the template.
 func TestTemplatesSeeChanges(t *testing.T) {
 	r := minion(t, "testdata/srv")
 	e, err := render.New(render.Options{Env: r.Env(), Renderers: stdrender.Renderers()})

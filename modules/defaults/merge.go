@@ -15,19 +15,20 @@ type mergeArgs struct {
 	ConvertNone bool `default:"True"`
 }
 
-// merge sets in the dictionary dest what src has, at all depths, and returns it. In a template dest itself changes.
+// merge merges the dictionary src into the dictionary dest, at all depths, and returns dest. In a
+// template dest itself changes.
 //
 // merge_lists : False
 //
-//	Add to lists what is new, and do not replace them.
+//	Append new elements to lists instead of replacing the lists.
 //
 // in_place : True
 //
-//	With False dest stays as it is, and a copy of it changes.
+//	False: change a copy and leave dest unchanged.
 //
 // convert_none : True
 //
-//	Take None for an empty dictionary; dest only where in_place is False.
+//	Treat None as an empty dictionary; for dest only if in_place is False.
 //
 // CLI Example:
 //
@@ -72,20 +73,21 @@ type updateArgs struct {
 	ConvertNone bool `default:"True"`
 }
 
-// update gives each dictionary in the dictionary dest the values of defaults that it does not have, at all depths, and returns dest.
-// In a template dest itself changes.
+// update adds the missing values of defaults to each dictionary in the dictionary dest, at all
+// depths, and returns dest. In a template dest itself changes.
 //
 // merge_lists : True
 //
-//	Put the elements of a list in defaults before those of dest. With False the list in dest stands alone.
+//	Insert the elements of a list in defaults before those of dest. False: keep only the list in
+//	dest.
 //
 // in_place : True
 //
-//	With False dest stays as it is, and a copy of it changes.
+//	False: change a copy and leave dest unchanged.
 //
 // convert_none : True
 //
-//	Take None for an empty dictionary; dest only where in_place is False.
+//	Treat None as an empty dictionary; for dest only if in_place is False.
 //
 // CLI Example:
 //
@@ -103,10 +105,12 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	}
 	nodes, ok := dest.(*data.Map)
 	if !ok {
-		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'items'", loader.TypeName(dest))
+		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'items'",
+			loader.TypeName(dest))
 	}
 	for k, node := range nodes.All() {
-		v, err := m.merge(ctx, mergeArgs{data.Clone(values), node, a.MergeLists, true, a.ConvertNone})
+		v, err := m.merge(ctx, mergeArgs{data.Clone(values), node, a.MergeLists, true,
+			a.ConvertNone})
 		if err != nil {
 			return nil, err
 		}

@@ -16,15 +16,15 @@ type blkidArgs struct {
 	Token  any `default:"None"`
 }
 
-// blkid returns what is known of block devices: UUID, LABEL, TYPE.
+// blkid returns the attributes of block devices: UUID, LABEL, TYPE.
 //
 // device
 //
-//	One device.
+//	Only this device.
 //
 // token
 //
-//	What the devices must have, as TYPE=ext4.
+//	Only devices with this attribute, such as TYPE=ext4.
 //
 // CLI Example:
 //
@@ -52,7 +52,7 @@ func (m *module) blkid(ctx context.Context, a blkidArgs) (any, error) {
 	return tags(out.Stdout), nil
 }
 
-// tags reads lines as blkid prints them: /dev/sda1: UUID="…" TYPE="ext4".
+// tags parses lines as blkid prints them: /dev/sda1: UUID="…" TYPE="ext4".
 func tags(text string) *data.Map {
 	all := data.NewMap()
 	for line := range strings.Lines(text) {
@@ -69,15 +69,17 @@ func tags(text string) *data.Map {
 	return all
 }
 
-// shown is what blockdev is asked for.
-var shown = [...]string{"getro", "getsz", "getss", "getpbsz", "getiomin", "getioopt", "getalignoff", "getmaxsect", "getsize", "getsize64", "getra", "getfra"}
+// shown lists the values requested from blockdev.
+var shown = [...]string{"getro", "getsz", "getss", "getpbsz", "getiomin", "getioopt", "getalignoff",
+	"getmaxsect", "getsize", "getsize64", "getra", "getfra"}
 
 type dumpArgs struct {
 	Device string
 	Args   any `default:"None"`
 }
 
-// dump returns what blockdev tells of a device, or only some of it. It is False where that fails.
+// dump returns the values that blockdev reports for a device, or only some of them. It returns
+// False if blockdev fails.
 //
 // CLI Example:
 //
@@ -121,7 +123,8 @@ type tuneArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// tune sets how a device is read and written, and returns that as it is then: read-ahead, filesystem-read-ahead, read-only, read-write.
+// tune sets how a device is read and written, and returns the new values: read-ahead,
+// filesystem-read-ahead, read-only, read-write.
 //
 // CLI Example:
 //
@@ -130,7 +133,8 @@ func (m *module) tune(ctx context.Context, a tuneArgs) (any, error) {
 	argv, asked := []string{"blockdev"}, []any{}
 	for key, v := range a.Kwargs.All() {
 		name := data.Str(key)
-		letter, ok := map[string]string{"read-ahead": "ra", "filesystem-read-ahead": "fra", "read-only": "ro", "read-write": "rw"}[name]
+		letter, ok := map[string]string{"read-ahead": "ra", "filesystem-read-ahead": "fra",
+			"read-only": "ro", "read-write": "rw"}[name]
 		switch {
 		case !ok:
 			continue
@@ -140,7 +144,8 @@ func (m *module) tune(ctx context.Context, a tuneArgs) (any, error) {
 			asked = append(asked, "get"+letter)
 		}
 		switch {
-		case (v == true || v == "True") && (letter == "ro" || letter == "rw"): // Salt says --read-only, which blockdev does not know
+		// Salt passes --read-only, which blockdev does not know
+		case (v == true || v == "True") && (letter == "ro" || letter == "rw"):
 			argv = append(argv, "--set"+letter)
 		case v == true || v == "True":
 			argv = append(argv, "--"+name)
@@ -159,7 +164,7 @@ func (m *module) tune(ctx context.Context, a tuneArgs) (any, error) {
 
 type deviceArgs struct{ Device string }
 
-// wipe removes the signs of file systems from a device, and reports whether that was possible.
+// wipe removes the file system signatures from a device, and returns whether that succeeded.
 //
 // CLI Example:
 //
@@ -176,7 +181,8 @@ func (m *module) wipe(ctx context.Context, a deviceArgs) (any, error) {
 	return false, nil
 }
 
-// resize2fs makes the file system of a device as large as the device. It is None where that fails.
+// resize2fs resizes the file system of a device to the size of the device. It returns None if that
+// fails.
 //
 // CLI Example:
 //
@@ -201,7 +207,8 @@ type formatArgs struct {
 	Force          any    `default:"False"`
 }
 
-// format makes a file system on a device, and reports whether that was possible. What the device had is gone.
+// format creates a file system on a device, and returns whether that succeeded. All data on the
+// device is lost.
 //
 // fs_type
 //
@@ -209,7 +216,7 @@ type formatArgs struct {
 //
 // inode_size, lazy_itable_init, fat, force
 //
-//	Options of mkfs for types that have them.
+//	Options of mkfs for the types that have them.
 //
 // CLI Example:
 //
@@ -241,7 +248,8 @@ func (a formatArgs) argv() []string {
 	if a.LazyItableInit != nil && ext {
 		argv = append(argv, "-E", "lazy_itable_init="+data.Str(a.LazyItableInit))
 	}
-	if n, err := loader.Int(a.Fat); a.Fat != nil && err == nil && (n == 12 || n == 16 || n == 32) && strings.HasSuffix(a.FsType, "fat") {
+	if n, err := loader.Int(a.Fat); a.Fat != nil && err == nil && (n == 12 || n == 16 || n == 32) &&
+		strings.HasSuffix(a.FsType, "fat") {
 		argv = append(argv, "-F", data.Str(n))
 	}
 	switch {
@@ -253,7 +261,7 @@ func (a formatArgs) argv() []string {
 	return append(argv, data.Str(a.Device))
 }
 
-// fstype returns the type of the file system of a device, "" where none is known.
+// fstype returns the type of the file system of a device, or "" if it is unknown.
 //
 // CLI Example:
 //
@@ -264,7 +272,8 @@ func (m *module) fstype(ctx context.Context, a deviceArgs) (any, error) {
 	}
 	lsblk, df := process.Find("lsblk") != "", process.Find("df") != ""
 	if !lsblk && !df {
-		return nil, loader.Exception("salt.exceptions.CommandNotFoundError", "None of provided binaries ([lsblk, df]) was not found in $PATH.")
+		return nil, loader.Exception("salt.exceptions.CommandNotFoundError",
+			"None of provided binaries ([lsblk, df]) was not found in $PATH.")
 	}
 	if lsblk {
 		kind, err := m.second(ctx, "lsblk", "-o", "fstype", a.Device)
@@ -278,7 +287,7 @@ func (m *module) fstype(ctx context.Context, a deviceArgs) (any, error) {
 	return "", nil
 }
 
-// second returns the second line that a program prints.
+// second returns the second line of a program's output.
 func (m *module) second(ctx context.Context, argv ...string) (string, error) {
 	out, err := m.run(ctx, argv...)
 	lines := strings.Split(out.Stdout, "\n")
@@ -290,15 +299,15 @@ func (m *module) second(ctx context.Context, argv ...string) (string, error) {
 
 type pathArgs struct{ Path string }
 
-// getFstypeFromPath returns the type of the file system on which a path lies.
+// getFstypeFromPath returns the type of the file system that contains a path.
 //
 // CLI Example:
 //
 //	salt '*' disk.get_fstype_from_path /root
 func (m *module) getFstypeFromPath(ctx context.Context, a pathArgs) (any, error) {
-	dev, err := m.env.Call(ctx, "mount.get_device_from_path", []any{a.Path}, nil)
+	dev, err := loader.CallAs[string](ctx, m.env, "mount.get_device_from_path", []any{a.Path}, nil)
 	if err != nil {
 		return nil, err
 	}
-	return m.fstype(ctx, deviceArgs{data.Str(dev)})
+	return m.fstype(ctx, deviceArgs{dev})
 }

@@ -1,13 +1,16 @@
 //go:build linux
 
-// Package disk is Salt's module disk: file systems and the disks below them, by the programs that know them (salt/modules/disk.py).
+// Package disk is Salt's module disk: file systems and disks, by means of the usual programs
+// (salt/modules/disk.py).
 //
-// usage.go asks df, device.go blkid, blockdev, lsblk and the programs that write to devices, hdparm.go hdparm, health.go smartctl and
-// iostat. A function whose program is not there says so.
+// usage.go runs df, device.go blkid, blockdev, lsblk and the programs that write to devices,
+// hdparm.go hdparm, health.go smartctl and iostat. A function whose program is missing returns an
+// error that says so.
 //
-// What is odd, and as in Salt: disk.fstype returns a whole line of df where a device has no file system of its own.
-// What differs: there is Linux alone; devices are arguments of their own, and no words of a command line; a line that cannot be read is
-// left out, and not the end of the function; the tables of newer programs iostat are read, too.
+// As in Salt, disk.fstype returns a whole line of df if a device has no file system of its own.
+// Differences from Salt: only Linux is supported; devices are passed as separate arguments, not as
+// words of a shell command; a line that cannot be parsed is skipped and does not fail the function;
+// the tables of newer iostat versions are supported.
 package disk
 
 import (
@@ -41,17 +44,18 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// needs returns Salt's error for a program that is not there (salt/utils/decorators/path.py, which).
+// needs returns Salt's error for a missing program (salt/utils/decorators/path.py, which).
 func needs(programs ...string) error {
 	for _, name := range programs {
 		if process.Find(name) == "" {
-			return loader.Exception("salt.exceptions.CommandNotFoundError", "The '%s' binary was not found in $PATH.", name)
+			return loader.Exception("salt.exceptions.CommandNotFoundError",
+				"The '%s' binary was not found in $PATH.", name)
 		}
 	}
 	return nil
 }
 
-// plain refuses devices that a program would take for options.
+// plain rejects devices that a program would parse as options.
 func plain(devices ...string) error {
 	if err := process.Operands(devices...); err != nil {
 		return loader.Execution("%w", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// printed is what programs print; a command that is not there fails.
+// printed is the output of programs by command line; other commands fail.
 func printed() map[string]string {
 	return map[string]string{
 		"df -P":                  "Filesystem     1024-blocks    Used Available Capacity Mounted on\n/dev/vda1         100      60        40      60% /\nmy share       10       5         5      50% /mnt\n",
@@ -45,7 +45,8 @@ func printed() map[string]string {
 func system(t testing.TB, out map[string]string) (*loader.Registry, *[]string) {
 	t.Helper()
 	root, bin, ran := t.TempDir(), t.TempDir(), &[]string{}
-	if err := errors.Join(os.MkdirAll(filepath.Join(root, "etc"), 0o755), os.WriteFile(filepath.Join(root, "etc", "mtab"), nil, 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(root, "etc"), 0o755),
+		os.WriteFile(filepath.Join(root, "etc", "mtab"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"blkid", "lsblk", "df", "sync", "mkfs", "hdparm", "iostat"} {
@@ -79,7 +80,8 @@ func system(t testing.TB, out map[string]string) (*loader.Registry, *[]string) {
 		}},
 		{Name: "mount", New: func(*loader.Env) (*loader.Module, error) {
 			type path struct{ Path string }
-			return &loader.Module{Funcs: []loader.Func{loader.F("get_device_from_path", func(context.Context, path) (any, error) { return "/dev/a", nil })}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("get_device_from_path",
+				func(context.Context, path) (any, error) { return "/dev/a", nil })}}, nil
 		}}})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +89,7 @@ func system(t testing.TB, out map[string]string) (*loader.Registry, *[]string) {
 	return r, ran
 }
 
-// TestAnswers has what Salt 3006.0 makes of the same outputs.
+// TestAnswers has the results of Salt 3006.0 for the same outputs.
 func TestAnswers(t *testing.T) {
 	r, _ := system(t, printed())
 	for _, tt := range []struct {
@@ -114,7 +116,8 @@ func TestAnswers(t *testing.T) {
 		{"get_fstype_from_path", []any{"/root"}, nil, "'ext4'"},
 		{"dump", []any{"/dev/a", []any{"getss", "getra"}}, nil, "{'getss': '512', 'getra': '1024'}"},
 		{"dump", []any{"/dev/none"}, nil, "False"},
-		{"tune", []any{"/dev/a"}, data.NewMap("read-ahead", int64(1024), "read-write", true, "other", "x"), "{'getra': '1024', 'getro': '0'}"},
+		{"tune", []any{"/dev/a"}, data.NewMap("read-ahead", int64(1024), "read-write", true,
+			"other", "x"), "{'getra': '1024', 'getro': '0'}"},
 		{"wipe", []any{"/dev/a"}, nil, "True"},
 		{"wipe", []any{"/dev/none"}, nil, "False"},
 		{"resize2fs", []any{"/dev/a"}, nil, "True"},
@@ -122,13 +125,17 @@ func TestAnswers(t *testing.T) {
 		{"format", []any{"/dev/a"}, data.NewMap("inode_size", int64(256), "force", true), "True"},
 		{"format", []any{"/dev/a", "vfat"}, data.NewMap("fat", int64(32)), "True"},
 		{"format", []any{"/dev/none"}, nil, "False"},
-		{"hdparms", []any{"sda"}, nil, "{'/dev/sda': {'readahead': [256, 'on'], 'apm_level': 127, 'geometry': [9729, 255, 63, {'sectors': '156301488', 'start': '0'}], 'drive_state': ['active', 'idle']}}"},
+		{"hdparms", []any{"sda"}, nil,
+			"{'/dev/sda': {'readahead': [256, 'on'], 'apm_level': 127, 'geometry': [9729, 255, 63, {'sectors': '156301488', 'start': '0'}], 'drive_state': ['active', 'idle']}}"},
 		{"hpa", []any{"sda"}, nil, "{'/dev/sda': {'total': 200, 'visible': 100, 'hidden': 100}}"},
 		{"hpa", []any{"sda", "5%"}, nil, "None"},
-		{"smart_attributes", []any{"sda"}, data.NewMap("attributes", []any{int64(190)}, "values", []any{"value", "raw_value"}), "{190: {'value': 66, 'raw_value': '34 (Min/Max 20/40)'}}"},
+		{"smart_attributes", []any{"sda"},
+			data.NewMap("attributes", []any{int64(190)}, "values", []any{"value", "raw_value"}),
+			"{190: {'value': 66, 'raw_value': '34 (Min/Max 20/40)'}}"},
 		{"smart_attributes", []any{"none"}, nil, "ERROR no smartctl --attributes /dev/none"},
 		{"iostat", []any{int64(1), int64(2), "sda"}, nil, "{'sda': {'r/s': 1.5, 'w/s': 2.0}}"},
-		{"iostat", []any{int64(1), int64(1)}, nil, "{'sys': {'%user': 1.0, '%idle': 99.0}, 'sda': {'r/s': 3.0}}"},
+		{"iostat", []any{int64(1), int64(1)}, nil,
+			"{'sys': {'%user': 1.0, '%idle': 99.0}, 'sda': {'r/s': 3.0}}"},
 	} {
 		for range 2 {
 			v, err := r.Invoke(t.Context(), "disk."+tt.fun, tt.args, tt.kwargs)
@@ -137,7 +144,7 @@ func TestAnswers(t *testing.T) {
 				got = "ERROR " + err.Error()
 			}
 			if got != tt.want {
-				t.Errorf("%s %v gives %s\nwant %s", tt.fun, tt.args, got, tt.want)
+				t.Errorf("%s %v returned %s\nwant %s", tt.fun, tt.args, got, tt.want)
 			}
 		}
 	}
@@ -148,18 +155,21 @@ func TestMissingPrograms(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, call := range []string{"blkid", "hdparms sda", "hpa sda", "iostat", "format /dev/a"} {
 		fun, arg, _ := strings.Cut(call, " ")
-		if process.Find(map[string]string{"blkid": "blkid", "iostat": "iostat", "format": "mkfs"}[fun]) != "" || strings.HasPrefix(fun, "h") && process.Find("hdparm") != "" {
-			continue // it lies in a directory where programs always are looked for
+		if process.Find(map[string]string{"blkid": "blkid", "iostat": "iostat",
+			"format": "mkfs"}[fun]) != "" || strings.HasPrefix(fun, "h") && process.Find("hdparm") != "" {
+			continue // is in a directory that is always searched
 		}
 		var args []any
 		if arg != "" {
 			args = []any{arg}
 		}
-		if _, err := r.Invoke(t.Context(), "disk."+fun, args, nil); err == nil || !strings.HasSuffix(err.Error(), "binary was not found in $PATH.") {
+		if _, err := r.Invoke(t.Context(), "disk."+fun, args, nil); err == nil ||
+			!strings.HasSuffix(err.Error(), "binary was not found in $PATH.") {
 			t.Errorf("%s: %v", fun, err)
 		}
 	}
-	if err := needs("nosuchprogram"); err == nil || err.Error() != "The 'nosuchprogram' binary was not found in $PATH." {
+	if err := needs("nosuchprogram"); err == nil ||
+		err.Error() != "The 'nosuchprogram' binary was not found in $PATH." {
 		t.Errorf("no program: %v", err)
 	}
 	if len(*ran) > 0 {
@@ -167,7 +177,7 @@ func TestMissingPrograms(t *testing.T) {
 	}
 }
 
-// FuzzOutputs reads outputs of programs that make no sense.
+// FuzzOutputs parses nonsensical program outputs.
 func FuzzOutputs(f *testing.F) {
 	for _, text := range printed() {
 		f.Add(text)
@@ -180,7 +190,7 @@ func FuzzOutputs(f *testing.F) {
 		for _, v := range parameters(text, "/dev/sda").All() {
 			if area, ok := hidden(data.NewMap("x", v)); ok {
 				if _, err := visible(area.Value("total").(int64), text); err == nil && text == "" {
-					t.Error("no size is one")
+					t.Error("an invalid size was accepted")
 				}
 			}
 		}

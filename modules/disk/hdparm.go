@@ -17,11 +17,11 @@ type hdparmsArgs struct {
 	Args  any `default:"None"`
 }
 
-// hdparms returns what hdparm tells of disks.
+// hdparms returns the parameters of disks as reported by hdparm.
 //
 // args
 //
-//	Letters of options of hdparm. Default: all that only ask.
+//	Letters of hdparm options. Default: all that only query.
 //
 // CLI Example:
 //
@@ -62,7 +62,7 @@ func (m *module) parameters(ctx context.Context, a hdparmsArgs) (*data.Map, erro
 	return all, nil
 }
 
-// hdparm runs the program and returns what it prints. Only a hard failure is an error.
+// hdparm runs the program and returns its output. A failure is an error only if hard is true.
 func (m *module) hdparm(ctx context.Context, hard bool, args ...string) (string, error) {
 	out, err := m.run(ctx, append([]string{"hdparm"}, args...)...)
 	if err != nil || out.Retcode == 0 {
@@ -76,7 +76,7 @@ func (m *module) hdparm(ctx context.Context, hard bool, args ...string) (string,
 	return out.Stdout, nil
 }
 
-// parameters reads what hdparm prints of a disk.
+// parameters parses hdparm's output for a disk.
 func parameters(text, disk string) *data.Map {
 	all := data.NewMap()
 	for line := range strings.Lines(text) {
@@ -97,7 +97,8 @@ func parameters(text, disk string) *data.Map {
 	return all
 }
 
-// parameter reads a value of hdparm: a number with its meaning, or words between slashes and commas.
+// parameter parses a value of hdparm: a number with its meaning, or words separated by slashes and
+// commas.
 func parameter(text string) (any, bool) {
 	if regexp.MustCompile(`^[0-9]+ \(.*\)`).MatchString(text) {
 		number, meaning, _ := strings.Cut(text, " ")
@@ -105,7 +106,8 @@ func parameter(text string) (any, bool) {
 		return []any{integer(number), strings.Trim(word, "()")}, true
 	}
 	list, named := []any{}, data.NewMap()
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == ',' }) {
+	for _, word := range strings.FieldsFunc(text,
+		func(r rune) bool { return r == '/' || r == ',' }) {
 		word = strings.TrimSpace(word)
 		key, v, isNamed := strings.Cut(word, "=")
 		switch {
@@ -125,7 +127,7 @@ func parameter(text string) (any, bool) {
 	return list, len(list) > 0
 }
 
-// integer reads a number where the text is one.
+// integer converts a string to a number if it is one.
 func integer(s string) any {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return n
@@ -138,7 +140,8 @@ type hpaArgs struct {
 	Size  any `default:"None"`
 }
 
-// hpa returns how many sectors of disks are hidden, or with a size hides so many, or such a share. That may destroy data.
+// hpa returns how many sectors of disks are hidden. With a size it hides that many sectors, or that
+// share. This can destroy data.
 //
 // CLI Example:
 //
@@ -167,14 +170,15 @@ func (m *module) hpa(ctx context.Context, a hpaArgs) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := m.hdparm(ctx, true, "--yes-i-know-what-i-am-doing", "-Np"+strconv.FormatInt(left, 10), data.Str(disk)); err != nil {
+		if _, err := m.hdparm(ctx, true, "--yes-i-know-what-i-am-doing",
+			"-Np"+strconv.FormatInt(left, 10), data.Str(disk)); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-// hidden reads the sectors of a disk: those that are seen, all, and a word on it.
+// hidden parses the sectors of a disk: the visible ones, all, and a comment.
 func hidden(v any) (*data.Map, bool) {
 	m, _ := v.(*data.Map)
 	if m.Len() == 0 {
@@ -196,12 +200,12 @@ func hidden(v any) (*data.Map, bool) {
 	return data.NewMap("total", total, "visible", seen, "hidden", total-seen), true
 }
 
-// visible returns how many of some sectors are seen when so many, or such a share, are hidden.
+// visible returns how many of the sectors remain visible if size, a number or a share, are hidden.
 func visible(total int64, size any) (int64, error) {
 	share, isShare := strings.CutSuffix(data.Str(size), "%")
 	n, err := strconv.ParseInt(share, 10, 64)
 	if err != nil {
-		return 0, loader.Invocation("size is neither a number nor a share: %s", data.Str(size))
+		return 0, loader.Invocation("size is neither a number nor a percentage: %s", data.Str(size))
 	}
 	left := total - n
 	if isShare {

@@ -19,7 +19,7 @@ type smartArgs struct {
 	Values     any `default:"None"`
 }
 
-// smartAttributes returns what a disk tells of its health, by the numbers of the attributes.
+// smartAttributes returns the SMART attributes of a disk by attribute number.
 //
 // attributes
 //
@@ -47,7 +47,7 @@ func (m *module) smartAttributes(ctx context.Context, a smartArgs) (any, error) 
 	return attributes(out.Stdout, chosen(a.Attributes), chosen(a.Values)), nil
 }
 
-// chosen returns a choice as texts; nil chooses all.
+// chosen converts a selection to strings; nil selects all.
 func chosen(v any) map[string]bool {
 	if v == nil {
 		return nil
@@ -63,14 +63,15 @@ func chosen(v any) map[string]bool {
 			set[data.Str(one)] = true
 		}
 	default:
-		for _, one := range strings.FieldsFunc(data.Str(v), func(r rune) bool { return strings.ContainsRune(" ,()[]", r) }) {
+		for _, one := range strings.FieldsFunc(data.Str(v),
+			func(r rune) bool { return strings.ContainsRune(" ,()[]", r) }) {
 			set[one] = true
 		}
 	}
 	return set
 }
 
-// attributes reads the table of smartctl.
+// attributes parses the table of smartctl.
 func attributes(text string, wanted, values map[string]bool) *data.Map {
 	all := data.NewMap()
 	var heads []string
@@ -104,7 +105,7 @@ func attribute(heads, words []string, values map[string]bool) *data.Map {
 	return row
 }
 
-// smartValue reads a number, or several with blanks between them.
+// smartValue converts a number, or several separated by blanks.
 func smartValue(s string) any {
 	if n, ok := integer(s).(int64); ok {
 		return n
@@ -126,15 +127,15 @@ type iostatArgs struct {
 	Disks    any `default:"None"`
 }
 
-// iostat returns the work of processors (sys) and disks, on average of some looks at it.
+// iostat returns the load of processors (sys) and disks, averaged over several samples.
 //
 // interval, count
 //
-//	Seconds between two looks, and how many there are.
+//	Seconds between two samples, and the number of samples.
 //
 // disks
 //
-//	One disk or a list; without it all, and the processors.
+//	One disk or a list. Default: all disks and the processors.
 //
 // CLI Example:
 //
@@ -167,7 +168,7 @@ type series struct {
 	rows  [][]float64
 }
 
-// averages reads what iostat -x prints, and takes the average of each column of each thing.
+// averages parses the output of iostat -x, and averages each column for each device.
 func averages(text string) *data.Map {
 	found := map[string]*series{}
 	var order, heads []string
@@ -220,7 +221,7 @@ func floats(words []string) ([]float64, bool) {
 	return list, true
 }
 
-// average returns the averages of the columns, with two decimals.
+// average returns the averages of the columns, with two decimal places.
 func (s *series) average() *data.Map {
 	all := data.NewMap()
 	for i, head := range s.heads {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package disk is Salt's module disk, which there is not here.
+// Package disk is Salt's module disk. It is not available on this system.
 package disk
 
 import (

@@ -17,7 +17,7 @@ type flagArgs struct {
 	Args any `default:"None"`
 }
 
-// flags returns what df is told besides.
+// flags returns the additional options for df.
 func (a flagArgs) flags(caller string) ([]string, error) {
 	var letters []string
 	switch v := a.Args.(type) {
@@ -43,11 +43,11 @@ func (a flagArgs) flags(caller string) ([]string, error) {
 	return []string{"-" + strings.Join(letters, "")}, nil
 }
 
-// usage returns the sizes of the file systems that are mounted, by their directories.
+// usage returns the sizes of the mounted file systems by mount point.
 //
 // args
 //
-//	Letters of options of df.
+//	Letters of df options.
 //
 // CLI Example:
 //
@@ -57,7 +57,8 @@ func (m *module) usage(ctx context.Context, a flagArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(filepath.Join(m.env.Root, "/etc/mtab")); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(filepath.Join(m.env.Root, "/etc/mtab")); err != nil ||
+		!info.Mode().IsRegular() {
 		m.env.Log.Error("df cannot run without /etc/mtab")
 		return data.NewMap(), nil
 	}
@@ -67,12 +68,13 @@ func (m *module) usage(ctx context.Context, a flagArgs) (any, error) {
 	}
 	all := data.NewMap()
 	for _, row := range rows(out.Stdout) {
-		all.Set(row[5], data.NewMap("filesystem", row[0], "1K-blocks", row[1], "used", row[2], "available", row[3], "capacity", row[4]))
+		all.Set(row[5], data.NewMap("filesystem", row[0], "1K-blocks", row[1], "used", row[2],
+			"available", row[3], "capacity", row[4]))
 	}
 	return all, nil
 }
 
-// rows reads the table of df: six columns, of which the first may have blanks.
+// rows parses the table of df: six columns, of which the first may contain blanks.
 func rows(text string) (table [][]string) {
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -93,11 +95,11 @@ func digits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// inodeusage returns how many inodes the file systems have, by their directories.
+// inodeusage returns the inode usage of the file systems by mount point.
 //
 // args
 //
-//	Letters of options of df.
+//	Letters of df options.
 //
 // CLI Example:
 //
@@ -115,13 +117,15 @@ func (m *module) inodeusage(ctx context.Context, a flagArgs) (any, error) {
 	for line := range strings.Lines(out.Stdout) {
 		row := strings.Fields(line)
 		if !strings.HasPrefix(line, "Filesystem") && len(row) >= 6 {
-			all.Set(row[5], data.NewMap("inodes", row[1], "used", row[2], "free", row[3], "use", row[4], "filesystem", row[0]))
+			all.Set(row[5], data.NewMap("inodes", row[1], "used", row[2], "free", row[3],
+				"use", row[4], "filesystem", row[0]))
 		}
 	}
 	return all, nil
 }
 
-// percent returns how full the file systems are, or that of one directory where it is mounted.
+// percent returns the usage of the file systems in percent, or of one if it is mounted at the given
+// directory.
 //
 // CLI Example:
 //
@@ -140,7 +144,8 @@ func (m *module) percent(ctx context.Context, a flagArgs) (any, error) {
 	}
 	v, ok := all.Get(a.Args)
 	if !ok {
-		m.env.Log.Errorf("Problem parsing disk usage information: Partition '%s' does not exist!", data.Str(a.Args))
+		m.env.Log.Errorf("Problem parsing disk usage information: Partition '%s' does not exist!",
+			data.Str(a.Args))
 		return data.NewMap(), nil
 	}
 	return v, nil

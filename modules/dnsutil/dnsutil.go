@@ -1,10 +1,12 @@
-// Package dnsutil is Salt's module dnsutil: records of domains, files of hosts and of zones (salt/modules/dnsutil.py,
-// and salt/modules/dig.py for what Salt has the program dig do).
+// Package dnsutil is Salt's module dnsutil: domain records, hosts files and zone files
+// (salt/modules/dnsutil.py, and salt/modules/dig.py for the queries that Salt makes with the
+// program dig).
 //
-// Differences from Salt: the module queries DNS servers itself, so all functions work on hosts without dig. On such
-// a host, A and AAAA without nameserver use the system's resolver, as in Salt, which reads the hosts file too. An SPF
-// record may refer to ten others. hosts_append adds no name that is already there. Files of hosts are replaced as a whole. Lines of spaces
-// count as empty.
+// Differences from Salt: the module queries DNS servers itself, so all functions work on hosts
+// without dig. On such a host, A and AAAA without nameserver use the system's resolver, as in Salt,
+// which also reads the hosts file. An SPF record may refer to up to ten others. hosts_append does
+// not add names that exist already. Hosts files are replaced atomically. Lines of spaces count as
+// empty.
 package dnsutil
 
 import (
@@ -20,20 +22,22 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
 // Plugin returns the module dnsutil.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "dnsutil", New: func(env *loader.Env) (*loader.Module, error) {
-		return newModule(&module{env: env, port: "53", dig: process.Find("dig") != "", now: time.Now})
+		return newModule(&module{env: env, port: "53", dig: process.Find("dig") != "",
+			now: time.Now})
 	}}
 }
 
 type module struct {
 	env  *loader.Env
-	port string // of DNS servers
-	dig  bool   // Salt would have the program
+	port string // port of the DNS servers
+	dig  bool   // whether Salt would find the program dig
 	now  func() time.Time
 }
 
@@ -60,7 +64,7 @@ type parseHostsArgs struct {
 	Hosts     any    `default:"None"`
 }
 
-// parseHosts returns the names of each address in a file of hosts.
+// parseHosts returns the names of each address in a hosts file.
 //
 // hostsfile
 //
@@ -68,7 +72,7 @@ type parseHostsArgs struct {
 //
 // hosts
 //
-//	A text that is read in place of a file.
+//	A string that is parsed instead of a file.
 //
 // CLI Example:
 //
@@ -93,7 +97,8 @@ func (m *module) parseHosts(_ context.Context, a parseHostsArgs) (any, error) {
 	return hosts, nil
 }
 
-// hostLines yields the addresses of a file of hosts with their names. As in Salt, comments behind names are names.
+// hostLines yields the addresses in a hosts file with their names. As in Salt, words in a comment
+// after names count as names.
 func hostLines(text string) func(yield func(ip string, names []string) bool) {
 	return func(yield func(string, []string) bool) {
 		for line := range strings.Lines(text) {
@@ -111,7 +116,7 @@ type hostsAppendArgs struct {
 	Entries   any    `default:"None"`
 }
 
-// hostsAppend adds a line to a file of hosts, with those names that the address does not have yet.
+// hostsAppend adds a line to a hosts file, with those names that the address does not have yet.
 //
 // hostsfile
 //
@@ -123,7 +128,7 @@ type hostsAppendArgs struct {
 //
 // entries
 //
-//	Names with commas between.
+//	Names separated by commas.
 //
 // CLI Example:
 //
@@ -135,7 +140,7 @@ func (m *module) hostsAppend(_ context.Context, a hostsAppendArgs) (any, error) 
 	ip, names := data.Str(a.IPAddr), strings.Split(data.Str(a.Entries), ",")
 	for _, part := range append([]string{ip}, names...) {
 		if strings.ContainsAny(part, "\r\n\x00") {
-			return nil, loader.Execution("write %s: %q does not fit into one line", a.Hostsfile, part)
+			return nil, loader.Execution("write %s: %q contains a line break", a.Hostsfile, part)
 		}
 	}
 	src, err := os.ReadFile(m.path(a.Hostsfile))
@@ -144,14 +149,16 @@ func (m *module) hostsAppend(_ context.Context, a hostsAppendArgs) (any, error) 
 	}
 	for known, have := range hostLines(string(src)) {
 		if known == ip {
-			names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(have, n) })
+			names = slices.DeleteFunc(names,
+				func(n string) bool { return slices.Contains(have, n) })
 		}
 	}
 	if len(names) == 0 {
 		return "No additional hosts were added to " + a.Hostsfile, nil
 	}
 	line := "\n" + ip + " " + strings.Join(names, " ")
-	return "The following line was added to " + a.Hostsfile + ":" + line, m.write(a.Hostsfile, string(src)+line)
+	return "The following line was added to " + a.Hostsfile + ":" +
+		line, m.write(a.Hostsfile, string(src)+line)
 }
 
 func (m *module) write(file, text string) error {
@@ -159,7 +166,8 @@ func (m *module) write(file, text string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+	if err := atomicfile.Write(path, []byte(text),
+		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("write %s: %w", file, err)
 	}
 	return nil
@@ -170,8 +178,8 @@ type hostsRemoveArgs struct {
 	Entries   any    `default:"None"`
 }
 
-// hostsRemove takes names from a file of hosts, and lines whose only names they are. Comments and empty lines stay; in
-// other lines one space parts the words afterwards.
+// hostsRemove removes names from a hosts file, and lines that have no other names. Comments and
+// empty lines stay; in other lines words are then separated by one space.
 //
 // hostsfile
 //
@@ -179,7 +187,7 @@ type hostsRemoveArgs struct {
 //
 // entries
 //
-//	Names with commas between.
+//	Names separated by commas.
 //
 // CLI Example:
 //
@@ -202,7 +210,8 @@ func (m *module) hostsRemove(_ context.Context, a hostsRemoveArgs) (any, error) 
 			b.WriteString(line + "\n")
 			continue
 		}
-		left := slices.DeleteFunc(words[1:], func(w string) bool { return slices.Contains(names, w) })
+		left := slices.DeleteFunc(words[1:],
+			func(w string) bool { return slices.Contains(names, w) })
 		if len(left) > 0 {
 			b.WriteString(words[0] + " " + strings.Join(left, " ") + "\n")
 		}
@@ -218,16 +227,16 @@ type serialArgs struct {
 	Update any `default:"False"`
 }
 
-// serial returns the serial number of a zone, which is kept as the grain dnsserial_ZONE: the day in eight digits and a
-// count of two.
+// serial returns the serial number of a zone: the date in eight digits and a counter of two. It is
+// stored as the grain dnsserial_ZONE.
 //
 // zone
 //
-//	A word for the zone.
+//	A name for the zone.
 //
 // update
 //
-//	True: the number is made anew for today, or counted up, and kept.
+//	True: set the number for today, or increment it, and store it.
 //
 // CLI Example:
 //
@@ -237,7 +246,7 @@ func (m *module) serial(ctx context.Context, a serialArgs) (any, error) {
 	if data.Truth(a.Zone) {
 		key += "_" + data.Str(a.Zone)
 	}
-	stored, err := m.env.Call(ctx, "grains.get", nil, data.NewMap("key", key))
+	stored, err := calls.GrainsGet[any](ctx, m.env, key)
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +264,5 @@ func (m *module) serial(ctx context.Context, a serialArgs) (any, error) {
 		}
 		current = data.Str(n + 1)
 	}
-	_, err = m.env.Call(ctx, "grains.setval", nil, data.NewMap("key", key, "val", current))
-	return current, err
+	return current, calls.GrainsSetVal(ctx, m.env, key, current)
 }

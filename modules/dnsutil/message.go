@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// A kind is a type of records (RFC 1035, 3596 and 4408).
+// A kind is a record type (RFC 1035, 3596 and 4408).
 type kind uint16
 
-// The types that are asked for, or that answers to them have.
+// These types are queried, or occur in responses.
 const (
 	typeA     kind = 1
 	typeNS    kind = 2
@@ -26,20 +26,20 @@ const (
 
 const classInternet = 1
 
-// Bits of the head of a message.
+// These are flags in the header of a message.
 const (
 	isAnswer  = 1 << 15
 	truncated = 1 << 9
 	recursive = 1 << 8
 )
 
-// largest is the size of answers over UDP that no network cuts.
+// largest is the largest UDP response that passes all networks without fragmentation.
 const largest = 1232
 
-// A question is what a DNS server is asked.
+// A question is a DNS query.
 type question struct {
 	id   uint16
-	name []byte // as in messages
+	name []byte // in wire format
 	kind kind
 	raw  []byte // the message
 }
@@ -54,7 +54,8 @@ func newQuestion(name string, k kind) (*question, error) {
 	q := &question{id: binary.BigEndian.Uint16(id[:]), name: packed, kind: k}
 	b := binary.BigEndian
 	q.raw = b.AppendUint16(b.AppendUint16(nil, q.id), recursive)
-	for _, count := range []uint16{1, 0, 0, 1} { // questions, answers, authorities, more records: the size of answers
+	// questions, answers, authorities, additional records: the response size
+	for _, count := range []uint16{1, 0, 0, 1} {
 		q.raw = b.AppendUint16(q.raw, count)
 	}
 	q.raw = b.AppendUint16(b.AppendUint16(append(q.raw, packed...), uint16(k)), classInternet)
@@ -63,24 +64,24 @@ func newQuestion(name string, k kind) (*question, error) {
 	return q, nil
 }
 
-// packName returns a name as messages have it.
+// packName returns a name in wire format.
 func packName(name string) ([]byte, error) {
 	var b []byte
 	for label := range strings.SplitSeq(strings.TrimSuffix(name, "."), ".") {
 		if label == "" || len(label) > 63 {
-			return nil, errors.New("it is no name of a domain")
+			return nil, errors.New("not a domain name")
 		}
 		b = append(append(b, byte(len(label))), label...)
 	}
 	if b = append(b, 0); len(b) > 255 {
-		return nil, errors.New("it is no name of a domain: it is too long")
+		return nil, errors.New("the domain name is too long")
 	}
 	return b, nil
 }
 
-var errMessage = errors.New("the answer of the DNS server breaks off")
+var errMessage = errors.New("the DNS response is incomplete")
 
-// A message is read from its begin to its end.
+// A message is parsed sequentially.
 type message struct {
 	b  []byte
 	at int
@@ -103,8 +104,8 @@ func (m *message) number() (uint16, error) {
 	return binary.BigEndian.Uint16(b), nil
 }
 
-// name returns the labels of the next name, in the form of messages. Each pointer in it must lead further back than
-// the one before.
+// name returns the labels of the next name, in wire format. Each pointer in it must point further
+// back than the one before.
 func (m *message) name() ([]byte, error) {
 	var name []byte
 	at, back := m.at, m.at
@@ -158,7 +159,8 @@ func (m *message) domain() (string, error) {
 	return b.String(), nil
 }
 
-// escape writes bytes as a zone has them. Those of special get a backslash, those up to low and above ~ are numbers.
+// escape writes bytes in zone file syntax. Bytes in special get a backslash; those up to low and
+// above ~ are written as numbers.
 func escape(b *strings.Builder, text []byte, special string, low byte) {
 	for _, c := range text {
 		switch {
@@ -173,7 +175,7 @@ func escape(b *strings.Builder, text []byte, special string, low byte) {
 	}
 }
 
-// head reads what a message begins with, and the one question.
+// head reads the header of a message and the one question.
 func (m *message) head() (id, flags, answers uint16, name []byte, k kind, err error) {
 	b, err := m.take(12)
 	if err != nil {
@@ -193,19 +195,20 @@ func (m *message) head() (id, flags, answers uint16, name []byte, k kind, err er
 	return get(b), get(b[2:]), get(b[6:]), name, kind(get(asked)), nil
 }
 
-// answeredBy reports whether a message answers the question. Anybody may send messages over UDP.
+// answeredBy reports whether a message responds to the question. Anyone can send messages over UDP.
 func (q *question) answeredBy(answer []byte) bool {
 	id, flags, _, name, k, err := (&message{b: answer}).head()
-	return err == nil && flags&isAnswer != 0 && id == q.id && k == q.kind && strings.EqualFold(string(name), string(q.name))
+	return err == nil && flags&isAnswer != 0 && id == q.id && k == q.kind &&
+		strings.EqualFold(string(name), string(q.name))
 }
 
-// cut reports whether an answer is not whole.
+// cut reports whether a response is truncated.
 func cut(answer []byte) bool {
 	_, flags, _, _, _, err := (&message{b: answer}).head()
 	return err == nil && flags&truncated != 0
 }
 
-// lines returns the records of an answer, each as dig +short prints it.
+// lines returns the records of a response, each as dig +short prints it.
 func (q *question) lines(answer []byte) ([]string, error) {
 	m := &message{b: answer}
 	_, _, answers, _, _, err := m.head()
@@ -225,7 +228,7 @@ func (q *question) lines(answer []byte) ([]string, error) {
 	return lines, nil
 }
 
-// record reads a record. It returns "" for types that nobody asks for.
+// record reads a record. It returns "" for unknown types.
 func (m *message) record() (string, error) {
 	if _, err := m.name(); err != nil {
 		return "", err
@@ -244,7 +247,7 @@ func (m *message) record() (string, error) {
 	return line, err
 }
 
-// body returns the text of a record, which goes to the end of the message.
+// body returns the text of a record, whose data extends to the end of the message.
 func (m *message) body(k kind) (string, error) {
 	switch k {
 	case typeA, typeAAAA:
@@ -268,7 +271,7 @@ func (m *message) body(k kind) (string, error) {
 	return "", nil
 }
 
-// texts returns texts in quotes, each of which has its length before it.
+// texts returns quoted strings, each of which is preceded by its length in the message.
 func (m *message) texts() (string, error) {
 	var b strings.Builder
 	for m.at < len(m.b) {

@@ -16,7 +16,8 @@ type checkIPArgs struct {
 	IPAddr any `name:"ip_addr"`
 }
 
-// checkIP tells whether a text is an address, or one with the length of its network behind a slash.
+// checkIP returns whether a string is an IP address, or an address with a prefix length after a
+// slash.
 //
 // CLI Example:
 //
@@ -26,7 +27,7 @@ func (m *module) checkIP(_ context.Context, a checkIPArgs) (any, error) {
 	return ok && isAddress(text), nil
 }
 
-// isAddress is check_ip of salt/modules/dig.py. A network of IPv6 has at least 8 bits there.
+// isAddress is check_ip of salt/modules/dig.py. It requires a prefix of at least 8 bits for IPv6.
 func isAddress(text string) bool {
 	address, length, network := text, "", false
 	if i := strings.LastIndex(text, "/"); i >= 0 {
@@ -52,7 +53,7 @@ type hostArgs struct {
 //
 // nameserver
 //
-//	The DNS server to ask; those of the host by default.
+//	The DNS server to query. Default: those of the host.
 //
 // CLI Example:
 //
@@ -65,7 +66,7 @@ func (m *module) a(ctx context.Context, a hostArgs) (any, error) {
 //
 // nameserver
 //
-//	The DNS server to ask; those of the host by default.
+//	The DNS server to query. Default: those of the host.
 //
 // CLI Example:
 //
@@ -82,7 +83,7 @@ func (m *module) addresses(ctx context.Context, a hostArgs, k kind, network stri
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, network, host)
 	if err != nil {
-		return "Unable to resolve " + host, nil //nolint:nilerr // it is the answer
+		return "Unable to resolve " + host, nil //nolint:nilerr // the text is the result
 	}
 	list := []any{}
 	for _, ip := range found {
@@ -91,7 +92,7 @@ func (m *module) addresses(ctx context.Context, a hostArgs, k kind, network stri
 	return list, nil
 }
 
-// ips returns the lines of an answer that are addresses.
+// ips returns the lines of a response that are addresses.
 func (m *module) ips(ctx context.Context, host string, k kind, nameserver any) ([]any, bool) {
 	lines, ok := m.lines(ctx, host, k, nameserver)
 	list := []any{}
@@ -103,16 +104,16 @@ func (m *module) ips(ctx context.Context, host string, k kind, nameserver any) (
 	return list, ok
 }
 
-// The return codes of dig that a job ends with when its last query fails.
+// These are dig's return codes. The last failing query of a job determines its return code.
 const (
 	noReply = 9
 	badName = 10
 )
 
-// lines returns the records of a name as dig +short prints them, and false where no server answers, which it logs. The return code of the
-// job is that of dig.
+// lines returns the records of a name as dig +short prints them. If no server responds, it logs
+// that and returns false. It sets the return code of the job to dig's.
 func (m *module) lines(ctx context.Context, name string, k kind, nameserver any) ([]string, bool) {
-	lines, err := m.ask(ctx, name, k, nameserver)
+	lines, err := m.query(ctx, name, k, nameserver)
 	job := loader.ContextOf(ctx)
 	switch {
 	case err == nil:
@@ -123,7 +124,8 @@ func (m *module) lines(ctx context.Context, name string, k kind, nameserver any)
 		job.SetRetcode(noReply)
 	}
 	if err != nil {
-		m.env.Log.Warnf("dnsutil: look up %q: %v. Returning empty list as fallback.", name, err)
+		m.env.Log.Warnf("dnsutil: lookup of %q failed: %v. Returning empty list as fallback.", name,
+			err)
 	}
 	return lines, err == nil
 }
@@ -138,11 +140,11 @@ type nsArgs struct {
 //
 // resolve
 //
-//	False: their names are returned.
+//	False: return their names.
 //
 // nameserver
 //
-//	The DNS server to ask; those of the host by default.
+//	The DNS server to query. Default: those of the host.
 //
 // CLI Example:
 //
@@ -154,7 +156,7 @@ func (m *module) ns(ctx context.Context, a nsArgs) (any, error) {
 	case !ok:
 		return list, nil
 	case !data.Truth(a.Resolve) && len(lines) == 0:
-		return []any{""}, nil // as Salt splits the empty text of dig
+		return []any{""}, nil // Salt splits dig's empty output like this
 	case !data.Truth(a.Resolve):
 		return data.Values(lines), nil
 	}
@@ -163,7 +165,7 @@ func (m *module) ns(ctx context.Context, a nsArgs) (any, error) {
 		list = append(list, ips...)
 	}
 	if len(lines) == 0 {
-		loader.ContextOf(ctx).SetRetcode(badName) // Salt looks up the empty name then
+		loader.ContextOf(ctx).SetRetcode(badName) // Salt then looks up the empty name
 	}
 	return list, nil
 }
@@ -178,11 +180,11 @@ type mxArgs struct {
 //
 // resolve
 //
-//	True: the first address of each server stands in the place of its name.
+//	True: return the first address of each server instead of its name.
 //
 // nameserver
 //
-//	The DNS server to ask; those of the host by default.
+//	The DNS server to query. Default: those of the host.
 //
 // CLI Example:
 //
@@ -194,13 +196,13 @@ func (m *module) mx(ctx context.Context, a mxArgs) (any, error) {
 		return list, nil
 	}
 	if len(lines) == 0 {
-		return []any{list}, nil // as Salt splits the empty text of dig
+		return []any{list}, nil // Salt splits dig's empty output like this
 	}
 	for _, line := range lines {
 		words := strings.Fields(line)
 		if data.Truth(a.Resolve) {
 			if len(words) < 2 {
-				continue // an alias on the way to the records
+				continue // an alias in the chain to the records
 			}
 			ips, _ := m.ips(ctx, words[1], typeA, a.Nameserver)
 			if len(ips) == 0 {
@@ -219,15 +221,15 @@ type spfArgs struct {
 	Nameserver any `default:"None"`
 }
 
-// spf returns the addresses that may send mail of a domain.
+// spf returns the addresses that may send mail for a domain.
 //
 // record
 //
-//	TXT: the records of that type are looked at alone; SPF: those where there is none of type SPF.
+//	TXT: use only records of that type; SPF: use TXT records if there are none of type SPF.
 //
 // nameserver
 //
-//	The DNS server to ask; those of the host by default.
+//	The DNS server to query. Default: those of the host.
 //
 // CLI Example:
 //
@@ -244,14 +246,14 @@ func (m *module) spf(ctx context.Context, a spfArgs) (any, error) {
 	}
 }
 
-// referrals is how many other domains a record may refer to, as RFC 7208 has it.
+// referrals is how many other domains a record may refer to (RFC 7208).
 const referrals = 10
 
-// A sender looks up who may send mail.
+// A sender looks up the addresses that may send mail.
 type sender struct {
 	m          *module
 	nameserver any
-	left       int // domains that may still be asked for
+	left       int // number of further domains that may be queried
 }
 
 var mechanism = regexp.MustCompile(`^(?:\+|~)?(ip[46]|include):(.+)`)

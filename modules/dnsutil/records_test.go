@@ -30,28 +30,30 @@ func mx(n uint16, host string) *dnsmessage.MXResource {
 }
 
 func spfOf(text string) *dnsmessage.UnknownResource {
-	return &dnsmessage.UnknownResource{Type: dnsmessage.Type(typeSPF), Data: append([]byte{byte(len(text))}, text...)}
+	return &dnsmessage.UnknownResource{Type: dnsmessage.Type(typeSPF),
+		Data: append([]byte{byte(len(text))}, text...)}
 }
 
-// world is what the server knows.
+// world returns the records of the server.
 func world() map[string][]dnsmessage.ResourceBody {
 	w := map[string][]dnsmessage.ResourceBody{
 		"A www.ex.test.":    {ip4("192.0.2.1"), ip4("192.0.2.2")},
 		"A mail.ex.test.":   {ip4("192.0.2.25")},
 		"A alias.ex.test.":  {&dnsmessage.CNAMEResource{CNAME: name("www.ex.test.")}, ip4("192.0.2.1")},
 		"AAAA www.ex.test.": {ip6("2001:db8::1"), ip6("::ffff:192.0.2.1")},
-		"NS ex.test.":       {&dnsmessage.NSResource{NS: name("www.ex.test.")}, &dnsmessage.NSResource{NS: name("gone.ex.test.")}},
-		"MX ex.test.":       {mx(10, "mail.ex.test."), mx(20, "www.ex.test.")},
-		"MX bad.test.":      {mx(5, "gone.ex.test.")},
-		"TXT ex.test.":      {txt("v=spf1 ip4:192.0.2.0/24 +ip6:2001:db8::/32 include:inc.test ~all")},
-		"TXT inc.test.":     {txt("v=spf1 ip4:198.51.100.7 ip4:nonsense ip6:2001:db8::/4 mx -all")},
-		"TXT red.test.":     {txt("v=spf1 redirect=inc.test")},
-		"TXT other.test.":   {txt("hello world")},
-		"TXT bare.test.":    {txt("v=spf1")},
-		"TXT two.test.":     {txt("v=spf1 ip4:192.0.2.9", "ip4:192.0.2.10 \"\\\x01 -all")},
-		"99 typ.test.":      {spfOf("v=spf1 ip4:192.0.2.77")},
-		"TXT typ.test.":     {txt("v=spf1 ip4:192.0.2.78")},
-		"TXT loop.test.":    {txt("v=spf1 include:loop.test")},
+		"NS ex.test.": {&dnsmessage.NSResource{NS: name("www.ex.test.")},
+			&dnsmessage.NSResource{NS: name("gone.ex.test.")}},
+		"MX ex.test.":     {mx(10, "mail.ex.test."), mx(20, "www.ex.test.")},
+		"MX bad.test.":    {mx(5, "gone.ex.test.")},
+		"TXT ex.test.":    {txt("v=spf1 ip4:192.0.2.0/24 +ip6:2001:db8::/32 include:inc.test ~all")},
+		"TXT inc.test.":   {txt("v=spf1 ip4:198.51.100.7 ip4:nonsense ip6:2001:db8::/4 mx -all")},
+		"TXT red.test.":   {txt("v=spf1 redirect=inc.test")},
+		"TXT other.test.": {txt("hello world")},
+		"TXT bare.test.":  {txt("v=spf1")},
+		"TXT two.test.":   {txt("v=spf1 ip4:192.0.2.9", "ip4:192.0.2.10 \"\\\x01 -all")},
+		"99 typ.test.":    {spfOf("v=spf1 ip4:192.0.2.77")},
+		"TXT typ.test.":   {txt("v=spf1 ip4:192.0.2.78")},
+		"TXT loop.test.":  {txt("v=spf1 include:loop.test")},
 	}
 	for i := range 200 {
 		w["A many.test."] = append(w["A many.test."], ip4(fmt.Sprintf("10.0.0.%d", i)))
@@ -62,17 +64,18 @@ func world() map[string][]dnsmessage.ResourceBody {
 func newShelf(t *testing.T, m *module) *loader.Registry {
 	t.Helper()
 	m.env = &loader.Env{Root: t.TempDir()}
-	r, err := loader.NewRegistry(m.env, []loader.Plugin{{Name: "dnsutil", New: func(env *loader.Env) (*loader.Module, error) {
-		m.env = env
-		return newModule(m)
-	}}})
+	r, err := loader.NewRegistry(m.env,
+		[]loader.Plugin{{Name: "dnsutil", New: func(env *loader.Env) (*loader.Module, error) {
+			m.env = env
+			return newModule(m)
+		}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// TestRecords checks what salt-call 3006.18 returns with dig 9.18 for the same records.
+// TestRecords compares results with those of salt-call 3006.18 with dig 9.18 for the same records.
 func TestRecords(t *testing.T) {
 	for _, lies := range []bool{false, true} {
 		s := startServer(t, world())
@@ -86,7 +89,7 @@ func TestRecords(t *testing.T) {
 		}{
 			{"A", []any{"www.ex.test"}, nil, "['192.0.2.1', '192.0.2.2']"},
 			{"A", []any{"alias.ex.test."}, nil, "['192.0.2.1']"},
-			{"A", []any{"WWW.ex.test"}, nil, "[]"}, // the server tells letters apart
+			{"A", []any{"WWW.ex.test"}, nil, "[]"}, // the server is case-sensitive
 			{"A", []any{"nosuch.ex.test"}, nil, "[]"},
 			{"A", []any{"a..b"}, nil, "[]"},
 			{"A", []any{strings.Repeat("x", 300)}, nil, "[]"},
@@ -111,9 +114,11 @@ func TestRecords(t *testing.T) {
 			{"SPF", []any{"nosuch.test"}, nil, "[]"},
 		} {
 			for range 2 {
-				got, err := r.Invoke(t.Context(), "dnsutil."+tt.fun, tt.args, data.NewMap("nameserver", "127.0.0.1"))
+				got, err := r.Invoke(t.Context(), "dnsutil."+tt.fun, tt.args,
+					data.NewMap("nameserver", "127.0.0.1"))
 				if err != nil || data.Repr(got) != tt.want {
-					t.Errorf("dnsutil.%s %s\n got %s, %v\nwant %s", tt.fun, data.Repr(tt.args), data.Repr(got), err, tt.want)
+					t.Errorf("dnsutil.%s %s\n got %s, %v\nwant %s", tt.fun, data.Repr(tt.args),
+						data.Repr(got), err, tt.want)
 				}
 			}
 		}
@@ -121,15 +126,16 @@ func TestRecords(t *testing.T) {
 		if list, _ := got.([]any); err != nil || len(list) != 200 {
 			t.Errorf("an answer over TCP has %d records, %v", len(list), err)
 		}
-		for fun, args := range map[string][]any{"MX": {"bad.test", true, "127.0.0.1"}, "SPF": {"loop.test", "SPF", "127.0.0.1"}} {
+		for fun, args := range map[string][]any{"MX": {"bad.test", true, "127.0.0.1"},
+			"SPF": {"loop.test", "SPF", "127.0.0.1"}} {
 			if got, err := r.Invoke(t.Context(), "dnsutil."+fun, args, nil); err == nil {
-				t.Errorf("dnsutil.%s %v gives %s", fun, args, data.Repr(got))
+				t.Errorf("dnsutil.%s %v returned %s", fun, args, data.Repr(got))
 			}
 		}
 	}
 }
 
-// TestRetcode holds the return code of the job: that of dig.
+// TestRetcode checks the return code of the job, which is dig's.
 func TestRetcode(t *testing.T) {
 	s := startServer(t, world())
 	r := newShelf(t, &module{port: s.port, dig: true})
@@ -155,14 +161,16 @@ func TestRetcode(t *testing.T) {
 			job := &loader.Context{}
 			_, err := r.Invoke(loader.WithContext(t.Context(), job), "dnsutil."+tt.fun, tt.args, nil)
 			if code, _ := job.Get("retcode"); err != nil || code != tt.want {
-				t.Errorf("dnsutil.%s %s: return code %v, %v, want %d", tt.fun, data.Repr(tt.args), code, err, tt.want)
+				t.Errorf("dnsutil.%s %s: return code %v, %v, want %d", tt.fun, data.Repr(tt.args),
+					code, err, tt.want)
 			}
 		}
 	}
 }
 
-// TestServersOfTheHost checks that the servers in resolv.conf are asked, those after one that does not answer too.
-func TestServersOfTheHost(t *testing.T) {
+// TestSystemServers checks that the servers in resolv.conf are queried, including those after
+// one that does not respond.
+func TestSystemServers(t *testing.T) {
 	s := startServer(t, world())
 	m := &module{port: s.port, dig: true}
 	r := newShelf(t, m)
@@ -178,18 +186,20 @@ func TestServersOfTheHost(t *testing.T) {
 		t.Errorf("got %s, %v, want %s", data.Repr(got), err, want)
 	}
 	for fun, want := range map[string]string{"A": "[]", "NS": "[]", "MX": "[]", "SPF": "[]"} {
-		got, err := r.Invoke(t.Context(), "dnsutil."+fun, []any{"ex.test"}, data.NewMap("nameserver", "127.0.0.2"))
+		got, err := r.Invoke(t.Context(), "dnsutil."+fun, []any{"ex.test"},
+			data.NewMap("nameserver", "127.0.0.2"))
 		if err != nil || data.Repr(got) != want {
 			t.Errorf("%s of a server that is not there: %s, %v, want %s", fun, data.Repr(got), err, want)
 		}
 	}
 }
 
-// TestWithoutDig checks what Salt returns of a host where there is no dig and no server is named.
+// TestWithoutDig compares with Salt on a host without dig, if no server is named.
 func TestWithoutDig(t *testing.T) {
 	r := newShelf(t, &module{})
 	for _, tt := range []struct{ fun, host, want string }{
-		{"A", "127.0.0.5", "['127.0.0.5']"}, {"AAAA", "::1", "['::1']"}, {"A", "no such host", "'Unable to resolve no such host'"},
+		{"A", "127.0.0.5", "['127.0.0.5']"}, {"AAAA", "::1", "['::1']"}, {"A", "no such host",
+			"'Unable to resolve no such host'"},
 	} {
 		got, err := r.Invoke(t.Context(), "dnsutil."+tt.fun, []any{tt.host}, nil)
 		if err != nil || data.Repr(got) != tt.want {
@@ -201,24 +211,28 @@ func TestWithoutDig(t *testing.T) {
 func TestCheckIP(t *testing.T) {
 	r := newShelf(t, &module{})
 	for text, want := range map[any]bool{
-		"127.0.0.1": true, "127.0.0.1/8": true, "127.0.0.1/33": false, "127.0.0.1/0": false, "1.2.3.4/x": false, "1.2.3": false,
-		"::1": true, "::1/64": true, "::1/4": false, "::1/129": false, "fe80::1%eth0": true, int64(5): false, nil: false, "": false,
+		"127.0.0.1": true, "127.0.0.1/8": true, "127.0.0.1/33": false, "127.0.0.1/0": false,
+		"1.2.3.4/x": false, "1.2.3": false, "::1": true, "::1/64": true, "::1/4": false,
+		"::1/129": false, "fe80::1%eth0": true, int64(5): false, nil: false, "": false,
 	} {
-		if got, err := r.Invoke(t.Context(), "dnsutil.check_ip", []any{text}, nil); err != nil || got != want {
+		if got, err := r.Invoke(t.Context(), "dnsutil.check_ip", []any{text}, nil); err != nil ||
+			got != want {
 			t.Errorf("%v: %v, %v", text, got, err)
 		}
 	}
-	if _, err := r.Invoke(t.Context(), "dnsutil.SPF", []any{"x", "AXFR"}, nil); !strings.Contains(calls.Text(err), "must be SPF or TXT") {
+	if _, err := r.Invoke(t.Context(), "dnsutil.SPF", []any{"x", "AXFR"},
+		nil); !strings.Contains(calls.Text(err), "must be SPF or TXT") {
 		t.Errorf("another type: %v", err)
 	}
 }
 
-// TestNames checks how names are printed, and which are refused: pointers that lead to themselves or nowhere, among
-// others.
+// TestNames checks how names are printed, and which are rejected, such as pointers that lead to
+// themselves or nowhere.
 func TestNames(t *testing.T) {
 	for packed, want := range map[string]string{
 		"\x01a\x02bc\x00": "a.bc.", "\x00": ".", "\x05a.b $\x02\xff;\x00": `a\.b\032\$.\255\;.`,
-		"\x01a": "", "\x05a": "", "": "", "\xc0\x00": "", "\xc0": "", "\x01a\xc0\x00": "", "\x41" + strings.Repeat("a", 65) + "\x00": "",
+		"\x01a": "", "\x05a": "", "": "", "\xc0\x00": "", "\xc0": "", "\x01a\xc0\x00": "", "\x41" +
+			strings.Repeat("a", 65) + "\x00": "",
 		strings.Repeat("\x3f"+strings.Repeat("a", 63), 4) + "\x00": "",
 	} {
 		got, err := (&message{b: []byte(packed)}).domain()
@@ -237,7 +251,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzAnswer checks that no answer ends the program.
+// FuzzAnswer checks that no response makes the parser panic.
 func FuzzAnswer(f *testing.F) {
 	s := &server{records: world()}
 	for _, record := range []struct {

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// A server answers for domains on loopback, over UDP and TCP.
+// A server responds to queries on loopback, over UDP and TCP.
 type server struct {
 	t       *testing.T
 	port    string
 	records map[string][]dnsmessage.ResourceBody // by type and name
-	lies    atomic.Bool                          // other messages come before each answer over UDP
+	lies    atomic.Bool                          // send other messages before each UDP response
 }
 
 func name(s string) dnsmessage.Name { return dnsmessage.MustNewName(s) }
@@ -37,7 +37,7 @@ func startServer(t *testing.T, records map[string][]dnsmessage.ResourceBody) *se
 	return s
 }
 
-// listen returns sockets of one port, which somebody else may have over TCP.
+// listen returns a UDP and a TCP socket with the same port, which may be taken for TCP.
 func listen(t *testing.T) (net.PacketConn, net.Listener) {
 	t.Helper()
 	for range 100 {
@@ -88,7 +88,7 @@ func (s *server) serveTCP(l net.Listener) {
 	}
 }
 
-// answer returns the message that answers another one; a cut one where it is larger than most.
+// answer returns the response to a message, truncated if it is larger than most.
 func (s *server) answer(ask []byte, most int) []byte {
 	var m dnsmessage.Message
 	if err := m.Unpack(ask); err != nil || len(m.Questions) != 1 || !m.RecursionDesired {
@@ -99,7 +99,8 @@ func (s *server) answer(ask []byte, most int) []byte {
 	key := strings.TrimPrefix(q.Type.String(), "Type") + " " + q.Name.String()
 	answer := dnsmessage.Message{Header: dnsmessage.Header{ID: m.ID, Response: true}, Questions: m.Questions}
 	for _, body := range s.records[key] {
-		answer.Answers = append(answer.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: body})
+		answer.Answers = append(answer.Answers,
+			dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class}, Body: body})
 	}
 	if answer.Answers == nil {
 		answer.RCode = dnsmessage.RCodeNameError

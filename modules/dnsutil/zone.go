@@ -14,7 +14,7 @@ type parseZoneArgs struct {
 	Zone     any `default:"None"`
 }
 
-// parseZone returns what a file of a zone says.
+// parseZone returns the content of a zone file.
 //
 // zonefile
 //
@@ -22,7 +22,7 @@ type parseZoneArgs struct {
 //
 // zone
 //
-//	A text that is read where there is no file.
+//	A string that is parsed if there is no file.
 //
 // CLI Example:
 //
@@ -49,17 +49,17 @@ func (m *module) parseZone(_ context.Context, a parseZoneArgs) (any, error) {
 	return z.records, nil
 }
 
-// A zone is read line by line. The errors of lines that are no records are Python's.
+// A zone is parsed line by line. The errors for lines that are not records are Python's.
 type zone struct {
 	records *data.Map
-	several bool     // a record of several lines goes on
+	several bool     // inside a record of several lines
 	lines   []string // of that record
 }
 
-// words are those of a line.
+// words are the words of a line.
 type words []string
 
-// at returns n words from number i on.
+// at returns n words, starting with word i.
 func (w words) at(i, n int) (words, error) {
 	if i+n > len(w) {
 		return nil, loader.Exception("IndexError", "list index out of range")
@@ -67,7 +67,8 @@ func (w words) at(i, n int) (words, error) {
 	return w[i : i+n], nil
 }
 
-// longest is the most bytes of a record. Each SOA may make the origin of those before it longer.
+// longest is the maximum size of a record in bytes. Each SOA can make the origin of the previous
+// ones longer.
 const longest = 1 << 17
 
 func (z *zone) read(line string) error {
@@ -94,7 +95,8 @@ func (z *zone) read(line string) error {
 		text = strings.ReplaceAll(line, "@", data.Str(origin))
 	}
 	if len(text) > longest {
-		return loader.Execution("parse zone: a record has %d bytes, more than %d", len(text), longest)
+		return loader.Execution("parse zone: a record has %d bytes, more than %d",
+			len(text), longest)
 	}
 	if strings.Contains(line, "SOA") {
 		return z.authority(strings.Fields(text))
@@ -102,7 +104,7 @@ func (z *zone) read(line string) error {
 	return z.record(strings.Fields(text), strings.Contains(line, "NS"))
 }
 
-// authority reads a record SOA.
+// authority parses an SOA record.
 func (z *zone) authority(w words) error {
 	if _, err := w.at(1, 1); err != nil {
 		return err
@@ -128,7 +130,7 @@ func (z *zone) authority(w words) error {
 	return nil
 }
 
-// week is the longest time of a zone; times that cannot be read are as long.
+// week is the maximum time value of a zone; it also replaces times that cannot be parsed.
 const week = 604800
 
 func seconds(text string) (int64, error) {
@@ -152,7 +154,7 @@ func seconds(text string) (int64, error) {
 	return min(n, week), nil
 }
 
-// record reads another record.
+// record parses any other record.
 func (z *zone) record(w words, ns bool) error {
 	origin, known := z.records.Get("ORIGIN")
 	missing := loader.Exception("KeyError", "'ORIGIN'")
@@ -198,7 +200,7 @@ func (z *zone) record(w words, ns bool) error {
 	return nil
 }
 
-// set gives a name of a kind of records a value.
+// set sets the value of a name for a record type.
 func (z *zone) set(kind, name string, v any) error {
 	names, ok := z.records.Value(kind).(*data.Map)
 	if !ok {

@@ -1,6 +1,8 @@
-// Package dpkg is Salt's module lowpkg on Debian and what comes from it: packages as dpkg has them (salt/modules/dpkg_lowpkg.py).
+// Package dpkg is Salt's module lowpkg on Debian and its derivatives: packages in dpkg's database
+// (salt/modules/dpkg_lowpkg.py).
 //
-// What differs from Salt: what dselect knows beside dpkg is not looked at, and unpurge takes more than one package.
+// Differences from Salt: additional data of dselect is ignored, and unpurge accepts more than one
+// package.
 package dpkg
 
 import (
@@ -14,9 +16,10 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// Plugin returns the module lowpkg for Debian, Ubuntu and their like.
+// Plugin returns the module lowpkg for Debian, Ubuntu and their derivatives.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "lowpkg", File: "dpkg_lowpkg", New: newModule}
 }
@@ -40,81 +43,54 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 func (m *module) path(p string) string { return filepath.Join("/", m.env.Root, p) }
 
-// An outcome is what a program gave.
-type outcome struct {
-	code           int64
-	stdout, stderr string
-}
-
-// run runs a program without a shell. Further arguments are those of cmd.run_all.
-func (m *module) run(ctx context.Context, command []any, kwargs ...any) (outcome, error) {
-	all := data.NewMap("output_loglevel", "trace", "python_shell", false)
-	all.Update(data.NewMap(kwargs...))
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{command}, all)
-	if err != nil {
-		return outcome{}, err
-	}
-	ran, _ := v.(*data.Map)
-	code, _ := ran.Value("retcode").(int64)
-	return outcome{code, ran.Text("stdout"), ran.Text("stderr")}, nil
-}
-
 type binArgs struct {
 	Path    string
 	Saltenv any `default:"'base'"`
 }
 
-// binPkgInfo returns the name, version and architecture of the package in a file, which may be elsewhere: salt://, http(s)://.
+// binPkgInfo returns the name, version and architecture of the package in a file, which may be
+// given as a URL: salt://, http(s)://.
 //
 // CLI Example:
 //
 //	salt '*' lowpkg.bin_pkg_info /root/foo-1.2.3-1ubuntu1_all.deb
 //	salt '*' lowpkg.bin_pkg_info salt://foo-1.2.3-1ubuntu1_all.deb
 func (m *module) binPkgInfo(ctx context.Context, a binArgs) (any, error) {
-	path, err := m.local(ctx, a)
+	path, err := packages.Local(ctx, m.env, a.Path, a.Saltenv,
+		func() error { return isHere(a.Path) })
 	if err != nil {
 		return nil, err
 	}
-	o, err := m.run(ctx, []any{"dpkg-deb", "--field", path, "Package", "Version", "Architecture"})
+	o, err := packages.Run(ctx, m.env, calls.Run{}, "dpkg-deb", "--field", path, "Package",
+		"Version", "Architecture")
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
+	if o.Retcode != 0 {
 		text := "Unable to get info for " + path
-		if o.stderr != "" {
-			text += ": " + o.stderr
+		if o.Stderr != "" {
+			text += ": " + o.Stderr
 		}
 		return nil, loader.Execution("%s", text)
 	}
-	return m.described(path, o.stdout)
+	return m.described(path, o.Stdout)
 }
 
-// local returns the path of a file on this host, fetched where it is elsewhere.
-func (m *module) local(ctx context.Context, a binArgs) (string, error) {
-	remote, err := m.env.Call(ctx, "config.valid_fileproto", []any{a.Path}, nil)
-	if err != nil {
-		return "", err
-	}
-	if data.Truth(remote) {
-		path, err := m.env.Call(ctx, "cp.cache_file", []any{a.Path, a.Saltenv}, nil)
-		if err == nil && !data.Truth(path) {
-			err = loader.Execution("Unable to retrieve %s from saltenv '%s'", a.Path, data.Str(a.Saltenv))
-		}
-		return data.Str(path), err
-	}
-	if _, err := os.Stat(a.Path); err != nil {
+// isHere returns an error unless path is absolute and exists.
+func isHere(path string) error {
+	if _, err := os.Stat(path); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			err = loader.Execution("%s does not exist on minion", a.Path)
+			err = loader.Execution("%s does not exist on minion", path)
 		}
-		return "", loader.OSError(err)
+		return loader.OSError(err)
 	}
-	if !filepath.IsAbs(a.Path) {
-		return "", loader.Invocation("%s does not exist on minion", a.Path)
+	if !filepath.IsAbs(path) {
+		return loader.Invocation("%s does not exist on minion", path)
 	}
-	return a.Path, nil
+	return nil
 }
 
-// described reads the fields of a package.
+// described parses the fields of a package.
 func (m *module) described(path, text string) (any, error) {
 	found := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -123,7 +99,8 @@ func (m *module) described(path, text string) (any, error) {
 		}
 	}
 	var missing []string
-	for _, f := range [][2]string{{"Package", "name"}, {"Version", "version"}, {"Architecture", "arch"}} {
+	for _, f := range [][2]string{{"Package", "name"}, {"Version", "version"},
+		{"Architecture", "arch"}} {
 		if found[f[0]] == "" {
 			missing = append(missing, f[1])
 		}
@@ -132,7 +109,8 @@ func (m *module) described(path, text string) (any, error) {
 		return nil, loader.Execution("Unable to get %s for %s", strings.Join(missing, ", "), path)
 	}
 	name, arch := found["Package"], found["Architecture"]
-	if grains := m.env.GrainsNow(); grains.Value("cpuarch") == "x86_64" && grains.Value("osarch") == "amd64" && arch != "all" && arch != "amd64" {
+	if grains := m.env.GrainsNow(); grains.Value("cpuarch") == "x86_64" &&
+		grains.Value("osarch") == "amd64" && arch != "all" && arch != "amd64" {
 		name += ":" + arch
 	}
 	return data.NewMap("name", name, "version", found["Version"], "arch", arch), nil
@@ -147,7 +125,8 @@ type kwPackagesArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// unpurge lets dpkg keep packages that were to be purged. It returns what differs among those that are to be purged.
+// unpurge makes dpkg keep packages that are marked to be purged. It returns the changes in the list
+// of those packages.
 //
 // CLI Example:
 //
@@ -167,9 +146,9 @@ func (m *module) unpurge(ctx context.Context, a packagesArgs) (any, error) {
 	for _, name := range a.Packages {
 		lines.WriteString(data.Str(name) + " install\n")
 	}
-	o, err := m.run(ctx, []any{"dpkg", "--set-selections"}, "stdin", lines.String())
-	if err == nil && o.code != 0 {
-		err = loader.Execution("Unable to set the selection install: %s", o.stderr)
+	o, err := packages.Run(ctx, m.env, calls.Run{Stdin: lines.String()}, "dpkg", "--set-selections")
+	if err == nil && o.Retcode != 0 {
+		err = loader.Execution("Unable to set the selection install: %s", o.Stderr)
 	}
 	if err != nil {
 		return nil, err
@@ -181,27 +160,28 @@ func (m *module) unpurge(ctx context.Context, a packagesArgs) (any, error) {
 	return packages.Changes(before, after), nil
 }
 
-// purging returns the packages that are to be purged and are still there.
+// purging returns the packages that are marked to be purged but are still there.
 func (m *module) purging(ctx context.Context) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "pkg.list_pkgs", nil, data.NewMap("purge_desired", true, "use_context", false))
-	all, _ := v.(*data.Map)
-	return all, err
+	return calls.ListPkgs(ctx, m.env, calls.PkgList{PurgeDesired: true, Fresh: true})
 }
 
-// query asks dpkg-query for fields of packages. What it says where it fails stands in wrong.
-func (m *module) query(ctx context.Context, format string, names []any) (text, wrong string, err error) {
+// query asks dpkg-query for fields of packages. If it fails, wrong is its error output.
+func (m *module) query(
+	ctx context.Context, format string, names []any,
+) (text, wrong string, err error) {
 	if err := packages.Names(names...); err != nil {
 		return "", "", err
 	}
-	o, err := m.run(ctx, append([]any{"dpkg-query", "-f=" + format, "-W"}, names...))
-	if err == nil && o.code != 0 {
-		wrong = "Error:  " + o.stderr
+	o, err := packages.Run(ctx, m.env, calls.Run{},
+		append([]any{"dpkg-query", "-f=" + format, "-W"}, names...)...)
+	if err == nil && o.Retcode != 0 {
+		wrong = "Error:  " + o.Stderr
 		m.env.Log.Error(wrong)
 	}
-	return o.stdout, wrong, err
+	return o.Stdout, wrong, err
 }
 
-// listPkgs returns the versions of installed packages: of some, or of all.
+// listPkgs returns the versions of installed packages, of the named ones or of all.
 //
 // CLI Example:
 //
@@ -209,21 +189,25 @@ func (m *module) query(ctx context.Context, format string, names []any) (text, w
 //	salt '*' lowpkg.list_pkgs hostname
 //	salt '*' lowpkg.list_pkgs hostname mount
 func (m *module) listPkgs(ctx context.Context, a kwPackagesArgs) (any, error) {
-	text, wrong, err := m.query(ctx, "${db:Status-Status}\t${binary:Package}\t${Version}\n", a.Packages)
+	text, wrong, err := m.query(ctx,
+		"${db:Status-Status}\t${binary:Package}\t${Version}\n", a.Packages)
 	if err != nil || wrong != "" {
 		return wrong, err
 	}
 	all := &data.Map{}
 	for line := range strings.Lines(text) {
-		if cols := strings.Split(strings.TrimRight(line, "\n"), "\t"); len(cols) == 3 && cols[0] == "installed" {
+		if cols := strings.Split(strings.TrimRight(line, "\n"), "\t"); len(cols) == 3 &&
+			cols[0] == "installed" {
 			all.Set(cols[1], cols[2])
 		}
 	}
 	return all, nil
 }
 
-// installed returns the names of packages, those of some or of all that are installed.
-func (m *module) installed(ctx context.Context, names []any) (found []string, wrong string, err error) {
+// installed returns the names of the given packages, or of all, that are installed.
+func (m *module) installed(
+	ctx context.Context, names []any,
+) (found []string, wrong string, err error) {
 	text, wrong, err := m.query(ctx, "${db:Status-Status}\t${binary:Package}\n", names)
 	if err != nil || wrong != "" {
 		return nil, wrong, err
@@ -241,18 +225,18 @@ func (m *module) files(ctx context.Context, name string) ([]string, error) {
 	if err := packages.Names(name); err != nil {
 		return nil, err
 	}
-	o, err := m.run(ctx, []any{"dpkg", "-L", name})
+	o, err := packages.Run(ctx, m.env, calls.Run{}, "dpkg", "-L", name)
 	if err != nil {
 		return nil, err
 	}
 	var files []string
-	for line := range strings.Lines(o.stdout) {
+	for line := range strings.Lines(o.Stdout) {
 		files = append(files, strings.TrimRight(line, "\n"))
 	}
 	return files, nil
 }
 
-// fileList returns the files of packages, or of all that are installed.
+// fileList returns the files of packages. Without names it returns those of all installed packages.
 //
 // CLI Example:
 //
@@ -276,7 +260,8 @@ func (m *module) fileList(ctx context.Context, a kwPackagesArgs) (any, error) {
 	return data.NewMap("errors", []any{}, "files", data.Values(slices.Compact(all))), nil
 }
 
-// fileDict returns the files of packages, or of all that are installed, by package.
+// fileDict returns a dictionary of packages and their files. Without names it covers all installed
+// packages.
 //
 // CLI Example:
 //

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A host answers for dpkg, with what it says on Debian 12.
+// A host replaces dpkg with its output on Debian 12.
 type host struct {
 	root   string
 	purged bool
@@ -32,7 +32,8 @@ func (h *host) run(_ context.Context, a runArgs) (any, error) {
 	case a.Cmd[1] == "-L":
 		out = "/.\n/usr/bin/" + line + "\n"
 	case line == "nothing":
-		return data.NewMap("retcode", int64(1), "stdout", "", "stderr", "dpkg-query: no packages found matching nothing"), nil
+		return data.NewMap("retcode", int64(1), "stdout", "", "stderr",
+			"dpkg-query: no packages found matching nothing"), nil
 	case strings.Contains(data.Str(a.Cmd[2]), "description:"):
 		out = "package:hello\nrevision:3\nsummary:\nstatus:ii \ndescription:a thing\n that: says hello\n\n" + end
 	case strings.Contains(data.Str(a.Cmd[1]), "${Version}"):
@@ -40,17 +41,19 @@ func (h *host) run(_ context.Context, a runArgs) (any, error) {
 	default:
 		out = "installed\thello\nconfig-files\tmc\n"
 	}
-	out = strings.TrimRight(out, " \t\n\x1c\x1d\x1e\x1f") // as cmd takes off what is white space to Python
+	out = strings.TrimRight(out, " \t\n\x1c\x1d\x1e\x1f") // cmd strips what Python considers white space
 	return data.NewMap("retcode", int64(code), "stdout", out, "stderr", ""), nil
 }
 
 func (h *host) plugins() []loader.Plugin {
 	one := func(module string, f loader.Func) loader.Plugin {
-		return loader.Plugin{Name: module, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: []loader.Func{f}}, nil }}
+		return loader.Plugin{Name: module,
+			New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: []loader.Func{f}}, nil }}
 	}
 	return []loader.Plugin{
 		one("cmd", loader.F("run_all", h.run)),
-		one("config", loader.F("valid_fileproto", func(context.Context, struct{ Path any }) (any, error) { return false, nil })),
+		one("config", loader.F("valid_fileproto",
+			func(context.Context, struct{ Path any }) (any, error) { return false, nil })),
 		one("pkg", loader.F("list_pkgs", func(context.Context, kwPackagesArgs) (any, error) {
 			if h.purged {
 				return data.NewMap("curl", "7"), nil
@@ -68,37 +71,45 @@ func TestFunctions(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte("License: MIT\nLicense: GPL-3\nLicense: MIT\n"), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte("License: MIT\nLicense: GPL-3\nLicense: MIT\n"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	grains := data.NewMap("os_family", "Debian", "cpuarch", "x86_64", "osarch", "amd64")
-	r, err := loader.NewRegistry(&loader.Env{Root: h.root, Grains: func() *data.Map { return grains }}, h.plugins())
+	r, err := loader.NewRegistry(&loader.Env{Root: h.root,
+		Grains: func() *data.Map { return grains }}, h.plugins())
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello := data.NewMap("package", "hello", "revision", "3", "status", "ii", "description", "a thing\n that: says hello\n", "license", "GPL-3, MIT")
+	hello := data.NewMap("package", "hello", "revision", "3", "status", "ii", "description",
+		"a thing\n that: says hello\n", "license", "GPL-3, MIT")
 	for _, c := range []struct {
 		fun  string
 		args []any
 		want any
 	}{
-		{"bin_pkg_info", []any{deb}, data.NewMap("name", "own-thing:i386", "version", "1:1.0-1", "arch", "i386")},
+		{"bin_pkg_info", []any{deb}, data.NewMap("name", "own-thing:i386", "version", "1:1.0-1",
+			"arch", "i386")},
 		{"list_pkgs", nil, data.NewMap("hello", "2.10-3")},
 		{"list_pkgs", []any{"nothing"}, "Error:  dpkg-query: no packages found matching nothing"},
 		{"file_list", []any{"hello"}, data.NewMap("errors", []any{}, "files", []any{"/.", "/usr/bin/hello"})},
-		{"file_dict", []any{"hello"}, data.NewMap("errors", []any{}, "packages", data.NewMap("hello", []any{"/.", "/usr/bin/hello"}))},
+		{"file_dict", []any{"hello"}, data.NewMap("errors", []any{},
+			"packages", data.NewMap("hello", []any{"/.", "/usr/bin/hello"}))},
 		{"info", []any{"hello"}, data.NewMap("hello", hello)},
 		{"unpurge", []any{}, data.NewMap()},
 	} {
 		for range 2 {
-			if got, err := r.Invoke(t.Context(), "lowpkg."+c.fun, c.args, nil); err != nil || !data.Equal(got, c.want) {
-				t.Errorf("%s %s = %s, %v, want %s", c.fun, data.Repr(c.args), data.Repr(got), err, data.Repr(c.want))
+			if got, err := r.Invoke(t.Context(), "lowpkg."+c.fun, c.args, nil); err != nil ||
+				!data.Equal(got, c.want) {
+				t.Errorf("%s %s = %s, %v, want %s", c.fun, data.Repr(c.args), data.Repr(got), err,
+					data.Repr(c.want))
 			}
 		}
 	}
 	for _, want := range []*data.Map{data.NewMap("curl", data.NewMap("new", "", "old", "7")), {}} {
-		if got, err := r.Invoke(t.Context(), "lowpkg.unpurge", []any{"curl", "wget"}, nil); err != nil || !data.Equal(got, want) {
+		if got, err := r.Invoke(t.Context(), "lowpkg.unpurge", []any{"curl", "wget"},
+			nil); err != nil || !data.Equal(got, want) {
 			t.Errorf("unpurge = %s, %v, want %s", data.Repr(got), err, data.Repr(want))
 		}
 	}

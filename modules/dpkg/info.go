@@ -9,22 +9,24 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// end stands behind each package in what dpkg-query says. It ends in no white space, which cmd takes off.
+// end terminates each package in the output of dpkg-query. It does not end in white space, which
+// cmd would strip.
 const end = "\x1e."
 
-// format has dpkg-query tell all of a package that info returns.
+// format makes dpkg-query print all fields that info returns.
 const format = "package:${Package}\nrevision:${binary:Revision}\narchitecture:${Architecture}\nmaintainer:${Maintainer}\n" +
 	"summary:${Summary}\nsource:${source:Package}\nversion:${Version}\nsection:${Section}\nsize:${Size}\nMD5:${MD5sum}\n" +
 	"SHA1:${SHA1}\nSHA256:${SHA256}\norigin:${Origin}\nhomepage:${Homepage}\nstatus:${db:Status-Abbrev}\n" +
 	"description:${Description}\n\n" + end
 
-// info returns what there is to tell of packages: of some, or of all that dpkg knows.
+// info returns information on packages. Without names it covers all packages that dpkg knows.
 //
 // failhard : True
 //
-//	Fail where dpkg does not know one of them; with False the answer is empty then.
+//	Fail if dpkg does not know one of them; with False the result is empty then.
 //
 // CLI Example:
 //
@@ -40,24 +42,25 @@ func (m *module) info(ctx context.Context, a kwPackagesArgs) (any, error) {
 	if err := packages.Names(a.Packages...); err != nil {
 		return nil, err
 	}
-	o, err := m.run(ctx, append([]any{"dpkg-query", "-W", "-f=" + format}, a.Packages...))
+	o, err := packages.Run(ctx, m.env, calls.Run{},
+		append([]any{"dpkg-query", "-W", "-f=" + format}, a.Packages...)...)
 	switch {
 	case err != nil:
 		return nil, err
-	case o.code != 0 && failhard:
-		return nil, loader.Execution("Error getting packages information: %s", o.stderr)
-	case o.code != 0:
+	case o.Retcode != 0 && failhard:
+		return nil, loader.Execution("Error getting packages information: %s", o.Stderr)
+	case o.Retcode != 0:
 		return &data.Map{}, nil
 	}
 	all := &data.Map{}
-	for _, one := range parseInfo(o.stdout) {
+	for _, one := range parseInfo(o.Stdout) {
 		m.complete(one)
 		all.Set(one.Text("package"), one)
 	}
 	return all, nil
 }
 
-// parseInfo reads packages in the form of format.
+// parseInfo parses packages in the form of format.
 func parseInfo(text string) []*data.Map {
 	var all []*data.Map
 	for part := range strings.SplitSeq(text, end) {
@@ -76,7 +79,7 @@ func parseInfo(text string) []*data.Map {
 	return all
 }
 
-// complete adds when a package was installed, and its licence.
+// complete adds the installation time of a package, and its license.
 func (m *module) complete(one *data.Map) {
 	name := one.Text("package")
 	if at := m.installedAt(name, one.Text("architecture")); at != "" {
@@ -87,8 +90,8 @@ func (m *module) complete(one *data.Map) {
 	}
 }
 
-// installedAt returns when the list of a package's files was written. That of a package which may be there for several architectures
-// bears one of them.
+// installedAt returns when the file list of a package was written. For a package that may be
+// installed for several architectures, the name of that file has the architecture.
 func (m *module) installedAt(name, arch string) string {
 	for _, file := range []string{name, name + ":" + arch} {
 		if info, err := os.Stat(m.path("/var/lib/dpkg/info/" + file + ".list")); err == nil {
@@ -98,7 +101,7 @@ func (m *module) installedAt(name, arch string) string {
 	return ""
 }
 
-// licence returns the licences that the copyright file of a package names.
+// licence returns the licenses named in the copyright file of a package.
 func (m *module) licence(name string) string {
 	text, err := os.ReadFile(m.path("/usr/share/doc/" + name + "/copyright"))
 	if err != nil {

@@ -1,7 +1,9 @@
-// Package environ is Salt's module environ: it reads and sets the environment of the minion's process (salt/modules/environ.py).
+// Package environ is Salt's module environ: it reads and sets the environment of the minion's
+// process (salt/modules/environ.py).
 //
-// What differs from Salt: jobs are no processes of their own, so what a job sets is set for the minion until it ends; update_minion
-// has no more to do than to fire its event. permanent has no effect, on Windows too.
+// Differences from Salt: jobs are not separate processes, so a variable that a job sets stays set
+// until the minion exits, and update_minion only fires its event. permanent has no effect, on
+// Windows too.
 package environ
 
 import (
@@ -35,7 +37,7 @@ type getArgs struct {
 	Default any `default:"''"`
 }
 
-// get returns the value of a variable, or default where it is not set.
+// get returns the value of a variable, or default if it is not set.
 //
 // CLI Example:
 //
@@ -61,7 +63,8 @@ type hasValueArgs struct {
 	Value any `default:"None"`
 }
 
-// hasValue reports whether a variable is set, and, with value, whether it has that value.
+// hasValue returns whether a variable is set. If value is given, it returns whether the variable
+// has that value.
 //
 // CLI Example:
 //
@@ -80,7 +83,8 @@ type itemArgs struct {
 	Default any `default:"''"`
 }
 
-// item returns a dictionary of variables, one or a list of them, with default for those that are not set.
+// item returns a dictionary of variables, given as one name or a list, with default for those that
+// are not set.
 //
 // CLI Example:
 //
@@ -124,15 +128,16 @@ type setvalArgs struct {
 	Permanent   any `default:"False"`
 }
 
-// setval sets a variable and returns its value, or False where that was not possible.
+// setval sets a variable. It returns its value, or False if that failed.
 //
 // val
 //
-//	A text, or False.
+//	A string, or False.
 //
 // false_unsets : False
 //
-//	With True the value False unsets the variable, and the result is None; else it is an empty text.
+//	True: the value False unsets the variable, and the result is None. Otherwise it sets an empty
+//	string.
 //
 // CLI Example:
 //
@@ -146,14 +151,15 @@ func (m *module) set(k, val any, unsets bool) any {
 	key, isText := k.(string)
 	if val == false {
 		if unsets && isText {
-			_ = os.Unsetenv(key) // a name that there cannot be is not set
+			_ = os.Unsetenv(key) // an invalid name is never set
 			return nil
 		}
 		val = ""
 	}
 	text, ok := val.(string)
 	if !ok {
-		m.env.Log.Debugf("environ: 'val' argument for key '%s' is not a string or False: '%s'", data.Str(k), data.Str(val))
+		m.env.Log.Debugf("environ: 'val' argument for key '%s' is not a string or False: '%s'",
+			data.Str(k), data.Str(val))
 		return false
 	}
 	if !isText {
@@ -161,7 +167,8 @@ func (m *module) set(k, val any, unsets bool) any {
 		return false
 	}
 	if err := os.Setenv(key, text); err != nil {
-		m.env.Log.Errorf("environ: Exception occurred when setting environ key '%s': '%v'", key, err)
+		m.env.Log.Errorf("environ: Exception occurred when setting environ key '%s': '%v'", key,
+			err)
 		return false
 	}
 	return text
@@ -175,8 +182,9 @@ type setenvArgs struct {
 	Permanent    any `default:"False"`
 }
 
-// setenv sets the variables of a dictionary, and returns one of what environ.setval returns for each, or False where environ is no
-// dictionary or holds a value that is neither text nor False.
+// setenv sets the variables of a dictionary. It returns a dictionary with the result of
+// environ.setval for each. It returns False if environ is not a dictionary, or has a value that is
+// neither a string nor False.
 //
 // false_unsets : False
 //
@@ -184,11 +192,11 @@ type setenvArgs struct {
 //
 // clear_all : False
 //
-//	Take all other variables for False. The minion may need them.
+//	Treat all other variables as False. The minion may need them.
 //
 // update_minion : False
 //
-//	Fire the event environ_setenv on the minion's bus.
+//	Fire the event environ_setenv on the minion's event bus.
 //
 // CLI Example:
 //
@@ -206,7 +214,8 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (any, error) {
 	}
 	for k, v := range vars.All() {
 		if _, isText := v.(string); !isText && v != false {
-			m.env.Log.Debugf("environ: 'val' argument for key '%s' is not a string or False: '%s'", data.Str(k), data.Str(v))
+			m.env.Log.Debugf("environ: 'val' argument for key '%s' is not a string or False: '%s'",
+				data.Str(k), data.Str(v))
 			return false, nil
 		}
 		ret.Set(k, m.set(k, v, unsets))
@@ -214,12 +223,13 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (any, error) {
 	if a.UpdateMinion != true {
 		return ret, nil
 	}
-	said := data.NewMap("environ", vars, "false_unsets", a.FalseUnsets, "clear_all", a.ClearAll, "permanent", a.Permanent)
-	_, err := m.env.Call(ctx, "event.fire", []any{said, "environ_setenv"}, nil)
+	event := data.NewMap("environ", vars, "false_unsets", a.FalseUnsets, "clear_all", a.ClearAll,
+		"permanent", a.Permanent)
+	_, err := m.env.Call(ctx, "event.fire", []any{event, "environ_setenv"}, nil)
 	return ret, err
 }
 
-// clear takes the variables that are not in vars for False.
+// clear sets the variables that are not in vars to False.
 func (m *module) clear(vars *data.Map, unsets bool, ret *data.Map) {
 	for _, line := range os.Environ() {
 		if key, _, _ := strings.Cut(line, "="); key != "" && !vars.Has(key) {

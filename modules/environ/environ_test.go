@@ -39,11 +39,11 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// clear_all leaves the variables that are given alone, and the minion is told of what it is to set.
+// clear_all leaves the given variables alone, and the event names the variables to set.
 func TestSetenv(t *testing.T) {
 	for _, line := range os.Environ() {
 		if name, value, _ := strings.Cut(line, "="); name != "" {
-			t.Setenv(name, value) // comes back when the test ends
+			t.Setenv(name, value) // restored when the test ends
 		}
 	}
 	t.Setenv("BRINE_TEST_A", "1")
@@ -57,14 +57,16 @@ func TestSetenv(t *testing.T) {
 		t.Fatal(err)
 	}
 	vars := data.NewMap("BRINE_TEST_B", "2")
-	got, err := r.Invoke(t.Context(), "environ.setenv", []any{vars}, data.NewMap("clear_all", true, "false_unsets", true, "update_minion", true))
+	got, err := r.Invoke(t.Context(), "environ.setenv", []any{vars},
+		data.NewMap("clear_all", true, "false_unsets", true, "update_minion", true))
 	if err != nil || len(os.Environ()) != 1 || os.Getenv("BRINE_TEST_B") != "2" {
 		t.Errorf("environ.setenv = %v, %v; the environment is %q", got, err, os.Environ())
 	}
 	if v, ok := got.(*data.Map).Get("BRINE_TEST_A"); !ok || v != nil {
 		t.Errorf("BRINE_TEST_A: %v", v)
 	}
-	want := []any{"event.fire", data.NewMap("environ", vars, "false_unsets", true, "clear_all", true, "permanent", false), "environ_setenv"}
+	want := []any{"event.fire", data.NewMap("environ", vars, "false_unsets", true,
+		"clear_all", true, "permanent", false), "environ_setenv"}
 	if !data.Equal(fired, want) {
 		t.Errorf("called %s, want %s", data.Repr(fired), data.Repr(want))
 	}

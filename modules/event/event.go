@@ -1,7 +1,9 @@
-// Package event is Salt's module event: it fires events on the minion's own bus and, by it, on the master's (salt/modules/event.py).
+// Package event is Salt's module event: it fires events on the minion's own bus and, through the
+// minion, on the master's (salt/modules/event.py).
 //
-// Without a master (file_client: local, or salt-call --local) event.send fires on the minion's bus, and event.fire_master tells that
-// it does not, unless the option use_master_when_local is set.
+// Without a master (file_client: local, or salt-call --local) event.send fires on the minion's bus.
+// event.fire_master then logs that it does not send, unless the option use_master_when_local is
+// set.
 package event
 
 import (
@@ -39,11 +41,11 @@ type fireMasterArgs struct {
 	Preload any `default:"None"`
 }
 
-// fireMaster fires an event on the bus of the minion's masters. It tells whether that was possible.
+// fireMaster fires an event on the bus of the minion's masters. It returns whether that succeeded.
 //
 // preload
 //
-//	Fields of the request to the master beside id, tag and data.
+//	Fields of the request to the master besides id, tag and data.
 //
 // CLI Example:
 //
@@ -56,21 +58,23 @@ func (m *module) fireMaster(ctx context.Context, a fireMasterArgs) (any, error) 
 	if data.Truth(a.Preload) || m.env.Option("__cli") == "salt-call" {
 		return m.request(ctx, a), nil
 	}
-	return m.env.Fired(ctx, "fire_master", data.NewMap("data", a.Data, "tag", a.Tag, "events", nil, "pretag", nil)), nil
+	return m.env.Fired(ctx, "fire_master", data.NewMap("data", a.Data, "tag", a.Tag, "events", nil,
+		"pretag", nil)), nil
 }
 
-// request sends the event itself, and not by way of the minion.
+// request sends the event directly instead of through the minion.
 func (m *module) request(ctx context.Context, a fireMasterArgs) bool {
-	if m.env.Host.RequestAll == nil {
-		m.env.Log.Warnf("event %s is not sent: there is no connection to a master", data.Str(a.Tag))
+	if m.env.Host.Masters == nil {
+		m.env.Log.Warnf("Event %s not sent: no connection to a master", data.Str(a.Tag))
 		return false
 	}
-	load := data.NewMap("cmd", "_minion_event", "id", m.env.Option("id"), "tag", a.Tag, "data", a.Data)
+	load := data.NewMap("cmd", "_minion_event", "id", m.env.Option("id"), "tag", a.Tag,
+		"data", a.Data)
 	if more, ok := a.Preload.(*data.Map); ok {
 		load.Update(more)
 	}
-	if err := m.env.Host.RequestAll(ctx, load); err != nil {
-		m.env.Log.WithError(err).Warnf("send event %s", data.Str(a.Tag))
+	if err := m.env.Host.Masters.RequestAll(ctx, load); err != nil {
+		m.env.Log.WithError(err).Warnf("Unable to send event %s", data.Str(a.Tag))
 		return false
 	}
 	return true
@@ -81,7 +85,8 @@ type fireArgs struct {
 	Tag  any
 }
 
-// fire fires an event on the minion's own bus. The data must be a dictionary. It tells whether that was possible.
+// fire fires an event on the minion's own bus. The data must be a dictionary. It returns whether
+// that succeeded.
 //
 // CLI Example:
 //
@@ -89,7 +94,7 @@ type fireArgs struct {
 func (m *module) fire(ctx context.Context, a fireArgs) (any, error) {
 	body, ok := a.Data.(*data.Map)
 	if !ok || !data.Truth(a.Tag) {
-		m.env.Log.Debugf("event %s is not fired: it needs a tag and a dictionary", data.Str(a.Tag))
+		m.env.Log.Debugf("Event %s not fired: it needs a tag and a dictionary", data.Str(a.Tag))
 		return false, nil
 	}
 	return m.env.Fired(ctx, data.Str(a.Tag), body), nil
@@ -106,12 +111,12 @@ type sendArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// send fires an event on the bus of the minion's masters. Further keyword arguments are part of its data. It tells whether that was
-// possible.
+// send fires an event on the bus of the minion's masters. Further keyword arguments are added to
+// its data. It returns whether that succeeded.
 //
 // tag
 //
-//	The tag. Slashes in it make spaces for events that belong together: myco/build/server1/start.
+//	The tag. Slashes in it form namespaces for related events: myco/build/server1/start.
 //
 // data
 //
@@ -119,23 +124,23 @@ type sendArgs struct {
 //
 // preload
 //
-//	Fields of the request to the master beside id, tag and data.
+//	Fields of the request to the master besides id, tag and data.
 //
 // with_env : False
 //
-//	Put the environment of the minion into the data as environ: True for all of it, or a list of names.
+//	Include the minion's environment in the data as environ: True for all of it, or a list of names.
 //
 // with_grains : False
 //
-//	Put the grains into the data: True for all, or a list of names.
+//	Include the grains in the data: True for all, or a list of names.
 //
 // with_pillar : False
 //
-//	Put the pillar into the data: True for all, or a list of keys. It may be secret.
+//	Include the pillar in the data: True for all, or a list of keys. It may be secret.
 //
 // with_env_opts : False
 //
-//	Put the options saltenv and pillarenv into the data.
+//	Include the options saltenv and pillarenv in the data.
 //
 // CLI Example:
 //
@@ -148,7 +153,8 @@ func (m *module) send(ctx context.Context, a sendArgs) (any, error) {
 		with any
 		all  func() *data.Map
 	}{
-		{"environ", a.WithEnv, environ}, {"grains", a.WithGrains, m.env.GrainsNow}, {"pillar", a.WithPillar, m.env.PillarNow},
+		{"environ", a.WithEnv, environ}, {"grains", a.WithGrains, m.env.GrainsNow},
+		{"pillar", a.WithPillar, m.env.PillarNow},
 	} {
 		if data.Truth(part.with) {
 			body.Set(part.name, some(part.all(), part.with))
@@ -166,7 +172,8 @@ func (m *module) send(ctx context.Context, a sendArgs) (any, error) {
 	if more, ok := a.Data.(*data.Map); ok {
 		body.Update(more)
 	}
-	if m.local() || m.env.Option("master_type") == "disable" && !data.Truth(m.env.Option("use_master_when_local")) {
+	if m.local() || m.env.Option("master_type") == "disable" &&
+		!data.Truth(m.env.Option("use_master_when_local")) {
 		return m.fire(ctx, fireArgs{body, a.Tag})
 	}
 	return m.fireMaster(ctx, fireMasterArgs{body, a.Tag, a.Preload})

@@ -28,16 +28,16 @@ type touchArgs struct {
 	Mtime any `default:"None"`
 }
 
-// touch makes an empty file where there is none, and sets the times of one that is there.
+// touch creates an empty file if it does not exist, and otherwise sets its times.
 //
 // atime, mtime
 //
-//	When it was read and written last, in seconds since 1970; now, where it is not said.
+//	The times of the last read and write, in seconds since 1970. Default: now.
 //
 // CLI Example:
 //
 //	salt '*' file.touch /var/log/emptyfile
-func (m *module) touch(ctx context.Context, a touchArgs) (any, error) {
+func touch(ctx context.Context, a touchArgs) (any, error) {
 	name := home(a.Name)
 	now := time.Now()
 	atime, err := timeOf(a.Atime, now)
@@ -84,12 +84,12 @@ type removeArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// remove removes a file, a link, or a directory with all that is in it, and reports whether there was one.
+// remove removes a file, a link, or a directory with its content, and reports whether it existed.
 //
 // CLI Example:
 //
 //	salt '*' file.remove /tmp/foo
-func (m *module) remove(_ context.Context, a removeArgs) (any, error) {
+func remove(_ context.Context, a removeArgs) (any, error) {
 	name := home(a.Path)
 	if !filepath.IsAbs(name) {
 		return nil, loader.Invocation("File path must be absolute: %s", name)
@@ -109,7 +109,7 @@ func (m *module) remove(_ context.Context, a removeArgs) (any, error) {
 	return true, nil
 }
 
-// removeIn removes what is below a directory.
+// removeIn removes a path below the directory within.
 func removeIn(within any, path string) error {
 	s, err := spotOf(within, path)
 	if err != nil {
@@ -130,20 +130,20 @@ type symlinkArgs struct {
 	Atomic bool `default:"False"`
 }
 
-// symlink makes a symbolic link at path that leads to src.
+// symlink makes a symbolic link at path that points to src.
 //
 // force : False
 //
-//	Replace a link, or a file, that is there.
+//	Replace an existing link or file.
 //
 // atomic : False
 //
-//	The same, without a moment in which there is nothing.
+//	The same, but atomically.
 //
 // CLI Example:
 //
 //	salt '*' file.symlink /path/to/file /path/to/link
-func (m *module) symlink(_ context.Context, a symlinkArgs) (any, error) {
+func symlink(_ context.Context, a symlinkArgs) (any, error) {
 	link := home(a.Path)
 	if !filepath.IsAbs(link) {
 		return nil, loader.Invocation("Link path must be absolute: %s", link)
@@ -168,7 +168,7 @@ func (m *module) symlink(_ context.Context, a symlinkArgs) (any, error) {
 	return true, nil
 }
 
-// relink makes a link, over what is there or not.
+// relink makes a link. With over set it replaces an existing file.
 func relink(to, link string, over bool) error {
 	if _, err := os.Lstat(link); !over || err != nil {
 		return os.Symlink(to, link)
@@ -176,7 +176,7 @@ func relink(to, link string, over bool) error {
 	return atomicLink(to, link)
 }
 
-// atomicLink puts a link over a file or another link.
+// atomicLink replaces a file or link with a link.
 func atomicLink(to, link string) error {
 	dir, err := os.MkdirTemp(filepath.Dir(link), "."+tempPrefix)
 	if err != nil {
@@ -194,18 +194,19 @@ type linkArgs struct {
 	Path string
 }
 
-// link gives the file src a further name, path.
+// link makes a hard link to the file src at path.
 //
 // CLI Example:
 //
 //	salt '*' file.link /path/to/file /path/to/link
-func (m *module) link(_ context.Context, a linkArgs) (any, error) {
+func link(_ context.Context, a linkArgs) (any, error) {
 	src := home(a.Src)
 	if !filepath.IsAbs(src) {
 		return nil, loader.Invocation("File path must be absolute.")
 	}
 	if err := os.Link(src, a.Path); err != nil {
-		return nil, loader.Execution("Could not create '%s': [Errno %d] %s: '%s' -> '%s'", a.Path, errno(err), reason(err), src, a.Path)
+		return nil, loader.Execution("Could not create '%s': [Errno %d] %s: '%s' -> '%s'",
+			a.Path, errno(err), reason(err), src, a.Path)
 	}
 	return true, nil
 }
@@ -225,7 +226,7 @@ type srcDstArgs struct {
 // CLI Example:
 //
 //	salt '*' file.rename /path/to/src /path/to/dst
-func (m *module) rename(_ context.Context, a srcDstArgs) (any, error) {
+func rename(_ context.Context, a srcDstArgs) (any, error) {
 	src, dst := home(a.Src), home(a.Dst)
 	if !filepath.IsAbs(src) {
 		return nil, loader.Invocation("File path must be absolute.")
@@ -242,18 +243,19 @@ type moveArgs struct {
 	DisallowCopyAndUnlink bool `default:"False"`
 }
 
-// move moves a file or directory, to another file system, too; into dst where that is a directory.
+// move moves a file or directory, also to another file system. If dst is a directory, it moves into
+// it.
 //
 // disallow_copy_and_unlink : False
 //
-//	Rename it, or fail.
+//	Only rename; fail on another file system.
 //
 // CLI Example:
 //
 //	salt '*' file.move /path/to/src /path/to/dst
-func (m *module) move(ctx context.Context, a moveArgs) (any, error) {
+func move(ctx context.Context, a moveArgs) (any, error) {
 	if a.DisallowCopyAndUnlink {
-		return m.rename(ctx, srcDstArgs{a.Src, a.Dst})
+		return rename(ctx, srcDstArgs{a.Src, a.Dst})
 	}
 	src, dst := home(a.Src), home(a.Dst)
 	if !filepath.IsAbs(src) {
@@ -268,7 +270,7 @@ func (m *module) move(ctx context.Context, a moveArgs) (any, error) {
 	return data.NewMap("result", true, "comment", "'"+src+"' moved to '"+dst+"'"), nil
 }
 
-// moved moves as Python's shutil.move does.
+// moved moves a file like Python's shutil.move.
 func moved(src, dst string) error {
 	if paths.IsDir(dst) {
 		dst = filepath.Join(dst, filepath.Base(src))
@@ -286,7 +288,7 @@ func moved(src, dst string) error {
 	return os.RemoveAll(src)
 }
 
-// copyTree copies a file, link or directory with modes, owners and attributes.
+// copyTree copies a file, link or directory with its modes, owners and attributes.
 func copyTree(src, dst string) error {
 	return filepath.WalkDir(src, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -325,7 +327,7 @@ func copyOne(src, dst string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "copy", Path: src, Err: errors.ErrUnsupported}
 }
 
-// ownAs gives a directory owners and mode.
+// ownAs sets the owners and mode of a directory.
 func ownAs(path string, info fs.FileInfo) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -341,16 +343,16 @@ type copyArgs struct {
 	RemoveExisting bool `default:"False"`
 }
 
-// copy copies a file, and a directory with recurse. Owners and mode go with it.
+// copy copies a file, or with recurse a directory. Owners and mode are kept.
 //
 // remove_existing : False
 //
-//	Remove a directory that is there, and do not copy into it.
+//	Remove an existing directory instead of copying into it.
 //
 // CLI Example:
 //
 //	salt '*' file.copy /path/to/src /path/to/dst recurse=True
-func (m *module) copy(ctx context.Context, a copyArgs) (any, error) {
+func (m copies) copy(ctx context.Context, a copyArgs) (any, error) {
 	src, dst := home(a.Src), home(a.Dst)
 	if !filepath.IsAbs(src) {
 		return nil, loader.Invocation("File path must be absolute.")
@@ -370,12 +372,14 @@ func (m *module) copy(ctx context.Context, a copyArgs) (any, error) {
 			err = copyTree(src, dst)
 		}
 	} else {
-		err = m.place(realPath(dst, 0), placing{}, copyOf(src))
+		err = place(realPath(dst, 0), placing{}, copyOf(src))
 	}
 	if err != nil {
 		return nil, loader.Execution("Could not copy '%s' to '%s'", src, dst)
 	}
-	_, _, err = m.perms(ctx, permsArgs{Name: dst, User: st.Value("user"), Group: st.Value("group"), Mode: st.Value("mode")})
+	_, _, err = m.perms.set(ctx, permsArgs{Name: dst, User: st.Value("user"),
+		Group: st.Value("group"),
+		Mode:  st.Value("mode")})
 	return true, err
 }
 
@@ -384,12 +388,12 @@ type truncateArgs struct {
 	Length int64
 }
 
-// truncate cuts a file off after so many bytes.
+// truncate cuts a file to a length in bytes.
 //
 // CLI Example:
 //
 //	salt '*' file.truncate /path/to/file 512
-func (m *module) truncate(_ context.Context, a truncateArgs) (any, error) {
+func truncate(_ context.Context, a truncateArgs) (any, error) {
 	if !paths.Exists(home(a.Path)) {
 		return nil, osError(&fs.PathError{Op: "open", Path: home(a.Path), Err: syscall.ENOENT})
 	}
@@ -402,12 +406,12 @@ type seekWriteArgs struct {
 	Offset int64
 }
 
-// seekWrite writes bytes into a file, from an offset on, and returns how many.
+// seekWrite writes bytes into a file at an offset and returns the number written.
 //
 // CLI Example:
 //
 //	salt '*' file.seek_write /path/to/file 'some data' 4096
-func (m *module) seekWrite(_ context.Context, a seekWriteArgs) (any, error) {
+func seekWrite(_ context.Context, a seekWriteArgs) (any, error) {
 	f, err := os.OpenFile(home(a.Path), os.O_WRONLY, 0)
 	if err != nil {
 		return nil, osError(err)
@@ -426,7 +430,7 @@ type linesArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// lines returns the lines to write: the arguments, or those of the keyword args.
+// lines returns the lines to write: the arguments, or those of the keyword args, and their number.
 func (a linesArgs) lines() (string, int) {
 	list := a.Args
 	switch v, ok := a.Kwargs.Get("args"); v := v.(type) {
@@ -448,12 +452,12 @@ func wrote(verb string, n int, path string) string {
 	return verb + " " + strconv.Itoa(n) + ` lines to "` + path + `"`
 }
 
-// append puts lines at the end of a file. A line that is not ended there is ended first.
+// append appends lines to a file. It first ends an unfinished last line.
 //
 // CLI Example:
 //
 //	salt '*' file.append /etc/motd args="['a', 'b']"
-func (m *module) append(_ context.Context, a linesArgs) (any, error) {
+func (edits) append(_ context.Context, a linesArgs) (any, error) {
 	name := home(a.Path)
 	body, err := os.ReadFile(name)
 	if err != nil {
@@ -463,40 +467,41 @@ func (m *module) append(_ context.Context, a linesArgs) (any, error) {
 		body = append(body, '\n')
 	}
 	text, n := a.lines()
-	if err := m.place(realPath(name, 0), placing{}, bytesOf(append(body, text...))); err != nil {
+	if err := place(realPath(name, 0), placing{}, bytesOf(append(body, text...))); err != nil {
 		return nil, osError(err)
 	}
 	return wrote("Wrote", n, name), nil
 }
 
-// prepend puts lines before those of a file.
+// prepend inserts lines at the beginning of a file.
 //
 // CLI Example:
 //
 //	salt '*' file.prepend /etc/motd args="['a', 'b']"
-func (m *module) prepend(ctx context.Context, a linesArgs) (any, error) {
+func (edits) prepend(ctx context.Context, a linesArgs) (any, error) {
 	name := home(a.Path)
 	body, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, osError(err)
 	}
 	text, n := a.lines()
-	if err := m.place(realPath(name, 0), placing{mode: 0o666 &^ umask(ctx)}, bytesOf(append([]byte(text), body...))); err != nil {
+	if err := place(realPath(name, 0), placing{mode: 0o666 &^ umask(ctx)},
+		bytesOf(append([]byte(text), body...))); err != nil {
 		return nil, osError(err)
 	}
 	return wrote("Prepended", n, name), nil
 }
 
-// write makes a file of lines.
+// write replaces the content of a file with lines.
 //
 // CLI Example:
 //
 //	salt '*' file.write /etc/motd args="['a', 'b']"
-func (m *module) write(ctx context.Context, a linesArgs) (any, error) {
+func (edits) write(ctx context.Context, a linesArgs) (any, error) {
 	name := home(a.Path)
 	text, n := a.lines()
 	fill := func(f *os.File) error { _, err := io.WriteString(f, text); return err }
-	if err := m.place(realPath(name, 0), placing{mode: 0o666 &^ umask(ctx)}, fill); err != nil {
+	if err := place(realPath(name, 0), placing{mode: 0o666 &^ umask(ctx)}, fill); err != nil {
 		return nil, osError(err)
 	}
 	return wrote("Wrote", n, name), nil

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyAttributes gives a file the extended attributes of the one at path, access lists among them. Those that say something of the
-// content (capabilities, measurements) are left behind.
+// copyAttributes copies the extended attributes of path to a file, including access lists. It skips
+// those that depend on the content (capabilities, measurements).
 func copyAttributes(f *os.File, path string) error {
 	for _, name := range attributeNames(path) {
 		switch name {
@@ -20,10 +20,11 @@ func copyAttributes(f *os.File, path string) error {
 		value := make([]byte, 64<<10)
 		n, err := unix.Getxattr(path, name, value)
 		if err != nil {
-			continue // it has gone, or is not for us
+			continue // it is gone, or we may not read it
 		}
 		err = unix.Fsetxattr(int(f.Fd()), name, value[:n], 0)
-		if err != nil && !errors.Is(err, unix.ENOTSUP) && (strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.")) {
+		if err != nil && !errors.Is(err, unix.ENOTSUP) &&
+			(strings.HasPrefix(name, "user.") || strings.HasPrefix(name, "system.")) {
 			return fmt.Errorf("keep extended attribute %s of %s: %w", name, path, err)
 		}
 	}

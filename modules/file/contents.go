@@ -28,12 +28,12 @@ type containsRegexArgs struct {
 //
 // lchar
 //
-//	Characters that are taken from the beginning of each line first.
+//	Characters to strip from the beginning of each line first.
 //
 // CLI Example:
 //
 //	salt '*' file.contains_regex /etc/crontab '^MAILTO=' lchar='#'
-func (m *module) containsRegex(_ context.Context, a containsRegexArgs) (any, error) {
+func containsRegex(_ context.Context, a containsRegexArgs) (any, error) {
 	f, ok, err := openThere(a.Path)
 	if !ok {
 		return false, err
@@ -52,12 +52,13 @@ func (m *module) containsRegex(_ context.Context, a containsRegexArgs) (any, err
 			}
 		}
 		if err != nil {
-			return false, nil //nolint:nilerr // the end, or what cannot be read, as Salt
+			return false, nil //nolint:nilerr // at the end or after a read error, like Salt
 		}
 	}
 }
 
-// openThere opens a file, and reports whether it could be opened. Only of pipes and devices without end there is an error.
+// openThere opens a file and reports whether that worked. Only pipes and endless devices are an
+// error.
 func openThere(path string) (*os.File, bool, error) {
 	f, err := open(home(path))
 	if errors.Is(err, errEndless) {
@@ -71,12 +72,13 @@ type containsGlobArgs struct {
 	GlobExpr string
 }
 
-// containsGlob reports whether a glob matches the content of a file as a whole; of a large one, of 256 kB in it.
+// containsGlob reports whether a glob matches the whole content of a file; in a large file, any 256
+// kB of it.
 //
 // CLI Example:
 //
 //	salt '*' file.contains_glob /etc/foobar '*cheese*'
-func (m *module) containsGlob(_ context.Context, a containsGlobArgs) (any, error) {
+func containsGlob(_ context.Context, a containsGlobArgs) (any, error) {
 	f, ok, err := openThere(a.Path)
 	if !ok {
 		return false, err
@@ -90,16 +92,16 @@ type openFilesArgs struct {
 	ByPID bool `name:"by_pid" default:"False"`
 }
 
-// openFiles returns the files that processes have open, each with the ids of the processes.
+// openFiles returns the open files of all processes, each with the ids of its processes.
 //
 // by_pid : False
 //
-//	Return the processes, each with its files.
+//	Return the processes instead, each with its files.
 //
 // CLI Example:
 //
 //	salt '*' file.open_files by_pid=True
-func (m *module) openFiles(_ context.Context, a openFilesArgs) (any, error) {
+func (m searches) openFiles(_ context.Context, a openFilesArgs) (any, error) {
 	proc := filepath.Join(m.env.Root, "/proc")
 	entries, err := os.ReadDir(proc)
 	if err != nil {
@@ -128,8 +130,8 @@ func (m *module) openFiles(_ context.Context, a openFilesArgs) (any, error) {
 	return files, nil
 }
 
-// filesOf returns the files that the process of a directory of /proc has open, and those that it runs, sorted. Sockets, pipes and files
-// that are gone are none.
+// filesOf returns the open files and executables of the process in a directory of /proc, sorted. It
+// skips sockets, pipes and deleted files.
 func filesOf(dir string) []string {
 	var links []string
 	for _, pattern := range []string{"fd/*", "task/*/exe", "task/*/fd/*"} {
@@ -144,45 +146,4 @@ func filesOf(dir string) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// listBackupsDir returns the backups of the files of a directory: by the name of each file up to its first underscore, what
-// file.list_backups tells.
-//
-// limit : None
-//
-//	The most to return of each.
-//
-// CLI Example:
-//
-//	salt '*' file.list_backups_dir /foo/bar/baz/
-func (m *module) listBackupsDir(_ context.Context, a backupsArgs) (any, error) {
-	dir := filepath.Join(m.backupRoot(), filepath.Dir(home(a.Path)+"x"))
-	limit := -1
-	if a.Limit != nil {
-		if n, err := loader.Int(a.Limit); err == nil {
-			limit = int(n)
-		} else {
-			m.env.Log.Error("file.list_backups_dir: 'limit' value must be numeric")
-		}
-	}
-	all := data.NewMap()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return all, nil //nolint:nilerr // as Salt
-	}
-	groups := map[string][]backup{}
-	for _, e := range entries {
-		name, stamp, _ := strings.Cut(e.Name(), "_")
-		if !all.Has(name) {
-			all.Set(name, data.NewMap())
-		}
-		if b, ok := timedBackup(dir, e, stamp); ok {
-			groups[name] = append(groups[name], b)
-		}
-	}
-	for name, list := range groups {
-		all.Set(name, numberedBackups(list, limit))
-	}
-	return all, nil
 }

@@ -23,9 +23,9 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// newFinder reads the options of file.find; complaint is what is wrong with them.
-func (m *module) newFinder(options *data.Map) (f *finder, complaint string, err error) {
-	f = &finder{m: m, maxDepth: -1, found: []any{}}
+// newFinder parses the options of file.find. complaint describes a wrong option.
+func newFinder(env *loader.Env, options *data.Map) (f *finder, complaint string, err error) {
+	f = &finder{env: env, maxDepth: -1, found: []any{}}
 	for key, v := range options.All() {
 		name, _ := key.(string)
 		if strings.HasPrefix(name, "_") {
@@ -46,7 +46,7 @@ func (m *module) newFinder(options *data.Map) (f *finder, complaint string, err 
 	return f, "", nil
 }
 
-// option reads one option. Errors of package loader are raised, others are the answer.
+// option parses one option. Errors of package loader are raised; others become the result.
 func (f *finder) option(key, given string, v any) (err error) {
 	switch given {
 	case "mindepth":
@@ -62,7 +62,7 @@ func (f *finder) option(key, given string, v any) (err error) {
 		return nil
 	}
 	if !data.Truth(v) {
-		return fmt.Errorf(`missing value for "%s" option`, given) // no escapes
+		return fmt.Errorf(`missing value for "%s" option`, given) // %q would escape
 	}
 	value := data.Str(v)
 	switch key {
@@ -88,7 +88,7 @@ func (f *finder) deletes(letters string) error {
 	return err
 }
 
-// criterion adds what a file is to meet.
+// criterion adds a condition for files.
 func (f *finder) criterion(key, given, value string) error {
 	meets, err := criterion(nil), error(nil)
 	glob := strings.NewReplacer(".", `\.`, "?", ".?", "*", ".*").Replace(value) + "$"
@@ -98,7 +98,9 @@ func (f *finder) criterion(key, given, value string) error {
 	case "iname":
 		meets, err = named(glob, true, reError)
 	case "regex", "iregex":
-		meets, err = named(value, key == "iregex", func(error) error { return fmt.Errorf(`invalid regular expression: "%s"`, value) }) // no escapes
+		meets, err = named(value, key == "iregex",
+			// %q would escape
+			func(error) error { return fmt.Errorf(`invalid regular expression: "%s"`, value) })
 	case "grep":
 		meets, err = holds(value)
 		f.readsLast = append(f.readsLast, meets)
@@ -106,13 +108,13 @@ func (f *finder) criterion(key, given, value string) error {
 	case "type":
 		meets, err = ofType(value)
 	case "owner", "group":
-		meets, err = f.ownedBy(key, value)
+		meets, err = ownedBy(key, value)
 	case "size":
 		meets, err = ofSize(value)
 	case "mtime":
 		meets, err = ofTime(value)
 	default:
-		return fmt.Errorf(`invalid option "%s"`, given) // no escapes
+		return fmt.Errorf(`invalid option "%s"`, given) // %q would escape
 	}
 	if strings.HasSuffix(key, "name") || strings.HasSuffix(key, "regex") {
 		f.criteria = append(f.criteria, meets)
@@ -122,7 +124,7 @@ func (f *finder) criterion(key, given, value string) error {
 	return err
 }
 
-// named is met by names that an expression matches from their beginning.
+// named returns a criterion: the expression matches the beginning of the name.
 func named(expr string, fold bool, wrap func(error) error) (criterion, error) {
 	re, err := match.CompileAtStart(expr, fold, false)
 	if err != nil {
@@ -137,9 +139,10 @@ func named(expr string, fold bool, wrap func(error) error) (criterion, error) {
 	}, nil
 }
 
-// kinds are the letters of file.find.
+// kinds returns the file type for a letter of file.find.
 func kinds(letter rune) (uint32, bool) {
-	kind, ok := map[rune]uint32{'b': unix.S_IFBLK, 'c': unix.S_IFCHR, 'd': unix.S_IFDIR, 'f': unix.S_IFREG, 'l': unix.S_IFLNK, 'p': unix.S_IFIFO, 's': unix.S_IFSOCK}[letter]
+	kind, ok := map[rune]uint32{'b': unix.S_IFBLK, 'c': unix.S_IFCHR, 'd': unix.S_IFDIR,
+		'f': unix.S_IFREG, 'l': unix.S_IFLNK, 'p': unix.S_IFIFO, 's': unix.S_IFSOCK}[letter]
 	return kind, ok
 }
 
@@ -152,22 +155,25 @@ func ofType(letters string) (criterion, error) {
 		}
 		want[kind] = true
 	}
-	return func(c candidate) (bool, error) { return want[uint32(c.stat.Mode)&unix.S_IFMT], nil }, nil
+	return func(c candidate) (bool, error) { return want[uint32(c.stat.Mode)&unix.S_IFMT], nil },
+		nil
 }
 
-// ownedBy is met by files of one of some users or groups.
-func (f *finder) ownedBy(key, value string) (criterion, error) {
+// ownedBy returns a criterion: the file belongs to one of the users or groups.
+func ownedBy(key, value string) (criterion, error) {
 	ids := map[int64]bool{}
 	for _, name := range strings.Fields(strings.ReplaceAll(value, ",", " ")) {
 		id, err := strconv.ParseInt(name, 10, 64)
 		if err != nil {
-			v, err := f.m.idOfOwner(key, name)
+			v, err := idOfOwner(key, name)
 			if err != nil {
 				return nil, err
 			}
 			found, ok := v.(int64)
 			if !ok {
-				return nil, fmt.Errorf(`no such %s "%s"`, map[string]string{"owner": "user", "group": "group"}[key], name) // no escapes
+				return nil, fmt.Errorf(`no such %s "%s"`,
+					// %q would escape
+					map[string]string{"owner": "user", "group": "group"}[key], name)
 			}
 			id = found
 		}
@@ -181,14 +187,14 @@ func (f *finder) ownedBy(key, value string) (criterion, error) {
 	}, nil
 }
 
-func (m *module) idOfOwner(key, name string) (any, error) {
+func idOfOwner(key, name string) (any, error) {
 	if key == "group" {
-		return m.groupToGid(context.Background(), groupArgs{name})
+		return groupToGid(context.Background(), groupArgs{name})
 	}
-	return m.userToUid(context.Background(), userArgs{name})
+	return userToUid(context.Background(), userArgs{name})
 }
 
-// ofSize reads 10, +1k, -1.5M and their like.
+// ofSize parses sizes such as 10, +1k and -1.5M.
 func ofSize(value string) (criterion, error) {
 	number := strings.TrimSpace(value)
 	style := ""
@@ -203,7 +209,7 @@ func ofSize(value string) (criterion, error) {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || math.Abs(n)*float64(unit) > math.MaxInt64/2 {
-		return nil, fmt.Errorf(`invalid size: "%s"`, value) // no escapes
+		return nil, fmt.Errorf(`invalid size: "%s"`, value) // %q would escape
 	}
 	least := int64(n * float64(unit))
 	most := least + unit - 1
@@ -216,13 +222,16 @@ func ofSize(value string) (criterion, error) {
 	return func(c candidate) (bool, error) { return least <= c.stat.Size && c.stat.Size <= most, nil }, nil
 }
 
-// interval is how times are written: 1w 2d 3h 4m 5s.
+// interval matches times such as 1w 2d 3h 4m 5s.
 func interval() *regexp.Regexp {
 	const n = `(?:([0-9]+(?:\.[0-9]*)?)\s*`
-	return regexp.MustCompile(`(?i)^\s*([+-]?)` + n + `w)?\s*` + n + `d)?\s*` + n + `h)?\s*` + n + `m)?\s*` + n + `s)?\s*$`)
+	return regexp.MustCompile(`(?i)^\s*([+-]?)` + n + `w)?\s*` + n + `d)?\s*` + n + `h)?\s*` +
+		n + `m)?\s*` +
+		n + `s)?\s*$`)
 }
 
-// ofTime is met by what changed before a time ago, or with a minus since then. Times count in their smallest unit.
+// ofTime returns a criterion: the file changed before a time ago, or with a minus since then. Times
+// are rounded to their smallest unit.
 func ofTime(value string) (criterion, error) {
 	m := interval().FindStringSubmatch(value)
 	if m == nil {
@@ -248,11 +257,11 @@ func ofTime(value string) (criterion, error) {
 	}, nil
 }
 
-// holds is met by files with what an expression matches in them.
+// holds returns a criterion: the expression matches in the content of a regular file.
 func holds(expr string) (criterion, error) {
 	re, err := match.CompileGroups(expr, false, false)
 	if err != nil {
-		return nil, fmt.Errorf(`invalid regular expression: "%s"`, expr) // no escapes
+		return nil, fmt.Errorf(`invalid regular expression: "%s"`, expr) // %q would escape
 	}
 	return func(c candidate) (bool, error) {
 		if uint32(c.stat.Mode)&unix.S_IFMT != unix.S_IFREG {
@@ -267,7 +276,8 @@ func holds(expr string) (criterion, error) {
 	}, nil
 }
 
-// windows asks about pieces of a text, each 256 kB, of which every one begins 32 kB after the one before it (salt/utils/filebuffer.py).
+// windows applies is to overlapping pieces of a text: 256 kB each, starting every 32 kB
+// (salt/utils/filebuffer.py).
 func windows(r io.Reader, is func(string) (bool, error)) (bool, error) {
 	const size, step = 256 << 10, 32 << 10
 	buf := make([]byte, size)
@@ -291,31 +301,31 @@ func windows(r io.Reader, is func(string) (bool, error)) (bool, error) {
 	return false, nil
 }
 
-// printed tells what is asked of a file: its path, where nothing is.
+// printed returns an action that reports fields of a file, or its path if no fields are given.
 func printed(fields string) action {
 	list := strings.Fields(strings.ReplaceAll(fields, ",", " "))
 	if len(list) == 0 {
 		list = []string{"path"}
 	}
 	return func(_ context.Context, c candidate) (any, bool, error) {
-		told := []any{}
+		result := []any{}
 		for _, field := range list {
 			v, ok, err := c.field(field)
 			if err != nil {
 				return nil, false, err
 			}
 			if ok {
-				told = append(told, v)
+				result = append(result, v)
 			}
 		}
-		if len(told) == 1 {
-			return told[0], true, nil
+		if len(result) == 1 {
+			return result[0], true, nil
 		}
-		return told, true, nil
+		return result, true, nil
 	}
 }
 
-// field returns one thing to tell of a file.
+// field returns one field of a file.
 func (c candidate) field(name string) (any, bool, error) {
 	mode := uint32(c.stat.Mode)
 	switch name {
@@ -326,7 +336,9 @@ func (c candidate) field(name string) (any, bool, error) {
 	case "size":
 		return c.stat.Size, true, nil
 	case "type":
-		return map[uint32]string{unix.S_IFBLK: "b", unix.S_IFCHR: "c", unix.S_IFDIR: "d", unix.S_IFREG: "f", unix.S_IFLNK: "l", unix.S_IFIFO: "p", unix.S_IFSOCK: "s"}[mode&unix.S_IFMT], true, nil
+		return map[uint32]string{unix.S_IFBLK: "b", unix.S_IFCHR: "c", unix.S_IFDIR: "d",
+			unix.S_IFREG: "f", unix.S_IFLNK: "l", unix.S_IFIFO: "p",
+			unix.S_IFSOCK: "s"}[mode&unix.S_IFMT], true, nil
 	case "mode":
 		return int64(mode & 0o777), true, nil
 	case "mtime":
@@ -345,18 +357,18 @@ func (c candidate) field(name string) (any, bool, error) {
 	return nil, false, nil
 }
 
-// ran runs a command for a file, and tells what it wrote.
+// ran returns an action that runs a command for a file and reports its output.
 func (f *finder) ran(command string) action {
 	return func(ctx context.Context, c candidate) (any, bool, error) {
 		line := strings.ReplaceAll(command, "{}", c.path)
 		words, err := process.Words(line)
 		if err != nil || len(words) == 0 {
-			return c.path + ": Failed", true, nil //nolint:nilerr // Salt's answer
+			return c.path + ": Failed", true, nil //nolint:nilerr // Salt's result
 		}
 		var out strings.Builder
 		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 		cmd.Stdout = &out
-		err = f.m.env.Run(ctx, cmd)
+		err = f.env.Run(ctx, cmd)
 		var status *exec.ExitError
 		if err != nil && !errors.As(err, &status) {
 			return c.path + ": Failed", true, nil

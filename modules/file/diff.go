@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/difflib"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type diffArgs struct {
@@ -25,7 +26,8 @@ type diffArgs struct {
 	SourceHashFile2 any  `name:"source_hash_file2" default:"None"`
 }
 
-// getDiff returns the unified diff of two files, which may be paths or URLs; an empty text where they are equal.
+// getDiff returns the unified diff of two files, given as paths or URLs. The result is empty if
+// they are equal.
 //
 // show_filenames : True
 //
@@ -33,41 +35,43 @@ type diffArgs struct {
 //
 // show_changes : True
 //
-//	With False a difference is told, but not which.
+//	If False, report only that there is a difference.
 //
 // template : False
 //
-//	They are what templates became, which the option obfuscate_templates hides.
+//	The files are rendered templates; the option obfuscate_templates hides their diff.
 //
 // source_hash_file1, source_hash_file2 : None
 //
-//	Hashes of files from web servers: a copy in the cache that has them is good enough.
+//	Hashes of files from web servers. A cached copy with this hash is used.
 //
 // CLI Example:
 //
 //	salt '*' file.get_diff /home/fred/.vimrc salt://users/fred/.vimrc
-func (m *module) getDiff(ctx context.Context, a diffArgs) (any, error) {
+func (m diffs) getDiff(ctx context.Context, a diffArgs) (any, error) {
 	var paths []string
 	var missing []any
 	for i, file := range []any{a.File1, a.File2} {
 		hash := []any{a.SourceHashFile1, a.SourceHashFile2}[i]
-		v, err := m.env.Call(ctx, "cp.cache_file", []any{file, a.Saltenv}, data.NewMap("source_hash", hash))
+		path, err := calls.CacheFile(ctx, m.env, calls.Source{
+			Path: file, SaltEnv: a.Saltenv, Hash: hash,
+		})
 		switch {
 		case err != nil:
 			missing = append(missing, err.Error())
-		case v == false:
+		case path == "":
 			missing = append(missing, "File "+data.Str(file)+" not found")
 		default:
-			paths = append(paths, data.Str(v))
+			paths = append(paths, path)
 		}
 	}
 	if len(missing) > 0 {
 		return nil, loader.ExecutionInfo("Failed to cache one or more files", missing)
 	}
-	return m.diff(paths[0], paths[1], a)
+	return m.files(paths[0], paths[1], a)
 }
 
-func (m *module) diff(old, new string, a diffArgs) (string, error) {
+func (m diffs) files(old, new string, a diffArgs) (string, error) {
 	before, err := readForDiff(old)
 	if err != nil {
 		return "", err
@@ -101,7 +105,7 @@ func readForDiff(path string) ([]string, error) {
 	return slices.Collect(strings.Lines(string(body))), nil
 }
 
-// binaryDiff is the diff of files of which not both are text, else "".
+// binaryDiff returns the diff text if one of the files is binary, or "".
 func binaryDiff(oldText, newText bool) string {
 	switch {
 	case oldText && newText:
@@ -114,7 +118,7 @@ func binaryDiff(oldText, newText bool) string {
 	return "Replace binary file"
 }
 
-// decoded returns lines as text: those that are no UTF-8 are taken for Latin-1.
+// decoded returns lines as text. Lines that are not UTF-8 are read as Latin-1.
 func decoded(lines []string) []string {
 	out := slices.Clone(lines)
 	for i, line := range out {
@@ -130,4 +134,4 @@ func decoded(lines []string) []string {
 	return out
 }
 
-func (m *module) obfuscates() bool { return data.Truth(m.env.Option("obfuscate_templates")) }
+func (m diffs) obfuscates() bool { return data.Truth(m.env.Option("obfuscate_templates")) }

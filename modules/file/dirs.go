@@ -18,6 +18,12 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
+// directories makes directories, and removes empty ones.
+type directories struct {
+	env   *loader.Env
+	perms perms
+}
+
 type mkdirArgs struct {
 	DirPath string
 	User    any `default:"None"`
@@ -25,12 +31,12 @@ type mkdirArgs struct {
 	Mode    any `default:"None"`
 }
 
-// mkdir makes a directory, and those above it, where there is none.
+// mkdir makes a directory and its parents if they do not exist.
 //
 // CLI Example:
 //
 //	salt '*' file.mkdir /opt/jetty/context
-func (m *module) mkdir(ctx context.Context, a mkdirArgs) (any, error) {
+func (m directories) mkdir(ctx context.Context, a mkdirArgs) (any, error) {
 	dir := path.Clean(home(a.DirPath))
 	if paths.IsDir(dir) {
 		return true, nil
@@ -41,7 +47,7 @@ func (m *module) mkdir(ctx context.Context, a mkdirArgs) (any, error) {
 	return true, nil
 }
 
-// An owner is whom a file is to belong to, and its mode. What is None stays as it is.
+// An owner is the wanted user, group and mode of a file. None keeps the current value.
 type owner struct{ user, group, mode any }
 
 type makedirsArgs struct {
@@ -51,13 +57,13 @@ type makedirsArgs struct {
 	Mode  any `default:"None"`
 }
 
-// makedirs makes the directory that a path is in, and those above it. The path of a directory itself ends in a slash. It returns a text
-// where there was nothing to do.
+// makedirs makes the parent directory of a path, and the directories above it. End the path of a
+// directory itself with a slash. If there is nothing to do, the result is a text.
 //
 // CLI Example:
 //
 //	salt '*' file.makedirs /opt/code/
-func (m *module) makedirs(ctx context.Context, a makedirsArgs) (any, error) {
+func (m directories) makedirs(ctx context.Context, a makedirsArgs) (any, error) {
 	where := home(a.Path)
 	dir := path.Clean(path.Dir(where + "x")) // a slash at the end counts
 	switch {
@@ -72,7 +78,8 @@ func (m *module) makedirs(ctx context.Context, a makedirsArgs) (any, error) {
 	var pending []string
 	for ; !paths.IsDir(dir); dir = path.Dir(dir) {
 		if path.Dir(dir) == dir {
-			return nil, loader.Invocation("Recursive creation for path '%s' would result in an infinite loop. Please use an absolute path.", dir)
+			return nil, loader.Invocation("Recursive creation for path '%s' would result in an infinite loop. "+
+				"Please use an absolute path.", dir)
 		}
 		pending = append(pending, dir)
 	}
@@ -91,19 +98,20 @@ type makedirsPermsArgs struct {
 	Mode  any `default:"'0755'"`
 }
 
-// makedirsPerms makes a directory and those above it that are missing, and sets owners and mode of each.
+// makedirsPerms makes a directory and its missing parents, and sets owners and mode of each.
 //
 // CLI Example:
 //
 //	salt '*' file.makedirs_perms /opt/code
-func (m *module) makedirsPerms(ctx context.Context, a makedirsPermsArgs) (any, error) {
-	return nil, m.makeAll(ctx, strings.TrimRight(home(a.Name), "/"), owner{a.User, a.Group, a.Mode}, 0)
+func (m directories) makedirsPerms(ctx context.Context, a makedirsPermsArgs) (any, error) {
+	return nil, m.makeAll(ctx, strings.TrimRight(home(a.Name), "/"),
+		owner{a.User, a.Group, a.Mode}, 0)
 }
 
-// mostDirs bounds the depth of directories that are made.
+// mostDirs limits the depth of directories to make.
 const mostDirs = 1000
 
-func (m *module) makeAll(ctx context.Context, dir string, o owner, depth int) error {
+func (m directories) makeAll(ctx context.Context, dir string, o owner, depth int) error {
 	if depth > mostDirs {
 		return loader.Execution("make directory: %s is too deep", dir)
 	}
@@ -124,10 +132,11 @@ func (m *module) makeAll(ctx context.Context, dir string, o owner, depth int) er
 	if data.Truth(o.mode) {
 		n, err := strconv.Atoi(data.Str(o.mode))
 		if err != nil {
-			return loader.Exception("ValueError", "invalid literal for int() with base 10: %s", data.Repr(data.Str(o.mode)))
+			return loader.Exception("ValueError", "invalid literal for int() with base 10: %s",
+				data.Repr(data.Str(o.mode)))
 		}
 		mode = int64(n)
 	}
-	_, _, err := m.perms(ctx, permsArgs{Name: dir, User: o.user, Group: o.group, Mode: mode})
+	_, _, err := m.perms.set(ctx, permsArgs{Name: dir, User: o.user, Group: o.group, Mode: mode})
 	return err
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// encoded returns a content as the bytes of a file. Encodings have Python's names; handling says what becomes of characters that an
-// encoding does not have: strict refuses them, ignore leaves them out, replace puts a question mark.
+// encoded returns the bytes of a content in an encoding, by its Python name. handling says what to
+// do with characters that the encoding lacks: strict fails, ignore drops them, replace writes a
+// question mark.
 func encoded(contents, name any, handling string) ([]byte, error) {
 	if body, ok := contents.([]byte); ok {
 		return body, nil
@@ -65,13 +66,15 @@ func narrowed(text string, last rune, name, handling string) ([]byte, error) {
 		case handling == "replace":
 			out = append(out, '?')
 		default:
-			return nil, loader.Exception("UnicodeEncodeError", "'%s' codec can't encode character '%s' in position %d: ordinal not in range(%d)", name, asciiOf(r), i, last+1)
+			return nil, loader.Exception("UnicodeEncodeError",
+				"'%s' codec can't encode character '%s' in position %d: ordinal not in range(%d)",
+				name, asciiOf(r), i, last+1)
 		}
 	}
 	return out, nil
 }
 
-// asciiOf writes a character as Python's errors of codecs do: \xe9, \u20ac.
+// asciiOf formats a character like Python's codec errors: \xe9, \u20ac.
 func asciiOf(r rune) string {
 	switch {
 	case r < 0x100:

@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// tree makes the files that testdata/calls.json was made with.
+// tree makes the files for testdata/calls.json.
 func tree(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -27,11 +27,14 @@ func tree(t *testing.T) string {
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	errs := []error{os.MkdirAll(at("d/.hid"), 0o755)}
-	for name, body := range map[string]string{"a.txt": "one\ntwo words\n", "crlf": "a\r\nb\rc\n", "bin": "\xff\x00\x01", ".dot": "", "d/x.conf": "x", "d/.hid/y": "y", "u": "café"} {
+	for name, body := range map[string]string{"a.txt": "one\ntwo words\n", "crlf": "a\r\nb\rc\n",
+		"bin": "\xff\x00\x01", ".dot": "", "d/x.conf": "x", "d/.hid/y": "y", "u": "café"} {
 		errs = append(errs, os.WriteFile(at(name), []byte(body), 0o644), os.Chmod(at(name), 0o644))
 	}
-	errs = append(errs, os.Chmod(at("d/x.conf"), 0o755|os.ModeSetuid), os.Symlink("a.txt", at("link")), os.Symlink("nowhere/at", at("broken")),
-		os.Symlink(at("d"), at("dlink")), os.Link(at("u"), at("hard")), unix.Mkfifo(at("fifo"), 0o644), os.Chmod(at("fifo"), 0o644), os.Chmod(at("d"), 0o777|os.ModeSticky))
+	errs = append(errs, os.Chmod(at("d/x.conf"), 0o755|os.ModeSetuid),
+		os.Symlink("a.txt", at("link")), os.Symlink("nowhere/at", at("broken")),
+		os.Symlink(at("d"), at("dlink")), os.Link(at("u"), at("hard")), unix.Mkfifo(at("fifo"),
+			0o644), os.Chmod(at("fifo"), 0o644), os.Chmod(at("d"), 0o777|os.ModeSticky))
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +60,8 @@ func TestReadersWaitForNoPipe(t *testing.T) {
 	for _, path := range []string{fifo, "/dev/zero"} {
 		want := "read " + path + ": it is no regular file, and its end may never come"
 		for fun, more := range map[string][]any{
-			"read": nil, "seek_read": {int64(1), int64(0)}, "contains": {"x"}, "get_hash": nil, "check_hash": {"sha256=" + strings.Repeat("0", 64)}, "extract_hash": nil,
+			"read": nil, "seek_read": {int64(1), int64(0)}, "contains": {"x"}, "get_hash": nil,
+			"check_hash": {"sha256=" + strings.Repeat("0", 64)}, "extract_hash": nil,
 		} {
 			for range 2 {
 				v, err := r.Invoke(t.Context(), "file."+fun, append([]any{path}, more...), nil)
@@ -69,11 +73,12 @@ func TestReadersWaitForNoPipe(t *testing.T) {
 	}
 }
 
-// The system's figures are those of the files made here.
+// TestStats compares the results with the files made here.
 func TestStats(t *testing.T) {
 	dir, r := tree(t), registry(t)
 	for range 2 {
-		v, err := r.Invoke(t.Context(), "file.stats", []any{filepath.Join(dir, "link")}, data.NewMap("hash_type", "md5"))
+		v, err := r.Invoke(t.Context(), "file.stats", []any{filepath.Join(dir, "link")},
+			data.NewMap("hash_type", "md5"))
 		st, ok := v.(*data.Map)
 		if err != nil || !ok {
 			t.Fatal(v, err)
@@ -86,18 +91,21 @@ func TestStats(t *testing.T) {
 		if d := mtime - float64(info.ModTime().UnixNano())/1e9; d < -1e-5 || d > 1e-5 {
 			t.Errorf("mtime is %v, want %v", mtime, info.ModTime())
 		}
-		for key, want := range map[string]any{"size": int64(14), "mode": "0644", "type": "file", "target": filepath.Join(dir, "a.txt"), "uid": int64(os.Geteuid()),
+		for key, want := range map[string]any{"size": int64(14), "mode": "0644", "type": "file",
+			"target": filepath.Join(dir, "a.txt"), "uid": int64(os.Geteuid()),
 			"sum": "407f5ce89e72c8570ccf5c07f4805c85"} {
 			if got := st.Value(key); got != want {
 				t.Errorf("%s is %v, want %v", key, got, want)
 			}
 		}
-		want := []any{"inode", "uid", "gid", "group", "user", "atime", "mtime", "ctime", "size", "mode", "sum", "type", "target"}
+		want := []any{"inode", "uid", "gid", "group", "user", "atime", "mtime", "ctime", "size",
+			"mode", "sum", "type", "target"}
 		if !data.Equal(st.Keys(), want) {
 			t.Errorf("keys are %v, want %v", st.Keys(), want)
 		}
 	}
-	for name, want := range map[string]any{"d": "dir", "fifo": "pipe", "broken": "link", "/dev/null": "char"} {
+	for name, want := range map[string]any{"d": "dir", "fifo": "pipe", "broken": "link",
+		"/dev/null": "char"} {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(dir, name)
 		}
@@ -107,7 +115,8 @@ func TestStats(t *testing.T) {
 		}
 	}
 	v, err := r.Invoke(t.Context(), "file.lstat", []any{filepath.Join(dir, "hard")}, nil)
-	if st, ok := v.(*data.Map); err != nil || !ok || st.Value("st_nlink") != int64(2) || st.Value("st_mode") != int64(0o100644) || st.Value("st_size") != int64(5) || st.Len() != 8 {
+	if st, ok := v.(*data.Map); err != nil || !ok || st.Value("st_nlink") != int64(2) ||
+		st.Value("st_mode") != int64(0o100644) || st.Value("st_size") != int64(5) || st.Len() != 8 {
 		t.Errorf("file.lstat = %v, %v", v, err)
 	}
 }

@@ -23,53 +23,57 @@ type findArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// find returns the paths below a directory that meet all criteria, sorted (salt/utils/find.py). The path may be a glob.
+// find returns the paths below a directory that meet all criteria, sorted (salt/utils/find.py). The
+// path may be a glob.
 //
 // name, iname, regex, iregex
 //
-//	Glob or regular expression for the last part of the path; with an i before it the case is ignored.
+//	Glob or regular expression for the last part of the path. iname and iregex ignore case.
 //
 // type
 //
-//	Letters of kinds: b block device, c character device, d directory, f file, l link, p pipe, s socket.
+//	Letters of file types: b block device, c character device, d directory, f file, l link, p
+//	pipe, s socket.
 //
 // owner, group
 //
-//	Names or ids, with commas between.
+//	Names or ids, separated by commas.
 //
 // size
 //
-//	A size with a letter of b, k, m, g or t; -SIZE is up to it, +SIZE from it on.
+//	A size with a unit b, k, m, g or t. -SIZE means at most, +SIZE at least.
 //
 // mtime
 //
-//	A time as 1w2d3h4m5s: changed so long ago or earlier; with a - before it, since then.
+//	A time such as 1w2d3h4m5s: changed at least that long ago; with a leading -, changed since
+//	then.
 //
 // grep
 //
-//	Regular expression that is in the content. Only files are read.
+//	Regular expression for the content. Only regular files are read.
 //
 // mindepth, maxdepth
 //
-//	Directories down to the path; the path itself is 0.
+//	Minimum and maximum depth of a path; the start is 0.
 //
 // print
 //
-//	What to return: path, name, size, type, mode, mtime, user, group, md5, with commas between.
+//	The fields to return: path, name, size, type, mode, mtime, user, group, md5, separated by
+//	commas.
 //
 // exec
 //
-//	A command to run for each, {} standing for the path; its output is returned.
+//	A command to run for each file; {} stands for its path. The output is returned.
 //
 // delete
 //
-//	Remove what has one of the kinds of these letters; a is for all. With test=True only tell.
+//	Remove files of the types of these letters; a means all. With test=True only report them.
 //
 // CLI Example:
 //
 //	salt '*' file.find /var type=d mtime=+30d size=+10m print=path,size,mtime
 //	salt '*' file.find /var/log name=\*.[0-9] mtime=+30d size=+10m delete
-func (m *module) find(ctx context.Context, a findArgs) (any, error) {
+func (m searches) find(ctx context.Context, a findArgs) (any, error) {
 	options := data.NewMap()
 	for key, v := range a.Kwargs.All() {
 		options.Set(key, v)
@@ -79,7 +83,7 @@ func (m *module) find(ctx context.Context, a findArgs) (any, error) {
 	} else if slices.Contains(a.Args, any("print")) {
 		options.Set("print", "path")
 	}
-	f, complaint, err := m.newFinder(options)
+	f, complaint, err := newFinder(m.env, options)
 	if err != nil || complaint != "" {
 		return complaint, err
 	}
@@ -92,7 +96,7 @@ func (m *module) find(ctx context.Context, a findArgs) (any, error) {
 	return f.found, nil
 }
 
-// compareFound puts texts and lists of them in order.
+// compareFound compares texts, and lists of them.
 func compareFound(a, b any) int {
 	x, y := listed(a), listed(b)
 	for i := range min(len(x), len(y)) {
@@ -126,7 +130,7 @@ func compareOne(a, b any) int {
 
 // A finder walks through directories.
 type finder struct {
-	m                *module
+	env              *loader.Env
 	criteria         []criterion
 	actions          []action
 	minDepth         int64
@@ -136,7 +140,7 @@ type finder struct {
 	readsLast, stats []criterion // criteria by what they cost
 }
 
-// A candidate is a file that may be one of those that are looked for.
+// A candidate is a file to test.
 type candidate struct {
 	path, name string
 	stat       *unix.Stat_t
@@ -144,12 +148,14 @@ type candidate struct {
 
 type (
 	criterion func(candidate) (bool, error)
-	action    func(context.Context, candidate) (any, bool, error) // what to tell, and whether
+	// the result, and whether there is one
+	action func(context.Context, candidate) (any, bool, error)
 )
 
-// at reads what the system knows of a file; of a link that leads nowhere, of the link.
+// at reads the metadata of a file, or of a link whose target does not exist.
 func at(path string) (candidate, error) {
-	c := candidate{path: path, name: path[strings.LastIndexByte(path, '/')+1:], stat: &unix.Stat_t{}}
+	c := candidate{path: path, name: path[strings.LastIndexByte(path, '/')+1:],
+		stat: &unix.Stat_t{}}
 	err := unix.Stat(path, c.stat)
 	if err != nil {
 		err = unix.Lstat(path, c.stat)
@@ -157,7 +163,7 @@ func at(path string) (candidate, error) {
 	return c, err
 }
 
-// under looks at a path and at what is below it. What goes away meanwhile, or cannot be seen, is passed over.
+// under tests a path and everything below it. Files that vanish or cannot be read are skipped.
 func (f *finder) under(ctx context.Context, top string) error {
 	if f.minDepth < 1 {
 		if err := f.try(ctx, top); err != nil {
@@ -173,7 +179,7 @@ func (f *finder) walk(ctx context.Context, dir string, depth int64) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil //nolint:nilerr // as os.walk
+		return nil //nolint:nilerr // like os.walk
 	}
 	if depth >= f.minDepth {
 		for _, e := range entries {
@@ -197,7 +203,7 @@ func (f *finder) walk(ctx context.Context, dir string, depth int64) error {
 func (f *finder) try(ctx context.Context, path string) error {
 	c, err := at(path)
 	if err != nil {
-		return nil //nolint:nilerr // it went away
+		return nil //nolint:nilerr // the file has vanished
 	}
 	for _, meets := range f.criteria {
 		if ok, err := meets(c); err != nil || !ok {
@@ -205,18 +211,18 @@ func (f *finder) try(ctx context.Context, path string) error {
 		}
 	}
 	for _, act := range f.actions {
-		told, ok, err := act(ctx, c)
+		result, ok, err := act(ctx, c)
 		if err != nil {
 			return err
 		}
 		if ok {
-			f.found = append(f.found, told)
+			f.found = append(f.found, result)
 		}
 	}
 	return nil
 }
 
-// removed removes a file of one of some kinds.
+// removed is the action that removes a file.
 func (f *finder) removed(_ context.Context, c candidate) (any, bool, error) {
 	if f.test {
 		return c.path, true, nil
@@ -230,81 +236,29 @@ func (f *finder) removed(_ context.Context, c candidate) (any, bool, error) {
 	return c.path, err == nil, nil
 }
 
-// rmdir removes a directory, and nothing else.
-func rmdir(path string) error {
-	if err := unix.Rmdir(path); err != nil {
-		return &fs.PathError{Op: "rmdir", Path: path, Err: err}
-	}
-	return nil
-}
-
 type diskusageArgs struct{ Path string }
 
-// diskusage returns the bytes of all files below a directory, those with several names counted once.
+// diskusage returns the total size of all files below a directory in bytes. A file with several
+// names counts once.
 //
 // CLI Example:
 //
 //	salt '*' file.diskusage /path/to/check
-func (m *module) diskusage(_ context.Context, a diskusageArgs) (any, error) {
+func diskusage(_ context.Context, a diskusageArgs) (any, error) {
 	if info, err := os.Stat(a.Path); err == nil && info.Mode().IsRegular() {
 		return info.Size(), nil
 	}
 	seen, total := map[uint64]bool{}, int64(0)
-	err := filepath.WalkDir(strings.TrimRight(a.Path, "/")+"/", func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(strings.TrimRight(a.Path, "/")+
+		"/", func(path string, e fs.DirEntry, err error) error {
 		var st unix.Stat_t
-		if err != nil || e.IsDir() || paths.IsDir(path) || unix.Stat(path, &st) != nil || seen[st.Ino] {
-			return nil //nolint:nilerr // what cannot be seen has no size
+		if err != nil || e.IsDir() || paths.IsDir(path) || unix.Stat(path, &st) != nil ||
+			seen[st.Ino] {
+			return nil //nolint:nilerr // unreadable files do not count
 		}
 		seen[st.Ino] = true
 		total += st.Size
 		return nil
 	})
 	return total, osError(err)
-}
-
-type rmdirArgs struct {
-	Path      string
-	Recurse   bool `default:"False"`
-	Verbose   bool `default:"False"`
-	OlderThan any  `default:"None"`
-}
-
-// rmdir removes a directory that is empty.
-//
-// recurse : False
-//
-//	Remove the empty directories below it first.
-//
-// verbose : False
-//
-//	Return which directories were removed and which could not be, and not only whether all were.
-//
-// older_than : None
-//
-//	Remove only what has not changed for so many days.
-//
-// CLI Example:
-//
-//	salt '*' file.rmdir /tmp/foo/ recurse=True
-func (m *module) rmdir(_ context.Context, a rmdirArgs) (any, error) {
-	path := home(a.Path)
-	switch {
-	case !filepath.IsAbs(path):
-		return nil, loader.Invocation("File path must be absolute.")
-	case !paths.IsDir(path):
-		return nil, loader.Invocation("A valid directory was not specified.")
-	}
-	p := pruning{before: m.daysAgo(a.OlderThan), deleted: []any{}, errors: []any{}}
-	done := false
-	if a.Recurse {
-		p.below(path)
-		done = len(p.errors) == 0
-	}
-	if tried, ok := p.prune(path); tried {
-		done = ok && (done || !a.Recurse)
-	}
-	if !a.Verbose {
-		return done, nil
-	}
-	return data.NewMap("deleted", p.deleted, "errors", p.errors, "result", done), nil
 }

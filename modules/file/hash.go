@@ -17,12 +17,13 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// hashTypes returns the kinds of hashes, in Salt's order.
+// hashTypes returns the hash types, in Salt's order.
 func hashTypes() []string { return []string{"sha512", "sha384", "sha256", "sha224", "sha1", "md5"} }
 
-// hashLen returns how many digits a hash has, 0 for a kind that is not known.
+// hashLen returns the number of digits of a hash type, or 0 if it is unknown.
 func hashLen(kind string) int {
 	if !slices.Contains(hashTypes(), kind) {
 		return 0
@@ -34,7 +35,7 @@ func hashLen(kind string) int {
 	return 2 * h.Size()
 }
 
-// hashTypeOf returns the kind of hash that has so many digits, "" for none.
+// hashTypeOf returns the hash type with this number of digits, or "".
 func hashTypeOf(digits int) string {
 	for _, kind := range hashTypes() {
 		if hashLen(kind) == digits {
@@ -44,7 +45,7 @@ func hashTypeOf(digits int) string {
 	return ""
 }
 
-// hashList names the kinds of hashes and their lengths.
+// hashList lists the hash types and their lengths.
 func hashList() string {
 	var list []string
 	for _, kind := range slices.Backward(hashTypes()) {
@@ -53,7 +54,7 @@ func hashList() string {
 	return strings.Join(list, ", ")
 }
 
-// validProtos are the schemes of URLs that files come from (salt/utils/files.py, VALID_PROTOS).
+// validProtos returns the URL schemes of sources (salt/utils/files.py, VALID_PROTOS).
 func validProtos() []string {
 	return []string{"salt", "file", "http", "https", "ftp", "swift", "s3"}
 }
@@ -63,12 +64,13 @@ type checkHashArgs struct {
 	FileHash any
 }
 
-// checkHash reports whether a file has a hash: TYPE:HASH, TYPE=HASH, or the hash alone, whose length tells its kind.
+// checkHash reports whether a file has a hash: TYPE:HASH, TYPE=HASH, or the hash alone, whose
+// length determines the type.
 //
 // CLI Example:
 //
 //	salt '*' file.check_hash /etc/fstab md5:<md5sum>
-func (m *module) checkHash(_ context.Context, a checkHashArgs) (any, error) {
+func checkHash(_ context.Context, a checkHashArgs) (any, error) {
 	text, ok := a.FileHash.(string)
 	if !ok {
 		return nil, loader.Invocation("hash must be a string")
@@ -79,7 +81,8 @@ func (m *module) checkHash(_ context.Context, a checkHashArgs) (any, error) {
 	} else if i := strings.IndexByte(text, '='); i >= 0 {
 		kind, value = text[:i], text[i+1:]
 	} else if kind = hashTypeOf(len(text)); kind == "" {
-		return nil, loader.Invocation("Hash %s (length: %d) could not be matched to a supported hash type. The supported hash types and lengths are: %s", text, len(text), hashList())
+		return nil, loader.Invocation("Hash %s (length: %d) could not be matched to a supported hash type. "+
+			"The supported hash types and lengths are: %s", text, len(text), hashList())
 	}
 	sum, err := hashFile(home(a.Path), kind)
 	return sum == value, err
@@ -94,45 +97,39 @@ type sourceSumArgs struct {
 	VerifySSL      bool `name:"verify_ssl" default:"True"`
 }
 
-// getSourceSum returns the hash that a source_hash means, as a dictionary with hash_type and hsum. A source_hash is a hash,
-// TYPE=HASH, or the path or URL of a file of hashes, in which the one of the file is looked for.
+// getSourceSum resolves a source_hash and returns a dictionary with hash_type and hsum. A
+// source_hash is a hash, TYPE=HASH, or the path or URL of a file of hashes that lists the file.
 //
 // file_name, source
 //
-//	The names of the file, by which its line is found.
+//	The names of the file, to find its line.
 //
 // source_hash_name : None
 //
-//	A name to look for before these.
+//	A name to look for first.
 //
 // verify_ssl : True
 //
-//	Whether the certificate of a server must be valid.
+//	Verify the certificate of the server.
 //
 // CLI Example:
 //
 //	salt '*' file.get_source_sum /tmp/foo.tar.gz source=http://mydomain.tld/foo.tar.gz source_hash=499ae16dcae71eeb7c3a30c75ea7a1a6
-func (m *module) getSourceSum(ctx context.Context, a sourceSumArgs) (any, error) {
-	sum, err := m.sourceSum(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	return sum, nil
-}
-
-func (m *module) sourceSum(ctx context.Context, a sourceSumArgs) (*data.Map, error) {
+func (m hashes) getSourceSum(ctx context.Context, a sourceSumArgs) (*data.Map, error) {
 	text, ok := a.SourceHash.(string)
 	if !ok {
 		return nil, badSourceHash(a.SourceHash)
 	}
-	list, err := m.hashListFile(ctx, text, a)
+	list, err := m.listFile(ctx, text, a)
 	switch {
 	case err != nil:
 		return nil, err
 	case list == "":
 		return literalSum(text)
 	}
-	sum, err := extracted(extractArgs{HashFn: list, HashType: "", FileName: a.FileName, Source: a.Source, SourceHashName: a.SourceHashName})
+	sum, err := extractHash(ctx, extractArgs{HashFn: list, HashType: "", FileName: a.FileName,
+		Source:         a.Source,
+		SourceHashName: a.SourceHashName})
 	switch {
 	case err != nil:
 		return nil, err
@@ -143,8 +140,8 @@ func (m *module) sourceSum(ctx context.Context, a sourceSumArgs) (*data.Map, err
 	return sum, nil
 }
 
-// hashListFile returns the file of hashes that a source_hash names, "" where it names none.
-func (m *module) hashListFile(ctx context.Context, text string, a sourceSumArgs) (string, error) {
+// listFile returns the path of the file of hashes that a source_hash names, or "" if it names none.
+func (m hashes) listFile(ctx context.Context, text string, a sourceSumArgs) (string, error) {
 	if filepath.IsAbs(text) {
 		return text, nil
 	}
@@ -155,17 +152,16 @@ func (m *module) hashListFile(ctx context.Context, text string, a sourceSumArgs)
 	case !slices.Contains(validProtos(), scheme):
 		return "", badSourceHash(text)
 	}
-	v, err := m.env.Call(ctx, "cp.cache_file", []any{text, a.Saltenv}, data.NewMap("verify_ssl", a.VerifySSL))
-	if err != nil {
-		return "", err
+	path, err := calls.CacheFile(ctx, m.env, calls.Source{
+		Path: text, SaltEnv: a.Saltenv, NoVerify: !a.VerifySSL,
+	})
+	if err == nil && path == "" {
+		err = loader.Execution("Source hash file %s not found", text)
 	}
-	if !data.Truth(v) {
-		return "", loader.Execution("Source hash file %s not found", text)
-	}
-	return data.Str(v), nil
+	return path, err
 }
 
-// literalSum reads a hash, or TYPE=HASH.
+// literalSum parses a hash, or TYPE=HASH.
 func literalSum(text string) (*data.Map, error) {
 	kind, sum, ok := strings.Cut(text, "=")
 	if !ok {
@@ -177,12 +173,14 @@ func literalSum(text string) (*data.Map, error) {
 	kind, sum = strings.TrimSpace(kind), strings.TrimSpace(sum)
 	switch want := hashLen(kind); {
 	case want == 0:
-		return nil, loader.Execution("Invalid hash type '%s'. Supported hash types are: %s. Either remove the hash type and simply use '%s' as the source_hash, or change the hash type to a supported type.",
+		return nil, loader.Execution("Invalid hash type '%s'. Supported hash types are: %s. "+
+			"Either remove the hash type and simply use '%s' as the source_hash, or change the hash type to a supported type.",
 			kind, strings.Join(hashTypes(), ", "), sum)
 	case hashTypeOf(len(sum)) == "":
 		return nil, badSourceHash(text)
 	case want != len(sum):
-		return nil, loader.Execution("Invalid length (%d) for hash type '%s'. Either remove the hash type and simply use '%s' as the source_hash, or change the hash type to '%s'",
+		return nil, loader.Execution("Invalid length (%d) for hash type '%s'. "+
+			"Either remove the hash type and simply use '%s' as the source_hash, or change the hash type to '%s'",
 			len(sum), kind, sum, hashTypeOf(len(sum)))
 	}
 	return data.NewMap("hash_type", kind, "hsum", strings.ToLower(sum)), nil
@@ -205,24 +203,14 @@ type extractArgs struct {
 	SourceHashName any `default:"None"`
 }
 
-// extractHash returns the hash of a file from a file of hashes, as a dictionary with hsum and hash_type: of the line that ends or
-// begins with source_hash_name, or else file_name, or else source, or else of the first line that has one. Nothing where none has.
+// extractHash returns the hash of a file from a file of hashes, as a dictionary with hsum and
+// hash_type. It takes the line that ends or begins with source_hash_name, or else with file_name,
+// or else with source, or else the first line with a hash. The result is None if there is none.
 //
 // CLI Example:
 //
 //	salt '*' file.extract_hash /path/to/hash/file sha512 /etc/foo
-func (m *module) extractHash(_ context.Context, a extractArgs) (any, error) {
-	sum, err := extracted(a)
-	if err != nil || sum == nil {
-		return nil, err
-	}
-	return sum, nil
-}
-
-// hashSeparators may stand before the name of a file.
-const hashSeparators = " \t\n\r\v\f\\/*"
-
-func extracted(a extractArgs) (*data.Map, error) {
+func extractHash(_ context.Context, a extractArgs) (*data.Map, error) {
 	f, err := open(a.HashFn)
 	if err != nil {
 		return nil, err
@@ -259,7 +247,10 @@ func extracted(a extractArgs) (*data.Map, error) {
 	return nil, lines.Err()
 }
 
-// A hashName is a name by which a line of hashes is found.
+// hashSeparators are the characters that may precede a file name.
+const hashSeparators = " \t\n\r\v\f\\/*"
+
+// A hashName is a name to find in lines of hashes.
 type hashName struct{ full, last, before string }
 
 func (n hashName) in(line string) bool {
@@ -278,7 +269,8 @@ func hashNames(a extractArgs) []hashName {
 	}
 	if data.Truth(a.FileName) {
 		name := data.Str(a.FileName)
-		names = append(names, hashName{name, name[strings.LastIndexByte(name, '/')+1:], hashSeparators})
+		names = append(names, hashName{name, name[strings.LastIndexByte(name, '/')+1:],
+			hashSeparators})
 	}
 	if data.Truth(a.Source) {
 		name := data.Str(a.Source)

@@ -29,7 +29,7 @@ type lineArgs struct {
 	Indent      bool `default:"True"`
 }
 
-// line edits one line of a file, and returns the diff.
+// line edits one line of a file and returns the diff.
 //
 // content
 //
@@ -37,12 +37,12 @@ type lineArgs struct {
 //
 // match
 //
-//	The line to delete or replace: text of it, or a regular expression.
+//	The line to delete or replace: a part of its text, or a regular expression.
 //
 // mode
 //
-//	ensure puts the line before or after another unless it is there, insert puts it there or at a location, replace puts it in
-//	place of another, delete takes one away.
+//	ensure inserts the line before or after another unless it exists, insert inserts it there or
+//	at a location, replace replaces another line, delete deletes a line.
 //
 // location
 //
@@ -50,11 +50,12 @@ type lineArgs struct {
 //
 // before, after
 //
-//	The lines between which it goes, or next to which: text of them, or regular expressions.
+//	The lines between which to insert it, or next to which: a part of their text, or regular
+//	expressions.
 //
 // show_changes : True
 //
-//	Return the diff, and not whether there is one.
+//	Return the diff instead of whether there is one.
 //
 // backup : False
 //
@@ -62,16 +63,16 @@ type lineArgs struct {
 //
 // quiet : False
 //
-//	A file that is not there is no error.
+//	A missing file is not an error.
 //
 // indent : True
 //
-//	Indent the line as the one that it replaces or stands next to.
+//	Indent the line like the line that it replaces or stands next to.
 //
 // CLI Example:
 //
 //	salt '*' file.line /etc/nsswitch.conf "networks:\tfiles dns" after="hosts:.*?" mode='ensure'
-func (m *module) line(ctx context.Context, a lineArgs) (any, error) {
+func (m edits) line(ctx context.Context, a lineArgs) (any, error) {
 	path := where(a.Path)
 	if !paths.IsFile(path) {
 		if a.Quiet {
@@ -87,8 +88,10 @@ func (m *module) line(ctx context.Context, a lineArgs) (any, error) {
 	if err != nil {
 		return nil, osError(err)
 	}
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(src)) // as Python reads text
-	e := &edited{lines: slices.Collect(strings.Lines(text)), indent: a.Indent, content: data.Str(a.Content)}
+	// as Python reads text
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(src))
+	e := &edited{lines: slices.Collect(strings.Lines(text)), indent: a.Indent,
+		content: data.Str(a.Content)}
 	if len(e.lines) > 0 && strings.HasSuffix(text, "\n") {
 		e.lines = append(e.lines, "")
 	}
@@ -100,14 +103,15 @@ func (m *module) line(ctx context.Context, a lineArgs) (any, error) {
 	if result == text {
 		return false, nil
 	}
-	if !m.test(ctx) {
+	if !testMode(ctx, m.env) {
 		ending := time.Now().Format(".2006-01-02-15-04-05")
 		if a.Backup {
 			if err := copyBeside(path, path, ending); err != nil {
-				return nil, loader.Execution("Unable to create the backup file of %s. Exception: %w", path, osError(err))
+				return nil, loader.Execution("Unable to create the backup file of %s. Exception: %w", path,
+					osError(err))
 			}
 		}
-		if err := m.place(path, placing{}, bytesOf([]byte(result))); err != nil {
+		if err := place(path, placing{}, bytesOf([]byte(result))); err != nil {
 			return nil, osError(err)
 		}
 	}
@@ -133,12 +137,12 @@ func (a lineArgs) mode() (string, error) {
 	return mode, nil
 }
 
-// An edited is a file of which a line changes.
+// An edited is a file in which a line changes.
 type edited struct {
 	lines                []string
 	content              string
 	indent               bool
-	before, after, match []string // lines that are meant
+	before, after, match []string // lines that match the arguments
 }
 
 func (e *edited) apply(a lineArgs, mode string) error {
@@ -168,7 +172,7 @@ func (e *edited) apply(a lineArgs, mode string) error {
 	return nil
 }
 
-// like returns the lines in which an expression matches, or that hold its text.
+// like returns the lines that an expression matches, or that contain its text.
 func (e *edited) like(v any) ([]string, error) {
 	if !data.Truth(v) {
 		return nil, nil
@@ -191,15 +195,16 @@ func (e *edited) like(v any) ([]string, error) {
 	return found, nil
 }
 
-// indented returns the content with the white space that a line begins with.
+// indented returns the content with the indentation of another line.
 func (e *edited) indented(like string) string {
 	if !e.indent {
 		return e.content
 	}
-	return like[:len(like)-len(strings.TrimLeft(like, "\t "))] + strings.TrimLeft(e.content, " \t\n\r\v\f")
+	return like[:len(like)-len(strings.TrimLeft(like, "\t "))] + strings.TrimLeft(e.content,
+		" \t\n\r\v\f")
 }
 
-// put puts the content before line i, indented as another line.
+// put inserts the content before line i, indented like another line.
 func (e *edited) put(i int, like string) { e.lines = slices.Insert(e.lines, i, e.indented(like)) }
 
 // same reports whether a line is the content.
@@ -207,7 +212,7 @@ func (e *edited) same(line string) bool {
 	return strings.TrimRight(line, "\r\n") == strings.TrimRight(e.content, "\r\n")
 }
 
-// only returns where the one line is that is meant.
+// only returns the index of the found line. More or less than one is an error.
 func (e *edited) only(found []string, what string) (int, error) {
 	switch {
 	case len(found) > 1:
@@ -308,7 +313,7 @@ func (e *edited) between() error {
 	return nil
 }
 
-// ended returns a line with the end that another has.
+// ended returns a line with the line ending of another.
 func ended(like, line string) string {
 	end := "\n"
 	switch {
@@ -320,7 +325,7 @@ func ended(like, line string) string {
 	return strings.TrimRight(line, " \t\n\r\v\f") + end
 }
 
-// end gives all lines but the last an end.
+// end completes the line endings of all lines but the last.
 func (e *edited) end() {
 	for i, line := range e.lines {
 		if i+1 == len(e.lines) || strings.HasSuffix(line, "\n") || strings.HasSuffix(line, "\r") {
@@ -352,19 +357,20 @@ type blockreplaceArgs struct {
 	InsertAfterMatch  any    `default:"None"`
 }
 
-// blockreplace replaces what stands between two markers in a file, and returns the diff.
+// blockreplace replaces the text between two markers in a file and returns the diff.
 //
 // append_if_not_found, prepend_if_not_found : False
 //
-//	Put markers and content at the end or the beginning where there are none.
+//	If there are no markers, add markers and content at the end or beginning.
 //
 // insert_before_match, insert_after_match : None
 //
-//	Put them before or after the first line that this regular expression matches.
+//	If there are no markers, add them before or after the first line that this regular expression
+//	matches.
 //
 // backup : .bak
 //
-//	What the name of a copy of the old file ends in; False makes none.
+//	The suffix for a copy of the old file; False makes no copy.
 //
 // dry_run : False
 //
@@ -372,18 +378,20 @@ type blockreplaceArgs struct {
 //
 // show_changes : True
 //
-//	Return the diff, and not whether there is one.
+//	Return the diff instead of whether there is one.
 //
 // append_newline : False
 //
-//	End the content with a line feed before the end marker; None does so where it has none.
+//	End the content with a line feed before the end marker. None adds one only if it is missing.
 //
 // CLI Example:
 //
 //	salt '*' file.blockreplace /etc/hosts '#-- start managed zone foobar : DO NOT EDIT --' '#-- end managed zone foobar --' $'10.0.1.1 foo.foobar\n10.0.1.2 bar.foobar' True
-func (m *module) blockreplace(_ context.Context, a blockreplaceArgs) (any, error) {
+func blockreplace(_ context.Context, a blockreplaceArgs) (any, error) {
 	ways := 0
-	for _, way := range []bool{a.AppendIfNotFound, a.PrependIfNotFound, data.Truth(a.InsertBeforeMatch), data.Truth(a.InsertAfterMatch)} {
+	for _, way := range []bool{a.AppendIfNotFound, a.PrependIfNotFound,
+		data.Truth(a.InsertBeforeMatch),
+		data.Truth(a.InsertAfterMatch)} {
 		if way {
 			ways++
 		}
@@ -391,11 +399,13 @@ func (m *module) blockreplace(_ context.Context, a blockreplaceArgs) (any, error
 	path := home(a.Path)
 	switch {
 	case ways > 1:
-		return nil, loader.Invocation("Only one of append_if_not_found, prepend_if_not_found, insert_before_match, and insert_after_match is permitted")
+		return nil, loader.Invocation("Only one of append_if_not_found, prepend_if_not_found, " +
+			"insert_before_match, and insert_after_match is permitted")
 	case !paths.Exists(path):
 		return nil, loader.Invocation("File not found: %s", path)
 	case !isText(path):
-		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s", path)
+		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s",
+			path)
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -409,9 +419,10 @@ func (m *module) blockreplace(_ context.Context, a blockreplaceArgs) (any, error
 	diff := difflib.Text(decoded(old), decoded(now))
 	if diff != "" && !a.DryRun {
 		if a.Backup == nil {
-			a.Backup = "None" // Salt's text of it
+			a.Backup = "None" // as Salt writes it
 		}
-		if err := m.edit(realPath(path, 0), path, strings.Join(now, ""), blockBackup(a.Backup), false); err != nil {
+		if err := edit(realPath(path, 0), path, strings.Join(now, ""), blockBackup(a.Backup),
+			false); err != nil {
 			return nil, err
 		}
 	}
@@ -421,7 +432,7 @@ func (m *module) blockreplace(_ context.Context, a blockreplaceArgs) (any, error
 	return diff != "", nil
 }
 
-// blockBackup returns what the name of the copy ends in; only False makes none.
+// blockBackup returns the suffix of the backup, or nil for False and "".
 func blockBackup(v any) any {
 	if v == false || v == "" {
 		return nil
@@ -429,7 +440,7 @@ func blockBackup(v any) any {
 	return data.Str(v)
 }
 
-// replaced returns the lines with the block in them.
+// replaced returns the lines with the block replaced or added.
 func (a blockreplaceArgs) replaced(old []string) ([]string, error) {
 	sep := "\n"
 	if len(old) > 0 && strings.HasSuffix(old[0], "\r\n") {
@@ -461,7 +472,7 @@ func (a blockreplaceArgs) replaced(old []string) ([]string, error) {
 	return a.added(now, sep)
 }
 
-// added returns lines with a new block among them.
+// added returns the lines with a new block.
 func (a blockreplaceArgs) added(lines []string, sep string) ([]string, error) {
 	block := append([]string{a.MarkerStart + sep}, a.block(sep, a.MarkerEnd)...)
 	switch {
@@ -480,7 +491,8 @@ func (a blockreplaceArgs) added(lines []string, sep string) ([]string, error) {
 	if data.Truth(expr) {
 		text, ok := expr.(string)
 		if !ok {
-			return nil, loader.Execution("RegEx expected in insert_%s_match parameter.", []string{"before", "after"}[after])
+			return nil, loader.Execution("RegEx expected in insert_%s_match parameter.",
+				[]string{"before", "after"}[after])
 		}
 		matches, err := searcher(text, 0)
 		if err != nil {
@@ -499,7 +511,7 @@ func (a blockreplaceArgs) added(lines []string, sep string) ([]string, error) {
 	return nil, loader.Execution("Cannot edit marked block. Markers were not found in file.")
 }
 
-// block returns the content with what ends it.
+// block returns the lines of the content and of the end marker.
 func (a blockreplaceArgs) block(sep, end string) []string {
 	end = strings.TrimRight(end, "\r\n") + sep
 	content := strings.Split(strings.ReplaceAll(a.Content, "\r\n", "\n"), "\n")
@@ -507,7 +519,8 @@ func (a blockreplaceArgs) block(sep, end string) []string {
 	for i := range content[:last] {
 		content[i] += sep
 	}
-	if data.Truth(a.AppendNewline) || a.AppendNewline == nil && !strings.HasSuffix(a.Content, "\n") {
+	if data.Truth(a.AppendNewline) || a.AppendNewline == nil &&
+		!strings.HasSuffix(a.Content, "\n") {
 		content[last] += sep
 		return append(content, end)
 	}

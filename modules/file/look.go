@@ -20,16 +20,16 @@ type accessArgs struct {
 	Mode any
 }
 
-// access reports whether the minion may use a file.
+// access reports whether the minion may access a file.
 //
 // mode
 //
-//	f asks whether it is there, r, w and x whether it may be read, written and executed.
+//	f tests whether the file exists; r, w and x test whether it may be read, written and executed.
 //
 // CLI Example:
 //
 //	salt '*' file.access /path/to/file f
-func (m *module) access(_ context.Context, a accessArgs) (any, error) {
+func access(_ context.Context, a accessArgs) (any, error) {
 	path := home(a.Path)
 	if !filepath.IsAbs(path) {
 		return nil, loader.Invocation("Path to link must be absolute.")
@@ -50,36 +50,38 @@ func (m *module) access(_ context.Context, a accessArgs) (any, error) {
 	return unix.Access(path, mode) == nil, nil
 }
 
-// directoryExists reports whether there is a directory at a path; links are followed.
+// directoryExists reports whether a path is an existing directory. Links are followed.
 //
 // CLI Example:
 //
 //	salt '*' file.directory_exists /etc
-func (m *module) directoryExists(_ context.Context, a pathArgs) (any, error) {
+func directoryExists(_ context.Context, a pathArgs) (any, error) {
 	info, err := os.Stat(home(a.Path))
 	return err == nil && info.IsDir(), nil
 }
 
-// fileExists reports whether there is a file at a path; links are followed, and directories and devices are none.
+// fileExists reports whether a path is an existing regular file. Links are followed; directories
+// and devices do not count.
 //
 // CLI Example:
 //
 //	salt '*' file.file_exists /etc/passwd
-func (m *module) fileExists(_ context.Context, a pathArgs) (any, error) {
+func fileExists(_ context.Context, a pathArgs) (any, error) {
 	info, err := os.Stat(home(a.Path))
 	return err == nil && info.Mode().IsRegular(), nil
 }
 
-// pathExistsGlob reports whether there is anything whose path matches a glob.
+// pathExistsGlob reports whether any path matches a glob.
 //
 // CLI Example:
 //
 //	salt '*' file.path_exists_glob /etc/pam*/pass*
-func (m *module) pathExistsGlob(_ context.Context, a pathArgs) (any, error) {
+func pathExistsGlob(_ context.Context, a pathArgs) (any, error) {
 	return len(globbed(home(a.Path))) > 0, nil
 }
 
-// globbed returns the paths that match, as Python's glob.glob finds them: a * matches no name that begins with a dot.
+// globbed returns the paths that match, like Python's glob.glob: * does not match a name that
+// begins with a dot.
 func globbed(pattern string) []string {
 	found, err := filepath.Glob(strings.NewReplacer(`\`, `\\`, "[!", "[^").Replace(pattern))
 	if err != nil {
@@ -94,7 +96,7 @@ func globbed(pattern string) []string {
 	return kept
 }
 
-// hidden reports whether a path has a name that begins with a dot where the pattern has a sign for any.
+// hidden reports whether a wildcard of the pattern matched a name that begins with a dot.
 func hidden(path, pattern string) bool {
 	names, signs := strings.Split(path, "/"), strings.Split(pattern, "/")
 	for i := range min(len(names), len(signs)) {
@@ -107,30 +109,30 @@ func hidden(path, pattern string) bool {
 
 type nameArgs struct{ Name string }
 
-// isBlkdev reports whether a path is that of a block device.
+// isBlkdev reports whether a path is a block device.
 //
 // CLI Example:
 //
 //	salt '*' file.is_blkdev /dev/sda
-func (m *module) isBlkdev(_ context.Context, a nameArgs) (any, error) {
+func isBlkdev(_ context.Context, a nameArgs) (any, error) {
 	return is(a.Name, func(mode fs.FileMode) bool { return mode.Type() == fs.ModeDevice })
 }
 
-// isChrdev reports whether a path is that of a character device.
+// isChrdev reports whether a path is a character device.
 //
 // CLI Example:
 //
 //	salt '*' file.is_chrdev /dev/tty
-func (m *module) isChrdev(_ context.Context, a nameArgs) (any, error) {
+func isChrdev(_ context.Context, a nameArgs) (any, error) {
 	return is(a.Name, func(mode fs.FileMode) bool { return mode&fs.ModeCharDevice != 0 })
 }
 
-// isFifo reports whether a path is that of a named pipe.
+// isFifo reports whether a path is a named pipe.
 //
 // CLI Example:
 //
 //	salt '*' file.is_fifo /dev/initctl
-func (m *module) isFifo(_ context.Context, a nameArgs) (any, error) {
+func isFifo(_ context.Context, a nameArgs) (any, error) {
 	return is(a.Name, func(mode fs.FileMode) bool { return mode&fs.ModeNamedPipe != 0 })
 }
 
@@ -145,12 +147,12 @@ func is(name string, kind func(fs.FileMode) bool) (any, error) {
 	return kind(info.Mode()), nil
 }
 
-// isLink reports whether a path is that of a symbolic link.
+// isLink reports whether a path is a symbolic link.
 //
 // CLI Example:
 //
 //	salt '*' file.is_link /path/to/link
-func (m *module) isLink(_ context.Context, a pathArgs) (any, error) {
+func isLink(_ context.Context, a pathArgs) (any, error) {
 	info, err := os.Lstat(home(a.Path))
 	return err == nil && info.Mode()&fs.ModeSymlink != 0, nil
 }

@@ -17,7 +17,17 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
+
+// managed writes files as the state file.managed asks.
+type managed struct {
+	env     *loader.Env
+	backups backups
+	diffs   diffs
+	dirs    directories
+	perms   perms
+}
 
 type manageFileArgs struct {
 	Name           string
@@ -50,15 +60,16 @@ type manageFileArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// manageFile makes a file what file.get_managed got, and returns the result of the state file.managed.
+// manageFile writes a file with the source that file.get_managed returned, and returns the result
+// of the state file.managed.
 //
 // sfn
 //
-//	Where the content is; empty where it is not fetched yet.
+//	The path of the content; empty if it is not fetched yet.
 //
 // ret
 //
-//	The result so far, or an empty dictionary.
+//	The state result so far, or an empty dictionary.
 //
 // source_sum
 //
@@ -73,9 +84,9 @@ type manageFileArgs struct {
 // CLI Example:
 //
 //	salt '*' file.manage_file /etc/httpd/conf.d/httpd.conf '' '{}' salt://http/httpd.conf '{hash_type: 'md5', 'hsum': <md5sum>}' root root '755' '' base ''
-func (m *module) manageFile(ctx context.Context, a manageFileArgs) (any, error) {
+func (m managed) manageFile(ctx context.Context, a manageFileArgs) (any, error) {
 	a.Name = home(a.Name)
-	w := &work{manageFileArgs: a, backup: m.backupMode(a.Backup), sum: a.SourceSum.Clone()}
+	w := &work{manageFileArgs: a, save: m.backups.saver(a.Backup), sum: a.SourceSum.Clone()}
 	if w.sum == nil {
 		w.sum = data.NewMap()
 	}
@@ -94,17 +105,17 @@ func (m *module) manageFile(ctx context.Context, a manageFileArgs) (any, error) 
 	return w.ret, nil
 }
 
-// A work is that of one manage_file.
+// A work is the state of one manage_file call.
 type work struct {
 	manageFileArgs
-	file         string // where the content is
+	file         string // path of the content
 	sum          *data.Map
 	ret, changes *data.Map
-	backup       string
-	body         []byte // contents as they are written; nil without
+	save         func(path string, old fs.FileInfo) error // copies the old file; nil keeps no copy
+	body         []byte                                   // encoded contents; nil without contents
 }
 
-// A halt ends the work with a comment.
+// A halt is an error that ends the call with a comment.
 type halt struct{ comment string }
 
 // Error returns the comment.
@@ -129,7 +140,7 @@ func (w *work) begin() {
 	}
 }
 
-func (m *module) manage(ctx context.Context, w *work) error {
+func (m managed) manage(ctx context.Context, w *work) error {
 	var err error
 	if w.Contents != nil {
 		if w.body, err = encoded(w.Contents, w.Encoding, w.EncodingErrors); err != nil {
@@ -138,11 +149,11 @@ func (m *module) manage(ctx context.Context, w *work) error {
 		w.body = append([]byte{}, w.body...) // not nil
 	}
 	if data.Truth(w.Source) {
-		if err := m.bring(ctx, w); err != nil {
+		if err := m.fetch(ctx, w); err != nil {
 			return err
 		}
 		if w.KeepMode {
-			w.Mode = m.modeOf(ctx, data.Str(w.Source), w.Saltenv, w.Mode)
+			w.Mode = sourceMode(ctx, m.env, data.Str(w.Source), w.Saltenv, w.Mode)
 		}
 	}
 	if paths.IsFile(w.Name) || paths.IsLink(w.Name) {
@@ -151,19 +162,21 @@ func (m *module) manage(ctx context.Context, w *work) error {
 	return m.create(ctx, w)
 }
 
-// bring fetches the source where that is not done.
-func (m *module) bring(ctx context.Context, w *work) error {
+// fetch fetches the source unless that is done.
+func (m managed) fetch(ctx context.Context, w *work) error {
 	if w.file != "" {
 		return nil
 	}
-	v, err := m.env.Call(ctx, "cp.cache_file", []any{w.Source, w.Saltenv}, data.NewMap("verify_ssl", w.VerifySSL, "use_etag", w.UseETag))
+	var err error
+	w.file, err = calls.CacheFile(ctx, m.env, calls.Source{
+		Path: w.Source, SaltEnv: w.Saltenv, NoVerify: !w.VerifySSL, UseETag: w.UseETag,
+	})
 	if err != nil {
 		return err
 	}
-	if !data.Truth(v) {
+	if w.file == "" {
 		return &halt{"Source file '" + data.Str(w.Source) + "' not found"}
 	}
-	w.file = data.Str(v)
 	kind := w.sum.Text("hash_type")
 	if kind == "" {
 		kind = m.hashType()
@@ -173,14 +186,14 @@ func (m *module) bring(ctx context.Context, w *work) error {
 	return err
 }
 
-func (m *module) hashType() string {
+func (m managed) hashType() string {
 	if kind, ok := m.env.Option("hash_type").(string); ok {
 		return kind
 	}
 	return "sha256"
 }
 
-// verified checks the hash of a source that does not come from a file server of Salt.
+// verified checks the hash of a source, except for sources on Salt's file server.
 func (w *work) verified(subject, more string) error {
 	if fileclient.Scheme(data.Str(w.Source)) == "salt" || w.SkipVerify || w.UseETag {
 		return nil
@@ -190,11 +203,12 @@ func (w *work) verified(subject, more string) error {
 	if err != nil || sum == w.sum.Value("hsum") {
 		return err
 	}
-	return &halt{"Specified " + kind + " checksum for " + subject + " (" + w.sum.Text("hsum") + ") does not match actual checksum (" + data.Str(sum) + ")" + more}
+	return &halt{"Specified " + kind + " checksum for " + subject + " (" + w.sum.Text("hsum") +
+		") does not match actual checksum (" + data.Str(sum) + ")" + more}
 }
 
-// update changes a file that is there.
-func (m *module) update(ctx context.Context, w *work) error {
+// update changes an existing file.
+func (m managed) update(ctx context.Context, w *work) error {
 	real := w.Name
 	if w.FollowSymlinks && paths.IsLink(w.Name) {
 		real = realPath(w.Name, 0)
@@ -208,11 +222,11 @@ func (m *module) update(ctx context.Context, w *work) error {
 		}
 	}
 	if paths.IsLink(w.Name) && !w.FollowSymlinks {
-		if err := m.replaceLink(w); err != nil {
+		if err := w.replaceLink(); err != nil {
 			return err
 		}
 	}
-	if err := m.settle(ctx, w, w.Mode, w.FollowSymlinks); err != nil {
+	if err := m.setPerms(ctx, w, w.Mode, w.FollowSymlinks); err != nil {
 		return err
 	}
 	switch {
@@ -224,7 +238,7 @@ func (m *module) update(ctx context.Context, w *work) error {
 	return nil
 }
 
-func (m *module) updateFromSource(w *work, real string) error {
+func (m managed) updateFromSource(w *work, real string) error {
 	if !data.Truth(w.Source) {
 		return nil
 	}
@@ -237,27 +251,30 @@ func (m *module) updateFromSource(w *work, real string) error {
 			return err
 		}
 	}
-	if err := w.verified(data.Str(w.Source), ". If the 'source_hash' value refers to a remote file with multiple possible matches, then it may be necessary to set 'source_hash_name'."); err != nil {
+	err := w.verified(data.Str(w.Source),
+		". If the 'source_hash' value refers to a remote file with multiple "+
+			"possible matches, then it may be necessary to set 'source_hash_name'.")
+	if err != nil {
 		return err
 	}
 	diff := "<show_changes=False>"
 	switch {
-	case m.obfuscates():
+	case m.diffs.obfuscates():
 		diff = "<Obfuscated Template>"
 	case w.ShowChanges:
 		var err error
-		if diff, err = m.diff(real, w.file, diffArgs{ShowChanges: true}); err != nil {
+		if diff, err = m.diffs.files(real, w.file, diffArgs{ShowChanges: true}); err != nil {
 			diff = err.Error()
 		}
 	}
 	if diff != "" {
 		w.changes.Set("diff", diff)
 	}
-	return m.commit(w, real, copyOf(w.file))
+	return w.commit(real, copyOf(w.file))
 }
 
-func (m *module) updateFromContents(w *work, real string) error {
-	diff, err := m.bodyDiff(real, w.body, diffArgs{ShowChanges: w.ShowChanges, Template: true})
+func (m managed) updateFromContents(w *work, real string) error {
+	diff, err := m.diffs.body(real, w.body, diffArgs{ShowChanges: w.ShowChanges, Template: true})
 	if err != nil {
 		warned, _ := w.ret.Value("warnings").([]any)
 		w.ret.Set("warnings", append(warned, "Failed to detect changes to file: "+err.Error()))
@@ -267,11 +284,11 @@ func (m *module) updateFromContents(w *work, real string) error {
 		return nil
 	}
 	w.changes.Set("diff", diff)
-	return m.commit(w, real, bytesOf(w.body))
+	return w.commit(real, bytesOf(w.body))
 }
 
-// replaceLink puts a file where a link is.
-func (m *module) replaceLink(w *work) error {
+// replaceLink replaces a link with a file.
+func (w *work) replaceLink() error {
 	fill := bytesOf(w.body)
 	if w.body == nil {
 		if w.file == "" {
@@ -282,25 +299,27 @@ func (m *module) replaceLink(w *work) error {
 		}
 		fill = copyOf(w.file)
 	}
-	if err := m.commit(w, w.Name, fill); err != nil {
+	if err := w.commit(w.Name, fill); err != nil {
 		return err
 	}
 	w.changes.Set("diff", "Replace symbolic link with regular file")
 	return nil
 }
 
-// commit gives the file its content; what was told as changed is not where it fails.
-func (m *module) commit(w *work, path string, fill func(*os.File) error) error {
-	if err := m.place(path, placing{backup: w.backup}, fill); err != nil {
+// commit writes the content of the file. On failure it removes the diff from the changes.
+func (w *work) commit(path string, fill func(*os.File) error) error {
+	if err := place(path, placing{save: w.save}, fill); err != nil {
 		w.changes.Delete("diff")
 		return &halt{"Failed to commit change: " + osError(err).Error()}
 	}
 	return nil
 }
 
-// settle sets owners, mode and attributes.
-func (m *module) settle(ctx context.Context, w *work, mode any, follow bool) error {
-	ret, _, err := m.perms(ctx, permsArgs{w.Name, w.ret, w.User, w.Group, mode, w.Attrs, follow, w.Seuser, w.Serole, w.Setype, w.Serange})
+// setPerms sets owners, mode and attributes.
+func (m managed) setPerms(ctx context.Context, w *work, mode any, follow bool) error {
+	ret, _, err := m.perms.set(ctx,
+		permsArgs{w.Name, w.ret, w.User, w.Group, mode, w.Attrs, follow, w.Seuser,
+			w.Serole, w.Setype, w.Serange})
 	if err != nil {
 		return err
 	}
@@ -308,8 +327,8 @@ func (m *module) settle(ctx context.Context, w *work, mode any, follow bool) err
 	return nil
 }
 
-// create makes a file that is not there.
-func (m *module) create(ctx context.Context, w *work) error {
+// create makes a new file.
+func (m managed) create(ctx context.Context, w *work) error {
 	if data.Truth(w.Source) {
 		if err := w.verified(w.Name, ""); err != nil {
 			return err
@@ -319,14 +338,15 @@ func (m *module) create(ctx context.Context, w *work) error {
 		if !w.Makedirs {
 			return &halt{"Parent directory not present"}
 		}
-		if _, err := m.makedirs(ctx, makedirsArgs{w.Name, w.User, w.Group, w.folderMode()}); err != nil {
+		if _, err := m.dirs.makedirs(ctx,
+			makedirsArgs{w.Name, w.User, w.Group, w.dirMode()}); err != nil {
 			return err
 		}
 	}
 	mask := umask(ctx)
 	first := 0o666 &^ mask
 	if data.Truth(w.Mode) {
-		first &^= 0o077 // it is nobody else's until it has its owners
+		first &^= 0o077 // private until the owners are set
 	}
 	if err := m.fillNew(ctx, w, first); err != nil {
 		return err
@@ -335,14 +355,14 @@ func (m *module) create(ctx context.Context, w *work) error {
 	if mode == nil {
 		mode = "0o" + strconv.FormatUint(uint64(0o666&^mask), 8)
 	}
-	if err := m.settle(ctx, w, mode, false); err != nil {
+	if err := m.setPerms(ctx, w, mode, false); err != nil {
 		return err
 	}
 	if w.ret.Text("comment") == "" {
 		w.ret.Set("comment", "File "+w.Name+" updated")
 	}
 	switch {
-	case m.test(ctx):
+	case testMode(ctx, m.env):
 		w.ret.Set("comment", "File "+w.Name+" not updated")
 	case w.changes.Len() == 0 && data.Truth(w.ret.Value("result")):
 		w.ret.Set("comment", "File "+w.Name+" is in the correct state")
@@ -350,19 +370,19 @@ func (m *module) create(ctx context.Context, w *work) error {
 	return nil
 }
 
-// fillNew makes the new file, with its content if it has one.
-func (m *module) fillNew(ctx context.Context, w *work, mode fs.FileMode) error {
+// fillNew writes the new file, with its content if there is one.
+func (m managed) fillNew(ctx context.Context, w *work, mode fs.FileMode) error {
 	switch {
-	case m.test(ctx):
+	case testMode(ctx, m.env):
 		return nil
 	case data.Truth(w.Source) && w.body == nil:
-		if err := m.place(w.Name, placing{}, copyOf(w.file)); err != nil {
+		if err := place(w.Name, placing{}, copyOf(w.file)); err != nil {
 			return osError(err)
 		}
 		w.changes.Set("diff", "New file")
 		return nil
 	case w.body != nil:
-		if err := m.place(w.Name, placing{mode: mode}, bytesOf(w.body)); err != nil {
+		if err := place(w.Name, placing{mode: mode}, bytesOf(w.body)); err != nil {
 			return osError(err)
 		}
 		w.changes.Set("diff", "New file")
@@ -377,7 +397,7 @@ func (m *module) fillNew(ctx context.Context, w *work, mode fs.FileMode) error {
 	return nil
 }
 
-// reason returns what the system says of an error alone, in Python's form.
+// reason returns the system's text of an error, in Python's form.
 func reason(err error) string {
 	number, ok := errors.AsType[syscall.Errno](err)
 	if !ok {
@@ -387,8 +407,8 @@ func reason(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// folderMode returns the mode for directories that have to be made: who may read the file may enter them.
-func (w *work) folderMode() any {
+// dirMode returns the mode for missing directories: anyone who may access the file may enter them.
+func (w *work) dirMode() any {
 	if w.DirMode != nil || w.Mode == nil {
 		return w.DirMode
 	}

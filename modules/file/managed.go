@@ -11,7 +11,16 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
+
+// checks compares files with the arguments of the state file.managed.
+type checks struct {
+	env     *loader.Env
+	diffs   diffs
+	perms   perms
+	sources sources
+}
 
 type checkManagedArgs struct {
 	Name           string
@@ -36,17 +45,19 @@ type checkManagedArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// checkManaged reports whether a file is as file.managed would make it, and a text that says so or what would change.
+// checkManaged reports whether a file is as file.managed would make it, with a text that says so or
+// lists the changes.
 //
 // CLI Example:
 //
 //	salt '*' file.check_managed /etc/httpd/conf.d/httpd.conf salt://http/httpd.conf '{hash_type: 'md5', 'hsum': <md5sum>}' root root '755' jinja True None None base
-func (m *module) checkManaged(ctx context.Context, a checkManagedArgs) (any, error) {
-	changes, complaint, err := m.managedChanges(ctx, checkChangesArgs{
-		Name: a.Name, Source: a.Source, SourceHash: a.SourceHash, SourceHashName: a.SourceHashName, User: a.User, Group: a.Group, Mode: a.Mode,
-		Attrs: a.Attrs, Template: a.Template, Context: a.Context, Defaults: a.Defaults, Saltenv: a.Saltenv, Contents: a.Contents,
-		SkipVerify: a.SkipVerify, Seuser: a.Seuser, Serole: a.Serole, Setype: a.Setype, Serange: a.Serange, VerifySSL: true,
-		FollowSymlinks: a.FollowSymlinks, Kwargs: a.Kwargs,
+func (m checks) checkManaged(ctx context.Context, a checkManagedArgs) (any, error) {
+	changes, complaint, err := m.changes(ctx, checkChangesArgs{
+		Name: a.Name, Source: a.Source, SourceHash: a.SourceHash, SourceHashName: a.SourceHashName,
+		User: a.User, Group: a.Group, Mode: a.Mode, Attrs: a.Attrs, Template: a.Template,
+		Context: a.Context, Defaults: a.Defaults, Saltenv: a.Saltenv, Contents: a.Contents,
+		SkipVerify: a.SkipVerify, Seuser: a.Seuser, Serole: a.Serole, Setype: a.Setype,
+		Serange: a.Serange, VerifySSL: true, FollowSymlinks: a.FollowSymlinks, Kwargs: a.Kwargs,
 	})
 	switch {
 	case err != nil:
@@ -94,13 +105,14 @@ type checkChangesArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// checkManagedChanges returns what file.managed would change in a file; False and a text where its source cannot be had.
+// checkManagedChanges returns the changes that file.managed would make to a file, or False and a
+// text if its source is not available.
 //
 // CLI Example:
 //
 //	salt '*' file.check_managed_changes /etc/httpd/conf.d/httpd.conf salt://http/httpd.conf '{hash_type: 'md5', 'hsum': <md5sum>}' root, root, '755' jinja True None None base
-func (m *module) checkManagedChanges(ctx context.Context, a checkChangesArgs) (any, error) {
-	changes, complaint, err := m.managedChanges(ctx, a)
+func (m checks) checkManagedChanges(ctx context.Context, a checkChangesArgs) (any, error) {
+	changes, complaint, err := m.changes(ctx, a)
 	switch {
 	case err != nil:
 		return nil, err
@@ -110,42 +122,52 @@ func (m *module) checkManagedChanges(ctx context.Context, a checkChangesArgs) (a
 	return changes, nil
 }
 
-func (m *module) managedChanges(ctx context.Context, a checkChangesArgs) (changes *data.Map, complaint string, err error) {
-	source, hash, err := m.pick(ctx, sourceListArgs{a.Source, a.SourceHash, a.Saltenv})
+func (m checks) changes(
+	ctx context.Context, a checkChangesArgs,
+) (changes *data.Map, complaint string, err error) {
+	source, hash, err := m.sources.pick(ctx, sourceListArgs{a.Source, a.SourceHash, a.Saltenv})
 	if err != nil {
 		return nil, "", err
 	}
 	g := got{sum: data.NewMap()}
 	if a.Contents == nil {
-		g, err = m.got(ctx, managedArgs{
-			Name: a.Name, Template: a.Template, Source: source, SourceHash: hash, SourceHashName: a.SourceHashName, User: a.User, Group: a.Group,
-			Mode: a.Mode, Attrs: a.Attrs, Saltenv: a.Saltenv, Context: a.Context, Defaults: a.Defaults, SkipVerify: a.SkipVerify,
-			VerifySSL: a.VerifySSL, Kwargs: a.Kwargs,
+		g, err = m.sources.get(ctx, managedArgs{
+			Name: a.Name, Template: a.Template, Source: source, SourceHash: hash,
+			SourceHashName: a.SourceHashName, User: a.User, Group: a.Group, Mode: a.Mode,
+			Attrs: a.Attrs, Saltenv: a.Saltenv, Context: a.Context,
+			Defaults: a.Defaults, SkipVerify: a.SkipVerify, VerifySSL: a.VerifySSL,
+			Kwargs: a.Kwargs,
 		})
 		defer func() { clean(g.file) }()
 		if err != nil || g.comment != "" {
 			return nil, g.comment, err
 		}
 		if a.KeepMode && data.Truth(source) {
-			a.Mode = m.modeOf(ctx, data.Str(source), a.Saltenv, a.Mode)
+			a.Mode = sourceMode(ctx, m.env, data.Str(source), a.Saltenv, a.Mode)
 		}
 	}
-	changes, err = m.meta(ctx, metaArgs{
-		Name: a.Name, Sfn: g.file, Source: source, SourceSum: g.sum, User: a.User, Group: a.Group, Mode: a.Mode, Attrs: a.Attrs, Saltenv: a.Saltenv,
-		Contents: a.Contents, Seuser: a.Seuser, Serole: a.Serole, Setype: a.Setype, Serange: a.Serange, VerifySSL: true, FollowSymlinks: a.FollowSymlinks,
+	changes, err = m.checkFileMeta(ctx, metaArgs{
+		Name: a.Name, Sfn: g.file, Source: source, SourceSum: g.sum, User: a.User, Group: a.Group,
+		Mode: a.Mode, Attrs: a.Attrs, Saltenv: a.Saltenv, Contents: a.Contents, Seuser: a.Seuser,
+		Serole: a.Serole, Setype: a.Setype, Serange: a.Serange, VerifySSL: true,
+		FollowSymlinks: a.FollowSymlinks,
 	})
 	return changes, "", err
 }
 
-// modeOf returns the mode of a source, for mode: keep, or the mode that was asked for where it is not known.
-func (m *module) modeOf(ctx context.Context, source string, saltenv, asked any) any {
+// sourceMode returns the mode of a source, for mode: keep. If it is unknown, it returns the mode
+// that was asked for.
+func sourceMode(ctx context.Context, env *loader.Env, source string, saltenv, asked any) any {
 	switch fileclient.Scheme(source) {
 	case "salt", "file", "":
-		mode, err := m.env.Call(ctx, "cp.stat_file", []any{source}, data.NewMap("saltenv", saltenv, "octal", true))
-		if err == nil {
+		mode, err := calls.StatFile(ctx, env, source, saltenv)
+		switch {
+		case err == nil && mode == "":
+			return false
+		case err == nil:
 			return mode
 		}
-		m.env.Log.Warnf("Unable to stat %s: %s", source, err)
+		env.Log.Warnf("Unable to stat %s: %s", source, err)
 	}
 	return asked
 }
@@ -169,56 +191,52 @@ type metaArgs struct {
 	FollowSymlinks bool `default:"False"`
 }
 
-// checkFileMeta returns what is other in a file than it is to be: its content, as diff, and its user, group, mode and attrs; newfile
-// where there is none.
+// checkFileMeta returns the differences of a file from its wanted state: its content as diff, and
+// its user, group, mode and attrs. For a missing file the key is newfile.
 //
 // sfn
 //
-//	Where the content is that it is to have.
+//	The path of the wanted content.
 //
 // source_sum
 //
-//	The hash of that, as a dictionary with hash_type and hsum.
+//	The hash of the wanted content, as a dictionary with hash_type and hsum.
 //
 // CLI Example:
 //
 //	salt '*' file.check_file_meta /etc/httpd/conf.d/httpd.conf None salt://http/httpd.conf '{hash_type: 'md5', 'hsum': <md5sum>}' root root '755' None base
-func (m *module) checkFileMeta(ctx context.Context, a metaArgs) (any, error) {
-	changes, err := m.meta(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	return changes, nil
-}
-
-func (m *module) meta(ctx context.Context, a metaArgs) (*data.Map, error) {
+func (m checks) checkFileMeta(ctx context.Context, a metaArgs) (*data.Map, error) {
 	changes := data.NewMap()
-	now, err := statsOf(statsArgs{Path: a.Name, HashType: a.SourceSum.Value("hash_type"), FollowSymlinks: a.FollowSymlinks})
+	now, err := statsOf(statsArgs{Path: a.Name, HashType: a.SourceSum.Value("hash_type"),
+		FollowSymlinks: a.FollowSymlinks})
 	if err != nil {
 		if loader.KindOf(err) != loader.KindExecution {
 			return nil, err
 		}
-		return data.NewMap("newfile", a.Name), nil //nolint:nilerr // it is missing
+		return data.NewMap("newfile", a.Name), nil //nolint:nilerr // the file is missing
 	}
 	if err := m.sourceDiffers(ctx, a, now, changes); err != nil {
 		return nil, err
 	}
 	if a.Contents != nil {
-		diff, err := m.contentDiff(home(a.Name), a.Contents, true)
+		diff, err := m.diffs.content(home(a.Name), a.Contents, true)
 		if err != nil {
 			diff = err.Error()
 		}
-		if diff != "" && m.obfuscates() {
+		if diff != "" && m.diffs.obfuscates() {
 			diff = "<Obfuscated Template>"
 		}
 		if diff != "" {
 			changes.Set("diff", diff)
 		}
 	}
-	return changes, m.ownersDiffer(ctx, a, now, changes)
+	if err := m.ownersDiffer(ctx, a, now, changes); err != nil {
+		return nil, err
+	}
+	return changes, nil
 }
 
-func (m *module) sourceDiffers(ctx context.Context, a metaArgs, now, changes *data.Map) error {
+func (m checks) sourceDiffers(ctx context.Context, a metaArgs, now, changes *data.Map) error {
 	sum := a.SourceSum.Value("hsum")
 	if sum == nil || strings.ToLower(data.Str(sum)) == now.Text("sum") {
 		return nil
@@ -226,7 +244,10 @@ func (m *module) sourceDiffers(ctx context.Context, a metaArgs, now, changes *da
 	file := a.Sfn
 	if !data.Truth(file) && data.Truth(a.Source) {
 		var err error
-		if file, err = m.env.Call(ctx, "cp.cache_file", []any{a.Source, a.Saltenv}, data.NewMap("source_hash", sum, "verify_ssl", a.VerifySSL)); err != nil {
+		file, err = calls.CacheFile(ctx, m.env, calls.Source{
+			Path: a.Source, SaltEnv: a.Saltenv, Hash: sum, NoVerify: !a.VerifySSL,
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -234,7 +255,8 @@ func (m *module) sourceDiffers(ctx context.Context, a metaArgs, now, changes *da
 		changes.Set("sum", "Checksum differs")
 		return nil
 	}
-	diff, err := m.diff(home(a.Name), data.Str(file), diffArgs{Template: true, ShowChanges: true})
+	diff, err := m.diffs.files(home(a.Name), data.Str(file),
+		diffArgs{Template: true, ShowChanges: true})
 	if err != nil {
 		diff = err.Error()
 	}
@@ -242,17 +264,17 @@ func (m *module) sourceDiffers(ctx context.Context, a metaArgs, now, changes *da
 	return nil
 }
 
-// contentDiff returns the diff of a file and a content that it is to have.
-func (m *module) contentDiff(path string, contents any, show bool) (string, error) {
+// content returns the diff of a file and its wanted content.
+func (m diffs) content(path string, contents any, show bool) (string, error) {
 	body, err := encoded(contents, nil, "")
 	if err != nil {
 		return "", err
 	}
-	return m.bodyDiff(path, body, diffArgs{ShowChanges: show})
+	return m.body(path, body, diffArgs{ShowChanges: show})
 }
 
-// bodyDiff is diff with a content that is in no file yet.
-func (m *module) bodyDiff(path string, body []byte, a diffArgs) (string, error) {
+// body is like files, for a content that is not in a file yet.
+func (m diffs) body(path string, body []byte, a diffArgs) (string, error) {
 	old, err := readForDiff(path)
 	if err != nil || slices.Equal(old, slices.Collect(strings.Lines(string(body)))) {
 		return "", err
@@ -262,21 +284,23 @@ func (m *module) bodyDiff(path string, body []byte, a diffArgs) (string, error) 
 		return "", osError(err)
 	}
 	defer clean(file)
-	return m.diff(path, file, a)
+	return m.files(path, file, a)
 }
 
-func (m *module) ownersDiffer(ctx context.Context, a metaArgs, now, changes *data.Map) error {
-	if a.User != nil && !data.Equal(a.User, now.Value("user")) && !data.Equal(a.User, now.Value("uid")) {
+func (m checks) ownersDiffer(ctx context.Context, a metaArgs, now, changes *data.Map) error {
+	if a.User != nil && !data.Equal(a.User, now.Value("user")) &&
+		!data.Equal(a.User, now.Value("uid")) {
 		changes.Set("user", a.User)
 	}
-	if a.Group != nil && !data.Equal(a.Group, now.Value("group")) && !data.Equal(a.Group, now.Value("gid")) {
+	if a.Group != nil && !data.Equal(a.Group, now.Value("group")) &&
+		!data.Equal(a.Group, now.Value("gid")) {
 		changes.Set("group", a.Group)
 	}
 	if mode, ok := normalMode(a.Mode); ok && mode != now.Text("mode") {
 		changes.Set("mode", mode)
 	}
 	if data.Truth(a.Attrs) {
-		was, known, err := m.attrsOf(ctx, a.Name)
+		was, known, err := m.perms.attributes.letters(ctx, a.Name)
 		if err != nil {
 			return err
 		}
@@ -287,12 +311,12 @@ func (m *module) ownersDiffer(ctx context.Context, a metaArgs, now, changes *dat
 	return m.contextDiffers(ctx, a, changes)
 }
 
-func (m *module) contextDiffers(ctx context.Context, a metaArgs, changes *data.Map) error {
+func (m checks) contextDiffers(ctx context.Context, a metaArgs, changes *data.Map) error {
 	want := []any{a.Seuser, a.Serole, a.Setype, a.Serange}
 	if !slices.ContainsFunc(want, data.Truth) {
 		return nil
 	}
-	now, err := m.contextOf(ctx, a.Name)
+	now, err := m.perms.contexts.parts(ctx, a.Name)
 	if err != nil || now == nil {
 		return err
 	}

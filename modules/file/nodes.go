@@ -15,6 +15,13 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
+// nodes makes devices and named pipes.
+type nodes struct {
+	env   *loader.Env
+	perms perms
+	dirs  directories
+}
+
 type chrdevArgs struct {
 	Name  string
 	Major int64
@@ -41,23 +48,25 @@ type mknodArgs struct {
 	Mode  any   `default:"'0600'"`
 }
 
-// A node is a device or a pipe that is to be made.
+// A node is a device or a pipe to make.
 type node struct {
 	name         string
 	kind         uint32
-	called       string // by what name results call it
+	called       string // description in results
 	major, minor int64
 	owner        owner
 }
 
-// getDevmm returns the major and minor number of a device, and (0, 0) for what is none.
+// getDevmm returns the major and minor number of a device, and (0, 0) for other paths.
 //
 // CLI Example:
 //
 //	salt '*' file.get_devmm /dev/tty
-func (m *module) getDevmm(_ context.Context, a nameArgs) (any, error) {
+func getDevmm(_ context.Context, a nameArgs) (any, error) {
 	var st unix.Stat_t
-	if err := unix.Stat(home(a.Name), &st); err != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFCHR && uint32(st.Mode)&unix.S_IFMT != unix.S_IFBLK {
+	err := unix.Stat(home(a.Name), &st)
+	if kind := uint32(st.Mode) & unix.S_IFMT; err != nil || kind != unix.S_IFCHR &&
+		kind != unix.S_IFBLK {
 		if err != nil && !errors.Is(err, unix.ENOENT) {
 			return nil, osError(err)
 		}
@@ -71,8 +80,9 @@ func (m *module) getDevmm(_ context.Context, a nameArgs) (any, error) {
 // CLI Example:
 //
 //	salt '*' file.mknod_chrdev /dev/chr 180 31
-func (m *module) mknodChrdev(ctx context.Context, a chrdevArgs) (any, error) {
-	return m.makeNode(ctx, node{a.Name, unix.S_IFCHR, "Character device", a.Major, a.Minor, owner{a.User, a.Group, a.Mode}})
+func (m nodes) mknodChrdev(ctx context.Context, a chrdevArgs) (any, error) {
+	return m.makeNode(ctx, node{a.Name, unix.S_IFCHR, "Character device", a.Major, a.Minor,
+		owner{a.User, a.Group, a.Mode}})
 }
 
 // mknodBlkdev makes a block device.
@@ -80,8 +90,9 @@ func (m *module) mknodChrdev(ctx context.Context, a chrdevArgs) (any, error) {
 // CLI Example:
 //
 //	salt '*' file.mknod_blkdev /dev/blk 8 999
-func (m *module) mknodBlkdev(ctx context.Context, a chrdevArgs) (any, error) {
-	return m.makeNode(ctx, node{a.Name, unix.S_IFBLK, "Block device", a.Major, a.Minor, owner{a.User, a.Group, a.Mode}})
+func (m nodes) mknodBlkdev(ctx context.Context, a chrdevArgs) (any, error) {
+	return m.makeNode(ctx, node{a.Name, unix.S_IFBLK, "Block device", a.Major, a.Minor,
+		owner{a.User, a.Group, a.Mode}})
 }
 
 // mknodFifo makes a named pipe.
@@ -89,11 +100,12 @@ func (m *module) mknodBlkdev(ctx context.Context, a chrdevArgs) (any, error) {
 // CLI Example:
 //
 //	salt '*' file.mknod_fifo /dev/fifo
-func (m *module) mknodFifo(ctx context.Context, a fifoArgs) (any, error) {
-	return m.makeNode(ctx, node{a.Name, unix.S_IFIFO, "Fifo pipe", 0, 0, owner{a.User, a.Group, a.Mode}})
+func (m nodes) mknodFifo(ctx context.Context, a fifoArgs) (any, error) {
+	return m.makeNode(ctx, node{a.Name, unix.S_IFIFO, "Fifo pipe", 0, 0,
+		owner{a.User, a.Group, a.Mode}})
 }
 
-// mknod makes a device or a named pipe, and the directories above it.
+// mknod makes a device or a named pipe, and its parent directories.
 //
 // ntype
 //
@@ -103,8 +115,9 @@ func (m *module) mknodFifo(ctx context.Context, a fifoArgs) (any, error) {
 //
 //	salt '*' file.mknod /dev/chr c 180 31
 //	salt '*' file.mknod /dev/fifo p
-func (m *module) mknod(ctx context.Context, a mknodArgs) (any, error) {
-	if _, err := m.makedirs(ctx, makedirsArgs{Path: a.Name, User: a.User, Group: a.Group}); err != nil {
+func (m nodes) mknod(ctx context.Context, a mknodArgs) (any, error) {
+	if _, err := m.dirs.makedirs(ctx,
+		makedirsArgs{Path: a.Name, User: a.User, Group: a.Group}); err != nil {
 		return nil, err
 	}
 	switch a.Ntype {
@@ -115,19 +128,21 @@ func (m *module) mknod(ctx context.Context, a mknodArgs) (any, error) {
 	case "p":
 		return m.mknodFifo(ctx, fifoArgs{a.Name, a.User, a.Group, a.Mode})
 	}
-	return nil, loader.Invocation("Node type unavailable: '%s'. Available node types are character ('c'), block ('b'), and pipe ('p').", data.Str(a.Ntype))
+	return nil, loader.Invocation("Node type unavailable: '%s'. "+
+		"Available node types are character ('c'), block ('b'), and pipe ('p').", data.Str(a.Ntype))
 }
 
-// makeNode makes a node unless there is something of its name, and sees to its owners and mode.
-func (m *module) makeNode(ctx context.Context, n node) (any, error) {
+// makeNode makes a node unless the path exists, and sets its owners and mode.
+func (m nodes) makeNode(ctx context.Context, n node) (any, error) {
 	n.name = home(n.name)
 	ret := data.NewMap("name", n.name, "changes", data.NewMap(), "comment", "", "result", false)
 	mode, err := strconv.ParseUint(strings.TrimLeft(data.Str(n.owner.mode), "0Oo"), 8, 32)
 	if err != nil {
-		return nil, loader.Exception("ValueError", "invalid literal for int() with base 8: %s", data.Repr(strings.TrimLeft(data.Str(n.owner.mode), "0Oo")))
+		return nil, loader.Exception("ValueError", "invalid literal for int() with base 8: %s",
+			data.Repr(strings.TrimLeft(data.Str(n.owner.mode), "0Oo")))
 	}
 	created := data.NewMap("new", n.called+" "+n.name+" created.")
-	if m.test(ctx) {
+	if testMode(ctx, m.env) {
 		ret.Set("changes", created)
 		ret.Set("result", nil)
 	} else {
@@ -142,11 +157,12 @@ func (m *module) makeNode(ctx context.Context, n node) (any, error) {
 			ret.Set("result", true)
 		}
 	}
-	_, _, err = m.perms(ctx, permsArgs{Name: n.name, User: n.owner.user, Group: n.owner.group, Mode: n.owner.mode})
+	_, _, err = m.perms.set(ctx, permsArgs{Name: n.name, User: n.owner.user, Group: n.owner.group,
+		Mode: n.owner.mode})
 	return ret, err
 }
 
-// nodeError is the exception that os.mknod raises: it names no path.
+// nodeError returns the exception that os.mknod raises. It names no path.
 func nodeError(err error) error {
 	var e *loader.Error
 	if errors.As(osError(&fs.PathError{Err: err}), &e) {

@@ -19,12 +19,12 @@ type setModeArgs struct {
 	Mode any
 }
 
-// setMode sets the mode of a file, given in octal digits, and returns the mode that it has then.
+// setMode sets the mode of a file, given in octal digits, and returns the new mode.
 //
 // CLI Example:
 //
 //	salt '*' file.set_mode /etc/passwd 0644
-func (m *module) setMode(_ context.Context, a setModeArgs) (any, error) {
+func setMode(_ context.Context, a setModeArgs) (any, error) {
 	path := home(a.Path)
 	if _, err := os.Stat(path); err != nil {
 		return nil, loader.Execution("%s: File not found", path)
@@ -36,7 +36,7 @@ func (m *module) setMode(_ context.Context, a setModeArgs) (any, error) {
 	return one(followArgs{path, true}, "mode")
 }
 
-// octal returns the digits of a mode without those that Salt leaves out.
+// octal returns the digits of a mode without the prefix that Salt strips.
 func octal(mode any) string { return cmp.Or(strings.TrimLeft(data.Str(mode), "0Oo"), "0") }
 
 // modeOf reads a mode in octal digits.
@@ -45,10 +45,11 @@ func modeOf(mode any) (fs.FileMode, bool) {
 	return fileMode(uint32(bits)), err == nil
 }
 
-// fileMode returns the mode of these bits of chmod(2).
+// fileMode converts mode bits of chmod(2).
 func fileMode(bits uint32) fs.FileMode {
 	mode := fs.FileMode(bits & 0o777)
-	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+	for bit, flag := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid,
+		0o1000: fs.ModeSticky} {
 		if bits&bit != 0 {
 			mode |= flag
 		}
@@ -56,12 +57,14 @@ func fileMode(bits uint32) fs.FileMode {
 	return mode
 }
 
-// normalMode returns a mode as text of four octal digits at least, and whether there is one (salt/utils/files.py, normalize_mode).
+// normalMode returns a mode as text of at least four octal digits, and whether it is not None
+// (salt/utils/files.py, normalize_mode).
 func normalMode(v any) (string, bool) {
 	if v == nil {
 		return "", false
 	}
-	mode := strings.TrimLeft(strings.Trim(strings.Trim(strings.ReplaceAll(data.Str(v), "0o", "0"), `"`), "'"), "0")
+	mode := strings.TrimLeft(strings.Trim(strings.Trim(strings.ReplaceAll(data.Str(v), "0o", "0"),
+		`"`), "'"), "0")
 	return strings.Repeat("0", max(0, 4-len(mode))) + mode, true
 }
 
@@ -71,15 +74,15 @@ type chownArgs struct {
 	Group any
 }
 
-// chown gives a file to a user and a group, by names or ids; what is empty stays. Links are followed. It returns a text where that
-// cannot be done.
+// chown changes the user and group of a file, by name or id. An empty value keeps the current one.
+// Links are followed. If the change is impossible, the result is a text with the reason.
 //
 // CLI Example:
 //
 //	salt '*' file.chown /etc/passwd root root
-func (m *module) chown(ctx context.Context, a chownArgs) (any, error) {
+func chown(ctx context.Context, a chownArgs) (any, error) {
 	path := home(a.Path)
-	uid, gid, complaint, err := m.owners(ctx, a)
+	uid, gid, complaint, err := idsOf(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +98,14 @@ func (m *module) chown(ctx context.Context, a chownArgs) (any, error) {
 	return nil, osError(os.Chown(path, uid, gid))
 }
 
-// lchown gives a file, or a link itself, to a user and a group, by names or ids; what is empty stays.
+// lchown changes the user and group of a file, or of a link itself, by name or id. An empty value
+// keeps the current one.
 //
 // CLI Example:
 //
 //	salt '*' file.lchown /etc/passwd root root
-func (m *module) lchown(ctx context.Context, a chownArgs) (any, error) {
-	uid, gid, complaint, err := m.owners(ctx, a)
+func lchown(ctx context.Context, a chownArgs) (any, error) {
+	uid, gid, complaint, err := idsOf(ctx, a)
 	switch {
 	case err != nil:
 		return nil, err
@@ -111,11 +115,12 @@ func (m *module) lchown(ctx context.Context, a chownArgs) (any, error) {
 	return nil, osError(os.Lchown(home(a.Path), uid, gid))
 }
 
-// owners returns the ids of a user and a group, -1 where none is named, and what is wrong with them.
-func (m *module) owners(ctx context.Context, a chownArgs) (uid, gid int, complaint string, err error) {
+// idsOf returns the ids of a user and a group, -1 for an empty one. complaint says which of them
+// does not exist.
+func idsOf(ctx context.Context, a chownArgs) (uid, gid int, complaint string, err error) {
 	var user, group any
-	if user, err = m.userToUid(ctx, userArgs{a.User}); err == nil {
-		group, err = m.groupToGid(ctx, groupArgs{a.Group})
+	if user, err = userToUid(ctx, userArgs{a.User}); err == nil {
+		group, err = groupToGid(ctx, groupArgs{a.Group})
 	}
 	if err != nil {
 		return 0, 0, "", err
@@ -139,15 +144,15 @@ type chgrpArgs struct {
 	Group any
 }
 
-// chgrp gives a file to a group, by name or id.
+// chgrp changes the group of a file, by name or id.
 //
 // CLI Example:
 //
 //	salt '*' file.chgrp /etc/passwd root
-func (m *module) chgrp(ctx context.Context, a chgrpArgs) (any, error) {
+func chgrp(ctx context.Context, a chgrpArgs) (any, error) {
 	user, err := one(followArgs{a.Path, true}, "user")
 	if err != nil {
 		return nil, err
 	}
-	return m.chown(ctx, chownArgs{a.Path, user, a.Group})
+	return chown(ctx, chownArgs{a.Path, user, a.Group})
 }

@@ -8,7 +8,15 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
+	"github.com/brineproject/brine/loader"
 )
+
+// perms sets owners, modes, attributes and SELinux contexts.
+type perms struct {
+	env        *loader.Env
+	attributes attributes
+	contexts   contexts
+}
 
 type checkPermsArgs struct {
 	Name           string
@@ -22,10 +30,10 @@ type checkPermsArgs struct {
 	Serole         any       `default:"None"`
 	Setype         any       `default:"None"`
 	Serange        any       `default:"None"`
-	More           *data.Map `only:"within"` // a directory out of which no link may lead
+	More           *data.Map `only:"within"` // a directory that links must not leave
 }
 
-// permsArgs are what a file is to be.
+// permsArgs is the wanted state of a file.
 type permsArgs struct {
 	Name                            string
 	Ret                             any
@@ -34,44 +42,46 @@ type permsArgs struct {
 	Seuser, Serole, Setype, Serange any
 }
 
-// checkPerms sets the owners, mode and attributes of a file where they are others, and returns the result of a state with what it
-// changed, and what it found before. Attributes count where the program lsattr is installed.
+// checkPerms sets the owners, mode and attributes of a file if they differ. It returns a state
+// result with the changes, and the values from before. Attributes are ignored if the program lsattr
+// is not installed.
 //
 // ret
 //
-//	The result of a state so far, or an empty dictionary.
+//	The state result so far, or an empty dictionary.
 //
 // CLI Example:
 //
 //	salt '*' file.check_perms /etc/sudoers '{}' root root 400 ai
-func (m *module) checkPerms(ctx context.Context, a checkPermsArgs) (any, error) {
-	p := &permit{within: a.More.Value("within"), permsArgs: permsArgs{a.Name, a.Ret, a.User, a.Group, a.Mode, a.Attrs, a.FollowSymlinks, a.Seuser, a.Serole,
-		a.Setype, a.Serange}}
-	ret, was, err := m.permitting(ctx, p)
+func (m perms) checkPerms(ctx context.Context, a checkPermsArgs) (any, error) {
+	p := &permit{within: a.More.Value("within"),
+		permsArgs: permsArgs{a.Name, a.Ret, a.User, a.Group, a.Mode,
+			a.Attrs, a.FollowSymlinks, a.Seuser, a.Serole, a.Setype, a.Serange}}
+	ret, was, err := m.apply(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	return []any{ret, was}, nil
 }
 
-// A permit is the work of one check_perms.
+// A permit is the state of one check_perms call.
 type permit struct {
 	permsArgs
 	ret, changes, was *data.Map
 	comments          []string
 	test              bool
 	mode              string
-	hasMode           bool // the mode counts
-	through           bool // it is no link, or links are followed
-	within            any  // the directory that it must be in
+	hasMode           bool // a mode is wanted
+	through           bool // the path is not a link, or links are followed
+	within            any  // the directory that must contain the file
 }
 
-func (m *module) perms(ctx context.Context, a permsArgs) (ret, was *data.Map, err error) {
-	return m.permitting(ctx, &permit{permsArgs: a})
+func (m perms) set(ctx context.Context, a permsArgs) (ret, was *data.Map, err error) {
+	return m.apply(ctx, &permit{permsArgs: a})
 }
 
-func (m *module) permitting(ctx context.Context, p *permit) (ret, was *data.Map, err error) {
-	p.Name, p.test = home(p.Name), m.test(ctx)
+func (m perms) apply(ctx context.Context, p *permit) (ret, was *data.Map, err error) {
+	p.Name, p.test = home(p.Name), testMode(ctx, m.env)
 	a := p.permsArgs
 	p.through = a.FollowSymlinks || !paths.IsLink(a.Name)
 	p.mode, p.hasMode = normalMode(a.Mode)
@@ -81,7 +91,7 @@ func (m *module) permitting(ctx context.Context, p *permit) (ret, was *data.Map,
 		return nil, nil, err
 	}
 	p.remember(before)
-	if err := m.permit(ctx, p, before); err != nil {
+	if err := p.change(ctx, before); err != nil {
 		return nil, nil, err
 	}
 	after, err := statsOf(statsArgs{Path: a.Name, FollowSymlinks: a.FollowSymlinks})
@@ -90,11 +100,11 @@ func (m *module) permitting(ctx context.Context, p *permit) (ret, was *data.Map,
 	}
 	p.verify(after)
 	if a.Attrs != nil && !paths.IsDir(a.Name) && p.through {
-		if err := m.permitAttrs(ctx, p); err != nil {
+		if err := m.attributes.permit(ctx, p); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err := m.permitContext(ctx, p); err != nil {
+	if err := m.contexts.permit(ctx, p); err != nil {
 		return nil, nil, err
 	}
 	p.ret.Set("comment", strings.Join(p.comments, "; "))
@@ -104,7 +114,7 @@ func (m *module) permitting(ctx context.Context, p *permit) (ret, was *data.Map,
 	return p.ret, p.was, nil
 }
 
-// begin takes over the result so far.
+// begin copies the result so far.
 func (p *permit) begin() {
 	so, _ := p.Ret.(*data.Map)
 	if so.Len() == 0 {
@@ -124,9 +134,10 @@ func (p *permit) begin() {
 	}
 }
 
-// remember notes what was found, and what is to be another.
+// remember records the current values, and which of them differ.
 func (p *permit) remember(st *data.Map) {
-	p.was = data.NewMap("luser", st.Value("user"), "lgroup", st.Value("group"), "lmode", st.Value("mode"))
+	p.was = data.NewMap("luser", st.Value("user"), "lgroup", st.Value("group"),
+		"lmode", st.Value("mode"))
 	if _, ok := p.User.(int64); ok {
 		p.was.Set("luser", st.Value("uid"))
 	}
@@ -145,35 +156,37 @@ func (p *permit) remember(st *data.Map) {
 }
 
 func (p *permit) userDiffers(st *data.Map) bool {
-	return data.Truth(p.User) && !data.Equal(p.User, st.Value("user")) && !data.Equal(p.User, st.Value("uid"))
+	return data.Truth(p.User) && !data.Equal(p.User, st.Value("user")) &&
+		!data.Equal(p.User, st.Value("uid"))
 }
 
 func (p *permit) groupDiffers(st *data.Map) bool {
-	return data.Truth(p.Group) && !data.Equal(p.Group, st.Value("group")) && !data.Equal(p.Group, st.Value("gid"))
+	return data.Truth(p.Group) && !data.Equal(p.Group, st.Value("group")) &&
+		!data.Equal(p.Group, st.Value("gid"))
 }
 
 func (p *permit) modeDiffers(st *data.Map) bool {
 	return p.hasMode && p.through && p.mode != st.Text("mode")
 }
 
-// permit changes owners and mode, unless in test mode.
-func (m *module) permit(ctx context.Context, p *permit, now *data.Map) error {
+// change sets owners and mode, unless in test mode.
+func (p *permit) change(ctx context.Context, now *data.Map) error {
 	if p.test {
 		return nil
 	}
 	if p.userDiffers(now) || p.groupDiffers(now) {
-		if err := m.give(ctx, p, now); err != nil {
+		if err := p.own(ctx, now); err != nil {
 			return err
 		}
 	}
 	if p.modeDiffers(now) {
-		return m.setModeOf(ctx, p, p.mode)
+		return p.chmod(ctx, p.mode)
 	}
 	return nil
 }
 
-// give changes the owners; the system takes setuid and setgid off then, so the mode is set again.
-func (m *module) give(ctx context.Context, p *permit, now *data.Map) error {
+// own sets the owners. The system then clears setuid and setgid, so the mode is set again.
+func (p *permit) own(ctx context.Context, now *data.Map) error {
 	a := chownArgs{p.Name, p.User, p.Group}
 	if a.User == nil {
 		a.User = now.Value("user")
@@ -181,9 +194,9 @@ func (m *module) give(ctx context.Context, p *permit, now *data.Map) error {
 	if a.Group == nil {
 		a.Group = now.Value("group")
 	}
-	give := m.chown
+	give := chown
 	if !p.FollowSymlinks {
-		give = func(ctx context.Context, a chownArgs) (any, error) { return m.chownIn(ctx, p.within, a) }
+		give = func(ctx context.Context, a chownArgs) (any, error) { return chownIn(ctx, p.within, a) }
 	}
 	complaint, err := give(ctx, a)
 	switch {
@@ -197,17 +210,17 @@ func (m *module) give(ctx context.Context, p *permit, now *data.Map) error {
 	case !p.through:
 		return nil
 	}
-	return m.setModeOf(ctx, p, now.Value("mode"))
+	return p.chmod(ctx, now.Value("mode"))
 }
 
-// verify tells what has changed, would change, or could not be changed.
+// verify records what has changed, would change, or could not be changed.
 func (p *permit) verify(now *data.Map) {
-	p.tell("user", p.User, p.userDiffers(now), "cuser")
-	p.tell("group", p.Group, p.groupDiffers(now), "cgroup")
-	p.tell("mode", p.mode, p.modeDiffers(now), "cmode")
+	p.record("user", p.User, p.userDiffers(now), "cuser")
+	p.record("group", p.Group, p.groupDiffers(now), "cgroup")
+	p.record("mode", p.mode, p.modeDiffers(now), "cmode")
 }
 
-func (p *permit) tell(what string, want any, differs bool, mark string) {
+func (p *permit) record(what string, want any, differs bool, mark string) {
 	switch {
 	case differs && !p.test:
 		p.ret.Set("result", false)

@@ -11,8 +11,9 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// TestPlantedHardLinksAreNotWrittenThrough replaces text in a file with two names: below a directory that only its owner may
-// write to both names show the new text, and below one where another user may have put the second name the first keeps its own.
+// TestPlantedHardLinksAreNotWrittenThrough replaces text in a file with two names. In a directory
+// that only its owner may write to, both names show the new text. In a directory where another user
+// may have planted the second name, the first keeps its own text.
 func TestPlantedHardLinksAreNotWrittenThrough(t *testing.T) {
 	r := withCmd(t)
 	for _, tt := range []struct {
@@ -30,14 +31,16 @@ func TestPlantedHardLinksAreNotWrittenThrough(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			first, second := filepath.Join(dir, "first"), filepath.Join(dir, "d", "second")
-			for _, err := range []error{os.WriteFile(first, []byte("old\n"), 0o644), os.Mkdir(filepath.Dir(second), 0o755),
-				os.Chmod(filepath.Dir(second), tt.mode), os.Link(first, second)} {
+			for _, err := range []error{os.WriteFile(first, []byte("old\n"), 0o644),
+				os.Mkdir(filepath.Dir(second), 0o755), os.Chmod(filepath.Dir(second), tt.mode),
+				os.Link(first, second)} {
 				if err != nil {
 					t.Fatal(err)
 				}
 			}
 			for range 2 {
-				invoke(t, r, "replace", []any{second, "old", "new"}, "preserve_inode", tt.inode, "backup", false)
+				invoke(t, r, "replace", []any{second, "old", "new"}, "preserve_inode", tt.inode,
+					"backup", false)
 			}
 			want := "old\n"
 			if tt.shared {
@@ -50,7 +53,8 @@ func TestPlantedHardLinksAreNotWrittenThrough(t *testing.T) {
 	}
 }
 
-// TestMountedFile changes a file that is a mount point, as /etc/hosts is in a container: nothing can be renamed over it.
+// TestMountedFile changes a file that is a mount point, such as /etc/hosts in a container: nothing
+// can be renamed over it.
 func TestMountedFile(t *testing.T) {
 	need.Root(t, "to mount a file over another")
 	dir := t.TempDir()

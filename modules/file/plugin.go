@@ -5,7 +5,8 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Plugin returns the module file, which renders with what b has.
+// Plugin returns the module file. It renders templates with b.
 func Plugin(b render.Brought) loader.Plugin {
-	return loader.Plugin{Name: "file", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+	return loader.Plugin{Name: "file",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Package file is Salt's module file, which there is not here.
+// Package file is Salt's module file. It is not available on this system.
 package file
 
 import (

@@ -20,13 +20,14 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// mostRead is the longest file that is returned, in bytes.
+// mostRead is the size limit of a file to return, in bytes.
 const mostRead = 256 << 20
 
-// errEndless is wrapped in what is told of files that nobody knows the end of.
+// errEndless is wrapped in errors about files that may never end.
 var errEndless = errors.New("it is no regular file, and its end may never come")
 
-// open opens a file to read; a pipe, a socket and a device such as /dev/zero are errors, where Salt waits or reads on for ever.
+// open opens a file to read. Pipes, sockets and devices such as /dev/zero are errors; Salt would
+// wait or read forever.
 func open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -52,19 +53,20 @@ type readArgs struct {
 //
 // binary : False
 //
-//	Return bytes, and not text.
+//	Return bytes instead of text.
 //
 // CLI Example:
 //
 //	salt '*' file.read /path/to/file
-func (m *module) read(_ context.Context, a readArgs) (any, error) {
+func read(_ context.Context, a readArgs) (any, error) {
 	f, err := open(a.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, loader.Exception("IsADirectoryError", "[Errno 21] Is a directory: %s", data.Repr(a.Path))
+		return nil, loader.Exception("IsADirectoryError", "[Errno 21] Is a directory: %s",
+			data.Repr(a.Path))
 	}
 	body, err := io.ReadAll(io.LimitReader(f, mostRead+1))
 	switch {
@@ -86,12 +88,12 @@ type seekReadArgs struct {
 	Offset int64
 }
 
-// seekRead returns bytes of a file, up to size of them, from an offset on.
+// seekRead returns up to size bytes of a file, starting at an offset.
 //
 // CLI Example:
 //
 //	salt '*' file.seek_read /path/to/file 4096 0
-func (m *module) seekRead(_ context.Context, a seekReadArgs) (any, error) {
+func seekRead(_ context.Context, a seekReadArgs) (any, error) {
 	f, err := open(home(a.Path))
 	if err != nil {
 		return nil, err
@@ -107,12 +109,12 @@ func (m *module) seekRead(_ context.Context, a seekReadArgs) (any, error) {
 	return body, nil
 }
 
-// readdir returns the names in a directory, with . and .. before them.
+// readdir returns the names in a directory, preceded by . and ..
 //
 // CLI Example:
 //
 //	salt '*' file.readdir /path/to/dir/
-func (m *module) readdir(_ context.Context, a pathArgs) (any, error) {
+func readdir(_ context.Context, a pathArgs) (any, error) {
 	path := home(a.Path)
 	if !filepath.IsAbs(path) {
 		return nil, loader.Invocation("Dir path must be absolute.")
@@ -136,16 +138,16 @@ type readlinkArgs struct {
 	Canonicalize bool `default:"False"`
 }
 
-// readlink returns where a symbolic link leads to.
+// readlink returns the target of a symbolic link.
 //
 // canonicalize : False
 //
-//	Follow links to their end, and return a path without any.
+//	Follow all links, and return a path without any.
 //
 // CLI Example:
 //
 //	salt '*' file.readlink /path/to/link
-func (m *module) readlink(_ context.Context, a readlinkArgs) (any, error) {
+func readlink(_ context.Context, a readlinkArgs) (any, error) {
 	path := os.Expand(home(a.Path), func(name string) string {
 		if v, ok := os.LookupEnv(name); ok {
 			return v
@@ -170,24 +172,24 @@ type containsArgs struct {
 	Text any
 }
 
-// contains reports whether a text stands in a file.
+// contains reports whether a file contains a text.
 //
 // CLI Example:
 //
 //	salt '*' file.contains /etc/crontab 'mymaintenance.sh'
-func (m *module) contains(_ context.Context, a containsArgs) (any, error) {
+func contains(_ context.Context, a containsArgs) (any, error) {
 	f, err := open(home(a.Path))
 	if errors.Is(err, errEndless) {
 		return nil, err
 	}
 	if err != nil {
-		return false, nil //nolint:nilerr // as Salt
+		return false, nil //nolint:nilerr // like Salt
 	}
 	defer f.Close()
 	return within(f, []byte(strings.TrimSpace(data.Str(a.Text))))
 }
 
-// within looks for a text piece by piece.
+// within searches for a text piece by piece.
 func within(r io.Reader, text []byte) (bool, error) {
 	buf := make([]byte, 0, 1<<20+len(text))
 	for {
@@ -197,7 +199,7 @@ func within(r io.Reader, text []byte) (bool, error) {
 			return true, nil
 		}
 		if err != nil {
-			return false, nil //nolint:nilerr // the end, or what cannot be read, as Salt
+			return false, nil //nolint:nilerr // at the end or after a read error, like Salt
 		}
 		if keep := max(0, len(text)-1); len(buf) > keep {
 			buf = append(buf[:0], buf[len(buf)-keep:]...)
@@ -220,7 +222,7 @@ type hashArgs struct {
 // CLI Example:
 //
 //	salt '*' file.get_hash /etc/shadow
-func (m *module) getHash(_ context.Context, a hashArgs) (any, error) {
+func getHash(_ context.Context, a hashArgs) (any, error) {
 	return hashFile(home(a.Path), data.Str(a.Form))
 }
 
@@ -229,7 +231,7 @@ type sumArgs struct {
 	Form any `default:"'sha256'"`
 }
 
-// getSum returns the hash of a file, or a text that says that there is none.
+// getSum returns the hash of a file, or a text if there is no such file.
 //
 // form : sha256
 //
@@ -238,10 +240,10 @@ type sumArgs struct {
 // CLI Example:
 //
 //	salt '*' file.get_sum /etc/passwd sha512
-func (m *module) getSum(_ context.Context, a sumArgs) (any, error) {
+func getSum(_ context.Context, a sumArgs) (any, error) {
 	path := home(a.Path)
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return "File not found", nil //nolint:nilerr // Salt's answer
+		return "File not found", nil //nolint:nilerr // Salt's result
 	}
 	return hashFile(path, data.Str(a.Form))
 }

@@ -26,7 +26,7 @@ const (
 	reASCII      = 256
 )
 
-// flagsOf reads the argument flags: a number, a name, or a list of names.
+// flagsOf parses the argument flags: a number, a name, or a list of names.
 func flagsOf(v any) (int64, error) {
 	list, ok := v.([]any)
 	switch v := v.(type) {
@@ -36,10 +36,15 @@ func flagsOf(v any) (int64, error) {
 		list, ok = []any{v}, true
 	}
 	if !ok {
-		return 0, loader.Execution(`Invalid re flags: "%s", must be given either as a single flag string, a list of strings, as an integer, or as an re flag`, data.Str(v))
+		return 0, loader.Execution(`Invalid re flags: "%s", must be given either as a single flag string, a list of strings, as an integer, `+
+			`or as an re flag`, data.Str(v))
 	}
-	names := map[string]int64{"I": reIgnoreCase, "IGNORECASE": reIgnoreCase, "L": reLocale, "LOCALE": reLocale, "M": reMultiline, "MULTILINE": reMultiline,
-		"S": reDotAll, "DOTALL": reDotAll, "U": reUnicode, "UNICODE": reUnicode, "X": reVerbose, "VERBOSE": reVerbose, "A": reASCII, "ASCII": reASCII}
+	names := map[string]int64{
+		"I": reIgnoreCase, "IGNORECASE": reIgnoreCase, "L": reLocale, "LOCALE": reLocale,
+		"M": reMultiline, "MULTILINE": reMultiline, "S": reDotAll, "DOTALL": reDotAll,
+		"U": reUnicode, "UNICODE": reUnicode, "X": reVerbose, "VERBOSE": reVerbose, "A": reASCII,
+		"ASCII": reASCII,
+	}
 	var flags int64
 	for _, name := range list {
 		flag := names[strings.ToUpper(data.Str(name))]
@@ -51,11 +56,12 @@ func flagsOf(v any) (int64, error) {
 	return flags, nil
 }
 
-// inline returns an expression whose flags stand before it, joined with those that it begins with itself.
+// inline puts flags in front of an expression, joined with the flags that it begins with.
 func inline(expr string, flags int64) string {
 	letters := ""
 	if rest, ok := strings.CutPrefix(expr, "(?"); ok {
-		if own, after, ok := strings.Cut(rest, ")"); ok && own != "" && strings.Trim(own, "aiLmsux") == "" {
+		if own, after, ok := strings.Cut(rest, ")"); ok && own != "" &&
+			strings.Trim(own, "aiLmsux") == "" {
 			letters, expr = strings.NewReplacer("L", "", "a", "", "u", "").Replace(own), after
 		}
 	}
@@ -73,7 +79,8 @@ func inline(expr string, flags int64) string {
 	return "(?" + letters + ")" + expr
 }
 
-// compiled returns an expression with flags. Errors tell of places in the expression itself.
+// compiled compiles an expression with flags. Positions in errors refer to the expression without
+// them.
 func compiled(expr string, flags int64) (*match.Groups, error) {
 	re, err := match.CompileGroups(inline(expr, flags), false, false)
 	if err == nil {
@@ -85,12 +92,12 @@ func compiled(expr string, flags int64) (*match.Groups, error) {
 	return nil, err
 }
 
-// reError returns an error of an expression as Python's exception of it, without the expression.
+// reError converts an error of an expression to Python's exception, without the expression.
 func reError(err error) error {
 	return loader.Exception("re.error", "%w", cmp.Or(errors.Unwrap(err), err))
 }
 
-// searcher returns a function that tells whether an expression matches anywhere in a text.
+// searcher returns a function that reports whether an expression matches anywhere in a text.
 func searcher(expr string, flags int64) (func(string) (bool, error), error) {
 	re, err := compiled(expr, flags)
 	if err != nil {
@@ -105,13 +112,14 @@ func searcher(expr string, flags int64) (func(string) (bool, error), error) {
 	}, nil
 }
 
-// A part of a replacement is text, or the group of that number.
+// A part of a replacement is text, or a group by its number.
 type part struct {
 	text  string
 	group int // -1: text
 }
 
-// substituted replaces up to most matches, 0 being all, in a text, and returns how many there were (re.subn).
+// substituted replaces up to most matches in a text, all if most is 0, and returns their number
+// (re.subn).
 func substituted(re *match.Groups, text string, parts []part, most int) (string, int, error) {
 	var b strings.Builder
 	found, err := re.FindAll(text, most)
@@ -135,7 +143,7 @@ func substituted(re *match.Groups, text string, parts []part, most int) (string,
 	return b.String(), len(found), nil
 }
 
-// A substitution puts a text in the place of what an expression matches (re.sub).
+// A substitution replaces matches of an expression with a text (re.sub).
 type substitution struct {
 	re    *match.Groups
 	parts []part
@@ -150,7 +158,7 @@ func newSubstitution(expr, repl string, flags int64) (*substitution, error) {
 	return &substitution{re, parts}, err
 }
 
-// in replaces up to most matches in a text, 0 being all.
+// in replaces up to most matches in a text, all if most is 0.
 func (s *substitution) in(text string, most int) (string, error) {
 	result, _, err := substituted(s.re, text, s.parts, most)
 	if err != nil {
@@ -159,7 +167,7 @@ func (s *substitution) in(text string, most int) (string, error) {
 	return result, nil
 }
 
-// replacement reads the text that replaces matches: \1, \g<1>, \g<name>, \n and their like (re.sub).
+// replacement parses a replacement text with \1, \g<1>, \g<name>, \n and similar (re.sub).
 func replacement(s string, re *match.Groups) ([]part, error) {
 	var parts []part
 	for {
@@ -200,7 +208,7 @@ func escaped(s string, re *match.Groups) (part, int, error) {
 	return part{s[:2], -1}, 2, nil
 }
 
-// numbered reads a backslash with digits: a character in octal digits, or a group.
+// numbered parses a backslash with digits: an octal character, or a group.
 func numbered(s string, re *match.Groups) (part, int, error) {
 	end := 2
 	for end < len(s) && end < 4 && s[end] >= '0' && s[end] <= '7' {
@@ -212,7 +220,8 @@ func numbered(s string, re *match.Groups) (part, int, error) {
 		}
 		n, _ := strconv.ParseUint(s[1:end], 8, 16)
 		if n > 0o377 {
-			return part{}, 0, fmt.Errorf(`octal escape value \%s outside of range 0-0o377`, s[1:end])
+			return part{}, 0, fmt.Errorf(`octal escape value \%s outside of range 0-0o377`,
+				s[1:end])
 		}
 		return part{string([]byte{byte(n)}), -1}, end, nil
 	}
@@ -250,16 +259,16 @@ type searchArgs struct {
 //
 // flags : 8
 //
-//	Flags of the expression: a number or names as IGNORECASE; 8 is MULTILINE.
+//	Flags of the expression: a number, or names such as IGNORECASE. 8 is MULTILINE.
 //
 // ignore_if_missing : False
 //
-//	A file that is not there does not match, and is no error.
+//	Treat a missing file as one that does not match.
 //
 // CLI Example:
 //
 //	salt '*' file.search /etc/crontab 'mymaintenance.sh'
-func (m *module) search(ctx context.Context, a searchArgs) (any, error) {
+func search(ctx context.Context, a searchArgs) (any, error) {
 	flags, err := flagsOf(a.Flags)
 	if err != nil {
 		return nil, err
@@ -267,5 +276,6 @@ func (m *module) search(ctx context.Context, a searchArgs) (any, error) {
 	if a.Multiline {
 		flags |= reMultiline
 	}
-	return m.replace(ctx, replaceArgs{Path: a.Path, Pattern: a.Pattern, Flags: flags, DryRun: true, SearchOnly: true, IgnoreIfMissing: a.IgnoreIfMissing})
+	return replace(ctx, replaceArgs{Path: a.Path, Pattern: a.Pattern, Flags: flags, DryRun: true,
+		SearchOnly: true, IgnoreIfMissing: a.IgnoreIfMissing})
 }

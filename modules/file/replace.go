@@ -4,8 +4,6 @@ package file
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,52 +38,52 @@ type replaceArgs struct {
 	BackslashLiteral  bool `default:"False"`
 }
 
-// replace replaces what a regular expression matches in a file, and returns the diff.
+// replace replaces matches of a regular expression in a file and returns the diff.
 //
 // repl
 //
-//	The text instead; \1 stands for a group.
+//	The replacement; \1 stands for a group.
 //
 // count : 0
 //
-//	The most matches to replace; 0 is all.
+//	The maximum number of matches to replace; 0 means all.
 //
 // flags : 8
 //
-//	Flags of the expression: a number or names as IGNORECASE; 8 is MULTILINE.
+//	Flags of the expression: a number, or names such as IGNORECASE. 8 is MULTILINE.
 //
 // append_if_not_found, prepend_if_not_found : False
 //
-//	Put a line at the end or the beginning where nothing matches: not_found_content, or repl.
+//	If nothing matches, add a line at the end or beginning: not_found_content, or else repl.
 //
 // backup : .bak
 //
-//	What the name of a copy of the old file ends in; False makes none.
+//	The suffix for a copy of the old file; False makes no copy.
 //
 // dry_run, search_only : False
 //
-//	Change nothing; tell only whether something matches.
+//	Change nothing; search_only only reports whether something matches.
 //
 // show_changes : True
 //
-//	Return the diff, and not whether there is one.
+//	Return the diff instead of whether there is one.
 //
 // ignore_if_missing : False
 //
-//	Return False where there is no file.
+//	Return False if the file does not exist.
 //
 // preserve_inode : True
 //
-//	Write a file that has several names as it stands, so that they stay one file.
+//	Write a file with several names in place, so that the names still share one file.
 //
 // backslash_literal : False
 //
-//	A backslash in repl is one.
+//	Take a backslash in repl literally.
 //
 // CLI Example:
 //
 //	salt '*' file.replace /etc/httpd/httpd.conf pattern='LogLevel warn' repl='LogLevel info'
-func (m *module) replace(_ context.Context, a replaceArgs) (any, error) {
+func replace(_ context.Context, a replaceArgs) (any, error) {
 	given := home(a.Path)
 	path := where(a.Path)
 	switch {
@@ -94,7 +92,8 @@ func (m *module) replace(_ context.Context, a replaceArgs) (any, error) {
 	case !paths.Exists(path):
 		return nil, loader.Invocation("File not found: %s", path)
 	case !isText(path):
-		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s", path)
+		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s",
+			path)
 	case a.SearchOnly && (a.AppendIfNotFound || a.PrependIfNotFound):
 		return nil, loader.Invocation("search_only cannot be used with append/prepend_if_not_found")
 	case a.AppendIfNotFound && a.PrependIfNotFound:
@@ -121,7 +120,7 @@ func (m *module) replace(_ context.Context, a replaceArgs) (any, error) {
 		return nil, err
 	}
 	if result != text && !a.DryRun {
-		if err := m.edit(path, given, result, a.Backup, a.PreserveInode); err != nil {
+		if err := edit(path, given, result, a.Backup, a.PreserveInode); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +131,7 @@ func (m *module) replace(_ context.Context, a replaceArgs) (any, error) {
 	return diff != "", nil
 }
 
-// result returns the text as it is to be.
+// result returns the new text.
 func (a replaceArgs) result(text string, flags int64) (string, error) {
 	re, err := compiled(a.Pattern, flags)
 	if err != nil {
@@ -168,7 +167,7 @@ func (a replaceArgs) result(text string, flags int64) (string, error) {
 	return result + content + "\n", nil
 }
 
-// hasLine reports whether a content stands in a text as lines of its own, as flags of Python's re see lines.
+// hasLine reports whether a text contains a content as whole lines, by the flags of Python's re.
 func hasLine(text, content string, flags int64) bool {
 	if flags&reIgnoreCase != 0 {
 		text, content = strings.ToLower(text), strings.ToLower(content)
@@ -182,7 +181,8 @@ func hasLine(text, content string, flags int64) bool {
 		i += from
 		rest := text[i+len(content):]
 		begins := i == 0 || lines && text[i-1] == '\n'
-		if begins && (rest == "" || rest == "\n" || lines && rest[0] == '\n' || strings.HasPrefix(rest, "\r\n")) {
+		if begins && (rest == "" || rest == "\n" || lines && rest[0] == '\n' ||
+			strings.HasPrefix(rest, "\r\n")) {
 			return true
 		}
 		from = i + 1
@@ -190,35 +190,39 @@ func hasLine(text, content string, flags int64) bool {
 	return false
 }
 
-// edit gives a file that is there another text, with a copy of what it was beside it.
-func (m *module) edit(path, given, text string, backup any, inode bool) error {
+// edit replaces the text of an existing file, and keeps a copy beside it if backup is set.
+func edit(path, given, text string, backup any, inode bool) error {
 	if data.Truth(backup) {
 		if err := copyBeside(path, given, data.Str(backup)); err != nil {
-			return loader.Execution("Unable to make the backup file '%s'. Exception: %w", path+data.Str(backup), osError(err))
+			return loader.Execution("Unable to make the backup file '%s'. Exception: %w",
+				path+data.Str(backup),
+				osError(err))
 		}
 	}
-	err := m.rewrite(path, text, inode)
+	err := rewrite(path, text, inode)
 	if err != nil {
 		return loader.Execution("Exception: %w", osError(err))
 	}
 	return nil
 }
 
-// rewrite replaces the content of a file by renaming a new file over it. With inode, a file with several names keeps them:
-// it is written in place. It is renamed all the same where another user could have planted the name, as a hard link to a
-// file that is not theirs.
-func (m *module) rewrite(path, text string, inode bool) error {
+// rewrite replaces the content of a file by renaming a new file over it. With inode, a file with
+// several names is written in place, so that it keeps them. It is renamed all the same if another
+// user could have planted the name as a hard link to a file that is not theirs.
+func rewrite(path, text string, inode bool) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !inode || !ok || st.Nlink < 2 || othersMayPlant(path) {
-		return m.place(path, placing{}, bytesOf([]byte(text)))
+	if st, ok := info.Sys().(*syscall.Stat_t); !inode || !ok || st.Nlink < 2 ||
+		othersMayPlant(path) {
+		return place(path, placing{}, bytesOf([]byte(text)))
 	}
 	return writeThrough(path, bytesOf([]byte(text)))
 }
 
-// othersMayPlant reports whether users other than root and the minion's own may give names to files beside path.
+// othersMayPlant reports whether users other than root and the minion's own may create names beside
+// path.
 func othersMayPlant(path string) bool {
 	dir, err := os.Stat(filepath.Dir(path))
 	if err != nil {
@@ -228,14 +232,16 @@ func othersMayPlant(path string) bool {
 	return !ok || st.Uid != 0 && int(st.Uid) != os.Geteuid() || dir.Mode()&0o022 != 0
 }
 
-// copyBeside copies a file to its name with an ending. Where a link was given, a link to the copy stands beside it.
+// copyBeside copies a file to its path plus an ending. If given is a link, a link to the copy is
+// made beside it.
 func copyBeside(path, given, ending string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	keep := func(f *os.File) error { return keepAs(f, path, info) }
-	if err := atomicfile.Fill(path+ending, atomicfile.Options{Own: keep}, copyOf(path)); err != nil {
+	if err := atomicfile.Fill(path+ending, atomicfile.Options{Own: keep},
+		copyOf(path)); err != nil {
 		return err
 	}
 	if err := os.Chtimes(path+ending, info.ModTime(), info.ModTime()); err != nil {
@@ -243,7 +249,7 @@ func copyBeside(path, given, ending string) error {
 	}
 	to, err := os.Readlink(given)
 	if err != nil {
-		return nil //nolint:nilerr // no link was given
+		return nil //nolint:nilerr // given is not a link
 	}
 	return relink(to+ending, given+ending, true)
 }
@@ -255,24 +261,24 @@ type commentArgs struct {
 	Backup any    `default:"'.bak'"`
 }
 
-// comment puts a comment sign before the lines that a regular expression matches, and returns the diff of these lines; False where
-// there is none.
+// comment comments out the lines that a regular expression matches and returns their diff, or False
+// if there are none.
 //
 // CLI Example:
 //
 //	salt '*' file.comment /etc/modules pcspkr
-func (m *module) comment(ctx context.Context, a commentArgs) (any, error) {
-	return m.commentLine(ctx, commentLineArgs{a.Path, a.Regex, a.Char, true, a.Backup})
+func comment(ctx context.Context, a commentArgs) (any, error) {
+	return commentLine(ctx, commentLineArgs{a.Path, a.Regex, a.Char, true, a.Backup})
 }
 
-// uncomment takes comment signs from before the lines that a regular expression matches, and returns the diff of these lines; False
-// where there is none.
+// uncomment removes the comment character from lines that a regular expression matches and returns
+// their diff, or False if there are none.
 //
 // CLI Example:
 //
 //	salt '*' file.uncomment /etc/hosts.deny 'ALL: PARANOID'
-func (m *module) uncomment(ctx context.Context, a commentArgs) (any, error) {
-	return m.commentLine(ctx, commentLineArgs{a.Path, a.Regex, a.Char, false, a.Backup})
+func uncomment(ctx context.Context, a commentArgs) (any, error) {
+	return commentLine(ctx, commentLineArgs{a.Path, a.Regex, a.Char, false, a.Backup})
 }
 
 type commentLineArgs struct {
@@ -283,12 +289,12 @@ type commentLineArgs struct {
 	Backup any    `default:"'.bak'"`
 }
 
-// commentLine is file.comment, or with cmnt=False file.uncomment.
+// commentLine is file.comment, or file.uncomment with cmnt=False.
 //
 // CLI Example:
 //
 //	salt '*' file.comment_line /etc/modules pcspkr cmnt=True
-func (m *module) commentLine(_ context.Context, a commentLineArgs) (any, error) {
+func commentLine(_ context.Context, a commentLineArgs) (any, error) {
 	re, err := match.CompileRegexp(a.expr())
 	if err != nil {
 		return nil, reError(err)
@@ -298,7 +304,8 @@ func (m *module) commentLine(_ context.Context, a commentLineArgs) (any, error) 
 	case !paths.IsFile(path):
 		return nil, loader.Invocation("File not found: %s", path)
 	case !isText(path):
-		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s", path)
+		return nil, loader.Invocation("Cannot perform string replacements on a binary file: %s",
+			path)
 	}
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -321,14 +328,14 @@ func (m *module) commentLine(_ context.Context, a commentLineArgs) (any, error) 
 		return false, nil
 	}
 	if text := strings.Join(lines, ""); text != string(body) || data.Truth(a.Backup) {
-		if err := m.edit(path, path, text, a.Backup, true); err != nil {
+		if err := edit(path, path, text, a.Backup, true); err != nil {
 			return nil, err
 		}
 	}
 	return difflib.Text(old, now), nil
 }
 
-// expr returns the expression for lines that are to change.
+// expr returns the expression for the lines to change.
 func (a commentLineArgs) expr() string {
 	begin, end := "", ""
 	if strings.HasPrefix(a.Regex, "^") {
@@ -344,113 +351,84 @@ func (a commentLineArgs) expr() string {
 	return "^" + a.Char + `\s*` + middle + end
 }
 
-type backupsArgs struct {
-	Path  string
-	Limit any `default:"None"`
+type psedArgs struct {
+	Path      string
+	Before    any
+	After     any
+	Limit     string `default:"''"`
+	Backup    any    `default:"'.bak'"`
+	Flags     string `default:"'gMS'"`
+	EscapeAll bool   `default:"False"`
+	Multi     any    `default:"False"`
 }
 
-// listBackups returns the backups of a file, the newest first, by numbers from 0: where each is, its size and its time.
+// psed replaces matches of a Python regular expression in a file. It exists for compatibility;
+// file.replace does more.
 //
-// limit : None
+// flags : gMS
 //
-//	The most to return.
+//	g replaces all matches; I, L, M, S, U and X are flags of the expression.
+//
+// multi : False
+//
+//	Apply the expression to each line separately.
+//
+// A limit is an error, like in Salt, but nothing is written.
 //
 // CLI Example:
 //
-//	salt '*' file.list_backups /foo/bar/baz.txt
-func (m *module) listBackups(_ context.Context, a backupsArgs) (any, error) {
-	return m.backups(home(a.Path), a.Limit)
-}
-
-type backupArgs struct {
-	Path     string
-	BackupID any `name:"backup_id"`
-}
-
-// restoreBackup copies a backup, by its number in file.list_backups, to where the file was. What is there becomes a backup, too.
-//
-// CLI Example:
-//
-//	salt '*' file.restore_backup /foo/bar/baz.txt 0
-func (m *module) restoreBackup(_ context.Context, a backupArgs) (any, error) {
+//	salt '*' file.psed /etc/httpd/httpd.conf 'LogLevel warn' 'LogLevel info'
+func psed(_ context.Context, a psedArgs) (any, error) {
 	path := home(a.Path)
-	from, ret, err := m.backupOf(path, a.BackupID)
-	if err != nil || from == "" {
-		return ret, err
-	}
-	if info, err := os.Stat(path); err == nil {
-		if err := m.backUp(path, info); err != nil {
-			return nil, osError(err)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, osError(err)
-	}
-	if err := m.place(realPath(path, 0), placing{}, copyOf(from)); err != nil {
-		ret.Set("comment", "Unable to restore "+from+" to "+path+": "+osError(err).Error())
-		return ret, nil
-	}
-	ret.Set("result", true)
-	ret.Set("comment", "Successfully restored "+from+" to "+path)
-	return ret, nil
-}
-
-// deleteBackup removes a backup, by its number in file.list_backups.
-//
-// CLI Example:
-//
-//	salt '*' file.delete_backup /var/cache/salt/minion/file_backup/home/foo/bar/baz.txt 0
-func (m *module) deleteBackup(_ context.Context, a backupArgs) (any, error) {
-	from, ret, err := m.backupOf(home(a.Path), a.BackupID)
-	if err != nil || from == "" {
-		return ret, err
-	}
-	if err := os.Remove(from); err != nil {
-		ret.Set("comment", "Unable to remove "+from+": "+osError(err).Error())
-		return ret, nil
-	}
-	ret.Set("result", true)
-	ret.Set("comment", "Successfully removed "+from)
-	return ret, nil
-}
-
-// backupOf returns where a backup is, or a result that says that there is none.
-func (m *module) backupOf(path string, id any) (string, *data.Map, error) {
-	ret := data.NewMap("result", false, "comment", "Invalid backup_id '"+data.Str(id)+"'")
-	n, err := loader.Int(id)
-	if err != nil || data.Str(n) != data.Str(id) {
-		return "", ret, nil //nolint:nilerr // told in the result
-	}
-	list, err := m.backups(path, nil)
-	if err != nil {
-		return "", nil, err
-	}
-	one, ok := list.Value(n).(*data.Map)
-	if !ok {
-		ret.Set("comment", "backup_id '"+data.Str(id)+"' does not exist for "+path)
-		return "", ret, nil
-	}
-	return one.Text("Location"), ret, nil
-}
-
-func (m *module) backups(path string, limit any) (*data.Map, error) {
-	dir := filepath.Join(m.backupRoot(), filepath.Dir(path))
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return data.NewMap(), nil
-	}
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, osError(err)
 	}
-	var found []backup
-	for _, e := range entries {
-		stamp, ok := strings.CutPrefix(e.Name(), filepath.Base(path)+"_")
-		if b, good := backupFrom(dir, e, stamp); ok && good {
-			found = append(found, b)
+	if a.Limit != "" {
+		return nil, loader.TypeError("must be str or None, not re.Pattern")
+	}
+	text, err := readAll(path)
+	if err != nil {
+		return nil, err
+	}
+	result, err := a.result(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := copyBeside(path, path, data.Str(a.Backup)); err != nil {
+		return nil, osError(err)
+	}
+	return nil, osError(place(path, placing{mode: info.Mode()}, bytesOf([]byte(result))))
+}
+
+func (a psedArgs) result(text string) (string, error) {
+	once := 1
+	var flags int64
+	for _, letter := range a.Flags {
+		if letter == 'g' {
+			once = 0
+			continue
 		}
+		flag, err := flagsOf(string(letter))
+		if err != nil {
+			return "", loader.Exception("KeyError", "%s", data.Repr(string(letter)))
+		}
+		flags |= flag
 	}
-	most := -1
-	if n, err := loader.Int(limit); err == nil && limit != nil {
-		most = int(n)
+	s, err := newSubstitution(sedEscape(data.Str(a.Before), a.EscapeAll), data.Str(a.After), flags)
+	if err != nil {
+		return "", err
 	}
-	return numberedBackups(found, most), nil
+	if !data.Truth(a.Multi) {
+		return s.in(text, once)
+	}
+	var all strings.Builder
+	for line := range strings.Lines(text) {
+		result, err := s.in(line, once)
+		if err != nil {
+			return "", err
+		}
+		all.WriteString(result)
+	}
+	return all.String(), nil
 }

@@ -16,8 +16,17 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/render/template"
 )
+
+// sources fetches the sources of managed files.
+type sources struct {
+	env       *loader.Env
+	hashes    hashes
+	templates templates
+}
 
 type sourceListArgs struct {
 	Source     any
@@ -25,13 +34,13 @@ type sourceListArgs struct {
 	Saltenv    any
 }
 
-// sourceList returns the first of a list of sources that is there, with its source_hash. What is no list is returned as it is. An
-// element of the list may be a dictionary of one source and its source_hash.
+// sourceList returns the first available source of a list, with its source_hash. Other values are
+// returned unchanged. An element of the list may be a dictionary of one source and its source_hash.
 //
 // CLI Example:
 //
 //	salt '*' file.source_list salt://http/httpd.conf '{hash_type: 'md5', 'hsum': <md5sum>}' base
-func (m *module) sourceList(ctx context.Context, a sourceListArgs) (any, error) {
+func (m sources) sourceList(ctx context.Context, a sourceListArgs) (any, error) {
 	source, hash, err := m.pick(ctx, a)
 	if err != nil {
 		return nil, err
@@ -39,7 +48,7 @@ func (m *module) sourceList(ctx context.Context, a sourceListArgs) (any, error) 
 	return data.Tuple{source, hash}, nil
 }
 
-func (m *module) pick(ctx context.Context, a sourceListArgs) (source, hash any, err error) {
+func (m sources) pick(ctx context.Context, a sourceListArgs) (source, hash any, err error) {
 	list, ok := a.Source.([]any)
 	if !ok {
 		return a.Source, a.SourceHash, nil
@@ -70,29 +79,25 @@ func (m *module) pick(ctx context.Context, a sourceListArgs) (source, hash any, 
 	return nil, nil, loader.Execution("none of the specified sources were found")
 }
 
-// available reports whether there is such a source.
-func (m *module) available(ctx context.Context, source, saltenv string) (bool, error) {
+// available reports whether a source exists.
+func (m sources) available(ctx context.Context, source, saltenv string) (bool, error) {
 	switch scheme := fileclient.Scheme(source); {
 	case scheme == "salt":
 		path, env, _ := fileclient.ParseURL(source)
 		if env == "" {
 			env = saltenv
 		}
-		for _, fun := range []string{"cp.list_master", "cp.list_master_dirs"} {
-			v, err := m.env.Call(ctx, fun, []any{env}, nil)
-			if err != nil {
-				return false, err
-			}
-			if list, _ := v.([]any); slices.Contains(list, any(path)) {
-				return true, nil
-			}
+		files, err := calls.ListMaster(ctx, m.env, env)
+		if err != nil || slices.Contains(files, path) {
+			return err == nil, err
 		}
-		return false, nil
+		dirs, err := calls.ListMasterDirs(ctx, m.env, env)
+		return slices.Contains(dirs, path), err
 	case scheme == "file":
 		return paths.Exists(filePath(source)), nil
 	case strings.HasPrefix(scheme, "http"), scheme == "ftp":
-		v, err := m.env.Call(ctx, "cp.cache_file", []any{source, saltenv}, nil)
-		return err == nil && data.Truth(v), nil //nolint:nilerr // one that cannot be had is not there
+		path, err := calls.CacheFile(ctx, m.env, calls.Source{Path: source, SaltEnv: saltenv})
+		return err == nil && path != "", nil //nolint:nilerr // an error means that it does not exist
 	}
 	return strings.HasPrefix(source, "/") && paths.Exists(source), nil
 }
@@ -111,29 +116,31 @@ type applyArgs struct {
 	Saltenv  any
 }
 
-// applyTemplateOnContents returns what a template becomes whose text is given. context hides defaults. An engine that is not there is
-// told in a dictionary.
+// applyTemplateOnContents renders a text as a template. Values of context override those of
+// defaults. An unknown engine is reported in a dictionary.
 //
 // CLI Example:
 //
 //	salt '*' file.apply_template_on_contents contents='This is a {{ template }} string.' template=jinja "context={}" "defaults={'template': 'cool'}" saltenv=base
-func (m *module) applyTemplateOnContents(ctx context.Context, a applyArgs) (any, error) {
-	if a.Template != "jinja" {
-		return data.NewMap("result", false, "comment", "Specified template format "+data.Str(a.Template)+" is not supported"), nil
+func (m templates) applyTemplateOnContents(ctx context.Context, a applyArgs) (any, error) {
+	if !template.IsEngine(a.Template) {
+		return data.NewMap("result", false, "comment",
+			"Specified template format "+data.Str(a.Template)+" is not supported"), nil
 	}
 	e, err := m.engine()
 	if err != nil {
 		return nil, err
 	}
-	in := render.Input{Text: data.Str(a.Contents), SaltEnv: data.Str(a.Saltenv), Vars: variables(nil, a.Defaults, a.Context)}
-	text, err := e.Template(ctx, "jinja", in)
+	in := render.Input{Text: data.Str(a.Contents), SaltEnv: data.Str(a.Saltenv),
+		Vars: variables(nil, a.Defaults, a.Context)}
+	text, err := e.Template(ctx, data.Str(a.Template), in)
 	if err != nil {
 		return nil, renderError(err)
 	}
 	return text, nil
 }
 
-// renderError returns an error of a template as Salt's exception of it.
+// renderError converts a template error to Salt's exception.
 func renderError(err error) error {
 	if bad, ok := errors.AsType[*render.Error](err); ok {
 		return loader.Exception("salt.exceptions.SaltRenderError", "%w", bad)
@@ -141,7 +148,7 @@ func renderError(err error) error {
 	return err
 }
 
-// variables returns those of templates; later ones hide earlier ones.
+// variables returns the variables for templates. Later maps override earlier ones.
 func variables(named *data.Map, more ...any) map[string]any {
 	vars := map[string]any{}
 	maps := []*data.Map{named}
@@ -178,15 +185,15 @@ type managedArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// getManaged fetches the source of a file that is to be managed, renders it where there is a template engine, and returns where it
-// is, its hash as a dictionary with hash_type and hsum, and a text that says what went wrong. A file of the file server that is no
-// template is not fetched yet: then there is no place.
+// getManaged fetches the source of a managed file and renders it if a template engine is given. It
+// returns the path, the hash as a dictionary with hash_type and hsum, and a text that describes an
+// error. A file on the file server that is not a template is not fetched yet; its path is empty.
 //
 // CLI Example:
 //
 //	salt '*' file.get_managed /etc/httpd/conf.d/httpd.conf jinja salt://http/httpd.conf '{hash_type: 'md5', 'hsum': <md5sum>}' None root root '755' base None None
-func (m *module) getManaged(ctx context.Context, a managedArgs) (any, error) {
-	g, err := m.got(ctx, a)
+func (m sources) getManaged(ctx context.Context, a managedArgs) (any, error) {
+	g, err := m.get(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -194,14 +201,14 @@ func (m *module) getManaged(ctx context.Context, a managedArgs) (any, error) {
 	return data.Tuple{file, g.sum, g.comment}, nil
 }
 
-// What was got of a source.
+// A got is the result of fetching a source.
 type got struct {
 	file    string
 	sum     *data.Map
 	comment string
 }
 
-func (m *module) got(ctx context.Context, a managedArgs) (got, error) {
+func (m sources) get(ctx context.Context, a managedArgs) (got, error) {
 	g := got{sum: data.NewMap()}
 	if !data.Truth(a.Source) {
 		return g, nil
@@ -227,11 +234,11 @@ func (m *module) got(ctx context.Context, a managedArgs) (got, error) {
 	if !data.Truth(a.Template) {
 		return g, nil
 	}
-	return g, m.rendered(ctx, a, &g)
+	return g, m.templates.render(ctx, a, &g)
 }
 
-// sum finds out which hash the source has, and where it is when it is a file of this host.
-func (m *module) sum(ctx context.Context, a managedArgs, g *got, source, scheme string) error {
+// sum determines the hash of the source, and the path of a source on this host.
+func (m sources) sum(ctx context.Context, a managedArgs, g *got, source, scheme string) error {
 	switch scheme {
 	case "":
 		g.file = source
@@ -243,13 +250,13 @@ func (m *module) sum(ctx context.Context, a managedArgs, g *got, source, scheme 
 	case local && !paths.Exists(g.file):
 		g.comment, g.file = "Local file source "+g.file+" does not exist", ""
 	case scheme == "salt":
-		v, err := m.env.Call(ctx, "cp.hash_file", []any{source, a.Saltenv}, nil)
+		found, err := calls.HashFile(ctx, m.env, source, a.Saltenv)
 		if err != nil {
 			return err
 		}
-		found, _ := v.(*data.Map)
 		if found.Len() == 0 {
-			g.comment = fmt.Sprintf("Source file %s not found in saltenv '%s'", source, data.Str(a.Saltenv))
+			g.comment = fmt.Sprintf("Source file %s not found in saltenv '%s'", source,
+				data.Str(a.Saltenv))
 			return nil
 		}
 		g.sum = found.Clone()
@@ -257,7 +264,9 @@ func (m *module) sum(ctx context.Context, a managedArgs, g *got, source, scheme 
 		return g.hash("sha256")
 	case a.SkipVerify:
 	case data.Truth(a.SourceHash):
-		sum, err := m.sourceSum(ctx, sourceSumArgs{a.Name, source, a.SourceHash, a.SourceHashName, a.Saltenv, a.VerifySSL})
+		sum, err := m.hashes.getSourceSum(ctx,
+			sourceSumArgs{a.Name, source, a.SourceHash, a.SourceHashName,
+				a.Saltenv, a.VerifySSL})
 		if loader.KindOf(err) == loader.KindExecution {
 			g.comment, g.file = err.Error(), ""
 			return nil
@@ -265,7 +274,8 @@ func (m *module) sum(ctx context.Context, a managedArgs, g *got, source, scheme 
 		g.sum = sum
 		return err
 	case !a.UseETag:
-		g.comment = "Unable to verify upstream hash of source file " + fileclient.Redact(source) + ", please set source_hash or set skip_verify to True"
+		g.comment = "Unable to verify upstream hash of source file " + fileclient.Redact(source) +
+			", please set source_hash or set skip_verify to True"
 	}
 	return nil
 }
@@ -278,14 +288,14 @@ func (g *got) hash(kind string) error {
 	return err
 }
 
-// fetch brings a template, or a file of a web server, to the cache, unless a copy in it will do.
-func (m *module) fetch(ctx context.Context, a managedArgs, g *got, source string) error {
-	v, err := m.env.Call(ctx, "cp.is_cached", []any{source, a.Saltenv}, nil)
+// fetch caches a template or a file of a web server, unless the cached copy is good.
+func (m sources) fetch(ctx context.Context, a managedArgs, g *got, source string) error {
+	cached, err := calls.IsCached(ctx, m.env, source, a.Saltenv)
 	if err != nil {
 		return err
 	}
 	again := false
-	if cached := data.Str(v); data.Truth(v) && (data.Truth(a.SourceHash) || a.SkipVerify || a.UseETag) {
+	if cached != "" && (data.Truth(a.SourceHash) || a.SkipVerify || a.UseETag) {
 		kind := g.sum.Text("hash_type")
 		if kind == "" {
 			kind = "sha256"
@@ -305,24 +315,27 @@ func (m *module) fetch(ctx context.Context, a managedArgs, g *got, source string
 	if g.file != "" && !again {
 		return nil
 	}
-	v, err = m.env.Call(ctx, "cp.cache_file", []any{source, a.Saltenv},
-		data.NewMap("source_hash", g.sum.Value("hsum"), "verify_ssl", a.VerifySSL, "use_etag", a.UseETag))
+	file, err := calls.CacheFile(ctx, m.env, calls.Source{
+		Path: source, SaltEnv: a.Saltenv, Hash: g.sum.Value("hsum"),
+		NoVerify: !a.VerifySSL, UseETag: a.UseETag,
+	})
 	if err != nil {
 		g.comment = fmt.Sprintf("Failed to cache %s: %s", fileclient.Redact(source), err)
 		g.file, g.sum = "", data.NewMap()
 		return nil
 	}
-	if g.file = data.Str(v); !data.Truth(v) || !paths.Exists(g.file) {
+	if g.file = file; file == "" || !paths.Exists(file) {
 		g.comment = "Source file '" + fileclient.Redact(source) + "' not found"
 		g.file, g.sum = "", data.NewMap()
 	}
 	return nil
 }
 
-// rendered puts what the template becomes into a file of its own.
-func (m *module) rendered(ctx context.Context, a managedArgs, g *got) error {
-	if a.Template != "jinja" {
-		g.comment, g.sum = "Specified template format "+data.Str(a.Template)+" is not supported", data.NewMap()
+// render writes the rendered template to a new temporary file.
+func (m templates) render(ctx context.Context, a managedArgs, g *got) error {
+	if !template.IsEngine(a.Template) {
+		g.comment, g.sum = "Specified template format "+data.Str(a.Template)+
+			" is not supported", data.NewMap()
 		return nil
 	}
 	e, err := m.engine()
@@ -333,10 +346,16 @@ func (m *module) rendered(ctx context.Context, a managedArgs, g *got) error {
 	if err != nil {
 		return osError(err)
 	}
-	named := data.NewMap("name", a.Name, "source", a.Source, "user", a.User, "group", a.Group, "mode", a.Mode, "attrs", a.Attrs)
+	named := data.NewMap("name", a.Name, "source", a.Source, "user", a.User, "group", a.Group,
+		"mode", a.Mode, "attrs", a.Attrs)
 	named.Update(a.Kwargs)
-	in := render.Input{Text: string(src), Path: g.file, SaltEnv: data.Str(a.Saltenv), Vars: variables(named, a.Defaults, a.Context)}
-	text, err := e.Template(ctx, "jinja", in)
+	in := render.Input{Text: string(src), Path: g.file, SaltEnv: data.Str(a.Saltenv),
+		Vars: variables(named), Context: variables(nil, a.Defaults, a.Context)}
+	text, err := e.Template(ctx, data.Str(a.Template), in)
+	if bad, ok := errors.AsType[*render.Error](err); ok && a.Template == "py" {
+		g.comment, g.sum = bad.Error(), data.NewMap() // the traceback
+		return nil
+	}
 	if err != nil {
 		return renderError(err)
 	}
@@ -346,7 +365,8 @@ func (m *module) rendered(ctx context.Context, a managedArgs, g *got) error {
 	return g.hash("sha256")
 }
 
-// isText reports whether a file is text to Salt, by its first bytes (salt/utils/files.py, is_text).
+// isText reports whether Salt considers a file text, by its first bytes (salt/utils/files.py,
+// is_text).
 func isText(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -372,5 +392,5 @@ func isText(path string) bool {
 	return utf8.Valid(block) || float64(odd)/float64(n) <= 0.3
 }
 
-// where returns a path without ~ at its beginning and without links.
+// where expands ~ in a path and resolves its links.
 func where(path string) string { return realPath(filepath.Clean(home(path)), 0) }

@@ -28,20 +28,21 @@ type statsArgs struct {
 	FollowSymlinks bool `default:"True"`
 }
 
-// stats returns what the system knows of a file: its type, size, mode, owners, times in seconds since 1970, and where links lead to.
+// stats returns the metadata of a file: its type, size, mode, owners, times in seconds since 1970,
+// and the target of links.
 //
 // hash_type : None
 //
-//	Tell the hash of the file, too, of that kind, as sum.
+//	Add the hash of this type as sum.
 //
 // follow_symlinks : True
 //
-//	With False a link itself is looked at.
+//	If False, look at a link itself.
 //
 // CLI Example:
 //
 //	salt '*' file.stats /etc/passwd
-func (m *module) stats(_ context.Context, a statsArgs) (any, error) {
+func stats(_ context.Context, a statsArgs) (any, error) {
 	return statsOf(a)
 }
 
@@ -50,16 +51,18 @@ func statsOf(a statsArgs) (*data.Map, error) {
 	var st unix.Stat_t
 	err := unix.Stat(path, &st)
 	if err != nil || !a.FollowSymlinks {
-		err = unix.Lstat(path, &st) // a link that leads nowhere has owners, too
+		err = unix.Lstat(path, &st) // a dangling link has owners, too
 	}
 	switch {
 	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR):
 		return nil, loader.Execution("Path not found: %s", path)
-	case err != nil: // what cannot be seen is not absent
+	case err != nil: // an unreadable file is not absent
 		return nil, loader.OSError(&os.PathError{Op: "stat", Path: path, Err: err})
 	}
-	ret := data.NewMap("inode", int64(st.Ino), "uid", int64(st.Uid), "gid", int64(st.Gid), "group", groupName(int64(st.Gid)), "user", userName(int64(st.Uid)),
-		"atime", seconds(st.Atim), "mtime", seconds(st.Mtim), "ctime", seconds(st.Ctim), "size", st.Size, "mode", fmt.Sprintf("%04o", uint32(st.Mode)&0o7777))
+	ret := data.NewMap("inode", int64(st.Ino), "uid", int64(st.Uid), "gid", int64(st.Gid),
+		"group", groupName(int64(st.Gid)), "user", userName(int64(st.Uid)),
+		"atime", seconds(st.Atim), "mtime", seconds(st.Mtim), "ctime", seconds(st.Ctim),
+		"size", st.Size, "mode", fmt.Sprintf("%04o", uint32(st.Mode)&0o7777))
 	if data.Truth(a.HashType) {
 		sum, err := hashFile(path, data.Str(a.HashType))
 		if err != nil {
@@ -92,10 +95,10 @@ func kind(mode uint32) string {
 	return "file"
 }
 
-// mostLinks bounds links that lead to links.
+// mostLinks limits the number of links to follow.
 const mostLinks = 40
 
-// realPath returns a path without links, as far as it leads, as Python's os.path.realpath does.
+// realPath resolves the links of a path as far as it exists, like Python's os.path.realpath.
 func realPath(path string, depth int) string {
 	path, _ = filepath.Abs(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil || depth > mostLinks || path == "/" {
@@ -113,60 +116,60 @@ func realPath(path string, depth int) string {
 	return filepath.Join(realPath(filepath.Dir(path), depth+1), filepath.Base(path))
 }
 
-// getUid returns the id of the user that a file belongs to.
+// getUid returns the user id of a file.
 //
 // follow_symlinks : True
 //
-//	With False a link itself is looked at.
+//	If False, look at a link itself.
 //
 // CLI Example:
 //
 //	salt '*' file.get_uid /etc/passwd
-func (m *module) getUid(_ context.Context, a followArgs) (any, error) { return one(a, "uid") }
+func getUid(_ context.Context, a followArgs) (any, error) { return one(a, "uid") }
 
-// getGid returns the id of the group that a file belongs to.
+// getGid returns the group id of a file.
 //
 // follow_symlinks : True
 //
-//	With False a link itself is looked at.
+//	If False, look at a link itself.
 //
 // CLI Example:
 //
 //	salt '*' file.get_gid /etc/passwd
-func (m *module) getGid(_ context.Context, a followArgs) (any, error) { return one(a, "gid") }
+func getGid(_ context.Context, a followArgs) (any, error) { return one(a, "gid") }
 
-// getUser returns the user that a file belongs to.
+// getUser returns the user that owns a file.
 //
 // follow_symlinks : True
 //
-//	With False a link itself is looked at.
+//	If False, look at a link itself.
 //
 // CLI Example:
 //
 //	salt '*' file.get_user /etc/passwd
-func (m *module) getUser(_ context.Context, a followArgs) (any, error) { return one(a, "user") }
+func getUser(_ context.Context, a followArgs) (any, error) { return one(a, "user") }
 
-// getGroup returns the group that a file belongs to.
+// getGroup returns the group of a file.
 //
 // follow_symlinks : True
 //
-//	With False a link itself is looked at.
+//	If False, look at a link itself.
 //
 // CLI Example:
 //
 //	salt '*' file.get_group /etc/passwd
-func (m *module) getGroup(_ context.Context, a followArgs) (any, error) { return one(a, "group") }
+func getGroup(_ context.Context, a followArgs) (any, error) { return one(a, "group") }
 
 // getMode returns the mode of a file, as text in octal digits.
 //
 // follow_symlinks : True
 //
-//	With False a link itself is looked at.
+//	If False, look at a link itself.
 //
 // CLI Example:
 //
 //	salt '*' file.get_mode /etc/passwd
-func (m *module) getMode(_ context.Context, a followArgs) (any, error) { return one(a, "mode") }
+func getMode(_ context.Context, a followArgs) (any, error) { return one(a, "mode") }
 
 func one(a followArgs, key string) (any, error) {
 	st, err := statsOf(statsArgs{Path: a.Path, FollowSymlinks: a.FollowSymlinks})
@@ -176,12 +179,13 @@ func one(a followArgs, key string) (any, error) {
 	return st.Value(key), nil
 }
 
-// lstat returns what the system knows of a file or of a link itself, by the names of Python's os.lstat; nothing where there is none.
+// lstat returns the metadata of a file or of a link itself, by the names of Python's os.lstat; an
+// empty dictionary if it does not exist.
 //
 // CLI Example:
 //
 //	salt '*' file.lstat /path/to/file
-func (m *module) lstat(_ context.Context, a pathArgs) (any, error) { return lstatOf(a.Path) }
+func lstat(_ context.Context, a pathArgs) (any, error) { return lstatOf(a.Path) }
 
 func lstatOf(p string) (*data.Map, error) {
 	path := home(p)
@@ -192,16 +196,18 @@ func lstatOf(p string) (*data.Map, error) {
 	if unix.Lstat(path, &st) != nil {
 		return data.NewMap(), nil
 	}
-	return data.NewMap("st_atime", seconds(st.Atim), "st_ctime", seconds(st.Ctim), "st_gid", int64(st.Gid), "st_mode", int64(st.Mode), "st_mtime", seconds(st.Mtim),
+	return data.NewMap("st_atime", seconds(st.Atim), "st_ctime", seconds(st.Ctim),
+		"st_gid", int64(st.Gid), "st_mode", int64(st.Mode), "st_mtime", seconds(st.Mtim),
 		"st_nlink", int64(st.Nlink), "st_size", st.Size, "st_uid", int64(st.Uid)), nil
 }
 
-// isHardlink reports whether a file has more than one name; nothing where there is none.
+// isHardlink reports whether a file has more than one name. The result is an empty dictionary if it
+// does not exist.
 //
 // CLI Example:
 //
 //	salt '*' file.is_hardlink /path/to/link
-func (m *module) isHardlink(_ context.Context, a pathArgs) (any, error) {
+func isHardlink(_ context.Context, a pathArgs) (any, error) {
 	st, err := lstatOf(a.Path)
 	if err != nil || st.Len() == 0 {
 		return st, err
@@ -209,7 +215,7 @@ func (m *module) isHardlink(_ context.Context, a pathArgs) (any, error) {
 	return st.Value("st_nlink").(int64) > 1, nil
 }
 
-// userName returns the name of a user, or the id where there is none.
+// userName returns the name of a user, or the id if it is unknown.
 func userName(uid int64) any {
 	if u, err := user.LookupId(strconv.FormatInt(uid, 10)); err == nil {
 		return u.Username
@@ -228,12 +234,12 @@ type uidArgs struct {
 	UID any `name:"uid"`
 }
 
-// uidToUser returns the name of the user of an id, or the id where there is none.
+// uidToUser returns the name of a user by id, or the id if it is unknown.
 //
 // CLI Example:
 //
 //	salt '*' file.uid_to_user 0
-func (m *module) uidToUser(_ context.Context, a uidArgs) (any, error) {
+func uidToUser(_ context.Context, a uidArgs) (any, error) {
 	switch id := a.UID.(type) {
 	case int64:
 		return userName(id), nil
@@ -245,12 +251,13 @@ type userArgs struct {
 	User any
 }
 
-// userToUid returns the id of a user, of the minion's where there is none given, and an empty text for one that there is not.
+// userToUid returns the id of a user, without an argument that of the minion's user, and an empty
+// text if the user does not exist.
 //
 // CLI Example:
 //
 //	salt '*' file.user_to_uid root
-func (m *module) userToUid(_ context.Context, a userArgs) (any, error) {
+func userToUid(_ context.Context, a userArgs) (any, error) {
 	switch name := a.User.(type) {
 	case nil:
 		return int64(os.Geteuid()), nil
@@ -277,17 +284,18 @@ type gidArgs struct {
 	GID any `name:"gid"`
 }
 
-// gidToGroup returns the name of the group of an id, or the id where there is none; the name of a group is returned, too.
+// gidToGroup returns the name of a group by id, or the id if it is unknown. A group name is
+// returned as it is.
 //
 // CLI Example:
 //
 //	salt '*' file.gid_to_group 0
-func (m *module) gidToGroup(ctx context.Context, a gidArgs) (any, error) {
+func gidToGroup(ctx context.Context, a gidArgs) (any, error) {
 	id := a.GID
 	if name, ok := id.(string); ok {
 		n, err := loader.Int(name)
 		if err != nil {
-			if id, err = m.groupToGid(ctx, groupArgs{name}); err != nil || id == "" {
+			if id, err = groupToGid(ctx, groupArgs{name}); err != nil || id == "" {
 				return id, err
 			}
 		} else {
@@ -303,12 +311,12 @@ func (m *module) gidToGroup(ctx context.Context, a gidArgs) (any, error) {
 
 type groupArgs struct{ Group any }
 
-// groupToGid returns the id of a group, and an empty text for one that there is not.
+// groupToGid returns the id of a group, and an empty text if the group does not exist.
 //
 // CLI Example:
 //
 //	salt '*' file.group_to_gid root
-func (m *module) groupToGid(_ context.Context, a groupArgs) (any, error) {
+func groupToGid(_ context.Context, a groupArgs) (any, error) {
 	switch name := a.Group.(type) {
 	case nil:
 		return "", nil
@@ -317,9 +325,30 @@ func (m *module) groupToGid(_ context.Context, a groupArgs) (any, error) {
 	case string:
 		g, err := user.LookupGroup(name)
 		if err != nil {
-			return "", nil //nolint:nilerr // as Salt
+			return "", nil //nolint:nilerr // like Salt
 		}
 		return loader.Int(g.Gid)
 	}
-	return nil, loader.TypeError("getgrnam() argument must be str, not %s", loader.TypeName(a.Group))
+	return nil, loader.TypeError("getgrnam() argument must be str, not %s",
+		loader.TypeName(a.Group))
+}
+
+type statvfsArgs struct{ Path string }
+
+// statvfs returns the sizes of the file system of a path: its blocks and files, and how many are
+// free.
+//
+// CLI Example:
+//
+//	salt '*' file.statvfs /path/to/file
+func statvfs(_ context.Context, a statvfsArgs) (any, error) {
+	path := home(a.Path)
+	if !filepath.IsAbs(path) {
+		return nil, loader.Invocation("File path must be absolute.")
+	}
+	v, err := volume(path)
+	if err != nil {
+		return nil, loader.Execution("Could not statvfs '%s'", path)
+	}
+	return v, nil
 }

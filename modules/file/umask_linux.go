@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// processUmask returns the mask of this process, which reading does not change.
+// processUmask returns the umask of this process. Reading it does not change it.
 func processUmask() fs.FileMode {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

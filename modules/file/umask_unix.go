@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// processUmask returns the mask of this process. The system tells it only to who sets it.
+// processUmask returns the umask of this process. The system returns it only when it is set.
 func processUmask() fs.FileMode {
 	mask := syscall.Umask(0o077)
 	syscall.Umask(mask)

@@ -12,15 +12,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A spot is a name in an open directory. What is done there is done below the directory, also where another user puts a link into the way
-// between a look and the deed.
+// A spot is a name in an open directory. Operations stay below the directory, even if another user
+// swaps in a link in the meantime.
 type spot struct {
 	*os.Root
 
 	name string
 }
 
-// spotOf opens the directory within, or else the one that path is in. The caller closes the spot.
+// spotOf opens the directory within, or else the parent of path. The caller closes the spot.
 func spotOf(within any, path string) (*spot, error) {
 	dir, _ := within.(string)
 	if dir == "" {
@@ -41,9 +41,9 @@ func spotOf(within any, path string) (*spot, error) {
 	return &spot{root, name}, nil
 }
 
-// chownIn is file.lchown below a directory.
-func (m *module) chownIn(ctx context.Context, within any, a chownArgs) (any, error) {
-	uid, gid, complaint, err := m.owners(ctx, a)
+// chownIn is file.lchown confined to a directory.
+func chownIn(ctx context.Context, within any, a chownArgs) (any, error) {
+	uid, gid, complaint, err := idsOf(ctx, a)
 	switch {
 	case err != nil:
 		return nil, err
@@ -51,7 +51,8 @@ func (m *module) chownIn(ctx context.Context, within any, a chownArgs) (any, err
 		return complaint, nil
 	}
 	s, err := spotOf(within, a.Path)
-	if within == nil && errors.Is(err, fs.ErrPermission) { // who may not read the directory may still change what is in it
+	// the directory is unreadable, not its files
+	if within == nil && errors.Is(err, fs.ErrPermission) {
 		return nil, osError(os.Lchown(a.Path, uid, gid))
 	}
 	if err != nil {
@@ -61,11 +62,12 @@ func (m *module) chownIn(ctx context.Context, within any, a chownArgs) (any, err
 	return nil, osError(s.Lchown(s.name, uid, gid))
 }
 
-// setModeOf is file.set_mode, which follows no link out of the directory unless p says so. Who looks again sees what could not be done.
-func (m *module) setModeOf(ctx context.Context, p *permit, mode any) error {
+// chmod is file.set_mode, but follows no link out of the directory unless p allows it. It ignores a
+// failed chmod; verify notices it.
+func (p *permit) chmod(ctx context.Context, mode any) error {
 	s, err := spotOf(p.within, p.Name)
 	if p.FollowSymlinks || p.within == nil && errors.Is(err, fs.ErrPermission) {
-		_, err = m.setMode(ctx, setModeArgs{p.Name, mode})
+		_, err = setMode(ctx, setModeArgs{p.Name, mode})
 		return err
 	}
 	if err != nil {

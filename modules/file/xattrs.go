@@ -14,23 +14,24 @@ import (
 	"github.com/brineproject/brine/modules/calls"
 )
 
-// attrLetters are those that lsattr prints.
+// attrLetters are the attributes that lsattr prints.
 const attrLetters = "aAcCdDeijPsStTu"
 
-// lsattr returns the attributes of a file that chattr sets, a list of letters by its path; nothing where the program lsattr is
-// missing.
+// lsattr returns the attributes of a file that chattr sets: a list of letters by path. The result
+// is None if the program lsattr is missing.
 //
 // CLI Example:
 //
 //	salt '*' file.lsattr foo1.txt
-func (m *module) lsattr(ctx context.Context, a pathArgs) (any, error) {
+func (m attributes) lsattr(ctx context.Context, a pathArgs) (any, error) {
 	if _, err := exec.LookPath("lsattr"); err != nil {
-		return nil, nil //nolint:nilerr // Salt's answer
+		return nil, nil //nolint:nilerr // Salt's result
 	}
 	if _, err := os.Stat(a.Path); err != nil {
 		return nil, loader.Invocation("File or directory does not exist: %s", a.Path)
 	}
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"lsattr", a.Path}, IgnoreRetcode: true})
+	out, err := calls.RunOutput(ctx, m.env,
+		calls.Run{Argv: []string{"lsattr", a.Path}, IgnoreRetcode: true})
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +57,14 @@ type chattrArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// chattr changes attributes of files: operator=add or operator=remove, and attributes, some of the letters aAcCdDeijPsStTu. flags are
-// further letters for the program chattr, and version is its option -v. It reports whether that said nothing.
+// chattr changes attributes of files: operator=add or operator=remove, and attributes, some of the
+// letters aAcCdDeijPsStTu. flags are further options for the program chattr, and version is its
+// option -v. The result is True if the program printed nothing.
 //
 // CLI Example:
 //
 //	salt '*' file.chattr foo1.txt foo2.txt operator=add attributes=ai
-func (m *module) chattr(ctx context.Context, a chattrArgs) (any, error) {
+func (m attributes) chattr(ctx context.Context, a chattrArgs) (any, error) {
 	sign := map[string]string{"add": "+", "remove": "-"}[a.Kwargs.Text("operator")]
 	if sign == "" {
 		return nil, loader.Invocation("Need an operator: 'add' or 'remove' to modify attributes.")
@@ -77,12 +79,13 @@ func (m *module) chattr(ctx context.Context, a chattrArgs) (any, error) {
 	if v := a.Kwargs.Value("version"); v != nil {
 		command = append(command, "-v", data.Str(v))
 	}
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: append(command, data.Texts(a.Files)...)})
+	out, err := calls.RunOutput(ctx, m.env,
+		calls.Run{Argv: append(command, data.Texts(a.Files)...)})
 	return err == nil && out == "", err
 }
 
-// attrsOf returns the letters of a file's attributes, and whether they are known.
-func (m *module) attrsOf(ctx context.Context, path string) (string, bool, error) {
+// letters returns the attribute letters of a file, and whether they are known.
+func (m attributes) letters(ctx context.Context, path string) (string, bool, error) {
 	v, err := m.lsattr(ctx, pathArgs{path})
 	found, ok := v.(*data.Map)
 	if err != nil || !ok {
@@ -96,8 +99,8 @@ func (m *module) attrsOf(ctx context.Context, path string) (string, bool, error)
 	return letters, true, nil
 }
 
-// attrsDiffer returns the letters that are missing from those that a file has, and those that are too many. That extents are used (e)
-// is no matter of choice.
+// attrsDiffer returns the missing and the surplus attribute letters of a file. If the file has the
+// letter e (extents), it is accepted, as it cannot be chosen.
 func attrsDiffer(now, want string) (missing, surplus string) {
 	if strings.Contains(now, "e") && !strings.Contains(want, "e") {
 		want += "e"
@@ -115,10 +118,10 @@ func without(letters, others string) string {
 	return string(left)
 }
 
-// permitAttrs sets the attributes of chattr.
-func (m *module) permitAttrs(ctx context.Context, p *permit) error {
+// permit sets the attributes.
+func (m attributes) permit(ctx context.Context, p *permit) error {
 	want := data.Str(p.Attrs)
-	was, known, err := m.attrsOf(ctx, p.Name)
+	was, known, err := m.letters(ctx, p.Name)
 	missing, surplus := attrsDiffer(was, want)
 	if err != nil || !known || missing+surplus == "" {
 		return err
@@ -128,11 +131,12 @@ func (m *module) permitAttrs(ctx context.Context, p *permit) error {
 			if letters == "" {
 				continue
 			}
-			if _, err := m.chattr(ctx, chattrArgs{[]any{p.Name}, data.NewMap("operator", operator, "attributes", letters)}); err != nil {
+			if _, err := m.chattr(ctx, chattrArgs{[]any{p.Name},
+				data.NewMap("operator", operator, "attributes", letters)}); err != nil {
 				return err
 			}
 		}
-		now, _, err := m.attrsOf(ctx, p.Name)
+		now, _, err := m.letters(ctx, p.Name)
 		if err != nil {
 			return err
 		}
@@ -148,12 +152,12 @@ func (m *module) permitAttrs(ctx context.Context, p *permit) error {
 	return nil
 }
 
-// getSelinuxContext returns the SELinux context of a file, or a text that says that there is none.
+// getSelinuxContext returns the SELinux context of a file, or a text if there is none.
 //
 // CLI Example:
 //
 //	salt '*' file.get_selinux_context /etc/hosts
-func (m *module) getSelinuxContext(ctx context.Context, a pathArgs) (any, error) {
+func (m contexts) getSelinuxContext(ctx context.Context, a pathArgs) (any, error) {
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"stat", "-c", "%C", a.Path}})
 	if err != nil {
 		return nil, err
@@ -173,21 +177,23 @@ type selinuxArgs struct {
 	Persist any `default:"False"`
 }
 
-// setSelinuxContext sets parts of the SELinux context of a file and returns the whole, or False where none is named.
+// setSelinuxContext sets parts of the SELinux context of a file and returns the context, or False
+// if no part is given.
 //
 // persist : False
 //
-//	Tell the policy, too, so that the context outlasts a relabelling.
+//	Also change the policy, so that the context survives a relabelling.
 //
 // CLI Example:
 //
 //	salt '*' file.set_selinux_context path <user> <role> <type> <range>
-func (m *module) setSelinuxContext(ctx context.Context, a selinuxArgs) (any, error) {
+func (m contexts) setSelinuxContext(ctx context.Context, a selinuxArgs) (any, error) {
 	if !slices.ContainsFunc([]any{a.User, a.Role, a.Type, a.Range}, data.Truth) {
 		return false, nil
 	}
 	if data.Truth(a.Persist) {
-		set, err := loader.CallAs[*data.Map](ctx, m.env, "selinux.fcontext_add_policy", []any{a.Path},
+		set, err := loader.CallAs[*data.Map](ctx, m.env, "selinux.fcontext_add_policy",
+			[]any{a.Path},
 			data.NewMap("sel_type", a.Type, "sel_user", a.User, "sel_level", a.Range))
 		if err != nil {
 			return nil, err
@@ -214,13 +220,13 @@ func (m *module) setSelinuxContext(ctx context.Context, a selinuxArgs) (any, err
 
 func (p *permit) context() [4]any { return [4]any{p.Seuser, p.Serole, p.Setype, p.Serange} }
 
-// permitContext sets the SELinux context.
-func (m *module) permitContext(ctx context.Context, p *permit) error {
+// permit sets the SELinux context.
+func (m contexts) permit(ctx context.Context, p *permit) error {
 	want := p.context()
 	if !slices.ContainsFunc(want[:], data.Truth) {
 		return nil
 	}
-	now, err := m.contextOf(ctx, p.Name)
+	now, err := m.parts(ctx, p.Name)
 	if err != nil {
 		return err
 	}
@@ -239,12 +245,13 @@ func (m *module) permitContext(ctx context.Context, p *permit) error {
 	if after == "" {
 		return nil
 	}
-	p.changes.Set("selinux", data.NewMap("Old", strings.TrimSpace(before), "New", strings.TrimSpace(after)))
+	p.changes.Set("selinux", data.NewMap("Old", strings.TrimSpace(before),
+		"New", strings.TrimSpace(after)))
 	if p.test {
 		p.comments = []string{"File " + p.Name + " selinux context to be updated"}
 		return nil
 	}
-	return m.setContext(ctx, p, now, want)
+	return m.set(ctx, p, now, want)
 }
 
 func wanted(want any, now string) any {
@@ -254,8 +261,8 @@ func wanted(want any, now string) any {
 	return want
 }
 
-// contextOf returns the four parts of a file's SELinux context, nil where it has none.
-func (m *module) contextOf(ctx context.Context, path string) ([]string, error) {
+// parts returns the four parts of a file's SELinux context, or nil if it has none.
+func (m contexts) parts(ctx context.Context, path string) ([]string, error) {
 	v, err := m.getSelinuxContext(ctx, pathArgs{path})
 	if parts := strings.Split(data.Str(v), ":"); err == nil && len(parts) == 4 {
 		return parts, nil
@@ -263,7 +270,7 @@ func (m *module) contextOf(ctx context.Context, path string) ([]string, error) {
 	return nil, err
 }
 
-func (m *module) setContext(ctx context.Context, p *permit, now []string, want [4]any) error {
+func (m contexts) set(ctx context.Context, p *permit, now []string, want [4]any) error {
 	kind := want[2]
 	if kind == nil {
 		kind = now[2]
@@ -287,4 +294,27 @@ func (m *module) setContext(ctx context.Context, p *permit, now []string, want [
 		}
 	}
 	return nil
+}
+
+type restoreconArgs struct {
+	Path      string
+	Recursive bool `default:"False"`
+}
+
+// restorecon restores the SELinux context of a file with the program restorecon, and reports
+// whether that worked.
+//
+// recursive : False
+//
+//	Include everything below the path.
+//
+// CLI Example:
+//
+//	salt '*' file.restorecon /home/user/.ssh/authorized_keys
+func (m contexts) restorecon(ctx context.Context, a restoreconArgs) (any, error) {
+	flags := "-F"
+	if a.Recursive {
+		flags = "-FR"
+	}
+	return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{"restorecon", flags, a.Path}})
 }

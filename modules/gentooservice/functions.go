@@ -2,16 +2,14 @@ package gentooservice
 
 import (
 	"context"
-	"regexp"
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/services"
 	"github.com/brineproject/brine/loader"
 )
 
-type nameArgs struct{ Name string }
-
-// getEnabled returns the services that start with the system, and their runlevels.
+// getEnabled returns the services that start at boot, and their runlevels.
 //
 // CLI Example:
 //
@@ -21,7 +19,7 @@ func (m *module) getEnabled(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return enabled, err
 }
 
-// getDisabled returns the services that do not start with the system.
+// getDisabled returns the services that do not start at boot.
 //
 // CLI Example:
 //
@@ -44,126 +42,107 @@ func (m *module) getAll(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return all, err
 }
 
-// available tells whether there is a service of that name.
+// available returns whether a service exists.
 //
 // CLI Example:
 //
 //	salt '*' service.available sshd
-func (m *module) available(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) available(ctx context.Context, a services.NameArgs) (any, error) {
 	enabled, disabled, err := m.runlevels(ctx)
 	return enabled.Has(a.Name) || slices.Contains(disabled, a.Name), err
 }
 
-// missing tells whether there is no service of that name.
+// missing returns whether a service does not exist.
 //
 // CLI Example:
 //
 //	salt '*' service.missing sshd
-func (m *module) missing(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) missing(ctx context.Context, a services.NameArgs) (any, error) {
 	there, err := m.available(ctx, a)
 	return there == false, err
 }
 
-// start starts a service and tells whether that worked.
+// start starts a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.start nginx
-func (m *module) start(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) start(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "start")
 }
 
-// stop stops a service and tells whether that worked.
+// stop stops a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.stop nginx
-func (m *module) stop(ctx context.Context, a nameArgs) (any, error) { return m.do(ctx, a.Name, "stop") }
+func (m *module) stop(ctx context.Context, a services.NameArgs) (any, error) {
+	return m.do(ctx, a.Name, "stop")
+}
 
-// restart restarts a service and tells whether that worked.
+// restart restarts a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.restart nginx
-func (m *module) restart(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) restart(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "restart")
 }
 
-// reload has a service read its configuration anew and tells whether that worked.
+// reload makes a service reload its configuration and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.reload nginx
-func (m *module) reload(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) reload(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "reload")
 }
 
-// zap has OpenRC take a service for stopped, whatever it does, and tells whether that worked.
+// zap resets a service to the stopped state, whatever it is doing, and returns whether that
+// succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.zap nginx
-func (m *module) zap(ctx context.Context, a nameArgs) (any, error) { return m.do(ctx, a.Name, "zap") }
-
-type statusArgs struct {
-	Name string
-	Sig  any `default:"None"`
+func (m *module) zap(ctx context.Context, a services.NameArgs) (any, error) {
+	return m.do(ctx, a.Name, "zap")
 }
 
-var wildcard = regexp.MustCompile(`\*|\?|\[.+\]`)
-
-// status tells whether a service runs. For a name with a wildcard it returns a dictionary of all that fit.
+// status returns whether a service is running. For a name with a wildcard it returns a dictionary
+// of all matching services.
 //
 // sig
 //
-//	A text to look for in the list of processes, in place of the script's word.
+//	A string to look for in the process list, instead of asking the script.
 //
 // CLI Example:
 //
 //	salt '*' service.status nginx
-func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
+func (m *module) status(ctx context.Context, a services.StatusArgs) (any, error) {
 	if data.Truth(a.Sig) {
-		pid, err := m.env.Call(ctx, "status.pid", []any{a.Sig}, nil)
-		return data.Truth(pid), err
+		return services.Runs(ctx, m.env, a.Sig)
 	}
-	if !wildcard.MatchString(a.Name) {
-		return m.succeeds(ctx, []string{m.script(a.Name), "status"}, true)
+	all := func() ([]string, error) {
+		enabled, disabled, err := m.runlevels(ctx)
+		return append(data.Texts(enabled.Keys()), disabled...), err
 	}
-	all, err := m.getAll(ctx, loader.NoArgs{})
-	if err != nil {
-		return nil, err
-	}
-	found := &data.Map{}
-	for key := range all.(*data.Map).All() {
-		name := data.Str(key)
-		if !loader.Glob(a.Name, name) {
-			continue
-		}
-		runs, err := m.succeeds(ctx, []string{m.script(name), "status"}, true)
-		if err != nil {
-			return nil, err
-		}
-		found.Set(name, runs)
-	}
-	return found, nil
+	return services.Status(a.Name, all, func(name string) (bool, error) {
+		return m.succeeds(ctx, []string{m.script(name), "status"}, true)
+	})
 }
 
-type turnArgs struct {
-	Name   string
-	Kwargs *data.Map `kwargs:"kwargs"`
-}
-
-// enable has a service start with the system, and tells whether that worked.
+// enable makes a service start at boot, and returns whether that succeeded.
 //
 // runlevels
 //
-//	The runlevels, one or a list, that are to start it, and no others. Default: the one of rc-update.
+//	The runlevels, one or a list, that should start it, and no others. Default: the default of
+//	rc-update.
 //
 // CLI Example:
 //
 //	salt '*' service.enable nginx
 //	salt '*' service.enable nginx runlevels='[boot, default]'
-func (m *module) enable(ctx context.Context, a turnArgs) (any, error) {
+func (m *module) enable(ctx context.Context, a services.TurnArgs) (any, error) {
 	levels, ok := wanted(a.Kwargs)
 	if !ok {
 		return m.succeeds(ctx, []string{"rc-update", "add", a.Name}, false)
@@ -179,24 +158,26 @@ func (m *module) enable(ctx context.Context, a turnArgs) (any, error) {
 		if len(step.levels) == 0 {
 			continue
 		}
-		if done, err := m.succeeds(ctx, append([]string{"rc-update", step.action, a.Name}, step.levels...), false); err != nil || !done {
+		if done, err := m.succeeds(ctx,
+			append([]string{"rc-update", step.action, a.Name}, step.levels...),
+			false); err != nil || !done {
 			return done, err
 		}
 	}
 	return true, nil
 }
 
-// disable has a service not start with the system, and tells whether that worked.
+// disable stops a service from starting at boot, and returns whether that succeeded.
 //
 // runlevels
 //
-//	The runlevels, one or a list, that are not to start it any more. Default: the one of rc-update.
+//	The runlevels, one or a list, that should no longer start it. Default: the default of rc-update.
 //
 // CLI Example:
 //
 //	salt '*' service.disable nginx
 //	salt '*' service.disable nginx runlevels=boot
-func (m *module) disable(ctx context.Context, a turnArgs) (any, error) {
+func (m *module) disable(ctx context.Context, a services.TurnArgs) (any, error) {
 	line := []string{"rc-update", "delete", a.Name}
 	if levels, ok := wanted(a.Kwargs); ok {
 		now, _, err := m.levelsOf(ctx, a.Name)
@@ -212,7 +193,7 @@ func (m *module) disable(ctx context.Context, a turnArgs) (any, error) {
 	return m.succeeds(ctx, line, false)
 }
 
-// enabled tells whether a service starts with the system.
+// enabled returns whether a service starts at boot.
 //
 // runlevels
 //
@@ -222,18 +203,18 @@ func (m *module) disable(ctx context.Context, a turnArgs) (any, error) {
 //
 //	salt '*' service.enabled nginx
 //	salt '*' service.enabled nginx runlevels=boot
-func (m *module) enabled(ctx context.Context, a turnArgs) (any, error) {
+func (m *module) enabled(ctx context.Context, a services.TurnArgs) (any, error) {
 	now, on, err := m.levelsOf(ctx, a.Name)
 	levels, _ := wanted(a.Kwargs)
 	return on && len(less(levels, now)) == 0, err
 }
 
-// disabled tells whether there is a service that does not start with the system.
+// disabled returns whether a service exists but does not start at boot.
 //
 // CLI Example:
 //
 //	salt '*' service.disabled nginx
-func (m *module) disabled(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) disabled(ctx context.Context, a services.NameArgs) (any, error) {
 	_, disabled, err := m.runlevels(ctx)
 	return slices.Contains(disabled, a.Name), err
 }

@@ -1,5 +1,6 @@
-// Package gentooservice is Salt's module service for OpenRC, as Alpine and Gentoo have it (salt/modules/gentoo_service.py). Scripts in
-// /etc/init.d are run, and rc-update puts them in runlevels.
+// Package gentooservice is Salt's module service for OpenRC, the init system of Alpine and Gentoo
+// (salt/modules/gentoo_service.py). Scripts in /etc/init.d control services, and rc-update adds
+// them to runlevels.
 package gentooservice
 
 import (
@@ -13,6 +14,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module service for OpenRC.
@@ -24,7 +26,8 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	if os := env.GrainsNow().Text("os"); os != "Alpine" && (os != "Gentoo" || systemd.Booted(env.Root)) {
+	if os := env.GrainsNow().Text("os"); os != "Alpine" &&
+		(os != "Gentoo" || systemd.Booted(env.Root)) {
 		return nil, errors.New("The gentoo_service execution module cannot be loaded: only available on Gentoo/Open-RC systems.") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: []loader.Func{
@@ -46,14 +49,10 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// succeeds runs a program and tells whether it succeeded; with quiet true a failure is not that of the job.
+// succeeds runs a program and reports whether it succeeded; with quiet true, a failure does not
+// fail the job.
 func (m *module) succeeds(ctx context.Context, line []string, quiet bool) (bool, error) {
-	words := make([]any, len(line))
-	for i, w := range line {
-		words[i] = w
-	}
-	code, err := m.env.Call(ctx, "cmd.retcode", []any{words}, data.NewMap("python_shell", false, "ignore_retcode", quiet))
-	return err == nil && !data.Truth(code), err
+	return calls.Succeeds(ctx, m.env, calls.Run{Argv: line, IgnoreRetcode: quiet})
 }
 
 func (m *module) do(ctx context.Context, name, action string) (any, error) {
@@ -64,17 +63,18 @@ func (m *module) script(name string) string {
 	return filepath.Join("/", m.env.Root, "/etc/init.d", name)
 }
 
-// runlevels returns what rc-update tells: the runlevels that start a service, by service, and the services that none starts.
+// runlevels returns the output of rc-update: the runlevels that start a service, by service, and
+// the services that none starts.
 func (m *module) runlevels(ctx context.Context) (enabled *data.Map, disabled []string, err error) {
-	out, err := m.env.Call(ctx, "cmd.run", []any{[]any{"rc-update", "-v", "show"}}, data.NewMap("python_shell", false))
+	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"rc-update", "-v", "show"}})
 	if err != nil {
 		return nil, nil, err
 	}
-	enabled, disabled = parseShow(data.Str(out))
+	enabled, disabled = parseShow(out)
 	return enabled, disabled, nil
 }
 
-// parseShow reads the lines of rc-update show: a service, a bar, and its runlevels.
+// parseShow parses the lines of rc-update show: a service, a bar, and its runlevels.
 func parseShow(text string) (enabled *data.Map, disabled []string) {
 	enabled = &data.Map{}
 	off := map[string]bool{}
@@ -94,7 +94,7 @@ func parseShow(text string) (enabled *data.Map, disabled []string) {
 	return enabled, slices.Sorted(maps.Keys(off))
 }
 
-// wanted returns the runlevels that the arguments name; ok is false where they name none.
+// wanted returns the runlevels that the arguments name; ok is false if they name none.
 func wanted(kwargs *data.Map) (levels []string, ok bool) {
 	v, ok := kwargs.Get("runlevels")
 	list, isList := v.([]any)

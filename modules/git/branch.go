@@ -10,17 +10,13 @@ import (
 )
 
 type branchArgs struct {
-	Cwd            any
-	Name           any  `default:"None"`
-	Opts           any  `default:"''"`
-	GitOpts        any  `default:"''"`
-	User           any  `default:"None"`
-	Password       any  `default:"None"`
-	IgnoreRetcode  bool `default:"False"`
-	OutputEncoding any  `default:"None"`
+	Cwd  any
+	Name any `default:"None"`
+	commandArgs
 }
 
-// branch runs git branch, for the branch name if it is given, and returns True. The other arguments are as in git.clone.
+// branch runs git branch, for the branch name if one is given, and returns True. The other
+// arguments are as in git.clone.
 //
 // CLI Example:
 //
@@ -30,40 +26,33 @@ func (m *module) branch(ctx context.Context, a branchArgs) (any, error) {
 	if err := plain(a.Name); err != nil {
 		return nil, err
 	}
-	args, err := command("branch", a.GitOpts, a.Opts)
+	args, err := a.command("branch")
 	if err != nil {
 		return nil, err
 	}
 	if a.Name != nil {
 		args = append(args, data.Str(a.Name))
 	}
-	return done(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), args))
+	return done(m.git(ctx, m.in(a.Cwd, a.runArgs),
+		args))
 }
 
 type checkoutArgs struct {
-	Cwd            any
-	Rev            any  `default:"None"`
-	Force          bool `default:"False"`
-	Opts           any  `default:"''"`
-	GitOpts        any  `default:"''"`
-	User           any  `default:"None"`
-	Password       any  `default:"None"`
-	IgnoreRetcode  bool `default:"False"`
-	OutputEncoding any  `default:"None"`
+	Cwd   any
+	Rev   any  `default:"None"`
+	Force bool `default:"False"`
+	commandArgs
 }
 
-// checkout checks a revision out and returns what git prints. force discards changes that are not committed. The other arguments are as in git.clone.
+// checkout checks out a revision and returns git's output. force discards uncommitted changes. The
+// other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.checkout /path/to/repo somebranch
 //	salt myminion git.checkout /path/to/repo rev=origin/mybranch opts='--track'
 func (m *module) checkout(ctx context.Context, a checkoutArgs) (any, error) {
-	before, err := options(a.GitOpts)
-	if err != nil {
-		return nil, err
-	}
-	opts, err := options(a.Opts)
+	before, opts, err := a.words()
 	if err != nil {
 		return nil, err
 	}
@@ -81,16 +70,15 @@ func (m *module) checkout(ctx context.Context, a checkoutArgs) (any, error) {
 	case !slices.Contains(opts, "-b") && !slices.Contains(opts, "-B"):
 		return nil, loader.Invocation("'rev' argument is required unless -b or -B in opts")
 	}
-	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	r := m.in(a.Cwd, a.runArgs)
 	r.merged = true
 	return stdout(m.git(ctx, r, args))
 }
 
 type mergeArgs struct {
-	Cwd            any
-	Rev            any       `default:"None"`
-	Opts           any       `default:"''"`
-	GitOpts        any       `default:"''"`
+	Cwd any
+	Rev any `default:"None"`
+	optionArgs
 	User           any       `default:"None"`
 	Password       any       `default:"None"`
 	Identity       any       `default:"None"`
@@ -99,19 +87,20 @@ type mergeArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// merge merges a revision into the branch that is checked out, and returns what git prints. The other arguments are as in git.clone.
+// merge merges a revision into the current branch and returns git's output. The other arguments are
+// as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.merge /path/to/repo upstream/mybranch opts='--ff-only'
 func (m *module) merge(ctx context.Context, a mergeArgs) (any, error) {
-	if err := only(a.Kwargs); err != nil {
+	if err := rejectUnknown(a.Kwargs); err != nil {
 		return nil, err
 	}
 	if err := plain(a.Rev); err != nil {
 		return nil, err
 	}
-	args, err := command("merge", a.GitOpts, a.Opts)
+	args, err := a.command("merge")
 	if err != nil {
 		return nil, err
 	}
@@ -124,17 +113,13 @@ func (m *module) merge(ctx context.Context, a mergeArgs) (any, error) {
 }
 
 type rebaseArgs struct {
-	Cwd            any
-	Rev            any  `default:"'master'"`
-	Opts           any  `default:"''"`
-	GitOpts        any  `default:"''"`
-	User           any  `default:"None"`
-	Password       any  `default:"None"`
-	IgnoreRetcode  bool `default:"False"`
-	OutputEncoding any  `default:"None"`
+	Cwd any
+	Rev any `default:"'master'"`
+	commandArgs
 }
 
-// rebase rebases the branch that is checked out, and returns what git prints. The other arguments are as in git.clone.
+// rebase rebases the current branch and returns git's output. The other arguments are as in
+// git.clone.
 //
 // CLI Example:
 //
@@ -147,24 +132,25 @@ func (m *module) rebase(ctx context.Context, a rebaseArgs) (any, error) {
 	if slices.Contains(opts, "-i") || slices.Contains(opts, "--interactive") {
 		return nil, loader.Invocation("Interactive rebases are not supported")
 	}
-	args, err := command("rebase", a.GitOpts, a.Opts)
+	args, err := a.command("rebase")
 	if err != nil {
 		return nil, err
 	}
 	rev, err := options(data.Str(a.Rev))
 	if err == nil {
-		err = plainWords(rev, "--abort", "--continue", "--quit", "--skip") // which opts cannot say beside a revision
+		// opts cannot have these together with a revision
+		err = plainWords(rev, "--abort", "--continue", "--quit", "--skip")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), append(args, rev...)))
+	return stdout(m.git(ctx, m.in(a.Cwd, a.runArgs),
+		append(args, rev...)))
 }
 
 type resetArgs struct {
-	Cwd            any
-	Opts           any  `default:"''"`
-	GitOpts        any  `default:"''"`
+	Cwd any
+	optionArgs
 	User           any  `default:"None"`
 	Password       any  `default:"None"`
 	Identity       any  `default:"None"`
@@ -172,13 +158,13 @@ type resetArgs struct {
 	OutputEncoding any  `default:"None"`
 }
 
-// reset runs git reset and returns what it prints. The other arguments are as in git.clone.
+// reset runs git reset and returns its output. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.reset /path/to/repo opts='--hard origin/master'
 func (m *module) reset(ctx context.Context, a resetArgs) (any, error) {
-	args, err := command("reset", a.GitOpts, a.Opts)
+	args, err := a.command("reset")
 	if err != nil {
 		return nil, err
 	}
@@ -188,18 +174,14 @@ func (m *module) reset(ctx context.Context, a resetArgs) (any, error) {
 }
 
 type symbolicRefArgs struct {
-	Cwd            any
-	Ref            any
-	Value          any  `default:"None"`
-	Opts           any  `default:"''"`
-	GitOpts        any  `default:"''"`
-	User           any  `default:"None"`
-	Password       any  `default:"None"`
-	IgnoreRetcode  bool `default:"False"`
-	OutputEncoding any  `default:"None"`
+	Cwd   any
+	Ref   any
+	Value any `default:"None"`
+	commandArgs
 }
 
-// symbolicRef returns what a symbolic ref stands for, or makes it stand for value. The other arguments are as in git.clone.
+// symbolicRef returns the target of a symbolic ref, or sets it to value. The other arguments are as
+// in git.clone.
 //
 // CLI Example:
 //
@@ -216,42 +198,34 @@ func (m *module) symbolicRef(ctx context.Context, a symbolicRefArgs) (any, error
 	if err := plain(a.Ref, a.Value); err != nil {
 		return nil, err
 	}
-	args, err := command("symbolic-ref", a.GitOpts, a.Opts)
+	args, err := a.command("symbolic-ref")
 	if err != nil {
 		return nil, err
 	}
 	if args = append(args, data.Str(a.Ref)); data.Truth(a.Value) {
 		args = append(args, data.Str(a.Value))
 	}
-	return stdout(m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), args))
+	return stdout(m.git(ctx, m.in(a.Cwd, a.runArgs),
+		args))
 }
 
 type tagArgs struct {
-	Cwd            any
-	Name           any
-	Ref            any  `default:"'HEAD'"`
-	Message        any  `default:"None"`
-	Opts           any  `default:"''"`
-	GitOpts        any  `default:"''"`
-	User           any  `default:"None"`
-	Password       any  `default:"None"`
-	IgnoreRetcode  bool `default:"False"`
-	OutputEncoding any  `default:"None"`
+	Cwd     any
+	Name    any
+	Ref     any `default:"'HEAD'"`
+	Message any `default:"None"`
+	commandArgs
 }
 
-// tag makes a tag for a ref, or with -d among the options removes one, and returns what git prints. A message makes it an annotated
-// one. The other arguments are as in git.clone.
+// tag creates a tag for a ref, or with -d in the options removes one, and returns git's output.
+// With a message the tag is annotated. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.tag /path/to/repo v1.2.3 message='Version 1.2.3 tagged'
 //	salt myminion git.tag /path/to/repo v1.2.3 opts='-d'
 func (m *module) tag(ctx context.Context, a tagArgs) (any, error) {
-	before, err := options(a.GitOpts)
-	if err != nil {
-		return nil, err
-	}
-	opts, err := options(a.Opts)
+	before, opts, err := a.words()
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +243,7 @@ func (m *module) tag(ctx context.Context, a tagArgs) (any, error) {
 	if !slices.Contains(opts, "-d") && !slices.Contains(opts, "--delete") {
 		args = append(args, data.Str(a.Ref))
 	}
-	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	r := m.in(a.Cwd, a.runArgs)
 	r.merged = true
 	return stdout(m.git(ctx, r, args))
 }

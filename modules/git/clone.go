@@ -13,11 +13,10 @@ import (
 )
 
 type cloneArgs struct {
-	Cwd            any
-	URL            any    `default:"None"`
-	Name           any    `default:"None"`
-	Opts           any    `default:"''"`
-	GitOpts        any    `default:"''"`
+	Cwd  any
+	URL  any `default:"None"`
+	Name any `default:"None"`
+	optionArgs
 	User           any    `default:"None"`
 	Password       any    `default:"None"`
 	Identity       any    `default:"None"`
@@ -32,7 +31,7 @@ type cloneArgs struct {
 //
 // cwd, name
 //
-//	Where the clone is to be; with name it is a directory of that name in cwd.
+//	The directory of the clone; with name, a directory of that name in cwd.
 //
 // opts, git_opts
 //
@@ -40,19 +39,19 @@ type cloneArgs struct {
 //
 // user, password
 //
-//	As which user to run git; the password is for Windows.
+//	The user to run git as; the password is needed only on Windows.
 //
 // identity
 //
-//	The key of ssh, or a list: paths or salt:// URLs, from the environment saltenv.
+//	An SSH key, or a list of them: paths or salt:// URLs, from the environment saltenv.
 //
 // https_user, https_pass
 //
-//	User and password for an https:// URL. No command line shows them.
+//	User and password for an https:// URL. They are never on a command line.
 //
 // ignore_retcode, output_encoding
 //
-//	Whether a failure is logged as one; how the output is encoded.
+//	Whether to ignore a failure instead of logging it; the encoding of the output.
 //
 // CLI Example:
 //
@@ -61,8 +60,8 @@ func (m *module) clone(ctx context.Context, a cloneArgs) (any, error) {
 	if !data.Truth(a.URL) {
 		return nil, loader.Invocation("Missing 'url' argument")
 	}
-	url, target := data.Str(a.URL), m.where(a.Cwd, a.User)
-	args, err := command("clone", a.GitOpts, a.Opts)
+	url, target := data.Str(a.URL), m.absolute(a.Cwd, a.User)
+	args, err := a.command("clone")
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +86,13 @@ func (m *module) clone(ctx context.Context, a cloneArgs) (any, error) {
 		return nil, err
 	}
 	r.cwd = target
-	if err := m.keepLogin(ctx, r, origin(args), "url", l); err != nil {
+	if err := m.storeLogin(ctx, r, origin(args), "url", l); err != nil {
 		return nil, err
 	}
 	return true, nil
 }
 
-// origin returns which name a clone gives the remote.
+// origin returns the name that a clone gives the remote.
 func origin(args []string) string {
 	for i, arg := range args {
 		if name, ok := strings.CutPrefix(arg, "--origin="); ok {
@@ -106,36 +105,21 @@ func origin(args []string) string {
 	return "origin"
 }
 
-// command returns the words of a command with options of git and of its own.
-func command(name string, gitOpts, opts any) ([]string, error) {
-	before, err := options(gitOpts)
-	if err != nil {
-		return nil, err
-	}
-	after, err := options(opts)
-	return with(before, []string{name}, after), err
-}
-
 type fetchArgs struct {
-	Cwd            any
-	Remote         any    `default:"None"`
-	Force          bool   `default:"False"`
-	Refspecs       any    `default:"None"`
-	Opts           any    `default:"''"`
-	GitOpts        any    `default:"''"`
-	User           any    `default:"None"`
-	Password       any    `default:"None"`
-	Identity       any    `default:"None"`
-	IgnoreRetcode  bool   `default:"False"`
-	Saltenv        string `default:"'base'"`
-	OutputEncoding any    `default:"None"`
+	Cwd      any
+	Remote   any  `default:"None"`
+	Force    bool `default:"False"`
+	Refspecs any  `default:"None"`
+	remoteArgs
 }
 
-// fetch fetches from a remote and returns what is new: updated branches, new branches, new tags, updated tags.
+// fetch fetches from a remote and returns the changes: updated branches, new branches, new tags,
+// updated tags.
 //
 // remote, refspecs, force
 //
-//	Which remote; what to fetch, a list or separated by commas; also what is no fast-forward.
+//	The remote; the refspecs to fetch, a list or separated by commas; whether to accept updates that
+//	are not fast-forward.
 //
 // The other arguments are as in git.clone.
 //
@@ -144,19 +128,15 @@ type fetchArgs struct {
 //	salt myminion git.fetch /path/to/repo upstream
 //	salt myminion git.fetch /path/to/repo identity=/root/.ssh/id_rsa
 func (m *module) fetch(ctx context.Context, a fetchArgs) (any, error) {
-	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
-	r.identity, r.saltenv, r.merged = a.Identity, a.Saltenv, true
-	opts, err := options(a.Opts)
+	r := m.remote(a.Cwd, a.remoteArgs)
+	r.merged = true
+	before, opts, err := a.words()
 	if err != nil {
 		return nil, err
 	}
 	opts = slices.DeleteFunc(opts, func(o string) bool { return o == "-f" || o == "--force" })
 	if a.Force {
 		opts = append([]string{"--force"}, opts...)
-	}
-	before, err := options(a.GitOpts)
-	if err != nil {
-		return nil, err
 	}
 	if err := plainWords(append(data.SplitTexts(a.Refspecs, ","), data.Str(a.Remote))); err != nil {
 		return nil, err
@@ -172,11 +152,11 @@ func (m *module) fetch(ctx context.Context, a fetchArgs) (any, error) {
 	return fetched(result.Stdout), nil
 }
 
-// fetched returns what git fetch says of refs (fetch of the original).
-func fetched(said string) *data.Map {
+// fetched parses the refs in the output of git fetch (fetch in Salt's module).
+func fetched(output string) *data.Map {
 	ret := data.NewMap()
 	update := regexp.MustCompile(`^[\s*]*(?:([0-9a-f]+)\.\.([0-9a-f]+)|\[(?:new (tag|branch)|tag update)\])\s+(.+)->`)
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		found := update.FindStringSubmatch(line)
 		if found == nil {
 			continue
@@ -184,9 +164,9 @@ func fetched(said string) *data.Map {
 		name := strings.TrimRight(found[4], " \t")
 		switch {
 		case found[3] == "tag":
-			grow(ret, "new tags", name)
+			appendTo(ret, "new tags", name)
 		case found[3] == "branch":
-			grow(ret, "new branches", name)
+			appendTo(ret, "new branches", name)
 		case found[1] != "":
 			updated, ok := ret.Value("updated branches").(*data.Map)
 			if !ok {
@@ -195,118 +175,91 @@ func fetched(said string) *data.Map {
 			}
 			updated.Set(name, data.NewMap("old", found[1], "new", found[2]))
 		default:
-			grow(ret, "updated tags", name)
+			appendTo(ret, "updated tags", name)
 		}
 	}
 	return ret
 }
 
-func grow(m *data.Map, key string, v any) {
+func appendTo(m *data.Map, key string, v any) {
 	list, _ := m.Value(key).([]any)
 	m.Set(key, append(list, v))
 }
 
 type pullArgs struct {
-	Cwd            any
-	Opts           any    `default:"''"`
-	GitOpts        any    `default:"''"`
-	User           any    `default:"None"`
-	Password       any    `default:"None"`
-	Identity       any    `default:"None"`
-	IgnoreRetcode  bool   `default:"False"`
-	Saltenv        string `default:"'base'"`
-	OutputEncoding any    `default:"None"`
+	Cwd any
+	remoteArgs
 }
 
-// pull runs git pull and returns what it prints. The arguments are as in git.clone.
+// pull runs git pull and returns its output. The arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.pull /path/to/repo opts='--rebase origin master'
 func (m *module) pull(ctx context.Context, a pullArgs) (any, error) {
-	args, err := command("pull", a.GitOpts, a.Opts)
+	args, err := a.command("pull")
 	if err != nil {
 		return nil, err
 	}
-	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
-	r.identity, r.saltenv = a.Identity, a.Saltenv
+	r := m.remote(a.Cwd, a.remoteArgs)
 	return stdout(m.git(ctx, r, args))
 }
 
 type pushArgs struct {
-	Cwd            any
-	Remote         any       `default:"None"`
-	Ref            any       `default:"None"`
-	Opts           any       `default:"''"`
-	GitOpts        any       `default:"''"`
-	User           any       `default:"None"`
-	Password       any       `default:"None"`
-	Identity       any       `default:"None"`
-	IgnoreRetcode  bool      `default:"False"`
-	Saltenv        string    `default:"'base'"`
-	OutputEncoding any       `default:"None"`
-	Kwargs         *data.Map `kwargs:"kwargs"`
+	Cwd    any
+	Remote any `default:"None"`
+	Ref    any `default:"None"`
+	remoteArgs
+	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// push pushes a ref to a remote and returns what git prints. The other arguments are as in git.clone.
+// push pushes a ref to a remote and returns git's output. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.push /path/to/repo origin master
 //	salt myminion git.push /path/to/repo upstream issue21:upstream_branch
 func (m *module) push(ctx context.Context, a pushArgs) (any, error) {
-	if err := only(a.Kwargs); err != nil {
+	if err := rejectUnknown(a.Kwargs); err != nil {
 		return nil, err
 	}
 	if err := plain(a.Remote, a.Ref); err != nil {
 		return nil, err
 	}
-	args, err := command("push", a.GitOpts, a.Opts)
+	args, err := a.command("push")
 	if err != nil {
 		return nil, err
 	}
-	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
-	r.identity, r.saltenv = a.Identity, a.Saltenv
+	r := m.remote(a.Cwd, a.remoteArgs)
 	return stdout(m.git(ctx, r, append(args, data.Str(a.Remote), data.Str(a.Ref))))
 }
 
 type submoduleArgs struct {
-	Cwd            any
-	Command        any
-	Opts           any       `default:"''"`
-	GitOpts        any       `default:"''"`
-	User           any       `default:"None"`
-	Password       any       `default:"None"`
-	Identity       any       `default:"None"`
-	IgnoreRetcode  bool      `default:"False"`
-	Saltenv        string    `default:"'base'"`
-	OutputEncoding any       `default:"None"`
-	Kwargs         *data.Map `kwargs:"kwargs"`
+	Cwd     any
+	Command any
+	remoteArgs
+	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// submodule runs a command of git submodule, such as update, and returns what it prints. The other arguments are as in git.clone.
+// submodule runs a command of git submodule, such as update, and returns its output. The other
+// arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.submodule /path/to/repo update opts='--init --recursive'
 func (m *module) submodule(ctx context.Context, a submoduleArgs) (any, error) {
-	if err := only(a.Kwargs, "init"); err != nil {
+	if err := rejectUnknown(a.Kwargs, "init"); err != nil {
 		return nil, err
 	}
 	if flag(a.Kwargs, "init") {
 		return nil, loader.Invocation("The 'init' argument is no longer supported. Either set 'command' to 'init', or include '--init' in the 'opts' " +
 			"argument and set 'command' to 'update'.")
 	}
-	before, err := options(a.GitOpts)
+	before, after, err := a.words()
 	if err != nil {
 		return nil, err
 	}
-	after, err := options(a.Opts)
-	if err != nil {
-		return nil, err
-	}
-	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
-	r.identity, r.saltenv = a.Identity, a.Saltenv
+	r := m.remote(a.Cwd, a.remoteArgs)
 	return stdout(m.git(ctx, r, with(before, []string{"submodule", data.Str(a.Command)}, after)))
 }
 
@@ -316,19 +269,15 @@ type initArgs struct {
 	Template       any  `default:"None"`
 	SeparateGitDir any  `default:"None"`
 	Shared         any  `default:"None"`
-	Opts           any  `default:"''"`
-	GitOpts        any  `default:"''"`
-	User           any  `default:"None"`
-	Password       any  `default:"None"`
-	IgnoreRetcode  bool `default:"False"`
-	OutputEncoding any  `default:"None"`
+	commandArgs
 }
 
-// init makes a repository and returns what git prints.
+// init creates a repository and returns git's output.
 //
 // bare, template, separate_git_dir, shared
 //
-//	Whether it has no working tree; the directory that it begins as; where its data are; who may write to it, as git init --shared.
+//	Whether it has no working tree; a template directory; the directory of its data; who may write
+//	to it, as in git init --shared.
 //
 // The other arguments are as in git.clone.
 //
@@ -337,7 +286,7 @@ type initArgs struct {
 //	salt myminion git.init /path/to/repo
 //	salt myminion git.init /path/to/bare/repo.git bare=True
 func (m *module) init(ctx context.Context, a initArgs) (any, error) {
-	args, err := command("init", a.GitOpts, "")
+	args, err := optionArgs{GitOpts: a.GitOpts}.command("init")
 	if err != nil {
 		return nil, err
 	}
@@ -363,7 +312,7 @@ func (m *module) init(ctx context.Context, a initArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	r := m.in(a.Cwd, a.runArgs)
 	target := r.cwd
 	r.cwd = ""
 	return stdout(m.git(ctx, r, append(with(args, opts), target)))

@@ -9,23 +9,36 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A store says which configuration is meant: that of a repository, or with global of a user.
+// A store identifies a configuration: that of a repository, or with global that of a user.
 type store struct {
 	run
 	global bool
 }
 
-func (m *module) store(a repoArgs, kwargs *data.Map, key any) (store, error) {
-	s := store{run{user: a.User, password: a.Password, quiet: a.IgnoreRetcode, encoding: a.OutputEncoding}, flag(kwargs, "global")}
+// configArgs are the last arguments of functions that read or change a configuration.
+type configArgs struct {
+	Cwd any `default:"None"`
+	runArgs
+	Kwargs *data.Map `kwargs:"kwargs"`
+}
+
+// store returns the configuration that the arguments select. It rejects keyword arguments other
+// than known.
+func (m *module) store(a configArgs, key any, known ...string) (store, error) {
+	if err := rejectUnknown(a.Kwargs, known...); err != nil {
+		return store{}, err
+	}
+	s := store{run{user: a.User, password: a.Password, quiet: a.IgnoreRetcode,
+		encoding: a.OutputEncoding}, flag(a.Kwargs, "global")}
 	if a.Cwd != nil {
-		s.cwd = m.where(a.Cwd, a.User)
+		s.cwd = m.absolute(a.Cwd, a.User)
 	} else if !s.global {
 		return s, loader.Invocation("'cwd' argument required unless global=True")
 	}
 	return s, plain(key)
 }
 
-// place is the option that names the configuration.
+// place returns the option that selects the configuration.
 func (s store) place() string {
 	if s.global {
 		return "--global"
@@ -33,7 +46,7 @@ func (s store) place() string {
 	return "--local"
 }
 
-// values returns the values of a key, nil where there is none.
+// values returns the values of a key, or nil if there are none.
 func (m *module) values(ctx context.Context, s store, key string) ([]any, error) {
 	s.soft = true
 	result, err := m.git(ctx, s.run, []string{"config", s.place(), "--get-all", key})
@@ -44,27 +57,20 @@ func (m *module) values(ctx context.Context, s store, key string) ([]any, error)
 }
 
 type configGetArgs struct {
-	Key            any
-	Cwd            any       `default:"None"`
-	User           any       `default:"None"`
-	Password       any       `default:"None"`
-	IgnoreRetcode  bool      `default:"False"`
-	OutputEncoding any       `default:"None"`
-	Kwargs         *data.Map `kwargs:"kwargs"`
+	Key any
+	configArgs
 }
 
-// configGet returns the value of a key, the last of several, or with all a list of them; None where there is none. With global it is
-// of the user's configuration. The other arguments are as in git.clone.
+// configGet returns the value of a key, or None if there is none. Of several values it returns the
+// last, or with all a list. With global it reads the user's configuration. The other arguments are
+// as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.config_get user.name cwd=/path/to/repo
 //	salt myminion git.config_get user.email global=True
 func (m *module) configGet(ctx context.Context, a configGetArgs) (any, error) {
-	if err := only(a.Kwargs, "all", "global"); err != nil {
-		return nil, err
-	}
-	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs, a.Key)
+	s, err := m.store(a.configArgs, a.Key, "all", "global")
 	if err != nil {
 		return nil, err
 	}
@@ -81,27 +87,20 @@ func (m *module) configGet(ctx context.Context, a configGetArgs) (any, error) {
 }
 
 type configRegexpArgs struct {
-	Key            any
-	ValueRegex     any       `default:"None"`
-	Cwd            any       `default:"None"`
-	User           any       `default:"None"`
-	Password       any       `default:"None"`
-	IgnoreRetcode  bool      `default:"False"`
-	OutputEncoding any       `default:"None"`
-	Kwargs         *data.Map `kwargs:"kwargs"`
+	Key        any
+	ValueRegex any `default:"None"`
+	configArgs
 }
 
-// configGetRegexp returns the keys that match a regular expression, with lists of their values, of which value_regex chooses some. The other arguments are as in git.clone.
+// configGetRegexp returns the keys that match a regular expression, with lists of their values.
+// value_regex selects values. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.config_get_regexp 'user\.*' cwd=/path/to/repo
 //	salt myminion git.config_get_regexp 'foo.bar' 'baz' global=True
 func (m *module) configGetRegexp(ctx context.Context, a configRegexpArgs) (any, error) {
-	if err := only(a.Kwargs, "global"); err != nil {
-		return nil, err
-	}
-	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs, a.Key)
+	s, err := m.store(a.configArgs, a.Key, "global")
 	if err != nil {
 		return nil, err
 	}
@@ -117,36 +116,29 @@ func (m *module) configGetRegexp(ctx context.Context, a configRegexpArgs) (any, 
 	ret := data.NewMap()
 	for line := range strings.Lines(result.Stdout) {
 		if key, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), " "); ok && value != "" {
-			grow(ret, key, value)
+			appendTo(ret, key, value)
 		}
 	}
 	return ret, nil
 }
 
 type configSetArgs struct {
-	Key            any
-	Value          any       `default:"None"`
-	Multivar       any       `default:"None"`
-	Cwd            any       `default:"None"`
-	User           any       `default:"None"`
-	Password       any       `default:"None"`
-	IgnoreRetcode  bool      `default:"False"`
-	OutputEncoding any       `default:"None"`
-	Kwargs         *data.Map `kwargs:"kwargs"`
+	Key      any
+	Value    any `default:"None"`
+	Multivar any `default:"None"`
+	configArgs
 }
 
-// configSet gives a key a value, or several by multivar, a list or separated by commas, and returns all that it has then. With add the
-// value comes to those that are there, with global it is of the user's configuration. The other arguments are as in git.clone.
+// configSet sets the value of a key, or several values with multivar, a list or separated by
+// commas. It returns all values that the key then has. With add the value is added to the existing
+// ones. With global it changes the user's configuration. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.config_set user.email me@example.com cwd=/path/to/repo
 //	salt myminion git.config_set mylist.multivar multivar=foo,bar,baz cwd=/path/to/repo
 func (m *module) configSet(ctx context.Context, a configSetArgs) (any, error) {
-	if err := only(a.Kwargs, "add", "global"); err != nil {
-		return nil, err
-	}
-	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs, a.Key)
+	s, err := m.store(a.configArgs, a.Key, "add", "global")
 	if err != nil {
 		return nil, err
 	}
@@ -178,28 +170,21 @@ func (m *module) configSet(ctx context.Context, a configSetArgs) (any, error) {
 }
 
 type configUnsetArgs struct {
-	Key            any
-	ValueRegex     any       `default:"None"`
-	Cwd            any       `default:"None"`
-	User           any       `default:"None"`
-	Password       any       `default:"None"`
-	IgnoreRetcode  bool      `default:"False"`
-	OutputEncoding any       `default:"None"`
-	Kwargs         *data.Map `kwargs:"kwargs"`
+	Key        any
+	ValueRegex any `default:"None"`
+	configArgs
 }
 
-// configUnset removes a key, or with all one that has several values, of which value_regex chooses some, and returns True. With
-// global it is of the user's configuration. The other arguments are as in git.clone.
+// configUnset removes a key and returns True. With all it removes a key with several values;
+// value_regex selects values. With global it changes the user's configuration. The other arguments
+// are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.config_unset /path/to/repo foo.bar
 //	salt myminion git.config_unset /path/to/repo foo.bar all=True
 func (m *module) configUnset(ctx context.Context, a configUnsetArgs) (any, error) {
-	if err := only(a.Kwargs, "all", "global"); err != nil {
-		return nil, err
-	}
-	s, err := m.store(repoArgs{a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding}, a.Kwargs, a.Key)
+	s, err := m.store(a.configArgs, a.Key, "all", "global")
 	if err != nil {
 		return nil, err
 	}
@@ -226,15 +211,16 @@ func (m *module) configUnset(ctx context.Context, a configUnsetArgs) (any, error
 	case 6:
 		return nil, loader.Execution("The value_regex is invalid")
 	default:
-		text := "Failed to unset key '" + key + "', git config returned exit code " + strconv.Itoa(code)
-		if said := result.Stderr; said != "" {
-			text += "; " + said
+		text := "Failed to unset key '" + key + "', git config returned exit code " +
+			strconv.Itoa(code)
+		if output := result.Stderr; output != "" {
+			text += "; " + output
 		}
 		return nil, loader.Execution("%s", text)
 	}
 }
 
-// notUnset says why a key was not removed.
+// notUnset returns the error for a key that was not removed.
 func (m *module) notUnset(ctx context.Context, s store, key string, regex any) error {
 	list, err := m.values(ctx, s, key)
 	switch {

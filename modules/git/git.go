@@ -1,10 +1,11 @@
 // Package git is Salt's module git: it runs the program git in repositories (salt/modules/git.py).
 //
-// run.go runs the program, with keys and passwords; clone.go, remote.go, branch.go, change.go, look.go, config.go and worktree.go hold the
-// functions by what they are about.
+// run.go runs the program, with keys and passwords; clone.go, remote.go, branch.go, change.go,
+// inspect.go, config.go and worktree.go have the functions, grouped by topic.
 //
-// What differs: user and password of a server are never on a command line: the program gets them in its environment, and they are
-// written to the configuration of the repository, where Salt has them too. Versions of git before 2.0 are not known.
+// Differences from Salt: user and password of a server are never on a command line. The program
+// gets them in its environment, and they are written to the configuration of the repository, as
+// Salt does. Versions of git before 2.0 are not supported.
 package git
 
 import (
@@ -23,7 +24,7 @@ import (
 	"os"
 )
 
-// Plugin returns the module git. There is one where there is the program.
+// Plugin returns the module git. It is available if the program is installed.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "git", New: newModule} }
 
 type module struct{ env *loader.Env }
@@ -33,10 +34,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("The git execution module cannot be loaded: git unavailable.") //nolint:staticcheck // Salt's text
 	}
 	m := &module{env}
-	return &loader.Module{Funcs: slices.Concat(m.looking(), m.changing(), m.fetching())}, nil
+	return &loader.Module{Funcs: slices.Concat(m.readFuncs(), m.changeFuncs(), m.remoteFuncs())},
+		nil
 }
 
-func (m *module) looking() []loader.Func {
+func (m *module) readFuncs() []loader.Func {
 	return []loader.Func{
 		loader.F("config_get", m.configGet),
 		loader.F("config_get_regexp", m.configGetRegexp),
@@ -59,7 +61,7 @@ func (m *module) looking() []loader.Func {
 	}
 }
 
-func (m *module) changing() []loader.Func {
+func (m *module) changeFuncs() []loader.Func {
 	return []loader.Func{
 		loader.F("add", m.add),
 		loader.F("archive", m.archive),
@@ -83,7 +85,7 @@ func (m *module) changing() []loader.Func {
 	}
 }
 
-func (m *module) fetching() []loader.Func {
+func (m *module) remoteFuncs() []loader.Func {
 	return []loader.Func{
 		loader.F("clone", m.clone).Secret("password", "https_pass"),
 		loader.F("fetch", m.fetch).Secret("password"),
@@ -96,7 +98,8 @@ func (m *module) fetching() []loader.Func {
 	}
 }
 
-// options returns options of git: a list, or a text of words as a shell splits them. A -- at the end of a text is left out.
+// options returns options for git: a list, or a string split into words like a shell does. A -- at
+// the end of a string is dropped.
 func options(v any) ([]string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -116,8 +119,9 @@ func options(v any) ([]string, error) {
 	return []string{data.Str(v)}, nil
 }
 
-// where returns an absolute path; what is not absolute is below the home directory of the user.
-func (m *module) where(path, user any) string {
+// absolute returns an absolute path. Relative paths are resolved against the home directory of the
+// user.
+func (m *module) absolute(path, user any) string {
 	s := data.Str(path)
 	if filepath.IsAbs(s) {
 		return s
@@ -125,7 +129,7 @@ func (m *module) where(path, user any) string {
 	home := accounts.Home(os.Getenv)
 	if data.Truth(user) {
 		home = "~" + data.Str(user)
-		users, _ := accounts.Users(m.env.Root) // one who is not found has no home
+		users, _ := accounts.Users(m.env.Root) // an unknown user has no home directory
 		for _, u := range users {
 			if u.Name == data.Str(user) {
 				home = u.Home
@@ -135,11 +139,11 @@ func (m *module) where(path, user any) string {
 	return filepath.Join(home, s)
 }
 
-// flag takes a truth value from further keywords.
+// flag returns the truth value of a keyword argument.
 func flag(kwargs *data.Map, name string) bool { return data.Truth(kwargs.Value(name)) }
 
-// only refuses further keywords but these.
-func only(kwargs *data.Map, known ...string) error {
+// rejectUnknown rejects keyword arguments other than these.
+func rejectUnknown(kwargs *data.Map, known ...string) error {
 	bad := &data.Map{}
 	for k, v := range kwargs.All() {
 		name := data.Str(k)
@@ -150,7 +154,7 @@ func only(kwargs *data.Map, known ...string) error {
 	return loader.Unknown(bad)
 }
 
-// lines returns the lines of a text.
+// lines splits a string into lines.
 func lines(s string) []any {
 	out := []any{}
 	for line := range strings.Lines(s) {
@@ -159,7 +163,7 @@ func lines(s string) []any {
 	return out
 }
 
-// stdout returns what a run printed.
+// stdout returns the standard output of a run.
 func stdout(r calls.Ran, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -174,31 +178,14 @@ func done(_ calls.Ran, err error) (any, error) {
 	return true, nil
 }
 
-// with joins words of a command line.
+// with concatenates words of a command line.
 func with(words ...[]string) []string { return slices.Concat(words...) }
-
-type repoArgs struct {
-	Cwd            any
-	User           any  `default:"None"`
-	Password       any  `default:"None"`
-	IgnoreRetcode  bool `default:"False"`
-	OutputEncoding any  `default:"None"`
-}
-
-func (m *module) of(a repoArgs) run {
-	return m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
-}
-
-// at returns a run in a repository.
-func (m *module) at(cwd, user, password any, quiet bool, encoding any) run {
-	return run{cwd: m.where(cwd, user), user: user, password: password, quiet: quiet, encoding: encoding}
-}
 
 type versionArgs struct {
 	Versioninfo bool `default:"False"`
 }
 
-// version returns the version of git, or with versioninfo its parts as a list.
+// version returns the version of git, or with versioninfo its components as a list.
 //
 // CLI Example:
 //
@@ -208,9 +195,9 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, _, _ := strings.Cut(r.Stdout, "(")
-	said, _, _ = strings.Cut(strings.TrimSpace(said), ".windows")
-	words := strings.Fields(said)
+	output, _, _ := strings.Cut(r.Stdout, "(")
+	output, _, _ = strings.Cut(strings.TrimSpace(output), ".windows")
+	words := strings.Fields(output)
 	version := "unknown"
 	if len(words) > 0 {
 		version = words[len(words)-1]

@@ -8,18 +8,20 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// plain refuses names, revisions and addresses that git would take for options, of which some run commands (--upload-pack, --exec) or
-// write files (--output). Salt hands them on; what is meant as an option has the argument opts.
+// plain rejects names, revisions and addresses that git would parse as options. Some options run
+// commands (--upload-pack, --exec) or write files (--output). Salt passes them on; options belong
+// in the argument opts.
 func plain(words ...any) error {
 	for _, word := range words {
 		if text := data.Str(word); strings.HasPrefix(text, "-") {
-			return loader.Execution("'%s' begins with a dash, and git would take it for an option", text)
+			return loader.Execution("'%s' begins with a dash; git would treat it as an option",
+				text)
 		}
 	}
 	return nil
 }
 
-// plainWords is plain for a list, in which these words may be.
+// plainWords is like plain for a list; it accepts the words in but.
 func plainWords(words []string, but ...string) error {
 	for _, word := range words {
 		if !slices.Contains(but, word) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is no option for those who call runs no command and writes no file, wherever it stands.
+// An argument that callers may not use for options never runs a command or writes a file, wherever
+// it is.
 func TestWordsAreNoOptions(t *testing.T) {
 	h := newHost(t)
 	evil := "touch @/evil;false"
@@ -37,8 +38,9 @@ func TestWordsAreNoOptions(t *testing.T) {
 		{"tag", []any{"cwd", "@/r", "name", "-d", "ref", "v1"}},
 		{"worktree_add", []any{"cwd", "@/r", "worktree_path", "@/w", "ref", "--detach"}},
 	} {
-		if got := h.call(c.fun, c.words...); !strings.HasPrefix(got, "error: '-") || !strings.HasSuffix(got, "begins with a dash, and git would take it for an option") {
-			t.Errorf("%s gives %s", c.fun, got)
+		if got := h.call(c.fun, c.words...); !strings.HasPrefix(got, "error: '-") ||
+			!strings.HasSuffix(got, "begins with a dash; git would treat it as an option") {
+			t.Errorf("%s returned %s", c.fun, got)
 		}
 	}
 	if _, err := os.Lstat(h.dir + "/evil"); err == nil {
@@ -46,7 +48,8 @@ func TestWordsAreNoOptions(t *testing.T) {
 	}
 }
 
-// A configuration with a password is its owner's, and a group's that may write to it.
+// A configuration with a password is readable only by its owner, and by its group if that may write
+// to it.
 func TestLoginIsTheOwners(t *testing.T) {
 	h := newHost(t)
 	config := h.dir + "/c/.git/config"
@@ -54,11 +57,14 @@ func TestLoginIsTheOwners(t *testing.T) {
 		if err := os.Chmod(config, before); err != nil {
 			t.Fatal(err)
 		}
-		h.call("remote_set", "cwd", "@/c", "url", "https://h/r.git", "remote", "up", "https_user", "u", "https_pass", "secret")
+		h.call("remote_set", "cwd", "@/c", "url", "https://h/r.git", "remote", "up", "https_user",
+			"u", "https_pass", "secret")
 		text, err := os.ReadFile(config)
 		info, statErr := os.Stat(config)
-		if err != nil || statErr != nil || !strings.Contains(string(text), "secret") || info.Mode().Perm() != after {
-			t.Errorf("after a password was written to a file of mode %v it is %v, %v, %v", before, info.Mode(), err, statErr)
+		if err != nil || statErr != nil || !strings.Contains(string(text), "secret") ||
+			info.Mode().Perm() != after {
+			t.Errorf("after a password was written to a file of mode %v it is %v, %v, %v", before,
+				info.Mode(), err, statErr)
 		}
 	}
 }

@@ -9,11 +9,10 @@ import (
 )
 
 type lsRemoteArgs struct {
-	Cwd            any    `default:"None"`
-	Remote         any    `default:"'origin'"`
-	Ref            any    `default:"None"`
-	Opts           any    `default:"''"`
-	GitOpts        any    `default:"''"`
+	Cwd    any `default:"None"`
+	Remote any `default:"'origin'"`
+	Ref    any `default:"None"`
+	optionArgs
 	User           any    `default:"None"`
 	Password       any    `default:"None"`
 	Identity       any    `default:"None"`
@@ -24,21 +23,21 @@ type lsRemoteArgs struct {
 	Saltenv        string `default:"'base'"`
 }
 
-// lsRemote returns the refs of a remote, by name or URL, with their commits. ref chooses among them; the other arguments are as in
-// git.clone.
+// lsRemote returns the refs of a remote, given by name or URL, with their commits. ref selects
+// refs; the other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.ls_remote /path/to/repo origin master
 //	salt myminion git.ls_remote remote=https://mydomain.tld/repo.git ref=mytag opts='--tags'
 func (m *module) lsRemote(ctx context.Context, a lsRemoteArgs) (any, error) {
-	args, err := command("ls-remote", a.GitOpts, a.Opts)
+	args, err := a.command("ls-remote")
 	if err != nil {
 		return nil, err
 	}
 	r := m.at("/", a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
 	if r.cwd = ""; a.Cwd != nil {
-		r.cwd = m.where(a.Cwd, a.User)
+		r.cwd = m.absolute(a.Cwd, a.User)
 	}
 	r.identity, r.saltenv = a.Identity, a.Saltenv
 	return m.refs(ctx, r, args, data.Str(a.Remote), a.Ref, a.HTTPSUser, a.HTTPSPass)
@@ -59,15 +58,15 @@ type remoteRefsArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// remoteRefs returns the refs of the repository of a URL with their commits: all, its heads or its tags, or those that match filter.
-// The other arguments are as in git.clone.
+// remoteRefs returns the refs of the repository at a URL with their commits: all, its heads, its
+// tags, or those that match filter. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.remote_refs https://github.com/saltstack/salt.git
 //	salt myminion git.remote_refs https://github.com/saltstack/salt.git filter=develop
 func (m *module) remoteRefs(ctx context.Context, a remoteRefsArgs) (any, error) {
-	if err := only(a.Kwargs, "filter"); err != nil {
+	if err := rejectUnknown(a.Kwargs, "filter"); err != nil {
 		return nil, err
 	}
 	args := []string{"ls-remote"}
@@ -77,12 +76,15 @@ func (m *module) remoteRefs(ctx context.Context, a remoteRefsArgs) (any, error) 
 	if a.Tags {
 		args = append(args, "--tags")
 	}
-	r := run{user: a.User, password: a.Password, quiet: a.IgnoreRetcode, encoding: a.OutputEncoding, identity: a.Identity, saltenv: a.Saltenv}
+	r := run{user: a.User, password: a.Password, quiet: a.IgnoreRetcode, encoding: a.OutputEncoding,
+		identity: a.Identity, saltenv: a.Saltenv}
 	return m.refs(ctx, r, args, data.Str(a.URL), a.Kwargs.Value("filter"), a.HTTPSUser, a.HTTPSPass)
 }
 
 // refs runs git ls-remote.
-func (m *module) refs(ctx context.Context, r run, args []string, remote string, ref, user, password any) (any, error) {
+func (m *module) refs(
+	ctx context.Context, r run, args []string, remote string, ref, user, password any,
+) (any, error) {
 	if err := plain(remote, ref); err != nil {
 		return nil, err
 	}
@@ -119,14 +121,15 @@ type remotesArgs struct {
 	OutputEncoding any  `default:"None"`
 }
 
-// remotes returns the remotes of a repository with their URLs for fetch and push. Users and passwords are hidden, unless redact_auth
-// is False.
+// remotes returns the remotes of a repository with their URLs for fetch and push. Users and
+// passwords are hidden unless redact_auth is False.
 //
 // CLI Example:
 //
 //	salt myminion git.remotes /path/to/repo
 func (m *module) remotes(ctx context.Context, a remotesArgs) (any, error) {
-	all, err := m.allRemotes(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), a.RedactAuth)
+	all, err := m.allRemotes(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode,
+		a.OutputEncoding), a.RedactAuth)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +145,8 @@ func (m *module) allRemotes(ctx context.Context, r run, hide bool) (*data.Map, e
 	for line := range strings.Lines(result.Stdout) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		url, action, ok := cutLast(rest)
-		if action = strings.ToLower(strings.Trim(action, "()")); !ok || action != "fetch" && action != "push" {
+		if action = strings.ToLower(strings.Trim(action, "()")); !ok || action != "fetch" &&
+			action != "push" {
 			continue
 		}
 		if hide {
@@ -158,7 +162,7 @@ func (m *module) allRemotes(ctx context.Context, r run, hide bool) (*data.Map, e
 	return ret, nil
 }
 
-// cutLast cuts the last word off; what git may say behind it in brackets counts for nothing.
+// cutLast splits off the last word; an annotation that git adds in brackets is ignored.
 func cutLast(s string) (before, last string, ok bool) {
 	if i := strings.LastIndex(s, " ["); i >= 0 {
 		s = s[:i]
@@ -193,7 +197,8 @@ func (m *module) remoteGet(ctx context.Context, a remoteGetArgs) (any, error) {
 	}
 	one, ok := all.Get(data.Str(a.Remote))
 	if !ok {
-		return nil, loader.Execution("Remote '%s' not present in git checkout located at %s", data.Str(a.Remote), r.cwd)
+		return nil, loader.Execution("Remote '%s' not present in git checkout located at %s",
+			data.Str(a.Remote), r.cwd)
 	}
 	return one, nil
 }
@@ -213,8 +218,8 @@ type remoteSetArgs struct {
 	OutputEncoding any  `default:"None"`
 }
 
-// remoteSet gives a remote its URL, or another one for pushes, and returns them as git.remote_get does. Users and passwords are for
-// https:// URLs.
+// remoteSet sets the URL of a remote, and its URL for pushes, and returns them as git.remote_get
+// does. Users and passwords are for https:// URLs.
 //
 // CLI Example:
 //
@@ -238,7 +243,7 @@ func (m *module) remoteSet(ctx context.Context, a remoteSetArgs) (any, error) {
 		_, err = m.git(ctx, r, []string{"remote", "add", remote, data.Str(a.URL)})
 	}
 	if err == nil {
-		err = m.keepLogin(ctx, r, remote, "url", l)
+		err = m.storeLogin(ctx, r, remote, "url", l)
 	}
 	if err == nil && data.Truth(a.PushURL) {
 		err = m.setPush(ctx, r, remote, a)
@@ -246,8 +251,9 @@ func (m *module) remoteSet(ctx context.Context, a remoteSetArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.remoteGet(ctx, remoteGetArgs{Cwd: a.Cwd, Remote: a.Remote, User: a.User, Password: a.Password, RedactAuth: true,
-		IgnoreRetcode: a.IgnoreRetcode, OutputEncoding: a.OutputEncoding})
+	return m.remoteGet(ctx, remoteGetArgs{Cwd: a.Cwd, Remote: a.Remote, User: a.User,
+		Password: a.Password, RedactAuth: true, IgnoreRetcode: a.IgnoreRetcode,
+		OutputEncoding: a.OutputEncoding})
 }
 
 func (m *module) setPush(ctx context.Context, r run, remote string, a remoteSetArgs) error {
@@ -259,5 +265,5 @@ func (m *module) setPush(ctx context.Context, r run, remote string, a remoteSetA
 	if _, err := m.git(ctx, r, []string{"remote", "set-url", "--push", remote, url}); err != nil {
 		return err
 	}
-	return m.keepLogin(ctx, r, remote, "pushurl", l)
+	return m.storeLogin(ctx, r, remote, "pushurl", l)
 }

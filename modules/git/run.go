@@ -17,20 +17,20 @@ import (
 	"github.com/brineproject/brine/modules/calls"
 )
 
-// A run is how the program is run.
+// A run has the settings for running the program.
 type run struct {
 	cwd            string
 	user, password any
-	identity       any  // keys of ssh
-	quiet          bool // its failure is not that of the job
-	soft           bool // its failure is no error
-	merged         bool // errors go where the output goes
+	identity       any  // SSH keys
+	quiet          bool // its failure does not fail the job
+	soft           bool // its failure is not an error
+	merged         bool // standard error goes to standard output
 	saltenv        any
 	encoding       any
 	logins         []login
 }
 
-// A login is a URL that the program is to take in the place of one without user and password.
+// A login is a URL that git must use instead of the one without user and password.
 type login struct{ plain, full string }
 
 func number(s string) any {
@@ -40,12 +40,13 @@ func number(s string) any {
 	return s
 }
 
-// redact hides users and passwords of URLs in a text.
+// redact hides users and passwords in the URLs of a text.
 func redact(text string) string {
 	return regexp.MustCompile(`(?i)(https?)://.*@`).ReplaceAllString(text, "$1://<redacted>@")
 }
 
-// authenticated returns a URL with user and password, nil where there are none (salt/utils/url.py, add_http_basic_auth).
+// authenticated returns a URL with user and password, or nil if there are none (salt/utils/url.py,
+// add_http_basic_auth).
 func authenticated(url string, user, password any) (*login, error) {
 	if user == nil && password == nil {
 		return nil, nil
@@ -61,7 +62,8 @@ func authenticated(url string, user, password any) (*login, error) {
 	return &login{url, "https://" + who + "@" + rest}, nil
 }
 
-// environment returns the environment in which the program finds users and passwords: configuration that no command line shows.
+// environment returns the environment that passes users and passwords to the program: configuration
+// that is not on a command line.
 func (r run) environment() *data.Map {
 	env := data.NewMap()
 	if len(r.logins) > 0 {
@@ -84,13 +86,13 @@ func (m *module) git(ctx context.Context, r run, args []string) (calls.Ran, erro
 		return result, err
 	}
 	text := "Command '" + redact(strings.Join(append([]string{"git"}, args...), " ")) + "' failed"
-	if said := r.complaint(result); said != "" {
-		text += ": " + said
+	if output := r.complaint(result); output != "" {
+		text += ": " + output
 	}
 	return calls.Ran{}, loader.Execution("%s", text)
 }
 
-// complaint is what the program says of its failure.
+// complaint returns the program's error output.
 func (r run) complaint(result calls.Ran) string {
 	if r.merged {
 		return redact(result.Stdout)
@@ -98,18 +100,21 @@ func (r run) complaint(result calls.Ran) string {
 	return redact(result.Stderr)
 }
 
-func (m *module) execute(ctx context.Context, r run, args []string, env *data.Map) (calls.Ran, error) {
+func (m *module) execute(
+	ctx context.Context, r run, args []string, env *data.Map,
+) (calls.Ran, error) {
 	return calls.RunAll(ctx, m.env, calls.Run{
-		Argv: append([]string{"git"}, args...), Dir: r.cwd, As: calls.Text(r.user), Password: calls.Text(r.password), Env: env,
-		IgnoreRetcode: r.quiet, MergeStderr: r.merged, Encoding: calls.Text(r.encoding),
+		Argv: append([]string{"git"}, args...), Dir: r.cwd, As: calls.Text(r.user),
+		Password: calls.Text(r.password), Env: env, IgnoreRetcode: r.quiet, MergeStderr: r.merged,
+		Encoding: calls.Text(r.encoding),
 	})
 }
 
-// sshCommand is how git calls ssh with a key; the shell that git starts puts the key in.
+// sshCommand makes git call ssh with a key; the shell started by git substitutes the key.
 const sshCommand = `ssh -oStrictHostKeyChecking=no -oPasswordAuthentication=no ` +
 	`-oKbdInteractiveAuthentication=no -oChallengeResponseAuthentication=no -i "$GIT_IDENTITY"`
 
-// withKeys runs git with one key after the other until one fits.
+// withKeys runs git with one key after the other until one is accepted.
 func (m *module) withKeys(ctx context.Context, r run, args []string) (calls.Ran, error) {
 	var errs, missing []string
 	var last *calls.Ran
@@ -128,13 +133,13 @@ func (m *module) withKeys(ctx context.Context, r run, args []string) (calls.Ran,
 			}
 			continue
 		}
-		result, said, err := m.withKey(ctx, r, args, file)
+		result, output, err := m.withKey(ctx, r, args, file)
 		drop()
-		if err != nil || said == "" && result.Retcode == 0 {
+		if err != nil || output == "" && result.Retcode == 0 {
 			return result, err
 		}
-		if last = &result; said != "" {
-			errs = append(errs, said)
+		if last = &result; output != "" {
+			errs = append(errs, output)
 		}
 	}
 	if r.soft && last != nil {
@@ -150,10 +155,13 @@ func (m *module) withKeys(ctx context.Context, r run, args []string) (calls.Ran,
 	return calls.Ran{}, loader.Execution("%s", text)
 }
 
-// withKey runs git with one key, and returns what it says where that fails.
-func (m *module) withKey(ctx context.Context, r run, args []string, file string) (calls.Ran, string, error) {
-	if refused, err := m.refuses(file); refused || err != nil {
-		return calls.Ran{}, "Identity file " + file + " is passphrase-protected and cannot be used in a non-interactive command. Using salt-call from the " +
+// withKey runs git with one key, and returns its error output if it fails.
+func (m *module) withKey(
+	ctx context.Context, r run, args []string, file string,
+) (calls.Ran, string, error) {
+	if refused, err := m.unusable(file); refused || err != nil {
+		return calls.Ran{}, "Identity file " + file +
+			" is passphrase-protected and cannot be used in a non-interactive command. Using salt-call from the " +
 			"minion will allow a passphrase-protected key to be used.", err
 	}
 	env := r.environment()
@@ -166,7 +174,8 @@ func (m *module) withKey(ctx context.Context, r run, args []string, file string)
 	return result, r.complaint(result), nil
 }
 
-// key returns the file of a key, "" where there is none, and what removes it if it is a copy.
+// key returns the file of a key, "" if there is none, and a function that removes it if it is a
+// copy.
 func (m *module) key(ctx context.Context, r run, key string) (file string, drop func(), err error) {
 	keep := func() {}
 	if !strings.Contains(key, "salt://") {
@@ -182,11 +191,11 @@ func (m *module) key(ctx context.Context, r run, key string) (file string, drop 
 	}
 	f.Close()
 	drop = func() { os.Remove(f.Name()) }
-	v, err := m.env.Call(ctx, "cp.get_file", []any{key, f.Name(), r.saltenv}, nil)
-	if err == nil && data.Truth(v) && data.Truth(r.user) {
-		_, err = m.env.Call(ctx, "file.chown", []any{f.Name(), r.user, nil}, nil)
+	copied, err := calls.GetFile(ctx, m.env, key, f.Name(), r.saltenv)
+	if copied != "" && data.Truth(r.user) {
+		err = calls.Chown(ctx, m.env, f.Name(), r.user, nil)
 	}
-	if err != nil || !data.Truth(v) {
+	if err != nil || copied == "" {
 		drop()
 		m.env.Log.Errorf("identity %s does not exist.", key)
 		return "", keep, err
@@ -194,20 +203,22 @@ func (m *module) key(ctx context.Context, r run, key string) (file string, drop 
 	return f.Name(), drop, nil
 }
 
-// refuses reports whether a key cannot be used because nobody is there who could say its passphrase.
-func (m *module) refuses(file string) (bool, error) {
+// unusable reports whether a key cannot be used because it needs a passphrase and nobody can enter
+// it.
+func (m *module) unusable(file string) (bool, error) {
 	if strings.Contains(data.Str(m.env.Option("__cli")), "salt-call") {
 		return false, nil
 	}
-	return locked(file)
+	return hasPassphrase(file)
 }
 
-// locked reports whether a key of ssh has a passphrase. What is no key is an error (salt/utils/ssh.py, key_is_encrypted, which does not
-// know that of keys in OpenSSH's own form).
-func locked(file string) (bool, error) {
+// hasPassphrase reports whether an SSH key has a passphrase. A file that is not a key is an error.
+// It corresponds to key_is_encrypted in salt/utils/ssh.py, which does not recognize this for keys
+// in OpenSSH's own format.
+func hasPassphrase(file string) (bool, error) {
 	src, err := os.ReadFile(file)
 	if err != nil {
-		return false, fmt.Errorf("read the identity: %w", err)
+		return false, fmt.Errorf("read the SSH key: %w", err)
 	}
 	if !regexp.MustCompile(`BEGIN (?:\w+\s)*PRIVATE KEY`).Match(src) {
 		return false, loader.Execution("%s is not a private key", file)
@@ -217,12 +228,14 @@ func locked(file string) (bool, error) {
 	}
 	block, _ := pem.Decode(src)
 	own := block != nil && block.Type == "OPENSSH PRIVATE KEY"
-	return own && !bytes.HasPrefix(block.Bytes, []byte("openssh-key-v1\x00\x00\x00\x00\x04none")), nil
+	return own && !bytes.HasPrefix(block.Bytes,
+		[]byte("openssh-key-v1\x00\x00\x00\x00\x04none")), nil
 }
 
-// keepLogin writes a URL with user and password to the configuration of a repository, in the place of the plain one: for the
-// variables url or pushurl of a remote. The command line of git would show it.
-func (m *module) keepLogin(ctx context.Context, r run, remote, variable string, l *login) error {
+// storeLogin replaces the plain URL of a remote in a repository's configuration by the one with
+// user and password, for the variable url or pushurl. On git's command line the password would be
+// visible.
+func (m *module) storeLogin(ctx context.Context, r run, remote, variable string, l *login) error {
 	if l == nil {
 		return nil
 	}
@@ -242,12 +255,14 @@ func (m *module) keepLogin(ctx context.Context, r run, remote, variable string, 
 	}
 	text, found := setURL(string(src), remote, variable, *l)
 	if !found {
-		return loader.Execution("the configuration %s has no %s of remote %s", file, variable, remote)
+		return loader.Execution("the configuration %s has no %s of remote %s", file,
+			variable, remote)
 	}
 	return atomicfile.Write(file, []byte(text), atomicfile.Options{Keep: true, Own: hide})
 }
 
-// hide takes a file with a password from all but its owner, and its group where that may write to it, as in a repository that is shared.
+// hide makes a file with a password readable only by its owner, and by its group if that may write
+// to it, as in a shared repository.
 func hide(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -260,18 +275,22 @@ func hide(f *os.File) error {
 	return f.Chmod(mode)
 }
 
-// setURL replaces the plain URL of a remote in a text of configuration, and reports whether there is one.
+// setURL replaces the plain URL of a remote in the text of a configuration, and reports whether it
+// found one.
 func setURL(src, remote, variable string, l login) (string, bool) {
 	var b strings.Builder
 	inside, found := false, false
 	for line := range strings.Lines(src) {
 		bare := strings.TrimSpace(line)
 		if strings.HasPrefix(bare, "[") {
-			inside = bare == `[remote "`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(remote)+`"]`
+			inside = bare == `[remote "`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(remote)+
+				`"]`
 		}
 		key, value, ok := strings.Cut(bare, "=")
-		if inside && !found && ok && strings.TrimSpace(key) == variable && strings.Trim(strings.TrimSpace(value), `"`) == l.plain {
-			line, found = "\t"+variable+" = \""+strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(l.full)+"\"\n", true
+		if inside && !found && ok && strings.TrimSpace(key) == variable &&
+			strings.Trim(strings.TrimSpace(value), `"`) == l.plain {
+			line, found = "\t"+variable+" = \""+
+				strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(l.full)+"\"\n", true
 		}
 		b.WriteString(line)
 	}

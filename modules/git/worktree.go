@@ -17,18 +17,20 @@ type isWorktreeArgs struct {
 	OutputEncoding any `default:"None"`
 }
 
-// isWorktree tells whether a directory is in a working tree that git worktree made. The other arguments are as in git.clone.
+// isWorktree returns whether a directory is in a working tree created by git worktree. The other
+// arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.is_worktree /path/to/repo
 func (m *module) isWorktree(ctx context.Context, a isWorktreeArgs) (any, error) {
-	return m.worktree(ctx, m.at(a.Cwd, a.User, a.Password, false, a.OutputEncoding)) // git's return code is the job's
+	// the job gets git's return code
+	return m.worktree(ctx, m.at(a.Cwd, a.User, a.Password, false, a.OutputEncoding))
 }
 
 func (m *module) worktree(ctx context.Context, r run) (any, error) {
 	if info, err := os.Stat(r.cwd); err != nil || !info.IsDir() {
-		return false, nil //nolint:nilerr // what is not there is no working tree
+		return false, nil //nolint:nilerr // a missing directory is not a working tree
 	}
 	r.soft = true
 	result, err := m.git(ctx, r, []string{"rev-parse", "--show-toplevel"})
@@ -37,7 +39,7 @@ func (m *module) worktree(ctx context.Context, r run) (any, error) {
 	}
 	src, err := os.ReadFile(filepath.Join(result.Stdout, ".git"))
 	if err != nil {
-		return false, nil //nolint:nilerr // a directory, or none
+		return false, nil //nolint:nilerr // a directory, or missing
 	}
 	line, _, _ := strings.Cut(string(src), "\n")
 	path, ok := strings.CutPrefix(line, "gitdir: ")
@@ -53,14 +55,15 @@ type listWorktreesArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// listWorktrees returns the working trees of a repository by their paths: branch, HEAD, detached, stale and tags. Those whose
-// directories are gone are left out, unless stale asks for them alone or all for all. The other arguments are as in git.clone.
+// listWorktrees returns the working trees of a repository by path: branch, HEAD, detached, stale
+// and tags. It omits those whose directories are gone, but with stale it returns only these, and
+// with all every one. The other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.list_worktrees /path/to/repo all=True
 func (m *module) listWorktrees(ctx context.Context, a listWorktreesArgs) (any, error) {
-	if err := only(a.Kwargs, "all"); err != nil {
+	if err := rejectUnknown(a.Kwargs, "all"); err != nil {
 		return nil, err
 	}
 	all := flag(a.Kwargs, "all")
@@ -96,7 +99,8 @@ func (m *module) listWorktrees(ctx context.Context, a listWorktreesArgs) (any, e
 	return ret, nil
 }
 
-// parseWorktree reads one entry of git worktree list --porcelain; nil where it is incomplete.
+// parseWorktree parses one entry of git worktree list --porcelain; it returns nil if the entry is
+// incomplete.
 func parseWorktree(block string) (path string, tree *data.Map) {
 	facts := map[string]string{}
 	for line := range strings.Lines(block) {
@@ -106,11 +110,13 @@ func parseWorktree(block string) (path string, tree *data.Map) {
 		}
 	}
 	_, detached := facts["detached"]
-	if path = facts["worktree"]; path == "" || facts["HEAD"] == "" || facts["branch"] == "" && !detached {
+	if path = facts["worktree"]; path == "" || facts["HEAD"] == "" ||
+		facts["branch"] == "" && !detached {
 		return "", nil
 	}
 	info, err := os.Stat(path)
-	tree = data.NewMap("stale", err != nil || !info.IsDir(), "HEAD", facts["HEAD"], "detached", detached, "branch", nil)
+	tree = data.NewMap("stale", err != nil || !info.IsDir(), "HEAD", facts["HEAD"],
+		"detached", detached, "branch", nil)
 	if !detached {
 		tree.Set("branch", strings.Replace(facts["branch"], "refs/heads/", "", 1))
 	}
@@ -118,42 +124,34 @@ func parseWorktree(block string) (path string, tree *data.Map) {
 }
 
 type worktreeAddArgs struct {
-	Cwd            any
-	WorktreePath   any
-	Ref            any       `default:"None"`
-	ResetBranch    any       `default:"None"`
-	Force          any       `default:"None"`
-	Detach         bool      `default:"False"`
-	Opts           any       `default:"''"`
-	GitOpts        any       `default:"''"`
-	User           any       `default:"None"`
-	Password       any       `default:"None"`
-	IgnoreRetcode  bool      `default:"False"`
-	OutputEncoding any       `default:"None"`
-	Kwargs         *data.Map `kwargs:"kwargs"`
+	Cwd          any
+	WorktreePath any
+	Ref          any  `default:"None"`
+	ResetBranch  any  `default:"None"`
+	Force        any  `default:"None"`
+	Detach       bool `default:"False"`
+	commandArgs
+	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// worktreeAdd makes a working tree and returns what git prints. It has the branch branch, made from ref, which has the name of the
-// directory where it is not given, or none with detach; reset_branch resets one that is there, force takes one that is checked out.
-// The other arguments are as in git.clone.
+// worktreeAdd creates a working tree and returns git's output. The working tree has the branch
+// branch, by default named like the directory and created from ref; with detach it has none.
+// reset_branch resets an existing branch, and force accepts one that is checked out elsewhere. The
+// other arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.worktree_add /path/to/repo/main ../hotfix ref=origin/master
 //	salt myminion git.worktree_add /path/to/repo/main ../hotfix branch=hotfix21 ref=v2.1.9.3
 func (m *module) worktreeAdd(ctx context.Context, a worktreeAddArgs) (any, error) {
-	if err := only(a.Kwargs, "branch"); err != nil {
+	if err := rejectUnknown(a.Kwargs, "branch"); err != nil {
 		return nil, err
 	}
 	branch := a.Kwargs.Value("branch")
 	if data.Truth(branch) && a.Detach {
 		return nil, loader.Invocation("Only one of 'branch' and 'detach' is allowed")
 	}
-	before, err := options(a.GitOpts)
-	if err != nil {
-		return nil, err
-	}
-	opts, err := options(a.Opts)
+	before, opts, err := a.words()
 	if err != nil {
 		return nil, err
 	}
@@ -179,36 +177,28 @@ func (m *module) worktreeAdd(ctx context.Context, a worktreeAddArgs) (any, error
 	if args = append(with(args, opts), path); data.Truth(a.Ref) {
 		args = append(args, data.Str(a.Ref))
 	}
-	r := m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding)
+	r := m.in(a.Cwd, a.runArgs)
 	r.merged = true
 	return stdout(m.git(ctx, r, args))
 }
 
 type worktreePruneArgs struct {
-	Cwd            any
-	DryRun         bool `default:"False"`
-	Verbose        bool `default:"True"`
-	Expire         any  `default:"None"`
-	Opts           any  `default:"''"`
-	GitOpts        any  `default:"''"`
-	User           any  `default:"None"`
-	Password       any  `default:"None"`
-	IgnoreRetcode  bool `default:"False"`
-	OutputEncoding any  `default:"None"`
+	Cwd     any
+	DryRun  bool `default:"False"`
+	Verbose bool `default:"True"`
+	Expire  any  `default:"None"`
+	commandArgs
 }
 
-// worktreePrune forgets working trees whose directories are gone, those older than expire if it is given, and returns what git says. With
-// dry_run it only says so. The other arguments are as in git.clone.
+// worktreePrune removes the records of working trees whose directories are gone, only those older
+// than expire if it is given, and returns git's output. With dry_run it changes nothing. The other
+// arguments are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.worktree_prune /path/to/repo dry_run=True
 func (m *module) worktreePrune(ctx context.Context, a worktreePruneArgs) (any, error) {
-	before, err := options(a.GitOpts)
-	if err != nil {
-		return nil, err
-	}
-	opts, err := options(a.Opts)
+	before, opts, err := a.words()
 	if err != nil {
 		return nil, err
 	}
@@ -222,12 +212,13 @@ func (m *module) worktreePrune(ctx context.Context, a worktreePruneArgs) (any, e
 	if data.Truth(a.Expire) {
 		args = append(args, "--expire", data.Str(a.Expire))
 	}
-	result, err := m.git(ctx, m.at(a.Cwd, a.User, a.Password, a.IgnoreRetcode, a.OutputEncoding), with(args, opts))
+	result, err := m.git(ctx, m.in(a.Cwd, a.runArgs),
+		with(args, opts))
 	if err != nil {
 		return nil, err
 	}
-	if said := result.Stderr; said != "" {
-		return said, nil
+	if output := result.Stderr; output != "" {
+		return output, nil
 	}
 	return result.Stdout, nil
 }
@@ -238,13 +229,14 @@ type worktreeRmArgs struct {
 	OutputEncoding any `default:"None"`
 }
 
-// worktreeRm removes a working tree that git worktree made, and returns True. The other arguments are as in git.clone.
+// worktreeRm removes a working tree created by git worktree, and returns True. The other arguments
+// are as in git.clone.
 //
 // CLI Example:
 //
 //	salt myminion git.worktree_rm /path/to/worktree
 func (m *module) worktreeRm(ctx context.Context, a worktreeRmArgs) (any, error) {
-	path := m.where(a.Cwd, a.User)
+	path := m.absolute(a.Cwd, a.User)
 	if _, err := os.Stat(path); err != nil {
 		return nil, loader.Execution("%s does not exist", path)
 	}

@@ -11,13 +11,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// become returns how a program becomes the user; nil where it is ours.
+// become returns a function that makes a command run as the user, or nil if the user is the current
+// one.
 func (a *account) become() (func(*exec.Cmd), error) {
 	if a.uid == int64(os.Geteuid()) {
 		return nil, nil
 	}
 	if a.uid < 0 || a.gid < 0 || a.uid > math.MaxUint32 || a.gid > math.MaxUint32 {
-		return nil, loader.Execution("user %s has the number %d and the group %d", a.name, a.uid, a.gid)
+		return nil, loader.Execution("user %s: uid %d or gid %d is out of range", a.name,
+			a.uid, a.gid)
 	}
 	who := &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 	return func(cmd *exec.Cmd) {

@@ -2,5 +2,5 @@ package gpg
 
 import "os/exec"
 
-// become returns nil: programs are always ours.
+// become returns nil: programs always run as the current user.
 func (a *account) become() (func(*exec.Cmd), error) { return nil, nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// answer returns the result of a function that tells whether it has done its work.
+// answer returns the result of a function that reports success or failure.
 func answer(ok bool, message string) *data.Map { return data.NewMap("res", ok, "message", message) }
 
 type createArgs struct {
@@ -31,19 +31,19 @@ type createArgs struct {
 	Gnupghome     any `default:"None"`
 }
 
-// createKey makes a key pair in a keychain.
+// createKey creates a key pair in a keychain.
 //
 // key_type, key_length
 //
-//	Its algorithm, and its bits.
+//	Its algorithm, and its length in bits.
 //
 // name_real, name_comment, name_email
 //
-//	Whose key it is.
+//	The owner's name, a comment, and the owner's address.
 //
 // subkey_type, subkey_length
 //
-//	Algorithm and bits of a second key.
+//	Algorithm and length of a subkey.
 //
 // expire_date
 //
@@ -51,11 +51,12 @@ type createArgs struct {
 //
 // use_passphrase
 //
-//	True: it is protected by gpg_passphrase of the pillar.
+//	True: protect it with gpg_passphrase from the pillar.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -99,7 +100,8 @@ func (m *module) createKey(ctx context.Context, a createArgs) (any, error) {
 	}{
 		{"Key-Type", a.KeyType}, {"Key-Length", a.KeyLength},
 		{"Name-Real", a.NameReal}, {"Name-Comment", a.NameComment}, {"Name-Email", email},
-		{"Subkey-Type", a.SubkeyType}, {"Subkey-Length", a.SubkeyLength}, {"Expire-Date", a.ExpireDate},
+		{"Subkey-Type", a.SubkeyType}, {"Subkey-Length", a.SubkeyLength},
+		{"Expire-Date", a.ExpireDate},
 	} {
 		if err := oneLine(line.value); err != nil {
 			return nil, err
@@ -109,7 +111,8 @@ func (m *module) createKey(ctx context.Context, a createArgs) (any, error) {
 		}
 	}
 	order.WriteString(protection + "\n%commit\n")
-	r, err := chain.do(ctx, gpg.Call{Args: []string{"--gen-key"}, Input: strings.NewReader(order.String())})
+	r, err := chain.do(ctx, gpg.Call{Args: []string{"--gen-key"},
+		Input: strings.NewReader(order.String())})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +140,7 @@ type deleteArgs struct {
 //
 // keyid
 //
-//	The id of the key, or its last eight digits.
+//	The ID of the key, or its last eight digits.
 //
 // fingerprint
 //
@@ -145,11 +148,12 @@ type deleteArgs struct {
 //
 // delete_secret
 //
-//	True: the secret key goes too. A key whose secret key is there stays otherwise.
+//	True: also delete the secret key. Otherwise a key with a secret key is not deleted.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -157,7 +161,7 @@ type deleteArgs struct {
 //
 // use_passphrase
 //
-//	Whether a secret key is protected by gpg_passphrase of the pillar.
+//	Whether a secret key is protected by gpg_passphrase from the pillar.
 //
 // CLI Example:
 //
@@ -198,7 +202,8 @@ func (m *module) deleteKey(ctx context.Context, a deleteArgs) (any, error) {
 				return answer(false, noPassphrase), err
 			}
 		}
-		c := gpg.Call{Args: []string{"--yes", "--delete-secret-keys", k.fingerprint}, Passphrase: passphrase}
+		c := gpg.Call{Args: []string{"--yes", "--delete-secret-keys", k.fingerprint},
+			Passphrase: passphrase}
 		why, err := chain.remove(ctx, c)
 		if why != "" || err != nil {
 			return answer(false, why), err
@@ -212,7 +217,7 @@ func (m *module) deleteKey(ctx context.Context, a deleteArgs) (any, error) {
 	return answer(true, message+"Public key for "+k.fingerprint+" deleted"), nil
 }
 
-// remove has gpg remove a key, and returns why it does not.
+// remove deletes a key with gpg, and returns the reason if gpg refuses.
 func (k *keychain) remove(ctx context.Context, c gpg.Call) (why string, err error) {
 	r, err := k.do(ctx, c)
 	if err != nil || r.Code == 0 {
@@ -237,7 +242,7 @@ type importArgs struct {
 	Gnupghome any `default:"None"`
 }
 
-// importKey adds the keys of a text, or of a file, to a keychain.
+// importKey adds the keys in a string, or in a file, to a keychain.
 //
 // text
 //
@@ -249,7 +254,8 @@ type importArgs struct {
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -278,7 +284,8 @@ func (m *module) importKey(ctx context.Context, a importArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// count no_user_id imported 0 unchanged n_uids n_subk n_sigs n_revoc sec_read sec_imported sec_dups not_imported …
+	// The fields are: count no_user_id imported 0 unchanged n_uids n_subk n_sigs n_revoc sec_read
+	// sec_imported sec_dups not_imported …
 	counts, _ := r.Value("IMPORT_RES")
 	n := append(strings.Fields(counts), make([]string, 14)...)
 	some := func(s string) bool { return s != "" && s != "0" }
@@ -303,19 +310,20 @@ type exportArgs struct {
 	Bare          any `default:"False"`
 }
 
-// exportKey returns keys as a text.
+// exportKey returns keys as a string.
 //
 // keyids
 //
-//	The keys, in a list or with commas between: ids, fingerprints, names or addresses.
+//	The keys, as a list or separated by commas: IDs, fingerprints, names or addresses.
 //
 // secret
 //
-//	True: the secret keys.
+//	True: export the secret keys.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -323,15 +331,15 @@ type exportArgs struct {
 //
 // use_passphrase
 //
-//	Whether secret keys are protected by gpg_passphrase of the pillar.
+//	Whether secret keys are protected by gpg_passphrase from the pillar.
 //
 // output
 //
-//	The file to write the text to.
+//	The file to write the keys to.
 //
 // bare
 //
-//	True: the text alone is returned, and False where there is no such key.
+//	True: return only the keys as a string, or False if there is no such key.
 //
 // CLI Example:
 //
@@ -375,29 +383,32 @@ func (m *module) exportKey(ctx context.Context, a exportArgs) (any, error) {
 	case bare:
 		return textOf(r.Output), nil
 	case data.Truth(a.Output):
-		return data.NewMap("res", true, "comment", "Exported key data has been written to "+data.Str(a.Output)), nil
+		return data.NewMap("res", true, "comment", "Exported key data has been written to "+
+			data.Str(a.Output)), nil
 	}
 	return data.NewMap("res", true, "comment", textOf(r.Output)), nil
 }
 
-// write writes a file. One that is there keeps its mode.
+// write writes a file. An existing file keeps its mode.
 func write(path string, text []byte, mode os.FileMode) error {
-	if err := atomicfile.Write(path, text, atomicfile.Options{Mode: mode, KeepMode: true}); err != nil {
+	if err := atomicfile.Write(path, text,
+		atomicfile.Options{Mode: mode, KeepMode: true}); err != nil {
 		return loader.Execution("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// levels are the numbers of gpg for the trust in an owner.
-var levels = []struct{ name, number, told string }{
+// levels are gpg's numbers for the trust in an owner.
+var levels = []struct{ name, number, text string }{
 	{"expired", "1", "Expired"}, {"unknown", "2", "Unknown"}, {"not_trusted", "3", "Not Trusted"},
-	{"marginally", "4", "Marginally"}, {"fully", "5", "Fully Trusted"}, {"ultimately", "6", "Ultimately Trusted"},
+	{"marginally", "4", "Marginally"}, {"fully", "5", "Fully Trusted"}, {"ultimately", "6",
+		"Ultimately Trusted"},
 }
 
-func told(number string) string {
+func levelText(number string) string {
 	for _, l := range levels {
 		if l.number == number {
-			return l.told
+			return l.text
 		}
 	}
 	return number
@@ -413,11 +424,11 @@ type trustArgs struct {
 
 var ownertrust = regexp.MustCompile(`(?m)ownertrust (?:of|from) (\d+)(?: to (\d+))?`)
 
-// trustKey says how far the owner of a key is trusted to sign other keys.
+// trustKey sets how far the owner of a key is trusted to sign other keys.
 //
 // keyid
 //
-//	The id of the key, or its last eight digits.
+//	The ID of the key, or its last eight digits.
 //
 // fingerprint
 //
@@ -429,7 +440,8 @@ var ownertrust = regexp.MustCompile(`(?m)ownertrust (?:of|from) (\d+)(?: to (\d+
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -458,7 +470,8 @@ func (m *module) trustKey(ctx context.Context, a trustArgs) (any, error) {
 			return nil, err
 		}
 		if k == nil {
-			return answer(false, fmt.Sprintf("KeyID %s not in GPG keychain", data.Str(a.Keyid))), nil
+			return answer(false, fmt.Sprintf("KeyID %s not in GPG keychain", data.Str(a.Keyid))),
+				nil
 		}
 		fingerprint = k.fingerprint
 	}
@@ -475,22 +488,25 @@ func (m *module) trustKey(ctx context.Context, a trustArgs) (any, error) {
 	if err := oneLine(fingerprint); err != nil {
 		return nil, err
 	}
-	// Not chain.do: the words of gpg are read, which are English in this locale alone.
+	// chain.do is not used, because this code parses gpg's messages, which are in English only in
+	// this locale.
 	line := strings.NewReader(fingerprint + ":" + number + ":\n")
-	r, err := chain.p.Do(ctx, gpg.Call{Args: []string{"--import-ownertrust"}, Input: line, Env: []string{"LC_ALL=C"}})
+	r, err := chain.p.Do(ctx, gpg.Call{Args: []string{"--import-ownertrust"}, Input: line,
+		Env: []string{"LC_ALL=C"}})
 	switch {
 	case err != nil:
 		return nil, err
 	case r.Code != 0:
 		return answer(false, strings.TrimSpace(r.Stderr)), nil
 	}
-	said := ownertrust.FindStringSubmatch(r.Stderr)
-	if said == nil {
-		return answer(true, ""), nil // it was so before
+	changed := ownertrust.FindStringSubmatch(r.Stderr)
+	if changed == nil {
+		return answer(true, ""), nil // it had this level before
 	}
-	ret := answer(true, "Setting ownership trust to "+told(said[1])+".")
-	if said[2] != "" {
-		ret.Set("message", fmt.Sprintf("Changing ownership trust from %s to %s.", told(said[1]), told(said[2])))
+	ret := answer(true, "Setting ownership trust to "+levelText(changed[1])+".")
+	if changed[2] != "" {
+		from, to := levelText(changed[1]), levelText(changed[2])
+		ret.Set("message", fmt.Sprintf("Changing ownership trust from %s to %s.", from, to))
 	}
 	ret.Set("fingerprint", fingerprint)
 	return ret, nil

@@ -1,12 +1,13 @@
-// Package gpg is Salt's module gpg: keys and messages of OpenPGP (salt/modules/gpg.py). The work is that of the
-// program gpg, version 2.1 or later where a passphrase is needed.
+// Package gpg is Salt's module gpg: OpenPGP keys and messages (salt/modules/gpg.py). It runs the
+// program gpg; functions with a passphrase need version 2.1 or later.
 //
-// What differs from Salt: gpg runs as the user whose keychain it is, where Salt runs it as root and then gives all
-// files of the keychain to the user. Messages and signatures are texts, where Salt returns bytes. Names of keys may
-// have all letters. delete_key looks into gnupghome, needs the passphrase for secret keys alone, and says when gpg
-// refuses. trust_key has the argument gnupghome, as in 3007. A text that several signed is verified when all
-// signatures are good, and not by a key that was revoked. sign uses no other key than the one that is named.
-// receive_keys says when no key came. Files with secrets that are written belong to the minion's user alone.
+// Differences from Salt: gpg runs as the owner of the keychain. Salt runs it as root and then gives
+// all files of the keychain to the user. Messages and signatures are strings; Salt returns bytes.
+// Names of keys may contain any letters. delete_key uses gnupghome, needs the passphrase only for
+// secret keys, and reports when gpg refuses. trust_key has the argument gnupghome, as in 3007. A
+// text with several signatures is verified if all are good and none was made with a revoked key.
+// sign uses only the named key. receive_keys reports if no key was received. Output files with
+// secrets are readable only by the minion's user.
 package gpg
 
 import (
@@ -21,6 +22,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/gpg"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -60,7 +62,7 @@ func invocation(err error) error {
 	return err
 }
 
-// A keychain is gpg with the keychain of a user.
+// A keychain runs gpg with the keychain of a user.
 type keychain struct {
 	m *module
 	p gpg.Program
@@ -68,7 +70,8 @@ type keychain struct {
 
 // do runs gpg as python-gnupg does.
 func (k *keychain) do(ctx context.Context, c gpg.Call) (*gpg.Result, error) {
-	c.Args = append([]string{"--no-verbose", "--fixed-list-mode", "--batch", "--with-colons"}, c.Args...)
+	c.Args = append([]string{"--no-verbose", "--fixed-list-mode", "--batch", "--with-colons"},
+		c.Args...)
 	r, err := k.p.Do(ctx, c)
 	if err == nil && r.Code != 0 {
 		k.m.env.Log.Warnf("gpg returned a non-zero error code: %d", r.Code)
@@ -76,7 +79,7 @@ func (k *keychain) do(ctx context.Context, c gpg.Call) (*gpg.Result, error) {
 	return r, invocation(err)
 }
 
-// open returns the keychain of a user; salt is the one beside the configuration.
+// open returns the keychain of a user; salt means the one beside the configuration.
 func (m *module) open(ctx context.Context, user, home any) (*keychain, error) {
 	who, err := m.user(ctx, user)
 	if err != nil {
@@ -86,12 +89,11 @@ func (m *module) open(ctx context.Context, user, home any) (*keychain, error) {
 	switch {
 	case data.Truth(home):
 	case user == "salt":
-		v, err := m.env.Call(ctx, "config.get", []any{"config_dir"}, nil)
+		config, err := calls.ConfigGet[string](ctx, m.env, "config_dir")
 		if err != nil {
 			return nil, err
 		}
-		config := data.Str(v)
-		if !data.Truth(v) {
+		if config == "" {
 			config = filepath.Dir(data.Str(m.env.Option("conf_file")))
 		}
 		dir = filepath.Join(config, "gpgkeys")
@@ -99,54 +101,54 @@ func (m *module) open(ctx context.Context, user, home any) (*keychain, error) {
 		dir = filepath.Join(who.home, ".gnupg")
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, loader.Exception("ValueError", "gnupghome should be a directory (it isn't): %s", dir)
+		return nil, loader.Exception("ValueError",
+			"gnupghome should be a directory (it isn't): %s", dir)
 	}
 	become, err := who.become()
 	if err != nil {
 		return nil, err
 	}
-	return &keychain{m, gpg.Program{Path: process.Find("gpg"), Home: dir, Run: m.env.Run, Become: become}}, nil
+	return &keychain{m, gpg.Program{Path: process.Find("gpg"), Home: dir, Run: m.env.Run,
+		Become: become}}, nil
 }
 
-// An account is whose keychain it is.
+// An account is the owner of a keychain.
 type account struct {
 	name, home string
 	uid, gid   int64
 }
 
-// user looks a user up; our own where none is named, and where salt is named and there is no such user.
+// user looks up a user. It returns the current user if none is named, or if salt is named and no
+// such user exists.
 func (m *module) user(ctx context.Context, user any) (*account, error) {
 	own := !data.Truth(user)
 	if own {
-		v, err := m.env.Call(ctx, "config.option", []any{"user"}, nil)
+		v, err := calls.Option[any](ctx, m.env, "user")
 		if err != nil {
 			return nil, err
 		}
 		user = v
 	}
-	v, err := m.env.Call(ctx, "user.info", []any{user}, nil)
+	info, ok, err := calls.UserInfo(ctx, m.env, user)
 	if err != nil {
 		return nil, err
 	}
-	info, _ := v.(*data.Map)
 	switch {
-	case info.Len() > 0:
+	case ok:
 	case user == "salt" && !own:
 		return m.user(ctx, nil)
 	default:
 		return nil, loader.Invocation("User %s does not exist", data.Str(user))
 	}
-	who := &account{name: info.Text("name"), home: info.Text("home")}
-	if who.uid, err = loader.Int(info.Value("uid")); err != nil {
-		return nil, err
+	if info.UID < 0 || info.GID < 0 {
+		return nil, loader.Execution("user.info returned no uid and gid for %s", data.Str(user))
 	}
-	who.gid, err = loader.Int(info.Value("gid"))
-	return who, err
+	return &account{name: info.Name, home: info.Home, uid: info.UID, gid: info.GID}, nil
 }
 
-// passphrase returns gpg_passphrase of the pillar, nil where there is none.
+// passphrase returns gpg_passphrase from the pillar, or nil if it is not set.
 func (m *module) passphrase(ctx context.Context) (*string, error) {
-	v, err := m.env.Call(ctx, "pillar.get", []any{"gpg_passphrase"}, nil)
+	v, err := calls.PillarGet[any](ctx, m.env, "gpg_passphrase")
 	if err != nil || !data.Truth(v) {
 		return nil, err
 	}
@@ -156,7 +158,7 @@ func (m *module) passphrase(ctx context.Context) (*string, error) {
 
 const noPassphrase = "gpg_passphrase not available in pillar."
 
-// needed returns the passphrase where one is asked for.
+// needed returns the passphrase if one is requested.
 func (m *module) needed(ctx context.Context, use any) (*string, error) {
 	if !data.Truth(use) {
 		return nil, nil
@@ -168,27 +170,28 @@ func (m *module) needed(ctx context.Context, use any) (*string, error) {
 	return p, err
 }
 
-// plain refuses names that gpg would take for options.
+// plain rejects names that gpg would parse as options.
 func plain(names ...string) error {
 	for _, name := range names {
 		if strings.HasPrefix(name, "-") {
-			return loader.Invocation("'%s' begins with a dash, and gpg would take it for an option", name)
+			return loader.Invocation("'%s' begins with a dash; gpg would treat it as an option",
+				name)
 		}
 	}
 	return nil
 }
 
-// oneLine refuses texts of several lines where gpg reads lines.
+// oneLine rejects values with several lines, because gpg reads line by line.
 func oneLine(values ...any) error {
 	for _, v := range values {
 		if strings.ContainsAny(data.Str(v), "\r\n\x00") {
-			return loader.Invocation("%s does not fit into one line", data.Repr(v))
+			return loader.Invocation("%s contains a line break", data.Repr(v))
 		}
 	}
 	return nil
 }
 
-// textOf returns octets as a text, where they are one.
+// textOf returns bytes as a string if they are valid text.
 func textOf(b []byte) any {
 	if utf8.Valid(b) {
 		return string(b)
@@ -196,7 +199,7 @@ func textOf(b []byte) any {
 	return b
 }
 
-// input returns what a function works on: a text, or what is in a file.
+// input returns the input of a function: a string, or the content of a file.
 func input(text, filename any) ([]byte, error) {
 	switch {
 	case data.Truth(text):

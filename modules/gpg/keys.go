@@ -11,19 +11,20 @@ import (
 	"github.com/brineproject/brine/internal/gpg"
 )
 
-// trusts are what gpg's letters for trust mean.
+// trusts maps gpg's letters for trust to their meanings.
 var trusts = map[string]string{
-	"e": "Expired", "q": "Unknown", "n": "Not Trusted", "f": "Fully Trusted", "m": "Marginally Trusted", "u": "Ultimately Trusted",
+	"e": "Expired", "q": "Unknown", "n": "Not Trusted", "f": "Fully Trusted",
+	"m": "Marginally Trusted", "u": "Ultimately Trusted",
 	"r": "Revoked", "-": "Unknown", "o": "Unknown", "i": "Invalid", "d": "Disabled",
 }
 
-// A key is one of a keychain, or of a key server. Fields that gpg leaves empty are "".
+// A key is a key in a keychain or on a key server. Fields that gpg leaves empty are "".
 type key struct {
 	id, fingerprint, length, created, expires, owner, trust string
 	uids                                                    []any
 }
 
-// result returns a key as functions do.
+// result returns a key in the form of the functions' results.
 func (k *key) result(fingerprint bool) *data.Map {
 	m := data.NewMap("keyid", k.id)
 	if fingerprint {
@@ -41,7 +42,7 @@ func (k *key) result(fingerprint bool) *data.Map {
 	return m
 }
 
-// day returns a time in seconds as a day.
+// day converts a time in seconds to a date.
 func day(seconds string) string {
 	n, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil || n < 0 || n > 1<<40 {
@@ -52,17 +53,18 @@ func day(seconds string) string {
 
 var escaped = regexp.MustCompile(`\\x[0-9a-fA-F]{2}|\\[nrfvb0]`)
 
-// unescape returns a name as it is.
+// unescape decodes the escapes in a name.
 func unescape(text string) string {
 	return strings.ToValidUTF8(escaped.ReplaceAllStringFunc(text, func(s string) string {
 		if n, err := strconv.ParseUint(s[2:], 16, 8); err == nil && s[1] == 'x' {
 			return string([]byte{byte(n)})
 		}
-		return map[string]string{`\n`: "\n", `\r`: "\r", `\f`: "\f", `\v`: "\v", `\b`: "\b", `\0`: "\x00"}[s]
+		return map[string]string{`\n`: "\n", `\r`: "\r", `\f`: "\f", `\v`: "\v", `\b`: "\b",
+			`\0`: "\x00"}[s]
 	}), "\uFFFD")
 }
 
-// parse reads what gpg lists. found says which fields of the lines pub and sec make a key.
+// parse parses a key listing of gpg. found converts the fields of the lines pub and sec to a key.
 func parse(out []byte, found func(fields []string) *key, uid int) []*key {
 	var keys []*key
 	sub := false
@@ -102,12 +104,13 @@ func (k *keychain) list(ctx context.Context, secret bool) ([]*key, error) {
 		return nil, err
 	}
 	return parse(r.Output, func(f []string) *key {
-		return &key{trust: f[1], length: f[2], id: f[4], created: f[5], expires: f[6], owner: f[8], uids: []any{}}
+		return &key{trust: f[1], length: f[2], id: f[4], created: f[5], expires: f[6], owner: f[8],
+			uids: []any{}}
 	}, 9), nil
 }
 
-// find returns the last key with a fingerprint or an id, which may have its last eight digits only; nil where there is
-// none.
+// find returns the last key with a fingerprint or an ID, which may be only its last eight digits,
+// or nil if there is none.
 func (k *keychain) find(ctx context.Context, id, fingerprint any, secret bool) (*key, error) {
 	keys, err := k.list(ctx, secret)
 	var last *key
@@ -130,7 +133,8 @@ type listArgs struct {
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -139,13 +143,16 @@ type listArgs struct {
 // CLI Example:
 //
 //	salt '*' gpg.list_keys
-func (m *module) listKeys(ctx context.Context, a listArgs) (any, error) { return m.all(ctx, a, false) }
+func (m *module) listKeys(ctx context.Context, a listArgs) (any, error) {
+	return m.all(ctx, a, false)
+}
 
 // listSecretKeys returns the secret keys of a keychain.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -182,11 +189,11 @@ type getArgs struct {
 	Gnupghome   any `default:"None"`
 }
 
-// getKey returns a key of a keychain; False where there is none.
+// getKey returns a key of a keychain, or False if there is none.
 //
 // keyid
 //
-//	The id of the key, or its last eight digits.
+//	The ID of the key, or its last eight digits.
 //
 // fingerprint
 //
@@ -194,7 +201,8 @@ type getArgs struct {
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -207,11 +215,11 @@ type getArgs struct {
 //	salt '*' gpg.get_key keyid=3FAD9F1E user=username
 func (m *module) getKey(ctx context.Context, a getArgs) (any, error) { return m.get(ctx, a, false) }
 
-// getSecretKey returns a secret key of a keychain; False where there is none.
+// getSecretKey returns a secret key of a keychain, or False if there is none.
 //
 // keyid
 //
-//	The id of the key, or its last eight digits.
+//	The ID of the key, or its last eight digits.
 //
 // fingerprint
 //
@@ -219,7 +227,8 @@ func (m *module) getKey(ctx context.Context, a getArgs) (any, error) { return m.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //

@@ -23,11 +23,12 @@ type signArgs struct {
 	Gnupghome     any `default:"None"`
 }
 
-// sign returns a text with a signature; an empty one where it cannot be signed.
+// sign returns a text with a signature, or an empty string if it cannot be signed.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // keyid
 //
@@ -35,19 +36,19 @@ type signArgs struct {
 //
 // text
 //
-//	What is signed.
+//	The text to sign.
 //
 // filename
 //
-//	The file that is signed.
+//	The file to sign.
 //
 // output
 //
-//	The file to write what is signed to, of a file.
+//	The file to write the result to, if a file is signed.
 //
 // use_passphrase
 //
-//	Whether the key is protected by gpg_passphrase of the pillar.
+//	Whether the key is protected by gpg_passphrase from the pillar.
 //
 // gnupghome
 //
@@ -103,13 +104,14 @@ type verifyArgs struct {
 
 var trustModels = []string{"pgp", "classic", "tofu", "tofu+pgp", "direct", "always", "auto"}
 
-// verified are the levels of trust in the key of a signature.
+// verified maps the trust levels of a signature's key to their meanings.
 var verified = map[string]string{
-	"TRUST_UNDEFINED": "Undefined", "TRUST_NEVER": "Never", "TRUST_MARGINAL": "Marginal", "TRUST_FULLY": "Fully",
+	"TRUST_UNDEFINED": "Undefined", "TRUST_NEVER": "Never", "TRUST_MARGINAL": "Marginal",
+	"TRUST_FULLY":    "Fully",
 	"TRUST_ULTIMATE": "Ultimate",
 }
 
-// verify tells whether a text or a file has a good signature.
+// verify returns whether a text or a file has a good signature.
 //
 // text
 //
@@ -117,7 +119,8 @@ var verified = map[string]string{
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // filename
 //
@@ -129,11 +132,11 @@ var verified = map[string]string{
 //
 // signature
 //
-//	The file with the signature, where it stands apart.
+//	The file with the signature, if it is detached.
 //
 // trustmodel
 //
-//	How trust is reckoned: pgp, classic, tofu, tofu+pgp, direct, always or auto.
+//	The trust model: pgp, classic, tofu, tofu+pgp, direct, always or auto.
 //
 // CLI Example:
 //
@@ -149,14 +152,15 @@ func (m *module) verify(ctx context.Context, a verifyArgs) (any, error) {
 	if data.Truth(a.Trustmodel) {
 		model := data.Str(a.Trustmodel)
 		if !slices.Contains(trustModels, model) {
-			text := fmt.Sprintf("Invalid trustmodel defined: %s. Use one of: %s", model, strings.Join(trustModels, ", "))
+			text := fmt.Sprintf("Invalid trustmodel defined: %s. Use one of: %s", model,
+				strings.Join(trustModels, ", "))
 			m.env.Log.Warn(text)
 			return answer(false, text), nil
 		}
 		c.Args = append(c.Args, "--trust-model", model)
 	}
 	apart := data.Truth(a.Signature) && !data.Truth(a.Text) && data.Truth(a.Filename)
-	if apart { // gpg gets what is open here, whoever may read it
+	if apart { // gpg gets the open file, even if its user cannot read it
 		if c.File, err = os.Open(data.Str(a.Filename)); err != nil {
 			return nil, loader.OSError(err)
 		}
@@ -176,7 +180,7 @@ func (m *module) verify(ctx context.Context, a verifyArgs) (any, error) {
 	return judge(r), nil
 }
 
-// judge says what became of the signatures.
+// judge returns the result for the signatures.
 func judge(r *gpg.Result) *data.Map {
 	var id, name, trust any
 	bad := r.Code != 0
@@ -219,19 +223,20 @@ type encryptArgs struct {
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // recipients
 //
-//	Who can decrypt it: an id, a fingerprint, a name or an address, or a list of them.
+//	The recipients: an ID, a fingerprint, a name or an address, or a list of them.
 //
 // text
 //
-//	What is encrypted.
+//	The text to encrypt.
 //
 // filename
 //
-//	The file that is encrypted.
+//	The file to encrypt.
 //
 // output
 //
@@ -239,15 +244,15 @@ type encryptArgs struct {
 //
 // sign
 //
-//	True: it is signed, too; or the key to sign it with.
+//	True: sign it as well; or the key to sign it with.
 //
 // use_passphrase
 //
-//	Whether that key is protected by gpg_passphrase of the pillar.
+//	Whether that key is protected by gpg_passphrase from the pillar.
 //
 // always_trust
 //
-//	True: keys are used that nobody has vouched for.
+//	True: use keys even if they are not trusted.
 //
 // gnupghome
 //
@@ -255,7 +260,7 @@ type encryptArgs struct {
 //
 // bare
 //
-//	True: the message alone is returned, and False where it could not be made.
+//	True: return only the message, or False if encryption failed.
 //
 // CLI Example:
 //
@@ -290,7 +295,8 @@ func (m *module) encrypt(ctx context.Context, a encryptArgs) (any, error) {
 		to = data.SplitTexts(a.Recipients, ",")
 	}
 	if !data.Truth(a.Recipients) {
-		return nil, loader.Exception("ValueError", "No recipients specified with asymmetric encryption")
+		return nil, loader.Exception("ValueError",
+			"No recipients specified with asymmetric encryption")
 	}
 	if err := plain(to...); err != nil {
 		return nil, err
@@ -319,7 +325,8 @@ type decryptArgs struct {
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // text
 //
@@ -331,11 +338,11 @@ type decryptArgs struct {
 //
 // output
 //
-//	The file to write what was encrypted to, of a file.
+//	The file to write the decrypted content to, if a file is decrypted.
 //
 // use_passphrase
 //
-//	Whether the key is protected by gpg_passphrase of the pillar.
+//	Whether the key is protected by gpg_passphrase from the pillar.
 //
 // gnupghome
 //
@@ -343,7 +350,7 @@ type decryptArgs struct {
 //
 // bare
 //
-//	True: what was encrypted alone is returned, and False where it could not be decrypted.
+//	True: return only the decrypted content, or False if decryption failed.
 //
 // CLI Example:
 //
@@ -369,7 +376,7 @@ func (m *module) decrypt(ctx context.Context, a decryptArgs) (any, error) {
 	return m.crypt(ctx, chain, c, outcome{a.Output, data.Truth(a.Bare), 0o600, "Decrypted"})
 }
 
-// An outcome says what is done with a message.
+// An outcome describes how to return an encrypted or decrypted message.
 type outcome struct {
 	output any // file
 	bare   bool
@@ -377,7 +384,7 @@ type outcome struct {
 	done   string // Encrypted or Decrypted
 }
 
-// crypt has gpg encrypt or decrypt.
+// crypt runs gpg to encrypt or decrypt.
 func (m *module) crypt(ctx context.Context, chain *keychain, c gpg.Call, o outcome) (any, error) {
 	r, err := chain.do(ctx, c)
 	if err != nil {
@@ -390,7 +397,8 @@ func (m *module) crypt(ctx context.Context, chain *keychain, c gpg.Call, o outco
 		return false, nil
 	case !ok:
 		m.env.Log.Error(r.Stderr)
-		return data.NewMap("res", false, "comment", status+".\nPlease check the salt-minion log."), nil
+		return data.NewMap("res", false, "comment", status+
+			".\nPlease check the salt-minion log."), nil
 	}
 	text, comment := textOf(r.Output), textOf(r.Output)
 	if data.Truth(o.output) {
@@ -405,20 +413,25 @@ func (m *module) crypt(ctx context.Context, chain *keychain, c gpg.Call, o outco
 	return data.NewMap("res", true, "comment", comment), nil
 }
 
-// cryptTexts are the words of python-gnupg for status lines of gpg.
+// cryptTexts are python-gnupg's texts for status lines of gpg.
 var cryptTexts = map[string]string{
-	"NEED_PASSPHRASE": "need passphrase", "BAD_PASSPHRASE": "bad passphrase", "GOOD_PASSPHRASE": "good passphrase",
-	"MISSING_PASSPHRASE": "missing passphrase", "KEY_NOT_CREATED": "key not created", "NEED_PASSPHRASE_PIN": "need passphrase pin",
-	"NEED_PASSPHRASE_SYM": "need symmetric passphrase", "BEGIN_ENCRYPTION": "encryption incomplete", "DECRYPTION_OKAY": "decryption ok",
-	"END_ENCRYPTION": "encryption ok", "INV_RECP": "invalid recipient", "KEYEXPIRED": "key expired", "SIG_CREATED": "sig created",
-	"SIGEXPIRED": "sig expired", "BADSIG": "signature bad", "ERRSIG": "signature error", "EXPSIG": "signature expired",
-	"GOODSIG": "signature good", "VALIDSIG": "signature valid", "NO_PUBKEY": "no public key", "NO_SECKEY": "no secret key",
-	"EXPKEYSIG": "signing key has expired", "REVKEYSIG": "signing key was revoked", "UNEXPECTED": "unexpected data",
+	"NEED_PASSPHRASE": "need passphrase", "BAD_PASSPHRASE": "bad passphrase",
+	"GOOD_PASSPHRASE": "good passphrase", "MISSING_PASSPHRASE": "missing passphrase",
+	"KEY_NOT_CREATED": "key not created", "NEED_PASSPHRASE_PIN": "need passphrase pin",
+	"NEED_PASSPHRASE_SYM": "need symmetric passphrase", "BEGIN_ENCRYPTION": "encryption incomplete",
+	"DECRYPTION_OKAY": "decryption ok", "END_ENCRYPTION": "encryption ok",
+	"INV_RECP": "invalid recipient", "KEYEXPIRED": "key expired", "SIG_CREATED": "sig created",
+	"SIGEXPIRED": "sig expired", "BADSIG": "signature bad", "ERRSIG": "signature error",
+	"EXPSIG": "signature expired", "GOODSIG": "signature good", "VALIDSIG": "signature valid",
+	"NO_PUBKEY": "no public key", "NO_SECKEY": "no secret key",
+	"EXPKEYSIG": "signing key has expired", "REVKEYSIG": "signing key was revoked",
+	"UNEXPECTED": "unexpected data",
 }
 
-// cryptStatus says what became of a message, and whether it is there.
+// cryptStatus returns the status text of an encryption or decryption, and whether there is a
+// message.
 func cryptStatus(r *gpg.Result) (status string, ok bool) {
-	const lost = "no secret key" // better than what comes behind it
+	const lost = "no secret key" // more specific than the status lines that follow
 	for _, s := range r.Status {
 		switch s.Keyword {
 		case "NODATA":
@@ -448,7 +461,7 @@ func cryptStatus(r *gpg.Result) (status string, ok bool) {
 	return status, ok
 }
 
-// failure returns the text of a status line FAILURE, which has an operation and an error code.
+// failure returns the text for a status line FAILURE, which has an operation and an error code.
 func failure(value string) string {
 	i := strings.LastIndex(value, " ")
 	code, err := strconv.ParseUint(value[i+1:], 10, 64)
@@ -457,7 +470,8 @@ func failure(value string) string {
 	}
 	texts := map[uint64]string{11: "incorrect passphrase"}
 	if code&0x8000 != 0 {
-		texts = map[uint64]string{1: "permission denied", 35: "file exists", 81: "file not found", 97: "not a directory"}
+		texts = map[uint64]string{1: "permission denied", 35: "file exists", 81: "file not found",
+			97: "not a directory"}
 	}
 	if text, ok := texts[code&0x7fff]; ok {
 		return value[:i] + ": " + text

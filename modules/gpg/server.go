@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// defaultServer is the key server where none is named.
+// defaultServer is the default key server.
 const defaultServer = "keys.openpgp.org"
 
 func server(v any) (string, error) {
@@ -27,19 +27,20 @@ type receiveArgs struct {
 	Gnupghome any `default:"None"`
 }
 
-// receiveKeys gets keys from a key server and adds them to a keychain.
+// receiveKeys fetches keys from a key server and adds them to a keychain.
 //
 // keyserver
 //
-//	The server; keys.openpgp.org by default.
+//	The server. Default: keys.openpgp.org.
 //
 // keys
 //
-//	Ids of keys, in a list or with commas between.
+//	Key IDs, as a list or separated by commas.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain. Default: the minion's user; salt means gpgkeys beside the minion's
+//	configuration.
 //
 // gnupghome
 //
@@ -63,7 +64,8 @@ func (m *module) receiveKeys(ctx context.Context, a receiveArgs) (any, error) {
 	if len(keys) == 0 {
 		return nil, loader.Invocation("keys must be passed.")
 	}
-	r, err := chain.do(ctx, gpg.Call{Args: append([]string{"--keyserver", from, "--recv-keys", "--"}, keys...)})
+	r, err := chain.do(ctx, gpg.Call{Args: append([]string{"--keyserver", from, "--recv-keys",
+		"--"}, keys...)})
 	if err != nil {
 		return nil, err
 	}
@@ -101,19 +103,20 @@ type searchArgs struct {
 
 var hexadecimal = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 
-// searchKeys returns the keys that a key server has for a text.
+// searchKeys searches a key server and returns the keys found.
 //
 // text
 //
-//	What to look for, such as an address, an id or a fingerprint.
+//	The search text, such as an address, an ID or a fingerprint.
 //
 // keyserver
 //
-//	The server; keys.openpgp.org by default.
+//	The server. Default: keys.openpgp.org.
 //
 // user
 //
-//	Whose keychain is used: the minion's user's by default; salt means gpgkeys beside the minion's configuration.
+//	The owner of the keychain to use. Default: the minion's user; salt means gpgkeys beside the
+//	minion's configuration.
 //
 // CLI Example:
 //
@@ -133,7 +136,8 @@ func (m *module) searchKeys(ctx context.Context, a searchArgs) (any, error) {
 	if hexadecimal.MatchString(query) {
 		query = "0x" + query
 	}
-	r, err := chain.do(ctx, gpg.Call{Args: []string{"--fingerprint", "--keyserver", from, "--search-keys", "--", query}})
+	r, err := chain.do(ctx, gpg.Call{Args: []string{"--fingerprint", "--keyserver", from,
+		"--search-keys", "--", query}})
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,11 @@ type setvalsArgs struct {
 //
 // destructive
 //
-//	Take out the grains whose new value is None. Default: False.
+//	Remove the grains whose new value is None. Default: False.
 //
 // refresh_pillar
 //
-//	Fetch the pillar anew afterwards. Default: True.
+//	Refresh the pillar afterwards. Default: True.
 //
 // CLI Example:
 //
@@ -52,11 +52,11 @@ type setvalArgs struct {
 //
 // destructive
 //
-//	Take the grain out when the new value is None. Default: False.
+//	Remove the grain if the new value is None. Default: False.
 //
 // refresh_pillar
 //
-//	Fetch the pillar anew afterwards. Default: True.
+//	Refresh the pillar afterwards. Default: True.
 //
 // CLI Example:
 //
@@ -76,11 +76,12 @@ type appendArgs struct {
 	Delimiter string `default:"':'"`
 }
 
-// append adds a value, or the values of a list, to a grain that is a list. A grain that is not there becomes one.
+// append adds a value, or the values of a list, to a grain that is a list. A missing grain is
+// created as a list.
 //
 // convert
 //
-//	Make a list of a grain that is none. Default: False, which reports it.
+//	Convert a grain that is not a list to one. Default: False, which returns an error text.
 //
 // CLI Example:
 //
@@ -97,7 +98,8 @@ func (m *module) append(ctx context.Context, a appendArgs) (any, error) {
 			return nil, fmt.Sprintf("The key %s is not a valid list", data.Str(a.Key))
 		}
 		if has(list, a.Val) {
-			return nil, fmt.Sprintf("The val %s was already in the list %s", data.Str(a.Val), data.Str(a.Key))
+			return nil, fmt.Sprintf("The val %s was already in the list %s", data.Str(a.Val),
+				data.Str(a.Key))
 		}
 		if more, ok := a.Val.([]any); ok {
 			return slices.Concat(list, more), ""
@@ -116,7 +118,7 @@ type removeArgs struct {
 	Delimiter string `default:"':'"`
 }
 
-// remove takes a value out of a grain that is a list.
+// remove removes a value from a grain that is a list.
 //
 // CLI Example:
 //
@@ -129,15 +131,18 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 		}
 		i := slices.IndexFunc(list, func(e any) bool { return data.Equal(e, a.Val) })
 		if i < 0 {
-			return nil, fmt.Sprintf("The val %s was not in the list %s", data.Str(a.Val), data.Str(a.Key))
+			return nil, fmt.Sprintf("The val %s was not in the list %s", data.Str(a.Val),
+				data.Str(a.Key))
 		}
 		return slices.Delete(slices.Clone(list), i, i+1), ""
 	})
 }
 
-// edit replaces the list at key by what change makes of it, unless change answers with a text, which is then the result. For a
-// grain that is not there change gets an empty list.
-func (m *module) edit(ctx context.Context, key any, delim string, change func(any) ([]any, string)) (any, error) {
+// edit replaces the list at key by the result of change. If change returns a text instead, that is
+// the result. For a missing grain change gets an empty list.
+func (m *module) edit(
+	ctx context.Context, key any, delim string, change func(any) ([]any, string),
+) (any, error) {
 	m.mu.Lock()
 	grain, value, trouble, err := edited(data.Clone(m.now()).(*data.Map), key, delim, change)
 	if err != nil {
@@ -153,8 +158,11 @@ func (m *module) edit(ctx context.Context, key any, delim string, change func(an
 	return m.refreshed(ctx, result, err, true)
 }
 
-// edited returns the grain of all that holds the list at key, with its value after the change, or the change's text.
-func edited(all *data.Map, key any, delim string, change func(any) ([]any, string)) (grain string, value any, trouble string, err error) {
+// edited returns the top-level grain that contains the list at key, with its value after the
+// change, or the text returned by change.
+func edited(
+	all *data.Map, key any, delim string, change func(any) ([]any, string),
+) (grain string, value any, trouble string, err error) {
 	v, found, err := facts.Lookup(all, key, delim)
 	if err != nil {
 		return "", nil, "", err
@@ -204,8 +212,8 @@ type setArgs struct {
 	Delimiter   string `default:"':'"`
 }
 
-// set sets a grain, which may lie inside others, and reports the change. Lists and dictionaries are overwritten only with
-// force=True.
+// set sets a grain, which may be nested in others, and returns the change. Lists and dictionaries
+// are overwritten only with force=True.
 //
 // force
 //
@@ -213,7 +221,7 @@ type setArgs struct {
 //
 // destructive
 //
-//	Take the grain out when the new value is None. Default: False.
+//	Remove the grain if the new value is None. Default: False.
 //
 // CLI Example:
 //
@@ -247,8 +255,8 @@ func report(comment string, changes any, result bool) *data.Map {
 	return data.NewMap("comment", comment, "changes", changes, "result", result)
 }
 
-// place puts the value of a into all and returns the grain that holds it, with its new value; or a comment, when nothing is to
-// be set, and whether that is fine.
+// place puts the value of a into all and returns the top-level grain that contains it, with its new
+// value. If nothing is to be set it returns a comment, and whether that counts as success.
 func place(all *data.Map, a setArgs) (key string, value any, comment string, ok bool, err error) {
 	old, there, err := facts.Lookup(all, a.Key, a.Delimiter)
 	if err != nil {
@@ -292,8 +300,9 @@ func isComplex(v any) bool {
 	return false
 }
 
-// putInside gives the key rest of outer a value and returns the new outer: a dictionary, a list in which the text rest or a
-// dictionary with that key is found or added, or a value that is replaced when it is the text rest itself or by force.
+// putInside sets the value of the key rest in outer and returns the new outer. If outer is a
+// dictionary the key is set. If it is a list, the string rest or a dictionary with that key is
+// replaced or added. Any other value is replaced if it equals the string rest, or by force.
 func putInside(outer any, rest string, value any, destructive, force bool) (any, bool) {
 	switch outer := outer.(type) {
 	case *data.Map:
@@ -334,11 +343,11 @@ type delkeyArgs struct {
 	Force any `default:"False"`
 }
 
-// delkey takes a grain out of the grains file.
+// delkey removes a grain from the grains file.
 //
 // force
 //
-//	Take out lists and dictionaries too. Default: False.
+//	Also remove lists and dictionaries. Default: False.
 //
 // CLI Example:
 //
@@ -353,7 +362,7 @@ type delvalArgs struct {
 	Force       any `default:"False"`
 }
 
-// delval sets a grain to None. With destructive=True it is grains.delkey.
+// delval sets a grain to None. With destructive=True it is the same as grains.delkey.
 //
 // force
 //
@@ -363,5 +372,6 @@ type delvalArgs struct {
 //
 //	salt '*' grains.delval key
 func (m *module) delval(ctx context.Context, a delvalArgs) (any, error) {
-	return m.set(ctx, setArgs{Key: a.Key, Force: a.Force, Destructive: a.Destructive, Delimiter: delimiter})
+	return m.set(ctx, setArgs{Key: a.Key, Force: a.Force, Destructive: a.Destructive,
+		Delimiter: delimiter})
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/yaml"
 )
 
-const maxFile = 8 << 20 // the bound of package grains
+const maxFile = 8 << 20 // the limit of package grains
 
-// store puts change into the grains file and into the grains of now. It returns change, or a text when the file is no YAML.
-// m.mu is held.
+// store applies change to the grains file and to the current grains. It returns change, or an error
+// text if the file is not valid YAML. The caller holds m.mu.
 func (m *module) store(change *data.Map, destructive bool) (any, error) {
 	path := grains.File(m.env.Opts.Text("conf_file"))
 	stored, err := readFile(path)
@@ -48,7 +49,8 @@ func (m *module) store(change *data.Map, destructive bool) (any, error) {
 	return change, nil
 }
 
-// readFile returns what the grains file holds; a file that is not there, or holds no dictionary, is empty.
+// readFile returns the content of the grains file; a file that is missing, or is not a dictionary,
+// counts as empty.
 func readFile(path string) (*data.Map, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +77,8 @@ func readFile(path string) (*data.Map, error) {
 	return data.NewMap(), nil
 }
 
-// writeFile replaces the grains file, unless it has these contents already. Its mode stays, and a link stays a link.
+// writeFile replaces the grains file, unless its content is already equal. It keeps the mode of the
+// file and follows a link.
 func writeFile(path string, stored *data.Map) error {
 	text, err := yaml.Dump(stored, yaml.DumpOptions{Flow: yaml.Block, SortKeys: true})
 	if err != nil {
@@ -87,10 +90,11 @@ func writeFile(path string, stored *data.Map) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
 		return nil
 	}
-	return atomicfile.Write(path, text, atomicfile.Options{Mode: 0o644, KeepMode: true, Sync: true, Prefix: ".grains-"})
+	return atomicfile.Write(path, text,
+		atomicfile.Options{Mode: 0o644, KeepMode: true, Sync: true, Prefix: ".grains-"})
 }
 
-// refreshed has the minion collect its grains anew after a change, and returns the change's result.
+// refreshed refreshes the minion's grains after a change, and returns the result of the change.
 func (m *module) refreshed(ctx context.Context, result any, err error, pillar any) (any, error) {
 	if _, stored := result.(*data.Map); err != nil || !stored {
 		return result, err
@@ -99,15 +103,15 @@ func (m *module) refreshed(ctx context.Context, result any, err error, pillar an
 	if data.Truth(m.env.Option("local")) {
 		return result, nil
 	}
-	_, err = m.env.Call(ctx, "saltutil.refresh_grains", nil, data.NewMap("refresh_pillar", pillar))
+	err = calls.RefreshGrains(ctx, m.env, pillar)
 	if loader.KindOf(err) == loader.KindMissing {
-		m.env.Log.Warn("The grains file has changed, but nothing here collects the grains anew: saltutil.refresh_grains is missing")
+		m.env.Log.Warn("The grains file has changed, but the grains were not refreshed: saltutil.refresh_grains is missing")
 		err = nil
 	}
 	return result, err
 }
 
-// touch leaves the mark by which the minion knows that modules may have changed.
+// touch creates the marker file that tells the minion that modules may have changed.
 func (m *module) touch() {
 	dir := m.env.Opts.Text("cachedir")
 	if dir == "" {

@@ -15,34 +15,37 @@ type filterArgs struct {
 	Base       any `default:"None"`
 }
 
-// filterBy returns the entry of a dictionary whose key, a glob, matches a grain. Templates use it for what differs by system.
+// filterBy returns the entry of a dictionary whose key, a glob, matches a grain. Templates use it
+// for settings that differ by system.
 //
 // lookup_dict
 //
-//	The dictionary. Its keys are globs for the grain.
+//	The dictionary. Its keys are globs that are matched against the grain.
 //
 // grain
 //
-//	The grain to look at. Default: os_family. Of a list, the first element that a key matches counts.
+//	The name of the grain. Default: os_family. If it is a list, the first element that a key matches
+//	is used.
 //
 // merge
 //
-//	A dictionary that is merged over the result.
+//	A dictionary to merge over the result.
 //
 // default
 //
-//	The key of the entry to take when none matches.
+//	The key of the entry to use if none matches.
 //
 // base
 //
-//	The key of an entry over which the chosen one is merged.
+//	The key of an entry that the chosen one is merged over.
 //
 // CLI Example:
 //
 //	salt '*' grains.filter_by '{Debian: Debheads rule, RedHat: I love my hat}'
 //	salt '*' grains.filter_by '{A: B, C: {D: {E: F, G: H}}}' 'xxx' '{D: {E: I}, J: K}' 'C'
 func (m *module) filterBy(_ context.Context, a filterArgs) (any, error) {
-	return facts.Filter{Table: a.LookupDict, Of: m.grains(), Key: a.Grain, Merge: a.Merge, Default: a.Default, Base: a.Base}.Choose()
+	return facts.Filter{Table: a.LookupDict, Of: m.grains(), Key: a.Grain, Merge: a.Merge,
+		Default: a.Default, Base: a.Base}.Choose()
 }
 
 func saltException(text string) error {

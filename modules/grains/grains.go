@@ -1,13 +1,15 @@
-// Package grains is Salt's module grains: it reads the minion's grains, and sets those in the grains file
-// (salt/modules/grains.py).
+// Package grains is Salt's module grains: it reads the minion's grains, and sets those in the
+// grains file (salt/modules/grains.py).
 //
-// The grains file lies beside the minion's configuration. It is replaced as a whole, so that a crash leaves the old file or the
-// new one. What a function sets is seen by the functions of this module at once, and by all others when the grains have been
-// collected anew, for which saltutil.refresh_grains is called as in Salt.
+// The grains file is beside the minion's configuration. It is replaced atomically, so that a crash
+// leaves either the old or the new file. The functions of this module see a new value at once. All
+// others see it after the grains have been refreshed, for which saltutil.refresh_grains is called
+// as in Salt.
 //
-// What is odd, and as in Salt: a grain that is set here does not override one of the option grains; grains.delval leaves the
-// grain with the value None, and grains.append and the like report trouble in their result, not by failing. What differs: a
-// grains file that cannot be written is an error, where Salt logs it and claims success.
+// As in Salt, a grain set here does not override one in the option grains; grains.delval leaves the
+// grain with the value None; and grains.append and similar functions report problems in their
+// result instead of failing. Unlike in Salt, a grains file that cannot be written is an error; Salt
+// logs it and reports success.
 package grains
 
 import (
@@ -29,9 +31,9 @@ func Plugin() loader.Plugin { return loader.Plugin{Name: "grains", New: newModul
 type module struct {
 	env *loader.Env
 
-	mu      sync.Mutex // one change at a time
-	base    *data.Map  // the grains that changed was made of
-	changed *data.Map  // base with what was set since; nil for nothing
+	mu      sync.Mutex // serializes changes
+	base    *data.Map  // the grains that changed is based on
+	changed *data.Map  // base with the values set since; nil if none were set
 }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
@@ -55,7 +57,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// now returns the grains with what was set since they were collected. It must not be changed. m.mu is held.
+// now returns the grains with the values set since they were collected. The result must not be
+// modified. The caller holds m.mu.
 func (m *module) now() *data.Map {
 	g := m.env.GrainsNow()
 	if g != m.base {
@@ -67,7 +70,7 @@ func (m *module) now() *data.Map {
 	return g
 }
 
-// grains is now for readers.
+// grains is like now, but locks m.mu.
 func (m *module) grains() *data.Map {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,12 +84,12 @@ type getArgs struct {
 	Ordered   any    `default:"True"`
 }
 
-// get returns the value of a grain. Colons lead into dictionaries and lists: pkg:apache is the key apache of the grain pkg. A
-// grain that is not there gives the default, which is an empty string.
+// get returns the value of a grain. Colons descend into dictionaries and lists: pkg:apache is the
+// key apache of the grain pkg. For a missing grain it returns the default, an empty string.
 //
 // delimiter
 //
-//	Separates the keys in place of the colon, for keys that hold colons.
+//	Separates the keys instead of the colon, for keys that contain colons.
 //
 // ordered
 //
@@ -109,7 +112,7 @@ func (m *module) get(_ context.Context, a getArgs) (any, error) {
 	return asJSON(v), nil
 }
 
-// asJSON returns v as it comes back from JSON: without tuples.
+// asJSON returns v as it would be after a round trip through JSON: without tuples.
 func asJSON(v any) any {
 	switch v := v.(type) {
 	case data.Tuple:
@@ -132,7 +135,8 @@ func asJSON(v any) any {
 
 type keyArgs struct{ Key any }
 
-// hasValue tells whether a grain is there. Colons lead into dictionaries and lists as in grains.get.
+// hasValue returns whether a grain exists. Colons descend into dictionaries and lists as in
+// grains.get.
 //
 // CLI Example:
 //
@@ -146,7 +150,8 @@ type itemsArgs struct {
 	Sanitize any `default:"False"`
 }
 
-// items returns all grains. sanitize=True hides the names of the host and a part of its serial number.
+// items returns all grains. sanitize=True hides the names of the host and part of its serial
+// number.
 //
 // CLI Example:
 //
@@ -161,7 +166,7 @@ type itemArgs struct {
 	Options *data.Map `kwargs:"kwargs"`
 }
 
-// item returns the grains with the given names; those that are not there have the default, an empty string.
+// item returns the grains with the given names; missing ones have the default, an empty string.
 //
 // CLI Example:
 //
@@ -193,7 +198,7 @@ func (m *module) item(_ context.Context, a itemArgs) (any, error) {
 	return sanitized(found, a.Options.Value("sanitize")), nil
 }
 
-// sanitized hides in m what tells which host it is, when the parameter sanitize says so.
+// sanitized hides the values in m that identify the host, if sanitize is true.
 func sanitized(m *data.Map, sanitize any) *data.Map {
 	if !isTrue(sanitize) {
 		return m
@@ -214,7 +219,8 @@ func sanitized(m *data.Map, sanitize any) *data.Map {
 	return m
 }
 
-// isTrue is salt.utils.data.is_true: numbers above zero, the text true, and what else Python takes for true.
+// isTrue is salt.utils.data.is_true: true for numbers above zero, the string true, and other values
+// that Python treats as true.
 func isTrue(v any) bool {
 	switch v := v.(type) {
 	case int64:
@@ -243,7 +249,7 @@ type equalsArgs struct {
 	Value any
 }
 
-// equals tells whether a grain has the given value; both are compared as text.
+// equals returns whether a grain has the given value; both are compared as strings.
 //
 // CLI Example:
 //

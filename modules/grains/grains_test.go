@@ -15,8 +15,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// TestCalls compares with what Salt 3006.0 does: testdata/calls.json has chains of calls, each with its result, the refresh
-// that it asked for, the grains file and the grains afterwards.
+// TestCalls compares with Salt 3006.0: testdata/calls.json has chains of calls, each with its
+// result, the requested refresh, the grains file and the grains afterwards.
 func TestCalls(t *testing.T) {
 	src, err := os.ReadFile("testdata/calls.json")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// minion is what stands around the module in a test.
+// minion is the environment of the module in a test.
 type minion struct {
 	env       *loader.Env
 	calls     *loader.Registry
@@ -60,10 +60,11 @@ func newMinion(t *testing.T, grains *data.Map) *minion {
 		type args struct {
 			RefreshPillar any `default:"True"`
 		}
-		return &loader.Module{Funcs: []loader.Func{loader.F("refresh_grains", func(_ context.Context, a args) (any, error) {
-			m.refreshed = append(m.refreshed, data.NewMap("refresh_pillar", a.RefreshPillar))
-			return true, nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("refresh_grains",
+			func(_ context.Context, a args) (any, error) {
+				m.refreshed = append(m.refreshed, data.NewMap("refresh_pillar", a.RefreshPillar))
+				return true, nil
+			})}}, nil
 	}}
 	r, err := loader.NewRegistry(m.env, []loader.Plugin{Plugin(), refresh})
 	if err != nil {
@@ -99,7 +100,8 @@ func (m *minion) step(t *testing.T, step *vectors.Case) {
 		if err == nil || err.Error() != want {
 			t.Errorf("%s = %s, %v, want the error %q", what, data.Repr(got), err, want)
 		}
-	} else if g, w := strings.ReplaceAll(data.Repr(got), m.dir, "DIR"), data.Repr(step.Value("result")); err != nil || g != w {
+	} else if g, w := strings.ReplaceAll(data.Repr(got), m.dir, "DIR"),
+		data.Repr(step.Value("result")); err != nil || g != w {
 		t.Errorf("%s = %s, %v\nwant %s", what, g, err, w)
 	}
 	if g, w := data.Repr(m.refreshed), data.Repr(step.List("refreshed")); g != w {
@@ -118,7 +120,7 @@ func (m *minion) step(t *testing.T, step *vectors.Case) {
 	}
 }
 
-// A change survives in the file, and a second one like it does not touch the file.
+// A change is stored in the file, and an identical second change does not touch the file.
 func TestSecondChangeLeavesTheFileAlone(t *testing.T) {
 	m := newMinion(t, data.NewMap())
 	for _, fun := range []string{"setval", "set"} {
@@ -144,7 +146,7 @@ func stat(t *testing.T, path string) os.FileInfo {
 	return st
 }
 
-// Jobs that set grains at once do not lose one another's.
+// Jobs that set grains concurrently do not lose each other's changes.
 func TestConcurrentChanges(t *testing.T) {
 	m := newMinion(t, data.NewMap())
 	var wg sync.WaitGroup
@@ -163,7 +165,7 @@ func TestConcurrentChanges(t *testing.T) {
 	}
 }
 
-// The file keeps its mode, and a link to it stays one.
+// The file keeps its mode, and a link to it remains a link.
 func TestFileKeepsModeAndLink(t *testing.T) {
 	m := newMinion(t, data.NewMap())
 	target := filepath.Join(t.TempDir(), "elsewhere")
@@ -185,13 +187,14 @@ func TestFileKeepsModeAndLink(t *testing.T) {
 	}
 }
 
-// A file that cannot be written is an error, and the grains stay as they were.
+// A file that cannot be written is an error, and the grains stay unchanged.
 func TestUnwritableFile(t *testing.T) {
 	m := newMinion(t, data.NewMap())
 	if err := os.Mkdir(m.file(), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.call(t, "setval", []any{"k", "v"}, nil); err == nil || !strings.Contains(err.Error(), "grains file") {
+	if _, err := m.call(t, "setval", []any{"k", "v"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "grains file") {
 		t.Errorf("setval = %v, want an error that names the grains file", err)
 	}
 	if v, err := m.call(t, "get", []any{"k"}, nil); err != nil || v != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// storable returns a key as text; others can be read but not set.
+// storable returns a key as a string; keys of other types can be read but not set.
 func storable(key any) (string, error) {
 	switch key := key.(type) {
 	case string:
@@ -19,7 +19,7 @@ func storable(key any) (string, error) {
 	return "", loader.TypeError("unhashable type: '%s'", loader.TypeName(key))
 }
 
-// replaceIn gives what data.Lookup finds under part in a list another value.
+// replaceIn replaces the value that data.Lookup finds under part in a list.
 func replaceIn(list []any, part string, value any) {
 	var key any = part
 	n, err := strconv.Atoi(strings.TrimSpace(part))

@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// tool runs a program that changes groups below a directory, None being that of the minion's system, and
-// returns whether it succeeded.
+// tool runs a program that changes groups, and reports whether it succeeded. root is the root
+// directory; nil means that of the minion's system.
 func (m *module) tool(ctx context.Context, program string, root any, args ...any) (bool, error) {
 	path := process.Find(program)
 	if path == "" {
@@ -29,7 +29,8 @@ func (m *module) tool(ctx context.Context, program string, root any, args ...any
 	return calls.Succeeds(ctx, m.env, calls.Run{Argv: data.Texts(append(argv, args...))})
 }
 
-// rootOption returns the option of a program that names another root: gpasswd has a short one for something else.
+// rootOption returns the option of a program that sets another root: the short one of gpasswd has
+// another meaning.
 func rootOption(program string) string {
 	if program == "gpasswd" {
 		return "--root"
@@ -45,23 +46,23 @@ type addArgs struct {
 	NonUnique any `default:"False"`
 }
 
-// add makes a group, and returns whether it could.
+// add creates a group, and returns whether that succeeded.
 //
 // gid : None
 //
-//	Its id. Default: the next that is free.
+//	Its ID. Default: the next free one.
 //
 // system : False
 //
-//	True: the id is one of those for the system.
+//	True: use an ID from the system range.
 //
 // root : None
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // non_unique : False
 //
-//	True: another group may have the same id.
+//	True: another group may have the same ID.
 //
 // CLI Example:
 //
@@ -85,11 +86,11 @@ type deleteArgs struct {
 	Root any `default:"None"`
 }
 
-// delete removes a group, and returns whether it could.
+// delete removes a group, and returns whether that succeeded.
 //
 // root : None
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // CLI Example:
 //
@@ -105,15 +106,15 @@ type chgidArgs struct {
 	NonUnique any `default:"False"`
 }
 
-// chgid gives a group another id, and returns whether it has it.
+// chgid changes the ID of a group, and returns whether the group now has it.
 //
 // root : None
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // non_unique : False
 //
-//	True: another group may have the same id.
+//	True: another group may have the same ID.
 //
 // CLI Example:
 //
@@ -143,11 +144,11 @@ type userArgs struct {
 	Root     any `default:"None"`
 }
 
-// adduser puts a user into a group, and returns whether it could.
+// adduser adds a user to a group, and returns whether that succeeded.
 //
 // root : None
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // CLI Example:
 //
@@ -156,11 +157,12 @@ func (m *module) adduser(ctx context.Context, a userArgs) (any, error) {
 	return m.tool(ctx, "gpasswd", a.Root, "--add", a.Username, "--", a.Name)
 }
 
-// deluser takes a user out of a group, and returns whether it is not in it: also where there is no such group.
+// deluser removes a user from a group. It returns whether the user is not in it, which is also true
+// if there is no such group.
 //
 // root : None
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // CLI Example:
 //
@@ -182,11 +184,12 @@ type membersArgs struct {
 	Root        any `default:"None"`
 }
 
-// members makes a list of users, with commas between, the only members of a group, and returns whether it could.
+// members sets the members of a group to a list of users, separated by commas, and returns whether
+// that succeeded.
 //
 // root : None
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // CLI Example:
 //

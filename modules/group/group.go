@@ -2,10 +2,12 @@
 
 // Package group is Salt's module group (salt/modules/groupadd.py).
 //
-// The work is that of groupadd, groupmod, groupdel and gpasswd. Where the system lies below another directory than /, they get it (-R).
+// It runs groupadd, groupmod, groupdel and gpasswd. If the system has another root directory than
+// /, they get it with -R.
 //
-// What differs from Salt: groups are those of etc/group alone, see package accounts; where the kernel is not Linux, they are only looked
-// at; releases 5 of Red Hat and 11 of SUSE get no treatment of their own. On Windows there is no such module.
+// Differences from Salt: only the groups in etc/group are known, see package accounts; on kernels
+// other than Linux the functions are read-only; there are no special cases for Red Hat 5 and SUSE
+// 11. The module is not available on Windows.
 package group
 
 import (
@@ -22,13 +24,13 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	funcs := []loader.Func{loader.F("getent", m.getent), loader.F("info", m.info)}
 	if kernel := env.GrainsNow().Text("kernel"); kernel == "" || kernel == "Linux" {
-		funcs = append(funcs, m.changing()...)
+		funcs = append(funcs, m.changeFuncs()...)
 	}
 	return &loader.Module{Funcs: funcs}, nil
 }
 
-// changing returns the functions that change groups.
-func (m *module) changing() []loader.Func {
+// changeFuncs returns the functions that change groups.
+func (m *module) changeFuncs() []loader.Func {
 	return []loader.Func{
 		loader.F("add", m.add),
 		loader.F("adduser", m.adduser),
@@ -39,7 +41,7 @@ func (m *module) changing() []loader.Func {
 	}
 }
 
-// read returns the groups below a directory, or below that of the minion's system.
+// read returns the groups below a root directory, or below that of the minion's system.
 func (m *module) read(root any) ([]accounts.Group, error) {
 	at := m.env.Root
 	if data.Truth(root) {
@@ -52,7 +54,7 @@ func (m *module) read(root any) ([]accounts.Group, error) {
 	return groups, nil
 }
 
-// describe returns what Salt tells of a group.
+// describe returns a group in Salt's form.
 func describe(g accounts.Group) *data.Map {
 	members := make([]any, len(g.Members))
 	for i, name := range g.Members {
@@ -66,11 +68,11 @@ type infoArgs struct {
 	Root any `default:"None"`
 }
 
-// info returns what there is to tell of a group, or nothing where there is none of that name.
+// info returns information on a group, or an empty dictionary if there is no such group.
 //
 // root : None
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // CLI Example:
 //
@@ -79,7 +81,7 @@ func (m *module) info(_ context.Context, a infoArgs) (any, error) {
 	return m.about(a.Name, a.Root)
 }
 
-// about returns what there is to tell of a group, an empty dictionary where there is none.
+// about returns information on a group, or an empty dictionary if there is none.
 func (m *module) about(name, root any) (*data.Map, error) {
 	groups, err := m.read(root)
 	if err != nil {
@@ -98,11 +100,11 @@ type getentArgs struct {
 	Root    any `default:"None"`
 }
 
-// getent returns a list of what there is to tell of all groups.
+// getent returns a list with information on all groups.
 //
 // root : None
 //
-//	A directory to take for /.
+//	An alternative root directory.
 //
 // CLI Example:
 //

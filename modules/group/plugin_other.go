@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Package group is Salt's module group, which there is not here.
+// Package group is Salt's module group. It is not available on this system.
 package group
 
 import (

@@ -11,7 +11,7 @@ import (
 
 func list(words ...any) []any { return words }
 
-// TestGroups has the programs of the system change the groups of a directory.
+// TestGroups changes the groups below a directory with the system's programs.
 func TestGroups(t *testing.T) {
 	r := testroot.New(t, "groupadd", "groupmod", "groupdel", "gpasswd", "useradd")
 	r.Call(t, "user.add", "ann", int64(1200), int64(100))
@@ -53,13 +53,14 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// The directory may be named with each call.
-func TestGroupsElsewhere(t *testing.T) {
+// The root directory can be given with each call.
+func TestGroupsInOtherRoot(t *testing.T) {
 	r, other := testroot.New(t, "groupadd", "groupdel", "gpasswd"), testroot.Plain(t)
 	r.Check(t, []testroot.Call{
 		{"group.add", list("staff", int64(1400), false, other.Dir), true},
 		{"group.adduser", list("staff", "root", other.Dir), true},
-		{"group.info", list("staff", other.Dir), data.NewMap("name", "staff", "passwd", "x", "gid", int64(1400), "members", list("root"))},
+		{"group.info", list("staff", other.Dir),
+			data.NewMap("name", "staff", "passwd", "x", "gid", int64(1400), "members", list("root"))},
 		{"group.info", list("staff"), &data.Map{}},
 		{"group.delete", list("staff", other.Dir), true},
 		{"group.info", list("staff", other.Dir), &data.Map{}},

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// base64B64encode returns a text in base64, on one line.
+// base64B64encode encodes a string as base64 on one line.
 //
 // CLI Example:
 //
@@ -28,7 +28,7 @@ func (m *module) base64B64encode(_ context.Context, a instrArgs) (any, error) {
 	return base64.StdEncoding.EncodeToString(b), nil
 }
 
-// base64Encodestring returns a text in base64, in lines of 76 characters.
+// base64Encodestring encodes a string as base64 in lines of 76 characters.
 //
 // CLI Example:
 //
@@ -41,7 +41,7 @@ func (m *module) base64Encodestring(_ context.Context, a instrArgs) (any, error)
 	return inLines(b), nil
 }
 
-// inLines returns bytes in base64, 57 of them a line.
+// inLines encodes bytes as base64, 57 bytes a line.
 func inLines(b []byte) string {
 	var out strings.Builder
 	for len(b) > 0 {
@@ -52,7 +52,7 @@ func inLines(b []byte) string {
 	return out.String()
 }
 
-// base64B64decode returns what a text in base64 holds. Characters that are none of base64 are passed over.
+// base64B64decode decodes a base64 string. Characters outside the base64 alphabet are ignored.
 //
 // CLI Example:
 //
@@ -61,7 +61,8 @@ func (m *module) base64B64decode(_ context.Context, a instrArgs) (any, error) {
 	return decoded(a.Instr)
 }
 
-// base64Decodestring returns what a text in base64, of one or several lines, holds. Characters that are none of base64 are passed over.
+// base64Decodestring decodes a base64 string of one or several lines. Characters outside the base64
+// alphabet are ignored.
 //
 // CLI Example:
 //
@@ -85,7 +86,8 @@ func decoded(v any) (any, error) {
 	return out, nil
 }
 
-// decode reads base64 as Python's binascii.a2b_base64 does: other characters are passed over, what follows full padding is not read.
+// decode decodes base64 as Python's binascii.a2b_base64 does: other characters are ignored, and
+// decoding stops after full padding.
 func decode(in []byte) ([]byte, error) {
 	var out []byte
 	var bits uint32
@@ -97,7 +99,8 @@ func decode(in []byte) ([]byte, error) {
 			}
 			continue
 		}
-		v := strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", c)
+		v := strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+			c)
 		if v < 0 {
 			continue
 		}
@@ -117,7 +120,8 @@ func decode(in []byte) ([]byte, error) {
 	case 0:
 		return out, nil
 	case 1:
-		return nil, loader.Exception("binascii.Error", "Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4",
+		return nil, loader.Exception("binascii.Error",
+			"Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4",
 			len(out)/3*4+1)
 	}
 	return nil, loader.Exception("binascii.Error", "Incorrect padding")
@@ -125,7 +129,7 @@ func decode(in []byte) ([]byte, error) {
 
 type encodefileArgs struct{ Fname string }
 
-// base64Encodefile returns the content of a file in base64, in lines of 76 characters.
+// base64Encodefile encodes the content of a file as base64, in lines of 76 characters.
 //
 // CLI Example:
 //
@@ -137,7 +141,8 @@ func (m *module) base64Encodefile(_ context.Context, a encodefileArgs) (any, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, loader.Execution("read %s: it is no regular file, and its end may never come", a.Fname)
+		return nil, loader.Execution("read %s: not a regular file, so reading it may never end",
+			a.Fname)
 	}
 	b, err := io.ReadAll(f)
 	if err != nil {
@@ -151,7 +156,7 @@ type decodefileArgs struct {
 	Outfile string
 }
 
-// base64Decodefile writes what a text in base64 holds to a file.
+// base64Decodefile decodes a base64 string and writes the result to a file.
 //
 // CLI Example:
 //
@@ -159,12 +164,14 @@ type decodefileArgs struct {
 func (m *module) base64Decodefile(_ context.Context, a decodefileArgs) (any, error) {
 	text, ok := a.Instr.(string)
 	if !ok {
-		return nil, loader.TypeError("initial_value must be str or None, not %s", loader.TypeName(a.Instr))
+		return nil, loader.TypeError("initial_value must be str or None, not %s",
+			loader.TypeName(a.Instr))
 	}
 	var all []byte
 	for line := range strings.Lines(text) {
 		if strings.IndexFunc(line, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
-			return nil, loader.Exception("ValueError", "string argument should contain only ASCII characters")
+			return nil, loader.Exception("ValueError",
+				"string argument should contain only ASCII characters")
 		}
 		b, err := decode([]byte(line))
 		if err != nil {
@@ -178,8 +185,9 @@ func (m *module) base64Decodefile(_ context.Context, a decodefileArgs) (any, err
 	return true, nil
 }
 
-// put gives a file that is there a content as a whole, with its owners and mode; links are followed. What is no file is written to, and
-// a new file gets the mode that the umask leaves.
+// put replaces the content of an existing file atomically, and keeps its owners and mode. Links are
+// followed. A path that is not a regular file is opened and written to, and a new file gets the
+// mode that the umask leaves.
 func put(path string, body []byte) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A file that is replaced keeps its mode, and a link to it stays one.
-func TestDecodefileKeeps(t *testing.T) {
+// A replaced file keeps its mode, and a link to it remains a link.
+func TestDecodefileKeepsModeAndLink(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no such modes")
 	}
@@ -30,7 +30,8 @@ func TestDecodefileKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if v, err := r.Invoke(t.Context(), "hashutil.base64_decodefile", []any{"Z2V0IHNhbHRlZA==", link}, nil); err != nil || v != true {
+		if v, err := r.Invoke(t.Context(), "hashutil.base64_decodefile",
+			[]any{"Z2V0IHNhbHRlZA==", link}, nil); err != nil || v != true {
 			t.Fatal(v, err)
 		}
 		body, err := os.ReadFile(path)

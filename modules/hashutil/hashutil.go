@@ -1,8 +1,11 @@
-// Package hashutil is Salt's module hashutil: hashes, signatures and base64 (salt/modules/hashutil.py, salt/utils/hashutils.py).
+// Package hashutil is Salt's module hashutil: hashes, signatures and base64
+// (salt/modules/hashutil.py, salt/utils/hashutils.py).
 //
-// Texts are hashed and encoded as their UTF-8; what is decoded is text where it is valid UTF-8, else bytes.
+// Strings are hashed and encoded as UTF-8. Decoded data is returned as a string if it is valid
+// UTF-8, otherwise as bytes.
 //
-// What differs from Salt: signatures are compared in constant time; base64_decodefile writes nothing where the text is broken.
+// Differences from Salt: signatures are compared in constant time; base64_decodefile writes nothing
+// if the input is invalid.
 package hashutil
 
 import (
@@ -50,7 +53,7 @@ func newModule(*loader.Env) (*loader.Module, error) {
 
 type instrArgs struct{ Instr any }
 
-// bytesOf returns the bytes of text (salt/utils/stringutils.py, to_bytes).
+// bytesOf returns the bytes of a string (salt/utils/stringutils.py, to_bytes).
 func bytesOf(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case string:
@@ -58,10 +61,11 @@ func bytesOf(v any) ([]byte, error) {
 	case []byte:
 		return v, nil
 	}
-	return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>", loader.TypeName(v))
+	return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>",
+		loader.TypeName(v))
 }
 
-// sum returns the hash of a text in hexadecimal digits.
+// sum returns the hash of a string in hexadecimal digits.
 func sum(h hash.Hash, v any) (any, error) {
 	b, err := bytesOf(v)
 	if err != nil {
@@ -71,7 +75,7 @@ func sum(h hash.Hash, v any) (any, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// md5Digest returns the MD5 hash of a text.
+// md5Digest returns the MD5 hash of a string.
 //
 // CLI Example:
 //
@@ -80,7 +84,7 @@ func (m *module) md5Digest(_ context.Context, a instrArgs) (any, error) {
 	return sum(md5.New(), a.Instr)
 }
 
-// sha256Digest returns the SHA-256 hash of a text.
+// sha256Digest returns the SHA-256 hash of a string.
 //
 // CLI Example:
 //
@@ -89,7 +93,7 @@ func (m *module) sha256Digest(_ context.Context, a instrArgs) (any, error) {
 	return sum(sha256.New(), a.Instr)
 }
 
-// sha512Digest returns the SHA-512 hash of a text.
+// sha512Digest returns the SHA-512 hash of a string.
 //
 // CLI Example:
 //
@@ -103,7 +107,7 @@ type digestArgs struct {
 	Checksum any `default:"'md5'"`
 }
 
-// digest returns the hash of a text.
+// digest returns the hash of a string.
 //
 // checksum : md5
 //
@@ -171,7 +175,8 @@ type signatureArgs struct {
 	ChallengeHmac any
 }
 
-// hmacSignature reports whether a signature, in base64, is that of a text by HMAC with SHA-256 and a secret.
+// hmacSignature returns whether a signature, in base64, is the HMAC-SHA-256 of a string with a
+// secret.
 //
 // CLI Example:
 //
@@ -204,7 +209,7 @@ type computeArgs struct {
 	SharedSecret any
 }
 
-// hmacCompute returns the signature of a text by HMAC with SHA-256 and a secret, in hexadecimal digits.
+// hmacCompute returns the HMAC-SHA-256 of a string with a secret, in hexadecimal digits.
 //
 // CLI Example:
 //
@@ -217,7 +222,8 @@ func (m *module) hmacCompute(_ context.Context, a computeArgs) (any, error) {
 	return hex.EncodeToString(own), nil
 }
 
-// githubSignature reports whether a signature that GitHub sends with a webhook, as sha1=…, is that of its body.
+// githubSignature returns whether a signature of a GitHub webhook, in the form sha1=…, matches the
+// body.
 //
 // CLI Example:
 //
@@ -228,13 +234,15 @@ func (m *module) githubSignature(_ context.Context, a signatureArgs) (any, error
 	case len(parts) > 2:
 		return nil, loader.Exception("ValueError", "too many values to unpack (expected 2)")
 	case len(parts) < 2:
-		return nil, loader.Exception("ValueError", "not enough values to unpack (expected 2, got %d)", len(parts))
+		return nil, loader.Exception("ValueError",
+			"not enough values to unpack (expected 2, got %d)", len(parts))
 	}
 	if _, err := crypto.NewHash(parts[0]); err != nil {
-		return nil, loader.Exception("AttributeError", "module 'hashlib' has no attribute '%s'", parts[0])
+		return nil, loader.Exception("AttributeError",
+			"module 'hashlib' has no attribute '%s'", parts[0])
 	}
 	kind := func() hash.Hash {
-		h, _ := crypto.NewHash(parts[0]) // asked for above
+		h, _ := crypto.NewHash(parts[0]) // available, checked above
 		return h
 	}
 	own, err := sign(kind, a.String, a.SharedSecret)

@@ -9,11 +9,11 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// oneLine refuses texts with the end of a line in them: what follows would be an address of its own.
+// oneLine rejects strings that contain a line end: the rest would become an entry of its own.
 func oneLine(parts ...string) error {
 	for _, part := range parts {
 		if strings.ContainsAny(part, "\r\n\x00") {
-			return loader.Execution("write addresses of hosts: %q does not fit into one line", part)
+			return loader.Execution("write the hosts file: %q contains a line break", part)
 		}
 	}
 	return nil
@@ -25,7 +25,8 @@ type setHostArgs struct {
 	Comment any `default:"None"`
 }
 
-// setHost makes names, with spaces between, the only ones of an address, and returns whether it could. Without a name the address goes.
+// setHost sets the names of an address, separated by spaces, and returns whether that succeeded.
+// Without a name the address is removed.
 //
 // CLI Example:
 //
@@ -56,7 +57,8 @@ func (m *module) setHost(ctx context.Context, a setHostArgs) (any, error) {
 	return true, m.write(ctx, next)
 }
 
-// withLine returns a text in which a line stands for all of an address: where the first was, or at the end.
+// withLine returns the text with one line in place of all lines of an address: where the first was,
+// or at the end.
 func withLine(text, ip, line string) string {
 	var b strings.Builder
 	placed := false
@@ -80,7 +82,7 @@ func withLine(text, ip, line string) string {
 
 type aliasArgs struct{ IP, Alias string }
 
-// rmHost takes a name from an address, and the line where it was the only one. It returns True.
+// rmHost removes a name from an address, and the line if it was the only name. It returns True.
 //
 // CLI Example:
 //
@@ -97,7 +99,8 @@ func (m *module) rmHost(ctx context.Context, a aliasArgs) (any, error) {
 	return true, m.write(ctx, next)
 }
 
-// withoutName returns a text in which an address has a name no more. Lines of the address that do not have it stay.
+// withoutName returns the text with a name removed from an address. Other lines of the address
+// stay.
 func withoutName(text, ip, name string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -120,7 +123,7 @@ func withoutName(text, ip, name string) string {
 	return b.String()
 }
 
-// addHost gives an address one more name, and returns whether it could.
+// addHost adds a name to an address, and returns whether that succeeded.
 //
 // CLI Example:
 //
@@ -153,7 +156,8 @@ type setCommentArgs struct {
 	Comment string
 }
 
-// setComment gives an address a comment, and returns whether it could: False where there is no such address.
+// setComment sets the comment of an address, and returns whether that succeeded. It returns False
+// if there is no such address.
 //
 // CLI Example:
 //

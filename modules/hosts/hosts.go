@@ -1,7 +1,8 @@
-// Package hosts is Salt's module hosts: addresses and names in /etc/hosts (salt/modules/hosts.py). The option hosts.file names another file.
+// Package hosts is Salt's module hosts: addresses and names in /etc/hosts (salt/modules/hosts.py).
+// The option hosts.file names another file.
 //
-// What differs from Salt: the file comes to its place as a whole and keeps its owner, mode and attributes; it is never made by a look at
-// it; a comment with # in it is read to its end.
+// Differences from Salt: the file is replaced atomically and keeps its owner, mode and attributes;
+// read-only functions never create it; a comment that contains # is read to its end.
 package hosts
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module hosts.
@@ -38,13 +40,12 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// file returns where the file lies.
+// file returns the path of the file.
 func (m *module) file(ctx context.Context) (string, error) {
-	v, err := m.env.Call(ctx, "config.option", []any{"hosts.file"}, nil)
-	return data.Str(v), err
+	return calls.Option[string](ctx, m.env, "hosts.file")
 }
 
-// read returns the text of the file, "" where there is none.
+// read returns the content of the file, or "" if it does not exist.
 func (m *module) read(ctx context.Context) (string, error) {
 	file, err := m.file(ctx)
 	if err != nil {
@@ -52,12 +53,12 @@ func (m *module) read(ctx context.Context) (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", loader.Execution("read addresses of hosts: %w", err)
+		return "", loader.Execution("read the hosts file: %w", err)
 	}
 	return string(text), nil
 }
 
-// write gives the file a text.
+// write replaces the content of the file.
 func (m *module) write(ctx context.Context, text string) error {
 	file, err := m.file(ctx)
 	if err != nil {
@@ -66,13 +67,14 @@ func (m *module) write(ctx context.Context, text string) error {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
 	}
-	if err := atomicfile.Write(file, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
-		return loader.Execution("write addresses of hosts: %w", err)
+	if err := atomicfile.Write(file, []byte(text),
+		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+		return loader.Execution("write the hosts file: %w", err)
 	}
 	return nil
 }
 
-// isFile tells whether there is such a file, or nothing in its place.
+// isFile reports whether the path is a file or does not exist.
 func (m *module) isFile(ctx context.Context) (bool, error) {
 	file, err := m.file(ctx)
 	if err != nil {
@@ -82,7 +84,7 @@ func (m *module) isFile(ctx context.Context) (bool, error) {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular(), nil
 }
 
-// An entry is an address with its names, or a comment of its own.
+// An entry is an address with its names, or a separate comment.
 type entry struct {
 	key     string // the address, or comment-N
 	names   []string
@@ -90,7 +92,7 @@ type entry struct {
 	text    string // of a comment
 }
 
-// parse reads the file. All lines of one address are one entry.
+// parse parses the file. All lines of one address become one entry.
 func parse(text string) []*entry {
 	var list []*entry
 	comments := 0
@@ -118,7 +120,8 @@ func parse(text string) []*entry {
 }
 
 func find(list []*entry, key string) *entry {
-	if i := slices.IndexFunc(list, func(e *entry) bool { return e.key == key && e.text == "" }); i >= 0 {
+	if i := slices.IndexFunc(list,
+		func(e *entry) bool { return e.key == key && e.text == "" }); i >= 0 {
 		return list[i]
 	}
 	return nil
@@ -140,13 +143,13 @@ func render(list []*entry) string {
 	return b.String()
 }
 
-// entries reads the file.
+// entries reads and parses the file.
 func (m *module) entries(ctx context.Context) ([]*entry, error) {
 	text, err := m.read(ctx)
 	return parse(text), err
 }
 
-// listHosts returns the addresses with their names and comments, and the comments that stand alone.
+// listHosts returns the addresses with their names and comments, and separate comments.
 //
 // CLI Example:
 //
@@ -170,7 +173,7 @@ func (m *module) listHosts(ctx context.Context, _ loader.NoArgs) (any, error) {
 
 type hostArgs struct{ Host string }
 
-// getIp returns the first address of a name, an empty text where there is none.
+// getIp returns the first address of a name, or an empty string if there is none.
 //
 // CLI Example:
 //
@@ -189,7 +192,7 @@ type ipArgs struct {
 	IP string
 }
 
-// getAlias returns the names of an address, in their order.
+// getAlias returns the names of an address in their order.
 //
 // CLI Example:
 //
@@ -207,7 +210,7 @@ type pairArgs struct {
 	Alias any
 }
 
-// hasPair tells whether an address has a name, or all names of a list.
+// hasPair returns whether an address has a name, or all names of a list.
 //
 // CLI Example:
 //
@@ -222,5 +225,6 @@ func (m *module) hasPair(ctx context.Context, a pairArgs) (any, error) {
 	if !several {
 		names = []any{a.Alias}
 	}
-	return !slices.ContainsFunc(names, func(n any) bool { return !slices.Contains(e.names, data.Str(n)) }), nil
+	return !slices.ContainsFunc(names,
+		func(n any) bool { return !slices.Contains(e.names, data.Str(n)) }), nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A name or a comment brings no address of its own along.
+// A name or a comment cannot inject another address.
 func TestOneAddressIsOneLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "hosts")
 	const text = "127.0.0.1 localhost\n"
@@ -36,7 +36,8 @@ func TestOneAddressIsOneLine(t *testing.T) {
 			t.Errorf("%s: %s, %v\n%s", fun, data.Repr(v), err, now)
 		}
 	}
-	v, err := r.Invoke(t.Context(), "hosts.set_comment", nil, data.NewMap("ip", "127.0.0.1", "comment", "mine"))
+	v, err := r.Invoke(t.Context(), "hosts.set_comment", nil,
+		data.NewMap("ip", "127.0.0.1", "comment", "mine"))
 	if now, readErr := os.ReadFile(file); v != true || err != nil || readErr != nil || string(now) == text {
 		t.Errorf("a comment of one line: %s, %v\n%s", data.Repr(v), err, now)
 	}

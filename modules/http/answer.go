@@ -22,10 +22,10 @@ import (
 	"github.com/brineproject/brine/serializers"
 )
 
-// maxBody bounds what is kept of an answer, whatever http_max_body allows.
+// maxBody is the maximum size of a response body in bytes, whatever http_max_body allows.
 const maxBody = 100 << 20
 
-// answer fills in what was asked for.
+// answer converts a response to the result that the arguments request.
 func (q *query) answer(answer *http.Response) (*data.Map, error) {
 	code := int64(answer.StatusCode)
 	if (code < 200 || code > 299) && !q.lenient() {
@@ -37,7 +37,7 @@ func (q *query) answer(answer *http.Response) (*data.Map, error) {
 		q.ret.Set("error", fmt.Sprintf("HTTP %d: %s", code, reason))
 		return q.ret, nil
 	}
-	raw, err := readAll(answer.Body, q.most())
+	raw, err := readAll(answer.Body, q.maxBytes())
 	if err != nil {
 		return q.failed(err), nil
 	}
@@ -60,8 +60,8 @@ func (q *query) answer(answer *http.Response) (*data.Map, error) {
 	return q.decoded(answer, text)
 }
 
-// most is how many bytes an answer may have.
-func (q *query) most() int64 {
+// maxBytes returns the maximum size of a response in bytes.
+func (q *query) maxBytes() int64 {
 	if n, ok := q.opts.Value("http_max_body").(int64); ok && n > 0 {
 		return min(n, maxBody)
 	}
@@ -71,14 +71,14 @@ func (q *query) most() int64 {
 func readAll(r io.Reader, most int64) ([]byte, error) {
 	src, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(src)) > most {
-		err = fmt.Errorf("the answer has more than %d bytes", most)
+		err = fmt.Errorf("the response is larger than %d bytes", most)
 	}
 	return src, err
 }
 
-// body2text sets body, and returns the answer as text, which is no longer compressed.
+// body2text sets body, and returns the decompressed response as text.
 func (q *query) body2text(answer *http.Response, raw []byte) (string, error) {
-	plain, err := unpacked(answer.Header.Get("Content-Encoding"), raw, q.most())
+	plain, err := decompressed(answer.Header.Get("Content-Encoding"), raw, q.maxBytes())
 	if err != nil {
 		return "", err
 	}
@@ -94,8 +94,8 @@ func (q *query) body2text(answer *http.Response, raw []byte) (string, error) {
 	return text, nil
 }
 
-// unpacked returns what a compressed body holds.
-func unpacked(coding string, src []byte, most int64) ([]byte, error) {
+// decompressed decompresses a body.
+func decompressed(coding string, src []byte, most int64) ([]byte, error) {
 	switch {
 	case len(src) == 0:
 		return src, nil
@@ -104,7 +104,7 @@ func unpacked(coding string, src []byte, most int64) ([]byte, error) {
 	case coding == "gzip":
 		r, err := gzip.NewReader(bytes.NewReader(src))
 		if err != nil {
-			return nil, fmt.Errorf("the answer is no gzip: %w", err)
+			return nil, fmt.Errorf("decompress the response: %w", err)
 		}
 		return readAll(r, most)
 	case coding == "sdch":
@@ -117,13 +117,14 @@ func unpacked(coding string, src []byte, most int64) ([]byte, error) {
 	return src, nil
 }
 
-// unicodeOf decodes a body: texts by the charset of their type, all others as UTF-8.
+// unicodeOf decodes a body: text types by their charset, all others as UTF-8.
 func unicodeOf(contentType string, src []byte) (string, error) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil || !strings.HasPrefix(kind, "text/") || params["charset"] == "" {
 		return utf8Of(src)
 	}
-	switch name := strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(params["charset"])); name {
+	switch name := strings.NewReplacer("_", "-", " ",
+		"-").Replace(strings.ToLower(params["charset"])); name {
 	case "utf-8", "utf8", "ascii", "us-ascii":
 		return utf8Of(src)
 	case "latin-1", "latin1", "iso-8859-1", "iso8859-1":
@@ -142,7 +143,7 @@ func unicodeOf(contentType string, src []byte) (string, error) {
 	return "", fmt.Errorf("unknown encoding: %s", params["charset"])
 }
 
-// utf8Of fails as Python does where a body is no UTF-8.
+// utf8Of returns Python's error for a body that is not UTF-8.
 func utf8Of(src []byte) (string, error) {
 	for at := 0; at < len(src); {
 		r, n := utf8.DecodeRune(src[at:])
@@ -156,12 +157,13 @@ func utf8Of(src []byte) (string, error) {
 		} else if !utf8.FullRune(src[at:]) {
 			what = "unexpected end of data"
 		}
-		return "", fmt.Errorf("'utf-8' codec can't decode byte 0x%02x in position %d: %s", src[at], at, what)
+		return "", fmt.Errorf("'utf-8' codec can't decode byte 0x%02x in position %d: %s",
+			src[at], at, what)
 	}
 	return string(src), nil
 }
 
-// keep writes what arguments want in files.
+// keep writes the response to the files named by the arguments.
 func (q *query) keep(answer *http.Response, text string) error {
 	if path := q.k.Value("text_out"); path != nil {
 		if err := writeOut(data.Str(path), text); err != nil {
@@ -190,7 +192,7 @@ func writeOut(path, text string) error {
 	return atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true})
 }
 
-// headersOf returns the headers of an answer by name, those that come more than once with commas between.
+// headersOf returns the headers of a response by name. Repeated headers are joined by commas.
 func headersOf(answer *http.Response) *data.Map {
 	all := answer.Header.Clone()
 	if len(answer.TransferEncoding) > 0 {
@@ -247,7 +249,7 @@ func (q *query) decoded(answer *http.Response, text string) (*data.Map, error) {
 	return q.ret, nil
 }
 
-// kind returns how a body is to be decoded.
+// kind returns the decoder for a body.
 func (q *query) kind(answer *http.Response) string {
 	if kind := q.k.Value("decode_type"); kind != nil && data.Str(kind) != "auto" {
 		return data.Str(kind)

@@ -18,21 +18,22 @@ type bundleArgs struct {
 	MergeFiles any `default:"None"`
 }
 
-// updateCaBundle replaces the file of the certificates that are trusted by one from a server.
+// updateCaBundle downloads a bundle of trusted certificates from a server and replaces the local
+// file with it.
 //
 // target
 //
-//	The file. Where it is not given it is that of the option ca_bundle, or that of the system.
+//	The file. Default: the option ca_bundle, or else the system's bundle.
 //
 // source
 //
-//	Its URL. Where it is not given it is that of the option ca_bundle_url, or https://curl.se/ca/cacert.pem.
+//	Its URL. Default: the option ca_bundle_url, or else https://curl.se/ca/cacert.pem.
 //
 // merge_files
 //
-//	A file of more certificates, or a list of such files.
+//	A file with more certificates, or a list of such files.
 //
-// What comes must hold a certificate, else the file stays as it was.
+// If the download has no certificate, the file is left unchanged.
 //
 // CLI Example:
 //
@@ -48,7 +49,8 @@ func (m *module) updateCaBundle(ctx context.Context, a bundleArgs) (any, error) 
 	if target == "" {
 		return nil, loader.Execution("Unable to detect location to write CA bundle to")
 	}
-	text, err := m.certificates(ctx, given(a.Source, m.env.Opts.Value("ca_bundle_url"), "https://curl.se/ca/cacert.pem"))
+	text, err := m.certificates(ctx,
+		given(a.Source, m.env.Opts.Value("ca_bundle_url"), "https://curl.se/ca/cacert.pem"))
 	if err != nil {
 		return nil, err
 	}
@@ -57,12 +59,12 @@ func (m *module) updateCaBundle(ctx context.Context, a bundleArgs) (any, error) 
 		return nil, err
 	}
 	if err := writeOut(target, text+more); err != nil {
-		return nil, loader.Execution("writing certificates: %w", err)
+		return nil, loader.Execution("write certificates: %w", err)
 	}
 	return nil, nil
 }
 
-// given returns the first value that is given, as text.
+// given returns the first value that is set, as a string.
 func given(values ...any) string {
 	for _, v := range values {
 		if data.Truth(v) {
@@ -72,13 +74,15 @@ func given(values ...any) string {
 	return ""
 }
 
-// bundle returns the file of certificates of the file roots or of the system, "" for none.
+// bundle returns the bundle of certificates from the option, or that of the system, or "" if there
+// is none.
 func (m *module) bundle() string {
 	roots, _ := m.env.Opts.Value("file_roots").(*data.Map)
 	base, _ := roots.Value("base").([]any)
 	var paths []string
 	for _, root := range base {
-		paths = append(paths, filepath.Join(data.Str(root), "cacert.pem"), filepath.Join(data.Str(root), "ca-bundle.crt"))
+		paths = append(paths, filepath.Join(data.Str(root), "cacert.pem"),
+			filepath.Join(data.Str(root), "ca-bundle.crt"))
 	}
 	for path := range strings.FieldsSeq("/etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/pki/tls/certs/ca-bundle.trust.crt " +
 		"/etc/ssl/certs/ca-bundle.crt /var/lib/ca-certificates/ca-bundle.pem /etc/ssl/cert.pem") {
@@ -92,7 +96,7 @@ func (m *module) bundle() string {
 	return ""
 }
 
-// certificates gets certificates from a server.
+// certificates downloads certificates from a server.
 func (m *module) certificates(ctx context.Context, source string) (string, error) {
 	v, err := m.query(ctx, queryArgs{source, data.NewMap("text", true)})
 	if err != nil {
@@ -109,7 +113,7 @@ func (m *module) certificates(ctx context.Context, source string) (string, error
 	return text, nil
 }
 
-// merged returns what is appended of more files. One that is not there is left out.
+// merged returns the content of further files to append. Missing files are skipped.
 func merged(files any) (string, error) {
 	var list []any
 	switch v := files.(type) {
@@ -129,7 +133,8 @@ func merged(files any) (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", loader.Execution("Reading from %s caused the following error: %w", data.Str(file), err)
+			return "", loader.Execution("Reading from %s caused the following error: %w",
+				data.Str(file), err)
 		}
 		fmt.Fprintf(&b, "\n%s", src)
 	}

@@ -1,9 +1,12 @@
-// Package http is Salt's module http: requests to web servers (salt/modules/http.py, salt/utils/http.py).
+// Package http is Salt's module http: requests to web servers (salt/modules/http.py,
+// salt/utils/http.py).
 //
-// What differs: backends are not told apart, and each argument works with all of them: cookies are sent as well as kept, forms are
-// uploaded, proxies are asked. A response that is compressed is read. Functions of Python cannot be given, so streaming_callback and
-// header_callback are refused; stream and handle return the body alone. A test with test_url asks that URL. Values of header_list may
-// hold colons. A bundle of certificates is replaced only by one that has certificates.
+// Differences from Salt: backends are not distinguished, and all arguments work: cookies are sent
+// as well as stored, forms are uploaded, and proxies are used. Compressed responses are
+// decompressed. Python functions cannot be passed, so streaming_callback and header_callback are
+// rejected; stream and handle return only the body. A test with test_url requests that URL. Values
+// in header_list may contain colons. A certificate bundle is replaced only by one that contains
+// certificates.
 package http
 
 import (
@@ -22,7 +25,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict",
+			"header_list", "params"),
 		loader.F("update_ca_bundle", m.updateCaBundle),
 		loader.F("wait_for_successful_query", m.waitForSuccessfulQuery).
 			Secret("password", "auth", "data", "header_dict", "header_list", "params"),
@@ -34,47 +38,50 @@ type queryArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// query sends a request and returns the answer: body, and status, headers, text and dict where they are asked for; error where it failed.
+// query sends a request and returns the response: body, and if requested status, headers, text and
+// dict; error if the request failed.
 //
 // method, params, data, data_file, header_dict, header_list, header_file, agent
 //
-//	The request: its method, which is GET; what stands behind ? in the URL; its body, or a file that holds it; its headers, or a file
-//	of them; the name of the client.
+//	The request: its method, GET by default; the query string; the body, or a file with the body;
+//	the headers, or a file with headers; the user agent.
 //
 // data_render, data_renderer, header_render, header_renderer, template_dict
 //
-//	Whether data_file and header_file are templates; their pipes, which are the option renderer; the variables of both.
+//	Whether data_file and header_file are templates; their renderers, by default the option
+//	renderer; the variables for both.
 //
 // username, password, auth
 //
-//	For basic authentication; auth is a list of both.
+//	For basic authentication; auth is a list of user name and password.
 //
 // cookies, cookie_jar, cookie_format, persist_session, session_cookie_jar
 //
-//	Whether cookies that last are sent and kept; their file, cookies.txt in the cache of the minion; its format, lwp or mozilla;
-//	whether cookies of a session are sent and kept, in the file session_cookie_jar.
+//	Whether persistent cookies are sent and stored; their file, cookies.txt in the minion's cache;
+//	its format, lwp or mozilla; whether session cookies are sent and stored, in the file
+//	session_cookie_jar.
 //
 // formdata, formdata_fieldname, formdata_filename
 //
-//	Whether data goes as a file of a form; the names of its field and of the file.
+//	Whether data is uploaded as a file in a form; the names of the form field and the file.
 //
 // status, headers, text, decode, decode_type, decode_body
 //
-//	What to return; decode reads a body as json, xml, yaml or plain, which its type tells where it is not said; without decode_body
-//	the body stays bytes.
+//	What to return. decode parses the body as json, xml, yaml or plain, by default according to its
+//	content type; without decode_body the body stays bytes.
 //
 // text_out, headers_out, decode_out
 //
-//	Files to write the text, the headers (where the file is there) and the text that was decoded to.
+//	Files to write the text, the headers (only if the file exists) and the decoded text to.
 //
 // ca_bundle, verify_ssl, cert, raise_error
 //
-//	Whom to trust; whether to check the server's certificate; a certificate of ours, or a list of it and its key; whether a status
-//	that is no success is an error.
+//	The trusted certificates; whether to verify the server's certificate; a client certificate, or a
+//	list of it and its key; whether a status other than success is an error.
 //
 // test, test_url
 //
-//	Whether to ask nothing, or this URL alone.
+//	Whether to send no request, or only one to this URL.
 //
 // CLI Example:
 //
@@ -102,8 +109,8 @@ type waitArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// waitForSuccessfulQuery sends a request until it succeeds, for wait_for seconds, with request_interval seconds between. It returns the
-// last answer. The other arguments are as in http.query.
+// waitForSuccessfulQuery repeats a request until it succeeds, for at most wait_for seconds, every
+// request_interval seconds. It returns the last response. The other arguments are as in http.query.
 //
 // CLI Example:
 //

@@ -16,16 +16,16 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// A cookie is one that is kept in a file.
+// A cookie is a cookie stored in a file.
 type cookie struct {
 	name, value  string
-	domain, path string // a domain that begins with a dot stands for its hosts as well
-	dotted       bool   // the server itself began the domain with a dot
+	domain, path string // a domain with a leading dot includes its hosts
+	dotted       bool   // the server sent the leading dot
 	pathGiven    bool
 	secure       bool
 	httpOnly     bool
-	expires      int64  // in seconds since 1970; 0 is the end of the session
-	more         []pair // what else the format lwp knows of it
+	expires      int64  // in seconds since 1970; 0 for session cookies
+	more         []pair // further attributes in lwp format
 }
 
 type pair struct {
@@ -39,17 +39,17 @@ const (
 	maxJar     = 10 << 20 // bytes of a file
 )
 
-// A jar is a file of cookies. It is a http.CookieJar.
+// A jar is a file of cookies. It implements http.CookieJar.
 type jar struct {
 	path    string
-	mozilla bool // the format: that of Netscape, or that of libwww-perl
+	mozilla bool // the format: Netscape's, otherwise libwww-perl's
 	all     []cookie
 	now     func() time.Time
 }
 
 var _ http.CookieJar = (*jar)(nil)
 
-// openJar reads a file of cookies, which is made where there is none.
+// openJar reads a cookie file. It creates the file if it does not exist.
 func openJar(path string, mozilla bool) (*jar, error) {
 	j := &jar{path: path, mozilla: mozilla, now: time.Now}
 	f, err := os.Open(path)
@@ -62,22 +62,23 @@ func openJar(path string, mozilla bool) (*jar, error) {
 	defer f.Close()
 	src, err := readAll(f, maxJar)
 	if err != nil {
-		return nil, fmt.Errorf("reading cookies from %s: %w", path, err)
+		return nil, fmt.Errorf("read cookies from %s: %w", path, err)
 	}
 	parse := parseLWP
 	if mozilla {
 		parse = parseMozilla
 	}
 	if j.all, err = parse(string(src)); err != nil {
-		return nil, fmt.Errorf("reading cookies from %s: %w", path, err)
+		return nil, fmt.Errorf("read cookies from %s: %w", path, err)
 	}
 	return j, nil
 }
 
-// save writes the cookies that outlive a session. The file is its owner's alone.
+// save writes the persistent cookies. Only the owner can read the file.
 func (j *jar) save() error {
 	now := j.now().Unix()
-	lasting := slices.DeleteFunc(slices.Clone(j.all), func(c cookie) bool { return c.expires <= now })
+	lasting := slices.DeleteFunc(slices.Clone(j.all),
+		func(c cookie) bool { return c.expires <= now })
 	text := lwp(lasting)
 	if j.mozilla {
 		text = mozilla(lasting)
@@ -85,10 +86,10 @@ func (j *jar) save() error {
 	return atomicfile.Write(j.path, []byte(text), atomicfile.Options{Mode: 0o600, Keep: true})
 }
 
-// SetCookies keeps the cookies that an answer sets, where its host may set them.
+// SetCookies stores the cookies of a response that its host may set.
 func (j *jar) SetCookies(u *url.URL, set []*http.Cookie) {
 	for _, one := range set {
-		c, ok := j.taken(u, one)
+		c, ok := j.accept(u, one)
 		if !ok {
 			continue
 		}
@@ -104,11 +105,11 @@ func (j *jar) SetCookies(u *url.URL, set []*http.Cookie) {
 	}
 }
 
-// taken returns a cookie of an answer, and whether it may be set.
-func (j *jar) taken(u *url.URL, one *http.Cookie) (cookie, bool) {
+// accept converts a cookie of a response, and reports whether it may be set.
+func (j *jar) accept(u *url.URL, one *http.Cookie) (cookie, bool) {
 	host := strings.ToLower(u.Hostname())
-	c := cookie{name: one.Name, value: one.Value, domain: effective(host), path: one.Path, pathGiven: one.Path != "",
-		secure: one.Secure, httpOnly: one.HttpOnly}
+	c := cookie{name: one.Name, value: one.Value, domain: effective(host), path: one.Path,
+		pathGiven: one.Path != "", secure: one.Secure, httpOnly: one.HttpOnly}
 	if one.Domain != "" {
 		bare := strings.ToLower(strings.TrimPrefix(one.Domain, "."))
 		c.domain, c.dotted = "."+bare, strings.HasPrefix(one.Domain, ".")
@@ -133,7 +134,7 @@ func (j *jar) taken(u *url.URL, one *http.Cookie) (cookie, bool) {
 	return c, true
 }
 
-// effective is the name of a host for cookies: one without a dot has .local behind it.
+// effective returns the name of a host for cookies: .local is appended to a name without a dot.
 func effective(host string) string {
 	if strings.Contains(host, ".") || net.ParseIP(host) != nil {
 		return host
@@ -141,7 +142,7 @@ func effective(host string) string {
 	return host + ".local"
 }
 
-// belongs tells whether a cookie of a domain is for a host.
+// belongs reports whether a cookie of a domain applies to a host.
 func belongs(host, domain string) bool {
 	if strings.HasPrefix(domain, ".") {
 		return host == domain[1:] || strings.HasSuffix(host, domain)
@@ -149,13 +150,14 @@ func belongs(host, domain string) bool {
 	return effective(host) == domain
 }
 
-// Cookies returns the cookies for a request, those of the longest paths first.
+// Cookies returns the cookies for a request, those with the longest paths first.
 func (j *jar) Cookies(u *url.URL) []*http.Cookie {
 	host, path, now := strings.ToLower(u.Hostname()), cmp.Or(u.EscapedPath(), "/"), j.now().Unix()
 	var fit []cookie
 	for _, c := range j.all {
 		below := path == c.path || strings.HasPrefix(path, strings.TrimSuffix(c.path, "/")+"/")
-		if belongs(host, c.domain) && below && (c.expires == 0 || c.expires > now) && (!c.secure || u.Scheme == "https") {
+		if belongs(host, c.domain) && below && (c.expires == 0 || c.expires > now) &&
+			(!c.secure || u.Scheme == "https") {
 			fit = append(fit, c)
 		}
 	}

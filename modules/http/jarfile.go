@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The two formats of files of cookies are those of Python's http.cookiejar: that of libwww-perl, a line of "Set-Cookie3: " and
-// words a cookie, and that of Netscape, a line of seven fields with tabs between.
+// The two file formats are those of Python's http.cookiejar. libwww-perl's has one line of
+// "Set-Cookie3: " and words for each cookie. Netscape's has one line of seven tab-separated fields.
 
 const (
 	lwpHead     = "#LWP-Cookies-2.0\n"
@@ -20,7 +20,7 @@ const (
 	isoTime     = "2006-01-02 15:04:05Z"
 )
 
-// mozilla returns cookies in the format of Netscape.
+// mozilla returns cookies in Netscape format.
 func mozilla(all []cookie) string {
 	var b strings.Builder
 	b.WriteString(mozillaHead)
@@ -28,7 +28,8 @@ func mozilla(all []cookie) string {
 		if c.httpOnly {
 			b.WriteString(httpOnly)
 		}
-		fields := []string{c.domain, boolean(strings.HasPrefix(c.domain, ".")), c.path, boolean(c.secure), strconv.FormatInt(c.expires, 10), c.name, c.value}
+		fields := []string{c.domain, boolean(strings.HasPrefix(c.domain, ".")), c.path,
+			boolean(c.secure), strconv.FormatInt(c.expires, 10), c.name, c.value}
 		if c.expires == 0 {
 			fields[4] = ""
 		}
@@ -44,10 +45,11 @@ func boolean(is bool) string {
 	return "FALSE"
 }
 
-// parseMozilla reads the format of Netscape.
+// parseMozilla parses the Netscape format.
 func parseMozilla(src string) ([]cookie, error) {
 	first, rest, _ := strings.Cut(src, "\n")
-	if !strings.HasPrefix(first, "# HTTP Cookie File") && !strings.HasPrefix(first, "# Netscape HTTP Cookie File") {
+	if !strings.HasPrefix(first, "# HTTP Cookie File") &&
+		!strings.HasPrefix(first, "# Netscape HTTP Cookie File") {
 		return nil, errors.New("it does not look like a Netscape format cookies file")
 	}
 	var all []cookie
@@ -63,7 +65,7 @@ func parseMozilla(src string) ([]cookie, error) {
 		}
 		c.httpOnly = hidden
 		if all = append(all, c); len(all) > maxCookies {
-			return nil, fmt.Errorf("it has more than %d cookies", maxCookies)
+			return nil, fmt.Errorf("more than %d cookies", maxCookies)
 		}
 	}
 	return all, nil
@@ -73,7 +75,8 @@ func mozillaCookie(f []string) (c cookie, err error) {
 	if len(f) != 7 {
 		return c, fmt.Errorf("a line has %d fields, not 7", len(f))
 	}
-	c = cookie{domain: f[0], dotted: strings.HasPrefix(f[0], "."), path: f[2], secure: f[3] == "TRUE", name: f[5], value: f[6]}
+	c = cookie{domain: f[0], dotted: strings.HasPrefix(f[0], "."), path: f[2],
+		secure: f[3] == "TRUE", name: f[5], value: f[6]}
 	if c.dotted != (f[1] == "TRUE") {
 		return c, errors.New("a domain and its flag do not agree")
 	}
@@ -82,13 +85,13 @@ func mozillaCookie(f []string) (c cookie, err error) {
 	}
 	if f[4] != "" {
 		if c.expires, err = strconv.ParseInt(f[4], 10, 64); err != nil {
-			return c, fmt.Errorf("%q is no time", f[4])
+			return c, fmt.Errorf("%q is not a time", f[4])
 		}
 	}
 	return c, nil
 }
 
-// lwp returns cookies in the format of libwww-perl.
+// lwp returns cookies in libwww-perl format.
 func lwp(all []cookie) string {
 	var b strings.Builder
 	b.WriteString(lwpHead)
@@ -105,7 +108,8 @@ func lwp(all []cookie) string {
 			case plain.MatchString(p.value):
 				b.WriteString("=" + p.value)
 			default:
-				b.WriteString(`="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(p.value) + `"`)
+				b.WriteString(`="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(p.value) +
+					`"`)
 			}
 		}
 		b.WriteByte('\n')
@@ -113,9 +117,10 @@ func lwp(all []cookie) string {
 	return b.String()
 }
 
-// pairs returns what the format of libwww-perl tells of a cookie, in its order.
+// pairs returns the attributes of a cookie in the order of the libwww-perl format.
 func (c cookie) pairs() []pair {
-	out := []pair{{name: c.name, value: c.value}, {name: "path", value: c.path}, {name: "domain", value: c.domain}}
+	out := []pair{{name: c.name, value: c.value}, {name: "path", value: c.path},
+		{name: "domain", value: c.domain}}
 	flag := func(name string, is bool) {
 		if is {
 			out = append(out, pair{name: name, bare: true})
@@ -125,7 +130,8 @@ func (c cookie) pairs() []pair {
 	flag("domain_dot", c.dotted)
 	flag("secure", c.secure)
 	if c.expires != 0 {
-		out = append(out, pair{name: "expires", value: time.Unix(c.expires, 0).UTC().Format(isoTime)})
+		out = append(out, pair{name: "expires",
+			value: time.Unix(c.expires, 0).UTC().Format(isoTime)})
 	} else {
 		flag("discard", true)
 	}
@@ -136,7 +142,7 @@ func (c cookie) pairs() []pair {
 	return append(out, pair{name: "version", value: "0"})
 }
 
-// parseLWP reads the format of libwww-perl.
+// parseLWP parses the libwww-perl format.
 func parseLWP(src string) ([]cookie, error) {
 	first, rest, _ := strings.Cut(src, "\n")
 	if !strings.HasPrefix(first, "#LWP-Cookies-") {
@@ -154,7 +160,7 @@ func parseLWP(src string) ([]cookie, error) {
 				return nil, err
 			}
 			if all = append(all, c); len(all) > maxCookies {
-				return nil, fmt.Errorf("it has more than %d cookies", maxCookies)
+				return nil, fmt.Errorf("more than %d cookies", maxCookies)
 			}
 		}
 	}
@@ -181,7 +187,7 @@ func lwpCookie(list []pair) (c cookie, err error) {
 		case "expires":
 			at, bad := time.Parse(isoTime, p.value)
 			if bad != nil || at.Unix() <= 0 {
-				return c, fmt.Errorf("%q is no time", p.value)
+				return c, fmt.Errorf("%q is not a time", p.value)
 			}
 			c.expires = at.Unix()
 		default:
@@ -219,7 +225,8 @@ func words(text string) (all [][]pair) {
 	return all
 }
 
-// word splits the first pair from a text. Its name ends at end, or with the text where that is negative.
+// word splits off the first pair of a text. Its name ends at the index end, or at the end of the
+// text if end is negative.
 func word(text string, end int) (p pair, rest string) {
 	if end < 0 {
 		return pair{name: text, bare: true}, ""
@@ -243,7 +250,7 @@ func word(text string, end int) (p pair, rest string) {
 	return p, value[end:]
 }
 
-// unquote reads a value in quotes.
+// unquote reads a quoted value.
 func unquote(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		return "", "", false

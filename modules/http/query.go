@@ -30,12 +30,12 @@ type query struct {
 	k    *data.Map // the arguments
 	opts *data.Map
 	ret  *data.Map
-	jar  *jar // of cookies that are kept; nil for none
+	jar  *jar // for persistent cookies; nil for none
 }
 
 func (q *query) truth(name string) bool { return data.Truth(q.k.Value(name)) }
 
-// text returns an argument as text, "" where it is not given.
+// text returns an argument as a string, or "" if it is not given.
 func (q *query) text(name string) string {
 	if v := q.k.Value(name); v != nil {
 		return data.Str(v)
@@ -43,7 +43,7 @@ func (q *query) text(name string) string {
 	return ""
 }
 
-// callbacks are functions of Python.
+// callbacks are the arguments for Python functions.
 const callbacks = "streaming_callback header_callback"
 
 func (q *query) run(ctx context.Context) (*data.Map, error) {
@@ -56,7 +56,8 @@ func (q *query) run(ctx context.Context) (*data.Map, error) {
 		q.ret.Set("error", "formdata_fieldname is required when formdata=True")
 		return q.ret, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, seconds(q.opts.Value("http_request_timeout"), time.Hour))
+	ctx, cancel := context.WithTimeout(ctx,
+		seconds(q.opts.Value("http_request_timeout"), time.Hour))
 	defer cancel()
 	req, err := q.request(ctx)
 	if err != nil {
@@ -74,10 +75,11 @@ func (q *query) run(ctx context.Context) (*data.Map, error) {
 	return q.send(req)
 }
 
-// send asks the server.
+// send sends the request.
 func (q *query) send(req *http.Request) (*data.Map, error) {
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
-		return nil, errors.New("Unsupported url scheme: " + fileclient.Redact(req.URL.String())) // Tornado's text
+		// Tornado's text
+		return nil, errors.New("Unsupported url scheme: " + fileclient.Redact(req.URL.String()))
 	}
 	client, err := q.client()
 	if err != nil {
@@ -85,7 +87,8 @@ func (q *query) send(req *http.Request) (*data.Map, error) {
 	}
 	defer client.CloseIdleConnections()
 	if q.k.Value("cookies") != nil {
-		if q.jar, err = openJar(q.file("cookie_jar", "cookies.txt"), q.text("cookie_format") == "mozilla"); err != nil {
+		if q.jar, err = openJar(q.file("cookie_jar", "cookies.txt"),
+			q.text("cookie_format") == "mozilla"); err != nil {
 			return nil, err
 		}
 		client.Jar = q.jar
@@ -98,7 +101,7 @@ func (q *query) send(req *http.Request) (*data.Map, error) {
 	return q.answer(answer)
 }
 
-// file returns the path that an argument names, or that of a file in the cache of the minion.
+// file returns the path in an argument, or the path of a file in the minion's cache.
 func (q *query) file(argument, name string) string {
 	if path := q.text(argument); path != "" {
 		return path
@@ -106,7 +109,7 @@ func (q *query) file(argument, name string) string {
 	return q.env.Root + q.opts.Text("cachedir") + string(os.PathSeparator) + name
 }
 
-// failed returns what is told where there is no answer.
+// failed returns the result for a request without a response.
 func (q *query) failed(err error) *data.Map {
 	code, text := int64(0), ""
 	var dial *net.OpError
@@ -121,7 +124,7 @@ func (q *query) failed(err error) *data.Map {
 		text = cause(err)
 	}
 	if q.lenient() {
-		return q.nothing()
+		return q.emptyResult()
 	}
 	if code != 0 || q.k.Value("status") == true {
 		q.ret.Set("status", code)
@@ -130,14 +133,14 @@ func (q *query) failed(err error) *data.Map {
 	return q.ret
 }
 
-// lenient tells whether failures are no errors.
+// lenient reports whether failures are not errors.
 func (q *query) lenient() bool {
 	raise, given := q.k.Get("raise_error")
 	return given && !data.Truth(raise)
 }
 
-// nothing is the answer where there is none and that is no error.
-func (q *query) nothing() *data.Map {
+// emptyResult returns the result for a missing response that is not an error.
+func (q *query) emptyResult() *data.Map {
 	q.ret.Set("body", nil)
 	if q.k.Value("status") == true {
 		q.ret.Set("status", int64(599))
@@ -151,7 +154,7 @@ func (q *query) nothing() *data.Map {
 	return q.ret
 }
 
-// cause returns an error without the URL, which may hold a password.
+// cause returns the text of an error without the URL, which may contain a password.
 func cause(err error) string {
 	var about *url.Error
 	if errors.As(err, &about) {
@@ -160,7 +163,7 @@ func cause(err error) string {
 	return web.Reason(err)
 }
 
-// client returns what asks servers, under the options of the minion and the arguments.
+// client returns an HTTP client configured by the minion's options and the arguments.
 func (q *query) client() (*http.Client, error) {
 	opts := q.opts.Clone()
 	for _, name := range []string{"verify_ssl", "ca_bundle", "cert"} {
@@ -177,7 +180,7 @@ func (q *query) client() (*http.Client, error) {
 	}
 	transport, ok := client.Transport.(*http.Transport)
 	if !ok {
-		return nil, errors.New("the client of http knows no certificates of its own")
+		return nil, errors.New("the HTTP client does not support client certificates")
 	}
 	files := []any{opts.Value("cert"), opts.Value("cert")}
 	if list, ok := opts.Value("cert").([]any); ok && len(list) == 2 {
@@ -185,25 +188,29 @@ func (q *query) client() (*http.Client, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(data.Str(files[0]), data.Str(files[1]))
 	if err != nil {
-		return nil, fmt.Errorf("reading the certificate for http.query: %w", err)
+		return nil, fmt.Errorf("read the certificate for http.query: %w", err)
 	}
 	transport.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	return client, nil
 }
 
-// following returns what prepares a request to where a server sends a client, as Tornado does: it does not tell where it comes from,
-// and after 301 it is of the same method and body.
-func following(check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+// following returns a function that prepares redirected requests like Tornado: it sends no
+// referrer, and after 301 it keeps method and body.
+func following(
+	check func(*http.Request, []*http.Request) error,
+) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		req.Close = true
 		req.Header.Del("Referer")
 		last := via[len(via)-1]
-		if req.Response != nil && req.Response.StatusCode == http.StatusMovedPermanently && last.GetBody != nil {
+		if req.Response != nil && req.Response.StatusCode == http.StatusMovedPermanently &&
+			last.GetBody != nil {
 			body, err := last.GetBody()
 			if err != nil {
 				return err
 			}
-			req.Method, req.Body, req.GetBody, req.ContentLength = last.Method, body, last.GetBody, last.ContentLength
+			req.Method, req.Body, req.GetBody, req.ContentLength = last.Method, body, last.GetBody,
+				last.ContentLength
 			if kind := last.Header.Get("Content-Type"); kind != "" {
 				req.Header.Set("Content-Type", kind)
 			}
@@ -226,7 +233,7 @@ func (q *query) request(ctx context.Context) (*http.Request, error) {
 		return nil, err
 	}
 	if _, err := url.Parse(address); err != nil {
-		return nil, errors.New("the URL cannot be read") // what cannot be read of it may be a part of a password
+		return nil, errors.New("the URL cannot be read") // an invalid part may contain a password
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
@@ -261,7 +268,7 @@ func (q *query) authenticate(req *http.Request) {
 	}
 }
 
-// concat returns a URL with more parameters.
+// concat returns a URL with more query parameters.
 func concat(address string, params any) (string, error) {
 	if !data.Truth(params) {
 		return address, nil
@@ -291,13 +298,14 @@ func concat(address string, params any) (string, error) {
 			pairs = append(pairs, [2]any{pair[0], pair[1]})
 		}
 	default:
-		return "", fmt.Errorf("'args' parameter should be dict, list or tuple. Not <class '%s'>", loader.TypeName(params))
+		return "", fmt.Errorf("'args' parameter should be dict, list or tuple. Not <class '%s'>",
+			loader.TypeName(params))
 	}
 	u.RawQuery = encoded(pairs)
 	return u.String(), nil
 }
 
-// unquoted decodes a part of a URL; what cannot be decoded stays.
+// unquoted decodes a part of a URL; invalid escapes stay.
 func unquoted(s string) string {
 	if plain, err := url.QueryUnescape(s); err == nil {
 		return plain
@@ -305,7 +313,7 @@ func unquoted(s string) string {
 	return s
 }
 
-// encoded returns pairs as forms are sent, in their order.
+// encoded encodes pairs as form data, in their order.
 func encoded(pairs [][2]any) string {
 	all := make([]string, len(pairs))
 	for i, pair := range pairs {
@@ -314,7 +322,7 @@ func encoded(pairs [][2]any) string {
 	return strings.Join(all, "&")
 }
 
-// body returns what is sent, and its type where it is a form with a file.
+// body returns the request body, and its content type if it is a form with a file.
 func (q *query) body(ctx context.Context) (body []byte, kind string, err error) {
 	v := q.k.Value("data")
 	if file := q.k.Value("data_file"); file != nil {
@@ -357,7 +365,7 @@ func form(field, file string, content []byte) (body []byte, kind string, err err
 	return b.Bytes(), w.FormDataContentType(), err
 }
 
-// rendered reads a file, as a template where that is asked for.
+// rendered reads a file, and renders it as a template if requested.
 func (q *query) rendered(ctx context.Context, path, what string) (any, error) {
 	if !q.truth(what + "_render") {
 		src, err := os.ReadFile(path)

@@ -12,16 +12,19 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// A session is the file of cookies that last as long as a session: MessagePack of a dictionary with the header Cookie, or of an
-// empty text (session_cookie_jar of salt/utils/http.py).
+// A session is the file of session cookies: a MessagePack dictionary with the header Cookie, or an
+// empty string (session_cookie_jar of salt/utils/http.py).
 type session struct{ path string }
 
-func (q *query) session() session { return session{q.file("session_cookie_jar", "cookies.session.p")} }
+func (q *query) session() session {
+	return session{q.file("session_cookie_jar",
+		"cookies.session.p")}
+}
 
-// maxSession bounds the file.
+// maxSession is the maximum size of the file in bytes.
 const maxSession = 1 << 20
 
-// read adds the cookies to headers, and makes the file where there is none.
+// read adds the cookies to headers, and creates the file if it does not exist.
 func (s session) read(headers *data.Map) error {
 	src, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -40,7 +43,7 @@ func (s session) read(headers *data.Map) error {
 	return nil
 }
 
-// keep writes the cookies that an answer sets, if it sets any.
+// keep stores the cookies of a response, if it sets any.
 func (s session) keep(answer *http.Response) error {
 	var pairs []string
 	for _, c := range answer.Cookies() {

@@ -10,21 +10,22 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxDepth bounds how deep elements may lie in one another.
+// maxDepth is the maximum nesting depth of elements.
 const maxDepth = 1000
 
-// An element of XML. Its text is what stands before its first child.
+// An element is an XML element. Its text is the text before its first child.
 type element struct {
 	name string
 	text []byte
 	kids []*element
 }
 
-// elements returns what lies in the root of a document, each as a dictionary (salt/utils/xmlutil.py, to_dict).
+// elements returns the children of the root of a document, each as a dictionary
+// (salt/utils/xmlutil.py, to_dict).
 func elements(src string) ([]any, error) {
 	root, err := parseXML(src)
 	if err != nil {
-		return nil, fmt.Errorf("the answer is no XML: %w", err)
+		return nil, fmt.Errorf("parse the response as XML: %w", err)
 	}
 	out := []any{}
 	for _, kid := range root.kids {
@@ -33,7 +34,7 @@ func elements(src string) ([]any, error) {
 	return out, nil
 }
 
-// value returns the text of an element, nil for none.
+// value returns the text of an element, or nil if it has none.
 func (e *element) value() any {
 	if len(e.text) == 0 {
 		return nil
@@ -41,7 +42,8 @@ func (e *element) value() any {
 	return string(e.text)
 }
 
-// dict returns an element as a dictionary of its children by name, those of one name as a list; one without children as its text.
+// dict returns an element as a dictionary of its children by name. Several children of one name
+// become a list. A child without children is its text.
 func (e *element) dict() *data.Map {
 	if len(e.kids) == 0 {
 		return data.NewMap(e.name, e.value())
@@ -63,7 +65,7 @@ func (e *element) dict() *data.Map {
 	return out
 }
 
-// parseXML returns the root of a document. Its text is in UTF-8 already, whatever it says itself.
+// parseXML returns the root of a document. The text must be UTF-8, whatever encoding it declares.
 func parseXML(src string) (*element, error) {
 	d := xml.NewDecoder(strings.NewReader(src))
 	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
@@ -82,18 +84,18 @@ func parseXML(src string) (*element, error) {
 		}
 	}
 	if len(top.kids) != 1 {
-		return nil, fmt.Errorf("it has %d roots", len(top.kids))
+		return nil, fmt.Errorf("the document has %d root elements", len(top.kids))
 	}
 	return top.kids[0], nil
 }
 
-// step adds a token to the last of the open elements.
+// step adds a token to the innermost open element.
 func step(open []*element, token xml.Token) ([]*element, error) {
 	last := open[len(open)-1]
 	switch t := token.(type) {
 	case xml.StartElement:
 		if len(open) > maxDepth {
-			return nil, fmt.Errorf("more than %d elements lie in one another", maxDepth)
+			return nil, fmt.Errorf("elements are nested more than %d deep", maxDepth)
 		}
 		kid := &element{name: t.Name.Local}
 		last.kids = append(last.kids, kid)

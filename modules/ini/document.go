@@ -12,13 +12,13 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A document is an ini file and what it says.
+// A document is an ini file with its parsed content.
 type document struct {
 	name, path string
 	root       *section
 }
 
-// open reads a file. One that is not there says nothing.
+// open reads a file. A missing file is an empty document.
 func (m *module) open(name, separator string) (*document, error) {
 	s, err := newSyntax(separator)
 	if err != nil {
@@ -41,12 +41,13 @@ func (m *module) open(name, separator string) (*document, error) {
 
 func (d *document) fault(doing string, err error) error {
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
-		return loader.Execution("Unable to %s file '%s'. Exception: %s", doing, d.name, loader.OSErrorText(number, d.name))
+		return loader.Execution("Unable to %s file '%s'. Exception: %s", doing, d.name,
+			loader.OSErrorText(number, d.name))
 	}
 	return loader.Execution("Unable to %s file '%s'. Exception: %w", doing, d.name, err)
 }
 
-// save writes the file, at the place where a link leads.
+// save writes the file. It follows a link.
 func (d *document) save() error {
 	path, err := filepath.EvalSymlinks(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +62,7 @@ func (d *document) save() error {
 	return nil
 }
 
-// text returns the file's content. It begins with no empty line.
+// text returns the file's content without leading empty lines.
 func (d *document) text() string {
 	var b strings.Builder
 	d.root.writeBody(&b)

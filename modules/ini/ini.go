@@ -1,12 +1,12 @@
 // Package ini is Salt's module ini: it reads and edits ini files (salt/modules/ini_manage.py).
 //
-// A file that is written has a space on both sides of each separator, its options above nested sections, and an empty line before
-// each section; comments, empty lines and what is no option stay in their places. An option that is set takes the place of a
-// comment that has it.
+// In a written file each separator has a space on both sides, options precede nested sections, and
+// each section is preceded by an empty line. Comments, empty lines and lines that are not options
+// stay in place. A new option replaces a comment that contains it.
 //
-// What differs from Salt: a file is written only when something in it changes, as a whole, and keeps its owner and attributes; a
-// file that cannot be read is an error in test mode, too; an indented line at the beginning of a section is an option, where Salt
-// drops it.
+// Differences from Salt: a file is written only if its content changes, atomically, and keeps its
+// owner and attributes; a file that cannot be read is an error in test mode, too; an indented line
+// at the beginning of a section is an option, but Salt drops it.
 package ini
 
 import (
@@ -17,7 +17,10 @@ import (
 )
 
 // Plugin returns the module ini.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "ini", File: "ini_manage", New: newModule} }
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "ini", File: "ini_manage",
+		New: newModule}
+}
 
 type module struct{ env *loader.Env }
 
@@ -39,7 +42,8 @@ type setArgs struct {
 	Separator string    `default:"'='"`
 }
 
-// setOption sets options of a file, which is made where there is none, and returns what was before and after of those that changed.
+// setOption sets options in a file, and creates the file if it does not exist. It returns the
+// changed options with their values before and after.
 //
 // file_name
 //
@@ -47,11 +51,11 @@ type setArgs struct {
 //
 // sections : None
 //
-//	Options and their values by section. An option that stands in no section is given beside the sections.
+//	Options and their values by section. Options outside any section are given beside the sections.
 //
 // separator : =
 //
-//	What stands between an option and its value.
+//	The separator between an option and its value.
 //
 // CLI Example:
 //
@@ -78,7 +82,8 @@ type optionArgs struct {
 	Separator string `default:"'='"`
 }
 
-// getOption returns the value of an option; None where there is none. Without a section it is one above all sections.
+// getOption returns the value of an option, or None if there is none. Without a section it reads
+// the options above all sections.
 //
 // CLI Example:
 //
@@ -95,8 +100,8 @@ func (m *module) getOption(_ context.Context, a optionArgs) (any, error) {
 	return from.value(a.Option), nil
 }
 
-// removeOption takes an option out of a section and returns its value; None where there is none. Where the section is missing
-// it is an option above all sections.
+// removeOption removes an option from a section. It returns the option's value, or None if there is
+// none. Without a section it removes an option above all sections.
 //
 // CLI Example:
 //
@@ -123,7 +128,8 @@ type sectionArgs struct {
 	Separator string `default:"'='"`
 }
 
-// getSection returns the options of a section with their values, none where there is no such section.
+// getSection returns the options of a section with their values. It returns an empty dictionary if
+// there is no such section.
 //
 // CLI Example:
 //
@@ -136,7 +142,8 @@ func (m *module) getSection(_ context.Context, a sectionArgs) (any, error) {
 	return d.root.options(a.Section)
 }
 
-// removeSection takes a section out of a file and returns its options; None where there is no such section.
+// removeSection removes a section from a file. It returns the section's options, or None if there
+// is no such section.
 //
 // CLI Example:
 //

@@ -29,8 +29,8 @@ func registry(t *testing.T) (*loader.Registry, string) {
 	return r, filepath.Join(root, file)
 }
 
-// testdata/calls.json has what Salt 3006.0 returned of files by hand and by chance, and what it left in them. Where it reports no
-// change we leave the file as it is.
+// testdata/calls.json has results of Salt 3006.0 for handwritten and random files, and the
+// resulting files. If it reports no change, our module leaves the file as it is.
 func TestCalls(t *testing.T) {
 	src, err := os.ReadFile("testdata/calls.json")
 	if err != nil {
@@ -53,38 +53,40 @@ func checkCase(t *testing.T, c *vectors.Case) {
 			t.Fatal(err)
 		}
 	}
-	said := data.Repr(c.Map)
+	result := data.Repr(c.Map)
 	got, err := call(t, r, c)
 	if c.Has("error") {
 		if text := calls.Text(err); text != c.Text("error") {
-			t.Errorf("%s\ngives %s, %v", said, data.Repr(got), text)
+			t.Errorf("%s\ngives %s, %v", result, data.Repr(got), text)
 		}
 		return
 	}
 	if err != nil || !data.Equal(got, c.Value("value")) {
-		t.Errorf("%s\ngives %s, %v", said, data.Repr(got), err)
+		t.Errorf("%s\ngives %s, %v", result, data.Repr(got), err)
 	}
 	want := c.Map.Text("before")
-	if changes := c.Value("value"); data.Truth(changes) || changes == "" || c.Text("fun") == "ini.remove_section" && changes != nil {
+	if changes := c.Value("value"); data.Truth(changes) || changes == "" ||
+		c.Text("fun") == "ini.remove_section" && changes != nil {
 		want = c.Text("after")
 	}
 	if reads := strings.HasPrefix(c.Text("fun"), "ini.get"); reads {
 		want = c.Map.Text("before")
 	}
 	if now := content(t, path); now != want {
-		t.Errorf("%s\nleaves %q", said, now)
+		t.Errorf("%s\nleaves %q", result, now)
 	}
 	checkAgain(t, r, c, path)
 }
 
-// checkAgain makes a call a second time, which changes nothing.
+// checkAgain repeats a call, which must change nothing.
 func checkAgain(t *testing.T, r *loader.Registry, c *vectors.Case, path string) {
 	before := content(t, path)
 	got, err := call(t, r, c)
 	words := data.Repr(c.Value("args"))
-	multi := strings.Contains(words, `\n`) || strings.Contains(words, "'sub'") // what such files cannot hold is set each time
+	// Values that such files cannot represent are set each time.
+	multi := strings.Contains(words, `\n`) || strings.Contains(words, "'sub'")
 	if c.Text("fun") == "ini.set_option" && !multi && (err != nil || data.Truth(got)) {
-		t.Errorf("%s\nthe second time gives %s, %v", data.Repr(c.Map), data.Repr(got), err)
+		t.Errorf("%s\nthe second time returned %s, %v", data.Repr(c.Map), data.Repr(got), err)
 	}
 	if now := content(t, path); now != before && !multi && c.Text("fun") != "ini.remove_option" {
 		t.Errorf("%s\nthe second time leaves %q", data.Repr(c.Map), now)
@@ -126,7 +128,8 @@ func TestLinkIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := r.Invoke(t.Context(), "ini.set_option", []any{file, data.NewMap("a", "2")}, nil); err != nil {
+		if _, err := r.Invoke(t.Context(), "ini.set_option", []any{file, data.NewMap("a", "2")},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,22 +151,26 @@ func TestFaults(t *testing.T) {
 		want string
 	}{
 		{"folder", []any{file, set}, "salt.exceptions.CommandExecutionError: Unable to open file '/etc/t.ini'. Exception: [Errno 21] Is a directory: '/etc/t.ini'"},
-		{"no folder", []any{"/nope/t.ini", set}, "salt.exceptions.CommandExecutionError: Unable to write file '/nope/t.ini'. Exception: [Errno 2] No such file or directory: '/nope/t.ini'"},
-		{"no separator", []any{"/etc/u.ini", set, ""}, "salt.exceptions.SaltInvocationError: the separator of an ini file may not be empty"},
-		{"no text", []any{"/etc/bytes.ini", set}, "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 4: invalid start byte"},
+		{"no folder", []any{"/nope/t.ini", set},
+			"salt.exceptions.CommandExecutionError: Unable to write file '/nope/t.ini'. Exception: [Errno 2] No such file or directory: '/nope/t.ini'"},
+		{"no separator", []any{"/etc/u.ini", set, ""},
+			"salt.exceptions.SaltInvocationError: the separator of an ini file may not be empty"},
+		{"no text", []any{"/etc/bytes.ini", set},
+			"UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 4: invalid start byte"},
 	} {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "bytes.ini"), []byte("a = \xff\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "bytes.ini"), []byte("a = \xff\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
 			if _, err := r.Invoke(t.Context(), "ini.set_option", c.args, nil); calls.Text(err) != c.want {
-				t.Errorf("%s gives %s, want %s", c.name, calls.Text(err), c.want)
+				t.Errorf("%s returned %s, want %s", c.name, calls.Text(err), c.want)
 			}
 		}
 	}
 }
 
-// What is read and written is read again as the same.
+// A parsed and rendered file must parse to the same document.
 func FuzzParse(f *testing.F) {
 	f.Add("# c\na = 1\n  b\n\n[s]\n#x=1\nx=2\n[s]\n", "=")
 	f.Add("a : 1\r\n [t] \n\tk\n", ":")

@@ -7,10 +7,11 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A section has options, texts by name, and sections. Comments and other lines that are kept have names that begin with #.
+// A section has options, which are strings by name, and sections. Comments and other lines that are
+// kept have names that begin with #.
 type section struct {
 	name    string
-	entries *data.Map // text or *section by text
+	entries *data.Map // string or *section by name
 	syntax  *syntax
 }
 
@@ -18,7 +19,7 @@ func newSection(name string, s *syntax) *section {
 	return &section{name: name, entries: &data.Map{}, syntax: s}
 }
 
-// keyText returns a name as it stands in a file.
+// keyText returns a name in the form used in a file.
 func keyText(name any) string {
 	if name == nil {
 		return ""
@@ -32,7 +33,8 @@ func (s *section) section(name any) *section {
 	return found
 }
 
-// value returns an option, or a section as a dictionary; nil where there is none. A nil section has nothing.
+// value returns an option, or a section as a dictionary, or nil if there is none. A nil section is
+// empty.
 func (s *section) value(name any) any {
 	if s == nil {
 		return nil
@@ -40,7 +42,7 @@ func (s *section) value(name any) any {
 	return shown(s.entries.Value(keyText(name)))
 }
 
-// shown returns an entry as a value of package data, with all that is kept of it.
+// shown returns an entry as a value of package data, including comments.
 func shown(entry any) any {
 	s, ok := entry.(*section)
 	if !ok {
@@ -53,7 +55,7 @@ func shown(entry any) any {
 	return all
 }
 
-// options returns what a section of s says, without its comments.
+// options returns the content of a section of s without comments.
 func (s *section) options(name any) (*data.Map, error) {
 	entry, ok := s.entries.Get(keyText(name))
 	if !ok {
@@ -63,12 +65,12 @@ func (s *section) options(name any) (*data.Map, error) {
 	if !ok {
 		return nil, loader.Exception("AttributeError", "'str' object has no attribute 'items'")
 	}
-	return found.spoken(shown), nil
+	return found.converted(shown), nil
 }
 
-// plain returns what s and the sections in it say, without comments.
+// plain returns the content of s and its subsections without comments.
 func (s *section) plain() *data.Map {
-	return s.spoken(func(entry any) any {
+	return s.converted(func(entry any) any {
 		if inner, ok := entry.(*section); ok {
 			return inner.plain()
 		}
@@ -76,18 +78,19 @@ func (s *section) plain() *data.Map {
 	})
 }
 
-// spoken returns the options and sections of s, each as value has it.
-func (s *section) spoken(value func(any) any) *data.Map {
-	said := data.NewMap()
+// converted returns the options and sections of s, each converted by value.
+func (s *section) converted(value func(any) any) *data.Map {
+	result := data.NewMap()
 	for name, v := range s.entries.All() {
 		if !strings.HasPrefix(name.(string), "#") {
-			said.Set(name, value(v))
+			result.Set(name, value(v))
 		}
 	}
-	return said
+	return result
 }
 
-// update sets options and sections, and returns the changes. Values are texts as Python's str has them.
+// update sets options and sections, and returns the changes. Values are converted like Python's str
+// does.
 func (s *section) update(wanted *data.Map) (*data.Map, error) {
 	changes := data.NewMap()
 	for key, v := range wanted.All() {
@@ -103,7 +106,7 @@ func (s *section) update(wanted *data.Map) (*data.Map, error) {
 	return changes, nil
 }
 
-// set gives an option or section a value, and returns what changed.
+// set sets an option or section, and returns the changes.
 func (s *section) set(name string, value any) (*data.Map, error) {
 	options, nested := value.(*data.Map)
 	now, there := s.entries.Get(name)
@@ -112,7 +115,8 @@ func (s *section) set(name string, value any) (*data.Map, error) {
 	case isSection && nested:
 		return old.update(options)
 	case isSection:
-		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'items'", loader.TypeName(data.Str(value)))
+		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'items'",
+			loader.TypeName(data.Str(value)))
 	case nested:
 		made := newSection(name, s.syntax)
 		if _, err := made.update(options); err != nil {
@@ -139,7 +143,8 @@ func beforeAfter(before, after any) *data.Map {
 	return data.NewMap("before", before, "after", after)
 }
 
-// makeRoom gives a new option the place of the first comment that has it, which goes away, or the last of all.
+// makeRoom puts a new option in the place of the first comment that contains it, and removes the
+// comment. Without such a comment the option goes to the end.
 func (s *section) makeRoom(name string) {
 	at := s.commented(name)
 	var after []any
@@ -157,12 +162,13 @@ func (s *section) makeRoom(name string) {
 	}
 }
 
-// commented returns where the first comment stands that has an option, or -1.
+// commented returns the index of the first comment that contains an option, or -1.
 func (s *section) commented(option string) int {
 	for i := range s.entries.Len() {
 		key, v := s.entries.At(i)
 		text, isText := v.(string)
-		if !isText || !strings.Contains(key.(string), "#comment") || !strings.Contains(text, option) {
+		if !isText || !strings.Contains(key.(string), "#comment") ||
+			!strings.Contains(text, option) {
 			continue
 		}
 		if o, ok := s.syntax.option(strings.TrimLeft(text, "#")); ok && o.name == option {
@@ -172,7 +178,7 @@ func (s *section) commented(option string) int {
 	return -1
 }
 
-// write appends s as it stands in a file.
+// write appends s in the form of a file.
 func (s *section) write(b *strings.Builder) {
 	b.WriteString("\n[" + s.name + "]\n")
 	s.writeBody(b)

@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// space is what Python's \s matches in text.
+// space matches the same characters as Python's \s.
 const space = `[\t-\r\x1c-\x20\x{85}\p{Z}]`
 
 var (
@@ -18,7 +18,7 @@ var (
 	lineEnd = regexp.MustCompile("\r\n|[\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029]")
 )
 
-// A syntax is how a file separates options from their values.
+// A syntax defines how a file separates options from their values.
 type syntax struct {
 	separator string
 	line      *regexp.Regexp
@@ -28,14 +28,16 @@ func newSyntax(separator string) (*syntax, error) {
 	if separator == "" {
 		return nil, loader.Invocation("the separator of an ini file may not be empty")
 	}
-	line, err := regexp.Compile(`^(` + space + `*)(.+?)` + space + `*` + regexp.QuoteMeta(separator) + space + `*(.*)`)
+	line, err := regexp.Compile(`^(` + space + `*)(.+?)` + space + `*` +
+		regexp.QuoteMeta(separator) + space + `*(.*)`)
 	if err != nil {
-		return nil, loader.Invocation("the separator %q of an ini file cannot be used: %w", separator, err)
+		return nil, loader.Invocation("the separator %q of an ini file cannot be used: %w",
+			separator, err)
 	}
 	return &syntax{separator, line}, nil
 }
 
-// between returns what is written between an option and its value.
+// between returns the text to write between an option and its value.
 func (s *syntax) between() string {
 	if s.separator == " " {
 		return " "
@@ -54,10 +56,10 @@ func (s *syntax) option(line string) (option, bool) {
 	return option{wide(m[1]), m[2], m[3]}, true
 }
 
-// wide returns an indent with tabs as spaces.
+// wide expands the tabs of an indent.
 func wide(indent string) string { return strings.ReplaceAll(indent, "\t", "    ") }
 
-// parse returns the file with this content: options above all sections, and sections.
+// parse parses a file: options above all sections, and sections.
 func (s *syntax) parse(content string) (*section, error) {
 	content = strings.Join(lines(content), "\n")
 	root, from := newSection("", s), 0
@@ -79,7 +81,7 @@ func (s *syntax) parse(content string) (*section, error) {
 	return root, root.join(into)
 }
 
-// join puts a section that was read into the file; what it has in common with one of the same name goes there.
+// join adds a parsed section to the file; its entries are merged into a section of the same name.
 func (s *section) join(read *section) error {
 	if read == s {
 		return nil
@@ -95,7 +97,7 @@ func (s *section) join(read *section) error {
 	return err
 }
 
-// lines splits text as Python's splitlines does.
+// lines splits text like Python's splitlines.
 func lines(text string) []string {
 	list := lineEnd.Split(text, -1)
 	if list[len(list)-1] == "" {
@@ -104,7 +106,7 @@ func lines(text string) []string {
 	return list
 }
 
-// read reads the lines of a section.
+// read parses the lines of a section.
 func (s *section) read(content string) error {
 	content = strings.Trim(content, "\n")
 	if content == "" {
@@ -117,7 +119,7 @@ func (s *section) read(content string) error {
 	return nil
 }
 
-// A reader puts lines into a section.
+// A reader adds lines to a section.
 type reader struct {
 	*section
 	comments, unknown int

@@ -16,7 +16,7 @@ type chainArgs struct {
 	Family any `default:"'ipv4'"`
 }
 
-// checkChain reports whether a table has a chain.
+// checkChain returns whether a table has a chain.
 //
 // CLI Example:
 //
@@ -29,7 +29,7 @@ func (m *module) checkChain(ctx context.Context, a chainArgs) (any, error) {
 	return strings.Contains(out, ":"+data.Str(a.Chain)+" "), err
 }
 
-// newChain adds a chain to a table. It returns True, or what iptables complains of.
+// newChain adds a chain to a table. It returns True, or the error output of iptables.
 //
 // CLI Example:
 //
@@ -38,7 +38,7 @@ func (m *module) newChain(ctx context.Context, a chainArgs) (any, error) {
 	return m.onChain(ctx, "-N", a)
 }
 
-// deleteChain takes a chain out of a table. It returns True, or what iptables complains of.
+// deleteChain removes a chain from a table. It returns True, or the error output of iptables.
 //
 // CLI Example:
 //
@@ -65,7 +65,8 @@ type policyArgs struct {
 	Family any `default:"'ipv4'"`
 }
 
-// setPolicy sets what becomes of packets that no rule of a chain is for. It returns what iptables complains of, "" for nothing.
+// setPolicy sets the policy of a chain, which applies to packets that match no rule. It returns the
+// error output of iptables, "" if there is none.
 //
 // CLI Example:
 //
@@ -80,7 +81,8 @@ func (m *module) setPolicy(ctx context.Context, a policyArgs) (any, error) {
 	return m.stderr(ctx, a.Family, a.Table, "-P", data.Str(a.Chain), data.Str(a.Policy))
 }
 
-// getPolicy returns what becomes of packets that no rule of a chain is for; None where there is no such chain.
+// getPolicy returns the policy of a chain, which applies to packets that match no rule, or None if
+// there is no such chain.
 //
 // CLI Example:
 //
@@ -93,7 +95,7 @@ func (m *module) getPolicy(ctx context.Context, a chainArgs) (any, error) {
 	return chain.Value("policy"), err
 }
 
-// chain returns a chain as it is in force, nil where there is none.
+// chain returns an active chain, or nil if there is none.
 func (m *module) chain(ctx context.Context, table, name, family any) (*data.Map, error) {
 	v, err := m.getRules(ctx, familyArgs{family})
 	if err != nil {
@@ -108,8 +110,8 @@ func chainIn(tables *data.Map, table, name any) *data.Map {
 	return chain
 }
 
-// getRules returns the rules that are in force: by table and chain the policy, the counters packet count and byte count, the list
-// rules and, by comment, rules_comment.
+// getRules returns the active rules: by table and chain the policy, the counters packet count and
+// byte count, the list rules and, by comment, rules_comment.
 //
 // CLI Example:
 //
@@ -128,11 +130,11 @@ type savedArgs struct {
 	Family   any `default:"'ipv4'"`
 }
 
-// getSavedRules returns the rules of the file that they are saved in, as iptables.get_rules does.
+// getSavedRules returns the rules in the file of saved rules, in the form of iptables.get_rules.
 //
 // conf_file
 //
-//	The file. Default: that of the system.
+//	The file. Default: the system's.
 //
 // CLI Example:
 //
@@ -156,11 +158,12 @@ type savedPolicyArgs struct {
 	Family   any `default:"'ipv4'"`
 }
 
-// getSavedPolicy returns the policy of a chain in the file that rules are saved in; None where there is no such chain.
+// getSavedPolicy returns the policy of a chain in the file of saved rules, or None if there is no
+// such chain.
 //
 // conf_file
 //
-//	The file. Default: that of the system.
+//	The file. Default: the system's.
 //
 // CLI Example:
 //

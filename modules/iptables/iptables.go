@@ -1,9 +1,11 @@
-// Package iptables is Salt's module iptables: it reads and sets the rules of the kernel's packet filter (salt/modules/iptables.py).
+// Package iptables is Salt's module iptables: it reads and sets the rules of the kernel's packet
+// filter (salt/modules/iptables.py).
 //
-// Everything is done by the programs iptables and iptables-save, or ip6tables and ip6tables-save with family=ipv6.
+// It uses the programs iptables and iptables-save, or with family=ipv6 ip6tables and
+// ip6tables-save.
 //
-// What differs from Salt: a program that is missing for the family is an error, and so is a table that cannot be read, where Salt
-// runs a program None or takes all chains for missing.
+// Differences from Salt: a missing program for the family is an error, and so is a table that
+// cannot be read. Salt runs a program None, or treats all chains as missing.
 package iptables
 
 import (
@@ -17,7 +19,7 @@ import (
 	"github.com/brineproject/brine/modules/calls"
 )
 
-// Plugin returns the module iptables. There is one where there is the program iptables.
+// Plugin returns the module iptables. It is available if the program iptables is installed.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "iptables", New: newModule} }
 
 type module struct{ env *loader.Env }
@@ -66,36 +68,39 @@ func program(family any) (string, error) {
 	return path, nil
 }
 
-// stdout returns what a command line of a family's program prints; suffix follows the program's name, and
-// log is the log level of the output, "" for the default.
+// stdout runs a command line of a family's program and returns its standard output. suffix follows
+// the path of the program, and log is the log level of the output, "" for the default.
 func (m *module) stdout(ctx context.Context, family any, suffix, log string) (string, error) {
 	path, err := program(family)
 	if err != nil {
 		return "", err
 	}
-	return calls.RunStdout(ctx, m.env, calls.Run{Line: path + suffix, Shell: calls.CmdDecides, Log: log})
+	return calls.RunStdout(ctx, m.env,
+		calls.Run{Line: path + suffix, Shell: calls.CmdDecides, Log: log})
 }
 
-// saved returns what iptables-save prints of all tables, or of one. That it fails is an error.
+// saved returns the output of iptables-save for all tables, or for one. It returns an error if the
+// program fails.
 func (m *module) saved(ctx context.Context, family any, options string) (string, error) {
 	path, err := program(family)
 	if err != nil {
 		return "", err
 	}
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Line: path + "-save" + options, Shell: calls.CmdDecides})
+	ran, err := calls.RunAll(ctx, m.env,
+		calls.Run{Line: path + "-save" + options, Shell: calls.CmdDecides})
 	if err == nil && ran.Retcode != 0 {
-		err = loader.Execution("read the rules by %s-save%s: %s", path, options, ran.Stderr)
+		err = loader.Execution("read the rules with %s-save%s: %s", path, options, ran.Stderr)
 	}
 	return ran.Stdout, err
 }
 
-// hasOption reports whether the program of a family knows an option.
+// hasOption reports whether the program of a family has an option.
 func (m *module) hasOption(ctx context.Context, option string, family any) (bool, error) {
 	help, err := m.stdout(ctx, family, " --help", "quiet")
 	return strings.Contains(help, option), err
 }
 
-// line returns a command line: the program, what makes it wait for others, the table, and words.
+// line returns a command line: the program, the option to wait for the lock, the table, and words.
 func (m *module) line(ctx context.Context, family, table any, words ...string) (string, error) {
 	path, err := program(family)
 	if err != nil {
@@ -106,11 +111,11 @@ func (m *module) line(ctx context.Context, family, table any, words ...string) (
 	if waits {
 		wait = "--wait"
 	}
-	// the command and the chain are parts of one word of Salt's format: "-A INPUT"
+	// The command and the chain are one word in Salt's format: "-A INPUT".
 	return path + " " + wait + " -t " + data.Str(table) + " " + strings.Join(words, " "), err
 }
 
-// stderr runs a command on a table and returns what it complains of.
+// stderr runs a command on a table and returns its standard error.
 func (m *module) stderr(ctx context.Context, family, table any, words ...string) (string, error) {
 	line, err := m.line(ctx, family, table, words...)
 	if err != nil {
@@ -136,7 +141,7 @@ func (m *module) version(ctx context.Context, a familyArgs) (any, error) {
 	}
 	words := strings.Fields(out)
 	if len(words) < 2 {
-		return nil, loader.Execution("iptables tells no version: %q", out)
+		return nil, loader.Execution("iptables printed no version: %q", out)
 	}
 	return words[1], nil
 }
@@ -148,7 +153,7 @@ type ruleArgs struct {
 	Family any `default:"'ipv4'"`
 }
 
-// check reports whether a chain has a rule, in the form of iptables without the chain.
+// check returns whether a chain has a rule, given in iptables syntax without the chain.
 //
 // CLI Example:
 //
@@ -172,15 +177,16 @@ func (m *module) check(ctx context.Context, a ruleArgs) (any, error) {
 		return nil, err
 	}
 	line := path + " -t " + data.Str(a.Table) + " -C " + data.Str(a.Chain) + " " + data.Str(a.Rule)
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Line: line, Shell: calls.CmdDecides, Log: "quiet"})
+	ran, err := calls.RunAll(ctx, m.env,
+		calls.Run{Line: line, Shell: calls.CmdDecides, Log: "quiet"})
 	return err == nil && ran.Retcode == 0, err
 }
 
-// probeChain is the chain in which compare has iptables write a rule down.
+// probeChain is the temporary chain that compare uses to have iptables normalize a rule.
 const probeChain = "0xb21ebeef0001"
 
-// compare is check where iptables has no option for that: the rule is written into a chain of its own, and compared with those of
-// the chain as iptables-save prints them.
+// compare is check for versions of iptables without an option for that. It adds the rule to a
+// temporary chain, and compares it with the rules of the chain as iptables-save prints them.
 func (m *module) compare(ctx context.Context, a ruleArgs) (any, error) {
 	path, err := program(a.Family)
 	if err != nil {
@@ -191,7 +197,8 @@ func (m *module) compare(ctx context.Context, a ruleArgs) (any, error) {
 		_, err := calls.RunOutput(ctx, m.env, calls.Run{Line: line, Shell: calls.CmdDecides})
 		return err
 	}
-	if err := errors.Join(run("-N "+probeChain), run("-A "+probeChain+" "+data.Str(a.Rule))); err != nil {
+	if err := errors.Join(run("-N "+probeChain),
+		run("-A "+probeChain+" "+data.Str(a.Rule))); err != nil {
 		return nil, err
 	}
 	out, err := m.saved(ctx, a.Family, "")
@@ -203,14 +210,16 @@ func (m *module) compare(ctx context.Context, a ruleArgs) (any, error) {
 		lines[strings.TrimSuffix(line, "\n")] = true
 	}
 	for line := range lines {
-		if strings.HasPrefix(line, "-A "+probeChain) && lines[strings.ReplaceAll(line, probeChain, data.Str(a.Chain))] {
+		if strings.HasPrefix(line, "-A "+probeChain) &&
+			lines[strings.ReplaceAll(line, probeChain, data.Str(a.Chain))] {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// append puts a rule at the end of a chain, unless the chain has it. It reports whether it did.
+// append adds a rule at the end of a chain, unless the chain has it. It returns whether it added
+// the rule.
 //
 // CLI Example:
 //
@@ -235,12 +244,12 @@ type insertArgs struct {
 	Family   any `default:"'ipv4'"`
 }
 
-// insert puts a rule into a chain, unless the chain has it: then it returns False. Else it returns what iptables complains of, "" for
-// nothing.
+// insert inserts a rule into a chain. It returns False if the chain has the rule, otherwise the
+// error output of iptables, "" if there is none.
 //
 // position
 //
-//	Where the rule goes. A number below 0 counts from the end: -1 is before the last rule.
+//	The position of the rule. A negative number counts from the end: -1 is before the last rule.
 //
 // CLI Example:
 //
@@ -262,14 +271,16 @@ func (m *module) insert(ctx context.Context, a insertArgs) (any, error) {
 	if err != nil || there == true {
 		return false, err
 	}
-	return m.stderr(ctx, a.Family, a.Table, "-I", data.Str(a.Chain), data.Str(position), data.Str(a.Rule))
+	return m.stderr(ctx, a.Family, a.Table, "-I", data.Str(a.Chain), data.Str(position),
+		data.Str(a.Rule))
 }
 
-// position returns where a rule goes, counted from 1.
+// position returns the position for a rule, counted from 1.
 func (m *module) position(ctx context.Context, a insertArgs) (any, error) {
 	number, err := loader.Int(a.Position)
 	if err != nil {
-		return nil, loader.Invocation("the position of a rule is a number, not %s", data.Repr(a.Position))
+		return nil, loader.Invocation("the position of a rule must be a number, not %s",
+			data.Repr(a.Position))
 	}
 	if number >= 0 {
 		return a.Position, nil
@@ -293,8 +304,8 @@ type deleteArgs struct {
 	Family   any `default:"'ipv4'"`
 }
 
-// delete takes a rule out of a chain: the one at a position, or the one that is given. It returns what iptables complains of, "" for
-// nothing.
+// delete removes a rule from a chain: the rule at a position, or the given rule. It returns the
+// error output of iptables, "" if there is none.
 //
 // CLI Example:
 //
@@ -316,7 +327,8 @@ type flushArgs struct {
 	Family any `default:"'ipv4'"`
 }
 
-// flush takes all rules out of a chain, or out of all chains of a table. It returns what iptables complains of, "" for nothing.
+// flush removes all rules from a chain, or from all chains of a table. It returns the error output
+// of iptables, "" if there is none.
 //
 // CLI Example:
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/modules"
 )
 
-// fake stands for iptables and ip6tables where their real work is not asked for.
+// fake replaces iptables and ip6tables in tests that do not need the real programs.
 const fake = `#!/bin/sh
 case "$1" in
 --help) echo "--wait -w"; [ -e "$0.old" ] || echo "--check -C";;
@@ -23,7 +23,8 @@ case "$1" in
 esac
 `
 
-// programs makes a directory with the fake programs the only one that is searched first, and returns it.
+// programs creates a directory with the fake programs, puts it first in the search path, and
+// returns it.
 func programs(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,8 @@ func programs(t *testing.T) string {
 
 func registry(t *testing.T, opts *data.Map) *loader.Registry {
 	t.Helper()
-	env := &loader.Env{Opts: opts, Grains: func() *data.Map { return data.NewMap("os", "Debian", "os_family", "Debian") }}
+	env := &loader.Env{Opts: opts,
+		Grains: func() *data.Map { return data.NewMap("os", "Debian", "os_family", "Debian") }}
 	r, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
@@ -47,13 +49,13 @@ func registry(t *testing.T, opts *data.Map) *loader.Registry {
 	return r
 }
 
-// testdata/build.json has rules that Salt 3006.0 built of arguments by hand and by chance.
+// testdata/build.json has rules that Salt 3006.0 built from handwritten and random arguments.
 func TestBuildRule(t *testing.T) {
 	dir := programs(t)
 	calls.Check(t, "testdata/build.json", registry(t, data.NewMap()).Invoke, "@BIN@", dir)
 }
 
-// testdata/saved.json has what Salt 3006.0 read in files of rules.
+// testdata/saved.json has the results of Salt 3006.0 for files of rules.
 func TestSavedRules(t *testing.T) {
 	programs(t)
 	r := registry(t, data.NewMap())
@@ -78,13 +80,14 @@ func TestSavedRules(t *testing.T) {
 		for range 2 {
 			got, err := r.Invoke(t.Context(), c.Text("fun"), args, data.NewMap("conf_file", file))
 			if err != nil || !data.Equal(got, c.Value("value")) {
-				t.Errorf("%s of %q\n got %s, %v\nwant %s", c.Text("fun"), c.Text("text"), data.Repr(got), err, data.Repr(c.Value("value")))
+				t.Errorf("%s of %q\n got %s, %v\nwant %s", c.Text("fun"), c.Text("text"),
+					data.Repr(got), err, data.Repr(c.Value("value")))
 			}
 		}
 	}
 }
 
-func TestSavedRulesThatAreNone(t *testing.T) {
+func TestInvalidSavedRules(t *testing.T) {
 	programs(t)
 	r := registry(t, data.NewMap())
 	file := filepath.Join(t.TempDir(), "rules")
@@ -101,12 +104,13 @@ func TestSavedRulesThatAreNone(t *testing.T) {
 		}
 		_, err := r.Invoke(t.Context(), "iptables.get_saved_rules", []any{file}, nil)
 		if got := calls.Text(err); got != "salt.exceptions.CommandExecutionError: read saved iptables rules: "+want {
-			t.Errorf("%q gives %s", text, got)
+			t.Errorf("%q returned %s", text, got)
 		}
 	}
 }
 
-// testdata/live.json has calls that Salt 3006.0 made one after the other in a fresh network, with their answers.
+// testdata/live.json has consecutive calls of Salt 3006.0 in a fresh network namespace, with their
+// results.
 func TestLive(t *testing.T) {
 	if !need.Network(t, "iptables-save", "ip6tables-save") {
 		return
@@ -135,20 +139,23 @@ func TestLive(t *testing.T) {
 			got, want = strings.HasPrefix(data.Str(got), "v1."), true
 		}
 		if err != nil || !data.Equal(got, want) {
-			t.Errorf("%s %s %s\n got %s, %v\nwant %s", c.Text("fun"), data.Repr(args), data.Repr(kwargs), data.Repr(got), err, data.Repr(want))
+			t.Errorf("%s %s %s\n got %s, %v\nwant %s", c.Text("fun"), data.Repr(args),
+				data.Repr(kwargs), data.Repr(got), err, data.Repr(want))
 		}
 	}
 }
 
-// What a setting wants to be left out is not saved.
+// Lines that a setting excludes are not saved.
 func TestSaveFilters(t *testing.T) {
 	if !need.Network(t, "iptables-save", "ip6tables-save") {
 		return
 	}
-	r, tmp := registry(t, data.NewMap("cachedir", t.TempDir(), "iptables.save_filters", []any{"-j DOCKER", "([", "^-A FORWARD"})), t.TempDir()
-	for _, rule := range [][]any{{"filter", "INPUT", "-p tcp -j ACCEPT"}, {"filter", "FORWARD", "-p tcp -j ACCEPT"}} {
+	r, tmp := registry(t, data.NewMap("cachedir", t.TempDir(), "iptables.save_filters",
+		[]any{"-j DOCKER", "([", "^-A FORWARD"})), t.TempDir()
+	for _, rule := range [][]any{{"filter", "INPUT", "-p tcp -j ACCEPT"},
+		{"filter", "FORWARD", "-p tcp -j ACCEPT"}} {
 		if ok, err := r.Invoke(t.Context(), "iptables.append", rule, nil); ok != true || err != nil {
-			t.Fatalf("append gives %v, %v", ok, err)
+			t.Fatalf("append returned %v, %v", ok, err)
 		}
 	}
 	file := filepath.Join(tmp, "sub", "rules")
@@ -157,14 +164,15 @@ func TestSaveFilters(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(file)
-		if err != nil || strings.Contains(string(text), "-A FORWARD") || !strings.Contains(string(text), "-A INPUT -p tcp -j ACCEPT") {
+		if err != nil || strings.Contains(string(text), "-A FORWARD") ||
+			!strings.Contains(string(text), "-A INPUT -p tcp -j ACCEPT") {
 			t.Errorf("%v: %s", err, text)
 		}
 	}
 }
 
-// An iptables without --check is asked by a chain of its own.
-func TestCheckOfOld(t *testing.T) {
+// An iptables without --check is queried by means of a temporary chain.
+func TestCheckWithoutOption(t *testing.T) {
 	dir := programs(t)
 	save := "#!/bin/sh\nprintf '%s\\n' '-A INPUT -p tcp -j ACCEPT' '-A 0xb21ebeef0001 -p tcp -j ACCEPT'\n"
 	for name, text := range map[string]string{"iptables.old": "", "iptables-save": save} {
@@ -175,23 +183,27 @@ func TestCheckOfOld(t *testing.T) {
 	r := registry(t, data.NewMap())
 	for chain, want := range map[string]bool{"INPUT": true, "OUTPUT": false} {
 		for range 2 {
-			if got, err := r.Invoke(t.Context(), "iptables.check", []any{"filter", chain, "-p tcp -j ACCEPT"}, nil); got != want || err != nil {
-				t.Errorf("check of %s gives %v, %v", chain, got, err)
+			if got, err := r.Invoke(t.Context(), "iptables.check",
+				[]any{"filter", chain, "-p tcp -j ACCEPT"}, nil); got != want || err != nil {
+				t.Errorf("check of %s returned %v, %v", chain, got, err)
 			}
 		}
 	}
 }
 
-// A table that cannot be read is no table without chains.
+// A table that cannot be read is not treated as a table without chains.
 func TestUnreadable(t *testing.T) {
 	dir := programs(t)
-	if err := os.WriteFile(filepath.Join(dir, "iptables-save"), []byte("#!/bin/sh\necho broken >&2\nexit 3\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "iptables-save"),
+		[]byte("#!/bin/sh\necho broken >&2\nexit 3\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	r := registry(t, data.NewMap())
-	for fun, args := range map[string][]any{"check_chain": {"filter", "X"}, "get_rules": nil, "get_policy": {"filter", "INPUT"}, "save": {filepath.Join(dir, "out")}} {
-		if got, err := r.Invoke(t.Context(), "iptables."+fun, args, nil); err == nil || !strings.Contains(err.Error(), "broken") {
-			t.Errorf("%s gives %v, %v", fun, got, err)
+	for fun, args := range map[string][]any{"check_chain": {"filter", "X"}, "get_rules": nil,
+		"get_policy": {"filter", "INPUT"}, "save": {filepath.Join(dir, "out")}} {
+		if got, err := r.Invoke(t.Context(), "iptables."+fun, args, nil); err == nil ||
+			!strings.Contains(err.Error(), "broken") {
+			t.Errorf("%s returned %v, %v", fun, got, err)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
@@ -202,7 +214,8 @@ func TestUnreadable(t *testing.T) {
 func TestNoProgram(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	r := registry(t, data.NewMap())
-	if text := r.MissingText("iptables.version"); r.Has("iptables.version") || !strings.Contains(text, "iptables not installed") {
+	if text := r.MissingText("iptables.version"); r.Has("iptables.version") ||
+		!strings.Contains(text, "iptables not installed") {
 		t.Errorf("got %s", text)
 	}
 }

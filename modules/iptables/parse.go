@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// parse returns what iptables-save prints: chains by table, each with its policy, its counters and its rules.
+// parse parses the output of iptables-save: chains by table, each with its policy, its counters and
+// its rules.
 func parse(text string) (*data.Map, error) {
 	p := parser{tables: data.NewMap(), names: ruleNames()}
 	for line := range strings.Lines(text) {
@@ -33,7 +34,7 @@ func parse(text string) (*data.Map, error) {
 
 type parser struct {
 	tables *data.Map
-	table  *data.Map // that of the lines below its name
+	table  *data.Map // table of the lines that follow
 	names  []optionName
 }
 
@@ -41,7 +42,7 @@ func fault(what, line string) error {
 	return loader.Execution("read saved iptables rules: %s: %q", what, line)
 }
 
-// chain reads a line such as ":INPUT ACCEPT [0:0]".
+// chain parses a line such as ":INPUT ACCEPT [0:0]".
 func (p *parser) chain(line string) error {
 	words := strings.Fields(line)
 	if p.table == nil || len(words) < 3 {
@@ -51,12 +52,13 @@ func (p *parser) chain(line string) error {
 	if !ok || strings.Contains(bytes, ":") {
 		return fault("a chain has two counters", line)
 	}
-	p.table.Set(strings.ReplaceAll(words[0], ":", ""), data.NewMap("policy", words[1], "packet count", packets, "byte count", bytes,
-		"rules", []any{}, "rules_comment", data.NewMap()))
+	p.table.Set(strings.ReplaceAll(words[0], ":", ""),
+		data.NewMap("policy", words[1], "packet count", packets, "byte count", bytes,
+			"rules", []any{}, "rules_comment", data.NewMap()))
 	return nil
 }
 
-// rule reads a line such as "-A INPUT -s 10.0.0.0/8 -j ACCEPT".
+// rule parses a line such as "-A INPUT -s 10.0.0.0/8 -j ACCEPT".
 func (p *parser) rule(line string) error {
 	words, err := process.Words(line)
 	if err != nil {
@@ -73,14 +75,15 @@ func (p *parser) rule(line string) error {
 		return fault("a rule stands below its chain", line)
 	}
 	if comments, ok := options.Value("comment").([]any); ok {
-		chain.Value("rules_comment").(*data.Map).Set(strings.Trim(comments[0].(string), `"`), options)
+		chain.Value("rules_comment").(*data.Map).Set(strings.Trim(comments[0].(string), `"`),
+			options)
 	}
 	chain.Set("rules", append(chain.Value("rules").([]any), options))
 	return nil
 }
 
-// pair brings the words of a rule into the order option, value, option, value: a mark of negation goes to the value, words that
-// belong together become one, and an option without a value gets an empty one.
+// pair rearranges the words of a rule to option, value, option, value. A negation mark moves to the
+// value, words that belong together are joined, and an option without a value gets an empty one.
 func pair(words []string) []string {
 	var out []string
 	for i := 0; i < len(words); {
@@ -108,40 +111,41 @@ func pair(words []string) []string {
 	return out
 }
 
-// options returns the values of the options that are known, each a list, in the order of ruleOptions.
+// options returns the values of the known options, each a list, in the order of ruleOptions.
 func (p *parser) options(words []string) *data.Map {
 	found := map[string][]any{}
 	for i := 0; i+1 < len(words); i++ {
-		if told := p.told(words[i]); told != "" {
+		if name := p.optionNamed(words[i]); name != "" {
 			i++
-			found[told] = append(found[told], words[i])
+			found[name] = append(found[name], words[i])
 		}
 	}
 	all := data.NewMap()
 	for _, n := range p.names {
-		if values := found[n.told]; values != nil {
-			all.Set(n.told, values)
+		if values := found[n.reported]; values != nil {
+			all.Set(n.reported, values)
 		}
 	}
 	return all
 }
 
-// told returns what a word is told as: "" for one that is no option. A long word may be cut off where it is still one option's.
-func (p *parser) told(word string) string {
+// optionNamed returns the name under which a word is reported, or "" if it is not an option. A long
+// word may be abbreviated if that is unambiguous.
+func (p *parser) optionNamed(word string) string {
 	if i := slices.IndexFunc(p.names, func(n optionName) bool { return n.word == word }); i >= 0 {
-		return p.names[i].told
+		return p.names[i].reported
 	}
 	if len(word) < 3 || !strings.HasPrefix(word, "--") {
 		return ""
 	}
-	var told string
+	var reported string
 	for _, n := range p.names {
 		if strings.HasPrefix(n.word, word) {
-			if told != "" {
+			if reported != "" {
 				return ""
 			}
-			told = n.told
+			reported = n.reported
 		}
 	}
-	return told
+	return reported
 }

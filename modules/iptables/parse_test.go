@@ -8,7 +8,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		tables, err := parse(text)
 		if (tables == nil) == (err == nil) {
-			t.Fatalf("%q gives %v, %v", text, tables, err)
+			t.Fatalf("%q returned %v, %v", text, tables, err)
 		}
 	})
 }

@@ -21,19 +21,20 @@ type buildArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// buildRule returns a rule as the program iptables takes it. Arguments are the long options of iptables without their dashes.
-// connstate is the option state of the match of that name, and name_ the option name.
+// buildRule returns a rule in the syntax of the program iptables. Arguments are the long options of
+// iptables without dashes. connstate is the option state of the match of that name, and name_ the
+// option name.
 //
-// A value that begins with an exclamation mark, or with the word not, negates its option. Options without a value are given an empty
-// text.
+// A value that begins with an exclamation mark, or with the word not, negates its option. Options
+// without a value take an empty string.
 //
 // full
 //
-//	True: return the whole command. Then table, chain and command, such as A or insert, are needed.
+//	True: return the whole command. This requires table, chain and command, such as A or insert.
 //
 // position
 //
-//	Where a rule goes with the commands I and D.
+//	The position of the rule for the commands I and D.
 //
 // CLI Example:
 //
@@ -61,10 +62,11 @@ func (m *module) buildRule(ctx context.Context, a buildArgs) (any, error) {
 	if command := data.Str(a.Command); strings.Contains("ACDIRLSFZNXPE", command) {
 		flag = "-"
 	}
-	return m.line(ctx, a.Family, a.Table, flag+data.Str(a.Command), data.Str(a.Chain), data.Str(a.Position), words)
+	return m.line(ctx, a.Family, a.Table, flag+data.Str(a.Command), data.Str(a.Chain),
+		data.Str(a.Position), words)
 }
 
-// internalWords are the arguments that states have beside their own; they are no options of a rule.
+// internalWords are the arguments that states add; they are not options of a rule.
 const internalWords = `name state chain save table
 	onchanges onchanges_any onfail onfail_any onfail_all onfail_stop prereq prerequired watch watch_any require require_any listen
 	onchanges_in onfail_in prereq_in watch_in require_in listen_in fun check_cmd cmd_opts_exclude failhard onlyif unless creates retry
@@ -72,11 +74,11 @@ const internalWords = `name state chain save table
 	__id__ __orchestration_jid__ __pub_user __pub_arg __pub_jid __pub_fun __pub_tgt __pub_ret __pub_pid __pub_tgt_type __prereq__
 	__prerequired__ __umask__`
 
-// A rule is a rule that is being built: options that are left, and the words so far.
+// A rule is a rule under construction: the remaining options, and the words so far.
 type rule struct {
 	options  *data.Map
 	words    []string
-	protocol bool // is among the words
+	protocol bool // whether the words include it
 }
 
 func newRule(options *data.Map) *rule {
@@ -91,7 +93,8 @@ func newRule(options *data.Map) *rule {
 	return r
 }
 
-// build puts all options into words. It reports whether that could be done: ports in lists need a protocol.
+// build converts all options to words. It reports whether that succeeded: lists of ports need a
+// protocol.
 func (r *rule) build() bool {
 	r.interfaces()
 	r.proto()
@@ -115,7 +118,7 @@ func (r *rule) build() bool {
 	return true
 }
 
-// take returns an option and takes it away from those that are left.
+// take removes an option from the remaining ones and returns it.
 func (r *rule) take(name string) (any, bool) {
 	v, ok := r.options.Get(name)
 	return v, ok && r.options.Delete(name)
@@ -132,7 +135,7 @@ func (r *rule) has(word string) bool {
 	return false
 }
 
-// negation splits a value in the mark that negates it, with a space, and what is left.
+// negation splits a value into the negation mark, followed by a space, and the rest.
 func negation(v any) (mark, value string) {
 	value = data.Str(v)
 	if !negative(value) {
@@ -143,7 +146,7 @@ func negation(v any) (mark, value string) {
 
 func negative(s string) bool { return strings.HasPrefix(s, "!") || strings.HasPrefix(s, "not") }
 
-// positive returns a text without marks of negation, wherever they stand, and one space behind each.
+// positive returns a text without any negation marks and one space behind each.
 func positive(s string) string {
 	var b strings.Builder
 	for s != "" {
@@ -164,7 +167,7 @@ func positive(s string) string {
 	return b.String()
 }
 
-// simple adds an option that takes a value, which may be negated.
+// simple adds an option with a value, which may be negated.
 func (r *rule) simple(name, flag string) {
 	if v, ok := r.take(name); ok {
 		mark, value := negation(v)
@@ -208,7 +211,7 @@ func (r *rule) matches() {
 	}
 }
 
-// split returns the elements of a list, or what stands between the commas of a text.
+// split returns the elements of a list, or the comma-separated parts of a string.
 func split(v any) []string {
 	list, ok := v.([]any)
 	if !ok {
@@ -243,7 +246,8 @@ func (r *rule) connState() {
 	r.simple("connstate", "--state")
 }
 
-// ports adds ports of the match multiport. Without a protocol it reports that this cannot be done.
+// ports adds ports of the match multiport. It returns false if there is no protocol, because the
+// match needs one.
 func (r *rule) ports(name string) bool {
 	v, ok := r.take(name)
 	if !ok {
@@ -284,7 +288,8 @@ func (r *rule) comment() {
 	r.add("--comment", quoted(data.Str(v)))
 }
 
-// quoted returns a comment in quotes, as Salt does, unless it would end there at its own: what follows would be options.
+// quoted returns a comment in quotes, as Salt does. If the comment would end the quotes itself, it
+// is quoted differently, because the rest would become options.
 func quoted(comment string) string {
 	plain := `"` + comment + `"`
 	if words, err := process.Words(plain); err == nil && len(words) == 1 {
@@ -295,7 +300,7 @@ func quoted(comment string) string {
 
 func empty(v any) bool { return v == nil || v == "" }
 
-// jumps takes away the options that belong to a jump, and returns their words.
+// jumps removes the options that belong to a jump, and returns their words.
 func (r *rule) jumps() []string {
 	var words []string
 	for _, name := range strings.Fields(jumpOptions) {

@@ -9,26 +9,29 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// A place is where a system keeps its rules for its next start.
+// A place is a system's file of rules that are loaded at boot.
 type place struct{ grain, value, ipv4, ipv6 string }
 
-// places are the systems that are known.
+// places returns the files of the known systems.
 func places() []place {
 	return []place{
 		{"os_family", "RedHat", "/etc/sysconfig/iptables", "/etc/sysconfig/ip6tables"},
 		{"os_family", "Arch", "/etc/iptables/iptables.rules", "/etc/iptables/ip6tables.rules"},
 		{"os_family", "Debian", "/etc/iptables/rules.v4", "/etc/iptables/rules.v6"},
 		{"os", "Gentoo", "/var/lib/iptables/rules-save", "/var/lib/ip6tables/rules-save"},
-		{"os_family", "Suse", "/etc/sysconfig/scripts/SuSEfirewall2-custom", "/etc/sysconfig/scripts/SuSEfirewall2-custom"},
+		{"os_family", "Suse", "/etc/sysconfig/scripts/SuSEfirewall2-custom",
+			"/etc/sysconfig/scripts/SuSEfirewall2-custom"},
 		{"os_family", "Void", "/etc/iptables/iptables.rules", "/etc/iptables/ip6tables.rules"},
 		{"os", "Alpine", "/etc/iptables/rules-save", "/etc/iptables/rules6-save"},
-		{"os_family", "NILinuxRT", "/etc/natinst/share/iptables.conf", "/etc/natinst/share/ip6tables.conf"},
+		{"os_family", "NILinuxRT", "/etc/natinst/share/iptables.conf",
+			"/etc/natinst/share/ip6tables.conf"},
 	}
 }
 
-// fileFor returns the file that rules are saved in: the one that is asked for, or that of the system.
+// fileFor returns the file of saved rules: the requested one, or the system's.
 func (m *module) fileFor(asked, family any) (string, error) {
 	if data.Truth(asked) {
 		return data.Str(asked), nil
@@ -44,7 +47,8 @@ func (m *module) fileFor(asked, family any) (string, error) {
 		return p.ipv4, nil
 	}
 	return "", loader.Exception("salt.exceptions.SaltException",
-		"Saving iptables to file is not supported on %s. Please file an issue with SaltStack", data.Str(grains.Value("os")))
+		"Saving iptables to file is not supported on %s. Please file an issue with SaltStack",
+		data.Str(grains.Value("os")))
 }
 
 type saveArgs struct {
@@ -52,8 +56,8 @@ type saveArgs struct {
 	Family   any `default:"'ipv4'"`
 }
 
-// save writes the rules that are in force to a file: the one that is named, or the one that the system reads when it starts. Lines
-// that one of the expressions in the setting iptables.save_filters is found in are left out.
+// save writes the active rules to a file: the named one, or the one that the system loads at boot.
+// It omits lines that match one of the expressions in the setting iptables.save_filters.
 //
 // CLI Example:
 //
@@ -78,13 +82,12 @@ func (m *module) save(ctx context.Context, a saveArgs) (any, error) {
 	return m.env.Call(ctx, "file.write", []any{name, text}, nil)
 }
 
-// filter leaves out the lines that the settings want to be left out.
+// filter removes the lines that the setting excludes.
 func (m *module) filter(ctx context.Context, text string) (string, error) {
-	v, err := m.env.Call(ctx, "config.option", []any{"iptables.save_filters", []any{}}, nil)
+	patterns, err := calls.Option[[]any](ctx, m.env, "iptables.save_filters", []any{})
 	if err != nil {
 		return "", err
 	}
-	patterns, _ := v.([]any)
 	var filters []*match.Groups
 	for _, p := range patterns {
 		g, err := match.CompileGroups(data.Str(p), false, false)
@@ -97,7 +100,7 @@ func (m *module) filter(ctx context.Context, text string) (string, error) {
 	return without(text, filters)
 }
 
-// without returns the lines in which no filter is found.
+// without returns the lines that no filter matches.
 func without(text string, filters []*match.Groups) (string, error) {
 	var kept strings.Builder
 	for line := range strings.Lines(text) {

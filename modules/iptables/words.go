@@ -2,8 +2,9 @@ package iptables
 
 import "strings"
 
-// ruleOptions are the options of iptables(8), iptables-extensions(8) and xtables-addons(8) that are told apart in rules, in the order
-// in which they are told of. One that is known by further words has them after an equals sign.
+// ruleOptions are the options of iptables(8), iptables-extensions(8) and xtables-addons(8) that are
+// recognized in rules, in the order in which they are reported. An option with further spellings
+// has them after an equals sign.
 const ruleOptions = `
 	append=-A,--append delete=-D,--delete insert=-I,--insert replace=-R,--replace list=-L,--list flush=-F,--flush zero=-Z,--zero
 	new-chain=-N,--new-chain delete-chain=-X,--delete-chain policy=-P,--policy rename-chain=-E,--rename-chain protocol=-p,--protocol
@@ -41,7 +42,7 @@ const ruleOptions = `
 	ulog-qthreshold addr tname delude tarpit set-mac prefix reuse static and-mask or-mask shift honeypot reset
 `
 
-// jumpOptions are the options that belong to a jump, which stand behind it in this order.
+// jumpOptions are the options that belong to a jump, in the order in which they must follow it.
 const jumpOptions = `
 	j jump add-set and-mark and-tos checksum-fill clamp-mss-to-pmtu clustermac ctevents ctmask del-set ecn-tcp-remove exist expevents
 	gateway hash-init hashmode helper label local-node log-ip-options log-level log-prefix log-tcp-options log-tcp-sequence log-uid
@@ -54,19 +55,20 @@ const jumpOptions = `
 	src-pfx to-port addr and-mask delude honeypot or-mask prefix reset reuse set-mac shift static tarpit tname ttl
 `
 
-// An optionName is a word of a rule and what it is told as.
-type optionName struct{ word, told string }
+// An optionName is a word of a rule and the name under which it is reported.
+type optionName struct{ word, reported string }
 
-// ruleNames returns the words of all options of rules, and what they are told as, in order.
+// ruleNames returns the words of all rule options with the names under which they are reported, in
+// order.
 func ruleNames() []optionName {
 	var names []optionName
 	for _, entry := range strings.Fields(ruleOptions) {
-		told, more, _ := strings.Cut(entry, "=")
+		reported, more, _ := strings.Cut(entry, "=")
 		if more == "" {
-			more = "--" + told
+			more = "--" + reported
 		}
 		for word := range strings.SplitSeq(more, ",") {
-			names = append(names, optionName{word, told})
+			names = append(names, optionName{word, reported})
 		}
 	}
 	return names

@@ -1,4 +1,5 @@
-// Package jinja is Salt's module jinja: it shows what templates would import (salt/modules/jinja.py).
+// Package jinja is Salt's module jinja: it shows what templates would import
+// (salt/modules/jinja.py).
 package jinja
 
 import (
@@ -11,9 +12,10 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Plugin returns the module jinja, which renders with what b has.
+// Plugin returns the module jinja, which renders with the parts in b.
 func Plugin(b render.Brought) loader.Plugin {
-	return loader.Plugin{Name: "jinja", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+	return loader.Plugin{Name: "jinja",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }
 
 type module struct {
@@ -41,9 +43,11 @@ func (m *module) imported(ctx context.Context, tag, variable string) (any, error
 	if err != nil {
 		return nil, err
 	}
-	// To a template that is imported with context tpldir is ".", so that names made of it count from its own directory.
+	// In a template that is imported with context tpldir is ".", so that names built from it are
+	// relative to its own directory.
 	vars := map[string]any{"tplfile": "map", "tpldir": ".", "tpldot": ""}
-	v, err := e.Render(ctx, render.Input{Text: "{% " + tag + " %}\n{{ " + variable + " | tojson }}\n", SaltEnv: "base", Vars: vars})
+	v, err := e.Render(ctx, render.Input{Text: "{% " + tag + " %}\n{{ " + variable +
+		" | tojson }}\n", SaltEnv: "base", Vars: vars})
 	var bad *render.Error
 	if errors.As(err, &bad) {
 		return nil, loader.Exception("salt.exceptions.SaltRenderError", "%w", err)
@@ -51,7 +55,8 @@ func (m *module) imported(ctx context.Context, tag, variable string) (any, error
 	return plain(v), err
 }
 
-// plain returns a value whose dictionaries are Python's dict, which outputters sort (salt/modules/jinja.py, _strip_odict).
+// plain converts dictionaries to Python's plain dict, which outputters sort (salt/modules/jinja.py,
+// _strip_odict).
 func plain(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -69,7 +74,8 @@ func plain(v any) any {
 
 type loadMapArgs struct{ Path, Value string }
 
-// loadMap returns a variable of a template in the state tree, as an SLS gets it that imports it with context.
+// loadMap returns a variable of a template in the state tree, as seen by an SLS that imports it
+// with context.
 //
 // CLI Example:
 //

@@ -16,12 +16,12 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// minion returns a minion of a state tree.
+// minion returns a minion with a state tree.
 func minion(t *testing.T, srv string) *loader.Registry {
 	t.Helper()
-	b := render.Brought{Renderers: stdrender.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
-	env := &loader.Env{Opts: data.NewMap("id", "web1", "cachedir", t.TempDir(), "file_client", "local", "fileserver_backend", []any{"roots"},
-		"file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256", "saltenv", nil, "renderer", "jinja|yaml", "file_buffer_size", int64(262144))}
+	b := render.Brought{Renderers: stdrender.Renderers(),
+		Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
+	env := &loader.Env{Opts: calls.TreeOptions(t, srv)}
 	r, err := loader.NewRegistry(env, []loader.Plugin{jinja.Plugin(b)})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,8 @@ func TestCalls(t *testing.T) {
 	calls.Check(t, "testdata/calls.json", minion(t, srv).Invoke)
 }
 
-// Names made of tpldir in a map count from the directory of the map, and absolute paths below the roots are found.
+// Names built from tpldir in a map are relative to the directory of the map, and absolute paths
+// below the roots are found.
 func TestLoadMapFindsItsFiles(t *testing.T) {
 	srv := t.TempDir()
 	for name, text := range map[string]string{
@@ -59,15 +60,18 @@ func TestLoadMapFindsItsFiles(t *testing.T) {
 	}{{"app/map.jinja", "app", data.NewMap("port", int64(1))}, {"abs.jinja", "y", "here"}} {
 		v, err := minion(t, srv).Invoke(t.Context(), "jinja.load_map", []any{tt.path, tt.name}, nil)
 		if err != nil || !data.Equal(v, tt.want) {
-			t.Errorf("jinja.load_map %s %s = %s, %v, want %s", tt.path, tt.name, data.Repr(v), err, data.Repr(tt.want))
+			t.Errorf("jinja.load_map %s %s = %s, %v, want %s", tt.path, tt.name, data.Repr(v), err,
+				data.Repr(tt.want))
 		}
 	}
-	if _, err := minion(t, srv).Invoke(t.Context(), "jinja.load_map", []any{"/etc/passwd", "x"}, nil); err == nil {
+	if _, err := minion(t, srv).Invoke(t.Context(), "jinja.load_map", []any{"/etc/passwd", "x"},
+		nil); err == nil {
 		t.Error("a file outside the roots was read")
 	}
 }
 
-// TestDictionariesArePlain checks that outputters sort what is returned, as they do with Salt's (salt/modules/jinja.py, _strip_odict).
+// TestDictionariesArePlain checks that outputters sort the results, as in Salt
+// (salt/modules/jinja.py, _strip_odict).
 func TestDictionariesArePlain(t *testing.T) {
 	srv := t.TempDir()
 	files := map[string]string{
@@ -79,11 +83,12 @@ func TestDictionariesArePlain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for fun, args := range map[string][]any{"jinja.load_map": {"m.jinja", "x"}, "jinja.import_yaml": {"m.yaml"}} {
+	for fun, args := range map[string][]any{"jinja.load_map": {"m.jinja", "x"},
+		"jinja.import_yaml": {"m.yaml"}} {
 		v, err := minion(t, srv).Invoke(t.Context(), fun, args, nil)
 		outer, ok := v.(*data.Map)
 		if err != nil || !ok || outer.Ordered() {
-			t.Fatalf("%s gives %s, %v", fun, data.Repr(v), err)
+			t.Fatalf("%s returned %s, %v", fun, data.Repr(v), err)
 		}
 		list, _ := outer.Value("z").([]any)
 		if inner, ok := list[0].(*data.Map); !ok || inner.Ordered() {

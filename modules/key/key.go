@@ -1,5 +1,6 @@
-// Package key is Salt's module key: fingerprints of the keys by which a minion and its master know one another
-// (salt/modules/key.py). They are those that `salt-key -F` shows at the master.
+// Package key is Salt's module key: fingerprints of the keys that a minion and its master use to
+// identify each other (salt/modules/key.py). They are the same as those that `salt-key -F` shows on
+// the master.
 package key
 
 import (
@@ -28,23 +29,27 @@ type fingerArgs struct {
 	HashType string `default:"None"`
 }
 
-// finger returns the fingerprint of the minion's public key. Compare it with that of `salt-key -f ID` before you accept the key.
+// finger returns the fingerprint of the minion's public key. Compare it with the output of
+// `salt-key -f ID` before you accept the key.
 //
 // hash_type
 //
-//	The hash, the option hash_type by default.
+//	The hash. Default: the option hash_type.
 //
 // CLI Example:
 //
 //	salt '*' key.finger
-func (m *module) finger(_ context.Context, a fingerArgs) (any, error) { return m.of("minion.pub", a) }
+func (m *module) finger(_ context.Context, a fingerArgs) (any, error) {
+	return m.of("minion.pub", a)
+}
 
-// fingerMaster returns the fingerprint of the master's public key, as the minion has it; an empty text before the minion has met its
-// master. Compare it with that of master.pub in `salt-key -F`.
+// fingerMaster returns the fingerprint of the master's public key as stored on the minion. It is an
+// empty string if the minion has not connected to the master yet. Compare it with that of
+// master.pub in `salt-key -F`.
 //
 // hash_type
 //
-//	The hash, the option hash_type by default.
+//	The hash. Default: the option hash_type.
 //
 // CLI Example:
 //

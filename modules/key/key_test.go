@@ -10,12 +10,14 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A text in the form of a key; the fingerprints below are what salt-call key.finger of Salt 3006.18 prints of it.
+// pem has the form of a key; the fingerprints below are the output of salt-call key.finger of Salt
+// 3006.18 for it.
 const pem = "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA\n-----END PUBLIC KEY-----\n"
 
 func TestFinger(t *testing.T) {
 	dir := t.TempDir()
-	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("pki_dir", dir, "hash_type", "sha256")}, []loader.Plugin{Plugin()})
+	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("pki_dir", dir, "hash_type",
+		"sha256")}, []loader.Plugin{Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,8 @@ func TestFinger(t *testing.T) {
 		want string
 	}{
 		{"key.finger", nil, "d7:ef:f7:6c:d7:98:a5:7f:85:82:96:84:ba:f9:79:9b:68:61:3a:22:14:86:98:ca:08:5f:27:4d:d0:c2:50:33"},
-		{"key.finger_master", []any{nil}, "d7:ef:f7:6c:d7:98:a5:7f:85:82:96:84:ba:f9:79:9b:68:61:3a:22:14:86:98:ca:08:5f:27:4d:d0:c2:50:33"},
+		{"key.finger_master", []any{nil},
+			"d7:ef:f7:6c:d7:98:a5:7f:85:82:96:84:ba:f9:79:9b:68:61:3a:22:14:86:98:ca:08:5f:27:4d:d0:c2:50:33"},
 		{"key.finger", []any{"md5"}, "48:27:9e:ec:62:70:4e:07:22:b4:2c:c9:53:0b:bd:d6"},
 		{"key.finger", []any{"crc"}, "fingerprint: hash \"crc\": unknown algorithm"},
 	} {

@@ -22,11 +22,11 @@ type loadArgs struct {
 	Persist bool `default:"False"`
 }
 
-// load loads a module and returns those that were loaded thereby, or a text that says why not.
+// load loads a module. It returns the modules that were loaded, or an error text.
 //
 // persist
 //
-//	True: it is also loaded at boot.
+//	True: also load it at boot.
 //
 // CLI Example:
 //
@@ -36,8 +36,8 @@ func (m *module) load(ctx context.Context, a loadArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if said, err := m.run(ctx, "modprobe", a.Mod); err != nil || said != "" {
-		return "Error loading module " + a.Mod + ": " + said, err
+	if output, err := m.run(ctx, "modprobe", a.Mod); err != nil || output != "" {
+		return "Error loading module " + a.Mod + ": " + output, err
 	}
 	after, err := m.names(ctx, false)
 	if err != nil {
@@ -45,8 +45,8 @@ func (m *module) load(ctx context.Context, a loadArgs) (any, error) {
 	}
 	changed := less(after, before)
 	if a.Persist {
-		kept, err := m.keep(a.Mod)
-		return sorted(append(changed, kept...)), err
+		atBootModules, err := m.enableAtBoot(a.Mod)
+		return sorted(append(changed, atBootModules...)), err
 	}
 	return sorted(changed), nil
 }
@@ -57,15 +57,16 @@ type removeArgs struct {
 	Comment bool `default:"True"`
 }
 
-// remove takes a module out of the kernel and returns those that went, or a text that says why not.
+// remove unloads a module from the kernel. It returns the modules that were unloaded, or an error
+// text.
 //
 // persist
 //
-//	True: it is also not loaded at boot any more.
+//	True: also stop loading it at boot.
 //
 // comment
 //
-//	False: its line goes; else it becomes a comment.
+//	False: remove its line; otherwise comment it out.
 //
 // CLI Example:
 //
@@ -76,8 +77,8 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 		return nil, err
 	}
 	if slices.Contains(before, a.Mod) || !a.Persist {
-		if said, err := m.run(ctx, "rmmod", a.Mod); err != nil || said != "" {
-			return "Error removing module " + a.Mod + ": " + said, err
+		if output, err := m.run(ctx, "rmmod", a.Mod); err != nil || output != "" {
+			return "Error removing module " + a.Mod + ": " + output, err
 		}
 	}
 	after, err := m.names(ctx, false)
@@ -86,7 +87,7 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	}
 	changed := less(before, after)
 	if a.Persist {
-		dropped, err := m.drop(a.Mod, a.Comment)
+		dropped, err := m.disableAtBoot(a.Mod, a.Comment)
 		return sorted(append(changed, dropped...)), err
 	}
 	return sorted(changed), nil
@@ -97,7 +98,7 @@ func less(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
 
-// sorted returns the names, each once.
+// sorted returns the names sorted, without duplicates.
 func sorted(names []string) []any {
 	list := []any{}
 	slices.Sort(names)
@@ -107,8 +108,8 @@ func sorted(names []string) []any {
 	return list
 }
 
-// run runs a program with a module and returns what it says where it fails.
-func (m *module) run(ctx context.Context, name, mod string) (said string, err error) {
+// run runs a program with a module and returns its output if it fails.
+func (m *module) run(ctx context.Context, name, mod string) (output string, err error) {
 	path, err := program(name)
 	if err != nil {
 		return "", err
@@ -124,7 +125,7 @@ func (m *module) run(ctx context.Context, name, mod string) (said string, err er
 	return cmp.Or(ran.Stderr, fmt.Sprintf("exit code %d", ran.Retcode)), nil
 }
 
-// file is where the modules stand that are loaded at boot.
+// file returns the path of the file that lists the modules to load at boot.
 func (m *module) file() string {
 	if m.env.GrainsNow().Has("systemd") {
 		return m.at("/etc/modules-load.d/salt_managed.conf")
@@ -132,7 +133,7 @@ func (m *module) file() string {
 	return m.at("/etc/modules")
 }
 
-// read returns the configuration, nothing where there is none.
+// read returns the configuration, or "" if there is none.
 func (m *module) read() (string, error) {
 	src, err := os.ReadFile(m.file())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -146,14 +147,15 @@ func (m *module) write(text string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+	if err := atomicfile.Write(path, []byte(text),
+		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("write the modules that are loaded at boot: %w", err)
 	}
 	return nil
 }
 
-// kept returns the names of the modules that are loaded at boot.
-func (m *module) kept() ([]string, error) {
+// atBootModules returns the names of the modules that are loaded at boot.
+func (m *module) atBootModules() ([]string, error) {
 	text, err := m.read()
 	var names []string
 	for line := range strings.Lines(text) {
@@ -164,7 +166,7 @@ func (m *module) kept() ([]string, error) {
 	return names, err
 }
 
-// firstWord returns the name in a line that may have parameters behind it.
+// firstWord returns the module name in a line, which may be followed by parameters.
 func firstWord(line string) string {
 	words := strings.Fields(line)
 	if len(words) == 0 {
@@ -173,14 +175,15 @@ func firstWord(line string) string {
 	return words[0]
 }
 
-// keep has a module be loaded at boot and returns its name; nothing where it is already, or where there is none.
-func (m *module) keep(mod string) ([]string, error) {
+// enableAtBoot makes a module load at boot and returns its name. It returns nothing if the module
+// is listed already, or if there is none.
+func (m *module) enableAtBoot(mod string) ([]string, error) {
 	name := firstWord(mod)
-	kept, err := m.kept()
-	if err != nil || name == "" || slices.Contains(kept, name) {
+	atBootModules, err := m.atBootModules()
+	if err != nil || name == "" || slices.Contains(atBootModules, name) {
 		return nil, err
 	}
-	if there, err := m.there(); err != nil || !slices.Contains(there, name) {
+	if modules, err := m.modules(); err != nil || !slices.Contains(modules, name) {
 		return nil, err
 	}
 	text, err := m.read()
@@ -190,12 +193,14 @@ func (m *module) keep(mod string) ([]string, error) {
 	return []string{name}, m.write(with(text, mod))
 }
 
-// with returns the configuration with a module: where it is a comment the comment goes, else it comes last.
+// with returns the configuration with a module: its line is uncommented, or appended if there is
+// none.
 func with(text, mod string) string {
 	var b strings.Builder
 	found := false
 	for line := range strings.Lines(text) {
-		if body, ok := strings.CutPrefix(line, "#"); ok && strings.TrimSpace(body) == strings.TrimSpace(mod) {
+		if body, ok := strings.CutPrefix(line, "#"); ok &&
+			strings.TrimSpace(body) == strings.TrimSpace(mod) {
 			found = true
 			line = strings.TrimLeft(body, " \t")
 		}
@@ -210,11 +215,12 @@ func with(text, mod string) string {
 	return b.String()
 }
 
-// drop has a module not be loaded at boot any more and returns its name; nothing where it is not.
-func (m *module) drop(mod string, comment bool) ([]string, error) {
+// disableAtBoot stops a module from being loaded at boot and returns its name. It returns nothing
+// if the module is not listed.
+func (m *module) disableAtBoot(mod string, comment bool) ([]string, error) {
 	name := firstWord(mod)
-	kept, err := m.kept()
-	if err != nil || name == "" || !slices.Contains(kept, name) {
+	atBootModules, err := m.atBootModules()
+	if err != nil || name == "" || !slices.Contains(atBootModules, name) {
 		return nil, err
 	}
 	text, err := m.read()
@@ -224,7 +230,7 @@ func (m *module) drop(mod string, comment bool) ([]string, error) {
 	return []string{name}, m.write(without(text, mod, comment))
 }
 
-// without returns the configuration with a module as a comment, or not at all.
+// without returns the configuration with a module commented out or removed.
 func without(text, mod string, comment bool) string {
 	var b strings.Builder
 	wanted := strings.Join(strings.Fields(mod), " ")

@@ -1,11 +1,12 @@
-// Package kmod is Salt's module kmod: modules of the kernel of Linux (salt/modules/kmod.py). Those that are loaded at boot stand in
-// /etc/modules, or under systemd in /etc/modules-load.d/salt_managed.conf.
+// Package kmod is Salt's module kmod: modules of the Linux kernel (salt/modules/kmod.py). The
+// modules that are loaded at boot are listed in /etc/modules, or under systemd in
+// /etc/modules-load.d/salt_managed.conf.
 //
-// A module's name has the same letters whether it is written with dashes or underscores only where the kernel says so: names are
-// compared as they stand, as in Salt.
+// Names are compared literally, as in Salt: dashes and underscores are interchangeable only where
+// the kernel itself treats them so.
 //
-// What differs from Salt: a line that is taken from the configuration goes as a whole, and a module that is not loaded and only stands
-// there can be removed from it.
+// Differences from Salt: a line is removed from the configuration as a whole, and a module that is
+// only listed there but not loaded can be removed from it.
 package kmod
 
 import (
@@ -55,7 +56,7 @@ func program(name string) (string, error) {
 	return path, nil
 }
 
-// release returns the release of the kernel that runs.
+// release returns the release of the running kernel.
 func (m *module) release() (string, error) {
 	src, err := os.ReadFile(m.at("/proc/sys/kernel/osrelease"))
 	if err != nil {
@@ -64,13 +65,13 @@ func (m *module) release() (string, error) {
 	return strings.TrimSpace(string(src)), nil
 }
 
-// available returns the modules that there are for this kernel, those that are built into it among them.
+// available returns the modules available for this kernel, including built-in ones.
 //
 // CLI Example:
 //
 //	salt '*' kmod.available
 func (m *module) available(context.Context, loader.NoArgs) (any, error) {
-	names, err := m.there()
+	names, err := m.modules()
 	list := []any{}
 	for _, name := range names {
 		list = append(list, name)
@@ -78,7 +79,7 @@ func (m *module) available(context.Context, loader.NoArgs) (any, error) {
 	return list, err
 }
 
-func (m *module) there() ([]string, error) {
+func (m *module) modules() ([]string, error) {
 	release, err := m.release()
 	if err != nil {
 		return nil, err
@@ -99,13 +100,13 @@ func (m *module) there() ([]string, error) {
 	return names, nil
 }
 
-// moduleName returns the name of the module in a file.
+// moduleName returns the module name in a file name.
 func moduleName(file string) (name string, ok bool) {
 	name, _, ok = strings.Cut(filepath.Base(file), ".ko")
 	return name, ok
 }
 
-// filesBelow returns the names of the modules in files below a directory, with underscores.
+// filesBelow returns the names of the module files below a directory, with underscores.
 func filesBelow(dir string) (names []string) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -121,20 +122,20 @@ func filesBelow(dir string) (names []string) {
 
 type modArgs struct{ Mod string }
 
-// checkAvailable tells whether there is a module for this kernel.
+// checkAvailable returns whether a module is available for this kernel.
 //
 // CLI Example:
 //
 //	salt '*' kmod.check_available kvm
 func (m *module) checkAvailable(_ context.Context, a modArgs) (any, error) {
-	names, err := m.there()
+	names, err := m.modules()
 	return slices.Contains(names, a.Mod), err
 }
 
 // A loaded is a line of lsmod.
 type loaded struct{ name, size, count, deps string }
 
-// parseLsmod reads the table of lsmod.
+// parseLsmod parses the table of lsmod.
 func parseLsmod(text string) (list []loaded) {
 	for line := range strings.SplitSeq(text, "\n") {
 		words := append(strings.Fields(line), "")
@@ -154,7 +155,7 @@ func (m *module) loaded(ctx context.Context) ([]loaded, error) {
 	return parseLsmod(out), err
 }
 
-// lsmod returns what there is to tell of the modules that are loaded.
+// lsmod returns information on the loaded modules.
 //
 // CLI Example:
 //
@@ -169,7 +170,8 @@ func (m *module) lsmod(ctx context.Context, _ loader.NoArgs) (any, error) {
 				deps = append(deps, name)
 			}
 		}
-		list = append(list, data.NewMap("size", mod.size, "module", mod.name, "depcount", mod.count, "deps", deps))
+		list = append(list, data.NewMap("size", mod.size, "module", mod.name, "depcount", mod.count,
+			"deps", deps))
 	}
 	return list, err
 }
@@ -178,11 +180,11 @@ type modListArgs struct {
 	OnlyPersist bool `default:"False"`
 }
 
-// modList returns the names of the modules that are loaded.
+// modList returns the names of the loaded modules.
 //
 // only_persist
 //
-//	Those that are loaded at boot.
+//	True: return the modules that are loaded at boot.
 //
 // CLI Example:
 //
@@ -196,10 +198,10 @@ func (m *module) modList(ctx context.Context, a modListArgs) (any, error) {
 	return list, err
 }
 
-// names returns the names of the modules that are loaded, now or at boot, sorted.
+// names returns the sorted names of the modules that are loaded, now or at boot.
 func (m *module) names(ctx context.Context, atBoot bool) (names []string, err error) {
 	if atBoot {
-		names, err = m.kept()
+		names, err = m.atBootModules()
 	} else {
 		var mods []loaded
 		mods, err = m.loaded(ctx)
@@ -211,7 +213,7 @@ func (m *module) names(ctx context.Context, atBoot bool) (names []string, err er
 	return slices.Compact(names), err
 }
 
-// isLoaded tells whether a module is loaded.
+// isLoaded returns whether a module is loaded.
 //
 // CLI Example:
 //

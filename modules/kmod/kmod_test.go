@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// testdata/calls.json has what Salt 3006.0 runs and returns. The configuration is tried by the state's tests.
+// testdata/calls.json has the commands and results of Salt 3006.0. The tests of the state cover the
+// configuration.
 func TestCalls(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"lsmod", "modprobe", "rmmod"} {
@@ -19,7 +20,8 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	replay.Check(t, "testdata/calls.json", replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
+	replay.Check(t, "testdata/calls.json",
+		replay.Options{Root: t.TempDir(), Plugins: []loader.Plugin{Plugin()}})
 }
 
 func TestConfiguration(t *testing.T) {
@@ -27,12 +29,14 @@ func TestConfiguration(t *testing.T) {
 		{"", "dummy\n", "", ""},
 		{"a\ndummy\nb", "a\ndummy\nb\ndummy\n", "a\n#dummy\nb", "a\nb"},
 		{"#  dummy \nx\n", "dummy \nx\n", "#  dummy \nx\n", "#  dummy \nx\n"},
-		{"# dummy is for tests\ndummy2\n", "# dummy is for tests\ndummy2\ndummy\n", "# dummy is for tests\ndummy2\n", "# dummy is for tests\ndummy2\n"},
+		{"# dummy is for tests\ndummy2\n", "# dummy is for tests\ndummy2\ndummy\n",
+			"# dummy is for tests\ndummy2\n", "# dummy is for tests\ndummy2\n"},
 		{"  dummy numdummies=2\n", "  dummy numdummies=2\ndummy\n", "#  dummy numdummies=2\n", ""},
 	} {
-		got := [3]string{with(c.text, "dummy"), without(c.text, "dummy", true), without(c.text, "dummy", false)}
+		got := [3]string{with(c.text, "dummy"), without(c.text, "dummy", true),
+			without(c.text, "dummy", false)}
 		if want := [3]string{c.with, c.commented, c.without}; got != want {
-			t.Errorf("%q gives %q, want %q", c.text, got, want)
+			t.Errorf("%q returned %q, want %q", c.text, got, want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package linuxservice is Salt's module service for a Linux that no other module of the name knows: it runs the scripts of
-// /etc/init.d (salt/modules/linux_service.py).
+// Package linuxservice is Salt's module service for Linux systems without a more specific service
+// module: it runs the scripts in /etc/init.d (salt/modules/linux_service.py).
 package linuxservice
 
 import (
@@ -7,12 +7,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/services"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module service for any Linux with scripts.
@@ -40,10 +41,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// refuse returns why the module does not work here, nil where it does.
+// refuse returns the reason the module is not available on this host, or nil.
 func (m *module) refuse() error {
 	grains := m.env.GrainsNow()
-	others := []string{"RedHat", "CentOS", "Amazon", "ScientificLinux", "CloudLinux", "Fedora", "Gentoo", "Ubuntu", "Debian", "Devuan", "ALT", "OEL", "Linaro",
+	others := []string{"RedHat", "CentOS", "Amazon", "ScientificLinux", "CloudLinux", "Fedora",
+		"Gentoo", "Ubuntu", "Debian", "Devuan", "ALT", "OEL", "Linaro",
 		"elementary OS", "McAfee  OS Server", "Raspbian", "SUSE", "Slackware"}
 	init := grains.Value("init")
 	switch {
@@ -59,8 +61,8 @@ func (m *module) refuse() error {
 	return nil
 }
 
-// folder returns where the scripts are.
-func (m *module) folder() string {
+// directory returns the directory of the scripts.
+func (m *module) directory() string {
 	if os := m.env.GrainsNow().Text("os"); os == "Arch" || os == "Arch ARM" {
 		return "/etc/rc.d"
 	}
@@ -69,96 +71,74 @@ func (m *module) folder() string {
 
 type runArgs struct{ Name, Action string }
 
-// run calls the script of a service with an action, and tells whether that worked.
+// run calls the script of a service with an action, and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.run apache2 reload
 func (m *module) run(ctx context.Context, a runArgs) (any, error) {
-	script := filepath.Join("/", m.env.Root, m.folder(), a.Name)
-	code, err := m.env.Call(ctx, "cmd.retcode", []any{[]any{script, a.Action}}, data.NewMap("python_shell", false))
-	return err == nil && !data.Truth(code), err
+	script := filepath.Join("/", m.env.Root, m.directory(), a.Name)
+	return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{script, a.Action}})
 }
 
-type nameArgs struct{ Name string }
-
-// start starts a service and tells whether that worked.
+// start starts a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.start nginx
-func (m *module) start(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) start(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.run(ctx, runArgs{a.Name, "start"})
 }
 
-// stop stops a service and tells whether that worked.
+// stop stops a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.stop nginx
-func (m *module) stop(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) stop(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.run(ctx, runArgs{a.Name, "stop"})
 }
 
-// restart restarts a service and tells whether that worked.
+// restart restarts a service and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.restart nginx
-func (m *module) restart(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) restart(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.run(ctx, runArgs{a.Name, "restart"})
 }
 
-// reload has a service read its configuration anew and tells whether that worked.
+// reload makes a service reload its configuration and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' service.reload nginx
-func (m *module) reload(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) reload(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.run(ctx, runArgs{a.Name, "reload"})
 }
 
-type statusArgs struct {
-	Name string
-	Sig  any `default:"None"`
-}
-
-var wildcard = regexp.MustCompile(`\*|\?|\[.+\]`)
-
-// status returns the ids of the processes of a service, an empty text where it does not run. For a name with a wildcard it returns a
-// dictionary of all that fit.
+// status returns the process IDs of a service, or an empty string if it is not running. For a name
+// with a wildcard it returns a dictionary of all matching services.
 //
 // sig
 //
-//	A text to look for in the list of processes, in place of the name.
+//	A string to look for in the process list, instead of the name.
 //
 // CLI Example:
 //
 //	salt '*' service.status nginx
-func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
+func (m *module) status(ctx context.Context, a services.StatusArgs) (any, error) {
+	pid := func(name any) (any, error) { return m.env.Call(ctx, "status.pid", []any{name}, nil) }
 	if data.Truth(a.Sig) {
-		return m.env.Call(ctx, "status.pid", []any{a.Sig}, nil)
+		return pid(a.Sig)
 	}
-	if !wildcard.MatchString(a.Name) {
-		return m.env.Call(ctx, "status.pid", []any{a.Name}, nil)
-	}
-	found := &data.Map{}
-	for _, name := range m.all() {
-		if !loader.Glob(a.Name, name) {
-			continue
-		}
-		pid, err := m.env.Call(ctx, "status.pid", []any{name}, nil)
-		if err != nil {
-			return nil, err
-		}
-		found.Set(name, pid)
-	}
-	return found, nil
+	all := func() ([]string, error) { return m.all(), nil }
+	return services.Status(a.Name, all, func(name string) (any, error) { return pid(name) })
 }
 
 // all returns the names of all scripts, sorted.
 func (m *module) all() []string {
-	entries, err := os.ReadDir(filepath.Join("/", m.env.Root, m.folder()))
+	entries, err := os.ReadDir(filepath.Join("/", m.env.Root, m.directory()))
 	if err != nil {
 		m.env.Log.Debugf("Unable to list services: %v", err)
 	}
@@ -175,27 +155,23 @@ func (m *module) all() []string {
 //
 //	salt '*' service.get_all
 func (m *module) getAll(context.Context, loader.NoArgs) (any, error) {
-	list := []any{}
-	for _, name := range m.all() {
-		list = append(list, name)
-	}
-	return list, nil
+	return data.Values(m.all()), nil
 }
 
-// available tells whether there is a service of that name.
+// available returns whether a service exists.
 //
 // CLI Example:
 //
 //	salt '*' service.available sshd
-func (m *module) available(_ context.Context, a nameArgs) (any, error) {
+func (m *module) available(_ context.Context, a services.NameArgs) (any, error) {
 	return slices.Contains(m.all(), a.Name), nil
 }
 
-// missing tells whether there is no service of that name.
+// missing returns whether a service does not exist.
 //
 // CLI Example:
 //
 //	salt '*' service.missing sshd
-func (m *module) missing(_ context.Context, a nameArgs) (any, error) {
+func (m *module) missing(_ context.Context, a services.NameArgs) (any, error) {
 	return !slices.Contains(m.all(), a.Name), nil
 }

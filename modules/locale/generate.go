@@ -10,10 +10,11 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
-// A name is the name of a locale in its parts: language[_territory][.codeset][@modifier] [charmap].
+// A name is a locale name in its parts: language[_territory][.codeset][@modifier] [charmap].
 type name struct{ language, territory, codeset, modifier, charmap string }
 
 func parse(s string) (n name) {
@@ -26,7 +27,8 @@ func parse(s string) (n name) {
 
 func (n name) String() string {
 	s := n.language
-	for _, part := range [][2]string{{"_", n.territory}, {".", n.codeset}, {"@", n.modifier}, {" ", n.charmap}} {
+	for _, part := range [][2]string{{"_", n.territory}, {".", n.codeset}, {"@", n.modifier},
+		{" ", n.charmap}} {
 		if part[1] != "" {
 			s += part[0] + part[1]
 		}
@@ -34,7 +36,7 @@ func (n name) String() string {
 	return s
 }
 
-// normal returns the name as locale -a has it.
+// normal returns the name in the form of locale -a.
 func (n name) normal() string {
 	n.territory = strings.ToUpper(n.territory)
 	n.codeset = strings.ReplaceAll(strings.ToLower(n.codeset), "-", "")
@@ -47,11 +49,11 @@ type genArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// genLocale makes a locale, and tells whether that worked.
+// genLocale generates a locale, and returns whether that succeeded.
 //
 // verbose
 //
-//	True: return all that the program says.
+//	True: return the full output of the program.
 //
 // CLI Example:
 //
@@ -81,7 +83,8 @@ func (m *module) genLocale(ctx context.Context, a genArgs) (any, error) {
 	return ok, err
 }
 
-// supported tells whether a locale can be made: Debian and Gentoo have a list, others a directory.
+// supported reports whether a locale can be generated. Debian and Gentoo have a list of them, other
+// systems a directory.
 func (m *module) supported(locale string, n name) (bool, error) {
 	grains := m.env.GrainsNow()
 	if grains.Text("os") == "Debian" || grains.Text("os_family") == "Gentoo" {
@@ -108,8 +111,8 @@ func (m *module) supported(locale string, n name) (bool, error) {
 	return err == nil, nil
 }
 
-// want writes a locale where the program that makes them reads it, as Salt does: file.replace leaves the file as it was beside it, with
-// .bak behind its name, and an empty line where a comment was.
+// want adds a locale to the file that the generator reads. Like Salt's file.replace, it leaves a
+// backup of the file with the suffix .bak, and an empty line in place of a comment.
 func (m *module) want(ctx context.Context, locale string, n name, ubuntu bool) error {
 	if list := m.at("/etc/locale.gen"); paths.Exists(list) {
 		return m.replace(ctx, list, `^\s*#\s*`+regexp.QuoteMeta(locale)+`\s*$`, locale+"\n")
@@ -118,19 +121,20 @@ func (m *module) want(ctx context.Context, locale string, n name, ubuntu bool) e
 		return nil
 	}
 	list := m.at("/var/lib/locales/supported.d/" + filepath.Base(n.language))
-	if _, err := m.env.Call(ctx, "file.touch", []any{list}, nil); err != nil {
+	if err := calls.Touch(ctx, m.env, list); err != nil {
 		return err
 	}
 	return m.replace(ctx, list, regexp.QuoteMeta(locale), locale)
 }
 
-// replace has a text for what a pattern finds in a list, which gets it at its end where nothing is found.
+// replace replaces the match of a pattern in a file. If nothing matches it appends the text.
 func (m *module) replace(ctx context.Context, list, pattern, text string) error {
-	_, err := m.env.Call(ctx, "file.replace", []any{list, pattern, text}, data.NewMap("append_if_not_found", true))
+	_, err := m.env.Call(ctx, "file.replace", []any{list, pattern, text},
+		data.NewMap("append_if_not_found", true))
 	return err
 }
 
-// generator returns the command line that makes a locale.
+// generator returns the command line that generates a locale.
 func (m *module) generator(a genArgs, n name, ubuntu bool) ([]string, error) {
 	at := n.language + "_" + n.territory
 	switch {
@@ -145,7 +149,8 @@ func (m *module) generator(a genArgs, n name, ubuntu bool) ([]string, error) {
 		if data.Truth(a.Kwargs.Value("verbose")) {
 			how = "--verbose"
 		}
-		return []string{"localedef", "--force", "-i", at, "-f", n.codeset, at + "." + n.codeset, how}, nil
+		return []string{"localedef", "--force", "-i", at, "-f", n.codeset, at + "." +
+			n.codeset, how}, nil
 	}
 	return nil, loader.Execution("Command \"locale-gen\" or \"localedef\" was not found on this system.")
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// TestRetcodeOfGetLocale holds the return code of the job: that of grep, by which Salt 3006.18 reads the file.
+// TestRetcodeOfGetLocale checks the return code of the job: that of grep, which Salt 3006.18 uses
+// to read the file.
 func TestRetcodeOfGetLocale(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, want string
@@ -26,7 +27,8 @@ func TestRetcodeOfGetLocale(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(root, "etc/default"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(root, "etc/default/locale"), []byte(tt.file), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(root, "etc/default/locale"), []byte(tt.file),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,9 +1,11 @@
-// Package locale is Salt's module locale: which locales there are, and that of the system (salt/modules/localemod.py).
+// Package locale is Salt's module locale: the available locales and the system locale
+// (salt/modules/localemod.py).
 //
-// Under systemd localectl is asked, elsewhere the files of the system's family are.
+// Under systemd it uses localectl, elsewhere the configuration files of the system's family.
 //
-// What differs from Salt: localectl is the only way to ask systemd, D-Bus is not; where localectl refuses to set the locale, as Debian 13 and
-// later have it do, update-locale of Debian sets it; files are replaced as a whole.
+// Differences from Salt: systemd is queried only through localectl, not D-Bus; if localectl refuses
+// to set the locale, as on Debian 13 and later, Debian's update-locale sets it; files are replaced
+// atomically.
 package locale
 
 import (
@@ -24,7 +26,10 @@ import (
 )
 
 // Plugin returns the module locale.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "locale", File: "localemod", New: newModule} }
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "locale", File: "localemod",
+		New: newModule}
+}
 
 type module struct{ env *loader.Env }
 
@@ -54,13 +59,15 @@ func (m *module) run(ctx context.Context, argv ...string) (ran calls.Ran, ok boo
 	return ran, err == nil && ran.Retcode == 0, err
 }
 
-// asks tells whether localectl is to be asked. On SLES 12 it is not, as other programs write its files anew.
-func (m *module) asks() bool {
+// usesLocalectl reports whether to use localectl. On SLES 12 it is not used because other programs
+// overwrite its files.
+func (m *module) usesLocalectl() bool {
 	grains := m.env.GrainsNow()
-	return systemd.Booted(m.env.Root) && !(grains.Text("os_family") == "Suse" && data.Str(grains.Value("osmajorrelease")) == "12")
+	return systemd.Booted(m.env.Root) &&
+		!(grains.Text("os_family") == "Suse" && data.Str(grains.Value("osmajorrelease")) == "12")
 }
 
-// listAvail returns the locales that there are.
+// listAvail returns the available locales.
 //
 // CLI Example:
 //
@@ -79,7 +86,7 @@ func (m *module) list(ctx context.Context) ([]string, error) {
 	return strings.Split(ran.Stdout, "\n"), err
 }
 
-// systemLocale returns the variables of the system's locale as localectl tells them, in their order.
+// systemLocale returns the variables of the system locale from localectl, in their order.
 func (m *module) systemLocale(ctx context.Context) (*data.Map, error) {
 	if process.Find("localectl") == "" {
 		return nil, loader.Execution("Unable to find \"localectl\"")
@@ -99,7 +106,8 @@ func (m *module) systemLocale(ctx context.Context) (*data.Map, error) {
 	return found, nil
 }
 
-// parseStatus reads the output of localectl status: sections with a name and a colon, and in them variables or one value.
+// parseStatus parses the output of localectl status: sections with a name and a colon that contain
+// variables or one value.
 func parseStatus(text string) *data.Map {
 	found := &data.Map{}
 	section := ""
@@ -114,13 +122,13 @@ func parseStatus(text string) *data.Map {
 		if value == "" || section == "" {
 			continue
 		}
-		take(found, section, value)
+		addValue(found, section, value)
 	}
 	return found
 }
 
-// take puts a value into its section.
-func take(found *data.Map, section, value string) {
+// addValue adds a value to its section.
+func addValue(found *data.Map, section, value string) {
 	key, v, ok := strings.Cut(value, "=")
 	if !ok {
 		var only any = value
@@ -138,7 +146,7 @@ func take(found *data.Map, section, value string) {
 	}
 }
 
-// A place is where a family of systems has its locale.
+// A place is the configuration file and variable for the locale in a family of systems.
 type place struct{ file, begin string }
 
 func (m *module) place() (place, bool) {
@@ -153,19 +161,20 @@ func (m *module) place() (place, bool) {
 	return place{}, false
 }
 
-// The return codes of grep, by which Salt reads the file: they are those of the job.
+// These are grep's return codes. Salt reads the file with grep, so the job gets them.
 const (
 	noLine = 1
 	noFile = 2
 )
 
-// getLocale returns the system's locale. Where the files of the system name none, that is an empty text, and salt-call ends with 1.
+// getLocale returns the system locale. If the system's files do not set one, it returns an empty
+// string, and salt-call exits with 1.
 //
 // CLI Example:
 //
 //	salt '*' locale.get_locale
 func (m *module) getLocale(ctx context.Context, _ loader.NoArgs) (any, error) {
-	if m.asks() {
+	if m.usesLocalectl() {
 		found, err := m.systemLocale(ctx)
 		if v, ok := found.Get("LANG"); ok {
 			return v, err
@@ -178,7 +187,8 @@ func (m *module) getLocale(ctx context.Context, _ loader.NoArgs) (any, error) {
 	}
 	p, ok := m.place()
 	if !ok {
-		return nil, loader.Execution("Error: \"%s\" is unsupported!", m.env.GrainsNow().Text("oscodename"))
+		return nil, loader.Execution("Error: \"%s\" is unsupported!",
+			m.env.GrainsNow().Text("oscodename"))
 	}
 	job := loader.ContextOf(ctx)
 	src, err := os.ReadFile(m.at(p.file))
@@ -201,14 +211,14 @@ func (m *module) getLocale(ctx context.Context, _ loader.NoArgs) (any, error) {
 
 type localeArgs struct{ Locale string }
 
-// setLocale gives the system a locale, and tells whether that worked.
+// setLocale sets the system locale, and returns whether that succeeded.
 //
 // CLI Example:
 //
 //	salt '*' locale.set_locale 'en_US.UTF-8'
 func (m *module) setLocale(ctx context.Context, a localeArgs) (any, error) {
-	if m.asks() {
-		return m.tell(ctx, a.Locale)
+	if m.usesLocalectl() {
+		return m.setLang(ctx, a.Locale)
 	}
 	if m.family("Gentoo") {
 		_, ok, err := m.run(ctx, "eselect", "--brief", "locale", "set", a.Locale)
@@ -233,9 +243,10 @@ func (m *module) setLocale(ctx context.Context, a localeArgs) (any, error) {
 	return true, nil
 }
 
-// tell has localectl set LANG; the other variables stay as they are. Debian forbids localectl that since 13 (by
-// systemd-localed-read-only.conf of D-Bus), and sets locales by update-locale.
-func (m *module) tell(ctx context.Context, locale string) (any, error) {
+// setLang sets LANG with localectl; the other variables stay unchanged. Debian forbids this to
+// localectl since version 13 (in systemd-localed-read-only.conf of D-Bus); there, update-locale
+// sets locales.
+func (m *module) setLang(ctx context.Context, locale string) (any, error) {
 	found, err := m.systemLocale(ctx)
 	if err != nil {
 		return nil, err
@@ -248,13 +259,14 @@ func (m *module) tell(ctx context.Context, locale string) (any, error) {
 		}
 	}
 	_, ok, err := m.run(ctx, line...)
-	if update := process.Find("update-locale"); !ok && err == nil && update != "" && m.family("Debian") {
+	if update := process.Find("update-locale"); !ok && err == nil && update != "" &&
+		m.family("Debian") {
 		_, ok, err = m.run(ctx, update, "LANG="+locale)
 	}
 	return ok, err
 }
 
-// with returns a text with a line in the place of those that begin with a text, or at its end.
+// with returns the text with a line in place of those that begin with a prefix, or at its end.
 func with(text, begin, line string) string {
 	var b strings.Builder
 	found := false
@@ -273,7 +285,7 @@ func with(text, begin, line string) string {
 	return b.String()
 }
 
-// edit gives a file another content, if it is another.
+// edit changes the content of a file if change returns something different.
 func (m *module) edit(file string, change func(string) string) error {
 	path := m.at(file)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
@@ -290,13 +302,14 @@ func (m *module) edit(file string, change func(string) string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return loader.Execution("write %s: %w", file, err)
 	}
-	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+	if err := atomicfile.Write(path, []byte(text),
+		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("write %s: %w", file, err)
 	}
 	return nil
 }
 
-// avail tells whether there is a locale.
+// avail returns whether a locale is available.
 //
 // CLI Example:
 //
@@ -304,5 +317,6 @@ func (m *module) edit(file string, change func(string) string) error {
 func (m *module) avail(ctx context.Context, a localeArgs) (any, error) {
 	names, err := m.list(ctx)
 	want := parse(a.Locale).normal()
-	return slices.ContainsFunc(names, func(name string) bool { return parse(strings.TrimSpace(name)).normal() == want }), err
+	return slices.ContainsFunc(names,
+		func(name string) bool { return parse(strings.TrimSpace(name)).normal() == want }), err
 }

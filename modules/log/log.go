@@ -1,6 +1,7 @@
-// Package log is Salt's module log: templates write to the log of the minion (salt/modules/logmod.py).
+// Package log is Salt's module log: templates write to the minion's log (salt/modules/logmod.py).
 //
-// The part of the program that speaks is salt.loaded.int.module.logmod, as in Salt, so that log_granular_levels may name it.
+// The logger is named salt.loaded.int.module.logmod, as in Salt, so that log_granular_levels can
+// refer to it.
 package log
 
 import (
@@ -30,7 +31,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 type messageArgs struct{ Message any }
 
-// write logs a message; it is true, as all functions of the module are.
+// write logs a message and returns true, the result of all functions of the module.
 func (m *module) write(level logging.Level, text string) (any, error) {
 	logging.Print(m.env.Log.WithField("name", "salt.loaded.int.module.logmod"), level, text)
 	return true, nil
@@ -81,8 +82,8 @@ func (m *module) critical(_ context.Context, a messageArgs) (any, error) {
 	return m.write(logging.Critical, data.Str(a.Message))
 }
 
-// exception logs a message at the level ERROR, with a second line that tells that no exception is being handled: a template handles
-// none.
+// exception logs a message at the level ERROR, followed by a line that no exception is being
+// handled, which is always the case in a template.
 //
 // CLI Example:
 //

@@ -12,7 +12,7 @@ import (
 )
 
 func TestMessages(t *testing.T) {
-	critical := func() string { // what logging.Print makes of a level that logrus does not have
+	critical := func() string { // logging.Print's text for a level that logrus does not have
 		l, hook := logtest.NewNullLogger()
 		logging.Print(l, logging.Critical, "x")
 		return hook.LastEntry().Level.String()
@@ -38,7 +38,8 @@ func TestMessages(t *testing.T) {
 		for range 2 {
 			hook.Reset()
 			got, err := r.Invoke(t.Context(), c.fun, []any{c.message}, nil)
-			if e := hook.LastEntry(); err != nil || got != true || len(hook.Entries) != 1 || e.Message != c.want || e.Level.String() != c.level ||
+			if e := hook.LastEntry(); err != nil || got != true || len(hook.Entries) != 1 ||
+				e.Message != c.want || e.Level.String() != c.level ||
 				e.Data["name"] != "salt.loaded.int.module.logmod" {
 				t.Errorf("%s: %v, %v, logs %+v, want %s %q", c.fun, got, err, hook.Entries, c.level, c.want)
 			}

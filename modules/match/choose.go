@@ -7,13 +7,14 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// ask answers whether a target of a kind names the minion, or another one where the kind takes an id.
-func (m *module) ask(ctx context.Context, kind string, tgt, id any) (bool, error) {
+// matchesKind reports whether a target of a kind matches the minion, or another ID if the kind
+// accepts one.
+func (m *module) matchesKind(ctx context.Context, kind string, tgt, id any) (bool, error) {
 	switch kind {
 	case "compound", "list", "pcre", "glob":
-		return m.named(question{tgt: tgt, kind: kind, id: id}), nil
+		return m.matches(ctx, question{tgt: tgt, kind: kind, id: id}), nil
 	case "ipcidr", "pillar", "pillar_pcre", "grain", "grain_pcre":
-		return m.named(question{tgt: tgt, kind: kind}), nil
+		return m.matches(ctx, question{tgt: tgt, kind: kind}), nil
 	case "data":
 		v, err := m.data(ctx, targetArgs{tgt})
 		return v == true, err
@@ -30,7 +31,7 @@ type filterByArgs struct {
 	Default    any    `default:"'default'"`
 }
 
-// filterBy returns the value of the first target in a dictionary that names the minion.
+// filterBy returns the value of the first target in a dictionary that matches the minion.
 //
 // tgt_type : compound
 //
@@ -38,30 +39,30 @@ type filterByArgs struct {
 //
 // minion_id
 //
-//	The id to ask for, in place of the minion's own.
+//	The ID to match instead of the minion's own.
 //
 // merge
 //
-//	A dictionary that is merged into the value.
+//	A dictionary to merge into the value.
 //
 // merge_lists : False
 //
-//	Join lists that stand in both, where else that of merge counts.
+//	Join lists that are in both. Otherwise the list in merge replaces the other.
 //
 // default : default
 //
-//	The key whose value is returned when no target names the minion.
+//	The key whose value is returned if no target matches.
 //
 // CLI Example:
 //
 //	salt '*' match.filter_by '{foo*: Foo!, bar*: Bar!}' minion_id=bar03
 func (m *module) filterBy(ctx context.Context, a filterByArgs) (any, error) {
 	for key, v := range a.Lookup.All() {
-		named, err := m.ask(ctx, a.TgtType, key, a.MinionID)
+		matches, err := m.matchesKind(ctx, a.TgtType, key, a.MinionID)
 		if err != nil {
 			return nil, err
 		}
-		if named {
+		if matches {
 			return withMerge(v, a.Merge, a.MergeLists)
 		}
 	}
@@ -77,7 +78,8 @@ func withMerge(v, merge any, lists bool) (any, error) {
 	}
 	more, ok := merge.(*data.Map)
 	if !ok {
-		return nil, loader.Exception("salt.exceptions.SaltException", "filter_by merge argument must be a dictionary.")
+		return nil, loader.Exception("salt.exceptions.SaltException",
+			"filter_by merge argument must be a dictionary.")
 	}
 	if v == nil {
 		return more, nil
@@ -89,7 +91,8 @@ func withMerge(v, merge any, lists bool) (any, error) {
 	return merged(into, more, lists), nil
 }
 
-// merged returns a dictionary with what another sets, at all depths (salt/utils/dictupdate.py, update).
+// merged returns a dictionary with another merged over it, at all depths (salt/utils/dictupdate.py,
+// update).
 func merged(into, from *data.Map, lists bool) *data.Map {
 	all := into.Clone()
 	for k, v := range from.All() {
@@ -113,7 +116,7 @@ func merged(into, from *data.Map, lists bool) *data.Map {
 	return all
 }
 
-// joined returns a list with the elements of another that it lacks.
+// joined returns a list extended by the elements of another that are missing in it.
 func joined(list, more []any) []any {
 	all := append([]any{}, list...)
 	for _, e := range more {
@@ -139,8 +142,8 @@ type searchByArgs struct {
 	MinionID any    `default:"None"`
 }
 
-// searchBy returns the keys of a dictionary whose lists hold a target that names the minion; nothing when there is none. A key comes
-// once for each of its targets that does.
+// searchBy returns the keys of a dictionary whose lists contain a target that matches the minion,
+// or None if there are none. A key is repeated for each of its matching targets.
 //
 // tgt_type : compound
 //
@@ -148,7 +151,7 @@ type searchByArgs struct {
 //
 // minion_id
 //
-//	The id to ask for, in place of the minion's own.
+//	The ID to match instead of the minion's own.
 //
 // CLI Example:
 //
@@ -156,16 +159,16 @@ type searchByArgs struct {
 func (m *module) searchBy(ctx context.Context, a searchByArgs) (any, error) {
 	var found []any
 	for key, targets := range a.Lookup.All() {
-		list, err := elements(targets)
+		list, err := loader.Elements(targets)
 		if err != nil {
 			return nil, err
 		}
 		for _, tgt := range list {
-			named, err := m.ask(ctx, a.TgtType, tgt, a.MinionID)
+			matches, err := m.matchesKind(ctx, a.TgtType, tgt, a.MinionID)
 			if err != nil {
 				return nil, err
 			}
-			if named {
+			if matches {
 				found = append(found, key)
 			}
 		}
@@ -176,39 +179,21 @@ func (m *module) searchBy(ctx context.Context, a searchByArgs) (any, error) {
 	return found, nil
 }
 
-// elements returns what Python's for goes through: of a text its letters.
-func elements(v any) ([]any, error) {
-	switch v := v.(type) {
-	case []any:
-		return v, nil
-	case data.Tuple:
-		return v, nil
-	case *data.Map:
-		return v.Keys(), nil
-	case string:
-		var all []any
-		for _, r := range v {
-			all = append(all, string(r))
-		}
-		return all, nil
-	}
-	return nil, loader.TypeError("'%s' object is not iterable", loader.TypeName(v))
-}
-
 type ifelseArgs struct {
 	Args []any     `args:"args"`
 	More *data.Map `only:"tgt_type,minion_id,merge,merge_lists"`
 }
 
-// Keys that ifelse gives what stands at the end, and a condition that is False.
+// ifelse uses these keys for the last argument, and for a condition that is False.
 const (
-	otherwise = "SALT_IFELSE_FUNCTION_DEFAULT"
-	nobody    = "SALT_IFELSE_MATCH_NOTHING"
+	otherwise    = "SALT_IFELSE_FUNCTION_DEFAULT"
+	matchNothing = "SALT_IFELSE_MATCH_NOTHING"
 )
 
-// ifelse goes through pairs of a target and a value, and returns the value of the first target that names the minion; the last
-// argument, which stands alone, when none does. A target may be True or False. Templates may give tgt_type, minion_id, merge and
-// merge_lists as for match.filter_by.
+// ifelse takes pairs of a target and a value, and returns the value of the first target that
+// matches the minion. If none does it returns the last argument, which has no target. A target may
+// be True or False. Templates may pass tgt_type, minion_id, merge and merge_lists as in
+// match.filter_by.
 //
 // CLI Example:
 //
@@ -217,7 +202,8 @@ func (m *module) ifelse(ctx context.Context, a ifelseArgs) (any, error) {
 	n := len(a.Args)
 	switch {
 	case n%2 == 0:
-		return nil, loader.Exception("salt.exceptions.SaltException", "The ifelse function must have an odd number of arguments!")
+		return nil, loader.Exception("salt.exceptions.SaltException",
+			"The ifelse function must have an odd number of arguments!")
 	case n == 1:
 		return a.Args[0], nil
 	}
@@ -228,7 +214,7 @@ func (m *module) ifelse(ctx context.Context, a ifelseArgs) (any, error) {
 		case true:
 			key = "*"
 		case false:
-			key = nobody
+			key = matchNothing
 		}
 		if !data.Hashable(key) {
 			return nil, loader.TypeError("unhashable type: '%s'", loader.TypeName(key))
@@ -236,8 +222,9 @@ func (m *module) ifelse(ctx context.Context, a ifelseArgs) (any, error) {
 		lookup.Set(key, a.Args[i+1])
 	}
 	lookup.Set(otherwise, a.Args[n-1])
-	f := filterByArgs{Lookup: lookup, TgtType: "compound", MinionID: a.More.Value("minion_id"), Merge: a.More.Value("merge"),
-		MergeLists: data.Truth(a.More.Value("merge_lists")), Default: otherwise}
+	f := filterByArgs{Lookup: lookup, TgtType: "compound", MinionID: a.More.Value("minion_id"),
+		Merge: a.More.Value("merge"), MergeLists: data.Truth(a.More.Value("merge_lists")),
+		Default: otherwise}
 	if a.More.Has("tgt_type") {
 		f.TgtType = data.Str(a.More.Value("tgt_type"))
 	}

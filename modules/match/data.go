@@ -6,10 +6,11 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// data tells whether a value of the minion's datastore (the module data) matches: a text or an element of a list by a glob, a
-// dictionary by one of its keys.
+// data returns whether a value of the minion's datastore (the module data) matches: a string or an
+// element of a list by a glob, a dictionary by one of its keys.
 //
 // CLI Example:
 //
@@ -21,15 +22,15 @@ func (m *module) data(ctx context.Context, a targetArgs) (any, error) {
 		return false, nil
 	}
 	pattern, _, _ = strings.Cut(pattern, ":")
-	v, err := m.env.Call(ctx, "data.get", []any{key}, nil)
+	v, err := calls.DataGet[any](ctx, m.env, key)
 	if err != nil {
-		m.env.Log.WithError(err).Errorf("match.data %s", tgt)
+		m.env.Log.WithError(err).Errorf("Unable to evaluate match.data %s", tgt)
 		return false, nil
 	}
 	return matchesValue(v, pattern), nil
 }
 
-// matchesValue compares as salt/matchers/data_match.py does.
+// matchesValue compares like salt/matchers/data_match.py.
 func matchesValue(v any, pattern string) bool {
 	switch v := v.(type) {
 	case nil:

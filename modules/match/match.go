@@ -1,11 +1,14 @@
-// Package match is Salt's module match: it asks whether targets name this minion (salt/modules/match.py).
+// Package match is Salt's module match: it checks whether targets match this minion
+// (salt/modules/match.py).
 //
-// Each kind of target has a function. It is false for a target that cannot be read, which is logged. Some take minion_id: then
-// another id is asked for, with the grains and the pillar of this minion.
+// Each kind of target has a function. For an invalid target it returns False and logs the error.
+// Users' own matchers replace those of Brine (package loader/matchers).
+// Some functions take minion_id and match another ID, but with the grains and the pillar of this
+// minion.
 //
-// What differs from Salt: match.data works, which in Salt is always false, and so does tgt_type=list in match.filter_by and
-// match.search_by. There minion_id is left out for the kinds that do not take one. match.filter_by does not change the dictionary
-// that it is given.
+// Differences from Salt: match.data works (in Salt it is always False), and so does tgt_type=list
+// in match.filter_by and match.search_by. These two ignore minion_id for the kinds that do not
+// accept one. match.filter_by does not change the dictionary passed to it.
 package match
 
 import (
@@ -13,6 +16,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/loader/matchers"
 	"github.com/brineproject/brine/match"
 )
 
@@ -40,27 +44,33 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// A question is whether a target names a minion.
+// A question is a target to match against a minion.
 type question struct {
 	tgt   any
 	kind  string
 	delim string
-	id    any // another minion's; nothing for this one
+	id    any // of another minion; nil for this one
 }
 
-// named answers a question.
-func (m *module) named(q question) bool {
+// matches reports whether the target matches.
+func (m *module) matches(ctx context.Context, q question) bool {
 	id := m.env.Opts.Text("id")
 	if data.Truth(q.id) {
 		id = data.Str(q.id)
 	}
 	groups, _ := m.env.Option("nodegroups").(*data.Map)
-	e, err := match.Compile(q.tgt, q.kind, q.delim, match.Options{Nodegroups: groups})
+	e, err := match.Compile(q.tgt, q.kind, q.delim,
+		match.Options{Nodegroups: groups, Own: matchers.Of(ctx, m.env)})
+	named := false
+	if err == nil {
+		named, err = e.Check(&match.Minion{ID: id, Grains: m.env.GrainsNow(),
+			Pillar: m.env.PillarNow()})
+	}
 	if err != nil {
-		m.env.Log.WithError(err).Errorf("match.%s %s", q.kind, data.Str(q.tgt))
+		m.env.Log.WithError(err).Errorf("Unable to evaluate match.%s %s", q.kind, data.Str(q.tgt))
 		return false
 	}
-	return e.Match(&match.Minion{ID: id, Grains: m.env.GrainsNow(), Pillar: m.env.PillarNow()})
+	return named
 }
 
 type idArgs struct {
@@ -75,119 +85,119 @@ type pairArgs struct {
 	Delimiter string `default:"':'"`
 }
 
-// compound tells whether a compound target names the minion.
+// compound returns whether a compound target matches the minion.
 //
 // minion_id
 //
-//	The id to ask for, in place of the minion's own.
+//	The ID to match instead of the minion's own.
 //
 // CLI Example:
 //
 //	salt '*' match.compound 'L@cheese,foo and *'
-func (m *module) compound(_ context.Context, a idArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "compound", id: a.MinionID}), nil
+func (m *module) compound(ctx context.Context, a idArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "compound", id: a.MinionID}), nil
 }
 
-// ipcidr tells whether the minion has an address, or one in a network.
+// ipcidr returns whether the minion has an address, or one in a network.
 //
 // CLI Example:
 //
 //	salt '*' match.ipcidr '192.168.44.0/24'
-func (m *module) ipcidr(_ context.Context, a targetArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "ipcidr"}), nil
+func (m *module) ipcidr(ctx context.Context, a targetArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "ipcidr"}), nil
 }
 
-// pillarPcre tells whether a value of the minion's pillar matches a regular expression.
+// pillarPcre returns whether a value of the minion's pillar matches a regular expression.
 //
 // delimiter
 //
-//	What stands between keys, and between key and expression. Default: a colon.
+//	Separates the keys, and the expression from them. Default: a colon.
 //
 // CLI Example:
 //
 //	salt '*' match.pillar_pcre 'cheese:(swiss|american)'
 //	salt '*' match.pillar_pcre 'clone_url|https://github\.com/.*\.git' delimiter='|'
-func (m *module) pillarPcre(_ context.Context, a pairArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "pillar_pcre", delim: a.Delimiter}), nil
+func (m *module) pillarPcre(ctx context.Context, a pairArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "pillar_pcre", delim: a.Delimiter}), nil
 }
 
-// pillar tells whether a value of the minion's pillar matches a glob.
+// pillar returns whether a value of the minion's pillar matches a glob.
 //
 // delimiter
 //
-//	What stands between keys, and between key and glob. Default: a colon.
+//	Separates the keys, and the glob from them. Default: a colon.
 //
 // CLI Example:
 //
 //	salt '*' match.pillar 'cheese:foo'
 //	salt '*' match.pillar 'clone_url|https://github.com/saltstack/salt.git' delimiter='|'
-func (m *module) pillar(_ context.Context, a pairArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "pillar", delim: a.Delimiter}), nil
+func (m *module) pillar(ctx context.Context, a pairArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "pillar", delim: a.Delimiter}), nil
 }
 
-// grainPcre tells whether a grain of the minion matches a regular expression.
+// grainPcre returns whether a grain of the minion matches a regular expression.
 //
 // delimiter
 //
-//	What stands between keys, and between key and expression. Default: a colon.
+//	Separates the keys, and the expression from them. Default: a colon.
 //
 // CLI Example:
 //
 //	salt '*' match.grain_pcre 'os:Fedo.*'
 //	salt '*' match.grain_pcre 'ipv6|2001:.*' delimiter='|'
-func (m *module) grainPcre(_ context.Context, a pairArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "grain_pcre", delim: a.Delimiter}), nil
+func (m *module) grainPcre(ctx context.Context, a pairArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "grain_pcre", delim: a.Delimiter}), nil
 }
 
-// grain tells whether a grain of the minion matches a glob.
+// grain returns whether a grain of the minion matches a glob.
 //
 // delimiter
 //
-//	What stands between keys, and between key and glob. Default: a colon.
+//	Separates the keys, and the glob from them. Default: a colon.
 //
 // CLI Example:
 //
 //	salt '*' match.grain 'os:Ubuntu'
 //	salt '*' match.grain 'ipv6|2001:db8::ff00:42:8329' delimiter='|'
-func (m *module) grain(_ context.Context, a pairArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "grain", delim: a.Delimiter}), nil
+func (m *module) grain(ctx context.Context, a pairArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "grain", delim: a.Delimiter}), nil
 }
 
-// list tells whether the minion stands in a list of ids, or in a text of them with commas between.
+// list returns whether the minion is in a list of IDs, or in a string of IDs separated by commas.
 //
 // minion_id
 //
-//	The id to ask for, in place of the minion's own.
+//	The ID to match instead of the minion's own.
 //
 // CLI Example:
 //
 //	salt '*' match.list 'server1,server2'
-func (m *module) list(_ context.Context, a idArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "list", id: a.MinionID}), nil
+func (m *module) list(ctx context.Context, a idArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "list", id: a.MinionID}), nil
 }
 
-// pcre tells whether the minion's id matches a regular expression, from its beginning on.
+// pcre returns whether the minion's ID matches a regular expression, anchored at its beginning.
 //
 // minion_id
 //
-//	The id to ask for, in place of the minion's own.
+//	The ID to match instead of the minion's own.
 //
 // CLI Example:
 //
 //	salt '*' match.pcre '.*'
-func (m *module) pcre(_ context.Context, a idArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "pcre", id: a.MinionID}), nil
+func (m *module) pcre(ctx context.Context, a idArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "pcre", id: a.MinionID}), nil
 }
 
-// glob tells whether the minion's id matches a glob.
+// glob returns whether the minion's ID matches a glob.
 //
 // minion_id
 //
-//	The id to ask for, in place of the minion's own.
+//	The ID to match instead of the minion's own.
 //
 // CLI Example:
 //
 //	salt '*' match.glob '*'
-func (m *module) glob(_ context.Context, a idArgs) (any, error) {
-	return m.named(question{tgt: a.Tgt, kind: "glob", id: a.MinionID}), nil
+func (m *module) glob(ctx context.Context, a idArgs) (any, error) {
+	return m.matches(ctx, question{tgt: a.Tgt, kind: "glob", id: a.MinionID}), nil
 }

@@ -12,29 +12,34 @@ import (
 
 type keyArgs struct{ Key any }
 
-// store stands for the module data.
+// store replaces the module data.
 func store(values *data.Map) loader.Plugin {
 	return loader.Plugin{Name: "data", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("get", func(_ context.Context, a keyArgs) (any, error) {
-			return values.Value(a.Key), nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("get",
+			func(_ context.Context, a keyArgs) (any, error) {
+				return values.Value(a.Key), nil
+			})}}, nil
 	}}
 }
 
 func registry(t *testing.T) *loader.Registry {
 	t.Helper()
-	grains := data.NewMap("os", "Debian", "roles", []any{"web", "db"}, "ipv4", []any{"127.0.0.1", "192.168.44.7"}, "ipv6", []any{"::1"})
+	grains := data.NewMap("os", "Debian", "roles", []any{"web", "db"},
+		"ipv4", []any{"127.0.0.1", "192.168.44.7"}, "ipv6", []any{"::1"})
 	pillar := data.NewMap("cheese", "swiss", "clone", data.NewMap("url", "https://github.com/a/b.git"))
 	opts := data.NewMap("id", "web1", "nodegroups", data.NewMap("web", "web* and G@os:Debian"))
-	r, err := loader.NewRegistry(&loader.Env{Opts: opts, Grains: func() *data.Map { return grains }, Pillar: func() *data.Map { return pillar }},
-		[]loader.Plugin{Plugin(), store(data.NewMap("spam", "eggs", "list", []any{"One", "two"}, "map", data.NewMap("k", 1)))})
+	r, err := loader.NewRegistry(&loader.Env{Opts: opts, Grains: func() *data.Map { return grains },
+		Pillar: func() *data.Map { return pillar }},
+		[]loader.Plugin{Plugin(), store(data.NewMap("spam", "eggs", "list", []any{"One", "two"},
+			"map", data.NewMap("k", 1)))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// call runs a function as an operator types it and returns the result in Python's form.
+// call runs a function with arguments in command-line syntax and returns the result in Python's
+// notation.
 func call(t *testing.T, r *loader.Registry, line string) string {
 	t.Helper()
 	words := strings.Split(line, " | ")
@@ -42,7 +47,7 @@ func call(t *testing.T, r *loader.Registry, line string) string {
 	return data.Repr(res.Value)
 }
 
-// TestCalls compares with what Salt 3006.0 answers for the same grains and pillar.
+// TestCalls compares with the results of Salt 3006.0 for the same grains and pillar.
 func TestCalls(t *testing.T) {
 	r := registry(t)
 	for line, want := range map[string]string{
@@ -96,7 +101,7 @@ func TestCalls(t *testing.T) {
 	} {
 		for range 2 {
 			if got := call(t, r, line); got != want {
-				t.Errorf("match.%s gives %s, want %s", line, got, want)
+				t.Errorf("match.%s returned %s, want %s", line, got, want)
 			}
 		}
 	}
@@ -114,12 +119,16 @@ func TestErrors(t *testing.T) {
 		kwargs *data.Map
 		want   string
 	}{
-		{"match.filter_by", []any{lookup}, data.NewMap("merge", "text"), "filter_by merge argument must be a dictionary."},
-		{"match.filter_by", []any{data.NewMap("web*", "text")}, data.NewMap("merge", data.NewMap("a", 1)), "Cannot update using non-dict types in dictupdate.update()"},
+		{"match.filter_by", []any{lookup}, data.NewMap("merge", "text"),
+			"filter_by merge argument must be a dictionary."},
+		{"match.filter_by", []any{data.NewMap("web*", "text")},
+			data.NewMap("merge", data.NewMap("a", 1)),
+			"Cannot update using non-dict types in dictupdate.update()"},
 		{"match.filter_by", []any{lookup, "nosuch"}, nil, "'nosuch'"},
 		{"match.search_by", []any{data.NewMap("k", int64(1))}, nil, "'int' object is not iterable"},
 		{"match.ifelse", []any{"a", "b"}, nil, "The ifelse function must have an odd number of arguments!"},
-		{"match.ifelse", nil, data.NewMap("nonsense", 1), "ifelse() got an unexpected keyword argument 'nonsense'"},
+		{"match.ifelse", nil, data.NewMap("nonsense", 1),
+			"ifelse() got an unexpected keyword argument 'nonsense'"},
 	} {
 		if _, err := r.Invoke(t.Context(), tt.fun, tt.args, tt.kwargs); err == nil || err.Error() != tt.want {
 			t.Errorf("%s%s: %v, want %s", tt.fun, data.Repr(tt.args), err, tt.want)
@@ -130,11 +139,12 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestTemplates calls as templates do, which may give keywords that operators cannot.
+// TestTemplates makes calls as templates do, with keyword arguments that operators cannot use.
 func TestTemplates(t *testing.T) {
-	got, err := registry(t).Invoke(t.Context(), "match.ifelse", []any{"os:Debian", data.NewMap("a", int64(1)), nil},
+	got, err := registry(t).Invoke(t.Context(),
+		"match.ifelse", []any{"os:Debian", data.NewMap("a", int64(1)), nil},
 		data.NewMap("tgt_type", "grain", "merge", data.NewMap("b", int64(2))))
 	if err != nil || !data.Equal(got, data.NewMap("a", int64(1), "b", int64(2))) {
-		t.Errorf("gives %s, %v", data.Repr(got), err)
+		t.Errorf("returned %s, %v", data.Repr(got), err)
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/master/mine"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// cacheKey is where the datastore of a minion without a master has its mine.
+// cacheKey is the key of the mine in the datastore of a minion without a master.
 const cacheKey = "mine_cache"
 
 type getArgs struct {
@@ -21,16 +22,18 @@ type getArgs struct {
 	ExcludeMinion bool `default:"False"`
 }
 
-// get returns what minions have put into the mine: the results of a function by minion. Several functions, in a list or a text with
-// commas between, give such a dictionary for each function. What this minion may not read is left out.
+// get returns values that minions stored in the mine: the results of a function by minion. For
+// several functions, in a list or separated by commas, it returns such a dictionary for each
+// function. Values that this minion may not read are omitted.
 //
 // tgt_type : glob
 //
-//	The kind of the target. A target that asks for pillar is compared by whole values, and a pattern in it matches itself alone.
+//	The kind of the target. Targets on pillar must match whole values; patterns match only
+//	literally.
 //
 // exclude_minion : False
 //
-//	Leave out what this minion itself has put there.
+//	Omit this minion's own values.
 //
 // CLI Example:
 //
@@ -41,28 +44,31 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 	if m.local() {
 		return m.own(ctx, a)
 	}
-	if m.env.Host.Request == nil {
-		return nil, errors.New("mine.get: there is no connection to a master")
+	if m.env.Host.Masters == nil {
+		return nil, errors.New("mine.get: no connection to a master")
 	}
-	reply, err := m.env.Host.Request(ctx, data.NewMap("cmd", "_mine_get", "id", m.env.Option("id"), "tgt", a.Tgt, "fun", a.Fun, "tgt_type", a.TgtType))
+	reply, err := m.env.Host.Masters.Request(ctx,
+		data.NewMap("cmd", "_mine_get", "id", m.env.Option("id"), "tgt", a.Tgt, "fun", a.Fun,
+			"tgt_type", a.TgtType))
 	if found, ok := reply.(*data.Map); ok && a.ExcludeMinion {
 		found.Delete(m.env.Option("id"))
 	}
 	return reply, err
 }
 
-// kinds are those of targets that a minion without a master knows.
-var kinds = []string{"glob", "pcre", "list", "grain", "grain_pcre", "ipcidr", "compound", "pillar", "pillar_pcre"}
+// kinds are the kinds of targets that a minion without a master supports.
+var kinds = []string{"glob", "pcre", "list", "grain", "grain_pcre", "ipcidr", "compound", "pillar",
+	"pillar_pcre"}
 
-// own returns what a minion without a master has kept, where the target names it.
+// own returns the values of a minion without a master, if the target matches it.
 func (m *module) own(ctx context.Context, a getArgs) (any, error) {
 	kind := data.Str(a.TgtType)
 	if !slices.Contains(kinds, kind) {
 		return nil, loader.Exception("KeyError", "%s", data.Repr(a.TgtType))
 	}
 	found := data.NewMap()
-	named, err := m.env.Call(ctx, "match."+kind, []any{a.Tgt}, nil)
-	if err != nil || !data.Truth(named) {
+	named, err := loader.CallAs[bool](ctx, m.env, "match."+kind, []any{a.Tgt}, nil)
+	if err != nil || !named {
 		return found, err
 	}
 	kept, err := m.cache(ctx)
@@ -85,7 +91,7 @@ func (m *module) own(ctx context.Context, a getArgs) (any, error) {
 	return found, nil
 }
 
-// names returns the functions that fun asks for.
+// names returns the functions that fun names.
 func names(fun any) (all []any, several bool) {
 	switch fun := fun.(type) {
 	case string:
@@ -101,9 +107,7 @@ func names(fun any) (all []any, several bool) {
 	return nil, false
 }
 
-// cache returns the mine of a minion without a master, nil when there is none.
+// cache returns the mine of a minion without a master, or nil if there is none.
 func (m *module) cache(ctx context.Context) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "data.get", []any{cacheKey}, nil)
-	kept, _ := v.(*data.Map)
-	return kept, err
+	return calls.DataGet[*data.Map](ctx, m.env, cacheKey)
 }

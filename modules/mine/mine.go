@@ -1,12 +1,14 @@
-// Package mine is Salt's module mine: results of functions of a minion that its master keeps for other minions to read
-// (salt/modules/mine.py).
+// Package mine is Salt's module mine: results of a minion's functions that its master stores for
+// other minions to read (salt/modules/mine.py).
 //
-// Which functions these are stands in mine_functions, of the options and of the pillar. Without a master (file_client: local) the
-// results are kept in the minion's own datastore under the key mine_cache, and mine.get finds only them.
+// The functions are listed in mine_functions, in the options and the pillar. Without a master
+// (file_client: local) the results are stored in the minion's own datastore under the key
+// mine_cache, and mine.get finds only these.
 //
-// What differs from Salt: a function that stores tells whether the masters have taken it, where Salt tells that it was handed on.
-// Positional arguments may stand for parameters that have defaults, where Salt's call fails. The option mine_functions is not
-// changed by reading it. mine.get_docker is refused.
+// Differences from Salt: functions that store values return whether the masters accepted them; Salt
+// returns whether they were passed on. Positional arguments may be used for parameters with
+// defaults, with which Salt's call fails. Reading the option mine_functions does not change it.
+// mine.get_docker is rejected.
 package mine
 
 import (
@@ -16,6 +18,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/master/mine"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module mine.
@@ -44,12 +47,13 @@ type updateArgs struct {
 	MineFunctions any `default:"None"`
 }
 
-// update calls the functions of mine_functions and puts what they return into the mine. A function that is not there or fails is
-// logged and left out. Nothing is returned when there are no such functions.
+// update calls the functions of mine_functions and stores their results in the mine. A function
+// that does not exist or fails is logged and skipped. If there are no such functions it returns
+// nothing.
 //
-// mine_functions is a dictionary in the options or the pillar. Its values are the arguments of the functions, in a list or a
-// dictionary. Among these mine_function names the function where the key is a name of one's own, and allow_tgt and
-// allow_tgt_type say which minions may read the result:
+// mine_functions is a dictionary in the options or the pillar. Its values are the arguments of the
+// functions, as a list or a dictionary. In them, mine_function names the function if the key is a
+// name of your own, and allow_tgt and allow_tgt_type select the minions that may read the result:
 //
 //	mine_functions:
 //	  test.ping: []
@@ -61,11 +65,12 @@ type updateArgs struct {
 //
 // clear : False
 //
-//	Drop what else is in the mine.
+//	Remove all other values from the mine.
 //
 // mine_functions
 //
-//	Other functions than those of the options and the pillar: such a dictionary, or a list of names.
+//	Functions to use instead of those in the options and the pillar: such a dictionary, or a list of
+//	names.
 //
 // CLI Example:
 //
@@ -98,12 +103,11 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	return m.store(ctx, values, data.Truth(a.Clear))
 }
 
-// functions returns the functions to call: those given, or those of the options and the pillar.
+// functions returns the functions to call: the given ones, or those of the options and the pillar.
 func (m *module) functions(ctx context.Context, given any) (*data.Map, error) {
 	if !data.Truth(given) {
-		v, err := m.env.Call(ctx, "config.merge", []any{"mine_functions", data.NewMap()}, nil)
-		all, _ := v.(*data.Map)
-		return all, err
+		return loader.CallAs[*data.Map](ctx, m.env, "config.merge",
+			[]any{"mine_functions", data.NewMap()}, nil)
 	}
 	switch given := given.(type) {
 	case *data.Map:
@@ -128,10 +132,11 @@ func (m *module) available(fun string) bool {
 	return false
 }
 
-// store puts values into the mine.
+// store stores values in the mine.
 func (m *module) store(ctx context.Context, values *data.Map, clear bool) (any, error) {
 	if !m.local() {
-		return m.tell(ctx, data.NewMap("cmd", "_mine", "data", values, "id", m.env.Option("id"), "clear", clear))
+		return m.request(ctx, data.NewMap("cmd", "_mine", "data", values, "id", m.env.Option("id"),
+			"clear", clear))
 	}
 	if !clear {
 		old, err := m.cache(ctx)
@@ -144,15 +149,16 @@ func (m *module) store(ctx context.Context, values *data.Map, clear bool) (any, 
 			values = old
 		}
 	}
-	return m.env.Call(ctx, "data.update", []any{cacheKey, values}, nil)
+	return calls.DataUpdate(ctx, m.env, cacheKey, values)
 }
 
-// tell sends a request to all masters, and reports whether they have taken it. A program beside the minion lets the minion do it.
-func (m *module) tell(ctx context.Context, load *data.Map) (any, error) {
-	if m.env.Host.RequestAll == nil {
+// request sends a request to all masters, and returns whether they accepted it. A program other
+// than the minion sends it through the minion.
+func (m *module) request(ctx context.Context, load *data.Map) (any, error) {
+	if m.env.Host.Masters == nil {
 		return m.env.Fired(ctx, "_minion_mine", load), nil
 	}
-	err := m.env.Host.RequestAll(ctx, load)
+	err := m.env.Host.Masters.RequestAll(ctx, load)
 	if errors.Is(err, context.Canceled) {
 		return nil, err
 	}
@@ -168,12 +174,12 @@ type sendArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// send calls a function and puts what it returns into the mine. Further arguments are for the function. It tells whether all that was
-// possible.
+// send calls a function and stores its result in the mine. Further arguments are passed to the
+// function. It returns whether all of this succeeded.
 //
 // name
 //
-//	The name in the mine: that of the function, unless mine_function is given.
+//	The name in the mine, and of the function unless mine_function is given.
 //
 // mine_function
 //
@@ -181,7 +187,7 @@ type sendArgs struct {
 //
 // allow_tgt
 //
-//	A target: only the minions in it may read the result.
+//	A target: only matching minions may read the result.
 //
 // allow_tgt_type
 //
@@ -209,7 +215,8 @@ func (m *module) send(ctx context.Context, a sendArgs) (any, error) {
 	return m.store(ctx, data.NewMap(a.Name, d.Entry(v)), false)
 }
 
-// own returns keyword arguments without those that the engine adds (salt/utils/args.py, clean_kwargs).
+// own returns keyword arguments without those added by the engine (salt/utils/args.py,
+// clean_kwargs).
 func own(kwargs *data.Map) *data.Map {
 	words := data.NewMap()
 	for k, v := range kwargs.All() {
@@ -222,43 +229,44 @@ func own(kwargs *data.Map) *data.Map {
 
 type deleteArgs struct{ Fun any }
 
-// delete takes one function out of the minion's mine.
+// delete removes one function from the minion's mine.
 //
 // CLI Example:
 //
 //	salt '*' mine.delete 'network.interfaces'
 func (m *module) delete(ctx context.Context, a deleteArgs) (any, error) {
 	if !m.local() {
-		return m.tell(ctx, data.NewMap("cmd", "_mine_delete", "id", m.env.Option("id"), "fun", a.Fun))
+		return m.request(ctx, data.NewMap("cmd", "_mine_delete", "id", m.env.Option("id"),
+			"fun", a.Fun))
 	}
 	old, err := m.cache(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if old == nil {
-		return m.env.Call(ctx, "data.update", []any{cacheKey, nil}, nil)
+		return calls.DataUpdate(ctx, m.env, cacheKey, nil)
 	}
 	left := old.Clone()
 	if data.Hashable(a.Fun) {
 		left.Delete(a.Fun)
 	}
-	return m.env.Call(ctx, "data.update", []any{cacheKey, left}, nil)
+	return calls.DataUpdate(ctx, m.env, cacheKey, left)
 }
 
-// flush takes everything out of the minion's mine.
+// flush removes everything from the minion's mine.
 //
 // CLI Example:
 //
 //	salt '*' mine.flush
 func (m *module) flush(ctx context.Context, _ loader.NoArgs) (any, error) {
 	if m.local() {
-		return m.env.Call(ctx, "data.update", []any{cacheKey, data.NewMap()}, nil)
+		return calls.DataUpdate(ctx, m.env, cacheKey, data.NewMap())
 	}
-	return m.tell(ctx, data.NewMap("cmd", "_mine_flush", "id", m.env.Option("id")))
+	return m.request(ctx, data.NewMap("cmd", "_mine_flush", "id", m.env.Option("id")))
 }
 
-// valid returns the functions of mine_functions that there are, by name, with their arguments. Nothing is returned when there are no
-// such functions.
+// valid returns the existing functions of mine_functions by name, with their arguments. If there
+// are none it returns nothing.
 //
 // CLI Example:
 //
@@ -291,12 +299,13 @@ type getDockerArgs struct {
 	WithContainerID any `name:"with_container_id" default:"False"`
 }
 
-// getDocker is refused: it collects what the module docker of minions has put into the mine under docker.ps, and there is no such
-// module. mine.get reads that of other minions as it is.
+// getDocker is rejected: it collects the values of the module docker from the mine, stored under
+// docker.ps, and that module does not exist. mine.get reads such values of other minions.
 //
 // CLI Example:
 //
 //	salt '*' mine.get '*' docker.ps
 func (m *module) getDocker(context.Context, getDockerArgs) (any, error) {
-	return nil, loader.Execution("mine.get_docker is not there, since there is no module docker; mine.get '*' docker.ps returns what other minions have in the mine")
+	return nil, loader.Execution("mine.get_docker is not supported because there is no module docker; " +
+		"mine.get '*' docker.ps returns the values of other minions")
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// A host stands for the minion: its masters, its datastore and the other modules.
+// A host simulates the minion: its masters, its datastore and the other modules.
 type host struct {
+	loader.Masters // everything else
+
 	asked []string
 	reply any
 	fails error
@@ -20,13 +22,13 @@ type host struct {
 	mined *data.Map // mine_functions of options and pillar
 }
 
-func (h *host) request(_ context.Context, load *data.Map) (any, error) {
+func (h *host) Request(_ context.Context, load *data.Map) (any, error) {
 	h.asked = append(h.asked, data.Repr(load))
 	return h.reply, h.fails
 }
 
-func (h *host) requestAll(ctx context.Context, load *data.Map) error {
-	_, err := h.request(ctx, load)
+func (h *host) RequestAll(ctx context.Context, load *data.Map) error {
+	_, err := h.Request(ctx, load)
 	return err
 }
 
@@ -35,10 +37,11 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// others are the modules that mine calls.
+// others returns the modules that mine calls.
 func (h *host) others() []loader.Plugin {
 	plugin := func(name string, funcs ...loader.Func) loader.Plugin {
-		return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
+		return loader.Plugin{Name: name,
+			New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 	}
 	return []loader.Plugin{
 		plugin("data",
@@ -47,7 +50,10 @@ func (h *host) others() []loader.Plugin {
 				h.kept.Set(a.Args[0], a.Args[1])
 				return true, nil
 			})),
-		plugin("match", loader.F("glob", func(_ context.Context, a anyArgs) (any, error) { return loader.Glob(data.Str(a.Args[0]), "web1"), nil })),
+		plugin("match", loader.F("glob",
+			func(_ context.Context, a anyArgs) (any, error) {
+				return loader.Glob(data.Str(a.Args[0]), "web1"), nil
+			})),
 		plugin("config", loader.F("merge", func(context.Context, anyArgs) (any, error) {
 			if h.mined == nil {
 				return data.NewMap(), nil
@@ -69,18 +75,21 @@ func (h *host) registry(t *testing.T, local bool) *loader.Registry {
 	if local {
 		opts.Set("file_client", "local")
 	}
-	r, err := loader.NewRegistry(&loader.Env{Opts: opts, Host: loader.Host{Request: h.request, RequestAll: h.requestAll}}, append(h.others(), Plugin()))
+	r, err := loader.NewRegistry(&loader.Env{Opts: opts, Host: loader.Host{Masters: h}},
+		append(h.others(), Plugin()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// call runs a function as an operator types it, in a job whose fields functions with keywords see.
+// call runs a function with arguments in command-line syntax, in a job whose fields are visible to
+// functions with keyword arguments.
 func call(t *testing.T, r *loader.Registry, line string) string {
 	t.Helper()
 	words := strings.Split(line, " | ")
-	res := r.Call(t.Context(), "mine."+words[0], loader.WireArgs(words[1:]), loader.CallOptions{Pub: data.NewMap("jid", "1", "fun", "mine.send")})
+	res := r.Call(t.Context(), "mine."+words[0], loader.WireArgs(words[1:]),
+		loader.CallOptions{Pub: data.NewMap("jid", "1", "fun", "mine.send")})
 	return data.Repr(res.Value)
 }
 
@@ -106,29 +115,36 @@ func TestRequests(t *testing.T) {
 	for _, tt := range []struct {
 		line  string
 		mined string
-		want  string // what the master is asked
+		want  string // the expected request to the master
 		value string
 	}{
 		{"update", functions, "{'cmd': '_mine', 'data': {'test.ping': True, 'alias': \"['a']{'k': 'v'}\", 'limited': {'__data__': \"[]{'x': 1}\", '__saltmine_acl__': 1, " +
 			"'allow_tgt': 'G@a:b', 'allow_tgt_type': 'compound'}}, 'id': 'web1', 'clear': False}", "True"},
-		{"update | clear=True", "test.ping: []", "{'cmd': '_mine', 'data': {'test.ping': True}, 'id': 'web1', 'clear': True}", "True"},
-		{"update | mine_functions={test.arg: [b]}", functions, "{'cmd': '_mine', 'data': {'test.arg': \"['b']{}\"}, 'id': 'web1', 'clear': False}", "True"},
-		{"update | mine_functions=[test.ping]", "", "{'cmd': '_mine', 'data': {'test.ping': True}, 'id': 'web1', 'clear': False}", "True"},
+		{"update | clear=True", "test.ping: []",
+			"{'cmd': '_mine', 'data': {'test.ping': True}, 'id': 'web1', 'clear': True}", "True"},
+		{"update | mine_functions={test.arg: [b]}", functions,
+			"{'cmd': '_mine', 'data': {'test.arg': \"['b']{}\"}, 'id': 'web1', 'clear': False}", "True"},
+		{"update | mine_functions=[test.ping]", "",
+			"{'cmd': '_mine', 'data': {'test.ping': True}, 'id': 'web1', 'clear': False}", "True"},
 		{"update | mine_functions=7", functions, "", "None"},
 		{"update", "", "", "None"},
 		{"send | test.ping", "", "{'cmd': '_mine', 'data': {'test.ping': True}, 'id': 'web1', 'clear': False}", "True"},
-		{"send | mine | mine_function=test.arg | allow_tgt=db* | z=1", "", "{'cmd': '_mine', 'data': {'mine': {'__data__': \"[]{'z': 1}\", '__saltmine_acl__': 1, 'allow_tgt': 'db*'}}, 'id': 'web1', 'clear': False}", "True"},
-		{"send | test.arg | a | 2", "", "{'cmd': '_mine', 'data': {'test.arg': \"['a', 2]{}\"}, 'id': 'web1', 'clear': False}", "True"},
+		{"send | mine | mine_function=test.arg | allow_tgt=db* | z=1", "",
+			"{'cmd': '_mine', 'data': {'mine': {'__data__': \"[]{'z': 1}\", '__saltmine_acl__': 1, 'allow_tgt': 'db*'}}, 'id': 'web1', 'clear': False}", "True"},
+		{"send | test.arg | a | 2", "",
+			"{'cmd': '_mine', 'data': {'test.arg': \"['a', 2]{}\"}, 'id': 'web1', 'clear': False}", "True"},
 		{"send | test.fail", "", "", "False"},
 		{"send | no.such", "", "", "False"},
 		{"delete | test.ping", "", "{'cmd': '_mine_delete', 'id': 'web1', 'fun': 'test.ping'}", "True"},
 		{"flush", "", "{'cmd': '_mine_flush', 'id': 'web1'}", "True"},
 		{"get | '*' | test.ping", "", "{'cmd': '_mine_get', 'id': 'web1', 'tgt': '*', 'fun': 'test.ping', 'tgt_type': 'glob'}", "{'web1': 1, 'db1': 2}"},
-		{"get | a:b | [a, b] | grain", "", "{'cmd': '_mine_get', 'id': 'web1', 'tgt': 'a:b', 'fun': ['a', 'b'], 'tgt_type': 'grain'}", "{'web1': 1, 'db1': 2}"},
-		{"get | '*' | test.ping | exclude_minion=True", "", "{'cmd': '_mine_get', 'id': 'web1', 'tgt': '*', 'fun': 'test.ping', 'tgt_type': 'glob'}", "{'db1': 2}"},
+		{"get | a:b | [a, b] | grain", "",
+			"{'cmd': '_mine_get', 'id': 'web1', 'tgt': 'a:b', 'fun': ['a', 'b'], 'tgt_type': 'grain'}", "{'web1': 1, 'db1': 2}"},
+		{"get | '*' | test.ping | exclude_minion=True", "",
+			"{'cmd': '_mine_get', 'id': 'web1', 'tgt': '*', 'fun': 'test.ping', 'tgt_type': 'glob'}", "{'db1': 2}"},
 		{"valid", functions, "", "{'test.ping': [], 'alias': {'test.arg': ['a', {'k': 'v'}]}, 'limited': {'test.arg': [{'x': 1}]}, 'test.fail': []}"},
 		{"valid", "", "", "None"},
-		{"get_docker", "", "", "\"ERROR: mine.get_docker is not there, since there is no module docker; mine.get '*' docker.ps returns what other minions have in the mine\""},
+		{"get_docker", "", "", "\"ERROR: mine.get_docker is not supported because there is no module docker; mine.get '*' docker.ps returns the values of other minions\""},
 	} {
 		h := &host{kept: data.NewMap()}
 		if tt.mined != "" {
@@ -139,7 +155,7 @@ func TestRequests(t *testing.T) {
 		for range 2 {
 			h.asked, h.reply = nil, data.NewMap("web1", int64(1), "db1", int64(2))
 			if got := call(t, r, tt.line); got != tt.value {
-				t.Errorf("mine.%s gives %s, want %s", tt.line, got, tt.value)
+				t.Errorf("mine.%s returned %s, want %s", tt.line, got, tt.value)
 			}
 			if got := strings.Join(h.asked, " "); got != tt.want {
 				t.Errorf("mine.%s asks\n%s\nwant\n%s", tt.line, got, tt.want)
@@ -151,7 +167,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestMasterless goes through the functions of a minion that has no master.
+// TestMasterless calls the functions on a minion without a master.
 func TestMasterless(t *testing.T) {
 	h := &host{kept: data.NewMap("other", "x"), mined: mined(t, functions)}
 	r := h.registry(t, true)
@@ -166,7 +182,8 @@ func TestMasterless(t *testing.T) {
 		{"get | '*' | [alias]", "{'alias': {'web1': \"['a']{}\"}}", ""},
 		{"get | '*' | 7", "{}", ""},
 		{"get | '*' | alias | nodegroup", "\"'nodegroup'\"", ""},
-		{"send | alias | mine_function=test.ping | allow_tgt=db*", "True", "{'test.ping': True, 'alias': {'__data__': True, '__saltmine_acl__': 1, 'allow_tgt': 'db*'}}"},
+		{"send | alias | mine_function=test.ping | allow_tgt=db*", "True",
+			"{'test.ping': True, 'alias': {'__data__': True, '__saltmine_acl__': 1, 'allow_tgt': 'db*'}}"},
 		{"get | '*' | alias", "{'web1': True}", ""},
 		{"delete | alias", "True", "{'test.ping': True}"},
 		{"delete | alias", "True", "{'test.ping': True}"},
@@ -176,7 +193,7 @@ func TestMasterless(t *testing.T) {
 		{"flush", "True", "{}"},
 	} {
 		if got := call(t, r, tt.line); !strings.Contains(got, strings.Trim(tt.value, `"`)) {
-			t.Errorf("mine.%s gives %s, want %s", tt.line, got, tt.value)
+			t.Errorf("mine.%s returned %s, want %s", tt.line, got, tt.value)
 		}
 		if got := data.Repr(h.kept.Value(cacheKey)); tt.kept != "" && got != tt.kept {
 			t.Errorf("after mine.%s there is %s, want %s", tt.line, got, tt.kept)
@@ -187,26 +204,27 @@ func TestMasterless(t *testing.T) {
 	}
 }
 
-// TestFaults has masters that do not answer.
+// TestFaults has masters that do not respond.
 func TestFaults(t *testing.T) {
 	h := &host{kept: data.NewMap(), fails: errors.New("nobody there"), mined: mined(t, "test.ping: []")}
 	r := h.registry(t, false)
 	for _, line := range []string{"send | test.ping", "update", "delete | a", "flush"} {
 		if got := call(t, r, line); got != "False" {
-			t.Errorf("mine.%s gives %s", line, got)
+			t.Errorf("mine.%s returned %s", line, got)
 		}
 	}
 	if got := call(t, r, "get | '*' | a"); !strings.Contains(got, "nobody there") {
-		t.Errorf("mine.get gives %s", got)
+		t.Errorf("mine.get returned %s", got)
 	}
-	alone, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1")}, append(h.others(), Plugin()))
+	alone, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1")},
+		append(h.others(), Plugin()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := call(t, alone, "get | '*' | a"); !strings.Contains(got, "no connection to a master") {
-		t.Errorf("mine.get without a master gives %s", got)
+		t.Errorf("mine.get without a master returned %s", got)
 	}
 	if got := call(t, alone, "flush"); got != "False" {
-		t.Errorf("mine.flush without a master gives %s", got)
+		t.Errorf("mine.flush without a master returned %s", got)
 	}
 }

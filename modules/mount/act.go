@@ -24,19 +24,20 @@ type mountArgs struct {
 	Util   any `default:"'mount'"`
 }
 
-// mount mounts a device, or what the fstab says of a directory. It returns True, or what the program says.
+// mount mounts a device, or the fstab entry of a directory. It returns True, or the program's error
+// output.
 //
 // mkmnt
 //
-//	True: make the directory first.
+//	True: create the directory first.
 //
 // fstype, opts
 //
-//	The type of the file system and the options.
+//	The type of the file system, and the mount options.
 //
 // user
 //
-//	Who mounts it.
+//	The user to run mount as.
 //
 // CLI Example:
 //
@@ -46,7 +47,7 @@ func (m *module) mount(ctx context.Context, a mountArgs) (any, error) {
 		return false, nil
 	}
 	if _, err := os.Stat(m.at(a.Name)); err != nil && data.Truth(a.Mkmnt) {
-		if _, err := m.env.Call(ctx, "file.mkdir", []any{a.Name}, data.NewMap("user", a.User)); err != nil {
+		if err := calls.Mkdir(ctx, m.env, a.Name, calls.Owned{User: a.User}); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +76,7 @@ func command(opts []string, fstype any) []string {
 	return line
 }
 
-// run runs a program as a user and returns True, or what it says where it fails.
+// run runs a program as a user. It returns True, or the program's output if it fails.
 func (m *module) run(ctx context.Context, user any, argv []string) (any, error) {
 	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, As: calls.Text(user)})
 	if err != nil {
@@ -96,7 +97,8 @@ type remountArgs struct {
 	User   any `default:"None"`
 }
 
-// remount mounts a file system with other options, or for the first time. It returns True, or what the program says.
+// remount remounts a file system with other options, or mounts it if it is not mounted. It returns
+// True, or the program's error output.
 //
 // CLI Example:
 //
@@ -111,7 +113,8 @@ func (m *module) remount(ctx context.Context, a remountArgs) (any, error) {
 	}
 	opts := slices.Clone(data.SplitTexts(a.Opts, ","))
 	if !mounts.Has(strings.ReplaceAll(a.Name, " ", `\040`)) {
-		return m.mount(ctx, mountArgs{a.Name, a.Device, a.Mkmnt, a.Fstype, data.Values(opts), a.User, "mount"})
+		return m.mount(ctx, mountArgs{a.Name, a.Device, a.Mkmnt, a.Fstype, data.Values(opts),
+			a.User, "mount"})
 	}
 	if m.mac() {
 		line := command(opts, a.Fstype)
@@ -133,7 +136,8 @@ type umountArgs struct {
 	Util   any `default:"'mount'"`
 }
 
-// umount unmounts a device, or what is mounted at a directory. It returns True, or what the program says.
+// umount unmounts a device, or the file system mounted at a directory. It returns True, or the
+// program's error output.
 //
 // CLI Example:
 //
@@ -162,7 +166,7 @@ func (m *module) umount(ctx context.Context, a umountArgs) (any, error) {
 
 type cmdArgs struct{ Cmd string }
 
-// isFuseExec tells whether a program is linked with libfuse.
+// isFuseExec returns whether a program is linked with libfuse.
 //
 // CLI Example:
 //
@@ -179,7 +183,7 @@ func (m *module) isFuseExec(ctx context.Context, a cmdArgs) (any, error) {
 	return strings.Contains(out, "libfuse"), err
 }
 
-// swaps returns the swap that is in use.
+// swaps returns the active swap.
 //
 // CLI Example:
 //
@@ -194,12 +198,13 @@ func (m *module) swapsNow() (*data.Map, error) {
 	return parseSwaps(string(src)), nil
 }
 
-// parseSwaps reads /proc/swaps.
+// parseSwaps parses /proc/swaps.
 func parseSwaps(text string) *data.Map {
 	found := &data.Map{}
 	for line := range strings.Lines(text) {
 		if words := strings.Fields(line); len(words) >= 5 && words[0] != "Filename" {
-			found.Set(words[0], data.NewMap("type", words[1], "size", words[2], "used", words[3], "priority", words[4]))
+			found.Set(words[0], data.NewMap("type", words[1], "size", words[2], "used", words[3],
+				"priority", words[4]))
 		}
 	}
 	return found
@@ -210,7 +215,7 @@ type swaponArgs struct {
 	Priority any `default:"None"`
 }
 
-// swapon puts swap in use, and returns how it is and whether it is new.
+// swapon activates swap, and returns its state and whether it is new.
 //
 // CLI Example:
 //
@@ -239,7 +244,7 @@ func (m *module) swapon(ctx context.Context, a swaponArgs) (any, error) {
 	return data.NewMap("stats", on.Value(a.Name), "new", true), nil
 }
 
-// swapoff takes swap out of use, and tells whether that worked; None where it was not in use.
+// swapoff deactivates swap, and returns whether that succeeded, or None if it was not active.
 //
 // CLI Example:
 //
@@ -249,7 +254,8 @@ func (m *module) swapoff(ctx context.Context, a nameArgs) (any, error) {
 	if err != nil || !on.Has(a.Name) {
 		return nil, err
 	}
-	if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"swapoff", a.Name}}); err != nil {
+	if _, err := calls.RunOutput(ctx, m.env,
+		calls.Run{Argv: []string{"swapoff", a.Name}}); err != nil {
 		return nil, err
 	}
 	on, err = m.swapsNow()

@@ -15,12 +15,12 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// cacheFile is where the minion notes with which options it mounted what.
+// cacheFile returns the path of the file in which the minion records its mounts and their options.
 func (m *module) cacheFile() string {
 	return filepath.Join(data.Str(m.env.Option("cachedir")), "mounts")
 }
 
-// cached returns the notes by directory.
+// cached returns the recorded mounts by directory.
 func (m *module) cached() (*data.Map, error) {
 	src, err := os.ReadFile(m.cacheFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,7 +31,7 @@ func (m *module) cached() (*data.Map, error) {
 	}
 	v, err := yaml.Load(src, yaml.Options{})
 	if err != nil {
-		return nil, loader.Execution("read what was mounted from %s: %w", m.cacheFile(), err)
+		return nil, loader.Execution("read the mount cache %s: %w", m.cacheFile(), err)
 	}
 	all, _ := v.(*data.Map)
 	if mounts, ok := all.Value("mounts").(*data.Map); ok {
@@ -40,8 +40,9 @@ func (m *module) cached() (*data.Map, error) {
 	return &data.Map{}, nil
 }
 
-func (m *module) note(mounts *data.Map) error {
-	text, err := yaml.Dump(data.NewMap("mounts", mounts), yaml.DumpOptions{Flow: yaml.Block, SortKeys: true})
+func (m *module) record(mounts *data.Map) error {
+	text, err := yaml.Dump(data.NewMap("mounts", mounts),
+		yaml.DumpOptions{Flow: yaml.Block, SortKeys: true})
 	if err == nil {
 		err = atomicfile.Write(m.cacheFile(), text, atomicfile.Options{Mode: 0o600})
 	}
@@ -52,7 +53,8 @@ func (m *module) note(mounts *data.Map) error {
 	return nil
 }
 
-// readMountCache returns with which options the minion mounted something at a directory.
+// readMountCache returns the recorded options for a directory at which the minion mounted
+// something.
 //
 // CLI Example:
 //
@@ -70,7 +72,7 @@ type writeCacheArgs struct {
 	Device, Mkmnt, Fstype, MountOpts any
 }
 
-// writeMountCache notes with which options the minion mounted something at a directory.
+// writeMountCache records the options with which the minion mounted something at a directory.
 //
 // CLI Example:
 //
@@ -80,8 +82,9 @@ func (m *module) writeMountCache(_ context.Context, a writeCacheArgs) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	mounts.Set(a.RealName, data.NewMap("device", a.Device, "fstype", a.Fstype, "mkmnt", a.Mkmnt, "opts", a.MountOpts))
-	if err := m.note(mounts); err != nil {
+	mounts.Set(a.RealName, data.NewMap("device", a.Device, "fstype", a.Fstype, "mkmnt", a.Mkmnt,
+		"opts", a.MountOpts))
+	if err := m.record(mounts); err != nil {
 		return nil, err
 	}
 	return true, nil
@@ -89,7 +92,7 @@ func (m *module) writeMountCache(_ context.Context, a writeCacheArgs) (any, erro
 
 type realNameArgs struct{ RealName string }
 
-// deleteMountCache forgets what the minion mounted at a directory.
+// deleteMountCache removes the record of what the minion mounted at a directory.
 //
 // CLI Example:
 //
@@ -97,7 +100,7 @@ type realNameArgs struct{ RealName string }
 func (m *module) deleteMountCache(_ context.Context, a realNameArgs) (any, error) {
 	mounts, err := m.cached()
 	if err == nil && mounts.Delete(a.RealName) {
-		err = m.note(mounts)
+		err = m.record(mounts)
 	}
 	if err != nil {
 		return nil, err

@@ -17,39 +17,44 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A format is how the lines of a file of file systems are made.
+// A format describes the lines of a file of file systems.
 type format struct {
-	keys    []string // of its fields, in their order
-	least   int      // that a line must have
-	missing string   // value of the others
+	keys    []string // names of the fields, in their order
+	least   int      // minimum number of fields
+	missing string   // value of missing fields
 	byName  []string // types that are matched by name
 	write   func(entry map[string]string) string
 }
 
 func fstabFormat() format {
 	return format{
-		keys: []string{"device", "name", "fstype", "opts", "dump", "pass_num"}, least: 4, missing: "0",
-		byName: []string{"none", "tmpfs", "sysfs", "proc", "fusectl", "debugfs", "securityfs", "devtmpfs", "cgroup", "nfs", "nfs4", "glusterfs", "btrfs"},
+		keys: []string{"device", "name", "fstype", "opts", "dump", "pass_num"}, least: 4,
+		missing: "0",
+		byName: []string{"none", "tmpfs", "sysfs", "proc", "fusectl", "debugfs", "securityfs",
+			"devtmpfs", "cgroup", "nfs", "nfs4", "glusterfs", "btrfs"},
 		write: func(e map[string]string) string {
-			return e["device"] + "\t\t" + e["name"] + "\t" + e["fstype"] + "\t" + e["opts"] + "\t" + e["dump"] + " " + e["pass_num"] + "\n"
+			return e["device"] + "\t\t" + e["name"] + "\t" + e["fstype"] + "\t" + e["opts"] + "\t" +
+				e["dump"] + " " + e["pass_num"] + "\n"
 		},
 	}
 }
 
 func vfstabFormat() format {
 	return format{
-		keys: []string{"device", "device_fsck", "name", "fstype", "pass_fsck", "mount_at_boot", "opts"}, least: 7,
+		keys: []string{"device", "device_fsck", "name", "fstype", "pass_fsck", "mount_at_boot",
+			"opts"}, least: 7,
 		byName: []string{"devfs", "proc", "ctfs", "objfs", "sharefs", "fs", "tmpfs"},
 		write: func(e map[string]string) string {
 			pad := func(key string, width int) string {
 				return e[key] + strings.Repeat(" ", max(0, width-len(e[key]))) + " "
 			}
-			return pad("device", 11) + pad("device_fsck", 3) + pad("name", 19) + pad("fstype", 8) + pad("pass_fsck", 3) + pad("mount_at_boot", 6) + e["opts"] + "\n"
+			return pad("device", 11) + pad("device_fsck", 3) + pad("name", 19) + pad("fstype",
+				8) + pad("pass_fsck", 3) + pad("mount_at_boot", 6) + e["opts"] + "\n"
 		},
 	}
 }
 
-// entry reads a line; ok is false where it is none, as a comment.
+// entry parses a line; ok is false if it is not an entry, such as a comment.
 func (f format) entry(line string) (e map[string]string, ok bool) {
 	words := strings.Fields(line)
 	if len(words) < f.least || len(words) > len(f.keys) || strings.HasPrefix(words[0], "#") {
@@ -65,7 +70,7 @@ func (f format) entry(line string) (e map[string]string, ok bool) {
 	return e, true
 }
 
-// matches tells whether an entry has these values. The order of options does not count.
+// matches reports whether an entry has these values. The order of options does not matter.
 func matches(e, criteria map[string]string) bool {
 	for key, want := range criteria {
 		got := e[key]
@@ -85,7 +90,7 @@ func ordered(opts string) string {
 	return strings.Join(list, ",")
 }
 
-// field returns a value as it stands in the file, where blanks have their octal form.
+// field encodes a value for the file: blanks become octal escapes.
 func field(s string) string {
 	return strings.NewReplacer(`\ `, `\040`, " ", `\040`, "\t", `\011`, "\n", `\012`).Replace(s)
 }
@@ -94,7 +99,7 @@ type configArgs struct {
 	Config string `default:"'/etc/fstab'"`
 }
 
-// fstab returns what the fstab has, by directory.
+// fstab returns the entries of the fstab by directory.
 //
 // CLI Example:
 //
@@ -105,7 +110,7 @@ type vconfigArgs struct {
 	Config string `default:"'/etc/vfstab'"`
 }
 
-// vfstab returns what another file in the form of an fstab has, by directory.
+// vfstab returns the entries of another file in fstab format by directory.
 //
 // CLI Example:
 //
@@ -123,7 +128,8 @@ func (m *module) table(config string) (any, error) {
 	return parseFstab(string(src)), nil
 }
 
-// parseFstab reads an fstab. Of several lines of one directory the later ones have an underscore behind it.
+// parseFstab parses an fstab. If several lines have the same directory, an underscore is appended
+// to the later ones.
 func parseFstab(text string) *data.Map {
 	found := &data.Map{}
 	for line := range strings.Lines(text) {
@@ -135,7 +141,8 @@ func parseFstab(text string) *data.Map {
 		for found.Has(name) {
 			name += "_"
 		}
-		found.Set(name, data.NewMap("device", e["device"], "fstype", e["fstype"], "opts", data.Values(strings.Split(e["opts"], ",")), "dump", e["dump"], "pass", e["pass_num"]))
+		found.Set(name, data.NewMap("device", e["device"], "fstype", e["fstype"], "opts",
+			data.Values(strings.Split(e["opts"], ",")), "dump", e["dump"], "pass", e["pass_num"]))
 	}
 	return found
 }
@@ -146,7 +153,7 @@ type rmArgs struct {
 	Config string `default:"'/etc/fstab'"`
 }
 
-// rmFstab takes the line of a directory, and of a device where that is given, out of the fstab.
+// rmFstab removes the line of a directory, and of a device if that is given, from the fstab.
 //
 // CLI Example:
 //
@@ -181,7 +188,7 @@ type rmVfstabArgs struct {
 	Config string `default:"'/etc/vfstab'"`
 }
 
-// rmVfstab takes the line of a directory out of another file in the form of an fstab.
+// rmVfstab removes the line of a directory from another file in fstab format.
 //
 // CLI Example:
 //
@@ -190,13 +197,14 @@ func (m *module) rmVfstab(ctx context.Context, a rmVfstabArgs) (any, error) {
 	return m.rmFstab(ctx, rmArgs(a))
 }
 
-// write gives a file another content; it keeps its owners and mode, and a link leads to it as before.
+// write replaces the content of a file. It keeps the file's owners and mode, and follows a link.
 func (m *module) write(config, text string) error {
 	path := m.at(config)
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	return atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true, Sync: true})
+	return atomicfile.Write(path, []byte(text),
+		atomicfile.Options{Mode: 0o644, Keep: true, Sync: true})
 }
 
 type setArgs struct {
@@ -213,25 +221,27 @@ type setArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// setFstab has a file system stand in the fstab. It returns present, change or new.
+// setFstab adds or changes an entry in the fstab. It returns present, change or new.
 //
 // test
 //
-//	True: write nothing.
+//	True: do not write the file.
 //
 // match_on
 //
-//	The fields, one or a list, by which its line is known. Default: the name for file systems without a device, else the device.
+//	The fields, one or a list, that identify the line. Default: the name for file systems without a
+//	device, else the device.
 //
 // not_change
 //
-//	True: a line that is there stays as it is.
+//	True: leave an existing line as it is.
 //
 // CLI Example:
 //
 //	salt '*' mount.set_fstab /mnt/foo /dev/sdz1 ext4
 func (m *module) setFstab(_ context.Context, a setArgs) (any, error) {
-	entry := map[string]string{"name": field(a.Name), "device": field(a.Device), "fstype": a.Fstype, "opts": field(strings.Join(data.SplitTexts(a.Opts, ","), ",")),
+	entry := map[string]string{"name": field(a.Name), "device": field(a.Device), "fstype": a.Fstype,
+		"opts": field(strings.Join(data.SplitTexts(a.Opts, ","), ",")),
 		"dump": data.Str(a.Dump), "pass_num": data.Str(a.PassNum)}
 	return m.set(fstabFormat(), entry, a)
 }
@@ -249,7 +259,8 @@ type setVfstabArgs struct {
 	Kwargs               *data.Map `kwargs:"kwargs"`
 }
 
-// setVfstab has a file system stand in a file in the form of Solaris. It returns present, change or new.
+// setVfstab adds or changes an entry in a file in Solaris format. It returns present, change or
+// new.
 //
 // CLI Example:
 //
@@ -259,12 +270,16 @@ func (m *module) setVfstab(_ context.Context, a setVfstabArgs) (any, error) {
 	if a.MountAtBoot == "yes" {
 		boot = "yes"
 	}
-	entry := map[string]string{"name": a.Name, "device": a.Device, "fstype": a.Fstype, "opts": strings.Join(data.SplitTexts(a.Opts, ","), ","), "device_fsck": data.Str(a.DeviceFsck),
-		"pass_fsck": data.Str(a.PassFsck), "mount_at_boot": boot}
-	return m.set(vfstabFormat(), entry, setArgs{Config: a.Config, Test: a.Test, MatchOn: a.MatchOn, NotChange: a.NotChange, Kwargs: a.Kwargs, Fstype: a.Fstype})
+	entry := map[string]string{"name": a.Name, "device": a.Device, "fstype": a.Fstype,
+		"opts":        strings.Join(data.SplitTexts(a.Opts, ","), ","),
+		"device_fsck": data.Str(a.DeviceFsck), "pass_fsck": data.Str(a.PassFsck),
+		"mount_at_boot": boot}
+	return m.set(vfstabFormat(), entry,
+		setArgs{Config: a.Config, Test: a.Test, MatchOn: a.MatchOn, NotChange: a.NotChange,
+			Kwargs: a.Kwargs, Fstype: a.Fstype})
 }
 
-// set has an entry stand in a file.
+// set adds or changes an entry in a file.
 func (m *module) set(f format, entry map[string]string, a setArgs) (any, error) {
 	criteria, err := f.criteria(entry, a.MatchOn)
 	if err != nil {
@@ -288,7 +303,7 @@ func (m *module) set(f format, entry map[string]string, a setArgs) (any, error) 
 	return did, nil
 }
 
-// criteria returns the fields of an entry by which its line is known.
+// criteria returns the fields of an entry that identify its line.
 func (f format) criteria(entry map[string]string, matchOn any) (map[string]string, error) {
 	var keys []string
 	switch v := matchOn.(type) {
@@ -309,15 +324,18 @@ func (f format) criteria(entry map[string]string, matchOn any) (map[string]strin
 	for _, key := range keys {
 		v, ok := entry[key]
 		if !ok {
-			return nil, loader.Execution("Unrecognized keys in match_on: \"%s\"", strings.Join(keys, ", "))
+			return nil, loader.Execution("Unrecognized keys in match_on: \"%s\"",
+				strings.Join(keys, ", "))
 		}
 		criteria[key] = v
 	}
 	return criteria, nil
 }
 
-// edited returns a file in which an entry stands, and what was done for that: nothing where it is present, change or new.
-func (f format) edited(text string, entry, criteria map[string]string, notChange bool) (edited, did string) {
+// edited returns the file with the entry, and the action taken: present, change or new.
+func (f format) edited(
+	text string, entry, criteria map[string]string, notChange bool,
+) (edited, did string) {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		e, ok := f.entry(line)

@@ -1,11 +1,14 @@
 //go:build unix
 
-// Package mount is Salt's module mount: what is mounted, the file of file systems and swap (salt/modules/mount.py).
+// Package mount is Salt's module mount: mounted file systems, the fstab and swap
+// (salt/modules/mount.py).
 //
-// What is mounted comes from /proc. A change of the fstab leaves all other lines as they are.
+// Mounted file systems are read from /proc. A change of the fstab leaves all other lines as they
+// are.
 //
-// What differs from Salt: blanks in names stand in the fstab as \040, as fstab(5) wants them, and programs get names as words of their
-// own, so that no letter in them is special. There is no AIX, Solaris and OpenBSD: filesystems are none, and there is no util but mount.
+// Differences from Salt: blanks in names are written to the fstab as \040, as fstab(5) requires,
+// and programs get names as separate arguments, so that no character in them is special. AIX,
+// Solaris and OpenBSD are not supported: filesystems returns nothing, and mount is the only util.
 package mount
 
 import (
@@ -13,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -43,7 +47,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	)}, nil
 }
 
-// tables are the functions for files of file systems.
+// tables returns the functions for files of file systems.
 func (m *module) tables() []loader.Func {
 	return []loader.Func{
 		loader.F("fstab", m.fstab),
@@ -63,7 +67,7 @@ func (m *module) tables() []loader.Func {
 
 func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
 
-// mac tells whether this is macOS.
+// mac reports whether the system is macOS.
 func (m *module) mac() bool {
 	os := m.env.GrainsNow().Text("os")
 	return os == "MacOS" || os == "Darwin"
@@ -73,11 +77,11 @@ type activeArgs struct {
 	Extended bool `default:"False"`
 }
 
-// active returns what is mounted, by directory: the device, the type and the options.
+// active returns the mounted file systems by directory: device, type and options.
 //
 // extended
 //
-//	True: tell more of it, as far as the kernel does.
+//	True: return more details, as far as the kernel provides them.
 //
 // CLI Example:
 //
@@ -107,13 +111,13 @@ func (m *module) mounts(ctx context.Context, extended bool) (*data.Map, error) {
 	return m.named(ctx, parseMounts(string(src), listed))
 }
 
-// listed returns the device of each directory as the program mount tells it.
+// listed returns the device of each directory from the output of the program mount.
 func (m *module) listed(ctx context.Context) (map[string]string, error) {
 	out, err := calls.RunStdout(ctx, m.env, calls.Run{Argv: []string{"mount", "-l"}})
 	return parseList(out), err
 }
 
-// parseList reads the output of mount: the device, a word, the directory, and more.
+// parseList parses the output of mount: the device, a word, the directory, and more.
 func parseList(text string) map[string]string {
 	found := map[string]string{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -124,7 +128,7 @@ func parseList(text string) map[string]string {
 	return found
 }
 
-// orNone returns the value of a key, None where there is none.
+// orNone returns the value of a key, or None if there is none.
 func orNone(m map[string]string, key string) any {
 	if v, ok := m[key]; ok {
 		return v
@@ -132,7 +136,7 @@ func orNone(m map[string]string, key string) any {
 	return nil
 }
 
-// parseMounts reads /proc/self/mounts.
+// parseMounts parses /proc/self/mounts.
 func parseMounts(text string, listed map[string]string) *data.Map {
 	found := &data.Map{}
 	for line := range strings.Lines(text) {
@@ -140,12 +144,14 @@ func parseMounts(text string, listed map[string]string) *data.Map {
 		if len(words) < 4 {
 			continue
 		}
-		found.Set(words[1], data.NewMap("device", words[0], "alt_device", orNone(listed, words[1]), "fstype", words[2], "opts", data.Values(strings.Split(words[3], ","))))
+		found.Set(words[1], data.NewMap("device", words[0], "alt_device", orNone(listed, words[1]),
+			"fstype", words[2], "opts", data.Values(strings.Split(words[3], ","))))
 	}
 	return found
 }
 
-// parseMountinfo reads /proc/self/mountinfo, whose fields proc(5) tells. known has UUID and LABEL of devices.
+// parseMountinfo parses /proc/self/mountinfo, whose fields are described in proc(5). known has UUID
+// and LABEL of devices.
 func parseMountinfo(text string, listed map[string]string, known *data.Map) *data.Map {
 	found := &data.Map{}
 	for line := range strings.Lines(text) {
@@ -160,14 +166,18 @@ func parseMountinfo(text string, listed map[string]string, known *data.Map) *dat
 		if text, ok := uuid.(string); ok {
 			uuid = strings.ToLower(text)
 		}
-		found.Set(words[4], data.NewMap("mountid", words[0], "parentid", words[1], "major", major, "minor", minor, "root", words[3],
-			"opts", data.Values(strings.Split(words[5], ",")), "fstype", more[0], "device", strings.ReplaceAll(more[1], `\040`, `\ `),
-			"alt_device", orNone(listed, words[4]), "superopts", data.Values(strings.Split(more[2], ",")), "device_uuid", uuid, "device_label", device.Value("LABEL")))
+		found.Set(words[4], data.NewMap("mountid", words[0], "parentid", words[1], "major", major,
+			"minor", minor, "root", words[3], "opts", data.Values(strings.Split(words[5], ",")),
+			"fstype", more[0], "device", strings.ReplaceAll(more[1], `\040`, `\ `),
+			"alt_device", orNone(listed, words[4]), "superopts",
+			data.Values(strings.Split(more[2], ",")), "device_uuid", uuid, "device_label",
+			device.Value("LABEL")))
 	}
 	return found
 }
 
-// blkid returns what is known of devices, by name; nothing where it cannot be asked. It is asked once in a job.
+// blkid returns the attributes of devices by name, or nothing if blkid fails. It runs blkid once in
+// a job.
 func (m *module) blkid(ctx context.Context) *data.Map {
 	const key = "disk.blkid"
 	job := loader.ContextOf(ctx)
@@ -181,7 +191,7 @@ func (m *module) blkid(ctx context.Context) *data.Map {
 	run := calls.Run{Argv: []string{"blkid", "-o", "export"}, IgnoreRetcode: true, Log: "quiet"}
 	ran, err := calls.RunAll(ctx, m.env, run)
 	if err != nil {
-		m.env.Log.Debugf("Unable to ask for UUIDs and labels of devices: %v", err)
+		m.env.Log.Debugf("Unable to get UUIDs and labels of devices: %v", err)
 		return nil
 	}
 	known := parseBlkid(ran.Stdout)
@@ -189,7 +199,8 @@ func (m *module) blkid(ctx context.Context) *data.Map {
 	return known
 }
 
-// parseBlkid reads the output of blkid -o export: lines KEY=value, with an empty one between devices.
+// parseBlkid parses the output of blkid -o export: lines KEY=value, with an empty line between
+// devices.
 func parseBlkid(text string) *data.Map {
 	known, device := &data.Map{}, &data.Map{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -207,7 +218,7 @@ func parseBlkid(text string) *data.Map {
 	return known
 }
 
-// named puts numbers in place of the names of users and groups among the options of all mounts.
+// named replaces the names of users and groups in the options of all mounts by their IDs.
 func (m *module) named(ctx context.Context, mounts *data.Map) (*data.Map, error) {
 	for _, v := range mounts.All() {
 		for _, key := range []string{"opts", "superopts"} {
@@ -226,17 +237,17 @@ func (m *module) named(ctx context.Context, mounts *data.Map) (*data.Map, error)
 
 var digits = regexp.MustCompile(`^[0-9]+`)
 
-// numbered returns an option with the number of the user or group that it names.
+// numbered returns an option with the ID of the user or group that it names.
 func (m *module) numbered(ctx context.Context, opt string) (string, error) {
 	key, value, ok := strings.Cut(opt, "=")
 	fun := map[string]string{"uid": "user.info", "gid": "group.info"}[key]
 	if ok && fun != "" && !digits.MatchString(value) && m.env.Functions.Has(fun) {
-		v, err := m.env.Call(ctx, fun, []any{value}, nil)
+		number, known, err := calls.NumberOf(ctx, m.env, key, value)
 		if err != nil {
 			return "", err
 		}
-		if info, _ := v.(*data.Map); info.Has(key) {
-			value = data.Str(info.Value(key))
+		if known {
+			value = strconv.FormatInt(number, 10)
 		}
 		opt = key + "=" + value
 	}
@@ -245,7 +256,7 @@ func (m *module) numbered(ctx context.Context, opt string) (string, error) {
 
 var parens = regexp.MustCompile(`\((.*?)\)`)
 
-// macMounts returns what is mounted on macOS.
+// macMounts returns the mounted file systems on macOS.
 func (m *module) macMounts(ctx context.Context) (*data.Map, error) {
 	out, err := calls.RunStdout(ctx, m.env, calls.Run{Line: "mount", Shell: calls.CmdDecides})
 	found := &data.Map{}
@@ -255,14 +266,15 @@ func (m *module) macMounts(ctx context.Context) (*data.Map, error) {
 			continue
 		}
 		opts := strings.Split(match[1], ", ")
-		found.Set(words[2], data.NewMap("device", words[0], "fstype", opts[0], "opts", data.Values(opts[1:])))
+		found.Set(words[2], data.NewMap("device", words[0], "fstype", opts[0],
+			"opts", data.Values(opts[1:])))
 	}
 	return found, err
 }
 
 type nameArgs struct{ Name string }
 
-// isMounted tells whether something is mounted at a directory.
+// isMounted returns whether something is mounted at a directory.
 //
 // CLI Example:
 //
@@ -274,7 +286,7 @@ func (m *module) isMounted(ctx context.Context, a nameArgs) (any, error) {
 
 type pathArgs struct{ Path string }
 
-// getMountFromPath returns the directory where the file system of a path is mounted.
+// getMountFromPath returns the mount point of the file system that contains a path.
 //
 // CLI Example:
 //
@@ -297,7 +309,7 @@ func (m *module) mountOf(mounts *data.Map, path string) string {
 	return path
 }
 
-// getDeviceFromPath returns the device of the file system of a path.
+// getDeviceFromPath returns the device of the file system that contains a path.
 //
 // CLI Example:
 //

@@ -14,23 +14,26 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// accounts are modules user and group that know ann and staff.
+// accounts returns modules user and group that know ann and staff.
 func accounts() []loader.Plugin {
 	info := func(module string, known *data.Map) loader.Plugin {
 		return loader.Plugin{Name: module, New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("info", func(_ context.Context, a nameArgs) (any, error) {
-				if v, ok := known.Get(a.Name); ok {
-					return v, nil
-				}
-				return data.NewMap(), nil
-			})}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("info",
+				func(_ context.Context, a nameArgs) (any, error) {
+					if v, ok := known.Get(a.Name); ok {
+						return v, nil
+					}
+					return data.NewMap(), nil
+				})}}, nil
 		}}
 	}
-	return []loader.Plugin{info("user", data.NewMap("ann", data.NewMap("uid", int64(1000), "gid", int64(1001)))),
+	return []loader.Plugin{info("user",
+		data.NewMap("ann", data.NewMap("uid", int64(1000), "gid", int64(1001)))),
 		info("group", data.NewMap("staff", data.NewMap("gid", int64(1002))))}
 }
 
-// programs puts programs in front of the search path, so that they are found; none of them is run.
+// programs adds programs at the front of the search path so that they are found; none of them is
+// run.
 func programs(t *testing.T, names ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +45,8 @@ func programs(t *testing.T, names ...string) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// testdata/calls.json has what Salt 3006.0 runs and returns on the system below testdata/root.
+// testdata/calls.json has the commands and results of Salt 3006.0 on the system below
+// testdata/root.
 func TestCalls(t *testing.T) {
 	programs(t, "blkid")
 	root, err := filepath.Abs("testdata/root")
@@ -52,7 +56,7 @@ func TestCalls(t *testing.T) {
 	replay.Check(t, "testdata/calls.json", replay.Options{Root: root, Plugins: append(accounts(), Plugin())})
 }
 
-// host returns the functions of a host with a fstab of these lines, and its path.
+// host returns the functions of a host with an fstab of these lines, and the path of the fstab.
 func host(t *testing.T, lines string) (*loader.Registry, string) {
 	t.Helper()
 	root := t.TempDir()
@@ -63,7 +67,8 @@ func host(t *testing.T, lines string) (*loader.Registry, string) {
 	if err := os.WriteFile(file, []byte(lines), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	r, err := loader.NewRegistry(&loader.Env{Root: root, Opts: data.NewMap("cachedir", root)}, []loader.Plugin{Plugin()})
+	r, err := loader.NewRegistry(&loader.Env{Root: root, Opts: data.NewMap("cachedir", root)},
+		[]loader.Plugin{Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +77,7 @@ func host(t *testing.T, lines string) (*loader.Registry, string) {
 
 const lines = "# a comment with more words\n/dev/sda1 / ext4 defaults 0 1\n/dev/sdc1\t/data\txfs\tro,noatime 0 2\n/dev/sr0 /media/cd\\040rom udf user,noauto"
 
-// A line that is set leaves the others as they are; setting it again changes nothing.
+// Setting a line leaves the others as they are; setting it again changes nothing.
 func TestSetFstab(t *testing.T) {
 	for _, c := range []struct {
 		args []any
@@ -80,14 +85,18 @@ func TestSetFstab(t *testing.T) {
 		want string
 	}{
 		{[]any{"/data", "/dev/sdc1", "xfs", "noatime,ro", int64(0), int64(2)}, "present", lines},
-		{[]any{"/data", "/dev/sdc1", "xfs", []any{"rw"}}, "change", strings.Replace(lines, "/dev/sdc1\t/data\txfs\tro,noatime 0 2\n", "/dev/sdc1\t\t/data\txfs\trw\t0 0\n", 1)},
+		{[]any{"/data", "/dev/sdc1", "xfs", []any{"rw"}},
+			"change", strings.Replace(lines, "/dev/sdc1\t/data\txfs\tro,noatime 0 2\n",
+				"/dev/sdc1\t\t/data\txfs\trw\t0 0\n", 1)},
 		{[]any{"/new", "/dev/sdx", "ext4"}, "new", lines + "\n/dev/sdx\t\t/new\text4\tdefaults\t0 0\n"},
-		{[]any{"/my dir", "//nas/my\\ share", "cifs", "credentials=/etc/a b"}, "new", lines + "\n//nas/my\\040share\t\t/my\\040dir\tcifs\tcredentials=/etc/a\\040b\t0 0\n"},
+		{[]any{"/my dir", "//nas/my\\ share", "cifs", "credentials=/etc/a b"}, "new", lines +
+			"\n//nas/my\\040share\t\t/my\\040dir\tcifs\tcredentials=/etc/a\\040b\t0 0\n"},
 		{[]any{"/media/cd rom", "/dev/sr0", "udf", "user,noauto"}, "present", lines},
 	} {
 		r, file := host(t, lines)
 		for i, want := range []string{c.did, "present"} {
-			if got, err := r.Invoke(t.Context(), "mount.set_fstab", c.args, data.NewMap("test", true)); err != nil || got != want {
+			if got, err := r.Invoke(t.Context(), "mount.set_fstab", c.args,
+				data.NewMap("test", true)); err != nil || got != want {
 				t.Errorf("%v in test mode: %v, %v, want %s", c.args, got, err, want)
 			}
 			if src, _ := os.ReadFile(file); i == 0 && string(src) != lines {
@@ -109,7 +118,8 @@ func TestRmFstab(t *testing.T) {
 		args []any
 		want string
 	}{
-		{[]any{"/data", "/dev/sdc1"}, strings.Replace(lines, "/dev/sdc1\t/data\txfs\tro,noatime 0 2\n", "", 1)},
+		{[]any{"/data", "/dev/sdc1"}, strings.Replace(lines,
+			"/dev/sdc1\t/data\txfs\tro,noatime 0 2\n", "", 1)},
 		{[]any{"/data", nil}, strings.Replace(lines, "/dev/sdc1\t/data\txfs\tro,noatime 0 2\n", "", 1)},
 		{[]any{"/data", "/dev/sdd1"}, lines},
 		{[]any{"/media/cd rom", "/dev/sr0"}, lines[:strings.Index(lines, "/dev/sr0")]},
@@ -127,7 +137,9 @@ func TestRmFstab(t *testing.T) {
 func TestOtherTables(t *testing.T) {
 	r, file := host(t, "/devices - /devices devfs - no -\n")
 	for _, want := range []string{"new", "present"} {
-		if got, err := r.Invoke(t.Context(), "mount.set_vfstab", []any{"/mnt/foo", "/device/c0t0d0p0", "ufs"}, data.NewMap("config", "/etc/fstab")); err != nil || got != want {
+		if got, err := r.Invoke(t.Context(),
+			"mount.set_vfstab", []any{"/mnt/foo", "/device/c0t0d0p0", "ufs"}, data.NewMap("config",
+				"/etc/fstab")); err != nil || got != want {
 			t.Errorf("set_vfstab: %v, %v, want %s", got, err, want)
 		}
 	}
@@ -179,10 +191,12 @@ func FuzzTables(f *testing.F) {
 		parseSwaps(a)
 		parseMounts(a, parseList(b))
 		parseMountinfo(b, parseList(a), parseBlkid(b))
-		entry := map[string]string{"name": "/x", "device": "/dev/x", "fstype": "ext4", "opts": "ro", "dump": "0", "pass_num": "0"}
+		entry := map[string]string{"name": "/x", "device": "/dev/x", "fstype": "ext4", "opts": "ro",
+			"dump": "0", "pass_num": "0"}
 		once, did := fstabFormat().edited(a, entry, map[string]string{"device": "/dev/x"}, false)
-		if twice, again := fstabFormat().edited(once, entry, map[string]string{"device": "/dev/x"}, false); again != "present" || twice != once {
-			t.Errorf("%q: %s gives %q, then %s %q", a, did, once, again, twice)
+		if twice, again := fstabFormat().edited(once, entry, map[string]string{"device": "/dev/x"},
+			false); again != "present" || twice != once {
+			t.Errorf("%q: %s returned %q, then %s %q", a, did, once, again, twice)
 		}
 	})
 }

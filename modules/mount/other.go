@@ -18,7 +18,7 @@ type filesystemsArgs struct {
 	Config string `default:"'/etc/filesystems'"`
 }
 
-// filesystems returns the file systems of AIX: none.
+// filesystems returns the file systems of AIX, of which there are none here.
 //
 // CLI Example:
 //
@@ -38,33 +38,37 @@ type setFilesystemsArgs struct {
 	Kwargs                *data.Map `kwargs:"kwargs"`
 }
 
-// setFilesystems has a file system stand in the file of AIX, where there is one; it does nothing.
+// setFilesystems is for the file of AIX; here it does nothing.
 //
 // CLI Example:
 //
 //	salt '*' mount.set_filesystems /mnt/foo /dev/sdz1 jfs2
-func (m *module) setFilesystems(context.Context, setFilesystemsArgs) (any, error) { return nil, nil }
+func (m *module) setFilesystems(context.Context, setFilesystemsArgs) (any, error) {
+	return nil, nil
+}
 
 type rmFilesystemsArgs struct {
 	Name, Device string
 	Config       string `default:"'/etc/filesystems'"`
 }
 
-// rmFilesystems takes a file system out of the file of AIX, where there is one; it does nothing.
+// rmFilesystems is for the file of AIX; here it does nothing.
 //
 // CLI Example:
 //
 //	salt '*' mount.rm_filesystems /mnt/foo /dev/sdg
-func (m *module) rmFilesystems(context.Context, rmFilesystemsArgs) (any, error) { return false, nil }
+func (m *module) rmFilesystems(context.Context, rmFilesystemsArgs) (any, error) {
+	return false, nil
+}
 
 type automasterArgs struct {
 	Config string `default:"'/etc/auto_salt'"`
 }
 
-// An auto is a line of the file of the automounter of macOS.
+// An auto is a line in the file of the macOS automounter.
 type auto struct{ name, opts, device string }
 
-// parseAuto reads a line; ok is false where it is none.
+// parseAuto parses a line; ok is false if it is not an entry.
 func parseAuto(line string) (a auto, ok bool) {
 	words := strings.Fields(line)
 	if len(words) != 3 || strings.HasPrefix(words[0], "#") {
@@ -73,7 +77,7 @@ func parseAuto(line string) (a auto, ok bool) {
 	return auto{words[0], words[1], words[2]}, true
 }
 
-// source returns the device behind its type.
+// source returns the device, prefixed by its type.
 func (a auto) source() string {
 	_, device, _ := strings.Cut(a.device, ":")
 	device, _, _ = strings.Cut(device, ":")
@@ -82,7 +86,7 @@ func (a auto) source() string {
 
 func (a auto) folder() string { return strings.ReplaceAll(a.name, "/..", "") }
 
-// automaster returns what the automounter of macOS is to mount, by directory.
+// automaster returns the file systems that the macOS automounter mounts, by directory.
 //
 // CLI Example:
 //
@@ -96,7 +100,8 @@ func (m *module) automaster(_ context.Context, a automasterArgs) (any, error) {
 	for line := range strings.Lines(string(src)) {
 		if e, ok := parseAuto(line); ok {
 			opts := strings.Split(e.opts, ",")
-			found.Set(e.folder(), data.NewMap("device", e.source(), "fstype", opts[0], "opts", data.Values(opts[1:])))
+			found.Set(e.folder(), data.NewMap("device", e.source(), "fstype", opts[0],
+				"opts", data.Values(opts[1:])))
 		}
 	}
 	return found, nil
@@ -108,7 +113,7 @@ type rmAutomasterArgs struct {
 	Config string `default:"'/etc/auto_salt'"`
 }
 
-// rmAutomaster has the automounter of macOS not mount something any more.
+// rmAutomaster removes an entry of the macOS automounter.
 //
 // CLI Example:
 //
@@ -147,13 +152,15 @@ type setAutomasterArgs struct {
 	Kwargs               *data.Map `kwargs:"kwargs"`
 }
 
-// setAutomaster has the automounter of macOS mount something. It returns present, change or new.
+// setAutomaster adds or changes an entry of the macOS automounter. It returns present, change or
+// new.
 //
 // CLI Example:
 //
 //	salt '*' mount.set_automaster /mnt/foo /dev/sdz1 ext4
 func (m *module) setAutomaster(ctx context.Context, a setAutomasterArgs) (any, error) {
-	want := auto{"/.." + a.Name, "-fstype=" + a.Fstype + "," + strings.Join(data.SplitTexts(a.Opts, ","), ","), a.Fstype + ":" + a.Device}
+	want := auto{"/.." + a.Name, "-fstype=" + a.Fstype + "," +
+		strings.Join(data.SplitTexts(a.Opts, ","), ","), a.Fstype + ":" + a.Device}
 	if a.Fstype == "smbfs" {
 		want.device = strings.ReplaceAll(want.device, a.Fstype, "")
 	}
@@ -167,7 +174,8 @@ func (m *module) setAutomaster(ctx context.Context, a setAutomasterArgs) (any, e
 		return did, nil
 	}
 	if missing {
-		if _, err := m.env.Call(ctx, "file.append", []any{"/etc/auto_master", "/-\t\t\t" + a.Config}, nil); err != nil {
+		if _, err := m.env.Call(ctx, "file.append",
+			[]any{"/etc/auto_master", "/-\t\t\t" + a.Config}, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +185,7 @@ func (m *module) setAutomaster(ctx context.Context, a setAutomasterArgs) (any, e
 	return did, nil
 }
 
-// editedAuto returns the automounter's file with a line, and what was done for that.
+// editedAuto returns the automounter's file with a line, and the action taken.
 func editedAuto(text string, want auto, notChange bool) (edited, did string) {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

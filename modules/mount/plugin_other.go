@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Package mount is Salt's module mount, which there is not here.
+// Package mount is Salt's module mount. It is not available on this system.
 package mount
 
 import (

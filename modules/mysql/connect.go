@@ -19,23 +19,25 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// dialTime is how long a connection may take to come.
+// dialTime is the timeout for establishing a connection.
 const dialTime = 10 * time.Second
 
-// errorKey is where states look for what the server said.
+// errorKey is the key in the job's context under which states find the server's error.
 const errorKey = "mysql.error"
 
-// settings returns how to reach the server: arguments before settings before the file of options. Settings do not count where a
-// call names a file of options.
+// settings returns the connection settings: arguments override settings, which override the option
+// file. Settings are ignored if a call names an option file.
 func (m *module) settings(ctx context.Context, conn *data.Map) (*data.Map, error) {
 	found := &data.Map{}
-	for _, name := range []string{"host", "user", "pass", "port", "db", "unix_socket", "default_file", "default_group", "charset"} {
+	for _, name := range []string{"host", "user", "pass", "port", "db", "unix_socket",
+		"default_file", "default_group", "charset"} {
 		v, given := conn.Get("connection_" + name)
 		if !given && (!conn.Has("connection_default_file") || name == "charset") {
 			var err error
-			if v, err = m.env.Call(ctx, "config.option", []any{"mysql." + name, nil}, nil); err != nil {
+			if v, err = calls.Option[any](ctx, m.env, "mysql."+name, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -54,7 +56,7 @@ func (m *module) settings(ctx context.Context, conn *data.Map) (*data.Map, error
 	return found, nil
 }
 
-// optionFile reads the section client, and another, of a file of options as the programs of MySQL have them.
+// optionFile reads the section client, and another one, of a MySQL option file.
 func (m *module) optionFile(name, group string) (*data.Map, error) {
 	text, err := os.ReadFile(filepath.Join(m.env.Root, name))
 	if err != nil {
@@ -63,9 +65,10 @@ func (m *module) optionFile(name, group string) (*data.Map, error) {
 	return parseOptions(string(text), group), nil
 }
 
-// parseOptions returns the options of a file that say how to reach a server, by the names of settings.
+// parseOptions returns the connection options in an option file by the names of the settings.
 func parseOptions(text, group string) *data.Map {
-	names := map[string]string{"host": "host", "user": "user", "password": "pass", "port": "port", "database": "db", "socket": "unix_socket",
+	names := map[string]string{"host": "host", "user": "user", "password": "pass", "port": "port",
+		"database": "db", "socket": "unix_socket",
 		"default-character-set": "charset"}
 	found, section := &data.Map{}, ""
 	for line := range strings.Lines(text) {
@@ -80,7 +83,8 @@ func parseOptions(text, group string) *data.Map {
 			continue
 		}
 		value = strings.TrimSpace(value)
-		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+		if n := len(value); n > 1 && (value[0] == '"' || value[0] == '\'') &&
+			value[n-1] == value[0] {
 			value = value[1 : n-1]
 		}
 		found.Set(setting, value)
@@ -88,10 +92,11 @@ func parseOptions(text, group string) *data.Map {
 	return found
 }
 
-// sockets are the usual places of a server's socket. /tmp is none: anybody could wait there for passwords.
+// sockets are the usual paths of a server's socket. /tmp is not among them: anyone could listen
+// there for passwords.
 const sockets = "/run/mysqld/mysqld.sock /var/run/mysqld/mysqld.sock /var/lib/mysql/mysql.sock"
 
-// address returns where the server listens.
+// address returns the address of the server.
 func address(settings *data.Map) (network, addr string) {
 	if socket := settings.Text("unix_socket"); socket != "" {
 		return "unix", socket
@@ -113,7 +118,8 @@ func address(settings *data.Map) (network, addr string) {
 
 func driverConfig(settings *data.Map) (*mysql.Config, error) {
 	cfg := mysql.NewConfig()
-	cfg.User, cfg.Passwd, cfg.DBName = settings.Text("user"), settings.Text("pass"), settings.Text("db")
+	cfg.User, cfg.Passwd, cfg.DBName = settings.Text("user"), settings.Text("pass"),
+		settings.Text("db")
 	if cfg.User == "" {
 		if who, err := user.Current(); err == nil {
 			cfg.User = who.Username
@@ -121,7 +127,7 @@ func driverConfig(settings *data.Map) (*mysql.Config, error) {
 	}
 	cfg.Net, cfg.Addr = address(settings)
 	cfg.Timeout = dialTime
-	cfg.InterpolateParams = true // statements about users take no other parameters
+	cfg.InterpolateParams = true // statements about users do not accept other parameters
 	cfg.Logger = &mysql.NopLogger{}
 	if cfg.Net == "tcp" {
 		cfg.TLSConfig = "preferred"
@@ -136,15 +142,18 @@ func driverConfig(settings *data.Map) (*mysql.Config, error) {
 
 // A session is a connection to the server for one call.
 type session struct {
-	ctx     context.Context //nolint:containedctx // it lives for one call
+	ctx     context.Context //nolint:containedctx // lives as long as one call
 	m       *module
 	db      *sql.DB
 	conn    *data.Map
 	secrets []string
 }
 
-// with calls fn with a connection. Without one, or when the server refuses what fn does, it returns failed.
-func (m *module) with(ctx context.Context, conn *data.Map, failed any, fn func(*session) (any, error)) (any, error) {
+// with calls fn with a connection. If the connection fails, or the server rejects a statement of
+// fn, it returns failed.
+func (m *module) with(
+	ctx context.Context, conn *data.Map, failed any, fn func(*session) (any, error),
+) (any, error) {
 	s, err := m.connect(ctx, conn)
 	if err != nil {
 		return failed, m.note(ctx, err, nil)
@@ -179,7 +188,7 @@ func (m *module) connect(ctx context.Context, conn *data.Map) (*session, error) 
 	return &session{ctx: ctx, m: m, db: db, conn: conn, secrets: []string{cfg.Passwd}}, nil
 }
 
-// flags sets the flags of the client that the argument client_flags names.
+// flags sets the client flags named by the argument client_flags.
 func (m *module) flags(cfg *mysql.Config, conn *data.Map) {
 	list, _ := conn.Value("client_flags").([]any)
 	for _, flag := range list {
@@ -194,22 +203,26 @@ func (m *module) flags(cfg *mysql.Config, conn *data.Map) {
 	}
 }
 
-// unreachable returns an error of the network as the client library of MySQL numbers it.
+// unreachable converts a network error to the numbered error of MySQL's client library.
 func unreachable(err error, cfg *mysql.Config) error {
 	if _, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return err
 	}
 	number, _ := errors.AsType[syscall.Errno](err)
 	if cfg.Net == "unix" {
-		return &mysql.MySQLError{Number: 2002, Message: fmt.Sprintf("Can't connect to local MySQL server through socket '%s' (%d)", cfg.Addr, number)}
+		return &mysql.MySQLError{Number: 2002,
+			Message: fmt.Sprintf("Can't connect to local MySQL server through socket '%s' (%d)",
+				cfg.Addr, number)}
 	}
 	if number == 0 {
-		return &mysql.MySQLError{Number: 2005, Message: fmt.Sprintf("Unknown MySQL server host '%s' (%v)", cfg.Addr, err)}
+		return &mysql.MySQLError{Number: 2005,
+			Message: fmt.Sprintf("Unknown MySQL server host '%s' (%v)", cfg.Addr, err)}
 	}
-	return &mysql.MySQLError{Number: 2003, Message: fmt.Sprintf("Can't connect to MySQL server on '%s' (%d)", cfg.Addr, number)}
+	return &mysql.MySQLError{Number: 2003,
+		Message: fmt.Sprintf("Can't connect to MySQL server on '%s' (%d)", cfg.Addr, number)}
 }
 
-// note keeps what the server said for the states, and logs it. Other errors are returned.
+// note logs the server's error and stores it for the states. Other errors are returned.
 func (m *module) note(ctx context.Context, err error, secrets []string) error {
 	said, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
@@ -226,14 +239,14 @@ func (m *module) note(ctx context.Context, err error, secrets []string) error {
 	return nil
 }
 
-// hide has a text stay out of errors and logs.
+// hide keeps a text out of errors and logs.
 func (s *session) hide(v any) {
 	if data.Truth(v) {
 		s.secrets = append(s.secrets, data.Str(v))
 	}
 }
 
-// A table is what a statement returns.
+// A table is the result of a statement.
 type table struct {
 	columns []any
 	rows    [][]any
@@ -252,7 +265,7 @@ func (t table) records() []any {
 	return list
 }
 
-// query returns what a statement returns: numbers as numbers, all else as text.
+// query returns the result of a statement: numbers as numbers, everything else as strings.
 func (s *session) query(statement string, args ...any) (table, error) {
 	rows, err := s.db.QueryContext(s.ctx, statement, args...)
 	if err != nil {
@@ -301,7 +314,7 @@ func value(cell sql.NullString, kind string) any {
 	return cell.String
 }
 
-// exec executes a statement and returns how many rows it affected.
+// exec executes a statement and returns the number of affected rows.
 func (s *session) exec(statement string, args ...any) (int64, error) {
 	result, err := s.db.ExecContext(s.ctx, statement, args...)
 	if err != nil {
@@ -310,7 +323,7 @@ func (s *session) exec(statement string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// one returns the only cell of a statement's result, "" for none.
+// one returns the only cell of a statement's result, or "" if there is none.
 func (s *session) one(statement string, args ...any) (string, error) {
 	t, err := s.query(statement, args...)
 	if err != nil || len(t.rows) == 0 || t.rows[0][0] == nil {
@@ -325,7 +338,7 @@ func (s *session) plugin(name string) (string, error) {
 	return s.one("SELECT PLUGIN_STATUS FROM INFORMATION_SCHEMA.PLUGINS WHERE PLUGIN_NAME = ?", name)
 }
 
-// A server is which one it is, and its version.
+// A server is the kind of server and its version.
 type server struct {
 	maria  bool
 	number [3]int
@@ -349,7 +362,7 @@ func serverOf(text string) server {
 	return v
 }
 
-// since reports whether the server has a version or a later one.
+// since reports whether the server has this version or a later one.
 func (v server) since(major, minor, patch int) bool {
 	for i, n := range []int{major, minor, patch} {
 		if v.number[i] != n {

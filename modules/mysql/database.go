@@ -14,8 +14,8 @@ type identifierArgs struct {
 	ForGrants  bool `default:"False"`
 }
 
-// quoteIdentifier returns the name of a database, table or column between backticks. Percent signs are doubled, and in grants for
-// whole databases underscores get a backslash.
+// quoteIdentifier returns the name of a database, table or column in backticks. Percent signs are
+// doubled, and in grants for whole databases underscores are escaped with a backslash.
 //
 // CLI Example:
 //
@@ -28,7 +28,7 @@ func (m *module) quoteIdentifier(_ context.Context, a identifierArgs) (any, erro
 	return "`" + strings.ReplaceAll(name, "%", "%%") + "`", nil
 }
 
-// quoted returns a name as it stands in a statement.
+// quoted returns a name quoted for a statement.
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // word checks a name that cannot be quoted.
@@ -53,11 +53,12 @@ type dbSetArgs struct {
 }
 
 func (s *session) hasDB(name string) (bool, error) {
-	found, err := s.one("SELECT SCHEMA_NAME FROM INFORMATION_SCHEMA.SCHEMATA WHERE SCHEMA_NAME = ?", name)
+	found, err := s.one("SELECT SCHEMA_NAME FROM INFORMATION_SCHEMA.SCHEMATA WHERE SCHEMA_NAME = ?",
+		name)
 	return found != "", err
 }
 
-// dbExists reports whether there is a database.
+// dbExists returns whether a database exists.
 //
 // CLI Example:
 //
@@ -72,7 +73,8 @@ func (m *module) dbExists(ctx context.Context, a dbArgs) (any, error) {
 //
 //	salt '*' mysql.db_list
 func (m *module) dbList(ctx context.Context, a connArgs) (any, error) {
-	return m.with(ctx, a.Conn, []any{}, func(s *session) (any, error) { return s.column("SHOW DATABASES") })
+	return m.with(ctx, a.Conn, []any{},
+		func(s *session) (any, error) { return s.column("SHOW DATABASES") })
 }
 
 // column returns the first column of a statement's result.
@@ -85,7 +87,7 @@ func (s *session) column(statement string) ([]any, error) {
 	return list, err
 }
 
-// dbTables returns the names of the tables in a database; False where there is no such database.
+// dbTables returns the names of the tables in a database, or False if there is no such database.
 //
 // CLI Example:
 //
@@ -99,7 +101,8 @@ func (m *module) dbTables(ctx context.Context, a dbArgs) (any, error) {
 	})
 }
 
-// dbGet returns the character set and the collation of a database; an empty dictionary where there is none.
+// dbGet returns the character set and the collation of a database, or an empty dictionary if there
+// is none.
 //
 // CLI Example:
 //
@@ -116,7 +119,8 @@ func (s *session) getDB(name string) (*data.Map, error) {
 	return data.NewMap("character_set", t.rows[0][0], "collate", t.rows[0][1]), nil
 }
 
-// alterDb sets the character set and the collation of a database; what is not given stays.
+// alterDb sets the character set and the collation of a database. Arguments that are not given
+// leave the setting unchanged.
 //
 // CLI Example:
 //
@@ -135,7 +139,8 @@ func (m *module) alterDb(ctx context.Context, a dbSetArgs) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = s.exec("ALTER DATABASE " + quoted(a.Name) + " CHARACTER SET " + charset + " COLLATE " + collate)
+		_, err = s.exec("ALTER DATABASE " + quoted(a.Name) + " CHARACTER SET " + charset +
+			" COLLATE " + collate)
 		return err == nil, err
 	})
 }
@@ -147,7 +152,7 @@ func otherwise(v, other any) any {
 	return other
 }
 
-// dbCreate makes a database. It reports False where there is one of that name.
+// dbCreate creates a database. It returns False if there is one of that name.
 //
 // CLI Example:
 //
@@ -170,7 +175,8 @@ func (m *module) dbCreate(ctx context.Context, a dbSetArgs) (any, error) {
 	})
 }
 
-// dbRemove drops a database, but not that of the server itself. It reports whether it is gone; False where there was none.
+// dbRemove drops a database unless it is one of the server's own. It returns whether the database
+// is gone, and False if there was none.
 //
 // CLI Example:
 //
@@ -195,18 +201,20 @@ type tableArgs struct {
 	Conn  *data.Map `kwargs:"connection_args"`
 }
 
-// tables executes a statement on a table, or on all of a database.
+// tables executes a statement on a table, or on all tables of a database.
 func (m *module) tables(ctx context.Context, a tableArgs, statement string) (any, error) {
 	return m.with(ctx, a.Conn, []any{}, func(s *session) (any, error) {
 		if a.Table != nil {
-			t, err := s.query(statement + " TABLE " + quoted(a.Name) + "." + quoted(data.Str(a.Table)))
+			t, err := s.query(statement + " TABLE " + quoted(a.Name) + "." +
+				quoted(data.Str(a.Table)))
 			return t.records(), err
 		}
 		names, err := s.column("SHOW TABLES IN " + quoted(a.Name))
 		all := []any{}
 		for _, name := range names {
 			var t table
-			if t, err = s.query(statement + " TABLE " + quoted(a.Name) + "." + quoted(data.Str(name))); err != nil {
+			if t, err = s.query(statement + " TABLE " + quoted(a.Name) + "." +
+				quoted(data.Str(name))); err != nil {
 				break
 			}
 			all = append(all, t.records())
@@ -215,7 +223,7 @@ func (m *module) tables(ctx context.Context, a tableArgs, statement string) (any
 	})
 }
 
-// dbCheck checks a table, or all of a database, and returns what the server says of each.
+// dbCheck checks a table, or all tables of a database, and returns the server's result for each.
 //
 // CLI Example:
 //
@@ -225,7 +233,7 @@ func (m *module) dbCheck(ctx context.Context, a tableArgs) (any, error) {
 	return m.tables(ctx, a, "CHECK")
 }
 
-// dbRepair repairs a table, or all of a database, and returns what the server says of each.
+// dbRepair repairs a table, or all tables of a database, and returns the server's result for each.
 //
 // CLI Example:
 //
@@ -234,7 +242,8 @@ func (m *module) dbRepair(ctx context.Context, a tableArgs) (any, error) {
 	return m.tables(ctx, a, "REPAIR")
 }
 
-// dbOptimize optimizes a table, or all of a database, and returns what the server says of each.
+// dbOptimize optimizes a table, or all tables of a database, and returns the server's result for
+// each.
 //
 // CLI Example:
 //

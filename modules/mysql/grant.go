@@ -2,7 +2,7 @@ package mysql
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // it is what the server stores
+	"crypto/sha1"
 	"encoding/hex"
 	"regexp"
 	"slices"
@@ -12,14 +12,14 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// hash returns a password as mysql_native_password stores it.
+// hash returns a password in the form stored by mysql_native_password.
 func hash(password string) string {
 	once := sha1.Sum([]byte(password))
 	twice := sha1.Sum(once[:])
 	return "*" + strings.ToUpper(hex.EncodeToString(twice[:]))
 }
 
-// privileges are what may be granted.
+// privileges are the privileges that can be granted.
 const privileges = `ALL PRIVILEGES,ALTER,ALTER ROUTINE,BACKUP_ADMIN,BINLOG_ADMIN,BINLOG ADMIN,BINLOG MONITOR,BINLOG REPLAY,CONNECTION_ADMIN,
 	CONNECTION ADMIN,CREATE,CREATE ROLE,CREATE ROUTINE,CREATE TABLESPACE,CREATE TEMPORARY TABLES,CREATE USER,CREATE VIEW,DELETE,
 	DELETE HISTORY,DROP,DROP ROLE,ENCRYPTION_KEY_ADMIN,EVENT,EXECUTE,FEDERATED ADMIN,FILE,GRANT OPTION,GROUP_REPLICATION_ADMIN,INDEX,
@@ -28,7 +28,7 @@ const privileges = `ALL PRIVILEGES,ALTER,ALTER ROUTINE,BACKUP_ADMIN,BINLOG_ADMIN
 	RESOURCE_GROUP_USER,ROLE_ADMIN,SELECT,SET USER,SET_USER_ID,SHOW DATABASES,SHOW VIEW,SHUTDOWN,SLAVE MONITOR,SUPER,
 	SYSTEM_VARIABLES_ADMIN,TRIGGER,UPDATE,USAGE,XA_RECOVER_ADMIN`
 
-// notInAll are the privileges that ALL of MySQL 8 does not have.
+// notInAll are the privileges that ALL does not include in MySQL 8.
 const notInAll = `ALL PRIVILEGES,BINLOG ADMIN,BINLOG MONITOR,BINLOG REPLAY,CONNECTION ADMIN,DELETE HISTORY,FEDERATED ADMIN,GRANT OPTION,
 	READ_ONLY ADMIN,REPLICA MONITOR,REPLICATION MASTER ADMIN,REPLICATION REPLICA,REPLICATION SLAVE ADMIN,SET USER,SLAVE MONITOR,USAGE`
 
@@ -40,12 +40,13 @@ func listed(text string) []string {
 	return list
 }
 
-// all returns the privileges that ALL of MySQL 8 stands for.
+// all returns the privileges that ALL includes in MySQL 8.
 func all() string {
-	return strings.Join(slices.DeleteFunc(listed(privileges), func(p string) bool { return slices.Contains(listed(notInAll), p) }), ",")
+	return strings.Join(slices.DeleteFunc(listed(privileges),
+		func(p string) bool { return slices.Contains(listed(notInAll), p) }), ",")
 }
 
-// normalized returns privileges as a statement has them; an unknown one is an error.
+// normalized returns privileges in the form used in a statement; an unknown privilege is an error.
 func normalized(grant string) (string, error) {
 	if strings.EqualFold(strings.TrimSpace(grant), "ALL") {
 		return "ALL PRIVILEGES", nil
@@ -72,7 +73,7 @@ type grantArgs struct {
 	Conn                  *data.Map `kwargs:"connection_args"`
 }
 
-// place returns a database and a table as a statement has them.
+// place returns a database and a table in the form used in a statement.
 func (a grantArgs) place(escape bool) string {
 	i := strings.LastIndexByte(a.Database, '.')
 	database, table := "", a.Database[i+1:]
@@ -92,7 +93,8 @@ func (a grantArgs) place(escape bool) string {
 	return database + "." + table
 }
 
-// statement returns what grants the privileges, with marks for the user and the host.
+// statement returns the statement that grants the privileges, with placeholders for the user and
+// the host.
 func (a grantArgs) statement(ssl any) (string, error) {
 	grant := strings.ToUpper(regexp.MustCompile(`\s*,\s*`).ReplaceAllString(a.Grant, ", "))
 	grant, err := normalized(grant)
@@ -107,13 +109,13 @@ func (a grantArgs) statement(ssl any) (string, error) {
 		}
 		text += required
 	}
-	if asked(a.GrantOption) {
+	if isYes(a.GrantOption) {
 		text += " WITH GRANT OPTION"
 	}
 	return text, nil
 }
 
-// required returns what a user's connection must be like.
+// required returns the requirements on a user's connections.
 func required(options []any) (string, error) {
 	var list []string
 	for _, v := range options {
@@ -124,7 +126,8 @@ func required(options []any) (string, error) {
 		key, value := option.At(0)
 		switch name := strings.ToUpper(strings.TrimSpace(data.Str(key))); name {
 		case "CIPHER", "ISSUER", "SUBJECT":
-			list = append(list, name+" '"+strings.NewReplacer("'", "", `\`, "").Replace(data.Str(value))+"'")
+			list = append(list, name+" '"+
+				strings.NewReplacer("'", "", `\`, "").Replace(data.Str(value))+"'")
 		case "SSL", "X509":
 			if data.Truth(value) {
 				list = append(list, name)
@@ -136,7 +139,8 @@ func required(options []any) (string, error) {
 	return " REQUIRE " + strings.Join(list, " AND "), nil
 }
 
-// userGrants returns what a user has been granted, as statements without passwords; False where there is no such user.
+// userGrants returns the grants of a user as statements without passwords, or False if there is no
+// such user.
 //
 // CLI Example:
 //
@@ -167,7 +171,7 @@ func (s *session) grants(user, host string) ([]any, error) {
 
 type tokenArgs struct{ Grant string }
 
-// tokenizeGrant splits a statement that grants something in user, host, database and the list grant.
+// tokenizeGrant splits a GRANT statement into user, host, database and the list grant.
 //
 // CLI Example:
 //
@@ -184,7 +188,7 @@ func (m *module) tokenizeGrant(_ context.Context, a tokenArgs) (any, error) {
 	return data.NewMap("user", t.user, "host", t.host, "grant", grants, "database", t.database), nil
 }
 
-// grantExists reports whether a user has been granted privileges.
+// grantExists returns whether a user has been granted privileges.
 //
 // CLI Example:
 //
@@ -221,7 +225,7 @@ func (s *session) granted(a grantArgs) (bool, error) {
 	return holds(v, grants, text, a.User, a.Host)
 }
 
-// holds reports whether grants have all that a statement grants to a user.
+// holds reports whether grants include all privileges that a statement grants to a user.
 func holds(v server, grants []any, statement, user, host string) (bool, error) {
 	target, err := tokenize(strings.Replace(statement, "?@?", "u@h", 1))
 	if err != nil {
@@ -232,7 +236,7 @@ func holds(v server, grants []any, statement, user, host string) (bool, error) {
 	for _, g := range grants {
 		t, err := tokenize(data.Str(g))
 		if err != nil {
-			continue // a form of grant that is none of privileges
+			continue // a GRANT of something other than privileges
 		}
 		if bare(t.user) == bare(user) && bare(t.host) == bare(host) {
 			has[bare(t.database)] = append(has[bare(t.database)], v.aliases(t.grants)...)
@@ -246,10 +250,10 @@ func holds(v server, grants []any, statement, user, host string) (bool, error) {
 	return len(has[bare(target.database)]) > 0, nil
 }
 
-// bare returns a name without marks of quotation.
+// bare returns a name without quotation marks.
 func bare(s string) string { return strings.NewReplacer(`"`, "", `\`, "", "`", "").Replace(s) }
 
-// aliases returns privileges by the names that the server shows.
+// aliases returns privileges under the names that the server shows.
 func (v server) aliases(grants []string) []string {
 	if !v.maria {
 		return grants
@@ -277,17 +281,19 @@ type grantAddArgs struct {
 	Conn                  *data.Map `kwargs:"connection_args"`
 }
 
-// grantAdd grants privileges to a user and reports whether the user has them then.
+// grantAdd grants privileges to a user and returns whether the user has them afterwards.
 //
 // ssl_option
 //
-//	A list of what the user's connections must be like: SSL, X509, CIPHER, ISSUER, SUBJECT with their values.
+//	A list of requirements on the user's connections: SSL, X509, CIPHER, ISSUER, SUBJECT with their
+//	values.
 //
 // CLI Example:
 //
 //	salt '*' mysql.grant_add 'SELECT,INSERT,UPDATE,...' 'database.*' 'frank' 'localhost'
 func (m *module) grantAdd(ctx context.Context, b grantAddArgs) (any, error) {
-	a := grantArgs{strings.TrimSpace(b.Grant), b.Database, b.User, b.Host, b.GrantOption, b.Escape, b.Conn}
+	a := grantArgs{strings.TrimSpace(b.Grant), b.Database, b.User, b.Host, b.GrantOption,
+		b.Escape, b.Conn}
 	return m.with(ctx, a.Conn, false, func(s *session) (any, error) {
 		text, err := a.statement(b.SslOption)
 		if err != nil {
@@ -301,7 +307,7 @@ func (m *module) grantAdd(ctx context.Context, b grantAddArgs) (any, error) {
 	})
 }
 
-// grantRevoke takes privileges from a user and reports whether the user lacks them then.
+// grantRevoke revokes privileges from a user and returns whether the user lacks them afterwards.
 //
 // CLI Example:
 //
@@ -312,10 +318,11 @@ func (m *module) grantRevoke(ctx context.Context, a grantArgs) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if asked(a.GrantOption) {
+		if isYes(a.GrantOption) {
 			grant += ", GRANT OPTION"
 		}
-		if _, err := s.exec("REVOKE "+grant+" ON "+a.place(true)+" FROM ?@?", a.User, a.Host); err != nil {
+		if _, err := s.exec("REVOKE "+grant+" ON "+a.place(true)+" FROM ?@?", a.User,
+			a.Host); err != nil {
 			return nil, err
 		}
 		left, err := s.granted(a)

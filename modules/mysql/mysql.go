@@ -1,14 +1,17 @@
-// Package mysql is Salt's module mysql: users, grants, databases and queries of a MySQL or MariaDB server (salt/modules/mysql.py).
+// Package mysql is Salt's module mysql: users, grants, databases and queries of a MySQL or MariaDB
+// server (salt/modules/mysql.py).
 //
-// How to reach the server is said by the settings mysql.host, mysql.port, mysql.user, mysql.pass, mysql.db, mysql.unix_socket,
-// mysql.charset and mysql.default_file, in the configuration, the grains or the pillar, or for one call by arguments that begin
-// with connection_ in place of mysql. and a dot. Without a host, or with localhost, it is the server's usual socket.
+// The connection is configured by the settings mysql.host, mysql.port, mysql.user, mysql.pass,
+// mysql.db, mysql.unix_socket, mysql.charset and mysql.default_file, in the configuration, the
+// grains or the pillar. Arguments that begin with connection_ instead of mysql. override them for
+// one call. Without a host, or with localhost, the server's usual socket is used.
 //
-// A function that cannot reach the server, or is refused, returns what Salt returns then, mostly False, and leaves what the server
-// said in the context of the job as mysql.error, where the states find it. Passwords are taken out of that.
+// A function that cannot reach the server, or whose statement the server rejects, returns what Salt
+// returns in this case, mostly False. It stores the server's error in the job's context as
+// mysql.error, where the states find it. Passwords are removed from that text.
 //
-// What differs from Salt: values are text and numbers, never bytes; the version of the server is asked anew; a syntax error is
-// told as other errors are; free_slave is missing.
+// Differences from Salt: values are strings and numbers, never bytes; the server's version is not
+// cached; a syntax error is reported like any other error; free_slave is missing.
 package mysql
 
 import (
@@ -34,9 +37,12 @@ func (m *module) users() []loader.Func {
 		loader.F("grant_exists", m.grantExists).Secret("connection_pass"),
 		loader.F("grant_revoke", m.grantRevoke).Secret("connection_pass"),
 		loader.F("tokenize_grant", m.tokenizeGrant),
-		loader.F("user_chpass", m.userChpass).Secret("password", "password_hash", "connection_pass"),
-		loader.F("user_create", m.userCreate).Secret("password", "password_hash", "connection_pass"),
-		loader.F("user_exists", m.userExists).Secret("password", "password_hash", "connection_pass"),
+		loader.F("user_chpass", m.userChpass).Secret("password", "password_hash",
+			"connection_pass"),
+		loader.F("user_create", m.userCreate).Secret("password", "password_hash",
+			"connection_pass"),
+		loader.F("user_exists", m.userExists).Secret("password", "password_hash",
+			"connection_pass"),
 		loader.F("user_grants", m.userGrants).Secret("connection_pass"),
 		loader.F("user_info", m.userInfo).Secret("connection_pass"),
 		loader.F("user_list", m.userList).Secret("connection_pass"),
@@ -117,7 +123,7 @@ func (m *module) records(ctx context.Context, conn *data.Map, statement string) 
 	})
 }
 
-// first returns the first row of a statement as a dictionary, an empty list for none.
+// first returns the first row of a statement as a dictionary, or an empty list if there is none.
 func (m *module) first(ctx context.Context, conn *data.Map, statement string) (any, error) {
 	v, err := m.records(ctx, conn, statement)
 	if list, _ := v.([]any); len(list) > 0 {
@@ -126,7 +132,7 @@ func (m *module) first(ctx context.Context, conn *data.Map, statement string) (a
 	return []any{}, err
 }
 
-// processlist returns what the server is doing: SHOW FULL PROCESSLIST.
+// processlist returns the server's threads: SHOW FULL PROCESSLIST.
 //
 // CLI Example:
 //
@@ -135,7 +141,7 @@ func (m *module) processlist(ctx context.Context, a connArgs) (any, error) {
 	return m.records(ctx, a.Conn, "SHOW FULL PROCESSLIST")
 }
 
-// getMasterStatus returns what replicas need to know of this server.
+// getMasterStatus returns the information that replicas need about this server.
 //
 // CLI Example:
 //
@@ -144,7 +150,7 @@ func (m *module) getMasterStatus(ctx context.Context, a connArgs) (any, error) {
 	return m.first(ctx, a.Conn, "SHOW MASTER STATUS")
 }
 
-// getSlaveStatus returns how the replica on this server is.
+// getSlaveStatus returns the state of the replica on this server.
 //
 // CLI Example:
 //
@@ -171,8 +177,8 @@ func (m *module) showglobal(ctx context.Context, a connArgs) (any, error) {
 	return m.records(ctx, a.Conn, "SHOW GLOBAL VARIABLES")
 }
 
-// slaveLag returns by how many seconds a replica is behind; -1 for a server that is none, -2 for one that does not receive, and -3 where
-// the server cannot be asked.
+// slaveLag returns by how many seconds a replica is behind. It returns -1 for a server that is not
+// a replica, -2 for one that does not receive, and -3 if the server cannot be reached.
 //
 // CLI Example:
 //
@@ -192,7 +198,7 @@ func (m *module) slaveLag(ctx context.Context, a connArgs) (any, error) {
 	})
 }
 
-// pluginsList returns the plug-ins of the server, each with its name and its status.
+// pluginsList returns the plug-ins of the server, each with its name and status.
 //
 // CLI Example:
 //
@@ -213,7 +219,7 @@ type pluginArgs struct {
 	Conn *data.Map `kwargs:"connection_args"`
 }
 
-// pluginStatus returns the status of a plug-in of the server; "" for none of that name.
+// pluginStatus returns the status of a plug-in of the server, or "" if there is none of that name.
 //
 // CLI Example:
 //
@@ -222,7 +228,8 @@ func (m *module) pluginStatus(ctx context.Context, a pluginArgs) (any, error) {
 	if !data.Truth(a.Name) {
 		return false, nil
 	}
-	return m.with(ctx, a.Conn, "", func(s *session) (any, error) { return s.plugin(data.Str(a.Name)) })
+	return m.with(ctx, a.Conn, "",
+		func(s *session) (any, error) { return s.plugin(data.Str(a.Name)) })
 }
 
 type pluginAddArgs struct {
@@ -231,7 +238,8 @@ type pluginAddArgs struct {
 	Conn   *data.Map `kwargs:"connection_args"`
 }
 
-// pluginAdd installs a plug-in of the server. The library is named as the plug-in where soname says nothing.
+// pluginAdd installs a plug-in of the server. The library is soname, or by default has the name of
+// the plug-in.
 //
 // CLI Example:
 //
@@ -241,7 +249,8 @@ func (m *module) pluginAdd(ctx context.Context, a pluginAddArgs) (any, error) {
 	if !data.Truth(a.Soname) {
 		library = data.Str(a.Name) + ".so"
 	}
-	return m.changePlugin(ctx, a.Name, a.Conn, "", "INSTALL PLUGIN "+quoted(data.Str(a.Name))+" SONAME ?", library)
+	return m.changePlugin(ctx, a.Name, a.Conn, "", "INSTALL PLUGIN "+quoted(data.Str(a.Name))+
+		" SONAME ?", library)
 }
 
 // pluginRemove uninstalls a plug-in of the server.
@@ -250,11 +259,15 @@ func (m *module) pluginAdd(ctx context.Context, a pluginAddArgs) (any, error) {
 //
 //	salt '*' mysql.plugin_remove auth_socket
 func (m *module) pluginRemove(ctx context.Context, a pluginArgs) (any, error) {
-	return m.changePlugin(ctx, a.Name, a.Conn, "there", "UNINSTALL PLUGIN "+quoted(data.Str(a.Name)))
+	return m.changePlugin(ctx, a.Name, a.Conn, "there", "UNINSTALL PLUGIN "+
+		quoted(data.Str(a.Name)))
 }
 
-// changePlugin executes a statement where a plug-in is there, or with when "" where it is not, and reports success.
-func (m *module) changePlugin(ctx context.Context, name any, conn *data.Map, when, statement string, args ...any) (any, error) {
+// changePlugin executes a statement if the plug-in is installed, or with when "" if it is not, and
+// reports success.
+func (m *module) changePlugin(
+	ctx context.Context, name any, conn *data.Map, when, statement string, args ...any,
+) (any, error) {
 	if !data.Truth(name) {
 		m.env.Log.Error("Plugin name is required.")
 		return false, nil

@@ -17,10 +17,11 @@ import (
 	"github.com/brineproject/brine/modules"
 )
 
-// server returns a connection to the server, where there is one.
+// server returns a connection to the server, if there is one.
 func server(t *testing.T) *sql.DB {
 	t.Helper()
-	return testdb.MariaDB(t, testdb.Names{Prefix: "brine_", Databases: []string{"t1", "t_2"}, Users: []string{"a", "b", "s"}})
+	return testdb.MariaDB(t, testdb.Names{Prefix: "brine_", Databases: []string{"t1", "t_2"},
+		Users: []string{"a", "b", "s"}})
 }
 
 func registry(t *testing.T, opts *data.Map) *loader.Registry {
@@ -34,8 +35,8 @@ func registry(t *testing.T, opts *data.Map) *loader.Registry {
 
 func options() *data.Map { return data.NewMap("mysql.host", "127.0.0.1", "mysql.user", "root") }
 
-// loose takes out of a value what is another one in each run.
-func loose(v any) any {
+// stable removes the parts of a value that differ in each run.
+func stable(v any) any {
 	if m, ok := v.(*data.Map); ok && m.Has("query time") {
 		m = m.Clone()
 		m.Delete("query time")
@@ -44,14 +45,14 @@ func loose(v any) any {
 	return v
 }
 
-// ours are answers that are another than Salt's, by function and arguments.
+// ours are the results that differ from Salt's, by function and arguments.
 func ours() map[string]any {
 	return map[string]any{
 		"mysql.alter_db ['brine_t_2', 'utf8mb4', 'utf8mb4_bin']": true,
 	}
 }
 
-// testdata/calls.json has what Salt 3006.0 answered on the same server, one call after the other.
+// testdata/calls.json has the results of Salt 3006.0 for the same server, one call after the other.
 func TestCalls(t *testing.T) {
 	server(t)
 	r := registry(t, options())
@@ -71,8 +72,9 @@ func TestCalls(t *testing.T) {
 			want = c.Value("value")
 		}
 		got, err := r.Invoke(t.Context(), c.Text("fun"), c.List("args"), c.Object("kwargs"))
-		if err != nil || !data.Equal(loose(got), loose(want)) {
-			t.Errorf("%s %s\n got %s, %v\nwant %s", said, data.Repr(c.Object("kwargs")), data.Repr(loose(got)), err, data.Repr(loose(want)))
+		if err != nil || !data.Equal(stable(got), stable(want)) {
+			t.Errorf("%s %s\n got %s, %v\nwant %s", said, data.Repr(c.Object("kwargs")),
+				data.Repr(stable(got)), err, data.Repr(stable(want)))
 		}
 	}
 }
@@ -86,7 +88,7 @@ func call(t *testing.T, r *loader.Registry, fun string, kwargs *data.Map, args .
 	return v
 }
 
-// What has no answer that is the same each time.
+// These functions have results that differ each time.
 func TestServer(t *testing.T) {
 	server(t)
 	r := registry(t, options())
@@ -95,18 +97,19 @@ func TestServer(t *testing.T) {
 			t.Errorf("the version is %s", v)
 		}
 		if v := call(t, r, "status", nil).(*data.Map); !v.Has("Uptime") {
-			t.Errorf("status gives %s", data.Repr(v))
+			t.Errorf("status returned %s", data.Repr(v))
 		}
-		for _, fun := range []string{"processlist", "showvariables", "showglobal", "user_list", "plugins_list", "db_list"} {
+		for _, fun := range []string{"processlist", "showvariables", "showglobal", "user_list",
+			"plugins_list", "db_list"} {
 			if v, ok := call(t, r, fun, nil).([]any); !ok || len(v) == 0 {
-				t.Errorf("%s gives %s", fun, data.Repr(v))
+				t.Errorf("%s returned %s", fun, data.Repr(v))
 			}
 		}
 		if v, ok := call(t, r, "user_info", nil, "root").(*data.Map); !ok || v.Value("User") != "root" {
-			t.Errorf("user_info gives %s", data.Repr(v))
+			t.Errorf("user_info returned %s", data.Repr(v))
 		}
 		if v := call(t, r, "db_repair", nil, "mysql", "plugin"); len(v.([]any)) == 0 {
-			t.Error("db_repair gives nothing")
+			t.Error("db_repair returned nothing")
 		}
 	}
 }
@@ -120,17 +123,18 @@ func TestFileQuery(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := loose(call(t, r, "file_query", nil, "brine_t1", file))
-	want := data.NewMap("rows returned", int64(1), "columns", []any{[]any{"a"}}, "results", []any{[]any{[]any{"a;--b"}}}, "rows affected", int64(1))
+	got := stable(call(t, r, "file_query", nil, "brine_t1", file))
+	want := data.NewMap("rows returned", int64(1), "columns", []any{[]any{"a"}},
+		"results", []any{[]any{[]any{"a;--b"}}}, "rows affected", int64(1))
 	if !data.Equal(got, want) {
 		t.Errorf("got %s, want %s", data.Repr(got), data.Repr(want))
 	}
 	if got := call(t, r, "file_query", nil, "brine_t1", file+".none"); got != false {
-		t.Errorf("a file that is not there gives %s", data.Repr(got))
+		t.Errorf("a file that is not there returned %s", data.Repr(got))
 	}
 }
 
-// The file of options says how to reach the server, and arguments come before it.
+// The option file configures the connection, and arguments override it.
 func TestOptionFile(t *testing.T) {
 	server(t)
 	file := filepath.Join(t.TempDir(), "my.cnf")
@@ -140,43 +144,48 @@ func TestOptionFile(t *testing.T) {
 	r := registry(t, data.NewMap("mysql.host", "nowhere.invalid"))
 	for range 2 {
 		if v := call(t, r, "db_exists", data.NewMap("connection_default_file", file), "mysql"); v != true {
-			t.Errorf("by the file db_exists gives %v", v)
+			t.Errorf("by the file db_exists returned %v", v)
 		}
-		if v := call(t, r, "db_exists", data.NewMap("connection_default_file", file, "connection_port", int64(1)), "mysql"); v != false {
-			t.Errorf("at another port db_exists gives %v", v)
+		if v := call(t, r, "db_exists", data.NewMap("connection_default_file", file,
+			"connection_port", int64(1)), "mysql"); v != false {
+			t.Errorf("at another port db_exists returned %v", v)
 		}
 	}
 }
 
-// What the server says is left for the states, without passwords.
+// The server's error is stored for the states, without passwords.
 func TestErrorWithoutPassword(t *testing.T) {
 	server(t)
 	r := registry(t, options())
 	job := &loader.Context{}
 	ctx := loader.WithContext(t.Context(), job)
 	for range 2 {
-		v, err := r.Invoke(ctx, "mysql.user_create", []any{"brine_a"}, data.NewMap("password_hash", "sesame-open"))
+		v, err := r.Invoke(ctx, "mysql.user_create", []any{"brine_a"},
+			data.NewMap("password_hash", "sesame-open"))
 		text, _ := job.Get("mysql.error")
-		if v != false || err != nil || !strings.HasPrefix(data.Str(text), "MySQL Error 1372: ") || strings.Contains(data.Str(text), "sesame") {
+		if v != false || err != nil || !strings.HasPrefix(data.Str(text), "MySQL Error 1372: ") ||
+			strings.Contains(data.Str(text), "sesame") {
 			t.Errorf("got %v, %v, %v", v, err, text)
 		}
 	}
 }
 
-// A call that reached the server by the password of the user itself leaves no connection behind.
-func TestNoConnectionStays(t *testing.T) {
+// A call that reached the server with the user's own password leaves no connection behind.
+func TestConnectionsClosed(t *testing.T) {
 	db := server(t)
 	if _, err := db.Exec("CREATE USER 'brine_a'@'%' IDENTIFIED BY 'secret'"); err != nil {
 		t.Fatal(err)
 	}
 	r := registry(t, data.NewMap("mysql.host", "127.0.0.1", "mysql.user", "brine_a"))
 	for range 3 {
-		if _, err := r.Invoke(t.Context(), "mysql.user_exists", []any{"brine_a", "%", "secret"}, nil); err != nil {
+		if _, err := r.Invoke(t.Context(), "mysql.user_exists", []any{"brine_a", "%", "secret"},
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	open := -1
-	for end := time.Now().Add(10 * time.Second); open != 0 && time.Now().Before(end); { // the server notices the end of a connection in its own time
+	// the server notices the end of a connection in its own time
+	for end := time.Now().Add(10 * time.Second); open != 0 && time.Now().Before(end); {
 		if err := db.QueryRow("SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'brine_a'").Scan(&open); err != nil {
 			t.Fatal(err)
 		}

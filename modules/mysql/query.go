@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type queryArgs struct {
@@ -19,8 +20,9 @@ type queryArgs struct {
 	Conn     *data.Map `kwargs:"connection_args"`
 }
 
-// query executes a statement in a database. It returns how long that took and, for one that begins with SELECT, SHOW or DESC, columns,
-// results and rows returned, else rows affected. Values are texts. Where the server refuses it the answer is False.
+// query executes a statement in a database. It returns the duration and, for statements that begin
+// with SELECT, SHOW or DESC, columns, results and rows returned, otherwise rows affected. Values
+// are strings. If the server rejects the statement it returns False.
 //
 // CLI Example:
 //
@@ -44,7 +46,8 @@ func (m *module) query(ctx context.Context, a queryArgs) (any, error) {
 // reads reports whether a statement returns rows.
 func reads(statement string) bool {
 	words := strings.ToUpper(strings.TrimSpace(statement))
-	return strings.HasPrefix(words, "SELECT") || strings.HasPrefix(words, "SHOW") || strings.HasPrefix(words, "DESC")
+	return strings.HasPrefix(words, "SELECT") || strings.HasPrefix(words, "SHOW") ||
+		strings.HasPrefix(words, "DESC")
 }
 
 func (s *session) answer(statement string) (*data.Map, error) {
@@ -55,7 +58,7 @@ func (s *session) answer(statement string) (*data.Map, error) {
 		if err != nil {
 			return nil, err
 		}
-		return data.NewMap("query time", took(time.Since(begun)), "rows affected", n), nil
+		return data.NewMap("query time", duration(time.Since(begun)), "rows affected", n), nil
 	}
 	rows, err := s.db.QueryContext(s.ctx, statement)
 	if err != nil {
@@ -66,10 +69,11 @@ func (s *session) answer(statement string) (*data.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data.NewMap("query time", took(time.Since(begun)), "rows returned", int64(len(results)), "columns", columns, "results", results), nil
+	return data.NewMap("query time", duration(time.Since(begun)),
+		"rows returned", int64(len(results)), "columns", columns, "results", results), nil
 }
 
-// texts returns the columns and the rows of a result, all of it as text.
+// texts returns the columns and the rows of a result, all as strings.
 func texts(rows *sql.Rows) (columns, results []any, err error) {
 	names, err := rows.Columns()
 	if err != nil {
@@ -80,7 +84,8 @@ func texts(rows *sql.Rows) (columns, results []any, err error) {
 		columns = append(columns, name)
 	}
 	for rows.Next() {
-		cells, into, row := make([]sql.NullString, len(names)), make([]any, len(names)), make([]any, len(names))
+		cells, into, row := make([]sql.NullString, len(names)), make([]any, len(names)),
+			make([]any, len(names))
 		for i := range cells {
 			into[i] = &cells[i]
 		}
@@ -97,8 +102,8 @@ func texts(rows *sql.Rows) (columns, results []any, err error) {
 	return columns, results, rows.Err()
 }
 
-// took returns a time for people and as seconds.
-func took(d time.Duration) *data.Map {
+// duration returns a duration in readable form and in seconds.
+func duration(d time.Duration) *data.Map {
 	seconds := d.Seconds()
 	human := fmt.Sprintf("%ss", data.Str(round(seconds, 2)))
 	if seconds < 0.2 {
@@ -118,8 +123,9 @@ type fileQueryArgs struct {
 	Conn     *data.Map `kwargs:"connection_args"`
 }
 
-// fileQuery executes the statements of a file, which may come from the master. Each ends at a line with a semicolon. It returns the sums of
-// what mysql.query returns, and False where one was refused.
+// fileQuery executes the statements of a file, which may come from the master. Each statement ends
+// at a line with a semicolon. It returns the sums of the results of mysql.query, or False if the
+// server rejected a statement.
 //
 // CLI Example:
 //
@@ -128,18 +134,19 @@ type fileQueryArgs struct {
 func (m *module) fileQuery(ctx context.Context, a fileQueryArgs) (any, error) {
 	name := a.FileName
 	if regexp.MustCompile(`^(salt|https?|swift|s3)://`).MatchString(name) {
-		v, err := m.env.Call(ctx, "cp.cache_file", []any{name}, nil)
+		cached, err := calls.CacheFile(ctx, m.env, calls.Source{Path: name})
 		if err != nil {
 			return nil, err
 		}
-		name = data.Str(v)
+		name = cached
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		m.env.Log.Errorf("File %q does not exist", name)
 		return false, nil //nolint:nilerr // Salt's answer
 	}
-	sum := data.NewMap("rows returned", int64(0), "columns", []any{}, "results", []any{}, "rows affected", int64(0))
+	sum := data.NewMap("rows returned", int64(0), "columns", []any{}, "results", []any{},
+		"rows affected", int64(0))
 	seconds := 0.0
 	for _, statement := range statements(string(text)) {
 		v, err := m.query(ctx, queryArgs{a.Database, statement, a.Conn})
@@ -159,7 +166,7 @@ func (m *module) fileQuery(ctx context.Context, a fileQueryArgs) (any, error) {
 	return all, nil
 }
 
-// add adds an answer to the sum of others, and returns its time.
+// add adds a result to the sum of others, and returns its duration.
 func add(sum, answer *data.Map) float64 {
 	for _, key := range []string{"rows returned", "rows affected"} {
 		if n, ok := answer.Value(key).(int64); ok {
@@ -177,7 +184,7 @@ func add(sum, answer *data.Map) float64 {
 	return seconds
 }
 
-// statements splits a text at lines that end a statement. Comments are left out.
+// statements splits a text at lines that end a statement. Comments are removed.
 func statements(text string) []string {
 	var list []string
 	ends := regexp.MustCompile(`[^-;]+;`)
@@ -194,7 +201,7 @@ func statements(text string) []string {
 	return list
 }
 
-// withoutComments takes comments out of SQL, but not what looks like one in a text.
+// withoutComments removes comments from SQL, but leaves string literals alone.
 func withoutComments(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {

@@ -6,14 +6,14 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A granting is a statement that grants privileges.
+// A granting is a parsed GRANT statement.
 type granting struct {
 	user, host, database string
 	grants               []string
 }
 
-// words splits a statement in words of letters, digits, underscores and double quotation marks, texts in single ones or backticks with
-// their marks, and other characters.
+// words splits a statement into words of letters, digits, underscores and double quotation marks;
+// strings in single quotes or backticks, including these; and single other characters.
 func words(s string) ([]string, error) {
 	var list []string
 	for i := 0; i < len(s); {
@@ -41,10 +41,11 @@ func words(s string) ([]string, error) {
 }
 
 func wordByte(c byte) bool {
-	return c == '_' || c == '"' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return c == '_' || c == '"' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' ||
+		'A' <= c && c <= 'Z'
 }
 
-// tokenize splits a statement that grants privileges.
+// tokenize parses a GRANT statement.
 func tokenize(statement string) (granting, error) {
 	list, err := words(statement)
 	if err != nil {
@@ -60,7 +61,7 @@ func tokenize(statement string) (granting, error) {
 	return g, nil
 }
 
-// takeGrants reads up to ON: privileges of several words, and columns in parentheses.
+// takeGrants parses up to ON: privileges of several words, and columns in parentheses.
 func (g *granting) takeGrants(list []string) []string {
 	var many []string
 	column, current := false, ""
@@ -93,7 +94,7 @@ func (g *granting) takeGrants(list []string) []string {
 
 func ends(next string) bool { return next == "," || next == "ON" || next == "(" || next == ")" }
 
-// takePlace reads up to TO: the database and the table.
+// takePlace parses up to TO: the database and the table.
 func (g *granting) takePlace(list []string) []string {
 	for i, w := range list {
 		if w == "TO" && strings.Contains(g.database, ".") {
@@ -104,7 +105,7 @@ func (g *granting) takePlace(list []string) []string {
 	return nil
 }
 
-// takeUser reads the user and the host.
+// takeUser parses the user and the host.
 func (g *granting) takeUser(list []string) {
 	for i, w := range list {
 		if w == "@" {

@@ -10,7 +10,7 @@ func FuzzTokenize(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		g, err := tokenize(text)
 		if err == nil && len(g.database)+len(g.user)+len(g.host) > len(text) {
-			t.Fatalf("%q gives %+v", text, g)
+			t.Fatalf("%q returned %+v", text, g)
 		}
 	})
 }
@@ -25,7 +25,7 @@ func FuzzStatements(f *testing.F) {
 	})
 }
 
-// What is executed on servers that are not at hand.
+// The statements for servers that are not available in tests.
 func TestOtherServers(t *testing.T) {
 	for _, c := range []struct {
 		version string
@@ -35,12 +35,18 @@ func TestOtherServers(t *testing.T) {
 		{"8.0.36-0ubuntu0.22.04.1", chpassArgs{Password: "x"}, "ALTER USER ?@? IDENTIFIED WITH ? BY ?"},
 		{"8.0.36", chpassArgs{PasswordHash: "x"}, "ALTER USER ?@? IDENTIFIED WITH ? AS ?"},
 		{"8.0.36", chpassArgs{AllowPasswordless: true}, "ALTER USER ?@? IDENTIFIED WITH ?"},
-		{"8.0.36", chpassArgs{AllowPasswordless: true, UnixSocket: true}, "ALTER USER ?@? IDENTIFIED WITH auth_socket"},
-		{"5.7.42-log", chpassArgs{Password: "x"}, "UPDATE mysql.user SET P = PASSWORD(?) WHERE User = ? AND Host = ?"},
-		{"5.7.42", chpassArgs{AllowPasswordless: true, UnixSocket: true}, "UPDATE mysql.user SET P = '', plugin = ? WHERE User = ? AND Host = ?"},
-		{"5.5.5-10.3.2-MariaDB", chpassArgs{PasswordHash: "x"}, "UPDATE mysql.user SET P = ? WHERE User = ? AND Host = ?"},
-		{"10.11.6-MariaDB-0+deb12u1", chpassArgs{PasswordHash: "x"}, "ALTER USER ?@? IDENTIFIED VIA ? USING ?"},
-		{"11.4.2-MariaDB", chpassArgs{AllowPasswordless: true, UnixSocket: true}, "ALTER USER ?@? IDENTIFIED VIA unix_socket"},
+		{"8.0.36", chpassArgs{AllowPasswordless: true, UnixSocket: true},
+			"ALTER USER ?@? IDENTIFIED WITH auth_socket"},
+		{"5.7.42-log", chpassArgs{Password: "x"},
+			"UPDATE mysql.user SET P = PASSWORD(?) WHERE User = ? AND Host = ?"},
+		{"5.7.42", chpassArgs{AllowPasswordless: true, UnixSocket: true},
+			"UPDATE mysql.user SET P = '', plugin = ? WHERE User = ? AND Host = ?"},
+		{"5.5.5-10.3.2-MariaDB", chpassArgs{PasswordHash: "x"},
+			"UPDATE mysql.user SET P = ? WHERE User = ? AND Host = ?"},
+		{"10.11.6-MariaDB-0+deb12u1", chpassArgs{PasswordHash: "x"},
+			"ALTER USER ?@? IDENTIFIED VIA ? USING ?"},
+		{"11.4.2-MariaDB", chpassArgs{AllowPasswordless: true, UnixSocket: true},
+			"ALTER USER ?@? IDENTIFIED VIA unix_socket"},
 	} {
 		got, args := newPassword(serverOf(c.version), c.args, native, "P")
 		if got != c.want || strings.Count(got, "?") != len(args) {
@@ -52,5 +58,24 @@ func TestOtherServers(t *testing.T) {
 	}
 	if hash("password") != "*2470C0C06DEE42FD1618BB99005ADCA2EC9D1E19" {
 		t.Errorf("the hash is %s", hash("password"))
+	}
+}
+
+// A statement must not contain values of a caller: Salt's user_chpass put the host into its text.
+func TestCVE2019_1010259(t *testing.T) {
+	const hostile = "x' OR '1'='1"
+	for _, version := range []string{"5.7.42", "8.0.36", "5.5.5-10.3.2-MariaDB", "10.11.6-MariaDB"} {
+		for _, a := range []chpassArgs{
+			{User: hostile, Host: hostile, Password: hostile},
+			{User: hostile, Host: hostile, PasswordHash: hostile},
+		} {
+			statement, values := newPassword(serverOf(version), a, native, "P")
+			if strings.Contains(statement, hostile) {
+				t.Errorf("%s: the statement is %s", version, statement)
+			}
+			if strings.Count(statement, "?") != len(values) {
+				t.Errorf("%s: %s has %d values", version, statement, len(values))
+			}
+		}
 	}
 }

@@ -27,16 +27,17 @@ type existsArgs struct {
 	Conn           *data.Map `kwargs:"connection_args"`
 }
 
-// asked reports whether an argument says yes.
-func asked(v any) bool {
+// isYes reports whether an argument means yes.
+func isYes(v any) bool {
 	if s, ok := v.(string); ok {
 		return strings.EqualFold(s, "true")
 	}
 	return data.Truth(v)
 }
 
-// userExists reports whether there is a user, and, where one of them is given, whether it has the password, the hash of a password,
-// or needs none (passwordless), or only the socket (unix_socket with passwordless).
+// userExists returns whether a user exists. If one of these is given, it also checks whether the
+// user has the password, has the hash of a password, needs none (passwordless), or needs only the
+// socket (unix_socket with passwordless).
 //
 // CLI Example:
 //
@@ -44,11 +45,15 @@ func asked(v any) bool {
 //	salt '*' mysql.user_exists 'username' 'hostname' password_hash='hash'
 //	salt '*' mysql.user_exists 'username' passwordless=True
 func (m *module) userExists(ctx context.Context, a existsArgs) (any, error) {
-	return m.withPassword(ctx, a.Conn, a.Password, func(s *session) (any, error) { return s.hasUser(a) })
+	return m.withPassword(ctx, a.Conn, a.Password,
+		func(s *session) (any, error) { return s.hasUser(a) })
 }
 
-// withPassword is with for functions that try the password of the user where the server cannot be reached otherwise.
-func (m *module) withPassword(ctx context.Context, conn *data.Map, password any, fn func(*session) (any, error)) (any, error) {
+// withPassword is like with, but also tries the user's own password if the server
+// rejects the login.
+func (m *module) withPassword(
+	ctx context.Context, conn *data.Map, password any, fn func(*session) (any, error),
+) (any, error) {
 	s, err := m.connect(ctx, conn)
 	if _, refused := errors.AsType[*mysql.MySQLError](err); refused && data.Truth(password) {
 		own := &data.Map{}
@@ -64,7 +69,7 @@ func (m *module) withPassword(ctx context.Context, conn *data.Map, password any,
 	return m.with(ctx, conn, false, fn)
 }
 
-// passwordColumn returns the column of the table of users that has the passwords.
+// passwordColumn returns the column of the table of users that contains the passwords.
 func (s *session) passwordColumn(given any) (string, error) {
 	if data.Truth(given) {
 		return word("column", given)
@@ -76,7 +81,7 @@ func (s *session) passwordColumn(given any) (string, error) {
 	return "Password", err
 }
 
-// authPlugin returns by which means a user logs in.
+// authPlugin returns the authentication plug-in of a user.
 func (s *session) authPlugin(user, host string) (string, error) {
 	name, err := s.one("SELECT plugin FROM mysql.user WHERE User = ? AND Host = ?", user, host)
 	if name == "" {
@@ -85,10 +90,10 @@ func (s *session) authPlugin(user, host string) (string, error) {
 	return name, err
 }
 
-// native is the plug-in that compares hashes of passwords.
+// native is the plug-in that compares password hashes.
 const native = "mysql_native_password"
 
-// hasUser reports whether there is a user as the arguments say.
+// hasUser reports whether there is a user that meets the arguments.
 func (s *session) hasUser(a existsArgs) (bool, error) {
 	s.hide(a.Password)
 	s.hide(a.PasswordHash)
@@ -105,20 +110,21 @@ func (s *session) hasUser(a existsArgs) (bool, error) {
 		return false, err
 	}
 	where, args := condition(v, a, column, plugin)
-	t, err := s.query("SELECT User, Host FROM mysql.user WHERE User = ? AND Host = ?"+where, append([]any{a.User, a.Host}, args...)...)
+	t, err := s.query("SELECT User, Host FROM mysql.user WHERE User = ? AND Host = ?"+where,
+		append([]any{a.User, a.Host}, args...)...)
 	return len(t.rows) == 1, err
 }
 
-// condition returns what a user's row is to be like beside its name.
+// condition returns the condition on a user's row, apart from the name.
 func condition(v server, a existsArgs, column, plugin string) (string, []any) {
 	switch {
-	case asked(a.Passwordless) && asked(a.UnixSocket):
+	case isYes(a.Passwordless) && isYes(a.UnixSocket):
 		return " AND plugin = ?", []any{v.socketPlugin()}
-	case asked(a.Passwordless):
+	case isYes(a.Passwordless):
 		return " AND " + column + " = ''", nil
 	case data.Truth(a.Password) && !v.maria && v.since(8, 0, 11):
 		if plugin != native {
-			return "", nil // the server alone can compare it
+			return "", nil // only the server can compare it
 		}
 		return " AND " + column + " = ?", []any{hash(data.Str(a.Password))}
 	case data.Truth(a.Password):
@@ -129,7 +135,8 @@ func condition(v server, a existsArgs, column, plugin string) (string, []any) {
 	return "", nil
 }
 
-// socketPlugin is the plug-in by which a user of the system logs in as the user of that name.
+// socketPlugin returns the plug-in that lets a system user log in as the database user of the same
+// name.
 func (v server) socketPlugin() string {
 	if v.maria {
 		return "unix_socket"
@@ -146,7 +153,7 @@ func (m *module) userList(ctx context.Context, a connArgs) (any, error) {
 	return m.records(ctx, a.Conn, "SELECT User, Host FROM mysql.user")
 }
 
-// userInfo returns the row of a user in the server's table; None where there is none.
+// userInfo returns the row of a user in the server's table, or None if there is none.
 //
 // CLI Example:
 //
@@ -173,8 +180,9 @@ type createArgs struct {
 	Conn              *data.Map `kwargs:"connection_args"`
 }
 
-// userCreate makes a user with a password, the hash of a password, or, where allow_passwordless is true, neither. With unix_socket the
-// user of the system of that name needs none. It reports whether there is such a user then; False where there was one before.
+// userCreate creates a user with a password, the hash of a password, or, if allow_passwordless is
+// true, neither. With unix_socket the system user of the same name needs none. It returns whether
+// the user exists afterwards, and False if it existed before.
 //
 // CLI Example:
 //
@@ -196,14 +204,16 @@ func (m *module) userCreate(ctx context.Context, a createArgs) (any, error) {
 		if err != nil || !ok {
 			return false, err
 		}
-		if _, err := s.exec("CREATE USER ?@?"+how, append([]any{a.User, a.Host}, args...)...); err != nil {
+		if _, err := s.exec("CREATE USER ?@?"+how,
+			append([]any{a.User, a.Host}, args...)...); err != nil {
 			return nil, err
 		}
-		return s.hasUser(existsArgs{User: a.User, Host: a.Host, Password: a.Password, PasswordHash: a.PasswordHash, PasswordColumn: a.PasswordColumn})
+		return s.hasUser(existsArgs{User: a.User, Host: a.Host, Password: a.Password,
+			PasswordHash: a.PasswordHash, PasswordColumn: a.PasswordColumn})
 	})
 }
 
-// identified returns by what a new user logs in, and whether that can be done.
+// identified returns the authentication clause for a new user, and whether it is possible.
 func (s *session) identified(v server, a createArgs) (string, []any, bool, error) {
 	modern := !v.maria && v.since(8, 0, 11)
 	switch {
@@ -213,7 +223,7 @@ func (s *session) identified(v server, a createArgs) (string, []any, bool, error
 			return " IDENTIFIED VIA unix_socket", nil, ok, err
 		}
 		return " IDENTIFIED WITH auth_socket", nil, ok, err
-	case asked(a.AllowPasswordless):
+	case isYes(a.AllowPasswordless):
 		return "", nil, true, nil
 	case a.Password != nil && modern:
 		return " IDENTIFIED WITH ? BY ?", []any{a.AuthPlugin, data.Str(a.Password)}, true, nil
@@ -228,14 +238,15 @@ func (s *session) identified(v server, a createArgs) (string, []any, bool, error
 	return "", nil, false, nil
 }
 
-// socketReady reports whether users can log in by the socket.
+// socketReady reports whether users can log in through the socket.
 func (s *session) socketReady(v server, host string) (bool, error) {
 	status, err := s.plugin(v.socketPlugin())
 	if err != nil {
 		return false, err
 	}
 	if status == "" {
-		return false, &mysql.MySQLError{Number: 1524, Message: "The " + v.socketPlugin() + " plugin is not enabled."}
+		return false, &mysql.MySQLError{Number: 1524, Message: "The " + v.socketPlugin() +
+			" plugin is not enabled."}
 	}
 	if host != "localhost" {
 		s.m.env.Log.Error("Auth via unix_socket can be set only for host=localhost")
@@ -254,8 +265,8 @@ type chpassArgs struct {
 	Conn              *data.Map `kwargs:"connection_args"`
 }
 
-// userChpass sets the password of a user, or the hash of one, or, where allow_passwordless is true and neither is given, takes it
-// away.
+// userChpass sets the password of a user, or the hash of one. If allow_passwordless is true and
+// neither is given, it removes the password.
 //
 // CLI Example:
 //
@@ -273,7 +284,7 @@ func (m *module) userChpass(ctx context.Context, a chpassArgs) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if a.Password == nil && a.PasswordHash == nil && !asked(a.AllowPasswordless) {
+		if a.Password == nil && a.PasswordHash == nil && !isYes(a.AllowPasswordless) {
 			s.m.env.Log.Error("password or password_hash must be specified, unless allow_passwordless=True")
 			return false, nil
 		}
@@ -291,7 +302,7 @@ func (s *session) changePassword(v server, a chpassArgs) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if asked(a.AllowPasswordless) && asked(a.UnixSocket) {
+	if isYes(a.AllowPasswordless) && isYes(a.UnixSocket) {
 		if ok, err := s.socketReady(v, a.Host); !ok || err != nil {
 			return false, err
 		}
@@ -305,9 +316,9 @@ func (s *session) changePassword(v server, a chpassArgs) (bool, error) {
 	return err == nil, err
 }
 
-// newPassword returns the statement that changes by what a user logs in.
+// newPassword returns the statement that changes the authentication of a user.
 func newPassword(v server, a chpassArgs, plugin, column string) (string, []any) {
-	socket := asked(a.AllowPasswordless) && asked(a.UnixSocket)
+	socket := isYes(a.AllowPasswordless) && isYes(a.UnixSocket)
 	alter := "ALTER USER ?@? IDENTIFIED "
 	value, args := passwordValue(v, a)
 	switch {
@@ -328,10 +339,11 @@ func newPassword(v server, a chpassArgs, plugin, column string) (string, []any) 
 	if socket {
 		set, args = set+", plugin = ?", append(args, v.socketPlugin())
 	}
-	return "UPDATE mysql.user SET " + set + " WHERE User = ? AND Host = ?", append(args, a.User, a.Host)
+	return "UPDATE mysql.user SET " + set +
+		" WHERE User = ? AND Host = ?", append(args, a.User, a.Host)
 }
 
-// passwordValue returns the password as it is stored.
+// passwordValue returns the password in the stored form.
 func passwordValue(v server, a chpassArgs) (string, []any) {
 	switch {
 	case a.Password != nil:
@@ -342,7 +354,7 @@ func passwordValue(v server, a chpassArgs) (string, []any) {
 	return "''", nil
 }
 
-// userRemove removes a user. It reports whether it is gone; False where there was none.
+// userRemove removes a user. It returns whether the user is gone, and False if there was none.
 //
 // CLI Example:
 //
@@ -372,7 +384,7 @@ type loginArgs struct {
 	Conn     *data.Map `kwargs:"connection_args"`
 }
 
-// verifyLogin reports whether a user can log in with a password.
+// verifyLogin returns whether a user can log in with a password.
 //
 // CLI Example:
 //

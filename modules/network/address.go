@@ -22,19 +22,20 @@ type ipAddrsArgs struct {
 //
 // interface : None
 //
-//	Those of interfaces alone whose names match: a glob, several with commas between, or a list.
+//	Only the addresses of interfaces whose names match: a glob, several separated by commas, or
+//	a list.
 //
 // include_loopback : False
 //
-//	Those of the host to itself, too.
+//	Also return loopback addresses.
 //
 // cidr : None
 //
-//	Those in a network alone.
+//	Only the addresses in this network.
 //
 // type : None
 //
-//	public, or private, for those alone.
+//	public or private: only addresses of that type.
 //
 // CLI Example:
 //
@@ -61,7 +62,8 @@ type ipAddrs6Args struct {
 	Cidr            any  `default:"None"`
 }
 
-// ipAddrs6 returns the IPv6 addresses of the host, sorted. The arguments are those of network.ip_addrs.
+// ipAddrs6 returns the IPv6 addresses of the host, sorted. The arguments are those of
+// network.ip_addrs.
 //
 // CLI Example:
 //
@@ -89,7 +91,7 @@ func (m *module) addresses(interfaces any, loopback, v4 bool) ([]netip.Addr, err
 	return slices.Compact(list), err
 }
 
-// inside returns the addresses in a network; none where that cannot be read, which is logged.
+// inside returns the addresses in a network. If cidr is invalid, it logs that and returns none.
 func (m *module) inside(addrs []netip.Addr, cidr string) []netip.Addr {
 	n, err := network(cidr, true)
 	if err != nil {
@@ -113,7 +115,7 @@ type ipNetworksArgs struct {
 //
 // verbose : False
 //
-//	Tell address, netmask, prefix and how many addresses each has.
+//	Return the address, the netmask, the prefix and the number of addresses of each network.
 //
 // CLI Example:
 //
@@ -123,7 +125,8 @@ func (m *module) ipNetworks(_ context.Context, a ipNetworksArgs) (any, error) {
 	return m.networks(a, true)
 }
 
-// ipNetworks6 returns the IPv6 networks that the host has addresses in, sorted. The arguments are those of network.ip_networks.
+// ipNetworks6 returns the IPv6 networks that the host has addresses in, sorted. The arguments are
+// those of network.ip_networks.
 //
 // CLI Example:
 //
@@ -143,12 +146,13 @@ func (m *module) networks(a ipNetworksArgs, v4 bool) (any, error) {
 	}
 	all := data.NewMap()
 	for _, n := range list {
-		all.Set(n.String(), data.NewMap("address", n.Addr().String(), "netmask", maskOf(n).String(), "num_addresses", size(n), "prefixlen", int64(n.Bits())))
+		all.Set(n.String(), data.NewMap("address", n.Addr().String(), "netmask", maskOf(n).String(),
+			"num_addresses", size(n), "prefixlen", int64(n.Bits())))
 	}
 	return all, nil
 }
 
-// prefixes returns the networks of addresses that keep lets pass, sorted as Python sorts them.
+// prefixes returns the networks of addresses that keep accepts, sorted as Python sorts them.
 func prefixes(addrs []address, keep func(netip.Prefix, netip.Addr) bool) []netip.Prefix {
 	var list []netip.Prefix
 	for _, a := range addrs {
@@ -165,7 +169,7 @@ func prefixes(addrs []address, keep func(netip.Prefix, netip.Addr) bool) []netip
 
 func loopback(n netip.Prefix) bool { return n.Addr().IsLoopback() && last(n).IsLoopback() }
 
-// size returns how many addresses a network has.
+// size returns the number of addresses in a network.
 func size(n netip.Prefix) any {
 	count := new(big.Int).Lsh(big.NewInt(1), uint(n.Addr().BitLen()-n.Bits()))
 	if count.IsInt64() {
@@ -178,11 +182,12 @@ type subnetsArgs struct {
 	Interfaces any `default:"None"`
 }
 
-// subnets returns the IPv4 networks that the host has addresses in, sorted, but for those of the host to itself.
+// subnets returns the IPv4 networks that the host has addresses in, sorted, except the loopback
+// network.
 //
 // interfaces : None
 //
-//	An interface, or a list of them: those alone.
+//	Only the networks of this interface, or of a list of interfaces.
 //
 // CLI Example:
 //
@@ -192,7 +197,8 @@ func (m *module) subnets(_ context.Context, a subnetsArgs) (any, error) {
 	return m.subnetsOf(a.Interfaces, true)
 }
 
-// subnets6 returns the IPv6 networks that the host has addresses in, sorted, but for those of the host to itself.
+// subnets6 returns the IPv6 networks that the host has addresses in, sorted, except the loopback
+// network.
 //
 // CLI Example:
 //

@@ -16,7 +16,7 @@ import (
 
 const ethtool = "/sbin/ethtool"
 
-// hasEthtool reports whether the program that knows buffers is there.
+// hasEthtool reports whether the program ethtool is available.
 func (m *module) hasEthtool() (bool, error) {
 	if m.onLinux() != nil {
 		return false, nil
@@ -28,7 +28,7 @@ func (m *module) hasEthtool() (bool, error) {
 	return err == nil, err
 }
 
-// getBufsize returns the sizes of the buffers of an interface, and what they can be at most.
+// getBufsize returns the current and the maximum sizes of the buffers of an interface.
 //
 // CLI Example:
 //
@@ -37,14 +37,14 @@ func (m *module) getBufsize(ctx context.Context, a ifaceArgs) (any, error) {
 	if there, err := m.hasEthtool(); err != nil || !there {
 		return data.NewMap(), err
 	}
-	out, err := m.said(ctx, ethtool, "-g", a.Iface)
+	out, err := m.output(ctx, ethtool, "-g", a.Iface)
 	if err != nil {
 		return nil, err
 	}
 	return bufferSizes(out), nil
 }
 
-// bufferSizes reads what ethtool -g prints.
+// bufferSizes parses the output of ethtool -g.
 func bufferSizes(out string) *data.Map {
 	form := regexp.MustCompile(`^(.+):\s+(\d+)$`)
 	sizes, suffix := data.NewMap("result", false), "max-"
@@ -94,9 +94,9 @@ func (m *module) modBufsize(ctx context.Context, a modBufsizeArgs) (any, error) 
 	case len(sizes) == 0:
 		return no("Requires rx=<val> tx==<val> rx-mini=<val> and/or rx-jumbo=<val>")
 	case strings.HasPrefix(a.Iface, "-"):
-		return nil, loader.Invocation("%s is not the name of an interface", data.Repr(a.Iface))
+		return nil, loader.Invocation("%s is not an interface name", data.Repr(a.Iface))
 	}
-	out, err := m.said(ctx, append([]string{ethtool, "-G", a.Iface}, sizes...)...)
+	out, err := m.output(ctx, append([]string{ethtool, "-G", a.Iface}, sizes...)...)
 	if err != nil {
 		return nil, err
 	}

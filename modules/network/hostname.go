@@ -18,7 +18,8 @@ import (
 
 type hostnameArgs struct{ Hostname any }
 
-// modHostname gives the host another name: now, in /etc/hosts, and where the system keeps it for the next boot.
+// modHostname changes the host name: in the running system, in /etc/hosts, and in the system's
+// configuration for the next boot.
 //
 // CLI Example:
 //
@@ -29,19 +30,20 @@ func (m *module) modHostname(ctx context.Context, a hostnameArgs) (any, error) {
 	}
 	name := data.Str(a.Hostname)
 	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \t\n") {
-		return nil, loader.Invocation("%s is not the name of a host", data.Repr(a.Hostname))
+		return nil, loader.Invocation("%s is not a host name", data.Repr(a.Hostname))
 	}
 	old, done, err := m.rename(ctx, name)
 	if err != nil || !done {
 		return false, err
 	}
-	if err := m.edit("/etc/hosts", func(line string) string { return renamed(line, old, name) }); err != nil {
+	if err := m.edit("/etc/hosts",
+		func(line string) string { return renamed(line, old, name) }); err != nil {
 		return nil, err
 	}
 	return true, m.keepName(name)
 }
 
-// rename makes the kernel take a name, and returns the one of before. done is false where hostnamectl refuses.
+// rename sets the kernel's host name and returns the old one. done is false if hostnamectl fails.
 func (m *module) rename(ctx context.Context, name string) (old string, done bool, err error) {
 	program := m.find("hostnamectl")
 	if program == "" {
@@ -49,7 +51,7 @@ func (m *module) rename(ctx context.Context, name string) (old string, done bool
 			return "", false, loader.NotFound("neither hostnamectl nor hostname was found in $PATH")
 		}
 		if old, err = m.fullHostname(ctx); err == nil {
-			_, err = m.said(ctx, program, name)
+			_, err = m.output(ctx, program, name)
 		}
 		return old, err == nil, err
 	}
@@ -64,21 +66,23 @@ func (m *module) hostnamectl(ctx context.Context, argv ...string) (calls.Ran, er
 	return calls.RunAll(ctx, m.env, calls.Run{Argv: argv, Shell: calls.CmdDecides})
 }
 
-// staticName returns the name that hostnamectl tells, or what the host calls itself.
+// staticName returns the name that hostnamectl reports, or else the host's own name.
 func (m *module) staticName(ctx context.Context, program string) (string, error) {
 	ran, err := m.hostnamectl(ctx, program, "status")
 	if err != nil {
 		return "", err
 	}
 	for line := range strings.Lines(ran.Stdout) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.Contains(key, "Static hostname") {
+		if key, value, ok := strings.Cut(line, ":"); ok &&
+			strings.Contains(key, "Static hostname") {
 			return strings.TrimSpace(value), nil
 		}
 	}
 	return os.Hostname()
 }
 
-// renamed returns a line of /etc/hosts with the first word that is the old name replaced. A line without it stays as it is.
+// renamed returns a line of /etc/hosts with the first word that equals old replaced by name. It
+// returns other lines unchanged.
 func renamed(line, old, name string) string {
 	words := strings.Fields(line)
 	i := slices.Index(words, old)
@@ -89,20 +93,22 @@ func renamed(line, old, name string) string {
 	return strings.Join(words, "\t") + "\n"
 }
 
-// keepName writes the name where the family of systems looks for it at boot.
+// keepName writes the name into the file from which this OS family reads it at boot.
 func (m *module) keepName(name string) error {
 	switch m.env.GrainsNow().Text("os_family") {
 	case "RedHat":
-		return m.edit("/etc/sysconfig/network", func(line string) string { return sysconfigName(line, name) })
+		return m.edit("/etc/sysconfig/network",
+			func(line string) string { return sysconfigName(line, name) })
 	case "Debian":
-		if err := atomicfile.Write(m.at("/etc/hostname"), []byte(name+"\n"), atomicfile.Options{Mode: 0o644, KeepMode: true}); err != nil {
-			return loader.Execution("keep the name of the host: %w", err)
+		if err := atomicfile.Write(m.at("/etc/hostname"), []byte(name+"\n"),
+			atomicfile.Options{Mode: 0o644, KeepMode: true}); err != nil {
+			return loader.Execution("store the host name: %w", err)
 		}
 	}
 	return nil
 }
 
-// sysconfigName writes the name into HOSTNAME=…, in the quotes that stand there.
+// sysconfigName replaces the value of HOSTNAME=… and keeps its quotes.
 func sysconfigName(line, name string) string {
 	if !strings.HasPrefix(line, "HOSTNAME") {
 		return line
@@ -117,14 +123,14 @@ func sysconfigName(line, name string) string {
 
 func (m *module) at(file string) string { return filepath.Join(m.env.Root, path.Clean("/"+file)) }
 
-// edit rewrites the lines of a file. One that does not exist stays so.
+// edit rewrites the lines of a file. It does not create a missing file.
 func (m *module) edit(file string, change func(line string) string) error {
 	src, err := os.ReadFile(m.at(file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return loader.Execution("change the name of the host: %w", err)
+		return loader.Execution("change the host name: %w", err)
 	}
 	var b strings.Builder
 	for line := range strings.Lines(string(src)) {
@@ -133,8 +139,9 @@ func (m *module) edit(file string, change func(line string) string) error {
 	if b.String() == string(src) {
 		return nil
 	}
-	if err := atomicfile.Write(m.at(file), []byte(b.String()), atomicfile.Options{Keep: true}); err != nil {
-		return loader.Execution("change the name of the host: %w", err)
+	if err := atomicfile.Write(m.at(file), []byte(b.String()),
+		atomicfile.Options{Keep: true}); err != nil {
+		return loader.Execution("change the host name: %w", err)
 	}
 	return nil
 }

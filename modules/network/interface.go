@@ -12,23 +12,23 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A link is a network interface, in the system's order.
+// A link is a network interface. Links are in the system's order.
 type link struct {
 	name, parent, hwaddr string
 	up                   bool
 	addrs                []address
 }
 
-// An address is one of an interface.
+// An address is one address of an interface.
 type address struct {
 	ip           netip.Addr
-	bits         int // of its network
+	bits         int // prefix length of its network
 	broadcast    netip.Addr
 	label, scope string
 	secondary    bool
 }
 
-// info returns what Salt tells of an interface (salt/utils/network.py, _interfaces_ip).
+// info returns the interface in Salt's form (salt/utils/network.py, _interfaces_ip).
 func (l link) info() *data.Map {
 	info := data.NewMap("up", l.up)
 	if l.parent != "" {
@@ -45,10 +45,11 @@ func (l link) info() *data.Map {
 	return info
 }
 
-// info returns an address with the key of the list that it belongs in.
+// info returns an address in Salt's form, and the key of the list that it belongs in.
 func (a address) info() (key string, entry *data.Map) {
 	if !a.ip.Is4() {
-		return "inet6", data.NewMap("address", a.ip.String(), "prefixlen", strconv.Itoa(a.bits), "scope", orNone(a.scope))
+		return "inet6", data.NewMap("address", a.ip.String(), "prefixlen", strconv.Itoa(a.bits),
+			"scope", orNone(a.scope))
 	}
 	key, entry = "inet", data.NewMap()
 	if a.secondary {
@@ -72,7 +73,7 @@ func orNone(s string) any {
 	return s
 }
 
-// netmask returns the mask of a length as an address; there is none of length 0.
+// netmask returns the netmask of a prefix length as an address, "" for length 0.
 func netmask(bits int) string {
 	if bits < 1 || bits > 32 {
 		return ""
@@ -81,7 +82,7 @@ func netmask(bits int) string {
 	return fmt.Sprintf("%d.%d.%d.%d", mask>>24, mask>>16&255, mask>>8&255, mask&255)
 }
 
-// known returns what there is to tell of all interfaces.
+// known returns the details of all interfaces.
 func (m *module) known() (*data.Map, error) {
 	links, err := m.links()
 	if err != nil {
@@ -103,7 +104,7 @@ func (m *module) interfaces(context.Context, loader.NoArgs) (any, error) { retur
 
 type ifaceArgs struct{ Iface string }
 
-// of returns what there is to tell of an interface, or a text that there is none of that name.
+// of returns the details of an interface. If it does not exist, absent is the error text.
 func (m *module) of(name string) (info *data.Map, absent string, err error) {
 	all, err := m.known()
 	if err != nil {
@@ -117,7 +118,8 @@ func (m *module) of(name string) (info *data.Map, absent string, err error) {
 	for _, k := range all.Keys() {
 		names = append(names, data.Str(k))
 	}
-	return nil, fmt.Sprintf(`Interface "%s" not in available interfaces: "%s"`, name, strings.Join(names, `", "`)), nil
+	return nil, fmt.Sprintf(`Interface "%s" not in available interfaces: "%s"`, name,
+		strings.Join(names, `", "`)), nil
 }
 
 // hwAddr returns the hardware address of an interface, which is its MAC address.
@@ -133,7 +135,8 @@ func (m *module) hwAddr(_ context.Context, a ifaceArgs) (any, error) {
 	return info.Text("hwaddr"), nil
 }
 
-// interfaceOf returns the IPv4 addresses of an interface with their netmasks and broadcast addresses.
+// interfaceOf returns the IPv4 addresses of an interface with their netmasks and broadcast
+// addresses.
 //
 // CLI Example:
 //
@@ -168,7 +171,8 @@ func (m *module) interfaceIp(_ context.Context, a ifaceArgs) (any, error) {
 
 type cidrArgs struct{ Cidr any }
 
-// ifacestartswith returns the labels of the interfaces with an IPv4 address that begins with a text.
+// ifacestartswith returns the labels of the interfaces with an IPv4 address that begins with the
+// given text.
 //
 // CLI Example:
 //
@@ -181,7 +185,8 @@ func (m *module) ifacestartswith(_ context.Context, a cidrArgs) (any, error) {
 	names := []any{}
 	for _, l := range links {
 		for _, addr := range l.addrs {
-			if addr.ip.Is4() && !addr.secondary && strings.HasPrefix(addr.ip.String(), data.Str(a.Cidr)) {
+			if addr.ip.Is4() && !addr.secondary &&
+				strings.HasPrefix(addr.ip.String(), data.Str(a.Cidr)) {
 				names = append(names, addr.label)
 			}
 		}
@@ -189,7 +194,8 @@ func (m *module) ifacestartswith(_ context.Context, a cidrArgs) (any, error) {
 	return names, nil
 }
 
-// chosen returns the addresses of a version of the interfaces whose names match one of some globs, or of all, in order.
+// chosen returns, in order, the IPv4 or IPv6 addresses of the interfaces whose names match one of
+// the globs, or of all.
 func (m *module) chosen(interfaces any, v4 bool) ([]address, error) {
 	links, err := m.links()
 	if err != nil {

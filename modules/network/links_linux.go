@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemLinks asks the kernel for the interfaces, in the order of `ip addr show`.
+// systemLinks returns the interfaces from the kernel, in the order of `ip addr show`.
 func systemLinks() ([]link, error) {
 	links, err := syscall.NetlinkRIB(syscall.RTM_GETLINK, syscall.AF_UNSPEC)
 	if err != nil {
@@ -28,7 +28,7 @@ func systemLinks() ([]link, error) {
 	return parseLinks(links, addrs)
 }
 
-// parseLinks reads the answers to RTM_GETLINK and RTM_GETADDR.
+// parseLinks parses the answers to RTM_GETLINK and RTM_GETADDR.
 func parseLinks(linkDump, addrDump []byte) ([]link, error) {
 	messages, err := syscall.ParseNetlinkMessage(linkDump)
 	if err != nil {
@@ -42,7 +42,7 @@ func parseLinks(linkDump, addrDump []byte) ([]link, error) {
 		names[index(m)] = text(attributes(m.Data[syscall.SizeofIfInfomsg:])[syscall.IFLA_IFNAME])
 	}
 	var links []link
-	place := map[uint32]int{} // index of the kernel → place in links
+	place := map[uint32]int{} // kernel index → index in links
 	for _, m := range messages {
 		if isName(names[index(m)]) {
 			place[index(m)] = len(links)
@@ -65,10 +65,10 @@ func parseLinks(linkDump, addrDump []byte) ([]link, error) {
 	return links, nil
 }
 
-// index returns the kernel's number of the interface that a message is about.
+// index returns the kernel index of the interface that a message is about.
 func index(m syscall.NetlinkMessage) uint32 { return binary.NativeEndian.Uint32(m.Data[4:]) }
 
-// isName reports whether Salt's reader of `ip link show` takes an interface of this name.
+// isName reports whether Salt's parser of `ip link show` accepts an interface with this name.
 func isName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.-", r)
@@ -97,7 +97,7 @@ func parseLink(m syscall.NetlinkMessage, names map[uint32]string) link {
 	return l
 }
 
-// hardware writes an address as the program ip does: those of tunnels are IP addresses.
+// hardware formats a link-layer address as the program ip does. For tunnels it is an IP address.
 func hardware(kind uint16, b []byte) string {
 	tunnel4 := kind == unix.ARPHRD_TUNNEL || kind == unix.ARPHRD_SIT || kind == unix.ARPHRD_IPGRE
 	tunnel6 := kind == unix.ARPHRD_TUNNEL6 || kind == unix.ARPHRD_IP6GRE
@@ -115,9 +115,11 @@ func parseAddr(m syscall.NetlinkMessage, names map[uint32]string) (address, bool
 		near = far
 	}
 	addr, ok := netip.AddrFromSlice(near)
-	a := address{ip: addr, bits: int(m.Data[1]), scope: scope(m.Data[3]), label: text(attrs[syscall.IFA_LABEL])}
+	a := address{ip: addr, bits: int(m.Data[1]), scope: scope(m.Data[3]),
+		label: text(attrs[syscall.IFA_LABEL])}
 	if far != nil && string(far) != string(near) {
-		a.bits = addr.BitLen() // the prefix stands behind the address of the peer, which Salt does not look at
+		// the prefix length is that of the peer's address, which Salt ignores
+		a.bits = addr.BitLen()
 	}
 	if a.label == "" {
 		a.label = names[index(m)]
@@ -127,7 +129,7 @@ func parseAddr(m syscall.NetlinkMessage, names map[uint32]string) (address, bool
 	return a, ok
 }
 
-// scope names where an address counts.
+// scope returns the name of an address scope.
 func scope(b byte) string {
 	switch b {
 	case syscall.RT_SCOPE_UNIVERSE:
@@ -144,7 +146,8 @@ func scope(b byte) string {
 	return strconv.Itoa(int(b))
 }
 
-// attributes returns those of a message by kind; a message that is broken has those before the break.
+// attributes returns the attributes of a message by type. If the message is malformed, it returns
+// those before the error.
 func attributes(b []byte) map[uint16][]byte {
 	found := map[uint16][]byte{}
 	for len(b) >= syscall.SizeofRtAttr {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What the kernel tells is what Go's standard library reads there, too.
+// TestSystemLinks compares the kernel's answers with those of Go's standard library.
 func TestSystemLinks(t *testing.T) {
 	links, err := systemLinks()
 	if err != nil || len(links) == 0 {
@@ -20,7 +20,8 @@ func TestSystemLinks(t *testing.T) {
 			t.Errorf("%s: %v", l.name, err)
 			continue
 		}
-		if len(i.HardwareAddr) > 0 && l.hwaddr != i.HardwareAddr.String() || l.up != (i.Flags&net.FlagUp != 0) {
+		if len(i.HardwareAddr) > 0 && l.hwaddr != i.HardwareAddr.String() ||
+			l.up != (i.Flags&net.FlagUp != 0) {
 			t.Errorf("%s has %s, up %v, want %s, %v", l.name, l.hwaddr, l.up, i.HardwareAddr, i.Flags)
 		}
 		addrs, err := i.Addrs()
@@ -49,7 +50,8 @@ func FuzzLinks(f *testing.F) {
 		f.Skip(err)
 	}
 	f.Add(links, addrs)
-	done := []byte{20, 0, 0, 0, syscall.NLMSG_DONE, 0, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} // a message that is too short for an interface
+	// a message that is too short for an interface
+	done := []byte{20, 0, 0, 0, syscall.NLMSG_DONE, 0, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	f.Add(append(slices.Clone(links), done...), done)
 	f.Fuzz(func(_ *testing.T, links, addrs []byte) { _, _ = parseLinks(links, addrs) })
 }

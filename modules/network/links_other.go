@@ -8,7 +8,7 @@ import (
 	"net/netip"
 )
 
-// systemLinks returns the interfaces as Go's standard library knows them.
+// systemLinks returns the interfaces that Go's standard library reports.
 func systemLinks() ([]link, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -23,7 +23,8 @@ func systemLinks() ([]link, error) {
 		}
 		for _, a := range addrs {
 			if p, err := netip.ParsePrefix(a.String()); err == nil {
-				l.addrs = append(l.addrs, address{ip: p.Addr().Unmap(), bits: p.Bits(), label: i.Name})
+				l.addrs = append(l.addrs, address{ip: p.Addr().Unmap(), bits: p.Bits(),
+					label: i.Name})
 			}
 		}
 		links = append(links, l)

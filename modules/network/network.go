@@ -1,14 +1,16 @@
-// Package network is Salt's module network: the interfaces of the minion and their addresses, and reckoning with networks
-// (salt/modules/network.py, salt/utils/network.py).
+// Package network is Salt's module network: the interfaces of the minion, their addresses, and
+// calculations with networks (salt/modules/network.py, salt/utils/network.py).
 //
-// interface.go tells of interfaces, address.go of their addresses, and subnet.go reckons. On Linux the interfaces come from the kernel;
-// elsewhere Go's standard library tells less of them: no labels and broadcast addresses. route.go, socket.go, hop.go and buffer.go read
-// what programs of Linux print, reach.go tries other hosts, and hostname.go renames this one.
+// interface.go returns interfaces, address.go their addresses, and subnet.go calculates. On Linux
+// the interfaces come from the kernel. Elsewhere they come from Go's standard library, which has no
+// labels and broadcast addresses. route.go, socket.go, traceroute.go and buffer.go parse the output
+// of Linux programs, connect.go contacts other hosts, and hostname.go renames this one.
 //
-// Which addresses are private is what Python 3.13 says, and those before it since they were mended.
+// The private addresses are those of Python 3.13, and of older versions with the fix of that list.
 //
-// What differs from Salt: network.connect over UDP works; lines of programs that cannot be read are left out, where Salt raises an
-// exception; mod_hostname leaves the lines of /etc/hosts alone that do not hold the name.
+// Differences from Salt: network.connect works over UDP. Lines of programs that cannot be parsed
+// are left out; Salt raises an exception. mod_hostname leaves lines of /etc/hosts without the old
+// name unchanged.
 package network
 
 import (
@@ -38,7 +40,8 @@ type module struct {
 }
 
 func newModule(m *module) (*loader.Module, error) {
-	addrs, addrs6, hw := loader.F("ip_addrs", m.ipAddrs), loader.F("ip_addrs6", m.ipAddrs6), loader.F("hw_addr", m.hwAddr)
+	addrs, addrs6, hw := loader.F("ip_addrs", m.ipAddrs), loader.F("ip_addrs6", m.ipAddrs6),
+		loader.F("hw_addr", m.hwAddr)
 	return &loader.Module{Funcs: []loader.Func{
 		addrs, addrs.Alias("ipaddrs"), addrs6, addrs6.Alias("ipaddrs6"), hw, hw.Alias("hwaddr"),
 		loader.F("active_tcp", m.activeTcp),
@@ -77,7 +80,7 @@ func newModule(m *module) (*loader.Module, error) {
 	}}, nil
 }
 
-// getHostname returns the name that the host has for itself.
+// getHostname returns the host's own name.
 //
 // CLI Example:
 //
@@ -90,7 +93,7 @@ func (m *module) getHostname(context.Context, loader.NoArgs) (any, error) {
 	return name, nil
 }
 
-// getFqdn returns the full name of the host, as the resolver knows it, or the name that it has for itself.
+// getFqdn returns the full name of the host that the resolver knows, or else the host's own name.
 //
 // CLI Example:
 //
@@ -111,13 +114,14 @@ func (m *module) fullHostname(ctx context.Context) (string, error) {
 	return fullName(ctx, m.resolver, name), nil
 }
 
-// resolver is what full names are asked of.
+// resolver looks up full names.
 type resolver interface {
 	LookupHost(ctx context.Context, host string) ([]string, error)
 	LookupAddr(ctx context.Context, addr string) ([]string, error)
 }
 
-// fullName is Python's socket.getfqdn: of the names of the host's address the first with a dot, else the first.
+// fullName is Python's socket.getfqdn: it returns the first name of the host's address that
+// contains a dot, else the first name.
 func fullName(ctx context.Context, r resolver, name string) string {
 	addrs, err := r.LookupHost(ctx, name)
 	if err != nil || len(addrs) == 0 {
@@ -131,7 +135,7 @@ func fullName(ctx context.Context, r resolver, name string) string {
 	return strings.TrimSuffix(names[max(0, slices.IndexFunc(names, whole))], ".")
 }
 
-// texts returns values as a list of their texts.
+// texts returns the values as a list of texts.
 func texts[T interface{ String() string }](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {

@@ -15,18 +15,20 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// write puts files below a directory.
+// write creates files below a directory.
 func write(t testing.TB, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		at := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestPrograms makes the calls that run programs; there are the programs that the host of the call has.
+// TestPrograms makes the calls that run programs. Each call finds only the programs that its host
+// has.
 func TestPrograms(t *testing.T) {
 	var cases []struct{ There []string }
 	src, err := os.ReadFile("testdata/programs.json")
@@ -61,10 +63,13 @@ func TestActiveTcp(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := data.NewMap(
-		int64(0), data.NewMap("local_addr", "10.0.0.2", "local_port", int64(22), "remote_addr", "10.0.0.1", "remote_port", int64(54321)),
-		int64(1), data.NewMap("local_addr", "fd00::1", "local_port", int64(80), "remote_addr", "127.0.0.1", "remote_port", int64(8080)))
+		int64(0), data.NewMap("local_addr", "10.0.0.2", "local_port", int64(22), "remote_addr",
+			"10.0.0.1", "remote_port", int64(54321)),
+		int64(1), data.NewMap("local_addr", "fd00::1", "local_port", int64(80), "remote_addr",
+			"127.0.0.1", "remote_port", int64(8080)))
 	for range 2 {
-		if got, err := r.Invoke(t.Context(), "network.active_tcp", nil, nil); err != nil || !data.Equal(got, want) {
+		if got, err := r.Invoke(t.Context(), "network.active_tcp", nil, nil); err != nil ||
+			!data.Equal(got, want) {
 			t.Errorf("network.active_tcp = %s, %v, want %s", data.Repr(got), err, data.Repr(want))
 		}
 	}
@@ -90,24 +95,30 @@ func TestConnect(t *testing.T) {
 		result bool
 		want   string
 	}{
-		{[]any{"127.0.0.1", port(l.Addr())}, nil, true, "Successfully connected to 127.0.0.1 (127.0.0.1) on tcp port " + port(l.Addr())},
-		{[]any{"127.0.0.1", port(gone.Addr())}, nil, false, "Unable to connect to 127.0.0.1 (127.0.0.1) on tcp port " + port(gone.Addr())},
-		{[]any{"127.0.0.1", port(answering)}, data.NewMap("proto", "udp"), true, "Successfully connected to 127.0.0.1 (127.0.0.1) on udp port " + port(answering)},
-		{[]any{"127.0.0.1", port(gone.Addr())}, data.NewMap("family", "ipv6"), false, "Unable to resolve host 127.0.0.1 on tcp port " + port(gone.Addr())},
-		{[]any{"127.0.0.1", port(l.Addr())}, data.NewMap("family", []any{"ipv4"}), true, "Successfully connected to 127.0.0.1 (127.0.0.1) on tcp port " + port(l.Addr())},
+		{[]any{"127.0.0.1", port(l.Addr())}, nil, true,
+			"Successfully connected to 127.0.0.1 (127.0.0.1) on tcp port " + port(l.Addr())},
+		{[]any{"127.0.0.1", port(gone.Addr())}, nil, false,
+			"Unable to connect to 127.0.0.1 (127.0.0.1) on tcp port " + port(gone.Addr())},
+		{[]any{"127.0.0.1", port(answering)}, data.NewMap("proto", "udp"), true,
+			"Successfully connected to 127.0.0.1 (127.0.0.1) on udp port " + port(answering)},
+		{[]any{"127.0.0.1", port(gone.Addr())}, data.NewMap("family", "ipv6"), false,
+			"Unable to resolve host 127.0.0.1 on tcp port " + port(gone.Addr())},
+		{[]any{"127.0.0.1", port(l.Addr())}, data.NewMap("family", []any{"ipv4"}), true,
+			"Successfully connected to 127.0.0.1 (127.0.0.1) on tcp port " + port(l.Addr())},
 		{[]any{""}, nil, false, "Required argument, host, is missing."},
 		{[]any{"127.0.0.1"}, nil, false, "Required argument, port, is missing."},
 	} {
 		for range 2 {
 			got, err := r.Invoke(t.Context(), "network.connect", tt.args, tt.kwargs)
-			if m, ok := got.(*data.Map); err != nil || !ok || m.Value("result") != tt.result || m.Text("comment") != tt.want {
+			if m, ok := got.(*data.Map); err != nil || !ok || m.Value("result") != tt.result ||
+				m.Text("comment") != tt.want {
 				t.Errorf("network.connect %v = %s, %v, want %q", tt.args, data.Repr(got), err, tt.want)
 			}
 		}
 	}
 }
 
-// answerer is a socket of UDP that answers all it gets.
+// answerer returns a UDP socket that answers everything it receives.
 func answerer(t *testing.T) net.Addr {
 	t.Helper()
 	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
@@ -130,7 +141,8 @@ func answerer(t *testing.T) net.Addr {
 	return c.LocalAddr()
 }
 
-// TestWol wakes a socket of this host: sixteen times its address behind six bytes of ones.
+// TestWol sends the packet to a socket of this host: six bytes of ones, then sixteen times the
+// address.
 func TestWol(t *testing.T) {
 	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	if err != nil {
@@ -139,7 +151,8 @@ func TestWol(t *testing.T) {
 	defer c.Close()
 	_, port, _ := net.SplitHostPort(c.LocalAddr().String())
 	for _, mac := range []string{"08:00:27:13:69:77", "080027136977", "08-00-27-13-69-77"} {
-		if v, err := registry(t, host).Invoke(t.Context(), "network.wol", []any{mac, "127.0.0.1", port}, nil); v != true || err != nil {
+		if v, err := registry(t, host).Invoke(t.Context(),
+			"network.wol", []any{mac, "127.0.0.1", port}, nil); v != true || err != nil {
 			t.Fatalf("network.wol %s = %v, %v", mac, v, err)
 		}
 		buf := make([]byte, 200)
@@ -152,9 +165,10 @@ func TestWol(t *testing.T) {
 }
 
 func TestFqdns(t *testing.T) {
-	r, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "network", New: func(env *loader.Env) (*loader.Module, error) {
-		return newModule(&module{env: env, links: host, resolver: names{"web1", "web1.example.net."}})
-	}}})
+	r, err := loader.NewRegistry(&loader.Env{},
+		[]loader.Plugin{{Name: "network", New: func(env *loader.Env) (*loader.Module, error) {
+			return newModule(&module{env: env, links: host, resolver: names{"web1", "web1.example.net."}})
+		}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +180,7 @@ func TestFqdns(t *testing.T) {
 	}
 }
 
-// TestModHostname renames a host of each family twice; the second time nothing is written.
+// TestModHostname renames a host of each family twice. The second call writes nothing.
 func TestModHostname(t *testing.T) {
 	const hosts = "# web1 here\n127.0.0.1 localhost\n10.0.0.1  web1.example web1\n"
 	for family, want := range map[string]map[string]string{
@@ -174,7 +188,8 @@ func TestModHostname(t *testing.T) {
 		"RedHat": {"etc/hostname": "web1\n", "etc/sysconfig/network": "NET=yes\nHOSTNAME=\"web2\"\n"},
 	} {
 		root := t.TempDir()
-		write(t, root, map[string]string{"etc/hosts": hosts, "etc/hostname": "web1\n", "etc/sysconfig/network": "NET=yes\nHOSTNAME=\"web1\"\n"})
+		write(t, root, map[string]string{"etc/hosts": hosts, "etc/hostname": "web1\n",
+			"etc/sysconfig/network": "NET=yes\nHOSTNAME=\"web1\"\n"})
 		for _, old := range []string{"web1", "web2"} {
 			rename(t, root, family, old, "web2")
 			want["etc/hosts"] = "#\tweb2\there\n127.0.0.1 localhost\n10.0.0.1\tweb1.example\tweb2\n"
@@ -187,23 +202,28 @@ func TestModHostname(t *testing.T) {
 	}
 }
 
-// rename calls network.mod_hostname on a host that hostnamectl calls old.
+// rename calls network.mod_hostname on a host whose old name comes from hostnamectl.
 func rename(t *testing.T, root, family, old, name string) {
 	t.Helper()
 	shell := &replay.Shell{Answers: data.NewMap(
-		"hostnamectl status", data.NewMap("retcode", int64(0), "stdout", "   Static hostname: "+old+"\n         Icon name: x", "stderr", ""),
+		"hostnamectl status", data.NewMap("retcode", int64(0), "stdout", "   Static hostname: "+old+
+			"\n         Icon name: x", "stderr", ""),
 		"hostnamectl set-hostname "+name, data.NewMap("retcode", int64(0), "stdout", "", "stderr", ""))}
-	env := &loader.Env{Root: root, Grains: func() *data.Map { return data.NewMap("kernel", "Linux", "os_family", family) }}
-	r, err := loader.NewRegistry(env, []loader.Plugin{shell.Plugin(), {Name: "network", New: func(env *loader.Env) (*loader.Module, error) {
-		return newModule(&module{env: env, links: host, find: func(name string) string { return "/usr/bin/" + name }})
-	}}})
+	env := &loader.Env{Root: root,
+		Grains: func() *data.Map { return data.NewMap("kernel", "Linux", "os_family", family) }}
+	r, err := loader.NewRegistry(env,
+		[]loader.Plugin{shell.Plugin(), {Name: "network", New: func(env *loader.Env) (*loader.Module, error) {
+			return newModule(&module{env: env, links: host,
+				find: func(name string) string { return "/usr/bin/" + name }})
+		}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v, err := r.Invoke(t.Context(), "network.mod_hostname", []any{name}, nil); v != true || err != nil {
 		t.Fatalf("network.mod_hostname = %v, %v", v, err)
 	}
-	if want := []any{[]any{"hostnamectl", "status"}, []any{"hostnamectl", "set-hostname", name}}; !data.Equal(shell.Ran, want) {
+	if want := []any{[]any{"hostnamectl", "status"},
+		[]any{"hostnamectl", "set-hostname", name}}; !data.Equal(shell.Ran, want) {
 		t.Errorf("ran %s, want %s", data.Repr(shell.Ran), data.Repr(want))
 	}
 	if v, err := r.Invoke(t.Context(), "network.mod_hostname", []any{"-x"}, nil); err == nil {

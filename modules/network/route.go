@@ -10,22 +10,23 @@ import (
 	"github.com/brineproject/brine/modules/calls"
 )
 
-// A route is a row of a routing table, with the words of netstat.
+// A route is a row of a routing table, in the terms of netstat.
 type route struct{ family, destination, gateway, netmask, flags, iface string }
 
 func (r route) info() *data.Map {
-	return data.NewMap("addr_family", r.family, "destination", r.destination, "gateway", r.gateway, "netmask", r.netmask, "flags", r.flags, "interface", r.iface)
+	return data.NewMap("addr_family", r.family, "destination", r.destination, "gateway", r.gateway,
+		"netmask", r.netmask, "flags", r.flags, "interface", r.iface)
 }
 
 type familyArgs struct {
 	Family any `default:"None"`
 }
 
-// routes returns the routes of the host, as netstat tells them, or the program ip where there is no netstat.
+// routes returns the routes of the host from netstat, or from the program ip if netstat is missing.
 //
 // family
 //
-//	Only those of inet or of inet6.
+//	inet or inet6: only routes of that family.
 //
 // CLI Example:
 //
@@ -35,7 +36,7 @@ func (m *module) routes(ctx context.Context, a familyArgs) (any, error) {
 	return m.routeList(ctx, a.Family, func(route) bool { return true })
 }
 
-// defaultRoute returns the routes that packets take for which there is no other. The argument is that of network.routes.
+// defaultRoute returns the default routes. The argument is that of network.routes.
 //
 // CLI Example:
 //
@@ -54,7 +55,7 @@ func (m *module) defaultRoute(ctx context.Context, a familyArgs) (any, error) {
 	})
 }
 
-// routeList returns the routes of a family, or of both, that are wanted.
+// routeList returns the routes of a family, or of both families, that wanted accepts.
 func (m *module) routeList(ctx context.Context, family any, wanted func(route) bool) (any, error) {
 	if family != nil && family != "inet" && family != "inet6" {
 		return nil, loader.Execution("Invalid address family %s", data.Str(family))
@@ -79,7 +80,7 @@ func (m *module) routeList(ctx context.Context, family any, wanted func(route) b
 	return list, nil
 }
 
-// lines returns the words of the lines that a command prints.
+// lines runs a command and returns its output as a list of words for each line.
 func (m *module) lines(ctx context.Context, command string, shell calls.Shell) ([][]string, error) {
 	out, err := calls.RunOutput(ctx, m.env, calls.Run{Line: command, Shell: shell})
 	if err != nil {
@@ -94,7 +95,7 @@ func (m *module) lines(ctx context.Context, command string, shell calls.Shell) (
 	return list, nil
 }
 
-// netstatRoutes reads the tables of netstat, without their two lines of titles.
+// netstatRoutes parses the tables of netstat without their two header lines.
 func (m *module) netstatRoutes(ctx context.Context) ([]route, error) {
 	v4, err := m.lines(ctx, "netstat -A inet -rn | tail -n+3", calls.InShell)
 	if err != nil {
@@ -115,7 +116,7 @@ func (m *module) netstatRoutes(ctx context.Context) ([]route, error) {
 	return list, err
 }
 
-// ipRoutes reads the tables of the program ip, and tells them in the words of netstat.
+// ipRoutes parses the tables of the program ip and returns them in the terms of netstat.
 func (m *module) ipRoutes(ctx context.Context) ([]route, error) {
 	v4, err := m.lines(ctx, "ip -4 route show table main", calls.InShell)
 	if err != nil {
@@ -136,7 +137,7 @@ func (m *module) ipRoutes(ctx context.Context) ([]route, error) {
 	return list, err
 }
 
-// after returns the word behind the word dev at a place, "" where another word stands there.
+// after returns the word after dev if words[at] is dev, else "".
 func after(words []string, at int) string {
 	if len(words) > at+1 && words[at] == "dev" {
 		return words[at+1]
@@ -153,7 +154,7 @@ func ipRoute4(w []string) (route, bool) {
 	}
 	n, err := network(w[0], false)
 	if err != nil {
-		return route{}, false // the kind of a route that leads nowhere, as in: blackhole 10.0.0.0/8
+		return route{}, false // a type without destination, as in: blackhole 10.0.0.0/8
 	}
 	return route{"inet", n.Addr().String(), "0.0.0.0", maskOf(n).String(), "U", after(w, 1)}, true
 }
@@ -178,7 +179,8 @@ type routeArgs struct {
 	IP any `name:"ip"`
 }
 
-// getRoute returns how packets leave for an address: by which interface and gateway, and from which address.
+// getRoute returns the route of packets to an address: the interface, the gateway and the source
+// address.
 //
 // CLI Example:
 //
@@ -187,7 +189,8 @@ func (m *module) getRoute(ctx context.Context, a routeArgs) (any, error) {
 	if err := m.onLinux(); err != nil {
 		return nil, err
 	}
-	out, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"ip", "route", "get", data.Str(a.IP)}})
+	out, err := calls.RunOutput(ctx, m.env,
+		calls.Run{Argv: []string{"ip", "route", "get", data.Str(a.IP)}})
 	if err != nil {
 		return nil, err
 	}
@@ -197,5 +200,6 @@ func (m *module) getRoute(ctx context.Context, a routeArgs) (any, error) {
 	if found == nil {
 		return nil, loader.Execution("Unable to find the route to %s: %s", data.Str(a.IP), line)
 	}
-	return data.NewMap("destination", a.IP, "gateway", orNone(found[1]), "interface", found[2], "source", found[3]), nil
+	return data.NewMap("destination", a.IP, "gateway", orNone(found[1]), "interface", found[2],
+		"source", found[3]), nil
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/brineproject/brine/modules/calls"
 )
 
-// netstat returns the sockets of the host with their states, users and programs, as netstat tells them, or ss where there is no
-// netstat.
+// netstat returns the sockets of the host with their states, users and programs. They come from
+// netstat, or from ss if netstat is missing.
 //
 // CLI Example:
 //
@@ -46,13 +46,15 @@ func (m *module) netstat(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return list, nil
 }
 
-// netstatLine reads a line of netstat; nil for one that tells of no socket. Sockets of UDP have no state.
+// netstatLine parses a line of netstat. It returns nil if the line describes no socket. UDP sockets
+// have no state.
 func netstatLine(w []string) *data.Map {
 	tcp, udp := strings.HasPrefix(w[0], "tcp"), strings.HasPrefix(w[0], "udp")
 	if tcp && len(w) < 9 || udp && len(w) < 8 || !tcp && !udp {
 		return nil
 	}
-	entry := data.NewMap("proto", w[0], "recv-q", w[1], "send-q", w[2], "local-address", w[3], "remote-address", w[4])
+	entry := data.NewMap("proto", w[0], "recv-q", w[1], "send-q", w[2], "local-address", w[3],
+		"remote-address", w[4])
 	rest := w[5:]
 	if tcp {
 		entry.Set("state", w[5])
@@ -64,13 +66,14 @@ func netstatLine(w []string) *data.Map {
 	return entry
 }
 
-// ssLine reads a line of ss; the last word does not count, as in Salt.
+// ssLine parses a line of ss. As in Salt, it ignores the last word.
 func ssLine(w []string) *data.Map {
 	tcp := strings.HasPrefix(w[0], "tcp")
 	if len(w) < 6 || !tcp && !strings.HasPrefix(w[0], "udp") {
 		return nil
 	}
-	entry := data.NewMap("proto", w[0], "recv-q", w[2], "send-q", w[3], "local-address", w[4], "remote-address", w[5])
+	entry := data.NewMap("proto", w[0], "recv-q", w[2], "send-q", w[3], "local-address", w[4],
+		"remote-address", w[5])
 	if tcp {
 		state := w[1]
 		if state == "ESTAB" {
@@ -87,7 +90,7 @@ func ssLine(w []string) *data.Map {
 	return entry
 }
 
-// ssField takes over what a word such as users:(("sshd",pid=7,fd=3)) tells.
+// ssField copies the values of a word such as users:(("sshd",pid=7,fd=3)) to an entry.
 func ssField(entry *data.Map, word string) {
 	name, value, _ := strings.Cut(word, ":")
 	switch name {
@@ -102,7 +105,7 @@ func ssField(entry *data.Map, word string) {
 	}
 }
 
-// activeTcp returns the connections of TCP that are established, by their number in the list.
+// activeTcp returns the established TCP connections by their number in the list.
 //
 // CLI Example:
 //
@@ -126,7 +129,8 @@ func (m *module) activeTcp(context.Context, loader.NoArgs) (any, error) {
 	return all, nil
 }
 
-// connection reads a line of /proc/net/tcp or tcp6 (proc_pid_net(5)); nil where it tells of none that is established.
+// connection parses a line of /proc/net/tcp or tcp6 (proc_pid_net(5)). It returns nil if the
+// connection is not established.
 func connection(w []string) *data.Map {
 	const established = "01"
 	if len(w) < 4 || w[3] != established {
@@ -137,10 +141,12 @@ func connection(w []string) *data.Map {
 	if err1 != nil || err2 != nil {
 		return nil
 	}
-	return data.NewMap("local_addr", near, "local_port", nearPort, "remote_addr", far, "remote_port", farPort)
+	return data.NewMap("local_addr", near, "local_port", nearPort, "remote_addr", far,
+		"remote_port", farPort)
 }
 
-// endpoint reads an address, written as words of 32 bits in the order of the machine, and a port, both in base 16.
+// endpoint parses an address and a port in hexadecimal. The address consists of 32-bit words in the
+// byte order of the machine.
 func endpoint(text string) (addr string, port int64, err error) {
 	host, rest, _ := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(host)
@@ -161,7 +167,7 @@ func endpoint(text string) (addr string, port int64, err error) {
 	return ip.Unmap().String(), port, err
 }
 
-// arp returns the addresses of neighbours by their hardware addresses.
+// arp returns the addresses of the neighbours by hardware address.
 //
 // CLI Example:
 //

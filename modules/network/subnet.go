@@ -12,9 +12,11 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// network reads a network: an address alone, or with a prefix or a netmask. With strict true it may have no bits of a host.
+// network parses a network: an address alone, or with a prefix length or a netmask. If strict is
+// true, host bits are an error.
 func network(text string, strict bool) (netip.Prefix, error) {
-	bad := loader.Exception("ValueError", "%s does not appear to be an IPv4 or IPv6 network", data.Repr(text))
+	bad := loader.Exception("ValueError", "%s does not appear to be an IPv4 or IPv6 network",
+		data.Repr(text))
 	addr, mask, masked := strings.Cut(text, "/")
 	ip, err := netip.ParseAddr(addr)
 	if err != nil || ip.Zone() != "" {
@@ -36,14 +38,15 @@ func network(text string, strict bool) (netip.Prefix, error) {
 	return n, nil
 }
 
-// prefixLength reads what stands behind the slash: a number, or, of IPv4, a netmask or its inverse.
+// prefixLength parses the part after the slash: a number, or for IPv4 a netmask or its inverse.
 func prefixLength(mask string, ip netip.Addr) (int, error) {
-	if n, err := strconv.ParseUint(mask, 10, 8); err == nil && !strings.HasPrefix(mask, "+") && int(n) <= ip.BitLen() {
+	if n, err := strconv.ParseUint(mask, 10, 8); err == nil && !strings.HasPrefix(mask, "+") &&
+		int(n) <= ip.BitLen() {
 		return int(n), nil
 	}
 	m, err := netip.ParseAddr(mask)
 	if err != nil || !m.Is4() || !ip.Is4() {
-		return 0, fmt.Errorf("no netmask: %q", mask)
+		return 0, fmt.Errorf("invalid netmask: %q", mask)
 	}
 	b := m.As4()
 	v := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
@@ -54,22 +57,24 @@ func prefixLength(mask string, ip netip.Addr) (int, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("no netmask: %q", mask)
+	return 0, fmt.Errorf("invalid netmask: %q", mask)
 }
 
-// said returns the text of an address or network; a number below 2**32 is an IPv4 address.
-func said(v any) string {
+// addressText returns the text of an address or network. A number below 2**32 is an IPv4 address.
+func addressText(v any) string {
 	if n, ok := v.(int64); ok && n >= 0 && n < 1<<32 {
-		return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}).String()
+		return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8),
+			byte(n)}).String()
 	}
 	return data.Str(v)
 }
 
-// ip reads an address.
+// ip parses an address.
 func ip(v any) (netip.Addr, error) {
-	addr, err := netip.ParseAddr(said(v))
+	addr, err := netip.ParseAddr(addressText(v))
 	if err != nil {
-		return addr, loader.Exception("ValueError", "%s does not appear to be an IPv4 or IPv6 address", data.Repr(v))
+		return addr, loader.Exception("ValueError",
+			"%s does not appear to be an IPv4 or IPv6 address", data.Repr(v))
 	}
 	return addr, nil
 }
@@ -105,14 +110,14 @@ type calcNetArgs struct {
 //
 // netmask : None
 //
-//	Its netmask or prefix, unless that stands behind the address.
+//	The netmask or prefix length, unless the address has one.
 //
 // CLI Example:
 //
 //	salt '*' network.calc_net 172.17.0.5 255.255.255.240
 //	salt '*' network.calc_net 2a02:f6e:a000:80:84d8:8332:7866:4e07/64
 func (m *module) calcNet(_ context.Context, a calcNetArgs) (any, error) {
-	text := said(a.IPAddr)
+	text := addressText(a.IPAddr)
 	if a.Netmask != nil {
 		text = data.Str(a.IPAddr) + "/" + data.Str(a.Netmask)
 	}
@@ -123,17 +128,19 @@ func (m *module) calcNet(_ context.Context, a calcNetArgs) (any, error) {
 	return n.String(), nil
 }
 
-// convertCidr returns the network, the netmask and the broadcast address of an address with a prefix.
+// convertCidr returns the network, the netmask and the broadcast address of an address with a
+// prefix length.
 //
 // CLI Example:
 //
 //	salt '*' network.convert_cidr 172.31.0.0/16
 func (m *module) convertCidr(_ context.Context, a cidrArgs) (any, error) {
-	n, err := network(said(a.Cidr), false)
+	n, err := network(addressText(a.Cidr), false)
 	if err != nil {
 		return nil, err
 	}
-	return data.NewMap("network", n.Addr().String(), "netmask", maskOf(n).String(), "broadcast", last(n).String()), nil
+	return data.NewMap("network", n.Addr().String(), "netmask", maskOf(n).String(),
+		"broadcast", last(n).String()), nil
 }
 
 // inSubnet reports whether the host has an address in a network.
@@ -165,7 +172,7 @@ func (m *module) ipInSubnet(_ context.Context, a ipInSubnetArgs) (any, error) {
 	if !ok {
 		list = []any{a.IPAddr}
 	}
-	n, err := network(said(a.Cidr), true)
+	n, err := network(addressText(a.Cidr), true)
 	if err != nil {
 		m.env.Log.Errorf("Invalid CIDR '%s'", data.Str(a.Cidr))
 		return false, nil
@@ -183,7 +190,7 @@ type ipArgs struct {
 	IPAddr any `name:"ip_addr"`
 }
 
-// isLoopback reports whether an address is of a host to itself.
+// isLoopback reports whether an address is a loopback address.
 //
 // CLI Example:
 //
@@ -196,7 +203,7 @@ func (m *module) isLoopback(_ context.Context, a ipArgs) (any, error) {
 	return addr.IsLoopback(), nil
 }
 
-// isPrivate reports whether an address is of no public network.
+// isPrivate reports whether an address is private.
 //
 // CLI Example:
 //
@@ -209,7 +216,7 @@ func (m *module) isPrivate(_ context.Context, a ipArgs) (any, error) {
 	return private(addr), nil
 }
 
-// private reports whether the registry of special addresses has an address as private.
+// private reports whether an address is private in the registry of special-purpose addresses.
 func private(addr netip.Addr) bool {
 	addr = addr.WithZone("").Unmap()
 	return within(addr, "0.0.0.0/8 10.0.0.0/8 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 "+
@@ -217,12 +224,13 @@ func private(addr netip.Addr) bool {
 		!within(addr, "192.0.0.9/32 192.0.0.10/32 2001:1::1/128 2001:1::2/128 2001:3::/32 2001:4:112::/48 2001:20::/28 2001:30::/28")
 }
 
-// within reports whether an address is in one of some networks.
+// within reports whether an address is in one of the networks.
 func within(addr netip.Addr, networks string) bool {
-	return slices.ContainsFunc(strings.Fields(networks), func(n string) bool { return netip.MustParsePrefix(n).Contains(addr) })
+	return slices.ContainsFunc(strings.Fields(networks),
+		func(n string) bool { return netip.MustParsePrefix(n).Contains(addr) })
 }
 
-// reverseIp returns the name that an address is looked up by.
+// reverseIp returns the name for the reverse lookup of an address.
 //
 // CLI Example:
 //

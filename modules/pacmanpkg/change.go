@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type installArgs struct {
@@ -22,23 +23,24 @@ type installArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// install installs packages, and returns what changed by package: old and new versions.
+// install installs packages and returns the changes by package: old and new versions.
 //
 // name
 //
-//	The package, or several with commas between.
+//	The package, or several separated by commas.
 //
 // refresh
 //
-//	True: read the lists of the repositories anew first, and bring all packages to their newest versions.
+//	True: refresh the package databases first and upgrade all packages.
 //
 // sysupgrade
 //
-//	Whether all packages come to their newest versions. Default: as refresh.
+//	Whether to upgrade all packages. Default: the value of refresh.
 //
 // pkgs
 //
-//	A list of packages, each a name or a dictionary of name and version; versions may be conditions or patterns.
+//	A list of packages, each a name or a dictionary of name and version. Versions may be
+//	conditions or patterns.
 //
 // sources
 //
@@ -49,25 +51,34 @@ type installArgs struct {
 //	salt '*' pkg.install bash refresh=True
 func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	const failure = "Problem encountered installing package(s)"
-	v, err := packages.Targets(ctx, m.env, []any{a.Name, a.Pkgs, a.Sources}, packages.Own(a.Kwargs))
-	t, _ := v.(data.Tuple)
-	if err != nil || len(t) < 2 || !data.Truth(t[0]) {
+	t, err := calls.ParseTargets(ctx, m.env, calls.Wanted{
+		Name: a.Name, Pkgs: a.Pkgs, Sources: a.Sources, More: packages.Own(a.Kwargs),
+	})
+	if err != nil || t.Empty() {
 		return &data.Map{}, err
 	}
 	var args, wrong []any
-	if files, ok := t[0].([]any); ok {
-		args = append([]any{"-U", "--noprogressbar", "--noconfirm"}, files...)
-	} else if args, wrong, err = m.fromRepos(ctx, t[0].(*data.Map), a); err != nil {
+	if len(t.List) > 0 {
+		args = append([]any{"-U", "--noprogressbar", "--noconfirm"}, data.Values(t.List)...)
+	} else if args, wrong, err = m.fromRepos(ctx, t.Packages, a); err != nil {
 		return nil, err
 	}
 	if len(wrong) > 0 {
-		return nil, loader.ExecutionInfo(failure, data.NewMap("errors", wrong, "changes", &data.Map{}))
+		return nil, loader.ExecutionInfo(failure,
+			data.NewMap("errors", wrong, "changes", &data.Map{}))
 	}
-	return packages.Changed(ctx, failure, m.texts(ctx), func() ([]any, error) { return m.act(ctx, append(args, below(a.Kwargs.Value("root"))...)...) })
+	return packages.Changed(ctx, failure, m.texts(ctx),
+		func() ([]any, error) {
+			return m.act(ctx,
+				append(args, rootOption(a.Kwargs.Value("root"))...)...)
+		})
 }
 
-// fromRepos returns the words of pacman for packages of the repositories, and what is wrong with those that are asked for.
-func (m *module) fromRepos(ctx context.Context, pkgs *data.Map, a installArgs) (args, wrong []any, err error) {
+// fromRepos returns pacman's arguments for packages from the repositories, and the errors in the
+// request.
+func (m *module) fromRepos(
+	ctx context.Context, pkgs *data.Map, a installArgs,
+) (args, wrong []any, err error) {
 	refresh := a.Refresh == true
 	var targets []any
 	for k, v := range pkgs.All() {
@@ -93,7 +104,7 @@ func (m *module) fromRepos(ctx context.Context, pkgs *data.Map, a installArgs) (
 			if problem != "" {
 				wrong = append(wrong, problem)
 			}
-			targets, refresh = append(targets, name+"="+found), false // the lists are fresh now
+			targets, refresh = append(targets, name+"="+found), false // already refreshed
 		}
 	}
 	args = []any{"-S"}
@@ -103,13 +114,15 @@ func (m *module) fromRepos(ctx context.Context, pkgs *data.Map, a installArgs) (
 	if a.Sysupgrade == true || a.Sysupgrade == nil && a.Refresh == true {
 		args = append(args, "-u")
 	}
-	return slices.Concat(args, []any{"--noprogressbar", "--noconfirm", "--needed"}, targets), wrong, nil
+	return slices.Concat(args, []any{"--noprogressbar", "--noconfirm", "--needed"},
+		targets), wrong, nil
 }
 
-// match returns the newest version of a package that a pattern fits, or what is wrong with it.
-func (m *module) match(ctx context.Context, name, pattern string, refresh bool) (version, wrong string, err error) {
-	v, err := m.listRepoPkgs(ctx, repoPkgsArgs{[]any{name}, data.NewMap("refresh", refresh)})
-	all, _ := v.(*data.Map)
+// match returns the newest version of a package that matches a pattern, or an error text.
+func (m *module) match(
+	ctx context.Context, name, pattern string, refresh bool,
+) (version, wrong string, err error) {
+	all, err := m.listRepoPkgs(ctx, repoPkgsArgs{[]any{name}, data.NewMap("refresh", refresh)})
 	var offered []string
 	list, _ := all.Value(name).([]any)
 	for _, v := range list {
@@ -121,35 +134,38 @@ func (m *module) match(ctx context.Context, name, pattern string, refresh bool) 
 	if len(offered) == 0 {
 		offered = []string{"none"}
 	}
-	return "", fmt.Sprintf("No version matching '%s' found for package '%s' (available: %s)", pattern, name, strings.Join(offered, ", ")), err
+	return "", fmt.Sprintf("No version matching '%s' found for package '%s' (available: %s)",
+		pattern, name, strings.Join(offered, ", ")), err
 }
 
-// act runs pacman so that it outlives a restart of the minion, and returns what it says of its failure.
+// act runs pacman so that it survives a restart of the minion. If pacman fails, it returns the
+// error texts.
 func (m *module) act(ctx context.Context, args ...any) ([]any, error) {
 	out, err := m.scoped(ctx, args...)
-	if err == nil && out.Code != 0 && out.Stderr != "" {
+	if err == nil && out.Retcode != 0 && out.Stderr != "" {
 		return []any{out.Stderr}, nil
 	}
 	return nil, err
 }
 
-func (m *module) scoped(ctx context.Context, args ...any) (packages.Outcome, error) {
-	command, err := packages.Scoped(ctx, m.env, "salt.loaded.int.module.pacmanpkg", append([]any{"pacman"}, args...))
+func (m *module) scoped(ctx context.Context, args ...any) (calls.Ran, error) {
+	command, err := packages.Scoped(ctx, m.env, "salt.loaded.int.module.pacmanpkg",
+		append([]any{"pacman"}, args...))
 	if err != nil {
-		return packages.Outcome{}, err
+		return calls.Ran{}, err
 	}
-	return packages.Run(ctx, m.env, nil, command...)
+	return packages.Run(ctx, m.env, calls.Run{}, command...)
 }
 
-// upgrade brings all packages to their newest versions, and returns what changed by package.
+// upgrade upgrades all packages and returns the changes by package.
 //
 // refresh : False
 //
-//	True: read the lists of the repositories anew first.
+//	True: refresh the package databases first.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -159,13 +175,14 @@ func (m *module) upgrade(ctx context.Context, a upgradesArgs) (any, error) {
 	if packages.True(a.Refresh) {
 		args = append(args, "-y")
 	}
-	var out packages.Outcome
+	var out calls.Ran
 	changes, err := packages.Changed(ctx, "", m.texts(ctx), func() (wrong []any, err error) {
-		out, err = m.scoped(ctx, append(args, below(a.Root)...)...)
+		out, err = m.scoped(ctx, append(args, rootOption(a.Root)...)...)
 		return nil, err
 	})
-	if err == nil && out.Code != 0 {
-		err = loader.ExecutionInfo("Problem encountered upgrading packages", data.NewMap("changes", changes, "result", out.All))
+	if err == nil && out.Retcode != 0 {
+		err = loader.ExecutionInfo("Problem encountered upgrading packages",
+			data.NewMap("changes", changes, "result", out.Map))
 	}
 	return changes, err
 }
@@ -176,7 +193,7 @@ type removeArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// remove removes packages, and returns what changed by package.
+// remove removes packages and returns the changes by package.
 //
 // CLI Example:
 //
@@ -185,7 +202,8 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	return m.uninstall(ctx, "-R", a)
 }
 
-// purge removes packages with all that needs them and that only they needed, and returns what changed by package.
+// purge removes packages, all packages that depend on them, and their unneeded dependencies. It
+// returns the changes by package.
 //
 // CLI Example:
 //
@@ -195,28 +213,25 @@ func (m *module) purge(ctx context.Context, a removeArgs) (any, error) {
 }
 
 func (m *module) uninstall(ctx context.Context, how string, a removeArgs) (any, error) {
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs}, nil)
+	wanted, err := calls.ParseTargets(ctx, m.env, calls.Wanted{Name: a.Name, Pkgs: a.Pkgs})
 	if err != nil {
 		return nil, err
 	}
-	t, _ := v.(data.Tuple)
 	installed, err := m.texts(ctx)()
 	if err != nil {
 		return nil, err
 	}
 	args := []any{how, "--noprogressbar", "--noconfirm"}
-	if len(t) > 0 {
-		pkgs, _ := t[0].(*data.Map)
-		for name := range pkgs.All() {
-			if installed.Has(name) {
-				args = append(args, name)
-			}
+	for name := range wanted.Packages.All() {
+		if installed.Has(name) {
+			args = append(args, name)
 		}
 	}
 	if len(args) == 3 {
 		return &data.Map{}, nil
 	}
-	return packages.Changed(ctx, "Problem encountered removing package(s)", m.texts(ctx), func() ([]any, error) { return m.act(ctx, args...) })
+	return packages.Changed(ctx, "Problem encountered removing package(s)", m.texts(ctx),
+		func() ([]any, error) { return m.act(ctx, args...) })
 }
 
 type packagesArgs struct {
@@ -224,9 +239,11 @@ type packagesArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// files returns the files of packages as pairs of package and file, and what pacman says of those that there are not. The first name
-// may be a directory to take for /.
-func (m *module) files(ctx context.Context, names []any) (files [][2]string, wrong []any, err error) {
+// files returns the files of packages as pairs of package and file, and pacman's errors for missing
+// packages. The first name may be a directory to use as the root directory.
+func (m *module) files(
+	ctx context.Context, names []any,
+) (files [][2]string, wrong []any, err error) {
 	if err := packages.Names(names...); err != nil {
 		return nil, nil, err
 	}
@@ -236,7 +253,8 @@ func (m *module) files(ctx context.Context, names []any) (files [][2]string, wro
 			args, names = append(args, "-r", names[0]), names[1:]
 		}
 	}
-	out, err := packages.Run(ctx, m.env, data.NewMap("ignore_retcode", true, "redirect_stderr", true), slices.Concat([]any{"pacman"}, args, names)...)
+	out, err := packages.Run(ctx, m.env, calls.Run{IgnoreRetcode: true, MergeStderr: true},
+		slices.Concat([]any{"pacman"}, args, names)...)
 	for line := range strings.Lines(out.Stdout) {
 		line = strings.TrimRight(line, "\n")
 		name, file, ok := strings.Cut(line, " ")
@@ -250,7 +268,7 @@ func (m *module) files(ctx context.Context, names []any) (files [][2]string, wro
 	return files, wrong, err
 }
 
-// fileList returns the files of packages, or of all.
+// fileList returns the files of the given packages, or of all.
 //
 // CLI Example:
 //
@@ -264,7 +282,7 @@ func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
 	return data.NewMap("errors", append([]any{}, wrong...), "files", all), err
 }
 
-// fileDict returns the files of packages, or of all, by package.
+// fileDict returns the files of the given packages, or of all, by package.
 //
 // CLI Example:
 //
@@ -283,7 +301,7 @@ type pathsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// owner returns the package that a file is of; of several files a dictionary.
+// owner returns the package that owns a file. For several files it returns a dictionary.
 //
 // CLI Example:
 //
@@ -291,18 +309,14 @@ type pathsArgs struct {
 func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
 	owners := &data.Map{}
 	for _, path := range a.Paths {
-		name, err := m.said(ctx, "-Qqo", path)
+		name, err := m.output(ctx, "-Qqo", path)
 		if err != nil {
 			return nil, err
 		}
 		owners.Set(path, name)
 	}
-	switch owners.Len() {
-	case 0:
+	if owners.Len() == 0 {
 		return "", nil
-	case 1:
-		_, name := owners.At(0)
-		return name, nil
 	}
-	return owners, nil
+	return packages.Alone(owners), nil
 }

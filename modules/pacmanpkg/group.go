@@ -8,15 +8,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// groups returns the packages of groups that pacman lists.
+// groups returns the packages of the groups that pacman lists.
 func (m *module) groups(ctx context.Context, option string) (map[string][]string, error) {
-	text, err := m.said(ctx, option)
+	text, err := m.output(ctx, option)
 	groups := map[string][]string{}
 	pairs(text, func(group, name string) { groups[group] = append(groups[group], name) })
 	return groups, err
 }
 
-// groupList returns the groups that are installed, those of which a part is, and the others.
+// groupList returns the groups that are installed, partly installed, and available.
 //
 // CLI Example:
 //
@@ -49,12 +49,13 @@ func (m *module) groupList(ctx context.Context, _ loader.NoArgs) (any, error) {
 	for _, list := range [][]string{whole, part, other} {
 		slices.Sort(list)
 	}
-	return data.NewMap("installed", data.Values(whole), "partially_installed", data.Values(part), "available", data.Values(other)), nil
+	return data.NewMap("installed", data.Values(whole), "partially_installed", data.Values(part),
+		"available", data.Values(other)), nil
 }
 
 type groupArgs struct{ Name string }
 
-// pkgTypes are the kinds of packages in a group; pacman knows one alone.
+// pkgTypes returns the kinds of packages in a group. pacman has only one.
 func pkgTypes() []string { return []string{"mandatory", "optional", "default", "conditional"} }
 
 // groupInfo returns the packages of a group.
@@ -63,7 +64,7 @@ func pkgTypes() []string { return []string{"mandatory", "optional", "default", "
 //
 //	salt '*' pkg.group_info 'xorg'
 func (m *module) groupInfo(ctx context.Context, a groupArgs) (any, error) {
-	text, err := m.said(ctx, "-Sgg", a.Name)
+	text, err := m.output(ctx, "-Sgg", a.Name)
 	var names []string
 	pairs(text, func(_, name string) { names = append(names, name) })
 	slices.Sort(names)
@@ -75,7 +76,7 @@ func (m *module) groupInfo(ctx context.Context, a groupArgs) (any, error) {
 	return info, err
 }
 
-// groupDiff returns which packages of a group are installed, and which are not.
+// groupDiff returns which packages of a group are installed and which are not.
 //
 // CLI Example:
 //

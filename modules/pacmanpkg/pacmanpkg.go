@@ -1,7 +1,7 @@
 // Package pacmanpkg is Salt's module pkg on Arch Linux (salt/modules/pacmanpkg.py).
 //
-// What differs from Salt 3006.0: list_repo_pkgs sorts versions as RPM does, whose algorithm is that of pacman; the argument root of
-// install stands as an option, and not among the packages.
+// Differences from Salt 3006.0: list_repo_pkgs sorts versions by RPM's rules, which pacman uses
+// too. install passes the argument root as an option, not as a package.
 package pacmanpkg
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module pkg for pacman.
@@ -49,21 +50,21 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// said returns what pacman prints.
-func (m *module) said(ctx context.Context, args ...any) (string, error) {
+// output runs pacman and returns its output.
+func (m *module) output(ctx context.Context, args ...any) (string, error) {
 	out, err := packages.Run(ctx, m.env, packages.Quietly(), append([]any{"pacman"}, args...)...)
 	return out.Stdout, err
 }
 
-// below returns the option for a directory to take for /.
-func below(root any) []any {
+// rootOption returns the option for a directory to use as the root directory.
+func rootOption(root any) []any {
 	if root == nil {
 		return nil
 	}
 	return []any{"-r", root}
 }
 
-// pairs yields the first two words of lines.
+// pairs yields the first two words of each line.
 func pairs(text string, yield func(a, b string)) {
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) >= 2 {
@@ -77,12 +78,13 @@ type namesArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// latestVersion returns the newest versions of packages that could be installed: of one as a text, of several as a dictionary; "" where
-// the newest is installed, or there is none.
+// latestVersion returns the newest available versions of packages: a text for one package, a
+// dictionary for several. It is "" if the newest version is installed or the package does not
+// exist.
 //
 // refresh : False
 //
-//	True: read the lists of the repositories anew first.
+//	True: refresh the package databases first.
 //
 // CLI Example:
 //
@@ -99,7 +101,8 @@ func (m *module) latestVersion(ctx context.Context, a namesArgs) (any, error) {
 	if err := packages.Names(a.Names...); err != nil {
 		return nil, err
 	}
-	text, err := m.said(ctx, slices.Concat([]any{"-Sp", "--needed", "--print-format", "%n %v"}, a.Names, below(a.Kwargs.Value("root")))...)
+	text, err := m.output(ctx, slices.Concat([]any{"-Sp", "--needed", "--print-format", "%n %v"},
+		a.Names, rootOption(a.Kwargs.Value("root")))...)
 	latest := &data.Map{}
 	for _, name := range a.Names {
 		latest.Set(name, "")
@@ -109,11 +112,7 @@ func (m *module) latestVersion(ctx context.Context, a namesArgs) (any, error) {
 			latest.Set(name, version)
 		}
 	})
-	if latest.Len() == 1 {
-		_, v := latest.At(0)
-		return v, err
-	}
-	return latest, err
+	return packages.Alone(latest), err
 }
 
 type nameArgs struct {
@@ -121,7 +120,7 @@ type nameArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// upgradeAvailable tells whether there is a newer version of a package.
+// upgradeAvailable reports whether a newer version of a package is available.
 //
 // CLI Example:
 //
@@ -137,31 +136,32 @@ type upgradesArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// listUpgrades returns the packages for which there is a newer version, with that version.
+// listUpgrades returns the packages with a newer version, and that version.
 //
 // refresh : False
 //
-//	True: read the lists of the repositories anew first.
+//	True: refresh the package databases first.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' pkg.list_upgrades
 func (m *module) listUpgrades(ctx context.Context, a upgradesArgs) (any, error) {
-	command := append([]any{"pacman", "-S", "-p", "-u", "--print-format", "%n %v"}, below(a.Root)...)
+	command := append([]any{"pacman", "-S", "-p", "-u", "--print-format", "%n %v"},
+		rootOption(a.Root)...)
 	if data.Truth(a.Refresh) {
 		command = append(command, "-y")
 	}
-	out, err := packages.Run(ctx, m.env, nil, command...)
-	if err == nil && out.Code != 0 {
-		said := out.Stderr + out.Stdout
-		if said != "" {
-			said = ": " + said
+	out, err := packages.Run(ctx, m.env, calls.Run{}, command...)
+	if err == nil && out.Retcode != 0 {
+		output := out.Stderr + out.Stdout
+		if output != "" {
+			output = ": " + output
 		}
-		err = loader.Execution("Error listing upgrades%s", said)
+		err = loader.Execution("Error listing upgrades%s", output)
 	}
 	upgrades := &data.Map{}
 	pairs(out.Stdout, func(name, version string) {
@@ -172,7 +172,8 @@ func (m *module) listUpgrades(ctx context.Context, a upgradesArgs) (any, error) 
 	return upgrades, err
 }
 
-// version returns the versions of packages: of one as a text, of several as a dictionary; "" for what is not installed.
+// version returns the installed versions of packages: a text for one package, a dictionary for
+// several. It is "" if a package is not installed.
 //
 // CLI Example:
 //
@@ -186,39 +187,41 @@ type listPkgsArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// listPkgs returns the versions of all packages that are installed.
+// listPkgs returns the versions of all installed packages.
 //
 // versions_as_list
 //
-//	True: a list for each package, and not a text.
+//	True: a list for each package instead of a text.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' pkg.list_pkgs
 func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
-	if packages.True(a.Kwargs.Value("removed")) || packages.True(a.Kwargs.Value("purge_desired")) {
+	if packages.NoneInstalled(a.Kwargs) {
 		return &data.Map{}, nil
 	}
-	return packages.Installed(ctx, packages.True(a.VersionsAsList), a.Kwargs.Value("use_context") == false, func() (*data.Map, error) {
-		return m.read(ctx, a.Kwargs.Value("root"))
-	})
+	return packages.Installed(ctx, packages.True(a.VersionsAsList),
+		a.Kwargs.Value("use_context") == false, func() (*data.Map, error) {
+			return m.read(ctx, a.Kwargs.Value("root"))
+		})
 }
 
 func (m *module) read(ctx context.Context, root any) (*data.Map, error) {
-	text, err := m.said(ctx, append([]any{"-Q"}, below(root)...)...)
+	text, err := m.output(ctx, append([]any{"-Q"}, rootOption(root)...)...)
 	all := &data.Map{}
 	pairs(text, func(name, version string) { packages.Add(all, name, version) })
 	return all, err
 }
 
-// texts returns what is installed, versions as texts.
+// texts returns a function that returns the installed packages with their versions as texts.
 func (m *module) texts(ctx context.Context) func() (*data.Map, error) {
 	return func() (*data.Map, error) {
-		return packages.Installed(ctx, false, false, func() (*data.Map, error) { return m.read(ctx, nil) })
+		return packages.Installed(ctx, false, false,
+			func() (*data.Map, error) { return m.read(ctx, nil) })
 	}
 }
 
@@ -227,19 +230,21 @@ type rootArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// refreshDB has pacman read the lists of its repositories anew. It returns by repository whether there was anything new.
+// refreshDB refreshes the package databases. For each repository it returns whether there was
+// anything new.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' pkg.refresh_db
 func (m *module) refreshDB(ctx context.Context, a rootArgs) (any, error) {
 	packages.Refreshed(m.env)
-	out, err := packages.Run(ctx, m.env, data.NewMap("env", data.NewMap("LANG", "C")), append([]any{"pacman", "-Sy"}, below(a.Root)...)...)
-	if err == nil && out.Code != 0 {
+	out, err := packages.Run(ctx, m.env, calls.Run{Env: data.NewMap("LANG", "C")},
+		append([]any{"pacman", "-Sy"}, rootOption(a.Root)...)...)
+	if err == nil && out.Retcode != 0 {
 		err = loader.Execution("Error refreshing package database: %s", out.Stderr)
 	}
 	fresh := &data.Map{}
@@ -251,7 +256,7 @@ func (m *module) refreshDB(ctx context.Context, a rootArgs) (any, error) {
 			fresh.Set(f[0], false)
 		case strings.Contains(line, "downloading") && len(f) > 1:
 			name := f[0]
-			if name == "downloading" { // of old versions: downloading core.db...
+			if name == "downloading" { // old versions print: downloading core.db...
 				name = f[1]
 			}
 			repo, _, _ := strings.Cut(name, ".")
@@ -261,24 +266,25 @@ func (m *module) refreshDB(ctx context.Context, a rootArgs) (any, error) {
 	return fresh, err
 }
 
-// listRepoPkgs returns the versions of packages that the repositories have, from new to old: of packages that patterns name, or of all.
+// listRepoPkgs returns the versions of packages in the repositories, the newest first. The packages
+// are those that match the patterns, or all.
 //
 // fromrepo
 //
-//	The repositories to look in, with commas between. Default: all.
+//	The repositories to search, separated by commas. Default: all.
 //
 // byrepo : False
 //
-//	True: by repository.
+//	True: group the result by repository.
 //
 // refresh : False
 //
-//	True: read the lists of the repositories anew first.
+//	True: refresh the package databases first.
 //
 // CLI Example:
 //
 //	salt '*' pkg.list_repo_pkgs 'samba4*' fromrepo=core,extra
-func (m *module) listRepoPkgs(ctx context.Context, a repoPkgsArgs) (any, error) {
+func (m *module) listRepoPkgs(ctx context.Context, a repoPkgsArgs) (*data.Map, error) {
 	kwargs := packages.Own(a.Kwargs)
 	from, byRepo := packages.Take(kwargs, "fromrepo", ""), packages.Take(kwargs, "byrepo", false)
 	if data.Truth(packages.Take(kwargs, "refresh", false)) {
@@ -286,7 +292,7 @@ func (m *module) listRepoPkgs(ctx context.Context, a repoPkgsArgs) (any, error) 
 			return nil, err
 		}
 	}
-	text, err := m.said(ctx, "-Sl")
+	text, err := m.output(ctx, "-Sl")
 	return offered(text, data.Str(from), a.Args, data.Truth(byRepo)), err
 }
 
@@ -295,12 +301,14 @@ type repoPkgsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// offered reads what pacman -Sl lists: repository, package and version.
+// offered parses the output of pacman -Sl: repository, package and version.
 func offered(text, from string, patterns []any, byRepo bool) *data.Map {
 	all := &data.Map{}
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
-		if len(f) < 3 || from != "" && !slices.Contains(strings.Split(strings.ReplaceAll(from, " ", ""), ","), f[0]) || !fits(f[1], patterns) {
+		if len(f) < 3 || from != "" &&
+			!slices.Contains(strings.Split(strings.ReplaceAll(from, " ", ""), ","), f[0]) ||
+			!fits(f[1], patterns) {
 			continue
 		}
 		into := all
@@ -313,7 +321,8 @@ func offered(text, from string, patterns []any, byRepo bool) *data.Map {
 		}
 		versions, _ := into.Value(f[1]).([]any)
 		versions = append(versions, f[2])
-		slices.SortStableFunc(versions, func(a, b any) int { return rpm.CompareEVR(b.(string), a.(string)) })
+		slices.SortStableFunc(versions,
+			func(a, b any) int { return rpm.CompareEVR(b.(string), a.(string)) })
 		into.Set(f[1], versions)
 	}
 	return all

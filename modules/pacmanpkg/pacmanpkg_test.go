@@ -11,14 +11,15 @@ import (
 	"github.com/brineproject/brine/internal/test/testpkg"
 )
 
-// A system has packages, and speaks as pacman 6 does.
+// A system has packages and prints what pacman 6 does.
 type system struct {
 	installed, repo map[string]string
 	broken          bool
 }
 
 func (s *system) pacman(args []string) testpkg.Answer {
-	words := slices.DeleteFunc(slices.Clone(args[2:]), func(w string) bool { return strings.HasPrefix(w, "-") })
+	words := slices.DeleteFunc(slices.Clone(args[2:]),
+		func(w string) bool { return strings.HasPrefix(w, "-") })
 	var b strings.Builder
 	switch args[1] {
 	case "-Q":
@@ -94,7 +95,8 @@ func (s *system) change(args, words []string) testpkg.Answer {
 }
 
 func newHost(t *testing.T) (*testpkg.Host, *system) {
-	s := &system{installed: map[string]string{"a": "1-1", "d": "1-1"}, repo: map[string]string{"a": "1-2", "bash": "5.2.032-1"}}
+	s := &system{installed: map[string]string{"a": "1-1", "d": "1-1"},
+		repo: map[string]string{"a": "1-2", "bash": "5.2.032-1"}}
 	return testpkg.New(t, data.NewMap("os_family", "Arch", "os", "Arch"), s.pacman, Plugin()), s
 }
 
@@ -102,7 +104,8 @@ func TestLooks(t *testing.T) {
 	h, s := newHost(t)
 	for range 2 {
 		h.Is(data.NewMap("a", "1-1", "d", "1-1"), "list_pkgs", nil)
-		h.Is(data.NewMap("a", []any{"1-1"}, "d", []any{"1-1"}), "list_pkgs", nil, "versions_as_list", true, "root", "/mnt", "use_context", false)
+		h.Is(data.NewMap("a", []any{"1-1"}, "d", []any{"1-1"}), "list_pkgs", nil,
+			"versions_as_list", true, "root", "/mnt", "use_context", false)
 		h.Last("pacman -Q -r /mnt")
 		h.Is("1-1", "version", []any{"a"})
 		h.Is("1-2", "latest_version", []any{"a"})
@@ -111,39 +114,49 @@ func TestLooks(t *testing.T) {
 		h.Is(data.NewMap("a", "1-2"), "list_upgrades", nil)
 		h.Is(data.NewMap("core", true, "extra", false), "refresh_db", nil)
 		h.Is(data.NewMap("a", []any{"1-2", "0.9-1"}), "list_repo_pkgs", []any{"a*"})
-		h.Is(data.NewMap("extra", data.NewMap("a", []any{"0.9-1"}, "bash", []any{"0.9-1"})), "list_repo_pkgs", nil, "byrepo", true, "fromrepo", "x, extra")
-		h.Is(data.NewMap("installed", []any{"xorg"}, "partially_installed", []any{"gnome"}, "available", []any{"kde"}), "group_list", nil)
-		h.Is(data.NewMap("mandatory", []any{}, "optional", []any{}, "default", []any{"a", "b", "c", "d", "e"}, "conditional", []any{}), "group_info", []any{"all"})
+		h.Is(data.NewMap("extra", data.NewMap("a", []any{"0.9-1"}, "bash", []any{"0.9-1"})),
+			"list_repo_pkgs", nil, "byrepo", true, "fromrepo", "x, extra")
+		h.Is(data.NewMap("installed", []any{"xorg"}, "partially_installed", []any{"gnome"},
+			"available", []any{"kde"}), "group_list", nil)
+		h.Is(data.NewMap("mandatory", []any{}, "optional", []any{}, "default",
+			[]any{"a", "b", "c", "d", "e"}, "conditional", []any{}), "group_info", []any{"all"})
 		none := data.NewMap("installed", []any{}, "not installed", []any{})
-		h.Is(data.NewMap("mandatory", none, "optional", none, "default", data.NewMap("installed", []any{"a", "d"}, "not installed", []any{"b", "c", "e"}),
+		h.Is(data.NewMap("mandatory", none, "optional", none, "default",
+			data.NewMap("installed", []any{"a", "d"}, "not installed", []any{"b", "c", "e"}),
 			"conditional", none), "group_diff", []any{"all"})
-		h.Is(data.NewMap("errors", []any{"error: package 'none' was not found"}, "files", []any{"/usr/", "/usr/bin/ba sh"}), "file_list", []any{"bash", "none"})
-		h.Is(data.NewMap("errors", []any{"error: package 'none' was not found"}, "packages", data.NewMap("bash", []any{"/usr/", "/usr/bin/ba sh"})), "file_dict", nil)
+		h.Is(data.NewMap("errors", []any{"error: package 'none' was not found"},
+			"files", []any{"/usr/", "/usr/bin/ba sh"}), "file_list", []any{"bash", "none"})
+		h.Is(data.NewMap("errors", []any{"error: package 'none' was not found"},
+			"packages", data.NewMap("bash", []any{"/usr/", "/usr/bin/ba sh"})), "file_dict", nil)
 		h.Is("bash", "owner", []any{"/usr/bin/bash"})
 		h.Is("", "owner", nil)
 	}
 	s.broken = true
 	h.Is("salt.exceptions.CommandExecutionError: Error refreshing package database: error: failed to synchronize all databases", "refresh_db", nil)
-	h.Is("salt.exceptions.CommandExecutionError: Error listing upgrades: error: no database", "list_upgrades", nil)
+	h.Is("salt.exceptions.CommandExecutionError: Error listing upgrades: error: no database",
+		"list_upgrades", nil)
 }
 
 func TestChanges(t *testing.T) {
 	h, s := newHost(t)
 	h.Is(testpkg.Changes("bash", "", "5.2.032-1"), "install", []any{"bash"})
 	h.RanOne("pacman -S --noprogressbar --noconfirm --needed bash")
-	h.Is(data.NewMap(), "install", nil, "pkgs", []any{data.NewMap("bash", "5.2.*")}, "refresh", true, "sysupgrade", false)
+	h.Is(data.NewMap(), "install", nil, "pkgs", []any{data.NewMap("bash", "5.2.*")},
+		"refresh", true, "sysupgrade", false)
 	h.RanOne("pacman -S --noprogressbar --noconfirm --needed bash=5.2.032-1")
 	h.Is(testpkg.Changes("a", "1-1", "1-2"), "install", []any{"bash"}, "refresh", true, "version", ">=5")
 	h.RanOne("pacman -S -y -u --noprogressbar --noconfirm --needed bash>=5")
 	h.Is(testpkg.Changes("bash", "5.2.032-1", ""), "remove", []any{"bash,none"})
 	h.Is(data.NewMap(), "remove", []any{"bash"})
-	h.Is(testpkg.Changes("bash", "", "5.2.032-1"), "install", nil, "sources", []any{data.NewMap("bash", "/bash.pkg.tar.zst")})
+	h.Is(testpkg.Changes("bash", "", "5.2.032-1"), "install", nil,
+		"sources", []any{data.NewMap("bash", "/bash.pkg.tar.zst")})
 	h.RanOne("pacman -U --noprogressbar --noconfirm /bash.pkg.tar.zst")
 	h.Is(testpkg.Changes("bash", "5.2.032-1", ""), "purge", []any{"bash"})
 	h.RanOne("pacman -Rsc --noprogressbar --noconfirm bash")
 	const failed = "salt.exceptions.CommandExecutionError: Problem encountered installing package(s). Additional info follows:\n\nchanges:\n    ----------\nerrors:\n    - "
 	h.Is(failed+"error: target not found: none", "install", []any{"none"})
-	h.Is(failed+"No version matching '7*' found for package 'bash' (available: 5.2.032-1, 0.9-1)", "install", []any{"bash"}, "version", "7*")
+	h.Is(failed+"No version matching '7*' found for package 'bash' (available: 5.2.032-1, 0.9-1)",
+		"install", []any{"bash"}, "version", "7*")
 	h.Is(failed+"Invalid wildcard for bash>7*", "install", []any{"bash"}, "version", ">7*")
 	s.repo["a"] = "1-3"
 	h.Is(testpkg.Changes("a", "1-2", "1-3"), "upgrade", nil, "refresh", true, "root", "/mnt")

@@ -24,34 +24,34 @@ type getArgs struct {
 	Saltenv          any    `default:"None"`
 }
 
-// get returns a value of the pillar that the minion has in memory. Colons lead into dictionaries and lists: pkg:apache is the key
-// apache of the dictionary pkg.
+// get returns a value of the pillar that the minion has in memory. A colon separates the keys of
+// nested dictionaries and lists: pkg:apache is the key apache of the dictionary pkg.
 //
 // default
 //
-//	What is returned when there is no such value. Without one that is an empty string, or an error where the option
-//	pillar_raise_on_missing is set.
+//	The result if the value does not exist. Without it that is an empty string, or an error if
+//	the option pillar_raise_on_missing is set.
 //
 // merge : False
 //
-//	Merge the value over the default. Both must be dictionaries, which are merged at all depths, or lists, which are joined; else
-//	the value is returned as it is.
+//	Merge the value over the default. Both must be dictionaries, which are merged at all depths,
+//	or lists, which are joined. Otherwise the value is returned unchanged.
 //
 // merge_nested_lists
 //
-//	Join lists inside merged dictionaries. Without it the option pillar_merge_lists says whether to.
+//	Join lists inside merged dictionaries. Default: the option pillar_merge_lists.
 //
 // delimiter
 //
-//	Separates the keys in place of the colon.
+//	The separator of the keys instead of the colon.
 //
 // pillarenv
 //
-//	Look into a fresh pillar of this environment instead.
+//	Compile a fresh pillar of this environment and read that instead.
 //
 // saltenv
 //
-//	Stands in for pillarenv where the option pillarenv_from_saltenv is set.
+//	Used as pillarenv if the option pillarenv_from_saltenv is set.
 //
 // CLI Example:
 //
@@ -84,7 +84,8 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 	return data.Clone(v), nil
 }
 
-// mergedWith returns a value merged over the default, or false when they do not go together; the log says why.
+// mergedWith returns a value merged over the default. If they cannot be merged, it logs the reason
+// and returns false.
 func (m *module) mergedWith(a getArgs, v any, found bool) (any, bool) {
 	switch below := a.Default.(type) {
 	case *data.Map:
@@ -94,13 +95,13 @@ func (m *module) mergedWith(a getArgs, v any, found bool) (any, bool) {
 			data.Merge(merged, data.Clone(over).(*data.Map), m.joins(a.MergeNestedLists))
 			return merged, true
 		}
-		m.tellMerge(a.Default, "a dict", v)
+		m.logMergeError(a.Default, "a dict", v)
 	case []any:
 		over, ok := v.([]any)
 		if ok || !found {
 			return joined(below, over), true
 		}
-		m.tellMerge(a.Default, "a list", v)
+		m.logMergeError(a.Default, "a list", v)
 	default:
 		m.env.Log.Errorf("pillar.get: Default (%s) is of type '%s', must be a dict or list to merge. Merge will be skipped.",
 			data.Str(a.Default), loader.TypeName(a.Default))
@@ -108,7 +109,7 @@ func (m *module) mergedWith(a getArgs, v any, found bool) (any, bool) {
 	return nil, false
 }
 
-func (m *module) tellMerge(below any, kind string, v any) {
+func (m *module) logMergeError(below any, kind string, v any) {
 	m.env.Log.Errorf("pillar.get: Default (%s) is %s, but the returned pillar value (%s) is of type '%s'. Merge will be skipped.",
 		data.Str(below), kind, data.Str(v), loader.TypeName(v))
 }
@@ -120,7 +121,7 @@ func (m *module) joins(asked any) bool {
 	return data.Truth(asked)
 }
 
-// joined returns a list with the elements of another that it lacks.
+// joined returns list with the elements of more that it lacks.
 func joined(list, more []any) []any {
 	all := data.Clone(list).([]any)
 	for _, v := range more {
@@ -131,7 +132,7 @@ func joined(list, more []any) []any {
 	return all
 }
 
-// missing is Python's KeyError for a key that is not in the pillar.
+// missing returns Python's KeyError for a key that is not in the pillar.
 func missing(key any) error {
 	return loader.Exception("KeyError", "%s", data.Repr("Pillar key not found: "+data.Str(key)))
 }
@@ -141,20 +142,20 @@ type itemArgs struct {
 	More *data.Map `kwargs:"kwargs"`
 }
 
-// item returns several values of the pillar that the minion has in memory, by their keys. Colons lead into dictionaries and lists, as
-// for pillar.get.
+// item returns several values of the pillar that the minion has in memory, by key. A colon
+// separates the keys of nested dictionaries and lists, as in pillar.get.
 //
 // default
 //
-//	What stands for values that are not there. Default: an empty string.
+//	The result for missing values. Default: an empty string.
 //
 // delimiter
 //
-//	Separates the keys in place of the colon.
+//	The separator of the keys instead of the colon.
 //
 // pillarenv, saltenv
 //
-//	As for pillar.get.
+//	As in pillar.get.
 //
 // CLI Example:
 //
@@ -223,12 +224,12 @@ type keysArgs struct {
 	Delimiter string `default:"':'"`
 }
 
-// keys returns the keys of a dictionary in the pillar that the minion has in memory. Colons lead into dictionaries and lists, as for
-// pillar.get.
+// keys returns the keys of a dictionary in the pillar that the minion has in memory. A colon
+// separates the keys of nested dictionaries and lists, as in pillar.get.
 //
 // delimiter
 //
-//	Separates the keys in place of the colon.
+//	The separator of the keys instead of the colon.
 //
 // CLI Example:
 //
@@ -243,7 +244,8 @@ func (m *module) keys(_ context.Context, a keysArgs) (any, error) {
 	}
 	in, ok := v.(*data.Map)
 	if !ok {
-		return nil, loader.Exception("ValueError", "Pillar value in key %s is not a dict", data.Str(a.Key))
+		return nil, loader.Exception("ValueError", "Pillar value in key %s is not a dict",
+			data.Str(a.Key))
 	}
 	return in.Keys(), nil
 }
@@ -260,29 +262,31 @@ type filterArgs struct {
 //
 // lookup_dict
 //
-//	The dictionary. Its keys are globs for the value.
+//	The dictionary. Its keys are globs that are matched against the value.
 //
 // pillar
 //
-//	The key of the value, as for pillar.get. Of a list, the first element that a key matches counts.
+//	The key of the value, as in pillar.get. If the value is a list, its first element that a
+//	glob matches is used.
 //
 // merge
 //
-//	A dictionary that is merged over the result.
+//	A dictionary to merge over the result.
 //
 // default : default
 //
-//	The key of the entry to take when none matches.
+//	The key of the entry to return if no glob matches.
 //
 // base
 //
-//	The key of an entry over which the chosen one is merged.
+//	The key of an entry over which the selected one is merged.
 //
 // CLI Example:
 //
 //	salt '*' pillar.filter_by '{web: Serve it up, db: I query, default: x_x}' role
 func (m *module) filterBy(_ context.Context, a filterArgs) (any, error) {
-	return facts.Filter{Table: a.LookupDict, Of: m.env.PillarNow(), Key: a.Pillar, Merge: a.Merge, Default: a.Default, Base: a.Base}.Choose()
+	return facts.Filter{Table: a.LookupDict, Of: m.env.PillarNow(), Key: a.Pillar, Merge: a.Merge,
+		Default: a.Default, Base: a.Base}.Choose()
 }
 
 type fileExistsArgs struct {
@@ -290,16 +294,16 @@ type fileExistsArgs struct {
 	Saltenv any `default:"None"`
 }
 
-// fileExists tells whether there is a file in the directories of the option pillar_roots. It is for the host of a master, and for minions
-// that compile their pillar themselves.
+// fileExists reports whether a file exists in the directories of the option pillar_roots. It is
+// meant for the host of a master, and for minions that compile their own pillar.
 //
 // path
 //
-//	The file, relative to those directories.
+//	The path of the file, relative to those directories.
 //
 // saltenv
 //
-//	Look into this environment alone.
+//	Search only this environment.
 //
 // CLI Example:
 //
@@ -313,14 +317,15 @@ func (m *module) fileExists(_ context.Context, a fileExistsArgs) (any, error) {
 		if data.Truth(a.Saltenv) && !data.Equal(env, a.Saltenv) {
 			continue
 		}
-		if slices.ContainsFunc(data.TextsOf(dirs), func(dir string) bool { return isFile(dir, a.Path) }) {
+		if slices.ContainsFunc(data.TextsOf(dirs),
+			func(dir string) bool { return isFile(dir, a.Path) }) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// isFile reports whether a path, which counts from dir unless it is absolute, is a file.
+// isFile reports whether a path is a file. A relative path starts at dir.
 func isFile(dir, path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, filepath.FromSlash(path))

@@ -9,23 +9,25 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// items returns a fresh pillar, which is compiled for this call; see pillar.raw for the one in memory. With names it is pillar.item.
+// items compiles a fresh pillar and returns it. See pillar.raw for the one in memory. With names it
+// works like pillar.item.
 //
 // pillar
 //
-//	A dictionary that is seen by the files of the pillar, and counts before them.
+//	A dictionary that the pillar files see and that overrides the pillar.
 //
 // pillar_enc
 //
-//	The renderer that decrypts it first, on the minion; one of the option decrypt_pillar_renderers.
+//	The renderer that decrypts pillar first, on the minion: one of the option
+//	decrypt_pillar_renderers.
 //
 // pillarenv
 //
-//	The environment to compile. Without it that is the option pillarenv, and without that all environments count.
+//	The environment to compile. Default: the option pillarenv, or else all environments.
 //
 // saltenv
 //
-//	Stands in for pillarenv where the option pillarenv_from_saltenv is set.
+//	Used as pillarenv if the option pillarenv_from_saltenv is set.
 //
 // CLI Example:
 //
@@ -42,7 +44,7 @@ type lsArgs struct {
 	Keys []any `args:"args"`
 }
 
-// ls returns the keys of a fresh pillar, which is compiled for this call.
+// ls compiles a fresh pillar and returns its keys.
 //
 // CLI Example:
 //
@@ -55,7 +57,7 @@ func (m *module) ls(ctx context.Context, a lsArgs) (any, error) {
 	return v.(*data.Map).Keys(), nil
 }
 
-// obfuscate is pillar.items without the values: in their places stand their types.
+// obfuscate is pillar.items with the type of each value in place of the value.
 //
 // CLI Example:
 //
@@ -68,7 +70,7 @@ func (m *module) obfuscate(ctx context.Context, a itemArgs) (any, error) {
 	return types(v), nil
 }
 
-// types returns a value with the types of what is no collection in its place.
+// types returns a value with everything except dictionaries and lists replaced by its type.
 func types(v any) any {
 	switch v := v.(type) {
 	case *data.Map:
@@ -98,15 +100,16 @@ type extArgs struct {
 	Pillar   any `default:"None"`
 }
 
-// ext returns a fresh pillar with one more external pillar, which the master's option on_demand_ext_pillar must allow.
+// ext compiles a fresh pillar with one more external pillar and returns it. The master's option
+// on_demand_ext_pillar must allow that external pillar.
 //
 // external
 //
-//	An entry of ext_pillar.
+//	An entry in the form of the option ext_pillar.
 //
 // pillar
 //
-//	A dictionary that is seen by the files of the pillar, and counts before them.
+//	A dictionary that the pillar files see and that overrides the pillar.
 //
 // CLI Example:
 //
@@ -119,16 +122,18 @@ func (m *module) ext(ctx context.Context, a extArgs) (any, error) {
 		}
 		a.External = doc
 	}
-	q := loader.PillarQuery{SaltEnv: m.text("saltenv"), PillarEnv: m.text("pillarenv"), Override: m.dictionary(a.Pillar)}
+	q := loader.PillarQuery{SaltEnv: m.text("saltenv"), PillarEnv: m.text("pillarenv"),
+		Override: m.dictionary(a.Pillar)}
 	external, ok := a.External.(*data.Map)
 	if !ok && data.Truth(a.External) {
-		m.env.Log.Errorf("On-demand pillar %s is not formatted as a dictionary", data.Str(a.External))
+		m.env.Log.Errorf("On-demand pillar %s is not formatted as a dictionary",
+			data.Str(a.External))
 	}
 	q.External = external
 	return m.compile(ctx, q)
 }
 
-// fresh returns a fresh pillar, as the arguments of pillar.items say.
+// fresh compiles a pillar with the arguments of pillar.items.
 func (m *module) fresh(ctx context.Context, kwargs *data.Map) (*data.Map, error) {
 	over := kwargs.Value("pillar")
 	if enc := kwargs.Value("pillar_enc"); data.Truth(over) && data.Truth(enc) {
@@ -138,7 +143,8 @@ func (m *module) fresh(ctx context.Context, kwargs *data.Map) (*data.Map, error)
 		}
 		over = clear
 	}
-	return m.compile(ctx, loader.PillarQuery{PillarEnv: m.pillarEnv(kwargs), Override: m.dictionary(over)})
+	return m.compile(ctx, loader.PillarQuery{PillarEnv: m.pillarEnv(kwargs),
+		Override: m.dictionary(over)})
 }
 
 func (m *module) pillarEnv(kwargs *data.Map) string {
@@ -154,7 +160,7 @@ func (m *module) pillarEnv(kwargs *data.Map) string {
 	return m.text("saltenv")
 }
 
-// text returns an option that is text, "" when it is not set.
+// text returns a text option, "" if it is not set.
 func (m *module) text(option string) string {
 	if v := m.env.Option(option); v != nil {
 		return data.Str(v)
@@ -162,7 +168,8 @@ func (m *module) text(option string) string {
 	return ""
 }
 
-// dictionary returns what a call adds to the pillar; nil when it is no dictionary.
+// dictionary returns the pillar data that a call passes. It returns nil and logs an error if that
+// is no dictionary.
 func (m *module) dictionary(v any) *data.Map {
 	over, ok := v.(*data.Map)
 	if !ok && data.Truth(v) {
@@ -173,7 +180,7 @@ func (m *module) dictionary(v any) *data.Map {
 
 func (m *module) compile(ctx context.Context, q loader.PillarQuery) (*data.Map, error) {
 	if m.env.Host.CompilePillar == nil {
-		return nil, loader.Execution("there is nobody to ask for fresh pillar")
+		return nil, loader.Execution("a fresh pillar cannot be compiled here")
 	}
 	p, err := m.env.Host.CompilePillar(ctx, q)
 	switch {
@@ -185,7 +192,7 @@ func (m *module) compile(ctx context.Context, q loader.PillarQuery) (*data.Map, 
 	return nil, err
 }
 
-// decrypt runs a value through a renderer that may decrypt.
+// decrypt runs a value through the named renderer, which must be allowed to decrypt.
 func (m *module) decrypt(ctx context.Context, v any, name string) (any, error) {
 	e, err := m.engine()
 	if err != nil {

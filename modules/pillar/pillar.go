@@ -1,13 +1,15 @@
-// Package pillar is Salt's module pillar: it reads the pillar that the minion has, and asks for a fresh one
-// (salt/modules/pillar.py).
+// Package pillar is Salt's module pillar: it reads the pillar in the minion's memory and requests a
+// fresh one (salt/modules/pillar.py).
 //
-// get.go looks things up in the pillar in memory; items.go shows fresh pillar, which the master compiles, or the minion
-// itself where it has none.
+// get.go looks up values in the pillar in memory. items.go shows a fresh pillar, compiled by the
+// master, or by the minion if it has no master.
 //
-// What is odd, and as in Salt: pillar.items and its like ask for the environment of the option pillarenv, but without the
-// option saltenv; names given to them make them pillar.item, whose other arguments are ignored; pillar.file_exists looks into
-// the directories of the minion's own option pillar_roots. What differs: values are copies, so that a template that changes one does not
-// change the pillar; and a template of pillar that asks for fresh pillar gets an error, where Salt calls itself without end.
+// Some behaviour is odd but the same as Salt's. pillar.items and similar functions request the
+// environment of the option pillarenv, but ignore the option saltenv. If they are given names they
+// work as pillar.item, whose other arguments are ignored. pillar.file_exists searches the minion's
+// own option pillar_roots. Differences: values are copies, so a template that changes one does not
+// change the pillar; and a pillar template that requests a fresh pillar gets an error, where Salt
+// recurses without end.
 package pillar
 
 import (
@@ -19,17 +21,18 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// notSet is the default that stands for none, as sys.argspec shows it.
+// notSet is the default for "not set", in the form in which sys.argspec shows it.
 const notSet = "<Constant.NOT_SET>"
 
-// Plugin returns the module pillar, which decrypts with what b has.
+// Plugin returns the module pillar, which decrypts with the renderers in b.
 func Plugin(b render.Brought) loader.Plugin {
-	return loader.Plugin{Name: "pillar", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+	return loader.Plugin{Name: "pillar",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }
 
 type module struct {
 	env    *loader.Env
-	engine func() (*render.Engine, error) // to decrypt with
+	engine func() (*render.Engine, error) // decrypts
 }
 
 func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
@@ -54,7 +57,7 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	}}, nil
 }
 
-// of returns the pillar in memory, or with an environment that is not None a fresh one of it.
+// of returns the pillar in memory, or a fresh one if an environment is given.
 func (m *module) of(ctx context.Context, pillarenv, saltenv any) (*data.Map, error) {
 	if pillarenv == nil && saltenv == nil {
 		return m.env.PillarNow(), nil

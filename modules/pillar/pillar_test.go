@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// memory is the pillar that the minion has; fresh ones are what was asked for.
+// memory is the pillar in the minion's memory; a fresh one holds the query instead.
 const memory = "{a: {b: 1, l: [x, {k: v}]}, '1': one, 2: two, n: null, role: [foo, web]}"
 
 func load(t *testing.T, text string) *data.Map {
@@ -29,7 +29,7 @@ func load(t *testing.T, text string) *data.Map {
 	return v.(*data.Map)
 }
 
-// shout is a renderer that decrypts by writing large.
+// shout is a renderer that "decrypts" by converting to upper case.
 type shout struct{}
 
 func (shout) Name() string { return "shout" }
@@ -59,7 +59,8 @@ func registry(t *testing.T, opts string) (*loader.Registry, *bytes.Buffer) {
 		}
 		return data.NewMap("env", q.SaltEnv+"/"+q.PillarEnv, "over", q.Override, "ext", q.External), nil
 	}
-	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{Renderers: []render.Renderer{shout{}}})})
+	r, err := loader.NewRegistry(env,
+		[]loader.Plugin{Plugin(render.Brought{Renderers: []render.Renderer{shout{}}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +71,14 @@ func registry(t *testing.T, opts string) (*loader.Registry, *bytes.Buffer) {
 func call(t *testing.T, r *loader.Registry, line string) string {
 	t.Helper()
 	words := strings.Split(line, " | ")
-	return data.Repr(r.Call(t.Context(), "pillar."+words[0], loader.WireArgs(words[1:]), loader.CallOptions{}).Value)
+	return data.Repr(r.Call(t.Context(), "pillar."+words[0], loader.WireArgs(words[1:]),
+		loader.CallOptions{}).Value)
 }
 
-// The results are those of Salt 3006.0; fresh pillar is told apart by what was asked for.
+// The results are those of Salt 3006.0. A fresh pillar is recognised by the query that it holds.
 var calls = map[string]string{
-	"get | a:b": "1", "get | a:c": "''", "get | a:b:c | d": "'d'", "get | a:c | default=None": "None", "get | 2": "'two'", "get | 1": "''",
+	"get | a:b": "1", "get | a:c": "''", "get | a:b:c | d": "'d'",
+	"get | a:c | default=None": "None", "get | 2": "'two'", "get | 1": "''",
 	"get | a:l:k": "'v'", "get | a!l!0 | delimiter=!": "'x'", "fetch | a:b": "1", "get | n": "None",
 	"get | a:l | default=[q, x] | merge=True":                           "['q', 'x', {'k': 'v'}]",
 	"get | a | default={b: 0, z: 9} | merge=True":                       "{'b': 1, 'z': 9, 'l': ['x', {'k': 'v'}]}",
@@ -124,7 +127,8 @@ var calls = map[string]string{
 
 func TestCalls(t *testing.T) {
 	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "p.sls"), nil, 0o600), os.Mkdir(filepath.Join(dir, "sub"), 0o700)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "p.sls"), nil, 0o600),
+		os.Mkdir(filepath.Join(dir, "sub"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
 	r, _ := registry(t, "{saltenv: base, pillarenv: opt, decrypt_pillar_renderers: [gpg, shout], pillar_roots: {base: ["+dir+"]}}")
@@ -137,7 +141,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-func TestErrorsAreSalts(t *testing.T) {
+func TestSaltErrors(t *testing.T) {
 	r, _ := registry(t, "{pillar_raise_on_missing: true}")
 	for line, want := range map[string]string{
 		"get | a:c":            `KeyError: 'Pillar key not found: a:c'`,
@@ -145,7 +149,9 @@ func TestErrorsAreSalts(t *testing.T) {
 		"keys | a:b":           `ValueError: Pillar value in key a:b is not a dict`,
 		"get | a | delimiter=": `ValueError: empty separator`,
 	} {
-		if got := call(t, r, line); !strings.Contains(got, "The minion function caused an exception: Traceback") || !strings.Contains(strings.ReplaceAll(got, `\'`, `'`), want) {
+		if got := call(t, r, line); !strings.Contains(got,
+			"The minion function caused an exception: Traceback") ||
+			!strings.Contains(strings.ReplaceAll(got, `\'`, `'`), want) {
 			t.Errorf("pillar.%s: %s, want %s", line, got, want)
 		}
 	}
@@ -183,7 +189,8 @@ func TestOptionsAndLog(t *testing.T) {
 	}
 }
 
-// A template may change what it got: the pillar of the minion stays.
+// TestValuesAreCopies checks that a template which changes a value does not change the minion's
+// pillar.
 func TestValuesAreCopies(t *testing.T) {
 	r, _ := registry(t, "{}")
 	for _, fun := range []string{"get", "item", "raw"} {
@@ -202,12 +209,12 @@ func TestValuesAreCopies(t *testing.T) {
 	}
 }
 
-func TestNobodyToAsk(t *testing.T) {
+func TestNoPillarCompiler(t *testing.T) {
 	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()}, []loader.Plugin{Plugin(render.Brought{})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := call(t, r, "items"); got != "'ERROR: there is nobody to ask for fresh pillar'" {
+	if got := call(t, r, "items"); got != "'ERROR: a fresh pillar cannot be compiled here'" {
 		t.Errorf("pillar.items: %s", got)
 	}
 }

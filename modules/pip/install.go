@@ -63,23 +63,24 @@ type installArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// install installs packages and returns what the run of pip gave: pid, retcode, stdout, stderr.
+// install installs packages and returns the result of pip: pid, retcode, stdout, stderr.
 //
 // pkgs, requirements, editable
 //
-//	Packages, files of requirements, or sources to be installed as they stand: lists, or separated by commas. A salt:// URL may stand
-//	for a file of requirements.
+//	Packages, requirements files, or sources to install in editable mode: lists, or texts
+//	separated by commas. A requirements file may be a salt:// URL.
 //
 // bin_env, user, cwd, env_vars
 //
-//	A virtual environment, a python or a pip; who runs it, where, and with which variables.
+//	bin_env is a virtual environment, a python or a pip. user, cwd and env_vars set the user,
+//	the directory and the environment variables of pip.
 //
 // index_url, extra_index_url, no_index, find_links, proxy, trusted_host, cert, timeout
 //
-//	Where packages come from and how they are got.
+//	Where to find packages and how to fetch them.
 //
-// upgrade, force_reinstall, ignore_installed, no_deps, pre_releases, target, source, no_binary, cache_dir, no_cache_dir, global_options,
-// install_options, extra_args and their like
+// upgrade, force_reinstall, ignore_installed, no_deps, pre_releases, target, source, no_binary,
+// cache_dir, no_cache_dir, global_options, install_options, extra_args and similar
 //
 //	Options of pip install.
 //
@@ -119,7 +120,7 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	if argv, err = extra(argv, a.ExtraArgs); err != nil {
 		return nil, err
 	}
-	return whole(m.run(ctx, place{a.BinEnv, a.User, a.Cwd, a.EnvVars, a.Kwargs}, argv...))
+	return resultMap(m.run(ctx, place{a.BinEnv, a.User, a.Cwd, a.EnvVars, a.Kwargs}, argv...))
 }
 
 func orNil(m *data.Map) any {
@@ -129,14 +130,15 @@ func orNil(m *data.Map) any {
 	return m
 }
 
-func whole(ran calls.Ran, err error) (any, error) { return orNil(ran.Map), err }
+func resultMap(ran calls.Ran, err error) (any, error) { return orNil(ran.Map), err }
 
-// editables returns the options for sources that are installed as they stand.
+// editables returns the options for sources to install in editable mode.
 func (a installArgs) editables() (argv []any, err error) {
 	egg := regexp.MustCompile(`(?:#|#.*?&)egg=([^&]+)`)
 	for _, v := range words(a.Editable) {
 		entry := data.Str(v)
-		if entry != "." && !strings.HasPrefix(entry, "file://") && !strings.HasPrefix(entry, "/") && !egg.MatchString(entry) {
+		if entry != "." && !strings.HasPrefix(entry, "file://") && !strings.HasPrefix(entry, "/") &&
+			!egg.MatchString(entry) {
 			return nil, loader.Execution("You must specify an egg for this editable")
 		}
 		argv = append(argv, "--editable", entry)
@@ -144,7 +146,7 @@ func (a installArgs) editables() (argv []any, err error) {
 	return argv, nil
 }
 
-// extra adds further arguments: texts, or dictionaries of an option and its value.
+// extra appends further arguments: texts, or dictionaries of options and values.
 func extra(argv []any, v any) ([]any, error) {
 	list, _ := v.([]any)
 	for _, arg := range list {
@@ -230,7 +232,7 @@ func (a installArgs) options(m *module) (argv []any, err error) {
 	return argv, nil
 }
 
-// sources returns the options that say where packages come from.
+// sources returns the options that control where packages come from.
 func (a installArgs) sources() (argv []any, err error) {
 	for _, v := range words(a.FindLinks) {
 		link := data.Str(v)
@@ -262,15 +264,17 @@ func (a installArgs) sources() (argv []any, err error) {
 	return argv, nil
 }
 
-// proxy returns the proxy: the one that is given, or that of the configuration, unless it is False.
+// proxy returns the given proxy, or that of the configuration unless the given one is False.
 func (m *module) proxy(given any) any {
 	opts := m.env.Opts
-	if data.Truth(given) || given == false || !data.Truth(opts.Value("proxy_host")) || !data.Truth(opts.Value("proxy_port")) {
+	if data.Truth(given) || given == false || !data.Truth(opts.Value("proxy_host")) ||
+		!data.Truth(opts.Value("proxy_port")) {
 		return given
 	}
 	host := data.Str(opts.Value("proxy_host")) + ":" + data.Str(opts.Value("proxy_port"))
 	if data.Truth(opts.Value("proxy_username")) && data.Truth(opts.Value("proxy_password")) {
-		host = data.Str(opts.Value("proxy_username")) + ":" + data.Str(opts.Value("proxy_password")) + "@" + host
+		host = data.Str(opts.Value("proxy_username")) + ":" +
+			data.Str(opts.Value("proxy_password")) + "@" + host
 	}
 	return "http://" + host
 }
@@ -280,35 +284,40 @@ func timeout(v any) error {
 		return nil
 	}
 	if _, err := strconv.Atoi(data.Str(v)); err != nil {
-		return loader.Exception("ValueError", "'%s' is not a valid timeout, must be an integer", data.Str(v))
+		return loader.Exception("ValueError",
+			"'%s' is not a valid timeout, must be an integer", data.Str(v))
 	}
 	return nil
 }
 
-// requirements returns options for files of requirements, what removes copies of them, and a result where there is no such file. For
-// another user they are copied to a directory of theirs, with those that they name.
-func (m *module) requirements(ctx context.Context, v any, saltenv string, user any) (argv []any, drop func(), failed *data.Map, err error) {
+// requirements returns the options for requirements files, and drop, which removes the copies it
+// made. If a file is missing, failed is the result of the call. For another user, it copies the
+// files and those that they include to a directory of that user.
+func (m *module) requirements(
+	ctx context.Context, v any, saltenv string, user any,
+) (argv []any, drop func(), failed *data.Map, err error) {
 	drop = func() {}
 	for _, item := range words(v) {
 		file := data.Str(item)
 		if strings.HasPrefix(file, "salt://") {
-			cached, err := m.env.Call(ctx, "cp.cache_file", []any{file, saltenv}, nil)
+			cached, err := calls.CacheFile(ctx, m.env, calls.Source{Path: file, SaltEnv: saltenv})
 			if err != nil {
 				return nil, drop, nil, err
 			}
-			if !data.Truth(cached) {
-				return nil, drop, data.NewMap("result", false, "comment", "pip requirements file '"+file+"' not found"), nil
+			if cached == "" {
+				return nil, drop, data.NewMap("result", false, "comment", "pip requirements file '"+
+					file+"' not found"), nil
 			}
-			file = data.Str(cached)
-			if data.Truth(user) { // who may not read the cache; other files are read by pip, with no more rights than the user's
+			file = cached
+			if data.Truth(user) { // who cannot read the cache; pip itself reads other files
 				dir, err := os.MkdirTemp("", "__salt.tmp.")
 				if err != nil {
 					return nil, drop, nil, err
 				}
 				before := drop
 				drop = func() { before(); os.RemoveAll(dir) }
-				if err = m.lend(ctx, file, dir, user, map[string]bool{}); err == nil {
-					_, err = m.env.Call(ctx, "file.chown", []any{dir, user, nil}, nil)
+				if err = m.copyFor(ctx, file, dir, user, map[string]bool{}); err == nil {
+					err = calls.Chown(ctx, m.env, dir, user, nil)
 				}
 				if err != nil {
 					return nil, drop, nil, err
@@ -321,8 +330,11 @@ func (m *module) requirements(ctx context.Context, v any, saltenv string, user a
 	return argv, drop, nil, nil
 }
 
-// lend copies a file of requirements, and those that it names, to a directory, and gives the copies to a user.
-func (m *module) lend(ctx context.Context, file, dir string, user any, seen map[string]bool) error {
+// copyFor copies a requirements file and those that it includes to a directory, and makes a user
+// the owner of the copies.
+func (m *module) copyFor(
+	ctx context.Context, file, dir string, user any, seen map[string]bool,
+) error {
 	if seen[file] {
 		return nil
 	}
@@ -335,18 +347,19 @@ func (m *module) lend(ctx context.Context, file, dir string, user any, seen map[
 	if err := os.WriteFile(to, src, 0o600); err != nil {
 		return loader.OSError(err)
 	}
-	if _, err := m.env.Call(ctx, "file.chown", []any{to, user, nil}, nil); err != nil {
+	if err := calls.Chown(ctx, m.env, to, user, nil); err != nil {
 		return err
 	}
 	for _, other := range named(string(src)) {
-		if err := m.lend(ctx, filepath.Join(filepath.Dir(file), other), dir, user, seen); err != nil {
+		if err := m.copyFor(ctx, filepath.Join(filepath.Dir(file), other), dir, user,
+			seen); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// named returns the files that a file of requirements names.
+// named returns the files that a requirements file includes.
 func named(src string) (list []string) {
 	for line := range strings.Lines(src) {
 		line = strings.TrimSpace(regexp.MustCompile(`(?:^|\s+)#.*$`).ReplaceAllString(strings.TrimRight(line, "\r\n"), ""))
@@ -370,7 +383,8 @@ type uninstallArgs struct {
 	UseVT        bool   `name:"use_vt" default:"False"`
 }
 
-// uninstall removes packages, or those of files of requirements, and returns what the run of pip gave; see pip.install.
+// uninstall removes packages, or those of requirements files, and returns the result of pip; see
+// pip.install.
 //
 // CLI Example:
 //
@@ -397,7 +411,8 @@ func (m *module) uninstall(ctx context.Context, a uninstallArgs) (any, error) {
 	if err := packages.Names(words(a.Pkgs)...); err != nil {
 		return nil, err
 	}
-	return whole(m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, append(argv, words(a.Pkgs)...)...))
+	return resultMap(m.run(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd},
+		append(argv, words(a.Pkgs)...)...))
 }
 
 type upgradeArgs struct {
@@ -407,7 +422,7 @@ type upgradeArgs struct {
 	UseVT  bool `name:"use_vt" default:"False"`
 }
 
-// upgrade brings all that is installed to its newest version, and returns result, changes and comment.
+// upgrade upgrades all installed packages, and returns result, changes and comment.
 //
 // CLI Example:
 //
@@ -440,10 +455,11 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return data.NewMap("changes", difference(before, after), "result", good, "comment", comment), nil
+	return data.NewMap("changes", difference(before, after), "result", good,
+		"comment", comment), nil
 }
 
-// difference returns what is old and new of each package that changed.
+// difference returns the old and new version of each package that changed.
 func difference(before, after *data.Map) *data.Map {
 	changes := data.NewMap()
 	for name, old := range before.All() {

@@ -21,13 +21,14 @@ type freezeArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// freeze returns what is installed, as requirements.
+// freeze returns the installed packages as requirements.
 //
 // CLI Example:
 //
 //	salt '*' pip.freeze bin_env=/home/code/path/to/virtualenv
 func (m *module) freeze(ctx context.Context, a freezeArgs) (any, error) {
-	said, err := must(m.run(ctx, place{a.BinEnv, a.User, a.Cwd, a.EnvVars, a.Kwargs}, "freeze", "--all"))
+	said, err := output(m.run(ctx, place{a.BinEnv, a.User, a.Cwd, a.EnvVars, a.Kwargs},
+		"freeze", "--all"))
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,8 @@ type listArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// listFreezeParse returns what is installed with its versions, of that whose name begins with prefix, as pip.freeze has it.
+// listFreezeParse returns the installed packages and their versions as listed by pip.freeze. With
+// prefix, it returns only those whose name begins with it.
 //
 // CLI Example:
 //
@@ -61,7 +63,8 @@ func (m *module) listFreezeParse(ctx context.Context, a listArgs) (any, error) {
 		}
 		ret.Set("pip", v)
 	}
-	v, err := m.freeze(ctx, freezeArgs{BinEnv: a.BinEnv, User: a.User, Cwd: a.Cwd, EnvVars: a.EnvVars, Kwargs: a.Kwargs})
+	v, err := m.freeze(ctx, freezeArgs{BinEnv: a.BinEnv, User: a.User, Cwd: a.Cwd,
+		EnvVars: a.EnvVars, Kwargs: a.Kwargs})
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +77,11 @@ func (m *module) listFreezeParse(ctx context.Context, a listArgs) (any, error) {
 }
 
 func begins(name string, prefix any) bool {
-	return !data.Truth(prefix) || strings.HasPrefix(strings.ToLower(name), strings.ToLower(data.Str(prefix)))
+	return !data.Truth(prefix) || strings.HasPrefix(strings.ToLower(name),
+		strings.ToLower(data.Str(prefix)))
 }
 
-// requirement reads a line of pip freeze.
+// requirement parses a line of pip freeze.
 func requirement(line string) (name, version string, ok bool) {
 	if strings.HasPrefix(line, "-f") || strings.HasPrefix(line, "#") {
 		return "", "", false
@@ -106,7 +110,7 @@ type pack struct {
 
 func (m *module) packs(ctx context.Context, p place, args ...any) ([]pack, error) {
 	ran, err := m.run(ctx, p, append([]any{"list"}, args...)...)
-	said, err := must(ran, err)
+	said, err := output(ran, err)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +121,8 @@ func (m *module) packs(ctx context.Context, p place, args ...any) ([]pack, error
 	return list, nil
 }
 
-// list returns what is installed with its versions, of that whose name begins with prefix.
+// list returns the installed packages and their versions. With prefix, it returns only those whose
+// name begins with it.
 //
 // CLI Example:
 //
@@ -142,13 +147,14 @@ type whereArgs struct {
 	Cwd    any `default:"None"`
 }
 
-// listUpgrades returns what is installed in an old version, with the newest and the kind of its file.
+// listUpgrades returns the outdated packages with the newest version and the type of its file.
 //
 // CLI Example:
 //
 //	salt '*' pip.list_upgrades
 func (m *module) listUpgrades(ctx context.Context, a whereArgs) (any, error) {
-	list, err := m.packs(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, "--outdated", "--format=json")
+	list, err := m.packs(ctx, place{binEnv: a.BinEnv, user: a.User, cwd: a.Cwd}, "--outdated",
+		"--format=json")
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +172,7 @@ type isInstalledArgs struct {
 	Cwd     any `default:"None"`
 }
 
-// isInstalled tells whether a package is installed.
+// isInstalled reports whether a package is installed.
 //
 // CLI Example:
 //
@@ -191,7 +197,7 @@ type availableArgs struct {
 	Cwd    any `default:"None"`
 }
 
-// upgradeAvailable tells whether there is a newer version of a package.
+// upgradeAvailable reports whether a newer version of a package is available.
 //
 // CLI Example:
 //
@@ -216,8 +222,8 @@ type allVersionsArgs struct {
 	ExtraIndexURL any  `name:"extra_index_url" default:"None"`
 }
 
-// listAllVersions returns the versions that an index has of a package, the oldest first, without those before a release unless they are
-// asked for; None where there are none.
+// listAllVersions returns the versions of a package in an index, the oldest first. Pre-releases are
+// left out unless they are requested. It returns None if there are no versions.
 //
 // CLI Example:
 //
@@ -261,11 +267,12 @@ func (m *module) listAllVersions(ctx context.Context, a allVersionsArgs) (any, e
 	return a.choose(found[1]), nil
 }
 
-// choose returns the versions of a list that are asked for, nil for none.
+// choose returns the requested versions of a list, nil if there are none.
 func (a allVersionsArgs) choose(list string) any {
 	var versions []string
 	for version := range strings.SplitSeq(list, ", ") {
-		early := !a.IncludeAlpha && strings.Contains(version, "a") || !a.IncludeBeta && strings.Contains(version, "b") || !a.IncludeRc && strings.Contains(version, "rc")
+		early := !a.IncludeAlpha && strings.Contains(version, "a") || !a.IncludeBeta &&
+			strings.Contains(version, "b") || !a.IncludeRc && strings.Contains(version, "rc")
 		if version != "" && !early {
 			versions = append(versions, version)
 		}
@@ -284,5 +291,6 @@ func (a allVersionsArgs) choose(list string) any {
 // isURL reports whether a text is the URL of an index.
 func isURL(s string) bool {
 	scheme, rest, ok := strings.Cut(s, "://")
-	return ok && rest != "" && slices.Contains([]string{"http", "https", "ftp", "file"}, strings.ToLower(scheme))
+	return ok && rest != "" && slices.Contains([]string{"http", "https", "ftp", "file"},
+		strings.ToLower(scheme))
 }

@@ -1,9 +1,10 @@
 // Package pip is Salt's module pip: it runs the program pip of Python (salt/modules/pip.py).
 //
-// Without bin_env it is that of the program python3. pip.go finds pip and runs it, install.go installs and removes, list.go tells what is
-// installed.
+// Without bin_env it uses the pip of the program python3. pip.go finds pip and runs it, install.go
+// installs and removes, and list.go lists installed packages.
 //
-// What differs: versions of pip before 9 are not known, and neither are options that no later one has.
+// Differences from Salt: versions of pip before 9 are not supported, nor are options that no later
+// version has.
 package pip
 
 import (
@@ -44,7 +45,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// find returns the command line of pip: of a directory that is a virtual environment, of a python, or a pip itself.
+// find returns the command line of pip. binEnv is a virtual environment, a python, or a pip itself.
 func find(binEnv any) ([]any, error) {
 	if !data.Truth(binEnv) {
 		if python := process.Find("python3"); python != "" {
@@ -56,7 +57,7 @@ func find(binEnv any) ([]any, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return inFolder(path)
+		return inDirectory(path)
 	case err != nil || info.Mode()&0o111 == 0 && runtime.GOOS != "windows":
 		return nil, loader.NotFound("Access denied to %s, could not find a pip binary", path)
 	case strings.Contains(filepath.Base(path), "python"):
@@ -65,24 +66,25 @@ func find(binEnv any) ([]any, error) {
 	return []any{filepath.Clean(path)}, nil
 }
 
-func inFolder(dir string) ([]any, error) {
+func inDirectory(dir string) ([]any, error) {
 	python := "python"
 	if runtime.GOOS == "windows" {
 		python = "python.exe"
 	}
 	for _, sub := range []string{"", "bin", "Scripts"} {
 		path := filepath.Join(dir, sub, python)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && (info.Mode()&0o111 != 0 || runtime.GOOS == "windows") {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() &&
+			(info.Mode()&0o111 != 0 || runtime.GOOS == "windows") {
 			return []any{path, "-m", "pip"}, nil
 		}
 	}
 	return nil, loader.NotFound("Could not find a pip binary in virtualenv %s", dir)
 }
 
-// A place is which pip is run, where and by whom.
+// A place sets which pip runs, in which directory and as which user.
 type place struct {
 	binEnv, user, cwd, envVars any
-	more                       *data.Map // further keywords of cmd.run_all
+	more                       *data.Map // further keyword arguments of cmd.run_all
 }
 
 // run runs pip with these arguments.
@@ -101,22 +103,25 @@ func (m *module) run(ctx context.Context, p place, args ...any) (calls.Ran, erro
 	if err != nil {
 		return calls.Ran{}, err
 	}
-	args, secrets := apart(args)
+	args, secrets := hidePasswords(args)
 	env.Update(secrets)
 	if env.Len() > 0 {
 		more.Set("env", env)
 	}
 	argv = append(argv, args...)
-	return calls.RunAll(ctx, m.env, calls.Run{Argv: data.Texts(argv), As: calls.Text(p.user), Dir: calls.Text(p.cwd), More: more})
+	return calls.RunAll(ctx, m.env,
+		calls.Run{Argv: data.Texts(argv), As: calls.Text(p.user),
+			Dir: calls.Text(p.cwd), More: more})
 }
 
-// apart takes options whose addresses have passwords from the arguments of pip and returns them as variables, from which pip takes what
-// no option says: whoever lists processes sees the arguments, and the log has them.
-func apart(args []any) (left []any, variables *data.Map) {
+// hidePasswords moves options whose URLs contain passwords from the arguments of pip to environment
+// variables, which pip reads as options. Arguments are visible in the process list and in the log.
+func hidePasswords(args []any) (left []any, variables *data.Map) {
 	left, variables = []any{}, &data.Map{}
 	for i := 0; i < len(args); i++ {
 		option := data.Str(args[i])
-		if !slices.Contains([]string{"--proxy", "--index-url", "--extra-index-url", "--find-links"}, option) || i+1 == len(args) {
+		if !slices.Contains([]string{"--proxy", "--index-url", "--extra-index-url", "--find-links"},
+			option) || i+1 == len(args) {
 			left = append(left, args[i])
 			continue
 		}
@@ -136,7 +141,8 @@ func (p place) environment(given any) (*data.Map, error) {
 	if more, ok := given.(*data.Map); ok {
 		env.Update(more)
 	}
-	if info, err := os.Stat(data.Str(p.binEnv)); data.Truth(p.binEnv) && err == nil && info.IsDir() {
+	if info, err := os.Stat(data.Str(p.binEnv)); data.Truth(p.binEnv) && err == nil &&
+		info.IsDir() {
 		env.Set("VIRTUAL_ENV", data.Str(p.binEnv))
 	}
 	if !data.Truth(p.envVars) {
@@ -152,8 +158,8 @@ func (p place) environment(given any) (*data.Map, error) {
 	return env, nil
 }
 
-// must returns what pip printed; its failure is an error.
-func must(ran calls.Ran, err error) (string, error) {
+// output returns the output of pip. A failure of pip is an error.
+func output(ran calls.Ran, err error) (string, error) {
 	if err == nil && ran.Retcode != 0 {
 		err = loader.ExecutionInfo(ran.Stderr, ran.Map)
 	}
@@ -185,7 +191,7 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 	return nil, nil
 }
 
-// words returns a list of texts, which one text may hold with commas between them.
+// words returns a list of texts. It splits a single text at its commas.
 func words(v any) []any {
 	var out []any
 	switch v := v.(type) {

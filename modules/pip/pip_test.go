@@ -34,7 +34,8 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &host{t: t, dir: dir, venv: filepath.Join(dir, "venv"), find: filepath.Join(dir, "wheels"), reqs: filepath.Join(dir, "reqs.txt")}
+	h := &host{t: t, dir: dir, venv: filepath.Join(dir, "venv"), find: filepath.Join(dir, "wheels"),
+		reqs: filepath.Join(dir, "reqs.txt")}
 	out, err := exec.Command(process.Find("python3"), "-m", "venv", h.venv).CombinedOutput()
 	if err != nil {
 		need.That(t, "python3 with venv and ensurepip", fmt.Errorf("%w: %s", err, out))
@@ -47,13 +48,14 @@ func newHost(t *testing.T) *host {
 	if err := os.WriteFile(h.reqs, []byte("demo-pkg==1.1 # why\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if h.funcs, err = loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1")}, []loader.Plugin{cmd.Plugin(render.Brought{}), pip.Plugin()}); err != nil {
+	if h.funcs, err = loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1")},
+		[]loader.Plugin{cmd.Plugin(render.Brought{}), pip.Plugin()}); err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
-// wheel makes a package.
+// wheel builds a package.
 func (h *host) wheel(version string) {
 	h.t.Helper()
 	if err := os.MkdirAll(h.find, 0o755); err != nil {
@@ -66,8 +68,8 @@ func (h *host) wheel(version string) {
 	z := zip.NewWriter(f)
 	info := "demo_pkg-" + version + ".dist-info/"
 	for name, body := range map[string]string{
-		"demo_pkg.py": "", info + "METADATA": "Metadata-Version: 2.1\nName: demo-pkg\nVersion: " + version + "\n",
-		info + "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n", info + "RECORD": "",
+		"demo_pkg.py": "", info + "METADATA": "Metadata-Version: 2.1\nName: demo-pkg\nVersion: " +
+			version + "\n", info + "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n", info + "RECORD": "",
 	} {
 		w, err := z.Create(name)
 		if err == nil {
@@ -83,10 +85,11 @@ func (h *host) wheel(version string) {
 }
 
 func (h *host) call(fun string, words ...any) (any, error) {
-	return h.funcs.Invoke(h.t.Context(), "pip."+fun, nil, data.NewMap(append([]any{"bin_env", h.venv}, words...)...))
+	return h.funcs.Invoke(h.t.Context(), "pip."+fun, nil,
+		data.NewMap(append([]any{"bin_env", h.venv}, words...)...))
 }
 
-// has makes a call twice, of which each must give a text that holds another.
+// has makes a call twice. Each result must be a text that contains want.
 func (h *host) has(want, fun string, words ...any) {
 	h.t.Helper()
 	for range 2 {
@@ -111,15 +114,18 @@ func TestPip(t *testing.T) {
 		want  string
 		words []any
 	}{
-		{"error: '@/none' is not a valid URL or path", []any{"pkgs", "demo-pkg", "find_links", h.dir + "/none"}},
-		{"error: 'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive.", []any{"pkgs", "x", "no_index", true, "index_url", "https://x"}},
+		{"error: '@/none' is not a valid URL or path",
+			[]any{"pkgs", "demo-pkg", "find_links", h.dir + "/none"}},
+		{"error: 'no_index' and ('index_url' or 'extra_index_url') are mutually exclusive.",
+			[]any{"pkgs", "x", "no_index", true, "index_url", "https://x"}},
 		{"error: 'foo' is not a valid URL", []any{"pkgs", "x", "index_url", "foo"}},
 		{"error: The exists_action pip option only supports the values s, i, w, and b. 'q' is not valid.", []any{"pkgs", "x", "exists_action", "q"}},
 		{"error: 'soon' is not a valid timeout, must be an integer", []any{"pkgs", "x", "timeout", "soon"}},
 		{"error: You must specify an egg for this editable", []any{"editable", "git+https://h/r.git"}},
 		{"error: env_vars x is not a dictionary", []any{"pkgs", "x", "env_vars", "x"}},
 		{"error: Could not find a pip binary in virtualenv @", []any{"pkgs", "x", "bin_env", h.dir}},
-		{"error: Access denied to @/none, could not find a pip binary", []any{"pkgs", "x", "bin_env", h.dir + "/none"}},
+		{"error: Access denied to @/none, could not find a pip binary",
+			[]any{"pkgs", "x", "bin_env", h.dir + "/none"}},
 	} {
 		h.has(c.want, "install", c.words...)
 	}
@@ -138,7 +144,8 @@ func TestPip(t *testing.T) {
 	h.has("['1.0', '1.1']", "list_all_versions", "pkg", "demo-pkg")
 	h.has("['1.0', '1.1']", "list_all_versions", "pkg", "demo-pkg", "include_beta", true)
 	h.has("None", "list_all_versions", "pkg", "no-such-pkg")
-	if v, err := h.call("upgrade"); err != nil || !strings.Contains(data.Repr(v), "{'old': '1.0', 'new': '1.1'}") {
+	if v, err := h.call("upgrade"); err != nil ||
+		!strings.Contains(data.Repr(v), "{'old': '1.0', 'new': '1.1'}") {
 		t.Errorf("upgrade gives %s, %v", data.Repr(v), err)
 	}
 	h.has("{'changes': {}, 'result': True", "upgrade")
@@ -147,7 +154,7 @@ func TestPip(t *testing.T) {
 	h.has("False", "is_installed", "pkgname", "demo-pkg")
 }
 
-// name is how pip lists the package, by its own version.
+// name returns the name that pip, depending on its version, lists for the package.
 func name(t *testing.T, h *host) string {
 	t.Helper()
 	v, err := h.call("list", "prefix", "demo")

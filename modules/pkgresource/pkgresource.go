@@ -1,7 +1,9 @@
-// Package pkgresource is Salt's module pkg_resource: what the modules of package managers share (salt/modules/pkg_resource.py).
+// Package pkgresource is Salt's module pkg_resource: functions that the modules of package managers
+// share (salt/modules/pkg_resource.py).
 //
-// What differs from Salt: packages that check_extra_requirements and version_clean know of are those of the module pkg, as there.
-// version_compare compares by the module pkg where it can; Salt looks for that under a wrong name and always takes its loose rule.
+// As in Salt, check_extra_requirements and version_clean use the module pkg. One thing differs:
+// version_compare uses the module pkg if it can compare. Salt looks it up under a wrong name and
+// always uses its loose rule.
 package pkgresource
 
 import (
@@ -11,6 +13,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module pkg_resource.
@@ -40,7 +43,8 @@ type versionArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// version returns the versions of installed packages: of one, or of several by name. A name with a star stands for all that it fits.
+// version returns the versions of installed packages: a text for one, a dictionary for several. A
+// name with a star stands for all packages that match it.
 //
 // CLI Example:
 //
@@ -53,12 +57,10 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 	if len(a.Names) == 0 {
 		return &data.Map{}, nil
 	}
-	kwargs.Set("versions_as_list", true)
-	v, err := m.env.Call(ctx, "pkg.list_pkgs", nil, kwargs)
+	all, err := calls.ListPkgs(ctx, m.env, calls.PkgList{AsLists: true, More: kwargs})
 	if err != nil {
 		return nil, err
 	}
-	all, _ := v.(*data.Map)
 	return packages.Versions(all, data.Texts(a.Names), asList), nil
 }
 
@@ -76,14 +78,16 @@ func (m *module) addPkg(_ context.Context, a addArgs) (any, error) {
 	if pkgs, ok := a.Pkgs.(*data.Map); ok {
 		packages.Add(pkgs, a.Name, a.Pkgver)
 	} else {
-		m.env.Log.Errorf("pkg_resource.add_pkg: '%s' object has no attribute 'setdefault'", loader.TypeName(a.Pkgs))
+		m.env.Log.Errorf("pkg_resource.add_pkg: '%s' object has no attribute 'setdefault'",
+			loader.TypeName(a.Pkgs))
 	}
 	return nil, nil
 }
 
 type pkgsArgs struct{ Pkgs any }
 
-// sortPkglist sorts the versions of each package in a dictionary, so that two dictionaries can be compared.
+// sortPkglist sorts the versions of each package in a dictionary, so that two dictionaries can be
+// compared.
 //
 // CLI Example:
 //
@@ -109,7 +113,7 @@ func (m *module) stringify(_ context.Context, a pkgsArgs) (any, error) {
 
 type cleanArgs struct{ Verstr any }
 
-// versionClean returns a version without what the package manager adds to it for its own ends.
+// versionClean returns a version without the parts that the package manager adds for its own use.
 //
 // CLI Example:
 //
@@ -128,11 +132,12 @@ type compareArgs struct {
 	IgnoreEpoch bool `default:"False"`
 }
 
-// versionCompare tells whether two versions stand in a relation, which is one of ==, !=, >=, <=, > and <.
+// versionCompare reports whether two versions are in a relation, which is one of ==, !=, >=, <=, >
+// and <.
 //
 // ignore_epoch : False
 //
-//	Compare what stands behind the first colon of each.
+//	Ignore everything up to the first colon of each version.
 //
 // CLI Example:
 //
@@ -143,30 +148,31 @@ func (m *module) versionCompare(ctx context.Context, a compareArgs) (any, error)
 		m.env.Log.Errorf("Invalid operator '%s' for version comparison", a.Oper)
 		return false, nil
 	}
-	order, err := m.order(ctx, a)
+	order, known, err := m.order(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	n, isNumber := order.(int64)
-	return packages.Holds("", a.Oper, "", func(string, string) (int, bool) { return int(n), isNumber }), nil
+	return packages.Holds("", a.Oper,
+		"", func(string, string) (int, bool) { return order, known }), nil
 }
 
-// order compares by the rule of the package manager, or the loose one where there is none.
-func (m *module) order(ctx context.Context, a compareArgs) (any, error) {
+// order compares by the rule of the package manager, or else by the loose rule. known is false if
+// the versions cannot be compared.
+func (m *module) order(ctx context.Context, a compareArgs) (order int, known bool, err error) {
 	if m.env.Functions.Has("pkg.version_cmp") {
-		return m.env.Call(ctx, "pkg.version_cmp", []any{a.Ver1, a.Ver2}, data.NewMap("ignore_epoch", a.IgnoreEpoch))
+		return calls.VersionCmp(ctx, m.env, a.Ver1, a.Ver2, a.IgnoreEpoch)
 	}
 	x, y := data.Str(a.Ver1), data.Str(a.Ver2)
 	if a.IgnoreEpoch {
 		x, y = packages.WithoutEpoch(x), packages.WithoutEpoch(y)
 	}
-	return int64(packages.Loose(x, y)), nil
+	return packages.Loose(x, y), true, nil
 }
 
 type extraArgs struct{ Pkgname, Pkgver any }
 
-// checkExtraRequirements tells whether an installed package has what is asked for beside its version; True where the package manager
-// knows of no such things.
+// checkExtraRequirements reports whether an installed package meets the requirements beside its
+// version. It returns True if the package manager has no such requirements.
 //
 // CLI Example:
 //
@@ -184,11 +190,13 @@ type formatArgs struct {
 	Attr           any
 }
 
-// formatPkgList turns a dictionary of packages with all that is known of each version into what pkg.list_pkgs answers.
+// formatPkgList converts a dictionary of packages with the details of each version to the result of
+// pkg.list_pkgs.
 //
 // attr
 //
-//	What to tell of each version: all, or a list of epoch, version, release, arch, install_date and install_date_time_t.
+//	The details to return for each version: all, or a list of epoch, version, release, arch,
+//	install_date and install_date_time_t.
 //
 // CLI Example:
 //
@@ -203,7 +211,8 @@ func (m *module) formatPkgList(ctx context.Context, a formatArgs) (any, error) {
 		versions := make([]any, len(list))
 		for i, d := range list {
 			one, _ := d.(*data.Map)
-			versions[i] = formatVersion(one.Value("epoch"), one.Value("version"), one.Value("release"))
+			versions[i] = formatVersion(one.Value("epoch"), one.Value("version"),
+				one.Value("release"))
 		}
 		out.Set(name, versions)
 	}
@@ -221,7 +230,8 @@ func (m *module) withAttributes(ctx context.Context, pkgs *data.Map, attr any) (
 		})
 	}
 	out := &data.Map{}
-	for name, v := range pkgs.All() {
+	for key, v := range pkgs.All() {
+		name := data.Str(key)
 		bare, arch, err := m.parseArch(ctx, name)
 		if err != nil {
 			return nil, err
@@ -232,7 +242,7 @@ func (m *module) withAttributes(ctx context.Context, pkgs *data.Map, attr any) (
 		for _, d := range list {
 			one := filtered(d, wanted)
 			versions = append(versions, one)
-			if data.Truth(bare) && data.Equal(one.Value("arch"), arch) {
+			if bare != "" && data.Equal(one.Value("arch"), arch) {
 				under = bare
 			}
 		}
@@ -256,22 +266,17 @@ func filtered(v any, wanted []string) *data.Map {
 	return out
 }
 
-// parseArch returns the name and the architecture of a package.
-func (m *module) parseArch(ctx context.Context, name any) (bare, arch any, err error) {
+// parseArch splits a package name into the bare name and the architecture.
+func (m *module) parseArch(ctx context.Context, name string) (bare string, arch any, err error) {
 	if !m.env.Functions.Has("pkg.parse_arch") {
 		return name, nil, nil
 	}
-	v, err := m.env.Call(ctx, "pkg.parse_arch", []any{name}, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	both, _ := v.(*data.Map)
-	return both.Value("name"), both.Value("arch"), nil
+	return calls.ParseArch(ctx, m.env, name)
 }
 
 type formatVersionArgs struct{ Epoch, Version, Release any }
 
-// formatVersion joins epoch, version and release to one text.
+// formatVersion joins epoch, version and release.
 //
 // CLI Example:
 //

@@ -16,11 +16,12 @@ type packArgs struct {
 	Normalize bool `default:"True"`
 }
 
-// packSources returns a list of dictionaries with one entry each, the name of a package and where its file is, as one dictionary.
+// packSources merges a list of dictionaries, each with one package name and the location of its
+// file, into one dictionary.
 //
 // normalize : True
 //
-//	Take the architecture off a name where it is the host's own.
+//	Remove the architecture from a name if it is that of the host.
 //
 // CLI Example:
 //
@@ -47,7 +48,7 @@ func (m *module) sources(ctx context.Context, given any, normalize bool) (*data.
 			break
 		}
 		name, source := one.At(0)
-		normal, err := m.normal(ctx, name, normalize)
+		normal, err := packages.Normal(ctx, m.env, data.Str(name), normalize)
 		if err != nil {
 			return nil, err
 		}
@@ -61,14 +62,6 @@ func (m *module) sources(ctx context.Context, given any, normalize bool) (*data.
 	return packed, nil
 }
 
-// normal returns the name of a package as the package manager has it.
-func (m *module) normal(ctx context.Context, name any, normalize bool) (any, error) {
-	if !normalize || !m.env.Functions.Has("pkg.normalize_name") {
-		return name, nil
-	}
-	return m.env.Call(ctx, "pkg.normalize_name", []any{data.Str(name)}, nil)
-}
-
 type targetsArgs struct {
 	Name      any       `default:"None"`
 	Pkgs      any       `default:"None"`
@@ -78,8 +71,9 @@ type targetsArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// parseTargets reads what was given to pkg.install. It returns what to install and of which kind that is: for repository a dictionary
-// of names and versions, for file a list of paths, for advisory a list of patches.
+// parseTargets parses the arguments of pkg.install. It returns what to install and its kind: for
+// repository a dictionary of names and versions, for file a list of paths, for advisory a list of
+// patches.
 //
 // CLI Example:
 //
@@ -106,7 +100,7 @@ func (m *module) parseTargets(ctx context.Context, a targetsArgs) (any, error) {
 	return m.none("No package sources provided")
 }
 
-// none logs why there is nothing, and returns that.
+// none logs an error and returns the result for "nothing to install".
 func (m *module) none(text string) (any, error) {
 	if text != "" {
 		m.env.Log.Error(text)
@@ -131,28 +125,17 @@ func (m *module) advisories(a targetsArgs) (any, error) {
 }
 
 func (m *module) fromPkgs(ctx context.Context, a targetsArgs) (any, error) {
-	all, wrong := packages.Repack(a.Pkgs)
-	if wrong != "" {
-		return m.none(wrong)
-	}
-	packed := &data.Map{}
-	for name, version := range all.All() {
+	packed, wrong, err := packages.Packed(a.Pkgs, func(name string) (string, error) {
 		if err := packages.Names(name); err != nil {
-			return nil, err
+			return "", err
 		}
-		normal, err := m.normal(ctx, data.Str(name), a.Normalize)
-		if err != nil {
-			return nil, err
-		}
-		if version != nil {
-			version = data.Str(version)
-		}
-		packed.Set(normal, version)
-	}
-	if list, ok := a.Pkgs.([]any); ok && len(list) != packed.Len() {
-		return nil, loader.Invocation("You are passing a list of packages that contains "+
-			"duplicated packages names: %s. This cannot be processed. In case you are targeting "+
-			"different versions of the same package, please target them individually", data.Repr(a.Pkgs))
+		return packages.Normal(ctx, m.env, name, a.Normalize)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case wrong != "":
+		return m.none(wrong)
 	}
 	if packed.Len() == 0 {
 		return m.none("")
@@ -179,13 +162,13 @@ func (m *module) fromSources(ctx context.Context, a targetsArgs) (any, error) {
 	return data.Tuple{paths, "file"}, nil
 }
 
-// local returns the path of a package's file on this host, fetched where it is elsewhere.
+// local returns the path of a package file on this host. It fetches files from elsewhere.
 func (m *module) local(ctx context.Context, name string, source, saltenv any) (any, error) {
-	remote, err := m.env.Call(ctx, "config.valid_fileproto", []any{source}, nil)
+	remote, err := loader.CallAs[bool](ctx, m.env, "config.valid_fileproto", []any{source}, nil)
 	switch {
 	case err != nil:
 		return nil, err
-	case data.Truth(remote):
+	case remote:
 		return m.fetched(ctx, source, saltenv)
 	case !filepath.IsAbs(data.Str(source)):
 		return nil, loader.Invocation("Path %s for package %s is either not absolute or an invalid protocol", data.Str(source), name)
@@ -193,13 +176,14 @@ func (m *module) local(ctx context.Context, name string, source, saltenv any) (a
 	return source, nil
 }
 
-// fetched returns the path of a file that came from elsewhere. One that is not there is an error; Salt gives the program a False.
+// fetched fetches a file and returns its local path. A missing file is an error; Salt passes False
+// to the program.
 func (m *module) fetched(ctx context.Context, source, saltenv any) (any, error) {
-	path, err := m.env.Call(ctx, "cp.cache_file", []any{source, saltenv}, nil)
+	path, err := packages.Fetched(ctx, m.env, source, saltenv)
 	if err != nil {
 		return nil, err
 	}
-	if !data.Truth(path) {
+	if path == "" {
 		return nil, loader.Execution("Unable to cache %s: file not found", data.Str(source))
 	}
 	return path, nil
@@ -211,7 +195,7 @@ func (m *module) fromName(ctx context.Context, a targetsArgs) (any, error) {
 		if err := packages.Names(name); err != nil {
 			return nil, err
 		}
-		normal, err := m.normal(ctx, name, a.Normalize)
+		normal, err := packages.Normal(ctx, m.env, name, a.Normalize)
 		if err != nil {
 			return nil, err
 		}

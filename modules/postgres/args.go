@@ -1,6 +1,6 @@
 package postgres
 
-// A login says how to connect to a server.
+// A login holds the connection settings of a server.
 type login struct {
 	User          any `default:"None"`
 	Host          any `default:"None"`
@@ -9,12 +9,12 @@ type login struct {
 	Password      any `default:"None"`
 }
 
-// as returns the server that psql is to reach when it runs as a user of the system.
+// as returns the target for psql when it runs as the system user runas.
 func (l login) as(runas any) target {
 	return target{l.User, l.Host, l.Port, l.MaintenanceDB, l.Password, runas}
 }
 
-// A session is a login with the user of the system that psql runs as.
+// A session is a login with the system user that psql runs as.
 type session struct {
 	login
 	Runas any `default:"None"`

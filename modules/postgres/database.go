@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// named returns rows by the column Name, which they lose.
+// named returns rows as a dictionary by the value of a column, and removes the column.
 func named(rows []*data.Map, column string) *data.Map {
 	all := data.NewMap()
 	for _, row := range rows {
@@ -23,7 +23,8 @@ const databases = `SELECT datname AS "Name", pga.rolname AS "Owner", pg_encoding
 	datctype AS "Ctype", datacl AS "Access privileges", spcname AS "Tablespace"
 	FROM pg_database pgd JOIN pg_roles pga ON pga.oid = pgd.datdba JOIN pg_tablespace pgts ON pgts.oid = pgd.dattablespace`
 
-// dbList returns the databases with Owner, Encoding, Collate, Ctype, Access privileges and Tablespace.
+// dbList returns the databases with Owner, Encoding, Collate, Ctype, Access privileges and
+// Tablespace.
 //
 // CLI Example:
 //
@@ -33,7 +34,7 @@ func (m *module) dbList(ctx context.Context, a dbListArgs) (any, error) {
 	return named(rows, "Name"), err
 }
 
-// dbExists reports whether there is a database.
+// dbExists reports whether a database exists.
 //
 // CLI Example:
 //
@@ -43,7 +44,7 @@ func (m *module) dbExists(ctx context.Context, a dbExistsArgs) (any, error) {
 	return len(rows) > 0, err
 }
 
-// value returns a value of CREATE DATABASE between marks, which it may not have itself.
+// value returns a value of CREATE DATABASE in quotation marks. The value must not contain the mark.
 func value(v any, mark string) (string, error) {
 	text := data.Str(v)
 	if strings.Contains(text, mark) {
@@ -52,7 +53,7 @@ func value(v any, mark string) (string, error) {
 	return mark + text + mark, nil
 }
 
-// dbCreate makes a database and reports whether the server did so.
+// dbCreate creates a database and reports whether the server did so.
 //
 // CLI Example:
 //
@@ -65,7 +66,8 @@ func (m *module) dbCreate(ctx context.Context, a dbCreateArgs) (any, error) {
 		value any
 		mark  string
 	}{
-		{"TABLESPACE", a.Tablespace, `"`}, {"OWNER", a.Owner, `"`}, {"TEMPLATE", a.Template, `"`}, {"ENCODING", a.Encoding, "'"},
+		{"TABLESPACE", a.Tablespace, `"`}, {"OWNER", a.Owner, `"`}, {"TEMPLATE", a.Template, `"`},
+		{"ENCODING", a.Encoding, "'"},
 		{"LC_COLLATE", a.LcCollate, "'"}, {"LC_CTYPE", a.LcCtype, "'"},
 	} {
 		if o.value == nil {
@@ -80,11 +82,12 @@ func (m *module) dbCreate(ctx context.Context, a dbCreateArgs) (any, error) {
 	if with != "" {
 		statement += " WITH" + with
 	}
-	return m.alone(ctx, a.at(), statement)
+	return m.executeAlone(ctx, a.at(), statement)
 }
 
-// alone executes one statement that no transaction may have, and reports whether the server did so.
-func (m *module) alone(ctx context.Context, t target, statement string) (bool, error) {
+// executeAlone executes a statement that must not run in a transaction, and reports whether the
+// server did so.
+func (m *module) executeAlone(ctx context.Context, t target, statement string) (bool, error) {
 	_, err := m.psql(ctx, t, statement, "--quiet")
 	if r, ok := err.(*refusal); ok { //nolint:errorlint // it is of this package, and not wrapped
 		m.env.Log.Error(r.Error())
@@ -93,7 +96,8 @@ func (m *module) alone(ctx context.Context, t target, statement string) (bool, e
 	return err == nil, err
 }
 
-// dbAlter sets the tablespace or the owner of a database, with owner_recurse true also the owner of all in it.
+// dbAlter sets the tablespace or the owner of a database. With owner_recurse it also changes the
+// owner of everything in it.
 //
 // CLI Example:
 //
@@ -101,15 +105,17 @@ func (m *module) alone(ctx context.Context, t target, statement string) (bool, e
 func (m *module) dbAlter(ctx context.Context, a dbAlterArgs) (any, error) {
 	owner, tablespace := data.Truth(a.Owner), data.Truth(a.Tablespace)
 	if owner && data.Truth(a.OwnerRecurse) {
-		return m.giveAll(ctx, a.at(), a.Name, data.Str(a.Owner))
+		return m.changeOwners(ctx, a.at(), a.Name, data.Str(a.Owner))
 	}
 	if owner {
-		if ok, err := m.alone(ctx, a.at(), "ALTER DATABASE "+ident(a.Name)+" OWNER TO "+ident(a.Owner)); !ok || err != nil {
+		if ok, err := m.executeAlone(ctx, a.at(), "ALTER DATABASE "+ident(a.Name)+" OWNER TO "+
+			ident(a.Owner)); !ok || err != nil {
 			return false, err
 		}
 	}
 	if tablespace {
-		return m.alone(ctx, a.at(), "ALTER DATABASE "+ident(a.Name)+" SET TABLESPACE "+ident(a.Tablespace))
+		return m.executeAlone(ctx, a.at(), "ALTER DATABASE "+ident(a.Name)+" SET TABLESPACE "+
+			ident(a.Tablespace))
 	}
 	return true, nil
 }
@@ -122,7 +128,8 @@ func (m *module) dbAlter(ctx context.Context, a dbAlterArgs) (any, error) {
 func (m *module) dbRemove(ctx context.Context, a dbRemoveArgs) (any, error) {
 	for _, statement := range []string{
 		"REVOKE CONNECT ON DATABASE " + ident(a.Name) + " FROM public",
-		"SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = " + literal(a.Name) + " AND pid <> pg_backend_pid()",
+		"SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = " +
+			literal(a.Name) + " AND pid <> pg_backend_pid()",
 		"DROP DATABASE " + ident(a.Name),
 	} {
 		if _, err := m.psql(ctx, a.at(), statement, "--quiet"); err != nil {
@@ -132,7 +139,8 @@ func (m *module) dbRemove(ctx context.Context, a dbRemoveArgs) (any, error) {
 	return true, nil
 }
 
-// owned are the queries for what has an owner in a database, as names in statements.
+// owned holds the queries for everything in a database that has an owner. They return names for use
+// in statements.
 const owned = `SELECT format('ALTER SCHEMA %I OWNER TO ', nspname) AS n FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
 	UNION ALL SELECT format('ALTER TABLE %s OWNER TO ', c.oid::regclass) FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
 		WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p') AND s.nspname !~ '^pg_' AND s.nspname <> 'information_schema'
@@ -141,18 +149,20 @@ const owned = `SELECT format('ALTER SCHEMA %I OWNER TO ', nspname) AS n FROM pg_
 	UNION ALL SELECT format('ALTER SEQUENCE %s OWNER TO ', c.oid::regclass) FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
 		WHERE c.relkind = 'S' AND s.nspname !~ '^pg_' AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype IN ('a', 'i'))`
 
-// ownerTo gives a database and all in it to a role, and reports whether the server did so.
+// ownerTo makes a role the owner of a database and everything in it, and reports whether the server
+// did so.
 //
 // CLI Example:
 //
 //	salt '*' postgres.owner_to 'dbname' 'username'
 func (m *module) ownerTo(ctx context.Context, a ownerToArgs) (any, error) {
-	return m.giveAll(ctx, a.at(), a.Dbname, a.Ownername)
+	return m.changeOwners(ctx, a.at(), a.Dbname, a.Ownername)
 }
 
-func (m *module) giveAll(ctx context.Context, t target, db, owner string) (bool, error) {
+func (m *module) changeOwners(ctx context.Context, t target, db, owner string) (bool, error) {
 	t.db = db
-	columns, err := m.rows(ctx, t, "SELECT 1 AS n FROM pg_attribute WHERE attrelid = 'pg_proc'::regclass AND attname = 'prokind'")
+	columns, err := m.rows(ctx, t,
+		"SELECT 1 AS n FROM pg_attribute WHERE attrelid = 'pg_proc'::regclass AND attname = 'prokind'")
 	if err != nil {
 		return false, err
 	}
@@ -168,5 +178,5 @@ func (m *module) giveAll(ctx context.Context, t target, db, owner string) (bool,
 	for _, row := range rows {
 		statements += row.Text("n") + ident(owner) + ";\n"
 	}
-	return m.done(ctx, t, statements)
+	return m.execute(ctx, t, statements)
 }

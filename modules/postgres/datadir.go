@@ -10,17 +10,18 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// made reports whether a directory holds the files of a server.
-func (m *module) made(dir string) (bool, error) {
+// isDataDir reports whether a directory holds the files of a server.
+func (m *module) isDataDir(dir string) (bool, error) {
 	for _, name := range []string{"PG_VERSION", "postgresql.conf"} {
 		s, err := os.Stat(filepath.Join(m.env.Root, dir, name))
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !s.Mode().IsRegular() {
 			return false, nil
 		}
 		if err != nil {
-			return false, loader.Execution("look for a server of PostgreSQL: %w", err)
+			return false, loader.Execution("check the PostgreSQL data directory: %w", err)
 		}
 	}
 	return true, nil
@@ -32,23 +33,23 @@ func (m *module) made(dir string) (bool, error) {
 //
 //	salt '*' postgres.datadir_exists '/var/lib/pgsql/data'
 func (m *module) datadirExists(_ context.Context, a datadirExistsArgs) (any, error) {
-	return m.made(a.Name)
+	return m.isDataDir(a.Name)
 }
 
-// datadirInit makes the directory for the data of a server with the program initdb, and reports whether it did so; False where the
-// directory holds data.
+// datadirInit creates the data directory of a server with the program initdb, and reports whether
+// it did so. It returns False if the directory holds data.
 //
 // auth
 //
-//	How local users prove who they are.
+//	The authentication method of local users.
 //
 // user, password
 //
-//	The name of the superuser, runas without it, and the password.
+//	The name and the password of the superuser. Default of user: runas.
 //
 // waldir
 //
-//	The directory of the log of transactions.
+//	The directory of the write-ahead log.
 //
 // checksums
 //
@@ -58,7 +59,7 @@ func (m *module) datadirExists(_ context.Context, a datadirExistsArgs) (any, err
 //
 //	salt '*' postgres.datadir_init '/var/lib/pgsql/data'
 func (m *module) datadirInit(ctx context.Context, a datadirInitArgs) (any, error) {
-	if there, err := m.made(a.Name); err != nil || there {
+	if there, err := m.isDataDir(a.Name); err != nil || there {
 		return false, err
 	}
 	program, err := m.initdb(ctx)
@@ -75,27 +76,26 @@ func (m *module) datadirInit(ctx context.Context, a datadirInitArgs) (any, error
 		defer os.Remove(file)
 		words = append(words, "--pwfile="+file)
 	}
-	kwargs := data.NewMap("python_shell", false, "clean_env", true, "runas", runas)
+	run := calls.Run{Argv: data.Texts(words), CleanEnv: true, As: runas}
 	timeout, err := m.setting(ctx, "timeout")
 	if err != nil {
 		return nil, err
 	}
 	if timeout != "" {
-		kwargs.Set("timeout", timeout)
+		run.More = data.NewMap("timeout", timeout)
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{words}, kwargs)
+	ran, err := calls.RunAll(ctx, m.env, run)
 	if err != nil {
 		return nil, err
 	}
-	all, _ := v.(*data.Map)
-	if all.Value("retcode") != int64(0) {
-		m.env.Log.Error("initialize the data of PostgreSQL: " + all.Text("stderr"))
+	if ran.Retcode != 0 {
+		m.env.Log.Error("initialize the PostgreSQL data directory: " + ran.Stderr)
 		return false, nil
 	}
 	return true, nil
 }
 
-// initdb returns the path of the program.
+// initdb returns the path of the program initdb.
 func (m *module) initdb(ctx context.Context) (string, error) {
 	dir, err := m.setting(ctx, "bins_dir")
 	if err != nil {
@@ -109,7 +109,7 @@ func (m *module) initdb(ctx context.Context) (string, error) {
 	return "", loader.Execution("initdb executable not found.")
 }
 
-// runas returns as whom initdb runs.
+// runas returns the user that initdb runs as.
 func (a datadirInitArgs) runas(family string) string {
 	switch {
 	case a.Runas != nil:
@@ -126,11 +126,12 @@ func (a datadirInitArgs) words(runas string) []any {
 	if a.User != nil {
 		user = data.Str(a.User)
 	}
-	words := []any{"--pgdata=" + a.Name, "--username=" + user, "--auth=" + data.Str(a.Auth), "--encoding=" + data.Str(a.Encoding)}
+	words := []any{"--pgdata=" + a.Name, "--username=" + user, "--auth=" + data.Str(a.Auth),
+		"--encoding=" + data.Str(a.Encoding)}
 	if a.Locale != nil {
 		words = append(words, "--locale="+data.Str(a.Locale))
 	}
-	if a.Waldir != nil { // the long option has another name since version 10
+	if a.Waldir != nil { // version 10 renamed the long option
 		words = append(words, "-X", data.Str(a.Waldir))
 	}
 	if a.Checksums {
@@ -139,18 +140,19 @@ func (a datadirInitArgs) words(runas string) []any {
 	return words
 }
 
-// secretFile writes a text into a file that one user alone can read.
+// secretFile writes a text into a file that only one user can read.
 func (m *module) secretFile(ctx context.Context, text, user string) (string, error) {
 	f, err := os.CreateTemp("", "brine-initdb-")
 	if err != nil {
-		return "", loader.Execution("pass the password on: %w", err)
+		return "", loader.Execution("write the password file: %w", err)
 	}
 	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err == nil {
-		_, err = m.env.Call(ctx, "file.chown", []any{f.Name(), user, ""}, nil)
+		err = calls.Chown(ctx, m.env, f.Name(), user, "")
 	}
 	if err != nil {
-		return "", loader.Execution("pass the password on: %w", errors.Join(err, os.Remove(f.Name())))
+		return "", loader.Execution("write the password file: %w",
+			errors.Join(err, os.Remove(f.Name())))
 	}
 	return f.Name(), nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// What create_metadata says of an extension.
+// These are the results of create_metadata for an extension.
 const (
 	notInstalled = "EXTENSION NOT INSTALLED"
 	installed    = "EXTENSION INSTALLED"
@@ -15,7 +15,9 @@ const (
 	toMove       = "EXTENSION TO MOVE"
 )
 
-func (m *module) extensions(ctx context.Context, t target, query, column string) (*data.Map, error) {
+func (m *module) extensions(
+	ctx context.Context, t target, query, column string,
+) (*data.Map, error) {
 	rows, err := m.rows(ctx, t, query)
 	all := data.NewMap()
 	for _, row := range rows {
@@ -41,7 +43,7 @@ func (m *module) availableExtensions(ctx context.Context, a availableExtensionsA
 	return m.available(ctx, a.at())
 }
 
-// installedExtensions returns the extensions of a database.
+// installedExtensions returns the extensions installed in a database.
 //
 // CLI Example:
 //
@@ -50,22 +52,28 @@ func (m *module) installedExtensions(ctx context.Context, a installedExtensionsA
 	return m.inDatabase(ctx, a.at())
 }
 
-// getAvailableExtension returns one of the extensions that a server can install; None for none of that name.
+// getAvailableExtension returns one of the extensions that a server can install. It returns None if
+// it does not exist.
 //
 // CLI Example:
 //
 //	salt '*' postgres.get_available_extension plpgsql
-func (m *module) getAvailableExtension(ctx context.Context, a getAvailableExtensionArgs) (any, error) {
+func (m *module) getAvailableExtension(
+	ctx context.Context, a getAvailableExtensionArgs,
+) (any, error) {
 	all, err := m.available(ctx, a.at())
 	return all.Value(a.Name), err
 }
 
-// getInstalledExtension returns one of the extensions of a database; None for none of that name.
+// getInstalledExtension returns one of the extensions installed in a database. It returns None if
+// it is not installed.
 //
 // CLI Example:
 //
 //	salt '*' postgres.get_installed_extension plpgsql
-func (m *module) getInstalledExtension(ctx context.Context, a getInstalledExtensionArgs) (any, error) {
+func (m *module) getInstalledExtension(
+	ctx context.Context, a getInstalledExtensionArgs,
+) (any, error) {
 	all, err := m.inDatabase(ctx, a.at())
 	return all.Value(a.Name), err
 }
@@ -75,23 +83,29 @@ func (m *module) getInstalledExtension(ctx context.Context, a getInstalledExtens
 // CLI Example:
 //
 //	salt '*' postgres.is_available_extension plpgsql
-func (m *module) isAvailableExtension(ctx context.Context, a isAvailableExtensionArgs) (any, error) {
+func (m *module) isAvailableExtension(
+	ctx context.Context, a isAvailableExtensionArgs,
+) (any, error) {
 	all, err := m.available(ctx, a.at())
 	return all.Has(a.Name), err
 }
 
-// isInstalledExtension reports whether a database has an extension.
+// isInstalledExtension reports whether an extension is installed in a database.
 //
 // CLI Example:
 //
 //	salt '*' postgres.is_installed_extension plpgsql
-func (m *module) isInstalledExtension(ctx context.Context, a isInstalledExtensionArgs) (any, error) {
+func (m *module) isInstalledExtension(
+	ctx context.Context, a isInstalledExtensionArgs,
+) (any, error) {
 	all, err := m.inDatabase(ctx, a.at())
 	return all.Has(a.Name), err
 }
 
-// flags returns what is to be done for an extension.
-func (m *module) flags(ctx context.Context, t target, name string, version, schema any) ([]string, error) {
+// flags returns what must be done for an extension.
+func (m *module) flags(
+	ctx context.Context, t target, name string, version, schema any,
+) ([]string, error) {
 	all, err := m.inDatabase(ctx, t)
 	if err != nil {
 		return nil, err
@@ -104,13 +118,15 @@ func (m *module) flags(ctx context.Context, t target, name string, version, sche
 	if data.Truth(version) && data.Str(version) != now.Text("extversion") {
 		list = append(list, toUpgrade)
 	}
-	if data.Truth(schema) && now.Text("extrelocatable") == "t" && data.Str(schema) != now.Text("schema_name") {
+	if data.Truth(schema) && now.Text("extrelocatable") == "t" &&
+		data.Str(schema) != now.Text("schema_name") {
 		list = append(list, toMove)
 	}
 	return list, nil
 }
 
-// createMetadata returns what is to be done so that a database has an extension in a version and a schema.
+// createMetadata returns what must be done so that a database has an extension in a version and a
+// schema.
 //
 // CLI Example:
 //
@@ -124,7 +140,8 @@ func (m *module) createMetadata(ctx context.Context, a createMetadataArgs) (any,
 	return out, err
 }
 
-// createExtension installs an extension, or brings it to a version and into a schema. It reports whether it is so then.
+// createExtension installs an extension, or changes its version and schema. It reports whether the
+// database then has it that way.
 //
 // CLI Example:
 //
@@ -142,7 +159,7 @@ func (m *module) createExtension(ctx context.Context, a createExtensionArgs) (an
 	if statements == "" {
 		return true, nil
 	}
-	if ok, err := m.done(ctx, a.at(), statements); !ok || err != nil {
+	if ok, err := m.execute(ctx, a.at(), statements); !ok || err != nil {
 		return false, err
 	}
 	after, err := m.flags(ctx, a.at(), a.Name, a.ExtVersion, a.Schema)
@@ -194,7 +211,7 @@ func (m *module) dropExtension(ctx context.Context, a dropExtensionArgs) (any, e
 	case data.Truth(a.Restrict):
 		text += " RESTRICT"
 	}
-	if _, err := m.done(ctx, a.at(), text); err != nil {
+	if _, err := m.execute(ctx, a.at(), text); err != nil {
 		return nil, err
 	}
 	all, err := m.inDatabase(ctx, a.at())

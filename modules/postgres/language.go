@@ -6,7 +6,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// languages returns the languages of functions that a database has, each by itself.
+// languages returns the procedural languages of a database, each as key and value.
 func (m *module) languages(ctx context.Context, t target) (*data.Map, error) {
 	rows, err := m.rows(ctx, t, "SELECT lanname FROM pg_language")
 	all := data.NewMap()
@@ -16,7 +16,7 @@ func (m *module) languages(ctx context.Context, t target) (*data.Map, error) {
 	return all, err
 }
 
-// languageList returns the languages that a database has for functions.
+// languageList returns the procedural languages of a database.
 //
 // CLI Example:
 //
@@ -35,7 +35,8 @@ func (m *module) languageExists(ctx context.Context, a languageExistsArgs) (any,
 	return all.Has(a.Name), err
 }
 
-// languageCreate brings a language into a database and reports whether the server did so; False where it is there.
+// languageCreate installs a language in a database and reports whether the server did so. It
+// returns False if the language is installed already.
 //
 // CLI Example:
 //
@@ -44,10 +45,11 @@ func (m *module) languageCreate(ctx context.Context, a languageCreateArgs) (any,
 	if all, err := m.languages(ctx, a.at()); err != nil || all.Has(a.Name) {
 		return false, err
 	}
-	return m.done(ctx, a.at(), "CREATE LANGUAGE "+ident(a.Name))
+	return m.execute(ctx, a.at(), "CREATE LANGUAGE "+ident(a.Name))
 }
 
-// languageRemove takes a language from a database and reports whether the server did so; False where it is not there.
+// languageRemove removes a language from a database and reports whether the server did so. It
+// returns False if the language is not installed.
 //
 // CLI Example:
 //
@@ -56,5 +58,5 @@ func (m *module) languageRemove(ctx context.Context, a languageRemoveArgs) (any,
 	if all, err := m.languages(ctx, a.at()); err != nil || !all.Has(a.Name) {
 		return false, err
 	}
-	return m.done(ctx, a.at(), "DROP LANGUAGE "+ident(a.Name))
+	return m.execute(ctx, a.at(), "DROP LANGUAGE "+ident(a.Name))
 }

@@ -8,7 +8,8 @@ import (
 
 func TestParseACL(t *testing.T) {
 	got := parseACL(`{postgres=ar*/postgres,=U/postgres,"\"a-b,c\"=X/postgres"}`)
-	want := data.NewMap("postgres", data.NewMap("INSERT", false, "SELECT", true), "public", data.NewMap("USAGE", false), "a-b,c", data.NewMap("EXECUTE", false))
+	want := data.NewMap("postgres", data.NewMap("INSERT", false, "SELECT", true),
+		"public", data.NewMap("USAGE", false), "a-b,c", data.NewMap("EXECUTE", false))
 	if !data.Equal(got, want) {
 		t.Errorf("got %s, want %s", data.Repr(got), data.Repr(want))
 	}

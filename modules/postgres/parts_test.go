@@ -16,8 +16,8 @@ import (
 	"github.com/brineproject/brine/modules"
 )
 
-// folder makes a directory that belongs to the server.
-func folder(t *testing.T) string {
+// serverDir creates a directory that belongs to the server.
+func serverDir(t *testing.T) string {
 	t.Helper()
 	owner, err := user.Lookup("postgres")
 	need.That(t, "user postgres", err)
@@ -34,7 +34,8 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// TestParts has what Salt 3006.0 answered on the same server of schemas, languages and tablespaces, one call after the other.
+// TestParts compares with the answers that Salt 3006.0 gave on the same server for schemas,
+// languages and tablespaces, one call after the other.
 func TestParts(t *testing.T) {
 	need.Root(t, "to give a folder to the server")
 	server(t)
@@ -47,7 +48,7 @@ func TestParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := vectors.Decode([]byte(strings.ReplaceAll(string(src), "FOLDER", folder(t))))
+	list, err := vectors.Decode([]byte(strings.ReplaceAll(string(src), "FOLDER", serverDir(t))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,23 +57,27 @@ func TestParts(t *testing.T) {
 		c.Only("fun", "args", "kwargs", "value")
 		got, err := r.Invoke(t.Context(), c.Text("fun"), c.List("args"), c.Object("kwargs"))
 		if want := c.Value("value"); err != nil || !data.Equal(got, want) {
-			t.Errorf("%s %s %s\n got %s, %v\nwant %s", c.Text("fun"), data.Repr(c.List("args")), data.Repr(c.Object("kwargs")), data.Repr(got), err, data.Repr(want))
+			t.Errorf("%s %s %s\n got %s, %v\nwant %s", c.Text("fun"), data.Repr(c.List("args")),
+				data.Repr(c.Object("kwargs")), data.Repr(got), err, data.Repr(want))
 		}
 	}
 }
 
-// TestBadOptions has words that would be more than an option.
+// TestBadOptions passes texts that would inject more than an option.
 func TestBadOptions(t *testing.T) {
 	server(t)
 	r := registry(t, options())
-	for _, kwargs := range []*data.Map{data.NewMap("reset_option", "a); DROP TABLE x"), data.NewMap("set_option", data.NewMap("a b", 1)), data.NewMap("set_option", "a")} {
-		if v, err := r.Invoke(t.Context(), "postgres.tablespace_alter", []any{"brine_none"}, kwargs); err == nil {
+	for _, kwargs := range []*data.Map{data.NewMap("reset_option", "a); DROP TABLE x"),
+		data.NewMap("set_option", data.NewMap("a b", 1)), data.NewMap("set_option", "a")} {
+		if v, err := r.Invoke(t.Context(), "postgres.tablespace_alter", []any{"brine_none"},
+			kwargs); err == nil {
 			t.Errorf("%s gives %v", data.Repr(kwargs), v)
 		}
 	}
 }
 
-// initdb stands for the program: it keeps its words and the password, and makes what it would make.
+// initdb replaces the program: it stores its arguments and the password, and creates what the
+// program would create.
 const initdb = `#!/bin/sh
 for w in "$@"; do
 	case $w in
@@ -84,7 +89,7 @@ done
 mkdir -p "$dir" && : >"$dir/PG_VERSION" && : >"$dir/postgresql.conf"
 `
 
-// TestDatadir makes a directory twice; the second time there is nothing to do.
+// TestDatadir creates a directory twice. The second call changes nothing.
 func TestDatadir(t *testing.T) {
 	bin, me := t.TempDir(), ""
 	if u, err := user.Current(); err == nil {
@@ -99,18 +104,20 @@ func TestDatadir(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	for _, made := range []bool{false, true} {
-		if got := call(t, r, "datadir_exists", nil, dir); got != made {
-			t.Errorf("datadir_exists gives %v, want %v", got, made)
+	for _, isDataDir := range []bool{false, true} {
+		if got := call(t, r, "datadir_exists", nil, dir); got != isDataDir {
+			t.Errorf("datadir_exists gives %v, want %v", got, isDataDir)
 		}
-		kwargs := data.NewMap("password", "s3cret", "runas", me, "locale", "C", "waldir", "/wal", "checksums", true)
-		if got := call(t, r, "datadir_init", kwargs, dir); got == made {
+		kwargs := data.NewMap("password", "s3cret", "runas", me, "locale", "C", "waldir", "/wal",
+			"checksums", true)
+		if got := call(t, r, "datadir_init", kwargs, dir); got == isDataDir {
 			t.Errorf("datadir_init gives %v", got)
 		}
 	}
 	words, err1 := os.ReadFile(filepath.Join(bin, "words"))
 	password, err2 := os.ReadFile(filepath.Join(bin, "password"))
-	want := "--pgdata=" + dir + "\n--username=" + me + "\n--auth=password\n--encoding=UTF8\n--locale=C\n-X\n/wal\n--data-checksums\n--pwfile=FILE\n"
+	want := "--pgdata=" + dir + "\n--username=" + me +
+		"\n--auth=password\n--encoding=UTF8\n--locale=C\n-X\n/wal\n--data-checksums\n--pwfile=FILE\n"
 	if err1 != nil || err2 != nil || string(words) != want || string(password) != "s3cret" {
 		t.Errorf("initdb got\n%s%v\npassword %q, %v, want\n%s", words, err1, password, err2, want)
 	}

@@ -1,14 +1,16 @@
-// Package postgres is Salt's module postgres: roles, databases, privileges and extensions of a PostgreSQL server
-// (salt/modules/postgres.py).
+// Package postgres is Salt's module postgres: roles, databases, privileges and extensions of a
+// PostgreSQL server (salt/modules/postgres.py).
 //
-// The work is that of the program psql, which runs as the user postgres (runas names another) where the server is on this host. The
-// settings postgres.host, postgres.port, postgres.user, postgres.pass, postgres.maintenance_db, postgres.bins_dir and
-// postgres.timeout say how to reach the server; arguments come before them. Passwords reach psql by a file, and statements by its
-// standard input, so that no list of processes shows them.
+// The program psql does the work. It runs as the user postgres (or runas) if the server is on this
+// host. The settings postgres.host, postgres.port, postgres.user, postgres.pass,
+// postgres.maintenance_db, postgres.bins_dir and postgres.timeout describe the connection;
+// arguments override them. Passwords reach psql through a file and statements through its standard
+// input, so that no process list shows them.
 //
-// What differs from Salt: a server that cannot be asked is an error, where Salt takes all that it has for missing; names are quoted in
-// statements; owner_to leaves the schemas of the server itself alone, and knows servers without proisagg. A
-// tablespace is renamed after its other changes, where Salt renames it first and no longer finds it.
+// Differences from Salt: a server that cannot be queried is an error, where Salt treats all its
+// objects as missing. Names are quoted in statements. owner_to leaves the server's own schemas
+// unchanged and supports servers without proisagg. tablespace_alter renames a tablespace after its
+// other changes; Salt renames it first and then fails to find it.
 package postgres
 
 import (
@@ -24,9 +26,10 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// Plugin returns the module postgres. There is one where there is the program psql.
+// Plugin returns the module postgres. The module loads only if the program psql is installed.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "postgres", New: newModule} }
 
 type module struct{ env *loader.Env }
@@ -86,7 +89,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// A target is which server is meant, and as whom it is asked. What is None comes from the settings.
+// A target is a server, a database and the users to access them. For fields that are None the
+// settings apply.
 type target struct{ user, host, port, db, password, runas any }
 
 // program returns the path of psql.
@@ -102,22 +106,20 @@ func (m *module) program(ctx context.Context) (string, error) {
 	return exec.LookPath(filepath.Join(dir, "psql"))
 }
 
-// setting returns a setting of the module, "" for none.
+// setting returns a setting of the module, "" if it is not set.
 func (m *module) setting(ctx context.Context, name string) (string, error) {
 	if m.env.Call == nil {
 		return "", nil
 	}
-	v, err := m.env.Call(ctx, "config.option", []any{"postgres." + name}, nil)
-	if err != nil || !data.Truth(v) {
-		return "", err
-	}
-	return data.Str(v), nil
+	return calls.OptionText(ctx, m.env, "postgres."+name)
 }
 
-// settled returns a target with the settings for what it does not say, and "" for what nobody says.
-func (m *module) settled(ctx context.Context, t target) (map[string]string, error) {
+// resolved returns the fields of a target with the settings as defaults, "" for those that neither
+// sets.
+func (m *module) resolved(ctx context.Context, t target) (map[string]string, error) {
 	found := map[string]string{}
-	for name, v := range map[string]any{"user": t.user, "host": t.host, "port": t.port, "maintenance_db": t.db, "pass": t.password, "timeout": nil} {
+	for name, v := range map[string]any{"user": t.user, "host": t.host, "port": t.port,
+		"maintenance_db": t.db, "pass": t.password, "timeout": nil} {
 		if data.Truth(v) {
 			found[name] = data.Str(v)
 			continue
@@ -141,20 +143,25 @@ func (m *module) settled(ctx context.Context, t target) (map[string]string, erro
 	return found, nil
 }
 
-// options returns the words of psql that say which server is meant.
-func options(settled map[string]string) []any {
-	words := []any{"--no-align", "--no-readline", "--no-psqlrc", "--no-password", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=terse"}
-	for _, o := range [][2]string{{"--username", "user"}, {"--host", "host"}, {"--port", "port"}, {"--dbname", "maintenance_db"}} {
-		if v := settled[o[1]]; v != "" {
+// options returns the connection options of psql.
+func options(resolved map[string]string) []any {
+	words := []any{"--no-align", "--no-readline", "--no-psqlrc", "--no-password", "-v",
+		"ON_ERROR_STOP=1", "-v", "VERBOSITY=terse"}
+	for _, o := range [][2]string{{"--username", "user"}, {"--host", "host"}, {"--port", "port"},
+		{"--dbname", "maintenance_db"}} {
+		if v := resolved[o[1]]; v != "" {
 			words = append(words, o[0], v)
 		}
 	}
 	return words
 }
 
-// psql has psql execute statements and returns what it prints. That it fails is an error.
-func (m *module) psql(ctx context.Context, t target, statements string, more ...any) (string, error) {
-	settled, err := m.settled(ctx, t)
+// psql executes statements with the program psql and returns its output. A failure of psql is an
+// error.
+func (m *module) psql(
+	ctx context.Context, t target, statements string, more ...any,
+) (string, error) {
+	resolved, err := m.resolved(ctx, t)
 	if err != nil {
 		return "", err
 	}
@@ -162,43 +169,46 @@ func (m *module) psql(ctx context.Context, t target, statements string, more ...
 	if err != nil {
 		return "", loader.NotFound("psql was not found")
 	}
-	kwargs := data.NewMap("python_shell", false, "clean_env", true, "reset_system_locale", false, "stdin", statements)
-	if settled["timeout"] != "" {
-		kwargs.Set("timeout", settled["timeout"])
+	run := calls.Run{
+		Argv:     data.Texts(append(append([]any{path}, options(resolved)...), more...)),
+		CleanEnv: true, Stdin: statements, As: resolved["runas"],
+		More: data.NewMap("reset_system_locale", false),
 	}
-	if settled["runas"] != "" {
-		kwargs.Set("runas", settled["runas"])
+	if resolved["timeout"] != "" {
+		run.More.Set("timeout", resolved["timeout"])
 	}
-	if settled["pass"] != "" {
-		file, err := m.passwordFile(ctx, settled)
+	if resolved["pass"] != "" {
+		file, err := m.passwordFile(ctx, resolved)
 		if err != nil {
 			return "", err
 		}
 		defer os.Remove(file)
-		kwargs.Set("env", data.NewMap("PGPASSFILE", file))
+		run.Env = data.NewMap("PGPASSFILE", file)
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{append(append([]any{path}, options(settled)...), more...)}, kwargs)
+	ran, err := calls.RunAll(ctx, m.env, run)
 	if err != nil {
 		return "", err
 	}
-	all, _ := v.(*data.Map)
-	if all.Value("retcode") != int64(0) {
-		return "", refused("PostgreSQL: %s", all.Text("stderr"))
+	if ran.Retcode != 0 {
+		return "", refused("PostgreSQL: %s", ran.Stderr)
 	}
-	return all.Text("stdout"), nil
+	return ran.Stdout, nil
 }
 
-// refused returns the error of a server that does not do what it is asked.
-func refused(format string, args ...any) error { return &refusal{loader.Execution(format, args...)} }
+// refused returns the error for statements that the server rejected.
+func refused(format string, args ...any) error {
+	return &refusal{loader.Execution(format,
+		args...)}
+}
 
-// A refusal is an error of psql.
+// A refusal is an error that psql reported.
 type refusal struct{ error }
 
-// Unwrap returns the error as operators see it.
+// Unwrap returns the error that operators see.
 func (r *refusal) Unwrap() error { return r.error }
 
-// passwordFile writes the file that psql reads passwords from, for the user that runs it.
-func (m *module) passwordFile(ctx context.Context, settled map[string]string) (string, error) {
+// passwordFile writes the password file of psql for the user that psql runs as.
+func (m *module) passwordFile(ctx context.Context, resolved map[string]string) (string, error) {
 	f, err := os.CreateTemp("", "brine-pgpass-")
 	if err != nil {
 		return "", err
@@ -210,16 +220,17 @@ func (m *module) passwordFile(ctx context.Context, settled map[string]string) (s
 		}
 		return escape.Replace(v)
 	}
-	host, user := settled["host"], settled["user"]
+	host, user := resolved["host"], resolved["user"]
 	if host == "" || strings.HasPrefix(host, "/") {
 		host = "localhost"
 	}
 	if user == "" {
-		user = settled["runas"]
+		user = resolved["runas"]
 	}
-	_, err = fmt.Fprintf(f, "%s:%s:*:%s:%s", field(host, "*"), field(settled["port"], "*"), field(user, "*"), escape.Replace(settled["pass"]))
-	if err = errors.Join(err, f.Close()); err == nil && settled["runas"] != "" {
-		_, err = m.env.Call(ctx, "file.chown", []any{f.Name(), settled["runas"], ""}, nil)
+	_, err = fmt.Fprintf(f, "%s:%s:*:%s:%s", field(host, "*"), field(resolved["port"], "*"),
+		field(user, "*"), escape.Replace(resolved["pass"]))
+	if err = errors.Join(err, f.Close()); err == nil && resolved["runas"] != "" {
+		err = calls.Chown(ctx, m.env, f.Name(), resolved["runas"], "")
 	}
 	if err != nil {
 		return "", errors.Join(err, os.Remove(f.Name()))
@@ -227,8 +238,8 @@ func (m *module) passwordFile(ctx context.Context, settled map[string]string) (s
 	return f.Name(), nil
 }
 
-// done executes statements and reports whether the server did so. What it says else is logged.
-func (m *module) done(ctx context.Context, t target, statements string) (bool, error) {
+// execute executes statements and reports whether the server accepted them. It logs errors of psql.
+func (m *module) execute(ctx context.Context, t target, statements string) (bool, error) {
 	_, err := m.psql(ctx, t, statements, "--single-transaction", "--quiet")
 	if r, ok := errors.AsType[*refusal](err); ok {
 		m.env.Log.Error(r.Error())
@@ -237,7 +248,7 @@ func (m *module) done(ctx context.Context, t target, statements string) (bool, e
 	return err == nil, err
 }
 
-// rows returns what a query returns, each row by column.
+// rows returns the rows of a query as dictionaries by column.
 func (m *module) rows(ctx context.Context, t target, query string) ([]*data.Map, error) {
 	query = strings.TrimRight(strings.TrimSpace(query), ";")
 	return m.copied(ctx, t, "COPY ("+query+") TO STDOUT WITH CSV HEADER;")
@@ -251,7 +262,7 @@ func (m *module) copied(ctx context.Context, t target, statements string) ([]*da
 	return parseCSV(out)
 }
 
-// parseCSV returns the rows below the names of their columns.
+// parseCSV parses CSV with a header line and returns the rows as dictionaries by column.
 func parseCSV(text string) ([]*data.Map, error) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.FieldsPerRecord = -1
@@ -263,7 +274,7 @@ func parseCSV(text string) ([]*data.Map, error) {
 			return list, nil
 		}
 		if err != nil {
-			return nil, loader.Execution("read what psql prints: %w", err)
+			return nil, loader.Execution("parse the output of psql: %w", err)
 		}
 		if names == nil {
 			names = row
@@ -277,7 +288,7 @@ func parseCSV(text string) ([]*data.Map, error) {
 	}
 }
 
-// ident returns a name as it stands in a statement, and literal a text.
+// ident quotes a name for use in a statement, and literal quotes a text.
 func ident(v any) string { return `"` + strings.ReplaceAll(data.Str(v), `"`, `""`) + `"` }
 
 func literal(v any) string {
@@ -290,7 +301,8 @@ func literal(v any) string {
 //
 //	salt '*' postgres.version
 func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
-	out, err := m.psql(ctx, a.at(), "SELECT setting FROM pg_catalog.pg_settings WHERE name = 'server_version'", "-t")
+	out, err := m.psql(ctx, a.at(),
+		"SELECT setting FROM pg_catalog.pg_settings WHERE name = 'server_version'", "-t")
 	first, _, _ := strings.Cut(out, "\n")
 	return first, err
 }
@@ -299,13 +311,14 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 //
 // write
 //
-//	True: the query may change something and has a RETURNING.
+//	True: the query may change data and has a RETURNING clause.
 //
 // CLI Example:
 //
 //	salt '*' postgres.psql_query 'select * from pg_stat_activity'
 func (m *module) psqlQuery(ctx context.Context, a psqlQueryArgs) (any, error) {
-	query := "COPY (" + strings.TrimRight(strings.TrimSpace(a.Query), ";") + ") TO STDOUT WITH CSV HEADER;"
+	query := "COPY (" + strings.TrimRight(strings.TrimSpace(a.Query), ";") +
+		") TO STDOUT WITH CSV HEADER;"
 	if data.Truth(a.Write) {
 		query = "START TRANSACTION READ WRITE; " + query + " COMMIT TRANSACTION;"
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/modules"
 )
 
-// host is where a PostgreSQL server lets postgres in without a password.
+// host is the address of a PostgreSQL server that accepts postgres without a password.
 const host = "127.0.0.1"
 
 func psql(t *testing.T, db, statement string) error {
@@ -21,10 +21,11 @@ func psql(t *testing.T, db, statement string) error {
 	return exec.Command("psql", "-q", "-h", host, "-U", "postgres", "-d", db, "-c", statement).Run()
 }
 
-// server ends the test where there is no server.
+// server skips the test if no server is available.
 func server(t *testing.T) {
 	t.Helper()
-	testdb.PostgreSQL(t, testdb.Names{Prefix: "brine_", Databases: []string{"d1", "d2"}, Users: []string{"u", "v", "g"}})
+	testdb.PostgreSQL(t, testdb.Names{Prefix: "brine_", Databases: []string{"d1", "d2"},
+		Users: []string{"u", "v", "g"}})
 }
 
 func registry(t *testing.T, opts *data.Map) *loader.Registry {
@@ -38,16 +39,17 @@ func registry(t *testing.T, opts *data.Map) *loader.Registry {
 
 func options() *data.Map { return data.NewMap("postgres.host", host, "postgres.user", "postgres") }
 
-// fails are calls that are errors with us, by what they say.
-func fails() map[string]string {
+// expectedErrors returns the calls that are errors in this module, with the error texts.
+func expectedErrors() map[string]string {
 	return map[string]string{
 		"postgres.psql_query ['create table t (id serial, x int)']": "syntax error",
 		"postgres.db_remove ['brine_none']":                         `database "brine_none" does not exist`,
 	}
 }
 
-// testdata/calls.json has what Salt 3006.0 answered on the same server, one call after the other; where it makes keys of what psql says
-// beside the rows, and of kinds of objects that there are none of, it has ours.
+// testdata/calls.json holds the answers that Salt 3006.0 gave on the same server, one call after
+// the other. It holds our answers where Salt turns psql's messages into keys, and for unknown types
+// of objects.
 func TestCalls(t *testing.T) {
 	server(t)
 	r := registry(t, options())
@@ -69,7 +71,7 @@ func TestCalls(t *testing.T) {
 			}
 		}
 		got, err := r.Invoke(t.Context(), c.Text("fun"), c.List("args"), c.Object("kwargs"))
-		if text := fails()[said]; text != "" {
+		if text := expectedErrors()[said]; text != "" {
 			if err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%s gives %s, %v", said, data.Repr(got), err)
 			}
@@ -82,7 +84,8 @@ func TestCalls(t *testing.T) {
 			continue
 		}
 		if err != nil || !data.Equal(got, c.Value("value")) {
-			t.Errorf("%s %s\n got %s, %v\nwant %s", said, data.Repr(c.Object("kwargs")), data.Repr(got), err, data.Repr(c.Value("value")))
+			t.Errorf("%s %s\n got %s, %v\nwant %s", said, data.Repr(c.Object("kwargs")),
+				data.Repr(got), err, data.Repr(c.Value("value")))
 		}
 	}
 }
@@ -106,7 +109,8 @@ func TestOwnerTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if got := call(t, r, "db_alter", data.NewMap("owner", "brine_u", "owner_recurse", true), "brine_d1"); got != true {
+		if got := call(t, r, "db_alter", data.NewMap("owner", "brine_u", "owner_recurse", true),
+			"brine_d1"); got != true {
 			t.Fatalf("db_alter gives %v", got)
 		}
 		rows := call(t, r, "psql_query", data.NewMap("maintenance_db", "brine_d1"),
@@ -127,7 +131,8 @@ func TestLists(t *testing.T) {
 		if v := data.Str(call(t, r, "version", nil)); !strings.Contains(v, ".") {
 			t.Errorf("the version is %s", v)
 		}
-		for fun, name := range map[string]string{"db_list": "template1", "user_list": "postgres", "available_extensions": "plpgsql", "installed_extensions": "plpgsql"} {
+		for fun, name := range map[string]string{"db_list": "template1", "user_list": "postgres",
+			"available_extensions": "plpgsql", "installed_extensions": "plpgsql"} {
 			if v := call(t, r, fun, nil).(*data.Map); !v.Has(name) {
 				t.Errorf("%s gives %s", fun, data.Repr(v))
 			}
@@ -143,35 +148,41 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// A server that cannot be asked has not lost what it has.
+// TestUnreachable checks that a server which cannot be queried is not treated as empty.
 func TestUnreachable(t *testing.T) {
 	server(t)
 	r := registry(t, options())
-	for fun, args := range map[string][]any{"db_exists": {"postgres"}, "user_exists": {"postgres"}, "role_get": {"postgres"}, "db_list": nil, "create_metadata": {"x"}} {
-		if got, err := r.Invoke(t.Context(), "postgres."+fun, args, data.NewMap("port", int64(1))); err == nil || !strings.Contains(err.Error(), "refused") {
+	for fun, args := range map[string][]any{"db_exists": {"postgres"}, "user_exists": {"postgres"},
+		"role_get": {"postgres"}, "db_list": nil, "create_metadata": {"x"}} {
+		if got, err := r.Invoke(t.Context(), "postgres."+fun, args,
+			data.NewMap("port", int64(1))); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%s gives %s, %v", fun, data.Repr(got), err)
 		}
 	}
 }
 
-// Passwords are in no list of arguments: neither that of the role nor that for the server.
-func TestPasswordsStaySecret(t *testing.T) {
+// TestPasswordsNotInArguments checks that neither a role's password nor the server's appears in
+// arguments.
+func TestPasswordsNotInArguments(t *testing.T) {
 	dir := t.TempDir()
-	script := "#!/bin/sh\necho \"$@\" >>" + dir + "/argv\ncat >>" + dir + "/stdin\ncat \"$PGPASSFILE\" >>" + dir + "/pass\necho name\n"
+	script := "#!/bin/sh\necho \"$@\" >>" + dir + "/argv\ncat >>" + dir +
+		"/stdin\ncat \"$PGPASSFILE\" >>" + dir + "/pass\necho name\n"
 	if err := os.WriteFile(dir+"/psql", []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	r := registry(t, options())
 	for range 2 {
-		if got := call(t, r, "user_create", data.NewMap("rolepassword", "sesame-role", "password", "sesame:open"), "brine_u"); got != true {
+		if got := call(t, r, "user_create", data.NewMap("rolepassword", "sesame-role", "password",
+			"sesame:open"), "brine_u"); got != true {
 			t.Errorf("got %v", got)
 		}
 	}
 	argv, _ := os.ReadFile(dir + "/argv")
 	stdin, _ := os.ReadFile(dir + "/stdin")
 	pass, _ := os.ReadFile(dir + "/pass")
-	if strings.Contains(string(argv), "sesame") || strings.Contains(string(stdin), "sesame-role") || !strings.Contains(string(stdin), "PASSWORD E'md5") {
+	if strings.Contains(string(argv), "sesame") || strings.Contains(string(stdin), "sesame-role") ||
+		!strings.Contains(string(stdin), "PASSWORD E'md5") {
 		t.Errorf("psql got %s and %s", argv, stdin)
 	}
 	if !strings.HasPrefix(string(pass), "127.0.0.1:*:*:postgres:sesame\\:open") {

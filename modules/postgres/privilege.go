@@ -10,14 +10,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// letters are the privileges by the letters that the server shows.
+// letters maps the letters that the server shows to privileges.
 func letters() map[rune]string {
-	return map[rune]string{'a': "INSERT", 'C': "CREATE", 'D': "TRUNCATE", 'c': "CONNECT", 't': "TRIGGER", 'r': "SELECT", 'U': "USAGE", 'T': "TEMPORARY",
+	return map[rune]string{'a': "INSERT", 'C': "CREATE", 'D': "TRUNCATE", 'c': "CONNECT",
+		't': "TRIGGER", 'r': "SELECT", 'U': "USAGE", 'T': "TEMPORARY",
 		'w': "UPDATE", 'X': "EXECUTE", 'x': "REFERENCES", 'd': "DELETE"}
 }
 
-// A kind is a kind of objects: the letters of its privileges, and the queries for its privileges and for its owner, in which {schema} and
-// {name} stand for texts.
+// A kind is a type of objects: the letters of its privileges, and the queries for its privileges
+// and its owner. {schema} and {name} in them are replaced by literals.
 type kind struct{ letters, acl, owner string }
 
 func kinds() map[string]kind {
@@ -27,22 +28,26 @@ func kinds() map[string]kind {
 		return kind{letters, "SELECT relacl AS name" + from, "SELECT rolname AS name" + from}
 	}
 	other := func(letters, prefix, table, owner string) kind {
-		from := " FROM " + table + " o JOIN pg_roles r ON r.oid = o." + owner + " WHERE " + prefix + "name = {name}"
-		return kind{letters, "SELECT " + prefix + "acl AS name" + from, "SELECT rolname AS name" + from}
+		from := " FROM " + table + " o JOIN pg_roles r ON r.oid = o." + owner + " WHERE " + prefix +
+			"name = {name}"
+		return kind{letters, "SELECT " + prefix + "acl AS name" + from,
+			"SELECT rolname AS name" + from}
 	}
 	function := ` FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles r ON r.oid = p.proowner
 		WHERE nspname = {schema} AND p.oid::regprocedure::text = {name}`
 	return map[string]kind{
-		"table": relation("arwdDxt", "'r', 'v', 'm', 'f', 'p'"), "sequence": relation("rwU", "'S'"), "schema": other("UC", "nsp", "pg_namespace", "nspowner"),
+		"table": relation("arwdDxt", "'r', 'v', 'm', 'f', 'p'"), "sequence": relation("rwU", "'S'"),
+		"schema":   other("UC", "nsp", "pg_namespace", "nspowner"),
 		"function": {"X", "SELECT proacl AS name" + function, "SELECT rolname AS name" + function},
-		"language": other("U", "lan", "pg_language", "lanowner"), "tablespace": other("C", "spc", "pg_tablespace", "spcowner"),
+		"language": other("U", "lan", "pg_language", "lanowner"), "tablespace": other("C", "spc",
+			"pg_tablespace", "spcowner"),
 		"database": other("CTc", "dat", "pg_database", "datdba"),
 		"group": {"", `SELECT rolname, admin_option FROM pg_auth_members m JOIN pg_roles r ON m.member = r.oid
 			WHERE m.roleid IN (SELECT oid FROM pg_roles WHERE rolname = {name}) ORDER BY rolname`, ""},
 	}
 }
 
-// An object is what privileges are for.
+// An object is something that privileges are granted on.
 type object struct {
 	kind
 	kindName, schema, name string
@@ -51,16 +56,18 @@ type object struct {
 func newObject(kindName, schema, name string) (object, error) {
 	k, ok := kinds()[strings.ToLower(kindName)]
 	if !ok {
-		return object{}, loader.Invocation("Invalid object_type: %s provided", strings.ToLower(kindName))
+		return object{}, loader.Invocation("Invalid object_type: %s provided",
+			strings.ToLower(kindName))
 	}
 	return object{k, strings.ToLower(kindName), schema, name}, nil
 }
 
 func (o object) query(text string) string {
-	return strings.NewReplacer("{schema}", literal(o.schema), "{name}", literal(o.name)).Replace(text)
+	return strings.NewReplacer("{schema}", literal(o.schema),
+		"{name}", literal(o.name)).Replace(text)
 }
 
-// names returns the privileges that objects of the kind have.
+// names returns the privileges that exist for objects of the kind.
 func (o object) names() []string {
 	var list []string
 	for _, c := range o.letters {
@@ -69,7 +76,7 @@ func (o object) names() []string {
 	return list
 }
 
-// wanted splits privileges that are asked for, and checks them.
+// wanted splits the requested privileges and checks them.
 func (o object) wanted(privileges any) ([]string, error) {
 	text := ""
 	if privileges != nil {
@@ -84,13 +91,14 @@ func (o object) wanted(privileges any) ([]string, error) {
 	list := regexp.MustCompile(`\s?,\s?`).Split(strings.ToUpper(text), -1)
 	for _, p := range list {
 		if p != "ALL" && !slices.Contains(o.names(), p) {
-			return nil, loader.Invocation("Invalid privilege(s): %s provided for object %s", text, o.kindName)
+			return nil, loader.Invocation("Invalid privilege(s): %s provided for object %s",
+				text, o.kindName)
 		}
 	}
 	return list, nil
 }
 
-// on returns the object as it stands in a statement.
+// on returns the object in the form used in statements.
 func (o object) on() string {
 	switch {
 	case (o.kindName == "table" || o.kindName == "sequence") && strings.EqualFold(o.name, "ALL"):
@@ -103,7 +111,8 @@ func (o object) on() string {
 	return strings.ToUpper(o.kindName) + " " + ident(o.name)
 }
 
-// list returns the privileges on an object by role: for a group whether the role may add others, else whether it may grant each.
+// list returns the privileges on an object by role. For a group the value tells whether the role
+// may add members, otherwise whether it may grant each privilege.
 func (m *module) list(ctx context.Context, t target, o object) (*data.Map, error) {
 	rows, err := m.rows(ctx, t, o.query(o.acl))
 	all := data.NewMap()
@@ -117,7 +126,7 @@ func (m *module) list(ctx context.Context, t target, o object) (*data.Map, error
 	return all, err
 }
 
-// parseACL reads an array of what roles may do, such as {postgres=arwdDxt/postgres,=r/postgres}.
+// parseACL parses an array of access privileges, such as {postgres=arwdDxt/postgres,=r/postgres}.
 func parseACL(text string) *data.Map {
 	all := data.NewMap()
 	for _, item := range elements(text) {
@@ -148,7 +157,7 @@ func granted(text string) *data.Map {
 	return all
 }
 
-// elements splits an array of texts as the server prints it.
+// elements splits an array of texts in the server's output format.
 func elements(array string) []string {
 	var list []string
 	var b strings.Builder
@@ -171,8 +180,8 @@ func elements(array string) []string {
 	return append(list, b.String())
 }
 
-// privilegesList returns the privileges on an object by role: for groups whether a member may add others, else whether the role may
-// grant each.
+// privilegesList returns the privileges on an object by role. For groups the value tells whether a
+// member may add others, otherwise whether the role may grant each privilege.
 //
 // CLI Example:
 //
@@ -185,8 +194,10 @@ func (m *module) privilegesList(ctx context.Context, a privilegesListArgs) (any,
 	return m.list(ctx, a.at(), o)
 }
 
-// has reports whether a role has privileges on an object. Its owner has all.
-func (m *module) has(ctx context.Context, t target, o object, role string, wanted []string, grantOption bool) (bool, error) {
+// has reports whether a role has privileges on an object. The owner has all.
+func (m *module) has(
+	ctx context.Context, t target, o object, role string, wanted []string, grantOption bool,
+) (bool, error) {
 	if o.owner != "" {
 		rows, err := m.rows(ctx, t, o.query(o.owner))
 		if err != nil {
@@ -216,7 +227,8 @@ func (m *module) has(ctx context.Context, t target, o object, role string, wante
 	return held.Len() > 0, nil
 }
 
-// hasPrivileges reports whether a role has privileges on an object, with grant_option true whether it may grant all.
+// hasPrivileges reports whether a role has privileges on an object. With grant_option it reports
+// whether the role may grant all of them.
 //
 // CLI Example:
 //
@@ -233,7 +245,8 @@ func (m *module) hasPrivileges(ctx context.Context, a hasPrivilegesArgs) (any, e
 	return m.has(ctx, a.at(), o, a.Name, wanted, data.Truth(a.GrantOption))
 }
 
-// privilegesGrant grants privileges on an object to a role. It reports whether the server did so; False where the role has them.
+// privilegesGrant grants privileges on an object to a role, and reports whether the server did so.
+// It returns False if the role has them already.
 //
 // CLI Example:
 //
@@ -259,10 +272,10 @@ func (m *module) privilegesGrant(ctx context.Context, a privilegesGrantArgs) (an
 	if option {
 		statement += with
 	}
-	return m.done(ctx, a.at(), statement)
+	return m.execute(ctx, a.at(), statement)
 }
 
-// roleName returns a role as it stands in a statement; public is no role.
+// roleName returns a role in the form used in statements. public is a keyword and is not quoted.
 func roleName(name string) string {
 	if name == "public" {
 		return name
@@ -270,7 +283,8 @@ func roleName(name string) string {
 	return ident(name)
 }
 
-// privilegesRevoke takes privileges on an object from a role. It reports whether the server did so; False where the role lacks them.
+// privilegesRevoke revokes privileges on an object from a role, and reports whether the server did
+// so. It returns False if the role does not have them.
 //
 // CLI Example:
 //
@@ -287,9 +301,10 @@ func (m *module) privilegesRevoke(ctx context.Context, a privilegesRevokeArgs) (
 	if there, err := m.has(ctx, a.at(), o, a.Name, wanted, false); !there || err != nil {
 		return false, err
 	}
-	statement := "REVOKE " + strings.Join(wanted, ", ") + " ON " + o.on() + " FROM " + roleName(a.Name)
+	statement := "REVOKE " + strings.Join(wanted, ", ") + " ON " + o.on() + " FROM " +
+		roleName(a.Name)
 	if o.kindName == "group" {
 		statement = "REVOKE " + ident(o.name) + " FROM " + roleName(a.Name)
 	}
-	return m.done(ctx, a.at(), statement)
+	return m.execute(ctx, a.at(), statement)
 }

@@ -17,7 +17,7 @@ const roles = `SELECT pg_roles.rolname AS "name", pg_roles.rolsuper AS "superuse
 		WHERE pg_auth_members.member = pg_roles.oid) AS "groups",
 	pg_roles.rolvaliduntil::timestamp(0) AS "expiry time", pg_roles.rolconfig AS "defaults variables"`
 
-// users returns the roles as Salt tells of them.
+// users returns the roles in Salt's form.
 func (m *module) users(ctx context.Context, t target, passwords bool) (*data.Map, error) {
 	query := roles + " FROM pg_roles"
 	if passwords {
@@ -34,9 +34,10 @@ func (m *module) users(ctx context.Context, t target, passwords bool) (*data.Map
 
 func describe(row *data.Map, passwords bool) *data.Map {
 	role := data.NewMap()
-	for _, key := range []string{"superuser", "inherits privileges", "can create roles", "can create databases", "can update system catalogs",
+	for _, key := range []string{"superuser", "inherits privileges", "can create roles",
+		"can create databases", "can update system catalogs",
 		"can login", "replication", "connections"} {
-		role.Set(key, truth(row.Text(key)))
+		role.Set(key, parseBool(row.Text(key)))
 	}
 	expiry := any(row.Text("expiry time"))
 	if len(row.Text("expiry time")) != len("2006-01-02 15:04:05") {
@@ -48,7 +49,8 @@ func describe(row *data.Map, passwords bool) *data.Map {
 		role.Set("password", row.Value("password"))
 	}
 	groups := []any{}
-	names, _ := csv.NewReader(strings.NewReader(strings.Trim(row.Text("groups"), "{}"))).Read() // no groups are an end of file
+	// The error is io.EOF for an empty list.
+	names, _ := csv.NewReader(strings.NewReader(strings.Trim(row.Text("groups"), "{}"))).Read()
 	for _, name := range names {
 		groups = append(groups, name)
 	}
@@ -56,8 +58,8 @@ func describe(row *data.Map, passwords bool) *data.Map {
 	return role
 }
 
-// truth returns a truth value of the server; None for another text.
-func truth(s string) any {
+// parseBool converts a boolean in the server's output format. It returns None for other texts.
+func parseBool(s string) any {
 	switch s {
 	case "t":
 		return true
@@ -67,8 +69,8 @@ func truth(s string) any {
 	return nil
 }
 
-// userList returns all roles: what each may do, its groups, when it expires, and, with return_password true, what is stored of its
-// password.
+// userList returns all roles: their rights, groups and expiry dates. With return_password it also
+// returns the stored password.
 //
 // CLI Example:
 //
@@ -77,7 +79,8 @@ func (m *module) userList(ctx context.Context, a userListArgs) (any, error) {
 	return m.users(ctx, a.at(), data.Truth(a.ReturnPassword))
 }
 
-// roleGet returns one of the roles that user_list returns; None where there is none of that name.
+// roleGet returns one of the roles that user_list returns. It returns None if the role does not
+// exist.
 //
 // CLI Example:
 //
@@ -87,7 +90,7 @@ func (m *module) roleGet(ctx context.Context, a roleGetArgs) (any, error) {
 	return all.Value(a.Name), err
 }
 
-// userExists reports whether there is a role.
+// userExists reports whether a role exists.
 //
 // CLI Example:
 //
@@ -97,7 +100,7 @@ func (m *module) userExists(ctx context.Context, a userExistsArgs) (any, error) 
 	return all.Has(a.Name), err
 }
 
-// A role is how a role is to be.
+// A role holds the requested properties of a role.
 type role struct {
 	name                                           string
 	createdb, createroles, inherit, login, connlim any
@@ -105,7 +108,8 @@ type role struct {
 	validUntil, groups                             any
 }
 
-// flag adds a word, or the word with NO before it; nothing where it is not asked for.
+// flag appends a word if v is true, or the word with the prefix NO if it is false. It appends
+// nothing if v is not set.
 func flag(b *strings.Builder, word string, v any) {
 	switch {
 	case v == nil:
@@ -116,7 +120,7 @@ func flag(b *strings.Builder, word string, v any) {
 	}
 }
 
-// clauses returns the options of a role and, behind a semicolon, its groups.
+// clauses returns the options of a role and, after a semicolon, the statements for its groups.
 func (r role) clauses(now *data.Map) (string, error) {
 	var b strings.Builder
 	flag(&b, "INHERIT", r.inherit)
@@ -164,8 +168,8 @@ func groupNames(v any) []string {
 	return strings.Split(data.Str(v), ",")
 }
 
-// way returns how a password is to be stored.
-func way(encrypted any) string {
+// passwordFormat returns how to store a password.
+func passwordFormat(encrypted any) string {
 	switch encrypted {
 	case nil, true:
 		return pgverifier.MD5
@@ -184,12 +188,12 @@ func (r role) addPassword(b *strings.Builder) error {
 	if !ok || text == "" {
 		return nil
 	}
-	stored, err := pgverifier.Make(r.name, text, way(r.encrypted))
+	stored, err := pgverifier.Make(r.name, text, passwordFormat(r.encrypted))
 	if err != nil {
 		return loader.Exception("ValueError", "%w", err)
 	}
 	word := " ENCRYPTED PASSWORD "
-	if way(r.encrypted) == pgverifier.Plain {
+	if passwordFormat(r.encrypted) == pgverifier.Plain {
 		word = " UNENCRYPTED PASSWORD "
 	}
 	b.WriteString(word + literal(stored))
@@ -205,7 +209,7 @@ func (m *module) createRole(ctx context.Context, t target, r role) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return m.done(ctx, t, "CREATE ROLE "+ident(r.name)+clauses)
+	return m.execute(ctx, t, "CREATE ROLE "+ident(r.name)+clauses)
 }
 
 func (m *module) updateRole(ctx context.Context, t target, r role) (any, error) {
@@ -218,7 +222,7 @@ func (m *module) updateRole(ctx context.Context, t target, r role) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	return m.done(ctx, t, "ALTER ROLE "+ident(r.name)+clauses)
+	return m.execute(ctx, t, "ALTER ROLE "+ident(r.name)+clauses)
 }
 
 func (m *module) removeRole(ctx context.Context, t target, name string) (any, error) {
@@ -226,7 +230,7 @@ func (m *module) removeRole(ctx context.Context, t target, name string) (any, er
 	if err != nil || !all.Has(name) {
 		return false, err
 	}
-	return m.done(ctx, t, "DROP ROLE "+ident(name))
+	return m.execute(ctx, t, "DROP ROLE "+ident(name))
 }
 
 func or(v, otherwise any) any {
@@ -236,27 +240,33 @@ func or(v, otherwise any) any {
 	return v
 }
 
-// userCreate makes a role that may log in, and reports whether the server did so; False where there is one.
+// userCreate creates a role that may log in, and reports whether the server did so. It returns
+// False if the role exists.
 //
 // CLI Example:
 //
 //	salt '*' postgres.user_create 'username' user='user' host='hostname' port='port' password='password' rolepassword='rolepassword'
 func (m *module) userCreate(ctx context.Context, a userCreateArgs) (any, error) {
-	return m.createRole(ctx, a.at(), role{a.Username, a.Createdb, a.Createroles, or(a.Inherit, true), or(a.Login, true), a.Connlimit, a.Encrypted,
-		a.Superuser, a.Replication, a.Rolepassword, a.ValidUntil, a.Groups})
+	return m.createRole(ctx, a.at(),
+		role{a.Username, a.Createdb, a.Createroles, or(a.Inherit, true), or(a.Login, true),
+			a.Connlimit, a.Encrypted, a.Superuser, a.Replication, a.Rolepassword,
+			a.ValidUntil, a.Groups})
 }
 
-// userUpdate changes a role, and reports whether the server did so; False where there is none.
+// userUpdate changes a role, and reports whether the server did so. It returns False if the role
+// does not exist.
 //
 // CLI Example:
 //
 //	salt '*' postgres.user_update 'username' rolepassword='rolepassword'
 func (m *module) userUpdate(ctx context.Context, a userUpdateArgs) (any, error) {
-	return m.updateRole(ctx, a.at(), role{a.Username, a.Createdb, a.Createroles, a.Inherit, a.Login, a.Connlimit, a.Encrypted, a.Superuser,
-		a.Replication, a.Rolepassword, a.ValidUntil, a.Groups})
+	return m.updateRole(ctx, a.at(), role{a.Username, a.Createdb, a.Createroles, a.Inherit, a.Login,
+		a.Connlimit, a.Encrypted, a.Superuser, a.Replication, a.Rolepassword,
+		a.ValidUntil, a.Groups})
 }
 
-// userRemove drops a role, and reports whether the server did so; False where there is none.
+// userRemove drops a role, and reports whether the server did so. It returns False if the role does
+// not exist.
 //
 // CLI Example:
 //
@@ -265,27 +275,32 @@ func (m *module) userRemove(ctx context.Context, a userRemoveArgs) (any, error) 
 	return m.removeRole(ctx, a.at(), a.Username)
 }
 
-// groupCreate makes a role that may not log in, and reports whether the server did so; False where there is one.
+// groupCreate creates a role that may not log in, and reports whether the server did so. It returns
+// False if the role exists.
 //
 // CLI Example:
 //
 //	salt '*' postgres.group_create 'groupname' rolepassword='rolepassword'
 func (m *module) groupCreate(ctx context.Context, a groupCreateArgs) (any, error) {
-	return m.createRole(ctx, a.at(), role{a.Groupname, a.Createdb, a.Createroles, or(a.Inherit, true), or(a.Login, false), nil, a.Encrypted,
-		a.Superuser, a.Replication, a.Rolepassword, nil, a.Groups})
+	return m.createRole(ctx, a.at(),
+		role{a.Groupname, a.Createdb, a.Createroles, or(a.Inherit, true), or(a.Login, false),
+			nil, a.Encrypted, a.Superuser, a.Replication, a.Rolepassword, nil, a.Groups})
 }
 
-// groupUpdate changes a role, and reports whether the server did so; False where there is none.
+// groupUpdate changes a role, and reports whether the server did so. It returns False if the role
+// does not exist.
 //
 // CLI Example:
 //
 //	salt '*' postgres.group_update 'groupname' createdb=True
 func (m *module) groupUpdate(ctx context.Context, a groupUpdateArgs) (any, error) {
-	return m.updateRole(ctx, a.at(), role{a.Groupname, a.Createdb, a.Createroles, a.Inherit, a.Login, nil, a.Encrypted, a.Superuser, a.Replication,
-		a.Rolepassword, nil, a.Groups})
+	return m.updateRole(ctx, a.at(),
+		role{a.Groupname, a.Createdb, a.Createroles, a.Inherit, a.Login, nil, a.Encrypted,
+			a.Superuser, a.Replication, a.Rolepassword, nil, a.Groups})
 }
 
-// groupRemove drops a role, and reports whether the server did so; False where there is none.
+// groupRemove drops a role, and reports whether the server did so. It returns False if the role
+// does not exist.
 //
 // CLI Example:
 //

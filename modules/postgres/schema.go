@@ -9,7 +9,8 @@ import (
 const schemas = `SELECT pg_roles.rolname AS owner, nspacl AS acl, nspname AS name
 	FROM pg_namespace LEFT JOIN pg_roles ON pg_roles.oid = pg_namespace.nspowner`
 
-// schemaList returns the schemas of a database with owner and acl. The database is asked as db_user; user is that of the system.
+// schemaList returns the schemas of a database with owner and acl. db_user is the role to connect
+// as; user is the system user.
 //
 // CLI Example:
 //
@@ -19,13 +20,14 @@ func (m *module) schemaList(ctx context.Context, a schemaListArgs) (any, error) 
 	return named(rows, "name"), err
 }
 
-// schema returns one of the schemas of a database; nil for none of that name.
+// schema returns a schema of a database, nil if it does not exist.
 func (m *module) schema(ctx context.Context, t target, name string) (any, error) {
 	rows, err := m.rows(ctx, t, schemas+" WHERE nspname = "+literal(name))
 	return named(rows, "name").Value(name), err
 }
 
-// schemaGet returns a schema with owner and acl, None for none of that name. The arguments are those of postgres.schema_list.
+// schemaGet returns a schema with owner and acl. It returns None if the schema does not exist. The
+// arguments are those of postgres.schema_list.
 //
 // CLI Example:
 //
@@ -34,7 +36,8 @@ func (m *module) schemaGet(ctx context.Context, a schemaGetArgs) (any, error) {
 	return m.schema(ctx, a.at(), a.Name)
 }
 
-// schemaExists reports whether a database has a schema. The arguments are those of postgres.schema_list.
+// schemaExists reports whether a database has a schema. The arguments are those of
+// postgres.schema_list.
 //
 // CLI Example:
 //
@@ -44,8 +47,8 @@ func (m *module) schemaExists(ctx context.Context, a schemaExistsArgs) (any, err
 	return now != nil, err
 }
 
-// schemaCreate makes a schema and reports whether the server did so; False where there is one. The arguments are those of
-// postgres.schema_list.
+// schemaCreate creates a schema and reports whether the server did so. It returns False if the
+// schema exists. The arguments are those of postgres.schema_list.
 //
 // CLI Example:
 //
@@ -58,11 +61,11 @@ func (m *module) schemaCreate(ctx context.Context, a schemaCreateArgs) (any, err
 	if a.Owner != nil {
 		statement += " AUTHORIZATION " + ident(data.Str(a.Owner))
 	}
-	return m.done(ctx, a.at(), statement)
+	return m.execute(ctx, a.at(), statement)
 }
 
-// schemaRemove removes a schema in which nothing lies, and reports whether it is gone; False where there is none. The arguments are
-// those of postgres.schema_list.
+// schemaRemove removes an empty schema and reports whether it is gone. It returns False if the
+// schema does not exist. The arguments are those of postgres.schema_list.
 //
 // CLI Example:
 //
@@ -71,5 +74,5 @@ func (m *module) schemaRemove(ctx context.Context, a schemaRemoveArgs) (any, err
 	if now, err := m.schema(ctx, a.at(), a.Name); err != nil || now == nil {
 		return false, err
 	}
-	return m.done(ctx, a.at(), "DROP SCHEMA "+ident(a.Name))
+	return m.execute(ctx, a.at(), "DROP SCHEMA "+ident(a.Name))
 }

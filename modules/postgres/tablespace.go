@@ -22,7 +22,7 @@ func (m *module) tablespaceList(ctx context.Context, a tablespaceListArgs) (any,
 	return named(rows, "Name"), err
 }
 
-// tablespaceExists reports whether there is a tablespace.
+// tablespaceExists reports whether a tablespace exists.
 //
 // CLI Example:
 //
@@ -32,16 +32,16 @@ func (m *module) tablespaceExists(ctx context.Context, a tablespaceExistsArgs) (
 	return len(rows) > 0, err
 }
 
-// option returns the name of an option of a tablespace as it stands in a statement.
+// option returns the name of a tablespace option in the form used in statements.
 func option(name any) (string, error) {
 	text := strings.TrimSpace(data.Str(name))
 	if !regexp.MustCompile(`^[A-Za-z_]\w*$`).MatchString(text) {
-		return "", loader.Invocation("%s is not the name of an option", data.Repr(name))
+		return "", loader.Invocation("%s is not an option name", data.Repr(name))
 	}
 	return text, nil
 }
 
-// tablespaceOptions writes options with their values.
+// tablespaceOptions formats options with their values.
 func tablespaceOptions(v any) (string, error) {
 	all, ok := v.(*data.Map)
 	if !ok {
@@ -58,11 +58,12 @@ func tablespaceOptions(v any) (string, error) {
 	return strings.Join(list, ", "), nil
 }
 
-// tablespaceCreate makes a tablespace in a directory of the server, and reports whether the server did so.
+// tablespaceCreate creates a tablespace in a directory of the server, and reports whether the
+// server did so.
 //
 // options
 //
-//	A dictionary, as random_page_cost: 1.1.
+//	A dictionary, such as random_page_cost: 1.1.
 //
 // CLI Example:
 //
@@ -80,11 +81,11 @@ func (m *module) tablespaceCreate(ctx context.Context, a tablespaceCreateArgs) (
 		}
 		statement += " WITH (" + text + ")"
 	}
-	return m.alone(ctx, a.at(), statement)
+	return m.executeAlone(ctx, a.at(), statement)
 }
 
-// tablespaceAlter gives a tablespace another name or owner, sets an option, or takes options back. It reports whether the server did
-// so.
+// tablespaceAlter renames a tablespace, changes its owner, or sets or resets options. It reports
+// whether the server did so.
 //
 // CLI Example:
 //
@@ -97,14 +98,15 @@ func (m *module) tablespaceAlter(ctx context.Context, a tablespaceAlterArgs) (an
 		return nil, err
 	}
 	for _, change := range changes {
-		if ok, err := m.alone(ctx, a.at(), "ALTER TABLESPACE "+change); err != nil || !ok {
+		if ok, err := m.executeAlone(ctx, a.at(), "ALTER TABLESPACE "+change); err != nil || !ok {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// changes returns what is to be altered. The name changes last, so that the others find the tablespace.
+// changes returns the changes to make. The name changes last so that the other changes find the
+// tablespace.
 func (a tablespaceAlterArgs) changes() (list []string, err error) {
 	name := ident(a.Name)
 	if data.Truth(a.NewOwner) {
@@ -133,11 +135,11 @@ func (a tablespaceAlterArgs) changes() (list []string, err error) {
 	return list, nil
 }
 
-// tablespaceRemove removes a tablespace in which nothing lies, and reports whether the server did so.
+// tablespaceRemove removes an empty tablespace, and reports whether the server did so.
 //
 // CLI Example:
 //
 //	salt '*' postgres.tablespace_remove fast
 func (m *module) tablespaceRemove(ctx context.Context, a tablespaceRemoveArgs) (any, error) {
-	return m.alone(ctx, a.at(), "DROP TABLESPACE "+ident(a.Name))
+	return m.executeAlone(ctx, a.at(), "DROP TABLESPACE "+ident(a.Name))
 }

@@ -23,11 +23,11 @@ type partitionArgs struct {
 	All bool `default:"False"`
 }
 
-// diskPartitions returns what is mounted: device, directory, type and options.
+// diskPartitions returns the mounted file systems: device, directory, type and options.
 //
 // all
 //
-//	True has those without a disk, too.
+//	True also returns those without a disk.
 //
 // CLI Example:
 //
@@ -73,14 +73,15 @@ func (m *module) mounts(all bool) (list []*data.Map, err error) {
 		if s := (unix.Statfs_t{}); unix.Statfs(m.path(folder), &s) == nil {
 			longest = int64(s.Namelen)
 		}
-		list = append(list, data.NewMap("device", device, "mountpoint", folder, "fstype", words[2], "opts", words[3], "maxfile", longest, "maxpath", int64(unix.PathMax)))
+		list = append(list, data.NewMap("device", device, "mountpoint", folder, "fstype", words[2],
+			"opts", words[3], "maxfile", longest, "maxpath", int64(unix.PathMax)))
 	}
 	return list, nil
 }
 
 type pathArgs struct{ Path string }
 
-// diskUsage returns how large the file system of a path is and how much is used, in bytes.
+// diskUsage returns the size of the file system of a path and the used space, in bytes.
 //
 // CLI Example:
 //
@@ -100,10 +101,11 @@ func (m *module) usage(path string) (*data.Map, error) {
 	}
 	total, free := int64(s.Blocks)*int64(size), int64(s.Bavail)*int64(size)
 	used := total - int64(s.Bfree)*int64(size)
-	return data.NewMap("total", total, "used", used, "free", free, "percent", share(used, used+free)), nil
+	return data.NewMap("total", total, "used", used, "free", free,
+		"percent", share(used, used+free)), nil
 }
 
-// diskPartitionUsage returns what is mounted, with its sizes.
+// diskPartitionUsage returns the mounted file systems with their sizes.
 //
 // CLI Example:
 //
@@ -129,7 +131,8 @@ type interfaceArgs struct {
 	Interface any `default:"None"`
 }
 
-// networkIoCounters returns what went through the network, or through one interface. It is False where there is no such one.
+// networkIoCounters returns the traffic counters of all network interfaces, or of one. It returns
+// False if the interface does not exist.
 //
 // CLI Example:
 //
@@ -140,7 +143,8 @@ func (m *module) networkIoCounters(_ context.Context, a interfaceArgs) (any, err
 	if err != nil {
 		return nil, err
 	}
-	names := []string{"bytes_sent", "bytes_recv", "packets_sent", "packets_recv", "errin", "errout", "dropin", "dropout"}
+	names := []string{"bytes_sent", "bytes_recv", "packets_sent", "packets_recv", "errin", "errout",
+		"dropin", "dropout"}
 	columns := []int{8, 0, 9, 1, 2, 10, 3, 11}
 	sum, found := make([]int64, len(names)), false
 	for line := range strings.Lines(text) {
@@ -160,7 +164,7 @@ func (m *module) networkIoCounters(_ context.Context, a interfaceArgs) (any, err
 	return named(names, sum), nil
 }
 
-// counters reads so many numbers.
+// counters parses the first n words as numbers.
 func counters(words []string, n int) ([]int64, bool) {
 	if len(words) < n {
 		return nil, false
@@ -188,7 +192,8 @@ type diskArgs struct {
 	Device any `default:"None"`
 }
 
-// diskIoCounters returns what was read from and written to all disks, or one. It is False where there is no such one.
+// diskIoCounters returns the read and write counters of all disks, or of one. It returns False if
+// the disk does not exist.
 //
 // CLI Example:
 //
@@ -200,7 +205,8 @@ func (m *module) diskIoCounters(_ context.Context, a diskArgs) (any, error) {
 		return nil, err
 	}
 	const sector = 512
-	names := []string{"read_count", "write_count", "read_bytes", "write_bytes", "read_time", "write_time", "read_merged_count", "write_merged_count", "busy_time"}
+	names := []string{"read_count", "write_count", "read_bytes", "write_bytes", "read_time",
+		"write_time", "read_merged_count", "write_merged_count", "busy_time"}
 	sum, found := make([]int64, len(names)), false
 	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
@@ -213,7 +219,8 @@ func (m *module) diskIoCounters(_ context.Context, a diskArgs) (any, error) {
 			continue
 		}
 		found = true
-		for i, n := range []int64{v[0], v[4], v[2] * sector, v[6] * sector, v[3], v[7], v[1], v[5], v[9]} {
+		for i, n := range []int64{v[0], v[4], v[2] * sector, v[6] * sector, v[3], v[7], v[1],
+			v[5], v[9]} {
 			sum[i] += n
 		}
 	}
@@ -223,13 +230,13 @@ func (m *module) diskIoCounters(_ context.Context, a diskArgs) (any, error) {
 	return named(names, sum), nil
 }
 
-// isDisk reports whether a device is no part of another.
+// isDisk reports whether a device is a whole disk and not a partition.
 func (m *module) isDisk(name string) bool {
 	_, err := os.Lstat(m.path("/sys/block", strings.ReplaceAll(name, "/", "!")))
 	return err == nil
 }
 
-// getUsers returns who is logged in: name, terminal, host, since when, and the process of the login.
+// getUsers returns the logged-in users: name, terminal, host, login time, and process of the login.
 //
 // CLI Example:
 //
@@ -245,7 +252,7 @@ func (m *module) getUsers(context.Context, loader.NoArgs) (any, error) {
 	return logins(text), nil
 }
 
-// logins reads a file utmp (utmp(5)).
+// logins parses a utmp file (utmp(5)).
 func logins(text []byte) []any {
 	const length, user = 384, 7
 	list := []any{}
@@ -260,7 +267,8 @@ func logins(text []byte) []any {
 			host = "localhost"
 		}
 		list = append(list, data.NewMap("name", word(44, 32), "terminal", word(8, 32), "host", host,
-			"started", float64(binary.NativeEndian.Uint32(r[340:])), "pid", int64(binary.NativeEndian.Uint32(r[4:]))))
+			"started", float64(binary.NativeEndian.Uint32(r[340:])), "pid",
+			int64(binary.NativeEndian.Uint32(r[4:]))))
 	}
 	return list
 }

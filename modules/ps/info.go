@@ -24,11 +24,11 @@ type infoArgs struct {
 	Attrs any `default:"None"`
 }
 
-// procInfo returns what is known of a process.
+// procInfo returns the attributes of a process.
 //
 // attrs
 //
-//	A list of attributes, by the names of psutil. Default: all.
+//	A list of attribute names of psutil. Default: all.
 //
 // CLI Example:
 //
@@ -59,14 +59,14 @@ func (m *module) procInfo(_ context.Context, a infoArgs) (any, error) {
 	return all, nil
 }
 
-// attributes returns what reads each attribute.
+// attributes returns the function that reads each attribute.
 func (p *process) attributes() map[string]func() any {
 	return map[string]func() any{
 		"cmdline":          func() any { return p.cmdline() },
 		"connections":      p.connections,
 		"cpu_affinity":     p.affinity,
 		"cpu_num":          func() any { return p.field(39) },
-		"cpu_percent":      func() any { return 0.0 }, // since the last look, of which there is none
+		"cpu_percent":      func() any { return 0.0 }, // there is no earlier call to compare with
 		"cpu_times":        func() any { return values(p.cpuTimes()) },
 		"create_time":      func() any { return p.created() },
 		"cwd":              func() any { return p.link("cwd") },
@@ -95,7 +95,7 @@ func (p *process) attributes() map[string]func() any {
 	}
 }
 
-// values returns the values of a map as a list, as which named tuples of Python are sent.
+// values returns the values of a map as a list, which is how named tuples of Python are sent.
 func values(m *data.Map) any {
 	list := []any{}
 	for _, v := range m.All() {
@@ -108,7 +108,8 @@ func (p *process) dir(name ...string) string {
 	return p.m.path(append([]string{"/proc", strconv.FormatInt(p.pid, 10)}, name...)...)
 }
 
-// link returns where a link of the process leads; nil when that is not to be seen, "" for threads of the kernel.
+// link returns the target of a link of the process. It returns nil if the link cannot be read, ""
+// for kernel threads.
 func (p *process) link(name string) any {
 	to, err := os.Readlink(p.dir(name))
 	switch {
@@ -120,7 +121,7 @@ func (p *process) link(name string) any {
 	return strings.TrimSuffix(to, " (deleted)")
 }
 
-// count returns how many entries a directory of the process has.
+// count returns the number of entries in a directory of the process.
 func (p *process) count(name string) any {
 	entries, err := os.ReadDir(p.dir(name))
 	if err != nil {
@@ -131,7 +132,7 @@ func (p *process) count(name string) any {
 
 func (p *process) ids(key string) any { return integers(p.line(key), 3) }
 
-// integers reads the first numbers of a list.
+// integers parses the first n words as numbers.
 func integers(words []string, n int) []any {
 	list := []any{}
 	for _, w := range words[:min(n, len(words))] {
@@ -171,12 +172,13 @@ func (p *process) environ() any {
 	return all
 }
 
-// cpuTimes returns how long the process and its children have had processors.
+// cpuTimes returns the CPU times of the process and its children.
 func (p *process) cpuTimes() *data.Map {
-	return data.NewMap("user", p.seconds(14), "system", p.seconds(15), "children_user", p.seconds(16), "children_system", p.seconds(17), "iowait", p.seconds(42))
+	return data.NewMap("user", p.seconds(14), "system", p.seconds(15),
+		"children_user", p.seconds(16), "children_system", p.seconds(17), "iowait", p.seconds(42))
 }
 
-// memory returns what memory the process has, in bytes.
+// memory returns the memory use of the process, in bytes.
 func (p *process) memory() *data.Map {
 	words := strings.Fields(p.file("statm"))
 	all := data.NewMap()
@@ -215,14 +217,16 @@ func (p *process) ioCounters() any {
 	if len(found) == 0 {
 		return nil
 	}
-	return []any{found["syscr"], found["syscw"], found["read_bytes"], found["write_bytes"], found["rchar"], found["wchar"]}
+	return []any{found["syscr"], found["syscw"], found["read_bytes"], found["write_bytes"],
+		found["rchar"], found["wchar"]}
 }
 
 func (p *process) switches() any {
-	return append(integers(p.line("voluntary_ctxt_switches"), 1), integers(p.line("nonvoluntary_ctxt_switches"), 1)...)
+	return append(integers(p.line("voluntary_ctxt_switches"), 1),
+		integers(p.line("nonvoluntary_ctxt_switches"), 1)...)
 }
 
-// terminal returns the path of the terminal, nil for none.
+// terminal returns the path of the terminal, nil if the process has none.
 func (p *process) terminal() any {
 	number := uint64(p.field(7))
 	if number == 0 {
@@ -240,7 +244,7 @@ func (p *process) terminal() any {
 	return nil
 }
 
-// threads returns the threads with how long each has had processors.
+// threads returns the threads and the CPU times of each.
 func (p *process) threads() any {
 	entries, err := os.ReadDir(p.dir("task"))
 	if err != nil {
@@ -263,15 +267,15 @@ type topArgs struct {
 	Interval     float64 `default:"3"`
 }
 
-// top returns the processes that use processors most.
+// top returns the processes that use the most CPU time.
 //
 // num_processes
 //
-//	How many.
+//	The number of processes to return.
 //
 // interval
 //
-//	For how many seconds they are watched.
+//	How long to measure, in seconds.
 //
 // CLI Example:
 //
@@ -311,16 +315,17 @@ func (m *module) top(ctx context.Context, a topArgs) (any, error) {
 	return list, err
 }
 
-// load is what top shows of a process.
+// load returns the values that top shows of a process.
 func (p *process) load() *data.Map {
 	var cmd any = p.cmdline()
 	if !data.Truth(cmd) {
 		cmd = p.fullName()
 	}
-	return data.NewMap("cmd", cmd, "user", p.username(), "status", p.state(), "pid", p.pid, "create_time", p.created(), "cpu", p.cpuTimes(), "mem", p.memory())
+	return data.NewMap("cmd", cmd, "user", p.username(), "status", p.state(), "pid", p.pid,
+		"create_time", p.created(), "cpu", p.cpuTimes(), "mem", p.memory())
 }
 
-// wait waits some seconds.
+// wait sleeps for some seconds. It returns an error if the context ends first.
 func wait(ctx context.Context, seconds float64) error {
 	return clock.Sleep(ctx, time.Duration(seconds*float64(time.Second)))
 }

@@ -19,7 +19,7 @@ type killArgs struct {
 	Signal int64 `default:"15"`
 }
 
-// killPid sends a signal to a process, and reports whether there is one.
+// killPid sends a signal to a process, and reports whether the process exists.
 //
 // CLI Example:
 //
@@ -32,14 +32,14 @@ func (m *module) killPid(_ context.Context, a killArgs) (any, error) {
 	return err == nil, err
 }
 
-// signal signals a process. Numbers that stand for groups of processes are none.
+// signal sends a signal to a process. It rejects the numbers that stand for process groups.
 func (m *module) signal(pid, number int64) error {
 	if pid <= 0 {
-		return gone(pid)
+		return notFound(pid)
 	}
 	err := syscall.Kill(int(pid), syscall.Signal(number))
 	if errors.Is(err, syscall.ESRCH) {
-		return gone(pid)
+		return notFound(pid)
 	}
 	if err != nil {
 		return fmt.Errorf("signal process %d: %w", pid, err)
@@ -54,15 +54,16 @@ type pkillArgs struct {
 	Full    bool  `default:"False"`
 }
 
-// pkill sends a signal to the processes whose name holds a text, and returns their ids. It is None where there are none.
+// pkill sends a signal to the processes whose name contains a text, and returns their process IDs.
+// It returns None if there are none.
 //
 // user
 //
-//	Only those of this user.
+//	Only processes of this user.
 //
 // full
 //
-//	True looks at the whole command line.
+//	True searches the whole command line.
 //
 // CLI Example:
 //
@@ -70,9 +71,10 @@ type pkillArgs struct {
 //	salt '*' ps.pkill bash signal=9 user=tom
 func (m *module) pkill(_ context.Context, a pkillArgs) (any, error) {
 	if a.Pattern == "" {
-		return nil, loader.Invocation("ps.pkill: the pattern is empty, which every process fits")
+		return nil, loader.Invocation("ps.pkill: the pattern is empty and would match every process")
 	}
-	found, err := m.find(a.User, a.Full, func(line string) bool { return strings.Contains(line, a.Pattern) })
+	found, err := m.find(a.User, a.Full,
+		func(line string) bool { return strings.Contains(line, a.Pattern) })
 	killed := []any{}
 	for _, pid := range found {
 		switch failure := m.signal(pid, a.Signal); {
@@ -95,7 +97,8 @@ type pgrepArgs struct {
 	PatternIsRegex bool `default:"False"`
 }
 
-// pgrep returns the ids of the processes whose name holds a text. It is None where there are none.
+// pgrep returns the IDs of the processes whose name contains a text. It returns None if there are
+// none.
 //
 // user, full
 //
@@ -103,7 +106,7 @@ type pgrepArgs struct {
 //
 // pattern_is_regex
 //
-//	True takes the text for a regular expression.
+//	True treats the text as a regular expression.
 //
 // CLI Example:
 //
@@ -129,7 +132,7 @@ func (m *module) pgrep(_ context.Context, a pgrepArgs) (any, error) {
 	return list, nil
 }
 
-// searching returns what looks for a regular expression anywhere in a text.
+// searching returns a function that searches a text for a regular expression.
 func searching(pattern string) (func(string) bool, error) {
 	re, err := match.CompileRegexp(`[\s\S]*?(?:` + pattern + `)`)
 	if err != nil {
@@ -138,7 +141,8 @@ func searching(pattern string) (func(string) bool, error) {
 	return re.Match, nil
 }
 
-// find returns the processes of a user, or of all, whose name or whole command line fits.
+// find returns the IDs of the processes of a user, or of all users, whose name or whole command
+// line fits accepts.
 func (m *module) find(user any, full bool, fits func(line string) bool) (pids []int64, err error) {
 	err = m.each(func(p *process) {
 		line := p.fullName()
@@ -158,8 +162,8 @@ func (m *module) find(user any, full bool, fits func(line string) bool) (pids []
 
 type statusArgs struct{ Status any }
 
-// status returns the ids and names of the processes in a state: running, sleeping, disk-sleep, stopped, tracing-stop, zombie, dead,
-// wake-kill, waking, parked, idle.
+// status returns the IDs and names of the processes in a state: running, sleeping, disk-sleep,
+// stopped, tracing-stop, zombie, dead, wake-kill, waking, parked, idle.
 //
 // CLI Example:
 //

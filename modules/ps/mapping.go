@@ -11,13 +11,14 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A mapping is what processes have in memory of a file, in kB by the words of proc_pid_smaps(5).
+// A mapping is the mapped memory of a file, in kB by the keys of proc_pid_smaps(5).
 type mapping struct {
 	path  string
 	sizes map[string]int64
 }
 
-// smaps reads what memory is mapped, joined by path. A file is mapped in parts; what has no file is [anon].
+// smaps parses the memory mappings and merges those of the same path. Mappings without a file are
+// listed as [anon].
 func smaps(text string) []*mapping {
 	var list []*mapping
 	known := map[string]*mapping{}
@@ -50,7 +51,7 @@ func second(words []string) string {
 	return words[1]
 }
 
-// mappedPath returns the path behind the five words that a mapping begins with.
+// mappedPath returns the path after the first five words of a mapping's header line.
 func mappedPath(line string) string {
 	rest := strings.TrimRight(line, "\n")
 	for range 5 {
@@ -63,7 +64,7 @@ func mappedPath(line string) string {
 	return path
 }
 
-// bytes returns the sum of some sizes of a mapping.
+// bytes returns the sum of some sizes of a mapping, in bytes.
 func (m *mapping) bytes(names ...string) int64 {
 	n := int64(0)
 	for _, name := range names {
@@ -72,7 +73,8 @@ func (m *mapping) bytes(names ...string) int64 {
 	return n * 1024
 }
 
-// memoryMaps returns path and sizes of the mappings in the order of psutil's pmmap_grouped; nil when they are not to be seen.
+// memoryMaps returns the path and the sizes of each mapping, in the order of psutil's
+// pmmap_grouped. It returns nil if they cannot be read.
 func (p *process) memoryMaps() any {
 	text, err := p.m.read(strconv.FormatInt(p.pid, 10), "smaps")
 	if err != nil {
@@ -81,7 +83,8 @@ func (p *process) memoryMaps() any {
 	list := []any{}
 	for _, m := range smaps(text) {
 		row := []any{m.path}
-		for _, name := range []string{"Rss", "Size", "Pss", "Shared_Clean", "Shared_Dirty", "Private_Clean", "Private_Dirty", "Referenced", "Anonymous", "Swap"} {
+		for _, name := range []string{"Rss", "Size", "Pss", "Shared_Clean", "Shared_Dirty",
+			"Private_Clean", "Private_Dirty", "Referenced", "Anonymous", "Swap"} {
 			row = append(row, m.bytes(name))
 		}
 		list = append(list, row)
@@ -89,7 +92,7 @@ func (p *process) memoryMaps() any {
 	return list
 }
 
-// memoryFull returns memory_info, and what the process alone has, its share of what several have, and what is swapped.
+// memoryFull returns memory_info plus the unique, the proportional and the swapped memory.
 func (p *process) memoryFull() any {
 	id := strconv.FormatInt(p.pid, 10)
 	text, err := p.m.read(id, "smaps_rollup")
@@ -100,7 +103,8 @@ func (p *process) memoryFull() any {
 		return nil
 	}
 	all := p.memory()
-	for name, parts := range data.NewMap("uss", []string{"Private_Clean", "Private_Dirty", "Private_Hugetlb"}, "pss", []string{"Pss"}, "swap", []string{"Swap"}).All() {
+	for name, parts := range data.NewMap("uss", []string{"Private_Clean", "Private_Dirty",
+		"Private_Hugetlb"}, "pss", []string{"Pss"}, "swap", []string{"Swap"}).All() {
 		n := int64(0)
 		for _, m := range smaps(text) {
 			n += m.bytes(parts.([]string)...)

@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package ps is Salt's module ps, which there is not here.
+// Package ps is Salt's module ps, which is not available on this system.
 package ps
 
 import (

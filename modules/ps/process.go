@@ -14,27 +14,27 @@ import (
 	"github.com/brineproject/brine/internal/accounts"
 )
 
-// ticks are the units in which the kernel tells of time, for each second.
+// ticks is the number of units per second in which the kernel reports times.
 const ticks = 100
 
-// A process is one that ran when it was looked at.
+// A process is a snapshot of a running process.
 type process struct {
 	m      *module
 	pid    int64
 	name   string
-	fields []string // of /proc/PID/stat, from the state on
+	fields []string // of /proc/PID/stat, from the state onwards
 }
 
-// errGone is returned for a process that is no more.
+// errGone is returned if a process does not exist any more.
 var errGone = errors.New("process PID not found")
 
-func gone(pid int64) error { return fmt.Errorf("%w (pid=%d)", errGone, pid) }
+func notFound(pid int64) error { return fmt.Errorf("%w (pid=%d)", errGone, pid) }
 
-// process looks at a process. The error wraps errGone where there is none.
+// process takes a snapshot of a process. The error wraps errGone if the process does not exist.
 func (m *module) process(pid int64) (*process, error) {
 	text, err := m.read(strconv.FormatInt(pid, 10), "stat")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		return nil, gone(pid)
+		return nil, notFound(pid)
 	}
 	if err != nil {
 		return nil, err
@@ -46,10 +46,10 @@ func (m *module) process(pid int64) (*process, error) {
 	return &process{m, pid, name, fields}, nil
 }
 
-// mostFields is how many fields of a process are needed.
+// mostFields is the number of fields that are needed of a process.
 const mostFields = 40
 
-// parseStat reads the line of a process. The name stands between brackets, and may hold some.
+// parseStat parses /proc/PID/stat. The name is in parentheses and may itself contain parentheses.
 func parseStat(text string) (name string, fields []string, ok bool) {
 	begin, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if begin < 0 || end < begin {
@@ -59,13 +59,13 @@ func parseStat(text string) (name string, fields []string, ok bool) {
 	return text[begin+1 : end], fields, len(fields) >= mostFields
 }
 
-// field returns a field by its number in proc(5), 0 for what is no number.
+// field returns a field by its number in proc(5), 0 if it is not a number.
 func (p *process) field(n int) int64 {
 	v, _ := strconv.ParseInt(p.fields[n-3], 10, 64) //nolint:errcheck // the kernel writes numbers
 	return v
 }
 
-// file returns a file of the process; what is gone or forbidden is empty.
+// file returns the contents of a file of the process, "" if it cannot be read.
 func (p *process) file(name string) string {
 	text, err := p.m.read(strconv.FormatInt(p.pid, 10), name)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *process) file(name string) string {
 	return text
 }
 
-// cmdline returns the words of its command line; there are none for threads of the kernel.
+// cmdline returns the words of the command line. Kernel threads have none.
 func (p *process) cmdline() []any {
 	text := p.file("cmdline")
 	words := []any{}
@@ -82,13 +82,13 @@ func (p *process) cmdline() []any {
 		return words
 	}
 	cut := "\x00"
-	if !strings.HasSuffix(text, cut) && strings.Contains(text, " ") { // it wrote its own
+	if !strings.HasSuffix(text, cut) && strings.Contains(text, " ") { // the process wrote its own
 		cut = " "
 	}
 	for w := range strings.SplitSeq(strings.TrimSuffix(text, cut), cut) {
 		words = append(words, w)
 	}
-	if len(words) == 1 && cut != " " && strings.Contains(text, " ") { // of a process that names itself
+	if len(words) == 1 && cut != " " && strings.Contains(text, " ") { // set as a title
 		words = words[:0]
 		for w := range strings.SplitSeq(strings.TrimRight(text, "\x00"), " ") {
 			words = append(words, w)
@@ -97,7 +97,8 @@ func (p *process) cmdline() []any {
 	return words
 }
 
-// fullName is its name, which the kernel cuts, from the command line where that begins so.
+// fullName returns the name of the process. The kernel truncates it; the full name is taken from
+// the command line if that begins with it.
 func (p *process) fullName() string {
 	const kept = 15
 	words := p.cmdline()
@@ -111,17 +112,18 @@ func (p *process) fullName() string {
 	return p.name
 }
 
-// state returns the word for its state.
+// state returns psutil's word for the state of the process.
 func (p *process) state() string {
-	states := map[string]string{"R": "running", "S": "sleeping", "D": "disk-sleep", "T": "stopped", "t": "tracing-stop", "Z": "zombie",
-		"X": "dead", "x": "dead", "K": "wake-kill", "W": "waking", "I": "idle", "P": "parked"}
+	states := map[string]string{"R": "running", "S": "sleeping", "D": "disk-sleep", "T": "stopped",
+		"t": "tracing-stop", "Z": "zombie", "X": "dead", "x": "dead", "K": "wake-kill",
+		"W": "waking", "I": "idle", "P": "parked"}
 	if s, ok := states[p.fields[0]]; ok {
 		return s
 	}
 	return "?"
 }
 
-// line returns the words behind a key of /proc/PID/status.
+// line returns the words after a key in /proc/PID/status.
 func (p *process) line(key string) []string {
 	for line := range strings.Lines(p.file("status")) {
 		if name, rest, ok := strings.Cut(line, ":"); ok && name == key {
@@ -131,7 +133,7 @@ func (p *process) line(key string) []string {
 	return nil
 }
 
-// username returns the name of the user, or the number where there is none.
+// username returns the name of the user, or the user ID if the user has no name.
 func (p *process) username() any {
 	ids := p.line("Uid")
 	if len(ids) == 0 {
@@ -148,7 +150,7 @@ func (p *process) username() any {
 	return ids[0]
 }
 
-// created returns when it began, in seconds since 1970.
+// created returns the start time, in seconds since 1970.
 func (p *process) created() float64 {
 	boot, err := p.m.bootSeconds()
 	if err != nil {
@@ -157,13 +159,13 @@ func (p *process) created() float64 {
 	return float64(p.field(22))/ticks + float64(boot)
 }
 
-// seconds returns a field that counts ticks.
+// seconds returns a field that counts ticks, in seconds.
 func (p *process) seconds(n int) float64 { return float64(p.field(n)) / ticks }
 
-// used returns how long it has had processors.
+// used returns the CPU time of the process, in seconds.
 func (p *process) used() float64 { return p.seconds(14) + p.seconds(15) }
 
-// each calls take for all processes.
+// each calls take for each process.
 func (m *module) each(take func(*process)) error {
 	pids, err := m.pids()
 	if err != nil {

@@ -1,12 +1,15 @@
 //go:build linux
 
-// Package ps is Salt's module ps: processes, and what they use (salt/modules/ps.py, and the library psutil behind it).
+// Package ps is Salt's module ps: processes and the resources of the system (salt/modules/ps.py,
+// and the library psutil that it uses).
 //
-// process.go reads one process, which info.go shows by names of attributes; kill.go finds and signals processes; system.go has
-// processors and memory, disk.go disks and network, and text.go what other programs print.
+// process.go reads one process, and info.go shows its attributes. kill.go finds and signals
+// processes. system.go covers processors and memory, disk.go disks and network, and programs.go the
+// output of other programs.
 //
-// What differs: there is Linux alone. ps.proc_info does not know connections, ionice, memory_full_info, memory_maps and open_files. Users
-// that are logged in are those in the file utmp. There must be a pattern for ps.pkill, which Salt takes to be every process.
+// Differences from Salt: the module exists only on Linux. ps.proc_info does not support
+// connections, ionice, memory_full_info, memory_maps and open_files. Logged-in users are those in
+// the file utmp. ps.pkill requires a pattern; without one Salt kills every process.
 package ps
 
 import (
@@ -56,13 +59,13 @@ func (m *module) path(name ...string) string {
 	return filepath.Join(append([]string{m.env.Root}, name...)...)
 }
 
-// read returns a file below /proc.
+// read returns the contents of a file below /proc.
 func (m *module) read(name ...string) (string, error) {
 	b, err := os.ReadFile(m.path(append([]string{"/proc"}, name...)...))
 	return string(b), err
 }
 
-// getPidList returns the ids of all processes.
+// getPidList returns the IDs of all processes.
 //
 // CLI Example:
 //
@@ -86,7 +89,8 @@ func (m *module) pids() ([]int64, error) {
 	}
 	var pids []int64
 	for _, e := range entries {
-		if pid, err := strconv.ParseInt(e.Name(), 10, 64); err == nil && !strings.HasPrefix(e.Name(), "+") {
+		if pid, err := strconv.ParseInt(e.Name(), 10, 64); err == nil &&
+			!strings.HasPrefix(e.Name(), "+") {
 			pids = append(pids, pid)
 		}
 	}

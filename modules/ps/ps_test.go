@@ -58,7 +58,8 @@ func files() map[string]string {
 		"proc/7/smaps_rollup": "55d0-7f01 ---p 00000000 00:00 0      [rollup]\nRss: 12 kB\nPss: 10 kB\nPss_Dirty: 7 kB\nPrivate_Clean: 3 kB\nPrivate_Dirty: 8 kB\nPrivate_Hugetlb: 1 kB\nSwap: 1 kB\nSwapPss: 9 kB\n",
 		"proc/7/environ":      "A=1\x00B=x=y\x00",
 		"proc/7/task/7/stat":  statLine,
-		"proc/8/stat":         strings.Replace(strings.Replace(statLine, "7 (my (odd) name) S", "8 (other) Z", 1), "150", "151", 1),
+		"proc/8/stat": strings.Replace(strings.Replace(statLine, "7 (my (odd) name) S",
+			"8 (other) Z", 1), "150", "151", 1),
 		"etc/passwd":          "root:x:0:0::/root:/bin/sh\n",
 		"my disk/placeholder": "",
 	}
@@ -69,11 +70,13 @@ func system(t testing.TB, files map[string]string) *loader.Registry {
 	root := t.TempDir()
 	for name, text := range files {
 		at := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, to := range map[string]string{"0": "/dev/null", "1": "/etc/passwd", "2": "/etc/passwd", "3": "/etc/passwd", "4": "socket:[901]",
+	for name, to := range map[string]string{"0": "/dev/null", "1": "/etc/passwd",
+		"2": "/etc/passwd", "3": "/etc/passwd", "4": "socket:[901]",
 		"5": "socket:[902]", "6": "socket:[903]", "7": "/no/file", "8": "pipe:[5]", "10": "/etc/passwd"} {
 		dir := filepath.Join(root, "proc/7/fd")
 		if err := errors.Join(os.MkdirAll(dir, 0o755), os.Symlink(to, filepath.Join(dir, name))); err != nil {
@@ -97,7 +100,7 @@ func system(t testing.TB, files map[string]string) *loader.Registry {
 	return r
 }
 
-// TestAnswers has what Salt 3006.0 with psutil 5.9 makes of the same files.
+// TestAnswers compares with the answers of Salt 3006.0 with psutil 5.9 for the same files.
 func TestAnswers(t *testing.T) {
 	r := system(t, files())
 	for _, tt := range []struct {
@@ -109,7 +112,8 @@ func TestAnswers(t *testing.T) {
 		{"get_pid_list", nil, nil, "[7, 8]"},
 		{"num_cpus", nil, nil, "2"},
 		{"boot_time", nil, nil, "1700000000"},
-		{"boot_time", []any{int64(1)}, nil, "ERROR Invalid format string: strftime() argument 1 must be str, not int"},
+		{"boot_time", []any{int64(1)}, nil,
+			"ERROR Invalid format string: strftime() argument 1 must be str, not int"},
 		{"cpu_times", nil, nil, "{'user': 1.0, 'nice': 0.2, 'system': 0.3, 'idle': 4.0, 'iowait': 0.5, 'irq': 0.06, 'softirq': 0.07, 'steal': 0.08, 'guest': 0.0, 'guest_nice': 0.0}"},
 		{"cpu_percent", []any{0.0}, nil, "0.0"},
 		{"cpu_percent", []any{0.0, true}, nil, "[0.0, 0.0]"},
@@ -119,20 +123,27 @@ func TestAnswers(t *testing.T) {
 		{"total_physical_memory", nil, nil, "1024000"},
 		{"swap_memory", nil, nil, "{'total': 102400, 'used': 25600, 'free': 76800, 'percent': 25.0, 'sin': 4096, 'sout': 8192}"},
 		{"disk_partitions", nil, nil, "[{'device': '/dev/vda1', 'mountpoint': '/my disk', 'fstype': 'ext4', 'opts': 'rw,noatime', 'maxfile': 255, 'maxpath': 4096}]"},
-		{"network_io_counters", nil, nil, "{'bytes_sent': 10, 'bytes_recv': 2, 'packets_sent': 11, 'packets_recv': 3, 'errin': 4, 'errout': 12, 'dropin': 5, 'dropout': 13}"},
-		{"network_io_counters", []any{"lo"}, nil, "{'bytes_sent': 1, 'bytes_recv': 1, 'packets_sent': 1, 'packets_recv': 1, 'errin': 1, 'errout': 1, 'dropin': 1, 'dropout': 1}"},
+		{"network_io_counters", nil, nil,
+			"{'bytes_sent': 10, 'bytes_recv': 2, 'packets_sent': 11, 'packets_recv': 3, 'errin': 4, 'errout': 12, 'dropin': 5, 'dropout': 13}"},
+		{"network_io_counters", []any{"lo"}, nil,
+			"{'bytes_sent': 1, 'bytes_recv': 1, 'packets_sent': 1, 'packets_recv': 1, 'errin': 1, 'errout': 1, 'dropin': 1, 'dropout': 1}"},
 		{"network_io_counters", []any{"eth9"}, nil, "False"},
-		{"disk_io_counters", nil, nil, "{'read_count': 1, 'write_count': 5, 'read_bytes': 1536, 'write_bytes': 3584, 'read_time': 4, 'write_time': 8, 'read_merged_count': 2, 'write_merged_count': 6, 'busy_time': 10}"},
-		{"disk_io_counters", []any{"vda1"}, nil, "{'read_count': 1, 'write_count': 1, 'read_bytes': 512, 'write_bytes': 512, 'read_time': 1, 'write_time': 1, 'read_merged_count': 1, 'write_merged_count': 1, 'busy_time': 1}"},
+		{"disk_io_counters", nil, nil,
+			"{'read_count': 1, 'write_count': 5, 'read_bytes': 1536, 'write_bytes': 3584, 'read_time': 4, 'write_time': 8, 'read_merged_count': 2, 'write_merged_count': 6, 'busy_time': 10}"},
+		{"disk_io_counters", []any{"vda1"}, nil,
+			"{'read_count': 1, 'write_count': 1, 'read_bytes': 512, 'write_bytes': 512, 'read_time': 1, 'write_time': 1, 'read_merged_count': 1, 'write_merged_count': 1, 'busy_time': 1}"},
 		{"disk_io_counters", []any{"sdz"}, nil, "False"},
 		{"get_users", nil, nil, "[]"},
-		{"proc_info", []any{int64(7), []any{"pid", "ppid", "name", "cmdline", "status", "username", "uids", "gids", "nice", "num_threads", "cpu_times", "create_time", "num_ctx_switches", "io_counters", "environ", "threads", "terminal"}}, nil,
+		{"proc_info", []any{int64(7), []any{"pid", "ppid", "name", "cmdline", "status", "username",
+			"uids", "gids", "nice", "num_threads", "cpu_times", "create_time", "num_ctx_switches",
+			"io_counters", "environ", "threads", "terminal"}}, nil,
 			"{'pid': 7, 'ppid': 1, 'name': 'my (odd) name', 'cmdline': ['/bin/my', '-x'], " +
 				"'status': 'sleeping', 'username': 'root', 'uids': [0, 0, 0], 'gids': [5, 5, 5], 'nice': " +
 				"0, 'num_threads': 3, 'cpu_times': [1.5, 0.5, 0.1, 0.2, 0.25], 'create_time': " +
 				"1700000010.0, 'num_ctx_switches': [3, 4], 'io_counters': [3, 4, 5, 6, 1, 2], 'environ': " +
 				"{'A': '1', 'B': 'x=y'}, 'threads': [[7, 1.5, 0.5]], 'terminal': None}"},
-		{"proc_info", []any{int64(7), []any{"open_files", "num_fds", "memory_full_info", "memory_maps"}}, nil, "{'open_files': [['/etc/passwd', 1, 17, " +
+		{"proc_info", []any{int64(7), []any{"open_files", "num_fds", "memory_full_info",
+			"memory_maps"}}, nil, "{'open_files': [['/etc/passwd', 1, 17, " +
 			"'w', 32769], ['/etc/passwd', 2, 0, 'a', 33793], ['/etc/passwd', 3, 5, 'r+', 32770], " +
 			"['/etc/passwd', 10, 0, 'r', 557056]], 'num_fds': 10, 'memory_full_info': [1048576, " +
 			"104857600, 409600, 40960, 0, 204800, 0, 12288, 10240, 1024], 'memory_maps': [['/bin/my " +
@@ -149,7 +160,7 @@ func TestAnswers(t *testing.T) {
 		{"pgrep", []any{"^o.*r$"}, data.NewMap("pattern_is_regex", true), "[8]"},
 		{"pgrep", []any{"nosuch"}, nil, "None"},
 		{"pkill", []any{"nosuch"}, nil, "None"},
-		{"pkill", []any{""}, nil, "ERROR ps.pkill: the pattern is empty, which every process fits"},
+		{"pkill", []any{""}, nil, "ERROR ps.pkill: the pattern is empty and would match every process"},
 		{"kill_pid", []any{int64(-1)}, nil, "False"},
 		{"status", []any{"zombie"}, nil, "[{'pid': 8, 'name': 'other'}]"},
 		{"status", []any{""}, nil, "ERROR Filter is required for ps.status"},
@@ -180,7 +191,9 @@ func TestTopAndUsage(t *testing.T) {
 	t.Setenv("PATH", bin)
 	for range 2 {
 		v, err := r.Invoke(t.Context(), "ps.top", []any{int64(1), 0.0}, nil)
-		if list, _ := v.([]any); err != nil || len(list) != 1 || !strings.HasPrefix(data.Repr(list[0]), "{'cmd': ['/bin/my', '-x'], 'user': 'root', 'status': 'sleeping', 'pid': 7, ") {
+		if list, _ := v.([]any); err != nil || len(list) != 1 ||
+			!strings.HasPrefix(data.Repr(list[0]),
+				"{'cmd': ['/bin/my', '-x'], 'user': 'root', 'status': 'sleeping', 'pid': 7, ") {
 			t.Errorf("top: %s, %v", data.Repr(v), err)
 		}
 		v, err = r.Invoke(t.Context(), "ps.disk_partition_usage", nil, nil)
@@ -188,14 +201,15 @@ func TestTopAndUsage(t *testing.T) {
 			t.Errorf("disk_partition_usage: %s, %v", data.Repr(v), err)
 		}
 		for _, fun := range []string{"ss", "netstat"} {
-			if v, err := r.Invoke(t.Context(), "ps."+fun, []any{"vi a"}, nil); err != nil || data.Repr(v) != "['vi a', ['ann 7 vi a b']]" {
+			if v, err := r.Invoke(t.Context(), "ps."+fun, []any{"vi a"}, nil); err != nil ||
+				data.Repr(v) != "['vi a', ['ann 7 vi a b']]" {
 				t.Errorf("%s: %s, %v", fun, data.Repr(v), err)
 			}
 		}
 	}
 }
 
-// TestKills finds a process of this host by its command line, looks at it and ends it.
+// TestKills finds a process of this host by its command line, shows it and kills it.
 func TestKills(t *testing.T) {
 	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()}, []loader.Plugin{Plugin()})
 	if err != nil {
@@ -219,17 +233,21 @@ func TestKills(t *testing.T) {
 		pid := int64(cmd.Process.Pid)
 		var found any
 		for found == nil { // until the program has replaced its copy of this one
-			if found, err = r.Invoke(t.Context(), "ps.pgrep", []any{mark}, data.NewMap("full", true, "user", me.Username)); err != nil {
+			if found, err = r.Invoke(t.Context(), "ps.pgrep", []any{mark},
+				data.NewMap("full", true, "user", me.Username)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if list, _ := found.([]any); !slices.Contains(list, any(pid)) {
 			t.Errorf("pgrep: %v, want %d", found, pid)
 		}
-		if v, err := r.Invoke(t.Context(), "ps.proc_info", []any{pid}, nil); err != nil || v.(*data.Map).Value("pid") != pid || v.(*data.Map).Len() != 30 {
+		if v, err := r.Invoke(t.Context(), "ps.proc_info", []any{pid}, nil); err != nil ||
+			v.(*data.Map).Value("pid") != pid || v.(*data.Map).Len() != 30 {
 			t.Errorf("proc_info: %s, %v", data.Repr(v), err)
 		}
-		if v, err := r.Invoke(t.Context(), "ps.pkill", []any{mark}, data.NewMap("full", true, "signal", int64(9))); err != nil || data.Repr(v) != "{'killed': ["+data.Str(pid)+"]}" {
+		if v, err := r.Invoke(t.Context(), "ps.pkill", []any{mark},
+			data.NewMap("full", true, "signal", int64(9))); err != nil ||
+			data.Repr(v) != "{'killed': ["+data.Str(pid)+"]}" {
 			t.Errorf("pkill: %s, %v", data.Repr(v), err)
 		}
 		if err := cmd.Wait(); err == nil {
@@ -241,7 +259,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// FuzzFiles reads files of /proc that make no sense.
+// FuzzFiles reads malformed files of /proc.
 func FuzzFiles(f *testing.F) {
 	for _, text := range files() {
 		f.Add(text)
@@ -255,7 +273,8 @@ func FuzzFiles(f *testing.F) {
 		}
 		all["proc/7/stat"] = statLine
 		r := system(t, all)
-		for _, fun := range []string{"cpu_times", "virtual_memory", "swap_memory", "disk_partitions", "network_io_counters", "disk_io_counters", "boot_time", "num_cpus"} {
+		for _, fun := range []string{"cpu_times", "virtual_memory", "swap_memory",
+			"disk_partitions", "network_io_counters", "disk_io_counters", "boot_time", "num_cpus"} {
 			_, _ = r.Invoke(t.Context(), "ps."+fun, nil, nil) // it must not panic
 		}
 		if _, err := r.Invoke(t.Context(), "ps.proc_info", []any{int64(7)}, nil); err != nil {

@@ -16,13 +16,14 @@ import (
 	"github.com/brineproject/brine/logging"
 )
 
-// cpuNames are the columns of processors in /proc/stat.
-var cpuNames = [...]string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
+// cpuNames are the columns of the CPU lines in /proc/stat.
+var cpuNames = [...]string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal",
+	"guest", "guest_nice"}
 
-// A cpu is how long processors did what, in seconds.
+// A cpu holds how long processors spent in each mode, in seconds.
 type cpu [len(cpuNames)]float64
 
-// cpus returns the sum of all processors, and each.
+// cpus returns the sum over all processors, and the values of each.
 func (m *module) cpus() (all cpu, each []cpu, err error) {
 	text, err := m.read("stat")
 	if err != nil {
@@ -58,13 +59,13 @@ func (c cpu) toMap() *data.Map {
 	return m
 }
 
-// busy returns the share of time, in per cent, that processors worked since before.
+// busy returns the percentage of time that processors were busy since before.
 func (c cpu) busy(before cpu) float64 {
 	const idle, iowait, guest = 3, 4, 8
 	total, free := 0.0, 0.0
 	for i := range c {
 		d := max(c[i]-before[i], 0)
-		if i < guest { // user and nice have those of guests in them
+		if i < guest { // user and nice include the guest times
 			total += d
 		}
 		if i == idle || i == iowait {
@@ -77,18 +78,18 @@ func (c cpu) busy(before cpu) float64 {
 	return rounded(100 * (total - free) / total)
 }
 
-// rounded has one decimal.
+// rounded returns f rounded to one decimal.
 func rounded(f float64) float64 { return math.RoundToEven(f*10) / 10 }
 
 type perArgs struct {
 	PerCPU bool `name:"per_cpu" default:"False"`
 }
 
-// cpuTimes returns how many seconds the processors did what.
+// cpuTimes returns how many seconds the processors spent in each mode.
 //
 // per_cpu
 //
-//	True tells of each.
+//	True returns the values of each processor.
 //
 // CLI Example:
 //
@@ -113,15 +114,15 @@ type percentArgs struct {
 	PerCPU   bool    `name:"per_cpu" default:"False"`
 }
 
-// cpuPercent returns how busy the processors are, in per cent.
+// cpuPercent returns the CPU usage in per cent.
 //
 // interval
 //
-//	For how many seconds they are watched.
+//	How long to measure, in seconds.
 //
 // per_cpu
 //
-//	True tells of each.
+//	True returns the value of each processor.
 //
 // CLI Example:
 //
@@ -145,7 +146,7 @@ func (m *module) cpuPercent(ctx context.Context, a percentArgs) (any, error) {
 	return list, nil
 }
 
-// numCpus returns how many processors there are.
+// numCpus returns the number of processors.
 //
 // CLI Example:
 //
@@ -155,7 +156,7 @@ func (m *module) numCpus(context.Context, loader.NoArgs) (any, error) {
 	return int64(len(each)), err
 }
 
-// bootSeconds returns when the system started.
+// bootSeconds returns the boot time, in seconds since 1970.
 func (m *module) bootSeconds() (int64, error) {
 	text, err := m.read("stat")
 	if err != nil {
@@ -173,7 +174,7 @@ type bootArgs struct {
 	TimeFormat any `default:"None"`
 }
 
-// bootTime returns when the system started, in seconds since 1970 or in a form of strftime.
+// bootTime returns the boot time, in seconds since 1970 or in a format of strftime.
 //
 // CLI Example:
 //
@@ -211,7 +212,7 @@ func (m *module) memoryOf() (map[string]int64, error) {
 	return found, nil
 }
 
-// share returns one value as per cent of another.
+// share returns a value as a percentage of another.
 func share(part, whole int64) float64 {
 	if whole == 0 {
 		return 0
@@ -219,7 +220,7 @@ func share(part, whole int64) float64 {
 	return rounded(float64(part) / float64(whole) * 100)
 }
 
-// virtualMemory returns what memory is used for, in bytes.
+// virtualMemory returns the memory usage, in bytes.
 //
 // CLI Example:
 //
@@ -238,11 +239,13 @@ func (m *module) virtualMemory(context.Context, loader.NoArgs) (any, error) {
 	if used < 0 {
 		used = total - free
 	}
-	return data.NewMap("total", total, "available", available, "percent", share(total-available, total), "used", used, "free", free,
-		"active", v["Active"], "inactive", v["Inactive"], "buffers", v["Buffers"], "cached", cached, "shared", v["Shmem"], "slab", v["Slab"]), nil
+	return data.NewMap("total", total, "available", available,
+		"percent", share(total-available, total), "used", used, "free", free,
+		"active", v["Active"], "inactive", v["Inactive"], "buffers", v["Buffers"], "cached", cached,
+		"shared", v["Shmem"], "slab", v["Slab"]), nil
 }
 
-// totalPhysicalMemory returns how much memory there is, in bytes.
+// totalPhysicalMemory returns the total memory, in bytes.
 //
 // CLI Example:
 //
@@ -252,7 +255,7 @@ func (m *module) totalPhysicalMemory(context.Context, loader.NoArgs) (any, error
 	return v["MemTotal"], err
 }
 
-// swapMemory returns how much swap there is and what went through it, in bytes.
+// swapMemory returns the size and usage of the swap space, and its traffic, in bytes.
 //
 // CLI Example:
 //
@@ -274,5 +277,6 @@ func (m *module) swapMemory(context.Context, loader.NoArgs) (any, error) {
 		}
 	}
 	total, free := v["SwapTotal"], v["SwapFree"]
-	return data.NewMap("total", total, "used", total-free, "free", free, "percent", share(total-free, total), "sin", moved["pswpin"], "sout", moved["pswpout"]), nil
+	return data.NewMap("total", total, "used", total-free, "free", free,
+		"percent", share(total-free, total), "sin", moved["pswpin"], "sout", moved["pswpout"]), nil
 }

@@ -1,9 +1,11 @@
-// Package publish is Salt's module publish: by it a minion gives orders to other minions, and runs runners on its master, as far as
-// the options peer and peer_run of the master allow (salt/modules/publish.py).
+// Package publish is Salt's module publish: a minion runs functions on other minions and runners on
+// its master, as far as the master's options peer and peer_run allow it (salt/modules/publish.py).
 //
-// A function of this module cannot be published itself. What the master does not allow comes back as an empty dictionary.
+// Functions of this module cannot be published themselves. If the master does not allow a call, the
+// result is an empty dictionary.
 //
-// What differs from Salt: a request that fails for another reason than time says why. A timeout given as text is a number.
+// Differences from Salt: a request that fails for a reason other than a timeout reports the reason.
+// A timeout given as text is converted to a number.
 package publish
 
 import (
@@ -42,29 +44,32 @@ type publishArgs struct {
 	ViaMaster any `default:"None"`
 }
 
-// publish calls a function on other minions and returns their results by minion. The option peer of the master must allow this
-// minion the function; a function of the module publish is never allowed.
+// publish runs a function on other minions and returns their results by minion. The master's option
+// peer must allow this minion to use the function. Functions of the module publish are never
+// allowed.
 //
 // arg
 //
-//	The argument of the function, or a list of them; what holds an equal sign must be given by the name arg.
+//	The argument of the function, or a list of arguments. Pass a text with an equals sign by the
+//	name arg.
 //
 // tgt_type : glob
 //
-//	The kind of the target: glob, pcre, list, grain, grain_pcre, pillar, pillar_pcre, ipcidr, range, compound or nodegroup. A
-//	target that asks for pillar may not name more minions by patterns than by whole values.
+//	The type of the target: glob, pcre, list, grain, grain_pcre, pillar, pillar_pcre, ipcidr,
+//	range, compound or nodegroup. A target on pillar must not match more minions by patterns
+//	than by whole values.
 //
 // returner
 //
-//	Returners, with commas between, to which the other minions give their results besides.
+//	Additional returners for the results of the other minions, separated by commas.
 //
 // timeout : 5
 //
-//	How many seconds to wait for results.
+//	How long to wait for results, in seconds.
 //
 // via_master
 //
-//	The master to use, where the minion has several. Without it the first one is used.
+//	The master to use if the minion has several. Default: the first.
 //
 // CLI Example:
 //
@@ -85,23 +90,24 @@ type fullDataArgs struct {
 	Timeout  any `default:"5"`
 }
 
-// fullData calls a function on other minions as publish.publish does, and returns all there is of their results: the key ret holds
-// the value.
+// fullData runs a function on other minions as publish.publish does, and returns the results with
+// all details. The value is under the key ret.
 //
 // CLI Example:
 //
 //	salt system.example.com publish.full_data '*' cmd.run 'ls -la /tmp'
 //	salt system.example.com publish.full_data '*' test.kwarg arg='cheese=spam'
 func (m *module) fullData(ctx context.Context, a fullDataArgs) (any, error) {
-	return m.send(ctx, publishArgs{a.Tgt, a.Fun, a.Arg, a.TgtType, a.Returner, a.Timeout, nil}, "full")
+	return m.send(ctx, publishArgs{a.Tgt, a.Fun, a.Arg, a.TgtType, a.Returner, a.Timeout, nil},
+		"full")
 }
 
 // A requester sends a request to one master.
 type requester func(ctx context.Context, load *data.Map) (any, error)
 
-// send publishes and waits for results.
+// send publishes a function and waits for results.
 func (m *module) send(ctx context.Context, a publishArgs, form string) (any, error) {
-	if m.env.Host.Request == nil {
+	if m.env.Host.Masters == nil {
 		m.env.Log.Error("Cannot run publish commands without a connection to a salt master. No command sent.")
 		return data.NewMap(), nil
 	}
@@ -118,8 +124,10 @@ func (m *module) send(ctx context.Context, a publishArgs, form string) (any, err
 		return nil, err
 	}
 	m.env.Log.Infof("Publishing '%s'", a.Fun)
-	reply, err := request(ctx, data.NewMap("cmd", "minion_pub", "fun", a.Fun, "arg", arguments(a.Arg), "tgt", a.Tgt, "tgt_type", a.TgtType,
-		"ret", a.Returner, "tmo", a.Timeout, "form", form, "id", m.env.Option("id"), "no_parse", m.noParse()))
+	reply, err := request(ctx, data.NewMap("cmd", "minion_pub", "fun", a.Fun,
+		"arg", arguments(a.Arg), "tgt", a.Tgt, "tgt_type", a.TgtType,
+		"ret", a.Returner, "tmo", a.Timeout, "form", form, "id", m.env.Option("id"), "no_parse",
+		m.noParse()))
 	if err != nil {
 		return failure(err, a.Fun, "publish")
 	}
@@ -137,7 +145,7 @@ func (m *module) send(ctx context.Context, a publishArgs, form string) (any, err
 	return found, nil
 }
 
-// arguments reads an argument of the command line, and makes it a list.
+// arguments parses an argument as on the command line and returns it as a list.
 func arguments(arg any) []any {
 	switch v := loader.YAMLArg(arg).(type) {
 	case nil:
@@ -156,7 +164,7 @@ func (m *module) noParse() any {
 	return []any{}
 }
 
-// failure is the result of a request that failed: a text where it took too long.
+// failure returns the result of a failed request: a text after a timeout, else an error.
 func failure(err error, fun, what string) (any, error) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "'" + fun + "' " + what + " timed out", nil
@@ -164,16 +172,13 @@ func failure(err error, fun, what string) (any, error) {
 	return nil, fmt.Errorf("%s %s: %w", what, fun, err)
 }
 
-// master returns how to reach the master that is to be used.
+// master returns the requester for the master to use.
 func (m *module) master(via any) (requester, error) {
 	if !data.Truth(via) {
-		return m.env.Host.Request, nil
-	}
-	if m.env.Host.Masters == nil || m.env.Host.RequestTo == nil {
-		return nil, loader.Invocation("Could not find list of masters in minion configuration but `via_master` was specified.")
+		return m.env.Host.Masters.Request, nil
 	}
 	var match []string
-	all := m.env.Host.Masters()
+	all := m.env.Host.Masters.URIs()
 	for _, uri := range all {
 		if strings.Contains(uri, "//"+data.Str(via)+":") {
 			match = append(match, uri)
@@ -187,22 +192,28 @@ func (m *module) master(via any) (requester, error) {
 		return nil, loader.Invocation("Could not find match for %s in list of configured masters %s when using `via_master` option", data.Str(via), data.Repr(list))
 	}
 	uri := match[len(match)-1]
-	return func(ctx context.Context, load *data.Map) (any, error) { return m.env.Host.RequestTo(ctx, uri, load) }, nil
+	return func(ctx context.Context, load *data.Map) (any, error) {
+		return m.env.Host.Masters.RequestTo(ctx, uri, load)
+	}, nil
 }
 
-// pause is the time between two looks for results.
+// pause is the time between two requests for results.
 const pause = 300 * time.Millisecond
 
-// await asks for results until all are there or the time is over. It returns nil when nobody was meant.
-func (m *module) await(ctx context.Context, request requester, sent *data.Map, limit time.Duration) (*data.Map, error) {
+// await requests results until all have arrived or the time is over. It returns nil if no minion
+// matched.
+func (m *module) await(
+	ctx context.Context, request requester, sent *data.Map, limit time.Duration,
+) (*data.Map, error) {
 	meant, _ := sent.Value("minions").([]any)
 	if len(meant) == 0 {
 		return nil, nil
 	}
 	for waited := time.Duration(0); ; waited += pause {
-		reply, err := request(ctx, data.NewMap("cmd", "pub_ret", "id", m.env.Option("id"), "jid", sent.Value("jid")))
+		reply, err := request(ctx, data.NewMap("cmd", "pub_ret", "id", m.env.Option("id"),
+			"jid", sent.Value("jid")))
 		if err != nil {
-			return nil, fmt.Errorf("ask for results of job %s: %w", data.Str(sent.Value("jid")), err)
+			return nil, fmt.Errorf("fetch results of job %s: %w", data.Str(sent.Value("jid")), err)
 		}
 		found, _ := reply.(*data.Map)
 		missing := slices.ContainsFunc(meant, func(id any) bool { return !found.Has(id) })
@@ -220,7 +231,7 @@ func (m *module) await(ctx context.Context, request requester, sent *data.Map, l
 	}
 }
 
-// values returns the results alone.
+// values returns only the values of the results.
 func values(found *data.Map) *data.Map {
 	all := data.NewMap()
 	for id, v := range found.All() {
@@ -236,18 +247,20 @@ type runnerArgs struct {
 	Timeout any `default:"5"`
 }
 
-// runner calls a runner on the master and returns its result. The option peer_run of the master must allow this minion the runner.
+// runner runs a runner on the master and returns its result. The master's option peer_run must
+// allow this minion to use the runner.
 //
 // CLI Example:
 //
 //	salt system.example.com publish.runner manage.down
 func (m *module) runner(ctx context.Context, a runnerArgs) (any, error) {
-	if m.env.Host.Request == nil {
+	if m.env.Host.Masters == nil {
 		return "No access to master. If using salt-call with --local, please remove.", nil
 	}
 	m.env.Log.Infof("Publishing runner '%s'", a.Fun)
-	reply, err := m.env.Host.Request(ctx, data.NewMap("cmd", "minion_runner", "fun", a.Fun, "arg", arguments(a.Arg), "tmo", a.Timeout,
-		"id", m.env.Option("id"), "no_parse", m.noParse()))
+	reply, err := m.env.Host.Masters.Request(ctx,
+		data.NewMap("cmd", "minion_runner", "fun", a.Fun, "arg", arguments(a.Arg), "tmo", a.Timeout,
+			"id", m.env.Option("id"), "no_parse", m.noParse()))
 	if err != nil {
 		return failure(err, a.Fun, "runner publish")
 	}

@@ -1,9 +1,11 @@
-// Package random is Salt's module random: what comes by chance, and what only looks so (salt/modules/mod_random.py).
+// Package random is Salt's module random: random and pseudo-random values
+// (salt/modules/mod_random.py).
 //
-// With a seed the numbers are those of Python's generator, see package pyrandom; without, they come from the system.
+// With a seed the numbers are those of Python's generator, see package pyrandom. Without one they
+// come from the system.
 //
-// What differs from Salt: a seed counts for its own call alone, not for later ones; shadow_hash has no DES, which Salt names crypt, and
-// takes a million rounds at most.
+// Differences from Salt: a seed affects only its own call, not later ones. shadow_hash does not
+// support DES, which Salt calls crypt, and accepts at most a million rounds.
 package random
 
 import (
@@ -18,7 +20,10 @@ import (
 )
 
 // Plugin returns the module random.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "random", File: "mod_random", New: newModule} }
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "random", File: "mod_random",
+		New: newModule}
+}
 
 type module struct{ env *loader.Env }
 
@@ -36,9 +41,9 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// system draws a number below n from the system's source.
+// system returns a random number below n from the system's source.
 func system(n uint64) uint64 {
-	limit := -n % n // 2**64 modulo n: numbers below it would come more often
+	limit := -n % n // 2**64 modulo n: numbers below it would be more frequent
 	for {
 		var b [8]byte
 		_, _ = rand.Read(b[:]) // never fails
@@ -48,7 +53,7 @@ func system(n uint64) uint64 {
 	}
 }
 
-// seeded returns what draws numbers for a seed, as random.seed of Python takes them.
+// seeded returns the number source for a seed, with the seed types of Python's random.seed.
 func seeded(seed any) (func(uint64) uint64, error) {
 	switch s := seed.(type) {
 	case string:
@@ -77,11 +82,11 @@ type randIntArgs struct {
 	Seed  any   `default:"None"`
 }
 
-// randInt returns a whole number from start to end, both included.
+// randInt returns a random integer from start to end, both included.
 //
 // seed : None
 //
-//	A text or number; the same one always gives the same result.
+//	A text or number. The same seed always gives the same result.
 //
 // CLI Example:
 //
@@ -97,11 +102,12 @@ func (m *module) randInt(_ context.Context, a randIntArgs) (any, error) {
 	if a.End < a.Start {
 		stop := new(big.Int).Add(big.NewInt(a.End), big.NewInt(1))
 		width := new(big.Int).Sub(stop, big.NewInt(a.Start))
-		return nil, loader.Exception("ValueError", "empty range for randrange() (%d, %d, %d)", a.Start, stop, width)
+		return nil, loader.Exception("ValueError", "empty range for randrange() (%d, %d, %d)",
+			a.Start, stop, width)
 	}
 	width := uint64(a.End) - uint64(a.Start) + 1
 	if width == 0 {
-		return nil, loader.Exception("ValueError", "a range of 2**64 numbers is too wide")
+		return nil, loader.Exception("ValueError", "a range of 2**64 numbers is too large")
 	}
 	return int64(uint64(a.Start) + below(width)), nil
 }
@@ -111,12 +117,12 @@ type seedArgs struct {
 	Hash  any   `default:"None"`
 }
 
-// seed returns a whole number from 0 to range-1 that is always the same for a minion, as jobs need it that are not to run everywhere
-// at once.
+// seed returns an integer from 0 to range-1 that is always the same for a minion. Use it to spread
+// jobs so that they do not run everywhere at once.
 //
 // hash : None
 //
-//	A text or number to take instead of the id of the minion.
+//	A text or number to use instead of the minion ID.
 //
 // CLI Example:
 //
@@ -142,11 +148,11 @@ type sampleArgs struct {
 	Seed  any `default:"None"`
 }
 
-// sample returns some elements of a list, in any order.
+// sample returns random elements of a list, in any order.
 //
 // seed : None
 //
-//	A text; the same one always gives the same elements.
+//	A text. The same seed always gives the same elements.
 //
 // CLI Example:
 //
@@ -179,7 +185,7 @@ func (m *module) sample(_ context.Context, a sampleArgs) (any, error) {
 	return out, nil
 }
 
-// chance returns what draws numbers for a text, by its hash, or for None.
+// chance returns a number source: one seeded with the hash of a text, or the system's for None.
 func chance(seed any) (func(uint64) uint64, error) {
 	if seed == nil {
 		return system, nil
@@ -196,11 +202,11 @@ type shuffleArgs struct {
 	Seed  any `default:"None"`
 }
 
-// shuffle returns the elements of a list in another order.
+// shuffle returns the elements of a list in random order.
 //
 // seed : None
 //
-//	A text; the same one always gives the same order.
+//	A text. The same seed always gives the same order.
 //
 // CLI Example:
 //

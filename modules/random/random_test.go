@@ -22,8 +22,8 @@ func registry(t *testing.T) *loader.Registry {
 
 func TestCalls(t *testing.T) { calls.Check(t, "testdata/calls.json", registry(t).Invoke) }
 
-// What is by chance has the form that is asked for, and is another one each time.
-func TestChance(t *testing.T) {
+// TestRandomResults checks that random results have the requested form and differ each time.
+func TestRandomResults(t *testing.T) {
 	r := registry(t)
 	call := func(fun string, kwargs *data.Map) any {
 		t.Helper()
@@ -39,8 +39,10 @@ func TestChance(t *testing.T) {
 	}{
 		{data.NewMap("length", int64(300)), lowercase + uppercase + digits + punctuation},
 		{data.NewMap("length", int64(300), "punctuation", false, "uppercase", false), lowercase + digits},
-		{data.NewMap("length", int64(300), "lowercase", false, "whitespace", true), uppercase + digits + punctuation + whitespace},
-		{data.NewMap("length", int64(300), "printable", true, "chars", "a"), lowercase + uppercase + digits + punctuation + whitespace},
+		{data.NewMap("length", int64(300), "lowercase", false, "whitespace", true),
+			uppercase + digits + punctuation + whitespace},
+		{data.NewMap("length", int64(300), "printable", true, "chars", "a"),
+			lowercase + uppercase + digits + punctuation + whitespace},
 		{data.NewMap("length", int64(300), "chars", "€x"), "€x"},
 	} {
 		a, b := call("random.get_str", tt.kwargs).(string), call("random.get_str", tt.kwargs)
@@ -55,16 +57,19 @@ func TestChance(t *testing.T) {
 	if len(seen) != 10 || !seen[int64(1)] || !seen[int64(10)] {
 		t.Errorf("numbers from 1 to 10: %v", seen)
 	}
-	if a, b := call("random.shadow_hash", nil).(string), call("random.shadow_hash", nil); a == b || len(a) != 106 || !strings.HasPrefix(a, "$6$") {
+	if a, b := call("random.shadow_hash", nil).(string), call("random.shadow_hash", nil); a == b ||
+		len(a) != 106 || !strings.HasPrefix(a, "$6$") {
 		t.Errorf("hashes %v and %v", a, b)
 	}
 	for _, algorithm := range []string{"sha512", "sha256"} {
 		v, err := r.Invoke(t.Context(), "random.shadow_hash", []any{"rounds=1000001$x", "p", algorithm}, nil)
-		if loader.KindOf(err) != loader.KindExecution || err.Error() != "rounds=1000001 of the salt are more than 1000000" {
+		if loader.KindOf(err) != loader.KindExecution ||
+			err.Error() != "rounds=1000001 of the salt are more than 1000000" {
 			t.Errorf("%s with too many rounds: %v, %v", algorithm, v, err)
 		}
 	}
-	if _, err := r.Invoke(t.Context(), "random.shadow_hash", []any{"x", "p", "crypt"}, nil); loader.KindOf(err) != loader.KindInvocation {
+	if _, err := r.Invoke(t.Context(), "random.shadow_hash", []any{"x", "p", "crypt"},
+		nil); loader.KindOf(err) != loader.KindInvocation {
 		t.Errorf("a method that there is not: %v", err)
 	}
 	list := data.NewMap("value", []any{int64(1), int64(2), int64(3)})

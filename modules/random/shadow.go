@@ -15,15 +15,16 @@ type shadowHashArgs struct {
 	Algorithm any `default:"'sha512'"`
 }
 
-// shadowHash returns the hash of a password as it stands in /etc/shadow.
+// shadowHash returns the hash of a password in the form used in /etc/shadow.
 //
 // crypt_salt : None
 //
-//	The salt, by chance where there is none; it may begin with rounds=N$, a million at most, and that of blowfish with its cost: 12$.
+//	The salt. Default: random. It may begin with rounds=N$, a million at most. For blowfish it
+//	begins with the cost: 12$.
 //
 // password : None
 //
-//	The password, by chance where there is none.
+//	The password. Default: random.
 //
 // algorithm : sha512
 //
@@ -33,7 +34,8 @@ type shadowHashArgs struct {
 //
 //	salt '*' random.shadow_hash 'My5alT' 'MyP@asswd' md5
 func (m *module) shadowHash(_ context.Context, a shadowHashArgs) (any, error) {
-	password := pick([]rune(getStrArgs{Lowercase: true, Uppercase: true, Digits: true, Punctuation: true}.set()), 20)
+	password := pick([]rune(getStrArgs{Lowercase: true, Uppercase: true, Digits: true,
+		Punctuation: true}.set()), 20)
 	if a.Password != nil {
 		password = data.Str(a.Password)
 	}
@@ -51,7 +53,7 @@ func (m *module) shadowHash(_ context.Context, a shadowHashArgs) (any, error) {
 	hash, err := method.Hash(password, salt)
 	switch {
 	case errors.Is(err, pwhash.ErrSalt):
-		return "*0", nil // what crypt(3) says of it
+		return "*0", nil // crypt(3) returns this
 	case err != nil:
 		return nil, loader.Execution("%w", err)
 	}

@@ -16,11 +16,12 @@ type hashArgs struct {
 	Algorithm string `default:"'sha512'"`
 }
 
-// hash returns the hash of a text, in hexadecimal digits.
+// hash returns the hash of a text in hexadecimal.
 //
 // algorithm : sha512
 //
-//	The kind of hash: md5, sha1, sha224, sha256, sha384, sha512, or sha3_ and one of these lengths.
+//	The hash algorithm: md5, sha1, sha224, sha256, sha384, sha512, or sha3_ with one of these
+//	lengths.
 //
 // CLI Example:
 //
@@ -32,7 +33,8 @@ func (m *module) hash(_ context.Context, a hashArgs) (any, error) {
 func hashed(v any, algorithm string) (string, error) {
 	h, err := crypto.NewHash(algorithm)
 	if err != nil {
-		return "", loader.Exception("salt.exceptions.SaltException", "You must specify a valid algorithm.")
+		return "", loader.Exception("salt.exceptions.SaltException",
+			"You must specify a valid algorithm.")
 	}
 	switch v := v.(type) {
 	case string:
@@ -50,7 +52,7 @@ type strEncodeArgs struct {
 	Encoder string `default:"'base64'"`
 }
 
-// strEncode returns a text in base64. As in Salt, no other encoder works.
+// strEncode encodes a text in base64. As in Salt, no other encoder works.
 //
 // CLI Example:
 //
@@ -77,7 +79,7 @@ type getStrArgs struct {
 	Printable   bool `default:"False"`
 }
 
-// Python's classes of characters (module string).
+// These are Python's character classes (module string).
 const (
 	lowercase   = "abcdefghijklmnopqrstuvwxyz"
 	uppercase   = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -137,7 +139,8 @@ func (a getStrArgs) set() string {
 	for _, class := range []struct {
 		on    bool
 		chars string
-	}{{a.Lowercase, lowercase}, {a.Uppercase, uppercase}, {a.Digits, digits}, {a.Punctuation, punctuation}, {a.Whitespace, whitespace}} {
+	}{{a.Lowercase, lowercase}, {a.Uppercase, uppercase}, {a.Digits, digits},
+		{a.Punctuation, punctuation}, {a.Whitespace, whitespace}} {
 		if class.on {
 			set += class.chars
 		}

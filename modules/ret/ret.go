@@ -1,5 +1,6 @@
-// Package ret is Salt's module ret: it looks up what returners have kept (salt/modules/ret.py). Which returners can do that depends on
-// the build: those of SQL databases and redis.
+// Package ret is Salt's module ret: it looks up results that returners stored
+// (salt/modules/ret.py). Returners of SQL databases and redis support that; which exist depends on
+// the build.
 package ret
 
 import (
@@ -23,13 +24,14 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// call calls a function of a returner. Where there is none, the error names it; Salt raises the KeyError of a dictionary.
+// call calls a function of a returner. If the returner or the function is missing, the error names
+// it; Salt raises a KeyError.
 func (m *module) call(ctx context.Context, returner, name string, args ...any) (any, error) {
 	fun := returner + "." + name
-	if shelf := m.env.Shelf("returners"); shelf.Has(fun) {
-		return shelf.Invoke(ctx, fun, args, nil)
+	if registry := m.env.Registry("returners"); registry.Has(fun) {
+		return registry.Invoke(ctx, fun, args, nil)
 	}
-	return nil, loader.Execution("'%s' is not available: no such returner, or it keeps nothing that can be looked up", fun)
+	return nil, loader.Execution("'%s' is not available: the returner does not exist or does not support lookups", fun)
 }
 
 type jidArgs struct {
@@ -51,7 +53,7 @@ type funArgs struct {
 	Fun      string
 }
 
-// getFun returns what each minion returned last for a function.
+// getFun returns the last result of each minion for a function.
 //
 // CLI Example:
 //
@@ -62,7 +64,7 @@ func (m *module) getFun(ctx context.Context, a funArgs) (any, error) {
 
 type returnerArgs struct{ Returner string }
 
-// getJids returns the jobs that a returner keeps, by their ids.
+// getJids returns the jobs that a returner has stored, by job ID.
 //
 // CLI Example:
 //
@@ -71,7 +73,7 @@ func (m *module) getJids(ctx context.Context, a returnerArgs) (any, error) {
 	return m.call(ctx, a.Returner, "get_jids")
 }
 
-// getMinions returns the minions that have returned something to a returner.
+// getMinions returns the minions whose results a returner has stored.
 //
 // CLI Example:
 //

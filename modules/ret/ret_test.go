@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// place is a returner that looks up what a test put into it.
+// place is a returner that returns what a test stored in it.
 type place struct{}
 
 func (place) Return(context.Context, *data.Map) error { return nil }
@@ -23,23 +23,26 @@ func (place) Fun(_ context.Context, fun string) (*data.Map, error) {
 	return data.NewMap("web1", "last "+fun), nil
 }
 func (place) JIDs(context.Context) (*data.Map, error) {
-	return data.NewMap("20261122010203040506", returners.Instance("20261122010203040506", data.NewMap("fun", "test.ping"))), nil
+	return data.NewMap("20261122010203040506",
+		returners.Instance("20261122010203040506", data.NewMap("fun", "test.ping"))), nil
 }
 
-// mute is a returner that looks nothing up.
+// mute is a returner without lookup functions.
 type mute struct{}
 
 func (mute) Return(context.Context, *data.Map) error { return nil }
 
 func TestRet(t *testing.T) {
 	plugin := func(name string, r returners.Returner) loader.Plugin {
-		return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return returners.Module("", r), nil }}
+		return loader.Plugin{Name: name,
+			New: func(*loader.Env) (*loader.Module, error) { return returners.Module("", r), nil }}
 	}
-	returners, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{plugin("place", place{}), plugin("mute", mute{})})
+	returners, err := loader.NewRegistry(&loader.Env{},
+		[]loader.Plugin{plugin("place", place{}), plugin("mute", mute{})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	shelf, err := loader.NewRegistry(&loader.Env{Shelves: map[string]*loader.Registry{"returners": returners}}, []loader.Plugin{Plugin()})
+	registry, err := loader.NewRegistry(&loader.Env{Registries: map[string]*loader.Registry{"returners": returners}}, []loader.Plugin{Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,11 +57,13 @@ func TestRet(t *testing.T) {
 		{"get_jids", []any{"place"}, "{'20261122010203040506': {'Function': 'test.ping', 'Arguments': [], 'Target': 'unknown-target', 'Target-type': 'list', " +
 			"'User': 'root', 'StartTime': '2026, Nov 22 01:02:03.040506'}}"},
 		{"get_minions", []any{"place"}, "['web1', 'web2']"},
-		{"get_minions", []any{"mute"}, "error: 'mute.get_minions' is not available: no such returner, or it keeps nothing that can be looked up"},
-		{"get_jid", []any{"nix", "1"}, "error: 'nix.get_jid' is not available: no such returner, or it keeps nothing that can be looked up"},
+		{"get_minions", []any{"mute"},
+			"error: 'mute.get_minions' is not available: the returner does not exist or does not support lookups"},
+		{"get_jid", []any{"nix", "1"},
+			"error: 'nix.get_jid' is not available: the returner does not exist or does not support lookups"},
 	} {
 		for range 2 {
-			v, err := shelf.Invoke(t.Context(), "ret."+tt.fun, tt.args, nil)
+			v, err := registry.Invoke(t.Context(), "ret."+tt.fun, tt.args, nil)
 			got := data.Repr(v)
 			if err != nil {
 				got = "error: " + err.Error()

@@ -2,21 +2,20 @@ package rhservice
 
 import (
 	"context"
-	"regexp"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/internal/services"
 )
 
 type limitArgs struct {
 	Limit string `default:"''"`
 }
 
-// getEnabled returns the services that start with the system.
+// getEnabled returns the services that start at boot.
 //
 // limit
 //
-//	sysvinit, or upstart, of which there are none.
+//	sysvinit, or upstart, which has no services.
 //
 // CLI Example:
 //
@@ -25,11 +24,11 @@ func (m *module) getEnabled(ctx context.Context, a limitArgs) (any, error) {
 	return m.inState(ctx, a.Limit, true)
 }
 
-// getDisabled returns the services that do not start with the system.
+// getDisabled returns the services that do not start at boot.
 //
 // limit
 //
-//	sysvinit, or upstart, of which there are none.
+//	sysvinit, or upstart, which has no services.
 //
 // CLI Example:
 //
@@ -42,18 +41,14 @@ func (m *module) getDisabled(ctx context.Context, a limitArgs) (any, error) {
 //
 // limit
 //
-//	sysvinit, or upstart, of which there are none.
+//	sysvinit, or upstart, which has no services.
 //
 // CLI Example:
 //
 //	salt '*' service.get_all
 func (m *module) getAll(ctx context.Context, a limitArgs) (any, error) {
 	names, err := m.names(ctx, a.Limit)
-	list := []any{}
-	for _, name := range names {
-		list = append(list, name)
-	}
-	return list, err
+	return data.Values(names), err
 }
 
 type availableArgs struct {
@@ -61,11 +56,11 @@ type availableArgs struct {
 	Limit any `default:"''"`
 }
 
-// available tells whether there is a service of that name.
+// available reports whether a service exists.
 //
 // limit
 //
-//	sysvinit, or upstart, of which there are none.
+//	sysvinit, or upstart, which has no services.
 //
 // CLI Example:
 //
@@ -80,11 +75,11 @@ func (m *module) available(ctx context.Context, a availableArgs) (any, error) {
 	return m.known(ctx, a.Name)
 }
 
-// missing tells whether a service has no script.
+// missing reports whether a service has no script.
 //
 // limit
 //
-//	sysvinit, or upstart, of which there are none.
+//	sysvinit, or upstart, which has no services.
 //
 // CLI Example:
 //
@@ -93,82 +88,58 @@ func (m *module) missing(_ context.Context, a availableArgs) (any, error) {
 	return a.Limit == "upstart" || !m.script(a.Name), nil
 }
 
-type nameArgs struct{ Name string }
-
-// start starts a service and tells whether that worked.
+// start starts a service and reports whether that worked.
 //
 // CLI Example:
 //
 //	salt '*' service.start nginx
-func (m *module) start(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) start(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "start")
 }
 
-// stop stops a service and tells whether that worked.
+// stop stops a service and reports whether that worked.
 //
 // CLI Example:
 //
 //	salt '*' service.stop nginx
-func (m *module) stop(ctx context.Context, a nameArgs) (any, error) { return m.do(ctx, a.Name, "stop") }
+func (m *module) stop(ctx context.Context, a services.NameArgs) (any, error) {
+	return m.do(ctx, a.Name, "stop")
+}
 
-// restart restarts a service and tells whether that worked.
+// restart restarts a service and reports whether that worked.
 //
 // CLI Example:
 //
 //	salt '*' service.restart nginx
-func (m *module) restart(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) restart(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "restart")
 }
 
-// reload has a service read its configuration anew and tells whether that worked.
+// reload makes a service reload its configuration and reports whether that worked.
 //
 // CLI Example:
 //
 //	salt '*' service.reload nginx
-func (m *module) reload(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) reload(ctx context.Context, a services.NameArgs) (any, error) {
 	return m.do(ctx, a.Name, "reload")
 }
 
-type statusArgs struct {
-	Name string
-	Sig  any `default:"None"`
-}
-
-var wildcard = regexp.MustCompile(`\*|\?|\[.+\]`)
-
-// status tells whether a service runs. For a name with a wildcard it returns a dictionary of all that fit.
+// status reports whether a service is running. For a name with a wildcard it returns a dictionary
+// of all matching services.
 //
 // sig
 //
-//	A text to look for in the list of processes, in place of the script's word.
+//	A text to search for in the process list, instead of asking the script.
 //
 // CLI Example:
 //
 //	salt '*' service.status nginx
-func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
+func (m *module) status(ctx context.Context, a services.StatusArgs) (any, error) {
 	if data.Truth(a.Sig) {
-		pid, err := m.env.Call(ctx, "status.pid", []any{a.Sig}, nil)
-		return data.Truth(pid), err
+		return services.Runs(ctx, m.env, a.Sig)
 	}
-	if !wildcard.MatchString(a.Name) {
-		return m.runs(ctx, a.Name)
-	}
-	names, err := m.names(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	found := &data.Map{}
-	for _, name := range names {
-		if !loader.Glob(a.Name, name) {
-			continue
-		}
-		runs, err := m.runs(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		found.Set(name, runs)
-	}
-	return found, nil
+	all := func() ([]string, error) { return m.names(ctx, "") }
+	return services.Status(a.Name, all, func(name string) (any, error) { return m.runs(ctx, name) })
 }
 
 func (m *module) runs(ctx context.Context, name string) (any, error) {
@@ -176,30 +147,25 @@ func (m *module) runs(ctx context.Context, name string) (any, error) {
 	return ok, err
 }
 
-type turnArgs struct {
-	Name   string
-	Kwargs *data.Map `kwargs:"kwargs"`
-}
-
-// enable has a service start with the system, and tells whether that worked.
+// enable makes a service start at boot and reports whether that worked.
 //
 // CLI Example:
 //
 //	salt '*' service.enable nginx
-func (m *module) enable(ctx context.Context, a turnArgs) (any, error) {
-	return m.turn(ctx, a.Name, "on")
+func (m *module) enable(ctx context.Context, a services.TurnArgs) (any, error) {
+	return m.toggle(ctx, a.Name, "on")
 }
 
-// disable has a service not start with the system, and tells whether that worked.
+// disable keeps a service from starting at boot and reports whether that worked.
 //
 // CLI Example:
 //
 //	salt '*' service.disable nginx
-func (m *module) disable(ctx context.Context, a turnArgs) (any, error) {
-	return m.turn(ctx, a.Name, "off")
+func (m *module) disable(ctx context.Context, a services.TurnArgs) (any, error) {
+	return m.toggle(ctx, a.Name, "off")
 }
 
-func (m *module) turn(ctx context.Context, name, to string) (any, error) {
+func (m *module) toggle(ctx context.Context, name, to string) (any, error) {
 	if ok, err := m.registered(ctx, name); err != nil || !ok {
 		return false, err
 	}
@@ -207,12 +173,12 @@ func (m *module) turn(ctx context.Context, name, to string) (any, error) {
 	return ok, err
 }
 
-// delete has chkconfig forget a service, and tells whether that worked.
+// delete removes a service from chkconfig and reports whether that worked.
 //
 // CLI Example:
 //
 //	salt '*' service.delete nginx
-func (m *module) delete(ctx context.Context, a turnArgs) (any, error) {
+func (m *module) delete(ctx context.Context, a services.TurnArgs) (any, error) {
 	if known, err := m.known(ctx, a.Name); err != nil || !known {
 		return false, err
 	}
@@ -220,19 +186,21 @@ func (m *module) delete(ctx context.Context, a turnArgs) (any, error) {
 	return ok, err
 }
 
-// enabled tells whether a service starts with the system.
+// enabled reports whether a service starts at boot.
 //
 // CLI Example:
 //
 //	salt '*' service.enabled nginx
-func (m *module) enabled(ctx context.Context, a turnArgs) (any, error) { return m.on(ctx, a.Name, "") }
+func (m *module) enabled(ctx context.Context, a services.TurnArgs) (any, error) {
+	return m.on(ctx, a.Name, "")
+}
 
-// disabled tells whether a service does not start with the system.
+// disabled reports whether a service does not start at boot.
 //
 // CLI Example:
 //
 //	salt '*' service.disabled nginx
-func (m *module) disabled(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) disabled(ctx context.Context, a services.NameArgs) (any, error) {
 	on, err := m.on(ctx, a.Name, "")
 	return err == nil && !on, err
 }

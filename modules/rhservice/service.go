@@ -1,7 +1,8 @@
-// Package rhservice is Salt's module service for the family of Red Hat before systemd (salt/modules/rh_service.py). Scripts in
-// /etc/init.d are run by service and enabled by chkconfig.
+// Package rhservice is Salt's module service for the Red Hat family before systemd
+// (salt/modules/rh_service.py). The program service runs scripts in /etc/init.d, and chkconfig
+// enables them.
 //
-// What differs from Salt: it knows nothing of upstart, which RHEL 6 had beside.
+// One thing differs from Salt: upstart, which RHEL 6 also had, is not supported.
 package rhservice
 
 import (
@@ -15,9 +16,10 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// Plugin returns the module service for systems with chkconfig.
+// Plugin returns the module service. It loads on systems with chkconfig.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "service", File: "rh_service", New: newModule}
 }
@@ -48,11 +50,12 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// refuse returns why the module does not work here, "" where it does.
+// refuse returns the reason why the module cannot be loaded here, "" if it can.
 func (m *module) refuse() string {
 	grains := m.env.GrainsNow()
 	os := grains.Text("os")
-	family := []string{"XenServer", "XCP-ng", "RedHat", "CentOS", "ScientificLinux", "CloudLinux", "Amazon", "Fedora", "ALT", "OEL", "SUSE  Enterprise Server",
+	family := []string{"XenServer", "XCP-ng", "RedHat", "CentOS", "ScientificLinux", "CloudLinux",
+		"Amazon", "Fedora", "ALT", "OEL", "SUSE  Enterprise Server",
 		"SUSE", "McAfee  OS Server", "VirtuozzoLinux"}
 	release := int64(0)
 	switch info := grains.Value("osrelease_info").(type) {
@@ -72,33 +75,29 @@ func (m *module) refuse() string {
 		return "XenServer and XCP-ng >= 7 use systemd, will not load rh_service.py as virtual 'service'"
 	case os == "Fedora" && release >= 15:
 		return "Fedora >= 15 uses systemd, will not load rh_service.py as virtual 'service'"
-	case slices.Contains([]string{"RedHat", "CentOS", "ScientificLinux", "OEL", "CloudLinux"}, os) && release >= 7:
+	case slices.Contains([]string{"RedHat", "CentOS", "ScientificLinux", "OEL", "CloudLinux"},
+		os) && release >= 7:
 		return "RedHat-based distros >= version 7 use systemd, will not load rh_service.py as virtual 'service'"
 	}
 	return ""
 }
 
-// run runs a program; with quiet true a failure is not that of the job.
-func (m *module) run(ctx context.Context, quiet bool, line ...any) (ok bool, out string, err error) {
-	kwargs := data.NewMap("python_shell", false)
-	if quiet {
-		kwargs.Set("ignore_retcode", true)
-	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{line}, kwargs)
-	if err != nil {
-		return false, "", err
-	}
-	all, _ := v.(*data.Map)
-	return !data.Truth(all.Value("retcode")), all.Text("stdout"), nil
+// run runs a program and returns whether it succeeded, and its output. With quiet, a failure does
+// not change the return code of the job.
+func (m *module) run(
+	ctx context.Context, quiet bool, line ...string,
+) (ok bool, out string, err error) {
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: line, IgnoreRetcode: quiet})
+	return err == nil && ran.Retcode == 0, ran.Stdout, err
 }
 
-// do has service do something with a service.
+// do runs the program service for an action on a service.
 func (m *module) do(ctx context.Context, name, action string) (any, error) {
 	ok, _, err := m.run(ctx, false, "/sbin/service", name, action)
 	return ok, err
 }
 
-// script tells whether a service has a script that may be run.
+// script reports whether a service has an executable script.
 func (m *module) script(name string) bool {
 	info, err := os.Stat(filepath.Join("/", m.env.Root, "/etc/init.d", name))
 	return err == nil && info.Mode()&0o100 != 0
@@ -113,7 +112,7 @@ func (m *module) runlevel(ctx context.Context) (string, error) {
 	return words[1], nil
 }
 
-// on tells whether a service is started in a runlevel, that of now where level is "".
+// on reports whether a service starts in a runlevel. The level "" stands for the current one.
 func (m *module) on(ctx context.Context, name, level string) (bool, error) {
 	ok, out, err := m.run(ctx, false, "/sbin/chkconfig", "--list", name)
 	if err != nil {
@@ -131,7 +130,8 @@ func (m *module) on(ctx context.Context, name, level string) (bool, error) {
 	return len(links) > 0, nil
 }
 
-// listedOn reads the output of chkconfig --list: a service a line with its runlevels, or one of xinetd with on or off.
+// listedOn parses the output of chkconfig --list. Each line has a service and its runlevels, or an
+// xinetd service with on or off.
 func listedOn(out, name, level string) bool {
 	for row := range strings.SplitSeq(out, "\n") {
 		words := strings.Fields(row)
@@ -145,7 +145,7 @@ func listedOn(out, name, level string) bool {
 	return false
 }
 
-// registered has chkconfig know a service; false where that cannot be.
+// registered adds a service to chkconfig. It returns false if that fails.
 func (m *module) registered(ctx context.Context, name string) (bool, error) {
 	if known, err := m.known(ctx, name); err != nil || known {
 		return known, err
@@ -154,13 +154,14 @@ func (m *module) registered(ctx context.Context, name string) (bool, error) {
 	return ok, err
 }
 
-// known tells whether chkconfig knows a service.
+// known reports whether chkconfig lists a service.
 func (m *module) known(ctx context.Context, name string) (bool, error) {
 	ok, _, err := m.run(ctx, true, "/sbin/chkconfig", "--list", name)
 	return ok, err
 }
 
-// names returns the services of chkconfig that have a script, sorted; none with a limit to those of upstart.
+// names returns the services of chkconfig that have a script, sorted. With the limit upstart it
+// returns none.
 func (m *module) names(ctx context.Context, limit string) ([]string, error) {
 	if strings.EqualFold(limit, "upstart") {
 		return nil, nil
@@ -168,7 +169,8 @@ func (m *module) names(ctx context.Context, limit string) ([]string, error) {
 	_, out, err := m.run(ctx, false, "chkconfig", "--list")
 	var names []string
 	for line := range strings.SplitSeq(out, "\n") {
-		if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(words[1], "0:") && m.script(words[0]) {
+		if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(words[1], "0:") &&
+			m.script(words[0]) {
 			names = append(names, words[0])
 		}
 	}
@@ -176,7 +178,7 @@ func (m *module) names(ctx context.Context, limit string) ([]string, error) {
 	return names, err
 }
 
-// inState returns the services that are started in the runlevel of now, or those that are not.
+// inState returns the services that start in the current runlevel, or those that do not.
 func (m *module) inState(ctx context.Context, limit string, on bool) (any, error) {
 	level, err := m.runlevel(ctx)
 	if err != nil {

@@ -10,12 +10,14 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// An attribute is what lowpkg.info can tell, and how rpm is asked for it.
+// An attribute is a value that lowpkg.info returns, and its format in rpm's query.
 type attribute struct{ name, format string }
 
-// attributes are all attributes in the order in which they are asked for; description comes last, as it has many lines.
+// attributes returns all attributes in query order. The description comes last because it has
+// several lines.
 func attributes(sizeTag string) []attribute {
 	installed := `%|INSTALLTIME?{%{INSTALLTIME}}:{(not installed)}|\n`
 	return []attribute{
@@ -45,27 +47,28 @@ func attributes(sizeTag string) []attribute {
 	}
 }
 
-// info returns what is known of packages, or of all that are installed, by name.
+// info returns the details of the given packages, or of all installed packages, by name.
 //
 // attr
 //
-//	What to tell, with commas between: version, vendor, release, build_date, build_date_time_t, install_date, install_date_time_t,
-//	build_host, group, source_rpm, arch, epoch, size, license, signature, packager, url, summary, description, relocations, edition.
+//	The attributes to return, separated by commas: version, vendor, release, build_date,
+//	build_date_time_t, install_date, install_date_time_t, build_host, group, source_rpm, arch,
+//	epoch, size, license, signature, packager, url, summary, description, relocations, edition.
 //	Default: all.
 //
 // all_versions
 //
-//	True: a list of what is known of each version, and not of the newest alone.
+//	True: a list of all installed versions instead of only the newest.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' lowpkg.info apache2 bash attr=version,build_date_time_t
 func (m *module) info(ctx context.Context, a packagesArgs) (any, error) {
-	tags, err := packages.Run(ctx, m.env, nil, "rpm", "--querytags")
+	tags, err := packages.Run(ctx, m.env, calls.Run{}, "rpm", "--querytags")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func (m *module) info(ctx context.Context, a packagesArgs) (any, error) {
 	if slices.Contains(lines(tags.Stdout), "LONGSIZE") {
 		size = "LONGSIZE"
 	}
-	format, err := asked(attributes(size), a.Kwargs.Text("attr"))
+	format, err := query(attributes(size), a.Kwargs.Text("attr"))
 	if err != nil {
 		return nil, err
 	}
@@ -84,27 +87,29 @@ func (m *module) info(ctx context.Context, a packagesArgs) (any, error) {
 	if len(a.Packages) > 0 {
 		args = append([]any{"-q"}, a.Packages...)
 	}
-	words := packages.Quietly()
-	words.Set("env", data.NewMap("TZ", "UTC"))
-	out, err := m.rpm(ctx, a.Kwargs, words, append(args, "--queryformat", format+`-----\n`)...)
+	utc := calls.Run{IgnoreRetcode: true, Env: data.NewMap("TZ", "UTC")}
+	out, err := m.rpm(ctx, a.Kwargs, utc, append(args, "--queryformat", format+`-----\n`)...)
 	if err != nil {
 		return nil, err
 	}
-	return m.told(out.Stdout, data.Truth(a.Kwargs.Value("all_versions"))), nil
+	return m.packages(out.Stdout, data.Truth(a.Kwargs.Value("all_versions"))), nil
 }
 
-// asked returns the query for the attributes with these names, or for all. Name and edition are always among them.
-func asked(all []attribute, attr string) (string, error) {
+// query returns the query for the named attributes, or for all. Name and edition are always
+// included.
+func query(all []attribute, attr string) (string, error) {
 	if attr == "" {
 		return join(all), nil
 	}
 	names := strings.Split(attr, ",")
-	wanted := slices.DeleteFunc(slices.Clone(all), func(a attribute) bool { return !slices.Contains(names, a.name) })
+	wanted := slices.DeleteFunc(slices.Clone(all),
+		func(a attribute) bool { return !slices.Contains(names, a.name) })
 	if !slices.ContainsFunc(wanted, func(a attribute) bool { return a.name != "description" }) {
 		return "", loader.Execution("No valid attributes found.")
 	}
 	names = append(names, "name", "edition")
-	return join(slices.DeleteFunc(slices.Clone(all), func(a attribute) bool { return !slices.Contains(names, a.name) })), nil
+	return join(slices.DeleteFunc(slices.Clone(all),
+		func(a attribute) bool { return !slices.Contains(names, a.name) })), nil
 }
 
 func join(attributes []attribute) string {
@@ -115,11 +120,11 @@ func join(attributes []attribute) string {
 	return b.String()
 }
 
-// told returns what rpm says of packages by name: of the newest edition, or of each.
-func (m *module) told(text string, all bool) *data.Map {
+// packages parses rpm's output into packages by name: the newest edition of each, or all.
+func (m *module) packages(text string, all bool) *data.Map {
 	var list []*data.Map
 	for _, part := range parts(text) {
-		if p := m.described(part); p.Has("name") {
+		if p := m.parsePackage(part); p.Has("name") {
 			list = append(list, p)
 		}
 	}
@@ -143,7 +148,7 @@ func (m *module) told(text string, all bool) *data.Map {
 	return ret
 }
 
-// parts parts a text at lines of minus signs, and leaves the empty parts out.
+// parts splits a text at lines of minus signs and drops empty parts.
 func parts(text string) [][]string {
 	var all [][]string
 	var part []string
@@ -160,8 +165,8 @@ func parts(text string) [][]string {
 	return all
 }
 
-// described reads what rpm says of one package.
-func (m *module) described(part []string) *data.Map {
+// parsePackage parses rpm's output for one package.
+func (m *module) parsePackage(part []string) *data.Map {
 	p := &data.Map{}
 	for i, line := range part {
 		key, value, ok := strings.Cut(line, ":")

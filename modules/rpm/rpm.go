@@ -1,8 +1,8 @@
-// Package rpm is Salt's module lowpkg on systems with RPM: what is known of packages below their package manager
-// (salt/modules/rpm_lowpkg.py).
+// Package rpm is Salt's module lowpkg on systems with RPM: package queries below the level of the
+// package manager (salt/modules/rpm_lowpkg.py).
 //
-// What differs from Salt: versions are compared as RPM does without any library or program, and file_dict and file_list look below
-// the argument root as the others do.
+// Differences from Salt: version comparison follows RPM's rules without a library or program.
+// file_dict and file_list observe the argument root as the other functions do.
 package rpm
 
 import (
@@ -15,11 +15,15 @@ import (
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
 // Plugin returns the module lowpkg for RPM.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "lowpkg", File: "rpm_lowpkg", New: newModule} }
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "lowpkg", File: "rpm_lowpkg",
+		New: newModule}
+}
 
 type module struct{ env *loader.Env }
 
@@ -48,21 +52,25 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 }
 
 func serves(env *loader.Env) bool {
-	system, family := strings.ToLower(env.GrainsNow().Text("os")), strings.ToLower(env.GrainsNow().Text("os_family"))
+	system, family := strings.ToLower(env.GrainsNow().Text("os")),
+		strings.ToLower(env.GrainsNow().Text("os_family"))
 	return family == "redhat" || family == "suse" ||
-		slices.Contains([]string{"amazon", "xcp", "xenserver", "virtuozzolinux", "virtuozzo", "issabel pbx", "openeuler"}, system)
+		slices.Contains([]string{"amazon", "xcp", "xenserver", "virtuozzolinux", "virtuozzo",
+			"issabel pbx", "openeuler"}, system)
 }
 
-// rpm runs rpm, below the directory that the argument root names.
-func (m *module) rpm(ctx context.Context, kwargs, words *data.Map, args ...any) (packages.Outcome, error) {
+// rpm runs the program rpm, below the directory in the argument root.
+func (m *module) rpm(
+	ctx context.Context, kwargs *data.Map, r calls.Run, args ...any,
+) (calls.Ran, error) {
 	command := []any{"rpm"}
 	if root := kwargs.Value("root"); data.Truth(root) {
 		command = append(command, "--root", root)
 	}
-	return packages.Run(ctx, m.env, words, append(command, args...)...)
+	return packages.Run(ctx, m.env, r, append(command, args...)...)
 }
 
-// lines returns the lines of a text without their ends; none of an empty one.
+// lines splits a text into lines without their line ends. An empty text has none.
 func lines(text string) []string {
 	if text == "" {
 		return nil
@@ -75,17 +83,24 @@ type binArgs struct {
 	Saltenv any `default:"'base'"`
 }
 
-// binPkgInfo returns what a package's file says of it: name, version, arch and more; nothing where it is no package.
+// binPkgInfo returns what a package file contains: name, version, arch and more. The result is
+// empty if it is not a package.
 //
 // path
 //
-//	A file of the minion, or an address such as salt://foo.rpm.
+//	A file on the minion, or a URL such as salt://foo.rpm.
 //
 // CLI Example:
 //
 //	salt '*' lowpkg.bin_pkg_info /root/foo-1.2.3-1ubuntu1_all.rpm
 func (m *module) binPkgInfo(ctx context.Context, a binArgs) (any, error) {
-	path, err := m.local(ctx, a)
+	path, err := packages.Local(ctx, m.env, a.Path, a.Saltenv, func() error {
+		there, err := loader.CallAs[bool](ctx, m.env, "file.file_exists", []any{a.Path}, nil)
+		if err == nil && !there {
+			err = loader.Execution("%s does not exist on minion", a.Path)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -101,27 +116,8 @@ func (m *module) binPkgInfo(ctx context.Context, a binArgs) (any, error) {
 	if !ok {
 		return nil, nil
 	}
-	return data.NewMap("name", i.Name, "version", i.Version, "arch", i.Arch, "repoid", i.RepoID, "install_date", i.Date, "install_date_time_t", i.Time), nil
-}
-
-// local returns a file of the minion that has a package.
-func (m *module) local(ctx context.Context, a binArgs) (string, error) {
-	address, err := m.env.Call(ctx, "config.valid_fileproto", []any{a.Path}, nil)
-	if err != nil {
-		return "", err
-	}
-	if !data.Truth(address) {
-		there, err := m.env.Call(ctx, "file.file_exists", []any{a.Path}, nil)
-		if err == nil && !data.Truth(there) {
-			err = loader.Execution("%s does not exist on minion", a.Path)
-		}
-		return a.Path, err
-	}
-	path, err := m.env.Call(ctx, "cp.cache_file", []any{a.Path, a.Saltenv}, nil)
-	if err == nil && !data.Truth(path) {
-		err = loader.Execution("Unable to retrieve %s from saltenv '%s'", a.Path, data.Str(a.Saltenv))
-	}
-	return data.Str(path), err
+	return data.NewMap("name", i.Name, "version", i.Version, "arch", i.Arch, "repoid", i.RepoID,
+		"install_date", i.Date, "install_date_time_t", i.Time), nil
 }
 
 type packagesArgs struct {
@@ -129,8 +125,11 @@ type packagesArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// installed returns the versions of packages, or of all, and what rpm says of those that there are not.
-func (m *module) installed(ctx context.Context, a packagesArgs) (versions *data.Map, missing []any, err error) {
+// installed returns the versions of the given packages, or of all, and rpm's messages for missing
+// ones.
+func (m *module) installed(
+	ctx context.Context, a packagesArgs,
+) (versions *data.Map, missing []any, err error) {
 	if err := packages.Names(a.Packages...); err != nil {
 		return nil, nil, err
 	}
@@ -150,11 +149,11 @@ func (m *module) installed(ctx context.Context, a packagesArgs) (versions *data.
 	return versions, missing, err
 }
 
-// listPkgs returns the versions of packages, or of all that are installed.
+// listPkgs returns the versions of the given packages, or of all installed packages.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -164,11 +163,11 @@ func (m *module) listPkgs(ctx context.Context, a packagesArgs) (any, error) {
 	return versions, err
 }
 
-// fileList returns the files of packages, or of all.
+// fileList returns the files of the given packages, or of all.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -185,11 +184,11 @@ func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
 	return data.NewMap("errors", []any{}, "files", data.Values(lines(out.Stdout))), err
 }
 
-// fileDict returns the files of packages, or of all, by package.
+// fileDict returns the files of the given packages, or of all, by package.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -215,11 +214,12 @@ type pathsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// owner returns the package that a file is of; of several files a dictionary. What is of no package has "".
+// owner returns the package that owns a file, "" if none does. For several files it returns a
+// dictionary.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -230,7 +230,8 @@ func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
 		if err := packages.Names(path); err != nil {
 			return nil, err
 		}
-		out, err := m.rpm(ctx, a.Kwargs, packages.Quietly(), "-qf", "--queryformat", "%{name}", path)
+		out, err := m.rpm(ctx, a.Kwargs, packages.Quietly(), "-qf", "--queryformat",
+			"%{name}", path)
 		if err != nil {
 			return nil, err
 		}
@@ -240,19 +241,16 @@ func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
 		}
 		owners.Set(path, name)
 	}
-	switch owners.Len() {
-	case 0:
+	if owners.Len() == 0 {
 		return "", nil
-	case 1:
-		_, name := owners.At(0)
-		return name, nil
 	}
-	return owners, nil
+	return packages.Alone(owners), nil
 }
 
 type diffArgs struct{ PackagePath, Path string }
 
-// diff returns how a file differs from that in the file of a package, as diff -u does.
+// diff returns the differences between an installed file and the one in a package file, in the
+// format of diff -u.
 //
 // CLI Example:
 //
@@ -263,16 +261,18 @@ func (m *module) diff(ctx context.Context, a diffArgs) (any, error) {
 			return nil, loader.NotFound("The '%s' binary was not found.", program)
 		}
 	}
-	line := "rpm2cpio " + quote(a.PackagePath) + " | cpio -i --quiet --to-stdout " + quote("."+a.Path) + " | diff -u --label " + quote("A "+a.Path) +
+	line := "rpm2cpio " + quote(a.PackagePath) + " | cpio -i --quiet --to-stdout " +
+		quote("."+a.Path) + " | diff -u --label " + quote("A "+a.Path) +
 		" --from-file=- --label " + quote("B "+a.Path) + " " + quote(a.Path)
-	v, err := m.env.Call(ctx, "cmd.shell", []any{line}, data.NewMap("output_loglevel", "trace"))
-	if text := data.Str(v); err == nil && strings.HasPrefix(text, "Binary file") {
+	text, err := loader.CallAs[string](ctx, m.env, "cmd.shell", []any{line},
+		data.NewMap("output_loglevel", "trace"))
+	if err == nil && strings.HasPrefix(text, "Binary file") {
 		return "File '" + a.Path + "' is binary and its content has been modified.", nil
 	}
-	return v, err
+	return text, err
 }
 
-// quote returns a word as a shell reads it.
+// quote quotes a word for the shell.
 func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 type cmpArgs struct {
@@ -280,28 +280,25 @@ type cmpArgs struct {
 	IgnoreEpoch any `default:"False"`
 }
 
-// versionCmp compares two versions: -1 where the first is older, 0 where they are the same, 1 where it is newer.
+// versionCmp compares two versions: -1 if the first is older, 0 if they are equal, 1 if it is
+// newer.
 //
 // ignore_epoch : False
 //
-//	Compare what stands behind the first colon of each.
+//	Ignore everything up to the first colon of each version.
 //
 // CLI Example:
 //
 //	salt '*' lowpkg.version_cmp '0.2-001' '0.2.0.1-002'
 func (m *module) versionCmp(_ context.Context, a cmpArgs) (any, error) {
-	x, y := data.Str(a.Ver1), data.Str(a.Ver2)
-	if data.Truth(a.IgnoreEpoch) {
-		x, y = packages.WithoutEpoch(x), packages.WithoutEpoch(y)
-	}
-	return int64(rpm.CompareEVR(x, y)), nil
+	return rpm.VersionCmp(a.Ver1, a.Ver2, a.IgnoreEpoch), nil
 }
 
-// checksum tells of files of packages whether their digests and signatures are right.
+// checksum reports for package files whether their digests and signatures are valid.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -315,17 +312,17 @@ func (m *module) checksum(ctx context.Context, a pathsArgs) (any, error) {
 		if err := packages.Names(path); err != nil {
 			return nil, err
 		}
-		there, err := m.env.Call(ctx, "file.file_exists", []any{path}, nil)
+		there, err := loader.CallAs[bool](ctx, m.env, "file.file_exists", []any{path}, nil)
 		if err != nil {
 			return nil, err
 		}
 		sound.Set(path, false)
-		if data.Truth(there) {
+		if there {
 			out, err := m.rpm(ctx, a.Kwargs, packages.Quietly(), "-K", "--quiet", path)
 			if err != nil {
 				return nil, err
 			}
-			sound.Set(path, out.Code == 0)
+			sound.Set(path, out.Retcode == 0)
 		}
 	}
 	return sound, nil

@@ -23,10 +23,11 @@ type nameArgs struct {
 }
 
 func plugin(name string, funcs ...loader.Func) loader.Plugin {
-	return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
+	return loader.Plugin{Name: name,
+		New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 }
 
-// registry returns the module on a system of the family of Red Hat.
+// registry returns the module on a system of the Red Hat family.
 func registry(t *testing.T, run loader.Plugin) *loader.Registry {
 	t.Helper()
 	env := &loader.Env{Opts: &data.Map{}, Grains: func() *data.Map {
@@ -63,45 +64,61 @@ func want(t *testing.T, r *loader.Registry, fun string, args []any, kwargs, want
 			got = calls.Text(err)
 		}
 		if !data.Equal(got, want) {
-			t.Errorf("%s %s %s gives\n%s\nwant\n%s", fun, data.Repr(args), data.Repr(kwargs), data.Repr(got), data.Repr(want))
+			t.Errorf("%s %s %s gives\n%s\nwant\n%s", fun, data.Repr(args), data.Repr(kwargs),
+				data.Repr(got), data.Repr(want))
 		}
 	}
 }
 
 func TestRealPackages(t *testing.T) {
 	h := testrpm.New(t, "dnf")
-	files := h.Build(testrpm.Pkg{Name: "salt-try", Version: "1.0~rc1", Release: "2", Epoch: "3"}, testrpm.Pkg{Name: "brine-try", Version: "2.0", Release: "1"})
+	files := h.Build(testrpm.Pkg{Name: "salt-try", Version: "1.0~rc1", Release: "2", Epoch: "3"},
+		testrpm.Pkg{Name: "brine-try", Version: "2.0", Release: "1"})
 	h.Install(files...)
 	r := registry(t, cmd.Plugin(render.Brought{}))
 	want(t, r, "list_pkgs", nil, nil, data.NewMap("brine-try", "2.0", "salt-try", "1.0~rc1"))
 	want(t, r, "list_pkgs", []any{"brine-try", "none"}, nil, data.NewMap("brine-try", "2.0"))
-	want(t, r, "file_list", []any{"brine-try"}, nil, data.NewMap("errors", []any{}, "files", []any{"/etc/brine-try.conf", "/usr/share/brine-try"}))
-	want(t, r, "file_dict", []any{"brine-try", "none"}, nil, data.NewMap("errors", []any{"package none is not installed"},
-		"packages", data.NewMap("brine-try", []any{"/etc/brine-try.conf", "/usr/share/brine-try"})))
+	want(t, r, "file_list", []any{"brine-try"}, nil,
+		data.NewMap("errors", []any{}, "files", []any{"/etc/brine-try.conf", "/usr/share/brine-try"}))
+	want(t, r, "file_dict", []any{"brine-try", "none"}, nil,
+		data.NewMap("errors", []any{"package none is not installed"},
+			"packages", data.NewMap("brine-try", []any{"/etc/brine-try.conf", "/usr/share/brine-try"})))
 	want(t, r, "owner", []any{"/etc/salt-try.conf"}, nil, "salt-try")
 	want(t, r, "owner", nil, nil, "")
 	if err := os.WriteFile(filepath.Join(h.Root, "etc/mine"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want(t, r, "owner", []any{"/etc/salt-try.conf", "/etc/mine"}, nil, data.NewMap("/etc/salt-try.conf", "salt-try", "/etc/mine", ""))
-	want(t, r, "bin_pkg_info", []any{files[0]}, nil, data.NewMap("name", "salt-try", "version", "3:1.0~rc1-2", "arch", "noarch", "repoid", "none",
-		"install_date", nil, "install_date_time_t", nil))
-	want(t, r, "bin_pkg_info", []any{"salt:/" + files[1]}, nil, data.NewMap("name", "brine-try", "version", "2.0-1", "arch", "noarch", "repoid", "none",
-		"install_date", nil, "install_date_time_t", nil))
-	want(t, r, "bin_pkg_info", []any{"salt://none"}, nil, "salt.exceptions.CommandExecutionError: Unable to retrieve salt://none from saltenv 'base'")
-	want(t, r, "bin_pkg_info", []any{"/none"}, nil, "salt.exceptions.CommandExecutionError: /none does not exist on minion")
+	want(t, r, "owner", []any{"/etc/salt-try.conf", "/etc/mine"}, nil,
+		data.NewMap("/etc/salt-try.conf", "salt-try", "/etc/mine", ""))
+	want(t, r, "bin_pkg_info", []any{files[0]}, nil,
+		data.NewMap("name", "salt-try", "version", "3:1.0~rc1-2", "arch", "noarch", "repoid", "none",
+			"install_date", nil, "install_date_time_t", nil))
+	want(t, r, "bin_pkg_info", []any{"salt:/" + files[1]}, nil,
+		data.NewMap("name", "brine-try", "version", "2.0-1", "arch", "noarch", "repoid", "none",
+			"install_date", nil, "install_date_time_t", nil))
+	want(t, r, "bin_pkg_info", []any{"salt://none"}, nil,
+		"salt.exceptions.CommandExecutionError: Unable to retrieve salt://none from saltenv 'base'")
+	want(t, r, "bin_pkg_info", []any{"/none"}, nil,
+		"salt.exceptions.CommandExecutionError: /none does not exist on minion")
 	want(t, r, "bin_pkg_info", []any{"/bin/sh"}, nil, nil)
-	want(t, r, "checksum", []any{files[0], "/none", "/bin/sh"}, nil, data.NewMap(files[0], true, "/none", false, "/bin/sh", false))
+	want(t, r, "checksum", []any{files[0], "/none", "/bin/sh"}, nil,
+		data.NewMap(files[0], true, "/none", false, "/bin/sh", false))
 	info, err := r.Invoke(t.Context(), "lowpkg.info", []any{"salt-try"}, nil)
 	p, _ := info.(*data.Map).Value("salt-try").(*data.Map)
-	if err != nil || p.Text("version") != "1.0~rc1" || p.Text("release") != "2" || p.Text("epoch") != "3" || p.Text("vendor") != "Brine" ||
-		p.Text("description") != "It is there to be tried.\n\nIt has two paragraphs." || p.Text("build_host") != "builder" || p.Text("source_rpm") != "salt-try-1.0~rc1-2.src.rpm" ||
-		!strings.HasSuffix(p.Text("install_date"), "Z") || p.Value("install_date_time_t").(int64) < 1e9 || p.Has("edition") || p.Text("relocations") != "(not relocatable)" {
+	if err != nil || p.Text("version") != "1.0~rc1" || p.Text("release") != "2" ||
+		p.Text("epoch") != "3" || p.Text("vendor") != "Brine" ||
+		p.Text("description") != "It is there to be tried.\n\nIt has two paragraphs." ||
+		p.Text("build_host") != "builder" || p.Text("source_rpm") != "salt-try-1.0~rc1-2.src.rpm" ||
+		!strings.HasSuffix(p.Text("install_date"), "Z") ||
+		p.Value("install_date_time_t").(int64) < 1e9 || p.Has("edition") ||
+		p.Text("relocations") != "(not relocatable)" {
 		t.Errorf("info gives %s, %v", data.Repr(info), err)
 	}
 	want(t, r, "info", []any{"brine-try"}, data.NewMap("attr", "version,url", "all_versions", true),
-		data.NewMap("brine-try", []any{data.NewMap("version", "2.0", "url", "https://example.com/brine-try", "edition", "2.0-1")}))
-	want(t, r, "info", nil, data.NewMap("attr", "nothing"), "salt.exceptions.CommandExecutionError: No valid attributes found.")
+		data.NewMap("brine-try", []any{data.NewMap("version", "2.0", "url",
+			"https://example.com/brine-try", "edition", "2.0-1")}))
+	want(t, r, "info", nil, data.NewMap("attr", "nothing"),
+		"salt.exceptions.CommandExecutionError: No valid attributes found.")
 }
 
 func TestVerifyRealPackages(t *testing.T) {
@@ -110,7 +127,8 @@ func TestVerifyRealPackages(t *testing.T) {
 	r := registry(t, cmd.Plugin(render.Brought{}))
 	want(t, r, "verify", []any{"brine-try"}, nil, data.NewMap())
 	want(t, r, "modified", []any{"brine-try"}, nil, data.NewMap())
-	want(t, r, "verify", []any{"none"}, data.NewMap("ignore_types", int64(1)), "salt.exceptions.SaltInvocationError: ignore_types must be a list or a comma-separated string")
+	want(t, r, "verify", []any{"none"}, data.NewMap("ignore_types", int64(1)),
+		"salt.exceptions.SaltInvocationError: ignore_types must be a list or a comma-separated string")
 	for file, text := range map[string]string{"etc/brine-try.conf": "other\n", "usr/share/brine-try": ""} {
 		if err := os.Remove(filepath.Join(h.Root, file)); err != nil {
 			t.Fatal(err)
@@ -122,15 +140,19 @@ func TestVerifyRealPackages(t *testing.T) {
 	if err := os.Remove(filepath.Join(h.Root, "usr/share/brine-try")); err != nil {
 		t.Fatal(err)
 	}
-	// RPM compares whole seconds, and the package was built in this one.
-	if later := time.Now().Add(time.Hour); os.Chtimes(filepath.Join(h.Root, "etc/brine-try.conf"), later, later) != nil {
+	// RPM compares whole seconds, and the package was built in the current one.
+	if later := time.Now().Add(time.Hour); os.Chtimes(filepath.Join(h.Root, "etc/brine-try.conf"),
+		later, later) != nil {
 		t.Fatal("the time of the changed file cannot be set")
 	}
 	conf := data.NewMap("mismatch", []any{"size", "md5sum", "mtime"}, "type", "config")
 	missing := data.NewMap("missing", true)
-	want(t, r, "verify", []any{"brine-try"}, nil, data.NewMap("/etc/brine-try.conf", conf, "/usr/share/brine-try", missing))
-	want(t, r, "verify", []any{"brine-try"}, data.NewMap("ignore_types", "config, doc"), data.NewMap("/usr/share/brine-try", missing))
-	want(t, r, "verify", []any{"brine-try"}, data.NewMap("ignore_types", []any{"config"}, "verify_options", "nofiles"), data.NewMap())
+	want(t, r, "verify", []any{"brine-try"}, nil,
+		data.NewMap("/etc/brine-try.conf", conf, "/usr/share/brine-try", missing))
+	want(t, r, "verify", []any{"brine-try"}, data.NewMap("ignore_types", "config, doc"),
+		data.NewMap("/usr/share/brine-try", missing))
+	want(t, r, "verify", []any{"brine-try"},
+		data.NewMap("ignore_types", []any{"config"}, "verify_options", "nofiles"), data.NewMap())
 }
 
 type runArgs struct {
@@ -138,7 +160,7 @@ type runArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// answering returns a module cmd whose programs say the same always.
+// answering returns a module cmd whose programs always print the same.
 func answering(code int64, out, errs string) loader.Plugin {
 	return plugin("cmd", loader.F("run_all", func(context.Context, runArgs) (any, error) {
 		return data.NewMap("retcode", code, "stdout", out, "stderr", errs), nil
@@ -154,20 +176,26 @@ func needRPM(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// The texts are those of rpm 4.11 on CentOS 7.
+// The texts are the output of rpm 4.11 on CentOS 7.
 func TestModified(t *testing.T) {
 	needRPM(t)
 	r := registry(t, answering(1, "S.5....T.  c /etc/httpd/conf/httpd.conf\n.M.......    /var/log/httpd\n.......T.    /usr/share/doc/a b\nmissing     /usr/bin/x\n", ""))
 	got, err := r.Invoke(t.Context(), "lowpkg.modified", []any{"httpd"}, data.NewMap("size", true))
-	if wanted := data.NewMap("/etc/httpd/conf/httpd.conf", []any{"size", "checksum", "time", "config"}); err != nil || !data.Equal(got.(*data.Map).Value("/etc/httpd/conf/httpd.conf"), wanted.Value("/etc/httpd/conf/httpd.conf")) || got.(*data.Map).Has("/var/log/httpd") {
+	if wanted := data.NewMap("/etc/httpd/conf/httpd.conf",
+		[]any{"size", "checksum", "time", "config"}); err != nil ||
+		!data.Equal(got.(*data.Map).Value("/etc/httpd/conf/httpd.conf"),
+			wanted.Value("/etc/httpd/conf/httpd.conf")) || got.(*data.Map).Has("/var/log/httpd") {
 		t.Errorf("got %s, %v", data.Repr(got), err)
 	}
-	want(t, r, "modified", nil, data.NewMap("mode", true, "size", false), data.NewMap("/var/log/httpd", []any{"mode"}))
+	want(t, r, "modified", nil, data.NewMap("mode", true, "size", false),
+		data.NewMap("/var/log/httpd", []any{"mode"}))
 	r = registry(t, answering(2, "x", "no"))
 	want(t, r, "modified", nil, nil, data.NewMap("retcode", int64(2), "stderr", "no"))
 	r = registry(t, answering(1, "", "package x is not installed"))
-	want(t, r, "verify", []any{"x"}, nil, "salt.exceptions.CommandExecutionError: Failed to verify package(s): package x is not installed")
-	want(t, r, "checksum", nil, nil, "salt.exceptions.CommandExecutionError: No package files has been specified.")
+	want(t, r, "verify", []any{"x"}, nil,
+		"salt.exceptions.CommandExecutionError: Failed to verify package(s): package x is not installed")
+	want(t, r, "checksum", nil, nil,
+		"salt.exceptions.CommandExecutionError: No package files has been specified.")
 }
 
 func TestVersionCmp(t *testing.T) {

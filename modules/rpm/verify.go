@@ -9,19 +9,21 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// verify returns how files of packages, or of all, differ from what they were when they were installed.
+// verify returns how the files of the given packages, or of all, differ from their state at
+// installation.
 //
 // ignore_types
 //
-//	Kinds of files not to tell of: config, doc, ghost, license, readme. A list, or a text with commas.
+//	Kinds of files to leave out: config, doc, ghost, license, readme. A list, or a text
+//	separated by commas.
 //
 // verify_options
 //
-//	Options of rpm without their two minus signs, as nodigest.
+//	Options of rpm without the two minus signs, such as nodigest.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -51,15 +53,15 @@ func (m *module) verify(ctx context.Context, a packagesArgs) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case strings.TrimSpace(out.Stdout) == "" && out.Code != 0 && out.Stderr != "":
+	case strings.TrimSpace(out.Stdout) == "" && out.Retcode != 0 && out.Stderr != "":
 		return nil, loader.Execution("Failed to verify package(s): %s", out.Stderr)
-	case strings.TrimSpace(out.Stdout) == "" && out.Code != 0:
+	case strings.TrimSpace(out.Stdout) == "" && out.Retcode != 0:
 		return nil, loader.Execution("Failed to verify package(s)")
 	}
 	return verified(out.Stdout, ignore), nil
 }
 
-// wordsOf returns an argument that is a list or a text with commas.
+// wordsOf returns an argument that is a list or a text separated by commas.
 func wordsOf(kwargs *data.Map, name string) ([]string, error) {
 	v, ok := kwargs.Get(name)
 	if !ok {
@@ -81,7 +83,7 @@ func wordsOf(kwargs *data.Map, name string) ([]string, error) {
 	return words, nil
 }
 
-// flags are the columns of what rpm -V says, and the letter in each that tells of a difference.
+// flags describes the columns of rpm -V's output, with the letter in each that marks a difference.
 func flags() []struct {
 	letter byte
 	name   string
@@ -89,11 +91,13 @@ func flags() []struct {
 	return []struct {
 		letter byte
 		name   string
-	}{{'S', "size"}, {'M', "mode"}, {'5', "md5sum"}, {'D', "device major/minor number"}, {'L', "readlink path"}, {'U', "user"}, {'G', "group"},
+	}{{'S', "size"}, {'M', "mode"}, {'5', "md5sum"}, {'D', "device major/minor number"},
+		{'L', "readlink path"}, {'U', "user"}, {'G', "group"},
 		{'T', "mtime"}, {'P', "capabilities"}}
 }
 
-// verified reads what rpm -V says: a column for each attribute, the kind of file in column 12 and its path from column 14 on.
+// verified parses the output of rpm -V: a column for each attribute, the kind of file in column 12
+// and its path from column 14 on.
 func verified(text string, ignore []string) *data.Map {
 	files := &data.Map{}
 	for _, line := range lines(text) {
@@ -158,13 +162,14 @@ func mismatches(line string) []any {
 	return found
 }
 
-// modified returns the files of packages, or of all, that are not as they were installed, and what of each. Arguments by these names
-// choose: with True only files where it differs, with False only files where it does not: size, mode, checksum, device, symlink, owner,
-// group, time, capabilities, config.
+// modified returns the files of the given packages, or of all, that differ from their state at
+// installation, and their differences. Boolean arguments filter by difference: True returns only
+// files with it, False only files without it. They are size, mode, checksum, device, symlink,
+// owner, group, time, capabilities, config.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -177,11 +182,11 @@ func (m *module) modified(ctx context.Context, a packagesArgs) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case out.Code > 1:
-		all := out.All.Clone()
+	case out.Retcode > 1:
+		all := out.Map.Clone()
 		all.Delete("stdout")
 		return all, nil
-	case out.Code == 0:
+	case out.Retcode == 0:
 		return &data.Map{}, nil
 	}
 	all := differing(out.Stdout)
@@ -193,9 +198,10 @@ func (m *module) modified(ctx context.Context, a packagesArgs) (any, error) {
 	return all, nil
 }
 
-// differing reads what rpm -Va says as lists of what differs.
+// differing parses the output of rpm -Va into lists of differences.
 func differing(text string) *data.Map {
-	names := []string{"size", "mode", "checksum", "device", "symlink", "owner", "group", "time", "capabilities"}
+	names := []string{"size", "mode", "checksum", "device", "symlink", "owner", "group", "time",
+		"capabilities"}
 	files := &data.Map{}
 	for _, line := range lines(text) {
 		f := strings.Fields(line)
@@ -217,7 +223,7 @@ func differing(text string) *data.Map {
 	return files
 }
 
-// chosen reports whether the arguments ask for a file of which this differs.
+// chosen reports whether the arguments select a file with these differences.
 func chosen(stats []any, kwargs *data.Map) bool {
 	for k, wanted := range kwargs.All() {
 		name := data.Str(k)

@@ -10,21 +10,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-func (m *module) cacheFuncs() []loader.Func {
-	return []loader.Func{
-		loader.F("clear_cache", m.clearCache),
-		loader.F("clear_job_cache", m.clearJobCache),
-	}
-}
-
-// clearCache removes all files below the minion's cachedir. Those stay that the minion works with: the files of jobs under way,
-// the list of the jobs that it has done, and returns that the master has yet to get.
+// clearCache removes all files below the minion's cachedir, except those that the minion works
+// with: the files of running jobs, the list of finished jobs, and returns that the master has yet
+// to get.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.clear_cache
-func (m *module) clearCache(context.Context, loader.NoArgs) (any, error) {
-	err := walk(m.cached(), func(root, path string, d fs.DirEntry, err error) error {
+func (m caches) clearCache(context.Context, loader.NoArgs) (any, error) {
+	err := walk(cached(m.env), func(root, path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return skipUnreadable(d)
@@ -44,7 +38,7 @@ func (m *module) clearCache(context.Context, loader.NoArgs) (any, error) {
 	return err == nil, nil
 }
 
-// walk goes through all that is below a directory, which may be named by a link. Links below it are not followed.
+// walk walks a directory, which may be a link. It follows no links below it.
 func walk(dir string, do func(root, path string, d fs.DirEntry, err error) error) error {
 	root, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -55,7 +49,7 @@ func walk(dir string, do func(root, path string, d fs.DirEntry, err error) error
 	})
 }
 
-// skipUnreadable passes over what cannot be read, as os.walk of Python does.
+// skipUnreadable skips unreadable files and directories, like os.walk of Python.
 func skipUnreadable(d fs.DirEntry) error {
 	if d != nil && d.IsDir() {
 		return fs.SkipDir
@@ -63,7 +57,7 @@ func skipUnreadable(d fs.DirEntry) error {
 	return nil
 }
 
-// working reports whether the minion needs a file or directory of its cache while it runs.
+// working reports whether the running minion needs a file or directory of its cache.
 func working(root, path string) bool {
 	switch rel, _ := filepath.Rel(root, path); rel {
 	case "proc", "spool", "seen_jobs":
@@ -76,31 +70,34 @@ type clearJobCacheArgs struct {
 	Hours any `default:"24"`
 }
 
-// clearJobCache removes what the minion has kept of jobs that are older than the given number of hours.
+// clearJobCache removes the cached data of jobs that are older than the given number of hours.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.clear_job_cache hours=12
-func (m *module) clearJobCache(_ context.Context, a clearJobCacheArgs) (any, error) {
+func (m caches) clearJobCache(_ context.Context, a clearJobCacheArgs) (any, error) {
 	if _, isText := a.Hours.(string); isText {
 		return nil, loader.TypeError("unsupported operand type(s) for -: 'float' and 'str'")
 	}
 	hours, err := loader.Float(a.Hours)
 	if err != nil {
-		return nil, loader.TypeError("unsupported operand type(s) for *: '%s' and 'int'", loader.TypeName(a.Hours))
+		return nil, loader.TypeError("unsupported operand type(s) for *: '%s' and 'int'",
+			loader.TypeName(a.Hours))
 	}
 	before := time.Now().Add(-time.Duration(hours * float64(time.Hour)))
-	err = walk(m.cached("minion_jobs"), func(root, path string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return skipUnreadable(d)
-		case !d.IsDir() || path == root:
-			return nil
-		}
-		return removeOld(path, d, before)
-	})
+	err = walk(cached(m.env, "minion_jobs"),
+		func(root, path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return skipUnreadable(d)
+			case !d.IsDir() || path == root:
+				return nil
+			}
+			return removeOld(path, d, before)
+		})
 	if err != nil {
-		m.env.Log.Errorf("Attempt to clear cache with saltutil.clear_job_cache FAILED with: %v", err)
+		m.env.Log.Errorf("Attempt to clear cache with saltutil.clear_job_cache FAILED with: %v",
+			err)
 	}
 	return err == nil, nil
 }

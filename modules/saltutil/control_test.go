@@ -15,7 +15,8 @@ import (
 	"github.com/brineproject/brine/modules/saltutil"
 )
 
-// TestRunnerAndWheelOnTheMastersHost gives orders to a minion that shares its host with the master: it has the master run them.
+// TestRunnerAndWheelOnTheMastersHost calls runners and wheel functions on a minion that shares its
+// host with the master; the master runs them.
 func TestRunnerAndWheelOnTheMastersHost(t *testing.T) {
 	me, err := user.Current()
 	if err != nil {
@@ -24,13 +25,15 @@ func TestRunnerAndWheelOnTheMastersHost(t *testing.T) {
 	dir := testsalt.Dir(t)
 	m := testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m")))
 	cfg := testsalt.MinionConfig(filepath.Join(dir, "n"), "web1", m.Address)
-	conf := "interface: 127.0.0.1\nret_port: " + m.Address[strings.LastIndex(m.Address, ":")+1:] + "\ncachedir: " + m.Config.CacheDir +
+	conf := "interface: 127.0.0.1\nret_port: " + m.Address[strings.LastIndex(m.Address, ":")+1:] +
+		"\ncachedir: " + m.Config.CacheDir +
 		"\nsock_dir: " + m.Config.SockDir + "\nuser: root\n"
 	for name, text := range map[string]string{"master": conf, "minion": "id: web1\n"} {
 		if err := os.MkdirAll(filepath.Dir(cfg.ConfFile), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(filepath.Dir(cfg.ConfFile), name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(cfg.ConfFile), name), []byte(text),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,10 +42,14 @@ func TestRunnerAndWheelOnTheMastersHost(t *testing.T) {
 	testsalt.AwaitEvent(t, starts, "salt/minion/web1/start")
 	h := &house{t: t, master: m}
 	h.expect("runner", h.run("saltutil.runner", "manage.up"), []any{"web1"})
-	h.expect("runner with arguments", h.run("saltutil.runner", "test.arg", data.NewMap("__kwarg__", true, "arg", []any{"a"}, "kwarg", data.NewMap("b", int64(2)))),
+	h.expect("runner with arguments",
+		h.run("saltutil.runner", "test.arg", data.NewMap("__kwarg__", true, "arg", []any{"a"},
+			"kwarg", data.NewMap("b", int64(2)))),
 		data.NewMap("args", []any{"a"}, "kwargs", data.NewMap("b", int64(2))))
-	full := h.run("saltutil.runner", "test.arg", data.NewMap("__kwarg__", true, "full_return", true)).(*data.Map)
-	if full.Text("fun") != "runner.test.arg" || full.Value("success") != true || full.Text("user") != me.Username {
+	full := h.run("saltutil.runner",
+		"test.arg", data.NewMap("__kwarg__", true, "full_return", true)).(*data.Map)
+	if full.Text("fun") != "runner.test.arg" || full.Value("success") != true ||
+		full.Text("user") != me.Username {
 		t.Errorf("full_return gives %s", data.Repr(full))
 	}
 	wheel := h.run("saltutil.wheel", "key.list", "accepted").(*data.Map)
@@ -65,16 +72,18 @@ func TestRunnerAndWheelOnTheMastersHost(t *testing.T) {
 	}
 }
 
-// TestRunnerWithoutAMaster is on a host that has no master.
+// TestRunnerWithoutAMaster runs on a host without a master.
 func TestRunnerWithoutAMaster(t *testing.T) {
 	cfg := testsalt.MinionConfig(t.TempDir(), "web1", "127.0.0.1:1")
-	env := &loader.Env{Opts: cfg.Map(), Host: loader.Host{Order: cli.OrderOf(cfg, func(string) string { return "" })}}
+	env := &loader.Env{Opts: cfg.Map(),
+		Host: loader.Host{Order: cli.OrderOf(cfg, func(string) string { return "" })}}
 	r, err := loader.NewRegistry(env, []loader.Plugin{saltutil.Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, fun := range []string{"saltutil.runner", "saltutil.wheel"} {
-		if _, err := r.Invoke(t.Context(), fun, []any{"test.arg"}, nil); err == nil || !strings.Contains(err.Error(), "located on the master") {
+		if _, err := r.Invoke(t.Context(), fun, []any{"test.arg"}, nil); err == nil ||
+			!strings.Contains(err.Error(), "located on the master") {
 			t.Errorf("%s: %v", fun, err)
 		}
 	}

@@ -10,26 +10,12 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-func (m *module) jobFuncs() []loader.Func {
-	return []loader.Func{
-		loader.F("running", m.running),
-		loader.F("is_running", m.isRunning),
-		loader.F("find_job", m.findJob),
-		loader.F("find_cached_job", m.findCachedJob),
-		loader.F("signal_job", m.signalJob),
-		loader.F("term_job", m.termJob),
-		loader.F("term_all_jobs", m.termAllJobs),
-		loader.F("kill_job", m.killJob),
-		loader.F("kill_all_jobs", m.killAllJobs),
-	}
-}
-
-// running returns what is known of the jobs that run on the minion, but for this one.
+// running returns the data of all jobs that run on the minion, except this one.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.running
-func (m *module) running(ctx context.Context, _ loader.NoArgs) (any, error) {
+func (m jobs) running(ctx context.Context, _ loader.NoArgs) (any, error) {
 	loads := []any{}
 	for _, t := range m.tasks(ctx) {
 		loads = append(loads, t.load)
@@ -39,12 +25,12 @@ func (m *module) running(ctx context.Context, _ loader.NoArgs) (any, error) {
 
 type isRunningArgs struct{ Fun string }
 
-// isRunning returns what is known of the jobs that run the given function, which may be a pattern.
+// isRunning returns the data of the jobs that run the given function, which may be a pattern.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.is_running state.highstate
-func (m *module) isRunning(ctx context.Context, a isRunningArgs) (any, error) {
+func (m jobs) isRunning(ctx context.Context, a isRunningArgs) (any, error) {
 	loads := []any{}
 	for _, t := range m.tasks(ctx) {
 		if runs(t.load.Value("fun"), a.Fun) {
@@ -54,7 +40,8 @@ func (m *module) isRunning(ctx context.Context, a isRunningArgs) (any, error) {
 	return loads, nil
 }
 
-// runs reports whether one of the functions of a job fits a pattern. A job has several where they were given in one command.
+// runs reports whether one of the functions of a job matches a pattern. A job has several if they
+// were given in one command.
 func runs(fun any, pattern string) bool {
 	list, ok := fun.([]any)
 	if !ok {
@@ -70,8 +57,8 @@ func runs(fun any, pattern string) bool {
 
 type jidArgs struct{ Jid any }
 
-// findJob returns what is known of a job while it runs: its function and arguments, its process, who ordered it. When the job
-// has ended, or never was, the result is an empty dictionary.
+// findJob returns the data of a running job: its function and arguments, its process, and who
+// submitted it. If the job has ended, or never existed, the result is an empty dictionary.
 //
 // jid
 //
@@ -80,15 +67,15 @@ type jidArgs struct{ Jid any }
 // CLI Example:
 //
 //	salt '*' saltutil.find_job <job id>
-func (m *module) findJob(ctx context.Context, a jidArgs) (any, error) {
+func (m jobs) findJob(ctx context.Context, a jidArgs) (any, error) {
 	if t, ok := m.task(ctx, a.Jid); ok {
 		return t.load, nil
 	}
 	return data.NewMap(), nil
 }
 
-// task returns the job of that id.
-func (m *module) task(ctx context.Context, jid any) (task, bool) {
+// task returns the job with this id.
+func (m jobs) task(ctx context.Context, jid any) (task, bool) {
 	for _, t := range m.tasks(ctx) {
 		if t.jid() == data.Str(jid) {
 			return t, true
@@ -97,14 +84,15 @@ func (m *module) task(ctx context.Context, jid any) (task, bool) {
 	return task{}, false
 }
 
-// findCachedJob returns what a job returned that has ended. The minion keeps that where its option cache_jobs is on.
+// findCachedJob returns the return of a finished job. The minion keeps returns if its option
+// cache_jobs is on.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.find_cached_job <job id>
-func (m *module) findCachedJob(_ context.Context, a jidArgs) (any, error) {
+func (m jobs) findCachedJob(_ context.Context, a jidArgs) (any, error) {
 	jid := data.Str(a.Jid)
-	dir := m.cached("minion_jobs", jid)
+	dir := cached(m.env, "minion_jobs", jid)
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() || filepath.Base(jid) != jid || !filepath.IsLocal(jid) {
 		if !data.Truth(m.env.Option("cache_jobs")) {
@@ -115,7 +103,8 @@ func (m *module) findCachedJob(_ context.Context, a jidArgs) (any, error) {
 	path := filepath.Join(dir, "return.p")
 	body, err := os.ReadFile(path)
 	if err != nil {
-		return nil, loader.Exception("FileNotFoundError", "[Errno 2] No such file or directory: '%s'", path)
+		return nil, loader.Exception("FileNotFoundError",
+			"[Errno 2] No such file or directory: '%s'", path)
 	}
 	if len(body) == 0 {
 		return nil, nil

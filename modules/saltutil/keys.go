@@ -12,26 +12,20 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-const keySize = 2048 // option keysize where it is not set
+const keySize = 2048 // default of the option keysize
 
-func (m *module) keyFuncs() []loader.Func {
-	return []loader.Func{
-		loader.F("regen_keys", m.regenKeys),
-		loader.F("revoke_auth", m.revokeAuth),
-	}
-}
-
-// regenKeys removes all keys of the minion, the master's among them, and makes the minion a new pair. The master has to accept it
-// once the minion has been started anew.
+// regenKeys removes all keys of the minion, including the master's, and makes a new pair. The
+// master has to accept it after the minion was restarted.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.regen_keys
-func (m *module) regenKeys(context.Context, loader.NoArgs) (any, error) {
+func (m keys) regenKeys(context.Context, loader.NoArgs) (any, error) {
 	dir := m.env.Opts.Text("pki_dir")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, loader.Exception("FileNotFoundError", "[Errno 2] No such file or directory: '%s'", dir)
+		return nil, loader.Exception("FileNotFoundError",
+			"[Errno 2] No such file or directory: '%s'", dir)
 	}
 	for _, e := range entries {
 		if e.IsDir() {
@@ -44,8 +38,9 @@ func (m *module) regenKeys(context.Context, loader.NoArgs) (any, error) {
 	return nil, m.makeKeys(dir)
 }
 
-func (m *module) makeKeys(dir string) error {
-	keys, err := pki.OpenKeys(dir, pki.Options{Permissive: data.Truth(m.env.Option("permissive_pki_access"))})
+func (m keys) makeKeys(dir string) error {
+	keys, err := pki.OpenKeys(dir,
+		pki.Options{Permissive: data.Truth(m.env.Option("permissive_pki_access"))})
 	if err != nil {
 		return err
 	}
@@ -63,26 +58,28 @@ type revokeAuthArgs struct {
 	PreserveMinionCache any `default:"False"`
 }
 
-// revokeAuth asks all masters of the minion to delete its key. The minion is cut off by that, so that the master may not get the
-// result any more.
+// revokeAuth asks all masters of the minion to delete its key. That cuts the minion off, so the
+// master may not get the result.
 //
 // preserve_minion_cache : False
 //
-//	Let the master keep what it has cached of the minion.
+//	Let the master keep its cached data of the minion.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.revoke_auth
-func (m *module) revokeAuth(ctx context.Context, a revokeAuthArgs) (any, error) {
-	if m.env.Host.RequestAll == nil {
+func (m keys) revokeAuth(ctx context.Context, a revokeAuthArgs) (any, error) {
+	if m.env.Host.Masters == nil {
 		return nil, loader.Exception("KeyError", "'master_uri'")
 	}
-	err := m.env.Host.RequestAll(ctx, data.NewMap("cmd", "revoke_auth", "preserve_minion_cache", a.PreserveMinionCache))
+	err := m.env.Host.Masters.RequestAll(ctx,
+		data.NewMap("cmd", "revoke_auth", "preserve_minion_cache",
+			a.PreserveMinionCache))
 	switch {
 	case errors.Is(err, context.Canceled):
 		return nil, err
 	case err != nil:
-		m.env.Log.WithError(err).Warn("a master was not asked to delete the key of this minion")
+		m.env.Log.WithError(err).Warn("not every master was asked to delete the key of this minion")
 	}
 	return err == nil, nil
 }

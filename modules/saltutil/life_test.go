@@ -36,14 +36,16 @@ func newHouse(t *testing.T) *house {
 	testsalt.AwaitEvent(t, events, "salt/minion/web1/start")
 	opts := cfg.Map()
 	var err error
-	if h.call, err = loader.NewRegistry(&loader.Env{Opts: opts}, []loader.Plugin{saltutil.Plugin()}); err != nil {
+	if h.call, err = loader.NewRegistry(&loader.Env{Opts: opts},
+		[]loader.Plugin{saltutil.Plugin()}); err != nil {
 		t.Fatal(err)
 	}
 	sockets, err := eventbus.MinionSockets(cfg.SockDir, cfg.ID, cfg.HashType)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.bus, err = eventbus.Dial(t.Context(), sockets, eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{"/salt/minion/job_signal"}}})
+	h.bus, err = eventbus.Dial(t.Context(), sockets,
+		eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{"/salt/minion/job_signal"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// start publishes a job and returns its id and its result to come.
+// start publishes a job and returns its id and a channel for its result.
 func (h *house) start(fun string, arg ...any) (jid string, result func() client.Result) {
 	h.t.Helper()
 	c := h.master.Client(h.t)
@@ -62,7 +64,8 @@ func (h *house) start(fun string, arg ...any) (jid string, result func() client.
 	return string(job.ID), func() client.Result {
 		ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
 		defer cancel()
-		for r, err := range c.Results(ctx, job, client.Wait{Timeout: 30 * time.Second, Gather: 10 * time.Second, ShowSilent: true}) {
+		for r, err := range c.Results(ctx, job,
+			client.Wait{Timeout: 30 * time.Second, Gather: 10 * time.Second, ShowSilent: true}) {
 			if err != nil || r.Missing {
 				h.t.Fatalf("%s: %v, %v", fun, r, err)
 			}
@@ -115,7 +118,8 @@ func TestJobsOfALiveMinion(t *testing.T) {
 	h.expect("term_all_jobs", h.run("saltutil.term_all_jobs"), []any{})
 }
 
-// TestSignalByEvent does what salt-call does, whose process must be another for it to see the job as one of a minion.
+// TestSignalByEvent signals a job like salt-call, which must be another process to see the job as
+// one of a minion.
 func TestSignalByEvent(t *testing.T) {
 	h := newHouse(t)
 	jid, result := h.sleeper()
@@ -123,7 +127,8 @@ func TestSignalByEvent(t *testing.T) {
 		jid     string
 		running bool
 	}{{"20200101000000000000", false}, {jid, true}} {
-		if err := h.bus.Fire(t.Context(), "job_signal", data.NewMap("jid", tt.jid, "signal", int64(15), "ends", true)); err != nil {
+		if err := h.bus.Fire(t.Context(), "job_signal",
+			data.NewMap("jid", tt.jid, "signal", int64(15), "ends", true)); err != nil {
 			t.Fatal(err)
 		}
 		event := testsalt.AwaitEvent(t, h.bus, "/salt/minion/job_signal_complete/"+tt.jid)
@@ -142,7 +147,8 @@ func TestRefreshOfALiveMinion(t *testing.T) {
 	h.expect("refresh_pillar", h.run("saltutil.refresh_pillar", "wait=True", "timeout=20"), true)
 	h.expect("refresh_modules", h.run("saltutil.refresh_modules", "async=False"), true)
 	h.expect("refresh_grains", h.run("saltutil.refresh_grains"), true)
-	res := h.call.Call(t.Context(), "saltutil.refresh_pillar", loader.WireArgs([]string{"wait=True", "timeout=20"}), loader.CallOptions{})
+	res := h.call.Call(t.Context(), "saltutil.refresh_pillar",
+		loader.WireArgs([]string{"wait=True", "timeout=20"}), loader.CallOptions{})
 	h.expect("refresh_pillar of salt-call", res.Value, true)
 }
 
@@ -150,14 +156,15 @@ func TestOrderToALiveMaster(t *testing.T) {
 	h := newHouse(t)
 	dir := t.TempDir()
 	cfg := h.master.Config
-	body := strings.Join([]string{"interface: 127.0.0.1", "ret_port: " + strconv.Itoa(cfg.RetPort), "cachedir: " + cfg.CacheDir,
-		"sock_dir: " + cfg.SockDir, "user: root", "timeout: 20"}, "\n")
+	body := strings.Join([]string{"interface: 127.0.0.1", "ret_port: " + strconv.Itoa(cfg.RetPort),
+		"cachedir: " + cfg.CacheDir, "sock_dir: " + cfg.SockDir, "user: root", "timeout: 20"}, "\n")
 	if err := os.WriteFile(filepath.Join(dir, "master"), []byte(body), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	minion := testsalt.MinionConfig(dir, "web1", h.master.Address)
 	minion.ConfFile = filepath.Join(dir, "minion")
-	env := &loader.Env{Opts: minion.Map(), Host: loader.Host{Order: cli.OrderOf(minion, func(string) string { return "" })}}
+	env := &loader.Env{Opts: minion.Map(),
+		Host: loader.Host{Order: cli.OrderOf(minion, func(string) string { return "" })}}
 	r, err := loader.NewRegistry(env, []loader.Plugin{saltutil.Plugin()})
 	if err != nil {
 		t.Fatal(err)

@@ -12,18 +12,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// notOnMaster is what Salt says when there is no master on the host.
+// notOnMaster is Salt's error if there is no master on the host.
 const notOnMaster = "This command can only be executed on a minion that is located on the master."
-
-func (m *module) masterFuncs() []loader.Func {
-	return []loader.Func{
-		loader.F("cmd", m.cmd),
-		loader.F("cmd_iter", m.cmdIter),
-		loader.F("runner", m.runner),
-		loader.F("wheel", m.wheel),
-		loader.F("mmodule", m.mmodule),
-	}
-}
 
 type cmdArgs struct {
 	Tgt     any
@@ -37,27 +27,27 @@ type cmdArgs struct {
 	Options *data.Map `kwargs:"kwargs"`
 }
 
-// An answer is what one minion returned.
+// An answer is the return of one minion.
 type answer struct {
 	id  string
 	ret *data.Map
 }
 
-// cmd gives an order to the minions of the master on this host, as the program salt does, and returns their answers by minion.
-// It is an error where there is no master.
+// cmd sends a command to the minions of the master on this host, like the program salt, and returns
+// their answers by minion. It is an error if there is no master.
 //
 // batch
 //
-//	How many minions work at a time, as a number or a share such as 10%.
+//	How many minions work at a time, as a number or a percentage such as 10%.
 //
 // subset
 //
-//	How many minions, chosen at random of those that have the function, get the order.
+//	How many minions, chosen at random from those that have the function, get the command.
 //
 // CLI Example:
 //
 //	salt master_minion saltutil.cmd '*' test.ping
-func (m *module) cmd(ctx context.Context, a cmdArgs) (any, error) {
+func (m orders) cmd(ctx context.Context, a cmdArgs) (any, error) {
 	if err := m.canOrder(a); err != nil {
 		return nil, err
 	}
@@ -83,12 +73,12 @@ func (m *module) cmd(ctx context.Context, a cmdArgs) (any, error) {
 	return all, nil
 }
 
-// cmdIter does what saltutil.cmd does, and reports each answer as progress when it comes.
+// cmdIter does the same as saltutil.cmd, and reports each answer as progress when it arrives.
 //
 // CLI Example:
 //
 //	salt master_minion saltutil.cmd_iter '*' test.ping
-func (m *module) cmdIter(ctx context.Context, a cmdArgs) (any, error) {
+func (m orders) cmdIter(ctx context.Context, a cmdArgs) (any, error) {
 	if err := m.canOrder(a); err != nil {
 		return nil, err
 	}
@@ -104,29 +94,33 @@ func (m *module) cmdIter(ctx context.Context, a cmdArgs) (any, error) {
 	}), nil
 }
 
-func (m *module) canOrder(a cmdArgs) error {
+func (m orders) canOrder(a cmdArgs) error {
 	switch {
 	case a.SSH:
 		return loader.Execution("saltutil.cmd with ssh=True needs salt-ssh, which is not there")
 	case m.env.Host.Order == nil:
-		return loader.Exception("salt.exceptions.SaltClientError", "The salt master could not be contacted. Is master running?")
+		return loader.Exception("salt.exceptions.SaltClientError",
+			"The salt master could not be contacted. Is master running?")
 	}
 	return nil
 }
 
-// order returns what Host.Order takes.
+// order returns the argument of Host.Order.
 func order(a cmdArgs) *data.Map {
 	kwarg, _ := a.Kwarg.(*data.Map)
-	args, more := loader.ParseInput(listOf(a.Arg))
+	args, more := loader.ParseInput(data.ListOf(a.Arg))
 	words := kwarg.Clone()
 	words.Update(more)
 	tgt := a.Tgt
 	if text, ok := tgt.(string); ok && a.TgtType == "list" {
-		tgt = listOf(loader.SplitInput(text))
+		tgt = data.Values(loader.SplitInput(text))
 	}
-	o := data.NewMap("tgt", tgt, "tgt_type", a.TgtType, "fun", a.Fun, "arg", loader.ConditionInput(args, words),
-		"ret", a.Ret, "timeout", a.Timeout)
-	for _, name := range []string{"gather_job_timeout", "ret_config", "ret_kwargs", "batch", "batch_wait", "failhard", "expect_minions"} {
+	o := data.NewMap("tgt", tgt, "tgt_type", a.TgtType, "fun", a.Fun,
+		"arg", loader.ConditionInput(args, words), "ret", a.Ret, "timeout", a.Timeout)
+	for _, name := range []string{
+		"gather_job_timeout", "ret_config", "ret_kwargs", "batch", "batch_wait", "failhard",
+		"expect_minions",
+	} {
 		if v, ok := a.Options.Get(name); ok && v != nil {
 			o.Set(name, v)
 		}
@@ -134,26 +128,9 @@ func order(a cmdArgs) *data.Map {
 	return o
 }
 
-func listOf(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	case data.Tuple:
-		return v
-	case []string:
-		list := make([]any, len(v))
-		for i, s := range v {
-			list[i] = s
-		}
-		return list
-	}
-	return []any{v}
-}
-
-// answers gives an order and waits for all answers; of minions that are named one by one for as many as there are.
-func (m *module) answers(ctx context.Context, a cmdArgs) ([]answer, error) {
+// answers sends a command and returns all answers. With a list of minions it stops when all of them
+// have answered.
+func (m orders) answers(ctx context.Context, a cmdArgs) ([]answer, error) {
 	var all []answer
 	o := order(a)
 	named, _ := o.Value("tgt").([]any)
@@ -170,8 +147,9 @@ func (m *module) answers(ctx context.Context, a cmdArgs) ([]answer, error) {
 	return all, nil
 }
 
-// some returns as many minions, chosen at random, that have the function (salt/client/__init__.py, cmd_subset).
-func (m *module) some(ctx context.Context, a cmdArgs, subset any) ([]any, error) {
+// some returns up to subset minions, chosen at random, that have the function
+// (salt/client/__init__.py, cmd_subset).
+func (m orders) some(ctx context.Context, a cmdArgs, subset any) ([]any, error) {
 	n, err := loader.Int(subset)
 	if err != nil {
 		return nil, err
@@ -192,9 +170,9 @@ func (m *module) some(ctx context.Context, a cmdArgs, subset any) ([]any, error)
 	return ids, nil
 }
 
-// inBatches gives an order to a few minions at a time (salt/cli/batch.py). Where salt.function asks, each answer has its return code
-// and job, too.
-func (m *module) inBatches(ctx context.Context, a cmdArgs) (any, error) {
+// inBatches sends a command to a few minions at a time (salt/cli/batch.py). For salt.function each
+// answer also has its return code and job.
+func (m orders) inBatches(ctx context.Context, a cmdArgs) (any, error) {
 	answers, err := m.answers(ctx, a)
 	if err != nil {
 		return nil, err
@@ -207,14 +185,16 @@ func (m *module) inBatches(ctx context.Context, a cmdArgs) (any, error) {
 		}
 		ret := data.NewMap("out", outputter(one.ret.Value("ret")), "ret", one.ret.Value("ret"))
 		if data.Truth(a.Options.Value("_cmd_meta")) {
-			ret.Update(data.NewMap("retcode", one.ret.Value("retcode"), "jid", one.ret.Value("jid")))
+			ret.Update(data.NewMap("retcode", one.ret.Value("retcode"),
+				"jid", one.ret.Value("jid")))
 		}
 		all.Set(one.id, ret)
 	}
 	return all, nil
 }
 
-// outputter returns the key out of a return that is a map, and highstate for others, as saltutil.cmd of Salt.
+// outputter returns the key out of a return that is a map, and highstate for others, like
+// saltutil.cmd of Salt.
 func outputter(ret any) any {
 	if m, ok := ret.(*data.Map); ok {
 		if out, ok := m.Get("out"); ok {
@@ -234,18 +214,18 @@ type runnerArgs struct {
 	Options    *data.Map `kwargs:"kwargs"`
 }
 
-// runner runs a function of a runner. It is for a minion on the host of a master.
+// runner runs a runner function. It needs a minion on the host of a master.
 //
 // name
 //
-//	The function. Further keyword arguments are for it.
+//	The function. Other keyword arguments are passed to it.
 //
 // CLI Example:
 //
 //	salt master_minion saltutil.runner jobs.list_jobs
 //	salt master_minion saltutil.runner test.arg arg="['baz']" kwarg="{'foo': 'bar'}"
-func (m *module) runner(ctx context.Context, a runnerArgs) (any, error) {
-	shelf := m.env.Shelf("runners")
+func (m masters) runner(ctx context.Context, a runnerArgs) (any, error) {
+	shelf := m.env.Registry("runners")
 	words, pub := parted(a.Options)
 	kwarg := a.Kwarg.Clone()
 	kwarg.Update(words)
@@ -264,7 +244,7 @@ func (m *module) runner(ctx context.Context, a runnerArgs) (any, error) {
 	case "state.orchestrate", "state.orch", "state.sls":
 		kwarg.Set("orchestration_jid", jid)
 	}
-	full, err := m.low(ctx, "runner", shelf, a.Name, listOf(a.Arg), kwarg, pub)
+	full, err := m.low(ctx, "runner", shelf, a.Name, data.ListOf(a.Arg), kwarg, pub)
 	if err != nil || a.FullReturn {
 		return full, err
 	}
@@ -277,18 +257,19 @@ type wheelArgs struct {
 	Options *data.Map `kwargs:"kwargs"`
 }
 
-// wheel runs a function of a wheel module and returns how that went. It is for a minion on the host of a master.
+// wheel runs a wheel function and returns its result with status. It needs a minion on the host of
+// a master.
 //
 // name
 //
-//	The function. Further arguments are for it.
+//	The function. Other arguments are passed to it.
 //
 // CLI Example:
 //
 //	salt master_minion saltutil.wheel key.accept jerry
 //	salt master_minion saltutil.wheel minions.connected
-func (m *module) wheel(ctx context.Context, a wheelArgs) (any, error) {
-	shelf := m.env.Shelf("wheel")
+func (m masters) wheel(ctx context.Context, a wheelArgs) (any, error) {
+	shelf := m.env.Registry("wheel")
 	kwarg, pub := parted(a.Options)
 	if takes(shelf, a.Name, "saltenv") {
 		saltenv, ok := pub.Get("__env__")
@@ -304,7 +285,7 @@ func (m *module) wheel(ctx context.Context, a wheelArgs) (any, error) {
 	return full, nil
 }
 
-// parted parts keyword arguments into those for a function and those that the engine adds.
+// parted splits keyword arguments into those for a function and those that the engine adds.
 func parted(all *data.Map) (words, internal *data.Map) {
 	words, internal = data.NewMap(), data.NewMap()
 	for k, v := range all.All() {
@@ -322,9 +303,12 @@ func takes(shelf *loader.Registry, fun, param string) bool {
 	return ok && f.Spec().Has(param)
 }
 
-// ordered has the master on this host call a function, where it does not lie on a shelf of this process. A minion carries no
-// functions of masters, so the master does it, with the rights of the minion's user there.
-func (m *module) ordered(ctx context.Context, client, fun string, arg []any, kwarg *data.Map) (job *data.Map, err error) {
+// ordered lets the master on this host call a function, if this process has no shelf with it. A
+// minion has no functions of masters, so the master runs them, with the rights that the minion's
+// user has there.
+func (m masters) ordered(
+	ctx context.Context, client, fun string, arg []any, kwarg *data.Map,
+) (job *data.Map, err error) {
 	args, words := loader.ParseInput(arg)
 	words.Update(kwarg)
 	order := data.NewMap("client", client, "fun", fun, "arg", args, "kwarg", words)
@@ -339,7 +323,8 @@ func (m *module) ordered(ctx context.Context, client, fun string, arg []any, kwa
 	return job, nil
 }
 
-// saltsFields gives the answer of a master the fields that a call within one process has (salt/client/mixins.py, low).
+// saltsFields adds the fields of a call within one process to the answer of a master
+// (salt/client/mixins.py, low).
 func saltsFields(answer *data.Map, args []any, words *data.Map, begun time.Time) *data.Map {
 	funArgs := slices.Clone(args)
 	if words.Len() > 0 {
@@ -360,8 +345,12 @@ func saltsFields(answer *data.Map, args []any, words *data.Map, begun time.Time)
 	return job
 }
 
-// low calls a function of the master's shelves and returns its job as a map (salt/client/mixins.py, low).
-func (m *module) low(ctx context.Context, client string, shelf *loader.Registry, fun string, arg []any, kwarg, pub *data.Map) (*data.Map, error) {
+// low calls a function of the master's shelves and returns its job as a map (salt/client/mixins.py,
+// low).
+func (m masters) low(
+	ctx context.Context, client string, shelf *loader.Registry, fun string, arg []any, kwarg,
+	pub *data.Map,
+) (*data.Map, error) {
 	switch {
 	case shelf == nil && m.env.Host.Order != nil:
 		return m.ordered(ctx, client, fun, arg, kwarg)
@@ -374,9 +363,13 @@ func (m *module) low(ctx context.Context, client string, shelf *loader.Registry,
 	if !ok {
 		user = "UNKNOWN"
 	}
-	m.tell(ctx, client, fun, arg, words, pub)
+	m.fireArgs(ctx, client, fun, arg, words, pub)
+	if f, ok := shelf.Func(fun); ok && f.Spec().Kwargs != "" { // load_args_and_kwargs of salt/minion.py
+		words.Set("__pub_user", user)
+	}
 	if m.env.Host.Control != nil {
-		return m.env.Host.Control(ctx, client, loader.Control{Fun: fun, Args: args, Kwargs: words, User: data.Str(user)}), nil
+		return m.env.Host.Control(ctx, client, loader.MasterCall{Fun: fun, Args: args, Kwargs: words,
+			User: data.Str(user)}), nil
 	}
 	f, ok := shelf.Func(fun)
 	if !ok {
@@ -386,11 +379,13 @@ func (m *module) low(ctx context.Context, client string, shelf *loader.Registry,
 	if words.Len() > 0 {
 		funArgs = append(funArgs, words)
 	}
-	job := data.NewMap("fun", client+"."+fun, "jid", loader.JobOf(ctx).Value("jid"), "user", user, "fun_args", funArgs)
+	job := data.NewMap("fun", client+"."+fun, "jid", loader.JobOf(ctx).Value("jid"), "user", user,
+		"fun_args", funArgs)
 	v, err := shelf.Invoke(ctx, fun, args, words)
 	switch {
 	case loader.KindOf(err) == loader.KindType:
-		job.Set("return", "\nPassed invalid arguments: "+err.Error()+"\n\nUsage:\n"+f.Spec().Docstring())
+		job.Set("return", "\nPassed invalid arguments: "+err.Error()+"\n\nUsage:\n"+
+			f.Spec().Docstring())
 	case err != nil:
 		job.Set("return", "Exception occurred in "+client+" "+fun+": "+loader.Traceback(err))
 	default:
@@ -401,15 +396,19 @@ func (m *module) low(ctx context.Context, client string, shelf *loader.Registry,
 	return job, nil
 }
 
-// tell fires the event of the arguments of a step of an orchestration (salt/utils/event.py, fire_args).
-func (m *module) tell(ctx context.Context, client, fun string, arg []any, words, pub *data.Map) {
+// fireArgs fires the event with the arguments of an orchestration step (salt/utils/event.py,
+// fire_args).
+func (m masters) fireArgs(
+	ctx context.Context, client, fun string, arg []any, words, pub *data.Map,
+) {
 	jid := pub.Value("__orchestration_jid__")
 	if !data.Truth(jid) || m.env.Host.FireMaster == nil {
 		return
 	}
 	body := data.NewMap("type", client, "name", fun, "args", words)
 	if client == "runner" {
-		body = data.NewMap("type", client, "name", fun, "args", append([]any{}, arg...), "kwargs", words)
+		body = data.NewMap("type", client, "name", fun, "args", append([]any{}, arg...),
+			"kwargs", words)
 	}
 	tag := eventbus.Tagify("run", jid, "args")
 	if err := m.env.Host.FireMaster(ctx, tag, body); err != nil {
@@ -424,13 +423,13 @@ type mmoduleArgs struct {
 	Options *data.Map `kwargs:"kwargs"`
 }
 
-// mmodule calls a function of the minion, as pillars do that need one of an environment. It is an error when file_roots does not
-// have the environment.
+// mmodule calls a function of the minion, for pillars that need a function of one environment. It
+// is an error if file_roots does not have the environment.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.mmodule base test.ping
-func (m *module) mmodule(ctx context.Context, a mmoduleArgs) (any, error) {
+func (m functions) mmodule(ctx context.Context, a mmoduleArgs) (any, error) {
 	roots, _ := m.env.Option("file_roots").(*data.Map)
 	if !roots.Has(a.Saltenv) {
 		return nil, loader.Exception("KeyError", "%s", data.Repr(a.Saltenv))

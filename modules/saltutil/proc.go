@@ -23,7 +23,7 @@ const (
 type task struct {
 	load *data.Map // as functions show it
 	own  bool      // of the daemon that this code runs in
-	part bool      // it is no process of its own
+	part bool      // not a process of its own
 }
 
 func (t task) jid() string { return data.Str(t.load.Value("jid")) }
@@ -32,13 +32,13 @@ func (t task) pid() int64 {
 	return pid
 }
 
-// tasks returns the jobs that run on this host but for the one that asks: those that the daemon around us knows, and those that
-// have files in proc (salt/utils/minion.py, running).
-func (m *module) tasks(ctx context.Context) []task {
+// tasks returns the jobs that run on this host, except the calling one: those of our own daemon,
+// and those with files in proc (salt/utils/minion.py, running).
+func (m jobs) tasks(ctx context.Context) []task {
 	var all []task
-	if m.env.Host.Running != nil {
+	if m.env.Host.Jobs != nil {
 		asks := data.Str(loader.JobOf(ctx).Value("jid"))
-		for _, load := range m.env.Host.Running() {
+		for _, load := range m.env.Host.Jobs.Running() {
 			if t := (task{load: load, own: true}); t.jid() != asks {
 				all = append(all, t)
 			}
@@ -47,12 +47,13 @@ func (m *module) tasks(ctx context.Context) []task {
 	return append(all, m.filed()...)
 }
 
-// filed returns the jobs of other processes that have files in proc, and removes the files of jobs that are no more.
-func (m *module) filed() []task {
-	dir := m.cached("proc")
+// filed returns the jobs of other processes with files in proc, and removes the files of ended
+// jobs.
+func (m jobs) filed() []task {
+	dir := cached(m.env, "proc")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // as long as there was no job there is no directory
+		return nil // the first job creates the directory
 	}
 	var all []task
 	for _, e := range entries {
@@ -72,8 +73,9 @@ func (m *module) filed() []task {
 	return all
 }
 
-// discard removes the file of a job that ended. A damaged one stays as long as it may be that somebody is just writing it.
-func (m *module) discard(path string, damage error) {
+// discard removes the file of an ended job. It keeps a damaged file for a while, as another process
+// may still be writing it.
+func (m jobs) discard(path string, damage error) {
 	info, err := os.Lstat(path)
 	if err != nil || damage != nil && time.Since(info.ModTime()) < young {
 		return
@@ -97,31 +99,33 @@ func readTask(path string) (task, error) {
 	return parseTask(body)
 }
 
-// parseTask reads the bytes of such a file.
+// parseTask parses the content of a job file.
 func parseTask(body []byte) (task, error) {
 	v, err := payload.Unmarshal(body, payload.WireLimits())
 	if err != nil {
-		return task{}, fmt.Errorf("file of a job: %w", err)
+		return task{}, fmt.Errorf("decode job file: %w", err)
 	}
 	load, ok := v.(*data.Map)
 	if !ok || !load.Has("jid") {
-		return task{}, fmt.Errorf("file of a job holds no job but %s", loader.TypeName(v))
+		return task{}, fmt.Errorf("job file contains %s instead of a job", loader.TypeName(v))
 	}
 	t := task{load: load, part: load.Value("multiprocessing") == false}
 	load.Delete("multiprocessing")
 	if t.pid() <= 0 {
-		return task{}, fmt.Errorf("file of job %s names no process", t.jid())
+		return task{}, fmt.Errorf("job file of %s has no process id", t.jid())
 	}
 	return t, nil
 }
 
 // cached returns a path below the minion's cache.
-func (m *module) cached(elem ...string) string {
-	return filepath.Join(append([]string{cmp.Or(m.env.Opts.Text("cachedir"), "/var/cache/salt/minion")}, elem...)...)
+func cached(env *loader.Env, elem ...string) string {
+	return filepath.Join(append([]string{cmp.Or(env.Opts.Text("cachedir"),
+		"/var/cache/salt/minion")}, elem...)...)
 }
 
-// shared reports whether a process is the minion itself, by the option pidfile. Its jobs then are not processes of their own.
-func (m *module) shared(pid int64) bool {
+// shared reports whether a process is the minion itself, by the option pidfile. Then its jobs are
+// not processes of their own.
+func (m jobs) shared(pid int64) bool {
 	body, err := os.ReadFile(m.env.Opts.Text("pidfile"))
 	if err != nil {
 		return false

@@ -1,6 +1,6 @@
 package saltutil
 
-// descendants returns the processes that pid has started, and those that they have, the nearest first.
+// descendants returns the child processes of pid and their descendants, nearest first.
 func descendants(pid int64) []int64 {
 	children := map[int64][]int64{}
 	for child, parent := range parents() {
@@ -12,7 +12,7 @@ func descendants(pid int64) []int64 {
 	var all []int64
 	for next := []int64{pid}; len(next) > 0; next = next[1:] {
 		for _, child := range children[next[0]] {
-			if !seen[child] { // ids that are used again could make a ring
+			if !seen[child] { // reused ids could form a cycle
 				seen[child] = true
 				all, next = append(all, child), append(next, child)
 			}

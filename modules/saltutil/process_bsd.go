@@ -15,7 +15,7 @@ func alive(pid int64) bool { return exists(pid) }
 func parents() map[int64]int64 {
 	list, err := exec.Command("ps", "-A", "-o", "pid=", "-o", "ppid=").Output()
 	if err != nil {
-		return nil // without ps nothing is known
+		return nil // nothing is known without ps
 	}
 	all := map[int64]int64{}
 	for line := range strings.Lines(string(list)) {

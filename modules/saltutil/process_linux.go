@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// alive reports whether a process runs and is one of Salt's, which its command line tells (salt/utils/minion.py,
-// _check_cmdline). Process ids are used again.
+// alive reports whether a process runs and is Salt's, by its command line (salt/utils/minion.py,
+// _check_cmdline). Process ids are reused.
 func alive(pid int64) bool {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -19,7 +19,7 @@ func alive(pid int64) bool {
 	return err == nil && bytes.Contains(line, []byte("salt"))
 }
 
-// hasProc reports whether /proc is there at all.
+// hasProc reports whether /proc exists.
 func hasProc() bool {
 	_, err := os.Stat("/proc/self")
 	return err == nil
@@ -29,7 +29,7 @@ func hasProc() bool {
 func parents() map[int64]int64 {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return nil // without /proc nothing is known
+		return nil // nothing is known without /proc
 	}
 	all := map[int64]int64{}
 	for _, e := range entries {
@@ -42,7 +42,7 @@ func parents() map[int64]int64 {
 	return all
 }
 
-// parentOf reads the parent from /proc/PID/stat: the second field behind the name in parentheses.
+// parentOf reads the parent from /proc/PID/stat: the second field after the name in parentheses.
 func parentOf(pid int64) (int64, bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	sigkill     = syscall.SIGTERM // as Salt, whose Python has no SIGKILL there
-	stillActive = 259             // exit code of a process that runs
+	sigkill     = syscall.SIGTERM // like Salt, as Python on Windows has no SIGKILL
+	stillActive = 259             // exit code of a running process
 )
 
 // alive reports whether a process runs.
@@ -33,7 +33,8 @@ func parents() map[int64]int64 {
 	defer windows.CloseHandle(snapshot)
 	all := map[int64]int64{}
 	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
-	for err = windows.Process32First(snapshot, &entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
+	for err = windows.Process32First(snapshot,
+		&entry); err == nil; err = windows.Process32Next(snapshot, &entry) {
 		all[int64(entry.ProcessID)] = int64(entry.ParentProcessID)
 	}
 	return all
@@ -48,5 +49,5 @@ func signalProcess(pid int64, _ syscall.Signal) error {
 	return p.Kill()
 }
 
-// ends reports whether a signal ends a job: here all do.
+// ends reports whether a signal ends a job: on Windows every signal does.
 func ends(syscall.Signal) bool { return true }

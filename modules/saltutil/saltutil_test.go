@@ -34,38 +34,50 @@ type fake struct {
 func newFake(t *testing.T, more ...loader.Plugin) *fake {
 	t.Helper()
 	f := &fake{dir: t.TempDir()}
-	f.Registry = f.registry(t, loader.Host{
-		Running: func() []*data.Map { return f.running },
-		Signal: func(jid string, sig os.Signal, ends bool) bool {
-			f.signals = append(f.signals, jid+" "+strconv.Itoa(int(sig.(syscall.Signal)))+" "+strconv.FormatBool(ends))
-			return jid != "gone"
-		},
-		Fire: func(_ context.Context, tag string, body *data.Map) error {
-			f.fired = append(f.fired, tag+" "+data.Repr(body))
-			return nil
-		},
-		Await: func(_ context.Context, tag string, act func() error) (*data.Map, error) {
-			if err := act(); err != nil {
-				return nil, err
-			}
-			f.fired = append(f.fired, "waited for "+tag)
-			return data.NewMap("complete", true), nil
-		},
-		RequestAll: func(_ context.Context, load *data.Map) error {
-			f.asked = append(f.asked, data.Repr(load))
-			if data.Truth(load.Value("preserve_minion_cache")) {
-				return context.DeadlineExceeded
-			}
-			return nil
-		},
-	}, more...)
+	f.Registry = f.registry(t, loader.Host{Jobs: f, Bus: f, Masters: asked{fake: f}}, more...)
 	return f
+}
+
+func (f *fake) Running() []*data.Map { return f.running }
+
+func (f *fake) Signal(jid string, sig os.Signal, ends bool) bool {
+	f.signals = append(f.signals, jid+" "+strconv.Itoa(int(sig.(syscall.Signal)))+" "+
+		strconv.FormatBool(ends))
+	return jid != "gone"
+}
+
+func (f *fake) Fire(_ context.Context, tag string, body *data.Map) error {
+	f.fired = append(f.fired, tag+" "+data.Repr(body))
+	return nil
+}
+
+func (f *fake) Await(_ context.Context, tag string, act func() error) (*data.Map, error) {
+	if err := act(); err != nil {
+		return nil, err
+	}
+	f.fired = append(f.fired, "waited for "+tag)
+	return data.NewMap("complete", true), nil
+}
+
+// asked records requests to the masters of a fake.
+type asked struct {
+	loader.Masters // methods that the tests do not call
+	fake           *fake
+}
+
+func (a asked) RequestAll(_ context.Context, load *data.Map) error {
+	a.fake.asked = append(a.fake.asked, data.Repr(load))
+	if data.Truth(load.Value("preserve_minion_cache")) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 func (f *fake) registry(t *testing.T, host loader.Host, more ...loader.Plugin) *loader.Registry {
 	t.Helper()
-	opts := data.NewMap("cachedir", f.dir, "id", "web1", "sock_dir", filepath.Join(f.dir, "run"), "pki_dir", filepath.Join(f.dir, "pki"),
-		"extension_modules", filepath.Join(f.dir, "extmods"), "file_client", "remote", "conf_file", filepath.Join(f.dir, "minion"))
+	opts := data.NewMap("cachedir", f.dir, "id", "web1", "sock_dir", filepath.Join(f.dir, "run"),
+		"pki_dir", filepath.Join(f.dir, "pki"), "extension_modules", filepath.Join(f.dir,
+			"extmods"), "file_client", "remote", "conf_file", filepath.Join(f.dir, "minion"))
 	r, err := loader.NewRegistry(&loader.Env{Opts: opts, Host: host}, append(more, Plugin()))
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +88,8 @@ func (f *fake) registry(t *testing.T, host loader.Host, more ...loader.Plugin) *
 // call calls a function as a job and returns the result in Python's form.
 func call(t *testing.T, r *loader.Registry, fun string, argv ...string) string {
 	t.Helper()
-	res := r.Call(t.Context(), "saltutil."+fun, loader.WireArgs(argv), loader.CallOptions{Pub: data.NewMap("jid", "me", "fun", "saltutil."+fun)})
+	res := r.Call(t.Context(), "saltutil."+fun, loader.WireArgs(argv),
+		loader.CallOptions{Pub: data.NewMap("jid", "me", "fun", "saltutil."+fun)})
 	return data.Repr(res.Value)
 }
 
@@ -108,7 +121,8 @@ func TestVectorSaltutil(t *testing.T) {
 				return
 			}
 			res := newFake(t).Call(t.Context(), argv[1].(string), argv[2:], loader.CallOptions{})
-			text, err := output.Printout(output.Choice{Asked: res.Out, Fun: fun}, data.NewMap("web1", res.Value), output.Options{Indent: output.NoIndent{}})
+			text, err := output.Printout(output.Choice{Asked: res.Out, Fun: fun},
+				data.NewMap("web1", res.Value), output.Options{Indent: output.NoIndent{}})
 			if err != nil || strings.TrimRight(text, "\n") != strings.TrimRight(c.Text("stdout"), "\n") {
 				t.Errorf("prints %q, %v, want %q", text, err, c.Text("stdout"))
 			}
@@ -121,7 +135,8 @@ func TestVectorSaltutil(t *testing.T) {
 
 func TestJobsOfTheDaemon(t *testing.T) {
 	f := newFake(t)
-	f.running = []*data.Map{load("20", "test.sleep"), load("me", "saltutil.running"), load("21", "state.apply"), load("gone", "cmd.run")}
+	f.running = []*data.Map{load("20", "test.sleep"), load("me", "saltutil.running"),
+		load("21", "state.apply"), load("gone", "cmd.run")}
 	f.running[2].Set("fun", []any{"test.ping", "state.highstate"})
 	pid := strconv.Itoa(os.Getpid())
 	for _, tt := range [][2]string{
@@ -136,9 +151,11 @@ func TestJobsOfTheDaemon(t *testing.T) {
 		{"signal_job 20 10", "'Signal 10 sent to job 20 at pid " + pid + "'"},
 		{"term_job 21", "'Signal 15 sent to job 21 at pid " + pid + "'"},
 		{"kill_job gone", "'Job gone was not running and job data has been cleaned up'"},
-		{"term_all_jobs", "['Signal 15 sent to job 20 at pid " + pid + "', 'Signal 15 sent to job 21 at pid " + pid +
+		{"term_all_jobs", "['Signal 15 sent to job 20 at pid " + pid +
+			"', 'Signal 15 sent to job 21 at pid " + pid +
 			"', 'Job gone was not running and job data has been cleaned up']"},
-		{"kill_all_jobs", "['Signal 9 sent to job 20 at pid " + pid + "', 'Signal 9 sent to job 21 at pid " + pid +
+		{"kill_all_jobs", "['Signal 9 sent to job 20 at pid " + pid +
+			"', 'Signal 9 sent to job 21 at pid " + pid +
 			"', 'Job gone was not running and job data has been cleaned up']"},
 	} {
 		words := strings.Fields(tt[0])
@@ -148,7 +165,7 @@ func TestJobsOfTheDaemon(t *testing.T) {
 		"20 10 false, 21 15 true, gone 9 true, 20 15 true, 21 15 true, gone 15 true, 20 9 true, 21 9 true, gone 9 true")
 }
 
-// file writes a file of a job into proc.
+// file writes a job file to proc.
 func (f *fake) file(t *testing.T, name string, body []byte, old bool) string {
 	t.Helper()
 	path := filepath.Join(f.dir, "proc", name)
@@ -178,7 +195,8 @@ func (f *fake) jobFile(t *testing.T, jid string, pid int, more ...any) string {
 	return f.file(t, jid, body, false)
 }
 
-// saltProcess starts a process with the word salt in its command line, that has a child; it returns both.
+// saltProcess starts a process with a child and with the word salt in its command line. It returns
+// both.
 func saltProcess(t *testing.T) (pid, child int, ended chan error) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; wait; : salt")
@@ -242,13 +260,14 @@ func TestSignalReachesProcessAndChildren(t *testing.T) {
 	f := newFake(t)
 	pid, child, ended := saltProcess(t)
 	f.jobFile(t, "1", pid)
-	expect(t, "kill_job", call(t, f.registry(t, loader.Host{}), "kill_job", "1"), "'Signal 9 sent to job 1 at pid "+strconv.Itoa(pid)+"'")
+	expect(t, "kill_job", call(t, f.registry(t, loader.Host{}), "kill_job", "1"),
+		"'Signal 9 sent to job 1 at pid "+strconv.Itoa(pid)+"'")
 	<-ended
 	for end := time.Now().Add(10 * time.Second); parentIs(child, pid) || alive(int64(child)); {
 		if time.Now().After(end) {
 			t.Fatal("the child of the job's process lives")
 		}
-		time.Sleep(time.Millisecond) // the end of a process that is not ours has no event
+		time.Sleep(time.Millisecond) // the end of a foreign process has no event
 	}
 	expect(t, "running", call(t, f.Registry, "running"), "[]")
 	expect(t, "proc", left(t, f), "")
@@ -259,7 +278,7 @@ func TestSignalReachesProcessAndChildren(t *testing.T) {
 
 func parentIs(pid, parent int) bool { return parents()[int64(pid)] == int64(parent) }
 
-// startBus runs a minion's bus for salt-call to find, and returns it.
+// startBus runs a minion's bus that salt-call finds, and returns it.
 func startBus(t *testing.T, dir string) *eventbus.Bus {
 	t.Helper()
 	sockets, err := eventbus.MinionSockets(filepath.Join(dir, "run"), "web1", "")
@@ -274,7 +293,8 @@ func startBus(t *testing.T, dir string) *eventbus.Bus {
 	ready := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := bus.Serve(ctx, sockets, eventbus.ServeOptions{Ready: func() { close(ready) }}); err != nil && ctx.Err() == nil {
+		if err := bus.Serve(ctx, sockets,
+			eventbus.ServeOptions{Ready: func() { close(ready) }}); err != nil && ctx.Err() == nil {
 			t.Errorf("bus: %v", err)
 		}
 	})
@@ -318,9 +338,12 @@ func TestSaltCallAsksTheMinionToSignal(t *testing.T) {
 		}
 	})
 	r := f.registry(t, loader.Host{})
-	expect(t, "running", call(t, r, "find_job", "1"), "{'jid': '1', 'fun': 'test.sleep', 'pid': "+strconv.Itoa(pid)+"}")
-	expect(t, "term_job 1", call(t, r, "term_job", "1"), "'Signal 15 sent to job 1 at pid "+strconv.Itoa(pid)+"'")
-	expect(t, "term_job 2", call(t, r, "term_job", "2"), "'Job 2 was not running and job data has been cleaned up'")
+	expect(t, "running", call(t, r, "find_job", "1"), "{'jid': '1', 'fun': 'test.sleep', 'pid': "+
+		strconv.Itoa(pid)+"}")
+	expect(t, "term_job 1", call(t, r, "term_job", "1"), "'Signal 15 sent to job 1 at pid "+
+		strconv.Itoa(pid)+"'")
+	expect(t, "term_job 2", call(t, r, "term_job", "2"),
+		"'Job 2 was not running and job data has been cleaned up'")
 	expect(t, "proc", left(t, f), "1")
 	select {
 	case <-ended:
@@ -333,13 +356,15 @@ func TestSaltCallLeavesAMinionWithoutBusAlone(t *testing.T) {
 	f := newFake(t)
 	pid, _, ended := saltProcess(t)
 	f.jobFile(t, "1", pid)
-	if err := os.WriteFile(filepath.Join(f.dir, "minion.pid"), []byte(strconv.Itoa(pid)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(f.dir, "minion.pid"), []byte(strconv.Itoa(pid)+"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := f.registry(t, loader.Host{})
 	r.Env().Opts.Set("pidfile", filepath.Join(f.dir, "minion.pid"))
-	expect(t, "kill_job", call(t, r, "kill_job", "1"), "'ERROR: cannot signal job 1: the minion with the process id "+strconv.Itoa(pid)+
-		" does not answer on its event bus'")
+	expect(t, "kill_job", call(t, r, "kill_job", "1"),
+		"'ERROR: cannot signal job 1: the minion with the process id "+strconv.Itoa(pid)+
+			" does not answer on its event bus'")
 	select {
 	case <-ended:
 		t.Error("the minion itself was killed")
@@ -351,13 +376,16 @@ func TestRefresh(t *testing.T) {
 	tests := []struct{ call, result, fired string }{
 		{"refresh_pillar", "True", "pillar_refresh {'clean_cache': True}"},
 		{"pillar_refresh clean_cache=False", "True", "pillar_refresh {'clean_cache': False}"},
-		{"refresh_pillar wait=True timeout=1", "True", "pillar_refresh {'clean_cache': True}, waited for " + pillarRefreshed},
+		{"refresh_pillar wait=True timeout=1", "True",
+			"pillar_refresh {'clean_cache': True}, waited for " + pillarRefreshed},
 		{"refresh_modules", "True", "module_refresh {}"},
-		{"refresh_modules async=False", "True", "module_refresh {'notify': True}, waited for " + modulesRefreshed},
+		{"refresh_modules async=False", "True", "module_refresh {'notify': True}, waited for " +
+			modulesRefreshed},
 		{"refresh_grains", "True", "pillar_refresh {'clean_cache': True}"},
 		{"refresh_grains refresh_pillar=False", "True", "module_refresh {}"},
 		{"refresh_grains clean_pillar_cache=False", "True", "pillar_refresh {'clean_cache': False}"},
-		{"refresh_grains foo=1 bar=x", `"ERROR executing 'saltutil.refresh_grains': The following keyword arguments are not valid: foo=1, bar=x"`, ""},
+		{"refresh_grains foo=1 bar=x",
+			`"ERROR executing 'saltutil.refresh_grains': The following keyword arguments are not valid: foo=1, bar=x"`, ""},
 		{"refresh_beacons", "True", "beacons_refresh {}"},
 		{"refresh_matchers", "True", "matchers_refresh {}"},
 		{"sync_modules", "[]", "module_refresh {}"},
@@ -388,7 +416,8 @@ func TestRefreshFromSaltCall(t *testing.T) {
 	for _, fun := range []string{"refresh_pillar", "refresh_modules", "refresh_beacons", "refresh_matchers"} {
 		expect(t, fun+" without a minion", call(t, r, fun), "False")
 	}
-	expect(t, "refresh_pillar without a minion", call(t, r, "refresh_pillar", "wait=True", "timeout=1"), "False")
+	expect(t, "refresh_pillar without a minion",
+		call(t, r, "refresh_pillar", "wait=True", "timeout=1"), "False")
 	expect(t, "refresh_grains without a minion", call(t, r, "refresh_grains"), "True")
 	bus := startBus(t, f.dir)
 	var got []string

@@ -12,25 +12,26 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Events by which salt-call asks a minion to signal a job that is no process of its own, and by which that answers.
+// Events: salt-call asks a minion to signal a job that is not a process, and the minion answers.
 const (
 	signalAsked = "job_signal"
 	signalDone  = "/salt/minion/job_signal_complete"
 )
 
-const signalTimeout = 5 * time.Second // how long the minion may take to answer
+const signalTimeout = 5 * time.Second // timeout for the minion's answer
 
 type signalJobArgs struct {
 	Jid any
 	Sig any
 }
 
-// signalJob sends a signal to a job and the programs that it runs. The result says so, or is empty when there is no such job.
+// signalJob sends a signal to a job and the programs that it runs. The result is a message, or
+// empty if there is no such job.
 //
 // CLI Example:
 //
 //	salt '*' saltutil.signal_job <job id> 15
-func (m *module) signalJob(ctx context.Context, a signalJobArgs) (any, error) {
+func (m signals) signalJob(ctx context.Context, a signalJobArgs) (any, error) {
 	sig, err := loader.Int(a.Sig)
 	if err != nil {
 		return nil, err
@@ -43,38 +44,38 @@ func (m *module) signalJob(ctx context.Context, a signalJobArgs) (any, error) {
 // CLI Example:
 //
 //	salt '*' saltutil.term_job <job id>
-func (m *module) termJob(ctx context.Context, a jidArgs) (any, error) {
+func (m signals) termJob(ctx context.Context, a jidArgs) (any, error) {
 	return m.signal(ctx, a.Jid, syscall.SIGTERM)
 }
 
-// killJob ends a job at once (SIGKILL, 9).
+// killJob kills a job at once (SIGKILL, 9).
 //
 // CLI Example:
 //
 //	salt '*' saltutil.kill_job <job id>
-func (m *module) killJob(ctx context.Context, a jidArgs) (any, error) {
+func (m signals) killJob(ctx context.Context, a jidArgs) (any, error) {
 	return m.signal(ctx, a.Jid, sigkill)
 }
 
-// termAllJobs asks all jobs but this one to end (SIGTERM, 15).
+// termAllJobs asks all jobs except this one to end (SIGTERM, 15).
 //
 // CLI Example:
 //
 //	salt '*' saltutil.term_all_jobs
-func (m *module) termAllJobs(ctx context.Context, _ loader.NoArgs) (any, error) {
+func (m signals) termAllJobs(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return m.signalAll(ctx, syscall.SIGTERM)
 }
 
-// killAllJobs ends all jobs but this one at once (SIGKILL, 9).
+// killAllJobs kills all jobs except this one at once (SIGKILL, 9).
 //
 // CLI Example:
 //
 //	salt '*' saltutil.kill_all_jobs
-func (m *module) killAllJobs(ctx context.Context, _ loader.NoArgs) (any, error) {
+func (m signals) killAllJobs(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return m.signalAll(ctx, sigkill)
 }
 
-func (m *module) signalAll(ctx context.Context, sig syscall.Signal) (any, error) {
+func (m signals) signalAll(ctx context.Context, sig syscall.Signal) (any, error) {
 	texts := []any{}
 	for _, t := range m.tasks(ctx) {
 		text, err := m.signalTask(ctx, t, sig)
@@ -86,15 +87,15 @@ func (m *module) signalAll(ctx context.Context, sig syscall.Signal) (any, error)
 	return texts, nil
 }
 
-func (m *module) signal(ctx context.Context, jid any, sig syscall.Signal) (any, error) {
+func (m signals) signal(ctx context.Context, jid any, sig syscall.Signal) (any, error) {
 	if t, ok := m.task(ctx, jid); ok {
 		return m.signalTask(ctx, t, sig)
 	}
 	return "", nil
 }
 
-// signalTask signals one job and says what became of it.
-func (m *module) signalTask(ctx context.Context, t task, sig syscall.Signal) (string, error) {
+// signalTask signals one job and returns a message about the result.
+func (m signals) signalTask(ctx context.Context, t task, sig syscall.Signal) (string, error) {
 	reached, err := m.reach(ctx, t, sig)
 	switch {
 	case err != nil:
@@ -107,14 +108,14 @@ func (m *module) signalTask(ctx context.Context, t task, sig syscall.Signal) (st
 }
 
 // reach signals a job and reports whether it was running.
-func (m *module) reach(ctx context.Context, t task, sig syscall.Signal) (bool, error) {
+func (m signals) reach(ctx context.Context, t task, sig syscall.Signal) (bool, error) {
 	switch {
 	case t.own:
-		return m.env.Host.Signal != nil && m.env.Host.Signal(t.jid(), sig, ends(sig)), nil
+		return m.env.Host.Jobs != nil && m.env.Host.Jobs.Signal(t.jid(), sig, ends(sig)), nil
 	case t.part || m.shared(t.pid()):
 		return m.askToSignal(ctx, t, sig)
 	}
-	reached := false // the process itself may end for the end of the last of its children
+	reached := false // the process may end when its last child ends
 	for _, pid := range descendants(t.pid()) {
 		err := signalProcess(pid, sig)
 		if err != nil {
@@ -126,9 +127,10 @@ func (m *module) reach(ctx context.Context, t task, sig syscall.Signal) (bool, e
 }
 
 // askToSignal asks the minion that runs a job to signal it.
-func (m *module) askToSignal(ctx context.Context, t task, sig syscall.Signal) (bool, error) {
+func (m signals) askToSignal(ctx context.Context, t task, sig syscall.Signal) (bool, error) {
 	ask := data.NewMap("jid", t.jid(), "signal", int64(sig), "ends", ends(sig))
-	fired, answer := m.fireAndWait(ctx, signalAsked, ask, signalDone+"/"+t.jid(), signalTimeout)
+	fired, answer := fireAndWait(ctx, m.env, signalAsked, ask, signalDone+"/"+t.jid(),
+		signalTimeout)
 	if !fired || answer.Len() == 0 {
 		return false, loader.Execution("cannot signal job %s: the minion with the process id %d does not answer on its event bus", t.jid(), t.pid())
 	}
@@ -136,12 +138,12 @@ func (m *module) askToSignal(ctx context.Context, t task, sig syscall.Signal) (b
 }
 
 // forget removes the file of a job that is not running.
-func (m *module) forget(t task) {
+func (m signals) forget(t task) {
 	jid := t.jid()
 	if filepath.Base(jid) != jid {
 		return
 	}
-	if err := os.Remove(m.cached("proc", jid)); err != nil {
+	if err := os.Remove(cached(m.env, "proc", jid)); err != nil {
 		m.env.Log.Debugf("remove the file of job %s: %v", jid, err)
 	}
 }

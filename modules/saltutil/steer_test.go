@@ -18,12 +18,12 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// fileServer is a module cp: cache_dir copies what the environments hold into the cache of files.
+// fileServer is a module cp: cache_dir copies the files of the environments to the cache.
 type fileServer struct {
 	dir   string                       // cachedir
 	files map[string]map[string]string // environment → path → text
 	fail  error
-	extra []any // further paths of the result
+	extra []any // more paths in the result
 }
 
 func (s *fileServer) plugin() loader.Plugin {
@@ -34,25 +34,28 @@ func (s *fileServer) plugin() loader.Plugin {
 		IncludePat string `default:"''"`
 	}
 	return loader.Plugin{Name: "cp", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("cache_dir", func(_ context.Context, a args) (any, error) {
-			if a.IncludePat != `E@\.(pyx?|so|zip)$` || a.Empty {
-				return nil, errors.New("unexpected pattern " + a.IncludePat)
-			}
-			paths := slices.Clone(s.extra)
-			for path, text := range s.files[a.Saltenv] {
-				rest, ok := strings.CutPrefix(path, strings.TrimPrefix(a.Path, "salt://")+"/")
-				if !ok {
-					continue
+		return &loader.Module{Funcs: []loader.Func{loader.F("cache_dir",
+			func(_ context.Context, a args) (any, error) {
+				if a.IncludePat != `E@(\.(pyx?|so|zip)|(^|/)[^./]+)$` || a.Empty {
+					return nil, errors.New("unexpected pattern " + a.IncludePat)
 				}
-				local := filepath.Join(s.dir, "files", a.Saltenv, strings.TrimPrefix(a.Path, "salt://"), rest)
-				if err := errors.Join(os.MkdirAll(filepath.Dir(local), 0o700), os.WriteFile(local, []byte(text), 0o600)); err != nil {
-					return nil, err
+				paths := slices.Clone(s.extra)
+				for path, text := range s.files[a.Saltenv] {
+					rest, ok := strings.CutPrefix(path, strings.TrimPrefix(a.Path, "salt://")+"/")
+					if !ok {
+						continue
+					}
+					local := filepath.Join(s.dir, "files", a.Saltenv,
+						strings.TrimPrefix(a.Path, "salt://"), rest)
+					if err := errors.Join(os.MkdirAll(filepath.Dir(local), 0o700),
+						os.WriteFile(local, []byte(text), 0o600)); err != nil {
+						return nil, err
+					}
+					paths = append(paths, local)
 				}
-				paths = append(paths, local)
-			}
-			slices.SortFunc(paths, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-			return paths, s.fail
-		})}}, nil
+				slices.SortFunc(paths, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
+				return paths, s.fail
+			})}}, nil
 	}}
 }
 
@@ -79,7 +82,7 @@ func TestSyncFetchesOnceAndFollowsTheServer(t *testing.T) {
 		{"changed", "sync_modules", "['modules.one']", func() { s.files["base"]["_modules/one.py"] = "new" }},
 		{"both", "sync_modules saltenv=base,dev", "['modules.three']", nil},
 		{"extmods", "list_extmods", "{'modules': ['one', 'two', 'three']}", nil},
-		{"base alone", "sync_modules", "[]", nil}, // takes away what is of dev
+		{"base alone", "sync_modules", "[]", nil}, // removes the modules of dev
 		{"extmods of base", "list_extmods", "{'modules': ['one', 'two']}", nil},
 		{"gone", "sync_modules", "[]", func() { delete(s.files["base"], "_modules/sub/two.py") }},
 		{"extmods then", "list_extmods", "{'modules': ['one']}", nil},
@@ -94,7 +97,8 @@ func TestSyncFetchesOnceAndFollowsTheServer(t *testing.T) {
 		words := strings.Fields(st.call)
 		expect(t, st.what, sorted(call(t, f.Registry, words[0], words[1:]...)), sorted(st.want))
 	}
-	if body, err := os.ReadFile(filepath.Join(f.dir, "extmods", "modules", "one.py")); err != nil || string(body) != "new" {
+	if body, err := os.ReadFile(filepath.Join(f.dir, "extmods", "modules", "one.py")); err != nil ||
+		string(body) != "new" {
 		t.Errorf("one.py holds %q, %v", body, err)
 	}
 	if _, err := os.Stat(filepath.Join(f.dir, "module_refresh")); err != nil {
@@ -102,7 +106,21 @@ func TestSyncFetchesOnceAndFollowsTheServer(t *testing.T) {
 	}
 }
 
-// sorted brings the names of a list into one order.
+// TestSyncFetchesPrograms checks that programs are fetched, and other files without a suffix are not.
+func TestSyncFetchesPrograms(t *testing.T) {
+	f, s := newSynced(t)
+	s.files["base"] = map[string]string{
+		"_modules/own": "#!/bin/sh\n# describe\n", "_modules/README": "describe", "_modules/other": "#!/bin/sh\n", "_modules/one.py": "1",
+	}
+	for _, want := range []string{"['modules.one', 'modules.own']", "[]"} {
+		expect(t, "programs", sorted(call(t, f.Registry, "sync_modules")), sorted(want))
+	}
+	if _, err := os.Stat(filepath.Join(f.dir, "extmods", "modules", "own")); err != nil {
+		t.Error(err)
+	}
+}
+
+// sorted sorts the names of a list.
 func sorted(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("[]{}, ", r) })
 	slices.Sort(words)
@@ -111,13 +129,15 @@ func sorted(text string) string {
 
 func TestSyncListsAndEnvironments(t *testing.T) {
 	f, s := newSynced(t)
-	expect(t, "blacklist", call(t, f.Registry, "sync_modules", "extmod_blacklist=one,other"), "['modules.sub.two']")
+	expect(t, "blacklist", call(t, f.Registry, "sync_modules", "extmod_blacklist=one,other"),
+		"['modules.sub.two']")
 	expect(t, "whitelist", call(t, f.Registry, "sync_modules", "extmod_whitelist=one"), "['modules.one']")
 	expect(t, "list_extmods", call(t, f.Registry, "list_extmods"), "{'modules': ['one']}")
 	f.Env().Opts.Set("extmod_blacklist", data.NewMap("modules", []any{"one"}))
 	expect(t, "option", call(t, f.Registry, "sync_modules"), "['modules.sub.two']")
 	f.Env().Opts.Set("clean_dynamic_modules", false)
-	expect(t, "sync_all", call(t, f.Registry, "sync_all", "extmod_blacklist={modules: [sub.two]}", "saltenv=[base, dev]"),
+	expect(t, "sync_all", call(t, f.Registry, "sync_all", "extmod_blacklist={modules: [sub.two]}",
+		"saltenv=[base, dev]"),
 		"{'clouds': [], 'beacons': [], 'modules': ['modules.one', 'modules.three'], 'states': [], 'sdb': [], 'grains': ['grains.g'], 'renderers': [], "+
 			"'returners': [], 'output': [], 'utils': [], 'log_handlers': [], 'executors': [], 'proxymodules': [], 'engines': [], "+
 			"'thorium': [], 'serializers': [], 'matchers': []}")
@@ -132,27 +152,31 @@ func TestSyncAsksForTheTopFile(t *testing.T) {
 		Options *data.Map `kwargs:"kwargs"`
 	}
 	state := loader.Plugin{Name: "state", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("show_top", func(_ context.Context, a args) (any, error) {
-			if a.Options.Value("concurrent") != true || a.Options.Value("force") != true {
-				return []any{"a state runs"}, nil
-			}
-			return top, nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("show_top",
+			func(_ context.Context, a args) (any, error) {
+				if a.Options.Value("concurrent") != true || a.Options.Value("force") != true {
+					return []any{"a state runs"}, nil
+				}
+				return top, nil
+			})}}, nil
 	}}
 	if err := f.Replace([]loader.Plugin{Plugin(), s.plugin(), state}); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, "dev", call(t, f.Registry, "sync_modules"), "['modules.three']")
 	top = data.NewMap()
-	expect(t, "nothing", sorted(call(t, f.Registry, "sync_modules")), sorted("['modules.one', 'modules.sub.two']"))
+	expect(t, "nothing", sorted(call(t, f.Registry, "sync_modules")),
+		sorted("['modules.one', 'modules.sub.two']"))
 	top = []any{"cannot render"}
-	expect(t, "trouble", call(t, f.Registry, "sync_modules"), "'ERROR: Unable to render top file(s): cannot render'")
+	expect(t, "trouble", call(t, f.Registry, "sync_modules"),
+		"'ERROR: Unable to render top file(s): cannot render'")
 }
 
 func (f *fake) write(t *testing.T, path string, body []byte) string {
 	t.Helper()
 	path = filepath.Join(f.dir, path)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, body, 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700),
+		os.WriteFile(path, body, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -169,8 +193,10 @@ func TestClearCache(t *testing.T) {
 	if err := os.WriteFile(outside, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	gone := []string{f.write(t, "a", nil), f.write(t, "files/base/b", nil), f.write(t, "extmods/modules/c.py", nil), f.write(t, "files/proc", nil)}
-	kept := []string{f.write(t, "proc/20", nil), f.write(t, "seen_jobs", nil), f.write(t, "spool/m/r.ret", nil), outside}
+	gone := []string{f.write(t, "a", nil), f.write(t, "files/base/b", nil),
+		f.write(t, "extmods/modules/c.py", nil), f.write(t, "files/proc", nil)}
+	kept := []string{f.write(t, "proc/20", nil), f.write(t, "seen_jobs", nil),
+		f.write(t, "spool/m/r.ret", nil), outside}
 	if err := os.Symlink(filepath.Dir(outside), filepath.Join(f.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -210,9 +236,11 @@ func TestJobCache(t *testing.T) {
 	old := filepath.Dir(f.write(t, "minion_jobs/20160503150049487736/return.p", body))
 	fresh := filepath.Dir(f.write(t, "minion_jobs/b/return.p", nil))
 	broken := filepath.Dir(f.write(t, "minion_jobs/c/return.p", []byte{0xc1}))
-	expect(t, "find_cached_job", call(t, f.Registry, "find_cached_job", "20160503150049487736"), "{'fun': 'test.ping', 'return': True}")
+	expect(t, "find_cached_job", call(t, f.Registry, "find_cached_job", "20160503150049487736"),
+		"{'fun': 'test.ping', 'return': True}")
 	expect(t, "find_cached_job of an empty file", call(t, f.Registry, "find_cached_job", "b"), "None")
-	if got := call(t, f.Registry, "find_cached_job", "c"); !strings.Contains(got, "ERROR: return of job c in") {
+	if got := call(t, f.Registry, "find_cached_job", "c"); !strings.Contains(got,
+		"ERROR: return of job c in") {
 		t.Errorf("find_cached_job of a damaged file gives %s", got)
 	}
 	when := time.Now().Add(-13 * time.Hour)
@@ -227,7 +255,8 @@ func TestJobCache(t *testing.T) {
 	if there(old) || !there(fresh) || !there(broken) {
 		t.Error("clear_job_cache does not remove the old jobs alone")
 	}
-	if got := call(t, f.Registry, "clear_job_cache", "hours=x"); !strings.HasPrefix(got, `"Passed invalid arguments to saltutil.clear_job_cache: unsupported operand type(s) for -: 'float' and 'str'`) {
+	if got := call(t, f.Registry, "clear_job_cache", "hours=x"); !strings.HasPrefix(got,
+		`"Passed invalid arguments to saltutil.clear_job_cache: unsupported operand type(s) for -: 'float' and 'str'`) {
 		t.Errorf("clear_job_cache hours=x gives %s", got)
 	}
 }
@@ -248,20 +277,23 @@ func TestKeys(t *testing.T) {
 	expect(t, "revoke_auth", call(t, f.Registry, "revoke_auth", "preserve_minion_cache=True"), "False")
 	expect(t, "requests", strings.Join(f.asked, ", "),
 		"{'cmd': 'revoke_auth', 'preserve_minion_cache': False}, {'cmd': 'revoke_auth', 'preserve_minion_cache': True}")
-	if got := call(t, f.registry(t, loader.Host{}), "revoke_auth"); !strings.Contains(got, `KeyError: 'master_uri'`) {
+	if got := call(t, f.registry(t, loader.Host{}), "revoke_auth"); !strings.Contains(got,
+		`KeyError: 'master_uri'`) {
 		t.Errorf("revoke_auth without a master gives %s", got)
 	}
 }
 
 func TestOrders(t *testing.T) {
 	f := newFake(t)
-	if got := call(t, f.Registry, "cmd", "*", "test.ping"); !strings.HasSuffix(got, `salt.exceptions.SaltClientError: The salt master could not be contacted. Is master running?\n'`) {
+	if got := call(t, f.Registry, "cmd", "*", "test.ping"); !strings.HasSuffix(got,
+		`salt.exceptions.SaltClientError: The salt master could not be contacted. Is master running?\n'`) {
 		t.Errorf("cmd without a master gives %s", got)
 	}
 	var orders []string
 	host := loader.Host{Order: func(_ context.Context, order *data.Map, yield func(string, *data.Map) bool) error {
 		text := data.Repr(order.Value("tgt")) + " " + order.Text("fun") + " " + data.Repr(order.Value("arg"))
-		for _, name := range []string{"batch", "failhard", "expect_minions", "ret_config", "ret_kwargs", "gather_job_timeout"} {
+		for _, name := range []string{"batch", "failhard", "expect_minions", "ret_config",
+			"ret_kwargs", "gather_job_timeout"} {
 			if v, ok := order.Get(name); ok {
 				text += " " + name + "=" + data.Str(v)
 			}
@@ -284,8 +316,10 @@ func TestOrders(t *testing.T) {
 	}}
 	r := f.registry(t, host)
 	for _, tt := range []struct{ call, want, orders string }{
-		{"cmd * test.ping", "{'a': {'ret': True}, 'b': {'ret': True}, 'c': {'ret': True}}", "'*' test.ping []"},
-		{"cmd_iter * test.ping", "{'a': {'ret': True}, 'b': {'ret': True}, 'c': {'ret': True}}", "'*' test.ping []"},
+		{"cmd * test.ping", "{'a': {'ret': True}, 'b': {'ret': True}, 'c': {'ret': True}}",
+			"'*' test.ping []"},
+		{"cmd_iter * test.ping", "{'a': {'ret': True}, 'b': {'ret': True}, 'c': {'ret': True}}",
+			"'*' test.ping []"},
 		{"cmd a,b test.arg arg=[1,x=2] kwarg={y:3} tgt_type=list", "{'a': {'ret': True}, 'b': {'ret': True}}",
 			"['a', 'b'] test.arg [1, {'__kwarg__': True, 'y': 3, 'x': 2}]"},
 		{"cmd * test.ping batch=2", "{'a': {'out': 'highstate', 'ret': True}, 'b': {'out': 'highstate', 'ret': True}, 'c': {'out': 'highstate', 'ret': True}}",
@@ -303,7 +337,7 @@ func TestOrders(t *testing.T) {
 		orders = nil
 		words := strings.Fields(tt.call)
 		for i := range words {
-			words[i] = strings.ReplaceAll(words[i], ":", ": ") // YAML wants the blank
+			words[i] = strings.ReplaceAll(words[i], ":", ": ") // YAML needs the blank
 		}
 		expect(t, tt.call, call(t, r, words[0], words[1:]...), tt.want)
 		expect(t, "orders of "+tt.call, strings.Join(orders, ", "), tt.orders)
@@ -315,7 +349,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-func TestMastersShelves(t *testing.T) {
+func TestMastersRegistries(t *testing.T) {
 	f := newFake(t)
 	type args struct {
 		Args    []any     `args:"args"`
@@ -324,27 +358,30 @@ func TestMastersShelves(t *testing.T) {
 	type envArgs struct {
 		Saltenv string `default:"'none'"`
 	}
-	shelf, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{{Name: "x", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{
-			loader.F("f", func(_ context.Context, a args) (any, error) { return []any{a.Args, a.Options}, nil }),
-			loader.F("env", func(_ context.Context, a envArgs) (any, error) { return a.Saltenv, nil }),
-			loader.F("fail", func(context.Context, loader.NoArgs) (any, error) { return nil, errors.New("broken") }),
-		}}, nil
-	}}})
+	registry, err := loader.NewRegistry(&loader.Env{},
+		[]loader.Plugin{{Name: "x", New: func(*loader.Env) (*loader.Module, error) {
+			return &loader.Module{Funcs: []loader.Func{
+				loader.F("f", func(_ context.Context, a args) (any, error) { return []any{a.Args, a.Options}, nil }),
+				loader.F("env", func(_ context.Context, a envArgs) (any, error) { return a.Saltenv, nil }),
+				loader.F("fail", func(context.Context, loader.NoArgs) (any, error) { return nil, errors.New("broken") }),
+			}}, nil
+		}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, fun := range []string{"runner", "wheel"} {
 		expect(t, fun, call(t, f.Registry, fun, "x.f"), "'ERROR: "+notOnMaster+"'")
 	}
-	f.Env().Shelves = map[string]*loader.Registry{"runners": shelf, "wheel": shelf}
-	expect(t, "runner", call(t, f.Registry, "runner", "x.f", "arg=[1]", "kwarg={a: 2}", "b=3"), "[[1], {'a': 2, 'b': 3}]")
+	f.Env().Registries = map[string]*loader.Registry{"runners": registry, "wheel": registry}
+	expect(t, "runner", call(t, f.Registry, "runner", "x.f", "arg=[1]", "kwarg={a: 2}", "b=3"),
+		"[[1], {'a': 2, 'b': 3}]")
 	expect(t, "runner saltenv", call(t, f.Registry, "runner", "x.env", "saltenv=dev"), "'dev'")
 	expect(t, "runner full_return", call(t, f.Registry, "runner", "x.env", "full_return=True"),
 		"{'fun': 'runner.x.env', 'jid': 'me', 'user': 'UNKNOWN', 'fun_args': [{'saltenv': 'base'}], 'return': 'base', 'success': True}")
 	expect(t, "wheel", call(t, f.Registry, "wheel", "x.f", "1", "b=3"),
 		"{'fun': 'wheel.x.f', 'jid': 'me', 'user': 'UNKNOWN', 'fun_args': [1, {'b': 3}], 'return': [[1], {'b': 3}], 'success': True}")
-	if got := call(t, f.Registry, "wheel", "x.fail"); !strings.Contains(got, "Exception occurred in wheel x.fail: Traceback") || !strings.Contains(got, "'success': False") {
+	if got := call(t, f.Registry, "wheel", "x.fail"); !strings.Contains(got,
+		"Exception occurred in wheel x.fail: Traceback") || !strings.Contains(got, "'success': False") {
 		t.Errorf("wheel x.fail gives %s", got)
 	}
 	if got := call(t, f.Registry, "runner", "nosuch.fun"); !strings.Contains(got, `KeyError: 'nosuch.fun'`) {
@@ -355,8 +392,10 @@ func TestMastersShelves(t *testing.T) {
 func TestMmoduleAndUpdate(t *testing.T) {
 	f := newFake(t)
 	f.Env().Opts.Set("file_roots", data.NewMap("base", []any{"/srv/salt"}))
-	expect(t, "mmodule", call(t, f.Registry, "mmodule", "base", "saltutil.update", "version=1"), "{'_error': 'Esky not available as import'}")
-	if got := call(t, f.Registry, "mmodule", "dev", "saltutil.update"); !strings.Contains(got, `KeyError: 'dev'`) {
+	expect(t, "mmodule", call(t, f.Registry, "mmodule", "base", "saltutil.update", "version=1"),
+		"{'_error': 'Esky not available as import'}")
+	if got := call(t, f.Registry, "mmodule", "dev", "saltutil.update"); !strings.Contains(got,
+		`KeyError: 'dev'`) {
 		t.Errorf("mmodule of a missing environment gives %s", got)
 	}
 	expect(t, "update", call(t, f.Registry, "update"), "{'_error': 'Esky not available as import'}")
@@ -376,8 +415,10 @@ func FuzzParseTask(f *testing.F) {
 	})
 }
 
-// What is in Python does not run here, which the log says once of each version of a file.
+// TestSyncTellsOfPython checks that the log reports Python modules that cannot run without python3,
+// once for each version of a file.
 func TestSyncTellsOfPython(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
 	f, s := newSynced(t)
 	var said bytes.Buffer
 	log := logrus.New()
@@ -387,24 +428,26 @@ func TestSyncTellsOfPython(t *testing.T) {
 		what, want string
 		before     func()
 	}{
-		{"first", "salt://_modules/one.py, salt://_modules/sub/two.py. They were fetched, and nothing else", func() {}},
+		{"first", "salt://_modules/one.py, salt://_modules/sub/two.py. They were fetched but are not used", func() {}},
 		{"again", "", func() {}},
-		{"changed", "run: salt://_modules/one.py. They", func() { s.files["base"]["_modules/one.py"] = "new" }},
+		{"changed", "python3: salt://_modules/one.py. They",
+			func() { s.files["base"]["_modules/one.py"] = "new" }},
 	} {
 		said.Reset()
 		step.before()
 		call(t, f.Registry, "sync_modules")
-		if warned := strings.Contains(said.String(), "Python"); warned != (step.want != "") || !strings.Contains(said.String(), step.want) {
+		if warned := strings.Contains(said.String(), "Python"); warned != (step.want != "") ||
+			!strings.Contains(said.String(), step.want) {
 			t.Errorf("%s: the log says %q", step.what, said.String())
 		}
 	}
 }
 
-// TestControlIsAJob checks that functions of the master run as jobs of their own where the host lends that, and that an orchestration
-// hears of the arguments first.
+// TestControlIsAJob checks that functions of the master run as jobs of their own if the host
+// supports that, and that an orchestration gets the event with the arguments first.
 func TestControlIsAJob(t *testing.T) {
 	f := newFake(t)
-	shelf, err := loader.NewRegistry(&loader.Env{}, nil)
+	registry, err := loader.NewRegistry(&loader.Env{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,11 +457,11 @@ func TestControlIsAJob(t *testing.T) {
 			told = append(told, tag+" "+data.Repr(body))
 			return nil
 		},
-		Control: func(_ context.Context, kind string, c loader.Control) *data.Map {
+		Control: func(_ context.Context, kind string, c loader.MasterCall) *data.Map {
 			return data.NewMap("fun", kind+"."+c.Fun, "user", c.User, "return", append(c.Args, c.Kwargs))
 		},
 	})
-	r.Env().Shelves = map[string]*loader.Registry{"runners": shelf, "wheel": shelf}
+	r.Env().Registries = map[string]*loader.Registry{"runners": registry, "wheel": registry}
 	for _, tt := range []struct {
 		fun    string
 		args   []any
@@ -426,7 +469,9 @@ func TestControlIsAJob(t *testing.T) {
 		want   string
 		told   string
 	}{
-		{"runner", []any{"x.f", []any{int64(1)}}, data.NewMap("full_return", true, "__orchestration_jid__", "20261122010203040506", "__pub_user", "ann", "k", "v"),
+		{"runner", []any{"x.f", []any{int64(1)}},
+			data.NewMap("full_return", true, "__orchestration_jid__", "20261122010203040506",
+				"__pub_user", "ann", "k", "v"),
 			"{'fun': 'runner.x.f', 'user': 'ann', 'return': [1, {'k': 'v'}]}",
 			"salt/run/20261122010203040506/args {'type': 'runner', 'name': 'x.f', 'args': [1], 'kwargs': {'k': 'v'}}"},
 		{"wheel", []any{"x.f", "a"}, data.NewMap("__orchestration_jid__", "20261122010203040506", "k", "v"),

@@ -15,10 +15,11 @@ import (
 	"github.com/brineproject/brine/schedule"
 )
 
-// minionOnBus runs a scheduler behind a minion's event bus, as the sockets below dir show it to other programs.
+// minionOnBus runs a scheduler behind a minion's event bus, whose sockets are below dir.
 func minionOnBus(t *testing.T, dir, jobs string) {
 	t.Helper()
-	s, err := schedule.New(schedule.Options{Jobs: read(t, jobs), Location: time.UTC, Run: func(context.Context, schedule.Call) error { return nil }})
+	s, err := schedule.New(schedule.Options{Jobs: read(t, jobs), Location: time.UTC,
+		Run: func(context.Context, schedule.Call) error { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func minionOnBus(t *testing.T, dir, jobs string) {
 	ctx, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := bus.Serve(ctx, sockets, eventbus.ServeOptions{Ready: func() { close(ready) }}); err != nil && ctx.Err() == nil {
+		if err := bus.Serve(ctx, sockets,
+			eventbus.ServeOptions{Ready: func() { close(ready) }}); err != nil && ctx.Err() == nil {
 			t.Errorf("bus: %v", err)
 		}
 	})
@@ -43,7 +45,10 @@ func minionOnBus(t *testing.T, dir, jobs string) {
 	<-ready
 }
 
-func answerAll(ctx context.Context, t *testing.T, s *schedule.Scheduler, bus *eventbus.Bus, requests *eventbus.Subscription) {
+func answerAll(
+	ctx context.Context, t *testing.T, s *schedule.Scheduler, bus *eventbus.Bus,
+	requests *eventbus.Subscription,
+) {
 	for event := range requests.All(ctx) {
 		request, err := event.Map()
 		if err != nil {
@@ -60,18 +65,21 @@ func answerAll(ctx context.Context, t *testing.T, s *schedule.Scheduler, bus *ev
 	}
 }
 
-func TestSaltCallAsksTheMinionOfItsHost(t *testing.T) {
+func TestSaltCallUsesMinionOfHost(t *testing.T) {
 	dir := t.TempDir()
-	opts := data.NewMap("conf_file", filepath.Join(dir, "minion"), "id", "web1", "sock_dir", filepath.Join(dir, "run"))
+	opts := data.NewMap("conf_file", filepath.Join(dir, "minion"), "id", "web1",
+		"sock_dir", filepath.Join(dir, "run"))
 	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, []loader.Plugin{Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &fake{Registry: r, t: t, dir: dir}
-	f.expect("add | job2 | function=test.ping | seconds=60", "{'comment': 'Failed to add job job2 to schedule.', 'result': False, 'changes': {}}")
+	f.expect("add | job2 | function=test.ping | seconds=60",
+		"{'comment': 'Failed to add job job2 to schedule.', 'result': False, 'changes': {}}")
 	minionOnBus(t, dir, job1)
 	for _, c := range [][2]string{
-		{"add | job2 | function=test.ping | seconds=60", "{'comment': 'Added job: job2 to schedule.', 'result': True, 'changes': {'job2': 'added'}}"},
+		{"add | job2 | function=test.ping | seconds=60",
+			"{'comment': 'Added job: job2 to schedule.', 'result': True, 'changes': {'job2': 'added'}}"},
 		{"disable_job | job1", "{'comment': 'Disabled Job job1 in schedule.', 'result': True, 'changes': {'job1': 'disabled'}}"},
 		{"disable_job | job1", "{'comment': 'Disabled Job job1 in schedule.', 'result': True, 'changes': {'job1': 'disabled'}}"},
 		{"delete | job2", "{'comment': 'Deleted Job job2 from schedule.', 'result': True, 'changes': {'job2': 'removed'}}"},

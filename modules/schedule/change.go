@@ -6,19 +6,19 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// purge deletes all jobs of the schedule but those of the minion itself.
+// purge deletes all jobs of the schedule except the minion's internal jobs.
 //
 // test : False
 //
-//	Only tell what would be deleted.
+//	Only report what would be deleted.
 //
 // persist : True
 //
-//	Save the schedule too.
+//	Also save the schedule.
 //
 // offline : False
 //
-//	Delete what is saved, without asking the minion.
+//	Delete from the saved schedule, without asking the minion.
 //
 // CLI Example:
 //
@@ -36,7 +36,8 @@ func (m *module) purge(ctx context.Context, a keywords) (any, error) {
 			comments = append(comments, "Job: "+name+" would be deleted from schedule.")
 			continue
 		}
-		if comment, gone := m.purgeOne(ctx, jobs, key, offline, persists(a.Options)); comment != "" {
+		if comment, gone := m.purgeOne(ctx, jobs, key, offline,
+			persists(a.Options)); comment != "" {
 			comments = append(comments, comment)
 			if gone {
 				changes.Set(key, "removed")
@@ -49,12 +50,15 @@ func (m *module) purge(ctx context.Context, a keywords) (any, error) {
 	return data.NewMap("comment", comments, "changes", changes, "result", true), nil
 }
 
-func (m *module) purgeOne(ctx context.Context, jobs *data.Map, key any, offline bool, persist any) (comment string, gone bool) {
+func (m *module) purgeOne(
+	ctx context.Context, jobs *data.Map, key any, offline bool, persist any,
+) (comment string, gone bool) {
 	if offline {
 		jobs.Delete(key)
 		return "Deleted job: " + data.Str(key) + " from schedule.", true
 	}
-	left, ok := m.askSchedule(ctx, "delete_complete", "name", key, "func", "delete", "persist", persist)
+	left, ok := m.askSchedule(ctx, "delete_complete", "name", key, "func", "delete",
+		"persist", persist)
 	switch {
 	case !ok:
 		return "", false
@@ -68,15 +72,15 @@ func (m *module) purgeOne(ctx context.Context, jobs *data.Map, key any, offline 
 //
 // test : False
 //
-//	Only tell what would be done.
+//	Only report what would be done.
 //
 // persist : True
 //
-//	Save the schedule too.
+//	Also save the schedule.
 //
 // offline : False
 //
-//	Delete the job from what is saved, without asking the minion.
+//	Delete the job from the saved schedule, without asking the minion.
 //
 // CLI Example:
 //
@@ -87,7 +91,8 @@ func (m *module) delete(ctx context.Context, a nameArgs) (any, error) {
 
 func (m *module) deleteJob(ctx context.Context, key any, options *data.Map) *data.Map {
 	name := data.Str(key)
-	ret := data.NewMap("comment", "Failed to delete job "+name+" from schedule.", "result", false, "changes", data.NewMap())
+	ret := data.NewMap("comment", "Failed to delete job "+name+" from schedule.", "result", false,
+		"changes", data.NewMap())
 	switch {
 	case flag(options, "test"):
 		ret.Set("comment", "Job: "+name+" would be deleted from schedule.")
@@ -126,19 +131,20 @@ func deleted(ret *data.Map, key any) *data.Map {
 //
 // function
 //
-//	What the job runs, with the list job_args and the dictionary job_kwargs as its arguments.
+//	The function that the job runs. Its arguments are the list job_args and the dictionary
+//	job_kwargs.
 //
 // test : False
 //
-//	Only tell what would be done.
+//	Only report what would be done.
 //
 // persist : True
 //
-//	Save the schedule too.
+//	Also save the schedule.
 //
 // offline : False
 //
-//	Add the job to what is saved, without asking the minion.
+//	Add the job to the saved schedule, without asking the minion.
 //
 // CLI Example:
 //
@@ -147,7 +153,8 @@ func deleted(ret *data.Map, key any) *data.Map {
 //	salt '*' schedule.add job1 function='test.ping' seconds=3600 offline=True
 func (m *module) add(ctx context.Context, a nameArgs) (any, error) {
 	name, offline := data.Str(a.Name), flag(a.Options, "offline")
-	ret := data.NewMap("comment", "Failed to add job "+name+" to schedule.", "result", false, "changes", data.NewMap())
+	ret := data.NewMap("comment", "Failed to add job "+name+" to schedule.", "result", false,
+		"changes", data.NewMap())
 	jobs := m.jobs(ctx, listArgs{ShowAll: true, ShowDisabled: true, Offline: offline})
 	switch {
 	case has(jobs, a.Name):
@@ -175,7 +182,8 @@ func (m *module) addJob(ctx context.Context, a nameArgs, ret, jobs, job *data.Ma
 		jobs.Set(a.Name, job)
 		m.write(jobs)
 	default:
-		now, ok := m.askSchedule(ctx, "add_complete", "name", a.Name, "schedule", data.NewMap(a.Name, job), "func", "add", "persist", persists(a.Options))
+		now, ok := m.askSchedule(ctx, "add_complete", "name", a.Name,
+			"schedule", data.NewMap(a.Name, job), "func", "add", "persist", persists(a.Options))
 		if !ok || !has(now, a.Name) {
 			return ret
 		}
@@ -186,19 +194,20 @@ func (m *module) addJob(ctx context.Context, a nameArgs, ret, jobs, job *data.Ma
 	return ret
 }
 
-// modify replaces a job by one that the options make. What it runs stays as it is, unless a function is given.
+// modify replaces a job by one built from the arguments. The job keeps its function unless another
+// is given.
 //
 // test : False
 //
-//	Only tell what would be done.
+//	Only report what would be done.
 //
 // persist : True
 //
-//	Save the schedule too.
+//	Also save the schedule.
 //
 // offline : False
 //
-//	Change the job in what is saved, without asking the minion.
+//	Change the job in the saved schedule, without asking the minion.
 //
 // CLI Example:
 //
@@ -212,7 +221,8 @@ func (m *module) modify(ctx context.Context, a nameArgs) (any, error) {
 	case a.Options.Has("when") && a.Options.Has("cron"):
 		return failed(ret, whenAndCron), nil
 	}
-	jobs := m.jobs(ctx, listArgs{ShowAll: true, ShowDisabled: true, Offline: flag(a.Options, "offline")})
+	jobs := m.jobs(ctx, listArgs{ShowAll: true, ShowDisabled: true,
+		Offline: flag(a.Options, "offline")})
 	if !has(jobs, a.Name) {
 		return failed(ret, "Job "+data.Str(a.Name)+" does not exist in schedule."), nil
 	}
@@ -244,9 +254,11 @@ func (m *module) modifyJob(ctx context.Context, a nameArgs, ret, jobs, job *data
 		old.Update(job)
 		m.write(jobs)
 	default:
-		request := data.NewMap("name", a.Name, "schedule", job, "func", "modify", "persist", persists(a.Options))
+		request := data.NewMap("name", a.Name, "schedule", job, "func", "modify",
+			"persist", persists(a.Options))
 		if where, _, _ := m.place(ctx, a.Name); where == "pillar" {
-			request = data.NewMap("name", a.Name, "schedule", job, "where", "pillar", "func", "modify", "persist", false)
+			request = data.NewMap("name", a.Name, "schedule", job, "where", "pillar", "func",
+				"modify", "persist", false)
 		}
 		if !m.env.Fired(ctx, requestTag, request) {
 			return failed(ret, "Failed to modify job "+name+" in schedule.")

@@ -11,20 +11,21 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// folder returns the directory of the files that the minion's configuration includes.
-func (m *module) folder() string {
+// includeDir returns the directory of the files that the minion's configuration includes.
+func (m *module) includeDir() string {
 	opts := m.env.Opts
 	dir := opts.Text("conf_dir")
 	if dir == "" && opts.Text("conf_file") != "" {
 		dir = filepath.Dir(opts.Text("conf_file"))
 	}
-	return filepath.Join(cmp.Or(dir, "/etc/salt"), filepath.Dir(cmp.Or(opts.Text("default_include"), "minion.d/*.conf")))
+	return filepath.Join(cmp.Or(dir, "/etc/salt"),
+		filepath.Dir(cmp.Or(opts.Text("default_include"), "minion.d/*.conf")))
 }
 
 // file returns the path of the file in which the schedule is saved.
-func (m *module) file() string { return filepath.Join(m.folder(), "_schedule.conf") }
+func (m *module) file() string { return filepath.Join(m.includeDir(), "_schedule.conf") }
 
-// saved returns the jobs in the file, none when there is no file.
+// saved returns the jobs in the file, or none if the file does not exist.
 func (m *module) saved() *data.Map {
 	src, err := os.ReadFile(m.file())
 	if err != nil {
@@ -41,14 +42,15 @@ func (m *module) saved() *data.Map {
 	return data.NewMap()
 }
 
-// write saves jobs, sorted by their names, in the file. That it cannot be written is logged alone, as in Salt.
+// write saves jobs in the file, sorted by name. As in Salt, a failure is only logged.
 func (m *module) write(jobs *data.Map) {
 	names, sorted := jobs.Keys(), data.NewMap()
 	slices.SortFunc(names, func(a, b any) int { return cmp.Compare(data.Str(a), data.Str(b)) })
 	for _, name := range names {
 		sorted.Set(name, jobs.Value(name))
 	}
-	out, err := yaml.Dump(data.NewMap("schedule", sorted), yaml.DumpOptions{Flow: yaml.Leaves, Copies: true})
+	out, err := yaml.Dump(data.NewMap("schedule", sorted),
+		yaml.DumpOptions{Flow: yaml.Leaves, Copies: true})
 	if err == nil {
 		err = schedule.WriteFile(m.file(), out)
 	}

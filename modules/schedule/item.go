@@ -14,7 +14,7 @@ const (
 	nameRequired = "Job name is required."
 )
 
-// conflicts tells whether an interval stands beside when or cron.
+// conflicts reports whether an interval is combined with when or cron.
 func conflicts(options *data.Map) bool {
 	for _, key := range intervals() {
 		if options.Has(key) && (options.Has("when") || options.Has("cron")) {
@@ -26,7 +26,7 @@ func conflicts(options *data.Map) bool {
 
 func intervals() []string { return []string{"seconds", "minutes", "hours", "days"} }
 
-// buildScheduleItem returns the job that the options make, without adding it.
+// buildScheduleItem returns the job that the arguments describe, without adding it.
 //
 // CLI Example:
 //
@@ -35,7 +35,8 @@ func (m *module) buildScheduleItem(_ context.Context, a nameArgs) (any, error) {
 	return build(a.Name, a.Options)
 }
 
-// build returns a job, or a comment and result False. Salt adds jobs that can never run; here they are refused.
+// build returns a job, or a comment and result False. It rejects jobs that can never run, which
+// Salt adds.
 func build(name any, o *data.Map) (*data.Map, error) {
 	refused := data.NewMap("comment", []any{}, "result", true)
 	if !data.Truth(name) {
@@ -62,8 +63,8 @@ func build(name any, o *data.Map) (*data.Map, error) {
 	if comment := badWhen(o); comment != "" {
 		return failed(refused, comment), nil
 	}
-	copyKeys(job, o, "range", "when", "once", "once_fmt", "cron", "returner", "after", "return_config", "return_kwargs", "until",
-		"run_on_start", "skip_during_range")
+	copyKeys(job, o, "range", "when", "once", "once_fmt", "cron", "returner", "after",
+		"return_config", "return_kwargs", "until", "run_on_start", "skip_during_range")
 	if err := schedule.CheckJob(data.Str(name), job); err != nil {
 		return failed(refused, err.Error()), nil
 	}
@@ -78,7 +79,8 @@ func copyKeys(to, from *data.Map, keys ...string) {
 	}
 }
 
-// copyArguments takes job_args and job_kwargs over, or returns what is wrong with them.
+// copyArguments copies job_args and job_kwargs to a job. If they are invalid, it returns the
+// comment to report.
 func copyArguments(job, o *data.Map) (comment string) {
 	if v, ok := o.Get("job_args"); ok {
 		if _, ok := v.([]any); !ok {
@@ -95,7 +97,7 @@ func copyArguments(job, o *data.Map) (comment string) {
 	return ""
 }
 
-// fillIn sets what every job has.
+// fillIn sets the keys that every job has.
 func fillIn(job, o *data.Map, name any) error {
 	for _, d := range []struct {
 		key   string
@@ -118,7 +120,7 @@ func fillIn(job, o *data.Map, name any) error {
 	return nil
 }
 
-// badWhen returns what is wrong with when.
+// badWhen returns the comment to report if when is invalid, else "".
 func badWhen(o *data.Map) (comment string) {
 	v, ok := o.Get("when")
 	if !ok {

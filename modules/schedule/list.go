@@ -16,27 +16,27 @@ type listArgs struct {
 	Offline      bool `default:"False"`
 }
 
-// list shows the jobs of the schedule, as YAML with a word whether each is saved.
+// list shows the jobs of the schedule as YAML, with a key that shows whether each is saved.
 //
 // show_all : False
 //
-//	Show the jobs of the minion itself too, whose names begin with __.
+//	Also show the minion's internal jobs, whose names begin with __.
 //
 // show_disabled : True
 //
-//	Set to False to leave out jobs that are disabled.
+//	False leaves out disabled jobs.
 //
 // where
 //
-//	Show the jobs of the configuration (opts) or of the pillar alone.
+//	Show only the jobs of the configuration (opts) or of the pillar.
 //
 // return_yaml : True
 //
-//	Set to False to get a dictionary.
+//	False returns a dictionary.
 //
 // offline : False
 //
-//	Show what is saved, without asking the minion.
+//	Show the saved schedule, without asking the minion.
 //
 // CLI Example:
 //
@@ -51,15 +51,17 @@ func (m *module) list(ctx context.Context, a listArgs) (any, error) {
 	}
 	for name, v := range jobs.All() {
 		if job, ok := v.(*data.Map); ok {
-			own := strings.HasPrefix(data.Str(name), "__") // a job of the minion, which is there after each start
+			own := strings.HasPrefix(data.Str(name), "__") // internal, recreated at each start
 			job.Set("saved", own || saved.Has(name))
 		}
 	}
-	out, err := yaml.Dump(data.NewMap("schedule", jobs), yaml.DumpOptions{Flow: yaml.Block, SortKeys: true, Copies: true})
+	out, err := yaml.Dump(data.NewMap("schedule", jobs),
+		yaml.DumpOptions{Flow: yaml.Block, SortKeys: true, Copies: true})
 	return string(out), err
 }
 
-// jobs returns what the minion runs, or what is saved, in the form that operators see. It may be changed.
+// jobs returns the jobs that the minion runs, or the saved ones, in the form that operators see.
+// The caller may change the result.
 func (m *module) jobs(ctx context.Context, a listArgs) *data.Map {
 	all := data.NewMap()
 	if a.Offline {
@@ -101,18 +103,19 @@ func tidied(job *data.Map) *data.Map {
 	return shown
 }
 
-// isOption tells whether a key of a job is one that operators write (SCHEDULE_CONF).
+// isOption reports whether operators may set a key of a job (SCHEDULE_CONF).
 func isOption(key any) bool {
 	switch key {
-	case "name", "maxrunning", "function", "splay", "range", "when", "once", "once_fmt", "returner", "jid_include", "args", "kwargs",
-		"seconds", "minutes", "hours", "days", "enabled", "return_job", "metadata", "cron", "until", "after", "return_config",
+	case "name", "maxrunning", "function", "splay", "range", "when", "once", "once_fmt", "returner",
+		"jid_include", "args", "kwargs", "seconds", "minutes", "hours", "days", "enabled",
+		"return_job", "metadata", "cron", "until", "after", "return_config",
 		"return_kwargs", "run_on_start", "skip_during_range", "run_after_skip_range":
 		return true
 	}
 	return false
 }
 
-// in returns all jobs of a place: opts, pillar, or "" for both.
+// in returns the jobs that are in opts or in the pillar, as where selects, or in both for "".
 func (m *module) in(ctx context.Context, where string) *data.Map {
 	a := listArgs{ShowAll: true, ShowDisabled: true}
 	if where != "" {
@@ -121,7 +124,7 @@ func (m *module) in(ctx context.Context, where string) *data.Map {
 	return m.jobs(ctx, a)
 }
 
-// place tells where a job is, opts or pillar.
+// place returns which part of the schedule a job is in, opts or pillar.
 func (m *module) place(ctx context.Context, name any) (where string, jobs *data.Map, found bool) {
 	for _, where := range []string{"opts", "pillar"} {
 		if jobs := m.in(ctx, where); has(jobs, name) {
@@ -135,8 +138,8 @@ type isEnabledArgs struct {
 	Name any `default:"None"`
 }
 
-// isEnabled returns the job of a name as the minion has it, {} when there is none. Without a name it tells whether the schedule as a
-// whole is enabled.
+// isEnabled returns the job with a name as the minion has it, or {} if it does not exist. Without a
+// name it reports whether the schedule as a whole is enabled.
 //
 // CLI Example:
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/schedule"
 )
 
@@ -13,12 +14,12 @@ type moveArgs struct {
 	Options *data.Map `kwargs:"kwargs"`
 }
 
-// move adds a job to the schedules of other minions and, when all of them took it, deletes it here. It needs the module publish,
-// and a master that lets the minion publish schedule.add.
+// move adds a job to the schedules of other minions. If all of them accept it, move deletes it
+// here. It needs the module publish, and a master that allows the minion to publish schedule.add.
 //
 // test : False
 //
-//	Only tell what would be done.
+//	Only report what would be done.
 //
 // CLI Example:
 //
@@ -32,12 +33,12 @@ func (m *module) move(ctx context.Context, a moveArgs) (any, error) {
 	return ret, err
 }
 
-// copy adds a job to the schedules of other minions. It needs the module publish, and a master that lets the minion publish
-// schedule.add.
+// copy adds a job to the schedules of other minions. It needs the module publish, and a master that
+// allows the minion to publish schedule.add.
 //
 // test : False
 //
-//	Only tell what would be done.
+//	Only report what would be done.
 //
 // CLI Example:
 //
@@ -50,8 +51,10 @@ func (m *module) copy(ctx context.Context, a moveArgs) (any, error) {
 	return ret, err
 }
 
-// send publishes a job to other minions; done tells whether all of them took it.
-func (m *module) send(ctx context.Context, a moveArgs, would string) (ret *data.Map, done bool, err error) {
+// send publishes a job to other minions. done is true if all of them accepted it.
+func (m *module) send(
+	ctx context.Context, a moveArgs, would string,
+) (ret *data.Map, done bool, err error) {
 	name := data.Str(a.Name)
 	ret = data.NewMap("comment", []any{}, "result", true)
 	if !data.Truth(a.Name) {
@@ -66,12 +69,13 @@ func (m *module) send(ctx context.Context, a moveArgs, would string) (ret *data.
 		return failed(ret, "Job "+name+" does not exist."), false, nil
 	}
 	job, _ := jobs.Value(a.Name).(*data.Map)
-	v, err := m.env.Call(ctx, "publish.publish", []any{a.Target, "schedule.add", jobWords(a.Name, job)}, nil)
+	answers, err := calls.Publish(ctx, m.env, calls.Publication{
+		Target: a.Target, Fun: "schedule.add", Arg: jobWords(a.Name, job),
+	})
 	if err != nil {
 		return nil, false, err
 	}
-	answers, _ := v.(*data.Map)
-	return took(ret, answers)
+	return report(ret, answers)
 }
 
 // jobWords returns a job as the arguments of schedule.add.
@@ -86,12 +90,13 @@ func jobWords(name any, job *data.Map) []any {
 	return words
 }
 
-// took puts into a result which minions answered. Where one refused the job, or none answered, the result is False; it is True
-// in Salt, which also takes the dictionary of a refusal for consent.
-func took(ret, answers *data.Map) (*data.Map, bool, error) {
+// report completes a result with the minions that rejected the job, or else with all, which
+// accepted it. The result is False if a minion rejected the job or none answered. Salt reports True
+// then, and also counts the dictionary of a rejection as acceptance.
+func report(ret, answers *data.Map) (*data.Map, bool, error) {
 	minions, refused := []any{}, []any{}
 	for id, v := range answers.All() {
-		if minions = append(minions, id); !consents(v) {
+		if minions = append(minions, id); !accepted(v) {
 			refused = append(refused, id)
 		}
 	}
@@ -106,8 +111,8 @@ func took(ret, answers *data.Map) (*data.Map, bool, error) {
 	return ret, true, nil
 }
 
-// consents tells whether the answer of schedule.add is that the job was added.
-func consents(answer any) bool {
+// accepted reports whether an answer of schedule.add says that the job was added.
+func accepted(answer any) bool {
 	if result, ok := answer.(*data.Map); ok && result.Has("result") {
 		answer = result.Value("result")
 	}
@@ -121,11 +126,11 @@ type postponeArgs struct {
 	Options     *data.Map `kwargs:"kwargs"`
 }
 
-// postponeJob has a job run at another time instead of one of its own.
+// postponeJob runs a job at another time instead of one of its scheduled times.
 //
 // time_fmt : %Y-%m-%dT%H:%M:%S
 //
-//	The form of both times.
+//	The format of both times.
 //
 // CLI Example:
 //
@@ -155,11 +160,11 @@ type skipArgs struct {
 	Options     *data.Map `kwargs:"kwargs"`
 }
 
-// skipJob has a job not run at one of its times.
+// skipJob skips one scheduled run of a job.
 //
 // time_fmt : %Y-%m-%dT%H:%M:%S
 //
-//	The form of the time.
+//	The format of the time.
 //
 // CLI Example:
 //
@@ -191,10 +196,12 @@ func isTime(v any, format string) bool {
 	return ok && err == nil
 }
 
-// shiftWords are the words of postponing or skipping.
+// shiftWords holds the words for postponing or skipping in texts and events.
 type shiftWords struct{ verb, would, done string }
 
-func (m *module) shift(ctx context.Context, ret *data.Map, key any, w shiftWords, request ...any) *data.Map {
+func (m *module) shift(
+	ctx context.Context, ret *data.Map, key any, w shiftWords, request ...any,
+) *data.Map {
 	name := data.Str(key)
 	if data.Truth(m.env.Option("test")) {
 		ret.Set("comment", "Job: "+name+" would be "+w.would+" in schedule.")
@@ -206,7 +213,8 @@ func (m *module) shift(ctx context.Context, ret *data.Map, key any, w shiftWords
 	case where == "pillar":
 		request = append(request, "where", "pillar")
 	}
-	jobs, ok := m.askSchedule(ctx, w.verb+"_job_complete", append(request, "func", w.verb+"_job")...)
+	jobs, ok := m.askSchedule(ctx,
+		w.verb+"_job_complete", append(request, "func", w.verb+"_job")...)
 	switch {
 	case !ok:
 	case has(jobs, key) && enabledIn(jobs, key):

@@ -1,16 +1,19 @@
-// Package schedule is Salt's module schedule: it shows and changes the jobs that the minion runs by itself
-// (salt/modules/schedule.py).
+// Package schedule is Salt's module schedule: it shows and changes the jobs that the minion runs on
+// its own (salt/modules/schedule.py).
 //
-// The module asks the scheduler of the running minion by events manage_schedule and waits for the events that answer them, up to
-// 30 seconds; see package schedule beside the roles for the other end. From salt-call it finds the minion of the host by the sockets
-// of its event bus. With offline=True the functions that know it change the file _schedule.conf, which the minion reads when it starts.
+// The module sends manage_schedule events to the scheduler of the running minion and waits up to 30
+// seconds for the events that answer them. See the top-level package schedule for the other end.
+// Under salt-call it finds the minion of the host by the sockets of its event bus. With
+// offline=True, the functions that support it change the file _schedule.conf, which the minion
+// reads when it starts.
 //
-// What is odd, and as in Salt: texts for what is wrong often come with result True. schedule.modify does not wait for an answer.
-// schedule.move and schedule.copy hand values over as text.
+// Some behaviour is odd but the same as Salt's. Error texts often come with result True.
+// schedule.modify does not wait for an answer. schedule.move and schedule.copy pass values as text.
 //
-// What differs from Salt: schedule.reload reads _schedule.conf, which schedule.save writes, where there is no schedule.conf.
-// Where Salt fails with an exception (no job of that name offline, no answer to schedule.show_next_fire_time, settings among the
-// jobs in schedule.list) there is a result. A job without the key enabled counts as enabled.
+// Differences from Salt: schedule.reload reads _schedule.conf, which schedule.save writes, if there
+// is no schedule.conf. Some calls return a result where Salt raises an exception: no job of that
+// name offline, no answer to schedule.show_next_fire_time, settings among the jobs in
+// schedule.list. A job without the key enabled counts as enabled.
 package schedule
 
 import (
@@ -39,10 +42,10 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("show_next_fire_time", m.showNextFireTime),
 		loader.F("job_status", m.jobStatus),
 	}
-	return &loader.Module{Funcs: append(funcs, m.steerFuncs()...)}, nil
+	return &loader.Module{Funcs: append(funcs, m.controlFuncs()...)}, nil
 }
 
-func (m *module) steerFuncs() []loader.Func {
+func (m *module) controlFuncs() []loader.Func {
 	return []loader.Func{
 		loader.F("enable_job", m.enableJob),
 		loader.F("disable_job", m.disableJob),
@@ -64,10 +67,10 @@ type keywords struct {
 	Options *data.Map `kwargs:"kwargs"`
 }
 
-// flag returns whether a keyword argument is given and true.
+// flag reports whether a keyword argument is set to a true value.
 func flag(options *data.Map, key string) bool { return data.Truth(options.Value(key)) }
 
-// persists returns the keyword persist, which is true unless it is given.
+// persists returns the keyword argument persist. Default: true.
 func persists(options *data.Map) any {
 	if v, ok := options.Get("persist"); ok {
 		return v
@@ -75,17 +78,17 @@ func persists(options *data.Map) any {
 	return true
 }
 
-// has tells whether there is a job of that name.
+// has reports whether a job of that name exists.
 func has(schedule *data.Map, name any) bool { return data.Hashable(name) && schedule.Has(name) }
 
-// failed puts a comment and result False into a result.
+// failed sets a comment and result False.
 func failed(ret *data.Map, comment string) *data.Map {
 	ret.Set("comment", comment)
 	ret.Set("result", false)
 	return ret
 }
 
-// enabledIn tells whether a job of a schedule is enabled.
+// enabledIn reports whether a job of a schedule is enabled.
 func enabledIn(schedule *data.Map, name any) bool {
 	job, ok := schedule.Value(name).(*data.Map)
 	if v, there := job.Get("enabled"); there {

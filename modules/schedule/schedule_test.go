@@ -18,16 +18,16 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// A fake is a minion around the module: its scheduler, and a bus that knows nothing else.
+// A fake is a minion around the module: a scheduler and a bus for its events only.
 type fake struct {
 	*loader.Registry
 	t         *testing.T
 	dir       string
-	scheduler *schedule.Scheduler // nil for a minion that is not there
-	silent    bool                // the minion takes events and answers none
+	scheduler *schedule.Scheduler // nil if no minion runs
+	silent    bool                // the minion receives events and answers none
 	fired     []string
 	published []string
-	publish   any // what publish.publish answers
+	publish   any // the result of publish.publish
 
 	mu      sync.Mutex
 	answers map[string]*data.Map
@@ -40,7 +40,8 @@ func inMinion(t *testing.T, jobs, pillar string, f func(f *fake)) {
 	synctest.Test(t, func(t *testing.T) {
 		x := &fake{t: t, dir: t.TempDir(), answers: map[string]*data.Map{}}
 		var err error
-		x.scheduler, err = schedule.New(schedule.Options{Jobs: read(t, jobs), Pillar: read(t, pillar), File: x.path("_schedule.conf"), Location: time.UTC,
+		x.scheduler, err = schedule.New(schedule.Options{Jobs: read(t, jobs),
+			Pillar: read(t, pillar), File: x.path("_schedule.conf"), Location: time.UTC,
 			Now: func() time.Time { return time.Date(2017, 11, 29, 15, 0, 0, 0, time.UTC) }, Run: x.run})
 		if err != nil {
 			t.Fatal(err)
@@ -74,10 +75,10 @@ func (f *fake) registry(t *testing.T, pillar *data.Map) *loader.Registry {
 	if pillar != nil {
 		in.Set("schedule", pillar)
 	}
-	opts := data.NewMap("conf_file", filepath.Join(f.dir, "minion"), "default_include", "minion.d/*.conf", "id", "web1",
-		"sock_dir", filepath.Join(f.dir, "run"))
+	opts := data.NewMap("conf_file", filepath.Join(f.dir, "minion"), "default_include",
+		"minion.d/*.conf", "id", "web1", "sock_dir", filepath.Join(f.dir, "run"))
 	r, err := loader.NewRegistry(&loader.Env{Opts: opts, Pillar: func() *data.Map { return in },
-		Host: loader.Host{Fire: f.fire, Await: f.await}}, []loader.Plugin{Plugin(), f.publisher()})
+		Host: loader.Host{Bus: f}}, []loader.Plugin{Plugin(), f.publisher()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,16 +91,17 @@ type publishArgs struct {
 	Arg []any
 }
 
-// publisher is the module publish.
+// publisher returns the module publish.
 func (f *fake) publisher() loader.Plugin {
 	return loader.Plugin{Name: "publish", New: func(*loader.Env) (*loader.Module, error) {
 		if f.publish == nil {
 			return nil, errors.New("not here")
 		}
-		return &loader.Module{Funcs: []loader.Func{loader.F("publish", func(_ context.Context, a publishArgs) (any, error) {
-			f.published = append(f.published, a.Tgt+" "+a.Fun+" "+data.Repr(a.Arg))
-			return f.publish, nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("publish",
+			func(_ context.Context, a publishArgs) (any, error) {
+				f.published = append(f.published, a.Tgt+" "+a.Fun+" "+data.Repr(a.Arg))
+				return f.publish, nil
+			})}}, nil
 	}}
 }
 
@@ -110,7 +112,7 @@ func (f *fake) run(_ context.Context, c schedule.Call) error {
 	return nil
 }
 
-func (f *fake) fire(ctx context.Context, tag string, body *data.Map) error {
+func (f *fake) Fire(ctx context.Context, tag string, body *data.Map) error {
 	f.fired = append(f.fired, tag+" "+data.Repr(body))
 	switch {
 	case f.scheduler == nil:
@@ -126,7 +128,7 @@ func (f *fake) fire(ctx context.Context, tag string, body *data.Map) error {
 	return nil
 }
 
-func (f *fake) await(ctx context.Context, tag string, act func() error) (*data.Map, error) {
+func (f *fake) Await(ctx context.Context, tag string, act func() error) (*data.Map, error) {
 	clear(f.answers)
 	if err := act(); err != nil {
 		return nil, err
@@ -140,11 +142,12 @@ func (f *fake) await(ctx context.Context, tag string, act func() error) (*data.M
 	return nil, ctx.Err()
 }
 
-// call calls a function as a job and returns the result in Python's form.
+// call runs a function as a job and returns the result in Python's form.
 func (f *fake) call(line string) string {
 	f.t.Helper()
 	argv := strings.Split(line, " | ")
-	res := f.Call(f.t.Context(), "schedule."+argv[0], loader.WireArgs(argv[1:]), loader.CallOptions{Pub: data.NewMap("jid", "me")})
+	res := f.Call(f.t.Context(), "schedule."+argv[0], loader.WireArgs(argv[1:]),
+		loader.CallOptions{Pub: data.NewMap("jid", "me")})
 	return data.Repr(res.Value)
 }
 
@@ -157,36 +160,56 @@ func (f *fake) expect(line, want string) {
 
 const job1 = "job1: {function: test.ping, hours: 1, maxrunning: 1, name: job1, enabled: true, jid_include: true}"
 
-// TestCallsTwice calls functions, those that change something twice.
+// TestCallsTwice runs functions; those that change something run twice.
 func TestCallsTwice(t *testing.T) {
 	const ping = "'function': 'test.ping', "
 	const rest = "'maxrunning': 1, 'name': 'job2', 'enabled': True, 'jid_include': True"
 	inMinion(t, job1, "pillared: {function: test.fib, days: 1}", func(f *fake) {
 		for _, c := range [][2]string{
-			{"add | job1 | function=test.ping", "{'comment': 'Job job1 already exists in schedule.', 'result': False, 'changes': {}}"},
-			{"add | job2 | function=test.ping | seconds=3600 | when=2400", `{'comment': 'Error: Unable to use "seconds", "minutes", "hours", or "days" with "when" or "cron" options.', 'result': False, 'changes': {}}`},
-			{"add | job2 | function=test.ping | when=2400 | cron=2", `{'comment': 'Unable to use "when" and "cron" options together.  Ignoring.', 'result': False, 'changes': {}}`},
-			{"add | job2 | function=test.ping | test=True", "{'comment': 'Job: job2 would be added to schedule.', 'result': True, 'changes': {}}"},
+			{"add | job1 | function=test.ping",
+				"{'comment': 'Job job1 already exists in schedule.', 'result': False, 'changes': {}}"},
+			{"add | job2 | function=test.ping | seconds=3600 | when=2400",
+				`{'comment': 'Error: Unable to use "seconds", "minutes", "hours", or "days" with "when" or "cron" options.', 'result': False, 'changes': {}}`},
+			{"add | job2 | function=test.ping | when=2400 | cron=2",
+				`{'comment': 'Unable to use "when" and "cron" options together.  Ignoring.', 'result': False, 'changes': {}}`},
+			{"add | job2 | function=test.ping | test=True",
+				"{'comment': 'Job: job2 would be added to schedule.', 'result': True, 'changes': {}}"},
 			{"add |  | function=test.ping", "{'comment': 'Job name is required.', 'result': False}"},
-			{"add | job2 | function=test.ping | seconds=3600", "{'comment': 'Added job: job2 to schedule.', 'result': True, 'changes': {'job2': 'added'}}"},
-			{"add | job2 | function=test.ping | seconds=3600", "{'comment': 'Job job2 already exists in schedule.', 'result': False, 'changes': {}}"},
-			{"modify | job2 | seconds=3600 | test=True", "{'comment': 'Job job2 in correct state', 'changes': {}, 'result': True}"},
-			{"modify | job2 | seconds=60 | test=True", "{'comment': 'Job: job2 would be modified in schedule.', 'changes': {'job2': {'old': {" + ping + "'seconds': 3600, " + rest + "}, 'new': {" + ping + "'seconds': 60, " + rest + "}}}, 'result': True}"},
-			{"modify | job2 | seconds=60", "{'comment': 'Modified job: job2 in schedule.', 'changes': {'job2': {'old': {" + ping + "'seconds': 3600, " + rest + "}, 'new': {" + ping + "'seconds': 60, " + rest + "}}}, 'result': True}"},
-			{"modify | job2 | seconds=60", "{'comment': 'Job job2 in correct state', 'changes': {}, 'result': True}"},
-			{"modify | job3 | seconds=60", "{'comment': 'Job job3 does not exist in schedule.', 'changes': {}, 'result': False}"},
-			{"modify | job2 | seconds=60 | cron=2", `{'comment': 'Error: Unable to use "seconds", "minutes", "hours", or "days" with "when" option.', 'changes': {}, 'result': False}`},
-			{"modify | job2 | when=2400 | cron=2", `{'comment': 'Unable to use "when" and "cron" options together.  Ignoring.', 'changes': {}, 'result': False}`},
+			{"add | job2 | function=test.ping | seconds=3600",
+				"{'comment': 'Added job: job2 to schedule.', 'result': True, 'changes': {'job2': 'added'}}"},
+			{"add | job2 | function=test.ping | seconds=3600",
+				"{'comment': 'Job job2 already exists in schedule.', 'result': False, 'changes': {}}"},
+			{"modify | job2 | seconds=3600 | test=True",
+				"{'comment': 'Job job2 in correct state', 'changes': {}, 'result': True}"},
+			{"modify | job2 | seconds=60 | test=True",
+				"{'comment': 'Job: job2 would be modified in schedule.', 'changes': {'job2': {'old': {" + ping + "'seconds': 3600, " + rest + "}, 'new': {" + ping + "'seconds': 60, " + rest + "}}}, 'result': True}"},
+			{"modify | job2 | seconds=60",
+				"{'comment': 'Modified job: job2 in schedule.', 'changes': {'job2': {'old': {" +
+					ping + "'seconds': 3600, " + rest + "}, 'new': {" + ping + "'seconds': 60, " +
+					rest + "}}}, 'result': True}"},
+			{"modify | job2 | seconds=60",
+				"{'comment': 'Job job2 in correct state', 'changes': {}, 'result': True}"},
+			{"modify | job3 | seconds=60",
+				"{'comment': 'Job job3 does not exist in schedule.', 'changes': {}, 'result': False}"},
+			{"modify | job2 | seconds=60 | cron=2",
+				`{'comment': 'Error: Unable to use "seconds", "minutes", "hours", or "days" with "when" option.', 'changes': {}, 'result': False}`},
+			{"modify | job2 | when=2400 | cron=2",
+				`{'comment': 'Unable to use "when" and "cron" options together.  Ignoring.', 'changes': {}, 'result': False}`},
 			{"list | return_yaml=False", "{'pillared': {'function': 'test.fib', 'days': 1, " +
-				"'name': 'pillared', 'enabled': True}, 'job1': {" + ping + "'hours': 1, 'maxrunning': 1, 'name': " +
-				"'job1', 'enabled': True, 'jid_include': True}, 'job2': {" + ping + "'seconds': 60, " + rest + "}}"},
-			{"list | return_yaml=False | where=pillar", "{'pillared': {'function': 'test.fib', 'days': 1, 'name': 'pillared', 'enabled': True}}"},
-			{"disable_job | job1 | test=True", "{'comment': 'Job: job1 would be disabled in schedule.', 'result': True, 'changes': {}}"},
+				"'name': 'pillared', 'enabled': True}, 'job1': {" + ping +
+				"'hours': 1, 'maxrunning': 1, 'name': " +
+				"'job1', 'enabled': True, 'jid_include': True}, 'job2': {" + ping +
+				"'seconds': 60, " + rest + "}}"},
+			{"list | return_yaml=False | where=pillar",
+				"{'pillared': {'function': 'test.fib', 'days': 1, 'name': 'pillared', 'enabled': True}}"},
+			{"disable_job | job1 | test=True",
+				"{'comment': 'Job: job1 would be disabled in schedule.', 'result': True, 'changes': {}}"},
 			{"disable_job | job1", "{'comment': 'Disabled Job job1 in schedule.', 'result': True, 'changes': {'job1': 'disabled'}}"},
 			{"disable_job | job1", "{'comment': 'Disabled Job job1 in schedule.', 'result': True, 'changes': {'job1': 'disabled'}}"},
 			{"disable_job | pillared", "{'comment': 'Failed to disable job pillared in schedule.', 'result': False, 'changes': {}}"},
 			{"disable_job | nosuch", "{'comment': 'Job nosuch does not exist.', 'result': False, 'changes': {}}"},
-			{"list | return_yaml=False | show_disabled=False | where=opts", "{'job2': {" + ping + "'seconds': 60, " + rest + "}}"},
+			{"list | return_yaml=False | show_disabled=False | where=opts", "{'job2': {" + ping +
+				"'seconds': 60, " + rest + "}}"},
 			{"run_job | job1", "{'comment': 'Job job1 is disabled.', 'result': True}"},
 			{"run_job | job1 | force=True", "{'comment': 'Scheduling Job job1 on minion.', 'result': True}"},
 			{"run_job | job2", "{'comment': 'Scheduling Job job2 on minion.', 'result': True}"},
@@ -195,7 +218,8 @@ func TestCallsTwice(t *testing.T) {
 			{"enable_job | job1", "{'comment': 'Enabled Job job1 in schedule.', 'result': True, 'changes': {'job1': 'enabled'}}"},
 			{"enable_job | nosuch", "{'comment': 'Job nosuch does not exist.', 'result': False, 'changes': {}}"},
 			{"is_enabled", "True"},
-			{"is_enabled | job1", "{" + ping + "'hours': 1, 'maxrunning': 1, 'name': 'job1', 'enabled': True, 'jid_include': True}"},
+			{"is_enabled | job1", "{" + ping +
+				"'hours': 1, 'maxrunning': 1, 'name': 'job1', 'enabled': True, 'jid_include': True}"},
 			{"is_enabled | nosuch", "{}"},
 			{"disable | test=True", "{'comment': 'Schedule would be disabled.', 'changes': {}, 'result': True}"},
 			{"disable", "{'comment': 'Disabled schedule on minion.', 'changes': {'schedule': 'disabled'}, 'result': True}"},
@@ -210,18 +234,29 @@ func TestCallsTwice(t *testing.T) {
 			{"show_next_fire_time | job2", "{'result': True, 'next_fire_time': '2017-11-29T15:01:00'}"},
 			{"show_next_fire_time | job2", "{'result': True, 'next_fire_time': '2017-11-29T15:01:00'}"},
 			{"show_next_fire_time | nosuch", "{'result': True, 'next_fire_time': None}"},
-			{"postpone_job | job1 | 2017-11-29T16:00:00 | 2017-11-29T17:00:00", "{'comment': 'Postponed Job job1 in schedule.', 'result': True}"},
-			{"postpone_job | job1 | 2017-11-29T16:00:00 | 2017-11-29T17:00:00", "{'comment': 'Postponed Job job1 in schedule.', 'result': True}"},
-			{"postpone_job | job1 | soon | 2017-11-29T17:00:00", "{'comment': 'Date string could not be parsed.', 'result': False}"},
-			{"postpone_job | job1 | 2017-11-29T16:00:00 | later", "{'comment': 'Date string could not be parsed.', 'result': False}"},
-			{"postpone_job |  | 2017-11-29T16:00:00 | later", "{'comment': 'Job name is required.', 'result': False}"},
-			{"postpone_job | job1 |  | later", "{'comment': 'Job current time is required.', 'result': False}"},
-			{"postpone_job | job1 | 2017-11-29T16:00:00 | ", "{'comment': 'Job new_time is required.', 'result': False}"},
-			{"postpone_job | nosuch | 2017-11-29T16:00:00 | 2017-11-29T17:00:00", "{'comment': 'Job nosuch does not exist.', 'result': False}"},
-			{"skip_job | job1 | 2017-11-29T16:00:00", "{'comment': 'Added Skip Job job1 in schedule.', 'result': True}"},
-			{"skip_job | job1 | 29/11/2017 16 | time_fmt=%d/%m/%Y %H", "{'comment': 'Added Skip Job job1 in schedule.', 'result': True}"},
+			{"postpone_job | job1 | 2017-11-29T16:00:00 | 2017-11-29T17:00:00",
+				"{'comment': 'Postponed Job job1 in schedule.', 'result': True}"},
+			{"postpone_job | job1 | 2017-11-29T16:00:00 | 2017-11-29T17:00:00",
+				"{'comment': 'Postponed Job job1 in schedule.', 'result': True}"},
+			{"postpone_job | job1 | soon | 2017-11-29T17:00:00",
+				"{'comment': 'Date string could not be parsed.', 'result': False}"},
+			{"postpone_job | job1 | 2017-11-29T16:00:00 | later",
+				"{'comment': 'Date string could not be parsed.', 'result': False}"},
+			{"postpone_job |  | 2017-11-29T16:00:00 | later",
+				"{'comment': 'Job name is required.', 'result': False}"},
+			{"postpone_job | job1 |  | later",
+				"{'comment': 'Job current time is required.', 'result': False}"},
+			{"postpone_job | job1 | 2017-11-29T16:00:00 | ",
+				"{'comment': 'Job new_time is required.', 'result': False}"},
+			{"postpone_job | nosuch | 2017-11-29T16:00:00 | 2017-11-29T17:00:00",
+				"{'comment': 'Job nosuch does not exist.', 'result': False}"},
+			{"skip_job | job1 | 2017-11-29T16:00:00",
+				"{'comment': 'Added Skip Job job1 in schedule.', 'result': True}"},
+			{"skip_job | job1 | 29/11/2017 16 | time_fmt=%d/%m/%Y %H",
+				"{'comment': 'Added Skip Job job1 in schedule.', 'result': True}"},
 			{"skip_job | job1 | soon", "{'comment': 'Date string could not be parsed.', 'result': False}"},
-			{"skip_job | nosuch | 2017-11-29T16:00:00", "{'comment': 'Job nosuch does not exist.', 'result': False}"},
+			{"skip_job | nosuch | 2017-11-29T16:00:00",
+				"{'comment': 'Job nosuch does not exist.', 'result': False}"},
 			{"delete | job2 | test=True", "{'comment': 'Job: job2 would be deleted from schedule.', 'result': True, 'changes': {}}"},
 			{"delete | job2", "{'comment': 'Deleted Job job2 from schedule.', 'result': True, 'changes': {'job2': 'removed'}}"},
 			{"delete | job2", "{'comment': 'Job job2 does not exist.', 'result': False, 'changes': {}}"},
@@ -233,7 +268,8 @@ func TestCallsTwice(t *testing.T) {
 			f.expect(c[0], c[1])
 		}
 		synctest.Wait()
-		if got := strings.Join(slices.Sorted(slices.Values(f.runs)), " "); got != "job1 job2" { // jobs run beside each other
+		// jobs run in parallel
+		if got := strings.Join(slices.Sorted(slices.Values(f.runs)), " "); got != "job1 job2" {
 			t.Errorf("ran %s", got)
 		}
 	})
@@ -282,14 +318,16 @@ func TestListAsYAML(t *testing.T) {
 func TestJobStatus(t *testing.T) {
 	inMinion(t, "job1: {function: test.ping, when: 4pm, enabled: false}", "", func(f *fake) {
 		for range 2 {
-			f.expect("job_status | job1 | time_fmt=%H:%M", "{'function': 'test.ping', 'when': '4pm', 'enabled': False, 'name': 'job1', '_next_fire_time': '16:00', "+
-				"'_splay': None, '_next_scheduled_fire_time': '16:00', '_skipped': True, '_skip_reason': 'disabled', '_skipped_time': '15:00'}")
+			f.expect("job_status | job1 | time_fmt=%H:%M",
+				"{'function': 'test.ping', 'when': '4pm', 'enabled': False, 'name': 'job1', '_next_fire_time': '16:00', "+
+					"'_splay': None, '_next_scheduled_fire_time': '16:00', '_skipped': True, '_skip_reason': 'disabled', '_skipped_time': '15:00'}")
 		}
 		f.expect("job_status | nosuch", "{}")
 	})
 }
 
-// TestJobsThatNeverRun checks that a job which the scheduler would pass over is refused, with the text that it logs.
+// TestJobsThatNeverRun checks that a job which the scheduler would ignore is rejected, with the
+// text that the scheduler logs.
 func TestJobsThatNeverRun(t *testing.T) {
 	inMinion(t, "", "", func(f *fake) {
 		for times, comment := range map[string]string{
@@ -302,12 +340,14 @@ func TestJobsThatNeverRun(t *testing.T) {
 			"seconds=5 | range={start: 8am}": "Invalid date string for end. Ignoring job j.",
 		} {
 			for range 2 {
-				f.expect("add | j | function=test.ping | "+times, "{'comment': '"+comment+"', 'result': False}")
+				f.expect("add | j | function=test.ping | "+times, "{'comment': '"+comment+
+					"', 'result': False}")
 			}
 		}
 		f.expect("add | j | function=test.ping | seconds=0 | test=True",
 			"{'comment': 'Job: j would be added to schedule.', 'result': True, 'changes': {}}")
-		f.expect("add | j | function=test.ping | test=True", "{'comment': 'Job: j would be added to schedule.', 'result': True, 'changes': {}}")
+		f.expect("add | j | function=test.ping | test=True",
+			"{'comment': 'Job: j would be added to schedule.', 'result': True, 'changes': {}}")
 	})
 }
 
@@ -316,18 +356,24 @@ func TestBuildScheduleItem(t *testing.T) {
 		for _, c := range [][2]string{
 			{"", "{'comment': 'Job name is required.', 'result': False}"},
 			{"job1 | function=test.ping", "{'function': 'test.ping', 'maxrunning': 1, 'name': 'job1', 'enabled': True, 'jid_include': True}"},
-			{"job1 | function=test.ping | seconds=3600 | when=2400", `{'comment': 'Unable to use "seconds", "minutes", "hours", or "days" with "when" or "cron" options.', 'result': False}`},
-			{"job1 | function=test.ping | when=2400 | cron=2", `{'comment': 'Unable to use "when" and "cron" options together.  Ignoring.', 'result': False}`},
-			{"job1 | function=test.ping | when=garbage", `{'comment': 'Schedule item garbage for "when" in invalid.', 'result': False}`},
-			{"job1 | function=test.args | job_kwargs=[{'key1': 'value1'}]", "{'comment': 'job_kwargs is not a dict. please correct and try again.', 'result': False}"},
-			{"job1 | function=test.args | job_args={'positional': 1}", "{'comment': 'job_args is not a list. please correct and try again.', 'result': False}"},
+			{"job1 | function=test.ping | seconds=3600 | when=2400",
+				`{'comment': 'Unable to use "seconds", "minutes", "hours", or "days" with "when" or "cron" options.', 'result': False}`},
+			{"job1 | function=test.ping | when=2400 | cron=2",
+				`{'comment': 'Unable to use "when" and "cron" options together.  Ignoring.', 'result': False}`},
+			{"job1 | function=test.ping | when=garbage",
+				`{'comment': 'Schedule item garbage for "when" in invalid.', 'result': False}`},
+			{"job1 | function=test.args | job_kwargs=[{'key1': 'value1'}]",
+				"{'comment': 'job_kwargs is not a dict. please correct and try again.', 'result': False}"},
+			{"job1 | function=test.args | job_args={'positional': 1}",
+				"{'comment': 'job_args is not a list. please correct and try again.', 'result': False}"},
 			{"job1 | function=test.ping | days=2 | return_job=False | metadata={a: 1} | job_args=[1] | job_kwargs={b: 2} | maxrunning=3 | enabled=False | jid_include=False | splay={end: 2, start: 1}",
 				"{'function': 'test.ping', 'days': 2, 'return_job': False, 'metadata': {'a': 1}, " +
 					"'args': [1], 'kwargs': {'b': 2}, 'maxrunning': 3, 'name': 'job1', 'enabled': False, " +
 					"'jid_include': False, 'splay': {'start': 1, 'end': 2}}"},
-			{"job1 | function=test.ping | when=[4pm, Monday 5pm] | splay=5 | until=6pm | other=1", "{'function': 'test.ping', 'maxrunning': " +
-				"1, 'name': 'job1', 'enabled': True, 'jid_include': True, 'splay': 5, 'when': ['4pm', " +
-				"'Monday 5pm'], 'until': '6pm'}"},
+			{"job1 | function=test.ping | when=[4pm, Monday 5pm] | splay=5 | until=6pm | other=1",
+				"{'function': 'test.ping', 'maxrunning': " +
+					"1, 'name': 'job1', 'enabled': True, 'jid_include': True, 'splay': 5, 'when': ['4pm', " +
+					"'Monday 5pm'], 'until': '6pm'}"},
 		} {
 			for range 2 {
 				f.expect("build_schedule_item | "+c[0], c[1])
@@ -338,7 +384,8 @@ func TestBuildScheduleItem(t *testing.T) {
 			"build_schedule_item | job1 | function=test.ping | splay={'start': 1}": "KeyError: 'end'",
 			"build_schedule_item": "missing 1 required positional argument: 'name'",
 		} {
-			if got := f.call(line); !strings.Contains(got, strings.Trim(data.Repr(want), `'"`)) && !strings.Contains(strings.ReplaceAll(got, `\'`, `'`), want) {
+			if got := f.call(line); !strings.Contains(got, strings.Trim(data.Repr(want), `'"`)) &&
+				!strings.Contains(strings.ReplaceAll(got, `\'`, `'`), want) {
 				t.Errorf("schedule.%s gives %s, want %s", line, got, want)
 			}
 		}
@@ -350,8 +397,10 @@ func TestOffline(t *testing.T) {
 		f.scheduler = nil
 		const added = "schedule:\n  job3: {function: test.ping, seconds: 3600, maxrunning: 1, name: job3, enabled: true,\n    jid_include: true}\n"
 		for _, c := range [][3]string{
-			{"add | job3 | function=test.ping | seconds=3600 | offline=True", "{'comment': 'Added job: job3 to schedule.', 'result': True, 'changes': {'job3': 'added'}}", added},
-			{"add | job3 | function=test.ping | seconds=3600 | offline=True", "{'comment': 'Job job3 already exists in schedule.', 'result': False, 'changes': {}}", added},
+			{"add | job3 | function=test.ping | seconds=3600 | offline=True",
+				"{'comment': 'Added job: job3 to schedule.', 'result': True, 'changes': {'job3': 'added'}}", added},
+			{"add | job3 | function=test.ping | seconds=3600 | offline=True",
+				"{'comment': 'Job job3 already exists in schedule.', 'result': False, 'changes': {}}", added},
 			{"list | offline=True", data.Repr("schedule:\n  job3:\n    enabled: true\n    function: test.ping\n    jid_include: true\n    maxrunning: 1\n    name: job3\n    saved: true\n    seconds: 3600\n"), added},
 			{"modify | job3 | seconds=60 | offline=True", "{'comment': 'Modified job: job3 in " +
 				"schedule.', 'changes': {'job3': {'old': {'function': 'test.ping', 'seconds': 3600, " +
@@ -359,16 +408,23 @@ func TestOffline(t *testing.T) {
 				"{'function': 'test.ping', 'seconds': 60, 'maxrunning': 1, 'name': 'job3', 'enabled': " +
 				"True, 'jid_include': True}}}, 'result': True}",
 				strings.Replace(added, "3600", "60", 1)},
-			{"modify | job3 | seconds=60 | offline=True", "{'comment': 'Job job3 in correct state', 'changes': {}, 'result': True}", strings.Replace(added, "3600", "60", 1)},
-			{"delete | job3 | offline=True", "{'comment': 'Deleted Job job3 from schedule.', 'result': True, 'changes': {'job3': 'removed'}}", "schedule: {}\n"},
-			{"delete | job3 | offline=True", "{'comment': 'Job job3 does not exist.', 'result': False, 'changes': {}}", "schedule: {}\n"},
-			{"add | b | function=test.ping | offline=True", "{'comment': 'Added job: b to schedule.', 'result': True, 'changes': {'b': 'added'}}", ""},
-			{"add | a | function=test.ping | offline=True", "{'comment': 'Added job: a to schedule.', 'result': True, 'changes': {'a': 'added'}}", ""},
+			{"modify | job3 | seconds=60 | offline=True",
+				"{'comment': 'Job job3 in correct state', 'changes': {}, 'result': True}",
+				strings.Replace(added, "3600", "60", 1)},
+			{"delete | job3 | offline=True",
+				"{'comment': 'Deleted Job job3 from schedule.', 'result': True, 'changes': {'job3': 'removed'}}", "schedule: {}\n"},
+			{"delete | job3 | offline=True",
+				"{'comment': 'Job job3 does not exist.', 'result': False, 'changes': {}}", "schedule: {}\n"},
+			{"add | b | function=test.ping | offline=True",
+				"{'comment': 'Added job: b to schedule.', 'result': True, 'changes': {'b': 'added'}}", ""},
+			{"add | a | function=test.ping | offline=True",
+				"{'comment': 'Added job: a to schedule.', 'result': True, 'changes': {'a': 'added'}}", ""},
 			{"purge | offline=True", "{'comment': ['Deleted job: a from schedule.', 'Deleted job: b from schedule.'], 'changes': {'a': 'removed', 'b': 'removed'}, 'result': True}", "schedule: {}\n"},
 			{"purge | offline=True", "{'comment': [], 'changes': {}, 'result': True}", "schedule: {}\n"},
 		} {
 			f.expect(c[0], c[1])
-			if got, err := os.ReadFile(f.path("_schedule.conf")); c[2] != "" && (err != nil || string(got) != c[2]) {
+			if got, err := os.ReadFile(f.path("_schedule.conf")); c[2] != "" &&
+				(err != nil || string(got) != c[2]) {
 				t.Errorf("after schedule.%s there is\n%s%v\nwant\n%s", c[0], got, err, c[2])
 			}
 		}
@@ -387,17 +443,28 @@ func TestMoveAndCopy(t *testing.T) {
 			answer     *data.Map
 			line, want string
 		}{
-			{data.NewMap("web2", true), "copy | job1 | web2", "{'comment': 'Copied Job job1 from schedule to minion(s).', 'result': True, 'minions': ['web2']}"},
-			{data.NewMap("web2", true), "copy | p | web2", "{'comment': 'Copied Job p from schedule to minion(s).', 'result': True, 'minions': ['web2']}"},
-			{data.NewMap("web2", true, "web3", false), "copy | job1 | web*", "{'comment': 'the following minions return False', 'result': False, 'minions': ['web3']}"},
-			{data.NewMap("web2", data.NewMap("result", true), "web3", data.NewMap("comment", "Job job1 already exists in schedule.", "result", false)), "move | job1 | web*",
+			{data.NewMap("web2", true), "copy | job1 | web2",
+				"{'comment': 'Copied Job job1 from schedule to minion(s).', 'result': True, 'minions': ['web2']}"},
+			{data.NewMap("web2", true), "copy | p | web2",
+				"{'comment': 'Copied Job p from schedule to minion(s).', 'result': True, 'minions': ['web2']}"},
+			{data.NewMap("web2", true, "web3", false), "copy | job1 | web*",
 				"{'comment': 'the following minions return False', 'result': False, 'minions': ['web3']}"},
-			{data.NewMap(), "copy | job1 | nobody", "{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
-			{data.NewMap(), "move | job1 | web2", "{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
-			{data.NewMap("web2", true), "move | job1 | web2 | test=True", "{'comment': 'Job: job1 would be moved from schedule.', 'result': True}"},
-			{data.NewMap("web2", true), "copy | job1 | web2 | test=True", "{'comment': 'Job: job1 would be copied from schedule.', 'result': True}"},
-			{data.NewMap("web2", true), "move | job1 | web2", "{'comment': 'Moved Job job1 from schedule.', 'result': True, 'minions': ['web2']}"},
-			{data.NewMap("web2", true), "move | job1 | web2", "{'comment': 'Job job1 does not exist.', 'result': False}"},
+			{data.NewMap("web2", data.NewMap("result", true),
+				"web3", data.NewMap("comment", "Job job1 already exists in schedule.",
+					"result", false)), "move | job1 | web*",
+				"{'comment': 'the following minions return False', 'result': False, 'minions': ['web3']}"},
+			{data.NewMap(), "copy | job1 | nobody",
+				"{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
+			{data.NewMap(), "move | job1 | web2",
+				"{'comment': 'no servers answered the published schedule.add command', 'result': False}"},
+			{data.NewMap("web2", true), "move | job1 | web2 | test=True",
+				"{'comment': 'Job: job1 would be moved from schedule.', 'result': True}"},
+			{data.NewMap("web2", true), "copy | job1 | web2 | test=True",
+				"{'comment': 'Job: job1 would be copied from schedule.', 'result': True}"},
+			{data.NewMap("web2", true), "move | job1 | web2",
+				"{'comment': 'Moved Job job1 from schedule.', 'result': True, 'minions': ['web2']}"},
+			{data.NewMap("web2", true), "move | job1 | web2",
+				"{'comment': 'Job job1 does not exist.', 'result': False}"},
 		} {
 			f.publish = c.answer
 			f.Reload()
@@ -414,11 +481,14 @@ func TestMoveAndCopy(t *testing.T) {
 func TestReload(t *testing.T) {
 	inMinion(t, "", "p: {function: test.ping}", func(f *fake) {
 		pillar := "'Reloaded schedule from pillar on minion.'"
-		empty := "{'comment': [" + pillar + ", 'Failed to reload schedule on minion.  Saved file is empty or invalid.'], 'result': False}"
+		empty := "{'comment': [" + pillar +
+			", 'Failed to reload schedule on minion.  Saved file is empty or invalid.'], 'result': False}"
 		f.expect("reload", "{'comment': ["+pillar+"], 'result': True}")
 		for _, c := range [][3]string{
-			{"_schedule.conf", "schedule: {a: {function: test.ping, hours: 1}}", "{'comment': [" + pillar + ", 'Reloaded schedule on minion from schedule.conf.'], 'result': True}"},
-			{"schedule.conf", "schedule: {b: {function: test.ping, hours: 1}}", "{'comment': [" + pillar + ", 'Reloaded schedule on minion from schedule.conf.'], 'result': True}"},
+			{"_schedule.conf", "schedule: {a: {function: test.ping, hours: 1}}", "{'comment': [" +
+				pillar + ", 'Reloaded schedule on minion from schedule.conf.'], 'result': True}"},
+			{"schedule.conf", "schedule: {b: {function: test.ping, hours: 1}}", "{'comment': [" +
+				pillar + ", 'Reloaded schedule on minion from schedule.conf.'], 'result': True}"},
 			{"schedule.conf", "schedule: {}", empty},
 			{"schedule.conf", "", empty},
 			{"schedule.conf", "text", empty},
@@ -442,17 +512,19 @@ func TestReload(t *testing.T) {
 		if got := f.call("reload"); !strings.Contains(got, "Unable to read existing schedule file: ") {
 			t.Errorf("of a broken file: %s", got)
 		}
-		if got := f.call("list | return_yaml=False | where=opts"); !strings.HasPrefix(got, "{'a': {") || !strings.Contains(got, "'b': {") {
+		if got := f.call("list | return_yaml=False | where=opts"); !strings.HasPrefix(got,
+			"{'a': {") || !strings.Contains(got, "'b': {") {
 			t.Errorf("after it there is %s", got)
 		}
 		f.scheduler = nil
-		if got := f.call("reload"); !strings.Contains(got, "Failed to reload schedule from pillar on minion.") {
+		if got := f.call("reload"); !strings.Contains(got,
+			"Failed to reload schedule from pillar on minion.") {
 			t.Errorf("without a minion: %s", got)
 		}
 	})
 }
 
-// TestNoAnswer calls without a minion, and with one that does not answer.
+// TestNoAnswer runs calls without a minion, and with one that does not answer.
 func TestNoAnswer(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		inMinion(t, job1, "", func(f *fake) {
@@ -466,10 +538,12 @@ func TestNoAnswer(t *testing.T) {
 				{"is_enabled | job1", "{}"},
 				{"purge", "{'comment': [], 'changes': {}, 'result': True}"},
 				{"delete | job1", "{'comment': 'Job job1 does not exist.', 'result': False, 'changes': {}}"},
-				{"add | job1 | function=test.ping", "{'comment': 'Failed to add job job1 to schedule.', 'result': False, 'changes': {}}"},
+				{"add | job1 | function=test.ping",
+					"{'comment': 'Failed to add job job1 to schedule.', 'result': False, 'changes': {}}"},
 				{"enable", "{'comment': [], 'changes': {}, 'result': True}"},
 				{"save", "{'comment': 'Failed to save schedule.', 'result': False}"},
-				{"show_next_fire_time | job1", "{'result': True, 'comment': 'next fire time not available.'}"},
+				{"show_next_fire_time | job1",
+					"{'result': True, 'comment': 'next fire time not available.'}"},
 				{"job_status | job1", "None"},
 			} {
 				f.expect(c[0], c[1])
@@ -483,8 +557,10 @@ func TestTestOptionOfTheMinion(t *testing.T) {
 		f.Env().Opts.Set("test", true)
 		for range 2 {
 			f.expect("enable_job | job1", "{'comment': 'Job: job1 would be enabled in schedule.', 'result': True, 'changes': {}}")
-			f.expect("skip_job | job1 | 2017-11-29T16:00:00", "{'comment': 'Job: job1 would be skipped in schedule.', 'result': True}")
-			f.expect("postpone_job | job1 | 2017-11-29T16:00:00 | 2017-11-29T17:00:00", "{'comment': 'Job: job1 would be postponed in schedule.', 'result': True}")
+			f.expect("skip_job | job1 | 2017-11-29T16:00:00",
+				"{'comment': 'Job: job1 would be skipped in schedule.', 'result': True}")
+			f.expect("postpone_job | job1 | 2017-11-29T16:00:00 | 2017-11-29T17:00:00",
+				"{'comment': 'Job: job1 would be postponed in schedule.', 'result': True}")
 		}
 		if len(f.fired) != 0 {
 			t.Errorf("fired %s", f.fired)

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// getenv is the driver env (salt/sdb/env.py).
+// getenv reads a value with the driver env (salt/sdb/env.py).
 func getenv(key string) any {
 	if v, ok := os.LookupEnv(key); ok {
 		return v
@@ -33,7 +33,8 @@ func setenv(key string, v any) (any, error) {
 	return text, os.Setenv(key, text)
 }
 
-// readYAML is the driver yaml (salt/sdb/yaml.py): it merges files and looks the key up.
+// readYAML reads a value with the driver yaml (salt/sdb/yaml.py): it merges files and looks the key
+// up.
 func (m *module) readYAML(ctx context.Context, p place) (any, error) {
 	all := data.NewMap()
 	files, _ := p.profile.Value("files").([]any)
@@ -65,7 +66,8 @@ func (m *module) readYAML(ctx context.Context, p place) (any, error) {
 	return v, nil
 }
 
-// values returns what a file holds; nil when there is no such file, or no dictionary in it, which the log tells.
+// values returns the contents of a file. It returns nil and logs an error if the file is missing or
+// holds no dictionary.
 func (m *module) values(file string) (*data.Map, error) {
 	text, err := os.ReadFile(file)
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
@@ -77,14 +79,16 @@ func (m *module) values(file string) (*data.Map, error) {
 	}
 	v, err := yaml.Load(text, yaml.Options{Name: file})
 	if bad, ok := errors.AsType[*yaml.Error](err); ok && bad.OfScanner() {
-		return nil, loader.Exception("salt.serializers.DeserializationError", "Unknown yaml render error")
+		return nil, loader.Exception("salt.serializers.DeserializationError",
+			"Unknown yaml render error")
 	}
 	if err != nil {
 		return nil, loader.Exception("salt.serializers.DeserializationError", "%w", err)
 	}
 	values, ok := v.(*data.Map)
 	if !ok {
-		m.env.Log.Errorf("Error deserializing sdb file '%s': it holds no dictionary", file)
+		m.env.Log.Errorf("Error deserializing sdb file '%s': it does not contain a dictionary",
+			file)
 	}
 	return values, nil
 }

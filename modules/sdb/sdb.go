@@ -1,14 +1,20 @@
-// Package sdb is Salt's module sdb: values that lie elsewhere, by URIs sdb://PROFILE/KEY (salt/modules/sdb.py, salt/utils/sdb.py).
+// Package sdb is Salt's module sdb: values in external stores, addressed by URIs sdb://PROFILE/KEY
+// (salt/modules/sdb.py, salt/utils/sdb.py).
 //
-// A profile is a dictionary in the minion's configuration, or else in its pillar, whose key driver says where the values are. Drivers
-// are env, the environment of the minion's process, and yaml, files of values: files names them, merge how they are merged
-// (strategy, merge_lists), and with gpg set they are decrypted.
+// A profile is a dictionary in the minion's configuration, or else in its pillar. Its key driver
+// selects the store. The driver env reads the environment of the minion's process. The driver yaml
+// reads files of values: files names them, merge sets how they are merged (strategy, merge_lists),
+// and with gpg they are decrypted. Users' own drivers (salt/sdb) have the functions get, set and
+// delete.
 package sdb
 
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,9 +23,10 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// Plugin returns the module sdb, which decrypts with what b has.
+// Plugin returns the module sdb, which decrypts with the renderers in b.
 func Plugin(b render.Brought) loader.Plugin {
-	return loader.Plugin{Name: "sdb", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+	return loader.Plugin{Name: "sdb",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }
 
 type module struct {
@@ -39,13 +46,13 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	}}, nil
 }
 
-// A place is what a URI names: a key of a profile.
+// A place is what a URI names: a profile and a key.
 type place struct {
 	driver, key string
 	profile     *data.Map
 }
 
-// find returns the place of a URI. What is wrong with one that has none is in the error.
+// find returns the place of a URI. The error describes what is wrong with an invalid URI.
 func (m *module) find(uri any) (place, error) {
 	text, ok := uri.(string)
 	rest, isSDB := strings.CutPrefix(text, "sdb://")
@@ -65,15 +72,46 @@ func (m *module) find(uri any) (place, error) {
 			return place{data.Str(profile.Value("driver")), key, profile}, nil
 		}
 	}
-	return place{}, loader.Invocation(`SDB profile "%s" wasnt found in the minion configuration`, name)
+	return place{}, loader.Invocation(`SDB profile "%s" wasnt found in the minion configuration`,
+		name)
 }
 
-// absent is the error for what a driver cannot do, and for a driver that is not there, where Salt has a KeyError for both.
-func (m *module) absent(p place, verb string) error {
-	if p.driver != "env" && p.driver != "yaml" {
-		return loader.Execution("There is no driver '%s' of sdb here, only: env, yaml", p.driver)
+// ErrNoDriver is wrapped by the error for a driver that does not exist.
+var ErrNoDriver = errors.New("there is no such driver")
+
+// unsupported returns the error for a missing driver, and for a driver that does not support an
+// operation. Salt raises a KeyError for both.
+func (m *module) unsupported(p place, verb string) error {
+	own := m.env.Registry("sdb")
+	if own.Provider(p.driver) != "" || p.driver == "env" || p.driver == "yaml" {
+		return loader.Exception("KeyError", "%s", data.Repr(p.driver+"."+verb))
 	}
-	return loader.Exception("KeyError", "%s", data.Repr(p.driver+"."+verb))
+	text := own.MissingText(p.driver + "." + verb)
+	if _, refused := own.Refusal(p.driver + "." + verb); !refused {
+		there := append(own.Modules(), "env", "yaml")
+		slices.Sort(there)
+		text = fmt.Sprintf("The sdb driver '%s' does not exist. Available drivers: %s", p.driver,
+			strings.Join(there, ", "))
+	}
+	return &loader.Error{Kind: loader.KindExecution, Class: "salt.exceptions.CommandExecutionError",
+		Text: text, Err: ErrNoDriver}
+}
+
+// own calls a function of one of users' own drivers (salt/utils/sdb.py). ok is false if there is no
+// such driver.
+func (m *module) own(
+	ctx context.Context, p place, verb string, args ...any,
+) (v any, ok bool, err error) {
+	own := m.env.Registry("sdb")
+	if own.Provider(p.driver) == "" {
+		return nil, false, nil
+	}
+	fun := p.driver + "." + verb
+	if !own.Has(fun) {
+		return nil, true, m.unsupported(p, verb)
+	}
+	v, err = own.Invoke(ctx, fun, append([]any{p.key}, args...), data.NewMap("profile", p.profile))
+	return v, true, err
 }
 
 type getArgs struct {
@@ -81,11 +119,12 @@ type getArgs struct {
 	Strict bool `default:"False"`
 }
 
-// get returns the value of a URI, None where there is no such value. What is no such URI is returned as it is.
+// get returns the value of a URI, or None if the value does not exist. It returns an invalid URI
+// unchanged.
 //
 // strict : False
 //
-//	What is no such URI, or of no profile, is an error.
+//	An invalid URI or a missing profile is an error.
 //
 // CLI Example:
 //
@@ -102,13 +141,16 @@ func (m *module) get(ctx context.Context, a getArgs) (any, error) {
 }
 
 func (m *module) read(ctx context.Context, p place) (any, error) {
+	if v, ok, err := m.own(ctx, p, "get"); ok {
+		return v, err
+	}
 	switch p.driver {
 	case "env":
 		return getenv(p.key), nil
 	case "yaml":
 		return m.readYAML(ctx, p)
 	}
-	return nil, m.absent(p, "get")
+	return nil, m.unsupported(p, "get")
 }
 
 type setArgs struct {
@@ -116,45 +158,53 @@ type setArgs struct {
 	Value any
 }
 
-// set sets the value of a URI, and returns False for what is none. The driver env returns the value that is then set, and does not
-// replace one; yaml cannot set values.
+// set sets the value of a URI, and returns False if the URI is invalid. The driver env returns the
+// value that is set afterwards and does not replace an existing one. The driver yaml cannot set
+// values.
 //
 // CLI Example:
 //
 //	salt '*' sdb.set sdb://mymemcached/foo bar
-func (m *module) set(_ context.Context, a setArgs) (any, error) {
+func (m *module) set(ctx context.Context, a setArgs) (any, error) {
 	p, err := m.find(a.URI)
 	if err != nil {
 		return false, nil
 	}
-	return m.write(p, a.Value)
+	return m.write(ctx, p, a.Value)
 }
 
-func (m *module) write(p place, v any) (any, error) {
+func (m *module) write(ctx context.Context, p place, v any) (any, error) {
+	if v, ok, err := m.own(ctx, p, "set", v); ok {
+		return v, err
+	}
 	switch p.driver {
 	case "env":
 		return setenv(p.key, v)
 	case "yaml":
 		return nil, loader.Exception("salt.exceptions.NotImplemented", "")
 	}
-	return nil, m.absent(p, "set")
+	return nil, m.unsupported(p, "set")
 }
 
 type deleteArgs struct {
 	URI any `name:"uri"`
 }
 
-// delete removes the value of a URI, and returns False for what is none. Neither env nor yaml can do it.
+// delete removes the value of a URI, and returns False if the URI is invalid. Neither env nor yaml
+// supports it.
 //
 // CLI Example:
 //
 //	salt '*' sdb.delete sdb://mymemcached/foo
-func (m *module) delete(_ context.Context, a deleteArgs) (any, error) {
+func (m *module) delete(ctx context.Context, a deleteArgs) (any, error) {
 	p, err := m.find(a.URI)
 	if err != nil {
 		return false, nil
 	}
-	return nil, m.absent(p, "delete")
+	if v, ok, err := m.own(ctx, p, "delete"); ok {
+		return v, err
+	}
+	return nil, m.unsupported(p, "delete")
 }
 
 type getOrSetHashArgs struct {
@@ -163,18 +213,19 @@ type getOrSetHashArgs struct {
 	Chars  string `default:"'abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)'"`
 }
 
-// mostLength is the longest text that is made, in characters.
+// mostLength is the maximum length of a generated text, in characters.
 const mostLength = 1 << 20
 
-// getOrSetHash returns the value of a URI; where there is none, it sets a text by chance first.
+// getOrSetHash returns the value of a URI. If the value does not exist, it stores a random text
+// first.
 //
 // length : 8
 //
-//	How many characters the text has.
+//	The length of the text in characters.
 //
 // chars
 //
-//	The characters it is of.
+//	The characters to choose from.
 //
 // CLI Example:
 //
@@ -191,17 +242,17 @@ func (m *module) getOrSetHash(ctx context.Context, a getOrSetHashArgs) (any, err
 	if err != nil || v != nil {
 		return v, err
 	}
-	made, err := byChance([]rune(a.Chars), a.Length)
+	made, err := randomText([]rune(a.Chars), a.Length)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.write(p, made); err != nil {
+	if _, err := m.write(ctx, p, made); err != nil {
 		return nil, err
 	}
 	return made, nil
 }
 
-func byChance(from []rune, n int) (string, error) {
+func randomText(from []rune, n int) (string, error) {
 	switch {
 	case n > mostLength:
 		return "", loader.Invocation("a text has at most %d characters", mostLength)

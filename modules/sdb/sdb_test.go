@@ -29,7 +29,7 @@ func registry(t *testing.T, opts *data.Map) *loader.Registry {
 	return r
 }
 
-// profiles are those that testdata/calls.json was made with.
+// profiles returns the profiles that testdata/calls.json was made with.
 func profiles(t *testing.T) *data.Map {
 	t.Helper()
 	dir, err := filepath.Abs("testdata")
@@ -46,7 +46,8 @@ func profiles(t *testing.T) *data.Map {
 		m.Update(data.NewMap(more...))
 		return m
 	}
-	return data.NewMap("myenv", data.NewMap("driver", "env"), "nofiles", data.NewMap("driver", "yaml"), "nodriver", data.NewMap("a", int64(1)),
+	return data.NewMap("myenv", data.NewMap("driver", "env"),
+		"nofiles", data.NewMap("driver", "yaml"), "nodriver", data.NewMap("a", int64(1)),
 		"nope", data.NewMap("driver", "nope"), "text", "hello", "at", "sdb://myyaml/user",
 		"myyaml", files("a.yaml b.yaml nope.yaml list.yaml"), "mybad", files("bad.yaml"),
 		"mylists", files("a.yaml b.yaml", "merge", data.NewMap("merge_lists", true)),
@@ -60,7 +61,7 @@ func TestCalls(t *testing.T) {
 	}
 	t.Setenv("BRINE_TEST_SET", "here")
 	for _, name := range []string{"NEW", "HASH", "NUM", "X"} {
-		t.Setenv("BRINE_TEST_"+name, "") // comes back when the test ends
+		t.Setenv("BRINE_TEST_"+name, "") // restored when the test ends
 		if err := os.Unsetenv("BRINE_TEST_" + name); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +69,7 @@ func TestCalls(t *testing.T) {
 	calls.Check(t, "testdata/calls.json", registry(t, profiles(t)).Invoke, "SRV", dir)
 }
 
-// A text by chance is kept, and the next call gives the same.
+// TestGetOrSetHash checks that a random text is stored and that the next call returns the same one.
 func TestGetOrSetHash(t *testing.T) {
 	t.Setenv("BRINE_TEST_HASH", "")
 	if err := os.Unsetenv("BRINE_TEST_HASH"); err != nil {
@@ -77,7 +78,8 @@ func TestGetOrSetHash(t *testing.T) {
 	r := registry(t, profiles(t))
 	var first any
 	for i := range 2 {
-		got, err := r.Invoke(t.Context(), "sdb.get_or_set_hash", []any{"sdb://myenv/BRINE_TEST_HASH", int64(40)}, nil)
+		got, err := r.Invoke(t.Context(),
+			"sdb.get_or_set_hash", []any{"sdb://myenv/BRINE_TEST_HASH", int64(40)}, nil)
 		if text, ok := got.(string); err != nil || !ok || len(text) != 40 || i > 0 && got != first {
 			t.Errorf("run %d = %v, %v, after %v", i, got, err, first)
 		}
@@ -85,18 +87,19 @@ func TestGetOrSetHash(t *testing.T) {
 	}
 }
 
-// TestDriverThatThereIsNot gets a sentence that names the drivers, where Salt has a traceback.
-func TestDriverThatThereIsNot(t *testing.T) {
+// TestUnknownDriver checks that the error for an unknown driver names the drivers. Salt returns a
+// traceback.
+func TestUnknownDriver(t *testing.T) {
 	r := registry(t, data.NewMap("kept", data.NewMap("driver", "sqlite3", "password", "hunter2")))
 	for _, f := range []string{"sdb.get", "sdb.delete", "sdb.get_or_set_hash"} {
 		got := r.Call(t.Context(), f, []any{"sdb://kept/x"}, loader.CallOptions{})
-		if want := "ERROR: There is no driver 'sqlite3' of sdb here, only: env, yaml"; got.Value != want || got.Retcode == 0 {
+		if want := "ERROR: The sdb driver 'sqlite3' does not exist. Available drivers: env, yaml"; got.Value != want || got.Retcode == 0 {
 			t.Errorf("%s: %s, code %d, want %s", f, data.Repr(got.Value), got.Retcode, want)
 		}
 	}
 }
 
-// config.get looks such values up.
+// TestConfigGet checks that config.get resolves sdb URIs.
 func TestConfigGet(t *testing.T) {
 	r := registry(t, profiles(t))
 	for key, want := range map[string]any{"at": "root", "text": "hello", "myyaml:driver": "yaml"} {
@@ -108,25 +111,28 @@ func TestConfigGet(t *testing.T) {
 	}
 }
 
-// Values pass through the renderer gpg where the profile says so.
+// TestDecrypted checks that values pass through the renderer gpg if the profile sets gpg.
 func TestDecrypted(t *testing.T) {
 	file, err := filepath.Abs("testdata/a.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &loader.Env{Opts: data.NewMap("safe", data.NewMap("driver", "yaml", "gpg", true, "files", []any{file}))}
-	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(render.Brought{Renderers: []render.Renderer{unseal{}}})})
+	env := &loader.Env{Opts: data.NewMap("safe",
+		data.NewMap("driver", "yaml", "gpg", true, "files", []any{file}))}
+	r, err := loader.NewRegistry(env,
+		[]loader.Plugin{Plugin(render.Brought{Renderers: []render.Renderer{unseal{}}})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if got, err := r.Invoke(t.Context(), "sdb.get", []any{"sdb://safe/pass:db"}, nil); err != nil || got != "clear" {
+		if got, err := r.Invoke(t.Context(), "sdb.get", []any{"sdb://safe/pass:db"},
+			nil); err != nil || got != "clear" {
 			t.Errorf("sdb.get = %v, %v", got, err)
 		}
 	}
 }
 
-// unseal stands for the renderer gpg.
+// unseal replaces the renderer gpg.
 type unseal struct{}
 
 func (unseal) Name() string { return "gpg" }

@@ -8,13 +8,14 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A span is one of the days of an entry that chage sets.
+// A span is one of the day fields of an entry that chage sets.
 type span struct {
 	key, option string
-	trusted     bool // chage is believed, as it takes what it does not write: -1, dates
+	// trusted skips the check of the entry: chage accepts forms that it does not write (-1, dates).
+	trusted bool
 }
 
-// set sets a day of a user, and returns whether it is so then.
+// set sets a day field of a user and reports whether the entry then has that value.
 func (m *module) set(ctx context.Context, name string, s span, value, root any) (any, error) {
 	e, err := m.entry(name, root)
 	if err != nil || e.name == "" {
@@ -37,11 +38,11 @@ type setInactdaysArgs struct {
 	Root      any `default:"None"`
 }
 
-// setInactdays sets for how many days a password that counts no more may still be changed at login.
+// setInactdays sets for how many days an expired password may still be changed at login.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -56,11 +57,11 @@ type setMaxdaysArgs struct {
 	Root    any `default:"None"`
 }
 
-// setMaxdays sets for how many days a password counts at most.
+// setMaxdays sets the maximum age of a password in days.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -75,11 +76,11 @@ type setMindaysArgs struct {
 	Root    any `default:"None"`
 }
 
-// setMindays sets after how many days a password may be changed again.
+// setMindays sets the minimum number of days between password changes.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -94,11 +95,11 @@ type setWarndaysArgs struct {
 	Root     any `default:"None"`
 }
 
-// setWarndays sets for how many days a user is warned before its password counts no more.
+// setWarndays sets how many days before expiry of the password the user is warned.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -113,11 +114,12 @@ type setDateArgs struct {
 	Root any `default:"None"`
 }
 
-// setDate sets when the password was changed: days since 1970, or a date as chage takes it. 0 has the user change it at login.
+// setDate sets the date of the last password change: days since 1970, or a date in a form that
+// chage accepts. With 0 the user must change the password at login.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -132,11 +134,12 @@ type setExpireArgs struct {
 	Root   any `default:"None"`
 }
 
-// setExpire sets when the account ends: days since 1970, or a date as chage takes it; -1 for never.
+// setExpire sets the date on which the account expires: days since 1970, or a date in a form that
+// chage accepts; -1 for never.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //

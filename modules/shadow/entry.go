@@ -14,16 +14,16 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// An entry is a line of /etc/shadow (shadow(5)). That of a user that there is not has no name.
+// An entry is a line of /etc/shadow (shadow(5)). The entry of a missing user has an empty name.
 type entry struct {
 	name, password string
-	days           [6]int64 // by the names of dayKeys, -1 where there is none
+	days           [6]int64 // in the order of dayKeys, -1 if not set
 }
 
-// dayKeys are Salt's names for the days of an entry, in the order of the file.
+// dayKeys returns Salt's names for the day fields of an entry, in the order of the file.
 func dayKeys() []string { return []string{"lstchg", "min", "max", "warn", "inact", "expire"} }
 
-// day returns what an entry has under one of the names of dayKeys.
+// day returns the day field with one of the names in dayKeys.
 func (e entry) day(key string) int64 {
 	for i, k := range dayKeys() {
 		if k == key {
@@ -33,8 +33,8 @@ func (e entry) day(key string) int64 {
 	return -1
 }
 
-// shown returns an entry as Salt does.
-func (e entry) shown() *data.Map {
+// toMap returns an entry in Salt's form.
+func (e entry) toMap() *data.Map {
 	ret := data.NewMap("name", e.name, "passwd", e.password)
 	for i, key := range dayKeys() {
 		if e.name == "" {
@@ -46,7 +46,7 @@ func (e entry) shown() *data.Map {
 	return ret
 }
 
-// at returns where a file of the system lies, with a directory to take for / or None.
+// at returns the path of a system file below root, a directory or None.
 func (m *module) at(root any, file string) string {
 	if data.Truth(root) {
 		return filepath.Join("/", data.Str(root), file)
@@ -54,7 +54,7 @@ func (m *module) at(root any, file string) string {
 	return filepath.Join("/", m.env.Root, file)
 }
 
-// entries returns the entries of etc/shadow below a directory, None being that of the minion's system.
+// entries returns the entries of etc/shadow below a directory. None stands for the minion's system.
 func (m *module) entries(root any) ([]entry, error) {
 	text, err := os.ReadFile(m.at(root, "/etc/shadow"))
 	if err != nil {
@@ -69,7 +69,7 @@ func (m *module) entries(root any) ([]entry, error) {
 	return list, nil
 }
 
-// entry returns the entry of a user, one without a name where there is none.
+// entry returns the entry of a user, one without a name if the user has none.
 func (m *module) entry(name string, root any) (entry, error) {
 	list, err := m.entries(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +83,7 @@ func (m *module) entry(name string, root any) (entry, error) {
 	return entry{}, err
 }
 
-// parse reads a line of etc/shadow. One without all fields, or with days that are no numbers, counts as none.
+// parse parses a line of etc/shadow. ok is false if fields are missing or days are not numbers.
 func parse(line string) (entry, bool) {
 	f := strings.Split(line, ":")
 	if len(f) < 8 || len(f) > 9 || f[0] == "" || strings.ContainsAny(f[0][:1], "+-") {

@@ -28,16 +28,17 @@ type setPasswordArgs struct {
 	Root       any `default:"None"`
 }
 
-// setPassword sets the password of a user, given as its hash, and returns whether it is so then.
+// setPassword sets the password of a user, given as a hash, and reports whether the entry then has
+// that hash.
 //
 // use_usermod : False
 //
-//	True: have the system's program write it, which knows of other places than /etc/shadow. It is chpasswd, as usermod would show
-//	the hash to all users.
+//	True: let a system program write the password, which also supports stores other than
+//	/etc/shadow. The program is chpasswd, because usermod would show the hash to all users.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -51,10 +52,10 @@ func (m *module) setPassword(ctx context.Context, a setPasswordArgs) (any, error
 		m.env.Log.Warnf("user %s does not exist, cannot set password", a.Name)
 		return false, nil
 	case strings.ContainsAny(a.Password, ":\n\x00"):
-		return nil, loader.Execution("set the password of %s: the hash has a colon or the end of a line in it", a.Name)
+		return nil, loader.Execution("set the password of %s: the hash contains a colon or a line break", a.Name)
 	}
 	if truthy(a.UseUsermod) {
-		err = m.hand(ctx, a)
+		err = m.passHash(ctx, a)
 	} else {
 		err = m.write(ctx, a)
 	}
@@ -68,7 +69,7 @@ func (m *module) setPassword(ctx context.Context, a setPasswordArgs) (any, error
 	return err == nil && e.password == a.Password, err
 }
 
-// truthy tells whether a value says yes, also in words (is_true of salt/utils/data.py).
+// truthy reports whether a value is true, also as a word (is_true of salt/utils/data.py).
 func truthy(v any) bool {
 	if text, ok := v.(string); ok {
 		return strings.EqualFold(text, "true")
@@ -76,7 +77,7 @@ func truthy(v any) bool {
 	return data.Truth(v)
 }
 
-// known tells whether there is a user of that name.
+// known reports whether a user exists.
 func (m *module) known(name string, root any) (bool, error) {
 	users, err := accounts.Users(m.at(root, ""))
 	if err != nil {
@@ -85,20 +86,21 @@ func (m *module) known(name string, root any) (bool, error) {
 	return slices.ContainsFunc(users, func(u accounts.User) bool { return u.Name == name }), nil
 }
 
-// hand gives the hash to the system's program by its input.
-func (m *module) hand(ctx context.Context, a setPasswordArgs) error {
+// passHash passes the hash to the system's program through standard input.
+func (m *module) passHash(ctx context.Context, a setPasswordArgs) error {
 	argv := []string{"chpasswd", "-e"}
 	if root := m.at(a.Root, ""); root != "/" {
 		argv = append(argv, "-R", root)
 	}
-	_, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, Stdin: a.Name + ":" + a.Password, Log: "quiet"})
+	_, err := calls.RunOutput(ctx, m.env,
+		calls.Run{Argv: argv, Stdin: a.Name + ":" + a.Password, Log: "quiet"})
 	return err
 }
 
-// write puts the hash into the file of passwords.
+// write stores the hash in the shadow file.
 func (m *module) write(ctx context.Context, a setPasswordArgs) error {
 	file := m.at(a.Root, "/etc/shadow")
-	if m.env.GrainsNow().Text("os") == "ALT" { // tcb(5) gives each user a file
+	if m.env.GrainsNow().Text("os") == "ALT" { // tcb(5) has one file per user
 		file = m.at(a.Root, "/etc/tcb/"+a.Name+"/shadow")
 	}
 	unlock, err := lock(ctx, m.at(a.Root, "/etc/.pwd.lock"))
@@ -109,7 +111,8 @@ func (m *module) write(ctx context.Context, a setPasswordArgs) error {
 	text, err := os.ReadFile(file)
 	if err == nil {
 		today := time.Now().Unix() / (24 * 60 * 60)
-		err = atomicfile.Write(file, []byte(withPassword(string(text), a.Name, a.Password, today)), atomicfile.Options{Keep: true, Sync: true, SyncDir: true})
+		err = atomicfile.Write(file, []byte(withPassword(string(text), a.Name, a.Password, today)),
+			atomicfile.Options{Keep: true, Sync: true, SyncDir: true})
 	}
 	if err != nil {
 		return loader.Execution("set the password of %s: %w", a.Name, err)
@@ -117,8 +120,8 @@ func (m *module) write(ctx context.Context, a setPasswordArgs) error {
 	return nil
 }
 
-// withPassword returns the text of a file of passwords with another hash for a user, changed today. A line of the user's with too few
-// or too many fields gets nine.
+// withPassword returns the text of a shadow file with a new hash for a user, changed today. If the
+// user's line has too few or too many fields, it gets nine.
 func withPassword(text, name, hash string, today int64) string {
 	var b strings.Builder
 	found := false
@@ -143,10 +146,11 @@ func withPassword(text, name, hash string, today int64) string {
 	return b.String()
 }
 
-// lockTime is how long the lock is waited for, as lckpwdf(3) does.
+// lockTime is how long to wait for the lock; lckpwdf(3) uses the same.
 const lockTime = 15 * time.Second
 
-// lock takes the lock under which programs change users and passwords (lckpwdf(3)), and returns what gives it back.
+// lock acquires the lock under which programs change users and passwords (lckpwdf(3)). The caller
+// must call unlock.
 func lock(ctx context.Context, file string) (unlock func(), err error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -159,7 +163,7 @@ func lock(ctx context.Context, file string) (unlock func(), err error) {
 	for {
 		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 		if err == nil {
-			return func() { _ = f.Close() }, nil // which gives it back
+			return func() { _ = f.Close() }, nil // releases the lock
 		}
 		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
 			_ = f.Close()
@@ -168,7 +172,8 @@ func lock(ctx context.Context, file string) (unlock func(), err error) {
 		select {
 		case <-ctx.Done():
 			_ = f.Close()
-			return nil, fmt.Errorf("lock %s: another program has it: %w", file, context.Cause(ctx))
+			return nil, fmt.Errorf("lock %s: another program holds it: %w", file,
+				context.Cause(ctx))
 		case <-retry.C:
 		}
 	}

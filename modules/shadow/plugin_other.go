@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package shadow is Salt's module shadow, which there is not here.
+// Package shadow is Salt's module shadow, which is not available on this system.
 package shadow
 
 import (

@@ -1,14 +1,15 @@
 //go:build linux
 
-// Package shadow is Salt's module shadow: passwords and how long they count (salt/modules/linux_shadow.py).
+// Package shadow is Salt's module shadow: passwords and their expiry
+// (salt/modules/linux_shadow.py).
 //
-// The work is that of chage and passwd; set_password writes etc/shadow itself. Where the system lies below another directory than /, the
-// programs are told so (-R).
+// The programs chage and passwd do the work; set_password writes etc/shadow itself. With another
+// root directory the programs get the option -R.
 //
-// What differs from Salt: entries are those of etc/shadow alone. set_password puts the file in its place as a whole, under the lock
-// of the programs, and writes no user twice; with use_usermod it is chpasswd that writes, as a
-// hash in the arguments of a program is for all to read.
-// gen_password has no DES, which Salt names crypt, and takes a million rounds at most.
+// Differences from Salt: entries are read only from etc/shadow. set_password replaces the file
+// atomically, under the lock of the programs, and never writes a user twice. With use_usermod it
+// runs chpasswd, since all users can read a hash in the arguments of a program. gen_password does
+// not support DES, which Salt calls crypt, and accepts at most a million rounds.
 package shadow
 
 import (
@@ -45,7 +46,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// defaultHash returns what stands in the place of a password that was never set.
+// defaultHash returns the hash field of a user whose password was never set.
 //
 // CLI Example:
 //
@@ -57,11 +58,12 @@ type nameArgs struct {
 	Root any `default:"None"`
 }
 
-// info returns the hash of a user's password and the days for which it counts; empty texts where there is no such user.
+// info returns the password hash and the expiry data of a user. The fields are empty if the user
+// does not exist.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -71,7 +73,7 @@ func (m *module) info(_ context.Context, a nameArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.shown(), nil
+	return e.toMap(), nil
 }
 
 type rootArgs struct {
@@ -82,7 +84,7 @@ type rootArgs struct {
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -110,12 +112,13 @@ type genPasswordArgs struct {
 	Algorithm any `default:"'sha512'"`
 }
 
-// genPassword returns the hash of a password as it stands in /etc/shadow. On the command line all users of the host may read the
-// password while the program runs.
+// genPassword returns the hash of a password in the form used in /etc/shadow. If the password is on
+// the command line, all users of the host can read it while the program runs.
 //
 // crypt_salt : None
 //
-//	The salt, by chance where there is none; it may begin with rounds=N$, a million at most, and that of blowfish with its cost: 12$.
+//	The salt. Default: random. It may begin with rounds=N$, a million at most. For blowfish it
+//	begins with the cost: 12$.
 //
 // algorithm : sha512
 //
@@ -140,18 +143,19 @@ func (m *module) genPassword(_ context.Context, a genPasswordArgs) (any, error) 
 	hash, err := method.Hash(data.Str(a.Password), salt)
 	switch {
 	case errors.Is(err, pwhash.ErrSalt):
-		return "*0", nil // what crypt(3) says of it
+		return "*0", nil // crypt(3) returns this
 	case err != nil:
 		return nil, loader.Execution("%w", err)
 	}
 	return hash, nil
 }
 
-// delPassword takes the password of a user away, so that it needs none, and returns whether it could.
+// delPassword deletes the password of a user, who can then log in without one, and reports whether
+// that worked.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -161,11 +165,11 @@ func (m *module) delPassword(ctx context.Context, a nameArgs) (any, error) {
 	return err == nil && e.password == "" && e.name == a.Name, err
 }
 
-// lockPassword locks the password of a user, and returns whether it is locked.
+// lockPassword locks the password of a user and reports whether it is locked.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -178,11 +182,12 @@ func (m *module) lockPassword(ctx context.Context, a nameArgs) (any, error) {
 	return err == nil && e.locked(), err
 }
 
-// unlockPassword unlocks the password of a user, and returns whether it is not locked. A user without a password stays locked.
+// unlockPassword unlocks the password of a user and reports whether it is unlocked. A user without
+// a password stays locked.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -195,15 +200,18 @@ func (m *module) unlockPassword(ctx context.Context, a nameArgs) (any, error) {
 	return err == nil && e.name != "" && !e.locked(), err
 }
 
-// after runs a program on a user and returns the user's entry then.
-func (m *module) after(ctx context.Context, a nameArgs, program string, args ...any) (entry, error) {
+// after runs a program on a user and returns the user's entry afterwards.
+func (m *module) after(
+	ctx context.Context, a nameArgs, program string, args ...any,
+) (entry, error) {
 	if _, err := m.tool(ctx, program, a.Root, append(args, "--", a.Name)...); err != nil {
 		return entry{}, err
 	}
 	return m.entry(a.Name, a.Root)
 }
 
-// tool runs a program that changes users below a directory, None being that of the minion's system, and returns whether it succeeded.
+// tool runs a program that changes users below a directory and reports whether it succeeded. None
+// stands for the minion's system.
 func (m *module) tool(ctx context.Context, program string, root any, args ...any) (bool, error) {
 	argv := []any{program}
 	if root == nil && m.env.Root != "" {

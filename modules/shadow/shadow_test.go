@@ -9,7 +9,8 @@ import (
 
 func TestWithPassword(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"root:*:1:0:9:7:::\nann:!:2:0:9:7:::\nbob:x:3::::::\n", "root:*:1:0:9:7:::\nann:$6$a:20000:0:9:7:::\nbob:x:3::::::\n"},
+		{"root:*:1:0:9:7:::\nann:!:2:0:9:7:::\nbob:x:3::::::\n",
+			"root:*:1:0:9:7:::\nann:$6$a:20000:0:9:7:::\nbob:x:3::::::\n"},
 		{"ann:!\nbob:x", "ann:$6$a:20000::::::\nbob:x"},
 		{"ann:!:2:0:9:7::::more:fields\n", "ann:$6$a:20000:0:9:7:::\n"},
 		{"annie:!:2:0:9:7:::", "annie:!:2:0:9:7:::\nann:$6$a:20000::::::\n"},
@@ -31,7 +32,7 @@ func FuzzParse(f *testing.F) {
 		if ok && (e.name == "" || strings.Contains(e.name, ":")) {
 			t.Errorf("%q gives the name %q", line, e.name)
 		}
-		_ = e.shown()
+		_ = e.toMap()
 		if !strings.ContainsAny(line, "\n") && ok && len(strings.TrimSpace(line)) == len(line) {
 			again, ok := parse(strings.TrimSuffix(withPassword(line+"\n", e.name, "h", 1), "\n"))
 			if !ok || again.password != "h" || again.name != e.name || again.day("max") != e.day("max") {

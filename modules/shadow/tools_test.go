@@ -22,18 +22,19 @@ func list(words ...any) []any { return words }
 
 const hash = "$6$My5alT$dX70VD1wnFof0Pl8AkakL7hHca8J0fE4V8HSJHtuOPgUuwujI0hwNTlP4iAACE8wwTGiwt/ebo8g53mAAVb7L1"
 
-// TestPasswords has the programs of the system change the passwords of a directory.
+// TestPasswords lets the system's programs change the passwords below a directory.
 func TestPasswords(t *testing.T) {
 	r := testroot.New(t, "useradd", "chage", "passwd", "chpasswd")
 	r.Call(t, "user.add", "ann")
 	today := time.Now().Unix() / 86400
 	entry := func(words ...any) *data.Map {
-		m := data.NewMap("name", "ann", "passwd", "!", "lstchg", today, "min", int64(0), "max", int64(99999), "warn", int64(7),
-			"inact", int64(-1), "expire", int64(-1))
+		m := data.NewMap("name", "ann", "passwd", "!", "lstchg", today, "min", int64(0),
+			"max", int64(99999), "warn", int64(7), "inact", int64(-1), "expire", int64(-1))
 		m.Update(data.NewMap(words...))
 		return m
 	}
-	none := data.NewMap("name", "", "passwd", "", "lstchg", "", "min", "", "max", "", "warn", "", "inact", "", "expire", "")
+	none := data.NewMap("name", "", "passwd", "", "lstchg", "", "min", "", "max", "", "warn", "",
+		"inact", "", "expire", "")
 	r.Check(t, []testroot.Call{
 		{"shadow.default_hash", nil, "!"},
 		{"shadow.info", list("ann"), entry()},
@@ -62,7 +63,8 @@ func TestPasswords(t *testing.T) {
 		{"shadow.set_date", list("ann", int64(0)), true},
 		{"shadow.set_expire", list("ann", int64(20000)), true},
 		{"shadow.set_expire", list("ann", "2030-01-01"), true},
-		{"shadow.info", list("ann"), data.NewMap("name", "ann", "passwd", "$1$x$y", "lstchg", int64(0), "min", int64(3), "max", int64(90),
+		{"shadow.info", list("ann"), data.NewMap("name", "ann", "passwd", "$1$x$y",
+			"lstchg", int64(0), "min", int64(3), "max", int64(90),
 			"warn", int64(5), "inact", int64(30), "expire", int64(21915))},
 		{"shadow.set_expire", list("ann", int64(-1)), true},
 		{"shadow.set_expire", list("ann", int64(-1)), true},
@@ -76,7 +78,8 @@ func TestPasswords(t *testing.T) {
 	})
 }
 
-// What stands in the file beside the password stays, and so do its mode and what broken lines have.
+// TestSetPasswordKeepsTheRest checks that the other fields, broken lines and the mode of the file
+// stay.
 func TestSetPasswordKeepsTheRest(t *testing.T) {
 	r := testroot.Plain(t)
 	r.Write(t, "etc/shadow", "# no entry\nroot:*:19000:0:99999:7:::\nodd\n")
@@ -94,7 +97,8 @@ func TestSetPasswordKeepsTheRest(t *testing.T) {
 		t.Errorf("the mode is %v, %v", info.Mode(), err)
 	}
 	for _, bad := range []string{"a:b", "a\nroot::0:0:99999:7:::"} {
-		if v, err := r.Functions.Invoke(t.Context(), "shadow.set_password", list("root", bad), nil); err == nil || strings.Contains(err.Error(), bad) {
+		if v, err := r.Functions.Invoke(t.Context(), "shadow.set_password", list("root", bad),
+			nil); err == nil || strings.Contains(err.Error(), bad) {
 			t.Errorf("the hash %q: %v, %v", bad, v, err)
 		}
 	}
@@ -104,7 +108,8 @@ func TestSetPasswordKeepsTheRest(t *testing.T) {
 	r.Check(t, []testroot.Call{{"shadow.set_password", list("root", hash), &data.Map{}}})
 }
 
-// A program that changes passwords is waited for.
+// TestSetPasswordWaitsForTheLock checks that set_password waits for a program that changes
+// passwords.
 func TestSetPasswordWaitsForTheLock(t *testing.T) {
 	r := testroot.Plain(t)
 	f, err := os.OpenFile(r.Path("etc/.pwd.lock"), os.O_WRONLY|os.O_CREATE, 0o600)
@@ -119,7 +124,8 @@ func TestSetPasswordWaitsForTheLock(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, over)
 	defer cancel()
 	before := r.Read(t, "etc/shadow")
-	if v, err := r.Functions.Invoke(ctx, "shadow.set_password", list("root", hash), nil); !errors.Is(err, over) || r.Read(t, "etc/shadow") != before {
+	if v, err := r.Functions.Invoke(ctx, "shadow.set_password", list("root", hash),
+		nil); !errors.Is(err, over) || r.Read(t, "etc/shadow") != before {
 		t.Errorf("with the lock taken: %v, %v", v, err)
 	}
 	if err := f.Close(); err != nil {
@@ -133,15 +139,18 @@ func TestGenPassword(t *testing.T) {
 	r.Check(t, []testroot.Call{
 		{"shadow.gen_password", list("MyP@asswd", "My5alT"), hash},
 		{"shadow.gen_password", list("MyP@asswd", "My5alT"), hash},
-		{"shadow.gen_password", list("p", "rounds=2000$saltsalt", "sha256"), "$5$rounds=2000$saltsalt$1/CuieEZB83erTNemaYWkc8iuDtc86zDWq3c4yKq9qA"},
+		{"shadow.gen_password", list("p", "rounds=2000$saltsalt", "sha256"),
+			"$5$rounds=2000$saltsalt$1/CuieEZB83erTNemaYWkc8iuDtc86zDWq3c4yKq9qA"},
 		{"shadow.gen_password", list("p", "saltsalt", "md5"), "$1$saltsalt$oVkV3EDq8KTkLj17vu4OM0"},
-		{"shadow.gen_password", list("secret", "05$......................", "blowfish"), "$2b$05$......................35w9tBXOiWEqF4YNx8Fn9rPUbxS7RTu"},
+		{"shadow.gen_password", list("secret", "05$......................", "blowfish"),
+			"$2b$05$......................35w9tBXOiWEqF4YNx8Fn9rPUbxS7RTu"},
 		{"shadow.gen_password", list("p", "rounds=1$x"), "*0"},
 	})
 	if a, b := r.Call(t, "shadow.gen_password", "p"), r.Call(t, "shadow.gen_password", "p"); a == b {
 		t.Errorf("%v comes twice", a)
 	}
-	if v, err := r.Functions.Invoke(t.Context(), "shadow.gen_password", list("p", nil, "rot13"), nil); loader.KindOf(err) != loader.KindInvocation {
+	if v, err := r.Functions.Invoke(t.Context(), "shadow.gen_password", list("p", nil, "rot13"),
+		nil); loader.KindOf(err) != loader.KindInvocation {
 		t.Errorf("%v, %v", v, err)
 	}
 }

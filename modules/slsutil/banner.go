@@ -22,40 +22,41 @@ type bannerArgs struct {
 	Newline     bool   `default:"False"`
 }
 
-// Salt's own words.
+// These texts are Salt's.
 const (
 	bannerTitle = "THIS FILE IS MANAGED BY SALT - DO NOT EDIT"
 	bannerText  = "The contents of this file are managed by Salt. Any changes to this file may be overwritten automatically and without warning."
 )
 
-// mostWidth bounds a line of a banner, in characters.
+// mostWidth is the maximum width of a banner, in characters.
 const mostWidth = 100_000
 
-// banner returns a comment for files that are managed, which warns of changing them: a box with a title and a text.
+// banner returns a comment for managed files that warns against changing them: a box with a title
+// and a text.
 //
 // width : 72
 //
-//	How long its lines are, in characters.
+//	The length of its lines in characters.
 //
 // commentchar : #
 //
-//	What begins a comment.
+//	The text that begins a comment.
 //
 // borderchar : #
 //
-//	The character that the upper and lower lines of the box are of.
+//	The character of the upper and lower border.
 //
 // blockstart, blockend : None
 //
-//	Lines before and behind it, as /* and */.
+//	Lines before and after the box, such as /* and */.
 //
 // title, text : None
 //
-//	Other words than that the file is managed.
+//	Texts that replace the warning that the file is managed.
 //
 // newline : False
 //
-//	End the last line.
+//	Add a newline at the end.
 //
 // CLI Example:
 //
@@ -67,14 +68,17 @@ func (m *module) banner(_ context.Context, a bannerArgs) (any, error) {
 		return nil, loader.Invocation("a banner has at most %d characters a line", mostWidth)
 	}
 	if inside <= 0 {
-		return nil, loader.Exception("salt.exceptions.ArgumentValueError", "Width is too small to render banner")
+		return nil, loader.Exception("salt.exceptions.ArgumentValueError",
+			"Width is too small to render banner")
 	}
 	border, _ := utf8.DecodeRuneInString(a.Borderchar)
 	edge := a.Commentchar + right
 	if a.Borderchar != "" {
-		edge = a.Commentchar + strings.Repeat(string(border), a.Width-runes(left)-runes(right)) + right
+		edge = a.Commentchar + strings.Repeat(string(border),
+			a.Width-runes(left)-runes(right)) + right
 	}
-	space := a.Commentchar + strings.Repeat(" ", max(0, a.Width-2*runes(a.Commentchar))) + a.Commentchar
+	space := a.Commentchar + strings.Repeat(" ",
+		max(0, a.Width-2*runes(a.Commentchar))) + a.Commentchar
 	lines := []string{edge, space}
 	if a.Blockstart != nil {
 		lines = []string{data.Str(a.Blockstart), edge, space}
@@ -95,7 +99,7 @@ func (m *module) banner(_ context.Context, a bannerArgs) (any, error) {
 
 func runes(s string) int { return utf8.RuneCountInString(s) }
 
-// paragraph returns the lines of a text, or of another one where there is none.
+// paragraph wraps a text, or otherwise if v is not set, and returns the lines.
 func paragraph(v any, otherwise string, width int) []string {
 	text := otherwise
 	if v != nil {
@@ -110,7 +114,7 @@ func paragraph(v any, otherwise string, width int) []string {
 	return jinja.Wrap(text, width)
 }
 
-// untabbed returns a text with blanks for its tabs, up to the next column of eight.
+// untabbed replaces tabs by blanks up to the next multiple of eight columns.
 func untabbed(text string) string {
 	var b strings.Builder
 	column := 0
@@ -130,7 +134,7 @@ func untabbed(text string) string {
 	return b.String()
 }
 
-// centred returns a line with blanks on both sides, as Python's str.center puts them.
+// centred pads a line on both sides as Python's str.center does.
 func centred(line string, width int) string {
 	free := width - runes(line)
 	if free <= 0 {
@@ -140,7 +144,7 @@ func centred(line string, width int) string {
 	return strings.Repeat(" ", left) + line + strings.Repeat(" ", free-left)
 }
 
-// ended joins lines as files of this system have them.
+// ended joins lines with the line ends of this system.
 func ended(lines []string, last bool) string {
 	end := "\n"
 	if runtime.GOOS == "windows" {

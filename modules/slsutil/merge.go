@@ -16,15 +16,16 @@ type updateArgs struct {
 	MergeLists      bool `default:"False"`
 }
 
-// update sets in the dictionary dest what upd has, at all depths, and returns it. In a template dest itself changes.
+// update merges the dictionary upd into dest, at all depths, and returns dest. In a template dest
+// itself changes.
 //
 // recursive_update : True
 //
-//	With False a dictionary in upd takes the place of one in dest.
+//	False: a dictionary in upd replaces one in dest.
 //
 // merge_lists : False
 //
-//	Add to lists what is new, and do not replace them.
+//	Append new elements to lists instead of replacing the lists.
 //
 // CLI Example:
 //
@@ -63,12 +64,12 @@ type mergeArgs struct {
 //
 // strategy : smart
 //
-//	aggregate, list, overwrite or recurse, as pillar_source_merging_strategy has them; smart is recurse, or aggregate with the
-//	renderer yamlex.
+//	One of aggregate, list, overwrite and recurse, as in the option
+//	pillar_source_merging_strategy. smart is recurse, or aggregate with the renderer yamlex.
 //
 // merge_lists : False
 //
-//	Add to lists what is new, and do not replace them.
+//	Append new elements to lists instead of replacing the lists.
 //
 // CLI Example:
 //
@@ -98,7 +99,8 @@ func strategyOf(a mergeArgs) string {
 	switch {
 	case name != "smart":
 		return name
-	case a.Renderer[strings.LastIndexByte(a.Renderer, '|')+1:] == "yamlex", strings.HasPrefix(a.Renderer, "yamlex_"):
+	case a.Renderer[strings.LastIndexByte(a.Renderer, '|')+1:] == "yamlex",
+		strings.HasPrefix(a.Renderer, "yamlex_"):
 		return "aggregate"
 	}
 	return "recurse"
@@ -113,9 +115,10 @@ func recurse(a, b any, lists bool) (any, error) {
 	return dest, nil
 }
 
-// overwrite takes values of b whole; as in Salt those of keys that a has are put into a itself, too.
+// overwrite replaces values of a by those of b. As in Salt, it also sets the values of shared keys
+// in a itself.
 func overwrite(a mergeArgs) (any, error) {
-	if _, err := elements(a.ObjB); err != nil {
+	if _, err := loader.Elements(a.ObjB); err != nil {
 		return nil, err
 	}
 	dest, upd, err := twoMaps(a.ObjA, a.ObjB)
@@ -130,11 +133,12 @@ func overwrite(a mergeArgs) (any, error) {
 	return recurse(dest, upd, a.MergeLists)
 }
 
-// mergeList keeps the keys of a alone, those of both with a list of the two values.
+// mergeList keeps the keys of a. A key that is in both gets a list of the two values.
 func mergeList(a, b any) (any, error) {
 	below, ok := a.(*data.Map)
 	if !ok {
-		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'items'", loader.TypeName(a))
+		return nil, loader.Exception("AttributeError", "'%s' object has no attribute 'items'",
+			loader.TypeName(a))
 	}
 	over, ok := b.(*data.Map)
 	if !ok && below.Len() > 0 {
@@ -150,8 +154,8 @@ func mergeList(a, b any) (any, error) {
 	return out, nil
 }
 
-// aggregate joins the top of two values: dictionaries key by key, where values of b are taken whole, all else as lists
-// (salt/utils/aggregation.py, with level 1).
+// aggregate merges the top level of two values. Dictionaries are merged key by key, with whole
+// values from b; anything else becomes a list (salt/utils/aggregation.py, with level 1).
 func aggregate(a, b any) any {
 	below, isMap := a.(*data.Map)
 	over, areMaps := b.(*data.Map)
@@ -164,19 +168,19 @@ func aggregate(a, b any) any {
 		if areMaps {
 			return b
 		}
-		return listed(b)
+		return asList(b)
 	}
-	out := slices.Clone(listed(a))
-	for _, v := range listed(b) {
-		if !slices.ContainsFunc(listed(a), func(x any) bool { return data.Equal(x, v) }) {
+	out := slices.Clone(asList(a))
+	for _, v := range asList(b) {
+		if !slices.ContainsFunc(asList(a), func(x any) bool { return data.Equal(x, v) }) {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// listed returns a list, a value that is none as one of itself alone.
-func listed(v any) []any {
+// asList returns a list unchanged, and another value as a list of one.
+func asList(v any) []any {
 	switch v := v.(type) {
 	case []any:
 		return v
@@ -193,42 +197,24 @@ type mergeAllArgs struct {
 	MergeLists bool   `default:"False"`
 }
 
-// mergeAll merges the dictionaries of a list, each into those before it, and returns the result. The other arguments are those of
-// slsutil.merge.
+// mergeAll merges the dictionaries of a list, each over those before it, and returns the result.
+// The other arguments are those of slsutil.merge.
 //
 // CLI Example:
 //
 //	salt-call --output=txt slsutil.merge_all '[{foo: Foo}, {foo: Bar}]'
 func (m *module) mergeAll(_ context.Context, a mergeAllArgs) (any, error) {
-	list, err := elements(a.Lst)
+	list, err := loader.Elements(a.Lst)
 	if err != nil {
 		return nil, err
 	}
 	var all any = data.NewMap()
 	for _, v := range list {
-		all, err = m.merged(mergeArgs{ObjA: all, ObjB: v, Strategy: a.Strategy, Renderer: a.Renderer, MergeLists: a.MergeLists})
+		all, err = m.merged(mergeArgs{ObjA: all, ObjB: v, Strategy: a.Strategy,
+			Renderer: a.Renderer, MergeLists: a.MergeLists})
 		if err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
-}
-
-// elements returns what a loop of Python goes through.
-func elements(v any) ([]any, error) {
-	switch v := v.(type) {
-	case []any:
-		return v, nil
-	case data.Tuple:
-		return v, nil
-	case *data.Map:
-		return v.Keys(), nil
-	case string:
-		var out []any
-		for _, r := range v {
-			out = append(out, string(r))
-		}
-		return out, nil
-	}
-	return nil, loader.TypeError("'%s' object is not iterable", loader.TypeName(v))
 }

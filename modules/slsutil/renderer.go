@@ -10,10 +10,11 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/render"
 )
 
-// lazyEngine returns the engine of env, which is made when it is first needed.
+// lazyEngine returns a function that returns the engine of env and creates it at the first call.
 func lazyEngine(env *loader.Env, b render.Brought) func() (*render.Engine, error) {
 	return sync.OnceValues(func() (*render.Engine, error) {
 		e, _, err := render.ForEnv(env, b)
@@ -31,28 +32,29 @@ type rendererArgs struct {
 	Kwargs          *data.Map `kwargs:"kwargs"`
 }
 
-// renderer renders a file or a text, and returns the data or the text that comes out. Further arguments are variables of the
-// template.
+// renderer renders a file or a text and returns the resulting data or text. Further arguments are
+// variables of the template.
 //
 // path
 //
-//	A URL that cp.get_url knows, such as salt://path/to/file, or the path of a file on the minion.
+//	A URL that cp.get_url supports, such as salt://path/to/file, or the path of a file on the
+//	minion.
 //
 // string
 //
-//	The text itself, where there is no path.
+//	The text to render, if there is no path.
 //
 // default_renderer : jinja|yaml
 //
-//	The pipe, unless the first line names another one after #!.
+//	The renderer pipe. A first line that begins with #! overrides it.
 //
 // saltenv : base
 //
-//	The environment that files come from.
+//	The environment of the files.
 //
 // context
 //
-//	A dictionary of more variables.
+//	A dictionary of further variables.
 //
 // CLI Example:
 //
@@ -90,12 +92,18 @@ func named(in render.Input) bool {
 	return ok
 }
 
-// settings sets what the arguments decide of the rendering, the variables among them.
+// settings applies the arguments to the input of the renderer, including the variables.
 func (a rendererArgs) settings(in *render.Input) error {
 	in.Default = data.Str(a.DefaultRenderer)
 	more, _ := a.Kwargs.Value("context").(*data.Map)
-	for _, vars := range []*data.Map{a.Kwargs, more} {
-		for k, v := range vars.All() {
+	if more != nil {
+		in.Context = map[string]any{}
+	}
+	for _, to := range []struct {
+		vars map[string]any
+		from *data.Map
+	}{{in.Vars, a.Kwargs}, {in.Context, more}} {
+		for k, v := range to.from.All() {
 			name, ok := k.(string)
 			if !ok {
 				return loader.TypeError("keywords must be strings")
@@ -107,19 +115,21 @@ func (a rendererArgs) settings(in *render.Input) error {
 			case "sls":
 				in.SLS = data.Str(v)
 			default:
-				in.Vars[name] = v
+				to.vars[name] = v
 			}
 		}
 	}
 	return nil
 }
 
-// source reads what is to be rendered, and reports whether there is such a file, with more in it than white space.
+// source reads what to render. It returns false if the file does not exist or holds only white
+// space.
 func (m *module) source(ctx context.Context, a rendererArgs, in *render.Input) (bool, error) {
 	if !data.Truth(a.Path) {
 		text, ok := a.String.(string)
 		if !ok {
-			return false, loader.Exception("AttributeError", "'%s' object has no attribute 'split'", loader.TypeName(a.String))
+			return false, loader.Exception("AttributeError", "'%s' object has no attribute 'split'",
+				loader.TypeName(a.String))
 		}
 		if strings.TrimSpace(text) == "" {
 			return false, loader.Exception("IndexError", "list index out of range")
@@ -127,13 +137,12 @@ func (m *module) source(ctx context.Context, a rendererArgs, in *render.Input) (
 		in.Text = text
 		return true, nil
 	}
-	v, err := m.env.Call(ctx, "cp.get_url", []any{a.Path}, data.NewMap("saltenv", in.SaltEnv))
+	path, err := calls.GetURL(ctx, m.env, a.Path, in.SaltEnv)
 	if err != nil {
 		return false, err
 	}
-	path, ok := v.(string)
-	if !ok {
-		m.env.Log.Errorf("Template was specified incorrectly: %s", data.Str(v))
+	if path == "" {
+		m.env.Log.Error("Template was specified incorrectly: False")
 		return false, nil
 	}
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {

@@ -1,10 +1,13 @@
-// Package slsutil is Salt's module slsutil: what SLS files and templates are written with (salt/modules/slsutil.py).
+// Package slsutil is Salt's module slsutil: helpers for SLS files and templates
+// (salt/modules/slsutil.py).
 //
-// merge.go merges dictionaries, renderer.go renders files and texts, banner.go writes comments for files that are managed, tree.go
-// looks for files in the state tree. Package serializers does the work of serialize and deserialize.
+// merge.go merges dictionaries, renderer.go renders files and texts, banner.go writes comments for
+// managed files, and tree.go finds files in the state tree. Package serializers implements
+// serialize and deserialize.
 //
-// What differs from Salt: a renderer that is not there is an error, where Salt returns an empty dictionary; parts of upd do not
-// become parts of dest in a template, but copies. For differences of formats see package serializers.
+// Differences from Salt: an unknown renderer is an error, where Salt returns an empty dictionary.
+// In a template, update copies parts of upd into dest; it does not share them. For differences of
+// formats see package serializers.
 package slsutil
 
 import (
@@ -17,9 +20,10 @@ import (
 	"github.com/brineproject/brine/serializers"
 )
 
-// Plugin returns the module slsutil, which renders with what b has.
+// Plugin returns the module slsutil, which renders with the parts in b.
 func Plugin(b render.Brought) loader.Plugin {
-	return loader.Plugin{Name: "slsutil", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+	return loader.Plugin{Name: "slsutil",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }
 
 type module struct {
@@ -51,7 +55,8 @@ type boolstrArgs struct {
 	False any `default:"'false'"`
 }
 
-// boolstr returns true where value counts as true, else false: the words that a file has for them.
+// boolstr returns the argument true if value counts as true, else the argument false. It converts
+// truth values to the words of a file.
 //
 // CLI Example:
 //
@@ -69,14 +74,15 @@ type serializeArgs struct {
 	ModKwargs  *data.Map `kwargs:"mod_kwargs"`
 }
 
-// serialize writes a value in a format: json, yaml, toml, msgpack, configparser, keyvalue or python. Further arguments are options of
-// the format, such as indent for json and default_flow_style for yaml.
+// serialize writes a value in a format: json, yaml, toml, msgpack, configparser, keyvalue or
+// python. Further arguments are options of the format, such as indent for json and
+// default_flow_style for yaml.
 //
 // CLI Example:
 //
 //	salt '*' --no-parse=obj slsutil.serialize 'json' obj="{'foo': 'Foo!'}"
-func (m *module) serialize(_ context.Context, a serializeArgs) (any, error) {
-	return serializers.Write(a.Serializer, a.Obj, clean(a.ModKwargs))
+func (m *module) serialize(ctx context.Context, a serializeArgs) (any, error) {
+	return serializers.Serialize(ctx, m.env, a.Serializer, a.Obj, clean(a.ModKwargs))
 }
 
 type deserializeArgs struct {
@@ -85,18 +91,19 @@ type deserializeArgs struct {
 	ModKwargs      *data.Map `kwargs:"mod_kwargs"`
 }
 
-// deserialize reads a text in a format: json, yaml, toml, msgpack, configparser or keyvalue. Further arguments are options of the
-// format.
+// deserialize parses a text in a format: json, yaml, toml, msgpack, configparser or keyvalue.
+// Further arguments are options of the format.
 //
 // CLI Example:
 //
 //	salt '*' slsutil.deserialize 'json' '{"foo": "Foo!"}'
 //	salt '*' --no-parse=stream_or_string slsutil.deserialize 'json' stream_or_string='{"foo": "Foo!"}'
-func (m *module) deserialize(_ context.Context, a deserializeArgs) (any, error) {
-	return serializers.Read(a.Serializer, a.StreamOrString, clean(a.ModKwargs))
+func (m *module) deserialize(ctx context.Context, a deserializeArgs) (any, error) {
+	return serializers.Deserialize(ctx, m.env, a.Serializer, a.StreamOrString, clean(a.ModKwargs))
 }
 
-// clean returns keyword arguments without the fields of the publication (salt/utils/args.py, clean_kwargs).
+// clean returns keyword arguments without the fields of the publication (salt/utils/args.py,
+// clean_kwargs).
 func clean(kwargs *data.Map) *data.Map {
 	out := data.NewMap()
 	for k, v := range kwargs.All() {

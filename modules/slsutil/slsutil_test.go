@@ -18,12 +18,12 @@ import (
 	stdrender "github.com/brineproject/brine/render/standard"
 )
 
-// minion returns a minion of a state tree.
+// minion returns a minion with a state tree.
 func minion(t *testing.T, srv string) *loader.Registry {
 	t.Helper()
-	b := render.Brought{Renderers: stdrender.Renderers(), Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
-	env := &loader.Env{Opts: data.NewMap("id", "web1", "cachedir", t.TempDir(), "file_client", "local", "fileserver_backend", []any{"roots"},
-		"file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256", "saltenv", nil, "renderer", "jinja|yaml", "file_buffer_size", int64(262144))}
+	b := render.Brought{Renderers: stdrender.Renderers(),
+		Files: fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})}}
+	env := &loader.Env{Opts: calls.TreeOptions(t, srv)}
 	r, err := loader.NewRegistry(env, []loader.Plugin{cp.Plugin(b), slsutil.Plugin(b), test.Plugin()})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,8 @@ func TestCalls(t *testing.T) {
 	calls.Check(t, "testdata/calls.json", minion(t, srv).Invoke, "SRV", srv)
 }
 
-// What a template hands to slsutil.update changes in the template; slsutil.merge leaves it but for its strategy overwrite.
+// TestTemplatesSeeChanges checks that slsutil.update changes the dictionary in the template, and
+// that slsutil.merge does so only with the strategy overwrite.
 func TestTemplatesSeeChanges(t *testing.T) {
 	r := minion(t, "testdata/srv")
 	for text, want := range map[string]string{
@@ -48,7 +49,8 @@ func TestTemplatesSeeChanges(t *testing.T) {
 		`{% set d = {"a": 1} %}{% set e = salt.slsutil.merge(d, {"a": 2, "b": 3}, "overwrite") %}{{ d }}`:                      "{'a': 2}",
 	} {
 		for range 2 {
-			got, err := r.Invoke(t.Context(), "slsutil.renderer", nil, data.NewMap("string", text, "default_renderer", "jinja"))
+			got, err := r.Invoke(t.Context(), "slsutil.renderer", nil,
+				data.NewMap("string", text, "default_renderer", "jinja"))
 			if err != nil || got != want {
 				t.Errorf("%s = %v, %v, want %s", text, got, err, want)
 			}
@@ -56,22 +58,25 @@ func TestTemplatesSeeChanges(t *testing.T) {
 	}
 }
 
-// Fields of a publication are no options of a format.
+// TestSerializeOfAJob checks that fields of a publication are not passed as options of a format.
 func TestSerializeOfAJob(t *testing.T) {
 	r := minion(t, "testdata/srv")
-	got := r.Call(t.Context(), "slsutil.serialize", []any{"json", data.NewMap("a", int64(1))}, loader.CallOptions{Pub: data.NewMap("fun", "slsutil.serialize", "jid", "1")})
+	got := r.Call(t.Context(), "slsutil.serialize", []any{"json", data.NewMap("a", int64(1))},
+		loader.CallOptions{Pub: data.NewMap("fun", "slsutil.serialize", "jid", "1")})
 	if got.Value != `{"a": 1}` {
 		t.Errorf("slsutil.serialize = %v", got.Value)
 	}
 }
 
-// A template that renders itself ends in an error.
+// TestRendererWithinItself checks that a template which renders itself gets an error.
 func TestRendererWithinItself(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "self.sls"), []byte(`a: {{ salt["slsutil.renderer"]("salt://self.sls") }}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "self.sls"),
+		[]byte(`a: {{ salt["slsutil.renderer"]("salt://self.sls") }}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := minion(t, dir).Invoke(t.Context(), "slsutil.renderer", []any{"salt://self.sls"}, nil); err == nil {
+	if got, err := minion(t, dir).Invoke(t.Context(), "slsutil.renderer", []any{"salt://self.sls"},
+		nil); err == nil {
 		t.Errorf("it gives %v", got)
 	}
 }

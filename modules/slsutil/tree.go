@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type pathArgs struct {
@@ -15,7 +16,7 @@ type pathArgs struct {
 	Saltenv any `default:"'base'"`
 }
 
-// fileExists reports whether there is a file in the state tree.
+// fileExists reports whether a file exists in the state tree.
 //
 // saltenv : base
 //
@@ -25,10 +26,10 @@ type pathArgs struct {
 //
 //	salt '*' slsutil.file_exists nginx/defaults.yaml
 func (m *module) fileExists(ctx context.Context, a pathArgs) (any, error) {
-	return m.listed(ctx, "cp.list_master", a)
+	return m.isListed(ctx, "cp.list_master", calls.ListMaster, a)
 }
 
-// dirExists reports whether there is a directory in the state tree.
+// dirExists reports whether a directory exists in the state tree.
 //
 // saltenv : base
 //
@@ -38,10 +39,10 @@ func (m *module) fileExists(ctx context.Context, a pathArgs) (any, error) {
 //
 //	salt '*' slsutil.dir_exists nginx/files
 func (m *module) dirExists(ctx context.Context, a pathArgs) (any, error) {
-	return m.listed(ctx, "cp.list_master_dirs", a)
+	return m.isListed(ctx, "cp.list_master_dirs", calls.ListMasterDirs, a)
 }
 
-// pathExists reports whether there is a file or a directory in the state tree.
+// pathExists reports whether a file or a directory exists in the state tree.
 //
 // saltenv : base
 //
@@ -50,28 +51,39 @@ func (m *module) dirExists(ctx context.Context, a pathArgs) (any, error) {
 // CLI Example:
 //
 //	salt '*' slsutil.path_exists nginx/defaults.yaml
-func (m *module) pathExists(ctx context.Context, a pathArgs) (any, error) { return m.exists(ctx, a) }
-
-func (m *module) exists(ctx context.Context, a pathArgs) (bool, error) {
-	if found, err := m.listed(ctx, "cp.list_master", a); err != nil || found {
-		return found, err
-	}
-	return m.listed(ctx, "cp.list_master_dirs", a)
+func (m *module) pathExists(ctx context.Context, a pathArgs) (any, error) {
+	return m.exists(ctx, a)
 }
 
-// listed reports whether a function that lists the tree has a path in its list, which a job asks for once.
-func (m *module) listed(ctx context.Context, fun string, a pathArgs) (bool, error) {
+func (m *module) exists(ctx context.Context, a pathArgs) (bool, error) {
+	if found, err := m.isListed(ctx, "cp.list_master", calls.ListMaster, a); err != nil || found {
+		return found, err
+	}
+	return m.isListed(ctx, "cp.list_master_dirs", calls.ListMasterDirs, a)
+}
+
+// A lister lists the files or directories of the file server.
+type lister func(
+	ctx context.Context, env *loader.Env, saltenv any, below ...string,
+) ([]string, error)
+
+// isListed reports whether a path is in the list that a function returns. A job fetches each list
+// once.
+func (m *module) isListed(
+	ctx context.Context, fun string, list lister, a pathArgs,
+) (bool, error) {
 	key := "slsutil|" + fun + "|" + data.Str(a.Saltenv)
 	v, known := loader.ContextOf(ctx).Get(key)
 	if !known {
 		var err error
-		if v, err = m.env.Call(ctx, fun, []any{a.Saltenv}, nil); err != nil {
+		if v, err = list(ctx, m.env, a.Saltenv); err != nil {
 			return false, err
 		}
 		loader.ContextOf(ctx).Set(key, v)
 	}
-	list, _ := v.([]any)
-	return slices.ContainsFunc(list, func(x any) bool { return data.Equal(x, a.Path) }), nil
+	files, _ := v.([]string)
+	path, ok := a.Path.(string)
+	return ok && slices.Contains(files, path), nil
 }
 
 type findupArgs struct {
@@ -80,12 +92,13 @@ type findupArgs struct {
 	Saltenv   any `default:"'base'"`
 }
 
-// findup returns the path of the first file, or directory, of certain names that there is in a directory of the state tree or those above
-// it. The directory may be a file, too; an empty text is the root of the tree.
+// findup returns the path of the first existing file or directory with one of the given names. It
+// searches a directory of the state tree and its parents. The start may also be a file; an empty
+// text is the root of the tree.
 //
 // filenames
 //
-//	A name, or a list of names, which are tried in order in each directory.
+//	A name or a list of names. In each directory they are tried in order.
 //
 // saltenv : base
 //
@@ -127,5 +140,5 @@ func (m *module) findup(ctx context.Context, a findupArgs) (any, error) {
 	}
 }
 
-// above returns the directory of a path; "" is that of a name alone, and of the root.
+// above returns the directory of a path, "" for a name alone and for the root.
 func above(p string) string { return strings.TrimRight(p[:strings.LastIndexByte(p, '/')+1], "/") }

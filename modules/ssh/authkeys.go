@@ -11,12 +11,13 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// keyLine finds the options of a line, and its kind, key and comment.
+// keyLine matches a line of a key file: its options, and the kind, key and comment.
 var keyLine = regexp.MustCompile(`^(.*?)\s?((?:sk-)?(?:ssh-|ecds)[\w@.-]+\s.+)$`)
 
-// A key is a line of a file of keys that may log in.
+// A key is a line of an authorized_keys file.
 type key struct {
 	key, enc, comment, fingerprint string
 	options                        []string
@@ -30,15 +31,16 @@ func (k key) line() string {
 	return line + "\n"
 }
 
-func (k key) shown() *data.Map {
+func (k key) toMap() *data.Map {
 	options := make([]any, len(k.options))
 	for i, o := range k.options {
 		options[i] = o
 	}
-	return data.NewMap("enc", k.enc, "comment", k.comment, "options", options, "fingerprint", k.fingerprint)
+	return data.NewMap("enc", k.enc, "comment", k.comment, "options", options,
+		"fingerprint", k.fingerprint)
 }
 
-// parseKey reads a line. It is a key when it has a kind and something in base64.
+// parseKey parses a line. ok is true if the line has a kind and data in base64.
 func parseKey(line string, method any) (k key, ok bool, err error) {
 	line = strings.TrimSpace(line)
 	found := keyLine.FindStringSubmatch(line)
@@ -57,7 +59,7 @@ func parseKey(line string, method any) (k key, ok bool, err error) {
 	return k, k.fingerprint != "" && err == nil, err
 }
 
-// keysIn returns the keys of a text, the last of those that are the same.
+// keysIn returns the keys of a text. Of identical keys it returns the last.
 func keysIn(text string, method any) ([]key, error) {
 	var list []key
 	at := map[string]int{}
@@ -85,7 +87,8 @@ func find(list []key, text string) (key, bool) {
 	return key{}, false
 }
 
-// expand returns a path with the user's name for %u and its home directory for %h (AuthorizedKeysFile of sshd_config(5)).
+// expand replaces %u in a path by the user's name and %h by the home directory (AuthorizedKeysFile
+// of sshd_config(5)).
 func expand(path string, o owner) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -105,14 +108,18 @@ func expand(path string, o owner) (string, error) {
 		case 'h':
 			b.WriteString(o.home)
 		default:
-			return "", loader.Execution("AuthorizedKeysFile path: unknown token character \"%%%c\"", path[i])
+			return "", loader.Execution("AuthorizedKeysFile path: unknown token character \"%%%c\"",
+				path[i])
 		}
 	}
 	return b.String(), nil
 }
 
-// authFile returns where a user's file of keys lies: its name for others, and the user.
-func (m *module) authFile(ctx context.Context, user, config string) (file string, o owner, err error) {
+// authFile returns the path of a user's key file, in the form that other programs use, and the
+// user.
+func (m *module) authFile(
+	ctx context.Context, user, config string,
+) (file string, o owner, err error) {
 	o, there, err := m.owner(ctx, user)
 	if err != nil {
 		return "", o, err
@@ -127,7 +134,7 @@ func (m *module) authFile(ctx context.Context, user, config string) (file string
 	return file, o, err
 }
 
-// text returns what is in a file, "" where there is none.
+// text returns the contents of a file, "" if it does not exist.
 func (m *module) text(file string) (string, error) {
 	text, err := os.ReadFile(m.path(file))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,15 +152,16 @@ type authKeysArgs struct {
 	FingerprintHashType any    `default:"None"`
 }
 
-// authKeys returns the keys by which users may log in, of all users unless some are named.
+// authKeys returns the authorized keys of users, of all users unless some are named.
 //
 // config : .ssh/authorized_keys
 //
-//	The file, below the home directory; %u and %h are the user and its home directory.
+//	The file, relative to the home directory. %u stands for the user and %h for the home
+//	directory.
 //
 // fingerprint_hash_type : sha256
 //
-//	The hash of fingerprints.
+//	The hash algorithm of fingerprints.
 //
 // CLI Example:
 //
@@ -182,7 +190,7 @@ func (m *module) authKeys(ctx context.Context, a authKeysArgs) (any, error) {
 		}
 		own := &data.Map{}
 		for _, k := range keys {
-			own.Set(k.key, k.shown())
+			own.Set(k.key, k.toMap())
 		}
 		all.Set(user, own)
 	}
@@ -195,12 +203,11 @@ func (m *module) authKeys(ctx context.Context, a authKeysArgs) (any, error) {
 	return all, nil
 }
 
-// users returns the users that are named, all of them where none is, and whether it is one alone.
+// users returns the named users, or all if none is named. one is true if a single user is named.
 func (m *module) users(ctx context.Context, named any) (users []any, one bool, err error) {
 	if !data.Truth(named) {
-		if named, err = m.env.Call(ctx, "user.list_users", nil, nil); err != nil {
-			return nil, false, err
-		}
+		users, err = loader.CallAs[[]any](ctx, m.env, "user.list_users", nil, nil)
+		return users, false, err
 	}
 	if list, ok := named.([]any); ok {
 		return list, false, nil
@@ -208,8 +215,10 @@ func (m *module) users(ctx context.Context, named any) (users []any, one bool, e
 	return []any{named}, true, nil
 }
 
-// current returns the keys of a user's file.
-func (m *module) current(ctx context.Context, user, config string, method any) (keys []key, file string, o owner, err error) {
+// current returns the keys in a user's file.
+func (m *module) current(
+	ctx context.Context, user, config string, method any,
+) (keys []key, file string, o owner, err error) {
 	if file, o, err = m.authFile(ctx, user, config); err != nil {
 		return nil, "", o, err
 	}
@@ -230,13 +239,13 @@ type checkKeyArgs struct {
 	FingerprintHashType any    `default:"None"`
 }
 
-// wanted returns the key that is asked for.
+// wanted returns the key that the arguments describe.
 func wanted(text string, enc, comment, options any) (key, error) {
 	full, err := kind(enc)
 	k := key{key: text, enc: full, comment: data.Str(comment)}
 	list, ok := options.([]any)
 	if !ok && data.Truth(options) {
-		list = []any{options} // Salt writes commas between the letters of a text
+		list = []any{options} // Salt puts commas between the letters of a text
 	}
 	for _, o := range list {
 		k.options = append(k.options, data.Str(o))
@@ -244,7 +253,8 @@ func wanted(text string, enc, comment, options any) (key, error) {
 	return k, err
 }
 
-// checkKey returns what is to be done that a user may log in by a key: add, update, or nothing where it exists.
+// checkKey returns what must be done to authorize a key for a user: add or update. It returns
+// exists if there is nothing to do.
 //
 // CLI Example:
 //
@@ -255,7 +265,7 @@ func (m *module) checkKey(ctx context.Context, a checkKeyArgs) (any, error) {
 		return nil, err
 	}
 	if _, there, err := m.owner(ctx, a.User); err != nil || !there {
-		return "add", err // it may come by then
+		return "add", err // a state may create the user later
 	}
 	keys, _, _, err := m.current(ctx, a.User, a.Config, a.FingerprintHashType)
 	return k.status(keys), err
@@ -280,7 +290,7 @@ type checkKeyFileArgs struct {
 	FingerprintHashType any    `default:"None"`
 }
 
-// checkKeyFile returns, for each key of a file, what ssh.check_key does.
+// checkKeyFile returns the result of ssh.check_key for each key of a file.
 //
 // CLI Example:
 //
@@ -289,8 +299,10 @@ func (m *module) checkKeyFile(ctx context.Context, a checkKeyFileArgs) (any, err
 	keys, err := m.source(ctx, a)
 	ret := &data.Map{}
 	for _, k := range keys {
-		status, err := m.checkKey(ctx, checkKeyArgs{User: a.User, Key: k.key, Enc: k.enc, Comment: k.comment, Options: k.shown().Value("options"),
-			Config: a.Config, FingerprintHashType: a.FingerprintHashType})
+		status, err := m.checkKey(ctx,
+			checkKeyArgs{User: a.User, Key: k.key, Enc: k.enc, Comment: k.comment,
+				Options: k.toMap().Value("options"), Config: a.Config,
+				FingerprintHashType: a.FingerprintHashType})
 		if err != nil {
 			return nil, err
 		}
@@ -299,22 +311,22 @@ func (m *module) checkKeyFile(ctx context.Context, a checkKeyFileArgs) (any, err
 	return ret, err
 }
 
-// source returns the keys of a file of the file server. Without any it leaves word of that for the state.
+// source returns the keys of a file on the file server. If it has none, it stores an error message
+// for the state.
 func (m *module) source(ctx context.Context, a checkKeyFileArgs) ([]key, error) {
-	v, err := m.env.Call(ctx, "cp.cache_file", []any{a.Source, a.Saltenv}, nil)
+	path, err := calls.CacheFile(ctx, m.env, calls.Source{Path: a.Source, SaltEnv: a.Saltenv})
 	if err != nil {
 		return nil, err
 	}
-	path, _ := v.(string)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil //nolint:nilerr // there is no such file
 	}
 	keys, err := keysIn(string(text), a.FingerprintHashType)
 	if err == nil && len(keys) == 0 {
-		said := "No keys detected in " + data.Str(a.Source) + ". Is file properly formatted?"
-		m.env.Log.Error(said)
-		loader.ContextOf(ctx).Set("ssh_auth.error", said)
+		output := "No keys detected in " + data.Str(a.Source) + ". Is file properly formatted?"
+		m.env.Log.Error(output)
+		loader.ContextOf(ctx).Set("ssh_auth.error", output)
 	}
 	return keys, err
 }

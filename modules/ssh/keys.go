@@ -22,7 +22,7 @@ type hostKeysArgs struct {
 	Certs   any `default:"True"`
 }
 
-// hostKeys returns the keys of the host, also the private ones.
+// hostKeys returns the keys of the host, including the private ones.
 //
 // keydir : /etc/ssh
 //
@@ -30,7 +30,7 @@ type hostKeysArgs struct {
 //
 // private, certs : True
 //
-//	False: without private keys, or certificates.
+//	False leaves out private keys, or certificates.
 //
 // CLI Example:
 //
@@ -47,10 +47,12 @@ func (m *module) hostKeys(_ context.Context, a hostKeysArgs) (any, error) {
 	keys := &data.Map{}
 	for _, e := range names {
 		found := hostKey.FindStringSubmatch(e.Name())
-		if found == nil || found[2] == "" && a.Private == false || found[3] != "" && a.Certs == false {
+		if found == nil || found[2] == "" && a.Private == false || found[3] != "" &&
+			a.Certs == false {
 			continue
 		}
-		text, _ := os.ReadFile(filepath.Join(m.path(dir), e.Name())) // what cannot be read is shown empty
+		// unreadable files are shown empty
+		text, _ := os.ReadFile(filepath.Join(m.path(dir), e.Name()))
 		keys.Set(found[1]+found[2], strings.TrimSpace(string(text)))
 	}
 	return keys, nil
@@ -62,11 +64,12 @@ type userKeysArgs struct {
 	Prvfile any `default:"None"`
 }
 
-// userKeys returns the keys of users, of all unless some are named, also the private ones.
+// userKeys returns the keys of users, including the private ones; of all users unless some are
+// named.
 //
 // pubfile, prvfile
 //
-//	Other files than the usual; False: none.
+//	Other file names than the default ones; False for none.
 //
 // CLI Example:
 //
@@ -85,7 +88,8 @@ func (m *module) userKeys(ctx context.Context, a userKeysArgs) (any, error) {
 		case data.Truth(f.named):
 			files = append(files, data.Str(f.named))
 		case f.named != false:
-			files = append(files, "id_rsa"+f.end, "id_dsa"+f.end, "id_ecdsa"+f.end, "id_ed25519"+f.end)
+			files = append(files, "id_rsa"+f.end, "id_dsa"+f.end, "id_ecdsa"+f.end,
+				"id_ed25519"+f.end)
 		}
 	}
 	all := &data.Map{}
@@ -113,7 +117,7 @@ func (m *module) userKeys(ctx context.Context, a userKeysArgs) (any, error) {
 
 type keyArgs struct{ Key string }
 
-// keyIsEncrypted tells whether the private key in a file has a passphrase.
+// keyIsEncrypted reports whether the private key in a file has a passphrase.
 //
 // CLI Example:
 //

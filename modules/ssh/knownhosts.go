@@ -16,19 +16,22 @@ import (
 	"github.com/brineproject/brine/modules/calls"
 )
 
-// failed returns an answer that tells of an error, as Salt's functions of known hosts do.
+// failed returns an error in the form that Salt's functions for known hosts use.
 func failed(format string, args ...any) *data.Map {
 	return data.NewMap("status", "error", "error", fmt.Sprintf(format, args...))
 }
 
-// A place is a file of known hosts, of a user or of all.
+// A place is a known_hosts file of a user or of the system.
 type place struct {
-	file string // on this system
+	file string // path on this system
 	who  owner
 }
 
-// knownFile returns where known hosts lie; refusal says that it is not known.
-func (m *module) knownFile(ctx context.Context, user, config any) (p place, refusal *data.Map, err error) {
+// knownFile returns the known_hosts file. refusal is the result of the call if the file cannot be
+// determined.
+func (m *module) knownFile(
+	ctx context.Context, user, config any,
+) (p place, refusal *data.Map, err error) {
 	file := data.Str(config)
 	switch {
 	case !data.Truth(config) && data.Truth(user):
@@ -58,7 +61,7 @@ func (m *module) knownFile(ctx context.Context, user, config any) (p place, refu
 	return p, nil, nil
 }
 
-// withPort returns a host as known_hosts has it.
+// withPort returns a host in the form that known_hosts uses.
 func withPort(host string, port any) string {
 	if n, err := loader.Int(port); !data.Truth(port) || err == nil && n == 22 {
 		return host
@@ -66,7 +69,7 @@ func withPort(host string, port any) string {
 	return "[" + host + "]:" + data.Str(port)
 }
 
-// entries reads what ssh-keygen and ssh-keyscan print of hosts.
+// entries parses the output of ssh-keygen and ssh-keyscan.
 func entries(text string, method any) ([]any, error) {
 	var list []any
 	for line := range strings.Lines(text) {
@@ -79,13 +82,14 @@ func entries(text string, method any) ([]any, error) {
 			return nil, err
 		}
 		if print != "" {
-			list = append(list, data.NewMap("hostname", words[0], "key", words[2], "enc", words[1], "fingerprint", print))
+			list = append(list, data.NewMap("hostname", words[0], "key", words[2], "enc", words[1],
+				"fingerprint", print))
 		}
 	}
 	return list, nil
 }
 
-// run runs a program without a shell and returns what it says.
+// run runs a program without a shell and returns its output.
 func (m *module) run(ctx context.Context, quiet bool, argv ...string) (string, error) {
 	return calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, IgnoreRetcode: quiet})
 }
@@ -97,7 +101,7 @@ func orNone(list []any) any {
 	return list
 }
 
-// field returns one field of entries.
+// field returns one field of all entries.
 func field(list []any, name string) []any {
 	out := []any{}
 	for _, e := range list {
@@ -108,17 +112,19 @@ func field(list []any, name string) []any {
 	return out
 }
 
-// known returns the entries of a host in a file of known hosts, and what ssh-keygen says.
-func (m *module) known(ctx context.Context, p place, host string, method any) (list []any, said string, err error) {
+// known returns the entries of a host in a known_hosts file, and the output of ssh-keygen.
+func (m *module) known(
+	ctx context.Context, p place, host string, method any,
+) (list []any, output string, err error) {
 	if _, err := os.Stat(p.file); errors.Is(err, fs.ErrNotExist) {
 		return nil, "", nil
 	} else if err != nil {
 		return nil, "", loader.Execution("read known hosts: %w", err)
 	}
-	if said, err = m.run(ctx, true, "ssh-keygen", "-F", host, "-f", p.file); err == nil {
-		list, err = entries(said, method)
+	if output, err = m.run(ctx, true, "ssh-keygen", "-F", host, "-f", p.file); err == nil {
+		list, err = entries(output, method)
 	}
-	return list, said, err
+	return list, output, err
 }
 
 type getKnownArgs struct {
@@ -129,7 +135,8 @@ type getKnownArgs struct {
 	FingerprintHashType any `default:"None"`
 }
 
-// getKnownHostEntries returns the keys of a host that a user knows, None where there are none.
+// getKnownHostEntries returns the keys of a host in a user's known_hosts file, None if there are
+// none.
 //
 // CLI Example:
 //
@@ -152,15 +159,16 @@ type recvArgs struct {
 	FingerprintHashType any `default:"None"`
 }
 
-// recvKnownHostEntries asks a host for its keys, and returns them, None where it gives none.
+// recvKnownHostEntries fetches the keys of a host from the host itself. It returns None if the host
+// sends none.
 //
 // enc : None
 //
-//	The kind of key to ask for, such as ed25519.
+//	The kind of key to request, such as ed25519.
 //
 // timeout : 5
 //
-//	How many seconds it is waited for.
+//	How long to wait, in seconds.
 //
 // CLI Example:
 //
@@ -183,12 +191,12 @@ func (m *module) receive(ctx context.Context, a recvArgs) ([]any, error) {
 	}
 	argv = append(argv, "-T", data.Str(a.Timeout), "--", data.Str(a.Hostname))
 	for range 5 {
-		said, err := m.run(ctx, false, argv...)
+		output, err := m.run(ctx, false, argv...)
 		if err != nil {
 			return nil, err
 		}
-		if said != "" {
-			return entries(said, a.FingerprintHashType)
+		if output != "" {
+			return entries(output, a.FingerprintHashType)
 		}
 	}
 	return nil, nil
@@ -204,8 +212,8 @@ type checkKnownArgs struct {
 	FingerprintHashType any `default:"None"`
 }
 
-// checkKnownHost returns what is to be done that a user knows a host by a key or a fingerprint: add, update, or nothing where it
-// exists.
+// checkKnownHost returns what must be done so that a user knows a host by a key or a fingerprint:
+// add or update. It returns exists if there is nothing to do.
 //
 // CLI Example:
 //
@@ -225,7 +233,8 @@ func (m *module) checkKnownHost(ctx context.Context, a checkKnownArgs) (any, err
 	case len(list) == 0:
 		return "add", nil
 	case data.Truth(a.Key) && !slices.Contains(field(list, "key"), a.Key),
-		!data.Truth(a.Key) && data.Truth(a.Fingerprint) && !slices.Contains(field(list, "fingerprint"), a.Fingerprint):
+		!data.Truth(a.Key) && data.Truth(a.Fingerprint) &&
+			!slices.Contains(field(list, "fingerprint"), a.Fingerprint):
 		return "update", nil
 	}
 	return "exists", nil
@@ -238,7 +247,7 @@ type rmKnownArgs struct {
 	Port     any `default:"None"`
 }
 
-// rmKnownHost has a user forget a host, and returns what ssh-keygen says.
+// rmKnownHost removes a host from a user's known_hosts file and returns the output of ssh-keygen.
 //
 // CLI Example:
 //
@@ -250,8 +259,10 @@ func (m *module) rmKnownHost(ctx context.Context, a rmKnownArgs) (any, error) {
 	return m.rewrite(ctx, a.User, a.Config, "removed", "-R", withPort(data.Str(a.Hostname), a.Port))
 }
 
-// rewrite has ssh-keygen write a file of known hosts anew. Its mode and owner stay.
-func (m *module) rewrite(ctx context.Context, user, config any, status string, words ...string) (any, error) {
+// rewrite makes ssh-keygen rewrite a known_hosts file. The mode and the owner stay.
+func (m *module) rewrite(
+	ctx context.Context, user, config any, status string, words ...string,
+) (any, error) {
 	p, refusal, err := m.knownFile(ctx, user, config)
 	if err != nil || refusal != nil {
 		return refusal, err
@@ -264,14 +275,16 @@ func (m *module) rewrite(ctx context.Context, user, config any, status string, w
 	if err != nil {
 		return nil, loader.Execution("write known hosts: %w", err)
 	}
-	said, err := m.run(ctx, false, append(append([]string{"ssh-keygen"}, words...), "-f", file)...)
+	output, err := m.run(ctx, false,
+		append(append([]string{"ssh-keygen"}, words...), "-f", file)...)
 	if err == nil {
 		err = p.who.keep(file, info.Mode().Perm())
 	}
-	return data.NewMap("status", status, "comment", said), err
+	return data.NewMap("status", status, "comment", output), err
 }
 
-// keep gives a file to the user again, and its mode. Where a link out of its directory has taken its place that fails.
+// keep restores the owner and the mode of a file. It fails if a link out of its directory has
+// replaced the file.
 func (o owner) keep(file string, mode fs.FileMode) error {
 	dir, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
@@ -291,7 +304,7 @@ type hashKnownArgs struct {
 	Config any `default:"None"`
 }
 
-// hashKnownHosts has the names in a file of known hosts hashed, and returns what ssh-keygen says.
+// hashKnownHosts hashes the names in a known_hosts file and returns the output of ssh-keygen.
 //
 // CLI Example:
 //
@@ -313,8 +326,8 @@ type setKnownArgs struct {
 	FingerprintHashType any `default:"None"`
 }
 
-// setKnownHost has a user know a host: by the key that is given, or else by those that the host gives, one of which must have the
-// fingerprint that is given.
+// setKnownHost adds a host to a user's known_hosts file. It uses the given key, or else the keys
+// that the host sends. If a fingerprint is given, one of these keys must match it.
 //
 // CLI Example:
 //
@@ -331,32 +344,37 @@ func (m *module) setKnownHost(ctx context.Context, a setKnownArgs) (any, error) 
 	if err != nil || refusal != nil {
 		return refusal, err
 	}
-	stored, said, err := m.known(ctx, p, host, a.FingerprintHashType)
+	stored, output, err := m.known(ctx, p, host, a.FingerprintHashType)
 	if err != nil {
 		return nil, err
 	}
 	keys := field(stored, "key")
 	exists := data.NewMap("status", "exists", "keys", keys)
 	given := data.Truth(a.Key) || data.Truth(a.Fingerprint)
-	if len(stored) > 0 && given && (!data.Truth(a.Fingerprint) || slices.Contains(field(stored, "fingerprint"), a.Fingerprint)) &&
+	if len(stored) > 0 && given &&
+		(!data.Truth(a.Fingerprint) ||
+			slices.Contains(field(stored, "fingerprint"), a.Fingerprint)) &&
 		(!data.Truth(a.Key) || slices.Contains(keys, a.Key)) {
 		return exists, nil
 	}
 	fresh := []any{data.NewMap("hostname", a.Hostname, "enc", a.Enc, "key", a.Key)}
 	if !data.Truth(a.Key) {
-		fresh, err = m.receive(ctx, recvArgs{data.Str(a.Hostname), a.Enc, a.Port, a.HashKnownHosts, a.Timeout, a.FingerprintHashType})
+		fresh, err = m.receive(ctx, recvArgs{data.Str(a.Hostname), a.Enc, a.Port, a.HashKnownHosts,
+			a.Timeout, a.FingerprintHashType})
 		switch {
 		case err != nil:
 			return nil, err
 		case len(fresh) == 0:
 			return failed("Unable to receive remote host keys"), nil
-		case data.Truth(a.Fingerprint) && !slices.Contains(field(fresh, "fingerprint"), a.Fingerprint):
+		case data.Truth(a.Fingerprint) &&
+			!slices.Contains(field(fresh, "fingerprint"), a.Fingerprint):
 			return failed("Remote host public keys found but none of their fingerprints match the one you have provided"), nil
-		case !given && slices.ContainsFunc(field(fresh, "key"), func(k any) bool { return slices.Contains(keys, k) }):
+		case !given && slices.ContainsFunc(field(fresh, "key"),
+			func(k any) bool { return slices.Contains(keys, k) }):
 			return exists, nil
 		}
 	}
-	if err := m.remember(a, p, said, host, fresh); err != nil {
+	if err := m.storeKeys(a, p, output, host, fresh); err != nil {
 		return nil, err
 	}
 	if data.Truth(a.Key) && data.Truth(a.HashKnownHosts) {
@@ -367,13 +385,14 @@ func (m *module) setKnownHost(ctx context.Context, a setKnownArgs) (any, error) 
 	return data.NewMap("status", "updated", "old", orNone(stored), "new", fresh), nil
 }
 
-// remember puts keys of a host into a file of known hosts, in the place of those of their kind.
-func (m *module) remember(a setKnownArgs, p place, said, host string, fresh []any) error {
+// storeKeys writes keys of a host into a known_hosts file. They replace the host's keys of the same
+// kinds.
+func (m *module) storeKeys(a setKnownArgs, p place, output, host string, fresh []any) error {
 	old, err := os.ReadFile(p.file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return loader.Execution("read known hosts: %w", err)
 	}
-	gone := numbers(said, field(fresh, "enc"))
+	gone := numbers(output, field(fresh, "enc"))
 	var b strings.Builder
 	for i, line := range slices.Collect(strings.Lines(string(old))) {
 		if !slices.Contains(gone, i+1) {
@@ -394,10 +413,11 @@ func (m *module) remember(a setKnownArgs, p place, said, host string, fresh []an
 	return nil
 }
 
-// numbers returns the numbers of the lines that ssh-keygen found and that have a key of one of these kinds.
-func numbers(said string, kinds []any) (list []int) {
+// numbers returns the numbers of the lines that ssh-keygen found and whose key is of one of these
+// kinds.
+func numbers(output string, kinds []any) (list []int) {
 	number := 0
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		words := strings.Fields(line)
 		switch {
 		case len(words) > 1 && words[0] == "#":

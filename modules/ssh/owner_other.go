@@ -4,5 +4,6 @@ package ssh
 
 import "io/fs"
 
-// owns tells whether a file is the user's. Here that is not told by a number.
+// owns reports whether a file belongs to the user. This system has no numeric owner, so it is
+// always true.
 func (o owner) owns(fs.FileInfo) bool { return true }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type setAuthKeyArgs struct {
@@ -20,11 +21,11 @@ type setAuthKeyArgs struct {
 	FingerprintHashType any    `default:"None"`
 }
 
-// setAuthKey lets a user log in by a key, and returns new, replace, no change, or what is wrong.
+// setAuthKey authorizes a key for a user. It returns new, replace, no change, or an error text.
 //
 // key
 //
-//	The key itself, without its kind and its comment.
+//	The key itself, without its kind and comment.
 //
 // enc : ssh-rsa
 //
@@ -32,7 +33,7 @@ type setAuthKeyArgs struct {
 //
 // options : None
 //
-//	A list of options before it.
+//	A list of options to put before the key.
 //
 // CLI Example:
 //
@@ -68,7 +69,8 @@ func (m *module) setAuthKey(ctx context.Context, a setAuthKeyArgs) (any, error) 
 	case "update":
 		return "replace", m.save(o, file, replaced(text, k, a.FingerprintHashType))
 	}
-	if info, err := os.Stat(m.path(o.home)); strings.HasPrefix(file, o.home) && (err != nil || !info.IsDir()) {
+	if info, err := os.Stat(m.path(o.home)); strings.HasPrefix(file, o.home) &&
+		(err != nil || !info.IsDir()) {
 		return "fail", nil
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
@@ -77,7 +79,7 @@ func (m *module) setAuthKey(ctx context.Context, a setAuthKeyArgs) (any, error) 
 	return "new", m.save(o, file, text+k.line())
 }
 
-// save writes a file of keys.
+// save writes a key file.
 func (m *module) save(o owner, file, text string) error {
 	if err := m.put(o, m.path(file), text); err != nil {
 		return loader.Execution("Could not write to key file: %w", err)
@@ -85,7 +87,7 @@ func (m *module) save(o owner, file, text string) error {
 	return nil
 }
 
-// replaced returns a text with another line for a key, and without empty lines.
+// replaced returns a text with the line of a key replaced, and without empty lines.
 func replaced(text string, k key, method any) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -107,7 +109,8 @@ func without(text, gone string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if now, ok, err := parseKey(line, nil); line != "" && !(err == nil && ok && now.key == gone) {
+		if now, ok, err := parseKey(line, nil); line != "" &&
+			!(err == nil && ok && now.key == gone) {
 			b.WriteString(line + "\n")
 		}
 	}
@@ -120,7 +123,7 @@ type rmAuthKeyArgs struct {
 	FingerprintHashType any    `default:"None"`
 }
 
-// rmAuthKey takes a key away by which a user may log in, and says whether it was there.
+// rmAuthKey removes an authorized key of a user and reports whether it was there.
 //
 // CLI Example:
 //
@@ -147,13 +150,15 @@ func (m *module) rmAuthKey(ctx context.Context, a rmAuthKeyArgs) (any, error) {
 	return "Key removed", nil
 }
 
-// each does something with the keys of a source and returns the answers.
-func (m *module) each(ctx context.Context, a checkKeyFileArgs, do func(key) (any, error)) (answers []any, err error) {
-	v, err := m.env.Call(ctx, "cp.cache_file", []any{a.Source, a.Saltenv}, nil)
+// each calls do for each key of a source and returns the results.
+func (m *module) each(
+	ctx context.Context, a checkKeyFileArgs, do func(key) (any, error),
+) (answers []any, err error) {
+	path, err := calls.CacheFile(ctx, m.env, calls.Source{Path: a.Source, SaltEnv: a.Saltenv})
 	if err != nil {
 		return nil, err
 	}
-	if path, _ := v.(string); path == "" {
+	if path == "" {
 		return nil, loader.Execution("Failed to pull key file from salt file server")
 	}
 	keys, err := m.source(ctx, a)
@@ -170,8 +175,8 @@ func (m *module) each(ctx context.Context, a checkKeyFileArgs, do func(key) (any
 	return answers, nil
 }
 
-// foremost returns the first of some answers that was given, or else another.
-func foremost(answers []any, order []string, otherwise string) string {
+// firstOf returns the first text of order that is among the answers, or else otherwise.
+func firstOf(answers []any, order []string, otherwise string) string {
 	for _, want := range order {
 		for _, a := range answers {
 			if data.Str(a) == want {
@@ -182,24 +187,27 @@ func foremost(answers []any, order []string, otherwise string) string {
 	return otherwise
 }
 
-// setAuthKeyFromFile lets a user log in by the keys of a file, and returns what ssh.set_auth_key does; of several keys the
-// foremost of fail, replace, new and no change.
+// setAuthKeyFromFile authorizes the keys of a file for a user. It returns the result of
+// ssh.set_auth_key. For several keys it returns the first of fail, replace, new and no change that
+// occurs.
 //
 // CLI Example:
 //
 //	salt '*' ssh.set_auth_key_from_file root salt://ssh_keys/ann.id_rsa.pub
 func (m *module) setAuthKeyFromFile(ctx context.Context, a checkKeyFileArgs) (any, error) {
 	answers, err := m.each(ctx, a, func(k key) (any, error) {
-		return m.setAuthKey(ctx, setAuthKeyArgs{User: a.User, Key: k.key, Enc: k.enc, Comment: k.comment, Options: k.shown().Value("options"),
+		return m.setAuthKey(ctx, setAuthKeyArgs{User: a.User, Key: k.key, Enc: k.enc,
+			Comment: k.comment, Options: k.toMap().Value("options"),
 			Config: a.Config, FingerprintHashType: a.FingerprintHashType})
 	})
 	if err != nil || answers == nil {
 		return "fail", err
 	}
-	return foremost(answers, []string{"fail", "replace", "new"}, "no change"), nil
+	return firstOf(answers, []string{"fail", "replace", "new"}, "no change"), nil
 }
 
-// rmAuthKeyFromFile takes the keys of a file away by which a user may log in, and returns what ssh.rm_auth_key does.
+// rmAuthKeyFromFile removes the keys of a file from the authorized keys of a user. It returns the
+// result of ssh.rm_auth_key.
 //
 // CLI Example:
 //
@@ -211,5 +219,5 @@ func (m *module) rmAuthKeyFromFile(ctx context.Context, a checkKeyFileArgs) (any
 	if err != nil || answers == nil {
 		return "fail", err
 	}
-	return foremost(answers, []string{"Key not removed", "Key removed"}, "Key not present"), nil
+	return firstOf(answers, []string{"Key not removed", "Key removed"}, "Key not present"), nil
 }

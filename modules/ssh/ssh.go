@@ -1,10 +1,12 @@
-// Package ssh is Salt's module ssh: keys that may log in, keys of hosts that users know, and keys of hosts and users
-// (salt/modules/ssh.py). Known hosts are found, hashed and removed by ssh-keygen, and asked for their keys by ssh-keyscan.
+// Package ssh is Salt's module ssh: authorized keys, known hosts, and the keys of hosts and users
+// (salt/modules/ssh.py). ssh-keygen finds, hashes and removes known hosts, and ssh-keyscan fetches
+// their keys.
 //
-// Files are written as a whole and keep their owner, mode and attributes.
+// Files are replaced atomically and keep their owner, mode and attributes.
 //
-// What differs from Salt: a file of keys that cannot be read is an error and never one without keys, lines that are no keys stay when a
-// key is removed, and where known hosts get keys of several kinds, no other kind goes.
+// Differences from Salt: an unreadable key file is an error and is not treated as empty. Lines that
+// are not keys stay when a key is removed. When known hosts get keys of several kinds, keys of
+// other kinds stay.
 package ssh
 
 import (
@@ -23,6 +25,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -65,36 +68,34 @@ type owner struct {
 	uid, gid int64
 }
 
-// owner returns a user by name, whether there is one.
+// owner looks a user up by name and returns whether the user exists.
 func (m *module) owner(ctx context.Context, name string) (owner, bool, error) {
-	v, err := m.env.Call(ctx, "user.info", []any{name}, nil)
-	info, _ := v.(*data.Map)
-	uid, _ := info.Value("uid").(int64)
-	gid, _ := info.Value("gid").(int64)
-	return owner{name, info.Text("home"), uid, gid}, info.Len() > 0, err
+	u, ok, err := calls.UserInfo(ctx, m.env, name)
+	return owner{name, u.Home, u.UID, u.GID}, ok, err
 }
 
-// gives tells whether files are to be given to the user: where we may.
-func (o owner) gives() bool { return os.Geteuid() == 0 && o.uid >= 0 }
+// mayChown reports whether to change the owner of files to the user, which only root may do.
+func (o owner) mayChown() bool { return os.Geteuid() == 0 && o.uid >= 0 }
 
-// ownFile gives an open file to the user.
+// ownFile makes the user the owner of an open file.
 func (o owner) ownFile(f *os.File) error {
-	if !o.gives() {
+	if !o.mayChown() {
 		return nil
 	}
 	return f.Chown(int(o.uid), int(o.gid))
 }
 
-// put gives a file of the user's a text: the one that is there keeps what it is, a new one is the user's alone. Directories that are not
-// there are made so, too.
+// put writes a text to a file of the user. An existing file keeps its attributes; a new one is
+// readable by the user only. Missing directories are created in the same way.
 //
-// What lies in the user's home directory is the user's to link elsewhere: where such a link leads, all must be the user's own.
+// Users can create links in their home directories. The target of such a link must belong to the
+// user as a whole.
 func (m *module) put(o owner, path, text string) error {
 	place, err := o.place(m.path(o.home), path)
 	if err != nil {
 		return err
 	}
-	if err := o.folder(filepath.Dir(place)); err != nil {
+	if err := o.makeDir(filepath.Dir(place)); err != nil {
 		return err
 	}
 	options := atomicfile.Options{Mode: 0o600, Keep: true}
@@ -104,7 +105,8 @@ func (m *module) put(o owner, path, text string) error {
 	return atomicfile.Write(place, []byte(text), options)
 }
 
-// place returns where a file really lies. A link in the home directory that leads out of it must lead to what is the user's.
+// place resolves the links of a path. A link that leads out of the home directory must lead to
+// files that belong to the user.
 func (o owner) place(home, path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +130,7 @@ func (o owner) place(home, path string) (string, error) {
 		info, err = os.Stat(what)
 	}
 	if err == nil && !o.owns(info) {
-		err = fmt.Errorf("%s leads out of the home directory of %s to %s, which is another's", path, o.name, what)
+		err = fmt.Errorf("%s leads out of the home directory of %s to %s, which belongs to another user", path, o.name, what)
 	}
 	return real, err
 }
@@ -138,15 +140,16 @@ func below(dir, path string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// folder makes the directory of a file where there is none. It never follows a link that takes its place meanwhile.
-func (o owner) folder(dir string) error {
+// makeDir creates the directory of a file if it is missing. It never follows a link that is created
+// in its place meanwhile.
+func (o owner) makeDir(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil || !o.gives() {
+	if err := os.Mkdir(dir, 0o700); err != nil || !o.mayChown() {
 		return err
 	}
 	return os.Lchown(dir, int(o.uid), int(o.gid))
@@ -175,7 +178,8 @@ func kind(enc any) (string, error) {
 	return "", loader.Execution("Incorrect encryption key type '%s'.", name)
 }
 
-// fingerprint returns the hash of a key in pairs of digits with colons between (RFC 4716), "" for what is no key.
+// fingerprint returns the hash of a key as pairs of hexadecimal digits with colons between them
+// (RFC 4716), "" if it is not a key.
 func fingerprint(key string, method any) (string, error) {
 	name := "sha256"
 	if data.Truth(method) {

@@ -28,7 +28,7 @@ func FuzzKeys(f *testing.F) {
 	})
 }
 
-// Fingerprints of "test" in base64.
+// The fingerprints are those of "test" in base64.
 func TestFingerprint(t *testing.T) {
 	for method, want := range map[string]string{"md5": "09:8f:6b:cd:46:21:d3:73:ca:de:4e:83:26:27:b4:f6", "": "9f:86:d0:81:88:4c:7d:65:9a:2f:ea:a0:c5:5a:d0:15"} {
 		if got, err := fingerprint("dGVzdA==", method); err != nil || !strings.HasPrefix(got, want) {
@@ -43,11 +43,12 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// TestKeyIsEncrypted has the answers of Salt 3006.0, each twice.
+// TestKeyIsEncrypted compares with the answers of Salt 3006.0; each call runs twice.
 func TestKeyIsEncrypted(t *testing.T) {
 	root := t.TempDir()
-	for name, text := range map[string]string{"plain": "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n", "closed": "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nAAAA\n",
-		"pkcs8": "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n", "public": "ssh-rsa AAAA ENCRYPTED\n"} {
+	for name, text := range map[string]string{"plain": "-----BEGIN RSA PRIVATE KEY-----\nAAAA\n",
+		"closed": "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nAAAA\n",
+		"pkcs8":  "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n", "public": "ssh-rsa AAAA ENCRYPTED\n"} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,8 @@ func TestKeyIsEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]any{"/plain": false, "/closed": true, "/pkcs8": true, "/public": "/public is not a private key", "/none": "/none does not exist"} {
+	for name, want := range map[string]any{"/plain": false, "/closed": true, "/pkcs8": true,
+		"/public": "/public is not a private key", "/none": "/none does not exist"} {
 		for range 2 {
 			got, err := r.Invoke(t.Context(), "ssh.key_is_encrypted", []any{name}, nil)
 			if err != nil {
@@ -69,16 +71,18 @@ func TestKeyIsEncrypted(t *testing.T) {
 	}
 }
 
-// TestOptionsAsText has an option that is no list; it must not be lost.
+// TestOptionsAsText checks that an option which is a text and no list is not lost.
 func TestOptionsAsText(t *testing.T) {
-	for options, want := range map[any]string{"no-pty": "no-pty ssh-rsa AAAA me", nil: "ssh-rsa AAAA me", "": "ssh-rsa AAAA me"} {
+	for options, want := range map[any]string{"no-pty": "no-pty ssh-rsa AAAA me",
+		nil: "ssh-rsa AAAA me", "": "ssh-rsa AAAA me"} {
 		k, err := wanted("AAAA", "ssh-rsa", "me", options)
 		if got := strings.TrimSpace(k.line()); err != nil || got != want {
 			t.Errorf("options %v give %q, %v, want %q", options, got, err, want)
 		}
 	}
 	k, err := wanted("AAAA", "ssh-rsa", "me", []any{"no-pty", `from="a,b"`})
-	if got, want := strings.TrimSpace(k.line()), `no-pty,from="a,b" ssh-rsa AAAA me`; err != nil || got != want {
+	if got, want := strings.TrimSpace(k.line()), `no-pty,from="a,b" ssh-rsa AAAA me`; err != nil ||
+		got != want {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 }

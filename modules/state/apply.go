@@ -14,16 +14,16 @@ type applyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// apply runs the states of some SLS, or without mods those that the top file gives the minion: it is state.sls or state.highstate,
-// with their arguments.
+// apply runs the states of some SLS, or those that the top file assigns to the minion if mods is
+// not given. It calls state.sls or state.highstate with the same arguments.
 //
 // mods
 //
-//	A list, or names with commas between them, of SLS.
+//	The SLS to run: a list, or names separated by commas.
 //
 // test
 //
-//	True changes nothing and says what would be.
+//	True changes nothing and reports what would change.
 //
 // CLI Example:
 //
@@ -45,7 +45,7 @@ type testArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// test is state.apply with test=True.
+// test runs state.apply with test=True.
 //
 // CLI Example:
 //
@@ -66,40 +66,42 @@ type runSLSArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// sls runs the states of some SLS. The arguments queue, saltenv, pillarenv, pillar, pillar_enc, localconfig, concurrent and force are
-// those of state.show_sls.
+// sls runs the states of some SLS. The arguments queue, saltenv, pillarenv, pillar, pillar_enc,
+// localconfig, concurrent and force are those of state.show_sls.
 //
 // mods
 //
-//	A list, or names with commas between them, of SLS; globs are allowed.
+//	The SLS to run: a list, or names separated by commas. Globs are allowed.
 //
 // test
 //
-//	True changes nothing and says what would be; False runs in spite of the option test.
+//	True changes nothing and reports what would change. False runs the states even if the option
+//	test is set.
 //
 // exclude
 //
-//	Ids and SLS to leave out.
+//	The IDs and SLS to leave out.
 //
 // sync_mods
 //
-//	Kinds of modules to fetch first, as saltutil.sync_… does: True for all.
+//	The kinds of modules to fetch first, as saltutil.sync_… does. True fetches all kinds.
 //
 // state_events
 //
-//	True tells the master of each state as it is done. Default: the option of that name.
+//	True sends an event to the master after each state. Default: the option state_events.
 //
 // cache, cache_name
 //
-//	With cache=True the states of the last run are run again, without being compiled; the name is that of the file.
+//	cache=True runs the states of the last run again without compiling them. cache_name is the
+//	name of the file that holds them.
 //
 // terse
 //
-//	True leaves out what succeeded without a change.
+//	True leaves out states that succeeded without a change.
 //
 // mock
 //
-//	True runs nothing and calls every state a success.
+//	True runs nothing and reports every state as successful.
 //
 // CLI Example:
 //
@@ -110,11 +112,12 @@ func (m *module) sls(ctx context.Context, a runSLSArgs) (any, error) {
 	if off, err := m.forbidden(ctx, listOf(a.Mods)); err != nil || off != nil {
 		return off, err
 	}
-	r, stopped, err := m.begin(ctx, circumstances{test: a.Test, queue: a.Queue, events: a.StateEvents, kwargs: a.Kwargs, base: true})
+	r, stopped, err := m.begin(ctx, sharedArgs{test: a.Test, queue: a.Queue, events: a.StateEvents,
+		kwargs: a.Kwargs, base: true})
 	if r == nil {
 		return stopped, err
 	}
-	if err := m.syncMods(ctx, a.SyncMods, r.env.Option("saltenv")); err != nil {
+	if err := r.syncMods(ctx, a.SyncMods); err != nil {
 		return nil, err
 	}
 	if high := r.cached(); high != nil {
@@ -123,10 +126,10 @@ func (m *module) sls(ctx context.Context, a runSLSArgs) (any, error) {
 	matches := data.NewMap(r.env.Opts.Text("saltenv"), split(a.Mods))
 	high, problems, err := r.compiler.Render(rendering(ctx), matches)
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if len(problems) > 0 {
-		return wrong(ctx, problems)
+		return problemResult(ctx, problems)
 	}
 	leaveOut(high, a.Exclude)
 	result, err := r.runHigh(ctx, high)
@@ -136,9 +139,9 @@ func (m *module) sls(ctx context.Context, a runSLSArgs) (any, error) {
 	if result, err = r.terse(ctx, result); err != nil {
 		return nil, err
 	}
-	r.leave("sls.p", result)
+	r.store("sls.p", result)
 	judgeRun(ctx, result, high)
-	r.leave(r.cacheName(), high)
+	r.store(r.cacheName(), high)
 	return result, nil
 }
 
@@ -149,8 +152,8 @@ func listOf(v any) []any {
 	return []any{v}
 }
 
-// syncMods fetches modules before a run.
-func (m *module) syncMods(ctx context.Context, kinds, saltenv any) error {
+// syncMods fetches modules before a run, which uses them.
+func (r *run) syncMods(ctx context.Context, kinds any) error {
 	if kinds == nil {
 		return nil
 	}
@@ -160,14 +163,16 @@ func (m *module) syncMods(ctx context.Context, kinds, saltenv any) error {
 	}
 	for _, kind := range list {
 		fun := "saltutil.sync_" + data.Str(kind)
-		if !m.env.Functions.Has(fun) {
-			m.env.Log.Warnf("Invalid custom module type '%s', ignoring", data.Str(kind))
+		if !r.m.env.Functions.Has(fun) {
+			r.env.Log.Warnf("Invalid custom module type '%s', ignoring", data.Str(kind))
 			continue
 		}
-		if _, err := m.env.Call(ctx, fun, nil, data.NewMap("saltenv", saltenv)); err != nil {
+		saltenv := data.NewMap("saltenv", r.env.Option("saltenv"))
+		if _, err := r.m.env.Call(ctx, fun, nil, saltenv); err != nil {
 			return err
 		}
 	}
+	r.reloadAll()
 	return nil
 }
 
@@ -180,28 +185,30 @@ type slsIDArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// slsID runs the state of an id in some SLS, and what it requires. Its other arguments are those of state.sls.
+// slsID runs the state with an ID in some SLS, and what it requires. Its other arguments are those
+// of state.sls.
 //
 // id
 //
-//	The id.
+//	The ID.
 //
 // CLI Example:
 //
 //	salt '*' state.sls_id my_state my_module
 //	salt '*' state.sls_id my_state my_module,a_common_module
 func (m *module) slsID(ctx context.Context, a slsIDArgs) (any, error) {
-	r, stopped, err := m.begin(ctx, circumstances{test: a.Test, queue: a.Queue, events: a.StateEvents, kwargs: a.Kwargs, base: true})
+	r, stopped, err := m.begin(ctx, sharedArgs{test: a.Test, queue: a.Queue, events: a.StateEvents,
+		kwargs: a.Kwargs, base: true})
 	if r == nil {
 		return stopped, err
 	}
 	saltenv := r.env.Opts.Text("saltenv")
 	high, problems, err := r.compiler.Render(rendering(ctx), data.NewMap(saltenv, split(a.Mods)))
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if problems = append(problems, r.compiler.Resolve(high)...); len(problems) > 0 {
-		return wrong(ctx, problems)
+		return problemResult(ctx, problems)
 	}
 	run, err := r.runner()
 	if err != nil {
@@ -209,7 +216,7 @@ func (m *module) slsID(ctx context.Context, a slsIDArgs) (any, error) {
 	}
 	results, err := run.Only(ctx, state.Low(high), data.Str(a.ID))
 	if err != nil {
-		return nil, toldRun(err)
+		return nil, runError(err)
 	}
 	judgeRun(ctx, results, high)
 	if results.Len() == 0 {
@@ -226,7 +233,7 @@ type singleArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// single runs one state, whose arguments follow.
+// single runs one state. The arguments after fun and name are passed to it.
 //
 // fun
 //
@@ -234,7 +241,7 @@ type singleArgs struct {
 //
 // name
 //
-//	Its name.
+//	The name of the state.
 //
 // CLI Example:
 //
@@ -248,24 +255,25 @@ func (m *module) single(ctx context.Context, a singleArgs) (any, error) {
 		loader.ContextOf(ctx).SetRetcode(codeCompiler)
 		return "Invalid function passed", nil
 	}
-	r, stopped, err := m.begin(ctx, circumstances{test: a.Test, queue: a.Queue, kwargs: a.Kwargs, force: true})
+	r, stopped, err := m.begin(ctx,
+		sharedArgs{test: a.Test, queue: a.Queue, kwargs: a.Kwargs, force: true})
 	if r == nil {
 		return stopped, err
 	}
-	low := a.Kwargs.Clone()
+	low := state.Chunk{Map: a.Kwargs.Clone()}
 	low.Update(data.NewMap("state", kind, "fun", fun, "__id__", a.Name, "name", a.Name))
 	run, err := r.runner()
 	if err != nil {
 		return nil, err
 	}
 	if problems := run.Verify(low); problems != nil {
-		return wrong(ctx, problems)
+		return problemResult(ctx, problems)
 	}
 	ret, err := run.Call(ctx, low)
 	if err != nil {
-		return nil, toldRun(err)
+		return nil, runError(err)
 	}
-	result := data.NewMap(state.Tag(low), ret)
+	result := data.NewMap(low.Tag(), ret)
 	judge(ctx, result)
 	return result, nil
 }
@@ -277,19 +285,21 @@ type highArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// high runs high data. It is for tests and other programs.
+// high runs high data. It is meant for tests and other programs.
 //
 // CLI Example:
 //
 //	salt '*' state.high '{"vim": {"pkg": ["installed"]}}'
 func (m *module) high(ctx context.Context, a highArgs) (any, error) {
-	r, stopped, err := m.begin(ctx, circumstances{test: a.Test, queue: a.Queue, kwargs: a.Kwargs, force: true})
+	r, stopped, err := m.begin(ctx,
+		sharedArgs{test: a.Test, queue: a.Queue, kwargs: a.Kwargs, force: true})
 	if r == nil {
 		return stopped, err
 	}
 	high, ok := a.Data.(*data.Map)
 	if !ok {
-		return nil, loader.TypeError("high data is no dictionary but %s", loader.TypeName(a.Data))
+		return nil, loader.TypeError("high data must be a dictionary, not %s",
+			loader.TypeName(a.Data))
 	}
 	result, err := r.runHigh(ctx, high)
 	if err == nil {
@@ -304,36 +314,39 @@ type lowArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// low runs one low chunk. It is for tests and other programs.
+// low runs one low chunk. It is meant for tests and other programs.
 //
 // CLI Example:
 //
 //	salt '*' state.low '{"state": "pkg", "fun": "installed", "name": "vi"}'
 func (m *module) low(ctx context.Context, a lowArgs) (any, error) {
-	r, stopped, err := m.begin(ctx, circumstances{test: m.env.Option("test"), queue: a.Queue, kwargs: a.Kwargs, force: true})
+	r, stopped, err := m.begin(ctx,
+		sharedArgs{test: m.env.Option("test"), queue: a.Queue, kwargs: a.Kwargs, force: true})
 	if r == nil {
 		return stopped, err
 	}
-	low, ok := a.Data.(*data.Map)
+	chunk, ok := a.Data.(*data.Map)
 	if !ok {
-		return nil, loader.TypeError("the chunk is no dictionary but %s", loader.TypeName(a.Data))
+		return nil, loader.TypeError("the chunk must be a dictionary, not %s",
+			loader.TypeName(a.Data))
 	}
+	low := state.Chunk{Map: chunk}
 	if !low.Has("__id__") {
 		low = low.Clone()
-		low.Set("__id__", low.Value("name"))
+		low.Set("__id__", low.Name())
 	}
 	run, err := r.runner()
 	if err != nil {
 		return nil, err
 	}
 	if problems := run.Verify(low); problems != nil {
-		return wrong(ctx, problems)
+		return problemResult(ctx, problems)
 	}
 	ret, err := run.Call(ctx, low)
-	return ret, toldRun(err)
+	return ret, runError(err)
 }
 
-// cutFunction parts a state function; what stands behind a second dot does not count.
+// cutFunction splits the name of a state function at its dot. It drops anything after a second dot.
 func cutFunction(v any) (kind, fun string, ok bool) {
 	parts := strings.Split(data.Str(v), ".")
 	if len(parts) < 2 {

@@ -12,7 +12,8 @@ import (
 
 const cacheEnding = ".cache.p" // of the files that hold high data for runs with cache=True
 
-// clearCache removes the high data that the minion keeps for runs with cache=True, and returns the names of the files.
+// clearCache removes the high data that the minion keeps for runs with cache=True. It returns the
+// names of the removed files.
 //
 // CLI Example:
 //
@@ -40,7 +41,8 @@ func (m *module) clearCache(context.Context, loader.NoArgs) (any, error) {
 	return removed, nil
 }
 
-// cacheDir opens a directory in the minion's cache, and makes it where it is missing.
+// cacheDir opens a directory in the minion's cache and creates it if it is missing. The caller
+// closes it.
 func (m *module) cacheDir(below ...string) (*os.Root, error) {
 	dir := filepath.Join(append([]string{m.env.Opts.Text("cachedir")}, below...)...)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/brineproject/brine/state"
 )
 
-// A highState is what one call compiles states with: options and a pillar of its own, which templates and the functions
-// that they call see, too (salt/state.py, HighState).
+// A highState holds what one call needs to compile states. It has its own options and pillar, which
+// templates and the functions that they call see too (salt/state.py, HighState).
 type highState struct {
-	env      *loader.Env
-	engine   *render.Engine
-	compiler *state.Compiler
-	pillar   *data.Map
-	above    *data.Map // options that count more than those of the master
+	env       *loader.Env
+	engine    *render.Engine
+	compiler  *state.Compiler
+	pillar    *data.Map
+	overrides *data.Map // options that override those of the master
 }
 
-// highState makes what a call compiles with. The options come from those of the minion and of its master, the pillar is
-// gathered anew.
+// highState returns the compiler of a call. Its options come from the minion and its master; its
+// pillar is compiled anew.
 func (m *module) highState(ctx context.Context, opts *data.Map, over override) (*highState, error) {
 	h := &highState{pillar: m.env.PillarNow()}
 	if err := h.open(ctx, m, opts); err != nil {
@@ -32,7 +32,7 @@ func (m *module) highState(ctx context.Context, opts *data.Map, over override) (
 	return h, err
 }
 
-// open makes the engine and the compiler.
+// open creates the engine and the compiler.
 func (h *highState) open(ctx context.Context, m *module, opts *data.Map) error {
 	env := *m.env
 	env.Opts, env.Functions, env.Call = opts, nil, nil
@@ -46,16 +46,18 @@ func (h *highState) open(ctx context.Context, m *module, opts *data.Map) error {
 		return err
 	}
 	env.Opts = state.MasterOptions(opts, master)
-	env.Opts.Update(h.above)
+	env.Opts.Update(h.overrides)
 	h.env = m.env.Functions.With(&env).Env()
-	if h.engine, err = render.New(render.Options{Env: h.env, Files: render.Client(files), Renderers: m.brought.Renderers}); err != nil {
+	if h.engine, err = render.New(render.Options{Env: h.env, Files: render.Client(files),
+		Renderers: m.brought.Renderers}); err != nil {
 		return err
 	}
 	h.compiler, err = state.New(state.Options{Engine: h.engine, Files: files})
 	return err
 }
 
-// rendering returns a context in which templates leave nothing for the functions that called for them.
+// rendering returns a context for templates with an empty loader.Context. Nothing that their
+// functions set there, such as a return code, reaches the call.
 func rendering(ctx context.Context) context.Context {
 	return loader.WithContext(ctx, &loader.Context{})
 }

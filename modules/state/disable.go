@@ -8,18 +8,20 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-const disabledGrain = "state_runs_disabled" // the list of what is not to run
+const disabledGrain = "state_runs_disabled" // lists what must not run
 
 type statesArgs struct{ States any }
 
-// disable keeps states from being run on the minion.
+// disable prevents states from running on the minion.
 //
 // states
 //
-//	A list, or names with commas between them: SLS as state.sls is given them, highstate, or a function of this module.
-//	NAME.* stands for all that begins with NAME and a dot.
+//	The states to disable: a list, or names separated by commas. Each is an SLS as it is passed
+//	to state.sls, highstate, or a function of this module. NAME.* stands for all names that
+//	begin with NAME and a dot.
 //
 // CLI Example:
 //
@@ -34,7 +36,7 @@ func (m *module) disable(ctx context.Context, a statesArgs) (any, error) {
 	})
 }
 
-// enable lets states be run again that state.disable forbids.
+// enable allows states again that state.disable disabled.
 //
 // CLI Example:
 //
@@ -50,43 +52,44 @@ func (m *module) enable(ctx context.Context, a statesArgs) (any, error) {
 	})
 }
 
-// change applies a change to the list for each state and says what became of it. turn returns the list as it was when there
-// is nothing to be done.
-func (m *module) change(ctx context.Context, a statesArgs, turn func(off []any, state any) ([]any, string)) (any, error) {
+// change applies edit to the list of disabled states for each state in the arguments, and reports
+// what it did. edit returns the list unchanged if there is nothing to do.
+func (m *module) change(
+	ctx context.Context, a statesArgs, edit func(off []any, state any) ([]any, string),
+) (any, error) {
 	before, err := m.disabled(ctx)
 	if err != nil {
 		return nil, err
 	}
-	off, said := before, []string{}
+	off, messages := before, []string{}
 	for _, state := range split(a.States) {
-		var did string
-		off, did = turn(off, state)
-		said = append(said, fmt.Sprintf("Info: %s state %s.", data.Str(state), did))
+		var outcome string
+		off, outcome = edit(off, state)
+		messages = append(messages, fmt.Sprintf("Info: %s state %s.", data.Str(state), outcome))
 	}
 	if !data.Equal(before, off) {
-		if _, err := m.env.Call(ctx, "grains.setval", []any{disabledGrain, off}, nil); err != nil {
+		if err := calls.GrainsSetVal(ctx, m.env, disabledGrain, off); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := m.env.Call(ctx, "saltutil.refresh_modules", nil, nil); err != nil {
+	if err := calls.RefreshModules(ctx, m.env); err != nil {
 		return nil, err
 	}
-	return data.NewMap("res", true, "msg", strings.Join(said, "\n")), nil
+	return data.NewMap("res", true, "msg", strings.Join(messages, "\n")), nil
 }
 
-// listDisabled returns what state.disable forbids.
+// listDisabled returns the states that state.disable disabled.
 //
 // CLI Example:
 //
 //	salt '*' state.list_disabled
 func (m *module) listDisabled(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return m.env.Call(ctx, "grains.get", []any{disabledGrain}, nil)
+	return calls.GrainsGet[any](ctx, m.env, disabledGrain)
 }
 
 func (m *module) disabled(ctx context.Context) ([]any, error) {
-	v, err := m.env.Call(ctx, "grains.get", []any{disabledGrain}, nil)
-	list, ok := v.([]any)
-	if !ok {
+	list, err := calls.GrainsGet[[]any](ctx, m.env, disabledGrain)
+	if list == nil {
 		list = []any{}
 	}
 	return list, err

@@ -18,8 +18,8 @@ type eventArgs struct {
 	Node     string `default:"'minion'"`
 }
 
-// event prints events to the standard output as they come: the tag, a tab and the contents as JSON. It is for salt-call, and ends
-// after count of them, or with Ctrl-C.
+// event prints events to the standard output as they arrive: the tag, a tab and the data as JSON.
+// It is meant for salt-call. It ends after count events, or with Ctrl-C.
 //
 // tagmatch
 //
@@ -27,7 +27,7 @@ type eventArgs struct {
 //
 // count
 //
-//	After how many events it ends; -1 never.
+//	The number of events after which it ends; -1 for no end.
 //
 // quiet
 //
@@ -35,11 +35,11 @@ type eventArgs struct {
 //
 // sock_dir
 //
-//	The directory with the sockets of the bus, in place of the option of that name.
+//	The directory with the sockets of the bus. Default: the option sock_dir.
 //
 // pretty
 //
-//	True prints the contents on several lines.
+//	True prints the data on several lines.
 //
 // node
 //
@@ -54,7 +54,8 @@ func (m *module) event(ctx context.Context, a eventArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	show := eventbus.Show{Match: a.Tagmatch, Count: a.Count, Quiet: a.Quiet, Pretty: a.Pretty, Log: m.env.Log,
+	show := eventbus.Show{Match: a.Tagmatch, Count: a.Count, Quiet: a.Quiet, Pretty: a.Pretty,
+		Log:   m.env.Log,
 		Print: func(format string, args ...any) { fmt.Printf(format, args...) }}
 	bus := eventbus.NewWatcher(sockets, eventbus.ClientOptions{})
 	return nil, errors.Join(show.Run(ctx, bus), bus.Close())

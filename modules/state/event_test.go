@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 )
 
-// The function ends with the event that it waits for, and fails for a node that there is none of.
+// TestEvent checks that the function ends with the expected event, and fails for an unknown node.
 func TestEvent(t *testing.T) {
 	dir, err := os.MkdirTemp("", "bus") // the names of sockets must be short
 	if err != nil {

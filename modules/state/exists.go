@@ -5,6 +5,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state"
 )
 
 // slsExists reports whether some SLS compile. Its arguments are those of state.show_sls.
@@ -26,17 +27,19 @@ type idArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// idExists reports whether some SLS have states of all of some ids. Its other arguments are those of state.show_sls.
+// idExists reports whether some SLS contain states with all of the given IDs. Its other arguments
+// are those of state.show_sls.
 //
 // ids
 //
-//	A list, or ids with commas between them.
+//	The IDs: a list, or IDs separated by commas.
 //
 // CLI Example:
 //
 //	salt '*' state.id_exists create_myfile,update_template filestate saltenv=dev
 func (m *module) idExists(ctx context.Context, a idArgs) (any, error) {
-	v, err := m.showLowSLS(ctx, slsArgs{Mods: a.Mods, Test: a.Test, Queue: a.Queue, Kwargs: a.Kwargs})
+	v, err := m.showLowSLS(ctx, slsArgs{Mods: a.Mods, Test: a.Test, Queue: a.Queue,
+		Kwargs: a.Kwargs})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +49,7 @@ func (m *module) idExists(ctx context.Context, a idArgs) (any, error) {
 		if !ok {
 			return nil, loader.TypeError("string indices must be integers, not 'str'")
 		}
-		there.Set(chunk.Value("__id__"), true)
+		there.Set(state.Chunk{Map: chunk}.ID(), true)
 	}
 	for _, id := range split(a.IDs) {
 		if !data.Hashable(id) {

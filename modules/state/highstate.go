@@ -18,15 +18,16 @@ type highstateArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// highstate runs the states that the top file gives the minion. Its arguments are those of state.sls, and these:
+// highstate runs the states that the top file assigns to the minion. Its arguments are those of
+// state.sls, and these:
 //
 // exclude
 //
-//	Ids and SLS to leave out.
+//	The IDs and SLS to leave out.
 //
 // whitelist
 //
-//	Of the SLS that the top file names only these.
+//	Of the SLS in the top file, run only these.
 //
 // CLI Example:
 //
@@ -41,7 +42,8 @@ func (m *module) highstate(ctx context.Context, a highstateArgs) (any, error) {
 		return data.NewMap("name", "Salt highstate run is disabled. To re-enable, run state.enable highstate", "result", "False",
 			"comment", "Disabled"), err
 	}
-	r, stopped, err := m.begin(ctx, circumstances{test: a.Test, queue: a.Queue, events: a.StateEvents, kwargs: a.Kwargs})
+	r, stopped, err := m.begin(ctx,
+		sharedArgs{test: a.Test, queue: a.Queue, events: a.StateEvents, kwargs: a.Kwargs})
 	if r == nil {
 		return stopped, err
 	}
@@ -63,7 +65,8 @@ type runTopArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// top runs the states that another top file gives the minion. Its other arguments are those of state.highstate.
+// top runs the states that another top file assigns to the minion. Its other arguments are those of
+// state.highstate.
 //
 // topfn
 //
@@ -74,7 +77,7 @@ type runTopArgs struct {
 //	salt '*' state.top reverse_top.sls
 //	salt '*' state.top reverse_top.sls exclude=sls_to_exclude
 func (m *module) top(ctx context.Context, a runTopArgs) (any, error) {
-	c := circumstances{test: a.Test, queue: a.Queue, kwargs: a.Kwargs}
+	c := sharedArgs{test: a.Test, queue: a.Queue, kwargs: a.Kwargs}
 	if stopped, err := m.conflict(ctx, c.queue, c.kwargs); stopped != nil || err != nil {
 		return stopped, err
 	}
@@ -82,9 +85,9 @@ func (m *module) top(ctx context.Context, a runTopArgs) (any, error) {
 	if r == nil {
 		return stopped, err
 	}
-	r.above = data.NewMap("state_top", data.Str(a.Topfn))
+	r.overrides = data.NewMap("state_top", data.Str(a.Topfn))
 	if saltenv, ok := a.Kwargs.Get("saltenv"); ok {
-		r.above.Set("state_top_saltenv", saltenv)
+		r.overrides.Set("state_top_saltenv", saltenv)
 	}
 	pillar := r.pillar
 	if err := r.open(ctx, m, r.env.Opts.Clone()); err != nil {
@@ -99,8 +102,8 @@ func (m *module) top(ctx context.Context, a runTopArgs) (any, error) {
 	return result, nil
 }
 
-// runTop runs what the top file gives the minion and returns the results, or what is wrong, and the high data
-// (salt/state.py, call_highstate).
+// runTop runs what the top file assigns to the minion. It returns the high data and the results, or
+// a list of problems in place of the results (salt/state.py, call_highstate).
 func (r *run) runTop(ctx context.Context) (result any, high *data.Map, err error) {
 	if high := r.cached(); high != nil {
 		result, err = r.runHigh(ctx, high)
@@ -111,18 +114,22 @@ func (r *run) runTop(ctx context.Context) (result any, high *data.Map, err error
 		return noStates("Unable to render top file: " + state.ErrTop.Error()), nil, nil
 	}
 	if err != nil {
-		return nil, nil, told(err)
+		return nil, nil, saltError(err)
 	}
 	matches, err := r.compiler.Matches(rendering(ctx), top)
 	if err != nil {
-		return nil, nil, told(err)
+		return nil, nil, saltError(err)
 	}
 	if matches.Len() == 0 {
 		return noStates("No Top file or master_tops data matches found. Please see master log for details."), nil, nil
 	}
-	high, more, err := r.compiler.Render(rendering(ctx), only(matches, r.kwargs.Value("whitelist")))
+	matches = whitelisted(matches, r.kwargs.Value("whitelist"))
+	if err := r.loadDynamic(ctx, matches); err != nil {
+		return nil, nil, err
+	}
+	high, more, err := r.compiler.Render(rendering(ctx), matches)
 	if err != nil {
-		return nil, nil, told(err)
+		return nil, nil, saltError(err)
 	}
 	leaveOut(high, r.kwargs.Value("exclude"))
 	if problems = append(problems, more...); len(problems) > 0 {
@@ -131,19 +138,20 @@ func (r *run) runTop(ctx context.Context) (result any, high *data.Map, err error
 	if high.Len() == 0 {
 		return noStates("No states found for this minion"), high, nil
 	}
-	r.leave(r.cacheName(), data.Clone(high))
+	r.store(r.cacheName(), data.Clone(high))
 	result, err = r.runHigh(ctx, high)
 	return result, high, err
 }
 
-// noStates is the result of a run that has nothing to run.
+// noStates returns the result of a run without states.
 func noStates(comment string) *data.Map {
-	return data.NewMap("no_|-states_|-states_|-None", data.NewMap("result", false, "comment", comment, "name", "No States",
-		"changes", data.NewMap(), "__run_num__", int64(0)))
+	return data.NewMap("no_|-states_|-states_|-None",
+		data.NewMap("result", false, "comment", comment, "name", "No States",
+			"changes", data.NewMap(), "__run_num__", int64(0)))
 }
 
-// only leaves the SLS of a whitelist in what the top file gives.
-func only(matches *data.Map, whitelist any) *data.Map {
+// whitelisted returns the matches of the top file, reduced to the SLS of a whitelist.
+func whitelisted(matches *data.Map, whitelist any) *data.Map {
 	if !data.Truth(whitelist) {
 		return matches
 	}
@@ -154,7 +162,8 @@ func only(matches *data.Map, whitelist any) *data.Map {
 	left := data.NewMap()
 	for saltenv, v := range matches.All() {
 		list, _ := v.([]any)
-		kept := slices.DeleteFunc(slices.Clone(list), func(sls any) bool { return !contains(names, sls) })
+		kept := slices.DeleteFunc(slices.Clone(list),
+			func(sls any) bool { return !contains(names, sls) })
 		if len(kept) > 0 {
 			left.Set(saltenv, kept)
 		}
@@ -162,8 +171,8 @@ func only(matches *data.Map, whitelist any) *data.Map {
 	return left
 }
 
-// forbidden returns a text for each of some SLS that state.disable forbids, nil for none, and sets the return code then
-// (salt/modules/state.py, _disabled).
+// forbidden returns a text for each SLS in names that state.disable disabled, and sets the return
+// code. It returns nil if there is none (salt/modules/state.py, _disabled).
 func (m *module) forbidden(ctx context.Context, names []any) (any, error) {
 	off, err := m.disabled(ctx)
 	if err != nil {
@@ -177,14 +186,16 @@ func (m *module) forbidden(ctx context.Context, names []any) (any, error) {
 			family, _, all := strings.Cut(pattern, ".*")
 			switch {
 			case all && strings.HasPrefix(name, strings.Split(family, ".")[0]+"."):
-				texts = append(texts, "The state file \""+name+"\" is currently disabled by \""+pattern+"\", to re-enable, run state.enable "+pattern+".")
+				texts = append(texts, "The state file \""+name+"\" is currently disabled by \""+
+					pattern+"\", to re-enable, run state.enable "+pattern+".")
 			case !all && pattern == name:
-				texts = append(texts, "The state file \""+name+"\" is currently disabled, to re-enable, run state.enable "+name+".")
+				texts = append(texts, "The state file \""+name+
+					"\" is currently disabled, to re-enable, run state.enable "+name+".")
 			}
 		}
 	}
 	if texts == nil {
 		return nil, nil
 	}
-	return wrong(ctx, texts)
+	return problemResult(ctx, texts)
 }

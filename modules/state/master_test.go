@@ -19,7 +19,8 @@ func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		at := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +49,8 @@ func startPair(t *testing.T, dir, text string) *client.Local {
 	return m.Client(t)
 }
 
-// The master's options, files and pillar of now count, and what a call adds to the pillar is merged by the master.
+// TestUnderAMaster checks that the master's current options, files and pillar are used, and that
+// the master merges the pillar data of a call.
 func TestUnderAMaster(t *testing.T) {
 	dir := testsalt.Dir(t)
 	write(t, dir, map[string]string{
@@ -62,18 +64,22 @@ func TestUnderAMaster(t *testing.T) {
 	local := startPair(t, dir, fmt.Sprintf("file_roots: {base: [%[1]s/srv]}\npillar_roots: {base: [%[1]s/pillar]}\nstate_top: own.sls\nnodegroups: {group: web1}\n", dir))
 	expect := func(want string, code int, fun string, arg ...any) {
 		t.Helper()
-		job, err := local.Publish(t.Context(), client.Request{Target: "web1", Kind: "glob", Fun: fun, Arg: arg, Timeout: 20 * time.Second})
+		job, err := local.Publish(t.Context(),
+			client.Request{Target: "web1", Kind: "glob", Fun: fun, Arg: arg, Timeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for r, err := range local.Results(t.Context(), job, client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
+		for r, err := range local.Results(t.Context(), job,
+			client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
 			if got := data.Repr(r.Value); err != nil || got != want || r.Retcode != int64(code) {
-				t.Errorf("%s %s\n got %s, return code %d, %v\nwant %s", fun, data.Repr(arg), got, r.Retcode, err, want)
+				t.Errorf("%s %s\n got %s, return code %d, %v\nwant %s", fun, data.Repr(arg), got,
+					r.Retcode, err, want)
 			}
 		}
 	}
 	low := func(name string) string {
-		return "[{'state': 'test', 'name': '" + name + "', '__sls__': 'web', '__env__': 'base', '__id__': 'x', 'order': 10000, 'fun': 'nop'}]"
+		return "[{'state': 'test', 'name': '" + name +
+			"', '__sls__': 'web', '__env__': 'base', '__id__': 'x', 'order': 10000, 'fun': 'nop'}]"
 	}
 	expect("{'base': ['web.*']}", 0, "state.show_top")
 	expect("['web.three', 'web.two']", 0, "state.show_states")

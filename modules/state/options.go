@@ -11,8 +11,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// options returns the minion's options with what the arguments of a call say of them: localconfig, saltenv and pillarenv
-// (salt/utils/state.py, get_sls_opts).
+// options returns the minion's options, changed by the arguments localconfig, saltenv and pillarenv
+// of a call (salt/utils/state.py, get_sls_opts).
 func (m *module) options(kwargs *data.Map) (*data.Map, error) {
 	opts := m.env.Opts.Clone()
 	if file, ok := kwargs.Get("localconfig"); ok {
@@ -34,7 +34,7 @@ func (m *module) options(kwargs *data.Map) (*data.Map, error) {
 	return opts, nil
 }
 
-// pillarEnv returns the environment of pillar that a call names, or else that of its files.
+// pillarEnv returns the pillar environment that a call names, else its saltenv.
 func pillarEnv(kwargs *data.Map) any {
 	env := kwargs.Value("pillarenv")
 	if !data.Truth(env) {
@@ -46,16 +46,16 @@ func pillarEnv(kwargs *data.Map) any {
 	return data.Str(env)
 }
 
-// withTest sets the option test as a call has it: its argument, one that is spelled otherwise, the setting test outside of
-// the options, or the option.
+// withTest sets the option test for a call. The argument test comes first, then one with other
+// letter case, then a setting test outside of the options, then the option.
 func (m *module) withTest(ctx context.Context, opts *data.Map, test any, kwargs *data.Map) error {
 	if test == nil {
-		said, err := m.said(ctx, kwargs)
+		requested, err := m.testRequested(ctx, kwargs)
 		if err != nil {
 			return err
 		}
 		test = opts.Value("test")
-		if said {
+		if requested {
 			test = true
 		}
 	}
@@ -63,7 +63,7 @@ func (m *module) withTest(ctx context.Context, opts *data.Map, test any, kwargs 
 	return nil
 }
 
-func (m *module) said(ctx context.Context, kwargs *data.Map) (bool, error) {
+func (m *module) testRequested(ctx context.Context, kwargs *data.Map) (bool, error) {
 	for name, v := range kwargs.All() {
 		if name, ok := name.(string); ok && strings.EqualFold(name, "test") && isTrue(v) {
 			return true, nil
@@ -73,22 +73,23 @@ func (m *module) said(ctx context.Context, kwargs *data.Map) (bool, error) {
 	return set == true, err
 }
 
-// misspelt refuses an argument that looks like test with a wrong letter. Salt passes over what it does not know, and would change the
-// host where the caller wants to see what would change.
-func misspelt(c circumstances) error {
+// misspelt rejects an argument that looks like a misspelt test. Salt ignores unknown arguments, and
+// would change the host although the caller wanted a dry run.
+func misspelt(c sharedArgs) error {
 	known := strings.Fields(`test pillar pillar_enc pillarenv saltenv env queue concurrent exclude whitelist localconfig mock sync_mods
 		cache mods ids sls orchestration_jid terse text state_events`)
 	for key := range c.kwargs.All() {
 		name, ok := key.(string)
-		if ok && !c.force && !slices.Contains(known, strings.ToLower(name)) && config.Nearest(name, known) == "test" {
-			return loader.Invocation("'%s' is an invalid keyword argument of runs of states; is 'test' meant?", name)
+		if ok && !c.force && !slices.Contains(known, strings.ToLower(name)) &&
+			config.Nearest(name, known) == "test" {
+			return loader.Invocation("'%s' is an invalid keyword argument for state runs; did you mean 'test'?", name)
 		}
 	}
 	return nil
 }
 
-// isTrue is what Salt takes for a yes: numbers above zero, the text true, and of other values what Python does
-// (salt/utils/data.py, is_true).
+// isTrue reports whether Salt takes v for true: numbers above zero, the text true, and other values
+// by Python's rules (salt/utils/data.py, is_true).
 func isTrue(v any) bool {
 	if f, err := loader.Float(v); err == nil {
 		return f > 0

@@ -19,7 +19,8 @@ type orchestrateArgs struct {
 	Pillarenv any `default:"None"`
 }
 
-// orchestrate runs some SLS on this host as the runner state.orchestrate does. Its arguments are those of state.sls.
+// orchestrate runs some SLS on this host, as the runner state.orchestrate does. Its arguments are
+// those of state.sls.
 //
 // CLI Example:
 //
@@ -34,7 +35,8 @@ func (m *module) orchestrate(ctx context.Context, a orchestrateArgs) (any, error
 		pillarenv = m.env.Option("pillarenv")
 	}
 	jid := string(job.NewID(time.Now()))
-	words := data.NewMap("pillar", a.Pillar, "saltenv", a.Saltenv, "pillarenv", pillarenv, "__pub_jid", jid, "orchestration_jid", jid, "concurrent", true)
+	words := data.NewMap("pillar", a.Pillar, "saltenv", a.Saltenv, "pillarenv", pillarenv,
+		"__pub_jid", jid, "orchestration_jid", jid, "concurrent", true)
 	v, err := m.env.Call(ctx, "state.sls", []any{a.Mods, a.Test, a.Exclude}, words)
 	if err != nil {
 		return nil, err

@@ -8,8 +8,9 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// judgeRun sets the return code by the results of a run. A state that failed does not count where one with onfail_stop: False, which is
-// there for that, succeeded (salt/utils/state.py, check_result with check_onfail_requisites).
+// judgeRun sets the return code by the results of a run. A failed state does not count if a state
+// with onfail_stop: False that handles the failure succeeded (salt/utils/state.py, check_result
+// with check_onfail_requisites).
 func judgeRun(ctx context.Context, result any, high *data.Map) {
 	results, ok := result.(*data.Map)
 	if !ok || succeeded(result) {
@@ -33,7 +34,7 @@ func judgeRun(ctx context.Context, result any, high *data.Map) {
 	loader.ContextOf(ctx).SetRetcode(code)
 }
 
-// handled reports whether states that a failure calls for have succeeded.
+// handled reports whether the states that handle the failure of a tag succeeded.
 func handled(tag string, results, high *data.Map) bool {
 	fixed := false
 	for _, h := range handlers(tag, high) {
@@ -62,7 +63,7 @@ func tagParts(tag string) (kind, id string, ok bool) {
 	return parts[0], parts[1], true
 }
 
-// A handler is a state that is there for the failure of another.
+// A handler is a state that runs when another state fails.
 type handler struct{ kind, id string }
 
 // handlers returns the states with onfail_stop: False whose onfail names the state of a tag.

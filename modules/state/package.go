@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/modules/calls"
+	"github.com/brineproject/brine/state"
 )
 
 type pkgArgs struct {
@@ -23,9 +25,10 @@ type pkgArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// pkg runs the low chunks of an archive that has them with the files that they need, as salt-ssh makes it: lowstate.json, one directory
-// for each environment, and it may be pillar.json and roster_grains.json. Nothing runs, and the result is empty, where there is no
-// such archive, its hash is another, or it would be unpacked outside of its directory.
+// pkg runs the low chunks of an archive that also contains the files they need, as salt-ssh makes
+// it. The archive holds lowstate.json, one directory for each environment, and optionally
+// pillar.json and roster_grains.json. If the archive is missing, has another hash, or would unpack
+// files outside of its directory, nothing runs and the result is empty.
 //
 // pkg_path
 //
@@ -33,11 +36,11 @@ type pkgArgs struct {
 //
 // pkg_sum, hash_type
 //
-//	Its hash, and of what kind that is.
+//	Its hash, and the hash algorithm.
 //
 // test : None
 //
-//	True changes nothing.
+//	True changes nothing and reports what would change.
 //
 // CLI Example:
 //
@@ -46,7 +49,7 @@ func (m *module) pkg(ctx context.Context, a pkgArgs) (any, error) {
 	if info, err := os.Stat(a.PkgPath); err != nil || !info.Mode().IsRegular() {
 		return &data.Map{}, nil
 	}
-	sum, err := m.env.Call(ctx, "file.get_hash", []any{a.PkgPath, a.HashType}, nil)
+	sum, err := calls.GetHash(ctx, m.env, a.PkgPath, a.HashType)
 	if err != nil || !data.Equal(sum, a.PkgSum) {
 		return &data.Map{}, err
 	}
@@ -64,7 +67,7 @@ func (m *module) pkg(ctx context.Context, a pkgArgs) (any, error) {
 	return m.runPackage(ctx, dir, a)
 }
 
-// unpack puts what a package has into a directory.
+// unpack writes the contents of a package into a directory.
 func (m *module) unpack(ctx context.Context, file, dir string) (err error) {
 	t, err := unpack.Open(ctx, file, m.env.Run)
 	if err != nil {
@@ -87,19 +90,19 @@ func (m *module) unpack(ctx context.Context, file, dir string) (err error) {
 	})
 }
 
-// runPackage runs what a package in a directory has.
+// runPackage runs the low chunks of an unpacked package.
 func (m *module) runPackage(ctx context.Context, dir string, a pkgArgs) (any, error) {
 	low, err := readJSON(dir, "lowstate.json")
 	if err != nil {
 		return nil, err
 	}
-	var chunks []*data.Map
+	var chunks []state.Chunk
 	for _, v := range listOf(low) {
 		chunk, ok := v.(*data.Map)
 		if !ok {
-			return low, nil // what was wrong when the package was made
+			return low, nil // the problems found when the package was made
 		}
-		chunks = append(chunks, chunk)
+		chunks = append(chunks, state.Chunk{Map: chunk})
 	}
 	h, err := m.packaged(ctx, dir, a)
 	if err != nil {
@@ -111,13 +114,13 @@ func (m *module) runPackage(ctx context.Context, dir string, a pkgArgs) (any, er
 	}
 	results, err := run.Chunks(ctx, chunks)
 	if err != nil {
-		return nil, toldRun(err)
+		return nil, runError(err)
 	}
 	judgeRun(ctx, results, nil)
 	return results, nil
 }
 
-// packaged returns what the chunks run with: files, pillar and grains of the package.
+// packaged returns what the chunks of a package run with: its files, pillar and grains.
 func (m *module) packaged(ctx context.Context, dir string, a pkgArgs) (*highState, error) {
 	roots, err := environments(dir)
 	if err != nil {
@@ -131,7 +134,7 @@ func (m *module) packaged(ctx context.Context, dir string, a pkgArgs) (*highStat
 	if err != nil {
 		return nil, err
 	}
-	opts, err := m.runOptions(ctx, circumstances{test: a.Test, kwargs: a.Kwargs})
+	opts, err := m.runOptions(ctx, sharedArgs{test: a.Test, kwargs: a.Kwargs})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +150,7 @@ func (m *module) packaged(ctx context.Context, dir string, a pkgArgs) (*highStat
 	return own.highState(ctx, opts, override{pillar: pillar})
 }
 
-// environments returns the file roots that the directories of a package are.
+// environments returns the option file_roots for the directories of a package.
 func environments(dir string) (*data.Map, error) {
 	entries, err := os.ReadDir(dir)
 	roots := &data.Map{}
@@ -164,14 +167,14 @@ func readJSON(dir, name string) (any, error) {
 	if err != nil {
 		return nil, loader.OSError(err)
 	}
-	v, err := render.LoadJSON(string(text))
+	v, err := pyjson.Load(string(text))
 	if err != nil {
 		return nil, loader.Execution("%s of the package: %w", name, err)
 	}
 	return v, nil
 }
 
-// optionalJSON is readJSON for what a package need not have.
+// optionalJSON is readJSON for a file that may be missing.
 func optionalJSON(dir, name string) (any, error) {
 	if _, err := os.Lstat(filepath.Join(dir, name)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -25,7 +25,8 @@ func pack(t *testing.T, file string, members ...string) string {
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
 	for i := 0; i < len(members); i += 2 {
-		if err := w.WriteHeader(&tar.Header{Name: members[i], Mode: 0o644, Size: int64(len(members[i+1]))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: members[i], Mode: 0o644,
+			Size: int64(len(members[i+1]))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write([]byte(members[i+1])); err != nil {
@@ -41,21 +42,25 @@ func pack(t *testing.T, file string, members ...string) string {
 
 func TestPackage(t *testing.T) {
 	dir := t.TempDir()
-	opts := data.NewMap("id", "web1", "file_client", "remote", "cachedir", filepath.Join(dir, "cache"), "hash_type", "sha256", "renderer", "jinja|yaml",
+	opts := data.NewMap("id", "web1", "file_client", "remote",
+		"cachedir", filepath.Join(dir, "cache"), "hash_type", "sha256", "renderer", "jinja|yaml",
 		"saltenv", "base")
-	shelf, err := loader.NewRegistry(&loader.Env{Opts: opts}, states.Plugins())
+	registry, err := loader.NewRegistry(&loader.Env{Opts: opts}, states.Plugins())
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &loader.Env{Opts: opts, Shelves: map[string]*loader.Registry{"states": shelf}}
+	env := &loader.Env{Opts: opts, Registries: map[string]*loader.Registry{"states": registry}}
 	r, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	target, file := filepath.Join(dir, "made"), filepath.Join(dir, "state.tgz")
-	low := `[{"state": "file", "fun": "managed", "name": "` + target + `", "__id__": "made", "__sls__": "web", "__env__": "base", "order": 10000, ` +
+	low := `[{"state": "file", "fun": "managed", "name": "` + target +
+		`", "__id__": "made", "__sls__": "web", "__env__": "base", "order": 10000, ` +
 		`"source": "salt://f.jinja", "template": "jinja"}]`
-	sum := pack(t, file, "lowstate.json", low, "base/f.jinja", "{{ pillar.word }} {{ grains.fact }}\n", "pillar.json", `{"word": "given"}`, "roster_grains.json", `{"fact": "known"}`)
+	sum := pack(t, file, "lowstate.json", low, "base/f.jinja",
+		"{{ pillar.word }} {{ grains.fact }}\n", "pillar.json", `{"word": "given"}`,
+		"roster_grains.json", `{"fact": "known"}`)
 	run := func(kwargs ...any) *data.Map {
 		t.Helper()
 		v, err := r.Invoke(t.Context(), "state.pkg", []any{file, sum, "sha256"}, data.NewMap(kwargs...))
@@ -91,5 +96,6 @@ func TestPackagesThatDoNotRun(t *testing.T) {
 	for _, name := range []string{"../out", "a/../../out", "/out"} {
 		h.expect(t, "{}", 0, "state.pkg", at, pack(t, at, name, "x", "lowstate.json", "[]"), "sha256")
 	}
-	h.expect(t, "['Rendering SLS failed']", 0, "state.pkg", at, pack(t, at, "lowstate.json", `["Rendering SLS failed"]`), "sha256")
+	h.expect(t, "['Rendering SLS failed']", 0, "state.pkg", at,
+		pack(t, at, "lowstate.json", `["Rendering SLS failed"]`), "sha256")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	pauseDir = "state_pause" // in the minion's cache: a file a job, state id → what to do there
+	pauseDir = "state_pause" // in the minion's cache: one file a job, state ID → what to do there
 	everyID  = "__all__"     // stands for the next state
 )
 
@@ -18,8 +18,8 @@ type pausesArgs struct {
 	Jid any `default:"None"`
 }
 
-// getPauses returns, for each job that runs states, where it is to pause or to end: a dictionary of ids. What is kept of jobs
-// that are over is removed.
+// getPauses returns where each job that runs states will pause or end, as a dictionary of IDs. It
+// removes the entries of finished jobs.
 //
 // jid
 //
@@ -63,7 +63,7 @@ func runs(active []*data.Map, jid string) bool {
 	return false
 }
 
-// pausedJobs returns the jobs that are asked for, or all of which something is kept.
+// pausedJobs returns the given jobs, or all jobs with stored pauses.
 func (m *module) pausedJobs(jid any) ([]string, error) {
 	switch jid := jid.(type) {
 	case nil:
@@ -92,13 +92,13 @@ func (m *module) pauseFiles() ([]string, error) {
 	return names, err
 }
 
-// pauses returns what is kept of a job.
+// pauses returns the stored pauses of a job.
 func (m *module) pauses(jid string) (*data.Map, error) {
-	kept, err := m.kept(jid, pauseDir)
+	kept, err := m.readCached(jid, pauseDir)
 	return orEmpty(kept), err
 }
 
-// forget removes what is kept of a job.
+// forget removes the stored pauses of a job.
 func (m *module) forget(jid string) error {
 	dir, err := m.cacheDir(pauseDir)
 	if err != nil {
@@ -106,7 +106,7 @@ func (m *module) forget(jid string) error {
 	}
 	defer dir.Close()
 	if err := dir.Remove(jid); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		m.env.Log.Errorf("state.get_pauses: pauses of job %s: %v", jid, err)
+		m.env.Log.Errorf("Unable to remove the pauses of job %s: %v", jid, err)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ type pauseArgs struct {
 	Duration any `default:"None"`
 }
 
-// softKill ends a job that runs states before the state of an id.
+// softKill ends a job that runs states before the state with an ID.
 //
 // jid
 //
@@ -130,7 +130,7 @@ type pauseArgs struct {
 //
 // state_id
 //
-//	The id. Default: that of the next state.
+//	The ID. Default: that of the next state.
 //
 // CLI Example:
 //
@@ -140,7 +140,7 @@ func (m *module) softKill(_ context.Context, a stateArgs) (any, error) {
 	return nil, m.mark(a.Jid, a.StateID, data.NewMap("kill", true))
 }
 
-// pause lets a job that runs states wait before the state of an id.
+// pause makes a job that runs states wait before the state with an ID.
 //
 // jid
 //
@@ -148,11 +148,11 @@ func (m *module) softKill(_ context.Context, a stateArgs) (any, error) {
 //
 // state_id
 //
-//	The id. Default: that of the next state.
+//	The ID. Default: that of the next state.
 //
 // duration
 //
-//	Seconds. Default: until state.resume.
+//	How long to wait, in seconds. Default: until state.resume.
 //
 // CLI Example:
 //
@@ -171,7 +171,7 @@ func (m *module) pause(_ context.Context, a pauseArgs) (any, error) {
 	return nil, m.mark(a.Jid, a.StateID, mark)
 }
 
-// resume lets a job that state.pause stops go on.
+// resume continues a job that state.pause stopped.
 //
 // jid
 //
@@ -179,7 +179,7 @@ func (m *module) pause(_ context.Context, a pauseArgs) (any, error) {
 //
 // state_id
 //
-//	The id of the state before which it waits. Default: every pause is forgotten.
+//	The ID of the state before which the job waits. Default: all pauses of the job are removed.
 //
 // CLI Example:
 //
@@ -195,10 +195,10 @@ func (m *module) resume(_ context.Context, a stateArgs) (any, error) {
 		kept = data.NewMap()
 	}
 	kept.Delete(a.StateID)
-	return nil, m.keep(jid, kept, pauseDir)
+	return nil, m.writeCached(jid, kept, pauseDir)
 }
 
-// mark adds to what is kept of a job for an id.
+// mark adds to the stored pause of a job for an ID.
 func (m *module) mark(job, id any, mark *data.Map) error {
 	if id == nil {
 		id = everyID
@@ -212,5 +212,5 @@ func (m *module) mark(job, id any, mark *data.Map) error {
 	at = orEmpty(at)
 	at.Update(mark)
 	kept.Set(id, at)
-	return m.keep(jid, kept, pauseDir)
+	return m.writeCached(jid, kept, pauseDir)
 }

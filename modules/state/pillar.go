@@ -11,16 +11,16 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// An override is the pillar that a call brings along.
+// An override is the pillar data that a call passes.
 type override struct {
-	pillar any // a dictionary, or with enc what decrypts to one; nil has none
-	enc    any // renderer that decrypts it; nil has none
+	pillar any // a dictionary, or with enc a text that decrypts to one; nil for none
+	enc    any // the renderer that decrypts it; nil for none
 }
 
-// noOverride is for calls that take none.
+// noOverride is the reader of functions that accept no pillar.
 func noOverride(*data.Map) (override, error) { return override{}, nil }
 
-// plainOverride reads the argument pillar alone.
+// plainOverride reads the argument pillar and ignores pillar_enc.
 func plainOverride(kwargs *data.Map) (override, error) {
 	o, err := overrideOf(kwargs)
 	o.enc = nil
@@ -36,14 +36,22 @@ func overrideOf(kwargs *data.Map) (override, error) {
 	return o, nil
 }
 
-// pillarOf returns the pillar of a call: a fresh one with what the call brings over it. salt-call, which has just fetched
-// it, goes on with that where the call asks for no other (salt/state.py, State.__init__).
+// pillarOf returns the pillar of a call: freshly compiled, with the override on top. salt-call has
+// just fetched the pillar and reuses it, unless the call passes pillar data or another pillarenv
+// (salt/state.py, State.__init__).
 func (m *module) pillarOf(ctx context.Context, h *highState, o override) (*data.Map, error) {
 	known := m.env.PillarNow()
-	if m.env.Option("__cli") == "salt-call" && data.Equal(h.env.Option("pillarenv"), m.env.Option("pillarenv")) && known.Len() > 0 && !data.Truth(o.pillar) {
+	if m.env.Option("__cli") == "salt-call" &&
+		data.Equal(h.env.Option("pillarenv"), m.env.Option("pillarenv")) && known.Len() > 0 &&
+		!data.Truth(o.pillar) {
 		return known, nil
 	}
-	over := h.clear(rendering(ctx), o)
+	return m.freshPillar(ctx, h, o)
+}
+
+// freshPillar returns the pillar of a call, freshly compiled, with the override on top.
+func (m *module) freshPillar(ctx context.Context, h *highState, o override) (*data.Map, error) {
+	over := h.decodeOverride(rendering(ctx), o)
 	p, err := m.gather(rendering(ctx), h, over)
 	if err != nil || over.Len() == 0 {
 		return p, err
@@ -51,18 +59,20 @@ func (m *module) pillarOf(ctx context.Context, h *highState, o override) (*data.
 	return pillar.Override(p, over, h.env.Opts), nil
 }
 
-// clear returns an override as a dictionary, nil when it is none; why is in the log (salt/state.py, State._gather_pillar).
-func (h *highState) clear(ctx context.Context, o override) *data.Map {
+// decodeOverride decrypts and parses an override. It returns nil and logs the reason if the result
+// is no dictionary (salt/state.py, State._gather_pillar).
+func (h *highState) decodeOverride(ctx context.Context, o override) *data.Map {
 	if !data.Truth(o.pillar) {
 		return nil
 	}
 	v := o.pillar
 	if o.enc != nil {
-		clear, err := h.engine.Decrypt(ctx, v, render.Input{Default: strings.ToLower(data.Str(o.enc)), TranslateNewlines: true})
+		decrypted, err := h.engine.Decrypt(ctx, v,
+			render.Input{Default: strings.ToLower(data.Str(o.enc)), TranslateNewlines: true})
 		if err != nil {
 			h.env.Log.Errorf("Failed to decrypt pillar override: %v", err)
 		} else {
-			v = clear
+			v = decrypted
 		}
 	}
 	if s, ok := v.(string); ok {
@@ -80,7 +90,7 @@ func (h *highState) clear(ctx context.Context, o override) *data.Map {
 	return over
 }
 
-// pillarErrors returns what was wrong with the pillar; a call with force does not ask
+// pillarErrors returns the errors of the pillar. A call with force ignores them
 // (salt/modules/state.py, _get_pillar_errors).
 func (m *module) pillarErrors(h *highState, kwargs *data.Map) []any {
 	if data.Truth(kwargs.Value("force")) {
@@ -94,12 +104,15 @@ func (m *module) pillarErrors(h *highState, kwargs *data.Map) []any {
 	return list
 }
 
-// gather asks for the pillar under the environments of a call. Where there is nobody who compiles it, that of now stays.
+// gather compiles the pillar in the environments of a call. If the host cannot compile one, gather
+// returns the current pillar.
 func (m *module) gather(ctx context.Context, h *highState, over *data.Map) (*data.Map, error) {
 	if m.env.Host.CompilePillar == nil {
 		return m.env.PillarNow(), nil
 	}
-	return m.env.Host.CompilePillar(ctx, loader.PillarQuery{SaltEnv: text(h.env.Option("saltenv")), PillarEnv: text(h.env.Option("pillarenv")), Override: over})
+	return m.env.Host.CompilePillar(ctx,
+		loader.PillarQuery{SaltEnv: text(h.env.Option("saltenv")),
+			PillarEnv: text(h.env.Option("pillarenv")), Override: over})
 }
 
 func text(v any) string {

@@ -9,15 +9,17 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-const queueInterval = time.Second // how often a call that waits looks whether it may go on
+const queueInterval = time.Second // how often a waiting call checks whether it may go on
 
 type runningArgs struct {
 	Concurrent any `default:"False"`
 }
 
-// running returns a text for each function of this module that runs on the minion; none with concurrent true.
+// running returns a text for each function of this module that is running on the minion. With
+// concurrent=True it returns none.
 //
 // CLI Example:
 //
@@ -36,13 +38,12 @@ func (m *module) running(ctx context.Context, a runningArgs) (any, error) {
 	return texts, err
 }
 
-// active returns the loads of the functions of this module that run.
+// active returns the job data of the running functions of this module.
 func (m *module) active(ctx context.Context) ([]*data.Map, error) {
-	v, err := m.env.Call(ctx, "saltutil.is_running", []any{"state.*"}, nil)
+	list, err := loader.CallAs[[]any](ctx, m.env, "saltutil.is_running", []any{"state.*"}, nil)
 	if err != nil {
 		return nil, err
 	}
-	list, _ := v.([]any)
 	var loads []*data.Map
 	for _, item := range list {
 		if load, ok := item.(*data.Map); ok {
@@ -52,12 +53,14 @@ func (m *module) active(ctx context.Context) ([]*data.Map, error) {
 	return loads, nil
 }
 
-// conflict waits for other calls as queue, or the option state_queue, wants it. Where it does not, or too many wait
-// already, what runs is the result of the call; it is nil when the call may go on (salt/modules/state.py, _check_queue).
+// conflict waits for other calls if queue, or else the option state_queue, asks for it. Without
+// waiting, or if too many calls wait already, it returns the list of running functions, which
+// becomes the result of the call. It returns nil when the call may go on (salt/modules/state.py,
+// _check_queue).
 func (m *module) conflict(ctx context.Context, queue any, kwargs *data.Map) (any, error) {
 	if queue == nil {
 		var err error
-		if queue, err = m.env.Call(ctx, "config.option", []any{"state_queue", false}, nil); err != nil {
+		if queue, err = calls.Option[any](ctx, m.env, "state_queue", false); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +75,7 @@ func (m *module) conflict(ctx context.Context, queue any, kwargs *data.Map) (any
 	return texts, nil
 }
 
-// queued waits until the calls that began earlier are done, and reports whether it has.
+// queued waits until the calls that began earlier are done, and reports whether it did.
 func (m *module) queued(ctx context.Context, queue any, kwargs *data.Map) (bool, error) {
 	most, isNumber := queue.(int64)
 	if queue != true && !isNumber {
@@ -97,7 +100,8 @@ func (m *module) queued(ctx context.Context, queue any, kwargs *data.Map) (bool,
 	return true, err
 }
 
-// prior returns how many calls began before the job. Ids are numbers that do not fit into 64 bits.
+// prior returns the number of calls that began before the job. Job IDs are numbers that do not fit
+// into 64 bits.
 func (m *module) prior(ctx context.Context, jid string) (int64, error) {
 	active, err := m.active(ctx)
 	own, ok := new(big.Int).SetString(jid, 0)
@@ -106,7 +110,8 @@ func (m *module) prior(ctx context.Context, jid string) (int64, error) {
 	}
 	n := int64(0)
 	for _, run := range active {
-		if other, ok := new(big.Int).SetString(data.Str(run.Value("jid")), 0); ok && other.Cmp(own) < 0 {
+		if other, ok := new(big.Int).SetString(data.Str(run.Value("jid")), 0); ok &&
+			other.Cmp(own) < 0 {
 			n++
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	requestFile    = "req_state.p" // in the minion's cache: name → a request
+	requestFile    = "req_state.p" // in the minion's cache: name → request
 	defaultRequest = "default"
 )
 
@@ -21,8 +21,8 @@ type nameArgs struct {
 	Name any `default:"None"`
 }
 
-// checkRequest returns the runs of states that state.request keeps until somebody on the minion orders them, or the one of a
-// name.
+// checkRequest returns the requests that state.request stored and that have not run yet, or the one
+// with a name.
 //
 // CLI Example:
 //
@@ -39,8 +39,8 @@ func (m *module) checkRequest(_ context.Context, a nameArgs) (any, error) {
 	return one, nil
 }
 
-// clearRequest forgets the runs of states that state.request keeps, or the one of a name, and reports whether there was one of
-// that name.
+// clearRequest deletes the requests that state.request stored, or the one with a name. It reports
+// whether a request of that name existed.
 //
 // CLI Example:
 //
@@ -55,7 +55,7 @@ func (m *module) clearRequest(_ context.Context, a nameArgs) (any, error) {
 			return false, nil
 		}
 		requests.Delete(a.Name)
-		return true, m.keep(requestFile, requests)
+		return true, m.writeCached(requestFile, requests)
 	}
 	dir, err := m.cacheDir()
 	if err != nil {
@@ -68,11 +68,12 @@ func (m *module) clearRequest(_ context.Context, a nameArgs) (any, error) {
 	return true, nil
 }
 
-// requests returns what is kept, nil where there is no file.
-func (m *module) requests() (*data.Map, error) { return m.kept(requestFile) }
+// requests returns the stored requests, nil if the file does not exist.
+func (m *module) requests() (*data.Map, error) { return m.readCached(requestFile) }
 
-// kept reads a file of the directory of the cache that is a dictionary; nil when there is none.
-func (m *module) kept(name string, below ...string) (*data.Map, error) {
+// readCached reads a file in the cache directory that holds a dictionary. It returns nil if the
+// file does not exist.
+func (m *module) readCached(name string, below ...string) (*data.Map, error) {
 	dir, err := m.cacheDir(below...)
 	if err != nil {
 		return nil, err
@@ -91,13 +92,13 @@ func (m *module) kept(name string, below ...string) (*data.Map, error) {
 	}
 	kept, ok := v.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("read %s: it holds no dictionary", name)
+		return nil, fmt.Errorf("read %s: it does not contain a dictionary", name)
 	}
 	return kept, nil
 }
 
-// keep writes a file that kept reads.
-func (m *module) keep(name string, content *data.Map, below ...string) error {
+// writeCached writes a file that readCached reads.
+func (m *module) writeCached(name string, content *data.Map, below ...string) error {
 	dir, err := m.cacheDir(below...)
 	if err != nil {
 		return err
@@ -117,18 +118,19 @@ func orEmpty(m *data.Map) *data.Map {
 	return m
 }
 
-// ask runs the states of some SLS in test mode and keeps the call until somebody on the minion orders it by state.run_request, or
-// clears it. Its arguments are those of state.apply.
+// request runs the states of some SLS in test mode and stores the call as a request. It stays until
+// somebody on the minion runs it with state.run_request or clears it. Its arguments are those of
+// state.apply.
 //
 // name
 //
-//	Name to keep it under. Default: default.
+//	The name to store it under. Default: default.
 //
 // CLI Example:
 //
 //	salt '*' state.request
 //	salt '*' state.request core,edit.vim
-func (m *module) ask(ctx context.Context, a applyArgs) (any, error) {
+func (m *module) request(ctx context.Context, a applyArgs) (any, error) {
 	words := a.Kwargs.Clone()
 	words.Set("test", true)
 	ret, err := m.env.Call(ctx, "state.apply", []any{a.Mods}, words)
@@ -145,8 +147,9 @@ func (m *module) ask(ctx context.Context, a applyArgs) (any, error) {
 		name = defaultRequest
 	}
 	requests.Set(name, data.NewMap("test_run", ret, "mods", a.Mods, "kwargs", words))
-	if err := m.keep(requestFile, requests); err != nil {
-		m.env.Log.Errorf("Unable to write state request file %s. Check permission. %v", requestFile, err)
+	if err := m.writeCached(requestFile, requests); err != nil {
+		m.env.Log.Errorf("Unable to write state request file %s. Check permission. %v",
+			requestFile, err)
 	}
 	return ret, nil
 }
@@ -156,7 +159,8 @@ type runRequestArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// runRequest runs what state.request keeps, and forgets all that it keeps. Arguments are added to those of the request.
+// runRequest runs a request that state.request stored, and then deletes all stored requests. Its
+// arguments are added to those of the request.
 //
 // CLI Example:
 //
@@ -179,7 +183,7 @@ func (m *module) runRequest(ctx context.Context, a runRequestArgs) (any, error) 
 		return nil, err
 	}
 	if _, err := m.clearRequest(ctx, nameArgs{}); err != nil {
-		m.env.Log.Errorf("state.run_request: %v", err)
+		m.env.Log.Errorf("Unable to delete the stored state requests: %v", err)
 	}
 	return ret, nil
 }

@@ -7,12 +7,13 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/runner"
 )
 
-// codePillar is the return code of a run whose pillar does not render.
+// codePillar is the return code of a run whose pillar fails to render.
 const codePillar = 5
 
 // A run is one call that runs states.
@@ -22,16 +23,16 @@ type run struct {
 	kwargs *data.Map
 }
 
-// circumstances are the arguments that functions which run states share.
-type circumstances struct {
+// sharedArgs holds the arguments that all functions which run states share.
+type sharedArgs struct {
 	test, queue, events any
 	kwargs              *data.Map
-	base                bool // the environment is base where none is named
-	force               bool // a pillar with errors does not stop it
+	base                bool // use the environment base if the call names none
+	force               bool // run even if the pillar has errors
 }
 
-// begin makes what a call runs states with, or returns what the call returns.
-func (m *module) begin(ctx context.Context, c circumstances) (r *run, stopped any, err error) {
+// begin prepares a run. If the call cannot go on, it returns the result of the call as stopped.
+func (m *module) begin(ctx context.Context, c sharedArgs) (r *run, stopped any, err error) {
 	if err := misspelt(c); err != nil {
 		return nil, nil, err
 	}
@@ -52,12 +53,13 @@ func (m *module) begin(ctx context.Context, c circumstances) (r *run, stopped an
 	}
 	if errs := m.pillarErrors(h, c.kwargs); len(errs) > 0 && !c.force {
 		loader.ContextOf(ctx).SetRetcode(codePillar)
-		return nil, append([]any{"Pillar failed to render with the following messages:"}, errs...), nil
+		return nil, append([]any{"Pillar failed to render with the following messages:"},
+			errs...), nil
 	}
 	return &run{highState: h, m: m, kwargs: c.kwargs}, nil, nil
 }
 
-func (m *module) runOptions(ctx context.Context, c circumstances) (*data.Map, error) {
+func (m *module) runOptions(ctx context.Context, c sharedArgs) (*data.Map, error) {
 	opts, err := m.options(c.kwargs)
 	if err != nil {
 		return nil, err
@@ -74,10 +76,11 @@ func (m *module) runOptions(ctx context.Context, c circumstances) (*data.Map, er
 	return opts, nil
 }
 
-// runner returns what runs the chunks.
+// runner returns the runner of the chunks.
 func (r *run) runner() (*runner.Runner, error) {
 	o := runner.Options{
-		Env: r.env, States: r.m.env.Shelf("states").With(r.env), Mock: data.Truth(r.kwargs.Value("mock")),
+		Env: r.env, States: r.m.env.Registry("states").With(r.env),
+		Mock:    data.Truth(r.kwargs.Value("mock")),
 		Refresh: r.refresh,
 	}
 	if jid := r.kwargs.Value("__pub_jid"); jid != nil {
@@ -86,10 +89,15 @@ func (r *run) runner() (*runner.Runner, error) {
 	return runner.New(o)
 }
 
-// refresh gathers grains or pillar anew for the states that are still to come.
+// refresh collects grains or compiles the pillar again for the remaining states.
 func (r *run) refresh(ctx context.Context, grains, pillar bool) error {
-	if grains {
-		if _, err := r.env.Call(ctx, "saltutil.refresh_grains", nil, data.NewMap("refresh_pillar", false)); loader.KindOf(err) != loader.KindMissing && err != nil {
+	if collect := r.env.Host.RefreshGrains; grains && collect != nil {
+		if err := collect(ctx); err != nil {
+			return err
+		}
+	} else if grains {
+		err := calls.RefreshGrains(ctx, r.env, false)
+		if loader.KindOf(err) != loader.KindMissing && err != nil {
 			return err
 		}
 	}
@@ -103,10 +111,10 @@ func (r *run) refresh(ctx context.Context, grains, pillar bool) error {
 	return err
 }
 
-// runHigh runs high data that is not resolved yet; what is wrong with it is a list.
+// runHigh runs high data that is not resolved yet. It returns the results, or a list of problems.
 func (r *run) runHigh(ctx context.Context, high *data.Map) (any, error) {
-	for _, told := range state.Declare(high) {
-		r.env.Log.Error(told)
+	for _, warning := range state.Declare(high) {
+		r.env.Log.Error(warning)
 	}
 	if problems := r.compiler.Resolve(high); len(problems) > 0 {
 		return data.Values(problems), nil
@@ -123,37 +131,39 @@ func (r *run) runHigh(ctx context.Context, high *data.Map) (any, error) {
 	}
 	results, err := run.Chunks(ctx, chunks)
 	if err != nil {
-		return nil, toldRun(err)
+		return nil, runError(err)
 	}
 	return results, nil
 }
 
-// toldRun returns an error of a run as Salt's exception of it.
-func toldRun(err error) error {
+// runError converts an error of a run to the exception that Salt raises for it.
+func runError(err error) error {
 	var broken *render.Error
 	if errors.As(err, &broken) {
-		return told(err)
+		return saltError(err)
 	}
 	return err
 }
 
-// terse leaves out what succeeded without a change, where the call or the option state_data says so.
+// terse leaves out states that succeeded without a change, if the call or the option state_data
+// asks for it.
 func (r *run) terse(ctx context.Context, v any) (any, error) {
 	results, ok := v.(*data.Map)
-	option, err := r.m.env.Call(ctx, "config.option", []any{"state_data", ""}, nil)
+	option, err := calls.Option[any](ctx, r.m.env, "state_data", "")
 	if err != nil || !ok || option != "terse" && !data.Truth(r.kwargs.Value("terse")) {
 		return v, err
 	}
 	left := data.NewMap()
 	for tag, ret := range results.All() {
-		if body, ok := ret.(*data.Map); ok && (!data.Truth(body.Value("result")) || data.Truth(body.Value("changes"))) {
+		if body, ok := ret.(*data.Map); ok &&
+			(!data.Truth(body.Value("result")) || data.Truth(body.Value("changes"))) {
 			left.Set(tag, ret)
 		}
 	}
 	return left, nil
 }
 
-// leaveOut adds ids and SLS to those that high data excludes.
+// leaveOut adds IDs and SLS to the exclude list of high data.
 func leaveOut(high *data.Map, exclude any) {
 	if !data.Truth(exclude) {
 		return
@@ -162,7 +172,7 @@ func leaveOut(high *data.Map, exclude any) {
 	high.Set("__exclude__", slices.Concat(list, split(exclude)))
 }
 
-// cacheName is the file that high data is kept in for calls with cache=True.
+// cacheName returns the name of the file in which high data is cached for calls with cache=True.
 func (r *run) cacheName() string {
 	name := "highstate"
 	if v, ok := r.kwargs.Get("cache_name"); ok {
@@ -171,25 +181,26 @@ func (r *run) cacheName() string {
 	return name + cacheEnding
 }
 
-// cached returns the high data of an earlier call, nil when the call does not ask for it or there is none.
+// cached returns the high data of an earlier call. It returns nil if the call does not ask for it
+// or none is cached.
 func (r *run) cached() *data.Map {
 	if !data.Truth(r.kwargs.Value("cache")) {
 		return nil
 	}
-	high, err := r.m.kept(r.cacheName())
+	high, err := r.m.readCached(r.cacheName())
 	if err != nil {
-		r.env.Log.Errorf("high data for cache=True: %v", err)
+		r.env.Log.Errorf("Unable to read the high data cached for cache=True: %v", err)
 	}
 	return high
 }
 
-// leave writes a file of the cache; a run does not fail for it.
-func (r *run) leave(name string, v any) {
+// store writes a file of the cache. A run does not fail if that fails.
+func (r *run) store(name string, v any) {
 	content, ok := v.(*data.Map)
 	if !ok {
 		return
 	}
-	if err := r.m.keep(name, content); err != nil {
+	if err := r.m.writeCached(name, content); err != nil {
 		r.env.Log.Errorf("Unable to write to cache file %s. Do you have permissions? %v", name, err)
 	}
 }

@@ -20,25 +20,26 @@ type topArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// showSLS returns the high data that some SLS compile to, as it is before extend, exclude and requisites are applied. What
-// is wrong with the SLS is a list of texts in its place.
+// showSLS returns the high data that some SLS compile to, before extend, exclude and requisites are
+// applied. If the SLS have errors, it returns a list of error texts instead.
 //
 // mods
 //
-//	A list, or names with commas between them, of SLS; globs are allowed.
+//	The SLS: a list, or names separated by commas. Globs are allowed.
 //
 // test
 //
-//	What templates see as the option test.
+//	The value of the option test that templates see.
 //
 // queue
 //
-//	True waits for states that run on the minion; a number does so where fewer calls wait already. Default: the option
-//	state_queue.
+//	True waits for states that run on the minion. A number waits only if fewer calls wait
+//	already. Default: the option state_queue.
 //
-// Further arguments: saltenv and pillarenv name environments, pillar is a dictionary that lies over the pillar,
-// pillar_enc the renderer that decrypts it, localconfig a file of further options of the minion; with concurrent the call
-// goes on beside states that run, with force in spite of a pillar with errors.
+// Further arguments: saltenv and pillarenv name environments; pillar is a dictionary that overrides
+// the pillar; pillar_enc is the renderer that decrypts it; localconfig is a file with further
+// options of the minion. With concurrent the call runs beside other states, and with force it runs
+// even if the pillar has errors.
 //
 // CLI Example:
 //
@@ -51,8 +52,9 @@ func (m *module) showSLS(ctx context.Context, a slsArgs) (any, error) {
 	return high.SetClass(data.HashableOrderedDict), nil
 }
 
-// showLowSLS returns the low chunks of some SLS, in the order in which they would run; extend, exclude and requisites of
-// the _in forms are not applied. Its arguments are those of state.show_sls, without pillar_enc.
+// showLowSLS returns the low chunks of some SLS in the order in which they would run. It does not
+// apply extend, exclude and requisites of the _in forms. Its arguments are those of state.show_sls,
+// without pillar_enc.
 //
 // CLI Example:
 //
@@ -63,11 +65,14 @@ func (m *module) showLowSLS(ctx context.Context, a slsArgs) (any, error) {
 	if high == nil {
 		return stopped, err
 	}
-	return chunkList(state.Low(high)), nil
+	return state.List(state.Low(high)), nil
 }
 
-// slsHigh returns the verified high data of SLS, or else what the call returns.
-func (m *module) slsHigh(ctx context.Context, a slsArgs, read reader) (high *data.Map, stopped any, err error) {
+// slsHigh returns the verified high data of some SLS. If the call cannot go on, it returns the
+// result of the call as stopped.
+func (m *module) slsHigh(
+	ctx context.Context, a slsArgs, read reader,
+) (high *data.Map, stopped any, err error) {
 	if stopped, err = m.conflict(ctx, a.Queue, a.Kwargs); stopped != nil || err != nil {
 		return nil, stopped, err
 	}
@@ -81,26 +86,29 @@ func (m *module) slsHigh(ctx context.Context, a slsArgs, read reader) (high *dat
 	if opts.Value("saltenv") == nil {
 		opts.Set("saltenv", "base")
 	}
-	h, err := m.sound(ctx, opts, read, a.Kwargs)
+	h, err := m.checkedHighState(ctx, opts, read, a.Kwargs)
 	if err != nil {
 		return nil, nil, err
 	}
-	high, problems, err := h.compiler.Render(rendering(ctx), data.NewMap(opts.Text("saltenv"), split(a.Mods)))
+	high, problems, err := h.compiler.Render(rendering(ctx),
+		data.NewMap(opts.Text("saltenv"), split(a.Mods)))
 	if err != nil {
-		return nil, nil, told(err)
+		return nil, nil, saltError(err)
 	}
 	if problems = append(problems, state.Verify(high)...); len(problems) > 0 {
-		stopped, err = wrong(ctx, problems)
+		stopped, err = problemResult(ctx, problems)
 		return nil, stopped, err
 	}
 	return high, nil, nil
 }
 
-// reader reads the pillar that a call brings along from its arguments.
+// reader reads the pillar data that a call passes from its arguments.
 type reader func(kwargs *data.Map) (override, error)
 
-// sound is highState that fails where the pillar has errors.
-func (m *module) sound(ctx context.Context, opts *data.Map, read reader, kwargs *data.Map) (*highState, error) {
+// checkedHighState is highState, but fails if the pillar has errors.
+func (m *module) checkedHighState(
+	ctx context.Context, opts *data.Map, read reader, kwargs *data.Map,
+) (*highState, error) {
 	over, err := read(kwargs)
 	if err != nil {
 		return nil, err
@@ -115,7 +123,7 @@ func (m *module) sound(ctx context.Context, opts *data.Map, read reader, kwargs 
 	return h, nil
 }
 
-// split returns a list of names: a text is split at its commas (salt/utils/args.py, split_input).
+// split returns a list of names. It splits a text at its commas (salt/utils/args.py, split_input).
 func split(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -123,16 +131,9 @@ func split(v any) []any {
 	return data.Values(loader.SplitInput(data.Str(v)))
 }
 
-func chunkList(chunks []*data.Map) []any {
-	list := make([]any, len(chunks))
-	for i, chunk := range chunks {
-		list[i] = chunk
-	}
-	return list
-}
-
-// showHighstate returns the high data that the top file gives the minion, as it is before extend, exclude and requisites
-// are applied, or a list of what is wrong. Its arguments are those of state.show_sls.
+// showHighstate returns the high data that the top file assigns to the minion, before extend,
+// exclude and requisites are applied. If there are errors, it returns a list of error texts
+// instead. Its arguments are those of state.show_sls.
 //
 // CLI Example:
 //
@@ -144,17 +145,20 @@ func (m *module) showHighstate(ctx context.Context, a topArgs) (any, error) {
 	}
 	high, problems, err := h.compiler.HighState(rendering(ctx))
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if len(problems) > 0 {
-		return wrong(ctx, problems)
+		return problemResult(ctx, problems)
 	}
 	judge(ctx, high)
 	return high.SetClass(data.HashableOrderedDict), nil
 }
 
-// topState makes what a call compiles the top file with, or returns what the call returns.
-func (m *module) topState(ctx context.Context, a topArgs, read reader) (h *highState, stopped any, err error) {
+// topState returns the compiler for a call that compiles the top file. If the call cannot go on, it
+// returns the result of the call as stopped.
+func (m *module) topState(
+	ctx context.Context, a topArgs, read reader,
+) (h *highState, stopped any, err error) {
 	if stopped, err = m.conflict(ctx, a.Queue, a.Kwargs); stopped != nil || err != nil {
 		return nil, stopped, err
 	}
@@ -162,12 +166,13 @@ func (m *module) topState(ctx context.Context, a topArgs, read reader) (h *highS
 	if err != nil {
 		return nil, nil, err
 	}
-	h, err = m.sound(ctx, opts, read, a.Kwargs)
+	h, err = m.checkedHighState(ctx, opts, read, a.Kwargs)
 	return h, nil, err
 }
 
-// showLowstate returns the low chunks that the top file gives the minion, in the order in which they would run, or a list of
-// what is wrong. Its arguments are those of state.show_sls, without pillar.
+// showLowstate returns the low chunks that the top file assigns to the minion, in the order in
+// which they would run. If there are errors, it returns a list of error texts instead. Its
+// arguments are those of state.show_sls, without pillar.
 //
 // CLI Example:
 //
@@ -180,7 +185,8 @@ func (m *module) showLowstate(ctx context.Context, a topArgs) (any, error) {
 	return list, nil
 }
 
-// lowState returns chunks or problems, a list that is never nil, or else what the call returns.
+// lowState returns chunks or problems as a list that is never nil. If the call cannot go on, it
+// returns the result of the call as stopped.
 func (m *module) lowState(ctx context.Context, a topArgs) (list []any, stopped any, err error) {
 	h, stopped, err := m.topState(ctx, a, noOverride)
 	if h == nil {
@@ -188,16 +194,16 @@ func (m *module) lowState(ctx context.Context, a topArgs) (list []any, stopped a
 	}
 	chunks, problems, err := h.compiler.LowState(rendering(ctx))
 	if err != nil {
-		return nil, nil, told(err)
+		return nil, nil, saltError(err)
 	}
 	if len(problems) > 0 {
 		return data.Values(problems), nil, nil
 	}
-	return chunkList(chunks), nil, nil
+	return state.List(chunks), nil, nil
 }
 
-// showStates returns the names of the SLS whose states the top file gives the minion, in the order in which they would run.
-// Its arguments are those of state.show_sls, without pillar.
+// showStates returns the names of the SLS whose states the top file assigns to the minion, in the
+// order in which they would run. Its arguments are those of state.show_sls, without pillar.
 //
 // CLI Example:
 //
@@ -214,13 +220,14 @@ func (m *module) showStates(ctx context.Context, a topArgs) (any, error) {
 			judge(ctx, list)
 			return list, nil
 		}
-		names.Set(chunk.Value("__sls__"), true)
+		names.Set(state.Chunk{Map: chunk}.SLS(), true)
 	}
 	return names.Keys(), nil
 }
 
-// showTop returns the SLS that top files and master_tops give the minion, a list for each environment, or a list of what is
-// wrong with the top files. Its arguments are those of state.show_sls, without pillar.
+// showTop returns the SLS that top files and master_tops assign to the minion, as a list for each
+// environment. If the top files have errors, it returns a list of error texts instead. Its
+// arguments are those of state.show_sls, without pillar.
 //
 // CLI Example:
 //
@@ -232,20 +239,21 @@ func (m *module) showTop(ctx context.Context, a topArgs) (any, error) {
 	}
 	top, problems, err := h.compiler.Top(rendering(ctx))
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if len(problems) > 0 {
-		return wrong(ctx, problems)
+		return problemResult(ctx, problems)
 	}
 	matches, err := h.compiler.Matches(rendering(ctx), top)
 	if matches == nil || err != nil {
-		return matches, told(err)
+		return matches, saltError(err)
 	}
 	return matches.SetClass(data.DefaultOrderedDict), nil
 }
 
-// showStateUsage returns, for each environment, which SLS the top file gives the minion and which it does not, and how many
-// these are. Of the arguments of state.show_sls it takes queue, concurrent, pillar and pillar_enc.
+// showStateUsage returns, for each environment, the SLS that the top file assigns to the minion,
+// those that it does not, and their numbers. Of the arguments of state.show_sls it takes queue,
+// concurrent, pillar and pillar_enc.
 //
 // CLI Example:
 //
@@ -264,10 +272,10 @@ func (m *module) showStateUsage(ctx context.Context, a topArgs) (any, error) {
 	}
 	usage, problems, err := h.compiler.Usage(rendering(ctx))
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if len(problems) > 0 {
-		return wrong(ctx, problems)
+		return problemResult(ctx, problems)
 	}
 	judge(ctx, usage)
 	return usage, nil

@@ -10,8 +10,9 @@ import (
 	"github.com/brineproject/brine/output"
 )
 
-// TestShownAsPprint prints what the functions that show states return, by the outputter pprint, as salt-call of Salt 3006.18 did: high data
-// is a HashableOrderedDict, what lies in it is an OrderedDict or dict, as it came to be.
+// TestShownAsPprint compares the results of the functions that show states, as the outputter pprint
+// prints them, with those of salt-call of Salt 3006.18. High data is a HashableOrderedDict; the
+// dictionaries in it are OrderedDict or dict, depending on their origin.
 func TestShownAsPprint(t *testing.T) {
 	ar, err := txtar.ParseFile("testdata/pprint.txtar")
 	if err != nil {
@@ -30,7 +31,8 @@ func TestShownAsPprint(t *testing.T) {
 		calls++
 		for range 2 {
 			res := h.call(t, "20261122010203040506", words[0], words[1:]...)
-			got, err := output.Printout(output.Choice{Forced: "pprint"}, data.NewMap("local", res.Value), output.Options{Indent: output.NoIndent{}})
+			got, err := output.Printout(output.Choice{Forced: "pprint"},
+				data.NewMap("local", res.Value), output.Options{Indent: output.NoIndent{}})
 			if err != nil || got+"\n" != want {
 				t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)
 			}

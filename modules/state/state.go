@@ -1,14 +1,17 @@
-// Package state is Salt's module state: it runs states, and shows what SLS and top files compile to (salt/modules/state.py).
+// Package state is Salt's module state: it runs states, and shows what SLS and top files compile to
+// (salt/modules/state.py).
 //
-// apply.go, highstate.go and template.go run states by way of run.go, and outcome.go and errors.go judge how that went. show.go shows
-// high data, low chunks and top files; compile.go makes the compiler of one call with its own options and pillar, which options.go
-// and pillar.go gather; queue.go keeps calls apart from states that run; disable.go, pause.go and request.go keep what runs heed.
-// Package state does the compiling, and state/runner the running.
+// apply.go, highstate.go and template.go run states through run.go; outcome.go and errors.go judge
+// the results. show.go shows high data, low chunks and top files. compile.go creates the compiler
+// of one call with its own options and pillar, which options.go and pillar.go collect. queue.go
+// keeps calls from running beside other states. disable.go, pause.go and request.go store what runs
+// must observe. The top-level package state compiles, and state/runner runs.
 //
-// What is odd, and as in Salt: state.show_lowstate returns what is wrong without a return code; state.show_low_sls does
-// neither apply extend and requisites nor does it decrypt pillar=; state.show_state_usage takes neither saltenv nor heeds
-// errors of the pillar; state.id_exists is a wrong call where the SLS do not compile. What differs: functions that
-// templates call leave no return code behind, whoever renders.
+// Some behaviour is odd but the same as Salt's. state.show_lowstate reports errors without a return
+// code. state.show_low_sls does not apply extend and requisites, and does not decrypt pillar=.
+// state.show_state_usage does not accept saltenv and ignores errors of the pillar. state.id_exists
+// raises an error for a wrong call if the SLS do not compile. One thing differs: functions that
+// templates call never change the return code, whatever renderer runs.
 package state
 
 import (
@@ -19,13 +22,14 @@ import (
 // Return codes (salt/defaults/exitcodes.py).
 const (
 	codeOK       = 0
-	codeCompiler = 1 // what users wrote does not compile
+	codeCompiler = 1 // the SLS or top files do not compile
 	codeFailure  = 2 // a state failed
 )
 
-// Plugin returns the module state, which renders and gets files with what b has.
+// Plugin returns the module state, which renders and fetches files with the parts in b.
 func Plugin(b render.Brought) loader.Plugin {
-	return loader.Plugin{Name: "state", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
+	return loader.Plugin{Name: "state",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, b) }}
 }
 
 type module struct {
@@ -60,7 +64,7 @@ func newModule(env *loader.Env, b render.Brought) (*loader.Module, error) {
 	}, m.runFuncs()...)}, nil
 }
 
-// runFuncs are the functions that run states.
+// runFuncs returns the functions that run states.
 func (m *module) runFuncs() []loader.Func {
 	return []loader.Func{
 		loader.F("apply", m.apply).Def("apply_").Out("highstate"),
@@ -69,7 +73,7 @@ func (m *module) runFuncs() []loader.Func {
 		loader.F("low", m.low),
 		loader.F("orchestrate", m.orchestrate),
 		loader.F("pkg", m.pkg).Out("highstate"),
-		loader.F("request", m.ask).Out("highstate"),
+		loader.F("request", m.request).Out("highstate"),
 		loader.F("run_request", m.runRequest).Out("highstate"),
 		loader.F("single", m.single).Out("highstate"),
 		loader.F("sls", m.sls).Out("highstate"),

@@ -19,9 +19,11 @@ import (
 // harness is a minion whose host is the test.
 type harness struct {
 	*loader.Registry
-	jobs    []*data.Map          // that run
-	runs    func() []*data.Map   // in the place of jobs
-	queries []loader.PillarQuery // that were asked
+	loader.Jobs // for the methods that the tests do not use
+
+	jobs    []*data.Map          // that are running
+	runs    func() []*data.Map   // replaces jobs
+	queries []loader.PillarQuery // that were received
 	pillar  *data.Map            // the answer
 }
 
@@ -33,23 +35,21 @@ func newHarness(t *testing.T, files map[string]string, opts ...any) *harness {
 	}
 	for name, text := range files {
 		at := filepath.Join(dir, "srv", name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h := &harness{pillar: data.NewMap("k", "fresh")}
-	all := data.NewMap("id", "web1", "file_client", "local", "cachedir", filepath.Join(dir, "cache"), "fileserver_backend", []any{"roots"},
-		"file_roots", data.NewMap("base", []any{filepath.Join(dir, "srv")}), "hash_type", "sha256", "renderer", "jinja|yaml", "saltenv", nil,
-		"pillarenv", nil, "conf_file", filepath.Join(dir, "minion"), "decrypt_pillar_renderers", []any{"gpg", "nacl"})
+	all := data.NewMap("id", "web1", "file_client", "local",
+		"cachedir", filepath.Join(dir, "cache"), "fileserver_backend", []any{"roots"},
+		"file_roots", data.NewMap("base", []any{filepath.Join(dir, "srv")}), "hash_type", "sha256",
+		"renderer", "jinja|yaml", "saltenv", nil, "pillarenv", nil, "conf_file", filepath.Join(dir,
+			"minion"), "decrypt_pillar_renderers", []any{"gpg", "nacl"})
 	all.Update(data.NewMap(opts...))
 	env := &loader.Env{Opts: all, Pillar: func() *data.Map { return data.NewMap("k", "known") }}
-	env.Host.Running = func() []*data.Map {
-		if h.runs != nil {
-			return h.runs()
-		}
-		return h.jobs
-	}
-	env.Grains = func() *data.Map { // as the minion has them when it has collected them anew
+	env.Host.Jobs = h
+	env.Grains = func() *data.Map { // as after the minion collected them again
 		text, _ := os.ReadFile(filepath.Join(dir, "grains"))
 		v, _ := yaml.Load(text, yaml.Options{})
 		stored, _ := v.(*data.Map)
@@ -66,13 +66,22 @@ func newHarness(t *testing.T, files map[string]string, opts ...any) *harness {
 	return h
 }
 
-// call runs a function with arguments of a command line as the job jid.
-func (h *harness) call(t *testing.T, jid, fun string, args ...string) loader.Result {
-	t.Helper()
-	return h.Call(t.Context(), fun, loader.WireArgs(args), loader.CallOptions{Pub: data.NewMap("jid", jid, "fun", fun)})
+// Running returns the jobs of the test.
+func (h *harness) Running() []*data.Map {
+	if h.runs != nil {
+		return h.runs()
+	}
+	return h.jobs
 }
 
-// expect compares a result in Python's form and the return code, of two calls.
+// call runs a function with command-line arguments as the job jid.
+func (h *harness) call(t *testing.T, jid, fun string, args ...string) loader.Result {
+	t.Helper()
+	return h.Call(t.Context(), fun, loader.WireArgs(args),
+		loader.CallOptions{Pub: data.NewMap("jid", jid, "fun", fun)})
+}
+
+// expect calls a function twice and compares the result, in Python's form, and the return code.
 func (h *harness) expect(t *testing.T, want string, code int, fun string, args ...string) {
 	t.Helper()
 	for range 2 {
@@ -97,7 +106,8 @@ func (h *harness) name(t *testing.T, args ...string) string {
 	return chunk.Text("name")
 }
 
-// Templates and the functions that they call see the options and the pillar of the call, and nobody else does.
+// TestTemplatesSeeTheCall checks that only templates and the functions that they call see the
+// options and the pillar of the call.
 func TestTemplatesSeeTheCall(t *testing.T) {
 	h := newHarness(t, map[string]string{"see.sls": seen})
 	for _, tt := range []struct{ args, want string }{
@@ -123,7 +133,7 @@ func TestTemplatesSeeTheCall(t *testing.T) {
 	h.expect(t, "None", 0, "config.get", "test", "None")
 }
 
-// salt-call goes on with the pillar that it has fetched.
+// TestPillarOfSaltCall checks that salt-call reuses the pillar that it has fetched.
 func TestPillarOfSaltCall(t *testing.T) {
 	h := newHarness(t, map[string]string{"see.sls": seen}, "__cli", "salt-call")
 	if got := h.name(t); got != "known known None base None" || len(h.queries) != 0 {
@@ -134,7 +144,8 @@ func TestPillarOfSaltCall(t *testing.T) {
 	}
 }
 
-// A pillar that cannot be decrypted or is no dictionary is left out; text is read as YAML.
+// TestEncryptedPillar checks that a pillar which cannot be decrypted or is no dictionary is left
+// out, and that text is parsed as YAML.
 func TestEncryptedPillar(t *testing.T) {
 	h := newHarness(t, map[string]string{"see.sls": seen, "name.sls": "{{ pillar.k }}:\n  test.nop: []\n"})
 	for _, tt := range []struct{ pillar, enc, want string }{
@@ -142,7 +153,8 @@ func TestEncryptedPillar(t *testing.T) {
 		{"k: text", "nosuch", "{'text': {'test': ['nop', {'order': 10000}], '__sls__': 'name', '__env__': 'base'}}"},
 		{"k: [", "gpg", "{'fresh': {'test': ['nop', {'order': 10000}], '__sls__': 'name', '__env__': 'base'}}"},
 	} {
-		res, err := h.Invoke(t.Context(), "state.show_sls", []any{"name"}, data.NewMap("pillar", tt.pillar, "pillar_enc", tt.enc))
+		res, err := h.Invoke(t.Context(), "state.show_sls", []any{"name"},
+			data.NewMap("pillar", tt.pillar, "pillar_enc", tt.enc))
 		if got := data.Repr(res); got != tt.want || err != nil {
 			t.Errorf("%+v: %s, %v", tt, got, err)
 		}
@@ -154,13 +166,14 @@ func TestEncryptedPillar(t *testing.T) {
 func TestPillarWithErrors(t *testing.T) {
 	h := newHarness(t, map[string]string{"a.sls": "a:\n  test.nop: []\n", "top.sls": "base:\n  '*': [a]\n"})
 	h.pillar = data.NewMap("_errors", []any{"one", "two"})
-	for _, fun := range []string{"state.show_sls", "state.show_low_sls", "state.sls_exists", "state.show_top", "state.show_highstate",
-		"state.show_lowstate", "state.show_states"} {
+	for _, fun := range []string{"state.show_sls", "state.show_low_sls", "state.sls_exists",
+		"state.show_top", "state.show_highstate", "state.show_lowstate", "state.show_states"} {
 		args := []string{"a"}
 		if !strings.Contains(fun, "sls") {
 			args = nil
 		}
-		h.expect(t, `'ERROR: Pillar failed to render. Additional info follows:\n\n- one\n- two'`, 1, fun, args...)
+		h.expect(t, `'ERROR: Pillar failed to render. Additional info follows:\n\n- one\n- two'`, 1,
+			fun, args...)
 		if res := h.call(t, "1", fun, append(args, "force=True")...); res.Err != nil || res.Retcode != 0 {
 			t.Errorf("%s with force: %s", fun, data.Repr(res.Value))
 		}
@@ -170,7 +183,8 @@ func TestPillarWithErrors(t *testing.T) {
 
 func TestOptionsOfACall(t *testing.T) {
 	h := newHarness(t, map[string]string{"see.sls": seen}, "lock_saltenv", true, "saltenv", "base")
-	h.expect(t, "'ERROR: lock_saltenv is enabled, saltenv cannot be changed'", 1, "state.show_sls", "see", "saltenv=dev")
+	h.expect(t, "'ERROR: lock_saltenv is enabled, saltenv cannot be changed'", 1, "state.show_sls",
+		"see", "saltenv=dev")
 	if got := h.name(t, "saltenv=base"); got != "fresh fresh None base None" {
 		t.Error(got)
 	}
@@ -199,35 +213,39 @@ const (
 
 func TestConflict(t *testing.T) {
 	h := newHarness(t, map[string]string{"a.sls": "a:\n  test.nop: []\n"})
-	h.jobs = []*data.Map{data.NewMap("jid", earlier, "fun", "state.apply", "pid", int64(7)), data.NewMap("jid", later, "fun", "test.sleep", "pid", int64(8))}
+	h.jobs = []*data.Map{data.NewMap("jid", earlier, "fun", "state.apply", "pid", int64(7)),
+		data.NewMap("jid", later, "fun", "test.sleep", "pid", int64(8))}
 	text := `['The function "state.apply" is running as PID 7 and was started at 2026, Jan 01 00:00:00.000001 with jid 20260101000000000001']`
 	h.expect(t, text, 0, "state.running")
 	h.expect(t, "[]", 0, "state.running", "concurrent=True")
 	for _, fun := range []string{"state.show_sls", "state.show_low_sls"} {
 		h.expect(t, text, 1, fun, "a")
 	}
-	for _, fun := range []string{"state.show_top", "state.show_highstate", "state.show_lowstate", "state.show_states", "state.show_state_usage"} {
+	for _, fun := range []string{"state.show_top", "state.show_highstate", "state.show_lowstate",
+		"state.show_states", "state.show_state_usage"} {
 		h.expect(t, text, 1, fun)
 	}
 	h.expect(t, "False", 1, "state.sls_exists", "a")
 	h.expect(t, "True", 0, "state.sls_exists", "a", "concurrent=True")
-	h.expect(t, text, 1, "state.show_sls", "a", "queue=1") // one waits already
+	h.expect(t, text, 1, "state.show_sls", "a", "queue=1") // one call waits already
 }
 
-// A call that queues goes on when those that began before it are done.
+// TestQueue checks that a queued call goes on when those that began before it are done.
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, map[string]string{"a.sls": "a:\n  test.nop: []\n"}, "state_queue", true)
 		for _, args := range [][]string{{"a"}, {"a", "queue=True"}, {"a", "queue=2"}, {"a", "queue=0"}} {
 			begin := time.Now()
 			h.runs = func() []*data.Map {
-				first, second := data.NewMap("jid", earlier, "fun", "state.apply", "pid", int64(7)), data.NewMap("jid", later, "fun", "state.apply", "pid", int64(8))
+				first, second := data.NewMap("jid", earlier, "fun", "state.apply", "pid", int64(7)),
+					data.NewMap("jid", later, "fun", "state.apply", "pid", int64(8))
 				if time.Since(begin) < 2500*time.Millisecond {
 					return []*data.Map{first, second}
 				}
 				return []*data.Map{second}
 			}
-			if res := h.call(t, "20260101000000000009", "state.sls_exists", args...); res.Value != true || time.Since(begin) != 3*time.Second {
+			if res := h.call(t, "20260101000000000009", "state.sls_exists",
+				args...); res.Value != true || time.Since(begin) != 3*time.Second {
 				t.Errorf("%q: %s after %s", args, data.Repr(res.Value), time.Since(begin))
 			}
 		}
@@ -236,7 +254,9 @@ func TestQueue(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if res := h.Call(ctx, "state.show_top", nil, loader.CallOptions{Pub: data.NewMap("jid", later)}); !errors.Is(res.Err, context.DeadlineExceeded) {
+		if res := h.Call(ctx, "state.show_top", nil,
+			loader.CallOptions{Pub: data.NewMap("jid", later)}); !errors.Is(res.Err,
+			context.DeadlineExceeded) {
 			t.Errorf("a call that is given up: %s", data.Repr(res.Value))
 		}
 	})
@@ -254,11 +274,13 @@ func TestPauses(t *testing.T) {
 	h.expect(t, all, 0, "state.get_pauses", earlier)
 	h.expect(t, all, 0, "state.get_pauses")
 	h.expect(t, "None", 0, "state.resume", earlier, "vim")
-	h.expect(t, "{'"+earlier+"': {'__all__': {}, 'emacs': {'kill': True}}}", 0, "state.get_pauses", "["+earlier+", "+later+"]")
+	h.expect(t, "{'"+earlier+"': {'__all__': {}, 'emacs': {'kill': True}}}", 0, "state.get_pauses",
+		"["+earlier+", "+later+"]")
 	h.expect(t, "None", 0, "state.soft_kill", earlier)
 	h.expect(t, "None", 0, "state.resume", earlier)
 	h.expect(t, "{'"+earlier+"': {}}", 0, "state.get_pauses")
-	if _, err := os.Stat(filepath.Join(h.Env().Opts.Text("cachedir"), "state_pause", later)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(h.Env().Opts.Text("cachedir"),
+		"state_pause", later)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("pauses of a job that is over: %v", err)
 	}
 	for _, fun := range []string{"state.pause", "state.soft_kill", "state.resume"} {
@@ -273,14 +295,16 @@ func TestRequests(t *testing.T) {
 	h.expect(t, "{}", 0, "state.check_request")
 	h.expect(t, "True", 0, "state.clear_request")
 	file := filepath.Join(h.Env().Opts.Text("cachedir"), "req_state.p")
-	body := "\x82\xa3one\x81\xa4mods\xa1a\xa3two\x81\xa4mods\xa1b" // {'one': {'mods': 'a'}, 'two': {'mods': 'b'}}
+	// {'one': {'mods': 'a'}, 'two': {'mods': 'b'}}
+	body := "\x82\xa3one\x81\xa4mods\xa1a\xa3two\x81\xa4mods\xa1b"
 	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	h.expect(t, "{'one': {'mods': 'a'}, 'two': {'mods': 'b'}}", 0, "state.check_request")
 	h.expect(t, "{'mods': 'b'}", 0, "state.check_request", "two")
 	h.expect(t, "False", 0, "state.clear_request", "three")
-	if res := h.call(t, earlier, "state.check_request", "three"); !strings.Contains(data.Str(res.Value), "KeyError: 'three'") {
+	if res := h.call(t, earlier, "state.check_request",
+		"three"); !strings.Contains(data.Str(res.Value), "KeyError: 'three'") {
 		t.Errorf("a request that is not there: %s", data.Repr(res.Value))
 	}
 	if res := h.call(t, earlier, "state.clear_request", "one"); res.Value != true {
@@ -303,7 +327,8 @@ func TestClearCache(t *testing.T) {
 	h.expect(t, "[]", 0, "state.clear_cache")
 	for _, name := range []string{"highstate.cache.p", "sls.p", "folder.cache.p/x"} {
 		at := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, nil, 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -316,7 +341,8 @@ func TestClearCache(t *testing.T) {
 func TestDisable(t *testing.T) {
 	h := newHarness(t, nil)
 	for _, tt := range []struct{ fun, arg, want string }{
-		{"state.disable", "highstate,web.*", "{'res': True, 'msg': 'Info: highstate state disabled.\\nInfo: web.* state disabled.'}"},
+		{"state.disable", "highstate,web.*",
+			"{'res': True, 'msg': 'Info: highstate state disabled.\\nInfo: web.* state disabled.'}"},
 		{"state.disable", "highstate", "{'res': True, 'msg': 'Info: highstate state already disabled.'}"},
 		{"state.enable", "highstate", "{'res': True, 'msg': 'Info: highstate state enabled.'}"},
 		{"state.enable", "highstate", "{'res': True, 'msg': 'Info: highstate state already enabled.'}"},
@@ -328,7 +354,8 @@ func TestDisable(t *testing.T) {
 	h.expect(t, "['web.*']", 0, "state.list_disabled")
 }
 
-// TestOrchestrate has the result of the runner, whose return code tells of what does not compile, too.
+// TestOrchestrate checks that the result is that of the runner, whose return code also reports SLS
+// that do not compile.
 func TestOrchestrate(t *testing.T) {
 	h := newHarness(t, nil)
 	for range 2 {
@@ -338,7 +365,9 @@ func TestOrchestrate(t *testing.T) {
 			t.Errorf("got %s, %v, want %s", data.Repr(v), err, want)
 		}
 	}
-	if _, err := h.Invoke(t.Context(), "state.orchestrate", []any{"x"}, data.NewMap("pillar", "y")); err == nil || err.Error() != "Pillar data must be formatted as a dictionary" {
+	if _, err := h.Invoke(t.Context(), "state.orchestrate", []any{"x"},
+		data.NewMap("pillar", "y")); err == nil ||
+		err.Error() != "Pillar data must be formatted as a dictionary" {
 		t.Errorf("a pillar that is none: %v", err)
 	}
 }

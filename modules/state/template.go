@@ -18,13 +18,14 @@ type templateArgs struct {
 //
 // tem
 //
-//	Its path; .sls may be left out.
+//	Its path. The ending .sls may be left out.
 //
 // CLI Example:
 //
 //	salt '*' state.template '<Path to template on the minion>'
 func (m *module) template(ctx context.Context, a templateArgs) (any, error) {
-	r, stopped, err := m.begin(ctx, circumstances{test: m.env.Option("test"), queue: a.Queue, kwargs: a.Kwargs, force: true})
+	r, stopped, err := m.begin(ctx,
+		sharedArgs{test: m.env.Option("test"), queue: a.Queue, kwargs: a.Kwargs, force: true})
 	if r == nil {
 		return stopped, err
 	}
@@ -35,10 +36,10 @@ func (m *module) template(ctx context.Context, a templateArgs) (any, error) {
 	file := strings.TrimSuffix(data.Str(a.Tem), ".sls") + ".sls"
 	high, problems, err := r.compiler.Local(rendering(ctx), file, a.Kwargs.Text("saltenv"))
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	if len(problems) > 0 {
-		return wrong(ctx, problems)
+		return problemResult(ctx, problems)
 	}
 	result, err := r.runHigh(ctx, high)
 	if err == nil {
@@ -47,7 +48,7 @@ func (m *module) template(ctx context.Context, a templateArgs) (any, error) {
 	return result, err
 }
 
-// templateStr runs the states of a text that is an SLS.
+// templateStr runs the states of a text in SLS form.
 //
 // tem
 //
@@ -57,13 +58,14 @@ func (m *module) template(ctx context.Context, a templateArgs) (any, error) {
 //
 //	salt '*' state.template_str '<Template String>'
 func (m *module) templateStr(ctx context.Context, a templateArgs) (any, error) {
-	r, stopped, err := m.begin(ctx, circumstances{test: m.env.Option("test"), queue: a.Queue, kwargs: a.Kwargs, force: true})
+	r, stopped, err := m.begin(ctx,
+		sharedArgs{test: m.env.Option("test"), queue: a.Queue, kwargs: a.Kwargs, force: true})
 	if r == nil {
 		return stopped, err
 	}
 	high, problems, err := r.compiler.Template(rendering(ctx), data.Str(a.Tem))
 	if err != nil {
-		return nil, told(err)
+		return nil, saltError(err)
 	}
 	var result any
 	switch {

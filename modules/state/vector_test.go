@@ -22,18 +22,20 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// The cases run as Salt's answers were taken: by the program salt-call, without a master.
+// The cases run in the way in which Salt's answers were recorded: with the program salt-call,
+// without a master.
 func TestVectorCompile(t *testing.T) { checkFile(t, vectors.Load(t, "states/compile.json").List, 63) }
 func TestVectorError(t *testing.T)   { checkFile(t, vectors.Load(t, "states/error.json").List, 47) }
 func TestVectorTop(t *testing.T)     { checkFile(t, vectors.Load(t, "states/top.json").List, 17) }
 func TestVectorRender(t *testing.T)  { checkFile(t, vectors.Load(t, "states/render.json").List, 17) }
 func TestVectorPillar(t *testing.T)  { checkFile(t, vectors.Load(t, "states/pillar.json").List, 2) }
 
-// TestShow runs cases of the same form that Salt 3006.0 answered: forms of names, include, extend, exclude and top files, what
-// templates see, and broken files.
+// TestShow runs further cases with the recorded answers of Salt 3006.0: forms of names, include,
+// extend, exclude and top files, what templates see, and broken files.
 func TestShow(t *testing.T) { checkFile(t, captured(t, "show.json"), 150) }
 
-// TestRandom runs cases by chance that Salt 3006.0 answered, in two environments with top files.
+// TestRandom runs random cases with the recorded answers of Salt 3006.0, in two environments with
+// top files.
 func TestRandom(t *testing.T) { checkFile(t, captured(t, "random.json"), 200) }
 
 // captured reads a file of cases in testdata.
@@ -50,7 +52,7 @@ func captured(t *testing.T, name string) []any {
 	return v.([]any)
 }
 
-// checkFile runs all steps; these must be so many at least.
+// checkFile runs all steps of cases, which must be at least the given number.
 func checkFile(t *testing.T, cases []any, least int) {
 	ran := 0
 	for _, c := range vectors.Cases(t, cases) {
@@ -75,12 +77,13 @@ func checkCase(t *testing.T, c *vectors.Case) int {
 			continue
 		}
 		want := step.Object("expect")
-		if module := awaits(want.Value("return")); module != "" {
+		if module := missingModule(want.Value("return")); module != "" {
 			t.Errorf("%v runs the state %s, which this version does not have", argv, module)
 			continue
 		}
 		if c.Text("id") == "err-shebang-unknown" && argv[0] == "state.show_sls" {
-			// Salt logs that it does not know the renderer and renders nothing; here it is a problem, see package render.
+			// Salt logs that it does not know the renderer and renders nothing. Here it is an
+			// error; see package render.
 			want = data.NewMap("return", []any{"Rendering SLS 'base:a' failed: The renderer \"nosuchrenderer\" of SLS a @TRACEBACK@"}, "retcode", int64(1))
 		}
 		ran++
@@ -89,20 +92,22 @@ func checkCase(t *testing.T, c *vectors.Case) int {
 	return ran
 }
 
-// awaits returns the module of a state in results that this version does not have; "" for none.
-func awaits(results any) string {
+// missingModule returns the module of a state in results that this version does not have, "" if
+// there is none.
+func missingModule(results any) string {
 	m, _ := results.(*data.Map)
 	shelf, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()}, states.Plugins())
 	for tag := range m.All() {
 		module, _, isTag := strings.Cut(data.Str(tag), "_|-")
-		if err != nil || isTag && !slices.Contains([]string{"no", "nosuchmod"}, module) && shelf.Provider(module) == "" {
+		if err != nil || isTag && !slices.Contains([]string{"no", "nosuchmod"}, module) &&
+			shelf.Provider(module) == "" {
 			return module
 		}
 	}
 	return ""
 }
 
-// untimed returns results without when they came about.
+// untimed returns results without their times.
 func untimed(v any) any {
 	m, ok := v.(*data.Map)
 	if !ok {
@@ -117,14 +122,16 @@ func untimed(v any) any {
 	return left
 }
 
-// needs returns what the templates of a case work with and that is not there: a module that they call, a renderer.
+// needs returns a module or renderer that the templates of a case use and that is not available.
 func needs(c *vectors.Case) string {
 	b := modules.Brought()
-	if strings.Contains(data.Repr(c.Map), "yamlex") && !slices.ContainsFunc(b.Renderers, func(r render.Renderer) bool { return r.Name() == "yamlex" }) {
+	if strings.Contains(data.Repr(c.Map), "yamlex") &&
+		!slices.ContainsFunc(b.Renderers, func(r render.Renderer) bool { return r.Name() == "yamlex" }) {
 		return "the renderer yamlex"
 	}
 	for _, call := range templateCall.FindAllStringSubmatch(data.Repr(c.Map), -1) {
-		if module := call[1] + call[2]; slices.Contains([]string{"pillar", "slsutil", "file"}, module) && !has(module+".") {
+		if module := call[1] + call[2]; slices.Contains([]string{"pillar", "slsutil", "file"},
+			module) && !has(module+".") {
 			return "the module " + module
 		}
 	}
@@ -133,7 +140,7 @@ func needs(c *vectors.Case) string {
 
 var templateCall = regexp.MustCompile(`salt\[\\?["'](\w+)\.\w+\\?["']\]|salt\.(\w+)\.\w+\(`)
 
-// has reports whether there is a function, or with MODULE. a module.
+// has reports whether a function exists, or a module for MODULE. with a dot.
 func has(fun string) bool {
 	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()}, modules.Plugins(modules.Brought()))
 	module, name, _ := strings.Cut(fun, ".")
@@ -143,12 +150,14 @@ func has(fun string) bool {
 // A testMinion is a configuration without a master in a directory of its own.
 type testMinion struct{ dir string }
 
-// newMinion lays out the files, the pillar and the configuration of a case on the base configuration of the vectors.
+// newMinion writes the files, the pillar and the configuration of a case, on top of the base
+// configuration of the vectors.
 func newMinion(t *testing.T, c *data.Map) *testMinion {
 	t.Helper()
 	dir := t.TempDir()
-	opts := data.NewMap("id", "web1", "file_client", "local", "user", "root", "state_queue", true, "multiprocessing", false,
-		"enable_fqdns_grains", false, "root_dir", dir, "log_level", "quiet", "log_file", filepath.Join(dir, "log"))
+	opts := data.NewMap("id", "web1", "file_client", "local", "user", "root", "state_queue", true,
+		"multiprocessing", false, "enable_fqdns_grains", false, "root_dir", dir, "log_level",
+		"quiet", "log_file", filepath.Join(dir, "log"))
 	for option, field := range map[string]string{"file_roots": "files", "pillar_roots": "pillar_files"} {
 		tree, _ := c.Value(field).(*data.Map)
 		opts.Set(option, layOut(t, filepath.Join(dir, option), tree))
@@ -177,7 +186,9 @@ func layOut(t *testing.T, dir string, tree *data.Map) *data.Map {
 		roots.Set(saltenv, []any{filepath.Join(dir, saltenv.(string))})
 		for name, text := range files.(*data.Map).All() {
 			at := filepath.Join(dir, saltenv.(string), name.(string))
-			err = errors.Join(err, os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(strings.ReplaceAll(text.(string), "@TMP@", scratch(filepath.Dir(dir)))), 0o644))
+			err = errors.Join(err, os.MkdirAll(filepath.Dir(at), 0o755),
+				os.WriteFile(at, []byte(strings.ReplaceAll(text.(string),
+					"@TMP@", scratch(filepath.Dir(dir)))), 0o644))
 		}
 	}
 	if err != nil {
@@ -186,20 +197,23 @@ func layOut(t *testing.T, dir string, tree *data.Map) *data.Map {
 	return roots
 }
 
-// scratch is the directory that cases call @TMP@, below that of a minion.
+// scratch returns the directory below that of a minion that cases call @TMP@.
 func scratch(minion string) string { return filepath.Join(minion, "scratch") }
 
-// baseGrains are those of the vectors' README.
+// baseGrains returns the grains in the README of the vectors.
 func baseGrains() *data.Map {
 	return data.NewMap("os", "Debian", "os_family", "Debian", "osrelease", "12", "osmajorrelease", int64(12),
-		"oscodename", "bookworm", "osfinger", "Debian-12", "osfullname", "Debian", "cpuarch", "x86_64", "osarch", "amd64",
-		"kernel", "Linux", "fqdn", "web1.example.net", "host", "web1", "localhost", "web1", "nodename", "web1",
-		"domain", "example.net", "num_cpus", int64(4), "mem_total", int64(8192), "ipv4", []any{"10.1.2.3", "127.0.0.1"},
-		"ipv6", []any{"::1", "fd00::3"}, "fqdn_ip4", []any{"10.1.2.3"}, "virtual", "kvm", "init", "systemd",
-		"roles", []any{"web", "cache"}, "datacenter", "ams1", "machine_id", "0123456789abcdef0123456789abcdef")
+		"oscodename", "bookworm", "osfinger", "Debian-12", "osfullname", "Debian", "cpuarch",
+		"x86_64", "osarch", "amd64", "kernel", "Linux", "fqdn", "web1.example.net", "host", "web1",
+		"localhost", "web1", "nodename", "web1", "domain", "example.net", "num_cpus", int64(4),
+		"mem_total", int64(8192), "ipv4", []any{"10.1.2.3", "127.0.0.1"}, "ipv6", []any{"::1",
+			"fd00::3"}, "fqdn_ip4",
+		[]any{"10.1.2.3"}, "virtual", "kvm", "init", "systemd",
+		"roles", []any{"web", "cache"}, "datacenter", "ams1", "machine_id",
+		"0123456789abcdef0123456789abcdef")
 }
 
-// An answer is what salt-call printed.
+// An answer is the output of salt-call.
 type answer struct {
 	code           int
 	stdout, stderr string
@@ -207,7 +221,8 @@ type answer struct {
 
 func (m *testMinion) call(t *testing.T, args ...string) answer {
 	var stdout, stderr bytes.Buffer
-	in := cli.Invocation{Args: append([]string{"-c", m.dir, "--local", "--retcode-passthrough"}, args...), Dir: m.dir, Env: func(string) string { return "" }}
+	in := cli.Invocation{Args: append([]string{"-c", m.dir, "--local", "--retcode-passthrough"},
+		args...), Dir: m.dir, Env: func(string) string { return "" }}
 	code := saltcall.Run(t.Context(), in, &stdout, &stderr)
 	return answer{code, stdout.String(), stderr.String()}
 }
@@ -238,7 +253,7 @@ func (m *testMinion) check(t *testing.T, argv []any, want *data.Map) {
 	}
 }
 
-// alike compares values; where @TRACEBACK@ stands in a text there may be anything.
+// alike compares values. @TRACEBACK@ in a text matches anything.
 func alike(got, want any) bool {
 	switch want := want.(type) {
 	case string:

@@ -21,15 +21,16 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// loadavg returns how many processes wanted to run at a time, on average of one, five and fifteen minutes.
+// loadavg returns the load averages of the last one, five and fifteen minutes.
 //
 // CLI Example:
 //
 //	salt '*' status.loadavg
 func (m *module) loadavg(context.Context, loader.NoArgs) (any, error) {
-	if s := (unix.Sysinfo_t{}); m.env.Root == "" && unix.Sysinfo(&s) == nil { // it tells more exactly
+	if s := (unix.Sysinfo_t{}); m.env.Root == "" && unix.Sysinfo(&s) == nil { // more precise
 		const one = 1 << 16
-		return data.NewMap("1-min", float64(s.Loads[0])/one, "5-min", float64(s.Loads[1])/one, "15-min", float64(s.Loads[2])/one), nil
+		return data.NewMap("1-min", float64(s.Loads[0])/one, "5-min", float64(s.Loads[1])/one,
+			"15-min", float64(s.Loads[2])/one), nil
 	}
 	text, _ := m.read("/proc/loadavg")
 	words := strings.Fields(text)
@@ -47,7 +48,7 @@ func (m *module) loadavg(context.Context, loader.NoArgs) (any, error) {
 	return all, nil
 }
 
-// uptime returns since when the system runs, and how many users are logged in.
+// uptime returns since when the system has been running and how many users are logged in.
 //
 // CLI Example:
 //
@@ -60,13 +61,17 @@ func (m *module) uptime(ctx context.Context, _ loader.NoArgs) (any, error) {
 	}
 	f, err := strconv.ParseFloat(words[0], 64)
 	if err != nil || f < 0 || f > 1e10 {
-		return nil, loader.Execution("/proc/uptime holds no number of seconds: %q", words[0])
+		return nil, loader.Execution("/proc/uptime does not begin with a number of seconds: %q",
+			words[0])
 	}
 	seconds := int64(f)
 	now := time.Now()
 	boot := now.Add(-time.Duration(seconds) * time.Second).UTC()
-	all := data.NewMap("seconds", seconds, "since_iso", boot.Truncate(time.Microsecond).Format("2006-01-02T15:04:05.000000"), "since_t", boot.Unix(),
-		"days", seconds/86400, "time", strconv.FormatInt(seconds%86400/3600, 10)+":"+strconv.FormatInt(seconds%3600/60, 10))
+	all := data.NewMap("seconds", seconds,
+		"since_iso", boot.Truncate(time.Microsecond).Format("2006-01-02T15:04:05.000000"),
+		"since_t", boot.Unix(), "days", seconds/86400, "time",
+		strconv.FormatInt(seconds%86400/3600, 10)+":"+
+			strconv.FormatInt(seconds%3600/60, 10))
 	if process.Find("who") == "" {
 		return all, nil
 	}
@@ -82,8 +87,8 @@ type usageArgs struct {
 	Args []any `args:"args"`
 }
 
-// diskusage returns how large file systems are and how much is free, in bytes, by the directories where they are mounted. Arguments are
-// such directories, and globs of types.
+// diskusage returns the total and the free size of file systems in bytes, by mount point. Arguments
+// are mount points, and globs of file system types.
 //
 // CLI Example:
 //
@@ -117,12 +122,13 @@ func (m *module) diskusage(_ context.Context, a usageArgs) (any, error) {
 			return nil, loader.OSError(&os.PathError{Op: "statvfs", Path: path, Err: err})
 		}
 		size := s.Bsize
-		all.Set(path, data.NewMap("available", int64(s.Bavail)*int64(size), "total", int64(s.Blocks)*int64(size)))
+		all.Set(path, data.NewMap("available", int64(s.Bavail)*int64(size),
+			"total", int64(s.Blocks)*int64(size)))
 	}
 	return all, nil
 }
 
-// nproc returns how many processors the minion may use.
+// nproc returns the number of processors that the minion may use.
 //
 // CLI Example:
 //
@@ -132,7 +138,7 @@ func (m *module) nproc(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return number(strings.TrimSpace(out)), err
 }
 
-// w returns who is logged in and what they do.
+// w returns the logged-in users and their processes.
 //
 // CLI Example:
 //
@@ -148,13 +154,14 @@ func (m *module) w(ctx context.Context, _ loader.NoArgs) (any, error) {
 		if len(words) < 6 {
 			continue
 		}
-		users = append(users, data.NewMap("idle", words[3], "jcpu", words[4], "login", words[2], "pcpu", words[5], "tty", words[1], "user", words[0],
+		users = append(users, data.NewMap("idle", words[3], "jcpu", words[4], "login", words[2],
+			"pcpu", words[5], "tty", words[1], "user", words[0],
 			"what", strings.Join(words[6:], " ")))
 	}
 	return users, nil
 }
 
-// procs returns the processes: user and command, by their ids.
+// procs returns the user and the command of each process, by process ID.
 //
 // CLI Example:
 //
@@ -165,25 +172,27 @@ func (m *module) procs(ctx context.Context, _ loader.NoArgs) (any, error) {
 		return nil, err
 	}
 	all := data.NewMap()
-	var heads []string
+	var headings []string
 	for line := range strings.Lines(out) {
 		words := strings.Fields(line)
-		if heads == nil {
-			heads = words
+		if headings == nil {
+			headings = words
 			continue
 		}
-		user, pid, cmd := column(heads, "USER", "UID"), column(heads, "PID"), column(heads, "COMMAND", "CMD")
+		user, pid, cmd := column(headings, "USER", "UID"), column(headings, "PID"), column(headings,
+			"COMMAND", "CMD")
 		if max(user, pid, cmd) < len(words) {
-			all.Set(words[pid], data.NewMap("user", words[user], "cmd", strings.Join(words[cmd:], " ")))
+			all.Set(words[pid], data.NewMap("user", words[user],
+				"cmd", strings.Join(words[cmd:], " ")))
 		}
 	}
 	return all, nil
 }
 
-// column returns where one of some names stands, 0 for none.
-func column(heads []string, names ...string) int {
+// column returns the index of the first column that has one of the names, 0 if there is none.
+func column(headings []string, names ...string) int {
 	for _, name := range names {
-		if i := slices.Index(heads, name); i >= 0 {
+		if i := slices.Index(headings, name); i >= 0 {
 			return i
 		}
 	}
@@ -192,11 +201,12 @@ func column(heads []string, names ...string) int {
 
 type pidArgs struct{ Sig string }
 
-// pid returns the ids of processes in whose line of ps a regular expression is found, each on a line.
+// pid returns the IDs of the processes whose line in ps matches a regular expression, one on each
+// line.
 //
 // sig
 //
-//	The expression.
+//	The regular expression.
 //
 // CLI Example:
 //
@@ -206,7 +216,8 @@ func (m *module) pid(ctx context.Context, a pidArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Exception("re.error", "%w", err)
 	}
-	out, err := calls.RunStdout(ctx, m.env, calls.Run{Line: m.env.GrainsNow().Text("ps"), Shell: calls.InShell})
+	out, err := calls.RunStdout(ctx, m.env,
+		calls.Run{Line: m.env.GrainsNow().Text("ps"), Shell: calls.InShell})
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +225,8 @@ func (m *module) pid(ctx context.Context, a pidArgs) (any, error) {
 	var pids []string
 	for line := range strings.Lines(out) {
 		words := strings.Fields(line)
-		if len(words) > 1 && !strings.Contains(line, own) && fits.Match(strings.TrimSuffix(line, "\n")) {
+		if len(words) > 1 && !strings.Contains(line, own) &&
+			fits.Match(strings.TrimSuffix(line, "\n")) {
 			pids = append(pids, words[1])
 		}
 	}
@@ -225,7 +237,7 @@ type timeArgs struct {
 	Format string `default:"'%A, %d. %B %Y %I:%M%p'"`
 }
 
-// time returns the time of now, in the form of strftime.
+// time returns the current time in a format of strftime.
 //
 // CLI Example:
 //

@@ -14,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type masterArgs struct {
@@ -21,11 +22,12 @@ type masterArgs struct {
 	Connected bool `default:"True"`
 }
 
-// master reports whether there is a connection to a master. Where that is not as expected, the minion is told by an event.
+// master reports whether the minion has a connection to a master. If that differs from connected,
+// it sends an event to the minion.
 //
 // connected
 //
-//	What is expected.
+//	The expected state.
 //
 // CLI Example:
 //
@@ -39,7 +41,7 @@ func (m *module) master(ctx context.Context, a masterArgs) (any, error) {
 	if err != nil || len(ips) == 0 {
 		return nil, nil
 	}
-	v, err := m.env.Call(ctx, "config.get", []any{"publish_port"}, data.NewMap("default", int64(4505)))
+	v, err := calls.ConfigGet[any](ctx, m.env, "publish_port", int64(4505))
 	if err != nil {
 		return nil, err
 	}
@@ -48,28 +50,19 @@ func (m *module) master(ctx context.Context, a masterArgs) (any, error) {
 		return nil, err
 	}
 	peers := m.peers(port)
-	there := slices.ContainsFunc(ips, func(ip netip.Addr) bool { return slices.Contains(peers, ip.Unmap()) })
+	there := slices.ContainsFunc(ips,
+		func(ip netip.Addr) bool { return slices.Contains(peers, ip.Unmap()) })
 	if there != a.Connected {
 		tag := "__master_disconnected"
 		if there {
 			tag = "__master_connected"
 		}
-		m.tell(ctx, tag, name)
+		m.env.Fired(ctx, tag, data.NewMap("master", name))
 	}
 	return there, nil
 }
 
-// tell fires an event on the minion's own bus.
-func (m *module) tell(ctx context.Context, tag, master string) {
-	if m.env.Host.Fire == nil {
-		return
-	}
-	if err := m.env.Host.Fire(ctx, tag, data.NewMap("master", master)); err != nil {
-		m.env.Log.Warnf("fire event %s: %v", tag, err)
-	}
-}
-
-// peers returns the hosts to whose port there are connections.
+// peers returns the hosts that this host is connected to on a port.
 func (m *module) peers(port int64) []netip.Addr {
 	var found []netip.Addr
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -86,7 +79,8 @@ func (m *module) peers(port int64) []netip.Addr {
 	return found
 }
 
-// endpoint reads an address of /proc/net/tcp: words of 32 bits in the order of the processor, and a port.
+// endpoint parses an address and port in /proc/net/tcp. The address consists of 32-bit words in the
+// byte order of the processor.
 func endpoint(s string) (netip.AddrPort, bool) {
 	host, port, ok := strings.Cut(s, ":")
 	b, err := hex.DecodeString(host)
@@ -103,8 +97,8 @@ func endpoint(s string) (netip.AddrPort, bool) {
 
 type pingArgs struct{ Master any }
 
-// pingMaster reports whether the request port of a master takes connections. If so, the minion is told by an event, and may go back to
-// that master.
+// pingMaster reports whether the request port of a master accepts connections. If so, it sends an
+// event to the minion, which may then return to that master.
 //
 // CLI Example:
 //
@@ -128,7 +122,7 @@ func (m *module) pingMaster(ctx context.Context, a pingArgs) (any, error) {
 	if err != nil {
 		return false, nil
 	}
-	m.tell(ctx, "__master_failback", name)
+	m.env.Fired(ctx, "__master_failback", data.NewMap("master", name))
 	return true, conn.Close()
 }
 
@@ -137,7 +131,7 @@ type proxyArgs struct {
 	Opts      any `default:"None"`
 }
 
-// proxyReconnect returns False: there are no proxy minions.
+// proxyReconnect returns False, because proxy minions do not exist here.
 //
 // CLI Example:
 //

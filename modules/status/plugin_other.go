@@ -1,6 +1,6 @@
 //go:build !linux
 
-// Package status is Salt's module status, which there is not here.
+// Package status is Salt's module status, which is not available on this system.
 package status
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// procFuncs are the functions that read one file.
+// procFuncs returns the functions that read a single file.
 func (m *module) procFuncs() []loader.Func {
 	return []loader.Func{
 		loader.F("cpuinfo", m.cpuinfo),
@@ -25,7 +25,7 @@ func (m *module) procFuncs() []loader.Func {
 	}
 }
 
-// number reads a number where the text is one.
+// number converts a text to a number if it is one.
 func number(s string) any {
 	if n, err := strconv.ParseUint(s, 10, 63); err == nil && !strings.HasPrefix(s, "+") {
 		return int64(n)
@@ -44,7 +44,7 @@ func numbers(list []string) []any {
 	return all
 }
 
-// table reads a file line by line; take gets the words of each that is not empty.
+// table reads a file line by line and calls take with the words of each line that is not empty.
 func (m *module) table(path string, take func(line string, words []string)) {
 	text, _ := m.read(path)
 	for line := range strings.Lines(text) {
@@ -54,7 +54,7 @@ func (m *module) table(path string, take func(line string, words []string)) {
 	}
 }
 
-// columns names words from some column on.
+// columns maps names to the words from a column on.
 func columns(words []string, from int, names ...string) *data.Map {
 	row := data.NewMap()
 	for i, name := range names {
@@ -63,7 +63,7 @@ func columns(words []string, from int, names ...string) *data.Map {
 	return row
 }
 
-// cpustats returns what the processors did since the start, in ticks.
+// cpustats returns the CPU times since boot, in ticks.
 //
 // CLI Example:
 //
@@ -74,9 +74,12 @@ func (m *module) cpustats(context.Context, loader.NoArgs) (any, error) {
 		switch key := words[0]; {
 		case len(words) < 2:
 		case key == "cpu" && len(words) > 8:
-			all.Set(key, columns(words, 1, "user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"))
+			all.Set(key, columns(words, 1, "user", "nice", "system", "idle", "iowait", "irq",
+				"softirq", "steal"))
 		case key == "intr" || key == "softirq":
-			all.Set(key, data.NewMap("total", number(words[1]), strings.TrimSuffix(strings.Replace(key, "intr", "irq", 1), "s")+"s", numbers(words[2:])))
+			all.Set(key, data.NewMap("total", number(words[1]),
+				strings.TrimSuffix(strings.Replace(key, "intr", "irq", 1), "s")+
+					"s", numbers(words[2:])))
 		default:
 			all.Set(key, number(words[1]))
 		}
@@ -84,7 +87,7 @@ func (m *module) cpustats(context.Context, loader.NoArgs) (any, error) {
 	return all, nil
 }
 
-// meminfo returns what memory is used for.
+// meminfo returns the memory usage.
 //
 // CLI Example:
 //
@@ -104,7 +107,7 @@ func (m *module) meminfo(context.Context, loader.NoArgs) (any, error) {
 	return all, nil
 }
 
-// cpuinfo returns what is known of the last processor.
+// cpuinfo returns the details of the last processor.
 //
 // CLI Example:
 //
@@ -130,7 +133,7 @@ func (m *module) cpuinfo(context.Context, loader.NoArgs) (any, error) {
 	return all, nil
 }
 
-// diskstats returns what was read from and written to disks.
+// diskstats returns the read and write statistics of disks.
 //
 // CLI Example:
 //
@@ -139,14 +142,16 @@ func (m *module) diskstats(context.Context, loader.NoArgs) (any, error) {
 	all := data.NewMap()
 	m.table("/proc/diskstats", func(_ string, words []string) {
 		if len(words) >= 14 {
-			all.Set(words[2], columns(words, 0, "major", "minor", "device", "reads_issued", "reads_merged", "sectors_read", "ms_spent_reading",
-				"writes_completed", "writes_merged", "sectors_written", "ms_spent_writing", "io_in_progress", "ms_spent_in_io", "weighted_ms_spent_in_io"))
+			all.Set(words[2], columns(words, 0, "major", "minor", "device", "reads_issued",
+				"reads_merged", "sectors_read", "ms_spent_reading",
+				"writes_completed", "writes_merged", "sectors_written", "ms_spent_writing",
+				"io_in_progress", "ms_spent_in_io", "weighted_ms_spent_in_io"))
 		}
 	})
 	return all, nil
 }
 
-// vmstats returns what the kernel counts of memory.
+// vmstats returns the kernel's memory statistics.
 //
 // CLI Example:
 //
@@ -161,29 +166,29 @@ func (m *module) vmstats(context.Context, loader.NoArgs) (any, error) {
 	return all, nil
 }
 
-// netstats returns what the kernel counts of the network.
+// netstats returns the kernel's network statistics.
 //
 // CLI Example:
 //
 //	salt '*' status.netstats
 func (m *module) netstats(context.Context, loader.NoArgs) (any, error) {
 	all := data.NewMap()
-	heads := []string{""}
+	headings := []string{""}
 	m.table("/proc/net/netstat", func(_ string, words []string) {
-		if words[0] != heads[0] {
-			heads = words
+		if words[0] != headings[0] {
+			headings = words
 			return
 		}
 		row := data.NewMap()
-		for i := 1; i < len(heads)-1 && i < len(words); i++ {
-			row.Set(heads[i], number(words[i]))
+		for i := 1; i < len(headings)-1 && i < len(words); i++ {
+			row.Set(headings[i], number(words[i]))
 		}
-		all.Set(strings.ReplaceAll(heads[0], ":", ""), row)
+		all.Set(strings.ReplaceAll(headings[0], ":", ""), row)
 	})
 	return all, nil
 }
 
-// netdev returns what went through network interfaces.
+// netdev returns the traffic statistics of network interfaces.
 //
 // CLI Example:
 //
@@ -198,8 +203,9 @@ func (m *module) netdev(context.Context, loader.NoArgs) (any, error) {
 		}
 		name = strings.TrimSpace(name)
 		row := data.NewMap("iface", name)
-		row.Update(columns(words, 0, "rx_bytes", "rx_packets", "rx_errs", "rx_drop", "rx_fifo", "rx_frame", "rx_compressed", "rx_multicast",
-			"tx_bytes", "tx_packets", "tx_errs", "tx_drop", "tx_fifo", "tx_colls", "tx_carrier", "tx_compressed"))
+		row.Update(columns(words, 0, "rx_bytes", "rx_packets", "rx_errs", "rx_drop", "rx_fifo",
+			"rx_frame", "rx_compressed", "rx_multicast", "tx_bytes", "tx_packets", "tx_errs",
+			"tx_drop", "tx_fifo", "tx_colls", "tx_carrier", "tx_compressed"))
 		all.Set(name, row)
 	})
 	return all, nil

@@ -1,12 +1,15 @@
 //go:build linux
 
-// Package status is Salt's module status: how a system does, from what the kernel tells below /proc (salt/modules/status.py).
+// Package status is Salt's module status: the condition of a system, from the kernel's files below
+// /proc (salt/modules/status.py).
 //
-// proc.go reads files of /proc, load.go what other sources tell, and master.go looks at the connection to a master.
+// proc.go reads files of /proc, load.go uses other sources, and master.go checks the connection to
+// a master.
 //
-// What is odd, and as in Salt: status.netstats leaves the last column of each table out; status.master without a master is None.
-// What differs: there is Linux alone; a line that cannot be read is left out, and not the end of the function; status.proxy_reconnect is
-// always False, since there are no proxy minions.
+// Some behaviour is odd but the same as Salt's: status.netstats leaves out the last column of each
+// table, and status.master without a master returns None. Differences: the module exists only on
+// Linux. A line that cannot be parsed is skipped and does not end the function.
+// status.proxy_reconnect always returns False, since there are no proxy minions.
 package status
 
 import (
@@ -41,25 +44,26 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}...)}, nil
 }
 
-// read returns a file of the system; ok is false where there is none that can be read.
+// read returns the contents of a system file. ok is false if it cannot be read.
 func (m *module) read(path string) (text string, ok bool) {
 	b, err := os.ReadFile(filepath.Join(m.env.Root, path))
 	return string(b), err == nil
 }
 
-// run returns what a program prints.
+// run runs a command and returns its output.
 func (m *module) run(ctx context.Context, command string, shell calls.Shell) (string, error) {
 	return calls.RunOutput(ctx, m.env, calls.Run{Line: command, Shell: shell})
 }
 
-// allStatus returns what the other functions return, by their names.
+// allStatus returns the results of the other functions by name.
 //
 // CLI Example:
 //
 //	salt '*' status.all_status
 func (m *module) allStatus(ctx context.Context, _ loader.NoArgs) (any, error) {
 	all := data.NewMap()
-	for _, name := range []string{"cpuinfo", "cpustats", "diskstats", "diskusage", "loadavg", "meminfo", "netdev", "netstats", "uptime", "vmstats", "w"} {
+	for _, name := range []string{"cpuinfo", "cpustats", "diskstats", "diskusage", "loadavg",
+		"meminfo", "netdev", "netstats", "uptime", "vmstats", "w"} {
 		v, err := m.env.Call(ctx, "status."+name, nil, nil)
 		if err != nil {
 			return nil, err
@@ -69,22 +73,22 @@ func (m *module) allStatus(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return all, nil
 }
 
-// custom returns of other functions what the configuration of the minion names, as
+// custom returns only the values that the minion's configuration selects from the results of other
+// functions, for example
 //
 //	status.cpustats.custom: [cpu, ctxt, btime, processes]
 //
-// Nothing is returned where nothing is named.
+// It returns nothing if the configuration selects nothing.
 //
 // CLI Example:
 //
 //	salt '*' status.custom
 func (m *module) custom(ctx context.Context, _ loader.NoArgs) (any, error) {
-	v, err := m.env.Call(ctx, "config.dot_vals", []any{"status"}, nil)
+	conf, err := loader.CallAs[*data.Map](ctx, m.env, "config.dot_vals", []any{"status"}, nil)
 	if err != nil {
 		return nil, err
 	}
 	found := data.NewMap()
-	conf, _ := v.(*data.Map)
 	for key, v := range conf.All() {
 		name := data.Str(key)
 		fun := name[:max(strings.LastIndexByte(name, '.'), 0)]

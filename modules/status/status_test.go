@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// programs print what they printed on a Debian with Salt 3006.0.
+// programs returns the output of programs on a Debian system with Salt 3006.0.
 func programs(command string) string {
 	return map[string]string{
 		"w -fh":  "root     tty1      10:02   1:07   0.05s  0.01s -bash\nann      pts/0     10:10   3.00s  0.02s  0.02s vi a b\n",
@@ -24,13 +24,14 @@ func programs(command string) string {
 	}[command]
 }
 
-// system is a registry over the files of a system.
+// system returns a registry that uses the files of a system.
 func system(t testing.TB, files map[string]string, conf *data.Map) *loader.Registry {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
 		at := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +42,8 @@ func system(t testing.TB, files map[string]string, conf *data.Map) *loader.Regis
 	run := func(_ context.Context, a words) (any, error) { return programs(data.Str(a.Args[0])), nil }
 	others := []loader.Plugin{Plugin(),
 		{Name: "cmd", New: func(*loader.Env) (*loader.Module, error) {
-			return &loader.Module{Funcs: []loader.Func{loader.F("run", run), loader.F("run_stdout", run)}}, nil
+			return &loader.Module{Funcs: []loader.Func{loader.F("run", run),
+				loader.F("run_stdout", run)}}, nil
 		}},
 		{Name: "config", New: func(*loader.Env) (*loader.Module, error) {
 			return &loader.Module{Funcs: []loader.Func{
@@ -49,7 +51,8 @@ func system(t testing.TB, files map[string]string, conf *data.Map) *loader.Regis
 				loader.F("get", func(_ context.Context, a words) (any, error) { return a.Kwargs.Value("default"), nil }),
 			}}, nil
 		}}}
-	env := &loader.Env{Opts: data.NewMap("auth_timeout", int64(1)), Root: root, Grains: func() *data.Map { return data.NewMap("ps", "ps -ef") }}
+	env := &loader.Env{Opts: data.NewMap("auth_timeout", int64(1)), Root: root,
+		Grains: func() *data.Map { return data.NewMap("ps", "ps -ef") }}
 	r, err := loader.NewRegistry(env, others)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +75,7 @@ func files() map[string]string {
 	}
 }
 
-// TestAnswers has what Salt 3006.0 makes of the same files.
+// TestAnswers compares with the answers of Salt 3006.0 for the same files.
 func TestAnswers(t *testing.T) {
 	r := system(t, files(), data.NewMap("status.cpustats.custom", []any{"ctxt", "none"}))
 	for _, tt := range []struct {
@@ -127,7 +130,8 @@ func TestUptimeAndSizes(t *testing.T) {
 	for range 2 {
 		v, err := r.Invoke(t.Context(), "status.uptime", nil, nil)
 		up, _ := v.(*data.Map)
-		if err != nil || up.Value("seconds") != int64(93784) || up.Value("days") != int64(1) || up.Value("time") != "2:3" || len(up.Text("since_iso")) != 26 {
+		if err != nil || up.Value("seconds") != int64(93784) || up.Value("days") != int64(1) ||
+			up.Value("time") != "2:3" || len(up.Text("since_iso")) != 26 {
 			t.Errorf("uptime: %s, %v", data.Repr(v), err)
 		}
 		v, err = r.Invoke(t.Context(), "status.diskusage", nil, nil)
@@ -143,12 +147,24 @@ func TestUptimeAndSizes(t *testing.T) {
 		}
 	}
 	empty := system(t, nil, nil)
-	if _, err := empty.Invoke(t.Context(), "status.uptime", nil, nil); err == nil || err.Error() != "File /proc/uptime was not found." {
+	if _, err := empty.Invoke(t.Context(), "status.uptime", nil, nil); err == nil ||
+		err.Error() != "File /proc/uptime was not found." {
 		t.Errorf("without a file: %v", err)
 	}
 	if v, err := empty.Invoke(t.Context(), "status.meminfo", nil, nil); err != nil || data.Repr(v) != "{}" {
 		t.Errorf("meminfo without a file: %v, %v", v, err)
 	}
+}
+
+// bus records the tags of events.
+type bus struct {
+	loader.Bus // for the methods that the tests do not use
+	told       *[]string
+}
+
+func (b bus) Fire(_ context.Context, tag string, _ *data.Map) error {
+	*b.told = append(*b.told, tag)
+	return nil
 }
 
 func TestMaster(t *testing.T) {
@@ -158,19 +174,20 @@ func TestMaster(t *testing.T) {
 	var told []string
 	env := *r.Env()
 	env.Functions, env.Call = nil, nil
-	env.Host.Fire = func(_ context.Context, tag string, body *data.Map) error { told = append(told, tag); return nil }
+	env.Host.Bus = bus{told: &told}
 	r = r.With(&env)
 	for master, want := range map[string]bool{"127.0.0.1": true, "127.0.0.2": false} {
 		if got, err := r.Invoke(t.Context(), "status.master", []any{master}, nil); err != nil || got != want {
 			t.Errorf("master %s: %v, %v", master, got, err)
 		}
 	}
-	if _, err := r.Invoke(t.Context(), "status.master", []any{"127.0.0.1", false}, nil); err != nil || strings.Join(told, " ") != "__master_disconnected __master_connected" {
+	if _, err := r.Invoke(t.Context(), "status.master", []any{"127.0.0.1", false},
+		nil); err != nil || strings.Join(told, " ") != "__master_disconnected __master_connected" {
 		t.Errorf("told %v, %v", told, err)
 	}
 }
 
-// FuzzTables reads files of /proc that make no sense.
+// FuzzTables reads malformed files of /proc.
 func FuzzTables(f *testing.F) {
 	for _, text := range files() {
 		f.Add(text)
@@ -183,8 +200,10 @@ func FuzzTables(f *testing.F) {
 			}
 		}
 		r := system(t, all, nil)
-		for _, fun := range []string{"cpustats", "meminfo", "cpuinfo", "diskstats", "vmstats", "netstats", "netdev", "version", "loadavg", "uptime"} {
-			if _, err := r.Invoke(t.Context(), "status."+fun, nil, nil); err != nil && loader.KindOf(err) != loader.KindExecution {
+		for _, fun := range []string{"cpustats", "meminfo", "cpuinfo", "diskstats", "vmstats",
+			"netstats", "netdev", "version", "loadavg", "uptime"} {
+			if _, err := r.Invoke(t.Context(), "status."+fun, nil, nil); err != nil &&
+				loader.KindOf(err) != loader.KindExecution {
 				t.Errorf("%s: %v", fun, err)
 			}
 		}

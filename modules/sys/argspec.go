@@ -21,8 +21,8 @@ type argspecArgs struct {
 	Module any `default:"''"`
 }
 
-// argspec returns the parameters of functions: their names, defaults, and whether they take any number of arguments and
-// keyword arguments. Without a name it returns none.
+// argspec returns the parameters of functions: their names, their defaults, and whether they accept
+// any number of arguments and keyword arguments. Without a name it returns none.
 //
 // CLI Example:
 //
@@ -33,7 +33,7 @@ func (m *module) argspec(_ context.Context, a argspecArgs) (any, error) {
 	return argspec(m.env.Functions, a.Module)
 }
 
-// stateArgspec returns the parameters of functions of states, as sys.argspec does of modules.
+// stateArgspec returns the parameters of state functions, as sys.argspec does for modules.
 //
 // CLI Example:
 //
@@ -41,27 +41,27 @@ func (m *module) argspec(_ context.Context, a argspecArgs) (any, error) {
 //	salt '*' sys.state_argspec file
 //	salt '*' sys.state_argspec 'pkg.*'
 func (m *module) stateArgspec(_ context.Context, a argspecArgs) (any, error) {
-	return argspec(m.env.Shelf("states"), a.Module)
+	return argspec(m.env.Registry("states"), a.Module)
 }
 
-// runnerArgspec returns the parameters of functions of runners, as sys.argspec does of modules.
+// runnerArgspec returns the parameters of runner functions, as sys.argspec does for modules.
 //
 // CLI Example:
 //
 //	salt '*' sys.runner_argspec state
 //	salt '*' sys.runner_argspec 'winrepo.*'
 func (m *module) runnerArgspec(_ context.Context, a argspecArgs) (any, error) {
-	return argspec(m.env.Shelf("runners"), a.Module)
+	return argspec(m.env.Registry("runners"), a.Module)
 }
 
-// returnerArgspec returns the parameters of functions of returners, as sys.argspec does of modules.
+// returnerArgspec returns the parameters of returner functions, as sys.argspec does for modules.
 //
 // CLI Example:
 //
 //	salt '*' sys.returner_argspec smtp
 //	salt '*' sys.returner_argspec 'sqlite3.*'
 func (m *module) returnerArgspec(_ context.Context, a argspecArgs) (any, error) {
-	return argspec(m.env.Shelf("returners"), a.Module)
+	return argspec(m.env.Registry("returners"), a.Module)
 }
 
 func argspec(r *loader.Registry, module any) (any, error) {
@@ -72,7 +72,7 @@ func argspec(r *loader.Registry, module any) (any, error) {
 	return r.Argspec(words[0]), nil
 }
 
-// stateSchema returns a JSON schema for each of the functions of states that a name or glob names.
+// stateSchema returns a JSON schema for each state function that matches a name or glob.
 //
 // CLI Example:
 //
@@ -84,7 +84,7 @@ func (m *module) stateSchema(_ context.Context, a argspecArgs) (any, error) {
 		return nil, err
 	}
 	schemas := []any{}
-	states := m.env.Shelf("states")
+	states := m.env.Registry("states")
 	for _, fun := range states.Select(words[0]) {
 		if f, ok := states.Func(fun); ok {
 			schemas = append(schemas, schema(fun, f.Spec().Params))
@@ -93,7 +93,8 @@ func (m *module) stateSchema(_ context.Context, a argspecArgs) (any, error) {
 	return schemas, nil
 }
 
-// schema is _argspec_to_schema of salt/modules/sysmod.py: every parameter may be a truth value, a number or text.
+// schema is _argspec_to_schema of salt/modules/sysmod.py: every parameter may be a boolean, a
+// number or a text.
 func schema(fun string, params []loader.Param) *data.Map {
 	properties, order := &data.Map{}, []any{}
 	for _, p := range params {
@@ -108,6 +109,7 @@ func schema(fun string, params []loader.Param) *data.Map {
 		properties.Set(p.Name, data.NewMap("oneOf", kinds))
 		order = append(order, p.Name)
 	}
-	return data.NewMap("$schema", "http://json-schema.org/draft-04/schema#", "title", fun, "description", fun,
-		"type", "object", "properties", properties, "x-ordering", order, "additionalProperties", false)
+	return data.NewMap("$schema", "http://json-schema.org/draft-04/schema#", "title", fun,
+		"description", fun, "type", "object", "properties", properties, "x-ordering", order,
+		"additionalProperties", false)
 }

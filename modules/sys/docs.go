@@ -18,7 +18,8 @@ func (m *module) docs() []loader.Func {
 	}
 }
 
-// doc returns what is written about all functions, or about those that modules, functions and globs name.
+// doc returns the documentation of all functions, or of those that match the given modules,
+// functions and globs.
 //
 // CLI Example:
 //
@@ -31,8 +32,8 @@ func (m *module) doc(_ context.Context, a nameArgs) (any, error) {
 	return docs(m.env.Functions, a.Names)
 }
 
-// stateDoc returns what is written about all state modules and their functions, or about those that modules, functions and
-// globs name.
+// stateDoc returns the documentation of all state modules and their functions, or of those that
+// match the given modules, functions and globs.
 //
 // CLI Example:
 //
@@ -41,7 +42,7 @@ func (m *module) doc(_ context.Context, a nameArgs) (any, error) {
 //	salt '*' sys.state_doc service.running ipables.append
 //	salt '*' sys.state_doc 'service.*' 'iptables.*'
 func (m *module) stateDoc(_ context.Context, a nameArgs) (any, error) {
-	states := m.env.Shelf("states")
+	states := m.env.Registry("states")
 	found, err := docs(states, a.Names)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,8 @@ func (m *module) stateDoc(_ context.Context, a nameArgs) (any, error) {
 	return all, nil
 }
 
-// runnerDoc returns what is written about all functions of runners, or about those that runners, functions and globs name.
+// runnerDoc returns the documentation of all runner functions, or of those that match the given
+// runners, functions and globs.
 //
 // CLI Example:
 //
@@ -66,10 +68,11 @@ func (m *module) stateDoc(_ context.Context, a nameArgs) (any, error) {
 //	salt '*' sys.runner_doc cache.grains
 //	salt '*' sys.runner_doc 'cache.*' 'mine.*'
 func (m *module) runnerDoc(_ context.Context, a nameArgs) (any, error) {
-	return docs(m.env.Shelf("runners"), a.Names)
+	return docs(m.env.Registry("runners"), a.Names)
 }
 
-// returnerDoc returns what is written about all functions of returners, or about those that returners and functions name.
+// returnerDoc returns the documentation of all returner functions, or of those that match the given
+// returners and functions.
 //
 // CLI Example:
 //
@@ -83,17 +86,18 @@ func (m *module) returnerDoc(_ context.Context, a nameArgs) (any, error) {
 	}
 	var plain []any
 	for _, w := range words {
-		if !strings.Contains(w, "*") { // Salt takes a glob of returners for a plain name, which none has
+		// Salt treats a glob of returners as a plain name, which matches none
+		if !strings.Contains(w, "*") {
 			plain = append(plain, w)
 		}
 	}
 	if plain == nil && words != nil && len(words) > 0 {
 		return &data.Map{}, nil
 	}
-	return docs(m.env.Shelf("returners"), plain)
+	return docs(m.env.Registry("returners"), plain)
 }
 
-// rendererDoc returns what is written about all renderers, or about those that a glob names.
+// rendererDoc returns the documentation of all renderers, or of those that match a glob.
 //
 // CLI Example:
 //
@@ -105,16 +109,17 @@ func (m *module) rendererDoc(_ context.Context, a nameArgs) (any, error) {
 		return nil, err
 	}
 	found := &data.Map{}
-	for _, fun := range m.env.Shelf("renderers").Names() {
+	for _, fun := range m.env.Registry("renderers").Names() {
 		name, _, _ := strings.Cut(fun, ".")
-		if f, ok := m.env.Shelf("renderers").Func(fun); ok && namesRenderer(words, name) {
+		if f, ok := m.env.Registry("renderers").Func(fun); ok && namesRenderer(words, name) {
 			found.Set(name, loader.StripRST(f.Spec().Docstring()))
 		}
 	}
 	return found, nil
 }
 
-// namesRenderer reports whether one of the words is a glob for the name; a word without * or dot names no renderer in Salt.
+// namesRenderer reports whether a glob among the words matches the name. As in Salt, a word without
+// * or dot matches no renderer.
 func namesRenderer(words []string, name string) bool {
 	for _, w := range words {
 		if strings.ContainsAny(w, "*.") && loader.Glob(w, name) {
@@ -124,7 +129,8 @@ func namesRenderer(words []string, name string) bool {
 	return len(words) == 0
 }
 
-// docs returns the docstrings of the functions of a shelf that the words name, all of them without words.
+// docs returns the documentation of the functions of a registry that match the words. Without words
+// it returns all.
 func docs(r *loader.Registry, args []any) (*data.Map, error) {
 	words, err := texts(args)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package sys is Salt's module sys: what functions there are, on this shelf and on the others, how they are called and what
-// they do (salt/modules/sysmod.py). It reads the registries that the engine lends; a shelf that is not there is empty.
+// Package sys is Salt's module sys: it lists the functions of execution modules, states, runners
+// and returners, their parameters and their documentation (salt/modules/sysmod.py). It reads the
+// registries of the engine; a missing registry counts as empty.
 package sys
 
 import (
@@ -11,9 +12,10 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Plugin returns the module sys of a program that renders with the renderers of these names.
+// Plugin returns the module sys of a program that has the named renderers.
 func Plugin(renderers ...string) loader.Plugin {
-	return loader.Plugin{Name: "sys", File: "sysmod", New: func(env *loader.Env) (*loader.Module, error) { return newModule(&module{env, renderers}) }}
+	return loader.Plugin{Name: "sys", File: "sysmod",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(&module{env, renderers}) }}
 }
 
 type module struct {
@@ -37,7 +39,7 @@ func newModule(m *module) (*loader.Module, error) {
 	return &loader.Module{Funcs: slices.Concat(funcs, m.docs(), m.argspecs())}, nil
 }
 
-// listArgs are names or globs; keyword arguments are let pass and mean nothing.
+// listArgs holds names or globs. Keyword arguments are accepted and ignored.
 type listArgs struct {
 	Names  []any     `args:"args"`
 	Kwargs *data.Map `kwargs:"kwargs"`
@@ -47,7 +49,8 @@ type nameArgs struct {
 	Names []any `args:"args"`
 }
 
-// listFunctions lists the functions of all modules, of the modules named, or those that a glob names.
+// listFunctions lists the functions of all modules, of the named modules, or those that match a
+// glob.
 //
 // CLI Example:
 //
@@ -59,7 +62,8 @@ func (m *module) listFunctions(_ context.Context, a listArgs) (any, error) {
 	return functions(m.env.Functions, a.Names)
 }
 
-// listStateFunctions lists the functions of all state modules, of those named, or those that a glob names.
+// listStateFunctions lists the functions of all state modules, of the named ones, or those that
+// match a glob.
 //
 // CLI Example:
 //
@@ -68,10 +72,11 @@ func (m *module) listFunctions(_ context.Context, a listArgs) (any, error) {
 //	salt '*' sys.list_state_functions pkg user
 //	salt '*' sys.list_state_functions 'file.s*'
 func (m *module) listStateFunctions(_ context.Context, a listArgs) (any, error) {
-	return functions(m.env.Shelf("states"), a.Names)
+	return functions(m.env.Registry("states"), a.Names)
 }
 
-// listRunnerFunctions lists the functions of all runners, of those named, or those that a glob names.
+// listRunnerFunctions lists the functions of all runners, of the named ones, or those that match a
+// glob.
 //
 // CLI Example:
 //
@@ -79,10 +84,11 @@ func (m *module) listStateFunctions(_ context.Context, a listArgs) (any, error) 
 //	salt '*' sys.list_runner_functions state
 //	salt '*' sys.list_runner_functions 'state.*' 'virt.*'
 func (m *module) listRunnerFunctions(_ context.Context, a listArgs) (any, error) {
-	return functions(m.env.Shelf("runners"), a.Names)
+	return functions(m.env.Registry("runners"), a.Names)
 }
 
-// listReturnerFunctions lists the functions of all returners, of those named, or those that a glob names.
+// listReturnerFunctions lists the functions of all returners, of the named ones, or those that
+// match a glob.
 //
 // CLI Example:
 //
@@ -90,10 +96,11 @@ func (m *module) listRunnerFunctions(_ context.Context, a listArgs) (any, error)
 //	salt '*' sys.list_returner_functions mysql
 //	salt '*' sys.list_returner_functions 'sqlite3.get_*'
 func (m *module) listReturnerFunctions(_ context.Context, a listArgs) (any, error) {
-	return functions(m.env.Shelf("returners"), a.Names)
+	return functions(m.env.Registry("returners"), a.Names)
 }
 
-// listModules lists the modules that work on this minion, all of them or those that a name or glob names.
+// listModules lists the modules that are loaded on this minion: all, or those that match a name or
+// glob.
 //
 // CLI Example:
 //
@@ -103,37 +110,38 @@ func (m *module) listModules(_ context.Context, a nameArgs) (any, error) {
 	return modules(m.env.Functions, a.Names)
 }
 
-// listStateModules lists the state modules that work on this minion, all of them or those that a name or glob names.
+// listStateModules lists the state modules that are loaded on this minion: all, or those that match
+// a name or glob.
 //
 // CLI Example:
 //
 //	salt '*' sys.list_state_modules
 //	salt '*' sys.list_state_modules 'mysql_*'
 func (m *module) listStateModules(_ context.Context, a nameArgs) (any, error) {
-	return modules(m.env.Shelf("states"), a.Names)
+	return modules(m.env.Registry("states"), a.Names)
 }
 
-// listRunners lists the runners, all of them or those that a name or glob names.
+// listRunners lists the runners: all, or those that match a name or glob.
 //
 // CLI Example:
 //
 //	salt '*' sys.list_runners
 //	salt '*' sys.list_runners 'm*'
 func (m *module) listRunners(_ context.Context, a nameArgs) (any, error) {
-	return modules(m.env.Shelf("runners"), a.Names)
+	return modules(m.env.Registry("runners"), a.Names)
 }
 
-// listReturners lists the returners, all of them or those that a name or glob names.
+// listReturners lists the returners: all, or those that match a name or glob.
 //
 // CLI Example:
 //
 //	salt '*' sys.list_returners
 //	salt '*' sys.list_returners 's*'
 func (m *module) listReturners(_ context.Context, a nameArgs) (any, error) {
-	return modules(m.env.Shelf("returners"), a.Names)
+	return modules(m.env.Registry("returners"), a.Names)
 }
 
-// listRenderers lists the renderers, all of them or those that a glob names.
+// listRenderers lists the renderers: all, or those that match a glob.
 //
 // CLI Example:
 //
@@ -145,10 +153,11 @@ func (m *module) listRenderers(_ context.Context, a nameArgs) (any, error) {
 		return nil, err
 	}
 	found := []any{}
-	names := slices.Concat(m.env.Shelf("renderers").Modules(), m.renderers)
+	names := slices.Concat(m.env.Registry("renderers").Modules(), m.renderers)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return loader.Glob(w, name) }) {
+		if len(words) == 0 || slices.ContainsFunc(words,
+			func(w string) bool { return loader.Glob(w, name) }) {
 			found = append(found, name)
 		}
 	}
@@ -160,7 +169,7 @@ type reloadArgs struct {
 	Context     any `default:"None"`
 }
 
-// reloadModules makes the minion build its modules anew when they are next needed. The arguments mean nothing.
+// reloadModules makes the minion rebuild its modules at their next use. The arguments are ignored.
 //
 // CLI Example:
 //
@@ -170,7 +179,8 @@ func (m *module) reloadModules(context.Context, reloadArgs) (any, error) {
 	return nil, nil
 }
 
-// functions lists the functions of a shelf that the words name: modules, or globs where a word holds * or a dot.
+// functions lists the functions of a registry that match the words: modules, or globs if a word
+// contains * or a dot.
 func functions(r *loader.Registry, args []any) (any, error) {
 	words, err := texts(args)
 	if err != nil {
@@ -186,7 +196,8 @@ func functions(r *loader.Registry, args []any) (any, error) {
 	return list(found), nil
 }
 
-// modules lists the modules of a shelf that the words name. A glob is held against names of functions, as Salt does it.
+// modules lists the modules of a registry that match the words. As in Salt, a glob is matched
+// against names of functions.
 func modules(r *loader.Registry, args []any) (any, error) {
 	words, err := texts(args)
 	if err != nil {
@@ -195,7 +206,8 @@ func modules(r *loader.Registry, args []any) (any, error) {
 	var found []string
 	for _, fun := range r.Names() {
 		name, _, _ := strings.Cut(fun, ".")
-		if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return namesModule(w, name, fun) }) {
+		if len(words) == 0 || slices.ContainsFunc(words,
+			func(w string) bool { return namesModule(w, name, fun) }) {
 			found = append(found, name)
 		}
 	}
@@ -209,7 +221,7 @@ func namesModule(word, module, fun string) bool {
 	return word == module
 }
 
-// list sorts names and leaves out repeated ones.
+// list sorts names and removes duplicates.
 func list(names []string) []any {
 	slices.Sort(names)
 	out := []any{}
@@ -219,13 +231,14 @@ func list(names []string) []any {
 	return out
 }
 
-// texts returns arguments that must be text.
+// texts returns the arguments, which must be texts.
 func texts(args []any) ([]string, error) {
 	words := make([]string, len(args))
 	for i, a := range args {
 		word, ok := a.(string)
 		if !ok {
-			return nil, loader.TypeError("argument of type '%s' is not iterable", loader.TypeName(a))
+			return nil, loader.TypeError("argument of type '%s' is not iterable",
+				loader.TypeName(a))
 		}
 		words[i] = word
 	}

@@ -26,32 +26,36 @@ func plugin(name, doc string, funcs ...loader.Func) loader.Plugin {
 }
 
 func fun[A any](name string) loader.Func {
-	doc := "\n    Doc of " + name + ".\n\n    CLI Example:\n\n    .. code-block:: bash\n\n        salt '*' x." + name + "\n    "
+	doc := "\n    Doc of " + name +
+		".\n\n    CLI Example:\n\n    .. code-block:: bash\n\n        salt '*' x." + name + "\n    "
 	return loader.F(name, func(context.Context, A) (any, error) { return true, nil }).Document(doc)
 }
 
-// registry returns the module sys among some modules, with a shelf of states and one of renderers.
+// registry returns the module sys with some modules, a registry of states and one of renderers.
 func registry(t *testing.T) *loader.Registry {
 	t.Helper()
-	return registryWith(t, plugin("test", "\nAbout test.\n", fun[fibArgs]("nop"), fun[pillarArgs]("check_pillar")))
+	return registryWith(t, plugin("test", "\nAbout test.\n", fun[fibArgs]("nop"),
+		fun[pillarArgs]("check_pillar")))
 }
 
 // registryWith is registry with another state module.
 func registryWith(t *testing.T, state loader.Plugin) *loader.Registry {
 	t.Helper()
-	shelf := func(plugins ...loader.Plugin) *loader.Registry {
+	registry := func(plugins ...loader.Plugin) *loader.Registry {
 		r, err := loader.NewRegistry(&loader.Env{}, plugins)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	states := shelf(state, plugin("file", "", fun[fibArgs]("absent")))
-	renderers := shelf(plugin("yaml", "", fun[fibArgs]("render")), plugin("jinja", "", fun[fibArgs]("render")))
-	env := &loader.Env{Shelves: map[string]*loader.Registry{"states": states, "renderers": renderers}}
+	states := registry(state, plugin("file", "", fun[fibArgs]("absent")))
+	renderers := registry(plugin("yaml", "", fun[fibArgs]("render")),
+		plugin("jinja", "", fun[fibArgs]("render")))
+	env := &loader.Env{Registries: map[string]*loader.Registry{"states": states, "renderers": renderers}}
 	r, err := loader.NewRegistry(env, []loader.Plugin{
-		Plugin(), plugin("test", "", fun[fibArgs]("fib"), fun[loader.NoArgs]("ping")), plugin("sysctl", "", fun[fibArgs]("get")),
-		plugin("telegram", "", fun[loader.NoArgs]("f")), plugin("telemetry", "", fun[loader.NoArgs]("f")), plugin("temp", "", fun[loader.NoArgs]("f")),
+		Plugin(), plugin("test", "", fun[fibArgs]("fib"), fun[loader.NoArgs]("ping")),
+		plugin("sysctl", "", fun[fibArgs]("get")), plugin("telegram", "", fun[loader.NoArgs]("f")),
+		plugin("telemetry", "", fun[loader.NoArgs]("f")), plugin("temp", "", fun[loader.NoArgs]("f")),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -96,14 +100,17 @@ func checkPrinted(t *testing.T, c *vectors.Case, name string, argv []any) {
 		}
 		words = append(words, a.(string))
 	}
-	res := registryWith(t, saltsTestState()).Call(t.Context(), name, loader.WireArgs(words), loader.CallOptions{})
-	got, err := output.Printout(choice, data.NewMap("web1", res.Value), output.Options{Indent: output.NoIndent{}})
+	res := registryWith(t, saltsTestState()).Call(t.Context(), name, loader.WireArgs(words),
+		loader.CallOptions{})
+	got, err := output.Printout(choice, data.NewMap("web1", res.Value),
+		output.Options{Indent: output.NoIndent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := strings.TrimRight(c.Text("stdout"), "\n ")
-	if name == "sys.doc" { // printed without the minion's name, and in our own words
-		got, want = data.Repr(res.Value), `{'test.ping': "\n    Doc of ping.\n\n    CLI Example:\n\n        salt '*' x.ping\n    "}`
+	if name == "sys.doc" { // printed without the minion's name; our texts differ from Salt's
+		got, want = data.Repr(res.Value),
+			`{'test.ping': "\n    Doc of ping.\n\n    CLI Example:\n\n        salt '*' x.ping\n    "}`
 	}
 	if got != want {
 		t.Errorf("%s %q prints\n%s\nwant\n%s", name, words, got, want)
@@ -113,7 +120,8 @@ func checkPrinted(t *testing.T, c *vectors.Case, name string, argv []any) {
 func TestValues(t *testing.T) {
 	schema := `[{'$schema': 'http://json-schema.org/draft-04/schema#', 'title': 'test.check_pillar', 'description': 'test.check_pillar', ` +
 		`'type': 'object', 'properties': {` + property("name", "") + ", " + property("present", "") + ", " +
-		property("verbose", ", 'default': False") + `}, 'x-ordering': ['name', 'present', 'verbose'], 'additionalProperties': False}]`
+		property("verbose", ", 'default': False") +
+		`}, 'x-ordering': ['name', 'present', 'verbose'], 'additionalProperties': False}]`
 	tests := []struct{ fun, arg, want string }{
 		{"sys.list_functions", "sysctl", "['sysctl.get']"},
 		{"sys.list_functions", "sys.list_r* test nosuch a=1",
@@ -130,14 +138,17 @@ func TestValues(t *testing.T) {
 		{"sys.list_renderers", "", "['jinja', 'yaml']"},
 		{"sys.list_renderers", "ya*", "['yaml']"},
 		{"sys.argspec", "", "{}"},
-		{"sys.argspec", "sys.argspec", "{'sys.argspec': {'args': ['module'], 'defaults': ('',), 'varargs': None, 'kwargs': None}}"},
-		{"sys.argspec", "sys.reload_*", "{'sys.reload_modules': {'args': ['initial_load', 'context'], 'defaults': (False, None), 'varargs': None, 'kwargs': None}}"},
+		{"sys.argspec", "sys.argspec",
+			"{'sys.argspec': {'args': ['module'], 'defaults': ('',), 'varargs': None, 'kwargs': None}}"},
+		{"sys.argspec", "sys.reload_*",
+			"{'sys.reload_modules': {'args': ['initial_load', 'context'], 'defaults': (False, None), 'varargs': None, 'kwargs': None}}"},
 		{"sys.argspec", "sysctl", "{'sysctl.get': {'args': ['num'], 'defaults': None, 'varargs': None, 'kwargs': None}}"},
 		{"sys.state_argspec", "file", "{'file.absent': {'args': ['num'], 'defaults': None, 'varargs': None, 'kwargs': None}}"},
 		{"sys.runner_argspec", "x", "{}"},
 		{"sys.returner_argspec", "*", "{}"},
 		{"sys.doc", "nosuch", "{}"},
-		{"sys.doc", "sysctl. test.fib", "{'sysctl.get': " + docOf("get") + ", 'test.fib': " + docOf("fib") + "}"},
+		{"sys.doc", "sysctl. test.fib", "{'sysctl.get': " + docOf("get") + ", 'test.fib': " +
+			docOf("fib") + "}"},
 		{"sys.state_doc", "test.nop", `{'test': '\nAbout test.\n', 'test.nop': ` + docOf("nop") + "}"},
 		{"sys.state_doc", "file.*", `{'file': None, 'file.absent': ` + docOf("absent") + "}"},
 		{"sys.runner_doc", "", "{}"},
@@ -149,7 +160,8 @@ func TestValues(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.fun+" "+tt.arg, func(t *testing.T) {
-			res := registry(t).Call(t.Context(), tt.fun, loader.WireArgs(strings.Fields(tt.arg)), loader.CallOptions{})
+			res := registry(t).Call(t.Context(), tt.fun, loader.WireArgs(strings.Fields(tt.arg)),
+				loader.CallOptions{})
 			if got := data.Repr(res.Value); got != tt.want || !res.Success {
 				t.Errorf("gives %s\nwant  %s", got, tt.want)
 			}
@@ -158,10 +170,11 @@ func TestValues(t *testing.T) {
 }
 
 func docOf(name string) string {
-	return data.Repr("\n    Doc of " + name + ".\n\n    CLI Example:\n\n        salt '*' x." + name + "\n    ")
+	return data.Repr("\n    Doc of " + name + ".\n\n    CLI Example:\n\n        salt '*' x." +
+		name + "\n    ")
 }
 
-// property is the part of a schema that one parameter has.
+// property returns the part of a schema for one parameter.
 func property(name, end string) string {
 	var kinds []string
 	for _, kind := range []string{"boolean", "integer", "number", "string"} {
@@ -184,7 +197,7 @@ func TestWordsMustBeText(t *testing.T) {
 	}
 }
 
-func TestReloadModulesBuildsThemAnew(t *testing.T) {
+func TestReloadModulesRebuilds(t *testing.T) {
 	built := 0
 	counted := loader.Plugin{Name: "m", New: func(*loader.Env) (*loader.Module, error) {
 		built++

@@ -1,8 +1,10 @@
-// Package sysctl is Salt's module sysctl: parameters of the kernel of Linux, now and at the next boot (salt/modules/linux_sysctl.py).
+// Package sysctl is Salt's module sysctl: kernel parameters of Linux, in the running system and for
+// the next boot (salt/modules/linux_sysctl.py).
 //
-// The program sysctl reads and sets them; what is to last stands in a configuration file, whose other lines stay as they are.
+// The program sysctl reads and sets the current values. Persistent values are kept in a
+// configuration file, whose other lines stay unchanged.
 //
-// What differs from Salt: the file is replaced as a whole.
+// One thing differs from Salt: the file is replaced atomically.
 package sysctl
 
 import (
@@ -44,7 +46,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
 
-// program returns the path of sysctl.
+// program returns the path of the program sysctl.
 func program() (string, error) {
 	path := process.Find("sysctl")
 	if path == "" {
@@ -53,7 +55,8 @@ func program() (string, error) {
 	return path, nil
 }
 
-// defaultConfig returns the file where parameters are kept: one of its own under systemd, /etc/sysctl.conf elsewhere.
+// defaultConfig returns the file for persistent parameters: a separate one under systemd,
+// /etc/sysctl.conf elsewhere.
 //
 // CLI Example:
 //
@@ -75,8 +78,8 @@ type showArgs struct {
 	ConfigFile any `default:"False"`
 }
 
-// show returns all parameters as they are, or those of a configuration file: an empty list where there is none, None where it cannot
-// be read.
+// show returns the current values of all parameters, or those in a configuration file. It returns
+// an empty list if the file does not exist, None if it cannot be read.
 //
 // CLI Example:
 //
@@ -100,7 +103,7 @@ func (m *module) show(ctx context.Context, a showArgs) (any, error) {
 	return found, err
 }
 
-// configured returns the parameters of a configuration file.
+// configured returns the parameters in a configuration file.
 func (m *module) configured(file string) any {
 	src, err := os.ReadFile(m.at(file))
 	switch {
@@ -119,7 +122,7 @@ func (m *module) configured(file string) any {
 	return found
 }
 
-// setting splits a line of a configuration file; ok is false where it sets nothing.
+// setting splits a line of a configuration file. ok is false if it sets nothing.
 func setting(line string) (name, value string, ok bool) {
 	line = strings.TrimSpace(line)
 	name, value, ok = strings.Cut(line, "=")
@@ -128,7 +131,7 @@ func setting(line string) (name, value string, ok bool) {
 
 type nameArgs struct{ Name string }
 
-// get returns a parameter as it is.
+// get returns the current value of a parameter.
 //
 // CLI Example:
 //
@@ -164,17 +167,19 @@ func (m *module) assign(ctx context.Context, a assignArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{path, "-w", a.Name + "=" + value}})
+	ran, err := calls.RunAll(ctx, m.env,
+		calls.Run{Argv: []string{path, "-w", a.Name + "=" + value}})
 	if err != nil {
 		return nil, err
 	}
-	out, said := ran.Stdout, ran.Stderr
-	pattern := regexp.MustCompile(`^` + regexp.QuoteMeta(a.Name) + `\s+=\s+` + regexp.QuoteMeta(value) + `\n?$`)
-	if !pattern.MatchString(out) || strings.Contains(said, "Invalid argument") {
-		if ran.Retcode == 0 || said == "" {
-			said = out
+	out, output := ran.Stdout, ran.Stderr
+	pattern := regexp.MustCompile(`^` + regexp.QuoteMeta(a.Name) + `\s+=\s+` +
+		regexp.QuoteMeta(value) + `\n?$`)
+	if !pattern.MatchString(out) || strings.Contains(output, "Invalid argument") {
+		if ran.Retcode == 0 || output == "" {
+			output = out
 		}
-		return nil, loader.Execution("sysctl -w failed: %s", said)
+		return nil, loader.Execution("sysctl -w failed: %s", output)
 	}
 	_, now, _ := strings.Cut(out, " = ")
 	return data.NewMap(a.Name, now), nil
@@ -186,7 +191,7 @@ type persistArgs struct {
 	Config any `default:"None"`
 }
 
-// persist sets a parameter now and for all boots to come. It returns Updated, or Already set.
+// persist sets a parameter now and for all later boots. It returns Updated or Already set.
 //
 // config
 //
@@ -201,7 +206,8 @@ func (m *module) persist(ctx context.Context, a persistArgs) (any, error) {
 		file = data.Str(a.Config)
 	}
 	if strings.ContainsAny(a.Name+strings.TrimRight(data.Str(a.Value), "\n"), "\r\n") {
-		return nil, loader.Execution("sysctl %q = %q does not fit into one line", a.Name, data.Str(a.Value))
+		return nil, loader.Execution("sysctl %q = %q does not fit into one line", a.Name,
+			data.Str(a.Value))
 	}
 	old, err := os.ReadFile(m.at(file))
 	if errors.Is(err, os.ErrNotExist) {
@@ -224,7 +230,8 @@ func (m *module) persist(ctx context.Context, a persistArgs) (any, error) {
 	return "Updated", nil
 }
 
-// edited returns a configuration with a parameter set; same tells that it is already.
+// edited returns a configuration with a parameter set. same is true if the parameter already has
+// the value.
 func edited(text, name, value string) (edited string, same bool) {
 	var b strings.Builder
 	found := false
@@ -251,10 +258,10 @@ func edited(text, name, value string) (edited string, same bool) {
 
 var white = regexp.MustCompile(`\s+`)
 
-// blanks returns a value with a tab for all white space between its parts, as the kernel shows it.
+// blanks replaces white space in a value by single tabs, as the kernel shows it.
 func blanks(value string) string { return white.ReplaceAllString(value, "\t") }
 
-// write gives the configuration file a content, which keeps mode and owner.
+// write replaces the contents of a configuration file. Its mode and owner stay.
 func (m *module) write(file, text string) error {
 	path := m.at(file)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -263,7 +270,8 @@ func (m *module) write(file, text string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	if err := atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
+	if err := atomicfile.Write(path, []byte(text),
+		atomicfile.Options{Mode: 0o644, Keep: true}); err != nil {
 		return loader.Execution("Could not write to file: %s: %w", file, err)
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// testdata/calls.json has what Salt 3006.0 runs and returns on the system below testdata/root.
+// testdata/calls.json holds the commands and results of Salt 3006.0 on the system below
+// testdata/root.
 func TestCalls(t *testing.T) {
 	fake(t, "exit 1")
 	root, err := filepath.Abs("testdata/root")
@@ -37,7 +38,8 @@ func fake(t *testing.T, body string) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// network makes a namespace of the network, whose parameters may be changed, and has sysctl work there.
+// network creates a network namespace, whose parameters may be changed, and makes sysctl work
+// there.
 func network(t *testing.T) {
 	t.Helper()
 	real := process.Find("sysctl")
@@ -63,7 +65,7 @@ func network(t *testing.T) {
 	fake(t, fmt.Sprintf(`exec nsenter -t %d -n %s "$@"`, cmd.Process.Pid, real))
 }
 
-// The program of this host sets parameters of a network of its own.
+// TestPersistForReal runs the host's program on parameters of a separate network namespace.
 func TestPersistForReal(t *testing.T) {
 	network(t)
 	root := t.TempDir()
@@ -72,7 +74,8 @@ func TestPersistForReal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	env := &loader.Env{Root: root, Opts: data.NewMap("id", "web1"), Grains: func() *data.Map { return data.NewMap("kernel", "Linux") }}
+	env := &loader.Env{Root: root, Opts: data.NewMap("id", "web1"),
+		Grains: func() *data.Map { return data.NewMap("kernel", "Linux") }}
 	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(), cmd.Plugin(render.Brought{})})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +96,8 @@ func TestPersistForReal(t *testing.T) {
 	}{
 		{"net.ipv4.ip_default_ttl", int64(61), [2]string{"Updated", "Already set"}, "61"},
 		{"net.ipv4.ip_default_ttl", "62", [2]string{"Updated", "Already set"}, "62"},
-		{"net.ipv4.tcp_rmem", "4096 131072 6291455", [2]string{"Updated", "Already set"}, "4096\t131072\t6291455"},
+		{"net.ipv4.tcp_rmem", "4096 131072 6291455", [2]string{"Updated", "Already set"},
+			"4096\t131072\t6291455"},
 	} {
 		for _, want := range c.want {
 			if got := call("persist", c.name, c.value, "/etc/sysctl.d/x.conf"); got != want {
@@ -108,7 +112,8 @@ func TestPersistForReal(t *testing.T) {
 	if got, err := os.ReadFile(file); err != nil || string(got) != want {
 		t.Errorf("the file has %q, %v", got, err)
 	}
-	if got := call("assign", "net.ipv4.ip_default_ttl", int64(999)); !strings.Contains(got, "sysctl -w failed: ") || !strings.Contains(got, "Invalid argument") {
+	if got := call("assign", "net.ipv4.ip_default_ttl", int64(999)); !strings.Contains(got,
+		"sysctl -w failed: ") || !strings.Contains(got, "Invalid argument") {
 		t.Errorf("a value that the kernel does not take: %s", got)
 	}
 }
@@ -134,7 +139,8 @@ func FuzzEdited(f *testing.F) {
 	f.Add("# c\nnet.ipv4.ip_forward = 1\n", "net.ipv4.ip_forward", "0")
 	f.Add("a\x00=\r\n=", "k", "")
 	f.Fuzz(func(t *testing.T, text, name, value string) {
-		if strings.ContainsAny(name+value, "=\n\r#") || strings.TrimSpace(name) != name || strings.TrimSpace(value) != value || name == "" {
+		if strings.ContainsAny(name+value, "=\n\r#") || strings.TrimSpace(name) != name ||
+			strings.TrimSpace(value) != value || name == "" {
 			return
 		}
 		once, _ := edited(text, name, value)

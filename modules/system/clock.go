@@ -18,7 +18,7 @@ type offsetArgs struct {
 
 var offset = regexp.MustCompile(`^([+-])?(\d\d)(\d\d)$`)
 
-// now returns the time at a distance from UTC, such as +0600, or that of the system.
+// now returns the current time at an offset from UTC, such as +0600, or in the system's time zone.
 func now(utcOffset any) (time.Time, error) {
 	if utcOffset == nil {
 		return time.Now(), nil
@@ -36,7 +36,7 @@ func now(utcOffset any) (time.Time, error) {
 	return time.Now().In(time.FixedZone("", seconds)), nil
 }
 
-func shown(utcOffset any, layout string) (any, error) {
+func formatted(utcOffset any, layout string) (any, error) {
 	t, err := now(utcOffset)
 	if err != nil {
 		return nil, err
@@ -44,43 +44,43 @@ func shown(utcOffset any, layout string) (any, error) {
 	return t.Format(layout), nil
 }
 
-// getSystemTime returns the time as 03:04:05 PM.
+// getSystemTime returns the time in the format 03:04:05 PM.
 //
 // utc_offset
 //
-//	The distance from UTC, such as +0600. Default: that of the system.
+//	The offset from UTC, such as +0600. Default: that of the system.
 //
 // CLI Example:
 //
 //	salt '*' system.get_system_time
 func (m *module) getSystemTime(_ context.Context, a offsetArgs) (any, error) {
-	return shown(a.UTCOffset, "03:04:05 PM")
+	return formatted(a.UTCOffset, "03:04:05 PM")
 }
 
-// getSystemDateTime returns date and time as 2006-01-02 15:04:05.
+// getSystemDateTime returns date and time in the format 2006-01-02 15:04:05.
 //
 // utc_offset
 //
-//	The distance from UTC, such as +0600. Default: that of the system.
+//	The offset from UTC, such as +0600. Default: that of the system.
 //
 // CLI Example:
 //
 //	salt '*' system.get_system_date_time "'-0500'"
 func (m *module) getSystemDateTime(_ context.Context, a offsetArgs) (any, error) {
-	return shown(a.UTCOffset, "2006-01-02 15:04:05")
+	return formatted(a.UTCOffset, "2006-01-02 15:04:05")
 }
 
-// getSystemDate returns the date as Mon 01/02/2006.
+// getSystemDate returns the date in the format Mon 01/02/2006.
 //
 // utc_offset
 //
-//	The distance from UTC, such as +0600. Default: that of the system.
+//	The offset from UTC, such as +0600. Default: that of the system.
 //
 // CLI Example:
 //
 //	salt '*' system.get_system_date
 func (m *module) getSystemDate(_ context.Context, a offsetArgs) (any, error) {
-	return shown(a.UTCOffset, "Mon 01/02/2006")
+	return formatted(a.UTCOffset, "Mon 01/02/2006")
 }
 
 type setTimeArgs struct {
@@ -88,7 +88,7 @@ type setTimeArgs struct {
 	UTCOffset any `name:"utc_offset" default:"None"`
 }
 
-// parsed reads a time in the first of several forms that fits.
+// parsed parses a time with the first layout that fits.
 func parsed(s string, layouts ...string) (time.Time, bool) {
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -98,11 +98,12 @@ func parsed(s string, layouts ...string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// setSystemTime sets the time, given as HH:MM or HH:MM:SS, with AM or PM or without. It returns False for what is none.
+// setSystemTime sets the time, given as HH:MM or HH:MM:SS, with or without AM or PM. It returns
+// False if the time is invalid.
 //
 // utc_offset
 //
-//	The distance from UTC of the time, such as +0600. Default: that of the system.
+//	The offset of the time from UTC, such as +0600. Default: that of the system.
 //
 // CLI Example:
 //
@@ -112,7 +113,9 @@ func (m *module) setSystemTime(ctx context.Context, a setTimeArgs) (any, error) 
 	if !ok {
 		return false, nil
 	}
-	return m.setSystemDateTime(ctx, setDateTimeArgs{Hours: int64(t.Hour()), Minutes: int64(t.Minute()), Seconds: int64(t.Second()), UTCOffset: a.UTCOffset})
+	return m.setSystemDateTime(ctx,
+		setDateTimeArgs{Hours: int64(t.Hour()), Minutes: int64(t.Minute()),
+			Seconds: int64(t.Second()), UTCOffset: a.UTCOffset})
 }
 
 type setDateArgs struct {
@@ -124,7 +127,7 @@ type setDateArgs struct {
 //
 // utc_offset
 //
-//	The distance from UTC, such as +0600. Default: that of the system.
+//	The offset from UTC, such as +0600. Default: that of the system.
 //
 // CLI Example:
 //
@@ -134,7 +137,9 @@ func (m *module) setSystemDate(ctx context.Context, a setDateArgs) (any, error) 
 	if !ok {
 		return nil, loader.Invocation("Invalid date format")
 	}
-	return m.setSystemDateTime(ctx, setDateTimeArgs{Years: int64(t.Year()), Months: int64(t.Month()), Days: int64(t.Day()), UTCOffset: a.UTCOffset})
+	return m.setSystemDateTime(ctx,
+		setDateTimeArgs{Years: int64(t.Year()), Months: int64(t.Month()), Days: int64(t.Day()),
+			UTCOffset: a.UTCOffset})
 }
 
 type setDateTimeArgs struct {
@@ -147,11 +152,12 @@ type setDateTimeArgs struct {
 	UTCOffset any `name:"utc_offset" default:"None"`
 }
 
-// setSystemDateTime sets date and time, and the clock of the hardware where that can be set. What is not given stays as it is.
+// setSystemDateTime sets date and time, and also the hardware clock if that can be set. Parts that
+// are not given stay unchanged.
 //
 // utc_offset
 //
-//	The distance from UTC, such as +0600. Default: that of the system.
+//	The offset from UTC, such as +0600. Default: that of the system.
 //
 // CLI Example:
 //
@@ -170,14 +176,15 @@ func (m *module) setSystemDateTime(ctx context.Context, a setDateTimeArgs) (any,
 	if settable, err := m.settable(ctx); err != nil || !settable {
 		return err == nil, err
 	}
-	code, said, err := m.run(ctx, false, "hwclock", "--systohc")
+	code, output, err := m.run(ctx, false, "hwclock", "--systohc")
 	if err == nil && code {
-		err = loader.Execution("hwclock failed to set hardware clock from software clock: %s", said)
+		err = loader.Execution("hwclock failed to set hardware clock from software clock: %s",
+			output)
 	}
 	return err == nil, err
 }
 
-// apply returns a time with the parts that are given.
+// apply returns t with the given parts replaced.
 func (a setDateTimeArgs) apply(t time.Time) (time.Time, error) {
 	parts := []int{t.Year(), int(t.Month()), t.Day(), t.Hour(), t.Minute(), t.Second()}
 	names := []string{"year", "month", "day", "hour", "minute", "second"}
@@ -191,8 +198,10 @@ func (a setDateTimeArgs) apply(t time.Time) (time.Time, error) {
 		}
 		parts[i] = int(n)
 	}
-	want := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0, t.Location())
-	for i, got := range []int{want.Year(), int(want.Month()), want.Day(), want.Hour(), want.Minute(), want.Second()} {
+	want := time.Date(parts[0], time.Month(parts[1]), parts[2], parts[3], parts[4], parts[5], 0,
+		t.Location())
+	for i, got := range []int{want.Year(), int(want.Month()), want.Day(), want.Hour(),
+		want.Minute(), want.Second()} {
 		if i < 5 && got != parts[i] {
 			return t, loader.Invocation("%s is out of range", names[i])
 		}
@@ -200,8 +209,10 @@ func (a setDateTimeArgs) apply(t time.Time) (time.Time, error) {
 	return want, nil
 }
 
-// run runs a program and tells whether it failed, and what it said of that.
-func (m *module) run(ctx context.Context, quiet bool, argv ...string) (failed bool, said string, err error) {
+// run runs a program. It returns whether the program failed, and its error output.
+func (m *module) run(
+	ctx context.Context, quiet bool, argv ...string,
+) (failed bool, output string, err error) {
 	run := calls.Run{Argv: argv, IgnoreRetcode: quiet}
 	if quiet {
 		run.Log = "quiet"
@@ -210,23 +221,25 @@ func (m *module) run(ctx context.Context, quiet bool, argv ...string) (failed bo
 	return ran.Retcode != 0, ran.Stderr, err
 }
 
-// date sets the clock of the kernel, to the minute where date cannot do better.
+// date sets the kernel's clock. It omits the seconds if the program date does not
+// support them.
 func (m *module) date(ctx context.Context, t time.Time, utc bool) error {
 	line := []string{"date"}
 	if utc {
 		line, t = append(line, "-u"), t.UTC()
 	}
-	failed, said, err := m.run(ctx, false, append(line, t.Format("010215042006.05"))...)
+	failed, output, err := m.run(ctx, false, append(line, t.Format("010215042006.05"))...)
 	if err != nil || !failed {
 		return err
 	}
-	if failed, _, err = m.run(ctx, false, append(line, t.Format("010215042006"))...); err == nil && failed {
-		err = loader.Execution("date failed: %s", said)
+	if failed, _, err = m.run(ctx, false, append(line, t.Format("010215042006"))...); err == nil &&
+		failed {
+		err = loader.Execution("date failed: %s", output)
 	}
 	return err
 }
 
-// hasSettableHwclock tells whether there is a clock of the hardware that can be set.
+// hasSettableHwclock reports whether the system has a hardware clock that can be set.
 //
 // CLI Example:
 //

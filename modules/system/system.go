@@ -1,6 +1,8 @@
-// Package system is Salt's module system: reboot, shutdown, the clock and the name of the computer (salt/modules/system.py).
+// Package system is Salt's module system: reboot, shutdown, the clock and the computer name
+// (salt/modules/system.py).
 //
-// What differs from Salt: /etc/machine-info is replaced as a whole. The functions for NI Linux RT are there on that system only.
+// Differences from Salt: /etc/machine-info is replaced atomically. The functions for NI Linux RT
+// exist only on that system.
 package system
 
 import (
@@ -51,7 +53,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		loader.F("shutdown", m.shutdown),
 	}
 	if env.GrainsNow().Text("os_family") == "NILinuxRT" {
-		funcs = append(funcs, loader.F("get_reboot_required_witnessed", m.getRebootRequiredWitnessed),
+		funcs = append(funcs, loader.F("get_reboot_required_witnessed",
+			m.getRebootRequiredWitnessed),
 			loader.F("set_reboot_required_witnessed", m.setRebootRequiredWitnessed))
 	}
 	return &loader.Module{Funcs: funcs}, nil
@@ -59,8 +62,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
 
-// said runs a program and returns what it says.
-func (m *module) said(ctx context.Context, argv ...string) (string, error) {
+// output runs a program and returns its output.
+func (m *module) output(ctx context.Context, argv ...string) (string, error) {
 	return calls.RunOutput(ctx, m.env, calls.Run{Argv: argv})
 }
 
@@ -69,7 +72,9 @@ func (m *module) said(ctx context.Context, argv ...string) (string, error) {
 // CLI Example:
 //
 //	salt '*' system.halt
-func (m *module) halt(ctx context.Context, _ loader.NoArgs) (any, error) { return m.said(ctx, "halt") }
+func (m *module) halt(ctx context.Context, _ loader.NoArgs) (any, error) {
+	return m.output(ctx, "halt")
+}
 
 // poweroff turns the system off.
 //
@@ -77,7 +82,7 @@ func (m *module) halt(ctx context.Context, _ loader.NoArgs) (any, error) { retur
 //
 //	salt '*' system.poweroff
 func (m *module) poweroff(ctx context.Context, _ loader.NoArgs) (any, error) {
-	return m.said(ctx, "poweroff")
+	return m.output(ctx, "poweroff")
 }
 
 type initArgs struct{ Runlevel any }
@@ -88,7 +93,7 @@ type initArgs struct{ Runlevel any }
 //
 //	salt '*' system.init 3
 func (m *module) initTo(ctx context.Context, a initArgs) (any, error) {
-	return m.said(ctx, "init", data.Str(a.Runlevel))
+	return m.output(ctx, "init", data.Str(a.Runlevel))
 }
 
 type timeArgs struct {
@@ -106,20 +111,20 @@ func (a timeArgs) when() string {
 //
 // at_time
 //
-//	The minutes to wait. Default: now.
+//	How many minutes to wait. Default: do not wait.
 //
 // CLI Example:
 //
 //	salt '*' system.reboot
 func (m *module) reboot(ctx context.Context, a timeArgs) (any, error) {
-	return m.said(ctx, "shutdown", "-r", a.when())
+	return m.output(ctx, "shutdown", "-r", a.when())
 }
 
 // shutdown shuts the system down.
 //
 // at_time
 //
-//	The minutes to wait. Default: now.
+//	How many minutes to wait. Default: do not wait.
 //
 // CLI Example:
 //
@@ -129,21 +134,21 @@ func (m *module) shutdown(ctx context.Context, a timeArgs) (any, error) {
 	if strings.HasSuffix(runtime.GOOS, "bsd") {
 		flag = "-p"
 	}
-	return m.said(ctx, "shutdown", flag, a.when())
+	return m.output(ctx, "shutdown", flag, a.when())
 }
 
 const machineInfo = "/etc/machine-info"
 
 var pretty = regexp.MustCompile(`^\s*PRETTY_HOSTNAME=(.*)$`)
 
-// getComputerDesc returns the description of the computer, False where it has none.
+// getComputerDesc returns the description of the computer, False if it has none.
 //
 // CLI Example:
 //
 //	salt '*' system.get_computer_desc
 func (m *module) getComputerDesc(ctx context.Context, _ loader.NoArgs) (any, error) {
 	if ctl := process.Find("hostnamectl"); ctl != "" {
-		out, err := m.said(ctx, ctl, "status", "--pretty")
+		out, err := m.output(ctx, ctl, "status", "--pretty")
 		return unescaped(out), err
 	}
 	src, err := os.ReadFile(m.at(machineInfo))
@@ -175,7 +180,7 @@ func unescaped(s string) string {
 
 type descArgs struct{ Desc string }
 
-// setComputerDesc gives the computer a description, and tells whether that worked.
+// setComputerDesc sets the description of the computer and reports whether that worked.
 //
 // CLI Example:
 //
@@ -183,21 +188,24 @@ type descArgs struct{ Desc string }
 func (m *module) setComputerDesc(ctx context.Context, a descArgs) (any, error) {
 	desc := strings.NewReplacer(`"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(a.Desc)
 	if ctl := process.Find("hostnamectl"); ctl != "" {
-		return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{ctl, "set-hostname", "--pretty", desc}})
+		return calls.Succeeds(ctx, m.env,
+			calls.Run{Argv: []string{ctl, "set-hostname", "--pretty", desc}})
 	}
 	src, err := os.ReadFile(m.at(machineInfo))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
 	text := described(string(src), `PRETTY_HOSTNAME="`+desc+`"`)
-	err = atomicfile.Write(m.at(machineInfo), []byte(text), atomicfile.Options{Mode: 0o644, Keep: true})
+	err = atomicfile.Write(m.at(machineInfo), []byte(text),
+		atomicfile.Options{Mode: 0o644, Keep: true})
 	if err != nil {
 		m.env.Log.Errorf("Unable to write %s: %v", machineInfo, err)
 	}
 	return err == nil, nil
 }
 
-// described returns the file with a line in the place of the first that has a description, or at its end.
+// described returns the file with the first line that has a description replaced, or with the line
+// appended.
 func described(text, line string) string {
 	var b strings.Builder
 	found := false
@@ -218,7 +226,7 @@ func described(text, line string) string {
 
 type hostnameArgs struct{ Hostname any }
 
-// setComputerName gives the computer a name.
+// setComputerName sets the name of the computer.
 //
 // CLI Example:
 //
@@ -236,10 +244,11 @@ func (m *module) getComputerName(ctx context.Context, _ loader.NoArgs) (any, err
 	return m.env.Call(ctx, "network.get_hostname", nil, nil)
 }
 
-// witness is a file that is gone with the next boot.
+// witness is a file that the next boot removes.
 const witness = "/var/volatile/tmp/salt/reboot_witnessed"
 
-// getRebootRequiredWitnessed tells whether the need of a reboot was noted since the last one. It is there on NI Linux RT only.
+// getRebootRequiredWitnessed reports whether a reboot was marked as required since the last boot.
+// It exists only on NI Linux RT.
 //
 // CLI Example:
 //
@@ -249,7 +258,7 @@ func (m *module) getRebootRequiredWitnessed(context.Context, loader.NoArgs) (any
 	return err == nil, nil
 }
 
-// setRebootRequiredWitnessed notes that a reboot is needed. It is there on NI Linux RT only.
+// setRebootRequiredWitnessed marks a reboot as required. It exists only on NI Linux RT.
 //
 // CLI Example:
 //

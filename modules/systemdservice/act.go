@@ -2,10 +2,11 @@ package systemdservice
 
 import (
 	"context"
-	"regexp"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/services"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type startArgs struct {
@@ -15,30 +16,33 @@ type startArgs struct {
 	UnmaskRuntime bool `default:"False"`
 }
 
-// start starts a service. What systemctl says when it fails is the error.
+// start starts a service. If that fails, the error is the message of systemctl.
 //
 // no_block : False
 //
-//	Do not wait until it has started.
+//	Do not wait until the service has started.
 //
 // unmask, unmask_runtime : False
 //
-//	Take its mask away first, the lasting one or that until the next boot.
+//	Remove the mask first: the permanent one, or the one until the next boot.
 //
 // CLI Example:
 //
 //	salt '*' service.start nginx
-func (m *module) start(ctx context.Context, a startArgs) (any, error) { return m.do(ctx, "start", a) }
+func (m *module) start(ctx context.Context, a startArgs) (any, error) {
+	return m.do(ctx, "start", a)
+}
 
-// restart restarts a service, or starts it. What systemctl says when it fails is the error.
+// restart restarts a service, or starts it if it is not running. If that fails, the error is the
+// message of systemctl.
 //
 // no_block : False
 //
-//	Do not wait until it has started.
+//	Do not wait until the service has started.
 //
 // unmask, unmask_runtime : False
 //
-//	Take its mask away first, the lasting one or that until the next boot.
+//	Remove the mask first: the permanent one, or the one until the next boot.
 //
 // CLI Example:
 //
@@ -47,15 +51,16 @@ func (m *module) restart(ctx context.Context, a startArgs) (any, error) {
 	return m.do(ctx, "restart", a)
 }
 
-// reload has a service read its configuration anew. What systemctl says when it fails is the error.
+// reload makes a service reload its configuration. If that fails, the error is the message of
+// systemctl.
 //
 // no_block : False
 //
-//	Do not wait until it has done so.
+//	Do not wait until the service has reloaded.
 //
 // unmask, unmask_runtime : False
 //
-//	Take its mask away first, the lasting one or that until the next boot.
+//	Remove the mask first: the permanent one, or the one until the next boot.
 //
 // CLI Example:
 //
@@ -71,16 +76,16 @@ type forceReloadArgs struct {
 	UnmaskRuntime bool `default:"False"`
 }
 
-// forceReload has a service read its configuration anew, and restarts it where it cannot. What systemctl says when it fails is the
-// error.
+// forceReload makes a service reload its configuration, or restarts it if it cannot reload. If that
+// fails, the error is the message of systemctl.
 //
 // no_block : True
 //
-//	Do not wait until it has done so.
+//	Do not wait until that is done.
 //
 // unmask, unmask_runtime : False
 //
-//	Take its mask away first, the lasting one or that until the next boot.
+//	Remove the mask first: the permanent one, or the one until the next boot.
 //
 // CLI Example:
 //
@@ -89,24 +94,24 @@ func (m *module) forceReload(ctx context.Context, a forceReloadArgs) (any, error
 	return m.do(ctx, "force-reload", startArgs(a))
 }
 
-// do has systemctl do something with a unit.
+// do runs systemctl with an action on a unit.
 func (m *module) do(ctx context.Context, action string, a startArgs) (any, error) {
 	if err := m.refresh(ctx, a.Name); err != nil {
 		return nil, err
 	}
-	if err := m.takeMasks(ctx, a.Name, a.Unmask, a.UnmaskRuntime, nil); err != nil {
+	if err := m.removeMasks(ctx, a.Name, a.Unmask, a.UnmaskRuntime, nil); err != nil {
 		return nil, err
 	}
 	line, err := m.acting(ctx, a.NoBlock, nil, action, a.Name)
 	if err != nil {
 		return nil, err
 	}
-	o, err := m.run(ctx, line)
+	o, err := m.run(ctx, calls.Run{}, line)
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
-		return nil, loader.Execution("%s", withoutScope(o.stderr))
+	if o.Retcode != 0 {
+		return nil, loader.Execution("%s", withoutScope(o.Stderr))
 	}
 	return true, nil
 }
@@ -116,11 +121,11 @@ type stopArgs struct {
 	NoBlock bool `default:"False"`
 }
 
-// stop stops a service and tells whether that worked.
+// stop stops a service and reports whether that worked.
 //
 // no_block : False
 //
-//	Do not wait until it has stopped.
+//	Do not wait until the service has stopped.
 //
 // CLI Example:
 //
@@ -133,39 +138,21 @@ func (m *module) stop(ctx context.Context, a stopArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := m.run(ctx, line)
-	return err == nil && o.code == 0, err
+	o, err := m.run(ctx, calls.Run{}, line)
+	return err == nil && o.Retcode == 0, err
 }
 
-type statusArgs struct {
-	Name string
-	Sig  any `default:"None"`
-}
-
-var glob = regexp.MustCompile(`\*|\?|\[.+\]`)
-
-// status tells whether a service runs. For a name with a wildcard it returns a dictionary of all that fit.
+// status reports whether a service is running. For a name with a wildcard it returns a dictionary
+// of all matching services.
 //
 // CLI Example:
 //
 //	salt '*' service.status nginx
 //	salt '*' service.status 'ssh*'
-func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
-	if !glob.MatchString(a.Name) {
-		return m.active(ctx, a.Name)
-	}
-	found := &data.Map{}
-	for _, name := range m.all(nil) {
-		if !loader.Glob(a.Name, name) {
-			continue
-		}
-		is, err := m.active(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		found.Set(name, is)
-	}
-	return found, nil
+func (m *module) status(ctx context.Context, a services.StatusArgs) (any, error) {
+	all := func() ([]string, error) { return m.all(nil), nil }
+	return services.Status(a.Name, all,
+		func(name string) (bool, error) { return m.active(ctx, name) })
 }
 
 func (m *module) active(ctx context.Context, name string) (bool, error) {
@@ -173,7 +160,7 @@ func (m *module) active(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	o, err := m.quietly(ctx, append(systemctl(nil, "is-active"), unitWords(name)...))
-	return err == nil && o.code == 0, err
+	return err == nil && o.Retcode == 0, err
 }
 
 type firstbootArgs struct {
@@ -186,7 +173,7 @@ type firstbootArgs struct {
 	Root          any `default:"None"`
 }
 
-// firstboot has systemd-firstboot give a system its basic settings.
+// firstboot sets the basic settings of a system with systemd-firstboot.
 //
 // locale, locale_message, keymap, timezone, hostname, machine_id
 //
@@ -194,25 +181,26 @@ type firstbootArgs struct {
 //
 // root
 //
-//	The directory where the system is.
+//	The root directory of the system.
 //
 // CLI Example:
 //
 //	salt '*' service.firstboot keymap=jp locale=en_US.UTF-8
 func (m *module) firstboot(ctx context.Context, a firstbootArgs) (any, error) {
 	line := []string{program("systemd-firstboot")}
-	for _, setting := range [][2]any{{"locale", a.Locale}, {"locale-message", a.LocaleMessage}, {"keymap", a.Keymap}, {"timezone", a.Timezone},
+	for _, setting := range [][2]any{{"locale", a.Locale}, {"locale-message", a.LocaleMessage},
+		{"keymap", a.Keymap}, {"timezone", a.Timezone},
 		{"hostname", a.Hostname}, {"machine-ID", a.MachineID}, {"root", a.Root}} {
 		if data.Truth(setting[1]) {
 			line = append(line, "--"+setting[0].(string), data.Str(setting[1]))
 		}
 	}
-	o, err := m.run(ctx, line)
+	o, err := m.run(ctx, calls.Run{}, line)
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
-		return nil, loader.Execution("systemd-firstboot error: %s", o.stderr)
+	if o.Retcode != 0 {
+		return nil, loader.Execution("systemd-firstboot error: %s", o.Stderr)
 	}
 	return true, nil
 }

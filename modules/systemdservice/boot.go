@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -21,7 +22,7 @@ type enableArgs struct {
 	Kwargs        *data.Map `kwargs:"kwargs"`
 }
 
-// enable has a service start with the system. What systemctl says when it fails is the error.
+// enable makes a service start at boot. If that fails, the error is the message of systemctl.
 //
 // no_block : False
 //
@@ -29,11 +30,11 @@ type enableArgs struct {
 //
 // unmask, unmask_runtime : False
 //
-//	Take its mask away first, the lasting one or that until the next boot.
+//	Remove the mask first: the permanent one, or the one until the next boot.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -42,18 +43,18 @@ func (m *module) enable(ctx context.Context, a enableArgs) (any, error) {
 	if err := m.refresh(ctx, a.Name); err != nil {
 		return nil, err
 	}
-	if err := m.takeMasks(ctx, a.Name, a.Unmask, a.UnmaskRuntime, a.Root); err != nil {
+	if err := m.removeMasks(ctx, a.Name, a.Unmask, a.UnmaskRuntime, a.Root); err != nil {
 		return nil, err
 	}
 	if m.isScript(a.Root, a.Name) {
-		return m.turnScript(ctx, a.Name, []string{"defaults", "99"}, "on")
+		return m.toggleScript(ctx, a.Name, []string{"defaults", "99"}, "on")
 	}
-	o, err := m.turn(ctx, a.NoBlock, a.Root, "enable", a.Name)
+	o, err := m.toggle(ctx, a.NoBlock, a.Root, "enable", a.Name)
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
-		return nil, loader.Execution("%s", withoutScope(o.stderr))
+	if o.Retcode != 0 {
+		return nil, loader.Execution("%s", withoutScope(o.Stderr))
 	}
 	return true, nil
 }
@@ -65,7 +66,7 @@ type disableArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// disable has a service not start with the system, and tells whether that worked.
+// disable keeps a service from starting at boot and reports whether that worked.
 //
 // no_block : False
 //
@@ -73,7 +74,7 @@ type disableArgs struct {
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -83,23 +84,28 @@ func (m *module) disable(ctx context.Context, a disableArgs) (any, error) {
 		return nil, err
 	}
 	if m.isScript(a.Root, a.Name) {
-		return m.turnScript(ctx, a.Name, []string{"remove"}, "off")
+		return m.toggleScript(ctx, a.Name, []string{"remove"}, "off")
 	}
-	o, err := m.turn(ctx, a.NoBlock, a.Root, "disable", a.Name)
-	return err == nil && o.code == 0, err
+	o, err := m.toggle(ctx, a.NoBlock, a.Root, "disable", a.Name)
+	return err == nil && o.Retcode == 0, err
 }
 
-// turn enables or disables a unit.
-func (m *module) turn(ctx context.Context, noBlock bool, root any, action, name string) (outcome, error) {
+// toggle enables or disables a unit.
+func (m *module) toggle(
+	ctx context.Context, noBlock bool, root any, action, name string,
+) (calls.Ran, error) {
 	line, err := m.acting(ctx, noBlock, root, action, name)
 	if err != nil {
-		return outcome{}, err
+		return calls.Ran{}, err
 	}
 	return m.quietly(ctx, line)
 }
 
-// turnScript enables or disables a script: by update-rc.d with the words debian, or by chkconfig with the word redHat.
-func (m *module) turnScript(ctx context.Context, name string, debian []string, redHat string) (any, error) {
+// toggleScript enables or disables a script: with update-rc.d and the arguments debian, or with
+// chkconfig and the argument redHat.
+func (m *module) toggleScript(
+	ctx context.Context, name string, debian []string, redHat string,
+) (any, error) {
 	line, err := m.scope(ctx)
 	if err != nil {
 		return nil, err
@@ -112,7 +118,7 @@ func (m *module) turnScript(ctx context.Context, name string, debian []string, r
 		return nil, loader.Execution("Unable to find sysv service manager (tried update-rc.d, chkconfig)")
 	}
 	o, err := m.quietly(ctx, line)
-	return err == nil && o.code == 0, err
+	return err == nil && o.Retcode == 0, err
 }
 
 type enabledArgs struct {
@@ -121,11 +127,11 @@ type enabledArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// enabled tells whether a service starts with the system.
+// enabled reports whether a service starts at boot.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -139,7 +145,7 @@ func (m *module) on(ctx context.Context, name string, root any) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case o.code == 0:
+	case o.Retcode == 0:
 		return true, nil
 	case strings.Contains(name, "@"):
 		return m.linked(unitName(name)), nil
@@ -149,7 +155,8 @@ func (m *module) on(ctx context.Context, name string, root any) (bool, error) {
 	return false, nil
 }
 
-// linked tells whether an instance of a template is enabled: older systemd does not say so of templates.
+// linked reports whether an instance of a template is enabled. Older versions of systemd do not
+// report that for templates.
 func (m *module) linked(unit string) bool {
 	found := false
 	_ = filepath.WalkDir(m.at(nil, localUnits), func(path string, e fs.DirEntry, err error) error {
@@ -167,11 +174,11 @@ type disabledArgs struct {
 	Root any `default:"None"`
 }
 
-// disabled tells whether a service does not start with the system.
+// disabled reports whether a service does not start at boot.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -181,7 +188,7 @@ func (m *module) disabled(ctx context.Context, a disabledArgs) (any, error) {
 	return err == nil && !on, err
 }
 
-// scriptEnabled tells whether a script of /etc/init.d is started in the runlevel of now.
+// scriptEnabled reports whether a script in /etc/init.d starts in the current runlevel.
 func (m *module) scriptEnabled(ctx context.Context, name string, root any) (bool, error) {
 	level, err := m.runlevel(ctx)
 	if err != nil {
@@ -197,19 +204,20 @@ func (m *module) scriptEnabled(ctx context.Context, name string, root any) (bool
 	return false, nil
 }
 
-// runlevel returns the runlevel of now, or the one that the system comes up with.
+// runlevel returns the current runlevel, or else the default one.
 func (m *module) runlevel(ctx context.Context) (string, error) {
 	o, err := m.quietly(ctx, []string{program("runlevel")})
 	if err != nil {
 		return "", err
 	}
-	if words := strings.Fields(o.stdout); len(words) > 1 {
+	if words := strings.Fields(o.Stdout); len(words) > 1 {
 		return words[1], nil
 	}
 	return m.defaultRunlevel(), nil
 }
 
-// defaultRunlevel is 2, unless /etc/init/rc-sysinit.conf, and over it /etc/inittab or the kernel's command line, say otherwise.
+// defaultRunlevel returns the runlevel in /etc/init/rc-sysinit.conf, or 2 if that file sets none.
+// If it does, /etc/inittab overrides it, and the kernel's command line overrides both.
 func (m *module) defaultRunlevel() string {
 	level := ""
 	for line := range m.lines("/etc/init/rc-sysinit.conf") {
@@ -221,7 +229,8 @@ func (m *module) defaultRunlevel() string {
 		return "2"
 	}
 	for line := range m.lines("/etc/inittab") {
-		if fields := strings.Split(line, ":"); !strings.HasPrefix(line, "#") && strings.Contains(line, "initdefault") && len(fields) > 1 {
+		if fields := strings.Split(line, ":"); !strings.HasPrefix(line, "#") &&
+			strings.Contains(line, "initdefault") && len(fields) > 1 {
 			level = fields[1]
 		}
 	}

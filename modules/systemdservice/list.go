@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/services"
 	"github.com/brineproject/brine/loader"
 )
 
@@ -14,7 +15,7 @@ type rootArgs struct {
 	Root any `default:"None"`
 }
 
-// getRunning returns the units that run.
+// getRunning returns the running units.
 //
 // CLI Example:
 //
@@ -25,7 +26,7 @@ func (m *module) getRunning(ctx context.Context, _ loader.NoArgs) (any, error) {
 		return nil, err
 	}
 	found := map[string]bool{}
-	for line := range strings.SplitSeq(o.stdout, "\n") {
+	for line := range strings.SplitSeq(o.Stdout, "\n") {
 		words := strings.Fields(line)
 		if len(words) < 4 || words[3] != "running" {
 			continue
@@ -34,16 +35,15 @@ func (m *module) getRunning(ctx context.Context, _ loader.NoArgs) (any, error) {
 			found[name] = true
 		}
 	}
-	return sorted(found), nil
+	return services.Sorted(found), nil
 }
 
-func sorted(set map[string]bool) []any { return data.Values(slices.Sorted(maps.Keys(set))) }
-
-// inState returns the units whose files are in a state, as systemctl list-unit-files tells.
+// inState returns the units whose files are in a state, from systemctl list-unit-files.
 func (m *module) inState(ctx context.Context, root any, state string) (map[string]bool, error) {
-	o, err := m.quietly(ctx, systemctl(root, "--full", "--no-legend", "--no-pager", "list-unit-files"))
+	o, err := m.quietly(ctx, systemctl(root, "--full", "--no-legend", "--no-pager",
+		"list-unit-files"))
 	found := map[string]bool{}
-	for line := range strings.SplitSeq(o.stdout, "\n") {
+	for line := range strings.SplitSeq(o.Stdout, "\n") {
 		words := strings.Fields(line)
 		if len(words) < 2 || words[1] != state {
 			continue
@@ -55,11 +55,11 @@ func (m *module) inState(ctx context.Context, root any, state string) (map[strin
 	return found, err
 }
 
-// getEnabled returns the units that start with the system.
+// getEnabled returns the units that start at boot.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -68,11 +68,11 @@ func (m *module) getEnabled(ctx context.Context, a rootArgs) (any, error) {
 	return m.withScripts(ctx, a.Root, "enabled", true)
 }
 
-// getDisabled returns the units that do not start with the system.
+// getDisabled returns the units that do not start at boot.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -81,8 +81,10 @@ func (m *module) getDisabled(ctx context.Context, a rootArgs) (any, error) {
 	return m.withScripts(ctx, a.Root, "disabled", false)
 }
 
-// withScripts returns the units in a state, and the scripts that are enabled or not.
-func (m *module) withScripts(ctx context.Context, root any, state string, enabled bool) (any, error) {
+// withScripts returns the units in a state, and the scripts that are enabled or disabled.
+func (m *module) withScripts(
+	ctx context.Context, root any, state string, enabled bool,
+) (any, error) {
 	found, err := m.inState(ctx, root, state)
 	if err != nil {
 		return nil, err
@@ -96,28 +98,28 @@ func (m *module) withScripts(ctx context.Context, root any, state string, enable
 			found[name] = true
 		}
 	}
-	return sorted(found), nil
+	return services.Sorted(found), nil
 }
 
 // getStatic returns the units that can be neither enabled nor disabled.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' service.get_static
 func (m *module) getStatic(ctx context.Context, a rootArgs) (any, error) {
 	found, err := m.inState(ctx, a.Root, "static")
-	return sorted(found), err
+	return services.Sorted(found), err
 }
 
 // getAll returns all units that have files, and all scripts in /etc/init.d.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -134,26 +136,24 @@ func (m *module) all(root any) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-type nameArgs struct{ Name string }
-
-// available tells whether there is a unit or a script of that name.
+// available reports whether a unit or a script with that name exists.
 //
 // CLI Example:
 //
 //	salt '*' service.available sshd
-func (m *module) available(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) available(ctx context.Context, a services.NameArgs) (any, error) {
 	if err := m.refresh(ctx, a.Name); err != nil {
 		return nil, err
 	}
 	return m.known(ctx, a.Name)
 }
 
-// missing tells whether there is no unit or script of that name.
+// missing reports whether no unit or script with that name exists.
 //
 // CLI Example:
 //
 //	salt '*' service.missing sshd
-func (m *module) missing(ctx context.Context, a nameArgs) (any, error) {
+func (m *module) missing(ctx context.Context, a services.NameArgs) (any, error) {
 	known, err := m.available(ctx, a)
 	return known == false, err
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type maskArgs struct {
@@ -18,15 +19,15 @@ type maskArgs struct {
 	Root    any  `default:"None"`
 }
 
-// mask has a service not be started by anything.
+// mask masks a service, so that nothing can start it.
 //
 // runtime : False
 //
-//	Only until the next boot.
+//	Mask only until the next boot.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -36,25 +37,25 @@ func (m *module) mask(ctx context.Context, a maskArgs) (any, error) {
 	if err := m.refresh(ctx, a.Name); err != nil {
 		return nil, err
 	}
-	o, err := m.turnMask(ctx, "mask", a)
+	o, err := m.toggleMask(ctx, "mask", a)
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
-		return nil, loader.ExecutionInfo("Failed to mask service '"+a.Name+"'", o.stdout)
+	if o.Retcode != 0 {
+		return nil, loader.ExecutionInfo("Failed to mask service '"+a.Name+"'", o.Stdout)
 	}
 	return true, nil
 }
 
-// unmask takes the mask of a service away.
+// unmask removes the mask of a service.
 //
 // runtime : False
 //
-//	That until the next boot, and not the lasting one.
+//	Remove the mask until the next boot instead of the permanent one.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -65,36 +66,36 @@ func (m *module) unmask(ctx context.Context, a maskArgs) (any, error) {
 	if err != nil || on == false {
 		return err == nil, err
 	}
-	o, err := m.turnMask(ctx, "unmask", a)
+	o, err := m.toggleMask(ctx, "unmask", a)
 	if err != nil {
 		return nil, err
 	}
-	if o.code != 0 {
+	if o.Retcode != 0 {
 		return nil, loader.Execution("Failed to unmask service '%s'", a.Name)
 	}
 	return true, nil
 }
 
-func (m *module) turnMask(ctx context.Context, action string, a maskArgs) (outcome, error) {
+func (m *module) toggleMask(ctx context.Context, action string, a maskArgs) (calls.Ran, error) {
 	if a.Runtime {
 		action += " --runtime"
 	}
 	line, err := m.acting(ctx, false, a.Root, action, a.Name)
 	if err != nil {
-		return outcome{}, err
+		return calls.Ran{}, err
 	}
-	return m.run(ctx, line, "redirect_stderr", true)
+	return m.run(ctx, calls.Run{MergeStderr: true}, line)
 }
 
-// masked tells whether a service is masked.
+// masked reports whether a service is masked.
 //
 // runtime : False
 //
-//	Ask for the mask until the next boot, and not for the lasting one.
+//	Check the mask until the next boot instead of the permanent one.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -119,8 +120,10 @@ func (m *module) masked(ctx context.Context, a maskArgs) (any, error) {
 	return target == "/dev/null", nil
 }
 
-// takeMasks takes the masks of a unit away that are named.
-func (m *module) takeMasks(ctx context.Context, name string, lasting, runtime bool, root any) error {
+// removeMasks removes the selected masks of a unit.
+func (m *module) removeMasks(
+	ctx context.Context, name string, lasting, runtime bool, root any,
+) error {
 	for _, kind := range []struct{ wanted, runtime bool }{{lasting, false}, {runtime, true}} {
 		if !kind.wanted {
 			continue
@@ -132,7 +135,7 @@ func (m *module) takeMasks(ctx context.Context, name string, lasting, runtime bo
 	return nil
 }
 
-// lines yields the lines of a file of the system, none where it cannot be read.
+// lines yields the lines of a system file, none if it cannot be read.
 func (m *module) lines(path string) iter.Seq[string] {
 	src, _ := os.ReadFile(m.at(nil, path))
 	return func(yield func(string) bool) {

@@ -1,18 +1,21 @@
-// Package systemdservice is Salt's module service for systems with systemd (salt/modules/systemd_service.py).
+// Package systemdservice is Salt's module service for systems with systemd
+// (salt/modules/systemd_service.py).
 //
-// A name without the ending of a kind of unit is a service; timers, sockets, mounts, targets, paths and instances of templates
-// (name@instance) are named as systemd names them. Scripts in /etc/init.d that no unit stands for are taken along.
+// A name without the suffix of a unit type is a service. Timers, sockets, mounts, targets, paths
+// and instances of templates (name@instance) have the names that systemd gives them. The module
+// also covers scripts in /etc/init.d without a unit.
 //
-// A unit file that has changed, or that systemd has not seen yet, makes the module reload systemd before it does anything with the
-// unit. Programs that change a service run in a scope of their own, so that they outlive a restart of the minion, unless the option
-// systemd.scope is False.
+// If a unit file has changed, or systemd has not loaded it yet, the module reloads systemd before
+// it acts on the unit. Programs that change a service run in a scope of their own, so that they
+// survive a restart of the minion, unless the option systemd.scope is False.
 //
-// Where systemd is installed but does not run, as in a container or while an image is made, the module is offline: it enables,
-// disables and masks, and knows nothing of what runs.
+// If systemd is installed but not running, as in a container or while an image is built, the module
+// is offline: it can enable, disable and mask, but knows nothing about running units.
 //
-// What differs from Salt: what systemctl said of a unit is forgotten as soon as a file of the unit changes, and not only with a reload,
-// so that a unit that a state brings is seen by those behind it; a new script in /etc/init.d makes systemd be reloaded, too. "myservice" is
-// a service although it ends in the word.
+// Differences from Salt: the module forgets the status of a unit as soon as one of its files
+// changes, not only after a reload. So states see a unit that an earlier state installed. A new
+// script in /etc/init.d also makes it reload systemd. "myservice" is a service although the name
+// ends in that word.
 package systemdservice
 
 import (
@@ -34,7 +37,8 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	if env.GrainsNow().Text("kernel") != "Linux" || !systemd.Booted(env.Root) && process.Find("systemctl") == "" {
+	if env.GrainsNow().Text("kernel") != "Linux" || !systemd.Booted(env.Root) &&
+		process.Find("systemctl") == "" {
 		return nil, errors.New("The systemd execution module failed to load: only available on Linux systems which have been booted with systemd.") //nolint:staticcheck // Salt's text
 	}
 	return &loader.Module{Funcs: append(m.listing(),
@@ -53,7 +57,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	)}, nil
 }
 
-// listing are the functions that only look.
+// listing returns the functions that only read.
 func (m *module) listing() []loader.Func {
 	return []loader.Func{
 		loader.F("available", m.available),
@@ -72,12 +76,13 @@ func (m *module) listing() []loader.Func {
 	}
 }
 
-// at returns the place of a path of the system, below root where that is given.
+// at returns the path of a system file, below root if that is given.
 func (m *module) at(root any, path string) string {
 	return filepath.Join("/", m.env.Root, text(root), path)
 }
 
-// offline tells whether systemd is installed and does not run: then it returns the path of systemctl.
+// offline reports whether systemd is installed but not running. In that case it returns the path of
+// systemctl.
 //
 // CLI Example:
 //

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // show returns the properties of a unit.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -21,14 +22,15 @@ func (m *module) show(ctx context.Context, a disabledArgs) (any, error) {
 }
 
 func (m *module) properties(ctx context.Context, name string, root any) (*data.Map, error) {
-	o, err := m.run(ctx, append(systemctl(root, "show"), unitWords(name)...))
+	o, err := m.run(ctx, calls.Run{}, append(systemctl(root, "show"), unitWords(name)...))
 	if err != nil {
 		return nil, err
 	}
-	return parseShow(o.stdout), nil
+	return parseShow(o.Stdout), nil
 }
 
-// parseShow reads the output of systemctl show: a property a line, some with fields in braces, some that are lists of units.
+// parseShow parses the output of systemctl show: one property a line, some with fields in braces,
+// some with lists of units.
 func parseShow(text string) *data.Map {
 	found := &data.Map{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -45,7 +47,7 @@ func parseShow(text string) *data.Map {
 	return found
 }
 
-// fields reads { path=/bin/x ; argv[]=/bin/x ; … }. A value ends where it has a sign of equality itself, as in Salt.
+// fields parses { path=/bin/x ; argv[]=/bin/x ; … }. As in Salt, a value ends at an equals sign.
 func fields(value string) *data.Map {
 	found := &data.Map{}
 	value = strings.NewReplacer("{", "", "}", "").Replace(value)
@@ -60,7 +62,7 @@ func fields(value string) *data.Map {
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //

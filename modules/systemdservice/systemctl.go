@@ -8,16 +8,11 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
-// An outcome is what a run of a program gave.
-type outcome struct {
-	code           int64
-	stdout, stderr string
-}
-
-// text returns a value as text, "" for None, False and the like.
+// text returns a value as text, "" for None, False and other values that count as false.
 func text(v any) string {
 	if !data.Truth(v) {
 		return ""
@@ -25,7 +20,7 @@ func text(v any) string {
 	return data.Str(v)
 }
 
-// program returns the path of a program, or its name where it is not found.
+// program returns the path of a program, or its name if it is not found.
 func program(name string) string {
 	if path := process.Find(name); path != "" {
 		return path
@@ -33,7 +28,8 @@ func program(name string) string {
 	return name
 }
 
-// systemctl returns the command line of systemctl with these words; root is what --root gets.
+// systemctl returns the command line of systemctl with these arguments. root is the value of
+// --root.
 func systemctl(root any, words ...string) []string {
 	line := []string{program("systemctl")}
 	if at := text(root); at != "" {
@@ -42,8 +38,11 @@ func systemctl(root any, words ...string) []string {
 	return append(line, words...)
 }
 
-// acting returns the command line of systemctl that changes a unit: in a scope of its own where systemd has them.
-func (m *module) acting(ctx context.Context, noBlock bool, root any, action string, name string) ([]string, error) {
+// acting returns the command line of systemctl that changes a unit, in a scope of its own if
+// systemd supports scopes.
+func (m *module) acting(
+	ctx context.Context, noBlock bool, root any, action string, name string,
+) ([]string, error) {
 	line, err := m.scope(ctx)
 	if err != nil {
 		return nil, err
@@ -55,10 +54,12 @@ func (m *module) acting(ctx context.Context, noBlock bool, root any, action stri
 	if noBlock {
 		line = append(line, "--no-block")
 	}
-	return append(append(append(line, systemctl(root)[1:]...), strings.Fields(action)...), unitWords(name)...), nil
+	return append(append(append(line, systemctl(root)[1:]...), strings.Fields(action)...),
+		unitWords(name)...), nil
 }
 
-// unitWords returns the words for a unit that end a command line: - is how names of systemd's own units may begin, and options.
+// unitWords returns the last arguments of a command line, which name a unit. A name may begin with
+// a minus sign, as those of some systemd units do, and must not be taken for an option.
 func unitWords(name string) []string {
 	if unit := unitName(name); !strings.HasPrefix(unit, "-") {
 		return []string{unit}
@@ -66,19 +67,20 @@ func unitWords(name string) []string {
 	return []string{"--", unitName(name)}
 }
 
-// scope returns the words that have a program run in a scope of its own; none where that cannot be, or is not wanted.
+// scope returns the arguments that run a program in a scope of its own. It returns none if scopes
+// are not available or not wanted.
 func (m *module) scope(ctx context.Context) ([]string, error) {
 	if n, known := m.version(ctx); !systemd.Booted(m.env.Root) || !known || n < 205 {
 		return nil, nil
 	}
-	wanted, err := m.env.Call(ctx, "config.get", []any{"systemd.scope", true}, nil)
-	if err != nil || !data.Truth(wanted) {
+	wanted, err := loader.CallAs[bool](ctx, m.env, "config.get", []any{"systemd.scope", true}, nil)
+	if err != nil || !wanted {
 		return nil, err
 	}
 	return []string{"systemd-run", "--scope"}, nil
 }
 
-// version returns the version of systemd, and whether it is known; it is asked once in a job.
+// version returns the version of systemd and whether it is known. It runs the program once a job.
 func (m *module) version(ctx context.Context) (int, bool) {
 	const key = "salt.utils.systemd.version"
 	job := loader.ContextOf(ctx)
@@ -95,56 +97,52 @@ func (m *module) version(ctx context.Context) (int, bool) {
 	return n, true
 }
 
-// run runs a program. What it is to be called with beside python_shell stands in words.
-func (m *module) run(ctx context.Context, line []string, words ...any) (outcome, error) {
-	kwargs := data.NewMap(append([]any{"python_shell", false}, words...)...)
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{data.Values(line)}, kwargs)
-	if err != nil {
-		return outcome{}, err
-	}
-	all, _ := v.(*data.Map)
-	code, _ := all.Value("retcode").(int64)
-	return outcome{code, all.Text("stdout"), all.Text("stderr")}, nil
+// run runs a program. r holds further arguments of cmd.run_all.
+func (m *module) run(ctx context.Context, r calls.Run, line []string) (calls.Ran, error) {
+	r.Argv = line
+	return calls.RunAll(ctx, m.env, r)
 }
 
-// quietly runs a program whose failure is not that of the job.
-func (m *module) quietly(ctx context.Context, line []string) (outcome, error) {
-	return m.run(ctx, line, "ignore_retcode", true)
+// quietly runs a program whose failure does not count as a failure of the job.
+func (m *module) quietly(ctx context.Context, line []string) (calls.Ran, error) {
+	return m.run(ctx, calls.Run{IgnoreRetcode: true}, line)
 }
 
-// asked returns what systemctl status says of a unit. It is asked once in a job, and again when systemd has been reloaded or a file
-// of the unit has changed.
-func (m *module) asked(ctx context.Context, name string) (outcome, error) {
+// unitStatus returns the output of systemctl status for a unit. It runs the program once a job, and
+// again if systemd was reloaded or a file of the unit changed.
+func (m *module) unitStatus(ctx context.Context, name string) (calls.Ran, error) {
 	job := loader.ContextOf(ctx)
 	reloads, _ := job.Get(reloadsKey)
 	key := "systemd._systemctl_status." + name
 	print := data.Str(reloads) + " " + m.fingerprint(name)
 	if v, ok := job.Get(key); ok {
 		if seen := v.(statusSeen); seen.print == print {
-			return seen.outcome, nil
+			return seen.Ran, nil
 		}
 	}
 	words := []string{"status", unitName(name), "-n", "0"}
 	if strings.HasPrefix(words[1], "-") {
 		words = append([]string{"status", "-n", "0"}, unitWords(name)...)
 	}
-	o, err := m.run(ctx, systemctl(nil, words...), "redirect_stderr", true, "ignore_retcode", true)
+	o, err := m.run(ctx, calls.Run{MergeStderr: true, IgnoreRetcode: true},
+		systemctl(nil, words...))
 	if err == nil {
 		job.Set(key, statusSeen{o, print})
 	}
 	return o, err
 }
 
-// A statusSeen is what systemctl status said of a unit whose files were as print says.
+// A statusSeen is a cached output of systemctl status, with the fingerprint of the unit's files at
+// that time.
 type statusSeen struct {
-	outcome
+	calls.Ran
 	print string
 }
 
-// reloadsKey is the number of reloads of systemd in a job.
+// reloadsKey is the key of the number of systemd reloads in a job.
 const reloadsKey = "systemd.reloads"
 
-// systemctlReload has systemd read all unit files anew.
+// systemctlReload makes systemd reload all unit files.
 //
 // CLI Example:
 //
@@ -154,12 +152,12 @@ func (m *module) systemctlReload(ctx context.Context, _ loader.NoArgs) (any, err
 }
 
 func (m *module) daemonReload(ctx context.Context) error {
-	o, err := m.run(ctx, systemctl(nil, "--system", "daemon-reload"), "redirect_stderr", true)
+	o, err := m.run(ctx, calls.Run{MergeStderr: true}, systemctl(nil, "--system", "daemon-reload"))
 	if err != nil {
 		return err
 	}
-	if o.code != 0 {
-		return loader.Execution("Problem performing systemctl daemon-reload: %s", o.stdout)
+	if o.Retcode != 0 {
+		return loader.Execution("Problem performing systemctl daemon-reload: %s", o.Stdout)
 	}
 	job := loader.ContextOf(ctx)
 	n, _ := job.Get(reloadsKey)
@@ -168,8 +166,9 @@ func (m *module) daemonReload(ctx context.Context) error {
 	return nil
 }
 
-// withoutScope returns what a program said, without what systemd-run says of its scope.
-func withoutScope(said string) string {
-	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(line string) bool { return strings.HasSuffix(line, ".scope") })
+// withoutScope returns the output of a program without the lines of systemd-run about its scope.
+func withoutScope(output string) string {
+	lines := slices.DeleteFunc(strings.Split(output, "\n"),
+		func(line string) bool { return strings.HasSuffix(line, ".scope") })
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }

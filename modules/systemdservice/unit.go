@@ -13,17 +13,18 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// kinds are the kinds of units that names may end in.
+// kinds lists the unit types that names may end in.
 const kinds = " service socket device mount automount swap target path timer "
 
-// systemUnits are where packages put units, localUnits is where those of the system's owner are.
+// systemUnits is the directory of units from packages, localUnits that of the administrator's
+// units.
 const (
 	systemUnits = "/lib/systemd/system /usr/lib/systemd/system"
 	localUnits  = "/etc/systemd/system"
 	initScripts = "/etc/init.d"
 )
 
-// kindOf splits the name of a unit's file; ok is false where it is none of a kind that the module knows.
+// kindOf splits the file name of a unit. ok is false if it has none of the unit types in kinds.
 func kindOf(file string) (name, kind string, ok bool) {
 	i := strings.LastIndexByte(file, '.')
 	if i < 0 {
@@ -33,7 +34,7 @@ func kindOf(file string) (name, kind string, ok bool) {
 	return name, kind, kind != "" && strings.Contains(kinds, " "+kind+" ")
 }
 
-// unitName returns the whole name of a unit.
+// unitName returns the full name of a unit.
 func unitName(name string) string {
 	if _, _, ok := kindOf(name); ok {
 		return name
@@ -41,7 +42,8 @@ func unitName(name string) string {
 	return name + ".service"
 }
 
-// shortName returns a unit's name as the module tells it, without the ending of services; ok is false for what is no unit.
+// shortName returns the name of a unit as the module reports it, without the suffix of services. ok
+// is false if it is not a unit.
 func shortName(file string) (short string, ok bool) {
 	name, kind, ok := kindOf(file)
 	if kind != "service" {
@@ -50,7 +52,7 @@ func shortName(file string) (short string, ok bool) {
 	return name, ok
 }
 
-// fingerprint changes when a file of a unit does.
+// fingerprint returns a text that changes when a file of a unit changes.
 func (m *module) fingerprint(name string) string {
 	unit := unitName(name)
 	var b strings.Builder
@@ -68,7 +70,8 @@ func (m *module) fingerprint(name string) string {
 	return b.String()
 }
 
-// refresh reloads systemd when it has not seen a unit's file of the system's owner, or a script, or when the file has changed since.
+// refresh reloads systemd if it has not loaded a local unit file or a script yet, or if the file
+// has changed since.
 func (m *module) refresh(ctx context.Context, name string) error {
 	stale, err := m.stale(ctx, name)
 	if err != nil || !stale {
@@ -78,13 +81,14 @@ func (m *module) refresh(ctx context.Context, name string) error {
 }
 
 func (m *module) stale(ctx context.Context, name string) (bool, error) {
-	if readable(m.at(nil, filepath.Join(localUnits, unitName(name)))) || readable(m.at(nil, filepath.Join(initScripts, name))) {
+	if readable(m.at(nil, filepath.Join(localUnits, unitName(name)))) ||
+		readable(m.at(nil, filepath.Join(initScripts, name))) {
 		if known, err := m.known(ctx, name); err != nil || !known {
 			return !known, err
 		}
 	}
-	o, err := m.asked(ctx, name)
-	return strings.Contains(strings.ToLower(o.stdout), "'systemctl daemon-reload'"), err
+	o, err := m.unitStatus(ctx, name)
+	return strings.Contains(strings.ToLower(o.Stdout), "'systemctl daemon-reload'"), err
 }
 
 func readable(path string) bool {
@@ -98,23 +102,23 @@ func readable(path string) bool {
 
 var loaded = regexp.MustCompile(`^\s+loaded:\s+(\S+)`)
 
-// known tells whether systemd has a unit.
+// known reports whether systemd has a unit.
 func (m *module) known(ctx context.Context, name string) (bool, error) {
 	if off, _ := m.offline(ctx, loader.NoArgs{}); off != false {
 		return false, loader.Execution("Cannot run in offline mode. Failed to get information on unit '%s'", name)
 	}
-	o, err := m.asked(ctx, name)
+	o, err := m.unitStatus(ctx, name)
 	if err != nil {
 		return false, err
 	}
-	if n, ok := m.version(ctx); ok && n >= 231 { // since then the exit code of unknown units is 4
-		return 0 <= o.code && o.code < 4, nil
+	if n, ok := m.version(ctx); ok && n >= 231 { // since then the exit code for unknown units is 4
+		return 0 <= o.Retcode && o.Retcode < 4, nil
 	}
-	said := strings.ToLower(o.stdout)
-	if strings.Contains(said, "could not be found") { // of an older one to which that change was brought
+	output := strings.ToLower(o.Stdout)
+	if strings.Contains(output, "could not be found") { // older version with that change backported
 		return false, nil
 	}
-	for line := range strings.SplitSeq(said, "\n") {
+	for line := range strings.SplitSeq(output, "\n") {
 		if match := loaded.FindStringSubmatch(line); match != nil {
 			return match[1] != "not-found", nil
 		}
@@ -122,7 +126,8 @@ func (m *module) known(ctx context.Context, name string) (bool, error) {
 	return false, loader.Execution("Failed to get information on unit '%s'", name)
 }
 
-// units returns the short names of all units that have files. A directory that is a link leads to another one of them.
+// units returns the short names of all units that have files. A directory that is a link to another
+// one of them is skipped.
 func (m *module) units(root any) map[string]bool {
 	found := map[string]bool{}
 	for dir := range strings.FieldsSeq(systemUnits + " " + localUnits) {
@@ -143,7 +148,7 @@ func (m *module) units(root any) map[string]bool {
 	return found
 }
 
-// scripts returns the names of the scripts in /etc/init.d that no unit stands for.
+// scripts returns the names of the scripts in /etc/init.d without a unit.
 func (m *module) scripts(root any, units map[string]bool) []string {
 	dir := m.at(root, initScripts)
 	entries, err := os.ReadDir(dir)
@@ -152,7 +157,8 @@ func (m *module) scripts(root any, units map[string]bool) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if info, err := os.Stat(filepath.Join(dir, e.Name())); err != nil || info.Mode()&0o111 == 0 {
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err != nil ||
+			info.Mode()&0o111 == 0 {
 			continue
 		}
 		if !units[e.Name()] {
@@ -162,7 +168,7 @@ func (m *module) scripts(root any, units map[string]bool) []string {
 	return names
 }
 
-// isScript tells whether a service is a script of /etc/init.d that no unit stands for.
+// isScript reports whether a service is a script in /etc/init.d without a unit.
 func (m *module) isScript(root any, name string) bool {
 	return slices.Contains(m.scripts(root, m.units(root)), name)
 }

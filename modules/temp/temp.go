@@ -1,4 +1,5 @@
-// Package temp is Salt's module temp: it makes temporary files and directories (salt/modules/temp.py).
+// Package temp is Salt's module temp: it creates temporary files and directories
+// (salt/modules/temp.py).
 package temp
 
 import (
@@ -20,7 +21,8 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("dir", m.dir), loader.F("file", m.file)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("dir", m.dir), loader.F("file", m.file)}},
+		nil
 }
 
 type placeArgs struct {
@@ -29,11 +31,11 @@ type placeArgs struct {
 	Parent any `default:"None"`
 }
 
-// dir makes a directory that nobody else can enter, and returns its path.
+// dir creates a directory that only the minion's user can enter, and returns its path.
 //
 // parent
 //
-//	The directory to make it in. Default: that for temporary files.
+//	The directory to create it in. Default: that for temporary files.
 //
 // CLI Example:
 //
@@ -43,11 +45,11 @@ func (m *module) dir(_ context.Context, a placeArgs) (any, error) {
 	return m.try(a, func(path string) error { return os.Mkdir(path, 0o700) })
 }
 
-// file makes an empty file that nobody else can read, and returns its path.
+// file creates an empty file that only the minion's user can read, and returns its path.
 //
 // parent
 //
-//	The directory to make it in. Default: that for temporary files.
+//	The directory to create it in. Default: that for temporary files.
 //
 // CLI Example:
 //
@@ -63,10 +65,10 @@ func (m *module) file(_ context.Context, a placeArgs) (any, error) {
 	})
 }
 
-// tries is how many names are tried before something must be wrong.
+// tries is how many names to try before giving up.
 const tries = 100
 
-// try makes something under names of which nobody has one yet.
+// try calls build with random names until one is free.
 func (m *module) try(a placeArgs, build func(path string) error) (any, error) {
 	parent := m.parent(a.Parent)
 	for range tries {
@@ -79,7 +81,8 @@ func (m *module) try(a placeArgs, build func(path string) error) (any, error) {
 			return nil, loader.OSError(err)
 		}
 	}
-	return nil, loader.Exception("FileExistsError", "[Errno 17] No usable temporary file name found")
+	return nil, loader.Exception("FileExistsError",
+		"[Errno 17] No usable temporary file name found")
 }
 
 func (m *module) parent(v any) string {
@@ -96,7 +99,7 @@ func text(v any) string {
 	return data.Str(v)
 }
 
-// random returns eight letters and digits.
+// random returns eight random letters and digits.
 func random() string {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789_"
 	b := make([]byte, 8)

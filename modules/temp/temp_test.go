@@ -33,12 +33,15 @@ func TestPlaces(t *testing.T) {
 				}
 				seen[got] = true
 				name := filepath.Base(path)
-				if filepath.Dir(path) != where || !strings.HasPrefix(name, "my-") || !strings.HasSuffix(name, ".x") || len(name) != 13 {
+				if filepath.Dir(path) != where || !strings.HasPrefix(name, "my-") ||
+					!strings.HasSuffix(name, ".x") || len(name) != 13 {
 					t.Errorf("%s gives %s", fun, path)
 				}
 			}
 		}
-		if _, err := r.Invoke(t.Context(), fun, nil, data.NewMap("parent", "/nonexistent")); err == nil || !strings.HasPrefix(err.Error(), "[Errno 2] No such file or directory: '/nonexistent/tmp") {
+		if _, err := r.Invoke(t.Context(), fun, nil,
+			data.NewMap("parent", "/nonexistent")); err == nil ||
+			!strings.HasPrefix(err.Error(), "[Errno 2] No such file or directory: '/nonexistent/tmp") {
 			t.Errorf("%s in no folder: %v", fun, err)
 		}
 	}

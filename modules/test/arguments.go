@@ -22,14 +22,14 @@ type kwargArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// kwarg returns the keyword arguments that it got, those of the publication (__pub_…) among them.
+// kwarg returns its keyword arguments, including those of the publication (__pub_…).
 //
 // CLI Example:
 //
 //	salt '*' test.kwarg num=1 txt="two" env='{a: 1, b: "hello"}'
 func (m *module) kwarg(_ context.Context, a kwargArgs) (any, error) { return a.Kwargs, nil }
 
-// arg returns the arguments and keyword arguments that it got, those of the publication (__pub_…) among them.
+// arg returns its arguments and keyword arguments, including those of the publication (__pub_…).
 //
 // CLI Example:
 //
@@ -38,7 +38,8 @@ func (m *module) arg(_ context.Context, a anyArgs) (any, error) {
 	return data.NewMap("args", data.Tuple(a.Args), "kwargs", a.Kwargs), nil
 }
 
-// argType returns the types of the arguments and keyword arguments, to see what the minion makes of a command line.
+// argType returns the types of its arguments and keyword arguments. It shows how the minion parses
+// a command line.
 //
 // CLI Example:
 //
@@ -65,7 +66,7 @@ func (m *module) argRepr(_ context.Context, a anyArgs) (any, error) {
 	return data.NewMap("args", data.Repr(data.Tuple(a.Args)), "kwargs", data.Repr(a.Kwargs)), nil
 }
 
-// argClean is like test.arg, but leaves out what the publication adds (__pub_…).
+// argClean is test.arg without the arguments of the publication (__pub_…).
 //
 // CLI Example:
 //
@@ -74,7 +75,7 @@ func (m *module) argClean(_ context.Context, a anyArgs) (any, error) {
 	return data.NewMap("args", data.Tuple(a.Args), "kwargs", clean(a.Kwargs)), nil
 }
 
-// clean leaves out the keys that begin with two underscores.
+// clean removes the keys that begin with two underscores.
 func clean(kwargs *data.Map) *data.Map {
 	out := &data.Map{}
 	for k, v := range kwargs.All() {

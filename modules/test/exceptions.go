@@ -54,8 +54,9 @@ type tryArgs struct {
 	Kwargs             *data.Map `kwargs:"kwargs"`
 }
 
-// try calls a function with the keyword arguments and returns None when it fails, or the text of the exception with
-// return_try_exception=True. That helps templates in which a function may fail.
+// try calls a function with the keyword arguments. If the function fails, try returns None, or the
+// text of the exception with return_try_exception=True. Use it in templates with functions that may
+// fail.
 //
 // Jinja Example:
 //
@@ -63,7 +64,8 @@ type tryArgs struct {
 func (m *module) try(ctx context.Context, a tryArgs) (any, error) {
 	kwargs := a.Kwargs
 	if f, ok := m.env.Functions.Func(a.Module); ok && f.Spec().Kwargs == "" {
-		kwargs = clean(kwargs) // what the publication adds is for those who take it
+		// the publication's arguments are only for functions that accept them
+		kwargs = clean(kwargs)
 	}
 	v, err := m.env.Call(ctx, a.Module, nil, kwargs)
 	switch {
@@ -83,8 +85,9 @@ type raiseArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// raiseException raises the named exception of Python, or of Salt with salt.exceptions. in front, to see what becomes of it.
-// When there is none of that name it returns False.
+// raiseException raises the named exception of Python, or one of Salt with the prefix
+// salt.exceptions. It shows how errors are handled. If the exception does not exist, it returns
+// False.
 //
 // CLI Example:
 //
@@ -103,7 +106,7 @@ func (m *module) raiseException(_ context.Context, a raiseArgs) (any, error) {
 	return false, nil
 }
 
-// builtins are the exceptions of Python 3.11 but BaseException.
+// builtins lists the exceptions of Python 3.11 except BaseException.
 const builtins = `ArithmeticError AssertionError AttributeError BaseExceptionGroup BlockingIOError BrokenPipeError BufferError
 	BytesWarning ChildProcessError ConnectionAbortedError ConnectionError ConnectionRefusedError ConnectionResetError
 	DeprecationWarning EOFError EncodingWarning EnvironmentError Exception ExceptionGroup FileExistsError FileNotFoundError
@@ -117,12 +120,13 @@ const builtins = `ArithmeticError AssertionError AttributeError BaseExceptionGro
 
 func isBuiltin(name string) bool { return slices.Contains(strings.Fields(builtins), name) }
 
-// systemErrors are the classes that Python makes of OSError by the number of the error on Linux.
+// systemErrors lists the subclasses that Python uses for OSError by error number on Linux.
 const systemErrors = `1 PermissionError 2 FileNotFoundError 3 ProcessLookupError 4 InterruptedError 10 ChildProcessError
 	11 BlockingIOError 13 PermissionError 17 FileExistsError 20 NotADirectoryError 21 IsADirectoryError 32 BrokenPipeError
 	103 ConnectionAbortedError 104 ConnectionResetError 110 TimeoutError 111 ConnectionRefusedError`
 
-// builtin returns an exception of Python's own with what its str() is for those arguments.
+// builtin returns a built-in exception of Python with the text that str() returns for these
+// arguments.
 func builtin(name string, args []any, kwargs *data.Map) error {
 	if kwargs.Len() > 0 {
 		return loader.TypeError("%s() takes no keyword arguments", name)
@@ -139,7 +143,7 @@ func builtin(name string, args []any, kwargs *data.Map) error {
 	return loader.Exception(name, "%s", text)
 }
 
-// exceptionText is str() of an exception with those arguments.
+// exceptionText returns str() of an exception with these arguments.
 func exceptionText(args []any) string {
 	switch len(args) {
 	case 0:
@@ -167,8 +171,8 @@ func systemError(args []any) error {
 	return loader.Exception(class, "%s", text)
 }
 
-// plainErrors are the exceptions of salt/exceptions.py that are printed with a traceback, executionErrors those that derive from
-// CommandExecutionError.
+// plainErrors lists the exceptions of salt/exceptions.py that are printed with a traceback,
+// executionErrors those derived from CommandExecutionError.
 const (
 	plainErrors = `SaltException SaltClientError SaltMasterError SaltNoMinionsFound SaltSyndicMasterError
 	SaltMasterUnresolvableError MasterExit AuthenticationError InvalidKeyError LoaderError PublishError MinionError
@@ -196,7 +200,8 @@ func saltKind(name string) (loader.Kind, bool) {
 	return loader.KindException, slices.Contains(strings.Fields(plainErrors), name)
 }
 
-// saltException returns an exception of Salt's. Their first argument is the message; CommandExecutionError takes details too.
+// saltException returns an exception of Salt. The first argument is the message;
+// CommandExecutionError also accepts details.
 func saltException(kind loader.Kind, name string, args []any, kwargs *data.Map) error {
 	spec := constructor(kind, name)
 	b, err := spec.Bind(append([]any{nil}, args...), kwargs)
@@ -215,18 +220,23 @@ func saltException(kind loader.Kind, name string, args []any, kwargs *data.Map) 
 	return loader.Exception("salt.exceptions."+name, "%s", message)
 }
 
-// constructor returns the parameters of the class's __init__.
+// constructor returns the parameters of the __init__ of the class.
 func constructor(kind loader.Kind, name string) *loader.Spec {
-	self, message := loader.Param{Name: "self", Required: true}, loader.Param{Name: "message", Default: ""}
+	self, message := loader.Param{Name: "self", Required: true},
+		loader.Param{Name: "message", Default: ""}
 	required := loader.Param{Name: "message", Required: true}
 	switch {
 	case kind == loader.KindExecution:
-		return &loader.Spec{Def: "CommandExecutionError.__init__", Params: []loader.Param{self, message, {Name: "info"}}}
+		return &loader.Spec{Def: "CommandExecutionError.__init__",
+			Params: []loader.Param{self, message, {Name: "info"}}}
 	case name == "GitLockError":
 		errno := loader.Param{Name: "errno", Required: true}
-		return &loader.Spec{Def: "GitLockError.__init__", Params: []loader.Param{self, errno, required}, Args: "args", Kwargs: "kwargs"}
-	case slices.Contains([]string{"FileLockError", "SaltRenderError", "SaltClientTimeout", "SaltCloudSystemExit"}, name):
-		return &loader.Spec{Def: name + ".__init__", Params: []loader.Param{self, required}, Args: "args", Kwargs: "kwargs"}
+		return &loader.Spec{Def: "GitLockError.__init__",
+			Params: []loader.Param{self, errno, required}, Args: "args", Kwargs: "kwargs"}
+	case slices.Contains([]string{"FileLockError", "SaltRenderError", "SaltClientTimeout",
+		"SaltCloudSystemExit"}, name):
+		return &loader.Spec{Def: name + ".__init__", Params: []loader.Param{self, required},
+			Args: "args", Kwargs: "kwargs"}
 	}
 	return &loader.Spec{Def: "SaltException.__init__", Params: []loader.Param{self, message}}
 }

@@ -43,7 +43,8 @@ type randSleepArgs struct {
 	Max int64 `default:"60"`
 }
 
-// randSleep waits a random number of seconds, at most max, and returns True: minions then answer at different times.
+// randSleep waits a random number of seconds, at most max, and returns True. It spreads the answers
+// of minions over time.
 //
 // CLI Example:
 //
@@ -56,10 +57,11 @@ func (m *module) randSleep(ctx context.Context, a randSleepArgs) (any, error) {
 	return wait(ctx, n.Int64())
 }
 
-// wait sleeps for seconds, unless the job is ended before.
+// wait sleeps for some seconds. It returns early with an error if the job ends.
 func wait(ctx context.Context, seconds int64) (any, error) {
 	if seconds > int64(math.MaxInt64/time.Second) {
-		return nil, loader.Exception("OverflowError", "timestamp too large to convert to C _PyTime_t")
+		return nil, loader.Exception("OverflowError",
+			"timestamp too large to convert to C _PyTime_t")
 	}
 	if err := clock.Sleep(ctx, time.Duration(seconds)*time.Second); err != nil {
 		return nil, err
@@ -70,7 +72,8 @@ func wait(ctx context.Context, seconds int64) (any, error) {
 // upTo returns a random number from 0 to n.
 func upTo(n int64) (*big.Int, error) {
 	if n < 0 {
-		return nil, loader.Exception("ValueError", "empty range for randrange() (0, %d, %d)", n+1, n+1)
+		return nil, loader.Exception("ValueError",
+			"empty range for randrange() (0, %d, %d)", n+1, n+1)
 	}
 	limit := new(big.Int).Add(big.NewInt(n), big.NewInt(1))
 	return rand.Int(rand.Reader, limit)
@@ -78,7 +81,8 @@ func upTo(n int64) (*big.Int, error) {
 
 type fibArgs struct{ Num int64 }
 
-// fib returns the num-th Fibonacci number and the seconds that it took. It is meant to keep a processor busy.
+// fib returns the num-th Fibonacci number and the time it took in seconds. It is meant to keep a
+// processor busy.
 //
 // CLI Example:
 //
@@ -108,24 +112,27 @@ func integer(n *big.Int) any {
 
 type collatzArgs struct{ Start int64 }
 
-// maxSteps bounds a sequence: no start below 2**63 needs as many.
+// maxSteps limits the length of a sequence. No start below 2**63 needs as many steps.
 const maxSteps = 100_000
 
-// collatz returns the Collatz sequence from start down to 1, without the 1, and the seconds that it took.
+// collatz returns the Collatz sequence from start down to 1, without the 1, and the time it took in
+// seconds.
 //
 // CLI Example:
 //
 //	salt '*' test.collatz 3
 func (m *module) collatz(_ context.Context, a collatzArgs) (any, error) {
 	if a.Start < 1 {
-		return nil, loader.Exception("ValueError", "the sequence starts from a positive number, not from %d", a.Start)
+		return nil, loader.Exception("ValueError",
+			"start must be a positive number, not %d", a.Start)
 	}
 	begin := time.Now()
 	steps, err := sequence(a.Start)
 	return data.Tuple{steps, time.Since(begin).Seconds()}, err
 }
 
-// sequence is whole numbers up to the first even one; behind it Python's division makes them floats.
+// sequence returns integers up to the first even one, then floats, because Python's division
+// returns them.
 func sequence(n int64) ([]any, error) {
 	steps := []any{}
 	for ; n != 1; n = 3*n + 1 {
@@ -160,8 +167,8 @@ type hashArgs struct {
 	HashType string `default:"None"`
 }
 
-// randomHash returns the hash of a random number from 0 to size. The kind of hash is the minion's option hash_type unless
-// one is given.
+// randomHash returns the hash of a random number from 0 to size. The default hash algorithm is the
+// minion's option hash_type.
 //
 // CLI Example:
 //
@@ -180,7 +187,8 @@ func (m *module) randomHash(_ context.Context, a hashArgs) (any, error) {
 	}
 	h, err := crypto.NewHash(a.HashType)
 	if err != nil {
-		return nil, loader.Exception("AttributeError", "module 'hashlib' has no attribute '%s'", a.HashType)
+		return nil, loader.Exception("AttributeError",
+			"module 'hashlib' has no attribute '%s'", a.HashType)
 	}
 	h.Write([]byte(n.String()))
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -191,4 +199,6 @@ func (m *module) randomHash(_ context.Context, a hashArgs) (any, error) {
 // CLI Example:
 //
 //	salt '*' test.rand_str
-func (m *module) randStr(ctx context.Context, a hashArgs) (any, error) { return m.randomHash(ctx, a) }
+func (m *module) randStr(ctx context.Context, a hashArgs) (any, error) {
+	return m.randomHash(ctx, a)
+}

@@ -25,14 +25,15 @@ func (m *module) reports() []loader.Func {
 	}
 }
 
-// version returns the version of Salt that the minion stands for.
+// version returns the version of Salt that the minion reports.
 //
 // CLI Example:
 //
 //	salt '*' test.version
 func (m *module) version(context.Context, loader.NoArgs) (any, error) { return version.Salt(), nil }
 
-// versionsReport returns the versions of the minion's program, of its parts and of the system, as text.
+// versionsReport returns the versions of the minion's program, its components and the system as
+// text.
 //
 // CLI Example:
 //
@@ -41,7 +42,8 @@ func (m *module) versionsReport(context.Context, loader.NoArgs) (any, error) {
 	return strings.TrimSuffix(version.Report(), "\n"), nil
 }
 
-// versionsInformation returns the versions of the minion's program, of its parts and of the system, as a dictionary.
+// versionsInformation returns the versions of the minion's program, its components and the system
+// as a dictionary.
 //
 // CLI Example:
 //
@@ -61,7 +63,7 @@ func (m *module) versionsInformation(context.Context, loader.NoArgs) (any, error
 
 type providerArgs struct{ Module string }
 
-// provider returns the name of the plug-in that provides a module, "" when the module is not there.
+// provider returns the name of the plug-in that provides a module, "" if the module is not loaded.
 //
 // CLI Example:
 //
@@ -70,7 +72,7 @@ func (m *module) provider(_ context.Context, a providerArgs) (any, error) {
 	return m.env.Functions.Provider(a.Module), nil
 }
 
-// providers returns the module that each plug-in provides, by the plug-in's name.
+// providers returns the module that each plug-in provides, by the name of the plug-in.
 //
 // CLI Example:
 //
@@ -83,7 +85,7 @@ func (m *module) providers(context.Context, loader.NoArgs) (any, error) {
 	return found, nil
 }
 
-// notLoaded lists the plug-ins that this program has and that do not work on this system.
+// notLoaded lists the plug-ins of this program that do not load on this system.
 //
 // CLI Example:
 //
@@ -102,7 +104,7 @@ func (m *module) notLoaded(context.Context, loader.NoArgs) (any, error) {
 	return missing, nil
 }
 
-// moduleReport lists all functions, and how they can be reached.
+// moduleReport lists all functions and the names by which they can be called.
 //
 // CLI Example:
 //
@@ -113,11 +115,12 @@ func (m *module) moduleReport(context.Context, loader.NoArgs) (any, error) {
 		functions = append(functions, name)
 	}
 	none := []any{}
-	return data.NewMap("functions", functions, "function_attrs", none, "function_subs", none, "modules", none,
-		"module_attrs", none, "missing_attrs", functions, "missing_subs", functions), nil
+	return data.NewMap("functions", functions, "function_attrs", none, "function_subs", none,
+		"modules", none, "module_attrs", none, "missing_attrs", functions, "missing_subs",
+		functions), nil
 }
 
-// stack returns the calls that lead to this function.
+// stack returns the call stack of this function.
 //
 // CLI Example:
 //

@@ -1,5 +1,5 @@
-// Package test is Salt's module test: functions that do little and show much, to try a minion, its connection, how it reads
-// arguments and what becomes of errors and return codes (salt/modules/test.py).
+// Package test is Salt's module test: simple functions to test a minion, its connection, the
+// parsing of arguments, and the handling of errors and return codes (salt/modules/test.py).
 package test
 
 import (
@@ -37,7 +37,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	return &loader.Module{Funcs: funcs}, nil
 }
 
-// ping answers True: the minion is up, has a good key and does its work. It is no ICMP ping.
+// ping returns True. It shows that the minion is running, has an accepted key and executes jobs. It
+// sends no ICMP ping.
 //
 // CLI Example:
 //
@@ -63,7 +64,7 @@ func (m *module) false(context.Context, loader.NoArgs) (any, error) { return fal
 
 type echoArgs struct{ Text any }
 
-// echo returns its argument, to try the way there and back.
+// echo returns its argument. It tests the path to the minion and back.
 //
 // CLI Example:
 //
@@ -72,7 +73,7 @@ func (m *module) echo(_ context.Context, a echoArgs) (any, error) { return a.Tex
 
 type outputterArgs struct{ Data any }
 
-// outputter returns its argument, to try how an outputter prints it.
+// outputter returns its argument. It tests how an outputter prints it.
 //
 // CLI Example:
 //
@@ -83,7 +84,7 @@ type retcodeArgs struct {
 	Code any `default:"42"`
 }
 
-// retcode makes the job end with the given return code.
+// retcode sets the return code of the job.
 //
 // CLI Example:
 //
@@ -111,14 +112,16 @@ func (m *module) confTest(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return m.env.Call(ctx, "config.option", []any{"test.foo"}, nil)
 }
 
-// getOpts returns the options that the minion works with.
+// getOpts returns the options of the minion.
 //
 // CLI Example:
 //
 //	salt '*' test.get_opts
-func (m *module) getOpts(context.Context, loader.NoArgs) (any, error) { return m.env.Opts.Clone(), nil }
+func (m *module) getOpts(context.Context, loader.NoArgs) (any, error) {
+	return m.env.Opts.Clone(), nil
+}
 
-// optsPkg returns the options of the minion together with its grains.
+// optsPkg returns the options of the minion and its grains.
 //
 // CLI Example:
 //
@@ -134,7 +137,7 @@ type crossArgs struct {
 	Args []any `default:"None" name:"args"`
 }
 
-// crossTest calls another function of the minion by name, with the arguments of a list.
+// crossTest calls another function of the minion by name, with a list of arguments.
 //
 // CLI Example:
 //
@@ -148,7 +151,7 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// ttyMoved is deprecated: it has moved to cmd.tty.
+// ttyMoved is deprecated. Use cmd.tty.
 //
 // CLI Example:
 //
@@ -158,7 +161,7 @@ func (m *module) ttyMoved(context.Context, anyArgs) (any, error) {
 	return "ERROR: This function has been moved to cmd.tty", nil
 }
 
-// deprecationWarning returns True and leaves two warnings about deprecation in the minion's log.
+// deprecationWarning returns True and logs two deprecation warnings on the minion.
 //
 // CLI Example:
 //

@@ -59,7 +59,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// The endings are those that Salt 3006.0 prints.
+// The final lines are those that Salt 3006.0 prints.
 func TestExceptions(t *testing.T) {
 	const caused, invalid = "The minion function caused an exception: Traceback (most recent call last):\n", "Passed invalid arguments to "
 	tests := []struct {
@@ -70,26 +70,35 @@ func TestExceptions(t *testing.T) {
 		{"test.exception", nil, caused + "Exception: Test Exception\n"},
 		{"test.assertion", []any{false}, caused + "AssertionError\n"},
 		{"test.fib", []any{int64(-1)}, caused + "ValueError: Negative number is not allowed!\n"},
-		{"test.rand_sleep", []any{"max=-4"}, caused + "ValueError: empty range for randrange() (0, -3, -3)\n"},
+		{"test.rand_sleep", []any{"max=-4"}, caused +
+			"ValueError: empty range for randrange() (0, -3, -3)\n"},
 		{"test.sleep", []any{int64(-1)}, caused + "ValueError: sleep length must be non-negative\n"},
-		{"test.random_hash", []any{"hash_type=foo"}, caused + "AttributeError: module 'hashlib' has no attribute 'foo'\n"},
+		{"test.random_hash", []any{"hash_type=foo"}, caused +
+			"AttributeError: module 'hashlib' has no attribute 'foo'\n"},
 		{"test.cross_test", []any{"x.y"}, caused + "KeyError: 'x.y'\n"},
-		{"test.raise_exception", []any{"OSError", int64(2), "foo"}, caused + "FileNotFoundError: [Errno 2] foo\n"},
+		{"test.raise_exception", []any{"OSError", int64(2), "foo"},
+			caused + "FileNotFoundError: [Errno 2] foo\n"},
 		{"test.raise_exception", []any{"OSError", "foo"}, caused + "OSError: foo\n"},
 		{"test.raise_exception", []any{"KeyError", "a"}, caused + "KeyError: 'a'\n"},
 		{"test.raise_exception", []any{"ValueError", "a", "b"}, caused + "ValueError: ('a', 'b')\n"},
-		{"test.raise_exception", []any{"ValueError", "a", "k=1"}, invalid + "test.raise_exception: ValueError() takes no keyword arguments\n"},
+		{"test.raise_exception", []any{"ValueError", "a", "k=1"}, invalid +
+			"test.raise_exception: ValueError() takes no keyword arguments\n"},
 		{"test.raise_exception", []any{"TypeError", "bad"}, invalid + "test.raise_exception: bad\n"},
-		{"test.raise_exception", []any{"salt.exceptions.CommandExecutionError", "a", "b"}, "ERROR: a. Additional info follows:\n\nb"},
+		{"test.raise_exception", []any{"salt.exceptions.CommandExecutionError", "a", "b"},
+			"ERROR: a. Additional info follows:\n\nb"},
 		{"test.raise_exception", []any{"salt.exceptions.CommandExecutionError", "a", "message=3"},
 			invalid + "test.raise_exception: CommandExecutionError.__init__() got multiple values for argument 'message'\n"},
 		{"test.raise_exception", []any{"salt.exceptions.CheckError", "a"}, "ERROR: a"},
 		{"test.raise_exception", []any{"salt.exceptions.SaltException", "a", "b"},
 			invalid + "test.raise_exception: SaltException.__init__() takes from 1 to 2 positional arguments but 3 were given\n"},
-		{"test.raise_exception", []any{"salt.exceptions.SaltInvocationError", "bad"}, "ERROR executing 'test.raise_exception': bad"},
-		{"test.raise_exception", []any{"salt.exceptions.CommandNotFoundError", "x"}, "Command required for 'test.raise_exception' not found: x"},
-		{"test.raise_exception", []any{"salt.exceptions.GitLockError", int64(3), "foo"}, caused + "salt.exceptions.GitLockError: foo\n"},
-		{"test.raise_exception", []any{"salt.exceptions.SaltClientTimeout", "foo"}, caused + "salt.exceptions.SaltClientTimeout: foo\n"},
+		{"test.raise_exception", []any{"salt.exceptions.SaltInvocationError", "bad"},
+			"ERROR executing 'test.raise_exception': bad"},
+		{"test.raise_exception", []any{"salt.exceptions.CommandNotFoundError", "x"},
+			"Command required for 'test.raise_exception' not found: x"},
+		{"test.raise_exception", []any{"salt.exceptions.GitLockError", int64(3), "foo"}, caused +
+			"salt.exceptions.GitLockError: foo\n"},
+		{"test.raise_exception", []any{"salt.exceptions.SaltClientTimeout", "foo"},
+			caused + "salt.exceptions.SaltClientTimeout: foo\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.fun+" "+data.Repr(tt.arg), func(t *testing.T) {
@@ -116,7 +125,8 @@ func TestCollatz(t *testing.T) {
 		}
 	}
 	for _, start := range []any{int64(0), int64(-5), int64(1 << 62), "9223372036854775807"} {
-		if res := registry(t).Call(t.Context(), "test.collatz", []any{start}, loader.CallOptions{}); res.Success {
+		if res := registry(t).Call(t.Context(), "test.collatz", []any{start},
+			loader.CallOptions{}); res.Success {
 			t.Errorf("collatz of %v gives %v, want an end with an error", start, res.Value)
 		}
 	}
@@ -163,7 +173,8 @@ func TestRandSleepStaysWithinMax(t *testing.T) {
 		r := registry(t)
 		for range 20 {
 			start := time.Now()
-			if res := r.Call(t.Context(), "test.rand_sleep", []any{int64(3)}, loader.CallOptions{}); res.Value != true {
+			if res := r.Call(t.Context(), "test.rand_sleep", []any{int64(3)},
+				loader.CallOptions{}); res.Value != true {
 				t.Fatalf("gives %+v", res)
 			}
 			if d := time.Since(start); d > 3*time.Second {
@@ -177,7 +188,8 @@ func TestRandomHash(t *testing.T) {
 	for arg, size := range map[string]int{"hash_type=md5": 32, "size=5": 64, "hash_type=sha512": 128} {
 		for _, fun := range []string{"test.random_hash", "test.rand_str"} {
 			res := registry(t).Call(t.Context(), fun, []any{arg}, loader.CallOptions{})
-			if s, _ := res.Value.(string); !regexp.MustCompile(`^[0-9a-f]+$`).MatchString(s) || len(s) != size {
+			if s, _ := res.Value.(string); !regexp.MustCompile(`^[0-9a-f]+$`).MatchString(s) ||
+				len(s) != size {
 				t.Errorf("%s %s gives %+v, want %d hex digits", fun, arg, res, size)
 			}
 		}
@@ -195,11 +207,13 @@ func TestReports(t *testing.T) {
 		t.Errorf("test.versions_information gives %s", data.Repr(info))
 	}
 	modules, _ := r.Call(t.Context(), "test.module_report", nil, loader.CallOptions{}).Value.(*data.Map)
-	if got := data.Repr(modules.Value("functions")); !strings.HasPrefix(got, "['config.option', 'grains.items', 'pkg.install', 'test.arg'") {
+	if got := data.Repr(modules.Value("functions")); !strings.HasPrefix(got,
+		"['config.option', 'grains.items', 'pkg.install', 'test.arg'") {
 		t.Errorf("test.module_report has functions %s", got)
 	}
 	stack, _ := r.Call(t.Context(), "test.stack", nil, loader.CallOptions{}).Value.(string)
-	if !regexp.MustCompile(`^(  File "[^"]+", line \d+, in \S+\n)+$`).MatchString(stack) || !strings.Contains(stack, "module).stack") {
+	if !regexp.MustCompile(`^(  File "[^"]+", line \d+, in \S+\n)+$`).MatchString(stack) ||
+		!strings.Contains(stack, "module).stack") {
 		t.Errorf("test.stack gives %s", stack)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/version"
 )
 
-// registry returns a minion's modules: test itself, and small ones that it calls.
+// registry returns a minion's modules: test itself and small modules that it calls.
 func registry(t *testing.T) *loader.Registry {
 	t.Helper()
 	one := func(name, file, fun string, value any) loader.Plugin {
@@ -28,13 +28,15 @@ func registry(t *testing.T) *loader.Registry {
 			return &loader.Module{Funcs: []loader.Func{f}}, nil
 		}}
 	}
-	no := loader.Plugin{Name: "acme", New: func(*loader.Env) (*loader.Module, error) { return nil, errors.New("no") }}
+	no := loader.Plugin{Name: "acme",
+		New: func(*loader.Env) (*loader.Module, error) { return nil, errors.New("no") }}
 	env := &loader.Env{
 		Opts:   data.NewMap("id", "web1", "hash_type", "sha256"),
 		Grains: func() *data.Map { return data.NewMap("os", "Debian") },
 	}
 	r, err := loader.NewRegistry(env, []loader.Plugin{
-		Plugin(), no, one("config", "", "option", "unconfigured"), one("pkg", "aptpkg", "install", nil), one("grains", "", "items", "facts"),
+		Plugin(), no, one("config", "", "option", "unconfigured"), one("pkg", "aptpkg",
+			"install", nil), one("grains", "", "items", "facts"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -45,8 +47,10 @@ func registry(t *testing.T) *loader.Registry {
 func TestVectorFunctions(t *testing.T) {
 	f := vectors.Load(t, "10-cli.json")
 	vectors.Later(t, f, []string{"functions"}, map[string]string{
-		"outputters_one": "output", "outputters_all": "output", "colour": "output", "cmd": "modules/cmd", "modules": "modules/sys and others",
-		"cli_options": "cli", "offline": "client", "salt_call": "cli", "salt_run": "runners", "batch": "client", "token": "client",
+		"outputters_one": "output", "outputters_all": "output", "colour": "output",
+		"cmd": "modules/cmd", "modules": "modules/sys and others",
+		"cli_options": "cli", "offline": "client", "salt_call": "cli", "salt_run": "runners",
+		"batch": "client", "token": "client",
 	})
 	for _, c := range f.Section("functions") {
 		var argv []string
@@ -66,15 +70,16 @@ func checkFunction(t *testing.T, c *vectors.Case, fun string, argv []string) {
 		argv = argv[1:]
 	}
 	arg := loader.WireArgs(argv)
-	pub := data.NewMap("fun", fun, "arg", arg, "tgt", "web1", "jid", "20261121075343076200", "ret", "", "tgt_type", "glob", "user", "root")
+	pub := data.NewMap("fun", fun, "arg", arg, "tgt", "web1", "jid", "20261121075343076200", "ret",
+		"", "tgt_type", "glob", "user", "root")
 	res := registry(t).Call(t.Context(), fun, arg, loader.CallOptions{Pub: pub})
 	switch {
-	case asKey: // the outputter fails over what is returned, which is a matter of package output
+	case asKey: // the outputter fails with this result; package output tests that
 		if m, ok := res.Value.(*data.Map); !ok || m.Text("id") != "web1" || !res.Success {
 			t.Errorf("%s gives %+v, want the options", fun, res)
 		}
 		return
-	case fun == "test.not_loaded": // the golden list is of the plug-ins that Salt has
+	case fun == "test.not_loaded": // the golden list has the plug-ins of Salt
 		if data.Repr(res.Value) != "['acme']" {
 			t.Errorf("%s gives %v, want the one that says no", fun, res.Value)
 		}
@@ -83,17 +88,19 @@ func checkFunction(t *testing.T, c *vectors.Case, fun string, argv []string) {
 	if (c.Int("exit_code") == 0) != res.Success {
 		t.Errorf("%s %q: success is %v, golden exit code is %d", fun, argv, res.Success, c.Int("exit_code"))
 	}
-	text, err := output.Printout(output.Choice{Asked: res.Out, Fun: fun}, data.NewMap("web1", res.Value), output.Options{Indent: output.NoIndent{}, Retcode: res.Retcode})
+	text, err := output.Printout(output.Choice{Asked: res.Out, Fun: fun},
+		data.NewMap("web1", res.Value), output.Options{Indent: output.NoIndent{}, Retcode: res.Retcode})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, want := essence(c, text), essence(c, c.Text("stdout"))
-	switch fun { // the golden texts are of 3006.0; 3006.18 keeps __kwarg__ in __pub_arg
+	switch fun { // the golden texts are from 3006.0; 3006.18 keeps __kwarg__ in __pub_arg
 	case "test.version":
 		want = strings.ReplaceAll(want, "3006.0", version.Salt())
 	case "test.arg":
 		indent := strings.Repeat(" ", 14)
-		want = strings.Replace(want, "----------\n"+indent+"k:", "----------\n"+indent+"__kwarg__:\n"+indent+"    True\n"+indent+"k:", 1)
+		want = strings.Replace(want, "----------\n"+indent+"k:", "----------\n"+indent+
+			"__kwarg__:\n"+indent+"    True\n"+indent+"k:", 1)
 	case "test.arg_repr":
 		want = strings.Replace(want, "{'k': 3}]", "{'__kwarg__': True, 'k': 3}]", 1)
 	}
@@ -108,7 +115,8 @@ var (
 	heading = regexp.MustCompile(`(?m)^    \S+:$`)
 )
 
-// essence reduces a printed return to what must be equal: our own documentation differs, tracebacks end alike, ids and times vary.
+// essence reduces printed output to the parts that must match. Our documentation differs, only the
+// ends of tracebacks match, and IDs and times vary.
 func essence(c *vectors.Case, s string) string {
 	s = strings.TrimRight(s, " \n")
 	lines := strings.Split(s, "\n")

@@ -11,18 +11,18 @@ import (
 	"github.com/brineproject/brine/modules/calls"
 )
 
-// getHwclock tells what the clock of the hardware keeps: UTC or localtime.
+// getHwclock returns the time that the hardware clock keeps: UTC or localtime.
 //
 // CLI Example:
 //
 //	salt '*' timezone.get_hwclock
 func (m *module) getHwclock(ctx context.Context, _ loader.NoArgs) (any, error) {
-	said, ok, err := m.asked(ctx)
+	output, ok, err := m.timedatectl(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		return parseClock(said)
+		return parseClock(output)
 	}
 	switch {
 	case m.family("Debian"):
@@ -41,7 +41,8 @@ func (m *module) getHwclock(ctx context.Context, _ loader.NoArgs) (any, error) {
 		}
 		return nil, loader.Execution("Correct offset value not found in /etc/conf.d/hwclock")
 	case m.family("Slackware") && !m.exists("/etc/adjtime"):
-		if clock, ok := m.setting("/etc/hardwareclock", "UTC"); !ok && clock == "" && m.exists("/etc/hardwareclock") {
+		if clock, ok := m.setting("/etc/hardwareclock", "UTC"); !ok && clock == "" &&
+			m.exists("/etc/hardwareclock") {
 			return "localtime", nil
 		}
 		return "UTC", nil
@@ -49,9 +50,9 @@ func (m *module) getHwclock(ctx context.Context, _ loader.NoArgs) (any, error) {
 	return m.adjtime()
 }
 
-// parseClock reads what timedatectl says of the clock.
-func parseClock(said string) (any, error) {
-	for line := range strings.SplitSeq(said, "\n") {
+// parseClock parses timedatectl's output about the clock.
+func parseClock(output string) (any, error) {
+	for line := range strings.SplitSeq(output, "\n") {
 		line = strings.ToLower(strings.TrimSpace(line))
 		if !strings.Contains(line, "rtc in local tz") {
 			continue
@@ -61,7 +62,7 @@ func parseClock(said string) (any, error) {
 		}
 		return "UTC", nil
 	}
-	return nil, loader.Execution("Failed to parse timedatectl output: %s\nPlease file an issue with SaltStack", said)
+	return nil, loader.Execution("Failed to parse timedatectl output: %s\nPlease file an issue with SaltStack", output)
 }
 
 func (m *module) exists(file string) bool {
@@ -69,7 +70,7 @@ func (m *module) exists(file string) bool {
 	return err == nil
 }
 
-// setting returns what stands behind the first of the lines that begin with a text.
+// setting returns the rest of the first line that begins with a text.
 func (m *module) setting(file, begin string) (value string, ok bool) {
 	src, _ := os.ReadFile(m.at(file))
 	for line := range strings.Lines(string(src)) {
@@ -80,8 +81,8 @@ func (m *module) setting(file, begin string) (value string, ok bool) {
 	return "", false
 }
 
-// adjtime returns the last line of /etc/adjtime, which hwclock writes. Without the file, as on new systems, the clock keeps UTC, as
-// hwclock(8) says.
+// adjtime returns the last line of /etc/adjtime, which hwclock writes. Without the file, as on new
+// systems, the clock keeps UTC (hwclock(8)).
 func (m *module) adjtime() (any, error) {
 	src, err := os.ReadFile(m.at("/etc/adjtime"))
 	switch {
@@ -98,13 +99,13 @@ func (m *module) adjtime() (any, error) {
 
 type clockArgs struct{ Clock string }
 
-// setHwclock says what the clock of the hardware keeps: UTC or localtime.
+// setHwclock sets the time that the hardware clock keeps: UTC or localtime.
 //
 // CLI Example:
 //
 //	salt '*' timezone.set_hwclock UTC
 func (m *module) setHwclock(ctx context.Context, a clockArgs) (any, error) {
-	_, ok, err := m.asked(ctx)
+	_, ok, err := m.timedatectl(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,8 @@ func (m *module) setHwclock(ctx context.Context, a clockArgs) (any, error) {
 		local = "true"
 	}
 	if ok {
-		return calls.Succeeds(ctx, m.env, calls.Run{Argv: []string{"timedatectl", "set-local-rtc", local}})
+		return calls.Succeeds(ctx, m.env,
+			calls.Run{Argv: []string{"timedatectl", "set-local-rtc", local}})
 	}
 	if m.family("NILinuxRT") {
 		if !strings.EqualFold(a.Clock, "utc") {
@@ -124,7 +126,7 @@ func (m *module) setHwclock(ctx context.Context, a clockArgs) (any, error) {
 	return m.writeClock(ctx, a.Clock)
 }
 
-// writeClock writes what the clock keeps where the family of the system has it.
+// writeClock writes the setting into the file that this OS family uses.
 func (m *module) writeClock(ctx context.Context, clock string) (any, error) {
 	zone, err := m.zone(ctx)
 	if err != nil {
@@ -144,22 +146,25 @@ func (m *module) writeClock(ctx context.Context, clock string) (any, error) {
 	case m.family("Gentoo", "Slackware") && !known:
 		return nil, loader.Invocation("Only 'UTC' and 'localtime' are allowed")
 	case m.family("Gentoo"):
-		err = m.replace("/etc/conf.d/hwclock", "clock=", `clock="`+map[string]string{"UTC": "UTC", "localtime": "local"}[clock]+`"`)
+		err = m.replace("/etc/conf.d/hwclock", "clock=", `clock="`+
+			map[string]string{"UTC": "UTC", "localtime": "local"}[clock]+`"`)
 	case m.family("Slackware"):
 		if err = m.replace("/etc/hardwareclock", "UTC", clock); err == nil {
 			err = m.replace("/etc/hardwareclock", "localtime", clock)
 		}
 	}
 	if err != nil {
-		return nil, loader.Execution("set what the hardware's clock keeps: %w", err)
+		return nil, loader.Execution("set the hardware clock setting: %w", err)
 	}
 	return true, nil
 }
 
-// debianClock writes it to the file that is read back: the old one where it has a say, else the one of hwclock.
+// debianClock writes the setting into /etc/default/rcS if that file has one, else into
+// /etc/adjtime.
 func (m *module) debianClock(clock string) error {
 	if _, ok := m.setting("/etc/default/rcS", "UTC="); ok {
-		return m.replace("/etc/default/rcS", "UTC=", "UTC="+map[string]string{"UTC": "yes", "localtime": "no"}[clock])
+		return m.replace("/etc/default/rcS", "UTC=",
+			"UTC="+map[string]string{"UTC": "yes", "localtime": "no"}[clock])
 	}
 	src, err := os.ReadFile(m.at("/etc/adjtime"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,5 +176,6 @@ func (m *module) debianClock(clock string) error {
 	if len(lines) > 2 {
 		lines = lines[:2]
 	}
-	return m.write("/etc/adjtime", strings.Join(lines, "\n")+"\n"+map[string]string{"UTC": "UTC", "localtime": "LOCAL"}[clock]+"\n")
+	return m.write("/etc/adjtime", strings.Join(lines, "\n")+"\n"+
+		map[string]string{"UTC": "UTC", "localtime": "LOCAL"}[clock]+"\n")
 }

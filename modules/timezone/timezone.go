@@ -1,10 +1,11 @@
-// Package timezone is Salt's module timezone: the time zone of the system, and whether its clock keeps UTC (salt/modules/timezone.py).
+// Package timezone is Salt's module timezone: the time zone of the system, and whether its hardware
+// clock keeps UTC (salt/modules/timezone.py).
 //
-// Where there is timedatectl it is asked; elsewhere the files of the system's family are.
+// The module uses timedatectl if it is installed, else the files of the OS family.
 //
-// What differs from Salt: where timedatectl is installed and there is nobody to answer it, as in a container, the files are asked as if it
-// were not there; /etc/localtime and the others are replaced as a whole; without any file that says so the clock keeps UTC. There is no
-// Solaris and no AIX.
+// Differences from Salt: if timedatectl is installed but does not work, as in a container, the
+// module uses the files. It replaces /etc/localtime and the other files atomically. If no file has
+// the setting, the clock keeps UTC. Solaris and AIX are not supported.
 package timezone
 
 import (
@@ -58,27 +59,30 @@ func (m *module) family(names ...string) bool {
 	return false
 }
 
-// localtime is the file that the C library reads.
+// localtime returns the file that the C library reads.
 func (m *module) localtime() string {
-	if m.family("NILinuxRT") && strings.Contains(m.env.GrainsNow().Text("lsb_distrib_id"), "nilrt") {
+	if m.family("NILinuxRT") && strings.Contains(m.env.GrainsNow().Text("lsb_distrib_id"),
+		"nilrt") {
 		return "/etc/natinst/share/localtime"
 	}
 	return "/etc/localtime"
 }
 
-// asked returns what timedatectl says; ok is false where it cannot be asked.
-func (m *module) asked(ctx context.Context) (said string, ok bool, err error) {
+// timedatectl returns the output of timedatectl. ok is false if the program does not work.
+func (m *module) timedatectl(ctx context.Context) (output string, ok bool, err error) {
 	if process.Find("timedatectl") == "" {
 		return "", false, nil
 	}
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: []string{"timedatectl"}, IgnoreRetcode: true})
+	ran, err := calls.RunAll(ctx, m.env,
+		calls.Run{Argv: []string{"timedatectl"}, IgnoreRetcode: true})
 	if err != nil {
 		return "", false, err
 	}
 	if ran.Retcode == 0 {
 		return ran.Stdout, true, nil
 	}
-	if why := ran.Stderr; !strings.Contains(why, "connect to bus") && !strings.Contains(why, "booted with systemd") {
+	if why := ran.Stderr; !strings.Contains(why, "connect to bus") &&
+		!strings.Contains(why, "booted with systemd") {
 		return "", false, loader.Execution("timedatectl failed: %s", why)
 	}
 	return "", false, nil
@@ -97,17 +101,17 @@ var (
 func (m *module) getZone(ctx context.Context, _ loader.NoArgs) (any, error) { return m.zone(ctx) }
 
 func (m *module) zone(ctx context.Context) (string, error) {
-	said, ok, err := m.asked(ctx)
+	output, ok, err := m.timedatectl(ctx)
 	if err != nil {
 		return "", err
 	}
 	if ok {
-		for line := range strings.SplitSeq(said, "\n") {
+		for line := range strings.SplitSeq(output, "\n") {
 			if match := zoneLine.FindStringSubmatch(strings.TrimSpace(line)); match != nil {
 				return match[1], nil
 			}
 		}
-		return "", loader.Execution("Failed to parse timedatectl output: %s\nPlease file an issue with SaltStack", said)
+		return "", loader.Execution("Failed to parse timedatectl output: %s\nPlease file an issue with SaltStack", output)
 	}
 	switch {
 	case strings.EqualFold(m.env.GrainsNow().Text("os"), "centos"):
@@ -116,13 +120,14 @@ func (m *module) zone(ctx context.Context) (string, error) {
 		return m.configured("/etc/sysconfig/clock")
 	case m.family("Debian", "Gentoo"):
 		return m.written()
-	case m.family("FreeBSD", "OpenBSD", "NetBSD", "NILinuxRT", "Slackware", "Alpine", "Arch", "Void"):
+	case m.family("FreeBSD", "OpenBSD", "NetBSD", "NILinuxRT", "Slackware", "Alpine",
+		"Arch", "Void"):
 		return m.linked()
 	}
 	return "", loader.Execution("Unable to get timezone")
 }
 
-// configured returns the zone of a file with lines NAME=value.
+// configured returns the zone in a file with lines NAME=value.
 func (m *module) configured(file string) (string, error) {
 	src, err := os.ReadFile(m.at(file))
 	if err != nil {
@@ -142,7 +147,7 @@ func (m *module) configured(file string) (string, error) {
 	return "", loader.Execution("Unable to get timezone from %s", file)
 }
 
-// written returns the zone of /etc/timezone; where that is missing, that of the link.
+// written returns the zone in /etc/timezone, or that of the link if the file is missing.
 func (m *module) written() (string, error) {
 	src, err := os.ReadFile(m.at("/etc/timezone"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -156,7 +161,7 @@ func (m *module) written() (string, error) {
 	return strings.TrimSpace(string(src)), nil
 }
 
-// linked returns the zone that /etc/localtime leads to, or that has the same content.
+// linked returns the zone that /etc/localtime links to, or one with the same contents.
 func (m *module) linked() (string, error) {
 	file := m.localtime()
 	target, err := os.Readlink(m.at(file))
@@ -172,11 +177,11 @@ func (m *module) linked() (string, error) {
 		}
 		return "", loader.Execution("Unable to determine timezone")
 	}
-	return m.alike(file)
+	return m.sameContents(file)
 }
 
-// alike returns the first zone that has the content of a file.
-func (m *module) alike(file string) (string, error) {
+// sameContents returns the first zone with the same contents as a file.
+func (m *module) sameContents(file string) (string, error) {
 	want, err := os.ReadFile(m.at(file))
 	if err != nil {
 		return "", loader.OSError(err)
@@ -200,7 +205,7 @@ func (m *module) alike(file string) (string, error) {
 	return zone, nil
 }
 
-// reason returns what the system says of an error, as Python's strerror.
+// reason returns the system's text for an error, as Python's strerror does.
 func reason(err error) string {
 	var path *fs.PathError
 	if !errors.As(err, &path) {
@@ -210,7 +215,7 @@ func reason(err error) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// getZonecode returns the letters of the time zone, such as CET.
+// getZonecode returns the abbreviation of the time zone, such as CET.
 //
 // CLI Example:
 //
@@ -219,7 +224,7 @@ func (m *module) getZonecode(ctx context.Context, _ loader.NoArgs) (any, error) 
 	return calls.RunOutput(ctx, m.env, calls.Run{Argv: []string{"date", "+%Z"}})
 }
 
-// getOffset returns the distance from UTC, such as +0100.
+// getOffset returns the offset from UTC, such as +0100.
 //
 // CLI Example:
 //
@@ -230,7 +235,8 @@ func (m *module) getOffset(ctx context.Context, _ loader.NoArgs) (any, error) {
 
 type zoneArgs struct{ Timezone string }
 
-// setZone gives the system a time zone. It returns True, or a text where there is no such zone.
+// setZone sets the time zone of the system. It returns True, or an error text if the zone does not
+// exist.
 //
 // CLI Example:
 //
@@ -243,10 +249,11 @@ func (m *module) setZone(ctx context.Context, a zoneArgs) (any, error) {
 	if info, err := os.Stat(m.at(file)); err != nil || info.IsDir() {
 		return "Zone does not exist: " + file, nil
 	}
-	if _, _, err := m.asked(ctx); err == nil && process.Find("timedatectl") != "" {
+	if _, _, err := m.timedatectl(ctx); err == nil && process.Find("timedatectl") != "" {
 		argv := []string{"timedatectl", "set-timezone", a.Timezone}
-		if _, err := calls.RunOutput(ctx, m.env, calls.Run{Argv: argv, IgnoreRetcode: true}); err != nil {
-			m.env.Log.Debugf("timedatectl set no time zone: %v", err)
+		if _, err := calls.RunOutput(ctx, m.env,
+			calls.Run{Argv: argv, IgnoreRetcode: true}); err != nil {
+			m.env.Log.Debugf("timedatectl failed to set the time zone: %v", err)
 		}
 	}
 	if err := m.link(file); err != nil {
@@ -258,7 +265,7 @@ func (m *module) setZone(ctx context.Context, a zoneArgs) (any, error) {
 	return true, nil
 }
 
-// rules returns what the C library reads. A link leads to a file of the same system.
+// rules returns the contents of a zone file. A link leads to a file of the same system.
 func (m *module) rules(file string) ([]byte, error) {
 	if target, err := os.Readlink(m.at(file)); err == nil && filepath.IsAbs(target) {
 		file = target
@@ -266,7 +273,7 @@ func (m *module) rules(file string) ([]byte, error) {
 	return os.ReadFile(m.at(file))
 }
 
-// link has the file that the C library reads lead to a zone.
+// link makes the file that the C library reads a link to a zone.
 func (m *module) link(zone string) error {
 	place := m.at(m.localtime())
 	if now, err := os.Readlink(place); err == nil && now == zone {
@@ -282,7 +289,7 @@ func (m *module) link(zone string) error {
 	return os.Rename(next, place)
 }
 
-// name writes the zone's name where the family of the system has it.
+// name writes the name of the zone into the file that this OS family uses.
 func (m *module) name(zone string) error {
 	switch {
 	case m.family("RedHat"):
@@ -295,7 +302,7 @@ func (m *module) name(zone string) error {
 	return nil
 }
 
-// replace puts a line in the place of those that begin with a text; a file that is not there stays so.
+// replace replaces the lines that begin with a text by line. It does not create a missing file.
 func (m *module) replace(file, begin, line string) error {
 	src, err := os.ReadFile(m.at(file))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -322,7 +329,8 @@ func (m *module) write(file, text string) error {
 	return atomicfile.Write(path, []byte(text), atomicfile.Options{Mode: 0o644, Keep: true})
 }
 
-// zoneCompare tells whether the system has a time zone: whether what the C library reads is that of the zone.
+// zoneCompare reports whether the system has a time zone: whether the file that the C library reads
+// equals the file of the zone.
 //
 // CLI Example:
 //
@@ -335,7 +343,8 @@ func (m *module) zoneCompare(ctx context.Context, a zoneArgs) (any, error) {
 		return zone == a.Timezone, err
 	}
 	if err != nil {
-		return nil, loader.Execution("Failed to read %s to determine current timezone: %s", file, reason(err))
+		return nil, loader.Execution("Failed to read %s to determine current timezone: %s",
+			file, reason(err))
 	}
 	want, err := os.ReadFile(m.at(zones + a.Timezone))
 	if err != nil || !filepath.IsLocal(a.Timezone) {

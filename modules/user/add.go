@@ -13,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type addArgs struct {
@@ -36,51 +37,51 @@ type addArgs struct {
 	Usergroup  any `default:"None"`
 }
 
-// add makes a user, and returns whether it could.
+// add creates a user and reports whether that worked.
 //
 // uid, gid : None
 //
-//	Ids, the group's by its name, too. Default: the next that are free.
+//	The user ID, and the group by ID or name. Default: the next free ones.
 //
 // groups : None
 //
-//	Further groups: a list, or names with commas between.
+//	Supplementary groups: a list, or names separated by commas.
 //
 // home, shell : None
 //
-//	Home directory and shell. Default: those of the system.
+//	The home directory and the shell. Default: those of the system.
 //
 // unique : True
 //
-//	False: another user may have the same id.
+//	False: another user may have the same ID.
 //
 // system : False
 //
-//	True: the id is one of those for the system.
+//	True: use an ID from the range for system users.
 //
 // fullname, roomnumber, workphone, homephone, other
 //
-//	What is told of the user in its comment.
+//	The details in the user's comment (GECOS) field.
 //
 // createhome : True
 //
-//	Make the home directory.
+//	Create the home directory.
 //
 // loginclass : None
 //
-//	Of OpenBSD alone.
+//	Only for OpenBSD.
 //
 // nologinit : False
 //
-//	True: keep the user out of the databases lastlog and faillog.
+//	True: do not add the user to the databases lastlog and faillog.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // usergroup : None
 //
-//	True: make a group of the same name, False: make none. Default: as the system has it.
+//	True: create a group of the same name. False: create none. Default: the system's setting.
 //
 // CLI Example:
 //
@@ -93,7 +94,7 @@ func (m *module) add(ctx context.Context, a addArgs) (any, error) {
 	if o, err := m.tool(ctx, "useradd", a.Root, args...); err != nil || o.Retcode != 0 {
 		return false, err
 	}
-	// The user is there now. What fails from here on is for the next run to see.
+	// The user exists now. The next run sees failures from here on.
 	if data.Truth(a.Groups) {
 		if _, err := m.chgroups(ctx, chgroupsArgs{a.Name, a.Groups, false, a.Root}); err != nil {
 			return nil, err
@@ -102,9 +103,10 @@ func (m *module) add(ctx context.Context, a addArgs) (any, error) {
 	for _, f := range []struct {
 		key   string
 		value any
-	}{{"fullname", a.Fullname}, {"roomnumber", a.Roomnumber}, {"workphone", a.Workphone}, {"homephone", a.Homephone}, {"other", a.Other}} {
+	}{{"fullname", a.Fullname}, {"roomnumber", a.Roomnumber}, {"workphone", a.Workphone},
+		{"homephone", a.Homephone}, {"other", a.Other}} {
 		if data.Truth(f.value) {
-			if _, err := m.tell(ctx, a.Name, f.key, f.value, a.Root); err != nil {
+			if _, err := m.setField(ctx, a.Name, f.key, f.value, a.Root); err != nil {
 				return nil, err
 			}
 		}
@@ -130,7 +132,8 @@ func (m *module) addArguments(ctx context.Context, a addArgs) ([]any, error) {
 		set        bool
 		with, none string
 	}{
-		{a.Usergroup == false, "-N", ""}, {data.Truth(a.Createhome), "-m", "-M"}, {data.Truth(a.Nologinit), "-l", ""},
+		{a.Usergroup == false, "-N", ""}, {data.Truth(a.Createhome), "-m", "-M"},
+		{data.Truth(a.Nologinit), "-l", ""},
 		{!data.Truth(a.Unique), "-o", ""}, {data.Truth(a.System), "-r", ""},
 	} {
 		if word := flag.none; flag.set || word != "" {
@@ -146,8 +149,9 @@ func (m *module) addArguments(ctx context.Context, a addArgs) ([]any, error) {
 	return append(args, "--", a.Name), nil
 }
 
-// ownGroup returns the arguments of useradd that say which group is the user's own. A group of its name, of which it shall be a
-// member, is that where the system gives each user one.
+// ownGroup returns the arguments of useradd for the primary group. If the system gives each user a
+// group, and a group of that name is among the requested groups, that group becomes the primary
+// one.
 func (m *module) ownGroup(ctx context.Context, a addArgs) ([]any, error) {
 	switch {
 	case a.GID != nil && a.GID != "":
@@ -157,20 +161,20 @@ func (m *module) ownGroup(ctx context.Context, a addArgs) ([]any, error) {
 	case a.Groups == nil || !slices.Contains(named(a.Groups), a.Name):
 		return nil, nil
 	}
-	each, err := m.groupOfEach()
+	each, err := m.userGroupsEnabled()
 	if err != nil || !each {
 		return nil, err
 	}
-	group, err := m.env.Call(ctx, "group.info", []any{a.Name}, nil)
-	found, _ := group.(*data.Map)
-	if err != nil || !found.Has("gid") {
+	group, ok, err := calls.GroupInfo(ctx, m.env, a.Name)
+	if err != nil || !ok || group.GID < 0 {
 		return nil, err
 	}
-	return []any{"-g", found.Value("gid")}, nil
+	return []any{"-g", group.GID}, nil
 }
 
-// groupOfEach tells whether the system gives each user a group of its own (USERGROUPS_ENAB of login.defs).
-func (m *module) groupOfEach() (bool, error) {
+// userGroupsEnabled reports whether the system gives each user a group of its own (USERGROUPS_ENAB
+// in login.defs).
+func (m *module) userGroupsEnabled() (bool, error) {
 	text, err := os.ReadFile(filepath.Join("/", m.env.Root, "/etc/login.defs"))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -193,19 +197,19 @@ type deleteArgs struct {
 	Root   any `default:"None"`
 }
 
-// delete removes a user, and returns whether it could.
+// delete removes a user and reports whether that worked.
 //
 // remove : False
 //
-//	True: its home directory and mail, too.
+//	True: also remove the home directory and the mail.
 //
 // force : False
 //
-//	True: even where it is logged in.
+//	True: remove a user who is logged in, too.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -222,7 +226,7 @@ func (m *module) delete(ctx context.Context, a deleteArgs) (any, error) {
 	if err != nil || o.Retcode != 12 {
 		return err == nil && o.Retcode == 0, err
 	}
-	// Debian's userdel ends so, too, where there is no mail to remove.
+	// Debian's userdel also exits with this code if there is no mail to remove.
 	noMail := strings.Contains(o.Stderr, "var/mail") || strings.Contains(o.Stderr, "var/spool/mail")
 	return m.env.GrainsNow().Text("os_family") == "Debian" && noMail, nil
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// An attribute is something of a user that usermod changes.
+// An attribute is a property of a user that usermod changes.
 type attribute struct {
 	key, option string
-	move        bool // what is in the home directory moves along
+	move        bool // move the contents of the home directory too
 }
 
-// set gives an attribute of a user a value, and returns whether the user has it then.
+// set changes an attribute of a user and reports whether the user then has the value.
 func (m *module) set(ctx context.Context, name string, at attribute, value, root any) (any, error) {
-	now, err := m.about(name, root)
+	now, err := m.details(name, root)
 	switch {
 	case err != nil:
 		return nil, err
@@ -32,10 +32,11 @@ func (m *module) set(ctx context.Context, name string, at attribute, value, root
 	if at.move {
 		args = append(args, "-m")
 	}
-	if _, err := m.tool(ctx, "usermod", root, append(args, at.option, value, "--", name)...); err != nil {
+	if _, err := m.tool(ctx, "usermod", root,
+		append(args, at.option, value, "--", name)...); err != nil {
 		return nil, err
 	}
-	now, err = m.about(name, root)
+	now, err = m.details(name, root)
 	return err == nil && data.Equal(value, now.Value(at.key)), err
 }
 
@@ -45,11 +46,11 @@ type chuidArgs struct {
 	Root any `default:"None"`
 }
 
-// chuid gives a user another id, and returns whether it has it.
+// chuid changes the ID of a user and reports whether the user then has it.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -64,11 +65,12 @@ type chgidArgs struct {
 	Root any `default:"None"`
 }
 
-// chgid gives a user another group of its own, and returns whether it has it. A group's name is never the id that is compared.
+// chgid changes the primary group of a user and reports whether the user then has it. The result is
+// False for a group name, because it is compared with the group ID.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -83,11 +85,11 @@ type chshellArgs struct {
 	Root  any `default:"None"`
 }
 
-// chshell gives a user another shell, and returns whether it has it.
+// chshell changes the shell of a user and reports whether the user then has it.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -103,15 +105,15 @@ type chhomeArgs struct {
 	Root    any `default:"None"`
 }
 
-// chhome gives a user another home directory, and returns whether it has it.
+// chhome changes the home directory of a user and reports whether the user then has it.
 //
 // persist : False
 //
-//	True: what is in the old one moves to the new one.
+//	True: move the contents of the old directory to the new one.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -126,17 +128,18 @@ type renameArgs struct {
 	Root    any `default:"None"`
 }
 
-// rename gives a user another name. It returns False even then, as the user is not found by its old name any more.
+// rename renames a user. It returns False even on success, because the user is then not found by
+// the old name.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' user.rename fred frederick
 func (m *module) rename(ctx context.Context, a renameArgs) (any, error) {
-	taken, err := m.about(a.NewName, a.Root)
+	taken, err := m.details(a.NewName, a.Root)
 	switch {
 	case err != nil:
 		return nil, err
@@ -152,21 +155,21 @@ type chloginclassArgs struct {
 	Root       any `default:"None"`
 }
 
-// chloginclass returns False: classes of logins are OpenBSD's.
+// chloginclass returns False, because only OpenBSD has login classes.
 //
 // CLI Example:
 //
 //	salt '*' user.chloginclass fred staff
 func (m *module) chloginclass(context.Context, chloginclassArgs) (any, error) { return false, nil }
 
-// getLoginclass returns False: classes of logins are OpenBSD's.
+// getLoginclass returns False, because only OpenBSD has login classes.
 //
 // CLI Example:
 //
 //	salt '*' user.get_loginclass fred
 func (m *module) getLoginclass(context.Context, nameArgs) (any, error) { return false, nil }
 
-// named returns the names in a list, or in a text with commas between.
+// named returns the names in a list, or in a text separated by commas.
 func named(v any) []string {
 	if text, ok := v.(string); ok {
 		return strings.Split(text, ",")
@@ -186,21 +189,22 @@ type chgroupsArgs struct {
 	Root   any `default:"None"`
 }
 
-// chgroups puts a user into groups, a list of names or names with commas between, and returns whether it could.
+// chgroups adds a user to groups, given as a list or as names separated by commas, and reports
+// whether that worked.
 //
 // append : False
 //
-//	True: it stays in those that it is in. Default: these alone.
+//	True: keep the current groups. Default: remove the user from groups that are not given.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' user.chgroups fred wheel,games append=True
 func (m *module) chgroups(ctx context.Context, a chgroupsArgs) (any, error) {
-	now, err := m.about(a.Name, a.Root)
+	now, err := m.details(a.Name, a.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -212,14 +216,15 @@ func (m *module) chgroups(ctx context.Context, a chgroupsArgs) (any, error) {
 	if data.Truth(a.Append) {
 		args = append(args, "-a")
 	}
-	o, err := m.tool(ctx, "usermod", a.Root, append(args, "-G", strings.Join(wanted, ","), "--", a.Name)...)
+	o, err := m.tool(ctx, "usermod", a.Root,
+		append(args, "-G", strings.Join(wanted, ","), "--", a.Name)...)
 	if err == nil && o.Retcode != 0 && strings.Contains(o.Stderr, "not found in") {
 		return m.join(ctx, a.Name, wanted, a.Root)
 	}
 	return err == nil && o.Retcode == 0, err
 }
 
-// join puts a user that another service knows into local groups, which usermod does not.
+// join adds a user from another name service to local groups, which usermod cannot do.
 func (m *module) join(ctx context.Context, name string, groups []string, root any) (any, error) {
 	all := true
 	for _, group := range groups {

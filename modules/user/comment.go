@@ -10,23 +10,25 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// commentFields are what the comment of a user tells, in its order, with commas between (the GECOS field of passwd(5)).
+// commentFields returns the fields of a user's comment, which commas separate, in order (the GECOS
+// field of passwd(5)).
 func commentFields() []string {
 	return []string{"fullname", "roomnumber", "workphone", "homephone", "other"}
 }
 
-// tell gives a field of a user's comment a value, and returns whether the user has it then.
-func (m *module) tell(ctx context.Context, name, key string, value, root any) (any, error) {
+// setField changes a field of a user's comment and reports whether the user then has the value.
+func (m *module) setField(ctx context.Context, name, key string, value, root any) (any, error) {
 	text := ""
 	if value != nil {
 		text = data.Str(value)
 	}
-	now, err := m.about(name, root)
+	now, err := m.details(name, root)
 	switch {
 	case err != nil:
 		return nil, err
 	case now.Len() == 0:
-		return nil, loader.Exception("KeyError", "%s", data.Repr("getpwnam(): name not found: "+data.Repr(name)))
+		return nil, loader.Exception("KeyError",
+			"%s", data.Repr("getpwnam(): name not found: "+data.Repr(name)))
 	case now.Text(key) == text:
 		return true, nil
 	}
@@ -39,7 +41,7 @@ func (m *module) tell(ctx context.Context, name, key string, value, root any) (a
 	if _, err := m.tool(ctx, "usermod", root, "-c", comment, "--", name); err != nil {
 		return nil, err
 	}
-	now, err = m.about(name, root)
+	now, err = m.details(name, root)
 	return err == nil && now.Text(key) == text, err
 }
 
@@ -49,17 +51,17 @@ type chfullnameArgs struct {
 	Root     any `default:"None"`
 }
 
-// chfullname sets the full name of a user, and returns whether it has it.
+// chfullname changes the full name of a user and reports whether the user then has it.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' user.chfullname fred "Fred Jones"
 func (m *module) chfullname(ctx context.Context, a chfullnameArgs) (any, error) {
-	return m.tell(ctx, a.Name, "fullname", a.Fullname, a.Root)
+	return m.setField(ctx, a.Name, "fullname", a.Fullname, a.Root)
 }
 
 type chroomnumberArgs struct {
@@ -68,17 +70,17 @@ type chroomnumberArgs struct {
 	Root       any `default:"None"`
 }
 
-// chroomnumber sets the room of a user, and returns whether it has it.
+// chroomnumber changes the room number of a user and reports whether the user then has it.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' user.chroomnumber fred 123
 func (m *module) chroomnumber(ctx context.Context, a chroomnumberArgs) (any, error) {
-	return m.tell(ctx, a.Name, "roomnumber", a.Roomnumber, a.Root)
+	return m.setField(ctx, a.Name, "roomnumber", a.Roomnumber, a.Root)
 }
 
 type chworkphoneArgs struct {
@@ -87,17 +89,17 @@ type chworkphoneArgs struct {
 	Root      any `default:"None"`
 }
 
-// chworkphone sets the telephone of a user at work, and returns whether it has it.
+// chworkphone changes the work phone number of a user and reports whether the user then has it.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' user.chworkphone fred 7735550123
 func (m *module) chworkphone(ctx context.Context, a chworkphoneArgs) (any, error) {
-	return m.tell(ctx, a.Name, "workphone", a.Workphone, a.Root)
+	return m.setField(ctx, a.Name, "workphone", a.Workphone, a.Root)
 }
 
 type chhomephoneArgs struct {
@@ -106,17 +108,17 @@ type chhomephoneArgs struct {
 	Root      any `default:"None"`
 }
 
-// chhomephone sets the telephone of a user at home, and returns whether it has it.
+// chhomephone changes the home phone number of a user and reports whether the user then has it.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' user.chhomephone fred 7735551234
 func (m *module) chhomephone(ctx context.Context, a chhomephoneArgs) (any, error) {
-	return m.tell(ctx, a.Name, "homephone", a.Homephone, a.Root)
+	return m.setField(ctx, a.Name, "homephone", a.Homephone, a.Root)
 }
 
 type chotherArgs struct {
@@ -125,15 +127,15 @@ type chotherArgs struct {
 	Root  any `default:"None"`
 }
 
-// chother sets what else is told of a user, and returns whether it has it.
+// chother changes the other data in a user's comment and reports whether the user then has it.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' user.chother fred 'on the second floor'
 func (m *module) chother(ctx context.Context, a chotherArgs) (any, error) {
-	return m.tell(ctx, a.Name, "other", a.Other, a.Root)
+	return m.setField(ctx, a.Name, "other", a.Other, a.Root)
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-// Package user is Salt's module user, which there is not here.
+// Package user is Salt's module user, which is not available on this system.
 package user
 
 import (

@@ -11,8 +11,10 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// tool runs a program that changes users below a directory, None being that of the minion's system.
-func (m *module) tool(ctx context.Context, program string, root any, args ...any) (calls.Ran, error) {
+// tool runs a program that changes users below a directory. None stands for the minion's system.
+func (m *module) tool(
+	ctx context.Context, program string, root any, args ...any,
+) (calls.Ran, error) {
 	path := process.Find(program)
 	if path == "" {
 		return calls.Ran{}, loader.Execution("Command '%s' cannot be found", program)

@@ -14,13 +14,16 @@ import (
 
 func list(words ...any) []any { return words }
 
-// TestUsers has the programs of the system change the users of a directory. What is done twice is there, and stays.
+// TestUsers lets the system's programs change the users below a directory. A repeated call changes
+// nothing.
 func TestUsers(t *testing.T) {
 	r := testroot.New(t, "useradd", "usermod", "userdel")
-	ann := data.NewMap("gid", int64(1000), "groups", list("ann", "games"), "home", "/home/ann", "name", "ann", "passwd", "x", "shell", "/bin/sh",
-		"uid", int64(1000), "fullname", "Ann Lee", "roomnumber", "7", "workphone", "", "homephone", "", "other", "x,y")
+	ann := data.NewMap("gid", int64(1000), "groups", list("ann", "games"), "home", "/home/ann",
+		"name", "ann", "passwd", "x", "shell", "/bin/sh", "uid", int64(1000), "fullname", "Ann Lee",
+		"roomnumber", "7", "workphone", "", "homephone", "", "other", "x,y")
 	r.Check(t, []testroot.Call{
-		{"user.add", list("ann", nil, nil, list("games"), nil, "/bin/sh", true, false, "Ann Lee", "7", "", "", "x,y"), true},
+		{"user.add", list("ann", nil, nil, list("games"), nil, "/bin/sh", true, false, "Ann Lee",
+			"7", "", "", "x,y"), true},
 		{"user.add", list("ann"), false},
 		{"user.info", list("ann"), ann},
 		{"user.list_users", nil, list("ann", "root")},
@@ -28,7 +31,7 @@ func TestUsers(t *testing.T) {
 		{"user.chuid", list("ann", int64(1500)), true},
 		{"user.chgid", list("ann", int64(100)), true},
 		{"user.chgid", list("ann", int64(100)), true},
-		{"user.chgid", list("ann", "games"), false}, // a name is no id
+		{"user.chgid", list("ann", "games"), false}, // compared with the ID
 		{"user.chgid", list("ann", int64(1000)), true},
 		{"user.chshell", list("ann", "/bin/zsh"), true},
 		{"user.chshell", list("ann", "/bin/zsh"), true},
@@ -57,7 +60,8 @@ func TestUsers(t *testing.T) {
 		{"user.get_loginclass", list("lee"), false},
 		{"user.get_loginclass", list("lee"), false},
 	})
-	if passwd := r.Read(t, "etc/passwd"); !strings.HasSuffix(passwd, "\nlee:x:1500:1000:Ann,8,1,2:/home/lee:/bin/zsh\n") {
+	if passwd := r.Read(t, "etc/passwd"); !strings.HasSuffix(passwd,
+		"\nlee:x:1500:1000:Ann,8,1,2:/home/lee:/bin/zsh\n") {
 		t.Errorf("users are\n%s", passwd)
 	}
 	if info, err := os.Stat(r.Path("home/lee")); err != nil || !info.IsDir() {
@@ -83,9 +87,11 @@ func TestAddInOtherWays(t *testing.T) {
 		}
 	}
 	r.Call(t, "group.add", "bob", int64(700))
-	add("name", "bob", "groups", list("bob", "wheel"), "createhome", false) // login.defs gives each user a group of its name
+	// login.defs gives each user a group of its name
+	add("name", "bob", "groups", list("bob", "wheel"), "createhome", false)
 	add("name", "cat", "gid", "users", "uid", int64(0), "unique", false, "nologinit", true)
-	add("name", "dan", "system", true, "usergroup", false, "gid", int64(60), "home", "/srv", "createhome", false)
+	add("name", "dan", "system", true, "usergroup", false, "gid", int64(60), "home", "/srv",
+		"createhome", false)
 	add("name", "eve", "usergroup", true, "uid", int64(4000))
 	r.Check(t, []testroot.Call{
 		{"user.list_groups", list("bob"), list("bob", "wheel")},
@@ -93,7 +99,8 @@ func TestAddInOtherWays(t *testing.T) {
 		{"user.list_groups", list("dan"), list("games")},
 		{"user.list_groups", list("eve"), list("eve")},
 	})
-	for _, line := range []string{"bob:x:1000:700::/home/bob:", "cat:x:0:100::/home/cat:", ":60::/srv:", "eve:x:4000:4000::/home/eve:"} {
+	for _, line := range []string{"bob:x:1000:700::/home/bob:", "cat:x:0:100::/home/cat:",
+		":60::/srv:", "eve:x:4000:4000::/home/eve:"} {
 		if passwd := r.Read(t, "etc/passwd"); !strings.Contains(passwd, line) {
 			t.Errorf("%q is not in\n%s", line, passwd)
 		}
@@ -103,7 +110,7 @@ func TestAddInOtherWays(t *testing.T) {
 	}
 }
 
-func TestUsersThatAreNot(t *testing.T) {
+func TestMissingUsers(t *testing.T) {
 	r := testroot.Plain(t)
 	for fun, want := range map[string]string{
 		"user.chuid":      "salt.exceptions.CommandExecutionError: User 'ann' does not exist",
@@ -116,12 +123,13 @@ func TestUsersThatAreNot(t *testing.T) {
 			t.Errorf("%s: %v, %s, want %s", fun, v, calls.Text(err), want)
 		}
 	}
-	if v, err := r.Functions.Invoke(t.Context(), "user.rename", list("ann", "root"), nil); calls.Text(err) != "salt.exceptions.CommandExecutionError: User 'root' already exists" {
+	if v, err := r.Functions.Invoke(t.Context(), "user.rename", list("ann", "root"),
+		nil); calls.Text(err) != "salt.exceptions.CommandExecutionError: User 'root' already exists" {
 		t.Errorf("%v, %v", v, err)
 	}
 }
 
-// A name is never an option.
+// TestNamesLikeOptions checks that a name is never taken for an option.
 func TestNamesLikeOptions(t *testing.T) {
 	r := testroot.New(t, "useradd", "userdel", "usermod")
 	before := r.Read(t, "etc/passwd")

@@ -2,10 +2,12 @@
 
 // Package user is Salt's module user (salt/modules/useradd.py).
 //
-// The work is that of useradd, usermod and userdel. Where the system lies below another directory than /, they are told so (-R).
+// The programs useradd, usermod and userdel do the work. With another root directory they get the
+// option -R.
 //
-// What differs from Salt: users are those of etc/passwd alone, see package accounts; classes of logins, which OpenBSD alone has, there are
-// not; where the kernel is not Linux, users are only looked at. On Windows there is no such module.
+// Differences from Salt: users are only those in etc/passwd, see package accounts. Login classes,
+// which exist only on OpenBSD, are not supported. On kernels other than Linux, users can only be
+// read. The module does not exist on Windows.
 package user
 
 import (
@@ -57,7 +59,8 @@ func (m *module) changing() []loader.Func {
 	}
 }
 
-// read returns the users below a directory, or below that of the minion's system, and the groups of the system.
+// read returns the users below a directory, or those of the minion's system, and the system's
+// groups.
 func (m *module) read(root any) ([]accounts.User, []accounts.Group, error) {
 	at := m.env.Root
 	if data.Truth(root) {
@@ -74,11 +77,14 @@ func (m *module) read(root any) ([]accounts.User, []accounts.Group, error) {
 	return users, groups, nil
 }
 
-// describe returns what Salt tells of a user.
+// describe returns the details of a user in Salt's form.
 func describe(u accounts.User, users []accounts.User, groups []accounts.Group) *data.Map {
 	comment := append(strings.SplitN(u.Comment, ",", 5), "", "", "", "")
-	return data.NewMap("gid", u.GID, "groups", data.Values(accounts.GroupsOf(u.Name, users, groups)), "home", u.Home, "name", u.Name, "passwd", u.Password,
-		"shell", u.Shell, "uid", u.UID, "fullname", comment[0], "roomnumber", comment[1], "workphone", comment[2], "homephone", comment[3], "other", comment[4])
+	return data.NewMap("gid", u.GID,
+		"groups", data.Values(accounts.GroupsOf(u.Name, users, groups)), "home", u.Home, "name",
+		u.Name, "passwd", u.Password, "shell", u.Shell, "uid", u.UID, "fullname", comment[0],
+		"roomnumber", comment[1], "workphone", comment[2], "homephone", comment[3],
+		"other", comment[4])
 }
 
 type infoArgs struct {
@@ -86,21 +92,21 @@ type infoArgs struct {
 	Root any `default:"None"`
 }
 
-// info returns what there is to tell of a user, or nothing where there is none of that name.
+// info returns the details of a user. The result is empty if the user does not exist.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
 //	salt '*' user.info root
 func (m *module) info(_ context.Context, a infoArgs) (any, error) {
-	return m.about(a.Name, a.Root)
+	return m.details(a.Name, a.Root)
 }
 
-// about returns what there is to tell of a user, an empty dictionary where there is none.
-func (m *module) about(name, root any) (*data.Map, error) {
+// details returns the details of a user, an empty dictionary if the user does not exist.
+func (m *module) details(name, root any) (*data.Map, error) {
 	users, groups, err := m.read(root)
 	if err != nil {
 		return nil, err
@@ -118,11 +124,11 @@ type getentArgs struct {
 	Root    any `default:"None"`
 }
 
-// getent returns a list of what there is to tell of all users.
+// getent returns a list with the details of all users.
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -156,7 +162,7 @@ type rootArgs struct {
 //
 // root : None
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -171,7 +177,7 @@ func (m *module) listUsers(_ context.Context, a rootArgs) (any, error) {
 	return data.Values(names), err
 }
 
-// primaryGroup returns the group of a user's own.
+// primaryGroup returns the primary group of a user.
 //
 // CLI Example:
 //

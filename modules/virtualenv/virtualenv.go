@@ -1,7 +1,9 @@
-// Package virtualenv is Salt's module virtualenv: virtual environments of Python (salt/modules/virtualenv_mod.py).
+// Package virtualenv is Salt's module virtualenv: Python virtual environments
+// (salt/modules/virtualenv_mod.py).
 //
-// What differs: without a program virtualenv and without venv_bin the module venv of python3 makes them; a venv_bin that is a python makes
-// them by that module, too, as pyvenv did. pip and setuptools are not got from the net by scripts: the programs of today bring pip.
+// Differences from Salt: without a program virtualenv and without venv_bin, the module venv of
+// python3 creates environments. A venv_bin that is a python also uses that module, as pyvenv did.
+// No scripts download pip and setuptools, since current programs include pip.
 package virtualenv
 
 import (
@@ -46,36 +48,37 @@ type verArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// virtualenvVer returns the version of a program virtualenv as numbers.
+// virtualenvVer returns the version of the program virtualenv as numbers.
 //
 // CLI Example:
 //
 //	salt '*' virtualenv.virtualenv_ver /usr/bin/virtualenv
 func (m *module) virtualenvVer(ctx context.Context, a verArgs) (any, error) {
 	argv := []string{data.Str(a.VenvBin), "--version"}
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: argv, As: calls.Text(a.User), MergeStderr: true, More: further(a.Kwargs)})
+	ran, err := calls.RunAll(ctx, m.env,
+		calls.Run{Argv: argv, As: calls.Text(a.User), MergeStderr: true, More: extraArgs(a.Kwargs)})
 	if err != nil {
 		return nil, err
 	}
-	said := strings.TrimSpace(ran.Stdout)
-	if ran.Retcode > 0 || said == "" {
+	output := strings.TrimSpace(ran.Stdout)
+	if ran.Retcode > 0 || output == "" {
 		return nil, loader.Execution("Unable to get the virtualenv version output using '%s'. Returned data: %s",
 			data.Repr(data.Values(argv)), data.Repr(ran.Map))
 	}
-	version := regexp.MustCompile(`(?:^|\s)(\d+(?:\.\d+)+)`).FindStringSubmatch(said)
+	version := regexp.MustCompile(`(?:^|\s)(\d+(?:\.\d+)+)`).FindStringSubmatch(output)
 	if version == nil {
 		return nil, loader.Exception("ValueError", "invalid literal for int() with base 10: ''")
 	}
 	parts := data.Tuple{}
 	for part := range strings.SplitSeq(version[1], ".") {
-		n, _ := strconv.ParseInt(part, 10, 64) // digits, by the pattern
+		n, _ := strconv.ParseInt(part, 10, 64) // only digits, by the pattern
 		parts = append(parts, n)
 	}
 	return parts, nil
 }
 
-// further returns the keywords that the caller gave beside the parameters.
-func further(given *data.Map) *data.Map {
+// extraArgs returns the keyword arguments that are not parameters.
+func extraArgs(given *data.Map) *data.Map {
 	kwargs := &data.Map{}
 	for k, v := range given.All() {
 		if !strings.HasPrefix(data.Str(k), "__") {
@@ -104,23 +107,26 @@ type createArgs struct {
 	Kwargs             *data.Map `kwargs:"kwargs"`
 }
 
-// create makes a virtual environment and returns what the run of the program gave: pid, retcode, stdout, stderr.
+// create creates a virtual environment and returns the result of the program: pid, retcode, stdout,
+// stderr.
 //
 // venv_bin
 //
-//	The program: a virtualenv, a pyvenv, or a python, of which the module venv is used.
+//	The program: a virtualenv, a pyvenv, or a python, whose module venv is used.
 //
 // system_site_packages, clear, prompt, user
 //
-//	See packages of the system; empty it first; what shells show; who makes it.
+//	Give access to the system's packages; empty the directory first; set the prompt of the
+//	shell; set the user to run as.
 //
 // python, extra_search_dir, never_download
 //
-//	For virtualenv: the Python in it; where to look for wheels; do not get any.
+//	For virtualenv: the Python of the environment; where to look for wheels; do not download
+//	any.
 //
 // symlinks, upgrade
 //
-//	For venv: links in the place of copies; bring it to the Python that runs.
+//	For venv: create links instead of copies; upgrade the environment to the running Python.
 //
 // CLI Example:
 //
@@ -157,11 +163,13 @@ func (m *module) create(ctx context.Context, a createArgs) (any, error) {
 	option(a.Symlinks == true, "--symlinks")
 	option(a.Clear, "--clear")
 	option(a.SystemSitePackages, "--system-site-packages")
-	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: append(argv, a.Path), As: calls.Text(a.User), More: further(a.Kwargs)})
+	ran, err := calls.RunAll(ctx, m.env,
+		calls.Run{Argv: append(argv, a.Path), As: calls.Text(a.User), More: extraArgs(a.Kwargs)})
 	return ran.Map, err
 }
 
-// program returns the command line that makes environments, and whether it is that of the module venv.
+// program returns the command line that creates environments, and whether it is that of the module
+// venv.
 func (m *module) program(given any) (argv []string, venv bool, err error) {
 	bin := data.Str(given)
 	for _, known := range []any{m.env.Option("venv_bin"), m.env.PillarNow().Value("venv_bin")} {
@@ -185,7 +193,7 @@ func (m *module) program(given any) (argv []string, venv bool, err error) {
 	return []string{bin}, false, nil
 }
 
-// refuse says which options a program has not.
+// refuse returns an error for options that the program does not have.
 func (a createArgs) refuse(bin string, venv bool) error {
 	type option struct {
 		name  string
@@ -193,14 +201,17 @@ func (a createArgs) refuse(bin string, venv bool) error {
 	}
 	options := []option{{"upgrade", a.Upgrade != nil}, {"symlinks", a.Symlinks != nil}}
 	if venv {
-		options = []option{{"python", data.Truth(a.Python)}, {"extra_search_dir", data.Truth(a.ExtraSearchDir)}, {"never_download", a.NeverDownload != nil}}
+		options = []option{{"python", data.Truth(a.Python)},
+			{"extra_search_dir", data.Truth(a.ExtraSearchDir)},
+			{"never_download", a.NeverDownload != nil}}
 	}
 	i := slices.IndexFunc(options, func(o option) bool { return o.given })
 	if i < 0 {
 		return nil
 	}
 	name := options[i].name
-	return loader.Execution("The `%s`(`--%s`) option is not supported by '%s'", name, strings.ReplaceAll(name, "_", "-"), bin)
+	return loader.Execution("The `%s`(`--%s`) option is not supported by '%s'", name,
+		strings.ReplaceAll(name, "_", "-"), bin)
 }
 
 func list(v any) (out []string) {
@@ -219,8 +230,8 @@ func list(v any) (out []string) {
 	return out
 }
 
-// ask runs a line of Python in an environment and returns what it prints.
-func (m *module) ask(ctx context.Context, venv, code string) (any, error) {
+// runPython runs a line of Python code in an environment and returns its output.
+func (m *module) runPython(ctx context.Context, venv, code string) (any, error) {
 	python := filepath.Join(venv, "bin", "python")
 	if runtime.GOOS == "windows" {
 		python = filepath.Join(venv, "Scripts", "python.exe")
@@ -238,11 +249,12 @@ func (m *module) ask(ctx context.Context, venv, code string) (any, error) {
 	return ran.Stdout, nil
 }
 
-// safe refuses names that would be more than names in a line of Python.
-func safe(names ...any) error {
+// checkNames rejects names that would inject code into a line of Python.
+func checkNames(names ...any) error {
 	for _, name := range names {
 		if !regexp.MustCompile(`^[A-Za-z0-9_./-]*$`).MatchString(data.Str(name)) {
-			return loader.Invocation("Salt will not run Python code with %s in it", data.Repr(data.Str(name)))
+			return loader.Invocation("Salt will not run Python code that contains %s",
+				data.Repr(data.Str(name)))
 		}
 	}
 	return nil
@@ -250,13 +262,13 @@ func safe(names ...any) error {
 
 type venvArgs struct{ Venv string }
 
-// getSitePackages returns the directory of an environment that packages are in.
+// getSitePackages returns the site-packages directory of an environment.
 //
 // CLI Example:
 //
 //	salt '*' virtualenv.get_site_packages /path/to/my/venv
 func (m *module) getSitePackages(ctx context.Context, a venvArgs) (any, error) {
-	return m.ask(ctx, a.Venv, `import sysconfig; print(sysconfig.get_path("purelib"))`)
+	return m.runPython(ctx, a.Venv, `import sysconfig; print(sysconfig.get_path("purelib"))`)
 }
 
 type distributionArgs struct {
@@ -264,16 +276,17 @@ type distributionArgs struct {
 	Distribution any
 }
 
-// getDistributionPath returns where in an environment a distribution is.
+// getDistributionPath returns the path of a distribution in an environment.
 //
 // CLI Example:
 //
 //	salt '*' virtualenv.get_distribution_path /path/to/my/venv my_distribution
 func (m *module) getDistributionPath(ctx context.Context, a distributionArgs) (any, error) {
-	if err := safe(a.Distribution); err != nil {
+	if err := checkNames(a.Distribution); err != nil {
 		return nil, err
 	}
-	return m.ask(ctx, a.Venv, "import importlib.metadata as i; print(i.distribution('"+data.Str(a.Distribution)+"').locate_file(''))")
+	return m.runPython(ctx, a.Venv, "import importlib.metadata as i; print(i.distribution('"+
+		data.Str(a.Distribution)+"').locate_file(''))")
 }
 
 type resourceArgs struct {
@@ -282,7 +295,7 @@ type resourceArgs struct {
 	Resource any `default:"None"`
 }
 
-// getResourcePath returns where a file of a package is in an environment.
+// getResourcePath returns the path of a file of a package in an environment.
 //
 // CLI Example:
 //
@@ -291,7 +304,7 @@ func (m *module) getResourcePath(ctx context.Context, a resourceArgs) (any, erro
 	return m.resource(ctx, a, "print(p)")
 }
 
-// getResourceContent returns what is in a file of a package of an environment.
+// getResourceContent returns the contents of a file of a package in an environment.
 //
 // CLI Example:
 //
@@ -301,9 +314,11 @@ func (m *module) getResourceContent(ctx context.Context, a resourceArgs) (any, e
 }
 
 func (m *module) resource(ctx context.Context, a resourceArgs, then string) (any, error) {
-	if err := safe(a.Package, a.Resource); err != nil {
+	if err := checkNames(a.Package, a.Resource); err != nil {
 		return nil, err
 	}
-	return m.ask(ctx, a.Venv, "import importlib, os; p = os.path.join(os.path.dirname(importlib.import_module('"+data.Str(a.Package)+"').__file__), '"+
-		data.Str(a.Resource)+"'); "+then)
+	return m.runPython(ctx, a.Venv,
+		"import importlib, os; p = os.path.join(os.path.dirname(importlib.import_module('"+
+			data.Str(a.Package)+"').__file__), '"+
+			data.Str(a.Resource)+"'); "+then)
 }

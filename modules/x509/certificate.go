@@ -40,7 +40,7 @@ func (m *module) certificate(input any) (*certificate.Certificate, error) {
 
 const layout = "2006-01-02 15:04:05"
 
-// showCertificate returns what read_certificate shows.
+// showCertificate returns a certificate in the form of read_certificate.
 func showCertificate(c *certificate.Certificate, fips bool) (*data.Map, error) {
 	key, err := parsePublic(c.TBS.PublicKey.FullBytes)
 	if err != nil {
@@ -51,8 +51,9 @@ func showCertificate(c *certificate.Certificate, fips bool) (*data.Map, error) {
 		return nil, err
 	}
 	sha2, sha, md := sha256.Sum256(c.Raw), sha1.Sum(c.Raw), md5.Sum(c.Raw)
-	ret := data.NewMap("Version", int64(c.TBS.Version+1), "Key Size", keyBits(key), "Serial Number", serialText(c.TBS.Serial),
-		"SHA-256 Finger Print", certificate.Hex(sha2[:]), "SHA1 Finger Print", certificate.Hex(sha[:]))
+	ret := data.NewMap("Version", int64(c.TBS.Version+1), "Key Size", keyBits(key),
+		"Serial Number", serialText(c.TBS.Serial), "SHA-256 Finger Print", certificate.Hex(sha2[:]),
+		"SHA1 Finger Print", certificate.Hex(sha[:]))
 	for _, n := range []struct {
 		title string
 		raw   asn1.RawValue
@@ -72,7 +73,7 @@ func showCertificate(c *certificate.Certificate, fips bool) (*data.Map, error) {
 	return ret, nil
 }
 
-// setName shows a name and its hash.
+// setName adds a name and its hash to a result.
 func setName(ret *data.Map, title string, raw asn1.RawValue) error {
 	n, err := parseName(raw.FullBytes)
 	if err != nil {
@@ -83,7 +84,7 @@ func setName(ret *data.Map, title string, raw asn1.RawValue) error {
 	return nil
 }
 
-// digest returns the hash of that name.
+// digest returns the hash algorithm with a name.
 func digest(name string) (crypto.Hash, error) {
 	switch strings.ToLower(strings.ReplaceAll(name, "-", "")) {
 	case "md5":
@@ -102,7 +103,7 @@ func digest(name string) (crypto.Hash, error) {
 	return 0, loader.Exception("ValueError", "('unknown algorithm: %%r', %s)", data.Repr(name))
 }
 
-// title is how OpenSSL prints a signature algorithm.
+// title returns a signature algorithm as OpenSSL prints it.
 func title(id pkix.AlgorithmIdentifier) string {
 	a := certificate.AlgorithmOf(id.Algorithm)
 	switch {
@@ -128,12 +129,13 @@ func newSigner(key crypto.Signer, hash string) (*certificate.Signer, error) {
 	return s, nil
 }
 
-// defaults fills in what arguments do not say (CERT_DEFAULTS of the original).
+// defaults sets missing arguments to their defaults (CERT_DEFAULTS of Salt).
 func defaults(k *data.Map) {
 	for _, d := range []struct {
 		name  string
 		value any
-	}{{"days_valid", int64(365)}, {"version", int64(3)}, {"serial_bits", int64(64)}, {"algorithm", "sha256"}} {
+	}{{"days_valid", int64(365)}, {"version", int64(3)}, {"serial_bits", int64(64)},
+		{"algorithm", "sha256"}} {
 		if !k.Has(d.name) {
 			k.Set(d.name, d.value)
 		}
@@ -156,13 +158,15 @@ func toInt(v any) (int, error) {
 		return int(n), nil
 	}
 	var n int
-	if _, err := fmt.Sscanf(data.Str(v), "%d", &n); err != nil || fmt.Sprint(n) != strings.TrimSpace(data.Str(v)) {
+	if _, err := fmt.Sscanf(data.Str(v), "%d", &n); err != nil ||
+		fmt.Sprint(n) != strings.TrimSpace(data.Str(v)) {
 		return 0, fmt.Errorf("%s is not a number", data.Repr(v))
 	}
 	return n, nil
 }
 
-// serialNumber returns the serial number of arguments, or a new one, which it leaves there.
+// serialNumber returns the serial number in the arguments. If there is none, it creates one and
+// stores it there.
 func serialNumber(k *data.Map) (*big.Int, error) {
 	if !k.Has("serial_number") {
 		size, err := number(k, "serial_bits")
@@ -170,9 +174,11 @@ func serialNumber(k *data.Map) (*big.Int, error) {
 			return nil, err
 		}
 		if size < 1 || size > 160 {
-			return nil, loader.Exception("ValueError", "serial_bits: %d is not between 1 and 160", size)
+			return nil, loader.Exception("ValueError",
+				"serial_bits: %d is not between 1 and 160", size)
 		}
-		// One bit less: a number whose first bit is set takes a byte more, and RFC 5280 counts 20 of them.
+		// One bit less than size: a number with the first bit set needs another byte, and RFC 5280
+		// allows 20.
 		n, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), uint(max(size-1, 1))))
 		if err != nil {
 			return nil, err
@@ -183,7 +189,8 @@ func serialNumber(k *data.Map) (*big.Int, error) {
 	text := strings.ReplaceAll(data.Str(k.Value("serial_number")), ":", "")
 	n, ok := new(big.Int).SetString(text, 16)
 	if !ok {
-		return nil, loader.Exception("ValueError", "invalid literal for int() with base 16: %s", data.Repr(text))
+		return nil, loader.Exception("ValueError", "invalid literal for int() with base 16: %s",
+			data.Repr(text))
 	}
 	return n, nil
 }
@@ -204,27 +211,29 @@ func validityOf(k *data.Map) (certificate.Validity, error) {
 		}
 		text := data.Str(k.Value(end.name))
 		if *end.at, err = time.Parse(layout, text); err != nil {
-			return v, loader.Invocation("%s: %s is not in required format %%Y-%%m-%%d %%H:%%M:%%S", end.name, text)
+			return v, loader.Invocation("%s: %s is not in required format %%Y-%%m-%%d %%H:%%M:%%S",
+				end.name, text)
 		}
 	}
 	return v, nil
 }
 
-// A draft is a certificate on its way.
+// A draft is a certificate that is being built.
 type draft struct {
-	m       *module
-	args    *data.Map
-	cert    certificate.Certificate
-	issuer  *certificate.Certificate // who signs; the certificate itself where it signs itself
-	key     crypto.PublicKey
-	wishes  *data.Map // extensions of a request, by their short names
-	signKey crypto.Signer
+	m         *module
+	args      *data.Map
+	cert      certificate.Certificate
+	issuer    *certificate.Certificate // the signer; for a self-signed certificate, itself
+	key       crypto.PublicKey
+	requested *data.Map // extensions of a request, by their short names
+	signKey   crypto.Signer
 }
 
-// newCertificate makes a certificate of arguments, which are those after the signing policy.
+// newCertificate creates a certificate from arguments, to which the signing policy has been
+// applied.
 func (m *module) newCertificate(k *data.Map) (*certificate.Certificate, error) {
 	defaults(k)
-	d := &draft{m: m, args: k, wishes: data.NewMap()}
+	d := &draft{m: m, args: k, requested: data.NewMap()}
 	for _, step := range []func() error{d.basics, d.subject, d.signedBy, d.extend, d.sign} {
 		if err := step(); err != nil {
 			return nil, err
@@ -248,7 +257,8 @@ func (d *draft) basics() error {
 	if !d.args.Has("signing_private_key") {
 		return loader.Exception("KeyError", "'signing_private_key'")
 	}
-	d.signKey, err = d.m.privateKey(d.args.Value("signing_private_key"), d.args.Value("signing_private_key_passphrase"))
+	d.signKey, err = d.m.privateKey(d.args.Value("signing_private_key"),
+		d.args.Value("signing_private_key_passphrase"))
 	return err
 }
 
@@ -264,11 +274,11 @@ func (d *draft) subject() error {
 		if n, err = parseName(r.Info.Subject.FullBytes); err != nil {
 			return err
 		}
-		wishes, err := r.Extensions()
+		requested, err := r.Extensions()
 		if err != nil {
 			return x509Error("%w", err)
 		}
-		d.wishes = showExtensions(wishes)
+		d.requested = showExtensions(requested)
 		k.Set("public_key", k.Value("csr"))
 	}
 	if k.Has("public_key") {
@@ -291,7 +301,8 @@ func (d *draft) named(n name) error {
 	d.cert.TBS.PublicKey = asn1.RawValue{FullBytes: der}
 	n, refused := n.add(d.args)
 	if len(refused) > 0 {
-		d.m.env.Log.Warnf("A subject cannot have these values, which are left out: %s", strings.Join(refused, ", "))
+		d.m.env.Log.Warnf("Invalid values in a subject are left out: %s",
+			strings.Join(refused, ", "))
 	}
 	d.cert.TBS.Subject, err = certificate.Name(n).Marshal()
 	return err
@@ -318,7 +329,8 @@ func (d *draft) signedBy() error {
 		return nil
 	}
 	return loader.Invocation("signing_private_key: %s does no match signing_cert: %s",
-		certificate.Concealed(data.Str(d.args.Value("signing_private_key"))), data.Str(orEmpty(d.args.Value("signing_cert"))))
+		certificate.Concealed(data.Str(d.args.Value("signing_private_key"))),
+		data.Str(orEmpty(d.args.Value("signing_cert"))))
 }
 
 func orEmpty(v any) any {
@@ -328,12 +340,13 @@ func orEmpty(v any) any {
 	return v
 }
 
-// extend adds extensions: those of the arguments, and of a request what the arguments do not say.
+// extend adds the extensions in the arguments, and those of a request that the arguments do not
+// set.
 func (d *draft) extend() error {
 	for _, e := range extensions() {
 		value, ok := e.wanted(d.args)
 		if !ok {
-			value, ok = e.wanted(d.wishes)
+			value, ok = e.wanted(d.requested)
 		}
 		if !ok {
 			continue
@@ -347,7 +360,7 @@ func (d *draft) extend() error {
 	return nil
 }
 
-// wanted returns the value of an extension among arguments, by its short or its long name.
+// wanted returns the value of an extension in the arguments, by its short or long name.
 func (e *extension) wanted(k *data.Map) (string, bool) {
 	for _, name := range []string{e.short, e.long} {
 		if v := k.Value(name); data.Truth(v) {
@@ -357,7 +370,7 @@ func (e *extension) wanted(k *data.Map) (string, bool) {
 	return "", false
 }
 
-// withHash puts the hash of a public key where a key identifier asks for it.
+// withHash replaces hash in a key identifier by the hash of a public key.
 func withHash(e *extension, value string, key crypto.PublicKey) string {
 	if e.short != "subjectKeyIdentifier" {
 		return value

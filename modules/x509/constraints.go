@@ -93,7 +93,9 @@ func showPolicyLimits(der []byte) (string, error) {
 	return strings.Join(parts, ", "), nil
 }
 
-func encodeNumber(_ *certificate.Certificate, text string) (any, error) { return strconv.Atoi(text) }
+func encodeNumber(_ *certificate.Certificate, text string) (any, error) {
+	return strconv.Atoi(text)
+}
 
 func showNumber(der []byte) (string, error) {
 	var n int

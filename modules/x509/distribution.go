@@ -94,7 +94,8 @@ func showPolicies(der []byte) (string, error) {
 		lines = append(lines, "Policy: "+id)
 		for _, raw := range p.Qualifiers {
 			var q certificate.Qualifier
-			if err := certificate.Whole(raw.FullBytes, &q); err != nil || q.ID.String() != "1.3.6.1.5.5.7.2.1" {
+			if err := certificate.Whole(raw.FullBytes, &q); err != nil ||
+				q.ID.String() != "1.3.6.1.5.5.7.2.1" {
 				return "", errValue
 			}
 			lines = append(lines, "  CPS: "+string(q.Value.Bytes))

@@ -12,7 +12,8 @@ import (
 func accessMethods() []purpose {
 	return []purpose{
 		{"1.3.6.1.5.5.7.48.1", "OCSP", "OCSP"}, {"1.3.6.1.5.5.7.48.2", "caIssuers", "CA Issuers"},
-		{"1.3.6.1.5.5.7.48.3", "ad_timestamping", "AD Time Stamping"}, {"1.3.6.1.5.5.7.48.5", "caRepository", "CA Repository"},
+		{"1.3.6.1.5.5.7.48.3", "ad_timestamping", "AD Time Stamping"}, {"1.3.6.1.5.5.7.48.5",
+			"caRepository", "CA Repository"},
 	}
 }
 
@@ -87,7 +88,7 @@ func showAltNames(der []byte) (string, error) {
 	return strings.Join(list, ", "), err
 }
 
-// encodeName encodes a general name: DNS, email, URI, RID or IP.
+// encodeName encodes a general name of the type DNS, email, URI, RID or IP.
 func encodeName(kind, value string) (asn1.RawValue, error) {
 	raw := asn1.RawValue{Class: asn1.ClassContextSpecific, Bytes: []byte(value)}
 	ascii := !strings.ContainsFunc(value, func(r rune) bool { return r >= 0x80 })
@@ -120,7 +121,7 @@ func encodeName(kind, value string) (asn1.RawValue, error) {
 	return raw, nil
 }
 
-// encodeIP encodes an address, or an address and its mask.
+// encodeIP encodes an address, or an address with a netmask.
 func encodeIP(value string) ([]byte, error) {
 	var out []byte
 	for part := range strings.SplitSeq(value, "/") {

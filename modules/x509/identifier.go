@@ -26,7 +26,8 @@ func encodeAuthority(issuer *certificate.Certificate, text string) (any, error) 
 	}
 	asked := map[string]string{}
 	for _, p := range list {
-		if p.name != "keyid" && p.name != "issuer" || p.value != "" && p.value != "always" && p.value != "nonss" {
+		if p.name != "keyid" && p.name != "issuer" || p.value != "" && p.value != "always" &&
+			p.value != "nonss" {
 			return nil, errValue
 		}
 		asked[p.name] = p.value
@@ -40,7 +41,8 @@ func encodeAuthority(issuer *certificate.Certificate, text string) (any, error) 
 		}
 	}
 	if how, ok := asked["issuer"]; ok && (a.KeyID == nil || how == "always") {
-		a.Issuer = []asn1.RawValue{{Class: asn1.ClassContextSpecific, Tag: 4, IsCompound: true, Bytes: issuer.TBS.Issuer.FullBytes}}
+		a.Issuer = []asn1.RawValue{{Class: asn1.ClassContextSpecific, Tag: 4, IsCompound: true,
+			Bytes: issuer.TBS.Issuer.FullBytes}}
 		a.Serial = issuer.TBS.Serial
 	}
 	return a, nil
@@ -66,7 +68,7 @@ func showAuthority(der []byte) (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// serialText returns a serial number as hex digits with colons.
+// serialText returns a serial number in hexadecimal with colons.
 func serialText(n *big.Int) string {
 	if n.Sign() == 0 {
 		return "00"

@@ -18,13 +18,13 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// errPassphrase says that a key is encrypted and that the passphrase does not open it.
+// errPassphrase is the error for an encrypted key and a wrong or missing passphrase.
 var errPassphrase = errors.New("bad decrypt")
 
-// rsaError is an error as M2Crypto raises it.
+// rsaError converts an error to the exception that M2Crypto raises.
 func rsaError(err error) error { return loader.Exception("M2Crypto.RSA.RSAError", "%w", err) }
 
-// privateKey reads a private key from a text or file.
+// privateKey reads a private key from a text or a file.
 func (m *module) privateKey(input, passphrase any) (crypto.Signer, error) {
 	text, err := m.entry(input, allKeyKinds)
 	if err != nil {
@@ -56,7 +56,7 @@ func parseKey(text string, passphrase any) (crypto.Signer, error) {
 	der := b.Bytes
 	if b.Headers["DEK-Info"] != "" {
 		var err error
-		if der, err = x509.DecryptPEMBlock(b, []byte(secret)); err != nil { //nolint:staticcheck // the form that Salt writes
+		if der, err = x509.DecryptPEMBlock(b, []byte(secret)); err != nil {
 			return nil, errPassphrase
 		}
 	}
@@ -85,7 +85,7 @@ func parseKeyDER(der []byte) (crypto.Signer, error) {
 	return key, nil
 }
 
-// publicKey returns the public key of a certificate, a request, a private key, or a public key.
+// publicKey returns the public key of a certificate, a request, a private key or a public key.
 func (m *module) publicKey(input, passphrase any) (crypto.PublicKey, error) {
 	text, err := m.entry(input, "")
 	if err != nil {
@@ -139,7 +139,7 @@ func publicPEM(key crypto.PublicKey) ([]byte, error) {
 	return []byte(encodePEM("PUBLIC KEY", der)), err
 }
 
-// keyBits returns the size of a key.
+// keyBits returns the size of a key in bits.
 func keyBits(key crypto.PublicKey) int64 {
 	switch k := key.(type) {
 	case *rsa.PublicKey:
@@ -152,7 +152,8 @@ func keyBits(key crypto.PublicKey) int64 {
 	return 0
 }
 
-// keyHash is the SHA-1 by which the original knows a public key: that of its modulus, written in upper hex digits.
+// keyHash returns the SHA-1 hash that Salt uses for a public key: that of its modulus in upper-case
+// hexadecimal.
 func keyHash(key crypto.PublicKey) []byte {
 	var sum [sha1.Size]byte
 	if k, ok := key.(*rsa.PublicKey); ok {
@@ -165,7 +166,7 @@ func keyHash(key crypto.PublicKey) []byte {
 
 func modulusText(k *rsa.PublicKey) string { return fmt.Sprintf("%X", k.N.Bytes()) }
 
-// pemCiphers are the names that OpenSSL gives to ciphers of private keys.
+// pemCipher returns the cipher for private keys with an OpenSSL name.
 func pemCipher(name string) (x509.PEMCipher, bool) {
 	switch strings.ReplaceAll(strings.ToLower(name), "-", "_") {
 	case "des_cbc":
@@ -182,7 +183,7 @@ func pemCipher(name string) (x509.PEMCipher, bool) {
 	return 0, false
 }
 
-// newKey returns the text of a new RSA key, encrypted where there is a passphrase.
+// newKey returns a new RSA key as text, encrypted if there is a passphrase.
 func newKey(bits int, passphrase any, cipher string) (string, error) {
 	key, err := rsa.GenerateKey(rand.Reader, bits)
 	if err != nil {
@@ -196,7 +197,6 @@ func newKey(bits int, passphrase any, cipher string) (string, error) {
 	if !ok {
 		return "", loader.Exception("ValueError", "unknown cipher: %s", cipher)
 	}
-	//nolint:staticcheck // the form that Salt writes
 	b, err = x509.EncryptPEMBlock(rand.Reader, b.Type, b.Bytes, []byte(data.Str(passphrase)), alg)
 	if err != nil {
 		return "", rsaError(err)

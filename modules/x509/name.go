@@ -13,13 +13,14 @@ import (
 	"github.com/brineproject/brine/internal/certificate"
 )
 
-// A name is a distinguished name: sets of attributes, in order.
+// A name is a distinguished name: an ordered list of sets of attributes.
 type name certificate.Name
 
-// A field is a part of a name that has a word: as OpenSSL prints it, as Salt's functions return it, and all that are taken for it.
+// A field is a name attribute with its words: the one that OpenSSL prints, the one that Salt's
+// functions return, and all that are accepted.
 type field struct {
 	oid     string
-	short   string // as openssl prints it
+	short   string // as OpenSSL prints it
 	salt    string // as read_certificate returns it
 	words   []string
 	limit   int
@@ -31,17 +32,20 @@ func fields() []field {
 		{"2.5.4.3", "CN", "CN", []string{"CN", "commonName"}, 64, asn1.TagUTF8String},
 		{"2.5.4.6", "C", "C", []string{"C"}, 2, asn1.TagPrintableString},
 		{"2.5.4.7", "L", "L", []string{"L", "localityName"}, 128, asn1.TagUTF8String},
-		{"2.5.4.8", "ST", "SP", []string{"SP", "ST", "stateOrProvinceName"}, 128, asn1.TagUTF8String},
+		{"2.5.4.8", "ST", "SP", []string{"SP", "ST", "stateOrProvinceName"}, 128,
+			asn1.TagUTF8String},
 		{"2.5.4.10", "O", "O", []string{"O", "organizationName"}, 64, asn1.TagUTF8String},
 		{"2.5.4.11", "OU", "OU", []string{"OU", "organizationUnitName"}, 64, asn1.TagUTF8String},
-		{"1.2.840.113549.1.9.1", "emailAddress", "Email", []string{"Email", "emailAddress"}, 128, asn1.TagIA5String},
+		{"1.2.840.113549.1.9.1", "emailAddress", "Email", []string{"Email", "emailAddress"}, 128,
+			asn1.TagIA5String},
 		{"2.5.4.42", "GN", "GN", []string{"GN", "givenName"}, 32768, asn1.TagUTF8String},
 		{"2.5.4.4", "SN", "SN", []string{"SN", "surname"}, 32768, asn1.TagUTF8String},
-		{"2.5.4.5", "serialNumber", "serialNumber", []string{"serialNumber"}, 64, asn1.TagPrintableString},
+		{"2.5.4.5", "serialNumber", "serialNumber", []string{"serialNumber"}, 64,
+			asn1.TagPrintableString},
 	}
 }
 
-// fieldOf returns the field that fits, or nil.
+// fieldOf returns the first field that fits accepts, or nil.
 func fieldOf(fits func(field) bool) *field {
 	list := fields()
 	if i := slices.IndexFunc(list, fits); i >= 0 {
@@ -50,7 +54,7 @@ func fieldOf(fits func(field) bool) *field {
 	return nil
 }
 
-// fieldWords returns all words of fields in the order in which a subject gets them.
+// fieldWords returns all words of fields in the order in which they are added to a subject.
 func fieldWords() []string {
 	var words []string
 	for _, f := range fields() {
@@ -60,7 +64,8 @@ func fieldWords() []string {
 	return words
 }
 
-// add puts values of arguments at the end of a name. A value that its field cannot hold is left out and named, as in the original.
+// add appends values of the arguments to a name. As in Salt, values that a field cannot hold are
+// left out; they are returned as refused.
 func (n name) add(values *data.Map) (all name, refused []string) {
 	for _, word := range fieldWords() {
 		v, ok := values.Get(word)
@@ -74,7 +79,8 @@ func (n name) add(values *data.Map) (all name, refused []string) {
 			continue
 		}
 		oid, _ := certificate.ParseOID(f.oid)
-		n = append(n, []certificate.Attribute{{Type: oid, Value: asn1.RawValue{Tag: f.strType, Bytes: []byte(text)}}})
+		n = append(n, []certificate.Attribute{{Type: oid,
+			Value: asn1.RawValue{Tag: f.strType, Bytes: []byte(text)}}})
 	}
 	return n, refused
 }
@@ -94,7 +100,8 @@ func (f *field) holds(text string) bool {
 }
 
 func printable(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" '()+,-./:=?", r)
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+		strings.ContainsRune(" '()+,-./:=?", r)
 }
 
 func parseName(der []byte) (name, error) {
@@ -102,7 +109,8 @@ func parseName(der []byte) (name, error) {
 	return name(n), err
 }
 
-// dict returns the fields of a name under the words of the original; of those that are there twice the first counts.
+// dict returns the attributes of a name under Salt's words. If an attribute occurs twice, the first
+// counts.
 func (n name) dict() *data.Map {
 	m := data.NewMap()
 	for _, f := range fields() {
@@ -117,7 +125,7 @@ func (n name) dict() *data.Map {
 	return m
 }
 
-// openssl returns the fields of a name under the words that openssl prints, in their order.
+// openssl returns the attributes of a name under OpenSSL's words, in their order.
 func (n name) openssl() *data.Map {
 	m := data.NewMap()
 	for _, set := range n {
@@ -163,7 +171,8 @@ func (n name) line() string {
 	return s.String()
 }
 
-// nameHash is the number by which OpenSSL before 1.0 named files of certificates, and which M2Crypto still gives: of the MD5 of the name.
+// nameHash returns the MD5 hash of a name as a number. OpenSSL before 1.0 named certificate files
+// by it, and M2Crypto still returns it.
 func nameHash(der []byte) string {
 	sum := md5.Sum(der)
 	return prettyNumber(uint64(binary.LittleEndian.Uint32(sum[:4])))

@@ -18,14 +18,14 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// The kinds of PEM blocks, as patterns of what stands behind BEGIN.
+// These are the types of PEM blocks, as patterns for the text after BEGIN.
 const (
 	anyKind     = "[0-9A-Z ]+"
 	certKind    = "CERTIFICATE"
 	requestKind = "CERTIFICATE REQUEST"
 	crlKind     = "X509 CRL"
 	keyKind     = "(?:RSA )?PRIVATE KEY"
-	// allKeyKinds are keyKind and those that the original cannot read.
+	// allKeyKinds matches keyKind and the key types that Salt cannot read.
 	allKeyKinds = "(?:RSA |EC |ENCRYPTED )?PRIVATE KEY"
 )
 
@@ -38,7 +38,7 @@ func (m *module) path(p string) string {
 	return filepath.Join(m.env.Root, p)
 }
 
-// text returns what an argument says: the content of the file that it names, or itself.
+// text returns the contents of the file that an argument names, or else the argument itself.
 func (m *module) text(input any) (string, error) {
 	if b, ok := input.([]byte); ok {
 		return string(b), nil
@@ -59,7 +59,7 @@ func (m *module) text(input any) (string, error) {
 	return string(b), err
 }
 
-// entry returns the first PEM block of a kind in a text or file, written as PEM has it.
+// entry returns the first PEM block of a type in a text or a file, normalized.
 func (m *module) entry(input any, kind string) (string, error) {
 	text, err := m.text(input)
 	if err != nil {
@@ -68,7 +68,8 @@ func (m *module) entry(input any, kind string) (string, error) {
 	return pemEntry(text, kind)
 }
 
-// pemEntry returns the first PEM block of a kind; "" is any. Blanks and line ends in its body may stand anywhere, also as \n.
+// pemEntry returns the first PEM block of a type. The type "" matches any. Its body may contain
+// blanks and line ends anywhere, also as \n.
 func pemEntry(text, kind string) (string, error) {
 	text = certificate.Unfold(text)
 	found, err := certificate.FindPEM(text, cmp.Or(kind, anyKind))
@@ -77,14 +78,15 @@ func pemEntry(text, kind string) (string, error) {
 	}
 	switch {
 	case found == nil && kind != "":
-		return "", loader.Invocation("PEM does not contain a single entry of type %s:\n%s", kind, certificate.Concealed(text))
+		return "", loader.Invocation("PEM does not contain a single entry of type %s:\n%s", kind,
+			certificate.Concealed(text))
 	case found == nil:
 		return "", loader.Invocation("PEM text not valid:\n%s", certificate.Concealed(text))
 	}
 	return found.String(), nil
 }
 
-// der returns the bytes in the first PEM block of a kind in a text or file.
+// der returns the decoded first PEM block of a type in a text or a file.
 func (m *module) der(input any, kind string) ([]byte, error) {
 	text, err := m.entry(input, kind)
 	if err != nil {
@@ -92,7 +94,8 @@ func (m *module) der(input any, kind string) ([]byte, error) {
 	}
 	b, _ := pem.Decode([]byte(text))
 	if b == nil {
-		return nil, loader.Exception("M2Crypto.X509.X509Error", "the PEM text of type %s holds no base64", kind)
+		return nil, loader.Exception("M2Crypto.X509.X509Error",
+			"the PEM text of type %s is not valid base64", kind)
 	}
 	return b.Bytes, nil
 }
@@ -101,7 +104,7 @@ func encodePEM(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// glob returns the files that match a pattern, as the system of functions names them.
+// glob returns the files that match a pattern, as paths for the module's functions.
 func (m *module) glob(pattern string) ([]string, error) {
 	found, err := filepath.Glob(m.path(pattern))
 	if err != nil {
@@ -116,8 +119,8 @@ func (m *module) glob(pattern string) ([]string, error) {
 	return list, nil
 }
 
-// writePEM puts the block of a text at a path. Without overwrite, a private key and DH parameters that stand there stay beside a
-// certificate. A new file is its owner's alone.
+// writePEM writes the PEM block in a text to a file. Without overwrite, it keeps a private key and
+// DH parameters in the file beside a certificate. A new file is accessible only to its owner.
 func (m *module) writePEM(text any, path string, overwrite bool, kind string) (any, error) {
 	content, err := m.entry(text, kind)
 	if err != nil {

@@ -7,23 +7,28 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/certificate"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// policy returns the signing policy of a name, from pillar or configuration; nil where there is none.
+// policy returns the signing policy with a name, from pillar or configuration. It returns nil if
+// the policy does not exist.
 func (m *module) policy(ctx context.Context, name string) (*data.Map, error) {
-	for _, fun := range []string{"pillar.get", "config.get"} {
-		v, err := m.env.Call(ctx, fun, []any{"x509_signing_policies", nil}, nil)
-		if err != nil {
-			return nil, err
-		}
-		if policies, ok := v.(*data.Map); ok && data.Truth(policies.Value(name)) {
-			return joined(policies.Value(name)), nil
-		}
+	const key = "x509_signing_policies"
+	policies, err := calls.PillarGet[*data.Map](ctx, m.env, key, nil)
+	if err == nil && !data.Truth(policies.Value(name)) {
+		policies, err = calls.ConfigGet[*data.Map](ctx, m.env, key, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if v := policies.Value(name); data.Truth(v) {
+		return joined(v), nil
 	}
 	return nil, nil
 }
 
-// joined returns a policy, which is a dictionary or a list of dictionaries, as one of its own.
+// joined returns a copy of a policy, which may be a dictionary or a list of dictionaries, as one
+// dictionary.
 func joined(v any) *data.Map {
 	all := data.NewMap()
 	parts, ok := v.([]any)
@@ -38,7 +43,7 @@ func joined(v any) *data.Map {
 	return all
 }
 
-// applyPolicy lets the signing policy that arguments name count before them.
+// applyPolicy overrides arguments by the signing policy that they name.
 func (m *module) applyPolicy(ctx context.Context, k *data.Map) error {
 	if !k.Has("signing_policy") {
 		return nil
@@ -57,7 +62,8 @@ func (m *module) applyPolicy(ctx context.Context, k *data.Map) error {
 
 type policyArgs struct{ SigningPolicyName any }
 
-// getSigningPolicy returns a signing policy of this minion, with the certificate that signs but without its key.
+// getSigningPolicy returns a signing policy of this minion, with the signing certificate but
+// without its key.
 //
 // CLI Example:
 //
@@ -88,8 +94,9 @@ type signRemoteArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// signRemoteCertificate makes a certificate for another minion, which asks by publish.publish. argdic are the arguments of
-// create_certificate, and name a signing policy; where that has minions, only those are served.
+// signRemoteCertificate creates a certificate for another minion, which calls it through
+// publish.publish. argdic holds the arguments of create_certificate and must name a signing policy.
+// If the policy has minions, only those may use it.
 //
 // CLI Example:
 //
@@ -112,31 +119,34 @@ func (m *module) signRemoteCertificate(ctx context.Context, a signRemoteArgs) (a
 	if err != nil {
 		return err.Error(), nil
 	}
-	v, err := m.createCertificate(ctx, createCertificateArgs{Text: true, Overwrite: true, Kwargs: k})
+	v, err := m.createCertificate(ctx,
+		createCertificateArgs{Text: true, Overwrite: true, Kwargs: k})
 	if err != nil {
 		return err.Error(), nil
 	}
 	return v, nil
 }
 
-// foreign returns the arguments of another minion that count: which key signs and where copies go is the policy's alone, and files of
-// this host are not read for others.
+// foreign returns the arguments that another minion may set. Only the policy selects the signing
+// key and the place of copies, and files of this host are not read for others.
 func foreign(args *data.Map) (*data.Map, error) {
 	k := args.Clone()
 	for _, word := range []string{
-		"path", "text", "ca_server", "overwrite", "copypath", "signing_private_key", "signing_private_key_passphrase", "signing_cert",
+		"path", "text", "ca_server", "overwrite", "copypath", "signing_private_key",
+		"signing_private_key_passphrase", "signing_cert",
 	} {
 		k.Delete(word)
 	}
 	for _, word := range []string{"public_key", "csr"} {
-		if text := data.Str(orEmpty(k.Value(word))); text != "" && !strings.Contains(text, "-----BEGIN ") {
+		if text := data.Str(orEmpty(k.Value(word))); text != "" &&
+			!strings.Contains(text, "-----BEGIN ") {
 			return nil, loader.Invocation("PEM text not valid:\n%s", text)
 		}
 	}
 	return k, nil
 }
 
-// refusal says why a minion may not use a signing policy; "" where it may.
+// refusal returns the reason why a minion must not use a signing policy, "" if it may.
 func (m *module) refusal(ctx context.Context, name string, kwargs *data.Map) (string, error) {
 	p, err := m.policy(ctx, name)
 	if err != nil {
@@ -159,18 +169,19 @@ func (m *module) refusal(ctx context.Context, name string, kwargs *data.Map) (st
 	return id + " not permitted to use signing policy " + name, nil
 }
 
-// matches reports whether a minion is meant by a target: itself tells where the target is a compound one.
+// matches reports whether a minion matches a target. For a compound target it asks the minion
+// itself.
 func (m *module) matches(ctx context.Context, target, id string) (bool, error) {
 	if !strings.Contains(target, "@") {
-		v, err := m.env.Call(ctx, "match.glob", []any{target, id}, nil)
-		return data.Truth(v), err
+		return calls.MatchGlob(ctx, m.env, target, id)
 	}
-	v, err := m.env.Call(ctx, "publish.publish", nil, data.NewMap("tgt", id, "fun", "match.compound", "arg", target))
-	answers, _ := v.(*data.Map)
+	answers, err := calls.Publish(ctx, m.env, calls.Publication{
+		Target: id, Fun: "match.compound", Arg: target,
+	})
 	return answers.Value(id) == true, err
 }
 
-// internal are words of a state that are no arguments of a certificate.
+// internal reports whether an argument belongs to a state and not to a certificate.
 func internal(word string) bool {
 	const words = " onchanges onchanges_any onfail onfail_any onfail_all onfail_stop prereq prerequired watch watch_any require require_any listen" +
 		" onchanges_in onfail_in prereq_in watch_in require_in listen_in fun state check_cmd cmd_opts_exclude failhard onlyif unless creates" +
@@ -178,21 +189,22 @@ func internal(word string) bool {
 	return strings.HasPrefix(word, "__") || strings.Contains(words, " "+word+" ")
 }
 
-// askServer has another minion make a certificate.
+// askServer makes another minion create a certificate.
 func (m *module) askServer(ctx context.Context, a createCertificateArgs, k *data.Map) (any, error) {
 	server := data.Str(a.CaServer)
 	if !k.Has("signing_policy") {
 		return nil, loader.Invocation("signing_policy must be specifiedif requesting remote certificate from ca_server %s.", server)
 	}
-	args, err := m.question(k)
+	args, err := m.remoteArgs(k)
 	if err != nil {
 		return nil, err
 	}
-	v, err := m.env.Call(ctx, "publish.publish", nil, data.NewMap("tgt", server, "fun", "x509.sign_remote_certificate", "arg", args, "timeout", int64(30)))
+	answers, err := calls.Publish(ctx, m.env, calls.Publication{
+		Target: server, Fun: "x509.sign_remote_certificate", Arg: args, Timeout: 30,
+	})
 	if err != nil {
 		return nil, err
 	}
-	answers, _ := v.(*data.Map)
 	if answers.Len() == 0 {
 		return nil, loader.Invocation("ca_server did not respond salt master must permit peers to call the sign_remote_certificate function.")
 	}
@@ -211,11 +223,12 @@ func (m *module) askServer(ctx context.Context, a createCertificateArgs, k *data
 	return answer, nil
 }
 
-// question returns the arguments that go to another minion: no private key is among them.
-func (m *module) question(k *data.Map) (*data.Map, error) {
+// remoteArgs returns the arguments to send to another minion. They contain no private key.
+func (m *module) remoteArgs(k *data.Map) (*data.Map, error) {
 	args := data.NewMap()
 	for word, v := range k.All() {
-		if name := data.Str(word); !internal(name) && !strings.HasSuffix(name, "private_key") && !strings.HasSuffix(name, "_passphrase") {
+		if name := data.Str(word); !internal(name) && !strings.HasSuffix(name, "private_key") &&
+			!strings.HasSuffix(name, "_passphrase") {
 			args.Set(name, v)
 		}
 	}

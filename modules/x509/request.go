@@ -27,7 +27,7 @@ func (m *module) request(input any) (*certificate.Request, error) {
 	return parseRequest(der)
 }
 
-// showRequest returns what read_csr shows.
+// showRequest returns a request in the form of read_csr.
 func showRequest(r *certificate.Request) (*data.Map, error) {
 	key, err := parsePublic(r.Info.PublicKey.FullBytes)
 	if err != nil {
@@ -46,7 +46,7 @@ func showRequest(r *certificate.Request) (*data.Map, error) {
 	return ret, nil
 }
 
-// newRequest makes a request of arguments.
+// newRequest creates a request from arguments.
 func (m *module) newRequest(k *data.Map) (*certificate.Request, error) {
 	version := k.Value("version")
 	defaults(k)
@@ -76,7 +76,7 @@ func (m *module) newRequest(k *data.Map) (*certificate.Request, error) {
 	r.Info.PublicKey = asn1.RawValue{FullBytes: der}
 	n, refused := name(nil).add(k)
 	if len(refused) > 0 {
-		m.env.Log.Warnf("A subject cannot have these values, which are left out: %s", strings.Join(refused, ", "))
+		m.env.Log.Warnf("Invalid values in a subject are left out: %s", strings.Join(refused, ", "))
 	}
 	if r.Info.Subject, err = certificate.Name(n).Marshal(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (m *module) newRequest(k *data.Map) (*certificate.Request, error) {
 	return r, nil
 }
 
-// requestKeys fills in which keys a request is made of.
+// requestKeys sets missing key arguments of a request.
 func requestKeys(k *data.Map, m *module) error {
 	if !k.Has("private_key") && k.Has("public_key") {
 		k.Set("private_key", k.Value("public_key"))

@@ -14,7 +14,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A reason is why a certificate is revoked: its number, how arguments write it, how OpenSSL prints it.
+// A reason is a reason for revoking a certificate: its number, its name in arguments, and its name
+// in OpenSSL.
 type reason struct {
 	code        int
 	word, title string
@@ -22,8 +23,10 @@ type reason struct {
 
 func reasons() []reason {
 	return []reason{
-		{0, "unspecified", "Unspecified"}, {1, "keyCompromise", "Key Compromise"}, {2, "CACompromise", "CA Compromise"},
-		{3, "affiliationChanged", "Affiliation Changed"}, {4, "superseded", "Superseded"}, {5, "cessationOfOperation", "Cessation Of Operation"},
+		{0, "unspecified", "Unspecified"}, {1, "keyCompromise", "Key Compromise"},
+		{2, "CACompromise", "CA Compromise"},
+		{3, "affiliationChanged", "Affiliation Changed"}, {4, "superseded", "Superseded"},
+		{5, "cessationOfOperation", "Cessation Of Operation"},
 		{6, "certificateHold", "Certificate Hold"}, {8, "removeFromCRL", "Remove From CRL"},
 	}
 }
@@ -44,20 +47,22 @@ func parseList(der []byte) (*certificate.List, error) {
 	return l, nil
 }
 
-// showList returns what read_crl shows.
+// showList returns a revocation list in the form of read_crl.
 func showList(l *certificate.List) (*data.Map, error) {
 	issuer, err := parseName(l.TBS.Issuer.FullBytes)
 	if err != nil {
 		return nil, x509Error("%w", err)
 	}
-	ret := data.NewMap("Version", fmt.Sprintf("%d (0x%x)", l.TBS.Version+1, l.TBS.Version), "Signature Algorithm", title(l.Algorithm),
-		"Issuer", issuer.openssl(), "Last Update", l.TBS.ThisUpdate.UTC().Format(layout))
+	ret := data.NewMap("Version", fmt.Sprintf("%d (0x%x)", l.TBS.Version+1, l.TBS.Version),
+		"Signature Algorithm", title(l.Algorithm), "Issuer", issuer.openssl(), "Last Update",
+		l.TBS.ThisUpdate.UTC().Format(layout))
 	if !l.TBS.NextUpdate.IsZero() {
 		ret.Set("Next Update", l.TBS.NextUpdate.UTC().Format(layout))
 	}
 	revoked := []any{}
 	for _, r := range l.TBS.Revoked {
-		revoked = append(revoked, data.NewMap(strings.ReplaceAll(serialText(r.Serial), ":", ""), showRevoked(r)))
+		revoked = append(revoked, data.NewMap(strings.ReplaceAll(serialText(r.Serial), ":", ""),
+			showRevoked(r)))
 	}
 	ret.Set("Revoked Certificates", revoked)
 	return ret, nil
@@ -92,7 +97,7 @@ func showReason(der []byte) string {
 	return fmt.Sprint(int(code))
 }
 
-// newList makes a revocation list.
+// newList creates a revocation list.
 func (m *module) newList(a createCRLArgs) (*certificate.List, error) {
 	cert, err := m.certificate(a.SigningCert)
 	if err != nil {
@@ -115,7 +120,8 @@ func (m *module) newList(a createCRLArgs) (*certificate.List, error) {
 		return nil, err
 	}
 	now := time.Now().UTC().Truncate(time.Second)
-	l := &certificate.List{TBS: certificate.TBSList{Issuer: cert.TBS.Subject, ThisUpdate: now, NextUpdate: now.AddDate(0, 0, days)}}
+	l := &certificate.List{TBS: certificate.TBSList{Issuer: cert.TBS.Subject, ThisUpdate: now,
+		NextUpdate: now.AddDate(0, 0, days)}}
 	for _, item := range revokedItems(a.Revoked) {
 		if err := m.revoke(l, item, a.IncludeExpired, now); err != nil {
 			return nil, err
@@ -127,7 +133,8 @@ func (m *module) newList(a createCRLArgs) (*certificate.List, error) {
 	return l, nil
 }
 
-// revokedItems returns the dictionaries of an argument, which is a list of them, or a dictionary with them as values.
+// revokedItems returns the dictionaries in an argument: a list of them, or a dictionary with them
+// as values.
 func revokedItems(v any) []*data.Map {
 	var items []*data.Map
 	switch v := v.(type) {
@@ -147,7 +154,7 @@ func revokedItems(v any) []*data.Map {
 	return items
 }
 
-// revoke adds a certificate to a list. One that has expired is left out unless expired says otherwise.
+// revoke adds a certificate to a list. It skips an expired certificate unless expired is true.
 func (m *module) revoke(l *certificate.List, item *data.Map, expired bool, now time.Time) error {
 	r, ends, err := m.revokedCert(item)
 	if err != nil {
@@ -168,7 +175,7 @@ func (m *module) revoke(l *certificate.List, item *data.Map, expired bool, now t
 			return err
 		}
 		r.Extensions = append(r.Extensions, x)
-		l.TBS.Version = 1 // RFC 5280, 5.1.2.1: where there are extensions
+		l.TBS.Version = 1 // required with extensions (RFC 5280, 5.1.2.1)
 	}
 	l.TBS.Revoked = append(l.TBS.Revoked, r)
 	return nil
@@ -178,12 +185,14 @@ func itemTime(item *data.Map, key string) (time.Time, error) {
 	text := data.Str(item.Value(key))
 	t, err := time.Parse(layout, text)
 	if err != nil {
-		return t, loader.Exception("ValueError", "time data %s does not match format '%%Y-%%m-%%d %%H:%%M:%%S'", data.Repr(text))
+		return t, loader.Exception("ValueError",
+			"time data %s does not match format '%%Y-%%m-%%d %%H:%%M:%%S'", data.Repr(text))
 	}
 	return t, nil
 }
 
-// revokedCert returns the serial number of a certificate to revoke and when it ends, which may be unknown.
+// revokedCert returns the entry for a certificate to revoke, and its expiry time, which may be
+// unknown.
 func (m *module) revokedCert(item *data.Map) (r certificate.Revoked, ends time.Time, err error) {
 	if item.Has("certificate") {
 		c, err := m.certificate(item.Value("certificate"))
@@ -217,7 +226,7 @@ func encodeReason(word string) (pkix.Extension, error) {
 	return pkix.Extension{}, loader.Exception("ValueError", "bad reason string")
 }
 
-// listOf reports whether a certificate's owner made a list.
+// listOf reports whether the owner of a certificate signed a list.
 func listOf(l *certificate.List, c *certificate.Certificate) bool {
 	key, err := c.PublicKey()
 	return err == nil && bytes.Equal(l.TBS.Issuer.FullBytes, c.TBS.Subject.FullBytes) &&

@@ -14,7 +14,7 @@ type lookupArgs struct {
 	Default any `default:"None"`
 }
 
-// lookup is pillar.get or config.get, which know the signing policies alone.
+// lookup returns a pillar.get or config.get that knows only the signing policies.
 func lookup(fun string, policies *data.Map) loader.Func {
 	return loader.F(fun, func(_ context.Context, a lookupArgs) (any, error) {
 		if a.Key == "x509_signing_policies" && policies != nil {

@@ -8,21 +8,26 @@ import (
 	"github.com/brineproject/brine/internal/certificate"
 )
 
-// A bit is a named bit of a bit string; its place in the list is its number.
+// A bit is a named bit of a bit string. Its index in the list is its number.
 type bit struct{ short, long string }
 
 func keyUsages() []bit {
 	return []bit{
-		{"digitalSignature", "Digital Signature"}, {"nonRepudiation", "Non Repudiation"}, {"keyEncipherment", "Key Encipherment"},
-		{"dataEncipherment", "Data Encipherment"}, {"keyAgreement", "Key Agreement"}, {"keyCertSign", "Certificate Sign"},
-		{"cRLSign", "CRL Sign"}, {"encipherOnly", "Encipher Only"}, {"decipherOnly", "Decipher Only"},
+		{"digitalSignature", "Digital Signature"}, {"nonRepudiation", "Non Repudiation"},
+		{"keyEncipherment", "Key Encipherment"},
+		{"dataEncipherment", "Data Encipherment"}, {"keyAgreement", "Key Agreement"},
+		{"keyCertSign", "Certificate Sign"},
+		{"cRLSign", "CRL Sign"}, {"encipherOnly", "Encipher Only"}, {"decipherOnly",
+			"Decipher Only"},
 	}
 }
 
 func certTypes() []bit {
 	return []bit{
-		{"client", "SSL Client"}, {"server", "SSL Server"}, {"email", "S/MIME"}, {"objsign", "Object Signing"},
-		{"reserved", "Unused"}, {"sslCA", "SSL CA"}, {"emailCA", "S/MIME CA"}, {"objCA", "Object Signing CA"},
+		{"client", "SSL Client"}, {"server", "SSL Server"}, {"email", "S/MIME"}, {"objsign",
+			"Object Signing"},
+		{"reserved", "Unused"}, {"sslCA", "SSL CA"}, {"emailCA", "S/MIME CA"}, {"objCA",
+			"Object Signing CA"},
 	}
 }
 
@@ -64,21 +69,30 @@ func showBits(known []bit) func([]byte) (string, error) {
 	}
 }
 
-// A purpose is what a certificate may be used for.
+// A purpose is an extended key usage of a certificate.
 type purpose struct{ oid, short, long string }
 
 func purposes() []purpose {
 	const kp, ms = "1.3.6.1.5.5.7.3.", "1.3.6.1.4.1.311."
 	return []purpose{
-		{kp + "1", "serverAuth", "TLS Web Server Authentication"}, {kp + "2", "clientAuth", "TLS Web Client Authentication"},
-		{kp + "3", "codeSigning", "Code Signing"}, {kp + "4", "emailProtection", "E-mail Protection"},
-		{kp + "5", "ipsecEndSystem", "IPSec End System"}, {kp + "6", "ipsecTunnel", "IPSec Tunnel"}, {kp + "7", "ipsecUser", "IPSec User"},
-		{kp + "8", "timeStamping", "Time Stamping"}, {kp + "9", "OCSPSigning", "OCSP Signing"}, {kp + "17", "ipsecIKE", "ipsec Internet Key Exchange"},
-		{ms + "2.1.21", "msCodeInd", "Microsoft Individual Code Signing"}, {ms + "2.1.22", "msCodeCom", "Microsoft Commercial Code Signing"},
-		{ms + "10.3.1", "msCTLSign", "Microsoft Trust List Signing"}, {ms + "10.3.3", "msSGC", "Microsoft Server Gated Crypto"},
-		{ms + "10.3.4", "msEFS", "Microsoft Encrypted File System"}, {ms + "20.2.2", "msSmartcardLogin", "Microsoft Smartcard Login"},
-		{"2.16.840.1.113730.4.1", "nsSGC", "Netscape Server Gated Crypto"}, {"2.5.29.37.0", "anyExtendedKeyUsage", "Any Extended Key Usage"},
-		{"1.3.6.1.5.2.3.4", "pkInitClientAuth", "PKINIT Client Auth"}, {"1.3.6.1.5.2.3.5", "pkInitKDC", "Signing KDC Response"},
+		{kp + "1", "serverAuth", "TLS Web Server Authentication"}, {kp + "2", "clientAuth",
+			"TLS Web Client Authentication"},
+		{kp + "3", "codeSigning", "Code Signing"}, {kp + "4", "emailProtection",
+			"E-mail Protection"},
+		{kp + "5", "ipsecEndSystem", "IPSec End System"}, {kp + "6", "ipsecTunnel", "IPSec Tunnel"},
+		{kp + "7", "ipsecUser", "IPSec User"},
+		{kp + "8", "timeStamping", "Time Stamping"}, {kp + "9", "OCSPSigning", "OCSP Signing"},
+		{kp + "17", "ipsecIKE", "ipsec Internet Key Exchange"},
+		{ms + "2.1.21", "msCodeInd", "Microsoft Individual Code Signing"}, {ms + "2.1.22",
+			"msCodeCom", "Microsoft Commercial Code Signing"},
+		{ms + "10.3.1", "msCTLSign", "Microsoft Trust List Signing"}, {ms + "10.3.3", "msSGC",
+			"Microsoft Server Gated Crypto"},
+		{ms + "10.3.4", "msEFS", "Microsoft Encrypted File System"}, {ms + "20.2.2",
+			"msSmartcardLogin", "Microsoft Smartcard Login"},
+		{"2.16.840.1.113730.4.1", "nsSGC", "Netscape Server Gated Crypto"}, {"2.5.29.37.0",
+			"anyExtendedKeyUsage", "Any Extended Key Usage"},
+		{"1.3.6.1.5.2.3.4", "pkInitClientAuth", "PKINIT Client Auth"}, {"1.3.6.1.5.2.3.5",
+			"pkInitKDC", "Signing KDC Response"},
 	}
 }
 

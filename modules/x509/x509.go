@@ -1,13 +1,15 @@
-// Package x509 is Salt's module x509: keys, certificates, requests and revocation lists (salt/modules/x509.py; extension values as
-// OpenSSL's configuration has them).
+// Package x509 is Salt's module x509: keys, certificates, requests and revocation lists
+// (salt/modules/x509.py). Extension values have the syntax of OpenSSL's configuration.
 //
-// What differs from Salt: neither M2Crypto nor the program openssl is needed. Keys on elliptic curves, Ed25519 keys and PKCS#8 in
-// encryption are read. Text of a subject is UTF-8 once, not twice. Extensions of a request are read whatever release of OpenSSL there
-// is, and a request has the version of RFC 2986 unless one is named. The issuer in read_crl has its fields one by one. Serial numbers
-// are not cut to 63 bits. A revocation list without a digest is signed with SHA-256, and is of version 2 where it gives reasons.
-// get_signing_policy keeps the passphrase of the key to itself as it does the key. Where the option
-// features has x509_v2, package x509v2 takes the name. sign_remote_certificate takes from another minion neither paths of keys
-// and requests nor a key to sign with.
+// Differences from Salt: neither M2Crypto nor the program openssl is needed. Elliptic curve keys,
+// Ed25519 keys and encrypted PKCS#8 keys can be read. Texts in a subject are encoded in UTF-8 once,
+// not twice. Extensions of a request are read regardless of the OpenSSL release, and a request has
+// the version of RFC 2986 unless one is given. The issuer in read_crl is split into its fields.
+// Serial numbers are not cut to 63 bits. A revocation list without a digest is signed with SHA-256,
+// and has version 2 if it contains reasons. get_signing_policy returns neither the key nor its
+// passphrase. If the option features contains x509_v2, package x509v2 provides the module.
+// sign_remote_certificate accepts from another minion neither paths of keys and requests nor a
+// signing key.
 package x509
 
 import (
@@ -34,7 +36,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		return nil, errors.New("Superseded, using x509_v2") //nolint:staticcheck // Salt's text
 	}
 	m := &module{env}
-	secrets := []string{"passphrase", "signing_private_key_passphrase", "public_key_passphrase", "private_key_passphrase", "signing_private_key", "private_key"}
+	secrets := []string{"passphrase", "signing_private_key_passphrase", "public_key_passphrase",
+		"private_key_passphrase", "signing_private_key", "private_key"}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("create_certificate", m.createCertificate).Secret(secrets...),
 		loader.F("create_crl", m.createCrl).Secret(secrets...),
@@ -64,11 +67,12 @@ type entryArgs struct {
 	PemType any `default:"None"`
 }
 
-// getPemEntry returns a PEM block with its lines as they should be. The text may have lost its line ends, or be a path.
+// getPemEntry returns a PEM block with normalized lines. The argument is a path or a text, which
+// may have lost its line ends.
 //
 // pem_type
 //
-//	Which block to take, such as CERTIFICATE.
+//	The type of the block to return, such as CERTIFICATE.
 //
 // CLI Example:
 //
@@ -83,7 +87,7 @@ func (m *module) getPemEntry(_ context.Context, a entryArgs) (any, error) {
 
 type globArgs struct{ GlobPath string }
 
-// getPemEntries returns the first PEM block of each file that a pattern finds.
+// getPemEntries returns the first PEM block of each file that matches a pattern.
 //
 // CLI Example:
 //
@@ -113,7 +117,8 @@ func (m *module) each(pattern string, read func(path string) (any, error)) (any,
 
 type certificateArgs struct{ Certificate any }
 
-// readCertificate returns what a certificate says: version, names, times, fingerprints, public key and extensions. It is a path or PEM.
+// readCertificate returns the contents of a certificate: version, names, times, fingerprints,
+// public key and extensions. The argument is a path or PEM text.
 //
 // CLI Example:
 //
@@ -130,7 +135,7 @@ func (m *module) read(certificate any) (any, error) {
 	return showCertificate(c, data.Truth(m.env.Option("fips_mode")))
 }
 
-// readCertificates returns what the certificates say that a pattern finds.
+// readCertificates returns the contents of the certificates whose files match a pattern.
 //
 // CLI Example:
 //
@@ -141,7 +146,7 @@ func (m *module) readCertificates(_ context.Context, a globArgs) (any, error) {
 
 type csrArgs struct{ Csr any }
 
-// readCsr returns what a certificate request says. It is a path or PEM.
+// readCsr returns the contents of a certificate request. The argument is a path or PEM text.
 //
 // CLI Example:
 //
@@ -156,7 +161,8 @@ func (m *module) readCsr(_ context.Context, a csrArgs) (any, error) {
 
 type crlArgs struct{ Crl any }
 
-// readCrl returns what a revocation list says: who made it, its times, and what is revoked. It is a path or PEM.
+// readCrl returns the contents of a revocation list: the issuer, the times, and the revoked
+// certificates. The argument is a path or PEM text.
 //
 // CLI Example:
 //
@@ -175,7 +181,8 @@ type publicKeyArgs struct {
 	AsObj      any `name:"asObj" default:"False"`
 }
 
-// getPublicKey returns the public key of a certificate, a request, a private key or a public key, which is a path or PEM.
+// getPublicKey returns the public key of a certificate, a request, a private key or a public key.
+// The argument is a path or PEM text.
 //
 // CLI Example:
 //
@@ -193,7 +200,7 @@ type keySizeArgs struct {
 	Passphrase any `default:"None"`
 }
 
-// getPrivateKeySize returns how many bits a private key has.
+// getPrivateKeySize returns the size of a private key in bits.
 //
 // CLI Example:
 //
@@ -213,11 +220,11 @@ type writeArgs struct {
 	PemType   any  `default:"None"`
 }
 
-// writePem puts a PEM block into a file. A new file is its owner's alone.
+// writePem writes a PEM block to a file. A new file is accessible only to its owner.
 //
 // overwrite
 //
-//	With False, a private key and DH parameters in the file stay beside a certificate.
+//	False keeps a private key and DH parameters in the file beside a certificate.
 //
 // CLI Example:
 //
@@ -226,7 +233,7 @@ func (m *module) writePem(_ context.Context, a writeArgs) (any, error) {
 	return m.writePEM(a.Text, a.Path, a.Overwrite, data.Str(orEmpty(a.PemType)))
 }
 
-// target says where a text goes: to a path, or to the caller.
+// target checks that a result has exactly one destination: a path or the caller.
 func target(path any, text bool) error {
 	switch {
 	case !data.Truth(path) && !text:
@@ -246,11 +253,11 @@ type createKeyArgs struct {
 	Verbose    any    `default:"True"`
 }
 
-// createPrivateKey makes an RSA key and writes it to a path, or returns it.
+// createPrivateKey creates an RSA key and writes it to a path, or returns it.
 //
 // passphrase, cipher
 //
-//	To keep it in encryption: des_cbc, des_ede3_cbc, aes_128_cbc, aes_192_cbc or aes_256_cbc.
+//	To encrypt the key: des_cbc, des_ede3_cbc, aes_128_cbc, aes_192_cbc or aes_256_cbc.
 //
 // CLI Example:
 //
@@ -279,13 +286,14 @@ type createCSRArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// createCsr makes a certificate request and writes it to a path, or returns it.
+// createCsr creates a certificate request and writes it to a path, or returns it.
 //
 // private_key, private_key_passphrase, public_key, algorithm
 //
-//	The key that signs it; the public key, where it is another; the hash: sha256.
+//	The signing key; the public key, if it is another one; the hash algorithm, by default
+//	sha256.
 //
-// The words of subjects and extensions are those of create_certificate.
+// The arguments for subjects and extensions are those of create_certificate.
 //
 // CLI Example:
 //
@@ -317,15 +325,16 @@ type createCRLArgs struct {
 	Digest                      string `default:"''"`
 }
 
-// createCrl makes a revocation list and writes it to a path, or returns it.
+// createCrl creates a revocation list and writes it to a path, or returns it.
 //
 // revoked
 //
-//	A list of dictionaries: certificate, or serial_number and not_after; revocation_date; reason. Times are as 2015-03-01 00:00:00.
+//	A list of dictionaries: certificate, or serial_number and not_after; revocation_date;
+//	reason. Times have the form 2015-03-01 00:00:00.
 //
 // include_expired
 //
-//	Keep certificates in the list that have expired.
+//	Also list certificates that have expired.
 //
 // CLI Example:
 //
@@ -352,7 +361,8 @@ type verifyKeyArgs struct {
 	Passphrase any `default:"None"`
 }
 
-// verifyPrivateKey reports whether a private key is that of a certificate, a request or another key.
+// verifyPrivateKey reports whether a private key belongs to a certificate, a request or another
+// key.
 //
 // CLI Example:
 //
@@ -372,7 +382,7 @@ type verifySignatureArgs struct {
 	SigningPubKeyPassphrase any `default:"None"`
 }
 
-// verifySignature reports whether a key signed a certificate: its own, where no other is named.
+// verifySignature reports whether a key signed a certificate. Default: the certificate's own key.
 //
 // CLI Example:
 //
@@ -393,7 +403,7 @@ func (m *module) verifySignature(_ context.Context, a verifySignatureArgs) (any,
 
 type verifyCRLArgs struct{ Crl, Cert any }
 
-// verifyCrl reports whether the owner of a certificate made a revocation list.
+// verifyCrl reports whether the owner of a certificate signed a revocation list.
 //
 // CLI Example:
 //
@@ -410,7 +420,8 @@ func (m *module) verifyCrl(_ context.Context, a verifyCRLArgs) (any, error) {
 	return listOf(l, c), nil
 }
 
-// expired tells of a certificate in a file whether it has expired. Where there is no file, the answer is empty.
+// expired reports whether a certificate in a file has expired. If the file does not exist, the
+// result is empty.
 //
 // CLI Example:
 //
@@ -424,7 +435,8 @@ type willExpireArgs struct {
 	Days        any
 }
 
-// willExpire tells of a certificate in a file whether it will have expired in so many days.
+// willExpire reports whether a certificate in a file will have expired after the given number of
+// days.
 //
 // CLI Example:
 //
@@ -434,7 +446,8 @@ func (m *module) willExpire(_ context.Context, a willExpireArgs) (any, error) {
 	if err != nil {
 		return nil, loader.TypeError("days: %w", err)
 	}
-	return m.ends(data.Str(a.Certificate), data.NewMap("check_days", int64(days)), "will_expire", time.Now().AddDate(0, 0, days))
+	return m.ends(data.Str(a.Certificate), data.NewMap("check_days", int64(days)),
+		"will_expire", time.Now().AddDate(0, 0, days))
 }
 
 func (m *module) ends(path string, more *data.Map, word string, at time.Time) (any, error) {
@@ -467,46 +480,50 @@ type createCertificateArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// createCertificate makes a certificate and writes it to a path, or returns it.
+// createCertificate creates a certificate and writes it to a path, or returns it.
 //
 // ca_server, signing_policy
 //
-//	The minion that is to sign it, by x509.sign_remote_certificate, which the option peer of the master must allow; and the policy
-//	there, or here where no minion is named. What a policy says counts before the arguments.
+//	ca_server is the minion that signs the certificate with x509.sign_remote_certificate, which
+//	the master's option peer must allow. signing_policy is a policy of that minion, or of this
+//	one without ca_server. The policy overrides the arguments.
 //
 // signing_private_key, signing_private_key_passphrase, signing_cert
 //
-//	Who signs it. Without signing_cert it signs itself.
+//	The signer. Without signing_cert the certificate is self-signed.
 //
 // public_key, public_key_passphrase, csr
 //
-//	Whose it is: a public key, a private key, a certificate or a request; or a request whose subject and extensions count as well.
+//	The owner's key: a public key, a private key, a certificate or a request. Of a csr, the
+//	subject and the extensions are used too.
 //
 // CN, C, L, ST, O, OU, Email, GN, SN, serialNumber
 //
 //	The subject.
 //
-// basicConstraints, keyUsage, extendedKeyUsage, subjectKeyIdentifier, authorityKeyIdentifier, issuerAltName, authorityInfoAccess,
-// subjectAltName, crlDistributionPoints, certificatePolicies, policyConstraints, inhibitAnyPolicy, nameConstraints, noCheck,
-// nsComment, nsCertType
+// basicConstraints, keyUsage, extendedKeyUsage, subjectKeyIdentifier, authorityKeyIdentifier,
+// issuerAltName, authorityInfoAccess, subjectAltName, crlDistributionPoints, certificatePolicies,
+// policyConstraints, inhibitAnyPolicy, nameConstraints, noCheck, nsComment, nsCertType
 //
-//	Extensions, as OpenSSL's configuration has them, with critical before the value where they are. subjectKeyIdentifier may be hash.
+//	Extensions in the syntax of OpenSSL's configuration, with critical before the value for
+//	critical ones. subjectKeyIdentifier may be hash.
 //
 // days_valid, not_before, not_after
 //
-//	How long it is valid: 365 days from now, or from and to times as 2019-05-05 00:00:00.
+//	The validity: 365 days from now by default, or times in the form 2019-05-05 00:00:00.
 //
 // version, serial_number, serial_bits, algorithm
 //
-//	Its version, 3; its number, or the size of a random one, 64; the hash: sha256.
+//	The version, by default 3; the serial number, or the size of a random one, by default 64;
+//	the hash algorithm, by default sha256.
 //
 // copypath, prepend_cn
 //
-//	A directory for a copy that bears the serial number, with the CN before it.
+//	A directory for a copy named by the serial number, with the CN before it.
 //
 // overwrite
 //
-//	With False, a private key and DH parameters in the file stay there.
+//	False keeps a private key and DH parameters in the file.
 //
 // CLI Example:
 //
@@ -540,13 +557,14 @@ func (m *module) createCertificate(ctx context.Context, a createCertificateArgs)
 	return text, nil
 }
 
-// trial shows a certificate that is not to be.
+// trial returns the contents of a certificate without creating it.
 func (m *module) trial(c *certificate.Certificate, k *data.Map) (any, error) {
 	ret, err := showCertificate(c, data.Truth(m.env.Option("fips_mode")))
 	if err != nil {
 		return nil, err
 	}
-	issuer, err := m.publicKey(k.Value("signing_private_key"), k.Value("signing_private_key_passphrase"))
+	issuer, err := m.publicKey(k.Value("signing_private_key"),
+		k.Value("signing_private_key_passphrase"))
 	if err != nil {
 		return nil, err
 	}
@@ -555,7 +573,7 @@ func (m *module) trial(c *certificate.Certificate, k *data.Map) (any, error) {
 	return ret, err
 }
 
-// copy keeps a copy of a certificate where copypath says so.
+// copy writes a copy of a certificate to copypath.
 func (m *module) copy(text string, k *data.Map) error {
 	if !k.Has("copypath") {
 		return nil
@@ -564,9 +582,9 @@ func (m *module) copy(text string, k *data.Map) error {
 	if k.Value("prepend_cn") == true {
 		file = data.Str(k.Value("CN")) + "-" + file
 	}
-	// The name comes from whoever asked for the certificate, and stays in the directory.
+	// The requester chose the name. It must not lead out of the directory.
 	if file != filepath.Base(file) {
-		return loader.Invocation("copypath: %s is not the name of a file", file)
+		return loader.Invocation("copypath: %s is not a file name", file)
 	}
 	_, err := m.writePEM(text, filepath.Join(data.Str(k.Value("copypath")), file), true, certKind)
 	return err

@@ -27,51 +27,54 @@ type createCertArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// createCertificate makes a certificate and returns it, or writes it to a path. Keys, certificates and requests among the arguments are
-// paths, PEM, digits in hex or base64, or bytes.
+// createCertificate creates a certificate and returns it, or writes it to a path. Keys,
+// certificates and requests in the arguments are paths, PEM, hexadecimal, base64, or bytes.
 //
 // ca_server, signing_policy
 //
-//	The minion that is to sign it, by x509.sign_remote_certificate, which the option peer of the master must allow; and the policy
-//	there, or here where no minion is named. What a policy says counts before the arguments.
+//	ca_server is the minion that signs the certificate with x509.sign_remote_certificate, which
+//	the master's option peer must allow. signing_policy is a policy of that minion, or of this
+//	one without ca_server. The policy overrides the arguments.
 //
 // encoding, append_certs, pkcs12_passphrase, pkcs12_encryption_compat, pkcs12_friendlyname, raw
 //
-//	As in encode_certificate. pkcs12 takes the key private_key.
+//	As in encode_certificate. pkcs12 contains the key private_key.
 //
 // path, overwrite
 //
-//	Where to write it; overwrite=False leaves a file that is there.
+//	The file to write; overwrite=False keeps an existing file.
 //
 // signing_private_key, signing_private_key_passphrase, signing_cert
 //
-//	Who signs it. Without signing_cert it signs itself.
+//	The signer. Without signing_cert the certificate is self-signed.
 //
 // private_key, private_key_passphrase, public_key, csr
 //
-//	Whose it is, where it does not sign itself. Extensions of a request count where the arguments have none of their kind.
+//	The owner's key, unless the certificate is self-signed. Extensions of a request are used if
+//	the arguments do not set them.
 //
 // subject, C, ST, L, STREET, O, OU, CN, MAIL, SN, GN, UID, SERIALNUMBER
 //
-//	The subject: a text or a list as RFC 4514 has them, a dictionary, or word by word.
+//	The subject: a text or a list in the form of RFC 4514, a dictionary, or single attributes.
 //
-// basicConstraints, keyUsage, extendedKeyUsage, subjectKeyIdentifier, authorityKeyIdentifier, issuerAltName, authorityInfoAccess,
-// subjectAltName, crlDistributionPoints, certificatePolicies, policyConstraints, inhibitAnyPolicy, nameConstraints, noCheck, tlsfeature
+// basicConstraints, keyUsage, extendedKeyUsage, subjectKeyIdentifier, authorityKeyIdentifier,
+// issuerAltName, authorityInfoAccess, subjectAltName, crlDistributionPoints, certificatePolicies,
+// policyConstraints, inhibitAnyPolicy, nameConstraints, noCheck, tlsfeature
 //
-//	Extensions, as texts in the way of OpenSSL's configuration, as lists or as dictionaries. With critical at the start, as an item,
-//	or as a key that is true, they are critical.
+//	Extensions, as texts in the syntax of OpenSSL's configuration, as lists or as dictionaries.
+//	For a critical one put critical first, as an item, or as a key with the value true.
 //
 // days_valid, not_before, not_after
 //
-//	How long it is valid: 365 days from now, or from and to times in UTC as 2019-05-05 00:00:00.
+//	The validity: 365 days from now by default, or UTC times in the form 2019-05-05 00:00:00.
 //
 // serial_number, digest
 //
-//	Its number, an integer or hex digits; the hash: sha256.
+//	The serial number, an integer or hexadecimal; the hash algorithm, by default sha256.
 //
 // copypath, prepend_cn
 //
-//	A directory for a copy that bears the serial number, with the CN before it.
+//	A directory for a copy named by the serial number, with the CN before it.
 //
 // CLI Example:
 //
@@ -84,7 +87,8 @@ func (m *module) createCertificate(ctx context.Context, a createCertArgs) (any, 
 	if path := data.Str(a.Path); data.Truth(a.Path) && !a.Overwrite && m.reader().IsFile(path) {
 		return "The file at " + path + " exists and overwrite was set to false", nil
 	}
-	p := packing{Encoding: a.Encoding, passphrase: a.Pkcs12Passphrase, compat: a.Pkcs12EncryptionCompat, name: a.Pkcs12Friendlyname}
+	p := packing{Encoding: a.Encoding, passphrase: a.Pkcs12Passphrase,
+		compat: a.Pkcs12EncryptionCompat, name: a.Pkcs12Friendlyname}
 	cert, key, err := m.newCertificate(ctx, a, k)
 	if err != nil {
 		return nil, err
@@ -103,15 +107,16 @@ func (m *module) createCertificate(ctx context.Context, a createCertArgs) (any, 
 		return m.write(string(b), data.Str(a.Path), a.Overwrite, "CERTIFICATE")
 	}
 	mode := fs.FileMode(0o644)
-	if a.Encoding == "pkcs12" { // which holds the key
+	if a.Encoding == "pkcs12" { // it contains the key
 		mode = 0o600
 	}
 	return "Certificate written to " + data.Str(a.Path), m.place(data.Str(a.Path), b, mode)
 }
 
-// certArguments checks the arguments of a new certificate and returns those of **kwargs in the words of now.
+// certArguments checks the arguments of a new certificate. It returns those of **kwargs under their
+// current names.
 func certArguments(a createCertArgs) (*data.Map, error) {
-	k := own(a.Kwargs)
+	k := userArgs(a.Kwargs)
 	if v, ok := k.Get("algorithm"); ok {
 		k.Delete("algorithm")
 		k.Set("digest", v)
@@ -142,8 +147,8 @@ func certArguments(a createCertArgs) (*data.Map, error) {
 	return k, nil
 }
 
-// own returns a copy of the words of **kwargs without those that the engine adds.
-func own(kwargs *data.Map) *data.Map {
+// userArgs returns a copy of **kwargs without the arguments that the engine adds.
+func userArgs(kwargs *data.Map) *data.Map {
 	k := data.NewMap()
 	for word, v := range kwargs.All() {
 		if !strings.HasPrefix(data.Str(word), "__") {
@@ -153,8 +158,11 @@ func own(kwargs *data.Map) *data.Map {
 	return k
 }
 
-// newCertificate makes a certificate here or at another minion, and returns it with the key that private_key names, if it names one.
-func (m *module) newCertificate(ctx context.Context, a createCertArgs, k *data.Map) (*certificate.Certificate, crypto.Signer, error) {
+// newCertificate creates a certificate here or on another minion. It returns the certificate and,
+// if private_key is set, that key.
+func (m *module) newCertificate(
+	ctx context.Context, a createCertArgs, k *data.Map,
+) (*certificate.Certificate, crypto.Signer, error) {
 	if data.Truth(a.CaServer) {
 		return m.askServer(ctx, data.Str(a.CaServer), a.SigningPolicy, k)
 	}
@@ -181,7 +189,7 @@ func (m *module) signHere(k *data.Map) (*certificate.Certificate, crypto.Signer,
 	return c.Cert, c.Key, m.copy(c.Cert, k)
 }
 
-// copy keeps a copy of a certificate where copypath says so.
+// copy writes a copy of a certificate to copypath.
 func (m *module) copy(c *certificate.Certificate, k *data.Map) error {
 	if !data.Truth(k.Value("copypath")) {
 		return nil
@@ -196,11 +204,12 @@ func (m *module) copy(c *certificate.Certificate, k *data.Map) error {
 			file = cn + "-" + file
 		}
 	}
-	// The name comes from whoever asked for the certificate, and stays in the directory.
+	// The requester chose the name. It must not lead out of the directory.
 	if file != filepath.Base(file) {
-		return loader.Invocation("copypath: %s is not the name of a file", file)
+		return loader.Invocation("copypath: %s is not a file name", file)
 	}
-	_, err := m.write(string(c.PEM()), filepath.Join(data.Str(k.Value("copypath")), file), true, "CERTIFICATE")
+	_, err := m.write(string(c.PEM()), filepath.Join(data.Str(k.Value("copypath")), file), true,
+		"CERTIFICATE")
 	return err
 }
 
@@ -219,39 +228,41 @@ type createCRLArgs struct {
 	Kwargs                      *data.Map `kwargs:"kwargs"`
 }
 
-// createCrl makes a revocation list and returns it, or writes it to a path.
+// createCrl creates a revocation list and returns it, or writes it to a path.
 //
 // signing_private_key, signing_private_key_passphrase, signing_cert, digest
 //
-//	Who signs it, and the hash.
+//	The signer and the hash algorithm.
 //
 // revoked
 //
-//	A list of dictionaries: certificate, or serial_number and not_after; revocation_date; extensions, which are certificateIssuer,
-//	CRLReason and invalidityDate. Times are in UTC, as 2015-03-01 00:00:00.
+//	A list of dictionaries: certificate, or serial_number and not_after; revocation_date;
+//	extensions, which are certificateIssuer, CRLReason and invalidityDate. Times are in UTC, in
+//	the form 2015-03-01 00:00:00.
 //
 // include_expired
 //
-//	Keep certificates in the list that have expired.
+//	Also list certificates that have expired.
 //
 // days_valid : 100
 //
-//	When the next list is due.
+//	After how many days the next list is due.
 //
 // extensions
 //
-//	authorityKeyIdentifier, authorityInfoAccess, cRLNumber, deltaCRLIndicator, freshestCRL, issuerAltName, issuingDistributionPoint.
+//	authorityKeyIdentifier, authorityInfoAccess, cRLNumber, deltaCRLIndicator, freshestCRL,
+//	issuerAltName, issuingDistributionPoint.
 //
 // encoding
 //
-//	pem, or der, which comes in base64 unless raw is set.
+//	pem, or der, which is returned in base64 unless raw is set.
 //
 // CLI Example:
 //
 //	salt '*' x509.create_crl signing_cert=/etc/pki/ca.crt signing_private_key=/etc/pki/ca.key \
 //	    revoked="[{'certificate': '/etc/pki/certs/www1.crt', 'revocation_date': '2015-03-01 00:00:00'}]"
 func (m *module) createCrl(_ context.Context, a createCRLArgs) (any, error) {
-	if err := m.unknown(own(a.Kwargs), "text"); err != nil {
+	if err := m.rejectUnknown(userArgs(a.Kwargs), "text"); err != nil {
 		return nil, err
 	}
 	if err := checkEncoding(a.Encoding, "der", "pem"); err != nil {
@@ -260,8 +271,10 @@ func (m *module) createCrl(_ context.Context, a createCRLArgs) (any, error) {
 	if err := draft.CheckDigest(a.Digest); err != nil {
 		return nil, err
 	}
-	l, key, err := m.reader().NewList(data.NewMap("signing_private_key", a.SigningPrivateKey, "signing_private_key_passphrase", a.SigningPrivateKeyPassphrase,
-		"signing_cert", a.SigningCert, "revoked", a.Revoked, "include_expired", a.IncludeExpired, "days_valid", a.DaysValid, "extensions", a.Extensions), m.env.Log)
+	l, key, err := m.reader().NewList(data.NewMap("signing_private_key", a.SigningPrivateKey,
+		"signing_private_key_passphrase", a.SigningPrivateKeyPassphrase,
+		"signing_cert", a.SigningCert, "revoked", a.Revoked, "include_expired", a.IncludeExpired,
+		"days_valid", a.DaysValid, "extensions", a.Extensions), m.env.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -281,8 +294,9 @@ func (m *module) createCrl(_ context.Context, a createCRLArgs) (any, error) {
 	}
 }
 
-// unknown refuses arguments that there are not, but for those of the module before that have no meaning now.
-func (m *module) unknown(k *data.Map, older ...string) error {
+// rejectUnknown rejects unknown arguments. It ignores those in older, which only the previous
+// module had.
+func (m *module) rejectUnknown(k *data.Map, older ...string) error {
 	for _, word := range older {
 		k.Delete(word)
 	}
@@ -302,24 +316,24 @@ type createCSRArgs struct {
 	Kwargs               *data.Map `kwargs:"kwargs"`
 }
 
-// createCsr makes a certificate request and returns it, or writes it to a path.
+// createCsr creates a certificate request and returns it, or writes it to a path.
 //
 // private_key, private_key_passphrase, digest
 //
-//	The key for which a certificate is asked, and the hash.
+//	The key to certify, and the hash algorithm.
 //
 // encoding
 //
-//	pem, or der, which comes in base64 unless raw is set.
+//	pem, or der, which is returned in base64 unless raw is set.
 //
-// The words of subjects and extensions are those of create_certificate; authorityInfoAccess, authorityKeyIdentifier, issuerAltName and
-// crlDistributionPoints are not for requests.
+// The arguments for subjects and extensions are those of create_certificate. authorityInfoAccess,
+// authorityKeyIdentifier, issuerAltName and crlDistributionPoints are not allowed in requests.
 //
 // CLI Example:
 //
 //	salt '*' x509.create_csr private_key='/etc/pki/myca.key' CN='My Cert'
 func (m *module) createCsr(_ context.Context, a createCSRArgs) (any, error) {
-	k := own(a.Kwargs)
+	k := userArgs(a.Kwargs)
 	if v, ok := k.Get("algorithm"); ok {
 		a.Digest = v
 	}
@@ -360,11 +374,11 @@ type createKeyArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// createPrivateKey makes a private key and returns it, or writes it to a path.
+// createPrivateKey creates a private key and returns it, or writes it to a path.
 //
 // algo, keysize
 //
-//	rsa with 2048, 3072 or 4096 bits, ec on the curve with 256, 384 or 521, or ed25519.
+//	rsa with 2048, 3072 or 4096 bits, ec with 256, 384 or 521 bits, or ed25519.
 //
 // encoding, passphrase, pkcs12_encryption_compat, raw
 //
@@ -374,12 +388,12 @@ type createKeyArgs struct {
 //
 //	salt '*' x509.create_private_key algo=ec keysize=384
 func (m *module) createPrivateKey(_ context.Context, a createKeyArgs) (any, error) {
-	k := own(a.Kwargs)
+	k := userArgs(a.Kwargs)
 	if v, ok := k.Get("bits"); ok {
 		a.Keysize = v
 		k.Delete("bits")
 	}
-	if err := m.unknown(k, "cipher", "verbose", "text"); err != nil {
+	if err := m.rejectUnknown(k, "cipher", "verbose", "text"); err != nil {
 		return nil, err
 	}
 	if err := checkEncoding(a.Encoding, "der", "pem", "pkcs12"); err != nil {

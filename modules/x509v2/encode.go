@@ -13,17 +13,18 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// certEncodings are the ways to encode a certificate.
+// certEncodings returns the encodings of certificates.
 func certEncodings() []string { return []string{"der", "pem", "pkcs7_der", "pkcs7_pem", "pkcs12"} }
 
 func checkEncoding(v string, valid ...string) error {
 	if slices.Contains(valid, v) {
 		return nil
 	}
-	return loader.Execution("Invalid value '%s' for encoding. Valid: %s", v, strings.Join(valid, ", "))
+	return loader.Execution("Invalid value '%s' for encoding. Valid: %s", v,
+		strings.Join(valid, ", "))
 }
 
-// out returns encoded bytes as functions do: as they are, as text, or in base64.
+// out returns encoded bytes as the result of a function: unchanged, as text, or in base64.
 func out(b []byte, encoding string, raw bool) any {
 	switch {
 	case raw:
@@ -46,27 +47,29 @@ type encodeCertArgs struct {
 	Raw                    bool   `default:"False"`
 }
 
-// encodeCertificate returns a certificate in another encoding, with others behind it or its private key beside it.
+// encodeCertificate returns a certificate in another encoding, optionally with further certificates
+// or its private key.
 //
 // certificate
 //
-//	The certificate: a path, PEM, digits in hex or base64, or bytes, in any encoding.
+//	The certificate: a path, PEM, hexadecimal, base64, or bytes, in any encoding.
 //
 // encoding
 //
-//	pem, der, pkcs7_pem, pkcs7_der or pkcs12. What is not text comes in base64.
+//	pem, der, pkcs7_pem, pkcs7_der or pkcs12. Binary encodings are returned in base64.
 //
 // append_certs
 //
-//	Certificates that stand behind it; not in der.
+//	Certificates to append; not with der.
 //
 // private_key, private_key_passphrase
 //
-//	The key for pkcs12, which needs one.
+//	The key for pkcs12, which requires one.
 //
 // pkcs12_passphrase, pkcs12_encryption_compat, pkcs12_friendlyname
 //
-//	What encrypts the container; by Triple DES, which old systems read; and the name of the certificate.
+//	The passphrase that encrypts the container; whether to use Triple DES for old systems; the
+//	name of the certificate.
 //
 // raw
 //
@@ -92,7 +95,8 @@ func (m *module) encodeCertificate(_ context.Context, a encodeCertArgs) (any, er
 	if err != nil {
 		return nil, err
 	}
-	p := packing{Encoding: a.Encoding, passphrase: a.Pkcs12Passphrase, compat: a.Pkcs12EncryptionCompat, name: a.Pkcs12Friendlyname}
+	p := packing{Encoding: a.Encoding, passphrase: a.Pkcs12Passphrase,
+		compat: a.Pkcs12EncryptionCompat, name: a.Pkcs12Friendlyname}
 	if p.chain, err = m.chain(a.AppendCerts); err != nil {
 		return nil, err
 	}
@@ -109,7 +113,7 @@ func errNoKey() error {
 	return loader.Invocation("Creating a PKCS12-encoded certificate without embedded private key is unsupported")
 }
 
-// chain reads certificates that stand behind another; one need not be in a list.
+// chain reads the certificates to append. A single one need not be in a list.
 func (m *module) chain(v any) ([]*certificate.Certificate, error) {
 	if !data.Truth(v) {
 		return nil, nil
@@ -129,7 +133,7 @@ func (m *module) chain(v any) ([]*certificate.Certificate, error) {
 	return chain, nil
 }
 
-// packing is how a certificate is to be encoded.
+// packing holds the settings for the encoding of a certificate.
 type packing struct {
 	Encoding   string
 	chain      []*certificate.Certificate
@@ -154,14 +158,15 @@ func (p packing) pack(c *certificate.Certificate) ([]byte, error) {
 		s := certificate.Store{Key: p.key, Cert: c, FriendlyName: name, Chain: p.chain}
 		return wrapped(s.Marshal(draft.Secret(p.passphrase), p.compat))
 	}
-	der, err := wrapped(certificate.MarshalBundle(append([]*certificate.Certificate{c}, p.chain...)))
+	der, err := wrapped(certificate.MarshalBundle(append([]*certificate.Certificate{c},
+		p.chain...)))
 	if err == nil && p.Encoding == "pkcs7_pem" {
 		return certificate.BundlePEM(der), nil
 	}
 	return der, err
 }
 
-// wrapped gives the error of a library Salt's class.
+// wrapped converts an error of a library to Salt's exception.
 func wrapped(b []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, loader.Execution("%w", err)
@@ -175,7 +180,8 @@ type encodeCRLArgs struct {
 	Raw      bool   `default:"False"`
 }
 
-// encodeCrl returns a revocation list in another encoding: pem, or der, which comes in base64.
+// encodeCrl returns a revocation list in another encoding: pem, or der, which is returned in
+// base64.
 //
 // CLI Example:
 //
@@ -204,7 +210,8 @@ type encodeCSRArgs struct {
 	Raw      bool   `default:"False"`
 }
 
-// encodeCsr returns a certificate request in another encoding: pem, or der, which comes in base64.
+// encodeCsr returns a certificate request in another encoding: pem, or der, which is returned in
+// base64.
 //
 // CLI Example:
 //
@@ -229,15 +236,16 @@ type encodeKeyArgs struct {
 	Raw                    bool   `default:"False"`
 }
 
-// encodePrivateKey returns a private key in another encoding; private_key_passphrase is that of a key that is encrypted.
+// encodePrivateKey returns a private key in another encoding. private_key_passphrase decrypts the
+// given key.
 //
 // encoding
 //
-//	pem, der or pkcs12. What is not text comes in base64.
+//	pem, der or pkcs12. Binary encodings are returned in base64.
 //
 // passphrase, pkcs12_encryption_compat
 //
-//	What encrypts it; by Triple DES, which old systems read, in pkcs12.
+//	The passphrase that encrypts the result; whether pkcs12 uses Triple DES for old systems.
 //
 // CLI Example:
 //

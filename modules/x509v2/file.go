@@ -18,11 +18,12 @@ type entryArgs struct {
 	PemType any `default:"None"`
 }
 
-// getPemEntry returns a PEM block with its lines as they should be. The text may have lost its line ends, or be a path.
+// getPemEntry returns a PEM block with normalized lines. The argument is a path or a text, which
+// may have lost its line ends.
 //
 // pem_type
 //
-//	Which block to take, such as CERTIFICATE.
+//	The type of the block to return, such as CERTIFICATE.
 //
 // CLI Example:
 //
@@ -36,7 +37,7 @@ func (m *module) getPemEntry(_ context.Context, a entryArgs) (any, error) {
 	return []byte(text), nil
 }
 
-// entry returns the first PEM block of a kind, which is a pattern; "" is any.
+// entry returns the first PEM block of a type, which is a pattern. The type "" matches any.
 func (m *module) entry(v any, kind string) (string, error) {
 	b, err := m.reader().Bytes(v)
 	if err != nil {
@@ -51,7 +52,7 @@ func (m *module) entry(v any, kind string) (string, error) {
 
 func pemEntry(text, kind string) (string, error) {
 	text = certificate.Unfold(text)
-	asked := kind
+	wanted := kind
 	if kind == "" {
 		kind = "[0-9A-Z ]+"
 	}
@@ -61,15 +62,16 @@ func pemEntry(text, kind string) (string, error) {
 		return "", loader.Invocation("PEM type not valid: %w", err)
 	case found != nil:
 		return found.String(), nil
-	case asked == "":
+	case wanted == "":
 		return "", loader.Invocation("PEM text not valid:\n%s", certificate.Concealed(text))
 	}
-	return "", loader.Invocation("PEM does not contain a single entry of type %s:\n%s", kind, certificate.Concealed(text))
+	return "", loader.Invocation("PEM does not contain a single entry of type %s:\n%s", kind,
+		certificate.Concealed(text))
 }
 
 type globArgs struct{ GlobPath string }
 
-// getPemEntries returns the first PEM block of each file that a pattern finds.
+// getPemEntries returns the first PEM block of each file that matches a pattern.
 //
 // CLI Example:
 //
@@ -81,7 +83,7 @@ func (m *module) getPemEntries(_ context.Context, a globArgs) (any, error) {
 	})
 }
 
-// each calls a function for the files that a pattern finds.
+// each calls a function for each file that matches a pattern.
 func (m *module) each(pattern string, read func(path string) (any, error)) (any, error) {
 	found, err := filepath.Glob(m.reader().Path(pattern))
 	if err != nil {
@@ -112,11 +114,11 @@ type writeArgs struct {
 	PemType   any  `default:"None"`
 }
 
-// writePem puts a PEM block into a file. A new file is its owner's alone.
+// writePem writes a PEM block to a file. A new file is accessible only to its owner.
 //
 // overwrite
 //
-//	With False, a private key and DH parameters in the file stay beside a certificate.
+//	False keeps a private key and DH parameters in the file beside a certificate.
 //
 // CLI Example:
 //
@@ -149,7 +151,7 @@ func (m *module) write(text any, path string, overwrite bool, kind string) (any,
 	return "PEM written to " + path, nil
 }
 
-// place writes a file, with its owner and mode where it is there.
+// place writes a file. An existing file keeps its owner and mode.
 func (m *module) place(path string, content []byte, mode fs.FileMode) error {
 	place := m.reader().Path(path)
 	if real, err := filepath.EvalSymlinks(place); err == nil {

@@ -10,9 +10,11 @@ import (
 	"github.com/brineproject/brine/internal/certificate/draft"
 )
 
-// FuzzRead reads damaged certificates, requests, lists, keys and containers, and shows what it has read.
+// FuzzRead reads damaged certificates, requests, lists, keys and containers, and shows what it
+// could parse.
 func FuzzRead(f *testing.F) {
-	for _, file := range []string{"all.crt", "ca.crt", "openssl.crt", "pss.crt", "www.csr", "ca.crl", "cert.p12", "plain.p12", "chain.p7.der", "ed.key", "plain.der", "secret.key"} {
+	for _, file := range []string{"all.crt", "ca.crt", "openssl.crt", "pss.crt", "www.csr",
+		"ca.crl", "cert.p12", "plain.p12", "chain.p7.der", "ed.key", "plain.der", "secret.key"} {
 		text, err := os.ReadFile("testdata/" + file)
 		if err != nil {
 			f.Fatal(err)
@@ -47,10 +49,12 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzDraft makes certificates of texts; what it takes can be shown.
+// FuzzDraft creates certificates from texts; every accepted value must be printable.
 func FuzzDraft(f *testing.F) {
-	for _, value := range []string{"critical, CA:TRUE, pathlen:1", "serverAuth, 1.2.3.4", "hash", "keyid:always, issuer", "DNS:käse.de, IP:10.0.0.0/8, dirName:CN=x, RID:1.2.3",
-		"OCSP;URI:http://o/", "permitted;IP:192.168.0.0/255.255.0.0,excluded;email:.com", "requireExplicitPolicy:3", "status_request", "CN=a\\,b,O=x+OU=y"} {
+	for _, value := range []string{"critical, CA:TRUE, pathlen:1", "serverAuth, 1.2.3.4", "hash",
+		"keyid:always, issuer", "DNS:käse.de, IP:10.0.0.0/8, dirName:CN=x, RID:1.2.3",
+		"OCSP;URI:http://o/", "permitted;IP:192.168.0.0/255.255.0.0,excluded;email:.com",
+		"requireExplicitPolicy:3", "status_request", "CN=a\\,b,O=x+OU=y"} {
 		f.Add(value)
 	}
 	key, err := os.ReadFile("testdata/ed.key")

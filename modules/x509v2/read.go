@@ -21,7 +21,8 @@ const commonName = "2.5.4.3"
 
 type certificateArgs struct{ Certificate any }
 
-// readCertificate returns what a certificate says: version, names, times, fingerprints, public key and extensions.
+// readCertificate returns the contents of a certificate: version, names, times, fingerprints,
+// public key and extensions.
 //
 // CLI Example:
 //
@@ -49,20 +50,23 @@ func (m *module) read(v any) (any, error) {
 		sum := md5.Sum(c.Raw)
 		prints.Set("md5", certificate.Hex(sum[:]))
 	}
-	ret := data.NewMap("version", int64(c.TBS.Version+1), "key_size", sizeOf(key), "key_type", certificate.KindOf(key),
-		"serial_number", draft.SerialText(c.TBS.Serial), "fingerprints", prints)
+	ret := data.NewMap("version", int64(c.TBS.Version+1), "key_size", sizeOf(key),
+		"key_type", certificate.KindOf(key), "serial_number", draft.SerialText(c.TBS.Serial),
+		"fingerprints", prints)
 	if err := setName(ret, "subject", c.TBS.Subject); err != nil {
 		return nil, err
 	}
 	if err := setName(ret, "issuer", c.TBS.Issuer); err != nil {
 		return nil, err
 	}
-	ret.Update(data.NewMap("not_before", c.TBS.Validity.NotBefore.UTC().Format(draft.Layout), "not_after", c.TBS.Validity.NotAfter.UTC().Format(draft.Layout),
-		"public_key", string(public), "extensions", showAll(c.TBS.Extensions, certKind), "signature_algorithm", word(c.Algorithm.Algorithm)))
+	ret.Update(data.NewMap("not_before", c.TBS.Validity.NotBefore.UTC().Format(draft.Layout),
+		"not_after", c.TBS.Validity.NotAfter.UTC().Format(draft.Layout),
+		"public_key", string(public), "extensions", showAll(c.TBS.Extensions, certKind),
+		"signature_algorithm", word(c.Algorithm.Algorithm)))
 	return ret, nil
 }
 
-// sizeOf returns how many bits a key has, None for one that has no choice of sizes.
+// sizeOf returns the size of a key in bits, None for key types with a fixed size.
 func sizeOf(key crypto.PublicKey) any {
 	if n := certificate.Size(key); n > 0 {
 		return int64(n)
@@ -70,7 +74,7 @@ func sizeOf(key crypto.PublicKey) any {
 	return nil
 }
 
-// word returns the word for an object identifier, or its numbers.
+// word returns the name of an object identifier, or its numbers if it has none.
 func word(oid asn1.ObjectIdentifier) string {
 	if w := certificate.Word(oid.String()); w != "" {
 		return w
@@ -78,7 +82,7 @@ func word(oid asn1.ObjectIdentifier) string {
 	return oid.String()
 }
 
-// setName shows a name, its hash, and its text.
+// setName adds a name, its hash and its text to a result.
 func setName(ret *data.Map, title string, raw asn1.RawValue) error {
 	n, err := certificate.ParseName(raw.FullBytes)
 	if err != nil {
@@ -91,7 +95,7 @@ func setName(ret *data.Map, title string, raw asn1.RawValue) error {
 	return nil
 }
 
-// readCertificates returns what the certificates say that a pattern finds.
+// readCertificates returns the contents of the certificates whose files match a pattern.
 //
 // CLI Example:
 //
@@ -102,7 +106,8 @@ func (m *module) readCertificates(_ context.Context, a globArgs) (any, error) {
 
 type crlArgs struct{ Crl any }
 
-// readCrl returns what a revocation list says: who made it, its times, what is revoked, and its extensions.
+// readCrl returns the contents of a revocation list: the issuer, the times, the revoked
+// certificates, and the extensions.
 //
 // CLI Example:
 //
@@ -116,14 +121,16 @@ func (m *module) readCrl(_ context.Context, a crlArgs) (any, error) {
 	if err != nil {
 		return nil, loader.Execution("%w", err)
 	}
-	ret := data.NewMap("issuer", draft.Words(issuer), "last_update", l.TBS.ThisUpdate.UTC().Format(draft.Layout), "next_update", nil)
+	ret := data.NewMap("issuer", draft.Words(issuer),
+		"last_update", l.TBS.ThisUpdate.UTC().Format(draft.Layout), "next_update", nil)
 	if !l.TBS.NextUpdate.IsZero() {
 		ret.Set("next_update", l.TBS.NextUpdate.UTC().Format(draft.Layout))
 	}
 	revoked := data.NewMap()
 	for _, r := range l.TBS.Revoked {
-		revoked.Set(strings.ReplaceAll(draft.SerialText(r.Serial), ":", ""), data.NewMap("revocation_date", r.Time.UTC().Format(draft.Layout),
-			"extensions", showAll(r.Extensions, entryKind)))
+		revoked.Set(strings.ReplaceAll(draft.SerialText(r.Serial), ":", ""),
+			data.NewMap("revocation_date", r.Time.UTC().Format(draft.Layout),
+				"extensions", showAll(r.Extensions, entryKind)))
 	}
 	ret.Set("revoked_certificates", revoked)
 	ret.Set("extensions", showAll(l.TBS.Extensions, certKind))
@@ -133,7 +140,7 @@ func (m *module) readCrl(_ context.Context, a crlArgs) (any, error) {
 
 type csrArgs struct{ Csr any }
 
-// readCsr returns what a certificate request says.
+// readCsr returns the contents of a certificate request.
 //
 // CLI Example:
 //
@@ -169,7 +176,7 @@ type expiresArgs struct {
 	Days        any `default:"0"`
 }
 
-// expires reports whether a certificate will have expired in so many days.
+// expires reports whether a certificate will have expired after the given number of days.
 //
 // CLI Example:
 //
@@ -187,7 +194,8 @@ func ends(c *certificate.Certificate, days any) (bool, error) {
 	return !c.TBS.Validity.NotAfter.After(time.Now().AddDate(0, 0, n)), err
 }
 
-// expired tells of a certificate whether it has expired, with its path, if it has one, and its CN.
+// expired reports whether a certificate has expired. The result also has its CN, and its path if it
+// has one.
 //
 // CLI Example:
 //
@@ -201,7 +209,8 @@ type willExpireArgs struct {
 	Days        any
 }
 
-// willExpire tells of a certificate whether it will have expired in so many days, with its path, if it has one, and its CN.
+// willExpire reports whether a certificate will have expired after the given number of days. The
+// result also has its CN, and its path if it has one.
 //
 // CLI Example:
 //
@@ -235,7 +244,8 @@ type keySizeArgs struct {
 	Passphrase any `default:"None"`
 }
 
-// getPrivateKeySize returns how many bits an RSA key or the curve of another has; None for Ed25519.
+// getPrivateKeySize returns the size of an RSA key, or of the curve of another key, in bits. It
+// returns None for Ed25519.
 //
 // CLI Example:
 //
@@ -254,7 +264,8 @@ type publicKeyArgs struct {
 	AsObj      any `name:"asObj" default:"None"`
 }
 
-// getPublicKey returns the public key of a public key, a certificate, a private key or a request, as PEM.
+// getPublicKey returns the public key of a public key, a certificate, a private key or a request,
+// as PEM.
 //
 // CLI Example:
 //
@@ -270,7 +281,8 @@ func (m *module) getPublicKey(_ context.Context, a publicKeyArgs) (any, error) {
 
 type verifyCRLArgs struct{ Crl, Cert any }
 
-// verifyCrl reports whether the owner of a certificate, or of whatever get_public_key takes, made a revocation list.
+// verifyCrl reports whether the owner of a certificate signed a revocation list. Instead of the
+// certificate it accepts whatever get_public_key does.
 //
 // CLI Example:
 //
@@ -290,7 +302,8 @@ type verifyKeyArgs struct {
 	Passphrase any `default:"None"`
 }
 
-// verifyPrivateKey reports whether a private key is that of a certificate, or of whatever get_public_key takes.
+// verifyPrivateKey reports whether a private key belongs to a certificate. Instead of the
+// certificate it accepts whatever get_public_key does.
 //
 // CLI Example:
 //
@@ -310,7 +323,7 @@ type verifySignatureArgs struct {
 	SigningPubKeyPassphrase any `default:"None"`
 }
 
-// verifySignature reports whether a key signed a certificate: its own, where no other is named.
+// verifySignature reports whether a key signed a certificate. Default: the certificate's own key.
 //
 // CLI Example:
 //

@@ -10,15 +10,18 @@ import (
 	"github.com/brineproject/brine/internal/certificate"
 	"github.com/brineproject/brine/internal/certificate/draft"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// askServer has another minion make a certificate. No private key goes there.
-func (m *module) askServer(ctx context.Context, server string, policy any, k *data.Map) (*certificate.Certificate, crypto.Signer, error) {
-	asked := k
+// askServer makes another minion create a certificate. It sends no private key.
+func (m *module) askServer(
+	ctx context.Context, server string, policy any, k *data.Map,
+) (*certificate.Certificate, crypto.Signer, error) {
+	original := k
 	k = k.Clone()
-	k.Delete("copypath") // of this host, where the copy is kept
+	k.Delete("copypath") // the copy is kept on this host
 	k.Delete("prepend_cn")
-	key, err := m.question(k)
+	key, err := m.remoteArgs(k)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -30,15 +33,17 @@ func (m *module) askServer(ctx context.Context, server string, policy any, k *da
 	if err != nil {
 		return nil, nil, loader.Execution("ca_server did not return a certificate: %s", data.Str(v))
 	}
-	return cert, key, m.copy(cert, asked)
+	return cert, key, m.copy(cert, original)
 }
 
-// question makes arguments what another minion can use, and returns the private key among them, nil where there is none.
-func (m *module) question(k *data.Map) (key crypto.Signer, err error) {
+// remoteArgs converts arguments to a form that another minion can use. It returns the private key
+// that they contain, or nil.
+func (m *module) remoteArgs(k *data.Map) (key crypto.Signer, err error) {
 	var public crypto.PublicKey
 	switch {
 	case data.Truth(k.Value("private_key")):
-		if key, _, err = m.reader().Key(k.Value("private_key"), k.Value("private_key_passphrase")); err != nil {
+		if key, _, err = m.reader().Key(k.Value("private_key"),
+			k.Value("private_key_passphrase")); err != nil {
 			return nil, err
 		}
 		public = key.Public()
@@ -47,10 +52,12 @@ func (m *module) question(k *data.Map) (key crypto.Signer, err error) {
 			return nil, err
 		}
 	}
-	for _, word := range []string{"private_key", "private_key_passphrase", "signing_private_key_passphrase"} {
+	for _, word := range []string{"private_key", "private_key_passphrase",
+		"signing_private_key_passphrase"} {
 		k.Delete(word)
 	}
-	if path, ok := k.Value("signing_private_key").(string); !ok || !strings.HasPrefix(path, "/") { // a path is one of the other minion
+	// A path is one of the other minion.
+	if path, ok := k.Value("signing_private_key").(string); !ok || !strings.HasPrefix(path, "/") {
 		k.Delete("signing_private_key")
 	}
 	if public != nil {
@@ -70,14 +77,17 @@ func (m *module) question(k *data.Map) (key crypto.Signer, err error) {
 	return key, nil
 }
 
-// query asks another minion to sign, or for a policy alone.
-func (m *module) query(ctx context.Context, server string, policy any, k *data.Map, policyOnly bool) (any, error) {
-	v, err := m.env.Call(ctx, "publish.publish", []any{server, "x509.sign_remote_certificate"}, data.NewMap("arg", []any{policy, k, policyOnly}))
+// query asks another minion to sign, or only for a policy.
+func (m *module) query(
+	ctx context.Context, server string, policy any, k *data.Map, policyOnly bool,
+) (any, error) {
+	answers, err := calls.Publish(ctx, m.env, calls.Publication{
+		Target: server, Fun: "x509.sign_remote_certificate", Arg: []any{policy, k, policyOnly},
+	})
 	if err != nil {
 		return nil, err
 	}
-	answers, ok := v.(*data.Map)
-	if !ok || answers.Len() == 0 {
+	if answers.Len() == 0 {
 		return nil, loader.Invocation("ca_server did not respond. Salt master must permit peers to call the sign_remote_certificate function.")
 	}
 	_, first := answers.At(0)
@@ -101,7 +111,8 @@ type policyArgs struct {
 	CaServer      any `default:"None"`
 }
 
-// getSigningPolicy returns a signing policy of this minion, or of another that signs for it. A passphrase is not in it, nor a key as text.
+// getSigningPolicy returns a signing policy of this minion, or of another minion that signs for it.
+// It leaves out passphrases and keys given as text.
 //
 // CLI Example:
 //
@@ -145,8 +156,9 @@ type signRemoteArgs struct {
 	More                 *data.Map `kwargs:"more_kwargs"`
 }
 
-// signRemoteCertificate makes a certificate for another minion, which asks by publish.publish. It answers with a dictionary: data is the
-// certificate in DER, and errors is what went wrong. Where a policy has minions, only those are served.
+// signRemoteCertificate creates a certificate for another minion, which calls it through
+// publish.publish. It returns a dictionary: data is the certificate in DER, and errors lists the
+// errors. If a policy has minions, only those may use it.
 //
 // kwargs
 //
@@ -154,7 +166,7 @@ type signRemoteArgs struct {
 //
 // get_signing_policy_only
 //
-//	Answer with the policy alone, without the key that signs.
+//	Return only the policy, without the signing key.
 //
 // CLI Example:
 //
@@ -169,7 +181,7 @@ func (m *module) signRemoteCertificate(ctx context.Context, a signRemoteArgs) (a
 		return failed(refusal), nil
 	}
 	if a.GetSigningPolicyOnly {
-		return m.shown(policy), nil
+		return m.publicPolicy(policy), nil
 	}
 	k, err := foreign(a.Wish)
 	if err != nil {
@@ -189,8 +201,10 @@ func answer(v any, errors ...any) *data.Map {
 
 func failed(text string) *data.Map { return answer(nil, text) }
 
-// policyFor returns a policy, or why whoever asks may not use it.
-func (m *module) policyFor(ctx context.Context, a signRemoteArgs) (policy *data.Map, refusal string, err error) {
+// policyFor returns a policy, or the reason why the requester must not use it.
+func (m *module) policyFor(
+	ctx context.Context, a signRemoteArgs,
+) (policy *data.Map, refusal string, err error) {
 	policy, err = draft.SigningPolicy(ctx, m.env, a.SigningPolicy)
 	if err != nil {
 		return nil, "", err
@@ -216,17 +230,18 @@ func (m *module) policyFor(ctx context.Context, a signRemoteArgs) (policy *data.
 	return policy, "", nil
 }
 
-// matches reports whether a minion is meant by a target: itself tells where the target is a compound one.
+// matches reports whether a minion matches a target. For a compound target it asks the minion
+// itself.
 func (m *module) matches(ctx context.Context, target, id string) (bool, error) {
 	if !strings.Contains(target, "@") {
-		v, err := m.env.Call(ctx, "match.glob", []any{target, id}, nil)
-		return data.Truth(v), err
+		return calls.MatchGlob(ctx, m.env, target, id)
 	}
-	v, err := m.env.Call(ctx, "publish.publish", nil, data.NewMap("tgt", id, "fun", "match.compound", "arg", target))
+	answers, err := calls.Publish(ctx, m.env, calls.Publication{
+		Target: id, Fun: "match.compound", Arg: target,
+	})
 	if err != nil {
 		return false, err
 	}
-	answers, _ := v.(*data.Map)
 	if !answers.Has(id) {
 		return false, loader.Execution("Could not verify if minion matches compound matching expression. Make sure the ca_server is allowed to run " +
 			"`match.compound` on the requesting minion")
@@ -234,8 +249,9 @@ func (m *module) matches(ctx context.Context, target, id string) (bool, error) {
 	return answers.Value(id) == true, nil
 }
 
-// shown answers with a policy as others may see it: with the certificate that signs, and without its key.
-func (m *module) shown(policy *data.Map) *data.Map {
+// publicPolicy returns a policy in the form that others may see: with the signing certificate, and
+// without its key.
+func (m *module) publicPolicy(policy *data.Map) *data.Map {
 	policy.Delete("signing_private_key")
 	policy.Delete("signing_private_key_passphrase")
 	if policy.Has("signing_cert") {
@@ -248,16 +264,17 @@ func (m *module) shown(policy *data.Map) *data.Map {
 	return answer(policy)
 }
 
-// foreign returns the arguments of another minion that count: which key signs and where copies go is the policy's alone, and files of
-// this host are not read for others.
+// foreign returns the arguments that another minion may set. Only the policy selects the signing
+// key and the place of copies, and files of this host are not read for others.
 func foreign(v any) (*data.Map, error) {
 	args, ok := v.(*data.Map)
 	if !ok {
 		return nil, loader.TypeError("kwargs must be a dictionary, not %s", loader.TypeName(v))
 	}
-	k := own(args)
+	k := userArgs(args)
 	for _, word := range []string{
-		"ca_server", "copypath", "prepend_cn", "signing_private_key", "signing_private_key_passphrase", "signing_cert", "private_key",
+		"ca_server", "copypath", "prepend_cn", "signing_private_key",
+		"signing_private_key_passphrase", "signing_cert", "private_key",
 		"private_key_passphrase",
 	} {
 		k.Delete(word)

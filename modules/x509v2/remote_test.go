@@ -30,7 +30,8 @@ func TestNoPrivateKeyGoesToAnotherMinion(t *testing.T) {
 		sent, _ = a.Arg.([]any)
 		return data.NewMap(a.Tgt, data.NewMap("data", cert, "errors", []any{})), nil
 	})
-	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("features", data.NewMap("x509_v2", true))}, []loader.Plugin{Plugin(),
+	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("features",
+		data.NewMap("x509_v2", true))}, []loader.Plugin{Plugin(),
 		{Name: "publish", New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: []loader.Func{publish}}, nil }}})
 	if err != nil {
 		t.Fatal(err)
@@ -40,13 +41,15 @@ func TestNoPrivateKeyGoesToAnotherMinion(t *testing.T) {
 		signing any
 		goes    bool
 	}{{string(key), false}, {key, false}, {"/etc/pki/ca.key", true}} {
-		args := data.NewMap("ca_server", "ca", "signing_policy", "www", "private_key", string(key), "private_key_passphrase", nil,
-			"signing_private_key", tt.signing, "signing_private_key_passphrase", "geheim", "CN", "www", "copypath", dir)
+		args := data.NewMap("ca_server", "ca", "signing_policy", "www", "private_key", string(key),
+			"private_key_passphrase", nil, "signing_private_key", tt.signing,
+			"signing_private_key_passphrase", "geheim", "CN", "www", "copypath", dir)
 		if _, err := r.Invoke(t.Context(), "x509.create_certificate", nil, args); err != nil {
 			t.Fatal(err)
 		}
 		wish, _ := sent[1].(*data.Map)
-		if copies, err := filepath.Glob(filepath.Join(dir, "*.crt")); err != nil || len(copies) != 1 || wish.Has("copypath") {
+		if copies, err := filepath.Glob(filepath.Join(dir, "*.crt")); err != nil ||
+			len(copies) != 1 || wish.Has("copypath") {
 			t.Errorf("copies here: %v, %v; asked for %s", copies, err, data.Repr(wish))
 		}
 		if text := data.Repr(sent); strings.Contains(text, "PRIVATE") || strings.Contains(text, "geheim") {

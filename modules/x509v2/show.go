@@ -11,11 +11,13 @@ import (
 	"github.com/brineproject/brine/internal/certificate/draft"
 )
 
-// certKind are extensions of certificates, requests and revocation lists, entryKind those beside a revoked certificate.
+// certKind accepts extensions of certificates, requests and revocation lists, entryKind those of
+// revoked certificates.
 func certKind(k draft.Kind) bool  { return !k.Entry }
 func entryKind(k draft.Kind) bool { return k.Entry }
 
-// showAll returns what extensions say by their words, in the order of those. What has no known form is left out.
+// showAll returns the values of extensions by name, in the order of the names. It leaves out
+// rejectUnknown extensions.
 func showAll(list []pkix.Extension, fits func(draft.Kind) bool) *data.Map {
 	ret := data.NewMap()
 	for _, k := range draft.Kinds() {
@@ -30,18 +32,18 @@ func showAll(list []pkix.Extension, fits func(draft.Kind) bool) *data.Map {
 	return ret
 }
 
-// show returns what an extension says; bytes that are not what they should be come as hex digits.
+// show returns the value of an extension. Invalid contents are returned in hexadecimal.
 func show(x *pkix.Extension) *data.Map {
 	ret := data.NewMap("critical", x.Critical)
-	said, err := said(x)
+	parsed, err := parse(x)
 	if err != nil {
-		said = data.NewMap("value", certificate.Hex(x.Value))
+		parsed = data.NewMap("value", certificate.Hex(x.Value))
 	}
-	ret.Update(said)
+	ret.Update(parsed)
 	return ret
 }
 
-func said(x *pkix.Extension) (*data.Map, error) {
+func parse(x *pkix.Extension) (*data.Map, error) {
 	switch x.Id.String() {
 	case certificate.OIDBasicConstraints:
 		return showConstraints(x.Value)
@@ -55,7 +57,8 @@ func said(x *pkix.Extension) (*data.Map, error) {
 		return data.NewMap("value", certificate.Hex(id)), err
 	case certificate.OIDAuthorityKeyID:
 		return showAuthority(x.Value)
-	case certificate.OIDSubjectAltName, certificate.OIDIssuerAltName, certificate.OIDCertificateIssuer:
+	case certificate.OIDSubjectAltName, certificate.OIDIssuerAltName,
+		certificate.OIDCertificateIssuer:
 		return showAlternatives(x.Value)
 	case certificate.OIDAuthorityInfoAccess:
 		return showAccess(x.Value)
@@ -87,7 +90,7 @@ func said(x *pkix.Extension) (*data.Map, error) {
 	return data.NewMap("value", number(n)), nil
 }
 
-// number returns an integer as package data has it.
+// number returns an integer in the form of package data.
 func number(n *big.Int) any {
 	if n.IsInt64() {
 		return n.Int64()
@@ -117,8 +120,8 @@ func showUsage(der []byte) (*data.Map, error) {
 		is[word] = b.At(i) == 1
 	}
 	ret := data.NewMap()
-	for _, word := range []string{"cRLSign", "dataEncipherment", "decipherOnly", "digitalSignature", "encipherOnly", "keyAgreement", "keyCertSign",
-		"keyEncipherment", "nonRepudiation"} {
+	for _, word := range []string{"cRLSign", "dataEncipherment", "decipherOnly", "digitalSignature",
+		"encipherOnly", "keyAgreement", "keyCertSign", "keyEncipherment", "nonRepudiation"} {
 		only := word == "decipherOnly" || word == "encipherOnly"
 		ret.Set(word, is[word] && (!only || is["keyAgreement"]))
 	}

@@ -19,17 +19,18 @@ func showNames(names []asn1.RawValue) ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		kinds := map[int]string{certificate.NameEmail: "mail:", certificate.NameDNS: "DNS:", certificate.NameDirectory: "dirName:",
-			certificate.NameURI: "URI:", certificate.NameIP: "IP:", certificate.NameID: "RID:"}
+		kinds := map[int]string{certificate.NameEmail: "mail:", certificate.NameDNS: "DNS:",
+			certificate.NameDirectory: "dirName:", certificate.NameURI: "URI:",
+			certificate.NameIP: "IP:", certificate.NameID: "RID:"}
 		list = append(list, kinds[n.Tag]+text)
 	}
 	return list, nil
 }
 
-// errKind says that a general name is of a kind that has no text.
+// errKind is the error for a general name of a type without a text form.
 var errKind = errors.New("general name of an unknown kind")
 
-// bare returns a general name without its kind.
+// bare returns a general name without its type.
 func bare(n asn1.RawValue) (string, error) {
 	switch n.Tag {
 	case certificate.NameEmail, certificate.NameDNS, certificate.NameURI:
@@ -48,7 +49,7 @@ func bare(n asn1.RawValue) (string, error) {
 	return "", errKind
 }
 
-// otherName returns a name of another kind as the cryptography library of Python prints it.
+// otherName returns a name of the type otherName as Python's cryptography library prints it.
 func otherName(b []byte) (string, error) {
 	var oid asn1.ObjectIdentifier
 	rest, err := asn1.Unmarshal(b, &oid)
@@ -63,10 +64,11 @@ func otherName(b []byte) (string, error) {
 	if known == "" {
 		known = "Unknown OID"
 	}
-	return fmt.Sprintf("<OtherName(type_id=<ObjectIdentifier(oid=%s, name=%s)>, value=%s)>", oid, known, data.Repr(value.Bytes)), nil
+	return fmt.Sprintf("<OtherName(type_id=<ObjectIdentifier(oid=%s, name=%s)>, value=%s)>", oid,
+		known, data.Repr(value.Bytes)), nil
 }
 
-// showIP returns an address with all its digits, or a network.
+// showIP returns an address in its full form, or a network.
 func showIP(b []byte) (string, error) {
 	switch len(b) {
 	case 4, 16:
@@ -85,7 +87,7 @@ func showIP(b []byte) (string, error) {
 	return "", errKind
 }
 
-// reasonWords returns the reasons in a bit string, sorted.
+// reasonWords returns the names of the reasons in a bit string, sorted.
 func reasonWords(b asn1.BitString) []any {
 	words := []string{}
 	for _, r := range certificate.Reasons() {
@@ -97,12 +99,13 @@ func reasonWords(b asn1.BitString) []any {
 	return data.Values(words)
 }
 
-// relativeName returns a name that stands below that of an issuer; nil for none.
+// relativeName returns a name relative to that of an issuer, nil if there is none.
 func relativeName(raw asn1.RawValue) (any, error) {
 	if len(raw.Bytes) == 0 {
 		return nil, nil
 	}
-	set, err := asn1.Marshal([]asn1.RawValue{{Tag: asn1.TagSet, IsCompound: true, Bytes: raw.Bytes}})
+	set, err := asn1.Marshal([]asn1.RawValue{{Tag: asn1.TagSet, IsCompound: true,
+		Bytes: raw.Bytes}})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +132,8 @@ func showPoints(der []byte) (*data.Map, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, data.NewMap("crlissuer", issuer, "fullname", full, "reasons", reasonWords(p.Reasons), "relativename", below))
+		list = append(list, data.NewMap("crlissuer", issuer, "fullname", full,
+			"reasons", reasonWords(p.Reasons), "relativename", below))
 	}
 	return data.NewMap("value", list), nil
 }
@@ -144,8 +148,9 @@ func showIssuingPoint(der []byte) (*data.Map, error) {
 		return nil, err
 	}
 	below, err := relativeName(p.Point.Relative)
-	// The key is Salt's (_render_issuing_distribution_point).
-	return data.NewMap("fullname", full, "onysomereasons", reasonWords(p.Reasons), "relativename", below, "onlyuser", p.Users, "onlyCA", p.CAs,
+	// The misspelt key is Salt's (_render_issuing_distribution_point).
+	return data.NewMap("fullname", full, "onysomereasons", reasonWords(p.Reasons),
+		"relativename", below, "onlyuser", p.Users, "onlyCA", p.CAs,
 		"onlyAA", p.Attribute, "indirectCRL", p.Indirect), err
 }
 
@@ -177,7 +182,7 @@ func showQualifier(der []byte) (*data.Map, error) {
 	if q.ID.String() == draft.OIDPractice {
 		return data.NewMap("practice_statement", string(q.Value.Bytes)), nil
 	}
-	// The first key is Salt's (_render_certificate_policies).
+	// The first key, misspelt, is Salt's (_render_certificate_policies).
 	ret := data.NewMap("organizataion", nil, "notice_numbers", nil, "explicit_text", nil)
 	for rest := q.Value.Bytes; len(rest) > 0; {
 		var part asn1.RawValue

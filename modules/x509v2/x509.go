@@ -1,11 +1,15 @@
-// Package x509v2 is Salt's module x509_v2, which takes the name x509 where the option features has x509_v2: keys, certificates, requests and
-// revocation lists in PEM, DER, PKCS#7 and PKCS#12 (salt/modules/x509_v2.py of 3006).
+// Package x509v2 is Salt's module x509_v2: keys, certificates, requests and revocation lists in
+// PEM, DER, PKCS#7 and PKCS#12 (salt/modules/x509_v2.py of 3006). It provides the module x509 if
+// the option features contains x509_v2.
 //
-// What differs from Salt: keys on Ed448 are refused, for Go has none. The hashes sha512_224 and sha512_256 sign nothing, as X.509 knows no
-// identifiers of theirs. A minion that signs for another reads none of its own files for it, and only its policy says where copies go.
-// get_signing_policy keeps the passphrase of a key to itself, and a key that stands in the policy as text. encode_private_key takes
-// whatever names a key. A copy below copypath is the certificate that is returned, also where the signature is random. A key that
-// is written to a path in PEM may be encrypted. A new PKCS#12 container is its owner's alone. What package draft says differs too.
+// Differences from Salt: Ed448 keys are rejected, because Go does not support them. The hashes
+// sha512_224 and sha512_256 cannot sign, because X.509 has no identifiers for them. A minion that
+// signs for another reads none of its own files for it, and only its policy sets the place of
+// copies. get_signing_policy does not return the passphrase of a key, nor a key that the policy
+// contains as text. encode_private_key accepts a key in any form. A copy below copypath is
+// identical to the returned certificate, even if the signature is random. A key that is written to
+// a path in PEM may be encrypted. A new PKCS#12 container is accessible only to its owner. See
+// package draft for further differences.
 package x509v2
 
 import (
@@ -28,8 +32,9 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 			"until Salt 3008 (Argon).")
 	}
 	m := &module{env}
-	secrets := []string{"passphrase", "signing_private_key_passphrase", "private_key_passphrase", "signing_pub_key_passphrase", "pkcs12_passphrase",
-		"signing_private_key", "private_key", "key"}
+	secrets := []string{"passphrase", "signing_private_key_passphrase", "private_key_passphrase",
+		"signing_pub_key_passphrase", "pkcs12_passphrase", "signing_private_key",
+		"private_key", "key"}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("create_certificate", m.createCertificate).Secret(secrets...),
 		loader.F("create_crl", m.createCrl).Secret(secrets...),
@@ -59,5 +64,5 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// reader returns what reads arguments.
+// reader returns the reader of arguments.
 func (m *module) reader() draft.Reader { return draft.Reader{Root: m.env.Root} }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -22,7 +24,7 @@ type packagesArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// fileList returns the files of packages, or of all.
+// fileList returns the files of the given packages, or of all.
 //
 // CLI Example:
 //
@@ -31,7 +33,7 @@ func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
 	return m.env.Call(ctx, "lowpkg.file_list", a.Packages, nil)
 }
 
-// fileDict returns the files of packages, or of all, by package.
+// fileDict returns the files of the given packages, or of all, by package.
 //
 // CLI Example:
 //
@@ -45,7 +47,8 @@ type pathsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// owner returns the package that a file is of; of several files a dictionary. What is of no package has "".
+// owner returns the package that owns a file, "" if none does. For several files it returns a
+// dictionary.
 //
 // CLI Example:
 //
@@ -59,7 +62,8 @@ type modifiedArgs struct {
 	Flags    *data.Map `kwargs:"flags"`
 }
 
-// modified returns the files of packages, or of all, that are not as they were installed. The arguments are those of lowpkg.modified.
+// modified returns the files of the given packages, or of all, that differ from their state at
+// installation. The arguments are those of lowpkg.modified.
 //
 // CLI Example:
 //
@@ -68,7 +72,8 @@ func (m *module) modified(ctx context.Context, a modifiedArgs) (any, error) {
 	return m.env.Call(ctx, "lowpkg.modified", a.Packages, packages.Own(a.Flags))
 }
 
-// verify returns how files of packages, or of all, differ from what they were. The arguments are those of lowpkg.verify.
+// verify returns how the files of the given packages, or of all, differ from their state at
+// installation. The arguments are those of lowpkg.verify.
 //
 // CLI Example:
 //
@@ -77,22 +82,28 @@ func (m *module) verify(ctx context.Context, a namesArgs) (any, error) {
 	return m.env.Call(ctx, "lowpkg.verify", a.Names, packages.Own(a.Kwargs))
 }
 
-// downloadDir is where pkg.download puts packages.
+// downloadDir is the directory that pkg.download writes packages to.
 const downloadDir = "/var/cache/yum/packages"
 
-// download gets packages from the repositories without installing them, and returns where their files are.
+// download downloads packages from the repositories without installing them, and returns the paths
+// of their files.
 //
 // CLI Example:
 //
 //	salt '*' pkg.download httpd postfix
 func (m *module) download(ctx context.Context, a packagesArgs) (any, error) {
+	return m.fetch(ctx, data.Texts(a.Packages))
+}
+
+// fetch downloads packages and returns the paths of their files.
+func (m *module) fetch(ctx context.Context, names []string) (*data.Map, error) {
 	if process.Find("yumdownloader") == "" {
 		return nil, loader.NotFound("The 'yumdownloader' binary was not found.")
 	}
-	if len(a.Packages) == 0 {
+	if len(names) == 0 {
 		return nil, loader.Invocation("No packages were specified")
 	}
-	dir, names := m.path(downloadDir), data.Texts(a.Packages)
+	dir := m.path(downloadDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, loader.Execution("download packages: %w", err)
 	}
@@ -110,14 +121,15 @@ func (m *module) download(ctx context.Context, a packagesArgs) (any, error) {
 	if err := packages.Names(names...); err != nil {
 		return nil, err
 	}
-	if _, err := m.said(ctx, append([]any{"yumdownloader", "-q", "--destdir=" + dir}, a.Packages...)...); err != nil {
+	if _, err := m.output(ctx, append([]any{"yumdownloader", "-q", "--destdir=" + dir},
+		data.Values(names)...)...); err != nil {
 		return nil, err
 	}
 	return m.fetched(dir, names)
 }
 
-// fetched returns the files that were downloaded.
-func (m *module) fetched(dir string, names []string) (any, error) {
+// fetched returns the downloaded files.
+func (m *module) fetched(dir string, names []string) (*data.Map, error) {
 	found, err := downloads(dir, names)
 	if err != nil {
 		return nil, err
@@ -125,7 +137,8 @@ func (m *module) fetched(dir string, names []string) (any, error) {
 	ret := &data.Map{}
 	var failed []string
 	for _, name := range names {
-		files := slices.DeleteFunc(found[name], func(f string) bool { return filepath.Ext(f) != ".rpm" })
+		files := slices.DeleteFunc(found[name],
+			func(f string) bool { return filepath.Ext(f) != ".rpm" })
 		if len(files) == 0 {
 			failed = append(failed, name)
 			continue
@@ -134,9 +147,11 @@ func (m *module) fetched(dir string, names []string) (any, error) {
 	}
 	switch {
 	case ret.Len() == 0:
-		return nil, loader.Execution("Unable to download any of the following packages: %s", strings.Join(names, ", "))
+		return nil, loader.Execution("Unable to download any of the following packages: %s",
+			strings.Join(names, ", "))
 	case len(failed) > 0:
-		ret.Set("_error", "The following package(s) failed to download: "+strings.Join(failed, ", "))
+		ret.Set("_error", "The following package(s) failed to download: "+
+			strings.Join(failed, ", "))
 	}
 	return ret, nil
 }
@@ -159,20 +174,21 @@ func downloads(dir string, names []string) (map[string][]string, error) {
 	return found, nil
 }
 
-// diff returns how files differ from those in their packages, which are downloaded for that.
+// diff returns how files differ from those in their packages, which it downloads for the
+// comparison.
 //
 // CLI Example:
 //
 //	salt '*' pkg.diff /etc/apache2/httpd.conf /etc/sudoers
 func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
-	ret, owned := &data.Map{}, &data.Map{}
+	ret, owned := &data.Map{}, map[string][]string{}
 	for _, path := range data.Texts(a.Paths) {
-		owner, err := m.env.Call(ctx, "lowpkg.owner", []any{path}, nil)
+		owner, err := calls.PackageOwner(ctx, m.env, path, nil)
 		if err != nil {
 			return nil, err
 		}
-		if data.Truth(owner) {
-			owned.Set(owner, append(listOf(owned.Value(owner)), path))
+		if owner != "" {
+			owned[owner] = append(owned[owner], path)
 			continue
 		}
 		ret.Set(path, "N/A")
@@ -180,20 +196,21 @@ func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 			ret.Set(path, "Not managed")
 		}
 	}
-	if owned.Len() == 0 {
+	if len(owned) == 0 {
 		return ret, nil
 	}
-	v, err := m.download(ctx, packagesArgs{Packages: owned.Keys()})
+	owners := slices.Sorted(maps.Keys(owned))
+	got, err := m.fetch(ctx, owners)
 	if err != nil {
 		return nil, err
 	}
-	for name, paths := range owned.All() {
-		for _, path := range paths.([]any) {
-			text, err := m.env.Call(ctx, "lowpkg.diff", []any{m.path(v.(*data.Map).Text(name)), path}, nil)
+	for _, owner := range owners {
+		for _, path := range owned[owner] {
+			text, err := calls.PackageDiff(ctx, m.env, m.path(got.Text(owner)), path)
 			if err != nil {
 				return nil, err
 			}
-			if !data.Truth(text) {
+			if text == "" {
 				text = "Unchanged"
 			}
 			ret.Set(path, text)
@@ -204,9 +221,9 @@ func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 
 var advisory = regexp.MustCompile(`^([i|\s]) ([^\s]+) +([^\s]+) +([^\s]+)`)
 
-// patches returns the advisories with their packages, and whether all of those are installed.
+// patches returns the advisories with their packages, and whether all of these are installed.
 func (m *module) patches(ctx context.Context) (*data.Map, error) {
-	text, err := m.said(ctx, m.program, "--quiet", "updateinfo", "list", "all")
+	text, err := m.output(ctx, m.program, "--quiet", "updateinfo", "list", "all")
 	return parsePatches(text), err
 }
 
@@ -233,11 +250,12 @@ type listPatchesArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// listPatches returns the advisories of the repositories by their ids: their packages, and whether these are installed.
+// listPatches returns the advisories of the repositories by ID: their packages, and whether these
+// are installed.
 //
 // refresh : False
 //
-//	True: forget what is known of the repositories first.
+//	True: clear the cached repository data first.
 //
 // CLI Example:
 //
@@ -251,7 +269,7 @@ func (m *module) listPatches(ctx context.Context, a listPatchesArgs) (any, error
 	return m.patches(ctx)
 }
 
-// listInstalledPatches returns the advisories that are installed.
+// listInstalledPatches returns the installed advisories.
 //
 // CLI Example:
 //
@@ -266,7 +284,7 @@ func (m *module) listInstalledPatches(ctx context.Context, _ kwargsArgs) (any, e
 	return all, err
 }
 
-// servicesNeedRestart returns the services that still use files of packages that were replaced.
+// servicesNeedRestart returns the services that still use files of replaced packages.
 //
 // CLI Example:
 //
@@ -278,7 +296,7 @@ func (m *module) servicesNeedRestart(ctx context.Context, _ kwargsArgs) (any, er
 	if !systemd.Booted(m.env.Root) {
 		return nil, loader.Execution("systemd is required to list outdated services.")
 	}
-	text, err := m.said(ctx, m.program, "--quiet", "needs-restarting")
+	text, err := m.output(ctx, m.program, "--quiet", "needs-restarting")
 	if err != nil {
 		return nil, err
 	}
@@ -295,14 +313,14 @@ func (m *module) servicesNeedRestart(ctx context.Context, _ kwargsArgs) (any, er
 
 var unit = regexp.MustCompile(`/([^/]+)\.service(?:/|$)`)
 
-// serviceOf returns the service that a process is of, or "".
+// serviceOf returns the service that a process belongs to, or "".
 func (m *module) serviceOf(pid string) string {
 	if strings.Trim(pid, "0123456789") != "" || pid == "" {
 		return ""
 	}
 	groups, err := os.ReadFile(m.path("/proc/" + pid + "/cgroup"))
 	if err != nil {
-		return "" // it has ended
+		return "" // the process has ended
 	}
 	for line := range strings.Lines(string(groups)) {
 		if match := unit.FindStringSubmatch(strings.TrimSpace(line)); match != nil {

@@ -11,21 +11,24 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// sections are what pkg.group_list tells of, by the headings of the program.
+// sections maps the headings of the program's output to the keys of pkg.group_list.
 func sections() map[string]string {
 	return map[string]string{
-		"installed groups:": "installed", "available groups:": "available", "installed environment groups:": "installed environments",
-		"available environment groups:": "available environments", "available language groups:": "available languages",
+		"installed groups:": "installed", "available groups:": "available",
+		"installed environment groups:": "installed environments",
+		"available environment groups:": "available environments",
+		"available language groups:":    "available languages",
 	}
 }
 
-// groupList returns the groups of packages: those that are installed, those that are not, environments, and languages.
+// groupList returns the package groups: installed ones, available ones, environments, and
+// languages.
 //
 // CLI Example:
 //
 //	salt '*' pkg.group_list
 func (m *module) groupList(ctx context.Context, _ loader.NoArgs) (any, error) {
-	text, err := m.said(ctx, m.program, "grouplist", "hidden")
+	text, err := m.output(ctx, m.program, "grouplist", "hidden")
 	return parseGroups(text), err
 }
 
@@ -33,8 +36,8 @@ var language = regexp.MustCompile(`^(.+) \[(.+)\]`)
 
 func parseGroups(text string) *data.Map {
 	languages := &data.Map{}
-	groups := data.NewMap("installed", []any{}, "available", []any{}, "installed environments", []any{}, "available environments", []any{},
-		"available languages", languages)
+	groups := data.NewMap("installed", []any{}, "available", []any{}, "installed environments",
+		[]any{}, "available environments", []any{}, "available languages", languages)
 	key := ""
 	for line := range strings.SplitSeq(text, "\n") {
 		heading := strings.ToLower(line)
@@ -59,7 +62,7 @@ func parseGroups(text string) *data.Map {
 	return groups
 }
 
-// pkgTypes are the kinds of packages in a group.
+// pkgTypes returns the kinds of packages in a group.
 func pkgTypes() []string { return []string{"mandatory", "optional", "default", "conditional"} }
 
 type groupInfoArgs struct {
@@ -68,11 +71,11 @@ type groupInfoArgs struct {
 	IgnoreGroups any `default:"None"`
 }
 
-// groupInfo returns what there is to tell of a group: its packages, or of an environment its groups.
+// groupInfo returns the details of a group: its packages, or for an environment its groups.
 //
 // expand : False
 //
-//	True: of an environment the packages of its groups.
+//	True: for an environment, return the packages of its groups.
 //
 // CLI Example:
 //
@@ -85,12 +88,14 @@ func (m *module) groupInfo(ctx context.Context, a groupInfoArgs) (any, error) {
 	return m.group(ctx, a.Name, data.Truth(a.Expand), done)
 }
 
-// group returns a group. done are the groups that need not be asked for again.
-func (m *module) group(ctx context.Context, name string, expand bool, done map[string]bool) (*data.Map, error) {
+// group returns the details of a group. done holds the groups that need not be queried again.
+func (m *module) group(
+	ctx context.Context, name string, expand bool, done map[string]bool,
+) (*data.Map, error) {
 	if err := packages.Names(name); err != nil {
 		return nil, err
 	}
-	text, err := m.said(ctx, m.program, "--quiet", "groupinfo", name)
+	text, err := m.output(ctx, m.program, "--quiet", "groupinfo", name)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +131,7 @@ func (m *module) group(ctx context.Context, name string, expand bool, done map[s
 	return ret, nil
 }
 
-// groupFacts reads the lines of a group that have one colon.
+// groupFacts parses the lines of a group that have exactly one colon.
 func groupFacts(text string) map[string]string {
 	facts := map[string]string{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -139,7 +144,7 @@ func groupFacts(text string) map[string]string {
 
 var membersHeading = regexp.MustCompile(`^(mandatory|optional|default|conditional) (?:groups|packages):\s*$`)
 
-// members returns what stands below the heading of a kind, sorted.
+// members returns the lines below the heading of a kind, sorted.
 func members(text, kind string) []any {
 	var names []string
 	found := false

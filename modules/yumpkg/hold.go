@@ -10,9 +10,11 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// plugin returns the package of the plug-in that holds packages; "" where the program does it itself.
+// plugin returns the package of the plug-in that holds packages, "" if the program has that built
+// in.
 func (m *module) plugin() (string, error) {
 	grains := m.env.GrainsNow()
 	release := func(name string) int {
@@ -36,7 +38,7 @@ func (m *module) plugin() (string, error) {
 	return "python2-dnf-plugin-versionlock", nil
 }
 
-// needPlugin is an error where packages cannot be held.
+// needPlugin returns an error if packages cannot be held.
 func (m *module) needPlugin(ctx context.Context) error {
 	name, err := m.plugin()
 	if err != nil || name == "" {
@@ -49,7 +51,7 @@ func (m *module) needPlugin(ctx context.Context) error {
 	return err
 }
 
-// holdPattern is what a name looks like in the list of what is held.
+// holdPattern matches a package name in the list of holds.
 const holdPattern = `[\w+]+(?:[.-][^-]+)*`
 
 type listHoldsArgs struct {
@@ -57,7 +59,7 @@ type listHoldsArgs struct {
 	Full    any `default:"True"`
 }
 
-// listHolds returns the packages that are held.
+// listHolds returns the held packages.
 //
 // pattern
 //
@@ -65,7 +67,7 @@ type listHoldsArgs struct {
 //
 // full : True
 //
-//	False: names alone, without versions.
+//	False: only names, without versions.
 //
 // CLI Example:
 //
@@ -87,7 +89,7 @@ func (m *module) heldAs(ctx context.Context, pattern string, full bool) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	text, err := m.said(ctx, m.program, "versionlock", "list")
+	text, err := m.output(ctx, m.program, "versionlock", "list")
 	var holds []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if name, ok := strings.CutPrefix(line, "Package name: "); ok && m.program == "dnf5" {
@@ -99,8 +101,8 @@ func (m *module) heldAs(ctx context.Context, pattern string, full bool) ([]strin
 	return holds, err
 }
 
-// lockOf returns what finds a package in the list of what is held: 2:vim-enhanced-7.4.629-5.el6.* of yum, and
-// vim-enhanced-2:7.4.827-1.fc22.* of dnf.
+// lockOf returns a regular expression that finds a package in the list of holds:
+// 2:vim-enhanced-7.4.629-5.el6.* of yum, and vim-enhanced-2:7.4.827-1.fc22.* of dnf.
 func lockOf(pattern string, dnf, full bool) (*regexp.Regexp, error) {
 	expr := `(\d+:` + pattern + `-\S+)`
 	switch {
@@ -111,7 +113,7 @@ func lockOf(pattern string, dnf, full bool) (*regexp.Regexp, error) {
 	}
 	lock, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, loader.Execution("read the pattern of holds: %w", err)
+		return nil, loader.Execution("parse the pattern of holds: %w", err)
 	}
 	return lock, nil
 }
@@ -144,7 +146,7 @@ type unholdArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// hold keeps packages at their versions, and returns by package what came of it.
+// hold keeps packages at their current versions, and returns the result for each package.
 //
 // name, pkgs
 //
@@ -154,7 +156,7 @@ type unholdArgs struct {
 //
 //	salt '*' pkg.hold pkgs='["foo", "bar"]'
 func (m *module) hold(ctx context.Context, a holdArgs) (any, error) {
-	names, err := m.meant(ctx, a.Name, a.Pkgs, a.Sources)
+	names, err := m.toHold(ctx, a.Name, a.Pkgs, a.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -176,9 +178,9 @@ func (m *module) hold(ctx context.Context, a holdArgs) (any, error) {
 func (m *module) holdOne(ctx context.Context, name string, held bool) (*data.Map, error) {
 	switch {
 	case held:
-		return told(name, true, nil, "Package "+name+" is already set to be held."), nil
+		return holdResult(name, true, nil, "Package "+name+" is already set to be held."), nil
 	case m.env.Option("test") == true:
-		return told(name, nil, nil, "Package "+name+" is set to be held."), nil
+		return holdResult(name, nil, nil, "Package "+name+" is set to be held."), nil
 	}
 	if err := packages.Names(name); err != nil {
 		return nil, err
@@ -187,22 +189,23 @@ func (m *module) holdOne(ctx context.Context, name string, held bool) (*data.Map
 	if m.program == "dnf5" {
 		args = []any{"versionlock", "add", name}
 	}
-	out, err := m.yum(ctx, nil, args...)
-	if err != nil || out.Code != 0 {
-		return told(name, false, nil, "Package "+name+" was unable to be held."), err
+	out, err := m.yum(ctx, calls.Run{}, args...)
+	if err != nil || out.Retcode != 0 {
+		return holdResult(name, false, nil, "Package "+name+" was unable to be held."), err
 	}
-	return told(name, true, data.NewMap("new", "hold", "old", ""), "Package "+name+" is now being held."), nil
+	return holdResult(name, true, data.NewMap("new", "hold", "old", ""), "Package "+name+
+		" is now being held."), nil
 }
 
-func told(name string, result any, changes *data.Map, comment string) *data.Map {
+func holdResult(name string, result any, changes *data.Map, comment string) *data.Map {
 	if changes == nil {
 		changes = &data.Map{}
 	}
 	return data.NewMap("name", name, "changes", changes, "result", result, "comment", comment)
 }
 
-// meant returns the names of packages that are to be held or not.
-func (m *module) meant(ctx context.Context, name, pkgs, sources any) ([]string, error) {
+// toHold returns the names of the packages to hold or release.
+func (m *module) toHold(ctx context.Context, name, pkgs, sources any) ([]string, error) {
 	if err := m.needPlugin(ctx); err != nil {
 		return nil, err
 	}
@@ -231,7 +234,7 @@ func namesIn(v any) []string {
 	return names
 }
 
-// unhold lets packages go to other versions again, and returns by package what came of it.
+// unhold allows packages to change versions again, and returns the result for each package.
 //
 // name, pkgs
 //
@@ -240,8 +243,8 @@ func namesIn(v any) []string {
 // CLI Example:
 //
 //	salt '*' pkg.unhold pkgs='["foo", "bar"]'
-func (m *module) unhold(ctx context.Context, a unholdArgs) (any, error) {
-	names, err := m.meant(ctx, a.Name, a.Pkgs, a.Sources)
+func (m *module) unhold(ctx context.Context, a unholdArgs) (*data.Map, error) {
+	names, err := m.toHold(ctx, a.Name, a.Pkgs, a.Sources)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +263,7 @@ func (m *module) unhold(ctx context.Context, a unholdArgs) (any, error) {
 	return ret, nil
 }
 
-// locksOf returns what the program calls the holds of a package.
+// locksOf returns the program's names for the holds of a package.
 func (m *module) locksOf(name string, holds []string) (locks []any) {
 	for _, h := range holds {
 		bare := h
@@ -278,13 +281,14 @@ func (m *module) locksOf(name string, holds []string) (locks []any) {
 func (m *module) unholdOne(ctx context.Context, name string, locks []any) (*data.Map, error) {
 	switch {
 	case len(locks) == 0:
-		return told(name, true, nil, "Package "+name+" is not being held."), nil
+		return holdResult(name, true, nil, "Package "+name+" is not being held."), nil
 	case m.env.Option("test") == true:
-		return told(name, nil, nil, "Package "+name+" is set to be unheld."), nil
+		return holdResult(name, nil, nil, "Package "+name+" is set to be unheld."), nil
 	}
-	out, err := m.yum(ctx, nil, append([]any{"versionlock", "delete"}, locks...)...)
-	if err != nil || out.Code != 0 {
-		return told(name, false, nil, "Package "+name+" was unable to be unheld."), err
+	out, err := m.yum(ctx, calls.Run{}, append([]any{"versionlock", "delete"}, locks...)...)
+	if err != nil || out.Retcode != 0 {
+		return holdResult(name, false, nil, "Package "+name+" was unable to be unheld."), err
 	}
-	return told(name, true, data.NewMap("new", "", "old", "hold"), "Package "+name+" is no longer held."), nil
+	return holdResult(name, true, data.NewMap("new", "", "old", "hold"), "Package "+name+
+		" is no longer held."), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type installArgs struct {
@@ -29,15 +30,16 @@ type installArgs struct {
 	Kwargs       *data.Map `kwargs:"kwargs"`
 }
 
-// install installs packages, or brings them to other versions, and returns what changed by package: old and new versions.
+// install installs packages or changes their versions, and returns the changes by package: old and
+// new versions.
 //
 // name
 //
-//	The package, or several with commas between.
+//	The package, or several separated by commas.
 //
 // version
 //
-//	The version, a pattern with a star, or a condition as >=1.2.
+//	The version, a pattern with a star, or a condition such as >=1.2.
 //
 // pkgs
 //
@@ -45,43 +47,43 @@ type installArgs struct {
 //
 // sources
 //
-//	A list of dictionaries of name and file; the files may be addresses as salt://foo.rpm.
+//	A list of dictionaries of name and file. The files may be URLs such as salt://foo.rpm.
 //
 // refresh
 //
-//	True: forget what is known of the repositories first.
+//	True: clear the cached repository data first.
 //
 // skip_verify
 //
-//	True: do not look at signatures.
+//	True: do not check signatures.
 //
 // downloadonly
 //
-//	True: get the packages and do not install them.
+//	True: download the packages and do not install them.
 //
 // reinstall
 //
-//	True: install also what is there in that version.
+//	True: reinstall packages that are already installed in that version.
 //
 // normalize
 //
-//	False: leave the architecture on names where it is that of the host.
+//	False: keep the architecture in names even if it is that of the host.
 //
 // update_holds
 //
-//	True: take holds off for the time of the installation.
+//	True: remove holds during the installation.
 //
 // ignore_epoch
 //
-//	True: compare versions without what stands before the colon.
+//	True: compare versions without the part before the colon.
 //
 // fromrepo, enablerepo, disablerepo, disableexcludes, branch, setopt
 //
-//	As the options of the program.
+//	Passed to the program as options.
 //
 // diff_attr
 //
-//	What to tell of versions that changed, in place of the version alone: as attr of pkg.list_pkgs.
+//	The details to return of changed versions instead of the version: see attr of pkg.list_pkgs.
 //
 // advisory_ids
 //
@@ -100,38 +102,39 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 			return nil, err
 		}
 	}
-	params, kind, err := m.targets(ctx, a, kwargs)
-	if err != nil || !data.Truth(params) {
+	targets, err := m.targets(ctx, a, kwargs)
+	if err != nil || targets.Empty() {
 		return &data.Map{}, err
 	}
-	p := &plan{module: m, args: a, kwargs: kwargs, options: options(kwargs), advisory: kind == "advisory"}
+	p := &plan{module: m, args: a, kwargs: kwargs, options: options(kwargs),
+		advisory: targets.Type == "advisory"}
 	if err := p.look(ctx); err != nil {
 		return nil, err
 	}
-	wanted, err := p.wanted(ctx, params, kind)
+	wanted, err := p.wanted(ctx, targets)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range wanted {
 		p.add(w)
 	}
-	return p.carryOut(ctx)
+	return p.execute(ctx)
 }
 
-// targets reads which packages are meant, and of which kind they are: repository, file or advisory.
-func (m *module) targets(ctx context.Context, a installArgs, kwargs *data.Map) (params any, kind string, err error) {
+// targets parses the arguments that name packages.
+func (m *module) targets(
+	ctx context.Context, a installArgs, kwargs *data.Map,
+) (calls.Targets, error) {
 	more := kwargs.Clone()
 	split, ok := kwargs.Get("split_arch")
 	more.Set("saltenv", a.Saltenv)
 	more.Set("normalize", data.Truth(a.Normalize) && (!ok || data.Truth(split)))
-	v, err := packages.Targets(ctx, m.env, []any{a.Name, a.Pkgs, a.Sources}, more)
-	if t, ok := v.(data.Tuple); ok && len(t) == 2 {
-		return t[0], data.Str(t[1]), err
-	}
-	return nil, "", err
+	return calls.ParseTargets(ctx, m.env, calls.Wanted{
+		Name: a.Name, Pkgs: a.Pkgs, Sources: a.Sources, More: more,
+	})
 }
 
-// A plan is what an installation has to do.
+// A plan holds the steps of an installation.
 type plan struct {
 	*module
 	args     installArgs
@@ -139,27 +142,28 @@ type plan struct {
 	options  []any
 	advisory bool
 
-	old       *data.Map // before, as the result tells it
-	versions  *data.Map // before, lists of versions
-	holds     []string
-	errors    []any
-	available *data.Map // versions of the packages whose version is a pattern or a condition
+	old      *data.Map // before, in the form of the result
+	versions *data.Map // before, as lists of versions
+	holds    []string
+	errors   []any
+	// available versions of packages that are requested by a pattern or a condition
+	available *data.Map
 
 	install, downgrade, reinstall []target
 	heldBack                      []string
 }
 
-// A target is a package and what the program is told of it.
+// A target is a package and the program's argument for it.
 type target struct{ name, word string }
 
-// A want is a package that is asked for.
+// A want is a requested package.
 type want struct {
-	name    string // "" where nothing is known of a file
+	name    string // "" if a file cannot be read
 	file    string
 	version any // nil for any
 }
 
-// look reads what there is before.
+// look reads the installed packages before the installation.
 func (p *plan) look(ctx context.Context) (err error) {
 	if data.Truth(p.args.Downloadonly) {
 		p.old, err = p.downloaded(ctx)
@@ -173,41 +177,39 @@ func (p *plan) look(ctx context.Context) (err error) {
 	return err
 }
 
-// wanted returns the packages that are asked for.
-func (p *plan) wanted(ctx context.Context, params any, kind string) ([]want, error) {
-	switch kind {
+// wanted returns the requested packages.
+func (p *plan) wanted(ctx context.Context, t calls.Targets) ([]want, error) {
+	switch t.Type {
 	case "repository":
-		return p.fromRepos(ctx, params)
+		return p.fromRepos(ctx, t.Packages)
 	case "advisory":
-		return p.advisories(ctx, params)
+		return p.advisories(ctx, t.List)
 	}
-	files, _ := params.([]any)
 	var all []want
-	for _, f := range files {
-		v, err := p.env.Call(ctx, "lowpkg.bin_pkg_info", []any{f}, nil)
+	for _, f := range t.List {
+		info, ok, err := calls.BinPkgInfo(ctx, p.env, f)
 		if err != nil {
 			return nil, err
 		}
-		info, _ := v.(*data.Map)
-		if info == nil {
+		if !ok {
 			p.env.Log.Errorf("pkg.install: Unable to get rpm information for %s. Version comparisons will be unavailable, and return data may be inaccurate "+
-				"if reinstall=True.", data.Str(f))
-			all = append(all, want{file: data.Str(f)})
+				"if reinstall=True.", f)
+			all = append(all, want{file: f})
 			continue
 		}
-		all = append(all, want{info.Text("name"), data.Str(f), info.Value("version")})
+		all = append(all, want{info.Name, f, info.Version})
 	}
 	return all, nil
 }
 
-func (p *plan) fromRepos(ctx context.Context, params any) ([]want, error) {
-	pkgs, _ := params.(*data.Map)
+func (p *plan) fromRepos(ctx context.Context, pkgs *data.Map) ([]want, error) {
 	var all []want
-	var open []any // packages whose versions have to be looked up
+	var open []any // packages whose versions must be looked up
 	for name, v := range pkgs.All() {
 		if v != nil {
 			v = data.Str(v)
-			if s := v.(string); strings.Contains(s, "*") || strings.HasPrefix(s, "<") || strings.HasPrefix(s, ">") {
+			if s := v.(string); strings.Contains(s, "*") || strings.HasPrefix(s, "<") ||
+				strings.HasPrefix(s, ">") {
 				open = append(open, name)
 			}
 		}
@@ -216,28 +218,27 @@ func (p *plan) fromRepos(ctx context.Context, params any) ([]want, error) {
 	if len(open) == 0 {
 		return all, nil
 	}
-	v, err := p.listRepoPkgs(ctx, namesArgs{open, p.kwargs})
-	p.available, _ = v.(*data.Map)
+	var err error
+	p.available, err = p.listRepoPkgs(ctx, namesArgs{open, p.kwargs})
 	return all, err
 }
 
-func (p *plan) advisories(ctx context.Context, params any) ([]want, error) {
+func (p *plan) advisories(ctx context.Context, ids []string) ([]want, error) {
 	patches, err := p.patches(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ids, _ := params.([]any)
 	var all []want
 	for _, id := range ids {
 		if !patches.Has(id) {
-			return nil, loader.Execution("Advisory id \"%s\" not found", data.Str(id))
+			return nil, loader.Execution("Advisory id \"%s\" not found", id)
 		}
-		all = append(all, want{name: data.Str(id)})
+		all = append(all, want{name: id})
 	}
 	return all, nil
 }
 
-// add sorts a package into what is to be done with it.
+// add adds a package to the steps that it needs.
 func (p *plan) add(w want) {
 	reinstall := packages.True(p.args.Reinstall)
 	if w.version == nil {
@@ -261,8 +262,8 @@ func (p *plan) add(w want) {
 	}
 }
 
-// word returns what the program is told of a package and its version, and the version that was meant by a pattern or a condition. ok is
-// false where there is no such version.
+// word returns the program's argument for a package and its version, and the version that a pattern
+// or a condition selected. ok is false if no version matches.
 func (p *plan) word(name, version string) (bare, word, found string, ok bool) {
 	version = strings.TrimLeft(version, "=")
 	offered := data.Texts(listOf(p.available.Value(name)))
@@ -280,7 +281,8 @@ func (p *plan) word(name, version string) (bare, word, found string, ok bool) {
 	}
 	bare, arch := p.splitArch(name)
 	if strings.Contains(version, "*") {
-		i := slices.IndexFunc(offered, func(v string) bool { fits, err := path.Match(version, v); return fits && err == nil })
+		i := slices.IndexFunc(offered,
+			func(v string) bool { fits, err := path.Match(version, v); return fits && err == nil })
 		if i < 0 {
 			p.errors = append(p.errors, fmt.Sprintf("No version matching '%s' found for package '%s' (available: %s)", version, bare, listedOr(offered, "none")))
 			return "", "", "", false
@@ -306,7 +308,8 @@ func listedOr(offered []string, none string) string {
 	return strings.Join(offered, ", ")
 }
 
-// splitArch parts a name from its architecture, which is returned with its dot, where the name without it is what rpm knows.
+// splitArch splits a name into the name that rpm knows and the architecture with its dot. It
+// returns an empty architecture if the name must stay whole.
 func (p *plan) splitArch(name string) (bare, arch string) {
 	return splitArch(name, p.osArch(), p.kwargs)
 }
@@ -322,27 +325,28 @@ func splitArch(name, osArch string, kwargs *data.Map) (bare, dotted string) {
 
 var kernel = regexp.MustCompile(`^kernel(|-devel)$`)
 
-// sort sorts a package in a version by the versions that are installed.
+// sort adds a package to install, downgrade or reinstall, depending on the installed versions.
 func (p *plan) sort(t target, version string, reinstall bool) {
 	have := listOf(p.versions.Value(t.name))
 	by := compare(p.args.IgnoreEpoch == true)
 	any := func(oper string) bool {
-		return slices.ContainsFunc(have, func(v any) bool { return packages.Holds(version, oper, data.Str(v), by) })
+		return slices.ContainsFunc(have,
+			func(v any) bool { return packages.Holds(version, oper, data.Str(v), by) })
 	}
 	switch {
 	case reinstall && len(have) > 0:
 		if any("==") {
 			p.reinstall = append(p.reinstall, t)
 		}
-	case len(have) == 0, any(">="), kernel.MatchString(t.name): // several kernels stand beside one another
+	case len(have) == 0, any(">="), kernel.MatchString(t.name): // several kernels may be installed
 		p.install = append(p.install, t)
 	default:
 		p.downgrade = append(p.downgrade, t)
 	}
 }
 
-// carryOut does what is planned, and returns what changed.
-func (p *plan) carryOut(ctx context.Context) (any, error) {
+// execute executes the plan and returns the changes.
+func (p *plan) execute(ctx context.Context) (any, error) {
 	holds, err := p.held(ctx, false)
 	if err != nil {
 		if loader.KindOf(err) != loader.KindInvocation {
@@ -367,7 +371,8 @@ func (p *plan) carryOut(ctx context.Context) (any, error) {
 	return p.result(ctx)
 }
 
-// step runs the program for some of the packages. Those that are held are left out, or their holds are off for that time.
+// step runs the program for some of the packages. It skips held packages, or removes their holds
+// during the run.
 func (p *plan) step(ctx context.Context, verb string, targets []target) error {
 	var free []any
 	held := map[string]string{}
@@ -385,11 +390,11 @@ func (p *plan) step(ctx context.Context, verb string, targets []target) error {
 	}
 	if len(names) > 0 {
 		defer func() { _, _ = p.hold(ctx, holdArgs{Pkgs: names, Kwargs: &data.Map{}}) }()
-		v, err := p.unhold(ctx, unholdArgs{Pkgs: names, Kwargs: &data.Map{}})
+		done, err := p.unhold(ctx, unholdArgs{Pkgs: names, Kwargs: &data.Map{}})
 		if err != nil {
-			p.errors = append(p.errors, fmt.Sprintf("Error encountered unholding packages %s: %v", strings.Join(data.Texts(names), ", "), err))
+			p.errors = append(p.errors, fmt.Sprintf("Error encountered unholding packages %s: %v",
+				strings.Join(data.Texts(names), ", "), err))
 		}
-		done, _ := v.(*data.Map)
 		for name, outcome := range done.All() {
 			if outcome.(*data.Map).Value("result") == true {
 				free = append(free, held[data.Str(name)])
@@ -401,8 +406,8 @@ func (p *plan) step(ctx context.Context, verb string, targets []target) error {
 	if len(free) == 0 {
 		return nil
 	}
-	out, err := p.yum(ctx, data.NewMap("redirect_stderr", true), append(p.command(verb), free...)...)
-	if err == nil && out.Code != 0 {
+	out, err := p.yum(ctx, calls.Run{MergeStderr: true}, append(p.command(verb), free...)...)
+	if err == nil && out.Retcode != 0 {
 		p.errors = append(p.errors, out.Stdout)
 	}
 	return err
@@ -415,7 +420,7 @@ func (p *plan) asWord(t target) string {
 	return t.word
 }
 
-// command returns the words of the program up to the packages.
+// command returns the program's arguments up to the packages.
 func (p *plan) command(verb string) []any {
 	best := []any{"--best", "--allowerasing"}
 	first := verb == "install" || verb == "update"
@@ -440,7 +445,7 @@ func (p *plan) command(verb string) []any {
 	return words
 }
 
-// result returns what changed, or what went wrong with it.
+// result returns the changes, or the errors with them.
 func (p *plan) result(ctx context.Context) (any, error) {
 	now := &plan{module: p.module, args: p.args, kwargs: p.kwargs}
 	if err := now.look(ctx); err != nil {
@@ -449,12 +454,14 @@ func (p *plan) result(ctx context.Context) (any, error) {
 	changes := packages.Changes(p.old, now.old)
 	for _, t := range p.reinstall {
 		if !changes.Has(t.name) || p.old.Has(t.name) {
-			changes.Set(t.name, data.NewMap("old", orEmpty(p.old, t.name), "new", orEmpty(now.old, t.name)))
+			changes.Set(t.name, data.NewMap("old", orEmpty(p.old, t.name),
+				"new", orEmpty(now.old, t.name)))
 		}
 	}
 	if len(p.heldBack) > 0 {
 		p.errors = append(p.errors, fmt.Sprintf("The following package(s) could not be updated because they are being held: %s. Set 'update_holds' to True to "+
-			"temporarily unhold these packages so that they can be updated.", strings.Join(p.heldBack, ", ")))
+			"temporarily unhold these packages so that they can be updated.",
+			strings.Join(p.heldBack, ", ")))
 	}
 	if len(p.errors) == 0 {
 		return changes, nil
@@ -463,7 +470,8 @@ func (p *plan) result(ctx context.Context) (any, error) {
 	if len(p.reinstall) > 0 {
 		what = "/reinstalling"
 	}
-	return nil, loader.ExecutionInfo("Error occurred installing"+what+" package(s)", data.NewMap("errors", p.errors, "changes", changes))
+	return nil, loader.ExecutionInfo("Error occurred installing"+what+
+		" package(s)", data.NewMap("errors", p.errors, "changes", changes))
 }
 
 func orEmpty(m *data.Map, key string) any {

@@ -10,13 +10,14 @@ import (
 	"github.com/brineproject/brine/internal/packages/rpm"
 )
 
-// latestVersion returns the newest versions of packages that could be installed: of one as a text, of several as a dictionary; "" where
-// the newest is installed, or there is none.
+// latestVersion returns the newest available versions of packages: a text for one package, a
+// dictionary for several. It is "" if the newest version is installed or the package does not
+// exist.
 //
 // refresh : True
 //
-//	Forget what is known of the repositories first. fromrepo, enablerepo, disablerepo, disableexcludes, branch and setopt are as for
-//	pkg.install.
+//	Clear the cached repository data first. fromrepo, enablerepo, disablerepo, disableexcludes,
+//	branch and setopt are as in pkg.install.
 //
 // CLI Example:
 //
@@ -44,15 +45,13 @@ func (m *module) latestVersion(ctx context.Context, a namesArgs) (any, error) {
 	for _, name := range data.Texts(a.Names) {
 		latest.Set(name, m.newest(name, available, installed))
 	}
-	if latest.Len() == 1 {
-		_, v := latest.At(0)
-		return v, nil
-	}
-	return latest, nil
+	return packages.Alone(latest), nil
 }
 
-// available returns what the repositories have of packages, the newest first.
-func (m *module) available(ctx context.Context, names []string, kwargs, installed *data.Map) ([]listed, error) {
+// available returns the versions of packages in the repositories, the newest first.
+func (m *module) available(
+	ctx context.Context, names []string, kwargs, installed *data.Map,
+) ([]listed, error) {
 	if err := packages.Names(names...); err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func (m *module) available(ctx context.Context, names []string, kwargs, installe
 	if err != nil {
 		return nil, err
 	}
-	if out.Code != 0 {
+	if out.Retcode != 0 {
 		missing := slices.ContainsFunc(names, func(n string) bool { return !installed.Has(n) })
 		if out.Stderr != "" && missing {
 			m.env.Log.Errorf("Problem encountered getting latest version for the following package(s): %s. Stderr follows: \n%s", strings.Join(names, ", "), out.Stderr)
@@ -77,7 +76,7 @@ func (m *module) available(ctx context.Context, names []string, kwargs, installe
 	return all, nil
 }
 
-// newest returns the newest version of a package that is newer than all that are installed, or "".
+// newest returns the newest version of a package that is newer than all installed ones, or "".
 func (m *module) newest(name string, available []listed, installed *data.Map) string {
 	arch := m.osArch()
 	if _, own := rpm.SplitArch(name, false); own != "" {
@@ -85,7 +84,8 @@ func (m *module) newest(name string, available []listed, installed *data.Map) st
 	}
 	have, _ := installed.Value(name).([]any)
 	for _, l := range available {
-		if l.name != name || l.arch != "noarch" && l.arch != arch && !rpm.Both32(l.arch, m.osArch()) {
+		if l.name != name || l.arch != "noarch" && l.arch != arch &&
+			!rpm.Both32(l.arch, m.osArch()) {
 			continue
 		}
 		if !slices.ContainsFunc(have, func(v any) bool { return rpm.CompareEVR(data.Str(v), l.version) >= 0 }) {
@@ -100,7 +100,7 @@ type nameArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// upgradeAvailable tells whether there is a newer version of a package.
+// upgradeAvailable reports whether a newer version of a package is available.
 //
 // CLI Example:
 //
@@ -116,24 +116,21 @@ type cmpArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// versionCmp compares two versions: -1 where the first is older, 0 where they are the same, 1 where it is newer.
+// versionCmp compares two versions: -1 if the first is older, 0 if they are equal, 1 if it is
+// newer.
 //
 // ignore_epoch : False
 //
-//	Compare what stands behind the first colon of each.
+//	Ignore everything up to the first colon of each version.
 //
 // CLI Example:
 //
 //	salt '*' pkg.version_cmp '0.2-001' '0.2.0.1-002'
 func (m *module) versionCmp(_ context.Context, a cmpArgs) (any, error) {
-	x, y := data.Str(a.Pkg1), data.Str(a.Pkg2)
-	if data.Truth(a.IgnoreEpoch) {
-		x, y = packages.WithoutEpoch(x), packages.WithoutEpoch(y)
-	}
-	return int64(rpm.CompareEVR(x, y)), nil
+	return rpm.VersionCmp(a.Pkg1, a.Pkg2, a.IgnoreEpoch), nil
 }
 
-// compare is how versions are compared for conditions.
+// compare returns the comparison of versions that conditions use.
 func compare(ignoreEpoch bool) packages.Cmp {
 	return func(a, b string) (int, bool) {
 		if ignoreEpoch {
@@ -145,7 +142,7 @@ func compare(ignoreEpoch bool) packages.Cmp {
 
 type pkgNameArgs struct{ Name string }
 
-// normalizeName takes the architecture off the name of a package where it is that of the host.
+// normalizeName removes the architecture from the name of a package if it is that of the host.
 //
 // CLI Example:
 //
@@ -154,25 +151,21 @@ func (m *module) normalizeName(_ context.Context, a pkgNameArgs) (any, error) {
 	return rpm.Normalize(a.Name, m.osArch()), nil
 }
 
-// parseArch parts the name of a package from its architecture.
+// parseArch splits the name of a package into the bare name and the architecture.
 //
 // CLI Example:
 //
 //	salt '*' pkg.parse_arch zsh.x86_64
 func (m *module) parseArch(_ context.Context, a pkgNameArgs) (any, error) {
-	name, arch := rpm.SplitArch(a.Name, true)
-	if arch == "" {
-		return data.NewMap("name", name, "arch", nil), nil
-	}
-	return data.NewMap("name", name, "arch", arch), nil
+	return rpm.ParseArch(a.Name), nil
 }
 
-// refreshDB forgets what is known of the repositories, and asks them again. It returns True where there are upgrades, nothing where there
-// are none, and False where that failed.
+// refreshDB clears the cached repository data and fetches it again. It returns True if there are
+// upgrades, None if there are none, and False if it failed.
 //
 // check_update : True
 //
-//	False: only forget, and return True.
+//	False: only clear the cache, and return True.
 //
 // CLI Example:
 //
@@ -182,23 +175,25 @@ func (m *module) refreshDB(ctx context.Context, a kwargsArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
 	check := packages.Take(kwargs, "check_update", true)
 	opts := options(kwargs)
-	if _, err := m.yum(ctx, packages.Quietly(), append([]any{"--quiet", "--assumeyes", "clean", "expire-cache"}, opts...)...); err != nil {
+	if _, err := m.yum(ctx, packages.Quietly(),
+		append([]any{"--quiet", "--assumeyes", "clean", "expire-cache"}, opts...)...); err != nil {
 		return nil, err
 	}
 	if !data.Truth(check) {
 		return true, nil
 	}
 	args := []any{"--quiet", "--assumeyes", "check-update"}
-	if grains := m.env.GrainsNow(); grains.Text("os_family") == "RedHat" && data.Str(grains.Value("osmajorrelease")) == "7" {
+	if grains := m.env.GrainsNow(); grains.Text("os_family") == "RedHat" &&
+		data.Str(grains.Value("osmajorrelease")) == "7" {
 		args = append(args, "--setopt=autocheck_running_kernel=false")
 	}
 	out, err := m.yum(ctx, packages.Quietly(), append(args, opts...)...)
 	switch {
 	case err != nil:
 		return nil, err
-	case out.Code == 100:
+	case out.Retcode == 100:
 		return true, nil
-	case out.Code == 0:
+	case out.Retcode == 0:
 		return nil, nil
 	}
 	return false, nil

@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// known stands in the context of a job for the packages that are installed.
+// known is the key of the installed packages in the context of a job.
 const known = "pkg.list_pkgs"
 
 type listPkgsArgs struct {
@@ -23,21 +23,22 @@ type listPkgsArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// listPkgs returns the versions of all packages that are installed.
+// listPkgs returns the versions of all installed packages.
 //
 // versions_as_list
 //
-//	True: a list for each package, and not a text with commas.
+//	True: a list for each package instead of a text with commas.
 //
 // attr
 //
-//	What to tell of each version: all, or a list of epoch, version, release, arch, install_date and install_date_time_t.
+//	The details to return for each version: all, or a list of epoch, version, release, arch,
+//	install_date and install_date_time_t.
 //
 // CLI Example:
 //
 //	salt '*' pkg.list_pkgs attr=version,arch
-func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
-	if packages.True(a.Kwargs.Value("removed")) || packages.True(a.Kwargs.Value("purge_desired")) {
+func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (*data.Map, error) {
+	if packages.NoneInstalled(a.Kwargs) {
 		return &data.Map{}, nil
 	}
 	attr := a.Kwargs.Value("attr")
@@ -49,15 +50,16 @@ func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.env.Call(ctx, "pkg_resource.format_pkg_list", []any{all, packages.True(a.VersionsAsList), attr}, nil)
+	return calls.FormatPkgList(ctx, m.env, all, packages.True(a.VersionsAsList), attr)
 }
 
-// all returns what is known of all packages that are installed; with cached true as the job has it already.
+// all returns the details of all installed packages. If cached is true, it uses those in the job's
+// context.
 func (m *module) all(ctx context.Context, cached bool) (*data.Map, error) {
 	if v, ok := loader.ContextOf(ctx).Get(known); ok && cached {
 		return v.(*data.Map), nil
 	}
-	out, err := m.said(ctx, "rpm", "-qa", "--queryformat", rpm.Format+"\n")
+	out, err := m.output(ctx, "rpm", "-qa", "--queryformat", rpm.Format+"\n")
 	if err != nil {
 		return nil, err
 	}
@@ -66,29 +68,30 @@ func (m *module) all(ctx context.Context, cached bool) (*data.Map, error) {
 	return all, nil
 }
 
-// forget has the packages that are installed read again.
+// forget clears the cached list of installed packages.
 func forget(ctx context.Context) { loader.ContextOf(ctx).Delete(known) }
 
-// installed returns the versions of what is installed: texts with commas, lists, or what attr names.
+// installed returns the installed versions: texts with commas, lists, or the details that attr
+// names.
 func (m *module) installed(ctx context.Context, asList bool, attr any) (*data.Map, error) {
 	kwargs := &data.Map{}
 	if data.Truth(attr) {
 		kwargs.Set("attr", attr)
 	}
-	v, err := m.listPkgs(ctx, listPkgsArgs{asList, kwargs})
-	all, _ := v.(*data.Map)
-	return all, err
+	return m.listPkgs(ctx, listPkgsArgs{asList, kwargs})
 }
 
-// A listed is a line of what the program lists.
+// A listed is a line of the program's list of packages.
 type listed struct{ name, version, arch, repo string }
 
-// parseListed reads what the program lists. Lines may be broken where names are long, so words are taken in threes.
+// parseListed parses the program's list of packages. Lines with long names may be broken, so it
+// reads words in groups of three.
 func parseListed(text, osArch string) []listed {
 	var fields []string
 	for line := range strings.SplitSeq(text, "\n") {
 		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "installed packages", "available packages", "available upgrades", "updated packages", "upgraded packages":
+		case "installed packages", "available packages", "available upgrades", "updated packages",
+			"upgraded packages":
 			continue
 		case "obsoleting packages":
 			return listedOf(fields, osArch)
@@ -108,7 +111,8 @@ func listedOf(fields []string, osArch string) []listed {
 		if i := strings.LastIndex(name, "."); i >= 0 {
 			name, arch = name[:i], name[i+1:]
 		}
-		all = append(all, listed{rpm.Resolve(name, arch, osArch), strings.TrimRight(f[1], "-"), arch, strings.TrimLeft(f[2], "@")})
+		all = append(all, listed{rpm.Resolve(name, arch, osArch), strings.TrimRight(f[1], "-"),
+			arch, strings.TrimLeft(f[2], "@")})
 	}
 	return all
 }
@@ -118,7 +122,8 @@ type namesArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// version returns the versions of packages: of one as a text, of several as a dictionary; "" for what is not installed.
+// version returns the installed versions of packages: a text for one package, a dictionary for
+// several. It is "" if a package is not installed.
 //
 // CLI Example:
 //
@@ -132,12 +137,12 @@ type refreshArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// listUpgrades returns the packages for which there is a newer version, with that version.
+// listUpgrades returns the packages with a newer version, and that version.
 //
 // refresh : True
 //
-//	Forget what is known of the repositories first. fromrepo, enablerepo, disablerepo, disableexcludes, branch and setopt are as for
-//	pkg.install.
+//	Clear the cached repository data first. fromrepo, enablerepo, disablerepo, disableexcludes,
+//	branch and setopt are as in pkg.install.
 //
 // CLI Example:
 //
@@ -150,9 +155,11 @@ func (m *module) listUpgrades(ctx context.Context, a refreshArgs) (any, error) {
 			return nil, err
 		}
 	}
-	args := append(append([]any{"--quiet"}, options(a.Kwargs)...), "list", map[string]string{"dnf": "upgrades", "dnf5": "--upgrades", "yum": "updates", "tdnf": "updates"}[m.program])
+	args := append(append([]any{"--quiet"}, options(a.Kwargs)...),
+		"list", map[string]string{"dnf": "upgrades", "dnf5": "--upgrades", "yum": "updates",
+			"tdnf": "updates"}[m.program])
 	out, err := m.yum(ctx, packages.Quietly(), args...)
-	if err != nil || out.Code != 0 && strings.Contains(out.Stdout, "Error:") {
+	if err != nil || out.Retcode != 0 && strings.Contains(out.Stdout, "Error:") {
 		return &data.Map{}, err
 	}
 	upgrades := &data.Map{}
@@ -162,26 +169,28 @@ func (m *module) listUpgrades(ctx context.Context, a refreshArgs) (any, error) {
 	return upgrades, nil
 }
 
-// listRepoPkgs returns the versions of packages that the repositories have, from new to old: of packages that patterns name, or of all.
+// listRepoPkgs returns the versions of packages in the repositories, the newest first. The packages
+// are those that match the patterns, or all.
 //
 // byrepo : False
 //
-//	True: by repository.
+//	True: group the result by repository.
 //
 // cacheonly : False
 //
-//	True: do not ask the repositories again.
+//	True: use only cached repository data.
 //
 // fromrepo, enablerepo, disablerepo
 //
-//	Which repositories to look in.
+//	The repositories to search.
 //
 // CLI Example:
 //
 //	salt '*' pkg.list_repo_pkgs 'samba4*' fromrepo=base,updates
-func (m *module) listRepoPkgs(ctx context.Context, a namesArgs) (any, error) {
+func (m *module) listRepoPkgs(ctx context.Context, a namesArgs) (*data.Map, error) {
 	kwargs := packages.Own(a.Kwargs)
-	byRepo, cacheOnly := packages.Take(kwargs, "byrepo", false), packages.Take(kwargs, "cacheonly", false)
+	byRepo, cacheOnly := packages.Take(kwargs, "byrepo", false), packages.Take(kwargs,
+		"cacheonly", false)
 	repos, err := m.chosenRepos(ctx, kwargs)
 	if err != nil {
 		return nil, err
@@ -208,9 +217,10 @@ func (m *module) listRepoPkgs(ctx context.Context, a namesArgs) (any, error) {
 	return newestFirst(joined), nil
 }
 
-// chosenRepos returns the repositories that the arguments name, or else those that are enabled.
+// chosenRepos returns the repositories that the arguments name, or else the enabled ones.
 func (m *module) chosenRepos(ctx context.Context, kwargs *data.Map) ([]string, error) {
-	from, off, on := packages.Take(kwargs, "fromrepo", nil), packages.Take(kwargs, "disablerepo", nil), packages.Take(kwargs, "enablerepo", nil)
+	from, off, on := packages.Take(kwargs, "fromrepo", nil), packages.Take(kwargs,
+		"disablerepo", nil), packages.Take(kwargs, "enablerepo", nil)
 	if data.Truth(from) {
 		return loader.SplitList(from), nil
 	}
@@ -222,15 +232,19 @@ func (m *module) chosenRepos(ctx context.Context, kwargs *data.Map) ([]string, e
 	for k, v := range repos.All() {
 		name, repo := data.Str(k), v.(*data.Map)
 		enabled, ok := repo.Get("enabled")
-		if slices.Contains(loader.SplitList(on), name) || !slices.Contains(loader.SplitList(off), name) && (!ok || data.Str(enabled) == "1") {
+		if slices.Contains(loader.SplitList(on), name) ||
+			!slices.Contains(loader.SplitList(off), name) && (!ok || data.Str(enabled) == "1") {
 			names = append(names, name)
 		}
 	}
 	return names, nil
 }
 
-// offered adds what a repository has to found.
-func (m *module) offered(ctx context.Context, repo string, cacheOnly bool, names []any, found map[string]map[string][]string) error {
+// offered adds the packages of a repository to found.
+func (m *module) offered(
+	ctx context.Context, repo string, cacheOnly bool, names []any,
+	found map[string]map[string][]string,
+) error {
 	if err := packages.Names(names...); err != nil {
 		return err
 	}
@@ -245,7 +259,7 @@ func (m *module) offered(ctx context.Context, repo string, cacheOnly bool, names
 		args = append(args, "-C")
 	}
 	out, err := m.yum(ctx, packages.Quietly(), append(args, names...)...)
-	if err != nil || out.Code != 0 && strings.Contains(out.Stdout, "Error:") {
+	if err != nil || out.Retcode != 0 && strings.Contains(out.Stdout, "Error:") {
 		return err
 	}
 	for _, l := range parseListed(out.Stdout, m.osArch()) {
@@ -259,7 +273,7 @@ func (m *module) offered(ctx context.Context, repo string, cacheOnly bool, names
 	return nil
 }
 
-// newestFirst returns packages with their versions from new to old.
+// newestFirst returns packages with their versions, the newest first.
 func newestFirst(pkgs map[string][]string) *data.Map {
 	var names []string
 	for name := range pkgs {
@@ -279,7 +293,7 @@ type kwargsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// listDownloaded returns the packages that were downloaded and are kept, by name and version.
+// listDownloaded returns the downloaded packages in the cache, by name and version.
 //
 // CLI Example:
 //
@@ -290,68 +304,33 @@ func (m *module) listDownloaded(ctx context.Context, _ kwargsArgs) (any, error) 
 
 func (m *module) downloaded(ctx context.Context) (*data.Map, error) {
 	all := &data.Map{}
-	err := filepath.WalkDir(m.path("/var/cache/"+m.program), func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
+	err := filepath.WalkDir(m.path("/var/cache/"+m.program),
+		func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".rpm" {
+				return err
+			}
+			info, ok, err := calls.BinPkgInfo(ctx, m.env, path)
+			if err != nil || !ok {
+				return err
+			}
+			file, err := d.Info()
+			if err != nil {
+				return err
+			}
+			packages.AddDownloaded(all, info, path, file.Size(), file.ModTime())
 			return nil
-		}
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".rpm" {
-			return err
-		}
-		v, err := m.env.Call(ctx, "lowpkg.bin_pkg_info", []any{path}, nil)
-		info, _ := v.(*data.Map)
-		if err != nil || info == nil {
-			return err
-		}
-		file, err := d.Info()
-		if err != nil {
-			return err
-		}
-		versions, _ := all.Value(info.Text("name")).(*data.Map)
-		if versions == nil {
-			versions = &data.Map{}
-			all.Set(info.Text("name"), versions)
-		}
-		at := file.ModTime()
-		versions.Set(info.Text("version"), data.NewMap("path", path, "size", file.Size(), "creation_date_time_t", at.Unix(),
-			"creation_date_time", at.Truncate(time.Second).Format("2006-01-02T15:04:05")))
-		return nil
-	})
+		})
 	return all, err
 }
 
-// infoInstalled returns what is known of packages that are installed. The arguments are those of lowpkg.info.
+// infoInstalled returns the details of installed packages. The arguments are those of lowpkg.info.
 //
 // CLI Example:
 //
 //	salt '*' pkg.info_installed bash attr=version,vendor
 func (m *module) infoInstalled(ctx context.Context, a namesArgs) (any, error) {
-	v, err := m.env.Call(ctx, "lowpkg.info", a.Names, packages.Own(a.Kwargs))
-	info, _ := v.(*data.Map)
-	ret := &data.Map{}
-	for name, p := range info.All() {
-		switch p := p.(type) {
-		case *data.Map:
-			ret.Set(name, withSource(p))
-		case []any:
-			list := make([]any, len(p))
-			for i, one := range p {
-				one, _ := one.(*data.Map)
-				list[i] = withSource(one)
-			}
-			ret.Set(name, list)
-		}
-	}
-	return ret, err
-}
-
-// withSource returns what is known of a package under the names that pkg has.
-func withSource(p *data.Map) *data.Map {
-	out := &data.Map{}
-	for k, v := range p.All() {
-		if k == "source_rpm" {
-			k = "source"
-		}
-		out.Set(k, v)
-	}
-	return out
+	return packages.InfoInstalled(ctx, m.env, a.Names, packages.Own(a.Kwargs))
 }

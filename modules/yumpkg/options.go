@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// options returns the options of the program that the arguments of a function ask for.
+// options returns the program's options for the arguments of a function.
 func options(kwargs *data.Map) []any {
 	from := kwargs.Value("fromrepo")
 	if !data.Truth(from) {
@@ -18,7 +18,8 @@ func options(kwargs *data.Map) []any {
 	if data.Truth(from) {
 		out = append(out, "--disablerepo=*", "--enablerepo="+data.Str(from))
 	} else {
-		out = append(each("--disablerepo=", kwargs.Value("disablerepo")), each("--enablerepo=", kwargs.Value("enablerepo"))...)
+		out = append(each("--disablerepo=", kwargs.Value("disablerepo")),
+			each("--enablerepo=", kwargs.Value("enablerepo"))...)
 	}
 	for _, name := range []string{"disableexcludes", "branch"} {
 		if v := kwargs.Value(name); data.Truth(v) {
@@ -31,7 +32,7 @@ func options(kwargs *data.Map) []any {
 	return out
 }
 
-// each returns an option for each element of a list, or for the one value.
+// each returns an option for each element of a list, or for a single value.
 func each(option string, v any) []any {
 	if !data.Truth(v) {
 		return nil
@@ -47,9 +48,10 @@ func each(option string, v any) []any {
 	return out
 }
 
-// extraOptions returns options for those arguments that options does not know: of texts and of True.
+// extraOptions returns the options for the arguments that options does not handle: texts and True.
 func extraOptions(kwargs *data.Map) []any {
-	known := []string{"fromrepo", "repo", "disablerepo", "enablerepo", "disableexcludes", "branch", "setopt"}
+	known := []string{"fromrepo", "repo", "disablerepo", "enablerepo", "disableexcludes",
+		"branch", "setopt"}
 	var names []string
 	for k := range kwargs.All() {
 		if name := data.Str(k); !strings.HasPrefix(name, "__") && !slices.Contains(known, name) {

@@ -8,6 +8,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type removeArgs struct {
@@ -16,11 +17,11 @@ type removeArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// remove removes packages, and returns what changed by package.
+// remove removes packages and returns the changes by package.
 //
 // name
 //
-//	The package, several with commas between, or a pattern with a star.
+//	The package, several separated by commas, or a pattern with a star.
 //
 // pkgs
 //
@@ -30,24 +31,19 @@ type removeArgs struct {
 //
 //	salt '*' pkg.remove foo,bar,baz
 func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs}, nil)
+	wanted, err := calls.ParseTargets(ctx, m.env, calls.Wanted{Name: a.Name, Pkgs: a.Pkgs})
 	if err != nil {
 		return nil, err
 	}
-	t, _ := v.(data.Tuple)
-	if len(t) == 0 {
-		return &data.Map{}, nil
-	}
-	pkgs, _ := t[0].(*data.Map)
 	old, err := m.installed(ctx, false, nil)
 	if err != nil {
 		return nil, err
 	}
-	targets := m.removable(pkgs, old, a.Kwargs)
+	targets := m.removable(wanted.Packages, old, a.Kwargs)
 	if len(targets) == 0 {
 		return &data.Map{}, nil
 	}
-	out, err := m.yum(ctx, nil, append([]any{"-y", "remove"}, targets...)...)
+	out, err := m.yum(ctx, calls.Run{}, append([]any{"-y", "remove"}, targets...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +53,14 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 		return nil, err
 	}
 	changes := packages.Changes(old, now)
-	if out.Code != 0 && out.Stderr != "" {
-		return nil, loader.ExecutionInfo("Error occurred removing package(s)", data.NewMap("errors", []any{out.Stderr}, "changes", changes))
+	if out.Retcode != 0 && out.Stderr != "" {
+		return nil, loader.ExecutionInfo("Error occurred removing package(s)",
+			data.NewMap("errors", []any{out.Stderr}, "changes", changes))
 	}
 	return changes, nil
 }
 
-// removable returns what the program is told of packages that are installed.
+// removable returns the program's arguments for the installed packages to remove.
 func (m *module) removable(pkgs, old, kwargs *data.Map) []any {
 	wanted := &data.Map{}
 	for name, version := range pkgs.All() {
@@ -93,7 +90,7 @@ func (m *module) removable(pkgs, old, kwargs *data.Map) []any {
 	return targets
 }
 
-// purge is pkg.remove, as RPM keeps nothing of what was removed.
+// purge is the same as pkg.remove, because RPM keeps nothing of removed packages.
 //
 // CLI Example:
 //
@@ -114,24 +111,25 @@ type upgradeArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// upgrade brings packages, or all, to their newest versions, and returns what changed by package. Arguments that are not named here become
-// options of the program: security=True is --security, and exclude='kernel*' is --exclude=kernel*.
+// upgrade upgrades the given packages, or all, and returns the changes by package. Other arguments
+// become options of the program: security=True is --security, and exclude='kernel*' is
+// --exclude=kernel*.
 //
 // refresh : True
 //
-//	Forget what is known of the repositories first.
+//	Clear the cached repository data first.
 //
 // minimal
 //
-//	True: only to versions that mend something.
+//	True: upgrade only to versions with bug fixes.
 //
 // obsoletes
 //
-//	False: leave packages that others take the place of.
+//	False: do not replace obsolete packages.
 //
 // diff_attr
 //
-//	What to tell of versions that changed: as attr of pkg.list_pkgs.
+//	The details to return of changed versions: see attr of pkg.list_pkgs.
 //
 // CLI Example:
 //
@@ -140,7 +138,8 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
 	obsoletes := data.Truth(a.Obsoletes)
 	if m.dnf() && !obsoletes {
-		kept := slices.DeleteFunc(loader.SplitList(kwargs.Value("setopt")), func(o string) bool { return strings.HasPrefix(o, "obsoletes=") || o == "" })
+		kept := slices.DeleteFunc(loader.SplitList(kwargs.Value("setopt")),
+			func(o string) bool { return strings.HasPrefix(o, "obsoletes=") || o == "" })
 		kwargs.Set("setopt", data.Values(append(kept, "obsoletes=False")))
 	}
 	if packages.True(a.Refresh) {
@@ -156,7 +155,7 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := m.yum(ctx, nil, args...)
+	out, err := m.yum(ctx, calls.Run{}, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +165,9 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 		return nil, err
 	}
 	changes := packages.Changes(old, now)
-	if out.Code != 0 {
-		return nil, loader.ExecutionInfo("Problem encountered upgrading packages", data.NewMap("changes", changes, "result", out.All))
+	if out.Retcode != 0 {
+		return nil, loader.ExecutionInfo("Problem encountered upgrading packages",
+			data.NewMap("changes", changes, "result", out.Map))
 	}
 	return changes, nil
 }
@@ -189,15 +189,11 @@ func (m *module) upgradeWords(ctx context.Context, a upgradeArgs, kwargs *data.M
 		return args, nil
 	}
 	more := kwargs.Clone()
-	more.Set("name", a.Name)
-	more.Set("pkgs", a.Pkgs)
 	more.Set("normalize", a.Normalize)
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", nil, more)
-	if t, ok := v.(data.Tuple); ok && len(t) > 0 {
-		pkgs, _ := t[0].(*data.Map)
-		args = append(args, pkgs.Keys()...)
-	}
-	return args, err
+	wanted, err := calls.ParseTargets(ctx, m.env, calls.Wanted{
+		Name: a.Name, Pkgs: a.Pkgs, More: more,
+	})
+	return append(args, wanted.Packages.Keys()...), err
 }
 
 type updateArgs struct {
@@ -211,12 +207,13 @@ type updateArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// update is pkg.upgrade that leaves packages that others take the place of.
+// update is pkg.upgrade without replacing obsolete packages.
 //
 // CLI Example:
 //
 //	salt '*' pkg.update
 func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
-	return m.upgrade(ctx, upgradeArgs{Name: a.Name, Pkgs: a.Pkgs, Refresh: a.Refresh, SkipVerify: a.SkipVerify, Normalize: a.Normalize,
-		Minimal: a.Minimal, Obsoletes: a.Obsoletes, Kwargs: a.Kwargs})
+	return m.upgrade(ctx, upgradeArgs{Name: a.Name, Pkgs: a.Pkgs, Refresh: a.Refresh,
+		SkipVerify: a.SkipVerify, Normalize: a.Normalize, Minimal: a.Minimal,
+		Obsoletes: a.Obsoletes, Kwargs: a.Kwargs})
 }

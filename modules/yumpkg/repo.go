@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type listReposArgs struct {
@@ -19,11 +20,11 @@ type listReposArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// listRepos returns the repositories by their ids.
+// listRepos returns the repositories by ID.
 //
 // basedir
 //
-//	The directory of their files, or several. Default: what the configuration of the program says.
+//	The directory of their files, or several. Default: those in the program's configuration.
 //
 // CLI Example:
 //
@@ -52,7 +53,8 @@ func (m *module) repos(basedir any, _ *data.Map) (*data.Map, error) {
 	return repos, nil
 }
 
-// addRepos adds the repositories of a file. One that cannot be read is logged, as the program can go on without it, too.
+// addRepos adds the repositories in a file. It logs an unreadable file and goes on, as the program
+// does.
 func (m *module) addRepos(repos *data.Map, path string) {
 	f, err := rpm.ReadRepos(m.path(path))
 	if err != nil {
@@ -65,7 +67,7 @@ func (m *module) addRepos(repos *data.Map, path string) {
 	}
 }
 
-// dirs returns the directories of the files of repositories.
+// dirs returns the directories of repository files.
 func (m *module) dirs(basedir any) ([]string, error) {
 	dirs := loader.SplitList(basedir)
 	if len(dirs) == 0 {
@@ -81,7 +83,8 @@ func (m *module) dirs(basedir any) ([]string, error) {
 }
 
 func (m *module) configuredDirs() ([]string, error) {
-	paths := []string{"/etc/yum/yum.conf", "/etc/yum.conf", "/etc/dnf/dnf.conf", "/etc/tdnf/tdnf.conf"}
+	paths := []string{"/etc/yum/yum.conf", "/etc/yum.conf", "/etc/dnf/dnf.conf",
+		"/etc/tdnf/tdnf.conf"}
 	for _, path := range paths {
 		if _, err := os.Stat(m.path(path)); err != nil {
 			continue
@@ -96,13 +99,14 @@ func (m *module) configuredDirs() ([]string, error) {
 		}
 		return []string{"/etc/yum/repos.d", "/etc/yum.repos.d"}, nil
 	}
-	if m.program == "dnf5" { // it needs no configuration
+	if m.program == "dnf5" { // it works without a configuration
 		return []string{"/etc/yum.repos.d"}, nil
 	}
-	return nil, loader.Execution("No suitable yum config file found in: %s", data.Repr(data.Tuple(data.Values(paths))))
+	return nil, loader.Execution("No suitable yum config file found in: %s",
+		data.Repr(data.Tuple(data.Values(paths))))
 }
 
-// coprID returns the id of a repository of Fedora's community.
+// coprID returns the ID of a Copr repository.
 func coprID(repo string) string {
 	short, ok := strings.CutPrefix(repo, "copr:")
 	if !ok {
@@ -118,7 +122,7 @@ type repoArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// getRepo returns the lines of a repository, or nothing where there is none of that id.
+// getRepo returns the settings of a repository, or an empty result if its ID is unknown.
 //
 // basedir
 //
@@ -135,7 +139,7 @@ func (m *module) getRepo(_ context.Context, a repoArgs) (any, error) {
 	return repo, err
 }
 
-// delRepo removes a repository, and its file where it has no other, and says so.
+// delRepo removes a repository, and its file if that has no other. It returns a text about that.
 //
 // basedir
 //
@@ -162,25 +166,26 @@ func (m *module) delRepo(_ context.Context, a repoArgs) (any, error) {
 	}
 	f.Repos.Delete(id)
 	if f.Repos.Len() == 0 {
-		return "File " + path + " containing repo " + id + " has been removed", os.Remove(m.path(path))
+		return "File " + path + " containing repo " + id +
+			" has been removed", os.Remove(m.path(path))
 	}
 	return "Repo " + id + " has been removed from " + path, f.Write(m.path(path), "\n")
 }
 
-// modRepo changes the lines of a repository, or makes it, and returns the file with all that is in it. An argument that is empty removes
-// its line.
+// modRepo changes the settings of a repository, or adds it. It returns the file with its contents.
+// An empty argument removes a setting.
 //
 // name
 //
-//	The name of the repository. It is needed for a new one.
+//	The name of the repository. Required for a new one.
 //
 // baseurl, mirrorlist
 //
-//	Where it is. One of them is needed for a new one.
+//	The URL. One of them is required for a new repository.
 //
 // comments
 //
-//	A text or a list that is put into the file.
+//	A text or a list to write to the file as comments.
 //
 // CLI Example:
 //
@@ -211,7 +216,7 @@ func (m *module) modRepo(ctx context.Context, a repoArgs) (any, error) {
 	return data.NewMap(c.path, c.file.Repos), nil
 }
 
-// A repoChange is what is to change in a repository.
+// A repoChange is a change of a repository.
 type repoChange struct {
 	*module
 	id      string
@@ -221,7 +226,7 @@ type repoChange struct {
 	file    rpm.RepoFile
 }
 
-// read sorts the arguments into what is set and what goes.
+// read sorts the arguments into settings to set and settings to remove.
 func (c *repoChange) read() error {
 	if c.options.Has("mirrorlist") && c.options.Has("baseurl") {
 		return loader.Invocation("Only one of 'mirrorlist' and 'baseurl' can be specified")
@@ -238,13 +243,13 @@ func (c *repoChange) read() error {
 	case c.options.Has("baseurl"):
 		c.deleted = append(c.deleted, "mirrorlist")
 	}
-	if c.goes("name") {
+	if c.deletes("name") {
 		return loader.Invocation("The repo name cannot be deleted")
 	}
 	return nil
 }
 
-func (c *repoChange) goes(key string) bool {
+func (c *repoChange) deletes(key string) bool {
 	for _, d := range c.deleted {
 		if d == key {
 			return true
@@ -253,7 +258,7 @@ func (c *repoChange) goes(key string) bool {
 	return false
 }
 
-// find reads the file of the repository, or thinks of one for a new repository.
+// find reads the file of the repository, or chooses one for a new repository.
 func (c *repoChange) find(ctx context.Context, a repoArgs) error {
 	repos, err := c.repos(a.Basedir, a.Kwargs)
 	if err != nil {
@@ -295,7 +300,7 @@ func (c *repoChange) newRepo(a repoArgs) error {
 		c.file, err = rpm.ParseRepos(string(text))
 	}
 	if err != nil {
-		return loader.Execution("make repository: %w", err)
+		return loader.Execution("create repository: %w", err)
 	}
 	c.file.Repos.Set(c.id, &data.Map{})
 	return nil
@@ -315,7 +320,7 @@ func (c *repoChange) newDir(basedir any) (string, error) {
 	return "", loader.Invocation("The repo does not exist and needs to be created, but none of the following basedir directories exist: %s", data.Repr(data.Values(dirs)))
 }
 
-// enableCopr has the program add a repository of Fedora's community, and returns it.
+// enableCopr makes the program add a Copr repository, and returns it.
 func (c *repoChange) enableCopr(ctx context.Context, a repoArgs) (*data.Map, error) {
 	plugin := "yum-plugin-copr"
 	if c.dnf() {
@@ -328,9 +333,10 @@ func (c *repoChange) enableCopr(ctx context.Context, a repoArgs) (*data.Map, err
 		return nil, err
 	}
 	name := strings.TrimPrefix(a.Repo, "copr:")
-	out, err := c.yum(ctx, nil, "copr", "enable", name, "-y")
-	if err == nil && out.Code != 0 {
-		err = loader.Execution("Unable to add COPR '%s'. '%s' exited with status %d: '%s' ", name, c.program, out.Code, out.Stderr)
+	out, err := c.yum(ctx, calls.Run{}, "copr", "enable", name, "-y")
+	if err == nil && out.Retcode != 0 {
+		err = loader.Execution("Unable to add COPR '%s'. '%s' exited with status %d: '%s' ", name,
+			c.program, out.Retcode, out.Stderr)
 	}
 	if err != nil {
 		return nil, err
@@ -338,16 +344,17 @@ func (c *repoChange) enableCopr(ctx context.Context, a repoArgs) (*data.Map, err
 	repos, err := c.repos(a.Basedir, a.Kwargs)
 	repo, ok := repos.Value(c.id).(*data.Map)
 	if err == nil && !ok {
-		err = loader.Execution("COPR '%s' was enabled, and there is no repository %s", name, c.id)
+		err = loader.Execution("COPR '%s' was enabled, but repository %s does not exist", name,
+			c.id)
 	}
 	return repo, err
 }
 
-// check holds that a place is left.
+// check returns an error if the repository would have no URL.
 func (c *repoChange) check() error {
 	now := c.file.Repos.Value(c.id).(*data.Map)
 	for gone, other := range map[string]string{"baseurl": "mirrorlist", "mirrorlist": "baseurl"} {
-		if c.goes(gone) && !c.options.Has(other) && !now.Has(other) {
+		if c.deletes(gone) && !c.options.Has(other) && !now.Has(other) {
 			return loader.Invocation("Cannot delete %s without specifying %s", gone, other)
 		}
 	}

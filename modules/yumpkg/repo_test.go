@@ -49,7 +49,8 @@ func (h *host) text(path string) string {
 func TestRepos(t *testing.T) {
 	h := repoHost(t)
 	const file = "/etc/yum.repos.d/base.repo"
-	base := data.NewMap("name", "CentOS-$releasever - Base", "mirrorlist", "http://mirrorlist.centos.org/?release=$releasever", "gpgcheck", "1",
+	base := data.NewMap("name", "CentOS-$releasever - Base", "mirrorlist",
+		"http://mirrorlist.centos.org/?release=$releasever", "gpgcheck", "1",
 		"comments", []any{"a remark", "released updates"}, "gpgkey", "file:///etc/pki/a\nfile:///etc/pki/b")
 	updates := data.NewMap("name", "CentOS-$releasever - Updates", "baseurl", "http://mirror", "enabled", "0")
 	for range 2 {
@@ -77,13 +78,18 @@ func TestModRepo(t *testing.T) {
 	h := repoHost(t)
 	const file = "/etc/yum.repos.d/web.repo"
 	for i := range 2 {
-		h.is(data.NewMap(file, data.NewMap("web", data.NewMap("name", "Web", "baseurl", "http://a\nhttp://b", "enabled", true, "gpgcheck", int64(0)))),
-			"mod_repo", []any{"web"}, "name", "Web", "baseurl", "http://a\nhttp://b", "enabled", true, "gpgcheck", int64(0), "comments", []any{"#one", "# two"})
-		if got := h.text(file); i == 0 && got != "[web]\nname=Web\nbaseurl=http://a\n http://b\nenabled=1\ngpgcheck=0\n# one\n# two\n\n" {
+		h.is(data.NewMap(file, data.NewMap("web", data.NewMap("name", "Web", "baseurl",
+			"http://a\nhttp://b", "enabled", true, "gpgcheck", int64(0)))),
+			"mod_repo", []any{"web"}, "name", "Web", "baseurl", "http://a\nhttp://b", "enabled",
+			true, "gpgcheck", int64(0), "comments", []any{"#one", "# two"})
+		if got := h.text(file); i == 0 &&
+			got != "[web]\nname=Web\nbaseurl=http://a\n http://b\nenabled=1\ngpgcheck=0\n# one\n# two\n\n" {
 			t.Errorf("the file is\n%s", got)
 		}
-		h.is(data.NewMap("name", "Web", "baseurl", "http://a\nhttp://b", "enabled", "1", "gpgcheck", "0", "comments", []any{"one", "two"}), "get_repo", []any{"web"})
-		h.is(data.NewMap(file, data.NewMap("web", data.NewMap("name", "Web", "enabled", "1", "mirrorlist", "http://m"))), "mod_repo", []any{"web"},
+		h.is(data.NewMap("name", "Web", "baseurl", "http://a\nhttp://b", "enabled", "1", "gpgcheck",
+			"0", "comments", []any{"one", "two"}), "get_repo", []any{"web"})
+		h.is(data.NewMap(file, data.NewMap("web", data.NewMap("name", "Web", "enabled", "1",
+			"mirrorlist", "http://m"))), "mod_repo", []any{"web"},
 			"mirrorlist", "http://m", "gpgcheck", nil, "comments", "")
 		h.is(data.NewMap("name", "Web", "enabled", "1", "mirrorlist", "http://m"), "get_repo", []any{"web"})
 	}
@@ -96,8 +102,10 @@ func TestModRepo(t *testing.T) {
 	} {
 		h.is("salt.exceptions.SaltInvocationError: "+want, "mod_repo", []any{"new"}, words...)
 	}
-	h.is("salt.exceptions.SaltInvocationError: Cannot delete mirrorlist without specifying baseurl", "mod_repo", []any{"base"}, "mirrorlist", "")
-	h.is("salt.exceptions.SaltInvocationError: dnf-plugins-core must be installed to use COPR", "mod_repo", []any{"copr:a/b"}, "name", "x")
+	h.is("salt.exceptions.SaltInvocationError: Cannot delete mirrorlist without specifying baseurl",
+		"mod_repo", []any{"base"}, "mirrorlist", "")
+	h.is("salt.exceptions.SaltInvocationError: dnf-plugins-core must be installed to use COPR",
+		"mod_repo", []any{"copr:a/b"}, "name", "x")
 }
 
 func TestNoConfiguration(t *testing.T) {

@@ -1,8 +1,10 @@
-// Package yumpkg is Salt's module pkg on systems with dnf, dnf5, tdnf or yum (salt/modules/yumpkg.py).
+// Package yumpkg is Salt's module pkg on systems with dnf, dnf5, tdnf or yum
+// (salt/modules/yumpkg.py).
 //
-// What differs from Salt 3006.0: dnf5 is known, as in 3007; versions are compared as RPM does; the list of what is available is read to
-// the end of its packages, and not on into those that it says are obsolete; files of repositories are written as a whole.
-// list_repo_pkgs asks each repository as yum 3.4.3 can, also where yum is older.
+// Differences from Salt 3006.0: dnf5 is supported, as in 3007. Versions are compared by RPM's
+// rules. The list of available packages ends before the obsolete ones, which Salt reads too.
+// Repository files are replaced atomically. list_repo_pkgs queries each repository separately,
+// which yum supports since 3.4.3, also with older versions of yum.
 package yumpkg
 
 import (
@@ -13,9 +15,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 // Plugin returns the module pkg for dnf and yum.
@@ -27,8 +29,10 @@ type module struct {
 }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
-	system, family := strings.ToLower(env.GrainsNow().Text("os")), strings.ToLower(env.GrainsNow().Text("os_family"))
-	known := []string{"amazon", "xcp", "xenserver", "virtuozzolinux", "virtuozzo", "issabel pbx", "openeuler"}
+	system, family := strings.ToLower(env.GrainsNow().Text("os")),
+		strings.ToLower(env.GrainsNow().Text("os_family"))
+	known := []string{"amazon", "xcp", "xenserver", "virtuozzolinux", "virtuozzo",
+		"issabel pbx", "openeuler"}
 	if env.Option("yum_provider") == "yumpkg_api" {
 		return nil, errors.New("Module yumpkg: yumpkg_api provider not available") //nolint:staticcheck // Salt's text
 	}
@@ -39,14 +43,17 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	if m.program == "" {
 		return nil, errors.New("DNF nor YUM found")
 	}
-	return &loader.Module{Funcs: slices.Concat(m.packageFuncs(), m.groupFuncs(), m.repoFuncs())}, nil
+	return &loader.Module{Funcs: slices.Concat(m.packageFuncs(), m.groupFuncs(), m.repoFuncs())},
+		nil
 }
 
-// program returns which of the programs there is: of the first directory of the search path that has any, the newest.
+// program returns the package manager: the newest one in the first directory of the search path
+// that has any.
 func program() string {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		for _, name := range []string{"dnf5", "dnf", "tdnf", "yum"} {
-			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.IsDir() &&
+				info.Mode()&0o111 != 0 {
 				return name
 			}
 		}
@@ -116,20 +123,21 @@ func (m *module) path(p string) string { return filepath.Join("/", m.env.Root, p
 
 func (m *module) osArch() string { return m.env.GrainsNow().Text("osarch") }
 
-// dnf reports whether the program is dnf of any generation.
+// dnf reports whether the program is dnf or dnf5.
 func (m *module) dnf() bool { return m.program == "dnf" || m.program == "dnf5" }
 
-// yum runs the program so that it outlives a restart of the minion.
-func (m *module) yum(ctx context.Context, words *data.Map, args ...any) (packages.Outcome, error) {
-	command, err := packages.Scoped(ctx, m.env, "salt.loaded.int.module.yumpkg", append([]any{m.program}, args...))
+// yum runs the program so that it survives a restart of the minion.
+func (m *module) yum(ctx context.Context, r calls.Run, args ...any) (calls.Ran, error) {
+	command, err := packages.Scoped(ctx, m.env, "salt.loaded.int.module.yumpkg",
+		append([]any{m.program}, args...))
 	if err != nil {
-		return packages.Outcome{}, err
+		return calls.Ran{}, err
 	}
-	return packages.Run(ctx, m.env, words, command...)
+	return packages.Run(ctx, m.env, r, command...)
 }
 
-// said returns what a program prints.
-func (m *module) said(ctx context.Context, command ...any) (string, error) {
+// output runs a program and returns its output.
+func (m *module) output(ctx context.Context, command ...any) (string, error) {
 	out, err := packages.Run(ctx, m.env, packages.Quietly(), command...)
 	return out.Stdout, err
 }

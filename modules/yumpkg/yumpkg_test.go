@@ -24,10 +24,11 @@ type nameArgs2 struct {
 }
 
 func plugin(name string, funcs ...loader.Func) loader.Plugin {
-	return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
+	return loader.Plugin{Name: name,
+		New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 }
 
-// A host is a system of the family of Red Hat.
+// A host is a system of the Red Hat family.
 type host struct {
 	*testrpm.Host
 	t      *testing.T
@@ -38,7 +39,8 @@ type host struct {
 }
 
 func grains() *data.Map {
-	return data.NewMap("os", "CentOS", "os_family", "RedHat", "osarch", "x86_64", "osmajorrelease", int64(8), "osrelease", "8", "shell", "/bin/sh")
+	return data.NewMap("os", "CentOS", "os_family", "RedHat", "osarch", "x86_64",
+		"osmajorrelease", int64(8), "osrelease", "8", "shell", "/bin/sh")
 }
 
 // newHost returns a system with real packages.
@@ -47,7 +49,8 @@ func newHost(t *testing.T, program string) *host {
 	h := &host{Host: testrpm.New(t, program), t: t, opts: &data.Map{}, grains: grains()}
 	h.root = h.Root
 	must(t, os.WriteFile(filepath.Join(h.root, "etc/dnf/dnf.conf"), []byte("[main]\ngpgcheck=1\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(h.root, "etc/yum.repos.d/try.repo"), []byte("[try]\nname=Try\nbaseurl=file:///x\n[off]\nname=Off\nbaseurl=x\nenabled=0\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(h.root, "etc/yum.repos.d/try.repo"),
+		[]byte("[try]\nname=Try\nbaseurl=file:///x\n[off]\nname=Off\nbaseurl=x\nenabled=0\n"), 0o644))
 	h.registry(cmd.Plugin(render.Brought{}), rpm.Plugin())
 	return h
 }
@@ -81,7 +84,7 @@ func (h *host) call(fun string, args []any, words ...any) (any, error) {
 	return h.r.Invoke(h.t.Context(), "pkg."+fun, args, data.NewMap(words...))
 }
 
-// is calls a function and compares what it returns, or the text of its error.
+// is calls a function and compares its result, or the text of its error.
 func (h *host) is(want any, fun string, args []any, words ...any) {
 	h.t.Helper()
 	got, err := h.call(fun, args, words...)
@@ -89,11 +92,12 @@ func (h *host) is(want any, fun string, args []any, words ...any) {
 		got = calls.Text(err)
 	}
 	if !data.Equal(got, want) {
-		h.t.Errorf("%s %s %s gives\n%s\nwant\n%s", fun, data.Repr(args), data.Repr(words), data.Repr(got), data.Repr(want))
+		h.t.Errorf("%s %s %s gives\n%s\nwant\n%s", fun, data.Repr(args), data.Repr(words),
+			data.Repr(got), data.Repr(want))
 	}
 }
 
-// ran compares the calls of the program since the last time.
+// ran compares the program's calls since the last check.
 func (h *host) ran(want ...string) {
 	h.t.Helper()
 	if got := h.Calls(); !slices.Equal(got, want) {
@@ -111,7 +115,8 @@ func changes(triples ...string) *data.Map {
 
 func TestInstallAndRemove(t *testing.T) {
 	h := newHost(t, "dnf")
-	files := h.Build(testrpm.Pkg{Name: "hello", Version: "1.0", Release: "1"}, testrpm.Pkg{Name: "hello", Version: "2.0", Release: "1"},
+	files := h.Build(testrpm.Pkg{Name: "hello", Version: "1.0", Release: "1"},
+		testrpm.Pkg{Name: "hello", Version: "2.0", Release: "1"},
 		testrpm.Pkg{Name: "other", Version: "1", Release: "1", Epoch: "2"})
 	h.is("", "version", []any{"hello"})
 	h.is(changes("hello", "", "1.0-1"), "install", []any{"hello"}, "version", "1.0-1")
@@ -137,7 +142,8 @@ func TestInstallAndRemove(t *testing.T) {
 	h.is("salt.exceptions.CommandExecutionError: Error occurred installing package(s). Additional info follows:\n\nchanges:\n    ----------\nerrors:\n"+
 		"    - Error: Unable to find a match: nothing", "install", []any{"nothing"})
 	h.is("salt.exceptions.CommandExecutionError: Error occurred installing package(s). Additional info follows:\n\nchanges:\n    ----------\nerrors:\n"+
-		"    - No version matching 'hello>=3' could be found (available: 2.0-1, 1.0-1)", "install", []any{"hello"}, "version", ">=3")
+		"    - No version matching 'hello>=3' could be found (available: 2.0-1, 1.0-1)", "install",
+		[]any{"hello"}, "version", ">=3")
 	h.is(data.NewMap("hello", "2.0-1", "other", "2:1-1"), "list_pkgs", nil)
 	h.is(&data.Map{}, "remove", []any{"hello"}, "pkgs", []any{data.NewMap("hello", "1.0-1")})
 	h.Calls()
@@ -149,10 +155,12 @@ func TestInstallAndRemove(t *testing.T) {
 
 func TestUpgrade(t *testing.T) {
 	h := newHost(t, "dnf")
-	h.Install(h.Build(testrpm.Pkg{Name: "hello", Version: "1.0", Release: "1"}, testrpm.Pkg{Name: "other", Version: "1", Release: "1"})...)
+	h.Install(h.Build(testrpm.Pkg{Name: "hello", Version: "1.0", Release: "1"},
+		testrpm.Pkg{Name: "other", Version: "1", Release: "1"})...)
 	h.Build(testrpm.Pkg{Name: "hello", Version: "2.0", Release: "1"})
 	h.is(changes("hello", "1.0-1", "2.0-1"), "upgrade", nil, "security", true, "exclude", "kernel*")
-	h.ran("--quiet --assumeyes clean expire-cache", "--quiet --assumeyes check-update", "--quiet -y --exclude=kernel* --security upgrade")
+	h.ran("--quiet --assumeyes clean expire-cache", "--quiet --assumeyes check-update",
+		"--quiet -y --exclude=kernel* --security upgrade")
 	h.is(&data.Map{}, "upgrade", nil, "refresh", false, "fromrepo", "try", "minimal", false)
 	h.ran("--quiet -y --disablerepo=* --enablerepo=try upgrade")
 	h.is(&data.Map{}, "update", nil, "refresh", false, "setopt", "a=1,obsoletes=1", "skip_verify", true)
@@ -176,28 +184,39 @@ func TestRefresh(t *testing.T) {
 	h.Calls()
 	h.grains.Set("osmajorrelease", int64(7))
 	h.is(true, "refresh_db", nil)
-	h.ran("--quiet --assumeyes clean expire-cache", "--quiet --assumeyes check-update --setopt=autocheck_running_kernel=false")
+	h.ran("--quiet --assumeyes clean expire-cache",
+		"--quiet --assumeyes check-update --setopt=autocheck_running_kernel=false")
 }
 
 func TestLists(t *testing.T) {
 	h := newHost(t, "dnf")
 	h.Install(h.Build(testrpm.Pkg{Name: "hello", Version: "1.0", Release: "1", Epoch: "1"})...)
-	h.Build(testrpm.Pkg{Name: "hello", Version: "2.0", Release: "10"}, testrpm.Pkg{Name: "hello", Version: "2.0", Release: "9"}, testrpm.Pkg{Name: "other", Version: "1", Release: "1"})
+	h.Build(testrpm.Pkg{Name: "hello", Version: "2.0", Release: "10"},
+		testrpm.Pkg{Name: "hello", Version: "2.0", Release: "9"},
+		testrpm.Pkg{Name: "other", Version: "1", Release: "1"})
 	for range 2 {
 		h.is(data.NewMap("hello", []any{"1:1.0-1"}), "list_pkgs", nil, "versions_as_list", true)
-		h.is(data.NewMap("hello", []any{data.NewMap("version", "1.0", "arch", "noarch", "epoch", "1")}), "list_pkgs", nil, "attr", "epoch")
+		h.is(data.NewMap("hello", []any{data.NewMap("version", "1.0", "arch", "noarch", "epoch",
+			"1")}), "list_pkgs", nil, "attr", "epoch")
 		h.is(data.NewMap(), "list_pkgs", nil, "removed", true)
 		h.is(data.NewMap("hello", []any{"1:1.0-1", "2.0-10", "2.0-9"}), "list_repo_pkgs", []any{"hello"})
-		h.is(data.NewMap("try", data.NewMap("hello", []any{"1:1.0-1", "2.0-10", "2.0-9"}, "other", []any{"1-1"})), "list_repo_pkgs", nil, "byrepo", true, "fromrepo", "try")
-		h.is(data.NewMap("hello", "", "other", "1-1", "none", ""), "latest_version", []any{"hello", "other", "none"})
+		h.is(data.NewMap("try", data.NewMap("hello", []any{"1:1.0-1", "2.0-10", "2.0-9"},
+			"other", []any{"1-1"})), "list_repo_pkgs", nil, "byrepo", true, "fromrepo", "try")
+		h.is(data.NewMap("hello", "", "other", "1-1", "none", ""),
+			"latest_version", []any{"hello", "other", "none"})
 		h.is("", "available_version", nil)
 		h.is("hello", "owner", []any{"/etc/hello.conf"})
-		h.is(data.NewMap("errors", []any{}, "files", []any{"/etc/hello.conf", "/usr/share/hello"}), "file_list", []any{"hello"})
-		h.is(data.NewMap("errors", []any{}, "packages", data.NewMap("hello", []any{"/etc/hello.conf", "/usr/share/hello"})), "file_dict", []any{"hello"})
+		h.is(data.NewMap("errors", []any{}, "files", []any{"/etc/hello.conf", "/usr/share/hello"}),
+			"file_list", []any{"hello"})
+		h.is(data.NewMap("errors", []any{},
+			"packages", data.NewMap("hello", []any{"/etc/hello.conf", "/usr/share/hello"})),
+			"file_dict", []any{"hello"})
 		h.is(data.NewMap(), "verify", []any{"hello"})
 		h.is(data.NewMap(), "modified", []any{"hello"})
-		h.is(data.NewMap("/etc/none", "N/A", "/etc/dnf/dnf.conf", "Not managed"), "diff", []any{"/etc/none", "/etc/dnf/dnf.conf"})
-		h.is(data.NewMap("hello", data.NewMap("version", "1.0", "source", "hello-1.0-1.src.rpm")), "info_installed", []any{"hello"}, "attr", "version,source_rpm")
+		h.is(data.NewMap("/etc/none", "N/A", "/etc/dnf/dnf.conf", "Not managed"),
+			"diff", []any{"/etc/none", "/etc/dnf/dnf.conf"})
+		h.is(data.NewMap("hello", data.NewMap("version", "1.0", "source", "hello-1.0-1.src.rpm")),
+			"info_installed", []any{"hello"}, "attr", "version,source_rpm")
 		h.is(int64(-1), "version_cmp", []any{"1.0", "1:0.1"})
 		h.is(int64(1), "version_cmp", []any{"1.0", "1:0.1"}, "ignore_epoch", true)
 		h.is("zsh", "normalize_name", []any{"zsh.x86_64"})
@@ -209,16 +228,20 @@ func TestLists(t *testing.T) {
 
 func TestHolds(t *testing.T) {
 	h := newHost(t, "dnf")
-	h.Install(h.Build(testrpm.Pkg{Name: "hello", Version: "1.0", Release: "1"}, testrpm.Pkg{Name: "other", Version: "1", Release: "1"})...)
+	h.Install(h.Build(testrpm.Pkg{Name: "hello", Version: "1.0", Release: "1"},
+		testrpm.Pkg{Name: "other", Version: "1", Release: "1"})...)
 	h.Build(testrpm.Pkg{Name: "hello", Version: "2.0", Release: "1"})
 	h.is("salt.exceptions.SaltInvocationError: Cannot proceed, python3-dnf-plugin-versionlock is not installed.", "hold", []any{"hello"})
 	h.Install(h.Build(testrpm.Pkg{Name: "python3-dnf-plugin-versionlock", Version: "4", Release: "1"})...)
 	outcome := func(name string, result any, comment string, c ...any) *data.Map {
-		return data.NewMap(name, data.NewMap("name", name, "changes", data.NewMap(c...), "result", result, "comment", comment))
+		return data.NewMap(name, data.NewMap("name", name, "changes", data.NewMap(c...),
+			"result", result, "comment", comment))
 	}
 	h.is("salt.exceptions.SaltInvocationError: One of name, pkgs, or sources must be specified.", "hold", nil)
-	h.is(outcome("hello", true, "Package hello is now being held.", "new", "hold", "old", ""), "hold", []any{"hello"})
-	h.is(outcome("hello", true, "Package hello is already set to be held."), "hold", nil, "pkgs", []any{data.NewMap("hello", nil)})
+	h.is(outcome("hello", true, "Package hello is now being held.", "new", "hold", "old", ""),
+		"hold", []any{"hello"})
+	h.is(outcome("hello", true, "Package hello is already set to be held."), "hold", nil,
+		"pkgs", []any{data.NewMap("hello", nil)})
 	h.is(outcome("none", false, "Package none was unable to be held."), "hold", []any{"none"})
 	h.is([]any{"hello-0:1.0-1.*"}, "list_holds", nil)
 	h.is([]any{"hello"}, "get_locked_packages", nil, "full", false)
@@ -231,7 +254,8 @@ func TestHolds(t *testing.T) {
 	h.is(outcome("hello", nil, "Package hello is set to be unheld."), "unhold", []any{"hello"})
 	h.is(outcome("other", nil, "Package other is set to be held."), "hold", []any{"other"})
 	h.opts.Set("test", false)
-	h.is(outcome("hello", true, "Package hello is no longer held.", "new", "", "old", "hold"), "unhold", []any{"hello"})
+	h.is(outcome("hello", true, "Package hello is no longer held.", "new", "", "old", "hold"),
+		"unhold", []any{"hello"})
 	h.is(outcome("hello", true, "Package hello is not being held."), "unhold", []any{"hello"})
 }
 
@@ -240,7 +264,8 @@ type runArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// fakeHost returns a system whose programs say what is in answers, by their command lines.
+// fakeHost returns a system whose programs print the texts in answers, which are stored by command
+// line.
 func fakeHost(t *testing.T, program string, answers map[string]string) *host {
 	t.Helper()
 	h := &host{t: t, root: t.TempDir(), opts: &data.Map{}, grains: grains()}
@@ -260,7 +285,8 @@ func fakeHost(t *testing.T, program string, answers map[string]string) *host {
 	return h
 }
 
-// The texts are what yum of CentOS 7 says (tests/pytests/unit/modules/test_yumpkg.py of Salt has some of them).
+// The texts are the output of yum on CentOS 7 (some are in
+// tests/pytests/unit/modules/test_yumpkg.py of Salt).
 func TestGroups(t *testing.T) {
 	h := fakeHost(t, "yum", map[string]string{
 		"yum grouplist hidden": "Available Environment Groups:\n   Minimal Install\nInstalled Groups:\n   Console\n   Core\nAvailable Groups:\n   Perl Support\n" +
@@ -275,19 +301,27 @@ func TestGroups(t *testing.T) {
 			"perl_|-(none)_|-5_|-1_|-x86_64_|-(none)_|-1\nperl-core_|-(none)_|-5_|-1_|-x86_64_|-(none)_|-1\n",
 	})
 	for range 2 {
-		h.is(data.NewMap("installed", []any{"Console", "Core"}, "available", []any{"Perl Support"}, "installed environments", []any{},
-			"available environments", []any{"Minimal Install"}, "available languages", data.NewMap("German Support [de]",
+		h.is(data.NewMap("installed", []any{"Console", "Core"}, "available", []any{"Perl Support"},
+			"installed environments", []any{}, "available environments", []any{"Minimal Install"},
+			"available languages", data.NewMap("German Support [de]",
 				data.NewMap("name", "German Support", "language", "de"))), "group_list", nil)
-		h.is(data.NewMap("mandatory", []any{"perl", "perl-core"}, "optional", []any{"perl-Date"}, "default", []any{"perl-homedir"}, "conditional", []any{},
-			"type", "package group", "group", "Perl Support", "id", "perl", "description", "Perl"), "group_info", []any{"Perl Support"})
-		h.is(data.NewMap("mandatory", []any{"core"}, "optional", []any{"core", "perl"}, "default", []any{}, "conditional", []any{},
-			"type", "environment group", "group", "Minimal Install", "id", "minimal", "description", "Basic."), "group_info", []any{"Minimal"})
-		h.is(data.NewMap("mandatory", []any{"bash", "yum"}, "optional", []any{}, "default", []any{"perl"}, "conditional", []any{},
-			"type", "environment group", "group", "Minimal Install", "id", "minimal", "description", "Basic."), "group_info", []any{"Minimal", true})
+		h.is(data.NewMap("mandatory", []any{"perl", "perl-core"}, "optional", []any{"perl-Date"},
+			"default", []any{"perl-homedir"}, "conditional", []any{},
+			"type", "package group", "group", "Perl Support", "id", "perl", "description", "Perl"),
+			"group_info", []any{"Perl Support"})
+		h.is(data.NewMap("mandatory", []any{"core"}, "optional", []any{"core", "perl"},
+			"default", []any{}, "conditional", []any{}, "type", "environment group", "group",
+			"Minimal Install", "id", "minimal", "description", "Basic."), "group_info", []any{"Minimal"})
+		h.is(data.NewMap("mandatory", []any{"bash", "yum"}, "optional", []any{},
+			"default", []any{"perl"}, "conditional", []any{}, "type", "environment group", "group",
+			"Minimal Install", "id", "minimal", "description", "Basic."), "group_info",
+			[]any{"Minimal", true})
 		h.is("salt.exceptions.CommandExecutionError: Group 'none' not found", "group_info", []any{"none"})
 		none := data.NewMap("installed", []any{}, "not installed", []any{})
-		h.is(data.NewMap("mandatory", data.NewMap("installed", []any{"bash"}, "not installed", []any{"yum"}), "optional", none,
-			"default", data.NewMap("installed", []any{"perl"}, "not installed", []any{}), "conditional", none), "group_diff", []any{"Minimal"})
+		h.is(data.NewMap("mandatory", data.NewMap("installed", []any{"bash"},
+			"not installed", []any{"yum"}), "optional", none,
+			"default", data.NewMap("installed", []any{"perl"}, "not installed", []any{}),
+			"conditional", none), "group_diff", []any{"Minimal"})
 		h.is(&data.Map{}, "group_install", []any{"Perl Support"}, "skip", "perl-homedir")
 		h.is("salt.exceptions.SaltInvocationError: no groups specified", "groupinstall", []any{""})
 	}
@@ -300,9 +334,11 @@ func TestPatches(t *testing.T) {
 	installed := data.NewMap("installed", true, "summary", []any{"my-package-one-1.1-0.1.x86_64"})
 	for range 2 {
 		h.is(data.NewMap("my-fake-patch-not-installed-1234", data.NewMap("installed", false, "summary",
-			[]any{"spacewalk-usix-2.7.5.2-2.2.noarch", "spacewalksd-5.0.26.2-21.2.x86_64"}), "my-fake-patch-installed-1234", installed), "list_patches", nil)
+			[]any{"spacewalk-usix-2.7.5.2-2.2.noarch", "spacewalksd-5.0.26.2-21.2.x86_64"}),
+			"my-fake-patch-installed-1234", installed), "list_patches", nil)
 		h.is(data.NewMap("my-fake-patch-installed-1234", installed), "list_installed_patches", nil)
-		h.is("salt.exceptions.CommandExecutionError: Advisory id \"x\" not found", "install", nil, "advisory_ids", []any{"x"})
+		h.is("salt.exceptions.CommandExecutionError: Advisory id \"x\" not found", "install", nil,
+			"advisory_ids", []any{"x"})
 	}
 }
 
@@ -315,8 +351,10 @@ func TestYumHolds(t *testing.T) {
 	for range 2 {
 		h.is([]any{"0:bar-2:1.0.0-3.el7.*", "2:vim-enhanced-7.4.629-5.el6.*"}, "list_holds", nil)
 		h.is([]any{"bar", "vim-enhanced"}, "list_holds", nil, "full", false)
-		h.is(data.NewMap("vim-enhanced", data.NewMap("name", "vim-enhanced", "changes", data.NewMap("new", "", "old", "hold"), "result", true,
-			"comment", "Package vim-enhanced is no longer held.")), "unhold", []any{"vim-enhanced"})
+		h.is(data.NewMap("vim-enhanced",
+			data.NewMap("name", "vim-enhanced", "changes", data.NewMap("new", "", "old", "hold"),
+				"result", true, "comment", "Package vim-enhanced is no longer held.")), "unhold",
+			[]any{"vim-enhanced"})
 	}
 }
 
@@ -339,8 +377,11 @@ func TestDNF5(t *testing.T) {
 
 func TestServicesNeedRestart(t *testing.T) {
 	h := fakeHost(t, "dnf", map[string]string{"dnf --quiet needs-restarting": "123 : /usr/bin/firewalld\n456 : /usr/bin/bash\n789 : gone\n"})
-	h.is("salt.exceptions.CommandExecutionError: systemd is required to list outdated services.", "services_need_restart", nil)
-	for path, text := range map[string]string{"/run/systemd/system/x": "", "/proc/123/cgroup": "0::/system.slice/firewalld.service\n", "/proc/456/cgroup": "0::/user.slice/x.scope\n"} {
+	h.is("salt.exceptions.CommandExecutionError: systemd is required to list outdated services.",
+		"services_need_restart", nil)
+	for path, text := range map[string]string{"/run/systemd/system/x": "",
+		"/proc/123/cgroup": "0::/system.slice/firewalld.service\n",
+		"/proc/456/cgroup": "0::/user.slice/x.scope\n"} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(h.root, path)), 0o755))
 		must(t, os.WriteFile(filepath.Join(h.root, path), []byte(text), 0o644))
 	}
@@ -354,21 +395,25 @@ func TestDownload(t *testing.T) {
 	dir := filepath.Join(h.root, downloadDir)
 	must(t, os.MkdirAll(dir, 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "httpd-1.rpm"), nil, 0o644))
-	h.is("salt.exceptions.CommandExecutionError: Unable to download any of the following packages: httpd", "download", []any{"httpd"}) // the old file has gone
+	// The download removes the old file.
+	h.is("salt.exceptions.CommandExecutionError: Unable to download any of the following packages: httpd", "download", []any{"httpd"})
 	h.is("salt.exceptions.SaltInvocationError: No packages were specified", "download", nil)
 	h.registry(plugin("cmd", loader.F("run_all", func(_ context.Context, a runArgs) (any, error) {
-		return data.NewMap("retcode", int64(0), "stdout", "", "stderr", ""), os.WriteFile(filepath.Join(dir, "httpd-2.rpm"), nil, 0o644)
+		return data.NewMap("retcode", int64(0), "stdout", "", "stderr", ""),
+			os.WriteFile(filepath.Join(dir, "httpd-2.rpm"), nil, 0o644)
 	})))
 	for range 2 {
 		h.is(data.NewMap("httpd", downloadDir+"/httpd-2.rpm"), "download", []any{"httpd"})
-		h.is(data.NewMap("httpd", downloadDir+"/httpd-2.rpm", "_error", "The following package(s) failed to download: php"), "download", []any{"httpd", "php"})
+		h.is(data.NewMap("httpd", downloadDir+"/httpd-2.rpm", "_error",
+			"The following package(s) failed to download: php"), "download", []any{"httpd", "php"})
 	}
 }
 
 func TestRefuses(t *testing.T) {
 	h := fakeHost(t, "yum", nil)
 	for system, want := range map[string]bool{"CentOS": true, "Debian": false} {
-		h.grains = data.NewMap("os", system, "os_family", map[bool]string{true: "RedHat", false: "Debian"}[want])
+		h.grains = data.NewMap("os", system,
+			"os_family", map[bool]string{true: "RedHat", false: "Debian"}[want])
 		h.registry()
 		if h.r.Has("pkg.install") != want {
 			t.Errorf("on %s there is a module: %v", system, !want)

@@ -12,27 +12,28 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// A call is a run of zypper.
+// A call holds the settings of a run of zypper.
 type call struct {
-	root     any  // a directory to take for /
-	xml      bool // the answer is XML
-	reading  bool // nothing is written: zypper needs no lock
-	quiet    bool // a failure is the caller's to judge
-	refresh  bool // repositories may be asked again
-	scoped   bool // outlives a restart of the minion
-	anyRepos bool // a repository that fails is no failure
+	root     any  // a directory to use as the root directory
+	xml      bool // print XML
+	reading  bool // read only: zypper needs no lock
+	quiet    bool // the caller handles a failure
+	refresh  bool // allow a refresh of the repositories
+	scoped   bool // survive a restart of the minion
+	anyRepos bool // ignore failing repositories
 }
 
-// lockedCode is what zypper ends with while another one runs.
+// lockedCode is zypper's exit code while another instance runs.
 const lockedCode = 7
 
-// lockWait is how long to wait for the other one before the next try.
+// lockWait is the time between attempts while zypper is locked.
 const lockWait = 5 * time.Second
 
-// run runs zypper, again and again while it is locked, and returns what it says.
-func (m *module) run(ctx context.Context, c call, args ...any) (packages.Outcome, error) {
+// run runs zypper and returns its output. While zypper is locked, it tries again.
+func (m *module) run(ctx context.Context, c call, args ...any) (calls.Ran, error) {
 	command := []any{"zypper", "--non-interactive"}
 	if c.xml {
 		command = append(command, "--xmlout")
@@ -46,17 +47,18 @@ func (m *module) run(ctx context.Context, c call, args ...any) (packages.Outcome
 	command = append(command, args...)
 	if c.scoped {
 		var err error
-		if command, err = packages.Scoped(ctx, m.env, "salt.loaded.int.module.zypperpkg", command); err != nil {
-			return packages.Outcome{}, err
+		if command, err = packages.Scoped(ctx, m.env, "salt.loaded.int.module.zypperpkg",
+			command); err != nil {
+			return calls.Ran{}, err
 		}
 	}
-	words := &data.Map{}
+	var r calls.Run
 	if c.reading && !c.refresh {
-		words.Set("env", data.NewMap("ZYPP_READONLY_HACK", "1"))
+		r.Env = data.NewMap("ZYPP_READONLY_HACK", "1")
 	}
 	for {
-		out, err := packages.Run(ctx, m.env, words, command...)
-		if err != nil || out.Code != lockedCode {
+		out, err := packages.Run(ctx, m.env, r, command...)
+		if err != nil || out.Retcode != lockedCode {
 			return out, errors.Join(err, c.failure(out))
 		}
 		m.env.Log.Debug("zypper is locked: waiting for it to be released")
@@ -68,39 +70,42 @@ func (m *module) run(ctx context.Context, c call, args ...any) (packages.Outcome
 	}
 }
 
-// succeeded reports whether zypper did what it was told: 100 to 103 say that more is to be done, such as a restart of the host.
-func succeeded(code int64) bool { return code == 0 || 100 <= code && code <= 103 }
+// succeeded reports whether zypper succeeded. The codes 100 to 103 mean that something remains to
+// be done, such as a restart of the host.
+func succeeded(code int) bool { return code == 0 || 100 <= code && code <= 103 }
 
-// failure returns what went wrong, or nil. No repositories, one that was left out, and a failed script of a package are none.
-func (c call) failure(out packages.Outcome) error {
-	if succeeded(out.Code) || out.Code == 6 || out.Code == 106 || out.Code == 107 || c.quiet || c.anyRepos {
+// failure returns the error of a run, or nil. It ignores missing repositories, skipped
+// repositories, and failed scripts of packages.
+func (c call) failure(out calls.Ran) error {
+	if succeeded(out.Retcode) || out.Retcode == 6 || out.Retcode == 106 || out.Retcode == 107 ||
+		c.quiet || c.anyRepos {
 		return nil
 	}
-	said := strings.TrimSpace(out.Stderr) + strings.TrimSpace(out.Stdout)
+	message := strings.TrimSpace(out.Stderr) + strings.TrimSpace(out.Stdout)
 	if c.xml {
-		said = strings.TrimSpace(out.Stderr)
+		message = strings.TrimSpace(out.Stderr)
 		if nodes, err := parseXML(out.Stdout); err == nil {
-			said = ""
+			message = ""
 			for _, n := range named(nodes, "message") {
 				if n.attrs.Text("type") == "error" {
-					said = strings.TrimPrefix(said+"\n"+n.text, "\n")
+					message = strings.TrimPrefix(message+"\n"+n.text, "\n")
 				}
 			}
 		}
 	}
-	if said == "" {
-		said = "Check Zypper's logs."
+	if message == "" {
+		message = "Check Zypper's logs."
 	}
-	return loader.Execution("Zypper command failure: %s", said)
+	return loader.Execution("Zypper command failure: %s", message)
 }
 
-// nodes runs zypper for XML, and returns the elements of a name.
+// nodes runs zypper with XML output and returns the elements with a name.
 func (m *module) nodes(ctx context.Context, c call, name string, args ...any) ([]node, error) {
 	all, err := m.all(ctx, c, args...)
 	return named(all, name), err
 }
 
-// all runs zypper for XML, and returns all elements.
+// all runs zypper with XML output and returns all elements.
 func (m *module) all(ctx context.Context, c call, args ...any) ([]node, error) {
 	c.xml = true
 	out, err := m.run(ctx, c, args...)
@@ -109,12 +114,12 @@ func (m *module) all(ctx context.Context, c call, args ...any) ([]node, error) {
 	}
 	all, err := parseXML(out.Stdout)
 	if err != nil {
-		return nil, loader.Execution("read what zypper says: %w", err)
+		return nil, loader.Execution("parse the output of zypper: %w", err)
 	}
 	return all, nil
 }
 
-// A node is an element of XML: its attributes, and the text in it.
+// A node is an XML element: its attributes and its text.
 type node struct {
 	name  string
 	attrs *data.Map
@@ -125,7 +130,7 @@ func named(nodes []node, name string) []node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n node) bool { return n.name != name })
 }
 
-// parseXML returns all elements of a document in their order.
+// parseXML returns all elements of a document in order.
 func parseXML(text string) ([]node, error) {
 	d := xml.NewDecoder(strings.NewReader(text))
 	var nodes []node

@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// listProvides returns what the packages that are installed provide beside their own names, with the names of the packages.
+// listProvides returns the capabilities of installed packages, except their own names, with the
+// names of the packages.
 //
 // CLI Example:
 //
@@ -19,7 +20,8 @@ func (m *module) listProvides(ctx context.Context, a rootKwargs) (any, error) {
 	if data.Truth(a.Root) {
 		args = append(args, "--root", a.Root)
 	}
-	out, err := packages.Run(ctx, m.env, packages.Quietly(), append(args, "-qa", "--queryformat", "%{PROVIDES}_|-%{NAME}\n")...)
+	out, err := packages.Run(ctx, m.env, packages.Quietly(),
+		append(args, "-qa", "--queryformat", "%{PROVIDES}_|-%{NAME}\n")...)
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +42,12 @@ type resolveArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// resolveCapabilities returns packages with the names of those that provide what is named, where one alone does.
+// resolveCapabilities replaces capabilities in a list of packages by the names of the packages that
+// provide them. It does so if exactly one package does.
 //
 // resolve_capabilities : False
 //
-//	False: the packages come back as they are.
+//	False: return the packages unchanged.
 //
 // CLI Example:
 //
@@ -77,7 +80,7 @@ func (m *module) resolveCapabilities(ctx context.Context, a resolveArgs) (any, e
 	return list, nil
 }
 
-// each returns the values of a list, or the letters of a text, as Python goes through them.
+// each returns the values of a list, or the letters of a text, as a loop in Python visits them.
 func each(v any) []any {
 	text, ok := v.(string)
 	if !ok {
@@ -90,7 +93,8 @@ func each(v any) []any {
 	return list
 }
 
-// provider returns the name of the package that a name means: itself, or the one that provides it.
+// provider returns the name of the package for a name: the name itself, or the package that
+// provides it.
 func (m *module) provider(ctx context.Context, name string, root any) (string, error) {
 	if found, err := m.matches(ctx, name, root, "--match-exact"); err != nil || found.Len() > 0 {
 		return name, err
@@ -106,12 +110,15 @@ func (m *module) provider(ctx context.Context, name string, root any) (string, e
 	return name, err
 }
 
-// matches returns what zypper finds for a name with some options; nothing for what is not there.
-func (m *module) matches(ctx context.Context, name string, root any, options ...any) (*data.Map, error) {
+// matches returns zypper's search results for a name. They are empty if nothing is found.
+func (m *module) matches(
+	ctx context.Context, name string, root any, options ...any,
+) (*data.Map, error) {
 	if err := packages.Names(name); err != nil {
 		return nil, err
 	}
-	nodes, err := m.nodes(ctx, call{root: root, reading: true, quiet: true}, "solvable", append(append([]any{"search"}, options...), name)...)
+	nodes, err := m.nodes(ctx, call{root: root, reading: true, quiet: true},
+		"solvable", append(append([]any{"search"}, options...), name)...)
 	found := &data.Map{}
 	for _, n := range nodes {
 		found.Set(n.attrs.Text("name"), n.attrs)
@@ -119,7 +126,7 @@ func (m *module) matches(ctx context.Context, name string, root any, options ...
 	return found, err
 }
 
-// servicesNeedRestart returns the services that use files which were replaced.
+// servicesNeedRestart returns the services that use replaced files.
 //
 // CLI Example:
 //

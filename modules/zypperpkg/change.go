@@ -11,6 +11,7 @@ import (
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
 type installArgs struct {
@@ -28,19 +29,20 @@ type installArgs struct {
 	Kwargs            *data.Map `kwargs:"kwargs"`
 }
 
-// install installs packages, or brings them to other versions, and returns what changed by package: old and new versions.
+// install installs packages or changes their versions, and returns the changes by package: old and
+// new versions.
 //
 // name, version
 //
-//	The package; its version, a pattern with a star, or a condition as >=1.2.
+//	The package; its version, a pattern with a star, or a condition such as >=1.2.
 //
 // refresh
 //
-//	True: ask the repositories again first.
+//	True: refresh the repositories first.
 //
 // fromrepo
 //
-//	The repository that the packages come from.
+//	The repository of the packages.
 //
 // pkgs
 //
@@ -52,19 +54,19 @@ type installArgs struct {
 //
 // skip_verify
 //
-//	True: do not look at signatures.
+//	True: do not check signatures.
 //
 // ignore_repo_failure
 //
-//	True: repositories that fail are no failure.
+//	True: ignore failing repositories.
 //
 // no_recommends
 //
-//	True: leave packages that are only recommended.
+//	True: do not install recommended packages.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -95,7 +97,8 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 			lower = append(lower, lowerVersions(out.Stdout)...)
 		}
 		for batch := range slices.Chunk(lower, 500) {
-			if _, err := m.run(ctx, c, slices.Concat(args, []any{"--force"}, batch)...); err != nil {
+			if _, err := m.run(ctx, c, slices.Concat(args, []any{"--force"},
+				batch)...); err != nil {
 				return err
 			}
 		}
@@ -103,7 +106,7 @@ func (m *module) install(ctx context.Context, a installArgs) (any, error) {
 	})
 }
 
-// changing calls act, and returns what changed by then in a list.
+// changing calls act and returns the changes that it made in a list.
 func (m *module) changing(list func() (*data.Map, error), act func() error) (*data.Map, error) {
 	before, err := list()
 	if err == nil {
@@ -116,7 +119,7 @@ func (m *module) changing(list func() (*data.Map, error), act func() error) (*da
 	return packages.Changes(before, after), err
 }
 
-// installWords returns the words of zypper up to the packages.
+// installWords returns zypper's arguments up to the packages.
 func installWords(a installArgs) []any {
 	args := []any{"install", "--auto-agree-with-licenses", "--name"}
 	if data.Truth(a.Kwargs.Value("resolve_capabilities")) {
@@ -142,7 +145,8 @@ func installWords(a installArgs) []any {
 
 var lowerVersion = regexp.MustCompile(`^The selected package '([^']+)'.+has lower version`)
 
-// lowerVersions returns the packages that zypper does not install as a newer version is there.
+// lowerVersions returns the packages that zypper does not install because a newer version is
+// installed.
 func lowerVersions(text string) (names []any) {
 	for line := range strings.Lines(text) {
 		if match := lowerVersion.FindStringSubmatch(line); match != nil {
@@ -152,21 +156,22 @@ func lowerVersions(text string) (names []any) {
 	return names
 }
 
-// targets returns what zypper is told of the packages that are asked for.
+// targets returns zypper's arguments for the requested packages.
 func (m *module) targets(ctx context.Context, a installArgs) ([]any, error) {
-	v, err := packages.Targets(ctx, m.env, []any{a.Name, a.Pkgs, a.Sources}, packages.Own(a.Kwargs))
-	t, _ := v.(data.Tuple)
-	if err != nil || len(t) < 2 || !data.Truth(t[0]) {
+	t, err := calls.ParseTargets(ctx, m.env, calls.Wanted{
+		Name: a.Name, Pkgs: a.Pkgs, Sources: a.Sources, More: packages.Own(a.Kwargs),
+	})
+	switch {
+	case err != nil || t.Empty():
 		return nil, err
+	case t.Type == "advisory":
+		return m.advisories(ctx, t.List, a.Root)
+	case len(t.List) > 0:
+		return data.Values(t.List), nil
 	}
-	if files, ok := t[0].([]any); ok {
-		if t[1] == "advisory" {
-			return m.advisories(ctx, files, a.Root)
-		}
-		return files, nil
-	}
-	pkgs := t[0].(*data.Map)
-	if data.Truth(a.Version) && data.Truth(a.Name) && !data.Truth(a.Pkgs) && !data.Truth(a.Sources) {
+	pkgs := t.Packages
+	if data.Truth(a.Version) && data.Truth(a.Name) && !data.Truth(a.Pkgs) &&
+		!data.Truth(a.Sources) {
 		version, err := m.offered(ctx, data.Str(a.Name), data.Str(a.Version), a.Root)
 		if err != nil {
 			return nil, err
@@ -190,7 +195,7 @@ func (m *module) targets(ctx context.Context, a installArgs) ([]any, error) {
 	return targets, nil
 }
 
-func (m *module) advisories(ctx context.Context, ids []any, root any) ([]any, error) {
+func (m *module) advisories(ctx context.Context, ids []string, root any) ([]any, error) {
 	patches, err := m.kind(ctx, "patch", root)
 	if err != nil {
 		return nil, err
@@ -198,14 +203,15 @@ func (m *module) advisories(ctx context.Context, ids []any, root any) ([]any, er
 	var targets []any
 	for _, id := range ids {
 		if !patches.Has(id) {
-			return nil, loader.Execution("Advisory id \"%s\" not found", data.Str(id))
+			return nil, loader.Execution("Advisory id \"%s\" not found", id)
 		}
-		targets = append(targets, "patch:"+data.Str(id))
+		targets = append(targets, "patch:"+id)
 	}
 	return targets, nil
 }
 
-// offered returns the newest version of a package that a pattern fits, behind the relation that stood before the pattern; "" for none.
+// offered returns the newest version of a package that matches a pattern, with the relation before
+// the pattern. It returns "" if there is none.
 func (m *module) offered(ctx context.Context, name, pattern string, root any) (string, error) {
 	bare := strings.NewReplacer("<", "", ">", "", "=", "", "+", "").Replace(pattern)
 	oper := strings.ReplaceAll(pattern, bare, "")
@@ -219,7 +225,8 @@ func (m *module) offered(ctx context.Context, name, pattern string, root any) (s
 	newest := ""
 	for _, n := range nodes {
 		edition := n.attrs.Text("edition")
-		if ok, bad := path.Match(bare, edition); ok && bad == nil && (newest == "" || rpm.CompareEVR(edition, newest) > 0) {
+		if ok, bad := path.Match(bare, edition); ok && bad == nil &&
+			(newest == "" || rpm.CompareEVR(edition, newest) > 0) {
 			newest = edition
 		}
 	}
@@ -244,31 +251,31 @@ type upgradeArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// upgrade brings packages, or all, to their newest versions, and returns what changed by package.
+// upgrade upgrades the given packages, or all, and returns the changes by package.
 //
 // refresh : True
 //
-//	Ask the repositories again first.
+//	Refresh the repositories first.
 //
 // dryrun : False
 //
-//	True: only say what would be done; the result is what zypper says.
+//	True: change nothing and return zypper's report.
 //
 // dist_upgrade : False
 //
-//	True: bring the distribution to what the repositories have.
+//	True: upgrade the distribution to the state of the repositories.
 //
 // fromrepo
 //
-//	The repository to look in, or a list of them.
+//	The repository to use, or a list of repositories.
 //
 // novendorchange, no_recommends
 //
-//	With dist_upgrade: stay with the vendors that packages are from; leave packages that are only recommended.
+//	With dist_upgrade: keep the vendors of packages; do not install recommended packages.
 //
 // skip_verify
 //
-//	True: do not look at signatures.
+//	True: do not check signatures.
 //
 // CLI Example:
 //
@@ -283,11 +290,12 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	}
 	c := call{root: a.Root, scoped: true, quiet: true}
 	if data.Truth(a.DistUpgrade) && data.Truth(a.Dryrun) {
-		if _, err := m.run(ctx, c, append(args[:len(args):len(args)], "--debug-solver")...); err != nil {
+		if _, err := m.run(ctx, c, append(args[:len(args):len(args)],
+			"--debug-solver")...); err != nil {
 			return nil, err
 		}
 	}
-	var out packages.Outcome
+	var out calls.Ran
 	list := func() (*data.Map, error) { return m.installed(ctx, a.Root, a.DiffAttr, nil) }
 	changes, err := m.changing(list, func() (err error) {
 		out, err = m.run(ctx, c, args...)
@@ -296,9 +304,11 @@ func (m *module) upgrade(ctx context.Context, a upgradeArgs) (any, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !succeeded(out.Code):
-		return nil, loader.ExecutionInfo("Problem encountered upgrading packages", data.NewMap("changes", changes, "result",
-			data.NewMap("retcode", out.Code, "stdout", out.Stdout, "stderr", out.Stderr, "pid", out.All.Value("pid"))))
+	case !succeeded(out.Retcode):
+		return nil, loader.ExecutionInfo("Problem encountered upgrading packages",
+			data.NewMap("changes", changes, "result",
+				data.NewMap("retcode", int64(out.Retcode), "stdout", out.Stdout,
+					"stderr", out.Stderr, "pid", out.Map.Value("pid"))))
 	case data.Truth(a.Dryrun):
 		return strings.TrimSpace(out.Stdout + "\n" + out.Stderr), nil
 	}
@@ -333,12 +343,10 @@ func (m *module) upgradeWords(ctx context.Context, a upgradeArgs) ([]any, error)
 	if dist || !data.Truth(a.Name) && !data.Truth(a.Pkgs) {
 		return args, nil
 	}
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs}, packages.Own(a.Kwargs))
-	if t, ok := v.(data.Tuple); ok && len(t) > 0 {
-		pkgs, _ := t[0].(*data.Map)
-		args = append(args, pkgs.Keys()...)
-	}
-	return args, err
+	wanted, err := calls.ParseTargets(ctx, m.env, calls.Wanted{
+		Name: a.Name, Pkgs: a.Pkgs, More: packages.Own(a.Kwargs),
+	})
+	return append(args, wanted.Packages.Keys()...), err
 }
 
 type removeArgs struct {
@@ -348,21 +356,17 @@ type removeArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// remove removes packages, and returns what changed by package.
+// remove removes packages and returns the changes by package.
 //
 // CLI Example:
 //
 //	salt '*' pkg.remove vim,zsh
 func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs}, nil)
+	wanted, err := calls.ParseTargets(ctx, m.env, calls.Wanted{Name: a.Name, Pkgs: a.Pkgs})
 	if err != nil {
 		return nil, err
 	}
-	t, _ := v.(data.Tuple)
-	if len(t) == 0 {
-		return &data.Map{}, nil
-	}
-	pkgs, _ := t[0].(*data.Map)
+	pkgs := wanted.Packages
 	list := func() (*data.Map, error) { return m.installed(ctx, a.Root, nil, kindsOf(pkgs.Keys())) }
 	installed, err := list()
 	if err != nil {
@@ -384,7 +388,8 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	}
 	return m.changing(list, func() error {
 		for batch := range slices.Chunk(targets, 500) {
-			if _, err := m.run(ctx, call{root: a.Root, scoped: true}, append([]any{"remove"}, batch...)...); err != nil {
+			if _, err := m.run(ctx, call{root: a.Root, scoped: true},
+				append([]any{"remove"}, batch...)...); err != nil {
 				return err
 			}
 		}
@@ -392,7 +397,7 @@ func (m *module) remove(ctx context.Context, a removeArgs) (any, error) {
 	})
 }
 
-// purge is pkg.remove, as RPM keeps nothing of what was removed.
+// purge is the same as pkg.remove, because RPM keeps nothing of removed packages.
 //
 // CLI Example:
 //

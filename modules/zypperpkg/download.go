@@ -13,18 +13,19 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// download fetches packages from the repositories, and returns by name where each lies and which repository it is of. What could not be
-// fetched stands under _error.
+// download downloads packages from the repositories. For each name it returns the path and the
+// repository. Packages that failed are listed under _error.
 //
 // refresh : False
 //
-//	True: ask the repositories again first.
+//	True: refresh the repositories first.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // CLI Example:
 //
@@ -53,24 +54,27 @@ func (m *module) fetch(ctx context.Context, names []any, kwargs *data.Map) (*dat
 	got := &data.Map{}
 	for _, group := range groups(nodes, "download-result") {
 		name, info := fetched(group)
-		whole, err := m.env.Call(ctx, "lowpkg.checksum", []any{info.Value("path")}, data.NewMap("root", root))
+		sound, err := calls.PackageChecksum(ctx, m.env, info.Text("path"), root)
 		if err != nil {
 			return nil, err
 		}
-		if sums, ok := whole.(*data.Map); ok && sums.Value(info.Value("path")) == true {
+		if sound {
 			got.Set(name, info)
 		}
 	}
 	if got.Len() == 0 {
-		return nil, loader.Execution("Unable to download packages: %s", strings.Join(data.Texts(names), ", "))
+		return nil, loader.Execution("Unable to download packages: %s",
+			strings.Join(data.Texts(names), ", "))
 	}
-	if failed := slices.DeleteFunc(data.Texts(names), func(n string) bool { return got.Has(n) }); len(failed) > 0 {
-		got.Set("_error", "The following package(s) failed to download: "+strings.Join(failed, ", "))
+	if failed := slices.DeleteFunc(data.Texts(names),
+		func(n string) bool { return got.Has(n) }); len(failed) > 0 {
+		got.Set("_error", "The following package(s) failed to download: "+
+			strings.Join(failed, ", "))
 	}
 	return got, nil
 }
 
-// fetched returns the name of a package, and where it lies.
+// fetched returns the name of a downloaded package, and its path and repository.
 func fetched(group []node) (name string, info *data.Map) {
 	info = &data.Map{}
 	for _, n := range group {
@@ -87,8 +91,9 @@ func fetched(group []node) (name string, info *data.Map) {
 	return name, info
 }
 
-// diff returns how files differ from those of their packages, which are fetched for that. A file that is the same is Unchanged, one of
-// no package Not managed, and one that is not there N/A.
+// diff returns how files differ from those in their packages, which it downloads for the
+// comparison. An identical file is Unchanged, a file without a package Not managed, and a missing
+// file N/A.
 //
 // CLI Example:
 //
@@ -96,23 +101,23 @@ func fetched(group []node) (name string, info *data.Map) {
 func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 	kwargs := packages.Own(a.Kwargs)
 	ret, of, names := &data.Map{}, map[string]string{}, []any{}
-	for _, path := range a.Paths {
-		v, err := m.env.Call(ctx, "lowpkg.owner", []any{path}, kwargs)
+	for _, path := range data.Texts(a.Paths) {
+		name, err := calls.PackageOwner(ctx, m.env, path, kwargs)
 		if err != nil {
 			return nil, err
 		}
-		if name := data.Str(v); data.Truth(v) {
-			of[data.Str(path)] = name
+		if name != "" {
+			of[path] = name
 			if !slices.Contains(names, any(name)) {
 				names = append(names, name)
 			}
 			continue
 		}
-		said, err := m.unowned(data.Str(path))
+		text, err := m.unowned(path)
 		if err != nil {
 			return nil, err
 		}
-		ret.Set(data.Str(path), said)
+		ret.Set(path, text)
 	}
 	if len(names) == 0 {
 		return ret, nil
@@ -121,8 +126,8 @@ func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range a.Paths {
-		name, ok := of[data.Str(path)]
+	for _, path := range data.Texts(a.Paths) {
+		name, ok := of[path]
 		if !ok {
 			continue
 		}
@@ -130,26 +135,26 @@ func (m *module) diff(ctx context.Context, a pathsArgs) (any, error) {
 		if !ok {
 			return nil, loader.Execution("%s", got.Text("_error"))
 		}
-		v, err := m.env.Call(ctx, "lowpkg.diff", []any{info.Value("path"), path}, nil)
+		text, err := calls.PackageDiff(ctx, m.env, info.Text("path"), path)
 		if err != nil {
 			return nil, err
 		}
-		if !data.Truth(v) {
-			v = "Unchanged"
+		if text == "" {
+			text = "Unchanged"
 		}
-		ret.Set(data.Str(path), v)
+		ret.Set(path, text)
 	}
 	return ret, nil
 }
 
-// unowned says of a file of no package whether it is there.
+// unowned returns the text for a file without a package, depending on whether the file exists.
 func (m *module) unowned(path string) (string, error) {
 	_, err := os.Lstat(m.path(nil, path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "N/A", nil
 	}
 	if err != nil {
-		return "", loader.Execution("look at a file: %w", err)
+		return "", loader.Execution("check a file: %w", err)
 	}
 	return "Not managed", nil
 }
@@ -159,7 +164,7 @@ type rootKwargs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// listDownloaded returns the packages that zypper has fetched, by name and version: path, size, and since when.
+// listDownloaded returns the packages in zypper's cache, by name and version: path, size, and time.
 //
 // CLI Example:
 //
@@ -170,34 +175,27 @@ func (m *module) listDownloaded(ctx context.Context, a rootKwargs) (any, error) 
 
 func (m *module) downloaded(ctx context.Context, root any) (*data.Map, error) {
 	ret := &data.Map{}
-	err := filepath.WalkDir(m.path(root, "/var/cache/zypp/packages"), func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
+	err := filepath.WalkDir(m.path(root, "/var/cache/zypp/packages"),
+		func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".rpm") {
+				return err
+			}
+			info, ok, err := calls.BinPkgInfo(ctx, m.env, path)
+			if err != nil || !ok {
+				return err
+			}
+			s, err := e.Info()
+			if err != nil {
+				return err
+			}
+			packages.AddDownloaded(ret, info, path, s.Size(), time.Unix(changedAt(s), 0).UTC())
 			return nil
-		}
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".rpm") {
-			return err
-		}
-		v, err := m.env.Call(ctx, "lowpkg.bin_pkg_info", []any{path}, nil)
-		info, ok := v.(*data.Map)
-		if err != nil || !ok {
-			return err // what is no package is nil
-		}
-		s, err := e.Info()
-		if err != nil {
-			return err
-		}
-		versions, ok := ret.Value(info.Value("name")).(*data.Map)
-		if !ok {
-			versions = &data.Map{}
-			ret.Set(info.Value("name"), versions)
-		}
-		since := changedAt(s)
-		versions.Set(info.Value("version"), data.NewMap("path", path, "size", s.Size(), "creation_date_time_t", since,
-			"creation_date_time", time.Unix(since, 0).UTC().Format("2006-01-02T15:04:05")))
-		return nil
-	})
+		})
 	if err != nil {
-		return nil, loader.Execution("list what zypper has fetched: %w", err)
+		return nil, loader.Execution("list downloaded packages: %w", err)
 	}
 	return ret, nil
 }

@@ -17,7 +17,7 @@ type rootArgs struct {
 	Root any `default:"None"`
 }
 
-// listLocks returns what is locked, by package: the lines of zypper's file of locks.
+// listLocks returns the locks by package, from zypper's file of locks.
 //
 // CLI Example:
 //
@@ -32,7 +32,7 @@ func (m *module) locks(root any) (*data.Map, error) {
 	return parseLocks(string(text)), nil
 }
 
-// parseLocks reads zypper's file of locks: paragraphs of lines with a key, a colon and a value.
+// parseLocks parses zypper's file of locks: paragraphs of lines with a key, a colon and a value.
 func parseLocks(text string) *data.Map {
 	locks := &data.Map{}
 	for part := range strings.SplitSeq(text, "\n\n") {
@@ -57,7 +57,7 @@ type holdArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// A target is a package that is to be held or not, with its version or nil.
+// A target is a package to hold or release, and its version or nil.
 type target struct {
 	name    string
 	version any
@@ -83,7 +83,7 @@ func (a holdArgs) targets() ([]target, error) {
 	return all, nil
 }
 
-// word returns what zypper is told of a package and its version.
+// word returns zypper's argument for a package and its version.
 func word(name string, version any) any {
 	if !data.Truth(version) {
 		return name
@@ -91,11 +91,11 @@ func word(name string, version any) any {
 	return name + "=" + data.Str(version)
 }
 
-func told(name string, result bool, changes *data.Map, comment string) *data.Map {
+func holdResult(name string, result bool, changes *data.Map, comment string) *data.Map {
 	return data.NewMap("name", name, "changes", changes, "result", result, "comment", comment)
 }
 
-// hold keeps packages at their versions, and returns by package what came of it.
+// hold keeps packages at their current versions, and returns the result for each package.
 //
 // CLI Example:
 //
@@ -103,13 +103,15 @@ func told(name string, result bool, changes *data.Map, comment string) *data.Map
 func (m *module) hold(ctx context.Context, a holdArgs) (any, error) {
 	return m.lock(ctx, a, "al", func(t target, lock *data.Map) (*data.Map, any) {
 		if lock != nil {
-			return told(t.name, true, &data.Map{}, "Package "+t.name+" is already set to be held."), nil
+			return holdResult(t.name, true, &data.Map{}, "Package "+t.name+
+				" is already set to be held."), nil
 		}
-		return told(t.name, true, data.NewMap("new", "hold", "old", ""), "Package "+t.name+" is now being held."), word(t.name, t.version)
+		return holdResult(t.name, true, data.NewMap("new", "hold", "old", ""), "Package "+t.name+
+			" is now being held."), word(t.name, t.version)
 	})
 }
 
-// unhold lets packages go to other versions again, and returns by package what came of it.
+// unhold allows packages to change versions again, and returns the result for each package.
 //
 // CLI Example:
 //
@@ -119,16 +121,22 @@ func (m *module) unhold(ctx context.Context, a holdArgs) (any, error) {
 		held := strings.TrimLeft(lock.Text("version"), "= ")
 		switch {
 		case lock == nil:
-			return told(t.name, true, &data.Map{}, "Package "+t.name+" was already unheld."), nil
+			return holdResult(t.name, true, &data.Map{}, "Package "+t.name+
+				" was already unheld."), nil
 		case data.Truth(t.version) && data.Str(t.version) != held:
-			return told(t.name, false, &data.Map{}, "Unable to unhold package "+t.name+" as it is held with the other version."), nil
+			return holdResult(t.name, false, &data.Map{}, "Unable to unhold package "+t.name+
+				" as it is held with the other version."), nil
 		}
-		return told(t.name, true, data.NewMap("new", "", "old", "hold"), "Package "+t.name+" is no longer held."), word(t.name, held)
+		return holdResult(t.name, true, data.NewMap("new", "", "old", "hold"), "Package "+t.name+
+			" is no longer held."), word(t.name, held)
 	})
 }
 
-// lock runs zypper's verb for the packages of which judge gives a word, and returns what judge says of each.
-func (m *module) lock(ctx context.Context, a holdArgs, verb string, judge func(target, *data.Map) (*data.Map, any)) (any, error) {
+// lock returns the outcome that judge returns for each package. It runs zypper's verb for the
+// packages for which judge returns an argument.
+func (m *module) lock(
+	ctx context.Context, a holdArgs, verb string, judge func(target, *data.Map) (*data.Map, any),
+) (any, error) {
 	targets, err := a.targets()
 	if err != nil {
 		return nil, err
@@ -159,15 +167,15 @@ type listHoldsArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// listHolds returns the packages that are installed and locked, each with its version.
+// listHolds returns the installed packages that are locked, each with its version.
 //
 // pattern
 //
-//	A regular expression that their names begin with.
+//	A regular expression for the beginning of names.
 //
 // full : True
 //
-//	False: names alone.
+//	False: only names.
 //
 // CLI Example:
 //
@@ -187,20 +195,22 @@ func (m *module) listHolds(ctx context.Context, a listHoldsArgs) (any, error) {
 	}
 	list := []any{}
 	for _, name := range names {
-		v, err := m.infoInstalled(ctx, namesArgs{[]any{name}, data.NewMap("root", a.Root, "attr", "edition,epoch", "all_versions", true)})
+		v, err := m.infoInstalled(ctx,
+			namesArgs{[]any{name}, data.NewMap("root", a.Root, "attr", "edition,epoch",
+				"all_versions", true)})
 		if err != nil {
 			return nil, err
 		}
-		for _, said := range holdTexts(name, v, data.Truth(a.Full)) {
-			if !slices.Contains(list, any(said)) && fits(said) {
-				list = append(list, said)
+		for _, text := range holdTexts(name, v, data.Truth(a.Full)) {
+			if !slices.Contains(list, any(text)) && fits(text) {
+				list = append(list, text)
 			}
 		}
 	}
 	return list, nil
 }
 
-// held returns the names of the packages that are installed and that a lock means.
+// held returns the names of the installed packages that a lock covers.
 func (m *module) held(ctx context.Context, root any) (names []string, err error) {
 	locks, err := m.locks(root)
 	for name, v := range locks.All() {
@@ -225,11 +235,11 @@ func (m *module) held(ctx context.Context, root any) (names []string, err error)
 	return names, err
 }
 
-// holdTexts returns a package with each of its versions, as zypper writes them in locks, or its name alone.
-func holdTexts(name string, info any, full bool) (list []string) {
-	all, _ := info.(*data.Map)
-	for _, v := range listOf(all.Value(name)) {
-		p, _ := v.(*data.Map)
+// holdTexts returns a package with each of its versions in zypper's form for locks, or only its
+// name.
+func holdTexts(name string, info *data.Map, full bool) (list []string) {
+	for _, v := range listOf(info.Value(name)) {
+		p := v.(*data.Map)
 		if !full {
 			list = append(list, name)
 			continue
@@ -243,7 +253,7 @@ func holdTexts(name string, info any, full bool) (list []string) {
 	return list
 }
 
-// cleanLocks removes the locks that no package has, and returns how many.
+// cleanLocks removes the locks that match no package, and returns their number.
 //
 // CLI Example:
 //
@@ -255,11 +265,12 @@ func (m *module) cleanLocks(ctx context.Context, a rootArgs) (any, error) {
 		return data.NewMap("removed", removed), nil
 	}
 	if err != nil {
-		return nil, loader.Execution("look at locks: %w", err)
+		return nil, loader.Execution("check locks: %w", err)
 	}
 	nodes, err := m.nodes(ctx, call{root: a.Root}, "message", "cl")
 	for _, n := range nodes {
-		if words := strings.Fields(strings.ToLower(n.text)); len(words) > 1 && strings.HasPrefix(words[0], "removed") {
+		if words := strings.Fields(strings.ToLower(n.text)); len(words) > 1 &&
+			strings.HasPrefix(words[0], "removed") {
 			removed = words[1]
 			break
 		}

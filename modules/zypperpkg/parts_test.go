@@ -32,16 +32,18 @@ const downloadText = `<?xml version='1.0'?>
 </stream>
 `
 
-// answers are what programs say to lines that end so.
+// answers maps the ends of command lines to the output of programs.
 func answers() map[string]string {
 	list := func(solvables string) string {
-		return "<?xml version='1.0'?><stream><search-result><solvable-list>" + solvables + "</solvable-list></search-result></stream>"
+		return "<?xml version='1.0'?><stream><search-result><solvable-list>" + solvables +
+			"</solvable-list></search-result></stream>"
 	}
 	info := "Loading\n\nInformation for X:\n-----\nRepository : Pool\nVersion : 15-1\nArch : x86_64\nInstalled : Yes\nName : "
 	return map[string]string{
-		"products": productsText, "products -i": productsText, "download vim none": downloadText, "download vim": downloadText,
-		" cl":      "<?xml version='1.0'?><stream><message type=\"info\">Removed 2 locks.</message></stream>",
-		" ps -sss": "sshd\ncron\n",
+		"products": productsText, "products -i": productsText, "download vim none": downloadText,
+		"download vim": downloadText,
+		" cl":          "<?xml version='1.0'?><stream><message type=\"info\">Removed 2 locks.</message></stream>",
+		" ps -sss":     "sshd\ncron\n",
 		"search --match-exact --case-sensitive --installed-only --details vim": list(`<solvable status="installed" name="vim" kind="package" edition="7.4-1"/>`),
 		"search --case-sensitive --installed-only --details z*":                list(`<solvable status="installed" name="zsh" kind="package"/><solvable status="installed" name="zip" kind="package"/>`),
 		"search --match-exact vim":                                             list(`<solvable status="installed" name="vim" kind="package"/>`),
@@ -63,7 +65,8 @@ func answer(args []string) testpkg.Answer {
 	if args[0] == "rpm" {
 		return testpkg.Answer{Out: "vim_|-(none)_|-7.4_|-1_|-x86_64_|-(none)_|-1487838485\n"}
 	}
-	return testpkg.Answer{Code: 104, Out: "<?xml version='1.0'?><stream><message type=\"info\">No matching items found.</message></stream>"}
+	return testpkg.Answer{Code: 104,
+		Out: "<?xml version='1.0'?><stream><message type=\"info\">No matching items found.</message></stream>"}
 }
 
 type words struct {
@@ -71,7 +74,8 @@ type words struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// lowpkg stands for the module of RPM: it owns /etc/vimrc and /etc/zshrc, and knows one package file.
+// lowpkg returns a replacement of the RPM module: it owns /etc/vimrc and /etc/zshrc, and knows one
+// package file.
 func lowpkg() loader.Plugin {
 	of := func(f func(a words) any) func(context.Context, words) (any, error) {
 		return func(_ context.Context, a words) (any, error) { return f(a), nil }
@@ -90,7 +94,8 @@ func lowpkg() loader.Plugin {
 			})),
 			loader.F("info", of(func(a words) any {
 				if a.Args[0] == "zsh" {
-					return data.NewMap("zsh", []any{data.NewMap("edition", "5.6-3"), data.NewMap("epoch", "2", "edition", "2:5.5-1")})
+					return data.NewMap("zsh", []any{data.NewMap("edition", "5.6-3"),
+						data.NewMap("epoch", "2", "edition", "2:5.5-1")})
 				}
 				return data.NewMap(a.Args[0], []any{data.NewMap("edition", "7.4-1")})
 			})),
@@ -109,9 +114,12 @@ func partsHost(t *testing.T) *testpkg.Host {
 	bin := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(bin, "zypper"), []byte("#!/bin/sh\n"), 0o755))
 	t.Setenv("PATH", bin)
-	h := testpkg.New(t, data.NewMap("os_family", "Suse", "os", "SUSE", "osarch", "x86_64"), answer, Plugin(), lowpkg())
-	for name, text := range map[string]string{"etc/zypp/locks": locksText, "var/lib/suseRegister/OEM/sles": "OEM release\nmore\n", "etc/passwd": "",
-		"var/cache/zypp/packages/pool/vim.rpm": "12345", "var/cache/zypp/packages/pool/odd.rpm": "", "var/cache/zypp/packages/pool/x.txt": ""} {
+	h := testpkg.New(t, data.NewMap("os_family", "Suse", "os", "SUSE", "osarch", "x86_64"), answer,
+		Plugin(), lowpkg())
+	for name, text := range map[string]string{"etc/zypp/locks": locksText,
+		"var/lib/suseRegister/OEM/sles": "OEM release\nmore\n", "etc/passwd": "",
+		"var/cache/zypp/packages/pool/vim.rpm": "12345", "var/cache/zypp/packages/pool/odd.rpm": "",
+		"var/cache/zypp/packages/pool/x.txt": ""} {
 		at := filepath.Join(h.Root, name)
 		must(t, os.MkdirAll(filepath.Dir(at), 0o755))
 		must(t, os.WriteFile(at, []byte(text), 0o644))
@@ -119,12 +127,16 @@ func partsHost(t *testing.T) *testpkg.Host {
 	return h
 }
 
-// TestParts has what Salt 3006.0 makes of the same answers of zypper and rpm, each call twice.
+// TestParts compares with the results of Salt 3006.0 for the same output of zypper and rpm; each
+// call runs twice.
 func TestParts(t *testing.T) {
 	h := partsHost(t)
-	sles := data.NewMap("name", "SLES", "version", "15.4", "release", "OEM release", "epoch", "0", "arch", "x86_64", "vendor", "SUSE", "productline", "sles",
-		"isbase", true, "installed", true, "eol", "2015-08-01T00:00:00", "eol_t", int64(1438380000), "description", "SUSE Linux for servers.")
-	module := data.NewMap("name", "module", "version", "15", "release", "1", "epoch", "0", "arch", "noarch", "isbase", false, "installed", false, "eol", "",
+	sles := data.NewMap("name", "SLES", "version", "15.4", "release", "OEM release", "epoch", "0",
+		"arch", "x86_64", "vendor", "SUSE", "productline", "sles",
+		"isbase", true, "installed", true, "eol", "2015-08-01T00:00:00", "eol_t", int64(1438380000),
+		"description", "SUSE Linux for servers.")
+	module := data.NewMap("name", "module", "version", "15", "release", "1", "epoch", "0", "arch",
+		"noarch", "isbase", false, "installed", false, "eol", "",
 		"eol_t", int64(0), "description", "Module")
 	for range 2 {
 		h.Is([]any{sles, module}, "list_products", nil)
@@ -137,12 +149,16 @@ func TestParts(t *testing.T) {
 		h.Is([]any{"vim-0:7.4-1.*"}, "list_holds", []any{"v.m"})
 		h.Is(data.NewMap("vi", []any{"vim"}, "editor", []any{"vim", "nano"}), "list_provides", nil)
 		asked := []any{"w3m_ssl", "vim", data.NewMap("none", "1")}
-		h.Is([]any{"w3m", "vim", data.NewMap("none", "1")}, "resolve_capabilities", []any{asked}, "resolve_capabilities", true)
+		h.Is([]any{"w3m", "vim", data.NewMap("none", "1")}, "resolve_capabilities", []any{asked},
+			"resolve_capabilities", true)
 		h.Is(asked, "resolve_capabilities", []any{asked})
 		h.Is([]any{"sshd", "cron"}, "services_need_restart", nil)
-		h.Is(data.NewMap("base", data.NewMap("installed", true, "summary", "Base")), "list_installed_patterns", nil)
-		h.Is(data.NewMap("vim", "7.4-1", "pattern:base", "15-1", "patch:sec", "15-1"), "list_pkgs", nil, "includes", []any{"pattern", "patch"})
-		h.Is(data.NewMap("vim", "7.4-1", "product:SLES", "0:15.4-OEM release", "product:module", "0:15-1"), "list_pkgs", nil, "includes", []any{"product"})
+		h.Is(data.NewMap("base", data.NewMap("installed", true, "summary", "Base")),
+			"list_installed_patterns", nil)
+		h.Is(data.NewMap("vim", "7.4-1", "pattern:base", "15-1", "patch:sec", "15-1"),
+			"list_pkgs", nil, "includes", []any{"pattern", "patch"})
+		h.Is(data.NewMap("vim", "7.4-1", "product:SLES", "0:15.4-OEM release", "product:module",
+			"0:15-1"), "list_pkgs", nil, "includes", []any{"product"})
 		h.Is(data.NewMap("vim", "7.4-1"), "list_pkgs", nil)
 	}
 }
@@ -151,15 +167,18 @@ func TestDownloads(t *testing.T) {
 	h := partsHost(t)
 	vim := data.NewMap("repository-name", "Pool", "repository-alias", "pool", "path", "/cache/vim.rpm")
 	for range 2 {
-		h.Is(data.NewMap("vim", vim, "_error", "The following package(s) failed to download: none"), "download", []any{"vim", "none"})
+		h.Is(data.NewMap("vim", vim, "_error", "The following package(s) failed to download: none"),
+			"download", []any{"vim", "none"})
 		h.Is("salt.exceptions.SaltInvocationError: No packages specified", "download", nil)
-		h.Is(data.NewMap("/nofile", "N/A", "/etc/passwd", "Not managed", "/etc/vimrc", "diff of /cache/vim.rpm /etc/vimrc", "/etc/zshrc", "Unchanged"), "diff",
+		h.Is(data.NewMap("/nofile", "N/A", "/etc/passwd", "Not managed", "/etc/vimrc",
+			"diff of /cache/vim.rpm /etc/vimrc", "/etc/zshrc", "Unchanged"), "diff",
 			[]any{"/etc/vimrc", "/etc/zshrc", "/nofile", "/etc/passwd"})
 		v, err := h.Call("list_downloaded", nil)
 		all, _ := v.(*data.Map)
 		found, _ := data.Lookup(v, "vim:7.4-2", ":")
 		p, _ := found.(*data.Map)
-		if err != nil || all.Len() != 1 || p.Value("size") != int64(5) || p.Text("path") != filepath.Join(h.Root, "var/cache/zypp/packages/pool/vim.rpm") ||
+		if err != nil || all.Len() != 1 || p.Value("size") != int64(5) ||
+			p.Text("path") != filepath.Join(h.Root, "var/cache/zypp/packages/pool/vim.rpm") ||
 			!strings.Contains(p.Text("creation_date_time"), "T") {
 			t.Errorf("list_downloaded gives %s, %v", data.Repr(v), err)
 		}

@@ -21,15 +21,16 @@ type productsArgs struct {
 	Root    any `default:"None"`
 }
 
-// listProducts returns the products of SUSE that are installed: what zypper tells of each, eol and eol_t being the end of its life.
+// listProducts returns the installed SUSE products with zypper's details of each. eol and eol_t are
+// the end of its life.
 //
 // all : False
 //
-//	True: also those that the repositories have.
+//	True: also products in the repositories.
 //
 // refresh : False
 //
-//	True: ask the repositories again first.
+//	True: refresh the repositories first.
 //
 // CLI Example:
 //
@@ -71,7 +72,7 @@ func (m *module) products(ctx context.Context, all bool, root any) ([]*data.Map,
 	return list, nil
 }
 
-// groups returns each element of a name with those behind it, up to the next.
+// groups returns each element with a name, together with the elements after it up to the next one.
 func groups(nodes []node, name string) (list [][]node) {
 	for i, n := range nodes {
 		if n.name == name {
@@ -83,7 +84,7 @@ func groups(nodes []node, name string) (list [][]node) {
 	return list
 }
 
-// describedProduct returns what zypper tells of a product, in an element and those inside.
+// describedProduct returns zypper's details of a product, from an element and those inside it.
 func describedProduct(group []node) (*data.Map, error) {
 	p := &data.Map{}
 	for k, v := range group[0].attrs.All() {
@@ -102,7 +103,8 @@ func describedProduct(group []node) (*data.Map, error) {
 			if text := n.attrs.Text("time_t"); text != "" {
 				var err error
 				if end, err = strconv.ParseInt(text, 10, 64); err != nil {
-					return nil, loader.Execution("read what zypper says of the product %s: %w", p.Text("name"), err)
+					return nil, loader.Execution("parse zypper's details of product %s: %w",
+						p.Text("name"), err)
 				}
 			}
 			p.Set("eol", n.attrs.Text("text"))
@@ -119,7 +121,7 @@ func describedProduct(group []node) (*data.Map, error) {
 	return p, nil
 }
 
-// oem gives a product the release that the maker of the host wrote down for its product line.
+// oem sets the release that the manufacturer of the host stored for the product line.
 func (m *module) oem(p *data.Map, root any) error {
 	line := p.Text("productline")
 	if line == "" || strings.ContainsRune(line, '/') {

@@ -21,7 +21,7 @@ type reposArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// listRepos returns the repositories by their aliases.
+// listRepos returns the repositories by alias.
 //
 // CLI Example:
 //
@@ -49,7 +49,7 @@ func (m *module) repos(root any) (*data.Map, error) {
 	return repos, nil
 }
 
-// described returns a repository with truth values and nothing for what a file writes as 0, 1 and NONE.
+// described returns a repository with booleans and None instead of 0, 1 and NONE in its file.
 func described(alias string, repo *data.Map) *data.Map {
 	out := &data.Map{}
 	for k, v := range repo.All() {
@@ -73,7 +73,7 @@ type getRepoArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// getRepo returns what there is to tell of a repository, or nothing.
+// getRepo returns the settings of a repository, or an empty result if it does not exist.
 //
 // CLI Example:
 //
@@ -104,16 +104,18 @@ func (m *module) delRepo(ctx context.Context, a delRepoArgs) (any, error) {
 		return nil, err
 	}
 	if repos.Has(a.Repo) {
-		out, err := m.run(ctx, call{root: a.Root, xml: true}, "rr", "--loose-auth", "--loose-query", a.Repo)
+		out, err := m.run(ctx, call{root: a.Root, xml: true}, "rr", "--loose-auth",
+			"--loose-query", a.Repo)
 		if err != nil {
 			return nil, err
 		}
 		nodes, err := parseXML(out.Stdout)
 		if err != nil {
-			return nil, loader.Execution("read what zypper says: %w", err)
+			return nil, loader.Execution("parse the output of zypper: %w", err)
 		}
-		if said := named(nodes, "message"); len(said) > 0 && len(named(nodes, "progress")) > 0 {
-			return data.NewMap(a.Repo, true, "message", said[0].text), nil
+		if messages := named(nodes, "message"); len(messages) > 0 &&
+			len(named(nodes, "progress")) > 0 {
+			return data.NewMap(a.Repo, true, "message", messages[0].text), nil
 		}
 	}
 	return nil, loader.Execution("Repository '%s' not found.", a.Repo)
@@ -124,19 +126,20 @@ type modRepoArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// modRepo changes a repository, or adds it, and returns what there is to tell of it then.
+// modRepo changes a repository, or adds it, and returns its settings.
 //
 // baseurl, mirrorlist, url
 //
-//	Where it is. One of them is needed for a new one.
+//	The URL. One of them is required for a new repository.
 //
 // name, enabled, refresh, cache, gpgcheck, priority
 //
-//	Its name; whether it counts, is asked again each time, keeps packages, and is proved; its priority.
+//	Its name; whether it is enabled, is refreshed each time, caches packages, and has its
+//	signatures checked; its priority.
 //
 // gpgautoimport
 //
-//	True: trust its key from now on.
+//	True: import and trust its key.
 //
 // CLI Example:
 //
@@ -166,12 +169,14 @@ func (m *module) modify(ctx context.Context, alias string, kwargs *data.Map) (an
 		global = append(global, "--gpg-auto-import-keys")
 	}
 	if len(options) > 0 {
-		if _, err := m.run(ctx, call{root: root, xml: true, refresh: true}, append(append(append(global, "mr"), options...), alias)...); err != nil {
+		if _, err := m.run(ctx, call{root: root, xml: true, refresh: true},
+			append(append(append(global, "mr"), options...), alias)...); err != nil {
 			return nil, err
 		}
 	}
 	if refresh {
-		if _, err := m.run(ctx, call{root: root, xml: true}, append(global, "refresh", alias)...); err != nil {
+		if _, err := m.run(ctx, call{root: root, xml: true},
+			append(global, "refresh", alias)...); err != nil {
 			return nil, err
 		}
 	}
@@ -182,7 +187,7 @@ func (m *module) modify(ctx context.Context, alias string, kwargs *data.Map) (an
 	return repo, err
 }
 
-// move adds a repository anew in another place, with all else as it was.
+// move adds a repository again with another URL and otherwise the same settings.
 func (m *module) move(ctx context.Context, alias string, now, kwargs *data.Map) (any, error) {
 	words := now.Clone()
 	words.Update(kwargs)
@@ -214,7 +219,8 @@ func (m *module) addRepo(ctx context.Context, alias string, repos, kwargs *data.
 	}
 	for other, repo := range repos.All() {
 		if base := repo.(*data.Map).Text("baseurl"); base == place || base == u.String() {
-			return loader.Execution("Repository '%s' already exists as '%s'.", alias, data.Str(other))
+			return loader.Execution("Repository '%s' already exists as '%s'.", alias,
+				data.Str(other))
 		}
 	}
 	root := kwargs.Value("root")
@@ -231,8 +237,10 @@ func (m *module) addRepo(ctx context.Context, alias string, repos, kwargs *data.
 // modifyWords returns the options of zypper mr for the arguments.
 func modifyWords(kwargs *data.Map) []any {
 	var words []any
-	for _, o := range [][3]string{{"enabled", "--enable", "--disable"}, {"refresh", "--refresh", "--no-refresh"},
-		{"cache", "--keep-packages", "--no-keep-packages"}, {"gpgcheck", "--gpgcheck", "--no-gpgcheck"}} {
+	for _, o := range [][3]string{{"enabled", "--enable", "--disable"},
+		{"refresh", "--refresh", "--no-refresh"},
+		{"cache", "--keep-packages", "--no-keep-packages"}, {"gpgcheck", "--gpgcheck",
+			"--no-gpgcheck"}} {
 		if v, ok := kwargs.Get(o[0]); ok && data.Truth(v) {
 			words = append(words, o[1])
 		} else if ok {

@@ -1,7 +1,7 @@
-// Package zypperpkg is Salt's module pkg on systems of SUSE (salt/modules/zypperpkg.py).
+// Package zypperpkg is Salt's module pkg on SUSE systems (salt/modules/zypperpkg.py).
 //
-// What differs from Salt 3006.0: versions are compared as RPM does; a package that was fetched with a wrong checksum counts as not
-// fetched.
+// Differences from Salt 3006.0: versions are compared by RPM's rules. A package that was downloaded
+// with a wrong checksum counts as not downloaded.
 package zypperpkg
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/internal/packages/rpm"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 )
 
@@ -90,7 +91,7 @@ func (m *module) otherFuncs() []loader.Func {
 
 func (m *module) osArch() string { return m.env.GrainsNow().Text("osarch") }
 
-// path returns where a file of the system lies, or of one below another directory.
+// path returns the path of a system file, or of a file below another root directory.
 func (m *module) path(root any, p string) string {
 	if data.Truth(root) {
 		return filepath.Join("/", m.env.Root, data.Str(root), p)
@@ -108,7 +109,8 @@ type namesArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// version returns the versions of packages: of one as a text, of several as a dictionary; nothing for what is not installed.
+// version returns the installed versions of packages: a text for one package, a dictionary for
+// several. It is empty if a package is not installed.
 //
 // CLI Example:
 //
@@ -127,26 +129,23 @@ type cmpArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// versionCmp compares two versions: -1 where the first is older, 0 where they are the same, 1 where it is newer.
+// versionCmp compares two versions: -1 if the first is older, 0 if they are equal, 1 if it is
+// newer.
 //
 // ignore_epoch : False
 //
-//	Compare what stands behind the first colon of each.
+//	Ignore everything up to the first colon of each version.
 //
 // CLI Example:
 //
 //	salt '*' pkg.version_cmp '0.2-001' '0.2.0.1-002'
 func (m *module) versionCmp(_ context.Context, a cmpArgs) (any, error) {
-	x, y := data.Str(a.Ver1), data.Str(a.Ver2)
-	if data.Truth(a.IgnoreEpoch) {
-		x, y = packages.WithoutEpoch(x), packages.WithoutEpoch(y)
-	}
-	return int64(rpm.CompareEVR(x, y)), nil
+	return rpm.VersionCmp(a.Ver1, a.Ver2, a.IgnoreEpoch), nil
 }
 
 type nameArgs struct{ Name string }
 
-// normalizeName takes the architecture off the name of a package where it is that of the host.
+// normalizeName removes the architecture from the name of a package if it is that of the host.
 //
 // CLI Example:
 //
@@ -155,17 +154,13 @@ func (m *module) normalizeName(_ context.Context, a nameArgs) (any, error) {
 	return rpm.Normalize(a.Name, m.osArch()), nil
 }
 
-// parseArch parts the name of a package from its architecture.
+// parseArch splits the name of a package into the bare name and the architecture.
 //
 // CLI Example:
 //
 //	salt '*' pkg.parse_arch zsh.x86_64
 func (m *module) parseArch(_ context.Context, a nameArgs) (any, error) {
-	name, arch := rpm.SplitArch(a.Name, true)
-	if arch == "" {
-		return data.NewMap("name", name, "arch", nil), nil
-	}
-	return data.NewMap("name", name, "arch", arch), nil
+	return rpm.ParseArch(a.Name), nil
 }
 
 type listPkgsArgs struct {
@@ -175,29 +170,30 @@ type listPkgsArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// listPkgs returns the versions of all packages that are installed.
+// listPkgs returns the versions of all installed packages.
 //
 // versions_as_list
 //
-//	True: a list for each package, and not a text with commas.
+//	True: a list for each package instead of a text with commas.
 //
 // root
 //
-//	A directory to take for /.
+//	A directory to use as the root directory.
 //
 // includes
 //
-//	What else to list, as kind:name: a list of product, pattern and patch.
+//	Other kinds to list as kind:name: a list of product, pattern and patch.
 //
 // attr
 //
-//	What to tell of each version: all, or a list of epoch, version, release, arch, install_date and install_date_time_t.
+//	The details to return for each version: all, or a list of epoch, version, release, arch,
+//	install_date and install_date_time_t.
 //
 // CLI Example:
 //
 //	salt '*' pkg.list_pkgs attr=version,arch
-func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
-	if packages.True(a.Kwargs.Value("removed")) || packages.True(a.Kwargs.Value("purge_desired")) {
+func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (*data.Map, error) {
+	if packages.NoneInstalled(a.Kwargs) {
 		return &data.Map{}, nil
 	}
 	attr := a.Kwargs.Value("attr")
@@ -209,34 +205,37 @@ func (m *module) listPkgs(ctx context.Context, a listPkgsArgs) (any, error) {
 		attr = list
 	}
 	key := "pkg.list_pkgs_" + data.Str(a.Root) + "_" + data.Repr(a.Includes)
-	all, ok := loader.ContextOf(ctx).Get(key)
+	seen, _ := loader.ContextOf(ctx).Get(key)
+	all, ok := seen.(*data.Map)
 	if !ok || a.Kwargs.Value("use_context") == false {
 		args := []any{"rpm"}
 		if data.Truth(a.Root) {
 			args = append(args, "--root", a.Root)
 		}
-		out, err := packages.Run(ctx, m.env, packages.Quietly(), append(args, "-qa", "--queryformat", rpm.Format+"\n")...)
+		out, err := packages.Run(ctx, m.env, packages.Quietly(),
+			append(args, "-qa", "--queryformat", rpm.Format+"\n")...)
 		if err != nil {
 			return nil, err
 		}
 		all = rpm.ParseInstalled(out.Stdout, m.osArch())
-		for name := range all.(*data.Map).Clone().All() {
+		for name := range all.Clone().All() {
 			if strings.HasPrefix(data.Str(name), "gpg-pubkey") {
-				all.(*data.Map).Delete(name)
+				all.Delete(name)
 			}
 		}
-		if err := m.include(ctx, all.(*data.Map), listOf(a.Includes), a.Root); err != nil {
+		if err := m.include(ctx, all, listOf(a.Includes), a.Root); err != nil {
 			return nil, err
 		}
 		loader.ContextOf(ctx).Set(key, all)
 	}
-	return m.env.Call(ctx, "pkg_resource.format_pkg_list", []any{all, packages.True(a.VersionsAsList), attr}, nil)
+	return calls.FormatPkgList(ctx, m.env, all, packages.True(a.VersionsAsList), attr)
 }
 
-// include adds what is installed of other kinds.
+// include adds the installed objects of other kinds.
 func (m *module) include(ctx context.Context, all *data.Map, kinds []any, root any) error {
 	add := func(name string, p *data.Map) {
-		one := data.NewMap("epoch", nil, "version", nil, "release", nil, "arch", nil, "install_date", nil, "install_date_time_t", nil)
+		one := data.NewMap("epoch", nil, "version", nil, "release", nil, "arch", nil,
+			"install_date", nil, "install_date_time_t", nil)
 		for _, k := range []string{"epoch", "version", "release", "arch"} {
 			one.Set(k, p.Value(k))
 		}
@@ -259,7 +258,8 @@ func (m *module) include(ctx context.Context, all *data.Map, kinds []any, root a
 			}
 			for name := range list.All() {
 				full := data.Str(kind) + ":" + data.Str(name)
-				info, err := m.available(ctx, []any{full}, data.NewMap("refresh", false, "root", root))
+				info, err := m.available(ctx, []any{full},
+					data.NewMap("refresh", false, "root", root))
 				if err != nil {
 					return err
 				}
@@ -271,7 +271,7 @@ func (m *module) include(ctx context.Context, all *data.Map, kinds []any, root a
 	return nil
 }
 
-// kindsOf returns the kinds of packages that stand in front of names, as in pattern:base.
+// kindsOf returns the kinds that precede names, as in pattern:base.
 func kindsOf(names []any) []any {
 	var kinds []string
 	for _, n := range names {
@@ -283,51 +283,23 @@ func kindsOf(names []any) []any {
 	return data.Values(slices.Compact(kinds))
 }
 
-// installed returns the versions of what is installed, read anew; attr and includes are as for pkg.list_pkgs.
+// installed returns the installed versions without using a cache. attr and includes are as in
+// pkg.list_pkgs.
 func (m *module) installed(ctx context.Context, root, attr any, includes []any) (*data.Map, error) {
 	kwargs := data.NewMap("use_context", false)
 	if data.Truth(attr) {
 		kwargs.Set("attr", attr)
 	}
-	v, err := m.listPkgs(ctx, listPkgsArgs{Root: root, Includes: includes, Kwargs: kwargs})
-	all, _ := v.(*data.Map)
-	return all, err
+	return m.listPkgs(ctx, listPkgsArgs{Root: root, Includes: includes, Kwargs: kwargs})
 }
 
-// infoInstalled returns what is known of packages that are installed. The arguments are those of lowpkg.info.
+// infoInstalled returns the details of installed packages. The arguments are those of lowpkg.info.
 //
 // CLI Example:
 //
 //	salt '*' pkg.info_installed vim attr=version,vendor
-func (m *module) infoInstalled(ctx context.Context, a namesArgs) (any, error) {
-	v, err := m.env.Call(ctx, "lowpkg.info", a.Names, packages.Own(a.Kwargs))
-	info, _ := v.(*data.Map)
-	ret := &data.Map{}
-	for name, p := range info.All() {
-		list := listOf(p)
-		if one, ok := p.(*data.Map); ok {
-			ret.Set(name, withSource(one))
-			continue
-		}
-		for i, one := range list {
-			one, _ := one.(*data.Map)
-			list[i] = withSource(one)
-		}
-		ret.Set(name, list)
-	}
-	return ret, err
-}
-
-// withSource returns what is known of a package under the names that pkg has.
-func withSource(p *data.Map) *data.Map {
-	out := &data.Map{}
-	for k, v := range p.All() {
-		if k == "source_rpm" {
-			k = "source"
-		}
-		out.Set(k, v)
-	}
-	return out
+func (m *module) infoInstalled(ctx context.Context, a namesArgs) (*data.Map, error) {
+	return packages.InfoInstalled(ctx, m.env, a.Names, packages.Own(a.Kwargs))
 }
 
 type packagesArgs struct {
@@ -335,7 +307,7 @@ type packagesArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// fileList returns the files of packages, or of all.
+// fileList returns the files of the given packages, or of all.
 //
 // CLI Example:
 //
@@ -344,7 +316,7 @@ func (m *module) fileList(ctx context.Context, a packagesArgs) (any, error) {
 	return m.env.Call(ctx, "lowpkg.file_list", a.Packages, packages.Own(a.Kwargs))
 }
 
-// fileDict returns the files of packages, or of all, by package.
+// fileDict returns the files of the given packages, or of all, by package.
 //
 // CLI Example:
 //
@@ -358,7 +330,8 @@ type modifiedArgs struct {
 	Flags    *data.Map `kwargs:"flags"`
 }
 
-// modified returns the files of packages, or of all, that are not as they were installed. The arguments are those of lowpkg.modified.
+// modified returns the files of the given packages, or of all, that differ from their state at
+// installation. The arguments are those of lowpkg.modified.
 //
 // CLI Example:
 //
@@ -372,7 +345,8 @@ type pathsArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// owner returns the package that a file is of; of several files a dictionary. What is of no package has "".
+// owner returns the package that owns a file, "" if none does. For several files it returns a
+// dictionary.
 //
 // CLI Example:
 //
@@ -381,7 +355,8 @@ func (m *module) owner(ctx context.Context, a pathsArgs) (any, error) {
 	return m.env.Call(ctx, "lowpkg.owner", a.Paths, packages.Own(a.Kwargs))
 }
 
-// verify returns how files of packages, or of all, differ from what they were. The arguments are those of lowpkg.verify.
+// verify returns how the files of the given packages, or of all, differ from their state at
+// installation. The arguments are those of lowpkg.verify.
 //
 // CLI Example:
 //

@@ -13,12 +13,12 @@ import (
 	"github.com/brineproject/brine/internal/test/testpkg"
 )
 
-// A system has packages, and speaks as zypper 1.14 does.
+// A system has packages and prints what zypper 1.14 does.
 type system struct {
 	t               *testing.T
 	root            string
 	installed, repo map[string]string
-	locked          int // how often to be locked yet
+	locked          int // for how many more calls zypper is locked
 }
 
 func (s *system) run(args []string) testpkg.Answer {
@@ -60,7 +60,9 @@ func (s *system) run(args []string) testpkg.Answer {
 		must(s.t, os.Remove(filepath.Join(s.root, repoDir, words[1]+".repo")))
 		return testpkg.Answer{Out: `<?xml version='1.0'?><stream><progress id="" name="Removing repository"/><message type="info">Repository 'x' has been removed.</message></stream>`}
 	case "ar":
-		must(s.t, os.WriteFile(filepath.Join(s.root, repoDir, words[2]+".repo"), []byte("["+words[2]+"]\nname="+words[2]+"\nenabled=1\nautorefresh=0\nbaseurl="+words[1]+"\n"), 0o644))
+		must(s.t, os.WriteFile(filepath.Join(s.root, repoDir, words[2]+".repo"),
+			[]byte("["+words[2]+"]\nname="+words[2]+"\nenabled=1\nautorefresh=0\nbaseurl="+words[1]+
+				"\n"), 0o644))
 	case "mr":
 		file := filepath.Join(s.root, repoDir, words[len(words)-1]+".repo")
 		text, err := os.ReadFile(file)
@@ -102,7 +104,8 @@ func (s *system) info(names []string) string {
 			status = "out-of-date (version " + s.installed[n] + " installed)"
 		}
 		fmt.Fprintf(&b, "Information for package %s:\n---------------\nRepository: Pool\nName: %s\nVersion: %s\nArch: x86_64\nInstalled: %s\nStatus: %s\nDescription:\n  Text.\n\n",
-			n, n, s.repo[n], map[bool]string{true: "Yes (automatically)", false: "No"}[s.installed[n] != ""], status)
+			n, n, s.repo[n], map[bool]string{true: "Yes (automatically)",
+				false: "No"}[s.installed[n] != ""], status)
 	}
 	return b.String()
 }
@@ -125,7 +128,8 @@ func (s *system) search(args, words []string) testpkg.Answer {
 func (s *system) change(args, words []string) testpkg.Answer {
 	if s.locked > 0 {
 		s.locked--
-		return testpkg.Answer{Code: lockedCode, Stderr: "System management is locked by the application with pid 1 (zypper)."}
+		return testpkg.Answer{Code: lockedCode,
+			Stderr: "System management is locked by the application with pid 1 (zypper)."}
 	}
 	for _, w := range words[1:] {
 		name, version, _ := strings.Cut(strings.TrimSuffix(w, "-0.9-1.x86_64"), "=")
@@ -136,7 +140,8 @@ func (s *system) change(args, words []string) testpkg.Answer {
 		case s.repo[name] == "":
 			return testpkg.Answer{Code: 104, Out: "No provider of '" + w + "' found.\n"}
 		case version == "0.9-1" && s.installed[name] != "" && !slices.Contains(args, "--force"):
-			return testpkg.Answer{Out: "The selected package '" + name + "-0.9-1.x86_64' from repository 'Old' has lower version than the installed one.\n"}
+			return testpkg.Answer{Out: "The selected package '" + name +
+				"-0.9-1.x86_64' from repository 'Old' has lower version than the installed one.\n"}
 		default:
 			s.installed[name] = s.repo[name]
 		}
@@ -160,11 +165,13 @@ func newHost(t *testing.T) (*testpkg.Host, *system) {
 	bin := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(bin, "zypper"), []byte("#!/bin/sh\n"), 0o755))
 	t.Setenv("PATH", bin)
-	s := &system{t: t, installed: map[string]string{"vim": "7.4-1"}, repo: map[string]string{"vim": "7.4-2", "zsh": "5.6-3"}}
+	s := &system{t: t, installed: map[string]string{"vim": "7.4-1"},
+		repo: map[string]string{"vim": "7.4-2", "zsh": "5.6-3"}}
 	h := testpkg.New(t, data.NewMap("os_family", "Suse", "os", "SUSE", "osarch", "x86_64"), s.run, Plugin())
 	s.root = h.Root
 	must(t, os.MkdirAll(filepath.Join(s.root, repoDir), 0o755))
-	must(t, os.WriteFile(filepath.Join(s.root, repoDir, "SLE.repo"), []byte("[SLE]\nname=Update Repository\nenabled=1\nautorefresh=1\nbaseurl=http://somehost.com/update/\ntype=NONE\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(s.root, repoDir, "SLE.repo"),
+		[]byte("[SLE]\nname=Update Repository\nenabled=1\nautorefresh=1\nbaseurl=http://somehost.com/update/\ntype=NONE\n"), 0o644))
 	return h, s
 }
 
@@ -172,26 +179,34 @@ func TestLooks(t *testing.T) {
 	h, _ := newHost(t)
 	for range 2 {
 		h.Is(data.NewMap("vim", "7.4-1"), "list_pkgs", nil)
-		h.Is(data.NewMap("vim", []any{data.NewMap("version", "7.4", "arch", "x86_64", "release", "1")}), "list_pkgs", nil, "attr", "release")
+		h.Is(data.NewMap("vim", []any{data.NewMap("version", "7.4", "arch", "x86_64", "release",
+			"1")}), "list_pkgs", nil, "attr", "release")
 		h.Is("7.4-1", "version", []any{"vim"})
 		h.Is("7.4-2", "latest_version", []any{"vim"})
-		h.Is(data.NewMap("vim", "7.4-2", "zsh", "5.6-3", "none", ""), "available_version", []any{"zsh", "vim", "none"}, "refresh", false)
+		h.Is(data.NewMap("vim", "7.4-2", "zsh", "5.6-3", "none", ""),
+			"available_version", []any{"zsh", "vim", "none"}, "refresh", false)
 		h.Last("zypper --non-interactive --no-refresh info -t package none vim zsh")
 		if h.Words[len(h.Words)-1].Value("env").(*data.Map).Text("ZYPP_READONLY_HACK") != "1" {
 			t.Error("zypper is to take a lock for reading")
 		}
 		h.Is(true, "upgrade_available", []any{"vim"})
-		h.Is(data.NewMap("zsh", data.NewMap("repository", "Pool", "version", "5.6-3", "arch", "x86_64", "installed", false, "status", "not installed")), "info_available", []any{"zsh"})
+		h.Is(data.NewMap("zsh", data.NewMap("repository", "Pool", "version", "5.6-3", "arch",
+			"x86_64", "installed", false, "status", "not installed")), "info_available", []any{"zsh"})
 		h.Is(data.NewMap("SUSEConnect", "0.2.33-7.1"), "list_upgrades", nil, "fromrepo", "a")
 		h.Last("zypper --non-interactive --xmlout --no-refresh list-updates --repo a")
 		h.Is(data.NewMap("openSUSE-Leap", true, "openSUSE-Update", false), "refresh_db", nil)
 		h.Last("zypper --non-interactive refresh --force")
 		h.Is(data.NewMap("zsh", []any{"5.6-3", "0.9-1"}), "list_repo_pkgs", []any{"zsh"})
-		h.Is(data.NewMap("Old", data.NewMap("zsh", []any{"0.9-1"})), "list_repo_pkgs", []any{"zsh"}, "byrepo", true, "fromrepo", "Old")
-		h.Is("salt.exceptions.CommandExecutionError: No packages found matching 'none'", "search", []any{"none"}, "match", "exact")
-		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two"), "two", data.NewMap("installed", false, "summary", "Two")), "list_patches", nil)
-		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two"), "two", data.NewMap("installed", false, "summary", "Two")), "list_patterns", nil)
-		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two")), "list_installed_patches", nil)
+		h.Is(data.NewMap("Old", data.NewMap("zsh", []any{"0.9-1"})), "list_repo_pkgs", []any{"zsh"},
+			"byrepo", true, "fromrepo", "Old")
+		h.Is("salt.exceptions.CommandExecutionError: No packages found matching 'none'",
+			"search", []any{"none"}, "match", "exact")
+		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two"),
+			"two", data.NewMap("installed", false, "summary", "Two")), "list_patches", nil)
+		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two"),
+			"two", data.NewMap("installed", false, "summary", "Two")), "list_patterns", nil)
+		h.Is(data.NewMap("one", data.NewMap("installed", true, "summary", "One < two")),
+			"list_installed_patches", nil)
 		h.Is(int64(-1), "version_cmp", []any{"1.0-1", "1.0-2"})
 		h.Is("zsh", "normalize_name", []any{"zsh.x86_64"})
 	}
@@ -201,21 +216,26 @@ func TestChanges(t *testing.T) {
 	h, s := newHost(t)
 	h.Is(testpkg.Changes("zsh", "", "5.6-3"), "install", []any{"zsh"})
 	h.RanOne("zypper --non-interactive --no-refresh install --auto-agree-with-licenses --name zsh")
-	h.Is(data.NewMap(), "install", []any{"zsh"}, "version", "5.6*", "skip_verify", true, "no_recommends", true, "fromrepo", "Pool", "root", "/mnt")
+	h.Is(data.NewMap(), "install", []any{"zsh"}, "version", "5.6*", "skip_verify", true,
+		"no_recommends", true, "fromrepo", "Pool", "root", "/mnt")
 	h.RanOne("zypper --non-interactive --root /mnt --no-gpg-checks --no-refresh install --auto-agree-with-licenses --name --force --force-resolution --from Pool --no-recommends zsh=5.6-3")
 	h.Is(data.NewMap(), "install", nil, "pkgs", []any{data.NewMap("zsh", ">=5")}, "refresh", true)
 	h.RanOne("zypper --non-interactive --no-refresh install --auto-agree-with-licenses --name zsh>=5")
 	h.Is(data.NewMap(), "install", nil, "pkgs", []any{data.NewMap("zsh", "0.9-1")})
 	h.RanOne("zypper --non-interactive --no-refresh install --auto-agree-with-licenses --name --force zsh-0.9-1.x86_64")
 	h.Is("salt.exceptions.CommandExecutionError: Zypper command failure: No provider of 'none' found.", "install", []any{"none"})
-	h.Is("salt.exceptions.CommandExecutionError: Zypper do not supports operator \"<>\".", "install", []any{"zsh"}, "version", "<>1")
-	h.Is("salt.exceptions.CommandExecutionError: Advisory id \"x\" not found", "install", nil, "advisory_ids", []any{"x"})
+	h.Is("salt.exceptions.CommandExecutionError: Zypper do not supports operator \"<>\".",
+		"install", []any{"zsh"}, "version", "<>1")
+	h.Is("salt.exceptions.CommandExecutionError: Advisory id \"x\" not found", "install", nil,
+		"advisory_ids", []any{"x"})
 	h.Is(testpkg.Changes("vim", "7.4-1", "7.4-2"), "upgrade", nil)
-	h.Is(data.NewMap(), "upgrade", nil, "refresh", false, "dist_upgrade", true, "fromrepo", []any{"a"}, "novendorchange", true)
+	h.Is(data.NewMap(), "upgrade", nil, "refresh", false, "dist_upgrade", true,
+		"fromrepo", []any{"a"}, "novendorchange", true)
 	h.RanOne("zypper --non-interactive --no-refresh dist-upgrade --auto-agree-with-licenses --from a --no-allow-vendor-change")
 	s.repo["vim"] = ""
 	h.Is("salt.exceptions.CommandExecutionError: Problem encountered upgrading packages. Additional info follows:\n\nchanges:\n    ----------\nresult:\n    ----------\n    pid:\n        1\n"+
-		"    retcode:\n        104\n    stderr:\n    stdout:\n        No provider of 'vim' found.", "upgrade", []any{"vim"}, "refresh", false)
+		"    retcode:\n        104\n    stderr:\n    stdout:\n        No provider of 'vim' found.",
+		"upgrade", []any{"vim"}, "refresh", false)
 	h.Is(testpkg.Changes("zsh", "5.6-3", ""), "remove", nil, "pkgs", []any{"zsh", data.NewMap("vim", "1")})
 	h.Is(data.NewMap(), "remove", []any{"zsh"})
 	h.Is(testpkg.Changes("vim", "7.4-2", ""), "purge", []any{"vim"})
@@ -224,32 +244,40 @@ func TestChanges(t *testing.T) {
 func TestHolds(t *testing.T) {
 	h, _ := newHost(t)
 	outcome := func(result bool, comment string, c ...any) *data.Map {
-		return data.NewMap("vim", data.NewMap("name", "vim", "changes", data.NewMap(c...), "result", result, "comment", comment))
+		return data.NewMap("vim", data.NewMap("name", "vim", "changes", data.NewMap(c...),
+			"result", result, "comment", comment))
 	}
 	h.Is("salt.exceptions.CommandExecutionError: Name or packages must be specified.", "hold", nil)
 	h.Is(data.NewMap(), "list_locks", nil)
 	h.Is(outcome(true, "Package vim is now being held.", "new", "hold", "old", ""), "hold", []any{"vim"})
-	h.Is(outcome(true, "Package vim is already set to be held."), "hold", nil, "pkgs", []any{data.NewMap("vim", nil)})
-	h.Is(data.NewMap("vim", data.NewMap("type", "package", "match_type", "glob", "case_sensitive", "on")), "list_locks", nil)
-	h.Is(outcome(false, "Unable to unhold package vim as it is held with the other version."), "unhold", nil, "pkgs", []any{data.NewMap("vim", "1")})
+	h.Is(outcome(true, "Package vim is already set to be held."), "hold", nil,
+		"pkgs", []any{data.NewMap("vim", nil)})
+	h.Is(data.NewMap("vim", data.NewMap("type", "package", "match_type", "glob", "case_sensitive",
+		"on")), "list_locks", nil)
+	h.Is(outcome(false, "Unable to unhold package vim as it is held with the other version."),
+		"unhold", nil, "pkgs", []any{data.NewMap("vim", "1")})
 	h.Is(outcome(true, "Package vim is no longer held.", "new", "", "old", "hold"), "unhold", []any{"vim"})
 	h.Is(outcome(true, "Package vim was already unheld."), "unhold", []any{"vim"})
 }
 
 func TestRepos(t *testing.T) {
 	h, _ := newHost(t)
-	sle := data.NewMap("name", "Update Repository", "enabled", true, "autorefresh", true, "baseurl", "http://somehost.com/update/", "type", nil, "alias", "SLE")
-	web := data.NewMap("name", "web", "enabled", false, "autorefresh", false, "baseurl", "http://a/b", "alias", "web")
+	sle := data.NewMap("name", "Update Repository", "enabled", true, "autorefresh", true, "baseurl",
+		"http://somehost.com/update/", "type", nil, "alias", "SLE")
+	web := data.NewMap("name", "web", "enabled", false, "autorefresh", false, "baseurl",
+		"http://a/b", "alias", "web")
 	for range 2 {
 		h.Is(sle, "get_repo", []any{"SLE"})
 		h.Is(data.NewMap(), "get_repo", []any{"none"})
 		h.Is(data.NewMap("SLE", sle), "list_repos", nil)
 		h.Is("salt.exceptions.CommandExecutionError: Repository 'web' not found, and neither 'baseurl' nor 'mirrorlist' was specified", "mod_repo", []any{"web"})
 		h.Is("salt.exceptions.CommandExecutionError: Repository 'web' not found and URL for baseurl/mirrorlist is malformed", "mod_repo", []any{"web"}, "baseurl", "a")
-		h.Is("salt.exceptions.CommandExecutionError: Repository 'web' already exists as 'SLE'.", "mod_repo", []any{"web"}, "url", "http://somehost.com/update/")
+		h.Is("salt.exceptions.CommandExecutionError: Repository 'web' already exists as 'SLE'.",
+			"mod_repo", []any{"web"}, "url", "http://somehost.com/update/")
 		h.Is("salt.exceptions.CommandExecutionError: Repository 'none' not found.", "del_repo", []any{"none"})
 	}
-	h.Is(web, "mod_repo", []any{"web"}, "baseurl", "http://a/b", "enabled", false, "gpgautoimport", true, "priority", int64(3))
+	h.Is(web, "mod_repo", []any{"web"}, "baseurl", "http://a/b", "enabled", false,
+		"gpgautoimport", true, "priority", int64(3))
 	h.Last("zypper --non-interactive --xmlout --no-refresh --gpg-auto-import-keys refresh web")
 	h.RanOne("zypper --non-interactive --xmlout --gpg-auto-import-keys mr --disable --priority=3 web")
 	h.Is(web, "mod_repo", []any{"web"}, "enabled", false)

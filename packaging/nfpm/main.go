@@ -2,8 +2,8 @@
 //
 //	nfpm FORMAT DESCRIPTION FOLDER
 //
-// ${NAME} in the description stands for a variable of the environment, which must be set. The name of the file that was
-// written is printed.
+// ${NAME} in the description is replaced by an environment variable, which must be set. The program
+// prints the name of the written file.
 package main
 
 import (
@@ -49,7 +49,7 @@ func write(format, description, folder string) (string, error) {
 	return file, os.WriteFile(file, body.Bytes(), 0o644)
 }
 
-// describe reads a description as it is for a format.
+// describe reads a description for a format.
 func describe(format, description string) (*nfpm.Info, error) {
 	text, err := os.ReadFile(description)
 	if err != nil {

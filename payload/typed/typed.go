@@ -1,6 +1,6 @@
-// Package typed encodes structs as MessagePack, and reads them back, with github.com/ugorji/go/codec behind the limits of
-// package payload. It is for records of our own. It stands apart from payload because that library links net/http, which
-// a minion must not carry.
+// Package typed encodes and decodes structs as MessagePack, using github.com/ugorji/go/codec within
+// the limits of package payload. It is for Brine's own records. It is separate from payload because
+// that library links net/http, which a minion must not contain.
 package typed
 
 import (
@@ -12,8 +12,9 @@ import (
 	"github.com/brineproject/brine/payload"
 )
 
-// Marshal returns the message v, a struct or a pointer to one, in wire form: a map of its exported fields
-// in their order. The tag `codec:"name,omitempty"` names a field. A codec.Raw is written as it is.
+// Marshal returns the message v, a struct or a pointer to one, in wire form: a map of its exported
+// fields in order. The tag `codec:"name,omitempty"` names a field. A codec.Raw is written
+// unchanged.
 func Marshal(v any) ([]byte, error) {
 	var b []byte
 	if err := codec.NewEncoderBytes(&b, handle()).Encode(v); err != nil {
@@ -22,8 +23,8 @@ func Marshal(v any) ([]byte, error) {
 	return b, nil
 }
 
-// Unmarshal reads a message into the struct that v points to; b must be one value within l. Fields that
-// the struct does not have are passed over. Fields of type codec.Raw share the memory of b.
+// Unmarshal decodes a message into the struct that v points to. b must be one value within l.
+// Unknown fields are ignored. Fields of type codec.Raw share the memory of b.
 func Unmarshal(b []byte, l payload.Limits, v any) error {
 	if err := payload.Check(b, l); err != nil {
 		return fmt.Errorf("decode %T: %w", v, err)
@@ -34,8 +35,8 @@ func Unmarshal(b []byte, l payload.Limits, v any) error {
 	return nil
 }
 
-// handle holds the settings of the wire form: old raw for text and bytes, and smallest integers. It is made
-// once, as it keeps what it has learnt of types, and never changed.
+// handle holds the codec settings of the wire form: old raw for text and bytes, and smallest
+// integers. It is created once, since it caches type information, and never modified.
 var handle = sync.OnceValue(newHandle)
 
 func newHandle() *codec.MsgpackHandle {

@@ -28,7 +28,8 @@ func TestStructs(t *testing.T) {
 		t.Errorf("got %x, %v, want %x", got, err, want)
 	}
 	for _, marshal := range []func(any) ([]byte, error){payload.Marshal, payload.MarshalBin} {
-		src, _ := marshal(data.NewMap("n", int64(7), "more", []any{nil}, "cmd", m.Cmd, "tok", []any{int64(1)}, "blob", m.Blob))
+		src, _ := marshal(data.NewMap("n", int64(7), "more", []any{nil}, "cmd", m.Cmd,
+			"tok", []any{int64(1)}, "blob", m.Blob))
 		var back message
 		if err := typed.Unmarshal(src, payload.Limits{}, &back); err != nil {
 			t.Fatal(err)
@@ -38,7 +39,9 @@ func TestStructs(t *testing.T) {
 		}
 	}
 	var back message
-	for name, src := range map[string]string{"cmd a map": "\x81\xa3cmd\x80", "n a text": "\x81\xa1n\xa1x", "no map": "\x01", "two": "\x80\x80", "bomb": "\x81\xa3cmd\xdd\xff\xff\xff\xff"} {
+	for name, src := range map[string]string{"cmd a map": "\x81\xa3cmd\x80",
+		"n a text": "\x81\xa1n\xa1x", "no map": "\x01", "two": "\x80\x80",
+		"bomb": "\x81\xa3cmd\xdd\xff\xff\xff\xff"} {
 		if err := typed.Unmarshal([]byte(src), payload.Limits{}, &back); err == nil {
 			t.Errorf("%s: %+v", name, back)
 		}
@@ -47,7 +50,8 @@ func TestStructs(t *testing.T) {
 
 // FuzzUnmarshal checks that what is read as a message is read the same after it was written again.
 func FuzzUnmarshal(f *testing.F) {
-	for _, src := range []string{"\x80", "\x81\xa3cmd\xa1x", "\x82\xa1n\x07\xa3tok\x91\x01", "\x81\xa4blob\xc4\x01\xff"} {
+	for _, src := range []string{"\x80", "\x81\xa3cmd\xa1x", "\x82\xa1n\x07\xa3tok\x91\x01",
+		"\x81\xa4blob\xc4\x01\xff"} {
 		f.Add([]byte(src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -59,7 +63,8 @@ func FuzzUnmarshal(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%+v: %v", m, err)
 		}
-		if err := typed.Unmarshal(b, payload.PreAuthLimits(), &again); err != nil || again.Cmd != m.Cmd || again.N != m.N || !bytes.Equal(again.Blob, m.Blob) {
+		if err := typed.Unmarshal(b, payload.PreAuthLimits(), &again); err != nil ||
+			again.Cmd != m.Cmd || again.N != m.N || !bytes.Equal(again.Blob, m.Blob) {
 			t.Errorf("%+v comes back as %+v, %v", m, again, err)
 		}
 	})

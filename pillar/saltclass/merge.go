@@ -11,8 +11,9 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// merge merges b into a, and changes both: a list in b that begins with ^ loses that and replaces the one in a, others are
-// added to it (dict_merge). The error is that a list grows too long, as one does that is joined with itself under many keys.
+// merge merges b into a, and changes both (dict_merge). A list in b that begins with ^ loses that
+// and replaces the one in a; other lists are appended to it. The error reports a list that grows
+// too long, for example one that is joined with itself under many keys.
 func merge(a, b *data.Map) error {
 	for key, over := range b.All() {
 		below, has := a.Get(key)
@@ -25,8 +26,10 @@ func merge(a, b *data.Map) error {
 				if len(l.Items) > 0 && l.Items[0] == "^" {
 					l.Items = slices.Clone(l.Items[1:])
 					a.Set(key, l)
-				} else if into.Items = append(slices.Clip(into.Items), l.Items...); len(into.Items) > maxList {
-					return fmt.Errorf("the list %s has more than %d elements", data.Str(key), maxList)
+				} else if into.Items = append(slices.Clip(into.Items),
+					l.Items...); len(into.Items) > maxList {
+					return fmt.Errorf("the list %s has more than %d elements",
+						data.Str(key), maxList)
 				}
 				continue
 			}
@@ -44,7 +47,7 @@ func merge(a, b *data.Map) error {
 	return nil
 }
 
-// variable is ${a:b} with the character before it.
+// variable matches ${a:b} with the character before it.
 var variable = regexp.MustCompile(`(?:^|.)\$\{.*?\}`)
 
 // An expansion replaces variables within one dictionary.
@@ -53,7 +56,8 @@ type expansion struct {
 	root *data.Map
 }
 
-// expandVariables puts values in the place of variables ${a:b}; \${a:b} stays, without its backslash (expand_variables).
+// expandVariables replaces variables ${a:b} by their values; \${a:b} only loses its backslash
+// (expand_variables).
 func expandVariables(ctx context.Context, m *data.Map) (*data.Map, error) {
 	if m == nil {
 		return data.NewMap(), nil
@@ -96,8 +100,9 @@ func (e *expansion) list(l *jinja.List) error {
 	return nil
 }
 
-// text replaces the variables of one text, wherever that text stands (find_and_process_re). Salt counts with two texts, the
-// one that it looks for and, where the text is no element of a list, the one that it makes.
+// text replaces the variables of one text wherever that text occurs (find_and_process_re). As in
+// Salt it works with two texts: the one to search for and, if the text is not an element of a list,
+// the one that results.
 func (e *expansion) text(text string, alone bool) error {
 	value := text
 	for _, found := range variable.FindAllString(text, -1) {
@@ -131,7 +136,8 @@ func (e *expansion) text(text string, alone bool) error {
 	return nil
 }
 
-// value is what a variable stands for, itself when there is nothing (find_value_to_expand).
+// value returns the value of a variable, or the variable itself if it has none
+// (find_value_to_expand).
 func (e *expansion) value(name string) (string, error) {
 	var at any = e.root
 	for part := range strings.SplitSeq(name[2:len(name)-1], ":") {
@@ -140,7 +146,8 @@ func (e *expansion) value(name string) (string, error) {
 		}
 		m, ok := at.(*data.Map)
 		if !ok {
-			return "", fmt.Errorf("the variable %s leads into what is no dictionary", name)
+			return "", fmt.Errorf("the variable %s leads into a value that is not a dictionary",
+				name)
 		}
 		if !m.Has(part) {
 			return name, nil
@@ -149,12 +156,13 @@ func (e *expansion) value(name string) (string, error) {
 	}
 	s, ok := at.(string)
 	if !ok {
-		return "", fmt.Errorf("the variable %s stands for what is no text", name)
+		return "", fmt.Errorf("the value of the variable %s is not a text", name)
 	}
 	return s, nil
 }
 
-// replace puts a text in the place of another wherever that is a value or an element (dict_search_and_replace).
+// replace replaces a text by another wherever it is a value or an element
+// (dict_search_and_replace).
 func (e *expansion) replace(m *data.Map, old, made string) {
 	for k, v := range m.All() {
 		switch v := v.(type) {

@@ -1,17 +1,19 @@
-// Package saltclass reads nodes and classes: a tree of YAML files, templates, in which a node names its classes, those name others,
-// and all have states and pillar. It is what the external pillar saltclass and the system saltclass of master_tops are made of
-// (salt/utils/saltclass.py, and salt/tops/saltclass.py for the form of the files).
+// Package saltclass reads nodes and classes from a tree of YAML templates. A node names its
+// classes, classes may name others, and all of them have states and pillar. It implements the
+// external pillar saltclass and the system saltclass of master_tops (salt/utils/saltclass.py, and
+// salt/tops/saltclass.py for the form of the files).
 //
 //	PATH/nodes/…/MINION.yml        environment, classes, states, pillars
 //	PATH/classes/NAME.yml          or NAME/init.yml; dots in a name are directories, and names may have wildcards
 //
-// What is odd, and as in Salt: lists of classes that the pillar does not have yet grow when others add to them, and stand in the
-// result with what they grew to and once more; a class that another names deep below is read, but counts only where Salt's walk
-// through the list comes upon it; and a variable ${a:b} must stand for a text.
+// Some odd rules are as in Salt. Lists of classes that the pillar does not have yet grow when
+// others append to them, and are in the result both grown and once more. A class that another names
+// deep below is read, but only counts if Salt's walk through the list reaches it. A variable ${a:b}
+// must stand for a text.
 //
-// What differs: files are gone through in the order of their names, where Salt takes that of the disk; an empty node or list is no
-// error; and there may be 2000 classes, and
-// 100,000 elements in a list.
+// Differences: files are processed in the order of their names, while Salt uses the order on disk;
+// an empty node or list is no error; and the limits are 2000 classes, and 100,000 elements in a
+// list.
 package saltclass
 
 import (
@@ -32,7 +34,7 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// Bounds of one tree.
+// Limits of one tree.
 const (
 	maxClasses = 2000
 	maxFolders = 10_000
@@ -40,20 +42,21 @@ const (
 	maxList    = 100_000
 )
 
-// A Node is who is asked for.
+// A Node is the minion for which the tree is read.
 type Node struct {
 	ID     string
 	Path   string // of the tree
 	Opts   *data.Map
 	Grains *data.Map
 	Pillar *data.Map // may be nil
-	Salt   any       // what templates know as __salt__; nil is an empty dictionary
+	Salt   any       // __salt__ of templates; nil means an empty dictionary
 	Log    logrus.FieldLogger
 }
 
-// Pillars returns the pillar of a node, with what it is made of under __saltclass__, and the pillar that the last template saw:
-// the one that was given, with the values of all files merged into it, also of classes that do not count. In Salt that one, too,
-// reaches the minion, below the other. Errors say which file is wrong and show nothing of it; the log has the whole.
+// Pillars returns the pillar of a node, including its sources under __saltclass__, and the pillar
+// that the last template saw: the given one with the values of all files merged into it, also of
+// classes that do not count. In Salt the latter also reaches the minion, below the former. Errors
+// name the faulty file and show none of its content; the log has the full error.
 func (n Node) Pillars(ctx context.Context) (found, seen *data.Map, err error) {
 	r := newReading(n)
 	got, err := r.read(ctx)
@@ -64,8 +67,9 @@ func (n Node) Pillars(ctx context.Context) (found, seen *data.Map, err error) {
 	if values, err = expandVariables(ctx, values); err != nil {
 		return nil, nil, err
 	}
-	found = data.NewMap("__saltclass__", data.NewMap("states", list(got.states), "classes", list(data.Values(got.classes)),
-		"environment", got.environment, "nodename", n.ID))
+	found = data.NewMap("__saltclass__",
+		data.NewMap("states", list(got.states), "classes", list(data.Values(got.classes)),
+			"environment", got.environment, "nodename", n.ID))
 	found.Update(values)
 	if found, err = export(found); err != nil {
 		return nil, nil, err
@@ -74,7 +78,7 @@ func (n Node) Pillars(ctx context.Context) (found, seen *data.Map, err error) {
 	return found, seen, err
 }
 
-// export makes a dictionary of a template one of package data.
+// export converts a template's dictionary to one of package data.
 func export(m *data.Map) (*data.Map, error) {
 	v, err := jinja.Export(m)
 	if err != nil {
@@ -90,14 +94,14 @@ func (n Node) Top(ctx context.Context) (*data.Map, error) {
 		return nil, err
 	}
 	if !data.Hashable(found.environment) {
-		return nil, errors.New("environment is no text")
+		return nil, errors.New("environment is not a text")
 	}
 	return export(data.NewMap(found.environment, list(found.states)))
 }
 
 func list(items []any) *jinja.List { return jinja.NewList(items...) }
 
-// A result is what the files of a node give.
+// A result holds the data of a node's files.
 type result struct {
 	pillars     *data.Map // all dictionaries merged
 	classes     []string
@@ -105,8 +109,8 @@ type result struct {
 	environment any
 }
 
-// A reading is the work for one node. Its values are those of templates: lists are pointers, since those of one class may
-// become part of another's.
+// A reading is the state of reading one node. Its values are those of templates: lists are
+// pointers, because those of one class may become part of another's.
 type reading struct {
 	Node
 	pillar  *data.Map
@@ -116,7 +120,8 @@ type reading struct {
 }
 
 func newReading(n Node) *reading {
-	r := &reading{Node: n, pillar: data.NewMap(), classes: map[string]*data.Map{}, globs: map[string][]string{}}
+	r := &reading{Node: n, pillar: data.NewMap(), classes: map[string]*data.Map{},
+		globs: map[string][]string{}}
 	if p, ok := jinja.Import(n.Pillar).(*data.Map); ok && p != nil {
 		r.pillar = p
 	}
@@ -157,7 +162,7 @@ func (r *reading) read(ctx context.Context) (*result, error) {
 	return found, nil
 }
 
-// node returns the file of the node, "" when there is none. Of several the last counts.
+// node returns the file of the node, or "". Of several the last counts.
 func (r *reading) node(ctx context.Context) (string, error) {
 	if r.ID == "" || strings.ContainsAny(r.ID, `/\`) {
 		return "", errors.New("the minion's id is not fit for the name of a file")
@@ -174,7 +179,8 @@ type walk struct {
 
 func (w *walk) folder(ctx context.Context, at string, above []os.FileInfo) error {
 	self, err := os.Stat(at)
-	if err != nil || !self.IsDir() || len(above) > maxDepth || slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, self) }) {
+	if err != nil || !self.IsDir() || len(above) > maxDepth ||
+		slices.ContainsFunc(above, func(a os.FileInfo) bool { return os.SameFile(a, self) }) {
 		return ctx.Err()
 	}
 	if w.folders++; w.folders > maxFolders {
@@ -182,7 +188,7 @@ func (w *walk) folder(ctx context.Context, at string, above []os.FileInfo) error
 	}
 	entries, err := os.ReadDir(at)
 	if err != nil {
-		return nil // what cannot be read is not there, as in Salt
+		return nil // as in Salt, what cannot be read counts as missing
 	}
 	file := filepath.Join(at, w.name)
 	if st, err := os.Stat(file); err == nil && !st.IsDir() {
@@ -190,7 +196,8 @@ func (w *walk) folder(ctx context.Context, at string, above []os.FileInfo) error
 	}
 	for _, e := range entries {
 		if e.IsDir() || e.Type()&os.ModeSymlink != 0 {
-			if err := w.folder(ctx, filepath.Join(at, e.Name()), append(slices.Clip(above), self)); err != nil {
+			if err := w.folder(ctx, filepath.Join(at, e.Name()),
+				append(slices.Clip(above), self)); err != nil {
 				return err
 			}
 		}
@@ -209,8 +216,9 @@ func (r *reading) file(ctx context.Context, at string) (*data.Map, error) {
 	if salt == nil {
 		salt = data.NewMap()
 	}
-	text, err := templates.Render(ctx, name, map[string]any{"__opts__": r.Opts, "__salt__": salt, "__grains__": r.Grains,
-		"__pillar__": r.pillar, "minion_id": r.ID})
+	text, err := templates.Render(ctx, name,
+		map[string]any{"__opts__": r.Opts, "__salt__": salt, "__grains__": r.Grains,
+			"__pillar__": r.pillar, "minion_id": r.ID})
 	if err != nil {
 		return nil, r.wrong(at, "does not render", err)
 	}
@@ -220,7 +228,7 @@ func (r *reading) file(ctx context.Context, at string) (*data.Map, error) {
 	}
 	m, ok := jinja.Import(v).(*data.Map)
 	if !ok && data.Truth(v) {
-		return nil, fmt.Errorf("%s is no dictionary", at)
+		return nil, fmt.Errorf("%s is not a dictionary", at)
 	}
 	if m == nil {
 		m = data.NewMap()
@@ -233,14 +241,15 @@ func (r *reading) wrong(at, what string, err error) error {
 	return fmt.Errorf("%s %s; please see the master's log", at, what)
 }
 
-// paths are the files that a class may be in.
+// paths returns the possible files of a class.
 func (r *reading) paths(class string) (straight, below, initial string) {
 	top := filepath.Join(r.Path, "classes")
 	folders := strings.ReplaceAll(class, ".", string(filepath.Separator))
-	return filepath.Join(top, class+".yml"), filepath.Join(top, folders+".yml"), filepath.Join(top, folders, "init.yml")
+	return filepath.Join(top, class+".yml"), filepath.Join(top, folders+".yml"), filepath.Join(top,
+		folders, "init.yml")
 }
 
-// class reads one class; one that is not there is empty.
+// class reads one class; a missing one is empty.
 func (r *reading) class(ctx context.Context, name string) (*data.Map, error) {
 	straight, below, initial := r.paths(name)
 	for _, at := range []string{straight, below, initial} {
@@ -255,7 +264,7 @@ func (r *reading) class(ctx context.Context, name string) (*data.Map, error) {
 	return data.NewMap(), nil
 }
 
-// glob returns the names of the classes that a name with wildcards stands for.
+// glob returns the names of the classes that match a name with wildcards.
 func (r *reading) glob(name string) []string {
 	if known, ok := r.globs[name]; ok {
 		return known
@@ -268,7 +277,8 @@ func (r *reading) glob(name string) []string {
 			break
 		}
 		for _, at := range shellglob.Paths(pattern) {
-			found := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(at, top), ".yml"), string(filepath.Separator), ".")
+			found := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(at, top), ".yml"),
+				string(filepath.Separator), ".")
 			names = append(names, strings.TrimSuffix(found, ".init"))
 		}
 	}
@@ -279,7 +289,7 @@ func (r *reading) glob(name string) []string {
 	return names
 }
 
-// globAll is glob for several names; each result is there once.
+// globAll is glob for several names, without duplicates.
 func (r *reading) globAll(names []string) []string {
 	var all []string
 	seen := map[string]bool{}
@@ -294,7 +304,7 @@ func (r *reading) globAll(names []string) []string {
 	return all
 }
 
-// names reads a list of classes.
+// names parses a list of classes.
 func names(m *data.Map) ([]string, error) {
 	v, ok := m.Get("classes")
 	if !ok {
@@ -302,23 +312,25 @@ func names(m *data.Map) ([]string, error) {
 	}
 	l, ok := v.(*jinja.List)
 	if !ok {
-		return nil, errors.New("classes is no list")
+		return nil, errors.New("classes is not a list")
 	}
 	var out []string
 	for _, c := range l.Items {
 		s, ok := c.(string)
 		if !ok {
-			return nil, fmt.Errorf("classes holds %s, which is no name", data.Repr(c))
+			return nil, fmt.Errorf("classes contains %s, which is not a name", data.Repr(c))
 		}
 		out = append(out, s)
 	}
 	return out, nil
 }
 
-// order returns the dictionaries of all classes and the node, the names of the classes, and the states
-// (expand_classes_in_order). As there, lists of classes are put before the class that names them while the list is gone
-// through.
-func (r *reading) order(ctx context.Context, node *data.Map, list []string) (dicts []*data.Map, ordered []string, states []any, err error) {
+// order returns the dictionaries of all classes and the node, the names of the classes, and the
+// states (expand_classes_in_order). As in Salt, lists of classes are inserted before the class that
+// names them while the list is processed.
+func (r *reading) order(
+	ctx context.Context, node *data.Map, list []string,
+) (dicts []*data.Map, ordered []string, states []any, err error) {
 	if list, err = r.expand(ctx, node, list); err != nil {
 		return nil, nil, nil, err
 	}
@@ -342,7 +354,7 @@ func (r *reading) order(ctx context.Context, node *data.Map, list []string) (dic
 	return append(dicts, node), ordered, append(states, more...), nil
 }
 
-// expand reads the classes of a list and of what those name, and returns the list with them.
+// expand reads the classes of a list and the classes they name, and returns the extended list.
 func (r *reading) expand(ctx context.Context, node *data.Map, list []string) ([]string, error) {
 	var err error
 	if len(list) == 0 {
@@ -381,7 +393,7 @@ func (r *reading) expand(ctx context.Context, node *data.Map, list []string) ([]
 	return list, ctx.Err()
 }
 
-// emptyAsNone is a class without the list of classes that counts as none.
+// emptyAsNone replaces a class without a list of classes by an empty one.
 func emptyAsNone(class *data.Map) *data.Map {
 	if v, ok := class.Get("classes"); ok && v == nil {
 		return data.NewMap()
@@ -389,7 +401,7 @@ func emptyAsNone(class *data.Map) *data.Map {
 	return class
 }
 
-// statesOf returns the states of a class or node; None is none.
+// statesOf returns the states of a class or node; None counts as empty.
 func statesOf(m *data.Map) ([]any, error) {
 	switch v := m.Value("states").(type) {
 	case nil:
@@ -397,5 +409,5 @@ func statesOf(m *data.Map) ([]any, error) {
 	case *jinja.List:
 		return v.Items, nil
 	}
-	return nil, errors.New("states is no list")
+	return nil, errors.New("states is not a list")
 }

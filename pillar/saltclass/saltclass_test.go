@@ -13,8 +13,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// wantPillar is what the external pillar of Salt 3006.0 gives for testdata/tree and the pillar base: mine, wantTop what its
-// master_tops do without that.
+// wantPillar is the result of Salt 3006.0's external pillar for testdata/tree and the pillar base:
+// mine, wantTop that of its master_tops without it.
 const (
 	wantPillar = `{"__saltclass__": {"states": ["users", "openssh", "common", "db", "web", "common", "deb", "node"],
 "classes": ["default.users", "default.empty", "default", "roles.db", "roles.web", "app.debian"], "environment": "base", "nodename": "web1"},
@@ -29,7 +29,8 @@ const (
 func node(t *testing.T, path, id string) (saltclass.Node, *logtest.Hook) {
 	t.Helper()
 	log, told := logtest.NewNullLogger()
-	return saltclass.Node{ID: id, Path: path, Opts: data.NewMap(), Grains: data.NewMap("os", "Debian"), Log: log}, told
+	return saltclass.Node{ID: id, Path: path, Opts: data.NewMap(),
+		Grains: data.NewMap("os", "Debian"), Log: log}, told
 }
 
 func read(t *testing.T, text string) any {
@@ -64,12 +65,13 @@ func TestTheTreeIsSalts(t *testing.T) {
 	if data.Repr(before) != "{'base': 'mine'}" {
 		t.Errorf("the pillar was changed to %s", data.Repr(before))
 	}
-	if log := told.LastEntry(); log == nil || log.Message != "nothing.here: Class globbing did not yield any results" {
+	if log := told.LastEntry(); log == nil ||
+		log.Message != "nothing.here: Class globbing did not yield any results" {
 		t.Errorf("log %v", log)
 	}
 }
 
-func TestANodeThatIsNotThere(t *testing.T) {
+func TestMissingNode(t *testing.T) {
 	n, told := node(t, "testdata/tree", "db1")
 	got, _, err := n.Pillars(t.Context())
 	if want := "{'__saltclass__': {'states': [], 'classes': [], 'environment': '', 'nodename': 'db1'}}"; err != nil || data.Repr(got) != want {
@@ -102,26 +104,30 @@ func tree(t testing.TB, pairs ...string) string {
 	return dir
 }
 
-func TestWhatIsWrongIsToldWithoutSecrets(t *testing.T) {
+func TestErrorsHideSecrets(t *testing.T) {
 	for _, c := range []struct{ node, class, want string }{
-		{"classes: [c]", "pillars: {p: hunter2}\nx: {{ 1 / 0 }}", "/classes/c.yml does not render; please see the master's log"},
+		{"classes: [c]", "pillars: {p: hunter2}\nx: {{ 1 / 0 }}",
+			"/classes/c.yml does not render; please see the master's log"},
 		{"classes: [c]", "p: [hunter2", "/classes/c.yml is not YAML; please see the master's log"},
-		{"classes: [c]", "- hunter2", "/classes/c.yml is no dictionary"},
-		{"classes: c", "", "classes is no list"},
-		{"classes: [{c: 1}]", "", "classes holds {'c': 1}, which is no name"},
-		{"classes: [c]", "classes: d", "class c: classes is no list"},
-		{"classes: [c]", "states: s", "class c: states is no list"},
-		{"pillars: {a: '${b:c}', b: {c: 1}}", "", "the variable ${b:c} stands for what is no text"},
-		{"pillars: {a: '${b:c}', b: x}", "", "the variable ${b:c} leads into what is no dictionary"},
+		{"classes: [c]", "- hunter2", "/classes/c.yml is not a dictionary"},
+		{"classes: c", "", "classes is not a list"},
+		{"classes: [{c: 1}]", "", "classes contains {'c': 1}, which is not a name"},
+		{"classes: [c]", "classes: d", "class c: classes is not a list"},
+		{"classes: [c]", "states: s", "class c: states is not a list"},
+		{"pillars: {a: '${b:c}', b: {c: 1}}", "", "the value of the variable ${b:c} is not a text"},
+		{"pillars: {a: '${b:c}', b: x}", "",
+			"the variable ${b:c} leads into a value that is not a dictionary"},
 	} {
 		dir := tree(t, "nodes/web1.yml", c.node, "classes/c.yml", c.class)
 		n, _ := node(t, dir, "web1")
 		_, _, err := n.Pillars(t.Context())
-		if err == nil || strings.TrimPrefix(err.Error(), dir) != c.want || strings.Contains(err.Error(), "hunter2") {
+		if err == nil || strings.TrimPrefix(err.Error(), dir) != c.want ||
+			strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %s", c.node, err, c.want)
 		}
 	}
-	dir := tree(t, "nodes/web1.yml", "classes: [../secret, '../*', a/b]\n", "secret.yml", "states: [x]", "classes/a/b.yml", "states: [y]")
+	dir := tree(t, "nodes/web1.yml", "classes: [../secret, '../*', a/b]\n", "secret.yml",
+		"states: [x]", "classes/a/b.yml", "states: [y]")
 	n, _ := node(t, dir, "web1")
 	if got, err := n.Top(t.Context()); err != nil || data.Repr(got) != "{'': []}" {
 		t.Errorf("outside of the folder: %s, %v", data.Repr(got), err)
@@ -130,15 +136,18 @@ func TestWhatIsWrongIsToldWithoutSecrets(t *testing.T) {
 
 func TestListsHaveAnEnd(t *testing.T) {
 	long := strings.Repeat("1, ", 60_000)
-	dir := tree(t, "nodes/web1.yml", "classes: [a, b]", "classes/a.yml", "pillars: {m: {x: 1}}", "classes/b.yml", "pillars: {m: {y: ["+long+"]}}")
+	dir := tree(t, "nodes/web1.yml", "classes: [a, b]", "classes/a.yml", "pillars: {m: {x: 1}}",
+		"classes/b.yml", "pillars: {m: {y: ["+long+"]}}")
 	n, _ := node(t, dir, "web1")
-	if _, _, err := n.Pillars(t.Context()); err == nil || !strings.Contains(err.Error(), "has more than 100000 elements") {
+	if _, _, err := n.Pillars(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "has more than 100000 elements") {
 		t.Error(err)
 	}
 }
 
 func TestClassesThatNameOneAnother(t *testing.T) {
-	dir := tree(t, "nodes/web1.yml", "classes: [a]", "classes/a.yml", "classes: [b]\nstates: [a]", "classes/b.yml", "classes: [a, b]\nstates: [b]")
+	dir := tree(t, "nodes/web1.yml", "classes: [a]", "classes/a.yml", "classes: [b]\nstates: [a]",
+		"classes/b.yml", "classes: [a, b]\nstates: [b]")
 	n, _ := node(t, dir, "web1")
 	if got, err := n.Top(t.Context()); err != nil || data.Repr(got) != "{'': ['b', 'a']}" {
 		t.Errorf("%s, %v", data.Repr(got), err)
@@ -152,10 +161,12 @@ func TestClassesThatNameOneAnother(t *testing.T) {
 }
 
 func FuzzTree(f *testing.F) {
-	f.Add("classes: [a]\npillars: {l: [^, 1], v: '${m:x} \\${y}', m: {x: z}}", "classes: ['*']\npillars: {l: [2], m: {x: '${v}'}}\nstates: [s]")
+	f.Add("classes: [a]\npillars: {l: [^, 1], v: '${m:x} \\${y}', m: {x: z}}",
+		"classes: ['*']\npillars: {l: [2], m: {x: '${v}'}}\nstates: [s]")
 	f.Add("classes:\nstates:\npillars:", "pillars: {l: []}")
 	f.Fuzz(func(t *testing.T, node, class string) {
-		dir := tree(t, "nodes/web1.yml", node, "classes/a.yml", class, "classes/b.yml", "pillars: {l: [3], m: {x: y}}\nclasses: [a]")
+		dir := tree(t, "nodes/web1.yml", node, "classes/a.yml", class, "classes/b.yml",
+			"pillars: {l: [3], m: {x: y}}\nclasses: [a]")
 		log, _ := logtest.NewNullLogger()
 		n := saltclass.Node{ID: "web1", Path: dir, Opts: data.NewMap(), Grains: data.NewMap(), Log: log}
 		if got, _, err := n.Pillars(t.Context()); err == nil && !got.Has("__saltclass__") {

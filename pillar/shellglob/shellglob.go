@@ -1,4 +1,4 @@
-// Package shellglob finds files by patterns of the shell as Python's glob.glob does, but sorted.
+// Package shellglob finds files by shell patterns as Python's glob.glob does, but sorted.
 package shellglob
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Paths returns what matches a pattern, sorted. Wildcards do not match names that begin with a dot; a pattern without any
-// is itself when it is there.
+// Paths returns the paths that match a pattern, sorted. Wildcards do not match names that begin
+// with a dot. A pattern without wildcards matches itself if the file exists.
 func Paths(pattern string) []string {
 	if !strings.ContainsAny(pattern, "*?[") {
 		if _, err := os.Lstat(pattern); err != nil {

@@ -19,7 +19,8 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]string{
-		"*.yml": "a.yml b.yml", "a.yml": "a.yml", ".*.yml": ".c.yml", "*/x.yml": "d/x.yml", ".*/x.yml": ".e/x.yml", "[!a].yml": "b.yml", "[ab].yml": "a.yml b.yml",
+		"*.yml": "a.yml b.yml", "a.yml": "a.yml", ".*.yml": ".c.yml", "*/x.yml": "d/x.yml",
+		".*/x.yml": ".e/x.yml", "[!a].yml": "b.yml", "[ab].yml": "a.yml b.yml",
 		"none": "", "?.yml": "a.yml b.yml", "[": "",
 	} {
 		var got []string

@@ -13,35 +13,39 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// Bounds of one query.
+// Limits of one query.
 const (
 	maxRows  = 100_000
 	maxBytes = 64 << 20
 )
 
-// patience is how long all queries for one minion may take.
+// patience is the timeout of all queries for one minion.
 const patience = time.Minute
 
-// A Database answers queries.
+// A Database runs queries.
 type Database interface {
-	// Query runs a query with the minion's id. names gets those of its columns, and then row each row, until one is an error.
-	// The error of the database wraps ErrDatabase.
+	// Query runs a query with the minion's id. It calls names with the column names, and then row
+	// for each row until that returns an error. Errors of the database wrap ErrDatabase.
 	Query(ctx context.Context, query, id string, names func([]string), row func([]any) error) error
 	Close() error
 }
 
-// ErrDatabase is wrapped by errors that the database tells.
+// ErrDatabase is wrapped by errors of the database.
 var ErrDatabase = errors.New("error of the database")
 
-// A Gate bounds how many connections one source has at once. Its zero value is not ready: see NewGate.
+// A Gate limits the concurrent connections of one source. Its zero value is not usable: see
+// NewGate.
 type Gate struct{ places chan struct{} }
 
-// NewGate returns a gate of so many places.
+// NewGate returns a gate for a number of connections.
 func NewGate(places int) Gate { return Gate{make(chan struct{}, places)} }
 
-// Fetch runs the queries of an entry on the database that open connects to. An error of a query is told of in the log, and what
-// was there before it is the result, as in Salt; that of open stands for one that minions are shown.
-func (g Gate) Fetch(ctx context.Context, q pillar.Query, name string, open func(context.Context) (Database, error)) (*data.Map, error) {
+// Fetch runs the queries of an entry on the database that open connects to. As in Salt an error of
+// a query is logged, and the result so far is returned. An error of open is logged and replaced by
+// one that minions may see.
+func (g Gate) Fetch(
+	ctx context.Context, q pillar.Query, name string, open func(context.Context) (Database, error),
+) (*data.Map, error) {
 	queries, err := Queries(q.Argument)
 	if err != nil {
 		return nil, err
@@ -77,25 +81,26 @@ func (g Gate) Fetch(ctx context.Context, q pillar.Query, name string, open func(
 
 func (t *Tree) run(ctx context.Context, db Database, q Query, id string) error {
 	rows, bytes := 0, 0
-	err := db.Query(ctx, q.Text, id, func(names []string) { t.Begin(q, names) }, func(row []any) error {
-		for _, v := range row {
-			bytes += 16
-			if s, ok := v.(string); ok {
-				bytes += len(s)
+	err := db.Query(ctx, q.Text, id, func(names []string) { t.Begin(q, names) },
+		func(row []any) error {
+			for _, v := range row {
+				bytes += 16
+				if s, ok := v.(string); ok {
+					bytes += len(s)
+				}
 			}
-		}
-		if rows++; rows > maxRows || bytes > maxBytes {
-			return fmt.Errorf("a query yields more than %d rows or %d bytes", maxRows, maxBytes)
-		}
-		return t.Row(row)
-	})
+			if rows++; rows > maxRows || bytes > maxBytes {
+				return fmt.Errorf("a query yields more than %d rows or %d bytes", maxRows, maxBytes)
+			}
+			return t.Row(row)
+		})
 	if err != nil {
 		return err
 	}
 	return t.End()
 }
 
-// Value is what a driver gave as a value of package data.
+// Value converts a driver's value to one of package data.
 func Value(v any) any {
 	switch v := v.(type) {
 	case []byte:
@@ -118,12 +123,12 @@ func Value(v any) any {
 	return v
 }
 
-// Conn is a Database behind package database/sql.
+// Conn is a Database that uses package database/sql.
 type Conn struct {
 	DB *sql.DB
-	// Mark stands for the minion's id in a query, where %s does; "" leaves queries as they are.
+	// Mark replaces %s, the minion's id, in a query; "" leaves queries unchanged.
 	Mark string
-	// Value makes a value of package data of what the driver gave; nil is Value.
+	// Value converts a driver's value to one of package data; nil means the function Value.
 	Value func(v any) any
 }
 
@@ -131,7 +136,9 @@ type Conn struct {
 func (c *Conn) Close() error { return c.DB.Close() }
 
 // Query implements Database.
-func (c *Conn) Query(ctx context.Context, query, id string, names func([]string), row func([]any) error) (err error) {
+func (c *Conn) Query(
+	ctx context.Context, query, id string, names func([]string), row func([]any) error,
+) (err error) {
 	if c.Mark != "" {
 		if query, err = Placed(query, c.Mark); err != nil {
 			return err

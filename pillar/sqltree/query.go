@@ -13,17 +13,17 @@ import (
 
 // A Query is one query of an entry.
 type Query struct {
-	Root       any // the key that the result stands under; nil is none
+	Root       any // the key of the result; nil means none
 	Text       string
 	Depth      int
 	AsList     bool // values of one key become a list
-	AsJSON     bool // the one column is a dictionary in JSON
+	AsJSON     bool // the only column is a dictionary in JSON
 	WithLists  []int
-	IgnoreNull bool // NULL does not replace what is there
+	IgnoreNull bool // NULL does not replace an existing value
 }
 
-// Queries reads the argument of an entry in ext_pillar. Those by position come first, then those by name, sorted
-// (SqlBaseExtPillar.extract_queries). What has no query is left out.
+// Queries parses the argument of an entry in ext_pillar. Positional queries come first, then named
+// ones, sorted (SqlBaseExtPillar.extract_queries). Entries without a query are left out.
 func Queries(argument any) ([]Query, error) {
 	args, kwargs := pillar.Spread(argument)
 	var all []Query
@@ -69,7 +69,8 @@ func read(root, v any) (q Query, err error) {
 }
 
 func readMap(root any, m *data.Map) (Query, error) {
-	q := Query{Root: root, AsList: data.Truth(m.Value("as_list")), AsJSON: data.Truth(m.Value("as_json")),
+	q := Query{Root: root, AsList: data.Truth(m.Value("as_list")),
+		AsJSON:     data.Truth(m.Value("as_json")),
 		IgnoreNull: data.Truth(m.Value("ignore_null"))}
 	var errs [3]error
 	q.Text, errs[0] = text(m.Value("query"))
@@ -94,7 +95,7 @@ func depth(v any) (int, error) {
 	return int(n), nil
 }
 
-// columns reads with_lists: a list of numbers, or such in a text with commas.
+// columns parses with_lists: a list of numbers, or a comma-separated text.
 func columns(v any) ([]int, error) {
 	if s, ok := v.(string); ok {
 		list := []any{}
@@ -113,14 +114,16 @@ func columns(v any) ([]int, error) {
 	for _, e := range list {
 		n, err := strconv.Atoi(data.Str(e))
 		if err != nil {
-			return nil, fmt.Errorf("with_lists: expected the number of a column, not %s", data.Repr(e))
+			return nil, fmt.Errorf("with_lists: expected the number of a column, not %s",
+				data.Repr(e))
 		}
 		out = append(out, n)
 	}
 	return out, nil
 }
 
-// Placed returns a query of Python's form as drivers of Go take it: its one %s becomes the mark given, and %% a sign.
+// Placed converts a query from Python's form to that of Go drivers: its only %s is replaced by
+// mark, and %% by a percent sign.
 func Placed(query, mark string) (string, error) {
 	var out strings.Builder
 	marks := 0
@@ -141,7 +144,8 @@ func Placed(query, mark string) (string, error) {
 		}
 	}
 	if marks != 1 {
-		return "", fmt.Errorf("the query has %d places %%s for the minion's id, and needs one", marks)
+		return "", fmt.Errorf("the query has %d places %%s for the minion's id, and needs one",
+			marks)
 	}
 	return out.String(), nil
 }

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
-	"github.com/brineproject/brine/render"
 )
 
-// A Tree is the pillar that grows out of rows. Its zero value is not ready: see NewTree.
+// A Tree builds a pillar from rows. Its zero value is not usable: see NewTree.
 type Tree struct {
 	Result *data.Map
 	focus  *data.Map
@@ -28,7 +28,7 @@ func NewTree() *Tree {
 	return &Tree{Result: m, focus: m}
 }
 
-// Begin makes the tree ready for the rows of a query with columns of these names.
+// Begin prepares the tree for the rows of a query with these column names.
 func (t *Tree) Begin(q Query, names []string) {
 	t.query, t.names, t.depth = q, names, q.Depth
 	if t.depth == 0 || t.depth >= len(names) {
@@ -42,10 +42,10 @@ func (t *Tree) Begin(q Query, names []string) {
 	t.listed, t.order = map[*data.Map][]any{}, nil
 }
 
-// lists reports whether the column of that number, from 1, is one of with_lists.
+// lists reports whether a column, counted from 1, is in with_lists.
 func (t *Tree) lists(column int) bool { return slices.Contains(t.query.WithLists, column) }
 
-// note has the value of a key become a list at the end.
+// note marks a key whose value becomes a list at the end.
 func (t *Tree) note(m *data.Map, key any) {
 	keys, ok := t.listed[m]
 	if !ok {
@@ -87,7 +87,7 @@ func (t *Tree) Row(row []any) error {
 func (t *Tree) document(v any) error {
 	if s, ok := v.(string); ok {
 		var err error
-		if v, err = render.LoadJSON(s); err != nil {
+		if v, err = pyjson.Load(s); err != nil {
 			return errors.New("a row is not JSON")
 		}
 	}
@@ -134,7 +134,7 @@ func (t *Tree) leaf(at *data.Map, row []any) {
 	}
 }
 
-// fields adds what is left of the columns, by their names.
+// fields adds the remaining columns by name.
 func (t *Tree) fields(at *data.Map, row []any) error {
 	key := row[t.depth-1]
 	if !at.Has(key) {
@@ -145,7 +145,8 @@ func (t *Tree) fields(at *data.Map, row []any) error {
 	}
 	below, ok := at.Value(key).(*data.Map)
 	if !ok {
-		return fmt.Errorf("'%s' object does not support item assignment", loader.TypeName(at.Value(key)))
+		return fmt.Errorf("'%s' object does not support item assignment",
+			loader.TypeName(at.Value(key)))
 	}
 	for i := t.depth; i < len(row); i++ {
 		name := t.names[i]
@@ -169,7 +170,7 @@ func (t *Tree) field(at *data.Map, name string, value any) {
 	}
 }
 
-// End makes lists of what with_lists names, from the inside out.
+// End converts the values in with_lists to lists, the innermost first.
 func (t *Tree) End() error {
 	for _, m := range slices.Backward(t.order) {
 		for _, key := range t.listed[m] {

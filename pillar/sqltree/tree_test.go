@@ -11,12 +11,12 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pillar/sqltree"
-	"github.com/brineproject/brine/render"
 )
 
-// tables is a database that knows its queries by their text.
+// tables is a database that recognizes queries by their text.
 type tables struct{ *data.Map }
 
 func (t tables) Query(_ context.Context, query, _ string, names func([]string), row func([]any) error) error {
@@ -45,17 +45,19 @@ func fetch(t testing.TB, argument any, in *data.Map) (*data.Map, string, error) 
 	log := logrus.New()
 	log.SetOutput(&told)
 	q := pillar.Query{ID: "web1", Argument: argument, Log: log}
-	got, err := sqltree.NewGate(1).Fetch(t.Context(), q, "test", func(context.Context) (sqltree.Database, error) { return tables{in}, nil })
+	got, err := sqltree.NewGate(1).Fetch(t.Context(), q,
+		"test", func(context.Context) (sqltree.Database, error) { return tables{in}, nil })
 	return got, told.String(), err
 }
 
-// TestRowsGrowAsInSalt reads cases that SqlBaseExtPillar of Salt 3006.0 answered, as Python prints them.
+// TestRowsGrowAsInSalt compares with the results of Salt 3006.0's SqlBaseExtPillar, as Python
+// prints them.
 func TestRowsGrowAsInSalt(t *testing.T) {
 	text, err := os.ReadFile("testdata/rows.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := render.LoadJSON(string(text))
+	v, err := pyjson.Load(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +81,10 @@ func TestRowsGrowAsInSalt(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	in := data.NewMap("q", data.NewMap("names", []any{"j"}, "rows", []any{
-		[]any{`{"a": {"b": [1, 2]}, "c": 3}`}, []any{data.NewMap("a", data.NewMap("b", []any{int64(1), int64(3)}), "d", int64(4))}}))
-	for lists, want := range map[bool]string{false: "{'a': {'b': [1, 3]}, 'c': 3, 'd': 4}", true: "{'a': {'b': [1, 2, 3]}, 'c': 3, 'd': 4}"} {
+		[]any{`{"a": {"b": [1, 2]}, "c": 3}`},
+		[]any{data.NewMap("a", data.NewMap("b", []any{int64(1), int64(3)}), "d", int64(4))}}))
+	for lists, want := range map[bool]string{false: "{'a': {'b': [1, 3]}, 'c': 3, 'd': 4}",
+		true: "{'a': {'b': [1, 2, 3]}, 'c': 3, 'd': 4}"} {
 		got, _, err := fetch(t, []any{data.NewMap("query", "q", "as_json", true, "as_list", lists)}, in)
 		if err != nil || data.Repr(got) != want {
 			t.Errorf("as_list %v: %s, %v, want %s", lists, data.Repr(got), err, want)
@@ -88,7 +92,8 @@ func TestDocuments(t *testing.T) {
 	}
 	for row, want := range map[string]string{"[1]": "Cannot update using non-dict types in dictupdate.update()", "{secret": "a row is not JSON"} {
 		in := data.NewMap("q", data.NewMap("names", []any{"j"}, "rows", []any{[]any{row}}))
-		if _, _, err := fetch(t, data.NewMap("x", data.NewMap("query", "q", "as_json", true)), in); err == nil || err.Error() != want {
+		if _, _, err := fetch(t, data.NewMap("x", data.NewMap("query", "q", "as_json", true)),
+			in); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", row, err, want)
 		}
 	}
@@ -97,7 +102,8 @@ func TestDocuments(t *testing.T) {
 func TestAFailedQueryLeavesWhatWasThere(t *testing.T) {
 	in := data.NewMap("q", data.NewMap("names", []any{"k", "v"}, "rows", []any{[]any{"a", int64(1)}}))
 	got, log, err := fetch(t, []any{"q", "nothing", "q"}, in)
-	if err != nil || data.Repr(got) != "{'a': 1}" || !strings.Contains(log, "Error in ext_pillar test for web1: error of the database: no table nothing") {
+	if err != nil || data.Repr(got) != "{'a': 1}" ||
+		!strings.Contains(log, "Error in ext_pillar test for web1: error of the database: no table nothing") {
 		t.Errorf("%s, %v, log %s", data.Repr(got), err, log)
 	}
 }
@@ -120,13 +126,19 @@ func TestQueries(t *testing.T) {
 		want     string
 	}{
 		{"SELECT", "[{<nil> SELECT 0 false false [] false}]"},
-		{[]any{"", []any{}, []any{"a", int64(2)}, data.NewMap("depth", int64(1)), int64(3)}, "[{<nil> a 2 false false [] false}]"},
-		{data.NewMap("b", "x", "a", data.NewMap("query", "y", "with_lists", "1, 3", "as_list", true)), "[{a y 0 true false [1 3] false} {b x 0 false false [] false}]"},
+		{[]any{"", []any{}, []any{"a", int64(2)}, data.NewMap("depth", int64(1)), int64(3)},
+			"[{<nil> a 2 false false [] false}]"},
+		{data.NewMap("b", "x", "a", data.NewMap("query", "y", "with_lists", "1, 3",
+			"as_list", true)), "[{a y 0 true false [1 3] false} {b x 0 false false [] false}]"},
 		{data.NewMap("a", data.NewMap("query", int64(1))), "query a: expected a query in SQL, not 1"},
-		{data.NewMap("a", data.NewMap("query", "x", "depth", "1")), "query a: depth: expected a number of columns, not '1'"},
-		{data.NewMap("a", data.NewMap("query", "x", "depth", int64(-1))), "query a: depth: expected a number of columns, not -1"},
-		{[]any{data.NewMap("query", "x", "with_lists", "1,b")}, "query 1: with_lists: expected the number of a column, not 'b'"},
-		{[]any{data.NewMap("query", "x", "with_lists", int64(1))}, "query 1: with_lists: expected numbers of columns, not 1"},
+		{data.NewMap("a", data.NewMap("query", "x", "depth", "1")),
+			"query a: depth: expected a number of columns, not '1'"},
+		{data.NewMap("a", data.NewMap("query", "x", "depth", int64(-1))),
+			"query a: depth: expected a number of columns, not -1"},
+		{[]any{data.NewMap("query", "x", "with_lists", "1,b")},
+			"query 1: with_lists: expected the number of a column, not 'b'"},
+		{[]any{data.NewMap("query", "x", "with_lists", int64(1))},
+			"query 1: with_lists: expected numbers of columns, not 1"},
 	} {
 		got, err := sqltree.Queries(c.argument)
 		text := fmt.Sprint(got)
@@ -142,8 +154,10 @@ func TestQueries(t *testing.T) {
 func TestPlaced(t *testing.T) {
 	for query, want := range map[string]string{
 		"a = %s": "a = $1", "a LIKE %s AND b LIKE '%%x'": "a LIKE $1 AND b LIKE '%x'",
-		"a = 1": "the query has 0 places %s for the minion's id, and needs one", "%s %s": "the query has 2 places %s for the minion's id, and needs one",
-		"a LIKE '%x' %s": "a sign % that is neither %s nor %% stands in the query", "a %": "a sign % that is neither %s nor %% stands in the query",
+		"a = 1":          "the query has 0 places %s for the minion's id, and needs one",
+		"%s %s":          "the query has 2 places %s for the minion's id, and needs one",
+		"a LIKE '%x' %s": "a sign % that is neither %s nor %% stands in the query",
+		"a %":            "a sign % that is neither %s nor %% stands in the query",
 	} {
 		got, err := sqltree.Placed(query, "$1")
 		if err != nil {
@@ -158,7 +172,7 @@ func TestPlaced(t *testing.T) {
 func FuzzRows(f *testing.F) {
 	f.Add(`{"argument": [{"query": "q", "depth": 1, "with_lists": "1,2", "as_list": true}], "tables": {"q": {"names": ["a", "b", "c"], "rows": [["x", 1, null], ["x", 2, "y"]]}}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		v, err := render.LoadJSON(text)
+		v, err := pyjson.Load(text)
 		m, ok := v.(*data.Map)
 		if err != nil || !ok {
 			return

@@ -13,22 +13,22 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// The acts, as events name them.
+// The acts, as named in events.
 const (
 	Accept = "accept"
 	Reject = "reject"
 	Delete = "delete"
 )
 
-// Changes are what came of a Change.
+// Changes are the result of Change.
 type Changes struct {
-	Done    []Shelf  // the keys that nothing went wrong with, where they lay
-	Invalid []string // those that cannot be accepted
-	Errs    []error  // what else went wrong; each names its key
+	Done    []Shelf  // keys changed successfully, with their former location
+	Invalid []string // keys that cannot be accepted
+	Errs    []error  // other errors; each names its key
 }
 
-// Change does an act to keys, one after the other, and tells of each. A key that somebody else has moved meanwhile counts as
-// done.
+// Change applies an act to keys, one after the other, and reports each. A key moved by someone else
+// in the meantime counts as done.
 func (r *Ring) Change(act string, chosen []Shelf) Changes {
 	var c Changes
 	for _, s := range chosen {
@@ -39,7 +39,7 @@ func (r *Ring) Change(act string, chosen []Shelf) Changes {
 			case errors.Is(err, ErrBadKey):
 				c.Invalid = append(c.Invalid, id)
 				continue
-			case errors.Is(err, pki.ErrNotFound): // somebody else was faster
+			case errors.Is(err, pki.ErrNotFound): // changed concurrently
 			case err != nil:
 				c.Errs = append(c.Errs, err)
 				continue
@@ -70,8 +70,8 @@ func (r *Ring) changeOne(act string, s pki.State, id string) error {
 	return r.o.Tree.Move(id, s, pki.Accepted)
 }
 
-// NowIn returns where keys lie now. As in Salt (salt/key.py: dict_match) a key is there as often as it was given times the
-// states that its id has keys in.
+// NowIn returns the current locations of keys. As in Salt (salt/key.py: dict_match), a key is
+// listed as often as it was given, times the number of states in which its id has keys.
 func (r *Ring) NowIn(given []Shelf) ([]Shelf, error) {
 	all, err := r.Managed()
 	if err != nil {
@@ -102,8 +102,8 @@ func (r *Ring) NowIn(given []Shelf) ([]Shelf, error) {
 	return shelves, nil
 }
 
-// ClearUp drops what the master keeps of minions without a key, and asks it for a new session key. It is to be called after
-// keys were rejected or deleted; chosen are those. The first error is of the caches alone, and no reason to stop.
+// ClearUp removes the master's caches of minions without a key and requests a new session key. Call
+// it with the chosen keys after they were rejected or deleted. The error caches is not fatal.
 func (r *Ring) ClearUp(act string, chosen []Shelf) (caches, rotation error) {
 	if !r.o.PreserveCaches {
 		caches = r.dropCaches(r.preserved(act, chosen))
@@ -113,25 +113,26 @@ func (r *Ring) ClearUp(act string, chosen []Shelf) (caches, rotation error) {
 	}
 	rotation = pki.DropFile{Dir: r.o.CacheDir}.Request()
 	if errors.Is(rotation, fs.ErrNotExist) {
-		rotation = nil // no master has run with this cachedir, so there is no session key
+		rotation = nil // no master has used this cachedir, so there is no session key
 	}
 	return caches, rotation
 }
 
-// Replaced asks for a new session key after keys were accepted, where a denied one has taken the place of another: who holds that
-// one knows the session key.
+// Replaced requests a new session key if an accepted key came from the denied ones and replaced
+// another. The holder of the replaced key knows the current session key.
 func (r *Ring) Replaced(chosen []Shelf) error {
-	if !r.o.Rotate || !slices.ContainsFunc(chosen, func(s Shelf) bool { return s.State == pki.Denied && len(s.IDs) > 0 }) {
+	if !r.o.Rotate || !slices.ContainsFunc(chosen,
+		func(s Shelf) bool { return s.State == pki.Denied && len(s.IDs) > 0 }) {
 		return nil
 	}
 	err := pki.DropFile{Dir: r.o.CacheDir}.Request()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // no master has run with this cachedir, so there is no session key
+		return nil // no master has used this cachedir, so there is no session key
 	}
 	return err
 }
 
-// preserved returns the ids whose caches stay though their keys go.
+// preserved returns the ids whose caches are kept although their keys are removed.
 func (r *Ring) preserved(act string, chosen []Shelf) []string {
 	if act == Delete && r.o.PreserveAccepted {
 		for _, s := range chosen {
@@ -143,8 +144,8 @@ func (r *Ring) preserved(act string, chosen []Shelf) []string {
 	return nil
 }
 
-// dropCaches removes the caches of minions that have no key in any state, and the session keys of those that have none
-// that is accepted. When the keys cannot be listed, nothing is removed.
+// dropCaches removes the caches of minions without a key in any state, and the session keys of
+// minions without an accepted key. If the keys cannot be listed, it removes nothing.
 func (r *Ring) dropCaches(preserved []string) error {
 	all, err := r.Managed()
 	if err != nil {
@@ -169,13 +170,14 @@ func (r *Ring) dropCaches(preserved []string) error {
 	}
 	defer root.Close()
 	return errors.Join(
-		dropOthers(root, pki.Accepted.Dir(), func(e fs.DirEntry) bool { return known[e.Name()] || !e.IsDir() }),
+		dropOthers(root, pki.Accepted.Dir(),
+			func(e fs.DirEntry) bool { return known[e.Name()] || !e.IsDir() }),
 		dropOthers(root, "sessions", func(e fs.DirEntry) bool {
 			return accepted[e.Name()] || strings.HasPrefix(e.Name(), ".") || e.IsDir()
 		}))
 }
 
-// dropOthers removes from a directory all that keep does not speak for.
+// dropOthers removes the entries of a directory that keep rejects.
 func dropOthers(root *os.Root, dir string, keep func(fs.DirEntry) bool) error {
 	f, err := root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {

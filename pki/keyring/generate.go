@@ -12,35 +12,36 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// MakePair makes the pair NAME.pem and NAME.pub, unless NAME.pem is there. name is a path; pass encrypts the private key
-// when it is not empty. Who may not write there gets an error that wraps fs.ErrPermission.
+// MakePair creates the pair NAME.pem and NAME.pub unless NAME.pem exists. name is a path; pass
+// encrypts the private key unless it is empty. Without write access the error wraps
+// fs.ErrPermission.
 func MakePair(name string, bits int, pass string) error {
 	if paths.IsFile(name + ".pem") {
 		return nil
 	}
 	dir, base := filepath.Split(name)
 	keys := pki.Visit(filepath.Clean(dir), pki.Options{}).Keys
-	err := keys.RemovePublic(base) // one without its private key is of no use
+	err := keys.RemovePublic(base) // useless without its private key
 	if err == nil {
 		_, err = keys.LoadOrCreate(base, bits, pass)
 	}
 	return err
 }
 
-// A Signature is the signature of a public key that is to be written (salt/key.py: gen_keys_signature). Empty paths stand for
-// what the tree has.
+// A Signature describes a signature of a public key to be written (salt/key.py:
+// gen_keys_signature). Empty paths default to the files of the tree.
 type Signature struct {
-	Pub, Priv string // files of the key that is signed, and of the one that signs
-	Base      string // directory that these lie in where they are relative; "" is the current one
-	Folder    string // where the signature goes
-	Name      string // its file: master_pubkey_signature
+	Pub, Priv string // files of the key to sign and of the signing key
+	Base      string // base directory of relative paths; "" is the current directory
+	Folder    string // output directory
+	Name      string // output file name: master_pubkey_signature
 	SignKey   string // name of the pair that signs: master_sign_key_name
-	Create    bool   // makes that pair where there is none
+	Create    bool   // create the signing pair if it does not exist
 	Bits      int
-	Pass      string // opens the private key
+	Pass      string // decrypts the private key
 }
 
-// at returns where a file of the caller's lies.
+// at resolves a path given by the caller.
 func (s *Signature) at(file string) string {
 	if filepath.IsAbs(file) {
 		return file
@@ -48,7 +49,8 @@ func (s *Signature) at(file string) string {
 	return filepath.Join(s.Base, file)
 }
 
-// Sign writes a signature. It returns true; false where there is one already, and a text that says what is missing.
+// Sign writes a signature. It returns true on success, false if one exists already, and a message
+// if a key is missing.
 func (r *Ring) Sign(s Signature) (any, error) {
 	pub, found := r.signedKey(s)
 	if !found {
@@ -72,8 +74,8 @@ func (r *Ring) Sign(s Signature) (any, error) {
 	return r.write(s, sig)
 }
 
-// signedKey returns the path of the key to be signed, "" when there is none; found is false when the one that was
-// given is not there.
+// signedKey returns the path of the key to sign, or "" if there is none. found is false if the
+// given file does not exist.
 func (r *Ring) signedKey(s Signature) (path string, found bool) {
 	if s.Pub != "" {
 		return s.at(s.Pub), paths.IsFile(s.at(s.Pub))
@@ -85,7 +87,7 @@ func (r *Ring) signedKey(s Signature) (path string, found bool) {
 	return path, true
 }
 
-// signingKey is signedKey for the key to sign with, which is made where that is wanted.
+// signingKey returns the path of the signing key, which it creates if requested.
 func (r *Ring) signingKey(s Signature) (path string, found bool, err error) {
 	if s.Priv != "" {
 		return s.at(s.Priv), paths.IsFile(s.at(s.Priv)), nil
@@ -120,7 +122,7 @@ func readFile(path string) (string, error) {
 	return pki.Visit(filepath.Dir(path), pki.Options{}).ReadText(filepath.Base(path))
 }
 
-// write writes the file of a signature. One that is there stays, and the result is False.
+// write writes the signature file. If it exists already, the file is kept and the result is False.
 func (r *Ring) write(s Signature, sig []byte) (any, error) {
 	dir := s.Folder
 	if dir == "" {
@@ -137,13 +139,14 @@ func (r *Ring) write(s Signature, sig []byte) (any, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	if err := pki.Visit(dir, pki.Options{}).WriteText(s.Name, crypto.SignatureText(sig)); err != nil {
+	if err := pki.Visit(dir, pki.Options{}).WriteText(s.Name,
+		crypto.SignatureText(sig)); err != nil {
 		return nil, err
 	}
 	return true, nil
 }
 
-// renamed gives an error of a file another path.
+// renamed replaces the path in a file error.
 func renamed(err error, path string) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

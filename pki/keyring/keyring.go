@@ -1,5 +1,6 @@
-// Package keyring does with the keys of a master what operators ask for: it lists, shows, accepts, rejects and deletes them,
-// and clears up afterwards (salt/key.py). The program salt-key and the wheel module key both work through it.
+// Package keyring implements the operators' commands on the keys of a master: list, show, accept,
+// reject and delete, and the cleanup afterwards (salt/key.py). The program salt-key and the wheel
+// module key both use it.
 package keyring
 
 import (
@@ -17,38 +18,40 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// Options say how a Ring works.
+// Options configure a Ring.
 type Options struct {
 	Tree     *pki.Dir
-	CacheDir string // of the master
-	// PreserveCaches keeps what the master knows of minions whose keys go (preserve_minion_cache); PreserveAccepted only for
-	// accepted keys that are deleted (preserve_minions).
+	CacheDir string // cachedir of the master
+	// PreserveCaches keeps the master's caches of minions whose keys are removed
+	// (preserve_minion_cache). PreserveAccepted keeps only those of accepted keys that are deleted
+	// (preserve_minions).
 	PreserveCaches, PreserveAccepted bool
-	// Rotate asks the master for a new session key after keys were rejected or deleted (rotate_aes_key).
+	// Rotate requests a new session key from the master after keys were rejected or deleted
+	// (rotate_aes_key).
 	Rotate bool
-	// Changed is told of each key that was changed: accept, reject or delete. It may be nil.
+	// Changed, if not nil, is called for each changed key with the act: accept, reject or delete.
 	Changed func(act, id string)
 }
 
-// A Ring is the keys of a master, for whoever looks after them. It keeps nothing in memory.
+// A Ring manages the keys of a master. It keeps no state in memory.
 type Ring struct{ o Options }
 
 // New returns a Ring.
 func New(o Options) *Ring { return &Ring{o} }
 
-// Tree returns the keys themselves.
+// Tree returns the key tree.
 func (r *Ring) Tree() *pki.Dir { return r.o.Tree }
 
-// local is what Salt calls the master's own keys, in place of the directory of a state.
+// local is Salt's name for the master's own keys, used in place of a state directory.
 const local = "local"
 
-// A Shelf is a directory of the key tree with the names of keys in it.
+// A Shelf lists names of keys in one directory of the key tree.
 type Shelf struct {
 	State pki.State // Unknown for the master's own keys
 	IDs   []string
 }
 
-// Name returns Salt's name of the directory.
+// Name returns Salt's name for the directory.
 func (s Shelf) Name() string {
 	if s.State == pki.Unknown {
 		return local
@@ -56,7 +59,7 @@ func (s Shelf) Name() string {
 	return s.State.Dir()
 }
 
-// States are the states in the order in which Salt goes through them.
+// States returns the states in Salt's order.
 func States() []pki.State {
 	return []pki.State{pki.Accepted, pki.Pending, pki.Rejected, pki.Denied}
 }
@@ -74,7 +77,7 @@ func (r *Ring) Managed() ([]Shelf, error) {
 	return all, nil
 }
 
-// All returns the keys of minions, and behind them the master's own ones.
+// All returns the keys of minions, followed by the master's own keys.
 func (r *Ring) All() ([]Shelf, error) {
 	dir := r.o.Tree.Path()
 	entries, err := os.ReadDir(dir)
@@ -83,7 +86,8 @@ func (r *Ring) All() ([]Shelf, error) {
 	}
 	var own []string
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); (ext == ".pub" || ext == ".pem") && paths.IsFile(filepath.Join(dir, e.Name())) {
+		if ext := filepath.Ext(e.Name()); (ext == ".pub" || ext == ".pem") &&
+			paths.IsFile(filepath.Join(dir, e.Name())) {
 			own = append(own, e.Name())
 		}
 	}
@@ -92,8 +96,8 @@ func (r *Ring) All() ([]Shelf, error) {
 	return append(all, Shelf{pki.Unknown, own}), err
 }
 
-// Matching returns the keys whose names match one of the globs, without the shelves on which there is none. Unlike in Salt a
-// key that matches twice is there once.
+// Matching returns the keys whose names match one of the globs. Shelves without matches are
+// omitted. Unlike in Salt, a key that matches twice is listed once.
 func Matching(all []Shelf, globs ...string) []Shelf {
 	var patterns []*match.Glob
 	for _, glob := range globs {
@@ -111,7 +115,7 @@ func Matching(all []Shelf, globs ...string) []Shelf {
 	return found
 }
 
-// Shown returns the names of keys by directory, as outputters and wheel functions have them.
+// Shown returns the names of keys by directory, in the form of outputters and wheel functions.
 func Shown(shelves []Shelf) *data.Map {
 	m := &data.Map{}
 	for _, s := range shelves {
@@ -124,7 +128,8 @@ func Shown(shelves []Shelf) *data.Map {
 	return m
 }
 
-// StateOf returns the state that a word begins to name: acc, pre, un, rej or den; Unknown for any other.
+// StateOf returns the state for an abbreviation: acc, pre, un, rej or den. It returns Unknown for
+// any other.
 func StateOf(word string) pki.State {
 	switch {
 	case strings.HasPrefix(word, "acc"):
@@ -139,7 +144,7 @@ func StateOf(word string) pki.State {
 	return pki.Unknown
 }
 
-// Each returns for each key what a function makes of its text, by directory and name.
+// Each calls do with the text of each key and returns the results by directory and name.
 func (r *Ring) Each(shelves []Shelf, do func(pem string) (string, error)) (*data.Map, error) {
 	m := &data.Map{}
 	for _, s := range shelves {
@@ -167,12 +172,12 @@ func (r *Ring) read(s pki.State, id string) (string, error) {
 	return r.o.Tree.Get(s, id)
 }
 
-// Finger returns what Each needs for fingerprints of a hash.
+// Finger returns a function for Each that computes fingerprints.
 func Finger(hash string) func(pem string) (string, error) {
 	return func(pem string) (string, error) { return crypto.Fingerprint([]byte(pem), hash) }
 }
 
-// LineFeeds returns the text of a key as Python reads it: lines end in a line feed.
+// LineFeeds normalizes line ends to line feeds, as Python does when it reads a key.
 func LineFeeds(s string) string { return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s) }
 
 // ErrBadKey is wrapped for a key that cannot be accepted.

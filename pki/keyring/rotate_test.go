@@ -14,8 +14,10 @@ func TestHandoverLife(t *testing.T) {
 		days float64
 		want time.Duration // 0 is an error
 	}{
-		{0, DefaultHandover}, {1, 24 * time.Hour}, {0.05, 72 * time.Minute}, {1.0 / 24, time.Hour}, {3660, 3660 * 24 * time.Hour},
-		{-1, 0}, {1e-9, 0}, {0.04, 0}, {3661, 0}, {math.NaN(), 0}, {math.Inf(1), 0}, {math.Inf(-1), 0}, {1e300, 0},
+		{0, DefaultHandover}, {1, 24 * time.Hour}, {0.05, 72 * time.Minute}, {1.0 / 24, time.Hour},
+		{3660, 3660 * 24 * time.Hour},
+		{-1, 0}, {1e-9, 0}, {0.04, 0}, {3661, 0}, {math.NaN(), 0}, {math.Inf(1), 0}, {math.Inf(-1),
+			0}, {1e300, 0},
 	} {
 		if got, err := HandoverLife(tt.days); got != tt.want || (err == nil) != (tt.want > 0) {
 			t.Errorf("HandoverLife(%v) = %v, %v, want %v", tt.days, got, err, tt.want)

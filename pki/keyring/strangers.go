@@ -7,20 +7,21 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// A Stranger is a denied key, beside the key that its id has.
+// A Stranger is a denied key whose id has another key.
 type Stranger struct {
 	ID         string
-	State      pki.State // of the key that the id has
-	Known, New string    // fingerprints
+	State      pki.State // of the other key of the id
+	Known, New string    // fingerprints of both keys
 	Seen       pki.Sighting
-	Told       bool // whether the master has told when it was seen
+	Told       bool // whether the master has recorded when it was seen
 }
 
-// Strangers returns those of the ids that have a denied key beside another one, and when each was seen by a master of ours.
+// Strangers returns the denied keys whose ids have another key, and when a Brine master last saw
+// each.
 func (r *Ring) Strangers(ids []string, hash string) ([]Stranger, error) {
 	seen, err := pki.ReadSightings(r.o.CacheDir)
 	if err != nil {
-		seen = nil // the keys themselves are told
+		seen = nil // the keys are listed anyway
 	}
 	var all []Stranger
 	for _, id := range ids {

@@ -1,4 +1,4 @@
-// Package pkitest holds the contract of pki.Store as tests, for every implementation.
+// Package pkitest tests the contract of pki.Store for any implementation.
 package pkitest
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// Keys are the texts of two different good keys, in canonical form.
+// Keys are two different valid keys in canonical form.
 type Keys struct{ A, B string }
 
-// NewKeys makes Keys.
+// NewKeys generates Keys.
 func NewKeys(t testing.TB) Keys {
 	t.Helper()
 	var texts [2]string
@@ -35,7 +35,7 @@ type suite struct {
 	open func(testing.TB) pki.Store
 }
 
-// Run runs the contract. open returns an empty Store each time, that may hold 100 pending keys or more.
+// Run runs the tests. open must return an empty Store that accepts at least 100 pending keys.
 func Run(t *testing.T, open func(testing.TB) pki.Store) {
 	s := &suite{NewKeys(t), open}
 	t.Run("a key is found in the state it was stored in", s.states)
@@ -100,7 +100,8 @@ func (s *suite) canonical(t *testing.T) {
 func (s *suite) badKeys(t *testing.T) {
 	st := s.open(t)
 	for _, text := range []string{"", "not a key", s.A + "\n" + s.B, s.A[:200]} {
-		s.want(t, fmt.Sprintf("Create(%.20q)", text), st.Create(pki.Pending, "a", text), crypto.ErrBadKey)
+		s.want(t, fmt.Sprintf("Create(%.20q)", text), st.Create(pki.Pending, "a", text),
+			crypto.ErrBadKey)
 		s.want(t, fmt.Sprintf("Put(%.20q)", text), st.Put(pki.Pending, "a", text), crypto.ErrBadKey)
 	}
 	if ids, err := st.List(pki.Pending); err != nil || len(ids) > 0 {
@@ -205,10 +206,13 @@ func (s *suite) list(t *testing.T) {
 
 func (s *suite) ids(t *testing.T) {
 	st := s.open(t)
-	for _, id := range []string{"", ".", "..", "../a", "a/b", `a\b`, "a\x00b", ".hidden", strings.Repeat("a", 256)} {
-		s.want(t, fmt.Sprintf("Create(%.20q)", id), st.Create(pki.Pending, id, s.A), pki.ErrInvalidID)
+	for _, id := range []string{"", ".", "..", "../a", "a/b", `a\b`, "a\x00b",
+		".hidden", strings.Repeat("a", 256)} {
+		s.want(t, fmt.Sprintf("Create(%.20q)", id), st.Create(pki.Pending, id, s.A),
+			pki.ErrInvalidID)
 		s.want(t, fmt.Sprintf("Put(%.20q)", id), st.Put(pki.Pending, id, s.A), pki.ErrInvalidID)
-		s.want(t, fmt.Sprintf("Move(%.20q)", id), st.Move(id, pki.Pending, pki.Accepted), pki.ErrInvalidID)
+		s.want(t, fmt.Sprintf("Move(%.20q)", id), st.Move(id, pki.Pending, pki.Accepted),
+			pki.ErrInvalidID)
 		s.want(t, fmt.Sprintf("Delete(%.20q)", id), st.Delete(pki.Pending, id), pki.ErrInvalidID)
 		_, err := st.Get(pki.Pending, id)
 		s.want(t, fmt.Sprintf("Get(%.20q)", id), err, pki.ErrInvalidID)

@@ -1,5 +1,5 @@
-// Package jmespath searches data with expressions of the language JMESPath (jmespath.org, the specification of 2015), as
-// Python's library jmespath does.
+// Package jmespath searches data with JMESPath expressions (jmespath.org, the specification of
+// 2015), as Python's library jmespath does.
 //
 //	v, err := jmespath.Search("services[?port > `22`].name | [0]", data)
 //

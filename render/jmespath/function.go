@@ -19,11 +19,11 @@ type function struct {
 
 func invalid(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
-// A builtin is a function of the language: how many arguments it takes (-1: one or more), of which types the first ones
-// are, and what it does.
+// A builtin is a function of the language: its number of arguments (-1: one or more), the types of
+// the first ones, and its implementation.
 type builtin struct {
 	args  int
-	types []string // each a list of names with |; "" takes any
+	types []string // each a list of names separated by |; "" accepts any type
 	call  func(args []any) (any, error)
 }
 
@@ -33,7 +33,8 @@ func (n function) eval(v any) (any, error) {
 		return nil, invalid("Unknown function: %s()", n.name)
 	}
 	if len(n.args) != b.args && (b.args >= 0 || len(n.args) == 0) {
-		return nil, invalid("Expected %d arguments for function %s(), received %d", max(b.args, 1), n.name, len(n.args))
+		return nil, invalid("Expected %d arguments for function %s(), received %d", max(b.args, 1),
+			n.name, len(n.args))
 	}
 	args := make([]any, len(n.args))
 	for i, a := range n.args {
@@ -41,7 +42,8 @@ func (n function) eval(v any) (any, error) {
 		if args[i], err = a.eval(v); err != nil {
 			return nil, err
 		}
-		if want := b.types[min(i, len(b.types)-1)]; want != "" && !slices.Contains(strings.Split(want, "|"), kind(args[i])) {
+		if want := b.types[min(i, len(b.types)-1)]; want != "" &&
+			!slices.Contains(strings.Split(want, "|"), kind(args[i])) {
 			return nil, invalid("In function %s(), invalid type for value: %s, expected one of: ['%s'], received: \"%s\"",
 				n.name, data.Repr(args[i]), strings.ReplaceAll(want, "|", "', '"), kind(args[i]))
 		}
@@ -49,7 +51,7 @@ func (n function) eval(v any) (any, error) {
 	return b.call(args)
 }
 
-// kind is the name of a value's type, as the function type has it.
+// kind returns the name of a value's type, like the function type.
 func kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -85,20 +87,39 @@ func builtins() map[string]builtin {
 		}
 	}
 	return map[string]builtin{
-		"abs": {1, []string{"number"}, num(math.Abs)}, "ceil": {1, []string{"number"}, whole(math.Ceil)}, "floor": {1, []string{"number"}, whole(math.Floor)},
-		"avg": {1, []string{"array"}, average}, "sum": {1, []string{"array"}, sum}, "contains": {2, []string{"array|string", ""}, contains},
-		"ends_with":   {2, []string{"string"}, func(a []any) (any, error) { return strings.HasSuffix(a[0].(string), a[1].(string)), nil }},
-		"starts_with": {2, []string{"string"}, func(a []any) (any, error) { return strings.HasPrefix(a[0].(string), a[1].(string)), nil }},
-		"join":        {2, []string{"string", "array"}, join}, "keys": {1, []string{"object"}, func(a []any) (any, error) { return a[0].(*data.Map).Keys(), nil }},
-		"values": {1, []string{"object"}, func(a []any) (any, error) { return values{literal{a[0]}}.eval(nil) }},
-		"length": {1, []string{"string|array|object"}, length}, "map": {2, []string{"expref", "array"}, mapped},
-		"max": {1, []string{"array"}, func(a []any) (any, error) { return extreme(a, 1) }}, "min": {1, []string{"array"}, func(a []any) (any, error) { return extreme(a, -1) }},
-		"max_by": {2, []string{"array", "expref"}, func(a []any) (any, error) { return extremeBy(a, 1) }},
-		"min_by": {2, []string{"array", "expref"}, func(a []any) (any, error) { return extremeBy(a, -1) }},
-		"merge":  {-1, []string{"object"}, merge}, "not_null": {-1, []string{""}, notNull}, "reverse": {1, []string{"string|array"}, reverse},
-		"sort": {1, []string{"array"}, func(a []any) (any, error) { return sortBy([]any{a[0], reference{current{}}}) }}, "sort_by": {2, []string{"array", "expref"}, sortBy},
-		"to_array": {1, []string{""}, toArray}, "to_number": {1, []string{""}, toNumber}, "to_string": {1, []string{""}, toString},
-		"type": {1, []string{""}, func(a []any) (any, error) { return kind(a[0]), nil }},
+		"abs": {1, []string{"number"}, num(math.Abs)}, "ceil": {1, []string{"number"},
+			whole(math.Ceil)}, "floor": {1, []string{"number"}, whole(math.Floor)},
+		"avg": {1, []string{"array"}, average}, "sum": {1, []string{"array"}, sum}, "contains": {2,
+			[]string{"array|string", ""}, contains},
+		"ends_with": {2, []string{"string"},
+			func(a []any) (any, error) {
+				return strings.HasSuffix(a[0].(string), a[1].(string)),
+					nil
+			}},
+		"starts_with": {2, []string{"string"},
+			func(a []any) (any, error) {
+				return strings.HasPrefix(a[0].(string), a[1].(string)),
+					nil
+			}},
+		"join": {2, []string{"string", "array"}, join}, "keys": {1, []string{"object"},
+			func(a []any) (any, error) { return a[0].(*data.Map).Keys(), nil }},
+		"values": {1, []string{"object"},
+			func(a []any) (any, error) { return values{literal{a[0]}}.eval(nil) }},
+		"length": {1, []string{"string|array|object"}, length}, "map": {2,
+			[]string{"expref", "array"}, mapped},
+		"max": {1, []string{"array"}, func(a []any) (any, error) { return extreme(a, 1) }},
+		"min": {1, []string{"array"}, func(a []any) (any, error) { return extreme(a, -1) }},
+		"max_by": {2, []string{"array", "expref"},
+			func(a []any) (any, error) { return extremeBy(a, 1) }},
+		"min_by": {2, []string{"array", "expref"},
+			func(a []any) (any, error) { return extremeBy(a, -1) }},
+		"merge": {-1, []string{"object"}, merge}, "not_null": {-1, []string{""}, notNull},
+		"reverse": {1, []string{"string|array"}, reverse}, "sort": {1, []string{"array"},
+			func(a []any) (any, error) { return sortBy([]any{a[0], reference{current{}}}) }},
+		"sort_by":  {2, []string{"array", "expref"}, sortBy},
+		"to_array": {1, []string{""}, toArray}, "to_number": {1, []string{""}, toNumber},
+		"to_string": {1, []string{""}, toString},
+		"type":      {1, []string{""}, func(a []any) (any, error) { return kind(a[0]), nil }},
 	}
 }
 

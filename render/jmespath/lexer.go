@@ -13,9 +13,10 @@ type token struct {
 	pos  int
 }
 
-// signs are longest first.
+// signs returns the signs, the longest first.
 func signs() []string {
-	return []string{"[?", "[]", "||", "&&", "==", "!=", "<=", ">=", ".", "*", "@", "&", "[", "]", "{", "}", "(", ")", ",", ":", "|", "!", "<", ">"}
+	return []string{"[?", "[]", "||", "&&", "==", "!=", "<=", ">=", ".", "*", "@", "&", "[", "]",
+		"{", "}", "(", ")", ",", ":", "|", "!", "<", ">"}
 }
 
 func lex(src string) ([]token, error) {
@@ -41,7 +42,8 @@ func next(src string, pos int) (token, int, error) {
 	case c == '"' || c == '\'' || c == '`':
 		n := closing(rest, c)
 		if n < 0 {
-			return token{}, 0, fmt.Errorf("bad jmespath expression: unclosed %c at column %d", c, pos)
+			return token{}, 0, fmt.Errorf("bad jmespath expression: unclosed %c at column %d", c,
+				pos)
 		}
 		kind := map[byte]string{'"': "quoted", '\'': "raw", '`': "literal"}[c]
 		return token{kind, rest[1:n], pos}, n + 1, nil
@@ -67,7 +69,7 @@ func next(src string, pos int) (token, int, error) {
 	return token{}, 0, fmt.Errorf("bad jmespath expression: unknown token %q at column %d", r, pos)
 }
 
-// closing is the place of the quote that ends a text; a backslash hides one.
+// closing returns the position of the quote that ends a text; a backslash escapes a quote.
 func closing(s string, quote byte) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {

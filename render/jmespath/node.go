@@ -4,7 +4,7 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Search returns what an expression finds in a value; nil where there is nothing.
+// Search returns the result of an expression on a value, or nil if there is none.
 func Search(expr string, v any) (any, error) {
 	n, err := parse(expr)
 	if err != nil {
@@ -18,12 +18,12 @@ func Search(expr string, v any) (any, error) {
 	return out, err
 }
 
-// maxParts bounds the elements of a result and of a list that is opened.
+// maxParts limits the elements of a result and of a flattened list.
 const maxParts = 1_000_000
 
 func tooMany() error { return invalid("jmespath: more than %d elements", maxParts) }
 
-// count takes the parts of a value from left.
+// count subtracts the number of parts of a value from left.
 func count(v any, left *int) error {
 	if *left--; *left < 0 {
 		return tooMany()
@@ -72,11 +72,11 @@ type (
 		parts [3]*int
 	}
 	values struct{ left node } // of a dict
-	flat   struct{ left node } // a list with its lists opened
-	// A project does right to each element of left.
+	flat   struct{ left node } // flattens the lists in a list
+	// A project applies right to each element of left.
 	project struct {
 		left, right node
-		filter      node // which elements; nil is all
+		filter      node // selects elements; nil selects all
 	}
 	multiList []node
 	multiHash []pair
@@ -124,7 +124,7 @@ func (n both) eval(v any) (any, error) {
 	return n.right.eval(v)
 }
 
-// truth is that of JMESPath: nothing, false and what is empty are false; 0 is true.
+// truth is JMESPath's truth: null, false and empty values are false; 0 is true.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -171,7 +171,7 @@ func (n compare) eval(v any) (any, error) {
 	return order >= 0, nil
 }
 
-// equal is data.Equal, but for truth values, which are no numbers here.
+// equal is data.Equal, except that truth values are not numbers here.
 func equal(a, b any) bool {
 	_, boolA := a.(bool)
 	_, boolB := b.(bool)

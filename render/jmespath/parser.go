@@ -1,14 +1,14 @@
 package jmespath
 
 import (
+	"github.com/brineproject/brine/internal/pyjson"
+
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/brineproject/brine/render"
 )
 
-// A parser reads an expression by the binding power of its signs, as jmespath/parser.py does.
+// A parser parses an expression by the binding power of its signs, as jmespath/parser.py does.
 type parser struct {
 	tokens []token
 	pos    int
@@ -77,11 +77,12 @@ func (p *parser) need(kind string) token {
 func (p *parser) fail() {
 	t := p.tokens[min(p.pos, len(p.tokens)-1)]
 	if p.err == nil {
-		p.err = fmt.Errorf("invalid token: parse error at column %d, token %q (%s)", t.pos, t.text, t.kind)
+		p.err = fmt.Errorf("invalid token: parse error at column %d, token %q (%s)", t.pos,
+			t.text, t.kind)
 	}
 }
 
-// expression reads on as long as signs bind tighter than least.
+// expression parses as long as signs bind tighter than least.
 func (p *parser) expression(least int) node {
 	if p.depth++; p.depth > maxDepth && p.err == nil {
 		p.err = fmt.Errorf("jmespath expression nests deeper than %d", maxDepth)
@@ -97,7 +98,7 @@ func (p *parser) expression(least int) node {
 	return left
 }
 
-// prefix reads what begins with t.
+// prefix parses an expression that begins with t.
 func (p *parser) prefix(t token) node {
 	switch t.kind {
 	case "name":
@@ -106,7 +107,7 @@ func (p *parser) prefix(t token) node {
 		}
 		return field(t.text)
 	case "quoted":
-		v, err := render.LoadJSON(`"` + t.text + `"`)
+		v, err := pyjson.Load(`"` + t.text + `"`)
 		name, _ := v.(string)
 		if err != nil || p.peek() == "(" {
 			p.fail()
@@ -144,9 +145,9 @@ func (p *parser) prefix(t token) node {
 
 func (p *parser) literal(text string) node {
 	text = strings.TrimLeft(strings.ReplaceAll(text, "\\`", "`"), " \t\n\r")
-	v, err := render.LoadJSON(text)
+	v, err := pyjson.Load(text)
 	if err != nil {
-		v, err = render.LoadJSON(`"` + text + `"`) // a bare word, as old expressions have it
+		v, err = pyjson.Load(`"` + text + `"`) // a bare word, as in old expressions
 	}
 	if err != nil {
 		p.fail()
@@ -200,7 +201,7 @@ func (p *parser) infix(left node, t token) node {
 	return left
 }
 
-// afterDot reads what may follow a dot.
+// afterDot parses what may follow a dot.
 func (p *parser) afterDot(least int) node {
 	switch p.peek() {
 	case "quoted", "name", "*":
@@ -216,7 +217,7 @@ func (p *parser) afterDot(least int) node {
 	return current{}
 }
 
-// projection reads what is done to each element.
+// projection parses the expression that is applied to each element.
 func (p *parser) projection(least int) node {
 	switch kind := p.peek(); {
 	case power(kind) < stopPower:
@@ -240,7 +241,7 @@ func (p *parser) filter(left node) node {
 	return project{left: left, right: p.projection(21), filter: condition}
 }
 
-// index reads [0] or [1:2:3] after its bracket.
+// index parses [0] or [1:2:3] after its bracket.
 func (p *parser) index(left node) node {
 	var parts [3]*int
 	at, colons := 0, 0
@@ -295,7 +296,7 @@ func (p *parser) hash() node {
 		name := t.text
 		switch t.kind {
 		case "quoted":
-			v, _ := render.LoadJSON(`"` + t.text + `"`)
+			v, _ := pyjson.Load(`"` + t.text + `"`)
 			name, _ = v.(string)
 		case "name":
 		default:

@@ -1,12 +1,14 @@
-// Package saltjinja is the renderer jinja: package jinja with what Salt adds to it.
+// Package saltjinja is the renderer jinja: package jinja with Salt's additions.
 //
-// These are the variables of templates (salt, grains, pillar, opts, saltenv, sls, tpldir, …), a loader of files in the
-// file roots, the tags import_yaml, load_yaml and their like, filters, tests and globals, and errors with Salt's text
-// (salt/utils/jinja.py, salt/utils/templates.py, salt/renderers/jinja.py).
+// These are the variables of templates (salt, grains, pillar, opts, saltenv, sls, tpldir, …), a
+// loader of files in the file roots, the tags import_yaml, load_yaml and the like, filters, tests
+// and globals, and errors with Salt's text (salt/utils/jinja.py, salt/utils/templates.py,
+// salt/renderers/jinja.py).
 //
-// What differs from Salt: an undefined value given to a function, unless it is a default, and to a filter that writes data,
-// unless it is yaml, is an error that names it; Salt's functions and writers each fail in their own words, and those of match
-// answer False. What a template changes in opts, grains or pillar ends with it; in Salt the templates that come later see it. A list that
-// stands in two places of what grains.filter_by is given becomes two lists. The way to an error is told through templates, not
-// through Python's files.
+// It differs from Salt in several points. An undefined value as an argument of a function, unless
+// it is a default, or of a filter that writes data, unless it is yaml, is an error that names the
+// value. In Salt, functions and writers each fail with their own message, and those of match return
+// False. Changes that a template makes to opts, grains or pillar end with the template; in Salt
+// later templates see them. A list that occurs twice in an argument of grains.filter_by becomes two
+// lists. The traceback of an error goes through templates, not through Python's files.
 package saltjinja

@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// explain makes Salt's error of one of the engine (salt/utils/templates.py, render_jinja_tmpl and _get_jinja_error).
+// explain converts an error of the engine to Salt's error (salt/utils/templates.py,
+// render_jinja_tmpl and _get_jinja_error).
 func (st *state) explain(err error, source string) error {
 	var e *jinja.Error
 	if !errors.As(err, &e) {
@@ -25,7 +26,7 @@ func (st *state) explain(err error, source string) error {
 		out.Trace = trace(e)
 	}
 	at := place(e)
-	if path, elsewhere := st.elsewhere(at.Template); elsewhere {
+	if path, impureFilters := st.otherTemplate(at.Template); impureFilters {
 		text, readErr := os.ReadFile(path)
 		if readErr == nil {
 			out.Line, out.Source, out.Path = at.Line, string(text), path
@@ -36,7 +37,8 @@ func (st *state) explain(err error, source string) error {
 	return out
 }
 
-// cause is what others may ask an error for: that of an execution function, else the engine's.
+// cause returns the error that callers can unwrap: that of an execution function, else the
+// engine's.
 func cause(e *jinja.Error) error {
 	if fn, ok := e.Err.(*functionError); ok { //nolint:errorlint // the error itself, not one within
 		return fn.err
@@ -46,12 +48,13 @@ func cause(e *jinja.Error) error {
 
 const generic = "Jinja error: "
 
-// prefix is how Salt begins the message of a kind of error.
+// prefix returns Salt's prefix for the message of a kind of error.
 func prefix(e *jinja.Error) string {
 	switch e.Kind {
 	case jinja.UndefinedError:
 		return "Jinja variable "
-	case jinja.SyntaxError, jinja.AssertionError, jinja.RuntimeError, jinja.FilterArgumentError, jinja.SecurityError:
+	case jinja.SyntaxError, jinja.AssertionError, jinja.RuntimeError, jinja.FilterArgumentError,
+		jinja.SecurityError:
 		return "Jinja syntax error: "
 	case jinja.HostError:
 		if fn, ok := e.Err.(*functionError); ok { //nolint:errorlint // the error itself, not one within
@@ -64,7 +67,7 @@ func prefix(e *jinja.Error) string {
 	return generic
 }
 
-// place is the line that is shown: the innermost one, but for lines in blocks, which Salt passes over.
+// place returns the place to show: the innermost one, except that Salt ignores lines in blocks.
 func place(e *jinja.Error) jinja.Place {
 	if e.Kind != jinja.SyntaxError && e.Kind != jinja.AssertionError || e.Line == 0 {
 		for _, p := range e.Trace {
@@ -76,23 +79,25 @@ func place(e *jinja.Error) jinja.Place {
 	return jinja.Place{Template: e.Template, Line: e.Line}
 }
 
-// elsewhere reports whether a template is another than the one that is rendered, and where it is on this host. Salt takes
-// one whose path ends in the path of the SLS for the SLS itself.
-func (st *state) elsewhere(template string) (string, bool) {
+// otherTemplate reports whether a template is not the one being rendered, and returns its path on
+// this host. Like Salt, it takes a template whose path ends in the path of the SLS for the SLS
+// itself.
+func (st *state) otherTemplate(template string) (string, bool) {
 	path := st.paths[template]
 	if path == "" || template == mainTemplate {
 		return "", false
 	}
-	if sls, ok := st.vars["sls"].(string); ok && strings.HasSuffix(path, strings.ReplaceAll(sls, ".", "/")) {
+	if sls, ok := st.vars["sls"].(string); ok &&
+		strings.HasSuffix(path, strings.ReplaceAll(sls, ".", "/")) {
 		return "", false
 	}
 	return path, true
 }
 
-// shownAlike is how many lines alike a traceback shows one after another, as Python's do.
+// shownAlike is how many identical lines in a row a traceback shows, as in Python.
 const shownAlike = 3
 
-// trace is the way to an error through the templates, in the form of Python's tracebacks.
+// trace returns the way to an error through the templates, in the form of Python's tracebacks.
 func trace(e *jinja.Error) string {
 	var b strings.Builder
 	if bad, ok := e.Err.(*yaml.Error); ok { //nolint:errorlint // the error itself, not one within
@@ -106,7 +111,8 @@ func trace(e *jinja.Error) string {
 	b.WriteString("Traceback (most recent call last):\n")
 	for i := len(e.Trace) - 1; i >= 0; {
 		at, same := e.Trace[i], 1
-		for i-same >= 0 && e.Trace[i-same].Template == at.Template && e.Trace[i-same].Line == at.Line {
+		for i-same >= 0 && e.Trace[i-same].Template == at.Template &&
+			e.Trace[i-same].Line == at.Line {
 			same++
 		}
 		i -= same
@@ -123,7 +129,7 @@ func trace(e *jinja.Error) string {
 	return b.String()
 }
 
-// class is the name of the exception that Python tells at the end of a traceback.
+// class returns the name of the exception at the end of Python's traceback.
 func class(e *jinja.Error) string {
 	switch e.Kind {
 	case jinja.NotFound, jinja.NoneFound:

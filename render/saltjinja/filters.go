@@ -6,19 +6,21 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// filters are Salt's filters by name: those that its modules mark with jinja_filter, and those of SerializerExtension.
+// filters returns Salt's filters by name: those that its modules mark with jinja_filter, and those
+// of SerializerExtension.
 func filters() map[string]jinja.Func {
 	all := map[string]jinja.Func{}
 	for _, group := range []map[string]jinja.Func{
-		formatFilters(), listFilters(), setFilters(), dictFilters(), textFilters(), regexFilters(), hashFilters(), fileFilters(),
-		networkFilters(), iterFilters(), dateFilters(), otherFilters(),
+		formatFilters(), listFilters(), setFilters(), dictFilters(), textFilters(), regexFilters(),
+		hashFilters(), fileFilters(), networkFilters(), iterFilters(), dateFilters(),
+		otherFilters(),
 	} {
 		maps.Copy(all, group)
 	}
 	return all
 }
 
-// A params reads the arguments of a call one by one; the first error stays.
+// A params reads the arguments of a call one by one; it keeps the first error.
 type params struct {
 	c    *jinja.Call
 	args []any
@@ -37,12 +39,13 @@ func bind(c *jinja.Call, function string, names ...string) *params {
 func (p *params) text(i int) string {
 	s, ok := textOf(p.args[i])
 	if !ok && p.err == nil {
-		p.err = typeError(p.args[i], "expected string or bytes-like object, got '"+jinja.TypeName(p.args[i])+"'")
+		p.err = typeError(p.args[i], "expected string or bytes-like object, got '"+
+			jinja.TypeName(p.args[i])+"'")
 	}
 	return s
 }
 
-// or returns argument i, or otherwise when it was left out.
+// or returns argument i, or otherwise if it was left out.
 func (p *params) or(i int, otherwise any) any {
 	if p.err == nil && jinja.Given(p.args[i]) {
 		return p.args[i]
@@ -50,7 +53,7 @@ func (p *params) or(i int, otherwise any) any {
 	return otherwise
 }
 
-// truth returns whether argument i counts as true; left out it does not.
+// truth reports whether argument i counts as true; false if it was left out.
 func (p *params) truth(i int) bool {
 	v := p.or(i, false)
 	ok, err := p.c.Truth(v)
@@ -71,7 +74,8 @@ func (p *params) number(i int, otherwise int64) int64 {
 	case nil:
 		return otherwise
 	default:
-		p.note(jinja.Raise(jinja.TypeError, "'%s' object cannot be interpreted as an integer", jinja.TypeName(v)))
+		p.note(jinja.Raise(jinja.TypeError, "'%s' object cannot be interpreted as an integer",
+			jinja.TypeName(v)))
 	}
 	return otherwise
 }
@@ -92,7 +96,7 @@ func (p *params) note(err error) {
 	}
 }
 
-// typeError is a TypeError, or that of an undefined value.
+// typeError returns a TypeError, or the error of an undefined value.
 func typeError(v any, message string) error {
 	if u, ok := v.(*jinja.Undefined); ok {
 		return jinja.Raise(jinja.UndefinedError, "%s", u.Message())
@@ -100,7 +104,7 @@ func typeError(v any, message string) error {
 	return jinja.Raise(jinja.TypeError, "%s", message)
 }
 
-// one makes a filter of a function of the value alone.
+// one makes a filter from a function of the value alone.
 func one(name string, fn func(c *jinja.Call, v any) (any, error)) jinja.Func {
 	return func(c *jinja.Call) (any, error) {
 		args, err := c.Bind(name, "value")
@@ -114,7 +118,7 @@ func one(name string, fn func(c *jinja.Call, v any) (any, error)) jinja.Func {
 	}
 }
 
-// defined refuses undefined values.
+// defined returns an error for undefined values.
 func defined(v any) error {
 	if u, ok := v.(*jinja.Undefined); ok {
 		return jinja.Raise(jinja.UndefinedError, "%s", u.Message())

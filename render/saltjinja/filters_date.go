@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// dateFilters are those of salt/utils/dateutils.py, as they are without the library timelib: dates are seconds since 1970.
+// dateFilters returns the filters of salt/utils/dateutils.py, as they are without the library
+// timelib: dates are seconds since 1970.
 func dateFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{"date_format": formatDate, "strftime": formatDate}
 }
@@ -19,7 +20,8 @@ func formatDate(c *jinja.Call) (any, error) {
 	p := bind(c, "strftime", "date=", "format=")
 	format, ok := textOf(p.or(1, "%Y-%m-%d"))
 	if !ok {
-		p.note(typeError(p.args[1], "strftime() argument 1 must be str, not "+jinja.TypeName(p.args[1])))
+		p.note(typeError(p.args[1], "strftime() argument 1 must be str, not "+
+			jinja.TypeName(p.args[1])))
 	}
 	when, err := castDate(p.or(0, nil))
 	p.note(err)
@@ -46,7 +48,8 @@ func castDate(v any) (time.Time, error) {
 		seconds, ok = asFloat(v)
 	}
 	if !ok || math.IsNaN(seconds) || math.Abs(seconds) > 253402300799 {
-		return time.Time{}, jinja.Raise(jinja.PythonError, "Unable to parse %s. Consider installing timelib", data.Str(plain(v)))
+		return time.Time{}, jinja.Raise(jinja.PythonError,
+			"Unable to parse %s. Consider installing timelib", data.Str(plain(v)))
 	}
 	whole := math.Floor(seconds)
 	return time.Unix(int64(whole), int64((seconds-whole)*1e9)), nil
@@ -81,9 +84,11 @@ func strftime(t time.Time, format string) string {
 
 func directive(t time.Time, c byte) (string, bool) {
 	layouts := map[byte]string{
-		'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'h': "Jan", 'c': "Mon Jan _2 15:04:05 2006", 'd': "02", 'D': "01/02/06",
-		'e': "_2", 'F': "2006-01-02", 'H': "15", 'I': "03", 'j': "002", 'm': "01", 'M': "04", 'p': "PM", 'r': "03:04:05 PM", 'R': "15:04",
-		'S': "05", 'T': "15:04:05", 'x': "01/02/06", 'X': "15:04:05", 'y': "06", 'Y': "2006",
+		'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'h': "Jan",
+		'c': "Mon Jan _2 15:04:05 2006", 'd': "02", 'D': "01/02/06",
+		'e': "_2", 'F': "2006-01-02", 'H': "15", 'I': "03", 'j': "002", 'm': "01", 'M': "04",
+		'p': "PM", 'r': "03:04:05 PM", 'R': "15:04", 'S': "05", 'T': "15:04:05", 'x': "01/02/06",
+		'X': "15:04:05", 'y': "06", 'Y': "2006",
 	}
 	if layout, ok := layouts[c]; ok {
 		return t.Format(layout), true

@@ -12,22 +12,27 @@ import (
 	"github.com/brineproject/brine/render/jmespath"
 )
 
-// dictFilters are those of dicts (salt/utils/data.py, salt/utils/dictupdate.py).
+// dictFilters returns the filters for dicts (salt/utils/data.py, salt/utils/dictupdate.py).
 func dictFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"compare_dicts": compareDicts, "traverse": traverse, "mysql_to_dict": mysqlToDict, "json_query": jsonQuery,
-		"set_dict_key_value": changeKey("set_dict_key_value", setKey), "update_dict_key_value": changeKey("update_dict_key_value", updateKey),
-		"append_dict_key_value": changeKey("append_dict_key_value", appendKey), "extend_dict_key_value": changeKey("extend_dict_key_value", extendKey),
-		"json_encode_dict": one("encode_dict", encodeDict), "json_decode_dict": one("encode_dict", encodeDict),
-		"json_encode_list": one("encode_list", encode), "json_decode_list": one("encode_list", encode),
-		"to_entries": one("to_entries", toEntries), "from_entries": one("from_entries", fromEntries),
+		"compare_dicts": compareDicts, "traverse": traverse, "mysql_to_dict": mysqlToDict,
+		"json_query": jsonQuery, "set_dict_key_value": changeKey("set_dict_key_value", setKey),
+		"update_dict_key_value": changeKey("update_dict_key_value", updateKey),
+		"append_dict_key_value": changeKey("append_dict_key_value", appendKey),
+		"extend_dict_key_value": changeKey("extend_dict_key_value", extendKey),
+		"json_encode_dict":      one("encode_dict", encodeDict),
+		"json_decode_dict":      one("encode_dict", encodeDict),
+		"json_encode_list":      one("encode_list", encode),
+		"json_decode_list":      one("encode_list", encode), "to_entries": one("to_entries",
+			toEntries), "from_entries": one("from_entries", fromEntries),
 	}
 }
 
 func (p *params) dict(i int) *data.Map {
 	m, ok := p.args[i].(*data.Map)
 	if !ok && p.err == nil && p.args[i] != nil {
-		p.err = typeErrorKind(jinja.AttributeError, p.args[i], "'"+jinja.TypeName(p.args[i])+"' object has no attribute 'items'")
+		p.err = typeErrorKind(jinja.AttributeError, p.args[i], "'"+jinja.TypeName(p.args[i])+
+			"' object has no attribute 'items'")
 	}
 	return m
 }
@@ -94,7 +99,7 @@ func traverse(c *jinja.Call) (any, error) {
 	return at, defined(at)
 }
 
-// below is one step of a path.
+// below takes one step of a path.
 func below(v, key any) (any, bool) {
 	switch v := v.(type) {
 	case *data.Map:
@@ -137,8 +142,11 @@ func belowList(items []any, key any) (any, bool) {
 	return items[n], true
 }
 
-// changeKey makes a filter that changes what is at the end of a path in a dict, whose dicts are made on the way.
-func changeKey(name string, change func(p *params, m *data.Map, key string, v any) error) jinja.Func {
+// changeKey makes a filter that changes the value at the end of a path in a dict. It creates
+// missing dicts on the way.
+func changeKey(
+	name string, change func(p *params, m *data.Map, key string, v any) error,
+) jinja.Func {
 	return func(c *jinja.Call) (any, error) {
 		p := bind(c, name, "in_dict", "keys", "value", "delimiter=", "ordered_dict=")
 		m, keys, delimiter := p.dict(0), p.text(1), ":"
@@ -176,7 +184,8 @@ func updateKey(p *params, m *data.Map, key string, v any) error {
 	}
 	to, ok := m.Value(key).(*data.Map)
 	if !ok {
-		return invocation("The last key contains a <class '%s'>, which cannot update.", jinja.TypeName(m.Value(key)))
+		return invocation("The last key contains a <class '%s'>, which cannot update.",
+			jinja.TypeName(m.Value(key)))
 	}
 	from, ok := v.(*data.Map)
 	if !ok {
@@ -213,24 +222,26 @@ func listAt(m *data.Map, key, verb string) (*jinja.List, error) {
 	}
 	list, ok := m.Value(key).(*jinja.List)
 	if !ok {
-		return nil, invocation("The last key contains a <class '%s'>, which cannot %s.", jinja.TypeName(m.Value(key)), verb)
+		return nil, invocation("The last key contains a <class '%s'>, which cannot %s.",
+			jinja.TypeName(m.Value(key)), verb)
 	}
 	return list, nil
 }
 
-// invocation is a SaltInvocationError.
+// invocation returns a SaltInvocationError.
 func invocation(format string, args ...any) error {
 	return &functionError{loader.Invocation(format, args...)}
 }
 
 func encodeDict(c *jinja.Call, v any) (any, error) {
 	if _, ok := v.(*data.Map); !ok {
-		return nil, jinja.Raise(jinja.AttributeError, "'%s' object has no attribute 'items'", jinja.TypeName(v))
+		return nil, jinja.Raise(jinja.AttributeError, "'%s' object has no attribute 'items'",
+			jinja.TypeName(v))
 	}
 	return encode(c, v)
 }
 
-// encode makes bytes of all text (salt/utils/data.py, encode_dict and encode_list).
+// encode converts all text to bytes (salt/utils/data.py, encode_dict and encode_list).
 func encode(c *jinja.Call, v any) (any, error) { return encodeAt(c, v, 0) }
 
 func encodeAt(c *jinja.Call, v any, depth int) (any, error) {
@@ -282,7 +293,7 @@ func isSequence(v any) bool {
 	return false
 }
 
-// mysqlToDict reads the table that the program mysql prints.
+// mysqlToDict parses the table that the program mysql prints.
 func mysqlToDict(c *jinja.Call) (any, error) {
 	p := bind(c, "mysql_to_dict", "data", "key")
 	lines, key := p.items(0), p.text(1)
@@ -316,14 +327,16 @@ func mysqlToDict(c *jinja.Call) (any, error) {
 	return out, p.err
 }
 
-// toNumber reads a number as Python's int and float do, or returns the text.
+// toNumber parses a number as Python's int and float do, or returns the text.
 func toNumber(text string) any {
 	s := strings.TrimSpace(text)
 	clean := strings.ReplaceAll(s, "_", "")
-	if clean != s && (strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") || strings.Contains(s, "__")) {
+	if clean != s && (strings.HasPrefix(s, "_") || strings.HasSuffix(s, "_") ||
+		strings.Contains(s, "__")) {
 		return text
 	}
-	if n, ok := new(big.Int).SetString(strings.TrimPrefix(clean, "+"), 10); ok && !strings.HasPrefix(clean, "+-") {
+	if n, ok := new(big.Int).SetString(strings.TrimPrefix(clean, "+"), 10); ok &&
+		!strings.HasPrefix(clean, "+-") {
 		if n.IsInt64() {
 			return n.Int64()
 		}
@@ -356,11 +369,12 @@ func jsonQuery(c *jinja.Call) (any, error) {
 	return jinja.Import(found), nil
 }
 
-// toEntries makes a list of key and value of a dict (3007).
+// toEntries converts a dict to a list of key and value (3007).
 func toEntries(_ *jinja.Call, v any) (any, error) {
 	m, ok := v.(*data.Map)
 	if !ok {
-		return nil, jinja.Raise(jinja.AttributeError, "'%s' object has no attribute 'items'", jinja.TypeName(v))
+		return nil, jinja.Raise(jinja.AttributeError, "'%s' object has no attribute 'items'",
+			jinja.TypeName(v))
 	}
 	out := jinja.NewList()
 	for k, item := range m.All() {
@@ -369,7 +383,8 @@ func toEntries(_ *jinja.Call, v any) (any, error) {
 	return out, nil
 }
 
-// fromEntries makes a dict of such a list (3007); the key may be called name, and case does not count.
+// fromEntries converts such a list to a dict (3007); the key may be called name, and case does not
+// count.
 func fromEntries(c *jinja.Call, v any) (any, error) {
 	items, err := c.Items(v)
 	if err != nil {
@@ -379,7 +394,8 @@ func fromEntries(c *jinja.Call, v any) (any, error) {
 	for _, item := range items {
 		m, ok := item.(*data.Map)
 		if !ok {
-			return nil, jinja.Raise(jinja.TypeError, "'%s' object is not a mapping", jinja.TypeName(item))
+			return nil, jinja.Raise(jinja.TypeError, "'%s' object is not a mapping",
+				jinja.TypeName(item))
 		}
 		folded := data.NewMap()
 		for k, v := range m.All() {

@@ -19,23 +19,26 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// fileFilters look at files of this host (salt/utils/files.py, path.py, user.py).
+// fileFilters returns the filters that inspect files of this host (salt/utils/files.py, path.py,
+// user.py).
 func fileFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"is_empty": pathFilter("is_empty", isEmpty), "is_text_file": pathFilter("is_text", isTextFile),
-		"is_bin_file": pathFilter("is_binary", isBinaryFile), "list_files": pathFilter("list_files", listFiles),
+		"is_empty":     pathFilter("is_empty", isEmpty),
+		"is_text_file": pathFilter("is_text", isTextFile), "is_bin_file": pathFilter("is_binary",
+			isBinaryFile), "list_files": pathFilter("list_files", listFiles),
 		"which": which, "path_join": pathJoin, "get_uid": getUID,
 	}
 }
 
-// osError is Python's OSError.
+// osError returns Python's OSError.
 func osError(err error, name string) error {
 	var no syscall.Errno
 	if !errors.As(err, &no) {
 		return jinja.Raise("OSError", "%s", err)
 	}
 	text := no.Error()
-	return jinja.Raise("OSError", "[Errno %d] %s: %s", int(no), strings.ToUpper(text[:1])+text[1:], data.Repr(name))
+	return jinja.Raise("OSError", "[Errno %d] %s: %s", int(no), strings.ToUpper(text[:1])+text[1:],
+		data.Repr(name))
 }
 
 func pathFilter(name string, fn func(string) any) jinja.Func {
@@ -69,8 +72,8 @@ func head(name string, size int) ([]byte, error) {
 	return b[:n], err
 }
 
-// odd is the share of bytes that are neither printable ASCII nor among the white.
-func odd(b []byte, white string) float64 {
+// oddShare returns the share of bytes that are neither printable ASCII nor in white.
+func oddShare(b []byte, white string) float64 {
 	n := 0
 	for _, c := range b {
 		if (c < ' ' || c > '~') && strings.IndexByte(white, c) < 0 {
@@ -85,7 +88,7 @@ func isTextFile(name string) any {
 	if err != nil || bytes.IndexByte(b, 0) >= 0 {
 		return false
 	}
-	return len(b) == 0 || utf8.Valid(b) || odd(b, "\n\r\t\f\b") <= 0.30
+	return len(b) == 0 || utf8.Valid(b) || oddShare(b, "\n\r\t\f\b") <= 0.30
 }
 
 func isBinaryFile(name string) any {
@@ -111,14 +114,14 @@ func isBinaryFile(name string) any {
 	return bytes.IndexByte(b, 0) >= 0 || float64(n)/float64(len(runes)) > 0.30
 }
 
-// listFiles returns a directory and all below it, sorted.
+// listFiles returns a directory and everything below it, sorted.
 func listFiles(dir string) any {
 	out := jinja.NewList(dir)
 	_ = filepath.WalkDir(dir, func(at string, _ fs.DirEntry, err error) error {
 		if err == nil && at != dir {
 			out.Items = append(out.Items, at)
 		}
-		return nil // what cannot be read is left out, as in Salt
+		return nil // unreadable directories are left out, as in Salt
 	})
 	return out
 }
@@ -139,14 +142,17 @@ func which(c *jinja.Call) (any, error) {
 func pathJoin(c *jinja.Call) (any, error) {
 	for _, k := range c.Kw {
 		if k.Name != "use_posixpath" {
-			return nil, jinja.Raise(jinja.TypeError, "The following keyword arguments are not valid: %s=%s", k.Name, data.Str(plain(k.Value)))
+			return nil, jinja.Raise(jinja.TypeError,
+				"The following keyword arguments are not valid: %s=%s", k.Name,
+				data.Str(plain(k.Value)))
 		}
 	}
 	parts := make([]string, len(c.Args))
 	for i, a := range c.Args {
 		s, ok := textOf(a)
 		if !ok {
-			return nil, typeError(a, "expected str, bytes, or bytearray not <class '"+jinja.TypeName(a)+"'>")
+			return nil, typeError(a, "expected str, bytes, or bytearray not <class '"+
+				jinja.TypeName(a)+"'>")
 		}
 		parts[i] = path.Clean(s)
 		if i > 0 {
@@ -155,7 +161,7 @@ func pathJoin(c *jinja.Call) (any, error) {
 	}
 	joined := path.Join(parts...)
 	if s, _ := textOf(c.Args[0]); strings.HasPrefix(s, "//") && !strings.HasPrefix(s, "///") {
-		joined = "/" + joined // two slashes at the beginning stay two, as POSIX has it
+		joined = "/" + joined // two leading slashes stay two, as in POSIX
 	}
 	return joined, nil
 }

@@ -11,17 +11,24 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// formatFilters write and read data (salt/utils/jinja.py, salt/utils/yamlencoding.py).
+// formatFilters returns the filters that write and read data (salt/utils/jinja.py,
+// salt/utils/yamlencoding.py).
 func formatFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"yaml": filterYAML, "json": filterJSON, "tojson": filterToJSON, "xml": one("format_xml", filterXML), "python": filterPython,
-		"load_yaml":               one("load_yaml", func(_ *jinja.Call, v any) (any, error) { return loadYAML(v) }),
-		"load_json":               one("load_json", func(_ *jinja.Call, v any) (any, error) { return loadJSON(v) }),
-		"load_text":               one("load_text", func(_ *jinja.Call, v any) (any, error) { return loadText(v) }),
+		"yaml": filterYAML, "json": filterJSON, "tojson": filterToJSON,
+		"xml": one("format_xml", filterXML), "python": filterPython,
+		"load_yaml": one("load_yaml",
+			func(_ *jinja.Call, v any) (any, error) { return loadYAML(v) }),
+		"load_json": one("load_json",
+			func(_ *jinja.Call, v any) (any, error) { return loadJSON(v) }),
+		"load_text": one("load_text",
+			func(_ *jinja.Call, v any) (any, error) { return loadText(v) }),
 		"dict_to_sls_yaml_params": filterParams,
-		"yaml_dquote":             one("yaml_dquote", func(c *jinja.Call, v any) (any, error) { return quoted(c, v, doubleQuoted) }),
-		"yaml_squote":             one("yaml_squote", func(c *jinja.Call, v any) (any, error) { return quoted(c, v, singleQuoted) }),
-		"yaml_encode":             one("yaml_encode", filterEncode),
+		"yaml_dquote": one("yaml_dquote",
+			func(c *jinja.Call, v any) (any, error) { return quoted(c, v, doubleQuoted) }),
+		"yaml_squote": one("yaml_squote",
+			func(c *jinja.Call, v any) (any, error) { return quoted(c, v, singleQuoted) }),
+		"yaml_encode": one("yaml_encode", filterEncode),
 	}
 }
 
@@ -38,7 +45,8 @@ func filterParams(c *jinja.Call) (any, error) {
 	}
 	m, ok := p.args[0].(*data.Map)
 	if !ok {
-		return nil, typeErrorKind(jinja.AttributeError, p.args[0], "'"+jinja.TypeName(p.args[0])+"' object has no attribute 'items'")
+		return nil, typeErrorKind(jinja.AttributeError, p.args[0], "'"+jinja.TypeName(p.args[0])+
+			"' object has no attribute 'items'")
 	}
 	list := jinja.NewList()
 	for k, v := range m.All() {
@@ -54,7 +62,8 @@ func typeErrorKind(kind jinja.Kind, v any, message string) error {
 	return jinja.Raise(kind, "%s", message)
 }
 
-// dumpYAML writes a value as salt.utils.yaml.safe_dump does: dicts sorted, those that are Ordered as they are.
+// dumpYAML writes a value as salt.utils.yaml.safe_dump does: dicts sorted, Ordered ones in their
+// order.
 func dumpYAML(p *params, v, style any) (any, error) {
 	flow := yaml.Leaves
 	if style != nil {
@@ -67,7 +76,7 @@ func dumpYAML(p *params, v, style any) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	v, err := jinja.ExportOr(v, data.Const{}) // which Salt's dumper writes as NULL
+	v, err := jinja.ExportOr(v, data.Const{}) // Salt's dumper writes it as NULL
 	if err != nil {
 		return nil, err
 	}
@@ -132,10 +141,11 @@ func quoted(c *jinja.Call, v any, quote func(string) string) (any, error) {
 	return quote(text), nil
 }
 
-// doubleQuoted is write_double_quoted of PyYAML's emitter, which writes ASCII only and here folds nothing.
+// doubleQuoted is write_double_quoted of PyYAML's emitter, which writes only ASCII and folds
+// nothing here.
 func doubleQuoted(s string) string {
-	short := map[rune]byte{0: '0', 7: 'a', 8: 'b', 9: 't', 10: 'n', 11: 'v', 12: 'f', 13: 'r', 27: 'e', '"': '"', '\\': '\\',
-		0x85: 'N', 0xa0: '_', 0x2028: 'L', 0x2029: 'P'}
+	short := map[rune]byte{0: '0', 7: 'a', 8: 'b', 9: 't', 10: 'n', 11: 'v', 12: 'f', 13: 'r',
+		27: 'e', '"': '"', '\\': '\\', 0x85: 'N', 0xa0: '_', 0x2028: 'L', 0x2029: 'P'}
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
@@ -178,7 +188,7 @@ func singleQuoted(s string) string {
 	return b.String()
 }
 
-// filterEncode writes a scalar: text in double quotes, all else as YAML has it.
+// filterEncode writes a scalar: text in double quotes, other values as in YAML.
 func filterEncode(c *jinja.Call, v any) (any, error) {
 	switch v := v.(type) {
 	case string:
@@ -189,5 +199,7 @@ func filterEncode(c *jinja.Call, v any) (any, error) {
 		out, err := yaml.Dump(v, yaml.DumpOptions{})
 		return strings.TrimSuffix(strings.TrimSpace(string(out)), "\n..."), err
 	}
-	return nil, jinja.Raise(jinja.TypeError, "yaml_encode() only works with YAML scalar data; failed for <class '%s'>", jinja.TypeName(v))
+	return nil, jinja.Raise(jinja.TypeError,
+		"yaml_encode() only works with YAML scalar data; failed for <class '%s'>",
+		jinja.TypeName(v))
 }

@@ -18,12 +18,14 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// hashFilters are those of salt/utils/hashutils.py, and uuid.
+// hashFilters returns the filters of salt/utils/hashutils.py, and uuid.
 func hashFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"md5": digest("md5_digest", "md5"), "sha1": digest("sha1_digest", "sha1"), "sha256": digest("sha256_digest", "sha256"),
-		"sha512": digest("sha512_digest", "sha512"), "base64_encode": base64Encode, "base64_decode": base64Decode,
-		"hmac": checkHMAC, "hmac_compute": computeHMAC, "rand_str": randomHash, "random_hash": randomHash, "file_hashsum": fileHash,
+		"md5": digest("md5_digest", "md5"), "sha1": digest("sha1_digest", "sha1"),
+		"sha256": digest("sha256_digest", "sha256"), "sha512": digest("sha512_digest", "sha512"),
+		"base64_encode": base64Encode, "base64_decode": base64Decode,
+		"hmac": checkHMAC, "hmac_compute": computeHMAC, "rand_str": randomHash,
+		"random_hash": randomHash, "file_hashsum": fileHash,
 		"uuid": nameUUID,
 	}
 }
@@ -47,7 +49,7 @@ func base64Encode(c *jinja.Call) (any, error) {
 	return base64.StdEncoding.EncodeToString(b), p.err
 }
 
-// base64Decode skips what is not of the alphabet, as Python does.
+// base64Decode ignores characters outside of the alphabet, as Python does.
 func base64Decode(c *jinja.Call) (any, error) {
 	p := bind(c, "base64_b64decode", "instr")
 	b := bytesOf(p, 0)
@@ -55,7 +57,8 @@ func base64Decode(c *jinja.Call) (any, error) {
 		return nil, p.err
 	}
 	kept := bytes.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '+' || r == '/' || r == '=' {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '+' ||
+			r == '/' || r == '=' {
 			return r
 		}
 		return -1
@@ -88,7 +91,7 @@ func computeHMAC(c *jinja.Call) (any, error) {
 	return hex.EncodeToString(sign(p)), p.err
 }
 
-// randomHash is the hash of a random number up to its value.
+// randomHash returns the hash of a random number up to its value.
 func randomHash(c *jinja.Call) (any, error) {
 	p := bind(c, "random_hash", "size=", "hash_type=")
 	size := p.number(0, 9999999999)
@@ -98,7 +101,8 @@ func randomHash(c *jinja.Call) (any, error) {
 		p.note(jinja.Raise(jinja.AttributeError, "module 'hashlib' has no attribute '%s'", name))
 	}
 	if size < 0 {
-		p.note(jinja.Raise(jinja.ValueError, "empty range for randrange() (0, %d, %d)", size+1, size+1))
+		p.note(jinja.Raise(jinja.ValueError, "empty range for randrange() (0, %d, %d)",
+			size+1, size+1))
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -135,10 +139,11 @@ func fileHash(c *jinja.Call) (any, error) {
 
 // saltSpace is Salt's name space of UUIDs.
 func saltSpace() []byte {
-	return []byte{0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33, 0x93, 0x5a, 0x28, 0x06, 0x1f, 0x4b, 0x48, 0x0e}
+	return []byte{0x91, 0x63, 0x3e, 0xbf, 0x1c, 0x86, 0x5e, 0x33, 0x93, 0x5a, 0x28, 0x06, 0x1f,
+		0x4b, 0x48, 0x0e}
 }
 
-// nameUUID is the UUID of version 5 of a text.
+// nameUUID returns the version 5 UUID of a text.
 func nameUUID(c *jinja.Call) (any, error) {
 	p := bind(c, "uuid_", "val")
 	b := bytesOf(p, 0)

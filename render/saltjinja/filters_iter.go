@@ -7,17 +7,22 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// iterFilters are those that Salt takes from Python's itertools. They give lists, where Python's are read once.
+// iterFilters returns the filters that Salt takes from Python's itertools. They return lists, while
+// Python's can be read only once.
 func iterFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"combinations":                  choose("combinations", func(i, j int) bool { return j > i }, false),
-		"combinations_with_replacement": choose("combinations_with_replacement", func(i, j int) bool { return j >= i }, false),
-		"permutations":                  choose("permutations", nil, true),
-		"compress":                      compress, "product": product, "zip": zip, "zip_longest": zipLongest,
+		"combinations": choose("combinations",
+			func(i, j int) bool { return j > i }, false),
+		"combinations_with_replacement": choose("combinations_with_replacement",
+			func(i, j int) bool { return j >= i }, false),
+		"permutations": choose("permutations", nil, true),
+		"compress":     compress, "product": product, "zip": zip,
+		"zip_longest": zipLongest,
 	}
 }
 
-// choose makes tuples of r elements; next tells which may follow one another, without it none may come twice.
+// choose makes tuples of r elements. next reports which elements may follow one another; without
+// it, no element may occur twice.
 func choose(name string, next func(i, j int) bool, optional bool) jinja.Func {
 	return func(c *jinja.Call) (any, error) {
 		length := "r"
@@ -36,7 +41,8 @@ func choose(name string, next func(i, j int) bool, optional bool) jinja.Func {
 		if p.err != nil {
 			return nil, p.err
 		}
-		t := &tuples{c: c, pools: slices.Repeat([][]any{items}, min(r, 1<<16)), next: next, once: next == nil, at: []int{}}
+		t := &tuples{c: c, pools: slices.Repeat([][]any{items}, min(r, 1<<16)), next: next,
+			once: next == nil, at: []int{}}
 		if err := t.make(); err != nil {
 			return nil, err
 		}
@@ -49,7 +55,7 @@ type tuples struct {
 	c     *jinja.Call
 	pools [][]any
 	next  func(i, j int) bool
-	once  bool // no position comes twice
+	once  bool // no position occurs twice
 	at    []int
 	out   []any
 }
@@ -82,7 +88,8 @@ func product(c *jinja.Call) (any, error) {
 	for _, k := range c.Kw {
 		n, ok := k.Value.(int64)
 		if k.Name != "repeat" || !ok || n < 0 || n > 1<<16 {
-			return nil, jinja.Raise(jinja.TypeError, "product() got an unexpected keyword argument '%s'", k.Name)
+			return nil, jinja.Raise(jinja.TypeError,
+				"product() got an unexpected keyword argument '%s'", k.Name)
 		}
 		repeat = int(n)
 	}
@@ -138,7 +145,8 @@ func zipLongest(c *jinja.Call) (any, error) {
 	var fill any
 	for _, k := range c.Kw {
 		if k.Name != "fillvalue" {
-			return nil, jinja.Raise(jinja.TypeError, "zip_longest() got an unexpected keyword argument")
+			return nil, jinja.Raise(jinja.TypeError,
+				"zip_longest() got an unexpected keyword argument")
 		}
 		fill = k.Value
 	}

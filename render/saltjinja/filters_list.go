@@ -11,15 +11,18 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// listFilters are those of lists (salt/utils/jinja.py, salt/utils/data.py).
+// listFilters returns the filters for lists (salt/utils/jinja.py, salt/utils/data.py).
 func listFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
 		"sequence": one("ensure_sequence_filter", sequence), "is_list": isList, "is_iter": isIter,
 		"min": one("lst_min", func(c *jinja.Call, v any) (any, error) { return extreme(c, v, "min") }),
 		"max": one("lst_max", func(c *jinja.Call, v any) (any, error) { return extreme(c, v, "max") }),
-		"avg": one("lst_avg", average), "flatten": flatten, "sorted_ignorecase": one("sorted_ignorecase", sortedIgnoreCase),
-		"exactly_n_true": exactly, "exactly_one_true": one("exactly_one", func(c *jinja.Call, v any) (any, error) { return exactlyN(c, v, 1) }),
-		"substring_in_list": substringInList, "compare_lists": compareLists, "random_sample": randomSample, "random_shuffle": randomShuffle,
+		"avg": one("lst_avg", average), "flatten": flatten,
+		"sorted_ignorecase": one("sorted_ignorecase", sortedIgnoreCase),
+		"exactly_n_true":    exactly, "exactly_one_true": one("exactly_one",
+			func(c *jinja.Call, v any) (any, error) { return exactlyN(c, v, 1) }),
+		"substring_in_list": substringInList, "compare_lists": compareLists,
+		"random_sample": randomSample, "random_shuffle": randomShuffle,
 	}
 }
 
@@ -52,7 +55,7 @@ func isIter(c *jinja.Call) (any, error) {
 	return iterable(c, p.args[0])
 }
 
-// iterable reports whether a value that is no text can be looped over.
+// iterable reports whether a value other than text can be looped over.
 func iterable(c *jinja.Call, v any) (bool, error) {
 	switch v := v.(type) {
 	case *jinja.List, *data.Map, data.Tuple, jinja.Iterable, jinja.Iterator, []byte:
@@ -88,7 +91,7 @@ func extreme(c *jinja.Call, v any, which string) (any, error) {
 	return best, nil
 }
 
-// average is that of a list; a single number is its own.
+// average returns the average of a list; the average of a single number is the number.
 func average(c *jinja.Call, v any) (any, error) {
 	if f, ok := asFloat(v); ok {
 		return f, nil
@@ -96,7 +99,8 @@ func average(c *jinja.Call, v any) (any, error) {
 	if s, ok := textOf(v); ok {
 		f, ok := asFloat(toNumber(s))
 		if !ok {
-			return nil, jinja.Raise(jinja.ValueError, "could not convert string to float: %s", data.Repr(s))
+			return nil, jinja.Raise(jinja.ValueError, "could not convert string to float: %s",
+				data.Repr(s))
 		}
 		return f, nil
 	}
@@ -111,7 +115,8 @@ func average(c *jinja.Call, v any) (any, error) {
 	for _, item := range items {
 		f, ok := asFloat(item)
 		if !ok {
-			return nil, typeError(item, "unsupported operand type(s) for +: 'int' and '"+jinja.TypeName(item)+"'")
+			return nil, typeError(item, "unsupported operand type(s) for +: 'int' and '"+
+				jinja.TypeName(item)+"'")
 		}
 		sum += f
 	}
@@ -194,7 +199,8 @@ func sortedIgnoreCase(c *jinja.Call, v any) (any, error) {
 	}
 	for _, item := range items {
 		if _, ok := textOf(item); !ok {
-			return nil, typeErrorKind(jinja.AttributeError, item, "'"+jinja.TypeName(item)+"' object has no attribute 'lower'")
+			return nil, typeErrorKind(jinja.AttributeError, item, "'"+jinja.TypeName(item)+
+				"' object has no attribute 'lower'")
 		}
 	}
 	out, err := sorted(c, items, func(v any) any {
@@ -235,7 +241,8 @@ func substringInList(c *jinja.Call) (any, error) {
 	part, isText := textOf(p.args[0])
 	items := p.items(1)
 	if !isText && len(items) > 0 {
-		p.note(typeError(p.args[0], "'in <string>' requires string as left operand, not "+jinja.TypeName(p.args[0])))
+		p.note(typeError(p.args[0], "'in <string>' requires string as left operand, not "+
+			jinja.TypeName(p.args[0])))
 	}
 	for _, item := range items {
 		s, ok := textOf(item)
@@ -249,7 +256,7 @@ func substringInList(c *jinja.Call) (any, error) {
 	return false, p.err
 }
 
-// among reports whether a list holds an element equal to v.
+// among reports whether a list contains an element equal to v.
 func among(c *jinja.Call, items []any, v any) (bool, error) {
 	for _, item := range items {
 		same, err := c.Equal(item, v)
@@ -303,7 +310,8 @@ func randomShuffle(c *jinja.Call) (any, error) {
 	return sample(p, items, len(items), p.or(1, nil))
 }
 
-// sample picks n elements. A seed, which must be a text, always gives the same ones (salt/utils/data.py, sample).
+// sample picks n elements. The same seed, which must be a text, always gives the same ones
+// (salt/utils/data.py, sample).
 func sample(p *params, items []any, n int, seed any) (any, error) {
 	if p.err == nil && (n < 0 || n > len(items)) {
 		p.err = jinja.Raise(jinja.ValueError, "Sample larger than population or is negative")

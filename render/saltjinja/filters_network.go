@@ -15,14 +15,17 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// networkFilters are those of salt/utils/network.py.
+// networkFilters returns the filters of salt/utils/network.py.
 func networkFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"is_ip": isAddress("is_ip_filter", 4, 6), "is_ipv4": isAddress("is_ipv4_filter", 4), "is_ipv6": isAddress("is_ipv6_filter", 6),
-		"ipv4": addresses("ipv4", 4), "ipv6": addresses("ipv6", 6), "ipaddr": addresses("ipaddr", 4, 6),
+		"is_ip": isAddress("is_ip_filter", 4, 6), "is_ipv4": isAddress("is_ipv4_filter", 4),
+		"is_ipv6": isAddress("is_ipv6_filter", 6), "ipv4": addresses("ipv4", 4),
+		"ipv6": addresses("ipv6", 6), "ipaddr": addresses("ipaddr", 4, 6),
 		"ip_host": networks("ip_host", hostOf), "network_hosts": networks("network_hosts", hostsOf),
-		"network_size": networks("network_size", sizeOf), "gen_mac": genMAC, "mac_str_to_bytes": textFilter("mac_str_to_bytes", macBytes),
-		"dns_check": dnsCheck, "filter_by_networks": filterByNetworks, "ipwrap": one("ipwrap", ipWrap),
+		"network_size": networks("network_size", sizeOf), "gen_mac": genMAC,
+		"mac_str_to_bytes": textFilter("mac_str_to_bytes", macBytes),
+		"dns_check":        dnsCheck, "filter_by_networks": filterByNetworks,
+		"ipwrap": one("ipwrap", ipWrap),
 	}
 }
 
@@ -32,12 +35,13 @@ type address struct {
 	bits int // -1: an ip_address
 }
 
-// parseAddress reads an address as Python's ip_address does, or an interface with a mask.
+// parseAddress parses an address as Python's ip_address does, or an interface with a mask.
 func parseAddress(v any) (address, bool) {
 	switch n := v.(type) {
 	case int64:
 		if n >= 0 && n <= 0xffffffff {
-			return address{netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), -1}, true
+			return address{netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8),
+				byte(n)}), -1}, true
 		}
 		return address{}, false
 	}
@@ -57,7 +61,7 @@ func parseAddress(v any) (address, bool) {
 	return address{ip, bits}, ok
 }
 
-// maskBits reads the length of a network's prefix, or of IPv4 its mask.
+// maskBits parses the length of a network's prefix, or an IPv4 mask.
 func maskBits(mask string, ip netip.Addr) (int, bool) {
 	if n, err := strconv.Atoi(mask); err == nil && strings.Trim(mask, "0123456789") == "" {
 		return n, n <= ip.BitLen()
@@ -91,7 +95,7 @@ func (a address) String() string {
 	return ipText(a.ip) + "/" + strconv.Itoa(a.bits)
 }
 
-// ipText prints an address as Python does, which knows no dotted end of IPv6.
+// ipText prints an address as Python does, which has no dotted end for IPv6.
 func ipText(ip netip.Addr) string {
 	if ip.Is4In6() {
 		b := ip.As16()
@@ -108,7 +112,7 @@ func (a address) prefix() netip.Prefix {
 	return netip.PrefixFrom(a.ip.WithZone(""), bits).Masked()
 }
 
-// is reports whether an address has what the options ask for, words with commas.
+// is reports whether an address has the properties in options, a list of words with commas.
 func (a address) is(options string) bool {
 	for word := range strings.SplitSeq(options, ",") {
 		ok := true
@@ -158,7 +162,8 @@ func isReserved(ip netip.Addr) bool {
 	return within(ip, "240.0.0.0/4 ::/8 100::/8 200::/7 400::/6 800::/5 1000::/4 4000::/3 6000::/3 8000::/3 a000::/3 c000::/3 e000::/4 f000::/5 f800::/6 fe00::/9")
 }
 
-// pick returns the text of a value that is an address of one of the versions with what options ask for.
+// pickAddress returns the text of a value if it is an address of one of the versions with the
+// properties in options.
 func pickAddress(v any, options string, versions []int) (string, bool) {
 	a, ok := parseAddress(v)
 	if !ok {
@@ -192,7 +197,8 @@ func addresses(name string, versions ...int) jinja.Func {
 	}
 }
 
-// filterAddresses is _ipv_filter: one address or None, of a list those that are; of both versions those of IPv4 first.
+// filterAddresses is _ipv_filter. For a single value it returns the address or None, for a list the
+// addresses in it. With both versions, IPv4 addresses come first.
 func filterAddresses(p *params, v any, options string, versions []int) (any, error) {
 	switch v.(type) {
 	case string, jinja.Markup, []byte:
@@ -216,7 +222,7 @@ func filterAddresses(p *params, v any, options string, versions []int) (any, err
 	return out, err
 }
 
-// networks makes a filter over the networks of addresses: of one, or of a list of them.
+// networks makes a filter for the networks of addresses: of a single one, or of a list of them.
 func networks(name string, fn func(p *params, a address) (any, error)) jinja.Func {
 	return func(c *jinja.Call) (any, error) {
 		p := bind(c, name, "value", "options=", "version=")
@@ -250,7 +256,7 @@ func networks(name string, fn func(p *params, a address) (any, error)) jinja.Fun
 	}
 }
 
-// hostOf is the text of an ip_interface.
+// hostOf returns the text of an ip_interface.
 func hostOf(_ *params, a address) (any, error) {
 	if a.bits < 0 {
 		a.bits = a.ip.BitLen()
@@ -258,12 +264,14 @@ func hostOf(_ *params, a address) (any, error) {
 	return a.String(), nil
 }
 
-// hostsOf are the addresses of hosts in the network: all but the first and, of IPv4, the last one.
+// hostsOf returns the addresses of hosts in the network: all but the first and, for IPv4, the last
+// one.
 func hostsOf(p *params, a address) (any, error) {
 	prefix := a.prefix()
 	free := prefix.Addr().BitLen() - prefix.Bits()
 	if free > 20 {
-		return nil, jinja.Raise(jinja.LimitError, "network_hosts of %s: more than %d hosts", prefix, 1<<20)
+		return nil, jinja.Raise(jinja.LimitError, "network_hosts of %s: more than %d hosts",
+			prefix, 1<<20)
 	}
 	if err := p.c.Room(40 << free); err != nil {
 		return nil, err
@@ -286,14 +294,16 @@ func hostsOf(p *params, a address) (any, error) {
 
 func sizeOf(_ *params, a address) (any, error) {
 	prefix := a.prefix()
-	return jinja.Import(new(big.Int).Lsh(big.NewInt(1), uint(prefix.Addr().BitLen()-prefix.Bits()))), nil
+	return jinja.Import(new(big.Int).Lsh(big.NewInt(1),
+		uint(prefix.Addr().BitLen()-prefix.Bits()))), nil
 }
 
 func genMAC(c *jinja.Call) (any, error) {
 	p := bind(c, "gen_mac", "prefix=")
 	prefix, err := c.Str(p.or(0, "AC:DE:48"))
 	p.note(err)
-	return fmt.Sprintf("%s:%02X:%02X:%02X", prefix, rand.IntN(256), rand.IntN(256), rand.IntN(256)), p.err
+	return fmt.Sprintf("%s:%02X:%02X:%02X", prefix, rand.IntN(256), rand.IntN(256),
+		rand.IntN(256)), p.err
 }
 
 func macBytes(s string) (any, error) {
@@ -306,12 +316,14 @@ func macBytes(s string) (any, error) {
 	}
 	b, err := hex.DecodeString(s)
 	if err != nil {
-		return nil, jinja.Raise(jinja.ValueError, "invalid literal for int() with base 16: %s", data.Repr(s))
+		return nil, jinja.Raise(jinja.ValueError, "invalid literal for int() with base 16: %s",
+			data.Repr(s))
 	}
 	return b, nil
 }
 
-// dnsCheck resolves a name and returns the first of its addresses that can be connected to, or else the first one.
+// dnsCheck resolves a name and returns the first of its addresses that can be connected to, or else
+// the first one.
 func dnsCheck(c *jinja.Call) (any, error) {
 	p := bind(c, "dns_check", "addr", "port", "safe=", "ipv6=")
 	name, port := p.text(0), p.number(1, 0)
@@ -329,11 +341,13 @@ func dnsCheck(c *jinja.Call) (any, error) {
 		ips, err = net.DefaultResolver.LookupNetIP(c.Context(), "ip4", name)
 	}
 	if err != nil || len(ips) == 0 {
-		return nil, jinja.Raise("SaltSystemExit", "DNS lookup or connection check of '%s' failed.", name)
+		return nil, jinja.Raise("SaltSystemExit",
+			"DNS lookup or connection check of '%s' failed.", name)
 	}
 	dialer := net.Dialer{Timeout: 2 * time.Second}
 	for _, ip := range ips {
-		conn, err := dialer.DialContext(c.Context(), "tcp", netip.AddrPortFrom(ip.Unmap(), uint16(port)).String())
+		conn, err := dialer.DialContext(c.Context(),
+			"tcp", netip.AddrPortFrom(ip.Unmap(), uint16(port)).String())
 		if err == nil {
 			conn.Close()
 			return bracket(ip.Unmap()), nil
@@ -365,14 +379,15 @@ func ipWrap(c *jinja.Call, v any) (any, error) {
 	return out, err
 }
 
-// wrapOne refuses networks of IPv6, as Salt does.
+// wrapOne rejects IPv6 networks, as Salt does.
 func wrapOne(v any) (any, error) {
 	a, ok := parseAddress(v)
 	switch {
 	case !ok || a.version() != 6:
 		return v, nil
 	case a.bits >= 0:
-		return nil, jinja.Raise(jinja.ValueError, "%s does not appear to be an IPv4 or IPv6 address", data.Repr(plain(v)))
+		return nil, jinja.Raise(jinja.ValueError,
+			"%s does not appear to be an IPv4 or IPv6 address", data.Repr(plain(v)))
 	}
 	return bracket(a.ip), nil
 }
@@ -390,7 +405,8 @@ func filterByNetworks(c *jinja.Call) (any, error) {
 			continue
 		}
 		if !ok {
-			p.note(jinja.Raise(jinja.ValueError, "%s does not appear to be an IPv4 or IPv6 network", data.Repr(plain(n))))
+			p.note(jinja.Raise(jinja.ValueError, "%s does not appear to be an IPv4 or IPv6 network",
+				data.Repr(plain(n))))
 			continue
 		}
 		nets = append(nets, a.prefix())
@@ -416,7 +432,8 @@ func inNetworks(p *params, v any, nets []netip.Prefix) (any, error) {
 	for _, item := range items {
 		a, ok := parseAddress(item)
 		if !ok || a.bits >= 0 {
-			return nil, jinja.Raise(jinja.ValueError, "%s does not appear to be an IPv4 or IPv6 address", data.Repr(plain(item)))
+			return nil, jinja.Raise(jinja.ValueError,
+				"%s does not appear to be an IPv4 or IPv6 address", data.Repr(plain(item)))
 		}
 		for _, n := range nets {
 			if n.Contains(a.ip.WithZone("")) {

@@ -4,7 +4,7 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// otherFilters are those that fit nowhere else.
+// otherFilters returns filters that fit in no other group.
 func otherFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
 		"skip":        func(*jinja.Call) (any, error) { return "", nil },
@@ -12,14 +12,16 @@ func otherFilters() map[string]jinja.Func {
 	}
 }
 
-// methodCall calls a method by its name; one that is not there gives None.
+// methodCall calls a method by its name; a missing method gives None.
 func methodCall(c *jinja.Call) (any, error) {
 	if len(c.Args) < 2 {
-		return nil, jinja.Raise(jinja.TypeError, "method_call() missing 1 required positional argument: 'f_name'")
+		return nil, jinja.Raise(jinja.TypeError,
+			"method_call() missing 1 required positional argument: 'f_name'")
 	}
 	name, ok := textOf(c.Args[1])
 	if !ok {
-		return nil, typeError(c.Args[1], "attribute name must be string, not '"+jinja.TypeName(c.Args[1])+"'")
+		return nil, typeError(c.Args[1], "attribute name must be string, not '"+
+			jinja.TypeName(c.Args[1])+"'")
 	}
 	fn, err := c.Filter("attr", c.Args[0], name)
 	if err != nil {
@@ -31,7 +33,8 @@ func methodCall(c *jinja.Call) (any, error) {
 	return c.Invoke(fn, c.Args[2:], c.Kw)
 }
 
-// httpQuery asks a web server through the execution function http.query, which a small minion does not have.
+// httpQuery requests a URL through the execution function http.query, which a small minion does not
+// have.
 func httpQuery(c *jinja.Call) (any, error) {
 	env := stateOf(c.Context()).step.Engine.Env()
 	if !env.Functions.Has("http.query") {

@@ -12,7 +12,8 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// regexFilters use regular expressions of Python's re (salt/utils/jinja.py).
+// regexFilters returns the filters that use regular expressions of Python's re
+// (salt/utils/jinja.py).
 func regexFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
 		"regex_escape": textFilter("regex_escape", regexEscape), "regex_replace": regexReplace,
@@ -72,7 +73,7 @@ func regexGroups(c *jinja.Call, name string, atStart bool) (any, error) {
 	return groups, nil
 }
 
-// searchError is what is said of a search that took too long.
+// searchError converts the error of a search that took too long.
 func searchError(err error) error {
 	if err == nil {
 		return nil
@@ -134,7 +135,7 @@ func (p part) write(b *strings.Builder, text string, m []int) {
 	}
 }
 
-// replacement reads the text that replaces a match: \1, \g<1>, \g<name>, \n and their like (re.sub).
+// replacement parses the text that replaces a match: \1, \g<1>, \g<name>, \n and the like (re.sub).
 func replacement(s string, re *match.Groups) ([]part, error) {
 	var parts []part
 	for s != "" {

@@ -5,10 +5,12 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// setFilters are those of set theory (salt/utils/jinja.py). What Python can hash, such as text and tuples, gives a set.
+// setFilters returns the filters for sets (salt/utils/jinja.py). Values that Python can hash, such
+// as text and tuples, give a set.
 func setFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
-		"unique": one("unique", unique), "union": union, "intersect": intersect, "difference": difference,
+		"unique": one("unique", unique), "union": union, "intersect": intersect,
+		"difference":           difference,
 		"symmetric_difference": symmetricDifference,
 	}
 }
@@ -26,7 +28,7 @@ func unique(c *jinja.Call, v any) (any, error) {
 
 func uniqueList(c *jinja.Call, items []any) (any, error) {
 	known := data.NewMap()
-	var out, odd []any
+	var out, oddShare []any
 	for _, item := range items {
 		if jinja.Hashable(item) && data.Plain(item) {
 			if !known.Has(item) {
@@ -35,12 +37,12 @@ func uniqueList(c *jinja.Call, items []any) (any, error) {
 			}
 			continue
 		}
-		there, err := among(c, odd, item)
+		there, err := among(c, oddShare, item)
 		if err != nil {
 			return nil, err
 		}
 		if !there {
-			odd, out = append(odd, item), append(out, item)
+			oddShare, out = append(oddShare, item), append(out, item)
 		}
 	}
 	return jinja.NewList(out...), nil

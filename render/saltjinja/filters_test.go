@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// TestFilters compares with what Salt 3006 made of the templates in testdata/filters.json; of errors with their first line.
+// TestFilters compares with Salt 3006's results for the templates in testdata/filters.json; for
+// errors with their first line.
 func TestFilters(t *testing.T) {
 	src, err := os.ReadFile("testdata/filters.json")
 	if err != nil {

@@ -15,18 +15,19 @@ import (
 	"github.com/brineproject/brine/match"
 )
 
-// textFilters are those of text (salt/utils/stringutils.py, salt/utils/jinja.py).
+// textFilters returns the filters for text (salt/utils/stringutils.py, salt/utils/jinja.py).
 func textFilters() map[string]jinja.Func {
 	return map[string]jinja.Func{
 		"to_bool": toBool, "quote": textFilter("quote", shellQuote),
-		"to_num": one("to_num", toNum), "str_to_num": one("to_num", toNum), "is_hex": one("is_hex", isHex),
-		"to_bytes": toBytes, "random_str": randomText, "contains_whitespace": textFilter("contains_whitespace", containsSpace),
-		"human_to_bytes": humanToBytes, "check_whitelist_blacklist": checkLists,
+		"to_num": one("to_num", toNum), "str_to_num": one("to_num", toNum),
+		"is_hex": one("is_hex", isHex), "to_bytes": toBytes, "random_str": randomText,
+		"contains_whitespace": textFilter("contains_whitespace", containsSpace),
+		"human_to_bytes":      humanToBytes, "check_whitelist_blacklist": checkLists,
 		"to_snake_case": textFilter("camel_to_snake_case", snakeCase), "to_camelcase": camelCase,
 	}
 }
 
-// textFilter makes a filter of a function of text.
+// textFilter makes a filter from a function of text.
 func textFilter(name string, fn func(string) (any, error)) jinja.Func {
 	return func(c *jinja.Call) (any, error) {
 		p := bind(c, name, "value")
@@ -78,7 +79,8 @@ func toNum(_ *jinja.Call, v any) (any, error) {
 	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, jinja.Raise(jinja.ValueError, "cannot convert float %s to integer", data.Repr(v))
+			return nil, jinja.Raise(jinja.ValueError, "cannot convert float %s to integer",
+				data.Repr(v))
 		}
 		n, _ := big.NewFloat(math.Trunc(v)).Int(nil)
 		return jinja.Import(n), nil
@@ -90,7 +92,9 @@ func toNum(_ *jinja.Call, v any) (any, error) {
 	if s, ok := textOf(v); ok {
 		return toNumber(s), nil
 	}
-	return nil, jinja.Raise(jinja.TypeError, "int() argument must be a string, a bytes-like object or a real number, not '%s'", jinja.TypeName(v))
+	return nil, jinja.Raise(jinja.TypeError,
+		"int() argument must be a string, a bytes-like object or a real number, not '%s'",
+		jinja.TypeName(v))
 }
 
 func isHex(_ *jinja.Call, v any) (any, error) {
@@ -121,7 +125,8 @@ func bytesOf(p *params, i int) []byte {
 	if b, ok := p.args[i].([]byte); ok {
 		return b
 	}
-	p.note(typeError(p.args[i], "expected str, bytes, or bytearray not <class '"+jinja.TypeName(p.args[i])+"'>"))
+	p.note(typeError(p.args[i], "expected str, bytes, or bytearray not <class '"+
+		jinja.TypeName(p.args[i])+"'>"))
 	return nil
 }
 
@@ -141,7 +146,8 @@ func randomText(c *jinja.Call) (any, error) {
 }
 
 func containsSpace(s string) (any, error) {
-	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }), nil
+	return strings.ContainsFunc(s,
+		func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }), nil
 }
 
 var (
@@ -182,7 +188,8 @@ func humanToBytes(c *jinja.Call) (any, error) {
 	return jinja.Import(n), nil
 }
 
-// checkLists is check_whitelist_blacklist. What is no text, as a number, matches nothing (salt/utils/stringutils.py, expr_match).
+// checkLists is check_whitelist_blacklist. Values that are not text, such as numbers, match nothing
+// (salt/utils/stringutils.py, expr_match).
 func checkLists(c *jinja.Call) (any, error) {
 	p := bind(c, "check_whitelist_blacklist", "value", "whitelist=", "blacklist=")
 	value := p.or(0, nil)
@@ -201,7 +208,7 @@ func checkLists(c *jinja.Call) (any, error) {
 	return true, nil
 }
 
-// patterns are those of a list, or one text.
+// patterns returns the patterns of a list, or a single text.
 func (p *params) patterns(i int, name string) []any {
 	v := p.or(i, nil)
 	if ok, err := p.c.Truth(v); err != nil || !ok {
@@ -212,13 +219,15 @@ func (p *params) patterns(i int, name string) []any {
 		return []any{s}
 	}
 	if ok, _ := iterable(p.c, v); !ok {
-		p.note(jinja.Raise(jinja.TypeError, "Expecting iterable %s, but got %s (%s)", name, jinja.TypeName(v), data.Str(plain(v))))
+		p.note(jinja.Raise(jinja.TypeError, "Expecting iterable %s, but got %s (%s)", name,
+			jinja.TypeName(v), data.Str(plain(v))))
 		return nil
 	}
 	return p.items(i)
 }
 
-// exprMatch reports whether a text matches one of patterns, as a glob or as a whole by a regular expression.
+// exprMatch reports whether a text matches one of patterns, as a glob or entirely as a regular
+// expression.
 func exprMatch(v any, patterns []any) bool {
 	s, ok := textOf(v)
 	if !ok {
@@ -247,7 +256,8 @@ func snakeCase(s string) (any, error) {
 	var b strings.Builder
 	b.WriteString(strings.ToLower(string(runes[0])))
 	for i := 1; i < len(runes); i++ {
-		if unicode.IsUpper(runes[i]) && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+		if unicode.IsUpper(runes[i]) &&
+			(unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			b.WriteByte('_')
 		}
 		b.WriteString(strings.ToLower(string(runes[i])))

@@ -1,16 +1,18 @@
 package saltjinja
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/jinja"
+	"github.com/brineproject/brine/loader/matchers"
 	"github.com/brineproject/brine/match"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// globals are the names that every template sees beside Jinja's own.
+// globals returns the names that every template sees in addition to Jinja's own.
 func globals() map[string]any {
 	return map[string]any{
 		"raise": jinja.Func(raise), "ifelse": jinja.Func(ifelse), "odict": jinja.Func(orderedDict),
@@ -18,7 +20,7 @@ func globals() map[string]any {
 	}
 }
 
-// tests are Salt's tests. Its equalto is Jinja's.
+// tests returns Salt's tests. Its equalto is Jinja's.
 func tests() map[string]jinja.Func {
 	return map[string]jinja.Func{"match": testMatch, "list": isList}
 }
@@ -49,7 +51,7 @@ func orderedDict(c *jinja.Call) (any, error) {
 	return v, err
 }
 
-// showFullContext returns all names, with the text of values that are of no simple type.
+// showFullContext returns all names, with the text of values that have no simple type.
 func showFullContext(c *jinja.Call) (any, error) {
 	return simple(c, c.Names(), 0)
 }
@@ -94,16 +96,17 @@ func simpleItems(c *jinja.Call, items []any, depth int) ([]any, error) {
 	return out, nil
 }
 
-// ifelse takes pairs of a compound target and a value, and at the end the value for when none of them names the minion
-// (salt/modules/match.py). With a merge it is the execution function.
+// ifelse takes pairs of a compound target and a value, and a final value for when no target matches
+// the minion (salt/modules/match.py). With a merge argument it is the execution function.
 func ifelse(c *jinja.Call) (any, error) {
 	if len(c.Args)%2 == 0 {
-		return nil, jinja.Raise("SaltException", "The ifelse function must have an odd number of arguments!")
+		return nil, jinja.Raise("SaltException",
+			"The ifelse function must have an odd number of arguments!")
 	}
 	if len(c.Kw) > 0 {
 		return loadedFunc{stateOf(c.Context()).step.Engine.Env(), "match.ifelse"}.Call(c)
 	}
-	m := stateOf(c.Context()).minion()
+	m := stateOf(c.Context()).minion(c.Context())
 	for i := 0; i+1 < len(c.Args); i += 2 {
 		named, err := m.is(c, c.Args[i])
 		if err != nil {
@@ -118,17 +121,18 @@ func ifelse(c *jinja.Call) (any, error) {
 
 type minion struct {
 	match.Minion
-	nodegroups *data.Map
+	options match.Options
 }
 
-func (st *state) minion() minion {
+func (st *state) minion(ctx context.Context) minion {
 	env := st.step.Engine.Env()
 	groups, _ := env.Option("nodegroups").(*data.Map)
 	id, _ := env.Option("id").(string)
-	return minion{match.Minion{ID: id, Grains: env.GrainsNow(), Pillar: env.PillarNow()}, groups}
+	return minion{match.Minion{ID: id, Grains: env.GrainsNow(), Pillar: env.PillarNow()},
+		match.Options{Nodegroups: groups, Own: matchers.Of(ctx, env)}}
 }
 
-// is reports whether a target, or a truth value, names the minion.
+// is reports whether a target matches the minion, or returns a truth value as it is.
 func (m minion) is(c *jinja.Call, target any) (bool, error) {
 	if b, ok := target.(bool); ok {
 		return b, nil
@@ -137,6 +141,6 @@ func (m minion) is(c *jinja.Call, target any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	e, err := match.Compile(text, "compound", "", match.Options{Nodegroups: m.nodegroups})
+	e, err := match.Compile(text, "compound", "", m.options)
 	return err == nil && e.Match(&m.Minion), nil
 }

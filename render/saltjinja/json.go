@@ -19,7 +19,7 @@ func filterJSON(c *jinja.Call) (any, error) {
 	return jinja.Markup(strings.TrimSpace(text)), err
 }
 
-// filterToJSON is Salt's tojson, which hands options on to json.dumps.
+// filterToJSON is Salt's tojson, which passes options on to json.dumps.
 func filterToJSON(c *jinja.Call) (any, error) {
 	p := bind(c, "tojson", "val", "indent=", "sort_keys=", "ensure_ascii=", "separators=")
 	o := jsonOptions(c)
@@ -39,17 +39,19 @@ func filterToJSON(c *jinja.Call) (any, error) {
 		}
 	}
 	text, err := writeJSON(p, o, sort, p.or(1, nil))
-	text = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'", `\u0027`).Replace(text)
+	text = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "'",
+		`\u0027`).Replace(text)
 	return text, err
 }
 
 func jsonOptions(c *jinja.Call) pyjson.Options {
-	return pyjson.Options{Comma: ", ", Colon: ": ", Depth: 500, Other: inJSON, Room: func(bytes int) error {
-		if bytes > 64<<20 {
-			return jinja.Raise(jinja.LimitError, "JSON of more than %d bytes", 64<<20)
-		}
-		return nil
-	}}
+	return pyjson.Options{Comma: ", ", Colon: ": ", Depth: 500, Other: inJSON,
+		Room: func(bytes int) error {
+			if bytes > 64<<20 {
+				return jinja.Raise(jinja.LimitError, "JSON of more than %d bytes", 64<<20)
+			}
+			return nil
+		}}
 }
 
 // writeJSON writes the first argument.
@@ -64,7 +66,8 @@ func writeJSON(p *params, o pyjson.Options, sort bool, indent any) (string, erro
 	default:
 		text, ok := textOf(n)
 		if !ok {
-			return "", jinja.Raise(jinja.TypeError, "indent must be a number or text, not %s", jinja.TypeName(n))
+			return "", jinja.Raise(jinja.TypeError, "indent must be a number or text, not %s",
+				jinja.TypeName(n))
 		}
 		o.Lines, o.Step = true, text
 	}
@@ -81,7 +84,7 @@ func writeJSON(p *params, o pyjson.Options, sort bool, indent any) (string, erro
 	return string(text), jinja.JSONError(err)
 }
 
-// inJSON returns a value that JSON can have for one of a template.
+// inJSON converts a template's value to one that JSON supports.
 func inJSON(v any) (any, error) {
 	switch v := v.(type) {
 	case jinja.Markup:

@@ -14,14 +14,15 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// A saltLoader finds the templates that others import: in the file roots of the environment, or beside the source where there
-// is none (salt/utils/jinja.py, SaltCacheLoader). What it needs to know is in the context, so that all renderings share it.
+// A saltLoader finds imported templates: in the file roots of the environment, or next to the
+// source if there is no environment (salt/utils/jinja.py, SaltCacheLoader). Its state is in the
+// context, so that all renderings can share it.
 type saltLoader struct{}
 
-// ID implements jinja.Loader. The versions of its sources tell environments and roots apart.
+// ID implements jinja.Loader. The versions of its sources distinguish environments and roots.
 func (saltLoader) ID() string { return "salt" }
 
-// Find implements jinja.Loader. A name that was found once in a rendering stays what it is, wherever it is asked for.
+// Find implements jinja.Loader. Within a rendering, the same name always finds the same template.
 func (saltLoader) Find(ctx context.Context, name, _ string) (jinja.Source, error) {
 	st := stateOf(ctx)
 	if src, ok := st.found[name]; ok {
@@ -60,9 +61,11 @@ func (st *state) find(ctx context.Context, name string) (render.File, error) {
 	return beside.Get(ctx, name, "")
 }
 
-// findIn finds a template in an environment. From then on it is the one that relative names count from, unless it was
-// named by such a one itself.
-func (st *state) findIn(ctx context.Context, name, saltenv string, relative bool) (render.File, error) {
+// findIn finds a template in an environment. From then on relative names are resolved from it,
+// unless it was found by a relative name itself.
+func (st *state) findIn(
+	ctx context.Context, name, saltenv string, relative bool,
+) (render.File, error) {
 	full, at := path.Clean(name), strings.TrimLeft(path.Clean("/"+name), "/")
 	if relative {
 		dir, ok := st.place["tpldir"].(string)
@@ -84,7 +87,8 @@ func (st *state) findIn(ctx context.Context, name, saltenv string, relative bool
 	return f, err
 }
 
-// findOwn finds a template by its absolute path on this host, below a directory that the options name for the environment.
+// findOwn finds a template by its absolute path on this host, below a directory that the options
+// name for the environment.
 func (st *state) findOwn(ctx context.Context, full, saltenv string) (render.File, error) {
 	for _, option := range []string{"file_roots", "pillar_roots"} {
 		roots, _ := st.option(option).(*data.Map)
@@ -94,7 +98,8 @@ func (st *state) findOwn(ctx context.Context, full, saltenv string) (render.File
 			if err != nil || !filepath.IsLocal(rel) {
 				continue
 			}
-			if f, err := (render.Roots{"": {data.Str(dir)}}).Get(ctx, filepath.ToSlash(rel), ""); !errors.Is(err, fileclient.ErrNotFound) {
+			if f, err := (render.Roots{"": {data.Str(dir)}}).Get(ctx, filepath.ToSlash(rel),
+				""); !errors.Is(err, fileclient.ErrNotFound) {
 				return f, err
 			}
 		}
@@ -102,7 +107,7 @@ func (st *state) findOwn(ctx context.Context, full, saltenv string) (render.File
 	return render.File{}, fileclient.ErrNotFound
 }
 
-// move makes a template the place that imported ones see.
+// move makes a template the place that imported templates see.
 func (st *state) move(at, name string, relative bool) {
 	dir := path.Dir(at)
 	file := at
@@ -116,5 +121,6 @@ func (st *state) move(at, name string, relative bool) {
 	if dir == "." && !relative {
 		dot = ""
 	}
-	st.place["tpldir"], st.place["tplfile"], st.place["tpldot"] = dir, file, strings.ReplaceAll(dot, "/", ".")
+	st.place["tpldir"], st.place["tplfile"], st.place["tpldot"] = dir, file,
+		strings.ReplaceAll(dot, "/", ".")
 }

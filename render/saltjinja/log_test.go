@@ -11,8 +11,9 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// TestFailedRenderingIsLogged holds the line that operators of Salt search their logs for (salt/utils/templates.py). Unlike Salt's it has
-// no line of the source, which may hold secrets of a pillar.
+// TestFailedRenderingIsLogged checks the line that operators of Salt search their logs for
+// (salt/utils/templates.py). Unlike Salt's it contains no line of the source, which may contain
+// secrets of a pillar.
 func TestFailedRenderingIsLogged(t *testing.T) {
 	log, hook := logtest.NewNullLogger()
 	e := engine(t, New(), &loader.Env{Log: log}, render.Roots{})
@@ -22,8 +23,10 @@ func TestFailedRenderingIsLogged(t *testing.T) {
 	}{
 		{"{{ 1 }}\n", ""},
 		{"{{ nope.x }}\n", "Rendering exception occurred: Jinja variable 'nope' is undefined"},
-		{"password: SECRET\nx: {{ nope.x }}\n", "Rendering exception occurred: Jinja variable 'nope' is undefined"},
-		{"{% load_json as x %}{SECRET{% endload %}\n", "Rendering exception occurred: Jinja syntax error: Unable to load json: "},
+		{"password: SECRET\nx: {{ nope.x }}\n",
+			"Rendering exception occurred: Jinja variable 'nope' is undefined"},
+		{"{% load_json as x %}{SECRET{% endload %}\n",
+			"Rendering exception occurred: Jinja syntax error: Unable to load json: "},
 		{"{% if %}\n", "Rendering exception occurred: Jinja syntax error: "},
 	} {
 		hook.Reset()

@@ -10,8 +10,8 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// What the renderer yaml has read, such as the pillar of a minion without a master, are Python's OrderedDicts: YAML keeps their order.
-// What came from elsewhere is sorted.
+// TestOrderOfDicts checks that values read by the renderer yaml, such as the pillar of a minion
+// without a master, are OrderedDicts in Python, whose order YAML keeps. Other dicts are sorted.
 func TestOrderOfDicts(t *testing.T) {
 	env := minionEngine(t, render.Files(nil)).Env()
 	read, err := yaml.Load([]byte("z: {d: 1, c: [{b: 1, a: 2}]}\na: 1\n"), yaml.Options{Ordered: true})
@@ -19,7 +19,8 @@ func TestOrderOfDicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	env.Pillar = func() *data.Map { return data.NewMap("read", read, "got", data.NewMap("z", int64(1), "a", int64(2))) }
-	reg, err := loader.NewRegistry(&loader.Env{Opts: env.Opts, Grains: env.Grains, Pillar: env.Pillar}, []loader.Plugin{testPlugin()})
+	reg, err := loader.NewRegistry(&loader.Env{Opts: env.Opts, Grains: env.Grains,
+		Pillar: env.Pillar}, []loader.Plugin{testPlugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestOrderOfDicts(t *testing.T) {
 			t.Errorf("%s gives %q, %v, want %q", text, got, err, want)
 		}
 	}
-	if _, err := renderSLS(t, e, `{{ pillar.read.nope.x }}`); err == nil || !strings.Contains(err.Error(), "'salt.utils.odict.OrderedDict object' has no attribute 'nope'") {
+	if _, err := renderSLS(t, e, `{{ pillar.read.nope.x }}`); err == nil ||
+		!strings.Contains(err.Error(), "'salt.utils.odict.OrderedDict object' has no attribute 'nope'") {
 		t.Errorf("error %v", err)
 	}
 	high, err := e.Render(t.Context(), render.Input{Text: "{z: {y: 1}, a: 2}", Default: "jinja|yaml"})

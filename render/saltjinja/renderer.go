@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// A Renderer renders Jinja as Salt does. Several goroutines and engines may share it.
+// A Renderer renders Jinja as Salt does. It is safe for concurrent use, also by several engines.
 type Renderer struct {
 	cache *jinja.Cache
 
@@ -18,7 +18,7 @@ type Renderer struct {
 	envs map[settings]*jinja.Environment
 }
 
-// New returns the renderer jinja, which keeps parsed templates for all that share it.
+// New returns the renderer jinja. All its users share its cache of parsed templates.
 func New() *Renderer {
 	return &Renderer{cache: jinja.NewCache(4096, 64<<20), envs: map[settings]*jinja.Environment{}}
 }
@@ -55,10 +55,12 @@ func (r *Renderer) Render(ctx context.Context, s *render.Step) (any, error) {
 	return out, nil
 }
 
-// mainTemplate is the name of a source that is no template of the file server.
+// mainTemplate is the name of a source that is not a template of the file server.
 const mainTemplate = "<template>"
 
-func (st *state) render(ctx context.Context, env *jinja.Environment, source string) (string, error) {
+func (st *state) render(
+	ctx context.Context, env *jinja.Environment, source string,
+) (string, error) {
 	t, err := env.Parse(mainTemplate, source)
 	if err != nil {
 		return "", err
@@ -66,11 +68,12 @@ func (st *state) render(ctx context.Context, env *jinja.Environment, source stri
 	ctx = context.WithValue(ctx, stateKey{}, st)
 	ctx = context.WithValue(ctx, jinja.DictNames{}, jinja.DictNamer(st.dictName))
 	names, globals := st.names()
-	ctx = withChance(ctx)
+	ctx = withRandomHook(ctx)
 	return t.RenderWith(ctx, names, globals)
 }
 
-// environment returns the environment of these settings. They are few: those of the minions that share r.
+// environment returns the environment for these settings. There are few: those of the minions that
+// share r.
 func (r *Renderer) environment(o settings) (*jinja.Environment, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +81,9 @@ func (r *Renderer) environment(o settings) (*jinja.Environment, error) {
 		return env, nil
 	}
 	env, err := jinja.New(jinja.Options{
-		Syntax: o.syntax, Undefined: o.undefined, Finalize: finalize, Loader: saltLoader{}, Cache: r.cache,
-		Filters: telling(filters()), Tests: tests(), Globals: globals(), Tags: tags(),
+		Syntax: o.syntax, Undefined: o.undefined, Finalize: finalize, Loader: saltLoader{},
+		Cache: r.cache, Filters: reportUse(filters()), Tests: tests(), Globals: globals(),
+		Tags: tags(),
 	})
 	if err == nil && len(r.envs) < 64 {
 		r.envs[o] = env
@@ -87,13 +91,13 @@ func (r *Renderer) environment(o settings) (*jinja.Environment, error) {
 	return env, err
 }
 
-// finalize is what Salt does to values before they are printed: it builds lists and dicts anew, which fails for the tuples
-// that groupby gives (SerializerExtension.finalizer).
+// finalize does what Salt does to values before they are printed: it rebuilds lists and dicts,
+// which fails for the tuples of groupby (SerializerExtension.finalizer).
 func finalize(v any) (any, error) { return v, finalizeAt(v, 0) }
 
 func finalizeAt(v any, depth int) error {
 	if depth > 500 {
-		return nil // printing it will tell
+		return nil // printing it will fail
 	}
 	var items []any
 	switch v := v.(type) {
@@ -109,7 +113,8 @@ func finalizeAt(v any, depth int) error {
 		}
 	case jinja.Namer:
 		if jinja.TypeName(v) == "_GroupTuple" {
-			return jinja.Raise(jinja.TypeError, "_GroupTuple.__new__() missing 1 required positional argument: 'list'")
+			return jinja.Raise(jinja.TypeError,
+				"_GroupTuple.__new__() missing 1 required positional argument: 'list'")
 		}
 	}
 	for _, item := range items {

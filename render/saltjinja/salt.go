@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// An aliasedLoader is the variable salt: salt['mod.fun'](), salt.mod.fun(), salt.mod['fun'](), 'mod.fun' in salt,
-// salt.get('mod.fun').
+// An aliasedLoader is the variable salt: salt['mod.fun'](), salt.mod.fun(), salt.mod['fun'](),
+// 'mod.fun' in salt, salt.get('mod.fun').
 type aliasedLoader struct{ env *loader.Env }
 
 func (l aliasedLoader) TypeName() string { return "salt.utils.templates.AliasedLoader" }
@@ -97,7 +97,7 @@ func (f loadedFunc) Text() string     { return "<LoadedFunc name='" + f.name + "
 func (f loadedFunc) Call(c *jinja.Call) (any, error) {
 	args := make([]any, len(c.Args))
 	for i, a := range c.Args {
-		v, err := f.handed(a, i, "")
+		v, err := f.toFunction(a, i, "")
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (f loadedFunc) Call(c *jinja.Call) (any, error) {
 	}
 	kwargs := data.NewMap()
 	for _, k := range c.Kw {
-		v, err := f.handed(k.Value, -1, k.Name)
+		v, err := f.toFunction(k.Value, -1, k.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -118,14 +118,15 @@ func (f loadedFunc) Call(c *jinja.Call) (any, error) {
 	if d, ok := v.(*absent); ok {
 		return d.value, nil
 	}
-	return f.taken(c, args, kwargs, v), nil
+	return f.fromFunction(c, args, kwargs, v), nil
 }
 
-// An absent is an undefined value that a function was given as a default: it may give it back and nothing else.
+// An absent is an undefined value that was passed to a function as a default. The function may only
+// return it.
 type absent struct{ value *jinja.Undefined }
 
-// handed returns an argument as the function gets it. Salt's pillar.get looks into its default, which the others do not.
-func (f loadedFunc) handed(v any, i int, name string) (any, error) {
+// toFunction converts an argument for the function. Only Salt's pillar.get inspects its default.
+func (f loadedFunc) toFunction(v any, i int, name string) (any, error) {
 	if u, ok := v.(*jinja.Undefined); ok && f.name != "pillar.get" {
 		if fn, found := f.env.Functions.Func(f.name); found {
 			params := fn.Spec().Params
@@ -140,9 +141,10 @@ func (f loadedFunc) handed(v any, i int, name string) (any, error) {
 	return jinja.Export(v)
 }
 
-// taken returns a result as the template has it. Dicts that the function may change are given what it made of their copies; one
-// that is the result, too, is itself the result.
-func (f loadedFunc) taken(c *jinja.Call, args []any, kwargs *data.Map, result any) any {
+// fromFunction converts a result for the template. Dicts of the template that the function may
+// change get the changes made to their copies. If such a dict is also the result, the original is
+// returned.
+func (f loadedFunc) fromFunction(c *jinja.Call, args []any, kwargs *data.Map, result any) any {
 	fn, ok := f.env.Functions.Func(f.name)
 	if !ok || len(fn.Spec().Changes) == 0 {
 		return jinja.Import(result)
@@ -153,7 +155,7 @@ func (f loadedFunc) taken(c *jinja.Call, args []any, kwargs *data.Map, result an
 		if !slices.Contains(spec.Changes, p.Name) {
 			continue
 		}
-		held, now := given(c, args, kwargs, i, p.Name)
+		held, now := changedDict(c, args, kwargs, i, p.Name)
 		if held != nil && now != nil {
 			adoption{}.dict(held, now)
 			if same, ok := result.(*data.Map); ok && same == now {
@@ -164,8 +166,10 @@ func (f loadedFunc) taken(c *jinja.Call, args []any, kwargs *data.Map, result an
 	return own(result)
 }
 
-// given returns the dict that a parameter was given, and its copy.
-func given(c *jinja.Call, args []any, kwargs *data.Map, i int, name string) (held, now *data.Map) {
+// changedDict returns the dict passed for a parameter, and its copy.
+func changedDict(
+	c *jinja.Call, args []any, kwargs *data.Map, i int, name string,
+) (held, now *data.Map) {
 	if i < len(args) {
 		held, _ = c.Args[i].(*data.Map)
 		now, _ = args[i].(*data.Map)
@@ -180,11 +184,11 @@ func given(c *jinja.Call, args []any, kwargs *data.Map, i int, name string) (hel
 	return held, now
 }
 
-// An adoption is a walk through a copy, with the dicts of it that have been taken.
+// An adoption is a walk through a copy, with its dicts that were already processed.
 type adoption map[*data.Map]bool
 
-// dict makes held, a template's dict, equal to now, a changed copy of it. Dicts and lists within that are the same as before
-// stay those that they are, as the template may hold them elsewhere.
+// dict makes held, a template's dict, equal to now, a changed copy of it. Unchanged dicts and lists
+// within it are kept, since the template may refer to them elsewhere.
 func (a adoption) dict(held, now *data.Map) {
 	if held == now || a[now] {
 		return
@@ -212,18 +216,18 @@ func (a adoption) value(held, now any) any {
 	return jinja.Import(now)
 }
 
-// A functionError is the error of an execution function. It hides what it comes from, which may be the error of another
-// template.
+// A functionError is the error of an execution function. It hides its cause, which may be the error
+// of another template.
 type functionError struct{ err error }
 
-// mostText is how much of a function's error is told, in bytes: each template that renders another one tells of its error more
-// than once.
-const mostText = 16 << 10
+// maxErrorText limits the text of a function's error, in bytes: each template that renders another
+// one repeats its error.
+const maxErrorText = 16 << 10
 
 func (e *functionError) Error() string {
 	text := e.err.Error()
-	if len(text) > mostText {
-		text = strings.ToValidUTF8(text[:mostText], "") + " …"
+	if len(text) > maxErrorText {
+		text = strings.ToValidUTF8(text[:maxErrorText], "") + " …"
 	}
 	return text
 }

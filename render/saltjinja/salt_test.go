@@ -68,7 +68,8 @@ func minionEngine(t testing.TB, files render.Files) *render.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := render.New(render.Options{Env: reg.Env(), Files: files, Renderers: []render.Renderer{New(), render.YAML{}}})
+	e, err := render.New(render.Options{Env: reg.Env(), Files: files,
+		Renderers: []render.Renderer{New(), render.YAML{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,8 @@ func minionEngine(t testing.TB, files render.Files) *render.Engine {
 
 func renderSLS(t testing.TB, e *render.Engine, text string) (any, error) {
 	t.Helper()
-	return e.Render(t.Context(), render.Input{Text: text, Path: "/srv/salt/web/site/init.sls", SaltEnv: "base", SLS: "web.site", Default: "jinja"})
+	return e.Render(t.Context(), render.Input{Text: text, Path: "/srv/salt/web/site/init.sls",
+		SaltEnv: "base", SLS: "web.site", Default: "jinja"})
 }
 
 func TestTemplates(t *testing.T) {
@@ -85,43 +87,64 @@ func TestTemplates(t *testing.T) {
 		{"a function by item", `{{ salt["test.arg"](1, k="v") }}`, "{'args': [1], 'kwargs': {'k': 'v'}}"},
 		{"by attributes", `{{ salt.test.arg([1, {"b": 2}]).args[0][1].b }}`, "2"},
 		{"by both", `{{ salt.test["arg"]().args }} {{ salt["test"].arg().args }}`, "[] []"},
-		{"in salt", `{{ "test.arg" in salt }} {{ "test.nope" in salt }} {{ "test" in salt }}`, "True False False"},
+		{"in salt", `{{ "test.arg" in salt }} {{ "test.nope" in salt }} {{ "test" in salt }}`,
+			"True False False"},
 		{"salt.get", `{{ salt.get("test.arg")().kwargs }} {{ salt.get("no.such") }} {{ salt.get("no.such", 5) }}`, "{} None 5"},
-		{"whether a function is there", `{{ salt.test.nope is defined }} {{ salt["no.such"] is defined }} {{ salt.test.arg is callable }}`, "False False True"},
-		{"chance with a seed, as Python has it", `{{ [1, 2, 3, 4, 5] | random_shuffle(seed="quick") }} {{ ["a", "b", "c"] | random_sample(2, seed="quick") }}`, "[4, 5, 3, 2, 1] ['c', 'b']"},
-		{"a dict that a function changes", `{% set d = {"a": {"b": [1]}, "gone": 1} %}{% set inner = d.a %}{% set l = d.a.b %}{% do salt["test.put"](d, {"a": {"c": 2}}) %}` +
-			`{% do l.append(3) %}{{ d }} {{ inner }}`, "{'a': {'b': [1, 3], 'c': 2}} {'b': [1, 3], 'c': 2}"},
+		{"whether a function is there",
+			`{{ salt.test.nope is defined }} {{ salt["no.such"] is defined }} {{ salt.test.arg is callable }}`, "False False True"},
+		{"chance with a seed, as Python has it",
+			`{{ [1, 2, 3, 4, 5] | random_shuffle(seed="quick") }} {{ ["a", "b", "c"] | random_sample(2, seed="quick") }}`, "[4, 5, 3, 2, 1] ['c', 'b']"},
+		{"a dict that a function changes",
+			`{% set d = {"a": {"b": [1]}, "gone": 1} %}{% set inner = d.a %}{% set l = d.a.b %}{% do salt["test.put"](d, {"a": {"c": 2}}) %}` +
+				`{% do l.append(3) %}{{ d }} {{ inner }}`,
+			"{'a': {'b': [1, 3], 'c': 2}} {'b': [1, 3], 'c': 2}"},
 		{"and returns", `{% set d = {} %}{% set e = salt.test.put(what={"x": [1]}, into=d) %}{% do e.update({"y": 2}) %}{{ d }}`, "{'x': [1], 'y': 2}"},
-		{"but not what it only reads", `{% set d = {} %}{% set w = {"x": {"y": 1}} %}{% do salt.test.put(d, w) %}{% do d.x.update({"z": 2}) %}{{ w }}`, "{'x': {'y': 1}}"},
-		{"a default that is undefined", `{{ salt.test.get("here", nope) }} {{ salt.test.get("gone", default=nope) is defined }}`, "1 False"},
+		{"but not what it only reads",
+			`{% set d = {} %}{% set w = {"x": {"y": 1}} %}{% do salt.test.put(d, w) %}{% do d.x.update({"z": 2}) %}{{ w }}`, "{'x': {'y': 1}}"},
+		{"a default that is undefined",
+			`{{ salt.test.get("here", nope) }} {{ salt.test.get("gone", default=nope) is defined }}`, "1 False"},
 		{"grains, pillar and opts", `{{ grains.os }} {{ pillar.app.port }} {{ pillar.get("x", "y") }} {{ opts.id }} {{ saltenv }}`, "Debian 80 y web1 base"},
 		{"the place of an SLS", `{{ sls }} {{ slspath }} {{ slsdotpath }} {{ slscolonpath }} {{ sls_path }} {{ tplpath }} {{ tplfile }} {{ tpldir }} {{ tpldot }}`,
 			"web.site web/site web.site web:site web_site /srv/salt/web/site/init.sls web/site/init.sls web/site web.site"},
-		{"an import sees its own place", `{% from "web/lib/m.j" import place %}{{ place }} {{ tpldir }}`, "web/lib web/lib/m.j web.lib web/site"},
-		{"an import with context sees that of the SLS", `{% from "web/lib/m.j" import place with context %}{{ place }}`, "web/site web/site/init.sls web.site"},
-		{"a relative import counts from the SLS", `{% from "./near.j" import v %}{% from "../lib/m.j" import place %}{{ v }} {{ place }}`, "near web/site ../lib/m.j web.site"},
-		{"an import from afar moves the place that relative ones count from", `{% from "web/lib/far.j" import q %}{{ q }}`, "web/lib ./m.j web.lib"},
-		{"a map file", `{% from tpldir ~ "/map.j" import app with context %}{{ app | json }}`, `{"name": "nginx", "port": 80}`},
+		{"an import sees its own place",
+			`{% from "web/lib/m.j" import place %}{{ place }} {{ tpldir }}`,
+			"web/lib web/lib/m.j web.lib web/site"},
+		{"an import with context sees that of the SLS",
+			`{% from "web/lib/m.j" import place with context %}{{ place }}`,
+			"web/site web/site/init.sls web.site"},
+		{"a relative import counts from the SLS",
+			`{% from "./near.j" import v %}{% from "../lib/m.j" import place %}{{ v }} {{ place }}`,
+			"near web/site ../lib/m.j web.site"},
+		{"an import from afar moves the place that relative ones count from",
+			`{% from "web/lib/far.j" import q %}{{ q }}`, "web/lib ./m.j web.lib"},
+		{"a map file", `{% from tpldir ~ "/map.j" import app with context %}{{ app | json }}`,
+			`{"name": "nginx", "port": 80}`},
 		{"ifelse", `{{ ifelse("db*", 1, "G@os:Debian and N@webs", 2, 3) }} {{ ifelse("db*", 1, 3) }} {{ ifelse(true, 1, 3) }}`, "2 3 1"},
-		{"an ordered dict keeps its order as YAML", `{{ odict([("z", 1), ("a", {"c": 1, "b": 2})]) | yaml }}`, "{z: 1, a: {b: 2, c: 1}}"},
-		{"the caller's pillar is not changed", `{% do pillar.app.update({"port": 1}) %}{{ pillar.app.port }}`, "1"},
+		{"an ordered dict keeps its order as YAML",
+			`{{ odict([("z", 1), ("a", {"c": 1, "b": 2})]) | yaml }}`, "{z: 1, a: {b: 2, c: 1}}"},
+		{"the caller's pillar is not changed",
+			`{% do pillar.app.update({"port": 1}) %}{{ pillar.app.port }}`, "1"},
 		{"json sorted, tojson not", `{{ {"b": "<é>", "a": 1} | json }} {{ {"b": "<é>", "a": 1} | tojson }} {{ [1, {"a": []}] | tojson(indent=1, sort_keys=True) }}`,
 			"{\"a\": 1, \"b\": \"<é>\"} {\"b\": \"\\u003c\\u00e9\\u003e\", \"a\": 1} [\n 1,\n {\n  \"a\": []\n }\n]"},
-		{"quotes of YAML", `{{ "é\t\\x" | yaml_dquote }} {{ "a\nb'" | yaml_squote }}`, `"\xE9\t\\x" 'a` + "\n\n" + `b'''`},
+		{"quotes of YAML", `{{ "é\t\\x" | yaml_dquote }} {{ "a\nb'" | yaml_squote }}`,
+			`"\xE9\t\\x" 'a` + "\n\n" + `b'''`},
 		{"addresses", `{{ ["10.0.0.1", "8.8.8.8", "fe80::1"] | ipaddr("private") }} {{ "10.0.0.5/29" | network_hosts | length }} {{ "2001:db8::/64" | network_size }} {{ "::ffff:1.2.3.4" | ipv6 }}`,
 			"['10.0.0.1', 'fe80::1'] 6 18446744073709551616 ::ffff:102:304"},
 		{"networks", `{{ {"eth0": ["10.1.1.1", "192.168.0.1"]} | filter_by_networks(["10.0.0.0/8"]) }}`, "{'eth0': ['10.1.1.1']}"},
 		{"a replacement with groups", `{{ "key=value" | regex_replace("(?P<k>\\w+)=(\\w+)", "\\2=\\g<k>\\n") }}`, "value=key\n"},
 		{"sizes", `{{ "1.5K" | human_to_bytes }} {{ "2 MB" | human_to_bytes(handle_metric=True) }} {{ "x" | human_to_bytes }}`, "1536 2000000 0"},
 		{"dates", `{{ 1000000000 | strftime("%y %e %U %W %V %u %%") }}`, "01  9 36 36 36 7 %"},
-		{"entries", `{{ {"a": 1} | to_entries }} {{ [{"Key": "a", "value": 1}] | from_entries }}`, "[{'key': 'a', 'value': 1}] {'a': 1}"},
+		{"entries", `{{ {"a": 1} | to_entries }} {{ [{"Key": "a", "value": 1}] | from_entries }}`,
+			"[{'key': 'a', 'value': 1}] {'a': 1}"},
 		{"whole sets", `{{ [1, 2, [3]] | union([[3], 4]) }} {{ [3, 1] | difference([1]) }} {{ [1, 2] | symmetric_difference([2, 3]) }}`, "[1, 2, [3], 4] [3] [1, 3]"},
 		{"pairs", `{{ [1, 2] | combinations_with_replacement(2) | list }} {{ [0, 1] | product(repeat=2) | list }} {{ "abc" | permutations(2) | list | length }}`,
 			"[(1, 1), (1, 2), (2, 2)] [(0, 0), (0, 1), (1, 0), (1, 1)] 6"},
-		{"a table of mysql", `{{ ["+--+", "| a | b |", "| x | 1 |"] | mysql_to_dict("a") }}`, "{'x': {'a': 'x', 'b': 1}}"},
+		{"a table of mysql", `{{ ["+--+", "| a | b |", "| x | 1 |"] | mysql_to_dict("a") }}`,
+			"{'x': {'a': 'x', 'b': 1}}"},
 		{"words", `{{ "HTTPServerName" | to_snake_case }} {{ "a_b" | to_camelcase }} {{ "10" | to_num + 1 }} {{ "zz" | is_hex }} {{ "-0xfF" | is_hex }}`, "http_server_name aB 11 False True"},
 		{"a number and lists", `{{ 5 | check_whitelist_blacklist(whitelist=[5, 6]) }} {{ 5 | check_whitelist_blacklist(blacklist=[5, 6]) }}`, "False True"},
-		{"bytes", `{{ "00:1A:ff:00:00:01" | mac_str_to_bytes }} {{ "aGk" | base64_encode }}`, `b'\x00\x1a\xff\x00\x00\x01' YUdr`},
+		{"bytes", `{{ "00:1A:ff:00:00:01" | mac_str_to_bytes }} {{ "aGk" | base64_encode }}`,
+			`b'\x00\x1a\xff\x00\x00\x01' YUdr`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("TZ", "UTC")
@@ -145,37 +168,57 @@ func TestTemplates(t *testing.T) {
 
 func TestTemplateErrors(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"no such function", `{{ salt["test.nope"]() }}`, "Jinja variable 'salt.utils.templates.AliasedLoader object' has no attribute 'test.nope'; line 1\n\n---\n"},
-		{"no such module", `{{ salt.nope.x() }}`, "Jinja variable 'salt.utils.templates.AliasedLoader object' has no attribute 'nope'; line 1\n"},
-		{"no such function of a module", `{{ salt.test.nope() }}`, "Jinja variable 'salt.loader.lazy.LoadedMod object' has no attribute 'nope'; line 1\n"},
-		{"no such pillar", `{{ pillar.nope }}`, "Jinja variable 'salt.utils.context.NamespacedDictWrapper object' has no attribute 'nope'; line 1\n"},
-		{"no such pillar below", `{{ pillar.app.nope }}`, "Jinja variable 'dict object' has no attribute 'nope'; line 1\n"},
-		{"no such grain", `{{ grains.nope }}`, "Jinja variable 'dict object' has no attribute 'nope'; line 1\n"},
-		{"a function that fails", "\n{{ salt.test.fail('it broke') }}", "Problem running salt function in Jinja template: it broke; line 2\n\n---\n\n{{ salt.test.fail('it broke') }}    <======================\n---"},
-		{"a function that raises", `{{ salt.test.raise("odd") }}`, "Jinja error: odd\nTraceback (most recent call last):\n  File \"<template>\", line 1, in template\nValueError: odd\n"},
-		{"a default that is undefined", `{{ salt.test.get("gone", nope) }}`, "Jinja variable 'nope' is undefined; line 1\n"},
-		{"an argument that is undefined", `{{ salt.test.get(nope) }}`, "Jinja variable 'nope' is undefined; line 1\n"},
-		{"no such template", `{% include "nope.j" %}`, "Jinja error: nope.j\nTraceback (most recent call last):\n  File \"<template>\", line 1, in template\njinja2.exceptions.TemplateNotFound: nope.j\n"},
-		{"a call that does not fit", `{{ salt.test.fail() }}`, "Jinja error: fail() missing 1 required positional argument: 'text'\n"},
-		{"a template above the roots", `{% include "../../../etc/passwd" %}`, "Jinja error: ../../../etc/passwd\n"},
+		{"no such function", `{{ salt["test.nope"]() }}`,
+			"Jinja variable 'salt.utils.templates.AliasedLoader object' has no attribute 'test.nope'; line 1\n\n---\n"},
+		{"no such module", `{{ salt.nope.x() }}`,
+			"Jinja variable 'salt.utils.templates.AliasedLoader object' has no attribute 'nope'; line 1\n"},
+		{"no such function of a module", `{{ salt.test.nope() }}`,
+			"Jinja variable 'salt.loader.lazy.LoadedMod object' has no attribute 'nope'; line 1\n"},
+		{"no such pillar", `{{ pillar.nope }}`,
+			"Jinja variable 'salt.utils.context.NamespacedDictWrapper object' has no attribute 'nope'; line 1\n"},
+		{"no such pillar below", `{{ pillar.app.nope }}`,
+			"Jinja variable 'dict object' has no attribute 'nope'; line 1\n"},
+		{"no such grain", `{{ grains.nope }}`,
+			"Jinja variable 'dict object' has no attribute 'nope'; line 1\n"},
+		{"a function that fails", "\n{{ salt.test.fail('it broke') }}",
+			"Problem running salt function in Jinja template: it broke; line 2\n\n---\n\n{{ salt.test.fail('it broke') }}    <======================\n---"},
+		{"a function that raises", `{{ salt.test.raise("odd") }}`,
+			"Jinja error: odd\nTraceback (most recent call last):\n  File \"<template>\", line 1, in template\nValueError: odd\n"},
+		{"a default that is undefined", `{{ salt.test.get("gone", nope) }}`,
+			"Jinja variable 'nope' is undefined; line 1\n"},
+		{"an argument that is undefined", `{{ salt.test.get(nope) }}`,
+			"Jinja variable 'nope' is undefined; line 1\n"},
+		{"no such template", `{% include "nope.j" %}`,
+			"Jinja error: nope.j\nTraceback (most recent call last):\n  File \"<template>\", line 1, in template\njinja2.exceptions.TemplateNotFound: nope.j\n"},
+		{"a call that does not fit", `{{ salt.test.fail() }}`,
+			"Jinja error: fail() missing 1 required positional argument: 'text'\n"},
+		{"a template above the roots", `{% include "../../../etc/passwd" %}`,
+			"Jinja error: ../../../etc/passwd\n"},
 		{"an absolute one", `{% include "/etc/passwd" %}`, "Jinja error: /etc/passwd\n"},
-		{"a name that is not exported", `{% from "lib.j" import nope %}{{ nope }}`, "Jinja variable the template 'lib.j' (imported on line 1) does not export the requested name 'nope'; line 1\n"},
-		{"a macro of another file", "{% from 'lib.j' import m %}\n\n{{ m({}) }}", "Jinja variable 'dict object' has no " +
-			"attribute 'x'\nROOT/lib.j(2):\n---\n{% macro m(a) %}\n{{ a.x }}    " +
-			"<======================\n{% endmacro %}\n---"},
-		{"a relative import after one from afar", `{% from "sub/lib.j" import m %}{% from "./lib2.j" import m %}`, "Jinja error: ./lib2.j\n"},
+		{"a name that is not exported", `{% from "lib.j" import nope %}{{ nope }}`,
+			"Jinja variable the template 'lib.j' (imported on line 1) does not export the requested name 'nope'; line 1\n"},
+		{"a macro of another file", "{% from 'lib.j' import m %}\n\n{{ m({}) }}",
+			"Jinja variable 'dict object' has no " +
+				"attribute 'x'\nROOT/lib.j(2):\n---\n{% macro m(a) %}\n{{ a.x }}    " +
+				"<======================\n{% endmacro %}\n---"},
+		{"a relative import after one from afar",
+			`{% from "sub/lib.j" import m %}{% from "./lib2.j" import m %}`, "Jinja error: ./lib2.j\n"},
 		{"a block", "{% extends 'base.j' %}{% block a %}\n{{ 1 / 0 }}{% endblock %}",
 			"Jinja error: division by zero\nROOT/base.j(3):\n---\nx\ny\n{% block a %}{% endblock %}    <======================\n---\nTraceback (most recent call last):\n"},
-		{"YAML that is broken", "{% load_yaml as x %}\na: b: c\n{% endload %}", "Jinja error: 'NoneType' object has no attribute 'splitlines'\nTraceback (most recent call last):\n" +
-			"yaml.scanner.ScannerError: mapping values are not allowed in this context\n  in \"<unicode string>\", line 2, column 5\n\n" +
-			"During handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File"},
-		{"a macro of itself", "{% macro f() %}{{ f() }}{% endmacro %}\n{{ f() }}", "Jinja error: more than 200 templates, blocks and macros within one another\n" +
-			"Traceback (most recent call last):\n  File \"<template>\", line 2, in template\n" + strings.Repeat("  File \"<template>\", line 1, in template\n", 3) +
-			"  [Previous line repeated 197 more times]\nLimitError: "},
+		{"YAML that is broken", "{% load_yaml as x %}\na: b: c\n{% endload %}",
+			"Jinja error: 'NoneType' object has no attribute 'splitlines'\nTraceback (most recent call last):\n" +
+				"yaml.scanner.ScannerError: mapping values are not allowed in this context\n  in \"<unicode string>\", line 2, column 5\n\n" +
+				"During handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File"},
+		{"a macro of itself", "{% macro f() %}{{ f() }}{% endmacro %}\n{{ f() }}",
+			"Jinja error: more than 200 templates, blocks and macros within one another\n" +
+				"Traceback (most recent call last):\n  File \"<template>\", line 2, in template\n" +
+				strings.Repeat("  File \"<template>\", line 1, in template\n", 3) +
+				"  [Previous line repeated 197 more times]\nLimitError: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			files := roots(t, data.NewMap("lib.j", "{% macro m(a) %}\n{{ a.x }}\n{% endmacro %}\n", "sub/lib.j", "{% macro m() %}{% endmacro %}",
-				"web/site/lib2.j", "", "base.j", "x\ny\n{% block a %}{% endblock %}\n"))
+			files := roots(t, data.NewMap("lib.j", "{% macro m(a) %}\n{{ a.x }}\n{% endmacro %}\n",
+				"sub/lib.j", "{% macro m() %}{% endmacro %}", "web/site/lib2.j", "", "base.j",
+				"x\ny\n{% block a %}{% endblock %}\n"))
 			got, err := renderSLS(t, minionEngine(t, files), tt.text)
 			want := strings.ReplaceAll(tt.want, "ROOT", files["base"][0])
 			if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -193,7 +236,8 @@ func TestTemplateOfSelf(t *testing.T) {
 	}
 }
 
-// TestFiltersAreSalts holds the names against those that Salt 3006 to 3008 mark, and those of its extension.
+// TestFiltersAreSalts compares the names with those that Salt 3006 to 3008 mark, and those of its
+// extension.
 func TestFiltersAreSalts(t *testing.T) {
 	want := strings.Fields(`append_dict_key_value avg base64_decode base64_encode check_whitelist_blacklist combinations
 		combinations_with_replacement compare_dicts compare_lists compress contains_whitespace date_format dict_to_sls_yaml_params
@@ -212,7 +256,8 @@ func TestFiltersAreSalts(t *testing.T) {
 }
 
 func BenchmarkRender(b *testing.B) {
-	e := minionEngine(b, roots(b, data.NewMap("map.j", `{% set app = {"name": "nginx"} %}{% do app.update(pillar.app) %}`)))
+	e := minionEngine(b, roots(b, data.NewMap("map.j",
+		`{% set app = {"name": "nginx"} %}{% do app.update(pillar.app) %}`)))
 	text := `{% from "map.j" import app with context %}
 {% for i in range(10) %}
 site{{ i }}:

@@ -7,14 +7,14 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// settings are what options decide of an environment.
+// settings are the properties of an environment that depend on options.
 type settings struct {
 	syntax    jinja.Syntax
 	undefined jinja.Lenience
 }
 
-// settings reads jinja_env or jinja_sls_env, jinja_trim_blocks, jinja_lstrip_blocks and allow_undefined
-// (salt/utils/templates.py, render_jinja_tmpl).
+// settings reads jinja_env or jinja_sls_env, jinja_trim_blocks, jinja_lstrip_blocks and
+// allow_undefined (salt/utils/templates.py, render_jinja_tmpl).
 func (st *state) settings() settings {
 	o := settings{undefined: jinja.Strict}
 	if data.Truth(st.option("allow_undefined")) {
@@ -39,18 +39,20 @@ func (st *state) settings() settings {
 	return o
 }
 
-// set sets one option of jinja2.defaults and reports whether there is such a one.
+// set sets one option of jinja2.defaults and reports whether it exists.
 func (o *settings) set(name string, v any) bool {
 	s := &o.syntax
 	texts := map[string]*string{
 		"block_start_string": &s.BlockStart, "block_end_string": &s.BlockEnd,
 		"variable_start_string": &s.VariableStart, "variable_end_string": &s.VariableEnd,
 		"comment_start_string": &s.CommentStart, "comment_end_string": &s.CommentEnd,
-		"line_statement_prefix": &s.LineStatementPrefix, "line_comment_prefix": &s.LineCommentPrefix,
-		"newline_sequence": &s.NewlineSequence,
+		"line_statement_prefix": &s.LineStatementPrefix,
+		"line_comment_prefix":   &s.LineCommentPrefix,
+		"newline_sequence":      &s.NewlineSequence,
 	}
 	switches := map[string]*bool{
-		"trim_blocks": &s.TrimBlocks, "lstrip_blocks": &s.LStripBlocks, "keep_trailing_newline": &s.KeepTrailingNewline,
+		"trim_blocks": &s.TrimBlocks, "lstrip_blocks": &s.LStripBlocks,
+		"keep_trailing_newline": &s.KeepTrailingNewline,
 	}
 	if to := texts[name]; to != nil {
 		*to = ""

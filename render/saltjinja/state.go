@@ -9,14 +9,15 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// A state is what one rendering knows; filters, tags and the loader find it in the context.
+// A state is the state of one rendering; filters, tags and the loader find it in the context.
 type state struct {
-	step   *render.Step
-	vars   map[string]any          // variables of the template
-	found  map[string]jinja.Source // templates that were imported, by the name they were asked for
-	paths  map[string]string       // of these, on this host
-	place  map[string]any          // tpldir, tplfile and tpldot of the template that was loaded last
-	pillar *data.Map               // as the template has it, once it asked for it
+	step  *render.Step
+	vars  map[string]any          // variables of the template
+	found map[string]jinja.Source // imported templates, by the requested name
+	paths map[string]string       // of these, on this host
+	// tpldir, tplfile and tpldot of the template that was loaded last
+	place  map[string]any
+	pillar *data.Map // the template's copy, once it was requested
 }
 
 type stateKey struct{}
@@ -33,7 +34,8 @@ func (st *state) warn(format string, args ...any) {
 
 func newState(s *render.Step) *state {
 	st := &state{
-		step: s, found: map[string]jinja.Source{}, paths: map[string]string{}, place: map[string]any{},
+		step: s, found: map[string]jinja.Source{}, paths: map[string]string{},
+		place: map[string]any{},
 	}
 	env := s.Engine.Env()
 	st.vars = map[string]any{
@@ -60,7 +62,7 @@ func newState(s *render.Step) *state {
 	return st
 }
 
-// once is a value that is made when it is first asked for.
+// once returns a value that is computed when it is first requested.
 func once(get func() any) jinja.Lazy {
 	var v any
 	done := false
@@ -78,7 +80,8 @@ func (st *state) importPillar() any {
 	return v
 }
 
-// dictName is how messages call a dict: Salt hands the pillar out in a wrapper, and has a class of its own for those that are Ordered.
+// dictName returns the type of a dict for messages: Salt wraps the pillar, and has its own class
+// for Ordered dicts.
 func (st *state) dictName(m *data.Map) string {
 	switch {
 	case m != nil && m == st.pillar:
@@ -89,8 +92,8 @@ func (st *state) dictName(m *data.Map) string {
 	return ""
 }
 
-// names returns the variables of the template, and those that templates see that it imports without context: the same
-// but for the place, which is that of the template loaded last.
+// names returns the variables of the template, and those of templates that it imports without
+// context. Both are the same except for the place, which is that of the template loaded last.
 func (st *state) names() (names, globals map[string]any) {
 	globals = make(map[string]any, len(st.vars)+3)
 	for name, v := range st.vars {
@@ -111,7 +114,8 @@ func (st *state) names() (names, globals map[string]any) {
 	return names, globals
 }
 
-// slsContext returns the variables that name the place of an SLS (salt/utils/templates.py, generate_sls_context).
+// slsContext returns the variables that describe the place of an SLS (salt/utils/templates.py,
+// generate_sls_context).
 func slsContext(path, sls string) map[string]any {
 	vars := map[string]any{}
 	dir := strings.ReplaceAll(sls, ".", "/")
@@ -134,7 +138,8 @@ func slsContext(path, sls string) map[string]any {
 	return vars
 }
 
-// templateName is the path of a template relative to the root that it lies in, as far as the name of its SLS tells.
+// templateName returns the path of a template relative to its root, as far as the name of its SLS
+// reveals it.
 func templateName(path, sls, dir string) string {
 	path = strings.ReplaceAll(path, "\\", "/")
 	switch {

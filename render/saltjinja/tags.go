@@ -5,21 +5,22 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/jinja"
-	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/yaml"
 )
 
-// tags are the statements of Salt (salt/utils/jinja.py, SerializerExtension).
+// tags returns Salt's statements (salt/utils/jinja.py, SerializerExtension).
 func tags() map[string]jinja.Tag {
 	return map[string]jinja.Tag{
-		"load_yaml": loadTag{loadYAML}, "load_json": loadTag{loadJSON}, "load_text": loadTag{loadText},
-		"import_yaml": importTag{loadYAML}, "import_json": importTag{loadJSON}, "import_text": importTag{loadText},
+		"load_yaml": loadTag{loadYAML}, "load_json": loadTag{loadJSON},
+		"load_text": loadTag{loadText}, "import_yaml": importTag{loadYAML},
+		"import_json": importTag{loadJSON}, "import_text": importTag{loadText},
 		"profile": profileTag{},
 	}
 }
 
-// A reader turns what a template printed, or another value, into a value.
+// A reader converts the output of a template, or another value, to a value.
 type reader func(v any) (any, error)
 
 // A loadTag is {% load_yaml as name %} … {% endload %}.
@@ -69,7 +70,7 @@ func (t importTag) Parse(p *jinja.TagParser) func(r *jinja.TagRun) error {
 	}
 }
 
-// A profileTag is {% profile as "label" %} … {% endprofile %}: it logs how long its body took.
+// A profileTag is {% profile as "label" %} … {% endprofile %}: it logs the duration of its body.
 type profileTag struct{}
 
 // Parse implements jinja.Tag.
@@ -87,14 +88,15 @@ func (profileTag) Parse(p *jinja.TagParser) func(r *jinja.TagRun) error {
 			return err
 		}
 		if log := stateOf(r.Context()).step.Engine.Env().Log; log != nil {
-			log.Debugf("Time (in seconds) to render profile block '%v': %f", name, time.Since(start).Seconds())
+			log.Debugf("Time (in seconds) to render profile block '%v': %f", name,
+				time.Since(start).Seconds())
 		}
 		return nil
 	}
 }
 
-// loadYAML is the filter load_yaml. Of an error in the document Salt tells nothing but that of its own, which is that
-// libyaml keeps no text to show; the document's stands in the traceback.
+// loadYAML is the filter load_yaml. For an error in the document, Salt only reports its own
+// follow-up error, since libyaml keeps no text to show. The document's error is in the traceback.
 func loadYAML(v any) (any, error) {
 	text, ok := textOf(v)
 	if !ok {
@@ -107,7 +109,8 @@ func loadYAML(v any) (any, error) {
 	if e, ok := err.(*yaml.Error); ok && e.ProblemMark == nil { //nolint:errorlint // the error itself, not one within
 		return nil, jinja.Raise(jinja.RuntimeError, "Encountered error loading yaml: %s", err)
 	}
-	return nil, &jinja.Error{Kind: jinja.AttributeError, Message: "'NoneType' object has no attribute 'splitlines'", Err: err}
+	return nil, &jinja.Error{Kind: jinja.AttributeError,
+		Message: "'NoneType' object has no attribute 'splitlines'", Err: err}
 }
 
 // loadJSON is the filter load_json.
@@ -120,13 +123,14 @@ func loadJSON(v any) (any, error) {
 	}
 	var cause error
 	if ok {
-		out, err := render.LoadJSON(text)
+		out, err := pyjson.Load(text)
 		if err == nil {
 			return jinja.Import(out), nil
 		}
 		cause = err
 	}
-	return nil, &jinja.Error{Kind: jinja.RuntimeError, Message: "Unable to load json from " + data.Str(plain(v)), Err: cause}
+	return nil, &jinja.Error{Kind: jinja.RuntimeError, Message: "Unable to load json from " +
+		data.Str(plain(v)), Err: cause}
 }
 
 // loadText is the filter load_text.
@@ -143,7 +147,7 @@ func textOf(v any) (string, bool) {
 	return "", false
 }
 
-// plain is a template's value as package data has it, for messages.
+// plain converts a template's value to one of package data, for messages.
 func plain(v any) any {
 	out, err := jinja.Export(v)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// TestVectorJinja renders what Salt rendered: text and errors must be its own.
+// TestVectorJinja compares text and errors with those of Salt.
 func TestVectorJinja(t *testing.T) {
 	f := vectors.Load(t, "states/jinja.json")
 	r := New()
@@ -39,7 +39,8 @@ func checkVector(t *testing.T, r *Renderer, c *vectors.Case) {
 		}
 	}
 	e := engine(t, r, &loader.Env{Opts: opts}, roots(t, c.Map.Value("files")))
-	got, err := e.Template(t.Context(), "jinja", render.Input{Text: c.Text("template"), SaltEnv: "base", Vars: vars})
+	got, err := e.Template(t.Context(),
+		"jinja", render.Input{Text: c.Text("template"), SaltEnv: "base", Vars: vars})
 	want := c.Object("expect")
 	text, fine := want.Get("text")
 	switch {
@@ -50,7 +51,8 @@ func checkVector(t *testing.T, r *Renderer, c *vectors.Case) {
 	}
 }
 
-// sameText compares texts. One case prints a set of letters, whose order Python draws anew for each process.
+// sameText compares texts. One case prints a set of letters, whose order Python changes with each
+// process.
 func sameText(id, got, want string) bool {
 	if id != "filt-09" {
 		return got == want
@@ -76,7 +78,8 @@ func engine(t testing.TB, r *Renderer, env *loader.Env, files render.Files) *ren
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := render.New(render.Options{Env: reg.Env(), Files: files, Renderers: []render.Renderer{r, render.YAML{}, render.JSON{}}})
+	e, err := render.New(render.Options{Env: reg.Env(), Files: files,
+		Renderers: []render.Renderer{r, render.YAML{}, render.JSON{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +103,7 @@ func roots(t testing.TB, files any) render.Roots {
 	return render.Roots{"base": {dir}}
 }
 
-// vectorVars is what the README of the vectors says that every case has.
+// vectorVars returns the variables of every case, as in the README of the vectors.
 func vectorVars(t *testing.T) map[string]any {
 	t.Helper()
 	v, err := vectors.Decode([]byte(`{

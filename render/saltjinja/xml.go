@@ -7,7 +7,7 @@ import (
 	"github.com/brineproject/brine/jinja"
 )
 
-// An element is one of XML.
+// An element is an XML element.
 type element struct {
 	tag      string
 	attrs    []string // name="value"
@@ -15,7 +15,8 @@ type element struct {
 	children []*element
 }
 
-// filterXML writes a dict as XML: its scalars are attributes, its dicts and lists elements (format_xml).
+// filterXML writes a dict as XML: its scalars are attributes, its dicts and lists elements
+// (format_xml).
 func filterXML(c *jinja.Call, v any) (any, error) {
 	root, err := xmlTree(c, v, nil, 0)
 	if err != nil {
@@ -30,7 +31,7 @@ func filterXML(c *jinja.Call, v any) (any, error) {
 	return jinja.Markup(b.String()), c.Room(b.Len())
 }
 
-// xmlItems are the pairs of a dict; of a list nothing but what Salt stumbles over.
+// xmlItems returns the pairs of a dict. For a list it fails as Salt does.
 func xmlItems(v any) (*data.Map, error) {
 	var items []any
 	switch v := v.(type) {
@@ -41,7 +42,8 @@ func xmlItems(v any) (*data.Map, error) {
 	case data.Tuple:
 		items = v
 	default:
-		return nil, jinja.Raise(jinja.RuntimeError, "Value is not a dict or list. Cannot render as XML")
+		return nil, jinja.Raise(jinja.RuntimeError,
+			"Value is not a dict or list. Cannot render as XML")
 	}
 	if len(items) == 0 {
 		return nil, jinja.Raise(jinja.IndexError, "list index out of range")
@@ -104,7 +106,7 @@ func xmlElement(c *jinja.Call, tag, v any, parent *element, depth int) (*element
 	return e, e.fill(c, v, depth)
 }
 
-// fill gives an element the attributes and children that a dict has.
+// fill sets the attributes and children of an element from a dict.
 func (e *element) fill(c *jinja.Call, v any, depth int) error {
 	m, err := xmlItems(v)
 	if err != nil {

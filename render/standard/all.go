@@ -1,5 +1,5 @@
-// Package standard lists the renderers that a program is built with. The build tag small leaves out those that a small device
-// can do without.
+// Package standard lists the renderers that a program is built with. The build tag small leaves out
+// those that a small device does not need.
 package standard
 
 import (
@@ -7,8 +7,9 @@ import (
 	"github.com/brineproject/brine/render/saltjinja"
 )
 
-// Renderers returns a new list of all renderers. Those who render much share one list, and with it the templates that were
-// parsed.
+// Renderers returns a new list of all renderers. Programs that render much should share one list,
+// and with it the parsed templates.
 func Renderers() []render.Renderer {
-	return append([]render.Renderer{saltjinja.New(), render.YAML{}, render.YAMLEX{}, render.JSON{}, render.Text{}, render.StateConf{}}, extra()...)
+	return append([]render.Renderer{saltjinja.New(), render.YAML{}, render.YAMLEX{}, render.JSON{},
+		render.Text{}, render.StateConf{}}, extra()...)
 }

@@ -4,7 +4,7 @@ package standard
 
 import "github.com/brineproject/brine/render"
 
-// extra are the renderers that a small build leaves out.
+// extra returns the renderers that a small build leaves out.
 func extra() []render.Renderer {
 	return []render.Renderer{render.TOML{}, render.GPG{}, render.NaCl{}, render.Pass{}}
 }

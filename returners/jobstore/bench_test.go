@@ -13,9 +13,11 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// BenchmarkSaveReturn saves small returns as the master does, looking up the job before; each is durable.
+// BenchmarkSaveReturn saves small returns as the master does, looking up the job before; each is
+// durable.
 func BenchmarkSaveReturn(b *testing.B) {
-	for _, c := range []struct{ callers, size int }{{1, 200}, {16, 200}, {256, 200}, {256, 4 << 10}, {1, 64 << 20}} {
+	for _, c := range []struct{ callers, size int }{{1, 200}, {16, 200}, {256, 200}, {256, 4 << 10},
+		{1, 64 << 20}} {
 		b.Run(fmt.Sprintf("callers=%d/bytes=%d", c.callers, c.size), func(b *testing.B) {
 			s, _, _ := newStore(b)
 			j := returnertest.Job(b, 1, "test.echo", make([]string, 300)...)
@@ -60,7 +62,7 @@ func BenchmarkJob(b *testing.B) {
 	}
 }
 
-// each calls do b.N times, by so many callers at once.
+// each calls do b.N times from a number of concurrent callers.
 func each(b *testing.B, callers int, do func(n int) error) {
 	var (
 		next atomic.Int64
@@ -81,7 +83,8 @@ func each(b *testing.B, callers int, do func(n int) error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
 }
 
-// BenchmarkMemory reports by how much an open store that has saved a few returns makes the process larger.
+// BenchmarkMemory reports how much an open store that has saved a few returns adds to the process's
+// memory.
 func BenchmarkMemory(b *testing.B) {
 	if runtime.GOOS != "linux" {
 		b.Skip("needs /proc")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How much Clean does in one transaction, so that nobody waits long for it.
+// Limits of one transaction of Clean, so that other writers do not wait long.
 const (
 	cleanJobs    = 100
 	cleanReturns = 400
@@ -15,29 +15,30 @@ const (
 	vacuumPages  = 512
 )
 
-// livingTimes says how much older than others a job may get before it is dropped, while a minion is at work on it as far
-// as is known.
-const livingTimes = 7
+// activeFactor is the factor by which a job with active minions is kept longer than others.
+const activeFactor = 7
 
-// living is true for a job that a minion has taken, or waits for, and has not returned.
-const living = `EXISTS (SELECT 1 FROM progress AS p WHERE p.job = jobs.n AND p.state IN (2, 4, 5) AND
+// activeJob is true for a job that a minion has acknowledged, runs, or is queued for, and has not
+// returned.
+const activeJob = `EXISTS (SELECT 1 FROM progress AS p WHERE p.job = jobs.n AND p.state IN (2, 4, 5) AND
 	NOT EXISTS (SELECT 1 FROM returns AS r WHERE r.job = p.job AND r.minion = p.minion))`
 
-// vacuumFrom is the number of free pages from which Clean makes the file smaller, if they are a quarter of it.
+// vacuumFrom is the number of free pages from which Clean shrinks the file, if they are a quarter
+// of it.
 const vacuumFrom = 2048
 
-// Clean drops the jobs that started before a time, with their returns, and tells how many jobs those were. It works in
-// slices between which others write. A job is gone at once with its returns, for whoever reads; a Clean that was
-// stopped half-way is finished by the next. A job that a minion is known to be at work on stays until it is seven times
-// as old, so that its return finds it.
+// Clean deletes the jobs that started before a time, with their returns, and returns their number.
+// It works in slices, between which others can write. For readers a job and its returns disappear
+// at once; the next Clean finishes an interrupted one. A job on which a minion is known to be
+// active is kept until it is seven times as old, so that its return can be stored.
 func (s *Store) Clean(ctx context.Context, before time.Time) (total int, err error) {
 	for {
 		if err := s.sweep(ctx); err != nil {
-			return total, fmt.Errorf("drop old jobs: %w", err)
+			return total, fmt.Errorf("delete old jobs: %w", err)
 		}
 		n, err := s.dropOld(ctx, before)
 		if err != nil {
-			return total, fmt.Errorf("drop old jobs: %w", err)
+			return total, fmt.Errorf("delete old jobs: %w", err)
 		}
 		if n == 0 {
 			break
@@ -45,14 +46,14 @@ func (s *Store) Clean(ctx context.Context, before time.Time) (total int, err err
 		total += n
 	}
 	if err := s.shrink(ctx); err != nil {
-		return total, fmt.Errorf("make the job cache smaller: %w", err)
+		return total, fmt.Errorf("shrink the job cache: %w", err)
 	}
 	return total, nil
 }
 
-// dropOld drops some old jobs and marks their returns.
+// dropOld deletes some old jobs and marks their returns.
 func (s *Store) dropOld(ctx context.Context, before time.Time) (n int, err error) {
-	evenLiving := before.Add(-(livingTimes - 1) * max(s.o.Now().Sub(before), 0))
+	evenLiving := before.Add(-(activeFactor - 1) * max(s.o.Now().Sub(before), 0))
 	err = s.queue.do(ctx, &change{
 		do: func(f *file) error {
 			res, err := f.do.markOld.Exec(before.UnixMicro(), evenLiving.UnixMicro(), cleanJobs)
@@ -75,7 +76,7 @@ func (s *Store) dropOld(ctx context.Context, before time.Time) (n int, err error
 	return n, err
 }
 
-// sweep drops the returns of jobs that are gone.
+// sweep deletes the returns of deleted jobs.
 func (s *Store) sweep(ctx context.Context) error {
 	for more := true; more; {
 		err := s.queue.do(ctx, &change{do: func(f *file) (err error) {
@@ -89,7 +90,7 @@ func (s *Store) sweep(ctx context.Context) error {
 	return nil
 }
 
-// sweep drops some returns and tells whether there are more.
+// sweep deletes some returns and reports whether there are more.
 func (f *file) sweep() (more bool, err error) {
 	numbers, sizes, err := f.oldReturns()
 	if err != nil {
@@ -116,7 +117,8 @@ func (f *file) sweep() (more bool, err error) {
 	return true, nil
 }
 
-// sweepStates drops some states of jobs whose returns are gone, and tells whether there are more.
+// sweepStates deletes some states of jobs whose returns are deleted, and reports whether there are
+// more.
 func (f *file) sweepStates() (more bool, err error) {
 	res, err := f.do.dropProgress.Exec(cleanStates)
 	if err != nil {
@@ -148,7 +150,7 @@ func (f *file) oldReturns() (numbers, sizes []int64, err error) {
 	return numbers, sizes, rows.Err()
 }
 
-// shrink gives free pages back to the file system while they are many.
+// shrink returns free pages to the file system while there are many.
 func (s *Store) shrink(ctx context.Context) error {
 	for more := true; more; {
 		err := s.queue.do(ctx, &change{do: func(f *file) (err error) {
@@ -162,7 +164,7 @@ func (s *Store) shrink(ctx context.Context) error {
 	return nil
 }
 
-// shrink gives some free pages back and tells whether it helped.
+// shrink returns some free pages and reports whether that worked.
 func (f *file) shrink() (bool, error) {
 	free, err := f.free()
 	if err != nil || free == 0 {
@@ -175,7 +177,7 @@ func (f *file) shrink() (bool, error) {
 	return left < free, err
 }
 
-// free returns the number of free pages, 0 when they are not worth to be given back.
+// free returns the number of free pages, or 0 if they are too few to return.
 func (f *file) free() (free int, err error) {
 	var all int
 	if err := f.do.freePages.QueryRow().Scan(&free); err != nil {

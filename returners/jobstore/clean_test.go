@@ -10,8 +10,8 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// TestCleaningUnderLoad drops many old jobs while returns of a living one come: all of these are kept, others are
-// written between the slices of the work, and no old job is left.
+// TestCleaningUnderLoad deletes many old jobs while returns of a current one arrive: all of these
+// are stored, others are written between the slices of the work, and no old job is left.
 func TestCleaningUnderLoad(t *testing.T) {
 	const old, each = 400, 20
 	s, _, _ := newStore(t)
@@ -27,14 +27,15 @@ func TestCleaningUnderLoad(t *testing.T) {
 	}
 	manyAtOnce(t, old*each, func(n int) error {
 		j := returnertest.Job(t, n/each, "test.echo")
-		_, err := s.SaveReturn(t.Context(), j.ID, returnertest.Return(t, j.ID, minions[n%each], make([]byte, 2000), 1))
+		_, err := s.SaveReturn(t.Context(), j.ID,
+			returnertest.Return(t, j.ID, minions[n%each], make([]byte, 2000), 1))
 		return err
 	})
-	living := returnertest.Job(t, old+1000, "test.echo", "web1")
-	s.saves(t, living)
+	activeJob := returnertest.Job(t, old+1000, "test.echo", "web1")
+	s.saves(t, activeJob)
 	cleaned := make(chan error, 1)
 	go func() {
-		n, err := s.Clean(t.Context(), living.Started.Add(-time.Second))
+		n, err := s.Clean(t.Context(), activeJob.Started.Add(-time.Second))
 		if err == nil && n != old {
 			err = fmt.Errorf("%d jobs were dropped, want %d", n, old)
 		}
@@ -43,7 +44,8 @@ func TestCleaningUnderLoad(t *testing.T) {
 	var took []time.Duration
 	for ended := false; !ended; {
 		began := time.Now()
-		s.savesReturn(t, living.ID, returnertest.Return(t, living.ID, fmt.Sprint("m", len(took)), true, 1))
+		s.savesReturn(t, activeJob.ID,
+			returnertest.Return(t, activeJob.ID, fmt.Sprint("m", len(took)), true, 1))
 		took = append(took, time.Since(began))
 		select {
 		case err := <-cleaned:
@@ -59,17 +61,18 @@ func TestCleaningUnderLoad(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("%d returns meanwhile; 99 of 100 took at most %v", len(took), took[len(took)*99/100])
-	if list, err := s.Returns(t.Context(), living.ID); err != nil || len(list) != len(took) {
+	if list, err := s.Returns(t.Context(), activeJob.ID); err != nil || len(list) != len(took) {
 		t.Errorf("%d of %d returns of the living job are there, %v", len(list), len(took), err)
 	}
 	for _, table := range []string{"gone", "absent", "progress"} {
-		if n, err := readNumber(t.Context(), s.file.conn, "SELECT count(*) FROM "+table); err != nil || n != 0 {
+		if n, err := readNumber(t.Context(), s.file.conn, "SELECT count(*) FROM "+
+			table); err != nil || n != 0 {
 			t.Errorf("%s has %d rows, %v", table, n, err)
 		}
 	}
 }
 
-// manyAtOnce calls do for the numbers below n, by many callers.
+// manyAtOnce calls do for the numbers below n, from many goroutines.
 func manyAtOnce(t *testing.T, n int, do func(n int) error) {
 	t.Helper()
 	work, done := make(chan int), make(chan error, 256)

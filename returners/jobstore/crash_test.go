@@ -18,11 +18,11 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// victimFile names the variable that makes a test binary a victim.
+// victimFile is the environment variable that makes a test binary a victim.
 const victimFile = "BRINE_JOBSTORE_VICTIM"
 
-// victim saves jobs and returns by eight callers until it is killed, and prints each that was acknowledged. Jobs that
-// are old are dropped meanwhile.
+// victim saves jobs and returns from eight goroutines until it is killed, and prints each
+// acknowledged one. Meanwhile it deletes old jobs.
 func victim(file string) {
 	s, err := Open(context.Background(), file, Options{})
 	if err != nil {
@@ -55,7 +55,7 @@ func victim(file string) {
 	all.Wait()
 }
 
-// save saves by one caller. The length of each return says who and which it is.
+// save saves from one caller. The length of each return identifies the caller and the return.
 func save(s *Store, caller int, acknowledge func(...any)) error {
 	ctx := context.Background()
 	for n := 0; ; n++ {
@@ -69,8 +69,10 @@ func save(s *Store, caller int, acknowledge func(...any)) error {
 		}
 		minion := fmt.Sprintf("m%d-%d", os.Getpid(), n)
 		for _, id := range []job.ID{j.ID, old.ID} {
-			s.Track(id, returners.Progress{Minion: minion, State: returners.Acknowledged, Since: victimTime(n)})
-			_, err := s.SaveReturn(ctx, id, &returners.Return{Minion: minion, Load: victimLoad(minion, n), Received: victimTime(n)})
+			s.Track(id, returners.Progress{Minion: minion, State: returners.Acknowledged,
+				Since: victimTime(n)})
+			_, err := s.SaveReturn(ctx, id,
+				&returners.Return{Minion: minion, Load: victimLoad(minion, n), Received: victimTime(n)})
 			if err != nil && id == j.ID {
 				return err
 			}
@@ -85,8 +87,8 @@ func victimLoad(minion string, n int) []byte {
 	return load
 }
 
-// TestKilled kills a process that saves, several times over the same file: each return that was acknowledged is there
-// afterwards, whole, and the file needs no help.
+// TestKilled kills a saving process several times over the same file: each acknowledged return is
+// there afterwards, complete, and the file needs no repair.
 func TestKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "jobs.db")
 	acknowledged := map[job.ID]map[string]int{}
@@ -118,7 +120,8 @@ func checkVictim(t *testing.T, s *testStore, id job.ID, minions map[string]int) 
 	}
 	for minion, n := range minions {
 		if found[minion] != string(victimLoad(minion, n)) {
-			t.Errorf("the acknowledged return of %s for job %s is lost or another (%d bytes)", minion, id, len(found[minion]))
+			t.Errorf("the acknowledged return of %s for job %s is lost or another (%d bytes)",
+				minion, id, len(found[minion]))
 		}
 	}
 }
@@ -179,7 +182,8 @@ func victimTime(n int) time.Time {
 	return time.Date(2026, 3, 1, 0, 0, n, 0, time.UTC)
 }
 
-// checkProgress sees to it that those whose returns were acknowledged are told to have returned, and that no other is.
+// checkProgress checks that exactly the minions whose returns were acknowledged have the state
+// returned.
 func checkProgress(t *testing.T, s *testStore, id job.ID, minions map[string]int) {
 	t.Helper()
 	list, err := s.Progress(t.Context(), id)

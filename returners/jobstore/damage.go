@@ -24,17 +24,17 @@ const (
 	codeShortRead = sqlite3.SQLITE_IOERR_SHORT_READ
 )
 
-// errDamaged is wrapped by what says that the file is damaged.
+// errDamaged is wrapped by errors that report a damaged file.
 var errDamaged = errors.New("the file is damaged")
 
-// renewalPause is how long a running store goes on with a file that is damaged again, so that a bad disk is not filled
-// with files that were moved aside.
+// renewalPause is the minimum time between two replacements of a damaged file by a running store,
+// so that a bad disk is not filled with files moved aside.
 const renewalPause = time.Hour
 
-// salvageTime is how long a start, or a writer, waits for what can be read from a damaged file.
+// salvageTime is the limit for reading a damaged file, at startup or in the writer.
 const salvageTime = 10 * time.Second
 
-// codeOf returns SQLite's extended code of an error, and 0 for errors of others.
+// codeOf returns SQLite's extended code of an error, and 0 for other errors.
 func codeOf(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -43,8 +43,8 @@ func codeOf(err error) int {
 	return 0
 }
 
-// damaged reports whether err says that a file that was fine is damaged. A file that the system lets us write is
-// read-only for SQLite when its header is damaged.
+// damaged reports whether err means that the file was damaged after it was opened. SQLite treats a
+// writable file as read-only if its header is damaged.
 func damaged(err error) bool {
 	switch code := codeOf(err); {
 	case errors.Is(err, ErrNewer):
@@ -56,13 +56,13 @@ func damaged(err error) bool {
 	}
 }
 
-// unusable reports whether err, of opening, says that the file is damaged. A statement that is wrong for it meets other
-// tables than ours.
+// unusable reports whether err, of opening, means that the file is damaged. A failing statement
+// means that the tables are not ours.
 func unusable(err error) bool {
 	return damaged(err) || !errors.Is(err, ErrNewer) && codeOf(err) == codeError
 }
 
-// renewFile has the writer replace the file that a reader has found damaged.
+// renewFile makes the writer replace the file that a reader found damaged.
 func (s *Store) renewFile(ctx context.Context, seen *file, cause error) error {
 	return s.queue.do(ctx, &change{do: func(f *file) error {
 		if f != seen {
@@ -72,13 +72,13 @@ func (s *Store) renewFile(ctx context.Context, seen *file, cause error) error {
 	}})
 }
 
-// replaceFile is renewal in the hands of the writer.
+// replaceFile is renewal in the writer's goroutine.
 func (s *Store) replaceFile(cause error) error {
 	now := s.o.Now()
 	if !s.renewed.IsZero() && now.Sub(s.renewed) < renewalPause {
-		return fmt.Errorf("it was begun anew less than %v ago: %w", renewalPause, cause)
+		return fmt.Errorf("it was replaced less than %v ago: %w", renewalPause, cause)
 	}
-	err := s.giveUp()
+	err := s.closeFile()
 	f, err2 := replace(context.Background(), s.name, cause, s.o)
 	if err2 != nil {
 		return errors.Join(err2, err)
@@ -90,7 +90,7 @@ func (s *Store) replaceFile(cause error) error {
 	return nil
 }
 
-// replace moves a damaged file aside, begins a new one, and takes over what can be read.
+// replace moves a damaged file aside, creates a new one, and copies the readable data.
 func replace(ctx context.Context, name string, cause error, o Options) (*file, error) {
 	aside, err := moveAside(name, o.Now())
 	if err != nil {
@@ -105,12 +105,12 @@ func replace(ctx context.Context, name string, cause error, o Options) (*file, e
 	if err != nil {
 		log = log.WithField("incomplete", err)
 	}
-	log.Errorf("The job cache %s is damaged. It lies in %s now. A new one is begun, with %d jobs and %d returns of the old one",
+	log.Errorf("The job cache %s is damaged. It was moved to %s. A new one was created with %d jobs and %d returns of the old one",
 		name, aside, n.jobs, n.returns)
 	return f, nil
 }
 
-// moveAside renames the file and its log, the file first: what is left of a log is worth nothing to a new file.
+// moveAside renames the file and its log. The file goes first: a new file cannot use the old log.
 func moveAside(name string, now time.Time) (aside string, err error) {
 	base := name + ".damaged-" + now.UTC().Format("20060102T150405Z")
 	aside = base
@@ -119,7 +119,8 @@ func moveAside(name string, now time.Time) (aside string, err error) {
 	}
 	err = os.Rename(name, aside)
 	if err == nil {
-		err = errors.Join(ignoreMissing(os.Rename(name+"-wal", aside+"-wal")), ignoreMissing(os.Remove(name+"-shm")))
+		err = errors.Join(ignoreMissing(os.Rename(name+"-wal", aside+"-wal")),
+			ignoreMissing(os.Remove(name+"-shm")))
 	}
 	if err != nil {
 		return "", fmt.Errorf("move it aside: %w", err)
@@ -139,18 +140,20 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// rescued counts what was taken from a damaged file.
+// rescued counts the records copied from a damaged file.
 type rescued struct{ jobs, returns int }
 
-// salvage copies what can be read of a damaged file into f. Each table is read from the newest row down, and from the
-// oldest up if that does not reach the end. Whether a record is whole is seen when somebody asks for it.
+// salvage copies the readable data of a damaged file to f. It reads each table from the newest row
+// down, and if that does not reach the end, from the oldest up. Records are only checked when
+// somebody reads them.
 func salvage(ctx context.Context, f *file, aside string) (n rescued, err error) {
 	if info, err := os.Stat(aside); err != nil || !info.Mode().IsRegular() {
 		return n, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, salvageTime)
 	defer cancel()
-	old, err := connectBare(aside, 1, "mode=ro&_pragma=writable_schema(1)") // the pragma lets a file be read that was cut
+	// the pragma allows reading a truncated file
+	old, err := connectBare(aside, 1, "mode=ro&_pragma=writable_schema(1)")
 	if err != nil {
 		return n, err
 	}
@@ -176,7 +179,8 @@ func salvage(ctx context.Context, f *file, aside string) (n rescued, err error) 
 	return n, cmp.Or(err, failed)
 }
 
-// dropOrphans marks the returns of jobs that were not found for Clean, and sees to it that no new job gets their number.
+// dropOrphans marks the returns of missing jobs for Clean, and makes sure that no new job gets the
+// number of one.
 func dropOrphans(f *file) error {
 	tx, err := f.conn.BeginTx(context.Background(), nil)
 	if err != nil {
@@ -197,7 +201,7 @@ DELETE FROM pieces WHERE return NOT IN (SELECT n FROM returns);
 DELETE FROM absent WHERE job NOT IN (SELECT n FROM jobs);
 DELETE FROM progress WHERE job NOT IN (SELECT n FROM jobs);`
 
-// copyTable copies the rows of one table and tells how many those were.
+// copyTable copies the rows of one table and returns their number.
 func copyTable(ctx context.Context, f *file, old *sql.DB, table, columns string) (int, error) {
 	down, err := copyRows(ctx, f, old, table, columns, "DESC")
 	if err == nil || ctx.Err() != nil {
@@ -207,7 +211,9 @@ func copyTable(ctx context.Context, f *file, old *sql.DB, table, columns string)
 	return down + up, cmp.Or(err2, err)
 }
 
-func copyRows(ctx context.Context, f *file, old *sql.DB, table, columns, order string) (n int, err error) {
+func copyRows(
+	ctx context.Context, f *file, old *sql.DB, table, columns, order string,
+) (n int, err error) {
 	rows, err := old.QueryContext(ctx, "SELECT "+columns+" FROM "+table+" ORDER BY n "+order)
 	if err != nil {
 		return 0, err
@@ -219,7 +225,9 @@ func copyRows(ctx context.Context, f *file, old *sql.DB, table, columns, order s
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, tx.Commit()) }()
-	insert, err := tx.Prepare("INSERT OR IGNORE INTO " + table + " (" + strings.ReplaceAll(columns, "job AS n", "job") + ") VALUES (?" + strings.Repeat(", ?", width-1) + ")")
+	insert, err := tx.Prepare("INSERT OR IGNORE INTO " + table + " (" +
+		strings.ReplaceAll(columns, "job AS n", "job") + ") VALUES (?" +
+		strings.Repeat(", ?", width-1) + ")")
 	if err != nil {
 		return 0, err
 	}

@@ -27,7 +27,8 @@ func sample(t *testing.T) (content []byte, jobs []*returners.Job, returns map[jo
 		j := returnertest.Job(t, n, "test.echo", "web1", "web2")
 		s.saves(t, j)
 		for m := range 5 {
-			r := returnertest.Return(t, j.ID, fmt.Sprint("web", m), bytes.Repeat([]byte{byte(n), byte(m)}, 300*m), m)
+			r := returnertest.Return(t, j.ID, fmt.Sprint("web", m),
+				bytes.Repeat([]byte{byte(n), byte(m)}, 300*m), m)
 			if n == 3 && m == 3 {
 				r = returnertest.Return(t, j.ID, "web3", bytes.Repeat([]byte("long"), 200<<10), m)
 			}
@@ -46,12 +47,16 @@ func sample(t *testing.T) (content []byte, jobs []*returners.Job, returns map[jo
 	return content, jobs, returns
 }
 
-// outcome tells what a store gives of a sample: how many records are there. All that it gives is right.
-func outcome(t *testing.T, s *testStore, jobs []*returners.Job, returns map[job.ID][]*returners.Return) (gotJobs, gotReturns int) {
+// outcome returns how many records of a sample a store still has, and checks that all of them are
+// correct.
+func outcome(
+	t *testing.T, s *testStore, jobs []*returners.Job, returns map[job.ID][]*returners.Return,
+) (gotJobs, gotReturns int) {
 	t.Helper()
 	for _, j := range jobs {
 		switch got, err := s.Job(t.Context(), j.ID); {
-		case err == nil && (string(got.Load) != string(j.Load) || strings.Join(got.Minions, " ") != strings.Join(j.Minions, " ") || !got.Started.Equal(j.Started)):
+		case err == nil && (string(got.Load) != string(j.Load) ||
+			strings.Join(got.Minions, " ") != strings.Join(j.Minions, " ") || !got.Started.Equal(j.Started)):
 			t.Errorf("job %s has become %v", j.ID, got)
 		case err == nil:
 			gotJobs++
@@ -80,7 +85,7 @@ func checkReturn(t *testing.T, id job.ID, got returners.Return, all []*returners
 	t.Errorf("job %s has a return of minion %q that was not saved", id, got.Minion)
 }
 
-// works checks that a store takes and gives, after whatever has happened to its file.
+// works checks that a store can save and read after its file was damaged.
 func works(t *testing.T, s *testStore) {
 	t.Helper()
 	for n := 100; n < 103; n++ {
@@ -108,7 +113,7 @@ func TestDamagedFiles(t *testing.T) {
 		name  string
 		spoil func(file string) error
 		lines int
-		found int // returns at least
+		found int // minimum number of returns
 	}{
 		{"sound", write(content), 0, 60},
 		{"empty", write(nil), 0, 0},
@@ -203,7 +208,8 @@ func TestFlippedBits(t *testing.T) {
 	t.Logf("of %d returns %d were left", 60*rounds, kept)
 }
 
-// TestDamagedRecord changes one record in place: it alone is left out, and its minion may return again.
+// TestDamagedRecord changes one record in place: only that one is left out, and its minion may
+// return again.
 func TestDamagedRecord(t *testing.T) {
 	s, _, log := newStore(t)
 	j := returnertest.Job(t, 1, "test.echo", "a", "b")
@@ -291,14 +297,15 @@ func TestDamageWhileRunning(t *testing.T) {
 			c.call(t, s, jobs[0].ID)
 			works(t, s)
 			outcome(t, s, jobs, returns)
-			if aside, _ := filepath.Glob(file + ".damaged-*Z"); len(aside) != 1 || log.count(".damaged-2") != 1 {
+			if aside, _ := filepath.Glob(file + ".damaged-*Z"); len(aside) != 1 ||
+				log.count(".damaged-2") != 1 {
 				t.Errorf("aside lie %v, log %q", aside, log.lines)
 			}
 		})
 	}
 }
 
-// TestDamageAgain lets a new file be damaged soon: it is not replaced for ever.
+// TestDamageAgain damages a new file soon: it is not replaced forever.
 func TestDamageAgain(t *testing.T) {
 	s, file, log := newStore(t)
 	cause := fmt.Errorf("%w: on purpose", errDamaged)
@@ -315,7 +322,7 @@ func TestDamageAgain(t *testing.T) {
 	}
 }
 
-// TestRemoved takes the file away, and then its directory, as operators do who clear a cache.
+// TestRemoved removes the file, and then its directory, as operators do to clear a cache.
 func TestRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "master")
 	file, log := filepath.Join(dir, "jobs.db"), &record{}
@@ -330,13 +337,15 @@ func TestRemoved(t *testing.T) {
 		if err := remove(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.SaveReturn(t.Context(), j.ID, returnertest.Return(t, j.ID, "web1", true, 1)); !errors.Is(err, returners.ErrUnknownJob) {
+		if _, err := s.SaveReturn(t.Context(), j.ID,
+			returnertest.Return(t, j.ID, "web1", true, 1)); !errors.Is(err, returners.ErrUnknownJob) {
 			t.Errorf("SaveReturn = %v, want ErrUnknownJob", err)
 		}
 		works(t, s)
 		if r, err := OpenReadOnly(t.Context(), file, Options{}); err != nil {
 			t.Error(err)
-		} else if list, err := r.Jobs(t.Context(), returners.Filter{}); len(list) != 3 || errors.Join(err, r.Close()) != nil {
+		} else if list, err := r.Jobs(t.Context(), returners.Filter{}); len(list) != 3 ||
+			errors.Join(err, r.Close()) != nil {
 			t.Errorf("on disk are %d jobs, %v, want 3", len(list), err)
 		}
 		log.want(t, n+1, "removed")

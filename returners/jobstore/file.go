@@ -15,18 +15,19 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// A file is the open SQLite file: a connection that writes, with its statements, and one or two that read.
+// A file is the open SQLite file: a connection for writing, with its statements, and one or two for
+// reading.
 type file struct {
 	name  string
 	info  fs.FileInfo
 	read  *sql.DB
-	write *sql.DB   // nil where the file is only read
+	write *sql.DB   // nil if the file is only read
 	conn  *sql.Conn // the only one of write
 	do    statements
 	old   bool // has no tables for the progress of jobs; such a file is only read
 }
 
-// statements are those of the writer.
+// statements holds the writer's prepared statements.
 type statements struct {
 	begin, commit, rollback                    *sql.Stmt
 	addJob, findJob, setJob                    *sql.Stmt
@@ -37,24 +38,28 @@ type statements struct {
 	addAbsent, track, dropProgress, dropAbsent *sql.Stmt
 }
 
-// texts are the statements of the writer, by where they go.
+// texts returns the texts of the writer's statements, by their destination.
 func (s *statements) texts() map[**sql.Stmt]string {
 	return map[**sql.Stmt]string{
 		&s.begin:    "BEGIN IMMEDIATE",
 		&s.commit:   "COMMIT",
 		&s.rollback: "ROLLBACK",
 
-		&s.addJob:  "INSERT INTO jobs (" + jobColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		&s.addJob: "INSERT INTO jobs (" + jobColumns +
+			") VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		&s.findJob: "SELECT " + jobColumns + " FROM jobs WHERE id = ?",
-		&s.setJob:  "UPDATE jobs SET (" + jobColumns + ") = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) WHERE id = ?1",
+		&s.setJob: "UPDATE jobs SET (" + jobColumns +
+			") = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) WHERE id = ?1",
 
-		&s.addReturn:  "INSERT INTO returns (job, " + returnColumns + ") SELECT n, ?2, ?3, ?4, ?5, ?6, ?7 FROM jobs WHERE id = ?1 ON CONFLICT DO NOTHING",
-		&s.findReturn: "SELECT n, " + returnColumns + " FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) AND minion = ?",
+		&s.addReturn: "INSERT INTO returns (job, " + returnColumns +
+			") SELECT n, ?2, ?3, ?4, ?5, ?6, ?7 FROM jobs WHERE id = ?1 ON CONFLICT DO NOTHING",
+		&s.findReturn: "SELECT n, " + returnColumns +
+			" FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) AND minion = ?",
 		&s.dropReturn: "DELETE FROM returns WHERE n = ?",
 		&s.addPiece:   "INSERT INTO pieces (return, load) VALUES (?, ?)",
 		&s.dropPieces: "DELETE FROM pieces WHERE n IN (SELECT n FROM pieces WHERE return = ? LIMIT ?)",
 
-		&s.markOld:    "INSERT INTO gone SELECT n FROM jobs WHERE started < ?1 AND NOT (started >= ?2 AND " + living + ") ORDER BY started LIMIT ?3",
+		&s.markOld:    "INSERT INTO gone SELECT n FROM jobs WHERE started < ?1 AND NOT (started >= ?2 AND " + activeJob + ") ORDER BY started LIMIT ?3",
 		&s.dropOld:    "DELETE FROM jobs WHERE n IN (SELECT job FROM gone)",
 		&s.oldReturns: "SELECT returns.n, CAST(size AS INTEGER) FROM gone JOIN returns USING (job) LIMIT ?",
 		&s.unmark:     "DELETE FROM gone",
@@ -70,10 +75,10 @@ func (s *statements) texts() map[**sql.Stmt]string {
 	}
 }
 
-// smallest is the size of the smallest page that SQLite knows.
+// smallest is the size of SQLite's smallest page.
 const smallest = 512
 
-// openFile opens or makes the file, and its tables.
+// openFile opens or creates the file and its tables.
 func openFile(ctx context.Context, name string) (f *file, err error) {
 	info, err := private(name)
 	if err != nil {
@@ -81,7 +86,7 @@ func openFile(ctx context.Context, name string) (f *file, err error) {
 	}
 	options := "_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=journal_size_limit(8388608)"
 	if info.Size() == 0 {
-		options += "&_auto_vacuum=2" // can be set before there is a first page only
+		options += "&_auto_vacuum=2" // can only be set before the first page is written
 	}
 	f = &file{name: name, info: info}
 	defer func() {
@@ -107,7 +112,7 @@ func openFile(ctx context.Context, name string) (f *file, err error) {
 	return f, err
 }
 
-// openToRead opens the file of another process.
+// openToRead opens the file of another process for reading.
 func openToRead(ctx context.Context, name string) (*file, error) {
 	read, err := connect(name, 1, "mode=ro")
 	if err != nil {
@@ -120,7 +125,8 @@ func openToRead(ctx context.Context, name string) (*file, error) {
 	return &file{name: name, read: read, old: found < version}, nil
 }
 
-// private makes the file and its directory if there is none, and sees to it that only the owner may read it.
+// private creates the file and its directory if necessary, and makes sure that only the owner can
+// read it.
 func private(name string) (info fs.FileInfo, err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err
@@ -144,12 +150,14 @@ func private(name string) (info fs.FileInfo, err error) {
 		return nil, err
 	}
 	if n := info.Size(); n > 0 && n < smallest {
-		return nil, fmt.Errorf("%w: it has %d bytes", errDamaged, n) // SQLite would take it for an empty one
+		// SQLite would treat it as an empty one
+		return nil, fmt.Errorf("%w: it has %d bytes", errDamaged, n)
 	}
 	return info, nil
 }
 
-// connect prepares connections that need little memory: half a megabyte of pages at most, nothing mapped.
+// connect prepares connections that need little memory: at most half a megabyte of pages, and no
+// memory mapping.
 func connect(name string, most int, options string) (*sql.DB, error) {
 	return connectBare(name, most, "_pragma=cache_size(-512)&_pragma=mmap_size(0)&"+options)
 }
@@ -177,13 +185,13 @@ func connectBare(name string, most int, options string) (*sql.DB, error) {
 	return db, nil
 }
 
-// inPlace reports whether the file is still what its name stands for.
+// inPlace reports whether the open file is still the one with its name.
 func (f *file) inPlace() bool {
 	info, err := os.Stat(f.name)
 	return err == nil && os.SameFile(info, f.info) || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
-// close closes what is open of f, which may be nil.
+// close closes the open parts of f, which may be nil.
 func (f *file) close() error {
 	if f == nil {
 		return nil

@@ -14,7 +14,8 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// fill saves returns of many callers until some were refused, and returns who was told that it is saved.
+// fill saves returns of many callers until some were rejected, and returns the minions whose
+// returns were confirmed.
 func fill(t *testing.T, s *testStore, j *returners.Job, size int) (saved map[string]bool) {
 	t.Helper()
 	var (
@@ -63,15 +64,16 @@ func checkFilled(t *testing.T, s *testStore, j *returners.Job, saved map[string]
 	}
 }
 
-// TestFileFull bounds the file: who is refused is told, and nobody else. Small ones still find room where long ones
-// do not.
+// TestFileFull limits the file: callers whose returns were rejected get an error, and nobody else.
+// Small returns still fit when long ones do not.
 func TestFileFull(t *testing.T) {
 	s, _, log := newStore(t)
 	j := returnertest.Job(t, 1, "test.echo")
 	s.saves(t, j)
 	limit := func(pages int) {
 		t.Helper()
-		if _, err := s.file.conn.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+		if _, err := s.file.conn.ExecContext(t.Context(),
+			fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,7 +82,8 @@ func TestFileFull(t *testing.T) {
 	checkFilled(t, s, j, saved)
 	limit(1 << 30)
 	works(t, s)
-	s.savesReturn(t, returnertest.Job(t, 100, "").ID, returnertest.Return(t, j.ID, "late", make([]byte, 5<<20), 1))
+	s.savesReturn(t, returnertest.Job(t, 100, "").ID,
+		returnertest.Return(t, j.ID, "late", make([]byte, 5<<20), 1))
 	log.want(t, 0)
 }
 

@@ -1,21 +1,24 @@
-// Package jobstore keeps a master's jobs and returns in one SQLite file, CACHEDIR/jobs.db.
+// Package jobstore stores a master's jobs and returns in one SQLite file, CACHEDIR/jobs.db.
 //
-// One goroutine writes. It takes all changes that wait into one transaction, so that many callers share one flush to
-// disk, and each caller gets its answer when that transaction is durable (write-ahead log, synchronous=FULL). Readers
-// have a connection of their own and wait for nobody. A change that the file cannot take (disk full, write error) is
-// an error to its caller, is undone as a whole, and does not touch the changes of others; the store goes on.
+// One goroutine writes. It writes all pending changes in one transaction, so that many callers
+// share one flush to disk, and each caller gets its result when that transaction is durable
+// (write-ahead log, synchronous=FULL). Readers have a connection of their own and never wait for
+// the writer. A change that the file cannot hold (disk full, write error) is an error to its
+// caller, is undone as a whole, and does not affect other changes; the store keeps working.
 //
-// The file belongs to the master alone, mode 0600. Other programs read it while the master runs, with [OpenReadOnly].
-// Jobs and returns carry checksums; what was damaged on disk is logged and left out, never returned. When the file
-// itself is damaged, at the start or later, it is moved aside to jobs.db.damaged-TIME, a new one is begun, and what
-// can still be read goes into the new one.
+// The file belongs to the master alone, mode 0600. Other programs can read it with [OpenReadOnly]
+// while the master runs. Jobs and returns have checksums; records damaged on disk are logged and
+// left out, never returned. If the file itself is damaged, at startup or later, it is moved aside
+// to jobs.db.damaged-TIME, a new one is created, and the readable data are copied to it.
 //
-// A return is kept as the MessagePack that came. Its answer (the fields return and retcode) has a digest of its own,
-// by which a repetition is told from a second answer without reading the first. Long returns lie in pieces, so that
-// none needs more memory than what the caller holds already.
+// A return is stored as the received MessagePack. Its answer (the fields return and retcode) has a
+// digest of its own, which distinguishes a repetition from a conflicting return without reading the
+// first. Long returns are stored in pieces, so that none needs more memory than the caller already
+// holds.
 //
-// How far jobs have come on minions ([returners.Tracker]) is gathered for half a second and then written with what else
-// waits. Most jobs have returned by then, and nothing is written of them but their returns.
+// The progress of jobs on minions ([returners.Tracker]) is collected for half a second and then
+// written with other pending changes. Most jobs have returned by then, so that only their returns
+// are written.
 package jobstore
 
 import (
@@ -31,13 +34,13 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// ErrNewer is wrapped by Open and OpenReadOnly when the file was made by a newer version of this program. Nothing is
-// changed then.
+// ErrNewer is wrapped by Open and OpenReadOnly if a newer version of this program created the file.
+// The file is then left unchanged.
 var ErrNewer = errors.New("job cache was made by a newer version of this program")
 
-// Options tune a Store.
+// Options configure a Store.
 type Options struct {
-	Log logrus.FieldLogger // told of damage; nil logs nothing
+	Log logrus.FieldLogger // receives reports of damage; nil logs nothing
 	Now func() time.Time   // nil means time.Now
 }
 
@@ -53,14 +56,15 @@ func (o Options) filled() Options {
 	return o
 }
 
-// A Store is the job cache of a running master. Several goroutines may use it, one process may have it open.
+// A Store is the job cache of a running master. Several goroutines may use it; only one process may
+// open it.
 type Store struct {
 	Reader
 	queue  *queue
 	tracks *tracks
 	ended  chan struct{} // closed when the writer has ended
 
-	renewed time.Time // when the file was found damaged last; the writer's own
+	renewed time.Time // when the file was last found damaged; used by the writer only
 }
 
 var (
@@ -71,8 +75,9 @@ var (
 	_ returners.ProgressReader = (*Reader)(nil)
 )
 
-// Open opens the file, or makes it and its directory. A damaged file is moved aside, with a line in the log, and a new one
-// begun. The error wraps ErrNewer where a newer version made it. The caller must Close the store.
+// Open opens the file, or creates it and its directory. A damaged file is moved aside, with a line
+// in the log, and replaced. The error wraps ErrNewer if a newer version created the file. The
+// caller must Close the store.
 func Open(ctx context.Context, name string, o Options) (*Store, error) {
 	o = o.filled()
 	f, err := openFile(ctx, name)
@@ -82,14 +87,15 @@ func Open(ctx context.Context, name string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open job cache %s: %w", name, err)
 	}
-	s := &Store{Reader: Reader{name: name, o: o, file: f, recent: newRecent()}, queue: newQueue(), ended: make(chan struct{})}
+	s := &Store{Reader: Reader{name: name, o: o, file: f, recent: newRecent()}, queue: newQueue(),
+		ended: make(chan struct{})}
 	s.tracks = newTracks(s.writeTracks)
 	s.Reader.renew = s.renewFile
 	go s.write()
 	return s, nil
 }
 
-// Close ends the writer when what waits is written, and closes the file. Only the first call does something.
+// Close writes pending changes, ends the writer and closes the file. Later calls do nothing.
 func (s *Store) Close() error {
 	s.tracks.close()
 	s.queue.close()
@@ -101,16 +107,18 @@ func (s *Store) Close() error {
 type Reader struct {
 	name   string
 	o      Options
-	recent *recent // nil remembers nothing, since another process writes
+	recent *recent // nil caches nothing, because another process writes
 
-	mu   sync.RWMutex // held to read by readers, and by the writer to replace file
-	file *file        // nil when it is closed, or when damage left none
+	mu   sync.RWMutex // read-locked by readers, locked by the writer to replace file
+	file *file        // nil if it is closed, or if damage left none
 
-	renew func(ctx context.Context, seen *file, cause error) error // has a damaged file replaced; nil where others own it
+	// replaces a damaged file; nil if another process owns it
+	renew func(ctx context.Context, seen *file, cause error) error
 }
 
-// OpenReadOnly opens the file of a master, running or not, without changing it. The error wraps fs.ErrNotExist where
-// there is none, and ErrNewer where a newer version made it. The caller must Close the reader.
+// OpenReadOnly opens the file of a running or stopped master without changing it. The error wraps
+// fs.ErrNotExist if there is none, and ErrNewer if a newer version created it. The caller must
+// Close the reader.
 func OpenReadOnly(ctx context.Context, name string, o Options) (*Reader, error) {
 	if _, err := os.Stat(name); err != nil {
 		return nil, fmt.Errorf("open job cache: %w", err)
@@ -122,7 +130,7 @@ func OpenReadOnly(ctx context.Context, name string, o Options) (*Reader, error) 
 	return &Reader{name: name, o: o.filled(), file: f}, nil
 }
 
-// Close closes the file, after reads that are under way.
+// Close waits for running reads and closes the file.
 func (r *Reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

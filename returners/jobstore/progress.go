@@ -11,10 +11,10 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// An absentRow is one of the table absent.
+// An absentRow is a row of the table absent.
 type absentRow struct {
 	id      job.ID
-	minions []byte // nil where there are none
+	minions []byte // nil if there are none
 }
 
 func newAbsentRow(j *returners.Job) (*absentRow, error) {
@@ -27,7 +27,10 @@ func newAbsentRow(j *returners.Job) (*absentRow, error) {
 	return row, err
 }
 
-func (r *absentRow) checksum() int64 { return int64(newSum().bytes([]byte(r.id), r.minions).Sum32()) }
+func (r *absentRow) checksum() int64 {
+	return int64(newSum().bytes([]byte(r.id),
+		r.minions).Sum32())
+}
 
 func (f *file) addAbsent(r *absentRow) error {
 	if r.minions == nil {
@@ -37,10 +40,10 @@ func (f *file) addAbsent(r *absentRow) error {
 	return err
 }
 
-// maxWhy is how much is kept of a reason, in bytes.
+// maxWhy is the limit of a stored reason, in bytes.
 const maxWhy = 500
 
-// A stateRow is one of the table progress.
+// A stateRow is a row of the table progress.
 type stateRow struct {
 	id     job.ID
 	minion string
@@ -50,14 +53,16 @@ type stateRow struct {
 }
 
 func newStateRow(id job.ID, p returners.Progress) *stateRow {
-	return &stateRow{id: id, minion: p.Minion, state: int64(p.State.Rank()), since: p.Since.UnixMicro(), why: p.Why[:min(len(p.Why), maxWhy)]}
+	return &stateRow{id: id, minion: p.Minion, state: int64(p.State.Rank()),
+		since: p.Since.UnixMicro(), why: p.Why[:min(len(p.Why), maxWhy)]}
 }
 
 func (r *stateRow) checksum() int64 {
-	return int64(newSum().bytes([]byte(r.id), []byte(r.minion), []byte(r.why)).number(r.state).number(r.since).Sum32())
+	return int64(newSum().bytes([]byte(r.id), []byte(r.minion),
+		[]byte(r.why)).number(r.state).number(r.since).Sum32())
 }
 
-// trackText adds a state, or puts it in the place of one that it may follow; see returners.State.Follows.
+// trackText adds a state, or replaces one that it may follow; see returners.State.Follows.
 const trackText = `INSERT INTO progress (job, minion, state, since, why, sum) SELECT n, ?2, ?3, ?4, ?5, ?6 FROM jobs WHERE id = ?1
 	ON CONFLICT (job, minion) DO UPDATE SET (state, since, why, sum) = (excluded.state, excluded.since, excluded.why, excluded.sum)
 	WHERE CASE WHEN excluded.state = 9 THEN progress.state <= 3 WHEN progress.state = 9 THEN excluded.state > 3
@@ -68,8 +73,8 @@ func (f *file) track(r *stateRow) error {
 	return err
 }
 
-// Progress returns how far a job has come, as [returners.ProgressReader] says. A file of an older version tells only who
-// returned.
+// Progress returns the progress of a job, see [returners.ProgressReader]. From a file of an older
+// version it returns only which minions returned.
 func (r *Reader) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
 	j, err := r.Job(ctx, id)
 	if err != nil {
@@ -96,9 +101,12 @@ func (r *Reader) Progress(ctx context.Context, id job.ID) ([]returners.Progress,
 	return returners.Overlay(returners.Derive(&known, returns), states), nil
 }
 
-// findReceived returns who has returned and when, without what.
-func (r *Reader) findReceived(ctx context.Context, tx *sql.Tx, id job.ID) (list []returners.Return, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT minion, received FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
+// findReceived returns the returns with minion and time only.
+func (r *Reader) findReceived(
+	ctx context.Context, tx *sql.Tx, id job.ID,
+) (list []returners.Return, err error) {
+	rows, err := tx.QueryContext(ctx,
+		"SELECT minion, received FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +115,8 @@ func (r *Reader) findReceived(ctx context.Context, tx *sql.Tx, id job.ID) (list 
 		var minion string
 		var received int64
 		if err := recordError(rows.Scan(&minion, &received)); err == nil {
-			list = append(list, returners.Return{Minion: minion, Received: time.UnixMicro(received).UTC()})
+			list = append(list, returners.Return{Minion: minion,
+				Received: time.UnixMicro(received).UTC()})
 		} else if err = r.damagedRecord(err); err != nil {
 			return nil, err
 		}
@@ -117,7 +126,9 @@ func (r *Reader) findReceived(ctx context.Context, tx *sql.Tx, id job.ID) (list 
 
 func (r *Reader) findAbsent(ctx context.Context, tx *sql.Tx, id job.ID) ([]string, error) {
 	row, sum := absentRow{id: id}, int64(0)
-	err := recordError(tx.QueryRowContext(ctx, "SELECT sum, minions FROM absent WHERE job = (SELECT n FROM jobs WHERE id = ?)", string(id)).Scan(&sum, &row.minions))
+	err := recordError(tx.QueryRowContext(ctx,
+		"SELECT sum, minions FROM absent WHERE job = (SELECT n FROM jobs WHERE id = ?)",
+		string(id)).Scan(&sum, &row.minions))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -129,13 +140,17 @@ func (r *Reader) findAbsent(ctx context.Context, tx *sql.Tx, id job.ID) ([]strin
 	}
 	ids, err := unpackNames(row.minions)
 	if err != nil {
-		return nil, r.damagedRecord(fmt.Errorf("absent minions of job %.64q: %w: %w", id, errRecord, err))
+		return nil, r.damagedRecord(fmt.Errorf("absent minions of job %.64q: %w: %w", id,
+			errRecord, err))
 	}
 	return ids, nil
 }
 
-func (r *Reader) findStates(ctx context.Context, tx *sql.Tx, id job.ID) (list []returners.Progress, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT minion, state, since, why, sum FROM progress WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY minion", string(id))
+func (r *Reader) findStates(
+	ctx context.Context, tx *sql.Tx, id job.ID,
+) (list []returners.Progress, err error) {
+	rows, err := tx.QueryContext(ctx,
+		"SELECT minion, state, since, why, sum FROM progress WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY minion", string(id))
 	if err != nil {
 		return nil, err
 	}
@@ -156,5 +171,6 @@ func (r *Reader) findStates(ctx context.Context, tx *sql.Tx, id job.ID) (list []
 }
 
 func (r *stateRow) progress() returners.Progress {
-	return returners.Progress{Minion: r.minion, State: returners.StateOf(int(r.state)), Since: time.UnixMicro(r.since).UTC(), Why: r.why}
+	return returners.Progress{Minion: r.minion, State: returners.StateOf(int(r.state)),
+		Since: time.UnixMicro(r.since).UTC(), Why: r.why}
 }

@@ -27,16 +27,17 @@ func told(t *testing.T, r returners.ProgressReader, id job.ID) map[string]return
 	return states
 }
 
-// makeOld makes a file of version 1 with a job and a return.
+// makeOld creates a file of version 1 with a job and a return.
 func makeOld(t *testing.T, file string) *returners.Job {
 	t.Helper()
 	s := openStore(t, file, &record{})
 	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
 	s.saves(t, j)
 	s.savesReturn(t, j.ID, returnertest.Return(t, j.ID, "web1", true, 1))
-	_, err := s.file.conn.ExecContext(t.Context(), "BEGIN IMMEDIATE; DROP TABLE progress; DROP TABLE absent; UPDATE about SET version = 1, tables = "+
-		described+", roots = "+roots+"; PRAGMA user_version = 1; COMMIT")
-	if err = errors.Join(err, s.giveUp(), s.Close()); err != nil {
+	_, err := s.file.conn.ExecContext(t.Context(),
+		"BEGIN IMMEDIATE; DROP TABLE progress; DROP TABLE absent; UPDATE about SET version = 1, tables = "+
+			described+", roots = "+roots+"; PRAGMA user_version = 1; COMMIT")
+	if err = errors.Join(err, s.closeFile(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return j
@@ -79,7 +80,8 @@ func TestOldFileIsRead(t *testing.T) {
 	}
 }
 
-// TestOtherProcessSeesProgress reads with a Reader what a Store was told, after the half second that it gathers.
+// TestOtherProcessSeesProgress reads with a Reader the states that a Store recorded, after the half
+// second of collecting.
 func TestOtherProcessSeesProgress(t *testing.T) {
 	s, file, log := newStore(t)
 	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
@@ -97,15 +99,16 @@ func TestOtherProcessSeesProgress(t *testing.T) {
 	if got := told(t, s, j.ID); got["web1"] != returners.Acknowledged {
 		t.Errorf("its own progress %v", got)
 	}
-	for end := time.Now().Add(20 * time.Second); told(t, r, j.ID)["web1"] != returners.Acknowledged; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); told(t, r,
+		j.ID)["web1"] != returners.Acknowledged; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("another process never sees it")
 		}
 	}
 }
 
-// TestReturnedMinionsAreNotWritten notes that minions have taken a job, and saves their returns at once: nothing is
-// written of the former.
+// TestReturnedMinionsAreNotWritten records that minions have acknowledged a job, and saves their
+// returns at once: the acknowledgements are not written.
 func TestReturnedMinionsAreNotWritten(t *testing.T) {
 	s, _, _ := newStore(t)
 	j := returnertest.Job(t, 1, "test.ping")
@@ -125,24 +128,25 @@ func TestReturnedMinionsAreNotWritten(t *testing.T) {
 	}
 }
 
-// TestStatesThatWaitAreBounded notes more states than may wait.
-func TestStatesThatWaitAreBounded(t *testing.T) {
-	tr := newTracks(func(map[place]returners.Progress) error { return nil })
-	for n := range mostTracks + 100 {
-		tr.note("20260301120001123456", []returners.Progress{{Minion: fmt.Sprint(n), State: returners.Acknowledged}})
+// TestPendingStatesAreLimited records more states than may be pending.
+func TestPendingStatesAreLimited(t *testing.T) {
+	tr := newTracks(func(map[jobMinion]returners.Progress) error { return nil })
+	for n := range maxTracks + 100 {
+		tr.note("20260301120001123456",
+			[]returners.Progress{{Minion: fmt.Sprint(n), State: returners.Acknowledged}})
 	}
-	if len(tr.waiting) > mostTracks {
+	if len(tr.waiting) > maxTracks {
 		t.Errorf("%d states wait", len(tr.waiting))
 	}
 	tr.close()
 }
 
-// TestStatesSurviveAFailure has writing fail once.
+// TestStatesSurviveAFailure makes writing fail once.
 func TestStatesSurviveAFailure(t *testing.T) {
-	var written map[place]returners.Progress
+	var written map[jobMinion]returners.Progress
 	fault := errors.New("disk full")
-	tr := newTracks(func(states map[place]returners.Progress) error { written = states; return fault })
-	at := place{"20260301120001123456", "web1"}
+	tr := newTracks(func(states map[jobMinion]returners.Progress) error { written = states; return fault })
+	at := jobMinion{"20260301120001123456", "web1"}
 	tr.note(at.id, []returners.Progress{{Minion: at.minion, State: returners.Acknowledged}})
 	tr.flush()
 	if got := tr.of(at.id); len(got) != 1 {
@@ -155,13 +159,14 @@ func TestStatesSurviveAFailure(t *testing.T) {
 	}
 }
 
-// TestJobThatIsRunStays cleans while a minion is at work on an old job: its return finds the job. A job that is much
-// older goes all the same.
-func TestJobThatIsRunStays(t *testing.T) {
+// TestRunningJobIsKept cleans while a minion runs an old job: its return finds the job. A much
+// older job is deleted anyway.
+func TestRunningJobIsKept(t *testing.T) {
 	s, _, _ := newStore(t)
-	living, done, ancient := returnertest.Job(t, 10000, "a", "web1"), returnertest.Job(t, 10001, "b", "web1"), returnertest.Job(t, 0, "c", "web1")
-	s.saves(t, living, done, ancient)
-	for _, j := range []*returners.Job{living, done, ancient} {
+	activeJob, done, ancient := returnertest.Job(t, 10000, "a", "web1"), returnertest.Job(t, 10001,
+		"b", "web1"), returnertest.Job(t, 0, "c", "web1")
+	s.saves(t, activeJob, done, ancient)
+	for _, j := range []*returners.Job{activeJob, done, ancient} {
 		s.Track(j.ID, returners.Progress{Minion: "web1", State: returners.Running, Since: j.Started})
 	}
 	s.tracks.flush()
@@ -170,13 +175,14 @@ func TestJobThatIsRunStays(t *testing.T) {
 	if n, err := s.Clean(t.Context(), done.Started.Add(time.Second)); err != nil || n != 2 {
 		t.Fatalf("Clean = %d, %v, want the two that nobody works on, or not any more", n, err)
 	}
-	s.savesReturn(t, living.ID, returnertest.Return(t, living.ID, "web1", true, 1))
+	s.savesReturn(t, activeJob.ID, returnertest.Return(t, activeJob.ID, "web1", true, 1))
 	if n, err := s.Clean(t.Context(), done.Started.Add(time.Second)); err != nil || n != 1 {
 		t.Errorf("Clean = %d, %v, want the one that has returned", n, err)
 	}
 }
 
-// TestDamagedStatesAreLeftOut damages what is kept of progress: the state before is told, with a line in the log.
+// TestDamagedStatesAreLeftOut damages stored states: readers get the state before, and the log
+// reports it.
 func TestDamagedStatesAreLeftOut(t *testing.T) {
 	s, _, log := newStore(t)
 	j := returnertest.Job(t, 1, "test.ping", "web1", "web2")
@@ -211,7 +217,8 @@ func BenchmarkTrackedReturn(b *testing.B) {
 	each(b, 256, func(n int) error {
 		own := *r
 		own.Minion = fmt.Sprint("minion", n)
-		s.Track(j.ID, returners.Progress{Minion: own.Minion, State: returners.Acknowledged, Since: r.Received})
+		s.Track(j.ID, returners.Progress{Minion: own.Minion, State: returners.Acknowledged,
+			Since: r.Received})
 		_, err := s.SaveReturn(b.Context(), j.ID, &own)
 		return err
 	})

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// How much one transaction takes, so that nobody waits long for its end.
+// Limits of one transaction, so that no caller waits long for its end.
 const (
 	batchChanges = 512
 	batchBytes   = 4 << 20
@@ -14,12 +14,12 @@ const (
 
 var errClosed = errors.New("job cache is closed")
 
-// A change is what one caller wants to be written.
+// A change is a write that one caller requested.
 type change struct {
-	size int // bytes, about
+	size int // approximate, in bytes
 
-	// do writes it, in a transaction with others. It may run again after a failure. The error is for what the file
-	// could not do; then all that do wrote is undone.
+	// do performs the change in a transaction with others. It may run again after a failure. The
+	// error is for failures of the file; everything that do wrote is then undone.
 	do func(f *file) error
 	// after runs when the change is durable, in the order of the transactions; may be nil.
 	after func()
@@ -27,18 +27,18 @@ type change struct {
 	done chan error
 }
 
-// A queue holds the changes that wait for the writer.
+// A queue holds the pending changes for the writer.
 type queue struct {
 	mu      sync.Mutex
 	waiting []*change
 	closed  bool
-	wake    chan struct{} // has room for one
+	wake    chan struct{} // has capacity one
 }
 
 func newQueue() *queue { return &queue{wake: make(chan struct{}, 1)} }
 
-// do hands c to the writer and waits until it is durable. When ctx ends before the writer has begun with it, it is
-// taken back; after that its end is awaited, so that the caller is told what became of it.
+// do queues c and waits until it is durable. If ctx ends before the writer has started c, it is
+// withdrawn; after that do waits for the end, so that the caller learns the result.
 func (q *queue) do(ctx context.Context, c *change) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -88,7 +88,8 @@ func (q *queue) withdraw(c *change) bool {
 	return false
 }
 
-// take waits for changes and returns those of one transaction, or none when the queue is closed and empty.
+// take waits for changes and returns those of one transaction, or none if the queue is closed and
+// empty.
 func (q *queue) take() []*change {
 	for {
 		if batch, over := q.cut(); len(batch) > 0 || over {
@@ -113,7 +114,7 @@ func (q *queue) cut() (batch []*change, over bool) {
 	return batch, q.closed
 }
 
-// close lets the writer end after what waits.
+// close ends the writer after the pending changes.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -12,20 +12,21 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// look runs a read in a transaction of its own. Where the file turns out to be damaged, it is replaced and read again.
+// look runs a read in a transaction of its own. If the file turns out to be damaged, it is replaced
+// and read again.
 func (r *Reader) look(ctx context.Context, read func(tx *sql.Tx) error) error {
-	seen, err := r.try(ctx, read)
+	seen, err := r.attempt(ctx, read)
 	if !damaged(err) || r.renew == nil {
 		return err
 	}
 	if err := r.renew(ctx, seen, err); err != nil {
 		return err
 	}
-	_, err = r.try(ctx, read)
+	_, err = r.attempt(ctx, read)
 	return err
 }
 
-func (r *Reader) try(ctx context.Context, read func(tx *sql.Tx) error) (*file, error) {
+func (r *Reader) attempt(ctx context.Context, read func(tx *sql.Tx) error) (*file, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.file == nil {
@@ -39,7 +40,7 @@ func (r *Reader) try(ctx context.Context, read func(tx *sql.Tx) error) (*file, e
 	return r.file, read(tx)
 }
 
-// damagedRecord logs and drops an error about a single record.
+// damagedRecord logs and drops an error about a single record, and returns any other.
 func (r *Reader) damagedRecord(err error) (rest error) {
 	if !errors.Is(err, errRecord) {
 		return err
@@ -48,7 +49,8 @@ func (r *Reader) damagedRecord(err error) (rest error) {
 	return nil
 }
 
-// Job returns one job, which must not be changed. The error wraps returners.ErrUnknownJob where there is none.
+// Job returns one job, which must not be changed. The error wraps returners.ErrUnknownJob if there
+// is none.
 func (r *Reader) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	known, state := r.recent.get(id)
 	if known != nil {
@@ -56,7 +58,8 @@ func (r *Reader) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	}
 	err := r.look(ctx, func(tx *sql.Tx) error {
 		var row jobRow
-		err := recordError(tx.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE id = ?", string(id)).Scan(row.fields()...))
+		err := recordError(tx.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE id = ?",
+			string(id)).Scan(row.fields()...))
 		if err == nil {
 			known, err = row.job()
 		}
@@ -71,11 +74,11 @@ func (r *Reader) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read job %s: %w", id, err)
 	}
-	r.recent.learn(known, state)
+	r.recent.cacheRead(known, state)
 	return known, nil
 }
 
-// Returns returns the answers to a job, in the order in which they came.
+// Returns returns the returns of a job, in the order of arrival.
 func (r *Reader) Returns(ctx context.Context, id job.ID) (list []returners.Return, err error) {
 	err = r.look(ctx, func(tx *sql.Tx) error {
 		found, err := r.findReturns(ctx, tx, id)
@@ -86,7 +89,8 @@ func (r *Reader) Returns(ctx context.Context, id job.ID) (list []returners.Retur
 		for _, f := range found {
 			load, err := f.row.assemble(ctx, tx, id, f.number)
 			if err == nil {
-				list = append(list, returners.Return{Minion: f.row.minion, Load: load, Received: time.UnixMicro(f.row.received).UTC()})
+				list = append(list, returners.Return{Minion: f.row.minion, Load: load,
+					Received: time.UnixMicro(f.row.received).UTC()})
 			} else if err = r.damagedRecord(err); err != nil {
 				return err
 			}
@@ -99,21 +103,25 @@ func (r *Reader) Returns(ctx context.Context, id job.ID) (list []returners.Retur
 	return list, nil
 }
 
-// A foundReturn is a return with the number that its pieces have.
+// A foundReturn is a return with the number of its pieces.
 type foundReturn struct {
 	number int64
 	row    returnRow
 }
 
-func (r *Reader) findReturns(ctx context.Context, tx *sql.Tx, id job.ID) (list []*foundReturn, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT n, "+returnColumns+" FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
+func (r *Reader) findReturns(
+	ctx context.Context, tx *sql.Tx, id job.ID,
+) (list []*foundReturn, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT n, "+returnColumns+
+		" FROM returns WHERE job = (SELECT n FROM jobs WHERE id = ?) ORDER BY n", string(id))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		f := &foundReturn{}
-		if err := recordError(rows.Scan(append([]any{&f.number}, f.row.fields()...)...)); err == nil {
+		if err := recordError(rows.Scan(append([]any{&f.number},
+			f.row.fields()...)...)); err == nil {
 			list = append(list, f)
 		} else if err = r.damagedRecord(err); err != nil {
 			return nil, err
@@ -122,7 +130,7 @@ func (r *Reader) findReturns(ctx context.Context, tx *sql.Tx, id job.ID) (list [
 	return list, rows.Err()
 }
 
-// Jobs returns the jobs that f chooses, the newest first.
+// Jobs returns the jobs that match f, the newest first.
 func (r *Reader) Jobs(ctx context.Context, f returners.Filter) (list []returners.Job, err error) {
 	err = r.look(ctx, func(tx *sql.Tx) error {
 		list, err = r.findJobs(ctx, tx, f)
@@ -134,12 +142,15 @@ func (r *Reader) Jobs(ctx context.Context, f returners.Filter) (list []returners
 	return list, nil
 }
 
-func (r *Reader) findJobs(ctx context.Context, tx *sql.Tx, f returners.Filter) (list []returners.Job, err error) {
+func (r *Reader) findJobs(
+	ctx context.Context, tx *sql.Tx, f returners.Filter,
+) (list []returners.Job, err error) {
 	from, to, limit := micros(f.Since, math.MinInt64), micros(f.Until, math.MaxInt64), f.Limit
 	if limit <= 0 {
 		limit = math.MaxInt
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE started >= ?1 AND started < ?2 AND (?3 = '' OR fun = ?3) "+
+	rows, err := tx.QueryContext(ctx, "SELECT "+jobColumns+
+		" FROM jobs WHERE started >= ?1 AND started < ?2 AND (?3 = '' OR fun = ?3) "+
 		"ORDER BY started DESC, n DESC", from, to, f.Fun)
 	if err != nil {
 		return nil, err

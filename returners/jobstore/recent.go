@@ -8,24 +8,25 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// What recent holds at most. The newest job is held however big it is: each of its returns asks for it.
+// Limits of recent. The newest job is always kept: each of its returns looks it up.
 const (
 	recentJobs  = 1000
 	recentBytes = 4 << 20
 )
 
-// recent remembers the jobs that were asked for last, since each return asks for its job. A nil one remembers nothing.
+// recent caches the jobs that were looked up last, because each return looks up its job. A nil one
+// caches nothing.
 type recent struct {
 	mu      sync.Mutex
 	jobs    map[job.ID]*list.Element // of *returners.Job
-	order   list.List                // the last used first
+	order   list.List                // the most recently used first
 	bytes   int
-	changes int // counts what could make a job that is being read stale
+	changes int // counts changes that could make a job being read stale
 }
 
 func newRecent() *recent { return &recent{jobs: map[job.ID]*list.Element{}} }
 
-// get returns a job, or the state that a job read from now on must be learned with.
+// get returns a job, or the state to pass to cacheRead with a job that is read after this call.
 func (r *recent) get(id job.ID) (j *returners.Job, state int) {
 	if r == nil {
 		return nil, 0
@@ -40,8 +41,8 @@ func (r *recent) get(id job.ID) (j *returners.Job, state int) {
 	return e.Value.(*returners.Job), 0
 }
 
-// learn takes a job that a reader found, unless something has changed since state.
-func (r *recent) learn(j *returners.Job, state int) {
+// cacheRead caches a job that a reader found, unless something has changed since state.
+func (r *recent) cacheRead(j *returners.Job, state int) {
 	if r == nil {
 		return
 	}
@@ -52,7 +53,8 @@ func (r *recent) learn(j *returners.Job, state int) {
 	}
 }
 
-// set takes a job as it has just been written. Only the writer calls it, in the order of its transactions.
+// set caches a job that was just written. Only the writer calls it, in the order of its
+// transactions.
 func (r *recent) set(j *returners.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +78,7 @@ func (r *recent) remove(id job.ID) {
 	}
 }
 
-// clear forgets all jobs.
+// clear removes all jobs.
 func (r *recent) clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +88,7 @@ func (r *recent) clear() {
 	r.bytes = 0
 }
 
-// sizeOf is about the memory that a job takes.
+// sizeOf estimates the memory of a job.
 func sizeOf(j *returners.Job) int {
 	n := 200 + len(j.ID) + len(j.Load)
 	for _, ids := range [][]string{j.Minions, j.Missing} {

@@ -22,10 +22,10 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// errRecord is wrapped by what says that one record is not as it was written.
+// errRecord is wrapped by errors that report a single damaged record.
 var errRecord = errors.New("the record is damaged")
 
-// sum is the checksum of a record: SQLite has none for what lies in its file.
+// sum is the checksum of a record: SQLite has none for its file.
 type sum struct{ hash.Hash32 }
 
 func newSum() sum { return sum{crc32.New(crc32.MakeTable(crc32.Castagnoli))} }
@@ -43,8 +43,8 @@ func (s sum) number(n int64) sum {
 	return s
 }
 
-// recordError returns what Scan says of a row: that its values are of other types than were written is damage of it
-// alone.
+// recordError classifies an error of Scan: values of unexpected types mean that only this row is
+// damaged.
 func recordError(err error) error {
 	var ofSQLite *sqlite.Error
 	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.As(err, &ofSQLite) || isContext(err) {
@@ -57,14 +57,14 @@ func isContext(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// A jobRow is a job as the table jobs has it.
+// A jobRow is a row of the table jobs.
 type jobRow struct {
 	id, fun                string
 	started, nocache, sum  int64
 	minions, missing, load []byte
 }
 
-// jobColumns are those of a jobRow, in the order of its fields.
+// jobColumns are the columns of a jobRow, in the order of its fields.
 const jobColumns = "id, fun, started, nocache, sum, minions, missing, load"
 
 func (r *jobRow) fields() []any {
@@ -89,7 +89,8 @@ func newJobRow(j *returners.Job) (*jobRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &jobRow{id: string(j.ID), fun: funOf(j.Load), started: j.Started.UnixMicro(), minions: minions, missing: missing, load: notNull(j.Load)}
+	r := &jobRow{id: string(j.ID), fun: funOf(j.Load), started: j.Started.UnixMicro(),
+		minions: minions, missing: missing, load: notNull(j.Load)}
 	if j.NoCache {
 		r.nocache = 1
 	}
@@ -97,7 +98,7 @@ func newJobRow(j *returners.Job) (*jobRow, error) {
 	return r, nil
 }
 
-// notNull returns b such that it is stored as an empty value and not as none.
+// notNull returns b so that it is stored as an empty value and not as NULL.
 func notNull(b []byte) []byte {
 	if b == nil {
 		return []byte{}
@@ -105,10 +106,11 @@ func notNull(b []byte) []byte {
 	return b
 }
 
-// own returns j as it will be read again, without memory of the caller.
+// own returns j as it will be read again, without sharing the caller's memory.
 func (r *jobRow) own(j *returners.Job) *returners.Job {
-	return &returners.Job{ID: j.ID, Load: bytes.Clone(r.load), Minions: slices.Clone(j.Minions), Missing: slices.Clone(j.Missing),
-		NoCache: j.NoCache, Started: time.UnixMicro(r.started).UTC()}
+	return &returners.Job{ID: j.ID, Load: bytes.Clone(r.load), Minions: slices.Clone(j.Minions),
+		Missing: slices.Clone(j.Missing), NoCache: j.NoCache,
+		Started: time.UnixMicro(r.started).UTC()}
 }
 
 func (r *jobRow) job() (*returners.Job, error) {
@@ -120,11 +122,12 @@ func (r *jobRow) job() (*returners.Job, error) {
 	if err := errors.Join(err, err2); err != nil {
 		return nil, fmt.Errorf("job %.64q: %w: %w", r.id, errRecord, err)
 	}
-	return &returners.Job{ID: job.ID(r.id), Load: r.load, Minions: minions, Missing: missing, NoCache: r.nocache != 0,
+	return &returners.Job{ID: job.ID(r.id), Load: r.load, Minions: minions, Missing: missing,
+		NoCache: r.nocache != 0,
 		Started: time.UnixMicro(r.started).UTC()}, nil
 }
 
-// funOf returns the function that a job runs, "" when its load does not say.
+// funOf returns the function of a job, or "" if its load has none.
 func funOf(load data.Raw) string {
 	fields, err := payload.ParseFields(load, payload.WireLimits())
 	if err != nil {
@@ -150,7 +153,7 @@ func unpackNames(b []byte) ([]string, error) {
 	return ids, nil
 }
 
-// merge returns ids and then those of more that are not among them, and whether there were any.
+// merge appends to ids those of more that it lacks, and reports whether there were any.
 func merge(ids, more []string) ([]string, bool) {
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -166,18 +169,18 @@ func merge(ids, more []string) ([]string, bool) {
 	return all, len(all) > len(ids)
 }
 
-// pieceSize is how much of a return lies in one row. A longer one goes on in the table pieces, so that no more than
-// this is copied or dropped at once.
+// pieceSize is the part of a return that is stored in one row. The rest of a longer return is in
+// the table pieces, so that no more than this is copied or deleted at once.
 const pieceSize = 256 << 10
 
-// A returnRow is a return as the table returns has it.
+// A returnRow is a row of the table returns.
 type returnRow struct {
 	minion              string
 	received, size, sum int64
 	answer, load        []byte // load is the first piece
 }
 
-// returnColumns are those of a returnRow, in the order of its fields.
+// returnColumns are the columns of a returnRow, in the order of its fields.
 const returnColumns = "minion, received, size, sum, answer, load"
 
 func (r *returnRow) fields() []any {
@@ -189,20 +192,21 @@ func (r *returnRow) values() []any {
 }
 
 func newReturnRow(id job.ID, r *returners.Return) *returnRow {
-	row := &returnRow{minion: r.Minion, received: r.Received.UnixMicro(), size: int64(len(r.Load)), answer: answerOf(r.Load),
-		load: notNull(r.Load[:min(len(r.Load), pieceSize)])}
+	row := &returnRow{minion: r.Minion, received: r.Received.UnixMicro(), size: int64(len(r.Load)),
+		answer: answerOf(r.Load),
+		load:   notNull(r.Load[:min(len(r.Load), pieceSize)])}
 	row.sum = row.checksum(id, r.Load)
 	return row
 }
 
-// checksum has the id of the job in it, so that a return cannot come up under another job.
+// checksum includes the job ID, so that a return cannot appear under another job.
 func (r *returnRow) checksum(id job.ID, load []byte) int64 {
 	s := newSum().bytes([]byte(id), []byte(r.minion)).number(r.received).number(r.size)
 	return int64(s.bytes(r.answer, load).Sum32())
 }
 
-// answerOf returns a digest of what a return says: of its fields return and retcode, as they are encoded, or of the
-// whole load when that has no field return.
+// answerOf returns a digest of the encoded fields return and retcode, or of the whole load if it
+// has no field return.
 func answerOf(load data.Raw) []byte {
 	h := sha256.New()
 	fields, err := payload.ParseFields(load, payload.WireLimits())
@@ -217,17 +221,21 @@ func answerOf(load data.Raw) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// assemble returns the load of a return that has a number, with its other pieces. The error wraps errRecord when it is
-// not as it was written.
-func (r *returnRow) assemble(ctx context.Context, db querier, id job.ID, number int64) ([]byte, error) {
+// assemble returns the load of a return with its pieces under number. The error wraps errRecord if
+// the return is damaged.
+func (r *returnRow) assemble(
+	ctx context.Context, db querier, id job.ID, number int64,
+) ([]byte, error) {
 	load := r.load
 	if rest := r.size - int64(len(load)); rest != 0 {
-		found, err := readNumber(ctx, db, "SELECT coalesce(sum(length(load)), 0) FROM pieces WHERE return = ?", number)
+		found, err := readNumber(ctx, db,
+			"SELECT coalesce(sum(length(load)), 0) FROM pieces WHERE return = ?", number)
 		if err != nil {
 			return nil, err
 		}
 		if found != rest {
-			return nil, fmt.Errorf("return of minion %.64q for job %.64q: %w: %d bytes are missing", r.minion, id, errRecord, rest-found)
+			return nil, fmt.Errorf("return of minion %.64q for job %.64q: %w: %d bytes are missing",
+				r.minion, id, errRecord, rest-found)
 		}
 		load = append(make([]byte, 0, r.size), load...)
 		if load, err = appendPieces(ctx, db, load, number); err != nil {

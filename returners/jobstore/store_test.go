@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// record is a log that remembers what it was told.
+// record is a log that records its lines.
 type record struct {
 	mu    sync.Mutex
 	lines []string
@@ -65,7 +65,7 @@ func (r *record) options(t testing.TB) Options {
 	return Options{Log: log}
 }
 
-// A testStore is a Store with calls that end the test when they fail.
+// A testStore is a Store with methods that end the test if they fail.
 type testStore struct{ *Store }
 
 func openStore(t testing.TB, file string, log *record) *testStore {
@@ -99,7 +99,7 @@ func (s *testStore) savesReturn(t testing.TB, id job.ID, r *returners.Return) {
 	}
 }
 
-// minions returns who has returned.
+// minions returns the minions that have returned.
 func (s *testStore) minions(t testing.TB, id job.ID) string {
 	t.Helper()
 	list, err := s.Returns(t.Context(), id)
@@ -138,9 +138,11 @@ func TestFilesArePrivate(t *testing.T) {
 
 func TestWritesAreFlushed(t *testing.T) {
 	s, _, _ := newStore(t)
-	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "cache_size": "-512", "mmap_size": "0", "auto_vacuum": "2"} {
+	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal",
+		"cache_size": "-512", "mmap_size": "0", "auto_vacuum": "2"} {
 		var got string
-		if err := s.file.conn.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
+		if err := s.file.conn.QueryRowContext(t.Context(), "PRAGMA "+
+			pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %s, %v, want %s", pragma, got, err, want)
 		}
 	}
@@ -152,7 +154,8 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	s.saves(t, j)
 	change := func(s *testStore, version int) {
 		t.Helper()
-		_, err := s.file.conn.ExecContext(t.Context(), fmt.Sprintf("UPDATE about SET version = %d; PRAGMA user_version = %d", version, version))
+		_, err := s.file.conn.ExecContext(t.Context(),
+			fmt.Sprintf("UPDATE about SET version = %d; PRAGMA user_version = %d", version, version))
 		if err = errors.Join(err, s.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +165,8 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), file, log.options(t)); !errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), file) {
+	if _, err := Open(t.Context(), file, log.options(t)); !errors.Is(err, ErrNewer) ||
+		!strings.Contains(err.Error(), file) {
 		t.Errorf("Open = %v, want ErrNewer", err)
 	}
 	if _, err := OpenReadOnly(t.Context(), file, log.options(t)); !errors.Is(err, ErrNewer) {
@@ -186,7 +190,8 @@ func TestOpenFailsWithoutDamage(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := OpenReadOnly(t.Context(), filepath.Join(dir, "jobs.db"), Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := OpenReadOnly(t.Context(), filepath.Join(dir, "jobs.db"),
+		Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("OpenReadOnly of nothing = %v", err)
 	}
 	s, file, log := newStore(t)
@@ -252,7 +257,8 @@ func TestCleanGivesSpaceBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"jobs", "returns", "pieces", "gone"} {
-		if n, err := readNumber(t.Context(), s.file.conn, "SELECT count(*) FROM "+table); err != nil || n != 0 {
+		if n, err := readNumber(t.Context(), s.file.conn, "SELECT count(*) FROM "+
+			table); err != nil || n != 0 {
 			t.Errorf("%s has %d rows, %v", table, n, err)
 		}
 	}
@@ -264,7 +270,7 @@ func TestCleanGivesSpaceBack(t *testing.T) {
 	}
 }
 
-// TestStoppedCleanIsFinished stops Clean when a job is gone and its returns are not.
+// TestStoppedCleanIsFinished stops Clean when a job is deleted and its returns are not.
 func TestStoppedCleanIsFinished(t *testing.T) {
 	s, _, _ := newStore(t)
 	j := returnertest.Job(t, 1, "test.echo")
@@ -310,18 +316,18 @@ func TestRecentIsBounded(t *testing.T) {
 	}
 }
 
-// TestRecentIsNotStale lets a reader bring a job that has changed while it read.
+// TestRecentIsNotStale makes a reader return a job that changed while it was read.
 func TestRecentIsNotStale(t *testing.T) {
 	r := newRecent()
 	_, state := r.get("1")
 	r.set(&returners.Job{ID: "1", Minions: []string{"new"}})
-	r.learn(&returners.Job{ID: "1"}, state)
+	r.cacheRead(&returners.Job{ID: "1"}, state)
 	if j, _ := r.get("1"); len(j.Minions) != 1 {
 		t.Error("an old state replaced a new one")
 	}
 	_, state = r.get("2")
 	r.clear()
-	r.learn(&returners.Job{ID: "2"}, state)
+	r.cacheRead(&returners.Job{ID: "2"}, state)
 	if j, _ := r.get("2"); j != nil {
 		t.Error("a job that was dropped is back")
 	}

@@ -7,15 +7,16 @@ import (
 	"fmt"
 )
 
-// version of the tables. It stands in the header of the file and in the table about; a file is taken for one of a
-// newer version only when both say so, since a flipped bit must not stop a master.
+// version of the tables. It is in the header of the file and in the table about. A file counts as
+// newer only if both say so, because a flipped bit must not stop a master.
 const version = 2
 
 // applicationID marks the file as a job cache.
 const applicationID = 0x42726e4a
 
-// tables of version 1, which version 2 adds to. Jobs and returns are numbered: the numbers of jobs are never used again, those of returns rise
-// as they come. The jobs in gone were dropped and their returns are still to be.
+// tables of version 1, which version 2 extends. Jobs and returns are numbered: numbers of jobs are
+// never reused, those of returns increase with arrival. The table gone lists deleted jobs whose
+// returns still have to be deleted.
 const tables = `
 CREATE TABLE about (version INTEGER NOT NULL, tables TEXT NOT NULL, roots TEXT NOT NULL);
 CREATE TABLE jobs (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, fun TEXT NOT NULL, started INTEGER NOT NULL,
@@ -27,14 +28,16 @@ CREATE TABLE pieces (n INTEGER PRIMARY KEY, return INTEGER NOT NULL, load BLOB N
 CREATE INDEX pieces_by_return ON pieces (return);
 CREATE TABLE gone (job INTEGER PRIMARY KEY);`
 
-// progressTables came with version 2. In absent are the minions of a job that had no connection when it was sent; in
-// progress is what was learned of single minions later. What is neither there nor among the returns is as it was sent.
+// progressTables were added in version 2. The table absent has the minions of a job that were not
+// connected when it was sent; progress has later states of single minions. A minion in neither
+// table and without a return has the state sent.
 const progressTables = `
 CREATE TABLE absent (job INTEGER PRIMARY KEY, sum INTEGER NOT NULL, minions BLOB NOT NULL);
 CREATE TABLE progress (job INTEGER NOT NULL, minion TEXT NOT NULL, state INTEGER NOT NULL, since INTEGER NOT NULL, why TEXT NOT NULL,
 	sum INTEGER NOT NULL, PRIMARY KEY (job, minion)) WITHOUT ROWID;`
 
-// How SQLite describes the tables, and where they begin. An operator may have added an index, or statistics.
+// SQLite's descriptions of the tables, and their first pages. Operators may have added an index or
+// statistics.
 const (
 	described = `(SELECT group_concat(name || ' ' || coalesce(sql, ''), x'0a') FROM` + ours
 	roots     = `(SELECT group_concat(name || ' ' || rootpage, x'0a') FROM` + ours
@@ -42,14 +45,14 @@ const (
 	(type = 'table' OR name LIKE 'sqlite_autoindex_%' OR name IN ('jobs_by_start', 'pieces_by_return')) ORDER BY name))`
 )
 
-// A querier is a connection or a set of them.
+// A querier is a connection or a pool of them.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// prepareTables makes the tables in an empty file, and looks at those of another.
+// prepareTables creates the tables in an empty file, and checks those of an existing one.
 func prepareTables(ctx context.Context, db querier) error {
 	n, err := readNumber(ctx, db, "SELECT count(*) FROM sqlite_master")
 	if err != nil {
@@ -71,7 +74,7 @@ func prepareTables(ctx context.Context, db querier) error {
 	return addProgressTables(ctx, db)
 }
 
-// addProgressTables makes version 2 of version 1, as a whole or not at all.
+// addProgressTables upgrades version 1 to version 2, as a whole or not at all.
 func addProgressTables(ctx context.Context, db querier) error {
 	_, err := db.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE;%s; UPDATE about SET version = %d, tables = %s, roots = %s; PRAGMA user_version = %[2]d; COMMIT",
 		progressTables, version, described, roots))
@@ -85,12 +88,12 @@ func createTables(ctx context.Context, db querier) error {
 	_, err := db.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE;%s; INSERT INTO about VALUES (%d, %s, %s); PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
 		tables+progressTables, version, described, roots, applicationID, version))
 	if err != nil {
-		return fmt.Errorf("make tables: %w", err)
+		return fmt.Errorf("create tables: %w", err)
 	}
 	return nil
 }
 
-// checkVersion returns the version of the tables, or what is wrong with it.
+// checkVersion returns the version of the tables, or an error if it is invalid.
 func checkVersion(ctx context.Context, db querier) (found int64, err error) {
 	header, err := readNumber(ctx, db, "PRAGMA user_version")
 	if err != nil {
@@ -103,24 +106,27 @@ func checkVersion(ctx context.Context, db querier) (found int64, err error) {
 	case err != nil:
 		return 0, err
 	case header == about && header > version:
-		return 0, fmt.Errorf("%w: its tables have version %d, this program knows %d", ErrNewer, header, version)
+		return 0, fmt.Errorf("%w: its tables have version %d, this program supports %d", ErrNewer,
+			header, version)
 	case header != about || header < 1:
 		return 0, fmt.Errorf("%w: its versions are %d and %d", errDamaged, header, about)
 	}
 	return header, nil
 }
 
-// checkLayout reports tables that are not as they were made. It reads the whole file, which may take a while, if they
-// do not begin where they were made: a flipped bit may have moved them, or an operator who ran VACUUM.
+// checkLayout reports tables that differ from those created. If they do not start at the original
+// pages, it reads the whole file, which may take a while: either a flipped bit or an operator's
+// VACUUM may have moved them.
 func checkLayout(ctx context.Context, db querier) error {
 	same, err := readNumber(ctx, db, "SELECT count(*) FROM about WHERE tables = "+described)
 	if err != nil {
 		return err
 	}
 	if same != 1 {
-		return fmt.Errorf("%w: its tables are not as they were made", errDamaged)
+		return fmt.Errorf("%w: its tables differ from those created", errDamaged)
 	}
-	if same, err = readNumber(ctx, db, "SELECT count(*) FROM about WHERE roots = "+roots); err != nil {
+	if same, err = readNumber(ctx, db, "SELECT count(*) FROM about WHERE roots = "+
+		roots); err != nil {
 		return err
 	}
 	app, err := readNumber(ctx, db, "PRAGMA application_id")

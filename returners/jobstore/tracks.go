@@ -11,36 +11,37 @@ import (
 )
 
 const (
-	trackDelay = 500 * time.Millisecond // for which states are gathered
+	trackDelay = 500 * time.Millisecond // time for collecting states
 	trackRetry = 5 * time.Second        // after a failure
-	trackBatch = 256                    // states a change
-	mostTracks = 1 << 16                // that wait; more are dropped, and earlier states are told
+	trackBatch = 256                    // states per change
+	// limit of pending states; more are dropped, and readers get earlier states
+	maxTracks = 1 << 16
 )
 
-// A place is what a state is of.
-type place struct {
+// A jobMinion identifies the job and minion of a state.
+type jobMinion struct {
 	id     job.ID
 	minion string
 }
 
-// tracks gathers states until they are written.
+// tracks collects states until they are written.
 type tracks struct {
-	write func(states map[place]returners.Progress) error
+	write func(states map[jobMinion]returners.Progress) error
 
 	writing sync.Mutex // held while states are being written
 
-	mu      sync.Mutex
-	waiting map[place]returners.Progress
-	under   map[place]returners.Progress // are being written
-	timer   *time.Timer                  // nil when nothing waits
-	closed  bool
+	mu       sync.Mutex
+	waiting  map[jobMinion]returners.Progress
+	inFlight map[jobMinion]returners.Progress // being written
+	timer    *time.Timer                      // nil if nothing is pending
+	closed   bool
 }
 
-func newTracks(write func(map[place]returners.Progress) error) *tracks {
-	return &tracks{write: write, waiting: map[place]returners.Progress{}}
+func newTracks(write func(map[jobMinion]returners.Progress) error) *tracks {
+	return &tracks{write: write, waiting: map[jobMinion]returners.Progress{}}
 }
 
-// Track notes states, as [returners.Tracker] says.
+// Track records states, see [returners.Tracker].
 func (s *Store) Track(id job.ID, list ...returners.Progress) {
 	s.tracks.note(id, list)
 }
@@ -49,9 +50,9 @@ func (t *tracks) note(id job.ID, list []returners.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range list {
-		at := place{id, p.Minion}
+		at := jobMinion{id, p.Minion}
 		old, known := t.waiting[at]
-		if known && !p.State.Follows(old.State) || !known && len(t.waiting) >= mostTracks ||
+		if known && !p.State.Follows(old.State) || !known && len(t.waiting) >= maxTracks ||
 			p.State.Rank() == 0 || p.State == returners.Returned {
 			continue
 		}
@@ -60,49 +61,49 @@ func (t *tracks) note(id job.ID, list []returners.Progress) {
 	t.schedule(trackDelay)
 }
 
-// schedule has what waits written after a while. The caller holds mu.
+// schedule writes the pending states after a delay. The caller holds mu.
 func (t *tracks) schedule(after time.Duration) {
 	if t.timer == nil && len(t.waiting) > 0 && !t.closed {
 		t.timer = time.AfterFunc(after, t.flush)
 	}
 }
 
-// forget drops what waits of a minion that has returned.
-func (t *tracks) forget(id job.ID, minion string) {
+// discard drops the pending state of a minion that has returned.
+func (t *tracks) discard(id job.ID, minion string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.waiting, place{id, minion})
+	delete(t.waiting, jobMinion{id, minion})
 }
 
-// flush writes what waits. After a failure it is kept and written later.
+// flush writes the pending states. After a failure they are kept and written later.
 func (t *tracks) flush() {
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	t.mu.Lock()
 	t.timer = nil
-	t.under, t.waiting = t.waiting, map[place]returners.Progress{}
+	t.inFlight, t.waiting = t.waiting, map[jobMinion]returners.Progress{}
 	t.mu.Unlock()
-	err := t.write(t.under)
+	err := t.write(t.inFlight)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	after := trackDelay
 	if err != nil && !errors.Is(err, errClosed) {
 		after = trackRetry
-		for at, p := range t.under {
-			if _, newer := t.waiting[at]; !newer && len(t.waiting) < mostTracks {
+		for at, p := range t.inFlight {
+			if _, newer := t.waiting[at]; !newer && len(t.waiting) < maxTracks {
 				t.waiting[at] = p
 			}
 		}
 	}
-	t.under = nil
+	t.inFlight = nil
 	t.schedule(after)
 }
 
-// of returns what waits of a job.
+// of returns the pending states of a job.
 func (t *tracks) of(id job.ID) (list []returners.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, states := range []map[place]returners.Progress{t.under, t.waiting} {
+	for _, states := range []map[jobMinion]returners.Progress{t.inFlight, t.waiting} {
 		for at, p := range states {
 			if at.id == id {
 				list = append(list, p)
@@ -112,7 +113,7 @@ func (t *tracks) of(id job.ID) (list []returners.Progress) {
 	return list
 }
 
-// close writes what waits; nothing is taken any more.
+// close writes the pending states; later ones are dropped.
 func (t *tracks) close() {
 	t.mu.Lock()
 	timer := t.timer
@@ -124,21 +125,22 @@ func (t *tracks) close() {
 	t.flush()
 }
 
-// writeTracks writes states, some in each change, so that others do not wait long.
-func (s *Store) writeTracks(states map[place]returners.Progress) error {
+// writeTracks writes states, a limited number per change, so that others do not wait long.
+func (s *Store) writeTracks(states map[jobMinion]returners.Progress) error {
 	var errs []error
 	rows := make([]*stateRow, 0, trackBatch)
 	write := func() {
 		batch := rows
 		rows = make([]*stateRow, 0, trackBatch)
-		errs = append(errs, s.queue.do(context.Background(), &change{size: 64 * len(batch), do: func(f *file) error {
-			for _, r := range batch {
-				if err := f.track(r); err != nil {
-					return err
+		errs = append(errs, s.queue.do(context.Background(),
+			&change{size: 64 * len(batch), do: func(f *file) error {
+				for _, r := range batch {
+					if err := f.track(r); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		}}))
+				return nil
+			}}))
 	}
 	for at, p := range states {
 		if rows = append(rows, newStateRow(at.id, p)); len(rows) == trackBatch {
@@ -151,9 +153,10 @@ func (s *Store) writeTracks(states map[place]returners.Progress) error {
 	return errors.Join(errs...)
 }
 
-// Progress returns how far a job has come, as [returners.ProgressReader] says, with what is still to be written.
+// Progress returns the progress of a job, see [returners.ProgressReader], including states still to
+// be written.
 func (s *Store) Progress(ctx context.Context, id job.ID) ([]returners.Progress, error) {
-	waiting := s.tracks.of(id) // first: what is written meanwhile is read
+	waiting := s.tracks.of(id) // first: states written meanwhile are then read from the file
 	list, err := s.Reader.Progress(ctx, id)
 	if err != nil {
 		return nil, err

@@ -12,11 +12,11 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// write does the changes of the queue until it is closed.
+// write processes the queue until it is closed.
 func (s *Store) write() {
 	defer close(s.ended)
 	for {
-		runtime.Gosched() // callers who have just got their answers may have more
+		runtime.Gosched() // callers that just got their results may have more
 		batch := s.queue.take()
 		if len(batch) == 0 {
 			return
@@ -25,10 +25,11 @@ func (s *Store) write() {
 	}
 }
 
-// commit does changes in one transaction and tells each caller how it went. When that fails, each gets a transaction
-// of its own, so that one that does not fit on the disk does not take others with it.
+// commit performs changes in one transaction and reports the result to each caller. If that fails,
+// each gets a transaction of its own, so that a change that does not fit on the disk does not
+// affect others.
 func (s *Store) commit(batch []*change) {
-	err := s.try(batch)
+	err := s.attempt(batch)
 	if err != nil && len(batch) > 1 {
 		for _, c := range batch {
 			s.commit([]*change{c})
@@ -37,7 +38,7 @@ func (s *Store) commit(batch []*change) {
 	}
 	if damaged(err) {
 		if err = s.replaceFile(err); err == nil {
-			err = s.try(batch)
+			err = s.attempt(batch)
 		}
 	}
 	for _, c := range batch {
@@ -48,8 +49,8 @@ func (s *Store) commit(batch []*change) {
 	}
 }
 
-// try does changes in one transaction, or none of them.
-func (s *Store) try(batch []*change) error {
+// attempt performs changes in one transaction, or none of them.
+func (s *Store) attempt(batch []*change) error {
 	f, err := s.writable()
 	if err != nil {
 		return err
@@ -67,15 +68,16 @@ func (s *Store) try(batch []*change) error {
 			return nil
 		}
 	}
-	// SQLite has ended the transaction itself after some errors; then there is nothing to roll back.
+	// After some errors SQLite has ended the transaction itself; then there is nothing to roll
+	// back.
 	if _, rollback := f.do.rollback.Exec(); rollback != nil && codeOf(rollback) != codeError {
-		return errors.Join(err, rollback, s.giveUp())
+		return errors.Join(err, rollback, s.closeFile())
 	}
 	return err
 }
 
-// giveUp closes the file, so that the next change opens it again.
-func (s *Store) giveUp() error {
+// closeFile closes the file, so that the next change opens it again.
+func (s *Store) closeFile() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.file
@@ -83,15 +85,15 @@ func (s *Store) giveUp() error {
 	return f.close()
 }
 
-// writable returns the file. Where a failure left none, because the disk was full perhaps, or an operator has removed
-// it, it is opened now.
+// writable returns the file. It opens the file if a failure, such as a full disk, left none, or if
+// an operator has removed it.
 func (s *Store) writable() (*file, error) {
 	if s.file != nil {
 		if s.file.inPlace() {
 			return s.file, nil
 		}
-		s.o.Log.Errorf("The job cache %s was removed by somebody. A new one is begun", s.name)
-		if err := s.giveUp(); err != nil {
+		s.o.Log.Errorf("The job cache %s was removed. A new one is created", s.name)
+		if err := s.closeFile(); err != nil {
 			s.o.Log.WithError(err).Warnf("close the removed job cache %s", s.name)
 		}
 	}
@@ -106,7 +108,7 @@ func (s *Store) writable() (*file, error) {
 	return f, nil
 }
 
-// SaveJob keeps j, as [returners.JobCache] says.
+// SaveJob stores j, see [returners.JobCache].
 func (s *Store) SaveJob(ctx context.Context, j *returners.Job) error {
 	row, err := newJobRow(j)
 	if err != nil {
@@ -134,7 +136,8 @@ func (s *Store) SaveJob(ctx context.Context, j *returners.Job) error {
 	return nil
 }
 
-// addJob adds job j, which row is of, and returns it as it is now. Where a damaged record has its id, that is replaced.
+// addJob stores job j in the form of row, and returns the stored job. A damaged record with its id
+// is replaced.
 func (f *file) addJob(row *jobRow, j *returners.Job) (*returners.Job, error) {
 	res, err := f.do.addJob.Exec(row.values()...)
 	if err != nil {
@@ -151,7 +154,7 @@ func (f *file) addJob(row *jobRow, j *returners.Job) (*returners.Job, error) {
 	return old, err
 }
 
-// AddMinions adds to those that are expected to return, as [returners.JobCache] says.
+// AddMinions adds expected minions, see [returners.JobCache].
 func (s *Store) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	var (
 		kept    *returners.Job
@@ -181,7 +184,7 @@ func (s *Store) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	return nil
 }
 
-// addMinions adds minions to a job and returns it as it is now.
+// addMinions adds minions to a job and returns the updated job.
 func (f *file) addMinions(id job.ID, ids []string) (*returners.Job, error) {
 	var row jobRow
 	err := recordError(f.do.findJob.QueryRow(string(id)).Scan(row.fields()...))
@@ -208,8 +211,10 @@ func (f *file) addMinions(id job.ID, ids []string) (*returners.Job, error) {
 	return j, err
 }
 
-// SaveReturn keeps r, as [returners.JobCache] says.
-func (s *Store) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
+// SaveReturn stores r, see [returners.JobCache].
+func (s *Store) SaveReturn(
+	ctx context.Context, id job.ID, r *returners.Return,
+) (fresh bool, err error) {
 	var verdict error
 	row := newReturnRow(id, r)
 	err = s.queue.do(ctx, &change{size: len(r.Load), do: func(f *file) (err error) {
@@ -222,11 +227,11 @@ func (s *Store) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) 
 	if err != nil {
 		return false, fmt.Errorf("save return of minion %s for job %s: %w", r.Minion, id, err)
 	}
-	s.tracks.forget(id, r.Minion)
+	s.tracks.discard(id, r.Minion)
 	return fresh, nil
 }
 
-// addReturn adds a return. The verdict is for a return that has no place here.
+// addReturn adds a return. verdict is the error for a return that cannot be stored here.
 func (f *file) addReturn(id job.ID, row *returnRow, load []byte) (fresh bool, verdict, err error) {
 	res, err := f.do.addReturn.Exec(append([]any{string(id)}, row.values()...)...)
 	if err != nil {
@@ -260,7 +265,7 @@ func (f *file) addPieces(number int64, rest []byte) error {
 	return nil
 }
 
-// repeat finds out why a return could not be added. Where its place is taken by a damaged record, it takes the place.
+// repeat finds out why a return could not be added. It replaces a damaged record.
 func (f *file) repeat(id job.ID, row *returnRow, load []byte) (fresh bool, verdict, err error) {
 	old, number, err := f.findReturn(id, row.minion)
 	switch {
@@ -288,6 +293,7 @@ func (f *file) repeat(id job.ID, row *returnRow, load []byte) (fresh bool, verdi
 
 func (f *file) findReturn(id job.ID, minion string) (row *returnRow, number int64, err error) {
 	row = &returnRow{}
-	err = f.do.findReturn.QueryRow(string(id), minion).Scan(append([]any{&number}, row.fields()...)...)
+	err = f.do.findReturn.QueryRow(string(id),
+		minion).Scan(append([]any{&number}, row.fields()...)...)
 	return row, number, recordError(err)
 }

@@ -1,5 +1,5 @@
-// Package local is Salt's returner of that name (salt/returners/local.py): it prints returns or events on the standard
-// output of the program, as Python prints them.
+// Package local is Salt's returner of that name (salt/returners/local.py): it prints returns or
+// events to the program's standard output, as Python prints them.
 package local
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// Name is that of the returner.
+// Name is the returner's name.
 const Name = "local"
 
 const doc = `
@@ -31,7 +31,7 @@ func Plugin() loader.Plugin {
 	}}
 }
 
-// OpenEvents returns what prints events.
+// OpenEvents returns an EventReturner that prints events.
 func OpenEvents() returners.EventReturner { return &printer{os.Stdout} }
 
 type printer struct{ to io.Writer }

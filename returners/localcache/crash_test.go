@@ -15,7 +15,8 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// crashDir in the environment makes this test binary a program that saves jobs there until it is killed.
+// crashDir is the environment variable that makes this test binary a program that saves jobs there
+// until it is killed.
 const crashDir = "BRINE_TEST_LOCALCACHE_CRASH"
 
 func TestCrashProgram(t *testing.T) {
@@ -36,7 +37,8 @@ func TestCrashProgram(t *testing.T) {
 	}
 }
 
-// TestKilledAtAnyMoment has the program killed while it saves: what it has acknowledged is there, and nothing is half there.
+// TestKilledAtAnyMoment kills the program while it saves: acknowledged data are there, and nothing
+// is incomplete.
 func TestKilledAtAnyMoment(t *testing.T) {
 	for range 8 {
 		dir := filepath.Join(t.TempDir(), "jobs")
@@ -53,7 +55,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 				t.Errorf("job %d: %v", n, err)
 			}
 			for _, r := range got {
-				if want := returnertest.Return(t, j.ID, r.Minion, r.Minion, 1); string(want.Load) != string(r.Load) {
+				if want := returnertest.Return(t, j.ID, r.Minion, r.Minion,
+					1); string(want.Load) != string(r.Load) {
 					t.Errorf("return %q of job %d is %q", r.Minion, n, r.Load)
 				}
 			}
@@ -66,7 +69,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// killed runs the program until it has acknowledged so many changes, and returns what it has acknowledged by then.
+// killed runs the program until it has acknowledged a number of changes, and returns what it has
+// acknowledged by then.
 func killed(t *testing.T, dir string, after int) (jobs int, returns map[int]int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashProgram$", "-test.v")
@@ -93,7 +97,8 @@ func killed(t *testing.T, dir string, after int) (jobs int, returns map[int]int)
 	return jobs, returns
 }
 
-// TestFullDisk has a small disk: what does not fit is an error, what was saved stays, and all is well when there is room again.
+// TestFullDisk uses a small disk: data that do not fit are an error, saved data stay, and
+// everything works when there is room again.
 func TestFullDisk(t *testing.T) {
 	base := t.TempDir()
 	unmount, err := mountSmall(base, 1<<20)

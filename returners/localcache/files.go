@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// A file of a job or a return.
+// A file is one file of a job or a return.
 type file struct {
 	name string
 	body []byte
 }
 
-// unique returns a name that nobody else has.
+// unique returns a unique name.
 func unique() string {
 	b := make([]byte, 12)
 	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// make makes a directory with files, all of them on disk.
+// make creates a directory with files and flushes all of it to disk.
 func (c *Cache) make(folder string, files []file) error {
 	if err := c.root.Mkdir(folder, 0o700); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (c *Cache) make(folder string, files []file) error {
 	return c.sync(folder)
 }
 
-// write makes a file that is on disk.
+// write creates a file and flushes it to disk.
 func (c *Cache) write(name string, body []byte) error {
 	f, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *Cache) write(name string, body []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// replace gives a file another content, as a whole.
+// replace replaces the content of a file atomically.
 func (c *Cache) replace(folder string, f file) error {
 	temp := filepath.Join(folder, "."+unique())
 	if err := c.write(temp, f.body); err != nil {
@@ -67,7 +67,7 @@ func (c *Cache) remove(name string) error {
 	return nil
 }
 
-// sync makes the names in a directory outlast a loss of power.
+// sync makes the names in a directory survive a power failure.
 func (c *Cache) sync(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil // directories cannot be flushed there
@@ -79,16 +79,16 @@ func (c *Cache) sync(folder string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// maxFile is the largest file that is read, in bytes: a return and its record are not larger.
+// maxFile is the limit of a file that is read, in bytes: a return and its record are not larger.
 const maxFile = 128 << 20
 
-// read returns a file of the tree. What is no file is an error.
+// read returns the content of a file of the tree. Anything but a regular file is an error.
 func (c *Cache) read(name string) ([]byte, error) {
 	b, _, err := read(c.root, name)
 	return b, err
 }
 
-// read returns a file and what is known of it. What is no file is an error.
+// read returns the content of a file and its FileInfo. Anything but a regular file is an error.
 func read(dir *os.Root, name string) ([]byte, fs.FileInfo, error) {
 	f, err := dir.Open(name)
 	if err != nil {
@@ -105,12 +105,12 @@ func read(dir *os.Root, name string) ([]byte, fs.FileInfo, error) {
 	b := make([]byte, info.Size())
 	n, err := io.ReadFull(f, b)
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = nil // it was cut meanwhile, which its checksum or its encoding tells
+		err = nil // it was truncated meanwhile, which its checksum or its encoding shows
 	}
 	return b[:n], info, err
 }
 
-// list returns the entries of a directory; one that is not there has none.
+// list returns the entries of a directory, or none if it does not exist.
 func (c *Cache) list(folder string) ([]os.DirEntry, error) {
 	d, err := c.root.Open(folder)
 	if missing(err) {

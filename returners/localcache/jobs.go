@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// SaveJob keeps j, as [returners.JobCache] says.
+// SaveJob stores j, see [returners.JobCache].
 func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	folder, end, err := c.change(ctx, j.ID)
 	if err == nil {
@@ -34,7 +34,7 @@ func (c *Cache) saveJob(folder string, j *returners.Job) error {
 	old, err := c.job(folder, j.ID)
 	switch {
 	case err == nil:
-		return c.join(folder, old, j.Minions)
+		return c.mergeMinions(folder, old, j.Minions)
 	case !errors.Is(err, returners.ErrUnknownJob):
 		return err
 	}
@@ -44,7 +44,8 @@ func (c *Cache) saveJob(folder string, j *returners.Job) error {
 	}
 	err = c.place(folder, j, files)
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
-		return c.complete(folder, j, files) // Salt has made the directory, or what was in it is damaged
+		// Salt has created the directory, or its contents are damaged
+		return c.complete(folder, j, files)
 	}
 	return err
 }
@@ -74,15 +75,15 @@ func minionList(ids []string) ([]byte, error) {
 	return payload.MarshalBin(list)
 }
 
-// workPlace returns the name of a directory to work in.
-func (c *Cache) workPlace() (string, error) {
+// tempDir returns the name of a temporary directory.
+func (c *Cache) tempDir() (string, error) {
 	dir := filepath.FromSlash(workDir)
 	return filepath.Join(dir, unique()), c.root.MkdirAll(dir, 0o700)
 }
 
-// place makes a job aside and renames it to its place.
+// place creates a job in a temporary directory and renames it to its final one.
 func (c *Cache) place(folder string, j *returners.Job, files []file) error {
-	work, err := c.workPlace()
+	work, err := c.tempDir()
 	if err != nil {
 		return err
 	}
@@ -98,17 +99,18 @@ func (c *Cache) place(folder string, j *returners.Job, files []file) error {
 	return errors.Join(err, c.root.RemoveAll(work))
 }
 
-// put renames a job to its place. The directory above may be empty, and go with the last job that it held.
+// put renames a job to its final directory. The directory above may be empty, and disappear with
+// the last job in it.
 func (c *Cache) put(work, folder string) error {
 	for left := 8; ; left-- {
-		if err := c.settle(work, folder); !missing(err) || left == 1 {
+		if err := c.renameInto(work, folder); !missing(err) || left == 1 {
 			return err
 		}
 	}
 }
 
-// settle makes the directory above and renames a job to its place.
-func (c *Cache) settle(work, folder string) error {
+// renameInto creates the directory above and renames a job to its final one.
+func (c *Cache) renameInto(work, folder string) error {
 	top := filepath.Dir(folder)
 	switch err := c.root.Mkdir(top, 0o700); {
 	case err == nil:
@@ -124,10 +126,10 @@ func (c *Cache) settle(work, folder string) error {
 	if err := c.sync(top); !missing(err) {
 		return err
 	}
-	return nil // it was dropped meanwhile
+	return nil // it was deleted meanwhile
 }
 
-// complete puts the files of a job into a directory that is there, the record last.
+// complete writes the files of a job to an existing directory, the record last.
 func (c *Cache) complete(folder string, j *returners.Job, files []file) error {
 	for _, f := range files {
 		if err := c.replace(folder, f); err != nil {
@@ -137,14 +139,14 @@ func (c *Cache) complete(folder string, j *returners.Job, files []file) error {
 	return errors.Join(c.date(folder, j.Started), c.sync(folder))
 }
 
-// AddMinions adds to those that are expected to return, as [returners.JobCache] says.
+// AddMinions adds expected minions, see [returners.JobCache].
 func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	folder, end, err := c.change(ctx, id)
 	if err == nil {
 		defer end()
 		var j *returners.Job
 		if j, err = c.job(folder, id); err == nil {
-			err = c.join(folder, j, ids)
+			err = c.mergeMinions(folder, j, ids)
 		}
 	}
 	if err != nil {
@@ -153,8 +155,8 @@ func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	return nil
 }
 
-// join adds minions to a job.
-func (c *Cache) join(folder string, j *returners.Job, ids []string) error {
+// mergeMinions adds minions to a job.
+func (c *Cache) mergeMinions(folder string, j *returners.Job, ids []string) error {
 	all, changed := record.MergeIDs(j.Minions, ids)
 	if !changed {
 		return nil
@@ -168,12 +170,13 @@ func (c *Cache) join(folder string, j *returners.Job, ids []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.replace(folder, file{fileRecord, row}), c.replace(folder, file{fileMinions, minions}), c.sync(folder))
+	return errors.Join(c.replace(folder, file{fileRecord, row}),
+		c.replace(folder, file{fileMinions, minions}), c.sync(folder))
 }
 
 // Job returns one job.
 func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
@@ -189,12 +192,12 @@ func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	return j, nil
 }
 
-// Clean drops the jobs that began before a time, one after the other, and directories that are no jobs and as old. A job is
-// gone at once: it is renamed away before its files are removed.
+// Clean deletes the jobs that started before a time one by one, and directories of that age that
+// are no jobs. A job disappears at once: it is renamed before its files are removed.
 func (c *Cache) Clean(ctx context.Context, before time.Time) (total int, err error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("drop old jobs: %w", err)
+		return 0, fmt.Errorf("delete old jobs: %w", err)
 	}
 	jobs, stray, err := c.places(ctx)
 	if err == nil {
@@ -202,14 +205,14 @@ func (c *Cache) Clean(ctx context.Context, before time.Time) (total int, err err
 	}
 	end()
 	if err != nil {
-		return 0, fmt.Errorf("drop old jobs: %w", err)
+		return 0, fmt.Errorf("delete old jobs: %w", err)
 	}
 	for i, p := range append(jobs, stray...) {
 		if !p.began.Before(before) {
 			continue
 		}
 		if err := c.drop(ctx, p.folder); err != nil {
-			return total, fmt.Errorf("drop old jobs: %w", err)
+			return total, fmt.Errorf("delete old jobs: %w", err)
 		}
 		if i < len(jobs) {
 			total++
@@ -219,12 +222,12 @@ func (c *Cache) Clean(ctx context.Context, before time.Time) (total int, err err
 }
 
 func (c *Cache) drop(ctx context.Context, folder string) error {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	work, err := c.workPlace()
+	work, err := c.tempDir()
 	if err != nil {
 		return err
 	}
@@ -237,9 +240,9 @@ func (c *Cache) drop(ctx context.Context, folder string) error {
 	if err := c.root.RemoveAll(work); err != nil {
 		return err
 	}
-	_ = c.root.Remove(filepath.Dir(folder)) // not empty where it holds other jobs
+	_ = c.root.Remove(filepath.Dir(folder)) // not empty if it holds other jobs
 	return nil
 }
 
-// same reports whether two loads say the same.
+// same reports whether two loads have the same answer.
 func same(a, b data.Raw) bool { return bytes.Equal(record.Answer(a), record.Answer(b)) }

@@ -17,13 +17,13 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// A place is where a job lies, and when it began.
+// A place is a job's directory and start time.
 type place struct {
 	folder string
 	began  time.Time
 }
 
-// places returns all directories of jobs. One that has no file jid is returned in stray.
+// places returns all directories of jobs. Those without a file jid are in stray.
 func (c *Cache) places(ctx context.Context) (jobs, stray []place, err error) {
 	tops, err := c.list(".")
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *Cache) places(ctx context.Context) (jobs, stray []place, err error) {
 		}
 		some, others, err := c.placesIn(top.Name())
 		if err != nil {
-			c.tell(top.Name(), err)
+			c.logDamage(top.Name(), err)
 			continue
 		}
 		jobs, stray = append(jobs, some...), append(stray, others...)
@@ -46,7 +46,7 @@ func (c *Cache) places(ctx context.Context) (jobs, stray []place, err error) {
 	return jobs, stray, nil
 }
 
-// placesIn is places for the jobs whose hash begins so.
+// placesIn is places for the jobs whose hash begins with top.
 func (c *Cache) placesIn(top string) (jobs, stray []place, err error) {
 	dir, err := c.root.OpenRoot(top)
 	if err != nil {
@@ -65,15 +65,15 @@ func (c *Cache) placesIn(top string) (jobs, stray []place, err error) {
 	return jobs, stray, err
 }
 
-// Bounds of how jobs are read.
+// Limits for reading jobs.
 const (
-	readAtOnce = 256 // jobs before it is asked whether there are enough
-	mostReads  = 8   // at the same time
+	readAtOnce = 256 // jobs per round, after which it checks if there are enough
+	maxReads   = 8   // concurrent
 )
 
-// Jobs returns the jobs that f chooses, the newest first.
+// Jobs returns the jobs that match f, the newest first.
 func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
@@ -83,8 +83,9 @@ func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, 
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
 	slices.SortFunc(all, func(a, b place) int { return b.began.Compare(a.began) })
-	if i := slices.IndexFunc(all, func(p place) bool { return p.began.Before(f.Since) }); i >= 0 && !f.Since.IsZero() {
-		all = all[:i] // those that Salt made have a later time than their start
+	if i := slices.IndexFunc(all, func(p place) bool { return p.began.Before(f.Since) }); i >= 0 &&
+		!f.Since.IsZero() {
+		all = all[:i] // files that Salt wrote have a later time than the job's start
 	}
 	step := readAtOnce
 	if f.Limit > 0 {
@@ -99,21 +100,20 @@ func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, 
 			break
 		}
 	}
-	slices.SortStableFunc(jobs, func(a, b returners.Job) int { return b.Started.Compare(a.Started) })
-	if f.Limit > 0 && len(jobs) > f.Limit {
-		jobs = jobs[:f.Limit]
-	}
-	return jobs, nil
+	return f.Newest(jobs), nil
 }
 
-// saltSlack is how many more jobs are read than asked for, since the times of Salt's files say only about when jobs began.
+// saltSlack is the number of additional jobs to read, because the times of Salt's files are only
+// approximately the jobs' start times.
 const saltSlack = 16
 
-// appendFitting reads jobs, several at once, and appends those that a filter takes, in their order.
-func (c *Cache) appendFitting(ctx context.Context, jobs []returners.Job, places []place, f returners.Filter) ([]returners.Job, error) {
+// appendFitting reads jobs concurrently, and appends those that match a filter in their order.
+func (c *Cache) appendFitting(
+	ctx context.Context, jobs []returners.Job, places []place, f returners.Filter,
+) ([]returners.Job, error) {
 	found := make([]*returners.Job, len(places))
 	var readers errgroup.Group
-	n := min(mostReads, runtime.GOMAXPROCS(0))
+	n := min(maxReads, runtime.GOMAXPROCS(0))
 	for first := range n {
 		readers.Go(func() error {
 			for i := first; i < len(places); i += n {
@@ -136,37 +136,33 @@ func (c *Cache) appendFitting(ctx context.Context, jobs []returners.Job, places 
 	return jobs, nil
 }
 
-// fitting reads a job and returns it when a filter takes it.
+// fitting reads a job and returns it if it matches a filter.
 func (c *Cache) fitting(p place, f returners.Filter) *returners.Job {
 	dir, err := c.root.OpenRoot(p.folder)
 	if err != nil {
-		c.tell(p.folder, err)
+		c.logDamage(p.folder, err)
 		return nil
 	}
 	defer dir.Close()
 	folder := jobFolder{dir, p.folder}
 	own, err := folder.id()
 	if err != nil {
-		c.tell(p.folder, err)
+		c.logDamage(p.folder, err)
 		return nil
 	}
 	id := job.ID(own.id)
 	if want, err := id.Dir(c.o.HashType); err != nil || filepath.FromSlash(want) != p.folder {
-		c.tell(p.folder, errors.New("the file jid is not of this job"))
+		c.logDamage(p.folder, errors.New("the file jid is not of this job"))
 		return nil
 	}
 	j, err := c.jobIn(folder, id, own)
-	switch {
-	case err != nil,
-		!f.Since.IsZero() && j.Started.Before(f.Since),
-		!f.Until.IsZero() && !j.Started.Before(f.Until),
-		f.Fun != "" && record.FunOf(j.Load) != f.Fun:
+	if err != nil || !record.Matches(f, j) {
 		return nil
 	}
 	return j
 }
 
-// names returns what lies in a directory.
+// names returns the names in a directory.
 func names(dir *os.Root) ([]string, error) {
 	d, err := dir.Open(".")
 	if err != nil {

@@ -1,19 +1,22 @@
-// Package localcache keeps a master's jobs and returns in Salt's own tree of files, CACHEDIR/jobs
-// (salt/returners/local_cache.py), for `master_job_cache: local_cache`: Salt's runners on the same host read what it
-// writes, and it reads what a real master has written.
+// Package localcache stores a master's jobs and returns in Salt's own tree of files, CACHEDIR/jobs
+// (salt/returners/local_cache.py), for `master_job_cache: local_cache`. Salt's runners on the same
+// host can read it, and it can read the files of a Salt master.
 //
-// A job is the directory HH/REST below jobs, by the hash of its id, with the files jid, .load.p, .minions.p and perhaps
-// nocache and endtime; a return is a directory in it, named as the minion, with return.p and perhaps out.p. All of them
-// hold what Salt's master would write. They cannot hold all that a [returners.JobCache] promises, so a job and a return
-// each have a record with a checksum beside them, .brine.p, which Salt does not look at.
+// A job is the directory HH/REST below jobs, by the hash of its id, with the files jid, .load.p,
+// .minions.p and possibly nocache and endtime. A return is a directory in it, named like the
+// minion, with return.p and possibly out.p. All of them have the content that Salt's master would
+// write. This does not suffice for a [returners.JobCache], so each job and each return also has a
+// record with a checksum, .brine.p, which Salt ignores.
 //
-// A job and a return are made in a hidden directory, flushed to disk and renamed to their place as a whole: whoever reads
-// sees all of one or nothing, also after the program or the host has died. That a directory is there already is what makes a
-// second return a conflict. Damage costs the record that it hits; that one is left out, with a line in the log. What has
-// no record was written by Salt, and is read as Salt reads it: damage in it shows only when it cannot be decoded.
+// A job or a return is created in a hidden directory, flushed to disk and renamed to its final one:
+// readers see all of it or nothing, also after a crash of the program or the host. An existing
+// directory makes a second return a conflict. Damage only affects the damaged record, which is
+// logged and left out. Directories without a record were written by Salt and are read as Salt does:
+// damage in them is noticed only if they cannot be decoded.
 //
-// A minion whose id cannot be the name of a directory here, such as jid or nocache, gets one that Salt does not see. To list
-// and to clean, every job is looked at, so a master with hundreds of thousands of jobs does better with the default.
+// If a minion's id cannot be the name of a directory here, for example jid or nocache, its
+// directory gets a name that Salt ignores. Listing and cleaning look at every job, so a master with
+// hundreds of thousands of jobs should use the default job cache.
 package localcache
 
 import (
@@ -33,10 +36,10 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// Name is that of the returner.
+// Name is the returner's name.
 const Name = "local_cache"
 
-// Names of files, as in Salt's tree.
+// Names of files in Salt's tree.
 const (
 	fileID      = "jid"
 	fileLoad    = ".load.p"
@@ -45,19 +48,18 @@ const (
 	fileEndTime = "endtime"
 	fileReturn  = "return.p"
 	fileOut     = "out.p"
-	fileRecord  = ".brine.p" // ours
+	fileRecord  = ".brine.p" // not in Salt
 )
 
-// workDir is where jobs are made. Salt takes it for no job: a level deeper than jobs lie.
+// workDir is where jobs are created. Salt does not mistake it for a job, because it is a level
+// deeper than jobs are.
 const workDir = ".brine/new"
 
-var errClosed = errors.New("job cache is closed")
-
-// Options tune a Cache.
+// Options configure a Cache.
 type Options struct {
 	HashType string             // hash_type; "" means sha256
-	EndTime  bool               // job_cache_store_endtime: note when the last return came
-	Log      logrus.FieldLogger // told of damage; nil logs nothing
+	EndTime  bool               // job_cache_store_endtime: store the time of the last return
+	Log      logrus.FieldLogger // receives reports of damage; nil logs nothing
 }
 
 // A Cache is a job cache in files. Several goroutines may use it.
@@ -66,18 +68,18 @@ type Cache struct {
 	name string
 	o    Options
 
-	locks [64]sync.Mutex // of jobs, by hash: who changes one
+	locks [64]sync.Mutex // of jobs, by hash; held while a job is changed
 
 	clock sync.Mutex
-	last  time.Time // given to a return
+	last  time.Time // time assigned to a return
 
-	mu     sync.RWMutex // held to read while the tree is used
-	closed bool
+	gate returners.Gate
 }
 
 var _ returners.JobCache = (*Cache)(nil)
 
-// Open opens the tree dir, the directory jobs in the cachedir, and makes it where it is not.
+// Open opens the tree dir, which is the directory jobs in the cachedir, and creates it if
+// necessary.
 func Open(dir string, o Options) (*Cache, error) {
 	if o.Log == nil {
 		o.Log = logging.Discard()
@@ -95,7 +97,8 @@ func Open(dir string, o Options) (*Cache, error) {
 	return &Cache{root: root, name: dir, o: o}, nil
 }
 
-// makeFolder makes the directory of the tree for its owner alone. Those above it are for others too: users look for their keys there.
+// makeFolder creates the directory of the tree for its owner only. The directories above it are
+// readable for others, because users look for their keys there.
 func makeFolder(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -106,10 +109,10 @@ func makeFolder(dir string) error {
 	return nil
 }
 
-// workLife is after how long what is half made has been left by a program that was killed.
+// workLife is the age from which incomplete work counts as left behind by a killed program.
 const workLife = time.Hour
 
-// sweep drops what was left half made. Other programs may use the tree, so that what is young is not touched.
+// sweep deletes incomplete work. Other programs may use the tree, so recent work is kept.
 func (c *Cache) sweep() error {
 	entries, err := c.list(workDir)
 	for _, e := range entries {
@@ -122,35 +125,15 @@ func (c *Cache) sweep() error {
 	return err
 }
 
-// KeepsTree tells that this cache keeps Salt's tree of jobs itself.
+// KeepsTree marks a cache that maintains Salt's tree of jobs itself.
 func (c *Cache) KeepsTree() {}
 
-// Close ends the use of the tree, after what others have begun.
-func (c *Cache) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil
-	}
-	c.closed = true
-	return c.root.Close()
-}
+// Close waits for running calls and ends the use of the tree.
+func (c *Cache) Close() error { return c.gate.Close(c.root.Close) }
 
-func (c *Cache) use(ctx context.Context) (end func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	c.mu.RLock()
-	if c.closed {
-		c.mu.RUnlock()
-		return nil, errClosed
-	}
-	return c.mu.RUnlock, nil
-}
-
-// change begins a change of one job. Who changes the same waits.
+// change begins a change of one job. Other changes of the same job wait.
 func (c *Cache) change(ctx context.Context, id job.ID) (folder string, end func(), err error) {
-	done, err := c.use(ctx)
+	done, err := c.gate.Enter(ctx)
 	if err != nil {
 		return "", nil, err
 	}
@@ -173,7 +156,7 @@ func (c *Cache) change(ctx context.Context, id job.ID) (folder string, end func(
 	return filepath.FromSlash(folder), func() { lock.Unlock(); done() }, nil
 }
 
-// tick returns the time, a different and later one each time.
+// tick returns the current time; each call returns a later one.
 func (c *Cache) tick() time.Time {
 	c.clock.Lock()
 	defer c.clock.Unlock()
@@ -185,12 +168,14 @@ func (c *Cache) tick() time.Time {
 	return now
 }
 
-// tell logs what is damaged.
-func (c *Cache) tell(folder string, err error) {
-	c.o.Log.WithError(err).Errorf("Job cache: what is in %s is left out", filepath.Join(c.name, folder))
+// logDamage logs damage.
+func (c *Cache) logDamage(folder string, err error) {
+	c.o.Log.WithError(err).Errorf("Job cache: skipping the contents of %s",
+		filepath.Join(c.name, folder))
 }
 
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// began returns when a job began, by the time of its file jid; that of a job of Salt's is a moment later.
+// began returns a job's start time, by the time of its file jid. For a job that Salt wrote it is
+// slightly later.
 func began(info fs.FileInfo) time.Time { return info.ModTime() }

@@ -66,7 +66,8 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 			}
 		}
 	}
-	if fresh, err := c.SaveReturn(t.Context(), hit.ID, returnertest.Return(t, hit.ID, "a", "again", 1)); err != nil || !fresh {
+	if fresh, err := c.SaveReturn(t.Context(), hit.ID,
+		returnertest.Return(t, hit.ID, "a", "again", 1)); err != nil || !fresh {
 		t.Errorf("SaveReturn in place of the damaged one = %v, %v", fresh, err)
 	}
 	wantAll(t, c, other, "a")
@@ -76,7 +77,8 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 	if _, err := c.Job(t.Context(), hit.ID); !errors.Is(err, returners.ErrUnknownJob) {
 		t.Errorf("Job with a folder in place of its record = %v", err)
 	}
-	if jobs, err := c.Jobs(t.Context(), returners.Filter{}); err != nil || len(jobs) != 1 || jobs[0].ID != other.ID {
+	if jobs, err := c.Jobs(t.Context(), returners.Filter{}); err != nil || len(jobs) != 1 ||
+		jobs[0].ID != other.ID {
 		t.Errorf("Jobs = %v, %v", jobs, err)
 	}
 	must(t, os.Remove(name))
@@ -90,8 +92,9 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 	}
 }
 
-// TestDamageOfSaltsFiles has damage in files that Salt wrote: it costs that job or return, and nothing runs on without end.
-func TestDamageOfSaltsFiles(t *testing.T) {
+// TestDamagedSaltFiles damages files that Salt wrote: only that job or return is lost, and
+// nothing loops.
+func TestDamagedSaltFiles(t *testing.T) {
 	for _, file := range []string{".load.p", ".minions.p", "jid", "web1/return.p", "web1/out.p"} {
 		for name, damage := range map[string]func(t *testing.T, file string){
 			"empty":  func(t *testing.T, f string) { must(t, os.WriteFile(f, nil, 0o600)) },
@@ -106,7 +109,8 @@ func TestDamageOfSaltsFiles(t *testing.T) {
 					id := returnertest.Job(t, n, "x").ID
 					folder, err := id.Dir("")
 					must(t, err)
-					for f, body := range map[string]string{"jid": string(id), ".load.p": "\x81\xa3fun\xa9test.ping", ".minions.p": "\x91\xa4web1",
+					for f, body := range map[string]string{"jid": string(id),
+						".load.p": "\x81\xa3fun\xa9test.ping", ".minions.p": "\x91\xa4web1",
 						"web1/return.p": "\x81\xa6return\xc3", "web1/out.p": "\xa6nested"} {
 						write(t, filepath.Join(dir, folder, f), []byte(body))
 					}
@@ -116,7 +120,8 @@ func TestDamageOfSaltsFiles(t *testing.T) {
 					jobs = append(jobs, id)
 				}
 				c := opened(t, dir, Options{})
-				if j, err := c.Job(t.Context(), jobs[0]); err == nil && file == ".load.p" && strings.Contains(string(j.Load), "root") {
+				if j, err := c.Job(t.Context(), jobs[0]); err == nil && file == ".load.p" &&
+					strings.Contains(string(j.Load), "root") {
 					t.Errorf("a link led out of the tree: %q", j.Load)
 				}
 				list, err := c.Returns(t.Context(), jobs[0])
@@ -171,11 +176,13 @@ func wantAll(t *testing.T, c *Cache, j *returners.Job, minions ...string) {
 	}
 }
 
-// TestNamesStayInTheTree has ids that would be other files, or lead elsewhere (CVE-2017-12791, CVE-2024-22231).
+// TestNamesStayInTheTree uses ids that would be other files, or lead out of the tree
+// (CVE-2017-12791, CVE-2024-22231).
 func TestNamesStayInTheTree(t *testing.T) {
 	base := t.TempDir()
 	c := opened(t, filepath.Join(base, "jobs"), Options{})
-	names := []string{"jid", "nocache", "endtime", ".load.p", ".brine.p", "..", ".", "../../x", "/etc/x", "a/b", `a\b`, "a\x00b", "", strings.Repeat("long", 100), "web1"}
+	names := []string{"jid", "nocache", "endtime", ".load.p", ".brine.p", "..", ".", "../../x",
+		"/etc/x", "a/b", `a\b`, "a\x00b", "", strings.Repeat("long", 100), "web1"}
 	j := returnertest.Job(t, 1, "test.echo")
 	save(t, c, j, names...)
 	wantAll(t, c, j, names...)
@@ -199,14 +206,15 @@ func TestNamesStayInTheTree(t *testing.T) {
 	if len(seen) != 2 || !seen["jid"] || !seen["web1"] {
 		t.Errorf("Salt sees %v", seen)
 	}
-	odd := *j
-	odd.ID = "../../../x"
-	save(t, c, &odd, "web1")
-	wantAll(t, c, &odd, "web1")
+	unusual := *j
+	unusual.ID = "../../../x"
+	save(t, c, &unusual, "web1")
+	wantAll(t, c, &unusual, "web1")
 }
 
-// TestHalfMadeFoldersAreNothing has what an end of the program at any moment leaves.
-func TestHalfMadeFoldersAreNothing(t *testing.T) {
+// TestIncompleteDirectoriesAreIgnored tests the files left behind when the program ends at any
+// moment.
+func TestIncompleteDirectoriesAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	c := opened(t, dir, Options{})
 	j := returnertest.Job(t, 1, "test.echo", "a")
@@ -218,7 +226,8 @@ func TestHalfMadeFoldersAreNothing(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, folder, "b"), 0o700)) // Salt was killed there
 	old := time.Now().Add(-2 * workLife)
 	must(t, os.Chtimes(filepath.Join(dir, ".brine", "new", "0123"), old, old))
-	write(t, filepath.Join(dir, ".brine", "new", "4567", ".load.p"), []byte{0x80}) // another program is at work
+	// another program is at work
+	write(t, filepath.Join(dir, ".brine", "new", "4567", ".load.p"), []byte{0x80})
 	must(t, c.Close())
 	c = opened(t, dir, Options{})
 	wantAll(t, c, j, "a")

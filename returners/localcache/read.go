@@ -14,12 +14,12 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// job reads a job; the error wraps ErrUnknownJob where there is none, or it is damaged.
+// job reads a job. The error wraps ErrUnknownJob if it does not exist or is damaged.
 func (c *Cache) job(folder string, id job.ID) (*returners.Job, error) {
 	dir, err := c.root.OpenRoot(folder)
 	if err != nil {
 		if !missing(err) {
-			c.tell(folder, err)
+			c.logDamage(folder, err)
 		}
 		return nil, fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 	}
@@ -27,13 +27,13 @@ func (c *Cache) job(folder string, id job.ID) (*returners.Job, error) {
 	return c.jobIn(jobFolder{dir, folder}, id, nil)
 }
 
-// A jobFolder is the open directory of a job: each of its files is one step away.
+// A jobFolder is the open directory of a job, for fast access to its files.
 type jobFolder struct {
 	*os.Root
 	name string
 }
 
-// An idFile is the file jid: the id that is in it, and when it was written.
+// An idFile is the file jid: the id in it and its modification time.
 type idFile struct {
 	id string
 	at time.Time
@@ -47,7 +47,7 @@ func (f jobFolder) id() (*idFile, error) {
 	return &idFile{string(id), began(info)}, nil
 }
 
-// jobIn reads the job of a directory, whose file jid was read or is nil.
+// jobIn reads the job in a directory. own is its file jid, or nil if it was not read yet.
 func (c *Cache) jobIn(f jobFolder, id job.ID, own *idFile) (*returners.Job, error) {
 	row, _, err := read(f.Root, fileRecord)
 	var j *returners.Job
@@ -59,11 +59,11 @@ func (c *Cache) jobIn(f jobFolder, id job.ID, own *idFile) (*returners.Job, erro
 			return j, nil
 		}
 	}
-	c.tell(f.name, err)
+	c.logDamage(f.name, err)
 	return nil, fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 }
 
-// saltJob reads a job that Salt has written (salt/returners/local_cache.py, get_load).
+// saltJob reads a job that Salt wrote (salt/returners/local_cache.py, get_load).
 func (c *Cache) saltJob(f jobFolder, id job.ID, own *idFile) (*returners.Job, error) {
 	var err error
 	if own == nil {
@@ -77,7 +77,7 @@ func (c *Cache) saltJob(f jobFolder, id job.ID, own *idFile) (*returners.Job, er
 		j.Started = at
 	}
 	if j.Load, err = saltLoad(f); err != nil {
-		c.tell(f.name, err)
+		c.logDamage(f.name, err)
 		return nil, fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 	}
 	names, err := names(f.Root)
@@ -95,7 +95,7 @@ func (c *Cache) saltJob(f jobFolder, id job.ID, own *idFile) (*returners.Job, er
 	return j, nil
 }
 
-// saltLoad reads a load. A job for which there are returns alone has an empty one.
+// saltLoad reads a load. A job that only has returns has an empty load.
 func saltLoad(f jobFolder) (data.Raw, error) {
 	load, _, err := read(f.Root, fileLoad)
 	if missing(err) {
@@ -110,7 +110,7 @@ func saltLoad(f jobFolder) (data.Raw, error) {
 	return load, nil
 }
 
-// saltMinions adds to ids who is expected to return, by the list of the master or that of a syndic.
+// saltMinions adds the expected minions to ids, from the list of the master or of a syndic.
 func (c *Cache) saltMinions(f jobFolder, name string, ids []string) []string {
 	body, _, err := read(f.Root, name)
 	var v any
@@ -118,7 +118,7 @@ func (c *Cache) saltMinions(f jobFolder, name string, ids []string) []string {
 		v, err = payload.UnmarshalText(body, payload.WireLimits())
 	}
 	if err != nil {
-		c.tell(f.name, err)
+		c.logDamage(f.name, err)
 		return ids
 	}
 	list, _ := v.([]any)
@@ -130,5 +130,5 @@ func (c *Cache) saltMinions(f jobFolder, name string, ids []string) []string {
 	return ids
 }
 
-// errOther is that a file is not what it should be.
-var errOther = errors.New("it is no file of ours")
+// errOther reports a file of another kind.
+var errOther = errors.New("the file is not a regular file of this job cache")

@@ -21,11 +21,13 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// hiddenReturn begins the directory of a minion whose id cannot be the name of one. Salt passes over hidden names.
+// hiddenReturn begins the directory name for a minion whose id cannot be one. Salt ignores hidden
+// names.
 const hiddenReturn = ".id-"
 
-// FolderOf returns the name of a minion's directory in that of a job; not ok for an id that cannot be one.
-func FolderOf(minion string) (name string, ok bool) {
+// DirOf returns the name of a minion's directory in that of a job. ok is false if the id cannot
+// be a directory name.
+func DirOf(minion string) (name string, ok bool) {
 	switch minion {
 	case fileID, fileNoCache, fileEndTime:
 		return "", false
@@ -33,17 +35,20 @@ func FolderOf(minion string) (name string, ok bool) {
 	return minion, pki.ValidID(minion) == nil && filepath.IsLocal(minion)
 }
 
-// folderOf returns the name of a minion's directory. One that Salt does not see stands for an id that cannot be one.
+// folderOf returns the name of a minion's directory. If the id cannot be one, the name is one that
+// Salt ignores.
 func folderOf(minion string) string {
-	if name, ok := FolderOf(minion); ok {
+	if name, ok := DirOf(minion); ok {
 		return name
 	}
 	sum := sha256.Sum256([]byte(minion))
 	return hiddenReturn + hex.EncodeToString(sum[:])
 }
 
-// SaveReturn keeps r, as [returners.JobCache] says.
-func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
+// SaveReturn stores r, see [returners.JobCache].
+func (c *Cache) SaveReturn(
+	ctx context.Context, id job.ID, r *returners.Return,
+) (fresh bool, err error) {
 	folder, end, err := c.change(ctx, id)
 	if err == nil {
 		defer end()
@@ -70,7 +75,7 @@ func (c *Cache) saveReturn(folder string, id job.ID, r *returners.Return) (fresh
 		}
 		return false, nil
 	} else if !missing(err) {
-		c.tell(target, err)
+		c.logDamage(target, err)
 		if err := c.root.RemoveAll(target); err != nil {
 			return false, err
 		}
@@ -86,12 +91,12 @@ func (c *Cache) saveReturn(folder string, id job.ID, r *returners.Return) (fresh
 		}
 	}
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
-		err = fmt.Errorf("%w: another program has made its directory", returners.ErrConflict)
+		err = fmt.Errorf("%w: another program has created its directory", returners.ErrConflict)
 	}
 	return false, errors.Join(err, c.root.RemoveAll(work))
 }
 
-// sameAsSalt compares a return with one that Salt has written, of which only some fields are known.
+// sameAsSalt compares a return with one that Salt wrote, of which only some fields are known.
 func sameAsSalt(old, r *returners.Return) bool {
 	body, _ := SaltFields(r.Load)
 	return body != nil && same(old.Load, body)
@@ -114,8 +119,9 @@ func returnFiles(id job.ID, r *returners.Return) ([]file, error) {
 	return append(files, file{fileRecord, row}), nil
 }
 
-// SaltFields returns the files that Salt keeps of a return: return.p, and out.p where there is one, otherwise nil. A load
-// that Salt could not read gives neither (salt/returners/local_cache.py, returner).
+// SaltFields returns the files that Salt stores for a return: return.p, and out.p if there is an
+// outputter, otherwise nil. For a load that Salt could not read both are nil
+// (salt/returners/local_cache.py, returner).
 func SaltFields(load data.Raw) (body, out []byte) {
 	fields, err := payload.ParseFields(load, payload.WireLimits())
 	if err != nil || !fields.Has("return") {
@@ -130,7 +136,7 @@ func SaltFields(load data.Raw) (body, out []byte) {
 	return kept.Marshal(), fields.Raw("out")
 }
 
-// endTime notes when the last return came, where that is asked for (salt/utils/job.py, store_job).
+// endTime stores the time of the last return if that is configured (salt/utils/job.py, store_job).
 func (c *Cache) endTime(folder string, at time.Time) error {
 	if !c.o.EndTime {
 		return nil
@@ -138,7 +144,7 @@ func (c *Cache) endTime(folder string, at time.Time) error {
 	return c.replace(folder, file{fileEndTime, []byte(job.NewID(at.UTC()).StartTime())})
 }
 
-// ret reads a return; the error wraps fs.ErrNotExist where there is none.
+// ret reads a return; the error wraps fs.ErrNotExist if it does not exist.
 func (c *Cache) ret(folder, name string, id job.ID) (*returners.Return, error) {
 	row, err := c.read(filepath.Join(folder, name, fileRecord))
 	if missing(err) {
@@ -152,12 +158,12 @@ func (c *Cache) ret(folder, name string, id job.ID) (*returners.Return, error) {
 		return nil, err
 	}
 	if folderOf(r.Minion) != name {
-		return nil, fmt.Errorf("%w: it is of another minion", record.ErrDamaged)
+		return nil, fmt.Errorf("%w: it belongs to another minion", record.ErrDamaged)
 	}
 	return r, nil
 }
 
-// saltReturn reads a return that Salt has written (salt/returners/local_cache.py, get_jid).
+// saltReturn reads a return that Salt wrote (salt/returners/local_cache.py, get_jid).
 func (c *Cache) saltReturn(folder, name string, id job.ID) (*returners.Return, error) {
 	file := filepath.Join(folder, name, fileReturn)
 	info, err := c.root.Stat(file)
@@ -175,18 +181,20 @@ func (c *Cache) saltReturn(folder, name string, id job.ID) (*returners.Return, e
 	if err != nil || !fields.Has("return") {
 		fields = payload.Fields{{Key: "return", Value: body}} // the older form
 	}
-	if out, err := c.read(filepath.Join(folder, name, fileOut)); err == nil && payload.Check(out, payload.WireLimits()) == nil {
+	if out, err := c.read(filepath.Join(folder, name, fileOut)); err == nil &&
+		payload.Check(out, payload.WireLimits()) == nil {
 		fields = append(fields, payload.Field{Key: "out", Value: out})
 	}
 	if err := errors.Join(fields.SetBin("id", name), fields.SetBin("jid", string(id))); err != nil {
 		return nil, err
 	}
-	return &returners.Return{Minion: name, Load: fields.Marshal(), Received: info.ModTime().UTC()}, nil
+	return &returners.Return{Minion: name, Load: fields.Marshal(),
+		Received: info.ModTime().UTC()}, nil
 }
 
-// Returns returns the answers to a job, in the order in which they came.
+// Returns returns the returns of a job, in the order of arrival.
 func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("returns of job %s: %w", id, err)
 	}
@@ -203,19 +211,22 @@ func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, err
 	return c.returnsIn(ctx, folder, id, entries)
 }
 
-// arrived is a return and the time of its directory, which orders them.
+// arrived is a return and the time of its directory, for sorting.
 type arrived struct {
 	returners.Return
 	at time.Time
 }
 
-func (c *Cache) returnsIn(ctx context.Context, folder string, id job.ID, entries []fs.DirEntry) ([]returners.Return, error) {
+func (c *Cache) returnsIn(
+	ctx context.Context, folder string, id job.ID, entries []fs.DirEntry,
+) ([]returners.Return, error) {
 	var all []arrived
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(e.Name(), hiddenReturn) {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") &&
+			!strings.HasPrefix(e.Name(), hiddenReturn) {
 			continue
 		}
 		r, err := c.ret(folder, e.Name(), id)
@@ -223,12 +234,12 @@ func (c *Cache) returnsIn(ctx context.Context, folder string, id job.ID, entries
 			continue // Salt is about to write it
 		}
 		if err != nil {
-			c.tell(filepath.Join(folder, e.Name()), err)
+			c.logDamage(filepath.Join(folder, e.Name()), err)
 			continue
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // it goes just now
+			continue // it is being removed
 		}
 		all = append(all, arrived{*r, info.ModTime()})
 	}

@@ -28,7 +28,8 @@ func trees(t *testing.T, do func(t *testing.T, v tree)) {
 	t.Helper()
 	for _, c := range vectors.Load(t, "09-disk.json").Section("job_cache") {
 		t.Run(c.Name, func(t *testing.T) {
-			v := tree{id: job.ID(c.Text("jid")), dir: strings.TrimPrefix(c.Text("directory"), "jobs/"), files: map[string][]byte{}}
+			v := tree{id: job.ID(c.Text("jid")),
+				dir: strings.TrimPrefix(c.Text("directory"), "jobs/"), files: map[string][]byte{}}
 			for _, f := range c.Sub("files") {
 				if f.Text("type") == "file" {
 					v.files[f.Text("path")] = f.Bytes("bytes")
@@ -46,7 +47,7 @@ func (v tree) lay(t *testing.T, dir string) {
 	}
 }
 
-// returns are the names of minions that have returned.
+// returns lists the minions that have returned.
 func (v tree) returns() []string {
 	var ids []string
 	for name := range v.files {
@@ -68,7 +69,8 @@ func TestVectorTreesOfSaltAreRead(t *testing.T) {
 		if load := v.files[".load.p"]; load != nil && !bytes.Equal(j.Load, load) {
 			t.Errorf("load %q, want %q", j.Load, load)
 		}
-		if minions, _ := minionList(j.Minions); v.files[".minions.p"] != nil && !bytes.Equal(minions, v.files[".minions.p"]) {
+		if minions, _ := minionList(j.Minions); v.files[".minions.p"] != nil &&
+			!bytes.Equal(minions, v.files[".minions.p"]) {
 			t.Errorf("minions %v", j.Minions)
 		}
 		if _, nocache := v.files["nocache"]; j.NoCache != nocache {
@@ -80,7 +82,8 @@ func TestVectorTreesOfSaltAreRead(t *testing.T) {
 		for _, r := range got {
 			ids = append(ids, r.Minion)
 			body, out := SaltFields(r.Load)
-			if !bytes.Equal(body, v.files[r.Minion+"/return.p"]) || !bytes.Equal(out, v.files[r.Minion+"/out.p"]) {
+			if !bytes.Equal(body, v.files[r.Minion+"/return.p"]) ||
+				!bytes.Equal(out, v.files[r.Minion+"/out.p"]) {
 				t.Errorf("return of %s: %q, %q", r.Minion, body, out)
 			}
 			if fresh, err := c.SaveReturn(t.Context(), v.id, &r); fresh || err != nil {
@@ -115,7 +118,7 @@ func TestVectorTreesOfOursAreSalts(t *testing.T) {
 		for name, body := range v.files {
 			want[filepath.FromSlash(name)] = body
 		}
-		if want[".load.p"] == nil { // Salt has no load of a job that another master gave
+		if want[".load.p"] == nil { // Salt has no load of a job submitted by another master
 			want[".load.p"], want[".minions.p"] = []byte{0x80}, []byte{0x90}
 		}
 		if want[".minions.p"] == nil {

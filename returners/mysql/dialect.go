@@ -12,7 +12,8 @@ import (
 func dialect() *sqlcache.Dialect {
 	return &sqlcache.Dialect{
 		Name: Name, Load: "`load`",
-		Text: "VARBINARY(255)", Serial: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY", Blob: "LONGBLOB",
+		Text: "VARBINARY(255)", Serial: "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY",
+		Blob: "LONGBLOB",
 		Jids: []string{"CREATE TABLE jids (`jid` varchar(255) NOT NULL, `load` mediumtext NOT NULL, UNIQUE KEY `jid` (`jid`)) " + engine},
 		Returns: []string{"CREATE TABLE salt_returns (`fun` varchar(50) NOT NULL, `jid` varchar(255) NOT NULL, `return` mediumtext NOT NULL, " +
 			"`id` varchar(255) NOT NULL, `success` varchar(10) NOT NULL, `full_ret` mediumtext NOT NULL, " +
@@ -25,7 +26,8 @@ func dialect() *sqlcache.Dialect {
 			"WHERE NOT EXISTS (SELECT 1 FROM salt_returns WHERE jid = ? AND id = ? AND CAST(full_ret AS BINARY) = CAST(? AS BINARY))",
 		InsertEvent: "INSERT INTO salt_events (`tag`, `data`, `master_id`) VALUES (?, ?, ?)",
 		ReturnRow: func(r *sqlcache.Row) []any {
-			return []any{r.Fun, r.JID, r.Value, r.Minion, success(r.Success), r.Whole, r.JID, r.Minion, r.Whole}
+			return []any{r.Fun, r.JID, r.Value, r.Minion, success(r.Success), r.Whole, r.JID,
+				r.Minion, r.Whole}
 		},
 		Foreign: "SELECT s.id, s.full_ret, s.fun, s.success, UNIX_TIMESTAMP(s.alter_time) FROM salt_returns s WHERE s.jid = ? AND NOT EXISTS " +
 			"(SELECT 1 FROM brine_returns b WHERE b.jid = s.jid AND b.minion = s.id)",
@@ -43,7 +45,7 @@ func dialect() *sqlcache.Dialect {
 
 const engine = "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
 
-// success is a truth value as Salt's driver writes it into a column of text.
+// success converts a truth value as Salt's driver writes it to a text column.
 func success(v any) any {
 	if data.Truth(v) {
 		return "1"
@@ -51,7 +53,7 @@ func success(v any) any {
 	return "0"
 }
 
-// numbered reports whether the server's error has one of some numbers.
+// numbered reports whether err is a server error with one of these numbers.
 func numbered(err error, numbers ...uint16) bool {
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) {

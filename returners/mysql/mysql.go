@@ -1,9 +1,11 @@
-// Package mysql is Salt's returner of that name (salt/returners/mysql.py): returns, events and a master's job cache in a
-// MySQL or MariaDB database. Package returners/sqlcache tells how a job cache uses Salt's tables.
+// Package mysql is Salt's returner of that name (salt/returners/mysql.py): returns, events and a
+// master's job cache in a MySQL or MariaDB database. Package returners/sqlcache describes the use
+// of Salt's tables.
 //
-// Options stand below mysql., or returner.mysql. where those are not set: host, user, pass, db (all of them "salt"), port
-// (3306), ssl_ca, ssl_cert, ssl_key (files). With ssl_ca the server's certificate must be of that authority; without, TLS is
-// used where the server has it, and its certificate is not looked at.
+// Options are below mysql., or returner.mysql. for those that are not set: host, user, pass, db
+// (all of them "salt"), port (3306), ssl_ca, ssl_cert, ssl_key (files). With ssl_ca the server's
+// certificate must be issued by that authority; without it, TLS is used if the server supports it,
+// and its certificate is not verified.
 package mysql
 
 import (
@@ -24,10 +26,10 @@ import (
 	"github.com/brineproject/brine/returners/sqlcache"
 )
 
-// Name is that of the returner.
+// Name is the returner's name.
 const Name = "mysql"
 
-// dialTime is how long a connection may take to come.
+// dialTime is the timeout for connecting.
 const dialTime = 5 * time.Second
 
 const doc = `
@@ -40,9 +42,12 @@ const doc = `
 
 func known() []returners.Setting {
 	return []returners.Setting{
-		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(3306), Fixed: true},
-		{Name: "user", Default: "salt", Fixed: true}, {Name: "pass", Default: "salt", Empty: true}, {Name: "db", Default: "salt", Fixed: true},
-		{Name: "ssl_ca", Fixed: true}, {Name: "ssl_cert", Fixed: true}, {Name: "ssl_key", Fixed: true},
+		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(3306),
+			Fixed: true},
+		{Name: "user", Default: "salt", Fixed: true}, {Name: "pass", Default: "salt", Empty: true},
+		{Name: "db", Default: "salt", Fixed: true},
+		{Name: "ssl_ca", Fixed: true}, {Name: "ssl_cert", Fixed: true},
+		{Name: "ssl_key", Fixed: true},
 		{Name: "ssl_any_name", Fixed: true},
 	}
 }
@@ -52,7 +57,7 @@ func Database() sqlcache.Database {
 	return sqlcache.Database{Dialect: dialect(), Doc: doc, Kind: "mysql on", Connect: connect}
 }
 
-// connect returns a database that connects when it is used, and its address.
+// connect returns a database that connects on first use, and its address.
 func connect(from returners.Source, ret *data.Map) (*sql.DB, string, error) {
 	s := from.Read(ret, known(), Name, "returner."+Name)
 	port, err := s.Int("port")
@@ -62,7 +67,9 @@ func connect(from returners.Source, ret *data.Map) (*sql.DB, string, error) {
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Passwd, cfg.DBName = s.Text("user"), s.Text("pass"), s.Text("db")
 	cfg.Net, cfg.Addr = "tcp", net.JoinHostPort(s.Text("host"), strconv.Itoa(port))
-	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, sqlcache.PurgeLimit, sqlcache.PurgeLimit // contexts end sooner
+	// contexts end earlier
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTime, sqlcache.PurgeLimit,
+		sqlcache.PurgeLimit
 	cfg.Logger = &mysql.NopLogger{}
 	if cfg.TLS, err = security(s); err != nil {
 		return nil, "", err
@@ -81,9 +88,9 @@ func connect(from returners.Source, ret *data.Map) (*sql.DB, string, error) {
 	return db, cfg.Addr, nil
 }
 
-// security returns the TLS settings, nil when none are set. The server's certificate must come from ssl_ca, or else from those
-// that the system trusts, and have the name of host. Certificates that servers make for themselves have none: ssl_any_name
-// takes every name, and is an option of Brine's own.
+// security returns the TLS settings, nil if none are set. The server's certificate must be trusted
+// by ssl_ca, or else by the system, and be valid for host. Self-generated server certificates have
+// no names: the option ssl_any_name, which is Brine's own, accepts any name.
 func security(s *returners.Settings) (*tls.Config, error) {
 	ca, cert, key := s.Text("ssl_ca"), s.Text("ssl_cert"), s.Text("ssl_key")
 	if ca == "" && cert == "" && key == "" {
@@ -108,13 +115,14 @@ func security(s *returners.Settings) (*tls.Config, error) {
 		}
 	}
 	if s.Bool("ssl_any_name") {
-		c.InsecureSkipVerify = true //nolint:gosec // VerifyConnection does it
+		c.InsecureSkipVerify = true
 		c.VerifyConnection = func(state tls.ConnectionState) error { return verify(state, c.RootCAs) }
 	}
 	return c, nil
 }
 
-// verify checks whose certificate the server has, but not its name. Without roots those of the system count.
+// verify verifies the server's certificate, but not its name. If roots is nil the system's roots
+// are used.
 func verify(state tls.ConnectionState, roots *x509.CertPool) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the server has no certificate")
@@ -123,6 +131,7 @@ func verify(state tls.ConnectionState, roots *x509.CertPool) error {
 	for _, c := range state.PeerCertificates[1:] {
 		between.AddCert(c)
 	}
-	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
+	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots,
+		Intermediates: between})
 	return err
 }

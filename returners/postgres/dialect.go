@@ -20,7 +20,8 @@ func dialect(name string) *sqlcache.Dialect {
 	return &sqlcache.Dialect{
 		Name: name, Numbered: true, Load: "load",
 		Text: `VARCHAR(255) COLLATE "C"`, Serial: "BIGSERIAL PRIMARY KEY", Blob: "BYTEA",
-		Jids: []string{"CREATE TABLE jids (jid varchar(255) PRIMARY KEY, load " + doc + " NOT NULL)"},
+		Jids: []string{"CREATE TABLE jids (jid varchar(255) PRIMARY KEY, load " + doc +
+			" NOT NULL)"},
 		Returns: []string{
 			"CREATE TABLE salt_returns (fun varchar(50) NOT NULL, jid varchar(255) NOT NULL, return " + doc + " NOT NULL, full_ret " + whole +
 				", id varchar(255) NOT NULL, success varchar(10) NOT NULL, alter_time TIMESTAMP WITH TIME ZONE DEFAULT now())",
@@ -36,12 +37,14 @@ func dialect(name string) *sqlcache.Dialect {
 			"CREATE INDEX idx_salt_events_tag on salt_events (tag)",
 		},
 		Ignore: "INSERT %s ON CONFLICT DO NOTHING", Locked: " FOR UPDATE",
-		InsertJob: "INSERT INTO jids (jid, load) VALUES (?, ?" + cast + ") ON CONFLICT (jid) DO NOTHING",
+		InsertJob: "INSERT INTO jids (jid, load) VALUES (?, ?" + cast +
+			") ON CONFLICT (jid) DO NOTHING",
 		InsertReturn: "INSERT INTO salt_returns (fun, jid, return, id, success, full_ret) SELECT ?::text, ?::text, ?" + castOr(cast) + ", ?::text, ?::text, ?" + castOr(cast) +
 			" WHERE NOT EXISTS (SELECT 1 FROM salt_returns WHERE jid = ? AND id = ? AND full_ret = ?" + cast + ")",
 		InsertEvent: "INSERT INTO salt_events (tag, data, master_id) VALUES (?, ?" + cast + ", ?)",
 		ReturnRow: func(r *sqlcache.Row) []any {
-			return []any{r.Fun, r.JID, r.Value, r.Minion, success(r.Success), r.Whole, r.JID, r.Minion, r.Whole}
+			return []any{r.Fun, r.JID, r.Value, r.Minion, success(r.Success), r.Whole, r.JID,
+				r.Minion, r.Whole}
 		},
 		Foreign: "SELECT s.id, s.full_ret, s.fun, s.success, extract(epoch FROM s.alter_time)::float8 FROM salt_returns s WHERE s.jid = ? " +
 			"AND s.full_ret IS NOT NULL AND NOT EXISTS (SELECT 1 FROM brine_returns b WHERE b.jid = s.jid AND b.minion = s.id) ORDER BY s.alter_time",
@@ -57,7 +60,7 @@ func dialect(name string) *sqlcache.Dialect {
 	}
 }
 
-// castOr is the type of a value in a SELECT.
+// castOr returns the type of a value in a SELECT.
 func castOr(cast string) string {
 	if cast == "" {
 		return "::text"
@@ -65,7 +68,7 @@ func castOr(cast string) string {
 	return cast
 }
 
-// success is a truth value as Salt's driver writes it into a column of text.
+// success converts a truth value as Salt's driver writes it to a text column.
 func success(v any) any {
 	if data.Truth(v) {
 		return "true"
@@ -76,7 +79,8 @@ func success(v any) any {
 // refused reports errors of the classes 22 (data) and 23 (constraints), and JSON that is too large.
 func refused(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && (strings.HasPrefix(e.Code, "22") || strings.HasPrefix(e.Code, "23") || e.Code == "54000")
+	return errors.As(err, &e) && (strings.HasPrefix(e.Code, "22") ||
+		strings.HasPrefix(e.Code, "23") || e.Code == "54000")
 }
 
 func coded(err error, codes ...string) bool {

@@ -1,9 +1,10 @@
-// Package postgres is Salt's returners postgres and pgjsonb (salt/returners/postgres.py, pgjsonb.py): returns, events and a
-// master's job cache in a PostgreSQL database, as text or as jsonb. Package returners/sqlcache tells how a job cache uses
-// Salt's tables.
+// Package postgres is Salt's returners postgres and pgjsonb (salt/returners/postgres.py,
+// pgjsonb.py): returns, events and a master's job cache in a PostgreSQL database, as text or as
+// jsonb. Package returners/sqlcache describes the use of Salt's tables.
 //
-// Options stand below returner.postgres. or returner.pgjsonb.: host (localhost), user, db (both "salt"), the password
-// passwd, for pgjsonb pass ("salt"), port (5432), and those of libpq for TLS: sslmode, sslcert, sslkey, sslrootcert.
+// Options are below returner.postgres. or returner.pgjsonb.: host (localhost), user, db (both
+// "salt"), the password passwd, for pgjsonb pass ("salt"), port (5432), and libpq's TLS options:
+// sslmode, sslcert, sslkey, sslrootcert.
 package postgres
 
 import (
@@ -28,7 +29,7 @@ const (
 	NameJSONB = "pgjsonb"
 )
 
-// dialTime is how long a connection may take to come.
+// dialTime is the timeout for connecting.
 const dialTime = 5 * time.Second
 
 const doc = `
@@ -39,15 +40,17 @@ const doc = `
         salt '*' test.ping --return %s
     `
 
-// known are the settings of a returner.
+// known returns the settings of a returner.
 func known(name string) []returners.Setting {
 	pass := "passwd"
 	if name == NameJSONB {
 		pass = "pass"
 	}
 	list := []returners.Setting{
-		{Name: "host", Default: "localhost", Fixed: true}, {Name: "port", Default: int64(5432), Fixed: true},
-		{Name: "user", Default: "salt", Fixed: true}, {Name: pass, Default: "salt", Empty: true}, {Name: "db", Default: "salt", Fixed: true},
+		{Name: "host", Default: "localhost", Fixed: true}, {Name: "port", Default: int64(5432),
+			Fixed: true},
+		{Name: "user", Default: "salt", Fixed: true}, {Name: pass, Default: "salt", Empty: true},
+		{Name: "db", Default: "salt", Fixed: true},
 	}
 	for _, s := range []string{"sslmode", "sslcert", "sslkey", "sslrootcert", "sslcrl"} {
 		list = append(list, returners.Setting{Name: s, Fixed: true})
@@ -63,7 +66,7 @@ func Database(name string) sqlcache.Database {
 	}
 }
 
-// connect returns a database that connects when it is used, and its address.
+// connect returns a database that connects on first use, and its address.
 func connect(name string, from returners.Source, ret *data.Map) (*sql.DB, string, error) {
 	s := from.Read(ret, known(name), "returner."+name)
 	port, err := s.Int("port")
@@ -71,7 +74,7 @@ func connect(name string, from returners.Source, ret *data.Map) (*sql.DB, string
 		return nil, "", fmt.Errorf("returner.%s.%w", name, err)
 	}
 	if s.Text("sslcrl") != "" {
-		return nil, "", fmt.Errorf("returner.%s.sslcrl: lists of revoked certificates are not read", name)
+		return nil, "", fmt.Errorf("returner.%s.sslcrl: certificate revocation lists are not supported", name)
 	}
 	cfg, err := pgx.ParseConfig(target(s, port))
 	if err != nil {
@@ -85,7 +88,7 @@ func connect(name string, from returners.Source, ret *data.Map) (*sql.DB, string
 	return db, net.JoinHostPort(s.Text("host"), strconv.Itoa(port)), nil
 }
 
-// target writes settings as libpq reads them.
+// target formats settings as a libpq connection string.
 func target(s *returners.Settings, port int) string {
 	words := []string{"port=" + strconv.Itoa(port)}
 	add := func(key, value string) {

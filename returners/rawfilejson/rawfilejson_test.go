@@ -22,11 +22,13 @@ func content(t *testing.T, name string) string {
 func TestReturner(t *testing.T) {
 	dir := t.TempDir()
 	name, other := filepath.Join(dir, "events"), filepath.Join(dir, "other")
-	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("rawfile_json.filename", name)}, []loader.Plugin{Plugin()})
+	r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("rawfile_json.filename", name)},
+		[]loader.Plugin{Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ret := data.NewMap("id", "web1", "return", []byte("größe\n"), "ret_kwargs", data.NewMap("filename", other))
+	ret := data.NewMap("id", "web1", "return", []byte("größe\n"),
+		"ret_kwargs", data.NewMap("filename", other))
 	for range 2 { // it is a log: each return is a line
 		if _, err := r.Invoke(t.Context(), "rawfile_json.returner", []any{ret}, nil); err != nil {
 			t.Fatal(err)
@@ -53,10 +55,13 @@ func TestEvents(t *testing.T) {
 	if _, err := os.Stat(name); err == nil {
 		t.Error("no events made a file")
 	}
-	if err := e.ReturnEvents(t.Context(), []returners.Event{{Tag: "a", Data: data.NewMap("x", int64(1))}, {Tag: "b", Data: data.NewMap()}}); err != nil {
+	if err := e.ReturnEvents(t.Context(),
+		[]returners.Event{{Tag: "a", Data: data.NewMap("x", int64(1))},
+			{Tag: "b", Data: data.NewMap()}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := content(t, name), `{"data": {"x": 1}, "tag": "a"}`+"\n"+`{"data": {}, "tag": "b"}`+"\n"; got != want {
+	if got, want := content(t, name), `{"data": {"x": 1}, "tag": "a"}`+"\n"+
+		`{"data": {}, "tag": "b"}`+"\n"; got != want {
 		t.Errorf("the file holds %q, want %q", got, want)
 	}
 	e = OpenEvents(data.NewMap("rawfile_json.filename", t.TempDir()))

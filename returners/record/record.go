@@ -1,6 +1,6 @@
-// Package record is how a master's jobs and returns are written where the layout of Salt's own caches cannot hold all of
-// them: as MessagePack with a checksum, so that what was damaged is known. Caches keep records beside Salt's rows, keys or
-// files, which stay as Salt's programs read them.
+// Package record encodes a master's jobs and returns as MessagePack with a checksum, which reveals
+// damage. Caches whose Salt layout cannot hold all data store such records beside Salt's rows, keys
+// or files, which remain readable for Salt's programs.
 package record
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// ErrDamaged is wrapped for a record that is not as it was written.
+// ErrDamaged is wrapped by errors about a damaged record.
 var ErrDamaged = errors.New("the record is damaged")
 
 // mark begins every record.
@@ -32,17 +32,19 @@ const (
 	fieldMissing  = "missing"
 	fieldNoCache  = "nocache"
 	fieldStarted  = "started"  // microseconds
-	fieldMinion   = "minion"   // who returned
+	fieldMinion   = "minion"   // that returned
 	fieldReceived = "received" // microseconds
 )
 
-// MarshalJob returns j as a record with a checksum, for caches whose own layout cannot hold all of it. Absent is not in it.
+// MarshalJob encodes j as a record with a checksum. It omits Absent.
 func MarshalJob(j *returners.Job) ([]byte, error) {
-	return seal(data.NewMap(fieldID, []byte(j.ID), fieldLoad, []byte(j.Load), fieldMinions, namesOf(j.Minions), fieldMissing, namesOf(j.Missing),
+	return seal(data.NewMap(fieldID, []byte(j.ID), fieldLoad, []byte(j.Load), fieldMinions,
+		namesOf(j.Minions), fieldMissing, namesOf(j.Missing),
 		fieldNoCache, j.NoCache, fieldStarted, j.Started.UnixMicro()))
 }
 
-// UnmarshalJob reads a record of the job id. The error wraps ErrDamaged when it is not as it was written, or another's.
+// UnmarshalJob decodes a record of the job id. The error wraps ErrDamaged if the record is damaged
+// or belongs to another job.
 func UnmarshalJob(id job.ID, b []byte) (*returners.Job, error) {
 	m, err := unseal(id, b)
 	if err != nil {
@@ -51,18 +53,21 @@ func UnmarshalJob(id job.ID, b []byte) (*returners.Job, error) {
 	started, ok := m.Value(fieldStarted).(int64)
 	load, hasLoad := m.Value(fieldLoad).([]byte)
 	if !ok || !hasLoad {
-		return nil, fmt.Errorf("job %.64q: %w: it is no job", id, ErrDamaged)
+		return nil, fmt.Errorf("job %.64q: %w: it is not a job", id, ErrDamaged)
 	}
-	return &returners.Job{ID: id, Load: load, Minions: readNames(m.Value(fieldMinions)), Missing: readNames(m.Value(fieldMissing)),
-		NoCache: m.Value(fieldNoCache) == true, Started: time.UnixMicro(started).UTC()}, nil
+	return &returners.Job{ID: id, Load: load, Minions: readNames(m.Value(fieldMinions)),
+		Missing: readNames(m.Value(fieldMissing)), NoCache: m.Value(fieldNoCache) == true,
+		Started: time.UnixMicro(started).UTC()}, nil
 }
 
-// MarshalReturn returns r as a record with a checksum.
+// MarshalReturn encodes r as a record with a checksum.
 func MarshalReturn(id job.ID, r *returners.Return) ([]byte, error) {
-	return seal(data.NewMap(fieldID, []byte(id), fieldMinion, []byte(r.Minion), fieldLoad, []byte(r.Load), fieldReceived, r.Received.UnixMicro()))
+	return seal(data.NewMap(fieldID, []byte(id), fieldMinion, []byte(r.Minion), fieldLoad,
+		[]byte(r.Load), fieldReceived, r.Received.UnixMicro()))
 }
 
-// UnmarshalReturn reads the record of a return for the job id. The error wraps ErrDamaged as that of UnmarshalJob.
+// UnmarshalReturn decodes the record of a return for the job id. The error wraps ErrDamaged as in
+// UnmarshalJob.
 func UnmarshalReturn(id job.ID, b []byte) (*returners.Return, error) {
 	m, err := unseal(id, b)
 	if err != nil {
@@ -72,12 +77,13 @@ func UnmarshalReturn(id job.ID, b []byte) (*returners.Return, error) {
 	received, hasTime := m.Value(fieldReceived).(int64)
 	load, hasLoad := m.Value(fieldLoad).([]byte)
 	if !ok || !hasTime || !hasLoad {
-		return nil, fmt.Errorf("return for job %.64q: %w: it is no return", id, ErrDamaged)
+		return nil, fmt.Errorf("return for job %.64q: %w: it is not a return", id, ErrDamaged)
 	}
-	return &returners.Return{Minion: string(minion), Load: load, Received: time.UnixMicro(received).UTC()}, nil
+	return &returners.Return{Minion: string(minion), Load: load,
+		Received: time.UnixMicro(received).UTC()}, nil
 }
 
-// namesOf returns ids as bytes: one that is not UTF-8 comes back as it was.
+// namesOf returns ids as bytes, so that one that is not UTF-8 is preserved.
 func namesOf(ids []string) []any {
 	list := make([]any, len(ids))
 	for i, id := range ids {
@@ -107,7 +113,8 @@ func seal(m *data.Map) ([]byte, error) {
 // unseal returns the fields of a record of the job id.
 func unseal(id job.ID, b []byte) (*data.Map, error) {
 	end := len(b) - 4
-	if end < len(mark) || string(b[:len(mark)]) != mark || binary.BigEndian.Uint32(b[end:]) != checksum(b[:end]) {
+	if end < len(mark) || string(b[:len(mark)]) != mark ||
+		binary.BigEndian.Uint32(b[end:]) != checksum(b[:end]) {
 		return nil, ErrDamaged
 	}
 	limits := payload.WireLimits()
@@ -118,15 +125,15 @@ func unseal(id job.ID, b []byte) (*data.Map, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	if own, _ := m.Value(fieldID).([]byte); string(own) != string(id) {
-		return nil, fmt.Errorf("%w: it is of another job", ErrDamaged)
+		return nil, fmt.Errorf("%w: it belongs to another job", ErrDamaged)
 	}
 	return m, nil
 }
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// Answer returns a digest of what a return says, by which a repetition is told from a second answer: of its fields return
-// and retcode, as they are encoded, or of the whole load when that has no field return.
+// Answer returns a digest of the encoded fields return and retcode, or of the whole load if it has
+// no field return. It distinguishes a repeated return from a conflicting one.
 func Answer(load data.Raw) []byte {
 	h := sha256.New()
 	fields, err := payload.ParseFields(load, payload.WireLimits())
@@ -141,7 +148,7 @@ func Answer(load data.Raw) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// FunOf returns the function of a load, "" when it does not say; several are joined by commas.
+// FunOf returns the function of a load, or "" if it has none; several are joined by commas.
 func FunOf(load data.Raw) string {
 	fields, err := payload.ParseFields(load, payload.WireLimits())
 	if err != nil {
@@ -150,7 +157,15 @@ func FunOf(load data.Raw) string {
 	return returners.FunText(fields.Value("fun"))
 }
 
-// MergeIDs returns ids and then those of more that are not among them, and whether there were any. ids is not changed.
+// Matches reports whether f selects j.
+func Matches(f returners.Filter, j *returners.Job) bool {
+	return (f.Since.IsZero() || !j.Started.Before(f.Since)) &&
+		(f.Until.IsZero() || j.Started.Before(f.Until)) &&
+		(f.Fun == "" || FunOf(j.Load) == f.Fun)
+}
+
+// MergeIDs appends to ids those of more that it lacks, and reports whether there were any. ids is
+// not changed.
 func MergeIDs(ids, more []string) (all []string, changed bool) {
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {

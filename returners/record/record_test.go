@@ -13,8 +13,9 @@ import (
 
 var began = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
-func TestRecordsComeBackWhole(t *testing.T) {
-	j := &returners.Job{ID: "20260301120000123456", Load: []byte{0xc1, 0}, Minions: []string{"b", "größe"}, Missing: []string{"c"}, NoCache: true, Started: began}
+func TestRecordsRoundTrip(t *testing.T) {
+	j := &returners.Job{ID: "20260301120000123456", Load: []byte{0xc1, 0},
+		Minions: []string{"b", "größe"}, Missing: []string{"c"}, NoCache: true, Started: began}
 	b, err := MarshalJob(j)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,8 @@ func TestRecordsComeBackWhole(t *testing.T) {
 }
 
 func TestDamageIsFound(t *testing.T) {
-	j := &returners.Job{ID: "20260301120000123456", Load: []byte{0x80}, Minions: []string{"a"}, Started: began}
+	j := &returners.Job{ID: "20260301120000123456", Load: []byte{0x80}, Minions: []string{"a"},
+		Started: began}
 	whole, err := MarshalJob(j)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +59,8 @@ func TestDamageIsFound(t *testing.T) {
 }
 
 func FuzzUnmarshal(f *testing.F) {
-	b, err := MarshalReturn("20260301120000123456", &returners.Return{Minion: "a", Load: []byte{0x80}, Received: began})
+	b, err := MarshalReturn("20260301120000123456",
+		&returners.Return{Minion: "a", Load: []byte{0x80}, Received: began})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -68,7 +71,8 @@ func FuzzUnmarshal(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if same, err := UnmarshalReturn("20260301120000123456", again); err != nil || !cmp.Equal(r, same) {
+			if same, err := UnmarshalReturn("20260301120000123456", again); err != nil ||
+				!cmp.Equal(r, same) {
 				t.Errorf("a record comes back as another: %v, %v", same, err)
 			}
 		}

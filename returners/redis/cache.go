@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,11 +18,9 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-var errClosed = errors.New("job cache is closed")
-
-// Options tune a Cache.
+// Options configure a Cache.
 type Options struct {
-	Log logrus.FieldLogger // told of damage; nil logs nothing
+	Log logrus.FieldLogger // receives reports of damage; nil logs nothing
 }
 
 func (o Options) filled() Options {
@@ -33,7 +30,8 @@ func (o Options) filled() Options {
 	return o
 }
 
-// A Cache is a job cache in Redis. Several goroutines may use it, and several masters one server.
+// A Cache is a job cache in Redis. Several goroutines may use it, and several masters may share one
+// server.
 type Cache struct {
 	db     *redis.Client
 	at     string
@@ -41,38 +39,20 @@ type Cache struct {
 	keep   time.Duration
 	prefix string
 
-	mu     sync.RWMutex // held to read while the server is used
-	closed bool
+	gate returners.Gate
 }
 
 var _ returners.JobCache = (*Cache)(nil)
 
-// Close ends the use of the server, after what others have begun.
-func (c *Cache) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil
-	}
-	c.closed = true
-	return c.db.Close()
-}
+// Close waits for running calls and closes the connections.
+func (c *Cache) Close() error { return c.gate.Close(c.db.Close) }
 
-func (c *Cache) use(ctx context.Context) (end func(), err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	c.mu.RLock()
-	if c.closed {
-		c.mu.RUnlock()
-		return nil, errClosed
-	}
-	return c.mu.RUnlock, nil
-}
-
-// run runs a script that changes something. One that has begun is not broken off when its caller gives up.
-func (c *Cache) run(ctx context.Context, s *redis.Script, keys []string, args ...any) (string, error) {
-	end, err := c.use(ctx)
+// run runs a script that changes data. Once started it is not interrupted if the caller's context
+// ends.
+func (c *Cache) run(
+	ctx context.Context, s *redis.Script, keys []string, args ...any,
+) (string, error) {
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -86,7 +66,7 @@ func (c *Cache) run(ctx context.Context, s *redis.Script, keys []string, args ..
 	return text, nil
 }
 
-// seconds is how long Salt's keys and those of ours stay, 0 for ever.
+// seconds returns the lifetimes of Salt's keys and of ours; 0 means forever.
 func (c *Cache) seconds() (salt, ours int64) {
 	if c.keep <= 0 {
 		return 0, 0
@@ -94,7 +74,7 @@ func (c *Cache) seconds() (salt, ours int64) {
 	return int64(c.keep / time.Second), int64((c.keep + time.Hour) / time.Second)
 }
 
-// SaveJob keeps j, as [returners.JobCache] says.
+// SaveJob stores j, see [returners.JobCache].
 func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	row, err := record.MarshalJob(j)
 	if err != nil {
@@ -106,7 +86,7 @@ func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	all := []string{k.job, c.prefix + "brine:jobs", k.load}
 	old, err := c.run(ctx, saveJob(), all, append(args, "")...)
 	if err == nil && old != "" {
-		err = c.join(ctx, j.ID, old, j.Minions)
+		err = c.mergeMinions(ctx, j.ID, old, j.Minions)
 		if errors.Is(err, record.ErrDamaged) {
 			_, err = c.run(ctx, saveJob(), all, append(args, "replace")...)
 		}
@@ -117,8 +97,8 @@ func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	return nil
 }
 
-// join adds minions to the job whose record was old.
-func (c *Cache) join(ctx context.Context, id job.ID, old string, ids []string) error {
+// mergeMinions adds minions to the job with the record old.
+func (c *Cache) mergeMinions(ctx context.Context, id job.ID, old string, ids []string) error {
 	for {
 		j, err := record.UnmarshalJob(id, []byte(old))
 		if err != nil {
@@ -146,7 +126,7 @@ func (c *Cache) join(ctx context.Context, id job.ID, old string, ids []string) e
 	}
 }
 
-// AddMinions adds to those that are expected to return, as [returners.JobCache] says.
+// AddMinions adds expected minions, see [returners.JobCache].
 func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	err := c.adopt(ctx, id)
 	if err == nil {
@@ -155,7 +135,7 @@ func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 			if old == "" {
 				err = returners.ErrUnknownJob
 			} else {
-				err = c.join(ctx, id, old, ids)
+				err = c.mergeMinions(ctx, id, old, ids)
 			}
 		}
 	}
@@ -168,9 +148,9 @@ func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	return nil
 }
 
-// adopt makes a record of a job that Salt has written.
+// adopt creates a record for a job that Salt wrote.
 func (c *Cache) adopt(ctx context.Context, id job.ID) error {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return err
 	}
@@ -187,8 +167,10 @@ func (c *Cache) adopt(ctx context.Context, id job.ID) error {
 	return c.SaveJob(ctx, j)
 }
 
-// SaveReturn keeps r, as [returners.JobCache] says.
-func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
+// SaveReturn stores r, see [returners.JobCache].
+func (c *Cache) SaveReturn(
+	ctx context.Context, id job.ID, r *returners.Return,
+) (fresh bool, err error) {
 	row, err := record.MarshalReturn(id, r)
 	if err != nil {
 		return false, fmt.Errorf("save return of minion %.64q for job %s: %w", r.Minion, id, err)
@@ -203,7 +185,9 @@ func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) 
 	return fresh, nil
 }
 
-func (c *Cache) saveReturn(ctx context.Context, id job.ID, r *returners.Return, row []byte) (bool, error) {
+func (c *Cache) saveReturn(
+	ctx context.Context, id job.ID, r *returners.Return, row []byte,
+) (bool, error) {
 	k := c.keys(id)
 	salt, ours := c.seconds()
 	text := ""
@@ -227,7 +211,7 @@ func (c *Cache) saveReturn(ctx context.Context, id job.ID, r *returners.Return, 
 	case "unknown":
 		return false, returners.ErrUnknownJob
 	}
-	old := verdict[len("old:"):] // what is there
+	old := verdict[len("old:"):] // the stored one
 	if _, err := unpack(id, old); err != nil {
 		_, err := c.run(ctx, saveReturn(), names, append(args, "replace")...)
 		return err == nil, err
@@ -250,7 +234,7 @@ func unpack(id job.ID, value string) (*returners.Return, error) {
 
 // Job returns one job.
 func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
@@ -262,7 +246,7 @@ func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 		j, err = c.foreignJob(ctx, id)
 	case err == nil:
 		if j, err = record.UnmarshalJob(id, row); err != nil {
-			c.tell(err)
+			c.logDamage(err)
 			err = fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
 		}
 	}
@@ -272,13 +256,13 @@ func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	return j, nil
 }
 
-func (c *Cache) tell(err error) {
-	c.o.Log.WithError(err).Error("Job cache redis: a record is left out")
+func (c *Cache) logDamage(err error) {
+	c.o.Log.WithError(err).Error("Job cache redis: skipping a damaged record")
 }
 
-// Returns returns the answers to a job, in the order in which they came; those that Salt has written come last.
+// Returns returns the returns of a job, in the order of arrival; those that Salt wrote come last.
 func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("returns of job %s: %w", id, err)
 	}
@@ -296,7 +280,7 @@ func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, err
 	for _, minion := range order {
 		r, err := unpack(id, ours[minion])
 		if err != nil {
-			c.tell(err)
+			c.logDamage(err)
 			continue
 		}
 		list = append(list, *r)
@@ -308,9 +292,9 @@ func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, err
 	return append(list, foreign...), nil
 }
 
-// Jobs returns the jobs that f chooses, the newest first.
+// Jobs returns the jobs that match f, the newest first.
 func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
@@ -322,7 +306,8 @@ func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, 
 	if !f.Until.IsZero() {
 		to = "(" + strconv.FormatInt(f.Until.UnixMicro(), 10)
 	}
-	ids, err := c.db.ZRevRangeByScore(ctx, c.prefix+"brine:jobs", &redis.ZRangeBy{Min: from, Max: to}).Result()
+	ids, err := c.db.ZRevRangeByScore(ctx, c.prefix+
+		"brine:jobs", &redis.ZRangeBy{Min: from, Max: to}).Result()
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
@@ -334,18 +319,15 @@ func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, 
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
-	jobs = append(jobs, foreign...)
-	slices.SortStableFunc(jobs, func(a, b returners.Job) int { return b.Started.Compare(a.Started) })
-	if f.Limit > 0 && len(jobs) > f.Limit {
-		jobs = jobs[:f.Limit]
-	}
-	return jobs, nil
+	return f.Newest(append(jobs, foreign...)), nil
 }
 
-// atOnce is how many values one request asks for.
+// atOnce is the number of values in one request.
 const atOnce = 200
 
-func (c *Cache) ownJobs(ctx context.Context, f returners.Filter, ids []string) ([]returners.Job, error) {
+func (c *Cache) ownJobs(
+	ctx context.Context, f returners.Filter, ids []string,
+) ([]returners.Job, error) {
 	var jobs []returners.Job
 	for part := range slices.Chunk(ids, atOnce) {
 		names := make([]string, len(part))
@@ -359,11 +341,11 @@ func (c *Cache) ownJobs(ctx context.Context, f returners.Filter, ids []string) (
 		for i, v := range values {
 			row, ok := v.(string)
 			if !ok {
-				continue // it has gone
+				continue // it was deleted
 			}
 			j, err := record.UnmarshalJob(job.ID(part[i]), []byte(row))
 			if err != nil {
-				c.tell(err)
+				c.logDamage(err)
 				continue
 			}
 			if f.Fun != "" && record.FunOf(j.Load) != f.Fun {
@@ -377,27 +359,30 @@ func (c *Cache) ownJobs(ctx context.Context, f returners.Filter, ids []string) (
 	return jobs, nil
 }
 
-// Clean drops the jobs that started before a time with their returns, one after the other. What Salt has written goes by
-// its own time.
+// Clean deletes the jobs that started before a time with their returns, one by one. Data that Salt
+// wrote expire by themselves.
 func (c *Cache) Clean(ctx context.Context, before time.Time) (total int, err error) {
 	for {
-		end, err := c.use(ctx)
+		end, err := c.gate.Enter(ctx)
 		if err != nil {
-			return total, fmt.Errorf("drop old jobs: %w", err)
+			return total, fmt.Errorf("delete old jobs: %w", err)
 		}
-		ids, err := c.db.ZRangeByScore(ctx, c.prefix+"brine:jobs", &redis.ZRangeBy{Min: "-inf", Max: "(" + strconv.FormatInt(before.UnixMicro(), 10), Count: atOnce}).Result()
+		ids, err := c.db.ZRangeByScore(ctx, c.prefix+
+			"brine:jobs", &redis.ZRangeBy{Min: "-inf", Max: "(" +
+			strconv.FormatInt(before.UnixMicro(), 10), Count: atOnce}).Result()
 		end()
 		if err != nil {
-			return total, fmt.Errorf("drop old jobs: %w", err)
+			return total, fmt.Errorf("delete old jobs: %w", err)
 		}
 		if len(ids) == 0 {
 			return total, nil
 		}
 		for _, id := range ids {
 			k := c.keys(job.ID(id))
-			n, err := c.run(ctx, dropJob(), []string{c.prefix + "brine:jobs", k.job, k.returns, k.order, k.load, k.ret}, id)
+			n, err := c.run(ctx, dropJob(),
+				[]string{c.prefix + "brine:jobs", k.job, k.returns, k.order, k.load, k.ret}, id)
 			if err != nil {
-				return total, fmt.Errorf("drop old jobs: %w", err)
+				return total, fmt.Errorf("delete old jobs: %w", err)
 			}
 			if n == "1" {
 				total++

@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// foreignJob returns a job that Salt has written.
+// foreignJob returns a job that Salt wrote.
 func (c *Cache) foreignJob(ctx context.Context, id job.ID) (*returners.Job, error) {
 	text, err := c.db.Get(ctx, c.keys(id).load).Result()
 	if errors.Is(err, redis.Nil) {
@@ -26,14 +26,16 @@ func (c *Cache) foreignJob(ctx context.Context, id job.ID) (*returners.Job, erro
 	}
 	j, err := returners.JobOfJSON(id, text)
 	if err != nil {
-		c.tell(err)
+		c.logDamage(err)
 		return nil, returners.ErrUnknownJob
 	}
 	return j, nil
 }
 
-// foreignReturns returns the returns that Salt has written of minions that are not among ours.
-func (c *Cache) foreignReturns(ctx context.Context, id job.ID, ours map[string]string) ([]returners.Return, error) {
+// foreignReturns returns the returns that Salt wrote, of minions that are not in ours.
+func (c *Cache) foreignReturns(
+	ctx context.Context, id job.ID, ours map[string]string,
+) ([]returners.Return, error) {
 	all, err := c.db.HGetAll(ctx, c.keys(id).ret).Result()
 	if err != nil {
 		return nil, err
@@ -45,15 +47,16 @@ func (c *Cache) foreignReturns(ctx context.Context, id job.ID, ours map[string]s
 		}
 		load, err := returners.LoadOfJSON(all[minion])
 		if err != nil {
-			c.tell(err)
+			c.logDamage(err)
 			continue
 		}
-		list = append(list, returners.Return{Minion: minion, Load: load, Received: time.Unix(0, 0).UTC()})
+		list = append(list, returners.Return{Minion: minion, Load: load,
+			Received: time.Unix(0, 0).UTC()})
 	}
 	return list, nil
 }
 
-// foreignJobs returns the jobs that Salt has written.
+// foreignJobs returns the jobs that Salt wrote.
 func (c *Cache) foreignJobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
 	var jobs []returners.Job
 	it := c.db.Scan(ctx, 0, c.prefix+"load:*", 1000).Iterator()
@@ -73,10 +76,9 @@ func (c *Cache) foreignJobs(ctx context.Context, f returners.Filter) ([]returner
 		if err != nil {
 			return nil, err
 		}
-		if !f.Since.IsZero() && j.Started.Before(f.Since) || !f.Until.IsZero() && !j.Started.Before(f.Until) || f.Fun != "" && record.FunOf(j.Load) != f.Fun {
-			continue
+		if record.Matches(f, j) {
+			jobs = append(jobs, *j)
 		}
-		jobs = append(jobs, *j)
 	}
 	return jobs, it.Err()
 }

@@ -9,13 +9,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// openNothing makes the test open a server that is not there, in a process of its own.
+// openNothing is the environment variable that makes the test open a server that does not exist, in
+// a process of its own.
 const openNothing = "BRINE_TEST_OPEN_NOTHING"
 
-// TestNothingIsWrittenPastTheLog opens a server that is not there: the error says so, and the library of the client writes nothing.
-func TestNothingIsWrittenPastTheLog(t *testing.T) {
+// TestLibraryDoesNotBypassTheLog opens a server that does not exist: the error says so, and the
+// client library writes nothing.
+func TestLibraryDoesNotBypassTheLog(t *testing.T) {
 	if os.Getenv(openNothing) != "" {
-		if _, err := Open(t.Context(), data.NewMap("redis.host", "127.0.0.1", "redis.port", int64(1)), Options{}); err == nil {
+		if _, err := Open(t.Context(),
+			data.NewMap("redis.host", "127.0.0.1", "redis.port", int64(1)), Options{}); err == nil {
 			t.Error("a server listens on port 1")
 		}
 		return

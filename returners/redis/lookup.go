@@ -16,8 +16,10 @@ import (
 
 var _ returners.Lookup = (*minionReturner)(nil)
 
-// look connects, calls do and gives the connection back.
-func (r *minionReturner) look(ctx context.Context, what string, do func(ctx context.Context, db redis.UniversalClient) error) error {
+// look connects, calls do and closes the connection.
+func (r *minionReturner) look(
+	ctx context.Context, what string, do func(ctx context.Context, db redis.UniversalClient) error,
+) error {
 	db, at, err := connect(r.from, nil)
 	if err != nil {
 		return err
@@ -30,21 +32,22 @@ func (r *minionReturner) look(ctx context.Context, what string, do func(ctx cont
 	return nil
 }
 
-// JID returns what is in ret:JID, by minion.
+// JID returns the content of ret:JID, by minion.
 func (r *minionReturner) JID(ctx context.Context, jid string) (*data.Map, error) {
 	all := &data.Map{}
-	err := r.look(ctx, fmt.Sprintf("returns of job %.64q", jid), func(ctx context.Context, db redis.UniversalClient) error {
-		found, err := db.HGetAll(ctx, r.prefix+"ret:"+jid).Result()
-		if err != nil {
-			return err
-		}
-		for _, minion := range slices.Sorted(maps.Keys(found)) {
-			if err := setReturn(all, minion, found[minion]); err != nil {
+	err := r.look(ctx, fmt.Sprintf("returns of job %.64q", jid),
+		func(ctx context.Context, db redis.UniversalClient) error {
+			found, err := db.HGetAll(ctx, r.prefix+"ret:"+jid).Result()
+			if err != nil {
 				return err
 			}
-		}
-		return nil
-	})
+			for _, minion := range slices.Sorted(maps.Keys(found)) {
+				if err := setReturn(all, minion, found[minion]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	return all, err
 }
 
@@ -60,39 +63,40 @@ func setReturn(all *data.Map, minion, text string) error {
 	return nil
 }
 
-// Fun returns what each minion returned last for a function: the job that MINION:FUN names, of ret:JID. Salt looks for it in a key that
-// it never writes, and always returns nothing.
+// Fun returns each minion's last return for a function: the entry of ret:JID for the job that
+// MINION:FUN names. Salt looks for it in a key that it never writes, and always returns nothing.
 func (r *minionReturner) Fun(ctx context.Context, fun string) (*data.Map, error) {
 	all := &data.Map{}
-	err := r.look(ctx, fmt.Sprintf("last returns of %.64q", fun), func(ctx context.Context, db redis.UniversalClient) error {
-		ids, err := r.minions(ctx, db)
-		if err != nil {
-			return err
-		}
-		for _, minion := range ids {
-			last, ok := lastKey(minion, fun)
-			if !ok {
-				continue
-			}
-			text, err := "", error(nil)
-			if jid, getErr := db.Get(ctx, r.prefix+last).Result(); getErr == nil {
-				text, err = db.HGet(ctx, r.prefix+"ret:"+jid, minion).Result()
-			} else {
-				err = getErr
-			}
-			if err != nil && !errors.Is(err, redis.Nil) {
+	err := r.look(ctx, fmt.Sprintf("last returns of %.64q", fun),
+		func(ctx context.Context, db redis.UniversalClient) error {
+			ids, err := r.minions(ctx, db)
+			if err != nil {
 				return err
 			}
-			if err := setReturn(all, minion, text); err != nil {
-				return err
+			for _, minion := range ids {
+				last, ok := lastKey(minion, fun)
+				if !ok {
+					continue
+				}
+				text, err := "", error(nil)
+				if jid, getErr := db.Get(ctx, r.prefix+last).Result(); getErr == nil {
+					text, err = db.HGet(ctx, r.prefix+"ret:"+jid, minion).Result()
+				} else {
+					err = getErr
+				}
+				if err != nil && !errors.Is(err, redis.Nil) {
+					return err
+				}
+				if err := setReturn(all, minion, text); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
 	return all, err
 }
 
-// JIDs returns the jobs of all keys load:JID, by id.
+// JIDs returns the jobs of all keys load:JID, by ID.
 func (r *minionReturner) JIDs(ctx context.Context) (*data.Map, error) {
 	all := &data.Map{}
 	err := r.look(ctx, "jobs", func(ctx context.Context, db redis.UniversalClient) error {
@@ -103,7 +107,7 @@ func (r *minionReturner) JIDs(ctx context.Context) (*data.Map, error) {
 		for _, key := range keys {
 			text, err := db.Get(ctx, key).Result()
 			if errors.Is(err, redis.Nil) {
-				continue // it has gone
+				continue // it was deleted
 			}
 			if err != nil {
 				return err
@@ -111,7 +115,7 @@ func (r *minionReturner) JIDs(ctx context.Context) (*data.Map, error) {
 			v, err := returners.ParseJSON([]byte(text))
 			load, ok := v.(*data.Map)
 			if err != nil || !ok {
-				return fmt.Errorf("key %.64q is no load of a job: %w", key, errors.Join(err))
+				return fmt.Errorf("key %.64q is not the load of a job: %w", key, errors.Join(err))
 			}
 			jid := strings.TrimPrefix(key, r.prefix+"load:")
 			all.Set(jid, returners.Instance(jid, load))
@@ -121,7 +125,7 @@ func (r *minionReturner) JIDs(ctx context.Context) (*data.Map, error) {
 	return all, err
 }
 
-// loadKeys returns the keys of a pattern, sorted; in a cluster those of all its masters.
+// loadKeys returns the keys that match a pattern, sorted; in a cluster those of all its masters.
 func loadKeys(ctx context.Context, db redis.UniversalClient, pattern string) ([]string, error) {
 	scan := func(ctx context.Context, c *redis.Client) (keys []string, err error) {
 		it := c.Scan(ctx, 0, pattern, 1000).Iterator()

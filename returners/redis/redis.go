@@ -1,15 +1,16 @@
-// Package redis is Salt's returner of that name (salt/returners/redis_return.py): returns and a master's job cache in a
-// Redis server.
+// Package redis is Salt's returner of that name (salt/returners/redis_return.py): returns and a
+// master's job cache in a Redis server.
 //
-// Options stand below redis.: host ("salt"), port (6379), password, db ("0"), unix_socket_path, and for a cluster
-// cluster_mode with cluster.startup_nodes, a list of host and port.
+// Options are below redis.: host ("salt"), port (6379), password, db ("0"), unix_socket_path, and
+// for a cluster cluster_mode with cluster.startup_nodes, a list of host and port.
 //
-// Keys are Salt's: load:JID, the load as JSON; ret:JID, a hash of minion to return as JSON; MINION:FUN, the id of the last
-// job of a function; and the set minions. They go after keep_jobs_seconds, but for minions. They cannot hold all that a
-// [returners.JobCache] promises, so a job cache has keys of its own beside them, which begin with brine: and go an hour
-// later. One script changes all keys of a job or a return, so that it is done as a whole. What Salt's master or minions
-// have written is read too. Changes outlast an end of the server as its option appendfsync says: with always, none is
-// lost that was acknowledged. A cluster cannot run such scripts, and is for minions' returns only.
+// The keys are Salt's: load:JID, the load as JSON; ret:JID, a hash of minion to return as JSON;
+// MINION:FUN, the ID of the last job of a function; and the set minions. All but minions expire
+// after keep_jobs_seconds. They do not suffice for a [returners.JobCache], so a job cache also has
+// keys of its own, which begin with brine: and expire an hour later. One script changes all keys of
+// a job or a return atomically. Data that Salt's master or minions wrote are read too. The
+// durability of changes depends on the server's option appendfsync: with always, no acknowledged
+// change is lost. A cluster cannot run such scripts, and supports only minions' returns.
 package redis
 
 import (
@@ -33,10 +34,10 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// Name is that of the returner.
+// Name is the returner's name.
 const Name = "redis"
 
-// limit is how long one change may take, and dialTime a connection.
+// limit is the timeout of one change, dialTime that of connecting.
 const (
 	limit    = 30 * time.Second
 	dialTime = 5 * time.Second
@@ -52,8 +53,10 @@ const doc = `
 
 func known() []returners.Setting {
 	return []returners.Setting{
-		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(6379), Fixed: true}, {Name: "password"},
-		{Name: "db", Default: "0", Fixed: true}, {Name: "unix_socket_path", Fixed: true}, {Name: "cluster_mode", Fixed: true},
+		{Name: "host", Default: "salt", Fixed: true}, {Name: "port", Default: int64(6379),
+			Fixed: true}, {Name: "password"},
+		{Name: "db", Default: "0", Fixed: true}, {Name: "unix_socket_path", Fixed: true},
+		{Name: "cluster_mode", Fixed: true},
 		{Name: "startup_nodes", Key: "cluster.startup_nodes", Fixed: true},
 	}
 }
@@ -61,11 +64,12 @@ func known() []returners.Setting {
 // Plugin returns the returner for a minion.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returners.Module(doc, &minionReturner{from: returners.EnvSource(env), keep: keepJobs(env.Opts)}), nil
+		return returners.Module(doc, &minionReturner{from: returners.EnvSource(env),
+			keep: keepJobs(env.Opts)}), nil
 	}}
 }
 
-// keepJobs is how long keys stay; 0 is for ever.
+// keepJobs returns the lifetime of keys; 0 means forever.
 func keepJobs(opts *data.Map) time.Duration {
 	seconds, err := loader.Int(opts.Value("keep_jobs_seconds"))
 	if !opts.Has("keep_jobs_seconds") || err != nil {
@@ -74,7 +78,7 @@ func keepJobs(opts *data.Map) time.Duration {
 	return time.Duration(max(seconds, 0)) * time.Second
 }
 
-// minionReturner connects for each return, since the ret_config of each may name another server.
+// minionReturner connects for each return, because the ret_config of each may name another server.
 type minionReturner struct {
 	from   returners.Source
 	keep   time.Duration
@@ -112,23 +116,26 @@ func (r *minionReturner) put(ctx context.Context, db redis.UniversalClient, ret 
 	return err
 }
 
-// funForm is what functions are called of which the last job is noted: shelf.name, or several with commas.
+// funForm matches the functions whose last job is recorded: shelf.name, or several separated by
+// commas.
 var funForm = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.,-]+$`)
 
-// maxFun is the length of the longest of them.
+// maxFun is the maximum length of their names.
 const maxFun = 255
 
-// lastKey returns Salt's key MINION:FUN for the last job of a function. Both are the minion's to choose: ok is false for what
-// is no function, and where the key could be one of the others.
+// lastKey returns Salt's key MINION:FUN for the last job of a function. The minion chooses both
+// parts: ok is false for an invalid function, and if the key could be mistaken for one of the
+// others.
 func lastKey(minion, fun string) (key string, ok bool) {
 	head, _, _ := strings.Cut(minion, ":")
-	if slices.Contains([]string{"load", "ret", "brine", "minions"}, head) || len(fun) > maxFun || !funForm.MatchString(fun) {
+	if slices.Contains([]string{"load", "ret", "brine", "minions"}, head) || len(fun) > maxFun ||
+		!funForm.MatchString(fun) {
 		return "", false
 	}
 	return minion + ":" + fun, true
 }
 
-// Open connects to the job cache of a master with these options.
+// Open opens the job cache of a master with these options.
 func Open(ctx context.Context, opts *data.Map, o Options) (returners.JobCache, error) {
 	return open(ctx, opts, o, "")
 }
@@ -140,7 +147,8 @@ func open(ctx context.Context, opts *data.Map, o Options, prefix string) (*Cache
 	}
 	single, ok := db.(*redis.Client)
 	if !ok {
-		return nil, errors.Join(errors.New("redis.cluster_mode: a cluster cannot hold a job cache"), db.Close())
+		return nil, errors.Join(errors.New("redis.cluster_mode: a cluster cannot hold a job cache"),
+			db.Close())
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -150,9 +158,10 @@ func open(ctx context.Context, opts *data.Map, o Options, prefix string) (*Cache
 	return &Cache{db: single, at: at, o: o.filled(), keep: keepJobs(opts), prefix: prefix}, nil
 }
 
-// connect returns a client that connects when it is used, and its address.
+// connect returns a client that connects on first use, and its address.
 func connect(from returners.Source, ret *data.Map) (redis.UniversalClient, string, error) {
-	redis.SetLogger(&logging.VoidLogger{}) // it writes past the log, and what it writes comes back as an error
+	// it bypasses the log, and its messages are also returned as errors
+	redis.SetLogger(&logging.VoidLogger{})
 	s := from.Read(ret, known(), Name)
 	port, err := s.Int("port")
 	if err != nil {
@@ -167,11 +176,14 @@ func connect(from returners.Source, ret *data.Map) (redis.UniversalClient, strin
 		if err != nil {
 			return nil, "", err
 		}
-		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes, Password: s.Text("password"), DialTimeout: dialTime, ReadTimeout: limit,
+		return redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes,
+			Password: s.Text("password"), DialTimeout: dialTime, ReadTimeout: limit,
 			WriteTimeout: limit, MaxRetries: -1, ContextTimeoutEnabled: true}), nodes[0], nil
 	}
-	o := &redis.Options{Network: "tcp", Addr: net.JoinHostPort(s.Text("host"), strconv.Itoa(port)), Password: s.Text("password"), DB: number,
-		DialTimeout: dialTime, DialerRetries: 1, ReadTimeout: limit, WriteTimeout: limit, MaxRetries: -1, ContextTimeoutEnabled: true, PoolSize: 16}
+	o := &redis.Options{Network: "tcp", Addr: net.JoinHostPort(s.Text("host"), strconv.Itoa(port)),
+		Password: s.Text("password"), DB: number, DialTimeout: dialTime, DialerRetries: 1,
+		ReadTimeout: limit, WriteTimeout: limit, MaxRetries: -1, ContextTimeoutEnabled: true,
+		PoolSize: 16}
 	if path := s.Text("unix_socket_path"); path != "" {
 		o.Network, o.Addr = "unix", path
 	}
@@ -185,7 +197,8 @@ func clusterNodes(v any) ([]string, error) {
 		m, _ := n.(*data.Map)
 		port, err := loader.Int(m.Value("port"))
 		if m.Text("host") == "" || err != nil {
-			return nil, fmt.Errorf("redis.cluster.startup_nodes: %s is no host and port", data.Repr(n))
+			return nil, fmt.Errorf("redis.cluster.startup_nodes: %s is not a host with a port",
+				data.Repr(n))
 		}
 		nodes = append(nodes, net.JoinHostPort(m.Text("host"), strconv.Itoa(int(port))))
 	}
@@ -195,10 +208,11 @@ func clusterNodes(v any) ([]string, error) {
 	return nodes, nil
 }
 
-// keys are those of one job.
+// keys holds the keys of one job.
 type keys struct{ load, ret, job, returns, order string }
 
 func (c *Cache) keys(id job.ID) keys {
 	p, s := c.prefix, string(id)
-	return keys{load: p + "load:" + s, ret: p + "ret:" + s, job: p + "brine:job:" + s, returns: p + "brine:ret:" + s, order: p + "brine:order:" + s}
+	return keys{load: p + "load:" + s, ret: p + "ret:" + s, job: p + "brine:job:" + s, returns: p +
+		"brine:ret:" + s, order: p + "brine:order:" + s}
 }

@@ -23,7 +23,7 @@ func testOptions() *data.Map {
 	return data.NewMap("redis.host", "127.0.0.1", "redis.db", "3", "keep_jobs_seconds", int64(3600))
 }
 
-// server returns a prefix that no other key has, whose keys are dropped with the test.
+// server returns a unique prefix, whose keys are deleted at the end of the test.
 func server(t *testing.T) (db *redis.Client, prefix string) {
 	t.Helper()
 	universal, _, err := connect(returners.MapSource(testOptions()), nil)
@@ -90,9 +90,11 @@ func TestSaltsKeysAreThere(t *testing.T) {
 	if got := db.Get(t.Context(), prefix+"load:"+id).Val(); got != load {
 		t.Errorf("load: %s, want %s", got, load)
 	}
-	whole := `{"cmd": "_return", "id": "web1", "jid": "` + id + `", "return": "größe\r\nDEL x", "retcode": 0, "success": true, ` +
+	whole := `{"cmd": "_return", "id": "web1", "jid": "` + id +
+		`", "return": "größe\r\nDEL x", "retcode": 0, "success": true, ` +
 		`"fun": "test.echo", "_stamp": "2026-03-01T12:00:01.000000"}`
-	if d := cmp.Diff(map[string]string{"web1": whole}, db.HGetAll(t.Context(), prefix+"ret:"+id).Val()); d != "" {
+	if d := cmp.Diff(map[string]string{"web1": whole},
+		db.HGetAll(t.Context(), prefix+"ret:"+id).Val()); d != "" {
 		t.Errorf("ret: -want +got\n%s", d)
 	}
 	if got := db.Get(t.Context(), prefix+"web1:test.echo").Val(); got != id {
@@ -114,7 +116,8 @@ func TestWhatSaltWroteIsRead(t *testing.T) {
 	db, prefix := server(t)
 	c := opened(t, prefix)
 	id := returnertest.Job(t, 1, "x").ID
-	db.SetEx(t.Context(), prefix+"load:"+string(id), `{"jid": "`+string(id)+`", "fun": "test.ping", "tgt": "*"}`, time.Hour)
+	db.SetEx(t.Context(), prefix+"load:"+string(id), `{"jid": "`+string(id)+
+		`", "fun": "test.ping", "tgt": "*"}`, time.Hour)
 	db.HSet(t.Context(), prefix+"ret:"+string(id), "web1", `{"id": "web1", "return": true}`, "web2", "{")
 	jobs, err := c.Jobs(t.Context(), returners.Filter{Fun: "test.ping"})
 	if err != nil || len(jobs) != 1 || jobs[0].ID != id {
@@ -124,7 +127,8 @@ func TestWhatSaltWroteIsRead(t *testing.T) {
 	if err != nil || len(got) != 1 || string(got[0].Load) != "\x82\xa2id\xa4web1\xa6return\xc3" {
 		t.Fatalf("Returns = %q, %v", got, err)
 	}
-	if fresh, err := c.SaveReturn(t.Context(), id, returnertest.Return(t, id, "web3", true, 1)); err != nil || !fresh {
+	if fresh, err := c.SaveReturn(t.Context(), id,
+		returnertest.Return(t, id, "web3", true, 1)); err != nil || !fresh {
 		t.Errorf("SaveReturn = %v, %v", fresh, err)
 	}
 	if err := c.AddMinions(t.Context(), id, []string{"web4"}); err != nil {
@@ -141,7 +145,8 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"a", "b"} {
-			if _, err := c.SaveReturn(t.Context(), j.ID, returnertest.Return(t, j.ID, id, id, 1)); err != nil {
+			if _, err := c.SaveReturn(t.Context(), j.ID,
+				returnertest.Return(t, j.ID, id, id, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -151,7 +156,8 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Minion != "b" {
 		t.Errorf("Returns = %v, %v", got, err)
 	}
-	if fresh, err := c.SaveReturn(t.Context(), j.ID, returnertest.Return(t, j.ID, "a", "again", 1)); err != nil || !fresh {
+	if fresh, err := c.SaveReturn(t.Context(), j.ID,
+		returnertest.Return(t, j.ID, "a", "again", 1)); err != nil || !fresh {
 		t.Errorf("SaveReturn in place of a damaged one = %v, %v", fresh, err)
 	}
 	db.SetRange(t.Context(), c.keys(j.ID).job, 20, "x")
@@ -170,7 +176,8 @@ func TestDamageCostsThatRecordOnly(t *testing.T) {
 func TestReturner(t *testing.T) {
 	db, prefix := server(t)
 	r := &minionReturner{from: returners.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
-	ret := data.NewMap("jid", "20260301120000000000", "id", "web1", "fun", []any{"test.ping", "test.echo"}, "return", []byte("x"), "ret_kwargs", data.NewMap("db", "3"))
+	ret := data.NewMap("jid", "20260301120000000000", "id", "web1",
+		"fun", []any{"test.ping", "test.echo"}, "return", []byte("x"), "ret_kwargs", data.NewMap("db", "3"))
 	for range 2 {
 		if err := r.Return(t.Context(), ret); err != nil {
 			t.Fatal(err)
@@ -187,28 +194,31 @@ func TestSettings(t *testing.T) {
 		opts *data.Map
 		want string
 	}{
-		"port":    {data.NewMap("redis.port", "x"), "redis.port: 'x' is no whole number"},
+		"port":    {data.NewMap("redis.port", "x"), "redis.port: 'x' is not an integer"},
 		"cluster": {data.NewMap("redis.cluster_mode", true), "redis.cluster.startup_nodes names no server"},
 		"a cluster cannot hold jobs": {data.NewMap("redis.cluster_mode", true, "redis.cluster.startup_nodes",
-			[]any{data.NewMap("host", "127.0.0.1", "port", int64(1))}), "redis.cluster_mode: a cluster cannot hold a job cache"},
+			[]any{data.NewMap("host", "127.0.0.1", "port", int64(1))}),
+			"redis.cluster_mode: a cluster cannot hold a job cache"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Open(t.Context(), c.opts, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := Open(t.Context(), c.opts, Options{}); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("Open = %v, want %s", err, c.want)
 			}
 		})
 	}
 }
 
-// TestAServerThatSaysNothing ends with its context, and names the server.
-func TestAServerThatSaysNothing(t *testing.T) {
+// TestSilentServer ends with its context, and the error names the server.
+func TestSilentServer(t *testing.T) {
 	host, port := returnertest.Silent(t)
 	opts := data.NewMap("redis.host", host, "redis.port", int64(port))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	at := fmt.Sprintf("redis on %s:%d: ", host, port)
 	r := &minionReturner{from: returners.MapSource(opts)}
-	if err := r.Return(ctx, data.NewMap("id", "web1", "jid", "1")); err == nil || !strings.Contains(err.Error(), at) {
+	if err := r.Return(ctx, data.NewMap("id", "web1", "jid", "1")); err == nil ||
+		!strings.Contains(err.Error(), at) {
 		t.Errorf("returner = %v, want %s", err, at)
 	}
 	if _, err := Open(ctx, opts, Options{}); err == nil || !strings.Contains(err.Error(), at) {
@@ -216,9 +226,9 @@ func TestAServerThatSaysNothing(t *testing.T) {
 	}
 }
 
-// TestACallerCannotSendThePasswordToAServerOfHis gives an order with the address of another server: the return goes to the
-// configured one.
-func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
+// TestCallersCannotRedirectThePassword submits a job with the address of another server:
+// the return goes to the configured one.
+func TestCallersCannotRedirectThePassword(t *testing.T) {
 	db, prefix := server(t)
 	host, port := returnertest.Stranger(t)
 	node := data.NewMap("host", host, "port", int64(port))
@@ -228,7 +238,8 @@ func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
 		"socket":  data.NewMap("unix_socket_path", "/nonexistent"),
 	} {
 		r := &minionReturner{from: returners.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
-		ret := data.NewMap("jid", "20260301120000000000", "id", name, "fun", "test.ping", "return", true, "ret_kwargs", kwargs)
+		ret := data.NewMap("jid", "20260301120000000000", "id", name, "fun", "test.ping",
+			"return", true, "ret_kwargs", kwargs)
 		if err := r.Return(t.Context(), ret); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -238,8 +249,8 @@ func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
 	}
 }
 
-// TestAMinionChoosesNoKeys returns under the names of other keys, and with functions that are none: no key of a job changes,
-// and none stays for ever.
+// TestAMinionChoosesNoKeys returns under the names of other keys, and with invalid functions: no
+// key of a job changes, and none stays forever.
 func TestAMinionChoosesNoKeys(t *testing.T) {
 	db, prefix := server(t)
 	c := opened(t, prefix)
@@ -249,20 +260,27 @@ func TestAMinionChoosesNoKeys(t *testing.T) {
 	}
 	was := db.Get(t.Context(), c.keys(j.ID).load).Val()
 	own := &minionReturner{from: returners.MapSource(testOptions()), keep: time.Hour, prefix: prefix}
-	for n, evil := range [][2]string{{"load", string(j.ID)}, {"ret", string(j.ID)}, {"brine", "jobs"}, {"brine", "job:" + string(j.ID)}, {"load", "test.ping"},
-		{"web1", strings.Repeat("x.", 1000)}, {"web1", "x"}, {"web1", "a.b\r\nc"}, {"web1", ""}, {"minions", "a.b"}, {"ret:x", "a.b"}, {"web2", "test.ping"}} {
+	for n, evil := range [][2]string{{"load", string(j.ID)}, {"ret", string(j.ID)},
+		{"brine", "jobs"}, {"brine", "job:" + string(j.ID)}, {"load", "test.ping"},
+		{"web1", strings.Repeat("x.", 1000)}, {"web1", "x"}, {"web1", "a.b\r\nc"}, {"web1", ""},
+		{"minions", "a.b"}, {"ret:x", "a.b"}, {"web2", "test.ping"}} {
 		id := job.ID(fmt.Sprintf("202603011200000001%02d", n))
-		load, err := payload.MarshalBin(data.NewMap("id", evil[0], "jid", string(id), "fun", evil[1], "return", true))
+		load, err := payload.MarshalBin(data.NewMap("id", evil[0], "jid", string(id),
+			"fun", evil[1], "return", true))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.SaveJob(t.Context(), &returners.Job{ID: id, Load: j.Load, Minions: []string{evil[0]}, Started: time.Now()}); err != nil {
+		if err := c.SaveJob(t.Context(),
+			&returners.Job{ID: id, Load: j.Load, Minions: []string{evil[0]},
+				Started: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		if fresh, err := c.SaveReturn(t.Context(), id, &returners.Return{Minion: evil[0], Load: load, Received: time.Now()}); err != nil || !fresh {
+		if fresh, err := c.SaveReturn(t.Context(), id,
+			&returners.Return{Minion: evil[0], Load: load, Received: time.Now()}); err != nil || !fresh {
 			t.Errorf("return of %.60q is kept: %v, %v", evil, fresh, err)
 		}
-		if err := own.Return(t.Context(), data.NewMap("id", evil[0], "jid", string(id), "fun", evil[1], "return", true)); err != nil {
+		if err := own.Return(t.Context(),
+			data.NewMap("id", evil[0], "jid", string(id), "fun", evil[1], "return", true)); err != nil {
 			t.Errorf("returner of %.60q: %v", evil, err)
 		}
 	}
@@ -288,7 +306,9 @@ func TestAMinionChoosesNoKeys(t *testing.T) {
 func TestLookup(t *testing.T) {
 	db, prefix := server(t)
 	plugin := loader.Plugin{Name: Name, New: func(env *loader.Env) (*loader.Module, error) {
-		return returners.Module(doc, &minionReturner{from: returners.EnvSource(env), keep: time.Hour, prefix: prefix}), nil
+		return returners.Module(doc, &minionReturner{from: returners.EnvSource(env),
+			keep: time.Hour, prefix: prefix}), nil
 	}}
-	returnertest.Lookup(t, plugin, testOptions(), false, func(jid, load string) { db.SetEx(t.Context(), prefix+"load:"+jid, load, time.Hour) })
+	returnertest.Lookup(t, plugin, testOptions(), false,
+		func(jid, load string) { db.SetEx(t.Context(), prefix+"load:"+jid, load, time.Hour) })
 }

@@ -2,8 +2,8 @@ package redis
 
 import "github.com/redis/go-redis/v9"
 
-// saveJob adds a job, unless there is one: then it returns that one's record.
-// Keys: job, jobs, load. Arguments: id, record, start, JSON, seconds of Salt's keys, seconds of ours, "replace".
+// saveJob adds a job unless it exists; then it returns the existing record. Keys: job, jobs, load.
+// Arguments: id, record, start, JSON, lifetime of Salt's keys, lifetime of ours, "replace".
 func saveJob() *redis.Script {
 	return redis.NewScript(`
 local old = redis.call('GET', KEYS[1])
@@ -18,7 +18,7 @@ end
 return ''`)
 }
 
-// swapJob replaces a record when it is as the caller knows it, and returns the one that is there then.
+// swapJob replaces a record if it equals the caller's, and returns the record that is then stored.
 // Key: job. Arguments: the old record, the new one.
 func swapJob() *redis.Script {
 	return redis.NewScript(`
@@ -31,9 +31,10 @@ end
 return now`)
 }
 
-// saveReturn adds a return, unless there is one of the minion: then it returns "old:" and that one.
-// Keys: job, returns, order, ret, MINION:FUN, minions. Arguments: minion, value, JSON or nothing, id or nothing where there
-// is to be no MINION:FUN, seconds of Salt's keys, seconds of ours, "replace".
+// saveReturn adds a return unless the minion has one; then it returns "old:" and the existing one.
+// Keys: job, returns, order, ret, MINION:FUN, minions. Arguments: minion, value, JSON or nothing,
+// id or nothing if MINION:FUN is not to be set, lifetime of Salt's keys, lifetime of ours,
+// "replace".
 func saveReturn() *redis.Script {
 	return redis.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'unknown' end
@@ -56,8 +57,8 @@ end
 return 'fresh'`)
 }
 
-// dropJob drops a job and its returns, and returns 1 when it was there.
-// Keys: jobs, and those to drop. Argument: id.
+// dropJob deletes a job and its returns, and returns 1 if it existed. Keys: jobs, and those to
+// delete. Argument: id.
 func dropJob() *redis.Script {
 	return redis.NewScript(`
 for i = 2, #KEYS do redis.call('DEL', KEYS[i]) end

@@ -14,10 +14,10 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// callers is how many work at once.
+// callers is the number of concurrent callers.
 const callers = 32
 
-// together calls do for the numbers below n, by many callers.
+// together calls do for the numbers below n, from many goroutines.
 func (s *subject) together(n int, do func(n int) error) {
 	s.t.Helper()
 	var (
@@ -55,7 +55,8 @@ func testClosed(t *testing.T, s *subject) {
 	_, err2 := s.Returns(t.Context(), j.ID)
 	_, err3 := s.Jobs(t.Context(), returners.Filter{})
 	_, err4 := s.Clean(t.Context(), begin)
-	for n, err := range []error{s.SaveJob(t.Context(), j), s.AddMinions(t.Context(), j.ID, []string{"web2"}), err1, err2, err3, err4} {
+	for n, err := range []error{s.SaveJob(t.Context(), j),
+		s.AddMinions(t.Context(), j.ID, []string{"web2"}), err1, err2, err3, err4} {
 		if err == nil || errors.Is(err, returners.ErrUnknownJob) {
 			t.Errorf("call %d after Close = %v", n, err)
 		}
@@ -71,7 +72,8 @@ func testEnded(t *testing.T, s *subject) {
 	_, err2 := s.Clean(ended, begin.Add(time.Hour))
 	_, err3 := s.Returns(ended, kept.ID)
 	_, err4 := s.Jobs(ended, returners.Filter{})
-	for n, err := range []error{s.SaveJob(ended, other), s.AddMinions(ended, kept.ID, []string{"web2"}), err1, err2, err3, err4} {
+	for n, err := range []error{s.SaveJob(ended, other),
+		s.AddMinions(ended, kept.ID, []string{"web2"}), err1, err2, err3, err4} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("call %d = %v, want the error of the context", n, err)
 		}
@@ -83,8 +85,8 @@ func testEnded(t *testing.T, s *subject) {
 	}
 }
 
-// testCancelled ends contexts while returns wait to be written: those with the error of their context are not there,
-// those without an error are.
+// testCancelled ends contexts while returns wait to be written: those with their context's error
+// are not stored, those without an error are.
 func testCancelled(t *testing.T, s *subject) {
 	j := Job(t, 1, "test.echo")
 	s.save(j)
@@ -124,7 +126,8 @@ func testCancelled(t *testing.T, s *subject) {
 	}
 }
 
-// testConcurrent sends each return twice, from two callers, while others read, add minions and drop old jobs.
+// testConcurrent sends each return twice, from two callers, while others read, add minions and
+// delete old jobs.
 func testConcurrent(t *testing.T, s *subject) {
 	const jobs, minions = 10, 20
 	var all []*returners.Job

@@ -18,7 +18,8 @@ func testJob(t *testing.T, s *subject) {
 	full.Missing, full.NoCache = []string{"db1", "db2"}, true
 	bare := Job(t, 3, "", "web1")
 	bare.Minions = nil
-	odd := &returners.Job{ID: "20260301120000000001_4711", Load: []byte{0xc1, 0, 0xff}, Started: begin}
+	odd := &returners.Job{ID: "20260301120000000001_4711", Load: []byte{0xc1, 0, 0xff},
+		Started: begin}
 	for _, j := range []*returners.Job{plain, full, bare, odd} {
 		s.save(j)
 		s.wantJob(j)
@@ -36,7 +37,8 @@ func testOwnership(t *testing.T, s *subject) {
 	clear(given.Load)
 	clear(given.Minions)
 	s.wantJob(want)
-	wantReturn, givenReturn := Return(t, want.ID, "web1", "x", 1), Return(t, want.ID, "web1", "x", 1)
+	wantReturn, givenReturn := Return(t, want.ID, "web1", "x", 1), Return(t, want.ID,
+		"web1", "x", 1)
 	s.ret(want.ID, givenReturn, true)
 	clear(givenReturn.Load)
 	s.wantReturns(want.ID, wantReturn)
@@ -71,14 +73,17 @@ func testAddMinions(t *testing.T, s *subject) {
 func testUnknown(t *testing.T, s *subject) {
 	s.save(Job(t, 1, "test.ping"))
 	for range 2 {
-		if j, err := s.Job(t.Context(), "20200101000000000000"); !errors.Is(err, returners.ErrUnknownJob) {
+		if j, err := s.Job(t.Context(), "20200101000000000000"); !errors.Is(err,
+			returners.ErrUnknownJob) {
 			t.Errorf("Job = %v, %v, want ErrUnknownJob", j, err)
 		}
 		r := Return(t, "20200101000000000000", "web1", true, 1)
-		if _, err := s.SaveReturn(t.Context(), "20200101000000000000", r); !errors.Is(err, returners.ErrUnknownJob) {
+		if _, err := s.SaveReturn(t.Context(), "20200101000000000000", r); !errors.Is(err,
+			returners.ErrUnknownJob) {
 			t.Errorf("SaveReturn = %v, want ErrUnknownJob", err)
 		}
-		if err := s.AddMinions(t.Context(), "20200101000000000000", []string{"web1"}); !errors.Is(err, returners.ErrUnknownJob) {
+		if err := s.AddMinions(t.Context(),
+			"20200101000000000000", []string{"web1"}); !errors.Is(err, returners.ErrUnknownJob) {
 			t.Errorf("AddMinions = %v, want ErrUnknownJob", err)
 		}
 		s.wantReturns("20200101000000000000")
@@ -92,7 +97,8 @@ func testUnknown(t *testing.T, s *subject) {
 }
 
 func testFilter(t *testing.T, s *subject) {
-	for n, fun := range []string{"test.ping", "test.echo", "test.ping", "state.apply", "test.ping"} {
+	for n, fun := range []string{"test.ping", "test.echo", "test.ping", "state.apply",
+		"test.ping"} {
 		s.save(Job(t, n, fun, "web1"))
 	}
 	at := func(n int) time.Time { return begin.Add(time.Duration(n) * time.Second) }
@@ -158,7 +164,8 @@ func testClean(t *testing.T, s *subject) {
 			if _, err := s.Job(t.Context(), j.ID); !errors.Is(err, returners.ErrUnknownJob) {
 				t.Errorf("Job(%s) after Clean = %v, want ErrUnknownJob", j.ID, err)
 			}
-			if _, err := s.SaveReturn(t.Context(), j.ID, Return(t, j.ID, "web2", true, 1)); !errors.Is(err, returners.ErrUnknownJob) {
+			if _, err := s.SaveReturn(t.Context(), j.ID,
+				Return(t, j.ID, "web2", true, 1)); !errors.Is(err, returners.ErrUnknownJob) {
 				t.Errorf("SaveReturn(%s) after Clean = %v, want ErrUnknownJob", j.ID, err)
 			}
 			s.wantReturns(j.ID)
@@ -187,7 +194,8 @@ func testCleanMany(t *testing.T, s *subject) {
 	s.together(len(all), func(n int) error { return s.SaveJob(t.Context(), all[n]) })
 	s.together(4*len(all), func(n int) error {
 		j := all[n/4]
-		_, err := s.SaveReturn(t.Context(), j.ID, Return(t, j.ID, string(rune('a'+n%4)), int64(n), 1))
+		_, err := s.SaveReturn(t.Context(), j.ID,
+			Return(t, j.ID, string(rune('a'+n%4)), int64(n), 1))
 		return err
 	})
 	s.clean(all[jobs-keep].Started, jobs-keep)

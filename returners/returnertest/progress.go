@@ -11,8 +11,8 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// told returns what is known of a job in one line: minions with their states.
-func (s *subject) told(id job.ID) string {
+// progressOf returns the progress of a job in one line: minions with their states.
+func (s *subject) progressOf(id job.ID) string {
 	s.t.Helper()
 	list, err := returners.ProgressOf(s.t.Context(), s.JobCache, id)
 	if err != nil {
@@ -31,9 +31,9 @@ func (s *subject) told(id job.ID) string {
 	return strings.TrimSpace(b.String())
 }
 
-func (s *subject) wantTold(id job.ID, want string) {
+func (s *subject) wantProgress(id job.ID, want string) {
 	s.t.Helper()
-	if got := s.told(id); got != want {
+	if got := s.progressOf(id); got != want {
 		s.t.Errorf("progress of job %s: %s, want %s", id, got, want)
 	}
 }
@@ -41,22 +41,24 @@ func (s *subject) wantTold(id job.ID, want string) {
 func testProgress(t *testing.T, s *subject) {
 	j := Job(t, 1, "test.ping", "c", "a", "b")
 	s.save(j)
-	s.wantTold(j.ID, "c=sent a=sent b=sent")
+	s.wantProgress(j.ID, "c=sent a=sent b=sent")
 	s.ret(j.ID, Return(t, j.ID, "a", true, 1), true)
 	s.ret(j.ID, Return(t, j.ID, "other", true, 2), true)
 	for range 2 {
-		s.wantTold(j.ID, "c=sent a=returned b=sent other=returned")
+		s.wantProgress(j.ID, "c=sent a=returned b=sent other=returned")
 		s.reopen()
 	}
-	if list, err := returners.ProgressOf(t.Context(), s.JobCache, Job(t, 2, "test.ping").ID); !errors.Is(err, returners.ErrUnknownJob) {
+	if list, err := returners.ProgressOf(t.Context(), s.JobCache,
+		Job(t, 2, "test.ping").ID); !errors.Is(err, returners.ErrUnknownJob) {
 		t.Errorf("ProgressOf of an unknown job = %v, %v, want ErrUnknownJob", list, err)
 	}
 }
 
-// track notes one state.
+// track records one state.
 func (s *subject) track(id job.ID, minion string, state returners.State, why string) {
 	s.t.Helper()
-	s.JobCache.(returners.Tracker).Track(id, returners.Progress{Minion: minion, State: state, Since: begin.Add(time.Minute), Why: why})
+	s.JobCache.(returners.Tracker).Track(id,
+		returners.Progress{Minion: minion, State: state, Since: begin.Add(time.Minute), Why: why})
 }
 
 func (s *subject) needTracker() {
@@ -71,7 +73,7 @@ func testTracker(t *testing.T, s *subject) {
 	j := Job(t, 1, "test.ping", "a", "b", "c", "d", "e", "f", "h", "i")
 	j.Absent = []string{"c", "d"}
 	s.save(j)
-	s.wantTold(j.ID, "a=sent b=sent c=not connected d=not connected e=sent f=sent h=sent i=sent")
+	s.wantProgress(j.ID, "a=sent b=sent c=not connected d=not connected e=sent f=sent h=sent i=sent")
 	s.track(j.ID, "a", returners.Acknowledged, "")
 	s.track(j.ID, "b", returners.Running, "")
 	s.track(j.ID, "b", returners.Acknowledged, "") // late
@@ -82,10 +84,10 @@ func testTracker(t *testing.T, s *subject) {
 	s.track(j.ID, "h", returners.Sent, "") // late
 	s.track(j.ID, "i", returners.Missed, "it was away")
 	s.track(j.ID, "a", returners.Missed, "it has it")
-	s.track(Job(t, 2, "x").ID, "a", returners.Running, "") // nobody knows the job
+	s.track(Job(t, 2, "x").ID, "a", returners.Running, "") // an unknown job
 	want := "a=acknowledged b=running c=queued d=not connected e=refused(its signature is wrong) f=gone(it says so) h=missed(it was away) i=missed(it was away)"
 	for range 2 {
-		s.wantTold(j.ID, want)
+		s.wantProgress(j.ID, want)
 		s.reopen()
 	}
 	s.track(j.ID, "a", returners.Running, "")
@@ -98,7 +100,7 @@ func testTracker(t *testing.T, s *subject) {
 	s.track(j.ID, "f", returners.Missed, "late")
 	want = "a=running b=running c=sent d=not connected e=refused(its signature is wrong) f=acknowledged h=running i=missed(it was away) g=acknowledged"
 	for range 2 {
-		s.wantTold(j.ID, want)
+		s.wantProgress(j.ID, want)
 		s.reopen()
 	}
 	for _, minion := range []string{"a", "d", "e", "i"} {
@@ -107,7 +109,7 @@ func testTracker(t *testing.T, s *subject) {
 	s.track(j.ID, "a", returners.Gone, "late")
 	want = "a=returned b=running c=sent d=returned e=returned f=acknowledged h=running i=returned g=acknowledged"
 	for range 2 {
-		s.wantTold(j.ID, want)
+		s.wantProgress(j.ID, want)
 		s.reopen()
 	}
 }
@@ -121,7 +123,7 @@ func testTrackerClean(t *testing.T, s *subject) {
 	s.track(young.ID, "a", returners.Gone, "")
 	s.reopen()
 	s.clean(begin.Add(1000*time.Second), 1)
-	s.save(old) // it gets nothing of what was kept before
-	s.wantTold(young.ID, "a=gone b=not connected")
-	s.wantTold(old.ID, "a=sent b=not connected")
+	s.save(old) // it inherits none of the earlier states
+	s.wantProgress(young.ID, "a=gone b=not connected")
+	s.wantProgress(old.ID, "a=sent b=not connected")
 }

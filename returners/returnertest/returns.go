@@ -35,7 +35,8 @@ func testRepeats(t *testing.T, s *subject) {
 	first := Return(t, j.ID, "web1", "x", 1)
 	s.ret(j.ID, first, true)
 	s.ret(j.ID, first, false)
-	s.ret(j.ID, Return(t, j.ID, "web1", "x", 30), false) // sent again later, with another time stamp
+	// sent again later, with another time stamp
+	s.ret(j.ID, Return(t, j.ID, "web1", "x", 30), false)
 	s.reopen()
 	s.ret(j.ID, first, false)
 	s.wantReturns(j.ID, first)
@@ -60,7 +61,8 @@ func testConflicts(t *testing.T, s *subject) {
 		"another retcode":      with(t, first, "retcode", int64(1)),
 		"another load":         {Minion: "odd", Load: []byte{0xc1, 2}, Received: begin},
 	} {
-		if fresh, err := s.SaveReturn(t.Context(), j.ID, r); fresh || !errors.Is(err, returners.ErrConflict) {
+		if fresh, err := s.SaveReturn(t.Context(), j.ID, r); fresh ||
+			!errors.Is(err, returners.ErrConflict) {
 			t.Errorf("SaveReturn with %s = %v, %v, want ErrConflict", name, fresh, err)
 		}
 	}
@@ -79,7 +81,8 @@ func testLong(t *testing.T, s *subject) {
 		s.ret(j.ID, r, true)
 		s.ret(j.ID, r, false)
 		text[len(text)-1]++
-		if _, err := s.SaveReturn(t.Context(), j.ID, Return(t, j.ID, minion, text, n)); !errors.Is(err, returners.ErrConflict) {
+		if _, err := s.SaveReturn(t.Context(), j.ID,
+			Return(t, j.ID, minion, text, n)); !errors.Is(err, returners.ErrConflict) {
 			t.Errorf("SaveReturn with another last byte = %v, want ErrConflict", err)
 		}
 	}

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Name returns a name for a database or a prefix that nobody else has.
+// Name returns a unique name for a database or a prefix.
 func Name() string {
 	b := make([]byte, 6)
 	_, _ = rand.Read(b) // never fails
 	return "brine_test_" + hex.EncodeToString(b)
 }
 
-// Silent returns the address of a server that takes connections and never answers.
+// Silent returns the address of a server that accepts connections and never answers.
 func Silent(t testing.TB) (host string, port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -48,7 +48,8 @@ func Silent(t testing.TB) (host string, port int) {
 	return "127.0.0.1", l.Addr().(*net.TCPAddr).Port
 }
 
-// Stranger returns the address of a server that nobody must connect to; the test fails where somebody has.
+// Stranger returns the address of a server that nobody may connect to; the test fails if somebody
+// does.
 func Stranger(t testing.TB) (host string, port int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

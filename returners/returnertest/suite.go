@@ -1,4 +1,4 @@
-// Package returnertest is the contract of a [returners.JobCache] as tests. Every implementation runs it:
+// Package returnertest tests the contract of a [returners.JobCache]. Every implementation runs it:
 //
 //	func TestContract(t *testing.T) {
 //		returnertest.Run(t, func(t *testing.T) returnertest.Opener {
@@ -24,10 +24,10 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// An Opener opens one place. When the cache that it gave before was closed, it opens the same place again.
+// An Opener opens one store. After its cache was closed, it opens the same store again.
 type Opener func(ctx context.Context) (returners.JobCache, error)
 
-// Run tests the caches that place gives. Each call of place is for a new and empty one.
+// Run tests the caches that place returns. Each call of place is for a new and empty one.
 func Run(t *testing.T, place func(t *testing.T) Opener) {
 	for _, c := range []struct {
 		name string
@@ -63,7 +63,7 @@ func Run(t *testing.T, place func(t *testing.T) Opener) {
 	}
 }
 
-// A subject is the cache under test with checks that end the test.
+// A subject is the cache under test, with checks that end the test.
 type subject struct {
 	returners.JobCache
 	t      *testing.T
@@ -96,7 +96,7 @@ func (s *subject) save(jobs ...*returners.Job) {
 	}
 }
 
-// ret saves a return and wants it to be new or not.
+// ret saves a return and checks whether it was new.
 func (s *subject) ret(id job.ID, r *returners.Return, fresh bool) {
 	s.t.Helper()
 	if got, err := s.SaveReturn(s.t.Context(), id, r); err != nil || got != fresh {
@@ -130,30 +130,33 @@ func (s *subject) wantReturns(id job.ID, want ...*returners.Return) {
 	}
 }
 
-// diff compares jobs and returns, where no list is an empty list.
+// diff compares jobs and returns; nil and empty lists are equal.
 func diff(want, got any) string {
 	return cmp.Diff(want, got,
 		cmp.Comparer(func(a, b data.Raw) bool { return bytes.Equal(a, b) }),
 		cmp.Comparer(func(a, b []string) bool { return slices.Equal(a, b) }))
 }
 
-// begin is when the jobs of the tests start.
+// begin is the start time of the tests' jobs.
 var begin = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
-// Job returns a job number n that runs fun; each starts a second after the one before it.
+// Job returns job number n, which runs fun; each starts a second after the one before it.
 func Job(t testing.TB, n int, fun string, minions ...string) *returners.Job {
 	t.Helper()
 	started := begin.Add(time.Duration(n) * time.Second)
-	load := encode(t, data.NewMap("jid", string(job.NewID(started)), "fun", fun, "tgt", "*", "arg", []any{int64(n), "größe"}))
+	load := encode(t, data.NewMap("jid", string(job.NewID(started)), "fun", fun, "tgt", "*",
+		"arg", []any{int64(n), "größe"}))
 	return &returners.Job{ID: job.NewID(started), Load: load, Minions: minions, Started: started}
 }
 
-// Return returns what minion sends as its answer to a job: value, and a time stamp by which repetitions differ.
+// Return returns a minion's return for a job: value, and a time stamp by which repetitions differ.
 func Return(t testing.TB, id job.ID, minion string, value any, stamp int) *returners.Return {
 	t.Helper()
-	load := data.NewMap("cmd", "_return", "id", minion, "jid", string(id), "return", value, "retcode", int64(0), "success", true,
-		"fun", "test.echo", "_stamp", fmt.Sprintf("2026-03-01T12:00:%02d.000000", stamp))
-	return &returners.Return{Minion: minion, Load: encode(t, load), Received: begin.Add(time.Duration(stamp) * time.Second)}
+	load := data.NewMap("cmd", "_return", "id", minion, "jid", string(id), "return", value,
+		"retcode", int64(0), "success", true, "fun", "test.echo", "_stamp",
+		fmt.Sprintf("2026-03-01T12:00:%02d.000000", stamp))
+	return &returners.Return{Minion: minion, Load: encode(t, load),
+		Received: begin.Add(time.Duration(stamp) * time.Second)}
 }
 
 func encode(t testing.TB, m *data.Map) data.Raw {
@@ -165,7 +168,7 @@ func encode(t testing.TB, m *data.Map) data.Raw {
 	return raw
 }
 
-// with returns a copy of r with another field in its load.
+// with returns a copy of r with an additional field in its load.
 func with(t testing.TB, r *returners.Return, field string, value any) *returners.Return {
 	t.Helper()
 	fields, err := payload.ParseFields(slices.Clone(r.Load), payload.WireLimits())

@@ -1,12 +1,15 @@
-// Package smtp is Salt's returner of that name (salt/returners/smtp_return.py): returns or events by mail.
+// Package smtp is Salt's returner of that name (salt/returners/smtp_return.py): returns or events
+// by mail.
 //
-// Options stand below smtp.: from, to (several with commas) and host are needed; port (25), username and password, tls
-// (STARTTLS), subject ("Email from Salt"), fields (of the return that the subject shows, with commas) and template, a file.
+// Options are below smtp.: from, to (several separated by commas) and host are required; port (25),
+// username and password, tls (STARTTLS), subject ("Email from Salt"), fields (comma-separated, of
+// the return, shown in the subject) and template, a file.
 //
-// Where it differs from Salt: a password is not sent without TLS but to this host, and the server's certificate is looked
-// at. In subjects and templates {{name}} stands for a field of the return or event; nothing else of Jinja is understood,
-// and a template with more is an error. With gpgowner nothing is sent, since mail cannot be encrypted here. Who gives an
-// order cannot choose the template.
+// Differences from Salt: a password is only sent with TLS or to this host, and the server's
+// certificate is verified. In subjects and templates {{name}} is replaced by a field of the return
+// or event; no other Jinja is supported, and a template with more is an error. With gpgowner
+// nothing is sent, because encrypted mail is not supported. The submitter of a job cannot choose
+// the template.
 package smtp
 
 import (
@@ -29,13 +32,13 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// Name is that of the returner.
+// Name is the returner's name.
 const Name = "smtp"
 
-// limit is how long a mail may take.
+// limit is the timeout of a mail.
 const limit = 30 * time.Second
 
-// maxSubject is the length of the longest subject, in bytes.
+// maxSubject is the limit of a subject, in bytes.
 const maxSubject = 500
 
 const doc = `
@@ -50,9 +53,11 @@ const template = "id: {{id}}\r\nfunction: {{fun}}\r\nfunction args: {{fun_args}}
 
 func known() []returners.Setting {
 	return []returners.Setting{
-		{Name: "from"}, {Name: "to"}, {Name: "host", Fixed: true}, {Name: "port", Default: int64(25), Fixed: true},
+		{Name: "from"}, {Name: "to"}, {Name: "host", Fixed: true},
+		{Name: "port", Default: int64(25), Fixed: true},
 		{Name: "username", Fixed: true}, {Name: "password"}, {Name: "tls", Fixed: true},
-		{Name: "subject", Default: "Email from Salt"}, {Name: "fields"}, {Name: "gpgowner", Fixed: true}, {Name: "template", Fixed: true},
+		{Name: "subject", Default: "Email from Salt"}, {Name: "fields"},
+		{Name: "gpgowner", Fixed: true}, {Name: "template", Fixed: true},
 	}
 }
 
@@ -63,14 +68,14 @@ func Plugin() loader.Plugin {
 	}}
 }
 
-// OpenEvents returns what mails the events of a master with these options.
+// OpenEvents returns an EventReturner that mails the events of a master with these options.
 func OpenEvents(opts *data.Map) returners.EventReturner {
 	return &mailer{from: returners.MapSource(opts)}
 }
 
 type mailer struct {
 	from  returners.Source
-	roots *tls.Config // for tests; nil looks at certificates as the system does
+	roots *tls.Config // for tests; nil verifies certificates with the system's roots
 }
 
 // ReturnEvents sends a mail for each event that has data.
@@ -155,7 +160,7 @@ func login(c *smtp.Client, s *returners.Settings) error {
 	return c.Auth(smtp.PlainAuth("", user, pass, s.Text("host")))
 }
 
-// A letter is what is sent.
+// A letter is a mail to send.
 type letter struct {
 	from string
 	to   []string
@@ -211,11 +216,12 @@ func letterOf(s *returners.Settings, ret *data.Map, now time.Time) (*letter, err
 		l.to, names = append(l.to, a.Address), append(names, a.String())
 	}
 	l.text = fmt.Appendf(nil, "From: %s\r\nTo: %s\r\nDate: %s\r\nSubject: %s\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n"+
-		"Content-Transfer-Encoding: 8bit\r\n\r\n%s", from, strings.Join(names, ", "), now.Format(time.RFC1123Z), mime.QEncoding.Encode("utf-8", subject), body)
+		"Content-Transfer-Encoding: 8bit\r\n\r\n%s", from, strings.Join(names, ", "),
+		now.Format(time.RFC1123Z), mime.QEncoding.Encode("utf-8", subject), body)
 	return l, nil
 }
 
-// subjectOf returns the subject in one line: what a minion returns cannot add headers.
+// subjectOf returns the subject in one line, so that returns cannot add headers.
 func subjectOf(s *returners.Settings, ret *data.Map) (string, error) {
 	subject, err := expand("smtp.subject", s.Text("subject"), ret)
 	if err != nil {
@@ -242,7 +248,7 @@ func bodyOf(s *returners.Settings, ret *data.Map) (string, error) {
 	return expand("smtp.template", string(text), ret)
 }
 
-// defaultBody fills in Salt's own template; what the return does not have stays empty.
+// defaultBody fills in Salt's own template; fields missing in the return stay empty.
 func defaultBody(ret *data.Map) string {
 	return name.ReplaceAllStringFunc(template, func(word string) string {
 		v, ok := ret.Get(name.FindStringSubmatch(word)[1])
@@ -258,10 +264,10 @@ var (
 	jinja = regexp.MustCompile(`\{[{%#]`)
 )
 
-// expand fills in the fields that a template names.
+// expand replaces the fields that a template names.
 func expand(option, text string, ret *data.Map) (string, error) {
 	if at := jinja.FindString(name.ReplaceAllString(text, "")); at != "" {
-		return "", fmt.Errorf("%s: %w: of Jinja only {{name}} is understood, and there is more behind %q", option, returners.ErrRefused, at)
+		return "", fmt.Errorf("%s: %w: only {{name}} is supported of Jinja; unsupported text after %q", option, returners.ErrRefused, at)
 	}
 	var unknown error
 	text = name.ReplaceAllStringFunc(text, func(word string) string {

@@ -17,10 +17,10 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// A postbox is a mail server: it keeps what it is told.
+// A postbox is a mail server that records its input.
 type postbox struct {
 	net.Listener
-	said chan string // a whole conversation each
+	said chan string // one whole conversation each
 }
 
 func open(t *testing.T) (*postbox, *data.Map) {
@@ -32,7 +32,8 @@ func open(t *testing.T) (*postbox, *data.Map) {
 	p := &postbox{l, make(chan string, 10)}
 	t.Cleanup(func() { l.Close() })
 	go p.serve()
-	opts := data.NewMap("smtp.from", "me@example.net", "smtp.to", "you@example.com, Ünsal <other@example.com>", "smtp.host", "127.0.0.1",
+	opts := data.NewMap("smtp.from", "me@example.net", "smtp.to",
+		"you@example.com, Ünsal <other@example.com>", "smtp.host", "127.0.0.1",
 		"smtp.port", int64(l.Addr().(*net.TCPAddr).Port))
 	return p, opts
 }
@@ -47,7 +48,7 @@ func (p *postbox) serve() {
 	}
 }
 
-// talk answers as a server does.
+// talk answers like a mail server.
 func (p *postbox) talk(conn net.Conn) {
 	defer conn.Close()
 	var said strings.Builder
@@ -85,7 +86,8 @@ func (p *postbox) talk(conn net.Conn) {
 }
 
 func sample() *data.Map {
-	return data.NewMap("id", "web1", "fun", "test.ping", "fun_args", []any{"x"}, "jid", "20260301120000000000", "return", "a\r\nBcc: evil@example.com\r\n.\r\nRCPT", "success", true)
+	return data.NewMap("id", "web1", "fun", "test.ping", "fun_args", []any{"x"}, "jid",
+		"20260301120000000000", "return", "a\r\nBcc: evil@example.com\r\n.\r\nRCPT", "success", true)
 }
 
 func TestMail(t *testing.T) {
@@ -124,21 +126,24 @@ func TestEventsByTemplate(t *testing.T) {
 	opts.Set("smtp.template", file)
 	opts.Set("smtp.subject", "Salt Master {{act}}ed key from Minion ID: {{id}}")
 	e := OpenEvents(opts)
-	events := []returners.Event{{Tag: "salt/key", Data: data.NewMap("act", "accept", "id", "web1", "result", true)}, {Tag: "empty", Data: data.NewMap()}}
+	events := []returners.Event{{Tag: "salt/key", Data: data.NewMap("act", "accept", "id", "web1",
+		"result", true)}, {Tag: "empty", Data: data.NewMap()}}
 	if err := e.ReturnEvents(t.Context(), events); err != nil {
 		t.Fatal(err)
 	}
 	said := <-p.said
-	if !strings.Contains(said, "Subject: Salt Master accepted key from Minion ID: web1\r\n") || !strings.Contains(said, "\r\n\r\nact: accept\r\nid: web1\r\n.") {
+	if !strings.Contains(said, "Subject: Salt Master accepted key from Minion ID: web1\r\n") ||
+		!strings.Contains(said, "\r\n\r\nact: accept\r\nid: web1\r\n.") {
 		t.Errorf("the server was told\n%s", said)
 	}
 	events[0].Data.Delete("act")
-	if err := e.ReturnEvents(t.Context(), events); !errors.Is(err, returners.ErrRefused) || !strings.Contains(err.Error(), "'act' is undefined") {
+	if err := e.ReturnEvents(t.Context(), events); !errors.Is(err, returners.ErrRefused) ||
+		!strings.Contains(err.Error(), "'act' is undefined") {
 		t.Errorf("a field that is missing: %v", err)
 	}
 }
 
-func TestWhatIsNotSent(t *testing.T) {
+func TestRefusedMails(t *testing.T) {
 	_, opts := open(t)
 	for option, c := range map[string]struct {
 		value any
@@ -148,26 +153,28 @@ func TestWhatIsNotSent(t *testing.T) {
 		"smtp.from":     {"", "smtp.from"},
 		"smtp.to":       {"a@b\r\nRCPT TO:<c@d>", "smtp.to"},
 		"smtp.gpgowner": {"root", "smtp.gpgowner"},
-		"smtp.subject":  {"{% for x in y %}", "of Jinja only {{name}}"},
+		"smtp.subject":  {"{% for x in y %}", "only {{name}} is supported of Jinja"},
 		"smtp.template": {"/nonexistent/template", "smtp.template"},
 	} {
 		mine := opts.Clone()
 		mine.Set(option, c.value)
-		if err := (&mailer{from: returners.MapSource(mine)}).Return(t.Context(), sample()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := (&mailer{from: returners.MapSource(mine)}).Return(t.Context(),
+			sample()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("with %s: %v, want %s", option, err, c.want)
 		}
 	}
 }
 
-// TestAServerThatSaysNothing ends with its context, and names the server.
-func TestAServerThatSaysNothing(t *testing.T) {
+// TestSilentServer ends with its context, and the error names the server.
+func TestSilentServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
-	opts := data.NewMap("smtp.from", "a@example.net", "smtp.to", "b@example.net", "smtp.host", "127.0.0.1", "smtp.port", int64(port))
+	opts := data.NewMap("smtp.from", "a@example.net", "smtp.to", "b@example.net", "smtp.host",
+		"127.0.0.1", "smtp.port", int64(port))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	err = (&mailer{from: returners.MapSource(opts)}).Return(ctx, sample())
@@ -176,15 +183,16 @@ func TestAServerThatSaysNothing(t *testing.T) {
 	}
 }
 
-// TestACallerCannotSendThePasswordToAServerOfHis gives an order with the address of another server: the mail goes by the
-// configured one, and where mails are to be encrypted none goes.
-func TestACallerCannotSendThePasswordToAServerOfHis(t *testing.T) {
+// TestCallersCannotRedirectThePassword submits a job with the address of another server:
+// the mail goes through the configured one, and if mails must be encrypted none is sent.
+func TestCallersCannotRedirectThePassword(t *testing.T) {
 	p, opts := open(t)
 	opts.Set("smtp.username", "user")
 	opts.Set("smtp.password", "secret")
 	host, port := returnertest.Stranger(t)
 	ret := sample()
-	ret.Set("ret_kwargs", data.NewMap("host", host, "port", int64(port), "username", "evil", "tls", true, "gpgowner", ""))
+	ret.Set("ret_kwargs", data.NewMap("host", host, "port", int64(port), "username", "evil",
+		"tls", true, "gpgowner", ""))
 	if err := (&mailer{from: returners.MapSource(opts)}).Return(t.Context(), ret); err != nil {
 		t.Fatal(err)
 	}

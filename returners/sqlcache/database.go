@@ -14,15 +14,15 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// A Database is what a returner for a database is made of, for a minion and for a master.
+// A Database describes a returner for a database, for minions and masters.
 type Database struct {
 	Dialect *Dialect
 	Doc     string // docstring of the module
-	Kind    string // stands before the address in errors: mysql on
-	// OwnEvents says that Salt has no table of events in this database; OpenEvents makes it.
+	Kind    string // precedes the address in errors: mysql on
+	// OwnEvents means that Salt has no table of events in this database; OpenEvents creates it.
 	OwnEvents bool
-	// Connect returns a database that connects when it is used, and its address. ret is the return that may name other settings,
-	// or nil.
+	// Connect returns a database that connects on first use, and its address. ret is the return
+	// that may name other settings, or nil.
 	Connect func(from returners.Source, ret *data.Map) (db *sql.DB, at string, err error)
 }
 
@@ -33,7 +33,8 @@ func (d Database) Plugin() loader.Plugin {
 	}}
 }
 
-// minionReturner connects for each return, since the ret_config of each may name another database.
+// minionReturner connects for each return, because the ret_config of each may name another
+// database.
 type minionReturner struct {
 	Reader
 	Database
@@ -59,7 +60,9 @@ func (r *minionReturner) Return(ctx context.Context, ret *data.Map) error {
 }
 
 // Open opens the job cache of a master with these options.
-func (d Database) Open(ctx context.Context, opts *data.Map, log logrus.FieldLogger) (returners.JobCache, error) {
+func (d Database) Open(
+	ctx context.Context, opts *data.Map, log logrus.FieldLogger,
+) (returners.JobCache, error) {
 	db, at, err := d.Connect(returners.MapSource(opts), nil)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,8 @@ func (d Database) Open(ctx context.Context, opts *data.Map, log logrus.FieldLogg
 	return c, nil
 }
 
-// OpenEvents returns what takes events; it connects when there are any, unless it has a table to make.
+// OpenEvents returns an EventReturner. It connects with the first events, unless it has a table to
+// create.
 func (d Database) OpenEvents(ctx context.Context, opts *data.Map) (returners.EventReturner, error) {
 	db, at, err := d.Connect(returners.MapSource(opts), nil)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// Events puts events into Salt's table.
+// Events stores events in Salt's table.
 type Events struct {
 	DB      *sql.DB
 	Dialect *Dialect
@@ -26,5 +26,5 @@ func (e *Events) ReturnEvents(ctx context.Context, events []returners.Event) err
 	return nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (e *Events) Close() error { return e.DB.Close() }

@@ -15,10 +15,11 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// foreignJob returns a job that is in Salt's table alone.
+// foreignJob returns a job that is only in Salt's table.
 func (c *Cache) foreignJob(ctx context.Context, id job.ID) (*returners.Job, error) {
 	var text string
-	err := c.db.QueryRowContext(ctx, c.d.marks("SELECT "+c.d.Load+" FROM jids WHERE jid = ?"), string(id)).Scan(&text)
+	err := c.db.QueryRowContext(ctx, c.d.marks("SELECT "+c.d.Load+" FROM jids WHERE jid = ?"),
+		string(id)).Scan(&text)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		err = returners.ErrUnknownJob
@@ -27,15 +28,16 @@ func (c *Cache) foreignJob(ctx context.Context, id job.ID) (*returners.Job, erro
 		if j, err = returners.JobOfJSON(id, text); err == nil {
 			return j, nil
 		}
-		c.o.Log.WithError(err).Errorf("Job cache %s: the row of job %.64q is left out", c.d.Name, id)
+		c.o.Log.WithError(err).Errorf("Job cache %s: skipping the row of job %.64q", c.d.Name, id)
 		err = returners.ErrUnknownJob
 	}
 	return nil, fmt.Errorf("job %s: %w", id, err)
 }
 
-// foreignJobs returns the jobs that are in Salt's table alone, the newest first.
+// foreignJobs returns the jobs that are only in Salt's table, the newest first.
 func (c *Cache) foreignJobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
-	rows, err := c.db.QueryContext(ctx, "SELECT j.jid, j."+c.d.Load+" FROM jids j WHERE NOT EXISTS (SELECT 1 FROM brine_jobs b WHERE b.jid = j.jid) ORDER BY j.jid DESC")
+	rows, err := c.db.QueryContext(ctx, "SELECT j.jid, j."+c.d.Load+
+		" FROM jids j WHERE NOT EXISTS (SELECT 1 FROM brine_jobs b WHERE b.jid = j.jid) ORDER BY j.jid DESC")
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,8 @@ func (c *Cache) foreignJobs(ctx context.Context, f returners.Filter) ([]returner
 		if err != nil {
 			continue
 		}
-		if at := j.Started.UnixMicro(); at < from || at >= to || f.Fun != "" && record.FunOf(j.Load) != f.Fun {
+		if at := j.Started.UnixMicro(); at < from || at >= to ||
+			f.Fun != "" && record.FunOf(j.Load) != f.Fun {
 			continue
 		}
 		if jobs = append(jobs, *j); len(jobs) == f.Limit {
@@ -61,9 +64,9 @@ func (c *Cache) foreignJobs(ctx context.Context, f returners.Filter) ([]returner
 	return jobs, rows.Err()
 }
 
-// adopt makes a record of a job that is in Salt's table alone.
+// adopt creates a record for a job that is only in Salt's table.
 func (c *Cache) adopt(ctx context.Context, id job.ID) bool {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return false
 	}
@@ -72,8 +75,8 @@ func (c *Cache) adopt(ctx context.Context, id job.ID) bool {
 	return err == nil && c.SaveJob(ctx, j) == nil
 }
 
-// foreignReturns returns the returns that are in Salt's table alone, as those of minions that write them there. Of
-// several of one minion the last counts.
+// foreignReturns returns the returns that are only in Salt's table, for example of minions that
+// write to it. Of several returns of a minion the last counts.
 func (c *Cache) foreignReturns(ctx context.Context, id job.ID) ([]returners.Return, error) {
 	rows, err := c.db.QueryContext(ctx, c.d.marks(c.d.Foreign), string(id))
 	if err != nil {
@@ -92,7 +95,7 @@ func (c *Cache) foreignReturns(ctx context.Context, id job.ID) ([]returners.Retu
 		}
 		r, err := c.returnOf(id, minion, text, fun, success)
 		if err != nil {
-			c.o.Log.WithError(err).Errorf("Job cache %s: the row of minion %.64q for job %.64q is left out", c.d.Name, minion, id)
+			c.o.Log.WithError(err).Errorf("Job cache %s: skipping the row of minion %.64q for job %.64q", c.d.Name, minion, id)
 			continue
 		}
 		r.Received = timeOf(when)
@@ -106,7 +109,7 @@ func (c *Cache) foreignReturns(ctx context.Context, id job.ID) ([]returners.Retu
 	return list, rows.Err()
 }
 
-// returnOf makes a return of the row that Salt keeps.
+// returnOf converts Salt's row to a return.
 func (c *Cache) returnOf(id job.ID, minion, text, fun, success string) (*returners.Return, error) {
 	v, err := returners.ParseJSON([]byte(text))
 	if err != nil {
@@ -114,10 +117,11 @@ func (c *Cache) returnOf(id job.ID, minion, text, fun, success string) (*returne
 	}
 	m, ok := v.(*data.Map)
 	if !c.d.Whole {
-		m, ok = data.NewMap("id", minion, "jid", string(id), "fun", fun, "return", v, "success", success == "1" || success == "True" || success == "true"), true
+		m, ok = data.NewMap("id", minion, "jid", string(id), "fun", fun, "return", v,
+			"success", success == "1" || success == "True" || success == "true"), true
 	}
 	if !ok {
-		return nil, errors.New("the return is no map")
+		return nil, errors.New("the return is not a map")
 	}
 	raw, err := payload.MarshalBin(m)
 	if err != nil {
@@ -126,7 +130,7 @@ func (c *Cache) returnOf(id job.ID, minion, text, fun, success string) (*returne
 	return &returners.Return{Minion: minion, Load: raw}, nil
 }
 
-// timeOf returns a time of the database.
+// timeOf converts a time of the database.
 func timeOf(v any) time.Time {
 	switch v := v.(type) {
 	case time.Time:
@@ -141,7 +145,8 @@ func timeOf(v any) time.Time {
 		if f, err := strconv.ParseFloat(v, 64); err == nil {
 			return timeOf(f)
 		}
-		for _, layout := range []string{time.DateTime, "2006-01-02 15:04:05.999999", time.RFC3339Nano} {
+		for _, layout := range []string{time.DateTime, "2006-01-02 15:04:05.999999",
+			time.RFC3339Nano} {
 			if t, err := time.ParseInLocation(layout, v, time.Local); err == nil {
 				return t.UTC()
 			}

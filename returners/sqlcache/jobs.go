@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +13,10 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// Lengths of columns of ours, in bytes.
+// Length limits of Brine's columns, in bytes.
 const maxText = 255
 
-// SaveJob keeps j, as [returners.JobCache] says.
+// SaveJob stores j, see [returners.JobCache].
 func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	if len(j.ID) > maxText {
 		return fmt.Errorf("save job %.64q...: the id is longer than %d bytes", j.ID, maxText)
@@ -28,7 +27,8 @@ func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 	}
 	text := returners.LoadJSON(j.Load)
 	err = c.change(ctx, func(ctx context.Context, tx *tx) error {
-		n, err := tx.exec(ctx, c.d.ignoring("brine_jobs", " (jid, fun, started, record) VALUES (?, ?, ?, ?)"),
+		n, err := tx.exec(ctx, c.d.ignoring("brine_jobs",
+			" (jid, fun, started, record) VALUES (?, ?, ?, ?)"),
 			string(j.ID), clip(record.FunOf(j.Load)), j.Started.UnixMicro(), row)
 		switch {
 		case err != nil:
@@ -46,7 +46,7 @@ func (c *Cache) SaveJob(ctx context.Context, j *returners.Job) error {
 
 func clip(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "") }
 
-// renew adds minions to a job that is there, or replaces a record that is damaged.
+// renew adds minions to an existing job, or replaces a damaged record.
 func (c *Cache) renew(ctx context.Context, tx *tx, j *returners.Job, row []byte) error {
 	err := c.addMinions(ctx, tx, j.ID, j.Minions)
 	if errors.Is(err, record.ErrDamaged) {
@@ -56,7 +56,7 @@ func (c *Cache) renew(ctx context.Context, tx *tx, j *returners.Job, row []byte)
 	return err
 }
 
-// AddMinions adds to those that are expected to return, as [returners.JobCache] says.
+// AddMinions adds expected minions, see [returners.JobCache].
 func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	add := func(ctx context.Context, tx *tx) error { return c.addMinions(ctx, tx, id, ids) }
 	err := c.change(ctx, add)
@@ -69,7 +69,7 @@ func (c *Cache) AddMinions(ctx context.Context, id job.ID, ids []string) error {
 	return nil
 }
 
-// asUnknown makes a damaged job one that is not there.
+// asUnknown treats a damaged job as a missing one.
 func asUnknown(err error) error {
 	if errors.Is(err, record.ErrDamaged) {
 		return fmt.Errorf("%w: %w", returners.ErrUnknownJob, err)
@@ -79,7 +79,8 @@ func asUnknown(err error) error {
 
 func (c *Cache) addMinions(ctx context.Context, tx *tx, id job.ID, ids []string) error {
 	var row []byte
-	found, err := tx.row(ctx, []any{&row}, "SELECT record FROM brine_jobs WHERE jid = ?"+c.d.Locked, string(id))
+	found, err := tx.row(ctx, []any{&row}, "SELECT record FROM brine_jobs WHERE jid = ?"+
+		c.d.Locked, string(id))
 	if err != nil {
 		return err
 	}
@@ -104,20 +105,21 @@ func (c *Cache) addMinions(ctx context.Context, tx *tx, id job.ID, ids []string)
 
 // Job returns one job.
 func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
 	defer end()
 	var row []byte
-	err = c.db.QueryRowContext(ctx, c.d.marks("SELECT record FROM brine_jobs WHERE jid = ?"), string(id)).Scan(&row)
+	err = c.db.QueryRowContext(ctx, c.d.marks("SELECT record FROM brine_jobs WHERE jid = ?"),
+		string(id)).Scan(&row)
 	if errors.Is(err, sql.ErrNoRows) {
 		return c.foreignJob(ctx, id)
 	}
 	var j *returners.Job
 	if err == nil {
 		j, err = record.UnmarshalJob(id, row)
-		c.tell(err)
+		c.logDamage(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, asUnknown(err))
@@ -125,16 +127,16 @@ func (c *Cache) Job(ctx context.Context, id job.ID) (*returners.Job, error) {
 	return j, nil
 }
 
-// tell logs a record that is damaged.
-func (c *Cache) tell(err error) {
+// logDamage logs a damaged record.
+func (c *Cache) logDamage(err error) {
 	if errors.Is(err, record.ErrDamaged) {
-		c.o.Log.WithError(err).Errorf("Job cache %s: a record is left out", c.d.Name)
+		c.o.Log.WithError(err).Errorf("Job cache %s: skipping a damaged record", c.d.Name)
 	}
 }
 
-// Jobs returns the jobs that f chooses, the newest first.
+// Jobs returns the jobs that match f, the newest first.
 func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
@@ -147,16 +149,11 @@ func (c *Cache) Jobs(ctx context.Context, f returners.Filter) ([]returners.Job, 
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
-	all := append(own, foreign...)
-	slices.SortStableFunc(all, func(a, b returners.Job) int { return b.Started.Compare(a.Started) })
-	if f.Limit > 0 && len(all) > f.Limit {
-		all = all[:f.Limit]
-	}
-	return all, nil
+	return f.Newest(append(own, foreign...)), nil
 }
 
-// chosen returns the conditions of a filter.
-func chosen(f returners.Filter) (where string, args []any) {
+// conditions returns the SQL conditions of a filter.
+func conditions(f returners.Filter) (where string, args []any) {
 	where = " WHERE started >= ? AND started < ?"
 	from, to := bounds(f)
 	args = []any{from, to}
@@ -166,7 +163,7 @@ func chosen(f returners.Filter) (where string, args []any) {
 	return where, args
 }
 
-// bounds are in microseconds.
+// bounds returns the times of a filter in microseconds.
 func bounds(f returners.Filter) (from, to int64) {
 	from, to = -1<<62, 1<<62
 	if !f.Since.IsZero() {
@@ -179,7 +176,7 @@ func bounds(f returners.Filter) (from, to int64) {
 }
 
 func (c *Cache) ownJobs(ctx context.Context, f returners.Filter) ([]returners.Job, error) {
-	where, args := chosen(f)
+	where, args := conditions(f)
 	query := "SELECT jid, record FROM brine_jobs" + where + " ORDER BY started DESC, jid DESC"
 	rows, err := c.db.QueryContext(ctx, c.d.marks(query), args...)
 	if err != nil {
@@ -197,7 +194,7 @@ func (c *Cache) ownJobs(ctx context.Context, f returners.Filter) ([]returners.Jo
 		}
 		j, err := record.UnmarshalJob(job.ID(id), row)
 		if err != nil {
-			c.tell(err)
+			c.logDamage(err)
 			continue
 		}
 		if jobs = append(jobs, *j); len(jobs) == f.Limit {
@@ -207,29 +204,32 @@ func (c *Cache) ownJobs(ctx context.Context, f returners.Filter) ([]returners.Jo
 	return jobs, rows.Err()
 }
 
-// cleanJobs is how many jobs one transaction drops, so that nobody waits long for it.
+// cleanJobs is the number of jobs deleted in one transaction, so that other writers do not wait
+// long.
 const cleanJobs = 100
 
-// Clean drops the jobs that started before a time with their returns, in slices between which others write. What is in
-// Salt's tables alone goes by the time at which it was written, as Salt's own clean_old_jobs does it; events go so too.
+// Clean deletes the jobs that started before a time with their returns, in slices between which
+// others can write. Rows only in Salt's tables, and events, are deleted by the time at which they
+// were written, as by Salt's clean_old_jobs.
 func (c *Cache) Clean(ctx context.Context, before time.Time) (total int, err error) {
 	for {
 		n, err := c.cleanSome(ctx, before)
 		total += n
 		if err != nil {
-			return total, fmt.Errorf("drop old jobs: %w", err)
+			return total, fmt.Errorf("delete old jobs: %w", err)
 		}
 		if n == 0 {
 			break
 		}
 	}
 	for _, statement := range c.d.Purge {
-		err := c.changeWithin(ctx, max(PurgeLimit, c.o.Limit), func(ctx context.Context, tx *tx) error {
-			_, err := tx.exec(ctx, statement, c.d.Stamp(before.UnixMicro()))
-			return err
-		})
+		err := c.changeWithin(ctx, max(PurgeLimit, c.o.Limit),
+			func(ctx context.Context, tx *tx) error {
+				_, err := tx.exec(ctx, statement, c.d.Stamp(before.UnixMicro()))
+				return err
+			})
 		if err != nil {
-			return total, fmt.Errorf("drop old rows of Salt's tables: %w", err)
+			return total, fmt.Errorf("delete old rows of Salt's tables: %w", err)
 		}
 	}
 	return total, nil
@@ -243,7 +243,9 @@ func (c *Cache) cleanSome(ctx context.Context, before time.Time) (n int, err err
 			return err
 		}
 		for _, id := range ids {
-			for _, statement := range []string{"DELETE FROM jids WHERE jid = ?", "DELETE FROM salt_returns WHERE jid = ?", "DELETE FROM brine_returns WHERE jid = ?"} {
+			for _, statement := range []string{"DELETE FROM jids WHERE jid = ?",
+				"DELETE FROM salt_returns WHERE jid = ?",
+				"DELETE FROM brine_returns WHERE jid = ?"} {
 				if _, err := tx.exec(ctx, statement, id); err != nil {
 					return err
 				}
@@ -263,7 +265,9 @@ func (c *Cache) cleanSome(ctx context.Context, before time.Time) (n int, err err
 }
 
 func oldJobs(ctx context.Context, tx *tx, before time.Time) (ids []string, err error) {
-	rows, err := tx.QueryContext(ctx, tx.d.marks("SELECT jid FROM brine_jobs WHERE started < ? ORDER BY started LIMIT ?"), before.UnixMicro(), cleanJobs)
+	rows, err := tx.QueryContext(ctx,
+		tx.d.marks("SELECT jid FROM brine_jobs WHERE started < ? ORDER BY started LIMIT ?"),
+		before.UnixMicro(), cleanJobs)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,10 @@ import (
 	"github.com/brineproject/brine/returners/record"
 )
 
-// SaveReturn keeps r, as [returners.JobCache] says.
-func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) (fresh bool, err error) {
+// SaveReturn stores r, see [returners.JobCache].
+func (c *Cache) SaveReturn(
+	ctx context.Context, id job.ID, r *returners.Return,
+) (fresh bool, err error) {
 	row, err := record.MarshalReturn(id, r)
 	if err == nil && len(r.Minion) > maxText {
 		err = fmt.Errorf("the id is longer than %d bytes", maxText)
@@ -19,7 +21,8 @@ func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) 
 	if err != nil {
 		return false, fmt.Errorf("save return of minion %.64q for job %s: %w", r.Minion, id, err)
 	}
-	s := &saving{c: c, id: id, r: r, row: row, answer: record.Answer(r.Load), salt: c.saltReturn(id, r)}
+	s := &saving{c: c, id: id, r: r, row: row, answer: record.Answer(r.Load),
+		salt: c.saltReturn(id, r)}
 	err = c.change(ctx, s.do)
 	if s.unknown && err != nil && c.adopt(ctx, id) {
 		err = c.change(ctx, s.do)
@@ -30,24 +33,26 @@ func (c *Cache) SaveReturn(ctx context.Context, id job.ID, r *returners.Return) 
 	return s.fresh, nil
 }
 
-// saving is a return on its way into the tables.
+// saving holds the data of a return to be stored.
 type saving struct {
 	c      *Cache
 	id     job.ID
 	r      *returners.Return
 	row    []byte
 	answer []byte
-	salt   []any // parameters of InsertReturn; nil when Salt's table gets no row
+	salt   []any // parameters of InsertReturn; nil if Salt's table gets no row
 
 	fresh, unknown bool
 }
 
-// insertReturn adds a record where the job is there. That the job stays until the end is what the foreign key sees to.
+// insertReturn adds a record if the job exists. The foreign key ensures that the job stays until
+// the end.
 const insertReturn = " (jid, minion, answer, record) SELECT jid, ?, ?, ? FROM brine_jobs WHERE jid = ?"
 
 func (s *saving) do(ctx context.Context, tx *tx) error {
 	s.fresh, s.unknown = false, false
-	n, err := tx.exec(ctx, s.c.d.ignoring("brine_returns", insertReturn), s.r.Minion, s.answer, s.row, string(s.id))
+	n, err := tx.exec(ctx, s.c.d.ignoring("brine_returns", insertReturn), s.r.Minion, s.answer,
+		s.row, string(s.id))
 	switch {
 	case err != nil:
 		return err
@@ -58,13 +63,16 @@ func (s *saving) do(ctx context.Context, tx *tx) error {
 	if s.salt == nil {
 		return nil
 	}
-	return s.c.saltRow(ctx, tx, "return of minion "+s.r.Minion+" for job "+string(s.id), s.c.d.InsertReturn, s.salt...)
+	return s.c.saltRow(ctx, tx, "return of minion "+s.r.Minion+" for job "+string(s.id),
+		s.c.d.InsertReturn, s.salt...)
 }
 
-// compare looks why a return was not added.
+// compare finds out why a return was not added.
 func (s *saving) compare(ctx context.Context, tx *tx) error {
 	var answer, row []byte
-	found, err := tx.row(ctx, []any{&answer, &row}, "SELECT answer, record FROM brine_returns WHERE jid = ? AND minion = ?", string(s.id), s.r.Minion)
+	found, err := tx.row(ctx, []any{&answer, &row},
+		"SELECT answer, record FROM brine_returns WHERE jid = ? AND minion = ?",
+		string(s.id), s.r.Minion)
 	if err != nil {
 		return err
 	}
@@ -83,9 +91,10 @@ func (s *saving) compare(ctx context.Context, tx *tx) error {
 	return nil
 }
 
-// Returns returns the answers to a job, in the order in which they came; those that are in Salt's table alone come last.
+// Returns returns the returns of a job, in the order of arrival; those that are only in Salt's
+// table come last.
 func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, error) {
-	end, err := c.use(ctx)
+	end, err := c.gate.Enter(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("returns of job %s: %w", id, err)
 	}
@@ -102,7 +111,8 @@ func (c *Cache) Returns(ctx context.Context, id job.ID) ([]returners.Return, err
 }
 
 func (c *Cache) ownReturns(ctx context.Context, id job.ID) ([]returners.Return, error) {
-	rows, err := c.db.QueryContext(ctx, c.d.marks("SELECT record FROM brine_returns WHERE jid = ? ORDER BY n"), string(id))
+	rows, err := c.db.QueryContext(ctx,
+		c.d.marks("SELECT record FROM brine_returns WHERE jid = ? ORDER BY n"), string(id))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +125,7 @@ func (c *Cache) ownReturns(ctx context.Context, id job.ID) ([]returners.Return, 
 		}
 		r, err := record.UnmarshalReturn(id, row)
 		if err != nil {
-			c.tell(err)
+			c.logDamage(err)
 			continue
 		}
 		list = append(list, *r)

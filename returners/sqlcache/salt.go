@@ -13,7 +13,8 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// saltRow adds a row to one of Salt's tables. One that the table cannot hold is told of and is no error.
+// saltRow adds a row to one of Salt's tables. If the table cannot hold it, that is logged and is no
+// error.
 func (c *Cache) saltRow(ctx context.Context, tx *tx, what, query string, args ...any) error {
 	if _, err := tx.ExecContext(ctx, "SAVEPOINT salt_row"); err != nil {
 		return err
@@ -31,7 +32,7 @@ func (c *Cache) saltRow(ctx context.Context, tx *tx, what, query string, args ..
 	return err
 }
 
-// saltReturn returns the parameters of Salt's row of a return, nil when there is none to be.
+// saltReturn returns the parameters of Salt's row for a return, nil if it gets none.
 func (c *Cache) saltReturn(id job.ID, r *returners.Return) []any {
 	v, err := payload.UnmarshalText(r.Load, payload.WireLimits())
 	ret, ok := v.(*data.Map)
@@ -46,10 +47,11 @@ func (c *Cache) saltReturn(id job.ID, r *returners.Return) []any {
 	return c.d.ReturnRow(row)
 }
 
-// rowOf returns Salt's row of a return in Salt's form.
+// rowOf converts a return in Salt's form to a row.
 func rowOf(ret *data.Map, now time.Time) (*Row, error) {
 	whole := returners.Decoded(data.Clone(ret)).(*data.Map)
-	row := &Row{Fun: returners.FunText(whole.Value("fun")), JID: whole.Text("jid"), Minion: whole.Text("id"),
+	row := &Row{Fun: returners.FunText(whole.Value("fun")), JID: whole.Text("jid"),
+		Minion:  whole.Text("id"),
 		FunArgs: whole.Value("fun_args"),
 		Success: whole.Value("success"), Now: now.UnixMicro()}
 	var err error
@@ -60,8 +62,9 @@ func rowOf(ret *data.Map, now time.Time) (*Row, error) {
 	return row, err
 }
 
-// Insert adds the row of a return to Salt's table, as Salt's returner does on a minion, unless the same row is there. A
-// return without a job gets an id and a row in jids. The error wraps returners.ErrRefused where the table cannot hold it.
+// Insert adds the row of a return to Salt's table, as Salt's returner does on a minion, unless the
+// same row exists. A return without a job gets an ID and a row in jids. The error wraps
+// returners.ErrRefused if the table cannot hold it.
 func Insert(ctx context.Context, db *sql.DB, d *Dialect, ret *data.Map, now time.Time) error {
 	ret = returners.Passed(ret)
 	ids := job.NewIDs(func() time.Time { return now })
@@ -84,7 +87,9 @@ func Insert(ctx context.Context, db *sql.DB, d *Dialect, ret *data.Map, now time
 }
 
 // InsertEvents adds the rows of events to Salt's table, all of them or none.
-func InsertEvents(ctx context.Context, db *sql.DB, d *Dialect, events []returners.Event, master string) error {
+func InsertEvents(
+	ctx context.Context, db *sql.DB, d *Dialect, events []returners.Event, master string,
+) error {
 	t, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/returners/sqlcache"
 )
 
-// stampLayout is how Salt writes a time: str(datetime.datetime.now()).
+// stampLayout is Salt's format of a time: str(datetime.datetime.now()).
 const stampLayout = "2006-01-02 15:04:05.000000"
 
 func dialect() *sqlcache.Dialect {
@@ -30,7 +30,8 @@ func dialect() *sqlcache.Dialect {
 			"WHERE NOT EXISTS (SELECT 1 FROM salt_returns WHERE fun = ? AND jid = ? AND id = ? AND full_ret = ?)",
 		InsertEvent: "INSERT INTO salt_events (tag, data, master_id) VALUES (?, ?, ?)",
 		ReturnRow: func(r *sqlcache.Row) []any {
-			return []any{r.Fun, r.JID, r.Minion, funArgs(r.FunArgs), time.UnixMicro(r.Now).Format(stampLayout), r.Value, success(r.Success),
+			return []any{r.Fun, r.JID, r.Minion, funArgs(r.FunArgs),
+				time.UnixMicro(r.Now).Format(stampLayout), r.Value, success(r.Success),
 				r.Fun, r.JID, r.Minion, r.Value}
 		},
 		Foreign: "SELECT s.id, s.full_ret, coalesce(s.fun, ''), s.success, s.date FROM salt_returns s WHERE s.jid = ? AND NOT EXISTS " +
@@ -40,13 +41,15 @@ func dialect() *sqlcache.Dialect {
 			"DELETE FROM salt_returns WHERE date < ?",
 			"DELETE FROM salt_events WHERE alter_time < datetime(?, 'utc')",
 		},
-		Stamp:   func(micros int64) any { return time.UnixMicro(micros).Format(stampLayout) },
-		Again:   func(err error) bool { return coded(err, 6, 517) },     // SQLITE_LOCKED, SQLITE_BUSY_SNAPSHOT
-		Refused: func(err error) bool { return coded(err, 18, 19, 20) }, // SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH
+		Stamp: func(micros int64) any { return time.UnixMicro(micros).Format(stampLayout) },
+		// SQLITE_LOCKED, SQLITE_BUSY_SNAPSHOT
+		Again: func(err error) bool { return coded(err, 6, 517) },
+		// SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH
+		Refused: func(err error) bool { return coded(err, 18, 19, 20) },
 	}
 }
 
-// funArgs is str() of the arguments, or NULL.
+// funArgs returns str() of the arguments, or NULL.
 func funArgs(v any) any {
 	if !data.Truth(v) {
 		return nil
@@ -54,7 +57,8 @@ func funArgs(v any) any {
 	return data.Str(v)
 }
 
-// success is a truth value as Salt's driver writes it into a column of text; nothing is an empty text.
+// success converts a truth value as Salt's driver writes it to a text column; nil becomes an empty
+// text.
 func success(v any) any {
 	switch {
 	case v == nil:

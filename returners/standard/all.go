@@ -1,4 +1,5 @@
-// Package standard lists the returners that a minion is built with. The build tag small leaves out those that need a driver.
+// Package standard lists the returners of a minion. The build tag small leaves out those that need
+// a driver.
 package standard
 
 import (

@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/returners/smtp"
 )
 
-// extra are the returners that a small build leaves out. sqlite3 is in none: it would make a minion larger by some megabytes.
+// extra returns the returners that a small build leaves out. sqlite3 is in no minion: it would add
+// several megabytes.
 func extra() []loader.Plugin {
 	return []loader.Plugin{
 		mysql.Database().Plugin(), postgres.Database(postgres.Name).Plugin(),

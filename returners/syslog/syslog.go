@@ -1,7 +1,9 @@
-// Package syslog is Salt's returner of that name (salt/returners/syslog_return.py): returns as JSON in the system's log.
+// Package syslog is Salt's returner of that name (salt/returners/syslog_return.py): it writes
+// returns as JSON to the system's log.
 //
-// Options: syslog.level (LOG_INFO), syslog.facility (LOG_USER), syslog.tag (salt-minion, at most 32 characters) and
-// syslog.options, a list of which LOG_PID and LOG_PERROR do something. The log may cut what is long.
+// Options: syslog.level (LOG_INFO), syslog.facility (LOG_USER), syslog.tag (salt-minion, at most 32
+// characters) and syslog.options, a list in which LOG_PID and LOG_PERROR have an effect. The log
+// may truncate long messages.
 package syslog
 
 import (
@@ -19,7 +21,7 @@ import (
 	"github.com/brineproject/brine/returners"
 )
 
-// Name is that of the returner.
+// Name is the returner's name.
 const Name = "syslog"
 
 const doc = `
@@ -30,11 +32,12 @@ const doc = `
         salt '*' test.ping --return syslog
     `
 
-// maxTag is the length of the longest tag.
+// maxTag is the maximum length of the tag.
 const maxTag = 32
 
 func known() []returners.Setting {
-	return []returners.Setting{{Name: "level", Default: "LOG_INFO"}, {Name: "facility", Default: "LOG_USER"}, {Name: "tag", Default: "salt-minion"},
+	return []returners.Setting{{Name: "level", Default: "LOG_INFO"},
+		{Name: "facility", Default: "LOG_USER"}, {Name: "tag", Default: "salt-minion"},
 		{Name: "options"}}
 }
 
@@ -46,7 +49,7 @@ func Plugin() loader.Plugin {
 				return returners.Module(doc, &writer{returners.EnvSource(env), socket}), nil
 			}
 		}
-		return nil, errors.New("there is no syslog on this system")
+		return nil, errors.New("this system has no syslog")
 	}}
 }
 
@@ -72,7 +75,7 @@ func (w *writer) Return(ctx context.Context, ret *data.Map) error {
 	return w.send(ctx, []byte(line+text))
 }
 
-// send gives a message to the log, which takes datagrams, or on some systems a stream.
+// send sends a message to the log, over datagrams or, on some systems, a stream.
 func (w *writer) send(ctx context.Context, msg []byte) error {
 	var errs []error
 	for _, network := range []string{"unixgram", "unix"} {
@@ -93,15 +96,16 @@ func (w *writer) send(ctx context.Context, msg []byte) error {
 	return fmt.Errorf("syslog: %w", errors.Join(errs...))
 }
 
-// lineOf returns what stands before the text, as the C library writes it: priority, time, tag and perhaps the process id.
+// lineOf returns the text before the message in the C library's form: priority, time, tag and
+// possibly the process id.
 func lineOf(s *returners.Settings, now time.Time) (string, error) {
 	level, ok := levels()[s.Text("level")]
 	if !ok {
-		return "", fmt.Errorf("syslog.level: %s is no level of syslog", s.Text("level"))
+		return "", fmt.Errorf("syslog.level: %s is not a syslog level", s.Text("level"))
 	}
 	facility, ok := facilities()[s.Text("facility")]
 	if !ok {
-		return "", fmt.Errorf("syslog.facility: %s is no facility of syslog", s.Text("facility"))
+		return "", fmt.Errorf("syslog.facility: %s is not a syslog facility", s.Text("facility"))
 	}
 	tag, isText := s.Value("tag").(string)
 	if !isText || len(tag) > maxTag || strings.ContainsAny(tag, "\x00\n") {
@@ -124,11 +128,13 @@ func has(s *returners.Settings, option string) bool {
 }
 
 func levels() map[string]int {
-	return map[string]int{"LOG_EMERG": 0, "LOG_ALERT": 1, "LOG_CRIT": 2, "LOG_ERR": 3, "LOG_WARNING": 4, "LOG_NOTICE": 5, "LOG_INFO": 6, "LOG_DEBUG": 7}
+	return map[string]int{"LOG_EMERG": 0, "LOG_ALERT": 1, "LOG_CRIT": 2, "LOG_ERR": 3,
+		"LOG_WARNING": 4, "LOG_NOTICE": 5, "LOG_INFO": 6, "LOG_DEBUG": 7}
 }
 
 func facilities() map[string]int {
-	all := map[string]int{"LOG_KERN": 0, "LOG_USER": 1, "LOG_MAIL": 2, "LOG_DAEMON": 3, "LOG_AUTH": 4, "LOG_SYSLOG": 5, "LOG_LPR": 6, "LOG_NEWS": 7,
+	all := map[string]int{"LOG_KERN": 0, "LOG_USER": 1, "LOG_MAIL": 2, "LOG_DAEMON": 3,
+		"LOG_AUTH": 4, "LOG_SYSLOG": 5, "LOG_LPR": 6, "LOG_NEWS": 7,
 		"LOG_UUCP": 8, "LOG_CRON": 9, "LOG_AUTHPRIV": 10}
 	for n := range 8 {
 		all[fmt.Sprintf("LOG_LOCAL%d", n)] = 16 + n

@@ -45,9 +45,11 @@ func TestReturner(t *testing.T) {
 		want         string
 	}{
 		"defaults": {data.NewMap(), nil, `^<14>` + at + `salt-minion: `},
-		"all set": {data.NewMap("syslog", data.NewMap("level", "LOG_ERR", "facility", "LOG_DAEMON", "tag", "mysalt", "options", []any{"LOG_PID"})), nil,
+		"all set": {data.NewMap("syslog", data.NewMap("level", "LOG_ERR", "facility", "LOG_DAEMON",
+			"tag", "mysalt", "options", []any{"LOG_PID"})), nil,
 			`^<27>` + at + fmt.Sprintf(`mysalt\[%d\]: `, os.Getpid())},
-		"by the order": {data.NewMap("syslog.level", "LOG_ERR"), data.NewMap("level", "LOG_DEBUG"), `^<15>` + at + `salt-minion: `},
+		"by the order": {data.NewMap("syslog.level", "LOG_ERR"), data.NewMap("level", "LOG_DEBUG"),
+			`^<15>` + at + `salt-minion: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &writer{returners.MapSource(c.opts), socket}
@@ -59,7 +61,8 @@ func TestReturner(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := next()
-			if !regexp.MustCompile(c.want).MatchString(got) || !strings.HasSuffix(got, `: {"id": "web1", "return": "a\nb"}`) {
+			if !regexp.MustCompile(c.want).MatchString(got) ||
+				!strings.HasSuffix(got, `: {"id": "web1", "return": "a\nb"}`) {
 				t.Errorf("the log got %q, want %s", got, c.want)
 			}
 		})
@@ -68,8 +71,8 @@ func TestReturner(t *testing.T) {
 
 func TestWrongSettings(t *testing.T) {
 	for want, opts := range map[string]*data.Map{
-		"syslog.level: LOG_LOUD is no level of syslog":   data.NewMap("syslog.level", "LOG_LOUD"),
-		"syslog.facility: x is no facility of syslog":    data.NewMap("syslog.facility", "x"),
+		"syslog.level: LOG_LOUD is not a syslog level":   data.NewMap("syslog.level", "LOG_LOUD"),
+		"syslog.facility: x is not a syslog facility":    data.NewMap("syslog.facility", "x"),
 		"syslog.tag: tag must be a text of at most 32 c": data.NewMap("syslog.tag", strings.Repeat("x", 33)),
 	} {
 		w := &writer{returners.MapSource(opts), "/nonexistent"}

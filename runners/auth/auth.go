@@ -7,13 +7,14 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runners"
 )
 
-// Tokens make and delete tokens.
+// Tokens makes and deletes tokens.
 type Tokens interface {
-	// Make asks the master for a token for the credentials that fields hold; nil when they are wrong.
+	// Make asks the master for a token for the credentials in fields; nil if they are wrong.
 	Make(ctx context.Context, fields *data.Map) (any, error)
-	// Delete removes a token and reports whether there was one. What is no token is an error.
+	// Delete removes a token and reports whether it existed. An invalid token is an error.
 	Delete(ctx context.Context, token string) (bool, error)
 }
 
@@ -21,7 +22,7 @@ type Tokens interface {
 func Plugin(t Tokens) loader.Plugin {
 	return loader.Plugin{Name: "auth", New: func(*loader.Env) (*loader.Module, error) {
 		if t == nil {
-			return nil, errors.New("there is no store of tokens")
+			return nil, errors.New("no token store is configured")
 		}
 		m := &module{t}
 		return &loader.Module{Funcs: []loader.Func{
@@ -37,29 +38,23 @@ type mkTokenArgs struct {
 	Load *data.Map `kwargs:"load"`
 }
 
-// mkToken makes a token for credentials of external_auth. The master must run.
+// mkToken makes a token for credentials of external_auth. The master must be running.
 //
 // token_expire
 //
-//	How many seconds it holds, where token_expire_user_override allows it.
+//	The token's lifetime in seconds, if token_expire_user_override allows it.
 //
 // CLI Example:
 //
 //	salt-run auth.mk_token username=saltdev password=saltdev eauth=auto
 //	salt-run auth.mk_token username=saltdev password=saltdev eauth=auto token_expire=94670856
 func (m *module) mkToken(ctx context.Context, a mkTokenArgs) (any, error) {
-	load := &data.Map{}
-	for k, v := range a.Load.All() {
-		if name := data.Str(k); len(name) < 2 || name[:2] != "__" {
-			load.Set(k, v)
-		}
-	}
-	return m.tokens.Make(ctx, load)
+	return m.tokens.Make(ctx, runners.Words(a.Load))
 }
 
 type delTokenArgs struct{ Token string }
 
-// delToken deletes a token and tells whether there was one.
+// delToken deletes a token and returns whether it existed.
 //
 // CLI Example:
 //

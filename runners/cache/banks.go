@@ -26,7 +26,7 @@ func (m *module) banks() []loader.Func {
 	}
 }
 
-// in calls do with the bank of a cachedir; None is the master's own.
+// in calls do with the bank of a cachedir; None means the master's own.
 func (m *module) in(cachedir any, do func(b cache.Bank) error) error {
 	if cachedir == nil || data.Str(cachedir) == m.env.Opts.Text("cachedir") {
 		return do(m.needs.Bank)
@@ -49,7 +49,7 @@ type storeArgs struct {
 	Cachedir any `default:"None"`
 }
 
-// storeValue keeps a value in a bank of the cache.
+// storeValue stores a value in a bank of the cache.
 //
 // CLI Example:
 //
@@ -86,8 +86,8 @@ type fetchArgs struct {
 	Cachedir any `default:"None"`
 }
 
-// fetch returns a value of a bank of the cache; one that is not there is an empty dictionary. It may be a minion's pillar, so events and
-// the job cache do not have it.
+// fetch returns a value of a bank of the cache, or an empty dictionary if it does not exist. The
+// value may be a minion's pillar, so events and the job cache omit it.
 //
 // CLI Example:
 //
@@ -114,7 +114,8 @@ type flushArgs struct {
 	Cachedir any `default:"None"`
 }
 
-// flush drops a value of a bank of the cache, or the whole bank with those below it. It returns whether there was anything.
+// flush deletes a value of a bank of the cache, or the whole bank and those below it. It returns
+// whether anything was deleted.
 //
 // CLI Example:
 //
@@ -148,7 +149,8 @@ type gitLockArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// clearGitLock removes the locks that keep git repositories from being updated, as an update leaves them that was cut off.
+// clearGitLock removes the locks that block updates of git repositories, for example after an
+// interrupted update.
 //
 // role
 //
@@ -160,7 +162,7 @@ type gitLockArgs struct {
 //
 // type
 //
-//	The kinds of locks, with commas or as a list: update, checkout, mountpoint.
+//	The kinds of locks, as a list or comma-separated: update, checkout, mountpoint.
 //
 // CLI Example:
 //
@@ -176,7 +178,8 @@ func (m *module) clearGitLock(ctx context.Context, a gitLockArgs) (any, error) {
 		case name == "type":
 			kinds = loader.SplitList(v)
 		case !strings.HasPrefix(name, "__"):
-			return nil, loader.Invocation("The following keyword arguments are not valid: %s=%s", name, data.Str(v))
+			return nil, loader.Invocation("The following keyword arguments are not valid: %s=%s",
+				name, data.Str(v))
 		}
 	}
 	if m.needs.Locks == nil {
@@ -217,7 +220,8 @@ type cloudArgs struct {
 	Provider any `default:"None"`
 }
 
-// cloud would return what salt-cloud keeps of machines; there is no salt-cloud here.
+// cloud is not supported: it would return salt-cloud's cached machines, and there is no salt-cloud
+// here.
 //
 // CLI Example:
 //

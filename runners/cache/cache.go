@@ -1,5 +1,5 @@
-// Package cache is Salt's runner cache: what the master keeps of its minions, and anything else in its cache
-// (salt/runners/cache.py, salt/utils/master.py).
+// Package cache is Salt's runner cache: the master's cached data of its minions, and other data in
+// its cache (salt/runners/cache.py, salt/utils/master.py).
 package cache
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// Needs are what the runner works on.
+// Needs are the runner's dependencies.
 type Needs struct {
 	Keys  pki.Store
 	Bank  cache.Bank
-	Locks Locks // of git; nil where there is no git
+	Locks Locks // of git; nil if git is not in use
 }
 
-// Locks are those that keep git repositories from being updated.
+// Locks removes the locks that block updates of git repositories.
 type Locks interface {
 	ClearLock(ctx context.Context, role, remote, kind string) (cleared, failed []string, err error)
 }
@@ -31,7 +31,7 @@ type Locks interface {
 func Plugin(n Needs) loader.Plugin {
 	return loader.Plugin{Name: "cache", New: func(env *loader.Env) (*loader.Module, error) {
 		if n.Keys == nil || n.Bank == nil {
-			return nil, errors.New("there is no master's cache")
+			return nil, errors.New("no master cache is configured")
 		}
 		m := &module{env, n}
 		return &loader.Module{Funcs: append(m.minions(), m.banks()...)}, nil
@@ -56,7 +56,8 @@ func (m *module) minions() []loader.Func {
 	}
 }
 
-// targets returns the minions that a target names, those without data too. A target that cannot be read names none.
+// targets returns the minions that match a target, including those without data. An invalid target
+// matches none.
 func (m *module) targets(tgt, kind any) ([]string, error) {
 	fleet, err := runners.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
 	if err != nil || tgt == nil {
@@ -70,7 +71,7 @@ func (m *module) targets(tgt, kind any) ([]string, error) {
 	return ids, nil
 }
 
-// kept reports whether the master keeps what minions tell.
+// kept reports whether the master caches minions' data.
 func (m *module) kept() bool { return data.Truth(m.env.Option("minion_data_cache")) }
 
 func (m *module) cached() minions.Cache { return minions.Cache{Bank: m.needs.Bank} }
@@ -81,7 +82,7 @@ type grainsArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// grains returns the grains that the master keeps of minions.
+// grains returns the cached grains of minions.
 //
 // CLI Example:
 //
@@ -91,11 +92,11 @@ func (m *module) grains(_ context.Context, a grainsArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.told(ids, func(grains, _ *data.Map) *data.Map { return grains }), nil
+	return m.cachedPart(ids, func(grains, _ *data.Map) *data.Map { return grains }), nil
 }
 
-// told returns a part of what each minion told; nothing of a minion is an empty map.
-func (m *module) told(ids []string, part func(grains, pillar *data.Map) *data.Map) *data.Map {
+// cachedPart returns a part of each minion's cached data; a minion without any has an empty map.
+func (m *module) cachedPart(ids []string, part func(grains, pillar *data.Map) *data.Map) *data.Map {
 	ret := &data.Map{}
 	for _, id := range ids {
 		v := &data.Map{}
@@ -117,8 +118,8 @@ type tgtArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// pillar returns the pillar that the master keeps of minions; without a target of all of which it keeps one. Events and the job cache
-// name the minions alone.
+// pillar returns the cached pillar of minions; without a target, of all minions that have one.
+// Events and the job cache only name the minions.
 //
 // CLI Example:
 //
@@ -131,10 +132,10 @@ func (m *module) pillar(_ context.Context, a tgtArgs) (any, error) {
 	if !data.Truth(a.Tgt) && m.kept() {
 		ids = m.cached().IDs()
 	}
-	return m.told(ids, func(_, pillar *data.Map) *data.Map { return pillar }), nil
+	return m.cachedPart(ids, func(_, pillar *data.Map) *data.Map { return pillar }), nil
 }
 
-// mine returns what minions publish for others; without a target that of all.
+// mine returns the mine data of minions; without a target, of all minions.
 //
 // CLI Example:
 //
@@ -167,31 +168,31 @@ type clearArgs struct {
 	TgtType any `default:"'glob'"`
 }
 
-// clearPillar forgets the pillar of minions.
+// clearPillar deletes the cached pillar of minions.
 //
 // CLI Example:
 //
 //	salt-run cache.clear_pillar tgt='*'
 func (m *module) clearPillar(_ context.Context, a clearArgs) (any, error) {
-	return m.clear(a, forget{pillar: true})
+	return m.clear(a, clearSpec{pillar: true})
 }
 
-// clearGrains forgets the grains of minions.
+// clearGrains deletes the cached grains of minions.
 //
 // CLI Example:
 //
 //	salt-run cache.clear_grains tgt='*'
 func (m *module) clearGrains(_ context.Context, a clearArgs) (any, error) {
-	return m.clear(a, forget{grains: true})
+	return m.clear(a, clearSpec{grains: true})
 }
 
-// clearMine forgets what minions publish for others.
+// clearMine deletes the mine data of minions.
 //
 // CLI Example:
 //
 //	salt-run cache.clear_mine tgt='*'
 func (m *module) clearMine(_ context.Context, a clearArgs) (any, error) {
-	return m.clear(a, forget{mine: true})
+	return m.clear(a, clearSpec{mine: true})
 }
 
 type clearFuncArgs struct {
@@ -200,32 +201,32 @@ type clearFuncArgs struct {
 	ClearMineFuncFlag any `default:"None"`
 }
 
-// clearMineFunc forgets one function of what minions publish for others.
+// clearMineFunc deletes one function of the mine data of minions.
 //
 // CLI Example:
 //
 //	salt-run cache.clear_mine_func tgt='*' clear_mine_func_flag='network.interfaces'
 func (m *module) clearMineFunc(_ context.Context, a clearFuncArgs) (any, error) {
-	return m.clear(clearArgs{a.Tgt, a.TgtType}, forget{mineFunc: a.ClearMineFuncFlag})
+	return m.clear(clearArgs{a.Tgt, a.TgtType}, clearSpec{mineFunc: a.ClearMineFuncFlag})
 }
 
-// clearAll forgets grains, pillar and mine of minions.
+// clearAll deletes the cached grains, pillar and mine data of minions.
 //
 // CLI Example:
 //
 //	salt-run cache.clear_all tgt='*'
 func (m *module) clearAll(_ context.Context, a clearArgs) (any, error) {
-	return m.clear(a, forget{grains: true, pillar: true, mine: true})
+	return m.clear(a, clearSpec{grains: true, pillar: true, mine: true})
 }
 
-// forget is what is dropped.
-type forget struct {
+// clearSpec says what to delete.
+type clearSpec struct {
 	grains, pillar, mine bool
-	mineFunc             any // a function of the mine; nil drops none
+	mineFunc             any // a function of the mine; nil deletes none
 }
 
-func (m *module) clear(a clearArgs, f forget) (any, error) {
-	if a.Tgt == nil || f == (forget{}) {
+func (m *module) clear(a clearArgs, f clearSpec) (any, error) {
+	if a.Tgt == nil || f == (clearSpec{}) {
 		return false, nil
 	}
 	ids, err := m.targets(a.Tgt, a.TgtType)
@@ -240,8 +241,8 @@ func (m *module) clear(a clearArgs, f forget) (any, error) {
 	return true, nil
 }
 
-// clearData drops grains or pillar; the file goes when neither is left.
-func (m *module) clearData(id string, f forget) error {
+// clearData deletes grains or pillar, and the file if neither is left.
+func (m *module) clearData(id string, f clearSpec) error {
 	if !f.grains && !f.pillar {
 		return nil
 	}
@@ -259,7 +260,7 @@ func (m *module) clearData(id string, f forget) error {
 	return m.store(minions.BankOf(id), minions.DataKey, rest)
 }
 
-func (m *module) clearMined(id string, f forget) error {
+func (m *module) clearMined(id string, f clearSpec) error {
 	switch {
 	case f.mine:
 		return m.needs.Bank.Flush(minions.BankOf(id), minions.MineKey)

@@ -17,7 +17,8 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// shelf returns the runner of a master with the minions web1, of which it knows all, and db1, of which it knows nothing.
+// shelf returns the runner of a master with the minions web1, whose data are cached, and db1, of
+// which nothing is known.
 func shelf(t *testing.T, more ...any) (*loader.Registry, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,8 @@ func shelf(t *testing.T, more ...any) (*loader.Registry, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { bank.Close() })
-	for name, v := range map[string]*data.Map{"data": data.NewMap("grains", data.NewMap("os", "Debian"), "pillar", data.NewMap("p", int64(1))),
+	for name, v := range map[string]*data.Map{"data": data.NewMap("grains",
+		data.NewMap("os", "Debian"), "pillar", data.NewMap("p", int64(1))),
 		"mine": data.NewMap("f", int64(1), "g", "x")} {
 		raw, err := payload.MarshalBin(v)
 		if err != nil {
@@ -50,7 +52,8 @@ func shelf(t *testing.T, more ...any) (*loader.Registry, string) {
 		}
 	}
 	opts := data.NewMap(append([]any{"minion_data_cache", true, "cachedir", dir}, more...)...)
-	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, []loader.Plugin{Plugin(Needs{Keys: keys, Bank: bank})})
+	r, err := loader.NewRegistry(&loader.Env{Opts: opts},
+		[]loader.Plugin{Plugin(Needs{Keys: keys, Bank: bank})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +68,7 @@ func expect(t *testing.T, r *loader.Registry, want, fun string, args ...any) {
 	}
 }
 
-func TestWhatMinionsTold(t *testing.T) {
+func TestCachedMinionData(t *testing.T) {
 	r, _ := shelf(t)
 	for range 2 {
 		expect(t, r, "{'db1': {}, 'web1': {'os': 'Debian'}}", "grains", "*")
@@ -77,13 +80,13 @@ func TestWhatMinionsTold(t *testing.T) {
 	}
 }
 
-func TestNothingIsKeptWithoutTheOption(t *testing.T) {
+func TestNoCacheWithoutTheOption(t *testing.T) {
 	r, _ := shelf(t, "minion_data_cache", false)
 	expect(t, r, "{'web1': {}}", "grains", "web1")
 	expect(t, r, "{'web1': {}}", "mine", "web1")
 }
 
-// TestClear forgets part after part; the second time changes nothing.
+// TestClear clears one part after the other; the second time changes nothing.
 func TestClear(t *testing.T) {
 	r, _ := shelf(t)
 	expect(t, r, "False", "clear_all")
@@ -140,12 +143,13 @@ func TestWhatThereIsNot(t *testing.T) {
 			t.Errorf("%s: %v", fun, err)
 		}
 	}
-	if _, err := r.Invoke(t.Context(), "cache.clear_git_lock", []any{"x"}, nil); err == nil || err.Error() != "Invalid role 'x'" {
+	if _, err := r.Invoke(t.Context(), "cache.clear_git_lock", []any{"x"}, nil); err == nil ||
+		err.Error() != "Invalid role 'x'" {
 		t.Errorf("another role: %v", err)
 	}
 }
 
-// What a minion's pillar holds goes to who asks for it, and neither on the bus nor into the job cache.
+// A minion's pillar goes to the caller, and neither to the bus nor to the job cache.
 func TestPillarIsForTheCallerAlone(t *testing.T) {
 	r, dir := shelf(t)
 	const marker = "a-word-of-the-pillar"
@@ -155,13 +159,16 @@ func TestPillarIsForTheCallerAlone(t *testing.T) {
 	raw, err := payload.MarshalBin(data.NewMap("pillar", data.NewMap("motd", marker, marker, []any{marker})))
 	must(t, err)
 	must(t, bank.Store("minions/web1", "data", raw))
-	var told []string
+	var cachedPart []string
 	client := runners.New(runners.Options{Kind: runners.Runner, Functions: r, Log: logrus.New(),
 		Fire: func(_ context.Context, _ string, body *data.Map) error {
-			told = append(told, data.Repr(body))
+			cachedPart = append(cachedPart, data.Repr(body))
 			return nil
 		},
-		Keep: func(_ context.Context, d *runners.Done) error { told = append(told, data.Repr(d.Data)); return nil }})
+		Keep: func(_ context.Context, d *runners.Done) error {
+			cachedPart = append(cachedPart, data.Repr(d.Data))
+			return nil
+		}})
 	for _, tt := range []struct {
 		fun  string
 		args []any
@@ -172,18 +179,20 @@ func TestPillarIsForTheCallerAlone(t *testing.T) {
 		{"cache.store", []any{"own", "text", marker}, false},
 		{"cache.fetch", []any{"own", "text"}, true},
 	} {
-		told = nil
+		cachedPart = nil
 		done := client.Run(t.Context(), runners.Call{Fun: tt.fun, Args: tt.args, JID: "20261122010203040506"})
-		if got := strings.Contains(data.Repr(done.Value("return")), marker); got != tt.gets || done.Value("success") != true {
+		if got := strings.Contains(data.Repr(done.Value("return")), marker); got != tt.gets ||
+			done.Value("success") != true {
 			t.Errorf("%s gives its caller %s", tt.fun, data.Repr(done))
 		}
-		if all := strings.Join(told, "\n"); len(told) != 3 || strings.Contains(all, marker) {
+		if all := strings.Join(cachedPart, "\n"); len(cachedPart) != 3 || strings.Contains(all, marker) {
 			t.Errorf("%s %v is told of as\n%s", tt.fun, tt.args, all)
 		}
 	}
-	told = nil
-	client.Run(t.Context(), runners.Call{Fun: "cache.fetch", Args: []any{"../x", "y"}, JID: "20261122010203040506"})
-	if all := strings.Join(told, "\n"); !strings.Contains(all, "Traceback") {
+	cachedPart = nil
+	client.Run(t.Context(), runners.Call{Fun: "cache.fetch", Args: []any{"../x", "y"},
+		JID: "20261122010203040506"})
+	if all := strings.Join(cachedPart, "\n"); !strings.Contains(all, "Traceback") {
 		t.Errorf("a fault is told of as\n%s", all)
 	}
 }

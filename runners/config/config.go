@@ -1,4 +1,5 @@
-// Package config is Salt's runner config: it looks the options of the master up (salt/runners/config.py).
+// Package config is Salt's runner config: it looks up the master's options
+// (salt/runners/config.py).
 package config
 
 import (
@@ -30,15 +31,15 @@ type getArgs struct {
 //
 // key
 //
-//	The option, or a way into one: file_roots:base.
+//	The option, or a path into one: file_roots:base.
 //
 // default
 //
-//	What is returned where there is no such option.
+//	The result if the option does not exist.
 //
 // delimiter
 //
-//	What parts the names in a way.
+//	The separator of the names in a path.
 //
 // CLI Example:
 //

@@ -23,14 +23,15 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// execution returns the documentation of all functions of all minions that answer.
+// execution returns the documentation of all functions of all minions that respond.
 //
 // CLI Example:
 //
 //	salt-run doc.execution
 func (m *module) execution(ctx context.Context, _ loader.NoArgs) (any, error) {
-	all, err := runners.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "sys.doc", "arg", []any{},
-		"timeout", m.env.Option("timeout")))
+	all, err := runners.Collect(ctx, m.env,
+		data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "sys.doc", "arg", []any{},
+			"timeout", m.env.Option("timeout")))
 	if err != nil {
 		runners.RunOf(ctx).Printf("%v\n", err)
 		return []any{}, nil
@@ -59,5 +60,5 @@ func (m *module) runner(context.Context, loader.NoArgs) (any, error) {
 //
 //	salt-run doc.wheel
 func (m *module) wheel(context.Context, loader.NoArgs) (any, error) {
-	return m.env.Shelf("wheel").Docs(""), nil
+	return m.env.Registry("wheel").Docs(""), nil
 }

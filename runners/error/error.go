@@ -1,4 +1,4 @@
-// Package error is Salt's runner error, by which it is tried what becomes of errors (salt/runners/error.py).
+// Package error is Salt's runner error, which tests error handling (salt/runners/error.py).
 package error
 
 import (
@@ -15,7 +15,8 @@ func Plugin() loader.Plugin {
 	}}
 }
 
-// fail ends with an error of a class of Python's or Salt's and a message; without a name it returns an empty dictionary.
+// fail raises an error of a Python or Salt class with a message; without a name it returns an empty
+// dictionary.
 //
 // CLI Example:
 //

@@ -1,4 +1,5 @@
-// Package event is Salt's runner event: it fires events on the master's bus (salt/runners/event.py).
+// Package event is Salt's runner event: it fires events on the master's bus
+// (salt/runners/event.py).
 package event
 
 import (
@@ -24,7 +25,8 @@ type sendArgs struct {
 	Data any `default:"None"`
 }
 
-// send fires an event on the master's bus, under the tag as it stands. It returns False where no master takes it.
+// send fires an event on the master's bus, with the tag unchanged. It returns False if no master
+// accepts it.
 //
 // tag
 //
@@ -40,10 +42,11 @@ type sendArgs struct {
 func (m *module) send(ctx context.Context, a sendArgs) (any, error) {
 	body, ok := a.Data.(*data.Map)
 	if !ok && data.Truth(a.Data) {
-		return nil, loader.Exception("ValueError", "Dict object expected, not '%s'.", data.Repr(a.Data))
+		return nil, loader.Exception("ValueError", "Dict object expected, not '%s'.",
+			data.Repr(a.Data))
 	}
 	if m.env.Host.FireMaster == nil {
-		return nil, &runners.UnableError{Text: "There is no master's bus here."}
+		return nil, &runners.UnableError{Text: "No master bus is available here."}
 	}
 	if body == nil {
 		body = data.NewMap()

@@ -1,5 +1,5 @@
-// Package fileserver is Salt's runner fileserver: it lists what the file server has, and keeps its sources in order
-// (salt/runners/fileserver.py).
+// Package fileserver is Salt's runner fileserver: it lists the file server's files, and maintains
+// its sources (salt/runners/fileserver.py).
 package fileserver
 
 import (
@@ -12,15 +12,17 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// An InMaster has the master of this host call a runner, and returns the result. running is false where no master runs.
+// An InMaster calls a runner on the master of this host, and returns the result. running is false
+// if no master runs.
 type InMaster func(ctx context.Context, fun string, kwargs *data.Map) (result any, running bool, err error)
 
-// Plugin returns the runner fileserver over the file server s. In a program beside the master, master asks the one that runs, whose
-// file server is another; nil means that s is the master's own.
+// Plugin returns the runner fileserver over the file server s. In a program beside the master,
+// master calls the running one, which has a file server of its own; nil means that s is the
+// master's.
 func Plugin(s *fileserver.Server, master InMaster) loader.Plugin {
 	return loader.Plugin{Name: "fileserver", New: func(env *loader.Env) (*loader.Module, error) {
 		if s == nil {
-			return nil, errors.New("there is no file server")
+			return nil, errors.New("no file server is configured")
 		}
 		m := &module{env, s, master}
 		return &loader.Module{Funcs: append(m.lists(), m.sources()...)}, nil
@@ -52,11 +54,11 @@ type envsArgs struct {
 //
 // backend
 //
-//	Only these backends: names with commas, or a list; with a minus before each all but these.
+//	Only these backends: a list or comma-separated names; with a minus before each, all others.
 //
 // sources
 //
-//	True names the backends that are asked, as Salt does.
+//	True returns the names of the backends instead, as Salt does.
 //
 // CLI Example:
 //
@@ -122,11 +124,12 @@ func (m *module) emptyDirList(ctx context.Context, a listArgs) (any, error) {
 }
 
 func (m *module) list(ctx context.Context, a listArgs, kind fileserver.Kind) (any, error) {
-	paths, err := m.files.List(ctx, fileserver.ListOf{Env: a.Saltenv, Kind: kind, Backends: backends(a.Backend)})
+	paths, err := m.files.List(ctx,
+		fileserver.ListOf{Env: a.Saltenv, Kind: kind, Backends: backends(a.Backend)})
 	return data.Values(paths), err
 }
 
-// symlinkList returns the symbolic links of an environment, with where each leads.
+// symlinkList returns the symbolic links of an environment with their targets.
 //
 // CLI Example:
 //
@@ -136,7 +139,7 @@ func (m *module) symlinkList(ctx context.Context, a listArgs) (any, error) {
 	return m.files.Symlinks(ctx, fileserver.ListOf{Env: a.Saltenv, Backends: backends(a.Backend)})
 }
 
-// backends reads the argument of that name.
+// backends parses the argument backend.
 func backends(v any) []string {
 	if !data.Truth(v) {
 		return nil

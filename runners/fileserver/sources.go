@@ -27,7 +27,8 @@ type updateArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// update fetches what is new at the sources of the file server. With fileserver_events it fires what it found.
+// update fetches changes from the sources of the file server. With fileserver_events it fires an
+// event about the changes.
 //
 // backend
 //
@@ -35,7 +36,7 @@ type updateArgs struct {
 //
 // remotes
 //
-//	Only the remotes with these names, or whose address contains one of them. It may be called remote too.
+//	Only the remotes with these names, or whose address contains one of them. Another name of the argument is remote.
 //
 // CLI Example:
 //
@@ -65,24 +66,26 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	return true, nil
 }
 
-// warnOfBackends tells of names of backends that name none, which Salt passes over too.
+// warnOfBackends logs unknown names of backends, which Salt also ignores.
 func (m *module) warnOfBackends(asked []string) {
 	if m.env.Log == nil {
 		return
 	}
 	for _, name := range asked {
 		if name = strings.TrimPrefix(name, "-"); len(m.files.Select(name)) == 0 {
-			m.env.Log.Warnf("fileserver: %s is none of the backends in use, and is passed over", name)
+			m.env.Log.Warnf("fileserver: backend %s is not in use and is ignored", name)
 		}
 	}
 }
 
-// announce fires what an update found, where events of the file server are wanted and a master takes them.
+// announce fires an event about the changes of an update, if events of the file server are enabled
+// and a master accepts them.
 func (m *module) announce(ctx context.Context, backend string, c fileserver.Change) {
 	if !data.Truth(m.env.Opts.Value("fileserver_events")) || m.env.Host.FireMaster == nil {
 		return
 	}
-	if err := m.env.Host.FireMaster(ctx, eventbus.Tagify("fileserver", backend, "update"), c.Event(backend)); err != nil && m.env.Log != nil {
+	if err := m.env.Host.FireMaster(ctx, eventbus.Tagify("fileserver", backend, "update"),
+		c.Event(backend)); err != nil && m.env.Log != nil {
 		m.env.Log.WithError(err).Debug("announce an update of the file server")
 	}
 }
@@ -91,7 +94,7 @@ type backendArgs struct {
 	Backend any `default:"None"`
 }
 
-// clearCache drops what backends keep on disk of repositories.
+// clearCache deletes the backends' copies of repositories on disk.
 //
 // CLI Example:
 //
@@ -119,38 +122,47 @@ type lockArgs struct {
 	Remote  any `default:"None"`
 }
 
-// clearLock removes the locks that keep repositories from being updated, as an update leaves them that was cut off.
+// clearLock removes the locks that block updates of repositories, for example after an interrupted
+// update.
 //
 // CLI Example:
 //
 //	salt-run fileserver.clear_lock
 //	salt-run fileserver.clear_lock backend=git remote=github
 func (m *module) clearLock(ctx context.Context, a lockArgs) (any, error) {
-	cleared, failed := m.eachLocker(a, func(l fileserver.Locker, remote string) ([]string, []string) {
-		return l.ClearLock(ctx, remote, "update")
-	})
+	cleared, failed := m.eachLocker(a,
+		func(l fileserver.Locker, remote string) ([]string, []string) {
+			return l.ClearLock(ctx, remote, "update")
+		})
 	return report("cleared", cleared, failed, "No locks were removed"), nil
 }
 
-// lock keeps repositories from being updated.
+// lock blocks updates of repositories.
 //
 // CLI Example:
 //
 //	salt-run fileserver.lock
 //	salt-run fileserver.lock backend=git remote='*github.com*'
 func (m *module) lock(ctx context.Context, a lockArgs) (any, error) {
-	locked, failed := m.eachLocker(a, func(l fileserver.Locker, remote string) ([]string, []string) { return l.Lock(ctx, remote) })
+	locked, failed := m.eachLocker(a,
+		func(l fileserver.Locker, remote string) ([]string,
+			[]string) {
+			return l.Lock(ctx, remote)
+		})
 	return report("locked", locked, failed, "No locks were set"), nil
 }
 
-func (m *module) eachLocker(a lockArgs, do func(fileserver.Locker, string) ([]string, []string)) (done, failed []string) {
+func (m *module) eachLocker(
+	a lockArgs, do func(fileserver.Locker, string) ([]string, []string),
+) (done, failed []string) {
 	remote, ok := a.Remote.(string)
 	for _, b := range m.files.Select(backends(a.Backend)...) {
 		l, locks := b.(fileserver.Locker)
 		switch {
 		case !locks:
 		case !ok && data.Truth(a.Remote):
-			failed = append(failed, fmt.Sprintf("Badly formatted remote pattern '%s'", data.Str(a.Remote)))
+			failed = append(failed, fmt.Sprintf("Badly formatted remote pattern '%s'",
+				data.Str(a.Remote)))
 		default:
 			good, bad := do(l, remote)
 			done, failed = append(done, good...), append(failed, bad...)
@@ -159,7 +171,7 @@ func (m *module) eachLocker(a lockArgs, do func(fileserver.Locker, string) ([]st
 	return done, failed
 }
 
-// report returns what was done and what was not; nothing at all is told in words.
+// report returns what succeeded and what failed. If both are empty it returns the text nothing.
 func report(verb string, done, failed []string, nothing string) any {
 	ret := &data.Map{}
 	if len(done) > 0 {
@@ -179,12 +191,13 @@ type clearListArgs struct {
 	Backend any `default:"None"`
 }
 
-// clearFileListCache drops the lists of files that the running master keeps in memory, and returns the environments whose lists
-// there were, by backend. Where no master runs, there are none. salt-run has the master do it, as a job of its own in the job cache.
+// clearFileListCache drops the lists of files that the running master holds in memory. It returns
+// the environments whose lists were dropped, by backend; none if no master runs. salt-run lets the
+// master do it, as a job of its own in the job cache.
 //
 // saltenv
 //
-//	Only these environments: names with commas, or a list.
+//	Only these environments: comma-separated names, or a list.
 //
 // backend
 //
@@ -196,7 +209,8 @@ type clearListArgs struct {
 //	salt-run fileserver.clear_file_list_cache saltenv=base backend=roots
 func (m *module) clearFileListCache(ctx context.Context, a clearListArgs) (any, error) {
 	if m.master != nil {
-		ret, running, err := m.master(ctx, "fileserver.clear_file_list_cache", data.NewMap("saltenv", a.Saltenv, "backend", a.Backend))
+		ret, running, err := m.master(ctx, "fileserver.clear_file_list_cache",
+			data.NewMap("saltenv", a.Saltenv, "backend", a.Backend))
 		if err != nil {
 			return nil, fmt.Errorf("clear lists of files in the running master: %w", err)
 		}

@@ -52,11 +52,13 @@ func TestUpdateTellsWhatItFound(t *testing.T) {
 		b := &repositories{}
 		m := &module{env: env, files: fileserver.New(fileserver.Options{Backends: []fileserver.Backend{b}})}
 		for range 2 {
-			if ret, err := m.update(t.Context(), updateArgs{Backend: "git", Kwargs: c.kwargs}); ret != true || err != nil {
+			if ret, err := m.update(t.Context(),
+				updateArgs{Backend: "git", Kwargs: c.kwargs}); ret != true || err != nil {
 				t.Fatalf("update %v: %v, %v", c.kwargs, ret, err)
 			}
 		}
-		want := []string{"salt/fileserver/gitfs/update true gitfs", "salt/fileserver/gitfs/update false gitfs"}
+		want := []string{"salt/fileserver/gitfs/update true gitfs",
+			"salt/fileserver/gitfs/update false gitfs"}
 		if !c.wanted {
 			want = nil
 		}
@@ -66,7 +68,7 @@ func TestUpdateTellsWhatItFound(t *testing.T) {
 	}
 }
 
-// A name that is no backend's is passed over, as in Salt, and told.
+// An unknown backend is ignored, as in Salt, and logged.
 func TestUpdateTellsOfBackendsThatAreNone(t *testing.T) {
 	for backend, want := range map[string]int{"gitf": 1, "git,gitf,-x": 2, "git": 0, "-git": 0, "": 0} {
 		log, hook := test.NewNullLogger()

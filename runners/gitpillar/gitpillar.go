@@ -1,7 +1,8 @@
-// Package gitpillar is Salt's runner git_pillar: it fetches the repositories of the external pillar git
-// (salt/runners/git_pillar.py).
+// Package gitpillar is Salt's runner git_pillar: it fetches the repositories of the external pillar
+// git (salt/runners/git_pillar.py).
 //
-// What differs: what is fetched is in use at once, as the external pillar reads the mirrors themselves.
+// Unlike in Salt, fetched changes are in use at once, because the external pillar reads the mirrors
+// themselves.
 package gitpillar
 
 import (
@@ -16,12 +17,14 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// A Fetcher fetches the remotes of ext_pillar that want chooses, and says of each what came of it; see package pillar/sources/git.
+// A Fetcher fetches the remotes of ext_pillar for which wants returns true, and returns the outcome
+// of each; see package pillar/sources/git.
 type Fetcher interface {
-	Fetch(ctx context.Context, opts *data.Map, want func(branch, url, name string) bool, log logrus.FieldLogger) (*data.Map, error)
+	Fetch(ctx context.Context, opts *data.Map, want func(branch, url, name string) bool,
+		log logrus.FieldLogger) (*data.Map, error)
 }
 
-// Among returns the external pillar that fetches, nil where there is none.
+// Among returns the external pillar that fetches, or nil.
 func Among(sources []pillar.Source) Fetcher {
 	for _, s := range sources {
 		if f, ok := s.(Fetcher); ok {
@@ -31,12 +34,13 @@ func Among(sources []pillar.Source) Fetcher {
 	return nil
 }
 
-// Plugin returns the runner git_pillar; without a Fetcher there are no remotes.
+// Plugin returns the runner git_pillar; without a Fetcher it has no remotes.
 func Plugin(f Fetcher) loader.Plugin {
-	return loader.Plugin{Name: "git_pillar", File: "git_pillar", New: func(env *loader.Env) (*loader.Module, error) {
-		m := &module{env, f}
-		return &loader.Module{Funcs: []loader.Func{loader.F("update", m.update)}}, nil
-	}}
+	return loader.Plugin{Name: "git_pillar", File: "git_pillar",
+		New: func(env *loader.Env) (*loader.Module, error) {
+			m := &module{env, f}
+			return &loader.Module{Funcs: []loader.Func{loader.F("update", m.update)}}, nil
+		}}
 }
 
 type module struct {
@@ -49,8 +53,8 @@ type updateArgs struct {
 	Repo   any `default:"None"`
 }
 
-// update fetches the repositories of the external pillar git, and returns of each whether there was something new: None where
-// there was nothing, False where it failed.
+// update fetches the repositories of the external pillar git. It returns for each: True if
+// something changed, None if nothing did, False if it failed.
 //
 // branch
 //
@@ -58,7 +62,7 @@ type updateArgs struct {
 //
 // repo
 //
-//	Only the remote of this address or name.
+//	Only the remote with this address or name.
 //
 // CLI Example:
 //
@@ -76,11 +80,13 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	case found.Len() > 0:
 		return found, nil
 	case a.Branch != nil || a.Repo != nil:
-		return nil, runners.Raise("SaltRunnerError", "Specified git branch/repo not found in ext_pillar config")
+		return nil, runners.Raise("SaltRunnerError",
+			"Specified git branch/repo not found in ext_pillar config")
 	}
 	return nil, runners.Raise("SaltRunnerError", "No git_pillar remotes are configured")
 }
 
 func (a updateArgs) wants(branch, url, name string) bool {
-	return (a.Branch == nil || data.Equal(a.Branch, branch)) && (a.Repo == nil || data.Equal(a.Repo, url) || data.Equal(a.Repo, name))
+	return (a.Branch == nil || data.Equal(a.Branch, branch)) &&
+		(a.Repo == nil || data.Equal(a.Repo, url) || data.Equal(a.Repo, name))
 }

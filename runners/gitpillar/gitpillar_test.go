@@ -15,7 +15,9 @@ import (
 // remotes are those of one ext_pillar: branch, address and name of each.
 type remotes [][3]string
 
-func (r remotes) Fetch(_ context.Context, _ *data.Map, want func(branch, url, name string) bool, _ logrus.FieldLogger) (*data.Map, error) {
+func (r remotes) Fetch(
+	_ context.Context, _ *data.Map, want func(branch, url, name string) bool, _ logrus.FieldLogger,
+) (*data.Map, error) {
 	out := data.NewMap()
 	for _, one := range r {
 		if want(one[0], one[1], one[2]) {
@@ -36,10 +38,12 @@ func TestUpdate(t *testing.T) {
 		{two, data.NewMap("branch", "dev"), "{'dev https://a/y.git': True}"},
 		{two, data.NewMap("repo", "x"), "{'main https://a/x.git': True}"},
 		{two, data.NewMap("repo", "https://a/y.git"), "{'dev https://a/y.git': True}"},
-		{two, data.NewMap("repo", "https://a/y.git", "branch", "main"), "Specified git branch/repo not found in ext_pillar config"},
+		{two, data.NewMap("repo", "https://a/y.git", "branch", "main"),
+			"Specified git branch/repo not found in ext_pillar config"},
 		{nil, data.NewMap(), "No git_pillar remotes are configured"},
 	} {
-		r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()}, []loader.Plugin{gitpillar.Plugin(c.have)})
+		r, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap()},
+			[]loader.Plugin{gitpillar.Plugin(c.have)})
 		if err != nil {
 			t.Fatal(err)
 		}

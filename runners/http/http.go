@@ -1,5 +1,5 @@
-// Package http is Salt's runner http: requests that the master sends to web servers (salt/runners/http.py). It calls the execution
-// module http with the master's options.
+// Package http is Salt's runner http: requests of the master to web servers (salt/runners/http.py).
+// It calls the execution module http with the master's options.
 package http
 
 import (
@@ -7,6 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/runners"
 )
 
 // Plugin returns the runner http.
@@ -17,7 +18,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict",
+			"header_list", "params"),
 		loader.F("update_ca_bundle", m.updateCaBundle),
 	}}, nil
 }
@@ -28,11 +30,12 @@ type queryArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// query sends a request and returns the answer. The arguments are those of the execution function http.query.
+// query sends a request and returns the response. The arguments are those of the execution function
+// http.query.
 //
 // output
 //
-//	Has no effect; salt-run --quiet prints nothing.
+//	Ignored; salt-run --quiet suppresses output.
 //
 // CLI Example:
 //
@@ -43,11 +46,11 @@ func (m *module) query(ctx context.Context, a queryArgs) (any, error) {
 	if a.Output != true {
 		m.env.Log.Warn("Output option has been deprecated. Please use --quiet.")
 	}
-	words := a.Kwargs.Clone()
+	words := runners.Words(a.Kwargs)
 	if !words.Has("node") {
 		words.Set("node", "master")
 	}
-	return m.env.Shelf("modules").Invoke(ctx, "http.query", []any{a.URL}, words)
+	return m.env.Registry("modules").Invoke(ctx, "http.query", []any{a.URL}, words)
 }
 
 type bundleArgs struct {
@@ -60,7 +63,7 @@ type bundleArgs struct {
 //
 // target
 //
-//	The file. Default: the option ca_bundle, or the file of the system.
+//	The file. Default: the option ca_bundle, or the system's file.
 //
 // source
 //
@@ -68,7 +71,7 @@ type bundleArgs struct {
 //
 // merge_files
 //
-//	A file of more certificates, or a list of such files.
+//	A file with additional certificates, or a list of such files.
 //
 // CLI Example:
 //
@@ -76,5 +79,6 @@ type bundleArgs struct {
 //	salt-run http.update_ca_bundle target=/path/to/cacerts.pem
 //	salt-run http.update_ca_bundle source=https://example.com/cacerts.pem merge_files=/path/to/mycert.pem
 func (m *module) updateCaBundle(ctx context.Context, a bundleArgs) (any, error) {
-	return m.env.Shelf("modules").Invoke(ctx, "http.update_ca_bundle", []any{a.Target, a.Source, a.MergeFiles}, nil)
+	return m.env.Registry("modules").Invoke(ctx,
+		"http.update_ca_bundle", []any{a.Target, a.Source, a.MergeFiles}, nil)
 }

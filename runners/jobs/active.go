@@ -19,7 +19,8 @@ type activeArgs struct {
 	DisplayProgress bool `default:"False"`
 }
 
-// active asks all minions what they run, and returns the jobs with the minions that run them and those that have returned.
+// active asks all minions for their running jobs, and returns the jobs with the minions that run
+// them and those that have returned.
 //
 // CLI Example:
 //
@@ -28,9 +29,10 @@ func (m *module) active(ctx context.Context, a activeArgs) (any, error) {
 	ret := &data.Map{}
 	answers := &data.Map{}
 	if m.env.Host.Order == nil {
-		return nil, &runners.UnableError{Text: "jobs.active: there is no master here to ask minions through"}
+		return nil, &runners.UnableError{Text: "jobs.active: no master is available here to query minions"}
 	}
-	order := data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "saltutil.running", "arg", []any{}, "timeout", m.env.Option("timeout"))
+	order := data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "saltutil.running", "arg", []any{},
+		"timeout", m.env.Option("timeout"))
 	if err := m.env.Host.Order(ctx, order, func(id string, ret *data.Map) bool {
 		answers.Set(id, ret.Value("ret"))
 		return true
@@ -49,7 +51,7 @@ func (m *module) active(ctx context.Context, a activeArgs) (any, error) {
 	return ret, m.addReturned(ctx, ret)
 }
 
-// addRunning adds a note of saltutil.running of one minion.
+// addRunning adds an entry of one minion's saltutil.running.
 func addRunning(ret *data.Map, minion, note any) {
 	load, ok := note.(*data.Map)
 	jid := data.Str(load.Value("jid"))
@@ -67,7 +69,7 @@ func addRunning(ret *data.Map, minion, note any) {
 	one.Set("Running", append(running, data.NewMap(minion, load.Value("pid"))))
 }
 
-// addReturned adds to each job who has returned.
+// addReturned adds to each job the minions that have returned.
 func (m *module) addReturned(ctx context.Context, ret *data.Map) error {
 	cache, err := m.cache(ctx, nil)
 	if err != nil {
@@ -87,7 +89,8 @@ func (m *module) addReturned(ctx context.Context, ret *data.Map) error {
 	return nil
 }
 
-// master returns what runs on the master itself, from the notes in the directory proc of its cachedir.
+// master returns the jobs that run on the master itself, from the files in the directory proc of
+// its cachedir.
 //
 // CLI Example:
 //
@@ -116,12 +119,13 @@ func (m *module) master(context.Context, loader.NoArgs) (any, error) {
 	return ret, nil
 }
 
-// maxNote bounds the file of a note, in bytes.
+// maxNote is the limit of a job's file, in bytes.
 const maxNote = 1 << 20
 
-// running returns a note whose process is alive.
+// running returns the content of a job's file if its process is alive.
 func running(root *os.Root, name string) (*data.Map, bool) {
-	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxNote {
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() ||
+		info.Size() > maxNote {
 		return nil, false
 	}
 	raw, err := root.ReadFile(name)

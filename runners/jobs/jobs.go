@@ -1,6 +1,7 @@
-// Package jobs is Salt's runner jobs: what was ordered, what runs, and what came back (salt/runners/jobs.py).
+// Package jobs is Salt's runner jobs: past jobs, running jobs, and their returns
+// (salt/runners/jobs.py).
 //
-// Beside Salt's functions there is status, which tells how far a job has come on each minion.
+// In addition to Salt's functions, status returns a job's progress on each minion.
 package jobs
 
 import (
@@ -17,10 +18,11 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// Needs are what the runner works on.
+// Needs are the runner's dependencies.
 type Needs struct {
 	Jobs returners.JobReader // the master's job cache
-	// Other opens a job cache by the name of its returner, for ext_source and ext_job_cache; nil knows only Jobs.
+	// Other opens a job cache by the name of its returner, for ext_source and ext_job_cache; if nil
+	// only Jobs is available.
 	Other func(ctx context.Context, name string) (returners.JobReader, error)
 }
 
@@ -28,7 +30,7 @@ type Needs struct {
 func Plugin(n Needs) loader.Plugin {
 	return loader.Plugin{Name: "jobs", New: func(env *loader.Env) (*loader.Module, error) {
 		if n.Jobs == nil {
-			return nil, errors.New("there is no job cache")
+			return nil, errors.New("no job cache is configured")
 		}
 		return (&module{env, n}).module(), nil
 	}}
@@ -54,7 +56,8 @@ func (m *module) module() *loader.Module {
 	}}
 }
 
-// cacheName returns the name of the job cache that is asked: ext_job_cache, what the caller says, master_job_cache.
+// cacheName returns the name of the job cache to use: ext_job_cache, the caller's choice, or
+// master_job_cache.
 func (m *module) cacheName(asked any) string {
 	for _, name := range []any{m.env.Option("ext_job_cache"), asked} {
 		if s, ok := name.(string); ok && s != "" {
@@ -72,7 +75,7 @@ func (m *module) masterCache() string {
 	return "local_cache"
 }
 
-// cache returns the job cache that is asked.
+// cache returns the job cache to use.
 func (m *module) cache(ctx context.Context, asked any) (returners.JobReader, error) {
 	name := m.cacheName(asked)
 	if name == m.masterCache() {
@@ -88,26 +91,26 @@ func (m *module) cache(ctx context.Context, asked any) (returners.JobReader, err
 	return r, nil
 }
 
-// A record is one job with what came back.
+// A record is a job with its returns.
 type record struct {
 	jid     string
-	load    *data.Map // of the publication; empty for a job without one
+	load    *data.Map // the publication; empty for a job without one
 	minions []string
 	returns []answer
 }
 
-// An answer is what one minion returned: fields return, retcode, success and out, as far as they came.
+// An answer is one minion's return: fields return, retcode, success and out, as far as present.
 type answer struct {
 	minion string
 	fields *data.Map
 }
 
-// find looks a job up. One that is not there has an empty load and no answers.
+// find looks up a job. A missing one has an empty load and no answers.
 func find(ctx context.Context, r returners.JobReader, jid string) (*record, error) {
 	found := &record{jid: jid, load: &data.Map{}}
 	id, err := job.ParseID(jid)
 	if err != nil {
-		return found, nil // no such job can be
+		return found, nil // an invalid id: no such job exists
 	}
 	j, err := r.Job(ctx, id)
 	switch {
@@ -142,12 +145,13 @@ func loadOf(j *returners.Job) (*data.Map, error) {
 	}
 	m, ok := v.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("read job %s: its load is no map", j.ID)
+		return nil, fmt.Errorf("read job %s: its load is not a map", j.ID)
 	}
 	return m, nil
 }
 
-// fieldsOf returns those fields of a return that Salt's job cache keeps (salt/returners/local_cache.py).
+// fieldsOf returns the fields of a return that Salt's job cache keeps
+// (salt/returners/local_cache.py).
 func fieldsOf(r returners.Return) (*data.Map, error) {
 	fields, err := payload.ParseFields(r.Load, payload.WireLimits())
 	if err != nil {
@@ -189,11 +193,13 @@ func (r *record) instance() *data.Map {
 	return m
 }
 
-// instance returns a publication, or a note of saltutil.running, as Salt shows jobs (_format_jid_instance).
+// instance returns a publication, or an entry of saltutil.running, as Salt shows jobs
+// (_format_jid_instance).
 func instance(jid string, load *data.Map) *data.Map {
 	start := job.ID(jid).StartTime()
 	if load.Len() == 0 {
-		return data.NewMap("Error", "Cannot contact returner or no job with this jid", "StartTime", start)
+		return data.NewMap("Error", "Cannot contact returner or no job with this jid",
+			"StartTime", start)
 	}
 	m := returners.Instance(jid, load)
 	if id, ok := load.Get(job.OwnOf); ok {
@@ -204,7 +210,7 @@ func instance(jid string, load *data.Map) *data.Map {
 	return m
 }
 
-// progress tells what is going on, where the caller asked for it.
+// progress reports progress if the caller asked for it.
 func progress(ctx context.Context, wanted bool, format string, args ...any) {
 	if wanted {
 		runners.RunOf(ctx).Progress(ctx, format, args...)

@@ -19,7 +19,9 @@ import (
 )
 
 // shelf returns the runner on top of a real job cache.
-func shelf(t testing.TB, order func(context.Context, *data.Map, func(string, *data.Map) bool) error) (*jobstore.Store, *loader.Registry) {
+func shelf(
+	t testing.TB, order func(context.Context, *data.Map, func(string, *data.Map) bool) error,
+) (*jobstore.Store, *loader.Registry) {
 	t.Helper()
 	s, err := jobstore.Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"), jobstore.Options{})
 	if err != nil {
@@ -35,7 +37,7 @@ func shelf(t testing.TB, order func(context.Context, *data.Map, func(string, *da
 	return s, r
 }
 
-// save keeps a job and what minions returned.
+// save saves a job and its returns.
 func save(t testing.TB, s *jobstore.Store, jid string, load *data.Map, minions []string, returns *data.Map) {
 	t.Helper()
 	raw, err := payload.MarshalBin(load)
@@ -46,11 +48,13 @@ func save(t testing.TB, s *jobstore.Store, jid string, load *data.Map, minions [
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveJob(t.Context(), &returners.Job{ID: job.ID(jid), Load: raw, Minions: minions, Started: started}); err != nil {
+	if err := s.SaveJob(t.Context(), &returners.Job{ID: job.ID(jid), Load: raw, Minions: minions,
+		Started: started}); err != nil {
 		t.Fatal(err)
 	}
 	for id, v := range returns.All() {
-		one := data.NewMap("id", id, "jid", jid, "return", v, "retcode", int64(0), "success", true, "fun", load.Value("fun"))
+		one := data.NewMap("id", id, "jid", jid, "return", v, "retcode", int64(0), "success", true,
+			"fun", load.Value("fun"))
 		if one.Text("fun") == "state.apply" {
 			one.Set("out", "highstate")
 		}
@@ -58,7 +62,8 @@ func save(t testing.TB, s *jobstore.Store, jid string, load *data.Map, minions [
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.SaveReturn(t.Context(), job.ID(jid), &returners.Return{Minion: id.(string), Load: raw, Received: started}); err != nil {
+		if _, err := s.SaveReturn(t.Context(), job.ID(jid),
+			&returners.Return{Minion: id.(string), Load: raw, Received: started}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,27 +78,32 @@ const (
 
 func filled(t *testing.T) *loader.Registry {
 	s, r := shelf(t, nil)
-	save(t, s, ping, data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "web*", "tgt_type", "glob", "user", "root",
-		"kwargs", data.NewMap("metadata", data.NewMap("a", int64(1)))), []string{"web2", "web1"}, data.NewMap("web1", true))
-	save(t, s, apply, data.NewMap("fun", "state.apply", "arg", []any{"x"}, "tgt", []any{"db1"}, "tgt_type", "list", "user", "sudo_ann"),
+	save(t, s, ping, data.NewMap("fun", "test.ping", "arg", []any{}, "tgt", "web*", "tgt_type",
+		"glob", "user", "root", "kwargs", data.NewMap("metadata", data.NewMap("a", int64(1)))),
+		[]string{"web2", "web1"}, data.NewMap("web1", true))
+	save(t, s, apply, data.NewMap("fun", "state.apply", "arg", []any{"x"}, "tgt", []any{"db1"},
+		"tgt_type", "list", "user", "sudo_ann"),
 		[]string{"db1"}, data.NewMap("db1", data.NewMap("s", int64(1))))
-	save(t, s, asked, data.NewMap("fun", "saltutil.find_job", "arg", []any{ping}, "tgt", "*", "tgt_type", "glob", "user", "root"), []string{"web1"}, nil)
-	done := &runners.Done{ID: "m_master", JID: "20230105030405060708", Data: data.NewMap("fun", "runner.test.arg", "jid", "20230105030405060708", "user", "root",
-		"fun_args", []any{}, "return", int64(7), "success", true)}
+	save(t, s, asked, data.NewMap("fun", "saltutil.find_job", "arg", []any{ping}, "tgt", "*",
+		"tgt_type", "glob", "user", "root"), []string{"web1"}, nil)
+	done := &runners.Done{ID: "m_master", JID: "20230105030405060708",
+		Data: data.NewMap("fun", "runner.test.arg", "jid", "20230105030405060708", "user", "root",
+			"fun_args", []any{}, "return", int64(7), "success", true)}
 	if err := done.KeepIn(t.Context(), s, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// TestFunctionsAnswerAsSalts compares results with what salt-run of 3006.0 printed for the same jobs, as Python's repr; the job of the
-// master itself is 3006.18's, which lists it.
-func TestFunctionsAnswerAsSalts(t *testing.T) {
+// TestResultsMatchSaltRun compares results with the output of salt-run of 3006.0 for the same
+// jobs, as Python's repr; the job of the master itself is from 3006.18, which lists it.
+func TestResultsMatchSaltRun(t *testing.T) {
 	r := filled(t)
 	pingJob := "'Function': 'test.ping', 'Arguments': [], 'Target': 'web*', 'Target-type': 'glob', 'User': 'root', 'Metadata': {'a': 1}"
 	pingFull := "{" + pingJob + ", 'Minions': ['web1', 'web2'], 'StartTime': '2023, Jan 02 03:04:05.060708', 'Result': {'web1': {'return': True, 'retcode': 0, 'success': True}}}"
 	ownJob := "'Function': 'runner.test.arg', 'Arguments': [], 'Target': 'm_master', 'Target-type': 'list', 'User': 'root'"
-	ownResult := "{'fun': 'runner.test.arg', 'jid': '" + own + "', 'user': 'root', 'fun_args': [], 'return': 7, 'success': True}"
+	ownResult := "{'fun': 'runner.test.arg', 'jid': '" + own +
+		"', 'user': 'root', 'fun_args': [], 'return': 7, 'success': True}"
 	for _, tt := range []struct {
 		call string
 		want string
@@ -107,18 +117,25 @@ func TestFunctionsAnswerAsSalts(t *testing.T) {
 		{"lookup_jid ../../etc", "{}"},
 		{"print_job " + ping, "{'" + ping + "': " + pingFull + "}"},
 		{"list_job " + ping, "{'jid': '" + ping + "', " + pingFull[1:]},
-		{"list_job 20200101000000000000", "{'jid': '20200101000000000000', 'Error': 'Cannot contact returner or no job with this jid', 'StartTime': '2020, Jan 01 00:00:00.000000', 'Result': {}}"},
+		{"list_job 20200101000000000000",
+			"{'jid': '20200101000000000000', 'Error': 'Cannot contact returner or no job with this jid', 'StartTime': '2020, Jan 01 00:00:00.000000', 'Result': {}}"},
 		{"exit_success " + ping, "{'web1': True, 'web2': False}"},
-		{"list_jobs search_function=test.*,nosuch.*", "{'" + ping + "': {" + pingJob + ", 'StartTime': '2023, Jan 02 03:04:05.060708'}}"},
+		{"list_jobs search_function=test.*,nosuch.*", "{'" + ping + "': {" + pingJob +
+			", 'StartTime': '2023, Jan 02 03:04:05.060708'}}"},
 		{"list_jobs search_function=nosuch.*", "{}"},
 		{"list_jobs search_metadata={'a': 2}", "{}"},
-		{"list_jobs search_target=db* outputter=x", "{'outputter': 'x', 'data': {'" + apply + "': {'Function': 'state.apply', 'Arguments': ['x'], 'Target': ['db1'], 'Target-type': 'list', " +
+		{"list_jobs search_target=db* outputter=x", "{'outputter': 'x', 'data': {'" + apply +
+			"': {'Function': 'state.apply', 'Arguments': ['x'], 'Target': ['db1'], 'Target-type': 'list', " +
 			"'User': 'sudo_ann', 'StartTime': '2023, Jan 03 03:04:05.060708'}}}"},
-		{"list_jobs_filter 1", "[{" + ownJob + ", 'JID': '" + own + "', 'StartTime': '2023, Jan 05 03:04:05.060708'}]"},
+		{"list_jobs_filter 1", "[{" + ownJob + ", 'JID': '" + own +
+			"', 'StartTime': '2023, Jan 05 03:04:05.060708'}]"},
 		{"list_jobs_filter 2", "[{'Function': 'state.apply', 'Arguments': ['x'], 'Target': ['db1'], 'Target-type': 'list', 'User': 'sudo_ann', 'JID': '" + apply + "', 'StartTime': '2023, Jan 03 03:04:05.060708'}, " +
 			"{" + ownJob + ", 'JID': '" + own + "', 'StartTime': '2023, Jan 05 03:04:05.060708'}]"},
-		{"list_jobs search_function=runner.*", "{'" + own + "': {" + ownJob + ", 'StartTime': '2023, Jan 05 03:04:05.060708'}}"},
-		{"print_job " + own, "{'" + own + "': {" + ownJob + ", 'StartTime': '2023, Jan 05 03:04:05.060708', 'Result': {'m_master': {'return': " + ownResult + "}}}}"},
+		{"list_jobs search_function=runner.*", "{'" + own + "': {" + ownJob +
+			", 'StartTime': '2023, Jan 05 03:04:05.060708'}}"},
+		{"print_job " + own, "{'" + own + "': {" + ownJob +
+			", 'StartTime': '2023, Jan 05 03:04:05.060708', 'Result': {'m_master': {'return': " +
+			ownResult + "}}}}"},
 		{"exit_success " + own, "{'m_master': True}"},
 		{"last_run function=test.*", "{'" + ping + "': " + pingFull + "}"},
 		{"last_run function=nosuch", "False"},
@@ -141,7 +158,8 @@ func TestFunctionsAnswerAsSalts(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				if got, err := r.Invoke(t.Context(), "jobs."+fun, args, kwargs); err != nil || data.Repr(got) != tt.want {
+				if got, err := r.Invoke(t.Context(), "jobs."+fun, args, kwargs); err != nil ||
+					data.Repr(got) != tt.want {
 					t.Errorf("got  %s, %v\nwant %s", data.Repr(got), err, tt.want)
 				}
 			}
@@ -161,7 +179,8 @@ func TestListJobsByTime(t *testing.T) {
 		{"2 Jan 2023 03:04", "2023-01-03T04:00:00", ping + " " + apply},
 		{"01/04/2023", nil, asked + " " + own},
 	} {
-		got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, data.NewMap("start_time", tt.since, "end_time", tt.until))
+		got, err := r.Invoke(t.Context(), "jobs.list_jobs", nil,
+			data.NewMap("start_time", tt.since, "end_time", tt.until))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +192,8 @@ func TestListJobsByTime(t *testing.T) {
 			t.Errorf("from %v until %v: %v, want %s", tt.since, tt.until, ids, tt.want)
 		}
 	}
-	if _, err := r.Invoke(t.Context(), "jobs.list_jobs", nil, data.NewMap("start_time", "some day")); err == nil {
+	if _, err := r.Invoke(t.Context(), "jobs.list_jobs", nil,
+		data.NewMap("start_time", "some day")); err == nil {
 		t.Error("a time that is none is taken")
 	}
 }
@@ -182,7 +202,8 @@ func TestActiveAsksMinionsAndTheCache(t *testing.T) {
 	var given *data.Map
 	s, r := shelf(t, func(_ context.Context, order *data.Map, yield func(string, *data.Map) bool) error {
 		given = order
-		note := data.NewMap("fun", "test.sleep", "arg", []any{int64(9)}, "tgt", "*", "tgt_type", "glob", "user", "root", "jid", ping, "pid", int64(42))
+		note := data.NewMap("fun", "test.sleep", "arg", []any{int64(9)}, "tgt", "*", "tgt_type",
+			"glob", "user", "root", "jid", ping, "pid", int64(42))
 		yield("web1", data.NewMap("ret", []any{note}))
 		yield("web2", data.NewMap("ret", []any{note}))
 		yield("web3", data.NewMap("ret", "no list"))
@@ -210,8 +231,10 @@ func BenchmarkListJobs(b *testing.B) {
 			var err error
 			for i := part; i < 10_000 && err == nil; i += 64 {
 				at := start.Add(time.Duration(i) * time.Second)
-				raw, _ := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{int64(i)}, "tgt", fmt.Sprintf("web%d", i), "tgt_type", "glob", "user", "root"))
-				err = s.SaveJob(b.Context(), &returners.Job{ID: job.NewID(at), Load: raw, Minions: []string{"web1"}, Started: at})
+				raw, _ := payload.MarshalBin(data.NewMap("fun", "test.ping", "arg", []any{int64(i)},
+					"tgt", fmt.Sprintf("web%d", i), "tgt_type", "glob", "user", "root"))
+				err = s.SaveJob(b.Context(), &returners.Job{ID: job.NewID(at), Load: raw,
+					Minions: []string{"web1"}, Started: at})
 			}
 			done <- err
 		}()
@@ -229,7 +252,7 @@ func BenchmarkListJobs(b *testing.B) {
 	}
 }
 
-// TestStatusOfNoJob checks that a job which is not there gives a sentence and no traceback.
+// TestStatusOfNoJob checks that a missing job gives a sentence and no traceback.
 func TestStatusOfNoJob(t *testing.T) {
 	r := filled(t)
 	for jid, want := range map[string]string{

@@ -21,27 +21,28 @@ type listArgs struct {
 	DisplayProgress bool `default:"False"`
 }
 
-// listJobs returns the jobs that minions were given, by job id. Where several conditions are given, all must hold.
+// listJobs returns the jobs sent to minions, by job ID. If several conditions are given, all must
+// hold.
 //
 // search_metadata
 //
-//	A dictionary; one of its pairs must be in the metadata of the job.
+//	A dictionary; the job's metadata must contain one of its pairs.
 //
 // search_function
 //
-//	Globs for the function: one, several with commas, or a list.
+//	Globs for the function: one, several separated by commas, or a list.
 //
 // search_target
 //
-//	Globs for the target as it was given, likewise.
+//	Globs for the original target, likewise.
 //
 // start_time
 //
-//	Jobs that started then or later, as a date with or without a time.
+//	Jobs that started at that time or later, as a date with or without a time.
 //
 // end_time
 //
-//	Jobs that started then or before.
+//	Jobs that started at that time or earlier.
 //
 // CLI Example:
 //
@@ -63,7 +64,7 @@ func printedBy(outputter, v any) any {
 	return v
 }
 
-// list returns the jobs that fit, by job id, the oldest first.
+// list returns the matching jobs, by job ID, the oldest first.
 func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
 	s, err := m.newSearch(a)
 	if err != nil {
@@ -82,7 +83,7 @@ func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
 			continue
 		}
 		if load.Len() == 0 {
-			continue // a job that minions were not given
+			continue // a job that was not sent to minions
 		}
 		if one := instance(string(j.ID), load); s.fits(one, string(j.ID)) {
 			ret.Set(string(j.ID), one)
@@ -91,7 +92,7 @@ func (m *module) list(ctx context.Context, a listArgs) (*data.Map, error) {
 	return ret, nil
 }
 
-// jobs returns all jobs of the cache that is asked, the newest first.
+// jobs returns all jobs of the chosen cache, the newest first.
 func (m *module) jobs(ctx context.Context, source any, tell bool) ([]returners.Job, error) {
 	cache, err := m.cache(ctx, source)
 	if err != nil {
@@ -101,9 +102,9 @@ func (m *module) jobs(ctx context.Context, source any, tell bool) ([]returners.J
 	return cache.Jobs(ctx, returners.Filter{})
 }
 
-// A search is the conditions that a job must meet.
+// A search holds the conditions that a job must meet.
 type search struct {
-	metadata           *data.Map // nil: none is asked for
+	metadata           *data.Map // nil means any
 	functions, targets []*match.Glob
 	since, until       *moment
 }
@@ -125,7 +126,7 @@ func (m *module) newSearch(a listArgs) (*search, error) {
 	return s, err
 }
 
-// globs reads an argument that holds one glob or several.
+// globs parses an argument that holds one glob or several.
 func globs(v any) []*match.Glob {
 	if !data.Truth(v) {
 		return nil
@@ -148,7 +149,8 @@ func globs(v any) []*match.Glob {
 
 // fits reports whether a job meets all conditions.
 func (s *search) fits(one *data.Map, jid string) bool {
-	return s.fitsMetadata(one) && anyFits(s.targets, one.Value("Target")) && anyFits(s.functions, one.Value("Function")) && s.fitsTime(jid)
+	return s.fitsMetadata(one) && anyFits(s.targets, one.Value("Target")) &&
+		anyFits(s.functions, one.Value("Function")) && s.fitsTime(jid)
 }
 
 func (s *search) fitsMetadata(one *data.Map) bool {
@@ -164,7 +166,8 @@ func (s *search) fitsMetadata(one *data.Map) bool {
 	return false
 }
 
-// anyFits reports whether one of the globs fits a text, or one text of a list. No globs fit everything.
+// anyFits reports whether one of the globs matches a text, or one text of a list. An empty list of
+// globs matches everything.
 func anyFits(globs []*match.Glob, v any) bool {
 	if globs == nil {
 		return true
@@ -190,15 +193,15 @@ type filterArgs struct {
 	DisplayProgress bool `default:"False"`
 }
 
-// listJobsFilter returns the newest jobs as a list, the oldest of them first.
+// listJobsFilter returns the newest jobs as a list in order of time.
 //
 // count
 //
-//	How many.
+//	The number of jobs.
 //
 // filter_find_job
 //
-//	False shows the questions too by which programs find out who runs a job.
+//	False includes the saltutil.find_job queries that programs send to find out which minions run a job.
 //
 // CLI Example:
 //
@@ -215,7 +218,8 @@ func (m *module) listJobsFilter(ctx context.Context, a filterArgs) (any, error) 
 			break
 		}
 		load, err := loadOf(&j)
-		if err != nil || load.Len() == 0 || a.FilterFindJob && load.Value("fun") == "saltutil.find_job" {
+		if err != nil || load.Len() == 0 || a.FilterFindJob &&
+			load.Value("fun") == "saltutil.find_job" {
 			continue
 		}
 		one := instance(string(j.ID), load)
@@ -238,7 +242,7 @@ type lastArgs struct {
 	DisplayProgress bool `default:"False"`
 }
 
-// lastRun returns the newest job that fits, with what came back; False where none does.
+// lastRun returns the newest matching job with its returns; False if there is none.
 //
 // CLI Example:
 //
@@ -251,8 +255,8 @@ func (m *module) lastRun(ctx context.Context, a lastArgs) (any, error) {
 		m.env.Log.Info("The metadata parameter must be specified as a dictionary")
 		return false, nil
 	}
-	all, err := m.list(ctx, listArgs{ExtSource: a.ExtSource, SearchMetadata: a.Metadata, SearchFunction: a.Function,
-		SearchTarget: a.Target, DisplayProgress: a.DisplayProgress})
+	all, err := m.list(ctx, listArgs{ExtSource: a.ExtSource, SearchMetadata: a.Metadata,
+		SearchFunction: a.Function, SearchTarget: a.Target, DisplayProgress: a.DisplayProgress})
 	if err != nil {
 		return nil, err
 	}

@@ -24,19 +24,19 @@ type lookupArgs struct {
 //
 // jid
 //
-//	The job.
+//	The job ID.
 //
 // ext_source
 //
-//	The returner to ask, in place of the master's job cache.
+//	The returner to read instead of the master's job cache.
 //
 // returned
 //
-//	False leaves the minions out that have returned.
+//	False leaves out the minions that have returned.
 //
 // missing
 //
-//	True names the minions too that have not returned.
+//	True includes the minions that have not returned.
 //
 // CLI Example:
 //
@@ -70,7 +70,7 @@ func (m *module) lookupJid(ctx context.Context, a lookupArgs) (any, error) {
 	return ret, nil
 }
 
-// look finds a job in the cache that is asked.
+// look finds a job in the chosen cache.
 func (m *module) look(ctx context.Context, jid string, source any, tell bool) (*record, error) {
 	cache, err := m.cache(ctx, source)
 	if err != nil {
@@ -91,7 +91,7 @@ type listJobArgs struct {
 	DisplayProgress bool `default:"False"`
 }
 
-// listJob returns a job with all that is known of it.
+// listJob returns a job with all its data.
 //
 // CLI Example:
 //
@@ -113,7 +113,7 @@ type jidArgs struct {
 	ExtSource any `default:"None"`
 }
 
-// printJob returns a job with all that is known of it, under its id.
+// printJob returns a job with all its data, under its ID.
 //
 // CLI Example:
 //
@@ -128,7 +128,7 @@ func (m *module) printJob(ctx context.Context, a jidArgs) (any, error) {
 	return data.NewMap(a.Jid, ret), nil
 }
 
-// exitSuccess returns for each minion of a job whether it returned something that counts as true.
+// exitSuccess returns for each minion of a job whether its result is true in Python's sense.
 //
 // CLI Example:
 //
@@ -154,8 +154,9 @@ func (m *module) exitSuccess(ctx context.Context, a jidArgs) (any, error) {
 
 type statusArgs struct{ Jid string }
 
-// status returns how far a job has come on each minion: sent, not connected, queued, acknowledged, running, gone, refused, missed or
-// returned, since when that is known, and why where there is a reason. Salt has no such function.
+// status returns a job's progress on each minion: sent, not connected, queued, acknowledged,
+// running, gone, refused, missed or returned. It includes the time and the reason if they are
+// known. Salt has no such function.
 //
 // CLI Example:
 //

@@ -9,16 +9,18 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// keyRegen makes every minion delete its keys and deletes all keys of minions on the master, so that all begin anew. The
-// master's own keys stay, unlike in Salt: minions drop theirs, and then take the master's as it is. Use it with care:
-// minions that are not connected now will not be let in afterwards.
+// keyRegen makes every minion delete its keys and deletes all minion keys on the master, so that
+// all minions start over. Unlike in Salt the master's own keys stay: minions delete their copy and
+// then accept the master's key again. Use it with care: minions that are not connected now are not
+// admitted afterwards.
 //
 // CLI Example:
 //
 //	salt-run manage.key_regen
 func (m *module) keyRegen(ctx context.Context, _ loader.NoArgs) (any, error) {
-	if _, err := runners.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "saltutil.regen_keys", "arg", []any{},
-		"timeout", m.env.Option("timeout"))); err != nil {
+	if _, err := runners.Collect(ctx, m.env,
+		data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "saltutil.regen_keys", "arg", []any{},
+			"timeout", m.env.Option("timeout"))); err != nil {
 		runners.RunOf(ctx).Printf("%v\n", err)
 		return false, nil
 	}
@@ -46,17 +48,20 @@ type safeAcceptArgs struct {
 	TgtType any `default:"'glob'"`
 }
 
-// safeAccept would compare fingerprints over salt-ssh before it accepts keys; there is no salt-ssh here.
+// safeAccept is not supported: it would compare fingerprints over salt-ssh before accepting keys,
+// and there is no salt-ssh here.
 //
 // CLI Example:
 //
 //	salt-run manage.safe_accept my_minion
 func (m *module) safeAccept(context.Context, safeAcceptArgs) (any, error) {
-	return nil, noSSH("safe_accept", "Compare the output of \"salt-call --local key.finger\" on the minion with \"salt-key -f MINION\" and run \"salt-key -a MINION\".")
+	return nil, noSSH("safe_accept",
+		"Compare the output of \"salt-call --local key.finger\" on the minion with \"salt-key -f MINION\" and run \"salt-key -a MINION\".")
 }
 
 func noSSH(fun, instead string) error {
-	return &runners.UnableError{Text: "manage." + fun + " works over salt-ssh, which this release does not have. " + instead}
+	return &runners.UnableError{Text: "manage." + fun +
+		" works over salt-ssh, which this release does not have. " + instead}
 }
 
 type bootstrapArgs struct {
@@ -72,7 +77,8 @@ type bootstrapArgs struct {
 	HTTPBackend any `name:"http_backend" default:"'tornado'"`
 }
 
-// bootstrap would install minions on hosts by a script from the net, over salt-ssh; there is no salt-ssh here.
+// bootstrap is not supported: it would install minions on hosts over salt-ssh by a script from the
+// internet, and there is no salt-ssh here.
 //
 // CLI Example:
 //
@@ -91,7 +97,7 @@ type psexecArgs struct {
 	Password     any `default:"None"`
 }
 
-// bootstrapPsexec would install minions on Windows hosts by PsExec; that is not done here.
+// bootstrapPsexec is not supported: it would install minions on Windows hosts with PsExec.
 //
 // CLI Example:
 //

@@ -1,8 +1,8 @@
-// Package manage is Salt's runner manage: which minions are up, which are connected, which versions they have
-// (salt/runners/manage.py).
+// Package manage is Salt's runner manage: which minions are up, which are connected, and their
+// versions (salt/runners/manage.py).
 //
-// Where a master of ours runs, it knows which minions hold a connection; up, down and status then answer from that,
-// without a word to the minions. Beside a master of Salt's they ping, as Salt's do.
+// A running Brine master knows which minions are connected; up, down and status then use that
+// without contacting the minions. With a Salt master they ping the minions, as in Salt.
 package manage
 
 import (
@@ -18,14 +18,15 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// ErrUnknown is wrapped by Needs.Connected where nobody knows who is connected, as beside a master of Salt's.
-var ErrUnknown = errors.New("it is not known who is connected")
+// ErrUnknown is wrapped by Needs.Connected if the connected minions are unknown, as with a Salt
+// master.
+var ErrUnknown = errors.New("the connected minions are unknown")
 
-// Needs are what the runner works on.
+// Needs are the runner's dependencies.
 type Needs struct {
 	Keys pki.Store
 	Bank cache.Bank
-	// Connected returns the ids of the minions that hold a connection now, sorted; nil knows nothing.
+	// Connected returns the ids of the connected minions, sorted; if nil they are unknown.
 	Connected func() ([]string, error)
 }
 
@@ -33,7 +34,7 @@ type Needs struct {
 func Plugin(n Needs) loader.Plugin {
 	return loader.Plugin{Name: "manage", New: func(env *loader.Env) (*loader.Module, error) {
 		if n.Keys == nil || n.Bank == nil {
-			return nil, errors.New("there are no keys of a master")
+			return nil, errors.New("no key store is configured")
 		}
 		m := &module{env, n}
 		return &loader.Module{Funcs: append(m.presence(), m.others()...)}, nil
@@ -74,7 +75,7 @@ type statusArgs struct {
 //	salt-run manage.status tgt="webservers" tgt_type="nodegroup"
 //	salt-run manage.status timeout=5 gather_job_timeout=10
 func (m *module) status(ctx context.Context, a statusArgs) (any, error) {
-	s, err := m.look(ctx, question{a.Tgt, a.TgtType, a.Timeout, a.GatherJobTimeout})
+	s, err := m.lookUp(ctx, statusQuery{a.Tgt, a.TgtType, a.Timeout, a.GatherJobTimeout})
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ type upArgs struct {
 //	salt-run manage.up tgt="webservers" tgt_type="nodegroup"
 //	salt-run manage.up timeout=5 gather_job_timeout=10
 func (m *module) up(ctx context.Context, a upArgs) (any, error) {
-	s, err := m.look(ctx, question(a))
+	s, err := m.lookUp(ctx, statusQuery(a))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ type downArgs struct {
 //
 // removekeys
 //
-//	True deletes their keys. They are pinged first then, whatever is known of their connections.
+//	True deletes their keys. The minions are then pinged first, even if their connections are known.
 //
 // CLI Example:
 //
@@ -123,18 +124,19 @@ type downArgs struct {
 //	salt-run manage.down removekeys=True
 //	salt-run manage.down tgt="webservers" tgt_type="nodegroup"
 func (m *module) down(ctx context.Context, a downArgs) (any, error) {
-	q := question{a.Tgt, a.TgtType, a.Timeout, a.GatherJobTimeout}
-	look := m.look
+	q := statusQuery{a.Tgt, a.TgtType, a.Timeout, a.GatherJobTimeout}
+	lookUp := m.lookUp
 	if a.Removekeys {
-		look = m.ping
+		lookUp = m.ping
 	}
-	s, err := look(ctx, q)
+	s, err := lookUp(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	if a.Removekeys {
 		for _, id := range s.down {
-			if _, err := m.env.Shelf("wheel").Invoke(ctx, "key.delete", []any{id}, nil); err != nil {
+			if _, err := m.env.Registry("wheel").Invoke(ctx, "key.delete", []any{id},
+				nil); err != nil {
 				return nil, err
 			}
 		}
@@ -142,28 +144,28 @@ func (m *module) down(ctx context.Context, a downArgs) (any, error) {
 	return data.Values(s.down), nil
 }
 
-// A question is whom status is about.
-type question struct{ Tgt, TgtType, Timeout, GatherJobTimeout any }
+// A statusQuery holds the arguments of status.
+type statusQuery struct{ Tgt, TgtType, Timeout, GatherJobTimeout any }
 
-// standing is what is known of minions; both lists are sorted.
-type standing struct{ up, down []string }
+// upDown lists the minions that are up and down, both sorted.
+type upDown struct{ up, down []string }
 
-// look answers from the connections where they are known, and pings otherwise.
-func (m *module) look(ctx context.Context, q question) (standing, error) {
+// lookUp uses the known connections, and pings if there are none.
+func (m *module) lookUp(ctx context.Context, q statusQuery) (upDown, error) {
 	connected, err := m.connected()
 	if err != nil {
 		return m.ping(ctx, q)
 	}
 	fleet, err := runners.Fleet(m.env.Opts, m.needs.Keys, m.needs.Bank, true)
 	if err != nil {
-		return standing{}, err
+		return upDown{}, err
 	}
 	ids, _, err := fleet.Resolve(q.Tgt, data.Str(q.TgtType), ":")
 	if err != nil {
-		m.env.Log.WithError(err).Info("the target names no minion")
+		m.env.Log.WithError(err).Info("the target matches no minion")
 	}
 	slices.Sort(ids)
-	var s standing
+	var s upDown
 	for _, id := range slices.Compact(ids) {
 		if _, ok := slices.BinarySearch(connected, id); ok {
 			s.up = append(s.up, id)
@@ -181,8 +183,8 @@ func (m *module) connected() ([]string, error) {
 	return m.needs.Connected()
 }
 
-// ping asks the minions.
-func (m *module) ping(ctx context.Context, q question) (standing, error) {
+// ping sends test.ping to the minions.
+func (m *module) ping(ctx context.Context, q statusQuery) (upDown, error) {
 	timeout, gather := q.Timeout, q.GatherJobTimeout
 	if !data.Truth(timeout) {
 		timeout = m.env.Option("timeout")
@@ -190,22 +192,24 @@ func (m *module) ping(ctx context.Context, q question) (standing, error) {
 	if !data.Truth(gather) {
 		gather = m.env.Option("gather_job_timeout")
 	}
-	var s standing
-	err := runners.Ask(ctx, m.env, data.NewMap("tgt", q.Tgt, "tgt_type", q.TgtType, "fun", "test.ping", "arg", []any{},
-		"timeout", timeout, "gather_job_timeout", gather, "silent", true), func(id string, answer *data.Map) bool {
-		if answer == nil {
-			s.down = append(s.down, id)
-		} else {
-			s.up = append(s.up, id)
-		}
-		return true
-	})
+	var s upDown
+	err := runners.Ask(ctx, m.env,
+		data.NewMap("tgt", q.Tgt, "tgt_type", q.TgtType, "fun", "test.ping", "arg", []any{},
+			"timeout", timeout, "gather_job_timeout", gather, "silent", true),
+		func(id string, answer *data.Map) bool {
+			if answer == nil {
+				s.down = append(s.down, id)
+			} else {
+				s.up = append(s.up, id)
+			}
+			return true
+		})
 	slices.Sort(s.up)
 	slices.Sort(s.down)
-	return standing{slices.Compact(s.up), slices.Compact(s.down)}, err
+	return upDown{slices.Compact(s.up), slices.Compact(s.down)}, err
 }
 
-func (m *module) told(id string) *data.Map {
+func (m *module) cachedGrains(id string) *data.Map {
 	grains, _, _ := minions.Cache{Bank: m.needs.Bank}.Minion(id)
 	return grains
 }

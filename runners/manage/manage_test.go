@@ -18,8 +18,10 @@ import (
 	"github.com/brineproject/brine/version"
 )
 
-// site is a master with the accepted minions web1, web2 and db1, of which web1 has told its addresses.
-func site(t *testing.T, connected func() ([]string, error), answers *data.Map) (*loader.Registry, *[]*data.Map) {
+// site is a master with the accepted minions web1, web2 and db1; the addresses of web1 are cached.
+func site(
+	t *testing.T, connected func() ([]string, error), answers *data.Map,
+) (*loader.Registry, *[]*data.Map) {
 	t.Helper()
 	dir := t.TempDir()
 	keys, err := pki.Open(filepath.Join(dir, "pki"), pki.Options{})
@@ -40,7 +42,8 @@ func site(t *testing.T, connected func() ([]string, error), answers *data.Map) (
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { bank.Close() })
-	raw, err := payload.MarshalBin(data.NewMap("grains", data.NewMap("ipv4", []any{"127.0.0.1", "192.0.2.7"}), "pillar", data.NewMap()))
+	raw, err := payload.MarshalBin(data.NewMap("grains",
+		data.NewMap("ipv4", []any{"127.0.0.1", "192.0.2.7"}), "pillar", data.NewMap()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +51,8 @@ func site(t *testing.T, connected func() ([]string, error), answers *data.Map) (
 		t.Fatal(err)
 	}
 	orders := &[]*data.Map{}
-	env := &loader.Env{Root: dir, Opts: data.NewMap("timeout", int64(5), "gather_job_timeout", int64(10), "minion_data_cache", true, "publish_port", int64(4505),
+	env := &loader.Env{Root: dir, Opts: data.NewMap("timeout", int64(5),
+		"gather_job_timeout", int64(10), "minion_data_cache", true, "publish_port", int64(4505),
 		"nodegroups", data.NewMap("webs", "web*"))}
 	env.Host.Order = func(_ context.Context, order *data.Map, yield func(string, *data.Map) bool) error {
 		*orders = append(*orders, order)
@@ -58,7 +62,8 @@ func site(t *testing.T, connected func() ([]string, error), answers *data.Map) (
 		}
 		return nil
 	}
-	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(Needs{Keys: keys, Bank: bank, Connected: connected})})
+	r, err := loader.NewRegistry(env,
+		[]loader.Plugin{Plugin(Needs{Keys: keys, Bank: bank, Connected: connected})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,14 +78,16 @@ func expect(t *testing.T, r *loader.Registry, fun string, kwargs *data.Map, want
 	}
 }
 
-// TestConnectionsAnswer asks where a master of ours knows who is connected: no minion is asked.
+// TestConnectionsAnswer tests with a Brine master, which knows the connected minions: no minion is
+// contacted.
 func TestConnectionsAnswer(t *testing.T) {
 	r, orders := site(t, func() ([]string, error) { return []string{"gone", "web1"}, nil }, nil)
 	for range 2 {
 		expect(t, r, "up", nil, "['web1']")
 		expect(t, r, "down", nil, "['db1', 'web2']")
 		expect(t, r, "status", nil, "{'up': ['web1'], 'down': ['db1', 'web2']}")
-		expect(t, r, "status", data.NewMap("tgt", "webs", "tgt_type", "nodegroup"), "{'up': ['web1'], 'down': ['web2']}")
+		expect(t, r, "status", data.NewMap("tgt", "webs", "tgt_type", "nodegroup"),
+			"{'up': ['web1'], 'down': ['web2']}")
 		expect(t, r, "down", data.NewMap("tgt", "nosuch*"), "[]")
 	}
 	for _, fun := range strings.Fields("list_state present joined allowed alived reaped") {
@@ -97,17 +104,20 @@ func TestConnectionsAnswer(t *testing.T) {
 	}
 }
 
-// TestMinionsArePingedBesideSalts asks where nobody knows who is connected.
-func TestMinionsArePingedBesideSalts(t *testing.T) {
+// TestMinionsArePingedWithSaltMaster tests with unknown connections.
+func TestMinionsArePingedWithSaltMaster(t *testing.T) {
 	unknown := func() ([]string, error) { return nil, ErrUnknown }
-	r, orders := site(t, unknown, data.NewMap("web2", data.NewMap("ret", true), "web1", data.NewMap("ret", true), "db1", nil))
+	r, orders := site(t, unknown, data.NewMap("web2", data.NewMap("ret", true),
+		"web1", data.NewMap("ret", true), "db1", nil))
 	expect(t, r, "status", data.NewMap("timeout", int64(2)), "{'up': ['web1', 'web2'], 'down': ['db1']}")
-	if o := (*orders)[0]; o.Text("fun") != "test.ping" || o.Value("timeout") != int64(2) || o.Value("silent") != true {
+	if o := (*orders)[0]; o.Text("fun") != "test.ping" || o.Value("timeout") != int64(2) ||
+		o.Value("silent") != true {
 		t.Errorf("order %s", data.Repr(o))
 	}
 }
 
-// TestConnectionsAreFoundInTheSystem reads the tables of Linux, where nobody else knows who is connected.
+// TestConnectionsAreFoundInTheSystem reads Linux's connection tables if the connections are
+// otherwise unknown.
 func TestConnectionsAreFoundInTheSystem(t *testing.T) {
 	r, _ := site(t, nil, nil)
 	dir := r.Env().Root
@@ -140,12 +150,15 @@ func FuzzParsePeer(f *testing.F) {
 
 func TestVersions(t *testing.T) {
 	own := version.Salt()
-	r, _ := site(t, nil, data.NewMap("web2", data.NewMap("ret", own), "web1", data.NewMap("ret", "3004.2"), "db1", data.NewMap("ret", "9999.0"),
+	r, _ := site(t, nil, data.NewMap("web2", data.NewMap("ret", own),
+		"web1", data.NewMap("ret", "3004.2"), "db1", data.NewMap("ret", "9999.0"),
 		"odd", data.NewMap("ret", "x", "retcode", int64(1))))
 	expect(t, r, "versions", nil, "{'Minion offline': {'odd': False}, 'Minion requires update': {'web1': '3004.2'}, 'Up to date': {'web2': '"+own+
 		"'}, 'Minion newer than master': {'db1': '9999.0'}, 'Master': '"+own+"'}")
-	for _, tt := range [][3]string{{"3006.0", "3006.1", "Minion requires update"}, {"3006.0rc2", "3006.0", "Minion requires update"}, {"3006", "3006.0", "Up to date"},
-		{"3007.1+35.g1", "3007.0", "Minion newer than master"}, {"2019.2.0", "3006.0", "Minion requires update"}} {
+	for _, tt := range [][3]string{{"3006.0", "3006.1", "Minion requires update"},
+		{"3006.0rc2", "3006.0", "Minion requires update"}, {"3006", "3006.0", "Up to date"},
+		{"3007.1+35.g1", "3007.0", "Minion newer than master"}, {"2019.2.0", "3006.0",
+			"Minion requires update"}} {
 		if got := compared(tt[0], tt[1]); got != tt[2] {
 			t.Errorf("%s beside %s: %s, want %s", tt[0], tt[1], got, tt[2])
 		}
@@ -155,7 +168,8 @@ func TestVersions(t *testing.T) {
 func TestWhatNeedsSSHIsRefused(t *testing.T) {
 	r, _ := site(t, nil, nil)
 	for _, fun := range []string{"bootstrap", "bootstrap_psexec", "safe_accept"} {
-		_, err := r.Invoke(t.Context(), "manage."+fun, nil, map[bool]*data.Map{true: data.NewMap("target", "x")}[fun == "safe_accept"])
+		_, err := r.Invoke(t.Context(), "manage."+fun, nil,
+			map[bool]*data.Map{true: data.NewMap("target", "x")}[fun == "safe_accept"])
 		if _, ok := err.(*runners.UnableError); !ok {
 			t.Errorf("%s: %v", fun, err)
 		}
@@ -165,7 +179,8 @@ func TestWhatNeedsSSHIsRefused(t *testing.T) {
 func TestKeyRegenKeepsTheMastersKeys(t *testing.T) {
 	r, orders := site(t, nil, nil)
 	for range 2 {
-		if v, err := r.Invoke(t.Context(), "manage.key_regen", nil, nil); err != nil || !strings.Contains(data.Str(v), "salt-key -A") {
+		if v, err := r.Invoke(t.Context(), "manage.key_regen", nil, nil); err != nil ||
+			!strings.Contains(data.Str(v), "salt-key -A") {
 			t.Errorf("key_regen: %v, %v", v, err)
 		}
 	}

@@ -16,8 +16,9 @@ import (
 	"strings"
 )
 
-// peersOf returns the addresses that hold a TCP connection to a port of this host, as Linux tells below root. A connection
-// from the host itself stands for all of its addresses (salt/utils/network.py, local_port_tcp).
+// peersOf returns the addresses with a TCP connection to a port of this host, as listed by Linux;
+// root is the root directory of the system. A connection from the host itself counts for all of its
+// addresses (salt/utils/network.py, local_port_tcp).
 func peersOf(root string, port int) (map[netip.Addr]bool, error) {
 	peers := map[netip.Addr]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {
@@ -41,10 +42,10 @@ func peersOf(root string, port int) (map[netip.Addr]bool, error) {
 	return peers, nil
 }
 
-// established is the state of a connection in /proc/net/tcp.
+// established is the code of that state in /proc/net/tcp.
 const established = "01"
 
-// addPeers reads a table of connections.
+// addPeers parses a table of connections.
 func addPeers(r io.Reader, port int, peers map[netip.Addr]bool) error {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -61,7 +62,8 @@ func addPeers(r io.Reader, port int, peers map[netip.Addr]bool) error {
 	return lines.Err()
 }
 
-// parsePeer reads an address of /proc/net/tcp: words of four bytes in the order of the host, a colon and the port, all in hex.
+// parsePeer parses an address of /proc/net/tcp: 4-byte words in the host's byte order, a colon and
+// the port, all in hex.
 func parsePeer(s string) (netip.AddrPort, bool) {
 	host, port, ok := strings.Cut(s, ":")
 	raw, err := hex.DecodeString(host)

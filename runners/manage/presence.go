@@ -11,7 +11,8 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// presence are the functions that tell who is connected. Salt has seven names for each of two answers.
+// presence returns the functions that list connected minions. Salt has seven names for each of two
+// results.
 func (m *module) presence() []loader.Func {
 	return []loader.Func{
 		loader.F("list_state", m.listState),
@@ -34,15 +35,15 @@ type presentArgs struct {
 	ShowIP bool `name:"show_ip" default:"False"`
 }
 
-// listState returns the minions that are connected to the master. Nothing is sent to them.
+// listState returns the minions that are connected to the master, without contacting them.
 //
 // subset
 //
-//	A list of ids to look at, no others.
+//	A list of the ids to consider.
 //
 // show_ip
 //
-//	True returns the address of each.
+//	True includes the address of each.
 //
 // CLI Example:
 //
@@ -62,8 +63,9 @@ func (m *module) listState(_ context.Context, a presentArgs) (any, error) {
 	return ret, nil
 }
 
-// connections returns the ids of the minions that are connected, sorted. Where nobody knows, minions are looked for whose
-// addresses hold a connection to the publish port of this host (salt/utils/minions.py, connected_ids).
+// connections returns the ids of the connected minions, sorted. If they are unknown, it looks for
+// minions whose addresses have a connection to the publish port of this host
+// (salt/utils/minions.py, connected_ids).
 func (m *module) connections(subset any) ([]string, error) {
 	ids, err := m.connected()
 	if err != nil {
@@ -75,12 +77,13 @@ func (m *module) connections(subset any) ([]string, error) {
 		return ids, nil
 	}
 	wanted := loader.SplitList(subset)
-	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(wanted, id) }), nil
+	return slices.DeleteFunc(slices.Clone(ids),
+		func(id string) bool { return !slices.Contains(wanted, id) }), nil
 }
 
-// address returns the first address of a minion that is not one of its own host alone; None where none is known.
+// address returns the first non-loopback address of a minion; None if unknown.
 func (m *module) address(id string) any {
-	grains := m.told(id)
+	grains := m.cachedGrains(id)
 	for _, family := range []string{"ipv4", "ipv6"} {
 		list, _ := grains.Value(family).([]any)
 		for _, v := range list {
@@ -93,11 +96,12 @@ func (m *module) address(id string) any {
 	return nil
 }
 
-// listNotState returns the minions with an accepted key that are not connected to the master. Nothing is sent to them.
+// listNotState returns the minions with an accepted key that are not connected to the master,
+// without contacting them.
 //
 // subset
 //
-//	A list of ids to look at, no others.
+//	A list of the ids to consider.
 //
 // CLI Example:
 //
@@ -113,21 +117,24 @@ func (m *module) listNotState(_ context.Context, a presentArgs) (any, error) {
 	}
 	ret := []any{}
 	for _, id := range accepted {
-		if !slices.Contains(there, id) && (a.Subset == nil || slices.Contains(loader.SplitList(a.Subset), id)) {
+		if !slices.Contains(there, id) &&
+			(a.Subset == nil || slices.Contains(loader.SplitList(a.Subset), id)) {
 			ret = append(ret, id)
 		}
 	}
 	return ret, nil
 }
 
-// present returns the minions that are connected, as manage.list_state.
+// present returns the connected minions, like manage.list_state.
 //
 // CLI Example:
 //
 //	salt-run manage.present
-func (m *module) present(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
+	return m.listState(ctx, a)
+}
 
-// notPresent returns the minions that are not connected, as manage.list_not_state.
+// notPresent returns the minions that are not connected, like manage.list_not_state.
 //
 // CLI Example:
 //
@@ -136,14 +143,16 @@ func (m *module) notPresent(ctx context.Context, a presentArgs) (any, error) {
 	return m.listNotState(ctx, a)
 }
 
-// joined returns the minions that are connected, as manage.list_state.
+// joined returns the connected minions, like manage.list_state.
 //
 // CLI Example:
 //
 //	salt-run manage.joined
-func (m *module) joined(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+func (m *module) joined(ctx context.Context, a presentArgs) (any, error) {
+	return m.listState(ctx, a)
+}
 
-// notJoined returns the minions that are not connected, as manage.list_not_state.
+// notJoined returns the minions that are not connected, like manage.list_not_state.
 //
 // CLI Example:
 //
@@ -152,14 +161,16 @@ func (m *module) notJoined(ctx context.Context, a presentArgs) (any, error) {
 	return m.listNotState(ctx, a)
 }
 
-// allowed returns the minions that are connected, as manage.list_state.
+// allowed returns the connected minions, like manage.list_state.
 //
 // CLI Example:
 //
 //	salt-run manage.allowed
-func (m *module) allowed(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+func (m *module) allowed(ctx context.Context, a presentArgs) (any, error) {
+	return m.listState(ctx, a)
+}
 
-// notAllowed returns the minions that are not connected, as manage.list_not_state.
+// notAllowed returns the minions that are not connected, like manage.list_not_state.
 //
 // CLI Example:
 //
@@ -168,14 +179,16 @@ func (m *module) notAllowed(ctx context.Context, a presentArgs) (any, error) {
 	return m.listNotState(ctx, a)
 }
 
-// alived returns the minions that are connected, as manage.list_state.
+// alived returns the connected minions, like manage.list_state.
 //
 // CLI Example:
 //
 //	salt-run manage.alived
-func (m *module) alived(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+func (m *module) alived(ctx context.Context, a presentArgs) (any, error) {
+	return m.listState(ctx, a)
+}
 
-// notAlived returns the minions that are not connected, as manage.list_not_state.
+// notAlived returns the minions that are not connected, like manage.list_not_state.
 //
 // CLI Example:
 //
@@ -184,14 +197,16 @@ func (m *module) notAlived(ctx context.Context, a presentArgs) (any, error) {
 	return m.listNotState(ctx, a)
 }
 
-// reaped returns the minions that are connected, as manage.list_state.
+// reaped returns the connected minions, like manage.list_state.
 //
 // CLI Example:
 //
 //	salt-run manage.reaped
-func (m *module) reaped(ctx context.Context, a presentArgs) (any, error) { return m.listState(ctx, a) }
+func (m *module) reaped(ctx context.Context, a presentArgs) (any, error) {
+	return m.listState(ctx, a)
+}
 
-// notReaped returns the minions that are not connected, as manage.list_not_state.
+// notReaped returns the minions that are not connected, like manage.list_not_state.
 //
 // CLI Example:
 //
@@ -200,7 +215,8 @@ func (m *module) notReaped(ctx context.Context, a presentArgs) (any, error) {
 	return m.listNotState(ctx, a)
 }
 
-// byAddress returns the minions that have told of an address which holds a connection to the publish port.
+// byAddress returns the minions whose grains contain an address with a connection to the publish
+// port.
 func (m *module) byAddress() ([]string, error) {
 	if !data.Truth(m.env.Option("minion_data_cache")) {
 		return nil, nil
@@ -215,7 +231,7 @@ func (m *module) byAddress() ([]string, error) {
 	}
 	var ids []string
 	for _, id := range (minions.Cache{Bank: m.needs.Bank}).IDs() {
-		if holds(m.told(id), peers) {
+		if holds(m.cachedGrains(id), peers) {
 			ids = append(ids, id)
 		}
 	}

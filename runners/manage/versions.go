@@ -12,14 +12,16 @@ import (
 	"github.com/brineproject/brine/version"
 )
 
-// versions returns the version of the master and those of the minions that answer, by how they compare.
+// versions returns the version of the master and those of the minions that respond, grouped by
+// comparison.
 //
 // CLI Example:
 //
 //	salt-run manage.versions
 func (m *module) versions(ctx context.Context, _ loader.NoArgs) (any, error) {
-	answers, err := runners.Collect(ctx, m.env, data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "test.version", "arg", []any{},
-		"timeout", m.env.Option("timeout")))
+	answers, err := runners.Collect(ctx, m.env,
+		data.NewMap("tgt", "*", "tgt_type", "glob", "fun", "test.version", "arg", []any{},
+			"timeout", m.env.Option("timeout")))
 	if err != nil {
 		runners.RunOf(ctx).Printf("%v\n", err)
 		return data.NewMap(), nil
@@ -37,7 +39,8 @@ func (m *module) versions(ctx context.Context, _ loader.NoArgs) (any, error) {
 		groups[label].Set(id, v)
 	}
 	ret := &data.Map{}
-	for _, label := range []string{"Minion offline", "Minion requires update", "Up to date", "Minion newer than master"} {
+	for _, label := range []string{"Minion offline", "Minion requires update", "Up to date",
+		"Minion newer than master"} {
 		if g := groups[label]; g != nil {
 			ret.Set(label, g)
 		}
@@ -55,7 +58,7 @@ func sorted(m *data.Map) []string {
 	return ids
 }
 
-// compared tells how the version of a minion stands to that of the master.
+// compared returns how the version of a minion compares to that of the master.
 func compared(minion, master string) string {
 	switch slices.Compare(numbers(minion), numbers(master)) {
 	case -1:
@@ -66,8 +69,8 @@ func compared(minion, master string) string {
 	return "Up to date"
 }
 
-// numbers returns the numbers at the beginning of a version: 3006 and 0 of 3006.0rc2-4. A release candidate stands before its
-// release.
+// numbers returns the numbers at the beginning of a version: 3006 and 0 of 3006.0rc2-4. A release
+// candidate sorts before its release.
 func numbers(v string) []int {
 	var list []int
 	v, _, _ = strings.Cut(v, "+")

@@ -1,4 +1,5 @@
-// Package match is the runner match of Salt 3007: it tells whether a target names a minion (salt/runners/match.py).
+// Package match is the runner match of Salt 3007: it checks whether a target matches a minion
+// (salt/runners/match.py).
 package match
 
 import (
@@ -17,10 +18,11 @@ import (
 func Plugin(keys pki.Store, bank cache.Bank) loader.Plugin {
 	return loader.Plugin{Name: "match", New: func(env *loader.Env) (*loader.Module, error) {
 		if keys == nil || bank == nil {
-			return nil, errors.New("there is no master's cache")
+			return nil, errors.New("no master cache is configured")
 		}
 		m := &module{env, keys, bank}
-		return &loader.Module{Funcs: []loader.Func{loader.F("compound_matches", m.compoundMatches)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("compound_matches",
+			m.compoundMatches)}}, nil
 	}}
 }
 
@@ -35,8 +37,9 @@ type compoundArgs struct {
 	MinionID string `name:"minion_id"`
 }
 
-// compoundMatches returns the id of a minion under res where a compound target names it for sure, and False where it does
-// not or where nothing is known of the minion. Pillar is compared as it is, without wildcards.
+// compoundMatches returns the id of a minion under res if a compound target certainly matches it,
+// and False if not or if nothing is known about the minion. Pillar values are compared literally,
+// without wildcards.
 //
 // CLI Example:
 //

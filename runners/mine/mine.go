@@ -1,4 +1,4 @@
-// Package mine is Salt's runner mine: it reads what minions publish for others, and has them publish anew
+// Package mine is Salt's runner mine: it reads minions' mine data, and makes minions refresh it
 // (salt/runners/mine.py).
 package mine
 
@@ -11,17 +11,19 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// Get returns what the minions of a target publish under the names in fun, as the master answers a minion that asks.
+// Get returns the mine data under the names in fun for a target's minions, as in the master's reply
+// to a minion.
 type Get func(ctx context.Context, tgt any, tgtType string, fun any) (any, error)
 
 // Plugin returns the runner mine.
 func Plugin(get Get) loader.Plugin {
 	return loader.Plugin{Name: "mine", New: func(env *loader.Env) (*loader.Module, error) {
 		if get == nil {
-			return nil, errors.New("there is no mine")
+			return nil, errors.New("no mine is configured")
 		}
 		m := &module{env, get}
-		return &loader.Module{Funcs: []loader.Func{loader.F("get", m.find), loader.F("update", m.update)}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("get", m.find),
+			loader.F("update", m.update)}}, nil
 	}}
 }
 
@@ -36,7 +38,7 @@ type findArgs struct {
 	TgtType string `default:"'glob'"`
 }
 
-// find returns what minions publish under a name, by minion.
+// find returns the mine data under a name, by minion.
 //
 // CLI Example:
 //
@@ -52,11 +54,11 @@ type updateArgs struct {
 	MineFunctions any  `default:"None"`
 }
 
-// update has minions publish anew, and returns what each says.
+// update makes minions refresh their mine data, and returns the result of each.
 //
 // clear
 //
-//	True drops what they publish before.
+//	True deletes the present mine data first.
 //
 // mine_functions
 //
@@ -74,8 +76,9 @@ func (m *module) update(ctx context.Context, a updateArgs) (any, error) {
 	if a.MineFunctions != nil {
 		words.Set("mine_functions", a.MineFunctions)
 	}
-	answers, err := runners.Collect(ctx, m.env, data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", "mine.update",
-		"arg", loader.ConditionInput(nil, words), "timeout", m.env.Option("timeout")))
+	answers, err := runners.Collect(ctx, m.env,
+		data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", "mine.update",
+			"arg", loader.ConditionInput(nil, words), "timeout", m.env.Option("timeout")))
 	if err != nil {
 		m.env.Log.Errorf("Error while executing mine.update on %s: %v", data.Str(a.Tgt), err)
 		return data.NewMap(), nil

@@ -13,10 +13,12 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// config returns the keys and the type of box that count: arguments before the option nacl.config (salt/utils/nacl.py, _get_config).
+// config returns the effective keys and type of box: arguments take precedence over the option
+// nacl.config (salt/utils/nacl.py, _get_config).
 func (m *module) config(words *data.Map) *data.Map {
 	pki := m.env.Opts.Text("pki_dir")
-	c := data.NewMap("box_type", "sealedbox", "sk", nil, "sk_file", filepath.Join(pki, "master", "nacl"), "pk", nil,
+	c := data.NewMap("box_type", "sealedbox", "sk", nil,
+		"sk_file", filepath.Join(pki, "master", "nacl"), "pk", nil,
 		"pk_file", filepath.Join(pki, "master", "nacl.pub"))
 	if from, ok := m.env.Option("nacl.config").(*data.Map); ok {
 		c.Update(from)
@@ -29,7 +31,7 @@ func (m *module) config(words *data.Map) *data.Map {
 	return c
 }
 
-// key returns the bytes of a key that stands in an option, or in the file of another.
+// key returns the bytes of a key from an option, or from the file named by another.
 func (m *module) key(words *data.Map, option, none string) ([]byte, error) {
 	c := m.config(words)
 	text := ""
@@ -51,7 +53,8 @@ func (m *module) publicKey(words *data.Map) (*[32]byte, error) {
 		return nil, err
 	}
 	if len(b) != 32 {
-		return nil, loader.Exception("nacl.exceptions.ValueError", "The public key must be exactly 32 bytes long")
+		return nil, loader.Exception("nacl.exceptions.ValueError",
+			"The public key must be exactly 32 bytes long")
 	}
 	return (*[32]byte)(b), nil
 }
@@ -99,26 +102,28 @@ func (m *module) boxKey(words *data.Map) (*[32]byte, error) {
 		return nil, err
 	}
 	if len(b) != 32 {
-		return nil, loader.Exception("nacl.exceptions.ValueError", "The key must be exactly 32 bytes long")
+		return nil, loader.Exception("nacl.exceptions.ValueError",
+			"The key must be exactly 32 bytes long")
 	}
 	return (*[32]byte)(b), nil
 }
 
 func (m *module) sealedDecrypt(text any, words *data.Map) (any, error) {
-	return opened(text, "An error occurred trying to decrypt the message", func(b []byte) ([]byte, error) {
-		secret, err := m.secretKey(words)
-		if err != nil {
-			return nil, err
-		}
-		k, err := pair(secret)
-		if err != nil {
-			return nil, err
-		}
-		return crypto.OpenSealed(b, k)
-	})
+	return openBox(text, "An error occurred trying to decrypt the message",
+		func(b []byte) ([]byte, error) {
+			secret, err := m.secretKey(words)
+			if err != nil {
+				return nil, err
+			}
+			k, err := pair(secret)
+			if err != nil {
+				return nil, err
+			}
+			return crypto.OpenSealed(b, k)
+		})
 }
 
-// pair returns the secret key of a pair.
+// pair returns the secret key of a key pair.
 func pair(b []byte) (*[32]byte, error) {
 	if len(b) != 32 {
 		return nil, loader.TypeError("PrivateKey must be created from a 32 bytes long raw secret key")
@@ -127,17 +132,18 @@ func pair(b []byte) (*[32]byte, error) {
 }
 
 func (m *module) secretDecrypt(text any, words *data.Map) (any, error) {
-	return opened(text, "Decryption failed. Ciphertext failed verification", func(b []byte) ([]byte, error) {
-		key, err := m.boxKey(words)
-		if err != nil {
-			return nil, err
-		}
-		return crypto.OpenSecretBox(b, key)
-	})
+	return openBox(text, "Decryption failed. Ciphertext failed verification",
+		func(b []byte) ([]byte, error) {
+			key, err := m.boxKey(words)
+			if err != nil {
+				return nil, err
+			}
+			return crypto.OpenSecretBox(b, key)
+		})
 }
 
-// opened decrypts a box in base64; None stays None.
-func opened(text any, fails string, open func([]byte) ([]byte, error)) (any, error) {
+// openBox decrypts a box in base64; None stays None.
+func openBox(text any, fails string, open func([]byte) ([]byte, error)) (any, error) {
 	if text == nil {
 		return nil, nil
 	}
@@ -168,7 +174,8 @@ func bytesOf(v any) ([]byte, error) {
 	case []byte:
 		return v, nil
 	}
-	return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>", loader.TypeName(v))
+	return nil, loader.TypeError("expected str, bytes, or bytearray not <class '%s'>",
+		loader.TypeName(v))
 }
 
 func bytesText(v any) string {
@@ -178,10 +185,11 @@ func bytesText(v any) string {
 	return data.Str(v)
 }
 
-// decoded is Python's b64decode, which leaves out what is not of the alphabet.
+// decoded is Python's b64decode, which skips characters outside the alphabet.
 func decoded(text string) ([]byte, error) {
 	kept := strings.Map(func(r rune) rune {
-		if r == '+' || r == '/' || r == '=' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
+		if r == '+' || r == '/' || r == '=' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' ||
+			'a' <= r && r <= 'z' {
 			return r
 		}
 		return -1

@@ -21,16 +21,16 @@ type keygenArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// keygen makes a pair of keys: it returns them in base64, or writes them to files.
+// keygen makes a key pair and returns it in base64, or writes it to files.
 //
 // sk_file
 //
-//	The file of the secret key. Without it the keys are returned. A file that is there is kept, and the file of its public key is made
-//	where that is missing.
+//	The file of the secret key. Without it the keys are returned. An existing file is kept, and the file of its public key is created
+//	if it is missing.
 //
 // pk_file
 //
-//	The file of the public key. Default: that of the secret key with .pub at its end.
+//	The file of the public key. Default: that of the secret key with .pub appended.
 //
 // CLI Example:
 //
@@ -55,7 +55,8 @@ func (m *module) keygen(_ context.Context, a keygenArgs) (any, error) {
 	}
 	switch {
 	case paths.IsFile(sk) && paths.IsFile(pk):
-		return nil, loader.Exception("Exception", "sk_file:%s and pk_file:%s already exist.", sk, pk)
+		return nil, loader.Exception("Exception",
+			"sk_file:%s and pk_file:%s already exist.", sk, pk)
 	case paths.IsFile(sk):
 		return publicOf(sk, pk)
 	}
@@ -66,7 +67,7 @@ func (m *module) keygen(_ context.Context, a keygenArgs) (any, error) {
 	if err := writeNew(sk, []byte(inBase64(secret)), 0o600); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(pk, []byte(inBase64(public)), 0o644); err != nil { //nolint:gosec // a public key
+	if err := os.WriteFile(pk, []byte(inBase64(public)), 0o644); err != nil {
 		return nil, loader.OSError(err)
 	}
 	return "saved sk_file:" + sk + "  pk_file: " + pk, nil
@@ -90,7 +91,7 @@ func publicOf(sk, pk string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(pk, []byte(inBase64(public)), 0o644); err != nil { //nolint:gosec // a public key
+	if err := os.WriteFile(pk, []byte(inBase64(public)), 0o644); err != nil {
 		return nil, loader.OSError(err)
 	}
 	return "saved pk_file: " + pk, nil
@@ -98,7 +99,7 @@ func publicOf(sk, pk string) (any, error) {
 
 func inBase64(key *[32]byte) string { return base64.StdEncoding.EncodeToString(key[:]) }
 
-// writeNew writes a file that is not there yet.
+// writeNew writes a file that must not exist yet.
 func writeNew(name string, text []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -117,12 +118,12 @@ type fileArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// encFile encrypts what a file on the master holds and returns the box in base64, or writes it to a file. The further arguments are those
-// of nacl.enc.
+// encFile encrypts a file on the master and returns the box in base64, or writes it to a file. The
+// other arguments are those of nacl.enc.
 //
 // out
 //
-//	The file to write, which must not be there.
+//	The file to write, which must not exist.
 //
 // CLI Example:
 //
@@ -132,12 +133,12 @@ func (m *module) encFile(ctx context.Context, a fileArgs) (any, error) {
 	return m.file(ctx, a, m.enc, 0o644)
 }
 
-// decFile decrypts the box in a file on the master and returns the text, or writes it to a file, which only its owner can read. The
-// further arguments are those of nacl.enc.
+// decFile decrypts the box in a file on the master and returns the text, or writes it to a file
+// that only its owner can read. The other arguments are those of nacl.enc.
 //
 // out
 //
-//	The file to write, which must not be there.
+//	The file to write, which must not exist.
 //
 // CLI Example:
 //
@@ -147,7 +148,10 @@ func (m *module) decFile(ctx context.Context, a fileArgs) (any, error) {
 	return m.file(ctx, a, m.dec, 0o600)
 }
 
-func (m *module) file(ctx context.Context, a fileArgs, do func(context.Context, boxArgs) (any, error), mode fs.FileMode) (any, error) {
+func (m *module) file(
+	ctx context.Context, a fileArgs, do func(context.Context, boxArgs) (any, error),
+	mode fs.FileMode,
+) (any, error) {
 	src, err := os.ReadFile(a.Name)
 	if err != nil {
 		return nil, loader.OSError(err)

@@ -1,11 +1,13 @@
-// Package nacl is Salt's runner nacl: it makes keys of NaCl and encrypts what pillars and SLS then hold (salt/runners/nacl.py,
-// salt/utils/nacl.py). The renderer nacl decrypts it.
+// Package nacl is Salt's runner nacl: it makes NaCl keys and encrypts values for pillars and SLS
+// files (salt/runners/nacl.py, salt/utils/nacl.py). The renderer nacl decrypts them.
 //
-// Keys come from the arguments sk, sk_file, pk and pk_file, or from those of the option nacl.config. box_type is sealedbox, which the
-// public key encrypts and the secret key decrypts, or secretbox, for which the secret key does both.
+// Keys come from the arguments sk, sk_file, pk and pk_file, or from those of the option
+// nacl.config. box_type is sealedbox, which the public key encrypts and the secret key decrypts, or
+// secretbox, which uses the secret key for both.
 //
-// What is odd, and as in Salt: without arguments and options the files are master/nacl and master/nacl.pub below pki_dir, which on a
-// master is pki/master/master/nacl. What differs: a file of a secret key is made with mode 0600 at once, and not opened to others first.
+// As in Salt, without arguments and options the files are master/nacl and master/nacl.pub below
+// pki_dir, which on a master is pki/master/master/nacl. Unlike in Salt, a secret key file is
+// created with mode 0600, and is never readable by others before that.
 package nacl
 
 import (
@@ -54,14 +56,14 @@ type boxArgs struct {
 //
 // sk, sk_file, pk, pk_file
 //
-//	The keys in base64, or files that hold them. key and keyfile are older names of sk and sk_file; they mean a secretbox.
+//	The keys in base64, or files that hold them. key and keyfile are older names of sk and sk_file and imply a secretbox.
 //
 // CLI Example:
 //
 //	salt-run nacl.enc asecretpass
 //	salt-run nacl.enc asecretpass pk=/kfGX7PbWeu099702PBbKWLpG/9p06IQRswkdWHCDk0=
 func (m *module) enc(_ context.Context, a boxArgs) (any, error) {
-	return m.encrypt(a.Data, older(a.Kwargs))
+	return m.encrypt(a.Data, renameOlder(a.Kwargs))
 }
 
 // dec decrypts a box in base64. The arguments are those of nacl.enc.
@@ -70,11 +72,11 @@ func (m *module) enc(_ context.Context, a boxArgs) (any, error) {
 //
 //	salt-run nacl.dec data='tqXzeIJnTAM9Xf0mdLcpEdklMbfBGPj2oTKmlgrm3S1DTVVHNnh9h8mU1GKllGq/+cYsk6m5WhGdk58='
 func (m *module) dec(_ context.Context, a boxArgs) (any, error) {
-	return m.decrypt(a.Data, older(a.Kwargs))
+	return m.decrypt(a.Data, renameOlder(a.Kwargs))
 }
 
-// older gives arguments their present names.
-func older(words *data.Map) *data.Map {
+// renameOlder renames arguments from their older names.
+func renameOlder(words *data.Map) *data.Map {
 	words = words.Clone()
 	for name, now := range map[string]string{"keyfile": "sk_file", "key": "sk"} {
 		if v, ok := words.Get(name); ok {
@@ -99,7 +101,7 @@ func (m *module) decrypt(text any, words *data.Map) (any, error) {
 	return m.sealedDecrypt(text, words)
 }
 
-// sealedboxEncrypt encrypts a text for a public key: pk, or that in pk_file.
+// sealedboxEncrypt encrypts a text for a public key: pk, or the key in pk_file.
 //
 // CLI Example:
 //
@@ -109,7 +111,8 @@ func (m *module) sealedboxEncrypt(_ context.Context, a boxArgs) (any, error) {
 	return m.sealedEncrypt(a.Data, a.Kwargs)
 }
 
-// sealedboxDecrypt decrypts with a secret key, sk or that in sk_file, what was encrypted for its public key.
+// sealedboxDecrypt decrypts a box for the matching public key with a secret key: sk, or the key in
+// sk_file.
 //
 // CLI Example:
 //
@@ -119,7 +122,7 @@ func (m *module) sealedboxDecrypt(_ context.Context, a boxArgs) (any, error) {
 	return m.sealedDecrypt(a.Data, a.Kwargs)
 }
 
-// secretboxEncrypt encrypts a text with a secret key: sk, or that in sk_file.
+// secretboxEncrypt encrypts a text with a secret key: sk, or the key in sk_file.
 //
 // CLI Example:
 //
@@ -129,7 +132,7 @@ func (m *module) secretboxEncrypt(_ context.Context, a boxArgs) (any, error) {
 	return m.secretEncrypt(a.Data, a.Kwargs)
 }
 
-// secretboxDecrypt decrypts what was encrypted with the same secret key: sk, or that in sk_file.
+// secretboxDecrypt decrypts a box made with the same secret key: sk, or the key in sk_file.
 //
 // CLI Example:
 //

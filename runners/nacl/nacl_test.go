@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// The keys and the box that Salt's documentation of the runner shows.
+// The keys and the box in Salt's documentation of the runner.
 const (
 	secret  = "SVWut5SqNpuPeNzb1b9y6b2eXg2PLIog43GBzp48Sow="
 	public  = "/kfGX7PbWeu099702PBbKWLpG/9p06IQRswkdWHCDk0="
@@ -36,14 +36,16 @@ func call(t *testing.T, r *loader.Registry, fun string, words ...any) any {
 	return v
 }
 
-// TestDocumentedBox decrypts what Salt's documentation shows: nacl.dec and nacl.sealedbox_decrypt.
+// TestDocumentedBox decrypts the example of Salt's documentation: nacl.dec and
+// nacl.sealedbox_decrypt.
 func TestDocumentedBox(t *testing.T) {
 	r := shelf(t, data.NewMap("nacl.config", data.NewMap("sk", secret)))
 	for range 2 {
 		if v := call(t, r, "nacl.dec", "data", example); v != "asecretpass" {
 			t.Errorf("nacl.dec with the key of nacl.config is %s", data.Repr(v))
 		}
-		if v := call(t, shelf(t, &data.Map{}), "nacl.sealedbox_decrypt", "data", example, "sk", secret); v != "asecretpass" {
+		if v := call(t, shelf(t, &data.Map{}), "nacl.sealedbox_decrypt", "data", example,
+			"sk", secret); v != "asecretpass" {
 			t.Errorf("nacl.sealedbox_decrypt is %s", data.Repr(v))
 		}
 	}
@@ -68,7 +70,8 @@ func TestBoxes(t *testing.T) {
 	}{
 		{"nacl.enc", "nacl.dec", []any{"pk", public}, []any{"sk", secret}},
 		{"nacl.enc", "nacl.dec", []any{"pk_file", pk}, []any{"sk_file", sk}},
-		{"nacl.enc", "nacl.dec", []any{"sk", secret, "box_type", "secretbox"}, []any{"sk", secret, "box_type", "secretbox"}},
+		{"nacl.enc", "nacl.dec", []any{"sk", secret, "box_type", "secretbox"},
+			[]any{"sk", secret, "box_type", "secretbox"}},
 		{"nacl.enc", "nacl.dec", []any{"key", secret}, []any{"keyfile", sk}},
 		{"nacl.sealedbox_encrypt", "nacl.sealedbox_decrypt", []any{"pk", public}, []any{"sk_file", sk}},
 		{"nacl.secretbox_encrypt", "nacl.secretbox_decrypt", []any{"sk_file", sk}, []any{"sk", secret}},
@@ -119,10 +122,12 @@ func TestKeygen(t *testing.T) {
 	}
 }
 
-// TestFiles encrypts and decrypts files: nacl.enc_file and nacl.dec_file. What is there is not overwritten.
+// TestFiles encrypts and decrypts files: nacl.enc_file and nacl.dec_file. Existing files are not
+// overwritten.
 func TestFiles(t *testing.T) {
 	r, dir := shelf(t, data.NewMap("nacl.config", data.NewMap("sk", secret, "pk", public))), t.TempDir()
-	plain, sealed, again := filepath.Join(dir, "plain"), filepath.Join(dir, "sealed"), filepath.Join(dir, "again")
+	plain, sealed, again := filepath.Join(dir, "plain"), filepath.Join(dir, "sealed"),
+		filepath.Join(dir, "again")
 	if err := os.WriteFile(plain, []byte("text\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -138,12 +143,14 @@ func TestFiles(t *testing.T) {
 	if text, err := os.ReadFile(again); err != nil || string(text) != "text\n" {
 		t.Errorf("the file has %q, %v", text, err)
 	}
-	if _, err := r.Invoke(t.Context(), "nacl.dec_file", nil, data.NewMap("name", sealed, "out", again)); err == nil || err.Error() != "file:"+again+" already exist." {
+	if _, err := r.Invoke(t.Context(), "nacl.dec_file", nil,
+		data.NewMap("name", sealed, "out", again)); err == nil || err.Error() != "file:"+again+
+		" already exist." {
 		t.Errorf("over a file: %v", err)
 	}
 }
 
-// TestFaults holds what is said of keys and boxes that are none.
+// TestFaults checks the errors for invalid keys and boxes.
 func TestFaults(t *testing.T) {
 	r := shelf(t, data.NewMap("pki_dir", t.TempDir()))
 	short := base64.StdEncoding.EncodeToString([]byte("short"))
@@ -153,16 +160,24 @@ func TestFaults(t *testing.T) {
 	}{
 		{"nacl.dec", "Exception: no key or sk_file found", data.NewMap("data", example)},
 		{"nacl.enc", "Exception: no pubkey or pk_file found", data.NewMap("data", "x")},
-		{"nacl.dec", "CryptoError: An error occurred trying to decrypt the message", data.NewMap("data", example, "sk", public)},
-		{"nacl.dec", "CryptoError: Decryption failed. Ciphertext failed verification", data.NewMap("data", example, "key", secret)},
-		{"nacl.dec", "CryptoError: Decryption failed. Ciphertext failed verification", data.NewMap("data", "YQ==", "key", secret)},
-		{"nacl.dec", "TypeError: PrivateKey must be created from a 32 bytes long raw secret key", data.NewMap("data", example, "sk", short)},
-		{"nacl.enc", "ValueError: The public key must be exactly 32 bytes long", data.NewMap("data", "x", "pk", short)},
-		{"nacl.enc", "ValueError: The key must be exactly 32 bytes long", data.NewMap("data", "x", "key", short)},
+		{"nacl.dec", "CryptoError: An error occurred trying to decrypt the message",
+			data.NewMap("data", example, "sk", public)},
+		{"nacl.dec", "CryptoError: Decryption failed. Ciphertext failed verification",
+			data.NewMap("data", example, "key", secret)},
+		{"nacl.dec", "CryptoError: Decryption failed. Ciphertext failed verification",
+			data.NewMap("data", "YQ==", "key", secret)},
+		{"nacl.dec", "TypeError: PrivateKey must be created from a 32 bytes long raw secret key",
+			data.NewMap("data", example, "sk", short)},
+		{"nacl.enc", "ValueError: The public key must be exactly 32 bytes long",
+			data.NewMap("data", "x", "pk", short)},
+		{"nacl.enc", "ValueError: The key must be exactly 32 bytes long",
+			data.NewMap("data", "x", "key", short)},
 		{"nacl.dec", "binascii.Error: Incorrect padding", data.NewMap("data", "abc", "sk", secret)},
-		{"nacl.enc", "TypeError: expected str, bytes, or bytearray not <class 'int'>", data.NewMap("data", int64(5), "pk", public)},
+		{"nacl.enc", "TypeError: expected str, bytes, or bytearray not <class 'int'>",
+			data.NewMap("data", int64(5), "pk", public)},
 	} {
-		if _, err := r.Invoke(t.Context(), c.fun, nil, c.words); err == nil || !strings.Contains(loader.Traceback(err), c.want) {
+		if _, err := r.Invoke(t.Context(), c.fun, nil, c.words); err == nil ||
+			!strings.Contains(loader.Traceback(err), c.want) {
 			t.Errorf("%s %s: %v, want %s", c.fun, data.Repr(c.words), err, c.want)
 		}
 	}

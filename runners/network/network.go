@@ -1,4 +1,5 @@
-// Package network is Salt's runner network: it wakes hosts up with packets of Wake-on-LAN (salt/runners/network.py).
+// Package network is Salt's runner network: it wakes hosts with Wake-on-LAN packets
+// (salt/runners/network.py).
 package network
 
 import (
@@ -25,9 +26,9 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// wake sends a packet as the execution function network.wol does.
+// wake sends a packet through the execution function network.wol.
 func (m *module) wake(ctx context.Context, mac, bcast, port any) (any, error) {
-	return m.env.Shelf("modules").Invoke(ctx, "network.wol", []any{mac, bcast, port}, nil)
+	return m.env.Registry("modules").Invoke(ctx, "network.wol", []any{mac, bcast, port}, nil)
 }
 
 type wolArgs struct {
@@ -36,15 +37,15 @@ type wolArgs struct {
 	Destport any `default:"9"`
 }
 
-// wol wakes a host up by the hardware address of its network card.
+// wol wakes a host by the hardware address of its network card.
 //
 // bcast
 //
-//	The address that the packet is sent to.
+//	The address to send the packet to.
 //
 // destport : 9
 //
-//	The port there.
+//	The destination port.
 //
 // CLI Example:
 //
@@ -61,8 +62,9 @@ type wollistArgs struct {
 	Destport any `default:"9"`
 }
 
-// wollist wakes the hosts up whose hardware addresses are the lines of a file on the master, and returns the addresses. It stops at a line
-// that is no address; then the list is empty and an event progress has the error.
+// wollist wakes the hosts whose hardware addresses are the lines of a file on the master, and
+// returns the addresses. It stops at a line that is no address; then the list is empty and a
+// progress event has the error.
 //
 // CLI Example:
 //
@@ -83,7 +85,9 @@ func (m *module) wollist(ctx context.Context, a wollistArgs) (any, error) {
 		list = append(list, mac)
 	}
 	if err != nil {
-		_ = run.Fire(ctx, "progress", data.NewMap("error", "Failed to open the MAC file. Error: "+err.Error())) // nobody may listen
+		// nobody may be listening
+		_ = run.Fire(ctx, "progress", data.NewMap("error",
+			"Failed to open the MAC file. Error: "+err.Error()))
 		return []any{}, nil
 	}
 	return list, nil
@@ -96,18 +100,19 @@ type wolmatchArgs struct {
 	Destport any `default:"9"`
 }
 
-// wolmatch wakes the minions up that a target names, by the hardware addresses in their cached grains, and returns the addresses.
+// wolmatch wakes the minions that match a target, by the hardware addresses in their cached grains,
+// and returns the addresses.
 //
 // CLI Example:
 //
 //	salt-run network.wolmatch minion_id
 //	salt-run network.wolmatch 192.168.0.0/16 tgt_type='ipcidr' bcast=255.255.255.255 destport=7
 func (m *module) wolmatch(ctx context.Context, a wolmatchArgs) (any, error) {
-	found, err := m.env.Call(ctx, "cache.grains", []any{a.Tgt, a.TgtType}, nil)
+	minions, err := loader.CallAs[*data.Map](ctx, m.env, "cache.grains",
+		[]any{a.Tgt, a.TgtType}, nil)
 	if err != nil {
 		return nil, err
 	}
-	minions, _ := found.(*data.Map)
 	list := []any{}
 	for _, v := range minions.All() {
 		grains, _ := v.(*data.Map)

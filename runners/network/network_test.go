@@ -16,22 +16,23 @@ import (
 
 type grainsArgs struct{ Tgt, TgtType any }
 
-// shelf returns the runner beside a runner cache that knows two minions.
-func shelf(t *testing.T, cards *data.Map) *loader.Registry {
+// registry returns the runner beside a runner cache that knows two minions.
+func registry(t *testing.T, cards *data.Map) *loader.Registry {
 	t.Helper()
 	functions, err := loader.NewRegistry(&loader.Env{Opts: &data.Map{}}, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cache := loader.Plugin{Name: "cache", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("grains", func(_ context.Context, a grainsArgs) (any, error) {
-			if a.Tgt != "web*" || a.TgtType != "glob" {
-				t.Errorf("cache.grains %v %v", a.Tgt, a.TgtType)
-			}
-			return data.NewMap("web1", data.NewMap("hwaddr_interfaces", cards)), nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("grains",
+			func(_ context.Context, a grainsArgs) (any, error) {
+				if a.Tgt != "web*" || a.TgtType != "glob" {
+					t.Errorf("cache.grains %v %v", a.Tgt, a.TgtType)
+				}
+				return data.NewMap("web1", data.NewMap("hwaddr_interfaces", cards)), nil
+			})}}, nil
 	}}
-	env := &loader.Env{Opts: &data.Map{}, Shelves: map[string]*loader.Registry{"modules": functions}}
+	env := &loader.Env{Opts: &data.Map{}, Registries: map[string]*loader.Registry{"modules": functions}}
 	r, err := loader.NewRegistry(env, []loader.Plugin{cache, network.Plugin()})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +52,7 @@ func TestPackets(t *testing.T) {
 	if err := os.WriteFile(list, []byte("08-00-27-13-69-77\n080027136978\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := shelf(t, data.NewMap("lo", "00:00:00:00:00:00", "eth0", " 08:00:27:13:69:79"))
+	r := registry(t, data.NewMap("lo", "00:00:00:00:00:00", "eth0", " 08:00:27:13:69:79"))
 	to := data.NewMap("bcast", "127.0.0.1", "destport", port)
 	for _, c := range []struct {
 		fun, arg string
@@ -70,7 +71,8 @@ func TestPackets(t *testing.T) {
 		for _, last := range c.last {
 			packet := make([]byte, 200)
 			n, _, err := conn.ReadFrom(packet)
-			want := append(bytes.Repeat([]byte{0xff}, 6), bytes.Repeat([]byte{8, 0, 0x27, 0x13, 0x69, last}, 16)...)
+			want := append(bytes.Repeat([]byte{0xff}, 6),
+				bytes.Repeat([]byte{8, 0, 0x27, 0x13, 0x69, last}, 16)...)
 			if err != nil || !bytes.Equal(packet[:n], want) {
 				t.Errorf("%s sends %x, %v, want %x", c.fun, packet[:n], err, want)
 			}
@@ -78,13 +80,15 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// TestFaults gives addresses that are none, and minions without network cards.
+// TestFaults uses invalid addresses, and minions without network cards.
 func TestFaults(t *testing.T) {
-	r := shelf(t, nil)
-	if _, err := r.Invoke(t.Context(), "network.wol", []any{"08-00", "127.0.0.1"}, nil); err == nil || err.Error() != "Invalid MAC address" {
+	r := registry(t, nil)
+	if _, err := r.Invoke(t.Context(), "network.wol", []any{"08-00", "127.0.0.1"},
+		nil); err == nil || err.Error() != "Invalid MAC address" {
 		t.Errorf("network.wol: %v", err)
 	}
-	if v, err := r.Invoke(t.Context(), "network.wollist", []any{"/nonexistent/macs"}, nil); err != nil || !data.Equal(v, []any{}) {
+	if v, err := r.Invoke(t.Context(), "network.wollist", []any{"/nonexistent/macs"},
+		nil); err != nil || !data.Equal(v, []any{}) {
 		t.Errorf("network.wollist: %s, %v", data.Repr(v), err)
 	}
 }

@@ -1,8 +1,8 @@
-// Package pillar is Salt's runner pillar: the pillar that the master compiles for a minion, from the grains that it last told
-// (salt/runners/pillar.py).
+// Package pillar is Salt's runner pillar: it compiles a minion's pillar on the master from the
+// minion's cached grains (salt/runners/pillar.py).
 //
-// What differs: with pillar_cache_backend memory the functions about pillar_cache see what the master holds, as long as the master calls
-// them; in Salt nobody does.
+// Unlike in Salt, with pillar_cache_backend memory the functions about pillar_cache see the running
+// master's data if the master calls them.
 package pillar
 
 import (
@@ -22,11 +22,11 @@ import (
 type Compiler interface {
 	Compile(ctx context.Context, r pillar.Request) (*data.Map, error)
 	Top(ctx context.Context, r pillar.Request) (top *data.Map, wrong []any, err error)
-	// Saved is pillar_cache; nil where that is off.
+	// Saved returns pillar_cache; nil if it is off.
 	Saved() (*pillar.Saved, error)
 }
 
-// Needs are what the runner works on.
+// Needs are the runner's dependencies.
 type Needs struct {
 	Keys     pki.Store
 	Bank     cache.Bank
@@ -37,7 +37,7 @@ type Needs struct {
 func Plugin(n Needs) loader.Plugin {
 	return loader.Plugin{Name: "pillar", New: func(env *loader.Env) (*loader.Module, error) {
 		if n.Keys == nil || n.Bank == nil || n.Compiler == nil {
-			return nil, errors.New("there is no master's cache")
+			return nil, errors.New("no master cache is configured")
 		}
 		m := &module{env, n}
 		return &loader.Module{Funcs: []loader.Func{
@@ -54,7 +54,8 @@ type module struct {
 	needs Needs
 }
 
-// grains returns those that a minion last told; nil where the master keeps none. Of no minion they are those of the last one.
+// grains returns the cached grains of a minion; nil if the master has none. For an empty id they
+// are those of the last minion.
 func (m *module) grains(id string) *data.Map {
 	if !data.Truth(m.env.Option("minion_data_cache")) {
 		return nil
@@ -75,7 +76,7 @@ type topArgs struct {
 	Saltenv any `default:"'base'"`
 }
 
-// showTop returns the top files of pillar, merged, or what is wrong with them; without a minion those of any.
+// showTop returns the merged top files of pillar, or their errors; without a minion those of any.
 //
 // CLI Example:
 //
@@ -90,7 +91,8 @@ func (m *module) showTop(ctx context.Context, a topArgs) (any, error) {
 	if len(wrong) == 0 {
 		return top, nil
 	}
-	return wrong, runners.RunOf(ctx).Fire(ctx, "progress", data.NewMap("data", wrong, "outputter", "nested"))
+	return wrong, runners.RunOf(ctx).Fire(ctx,
+		"progress", data.NewMap("data", wrong, "outputter", "nested"))
 }
 
 type pillarArgs struct {
@@ -98,8 +100,9 @@ type pillarArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// showPillar returns the pillar of a minion; without one, that of a minion of the name *. saltenv and pillarenv name
-// environments, all other keyword arguments are grains. Events and the job cache do not show it.
+// showPillar returns the pillar of a minion; without one, that of a minion named *. saltenv and
+// pillarenv name environments; all other keyword arguments are grains. Events and the job cache
+// omit the pillar.
 //
 // CLI Example:
 //
@@ -123,7 +126,8 @@ func (m *module) showPillar(ctx context.Context, a pillarArgs) (any, error) {
 	return result(m.needs.Compiler.Compile(ctx, r))
 }
 
-// clearPillarCache forgets what pillar_cache has of the minions that a glob names. It returns False where pillar_cache is off.
+// clearPillarCache deletes the entries of pillar_cache for the minions that match a glob. It
+// returns False if pillar_cache is off.
 //
 // CLI Example:
 //
@@ -140,8 +144,8 @@ func (m *module) clearPillarCache(_ context.Context, a pillarArgs) (any, error) 
 	return data.NewMap(), errors.Join(errs...)
 }
 
-// showPillarCache returns what pillar_cache has of the minions that a glob names, for the environment pillarenv. It returns False
-// where pillar_cache is off.
+// showPillarCache returns the entries of pillar_cache for the minions that match a glob, for the
+// environment pillarenv. It returns False if pillar_cache is off.
 //
 // CLI Example:
 //
@@ -160,7 +164,7 @@ func (m *module) showPillarCache(_ context.Context, a pillarArgs) (any, error) {
 	return ret, nil
 }
 
-// saved returns pillar_cache and the minions that a glob names; nil where it is off.
+// saved returns pillar_cache and the minions that match a glob; nil if it is off.
 func (m *module) saved(glob any) (*pillar.Saved, []string, error) {
 	saved, err := m.needs.Compiler.Saved()
 	if saved == nil || err != nil {

@@ -1,4 +1,5 @@
-// Package pkg is Salt's runner pkg: it puts together what minions returned for jobs of pkg.list_upgrades (salt/runners/pkg.py).
+// Package pkg is Salt's runner pkg: it combines minions' returns of pkg.list_upgrades jobs
+// (salt/runners/pkg.py).
 package pkg
 
 import (
@@ -16,10 +17,10 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// Needs are what the runner works on.
+// Needs are the runner's dependencies.
 type Needs struct {
 	Jobs returners.JobReader // the master's job cache
-	// Other opens a job cache by the name of its returner; nil knows only Jobs.
+	// Other opens a job cache by the name of its returner; if nil only Jobs is available.
 	Other func(ctx context.Context, name string) (returners.JobReader, error)
 }
 
@@ -27,7 +28,7 @@ type Needs struct {
 func Plugin(n Needs) loader.Plugin {
 	return loader.Plugin{Name: "pkg", New: func(env *loader.Env) (*loader.Module, error) {
 		if n.Jobs == nil {
-			return nil, errors.New("there is no job cache")
+			return nil, errors.New("no job cache is configured")
 		}
 		m := &module{env, n}
 		return &loader.Module{Funcs: []loader.Func{loader.F("list_upgrades", m.listUpgrades)}}, nil
@@ -46,24 +47,24 @@ type listUpgradesArgs struct {
 	ExtSource any `default:"None"`
 }
 
-// listUpgrades returns the packages that minions could upgrade, from the results of a job of pkg.list_upgrades: by package and version the
-// minions that have it. It prints them as well.
+// listUpgrades returns the packages that minions could upgrade, from the results of a job of
+// pkg.list_upgrades. The result lists the minions by package and version. It is also printed.
 //
 // jid
 //
-//	The job.
+//	The job ID.
 //
 // style : group
 //
-//	Of any other style nothing is returned.
+//	For any other style nothing is returned.
 //
 // outputter : nested
 //
-//	How the packages are printed; None prints nothing but the result.
+//	The outputter for printing the packages; None prints only the result.
 //
 // ext_source
 //
-//	The returner to ask in place of the master's job cache.
+//	The returner to read instead of the master's job cache.
 //
 // CLI Example:
 //
@@ -87,7 +88,7 @@ func (m *module) listUpgrades(ctx context.Context, a listUpgradesArgs) (any, err
 	return pkgs, nil
 }
 
-// cache returns the job cache that is asked: ext_job_cache, what the caller says, master_job_cache.
+// cache returns the job cache to use: ext_job_cache, the caller's choice, or master_job_cache.
 func (m *module) cache(ctx context.Context, asked any) (returners.JobReader, error) {
 	for _, name := range []any{m.env.Option("ext_job_cache"), asked} {
 		s, ok := name.(string)
@@ -106,11 +107,11 @@ func (m *module) cache(ctx context.Context, asked any) (returners.JobReader, err
 	return m.needs.Jobs, nil
 }
 
-// group reads what minions returned for a job, and adds each of them to the hosts of its packages.
+// group reads the returns of a job, and adds each minion to the hosts of its packages.
 func group(ctx context.Context, jobs returners.JobReader, jid string, pkgs *data.Map) error {
 	id, err := job.ParseID(jid)
 	if err != nil {
-		return nil // no such job can be
+		return nil // an invalid id: no such job exists
 	}
 	returns, err := jobs.Returns(ctx, id)
 	if err != nil {
@@ -124,7 +125,8 @@ func group(ctx context.Context, jobs returners.JobReader, jid string, pkgs *data
 		load, _ := v.(*data.Map)
 		results, ok := load.Value("return").(*data.Map)
 		if !ok {
-			return loader.Exception("AttributeError", "'%s' object has no attribute 'items'", loader.TypeName(load.Value("return")))
+			return loader.Exception("AttributeError", "'%s' object has no attribute 'items'",
+				loader.TypeName(load.Value("return")))
 		}
 		for name, version := range results.All() {
 			add(pkgs, name, version, one.Minion)
@@ -133,7 +135,7 @@ func group(ctx context.Context, jobs returners.JobReader, jid string, pkgs *data
 	return nil
 }
 
-// add puts a minion among the hosts of a package's version.
+// add adds a minion to the hosts of a package's version.
 func add(pkgs *data.Map, name, version any, minion string) {
 	versions, ok := pkgs.Value(name).(*data.Map)
 	if !ok {
@@ -149,7 +151,7 @@ func add(pkgs *data.Map, name, version any, minion string) {
 	of.Set("hosts", append(hosts, minion))
 }
 
-// show prints on the terminal of salt-run. An outputter that is not there is replaced by nested.
+// show prints on the terminal of salt-run. An unknown outputter is replaced by nested.
 func (m *module) show(ctx context.Context, outputter string, v any) error {
 	o, err := output.New(outputter, output.Options{Indent: output.NoIndent{}})
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/brineproject/brine/master/queue"
 )
 
-// Salt has no queue of jobs for minions that are away, so list and cancel are names of Brine's own.
+// Salt has no queue of jobs for offline minions, so list and cancel are Brine's own names.
 
-// list returns the jobs that wait for minions that are away (salt --queue), by job id: the minions, those to which it is
-// being sent, and since and until when.
+// list returns the jobs that wait for offline minions (salt --queue), by job ID: the minions, those
+// to which it is being sent, and the times when it was queued and when it expires.
 //
 // CLI Example:
 //
@@ -28,7 +28,8 @@ func (m *module) list(context.Context, struct{}) (any, error) {
 	for _, e := range entries {
 		j, ok := jobs.Value(string(e.ID)).(*data.Map)
 		if !ok {
-			j = data.NewMap("minions", []any{}, "queued", moment(e.Queued), "expires", moment(e.Expires))
+			j = data.NewMap("minions", []any{}, "queued", moment(e.Queued),
+				"expires", moment(e.Expires))
 			jobs.Set(string(e.ID), j)
 		}
 		add(j, "minions", e.Minion)
@@ -51,12 +52,13 @@ type cancelArgs struct {
 	Minions any `default:"None"`
 }
 
-// cancel takes a job out of the queue for minions that are away, and returns for which of them it did. A running master does so
-// within a second; what is being sent at that moment cannot be called back.
+// cancel removes a job from the queue for offline minions, and returns the minions for which it
+// did. A running master does so within a second; a job that is being sent at that moment cannot be
+// recalled.
 //
 // minions
 //
-//	Only for these, as a list or with commas; otherwise for all.
+//	Only for these minions, as a list or comma-separated; otherwise for all.
 //
 // CLI Example:
 //
@@ -78,7 +80,7 @@ func (m *module) cancel(_ context.Context, a cancelArgs) (any, error) {
 		return nil, loader.Execution("%v", err)
 	}
 	if len(entries) == 0 && m.env.Log != nil {
-		m.env.Log.Warnf("queue.cancel: no job %s waits for any of these minions; queue.list tells what waits", a.Jid)
+		m.env.Log.Warnf("queue.cancel: no job %s waits for any of these minions; queue.list shows the waiting jobs", a.Jid)
 	}
 	ids := []any{}
 	for _, e := range entries {

@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/master/queue"
 )
 
-// TestJobsForMinionsThatAreAway lists and cancels what waits, twice.
-func TestJobsForMinionsThatAreAway(t *testing.T) {
+// TestJobsForOfflineMinions lists and cancels waiting jobs, twice.
+func TestJobsForOfflineMinions(t *testing.T) {
 	dir := t.TempDir()
 	q, err := queue.Open(dir, queue.Options{})
 	if err != nil {
@@ -21,7 +21,8 @@ func TestJobsForMinionsThatAreAway(t *testing.T) {
 	}
 	defer q.Close()
 	const jid = "20260101000000000001"
-	if _, err := q.Put(queue.Item{ID: jid, Minions: []string{"web1", "web2", "web3"}, Expires: time.Now().Add(time.Hour)}); err != nil {
+	if _, err := q.Put(queue.Item{ID: jid, Minions: []string{"web1", "web2", "web3"},
+		Expires: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if ok, err := q.Begin(jid, "web2"); err != nil || !ok {
@@ -62,7 +63,7 @@ func TestJobsForMinionsThatAreAway(t *testing.T) {
 	}
 }
 
-// A job that does not wait is told of; what is returned is no list of minions.
+// A job that is not waiting is logged; the result is an empty list of minions.
 func TestCancelTellsOfNoJob(t *testing.T) {
 	log, hook := test.NewNullLogger()
 	m := &module{&loader.Env{Opts: data.NewMap("cachedir", t.TempDir()), Log: log}}

@@ -1,7 +1,8 @@
-// Package queue is Salt's runner queue: queues of texts that reactors and schedules work off, a SQLite file each in
-// sqlite_queue_dir (salt/runners/queue.py, salt/queues/sqlite_queue.py). The files are those of Salt.
+// Package queue is Salt's runner queue: queues of texts for reactors and schedules, each a SQLite
+// file in sqlite_queue_dir (salt/runners/queue.py, salt/queues/sqlite_queue.py). The file format is
+// Salt's.
 //
-// Beside them stand list and cancel, which are about jobs for minions that are away (package queue of this house).
+// It also has list and cancel, which are about jobs for offline minions (package master/queue).
 package queue
 
 import (
@@ -38,7 +39,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// store returns the queues of a backend; there is only sqlite.
+// store returns the queues of a backend; only sqlite exists.
 func (m *module) store(backend, fun string) (*store, error) {
 	if backend != "sqlite" {
 		return nil, loader.Invocation("Function %q is not available", backend+"."+fun)
@@ -52,7 +53,8 @@ type itemsArgs struct {
 	Backend string `default:"'sqlite'"`
 }
 
-// insert adds an item to a queue, or a list of items. An item that is in the queue already is told of, and nothing is added.
+// insert adds an item to a queue, or a list of items. If an item is in the queue already, it
+// reports that and adds nothing.
 //
 // CLI Example:
 //
@@ -79,7 +81,7 @@ func (m *module) insert(ctx context.Context, a itemsArgs) (any, error) {
 	return true, nil
 }
 
-// itemsOf returns the texts that are kept of an argument. A dictionary is one item, as Salt writes it down.
+// itemsOf returns the texts to store for an argument. A dictionary is one item, in Salt's form.
 func itemsOf(v any) (items []string, several bool, err error) {
 	switch v := v.(type) {
 	case *data.Map:
@@ -96,13 +98,13 @@ func itemsOf(v any) (items []string, several bool, err error) {
 	return []string{data.Str(v)}, false, nil
 }
 
-// withApostrophes writes JSON with ' for ", as Salt does. What is an apostrophe or a quotation mark in a text becomes \u0027 or
-// \u0022: whoever puts " back, as Salt, reads the same.
+// withApostrophes replaces " by ' in JSON, as Salt does. A literal ' or " in a text becomes \u0027
+// or \u0022, so that replacing ' by ", as Salt does, restores the same value.
 func withApostrophes(text string) string {
 	return strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, `'`, `\u0027`, `"`, `'`).Replace(text)
 }
 
-// remove takes an item out of a queue, or a list of items.
+// remove removes an item from a queue, or a list of items.
 //
 // CLI Example:
 //
@@ -143,7 +145,7 @@ type queueArgs struct {
 	Backend string `default:"'sqlite'"`
 }
 
-// listLength returns how many items a queue holds.
+// listLength returns the number of items in a queue.
 //
 // CLI Example:
 //
@@ -178,15 +180,15 @@ type popArgs struct {
 	IsRunner bool   `default:"False"`
 }
 
-// pop takes items out of a queue and returns them.
+// pop removes items from a queue and returns them.
 //
 // quantity
 //
-//	How many, or all.
+//	The number of items, or all.
 //
 // is_runner
 //
-//	True reads the items as queue.insert_runner has written them.
+//	True decodes items that queue.insert_runner wrote.
 //
 // CLI Example:
 //
@@ -201,7 +203,8 @@ func (m *module) pop(ctx context.Context, a popArgs) (any, error) {
 	n := int64(-1)
 	if a.Quantity != "all" {
 		if n, err = loader.Int(a.Quantity); err != nil {
-			return nil, loader.Invocation("Quantity must be an integer or \"all\".\nError: \"%s\".", err)
+			return nil, loader.Invocation("Quantity must be an integer or \"all\".\nError: \"%s\".",
+				err)
 		}
 	}
 	if !a.IsRunner {
@@ -211,8 +214,8 @@ func (m *module) pop(ctx context.Context, a popArgs) (any, error) {
 	return m.takeCalls(ctx, s, a.Queue, n)
 }
 
-// processQueue takes items out of a queue and fires them as the event salt/queue/QUEUE/process, for a reactor. It returns what
-// it fired.
+// processQueue removes items from a queue and fires them as the event salt/queue/QUEUE/process, for
+// a reactor. It returns the event's data.
 //
 // CLI Example:
 //
@@ -231,7 +234,7 @@ func (m *module) processQueue(ctx context.Context, a popArgs) (any, error) {
 	body := data.NewMap("items", items, "backend", a.Backend, "queue", a.Queue)
 	if fire := m.env.Host.FireMaster; fire != nil {
 		if err := fire(ctx, eventbus.Tagify("queue", a.Queue, "process"), body); err != nil {
-			m.env.Log.WithError(err).Warnf("tell of the items of queue %s", a.Queue)
+			m.env.Log.WithError(err).Warnf("fire the items of queue %s", a.Queue)
 		}
 	}
 	return body, nil

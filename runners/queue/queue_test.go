@@ -16,20 +16,22 @@ type noteArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// shelf returns the runner beside another one that notes its calls.
+// shelf returns the runner beside another one that records its calls.
 func shelf(t *testing.T, happened *[]string) (*loader.Registry, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "queues")
-	env := &loader.Env{Opts: data.NewMap("sqlite_queue_dir", dir, "runner_queue", data.NewMap("queue", "calls", "backend", "sqlite"))}
+	env := &loader.Env{Opts: data.NewMap("sqlite_queue_dir", dir,
+		"runner_queue", data.NewMap("queue", "calls", "backend", "sqlite"))}
 	env.Host.FireMaster = func(_ context.Context, tag string, body *data.Map) error {
 		*happened = append(*happened, tag+" "+data.Repr(body))
 		return nil
 	}
 	note := loader.Plugin{Name: "note", New: func(*loader.Env) (*loader.Module, error) {
-		return &loader.Module{Funcs: []loader.Func{loader.F("it", func(_ context.Context, a noteArgs) (any, error) {
-			*happened = append(*happened, "called "+data.Repr(a.Args)+data.Repr(a.Kwargs))
-			return nil, nil
-		})}}, nil
+		return &loader.Module{Funcs: []loader.Func{loader.F("it",
+			func(_ context.Context, a noteArgs) (any, error) {
+				*happened = append(*happened, "called "+data.Repr(a.Args)+data.Repr(a.Kwargs))
+				return nil, nil
+			})}}, nil
 	}}
 	r, err := loader.NewRegistry(env, []loader.Plugin{Plugin(), note})
 	if err != nil {
@@ -46,7 +48,7 @@ func expect(t *testing.T, r *loader.Registry, want, fun string, args ...any) {
 	}
 }
 
-// TestQueuesAreSalts goes through the functions; the results are those of Salt 3006.0.
+// TestQueuesAreSalts calls the functions; the results are those of Salt 3006.0.
 func TestQueuesAreSalts(t *testing.T) {
 	var happened []string
 	r, dir := shelf(t, &happened)
@@ -81,7 +83,8 @@ func TestRunnersAreQueued(t *testing.T) {
 	for range 2 {
 		expect(t, r, "None", "process_runner")
 	}
-	if got := strings.Join(happened, " | "); !strings.Contains(got, "called ['a', 'b']{'k': 1}") || strings.Count(got, "called") != 1 {
+	if got := strings.Join(happened, " | "); !strings.Contains(got, "called ['a', 'b']{'k': 1}") ||
+		strings.Count(got, "called") != 1 {
 		t.Errorf("happened: %s", got)
 	}
 }
@@ -89,12 +92,15 @@ func TestRunnersAreQueued(t *testing.T) {
 func TestNamesThatAreNone(t *testing.T) {
 	var happened []string
 	r, dir := shelf(t, &happened)
-	for _, name := range []string{"", "../x", "a b", "a;DROP TABLE a", `a"b`, "a/b", strings.Repeat("a", 65), "1a"} {
-		if _, err := r.Invoke(t.Context(), "queue.insert", []any{name, "x"}, nil); loader.KindOf(err) != loader.KindInvocation {
+	for _, name := range []string{"", "../x", "a b", "a;DROP TABLE a", `a"b`,
+		"a/b", strings.Repeat("a", 65), "1a"} {
+		if _, err := r.Invoke(t.Context(), "queue.insert", []any{name, "x"},
+			nil); loader.KindOf(err) != loader.KindInvocation {
 			t.Errorf("queue %q: %v", name, err)
 		}
 	}
-	if _, err := r.Invoke(t.Context(), "queue.insert", []any{"q", "x", "pgjsonb"}, nil); err == nil || err.Error() != `Function "pgjsonb.insert" is not available` {
+	if _, err := r.Invoke(t.Context(), "queue.insert", []any{"q", "x", "pgjsonb"},
+		nil); err == nil || err.Error() != `Function "pgjsonb.insert" is not available` {
 		t.Errorf("another backend: %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
@@ -102,9 +108,10 @@ func TestNamesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestAnItemThatCannotBeReadIsNotLost puts calls with apostrophes, quotation marks and backslashes into a queue, and an item as
-// Salt writes such a call: what can be read is done, the other stays, before and after.
-func TestAnItemThatCannotBeReadIsNotLost(t *testing.T) {
+// TestUnreadableItemIsKept queues calls with apostrophes, quotation marks and
+// backslashes, and an item in Salt's form of such a call: readable items run, the other stays in
+// the queue.
+func TestUnreadableItemIsKept(t *testing.T) {
 	var happened []string
 	r, _ := shelf(t, &happened)
 	const damaged = `{'fun': 'note.it', 'args': ['it's'], 'kwargs': {}}`
@@ -116,12 +123,15 @@ func TestAnItemThatCannotBeReadIsNotLost(t *testing.T) {
 		expect(t, r, "1", "list_length", "calls")
 	}
 	expect(t, r, "True", "insert_runner", "note.missing", []any{})
-	expect(t, r, "True", "insert_runner", "note.it", []any{`it's "so"`, `C:\`, `\\"`, `\'`, "größe\n"}, data.NewMap("k'", `"`))
+	expect(t, r, "True", "insert_runner",
+		"note.it", []any{`it's "so"`, `C:\`, `\\"`, `\'`, "größe\n"}, data.NewMap("k'", `"`))
 	if _, err := r.Invoke(t.Context(), "queue.process_runner", []any{"all"}, nil); err == nil {
 		t.Error("that a function is missing was not told")
 	}
-	want := "called " + data.Repr([]any{`it's "so"`, `C:\`, `\\"`, `\'`, "größe\n"}) + data.Repr(data.NewMap("k'", `"`))
-	if got := strings.Join(happened, " | "); !strings.Contains(got, want) || strings.Count(got, "called") != 1 {
+	want := "called " + data.Repr([]any{`it's "so"`, `C:\`, `\\"`, `\'`,
+		"größe\n"}) + data.Repr(data.NewMap("k'", `"`))
+	if got := strings.Join(happened, " | "); !strings.Contains(got, want) ||
+		strings.Count(got, "called") != 1 {
 		t.Errorf("happened: %s\nwant %s", got, want)
 	}
 	expect(t, r, data.Repr([]any{damaged}), "pop", "calls", "all")

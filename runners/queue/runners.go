@@ -18,12 +18,13 @@ type insertRunnerArgs struct {
 	Backend any `default:"None"`
 }
 
-// insertRunner adds the call of a runner to a queue, to be done later by queue.process_runner. The option runner_queue names
-// the queue and its backend; unlike in Salt the backend must be sqlite, as there is no other.
+// insertRunner adds a call of a runner to a queue, for a later queue.process_runner. The option
+// runner_queue names the queue and its backend. Unlike in Salt the backend must be sqlite, because
+// there is no other.
 //
 // args
 //
-//	The arguments, as a list or with commas.
+//	The arguments, as a list or comma-separated.
 //
 // kwargs
 //
@@ -46,7 +47,8 @@ func (m *module) insertRunner(ctx context.Context, a insertRunnerArgs) (any, err
 	if kwargs == nil {
 		kwargs = data.NewMap()
 	}
-	return m.insert(ctx, itemsArgs{queue, data.NewMap("fun", a.Fun, "args", args, "kwargs", kwargs), backend})
+	return m.insert(ctx, itemsArgs{queue,
+		data.NewMap("fun", a.Fun, "args", args, "kwargs", kwargs), backend})
 }
 
 // configured returns the queue for runners and its backend.
@@ -69,11 +71,11 @@ type processRunnerArgs struct {
 	Backend  any `default:"None"`
 }
 
-// processRunner takes calls of runners out of a queue and does them.
+// processRunner removes calls of runners from a queue and runs them.
 //
 // quantity
 //
-//	How many, or all.
+//	The number of calls, or all.
 //
 // CLI Example:
 //
@@ -90,7 +92,8 @@ func (m *module) processRunner(ctx context.Context, a processRunnerArgs) (any, e
 		return nil, loader.TypeError("'bool' object is not subscriptable")
 	}
 	list, _ := body.Value("items").([]any)
-	for _, one := range list { // they are out of the queue: one that fails must not cost the others
+	// the calls have left the queue: a failing one must not stop the others
+	for _, one := range list {
 		call, _ := one.(*data.Map)
 		args, _ := call.Value("args").([]any)
 		kwargs, _ := call.Value("kwargs").(*data.Map)
@@ -101,10 +104,11 @@ func (m *module) processRunner(ctx context.Context, a processRunnerArgs) (any, e
 	return nil, err
 }
 
-// errItem is returned for an item that is no call of a runner.
-var errItem = errors.New("an item of the queue is no call of a runner")
+// errItem is returned for an item that is no runner call.
+var errItem = errors.New("an item of the queue is not a runner call")
 
-// takeCalls takes items out of a queue that insertRunner has written. Others stay in it and are told of.
+// takeCalls removes the items that insertRunner wrote from a queue. Other items stay in it and are
+// logged.
 func (m *module) takeCalls(ctx context.Context, s *store, queue string, n int64) (any, error) {
 	list, unread := []any{}, 0
 	_, err := s.take(ctx, queue, n, func(item string) bool {
@@ -120,14 +124,14 @@ func (m *module) takeCalls(ctx context.Context, s *store, queue string, n int64)
 	case err != nil:
 		return nil, err
 	case unread > 0 && len(list) == 0:
-		return nil, loader.Execution("%w, and stays in it (of %d; queue.list_items shows them)", errItem, unread)
+		return nil, loader.Execution("%w, and stays in it (one of %d such items; queue.list_items shows them)", errItem, unread)
 	case unread > 0:
-		m.env.Log.Warnf("queue %s: %v, and stays in it (of %d; queue.list_items shows them)", queue, errItem, unread)
+		m.env.Log.Warnf("queue %s: %v, and stays in it (one of %d such items; queue.list_items shows them)", queue, errItem, unread)
 	}
 	return list, nil
 }
 
-// callOf reads an item that insertRunner has written.
+// callOf decodes an item that insertRunner wrote.
 func callOf(item string) (*data.Map, bool) {
 	v, err := yaml.Load([]byte(strings.ReplaceAll(item, "'", `"`)), yaml.Options{})
 	call, ok := v.(*data.Map)

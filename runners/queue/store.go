@@ -21,21 +21,22 @@ import (
 // A store is the directory of the queues.
 type store struct{ dir string }
 
-// maxQueueName is the length of the longest name of a queue.
+// maxQueueName is the maximum length of a queue's name.
 const maxQueueName = 64
 
-// queueName is what a queue may be called: it is the name of a file and of the table in it.
+// queueName matches valid names of queues, which serve as file and table names.
 var queueName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// with opens a queue, makes it where there is none, and does one thing with it as a whole.
+// with opens a queue, creating it if necessary, and calls do in a transaction.
 func (s *store) with(ctx context.Context, queue string, do func(tx *sql.Tx) error) error {
 	if len(queue) > maxQueueName || !queueName.MatchString(queue) {
 		return loader.Invocation("%q cannot be the name of a queue: letters, digits and underscores only", queue)
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("queue %s: %w", queue, err)
+		return fmt.Errorf("open queue %s: %w", queue, err)
 	}
-	dsn := url.URL{Scheme: "file", Path: filepath.Join(s.dir, queue+".db"), RawQuery: "_pragma=busy_timeout(10000)&_txlock=immediate"}
+	dsn := url.URL{Scheme: "file", Path: filepath.Join(s.dir, queue+".db"),
+		RawQuery: "_pragma=busy_timeout(10000)&_txlock=immediate"}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return fmt.Errorf("queue %s: %w", queue, err)
@@ -46,12 +47,15 @@ func (s *store) with(ctx context.Context, queue string, do func(tx *sql.Tx) erro
 	return nil
 }
 
-func (s *store) inTx(ctx context.Context, db *sql.DB, queue string, do func(tx *sql.Tx) error) error {
+func (s *store) inTx(
+	ctx context.Context, db *sql.DB, queue string, do func(tx *sql.Tx) error,
+) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+quoted(queue)+" (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
+	_, err = tx.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+quoted(queue)+
+		" (id INTEGER PRIMARY KEY, name TEXT UNIQUE)")
 	if err == nil {
 		err = do(tx)
 	}
@@ -61,14 +65,15 @@ func (s *store) inTx(ctx context.Context, db *sql.DB, queue string, do func(tx *
 	return tx.Commit()
 }
 
-// quoted returns a checked name as SQL has it.
+// quoted returns a checked name as an SQL identifier.
 func quoted(queue string) string { return `"` + queue + `"` }
 
-// add adds items; twice tells that one of them is there already, and then nothing was added.
+// add adds items. If one of them exists already, it adds nothing and twice is true.
 func (s *store) add(ctx context.Context, queue string, items []string) (twice bool, err error) {
 	err = s.with(ctx, queue, func(tx *sql.Tx) error {
 		for _, item := range items {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO "+quoted(queue)+"(name) VALUES(?)", item); err != nil {
+			if _, err := tx.ExecContext(ctx, "INSERT INTO "+quoted(queue)+"(name) VALUES(?)",
+				item); err != nil {
 				return err
 			}
 		}
@@ -84,7 +89,8 @@ func (s *store) add(ctx context.Context, queue string, items []string) (twice bo
 func (s *store) drop(ctx context.Context, queue string, items []string) error {
 	return s.with(ctx, queue, func(tx *sql.Tx) error {
 		for _, item := range items {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quoted(queue)+" WHERE name = ?", item); err != nil {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quoted(queue)+" WHERE name = ?",
+				item); err != nil {
 				return err
 			}
 		}
@@ -92,7 +98,7 @@ func (s *store) drop(ctx context.Context, queue string, items []string) error {
 	})
 }
 
-// items returns what a queue holds, the oldest first.
+// items returns the items of a queue, the oldest first.
 func (s *store) items(ctx context.Context, queue string) (list []string, err error) {
 	err = s.with(ctx, queue, func(tx *sql.Tx) error {
 		list, err = first(ctx, tx, queue, -1)
@@ -101,9 +107,11 @@ func (s *store) items(ctx context.Context, queue string) (list []string, err err
 	return list, err
 }
 
-// take takes the oldest n items out; all when n is below 0. An item that read refuses stays in the queue, the next one counts
-// in its place, and read is not asked for it twice.
-func (s *store) take(ctx context.Context, queue string, n int64, read func(item string) bool) (list []string, err error) {
+// take removes the n oldest items; all if n is negative. An item that read rejects stays in the
+// queue, and the next one counts instead. read is called once for each item.
+func (s *store) take(
+	ctx context.Context, queue string, n int64, read func(item string) bool,
+) (list []string, err error) {
 	err = s.with(ctx, queue, func(tx *sql.Tx) error {
 		all, err := first(ctx, tx, queue, -1)
 		if err != nil {
@@ -117,7 +125,8 @@ func (s *store) take(ctx context.Context, queue string, n int64, read func(item 
 				continue
 			}
 			list = append(list, item)
-			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quoted(queue)+" WHERE name = ?", item); err != nil {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quoted(queue)+" WHERE name = ?",
+				item); err != nil {
 				return err
 			}
 		}
@@ -143,7 +152,7 @@ func first(ctx context.Context, tx *sql.Tx, queue string, n int64) ([]string, er
 	return list, rows.Err()
 }
 
-// names returns the queues that there are, sorted.
+// names returns the existing queues, sorted.
 func (s *store) names() ([]string, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, os.ErrNotExist) {

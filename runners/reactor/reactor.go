@@ -1,8 +1,9 @@
-// Package reactor is Salt's runner reactor: it shows and changes the rules of the running master's reactor
-// (salt/runners/reactor.py). What is changed holds until the option reactor changes or the master ends.
+// Package reactor is Salt's runner reactor: it shows and changes the rules of the running master's
+// reactor (salt/runners/reactor.py). Changes last until the option reactor changes or the master
+// ends.
 //
-// The events by which it asks prove that it may read the key of root on this host. They do not hold the key itself, as those of Salt
-// do; so a master of Salt, which wants to see it, does not answer.
+// Its request events prove that the sender can read root's key on this host. Unlike Salt's they do
+// not contain the key itself, so a Salt master, which checks for it, does not answer.
 package reactor
 
 import (
@@ -37,19 +38,21 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// patience is how long an answer may take.
+// patience is the timeout for an answer.
 const patience = 30 * time.Second
 
-// manage stands in the tags of questions and answers.
+// manage is part of the tags of requests and answers.
 const manage = reactor.ManageTag + "/"
 
-// ask sends a question to the reactor and returns the field of its answer.
-func (m *module) ask(ctx context.Context, command string, body *data.Map, answer, field string) (any, error) {
+// ask sends a request to the reactor and returns the field of its answer.
+func (m *module) ask(
+	ctx context.Context, command string, body *data.Map, answer, field string,
+) (any, error) {
 	if !m.available() {
 		return nil, loader.Execution("Reactor system is not running.")
 	}
 	if m.env.Host.FireMaster == nil {
-		return nil, &runners.UnableError{Text: "There is no master's bus here."}
+		return nil, &runners.UnableError{Text: "No master bus is available here."}
 	}
 	key, err := os.ReadFile(filepath.Join(m.env.Opts.Text("cachedir"), ".root_key"))
 	if err != nil {
@@ -58,7 +61,8 @@ func (m *module) ask(ctx context.Context, command string, body *data.Map, answer
 	reactor.Sign(strings.TrimSpace(string(key)), command, body)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	bus, err := eventbus.Dial(ctx, eventbus.MasterSockets(m.env.Opts.Text("sock_dir")), eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{manage + answer}}})
+	bus, err := eventbus.Dial(ctx, eventbus.MasterSockets(m.env.Opts.Text("sock_dir")),
+		eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{manage + answer}}})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +114,7 @@ type addArgs struct {
 	Test     any    `default:"None"`
 }
 
-// add adds a rule. A tag that has one already keeps it.
+// add adds a rule. A tag that already has a rule keeps it.
 //
 // event
 //
@@ -127,7 +131,8 @@ func (m *module) add(ctx context.Context, a addArgs) (any, error) {
 	if text, ok := a.Reactors.(string); ok {
 		a.Reactors = []any{text}
 	}
-	return m.ask(ctx, "add", data.NewMap("event", a.Event, "reactors", a.Reactors), "add-complete", "result")
+	return m.ask(ctx, "add", data.NewMap("event", a.Event, "reactors", a.Reactors),
+		"add-complete", "result")
 }
 
 type deleteArgs struct {
@@ -136,7 +141,7 @@ type deleteArgs struct {
 	Test    any    `default:"None"`
 }
 
-// remove takes away the rule of a tag.
+// remove deletes the rule of a tag.
 //
 // CLI Example:
 //
@@ -160,11 +165,12 @@ type setLeaderArgs struct {
 	Value any `default:"True"`
 }
 
-// setLeader makes the reactor react to events, or leave them alone, and returns what holds then.
+// setLeader makes the reactor handle or ignore events, and returns the new setting.
 //
 // CLI Example:
 //
 //	salt-run reactor.set_leader False
 func (m *module) setLeader(ctx context.Context, a setLeaderArgs) (any, error) {
-	return m.ask(ctx, "set_leader", data.NewMap("id", m.env.Option("id"), "value", a.Value), "leader/value", "result")
+	return m.ask(ctx, "set_leader", data.NewMap("id", m.env.Option("id"), "value", a.Value),
+		"leader/value", "result")
 }

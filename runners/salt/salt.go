@@ -1,5 +1,5 @@
-// Package salt is Salt's runner salt: it calls execution functions, on the master itself or on minions
-// (salt/runners/salt.py).
+// Package salt is Salt's runner salt: it calls execution functions, on the master itself or on
+// minions (salt/runners/salt.py).
 package salt
 
 import (
@@ -18,7 +18,8 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("cmd", m.cmd), loader.F("execute", m.execute)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("cmd", m.cmd),
+		loader.F("execute", m.execute)}}, nil
 }
 
 type cmdArgs struct {
@@ -31,7 +32,7 @@ type cmdArgs struct {
 //
 // with_pillar
 //
-//	True compiles a pillar for the master first.
+//	True first compiles a pillar for the master.
 //
 // CLI Example:
 //
@@ -45,10 +46,10 @@ func (m *module) cmd(ctx context.Context, a cmdArgs) (any, error) {
 		}
 	}
 	if data.Truth(kwargs.Value("with_pillar")) && m.env.Pillar == nil {
-		return nil, &runners.UnableError{Text: "with_pillar: there is no pillar compiler here."}
+		return nil, &runners.UnableError{Text: "with_pillar: no pillar compiler is available here."}
 	}
 	kwargs.Delete("with_pillar")
-	functions := m.env.Shelf("modules")
+	functions := m.env.Registry("modules")
 	if !functions.Has(a.Fun) {
 		return "'" + a.Fun + "' is not available.", nil
 	}
@@ -67,24 +68,27 @@ type executeArgs struct {
 	Options *data.Map `kwargs:"kwargs"`
 }
 
-// execute calls an execution function on the minions of a target, and returns what each returned. It is empty where the
-// order could not be given; the log says why.
+// execute calls an execution function on the minions of a target, and returns their results. They
+// are empty if the order could not be submitted; the log has the reason.
 //
 // CLI Example:
 //
 //	salt-run salt.execute '*' test.ping
 //	salt-run salt.execute webservers test.arg arg='[1, 2]' tgt_type=nodegroup
 func (m *module) execute(ctx context.Context, a executeArgs) (any, error) {
-	args, words := loader.ParseInput(listOf(a.Arg))
+	args, words := loader.ParseInput(data.ListOf(a.Arg))
 	words.Update(a.Kwarg)
 	timeout := a.Timeout
 	if !data.Truth(timeout) {
 		timeout = m.env.Option("timeout")
 	}
-	answers, err := runners.Collect(ctx, m.env, data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", a.Fun,
-		"arg", loader.ConditionInput(args, words), "ret", a.Ret, "jid", a.Jid, "timeout", timeout))
+	answers, err := runners.Collect(ctx, m.env,
+		data.NewMap("tgt", a.Tgt, "tgt_type", a.TgtType, "fun", a.Fun,
+			"arg", loader.ConditionInput(args, words), "ret", a.Ret, "jid", a.Jid,
+			"timeout", timeout))
 	if err != nil {
-		m.env.Log.Errorf("Error while executing %s on %s (%s)", data.Str(a.Fun), data.Str(a.Tgt), data.Str(a.TgtType))
+		m.env.Log.Errorf("Error while executing %s on %s (%s)", data.Str(a.Fun), data.Str(a.Tgt),
+			data.Str(a.TgtType))
 		m.env.Log.Error(err)
 		return data.NewMap(), nil
 	}
@@ -95,16 +99,4 @@ func (m *module) execute(ctx context.Context, a executeArgs) (any, error) {
 		answers.Set(id, answer.(*data.Map).Value("ret"))
 	}
 	return answers, nil
-}
-
-func listOf(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	case data.Tuple:
-		return v
-	}
-	return []any{v}
 }

@@ -36,218 +36,458 @@ func (m *module) module() *loader.Module {
 	}}
 }
 
-// syncClouds tells which files there are in salt://_clouds.
+// syncClouds copies cloud modules from salt://_clouds to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_clouds
 func (m *module) syncClouds(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"clouds", "_clouds"})
+	return m.sync(ctx, a, kind{"clouds", "clouds"})
 }
 
-// syncModules tells which files there are in salt://_modules.
+// syncModules copies execution modules from salt://_modules to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_modules
 func (m *module) syncModules(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"modules", "_modules"})
+	return m.sync(ctx, a, kind{"modules", "modules"})
 }
 
-// syncStates tells which files there are in salt://_states.
+// syncStates copies states from salt://_states to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_states
 func (m *module) syncStates(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"states", "_states"})
+	return m.sync(ctx, a, kind{"states", "states"})
 }
 
-// syncGrains tells which files there are in salt://_grains.
+// syncGrains copies grains from salt://_grains to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_grains
 func (m *module) syncGrains(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"grains", "_grains"})
+	return m.sync(ctx, a, kind{"grains", "grains"})
 }
 
-// syncRenderers tells which files there are in salt://_renderers.
+// syncRenderers copies renderers from salt://_renderers to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_renderers
 func (m *module) syncRenderers(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"renderers", "_renderers"})
+	return m.sync(ctx, a, kind{"renderers", "renderers"})
 }
 
-// syncReturners tells which files there are in salt://_returners.
+// syncReturners copies returners from salt://_returners to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_returners
 func (m *module) syncReturners(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"returners", "_returners"})
+	return m.sync(ctx, a, kind{"returners", "returners"})
 }
 
-// syncOutput tells which files there are in salt://_output.
+// syncOutput copies outputters from salt://_output to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_output
 func (m *module) syncOutput(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"output", "_output"})
+	return m.sync(ctx, a, kind{"output", "output"})
 }
 
-// syncProxymodules tells which files there are in salt://_proxy.
+// syncProxymodules copies proxy modules from salt://_proxy to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_proxymodules
 func (m *module) syncProxymodules(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"proxymodules", "_proxy"})
+	return m.sync(ctx, a, kind{"proxymodules", "proxy"})
 }
 
-// syncRunners tells which files there are in salt://_runners.
+// syncRunners copies runners from salt://_runners to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_runners
 func (m *module) syncRunners(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"runners", "_runners"})
+	return m.sync(ctx, a, kind{"runners", "runners"})
 }
 
-// syncWheel tells which files there are in salt://_wheel.
+// syncWheel copies wheel modules from salt://_wheel to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_wheel
 func (m *module) syncWheel(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"wheel", "_wheel"})
+	return m.sync(ctx, a, kind{"wheel", "wheel"})
 }
 
-// syncEngines tells which files there are in salt://_engines.
+// syncEngines copies engines from salt://_engines to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_engines
 func (m *module) syncEngines(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"engines", "_engines"})
+	return m.sync(ctx, a, kind{"engines", "engines"})
 }
 
-// syncThorium tells which files there are in salt://_thorium.
+// syncThorium copies thorium modules from salt://_thorium to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_thorium
 func (m *module) syncThorium(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"thorium", "_thorium"})
+	return m.sync(ctx, a, kind{"thorium", "thorium"})
 }
 
-// syncQueues tells which files there are in salt://_queues.
+// syncQueues copies queue modules from salt://_queues to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_queues
 func (m *module) syncQueues(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"queues", "_queues"})
+	return m.sync(ctx, a, kind{"queues", "queues"})
 }
 
-// syncPillar tells which files there are in salt://_pillar.
+// syncPillar copies external pillars from salt://_pillar to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_pillar
 func (m *module) syncPillar(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"pillar", "_pillar"})
+	return m.sync(ctx, a, kind{"pillar", "pillar"})
 }
 
-// syncUtils tells which files there are in salt://_utils.
+// syncUtils copies utility modules from salt://_utils to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_utils
 func (m *module) syncUtils(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"utils", "_utils"})
+	return m.sync(ctx, a, kind{"utils", "utils"})
 }
 
-// syncSdb tells which files there are in salt://_sdb.
+// syncSdb copies sdb drivers from salt://_sdb to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_sdb
 func (m *module) syncSdb(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"sdb", "_sdb"})
+	return m.sync(ctx, a, kind{"sdb", "sdb"})
 }
 
-// syncCache tells which files there are in salt://_cache.
+// syncCache copies cache drivers from salt://_cache to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_cache
 func (m *module) syncCache(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"cache", "_cache"})
+	return m.sync(ctx, a, kind{"cache", "cache"})
 }
 
-// syncFileserver tells which files there are in salt://_fileserver.
+// syncFileserver copies file server backends from salt://_fileserver to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_fileserver
 func (m *module) syncFileserver(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"fileserver", "_fileserver"})
+	return m.sync(ctx, a, kind{"fileserver", "fileserver"})
 }
 
-// syncTops tells which files there are in salt://_tops.
+// syncTops copies master tops from salt://_tops to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_tops
 func (m *module) syncTops(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"tops", "_tops"})
+	return m.sync(ctx, a, kind{"tops", "tops"})
 }
 
-// syncEauthTokens tells which files there are in salt://_tokens.
+// syncEauthTokens copies modules for eauth tokens from salt://_tokens to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_eauth_tokens
 func (m *module) syncEauthTokens(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"tokens", "_tokens"})
+	return m.sync(ctx, a, kind{"tokens", "tokens"})
 }
 
-// syncSerializers tells which files there are in salt://_serializers.
+// syncSerializers copies serializers from salt://_serializers to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_serializers
 func (m *module) syncSerializers(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"serializers", "_serializers"})
+	return m.sync(ctx, a, kind{"serializers", "serializers"})
 }
 
-// syncExecutors tells which files there are in salt://_executors.
+// syncExecutors copies executors from salt://_executors to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_executors
 func (m *module) syncExecutors(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"executors", "_executors"})
+	return m.sync(ctx, a, kind{"executors", "executors"})
 }
 
-// syncRoster tells which files there are in salt://_roster.
+// syncRoster copies rosters from salt://_roster to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_roster
 func (m *module) syncRoster(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"roster", "_roster"})
+	return m.sync(ctx, a, kind{"roster", "roster"})
 }
 
-// syncWrapper tells which files there are in salt://_wrapper.
+// syncWrapper copies wrappers of salt-ssh from salt://_wrapper to the master and returns the names of new and
+// changed ones.
+//
+// saltenv : base
+//
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	The only ones to copy, or those to leave out, comma-separated. Default: the options of these
+//	names.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_wrapper
 func (m *module) syncWrapper(ctx context.Context, a syncArgs) (any, error) {
-	return m.sync(ctx, a, kind{"wrapper", "_wrapper"})
+	return m.sync(ctx, a, kind{"wrapper", "wrapper"})
 }

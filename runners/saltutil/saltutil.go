@@ -1,60 +1,58 @@
-// Package saltutil is Salt's runner saltutil (salt/runners/saltutil.py). In Salt its functions bring extensions written in
-// Python from the file server to the master. There is no Python here: the functions tell which such files there are, and do
-// nothing with them.
+// Package saltutil is Salt's runner saltutil: it copies users' own plug-ins from the file server to
+// the master (salt/runners/saltutil.py). Those that are written in Python run, see package python;
+// the other files lie there for Salt.
 package saltutil
 
 import (
 	"context"
-	"path"
+	"os/exec"
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/internal/extmods"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/runners"
 )
 
-// Plugin returns the runner saltutil. Without a file server there are no extensions.
-func Plugin(s *fileserver.Server) loader.Plugin {
+// Plugin returns the runner saltutil.
+func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "saltutil", New: func(env *loader.Env) (*loader.Module, error) {
-		return (&module{env, s}).module(), nil
+		return (&module{env}).module(), nil
 	}}
 }
 
-type module struct {
-	env   *loader.Env
-	files *fileserver.Server
-}
+type module struct{ env *loader.Env }
 
-// A kind is one sort of extensions.
-type kind struct{ result, folder string }
+// A kind is one kind of plug-ins: its key in the result of sync_all, and the form in the directories
+// salt://_FORM and extension_modules/FORM.
+type kind struct{ result, form string }
 
-// kinds are those that sync_all looks for, in the order of Salt 3006.
+// kinds returns the kinds of sync_all, in the order of Salt 3006.
 func kinds() []kind {
 	return []kind{
-		{"clouds", "_clouds"},
-		{"modules", "_modules"},
-		{"states", "_states"},
-		{"grains", "_grains"},
-		{"renderers", "_renderers"},
-		{"returners", "_returners"},
-		{"output", "_output"},
-		{"proxymodules", "_proxy"},
-		{"runners", "_runners"},
-		{"wheel", "_wheel"},
-		{"engines", "_engines"},
-		{"thorium", "_thorium"},
-		{"queues", "_queues"},
-		{"pillar", "_pillar"},
-		{"utils", "_utils"},
-		{"sdb", "_sdb"},
-		{"cache", "_cache"},
-		{"fileserver", "_fileserver"},
-		{"tops", "_tops"},
-		{"tokens", "_tokens"},
-		{"serializers", "_serializers"},
-		{"executors", "_executors"},
-		{"roster", "_roster"},
+		{"clouds", "clouds"},
+		{"modules", "modules"},
+		{"states", "states"},
+		{"grains", "grains"},
+		{"renderers", "renderers"},
+		{"returners", "returners"},
+		{"output", "output"},
+		{"proxymodules", "proxy"},
+		{"runners", "runners"},
+		{"wheel", "wheel"},
+		{"engines", "engines"},
+		{"thorium", "thorium"},
+		{"queues", "queues"},
+		{"pillar", "pillar"},
+		{"utils", "utils"},
+		{"sdb", "sdb"},
+		{"cache", "cache"},
+		{"fileserver", "fileserver"},
+		{"tops", "tops"},
+		{"tokens", "tokens"},
+		{"serializers", "serializers"},
+		{"executors", "executors"},
+		{"roster", "roster"},
 	}
 }
 
@@ -64,44 +62,76 @@ type syncArgs struct {
 	ExtmodBlacklist any `default:"None"`
 }
 
-// syncAll tells which extensions there are of all kinds.
+// syncAll copies users' own plug-ins of all kinds and returns the names of new and changed ones by
+// kind.
 //
-// saltenv
+// saltenv : base
 //
-//	The environments of the file server to look into, with commas.
+//	The environments of the file server to copy from, comma-separated.
+//
+// extmod_whitelist, extmod_blacklist : None
+//
+//	Dictionaries by kind of the only plug-ins to copy, or of those to leave out.
 //
 // CLI Example:
 //
 //	salt-run saltutil.sync_all
+//	salt-run saltutil.sync_all extmod_whitelist="{'runners': ['custom_runner'], 'grains': []}"
 func (m *module) syncAll(ctx context.Context, a syncArgs) (any, error) {
-	ret := &data.Map{}
+	ret := data.NewMap()
+	touched := false
 	for _, k := range kinds() {
-		v, err := m.sync(ctx, a, k)
-		if err != nil {
-			return nil, err
-		}
-		ret.Set(k.result, v)
+		done := m.copied(ctx, a, k)
+		ret.Set(k.result, done.Names)
+		touched = touched || done.Touched
+	}
+	if touched {
+		m.reload()
 	}
 	return ret, nil
 }
 
-// sync returns an empty list, as Salt does where there is nothing to bring. Files that are there are told in the log, and as
-// progress to who called.
+// sync copies the plug-ins of one kind and returns the names of new and changed ones.
 func (m *module) sync(ctx context.Context, a syncArgs, k kind) (any, error) {
-	if m.files == nil {
-		return []any{}, nil
+	done := m.copied(ctx, a, k)
+	if done.Touched {
+		m.reload()
 	}
-	for _, env := range loader.SplitList(a.Saltenv) {
-		files, err := m.files.List(ctx, fileserver.ListOf{Env: env, Kind: fileserver.Files, Prefix: k.folder})
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range files {
-			if strings.HasPrefix(f, k.folder+"/") && path.Ext(f) != "" {
-				m.env.Log.Warnf("salt://%s of environment %s is an extension for Salt; it cannot be used here", f, env)
-				runners.RunOf(ctx).Progress(ctx, "salt://%s of environment %s is an extension for Salt; it cannot be used here", f, env)
-			}
-		}
+	return done.Names, nil
+}
+
+// copied copies the plug-ins of one kind with the execution modules of the master.
+func (m *module) copied(ctx context.Context, a syncArgs, k kind) extmods.Result {
+	functions := m.env.Registry("modules")
+	if functions == nil {
+		return extmods.Result{Names: []any{}}
 	}
-	return []any{}, nil
+	done := extmods.Sync(ctx, functions.Env(), extmods.Request{
+		Form: k.form, Envs: loader.SplitList(a.Saltenv), CacheDir: m.env.Opts.Text("cachedir"),
+		Dir: m.env.Opts.Text("extension_modules"), Whitelist: a.ExtmodWhitelist,
+		Blacklist: a.ExtmodBlacklist,
+	})
+	m.warnPython(ctx, done.Files)
+	return done
+}
+
+// warnPython warns about copied plug-ins in Python if this host has no python3.
+func (m *module) warnPython(ctx context.Context, files []string) {
+	if len(files) == 0 {
+		return
+	}
+	if _, err := exec.LookPath("python3"); err == nil {
+		return
+	}
+	text := "These plug-ins are in Python, and this host has no python3: " + strings.Join(files, ", ") +
+		". They were copied but are not used. Install Python (Debian: python3-minimal)"
+	m.env.Log.Warn(text)
+	runners.RunOf(ctx).Progress(ctx, "%s", text)
+}
+
+// reload makes the copied plug-ins count.
+func (m *module) reload() {
+	for _, r := range m.env.Registries {
+		r.Reload()
+	}
 }

@@ -1,5 +1,6 @@
-// Package sdb is Salt's runner sdb: values that lie elsewhere, by URIs sdb://PROFILE/KEY, whose profiles are in the master's
-// configuration (salt/runners/sdb.py). It calls the execution module sdb with the master's options.
+// Package sdb is Salt's runner sdb: it accesses external values by URIs sdb://PROFILE/KEY, whose
+// profiles are in the master's configuration (salt/runners/sdb.py). It calls the execution module
+// sdb with the master's options.
 package sdb
 
 import (
@@ -24,14 +25,14 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 }
 
 func (m *module) call(ctx context.Context, fun string, args ...any) (any, error) {
-	return m.env.Shelf("modules").Invoke(ctx, fun, args, nil)
+	return m.env.Registry("modules").Invoke(ctx, fun, args, nil)
 }
 
 type uriArgs struct {
 	URI any `name:"uri"`
 }
 
-// get returns the value of a URI, None where there is no such value. What is no such URI is returned as it is.
+// get returns the value of a URI, None if it has no value. Any other text is returned unchanged.
 //
 // CLI Example:
 //
@@ -45,7 +46,7 @@ type setArgs struct {
 	Value any
 }
 
-// set sets the value of a URI, and returns False for what is no such URI.
+// set sets the value of a URI, and returns False for any other text.
 //
 // CLI Example:
 //
@@ -54,7 +55,7 @@ func (m *module) set(ctx context.Context, a setArgs) (any, error) {
 	return m.call(ctx, "sdb.set", a.URI, a.Value)
 }
 
-// delete removes the value of a URI, and returns False for what is no such URI.
+// delete removes the value of a URI, and returns False for any other text.
 //
 // CLI Example:
 //
@@ -69,15 +70,15 @@ type getOrSetHashArgs struct {
 	Chars  any `default:"'abcdefghijklmnopqrstuvwxyz0123456789!@#$%^&*(-_=+)'"`
 }
 
-// getOrSetHash returns the value of a URI; where there is none, it sets a text by chance first.
+// getOrSetHash returns the value of a URI; if it has none, it sets a random text first.
 //
 // length : 8
 //
-//	How many characters the text has.
+//	The length of the text.
 //
 // chars
 //
-//	The characters it is of.
+//	The characters to choose from.
 //
 // CLI Example:
 //

@@ -1,4 +1,4 @@
-// Package standard lists the runners that a master and the program salt-run are built with.
+// Package standard lists the runners of a master and of the program salt-run.
 package standard
 
 import (
@@ -62,7 +62,7 @@ func Plugins(n Needs) []loader.Plugin {
 		queue.Plugin(),
 		reactor.Plugin(),
 		salt.Plugin(),
-		saltutil.Plugin(n.Files),
+		saltutil.Plugin(),
 		sdb.Plugin(),
 		state.Plugin(n.Pillar),
 		survey.Plugin(),

@@ -15,22 +15,23 @@ import (
 	runnerpillar "github.com/brineproject/brine/runners/pillar"
 )
 
-// Needs are what runners work on. A need may be nil: the runners that cannot do without it say so.
+// Needs are the dependencies of runners. Each may be nil: the runners that require it report an
+// error.
 //
-// The options, the functions of the shelves modules and wheel, and the ways to the bus and to minions come from
-// [loader.Env]: Host.Order gives minions orders, Host.FireMaster fires on the master's bus.
+// Options, the execution and wheel functions, and the access to the bus and to minions come from
+// [loader.Env]: Host.Order submits orders to minions, Host.FireMaster fires on the master's bus.
 type Needs struct {
 	Jobs returners.JobReader // the master's job cache
 	// OtherJobs opens another job cache by the name of its returner.
 	OtherJobs func(ctx context.Context, name string) (returners.JobReader, error)
 	Keys      pki.Store  // the keys of minions
-	Bank      cache.Bank // what minions told of themselves, the mine and what operators keep there
+	Bank      cache.Bank // minions' grains and pillar, the mine, and operators' values
 	Files     *fileserver.Server
-	// InMaster has the running master call a runner, for those that change what a master holds in memory. It is nil inside of a
-	// master.
+	// InMaster calls a runner on the running master, for runners that change data in the master's
+	// memory. It is nil inside a master.
 	InMaster runnerfiles.InMaster
-	// Connected returns the ids of the minions that hold a connection to the master now, sorted. It may return an error
-	// that wraps manage.ErrUnknown.
+	// Connected returns the ids of the connected minions, sorted. It may return an error that wraps
+	// manage.ErrUnknown.
 	Connected func() ([]string, error)
 	Mine      mine.Get
 	Tokens    runnerauth.Tokens

@@ -18,7 +18,8 @@ type eventArgs struct {
 	Node     string `default:"'master'"`
 }
 
-// event prints events as they come: the tag, a tab and the contents as JSON. It ends after count of them, and with Ctrl-C.
+// event prints events as they arrive: the tag, a tab and the contents as JSON. It ends after count
+// events, or with Ctrl-C.
 //
 // tagmatch
 //
@@ -26,7 +27,7 @@ type eventArgs struct {
 //
 // count
 //
-//	After how many events it ends; -1 never.
+//	The number of events after which it ends; -1 means never.
 //
 // quiet
 //
@@ -34,7 +35,7 @@ type eventArgs struct {
 //
 // sock_dir
 //
-//	The directory with the sockets of the bus, in place of the option of that name.
+//	The directory of the bus sockets, instead of the option of that name.
 //
 // pretty
 //
@@ -42,7 +43,7 @@ type eventArgs struct {
 //
 // node
 //
-//	minion watches the bus of the minion on this host, whose id is that of the options.
+//	minion watches the bus of the minion on this host with the id in the options.
 //
 // CLI Example:
 //
@@ -55,8 +56,9 @@ func (m *module) event(ctx context.Context, a eventArgs) (any, error) {
 		return nil, loader.Execution("%w", err)
 	}
 	run := runners.RunOf(ctx)
-	show := eventbus.Show{Match: a.Tagmatch, Count: a.Count, Quiet: a.Quiet, Pretty: a.Pretty, Log: m.env.Log,
-		Skip: run.Tag + "/new", Print: run.Printf} // its own beginning may be on its way still
+	show := eventbus.Show{Match: a.Tagmatch, Count: a.Count, Quiet: a.Quiet, Pretty: a.Pretty,
+		Log:  m.env.Log,
+		Skip: run.Tag + "/new", Print: run.Printf} // its own event may still arrive
 	bus := eventbus.NewWatcher(sockets, eventbus.ClientOptions{})
 	return nil, errors.Join(show.Run(ctx, bus), bus.Close())
 }

@@ -10,17 +10,18 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// functions returns the execution modules that orchestrations run with: those of a minion of the master's id whose options are the
-// master's over a minion's, and whose files and pillar are the master's own (salt/minion.py, MasterMinion).
+// functions returns the execution modules for orchestrations: those of a minion with the master's
+// id. Its options are the master's over a minion's, and its files and pillar are the master's own
+// (salt/minion.py, MasterMinion).
 func (m *module) functions(ctx context.Context) (*loader.Registry, error) {
-	shelf := m.env.Shelf("modules")
-	if shelf == nil || m.env.Shelf("states") == nil {
+	registry := m.env.Registry("modules")
+	if registry == nil || m.env.Registry("states") == nil {
 		return nil, &runners.UnableError{Text: "There are no states here that could be run."}
 	}
-	env := *shelf.Env()
+	env := *registry.Env()
 	env.Opts, env.Functions, env.Call, env.Pillar = m.options(ctx), nil, nil, nil
 	env.Host.CompilePillar = m.pillarOf(&env)
-	return shelf.With(&env), nil
+	return registry.With(&env), nil
 }
 
 // options returns the options of an orchestration.
@@ -34,18 +35,24 @@ func (m *module) options(ctx context.Context) *data.Map {
 	return opts
 }
 
-// pillarOf returns what compiles the pillar of the master's id; nil without a compiler.
-func (m *module) pillarOf(env *loader.Env) func(context.Context, loader.PillarQuery) (*data.Map, error) {
+// pillarOf returns the function that compiles the pillar of the master's id; nil without a
+// compiler.
+func (m *module) pillarOf(
+	env *loader.Env,
+) func(context.Context, loader.PillarQuery) (*data.Map, error) {
 	if m.compiler == nil {
 		return nil
 	}
 	id := env.Opts.Text("id")
 	return func(ctx context.Context, q loader.PillarQuery) (*data.Map, error) {
-		return m.compiler.Compile(ctx, pillar.Request{ID: id, Grains: env.GrainsNow(), SaltEnv: q.SaltEnv, PillarEnv: q.PillarEnv, Override: q.Override, Demand: q.External})
+		return m.compiler.Compile(ctx,
+			pillar.Request{ID: id, Grains: env.GrainsNow(), SaltEnv: q.SaltEnv,
+				PillarEnv: q.PillarEnv, Override: q.Override, Demand: q.External})
 	}
 }
 
-// invoke calls a function of them. What it leaves for other functions, as a return code, is not the runner's.
+// invoke calls one of these functions. Its side data for other functions, such as a return code, do
+// not affect the runner's.
 func (m *module) invoke(ctx context.Context, fun string, args []any, words *data.Map) (any, error) {
 	functions, err := m.functions(ctx)
 	if err != nil {

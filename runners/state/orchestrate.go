@@ -11,10 +11,10 @@ import (
 	"github.com/brineproject/brine/state"
 )
 
-// noDictionary is what is said of a pillar that is none.
+// noDictionary is the error text for an invalid pillar.
 const noDictionary = "Pillar data must be formatted as a dictionary"
 
-// checkPillar refuses a pillar that is no dictionary.
+// checkPillar rejects a pillar that is not a dictionary.
 func checkPillar(v any) error {
 	if _, ok := v.(*data.Map); !ok && v != nil {
 		return loader.Invocation(noDictionary)
@@ -33,12 +33,12 @@ type orchestrateArgs struct {
 	OrchestrationJID any `name:"orchestration_jid" default:"None"`
 }
 
-// orchestrate runs states on the master: those of the module salt, which give orders to minions, above all. The result is a run of states
-// of the master's id.
+// orchestrate runs states on the master, mainly those of the module salt, which submit orders to
+// minions. The result is a state run of the master's id.
 //
 // mods
 //
-//	A list, or names with commas between them, of SLS.
+//	The SLS to run: a list, or comma-separated names.
 //
 // saltenv, pillarenv
 //
@@ -46,15 +46,15 @@ type orchestrateArgs struct {
 //
 // test
 //
-//	True changes nothing and says what would be done.
+//	True changes nothing and reports what would change.
 //
 // exclude
 //
-//	Ids and SLS to leave out.
+//	IDs and SLS to leave out.
 //
 // pillar, pillar_enc
 //
-//	A dictionary that goes over the pillar, and the renderer that decrypts it.
+//	A dictionary that overrides the pillar, and the renderer that decrypts it.
 //
 // CLI Example:
 //
@@ -69,7 +69,8 @@ func (m *module) orchestrate(ctx context.Context, a orchestrateArgs) (any, error
 	if jid == nil {
 		jid = string(job.NewID(time.Now()))
 	}
-	words := data.NewMap("pillar", a.Pillar, "saltenv", orElse(a.Saltenv, m.env.Option("saltenv")), "pillarenv", orElse(a.Pillarenv, m.env.Option("pillarenv")),
+	words := data.NewMap("pillar", a.Pillar, "saltenv", orElse(a.Saltenv, m.env.Option("saltenv")),
+		"pillarenv", orElse(a.Pillarenv, m.env.Option("pillarenv")),
 		"pillar_enc", a.PillarEnc, "__pub_jid", jid, "orchestration_jid", jid)
 	v, err := m.invoke(ctx, "state.sls", []any{a.Mods, a.Test, a.Exclude}, words)
 	if err != nil {
@@ -99,7 +100,7 @@ type singleArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// orchestrateSingle runs one state on the master. Further arguments are for it.
+// orchestrateSingle runs one state on the master. Further arguments are passed to it.
 //
 // fun
 //
@@ -112,7 +113,7 @@ func (m *module) orchestrateSingle(ctx context.Context, a singleArgs) (any, erro
 	if err := checkPillar(a.Pillar); err != nil {
 		return nil, err
 	}
-	words := a.Kwargs.Clone()
+	words := runners.Words(a.Kwargs)
 	if a.Pillar != nil {
 		words.Set("pillar", a.Pillar)
 	}
@@ -137,20 +138,23 @@ func (m *module) orchestrateHigh(ctx context.Context, a highArgs) (any, error) {
 	if err := checkPillar(a.Pillar); err != nil {
 		return nil, err
 	}
-	words := a.Kwargs.Clone()
+	words := runners.Words(a.Kwargs)
 	words.Update(data.NewMap("test", nil, "queue", false, "pillar", a.Pillar))
 	return m.progress(ctx, "state.high", []any{a.Data}, words)
 }
 
-// progress calls a function, tells who called of the result, and returns it.
-func (m *module) progress(ctx context.Context, fun string, args []any, words *data.Map) (any, error) {
+// progress calls a function, reports the result to the caller, and returns it.
+func (m *module) progress(
+	ctx context.Context, fun string, args []any, words *data.Map,
+) (any, error) {
 	v, err := m.invoke(ctx, fun, args, words)
 	if err != nil {
 		return nil, err
 	}
 	ret := m.mine(v)
-	if err := runners.RunOf(ctx).Fire(ctx, "progress", data.NewMap("data", ret, "outputter", "highstate")); err != nil {
-		m.env.Log.Debugf("tell of %s: %v", fun, err)
+	if err := runners.RunOf(ctx).Fire(ctx,
+		"progress", data.NewMap("data", ret, "outputter", "highstate")); err != nil {
+		m.env.Log.Debugf("report the result of %s: %v", fun, err)
 	}
 	return ret, nil
 }
@@ -165,7 +169,8 @@ type showArgs struct {
 	PillarEnc any `default:"None"`
 }
 
-// orchestrateShowSLS returns the high data of some SLS as the master compiles them for an orchestration.
+// orchestrateShowSLS returns the high data of SLS files as the master compiles them for an
+// orchestration.
 //
 // CLI Example:
 //
@@ -174,7 +179,8 @@ func (m *module) orchestrateShowSLS(ctx context.Context, a showArgs) (any, error
 	if err := checkPillar(a.Pillar); err != nil {
 		return nil, err
 	}
-	words := data.NewMap("pillar", a.Pillar, "pillarenv", a.Pillarenv, "pillar_enc", a.PillarEnc, "saltenv", a.Saltenv)
+	words := data.NewMap("pillar", a.Pillar, "pillarenv", a.Pillarenv, "pillar_enc", a.PillarEnc,
+		"saltenv", a.Saltenv)
 	v, err := m.invoke(ctx, "state.show_sls", []any{a.Mods, a.Test, a.Queue}, words)
 	if err != nil {
 		return nil, err

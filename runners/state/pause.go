@@ -13,11 +13,11 @@ type pauseArgs struct {
 	Duration any `default:"None"`
 }
 
-// pause lets an orchestration that runs wait before the state of an id, or before the next one.
+// pause makes a running orchestration wait before the state of an id, or before the next one.
 //
 // jid
 //
-//	Its job.
+//	Its job ID.
 //
 // duration
 //
@@ -32,7 +32,7 @@ func (m *module) pause(ctx context.Context, a pauseArgs) (any, error) {
 	return nil, err
 }
 
-// resume lets an orchestration that state.pause stops go on.
+// resume continues an orchestration that state.pause stopped.
 //
 // CLI Example:
 //
@@ -43,7 +43,7 @@ func (m *module) resume(ctx context.Context, a stepArgs) (any, error) {
 	return nil, err
 }
 
-// softKill ends an orchestration that runs before the state of an id, or before the next one.
+// softKill ends a running orchestration before the state of an id, or before the next one.
 //
 // CLI Example:
 //

@@ -1,8 +1,9 @@
-// Package state is Salt's runner state: it runs orchestrations, which are states of the master itself, and lets shell scripts watch the
-// bus (salt/runners/state.py).
+// Package state is Salt's runner state: it runs orchestrations, which are states of the master
+// itself, and lets shell scripts watch the bus (salt/runners/state.py).
 //
-// orchestrate.go runs and shows orchestrations; minion.go is what they run in: the execution modules and states of the master, with its
-// file roots and pillar, under its own id. pause.go steers an orchestration that runs, and event.go watches.
+// orchestrate.go runs and shows orchestrations. minion.go builds their environment: the execution
+// modules and states of the master, with its file roots and pillar, under its own id. pause.go
+// controls a running orchestration, and event.go prints events.
 package state
 
 import (
@@ -18,9 +19,11 @@ type Compiler interface {
 	Compile(ctx context.Context, r pillar.Request) (*data.Map, error)
 }
 
-// Plugin returns the runner state. Without a compiler orchestrations have no pillar but what their callers give them.
+// Plugin returns the runner state. Without a compiler orchestrations only have the pillar that
+// their callers pass.
 func Plugin(c Compiler) loader.Plugin {
-	return loader.Plugin{Name: "state", New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, c) }}
+	return loader.Plugin{Name: "state",
+		New: func(env *loader.Env) (*loader.Module, error) { return newModule(env, c) }}
 }
 
 type module struct {

@@ -1,4 +1,5 @@
-// Package survey is Salt's runner survey: it asks minions the same and pools those that answer the same (salt/runners/survey.py).
+// Package survey is Salt's runner survey: it calls a function on minions and groups the minions by
+// result (salt/runners/survey.py).
 package survey
 
 import (
@@ -19,10 +20,11 @@ type module struct{ env *loader.Env }
 
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
-	return &loader.Module{Funcs: []loader.Func{loader.F("diff", m.diff), loader.F("hash", m.hash)}}, nil
+	return &loader.Module{Funcs: []loader.Func{loader.F("diff", m.diff), loader.F("hash", m.hash)}},
+		nil
 }
 
-// A pool is minions that answer the same.
+// A pool is a group of minions with the same result.
 type pool struct {
 	ids    []any
 	result string
@@ -33,16 +35,16 @@ type surveyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// hash calls a function on minions and returns the pools of those whose results are the same, the biggest first. The target comes
-// first, then the function and its arguments.
+// hash calls a function on minions and returns the groups of minions with the same result, the
+// largest first. The target comes first, then the function and its arguments.
 //
 // survey_sort
 //
-//	up puts the smallest pool first.
+//	up sorts the smallest group first.
 //
 // tgt_type
 //
-//	compound, which it is by default, or pcre.
+//	compound, which is the default, or pcre.
 //
 // CLI Example:
 //
@@ -56,8 +58,8 @@ func (m *module) hash(ctx context.Context, a surveyArgs) (any, error) {
 	return listed(pools), nil
 }
 
-// diff calls a function on minions as survey.hash does, and prints beside the pools how the result of each differs from that of the
-// first.
+// diff calls a function on minions as survey.hash does, and prints for each group how its result
+// differs from that of the first.
 //
 // CLI Example:
 //
@@ -69,20 +71,23 @@ func (m *module) diff(ctx context.Context, a surveyArgs) (any, error) {
 	}
 	run := runners.RunOf(ctx)
 	for i, p := range pools {
-		run.Printf("minion pool :\n------------\n%s\npool size :\n----------\n    %d\n", data.Repr(p.ids), len(p.ids))
+		run.Printf("minion pool :\n------------\n%s\npool size :\n----------\n    %d\n",
+			data.Repr(p.ids), len(p.ids))
 		if i == 0 {
 			run.Printf("pool result :\n------------\n    %s\n\n", p.result)
 			continue
 		}
 		title := `differences from "` + data.Str(pools[0].ids[0]) + `" results :`
-		run.Printf("%s\n%s\n%s\n\n", title, strings.Repeat("-", len([]rune(title))-1), pools[0].against(p))
+		run.Printf("%s\n%s\n%s\n\n", title, strings.Repeat("-", len([]rune(title))-1),
+			pools[0].against(p))
 	}
 	return listed(pools), nil
 }
 
-// against returns a unified diff of the results of two pools without lines that both have.
+// against returns a unified diff of the results of two pools without common lines.
 func (p pool) against(other pool) string {
-	diff := difflib.Around(lines(p.result), lines(other.result), 0, data.Str(p.ids[0]), data.Str(other.ids[0]), "\n")
+	diff := difflib.Around(lines(p.result), lines(other.result), 0, data.Str(p.ids[0]),
+		data.Str(other.ids[0]), "\n")
 	return strings.Join(diff, "")
 }
 
@@ -95,7 +100,8 @@ func lines(text string) []string {
 	return out
 }
 
-// ask returns the pools in the order that is asked for; nil when the order could not be given, which is printed.
+// ask returns the pools in the requested order; nil if the order could not be submitted, which is
+// printed.
 func (m *module) ask(ctx context.Context, a surveyArgs) ([]pool, error) {
 	if len(a.Args) < 2 {
 		return nil, loader.Exception("IndexError", "tuple index out of range")
@@ -107,12 +113,14 @@ func (m *module) ask(ctx context.Context, a surveyArgs) ([]pool, error) {
 		tgtType = "compound"
 	}
 	for _, key := range words.Keys() {
-		if name := data.Str(key); name == "survey_sort" || name == "tgt_type" || strings.HasPrefix(name, "_") {
+		if name := data.Str(key); name == "survey_sort" || name == "tgt_type" ||
+			strings.HasPrefix(name, "_") {
 			words.Delete(key)
 		}
 	}
-	answers, err := runners.Collect(ctx, m.env, data.NewMap("tgt", a.Args[0], "tgt_type", tgtType, "fun", a.Args[1],
-		"arg", loader.ConditionInput(a.Args[2:], words), "timeout", m.env.Option("timeout")))
+	answers, err := runners.Collect(ctx, m.env,
+		data.NewMap("tgt", a.Args[0], "tgt_type", tgtType, "fun", a.Args[1],
+			"arg", loader.ConditionInput(a.Args[2:], words), "timeout", m.env.Option("timeout")))
 	if err != nil {
 		runners.RunOf(ctx).Printf("%v\n", err)
 		return nil, nil
@@ -120,10 +128,11 @@ func (m *module) ask(ctx context.Context, a surveyArgs) ([]pool, error) {
 	return pooled(answers, up), nil
 }
 
-// pooled puts minions together whose answers read the same.
+// pooled groups minions with the same result.
 func pooled(answers *data.Map, up bool) []pool {
 	pools := []pool{}
-	for _, id := range slices.SortedFunc(slices.Values(answers.Keys()), func(a, b any) int { return strings.Compare(data.Str(a), data.Str(b)) }) {
+	for _, id := range slices.SortedFunc(slices.Values(answers.Keys()),
+		func(a, b any) int { return strings.Compare(data.Str(a), data.Str(b)) }) {
 		answer, _ := answers.Value(id).(*data.Map)
 		result := data.Str(answer.Value("ret"))
 		i := slices.IndexFunc(pools, func(p pool) bool { return p.result == result })

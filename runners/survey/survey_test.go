@@ -46,12 +46,13 @@ func newSite(t *testing.T, answers *data.Map, fails error) *site {
 func (s *site) run(t *testing.T, fun string, args []any, kwargs *data.Map) (string, any) {
 	t.Helper()
 	var printed strings.Builder
-	done := s.Run(t.Context(), runners.Call{Fun: "survey." + fun, Args: args, Kwargs: kwargs, JID: "20260101000000000000",
+	done := s.Run(t.Context(), runners.Call{Fun: "survey." + fun, Args: args, Kwargs: kwargs,
+		JID:   "20260101000000000000",
 		Print: func(text string) { printed.WriteString(text) }})
 	return printed.String(), done.Value("return")
 }
 
-// TestSurveys compares with what the functions of Salt 3006.0 printed and returned for the same answers.
+// TestSurveys compares with the output and results of Salt 3006.0 for the same answers.
 func TestSurveys(t *testing.T) {
 	text, err := os.ReadFile("testdata/surveys.json")
 	if err != nil {
@@ -68,14 +69,17 @@ func TestSurveys(t *testing.T) {
 	for _, c := range cases {
 		s := newSite(t, c.Object("answers"), nil)
 		for range 2 {
-			printed, result := s.run(t, c.Text("function"), []any{"*", "test.x", int64(1), "two"}, c.Object("kwargs").Clone())
+			printed, result := s.run(t, c.Text("function"), []any{"*", "test.x", int64(1), "two"},
+				c.Object("kwargs").Clone())
 			if printed != c.Text("printed") || !data.Equal(result, c.Value("result")) {
-				t.Errorf("%s of %s\nprints %q\nwant   %q\nis   %s\nwant %s", c.Text("function"), data.Repr(c.Value("answers")), printed,
-					c.Text("printed"), data.Repr(result), data.Repr(c.Value("result")))
+				t.Errorf("%s of %s\nprints %q\nwant   %q\nis   %s\nwant %s", c.Text("function"),
+					data.Repr(c.Value("answers")), printed, c.Text("printed"), data.Repr(result),
+					data.Repr(c.Value("result")))
 			}
 		}
 		want := loader.ConditionInput([]any{int64(1), "two"}, c.Object("words"))
-		if !data.Equal(s.order.Value("arg"), want) || s.order.Value("tgt_type") != c.Value("tgt_type") || s.order.Value("fun") != "test.x" {
+		if !data.Equal(s.order.Value("arg"), want) ||
+			s.order.Value("tgt_type") != c.Value("tgt_type") || s.order.Value("fun") != "test.x" {
 			t.Errorf("the order is %s", data.Repr(s.order))
 		}
 	}
@@ -89,7 +93,8 @@ func TestNoSurvey(t *testing.T) {
 			if m, ok := result.(*data.Map); printed != "no minion is there\n" || !ok || m.Len() != 0 {
 				t.Errorf("%s prints %q and is %s", fun, printed, data.Repr(result))
 			}
-			if _, result := s.run(t, fun, []any{"*"}, nil); !strings.Contains(data.Str(result), "tuple index out of range") {
+			if _, result := s.run(t, fun, []any{"*"}, nil); !strings.Contains(data.Str(result),
+				"tuple index out of range") {
 				t.Errorf("%s without a function is %s", fun, data.Repr(result))
 			}
 		}

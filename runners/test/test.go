@@ -1,4 +1,4 @@
-// Package test is Salt's runner test: functions that do little and show much, to try a master and its schedule
+// Package test is Salt's runner test: small functions for testing a master and its schedule
 // (salt/runners/test.py).
 package test
 
@@ -35,7 +35,7 @@ type argArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// arg returns the arguments that it got, without those that tell of the job.
+// arg returns its arguments, without those that describe the job.
 //
 // CLI Example:
 //
@@ -50,7 +50,7 @@ func (m *module) arg(_ context.Context, a argArgs) (any, error) {
 	return data.NewMap("args", list(a.Args), "kwargs", kwargs), nil
 }
 
-// rawArg returns all arguments that it got.
+// rawArg returns all its arguments.
 //
 // CLI Example:
 //
@@ -74,14 +74,15 @@ type metasyntacticArgs struct {
 	Locality string `default:"'us'"`
 }
 
-// metasyntactic returns the names that people of a country give to things without one: us or uk.
+// metasyntactic returns placeholder names as used in a country: us or uk.
 //
 // CLI Example:
 //
 //	salt-run test.metasyntactic locality=uk
 func (m *module) metasyntactic(_ context.Context, a metasyntacticArgs) (any, error) {
 	names := map[string][]any{
-		"us": {"foo", "bar", "baz", "qux", "quux", "quuz", "corge", "grault", "garply", "waldo", "fred", "plugh", "xyzzy", "thud"},
+		"us": {"foo", "bar", "baz", "qux", "quux", "quuz", "corge", "grault", "garply", "waldo",
+			"fred", "plugh", "xyzzy", "thud"},
 		"uk": {"wibble", "wobble", "wubble", "flob"},
 	}[a.Locality]
 	if names == nil {
@@ -102,7 +103,8 @@ type sleepArgs struct {
 func (m *module) sleep(ctx context.Context, a sleepArgs) (any, error) {
 	seconds, err := loader.Float(a.Seconds)
 	if _, isText := a.Seconds.(string); isText || err != nil {
-		return nil, loader.TypeError("'%s' object cannot be interpreted as an integer", loader.TypeName(a.Seconds))
+		return nil, loader.TypeError("'%s' object cannot be interpreted as an integer",
+			loader.TypeName(a.Seconds))
 	}
 	runners.RunOf(ctx).Printf("%s\n", data.Str(a.Seconds))
 	if err := clock.Sleep(ctx, time.Duration(seconds*float64(time.Second))); err != nil {
@@ -121,7 +123,7 @@ func (m *module) stdoutPrint(ctx context.Context, _ loader.NoArgs) (any, error) 
 	return "bar", nil
 }
 
-// stream tells of progress ninety-nine times in ten seconds, and returns True.
+// stream reports progress ninety-nine times in ten seconds, and returns True.
 //
 // CLI Example:
 //

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// overlapping returns a file in which each array holds the next one, and all lists of references lie at one place.
+// overlapping returns a file in which each array contains the next one, and all lists of references
+// lie at one place.
 func overlapping(levels, size int) []byte {
 	text := make([]byte, size)
 	copy(text, magic)

@@ -1,11 +1,12 @@
-// Package plist writes and reads Apple's property lists, as XML and as bplist00: the bytes and values of plistlib of Python 3.11, which
-// Salt's salt/serializers/plist.py calls.
+// Package plist writes and reads Apple's property lists, as XML and as bplist00: the bytes and
+// values of plistlib of Python 3.11, which Salt's salt/serializers/plist.py calls.
 //
-// Of the values of package data, text, truth, numbers from -2⁶³ to 2⁶⁴-1, floats, bytes, dates, lists and dictionaries with text as keys
-// can be written; None in the binary form alone. Texts of errors are those of plistlib, but for those of its XML parser. The
-// declaration of a document type is passed over unread, but one of an entity is an error. Read refuses
-// what Python's objects can be and values here cannot: lists that hold themselves, UID, and values of more than a million parts or five
-// hundred levels.
+// It writes these values of package data: text, truth values, numbers from -2⁶³ to 2⁶⁴-1, floats,
+// bytes, dates, lists and dictionaries with text as keys; None only in the binary form. Error texts
+// are those of plistlib, except for those of its XML parser. A document type declaration is
+// ignored, but an entity declaration is an error. Read rejects values that Python's objects can be
+// but values here cannot: lists that contain themselves, UID, and values of more than a million
+// parts or five hundred levels.
 package plist
 
 import (
@@ -23,10 +24,10 @@ import (
 type Options struct {
 	Binary   bool // fmt=FMT_BINARY
 	Unsorted bool // sort_keys=False: dictionaries keep their order
-	SkipKeys bool // skipkeys: entries whose key is no text are left out
+	SkipKeys bool // skipkeys: entries whose key is not text are left out
 }
 
-// Bounds of values.
+// Limits of values.
 const (
 	maxDepth = 500
 	maxParts = 1 << 20
@@ -60,14 +61,15 @@ func Read(text []byte) (any, error) {
 // errInvalid is plistlib.InvalidFileException.
 var errInvalid = errors.New("Invalid file") //nolint:staticcheck // Python's text
 
-// entry is one of a dictionary.
+// entry is one entry of a dictionary.
 type entry struct {
 	key   string
 	value any
-	wrong bool // the key is no text
+	wrong bool // the key is not text
 }
 
-// entries returns those of a dictionary in the order in which they are written. A key that is no text is an error where it is reached.
+// entries returns the entries of a dictionary in the order in which they are written. A key that is
+// not text causes an error when it is reached.
 func entries(m *data.Map, o Options) ([]entry, error) {
 	var all []entry
 	var before any
@@ -91,17 +93,18 @@ func entries(m *data.Map, o Options) ([]entry, error) {
 	return all, nil
 }
 
-// sortable returns Python's error for keys that cannot be sorted: text beside what is none.
+// sortable returns Python's error for keys that cannot be sorted: text mixed with other values.
 func sortable(a, b any) error {
 	_, x := a.(string)
 	_, y := b.(string)
 	if x == y {
 		return nil
 	}
-	return fmt.Errorf("'<' not supported between instances of '%s' and '%s'", loader.TypeName(a), loader.TypeName(b))
+	return fmt.Errorf("'<' not supported between instances of '%s' and '%s'", loader.TypeName(a),
+		loader.TypeName(b))
 }
 
-// whole returns an integer as one that fits, or Python's OverflowError.
+// whole returns an integer that fits, or Python's OverflowError.
 func whole(v any) (*big.Int, error) {
 	var n *big.Int
 	switch v := v.(type) {

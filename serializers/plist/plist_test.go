@@ -19,7 +19,8 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// TestCases holds what is written and read to what plistlib of Python 3.11 made of the same values; testdata/cases.py printed it.
+// TestCases compares with the results of plistlib of Python 3.11 for the same values;
+// testdata/cases.py printed them.
 func TestCases(t *testing.T) {
 	f, err := os.Open("testdata/cases.jsonl")
 	if err != nil {
@@ -31,7 +32,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestPython holds more values to the plistlib of this machine.
+// TestPython compares more values with the plistlib of this machine.
 func TestPython(t *testing.T) {
 	need.Program(t, "python3")
 	for _, seed := range []string{"2", "3"} {
@@ -45,7 +46,7 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// check holds the values and texts of lines to what they say of them, and returns their number.
+// check checks the values and texts of lines, and returns their number.
 func check(t *testing.T, in io.Reader) (n int) {
 	t.Helper()
 	lines := bufio.NewScanner(in)
@@ -62,8 +63,9 @@ func check(t *testing.T, in io.Reader) (n int) {
 			continue
 		}
 		v := untagged(c["in"])
-		for name, o := range map[string]Options{"xml": {}, "binary": {Binary: true}, "unsorted": {Unsorted: true},
-			"unsorted binary": {Unsorted: true, Binary: true}, "skipped": {SkipKeys: true}} {
+		for name, o := range map[string]Options{"xml": {}, "binary": {Binary: true},
+			"unsorted": {Unsorted: true}, "unsorted binary": {Unsorted: true, Binary: true},
+			"skipped": {SkipKeys: true}} {
 			want, ok := c[name].(string)
 			if !ok {
 				continue
@@ -85,7 +87,8 @@ func check(t *testing.T, in io.Reader) (n int) {
 }
 
 func shown(text string) string {
-	if raw, err := base64.StdEncoding.DecodeString(text); err == nil && bytes.HasPrefix(raw, []byte("<?xml")) {
+	if raw, err := base64.StdEncoding.DecodeString(text); err == nil &&
+		bytes.HasPrefix(raw, []byte("<?xml")) {
 		return string(raw)
 	}
 	return text
@@ -105,19 +108,21 @@ func checkRead(t *testing.T, encoded string, c map[string]any) {
 			t.Errorf("%.300q: %v, want %s", raw, err, want)
 		}
 	case err != nil || wrong:
-		t.Errorf("%.300s, %v; want %v %.300s of %.300q", data.Repr(got), err, c["error"], data.Repr(untagged(c["value"])), raw)
+		t.Errorf("%.300s, %v; want %v %.300s of %.300q", data.Repr(got), err, c["error"],
+			data.Repr(untagged(c["value"])), raw)
 	case data.Repr(got) != data.Repr(untagged(c["value"])):
 		t.Errorf("%s, want %s of %.300q", data.Repr(got), data.Repr(untagged(c["value"])), raw)
 	}
 }
 
-// xmlError reports whether an error is one of Python's XML parser, whose texts are not ours.
+// xmlError reports whether an error is one of Python's XML parser, whose texts differ from ours.
 func xmlError(text string) bool { return strings.Contains(text, ": line ") }
 
-// unsortable reports whether an error is that of keys of several types. Which two are compared first depends on how Python sorts.
+// unsortable reports whether an error is about keys of several types. Which two are compared first
+// depends on Python's sort.
 func unsortable(text string) bool { return strings.HasPrefix(text, "error: '<' not supported between") }
 
-// untagged returns a value that cases.py wrote.
+// untagged converts a value that cases.py wrote.
 func untagged(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -157,7 +162,8 @@ func untag(kind string, of any) any {
 	return m
 }
 
-// TestSharedListsStaySmall reads lists that hold the list before them ten times each, and one that holds itself.
+// TestSharedListsStaySmall reads lists that contain the previous list ten times each, and one that
+// contains itself.
 func TestSharedListsStaySmall(t *testing.T) {
 	out := []byte(magic)
 	var offsets []byte
@@ -172,12 +178,14 @@ func TestSharedListsStaySmall(t *testing.T) {
 	out = append(out, 0x09)
 	table := len(out)
 	out = append(append(out, offsets...), byte(leaf>>8), byte(leaf))
-	out = append(out, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 31, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, byte(table>>8), byte(table))
+	out = append(out, 0, 0, 0, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 31, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, byte(table>>8), byte(table))
 	if v, err := Read(out); err == nil {
 		t.Errorf("10³⁰ values are read as %T", v)
 	}
 	self := []byte(magic + "\xa1\x00\x08")
-	self = append(self, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10)
+	self = append(self, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, 0, 0, 10)
 	if v, err := Read(self); err == nil {
 		t.Errorf("a list that holds itself is read as %T", v)
 	}
@@ -193,13 +201,15 @@ func TestSharedListsStaySmall(t *testing.T) {
 	if v, err := Read([]byte("<plist>" + strings.Repeat("<array>", 1e5))); err == nil {
 		t.Errorf("what is too deep is read as %T", v)
 	}
-	if v, err := Read([]byte("<plist><array>" + strings.Repeat("<true/>", maxParts) + "</array></plist>")); err == nil {
+	if v, err := Read([]byte("<plist><array>" + strings.Repeat("<true/>", maxParts) +
+		"</array></plist>")); err == nil {
 		t.Errorf("too many values are read as %T", v)
 	}
 }
 
 func FuzzRead(f *testing.F) {
-	v := data.NewMap("a", []any{int64(1), 2.5, "größe", []byte("x"), time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC), true}, "b", &data.Map{}, "c", int64(math.MaxInt64))
+	v := data.NewMap("a", []any{int64(1), 2.5, "größe", []byte("x"),
+		time.Date(2026, 11, 22, 1, 2, 3, 0, time.UTC), true}, "b", &data.Map{}, "c", int64(math.MaxInt64))
 	for _, o := range []Options{{}, {Binary: true}} {
 		text, err := Write(v, o)
 		if err != nil {
@@ -214,7 +224,7 @@ func FuzzRead(f *testing.F) {
 		}
 		binary, err := Write(v, Options{Binary: true})
 		if err != nil {
-			return // keys that are no text, None
+			return // keys that are not text, None
 		}
 		again, err := Read(binary)
 		if err != nil || data.Repr(again) == "" {

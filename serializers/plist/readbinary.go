@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// binaryReader reads objects by their numbers. An object that several name is one value, as in Python.
+// binaryReader reads objects by their numbers. An object that is referenced several times is one
+// value, as in Python.
 type binaryReader struct {
 	text    []byte
 	offsets []uint64
@@ -23,7 +24,7 @@ type binaryReader struct {
 type readObject struct {
 	value any
 	done  bool
-	parts int // values in it, each as often as it is named
+	parts int // values in it, counted once per reference
 	depth int // levels below it
 }
 
@@ -33,7 +34,8 @@ func readBinary(text []byte) (any, error) {
 	}
 	trailer := text[len(text)-32:]
 	r := &binaryReader{text: text, refSize: int(trailer[7])}
-	count, top, table := binary.BigEndian.Uint64(trailer[8:]), binary.BigEndian.Uint64(trailer[16:]), binary.BigEndian.Uint64(trailer[24:])
+	count, top, table := binary.BigEndian.Uint64(trailer[8:]),
+		binary.BigEndian.Uint64(trailer[16:]), binary.BigEndian.Uint64(trailer[24:])
 	var err error
 	if r.offsets, err = r.numbers(table, count, int(trailer[6])); err != nil {
 		return nil, err
@@ -46,7 +48,7 @@ func readBinary(text []byte) (any, error) {
 	return obj.value, nil
 }
 
-// bytes returns n bytes at a place.
+// bytes returns n bytes at an offset.
 func (r *binaryReader) bytes(at, n uint64) ([]byte, error) {
 	if at > uint64(len(r.text)) || n > uint64(len(r.text))-at {
 		return nil, errInvalid
@@ -54,7 +56,7 @@ func (r *binaryReader) bytes(at, n uint64) ([]byte, error) {
 	return r.text[at : at+n], nil
 }
 
-// numbers returns count numbers of some bytes each.
+// numbers returns count numbers of size bytes each.
 func (r *binaryReader) numbers(at, count uint64, size int) ([]uint64, error) {
 	if size == 0 || count > uint64(len(r.text)) {
 		return nil, errInvalid
@@ -75,7 +77,8 @@ func (r *binaryReader) numbers(at, count uint64, size int) ([]uint64, error) {
 	return all, nil
 }
 
-// size returns the size of an object whose token is at a place, and where the object itself begins.
+// size returns the size of an object whose token is at an offset, and the offset of the object
+// itself.
 func (r *binaryReader) size(at uint64, low byte) (n, begin uint64, err error) {
 	if low != 0xF {
 		return uint64(low), at + 1, nil
@@ -102,7 +105,7 @@ func (r *binaryReader) object(ref uint64, depth int) (*readObject, error) {
 	if known := r.objects[ref]; known != nil {
 		switch {
 		case !known.done:
-			return nil, errInvalid // it holds itself
+			return nil, errInvalid // it contains itself
 		case depth+known.depth > maxDepth:
 			return nil, errDepth
 		}
@@ -127,7 +130,7 @@ func (r *binaryReader) object(ref uint64, depth int) (*readObject, error) {
 	return obj, err
 }
 
-// part reads an object that another holds.
+// part reads an object that another one contains.
 func (r *binaryReader) part(of *readObject, ref uint64, depth int) (any, error) {
 	obj, err := r.object(ref, depth+1)
 	if err != nil {
@@ -140,8 +143,8 @@ func (r *binaryReader) part(of *readObject, ref uint64, depth int) (any, error) 
 	return obj.value, nil
 }
 
-// references returns the numbers of the objects that an array or a dictionary holds. Those of several may lie at one place in the
-// file, so that they are counted before there is memory for them.
+// references returns the object numbers in an array or a dictionary. Several of them may share a
+// place in the file, so they are counted before memory is allocated for them.
 func (r *binaryReader) references(at, count uint64) ([]uint64, error) {
 	if count > maxParts || r.refs+count > maxParts {
 		return nil, errParts
@@ -234,7 +237,7 @@ func (r *binaryReader) scalar(at uint64, token byte) (any, error) {
 	return nil, errInvalid
 }
 
-// whole returns a number; what is missing of it at the end of the file counts as not there, as in Python.
+// whole returns a number; bytes missing at the end of the file are ignored, as in Python.
 func (r *binaryReader) whole(at uint64, low byte) any {
 	from := min(at, uint64(len(r.text)))
 	b := r.text[from:min(from+1<<low, uint64(len(r.text)))]
@@ -272,7 +275,7 @@ func (r *binaryReader) bytesOrText(at uint64, token byte) (any, error) {
 	return wide(b)
 }
 
-// wide reads UTF-16 without its mark, big end first.
+// wide decodes big-endian UTF-16 without a byte order mark.
 func wide(b []byte) (any, error) {
 	units := make([]uint16, len(b)/2)
 	for i := range units {
@@ -301,7 +304,8 @@ func dateOf(f float64) (any, error) {
 	if math.IsNaN(f) || math.Abs(f) > 1e12 {
 		return nil, errInvalid
 	}
-	t := time.Unix(epoch().Unix()+int64(seconds), 0).UTC().Add(time.Duration(math.RoundToEven(part*1e6)) * time.Microsecond)
+	t := time.Unix(epoch().Unix()+int64(seconds),
+		0).UTC().Add(time.Duration(math.RoundToEven(part*1e6)) * time.Microsecond)
 	if t.Year() < 1 || t.Year() > 9999 {
 		return nil, errInvalid
 	}

@@ -15,11 +15,12 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// isXML tells XML by its first bytes, as plistlib does.
+// isXML recognizes XML by its first bytes, as plistlib does.
 func isXML(text []byte) bool {
 	for _, start := range []string{"<?xml", "<plist"} {
 		wideStart := strings.Join(strings.Split(start, ""), "\x00")
-		for _, begin := range []string{start, "\xef\xbb\xbf" + start, "\xfe\xff\x00" + wideStart, "\xff\xfe" + wideStart + "\x00"} {
+		for _, begin := range []string{start, "\xef\xbb\xbf" + start, "\xfe\xff\x00" + wideStart,
+			"\xff\xfe" + wideStart + "\x00"} {
 			if bytes.HasPrefix(text, []byte(begin)) {
 				return true
 			}
@@ -28,7 +29,7 @@ func isXML(text []byte) bool {
 	return false
 }
 
-// plain returns XML as UTF-8 without a mark.
+// plain returns XML as UTF-8 without a byte order mark.
 func plain(text []byte) ([]byte, error) {
 	var order binary.ByteOrder
 	switch {
@@ -51,7 +52,7 @@ func plain(text []byte) ([]byte, error) {
 	return []byte(string(utf16.Decode(units))), nil
 }
 
-// xmlReader is told of elements, as plistlib's parser.
+// xmlReader handles elements, like plistlib's parser.
 type xmlReader struct {
 	line  func() int // of the element
 	stack []*frame
@@ -60,7 +61,7 @@ type xmlReader struct {
 	parts int
 }
 
-// frame is a list or dictionary that is not at its end.
+// frame is an unfinished list or dictionary.
 type frame struct {
 	into  *data.Map // nil for a list
 	list  []any
@@ -68,7 +69,7 @@ type frame struct {
 	keyed bool // there is a key without a value
 }
 
-// value returns what is in a frame.
+// value returns the value of a frame.
 func (f *frame) value() any {
 	if f.into != nil {
 		return f.into
@@ -94,11 +95,11 @@ func readXML(text []byte) (any, error) {
 	return r.root, nil
 }
 
-// encodingForm is the encoding in the declaration of a document.
+// encodingForm matches the encoding in the declaration of a document.
 var encodingForm = regexp.MustCompile(`^<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']`)
 
-// decoded returns the text of the encoding that the declaration names, of those that expat knows. What had a mark was turned into UTF-8
-// before.
+// decoded decodes a text from the encoding in its declaration, if expat supports it. Text with a
+// byte order mark was converted to UTF-8 before.
 func decoded(text []byte) ([]byte, error) {
 	m := encodingForm.FindSubmatch(text[:min(len(text), 1000)])
 	if m == nil {
@@ -150,7 +151,7 @@ func (r *xmlReader) begin(name string) error {
 	return nil
 }
 
-// fits reports whether a value may stand here.
+// fits returns an error if a value may not appear here.
 func (r *xmlReader) fits() error {
 	if r.parts++; r.parts > maxParts {
 		return errParts
@@ -161,7 +162,7 @@ func (r *xmlReader) fits() error {
 	return nil
 }
 
-// put puts a value where it belongs.
+// put adds a value to the current frame.
 func (r *xmlReader) put(v any) {
 	f := r.top()
 	switch {
@@ -197,7 +198,8 @@ func (r *xmlReader) end(name string) error {
 		return nil
 	}
 	read := map[string]func(string) (any, error){
-		"true": func(string) (any, error) { return true, nil }, "false": func(string) (any, error) { return false, nil },
+		"true":    func(string) (any, error) { return true, nil },
+		"false":   func(string) (any, error) { return false, nil },
 		"string":  func(s string) (any, error) { return s, nil },
 		"integer": integer, "real": float, "data": base64Of, "date": date,
 	}[name]
@@ -218,10 +220,10 @@ func (r *xmlReader) end(name string) error {
 	return err
 }
 
-// maxDigits is how many digits int() of Python takes.
+// maxDigits is the maximum number of digits for Python's int().
 const maxDigits = 4300
 
-// integer reads what int() does, and hexadecimal digits behind 0x.
+// integer parses as int() does, and hexadecimal digits after 0x.
 func integer(raw string) (any, error) {
 	base, text := 10, strings.TrimSpace(raw)
 	if strings.HasPrefix(raw, "0x") || strings.HasPrefix(raw, "0X") {
@@ -229,7 +231,8 @@ func integer(raw string) (any, error) {
 	}
 	digits := strings.TrimLeft(text, "+-")
 	n, ok := new(big.Int), false
-	if len(text)-len(digits) <= 1 && digits != "" && !strings.Contains(digits, "__") && digits[0] != '_' && digits[len(digits)-1] != '_' &&
+	if len(text)-len(digits) <= 1 && digits != "" && !strings.Contains(digits, "__") &&
+		digits[0] != '_' && digits[len(digits)-1] != '_' &&
 		len(digits) <= maxDigits && (base == 10 || digits == text) {
 		n, ok = n.SetString(strings.ReplaceAll(text, "_", ""), base)
 	}
@@ -239,7 +242,7 @@ func integer(raw string) (any, error) {
 	return number(n), nil
 }
 
-// float reads what float() does.
+// float parses as float() does.
 func float(raw string) (any, error) {
 	text := strings.TrimSpace(raw)
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
@@ -255,7 +258,8 @@ func float(raw string) (any, error) {
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// base64Of reads base64 as Python's binascii.a2b_base64: other characters are passed over, and padding ends it.
+// base64Of decodes base64 as Python's binascii.a2b_base64: other characters are ignored, and
+// padding ends it.
 func base64Of(text string) (any, error) {
 	out := []byte{}
 	have, pads, left := 0, 0, 0
@@ -296,7 +300,7 @@ func base64Of(text string) (any, error) {
 	return nil, errors.New("Incorrect padding") //nolint:staticcheck // Python's text
 }
 
-// dateForm is what a date begins with.
+// dateForm matches the beginning of a date.
 var dateForm = regexp.MustCompile(`^(\d\d\d\d)(?:-(\d\d)(?:-(\d\d)(?:T(\d\d)(?::(\d\d)(?::(\d\d))?)?)?)?)?Z`)
 
 func date(text string) (any, error) {

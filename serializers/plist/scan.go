@@ -9,29 +9,30 @@ import (
 	"unicode/utf8"
 )
 
-// scanner goes through XML 1.0 without entities of its own and tells a reader of elements and text. It takes less of a program than
-// package encoding/xml, and has no more than property lists need: names of elements may not repeat attributes, documents have one root.
+// scanner parses XML 1.0 without entity definitions and reports elements and text to a reader. It
+// adds less to a program than package encoding/xml, and supports no more than property lists need:
+// elements may not repeat attributes, and a document has one root.
 type scanner struct {
 	text string
-	at   int // what comes next
+	at   int // current position
 	to   *xmlReader
 
-	open     []string // elements that have no end yet
+	open     []string // elements that are not closed yet
 	rooted   bool     // the root has begun
 	declared bool     // there was a DOCTYPE
 }
 
-// maxOpen bounds the elements within one another, of which only some are values.
+// maxOpen limits nested elements, of which only some are values.
 const maxOpen = 10000
 
-// line returns the number of the line at a place.
+// line returns the number of the line at a position.
 func (s *scanner) line(at int) int { return 1 + strings.Count(s.text[:min(at, len(s.text))], "\n") }
 
 func (s *scanner) wrong(what string) error { return fmt.Errorf("%s: line %d", what, s.line(s.at)) }
 
 const invalidToken = "not well-formed (invalid token)"
 
-// run goes through the whole text.
+// run parses the whole text.
 func (s *scanner) run() error {
 	for i, r := range s.text {
 		if r == utf8.RuneError && !strings.HasPrefix(s.text[i:], "\uFFFD") || !isChar(r) {
@@ -51,12 +52,13 @@ func (s *scanner) run() error {
 	return nil
 }
 
-// isChar reports whether a character may stand in XML.
+// isChar reports whether a character is allowed in XML.
 func isChar(r rune) bool {
-	return r == '\t' || r == '\n' || r == '\r' || r >= ' ' && r < 0xD800 || r >= 0xE000 && r < 0xFFFE || r >= 0x10000 && r <= utf8.MaxRune
+	return r == '\t' || r == '\n' || r == '\r' || r >= ' ' && r < 0xD800 ||
+		r >= 0xE000 && r < 0xFFFE || r >= 0x10000 && r <= utf8.MaxRune
 }
 
-// upTo returns the text from here to an end, and goes behind that.
+// upTo returns the text from here up to end, and moves past end.
 func (s *scanner) upTo(begin, end string) (string, error) {
 	n := strings.Index(s.text[s.at+len(begin):], end)
 	if n < 0 {
@@ -79,7 +81,8 @@ func (s *scanner) next() error {
 	case strings.HasPrefix(rest, "<?"):
 		first := s.at == 0
 		text, err := s.upTo("<?", "?>")
-		if target, _, _ := strings.Cut(text, " "); err == nil && (!first && strings.EqualFold(target, "xml") || nameIn(text) == "") {
+		if target, _, _ := strings.Cut(text, " "); err == nil &&
+			(!first && strings.EqualFold(target, "xml") || nameIn(text) == "") {
 			err = s.wrong("XML or text declaration not at start of entity")
 		}
 		return err
@@ -114,7 +117,8 @@ func (s *scanner) next() error {
 	return err
 }
 
-// doctype passes over the declaration of a document type, which may hold others in square brackets, but none of entities.
+// doctype skips a document type declaration, which may contain other declarations in square
+// brackets, but not of entities.
 func (s *scanner) doctype() error {
 	s.declared = true
 	quote, brackets := byte(0), 0
@@ -141,10 +145,11 @@ func (s *scanner) doctype() error {
 	return s.wrong("unclosed token")
 }
 
-// nameIn returns the name that a text begins with.
+// nameIn returns the name at the beginning of a text.
 func nameIn(text string) string {
 	n := strings.IndexFunc(text, func(r rune) bool {
-		return r < 0x80 && !strings.ContainsRune("-._:", r) && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+		return r < 0x80 && !strings.ContainsRune("-._:", r) && (r < '0' || r > '9') &&
+			(r|0x20 < 'a' || r|0x20 > 'z')
 	})
 	if n < 0 {
 		n = len(text)
@@ -204,7 +209,7 @@ func (s *scanner) begin() error {
 	return nil
 }
 
-// attributes passes over those of an element and returns what follows.
+// attributes skips the attributes of an element and returns the text after them.
 func (s *scanner) attributes(rest string) (string, error) {
 	var names []string
 	for {
@@ -241,7 +246,8 @@ func oneLineEnd(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// unescape returns text with references replaced. Line ends become \n, but for those that are written as references.
+// unescape returns text with references replaced. Line ends become \n, except those that are
+// written as references.
 func (s *scanner) unescape(text string) (string, error) {
 	var b strings.Builder
 	for {
@@ -273,7 +279,7 @@ func (s *scanner) unescape(text string) (string, error) {
 	}
 }
 
-// reference returns the character that #N or #xN names.
+// reference returns the character for #N or #xN.
 func reference(name string) (rune, error) {
 	digits, ok := strings.CutPrefix(name, "#")
 	base := 10

@@ -13,13 +13,13 @@ import (
 
 const magic = "bplist00"
 
-// epoch is when the binary form's time begins.
+// epoch is the start of the binary form's time.
 func epoch() time.Time { return time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// object is a value in the list of objects; a container's are the numbers of what it holds.
+// object is a value in the list of objects; a container refers to its elements by their numbers.
 type object struct {
 	value any
-	refs  []int // of a dictionary first the keys
+	refs  []int // of a dictionary, the keys first
 }
 
 type binaryWriter struct {
@@ -28,7 +28,8 @@ type binaryWriter struct {
 	known   map[any]int // numbers of scalars, which are written once
 }
 
-// scalarKey tells values of several types apart, as 1 and 1.0 are; bytes and big numbers stand as text.
+// scalarKey distinguishes values of different types, such as 1 and 1.0; bytes and big numbers are
+// stored as text.
 type scalarKey struct {
 	kind  byte
 	value any
@@ -85,8 +86,8 @@ func appendNumber(out []byte, n uint64, size int) []byte {
 	return binary.BigEndian.AppendUint64(out, n)
 }
 
-// keyOf returns by what a value is known among the objects; ok is false for one that is always an object of its own. Python knows None and
-// truth by their identity, and the empty tuple, of which there is one.
+// keyOf returns the key of a value among the objects; ok is false for a value that is always a
+// separate object. Python identifies None, truth values and the empty tuple by their identity.
 func keyOf(v any) (key any, ok bool) {
 	switch v := v.(type) {
 	case nil, bool, string:
@@ -114,7 +115,7 @@ func keyOf(v any) (key any, ok bool) {
 	return nil, false
 }
 
-// flatten gives a value and what it holds their numbers.
+// flatten assigns numbers to a value and its contents.
 func (w *binaryWriter) flatten(v any, depth int) (int, error) {
 	if depth > maxDepth {
 		return 0, errDepth
@@ -192,7 +193,7 @@ func (obj *object) append(out []byte, refSize int) ([]byte, error) {
 	case float64:
 		bits := math.Float64bits(v)
 		if math.IsNaN(v) {
-			bits = 0x7ff8 << 48 // that of Python
+			bits = 0x7ff8 << 48 // Python's NaN
 		}
 		return binary.BigEndian.AppendUint64(append(out, 0x23), bits), nil
 	case time.Time:
@@ -232,9 +233,10 @@ func appendWhole(out []byte, n *big.Int) []byte {
 	}
 }
 
-// secondsOf returns the seconds of a date and time without a zone since the epoch, rounded once.
+// secondsOf returns the seconds since the epoch of a date and time without a zone, rounded once.
 func secondsOf(t time.Time) float64 {
-	t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(),
+		t.Nanosecond(), time.UTC)
 	f, _ := big.NewRat(t.UnixMicro()-epoch().UnixMicro(), 1e6).Float64()
 	return f
 }

@@ -42,7 +42,7 @@ func (w *xmlWriter) line(text string) {
 	w.WriteByte('\n')
 }
 
-// simple writes an element that holds text.
+// simple writes an element that contains text.
 func (w *xmlWriter) simple(name, text string) error {
 	text, err := escape(text)
 	if err != nil {
@@ -56,7 +56,8 @@ func escape(text string) (string, error) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }) {
 		return "", errors.New("strings can't contain control characters; use bytes instead")
 	}
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text), nil
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "&", "&amp;", "<", "&lt;", ">",
+		"&gt;").Replace(text), nil
 }
 
 func (w *xmlWriter) value(v any, depth int) error {
@@ -93,7 +94,7 @@ func (w *xmlWriter) value(v any, depth int) error {
 	return fmt.Errorf("unsupported type: <class '%s'>", loader.TypeName(v))
 }
 
-// data writes bytes in lines of 76 columns with their indent, where a tab is 8 wide.
+// data writes bytes in lines of 76 columns including the indent, where a tab is 8 wide.
 func (w *xmlWriter) data(b []byte) {
 	w.line("<data>")
 	size := max(16, 76-8*w.indent) / 4 * 3

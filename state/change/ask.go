@@ -7,8 +7,9 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Ask calls a function of a module and returns its result as loader.CallAs does. An error is raised
-// as an exception (Raise): so states of Salt do that catch nothing.
+// Ask calls an execution module function and returns its result, as loader.CallAs does. An error is
+// marked with Raise, so it ends as an exception: most of Salt's states do not catch errors of the
+// functions that they call.
 func Ask[R any](
 	ctx context.Context, env *loader.Env, fun string, args []any, kwargs *data.Map,
 ) (R, error) {
@@ -16,7 +17,7 @@ func Ask[R any](
 	return result, Raise(err)
 }
 
-// Do is Ask for what a function does; its result does not count.
+// Do is Ask for functions that are called for their effect. It discards the result.
 func Do(ctx context.Context, env *loader.Env, fun string, args []any, kwargs *data.Map) error {
 	_, err := env.Call(ctx, fun, args, kwargs)
 	return Raise(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// lamp is a thing that is on or off, and may be broken.
+// lamp is a device that is on or off, and may be broken.
 type lamp struct {
 	on, stuck, hidden bool
 	fails             error
@@ -69,14 +69,15 @@ func TestEnsure(t *testing.T) {
 }
 
 func TestEnsureFails(t *testing.T) {
-	stuck := "After the change this is still not as wanted: {'on': {'old': False, 'new': True}}"
+	stuck := "Still different from the desired state after the change: {'on': {'old': False, 'new': True}}"
 	check(t, t.Context(), &lamp{stuck: true}, New("lamp", false, nil, stuck))
 	check(t, t.Context(), &lamp{hidden: true}, New("lamp", false, nil, "cannot see the lamp"))
-	check(t, t.Context(), &lamp{fails: errors.New("sparks")}, New("lamp", false, data.NewMap("on", OldNew(false, true)), "sparks"))
+	check(t, t.Context(), &lamp{fails: errors.New("sparks")},
+		New("lamp", false, data.NewMap("on", OldNew(false, true)), "sparks"))
 	check(t, t.Context(), &lamp{fails: errors.New("sparks"), stuck: true}, New("lamp", false, nil, "sparks"))
 }
 
-func TestChangesAreWhatWasRead(t *testing.T) {
+func TestChangesAreRead(t *testing.T) {
 	l := &lamp{}
 	thing := l.thing(true)
 	thing.Changed = func(before, after bool) *data.Map { return data.NewMap("was", before, "is", after) }
@@ -99,7 +100,7 @@ func TestSilentInTestMode(t *testing.T) {
 }
 
 func TestSay(t *testing.T) {
-	said := func(ctx context.Context, l *lamp) any {
+	commentOf := func(ctx context.Context, l *lamp) any {
 		thing := l.thing(true)
 		thing.Say = func(o Outcome[bool]) any {
 			if o.Stage == StageFailed {
@@ -120,11 +121,11 @@ func TestSay(t *testing.T) {
 		got  any
 		want string
 	}{
-		{said(testMode, &lamp{}), "would, test true: from false to false by " + turned},
-		{said(t.Context(), &lamp{}), "done, test false: from false to true by " + turned},
-		{said(t.Context(), &lamp{on: true}), "same, test false: from true to true by {}"},
-		{said(testMode, &lamp{on: true}), "same, test true: from true to true by {}"},
-		{said(t.Context(), &lamp{fails: errors.New("sparks")}), "sparks"},
+		{commentOf(testMode, &lamp{}), "would, test true: from false to false by " + turned},
+		{commentOf(t.Context(), &lamp{}), "done, test false: from false to true by " + turned},
+		{commentOf(t.Context(), &lamp{on: true}), "same, test false: from true to true by {}"},
+		{commentOf(testMode, &lamp{on: true}), "same, test true: from true to true by {}"},
+		{commentOf(t.Context(), &lamp{fails: errors.New("sparks")}), "sparks"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %v, want %s", c.got, c.want)
@@ -144,7 +145,7 @@ func TestRaise(t *testing.T) {
 	}
 }
 
-// An error of a kind that the state catches fails it, any other is raised.
+// An error of a kind that the state catches fails it. Any other is raised.
 func TestExcept(t *testing.T) {
 	caught := &lamp{fails: Except(loader.Execution("sparks"), loader.KindNotFound, loader.KindExecution)}
 	check(t, t.Context(), caught, New("lamp", false, data.NewMap("on", OldNew(false, true)), "sparks"))
@@ -159,10 +160,11 @@ func TestExcept(t *testing.T) {
 }
 
 func TestReason(t *testing.T) {
-	check(t, t.Context(), &lamp{stuck: true, fails: Reason("No power.")}, New("lamp", false, nil, "No power."))
+	check(t, t.Context(), &lamp{stuck: true, fails: Reason("No power.")},
+		New("lamp", false, nil, "No power."))
 }
 
-// What cannot be read again is believed: a stuck lamp counts as turned on, one that fails does not.
+// With Trust, nothing is read again: a stuck lamp counts as turned on, one that fails does not.
 func TestTrust(t *testing.T) {
 	ensure := func(l *lamp) *data.Map {
 		thing := l.thing(true)
@@ -183,7 +185,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// What Apply notes in a thing that is trusted is among the changes, also when it fails.
+// With Trust, what Apply records in the thing appears in the changes, even if it fails.
 func TestTrustWithNotes(t *testing.T) {
 	for _, fails := range []error{nil, errors.New("sparks")} {
 		notes := &data.Map{}
@@ -236,7 +238,7 @@ func TestWhenLeaveAndRefuse(t *testing.T) {
 	if When(false, changes) != nil || When(true, changes) != changes {
 		t.Error("When does not follow what is needed")
 	}
-	if got, err := Leave("lamp", "on"); err != nil || !data.Equal(got.Map(), Done("lamp", "on")) {
+	if got, err := Leave("lamp", "on"); err != nil || !data.Equal(got.Map(), Unchanged("lamp", "on")) {
 		t.Errorf("got %s, %v", data.Repr(got.Map()), err)
 	}
 	if got, err := Refuse("lamp", "no"); err != nil || !data.Equal(got.Map(), Failed("lamp", "no")) {
@@ -244,7 +246,7 @@ func TestWhenLeaveAndRefuse(t *testing.T) {
 	}
 }
 
-// An error of a function that a Thing asks is raised.
+// An error of a function called by a Thing is raised.
 func TestAskRaises(t *testing.T) {
 	dark := errors.New("dark")
 	call := func(context.Context, string, []any, *data.Map) (any, error) { return "on", dark }

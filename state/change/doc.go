@@ -1,12 +1,14 @@
-// Package change is what states are made of: functions that bring one thing of a system to how it is wanted, and say what they
-// changed.
+// Package change is the toolkit for state functions: functions that bring one part of a system to
+// its desired state and report what they changed.
 //
-// A state function is a function of package loader whose result is a dictionary with name, changes, result and comment; New makes
-// one. CallOf tells it in which run it is called, Salt's dunders: whether it is test mode (__opts__["test"]), the low chunk
-// (__low__), what ran before it (__running__), the environment (__env__).
+// A state function is a function of package loader that returns a dictionary with name, changes,
+// result and comment. New builds one. CallOf returns the call that the function runs in, with the
+// data of Salt's dunders: test mode (__opts__["test"]), the low chunk (__low__), earlier results
+// (__running__), the environment (__env__).
 //
-// Most states are a Thing. It has one way to look, one comparison and one way to apply, and Ensure uses them so that check, test
-// mode and the real run cannot tell different stories:
+// Most states are a Thing. A Thing has one function that reads, one that compares and one that
+// applies. Ensure uses the same functions for the check, for test mode and for the real run, so
+// that their reports agree:
 //
 //	func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 //		return change.Thing[*account]{
@@ -22,9 +24,9 @@
 //		}.Ensure(ctx)
 //	}
 //
-// What holds for every Thing: Look and Wants do not write. In test mode Apply is not reached. After Apply the thing is looked at
-// again, changes are what is different then, and a thing that is still not as wanted is a failure. A second run finds nothing
-// to do.
+// Rules for every Thing: Look and Wants do not write. In test mode Apply is not called. After
+// Apply, Ensure calls Look again and reports the actual differences as changes. If the thing still
+// differs from the desired state, the state fails. A second run finds nothing to do.
 //
-// docs/states.md shows a state from the empty file to its test.
+// docs/writing-state-modules.md walks through writing a state, from an empty file to its test.
 package change

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A state that keeps a directory, run in test mode, and then twice.
+// A state that manages a directory, run once in test mode and then twice.
 func ExampleThing() {
 	root, err := os.MkdirTemp("", "example")
 	if err != nil {

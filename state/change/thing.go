@@ -9,65 +9,70 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A Thing is one thing of a system that a state keeps as it is wanted. S is how it is: what Look
-// reads, all that Wants, Apply and Say need to know.
+// A Thing is one part of a system that a state keeps in its desired state. S is the current state
+// as Look reads it. It holds everything that Wants, Apply and Say need.
 type Thing[S any] struct {
-	Name any // of the state
+	Name any // name of the state
 
-	// Look reads how the thing is. It writes nothing. Only what is known to be missing is missing;
-	// that it cannot be seen is an error, and so is one that can never become as wanted.
+	// Look reads the current state and writes nothing. It reports a thing as missing only if that
+	// is certain. If the thing cannot be read, or can never reach the desired state, it returns an
+	// error.
 	Look func(ctx context.Context) (S, error)
-	// Wants returns what is to change in a thing that is so, in the form of changes; nothing where it
-	// is as wanted. It is asked before Apply, and again after it.
+	// Wants returns the differences between now and the desired state, in the form of changes. It
+	// returns nil or an empty dictionary if there are none. It is called before Apply and again
+	// after it.
 	Wants func(now S) *data.Map
-	// Apply makes the thing as wanted.
+	// Apply brings the thing to the desired state.
 	Apply func(ctx context.Context, now S) error
-	// Changed returns the changes from what was read before and after Apply. Without it they are what
-	// Wants said before and does not say any more. A Thing with Trust gets what was read before twice,
-	// also after an error: Apply may have noted there what it did.
+	// Changed returns the changes from the states read before and after Apply. Without it the
+	// changes are the differences that Wants reported before Apply and no longer reports. With
+	// Trust both arguments are the state read before, and Changed is called even after an error:
+	// Apply may have recorded there what it did.
 	Changed func(before, after S) *data.Map
 
-	// Texts are the comments; Say returns one that depends on what was found, or nil to leave it to
-	// Texts. A failure with an error that Say does not explain has the error's text.
+	// Texts are the fixed comments.
 	Texts Texts
-	Say   func(o Outcome[S]) any
+	// Say returns a comment that depends on the outcome, or nil to use Texts. If it returns nil for
+	// a failure with an error, the comment is the error's text.
+	Say func(o Outcome[S]) any
 
-	Silent bool      // test mode shows no changes, as in many of Salt's states
-	Trust  bool      // that Apply reports no error is all that can be known: nothing is read again
-	More   *data.Map // what the result has beside Salt's four keys
+	Silent bool      // report no changes in test mode, as many of Salt's states do
+	Trust  bool      // success of Apply is the only evidence available: do not read again
+	More   *data.Map // keys of the result in addition to Salt's four
 }
 
-// Texts are the comments of a state.
+// Texts are the comments of a state, one for each stage.
 type Texts struct {
-	Same   string // the thing is as wanted
-	Would  string // test mode: it is not
-	Done   string // it is now
-	Failed string // it is still not; "" says so in general words
+	Same   string // the thing is already as desired
+	Would  string // test mode: the thing would be changed
+	Done   string // the thing was changed
+	Failed string // the thing still differs after the change; "" for a generic text
 }
 
-// A Stage is how far a state came with a thing.
+// A Stage tells how far a state got with a thing.
 type Stage string
 
-// The stages in which a state ends.
+// The stages in which a state can end.
 const (
-	StageSame   Stage = "same"   // the thing was as wanted
+	StageSame   Stage = "same"   // the thing was already as desired
 	StageWould  Stage = "would"  // test mode: it would be changed
-	StageDone   Stage = "done"   // it was changed and is as wanted
-	StageFailed Stage = "failed" // it could not be read or changed, or is still not as wanted
+	StageDone   Stage = "done"   // it was changed and is now as desired
+	StageFailed Stage = "failed" // it could not be read or changed, or still differs
 )
 
-// An Outcome is what became of a Thing, for the comment about it.
+// An Outcome is the outcome of a Thing, passed to Say to build the comment.
 type Outcome[S any] struct {
 	Stage         Stage
-	Test          bool      // test mode, in which Salt may word even StageSame otherwise
-	Before, After S         // as read; After is Before where nothing was read again
-	Changes       *data.Map // what would change in test mode, even if it is Silent; else what has changed
-	Left          *data.Map // failed: what is still not as wanted
-	Err           error     // failed: why, nil if all went well and something is left nevertheless
+	Test          bool // test mode; Salt may use another text then, even for StageSame
+	Before, After S    // as read; After equals Before if nothing was read again
+	// the changes that test mode predicts, even if Silent; otherwise those that were made
+	Changes *data.Map
+	Left    *data.Map // on failure: the remaining differences
+	Err     error     // on failure: the error, nil if there was none but differences remain
 }
 
-// When returns changes where something is needed, and none elsewhere: the Wants of things that are
-// as wanted or not.
+// When returns changes if needed is true, otherwise nil. It suits the Wants of things that are
+// either right or wrong.
 func When(needed bool, changes *data.Map) *data.Map {
 	if !needed {
 		return nil
@@ -75,9 +80,9 @@ func When(needed bool, changes *data.Map) *data.Map {
 	return changes
 }
 
-// Raise marks an error of Look or Apply that is no result of the state: it is raised as an exception,
-// as an error that a state of Salt does not catch. A nil error stays nil. Where there is no Thing,
-// a marked error is one like any other.
+// Raise marks an error of Look or Apply that Ensure returns instead of turning it into a failed
+// result. It corresponds to an exception that a state of Salt does not catch. Raise(nil) is nil.
+// Outside of a Thing, a marked error behaves like any other.
 func Raise(err error) error {
 	if err == nil {
 		return nil
@@ -85,11 +90,11 @@ func Raise(err error) error {
 	return &raised{err}
 }
 
-// Reason returns an error of Look or Apply that says why the state fails: its text is the comment.
+// Reason returns an error for Look or Apply whose text becomes the comment of the failed state.
 func Reason(text string) error { return errors.New(text) }
 
-// Except is Raise for an error that is of none of these kinds. One of them stays as it is and fails the
-// state, as an error that a state of Salt catches.
+// Except marks an error with Raise unless it is of one of these kinds. An error of these kinds
+// stays as it is and fails the state, like an error that a state of Salt catches.
 func Except(err error, kinds ...loader.Kind) error {
 	if slices.Contains(kinds, loader.KindOf(err)) {
 		return err
@@ -101,9 +106,9 @@ type raised struct{ error }
 
 func (r *raised) Unwrap() error { return r.error }
 
-// Ensure brings the thing to how it is wanted, or, in test mode, says what it would change. An error
-// of Look or Apply fails the state; what Apply had changed by then is among the changes. The error
-// of Ensure is one that was marked by Raise.
+// Ensure brings the thing to the desired state. In test mode it only reports the changes it would
+// make. An error of Look or Apply fails the state; the changes made before it are still reported.
+// The returned error is always one that was marked with Raise.
 func (t Thing[S]) Ensure(ctx context.Context) (Result, error) {
 	before, err := t.Look(ctx)
 	if err != nil {
@@ -161,7 +166,7 @@ func (t Thing[S]) changed(before, after S, wanted, left *data.Map) *data.Map {
 	return changes
 }
 
-// end makes the result of an outcome.
+// end turns an outcome into the result.
 func (t Thing[S]) end(ctx context.Context, o Outcome[S]) (Result, error) {
 	o.Test = Test(ctx)
 	if r, ok := errors.AsType[*raised](o.Err); ok {
@@ -180,7 +185,7 @@ func (t Thing[S]) end(ctx context.Context, o Outcome[S]) (Result, error) {
 	return r, nil
 }
 
-// text returns the comment of a stage that needs nothing but Texts.
+// text returns the comment for a stage from Texts and the error.
 func (t Thing[S]) text(stage Stage, left *data.Map, err error) string {
 	switch stage {
 	case StageSame:
@@ -196,5 +201,5 @@ func (t Thing[S]) text(stage Stage, left *data.Map, err error) string {
 	case t.Texts.Failed != "":
 		return t.Texts.Failed
 	}
-	return "After the change this is still not as wanted: " + data.Repr(left)
+	return "Still different from the desired state after the change: " + data.Repr(left)
 }

@@ -8,58 +8,61 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/modules/calls"
+	"github.com/brineproject/brine/state"
 )
 
-// commandArgs are the arguments of a chunk that the commands of its conditions get, too.
-var commandArgs = [...]string{"cwd", "root", "runas", "env", "prepend_path", "umask", "timeout", "success_retcodes"}
+// commandArgs are the arguments of a chunk that are passed on to the commands of its conditions.
+var commandArgs = [...]string{"cwd", "root", "runas", "env", "prepend_path", "umask", "timeout",
+	"success_retcodes"}
 
-// A verdict is what one condition says: skip has the chunk not run.
+// A verdict is the outcome of one kind of condition. If skip is true, the chunk is not run.
 type verdict struct {
 	skip      bool
-	comment   any // nil where nothing was asked
+	comment   any // nil if no condition was evaluated
 	skipWatch bool
 }
 
-// conditions returns the result of a chunk that onlyif, unless or creates keep from running; where they do not, its result is
-// false (salt/state.py, _run_check).
-func (r *Runner) conditions(ctx context.Context, low *data.Map) (*data.Map, error) {
+// conditions evaluates onlyif, unless and creates of a chunk and returns the result for a skipped
+// chunk. The field result is false if the chunk is to run (salt/state.py, _run_check).
+func (r *Runner) conditions(ctx context.Context, low state.Chunk) (*data.Map, error) {
 	var comments []any
 	skip, skipWatch := false, false
 	for _, c := range []struct {
-		key string
-		ask func(context.Context, *data.Map) (verdict, error)
+		key      string
+		evaluate func(context.Context, state.Chunk) (verdict, error)
 	}{{"onlyif", r.onlyif}, {"unless", r.unless}, {"creates", r.creates}} {
 		if !low.Has(c.key) {
 			continue
 		}
-		v, err := c.ask(ctx, low)
+		v, err := c.evaluate(ctx, low)
 		if err != nil {
 			return nil, err
 		}
 		if v.comment == nil {
 			return nil, loader.Exception("KeyError", "'comment'")
 		}
-		comments, skip, skipWatch = append(comments, v.comment), skip || v.skip, skipWatch || v.skipWatch
+		comments, skip, skipWatch = append(comments, v.comment), skip ||
+			v.skip, skipWatch || v.skipWatch
 	}
-	ret := data.NewMap("result", skip, "name", low.Value("name"), "changes", &data.Map{}, "comment", comments,
-		"__sls__", low.Value("__sls__"), "__id__", low.Value("__id__"))
+	ret := data.NewMap("result", skip, "name", low.Name(), "changes", &data.Map{},
+		"comment", comments, "__sls__", low.SLS(), "__id__", low.ID())
 	if skipWatch {
 		ret.Set("skip_watch", true)
 	}
 	return ret, nil
 }
 
-// onlyif lets a chunk run when all that it asks is so.
-func (r *Runner) onlyif(ctx context.Context, low *data.Map) (verdict, error) {
+// onlyif allows a chunk to run if all conditions hold.
+func (r *Runner) onlyif(ctx context.Context, low state.Chunk) (verdict, error) {
 	v := verdict{}
-	for _, entry := range listOf(orNone(low.Value("onlyif"))) {
-		holds, known, err := r.ask(ctx, low, entry, 100)
+	for _, entry := range data.ListOf(nilAsList(low.Value("onlyif"))) {
+		holds, how, err := r.evaluate(ctx, low, entry, 100)
 		switch {
 		case err != nil:
 			return v, err
-		case known == badType:
+		case how == badType:
 			return verdict{comment: "onlyif execution failed, bad type passed"}, nil
-		case known == noFunction:
+		case how == noFunction:
 			v.comment = "no `fun` argument in onlyif: " + data.Str(entry)
 			r.env.Log.Warn(v.comment)
 			return v, nil
@@ -71,18 +74,18 @@ func (r *Runner) onlyif(ctx context.Context, low *data.Map) (verdict, error) {
 	return v, nil
 }
 
-// unless keeps a chunk from running when all that it asks is so.
-func (r *Runner) unless(ctx context.Context, low *data.Map) (verdict, error) {
+// unless skips a chunk if all conditions hold.
+func (r *Runner) unless(ctx context.Context, low state.Chunk) (verdict, error) {
 	v := verdict{}
-	for _, entry := range listOf(orNone(low.Value("unless"))) {
-		holds, known, err := r.ask(ctx, low, entry, 0)
+	for _, entry := range data.ListOf(nilAsList(low.Value("unless"))) {
+		holds, how, err := r.evaluate(ctx, low, entry, 0)
 		switch {
 		case err != nil:
 			return v, err
-		case known == badType:
+		case how == badType:
 			v.skip, v.comment = false, "unless condition is false, bad type passed"
 			continue
-		case known == noFunction:
+		case how == noFunction:
 			v.comment = "no `fun` argument in unless: " + data.Str(entry)
 			r.env.Log.Warn(v.comment)
 			return v, nil
@@ -94,42 +97,49 @@ func (r *Runner) unless(ctx context.Context, low *data.Map) (verdict, error) {
 	return v, nil
 }
 
-// orNone makes a condition that is nothing one that asks nothing understood.
-func orNone(v any) any {
+// nilAsList turns a nil condition into a list with one nil entry, which counts as an entry of a bad
+// type.
+func nilAsList(v any) any {
 	if v == nil {
 		return []any{nil}
 	}
 	return v
 }
 
-// What is known of an entry of a condition.
+// An evaluation tells whether an entry of a condition could be evaluated.
+type evaluation int
+
 const (
-	asked = iota
+	evaluated evaluation = iota
 	badType
 	noFunction
 )
 
-// ask runs a command or function and reports whether it succeeded. A command that cannot be run counts as one that returned broken.
-func (r *Runner) ask(ctx context.Context, low *data.Map, entry any, broken int) (holds bool, known int, err error) {
+// evaluate runs a command or function and reports whether it succeeded. If a command cannot be run,
+// its return code is taken to be broken.
+func (r *Runner) evaluate(
+	ctx context.Context, low state.Chunk, entry any, broken int,
+) (holds bool, how evaluation, err error) {
 	switch entry := entry.(type) {
 	case string:
 		code, err := r.retcode(ctx, entry, r.commandOptions(low))
 		if loader.KindOf(err) == loader.KindExecution {
 			code, err = broken, nil
 		}
-		return code == 0, asked, err
+		return code == 0, evaluated, err
 	case *data.Map:
 		if !entry.Has("fun") {
 			return false, noFunction, nil
 		}
-		holds, err := r.askFunction(ctx, entry.Clone())
-		return holds, asked, err
+		holds, err := r.evaluateFunction(ctx, entry.Clone())
+		return holds, evaluated, err
 	}
 	return false, badType, nil
 }
 
-func (r *Runner) askFunction(ctx context.Context, entry *data.Map) (bool, error) {
-	fun, path, args := data.Str(entry.Value("fun")), entry.Value("get_return"), listOf(entry.Value("args"))
+func (r *Runner) evaluateFunction(ctx context.Context, entry *data.Map) (bool, error) {
+	fun, path, args := data.Str(entry.Value("fun")), entry.Value("get_return"),
+		data.ListOf(entry.Value("args"))
 	for _, key := range []string{"fun", "get_return", "args"} {
 		entry.Delete(key)
 	}
@@ -158,16 +168,17 @@ func (r *Runner) askFunction(ctx context.Context, entry *data.Map) (bool, error)
 	return data.Truth(result), nil
 }
 
-// retcode returns what a command of a condition returns.
+// retcode runs a command of a condition and returns its return code.
 func (r *Runner) retcode(ctx context.Context, command string, options *data.Map) (int, error) {
 	run := calls.Run{Line: command, Shell: calls.InShell, IgnoreRetcode: true, More: options}
 	return calls.Retcode(ctx, r.env, run)
 }
 
-// commandOptions are the arguments of a chunk that the commands of its conditions get, but for those of cmd_opts_exclude.
-func (r *Runner) commandOptions(low *data.Map) *data.Map {
+// commandOptions returns the arguments of a chunk that are passed on to the commands of its
+// conditions, except those in cmd_opts_exclude.
+func (r *Runner) commandOptions(low state.Chunk) *data.Map {
 	options := &data.Map{}
-	exclude := listOf(low.Value("cmd_opts_exclude"))
+	exclude := data.ListOf(low.Value("cmd_opts_exclude"))
 	for _, key := range commandArgs {
 		if !listed(exclude, key) {
 			options.Set(key, low.Value(key))
@@ -190,7 +201,7 @@ func listed(list []any, name string) bool {
 	return false
 }
 
-// shell returns the argument shell as the grain has it.
+// shell returns the argument shell from the grain of that name.
 func (r *Runner) shell() *data.Map {
 	if shell, ok := r.env.GrainsNow().Get("shell"); ok {
 		return data.NewMap("shell", shell)
@@ -198,8 +209,8 @@ func (r *Runner) shell() *data.Map {
 	return &data.Map{}
 }
 
-// creates keeps a chunk from running when all files are there that it names.
-func (r *Runner) creates(_ context.Context, low *data.Map) (verdict, error) {
+// creates skips a chunk if all the files that it names exist.
+func (r *Runner) creates(_ context.Context, low state.Chunk) (verdict, error) {
 	switch files := low.Value("creates").(type) {
 	case string:
 		if r.exists(files) {
@@ -224,25 +235,28 @@ func (r *Runner) exists(file string) bool {
 	return err == nil
 }
 
-// checkCmd lets the commands of check_cmd decide whether the chunk succeeded; functions that take check_cmd see to it themselves
-// where their module says so (salt/state.py, _run_check_cmd).
+// checkCmd runs the commands of check_cmd to decide whether the chunk succeeded. It leaves the
+// result alone if the function takes check_cmd itself and its module has mod_run_check_cmd
+// (salt/state.py, _run_check_cmd).
 func (r *Runner) checkCmd(ctx context.Context, t *task, v any) (any, error) {
 	ret, ok := v.(*data.Map)
-	if !ok || !t.low.Has("check_cmd") || r.states.Has(t.low.Text("state")+".mod_run_check_cmd") && t.spec.Has("check_cmd") {
+	if !ok || !t.low.Has("check_cmd") || r.states.Has(t.low.State()+".mod_run_check_cmd") &&
+		t.spec.Has("check_cmd") {
 		return v, nil
 	}
 	good, comment := false, ""
-	for _, command := range listOf(t.low.Value("check_cmd")) {
+	for _, command := range data.ListOf(t.low.Value("check_cmd")) {
 		code, err := r.retcode(ctx, data.Str(command), r.shell())
 		if err != nil {
 			return nil, err
 		}
-		if good, comment = code == 0, "check_cmd determined the state succeeded"; !good {
+		good, comment = code == 0, "check_cmd determined the state succeeded"
+		if !good {
 			comment = "check_cmd determined the state failed"
 			break
 		}
 	}
-	identify(ret, t.low)
+	setIdentity(ret, t.low)
 	ret.Set("result", good)
 	if comment != "" {
 		ret.Set("comment", comment)
@@ -250,26 +264,30 @@ func (r *Runner) checkCmd(ctx context.Context, t *task, v any) (any, error) {
 	return ret, nil
 }
 
-// allowed reports whether the option global_state_conditions lets a function run on this minion
-// (salt/state.py, _match_global_state_conditions).
-func (r *Runner) allowed(ctx context.Context, full string, low *data.Map) (bool, error) {
-	if r.conds == nil {
+// allowed reports whether the option global_state_conditions allows a function to run on this
+// minion (salt/state.py, _match_global_state_conditions).
+func (r *Runner) allowed(ctx context.Context, full string, low state.Chunk) (bool, error) {
+	if r.globalConditions == nil {
 		v, err := r.option(ctx, "global_state_conditions")
 		if err != nil {
 			return false, err
 		}
-		if r.conds, _ = v.(*data.Map); r.conds == nil {
-			r.conds = &data.Map{}
+		r.globalConditions, err = calls.FoundIn[*data.Map]("global_state_conditions", v)
+		if err != nil {
+			return false, err
+		}
+		if r.globalConditions == nil {
+			r.globalConditions = &data.Map{}
 		}
 	}
 	asked := false
-	for key, conditions := range r.conds.All() {
-		if key != "*" && key != full && key != low.Value("state") {
+	for key, conditions := range r.globalConditions.All() {
+		if key != "*" && key != full && key != low.State() {
 			continue
 		}
-		for _, condition := range listOf(conditions) {
-			v, err := r.env.Call(ctx, "match.compound", []any{condition}, nil)
-			if err != nil || data.Truth(v) {
+		for _, condition := range data.ListOf(conditions) {
+			ok, err := calls.MatchCompound(ctx, r.env, condition)
+			if err != nil || ok {
 				return err == nil, err
 			}
 			asked = true
@@ -278,10 +296,10 @@ func (r *Runner) allowed(ctx context.Context, full string, low *data.Map) (bool,
 	return !asked, nil
 }
 
-// option returns an option as config.option does, which looks into grains and pillar, too.
+// option returns an option as config.option does, which also searches grains and pillar.
 func (r *Runner) option(ctx context.Context, name string) (any, error) {
 	if !r.env.Functions.Has("config.option") {
 		return r.env.Option(name), nil
 	}
-	return r.env.Call(ctx, "config.option", []any{name}, nil)
+	return calls.Option[any](ctx, r.env, name)
 }

@@ -1,22 +1,22 @@
 package runner
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/state"
 )
 
-// A query is what a requisite names: pkg: nginx; sls: web; or an id alone.
+// A query is the reference in a requisite: pkg: nginx; sls: web; or an ID alone.
 type query struct {
-	kind    string // of state, "id" or "sls"
+	kind    string // kind of state, "id" or "sls"
 	pattern any
 }
 
-// queryOf reads a requisite; a text is an id, and a function behind the kind of state does not count. It is not ok when it is neither
-// text nor dictionary.
+// queryOf parses a requisite. A string is an ID. A function after the kind of state is ignored. It
+// returns false for anything but strings and dictionaries.
 func queryOf(item any) (query, bool) {
 	switch item := item.(type) {
 	case string:
@@ -32,10 +32,12 @@ func queryOf(item any) (query, bool) {
 }
 
 func badRequisite(item any) error {
-	return render.Errorf("Requisite '%s' is neither an id nor a dictionary of one key", data.Str(item))
+	return render.Errorf("Requisite '%s' is neither an ID nor a dictionary with one key",
+		data.Str(item))
 }
 
-// elements returns what a requisite statement lists; Python goes through texts by their characters.
+// elements returns the items of a requisite statement. A string yields its characters, as in
+// Python.
 func elements(v any) []any {
 	switch v := v.(type) {
 	case []any:
@@ -52,33 +54,33 @@ func elements(v any) []any {
 	return nil
 }
 
-// A group is the chunks that one query means, in the order of the walk. What it knows of those that ran is kept, as many
-// chunks may require the same group.
+// A group holds the chunks that match one query, in the order of the walk. It caches the flags of
+// the chunks that already ran, because many chunks may require the same group.
 type group struct {
-	chunks []*data.Map
+	chunks []state.Chunk
 	tags   []string
-	known  [families]tally
+	cached [families]tally
 }
 
-// A tally joins the flags of the first chunks of a group.
+// A tally combines the flags of the first n chunks of a group.
 type tally struct {
 	n     int
 	flags flags
 }
 
-// An index finds chunks by what requisites say of them.
+// An index finds chunks by the queries of requisites.
 type index struct {
-	chunks []*data.Map
-	places map[query][]int  // kind and exact id or name, also "id" and "sls" → positions
-	groups map[query]*group // answers
+	chunks []state.Chunk
+	places map[query][]int  // kind and exact ID or name, also "id" and "sls" → positions
+	groups map[query]*group // cached answers
 }
 
-func newIndex(chunks []*data.Map) *index {
+func newIndex(chunks []state.Chunk) *index {
 	x := &index{chunks: chunks, places: map[query][]int{}, groups: map[query]*group{}}
 	for i, chunk := range chunks {
-		kind, id, name := data.Str(chunk.Value("state")), chunk.Value("__id__"), chunk.Value("name")
-		x.put(i, "sls", chunk.Value("__sls__"))
-		for _, kind := range []string{kind, "id"} {
+		id, name := chunk.ID(), chunk.Name()
+		x.put(i, "sls", chunk.SLS())
+		for _, kind := range []string{chunk.State(), "id"} {
 			x.put(i, kind, id)
 			if !data.Equal(id, name) {
 				x.put(i, kind, name)
@@ -88,7 +90,8 @@ func newIndex(chunks []*data.Map) *index {
 	return x
 }
 
-// put notes a chunk; a state that is called sls or id cannot be told from the words.
+// put adds a chunk to the index. A state module called sls or id would be indistinguishable from
+// these keywords.
 func (x *index) put(i int, kind string, v any) {
 	if s, ok := v.(string); ok {
 		q := query{kind, s}
@@ -98,14 +101,14 @@ func (x *index) put(i int, kind string, v any) {
 	}
 }
 
-// find returns the chunks that a query means; none for a query that names nothing.
+// find returns the chunks that match a query, or an empty group if the pattern is nil.
 func (x *index) find(q query) (*group, error) {
 	if q.pattern == nil {
 		return &group{}, nil
 	}
 	pattern, ok := q.pattern.(string)
 	if !ok {
-		return nil, x.strange(q)
+		return nil, x.badPattern(q)
 	}
 	g := x.groups[q]
 	if g == nil {
@@ -115,11 +118,12 @@ func (x *index) find(q query) (*group, error) {
 	return g, nil
 }
 
-func (x *index) strange(q query) error {
+func (x *index) badPattern(q query) error {
 	if len(x.chunks) == 0 {
 		return render.Errorf("Could not locate requisite of [%s]", q.kind)
 	}
-	return render.Errorf("Could not locate requisite of [%s] present in state with name [%s]", q.kind, data.Str(x.chunks[0].Value("name")))
+	return render.Errorf("Could not locate requisite of [%s] present in state with name [%s]",
+		q.kind, data.Str(x.chunks[0].Name()))
 }
 
 func (x *index) group(q query, pattern string) *group {
@@ -130,25 +134,36 @@ func (x *index) group(q query, pattern string) *group {
 	g := &group{}
 	for _, i := range at {
 		g.chunks = append(g.chunks, x.chunks[i])
-		g.tags = append(g.tags, tagOf(x.chunks[i]))
+		g.tags = append(g.tags, x.chunks[i].Tag())
 	}
 	return g
 }
 
-// scan goes through all chunks for a pattern.
+// scan matches a pattern against all chunks.
 func (x *index) scan(kind, pattern string) []int {
 	var at []int
 	for i, chunk := range x.chunks {
-		fields := []string{"name", "__id__"}
-		switch {
-		case kind == "sls":
-			fields = []string{"__sls__"}
-		case kind != "id" && kind != chunk.Text("state"):
-			continue
+		matches := false
+		switch kind {
+		case "sls":
+			matches = globs(pattern, chunk.SLS())
+		case "id", chunk.State():
+			matches = matchesChunk(pattern, chunk)
 		}
-		if slices.ContainsFunc(fields, func(field string) bool { return loader.Glob(pattern, chunk.Text(field)) }) {
+		if matches {
 			at = append(at, i)
 		}
 	}
 	return at
+}
+
+// matchesChunk reports whether a pattern matches the name or the ID of a chunk.
+func matchesChunk(pattern string, chunk state.Chunk) bool {
+	return globs(pattern, chunk.Name()) || globs(pattern, chunk.ID())
+}
+
+// globs reports whether a pattern matches a value. Anything but text counts as empty text.
+func globs(pattern string, v any) bool {
+	text, _ := v.(string)
+	return loader.Glob(pattern, text)
 }

@@ -5,36 +5,39 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/state"
 )
 
-// listeners finds chunks by what listen says of them: kind of state, then kind, id or name.
+// listeners finds chunks by the references in listen: kind of state, then kind, ID or name.
 type listeners struct {
-	chunks  []*data.Map // one a kind, id and name: the last
+	chunks  []state.Chunk // one per kind, ID and name: the last
 	places  map[query][]int
-	byID    map[string]*data.Map // what an id or a name alone means: the first chunk
+	byID    map[string]state.Chunk // resolves a bare ID or name: the first chunk
 	errors  *data.Map
-	watched []*data.Map
+	watched []state.Chunk
 }
 
-// listen runs mod_watch of what listens to chunks that changed something, and adds the results (salt/state.py, call_listen).
-func (r *Runner) listen(ctx context.Context, chunks []*data.Map, results *data.Map) error {
-	if !slices.ContainsFunc(chunks, func(c *data.Map) bool { return c.Has("listen") || c.Has("listen_in") }) {
+// listen runs mod_watch of the chunks that listen to changed chunks, and adds the results
+// (salt/state.py, call_listen).
+func (r *Runner) listen(ctx context.Context, chunks []state.Chunk, results *data.Map) error {
+	if !slices.ContainsFunc(chunks,
+		func(c state.Chunk) bool { return c.Has("listen") || c.Has("listen_in") }) {
 		return nil
 	}
 	l := newListeners(chunks)
 	for _, chunk := range chunks {
 		for _, to := range elements(chunk.Value("listen")) {
-			l.hear(query{data.Str(chunk.Value("state")), chunk.Value("__id__")}, to, results)
+			l.check(query{chunk.State(), chunk.ID()}, to, results)
 		}
 		for _, in := range elements(chunk.Value("listen_in")) {
 			m, _ := in.(*data.Map)
 			for kind, id := range m.All() {
-				own := data.NewMap(data.Str(chunk.Value("state")), chunk.Value("__id__"))
-				l.hear(query{data.Str(kind), id}, own, results)
+				own := data.NewMap(chunk.State(), chunk.ID())
+				l.check(query{data.Str(kind), id}, own, results)
 			}
 		}
 	}
-	more, err := r.walk(ctx, l.watched)
+	more, err := r.runChunks(ctx, l.watched)
 	results.Update(more)
 	for tag, ret := range l.errors.All() {
 		ret.(*data.Map).Set("__run_num__", r.next())
@@ -43,14 +46,14 @@ func (r *Runner) listen(ctx context.Context, chunks []*data.Map, results *data.M
 	return err
 }
 
-func newListeners(chunks []*data.Map) *listeners {
-	l := &listeners{places: map[query][]int{}, byID: map[string]*data.Map{}, errors: &data.Map{}}
+func newListeners(chunks []state.Chunk) *listeners {
+	l := &listeners{places: map[query][]int{}, byID: map[string]state.Chunk{}, errors: &data.Map{}}
 	type key struct{ state, id, name string }
 	seen := map[key]int{}
 	for _, chunk := range chunks {
-		kind, id, name := data.Str(chunk.Value("state")), data.Str(chunk.Value("__id__")), data.Str(chunk.Value("name"))
+		kind, id, name := chunk.State(), data.Str(chunk.ID()), data.Str(chunk.Name())
 		for _, word := range []string{id, name} {
-			if l.byID[word] == nil {
+			if _, ok := l.byID[word]; !ok {
 				l.byID[word] = chunk
 			}
 		}
@@ -72,27 +75,27 @@ func newListeners(chunks []*data.Map) *listeners {
 	return l
 }
 
-// find returns the chunks that a kind and a word mean.
-func (l *listeners) find(q query) []*data.Map {
+// find returns the chunks that match a kind and an ID or name.
+func (l *listeners) find(q query) []state.Chunk {
 	if !data.Hashable(q.pattern) {
 		return nil
 	}
-	var found []*data.Map
+	var found []state.Chunk
 	for _, at := range l.places[query{q.kind, data.Str(q.pattern)}] {
 		found = append(found, l.chunks[at])
 	}
 	return found
 }
 
-// hear notes that who listens to a chunk is to be told, where that changed something.
-func (l *listeners) hear(who query, to any, results *data.Map) {
+// check schedules mod_watch of the listener if a chunk that it listens to changed something.
+func (l *listeners) check(listener query, to any, results *data.Map) {
 	m, ok := to.(*data.Map)
 	if !ok {
-		chunk := l.byID[data.Str(to)]
-		if chunk == nil {
+		chunk, ok := l.byID[data.Str(to)]
+		if !ok {
 			return
 		}
-		m = data.NewMap(chunk.Value("state"), chunk.Value("__id__"))
+		m = data.NewMap(chunk.State(), chunk.ID())
 	}
 	for kind, id := range m.All() {
 		heard := query{data.Str(kind), id}
@@ -101,22 +104,23 @@ func (l *listeners) hear(who query, to any, results *data.Map) {
 			l.missing(heard)
 		}
 		for _, chunk := range chunks {
-			if ret, _ := results.Value(tagOf(chunk)).(*data.Map); ret != nil && data.Truth(ret.Value("changes")) {
-				l.tell(who)
+			if ret, _ := results.Value(chunk.Tag()).(*data.Map); ret != nil &&
+				data.Truth(ret.Value("changes")) {
+				l.schedule(listener)
 			}
 		}
 	}
 }
 
-// tell adds the mod_watch of those who listen.
-func (l *listeners) tell(who query) {
-	chunks := l.find(who)
+// schedule adds the mod_watch chunks of a listener.
+func (l *listeners) schedule(listener query) {
+	chunks := l.find(listener)
 	if len(chunks) == 0 {
-		l.missing(who)
+		l.missing(listener)
 	}
 	for _, chunk := range chunks {
-		low := watcher(chunk)
-		low.Set("__id__", "listener_"+data.Str(chunk.Value("__id__")))
+		low := watcherOf(chunk)
+		low.Set("__id__", "listener_"+data.Str(chunk.ID()))
 		for _, kind := range order {
 			low.Delete(kind)
 		}

@@ -8,87 +8,85 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A parallel is a state that runs aside of the others.
+// A parallel is a state that runs concurrently with the others.
 type parallel struct {
-	done chan struct{} // closed when ret is there
+	done chan struct{} // closed when ret is set
 	ret  *data.Map
 }
 
-// start runs a state aside and returns what stands for its result until it is done.
+// start runs a state in parallel and returns a placeholder for its result.
 func (w *walk) start(ctx context.Context, t *task) *data.Map {
 	p := &parallel{done: make(chan struct{})}
-	free := w.r.enter(ctx)
-	w.parallel[tagOf(t.low)] = p
-	t.low = t.low.Clone() // the walk goes on and marks its chunks
-	t.call.Low = t.low
+	release := w.r.acquire(ctx)
+	w.parallel[t.low.Tag()] = p
+	t.low = t.low.Clone() // the walk continues and marks its own chunks
+	t.call.Low = t.low.Map
 	chunks := w.copies()
 	t.call.Chunks = func() []*data.Map { return chunks }
 	go func() {
 		defer close(p.done)
-		defer free()
-		p.ret = w.r.aside(ctx, t)
+		defer release()
+		p.ret = w.r.runParallel(ctx, t)
 	}()
-	return data.NewMap("name", t.low.Value("name"), "result", nil, "changes", &data.Map{}, "comment", "Started in a separate process")
+	return data.NewMap("name", t.low.Name(), "result", nil, "changes", &data.Map{},
+		"comment", "Started in a separate process")
 }
 
-// enter waits until another state may run aside: state_max_parallel says how many may at once, 0 any number. It returns what makes
-// room again.
-func (r *Runner) enter(ctx context.Context) (leave func()) {
-	if r.places == nil {
+// acquire waits until another parallel state may run. state_max_parallel is the limit, 0 means no
+// limit. The caller must call release when the state is done.
+func (r *Runner) acquire(ctx context.Context) (release func()) {
+	if r.limit == nil {
 		return func() {}
 	}
 	select {
-	case r.places <- struct{}{}:
-		return func() { <-r.places }
+	case r.limit <- struct{}{}:
+		return func() { <-r.limit }
 	case <-ctx.Done():
 		return func() {}
 	}
 }
 
-// places returns room for as many states as may run aside at once, nil where there is no bound.
-func places(most any) chan struct{} {
-	n, err := loader.Int(most)
+// newLimit returns a semaphore for the number of parallel states, or nil if there is no limit.
+func newLimit(limit any) chan struct{} {
+	n, err := loader.Int(limit)
 	if err != nil || n <= 0 {
 		return nil
 	}
 	return make(chan struct{}, n)
 }
 
-// copies returns copies of the chunks, which nobody changes, for states that run aside of the walk.
+// copies returns copies of the chunks for parallel states. Nobody modifies them.
 func (w *walk) copies() []*data.Map {
 	if w.copied == nil {
-		for _, chunk := range w.chunks {
+		for _, chunk := range w.maps {
 			w.copied = append(w.copied, chunk.Clone())
 		}
 	}
 	return w.copied
 }
 
-// aside runs a state, and again as its argument retry says (salt/state.py, _call_parallel_target).
-func (r *Runner) aside(ctx context.Context, t *task) *data.Map {
+// runParallel runs a state, with retries according to its argument retry (salt/state.py,
+// _call_parallel_target).
+func (r *Runner) runParallel(ctx context.Context, t *task) *data.Map {
 	ret := r.once(ctx, t)
 	ret.Set("__parallel__", true)
 	v, ok := t.low.Get("retry")
 	if !ok {
 		return ret
 	}
-	p := r.plan(v)
+	p := r.parsePlan(v)
 	if r.test() {
-		p.foretell(ret)
+		p.describe(ret)
 		return ret
 	}
-	for n := 1; int64(n) <= p.attempts && !data.Equal(p.until, ret.Value("result")); n++ {
-		waited, err := r.wait(ctx, p)
-		if err != nil {
-			return ret
-		}
-		next := r.once(ctx, t)
-		next.Set("__parallel__", true)
-		next.Set("comment", data.Str(ret.Value("comment"))+"\n"+attemptOrNone(n, next))
-		next.Set("duration", number(next)+number(ret)+milliseconds(waited))
-		next.Set("start_time", ret.Value("start_time"))
-		ret = next
-	}
+	// one run more than in sequence, as in Salt; if the run ends, the last result stays
+	ret, _ = r.repeat(ctx, p, p.attempts, ret,
+		func(n int, last *data.Map) (*data.Map, bool, error) {
+			next := r.once(ctx, t)
+			next.Set("__parallel__", true)
+			next.Set("comment", data.Str(last.Value("comment"))+"\n"+attemptOrNone(n, next))
+			return next, false, nil
+		})
 	return ret
 }
 
@@ -103,20 +101,20 @@ func (r *Runner) once(ctx context.Context, t *task) *data.Map {
 	began := time.Now()
 	v, err := r.invoke(ctx, t)
 	if err != nil {
-		v = r.raised(t, err)
+		v = r.exceptionResult(t, err)
 	}
-	ret := unify(v)
+	ret := normalizeResult(v)
 	timed(ret, began, time.Since(began))
 	return ret
 }
 
-// reconcile waits for a state that runs aside, if the tag is of one, and puts its result in place.
+// reconcile waits for the parallel state with this tag, if there is one, and stores its result.
 func (w *walk) reconcile(ctx context.Context, tag string) error {
 	p := w.parallel[tag]
 	if p == nil {
 		return nil
 	}
-	<-p.done // it ends when ctx does
+	<-p.done // ends when ctx does
 	delete(w.parallel, tag)
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
@@ -126,7 +124,7 @@ func (w *walk) reconcile(ctx context.Context, tag string) error {
 	return ctx.Err()
 }
 
-// reconcileAll waits for all states that run aside.
+// reconcileAll waits for all parallel states.
 func (w *walk) reconcileAll(ctx context.Context) error {
 	var first error
 	for tag := range w.parallel {

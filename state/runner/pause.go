@@ -12,12 +12,14 @@ import (
 	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/payload"
+	"github.com/brineproject/brine/state"
 )
 
-// pauseCheck is how often a run that pauses looks whether it may go on.
+// pauseCheck is the interval at which a paused run checks whether it may continue.
 const pauseCheck = time.Second
 
-// pauseFile is where state.pause and state.soft_kill of another job leave word; "" for a run without a job.
+// pauseFile returns the path of the file in which state.pause and state.soft_kill, run by another
+// job, leave their requests. It is "" for a run without a job.
 func (r *Runner) pauseFile() string {
 	if r.o.JID == "" {
 		return ""
@@ -25,19 +27,22 @@ func (r *Runner) pauseFile() string {
 	return filepath.Join(r.env.Opts.Text("cachedir"), "state_pause", filepath.Base(r.o.JID))
 }
 
-// pause waits before a chunk where the run is to, and reports whether it ends there (salt/state.py, check_pause).
-func (r *Runner) pause(ctx context.Context, low *data.Map) (kill bool, err error) {
+// pause blocks before a chunk while the run is paused, and reports whether the run is to end here
+// (salt/state.py, check_pause).
+func (r *Runner) pause(ctx context.Context, low state.Chunk) (kill bool, err error) {
 	for began := time.Now(); ; {
-		word, err := r.pauseWord(low)
+		word, err := r.pauseEntry(low)
 		if err != nil {
-			r.env.Log.Errorf("Failed to read in pause data for file located at: %s: %v", r.pauseFile(), err)
+			r.env.Log.Errorf("Failed to read in pause data for file located at: %s: %v",
+				r.pauseFile(), err)
 			return false, nil
 		}
 		switch {
 		case word == nil:
 			return false, nil
 		case word.Has("duration"):
-			if seconds, err := loader.Float(word.Value("duration")); err != nil || time.Since(began).Seconds() > seconds {
+			if seconds, err := loader.Float(word.Value("duration")); err != nil ||
+				time.Since(began).Seconds() > seconds {
 				return false, nil
 			}
 		}
@@ -50,8 +55,8 @@ func (r *Runner) pause(ctx context.Context, low *data.Map) (kill bool, err error
 	}
 }
 
-// pauseWord returns what is to happen before a chunk, nil for nothing.
-func (r *Runner) pauseWord(low *data.Map) (*data.Map, error) {
+// pauseEntry returns the pause request for a chunk, or nil.
+func (r *Runner) pauseEntry(low state.Chunk) (*data.Map, error) {
 	file := r.pauseFile()
 	if file == "" {
 		return nil, nil
@@ -68,7 +73,7 @@ func (r *Runner) pauseWord(low *data.Map) (*data.Map, error) {
 		return nil, err
 	}
 	words, _ := v.(*data.Map)
-	word, ok := words.Get(low.Value("__id__"))
+	word, ok := words.Get(low.ID())
 	if !ok {
 		word = words.Value("__all__")
 	}
@@ -76,7 +81,7 @@ func (r *Runner) pauseWord(low *data.Map) (*data.Map, error) {
 	return m, nil
 }
 
-// forgetPauses removes what was left for a run that is over.
+// forgetPauses removes the pause requests of a finished run.
 func (r *Runner) forgetPauses() {
 	file := r.pauseFile()
 	if file == "" {

@@ -6,22 +6,23 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/state"
 )
 
-// A status is what requisites say of a chunk.
+// A status is the combined outcome of a chunk's requisites.
 type status int
 
 const (
-	met       status = iota // it may run
-	unmet                   // something has to run first
-	failed                  // something that it requires failed
-	pre                     // nothing of what it is a prereq for would change
-	onfail                  // nothing failed
-	onchanges               // nothing changed
-	changed                 // something changed that it watches
+	statusMet       status = iota // the chunk may run
+	statusUnmet                   // another chunk has to run first
+	statusFailed                  // a required chunk failed
+	statusPre                     // prereq: the other state would not change anything
+	statusOnfail                  // onfail: no state failed
+	statusOnchanges               // onchanges: no state changed anything
+	statusChanged                 // a watched state changed something
 )
 
-// flags are what states that ran mean to a requisite.
+// flags are the meanings of finished states for a requisite, as a bit set.
 type flags uint16
 
 const (
@@ -36,7 +37,7 @@ const (
 	fPremet
 )
 
-// A family of requisites judges the result of a state alike.
+// A family of requisites interprets the result of a state in the same way.
 type family int
 
 const (
@@ -44,26 +45,28 @@ const (
 	watching
 	failing
 	changing
-	looking // prereq
+	lookahead // prereq
 	families
 )
 
-// kinds are the requisites that are judged, in the order in which those that failed are named.
+// kinds lists the requisites in the order in which failed ones are reported.
 var kinds = [...]struct {
 	name string
 	family
 }{
-	{"require", plain}, {"require_any", plain}, {"watch", watching}, {"watch_any", watching}, {"prereq", looking},
-	{"onfail", failing}, {"onfail_any", failing}, {"onfail_all", failing}, {"onchanges", changing}, {"onchanges_any", changing},
+	{"require", plain}, {"require_any", plain}, {"watch", watching}, {"watch_any", watching},
+	{"prereq", lookahead},
+	{"onfail", failing}, {"onfail_any", failing}, {"onfail_all", failing}, {"onchanges", changing},
+	{"onchanges_any", changing},
 	{"prerequired", plain},
 }
 
-// requisites are the groups that a chunk requires, by kind.
+// requisites holds the groups that a chunk requires, by kind.
 type requisites map[string][]*group
 
 // all returns the chunks of all kinds.
-func (q requisites) all() []*data.Map {
-	var all []*data.Map
+func (q requisites) all() []state.Chunk {
+	var all []state.Chunk
 	for _, kind := range kinds {
 		for _, g := range q[kind.name] {
 			all = append(all, g.chunks...)
@@ -79,7 +82,7 @@ func (q requisites) dict() *data.Map {
 		list := []any{}
 		for _, g := range q[kind.name] {
 			for _, chunk := range g.chunks {
-				list = append(list, chunk)
+				list = append(list, chunk.Map)
 			}
 		}
 		if _, ok := q[kind.name]; ok || kind.name != "prerequired" {
@@ -89,48 +92,49 @@ func (q requisites) dict() *data.Map {
 	return d
 }
 
-// judge finds out what the requisites of a chunk say (salt/state.py, check_requisite).
-func (w *walk) judge(ctx context.Context, low *data.Map) (status, requisites, error) {
-	w.watchless(low)
+// judge evaluates the requisites of a chunk (salt/state.py, check_requisite).
+func (w *walk) judge(ctx context.Context, low state.Chunk) (status, requisites, error) {
+	w.r.replaceWatch(low)
 	reqs := requisites{}
-	ignored := listOf(w.r.env.Option("disabled_requisites"))
+	ignored := data.ListOf(w.r.env.Option("disabled_requisites"))
 	for _, kind := range kinds {
 		v := low.Value(kind.name)
-		if v == nil || kind.name == "prerequired" && ahead(low) {
+		if v == nil || kind.name == "prerequired" && isLookahead(low) {
 			continue
 		}
 		if slices.Contains(ignored, any(kind.name)) {
 			w.r.env.Log.Warnf("The %s requisite has been disabled, Ignoring.", kind.name)
 			continue
 		}
-		groups, found, err := w.groups(v)
+		groups, found, err := w.findGroups(v)
 		if err != nil || !found {
-			return unmet, nil, err
+			return statusUnmet, nil, err
 		}
 		reqs[kind.name] = groups
 	}
 	var sum flags
 	for _, kind := range kinds {
-		f, err := w.flags(ctx, kind.family, reqs[kind.name])
+		f, err := w.combineFlags(ctx, kind.family, reqs[kind.name])
 		if err != nil {
-			return unmet, nil, err
+			return statusUnmet, nil, err
 		}
-		sum |= forgiving(kind.name, f)
+		sum |= relax(kind.name, f)
 	}
-	return sum.status(), reqs, nil
+	return sum.toStatus(), reqs, nil
 }
 
-// watchless makes what a chunk watches a require where its module has no mod_watch.
-func (w *walk) watchless(low *data.Map) {
-	if !low.Has("watch") && !low.Has("watch_any") || w.r.states.Has(low.Text("state")+".mod_watch") {
+// replaceWatch turns the watch requisites of a chunk into require if its module has no mod_watch.
+func (r *Runner) replaceWatch(low state.Chunk) {
+	if !low.Has("watch") && !low.Has("watch_any") ||
+		r.states.Has(low.State()+".mod_watch") {
 		return
 	}
-	becomes(low, "watch", "require")
-	becomes(low, "watch_any", "require_any")
+	moveRequisite(low, "watch", "require")
+	moveRequisite(low, "watch_any", "require_any")
 }
 
-// becomes moves what a chunk has under one requisite behind what it has under another.
-func becomes(low *data.Map, from, to string) {
+// moveRequisite appends the entries of one requisite to another.
+func moveRequisite(low state.Chunk, from, to string) {
 	v, ok := low.Get(from)
 	if !ok {
 		return
@@ -139,8 +143,9 @@ func becomes(low *data.Map, from, to string) {
 	low.Set(to, slices.Concat(elements(low.Value(to)), elements(v)))
 }
 
-// groups returns what a statement names, and whether all of it is there.
-func (w *walk) groups(v any) (groups []*group, found bool, err error) {
+// findGroups returns the groups that a statement references. It returns false if one of them is
+// empty.
+func (w *walk) findGroups(v any) (groups []*group, found bool, err error) {
 	for _, item := range elements(v) {
 		q, ok := queryOf(item)
 		if !ok {
@@ -158,8 +163,8 @@ func (w *walk) groups(v any) (groups []*group, found bool, err error) {
 	return groups, true, nil
 }
 
-// flags joins what the results of groups mean.
-func (w *walk) flags(ctx context.Context, f family, groups []*group) (flags, error) {
+// combineFlags combines the flags of several groups.
+func (w *walk) combineFlags(ctx context.Context, f family, groups []*group) (flags, error) {
 	var sum flags
 	for _, g := range groups {
 		part, err := w.groupFlags(ctx, f, g)
@@ -172,8 +177,8 @@ func (w *walk) flags(ctx context.Context, f family, groups []*group) (flags, err
 }
 
 func (w *walk) groupFlags(ctx context.Context, f family, g *group) (flags, error) {
-	known := &g.known[f]
-	if f == looking { // what is seen ahead may be seen again
+	known := &g.cached[f]
+	if f == lookahead { // the result of a dry run may change
 		known = &tally{}
 	}
 	for ; known.n < len(g.tags); known.n++ {
@@ -182,21 +187,21 @@ func (w *walk) groupFlags(ctx context.Context, f family, g *group) (flags, error
 			return 0, err
 		}
 		ret := w.result(tag)
-		if f == looking {
+		if f == lookahead {
 			ret = w.r.pre[tag]
 		}
 		if ret == nil {
 			return known.flags | fUnmet, nil
 		}
-		known.flags |= meaning(f, ret)
+		known.flags |= flagsOf(f, ret)
 	}
 	return known.flags, nil
 }
 
-// meaning says what one result means to a requisite.
-func meaning(f family, ret *data.Map) flags {
+// flagsOf returns the flags of one result for a family of requisites.
+func flagsOf(f family, ret *data.Map) flags {
 	result, hasChanges := ret.Value("result"), data.Truth(ret.Value("changes"))
-	ran, told := ret.Get("__state_ran__")
+	ran, hasRan := ret.Get("__state_ran__")
 	switch {
 	case f == failing && result == true:
 		return fOnfail
@@ -208,18 +213,19 @@ func meaning(f family, ret *data.Map) flags {
 		return fOnchanges
 	case f == watching && hasChanges:
 		return fChange
-	case f == looking && result != nil:
+	case f == lookahead && result != nil:
 		return fPre
-	case f == looking:
+	case f == lookahead:
 		return fPremet | fMet
-	case told && !data.Truth(ran):
+	case hasRan && !data.Truth(ran):
 		return 0
 	}
 	return fMet
 }
 
-// forgiving drops what one good state makes up for in the _any forms and in onfail, and one bad state in onfail_all.
-func forgiving(kind string, f flags) flags {
+// relax drops the flags that do not count. In the _any forms and in onfail, one state that meets
+// the condition is enough. In onfail_all, one state that does not meet it is decisive.
+func relax(kind string, f flags) flags {
 	if strings.HasSuffix(kind, "_any") || kind == "onfail" {
 		if f&(fMet|fChange) != 0 {
 			f &^= fFail
@@ -237,25 +243,25 @@ func forgiving(kind string, f flags) flags {
 	return f
 }
 
-// status decides by the flags of all requisites.
-func (f flags) status() status {
+// toStatus derives the status from the combined flags.
+func (f flags) toStatus() status {
 	switch {
 	case f&fUnmet != 0:
-		return unmet
+		return statusUnmet
 	case f&fFail != 0:
-		return failed
+		return statusFailed
 	case f&fPre != 0 && f&fPremet != 0:
-		return met
+		return statusMet
 	case f&fPre != 0:
-		return pre
+		return statusPre
 	case f&fOnfail != 0 && f&fOnchangesMet == 0:
-		return onfail
+		return statusOnfail
 	case f&fOnchanges != 0 && f&fOnchangesMet == 0:
-		return onchanges
+		return statusOnchanges
 	case f&fChange != 0:
-		return changed
+		return statusChanged
 	case f&fOnfail != 0:
-		return onfail
+		return statusOnfail
 	}
-	return met
+	return statusMet
 }

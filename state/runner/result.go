@@ -6,33 +6,38 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/state"
 )
 
-// identify adds to a result whose it is.
-func identify(ret, low *data.Map) *data.Map {
-	for _, key := range []string{"__sls__", "__id__", "name"} {
-		ret.Set(key, low.Value(key))
-	}
+// setIdentity adds __sls__, __id__ and name of the chunk to a result.
+func setIdentity(ret *data.Map, low state.Chunk) *data.Map {
+	ret.Set("__sls__", low.SLS())
+	ret.Set("__id__", low.ID())
+	ret.Set("name", low.Name())
 	return ret
 }
 
-// fake returns the next result, of a chunk that is not run.
-func (w *walk) fake(low *data.Map, result any, comment string) *data.Map {
-	ret := data.NewMap("changes", &data.Map{}, "result", result, "duration", 0.0, "start_time", timeOfDay(time.Now()), "comment", comment)
+// notRunResult returns a numbered result for a chunk that is not run.
+func (w *walk) notRunResult(low state.Chunk, result any, comment string) *data.Map {
+	ret := data.NewMap("changes", &data.Map{}, "result", result, "duration", 0.0,
+		"start_time", timeOfDay(time.Now()), "comment", comment)
 	ret.Set("__run_num__", w.r.next())
-	return identify(ret, low)
+	return setIdentity(ret, low)
 }
 
-// skipped returns the result of a chunk that is as wanted without being run.
-func (w *walk) skipped(low *data.Map, comment string) *data.Map { return w.fake(low, true, comment) }
+// skipped returns the successful result of a chunk that need not be run.
+func (w *walk) skipped(low state.Chunk, comment string) *data.Map {
+	return w.notRunResult(low, true, comment)
+}
 
-// notRun returns the result of a chunk whose time has not come.
-func (w *walk) notRun(low *data.Map, comment string) *data.Map {
-	return identify(data.NewMap("changes", &data.Map{}, "result", true, "duration", 0.0, "start_time", timeOfDay(time.Now()), "comment", comment,
+// notRun returns the result of a chunk whose onfail or onchanges condition did not occur.
+func (w *walk) notRun(low state.Chunk, comment string) *data.Map {
+	return setIdentity(data.NewMap("changes", &data.Map{}, "result", true, "duration", 0.0,
+		"start_time", timeOfDay(time.Now()), "comment", comment,
 		"__state_ran__", false, "__run_num__", w.r.next()), low)
 }
 
-// timed adds when a state began, in the host's time, and how many milliseconds it took.
+// timed adds the start time, in the host's time zone, and the duration in milliseconds.
 func timed(ret *data.Map, began time.Time, took time.Duration) {
 	ret.Set("start_time", timeOfDay(began))
 	ret.Set("duration", milliseconds(took))
@@ -40,7 +45,7 @@ func timed(ret *data.Map, began time.Time, took time.Duration) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// timeOfDay returns the time of day as Python's isoformat does.
+// timeOfDay formats the time of day like Python's isoformat.
 func timeOfDay(t time.Time) string {
 	t = t.Local()
 	if t.Nanosecond() < 1000 {
@@ -49,12 +54,13 @@ func timeOfDay(t time.Time) string {
 	return t.Format("15:04:05.000000")
 }
 
-// unify returns what a state gave in the form that results have: a comment is text, a result true, false or nil. What is no
-// result is a failed one (salt/utils/decorators/state.py).
-func unify(v any) *data.Map {
+// normalizeResult brings the return value of a state function into the form of a result: the
+// comment is a string, the result is true, false or nil. Anything that is not a result becomes a
+// failed one (salt/utils/decorators/state.py).
+func normalizeResult(v any) *data.Map {
 	ret, wrong := checked(v)
 	if wrong == "" {
-		for _, sub := range listOf(ret.Value("sub_state_run")) {
+		for _, sub := range data.ListOf(ret.Value("sub_state_run")) {
 			if _, wrong = checked(sub); wrong != "" {
 				break
 			}
@@ -63,9 +69,9 @@ func unify(v any) *data.Map {
 	if wrong != "" {
 		return malformed(wrong)
 	}
-	straighten(ret)
-	for _, sub := range listOf(ret.Value("sub_state_run")) {
-		straighten(sub.(*data.Map))
+	normalize(ret)
+	for _, sub := range data.ListOf(ret.Value("sub_state_run")) {
+		normalize(sub.(*data.Map))
 	}
 	return ret
 }
@@ -75,7 +81,7 @@ func malformed(wrong string) *data.Map {
 		"comment", "An exception occurred in this state: "+wrong)
 }
 
-// checked returns v as a result, or what is wrong with it.
+// checked returns v as a result, or a message if it is malformed.
 func checked(v any) (ret *data.Map, wrong string) {
 	ret, ok := v.(*data.Map)
 	if !ok || ret == nil {
@@ -91,12 +97,13 @@ func checked(v any) (ret *data.Map, wrong string) {
 		}
 	}
 	if missing != nil {
-		return nil, fmt.Sprintf("The following keys were not present in the state return: %s.", strings.Join(missing, ", "))
+		return nil, fmt.Sprintf("The following keys were not present in the state return: %s.",
+			strings.Join(missing, ", "))
 	}
 	return ret, ""
 }
 
-func straighten(ret *data.Map) {
+func normalize(ret *data.Map) {
 	if list, ok := ret.Value("comment").([]any); ok {
 		lines := make([]string, len(list))
 		for i, line := range list {

@@ -8,65 +8,72 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/state"
 )
 
-// Options are what a Runner is made of.
+// Options configure a Runner. Env and States are required.
 type Options struct {
-	// Env has the options, grains, pillar and functions of the run. The options that count are test, failhard, state_events,
-	// state_aggregate, disabled_requisites, lock_saltenv, local, id, cachedir, user and global_state_conditions. With the option
-	// test true nothing is written.
+	// Env provides the options, grains, pillar and functions of the run. The runner reads the
+	// options test, failhard, state_events, state_aggregate, state_max_parallel,
+	// disabled_requisites, lock_saltenv, local, id, cachedir, user and global_state_conditions. If
+	// test is true, nothing is written.
 	Env *loader.Env
-	// States are the state functions.
+	// States is the registry of state functions.
 	States *loader.Registry
-	// JID is the job of the run. Without it there are neither events nor pauses.
+	// JID is the job ID of the run. If it is empty, there are neither events nor pauses.
 	JID string
-	// Mock runs nothing, and calls every state a success.
+	// Mock makes the run call no state function and report success for every state.
 	Mock bool
-	// Refresh gathers grains or pillar anew, after states with reload_grains or reload_pillar; nil does neither.
+	// Refresh reloads grains or pillar after states with reload_grains or reload_pillar. It may be
+	// nil.
 	Refresh func(ctx context.Context, grains, pillar bool) error
 }
 
-// A Runner is one run of states. It must not be used by several goroutines at once.
+// A Runner is one run of states. It is not safe for concurrent use.
 type Runner struct {
 	env     *loader.Env
 	states  *loader.Registry
 	o       Options
 	id      string
-	context *loader.Context // what the states of the run leave for one another
+	context *loader.Context // data shared by the states of the run
 
-	number   int64                // of the next result
-	pre      map[string]*data.Map // results of looking ahead, for prereq
-	begun    map[string]bool      // modules whose mod_init is done
-	conds    *data.Map            // option global_state_conditions; nil when it was not read yet
-	agg      any                  // option state_aggregate
-	aggKnown bool
+	number      int64                // number of the next result
+	pre         map[string]*data.Map // results of dry runs for prereq, by tag
+	initialized map[string]bool      // modules whose mod_init is done
 
-	places chan struct{} // what runs aside takes one; nil for any number
+	globalConditions *data.Map // option of that name; nil until read
+	stateAggregate   any       // option of that name
+	aggregateRead    bool      // stateAggregate is set
 
-	mu sync.Mutex // of what states see while they run in parallel: results
+	limit chan struct{} // semaphore for parallel states; nil for no limit
+
+	mu sync.Mutex // guards results, which parallel states read
 }
 
-// New returns a runner.
+// New returns a runner. It fails if Env or States is nil.
 func New(o Options) (*Runner, error) {
 	if o.Env == nil || o.States == nil {
-		return nil, errors.New("run states: there is no environment or no shelf of states")
+		return nil, errors.New("run states: Env and States are required")
 	}
 	return &Runner{
 		env: o.Env, states: o.States, o: o, id: rand.Text(), context: &loader.Context{},
-		pre: map[string]*data.Map{}, begun: map[string]bool{}, places: places(o.Env.Option("state_max_parallel")),
+		pre: map[string]*data.Map{}, initialized: map[string]bool{},
+		limit: newLimit(o.Env.Option("state_max_parallel")),
 	}, nil
 }
 
-// ID names the run; state functions see it as change.Call.Run.
+// ID returns the random ID of the run. State functions see it as change.Call.Run.
 func (r *Runner) ID() string { return r.id }
 
-// Chunks runs chunks, and then what listens to them. The results stand under the tags of the chunks, in the order in which they
-// ran. The chunks are the runner's from then on: it marks them, and states that join others change them.
+// Chunks runs the chunks, then the chunks that listen to them. It returns the results by tag, in
+// execution order. The caller must not use the chunks afterwards: the runner marks them, and states
+// that join others modify them.
 //
-// An error ends the run as an exception does in Salt: a chunk has arguments that its function does not take, or a requisite that
-// makes no sense. What already ran stays as it is. When ctx ends, so does the run, with its error.
-func (r *Runner) Chunks(ctx context.Context, chunks []*data.Map) (*data.Map, error) {
-	results, err := r.walk(ctx, chunks)
+// An error ends the run if Salt would end it with an exception: a chunk has arguments that its
+// function does not accept, or an invalid requisite. States that already ran are not undone. If ctx
+// ends, the run ends with its error.
+func (r *Runner) Chunks(ctx context.Context, chunks []state.Chunk) (*data.Map, error) {
+	results, err := r.runChunks(ctx, chunks)
 	if err == nil {
 		err = r.listen(ctx, chunks, results)
 	}
@@ -74,17 +81,18 @@ func (r *Runner) Chunks(ctx context.Context, chunks []*data.Map) (*data.Map, err
 	return results, err
 }
 
-// Only runs the chunks of an id and what they require, but nothing that listens to them, as state.sls_id does.
-func (r *Runner) Only(ctx context.Context, chunks []*data.Map, id string) (*data.Map, error) {
+// Only runs the chunks of an ID and the chunks they require, but not those that listen to them, as
+// state.sls_id does.
+func (r *Runner) Only(ctx context.Context, chunks []state.Chunk, id string) (*data.Map, error) {
 	results := &data.Map{}
 	for _, low := range chunks {
-		if low.Value("__id__") != id {
+		if low.ID() != id {
 			continue
 		}
 		w := newWalk(r, chunks)
 		err := w.chunk(ctx, low, 0)
-		if settled := w.reconcileAll(ctx); err == nil {
-			err = settled
+		if waitErr := w.reconcileAll(ctx); err == nil {
+			err = waitErr
 		}
 		results.Update(w.results)
 		if err != nil {
@@ -94,16 +102,16 @@ func (r *Runner) Only(ctx context.Context, chunks []*data.Map, id string) (*data
 	return results, nil
 }
 
-// Call runs one chunk, whatever it requires, as state.single and state.low do.
-func (r *Runner) Call(ctx context.Context, low *data.Map) (*data.Map, error) {
+// Call runs one chunk without its requisites, as state.single and state.low do.
+func (r *Runner) Call(ctx context.Context, low state.Chunk) (*data.Map, error) {
 	if err := r.init(ctx, low); err != nil {
 		return nil, err
 	}
-	w := newWalk(r, []*data.Map{low})
-	ret, err := r.call(ctx, w, low, 1)
+	w := newWalk(r, []state.Chunk{low})
+	ret, err := r.call(ctx, w, newTask(low, 1))
 	if err == nil {
-		w.results.Set(tagOf(low), ret)
-		err = w.reconcile(ctx, tagOf(low))
+		w.results.Set(low.Tag(), ret)
+		err = w.reconcile(ctx, low.Tag())
 	}
 	return ret, err
 }

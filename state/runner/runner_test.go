@@ -23,7 +23,7 @@ import (
 	"github.com/brineproject/brine/state/runner"
 )
 
-// A bench is a host with the state x, whose functions the tests make.
+// A bench is a host with the state x, whose functions the tests define.
 type bench struct {
 	opts   *data.Map
 	grains *data.Map
@@ -36,7 +36,8 @@ type bench struct {
 }
 
 func newBench(t *testing.T, funcs ...loader.Func) *bench {
-	b := &bench{opts: data.NewMap("id", "web1", "cachedir", t.TempDir(), "test", false, "failhard", false, "state_events", false), grains: &data.Map{}}
+	b := &bench{opts: data.NewMap("id", "web1", "cachedir", t.TempDir(), "test", false,
+		"failhard", false, "state_events", false), grains: &data.Map{}}
 	b.funcs = append(funcs, loader.F("run", b.run), loader.F("mod_watch", b.watch))
 	return b
 }
@@ -47,7 +48,7 @@ type xArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// logged returns what runners log from now on.
+// logged returns a hook with the further log entries of runners.
 func (b *bench) logged() *logtest.Hook {
 	log, hook := logtest.NewNullLogger()
 	b.log = log
@@ -60,7 +61,7 @@ func (b *bench) note(name string) {
 	b.calls = append(b.calls, name)
 }
 
-// run changes something, unless quiet says no, and has the result that it is told.
+// run changes something unless quiet is set, and returns the given result.
 func (b *bench) run(_ context.Context, a xArgs) (any, error) {
 	b.note(a.Name)
 	changes := data.NewMap("did", a.Name)
@@ -101,20 +102,22 @@ func (b *bench) runner(t *testing.T) *runner.Runner {
 }
 
 func plugin(name string, funcs ...loader.Func) loader.Plugin {
-	return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
+	return loader.Plugin{Name: name,
+		New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 }
 
 // x returns a chunk of the state x.
-func x(id string, pairs ...any) *data.Map {
-	low := data.NewMap("state", "x", "fun", "run", "name", id, "__id__", id, "__sls__", "a", "__env__", "base")
+func x(id string, pairs ...any) state.Chunk {
+	low := state.Chunk{Map: data.NewMap("state", "x", "fun", "run", "name", id, "__id__", id,
+		"__sls__", "a", "__env__", "base")}
 	low.Update(data.NewMap(pairs...))
 	return low
 }
 
-// on is a requisite of the state of an id.
+// on returns a requisite on the state of an ID.
 func on(id string) []any { return []any{data.NewMap("x", id)} }
 
-func (b *bench) chunks(t *testing.T, chunks ...*data.Map) *data.Map {
+func (b *bench) chunks(t *testing.T, chunks ...state.Chunk) *data.Map {
 	t.Helper()
 	b.calls, b.events = nil, nil
 	results, err := b.runner(t).Chunks(t.Context(), chunks)
@@ -131,20 +134,20 @@ func (b *bench) ran(t *testing.T, want string) {
 	}
 }
 
-func result(t *testing.T, results *data.Map, low *data.Map) *data.Map {
+func result(t *testing.T, results *data.Map, low state.Chunk) *data.Map {
 	t.Helper()
-	ret, ok := results.Value(state.Tag(low)).(*data.Map)
+	ret, ok := results.Value(low.Tag()).(*data.Map)
 	if !ok {
-		t.Fatalf("no result of %s in %s", state.Tag(low), data.Repr(results))
+		t.Fatalf("no result of %s in %s", low.Tag(), data.Repr(results))
 	}
 	return ret
 }
 
-// TestALongChain has each of 10,000 states require the next one, and all of them a whole SLS.
+// TestALongChain has 10,000 states that each require the next one, and all of them a whole SLS.
 func TestALongChain(t *testing.T) {
 	const n = 10_000
 	b := newBench(t)
-	chunks := make([]*data.Map, n)
+	chunks := make([]state.Chunk, n)
 	for i := range chunks {
 		chunks[i] = x(fmt.Sprint("s", i))
 		if i < n-1 {
@@ -158,14 +161,16 @@ func TestALongChain(t *testing.T) {
 	}
 }
 
-// TestManyRequireAnSLS has thousands of states require thousands: what a group said is not asked again for each.
+// TestManyRequireAnSLS has thousands of states that require thousands of others. The flags of a
+// group must be cached.
 func TestManyRequireAnSLS(t *testing.T) {
 	b := newBench(t)
-	var chunks []*data.Map
+	var chunks []state.Chunk
 	for i := range 10_000 {
 		low := x(fmt.Sprint("s", i))
 		if i >= 5_000 {
-			low.Update(data.NewMap("__sls__", "b", "onchanges", []any{data.NewMap("sls", "a"), data.NewMap("x", "s1*")}))
+			low.Update(data.NewMap("__sls__", "b",
+				"onchanges", []any{data.NewMap("sls", "a"), data.NewMap("x", "s1*")}))
 		}
 		chunks = append(chunks, low)
 	}
@@ -176,7 +181,7 @@ func TestManyRequireAnSLS(t *testing.T) {
 
 func TestCyclesAreNamed(t *testing.T) {
 	b := newBench(t)
-	ring := make([]*data.Map, 1000)
+	ring := make([]state.Chunk, 1000)
 	for i := range ring {
 		ring[i] = x(fmt.Sprint("s", i), "require", on(fmt.Sprint("s", (i+1)%len(ring))))
 	}
@@ -197,7 +202,8 @@ func TestCyclesAreNamed(t *testing.T) {
 
 func TestFailhardInARequisite(t *testing.T) {
 	b := newBench(t)
-	first, bad, after := x("first", "require", on("bad")), x("bad", "result", false, "failhard", true), x("after")
+	first, bad, after := x("first", "require", on("bad")), x("bad", "result", false,
+		"failhard", true), x("after")
 	results := b.chunks(t, first, bad, after)
 	b.ran(t, "bad")
 	if results.Len() != 1 {
@@ -226,7 +232,7 @@ func TestListenComesLastAndOnce(t *testing.T) {
 func TestStatesRunInParallel(t *testing.T) {
 	meet := make(chan string)
 	b := newBench(t, loader.F("meet", func(ctx context.Context, a xArgs) (any, error) {
-		select { // two of them must be there at once
+		select { // two of them must be running at the same time
 		case meet <- a.Name:
 		case <-meet:
 		case <-ctx.Done():
@@ -237,15 +243,16 @@ func TestStatesRunInParallel(t *testing.T) {
 	one, two := x("one", "fun", "meet", "parallel", true), x("two", "fun", "meet", "parallel", true)
 	after := x("after", "require", []any{data.NewMap("x", "one"), data.NewMap("x", "two")})
 	results := b.chunks(t, one, two, after)
-	for _, low := range []*data.Map{one, two} {
-		if ret := result(t, results, low); ret.Value("result") != true || ret.Value("__parallel__") != true || !ret.Has("__run_num__") {
+	for _, low := range []state.Chunk{one, two} {
+		if ret := result(t, results, low); ret.Value("result") != true ||
+			ret.Value("__parallel__") != true || !ret.Has("__run_num__") {
 			t.Errorf("got %s", data.Repr(ret))
 		}
 	}
 	b.ran(t, "after")
 }
 
-// TestStateMaxParallel counts how many of six states run aside at once.
+// TestStateMaxParallel counts how many of six states run concurrently.
 func TestStateMaxParallel(t *testing.T) {
 	for _, tt := range []struct {
 		option any
@@ -263,7 +270,7 @@ func TestStateMaxParallel(t *testing.T) {
 				return change.New(a.Name, true, nil, ""), nil
 			}))
 			b.opts.Set("state_max_parallel", tt.option)
-			var chunks []*data.Map
+			var chunks []state.Chunk
 			for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 				chunks = append(chunks, x(name, "fun", "stay", "parallel", true))
 			}
@@ -273,15 +280,16 @@ func TestStateMaxParallel(t *testing.T) {
 				}
 			}
 			if most.Load() != tt.most {
-				t.Errorf("state_max_parallel %v: %d states ran at once, want %d", tt.option, most.Load(), tt.most)
+				t.Errorf("state_max_parallel %v: %d states ran at once, want %d", tt.option,
+					most.Load(), tt.most)
 			}
 		})
 	}
 }
 
-// The walk marks its chunks while a state runs aside, which must not read them then: a map that is read and changed at once ends the
-// process.
-func TestStatesInParallelSeeChunksThatNobodyChanges(t *testing.T) {
+// The walk marks its chunks while a parallel state runs. The state must not read them, because
+// concurrent access to a map crashes the process.
+func TestParallelStatesReadCopies(t *testing.T) {
 	release := make(chan struct{})
 	var seen []*data.Map
 	b := newBench(t, loader.F("look", func(ctx context.Context, a xArgs) (any, error) {
@@ -296,13 +304,13 @@ func TestStatesInParallelSeeChunksThatNobodyChanges(t *testing.T) {
 		close(release)
 		return change.New(a.Name, true, nil, ""), nil
 	}))
-	chunks := []*data.Map{x("one", "fun", "look", "parallel", true), x("two", "fun", "go"), x("three")}
+	chunks := []state.Chunk{x("one", "fun", "look", "parallel", true), x("two", "fun", "go"), x("three")}
 	b.chunks(t, chunks...)
 	if len(seen) != len(chunks) {
 		t.Fatalf("%d chunks are seen, want %d", len(seen), len(chunks))
 	}
 	for i, low := range chunks {
-		if seen[i] == low || seen[i].Value("name") != low.Value("name") {
+		if seen[i] == low.Map || seen[i].Value("name") != low.Value("name") {
 			t.Errorf("chunk %d is that of the walk, or another: %s", i, data.Repr(seen[i]))
 		}
 	}
@@ -324,7 +332,8 @@ func TestRetryWaits(t *testing.T) {
 			}
 			began := time.Now()
 			ret := result(t, b.chunks(t, low), low)
-			if took := time.Since(began); took != 80*time.Second || ret.Value("result") != true || ret.Value("duration").(float64) < 80_000 {
+			if took := time.Since(began); took != 80*time.Second || ret.Value("result") != true ||
+				ret.Value("duration").(float64) < 80_000 {
 				t.Errorf("parallel %v: it took %v: %s", parallel, took, data.Repr(ret))
 			}
 			if !strings.Contains(ret.Text("comment"), `Attempt 1: Returned a result of "False"`) {
@@ -380,13 +389,13 @@ func TestPausesAndSoftKill(t *testing.T) {
 	})
 }
 
-func TestAJobThatIsKilledEndsItsRun(t *testing.T) {
+func TestKilledJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		low := x("a", "result", false, "retry", data.NewMap("attempts", int64(9), "interval", int64(50)))
-		if _, err := b.runner(t).Chunks(ctx, []*data.Map{low, x("b")}); err != context.DeadlineExceeded {
+		if _, err := b.runner(t).Chunks(ctx, []state.Chunk{low, x("b")}); err != context.DeadlineExceeded {
 			t.Errorf("got %v", err)
 		}
 		b.ran(t, "a, a")
@@ -396,18 +405,20 @@ func TestAJobThatIsKilledEndsItsRun(t *testing.T) {
 func TestEvents(t *testing.T) {
 	b := newBench(t)
 	b.jid = "20260101000000000000"
-	chunks := func() []*data.Map {
-		return []*data.Map{x("a", "fire_event", true, "require", on("c")), x("b", "fire_event", "my/tag"), x("c")}
+	chunks := func() []state.Chunk {
+		return []state.Chunk{x("a", "fire_event", true, "require", on("c")),
+			x("b", "fire_event", "my/tag"), x("c")}
 	}
 	b.chunks(t, chunks()...)
-	said := strings.Join(b.events, " ")
-	if want := "salt/state_result/20260101000000000000/web1/a salt/state_result/20260101000000000000/web1/my/tag"; said != want {
-		t.Errorf("events %s", said)
+	tags := strings.Join(b.events, " ")
+	if want := "salt/state_result/20260101000000000000/web1/a salt/state_result/20260101000000000000/web1/my/tag"; tags != want {
+		t.Errorf("events %s", tags)
 	}
 	b.opts.Set("state_events", true)
 	b.chunks(t, chunks()...)
-	if said = strings.Join(b.events, " "); !strings.HasPrefix(said, "salt/job/20260101000000000000/prog/web1/0 ") || len(b.events) != 3 {
-		t.Errorf("events %s", said)
+	if tags = strings.Join(b.events, " "); !strings.HasPrefix(tags,
+		"salt/job/20260101000000000000/prog/web1/0 ") || len(b.events) != 3 {
+		t.Errorf("events %s", tags)
 	}
 	b.opts.Set("local", true)
 	if b.chunks(t, chunks()...); len(b.events) != 0 {
@@ -436,7 +447,7 @@ func TestModInitAndAggregate(t *testing.T) {
 	}
 }
 
-func TestResultsThatAreNone(t *testing.T) {
+func TestMalformedResults(t *testing.T) {
 	give := any(nil)
 	b := newBench(t, loader.F("odd", func(context.Context, xArgs) (any, error) { return give, nil }))
 	for _, c := range []struct {
@@ -445,25 +456,28 @@ func TestResultsThatAreNone(t *testing.T) {
 	}{
 		{"text", "Malformed state return. Data must be a dictionary type."},
 		{data.NewMap("name", "x"), "'Changes' should be a dictionary."},
-		{data.NewMap("changes", data.NewMap(), "name", "x"), "The following keys were not present in the state return: result, comment."},
+		{data.NewMap("changes", data.NewMap(), "name", "x"),
+			"The following keys were not present in the state return: result, comment."},
 	} {
 		give = c.give
 		low := x("a", "fun", "odd")
 		ret := result(t, b.chunks(t, low), low)
-		if ret.Value("comment") != "An exception occurred in this state: "+c.want || ret.Value("__run_num__") != int64(0) {
+		if ret.Value("comment") != "An exception occurred in this state: "+c.want ||
+			ret.Value("__run_num__") != int64(0) {
 			t.Errorf("%v gives %s", c.give, data.Repr(ret))
 		}
 	}
 	give = data.NewMap("name", "x", "changes", data.NewMap(), "result", int64(1), "comment", []any{"a", "b"})
 	low := x("a", "fun", "odd")
-	if ret := result(t, b.chunks(t, low), low); ret.Value("comment") != "a\nb" || ret.Value("result") != true {
+	if ret := result(t, b.chunks(t, low), low); ret.Value("comment") != "a\nb" ||
+		ret.Value("result") != true {
 		t.Errorf("got %s", data.Repr(ret))
 	}
 }
 
-func TestStatesThatStatesRan(t *testing.T) {
+func TestSubStates(t *testing.T) {
 	b := newBench(t, loader.F("parent", func(_ context.Context, a xArgs) (any, error) {
-		ret := change.Done(a.Name, "")
+		ret := change.Unchanged(a.Name, "")
 		sub := change.New("kid", true, data.NewMap("k", "v"), "did it")
 		sub.Set("low", data.NewMap("state", "x", "fun", "run", "name", "kid", "__id__", "kid"))
 		ret.Set("sub_state_run", []any{sub})
@@ -479,7 +493,7 @@ func TestStatesThatStatesRan(t *testing.T) {
 func TestWrongChunks(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct {
-		low  *data.Map
+		low  state.Chunk
 		want string
 	}{
 		{x("a", "fun", "none"), "State 'x.none' was not found in SLS 'a'\nReason: 'x.none' is not available.\n"},
@@ -492,13 +506,16 @@ func TestWrongChunks(t *testing.T) {
 			t.Errorf("got %s, %v, want %q", data.Repr(ret), err, c.want)
 		}
 	}
-	if _, err := b.runner(t).Chunks(t.Context(), []*data.Map{x("a", "require", []any{data.NewMap("x", []any{"b"})})}); err == nil ||
+	if _, err := b.runner(t).Chunks(t.Context(),
+		[]state.Chunk{x("a", "require", []any{data.NewMap("x", []any{"b"})})}); err == nil ||
 		err.Error() != "Could not locate requisite of [x] present in state with name [a]" {
 		t.Errorf("a requisite that is a list gives %v", err)
 	}
-	strict := newBench(t, loader.F("strict", func(context.Context, struct{ Name string }) (any, error) { return nil, nil }))
-	_, err := strict.runner(t).Chunks(t.Context(), []*data.Map{x("a", "fun", "strict", "b", 1, "c", 2)})
-	if loader.KindOf(err) != loader.KindInvocation || err.Error() != "'b' and 'c' are invalid keyword arguments for 'x.strict': ID 'a' in SLS 'a'" {
+	strict := newBench(t, loader.F("strict",
+		func(context.Context, struct{ Name string }) (any, error) { return nil, nil }))
+	_, err := strict.runner(t).Chunks(t.Context(), []state.Chunk{x("a", "fun", "strict", "b", 1, "c", 2)})
+	if loader.KindOf(err) != loader.KindInvocation ||
+		err.Error() != "'b' and 'c' are invalid keyword arguments for 'x.strict': ID 'a' in SLS 'a'" {
 		t.Errorf("arguments too many give %v", err)
 	}
 }
@@ -508,14 +525,15 @@ type managedArgs struct {
 	Contents any `default:"None"`
 }
 
-// What is misspelt is told with what is meant, behind Salt's own words.
+// Misspelt functions and arguments are reported with a suggestion after Salt's own message.
 func TestMisspeltChunks(t *testing.T) {
 	b := newBench(t, loader.F("managed", func(context.Context, managedArgs) (any, error) { return nil, nil }))
 	for _, c := range []struct{ fun, want string }{
 		{"manged", "State 'x.manged' was not found in SLS 'a'\nReason: 'x.manged' is not available.\nIs 'x.managed' meant?\n"},
 		{"mod_wach", "State 'x.mod_wach' was not found in SLS 'a'\nReason: 'x.mod_wach' is not available.\n"},
 	} {
-		if ret, err := b.runner(t).Call(t.Context(), x("a", "fun", c.fun)); err != nil || ret.Value("comment") != c.want {
+		if ret, err := b.runner(t).Call(t.Context(), x("a", "fun", c.fun)); err != nil ||
+			ret.Value("comment") != c.want {
 			t.Errorf("%s: got %s, %v, want %q", c.fun, data.Repr(ret), err, c.want)
 		}
 	}
@@ -525,38 +543,39 @@ func TestMisspeltChunks(t *testing.T) {
 	}
 }
 
-// A function with **kwargs passes over what it does not know. Where that is like a word that it knows, the log says so; results are Salt's.
-func TestDoubtsOfArguments(t *testing.T) {
+// A function with **kwargs ignores unknown arguments. If one resembles a known argument, the log
+// has a warning. Results are the same as Salt's.
+func TestSuspiciousArguments(t *testing.T) {
 	b := newBench(t)
 	for _, c := range []struct{ word, want string }{
-		{"reslt", "'reslt' is no argument of x.run; is 'result' meant?"},
-		{"requires", "'requires' is no argument of x.run; is 'require' meant?"},
+		{"reslt", "'reslt' is not an argument of x.run; is 'result' meant?"},
+		{"requires", "'requires' is not an argument of x.run; is 'require' meant?"},
 		{"context", ""}, {"user", ""}, {"result", ""}, {"onlyif", ""}, {"__resul__", ""},
 	} {
-		for _, template := range []string{"", "jinja"} { // a template takes the words as variables
+		for _, template := range []string{"", "jinja"} { // templates use the arguments as variables
 			hook := b.logged()
 			ret, err := b.runner(t).Call(t.Context(), x("a", c.word, []any{}, "template", template))
 			if err != nil || ret.Has("warnings") {
 				t.Errorf("%s: got %s, %v", c.word, data.Repr(ret), err)
 			}
-			var told string
+			var logged string
 			for _, entry := range hook.AllEntries() {
 				if entry.Level == logrus.WarnLevel {
-					told += entry.Message
+					logged += entry.Message
 				}
 			}
 			want := c.want
 			if template != "" {
 				want = ""
 			}
-			if want == "" && told != "" || !strings.HasSuffix(told, want) {
-				t.Errorf("%s with template %q: the log has %q, want %q", c.word, template, told, want)
+			if want == "" && logged != "" || !strings.HasSuffix(logged, want) {
+				t.Errorf("%s with template %q: the log has %q, want %q", c.word, template, logged, want)
 			}
 		}
 	}
 }
 
-func TestStatesThatAreForbidden(t *testing.T) {
+func TestDisabledStates(t *testing.T) {
 	b := newBench(t)
 	b.grains.Set("state_runs_disabled", []any{"x.r*"})
 	low := x("a")

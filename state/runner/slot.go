@@ -7,11 +7,13 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// slotMark begins a text that stands for what a function returns: __slot__:salt:cmd.run(uptime).
+// slotMark begins a slot, a string that is replaced by the result of a function:
+// __slot__:salt:cmd.run(uptime).
 const slotMark = "__slot__:"
 
-// slots returns arguments with their slots filled: texts, those in lists and dictionaries, and those in dictionaries in lists
-// (salt/state.py, format_slots).
+// slots returns the arguments with their slots replaced by the results. Slots may be values, items
+// of lists, values of dictionaries, and values of dictionaries in lists (salt/state.py,
+// format_slots).
 func (r *Runner) slots(ctx context.Context, args *data.Map) (*data.Map, error) {
 	filled := args.Clone()
 	for key, v := range args.All() {
@@ -33,7 +35,8 @@ func (r *Runner) slotList(ctx context.Context, list []any) ([]any, error) {
 	return filled, err
 }
 
-// fill returns a value with its slots filled, in lists and dictionaries so many levels down. What has none is not copied.
+// fill returns a value with its slots replaced, down to this many levels of lists and dictionaries.
+// A value without slots is not copied.
 func (r *Runner) fill(ctx context.Context, v any, levels int) (any, error) {
 	switch v := v.(type) {
 	case string:
@@ -89,7 +92,7 @@ func (r *Runner) holdsSlot(v any, levels int) bool {
 	return false
 }
 
-// slot returns what a slot stands for, and text that is none as it is.
+// slot evaluates a slot. It returns any other text unchanged.
 func (r *Runner) slot(ctx context.Context, text string) (any, error) {
 	if !strings.HasPrefix(text, slotMark) {
 		return text, nil
@@ -128,17 +131,18 @@ func (r *Runner) malformed(slot, why string) string {
 	return slot
 }
 
-// A functionCall is what a slot calls.
+// A functionCall is the call in a slot.
 type functionCall struct {
 	name  string
 	args  []any
 	words *data.Map
 }
 
-// closing are the brackets and what ends them.
+// closing maps opening brackets to closing ones.
 var closing = map[string]string{"(": ")", "[": "]", "{": "}"}
 
-// parseCall reads module.function(arg, key=arg); all arguments are texts (salt/utils/args.py, parse_function).
+// parseCall parses module.function(arg, key=arg). All arguments are strings (salt/utils/args.py,
+// parse_function).
 func parseCall(text string) (functionCall, bool) {
 	tokens, ok := shellTokens(text)
 	if !ok {
@@ -154,7 +158,8 @@ func parseCall(text string) (functionCall, bool) {
 	return c, false
 }
 
-// arguments reads what stands between the brackets of a call, and reports whether they close.
+// arguments parses the arguments between the parentheses of a call, and reports whether they are
+// closed.
 func (c *functionCall) arguments(tokens []token) bool {
 	var word, key string
 	var open []string
@@ -190,7 +195,7 @@ func (c *functionCall) arguments(tokens []token) bool {
 	return false
 }
 
-// A token is a word, or a sign alone.
+// A token is a word or a single character of punctuation.
 type token struct {
 	text   string
 	quoted bool
@@ -198,8 +203,9 @@ type token struct {
 
 func (t token) is(sign string) bool { return !t.quoted && t.text == sign }
 
-// shellTokens splits a text as Python's shlex.shlex does with posix=True: words of letters, digits and _, quoted parts, and every other
-// sign on its own. It is not ok when a quotation does not end.
+// shellTokens splits a text like Python's shlex.shlex with posix=True: into words of letters,
+// digits and underscores, quoted parts, and single other characters. It returns false for an
+// unterminated quotation.
 func shellTokens(text string) ([]token, bool) {
 	var tokens []token
 	chars := []rune(text)
@@ -227,11 +233,12 @@ func shellTokens(text string) ([]token, bool) {
 }
 
 func inWord(c rune) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 'À' && c <= 'ÿ' && c != '×' && c != '÷' ||
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
+		c >= 'À' && c <= 'ÿ' && c != '×' && c != '÷' ||
 		strings.ContainsRune(`"'\`, c)
 }
 
-// shellWord reads one word and returns how many characters it takes.
+// shellWord reads one word and returns how many characters it consists of.
 func shellWord(chars []rune) (t token, n int, ok bool) {
 	var b strings.Builder
 	quote := rune(0)

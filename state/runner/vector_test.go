@@ -29,22 +29,22 @@ import (
 	"github.com/brineproject/brine/yaml"
 )
 
-// needs are the cases whose conditions call execution modules.
+// needs lists the cases whose conditions call execution modules.
 var needs = map[string]string{"req-onlyif": "file.file_exists"}
 
-// notOurs are the cases that no version of ours can run.
+// notOurs lists the cases that are never supported.
 var notOurs = map[string]string{"custom-py-state": "a state written in Python"}
 
 func TestVectorRunOrder(t *testing.T) { checkFile(t, "states/run-order.json", 6) }
 func TestVectorRun(t *testing.T)      { checkFile(t, "states/run.json", 60) }
 
-// checkFile runs the cases of a file whose states there are; so many there must be at least.
+// checkFile runs the cases of a file whose states are available. At least this many must run.
 func checkFile(t *testing.T, file string, least int) {
 	checkCases(t, vectors.Load(t, file).List, least)
 }
 
-// TestRandomTrees runs trees of test states with requisites by chance, with what Salt 3006.0 answered. The names of several requisites
-// that failed have no order there.
+// TestRandomTrees runs random trees of test states with requisites, and compares the results with
+// those of Salt 3006.0. The order of several failed requisites in a comment is not compared.
 func TestRandomTrees(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "random.json"))
 	if err != nil {
@@ -86,14 +86,15 @@ func checkCases(t *testing.T, cases []any, least int) {
 	}
 }
 
-// A host is a minion of the vectors, with its own directory for files.
+// A host is a minion of the vectors with its own directory for files.
 type host struct {
 	dir, tmp             string
 	opts, grains, pillar *data.Map
 }
 
 func newHost(t *testing.T, c *vectors.Case) *host {
-	c.Only("id", "group", "files", "pillar_files", "config", "tmp_files", "tmp_modes", "steps", "volatile_paths")
+	c.Only("id", "group", "files", "pillar_files", "config", "tmp_files", "tmp_modes", "steps",
+		"volatile_paths")
 	h := &host{dir: t.TempDir(), tmp: t.TempDir(), grains: baseGrains(), pillar: &data.Map{}}
 	fileRoots := &data.Map{}
 	for saltenv, tree := range c.Object("files").All() {
@@ -101,10 +102,11 @@ func newHost(t *testing.T, c *vectors.Case) *host {
 		fileRoots.Set(saltenv, []any{root})
 		h.write(t, root, tree.(*data.Map))
 	}
-	h.opts = data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root", "cachedir", filepath.Join(h.dir, "cache"),
-		"conf_file", filepath.Join(h.dir, "etc", "minion"),
-		"fileserver_backend", []any{"roots"}, "file_roots", fileRoots, "hash_type", "sha256", "saltenv", nil, "renderer", "jinja|yaml",
-		"state_top", "top.sls", "top_file_merging_strategy", "merge", "default_top", "base", "state_auto_order", true,
+	h.opts = data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root",
+		"cachedir", filepath.Join(h.dir, "cache"), "conf_file", filepath.Join(h.dir, "etc", "minion"),
+		"fileserver_backend", []any{"roots"}, "file_roots", fileRoots, "hash_type", "sha256",
+		"saltenv", nil, "renderer", "jinja|yaml", "state_top", "top.sls",
+		"top_file_merging_strategy", "merge", "default_top", "base", "state_auto_order", true,
 		"nodegroups", data.NewMap(), "file_buffer_size", int64(262144), "failhard", false, "test", false)
 	if err := os.Mkdir(filepath.Join(h.dir, "etc"), 0o755); err != nil {
 		t.Fatal(err)
@@ -135,18 +137,20 @@ func (h *host) write(t *testing.T, dir string, files *data.Map) {
 	for name, text := range files.All() {
 		at := filepath.Join(dir, name.(string))
 		body := strings.ReplaceAll(text.(string), "@TMP@", h.tmp)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(body), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, []byte(body), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 func baseGrains() *data.Map {
-	return data.NewMap("id", "web1", "os", "Debian", "os_family", "Debian", "osrelease", "12", "osmajorrelease", int64(12),
-		"kernel", "Linux", "shell", "/bin/sh", "host", "web1", "roles", []any{"web", "cache"}, "ps", "ps -efHww")
+	return data.NewMap("id", "web1", "os", "Debian", "os_family", "Debian", "osrelease", "12",
+		"osmajorrelease", int64(12), "kernel", "Linux", "shell", "/bin/sh", "host", "web1", "roles",
+		[]any{"web", "cache"}, "ps", "ps -efHww")
 }
 
-// pillarOf returns the one SLS of pillar that the cases have, which all minions get.
+// pillarOf returns the only pillar SLS of the cases, which all minions get.
 func (h *host) pillarOf(t *testing.T, files *data.Map) *data.Map {
 	t.Helper()
 	e, _ := h.engine(t, false)
@@ -157,13 +161,14 @@ func (h *host) pillarOf(t *testing.T, files *data.Map) *data.Map {
 	return pillar.(*data.Map)
 }
 
-// engine returns what the host renders with, and its shelf of states.
+// engine returns the host's render engine and its registry of states.
 func (h *host) engine(t *testing.T, test bool) (*render.Engine, *loader.Registry) {
 	t.Helper()
 	log := logging.Discard()
 	opts := h.opts.Clone()
 	opts.Set("test", test)
-	env := &loader.Env{Opts: opts, Log: log, Grains: func() *data.Map { return h.grains }, Pillar: func() *data.Map { return h.pillar }}
+	env := &loader.Env{Opts: opts, Log: log, Grains: func() *data.Map { return h.grains },
+		Pillar: func() *data.Map { return h.pillar }}
 	functions, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
@@ -179,11 +184,12 @@ func (h *host) engine(t *testing.T, test bool) (*render.Engine, *loader.Registry
 	return e, shelf
 }
 
-// chunks returns what an SLS compiles to.
-func (h *host) chunks(t *testing.T, sls string) []*data.Map {
+// chunks compiles an SLS.
+func (h *host) chunks(t *testing.T, sls string) []state.Chunk {
 	t.Helper()
 	e, _ := h.engine(t, false)
-	files, err := fileclient.ForEnv(e.Env(), fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})})
+	files, err := fileclient.ForEnv(e.Env(),
+		fileclient.Brought{Local: fileclient.OwnServer(fileserver.Makers{"roots": roots.Make})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +207,7 @@ func (h *host) chunks(t *testing.T, sls string) []*data.Map {
 	return state.Low(high)
 }
 
-// waits names what a case needs and this version does not have.
+// waits returns what a case needs but this version does not have.
 func (h *host) waits(t *testing.T, id string) string {
 	t.Helper()
 	e, shelf := h.engine(t, false)
@@ -211,7 +217,8 @@ func (h *host) waits(t *testing.T, id string) string {
 	modules := shelf.Modules()
 	var missing []string
 	for _, chunk := range h.chunks(t, "a") {
-		if module := chunk.Text("state"); !slices.Contains(modules, module) && !slices.Contains(missing, "state "+module) {
+		if module := chunk.Text("state"); !slices.Contains(modules, module) &&
+			!slices.Contains(missing, "state "+module) {
 			missing = append(missing, "state "+module)
 		}
 	}
@@ -224,7 +231,7 @@ func (h *host) steps(t *testing.T, c *vectors.Case) {
 		step.Only("argv", "expect")
 		argv, want := step.List("argv"), step.Object("expect")
 		if argv[0] == "state.show_low_sls" {
-			continue // package state has it
+			continue // tested by package state
 		}
 		got, code := h.call(t, argv)
 		got = h.neutral(got)
@@ -232,12 +239,14 @@ func (h *host) steps(t *testing.T, c *vectors.Case) {
 		sorted(got)
 		sorted(want.Value("return"))
 		if c.Text("id") == "env-grains" && i == 1 {
-			// Salt shows a list in the changes of one state that a later state has added to; here changes stay as they were made.
+			// Salt shows a list in the changes of one state after a later state added to it. Here
+			// changes stay as they were.
 			a3 := want.Value("return").(*data.Map).Value("grains_|-a3_|-h4list_|-list_present").(*data.Map)
 			a3.Set("changes", data.NewMap("new", data.NewMap("h4list", []any{"x", "y"})))
 		}
 		if !same(got, h.neutral(want.Value("return"))) || int64(code) != want.Value("retcode") {
-			t.Errorf("step %d %v\ngot  %d %s\nwant %d %s", i, argv, code, data.Repr(got), want.Value("retcode"), data.Repr(want.Value("return")))
+			t.Errorf("step %d %v\ngot  %d %s\nwant %d %s", i, argv, code, data.Repr(got),
+				want.Value("retcode"), data.Repr(want.Value("return")))
 		}
 		if tree, ok := want.Value("tree").(*data.Map); ok {
 			h.checkTree(t, tree)
@@ -245,7 +254,8 @@ func (h *host) steps(t *testing.T, c *vectors.Case) {
 	}
 }
 
-// restart makes the host what a new process finds: the vectors started one for each step.
+// restart resets the host to the state of a new process. The vectors used a new process for each
+// step.
 func (h *host) restart(t *testing.T) {
 	t.Helper()
 	if err := os.Unsetenv("H4_TEST_X"); err != nil {
@@ -263,7 +273,7 @@ func (h *host) restart(t *testing.T) {
 	h.grains.Update(stored.(*data.Map))
 }
 
-// call does what a function of module state does.
+// call acts like a function of the module state.
 func (h *host) call(t *testing.T, argv []any) (any, int) {
 	t.Helper()
 	var words []string
@@ -288,7 +298,8 @@ func (h *host) call(t *testing.T, argv []any) (any, int) {
 	case "state.single":
 		name := strings.TrimPrefix(words[1], "name=")
 		kind, fun, _ := strings.Cut(words[0], ".")
-		low := data.NewMap("state", kind, "fun", fun, "name", name, "__id__", name)
+		low := state.Chunk{Map: data.NewMap("state", kind, "fun", fun, "name", name,
+			"__id__", name)}
 		if wrong := r.Verify(low); wrong != nil {
 			list := []any{}
 			for _, s := range wrong {
@@ -298,7 +309,7 @@ func (h *host) call(t *testing.T, argv []any) (any, int) {
 		}
 		var ret *data.Map
 		ret, err = r.Call(t.Context(), low)
-		results = data.NewMap(state.Tag(low), ret)
+		results = data.NewMap(low.Tag(), ret)
 	default:
 		t.Fatalf("unknown step %v", argv)
 	}
@@ -315,7 +326,7 @@ func (h *host) call(t *testing.T, argv []any) (any, int) {
 
 var tracebacks = regexp.MustCompile(`(?s)(An exception occurred in this state: ).*`)
 
-// neutral returns results without what differs from run to run.
+// neutral returns results without the values that differ between runs.
 func (h *host) neutral(v any) any {
 	switch v := v.(type) {
 	case *data.Map:
@@ -349,12 +360,12 @@ func (h *host) neutral(v any) any {
 	return v
 }
 
-// same reports whether two results are equal, in the order of their keys, too.
+// same reports whether two results are equal, including the order of their keys.
 func same(got, want any) bool {
 	return data.Equal(got, want) && order(got) == order(want)
 }
 
-// order returns the keys of a result, and those of the results in it, in their order.
+// order returns the keys of a result and of nested results, in order.
 func order(v any) string {
 	m, ok := v.(*data.Map)
 	if !ok {
@@ -367,7 +378,7 @@ func order(v any) string {
 	return b.String()
 }
 
-// sorted brings the changes and the parts of the comment of file.recurse, which goes through sets, into one order.
+// sorted sorts the changes and the comment lines of file.recurse, which iterates over sets.
 func sorted(ret any) {
 	all, _ := ret.(*data.Map)
 	for tag, v := range all.All() {
@@ -392,7 +403,8 @@ func sorted(ret any) {
 	}
 }
 
-// loose is volatile for a field of a state whose name is a path: TAG/FIELD, or TAG/FIELD (order) where no more than the order differs.
+// loose is volatile for a field of a state whose name is a path: TAG/FIELD, or TAG/FIELD (order) if
+// only the order differs.
 func loose(got, want any, place string) bool {
 	wants, _ := want.(*data.Map)
 	gots, _ := got.(*data.Map)
@@ -412,7 +424,7 @@ func loose(got, want any, place string) bool {
 	return false
 }
 
-// volatile gives what differs from run to run the value of the vectors.
+// volatile replaces values that differ between runs by those of the vectors.
 func volatile(t *testing.T, c *vectors.Case, step int, got any) {
 	if !c.Has("volatile_paths") {
 		return
@@ -451,7 +463,7 @@ func volatile(t *testing.T, c *vectors.Case, step int, got any) {
 	}
 }
 
-// checkTree compares the directory of the case with what the vectors found there.
+// checkTree compares the directory of the case with the one in the vectors.
 func (h *host) checkTree(t *testing.T, want *data.Map) {
 	t.Helper()
 	got := &data.Map{}

@@ -10,47 +10,51 @@ import (
 	"github.com/brineproject/brine/state"
 )
 
-// mostTries is how often a chunk is looked at again after what it requires has run.
-const mostTries = 20
+// maxTries is how often a chunk is tried again after its requisites have run.
+const maxTries = 20
 
-// A walk goes through one list of chunks.
+// A walk runs one list of chunks.
 type walk struct {
 	r        *Runner
-	chunks   []*data.Map
+	chunks   []state.Chunk
+	maps     []*data.Map // the dictionaries of chunks, for state functions
 	copied   []*data.Map // see copies
 	index    *index
 	results  *data.Map
-	parallel map[string]*parallel // states that run aside, by tag
+	parallel map[string]*parallel // running parallel states, by tag
 	active   map[string]bool      // chunks that wait for others, by tag
-	failhard bool                 // a requisite failed hard: the walk is over
-	entered  map[entry]int        // how often a chunk waits for itself, by way of others
+	failhard bool                 // a chunk with failhard failed: the walk is over
+	entered  map[entry]int        // current recursion depth of each chunk
 }
 
-// An entry is a chunk that is gone into.
+// An entry identifies a chunk on the recursion stack.
 type entry struct {
 	tag   string
 	ahead bool
 }
 
-// mostEntries is how often a chunk may be gone into before it is done: a chunk that others are prereqs for waits for itself twice.
-const mostEntries = 8
+// maxEntries is the limit on recursive entries into a chunk. A chunk that other chunks
+// have as prereq may legitimately be entered twice.
+const maxEntries = 8
 
-func newWalk(r *Runner, chunks []*data.Map) *walk {
+func newWalk(r *Runner, chunks []state.Chunk) *walk {
+	maps := make([]*data.Map, len(chunks))
+	for i, chunk := range chunks {
+		maps[i] = chunk.Map
+	}
 	return &walk{
-		r: r, chunks: chunks, index: newIndex(chunks), results: &data.Map{},
+		r: r, chunks: chunks, maps: maps, index: newIndex(chunks), results: &data.Map{},
 		parallel: map[string]*parallel{}, active: map[string]bool{}, entered: map[entry]int{},
 	}
 }
 
-func tagOf(chunk *data.Map) string { return state.Tag(chunk) }
-
-// walk runs the chunks and returns their results.
-func (r *Runner) walk(ctx context.Context, chunks []*data.Map) (*data.Map, error) {
+// runChunks runs the chunks and returns their results.
+func (r *Runner) runChunks(ctx context.Context, chunks []state.Chunk) (*data.Map, error) {
 	disabled, chunks := r.disabled(chunks)
 	w := newWalk(r, chunks)
 	err := w.all(ctx)
-	if settled := w.reconcileAll(ctx); err == nil {
-		err = settled
+	if waitErr := w.reconcileAll(ctx); err == nil {
+		err = waitErr
 	}
 	disabled.Update(w.results)
 	return disabled, err
@@ -61,12 +65,12 @@ func (w *walk) all(ctx context.Context) error {
 		if w.failhard || ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !w.results.Has(tagOf(low)) {
+		if !w.results.Has(low.Tag()) {
 			kill, err := w.r.pause(ctx, low)
 			if kill || err != nil {
 				return err
 			}
-			if err := w.chunk(ctx, low, 0); err != nil || w.failed(low) {
+			if err := w.chunk(ctx, low, 0); err != nil || w.failedHard(low) {
 				return err
 			}
 		}
@@ -75,19 +79,21 @@ func (w *walk) all(ctx context.Context) error {
 	return nil
 }
 
-// disabled takes the chunks out that the grain state_runs_disabled forbids, and returns their results.
-func (r *Runner) disabled(chunks []*data.Map) (results *data.Map, rest []*data.Map) {
+// disabled removes the chunks that the grain state_runs_disabled forbids, and returns their
+// results.
+func (r *Runner) disabled(chunks []state.Chunk) (results *data.Map, rest []state.Chunk) {
 	results = &data.Map{}
-	patterns := listOf(r.env.GrainsNow().Value("state_runs_disabled"))
+	patterns := data.ListOf(r.env.GrainsNow().Value("state_runs_disabled"))
 	if len(patterns) == 0 {
 		return results, chunks
 	}
 	for _, low := range chunks {
-		fun := function(low)
+		fun := low.Function()
 		if pattern, ok := matching(patterns, fun); ok {
-			results.Set(tagOf(low), data.NewMap("changes", &data.Map{}, "result", false, "comment", fmt.Sprintf(
-				"The state function \"%s\" is currently disabled by \"%s\", to re-enable, run state.enable %[2]s.", fun, pattern),
-				"__run_num__", r.next(), "__sls__", low.Value("__sls__")))
+			results.Set(low.Tag(), data.NewMap("changes", &data.Map{}, "result", false,
+				"comment", fmt.Sprintf(
+					"The state function \"%s\" is currently disabled by \"%s\", to re-enable, run state.enable %[2]s.", fun, pattern),
+				"__run_num__", r.next(), "__sls__", low.SLS()))
 			continue
 		}
 		rest = append(rest, low)
@@ -104,9 +110,9 @@ func matching(patterns []any, name string) (string, bool) {
 	return "", false
 }
 
-// failed reports whether a chunk failed that fails hard.
-func (w *walk) failed(low *data.Map) bool {
-	ret, _ := w.results.Value(tagOf(low)).(*data.Map)
+// failedHard reports whether a chunk with failhard failed.
+func (w *walk) failedHard(low state.Chunk) bool {
+	ret, _ := w.results.Value(low.Tag()).(*data.Map)
 	if ret == nil || w.r.test() {
 		return false
 	}
@@ -118,11 +124,11 @@ func (w *walk) failed(low *data.Map) bool {
 	return data.Truth(hard) && result != nil && !data.Truth(result)
 }
 
-// chunk runs what a chunk requires, and then the chunk (salt/state.py, call_chunk).
-func (w *walk) chunk(ctx context.Context, low *data.Map, tries int) error {
-	if e := (entry{tagOf(low), ahead(low)}); tries == 0 {
-		if w.entered[e] >= mostEntries {
-			w.recursive(low)
+// chunk runs the chunks that a chunk requires, then the chunk itself (salt/state.py, call_chunk).
+func (w *walk) chunk(ctx context.Context, low state.Chunk, tries int) error {
+	if e := (entry{low.Tag(), isLookahead(low)}); tries == 0 {
+		if w.entered[e] >= maxEntries {
+			w.failRecursive(low)
 			w.r.next()
 			return nil
 		}
@@ -136,37 +142,37 @@ func (w *walk) chunk(ctx context.Context, low *data.Map, tries int) error {
 	if err := w.r.init(ctx, low); err != nil {
 		return err
 	}
-	if tag := tagOf(low); !data.Truth(low.Value("prerequired")) {
+	if tag := low.Tag(); !data.Truth(low.Value("prerequired")) {
 		w.active[tag] = true
 	}
-	status, reqs, err := w.judge(ctx, low)
+	judged, reqs, err := w.judge(ctx, low)
 	if err != nil {
 		return err
 	}
-	if status == unmet {
-		return w.first(ctx, low, tries)
+	if judged == statusUnmet {
+		return w.runRequired(ctx, low, tries)
 	}
-	if err := w.run(ctx, low, status, reqs); err != nil {
+	if err := w.run(ctx, low, judged, reqs); err != nil {
 		return err
 	}
-	w.tell(ctx, low)
+	w.finish(ctx, low)
 	return nil
 }
 
-// run runs a chunk, or not, as its requisites say.
-func (w *walk) run(ctx context.Context, low *data.Map, status status, reqs requisites) error {
+// run runs or skips a chunk according to the status of its requisites.
+func (w *walk) run(ctx context.Context, low state.Chunk, judged status, reqs requisites) error {
 	switch {
-	case status == failed:
-		w.broken(low, reqs)
-	case status == changed && !ahead(low):
+	case judged == statusFailed:
+		w.requisiteFailed(low, reqs)
+	case judged == statusChanged && !isLookahead(low):
 		return w.watch(ctx, low, reqs)
-	case status == pre:
+	case judged == statusPre:
 		ret := w.skipped(low, "No changes detected")
 		w.set(low, ret)
-		w.r.pre[tagOf(low)] = ret
-	case status == onfail:
+		w.r.pre[low.Tag()] = ret
+	case judged == statusOnfail:
 		w.set(low, w.notRun(low, "State was not run because onfail req did not change"))
-	case status == onchanges:
+	case judged == statusOnchanges:
 		w.set(low, w.notRun(low, "State was not run because none of the onchanges reqs changed"))
 	default:
 		return w.do(ctx, low)
@@ -174,31 +180,32 @@ func (w *walk) run(ctx context.Context, low *data.Map, status status, reqs requi
 	return nil
 }
 
-// do runs a chunk that nothing holds back.
-func (w *walk) do(ctx context.Context, low *data.Map) error {
-	looksAhead := ahead(low)
-	ret, err := w.r.call(ctx, w, low, 1)
+// do runs a chunk whose requisites are met.
+func (w *walk) do(ctx context.Context, low state.Chunk) error {
+	t := newTask(low, 1)
+	ret, err := w.r.call(ctx, w, t)
 	switch {
 	case err != nil:
 		return err
-	case looksAhead:
-		w.r.pre[tagOf(low)] = ret
+	case t.ahead:
+		w.r.pre[low.Tag()] = ret
 	default:
 		w.set(low, ret)
 	}
 	return nil
 }
 
-// watch runs a chunk that watches what changed: where it changes nothing itself, its mod_watch, too.
-func (w *walk) watch(ctx context.Context, low *data.Map, reqs requisites) error {
-	ret, err := w.r.call(ctx, w, low, 1)
+// watch runs a chunk with a changed watch. If the chunk changes nothing itself, its mod_watch runs
+// as well.
+func (w *walk) watch(ctx context.Context, low state.Chunk, reqs requisites) error {
+	ret, err := w.r.call(ctx, w, newTask(low, 1))
 	if err != nil {
 		return err
 	}
 	if !data.Truth(ret.Value("changes")) && !data.Truth(ret.Value("skip_watch")) {
-		watcher := watcher(low)
+		watcher := watcherOf(low)
 		watcher.Set("__reqs__", reqs.dict())
-		if ret, err = w.r.call(ctx, w, watcher, 1); err != nil {
+		if ret, err = w.r.call(ctx, w, newTask(watcher, 1)); err != nil {
 			return err
 		}
 	}
@@ -206,42 +213,43 @@ func (w *walk) watch(ctx context.Context, low *data.Map, reqs requisites) error 
 	return nil
 }
 
-// watcher returns the chunk of another's mod_watch.
-func watcher(low *data.Map) *data.Map {
+// watcherOf returns the chunk that calls mod_watch of another chunk.
+func watcherOf(low state.Chunk) state.Chunk {
 	c := low.Clone()
 	c.Set("sfun", low.Value("fun"))
 	c.Set("fun", "mod_watch")
 	return c
 }
 
-// broken is a chunk of which a requisite failed.
-func (w *walk) broken(low *data.Map, reqs requisites) {
-	tag := tagOf(low)
-	if ret := w.r.pre[tag]; ret != nil { // it looked ahead: what it said there, without the changes that were not made
+// requisiteFailed sets the result of a chunk with a failed requisite.
+func (w *walk) requisiteFailed(low state.Chunk, reqs requisites) {
+	tag := low.Tag()
+	// after a dry run: use its result, without the changes that were not made
+	if ret := w.r.pre[tag]; ret != nil {
 		if data.Truth(ret.Value("changes")) {
 			ret.Set("changes", &data.Map{})
 		}
 		ret.Set("__run_num__", w.r.next())
-		w.set(low, identify(ret, low))
+		w.set(low, setIdentity(ret, low))
 		return
 	}
 	var names []string
 	seen := map[string]bool{}
 	for _, chunk := range reqs.all() {
-		name := data.Str(chunk.Value("__sls__")) + "." + data.Str(chunk.Value("__id__"))
-		ret := w.outcome(tagOf(chunk))
+		name := data.Str(chunk.SLS()) + "." + data.Str(chunk.ID())
+		ret := w.outcome(chunk.Tag())
 		if ret == nil || ret.Value("result") != false || seen[name] {
 			continue
 		}
 		seen[name] = true
 		names = append(names, name)
 	}
-	ret := w.fake(low, false, "One or more requisite failed: "+strings.Join(names, ", "))
+	ret := w.notRunResult(low, false, "One or more requisite failed: "+strings.Join(names, ", "))
 	w.set(low, ret)
 	w.r.pre[tag] = ret
 }
 
-// outcome returns what is known of a chunk: from looking ahead, else its result.
+// outcome returns the result of a chunk's dry run if there is one, otherwise its result.
 func (w *walk) outcome(tag string) *data.Map {
 	if ret := w.r.pre[tag]; ret != nil {
 		return ret
@@ -249,35 +257,19 @@ func (w *walk) outcome(tag string) *data.Map {
 	return w.result(tag)
 }
 
-// result returns the result of a tag, nil when there is none yet.
+// result returns the result of a tag, nil if there is none yet.
 func (w *walk) result(tag string) *data.Map {
 	ret, _ := w.results.Value(tag).(*data.Map)
 	return ret
 }
 
-// set keeps the result of a chunk.
-func (w *walk) set(low, ret *data.Map) {
+// set stores the result of a chunk.
+func (w *walk) set(low state.Chunk, ret *data.Map) {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
-	w.results.Set(tagOf(low), ret)
+	w.results.Set(low.Tag(), ret)
 }
 
-// ahead reports whether a chunk is only looked at, for another that has it as prereq.
-func ahead(low *data.Map) bool { return data.Truth(low.Value("__prereq__")) }
-
-func function(low *data.Map) string {
-	return data.Str(low.Value("state")) + "." + data.Str(low.Value("fun"))
-}
-
-// listOf returns a list; of anything else that counts a list of itself alone.
-func listOf(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	case data.Tuple:
-		return v
-	}
-	return []any{v}
-}
+// isLookahead reports whether a chunk is only run ahead in test mode, for another chunk that has it
+// as prereq.
+func isLookahead(low state.Chunk) bool { return data.Truth(low.Value("__prereq__")) }

@@ -1,9 +1,11 @@
-// Package alias is Salt's state alias: aliases of the mail system (salt/states/alias.py). The module aliases does the work.
+// Package alias is Salt's state alias: aliases of the mail system (salt/states/alias.py). It uses
+// the module aliases.
 //
-// The changes name the alias alone, as in Salt.
+// The changes contain only the alias, as in Salt.
 //
-// What differs from Salt: a target that is a mapping, an empty list or null is refused. Salt writes its text, or an empty line, and reports
-// success. An alias that was set or removed is looked at again.
+// Differences from Salt: a target that is a mapping, an empty list or null is rejected, whereas
+// Salt writes its text, or an empty line, and reports success. After an alias is set or removed,
+// the state reads it again.
 package alias
 
 import (
@@ -32,7 +34,7 @@ type presentArgs struct {
 	Target any
 }
 
-// present makes an alias have a target, which replaces the one that it had.
+// present sets the target of an alias and replaces any other target.
 //
 // name
 //
@@ -40,13 +42,14 @@ type presentArgs struct {
 //
 // target
 //
-//	The address that its mail goes to, or a list of addresses.
+//	The address that receives its mail, or a list of addresses.
 //
 //	username:
 //	  alias.present:
 //	    - target: user@example.com
 func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
-	if _, mapping := a.Target.(*data.Map); mapping || a.Target == nil || data.Equal(a.Target, []any{}) {
+	if _, mapping := a.Target.(*data.Map); mapping || a.Target == nil ||
+		data.Equal(a.Target, []any{}) {
 		return change.Refuse(a.Name, "The target must be an address or a list of addresses")
 	}
 	edge := data.Str(a.Name) + " -> " + data.Str(a.Target)
@@ -79,8 +82,8 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 	})
 }
 
-// keep brings an alias, the first of args, to how it is wanted: look answers wanted where nothing
-// is to do, and set makes it so.
+// keep brings an alias, the first of args, to the desired state. look returns wanted if there is
+// nothing to do, and set changes the alias.
 func (m *module) keep(
 	ctx context.Context, wanted bool, look, set string, args []any, texts change.Texts,
 ) (change.Result, error) {

@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/internal/test/teststate"
 )
 
-// newShelf returns the states of a minion and its file of aliases. No newaliases is to be found.
+// newShelf returns the states of a minion and its file of aliases. The program newaliases is not
+// available.
 func newShelf(t *testing.T) (*teststate.Shelf, string) {
 	t.Helper()
 	t.Setenv("PATH", t.TempDir())
@@ -20,7 +21,7 @@ func newShelf(t *testing.T) (*teststate.Shelf, string) {
 	return teststate.NewShelf(t, data.NewMap("aliases.file", file)), file
 }
 
-// TestRuns replays what Salt 3006.18 returned, in test mode, twice for real, and in test mode again.
+// TestRuns replays results of Salt 3006.18: test mode, two real runs, and test mode again.
 func TestRuns(t *testing.T) {
 	shelf, file := newShelf(t)
 	shelf.Replay(t, "testdata/runs.json", "brine_", teststate.Equal)
@@ -30,7 +31,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestTestModeWritesNothing checks that test mode leaves the file alone.
+// TestTestModeWritesNothing checks that test mode does not write the file.
 func TestTestModeWritesNothing(t *testing.T) {
 	shelf, file := newShelf(t)
 	shelf.Run(t, true, "alias.present", "web", data.NewMap("target", "a@example.com"))
@@ -41,12 +42,13 @@ func TestTestModeWritesNothing(t *testing.T) {
 	}
 }
 
-// TestTargetsThatAreNone checks that a target which is no address never comes to the file.
-func TestTargetsThatAreNone(t *testing.T) {
+// TestInvalidTargets checks that an invalid target is never written to the file.
+func TestInvalidTargets(t *testing.T) {
 	shelf, file := newShelf(t)
 	for _, target := range []any{nil, []any{}, data.NewMap("a", "b")} {
 		ret := shelf.Run(t, false, "alias.present", "web", data.NewMap("target", target))
-		if ret.Value("result") != false || ret.Text("comment") != "The target must be an address or a list of addresses" {
+		if ret.Value("result") != false ||
+			ret.Text("comment") != "The target must be an address or a list of addresses" {
 			t.Errorf("%s: got %s", data.Repr(target), data.Repr(ret))
 		}
 	}

@@ -1,7 +1,8 @@
-// Package alternatives is Salt's state alternatives: which program stands behind a name such as editor (salt/states/alternatives.py). The
-// module alternatives does the work.
+// Package alternatives is Salt's state alternatives: the program behind a generic name such as
+// editor (salt/states/alternatives.py). It uses the module alternatives.
 //
-// What differs from Salt: auto and remove look again, and fail where nothing has changed.
+// Differences from Salt: auto and remove check again after the change, and fail if nothing has
+// changed.
 package alternatives
 
 import (
@@ -11,6 +12,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -33,16 +35,15 @@ func (m *module) call(ctx context.Context, fun string, args ...any) (any, error)
 	return change.Ask[any](ctx, m.env, "alternatives."+fun, args, nil)
 }
 
-// is asks what is true or not.
+// is calls a function that returns a boolean.
 func (m *module) is(ctx context.Context, fun string, args ...any) (bool, error) {
 	return change.Ask[bool](ctx, m.env, "alternatives."+fun, args, nil)
 }
 
-// current returns the path that stands behind a name, "" for none.
+// current returns the path that a name points to, "" for none.
 func (m *module) current(ctx context.Context, name string) (string, error) {
-	path, err := m.call(ctx, "show_current", name)
-	text, _ := path.(string)
-	return text, err
+	path, err := calls.Found[string](ctx, m.env, "alternatives.show_current", []any{name}, nil)
+	return path, change.Raise(err)
 }
 
 type installArgs struct {
@@ -50,15 +51,15 @@ type installArgs struct {
 	Priority         any
 }
 
-// install makes a path, which must be there, an alternative of a name.
+// install adds an existing path as an alternative for a name.
 //
 // link
 //
-//	The link that all use, such as /usr/bin/editor.
+//	The generic link, such as /usr/bin/editor.
 //
 // priority
 //
-//	A number: the highest counts where nothing else is set.
+//	A number. In automatic mode the alternative with the highest priority is used.
 //
 //	editor:
 //	  alternatives.install:
@@ -69,7 +70,7 @@ func (m *module) install(ctx context.Context, a installArgs) (change.Result, err
 	asked := data.NewMap("link", a.Link, "path", a.Path, "priority", a.Priority)
 	changes := data.NewMap("name", a.Name)
 	changes.Update(asked)
-	priority, said := " with priority "+data.Str(a.Priority), any(nil)
+	priority, output := " with priority "+data.Str(a.Priority), any(nil)
 	type state struct{ there, inForce bool }
 	return change.Thing[state]{
 		Name: a.Name,
@@ -81,7 +82,7 @@ func (m *module) install(ctx context.Context, a installArgs) (change.Result, err
 		},
 		Wants: func(now state) *data.Map { return change.When(!now.there, changes) },
 		Apply: func(ctx context.Context, _ state) (err error) {
-			said, err = m.call(ctx, "install", a.Name, a.Link, a.Path, a.Priority)
+			output, err = m.call(ctx, "install", a.Name, a.Link, a.Path, a.Priority)
 			return err
 		},
 		Texts: change.Texts{
@@ -92,7 +93,7 @@ func (m *module) install(ctx context.Context, a installArgs) (change.Result, err
 		Say: func(o change.Outcome[state]) any {
 			switch {
 			case o.Stage == change.StageFailed:
-				return "Alternative for " + a.Name + " not installed: " + data.Str(said)
+				return "Alternative for " + a.Name + " not installed: " + data.Str(output)
 			case o.Stage == change.StageDone && !o.After.inForce:
 				return "Alternative " + a.Path + " for " + a.Name + " registered" + priority +
 					" and not set to default"
@@ -106,7 +107,7 @@ func (m *module) install(ctx context.Context, a installArgs) (change.Result, err
 
 type pathArgs struct{ Name, Path string }
 
-// remove takes a path from the alternatives of a name.
+// remove removes a path from the alternatives of a name.
 //
 //	editor:
 //	  alternatives.remove:
@@ -114,7 +115,7 @@ type pathArgs struct{ Name, Path string }
 func (m *module) remove(ctx context.Context, a pathArgs) (change.Result, error) {
 	type state struct {
 		there   bool
-		current string // where it is not there
+		current string // if it is not an alternative
 	}
 	removed, of := false, "Alternative for "+a.Name
 	return change.Thing[state]{
@@ -155,12 +156,12 @@ func (m *module) remove(ctx context.Context, a pathArgs) (change.Result, error) 
 
 type nameArgs struct{ Name string }
 
-// auto lets priorities say which path stands behind a name.
+// auto selects the alternative of a name by priority.
 //
 //	editor:
 //	  alternatives.auto
 func (m *module) auto(ctx context.Context, a nameArgs) (change.Result, error) {
-	var said any
+	var output any
 	return change.Thing[bool]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (bool, error) {
@@ -170,10 +171,10 @@ func (m *module) auto(ctx context.Context, a nameArgs) (change.Result, error) {
 		},
 		Wants: func(is bool) *data.Map { return change.When(!is, data.NewMap("mode", "auto")) },
 		Apply: func(ctx context.Context, _ bool) (err error) {
-			said, err = m.call(ctx, "auto", a.Name)
+			output, err = m.call(ctx, "auto", a.Name)
 			return err
 		},
-		Changed: func(_, _ bool) *data.Map { return data.NewMap("result", said) },
+		Changed: func(_, _ bool) *data.Map { return data.NewMap("result", output) },
 		Texts: change.Texts{
 			Same:  a.Name + " already in auto mode",
 			Would: a.Name + " will be put in auto mode",
@@ -182,7 +183,7 @@ func (m *module) auto(ctx context.Context, a nameArgs) (change.Result, error) {
 	}.Ensure(ctx)
 }
 
-// set puts a path, which is an alternative of a name, behind it.
+// set selects a path, which must be an alternative of the name.
 //
 //	editor:
 //	  alternatives.set:

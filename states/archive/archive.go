@@ -1,11 +1,14 @@
-// Package archive is Salt's state archive: directories that hold what archives do (salt/states/archive.py).
+// Package archive is Salt's state archive: directories with the contents of archives
+// (salt/states/archive.py).
 //
-// archive.go has the order of the work, source.go finds the archive and says what is wrong with the arguments, compare.go looks at what
-// is there, clean.go removes, extract.go unpacks, owner.go is about owners, and sums.go about the hashes of archives in the cache.
+// archive.go contains the sequence of steps, source.go finds the archive and checks the arguments,
+// compare.go checks the existing files and removes those in the way, extract.go unpacks, owner.go
+// sets owners, and sums.go handles the hashes of archives in the cache.
 //
-// What differs: an archive in which a name leads out of the directory is refused before anything changes, and nothing is written through
-// symbolic links that lead out; one that holds more than the file system has room for is refused as well; files come to their places
-// as a whole; devices and pipes are only made by the program tar, with options.
+// Differences from Salt: an archive with a name that leads outside the directory is rejected before
+// anything changes, and nothing is written through symbolic links that lead outside. An archive
+// larger than the free space is rejected as well. Files are put in place atomically. Devices and
+// pipes are only created by the program tar, if options are given.
 package archive
 
 import (
@@ -61,47 +64,50 @@ type extractedArgs struct {
 	Kwargs              *data.Map `kwargs:"kwargs"`
 }
 
-// extracted unpacks an archive into a directory, where not all that the archive holds is there.
+// extracted unpacks an archive into a directory, unless the directory already has everything in the
+// archive.
 //
 // name, source
 //
-//	The directory, and the archive: a file of the minion, of the file server or of a web server, or a list of which the first that is
-//	there counts.
+//	The directory, and the archive: a file of the minion, of the file server or of a web server,
+//	or a list of which the first existing one is used.
 //
 // source_hash, source_hash_name, source_hash_update, skip_verify
 //
-//	The hash that the archive must have, or a file with hashes and the name in it; unpack again when the hash changes; take an archive
-//	of a web server without.
+//	The hash that the archive must have, or a file of hashes and the name in it; unpack again when
+//	the hash changes; accept an archive from a web server without a hash.
 //
 // archive_format
 //
-//	tar, zip or rar, where the name of the source does not tell.
+//	tar, zip or rar, if the name of the source does not tell.
 //
 // options, list_options, use_cmd_unzip, password
 //
-//	Options of the program tar or unzip, which is then used; the command that decompresses, to list the archive; use the program unzip;
-//	the password of a ZIP archive.
+//	Options for the program tar or unzip, which is used instead of the built-in unpacker; a
+//	decompression command for listing the archive; use the program unzip; the password of a ZIP
+//	archive.
 //
 // if_missing, skip_files_list_verify
 //
-//	Do nothing when this path exists; when the archive has the hash that it had last time.
+//	Do nothing if this path exists; do nothing if the archive still has the hash of the last run.
 //
 // overwrite, force, clean, clean_parent
 //
-//	Unpack in any case; remove what is of another kind, as a file where a directory is to be; remove what stands at the top of the archive
-//	before; remove the whole directory before.
+//	Always unpack; remove paths of another kind, such as a file in place of a directory; remove
+//	the top-level entries of the archive first; remove the whole directory first.
 //
 // user, group, enforce_ownership_on
 //
-//	Whom all that is at the top of the archive, or this path, is to belong to.
+//	The owner of all top-level entries of the archive, or of this path.
 //
 // enforce_toplevel
 //
-//	Refuse archives that have not one directory at the top.
+//	Reject archives that do not have a single top-level directory.
 //
 // extract_perms, trim_output, keep_source, use_etag
 //
-//	Take modes from a ZIP archive; how many names to show; keep the archive in the minion's cache; ask web servers by ETag.
+//	Use the modes in a ZIP archive; how many names to show; keep the archive in the minion's
+//	cache; use ETags with web servers.
 //
 //	graylog2-server:
 //	  archive.extracted:
@@ -111,10 +117,11 @@ type extractedArgs struct {
 //	    - options: v
 //	    - list_options: lzma --decompress --stdout
 func (m *module) extracted(ctx context.Context, a extractedArgs) (any, error) {
-	e := &extraction{m: m, a: a, ret: data.NewMap("name", a.Name, "result", false, "changes", data.NewMap(), "comment", "")}
+	e := &extraction{m: m, a: a, ret: data.NewMap("name", a.Name, "result", false,
+		"changes", data.NewMap(), "comment", "")}
 	for _, step := range []func(context.Context) (bool, error){
-		e.checkFlags, e.checkPaths, e.checkOwners, e.findSource, e.checkFormat, e.checkZip, e.checkTrim, e.findSum, e.skipKnown,
-		e.fetch, e.list, e.compare, e.explain,
+		e.checkFlags, e.checkPaths, e.checkOwners, e.findSource, e.checkFormat, e.checkZip,
+		e.checkTrim, e.findSum, e.skipKnown, e.fetch, e.list, e.compare, e.explain,
 	} {
 		if done, err := step(ctx); done || err != nil {
 			return e.outcome(err)
@@ -133,32 +140,32 @@ func (m *module) extracted(ctx context.Context, a extractedArgs) (any, error) {
 	return e.outcome(e.dropSource(ctx))
 }
 
-// An extraction is one call on its way.
+// An extraction is one call of extracted in progress.
 type extraction struct {
 	m   *module
 	a   extractedArgs
 	ret *data.Map
 
-	name       string // with a slash at the end
-	keep       bool   // the archive stays in the cache
-	uid, gid   int64  // -1 is nobody
+	name       string // with a trailing slash
+	keep       bool   // keep the archive in the cache
+	uid, gid   int64  // -1 for no owner
 	source     string
 	local      bool
 	format     string
 	trim       any
-	sum        *data.Map // that the source is to have
+	sum        *data.Map // expected hash of the source
 	cached     string
-	before     *data.Map // sum of last time
+	before     *data.Map // hash from the last run
 	contents   *data.Map
 	needed     bool
 	byHash     bool // the hash has changed
-	missing    bool // something is not there
+	missing    bool // files are missing
 	madeFolder bool
 	files      []any
-	owned      *owning
+	owned      *ownerChange
 }
 
-// outcome returns the result, or an error of a function that was called as its comment.
+// outcome returns the result. An error of a called function becomes the comment of a failure.
 func (e *extraction) outcome(err error) (any, error) {
 	if err != nil {
 		if loader.KindOf(err) != loader.KindExecution && loader.KindOf(err) != loader.KindNotFound {
@@ -169,7 +176,7 @@ func (e *extraction) outcome(err error) (any, error) {
 	return e.ret, nil
 }
 
-// fail ends the state with a comment.
+// fail ends the state with a failure.
 func (e *extraction) fail(comment string) (bool, error) {
 	e.ret.Set("result", false)
 	e.ret.Set("comment", comment)
@@ -183,7 +190,7 @@ func (e *extraction) end(result any, comment string) (bool, error) {
 	return true, nil
 }
 
-func (e *extraction) say(more string) { e.ret.Set("comment", e.ret.Text("comment")+more) }
+func (e *extraction) appendComment(more string) { e.ret.Set("comment", e.ret.Text("comment")+more) }
 
 func (e *extraction) warn(text string) {
 	list, _ := e.ret.Value("warnings").([]any)
@@ -192,21 +199,25 @@ func (e *extraction) warn(text string) {
 
 func (e *extraction) changes() *data.Map { return e.ret.Value("changes").(*data.Map) }
 
-func (e *extraction) call(ctx context.Context, fun string, kwargs *data.Map, args ...any) (any, error) {
+func (e *extraction) call(
+	ctx context.Context, fun string, kwargs *data.Map, args ...any,
+) (any, error) {
 	return e.m.env.Call(ctx, fun, args, kwargs)
 }
 
 // state calls a function of another state.
-func (e *extraction) state(ctx context.Context, fun string, kwargs *data.Map, args ...any) (*data.Map, error) {
-	v, err := e.m.env.Shelf("states").Invoke(ctx, fun, args, kwargs)
+func (e *extraction) state(
+	ctx context.Context, fun string, kwargs *data.Map, args ...any,
+) (*data.Map, error) {
+	v, err := e.m.env.Registry("states").Invoke(ctx, fun, args, kwargs)
 	ret, _ := v.(*data.Map)
 	return ret, err
 }
 
-// shown is the source for people.
+// shown returns the source without credentials, for messages.
 func (e *extraction) shown() string { return fileclient.Redact(e.source) }
 
-// explain says why a second look at the hash makes it necessary to unpack.
+// explain adds to the comment why a changed hash makes it necessary to unpack.
 func (e *extraction) explain(context.Context) (bool, error) {
 	if !e.needed && e.a.SourceHashUpdate && e.before != nil {
 		now, err := e.m.knownSum(e.cached, e.before.Text("hash_type"))
@@ -230,7 +241,7 @@ func (e *extraction) because() string {
 	return ""
 }
 
-// conclude says what was done.
+// conclude adds a summary of what was done.
 func (e *extraction) conclude(ctx context.Context) {
 	switch {
 	case e.needed && len(e.files) > 0:
@@ -242,7 +253,8 @@ func (e *extraction) conclude(ctx context.Context) {
 			files = e.files[0]
 		}
 		e.changes().Set("extracted_files", files)
-		e.say(e.shown() + " extracted to " + e.name + e.because() + ". Output was trimmed to " + data.Str(e.trim) + " number of lines")
+		e.appendComment(e.shown() + " extracted to " + e.name + e.because() +
+			". Output was trimmed to " + data.Str(e.trim) + " number of lines")
 		e.ret.Set("result", true)
 	case e.needed:
 		e.fail("No files were extracted from " + e.shown())
@@ -251,30 +263,31 @@ func (e *extraction) conclude(ctx context.Context) {
 		e.ret.Set("comment", "All files in archive are already present")
 		if change.Test(ctx) && data.Truth(e.changes().Value("updated ownership")) {
 			e.ret.Set("result", nil)
-			e.say(". Ownership would be updated on one or more files/directories.")
+			e.appendComment(". Ownership would be updated on one or more files/directories.")
 		}
 	}
 }
 
-// noOutput reports whether tar said nothing of what it unpacked.
+// noOutput reports whether tar printed no file names.
 func (e *extraction) noOutput() bool { return len(e.files) == 1 && e.files[0] == silence }
 
-// silence stands for the files where tar printed none.
+// silence is the placeholder in files if tar printed nothing.
 const silence = "no tar output so far"
 
-// dropSource removes the archive from the cache where it is not to be kept.
+// dropSource removes the archive from the cache unless it is to be kept.
 func (e *extraction) dropSource(ctx context.Context) error {
 	if e.local || e.keep {
 		return nil
 	}
-	result, err := e.state(ctx, "file.not_cached", data.NewMap("saltenv", change.CallOf(ctx).SaltEnv), e.source)
+	result, err := e.state(ctx, "file.not_cached",
+		data.NewMap("saltenv", change.CallOf(ctx).SaltEnv), e.source)
 	if err == nil && !data.Truth(result.Value("result")) {
 		e.warn(result.Text("comment"))
 	}
 	return err
 }
 
-// there reports whether a path exists; one that cannot be looked at is an error.
+// there reports whether a path exists. It returns an error if that cannot be determined.
 func there(path string) (bool, error) {
 	_, err := os.Stat(path)
 	switch {
@@ -286,7 +299,7 @@ func there(path string) (bool, error) {
 	return false, loader.Execution("%w", loader.OSError(err))
 }
 
-// join returns a path below a directory; slashes at the beginning of the second count for nothing.
+// join returns a path below a directory. Leading slashes of the second argument are ignored.
 func join(dir, name string) string {
 	return strings.TrimRight(dir, "/") + "/" + strings.TrimLeft(name, "/")
 }

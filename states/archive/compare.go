@@ -13,19 +13,20 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// refuseOutside ends the state where a name leads out of the directory.
+// refuseOutside fails the state if a name leads outside the directory.
 func (e *extraction) refuseOutside() (bool, error) {
 	for _, kind := range []string{"dirs", "files", "links"} {
 		for _, name := range e.of(kind) {
 			if _, err := unpack.Local(name); err != nil {
-				return e.fail("Refusing to extract " + e.shown() + " to " + e.name + ": " + err.Error())
+				return e.fail("Refusing to extract " + e.shown() + " to " + e.name +
+					": " + err.Error())
 			}
 		}
 	}
 	return false, nil
 }
 
-// compare looks for all that the archive holds.
+// compare checks whether everything in the archive exists.
 func (e *extraction) compare(ctx context.Context) (bool, error) {
 	e.needed = e.a.Overwrite
 	var wrong []string
@@ -55,9 +56,10 @@ func (e *extraction) compare(ctx context.Context) (bool, error) {
 	return e.replaceWrong(ctx, wrong)
 }
 
-// replaceWrong says which paths are of another kind than in the archive, or removes them.
+// replaceWrong removes the paths of another kind than in the archive, or reports them.
 func (e *extraction) replaceWrong(ctx context.Context, wrong []string) (bool, error) {
-	text := "The below paths (relative to " + e.name + ") exist, but are the incorrect type (file instead of directory, symlink instead of " +
+	text := "The below paths (relative to " + e.name +
+		") exist, but are the incorrect type (file instead of directory, symlink instead of " +
 		"file, etc.)."
 	paths := "\n" + bullets(wrong)
 	switch {
@@ -80,7 +82,8 @@ func (e *extraction) replaceWrong(ctx context.Context, wrong []string) (bool, er
 		"removed. The following errors were observed:\n")
 }
 
-// remove removes paths below the directory. complaint begins the comment where that fails, as where a link leads out of the directory.
+// remove removes paths below the directory. If that fails, for example because a link leads outside
+// the directory, complaint begins the comment.
 func (e *extraction) remove(paths []string, complaint string) (bool, error) {
 	root, err := os.OpenRoot(e.name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +98,8 @@ func (e *extraction) remove(paths []string, complaint string) (bool, error) {
 		full := join(e.name, path)
 		switch gone, err := removeIn(root, path); {
 		case err != nil:
-			failed = append(failed, loader.OSError(&fs.PathError{Op: "remove", Path: strings.TrimRight(full, "/"), Err: err}).Error())
+			failed = append(failed, loader.OSError(&fs.PathError{Op: "remove",
+				Path: strings.TrimRight(full, "/"), Err: err}).Error())
 		case gone:
 			removed, _ := e.changes().Value("removed").([]any)
 			e.changes().Set("removed", append(removed, full))
@@ -107,7 +111,7 @@ func (e *extraction) remove(paths []string, complaint string) (bool, error) {
 	return false, nil
 }
 
-// removeIn removes what has a name below a directory, and reports whether it was there.
+// removeIn removes a path below a directory, and reports whether it existed.
 func removeIn(root *os.Root, name string) (bool, error) {
 	local, err := unpack.Local(name)
 	if err != nil {
@@ -126,7 +130,7 @@ func removeIn(root *os.Root, name string) (bool, error) {
 	return true, err
 }
 
-// makeRoom removes what clean and clean_parent say.
+// makeRoom removes the paths for clean and clean_parent.
 func (e *extraction) makeRoom() (bool, error) {
 	if e.a.CleanParent {
 		bare := strings.TrimRight(e.name, "/")
@@ -135,7 +139,8 @@ func (e *extraction) makeRoom() (bool, error) {
 				return e.fail("Unable to remove the directory /. The following errors were observed:\n\n- it is the root of the system")
 			}
 			if err := os.RemoveAll(bare); err != nil {
-				return e.fail("Unable to remove the directory " + e.name + ". The following errors were observed:\n\n- " + loader.OSError(err).Error())
+				return e.fail("Unable to remove the directory " + e.name +
+					". The following errors were observed:\n\n- " + loader.OSError(err).Error())
 			}
 			e.changes().Set("removed", "Directory "+e.name+" was removed prior to the extraction")
 		}

@@ -13,11 +13,12 @@ import (
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/internal/unpack"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/state/change"
 )
 
-// extract unpacks the archive, or says that it would.
+// extract unpacks the archive, or in test mode reports that it would.
 func (e *extraction) extract(ctx context.Context) (bool, error) {
 	if done, err := e.verify(ctx); done || err != nil {
 		return done, err
@@ -33,7 +34,8 @@ func (e *extraction) extract(ctx context.Context) (bool, error) {
 		return done, err
 	}
 	if !paths.IsDir(e.name) {
-		if _, err := e.state(ctx, "file.directory", data.NewMap("user", e.a.User, "makedirs", true), e.name); err != nil {
+		if _, err := e.state(ctx, "file.directory", data.NewMap("user", e.a.User, "makedirs", true),
+			e.name); err != nil {
 			return false, err
 		}
 		e.madeFolder = true
@@ -42,31 +44,35 @@ func (e *extraction) extract(ctx context.Context) (bool, error) {
 	case e.format == "zip":
 		return false, e.unzip(ctx)
 	case e.format == "rar":
-		return false, e.listed(e.call(ctx, "archive.unrar", e.with("trim_output", e.trim), e.cached, e.name))
+		return false, e.listed(e.call(ctx, "archive.unrar", e.with("trim_output", e.trim),
+			e.cached, e.name))
 	case e.a.Options == nil:
 		return e.untar(ctx)
 	}
 	return e.runTar(ctx)
 }
 
-// verify compares the hash of an archive that is a file of the minion.
+// verify checks the hash of an archive that is a file of the minion.
 func (e *extraction) verify(ctx context.Context) (bool, error) {
 	if !e.local || !data.Truth(e.a.SourceHash) || e.a.SkipVerify {
 		return false, nil
 	}
-	v, err := e.call(ctx, "file.check_hash", nil, e.source, e.sum.Value("hsum"))
-	if err == nil && !data.Truth(v) {
+	same, err := loader.CallAs[bool](ctx, e.m.env, "file.check_hash",
+		[]any{e.source, e.sum.Value("hsum")}, nil)
+	if err == nil && !same {
 		return e.fail(e.shown() + " does not match the desired source_hash " + e.sum.Text("hsum"))
 	}
 	return false, err
 }
 
-// with returns keywords, and those of the state that the function below takes.
+// with returns the given keywords and the state's further keywords, except keep, keep_source and
+// internal ones.
 func (e *extraction) with(pairs ...any) *data.Map {
 	kwargs := data.NewMap(pairs...)
 	for key, v := range e.a.Kwargs.All() {
 		name := data.Str(key)
-		if name != "keep" && name != "keep_source" && !strings.HasPrefix(name, "__") && !kwargs.Has(name) {
+		if name != "keep" && name != "keep_source" && !strings.HasPrefix(name, "__") &&
+			!kwargs.Has(name) {
 			kwargs.Set(name, v)
 		}
 	}
@@ -83,7 +89,8 @@ func (e *extraction) unzip(ctx context.Context) error {
 		kwargs := e.with("options", e.a.Options, "trim_output", e.trim, "password", e.a.Password)
 		return e.listed(e.call(ctx, "archive.cmd_unzip", kwargs, e.cached, e.name))
 	}
-	kwargs := e.with("options", e.a.Options, "trim_output", e.trim, "password", e.a.Password, "extract_perms", e.a.ExtractPerms)
+	kwargs := e.with("options", e.a.Options, "trim_output", e.trim, "password", e.a.Password,
+		"extract_perms", e.a.ExtractPerms)
 	return e.listed(e.call(ctx, "archive.unzip", kwargs, e.cached, e.name))
 }
 
@@ -102,46 +109,47 @@ func (e *extraction) untar(ctx context.Context) (bool, error) {
 	case err == nil:
 		return false, nil
 	case errors.Is(err, unpack.ErrNoXZ):
-		e.dropFolder()
+		e.dropDirectory()
 		return e.fail("Failed to read from tar archive. If it is XZ-compressed, install xz-utils to attempt extraction.")
 	case errors.Is(err, unpack.ErrFormat), errors.As(err, &program):
-		e.dropFolder()
+		e.dropDirectory()
 		return e.fail("Failed to read from tar archive using Python's native tar file support. If archive is compressed using something other than " +
 			"gzip or bzip2, the 'options' argument may be required to pass the correct options to the tar command in order to extract the archive.")
 	}
 	return e.fail(loader.OSError(err).Error())
 }
 
-// dropFolder removes the directory that was made for the archive, if nothing is in it.
-func (e *extraction) dropFolder() {
+// dropDirectory removes the directory that was created for the archive, if it is empty.
+func (e *extraction) dropDirectory() {
 	if e.madeFolder {
-		_ = os.Remove(strings.TrimRight(e.name, "/")) // one that is not empty stays
+		_ = os.Remove(strings.TrimRight(e.name, "/")) // fails if it is not empty
 	}
 }
 
 func (e *extraction) unpackTar(ctx context.Context) error {
-	folder, err := unpack.OpenFolder(e.name)
+	dest, err := unpack.OpenFolder(e.name)
 	if err != nil {
 		return err
 	}
-	if folder.Owner, err = e.owners(); err == nil {
-		err = e.measure(ctx, folder)
+	if dest.Owner, err = e.owners(); err == nil {
+		err = e.measure(ctx, dest)
 	}
 	if err == nil {
-		err = e.put(ctx, folder)
+		err = e.put(ctx, dest)
 	}
-	return errors.Join(err, folder.Close())
+	return errors.Join(err, dest.Close())
 }
 
-// measure refuses an archive for which there is no room, or that leads out of the directory by its links.
-func (e *extraction) measure(ctx context.Context, folder *unpack.Folder) error {
+// measure rejects an archive that is too large for the file system or has links that lead outside
+// the directory.
+func (e *extraction) measure(ctx context.Context, dest *unpack.Folder) error {
 	t, err := unpack.Open(ctx, e.cached, e.runner())
 	if err != nil {
 		return err
 	}
 	var needed int64
 	err = t.Each(func(h *tar.Header) error {
-		needed = min(1<<62, needed) + folder.Needs(h.Name, h.Size)
+		needed = min(1<<62, needed) + dest.Needs(h.Name, h.Size)
 		if h.Typeflag == tar.TypeLink {
 			_, err := unpack.Local(h.Linkname)
 			return err
@@ -151,10 +159,10 @@ func (e *extraction) measure(ctx context.Context, folder *unpack.Folder) error {
 	if err = errors.Join(err, t.Close()); err != nil {
 		return err
 	}
-	return folder.Room(needed)
+	return dest.Room(needed)
 }
 
-func (e *extraction) put(ctx context.Context, folder *unpack.Folder) error {
+func (e *extraction) put(ctx context.Context, dest *unpack.Folder) error {
 	t, err := unpack.Open(ctx, e.cached, e.runner())
 	if err != nil {
 		return err
@@ -165,7 +173,7 @@ func (e *extraction) put(ctx context.Context, folder *unpack.Folder) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return folder.Put(h, t)
+		return dest.Put(h, t)
 	})
 	e.shorten()
 	return errors.Join(err, t.Close())
@@ -177,7 +185,8 @@ func (e *extraction) shorten() {
 	}
 }
 
-// owners returns whom members belong to: by name where the host knows it, else by number; nil where the minion is not root.
+// owners returns a function for the owner of an archive member: by name if the host knows it,
+// otherwise by number. It returns nil if the minion does not run as root.
 func (e *extraction) owners() (func(*tar.Header) (uid, gid int), error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -192,18 +201,20 @@ func (e *extraction) owners() (func(*tar.Header) (uid, gid int), error) {
 	}
 	return func(h *tar.Header) (int, int) {
 		uid, gid := h.Uid, h.Gid
-		if i := slices.IndexFunc(users, func(u accounts.User) bool { return u.Name == h.Uname }); i >= 0 && h.Uname != "" {
+		if i := slices.IndexFunc(users,
+			func(u accounts.User) bool { return u.Name == h.Uname }); i >= 0 && h.Uname != "" {
 			uid = int(users[i].UID)
 		}
-		if i := slices.IndexFunc(groups, func(g accounts.Group) bool { return g.Name == h.Gname }); i >= 0 && h.Gname != "" {
+		if i := slices.IndexFunc(groups,
+			func(g accounts.Group) bool { return g.Name == h.Gname }); i >= 0 && h.Gname != "" {
 			gid = int(groups[i].GID)
 		}
 		return uid, gid
 	}, nil
 }
 
-// tarCommand returns the command line of tar for options as an operator writes them: with or without a dash, long ones, and
-// arguments of those.
+// tarCommand returns the tar command line for options as an operator writes them: with or without a
+// dash, long options, and options with arguments.
 func (e *extraction) tarCommand() ([]any, error) {
 	words, err := process.Words(data.Str(e.a.Options))
 	if err != nil {
@@ -228,7 +239,7 @@ func (e *extraction) tarCommand() ([]any, error) {
 	return append(append([]any{"tar", short}, long...), "-f", e.cached), nil
 }
 
-// runTar unpacks a tar archive by the program tar.
+// runTar unpacks a tar archive with the program tar.
 func (e *extraction) runTar(ctx context.Context) (bool, error) {
 	if process.Find("tar") == "" {
 		return e.fail("tar command not available, it might not be installed on minion")
@@ -237,26 +248,25 @@ func (e *extraction) runTar(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := e.call(ctx, "cmd.run_all", data.NewMap("cwd", e.name, "python_shell", false), argv)
+	ran, err := calls.RunAll(ctx, e.m.env, calls.Run{Argv: data.Texts(argv), Dir: e.name})
 	if err != nil {
 		return false, err
 	}
-	results, _ := v.(*data.Map)
-	if results.Value("retcode") != int64(0) {
+	if ran.Retcode != 0 {
 		e.ret.Set("result", false)
-		e.ret.Set("changes", results)
+		e.ret.Set("changes", ran.Map)
 		return true, nil
 	}
-	said := results.Text("stdout")
-	version, err := e.call(ctx, "cmd.run", data.NewMap("python_shell", false), []any{"tar", "--version"})
+	output := ran.Stdout
+	version, err := calls.RunOutput(ctx, e.m.env, calls.Run{Argv: []string{"tar", "--version"}})
 	if err != nil {
 		return false, err
 	}
-	if strings.Contains(data.Str(version), "bsdtar") {
-		said = results.Text("stderr")
+	if strings.Contains(version, "bsdtar") {
+		output = ran.Stderr
 	}
 	e.files = []any{}
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		e.files = append(e.files, strings.TrimRight(line, "\r\n"))
 	}
 	if e.shorten(); len(e.files) == 0 {

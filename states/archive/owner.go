@@ -11,18 +11,19 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// own gives what was unpacked to its user and group.
+// own sets the user and group of what was unpacked.
 func (e *extraction) own(ctx context.Context) error {
 	if !data.Truth(e.a.User) && !data.Truth(e.a.Group) {
 		return nil
 	}
-	dirs, rest := e.of("top_level_dirs"), append(e.of("top_level_files"), e.of("top_level_links")...)
+	dirs, rest := e.of("top_level_dirs"), append(e.of("top_level_files"),
+		e.of("top_level_links")...)
 	if on := data.Str(e.a.EnforceOwnershipOn); data.Truth(e.a.EnforceOwnershipOn) {
 		if dirs, rest = nil, []string{on}; paths.IsDir(on) {
 			dirs, rest = rest, nil
 		}
 	}
-	o := &owning{e: e}
+	o := &ownerChange{e: e}
 	for _, dir := range dirs {
 		if err := o.dir(ctx, dir); err != nil {
 			return err
@@ -35,21 +36,21 @@ func (e *extraction) own(ctx context.Context) error {
 	return nil
 }
 
-// An owning is what became of changing owners.
-type owning struct {
+// An ownerChange records the outcome of changing owners.
+type ownerChange struct {
 	e               *extraction
 	missing, failed []string
 }
 
-// full returns a path below the directory; one that is absolute is meant so.
-func (o *owning) full(path string) string {
+// full returns a path below the directory. An absolute path is returned as it is.
+func (o *ownerChange) full(path string) string {
 	if path != "" && path == data.Str(o.e.a.EnforceOwnershipOn) {
 		return path
 	}
 	return join(o.e.name, path)
 }
 
-func (o *owning) dir(ctx context.Context, dir string) error {
+func (o *ownerChange) dir(ctx context.Context, dir string) error {
 	full := o.full(dir)
 	if !paths.IsDir(full) {
 		if !change.Test(ctx) {
@@ -64,7 +65,8 @@ func (o *owning) dir(ctx context.Context, dir string) error {
 	if data.Truth(o.e.a.Group) {
 		recurse = append(recurse, "group")
 	}
-	result, err := o.e.state(ctx, "file.directory", data.NewMap("user", o.e.a.User, "group", o.e.a.Group, "recurse", recurse), full)
+	result, err := o.e.state(ctx, "file.directory",
+		data.NewMap("user", o.e.a.User, "group", o.e.a.Group, "recurse", recurse), full)
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (o *owning) dir(ctx context.Context, dir string) error {
 	return nil
 }
 
-func (o *owning) file(ctx context.Context, file string) {
+func (o *ownerChange) file(ctx context.Context, file string) {
 	full := o.full(file)
 	info, err := os.Lstat(full)
 	if err != nil {
@@ -100,8 +102,8 @@ func (o *owning) file(ctx context.Context, file string) {
 	o.e.changes().Set("updated ownership", true)
 }
 
-// report says what has no owner as wanted.
-func (o *owning) report() {
+// report reports the paths whose owner could not be set.
+func (o *ownerChange) report() {
 	if o == nil {
 		return
 	}
@@ -110,10 +112,10 @@ func (o *owning) report() {
 		if !data.Truth(e.a.IfMissing) {
 			e.ret.Set("result", false)
 		}
-		e.say("\n\nWhile trying to enforce user/group ownership, the following paths were missing:\n" + bullets(o.missing))
+		e.appendComment("\n\nWhile trying to enforce user/group ownership, the following paths were missing:\n" + bullets(o.missing))
 	}
 	if o.failed != nil {
 		e.ret.Set("result", false)
-		e.say("\n\nWhile trying to enforce user/group ownership, Salt was unable to change ownership on the following paths:\n" + bullets(o.failed))
+		e.appendComment("\n\nWhile trying to enforce user/group ownership, Salt was unable to change ownership on the following paths:\n" + bullets(o.failed))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -35,7 +36,7 @@ func (e *extraction) checkFlags(context.Context) (bool, error) {
 	return false, nil
 }
 
-// absolute reports whether a path is one that begins at the root; None is.
+// absolute reports whether a path is absolute. None counts as absolute.
 func absolute(v any) bool {
 	s, ok := v.(string)
 	return v == nil || ok && filepath.IsAbs(s)
@@ -56,7 +57,8 @@ func (e *extraction) checkPaths(context.Context) (bool, error) {
 	}
 	e.name = bare + "/"
 	if e.a.EnforceOwnershipOn != nil {
-		if rel, err := filepath.Rel(e.name, data.Str(e.a.EnforceOwnershipOn)); err != nil || strings.HasPrefix(rel, "../") {
+		if rel, err := filepath.Rel(e.name, data.Str(e.a.EnforceOwnershipOn)); err != nil ||
+			strings.HasPrefix(rel, "../") {
 			return e.fail("Value for 'enforce_ownership_on' must be within " + e.name)
 		}
 	}
@@ -73,18 +75,18 @@ func (e *extraction) checkPaths(context.Context) (bool, error) {
 func (e *extraction) checkOwners(ctx context.Context) (bool, error) {
 	e.uid, e.gid = -1, -1
 	for _, one := range []struct {
-		who       any
-		fun, word string
-		id        *int64
-	}{{e.a.User, "file.user_to_uid", "User", &e.uid}, {e.a.Group, "file.group_to_gid", "Group", &e.gid}} {
+		who  any
+		ask  func(context.Context, *loader.Env, any) (int64, bool, error)
+		word string
+		id   *int64
+	}{{e.a.User, calls.UserToUID, "User", &e.uid}, {e.a.Group, calls.GroupToGID, "Group", &e.gid}} {
 		if !data.Truth(one.who) {
 			continue
 		}
-		v, err := e.call(ctx, one.fun, nil, one.who)
+		id, ok, err := one.ask(ctx, e.m.env, one.who)
 		if err != nil {
 			return false, err
 		}
-		id, ok := v.(int64)
 		if !ok {
 			return e.fail(one.word + " " + data.Str(one.who) + " does not exist")
 		}
@@ -96,17 +98,17 @@ func (e *extraction) checkOwners(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// findSource finds which of the sources counts, and whether it is a file of the minion.
+// findSource finds the source to use, and whether it is a file of the minion.
 func (e *extraction) findSource(ctx context.Context) (bool, error) {
-	v, err := e.call(ctx, "file.source_list", nil, e.a.Source, e.a.SourceHash, change.CallOf(ctx).SaltEnv)
+	source, _, err := calls.SourceList(
+		ctx, e.m.env, e.a.Source, e.a.SourceHash, change.CallOf(ctx).SaltEnv)
 	if err != nil {
 		return false, err
 	}
-	found, _ := v.(data.Tuple)
-	if len(found) == 0 || !data.Truth(found[0]) {
+	if !data.Truth(source) {
 		return e.fail(`Invalid source "` + data.Str(e.a.Source) + `"`)
 	}
-	e.source = data.Str(found[0])
+	e.source = data.Str(source)
 	scheme := fileclient.Scheme(e.source)
 	if e.local = scheme == "" || scheme == "file" || len(scheme) == 1; !e.local {
 		return false, nil
@@ -132,7 +134,8 @@ func (e *extraction) checkFormat(context.Context) (bool, error) {
 		}
 	}
 	if !slices.Contains(strings.Split(formats, ", "), e.format) {
-		return e.fail("Invalid archive_format '" + e.format + "'. Either set it to a supported value (" + formats + ") or remove this argument " +
+		return e.fail("Invalid archive_format '" + e.format +
+			"'. Either set it to a supported value (" + formats + ") or remove this argument " +
 			"and the archive format will be guessed based on file extension.")
 	}
 	if e.a.Options != nil {
@@ -141,7 +144,7 @@ func (e *extraction) checkFormat(context.Context) (bool, error) {
 	return false, nil
 }
 
-// guess returns the format of an archive by its name (salt/utils/files.py, guess_archive_type).
+// guess returns the format of an archive from its name (salt/utils/files.py, guess_archive_type).
 func guess(source string) string {
 	if _, rest, ok := strings.Cut(source, "://"); ok {
 		source, _, _ = strings.Cut(rest, "?")
@@ -161,7 +164,7 @@ func guess(source string) string {
 	return ""
 }
 
-// stripped returns how many directories the options of tar leave out, nil for none.
+// stripped returns how many leading directories the tar options strip, nil for none.
 func (e *extraction) stripped() any {
 	if e.format != "tar" || !data.Truth(e.a.Options) {
 		return nil
@@ -229,30 +232,33 @@ func (e *extraction) findSum(ctx context.Context) (bool, error) {
 	if !data.Truth(e.a.SourceHash) {
 		return false, nil
 	}
-	v, err := e.call(ctx, "file.get_source_sum", data.NewMap("source", e.source, "source_hash", e.a.SourceHash,
+	sum, err := loader.CallAs[*data.Map](ctx, e.m.env, "file.get_source_sum", nil, data.NewMap(
+		"source", e.source, "source_hash", e.a.SourceHash,
 		"source_hash_name", e.a.SourceHashName, "saltenv", change.CallOf(ctx).SaltEnv))
-	if sum, ok := v.(*data.Map); ok {
+	if sum != nil {
 		e.sum = sum
 	}
 	return false, err
 }
 
-// skipKnown ends the state where the archive is the one of last time and that is enough.
+// skipKnown ends the state if the archive is the same as in the last run and that is sufficient.
 func (e *extraction) skipKnown(ctx context.Context) (bool, error) {
 	if !e.a.SkipFilesListVerify {
 		return false, nil
 	}
 	cached := e.source
 	if !e.local {
-		v, err := e.call(ctx, "cp.is_cached", data.NewMap("saltenv", change.CallOf(ctx).SaltEnv), e.source)
+		var err error
+		cached, err = calls.IsCached(ctx, e.m.env, e.source, change.CallOf(ctx).SaltEnv)
 		if err != nil {
 			return false, err
 		}
-		if cached = data.Str(v); !data.Truth(v) {
-			if v, err = e.call(ctx, "cp.cache_dest", data.NewMap("saltenv", change.CallOf(ctx).SaltEnv), e.source); err != nil {
+		if cached == "" {
+			cached, err = loader.CallAs[string](ctx, e.m.env, "cp.cache_dest", []any{e.source},
+				data.NewMap("saltenv", change.CallOf(ctx).SaltEnv))
+			if err != nil {
 				return false, err
 			}
-			cached = data.Str(v)
 		}
 	}
 	known, err := e.m.knownSum(cached, "")
@@ -263,25 +269,28 @@ func (e *extraction) skipKnown(ctx context.Context) (bool, error) {
 	if change.Test(ctx) {
 		result = nil
 	}
-	return e.end(result, "Archive "+e.shown()+" existing source sum is the same as the expected one and skip_files_list_verify argument was set "+
+	return e.end(result, "Archive "+e.shown()+
+		" existing source sum is the same as the expected one and skip_files_list_verify argument was set "+
 		"to True. Extraction is not needed")
 }
 
-// fetch brings the archive to the cache.
+// fetch downloads the archive to the cache.
 func (e *extraction) fetch(ctx context.Context) (bool, error) {
 	if e.local {
 		e.cached = e.source
 		return false, e.remember()
 	}
 	if change.Test(ctx) {
-		return e.end(nil, "Archive "+e.shown()+" would be cached (if necessary) and checked to discover if extraction is needed")
+		return e.end(nil, "Archive "+e.shown()+
+			" would be cached (if necessary) and checked to discover if extraction is needed")
 	}
 	env := change.CallOf(ctx).SaltEnv
-	if _, ok := e.m.env.Shelf("states").Func("file.cached"); !ok {
+	if _, ok := e.m.env.Registry("states").Func("file.cached"); !ok {
 		return e.fail("Unable to cache " + e.shown() + ", file.cached state not available")
 	}
-	result, err := e.state(ctx, "file.cached", data.NewMap("source_hash", e.a.SourceHash, "source_hash_name", e.a.SourceHashName,
-		"skip_verify", e.a.SkipVerify, "saltenv", env, "use_etag", e.a.UseETag), e.source)
+	result, err := e.state(ctx, "file.cached",
+		data.NewMap("source_hash", e.a.SourceHash, "source_hash_name", e.a.SourceHashName,
+			"skip_verify", e.a.SkipVerify, "saltenv", env, "use_etag", e.a.UseETag), e.source)
 	if err != nil {
 		return e.fail("Failed to cache " + e.shown() + ": " + err.Error())
 	}
@@ -289,21 +298,19 @@ func (e *extraction) fetch(ctx context.Context) (bool, error) {
 		e.ret = result
 		return true, nil
 	}
-	v, err := e.call(ctx, "cp.is_cached", data.NewMap("saltenv", env), e.source)
-	if err != nil {
+	if e.cached, err = calls.IsCached(ctx, e.m.env, e.source, env); err != nil {
 		return false, err
 	}
-	e.cached = data.Str(v)
 	return false, e.remember()
 }
 
-// remember reads the sum of last time.
+// remember reads the hash of the last run.
 func (e *extraction) remember() (err error) {
 	e.before, err = e.m.knownSum(e.cached, "")
 	return err
 }
 
-// list finds out what the archive holds.
+// list lists the contents of the archive.
 func (e *extraction) list(ctx context.Context) (bool, error) {
 	if data.Truth(e.a.SourceHash) && e.a.SourceHashUpdate && !e.a.SkipVerify {
 		if err := e.m.keepSum(ctx, e.cached); err != nil {
@@ -311,21 +318,28 @@ func (e *extraction) list(ctx context.Context) (bool, error) {
 		}
 	}
 	if e.format == "zip" && !data.Truth(e.a.Password) {
-		locked, err := e.call(ctx, "archive.is_encrypted", data.NewMap("clean", false, "saltenv", change.CallOf(ctx).SaltEnv, "use_etag", e.a.UseETag), e.cached)
-		if err == nil && data.Truth(locked) {
-			return e.fail("Archive " + e.shown() + " is password-protected, but no password was specified. Please set the 'password' argument.")
+		locked, err := loader.CallAs[bool](ctx, e.m.env, "archive.is_encrypted", []any{e.cached},
+			data.NewMap("clean", false, "saltenv", change.CallOf(ctx).SaltEnv,
+				"use_etag", e.a.UseETag))
+		if err == nil && locked {
+			return e.fail("Archive " + e.shown() +
+				" is password-protected, but no password was specified. Please set the 'password' argument.")
 		}
 	}
-	v, err := e.call(ctx, "archive.list", data.NewMap("archive_format", e.format, "options", e.a.ListOptions, "strip_components", e.stripped(),
-		"clean", false, "verbose", true, "use_etag", e.a.UseETag), e.cached)
+	contents, err := loader.CallAs[*data.Map](ctx, e.m.env,
+		"archive.list", []any{e.cached}, data.NewMap(
+			"archive_format", e.format, "options", e.a.ListOptions,
+			"strip_components", e.stripped(), "clean", false, "verbose", true, "use_etag",
+			e.a.UseETag))
 	if loader.KindOf(err) == loader.KindExecution {
 		return e.fail(e.unlistable(err))
 	}
 	if err != nil {
 		return false, err
 	}
-	e.contents, _ = v.(*data.Map)
-	if e.a.EnforceToplevel && (len(e.of("top_level_dirs")) > 1 || len(e.of("top_level_files")) > 0) {
+	e.contents = contents
+	if e.a.EnforceToplevel && (len(e.of("top_level_dirs")) > 1 ||
+		len(e.of("top_level_files")) > 0) {
 		return e.fail("Archive does not have a single top-level directory. To allow this archive to be extracted, set 'enforce_toplevel' to False. " +
 			"To avoid a '" + e.format + "-bomb' it may also be advisable to set a top-level directory by adding it to the 'name' value (for " +
 			"example, setting 'name' to " + e.name + "some_dir instead of " + e.name + ").")
@@ -353,7 +367,8 @@ func (e *extraction) unlistable(err error) string {
 			"setting the 'list_options' argument may allow the contents to be listed. Otherwise, if Salt is unable to determine the " +
 			"files/directories in the archive, the following workaround(s) would need to be used for this state to proceed"
 	}
-	return err.Error() + "\n\n" + text + " (assuming the source file is a valid " + e.format + " archive):\n" + bullets(ways)
+	return err.Error() + "\n\n" + text + " (assuming the source file is a valid " + e.format +
+		" archive):\n" + bullets(ways)
 }
 
 func bullets(list []string) string {
@@ -364,7 +379,7 @@ func bullets(list []string) string {
 	return b.String()
 }
 
-// of returns one of the lists of what the archive holds.
+// of returns one of the lists of the archive's contents.
 func (e *extraction) of(kind string) []string {
 	list, _ := e.contents.Value(kind).([]any)
 	out := make([]string, len(list))

@@ -10,16 +10,19 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// sumFile returns where the hashes of an archive are kept: CACHEDIR/archive_hash/ and its path in the cache, or local/ and its path
-// (_checksum_file_path of the original). Lines are HASH_TYPE:SUM.
+// sumFile returns the path of the file with the hashes of an archive: CACHEDIR/archive_hash/ plus
+// its path in the cache, or local/ plus its path (_checksum_file_path of the original). Its lines
+// are HASH_TYPE:SUM.
 func (m *module) sumFile(cached string) string {
 	dir := m.env.Opts.Text("cachedir")
 	rel, err := filepath.Rel(dir, cached)
 	rel += ".hash"
 	if err != nil || strings.HasPrefix(rel, "../") {
-		rel = filepath.Join("local", strings.TrimLeft(strings.TrimPrefix(cached, filepath.VolumeName(cached)), `/\`))
+		rel = filepath.Join("local", strings.TrimLeft(strings.TrimPrefix(cached,
+			filepath.VolumeName(cached)), `/\`))
 	}
 	return filepath.Join(dir, "archive_hash", rel)
 }
@@ -31,7 +34,7 @@ func (m *module) hashType() string {
 	return "sha256"
 }
 
-// sums returns the lines of a file of hashes; none where there is no file.
+// sums returns the lines of a file of hashes, none if the file does not exist.
 func (m *module) sums(cached string) ([][2]string, error) {
 	src, err := os.ReadFile(m.sumFile(cached))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +49,8 @@ func (m *module) sums(cached string) ([][2]string, error) {
 	return list, err
 }
 
-// knownSum returns the hash of an archive that was kept last; nil where there is none. "" is the usual type.
+// knownSum returns the stored hash of an archive, nil if there is none. Kind "" means the default
+// type.
 func (m *module) knownSum(cached, kind string) (*data.Map, error) {
 	if kind == "" {
 		kind = m.hashType()
@@ -60,9 +64,9 @@ func (m *module) knownSum(cached, kind string) (*data.Map, error) {
 	return nil, err
 }
 
-// keepSum writes down the hash that an archive has.
+// keepSum stores the current hash of an archive.
 func (m *module) keepSum(ctx context.Context, cached string) error {
-	v, err := m.env.Call(ctx, "file.get_hash", []any{cached, m.hashType()}, nil)
+	sum, err := calls.GetHash(ctx, m.env, cached, m.hashType())
 	if err != nil {
 		return err
 	}
@@ -74,16 +78,17 @@ func (m *module) keepSum(ctx context.Context, cached string) error {
 	found := false
 	for _, line := range list {
 		if line[0] == m.hashType() {
-			line[1], found = data.Str(v), true
+			line[1], found = sum, true
 		}
 		b.WriteString(line[0] + ":" + line[1] + "\n")
 	}
 	if !found {
-		b.WriteString(m.hashType() + ":" + data.Str(v) + "\n")
+		b.WriteString(m.hashType() + ":" + sum + "\n")
 	}
 	file := m.sumFile(cached)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.Write(file, []byte(b.String()), atomicfile.Options{Mode: 0o644, KeepMode: true})
+	return atomicfile.Write(file, []byte(b.String()),
+		atomicfile.Options{Mode: 0o644, KeepMode: true})
 }

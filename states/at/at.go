@@ -1,10 +1,10 @@
-// Package at is Salt's state at: jobs that run once at a later time (salt/states/at.py). The module at reads and
-// writes the queue.
+// Package at is Salt's state at: jobs that run once at a later time (salt/states/at.py). The module
+// at reads and writes the queue.
 //
-// What differs from Salt: in test mode unique_tag counts, and absent says so when there is nothing to remove. absent
-// finds a job by jobid whether that is a text or a number, and counts the jobs that are gone. runas of absent is a
-// condition, where Salt's root removes the jobs of all users. absent refuses words that are no conditions, such as
-// user, where Salt removes all jobs.
+// Differences from Salt: test mode supports unique_tag, and absent reports if there is nothing to
+// remove. absent accepts jobid as a string or a number, and counts the removed jobs. For absent,
+// runas is a condition, whereas Salt running as root removes the jobs of all users. absent rejects
+// unknown arguments such as user, for which Salt removes all jobs.
 package at
 
 import (
@@ -37,7 +37,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// jobs returns the jobs of a result of the module.
+// jobs returns the list of jobs in a result of the module.
 func jobs(v any) []any {
 	m, _ := v.(*data.Map)
 	list, _ := m.Value("jobs").([]any)
@@ -53,11 +53,11 @@ type presentArgs struct {
 	UniqueTag any `default:"False"`
 }
 
-// present adds a job to the queue, again with each run unless unique_tag is set.
+// present adds a job to the queue. Unless unique_tag is set, each run adds another one.
 //
 // timespec
 //
-//	When it is to run, as at(1) has it.
+//	When the job runs, in the format of at(1).
 //
 // job
 //
@@ -65,15 +65,15 @@ type presentArgs struct {
 //
 // tag
 //
-//	A word by which the job can be found.
+//	A word for finding the job later.
 //
 // user
 //
-//	Whose job it is.
+//	The user that the job belongs to.
 //
 // unique_tag
 //
-//	True: nothing is added while there is a job with the tag.
+//	True: add nothing if there is a job with the tag.
 //
 //	rose:
 //	  at.present:
@@ -111,7 +111,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 	}.Ensure(ctx)
 }
 
-// queued reports whether there is a job with a tag that is to be unique.
+// queued reports whether unique_tag is set and a job with the tag exists.
 func (m *module) queued(ctx context.Context, a presentArgs) (bool, error) {
 	if !data.Truth(a.UniqueTag) {
 		return false, nil
@@ -123,7 +123,7 @@ func (m *module) queued(ctx context.Context, a presentArgs) (bool, error) {
 	return len(jobs(found)) > 0, err
 }
 
-// add adds a job to the queue and returns what the module at tells of it.
+// add adds a job to the queue and returns the module's description of it.
 func (m *module) add(ctx context.Context, a presentArgs, command any) (*data.Map, error) {
 	kwargs := data.NewMap("tag", a.Tag)
 	if data.Truth(a.User) {
@@ -148,7 +148,8 @@ func (m *module) add(ctx context.Context, a presentArgs, command any) (*data.Map
 	return added, err
 }
 
-// watch adds a job to the queue when something changed that the state watches. It takes the arguments of present.
+// watch adds a job to the queue when a watched state changed something. It takes the arguments of
+// present.
 //
 //	minion_restart:
 //	  at.watch:
@@ -167,31 +168,32 @@ type modWatchArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// modWatch is called when something changed that a state watches.
+// modWatch is called when a watched state changed something.
 func (m *module) modWatch(ctx context.Context, a modWatchArgs) (change.Result, error) {
 	if a.Kwargs.Value("sfun") != "watch" {
 		return change.Refuse(a.Name, "")
 	}
-	return m.present(ctx, presentArgs{Name: a.Name, Timespec: a.Kwargs.Value("timespec"), Tag: a.Kwargs.Value("tag"),
-		User: a.Kwargs.Value("user"), Job: a.Kwargs.Value("job"), UniqueTag: a.Kwargs.Value("unique_tag")})
+	return m.present(ctx, presentArgs{Name: a.Name, Timespec: a.Kwargs.Value("timespec"),
+		Tag: a.Kwargs.Value("tag"), User: a.Kwargs.Value("user"), Job: a.Kwargs.Value("job"),
+		UniqueTag: a.Kwargs.Value("unique_tag")})
 }
 
 type absentArgs struct {
 	Name   any
 	Jobid  any       `default:"None"`
-	Runas  any       `default:"None"` // named here, as the runner keeps it from **kwargs
+	Runas  any       `default:"None"` // listed here because the runner does not pass it in **kwargs
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// absent removes jobs from the queue: all jobs where no condition is given.
+// absent removes jobs from the queue. Without conditions it removes all jobs.
 //
 // jobid
 //
-//	The number of a job; conditions have no meaning then.
+//	The number of a job. Other conditions are ignored then.
 //
 // tag, runas, hour, minute, day, month, year
 //
-//	Conditions of at.jobcheck that the jobs fit.
+//	Conditions of at.jobcheck for the jobs to remove.
 //
 //	roses:
 //	  at.absent:
@@ -202,14 +204,15 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 		return change.Refuse(a.Name, "limit parameter not supported "+data.Str(a.Name))
 	}
 	for name := range a.Kwargs.All() {
-		if word := data.Str(name); !slices.Contains(conditions, word) && !strings.HasPrefix(word, "__") {
-			return change.Refuse(a.Name, fmt.Sprintf("'%s' is no condition by which jobs are removed: %s",
+		if word := data.Str(name); !slices.Contains(conditions, word) &&
+			!strings.HasPrefix(word, "__") {
+			return change.Refuse(a.Name, fmt.Sprintf("'%s' is not a condition for removing jobs: %s",
 				word, strings.Join(conditions, ", ")))
 		}
 	}
 	return change.Thing[[]any]{
 		Name: a.Name,
-		Look: func(ctx context.Context) ([]any, error) { return m.doomed(ctx, a) },
+		Look: func(ctx context.Context) ([]any, error) { return m.matchingJobs(ctx, a) },
 		Wants: func(numbers []any) *data.Map {
 			return change.When(len(numbers) > 0, data.NewMap("removed", numbers))
 		},
@@ -240,11 +243,11 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 	}.Ensure(ctx)
 }
 
-// conditions are the words by which at.jobcheck finds jobs.
+// conditions are the search arguments of at.jobcheck.
 var conditions = []string{"tag", "runas", "hour", "minute", "day", "month", "year"}
 
-// doomed returns the numbers of the jobs that absent is about.
-func (m *module) doomed(ctx context.Context, a absentArgs) ([]any, error) {
+// matchingJobs returns the numbers of the jobs to remove.
+func (m *module) matchingJobs(ctx context.Context, a absentArgs) ([]any, error) {
 	by := data.NewMap()
 	if data.Truth(a.Runas) && !data.Truth(a.Jobid) {
 		by.Set("runas", a.Runas)
@@ -262,7 +265,8 @@ func (m *module) doomed(ctx context.Context, a absentArgs) ([]any, error) {
 	var numbers []any
 	for _, j := range jobs(v) {
 		job, _ := j.(*data.Map)
-		if number := data.Str(job.Value("job")); !data.Truth(a.Jobid) || number == data.Str(a.Jobid) {
+		if number := data.Str(job.Value("job")); !data.Truth(a.Jobid) ||
+			number == data.Str(a.Jobid) {
 			numbers = append(numbers, number)
 		}
 	}

@@ -1,11 +1,13 @@
-// Package cmd is Salt's state cmd: it runs commands and scripts, and those that wait for something that they watch
-// (salt/states/cmd.py). The module cmd does the running.
+// Package cmd is Salt's state cmd: it runs commands and scripts, some only when a watched state
+// changes (salt/states/cmd.py). It uses the module cmd.
 //
-// A command has run whenever it was called; whether there is something to do says onlyif, unless or creates, a watch, or, with
-// stateful, the command itself in the last line of its output. In test mode it is not called, but for stateful with test_name.
+// A command counts as a change whenever it runs. Whether it runs depends on onlyif, unless or
+// creates, or on a watch. With stateful, the last line of the command's output tells whether it
+// changed anything. In test mode no command runs, except for stateful with test_name.
 //
-// What is odd, and as in Salt: with stateful the last line loses a character where it is the only one. cmd.call and cmd.wait_call,
-// which call a Python function, have none to call here and say so.
+// Oddities kept from Salt: with stateful, the last line loses a character if it is the only one.
+// cmd.call and cmd.wait_call, which call a Python function in Salt, always fail because there is no
+// Python.
 package cmd
 
 import (
@@ -52,7 +54,8 @@ type waitArgs struct {
 	Kwargs          *data.Map `kwargs:"kwargs"`
 }
 
-// wait runs a command when a state changed something that it watches, and not otherwise. The arguments are those of cmd.run.
+// wait runs a command only when a watched state changed something. The arguments are those of
+// cmd.run.
 //
 //	run_postinstall:
 //	  cmd.wait:
@@ -60,7 +63,7 @@ type waitArgs struct {
 //	    - watch:
 //	      - file: /usr/local/bin/postinstall.sh
 func (m *module) wait(_ context.Context, a waitArgs) (any, error) {
-	return change.Done(a.Name, ""), nil
+	return change.Unchanged(a.Name, ""), nil
 }
 
 type waitScriptArgs struct {
@@ -81,7 +84,7 @@ type waitScriptArgs struct {
 	Kwargs          *data.Map `kwargs:"kwargs"`
 }
 
-// waitScript runs a script when a state changed something that it watches, and not otherwise. The arguments are those of
+// waitScript runs a script only when a watched state changed something. The arguments are those of
 // cmd.script.
 //
 //	run_migration:
@@ -90,7 +93,7 @@ type waitScriptArgs struct {
 //	    - watch:
 //	      - file: /srv/app
 func (m *module) waitScript(_ context.Context, a waitScriptArgs) (any, error) {
-	return change.Done(a.Name, ""), nil
+	return change.Unchanged(a.Name, ""), nil
 }
 
 type callArgs struct {
@@ -104,7 +107,7 @@ type callArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// call calls a Python function that a pydsl state names. There is no Python here: it fails.
+// call stands for a call of a Python function by a pydsl state. There is no Python, so it fails.
 func (m *module) call(_ context.Context, a callArgs) (any, error) {
 	return nil, loader.TypeError("'%s' object is not callable", loader.TypeName(a.Func))
 }
@@ -121,9 +124,9 @@ type waitCallArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// waitCall does nothing until it is told of a change, and is cmd.call then.
+// waitCall does nothing unless a watched state changed something. Then it fails like cmd.call.
 func (m *module) waitCall(_ context.Context, a waitCallArgs) (any, error) {
-	return change.Done(a.Name, ""), nil
+	return change.Unchanged(a.Name, ""), nil
 }
 
 type modWatchArgs struct {
@@ -131,7 +134,7 @@ type modWatchArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// modWatch runs the command or script of a state that watches what has changed.
+// modWatch runs the command or script of a state when a watched state changed something.
 func (m *module) modWatch(ctx context.Context, a modWatchArgs) (any, error) {
 	words := a.Kwargs.Clone()
 	fun := data.Str(words.Value("sfun"))
@@ -150,7 +153,8 @@ func (m *module) modWatch(ctx context.Context, a modWatchArgs) (any, error) {
 	case "wait_call", "call":
 		return m.watchCall(a.Name, fun, words)
 	default:
-		return change.Failed(a.Name, "cmd."+fun+" does not work with the watch requisite, please use cmd.wait or cmd.wait_script"), nil
+		return change.Failed(a.Name, "cmd."+fun+
+			" does not work with the watch requisite, please use cmd.wait or cmd.wait_script"), nil
 	}
 	ret, err := run(ctx, a.Name, words)
 	if err != nil || !stateful {

@@ -34,11 +34,11 @@ type runArgs struct {
 	Kwargs          *data.Map `kwargs:"kwargs"`
 }
 
-// run runs a command. It succeeds when that returns 0.
+// run runs a command. The state succeeds if the command returns 0.
 //
 // name
 //
-//	The command, for a shell.
+//	The command line for a shell.
 //
 // cwd
 //
@@ -46,7 +46,7 @@ type runArgs struct {
 //
 // root
 //
-//	Directory that is the root of the system to the command.
+//	Directory to use as the root of the file system for the command.
 //
 // runas
 //
@@ -54,50 +54,53 @@ type runArgs struct {
 //
 // shell
 //
-//	Shell to use. Default: that of the grain shell.
+//	Shell to use. Default: the shell in the grain shell.
 //
 // env
 //
-//	Variables of the environment: a dictionary or a list of them.
+//	Environment variables: a dictionary or a list of them.
 //
 // prepend_path
 //
-//	Directories to put before PATH.
+//	Directories to prepend to PATH.
 //
 // stateful
 //
-//	True: the command says itself whether it changed anything, in the last line of its output, as in changed=yes comment='It
-//	is done', or in JSON. A list whose first element is a dictionary with test_name names a command for test mode.
+//	True: the command reports in the last line of its output whether it changed anything, as in
+//	changed=yes comment='It is done', or in JSON. A list whose first element is a dictionary with
+//	test_name specifies a command for test mode.
 //
 // output_loglevel
 //
-//	Level for the output in the log of the minion.
+//	Level at which the output is logged by the minion.
 //
 // hide_output
 //
-//	True: no output in the result.
+//	True: leave the output out of the result.
 //
 // timeout
 //
-//	Seconds after which the command is ended.
+//	Seconds after which the command is killed.
 //
 // ignore_timeout
 //
-//	True: a command that is ended so succeeds.
+//	True: a command that was killed at the timeout succeeds.
 //
 // success_retcodes, success_stdout, success_stderr
 //
-//	Return codes, and lines of output, that mean success, too.
+//	Additional return codes and lines of output that mean success.
 //
 //	date > /tmp/salt-run:
 //	  cmd.run:
 //	    - unless: test -e /tmp/salt-run
 func (m *module) run(ctx context.Context, a runArgs) (any, error) {
 	words := a.Kwargs.Clone()
-	for key, v := range data.NewMap("cwd", a.Cwd, "root", a.Root, "runas", a.Runas, "use_vt", a.UseVt, "shell", a.Shell, "env", a.Env,
-		"prepend_path", a.PrependPath, "output_loglevel", a.OutputLoglevel, "hide_output", a.HideOutput,
-		"success_retcodes", a.SuccessRetcodes, "success_stdout", a.SuccessStdout, "success_stderr", a.SuccessStderr,
-		"timeout", a.Timeout, "ignore_timeout", a.IgnoreTimeout, "stateful", a.Stateful).All() {
+	for key, v := range data.NewMap("cwd", a.Cwd, "root", a.Root, "runas", a.Runas,
+		"use_vt", a.UseVt, "shell", a.Shell, "env", a.Env, "prepend_path", a.PrependPath,
+		"output_loglevel", a.OutputLoglevel, "hide_output", a.HideOutput,
+		"success_retcodes", a.SuccessRetcodes, "success_stdout", a.SuccessStdout, "success_stderr",
+		a.SuccessStderr, "timeout", a.Timeout, "ignore_timeout", a.IgnoreTimeout, "stateful",
+		a.Stateful).All() {
 		words.Set(key, v)
 	}
 	return m.runWords(ctx, a.Name, words)
@@ -109,10 +112,10 @@ func (m *module) runWords(ctx context.Context, name any, words *data.Map) (*data
 	if complaint := badEnv(words); complaint != "" {
 		return change.Failed(name, complaint), nil
 	}
-	if o.forecast() {
+	if o.skippedInTest() {
 		return o.would(fmt.Sprintf(`Command "%s" would have been executed`, data.Str(o.command)))
 	}
-	if complaint := missingFolder(words); complaint != "" {
+	if complaint := missingDirectory(words); complaint != "" {
 		return change.Failed(name, complaint), nil
 	}
 	ignoreTimeout := data.Truth(o.words.Value("ignore_timeout"))
@@ -127,23 +130,25 @@ func (m *module) runWords(ctx context.Context, name any, words *data.Map) (*data
 		return change.Failed(name, err.Error()), nil
 	}
 	succeeded := !data.Truth(outcome.Value("retcode"))
-	if ignoreTimeout && data.Equal(outcome.Value("retcode"), int64(1)) && strings.Contains(outcome.Text("stdout"), "Timed out after") {
+	if ignoreTimeout && data.Equal(outcome.Value("retcode"), int64(1)) &&
+		strings.Contains(outcome.Text("stdout"), "Timed out after") {
 		outcome.Set("retcode", int64(0))
 		succeeded = true
 	}
-	return o.done(change.New(name, succeeded, outcome, fmt.Sprintf(`Command "%s" run`, data.Str(o.command))))
+	return o.done(change.New(name, succeeded, outcome,
+		fmt.Sprintf(`Command "%s" run`, data.Str(o.command))))
 }
 
-// An order is a command or script, and what the module cmd is told of it.
+// An order is a command or script with the arguments for the module cmd.
 type order struct {
 	command  any
 	words    *data.Map
 	stateful bool
-	named    bool // test_name is a command that may run in test mode
+	named    bool // test_name is set: a command that may run in test mode
 	test     bool
 }
 
-// order reads stateful and completes the arguments for the module cmd.
+// order parses stateful and completes the arguments for the module cmd.
 func (m *module) order(ctx context.Context, name any, words *data.Map) *order {
 	o := &order{command: name, words: words.Clone(), test: change.Test(ctx)}
 	switch v := words.Value("stateful").(type) {
@@ -170,8 +175,8 @@ func (m *module) order(ctx context.Context, name any, words *data.Map) *order {
 	return o
 }
 
-// forecast reports whether the command does not run, as nothing may be written.
-func (o *order) forecast() bool { return o.test && !o.named }
+// skippedInTest reports whether the command is skipped because of test mode.
+func (o *order) skippedInTest() bool { return o.test && !o.named }
 
 func (o *order) would(comment string) (*data.Map, error) {
 	ret := change.Would(o.command, nil, comment)
@@ -181,7 +186,8 @@ func (o *order) would(comment string) (*data.Map, error) {
 	return ret, nil
 }
 
-// done lets the output say what was changed, and in test mode no more than what would be.
+// done evaluates the output for stateful. In test mode the result is None if something would
+// change.
 func (o *order) done(ret *data.Map) (*data.Map, error) {
 	outcome, _ := ret.Value("changes").(*data.Map)
 	code := outcome.Value("retcode")
@@ -197,8 +203,10 @@ func (o *order) done(ret *data.Map) (*data.Map, error) {
 	return ret, nil
 }
 
-// result calls a function of the module cmd whose result is a dictionary.
-func (m *module) result(ctx context.Context, fun string, args []any, words *data.Map) (*data.Map, error) {
+// result calls a function of the module cmd that returns a dictionary.
+func (m *module) result(
+	ctx context.Context, fun string, args []any, words *data.Map,
+) (*data.Map, error) {
 	v, err := m.env.Call(ctx, fun, args, words)
 	if err != nil {
 		return nil, err
@@ -218,7 +226,7 @@ func badEnv(words *data.Map) string {
 	return "Invalidly-formatted 'env' parameter. See documentation."
 }
 
-func missingFolder(words *data.Map) string {
+func missingDirectory(words *data.Map) string {
 	cwd := words.Value("cwd")
 	if !data.Truth(cwd) {
 		return ""
@@ -229,9 +237,11 @@ func missingFolder(words *data.Map) string {
 	return fmt.Sprintf(`Desired working directory "%s" is not available`, data.Str(cwd))
 }
 
-// caught reports whether an error is one that cmd.script states as its comment.
+// caught reports whether cmd.script turns an error into its comment.
 func caught(err error) bool {
 	var broken *render.Error
 	var path *fs.PathError
-	return loader.KindOf(err) == loader.KindExecution || loader.KindOf(err) == loader.KindNotFound || errors.As(err, &broken) || errors.As(err, &path)
+	return loader.KindOf(err) == loader.KindExecution ||
+		loader.KindOf(err) == loader.KindNotFound || errors.As(err, &broken) ||
+		errors.As(err, &path)
 }

@@ -32,23 +32,26 @@ type scriptArgs struct {
 	Kwargs          *data.Map `kwargs:"kwargs"`
 }
 
-// script fetches a script and runs it. It succeeds when that returns 0. Arguments that are not named here are those of cmd.run.
+// script fetches a script and runs it. The state succeeds if the script returns 0. Arguments not
+// listed here are those of cmd.run.
 //
 // name
 //
-//	Where the script comes from: salt://, http(s)://, or a path. What stands behind a blank are its arguments.
+//	The location of the script: salt://, http(s)://, or a path. Anything after a space is passed
+//	as arguments.
 //
 // source
 //
-//	Where it comes from instead; the name is any text then.
+//	The location of the script, if the name is just a label.
 //
 // args
 //
-//	The arguments of the script, as text.
+//	The arguments of the script, as a string.
 //
 // template
 //
-//	Engine that renders the script first, with the variables of context over those of defaults.
+//	Engine that renders the script first, with the variables of context, which override those of
+//	defaults.
 //
 //	salt://scripts/foo.sh:
 //	  cmd.script:
@@ -56,10 +59,12 @@ type scriptArgs struct {
 //	    - cwd: /
 func (m *module) script(ctx context.Context, a scriptArgs) (any, error) {
 	words := a.Kwargs.Clone()
-	for key, v := range data.NewMap("source", a.Source, "template", a.Template, "cwd", a.Cwd, "runas", a.Runas, "password", a.Password,
-		"shell", a.Shell, "env", a.Env, "stateful", a.Stateful, "timeout", a.Timeout, "use_vt", a.UseVt, "output_loglevel", a.OutputLoglevel,
-		"hide_output", a.HideOutput, "defaults", a.Defaults, "context", a.Context, "success_retcodes", a.SuccessRetcodes,
-		"success_stdout", a.SuccessStdout, "success_stderr", a.SuccessStderr).All() {
+	for key, v := range data.NewMap("source", a.Source, "template", a.Template, "cwd", a.Cwd,
+		"runas", a.Runas, "password", a.Password, "shell", a.Shell, "env", a.Env, "stateful",
+		a.Stateful, "timeout", a.Timeout, "use_vt", a.UseVt, "output_loglevel", a.OutputLoglevel,
+		"hide_output", a.HideOutput, "defaults", a.Defaults, "context", a.Context,
+		"success_retcodes", a.SuccessRetcodes, "success_stdout", a.SuccessStdout, "success_stderr",
+		a.SuccessStderr).All() {
 		words.Set(key, v)
 	}
 	return m.scriptWords(ctx, a.Name, words)
@@ -77,10 +82,10 @@ func (m *module) scriptWords(ctx context.Context, name any, words *data.Map) (*d
 	}
 	saltenv := change.CallOf(ctx).SaltEnv
 	o.scriptWords(saltenv)
-	if o.forecast() {
+	if o.skippedInTest() {
 		return o.would(fmt.Sprintf("Command '%s' would have been executed", data.Str(o.command)))
 	}
-	if complaint := missingFolder(words); complaint != "" {
+	if complaint := missingDirectory(words); complaint != "" {
 		return change.Failed(o.command, complaint), nil
 	}
 	outcome, err := m.result(ctx, "cmd.script", []any{source}, o.words)
@@ -92,12 +97,13 @@ func (m *module) scriptWords(ctx context.Context, name any, words *data.Map) (*d
 	}
 	comment := fmt.Sprintf("Command '%s' run", data.Str(o.command))
 	if data.Truth(outcome.Value("cache_error")) {
-		comment = fmt.Sprintf("Unable to cache script %s from saltenv '%s'", data.Str(source), saltenv)
+		comment = fmt.Sprintf("Unable to cache script %s from saltenv '%s'",
+			data.Str(source), saltenv)
 	}
 	return o.done(change.New(o.command, !data.Truth(outcome.Value("retcode")), outcome, comment))
 }
 
-// scriptWords makes the arguments of cmd.script.
+// scriptWords sets the arguments for cmd.script.
 func (o *order) scriptWords(saltenv string) {
 	variables := &data.Map{}
 	for _, key := range []string{"defaults", "context"} {
@@ -110,7 +116,8 @@ func (o *order) scriptWords(saltenv string) {
 	o.words.Set("context", variables)
 	o.words.Set("saltenv", saltenv)
 	name := data.Str(o.command)
-	if _, args, ok := strings.Cut(name, " "); ok && len(strings.Fields(name)) > 1 && !data.Truth(o.words.Value("args")) {
+	if _, args, ok := strings.Cut(name, " "); ok && len(strings.Fields(name)) > 1 &&
+		!data.Truth(o.words.Value("args")) {
 		o.words.Set("args", args)
 	}
 }
@@ -125,7 +132,8 @@ func badScript(words *data.Map) string {
 			return "Invalidly-formatted '" + key + "' parameter. Must be formed as a dict."
 		}
 	}
-	if runtime.GOOS == "windows" && data.Truth(words.Value("runas")) && !data.Truth(words.Value("password")) {
+	if runtime.GOOS == "windows" && data.Truth(words.Value("runas")) &&
+		!data.Truth(words.Value("password")) {
 		return "Must supply a password if runas argument is used on Windows."
 	}
 	return ""

@@ -4,25 +4,25 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/process"
-	"github.com/brineproject/brine/render"
 )
 
-// reinterpreted returns the result of a command that says itself, in its output, whether it changed anything
-// (salt/states/cmd.py, _reinterpreted_state).
+// reinterpreted returns the result of a stateful command, whose output tells whether it changed
+// anything (salt/states/cmd.py, _reinterpreted_state).
 func reinterpreted(ret *data.Map) (*data.Map, error) {
 	outcome, _ := ret.Value("changes").(*data.Map)
 	ret.Set("changes", &data.Map{})
 	ret.Set("comment", "")
 	out := outcome.Text("stdout")
 	if out == "" {
-		if said := outcome.Value("stderr"); data.Truth(said) {
-			ret.Set("comment", said)
+		if reported := outcome.Value("stderr"); data.Truth(reported) {
+			ret.Set("comment", reported)
 		}
 		return ret, nil
 	}
-	said, before, problem := sayings(out)
+	reported, before, problem := parseStateful(out)
 	if problem != "" {
 		ret.Set("comment", problem)
 		ret.Set("result", false)
@@ -31,71 +31,75 @@ func reinterpreted(ret *data.Map) (*data.Map, error) {
 		}
 		return ret, nil
 	}
-	changed, err := isYes(said.Value("changed"), said.Has("changed"))
+	changed, err := isYes(reported.Value("changed"), reported.Has("changed"))
 	if err != nil {
 		return nil, err
 	}
-	if comment, ok := said.Get("comment"); ok {
+	if comment, ok := reported.Get("comment"); ok {
 		ret.Set("comment", comment)
-		said.Delete("comment")
+		reported.Delete("comment")
 	}
 	if changed {
-		ret.Set("changes", changesOf(said, outcome, before))
+		ret.Set("changes", changesOf(reported, outcome, before))
 	}
 	return ret, nil
 }
 
-// sayings reads JSON, or the last line of name=value pairs; isLine tells which of both was tried last.
-func sayings(out string) (said *data.Map, isLine bool, problem string) {
-	if v, err := render.LoadJSON(out); err == nil {
-		said, ok := v.(*data.Map)
+// parseStateful parses the output as JSON or, failing that, its last line as name=value pairs.
+// isLine tells which of the two was tried last.
+func parseStateful(out string) (reported *data.Map, isLine bool, problem string) {
+	if v, err := pyjson.Load(out); err == nil {
+		reported, ok := v.(*data.Map)
 		if !ok {
 			return nil, false, "script JSON output must be a JSON object (e.g., {})!"
 		}
-		return said, false, ""
+		return reported, false, ""
 	}
 	const unread = "Failed parsing script output! Stdout must be JSON or a line of name=value pairs."
 	words, err := process.Words(out[lastLine(out)+1:])
 	if err != nil {
 		return nil, true, unread
 	}
-	said = &data.Map{}
+	reported = &data.Map{}
 	for _, word := range words {
 		pair := strings.Split(word, "=")
 		if len(pair) != 2 {
 			return nil, true, unread
 		}
-		said.Set(pair[0], pair[1])
+		reported.Set(pair[0], pair[1])
 	}
-	return said, true, ""
+	return reported, true, ""
 }
 
-// lastLine returns where the line feed before the last line stands, -1 when there is none.
-func lastLine(out string) int { return strings.LastIndex(strings.TrimRight(out, " \t\r\n\v\f"), "\n") }
+// lastLine returns the index of the line feed before the last line, or -1.
+func lastLine(out string) int {
+	return strings.LastIndex(strings.TrimRight(out, " \t\r\n\v\f"),
+		"\n")
+}
 
-// changesOf joins what a command said to what is known of it. Output in JSON is not shown again, of other output the last line is
-// taken off.
-func changesOf(said, outcome *data.Map, isLine bool) *data.Map {
+// changesOf merges the command's report into the outcome. JSON output is not shown again; of other
+// output the last line is removed.
+func changesOf(reported, outcome *data.Map, isLine bool) *data.Map {
 	for key, v := range outcome.All() {
-		if !said.Has(key) {
-			said.Set(key, v)
+		if !reported.Has(key) {
+			reported.Set(key, v)
 		}
 	}
 	shown := ""
 	if isLine {
-		shown = said.Text("stdout")
+		shown = reported.Text("stdout")
 		if cut := lastLine(outcome.Text("stdout")); cut >= 0 {
 			shown = shown[:min(cut, len(shown))]
 		} else if chars := []rune(shown); len(chars) > 0 {
 			shown = string(chars[:len(chars)-1])
 		}
 	}
-	said.Set("stdout", shown)
-	return said
+	reported.Set("stdout", shown)
+	return reported
 }
 
-func isYes(v any, said bool) (bool, error) {
-	if !said {
+func isYes(v any, reported bool) (bool, error) {
+	if !reported {
 		return false, nil
 	}
 	switch text := strings.ToLower(data.Str(v)); text {

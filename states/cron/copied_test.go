@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A disk that is full leaves no copy of a crontab behind.
+// A full disk leaves no copy of a crontab behind.
 func TestCopyThatFailsIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
@@ -24,7 +24,7 @@ func TestCopyThatFailsIsRemoved(t *testing.T) {
 	}
 }
 
-// limited bounds how large the files are that this process writes, until the test ends.
+// limited limits the size of files that this process writes until the test ends.
 func limited(t *testing.T, size uint64) {
 	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)

@@ -1,7 +1,9 @@
-// Package cron is Salt's state cron: jobs and variables in the crontabs of users, and whole crontabs (salt/states/cron.py). The module
-// cron reads and writes them; what lacks is asked of package crontab, in test mode, too.
+// Package cron is Salt's state cron: jobs and variables in users' crontabs, and whole crontabs
+// (salt/states/cron.py). The module cron reads and writes them; package crontab does the
+// comparison.
 //
-// What differs from Salt: in test mode it is the same comparison as for real, so that jobs by words such as @daily are found to be removed.
+// Difference from Salt: test mode uses the same comparison as a real run, so it also finds jobs
+// with keywords such as @daily that are to be removed.
 package cron
 
 import (
@@ -36,15 +38,15 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// An entry is a job or a variable that a state keeps.
+// An entry is a job or a variable that a state manages.
 type entry struct {
 	name, user, called string // called is what the comments call it
 	status             func(*crontab.Table) crontab.Status
-	fun                string // of the module, with its arguments
+	fun                string // function of the module, with its arguments
 	args               *data.Map
 }
 
-// ensure brings an entry to how it is wanted, or says what would be.
+// ensure brings an entry to the desired state, or in test mode reports what would change.
 func (m *module) ensure(ctx context.Context, e entry) (change.Result, error) {
 	return change.Thing[crontab.Status]{
 		Name: e.name,
@@ -56,7 +58,8 @@ func (m *module) ensure(ctx context.Context, e entry) (change.Result, error) {
 			return e.status(crontab.Parse(data.Str(text))), nil
 		},
 		Wants: func(now crontab.Status) *data.Map {
-			return change.When(now != crontab.Present && now != crontab.Absent, data.NewMap(e.user, e.name))
+			return change.When(now != crontab.Present && now != crontab.Absent,
+				data.NewMap(e.user, e.name))
 		},
 		Apply: func(ctx context.Context, _ crontab.Status) error {
 			answer, err := change.Ask[any](ctx, m.env, e.fun, nil, e.args)
@@ -67,14 +70,14 @@ func (m *module) ensure(ctx context.Context, e entry) (change.Result, error) {
 				return cmp.Or(err, errors.New(text))
 			}
 		},
-		Say:    e.say,
+		Say:    e.comment,
 		Silent: true,
-		Trust:  true, // crontab may show a job otherwise than it was asked for
+		Trust:  true, // crontab may show a job differently from the request
 	}.Ensure(ctx)
 }
 
-// say returns the comment.
-func (e entry) say(o change.Outcome[crontab.Status]) any {
+// comment returns the comment.
+func (e entry) comment(o change.Outcome[crontab.Status]) any {
 	what, of := e.called+" "+e.name, " "+e.user+"'s crontab"
 	switch {
 	case o.Before == crontab.Present:
@@ -84,11 +87,12 @@ func (e entry) say(o change.Outcome[crontab.Status]) any {
 	case o.Before == crontab.Absent:
 		return what + " already absent"
 	case o.Err != nil:
-		gap := "" // Salt parts the two with a line for what was to be added alone
+		gap := "" // Salt has a line break here, except for a removal
 		if o.Before != crontab.Removed {
 			gap = "\n"
 		}
-		return fmt.Sprintf("%s for user %s failed to commit with error %s%v", what, e.user, gap, o.Err)
+		return fmt.Sprintf("%s for user %s failed to commit with error %s%v", what,
+			e.user, gap, o.Err)
 	}
 	would := o.Stage == change.StageWould
 	switch {
@@ -118,7 +122,7 @@ type presentArgs struct {
 	Special    any    `default:"None"`
 }
 
-// identified returns the identifier of a job, which is its command where none is given.
+// identified returns the identifier of a job. The default is its command.
 func identified(identifier any, command string) any {
 	switch identifier {
 	case false:
@@ -137,31 +141,31 @@ func given(v any) *string {
 	return &text
 }
 
-// present keeps a job in a user's crontab.
+// present manages a job in a user's crontab.
 //
 // user
 //
-//	Whose crontab it is: root's by default.
+//	The user whose crontab it is. Default: root.
 //
 // minute, hour, daymonth, month, dayweek
 //
-//	When it runs, as crontab(5) has it; random draws a time, which then stays.
+//	The schedule in the format of crontab(5). random picks a random value once, which is kept.
 //
 // comment
 //
-//	What stands above it.
+//	The comment in the line above the job.
 //
 // commented
 //
-//	True: it does not run.
+//	True: the job is disabled by commenting it out.
 //
 // identifier
 //
-//	By what it is found when its command has changed. Default: the command.
+//	Identifies the job even if its command changes. Default: the command.
 //
 // special
 //
-//	A word such as '@daily' in the place of times; it has to be quoted.
+//	A keyword such as '@daily' in place of times. It has to be quoted.
 //
 //	/usr/local/bin/backup:
 //	  cron.present:
@@ -171,8 +175,10 @@ func given(v any) *string {
 func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	a.Name = strings.TrimSpace(a.Name)
 	identifier := identified(a.Identifier, a.Name)
-	job := crontab.Job{Command: a.Name, Comment: given(a.Comment), Identifier: given(identifier), Disabled: a.Commented == true}
-	args := data.NewMap("user", a.User, "cmd", a.Name, "comment", a.Comment, "commented", a.Commented == true, "identifier", identifier)
+	job := crontab.Job{Command: a.Name, Comment: given(a.Comment), Identifier: given(identifier),
+		Disabled: a.Commented == true}
+	args := data.NewMap("user", a.User, "cmd", a.Name, "comment", a.Comment,
+		"commented", a.Commented == true, "identifier", identifier)
 	fun := "cron.set_job"
 	if a.Special != nil {
 		fun, job.Special = "cron.set_special", data.Str(a.Special)
@@ -181,12 +187,14 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 		for i, time := range []struct {
 			name  string
 			value any
-		}{{"minute", a.Minute}, {"hour", a.Hour}, {"daymonth", a.Daymonth}, {"month", a.Month}, {"dayweek", a.Dayweek}} {
+		}{{"minute", a.Minute}, {"hour", a.Hour}, {"daymonth", a.Daymonth}, {"month", a.Month},
+			{"dayweek", a.Dayweek}} {
 			job.Times[i] = strings.ToLower(data.Str(time.value))
 			args.Set(time.name, job.Times[i])
 		}
 	}
-	return m.ensure(ctx, entry{a.Name, a.User, "Cron", func(t *crontab.Table) crontab.Status { return t.Set(job) }, fun, args})
+	return m.ensure(ctx, entry{a.Name, a.User,
+		"Cron", func(t *crontab.Table) crontab.Status { return t.Set(job) }, fun, args})
 }
 
 type absentArgs struct {
@@ -197,19 +205,19 @@ type absentArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// absent takes a job from a user's crontab. What else present knows does not count.
+// absent removes a job from a user's crontab. Other arguments of present are ignored.
 //
 // user
 //
-//	Whose crontab it is: root's by default.
+//	The user whose crontab it is. Default: root.
 //
 // identifier
 //
-//	By what it is found. Default: the command.
+//	Identifies the job. Default: the command.
 //
 // special
 //
-//	The word such as '@daily' by which it runs.
+//	The keyword of the job, such as '@daily'.
 //
 //	/usr/local/bin/backup:
 //	  cron.absent:
@@ -236,15 +244,15 @@ type envPresentArgs struct {
 	User  string `default:"'root'"`
 }
 
-// envPresent gives a variable of a user's crontab a value.
+// envPresent sets a variable in a user's crontab.
 //
 // value
 //
-//	The value; nothing by default.
+//	The value. Default: empty.
 //
 // user
 //
-//	Whose crontab it is: root's by default.
+//	The user whose crontab it is. Default: root.
 //
 //	MAILTO:
 //	  cron.env_present:
@@ -255,7 +263,8 @@ func (m *module) envPresent(ctx context.Context, a envPresentArgs) (change.Resul
 		value = data.Str(a.Value)
 	}
 	status := func(t *crontab.Table) crontab.Status { return t.SetVariable(a.Name, value) }
-	return m.ensure(ctx, entry{a.Name, a.User, "Cron env", status, "cron.set_env", data.NewMap("user", a.User, "name", a.Name, "value", value)})
+	return m.ensure(ctx, entry{a.Name, a.User, "Cron env", status,
+		"cron.set_env", data.NewMap("user", a.User, "name", a.Name, "value", value)})
 }
 
 type envAbsentArgs struct {
@@ -263,16 +272,17 @@ type envAbsentArgs struct {
 	User string `default:"'root'"`
 }
 
-// envAbsent takes a variable from a user's crontab.
+// envAbsent removes a variable from a user's crontab.
 //
 // user
 //
-//	Whose crontab it is: root's by default.
+//	The user whose crontab it is. Default: root.
 //
 //	MAILTO:
 //	  cron.env_absent
 func (m *module) envAbsent(ctx context.Context, a envAbsentArgs) (change.Result, error) {
 	a.Name = strings.TrimSpace(a.Name)
 	status := func(t *crontab.Table) crontab.Status { return t.RemoveVariable(a.Name) }
-	return m.ensure(ctx, entry{a.Name, a.User, "Cron env", status, "cron.rm_env", data.NewMap("user", a.User, "name", a.Name)})
+	return m.ensure(ctx, entry{a.Name, a.User, "Cron env", status,
+		"cron.rm_env", data.NewMap("user", a.User, "name", a.Name)})
 }

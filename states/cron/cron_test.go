@@ -13,7 +13,8 @@ import (
 	"github.com/brineproject/brine/internal/test/testroot"
 )
 
-// program keeps crontabs in the directory that TABS names, as crontab(1) does: it takes -u USER, -l and a file.
+// program stores crontabs in the directory TABS, like crontab(1): it accepts -u USER, -l and a
+// file.
 const program = `#!/bin/sh
 user=me
 if [ "$1" = -u ]; then user=$2; shift 2; fi
@@ -31,7 +32,8 @@ cat "$1" > "$TABS/$user"
 
 const mark = "# Lines below here are managed by Salt, do not edit\n"
 
-// newRoot makes a system whose crontab is a program of the test. The crontab that all calls are for is that of the user who runs it.
+// newRoot creates a system whose crontab is the test program. All calls are for the crontab of the
+// user who runs the test.
 func newRoot(t *testing.T) (r *testroot.Root, tab string) {
 	t.Helper()
 	dir, tabs := t.TempDir(), t.TempDir()
@@ -57,7 +59,7 @@ func current(t *testing.T, r *testroot.Root) string {
 	return r.Call(t, "file.uid_to_user", int64(os.Geteuid())).(string)
 }
 
-// The texts and the bytes are those of Salt 3006.0.
+// The comments and the files are those of Salt 3006.0.
 func TestJobsAndVariables(t *testing.T) {
 	r, tab := newRoot(t)
 	user := current(t, r)
@@ -72,25 +74,33 @@ func TestJobsAndVariables(t *testing.T) {
 		tab                           string
 	}{
 		{"cron.present", data.NewMap("name", " run it ", "minute", "5", "hour", int64(2)),
-			"Cron run it is set to be added", "Cron run it added to " + user + "'s crontab", "Cron run it already present", "",
+			"Cron run it is set to be added", "Cron run it added to " + user +
+				"'s crontab", "Cron run it already present", "",
 			"# SALT_CRON_IDENTIFIER:run it\n5 2 * * * run it\n"},
-		{"cron.present", data.NewMap("name", "run it", "minute", "5", "hour", int64(2), "comment", "why\nso", "commented", true, "dayweek", "MON"),
+		{"cron.present", data.NewMap("name", "run it", "minute", "5", "hour", int64(2), "comment",
+			"why\nso", "commented", true, "dayweek", "MON"),
 			"Cron run it is set to be updated", "Cron run it updated", "Cron run it already present", "",
 			"# why\n# so SALT_CRON_IDENTIFIER:run it\n#DISABLED#5 2 * * mon run it\n"},
 		{"cron.present", data.NewMap("name", "daily", "special", "@daily", "identifier", "two"),
-			"Cron daily is set to be added", "Cron daily added to " + user + "'s crontab", "Cron daily already present", "",
+			"Cron daily is set to be added", "Cron daily added to " + user +
+				"'s crontab", "Cron daily already present", "",
 			"# why\n# so SALT_CRON_IDENTIFIER:run it\n#DISABLED#5 2 * * mon run it\n# SALT_CRON_IDENTIFIER:two\n@daily daily\n"},
 		{"cron.env_present", data.NewMap("name", "MAILTO"),
-			"Cron env MAILTO is set to be added", "Cron env MAILTO added to " + user + "'s crontab", "Cron env MAILTO already present", "", ""},
+			"Cron env MAILTO is set to be added", "Cron env MAILTO added to " + user +
+				"'s crontab", "Cron env MAILTO already present", "", ""},
 		{"cron.env_present", data.NewMap("name", "MAILTO", "value", "ann"),
-			"Cron env MAILTO is set to be updated", "Cron env MAILTO updated", "Cron env MAILTO already present", "",
+			"Cron env MAILTO is set to be updated", "Cron env MAILTO updated",
+			"Cron env MAILTO already present", "",
 			"MAILTO=ann\n# why\n# so SALT_CRON_IDENTIFIER:run it\n#DISABLED#5 2 * * mon run it\n# SALT_CRON_IDENTIFIER:two\n@daily daily\n"},
 		{"cron.env_absent", data.NewMap("name", "MAILTO"),
-			"Cron env MAILTO is set to be removed", "Cron env MAILTO removed from " + user + "'s crontab", "Cron env MAILTO already absent", "Cron env MAILTO is absent", ""},
+			"Cron env MAILTO is set to be removed", "Cron env MAILTO removed from " + user +
+				"'s crontab", "Cron env MAILTO already absent", "Cron env MAILTO is absent", ""},
 		{"cron.absent", data.NewMap("name", "run it", "minute", "7"),
-			"Cron run it is set to be removed", "Cron run it removed from " + user + "'s crontab", "Cron run it already absent", "Cron run it is absent", ""},
+			"Cron run it is set to be removed", "Cron run it removed from " + user +
+				"'s crontab", "Cron run it already absent", "Cron run it is absent", ""},
 		{"cron.absent", data.NewMap("name", "daily", "special", "@daily", "identifier", "two"),
-			"Cron daily is set to be removed", "Cron daily removed from " + user + "'s crontab", "Cron daily already absent", "Cron daily is absent", "\x00"},
+			"Cron daily is set to be removed", "Cron daily removed from " + user +
+				"'s crontab", "Cron daily already absent", "Cron daily is absent", "\x00"},
 	} {
 		c.args.Set("user", user)
 		before := read(t, tab)
@@ -99,37 +109,44 @@ func TestJobsAndVariables(t *testing.T) {
 		if after := read(t, tab); after != before {
 			t.Errorf("test mode wrote\n%s", after)
 		}
-		r.Expect(t, false, c.fun, c.args, testroot.Step{Result: true, Changes: changes(name), Comment: c.done})
+		r.Expect(t, false, c.fun, c.args,
+			testroot.Step{Result: true, Changes: changes(name), Comment: c.done})
 		r.Expect(t, false, c.fun, c.args, testroot.Step{Result: true, Comment: c.same})
 		if c.testedSame == "" {
 			c.testedSame = c.same
 		}
 		r.Expect(t, true, c.fun, c.args, testroot.Step{Result: true, Comment: c.testedSame})
-		if want := "# mine\n5 * * * * mine\n" + mark + strings.Trim(c.tab, "\x00"); c.tab != "" && read(t, tab) != want {
+		if want := "# mine\n5 * * * * mine\n" + mark + strings.Trim(c.tab, "\x00"); c.tab != "" &&
+			read(t, tab) != want {
 			t.Errorf("%s: the crontab is\n%s\nwant\n%s", c.fun, read(t, tab), want)
 		}
 	}
 }
 
-func TestTimesByChanceStay(t *testing.T) {
+func TestRandomTimesStay(t *testing.T) {
 	r, tab := newRoot(t)
 	user := current(t, r)
-	args := data.NewMap("name", "x", "user", user, "minute", "random", "hour", "1:4", "daymonth", "random", "month", "random", "dayweek", "random")
-	r.Expect(t, false, "cron.present", args, testroot.Step{Result: true, Changes: data.NewMap(user, "x"), Comment: "Cron x added to " + user + "'s crontab"})
+	args := data.NewMap("name", "x", "user", user, "minute", "random", "hour", "1:4", "daymonth",
+		"random", "month", "random", "dayweek", "random")
+	r.Expect(t, false, "cron.present", args,
+		testroot.Step{Result: true, Changes: data.NewMap(user, "x"), Comment: "Cron x added to " +
+			user + "'s crontab"})
 	first := read(t, tab)
 	for range 3 {
-		r.Expect(t, false, "cron.present", args, testroot.Step{Result: true, Comment: "Cron x already present"})
+		r.Expect(t, false, "cron.present", args,
+			testroot.Step{Result: true, Comment: "Cron x already present"})
 	}
 	if now := read(t, tab); now != first || strings.Contains(now, "random") {
 		t.Errorf("%s\nbecame\n%s", first, now)
 	}
 }
 
-func TestWhatCannotBe(t *testing.T) {
+func TestInvalidCalls(t *testing.T) {
 	r, tab := newRoot(t)
 	user := current(t, r)
 	r.Expect(t, false, "cron.present", data.NewMap("name", "refuse", "user", user),
-		testroot.Step{Result: false, Comment: "Cron refuse for user " + user + " failed to commit with error \nerrors in crontab file"})
+		testroot.Step{Result: false, Comment: "Cron refuse for user " + user +
+			" failed to commit with error \nerrors in crontab file"})
 	if err := os.WriteFile(tab, []byte("0 1 * * * precious\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +154,8 @@ func TestWhatCannotBe(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(tab), how), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if v, err := r.States.Invoke(t.Context(), "cron.present", nil, data.NewMap("name", "x", "user", user)); err == nil || read(t, tab) != "0 1 * * * precious\n" {
+		if v, err := r.States.Invoke(t.Context(), "cron.present", nil,
+			data.NewMap("name", "x", "user", user)); err == nil || read(t, tab) != "0 1 * * * precious\n" {
 			t.Errorf("a crontab that cannot be read, %s: %s, %v\n%s", how, data.Repr(v), err, read(t, tab))
 		}
 		if err := os.Remove(filepath.Join(filepath.Dir(tab), how)); err != nil {
@@ -146,7 +164,7 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 }
 
-// What a name brings along becomes no job of its own.
+// A name with line breaks does not become several jobs.
 func TestOneJobIsOneLine(t *testing.T) {
 	r, tab := newRoot(t)
 	user := current(t, r)
@@ -158,14 +176,16 @@ func TestOneJobIsOneLine(t *testing.T) {
 		"cron.present":     data.NewMap("name", other),
 		"cron.env_present": data.NewMap("name", "A", "value", other),
 	} {
-		for _, more := range []*data.Map{{}, data.NewMap("name", "x", "identifier", other), data.NewMap("name", "x", "minute", other), data.NewMap("name", "x", "special", other)} {
+		for _, more := range []*data.Map{{}, data.NewMap("name", "x", "identifier", other),
+			data.NewMap("name", "x", "minute", other), data.NewMap("name", "x", "special", other)} {
 			if fun == "cron.env_present" && more.Len() > 0 {
 				continue
 			}
 			all := args.Clone()
 			all.Update(more)
 			all.Set("user", user)
-			if v, err := r.States.Invoke(t.Context(), fun, nil, all); err == nil || read(t, tab) != "0 1 * * * mine\n" {
+			if v, err := r.States.Invoke(t.Context(), fun, nil, all); err == nil ||
+				read(t, tab) != "0 1 * * * mine\n" {
 				t.Errorf("%s %s: %s, %v\n%s", fun, data.Repr(all), data.Repr(v), err, read(t, tab))
 			}
 		}
@@ -178,7 +198,8 @@ func TestFile(t *testing.T) {
 	user := current(t, r)
 	r.Write(t, "etc/passwd", user+":x:0:0::/:/bin/sh\n")
 	r.Write(t, "srv/salt/tab", "0 1 * * * {{ what }}\n")
-	args := data.NewMap("name", "salt://tab", "user", user, "template", "jinja", "context", data.NewMap("what", "run"))
+	args := data.NewMap("name", "salt://tab", "user", user, "template", "jinja",
+		"context", data.NewMap("what", "run"))
 	if got := r.Apply(t, true, "cron.file", args); got.Value("result") != nil {
 		t.Errorf("test mode: %s", data.Repr(got))
 	}
@@ -186,24 +207,31 @@ func TestFile(t *testing.T) {
 		t.Error("test mode wrote")
 	}
 	got := r.Apply(t, false, "cron.file", args)
-	if got.Value("result") != true || got.Value("comment") != "Crontab for user "+user+" was updated" || !got.Value("changes").(*data.Map).Has("diff") || read(t, tab) != "0 1 * * * run\n" {
+	if got.Value("result") != true || got.Value("comment") != "Crontab for user "+user+
+		" was updated" || !got.Value("changes").(*data.Map).Has("diff") || read(t, tab) != "0 1 * * * run\n" {
 		t.Errorf("got %s", data.Repr(got))
 	}
-	r.Expect(t, false, "cron.file", args, testroot.Step{Result: true, Comment: "Crontab for user " + user + " is in the correct state"})
+	r.Expect(t, false, "cron.file", args,
+		testroot.Step{Result: true, Comment: "Crontab for user " + user + " is in the correct state"})
 	args.Set("replace", false)
 	args.Set("context", data.NewMap("what", "another"))
-	r.Expect(t, false, "cron.file", args, testroot.Step{Result: true, Comment: "User " + user + " already has a crontab. No changes made"})
+	r.Expect(t, false, "cron.file", args,
+		testroot.Step{Result: true, Comment: "User " + user + " already has a crontab. No changes made"})
 	args.Set("user", "none")
-	r.Expect(t, false, "cron.file", args, testroot.Step{Result: false, Comment: "Could not identify group for user none"})
+	r.Expect(t, false, "cron.file", args,
+		testroot.Step{Result: false, Comment: "Could not identify group for user none"})
 }
 
-// The functions of the module are what the states call; here is what else there is.
+// The states use most functions of the module. These are the others.
 func TestFunctions(t *testing.T) {
 	r, tab := newRoot(t)
 	user := current(t, r)
-	entry := data.NewMap("minute", "1", "hour", "*", "daymonth", "*", "month", "*", "dayweek", "*", "identifier", "id", "cmd", "cmd", "comment", "", "commented", false)
-	special := data.NewMap("spec", "@daily", "cmd", "two", "identifier", nil, "comment", nil, "commented", false)
-	whole := data.NewMap("pre", []any{}, "crons", []any{entry}, "special", []any{special}, "env", []any{data.NewMap("name", "A", "value", "b")})
+	entry := data.NewMap("minute", "1", "hour", "*", "daymonth", "*", "month", "*", "dayweek", "*",
+		"identifier", "id", "cmd", "cmd", "comment", "", "commented", false)
+	special := data.NewMap("spec", "@daily", "cmd", "two", "identifier", nil, "comment", nil,
+		"commented", false)
+	whole := data.NewMap("pre", []any{}, "crons", []any{entry}, "special", []any{special},
+		"env", []any{data.NewMap("name", "A", "value", "b")})
 	file := filepath.Join(t.TempDir(), "tab")
 	if err := os.WriteFile(file, []byte("# whole\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -234,7 +262,8 @@ func TestFunctions(t *testing.T) {
 		{"cron.raw_cron", []any{user}, "# whole\n"},
 	})
 	for range 2 {
-		if v := r.Call(t, "cron.write_cron_file_verbose", user, file).(*data.Map); v.Value("retcode") != int64(0) {
+		if v := r.Call(t, "cron.write_cron_file_verbose", user,
+			file).(*data.Map); v.Value("retcode") != int64(0) {
 			t.Errorf("got %s", data.Repr(v))
 		}
 	}

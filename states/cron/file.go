@@ -9,6 +9,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -25,47 +26,46 @@ type fileArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// file makes a file the crontab of a user.
+// file installs a file as the crontab of a user.
 //
 // name
 //
-//	Where the file comes from, as source of file.managed. source_hash, source_hash_name, template, context, defaults and backup are
-//	as there.
+//	The location of the file, as in source of file.managed. source_hash, source_hash_name,
+//	template, context, defaults and backup work as there.
 //
 // user
 //
-//	Whose crontab it is: root's by default.
+//	The user whose crontab it is. Default: root.
 //
 // replace
 //
-//	False: a crontab that is there stays.
+//	False: keep an existing crontab.
 //
 //	salt://web/crontab:
 //	  cron.file:
 //	    - user: www-data
 func (m *module) file(ctx context.Context, a fileArgs) (any, error) {
-	about, err := m.env.Call(ctx, "user.info", []any{a.User}, nil)
-	user, _ := about.(*data.Map)
-	groups, _ := user.Value("groups").([]any)
-	if err != nil || len(groups) == 0 {
+	user, _, err := calls.UserInfo(ctx, m.env, a.User)
+	if err != nil || len(user.Groups) == 0 {
 		return change.Failed(data.Str(a.Name), "Could not identify group for user "+a.User), nil //nolint:nilerr // Salt's text
 	}
-	text, err := m.env.Call(ctx, "cron.raw_cron", []any{a.User}, nil)
+	now, err := loader.CallAs[string](ctx, m.env, "cron.raw_cron", []any{a.User}, nil)
 	if err != nil {
 		return nil, err
 	}
-	now := data.Str(text)
 	if !data.Truth(a.Replace) && now != "" {
-		return change.Done(data.Str(a.Name), fmt.Sprintf("User %s already has a crontab. No changes made", a.User)), nil
+		return change.Unchanged(data.Str(a.Name),
+			fmt.Sprintf("User %s already has a crontab. No changes made", a.User)), nil
 	}
 	path, err := copied(now)
 	if err != nil {
 		return nil, loader.Execution("keep the crontab of %s for comparison: %w", a.User, err)
 	}
 	defer os.Remove(path)
-	words := data.NewMap("name", path, "source", a.Name, "source_hash", a.SourceHash, "source_hash_name", a.SourceHashName, "user", a.User,
-		"group", groups[0], "mode", "0600", "attrs", nil, "template", a.Template, "context", a.Context, "defaults", a.Defaults,
-		"saltenv", change.CallOf(ctx).SaltEnv)
+	words := data.NewMap("name", path, "source", a.Name, "source_hash", a.SourceHash,
+		"source_hash_name", a.SourceHashName, "user", a.User,
+		"group", user.Groups[0], "mode", "0600", "attrs", nil, "template", a.Template, "context",
+		a.Context, "defaults", a.Defaults, "saltenv", change.CallOf(ctx).SaltEnv)
 	if change.Test(ctx) {
 		words.Update(a.others())
 		return m.compare(ctx, a, words)
@@ -73,7 +73,7 @@ func (m *module) file(ctx context.Context, a fileArgs) (any, error) {
 	return m.replace(ctx, a, words)
 }
 
-// copied puts a text into a new file.
+// copied writes a text to a new temporary file.
 func copied(text string) (string, error) {
 	f, err := os.CreateTemp("", "__salt.tmp.")
 	if err != nil {
@@ -89,7 +89,8 @@ func copied(text string) (string, error) {
 	return f.Name(), nil
 }
 
-// others returns the words that file.managed may know, without those that a run adds.
+// others returns the further keyword arguments for file.managed, without those that the runner
+// adds.
 func (a fileArgs) others() *data.Map {
 	words := &data.Map{}
 	for key, v := range a.Kwargs.All() {
@@ -100,7 +101,7 @@ func (a fileArgs) others() *data.Map {
 	return words
 }
 
-// compare says what would become of the crontab.
+// compare returns the test mode result for the crontab.
 func (m *module) compare(ctx context.Context, a fileArgs, words *data.Map) (any, error) {
 	v, err := m.env.Call(ctx, "file.check_managed", nil, words)
 	if err != nil {
@@ -119,11 +120,12 @@ func (m *module) compare(ctx context.Context, a fileArgs, words *data.Map) (any,
 	return change.New(data.Str(a.Name), pair[0], nil, pair[1]), nil
 }
 
-// replace writes the crontab where it differs.
+// replace writes the crontab if it differs.
 func (m *module) replace(ctx context.Context, a fileArgs, words *data.Map) (any, error) {
 	name := data.Str(a.Name)
 	unable := func(err error) (any, error) { return change.Failed(name, "Unable to manage file: "+err.Error()), nil }
-	found, err := m.three(ctx, "file.source_list", []any{a.Name, a.SourceHash, words.Value("saltenv")}, nil, 2)
+	found, err := m.callList(ctx, "file.source_list",
+		[]any{a.Name, a.SourceHash, words.Value("saltenv")}, nil, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -132,30 +134,30 @@ func (m *module) replace(ctx context.Context, a fileArgs, words *data.Map) (any,
 	asked := words.Clone()
 	asked.Set("skip_verify", false)
 	asked.Update(a.others())
-	got, err := m.three(ctx, "file.get_managed", nil, asked, 3)
+	got, err := m.callList(ctx, "file.get_managed", nil, asked, 3)
 	if err != nil {
 		return unable(err)
 	}
 	if data.Truth(got[2]) {
 		return change.Failed(name, data.Str(got[2])), nil
 	}
-	for _, key := range []string{"source_hash", "source_hash_name", "template", "context", "defaults"} {
+	for _, key := range []string{"source_hash", "source_hash_name", "template", "context",
+		"defaults"} {
 		words.Delete(key)
 	}
-	words.Update(data.NewMap("sfn", got[0], "source_sum", got[1], "ret", change.New(name, true, nil, ""), "backup", a.Backup))
-	v, err := m.env.Call(ctx, "file.manage_file", nil, words)
+	words.Update(data.NewMap("sfn", got[0], "source_sum", got[1],
+		"ret", change.New(name, true, nil, ""), "backup", a.Backup))
+	ret, err := loader.CallAs[*data.Map](ctx, m.env, "file.manage_file", nil, words)
 	if err != nil {
 		return unable(err)
-	}
-	ret, ok := v.(*data.Map)
-	if !ok {
-		return nil, loader.Execution("file.manage_file returned no result: %s", data.Str(v))
 	}
 	return m.install(ctx, a, words.Text("name"), ret)
 }
 
-// three calls a function that returns so many values.
-func (m *module) three(ctx context.Context, fun string, args []any, words *data.Map, n int) ([]any, error) {
+// callList calls a function that returns a list of n values.
+func (m *module) callList(
+	ctx context.Context, fun string, args []any, words *data.Map, n int,
+) ([]any, error) {
 	v, err := m.env.Call(ctx, fun, args, words)
 	if err != nil {
 		return nil, err
@@ -170,22 +172,26 @@ func (m *module) three(ctx context.Context, fun string, args []any, words *data.
 	return list, nil
 }
 
-// install makes the file at path the crontab where manage_file found a difference.
+// install makes the file at path the crontab if manage_file found a difference.
 func (m *module) install(ctx context.Context, a fileArgs, path string, ret *data.Map) (any, error) {
 	changes, _ := ret.Value("changes").(*data.Map)
 	name := data.Str(a.Name)
 	switch {
 	case !changes.Has("diff") && data.Truth(ret.Value("result")):
-		return change.Done(name, fmt.Sprintf("Crontab for user %s is in the correct state", a.User)), nil
+		return change.Unchanged(name, fmt.Sprintf("Crontab for user %s is in the correct state",
+			a.User)), nil
 	case !changes.Has("diff"):
 		return ret, nil
 	}
-	v, err := m.env.Call(ctx, "cron.write_cron_file_verbose", []any{a.User, path}, nil)
+	ran, err := loader.CallAs[*data.Map](ctx, m.env, "cron.write_cron_file_verbose",
+		[]any{a.User, path}, nil)
 	if err != nil {
 		return nil, err
 	}
-	if ran, ok := v.(*data.Map); !ok || ran.Value("retcode") != int64(0) {
-		return change.Failed(name, fmt.Sprintf("Unable to update user %s crontab %s. Error: %s", a.User, path, ran.Text("stderr"))), nil
+	if ran.Value("retcode") != int64(0) {
+		return change.Failed(name, fmt.Sprintf("Unable to update user %s crontab %s. Error: %s",
+			a.User, path, ran.Text("stderr"))), nil
 	}
-	return change.New(name, true, changes, fmt.Sprintf("Crontab for user %s was updated", a.User)), nil
+	return change.New(name, true, changes,
+		fmt.Sprintf("Crontab for user %s was updated", a.User)), nil
 }

@@ -1,8 +1,9 @@
-// Package debconf is Salt's state debconf: answers to the questions that packages ask when they are installed
-// (salt/states/debconfmod.py).
+// Package debconf is Salt's state debconf: answers to the questions that packages ask during
+// installation (salt/states/debconfmod.py).
 //
-// What differs from Salt: a password shows in no change, in test mode neither; set says that an answer failed where debconf does not
-// have it afterwards; set_file reads the file first and does nothing where debconf has all of its answers, also in test mode.
+// Differences from Salt: passwords never appear in the changes, not even in test mode. set reports
+// an answer as failed if debconf does not have it afterwards. set_file reads the file first and
+// does nothing if debconf has all of its answers, also in test mode.
 package debconf
 
 import (
@@ -17,10 +18,11 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// Plugin returns the state debconf. There is one where there is a module debconf.
+// Plugin returns the state debconf. It loads only if the module debconf does.
 func Plugin() loader.Plugin {
 	return loader.Plugin{Name: "debconf", File: "debconfmod", New: newModule}
 }
@@ -41,10 +43,10 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// An answer is one to a question.
+// An answer is the answer to one question.
 type answer struct{ owner, question, kind, value string }
 
-// shown returns the value, unless it is a password.
+// shown returns the value, masked if it is a password.
 func (a answer) shown() string {
 	if a.kind == "password" {
 		return "(password hidden)"
@@ -54,15 +56,15 @@ func (a answer) shown() string {
 
 // known returns the answers that debconf has for a package.
 func (m *module) known(ctx context.Context, owner string) (map[answer]bool, error) {
-	v, err := change.Ask[any](ctx, m.env, "debconf.show", []any{owner}, nil)
+	list, err := calls.Found[[]any](ctx, m.env, "debconf.show", []any{owner}, nil)
 	known := map[answer]bool{}
-	list, _ := v.([]any)
 	for _, e := range list {
 		if one, ok := e.([]any); ok && len(one) == 3 {
-			known[answer{owner, data.Str(one[0]), data.Str(one[1]), strings.TrimSpace(data.Str(one[2]))}] = true
+			known[answer{owner, data.Str(one[0]), data.Str(one[1]),
+				strings.TrimSpace(data.Str(one[2]))}] = true
 		}
 	}
-	return known, err
+	return known, change.Raise(err)
 }
 
 type setArgs struct {
@@ -71,7 +73,7 @@ type setArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// set keeps answers of a package.
+// set manages the debconf answers of a package.
 //
 // data
 //
@@ -95,7 +97,8 @@ func (m *module) set(ctx context.Context, a setArgs) (change.Result, error) {
 		Wants: func(missing []answer) *data.Map { return changesOf(missing, "New value: ") },
 		Apply: func(ctx context.Context, missing []answer) error {
 			for _, w := range missing {
-				_, err := m.env.Call(ctx, "debconf.set", []any{owner, w.question, w.kind, w.value}, nil)
+				_, err := m.env.Call(ctx, "debconf.set",
+					[]any{owner, w.question, w.kind, w.value}, nil)
 				if err != nil {
 					return fmt.Errorf("%s %w", failed, err)
 				}
@@ -125,19 +128,22 @@ func (m *module) set(ctx context.Context, a setArgs) (change.Result, error) {
 	}.Ensure(ctx)
 }
 
-// answers reads a dictionary of questions with their types and values. Truth values are written as debconf has them.
+// answers parses a dictionary of questions with their types and values. Booleans are converted to
+// debconf's notation.
 func answers(owner string, all *data.Map) ([]answer, error) {
 	var wanted []answer
 	for question, v := range all.All() {
 		one, ok := v.(*data.Map)
 		if !ok || !one.Has("type") || !one.Has("value") {
-			return nil, errors.New("the answer to " + data.Str(question) + " has no type and value: its lines are to be indented by four more blanks")
+			return nil, errors.New("the answer to " + data.Str(question) +
+				" has no type and value: indent its lines by four more spaces")
 		}
 		value := data.Str(one.Value("value"))
 		if one.Value("type") == "boolean" {
 			value = boolean(one.Value("value"))
 		}
-		wanted = append(wanted, answer{owner, data.Str(question), data.Str(one.Value("type")), strings.TrimSpace(value)})
+		wanted = append(wanted, answer{owner, data.Str(question), data.Str(one.Value("type")),
+			strings.TrimSpace(value)})
 	}
 	return wanted, nil
 }
@@ -158,15 +164,16 @@ type fileArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// setFile keeps the answers in a file, whose lines have package, question, type and value.
+// setFile manages the answers in a file with lines of package, question, type and value.
 //
 // source
 //
-//	The file: salt://, http(s):// or a path.
+//	The location of the file: salt://, http(s):// or a path.
 //
 // template, context, defaults
 //
-//	The engine that renders it first, with the variables of context over those of defaults.
+//	The engine that renders the file first, with the variables of context, which override those of
+//	defaults.
 //
 //	mail-debconf:
 //	  debconf.set_file:
@@ -218,7 +225,7 @@ func (m *module) setFile(ctx context.Context, a fileArgs) (change.Result, error)
 	}.Ensure(ctx)
 }
 
-// changesOf returns answers as changes, each with a text before it.
+// changesOf returns answers as changes, each prefixed with a text.
 func changesOf(answers []answer, before string) *data.Map {
 	changes := &data.Map{}
 	for _, w := range answers {
@@ -227,7 +234,7 @@ func changesOf(answers []answer, before string) *data.Map {
 	return changes
 }
 
-// missing returns those of the answers that debconf does not have.
+// missing returns the wanted answers that debconf does not have.
 func (m *module) missing(ctx context.Context, wanted []answer) ([]answer, error) {
 	known := map[string]map[answer]bool{}
 	var missing []answer
@@ -245,24 +252,16 @@ func (m *module) missing(ctx context.Context, wanted []answer) ([]answer, error)
 	return missing, nil
 }
 
-// fetch returns the path of the file on this host, rendered; "" where there is none.
+// fetch returns the path of the rendered local copy of the file, "" if there is none.
 func (m *module) fetch(ctx context.Context, a fileArgs) (string, error) {
 	saltenv := change.CallOf(ctx).SaltEnv
 	if !data.Truth(a.Template) {
-		path, err := m.env.Call(ctx, "cp.cache_file", []any{a.Source}, data.NewMap("saltenv", saltenv))
-		return pathOf(path), err
+		return calls.CacheFile(ctx, m.env, calls.Source{Path: a.Source, SaltEnv: saltenv})
 	}
-	kwargs := packages.Own(a.Kwargs)
-	kwargs.Update(data.NewMap("path", a.Source, "dest", "", "template", a.Template, "saltenv", saltenv, "context", orEmpty(a.Context), "defaults", orEmpty(a.Defaults)))
-	path, err := m.env.Call(ctx, "cp.get_template", nil, kwargs)
-	return pathOf(path), err
-}
-
-func pathOf(v any) string {
-	if !data.Truth(v) {
-		return ""
-	}
-	return data.Str(v)
+	return calls.GetTemplate(ctx, m.env, calls.Template{
+		Path: a.Source, Engine: a.Template, SaltEnv: saltenv, Context: orEmpty(a.Context),
+		Defaults: orEmpty(a.Defaults), More: packages.Own(a.Kwargs),
+	})
 }
 
 func orEmpty(v any) any {
@@ -272,11 +271,12 @@ func orEmpty(v any) any {
 	return v
 }
 
-// continued is the end of a line that goes on in the next one.
+// continued matches the end of a line that continues on the next one.
 var continued = regexp.MustCompile(`\\[ \t]*\n[ \t]*`)
 
-// parse reads lines as debconf-set-selections does: package, question and type with white space between, and the value. A line that
-// ends in a backslash goes on in the next one. Flags of questions are no answers.
+// parse parses lines as debconf-set-selections does: package, question and type separated by white
+// space, then the value. A line that ends in a backslash continues on the next one. Flags of
+// questions are ignored.
 func parse(text string) []answer {
 	var wanted []answer
 	for line := range strings.Lines(continued.ReplaceAllString(text, "")) {

@@ -12,7 +12,7 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A store is debconf: it takes all answers but those to questions that end in refused.
+// A store is a debconf that accepts all answers except to questions that end in refused.
 type store struct{ answers []any }
 
 type words struct {
@@ -70,10 +70,15 @@ func TestStates(t *testing.T) {
 		would, change *data.Map
 		good          bool
 	}{
-		{"set", data.NewMap("name", "own", "data", data.NewMap("q/a", answer("string", "x"), "q/b", answer("boolean", true), "q/c", answer("password", "secret"))),
-			data.NewMap("q/a", "New value: x", "q/b", "New value: true", "q/c", "New value: (password hidden)"),
+		{"set", data.NewMap("name", "own",
+			"data", data.NewMap("q/a", answer("string", "x"), "q/b", answer("boolean", true),
+				"q/c", answer("password", "secret"))),
+			data.NewMap("q/a", "New value: x", "q/b", "New value: true", "q/c",
+				"New value: (password hidden)"),
 			data.NewMap("q/a", "x", "q/b", "true", "q/c", "(password hidden)"), true},
-		{"set_file", data.NewMap("name", "own", "source", file), data.NewMap("q/a", "red green", "q/b", "true"), data.NewMap("q/a", "red green", "q/b", "true"), true},
+		{"set_file", data.NewMap("name", "own", "source", file),
+			data.NewMap("q/a", "red green", "q/b", "true"), data.NewMap("q/a", "red green", "q/b",
+				"true"), true},
 		{"set", data.NewMap("name", "own", "data", data.NewMap("q/refused", answer("string", "x"))),
 			data.NewMap("q/refused", "New value: x"), data.NewMap("q/refused", "Failed to set!"), false},
 	} {
@@ -88,13 +93,16 @@ func TestStates(t *testing.T) {
 			return ret.(*data.Map)
 		}
 		testMode := change.WithCall(t.Context(), &change.Call{Test: true})
-		if got := run(testMode); got.Value("result") != nil || !data.Equal(got.Value("changes"), c.would) || s.answers != nil {
+		if got := run(testMode); got.Value("result") != nil ||
+			!data.Equal(got.Value("changes"), c.would) || s.answers != nil {
 			t.Errorf("test mode gives %s", data.Repr(got))
 		}
-		if got := run(t.Context()); got.Value("result") != c.good || !data.Equal(got.Value("changes"), c.change) {
+		if got := run(t.Context()); got.Value("result") != c.good ||
+			!data.Equal(got.Value("changes"), c.change) {
 			t.Errorf("the first run gives %s", data.Repr(got))
 		}
-		if got := run(t.Context()); c.good && (got.Value("result") != true || data.Truth(got.Value("changes"))) {
+		if got := run(t.Context()); c.good &&
+			(got.Value("result") != true || data.Truth(got.Value("changes"))) {
 			t.Errorf("the second run gives %s", data.Repr(got))
 		}
 		if got := run(testMode); c.good && (got.Value("result") != true || data.Truth(got.Value("changes"))) {

@@ -1,7 +1,7 @@
-// Package environ is Salt's state environ: it sets variables of the environment that the minion's programs get
-// (salt/states/environ.py).
+// Package environ is Salt's state environ: it sets environment variables for the programs that the
+// minion starts (salt/states/environ.py).
 //
-// What is odd, and as in Salt: test mode says that variables will be changed with the result True.
+// Oddity kept from Salt: in test mode, the result for variables that will change is True.
 package environ
 
 import (
@@ -36,31 +36,31 @@ type setenvArgs struct {
 	Permanent    any `default:"False"`
 }
 
-// setenv sets variables of the environment.
+// setenv sets environment variables.
 //
 // name
 //
-//	The variable; any text where value is a dictionary.
+//	The name of the variable. If value is a dictionary, the name is just a label.
 //
 // value
 //
-//	Its value, or a dictionary of variables. False makes a variable empty.
+//	The value, or a dictionary of variables. False empties a variable.
 //
 // false_unsets
 //
-//	True: False removes a variable.
+//	True: the value False removes a variable instead of emptying it.
 //
 // clear_all
 //
-//	True: variables that are not named are made empty, or removed.
+//	True: variables that are not named are emptied, or removed.
 //
 // update_minion
 //
-//	True: the minion is told, so that later jobs have the variables, too.
+//	True: the minion itself gets the variables, so that later jobs have them.
 //
 // permanent
 //
-//	True: keep them in the registry. For Windows.
+//	True: store the variables in the registry. Windows only.
 //
 //	a-script:
 //	  environ.setenv:
@@ -83,6 +83,7 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (change.Result, error
 			case err != nil:
 				return err
 			case !ok || made.Len() == 0:
+				//nolint:staticcheck // Salt's text
 				return errors.New("Failed to set environ variables")
 			}
 			now.Clear()
@@ -96,7 +97,7 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (change.Result, error
 			}
 			return nil
 		},
-		Trust: true, // what was set counts, whether it was so before or not
+		Trust: true, // count what was set, even if it was set before
 		Texts: change.Texts{
 			Same:  "Environ values were already set with the correct values",
 			Would: "Environ values will be changed",
@@ -109,14 +110,14 @@ func (m *module) setenv(ctx context.Context, a setenvArgs) (change.Result, error
 	return ret, err
 }
 
-// differing returns what the variables become that are not as wanted.
+// differing returns the new values of the variables that differ.
 func differing(wanted *data.Map, a setenvArgs) *data.Map {
 	changes, unset := &data.Map{}, a.FalseUnsets == true
 	if a.ClearAll == true {
 		clearing(wanted, changes, unset)
 	}
 	for key, v := range wanted.All() {
-		if then, differs := becomes(data.Str(key), v, unset); differs {
+		if then, differs := newValue(data.Str(key), v, unset); differs {
 			changes.Set(key, then)
 		}
 	}
@@ -135,7 +136,7 @@ func variables(a setenvArgs) (*data.Map, bool) {
 	return nil, false
 }
 
-// clearing notes what becomes of the variables that are not named.
+// clearing records the changes for variables that are not named.
 func clearing(wanted, changes *data.Map, unset bool) {
 	for _, line := range os.Environ() {
 		if key, _, ok := strings.Cut(line, "="); ok && !wanted.Has(key) {
@@ -144,7 +145,7 @@ func clearing(wanted, changes *data.Map, unset bool) {
 	}
 }
 
-// emptied is what a variable becomes that is made empty, or removed.
+// emptied returns the new value of a variable that is emptied or removed.
 func emptied(unset bool) any {
 	if unset {
 		return nil
@@ -152,8 +153,8 @@ func emptied(unset bool) any {
 	return ""
 }
 
-// becomes returns what a variable becomes, and whether that is a change.
-func becomes(key string, v any, unset bool) (any, bool) {
+// newValue returns the new value of a variable, and whether it is a change.
+func newValue(key string, v any, unset bool) (any, bool) {
 	now, set := lookup(key)
 	switch {
 	case v == false && !set:
@@ -164,12 +165,16 @@ func becomes(key string, v any, unset bool) (any, bool) {
 	return v, !data.Equal(now, v)
 }
 
-// lookup returns a variable; on Windows their names have no case.
+// lookup returns a variable. On Windows names are case-insensitive.
 func lookup(key string) (string, bool) {
 	if runtime.GOOS != "windows" {
 		return os.LookupEnv(key)
 	}
-	at := slices.IndexFunc(os.Environ(), func(line string) bool { return strings.HasPrefix(strings.ToUpper(line), strings.ToUpper(key)+"=") })
+	at := slices.IndexFunc(os.Environ(),
+		func(line string) bool {
+			return strings.HasPrefix(strings.ToUpper(line),
+				strings.ToUpper(key)+"=")
+		})
 	if at < 0 {
 		return "", false
 	}

@@ -35,23 +35,23 @@ type sendArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// send sends an event to the master. Further arguments are part of its data.
+// send sends an event to the master. Further arguments become part of its data.
 //
 // name
 //
-//	The tag.
+//	The tag of the event.
 //
 // data
 //
-//	A dictionary, the data of the event.
+//	A dictionary with the data of the event.
 //
 // with_env, with_grains, with_pillar
 //
-//	Variables of the environment, grains and pillar to send along: True for all, or a list.
+//	Environment variables, grains and pillar to include: True for all, or a list of names.
 //
 // show_changed
 //
-//	False: the event is no change.
+//	False: do not report the event as a change.
 //
 //	mycompany/mytag/something:
 //	  event.send:
@@ -66,7 +66,8 @@ func (m *module) send(ctx context.Context, a sendArgs) (any, error) {
 		return change.Would(a.Name, changes, "Event would have been fired"), nil
 	}
 	words := a.Kwargs.Clone()
-	words.Update(data.NewMap("data", a.Data, "preload", a.Preload, "with_env", a.WithEnv, "with_grains", a.WithGrains, "with_pillar", a.WithPillar))
+	words.Update(data.NewMap("data", a.Data, "preload", a.Preload, "with_env", a.WithEnv,
+		"with_grains", a.WithGrains, "with_pillar", a.WithPillar))
 	sent, err := m.env.Call(ctx, "event.send", []any{a.Name}, words)
 	return change.New(a.Name, sent, changes, "Event fired"), err
 }
@@ -77,12 +78,12 @@ type waitArgs struct {
 	Data any `default:"None"`
 }
 
-// wait sends an event when a state changed something that it watches, and not otherwise.
+// wait sends an event only when a watched state changed something.
 //
 //	mycompany/changed:
 //	  event.wait:
 //	    - watch:
 //	      - file: /etc/motd
 func (m *module) wait(_ context.Context, a waitArgs) (any, error) {
-	return change.Done(a.Name, ""), nil
+	return change.Unchanged(a.Name, ""), nil
 }

@@ -20,7 +20,7 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// absent removes a file, a link, or a directory with all that is in it.
+// absent removes a file, a link, or a directory with its contents.
 //
 //	/etc/old.conf:
 //	  file.absent: []
@@ -60,21 +60,22 @@ func (m places) absent(ctx context.Context, a anyArgs) (change.Result, error) {
 	}.Ensure(ctx)
 }
 
-// kindOf returns File or Directory, "" where there is neither.
+// kindOf returns File or Directory, or "" if neither exists.
 func kindOf(name string) (string, error) {
 	info, err := os.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
 	case err != nil:
-		return "", change.Reason(fmt.Sprintf("Could not see whether %s is present: %s", name, err))
+		return "", change.Reason(fmt.Sprintf("Could not determine whether %s is present: %s", name,
+			err))
 	case info.IsDir():
 		return "Directory", nil
 	}
 	return "File", nil
 }
 
-// exists fails where there is no such file or directory.
+// exists fails if there is no such file or directory.
 //
 //	/etc/fstab:
 //	  file.exists: []
@@ -86,10 +87,10 @@ func (m places) exists(_ context.Context, a anyArgs) (any, error) {
 	case !paths.Exists(name):
 		return change.Failed(name, "Specified path "+name+" does not exist"), nil
 	}
-	return change.Done(name, "Path "+name+" exists"), nil
+	return change.Unchanged(name, "Path "+name+" exists"), nil
 }
 
-// missing fails where there is such a file or directory.
+// missing fails if there is such a file or directory.
 //
 //	/etc/nologin:
 //	  file.missing: []
@@ -103,7 +104,8 @@ func (m places) missing(_ context.Context, a anyArgs) (any, error) {
 	case err == nil:
 		return change.Failed(name, "Specified path "+name+" exists"), nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return change.Failed(name, "Could not see whether "+name+" is missing: "+err.Error()), nil
+		return change.Failed(name, "Could not determine whether "+name+" is missing: "+
+			err.Error()), nil
 	}
-	return change.Done(name, "Path "+name+" is missing"), nil
+	return change.Unchanged(name, "Path "+name+" is missing"), nil
 }

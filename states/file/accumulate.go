@@ -9,13 +9,14 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// accumulators are the texts that states of a run have gathered for files: by file, by the name of the accumulator.
+// accumulators holds the texts that states of a run have collected for files: by file, then by name
+// of the accumulator.
 type accumulators struct {
 	texts map[string]*data.Map
-	deps  map[string]map[string][]any // ids and names of the states that use them
+	deps  map[string]map[string][]any // IDs and names of the states that use them
 }
 
-// accumulatorsOf returns those of the run.
+// accumulatorsOf returns the accumulators of the run.
 func accumulatorsOf(ctx context.Context) *accumulators {
 	job, key := loader.ContextOf(ctx), "file accumulators of "+change.CallOf(ctx).Run
 	if v, ok := job.Get(key); ok {
@@ -33,8 +34,9 @@ type accumulatedArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// accumulated gathers texts for a file, for the state that this one is required by: the template of file.managed has them as
-// accumulator, and file.blockreplace adds them to its content.
+// accumulated collects texts for a file, for use by the states that require this one. In a template
+// of file.managed they are available as accumulator, and file.blockreplace adds them to its
+// content.
 //
 //	animals_doing_things:
 //	  file.accumulated:
@@ -52,7 +54,8 @@ func (m *module) accumulated(ctx context.Context, a accumulatedArgs) (any, error
 	}
 	users, used := filesOf(low, change.CallOf(ctx).Chunks)
 	if !used {
-		return change.Failed(a.Name, "Orphaned accumulator "+a.Name+" in "+low.Text("__sls__")+":"+low.Text("__id__")), nil
+		return change.Failed(a.Name, "Orphaned accumulator "+a.Name+" in "+low.Text("__sls__")+":"+
+			low.Text("__id__")), nil
 	}
 	list, ok := a.Text.([]any)
 	if !ok {
@@ -72,10 +75,11 @@ func (m *module) accumulated(ctx context.Context, a accumulatedArgs) (any, error
 		}
 	}
 	acc.texts[a.Filename].Set(a.Name, had)
-	return change.Done(a.Name, comment), nil
+	return change.Unchanged(a.Name, comment), nil
 }
 
-// filesOf returns what the states are called that a chunk is required or watched by, and whether one is of files.
+// filesOf returns the names of the states that require or watch a chunk, and whether one of them is
+// a file state.
 func filesOf(low *data.Map, chunks func() []*data.Map) (names []any, file bool) {
 	for _, key := range []string{"require_in", "watch_in"} {
 		list, _ := low.Value(key).([]any)
@@ -94,9 +98,11 @@ func filesOf(low *data.Map, chunks func() []*data.Map) (names []any, file bool) 
 	return names, file
 }
 
-// namesFile reports whether a requisite without a module, an ID or a name, is that of a state of files.
+// namesFile reports whether a requisite without a module, that is, an ID or a name, refers to a
+// file state.
 func namesFile(chunks []*data.Map, id any) bool {
 	return slices.ContainsFunc(chunks, func(low *data.Map) bool {
-		return low.Value("state") == "file" && (data.Equal(low.Value("__id__"), id) || data.Equal(low.Value("name"), id))
+		return low.Value("state") == "file" &&
+			(data.Equal(low.Value("__id__"), id) || data.Equal(low.Value("name"), id))
 	})
 }

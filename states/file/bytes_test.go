@@ -9,12 +9,15 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// Lines are not put into a file that is no text: the state fails with the first byte that is none, as Salt 3006.0 does, and the file stays.
-func TestLinesAreNotPutIntoBytes(t *testing.T) {
+// Lines are not inserted into a binary file: as in Salt 3006.0 the state fails at the first invalid
+// byte, and the file is unchanged.
+func TestBinaryFileIsNotEdited(t *testing.T) {
 	h := newHost(t)
 	h.write("bin", "\x00\x01\xff\n")
-	for _, args := range []*data.Map{data.NewMap("name", h.at("bin"), "text", "x"), data.NewMap("name", h.at("bin"), "text", "x", "header", true)} {
-		ctx := loader.WithContext(change.WithCall(t.Context(), &change.Call{SaltEnv: "base"}), loader.ContextOf(t.Context()))
+	for _, args := range []*data.Map{data.NewMap("name", h.at("bin"), "text", "x"),
+		data.NewMap("name", h.at("bin"), "text", "x", "header", true)} {
+		ctx := loader.WithContext(change.WithCall(t.Context(), &change.Call{SaltEnv: "base"}),
+			loader.ContextOf(t.Context()))
 		_, err := h.states.Invoke(ctx, "file.prepend", nil, args)
 		if err == nil || err.Error() != "'utf-8' codec can't decode byte 0xff in position 2: invalid start byte" {
 			t.Errorf("prepend %s: %v", data.Repr(args), err)
@@ -25,8 +28,8 @@ func TestLinesAreNotPutIntoBytes(t *testing.T) {
 	}
 }
 
-// A file is not written to the directory that salt-minion happens to run in.
-func TestSerializeToNoFolder(t *testing.T) {
+// A file is not written relative to the working directory of salt-minion.
+func TestSerializeToRelativePath(t *testing.T) {
 	h := newHost(t)
 	t.Chdir(h.dir)
 	for range 2 {

@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -24,17 +25,17 @@ type cachedArgs struct {
 	UseETag        bool `name:"use_etag" default:"False"`
 }
 
-// cached brings a file into the minion's cache.
+// cached downloads a file to the minion's cache.
 //
 // name
 //
-//	A URL: salt://, http(s):// or another; or a path on the minion, which only must be there.
+//	A URL such as salt:// or http(s)://, or a path on the minion, which only has to exist.
 //
 // source_hash, source_hash_name, skip_verify, use_etag
 //
 //	As in file.managed.
 //
-// In test mode nothing is fetched; that is told as Salt 3008 tells it.
+// In test mode nothing is downloaded. The comments of test mode are those of Salt 3008.
 //
 //	https://www.example.org/vacuum/1.2.tgz:
 //	  file.cached:
@@ -62,7 +63,7 @@ func (m caches) cached(ctx context.Context, a cachedArgs) (any, error) {
 	return m.fetched(ctx, a, name, sum)
 }
 
-// source returns a URL or path, and its parts; no parts for what is neither.
+// source returns a URL or path with its parsed form. The latter is nil if it is neither.
 func source(v any) (string, *url.URL) {
 	name, ok := v.(string)
 	if !ok {
@@ -91,26 +92,26 @@ func remote(scheme string) bool {
 	return false
 }
 
-// redacted returns a URL without the user and password in it.
+// redacted returns a URL without user and password.
 func redacted(url string) string {
 	return regexp.MustCompile(`(?i)(https?)://.*@`).ReplaceAllString(url, "$1://<redacted>@")
 }
 
-// A fileSum is the hash that a file must have; none where hsum is "".
+// A fileSum is the hash that a file must have. An empty hsum means none.
 type fileSum struct{ kind, hsum string }
 
-// sourceSum returns the hash that is asked for, or what is wrong with it.
+// sourceSum returns the required hash, or a message if it is invalid.
 func (m caches) sourceSum(ctx context.Context, a cachedArgs, name string) (fileSum, string, error) {
 	kind, _ := m.env.Option("hash_type").(string)
 	if !data.Truth(a.SourceHash) {
 		return fileSum{kind: kind}, "", nil
 	}
-	v, err := m.call(ctx, "file.get_source_sum",
-		data.NewMap("source", name, "source_hash", a.SourceHash, "source_hash_name", a.SourceHashName, "saltenv", a.Saltenv))
+	sum, err := loader.CallAs[*data.Map](ctx, m.env, "file.get_source_sum", nil,
+		data.NewMap("source", name, "source_hash", a.SourceHash,
+			"source_hash_name", a.SourceHashName, "saltenv", a.Saltenv))
 	if loader.KindOf(err) == loader.KindExecution {
 		return fileSum{}, err.Error(), nil
 	}
-	sum, _ := v.(*data.Map)
 	if err == nil && sum.Len() == 0 {
 		return fileSum{}, "Failed to get source hash from " + data.Str(a.SourceHash) +
 			". This may be a bug. If this error persists, please report it and set skip_verify to True to work around it.", nil
@@ -122,11 +123,10 @@ func (m caches) sourceSum(ctx context.Context, a cachedArgs, name string) (fileS
 }
 
 func (m caches) hash(ctx context.Context, path, kind string) (string, error) {
-	v, err := m.call(ctx, "file.get_hash", nil, path, kind)
-	return data.Str(v), err
+	return calls.GetHash(ctx, m.env, path, kind)
 }
 
-// localCached says whether a file of the minion is there, with its hash.
+// localCached returns the result for a file of the minion, with its hash.
 func (m caches) localCached(
 	ctx context.Context, a cachedArgs, name, path string, sum fileSum,
 ) (any, error) {
@@ -135,19 +135,21 @@ func (m caches) localCached(
 	case !paths.Exists(full):
 		return change.Failed(name, "File "+full+" is not present on the minion"), nil
 	case a.SkipVerify || sum.hsum == "":
-		return change.Done(name, "File "+full+" is present on the minion"), nil
+		return change.Unchanged(name, "File "+full+" is present on the minion"), nil
 	}
 	has, err := m.hash(ctx, full, sum.kind)
 	switch {
 	case err != nil:
 		return nil, err
 	case has == sum.hsum:
-		return change.Done(name, "File "+full+" is present on the minion and has hash "+has), nil
+		return change.Unchanged(name,
+			"File "+full+" is present on the minion and has hash "+has), nil
 	}
-	return change.Failed(name, "File "+full+" is present on the minion, but the hash ("+has+") does not match the specified hash ("+sum.hsum+")"), nil
+	return change.Failed(name, "File "+full+" is present on the minion, but the hash ("+has+
+		") does not match the specified hash ("+sum.hsum+")"), nil
 }
 
-// realPath returns a path without links, as far as it leads.
+// realPath resolves the links in a path as far as it exists.
 func realPath(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -162,16 +164,16 @@ func realPath(path string) string {
 	return filepath.Join(realPath(filepath.Dir(path)), filepath.Base(path))
 }
 
-// cacheForecast says what would be done.
+// cacheForecast returns the result of test mode.
 func (m caches) cacheForecast(
 	ctx context.Context, a cachedArgs, name string, sum fileSum,
 ) (any, error) {
-	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
+	copied, err := calls.IsCached(ctx, m.env, name, a.Saltenv)
 	if err != nil {
 		return nil, err
 	}
-	switch copied := data.Str(v); {
-	case !data.Truth(v):
+	switch {
+	case copied == "":
 		return change.Would(name, nil, "File will be cached: "+name), nil
 	case sum.hsum == "":
 		return change.Would(name, nil, "No hash found. File will be cached: "+name), nil
@@ -181,13 +183,13 @@ func (m caches) cacheForecast(
 			return nil, err
 		}
 		if has == sum.hsum {
-			return change.Done(name, "File already cached: "+name), nil
+			return change.Unchanged(name, "File already cached: "+name), nil
 		}
 		return change.Would(name, nil, "Hashes don't match.\nFile will be cached: "+name), nil
 	}
 }
 
-// fetched brings the file into the cache, if another than that is there.
+// fetched downloads the file to the cache if the cached copy differs.
 func (m caches) fetched(ctx context.Context, a cachedArgs, name string, sum fileSum) (any, error) {
 	before, err := m.cachedHash(ctx, a, name, sum.kind)
 	if err != nil {
@@ -197,14 +199,16 @@ func (m caches) fetched(ctx context.Context, a cachedArgs, name string, sum file
 	if sum.hsum != "" {
 		wanted = sum.hsum
 	}
-	v, err := m.call(ctx, "cp.cache_file", data.NewMap("saltenv", a.Saltenv, "source_hash", wanted, "use_etag", a.UseETag), name)
+	path, err := calls.CacheFile(ctx, m.env, calls.Source{
+		Path: name, SaltEnv: a.Saltenv, Hash: wanted, UseETag: a.UseETag,
+	})
 	switch {
 	case err != nil:
 		return change.Failed(name, redacted(err.Error())), nil
-	case !data.Truth(v):
-		return change.Failed(name, "Failed to cache "+redacted(name)+", check minion log for more information"), nil
+	case path == "":
+		return change.Failed(name, "Failed to cache "+redacted(name)+
+			", check minion log for more information"), nil
 	}
-	path := data.Str(v)
 	after, err := m.hash(ctx, path, sum.kind)
 	if err != nil {
 		return nil, err
@@ -217,18 +221,20 @@ func (m caches) fetched(ctx context.Context, a cachedArgs, name string, sum file
 	case a.SkipVerify || sum.hsum == "":
 		return change.New(name, true, changes, "File is cached to "+path), nil
 	case after == sum.hsum:
-		return change.New(name, true, changes, "File is already cached to "+path+" with hash "+after), nil
+		return change.New(name, true, changes, "File is already cached to "+path+
+			" with hash "+after), nil
 	}
-	return change.New(name, false, changes, "File is cached to "+path+", but the hash ("+after+") does not match the specified hash ("+sum.hsum+")"), nil
+	return change.New(name, false, changes, "File is cached to "+path+", but the hash ("+after+
+		") does not match the specified hash ("+sum.hsum+")"), nil
 }
 
-// cachedHash returns the hash of the copy in the cache, nothing where there is none.
+// cachedHash returns the hash of the cached copy, nil if there is none.
 func (m caches) cachedHash(ctx context.Context, a cachedArgs, name, kind string) (any, error) {
-	v, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
-	if err != nil || !data.Truth(v) {
+	path, err := calls.IsCached(ctx, m.env, name, a.Saltenv)
+	if err != nil || path == "" {
 		return nil, err
 	}
-	return m.hash(ctx, data.Str(v), kind)
+	return m.hash(ctx, path, kind)
 }
 
 type notCachedArgs struct {
@@ -240,7 +246,7 @@ type notCachedArgs struct {
 //
 // name
 //
-//	The URL that it came from.
+//	The URL of the file.
 //
 //	https://www.example.org/vacuum/1.2.tgz:
 //	  file.not_cached: []
@@ -256,15 +262,16 @@ func (m caches) notCached(ctx context.Context, a notCachedArgs) (change.Result, 
 	return change.Thing[string]{
 		Name: name,
 		Look: func(ctx context.Context) (string, error) {
-			path, err := m.call(ctx, "cp.is_cached", data.NewMap("saltenv", a.Saltenv), name)
-			return data.Str(path), change.Raise(err)
+			path, err := calls.IsCached(ctx, m.env, name, a.Saltenv)
+			return path, change.Raise(err)
 		},
 		Wants: func(path string) *data.Map {
 			return change.When(path != "", data.NewMap("deleted", true))
 		},
 		Apply: func(_ context.Context, path string) error {
 			if err := os.Remove(path); err != nil {
-				return change.Reason(fmt.Sprintf("Failed to delete %s: %s", path, loader.OSError(err)))
+				return change.Reason(fmt.Sprintf("Failed to delete %s: %s", path,
+					loader.OSError(err)))
 			}
 			return nil
 		},

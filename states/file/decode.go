@@ -5,6 +5,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -16,19 +17,19 @@ type decodeArgs struct {
 	Checksum       any `default:"'md5'"`
 }
 
-// decode brings a file to what a text in base64 holds. Changes are hashes.
+// decode writes the decoded form of a base64 text to a file. The changes show hashes.
 //
 // encoded_data, contents_pillar
 //
-//	The text, or where it is in pillar.
+//	The text, or its key in pillar.
 //
 // encoding_type
 //
-//	base64; there is no other.
+//	The only value is base64.
 //
 // checksum
 //
-//	The kind of hash to compare by.
+//	The type of hash to compare with.
 //
 //	/etc/example.bin:
 //	  file.decode:
@@ -66,19 +67,18 @@ func (m contents) decode(ctx context.Context, a decodeArgs) (change.Result, erro
 			Done:  "File was updated.",
 		},
 		Silent: !found.there,
-		Trust:  true, // the hash that it has become is among the changes
+		Trust:  true, // the changes include the new hash
 	}.Ensure(ctx)
 }
 
-// digests are the hashes that a file has and is to have, where there is one.
+// digests are the current and the desired hash of a file. Either may be missing.
 type digests struct {
 	there     bool
 	has, want any
 }
 
 func (m contents) digests(ctx context.Context, a decodeArgs, content any) (d digests, err error) {
-	there, err := m.call(ctx, "file.file_exists", nil, a.Name)
-	if d.there = data.Truth(there); err != nil || !d.there {
+	if d.there, err = calls.FileExists(ctx, m.env, a.Name); err != nil || !d.there {
 		return d, err
 	}
 	text, err := m.call(ctx, "hashutil.base64_decodestring", nil, content)
@@ -91,7 +91,7 @@ func (m contents) digests(ctx context.Context, a decodeArgs, content any) (d dig
 	return d, err
 }
 
-// encoded returns the text that is to be decoded.
+// encoded returns the text to decode.
 func (m contents) encoded(ctx context.Context, a decodeArgs) (any, error) {
 	given, kept := data.Truth(a.EncodedData), data.Truth(a.ContentsPillar)
 	switch {
@@ -102,7 +102,7 @@ func (m contents) encoded(ctx context.Context, a decodeArgs) (any, error) {
 	case given:
 		return a.EncodedData, nil
 	}
-	v, err := m.call(ctx, "pillar.get", nil, a.ContentsPillar, false)
+	v, err := calls.PillarGet[any](ctx, m.env, a.ContentsPillar, false)
 	if err == nil && v == false {
 		return nil, loader.Execution("Pillar data not found.")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -44,24 +45,26 @@ type directoryArgs struct {
 //
 // user, group, dir_mode, file_mode
 //
-//	To whom it belongs, its mode (or mode), and that of files in it.
+//	Its owner, its mode (mode is a synonym), and the mode of the files in it.
 //
 // recurse, max_depth, children_only
 //
-//	What counts for all that is in it, too: a list of user, group, mode, ignore_files, ignore_dirs and silent; how deep; and not for
-//	itself.
+//	What else applies to the contents: a list of user, group, mode, ignore_files, ignore_dirs and
+//	silent; how deep; whether to leave out the directory itself.
 //
 // makedirs
 //
-//	Make directories above it.
+//	Create missing parent directories.
 //
 // clean, exclude_pat
 //
-//	Remove what no state makes that this one requires, but what matches: a glob, or E@ and a regular expression.
+//	Remove files that are not managed by a state that this one requires, except those that match a
+//	glob, or E@ and a regular expression.
 //
 // follow_symlinks, allow_symlink, force, backupname
 //
-//	Set owners and mode of what links lead to; let the directory be a link; replace what is there; move it to another name before.
+//	Set owners and modes of link targets; accept a link to a directory; replace an existing file;
+//	rename it first.
 //
 //	/srv/stuff/substuf:
 //	  file.directory:
@@ -69,15 +72,15 @@ type directoryArgs struct {
 //	    - mode: "0755"
 //	    - makedirs: True
 func (m directories) directory(ctx context.Context, a directoryArgs) (any, error) {
-	ret, err := m.folder(ctx, a)
+	ret, err := m.manageDirectory(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	ret.Set("name", home(a.Name)) // with the slash at its end, if it was given with one
+	ret.Set("name", home(a.Name)) // keep a trailing slash if one was given
 	return ret, nil
 }
 
-func (m directories) folder(ctx context.Context, a directoryArgs) (*data.Map, error) {
+func (m directories) manageDirectory(ctx context.Context, a directoryArgs) (*data.Map, error) {
 	a.Name = home(a.Name)
 	if a.Name != "/" {
 		a.Name = strings.TrimSuffix(a.Name, "/")
@@ -110,11 +113,11 @@ func (m directories) folder(ctx context.Context, a directoryArgs) (*data.Map, er
 	if err != nil || ended != nil {
 		return ended, err
 	}
-	return m.folderAt(ctx, a, forced)
+	return m.ensureDirectory(ctx, a, forced)
 }
 
-// clearPlace removes or moves a file or link that is in the way, and returns what it did, or the result of the state where there is no
-// more to do.
+// clearPlace removes or renames a file or link that is in the way. It returns the changes, or the
+// result of the state if there is nothing more to do.
 func (m directories) clearPlace(
 	ctx context.Context, a directoryArgs,
 ) (changes, ended *data.Map, err error) {
@@ -142,21 +145,24 @@ func (m directories) clearPlace(
 	return changes, ended, err
 }
 
-// moveAway gives what is in the way its other name. A result means that there is no more to do: this name is taken, or it is test mode.
+// moveAway renames what is in the way to the backup name. It returns a result if that ends the
+// state: the name is taken, or in test mode.
 func (m directories) moveAway(ctx context.Context, a directoryArgs) (ended *data.Map, err error) {
 	backup := data.Str(a.Backupname)
-	switch taken := paths.LinkExists(backup); {
-	case taken && !a.Force:
-		return change.Failed(a.Name, "File exists where the backup target "+backup+" should go"), nil
+	switch occupied := paths.LinkExists(backup); {
+	case occupied && !a.Force:
+		return change.Failed(a.Name, "File exists where the backup target "+backup+
+			" should go"), nil
 	case change.Test(ctx):
 		changes := data.NewMap()
-		if taken {
+		if occupied {
 			changes.Set("forced", "Existing file at backup path "+backup+" would be removed")
 		}
 		changes.Set("backup", a.Name+" would be renamed to "+backup)
 		changes.Set(a.Name, data.NewMap("directory", "new"))
-		return change.Would(a.Name, changes, a.Name+" would be backed up and replaced with a new directory"), nil
-	case taken:
+		return change.Would(a.Name, changes,
+			a.Name+" would be backed up and replaced with a new directory"), nil
+	case occupied:
 		if _, err := m.call(ctx, "file.remove", nil, backup); err != nil {
 			return nil, err
 		}
@@ -165,11 +171,12 @@ func (m directories) moveAway(ctx context.Context, a directoryArgs) (ended *data
 	return nil, err
 }
 
-// folderAt makes the directory, or brings one that is there, and what is in it, to what is wanted.
-func (m directories) folderAt(
+// ensureDirectory creates the directory, or brings an existing one and its contents to the desired
+// state.
+func (m directories) ensureDirectory(
 	ctx context.Context, a directoryArgs, forced *data.Map,
 ) (*data.Map, error) {
-	if complaint := strangersLink(a.Name); complaint != "" {
+	if complaint := untrustedLink(a.Name); complaint != "" {
 		return change.Failed(a.Name, complaint), nil
 	}
 	s, err := m.survey(ctx, a)
@@ -185,23 +192,25 @@ func (m directories) folderAt(
 		return change.New(a.Name, false, changes, s.comment), nil
 	}
 	if !paths.IsDir(a.Name) {
-		return m.makeFolder(ctx, a, changes)
+		return m.makeDirectory(ctx, a, changes)
 	}
-	return m.settle(ctx, a, s, forced)
+	return m.apply(ctx, a, s, forced)
 }
 
-func (m directories) makeFolder(
+func (m directories) makeDirectory(
 	ctx context.Context, a directoryArgs, changes *data.Map,
 ) (*data.Map, error) {
 	if above := dirname(a.Name); !paths.IsDir(above) {
 		if !a.Makedirs {
 			return change.New(a.Name, false, changes, "No directory to create "+a.Name+" in"), nil
 		}
-		if _, err := m.call(ctx, "file.makedirs", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
+		owned := calls.Owned{User: a.User, Group: a.Group, Mode: a.DirMode}
+		if err := calls.MakeDirs(ctx, m.env, a.Name, owned); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := m.call(ctx, "file.mkdir", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
+	owned := calls.Owned{User: a.User, Group: a.Group, Mode: a.DirMode}
+	if err := calls.Mkdir(ctx, m.env, a.Name, owned); err != nil {
 		return nil, err
 	}
 	if !paths.IsDir(a.Name) {
@@ -211,28 +220,29 @@ func (m directories) makeFolder(
 	return change.New(a.Name, true, changes, ""), nil
 }
 
-// A wish is whom something is to belong to, and its mode.
-type wish struct{ user, group, mode any }
+// ownership is a desired owner and mode.
+type ownership struct{ user, group, mode any }
 
-// A survey is what is other in a directory than it is to be.
+// A survey lists the differences between a directory and its desired state.
 type survey struct {
 	changes *data.Map
 	comment string
 	result  any
-	pending []spot // what was looked at
+	pending []pathState // entries that were checked
 	remove  []string
 	silent  bool
 }
 
-// A spot is a file or directory and what it is to be.
-type spot struct {
+// A pathState is a file or directory with its desired owner and mode.
+type pathState struct {
 	path string
-	want wish
+	want ownership
 }
 
-// survey compares a directory, and with recurse and clean what is in it.
+// survey compares a directory and, with recurse and clean, its contents.
 func (m directories) survey(ctx context.Context, a directoryArgs) (*survey, error) {
-	s := &survey{changes: data.NewMap(), result: true, comment: "The directory " + a.Name + " is in the correct state"}
+	s := &survey{changes: data.NewMap(), result: true, comment: "The directory " + a.Name +
+		" is in the correct state"}
 	kinds, complaint := recurseSet(a.Recurse)
 	if complaint != "" {
 		return &survey{changes: data.NewMap(), result: false, comment: complaint}, nil
@@ -244,7 +254,7 @@ func (m directories) survey(ctx context.Context, a directoryArgs) (*survey, erro
 		}
 	}
 	if !a.ChildrenOnly || !paths.IsDir(a.Name) {
-		s.pending = append(s.pending, spot{a.Name, wish{a.User, a.Group, a.DirMode}})
+		s.pending = append(s.pending, pathState{a.Name, ownership{a.User, a.Group, a.DirMode}})
 	}
 	for _, at := range s.pending {
 		differs, err := m.differs(ctx, at, a.FollowSymlinks)
@@ -273,7 +283,7 @@ func (m directories) survey(ctx context.Context, a directoryArgs) (*survey, erro
 	return s, nil
 }
 
-// walk notes all in a directory that is to be as recurse says, and what clean removes.
+// walk adds the contents of a directory to which recurse applies, and the paths that clean removes.
 func (s *survey) walk(
 	ctx context.Context, m directories, a directoryArgs, kinds map[string]bool,
 ) error {
@@ -285,7 +295,7 @@ func (s *survey) walk(
 	if err != nil {
 		return err
 	}
-	files, dirs := wish{mode: a.FileMode}, wish{mode: a.DirMode}
+	files, dirs := ownership{mode: a.FileMode}, ownership{mode: a.DirMode}
 	if !kinds["mode"] {
 		files.mode, dirs.mode = nil, nil
 	}
@@ -301,9 +311,9 @@ func (s *survey) walk(
 			s.remove = append(s.remove, path)
 		case kinds == nil:
 		case dir && !kinds["ignore_dirs"]:
-			s.pending = append(s.pending, spot{path, dirs})
+			s.pending = append(s.pending, pathState{path, dirs})
 		case !dir && !kinds["ignore_files"]:
-			s.pending = append(s.pending, spot{path, files})
+			s.pending = append(s.pending, pathState{path, files})
 		}
 	})
 }
@@ -316,9 +326,9 @@ func relative(base, path string) string {
 	return rel
 }
 
-// walk tells of all below a directory; links to directories are directories that nothing is in. At a depth of 1 there is what lies in the
-// directory itself, at 0 nothing.
-func walk(top string, depth any, tell func(path string, dir bool)) error {
+// walk calls visit for everything below a directory. Links to directories are reported as
+// directories but not followed. Depth 1 covers the directory's own entries, depth 0 nothing.
+func walk(top string, depth any, visit func(path string, dir bool)) error {
 	most := -1
 	if depth != nil {
 		n, err := loader.Int(depth)
@@ -328,18 +338,18 @@ func walk(top string, depth any, tell func(path string, dir bool)) error {
 		most = int(n)
 	}
 	if _, err := os.Lstat(top); err != nil {
-		return nil //nolint:nilerr // it is going to be made
+		return nil //nolint:nilerr // it is going to be created
 	}
 	real, err := filepath.EvalSymlinks(top)
 	if err != nil {
-		return nil //nolint:nilerr // as os.walk
+		return nil //nolint:nilerr // like os.walk
 	}
-	return walkBelow(real, top, most, tell)
+	return walkBelow(real, top, most, visit)
 }
 
-// walkBelow is walk in the directory at, whose name is path. As os.walk of Python it has the files of a directory before the directories in
-// it, and those before what they hold.
-func walkBelow(at, path string, depth int, tell func(path string, dir bool)) error {
+// walkBelow is walk for the directory at, whose name is path. Like Python's os.walk it visits the
+// files of a directory before its subdirectories, and these before their contents.
+func walkBelow(at, path string, depth int, visit func(path string, dir bool)) error {
 	if depth == 0 {
 		return nil
 	}
@@ -354,21 +364,22 @@ func walkBelow(at, path string, depth int, tell func(path string, dir bool)) err
 	}
 	for _, dir := range []bool{false, true} {
 		for _, e := range dirs[dir] {
-			tell(filepath.Join(path, e.Name()), dir)
+			visit(filepath.Join(path, e.Name()), dir)
 		}
 	}
 	for _, e := range dirs[true] {
 		if !e.IsDir() {
 			continue // a link
 		}
-		if err := walkBelow(filepath.Join(at, e.Name()), filepath.Join(path, e.Name()), depth-1, tell); err != nil {
+		if err := walkBelow(filepath.Join(at, e.Name()), filepath.Join(path, e.Name()), depth-1,
+			visit); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// recurseSet reads the argument recurse; nil where there is none.
+// recurseSet parses the argument recurse. It returns nil if there is none.
 func recurseSet(v any) (map[string]bool, string) {
 	if !data.Truth(v) {
 		return nil, ""
@@ -379,7 +390,8 @@ func recurseSet(v any) (map[string]bool, string) {
 	}
 	set := map[string]bool{}
 	for _, kind := range list {
-		if name, _ := kind.(string); !slices.Contains([]string{"user", "group", "mode", "ignore_files", "ignore_dirs", "silent"}, name) {
+		if name, _ := kind.(string); !slices.Contains([]string{"user", "group", "mode",
+			"ignore_files", "ignore_dirs", "silent"}, name) {
 			return nil, `Types for "recurse" limited to "user", "group", "mode", "ignore_files", "ignore_dirs", "silent".`
 		}
 		set[kind.(string)] = true
@@ -390,31 +402,34 @@ func recurseSet(v any) (map[string]bool, string) {
 	return set, ""
 }
 
-// differs returns what is other in a file or directory than it is to be.
-func (m directories) differs(ctx context.Context, at spot, follow bool) (*data.Map, error) {
+// differs returns the differences between a file or directory and its desired state.
+func (m directories) differs(ctx context.Context, at pathState, follow bool) (*data.Map, error) {
 	changes := data.NewMap()
-	v, err := m.call(ctx, "file.stats", nil, at.path, nil, follow)
+	st, err := loader.CallAs[*data.Map](ctx, m.env, "file.stats", []any{at.path, nil, follow}, nil)
 	if loader.KindOf(err) == loader.KindExecution {
 		return data.NewMap("directory", "new"), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	st := v.(*data.Map)
-	if at.want.user != nil && !data.Equal(at.want.user, st.Value("user")) && !data.Equal(at.want.user, st.Value("uid")) {
+	if at.want.user != nil && !data.Equal(at.want.user, st.Value("user")) &&
+		!data.Equal(at.want.user, st.Value("uid")) {
 		changes.Set("user", at.want.user)
 	}
-	if at.want.group != nil && !data.Equal(at.want.group, st.Value("group")) && !data.Equal(at.want.group, st.Value("gid")) {
+	if at.want.group != nil && !data.Equal(at.want.group, st.Value("group")) &&
+		!data.Equal(at.want.group, st.Value("gid")) {
 		changes.Set("group", at.want.group)
 	}
-	if at.want.mode != nil && at.want.mode != st.Value("mode") && (follow || st.Value("type") != "link") {
+	if at.want.mode != nil && at.want.mode != st.Value("mode") &&
+		(follow || st.Value("type") != "link") {
 		changes.Set("mode", at.want.mode)
 	}
 	return changes, nil
 }
 
-// bound keeps what is done to a path in the directory, unless it is the directory itself or links are followed: users of the host may put
-// links between.
+// bound returns arguments that confine operations on a path to the directory, because users of the
+// host may place links in between. It returns none for the directory itself or if links are
+// followed.
 func (a directoryArgs) bound(path string) *data.Map {
 	if a.FollowSymlinks || path == a.Name {
 		return nil
@@ -422,8 +437,8 @@ func (a directoryArgs) bound(path string) *data.Map {
 	return data.NewMap("within", a.Name)
 }
 
-// settle brings a directory that is there, and what is in it, to what is wanted.
-func (m directories) settle(
+// apply brings an existing directory and its contents to the desired state.
+func (m directories) apply(
 	ctx context.Context, a directoryArgs, s *survey, forced *data.Map,
 ) (*data.Map, error) {
 	ret := change.New(a.Name, true, forced, "")
@@ -434,21 +449,26 @@ func (m directories) settle(
 	if s.silent {
 		ret.Set("changes", data.NewMap("recursion", "Changes silenced"))
 	}
-	// As in Salt the directory itself is first. The owner and mode that the result names beside the paths are those of the last one.
-	first := slices.IndexFunc(s.pending, func(at spot) bool { return at.path == a.Name })
+	// As in Salt the directory itself comes first. The owner and mode next to the paths in the
+	// result are those of the last path.
+	first := slices.IndexFunc(s.pending, func(at pathState) bool { return at.path == a.Name })
 	order := s.pending
 	if first >= 0 {
 		order = slices.Concat(s.pending[first:first+1], s.pending[:first], s.pending[first+1:])
 	}
 	for _, at := range order {
-		v, err := m.call(ctx, "file.check_perms", a.bound(at.path), at.path, ret, at.want.user, at.want.group, at.want.mode, nil, a.FollowSymlinks)
-		if loader.KindOf(err) == loader.KindExecution && strings.HasPrefix(err.Error(), "Path not found") {
+		checked, _, err := calls.CheckPerms(ctx, m.env, calls.Permissions{
+			Path: at.path, Changes: ret, User: at.want.user, Group: at.want.group,
+			Mode: at.want.mode, FollowSymlinks: a.FollowSymlinks, More: a.bound(at.path),
+		})
+		if loader.KindOf(err) == loader.KindExecution &&
+			strings.HasPrefix(err.Error(), "Path not found") {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		ret = v.([]any)[0].(*data.Map)
+		ret = checked
 	}
 	removed, err := m.removeAll(ctx, a.Name, s.remove)
 	if err != nil {
@@ -459,19 +479,20 @@ func (m directories) settle(
 		changes.Set("removed", removed)
 		ret.Set("comment", "Files cleaned from directory "+a.Name)
 	}
-	said := ret.Text("comment")
+	comment := ret.Text("comment")
 	switch {
-	case said == "" && a.ChildrenOnly:
+	case comment == "" && a.ChildrenOnly:
 		ret.Set("comment", "Directory "+a.Name+"/* updated")
-	case said == "" && changes.Len() > 0:
+	case comment == "" && changes.Len() > 0:
 		ret.Set("comment", "Directory "+a.Name+" updated")
 	case changes.Len() == 0 && data.Truth(ret.Value("result")):
-		ret.Set("comment", strings.TrimSuffix("Directory "+a.Name+" is in the correct state\n"+said, "\n"))
+		ret.Set("comment", strings.TrimSuffix("Directory "+a.Name+" is in the correct state\n"+
+			comment, "\n"))
 	}
 	return ret, nil
 }
 
-// targetless says that recurse names user or group, of which there is none.
+// targetless returns a message if recurse has user or group but the state has no such argument.
 func (a directoryArgs) targetless() string {
 	kinds, _ := recurseSet(a.Recurse)
 	_, uid := a.User.(int64)
@@ -485,13 +506,14 @@ func (a directoryArgs) targetless() string {
 	return ""
 }
 
-// removeAll removes files and directories below a directory, and returns which were there; of a directory that is gone with all that was in
-// it, only the directory, but in test mode all.
+// removeAll removes files and directories below a directory, and returns those that existed. For a
+// directory removed with its contents it returns only the directory, but in test mode everything.
 func (m directories) removeAll(ctx context.Context, within string, paths []string) ([]any, error) {
 	var removed []any
-	for _, path := range slices.Backward(paths) { // what is in a directory before the directory
+	for _, path := range slices.Backward(paths) { // contents before their directory
 		if !change.Test(ctx) {
-			if _, err := m.call(ctx, "file.remove", data.NewMap("within", within), path); err != nil {
+			if _, err := m.call(ctx, "file.remove", data.NewMap("within", within),
+				path); err != nil {
 				return removed, err
 			}
 		}
@@ -503,7 +525,8 @@ func (m directories) removeAll(ctx context.Context, within string, paths []strin
 	return removed, nil
 }
 
-// excluder returns a function that tells whether a relative path is left alone: patterns are globs, or E@ and regular expressions.
+// excluder returns a function that reports whether a relative path is left alone. Patterns are
+// globs, or E@ and regular expressions.
 func excluder(v any) (func(string) bool, error) {
 	if !data.Truth(v) {
 		return func(string) bool { return false }, nil
@@ -522,11 +545,13 @@ func excluder(v any) (func(string) bool, error) {
 		tests = append(tests, re.Match)
 	}
 	return func(path string) bool {
-		return slices.ContainsFunc(tests, func(matches func(string) bool) bool { return matches(path) })
+		return slices.ContainsFunc(tests,
+			func(matches func(string) bool) bool { return matches(path) })
 	}, nil
 }
 
-// keepFiles returns what clean must not remove: what states make that this one requires, and the directories above.
+// keepFiles returns the paths that clean must not remove: those managed by required states, and
+// their parent directories.
 func (m directories) keepFiles(
 	ctx context.Context, name string, require any,
 ) (map[string]bool, error) {
@@ -539,7 +564,8 @@ func (m directories) keepFiles(
 		}
 		for _, low := range change.CallOf(ctx).Chunks() {
 			made := low.Text("name")
-			if made != one.Value("file") && low.Value("__id__") != one.Value("file") || !filepath.IsAbs(made) {
+			if made != one.Value("file") && low.Value("__id__") != one.Value("file") ||
+				!filepath.IsAbs(made) {
 				continue
 			}
 			if err := m.keepOf(ctx, low, made, name, keep); err != nil {
@@ -550,7 +576,7 @@ func (m directories) keepFiles(
 	return keep, nil
 }
 
-// keepOf notes what one state makes.
+// keepOf adds the paths that one state manages.
 func (m directories) keepOf(
 	ctx context.Context, low *data.Map, made, name string, keep map[string]bool,
 ) error {
@@ -574,7 +600,7 @@ func (m directories) keepOf(
 	return walk(made, nil, func(path string, _ bool) { keepPath(keep, path) })
 }
 
-// keepPath notes a path and all directories above it.
+// keepPath adds a path and all its parent directories.
 func keepPath(keep map[string]bool, path string) {
 	for path = filepath.Clean(path); !keep[path]; path = filepath.Dir(path) {
 		keep[path] = true

@@ -26,7 +26,8 @@ type replaceArgs struct {
 	BackslashLiteral  bool `default:"False"`
 }
 
-// replace replaces what a regular expression matches in a file. The arguments are those of the function file.replace.
+// replace replaces the matches of a regular expression in a file. The arguments are those of the
+// function file.replace.
 //
 //	/etc/ssh/sshd_config:
 //	  file.replace:
@@ -40,24 +41,28 @@ func (m edits) replace(ctx context.Context, a replaceArgs) (any, error) {
 	}
 	if complaint := checkFile(name); complaint != "" {
 		if a.IgnoreIfMissing && strings.Contains(complaint, "file not found") {
-			return change.Done(name, "No changes needed to be made"), nil
+			return change.Unchanged(name, "No changes needed to be made"), nil
 		}
 		return change.Failed(name, complaint), nil
 	}
-	v, err := m.call(ctx, "file.replace", data.NewMap("count", a.Count, "flags", a.Flags, "bufsize", a.Bufsize, "append_if_not_found", a.AppendIfNotFound,
-		"prepend_if_not_found", a.PrependIfNotFound, "not_found_content", a.NotFoundContent, "backup", a.Backup, "dry_run", change.Test(ctx),
-		"show_changes", a.ShowChanges, "ignore_if_missing", a.IgnoreIfMissing, "backslash_literal", a.BackslashLiteral), name, a.Pattern, a.Repl)
+	v, err := m.call(ctx, "file.replace", data.NewMap("count", a.Count, "flags", a.Flags,
+		"bufsize", a.Bufsize, "append_if_not_found", a.AppendIfNotFound,
+		"prepend_if_not_found", a.PrependIfNotFound, "not_found_content", a.NotFoundContent,
+		"backup", a.Backup, "dry_run", change.Test(ctx), "show_changes", a.ShowChanges,
+		"ignore_if_missing", a.IgnoreIfMissing, "backslash_literal", a.BackslashLiteral), name,
+		a.Pattern, a.Repl)
 	if err != nil {
 		return nil, err
 	}
 	return edited(ctx, name, v, "Changes would have been made"), nil
 }
 
-// edited returns the result of a state whose function returned a diff, or whether there is one.
+// edited returns the result of a state whose function returned a diff, or whether there was a
+// difference.
 func edited(ctx context.Context, name string, diff any, would string) *data.Map {
 	switch {
 	case !data.Truth(diff):
-		return change.Done(name, "No changes needed to be made")
+		return change.Unchanged(name, "No changes needed to be made")
 	case change.Test(ctx):
 		return change.Would(name, data.NewMap("diff", diff), would)
 	}
@@ -86,11 +91,11 @@ type lineArgs struct {
 //
 // create
 //
-//	Make the file where there is none.
+//	Create the file if it is missing.
 //
 // user, group, file_mode
 //
-//	To whom the file belongs, and its mode.
+//	Owner and mode of the file.
 //
 //	/etc/myconfig.conf:
 //	  file.line:
@@ -102,8 +107,10 @@ func (m edits) line(ctx context.Context, a lineArgs) (any, error) {
 	if name == "" {
 		return change.Failed(name, "Must provide name to file.line"), nil
 	}
-	_, err := contents{m.module}.manage(ctx, managedArgs{Name: name, SourceHash: "", KeepSource: true, User: a.User, Group: a.Group, Mode: a.FileMode, Create: a.Create,
-		ShowChanges: true, ContentsNewline: true, AllowEmpty: true, FollowSymlinks: true, VerifySSL: true, EncodingErrors: "strict"})
+	_, err := contents{m.module}.manage(ctx,
+		managedArgs{Name: name, SourceHash: "", KeepSource: true, User: a.User, Group: a.Group,
+			Mode: a.FileMode, Create: a.Create, ShowChanges: true, ContentsNewline: true,
+			AllowEmpty: true, FollowSymlinks: true, VerifySSL: true, EncodingErrors: "strict"})
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +124,10 @@ func (m edits) line(ctx context.Context, a lineArgs) (any, error) {
 	case mode != "delete" && a.Content == nil:
 		return change.Failed(name, "Content can only be empty if mode is ['delete']"), nil
 	}
-	v, err := m.call(ctx, "file.line", data.NewMap("match", a.Match, "mode", mode, "location", a.Location, "before", a.Before, "after", a.After,
-		"show_changes", a.ShowChanges, "backup", a.Backup, "quiet", a.Quiet, "indent", a.Indent), name, a.Content)
+	v, err := m.call(ctx, "file.line", data.NewMap("match", a.Match, "mode", mode,
+		"location", a.Location, "before", a.Before, "after", a.After,
+		"show_changes", a.ShowChanges, "backup", a.Backup, "quiet", a.Quiet, "indent", a.Indent),
+		name, a.Content)
 	if err != nil {
 		return nil, err
 	}
@@ -146,8 +155,9 @@ type blockreplaceArgs struct {
 	InsertAfterMatch  any  `default:"None"`
 }
 
-// blockreplace replaces what stands between two markers in a file: by content, what has accumulated for the file, and what source or
-// sources become. Further arguments are those of the function file.blockreplace.
+// blockreplace replaces the text between two markers in a file. The new text consists of content,
+// the accumulated texts for the file, and the rendered source or sources. Further arguments are
+// those of the function file.blockreplace.
 //
 //	/etc/hosts:
 //	  file.blockreplace:
@@ -157,7 +167,8 @@ type blockreplaceArgs struct {
 //	    - append_if_not_found: True
 func (m edits) blockreplace(ctx context.Context, a blockreplaceArgs) (any, error) {
 	name := home(a.Name)
-	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
+	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes,
+		a.Defaults, a.Context}
 	m.warnOfHash(t.source, t.sourceHash)
 	complaint := t.complaint()
 	switch {
@@ -169,7 +180,8 @@ func (m edits) blockreplace(ctx context.Context, a blockreplaceArgs) (any, error
 	if complaint != "" {
 		return change.Failed(name, complaint), nil
 	}
-	content := accumulatorsOf(ctx).joined(name, data.Str(a.Content), change.CallOf(ctx).Low.Value("__id__"))
+	content := accumulatorsOf(ctx).joined(name, data.Str(a.Content),
+		change.CallOf(ctx).Low.Value("__id__"))
 	if t.any() {
 		list, failed, err := m.contentOf(ctx, t)
 		if err != nil || failed != nil {
@@ -177,16 +189,21 @@ func (m edits) blockreplace(ctx context.Context, a blockreplaceArgs) (any, error
 		}
 		content += strings.Join(list, "")
 	}
-	v, err := m.call(ctx, "file.blockreplace", data.NewMap("content", content, "append_if_not_found", a.AppendIfNotFound,
-		"prepend_if_not_found", a.PrependIfNotFound, "insert_before_match", a.InsertBeforeMatch, "insert_after_match", a.InsertAfterMatch,
-		"backup", a.Backup, "dry_run", change.Test(ctx), "show_changes", a.ShowChanges, "append_newline", a.AppendNewline), name, a.MarkerStart, a.MarkerEnd)
+	v, err := m.call(ctx, "file.blockreplace",
+		data.NewMap("content", content, "append_if_not_found", a.AppendIfNotFound,
+			"prepend_if_not_found", a.PrependIfNotFound, "insert_before_match", a.InsertBeforeMatch,
+			"insert_after_match", a.InsertAfterMatch, "backup", a.Backup, "dry_run",
+			change.Test(ctx), "show_changes", a.ShowChanges, "append_newline", a.AppendNewline),
+		name, a.MarkerStart, a.MarkerEnd)
 	if err != nil {
-		return change.Failed(name, "Encountered error managing block: "+err.Error()+". See the log for details."), nil
+		return change.Failed(name, "Encountered error managing block: "+err.Error()+
+			". See the log for details."), nil
 	}
 	return edited(ctx, name, v, "Changes would be made"), nil
 }
 
-// joined adds to a content the texts for a file: those for the state of an id, or all where none is for it alone.
+// joined appends the accumulated texts for a file to the content: those for the state with this ID,
+// or all if none are for it alone.
 func (acc *accumulators) joined(file, content string, id any) string {
 	all := acc.texts[file]
 	var chosen []any
@@ -220,15 +237,15 @@ type commentArgs struct {
 	IgnoreMissing bool   `default:"False"`
 }
 
-// comment puts a comment sign before the lines that a regular expression matches.
+// comment puts a comment sign in front of the lines that match a regular expression.
 //
 // char, backup
 //
-//	The sign; what the name of a copy of the old file ends in.
+//	The comment sign; the suffix for a copy of the old file.
 //
 // ignore_missing
 //
-//	Succeed where there is no such line.
+//	Succeed if there is no such line.
 //
 //	/etc/fstab:
 //	  file.comment:
@@ -236,7 +253,7 @@ type commentArgs struct {
 func (m edits) comment(ctx context.Context, a commentArgs) (change.Result, error) {
 	name := home(a.Name)
 	plain := unanchored(a.Regex)
-	c := &commenting{
+	c := &commentCall{
 		name: name, regex: a.Regex, char: a.Char, backup: a.Backup, on: true,
 		before: `^(?!\s*` + a.Char + `)\s*` + plain, done: a.Char + plain,
 		word: "file.comment", did: "commented", absent: plain + ": Pattern not found",
@@ -249,9 +266,11 @@ func (m edits) comment(ctx context.Context, a commentArgs) (change.Result, error
 
 // unanchored returns an expression without flags and anchors.
 func unanchored(expr string) string {
-	if len(expr) > 3 && strings.HasPrefix(expr, "(?") && strings.ContainsRune("iLmsux", rune(expr[2])) && expr[3] == ')' {
+	if len(expr) > 3 && strings.HasPrefix(expr, "(?") &&
+		strings.ContainsRune("iLmsux", rune(expr[2])) && expr[3] == ')' {
 		expr = expr[4:]
-	} else if len(expr) > 2 && strings.HasPrefix(expr, "(") && strings.ContainsRune("iLmsux", rune(expr[1])) && expr[2] == ')' {
+	} else if len(expr) > 2 && strings.HasPrefix(expr, "(") &&
+		strings.ContainsRune("iLmsux", rune(expr[1])) && expr[2] == ')' {
 		expr = expr[3:]
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(expr, "^"), "$")
@@ -264,7 +283,8 @@ type uncommentArgs struct {
 	Backup any    `default:"'.bak'"`
 }
 
-// uncomment takes comment signs from before the lines that a regular expression matches behind them.
+// uncomment removes comment signs in front of the lines that match a regular expression after the
+// sign.
 //
 //	/etc/adduser.conf:
 //	  file.uncomment:
@@ -272,26 +292,27 @@ type uncommentArgs struct {
 func (m edits) uncomment(ctx context.Context, a uncommentArgs) (change.Result, error) {
 	name := home(a.Name)
 	plain := strings.TrimLeft(a.Regex, "^")
-	return m.commentLines(ctx, &commenting{
+	return m.commentLines(ctx, &commentCall{
 		name: name, regex: a.Regex, char: a.Char, backup: a.Backup,
 		before: a.Char + "[ \t]*" + plain, done: "^[ \t]*" + plain,
 		word: "file.uncomment", did: "uncommented", absent: a.Regex + ": Pattern not found",
 	})
 }
 
-// A commenting is what comment and uncomment do: lines that before matches become ones that done matches.
-type commenting struct {
+// A commentCall is one call of comment or uncomment. Lines that match before are turned into lines
+// that match done.
+type commentCall struct {
 	name, regex, char string
 	backup            any
 	on                bool
 	before, done      string
-	word, did         string // the state, and what it says that it did
-	absent, missing   string // the failure without such lines; or the comment that this is fine
+	word, did         string // name of the state, and the verb in its comment
+	absent, missing   string // failure if there are no such lines, or comment that this is fine
 
 	changes *data.Map
 }
 
-func (m edits) commentLines(ctx context.Context, c *commenting) (change.Result, error) {
+func (m edits) commentLines(ctx context.Context, c *commentCall) (change.Result, error) {
 	if c.name == "" {
 		return change.Refuse(c.name, "Must provide name to "+c.word)
 	}
@@ -317,12 +338,12 @@ func (m edits) commentLines(ctx context.Context, c *commenting) (change.Result, 
 			}
 			return nil
 		},
-		Trust: true, // only the lines as they are to be count afterwards
+		Trust: true, // afterwards only the edited lines matter
 	}.Ensure(ctx)
 }
 
-// nothing returns why there is nothing to do, "" where there is.
-func (c *commenting) nothing(ctx context.Context, m edits) (string, error) {
+// nothing returns why there is nothing to do, or "" if there is something.
+func (c *commentCall) nothing(ctx context.Context, m edits) (string, error) {
 	found, err := m.searched(ctx, c.name, c.before)
 	if err != nil || found {
 		return "", err
@@ -339,7 +360,7 @@ func (c *commenting) nothing(ctx context.Context, m edits) (string, error) {
 	return "", change.Reason(c.absent)
 }
 
-func (c *commenting) apply(ctx context.Context, m edits) error {
+func (c *commentCall) apply(ctx context.Context, m edits) error {
 	before, err := readLines(c.name)
 	if err == nil {
 		_, err = m.call(ctx, "file.comment_line", nil, c.name, c.regex, c.char, c.on, c.backup)
@@ -359,10 +380,10 @@ func (c *commenting) apply(ctx context.Context, m edits) error {
 	return err
 }
 
-// searched reports whether an expression is found in a file. Its error is to be raised.
+// searched reports whether an expression matches in a file. Its error is to be raised.
 func (m edits) searched(ctx context.Context, name, expr string) (bool, error) {
-	found, err := m.call(ctx, "file.search", data.NewMap("multiline", true), name, expr)
-	return data.Truth(found), change.Raise(err)
+	return change.Ask[bool](ctx, m.env, "file.search", []any{name, expr},
+		data.NewMap("multiline", true))
 }
 
 type keyvalueArgs struct {
@@ -382,7 +403,7 @@ type keyvalueArgs struct {
 	ValueIgnoreCase   bool   `default:"False"`
 }
 
-// keyvalue sets keys to values in a file of lines KEY=VALUE.
+// keyvalue sets values in a file with lines of the form KEY=VALUE.
 //
 // key, value, key_values
 //
@@ -390,27 +411,27 @@ type keyvalueArgs struct {
 //
 // separator
 //
-//	What stands between them.
+//	The separator between key and value.
 //
 // append_if_not_found, prepend_if_not_found
 //
-//	Put a line at the end or the beginning for keys that there are not.
+//	Add a line at the end or the beginning for missing keys.
 //
 // count
 //
-//	The lines of a key to keep; further ones go. -1 keeps all.
+//	How many lines of a key to keep. Further ones are removed. -1 keeps all.
 //
 // uncomment
 //
-//	Characters that are taken from before keys.
+//	Characters to remove in front of keys.
 //
 // key_ignore_case, value_ignore_case
 //
-//	Compare without regard of upper and lower case.
+//	Ignore case in comparisons.
 //
 // ignore_if_missing, show_changes
 //
-//	Succeed where there is no file; no diff in the result.
+//	Succeed if there is no file; omit the diff from the result.
 //
 //	/etc/ssh/sshd_config:
 //	  file.keyvalue:
@@ -432,7 +453,7 @@ func (m edits) keyvalue(ctx context.Context, a keyvalueArgs) (change.Result, err
 	case err != nil:
 		return change.Refuse(name, "unable to open "+name)
 	}
-	k := &keyed{keyvalueArgs: a, pairs: pairs, left: map[any]int64{}}
+	k := &keyValueEdit{keyvalueArgs: a, pairs: pairs, left: map[any]int64{}}
 	for key := range pairs.All() {
 		k.left[key] = a.Count
 	}
@@ -458,32 +479,32 @@ func (a keyvalueArgs) pairs(name string) (*data.Map, string) {
 	return pairs, ""
 }
 
-// A keyed is a file of keys and values that is edited.
-type keyed struct {
+// A keyValueEdit is an edit of a file with keys and values.
+type keyValueEdit struct {
 	keyvalueArgs
 	pairs   *data.Map
-	left    map[any]int64 // lines of a key that may still stay
+	left    map[any]int64 // remaining number of lines to keep for each key
 	lines   []string
 	diff    []string
 	changes int64
 }
 
-// bare returns a line without the characters that comments begin with.
-func (k *keyed) bare(line string) string {
+// bare returns a line without the characters that mark a comment.
+func (k *keyValueEdit) bare(line string) string {
 	if k.Uncomment == nil {
 		return strings.TrimLeft(line, " \t\n\r\v\f")
 	}
 	return strings.TrimLeft(line, data.Str(k.Uncomment))
 }
 
-func (k *keyed) edit(text string) {
+func (k *keyValueEdit) edit(text string) {
 	for line := range strings.Lines(text) {
 		k.lines = append(k.lines, k.edited(line))
 	}
 }
 
-// edited returns what becomes of a line.
-func (k *keyed) edited(line string) string {
+// edited returns the new form of a line.
+func (k *keyValueEdit) edited(line string) string {
 	bare := k.bare(line)
 	commented := len(line) > len(bare)
 	for key, value := range k.pairs.All() {
@@ -519,15 +540,15 @@ func (k *keyed) edited(line string) string {
 	return line
 }
 
-func (k *keyed) fold(s string) string {
+func (k *keyValueEdit) fold(s string) string {
 	if k.KeyIgnoreCase {
 		return strings.ToLower(s)
 	}
 	return s
 }
 
-// changed notes that a line is another, or goes.
-func (k *keyed) changed(line, name string, key, value any) string {
+// changed records that a line is changed or removed.
+func (k *keyValueEdit) changed(line, name string, key, value any) string {
 	k.diff = append(k.diff, "- "+line)
 	k.changes++
 	if k.left[key] == 0 {
@@ -537,13 +558,14 @@ func (k *keyed) changed(line, name string, key, value any) string {
 	if _, ok := value.(string); ok {
 		k.diff = append(k.diff, "+ "+line)
 	} else {
-		k.diff = append(k.diff, "+ "+strings.TrimRight(line, " \t\n\r\v\f")+" (from "+loader.TypeName(value)+" type)\n")
+		k.diff = append(k.diff, "+ "+strings.TrimRight(line, " \t\n\r\v\f")+" (from "+
+			loader.TypeName(value)+" type)\n")
 	}
 	return line
 }
 
-// add puts in keys that there are not.
-func (k *keyed) add() {
+// add adds the missing keys.
+func (k *keyValueEdit) add() {
 	var added []string
 	for key, value := range k.pairs.All() {
 		if k.left[key] > 0 && (k.AppendIfNotFound || k.PrependIfNotFound) {
@@ -570,29 +592,32 @@ func (k *keyed) add() {
 	k.diff = append([]string{"  <SOF>\n"}, k.diff...)
 }
 
-// keep writes the lines of a file if there are other ones.
-func (m edits) keep(ctx context.Context, name string, k *keyed) (change.Result, error) {
+// keep writes the file if any lines changed.
+func (m edits) keep(ctx context.Context, name string, k *keyValueEdit) (change.Result, error) {
 	n := data.Str(k.changes)
 	would := "File " + name + " is set to be changed (" + n + " lines)"
 	if k.ShowChanges {
 		would += "\nPredicted diff:\n\r\t\t" + strings.Join(k.diff, "\r\t\t")
 	}
 	diff := data.NewMap("diff", strings.Join(k.diff, ""))
-	return change.Thing[*keyed]{
+	return change.Thing[*keyValueEdit]{
 		Name:  name,
-		Look:  func(context.Context) (*keyed, error) { return k, nil },
-		Wants: func(k *keyed) *data.Map { return change.When(k.changes > 0, diff) },
-		Apply: func(ctx context.Context, k *keyed) error {
+		Look:  func(context.Context) (*keyValueEdit, error) { return k, nil },
+		Wants: func(k *keyValueEdit) *data.Map { return change.When(k.changes > 0, diff) },
+		Apply: func(ctx context.Context, k *keyValueEdit) error {
 			words := data.NewMap("contents", strings.Join(k.lines, ""), "show_changes", false)
-			ret, err := m.call(ctx, "file.manage_file", words, name, "", data.NewMap(), nil, data.NewMap(), nil, nil, nil, nil, change.CallOf(ctx).SaltEnv, "")
-			if done, _ := ret.(*data.Map); err != nil || done.Value("result") == false {
+			done, err := loader.CallAs[*data.Map](ctx, m.env, "file.manage_file", []any{
+				name, "", data.NewMap(), nil, data.NewMap(), nil, nil, nil, nil,
+				change.CallOf(ctx).SaltEnv, "",
+			}, words)
+			if err != nil || done.Value("result") == false {
 				return change.Reason(name + " not writable")
 			}
 			return nil
 		},
-		Changed: func(_, k *keyed) *data.Map { return change.When(k.ShowChanges, diff) },
+		Changed: func(_, k *keyValueEdit) *data.Map { return change.When(k.ShowChanges, diff) },
 		Texts:   change.Texts{Would: would, Done: "Changed " + n + " lines"},
 		Silent:  !k.ShowChanges,
-		Trust:   true, // lines that are missing and not to be added stay missing
+		Trust:   true, // missing lines that may not be added stay missing
 	}.Ensure(ctx)
 }

@@ -1,17 +1,20 @@
-// Package file is Salt's state file: files, directories and links, and text in them (salt/states/file.py).
+// Package file is Salt's state file: files, directories, links, and the text in files
+// (salt/states/file.py).
 //
-// managed.go is about files whose content is given, directory.go and recurse.go about directories,
-// link.go and hardlink.go about links, place.go about files that are copied, moved or touched, absent.go
-// about those that are to be there or not, lines.go and edit.go about text in files, serialize.go and
-// decode.go about data in them, nodes.go about other kinds of files, tidy.go and retention.go about what
-// is to go, cached.go about the cache, patch.go about patches. owner.go and templates.go are for all of
-// them. The module file does the work and the comparing, for test mode, too.
+// managed.go manages files with a given content, directory.go and recurse.go directories, link.go
+// and hardlink.go links, place.go copies, moves and touches files, absent.go checks and removes
+// files, lines.go and edit.go edit text, serialize.go and decode.go write data, nodes.go handles
+// other kinds of files, tidy.go and retention.go remove old files, cached.go manages the cache,
+// patch.go applies patches. owner.go and templates.go are shared by all of them. The module file
+// does the work and the comparisons, also for test mode.
 //
-// What differs: texts that accumulate are kept with the job and not in a file of the cache; directories are walked in the order of names;
-// a text that a template becomes is never cached; max_depth of file.directory counts for files as for directories; children_only tells
-// nothing of the directory itself; keep_symlinks never writes through a link; test mode of file.patch, file.cached and file.not_cached
-// writes nothing; preserve of file.copy keeps the owners of files as of directories. A matches or exclude of file.tidied that is no list is
-// one expression. What the module file says of itself holds here, too.
+// Differences from Salt: accumulated texts are kept with the job and not in a file of the cache.
+// Directories are walked in the order of names. A rendered text is never cached. max_depth of
+// file.directory applies to files as well as directories. With children_only, nothing is reported
+// for the directory itself. keep_symlinks never writes through a link. Test mode of file.patch,
+// file.cached and file.not_cached writes nothing. preserve of file.copy keeps the owners of files
+// as well as directories. In file.tidied, a matches or exclude that is not a list is a single
+// expression. The differences of the module file apply here as well.
 package file
 
 import (
@@ -31,19 +34,19 @@ import (
 // Plugin returns the state file.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "file", New: newModule} }
 
-// A module has what all states of files need.
+// A module is shared by all file states.
 type module struct{ env *loader.Env }
 
-// The states by what they are about.
+// The states, grouped by purpose.
 type (
-	contents    struct{ *module } // files whose content is given
-	directories struct{ *module } // with what is in them
-	links       struct{ *module } // symbolic and hard
-	places      struct{ *module } // where files are, and whether they are there
+	contents    struct{ *module } // files with a given content
+	directories struct{ *module } // and their contents
+	links       struct{ *module } // symbolic and hard links
+	places      struct{ *module } // copying, moving, existence
 	edits       struct{ *module } // text in files
 	patches     struct{ *module } // of files
-	backlog     struct{ *module } // old files that are to go
-	caches      struct{ *module } // files of the minion's cache
+	backlog     struct{ *module } // removal of old files
+	caches      struct{ *module } // files in the minion's cache
 )
 
 func newModule(env *loader.Env) (*loader.Module, error) {
@@ -84,15 +87,15 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// call calls an execution function.
+// call calls an execution module function.
 func (m *module) call(ctx context.Context, fun string, kwargs *data.Map, args ...any) (any, error) {
 	return m.env.Call(ctx, fun, args, kwargs)
 }
 
-// home returns a path with the home directory that ~ or ~USER at its beginning stands for.
+// home expands ~ or ~USER at the beginning of a path.
 func home(path string) string { return accounts.Expand(path) }
 
-// dirname returns what stands before the last slash.
+// dirname returns the part of a path before the last slash.
 func dirname(path string) string {
 	head := path[:strings.LastIndexByte(path, '/')+1]
 	if short := strings.TrimRight(head, "/"); short != "" {
@@ -101,7 +104,7 @@ func dirname(path string) string {
 	return head
 }
 
-// checkFile says what is wrong with a file that is to be edited.
+// checkFile returns a message if a file cannot be edited.
 func checkFile(name string) string {
 	switch {
 	case !filepath.IsAbs(name):
@@ -112,21 +115,27 @@ func checkFile(name string) string {
 	return ""
 }
 
-func notAbsolute(name string) string { return "Specified file " + name + " is not an absolute path" }
+func notAbsolute(name string) string {
+	return "Specified file " + name +
+		" is not an absolute path"
+}
 
-// normalMode returns a mode as text of four octal digits at least, or nil (salt/utils/files.py, normalize_mode).
+// normalMode returns a mode as a string of at least four octal digits, or nil (salt/utils/files.py,
+// normalize_mode).
 func normalMode(v any) any {
 	if v == nil {
 		return nil
 	}
-	mode := strings.TrimLeft(strings.Trim(strings.Trim(strings.ReplaceAll(data.Str(v), "0o", "0"), `"`), "'"), "0")
+	mode := strings.TrimLeft(strings.Trim(strings.Trim(strings.ReplaceAll(data.Str(v), "0o", "0"),
+		`"`), "'"), "0")
 	return strings.Repeat("0", max(0, 4-len(mode))) + mode
 }
 
-// texts returns a value of an SLS as a list of texts. A dictionary has the text of the OrderedDict that YAML is read into.
+// texts returns a value of an SLS as a list of strings. A dictionary is formatted as an
+// OrderedDict, the type that Salt loads YAML into.
 func texts(v any) []string { return textsBy(state.Text, v) }
 
-// textsBy returns a value as a list of texts: its items are those of a list, or the value itself.
+// textsBy formats the items of a list, or a single value, as a list of strings.
 func textsBy(text func(any) string, v any) []string {
 	list, ok := v.([]any)
 	if tuple, isTuple := v.(data.Tuple); isTuple {
@@ -142,7 +151,7 @@ func textsBy(text func(any) string, v any) []string {
 	return out
 }
 
-// readLines returns the lines of a file with their ends.
+// readLines returns the lines of a file with their line endings.
 func readLines(path string) ([]string, error) {
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -152,7 +161,7 @@ func readLines(path string) ([]string, error) {
 	return difflib.Lines(text), err
 }
 
-// diffOf returns the changes of a file from some lines to others.
+// diffOf returns the changes of a file whose lines changed from before to after.
 func (m *module) diffOf(path string, before, after []string, join string) *data.Map {
 	changes := data.NewMap()
 	if strings.Join(before, "\x00") == strings.Join(after, "\x00") && len(before) == len(after) {
@@ -166,7 +175,7 @@ func (m *module) diffOf(path string, before, after []string, join string) *data.
 	return changes
 }
 
-// binary reports whether a file holds what is no text, by its beginning.
+// binary reports whether a file looks binary, judging by its beginning.
 func binary(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/states/file"
 )
 
-// A host has the states of files and a directory for them.
+// A host has the file states and a directory for them.
 type host struct {
 	t      *testing.T
 	dir    string
@@ -32,12 +32,15 @@ func newHost(t *testing.T) *host {
 		t.Fatal(err)
 	}
 	srv := filepath.Join(dir, "srv")
-	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root", "cachedir", filepath.Join(dir, "cache"), "conf_file",
-		filepath.Join(dir, "minion"), "fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256",
+	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root",
+		"cachedir", filepath.Join(dir, "cache"), "conf_file",
+		filepath.Join(dir, "minion"), "fileserver_backend", []any{"roots"}, "file_roots",
+		data.NewMap("base", []any{srv}), "hash_type", "sha256",
 		"file_buffer_size", int64(262144), "test", false)
 	log, hook := logtest.NewNullLogger()
 	env := &loader.Env{Opts: opts, Log: log, Pillar: func() *data.Map {
-		return data.NewMap("who", "pillar", "plain", data.NewMap("b", int64(1)), "compiled", data.NewMap("b", int64(1)).SetOrdered())
+		return data.NewMap("who", "pillar", "plain", data.NewMap("b", int64(1)),
+			"compiled", data.NewMap("b", int64(1)).SetOrdered())
 	}}
 	funcs, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
@@ -65,11 +68,13 @@ func (h *host) write(name, body string) {
 	}
 }
 
-// run calls a state in test mode or not.
+// run runs a state, optionally in test mode.
 func (h *host) run(fun string, test bool, words ...any) *data.Map {
 	h.t.Helper()
-	low := data.NewMap("state", "file", "__id__", "x", "__sls__", "s", "require_in", []any{data.NewMap("file", "y")})
-	call := &change.Call{Test: test, Low: low, SaltEnv: "base", Run: "r", Chunks: func() []*data.Map { return nil }}
+	low := data.NewMap("state", "file", "__id__", "x", "__sls__", "s",
+		"require_in", []any{data.NewMap("file", "y")})
+	call := &change.Call{Test: test, Low: low, SaltEnv: "base", Run: "r",
+		Chunks: func() []*data.Map { return nil }}
 	ctx := loader.WithContext(change.WithCall(h.t.Context(), call), loader.ContextOf(h.t.Context()))
 	v, err := h.states.Invoke(ctx, "file."+fun, nil, data.NewMap(words...))
 	ret, ok := v.(*data.Map)
@@ -85,14 +90,16 @@ func (h *host) tree() string {
 		if err == nil && !strings.Contains(path, "/cache") {
 			info, _ := d.Info()
 			body, _ := os.ReadFile(path)
-			b.WriteString(path + " " + info.Mode().String() + " " + info.ModTime().String() + " " + string(body) + "\n")
+			b.WriteString(path + " " + info.Mode().String() + " " + info.ModTime().String() + " " +
+				string(body) + "\n")
 		}
 		return nil
 	})
 	return b.String()
 }
 
-// In test mode nothing is written, then the state makes what it said, and then there is nothing to do.
+// First test mode writes nothing, then the state makes the announced changes, then nothing is left
+// to do.
 func TestThrice(t *testing.T) {
 	for _, tt := range []struct {
 		name, fun string
@@ -103,24 +110,37 @@ func TestThrice(t *testing.T) {
 		{"contents", "managed", "", []any{"contents", "a\nb", "mode", "0600"}, "a\nb\n"},
 		{"contents over others", "managed", "x\n", []any{"contents", "a"}, "a\n"},
 		{"contents of pillar", "managed", "", []any{"contents_pillar", "who"}, "pillar\n"},
-		{"a mapping of a pillar that a master sent", "managed", "", []any{"contents_pillar", "plain"}, "{'b': 1}\n"},
-		{"a mapping of a pillar compiled here", "managed", "", []any{"contents_pillar", "compiled"}, "OrderedDict([('b', 1)])\n"},
-		{"source and template", "managed", "", []any{"source", "salt://t.conf", "template", "jinja", "context", data.NewMap("who", "you")}, "to you\n"},
+		{"a mapping of a pillar that a master sent", "managed",
+			"", []any{"contents_pillar", "plain"}, "{'b': 1}\n"},
+		{"a mapping of a pillar compiled here", "managed", "", []any{"contents_pillar", "compiled"},
+			"OrderedDict([('b', 1)])\n"},
+		{"source and template", "managed",
+			"", []any{"source", "salt://t.conf", "template", "jinja",
+				"context", data.NewMap("who", "you")}, "to you\n"},
 		{"check_cmd", "managed", "a\n", []any{"contents", "b", "check_cmd", "grep -q b"}, "b\n"},
-		{"check_cmd without a shell", "managed", "a\n", []any{"contents", "b", "check_cmd", "true ; false"}, "b\n"},
+		{"check_cmd without a shell", "managed",
+			"a\n", []any{"contents", "b", "check_cmd", "true ; false"}, "b\n"},
 		{"mode alone", "managed", "a\n", []any{"mode", "0600"}, "a\n"},
 		{"absent", "absent", "a\n", nil, "-"},
 		{"append", "append", "a\n", []any{"text", []any{"b c", "a"}}, "a\nb c\n"},
 		{"prepend", "prepend", "a\n", []any{"text", "b"}, "b\na\n"},
-		{"replace", "replace", "k=1\nl=2\n", []any{"pattern", `^(k)=.*$`, "repl", `\1=3`, "backup", false}, "k=3\nl=2\n"},
-		{"replace and append", "replace", "k=1", []any{"pattern", "^z=.*", "repl", "z=1", "append_if_not_found", true, "backup", false}, "k=1\nz=1\n"},
+		{"replace", "replace", "k=1\nl=2\n",
+			[]any{"pattern", `^(k)=.*$`, "repl", `\1=3`, "backup", false}, "k=3\nl=2\n"},
+		{"replace and append", "replace",
+			"k=1", []any{"pattern", "^z=.*", "repl", "z=1", "append_if_not_found", true,
+				"backup", false}, "k=1\nz=1\n"},
 		{"line", "line", "a\nb\n", []any{"content", "c", "after", "^a", "mode", "ensure"}, "a\nc\nb\n"},
 		{"line away", "line", "a\nb\n", []any{"match", "a", "mode", "delete"}, "b\n"},
-		{"blockreplace", "blockreplace", "a\n", []any{"marker_start", "#S", "marker_end", "#E", "content", "x", "append_if_not_found", true, "backup", false}, "a\n#S\nx\n#E\n"},
+		{"blockreplace", "blockreplace",
+			"a\n", []any{"marker_start", "#S", "marker_end", "#E", "content", "x",
+				"append_if_not_found", true, "backup", false}, "a\n#S\nx\n#E\n"},
 		{"comment", "comment", "a\nb\n", []any{"regex", "^a", "backup", false}, "#a\nb\n"},
 		{"uncomment", "uncomment", "#a\nb\n", []any{"regex", "^a", "backup", false}, "a\nb\n"},
-		{"keyvalue", "keyvalue", "# A = 1\nB = 2\n", []any{"key_values", data.NewMap("A", "5", "C", "7"), "separator", " = ", "uncomment", "# ", "append_if_not_found", true}, "A = 5\nB = 2\nC = 7\n"},
-		{"serialize", "serialize", "", []any{"dataset", data.NewMap("a", int64(1)), "serializer", "json"}, "{\n  \"a\": 1\n}\n"},
+		{"keyvalue", "keyvalue", "# A = 1\nB = 2\n",
+			[]any{"key_values", data.NewMap("A", "5", "C", "7"), "separator", " = ", "uncomment",
+				"# ", "append_if_not_found", true}, "A = 5\nB = 2\nC = 7\n"},
+		{"serialize", "serialize", "", []any{"dataset", data.NewMap("a", int64(1)), "serializer",
+			"json"}, "{\n  \"a\": 1\n}\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t)
@@ -136,7 +156,8 @@ func TestThrice(t *testing.T) {
 				t.Errorf("test mode wrote: %s", after)
 			}
 			ret := h.run(tt.fun, false, words...)
-			if changes, _ := ret.Value("changes").(*data.Map); ret.Value("result") != true || changes.Len() == 0 {
+			if changes, _ := ret.Value("changes").(*data.Map); ret.Value("result") != true ||
+				changes.Len() == 0 {
 				t.Errorf("first run: %s", data.Repr(ret))
 			}
 			body, err := os.ReadFile(h.at("f"))
@@ -144,14 +165,15 @@ func TestThrice(t *testing.T) {
 				t.Errorf("content %q, %v, want %q", got, err, tt.want)
 			}
 			again := h.run(tt.fun, false, words...)
-			if changes, _ := again.Value("changes").(*data.Map); again.Value("result") != true || changes.Len() > 0 {
+			if changes, _ := again.Value("changes").(*data.Map); again.Value("result") != true ||
+				changes.Len() > 0 {
 				t.Errorf("second run: %s", data.Repr(again))
 			}
 		})
 	}
 }
 
-// An edit keeps the mode of a file, and leaves a link to it one.
+// An edit keeps the mode of a file, and a link to it.
 func TestKeeps(t *testing.T) {
 	h := newHost(t)
 	h.write("real", "a\n")
@@ -179,13 +201,14 @@ func TestKeeps(t *testing.T) {
 	}
 }
 
-// What show_changes hides is in no result, in test mode or not.
+// With show_changes: False the content appears in no result, in test mode or not.
 func TestHidden(t *testing.T) {
 	h := newHost(t)
 	h.write("f", "old secret\n")
 	for _, test := range []bool{true, false} {
 		ret := h.run("managed", test, "name", h.at("f"), "contents", "new secret", "show_changes", false)
-		if text := data.Repr(ret); strings.Contains(text, "secret") || !strings.Contains(text, "<show_changes=False>") {
+		if text := data.Repr(ret); strings.Contains(text, "secret") ||
+			!strings.Contains(text, "<show_changes=False>") {
 			t.Errorf("test=%v: %s", test, text)
 		}
 	}

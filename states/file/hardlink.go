@@ -9,6 +9,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -23,19 +24,19 @@ type hardlinkArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// hardlink gives a file another name.
+// hardlink creates a hard link to a file.
 //
 // target
 //
-//	The file, which must be there.
+//	The existing file.
 //
 // force
 //
-//	Replace another file that has the name.
+//	Replace another file of that name.
 //
 // makedirs, user, group, dir_mode
 //
-//	Make directories above it, with these owners and this mode.
+//	Create missing parent directories with these owners and this mode.
 //
 //	/etc/grub.conf:
 //	  file.hardlink:
@@ -64,7 +65,7 @@ func (m links) hardlink(ctx context.Context, a hardlinkArgs) (any, error) {
 	return m.hardlinked(ctx, a)
 }
 
-// sentences joins what is wrong; a point ends more than one.
+// sentences joins error messages. If there are several, each ends with a full stop.
 func sentences(wrong []string) string {
 	text := strings.Join(wrong, ". ")
 	if len(wrong) > 1 {
@@ -73,7 +74,7 @@ func sentences(wrong []string) string {
 	return text
 }
 
-// hardlinkForecast says what would be done.
+// hardlinkForecast returns the result of test mode.
 func (m links) hardlinkForecast(ctx context.Context, a hardlinkArgs) (any, error) {
 	switch {
 	case !paths.Exists(a.Target):
@@ -83,23 +84,28 @@ func (m links) hardlinkForecast(ctx context.Context, a hardlinkArgs) (any, error
 	case paths.IsDir(a.Name):
 		return change.Failed(a.Name, "Unable to hard link to directory "+a.Name), nil
 	case !paths.Exists(a.Name):
-		return change.Would(a.Name, data.NewMap("new", a.Name), "Hard link "+a.Name+" to "+a.Target+" is set for creation"), nil
+		return change.Would(a.Name, data.NewMap("new", a.Name), "Hard link "+a.Name+" to "+a.Target+
+			" is set for creation"), nil
 	}
-	many, err := m.call(ctx, "file.is_hardlink", nil, a.Name)
+	many, err := loader.CallAs[bool](ctx, m.env, "file.is_hardlink", []any{a.Name}, nil)
 	switch {
 	case err != nil:
 		return nil, err
-	case data.Truth(many) && sameFile(a.Name, a.Target):
-		return change.Done(a.Name, "The hard link "+a.Name+" is presently targetting "+a.Target), nil
-	case data.Truth(many):
-		return change.Would(a.Name, data.NewMap("change", a.Name), "Link "+a.Name+" target is set to be changed to "+a.Target), nil
+	case many && sameFile(a.Name, a.Target):
+		return change.Unchanged(a.Name, "The hard link "+a.Name+" is presently targetting "+
+			a.Target), nil
+	case many:
+		return change.Would(a.Name, data.NewMap("change", a.Name), "Link "+a.Name+
+			" target is set to be changed to "+a.Target), nil
 	case a.Force:
-		return change.Would(a.Name, nil, "The file or directory "+a.Name+" is set for removal to make way for a new hard link targeting "+a.Target), nil
+		return change.Would(a.Name, nil, "The file or directory "+a.Name+
+			" is set for removal to make way for a new hard link targeting "+a.Target), nil
 	}
-	return change.Failed(a.Name, "File or directory exists where the hard link "+a.Name+" should be. Did you mean to use force?"), nil
+	return change.Failed(a.Name, "File or directory exists where the hard link "+a.Name+
+		" should be. Did you mean to use force?"), nil
 }
 
-// sameFile reports whether two paths, as they stand, are names of one file.
+// sameFile reports whether two paths are names of the same file, without following links.
 func sameFile(a, b string) bool {
 	x, err := os.Lstat(a)
 	if err != nil {
@@ -121,24 +127,27 @@ func (m links) hardlinked(ctx context.Context, a hardlinkArgs) (any, error) {
 	case !a.Makedirs:
 		return change.Failed(a.Name, "Directory "+dir+" for hard link is not present"), nil
 	default:
-		if _, err := m.call(ctx, "file.makedirs", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
+		owned := calls.Owned{User: a.User, Group: a.Group, Mode: a.DirMode}
+		if err := calls.MakeDirs(ctx, m.env, a.Name, owned); err != nil {
 			return nil, err
 		}
 	}
 	return m.relink(ctx, a)
 }
 
-// relink makes the link, and removes what has its name if that is another link or may be removed.
+// relink creates the link. It first removes the existing file if that is another link or may be
+// removed.
 func (m links) relink(ctx context.Context, a hardlinkArgs) (any, error) {
-	many, err := m.call(ctx, "file.is_hardlink", nil, a.Name)
+	many, err := loader.CallAs[bool](ctx, m.env, "file.is_hardlink", []any{a.Name}, nil)
 	if err != nil {
 		return nil, err
 	}
 	changes := data.NewMap()
 	done, failed := "Created new hard link ", "Unable to create new hard link "
-	switch linked := data.Truth(many); {
+	switch linked := many; {
 	case linked && sameFile(a.Name, a.Target):
-		return change.Done(a.Name, "Target of hard link "+a.Name+" is already pointing to "+a.Target), nil
+		return change.Unchanged(a.Name, "Target of hard link "+a.Name+" is already pointing to "+
+			a.Target), nil
 	case linked:
 		done, failed = "Set target of hard link ", "Unable to set target of hard link "
 	case paths.IsFile(a.Name) && !a.Force:
@@ -146,7 +155,7 @@ func (m links) relink(ctx context.Context, a hardlinkArgs) (any, error) {
 	case paths.IsFile(a.Name):
 		changes.Set("forced", "File for hard link was forcibly replaced")
 	case paths.Exists(a.Name):
-		return change.Done(a.Name, ""), nil
+		return change.Unchanged(a.Name, ""), nil
 	}
 	if paths.LinkExists(a.Name) && paths.Exists(a.Name) {
 		if err := os.Remove(a.Name); err != nil {
@@ -157,7 +166,8 @@ func (m links) relink(ctx context.Context, a hardlinkArgs) (any, error) {
 		if loader.KindOf(err) != loader.KindExecution {
 			return nil, err
 		}
-		return change.New(a.Name, false, changes, failed+a.Name+" -> "+a.Target+": "+err.Error()), nil
+		return change.New(a.Name, false, changes, failed+a.Name+" -> "+a.Target+": "+
+			err.Error()), nil
 	}
 	changes.Set("new", a.Name)
 	return change.New(a.Name, true, changes, done+a.Name+" -> "+a.Target), nil

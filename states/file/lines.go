@@ -26,26 +26,27 @@ type appendArgs struct {
 	IgnoreWhitespace bool `default:"True"`
 }
 
-// append puts texts at the end of a file that are not in it.
+// append appends texts to a file unless it already contains them.
 //
 // text
 //
-//	The text, or a list of texts, each of which is looked for on its own.
+//	The text, or a list of texts. Each is searched for separately.
 //
 // source, sources, template, defaults, context
 //
-//	Where texts come from instead, and how they are rendered.
+//	Other sources of the text, and how they are rendered.
 //
 // ignore_whitespace
 //
-//	Let white space differ between the text and what is in the file.
+//	Ignore differences in white space between the text and the file.
 //
 //	/etc/motd:
 //	  file.append:
 //	    - text: |
 //	        Thou hadst better eat salt with the Philosophers of Greece.
 func (m edits) append(ctx context.Context, a appendArgs) (any, error) {
-	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
+	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes,
+		a.Defaults, a.Context}
 	e, ret, err := m.startLines(ctx, home(a.Name), a.Text, a.Makedirs, t, "file.append")
 	if err != nil || ret != nil {
 		return ret, err
@@ -79,17 +80,19 @@ type prependArgs struct {
 	Header       any  `default:"None"`
 }
 
-// prepend puts texts before a file that are not in it. The arguments are those of file.append.
+// prepend inserts texts at the beginning of a file unless it already contains them. The arguments
+// are those of file.append.
 //
 // header
 //
-//	Put the texts there unless the file begins with them.
+//	Insert the texts unless the file begins with them.
 //
 //	/etc/motd:
 //	  file.prepend:
 //	    - text: Trust no one unless you have eaten much salt with him.
 func (m edits) prepend(ctx context.Context, a prependArgs) (any, error) {
-	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes, a.Defaults, a.Context}
+	t := templates{a.Source, a.SourceHash, a.Template, a.Sources, a.SourceHashes,
+		a.Defaults, a.Context}
 	e, ret, err := m.startLines(ctx, home(a.Name), a.Text, a.Makedirs, t, "file.prepend")
 	if err != nil || ret != nil {
 		return ret, err
@@ -118,16 +121,17 @@ func (m edits) prepend(ctx context.Context, a prependArgs) (any, error) {
 	return m.add(ctx, e, "file.prepend", "Prepended ", "")
 }
 
-// An addition is a file and texts that are to be in it.
+// An addition is a file with the texts to add.
 type addition struct {
 	name          string
 	chunks        []string
 	before, after []string // lines of the file
-	lines         []string // that are to be added
+	lines         []string // lines to add
 	read          func(lines []string) []string
 }
 
-// add has a function add the lines. Diffs are joined by join.
+// add adds the missing lines with a function of the module. join is the separator for the lines of
+// the diff.
 func (m edits) add(ctx context.Context, e *addition, fun, did, join string) (change.Result, error) {
 	return change.Thing[*addition]{
 		Name: e.name,
@@ -139,7 +143,8 @@ func (m edits) add(ctx context.Context, e *addition, fun, did, join string) (cha
 			return m.diffOf(e.name, e.before, e.after, join)
 		},
 		Apply: func(ctx context.Context, e *addition) error {
-			if _, err := m.call(ctx, fun, data.NewMap("args", data.Values(e.lines)), e.name); err != nil {
+			if _, err := m.call(ctx, fun, data.NewMap("args", data.Values(e.lines)),
+				e.name); err != nil {
 				return change.Raise(err)
 			}
 			now, err := readLines(e.name)
@@ -152,11 +157,12 @@ func (m edits) add(ctx context.Context, e *addition, fun, did, join string) (cha
 			Would: "File " + e.name + " is set to be updated",
 			Done:  did + data.Str(int64(len(e.lines))) + " lines",
 		},
-		Trust: true, // what has been added need not match what is looked for
+		Trust: true, // an added text need not match the search expression
 	}.Ensure(ctx)
 }
 
-// startLines makes the file where there is none and reads it and the texts. A result means that there is no more to do.
+// startLines creates the file if it is missing, and reads it and the texts. It returns a result if
+// the state ends there.
 func (m edits) startLines(
 	ctx context.Context, name string, text any, makedirs bool, t templates, word string,
 ) (*addition, any, error) {
@@ -199,7 +205,8 @@ func bare(lines []string) []string {
 	return out
 }
 
-// hasText reports whether a text is in a file, as a regular expression or, without regard of white space, as lines.
+// hasText reports whether a text is in a file. The text is searched for as a regular expression or,
+// with loose, line by line ignoring white space.
 func (m edits) hasText(ctx context.Context, name, chunk string, loose bool) (bool, error) {
 	expr := chunk
 	if loose {
@@ -208,12 +215,12 @@ func (m edits) hasText(ctx context.Context, name, chunk string, loose bool) (boo
 			return false, err
 		}
 	}
-	v, err := m.call(ctx, "file.search", data.NewMap("multiline", true), name, expr)
-	return data.Truth(v), err
+	return loader.CallAs[bool](ctx, m.env, "file.search", []any{name, expr},
+		data.NewMap("multiline", true))
 }
 
-// looseExpr returns an expression for a text in which white space may differ (salt/utils/stringutils.py,
-// build_whitespace_split_regex).
+// looseExpr returns an expression that matches a text with any white space
+// (salt/utils/stringutils.py, build_whitespace_split_regex).
 func looseExpr(text string) (string, error) {
 	const gap = `(?:[\s]+)?`
 	expr := ""
@@ -234,8 +241,9 @@ func looseExpr(text string) (string, error) {
 	return "(?m)^" + expr + "$", nil
 }
 
-// words splits a line at white space that is not between quotes, as Python's shlex does. A line that holds one kind of quotes is split
-// by the other, so that an apostrophe is a character as any other (salt/utils/stringutils.py, build_whitespace_split_regex).
+// words splits a line at white space outside of quotes, like Python's shlex. If a line contains
+// only one kind of quotes, it is split using the other kind, so that an apostrophe is an ordinary
+// character (salt/utils/stringutils.py, build_whitespace_split_regex).
 func words(line string) ([]string, error) {
 	quotes := ""
 	if strings.Contains(line, "'") && !strings.Contains(line, `'\"`) {

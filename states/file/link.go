@@ -9,6 +9,8 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -31,23 +33,24 @@ type symlinkArgs struct {
 	Kwargs                *data.Map `kwargs:"kwargs"`
 }
 
-// symlink makes a symbolic link.
+// symlink creates a symbolic link.
 //
 // target
 //
-//	Where it leads to.
+//	The path that the link points to.
 //
 // force, atomic, backupname
 //
-//	Replace what is there, without a moment in which there is nothing; move it to another name before.
+//	Replace an existing file; replace it atomically; rename it first.
 //
 // makedirs, mode
 //
-//	Make directories above it, with this mode.
+//	Create missing parent directories with this mode.
 //
 // user, group, inherit_user_and_group
 //
-//	To whom the link belongs: the minion's user, where it is not said, or with inherit_user_and_group whom it belongs to now.
+//	The owner of the link. Default: the minion's user, or with inherit_user_and_group the current
+//	owner.
 //
 //	/etc/grub.conf:
 //	  file.symlink:
@@ -74,20 +77,22 @@ func (m links) linked(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 		if !a.Makedirs {
 			return change.Failed(a.Name, "Directory "+dir+" for symlink is not present"), nil
 		}
-		if _, err := m.call(ctx, "file.makedirs", data.NewMap("user", a.User, "group", a.Group, "mode", a.Mode), a.Name); err != nil {
+		owned := calls.Owned{User: a.User, Group: a.Group, Mode: a.Mode}
+		if err := calls.MakeDirs(ctx, m.env, a.Name, owned); err != nil {
 			return nil, err
 		}
 	}
 	return m.link(ctx, a)
 }
 
-// linkOwners completes user and group and says what is wrong with them.
+// linkOwners completes user and group and returns a message if they are invalid.
 func (m links) linkOwners(ctx context.Context, a *symlinkArgs) (string, error) {
 	wrong, err := m.wrongOwners(ctx, a)
 	return sentences(wrong), err
 }
 
-// wrongOwners completes user and group of a link, and returns what is wrong with them and with its name.
+// wrongOwners completes user and group of a link. It returns messages about invalid owners and an
+// invalid name.
 func (m links) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error) {
 	a.User = m.ownerOf(a.User, a.Kwargs)
 	if a.InheritUserAndGroup && paths.IsLink(a.Name) {
@@ -108,14 +113,15 @@ func (m links) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error
 	}
 	var wrong []string
 	for _, who := range []struct {
-		fun, word string
-		v         any
-	}{{"file.user_to_uid", "User", a.User}, {"file.group_to_gid", "Group", a.Group}} {
-		id, err := m.call(ctx, who.fun, nil, who.v)
+		ask  func(context.Context, *loader.Env, any) (int64, bool, error)
+		word string
+		v    any
+	}{{calls.UserToUID, "User", a.User}, {calls.GroupToGID, "Group", a.Group}} {
+		_, known, err := who.ask(ctx, m.env, who.v)
 		if err != nil {
 			return nil, err
 		}
-		if id == "" {
+		if !known {
 			wrong = append(wrong, who.word+" "+data.Str(who.v)+" does not exist")
 		}
 	}
@@ -125,7 +131,7 @@ func (m links) wrongOwners(ctx context.Context, a *symlinkArgs) ([]string, error
 	return wrong, nil
 }
 
-// linkForecast says what would be done.
+// linkForecast returns the result of test mode.
 func (m links) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	var result any
 	comment, changes := "", data.NewMap()
@@ -144,15 +150,18 @@ func (m links) linkForecast(ctx context.Context, a symlinkArgs) (*data.Map, erro
 			now := data.Str(user) + ":" + data.Str(group)
 			result = nil
 			changes.Set("ownership", now)
-			comment += ", but the ownership of the symlink would be changed from " + now + " to " + data.Str(a.User) + ":" + data.Str(a.Group)
+			comment += ", but the ownership of the symlink would be changed from " + now + " to " +
+				data.Str(a.User) + ":" + data.Str(a.Group)
 		}
 	case !paths.LinkExists(a.Name):
 		changes.Set("new", a.Name)
 		comment = "Symlink " + a.Name + " to " + a.Target + " is set for creation"
 	case a.Force:
-		comment = "The file or directory " + a.Name + " is set for removal to make way for a new symlink targeting " + a.Target
+		comment = "The file or directory " + a.Name +
+			" is set for removal to make way for a new symlink targeting " + a.Target
 	default:
-		result, comment = false, "File or directory exists where the symlink "+a.Name+" should be. Did you mean to use force?"
+		result, comment = false, "File or directory exists where the symlink "+a.Name+
+			" should be. Did you mean to use force?"
 	}
 	if dir := dirname(a.Name); !paths.IsDir(dir) {
 		if a.Makedirs {
@@ -176,19 +185,23 @@ func (m links) link(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 			return failed, err
 		}
 	}
-	if _, err := m.call(ctx, "file.symlink", data.NewMap("force", a.Force, "atomic", a.Atomic), a.Target, a.Name); err != nil {
-		return change.Failed(a.Name, "Unable to create new symlink "+a.Name+" -> "+a.Target+": "+err.Error()), nil
+	if _, err := m.call(ctx, "file.symlink", data.NewMap("force", a.Force, "atomic", a.Atomic),
+		a.Target, a.Name); err != nil {
+		return change.Failed(a.Name, "Unable to create new symlink "+a.Name+" -> "+a.Target+": "+
+			err.Error()), nil
 	}
-	ret := change.New(a.Name, true, data.NewMap("new", a.Name), "Created new symlink "+a.Name+" -> "+a.Target)
+	ret := change.New(a.Name, true, data.NewMap("new", a.Name), "Created new symlink "+a.Name+
+		" -> "+a.Target)
 	owned, err := m.setLinkOwners(ctx, a)
 	if err == nil && !owned {
 		ret.Set("result", false)
-		ret.Set("comment", ret.Text("comment")+", but was unable to set ownership to "+data.Str(a.User)+":"+data.Str(a.Group))
+		ret.Set("comment", ret.Text("comment")+", but was unable to set ownership to "+
+			data.Str(a.User)+":"+data.Str(a.Group))
 	}
 	return ret, err
 }
 
-// ownLink sees to the owners of a link that leads where it should.
+// ownLink corrects the owner of a link with the right target.
 func (m links) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	who := data.Str(a.User) + ":" + data.Str(a.Group)
 	user, group, err := m.owners(ctx, a.Name)
@@ -196,7 +209,7 @@ func (m links) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 		return nil, err
 	}
 	if user == a.User && group == a.Group {
-		return change.Done(a.Name, "Symlink "+a.Name+" is present and owned by "+who), nil
+		return change.Unchanged(a.Name, "Symlink "+a.Name+" is present and owned by "+who), nil
 	}
 	owned, err := m.setLinkOwners(ctx, a)
 	switch {
@@ -205,10 +218,11 @@ func (m links) ownLink(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	case !owned:
 		return change.Failed(a.Name, "Failed to set ownership of symlink "+a.Name+" to "+who), nil
 	}
-	return change.New(a.Name, true, data.NewMap("ownership", who), "Set ownership of symlink "+a.Name+" to "+who), nil
+	return change.New(a.Name, true, data.NewMap("ownership", who), "Set ownership of symlink "+
+		a.Name+" to "+who), nil
 }
 
-// setLinkOwners reports whether the link belongs to whom it should, after an attempt to give it.
+// setLinkOwners sets the owner of the link and reports whether it is as desired.
 func (m links) setLinkOwners(ctx context.Context, a symlinkArgs) (bool, error) {
 	for range 2 {
 		user, group, err := m.owners(ctx, a.Name)
@@ -216,13 +230,13 @@ func (m links) setLinkOwners(ctx context.Context, a symlinkArgs) (bool, error) {
 			return err == nil, err
 		}
 		if _, err := m.call(ctx, "file.lchown", nil, a.Name, a.User, a.Group); err != nil {
-			return false, nil //nolint:nilerr // told as what could not be done
+			return false, nil //nolint:nilerr // reported as an owner that could not be set
 		}
 	}
 	return false, nil
 }
 
-// makeWay moves away what is where the link is to be, or says that it is in the way.
+// makeWay renames an existing file in the place of the link, or reports that it is in the way.
 func (m links) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	if a.Backupname == nil {
 		if a.Force || a.Atomic {
@@ -239,20 +253,25 @@ func (m links) makeWay(ctx context.Context, a symlinkArgs) (*data.Map, error) {
 	backup := data.Str(a.Backupname)
 	if !filepath.IsAbs(backup) {
 		if strings.Contains(backup, "/") {
-			return change.Failed(a.Name, "Backupname must be an absolute path or a file name: "+backup), nil
+			return change.Failed(a.Name, "Backupname must be an absolute path or a file name: "+
+				backup), nil
 		}
 		backup = filepath.Join(dirname(path.Clean(a.Name)), backup)
 	}
 	if paths.LinkExists(backup) {
 		if !a.Force {
-			return change.Failed(a.Name, "Symlink & backup dest exists and Force not set. "+a.Name+" -> "+a.Target+" - backup: "+backup), nil
+			return change.Failed(a.Name, "Symlink & backup dest exists and Force not set. "+a.Name+
+				" -> "+a.Target+" - backup: "+backup), nil
 		}
 		if _, err := m.call(ctx, "file.remove", nil, backup); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := m.call(ctx, "file.move", data.NewMap("disallow_copy_and_unlink", a.DisallowCopyAndUnlink), a.Name, backup); err != nil {
-		return change.Failed(a.Name, "Unable to rename "+a.Name+" to backup "+backup+" -> : "+err.Error()), nil
+	if _, err := m.call(ctx, "file.move",
+		data.NewMap("disallow_copy_and_unlink", a.DisallowCopyAndUnlink), a.Name,
+		backup); err != nil {
+		return change.Failed(a.Name, "Unable to rename "+a.Name+" to backup "+backup+" -> : "+
+			err.Error()), nil
 	}
 	return nil, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestHashThatIsNotUsed holds the warning that Salt 3006.18 logs for a source_hash beside a source that is not fetched from elsewhere.
-func TestHashThatIsNotUsed(t *testing.T) {
+// TestUnusedSourceHash checks the warning of Salt 3006.18 for a source_hash with a local source.
+func TestUnusedSourceHash(t *testing.T) {
 	const (
 		warning = "source_hash is only used with 'http', 'https' or 'ftp'"
 		hash    = "sha256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -26,7 +26,8 @@ func TestHashThatIsNotUsed(t *testing.T) {
 		{"managed", []any{"source", []any{"HTTP://127.0.0.1:1/x", "salt://t.conf"}, "source_hash", hash}, 0},
 		{"append", []any{"source", "salt://plain", "source_hash", hash}, 1},
 		{"prepend", []any{"source", "salt://plain", "source_hash", hash}, 1},
-		{"blockreplace", []any{"source", "salt://plain", "source_hash", hash, "append_if_not_found", true}, 1},
+		{"blockreplace", []any{"source", "salt://plain", "source_hash", hash,
+			"append_if_not_found", true}, 1},
 	} {
 		for _, test := range []bool{true, false, false} {
 			h := newHost(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/internal/difflib"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state"
 	"github.com/brineproject/brine/state/change"
 )
@@ -60,51 +61,56 @@ type managedArgs struct {
 	Kwargs            *data.Map `kwargs:"kwargs"`
 }
 
-// managed brings a file to a content, owners and a mode.
+// managed manages the content, owner and mode of a file.
 //
 // source
 //
-//	Where the content comes from: salt://, http(s)://, or a path, or a list of which the first counts that is there.
+//	The source of the content: salt://, http(s)://, or a path. Of a list, the first existing
+//	source is used.
 //
 // source_hash, source_hash_name, skip_verify, use_etag
 //
-//	The hash that a file from elsewhere must have, or a file of hashes, and the name to look for in that; or that none is needed.
+//	The hash that a file from elsewhere must have, or a file of hashes, and the name to look up in
+//	it; or that no hash is needed.
 //
 // contents, contents_pillar, contents_grains
 //
-//	The content itself, or where it is in pillar or grains.
+//	The content itself, or its key in pillar or grains.
 //
 // contents_newline, contents_delimiter, allow_empty
 //
-//	End the last line; what separates the keys of pillar and grains; take an empty content.
+//	End the last line with a line feed; the delimiter in keys of pillar and grains; accept an
+//	empty content.
 //
 // user, group, mode, attrs, selinux
 //
-//	To whom the file belongs, its mode (keep is that of the source), letters of chattr, and its SELinux context.
+//	The owner of the file; its mode (keep copies that of the source); letters for chattr; its
+//	SELinux context.
 //
 // template, context, defaults
 //
-//	The engine that renders the content first, with the variables of context over those of defaults.
+//	The engine that renders the content first, with the variables of context, which override those
+//	of defaults.
 //
 // makedirs, dir_mode
 //
-//	Make directories above it, with this mode.
+//	Create missing parent directories with this mode.
 //
 // replace, create
 //
-//	False: do not replace the content of a file that is there; do not make one that is not.
+//	False: do not replace the content of an existing file; do not create a missing one.
 //
 // backup
 //
-//	minion keeps a copy of the file that is replaced.
+//	minion: keep a backup of the file that is replaced.
 //
 // show_changes
 //
-//	False: no diff in the result.
+//	False: omit the diff from the result.
 //
 // encoding, encoding_errors
 //
-//	The encoding of the content, and what becomes of characters that it does not have.
+//	The encoding of the content, and how to treat characters that it cannot represent.
 //
 // follow_symlinks
 //
@@ -112,8 +118,8 @@ type managedArgs struct {
 //
 // check_cmd, tmp_dir, tmp_ext
 //
-//	A command that judges the new file, whose path in tmp_dir, with the ending tmp_ext, stands behind it, before it comes to its
-//	place.
+//	A command that checks the new file before it is put in place. The file's path, in tmp_dir and
+//	with the suffix tmp_ext, is appended to the command.
 //
 //	/etc/http/conf/http.conf:
 //	  file.managed:
@@ -158,7 +164,8 @@ func (m contents) manage(ctx context.Context, a managedArgs) (*data.Map, error) 
 	}
 	a.User = m.ownerOf(a.User, a.Kwargs)
 	if !a.Create && !paths.IsFile(a.Name) {
-		return change.Done(a.Name, "File "+a.Name+" is not present and is not set for creation"), nil
+		return change.Unchanged(a.Name, "File "+a.Name+
+			" is not present and is not set for creation"), nil
 	}
 	complaint, err := m.checkUser(ctx, a.User, a.Group)
 	if err != nil {
@@ -188,32 +195,34 @@ func (m contents) manage(ctx context.Context, a managedArgs) (*data.Map, error) 
 	return m.apply(ctx, a, keep)
 }
 
-// hasSourceHash reports whether the file already has the hash of a source from elsewhere, which is then not fetched. What goes wrong here
-// comes up again where the source is fetched.
+// hasSourceHash reports whether the file already has the hash of its remote source, which then need
+// not be fetched. Errors are ignored here, because they occur again when the source is fetched.
 func (m contents) hasSourceHash(ctx context.Context, a managedArgs) bool {
-	if !data.Truth(a.Source) || !data.Truth(a.SourceHash) || a.SkipVerify || a.Contents != nil || data.Truth(a.Template) {
+	if !data.Truth(a.Source) || !data.Truth(a.SourceHash) || a.SkipVerify || a.Contents != nil ||
+		data.Truth(a.Template) {
 		return false
 	}
 	saltenv := change.CallOf(ctx).SaltEnv
-	v, err := m.call(ctx, "file.source_list", nil, a.Source, a.SourceHash, saltenv)
-	pair, ok := v.(data.Tuple)
-	if err != nil || !ok || len(pair) != 2 || !data.Truth(pair[0]) || !data.Truth(pair[1]) {
+	first, hash, err := calls.SourceList(ctx, m.env, a.Source, a.SourceHash, saltenv)
+	if err != nil || !data.Truth(first) || !data.Truth(hash) {
 		return false
 	}
-	source := data.Str(pair[0])
-	if scheme := fileclient.Scheme(source); scheme == "salt" || scheme == "file" || filepath.IsAbs(source) {
+	source := data.Str(first)
+	if scheme := fileclient.Scheme(source); scheme == "salt" || scheme == "file" ||
+		filepath.IsAbs(source) {
 		return false
 	}
-	v, err = m.call(ctx, "file.get_source_sum", data.NewMap("verify_ssl", a.VerifySSL), a.Name, source, pair[1], a.SourceHashName, saltenv)
-	sum, _ := v.(*data.Map)
+	sum, err := loader.CallAs[*data.Map](ctx, m.env, "file.get_source_sum",
+		[]any{a.Name, source, hash, a.SourceHashName, saltenv},
+		data.NewMap("verify_ssl", a.VerifySSL))
 	if err != nil || sum.Text("hsum") == "" {
 		return false
 	}
-	has, err := m.call(ctx, "file.get_hash", nil, a.Name, sum.Value("hash_type"))
+	has, err := calls.GetHash(ctx, m.env, a.Name, sum.Value("hash_type"))
 	return err == nil && has == sum.Value("hsum")
 }
 
-// complaint says what is wrong with the arguments.
+// complaint returns a message if the arguments are invalid.
 func (a managedArgs) complaint(keep bool) string {
 	given := 0
 	for _, v := range []any{a.Contents, a.ContentsPillar, a.ContentsGrains} {
@@ -250,7 +259,7 @@ func (a managedArgs) placeComplaint() string {
 	return ""
 }
 
-// contents returns the content that the arguments give, nil where it comes from a source.
+// contents returns the content from the arguments, nil if it comes from a source.
 func (m contents) contents(ctx context.Context, a managedArgs) (any, *data.Map, error) {
 	raw, id, complaint, err := m.rawContents(ctx, a)
 	switch {
@@ -261,23 +270,26 @@ func (m contents) contents(ctx context.Context, a managedArgs) (any, *data.Map, 
 	case raw == nil:
 		return nil, nil, nil
 	case !a.AllowEmpty && !data.Truth(raw):
-		return nil, change.Failed(a.Name, id+" value would result in empty contents. Set allow_empty to True to allow the managed file to be empty."), nil
+		return nil, change.Failed(a.Name,
+			id+" value would result in empty contents. Set allow_empty to True to allow the managed file to be empty."), nil
 	}
 	if body, ok := raw.([]byte); ok && !utf8.Valid(body) {
 		if data.Truth(a.Template) {
-			return nil, change.Failed(a.Name, "Contents specified by contents/contents_pillar/contents_grains appears to be binary data, and as will not be able to be treated as a Jinja template."), nil
+			return nil, change.Failed(a.Name,
+				"Contents specified by contents/contents_pillar/contents_grains appears to be binary data, and as will not be able to be treated as a Jinja template."), nil
 		}
 		return body, nil, nil
 	} else if ok {
 		raw = string(body)
 	}
-	text := data.ClassText // the dictionaries of a pillar from a master and of grains are plain ones
+	text := data.ClassText // dictionaries of the master's pillar and of grains are plain ones
 	if a.Contents != nil {
 		text = state.Text
 	}
 	parts := textsBy(text, raw)
 	if len(parts) == 0 {
-		return nil, change.Failed(a.Name, "Contents specified by contents/contents_pillar/contents_grains is not a string or list of strings, and is not binary data. SLS is likely malformed."), nil
+		return nil, change.Failed(a.Name,
+			"Contents specified by contents/contents_pillar/contents_grains is not a string or list of strings, and is not binary data. SLS is likely malformed."), nil
 	}
 	var body strings.Builder
 	for _, part := range parts {
@@ -299,14 +311,16 @@ func (m contents) template(
 	ctx context.Context, a managedArgs, contents any,
 ) (any, *data.Map, error) {
 	v, err := m.call(ctx, "file.apply_template_on_contents",
-		data.NewMap("template", a.Template, "context", a.Context, "defaults", a.Defaults, "saltenv", change.CallOf(ctx).SaltEnv), contents)
-	if told, ok := v.(*data.Map); ok && err == nil {
-		return nil, change.New(a.Name, told.Value("result"), nil, told.Value("comment")), nil
+		data.NewMap("template", a.Template, "context", a.Context, "defaults", a.Defaults,
+			"saltenv", change.CallOf(ctx).SaltEnv), contents)
+	if outcome, ok := v.(*data.Map); ok && err == nil {
+		return nil, change.New(a.Name, outcome.Value("result"), nil, outcome.Value("comment")), nil
 	}
 	return v, nil, err
 }
 
-// rawContents returns what contents, contents_pillar or contents_grains name, and the name of that in texts.
+// rawContents returns the value of contents, contents_pillar or contents_grains, and the name of
+// the argument for messages.
 func (m contents) rawContents(
 	ctx context.Context, a managedArgs,
 ) (v any, id, complaint string, err error) {
@@ -341,7 +355,7 @@ func (m contents) rawContents(
 	return v, id, "", nil
 }
 
-// selinux returns the arguments of the SELinux context.
+// selinux returns the arguments for the SELinux context.
 func (a managedArgs) selinux() *data.Map {
 	kw := data.NewMap()
 	for _, part := range []string{"seuser", "serole", "setype", "serange"} {
@@ -350,21 +364,21 @@ func (a managedArgs) selinux() *data.Map {
 	return kw
 }
 
-// permitted sees to owners and mode of a file whose content stays.
+// permitted sets owner and mode of a file whose content does not change.
 func (m contents) permitted(ctx context.Context, a managedArgs) (*data.Map, error) {
-	v, err := m.call(ctx, "file.check_perms", a.selinux(), a.Name, change.Done(a.Name, ""), a.User, a.Group, a.Mode, a.Attrs, a.FollowSymlinks)
+	ret, was, err := calls.CheckPerms(ctx, m.env, calls.Permissions{
+		Path: a.Name, Changes: change.Unchanged(a.Name, ""), User: a.User, Group: a.Group,
+		Mode:  a.Mode,
+		Attrs: a.Attrs, FollowSymlinks: a.FollowSymlinks, More: a.selinux(),
+	})
 	if err != nil {
 		return nil, err
 	}
-	pair, _ := v.([]any)
-	if len(pair) != 2 {
-		return nil, loader.Execution("file.check_perms returned no pair: %s", data.Str(v))
-	}
-	ret, was := pair[0].(*data.Map), pair[1].(*data.Map)
 	changes, _ := ret.Value("changes").(*data.Map)
 	switch {
 	case change.Test(ctx) && data.Truth(a.Mode) && a.Mode != was.Value("lmode"):
-		ret.Set("comment", "File "+a.Name+" will be updated with permissions "+data.Str(a.Mode)+" from its current state of "+was.Text("lmode"))
+		ret.Set("comment", "File "+a.Name+" will be updated with permissions "+data.Str(a.Mode)+
+			" from its current state of "+was.Text("lmode"))
 	case change.Test(ctx):
 		ret.Set("comment", "File "+a.Name+" not updated")
 	case changes.Len() == 0 && data.Truth(ret.Value("result")):
@@ -373,49 +387,59 @@ func (m contents) permitted(ctx context.Context, a managedArgs) (*data.Map, erro
 	return ret, nil
 }
 
-// forecast says what would change.
+// forecast returns the result of test mode.
 func (m contents) forecast(ctx context.Context, a managedArgs, keep bool) (*data.Map, error) {
 	kw := a.selinux()
 	kw.Set("verify_ssl", a.VerifySSL)
 	kw.Set("follow_symlinks", a.FollowSymlinks)
 	kw.Update(a.Kwargs)
-	v, err := m.call(ctx, "file.check_managed_changes", kw, a.Name, a.Source, a.SourceHash, a.SourceHashName, a.User, a.Group, a.Mode, a.Attrs,
-		a.Template, a.Context, a.Defaults, change.CallOf(ctx).SaltEnv, a.Contents, a.SkipVerify, keep)
+	v, err := m.call(ctx, "file.check_managed_changes", kw, a.Name, a.Source, a.SourceHash,
+		a.SourceHashName, a.User, a.Group, a.Mode, a.Attrs,
+		a.Template, a.Context, a.Defaults, change.CallOf(ctx).SaltEnv, a.Contents,
+		a.SkipVerify, keep)
 	if loader.KindOf(err) == loader.KindExecution {
 		return change.Failed(a.Name, "Unable to manage file: "+err.Error()), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if told, ok := v.(data.Tuple); ok && len(told) == 2 {
-		return change.New(a.Name, told[0], nil, told[1]), nil
+	if outcome, ok := v.(data.Tuple); ok && len(outcome) == 2 {
+		return change.New(a.Name, outcome[0], nil, outcome[1]), nil
 	}
-	changes, _ := v.(*data.Map)
+	changes, err := calls.FoundIn[*data.Map]("file.check_managed_changes", v)
+	if err != nil {
+		return nil, err
+	}
 	if changes.Len() == 0 {
-		return change.Done(a.Name, "The file "+a.Name+" is in the correct state"), nil
+		return change.Unchanged(a.Name, "The file "+a.Name+" is in the correct state"), nil
 	}
 	if changes.Has("diff") && !a.ShowChanges {
 		changes.Set("diff", "<show_changes=False>")
 	}
-	return change.Would(a.Name, changes, "The file "+a.Name+" is set to be changed\nNote: No changes made, actual changes may\nbe different due to other states."), nil
+	return change.Would(a.Name, changes, "The file "+a.Name+
+		" is set to be changed\nNote: No changes made, actual changes may\nbe different due to other states."), nil
 }
 
-// apply gets the source and makes the file.
+// apply fetches the source and writes the file.
 func (m contents) apply(ctx context.Context, a managedArgs, keep bool) (*data.Map, error) {
 	saltenv := change.CallOf(ctx).SaltEnv
-	v, err := m.call(ctx, "file.source_list", nil, a.Source, a.SourceHash, saltenv)
+	source, hash, err := calls.SourceList(ctx, m.env, a.Source, a.SourceHash, saltenv)
+	var got []any
 	if err == nil {
-		pair := v.(data.Tuple)
-		a.Source, a.SourceHash = pair[0], pair[1]
+		a.Source, a.SourceHash = source, hash
 		kw := data.NewMap("verify_ssl", a.VerifySSL, "use_etag", a.UseETag)
 		kw.Update(a.Kwargs)
-		v, err = m.call(ctx, "file.get_managed", kw, a.Name, a.Template, a.Source, a.SourceHash, a.SourceHashName, a.User, a.Group, a.Mode, a.Attrs,
-			saltenv, a.Context, a.Defaults, a.SkipVerify)
+		got, err = loader.CallAs[[]any](ctx, m.env, "file.get_managed", []any{
+			a.Name, a.Template, a.Source, a.SourceHash, a.SourceHashName, a.User, a.Group,
+			a.Mode, a.Attrs, saltenv, a.Context, a.Defaults, a.SkipVerify,
+		}, kw)
 	}
 	if err != nil {
 		return m.unmanaged(a.Name, err)
 	}
-	got := v.(data.Tuple)
+	if len(got) != 3 {
+		return nil, loader.Execution("file.get_managed: returned %d values, expected 3", len(got))
+	}
 	file := got[0]
 	if !a.KeepSource {
 		defer func() { m.dropSource(ctx, file, a.Source, saltenv) }()
@@ -448,19 +472,22 @@ func (m contents) manageFile(
 	ctx context.Context, a managedArgs, keep bool, name string, file, sum any,
 ) (*data.Map, error) {
 	kw := a.selinux()
-	kw.Update(data.NewMap("encoding", a.Encoding, "encoding_errors", a.EncodingErrors, "verify_ssl", a.VerifySSL, "use_etag", a.UseETag))
+	kw.Update(data.NewMap("encoding", a.Encoding, "encoding_errors", a.EncodingErrors,
+		"verify_ssl", a.VerifySSL, "use_etag", a.UseETag))
 	for k, v := range a.Kwargs.All() {
 		if !kw.Has(k) {
 			kw.Set(k, v)
 		}
 	}
-	v, err := m.call(ctx, "file.manage_file", kw, name, file, change.Done(name, ""), a.Source, sum, a.User, a.Group, a.Mode, a.Attrs, change.CallOf(ctx).SaltEnv,
-		a.Backup, a.Makedirs, a.Template, a.ShowChanges, a.Contents, a.DirMode, a.FollowSymlinks, a.SkipVerify, keep)
-	ret, _ := v.(*data.Map)
-	return ret, err
+	return loader.CallAs[*data.Map](ctx, m.env, "file.manage_file", []any{
+		name, file, change.Unchanged(name, ""), a.Source, sum, a.User, a.Group, a.Mode, a.Attrs,
+		change.CallOf(ctx).SaltEnv, a.Backup, a.Makedirs, a.Template, a.ShowChanges,
+		a.Contents, a.DirMode, a.FollowSymlinks, a.SkipVerify, keep,
+	}, kw)
 }
 
-// checked makes the file in a place of its own first and lets the command check_cmd judge it. It returns that place.
+// checked writes the file to a temporary place and runs the command check_cmd on it. It returns the
+// path of the temporary file.
 func (m contents) checked(
 	ctx context.Context, a managedArgs, keep bool, file, sum any,
 ) (temp string, failed *data.Map, err error) {
@@ -474,10 +501,12 @@ func (m contents) checked(
 	}
 	if paths.IsFile(a.Name) {
 		if _, err := m.call(ctx, "file.copy", nil, a.Name, temp); err != nil {
-			return temp, change.Failed(a.Name, "Unable to copy file "+a.Name+" to "+temp+": "+err.Error()), nil
+			return temp, change.Failed(a.Name, "Unable to copy file "+a.Name+" to "+temp+": "+
+				err.Error()), nil
 		}
 	}
-	if text, ok := file.(string); ok && strings.Contains(filepath.Base(text), "__salt.tmp.") { // it is used twice, and removed by the first
+	// the first of two uses removes it
+	if text, ok := file.(string); ok && strings.Contains(filepath.Base(text), "__salt.tmp.") {
 		second, err := copyFile(text)
 		if err != nil {
 			return temp, nil, err
@@ -492,16 +521,17 @@ func (m contents) checked(
 	if changes, _ := ret.Value("changes").(*data.Map); changes.Len() == 0 {
 		return temp, nil, nil
 	}
-	told, err := m.runCheck(ctx, a.CheckCmd, temp)
-	if err != nil || told == nil {
+	outcome, err := m.runCheck(ctx, a.CheckCmd, temp)
+	if err != nil || outcome == nil {
 		return temp, nil, err
 	}
-	failed = change.Done(a.Name, "")
-	failed.Update(told)
+	failed = change.Unchanged(a.Name, "")
+	failed.Update(outcome)
 	return temp, failed, nil
 }
 
-// copyFile copies a file to a new one, which nobody else can read and whose name nobody could know before.
+// copyFile copies a file to a new temporary file. Its name is unpredictable and only the owner can
+// read it.
 func copyFile(from string) (to string, err error) {
 	body, err := os.ReadFile(from)
 	if err != nil {
@@ -518,15 +548,15 @@ func copyFile(from string) (to string, err error) {
 	return f.Name(), nil
 }
 
-// dropSource removes the copy of the source in the cache, for keep_source: False.
+// dropSource removes the cached copy of the source, for keep_source: False.
 func (m contents) dropSource(ctx context.Context, file, source any, saltenv string) {
 	if !data.Truth(file) && data.Truth(source) && fileclient.Scheme(data.Str(source)) == "salt" {
-		if v, err := m.call(ctx, "cp.is_cached", nil, source, saltenv); err == nil {
-			file = v
+		if path, err := calls.IsCached(ctx, m.env, source, saltenv); err == nil {
+			file = path
 		}
 	}
 	if path := data.Str(file); data.Truth(file) && fileclient.Scheme(data.Str(source)) != "" {
-		_ = os.Remove(path) // it may have gone
+		_ = os.Remove(path) // it may be gone
 	}
 }
 
@@ -536,13 +566,14 @@ type checkCmdArgs struct {
 	CheckCmdOpts *data.Map `kwargs:"check_cmd_opts"`
 }
 
-// modRunCheckCmd runs the command of check_cmd with a file, and returns True, or what a state that fails adds to its result.
+// modRunCheckCmd runs check_cmd on a file. It returns True, or what a failed state adds to its
+// result.
 func (m contents) modRunCheckCmd(ctx context.Context, a checkCmdArgs) (any, error) {
-	told, err := m.runCheck(ctx, a.Cmd, a.Filename)
-	if err != nil || told == nil {
+	outcome, err := m.runCheck(ctx, a.Cmd, a.Filename)
+	if err != nil || outcome == nil {
 		return true, err
 	}
-	return told, nil
+	return outcome, nil
 }
 
 func (m contents) runCheck(ctx context.Context, cmd any, file string) (*data.Map, error) {
@@ -550,18 +581,16 @@ func (m contents) runCheck(ctx context.Context, cmd any, file string) (*data.Map
 	if shell, ok := m.env.GrainsNow().Get("shell"); ok {
 		kw.Set("shell", shell)
 	}
-	v, err := m.call(ctx, "cmd.run_all", kw, data.Str(cmd)+" "+file)
-	if err != nil {
+	done, err := calls.RunAll(ctx, m.env, calls.Run{
+		Line: data.Str(cmd) + " " + file, Shell: calls.CmdDecides, More: kw,
+	})
+	if err != nil || done.Retcode == 0 {
 		return nil, err
 	}
-	done, _ := v.(*data.Map)
-	if !data.Truth(done.Value("retcode")) {
-		return nil, nil
-	}
 	comment := "check_cmd execution failed"
-	for _, stream := range []string{"stdout", "stderr"} {
-		if said := done.Text(stream); said != "" {
-			comment += "\n" + said
+	for _, output := range []string{done.Stdout, done.Stderr} {
+		if output != "" {
+			comment += "\n" + output
 		}
 	}
 	return data.NewMap("comment", comment, "skip_watch", true, "result", false), nil

@@ -10,8 +10,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// TestDirectoryReportsTheLastMode holds the mode that the changes name beside the paths. It is that of the last file or directory that was
-// changed, where each directory's files come before the directories in it. The results are those of Salt 3006.18.
+// TestDirectoryReportsTheLastMode checks the mode next to the paths in the changes: that of the
+// last changed file or directory. The files of a directory come before its subdirectories. The
+// results are those of Salt 3006.18.
 func TestDirectoryReportsTheLastMode(t *testing.T) {
 	for _, tt := range []struct {
 		name, files string
@@ -19,11 +20,15 @@ func TestDirectoryReportsTheLastMode(t *testing.T) {
 		mode        any
 		paths       string
 	}{
-		{"directories behind files", "x a/.keep", []any{"dir_mode", "750", "file_mode", "644"}, "0750", "a ."},
+		{"directories behind files", "x a/.keep", []any{"dir_mode", "750", "file_mode", "644"},
+			"0750", "a ."},
 		{"files alone", "x a/y", []any{"dir_mode", "755", "file_mode", "640"}, "0640", "x a/y"},
-		{"a file in the last directory", "x a/y", []any{"dir_mode", "750", "file_mode", "640"}, "0640", "x a a/y ."},
-		{"a file of the top comes first", "z a/", []any{"dir_mode", "750", "file_mode", "640"}, "0750", "z a ."},
-		{"no files", "x a/y", []any{"dir_mode", "750", "file_mode", "640", "recurse", []any{"mode", "ignore_files"}}, "0750", "a ."},
+		{"a file in the last directory", "x a/y", []any{"dir_mode", "750", "file_mode", "640"},
+			"0640", "x a a/y ."},
+		{"a file of the top comes first", "z a/", []any{"dir_mode", "750", "file_mode", "640"},
+			"0750", "z a ."},
+		{"no files", "x a/y", []any{"dir_mode", "750", "file_mode", "640",
+			"recurse", []any{"mode", "ignore_files"}}, "0750", "a ."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t)
@@ -48,7 +53,8 @@ func TestDirectoryReportsTheLastMode(t *testing.T) {
 			if got := strings.Join(paths, " "); got != tt.paths {
 				t.Errorf("paths %s, want %s", got, tt.paths)
 			}
-			if ret := h.run("directory", false, words...); ret.Value("result") != true || data.Truth(ret.Value("changes")) {
+			if ret := h.run("directory", false, words...); ret.Value("result") != true ||
+				data.Truth(ret.Value("changes")) {
 				t.Errorf("again: %s", data.Repr(ret))
 			}
 		})

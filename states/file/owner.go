@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// completeOwners fills in the minion's user and that user's group.
+// completeOwners fills in the minion's user and that user's primary group.
 func (m *module) completeOwners(ctx context.Context, user, group any) (any, any, error) {
 	if user == nil {
 		if user = m.env.Option("user"); user == nil {
@@ -20,41 +22,43 @@ func (m *module) completeOwners(ctx context.Context, user, group any) (any, any,
 	if !m.env.Functions.Has("user.info") {
 		return user, user, nil
 	}
-	v, err := m.call(ctx, "user.info", nil, user)
+	info, ok, err := calls.UserInfo(ctx, m.env, user)
 	if err != nil {
 		return nil, nil, err
 	}
-	info, _ := v.(*data.Map)
-	gid := info.Value("gid")
-	if gid == nil {
-		gid = int64(0)
+	gid := info.GID
+	if !ok || gid < 0 {
+		gid = 0
 	}
 	group, err = m.call(ctx, "file.gid_to_group", nil, gid)
 	return user, group, err
 }
 
 func (m *module) owners(ctx context.Context, path string) (user, group any, err error) {
-	if user, err = m.call(ctx, "file.get_user", data.NewMap("follow_symlinks", false), path); err == nil {
+	if user, err = m.call(ctx, "file.get_user", data.NewMap("follow_symlinks", false),
+		path); err == nil {
 		group, err = m.call(ctx, "file.get_group", data.NewMap("follow_symlinks", false), path)
 	}
 	return user, group, err
 }
 
-// checkUser says whether a user and a group are not there; not in test mode, as they may be made before.
+// checkUser returns a message if a user or group does not exist. In test mode it only logs that, as
+// they may be created earlier in the run.
 func (m *module) checkUser(ctx context.Context, user, group any) (string, error) {
 	complaint := ""
 	for _, who := range []struct {
-		v              any
-		fun, word, gap string
-	}{{user, "file.user_to_uid", "User", " "}, {group, "file.group_to_gid", "Group", ""}} {
+		v         any
+		ask       func(context.Context, *loader.Env, any) (int64, bool, error)
+		word, gap string
+	}{{user, calls.UserToUID, "User", " "}, {group, calls.GroupToGID, "Group", ""}} {
 		if !data.Truth(who.v) {
 			continue
 		}
-		id, err := m.call(ctx, who.fun, nil, who.v)
+		_, known, err := who.ask(ctx, m.env, who.v)
 		if err != nil {
 			return "", err
 		}
-		if id == "" {
+		if !known {
 			complaint += who.word + " " + data.Str(who.v) + " is not available" + who.gap
 		}
 	}
@@ -65,7 +69,7 @@ func (m *module) checkUser(ctx context.Context, user, group any) (string, error)
 	return complaint, nil
 }
 
-// ownerOf returns the user, by the argument user or the wrong one owner.
+// ownerOf returns the argument user, or the misnamed argument owner.
 func (m *module) ownerOf(user any, kwargs *data.Map) any {
 	if owner, ok := kwargs.Get("owner"); ok && !data.Truth(user) {
 		m.env.Log.Warn(`Use of argument owner found, "owner" is invalid, please use "user"`)

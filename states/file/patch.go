@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/output"
 	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/state/change"
@@ -33,19 +34,20 @@ type patchArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// patch applies a patch to a file or to the files of a directory, by the program patch. One that does not fit as a whole changes nothing.
+// patch applies a patch to a file or to the files of a directory with the program patch. A patch
+// that does not apply completely changes nothing.
 //
 // source, source_hash, source_hash_name, skip_verify, template, context, defaults, saltenv
 //
-//	Where the patch comes from, as in file.managed.
+//	The location of the patch, as in file.managed.
 //
 // options, strip
 //
-//	Options of the program; how many directories to take from the names in the patch, for a directory.
+//	Options for the program; how many leading directories to strip from the names in the patch.
 //
 // reject_file
 //
-//	Where to leave what does not fit; not in test mode.
+//	Where to save rejected hunks, not in test mode.
 //
 //	/opt/example.conf:
 //	  file.patch:
@@ -70,7 +72,8 @@ func (m patches) patched(ctx context.Context, a patchArgs) (*data.Map, []any, er
 	warnings := []any{}
 	for _, gone := range []string{"hash", "dry_run_first"} {
 		if a.Kwargs.Has(gone) {
-			warnings = append(warnings, "The '"+gone+"' argument is no longer used and has been ignored.")
+			warnings = append(warnings, "The '"+gone+
+				"' argument is no longer used and has been ignored.")
 		}
 	}
 	if complaint := rejectComplaint(a.RejectFile); complaint != "" {
@@ -92,7 +95,7 @@ func (m patches) patched(ctx context.Context, a patchArgs) (*data.Map, []any, er
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &patching{m: m, a: a, given: given, options: options, dir: dir}
+	p := &patchCall{m: m, a: a, given: given, options: options, dir: dir}
 	ret, err := p.run(ctx, url)
 	return ret, warnings, errors.Join(err, os.RemoveAll(dir))
 }
@@ -120,12 +123,14 @@ func rejectComplaint(v any) string {
 	case !filepath.IsAbs(path):
 		return "'" + path + "' is not an absolute path"
 	case !paths.IsDir(dirname(path)):
-		return "Parent directory for reject_file '" + path + "' either does not exist, or is not a directory"
+		return "Parent directory for reject_file '" + path +
+			"' either does not exist, or is not a directory"
 	}
 	return ""
 }
 
-// words returns the options of the program without those about how much to strip, which become strip; or what is wrong with them.
+// words returns the options of the program without those for the strip level, which become strip.
+// It returns a message if they are invalid.
 func (a *patchArgs) words() (kept []string, complaint string, err error) {
 	words, err := process.Words(a.Options)
 	if err != nil {
@@ -157,7 +162,7 @@ func (a *patchArgs) words() (kept []string, complaint string, err error) {
 		}
 		n, err := strconv.Atoi(strings.TrimSpace(value))
 		if err != nil {
-			return nil, "Invalid format for '" + named + "' CLI option. Consider using the 'strip' option for this state.", nil //nolint:nilerr // told
+			return nil, "Invalid format for '" + named + "' CLI option. Consider using the 'strip' option for this state.", nil //nolint:nilerr // in the message
 		}
 		a.Strip = int64(n)
 	}
@@ -167,7 +172,7 @@ func (a *patchArgs) words() (kept []string, complaint string, err error) {
 	return kept, "", nil
 }
 
-// notAllowed reports whether the state itself says this option.
+// notAllowed reports whether the state sets this option itself.
 func notAllowed(word string) bool {
 	for _, own := range []string{"-N", "--forward", "-r", "--reject-file", "-o", "--output"} {
 		if strings.HasPrefix(word, own) {
@@ -177,16 +182,15 @@ func notAllowed(word string) bool {
 	return false
 }
 
-// patchSource returns where the patch is, of a list the first that is there. It keeps the hash that goes with it.
+// patchSource returns the location of the patch, the first existing one of a list. It keeps the
+// matching hash.
 func (m patches) patchSource(ctx context.Context, a *patchArgs) (string, []any, error) {
-	v, err := m.call(ctx, "file.source_list", nil, a.Source, a.SourceHash, change.CallOf(ctx).SaltEnv)
+	source, _, err := calls.SourceList(
+		ctx, m.env, a.Source, a.SourceHash, change.CallOf(ctx).SaltEnv)
 	if err != nil {
 		return "", nil, err
 	}
-	url := data.Str(firstOf(v))
-	if tuple, ok := v.(data.Tuple); ok && len(tuple) > 0 {
-		url = data.Str(tuple[0])
-	}
+	url := data.Str(source)
 	if a.Saltenv == nil || !strings.HasPrefix(url, "salt://") {
 		return url, nil, nil
 	}
@@ -199,8 +203,8 @@ func (m patches) patchSource(ctx context.Context, a *patchArgs) (string, []any, 
 	return url + "?saltenv=" + data.Str(a.Saltenv), nil, nil
 }
 
-// A patching is one run of the state, with a directory for what it needs meanwhile.
-type patching struct {
+// A patchCall is one run of the state, with a temporary directory.
+type patchCall struct {
 	m       patches
 	a       patchArgs
 	given   string
@@ -208,7 +212,7 @@ type patching struct {
 	dir     string
 }
 
-func (p *patching) run(ctx context.Context, url string) (*data.Map, error) {
+func (p *patchCall) run(ctx context.Context, url string) (*data.Map, error) {
 	file := filepath.Join(p.dir, "patch")
 	failed, err := p.fetch(ctx, url, file)
 	if failed != nil || err != nil {
@@ -222,7 +226,8 @@ func (p *patching) run(ctx context.Context, url string) (*data.Map, error) {
 	if paths.IsDir(p.a.Name) && p.a.Strip != nil {
 		strip = append(strip, "-p"+data.Str(p.a.Strip))
 	}
-	tried, err := p.apply(ctx, file, false, append([]string{"-N", "-r", rejects, "-o", filepath.Join(p.dir, "output")}, strip...))
+	tried, err := p.apply(ctx, file, false,
+		append([]string{"-N", "-r", rejects, "-o", filepath.Join(p.dir, "output")}, strip...))
 	switch {
 	case err != nil:
 		return nil, err
@@ -241,18 +246,25 @@ func (p *patching) run(ctx context.Context, url string) (*data.Map, error) {
 	return change.New(p.given, true, done, "Patch successfully applied"), nil
 }
 
-// fetch puts the patch into a file of the own directory, in test mode, too. What it returns is the result where that is not to be had.
-func (p *patching) fetch(ctx context.Context, url, file string) (*data.Map, error) {
+// fetch saves the patch to a file in the temporary directory, also in test mode. It returns a
+// result if that fails.
+func (p *patchCall) fetch(ctx context.Context, url, file string) (*data.Map, error) {
 	call := *change.CallOf(ctx)
 	call.Test = false
 	a := p.a
-	ret, err := contents{p.m.module}.manage(change.WithCall(ctx, &call), managedArgs{Name: file, Source: url, SourceHash: a.SourceHash, SourceHashName: a.SourceHashName,
-		SkipVerify: a.SkipVerify, Template: a.Template, Context: a.Context, Defaults: a.Defaults, KeepSource: true, Makedirs: false, Replace: true,
-		Backup: "", ShowChanges: true, Create: true, ContentsNewline: true, ContentsDelimiter: ":", EncodingErrors: "strict", AllowEmpty: true,
-		FollowSymlinks: true, VerifySSL: true, WinInheritance: true, WinPermsReset: false, Kwargs: data.NewMap()})
+	ret, err := contents{p.m.module}.manage(change.WithCall(ctx, &call),
+		managedArgs{Name: file, Source: url, SourceHash: a.SourceHash,
+			SourceHashName: a.SourceHashName, SkipVerify: a.SkipVerify, Template: a.Template,
+			Context: a.Context, Defaults: a.Defaults, KeepSource: true, Makedirs: false,
+			Replace: true, Backup: "", ShowChanges: true, Create: true, ContentsNewline: true,
+			ContentsDelimiter: ":", EncodingErrors: "strict", AllowEmpty: true,
+			FollowSymlinks: true, VerifySSL: true, WinInheritance: true,
+			WinPermsReset: false,
+			Kwargs:        data.NewMap()})
 	switch {
 	case err != nil:
-		return change.Failed(p.given, "Failed to cache patch file "+redacted(url)+": "+err.Error()), nil
+		return change.Failed(p.given, "Failed to cache patch file "+redacted(url)+": "+
+			err.Error()), nil
 	case !data.Truth(ret.Value("result")):
 		return ret, nil
 	}
@@ -260,21 +272,22 @@ func (p *patching) fetch(ctx context.Context, url, file string) (*data.Map, erro
 }
 
 // apply runs the program.
-func (p *patching) apply(ctx context.Context, file string, dry bool, more []string) (*data.Map, error) {
+func (p *patchCall) apply(
+	ctx context.Context, file string, dry bool, more []string,
+) (*data.Map, error) {
 	options := []any{}
 	for _, word := range append(append([]string{}, p.options...), more...) {
 		options = append(options, word)
 	}
-	v, err := p.m.call(ctx, "file.patch", data.NewMap("options", options, "dry_run", dry), p.a.Name, file)
-	ret, ok := v.(*data.Map)
-	if err == nil && !ok {
-		err = loader.Execution("file.patch returned no result: %s", data.Str(v))
-	}
-	return ret, err
+	return loader.CallAs[*data.Map](ctx, p.m.env, "file.patch", []any{p.a.Name, file},
+		data.NewMap("options", options, "dry_run", dry))
 }
 
-// refused says why a patch does not fit; where what did not fit is there already, there is nothing to do.
-func (p *patching) refused(ctx context.Context, tried *data.Map, rejects string) (*data.Map, error) {
+// refused returns the result for a patch that does not apply. If all rejected hunks are already
+// applied, there is nothing to do.
+func (p *patchCall) refused(
+	ctx context.Context, tried *data.Map, rejects string,
+) (*data.Map, error) {
 	back, err := p.apply(ctx, rejects, true, []string{"-R", "-f"})
 	switch {
 	case err != nil:
@@ -282,7 +295,7 @@ func (p *patching) refused(ctx context.Context, tried *data.Map, rejects string)
 	case tried.Value("retcode") == int64(2) && tried.Text("stderr") != "":
 		return change.Failed(p.given, tried.Text("stderr")), nil
 	case back.Value("retcode") == int64(0):
-		return change.Done(p.given, "Patch was already applied"), nil
+		return change.Unchanged(p.given, "Patch was already applied"), nil
 	}
 	comment := "Patch would not apply cleanly, no changes made. Results of dry-run are below."
 	if p.a.RejectFile == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -16,11 +17,11 @@ type touchArgs struct {
 	Makedirs bool `default:"False"`
 }
 
-// touch makes an empty file where there is none, and sets the times of one that is there.
+// touch creates an empty file, or sets the times of an existing one.
 //
 // atime, mtime
 //
-//	The times, in seconds since 1970; now, where they are not said.
+//	The times in seconds since 1970. Default: now.
 //
 //	/var/log/httpd/logrotate.empty:
 //	  file.touch: []
@@ -43,7 +44,7 @@ func (m places) touched(ctx context.Context, a touchArgs) (*data.Map, error) {
 		return m.touchForecast(ctx, name, a)
 	}
 	if a.Makedirs {
-		if _, err := m.call(ctx, "file.makedirs", nil, name); err != nil {
+		if err := calls.MakeDirs(ctx, m.env, name, calls.Owned{}); err != nil {
 			return nil, err
 		}
 	}
@@ -69,17 +70,20 @@ func (m places) touched(ctx context.Context, a touchArgs) (*data.Map, error) {
 
 func (m places) touchForecast(ctx context.Context, name string, a touchArgs) (*data.Map, error) {
 	if !paths.Exists(name) {
-		return change.Would(name, data.NewMap("new", name), "File "+name+" is set to be created"), nil
+		return change.Would(name, data.NewMap("new", name), "File "+name+
+			" is set to be created"), nil
 	}
-	v, err := m.call(ctx, "file.stats", data.NewMap("follow_symlinks", false), name)
+	st, err := calls.Stats(ctx, m.env, name)
 	if err != nil {
 		return nil, err
 	}
-	st, _ := v.(*data.Map)
-	if a.Atime != nil && data.Str(a.Atime) != data.Str(st.Value("atime")) || a.Mtime != nil && data.Str(a.Mtime) != data.Str(st.Value("mtime")) {
-		return change.Would(name, data.NewMap("touched", name), "Times set to be updated on file "+name), nil
+	if a.Atime != nil && data.Str(a.Atime) != data.Str(st.Value("atime")) || a.Mtime != nil &&
+		data.Str(a.Mtime) != data.Str(st.Value("mtime")) {
+		return change.Would(name, data.NewMap("touched", name),
+			"Times set to be updated on file "+name), nil
 	}
-	return change.New(name, true, data.NewMap("new", name), "File "+name+" exists and has the correct times"), nil
+	return change.New(name, true, data.NewMap("new", name), "File "+name+
+		" exists and has the correct times"), nil
 }
 
 type copyArgs struct {
@@ -96,19 +100,19 @@ type copyArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// copy copies a file or directory of the minion, where there is none of the name.
+// copy copies a file or directory of the minion, unless the name exists.
 //
 // force
 //
-//	Replace what is there.
+//	Replace an existing file.
 //
 // preserve, user, group, mode
 //
-//	Take owners and mode of the source; else whom the copy belongs to, and its mode.
+//	Keep owner and mode of the source; otherwise the owner and mode of the copy.
 //
 // makedirs, dir_mode, subdir
 //
-//	Make directories above it, with this mode; copy into a directory of the name.
+//	Create missing parent directories with this mode; copy into a directory of that name.
 //
 //	/etc/example.conf:
 //	  file.copy:
@@ -148,7 +152,8 @@ func (m places) copyTo(ctx context.Context, a copyArgs) (*data.Map, error) {
 	}
 	if paths.LinkExists(a.Name) {
 		if !a.Force {
-			return change.Done(asked, `The target file "`+a.Name+`" exists and will not be overwritten`), nil
+			return change.Unchanged(asked, `The target file "`+a.Name+
+				`" exists and will not be overwritten`), nil
 		}
 		if same, err := m.same(ctx, a.Name, a.Source); err != nil {
 			return nil, err
@@ -157,12 +162,13 @@ func (m places) copyTo(ctx context.Context, a copyArgs) (*data.Map, error) {
 		}
 	}
 	if change.Test(ctx) {
-		return change.Would(asked, nil, `File "`+a.Source+`" is set to be copied to "`+a.Name+`"`), nil
+		return change.Would(asked, nil, `File "`+a.Source+`" is set to be copied to "`+
+			a.Name+`"`), nil
 	}
 	return m.copied(ctx, a, asked, comment)
 }
 
-// copyOwners completes owners and mode.
+// copyOwners completes owner and mode.
 func (m places) copyOwners(ctx context.Context, a *copyArgs) (complaint string, err error) {
 	for _, one := range []struct {
 		to  *any
@@ -185,16 +191,16 @@ func (m places) copyOwners(ctx context.Context, a *copyArgs) (complaint string, 
 	return m.checkUser(ctx, a.User, a.Group)
 }
 
-// same reports whether two files have one content.
+// same reports whether two files have the same content.
 func (m places) same(ctx context.Context, a, b string) (bool, error) {
 	if !paths.IsFile(a) || !paths.IsFile(b) {
 		return false, nil
 	}
-	x, err := m.call(ctx, "file.get_hash", nil, a)
+	x, err := calls.GetHash(ctx, m.env, a, nil)
 	if err != nil {
 		return false, err
 	}
-	y, err := m.call(ctx, "file.get_hash", nil, b)
+	y, err := calls.GetHash(ctx, m.env, b, nil)
 	return x == y, err
 }
 
@@ -206,23 +212,27 @@ func (m places) copied(ctx context.Context, a copyArgs, asked, comment string) (
 		if a.DirMode == nil {
 			a.DirMode = searchable(a.Mode)
 		}
-		if _, err := m.call(ctx, "file.makedirs", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name); err != nil {
+		owned := calls.Owned{User: a.User, Group: a.Group, Mode: a.DirMode}
+		if err := calls.MakeDirs(ctx, m.env, a.Name, owned); err != nil {
 			return nil, err
 		}
 	}
-	folder := paths.IsDir(a.Source)
-	if paths.LinkExists(a.Name) && (folder || !paths.IsFile(a.Name) || paths.IsLink(a.Name)) {
+	isDir := paths.IsDir(a.Source)
+	if paths.LinkExists(a.Name) && (isDir || !paths.IsFile(a.Name) || paths.IsLink(a.Name)) {
 		if _, err := m.call(ctx, "file.remove", data.NewMap("force", true), a.Name); err != nil {
-			return change.Failed(asked, `Failed to delete "`+a.Name+`" in preparation for forced move`), nil
+			return change.Failed(asked, `Failed to delete "`+a.Name+
+				`" in preparation for forced move`), nil
 		}
 	}
-	if _, err := m.call(ctx, "file.copy", data.NewMap("recurse", folder), a.Source, a.Name); err != nil {
+	if _, err := m.call(ctx, "file.copy", data.NewMap("recurse", isDir), a.Source,
+		a.Name); err != nil {
 		return change.Failed(asked, `Failed to copy "`+a.Source+`" to "`+a.Name+`"`), nil
 	}
 	ret := change.New(asked, true, data.NewMap(a.Name, a.Source), comment)
-	if folder {
+	if isDir {
 		err := walk(a.Name, nil, func(path string, _ bool) {
-			_, _ = m.call(ctx, "file.lchown", nil, path, a.User, a.Group) // told by check_perms of the whole
+			// check_perms reports errors for the whole
+			_, _ = m.call(ctx, "file.lchown", nil, path, a.User, a.Group)
 		})
 		if err != nil {
 			return nil, err
@@ -231,15 +241,13 @@ func (m places) copied(ctx context.Context, a copyArgs, asked, comment string) (
 	if a.Preserve {
 		return ret, nil
 	}
-	v, err := m.call(ctx, "file.check_perms", nil, a.Name, ret, a.User, a.Group, a.Mode)
-	if err != nil {
-		return nil, err
-	}
-	checked, _ := v.([]any)[0].(*data.Map)
-	return checked, nil
+	checked, _, err := calls.CheckPerms(ctx, m.env, calls.Permissions{
+		Path: a.Name, Changes: ret, User: a.User, Group: a.Group, Mode: a.Mode,
+	})
+	return checked, err
 }
 
-// searchable returns the mode of directories for files of a mode: who may read them may enter.
+// searchable returns the directory mode for a file mode: everyone who may read may also enter.
 func searchable(mode any) any {
 	if mode == nil {
 		return nil
@@ -262,15 +270,15 @@ type renameArgs struct {
 	Kwargs   *data.Map `kwargs:"kwargs"`
 }
 
-// rename moves a file or directory of the minion, if it is still there, to where there is none.
+// rename moves a file or directory of the minion if it exists, unless the new name exists.
 //
 // force
 //
-//	Replace what is there.
+//	Replace an existing file.
 //
 // makedirs
 //
-//	Make directories above it.
+//	Create missing parent directories.
 //
 //	/etc/new.conf:
 //	  file.rename:
@@ -284,7 +292,7 @@ func (m places) rename(ctx context.Context, a renameArgs) (any, error) {
 }
 
 func (m places) renamed(ctx context.Context, a renameArgs) (change.Result, error) {
-	name, source := movable(a.Name), movable(a.Source)
+	name, source := expandPath(a.Name), expandPath(a.Source)
 	switch {
 	case name == "":
 		return change.Refuse(name, "Must provide name to file.rename")
@@ -313,7 +321,7 @@ func (m places) renamed(ctx context.Context, a renameArgs) (change.Result, error
 	}.Ensure(ctx)
 }
 
-// stays returns why a file is not to be moved, "" where it is.
+// stays returns why a file is not moved, or "".
 func stays(source, name string, force bool) string {
 	switch {
 	case !paths.LinkExists(source):
@@ -324,7 +332,7 @@ func stays(source, name string, force bool) string {
 	return ""
 }
 
-// move moves a file to where what is there is removed before.
+// move moves a file after removing the target.
 func (m places) move(ctx context.Context, source, name string, makedirs bool) error {
 	if paths.LinkExists(name) {
 		if _, err := m.call(ctx, "file.remove", nil, name); err != nil {
@@ -335,7 +343,7 @@ func (m places) move(ctx context.Context, source, name string, makedirs bool) er
 		if !makedirs {
 			return change.Reason("The target directory " + dir + " is not present")
 		}
-		if _, err := m.call(ctx, "file.makedirs", nil, name); err != nil {
+		if err := calls.MakeDirs(ctx, m.env, name, calls.Owned{}); err != nil {
 			return change.Raise(err)
 		}
 	}

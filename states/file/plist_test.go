@@ -9,7 +9,8 @@ import (
 	"github.com/brineproject/brine/serializers/plist"
 )
 
-// TestSerializePlist writes property lists of both forms, new ones and into those that are there. The files are those of Salt 3006.18.
+// TestSerializePlist writes property lists in both formats, new ones and merged ones. The files are
+// those of Salt 3006.18.
 func TestSerializePlist(t *testing.T) {
 	const xml = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -33,7 +34,8 @@ func TestSerializePlist(t *testing.T) {
 `
 	const binary = "bplist00\xd3\x01\x02\x03\x04\x09\x0aQbQnQx\xd2\x05\x06\x07\x08QcQd\x10\x02\x33\x41\xc7\x83\xb6\x92\x80\x00\x00\x10\x07\x44data" +
 		"\x08\x0f\x11\x13\x15\x1a\x1c\x1e\x20\x29\x2b\x00\x00\x00\x00\x00\x00\x01\x01\x00\x00\x00\x00\x00\x00\x00\x0b\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x30"
-	before := data.NewMap("b", data.NewMap("c", int64(1), "d", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), "x", []byte("data"))
+	before := data.NewMap("b", data.NewMap("c", int64(1),
+		"d", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)), "x", []byte("data"))
 	for name, want := range map[string]string{"xml": xml, "binary": binary} {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
@@ -42,7 +44,9 @@ func TestSerializePlist(t *testing.T) {
 				t.Fatal(err)
 			}
 			h.write("p", string(text))
-			args := []any{"name", h.at("p"), "dataset", data.NewMap("b", data.NewMap("c", int64(2)), "n", int64(7)), "serializer", "plist", "merge_if_exists", true}
+			args := []any{"name", h.at("p"),
+				"dataset", data.NewMap("b", data.NewMap("c", int64(2)), "n", int64(7)),
+				"serializer", "plist", "merge_if_exists", true}
 			if name == "binary" {
 				args = append(args, "serializer_opts", []any{data.NewMap("fmt", "FMT_BINARY")})
 			}
@@ -50,7 +54,8 @@ func TestSerializePlist(t *testing.T) {
 				test, changes bool
 				result        any
 				body          string
-			}{{true, true, nil, string(text)}, {false, true, true, want}, {false, false, true, want}, {true, false, true, want}} {
+			}{{true, true, nil, string(text)}, {false, true, true, want},
+				{false, false, true, want}, {true, false, true, want}} {
 				ret := h.run("serialize", step.test, args...)
 				if ret.Value("result") != step.result || data.Truth(ret.Value("changes")) != step.changes {
 					t.Errorf("test=%v: %s", step.test, data.Repr(ret))
@@ -63,8 +68,10 @@ func TestSerializePlist(t *testing.T) {
 	}
 	h := newHost(t)
 	h.write("p", "x")
-	ret := h.run("serialize", false, "name", h.at("p"), "dataset", data.NewMap("a", int64(1)), "serializer", "plist", "merge_if_exists", true)
-	if want := "Failed to deserialize existing data: Invalid file"; ret.Value("result") != false || ret.Text("comment") != want {
+	ret := h.run("serialize", false, "name", h.at("p"), "dataset", data.NewMap("a", int64(1)),
+		"serializer", "plist", "merge_if_exists", true)
+	if want := "Failed to deserialize existing data: Invalid file"; ret.Value("result") != false ||
+		ret.Text("comment") != want {
 		t.Errorf("got %s, want %s", data.Repr(ret), want)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/brineproject/brine/states"
 )
 
-// A hooked function has something happen before it.
+// A hooked function calls another function first.
 type hooked struct {
 	loader.Func
 
@@ -31,8 +31,9 @@ func (h hooked) Call(ctx context.Context, b *loader.Bound) (any, error) {
 	return h.Func.Call(ctx, b)
 }
 
-// racing returns states beside which another user does something as soon as the first file is to be changed.
-func racing(t *testing.T, deed func()) *loader.Registry {
+// racing returns states during which another user does something right before the first file is
+// changed.
+func racing(t *testing.T, action func()) *loader.Registry {
 	t.Helper()
 	var once sync.Once
 	plugins := modules.Plugins(modules.Brought())
@@ -47,7 +48,7 @@ func racing(t *testing.T, deed func()) *loader.Registry {
 			}
 			for i, f := range m.Funcs {
 				if name := f.Spec().Name; name == "check_perms" || name == "remove" {
-					m.Funcs[i] = hooked{f, func() { once.Do(deed) }}
+					m.Funcs[i] = hooked{f, func() { once.Do(action) }}
 				}
 			}
 			return m, nil
@@ -65,7 +66,8 @@ func racing(t *testing.T, deed func()) *loader.Registry {
 	return shelf
 }
 
-// Who owns a directory may put a link in the place of one below it when the state has looked: what is outside stays as it is.
+// The owner of a directory may replace a subdirectory by a link after the state has checked it.
+// Files outside must not be touched.
 func TestNothingOutsideIsTouched(t *testing.T) {
 	for _, c := range []struct {
 		fun   string
@@ -77,15 +79,18 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 	} {
 		t.Run(strings.Join([]string{c.fun, data.Str(c.words[0])}, " "), func(t *testing.T) {
 			dir := t.TempDir()
-			top, sub, outside := filepath.Join(dir, "top"), filepath.Join(dir, "top", "sub"), filepath.Join(dir, "outside")
-			err := errors.Join(os.MkdirAll(sub, 0o755), os.Mkdir(outside, 0o755), os.WriteFile(filepath.Join(sub, "x"), nil, 0o644),
+			top, sub, outside := filepath.Join(dir, "top"), filepath.Join(dir, "top", "sub"),
+				filepath.Join(dir, "outside")
+			err := errors.Join(os.MkdirAll(sub, 0o755), os.Mkdir(outside, 0o755),
+				os.WriteFile(filepath.Join(sub, "x"), nil, 0o644),
 				os.WriteFile(filepath.Join(outside, "x"), nil, 0o644))
 			done := false
 			shelf := racing(t, func() {
 				err = errors.Join(err, os.Rename(sub, filepath.Join(dir, "away")), os.Symlink(outside, sub))
 				done = true
 			})
-			ret, callErr := shelf.Invoke(t.Context(), c.fun, nil, data.NewMap(append([]any{"name", top}, c.words...)...))
+			ret, callErr := shelf.Invoke(t.Context(), c.fun, nil,
+				data.NewMap(append([]any{"name", top}, c.words...)...))
 			if err != nil || !done {
 				t.Fatal(done, err)
 			}
@@ -100,20 +105,24 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 	}
 }
 
-// A link that a user has put into a path leads the state nowhere, unless to what is that user's own; root's links are followed.
+// A state does not follow a link that a user placed in a path, unless it leads to a path of that
+// user. Links of root are followed.
 func TestLinksOfOthersAreNotFollowed(t *testing.T) {
 	need.Root(t, "to give files to others")
 	const bob = 65533
 	for _, fun := range []string{"file.directory", "file.recurse", "file.tidied"} {
 		for _, c := range []struct {
-			link, folder int
+			link, target int
 			at           os.FileMode // of the directory with the link
 			good         bool
-		}{{bob, 0, 0o777, false}, {bob, 0, 0o775, false}, {bob, 0, 0o755, true}, {bob, bob, 0o777, true}, {0, bob, 0o777, true}, {0, 0, 0o777, true}} {
+		}{{bob, 0, 0o777, false}, {bob, 0, 0o775, false}, {bob, 0, 0o755, true},
+			{bob, bob, 0o777, true}, {0, bob, 0o777, true}, {0, 0, 0o777, true}} {
 			r := testroot.Plain(t)
 			r.Write(t, "srv/salt/d/x", "new")
 			r.Write(t, "outside/sub/x", "old")
-			err := errors.Join(os.Chmod(r.Path(""), c.at), os.Symlink(r.Path("outside"), r.Path("link")), os.Lchown(r.Path("link"), c.link, -1), os.Chown(r.Path("outside"), c.folder, -1))
+			err := errors.Join(os.Chmod(r.Path(""), c.at),
+				os.Symlink(r.Path("outside"), r.Path("link")), os.Lchown(r.Path("link"), c.link,
+					-1), os.Chown(r.Path("outside"), c.target, -1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,8 +136,11 @@ func TestLinksOfOthersAreNotFollowed(t *testing.T) {
 				got := r.Apply(t, test, fun, words)
 				info, err := os.Lstat(r.Path("outside/sub/x"))
 				same := err == nil && info.Mode() == 0o644 && r.Read(t, "outside/sub/x") == "old"
-				if failed := got.Value("result") == false; failed == c.good || same != (test || !c.good) || !c.good && !strings.Contains(got.Text("comment"), "leads by the link") {
-					t.Errorf("%s by a link of %d to a folder of %d: %s, the same: %t", fun, c.link, c.folder, data.Repr(got), same)
+				if failed := got.Value("result") == false; failed == c.good ||
+					same != (test || !c.good) || !c.good &&
+					!strings.Contains(got.Text("comment"), "leads through link") {
+					t.Errorf("%s by a link of %d to a directory of %d: %s, the same: %t", fun,
+						c.link, c.target, data.Repr(got), same)
 				}
 			}
 		}

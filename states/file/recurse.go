@@ -12,6 +12,7 @@ import (
 	"github.com/brineproject/brine/fileclient"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -44,23 +45,25 @@ type recurseArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// recurse brings all files below a directory of the file server to a directory.
+// recurse copies all files below a directory of the file server to a directory.
 //
 // source
 //
-//	The directory, salt://, or a list of which the first counts that is there.
+//	The directory, salt://, or a list of which the first existing one is used.
 //
 // user, group, dir_mode, file_mode, sym_mode
 //
-//	To whom all belongs, and the modes of directories, files (keep is that of the source) and links.
+//	Owner, and modes of directories, files (keep copies that of the source) and links.
 //
 // clean
 //
-//	Remove what is not on the file server and not made by a state that this one requires.
+//	Remove files that are neither on the file server nor managed by a state that this one
+//	requires.
 //
 // include_pat, exclude_pat, maxdepth, include_empty, keep_symlinks, force_symlinks
 //
-//	Only what matches, a glob or E@ and a regular expression; how deep; empty directories, too; links as links, over what is there.
+//	Only matching files, by a glob or E@ and a regular expression; how deep; include empty
+//	directories; copy links as links, replacing existing files.
 //
 // Further arguments are those of file.managed.
 //
@@ -97,11 +100,11 @@ func (m directories) recurse(ctx context.Context, a recurseArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sweep{recurseArgs: a, ret: change.Done(a.Name, ""), comments: data.NewMap()}
+	s := &recurseCall{recurseArgs: a, ret: change.Unchanged(a.Name, ""), comments: data.NewMap()}
 	return s.run(ctx, m, plan)
 }
 
-// recurseSource finds the source that counts.
+// recurseSource finds the source to use.
 func (m directories) recurseSource(ctx context.Context, a *recurseArgs) (string, error) {
 	var sources []any
 	for _, source := range texts(a.Source) {
@@ -111,28 +114,29 @@ func (m directories) recurseSource(ctx context.Context, a *recurseArgs) (string,
 		}
 		sources = append(sources, source)
 	}
-	v, err := m.call(ctx, "file.source_list", nil, sources, "", change.CallOf(ctx).SaltEnv)
+	source, _, err := calls.SourceList(ctx, m.env, sources, "", change.CallOf(ctx).SaltEnv)
 	if loader.KindOf(err) == loader.KindExecution {
 		return "Recurse failed: " + err.Error(), nil
 	}
 	if err != nil {
 		return "", err
 	}
-	a.Source = v.(data.Tuple)[0]
+	a.Source = source
 	dir, env := saltPath(ctx, data.Str(a.Source))
-	dirs, err := m.list(ctx, "cp.list_master_dirs", env)
+	dirs, err := calls.ListMasterDirs(ctx, m.env, env)
 	if err != nil {
 		return "", err
 	}
 	if !slices.ContainsFunc(dirs, func(d string) bool { return d == dir || strings.HasPrefix(d, dir+"/") }) {
-		return "The directory '" + dir + "' does not exist on the salt fileserver in saltenv '" + env + "'", nil
+		return "The directory '" + dir + "' does not exist on the salt fileserver in saltenv '" +
+			env + "'", nil
 	}
 	return "", nil
 }
 
-// recurseDest makes the directory where there is none.
+// recurseDest creates the directory if it is missing.
 func (m directories) recurseDest(ctx context.Context, a recurseArgs) (string, error) {
-	if complaint := strangersLink(a.Name); complaint != "" {
+	if complaint := untrustedLink(a.Name); complaint != "" {
 		return complaint, nil
 	}
 	switch {
@@ -143,7 +147,8 @@ func (m directories) recurseDest(ctx context.Context, a recurseArgs) (string, er
 	case change.Test(ctx):
 		return "", nil
 	}
-	_, err := m.call(ctx, "file.makedirs_perms", data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name)
+	_, err := m.call(ctx, "file.makedirs_perms",
+		data.NewMap("user", a.User, "group", a.Group, "mode", a.DirMode), a.Name)
 	return "", err
 }
 
@@ -154,47 +159,39 @@ func saltPath(ctx context.Context, url string) (path, env string) {
 	return path, env
 }
 
-func (m directories) list(ctx context.Context, fun string, args ...any) ([]string, error) {
-	v, err := m.call(ctx, fun, nil, args...)
-	if err != nil {
-		return nil, err
-	}
-	return texts(v), nil
-}
-
-// recurseOf returns the arguments of a chunk that is a file.recurse.
+// recurseOf returns the arguments of a file.recurse chunk.
 func recurseOf(low *data.Map) recurseArgs {
 	depth := low.Value("maxdepth")
-	return recurseArgs{Name: low.Text("name"), Source: low.Value("source"), KeepSymlinks: data.Truth(low.Value("keep_symlinks")), IncludePat: low.Value("include_pat"),
-		ExcludePat: low.Value("exclude_pat"), Maxdepth: depth, IncludeEmpty: data.Truth(low.Value("include_empty"))}
+	return recurseArgs{Name: low.Text("name"), Source: low.Value("source"),
+		KeepSymlinks: data.Truth(low.Value("keep_symlinks")), IncludePat: low.Value("include_pat"),
+		ExcludePat: low.Value("exclude_pat"), Maxdepth: depth,
+		IncludeEmpty: data.Truth(low.Value("include_empty"))}
 }
 
-// A plan is what a recurse makes.
+// A plan lists the files that a recurse creates.
 type plan struct {
-	files, links [][2]string // where, and source or target
+	files, links [][2]string // path, and source or target
 	dirs, keep   []string
 }
 
-// plan lists what is on the file server.
+// plan lists the files on the file server.
 func (m directories) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 	root, env := saltPath(ctx, data.Str(a.Source))
-	root = strings.TrimPrefix(strings.TrimSuffix(root, "/")+"/", "/") // "" for all that is served
+	root = strings.TrimPrefix(strings.TrimSuffix(root, "/")+"/", "/") // "" for all files
 	wanted, err := a.wanted()
 	if err != nil {
 		return nil, err
 	}
-	names, err := m.list(ctx, "cp.list_master", env, root)
+	names, err := calls.ListMaster(ctx, m.env, env, root)
 	if err != nil {
 		return nil, err
 	}
 	p := &plan{}
 	links := data.NewMap()
 	if a.KeepSymlinks {
-		v, err := m.call(ctx, "cp.list_master_symlinks", nil, env, root)
-		if err != nil {
+		if links, err = calls.ListMasterSymlinks(ctx, m.env, env, root); err != nil {
 			return nil, err
 		}
-		links, _ = v.(*data.Map)
 	}
 	for name, target := range links.All() {
 		if rel, inside := strings.CutPrefix(data.Str(name), root); inside && wanted(rel) {
@@ -212,7 +209,7 @@ func (m directories) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 		return false
 	}
 	for _, name := range names {
-		rel, inside := strings.CutPrefix(name, root) // the server lists what begins so, as file.sls beside file/
+		rel, inside := strings.CutPrefix(name, root) // the listing also has file.sls next to file/
 		if !inside || strings.TrimSpace(name) == "" || below(name) || !wanted(rel) {
 			continue
 		}
@@ -223,18 +220,22 @@ func (m directories) plan(ctx context.Context, a recurseArgs) (*plan, error) {
 			p.dirs = append(p.dirs, dir)
 		}
 	}
-	return p, m.planEmpty(ctx, a, p, root, env, func(dir string) bool { return wanted(strings.TrimPrefix(dir, root)) && !below(dir) })
+	return p, m.planEmpty(ctx, a, p, root, env,
+		func(dir string) bool { return wanted(strings.TrimPrefix(dir, root)) && !below(dir) })
 }
 
 // planEmpty adds directories that may be empty.
-func (m directories) planEmpty(ctx context.Context, a recurseArgs, p *plan, root, env string, wanted func(string) bool) error {
+func (m directories) planEmpty(
+	ctx context.Context, a recurseArgs, p *plan, root, env string, wanted func(string) bool,
+) error {
 	if !a.IncludeEmpty {
 		return nil
 	}
-	if !paths.Exists(a.Name) { // in test mode, where Salt names the directory itself as DIR/. (salt/states/file.py, recurse)
+	// in test mode, where Salt names the directory itself as DIR/. (salt/states/file.py, recurse)
+	if !paths.Exists(a.Name) {
 		p.dirs = append(p.dirs, a.Name+"/.")
 	}
-	dirs, err := m.list(ctx, "cp.list_master_dirs", env, root)
+	dirs, err := calls.ListMasterDirs(ctx, m.env, env, root)
 	for _, dir := range dirs {
 		rel, ok := strings.CutPrefix(dir, root)
 		at := filepath.Join(a.Name, rel)
@@ -247,7 +248,7 @@ func (m directories) planEmpty(ctx context.Context, a recurseArgs, p *plan, root
 	return err
 }
 
-// wanted returns a function that tells whether a relative path is to be brought.
+// wanted returns a function that reports whether a relative path is to be copied.
 func (a recurseArgs) wanted() (func(string) bool, error) {
 	exclude, err := excluder(a.ExcludePat)
 	if err != nil {
@@ -265,19 +266,22 @@ func (a recurseArgs) wanted() (func(string) bool, error) {
 	}
 	return func(rel string) bool {
 		deep := int64(strings.Count(strings.Trim(rel, "/"), "/"))
-		return filepath.IsLocal(rel) && (most < 0 || deep <= most) && (!data.Truth(a.IncludePat) || include(rel)) && !exclude(rel)
+		return filepath.IsLocal(rel) && (most < 0 || deep <= most) &&
+			(!data.Truth(a.IncludePat) || include(rel)) && !exclude(rel)
 	}, nil
 }
 
-// A sweep is the work of one recurse.
-type sweep struct {
+// A recurseCall is the execution of one recurse.
+type recurseCall struct {
 	recurseArgs
 	ret, comments *data.Map
 }
 
-func (s *sweep) run(ctx context.Context, m directories, p *plan) (any, error) {
+func (s *recurseCall) run(ctx context.Context, m directories, p *plan) (any, error) {
 	for _, link := range p.links {
-		ret, err := links{m.module}.linked(ctx, symlinkArgs{Name: link[0], Target: link[1], Makedirs: true, Force: s.ForceSymlinks, User: s.User, Group: s.Group, Mode: s.SymMode})
+		ret, err := links{m.module}.linked(ctx,
+			symlinkArgs{Name: link[0], Target: link[1], Makedirs: true, Force: s.ForceSymlinks,
+				User: s.User, Group: s.Group, Mode: s.SymMode})
 		if err != nil {
 			return nil, err
 		}
@@ -311,10 +315,10 @@ func (s *sweep) run(ctx context.Context, m directories, p *plan) (any, error) {
 	return s.ret, nil
 }
 
-func (s *sweep) changes() *data.Map { return s.ret.Value("changes").(*data.Map) }
+func (s *recurseCall) changes() *data.Map { return s.ret.Value("changes").(*data.Map) }
 
-// merge adds the result for one path to that of all.
-func (s *sweep) merge(at string, ret *data.Map) {
+// merge adds the result for one path to the overall result.
+func (s *recurseCall) merge(at string, ret *data.Map) {
 	result := ret.Value("result")
 	if result == false || s.ret.Value("result") == true {
 		s.ret.Set("result", result)
@@ -328,8 +332,10 @@ func (s *sweep) merge(at string, ret *data.Map) {
 	}
 }
 
-// swap removes what is of the wrong kind, and reports whether there is nothing else to do.
-func (s *sweep) swap(ctx context.Context, m directories, at, would, done string) (bool, error) {
+// swap removes a file of the wrong kind, and reports whether that is all there is to do.
+func (s *recurseCall) swap(
+	ctx context.Context, m directories, at, would, done string,
+) (bool, error) {
 	if change.Test(ctx) {
 		s.merge(at, change.Would(s.Name, nil, would))
 		return true, nil
@@ -341,45 +347,52 @@ func (s *sweep) swap(ctx context.Context, m directories, at, would, done string)
 	return false, nil
 }
 
-func (s *sweep) dir(ctx context.Context, m directories, at string) error {
+func (s *recurseCall) dir(ctx context.Context, m directories, at string) error {
 	if path.Base(at) == ".." {
 		return nil
 	}
 	if s.Clean && paths.Exists(at) && !paths.IsDir(at) {
-		if over, err := s.swap(ctx, m, at, "Replacing "+at+" with a directory", "Replaced file with a directory"); err != nil || over {
+		if over, err := s.swap(ctx, m, at, "Replacing "+at+" with a directory",
+			"Replaced file with a directory"); err != nil || over {
 			return err
 		}
 	}
-	ret, err := m.folder(ctx, directoryArgs{Name: at, User: s.User, Group: s.Group, DirMode: s.DirMode, Makedirs: true, AllowSymlink: true})
+	ret, err := m.manageDirectory(ctx,
+		directoryArgs{Name: at, User: s.User, Group: s.Group, DirMode: s.DirMode, Makedirs: true,
+			AllowSymlink: true})
 	if err == nil {
 		s.merge(at, ret)
 	}
 	return err
 }
 
-func (s *sweep) file(ctx context.Context, m directories, at, source string) error {
-	if complaint := strangersLink(filepath.Dir(at)); complaint != "" {
+func (s *recurseCall) file(ctx context.Context, m directories, at, source string) error {
+	if complaint := untrustedLink(filepath.Dir(at)); complaint != "" {
 		s.merge(at, change.Failed(at, complaint))
 		return nil
 	}
 	if s.Clean && paths.IsDir(at) && s.Replace {
-		if over, err := s.swap(ctx, m, at, "Replacing directory "+at+" with a file", "Replaced directory with a new file"); err != nil || over {
+		if over, err := s.swap(ctx, m, at, "Replacing directory "+at+" with a file",
+			"Replaced directory with a new file"); err != nil || over {
 			return err
 		}
 	}
 	kwargs := s.Kwargs.Clone()
 	kwargs.Delete("makedirs")
-	ret, err := contents{m.module}.manage(ctx, managedArgs{Name: at, Source: source, SourceHash: "", KeepSource: s.KeepSource, User: s.User, Group: s.Group, Mode: s.FileMode,
-		Template: s.Template, Makedirs: true, Context: s.Context, Replace: s.Replace, Defaults: s.Defaults, Backup: s.Backup, ShowChanges: true, Create: true,
-		ContentsNewline: true, AllowEmpty: true, EncodingErrors: "strict", FollowSymlinks: true, VerifySSL: true, Kwargs: kwargs})
+	ret, err := contents{m.module}.manage(ctx,
+		managedArgs{Name: at, Source: source, SourceHash: "", KeepSource: s.KeepSource,
+			User: s.User, Group: s.Group, Mode: s.FileMode, Template: s.Template, Makedirs: true,
+			Context: s.Context, Replace: s.Replace, Defaults: s.Defaults, Backup: s.Backup,
+			ShowChanges: true, Create: true, ContentsNewline: true, AllowEmpty: true,
+			EncodingErrors: "strict", FollowSymlinks: true, VerifySSL: true, Kwargs: kwargs})
 	if err == nil {
 		s.merge(at, ret)
 	}
 	return err
 }
 
-// clean removes what is not to be there.
-func (s *sweep) clean(ctx context.Context, m directories, p *plan) error {
+// clean removes files that should not exist.
+func (s *recurseCall) clean(ctx context.Context, m directories, p *plan) error {
 	if !s.Clean {
 		return nil
 	}
@@ -417,8 +430,8 @@ func (s *sweep) clean(ctx context.Context, m directories, p *plan) error {
 	return nil
 }
 
-// movable returns a path with its variables and home directory.
-func movable(p string) string {
+// expandPath expands variables and the home directory in a path.
+func expandPath(p string) string {
 	return os.Expand(home(p), func(name string) string {
 		if v, ok := os.LookupEnv(name); ok {
 			return v

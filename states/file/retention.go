@@ -23,15 +23,18 @@ type retentionArgs struct {
 	Timezone       any `default:"None"`
 }
 
-// retentionSchedule keeps some of the backups in a directory by their times, and removes the others.
+// retentionSchedule keeps some of the backups in a directory according to their times, and removes
+// the others.
 //
 // retain
 //
-//	How many to keep of most_recent, first_of_hour, first_of_day, first_of_week, first_of_month and first_of_year; all keeps each.
+//	How many to keep of most_recent, first_of_hour, first_of_day, first_of_week, first_of_month
+//	and first_of_year. all keeps all of them.
 //
 // strptime_format
 //
-//	How the time stands in the names; others stay. Without it the time is when a file changed, and none stays.
+//	The format of the time in the file names. Files with other names are kept. Without it the time
+//	of a file is its modification time, and no file is exempt.
 //
 //	/var/backups/example:
 //	  file.retention_schedule:
@@ -64,7 +67,8 @@ func (m backlog) retentionSchedule(ctx context.Context, a retentionArgs) (change
 		Wants: func(backups *data.Map) *data.Map { return change.When(len(deletable(backups)) > 0, backups) },
 		Apply: func(ctx context.Context, backups *data.Map) error {
 			for _, name := range deletable(backups) {
-				if _, err := m.call(ctx, "file.remove", nil, filepath.Join(a.Name, data.Str(name))); err != nil {
+				if _, err := m.call(ctx, "file.remove", nil,
+					filepath.Join(a.Name, data.Str(name))); err != nil {
 					return change.Raise(err)
 				}
 			}
@@ -76,7 +80,7 @@ func (m backlog) retentionSchedule(ctx context.Context, a retentionArgs) (change
 			}
 			return strconv.Itoa(len(deletable(o.Before))) + removed + a.Name + ".\n"
 		},
-		Trust: true, // what was read before is among the changes
+		Trust: true, // the changes include what was read before
 	}.Ensure(ctx)
 }
 
@@ -85,7 +89,7 @@ func deletable(backups *data.Map) []any {
 	return names
 }
 
-// backups returns which backups stay, which go, and which are left alone.
+// backups returns the backups to keep, to delete, and to ignore.
 func (m backlog) backups(ctx context.Context, a retentionArgs) (*data.Map, error) {
 	timed, ignored, err := m.timed(ctx, a)
 	if err != nil {
@@ -105,7 +109,7 @@ func (m backlog) backups(ctx context.Context, a retentionArgs) (*data.Map, error
 		"ignored", sortedTexts(ignored, true)), nil
 }
 
-// sortedTexts returns texts in order, or from the last to the first.
+// sortedTexts returns strings in ascending or descending order.
 func sortedTexts(list []string, backwards bool) []any {
 	list = slices.Clone(list)
 	slices.Sort(list)
@@ -120,7 +124,8 @@ func sortedTexts(list []string, backwards bool) []any {
 	return out
 }
 
-// A timedFile is a file with its time, and with the seconds since 1970 that set files of one hour apart.
+// A timedFile is a file with its time, and with the seconds since 1970 that order files of the same
+// hour.
 type timedFile struct {
 	name  string
 	at    time.Time
@@ -131,11 +136,11 @@ type timedFile struct {
 func (m backlog) timed(
 	ctx context.Context, a retentionArgs,
 ) (files []timedFile, ignored []string, err error) {
-	v, err := m.call(ctx, "file.readdir", nil, a.Name)
+	names, err := loader.CallAs[[]string](ctx, m.env, "file.readdir", []any{a.Name}, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, name := range texts(v) {
+	for _, name := range names {
 		f, ok, err := m.timeOf(ctx, a, name)
 		switch {
 		case err != nil:
@@ -159,14 +164,14 @@ func (m backlog) timeOf(
 	if name == "." || name == ".." {
 		return timedFile{}, false, nil
 	}
-	v, err := m.call(ctx, "file.lstat", nil, filepath.Join(a.Name, name))
-	st, _ := v.(*data.Map)
+	st, err := loader.CallAs[*data.Map](ctx, m.env, "file.lstat",
+		[]any{filepath.Join(a.Name, name)}, nil)
 	seconds, ok := st.Value("st_mtime").(float64)
 	whole, part := math.Modf(seconds)
 	return timedFile{name, time.Unix(int64(whole), int64(part*1e9)), seconds}, ok, err
 }
 
-// retainedOf returns the names of what the rules keep.
+// retainedOf returns the names of the files that the rules keep.
 func retainedOf(files []timedFile, rules *data.Map) ([]string, error) {
 	var kept []string
 	for rule, v := range rules.All() {
@@ -177,33 +182,37 @@ func retainedOf(files []timedFile, rules *data.Map) ([]string, error) {
 		case err != nil:
 			return nil, err
 		}
-		depth, ok := map[any]int{"first_of_year": 1, "first_of_month": 2, "first_of_day": 3, "first_of_hour": 4, "most_recent": 5, "first_of_week": 2}[rule]
+		depth, ok := map[any]int{"first_of_year": 1, "first_of_month": 2, "first_of_day": 3,
+			"first_of_hour": 4, "most_recent": 5, "first_of_week": 2}[rule]
 		if !ok {
 			return nil, loader.Exception("KeyError", "%s", data.Repr(rule))
 		}
 		key := timedFile.byDay
 		if rule == "first_of_week" {
 			key = timedFile.byWeek
-			most++ // as Salt counts
+			most++ // Salt counts this way
 		}
 		kept = append(kept, firsts(files, key, depth, int(most))...)
 	}
 	return kept, nil
 }
 
-// byDay returns what a file is sorted by: year, month, day, hour and time.
+// byDay returns the sort key by year, month, day, hour and time.
 func (f timedFile) byDay() [5]float64 {
-	return [5]float64{float64(f.at.Year()), float64(f.at.Month()), float64(f.at.Day()), float64(f.at.Hour()), f.epoch}
+	return [5]float64{float64(f.at.Year()), float64(f.at.Month()), float64(f.at.Day()),
+		float64(f.at.Hour()), f.epoch}
 }
 
-// byWeek is the same by year, week, day of the week and time.
+// byWeek returns the sort key by year, week, day of the week and time.
 func (f timedFile) byWeek() [5]float64 {
 	_, week := f.at.ISOWeek()
-	return [5]float64{float64(f.at.Year()), float64(week), float64((f.at.Weekday() + 6) % 7), f.epoch}
+	return [5]float64{float64(f.at.Year()), float64(week),
+		float64((f.at.Weekday() + 6) % 7), f.epoch}
 }
 
-// firsts returns the first file of each of the last groups, up to most; a group has the same first depth parts of the key. Of files of
-// one key the last by name counts.
+// firsts returns the first file of each of the last groups, up to most groups. Files are in the
+// same group if the first depth parts of their keys are equal. Of files with equal keys the last by
+// name is used.
 func firsts(files []timedFile, key func(timedFile) [5]float64, depth, most int) []string {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b timedFile) int {

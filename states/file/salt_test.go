@@ -29,8 +29,8 @@ import (
 	"github.com/brineproject/brine/states/file"
 )
 
-// deviations are the cases in which this is meant to answer otherwise than Salt 3006.0, and why. What is different there is not
-// compared; that the second run changes nothing is.
+// deviations lists the cases whose results deliberately differ from Salt 3006.0, with the reason.
+// The difference itself is not compared, but the second run must change nothing.
 func deviations() map[string]string {
 	return map[string]string{
 		"encoding error":             "Salt leaves an empty file behind",
@@ -67,10 +67,12 @@ func deviations() map[string]string {
 	}
 }
 
-// Each state of testdata/salt.json ran with Salt 3006.0 by salt-call, as root: in test mode, twice in earnest, and in test mode again. Here
-// the same is to happen, in results and in files. In test mode nothing is written.
+// Salt 3006.0 ran each state of testdata/salt.json with salt-call as root: in test mode, twice for
+// real, and in test mode again. Results and files must be the same here, and test mode must write
+// nothing.
 func TestAsSalt(t *testing.T) {
-	need.Have(t, "root that may make devices", os.Geteuid() == 0 && unix.Mknod(filepath.Join(t.TempDir(), "try"), unix.S_IFCHR, int(unix.Mkdev(1, 3))) == nil)
+	need.Have(t, "root that may make devices", os.Geteuid() == 0 &&
+		unix.Mknod(filepath.Join(t.TempDir(), "try"), unix.S_IFCHR, int(unix.Mkdev(1, 3))) == nil)
 	for _, program := range []string{"patch", "grep", "sh"} {
 		_, err := exec.LookPath(program)
 		need.Have(t, "the program "+program, err == nil)
@@ -95,7 +97,7 @@ func TestAsSalt(t *testing.T) {
 	}
 }
 
-// hasAttributes reports whether files here can have the attribute of no access times.
+// hasAttributes reports whether the file system supports the attribute no atime.
 func hasAttributes(t *testing.T) bool {
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
@@ -104,7 +106,7 @@ func hasAttributes(t *testing.T) bool {
 	return exec.Command("chattr", "+A", path).Run() == nil && exec.Command("lsattr", path).Run() == nil
 }
 
-// A twin is a host as Salt had it: files to serve, pillar, grains and a directory for one case.
+// A twin is the host that Salt ran on: files to serve, pillar, grains and a directory for one case.
 type twin struct {
 	*host
 	web string
@@ -117,11 +119,15 @@ func newTwin(t *testing.T, served []any) *twin {
 		t.Fatal(err)
 	}
 	srv := filepath.Join(dir, "srv")
-	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root", "cachedir", filepath.Join(dir, "cache"), "conf_file",
-		filepath.Join(dir, "minion"), "fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256",
-		"file_buffer_size", int64(262144), "test", false, "root_dir", dir, "extension_modules", filepath.Join(dir, "ext"))
+	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root",
+		"cachedir", filepath.Join(dir, "cache"), "conf_file",
+		filepath.Join(dir, "minion"), "fileserver_backend", []any{"roots"}, "file_roots",
+		data.NewMap("base", []any{srv}), "hash_type", "sha256",
+		"file_buffer_size", int64(262144), "test", false, "root_dir", dir, "extension_modules",
+		filepath.Join(dir, "ext"))
 	pillar := data.NewMap("who", "pillar", "deep", data.NewMap("key", "value"), "b64", "Z2V0IHNhbHRlZA==")
-	env := &loader.Env{Opts: opts, Pillar: func() *data.Map { return pillar }, Grains: func() *data.Map { return data.NewMap("colour", "blue") }}
+	env := &loader.Env{Opts: opts, Pillar: func() *data.Map { return pillar },
+		Grains: func() *data.Map { return data.NewMap("colour", "blue") }}
 	funcs, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +144,8 @@ func newTwin(t *testing.T, served []any) *twin {
 	return w
 }
 
-// build makes files in a directory: each is its kind, its path, its content or target, and its mode; o is a file of so many days ago.
+// build creates files in a directory. Each has kind, path, content or target, and mode; for kind o
+// the content is the age in days.
 func (w *twin) build(under string, files []any) {
 	w.t.Helper()
 	if err := os.MkdirAll(w.at(under), 0o755); err != nil {
@@ -175,11 +182,13 @@ func (w *twin) build(under string, files []any) {
 	}
 }
 
-// told returns a value in which what stands for directories and the server is replaced by them, or, back, they by that.
-func (w *twin) told(v any, back bool) any {
+// substituted replaces the placeholders for directories and the server in a value or, with back,
+// does the reverse.
+func (w *twin) substituted(v any, back bool) any {
 	pairs := []string{"CACHE", w.at("cache"), "DIR", w.at("c"), "HTTP", w.web}
 	if back {
-		pairs = []string{w.at("cache"), "CACHE", w.at("c"), "DIR", w.web, "HTTP", strings.TrimPrefix(w.web, "http://"), "127.0.0.1:24590",
+		pairs = []string{w.at("cache"), "CACHE", w.at("c"), "DIR", w.web,
+			"HTTP", strings.TrimPrefix(w.web, "http://"), "127.0.0.1:24590",
 			strings.ReplaceAll(strings.TrimPrefix(w.web, "http://"), ":", ""), "127.0.0.124590"}
 	}
 	return replaced(v, strings.NewReplacer(pairs...))
@@ -212,19 +221,21 @@ func replaced(v any, r *strings.Replacer) any {
 	return v
 }
 
-// once runs the state, and returns its answer in Salt's form.
+// once runs the state, and returns its result in Salt's form.
 func (w *twin) once(c *data.Map, test bool) *data.Map {
 	name, fun, _ := strings.Cut(c.Text("fun"), ".")
-	args := w.told(c.Value("args"), false).(*data.Map)
+	args := w.substituted(c.Value("args"), false).(*data.Map)
 	low := data.NewMap("state", name, "fun", fun, "__id__", "c", "__sls__", "all", "__env__", "base")
 	for key, v := range args.All() {
 		low.Set(key, v)
 	}
-	call := &change.Call{Test: test, Low: low, SaltEnv: "base", Run: "r", Ran: func(string) *data.Map { return nil }, Chunks: func() []*data.Map { return nil }}
+	call := &change.Call{Test: test, Low: low, SaltEnv: "base", Run: "r",
+		Ran: func(string) *data.Map { return nil }, Chunks: func() []*data.Map { return nil }}
 	ctx := loader.WithContext(change.WithCall(w.t.Context(), call), loader.ContextOf(w.t.Context()))
 	v, err := w.states.Invoke(ctx, c.Text("fun"), nil, args)
 	if err != nil {
-		return data.NewMap("name", args.Value("name"), "result", false, "comment", "An exception occurred in this state: "+calls.Text(err), "changes", data.NewMap())
+		return data.NewMap("name", args.Value("name"), "result", false, "comment",
+			"An exception occurred in this state: "+calls.Text(err), "changes", data.NewMap())
 	}
 	ret := data.NewMap()
 	for _, key := range []string{"name", "result", "comment", "changes", "warnings"} {
@@ -240,12 +251,13 @@ var (
 	temps = regexp.MustCompile(`/[^ ]*/__salt\.tmp\.[^ ]+`)
 )
 
-// plain writes a result so that it can be compared: no process ids, and the lines of the comment and
-// the paths that were removed in order, for Salt takes them from sets and from directories as they come.
+// plain formats a result for comparison: without process IDs, with the lines of the comment and the
+// removed paths sorted, because their order in Salt is random.
 func plain(ret *data.Map) string {
 	ret = ret.Clone()
 	if s, ok := ret.Value("comment").(string); ok {
-		s = strings.ReplaceAll(s, "Not Found reading", "File not found reading") // each server has its words
+		// servers use different texts
+		s = strings.ReplaceAll(s, "Not Found reading", "File not found reading")
 		lines := strings.Split(pids.ReplaceAllString(s, "pid:${1}0"), "\n")
 		slices.Sort(lines)
 		ret.Set("comment", strings.Trim(strings.Join(lines, "\n"), "\n"))
@@ -269,8 +281,8 @@ func plain(ret *data.Map) string {
 	return sortedJSON(ret)
 }
 
-// withoutFolders drops what a recursion tells of directories below that it made: Salt tells of those that it comes to before their files,
-// which is by chance.
+// withoutFolders removes the subdirectories created by a recursion from the changes. Salt only
+// reports those that it reaches before their files, which is random.
 func withoutFolders(changes *data.Map) {
 	for _, key := range changes.Keys() {
 		if inner, ok := changes.Value(key).(*data.Map); ok && inner.Has(key) {
@@ -279,7 +291,7 @@ func withoutFolders(changes *data.Map) {
 	}
 }
 
-// sortedJSON writes a value with its keys in order.
+// sortedJSON formats a value with sorted keys.
 func sortedJSON(v any) string {
 	switch v := v.(type) {
 	case *data.Map:
@@ -309,9 +321,9 @@ func (w *twin) replay(c *data.Map) {
 	before := w.entries()
 	for i, want := range c.Value("runs").([]any) {
 		test := i == 0 || i == 3
-		got := plain(w.told(w.once(c, test), true).(*data.Map))
+		got := plain(w.substituted(w.once(c, test), true).(*data.Map))
 		if want == nil {
-			want = data.NewMap() // Salt fetches in test mode, too
+			want = data.NewMap() // Salt also fetches in test mode
 			differs = true
 		} else {
 			_, differs = deviations()[c.Text("case")]
@@ -329,7 +341,7 @@ func (w *twin) replay(c *data.Map) {
 	}
 }
 
-// entries lists what is in the directory of the case as Salt's was listed.
+// entries lists the directory of the case in the same form as for Salt.
 func (w *twin) entries() string {
 	list := []any{}
 	root := w.at("c")
@@ -342,7 +354,8 @@ func (w *twin) entries() string {
 			return err
 		}
 		rel, _ := filepath.Rel(root, path)
-		kind := map[uint32]string{unix.S_IFDIR: "d", unix.S_IFREG: "f", unix.S_IFLNK: "l", unix.S_IFIFO: "p", unix.S_IFCHR: "c", unix.S_IFBLK: "b"}[st.Mode&unix.S_IFMT]
+		kind := map[uint32]string{unix.S_IFDIR: "d", unix.S_IFREG: "f", unix.S_IFLNK: "l",
+			unix.S_IFIFO: "p", unix.S_IFCHR: "c", unix.S_IFBLK: "b"}[st.Mode&unix.S_IFMT]
 		body, mode := "", fmt.Sprintf("%04o", st.Mode&0o7777)
 		switch kind {
 		case "f":
@@ -368,7 +381,7 @@ func (w *twin) entries() string {
 	return sortedJSON(list)
 }
 
-// escaped writes bytes that are no text as \xff.
+// escaped formats invalid bytes as \xff.
 func escaped(b []byte) string {
 	var s strings.Builder
 	for i, r := range string(b) {
@@ -381,19 +394,23 @@ func escaped(b []byte) string {
 	return s.String()
 }
 
-// What is cached is told of and removed, once; in test mode it stays.
+// A cached file is reported and removed once. In test mode it is kept.
 func TestNotCached(t *testing.T) {
 	w := newTwin(t, []any{[]any{"f", "a", "one\n", "0644"}})
 	for _, url := range []string{"salt://a", w.web + "/a"} {
 		path := w.at("cache/files/base/a")
 		if strings.HasPrefix(url, "http") {
-			path = w.at("cache/extrn_files/base/" + strings.ReplaceAll(strings.TrimPrefix(w.web, "http://"), ":", "") + "/a")
+			path = w.at("cache/extrn_files/base/" +
+				strings.ReplaceAll(strings.TrimPrefix(w.web, "http://"), ":", "") + "/a")
 		}
-		if ret := w.run("cached", true, "name", url, "skip_verify", true); ret.Value("result") != nil || ret.Text("comment") != "File will be cached: "+url {
+		if ret := w.run("cached", true, "name", url,
+			"skip_verify", true); ret.Value("result") != nil ||
+			ret.Text("comment") != "File will be cached: "+url {
 			t.Errorf("test mode: %s", data.Repr(ret))
 		}
 		w.run("cached", false, "name", url, "skip_verify", true)
-		if ret := w.run("not_cached", true, "name", url); ret.Value("result") != nil || ret.Value("changes").(*data.Map).Len() != 1 {
+		if ret := w.run("not_cached", true, "name", url); ret.Value("result") != nil ||
+			ret.Value("changes").(*data.Map).Len() != 1 {
 			t.Errorf("test mode: %s", data.Repr(ret))
 		}
 		if _, err := os.Stat(path); err != nil {
@@ -406,33 +423,37 @@ func TestNotCached(t *testing.T) {
 		if _, err := os.Stat(path); !os.IsNotExist(err) {
 			t.Errorf("it is still there: %v", err)
 		}
-		if ret := w.run("not_cached", false, "name", url); !data.Equal(ret, change.Done(url, url+" is not cached")) {
+		if ret := w.run("not_cached", false, "name", url); !data.Equal(ret,
+			change.Unchanged(url, url+" is not cached")) {
 			t.Errorf("the second time: %s", data.Repr(ret))
 		}
 	}
 }
 
-// mod_beacon asks the state beacon to watch what another state keeps.
+// mod_beacon calls the state beacon to watch the path of another state.
 func TestModBeacon(t *testing.T) {
 	w := newTwin(t, nil)
 	for range 2 {
 		ret := w.run("mod_beacon", false, "name", "/etc/motd", "sfun", "managed")
-		if !data.Equal(ret, change.Done("/etc/motd", "Not adding beacon.")) {
+		if !data.Equal(ret, change.Unchanged("/etc/motd", "Not adding beacon.")) {
 			t.Errorf("got %s", data.Repr(ret))
 		}
 		ret = w.run("mod_beacon", false, "name", "/etc/motd", "sfun", "touch", "beacon", true)
-		if !data.Equal(ret, change.Failed("/etc/motd", "file.touch does not work with the beacon state function")) {
+		if !data.Equal(ret, change.Failed("/etc/motd",
+			"file.touch does not work with the beacon state function")) {
 			t.Errorf("got %s", data.Repr(ret))
 		}
 	}
 }
 
-// What only begins as the name of the directory is not in it.
+// Files whose path merely begins with the name of the directory are not in it.
 func TestRecurseTakesNoNeighbours(t *testing.T) {
-	w := newTwin(t, []any{[]any{"f", "app/a", "a\n", "0644"}, []any{"f", "app.sls", "", "0644"}, []any{"f", "apps/b", "b\n", "0644"}, []any{"l", "app.lnk", "app/a", ""}})
+	w := newTwin(t, []any{[]any{"f", "app/a", "a\n", "0644"}, []any{"f", "app.sls", "", "0644"},
+		[]any{"f", "apps/b", "b\n", "0644"}, []any{"l", "app.lnk", "app/a", ""}})
 	for _, links := range []bool{false, true} {
 		for range 2 {
-			w.run("recurse", false, "name", w.at("c/d"), "source", "salt://app", "clean", true, "keep_symlinks", links, "include_empty", true)
+			w.run("recurse", false, "name", w.at("c/d"), "source", "salt://app", "clean", true,
+				"keep_symlinks", links, "include_empty", true)
 			if got, _ := filepath.Glob(w.at("c/d/*")); !slices.Equal(got, []string{w.at("c/d/a")}) {
 				t.Errorf("it made %v", got)
 			}

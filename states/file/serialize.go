@@ -2,12 +2,14 @@ package file
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/serializers"
 	"github.com/brineproject/brine/state/change"
 )
@@ -32,7 +34,7 @@ type serializeArgs struct {
 	Kwargs           *data.Map `kwargs:"kwargs"`
 }
 
-// serialize writes data to a file.
+// serialize writes data to a file in a serialization format.
 //
 // dataset, dataset_pillar
 //
@@ -40,11 +42,11 @@ type serializeArgs struct {
 //
 // serializer, serializer_opts
 //
-//	The format, yaml where it is not said (or formatter), and a list of its options.
+//	The format, by default yaml (formatter is a synonym), and a list of its options.
 //
 // merge_if_exists, deserializer_opts
 //
-//	Merge the data into what is in the file, read with these options.
+//	Merge the data into the existing data of the file, which is read with these options.
 //
 // Further arguments are those of file.managed.
 //
@@ -69,10 +71,11 @@ func (m contents) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, 
 		return change.Failed(a.Name, complaint), nil
 	}
 	if !a.Create && !paths.IsFile(a.Name) {
-		return change.Done(a.Name, "File "+a.Name+" is not present and is not set for creation"), nil
+		return change.Unchanged(a.Name, "File "+a.Name+
+			" is not present and is not set for creation"), nil
 	}
 	if data.Truth(a.DatasetPillar) {
-		v, err := m.call(ctx, "pillar.get", nil, a.DatasetPillar)
+		v, err := calls.PillarGet[any](ctx, m.env, a.DatasetPillar)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +84,7 @@ func (m contents) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, 
 	if a.Dataset == nil {
 		return change.Failed(a.Name, "Neither 'dataset' nor 'dataset_pillar' was defined"), nil
 	}
-	old, ret := a.existing(format)
+	old, ret := m.existing(ctx, &a, format)
 	if ret != nil {
 		return ret, nil
 	}
@@ -93,14 +96,15 @@ func (m contents) serializeTo(ctx context.Context, a serializeArgs) (*data.Map, 
 			}
 		}
 		if data.Equal(old, merged) {
-			return change.Done(a.Name, "The file "+a.Name+" is in the correct state"), nil
+			return change.Unchanged(a.Name, "The file "+a.Name+" is in the correct state"), nil
 		}
 		a.Dataset = merged
 	}
-	text, err := serializers.Write(format, a.Dataset, a.options(format))
+	text, err := serializers.Serialize(ctx, m.env, format, a.Dataset, a.options(format))
 	switch {
-	case loader.KindOf(err) == loader.KindExecution:
-		return change.Failed(a.Name, "The "+format+" serializer could not be found. It either does not exist or its prerequisites are not installed."), nil
+	case errors.Is(err, serializers.ErrMissing):
+		return change.Failed(a.Name, "The "+format+
+			" serializer could not be found. It either does not exist or its prerequisites are not installed."), nil
 	case err != nil:
 		return nil, err
 	}
@@ -133,8 +137,11 @@ func (a *serializeArgs) complaint() string {
 	return ""
 }
 
-// existing returns the data that is in the file, for merge_if_exists, or the result of the state.
-func (a *serializeArgs) existing(format string) (any, *data.Map) {
+// existing returns the data in the file, for merge_if_exists, or the result of the state if it
+// cannot be read.
+func (m contents) existing(
+	ctx context.Context, a *serializeArgs, format string,
+) (any, *data.Map) {
 	if !a.MergeIfExists || !paths.IsFile(a.Name) {
 		return nil, nil
 	}
@@ -142,17 +149,18 @@ func (a *serializeArgs) existing(format string) (any, *data.Map) {
 	if err != nil {
 		return nil, change.Failed(a.Name, "Failed to deserialize existing data: "+err.Error())
 	}
-	v, err := serializers.Read(format, string(body), repacked(a.DeserializerOpts))
+	v, err := serializers.Deserialize(ctx, m.env, format, string(body), repacked(a.DeserializerOpts))
 	switch {
-	case loader.KindOf(err) == loader.KindExecution:
-		return nil, change.Failed(a.Name, "merge_if_exists is not supported for the "+format+" serializer")
+	case errors.Is(err, serializers.ErrMissing):
+		return nil, change.Failed(a.Name, "merge_if_exists is not supported for the "+format+
+			" serializer")
 	case err != nil:
 		return nil, change.Failed(a.Name, "Failed to deserialize existing data: "+err.Error())
 	}
 	return v, nil
 }
 
-// options returns those of a format: the state's own, and over them those that are given.
+// options returns the options of a format: the state's defaults, overridden by the given ones.
 func (a *serializeArgs) options(format string) *data.Map {
 	opts := data.NewMap()
 	switch format {
@@ -162,7 +170,8 @@ func (a *serializeArgs) options(format string) *data.Map {
 			opts.Set("allow_unicode", true)
 		}
 	case "json":
-		opts = data.NewMap("indent", int64(2), "separators", data.Tuple{",", ": "}, "sort_keys", true)
+		opts = data.NewMap("indent", int64(2), "separators", data.Tuple{",", ": "},
+			"sort_keys", true)
 		if data.Truth(a.Encoding) {
 			opts.Set("ensure_ascii", false)
 		}
@@ -171,7 +180,7 @@ func (a *serializeArgs) options(format string) *data.Map {
 	return opts
 }
 
-// repacked returns a list of dictionaries as one.
+// repacked merges a list of dictionaries into one.
 func repacked(v any) *data.Map {
 	if m, ok := v.(*data.Map); ok {
 		return m
@@ -186,43 +195,47 @@ func repacked(v any) *data.Map {
 	return all
 }
 
-// serialized makes the file.
+// serialized writes the file.
 func (m contents) serialized(
 	ctx context.Context, a serializeArgs, contents, old any,
 ) (*data.Map, error) {
 	mode, saltenv := normalMode(a.Mode), change.CallOf(ctx).SaltEnv
 	if change.Test(ctx) {
-		v, err := m.call(ctx, "file.check_managed_changes", nil, a.Name, nil, data.NewMap(), nil, a.User, a.Group, mode, nil, nil, nil, nil, saltenv, contents)
-		changes, _ := v.(*data.Map)
+		changes, err := loader.CallAs[*data.Map](ctx, m.env, "file.check_managed_changes", []any{
+			a.Name, nil, data.NewMap(), nil, a.User, a.Group, mode, nil, nil, nil, nil,
+			saltenv, contents,
+		}, nil)
 		switch {
 		case err != nil:
 			return nil, err
 		case changes.Len() == 0:
-			return change.Done(a.Name, "The file "+a.Name+" is in the correct state"), nil
+			return change.Unchanged(a.Name, "The file "+a.Name+" is in the correct state"), nil
 		case !a.ShowChanges:
 			changes.Set("diff", "<show_changes=False>")
 		}
-		a.tellMerge(old, changes)
-		return change.Would(a.Name, changes, "Dataset will be serialized and stored into "+a.Name), nil
+		a.reportMerge(old, changes)
+		return change.Would(a.Name, changes,
+			"Dataset will be serialized and stored into "+a.Name), nil
 	}
-	start := change.Done(a.Name, "")
+	start := change.Unchanged(a.Name, "")
 	if data.Truth(a.DeserializerOpts) && !a.MergeIfExists {
 		start.Set("warnings", []any{"The 'deserializer_opts' option is ignored unless merge_if_exists is set to True."})
 	}
-	v, err := m.call(ctx, "file.manage_file", data.NewMap("makedirs", a.Makedirs, "show_changes", a.ShowChanges, "encoding", a.Encoding,
-		"encoding_errors", a.EncodingErrors, "contents", contents), a.Name, "", start, nil, data.NewMap(), a.User, a.Group, mode, nil, saltenv, a.Backup)
+	ret, err := loader.CallAs[*data.Map](ctx, m.env, "file.manage_file",
+		[]any{a.Name, "", start, nil, data.NewMap(), a.User, a.Group, mode, nil, saltenv, a.Backup},
+		data.NewMap("makedirs", a.Makedirs, "show_changes", a.ShowChanges, "encoding", a.Encoding,
+			"encoding_errors", a.EncodingErrors, "contents", contents))
 	if err != nil {
 		return nil, err
 	}
-	ret, _ := v.(*data.Map)
 	if changes, ok := ret.Value("changes").(*data.Map); ok {
-		a.tellMerge(old, changes)
+		a.reportMerge(old, changes)
 	}
 	return ret, nil
 }
 
-// tellMerge tells what differs in data that was merged in place of a diff of lines.
-func (a *serializeArgs) tellMerge(old any, changes *data.Map) {
+// reportMerge reports the differences of merged data instead of a diff of lines.
+func (a *serializeArgs) reportMerge(old any, changes *data.Map) {
 	before, one := old.(*data.Map)
 	after, two := a.Dataset.(*data.Map)
 	if one && two && a.ShowChanges {
@@ -230,7 +243,8 @@ func (a *serializeArgs) tellMerge(old any, changes *data.Map) {
 	}
 }
 
-// differences returns what differs in two dictionaries, by keys: old and new (salt/utils/dictdiffer.py, recursive_diff).
+// differences returns the differences of two dictionaries by key: old and new
+// (salt/utils/dictdiffer.py, recursive_diff).
 func differences(before, after *data.Map) *data.Map {
 	diffs := data.NewMap()
 	for key, now := range after.All() {

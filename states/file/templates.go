@@ -8,10 +8,11 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// templates are the sources of texts.
+// templates are the arguments that specify sources of texts.
 type templates struct{ source, sourceHash, template, sources, sourceHashes, defaults, context any }
 
 func (t templates) any() bool { return data.Truth(t.source) || data.Truth(t.sources) }
@@ -26,7 +27,7 @@ func (t templates) complaint() string {
 	return ""
 }
 
-// contentOf returns what templates become, joined in a list.
+// contentOf returns the rendered templates as a list.
 func (m *module) contentOf(ctx context.Context, t templates) ([]string, *data.Map, error) {
 	sources, _ := t.sources.([]any)
 	if data.Truth(t.source) {
@@ -40,20 +41,23 @@ func (m *module) contentOf(ctx context.Context, t templates) ([]string, *data.Ma
 	}
 	var out []string
 	for _, source := range sources {
-		v, err := m.call(ctx, "cp.get_template", data.NewMap("template", t.template, "saltenv", change.CallOf(ctx).SaltEnv, "context", vars), source, "")
+		file, err := calls.GetTemplate(ctx, m.env, calls.Template{
+			Path: source, Engine: t.template, SaltEnv: change.CallOf(ctx).SaltEnv, Context: vars,
+		})
 		if err != nil {
 			return nil, nil, err
 		}
-		file := data.Str(v)
 		if file == "" {
-			return nil, failedTemplate(source, "Failed to load template file "+data.Str(source)), nil
+			return nil, failedTemplate(source, "Failed to load template file "+
+				data.Str(source)), nil
 		}
 		body, err := os.ReadFile(file)
 		if err != nil {
 			return nil, nil, loader.Exception("OSError", "%w", err)
 		}
 		if len(body) == 0 {
-			return nil, failedTemplate(source, "Failed to read rendered template file "+file+" ("+data.Str(source)+")"), nil
+			return nil, failedTemplate(source, "Failed to read rendered template file "+file+" ("+
+				data.Str(source)+")"), nil
 		}
 		out = append(out, strings.ToValidUTF8(string(body), "\ufffd"))
 	}
@@ -66,7 +70,7 @@ func failedTemplate(source any, comment string) *data.Map {
 	return ret
 }
 
-// warnOfHash logs that the hash of a source is not looked at, where the source is not fetched from elsewhere.
+// warnOfHash logs that the hash of a source is ignored if the source is not remote.
 func (m *module) warnOfHash(source, hash any) {
 	if source == nil || !data.Truth(hash) {
 		return

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A copy in the directory that all users share has a name of its own: who sees the first file cannot have planted one under that.
+// A temporary copy in a shared directory has an unpredictable name, so that nobody can place a file
+// there in advance.
 func TestCopiesHaveNamesOfTheirOwn(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)

@@ -15,6 +15,7 @@ import (
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/match"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -34,27 +35,27 @@ type tidiedArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// tidied removes files that are old or large from a directory and those below it.
+// tidied removes old or large files from a directory and its subdirectories.
 //
 // age, size
 //
-//	What is so many days old, or so large, as 10k: either is enough.
+//	The minimum age in days, or the minimum size, such as 10k. Either is sufficient.
 //
 // age_size_logical_operator, age_size_only
 //
-//	AND asks for both; age or size, for this one alone.
+//	AND requires both; age or size considers only that one.
 //
 // time_comparison
 //
-//	The time that counts: atime, mtime or ctime.
+//	The time to use: atime, mtime or ctime.
 //
 // matches, exclude, full_path_match
 //
-//	Regular expressions for names, or for whole paths, of what is removed, and of what is not.
+//	Regular expressions for names, or whole paths, of files to remove, and of files to keep.
 //
 // rmdirs, rmlinks, followlinks
 //
-//	Remove directories, too; leave links; go into directories that links lead to.
+//	Remove directories as well; False: keep links; follow links to directories.
 //
 //	/tmp/cores:
 //	  file.tidied:
@@ -66,8 +67,8 @@ func (m backlog) tidied(ctx context.Context, a tidiedArgs) (change.Result, error
 	switch {
 	case !filepath.IsAbs(a.Name):
 		return change.Refuse(a.Name, notAbsolute(a.Name))
-	case strangersLink(a.Name) != "":
-		return change.Refuse(a.Name, strangersLink(a.Name))
+	case untrustedLink(a.Name) != "":
+		return change.Refuse(a.Name, untrustedLink(a.Name))
 	case !paths.IsDir(a.Name):
 		return change.Refuse(a.Name, a.Name+" does not exist or is not a directory.")
 	}
@@ -75,31 +76,32 @@ func (m backlog) tidied(ctx context.Context, a tidiedArgs) (change.Result, error
 	if err != nil {
 		return change.Result{}, err
 	}
-	return change.Thing[*tidying]{
+	return change.Thing[*tidyCall]{
 		Name: a.Name,
-		Look: func(ctx context.Context) (*tidying, error) { return t, change.Raise(t.walk(ctx, a.Name)) },
-		Wants: func(t *tidying) *data.Map {
+		Look: func(ctx context.Context) (*tidyCall, error) { return t, change.Raise(t.walk(ctx, a.Name)) },
+		Wants: func(t *tidyCall) *data.Map {
 			return change.When(len(t.old) > 0, data.NewMap("removed", t.old))
 		},
-		Apply:   func(ctx context.Context, t *tidying) error { return t.remove(ctx) },
-		Changed: func(_, t *tidying) *data.Map { return data.NewMap("removed", t.removed) },
-		Say: func(o change.Outcome[*tidying]) any {
+		Apply:   func(ctx context.Context, t *tidyCall) error { return t.remove(ctx) },
+		Changed: func(_, t *tidyCall) *data.Map { return data.NewMap("removed", t.removed) },
+		Say: func(o change.Outcome[*tidyCall]) any {
 			switch o.Stage {
 			case change.StageSame:
 				return "Nothing to remove from directory " + a.Name
 			case change.StageWould:
 				return a.Name + " is set for tidy"
 			case change.StageDone:
-				return "Removed " + strconv.Itoa(len(t.old)) + " files or directories from directory " + a.Name
+				return "Removed " + strconv.Itoa(len(t.old)) +
+					" files or directories from directory " + a.Name
 			}
 			return nil
 		},
-		Trust: true, // what is removed gives the directories above it other times
+		Trust: true, // removing entries changes the times of parent directories
 	}.Ensure(ctx)
 }
 
-// remove removes what is old, up to the first that cannot be removed.
-func (t *tidying) remove(ctx context.Context) error {
+// remove removes the old files and stops at the first error.
+func (t *tidyCall) remove(ctx context.Context) error {
 	for _, path := range t.old {
 		if _, err := t.m.call(ctx, "file.remove", t.a.bound(), path); err != nil {
 			return change.Except(err, loader.KindExecution)
@@ -109,7 +111,8 @@ func (t *tidying) remove(ctx context.Context) error {
 	return nil
 }
 
-// bound keeps what is removed in the directory, unless links are followed: users of the host may put links between.
+// bound returns arguments that confine removals to the directory, because users of the host may
+// place links in between. It returns none if links are followed.
 func (a tidiedArgs) bound() *data.Map {
 	if a.Followlinks {
 		return nil
@@ -117,12 +120,12 @@ func (a tidiedArgs) bound() *data.Map {
 	return data.NewMap("within", a.Name)
 }
 
-// A tidying finds what is to be removed.
-type tidying struct {
+// A tidyCall collects the paths to remove.
+type tidyCall struct {
 	m              backlog
 	a              tidiedArgs
 	age, size      float64
-	only           string // age or size alone; or ""
+	only           string // age or size if only one counts, or ""
 	both           bool
 	stamp          string
 	matches, spare []*match.Groups
@@ -130,8 +133,9 @@ type tidying struct {
 	old, removed   []any
 }
 
-func (m backlog) newTidying(a tidiedArgs) (*tidying, error) {
-	t := &tidying{m: m, a: a, today: day(time.Now()), stamp: "atime", old: []any{}, removed: []any{}}
+func (m backlog) newTidying(a tidiedArgs) (*tidyCall, error) {
+	t := &tidyCall{m: m, a: a, today: day(time.Now()), stamp: "atime", old: []any{},
+		removed: []any{}}
 	t.both = strings.EqualFold(a.AgeSizeLogicalOperator, "and")
 	if !t.both && !strings.EqualFold(a.AgeSizeLogicalOperator, "or") {
 		m.env.Log.Warn("Logical operator must be 'AND' or 'OR'. Defaulting to 'OR'...")
@@ -143,7 +147,8 @@ func (m backlog) newTidying(a tidiedArgs) (*tidying, error) {
 			t.only = ""
 		}
 	}
-	if stamp, ok := a.TimeComparison.(string); ok && (strings.EqualFold(stamp, "mtime") || strings.EqualFold(stamp, "ctime")) {
+	if stamp, ok := a.TimeComparison.(string); ok &&
+		(strings.EqualFold(stamp, "mtime") || strings.EqualFold(stamp, "ctime")) {
 		t.stamp = strings.ToLower(stamp)
 	}
 	var err error
@@ -167,7 +172,7 @@ func (m backlog) newTidying(a tidiedArgs) (*tidying, error) {
 	return t, err
 }
 
-// amount returns a number, which no text is.
+// amount returns a number. Strings are not converted.
 func amount(v any) (float64, error) {
 	switch n := v.(type) {
 	case int64:
@@ -180,11 +185,12 @@ func amount(v any) (float64, error) {
 		}
 		return 0, nil
 	}
-	return 0, loader.TypeError("'>=' not supported between instances of 'int' and '%s'", loader.TypeName(v))
+	return 0, loader.TypeError("'>=' not supported between instances of 'int' and '%s'",
+		loader.TypeName(v))
 }
 
-// bytesOf reads 10, 1.5k, 2MiB or 3MB, the last of which counts in thousands; what is none of them is 0 (salt/utils/stringutils.py,
-// human_to_bytes).
+// bytesOf parses sizes such as 10, 1.5k, 2MiB or 3MB, of which the last uses powers of 1000.
+// Anything else is 0 (salt/utils/stringutils.py, human_to_bytes).
 func bytesOf(size string) float64 {
 	size = strings.TrimSpace(size)
 	end := len(size) - len(strings.TrimLeft(size, "0123456789."))
@@ -208,7 +214,8 @@ func bytesOf(size string) float64 {
 	return 0
 }
 
-// expressions compiles regular expressions that match from the beginning; a text is one of them.
+// expressions compiles regular expressions that match at the beginning. A string is a single
+// expression.
 func expressions(v any) ([]*match.Groups, error) {
 	var all []*match.Groups
 	for _, expr := range texts(v) {
@@ -221,14 +228,15 @@ func expressions(v any) ([]*match.Groups, error) {
 	return all, nil
 }
 
-// day returns the midnight before a time, of the calendar and of no zone.
+// day returns midnight of the calendar day, without a time zone.
 func day(t time.Time) time.Time {
 	t = t.Local()
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
 }
 
-// walk looks at what is in a directory, after what is below it. What goes away meanwhile is passed over.
-func (t *tidying) walk(ctx context.Context, dir string) error {
+// walk checks the entries of a directory after those of its subdirectories. Entries that disappear
+// in the meantime are skipped.
+func (t *tidyCall) walk(ctx context.Context, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.m.env.Log.Warnf("Unable to read %s: %s", dir, err)
@@ -256,8 +264,8 @@ func (t *tidying) walk(ctx context.Context, dir string) error {
 	return nil
 }
 
-// look notes a path if it is to be removed.
-func (t *tidying) look(ctx context.Context, path string) error {
+// look adds a path if it is to be removed.
+func (t *tidyCall) look(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -291,12 +299,11 @@ func (t *tidying) look(ctx context.Context, path string) error {
 }
 
 // enough reports whether a file is old or large enough.
-func (t *tidying) enough(ctx context.Context, path string, size float64) (bool, error) {
-	v, err := t.m.call(ctx, "file.stats", data.NewMap("follow_symlinks", false), path)
+func (t *tidyCall) enough(ctx context.Context, path string, size float64) (bool, error) {
+	st, err := calls.Stats(ctx, t.m.env, path)
 	if err != nil {
 		return false, err
 	}
-	st, _ := v.(*data.Map)
 	seconds, _ := st.Value(t.stamp).(float64)
 	age := math.Abs(t.today.Sub(day(time.UnixMicro(int64(seconds*1e6)))).Hours() / 24)
 	old, large := age >= t.age, size >= t.size
@@ -311,8 +318,8 @@ func (t *tidying) enough(ctx context.Context, path string, size float64) (bool, 
 	return old || large, nil
 }
 
-// named reports whether the name of a path is one of those to remove.
-func (t *tidying) named(path string) (bool, error) {
+// named reports whether the name of a path is among those to remove.
+func (t *tidyCall) named(path string) (bool, error) {
 	name := path
 	if !t.a.FullPathMatch {
 		name = filepath.Base(path)
@@ -341,7 +348,7 @@ type prunedArgs struct {
 	OlderThan    any  `default:"None"`
 }
 
-// pruned removes a directory that is empty.
+// pruned removes an empty directory.
 //
 // recurse
 //
@@ -349,18 +356,18 @@ type prunedArgs struct {
 //
 // ignore_errors
 //
-//	So, and do not fail for those that are not empty.
+//	Like recurse, but do not fail if directories are not empty.
 //
 // older_than
 //
-//	Only those that did not change for so many days.
+//	Only directories that have not changed for this many days.
 //
 //	/srv/old:
 //	  file.pruned:
 //	    - recurse: True
 func (m backlog) pruned(ctx context.Context, a prunedArgs) (change.Result, error) {
 	a.Name = home(a.Name)
-	p := &pruning{prunedArgs: a}
+	p := &pruneResult{prunedArgs: a}
 	return change.Thing[bool]{
 		Name:    a.Name,
 		Look:    func(context.Context) (bool, error) { return paths.IsDir(a.Name), nil },
@@ -378,29 +385,28 @@ func (m backlog) pruned(ctx context.Context, a prunedArgs) (change.Result, error
 			}
 			return nil
 		},
-		Trust: true, // directories that are not old enough stay
+		Trust: true, // directories that are too recent stay
 	}.Ensure(ctx)
 }
 
-// A pruning is what became of a directory that was to be removed.
-type pruning struct {
+// A pruneResult is the outcome of removing a directory.
+type pruneResult struct {
 	prunedArgs
 	changes *data.Map
 	comment string
 }
 
-func (p *pruning) remove(ctx context.Context, m backlog) error {
+func (p *pruneResult) remove(ctx context.Context, m backlog) error {
 	recurse := p.Recurse || p.IgnoreErrors
 	words := data.NewMap("recurse", recurse, "verbose", true, "older_than", p.OlderThan)
-	v, err := m.call(ctx, "file.rmdir", words, p.Name)
+	outcome, err := change.Ask[*data.Map](ctx, m.env, "file.rmdir", []any{p.Name}, words)
 	if err != nil {
-		return change.Raise(err)
+		return err
 	}
-	told, _ := v.(*data.Map)
-	told = told.Clone()
-	good := data.Truth(told.Value("result"))
-	told.Delete("result")
-	deleted := texts(told.Value("deleted"))
+	outcome = outcome.Clone()
+	good := data.Truth(outcome.Value("result"))
+	outcome.Delete("result")
+	deleted := texts(outcome.Value("deleted"))
 	switch {
 	case good && !recurse:
 		p.changes, p.comment = data.NewMap("deleted", p.Name), "Removed directory "+p.Name
@@ -409,7 +415,7 @@ func (p *pruning) remove(ctx context.Context, m backlog) error {
 		p.changes = data.NewMap("deleted", sortedTexts(deleted, false))
 		p.comment = "Recursively removed empty directories under " + p.Name
 	default:
-		p.changes = told
+		p.changes = outcome
 		return change.Reason("Failed to remove directory " + p.Name)
 	}
 	return nil

@@ -8,12 +8,12 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// goneHead says why a clone has no branch.
+// goneHead is the message for a clone that has no branch.
 const goneHead = " refers to a ref that does not exist. This can happen when the default branch on the remote repository is renamed or deleted. If you " +
 	"are unable to fix the remote repository, you can work around this by setting the 'branch' argument (which will ensure that the named branch is " +
 	"created if it does not already exist)."
 
-// clone makes the clone.
+// clone creates the clone.
 func (l *latest) clone(ctx context.Context) (*data.Map, error) {
 	new := l.name + " => " + l.target
 	ended := l.vacate(ctx, l.target, l.name, l.a.ForceClone, func() {
@@ -44,7 +44,7 @@ func (l *latest) clone(ctx context.Context) (*data.Map, error) {
 		return l.fail("Clone failed: " + bare(err)), nil
 	}
 	l.changes().Set("new", new)
-	l.did(l.name + " cloned to " + l.target + kind)
+	l.addAction(l.name + " cloned to " + l.target + kind)
 	if !l.bare && l.remoteRev != "" {
 		if ended, err := l.checkOut(ctx); ended != nil || err != nil {
 			return ended, err
@@ -65,7 +65,7 @@ func (l *latest) clone(ctx context.Context) (*data.Map, error) {
 	return l.end(true, sentences(l.done)), nil
 }
 
-// checkOut brings a new clone to branch, revision and upstream.
+// checkOut brings a new clone to the desired branch, revision and upstream.
 func (l *latest) checkOut(ctx context.Context) (*data.Map, error) {
 	if l.kind == "tag" {
 		tags, err := l.list(ctx, "list_tags")
@@ -81,10 +81,12 @@ func (l *latest) checkOut(ctx context.Context) (*data.Map, error) {
 		return nil, err
 	}
 	if l.a.Branch != nil && !slices.Contains(branches, l.branch) {
-		if _, err := l.call(ctx, "checkout", []any{l.target, l.start()}, "opts", []any{"-b", l.branch}); err != nil {
+		if _, err := l.call(ctx, "checkout", []any{l.target, l.start()},
+			"opts", []any{"-b", l.branch}); err != nil {
 			return nil, err
 		}
-		l.did("Branch '" + l.branch + "' checked out, with " + l.place + " as a starting point")
+		l.addAction("Branch '" + l.branch + "' checked out, with " + l.place +
+			" as a starting point")
 	}
 	if l.localRev, l.localBranch, err = l.head(ctx); err != nil {
 		return nil, err
@@ -93,10 +95,11 @@ func (l *latest) checkOut(ctx context.Context) (*data.Map, error) {
 		return l.fail("Remote HEAD" + goneHead), nil
 	}
 	if !l.equal(l.localRev) {
-		if _, err := l.call(ctx, "reset", []any{l.target}, "opts", []any{"--hard", l.remoteRev}); err != nil {
+		if _, err := l.call(ctx, "reset", []any{l.target},
+			"opts", []any{"--hard", l.remoteRev}); err != nil {
 			return nil, err
 		}
-		l.did("Repository was reset to " + l.place)
+		l.addAction("Repository was reset to " + l.place)
 	}
 	now, err := l.parse(ctx, l.localBranch+"@{upstream}", "--abbrev-ref")
 	if err != nil {
@@ -114,7 +117,7 @@ func (l *latest) setUpstream(ctx context.Context, t tracking) error {
 	}
 	_, err := l.call(ctx, "branch", []any{l.target}, "opts", t.opts)
 	if err == nil {
-		l.did(t.said)
+		l.addAction(t.action)
 	}
 	return err
 }

@@ -22,11 +22,12 @@ type clonedArgs struct {
 	OutputEncoding any `default:"None"`
 }
 
-// cloned makes a clone where there is none, and has a branch checked out.
+// cloned clones a repository if the target is missing, and checks out a branch.
 //
 // name, target, branch
 //
-//	The URL, where the clone is to be, and the branch; without it that of the remote.
+//	The URL, the directory of the clone, and the branch. Default: the default branch of the
+//	remote.
 //
 // user, password, identity, https_user, https_pass
 //
@@ -48,7 +49,9 @@ func (m *module) cloned(ctx context.Context, a clonedArgs) (any, error) {
 	case a.Branch != nil && branch == "":
 		return r.fail("Invalid 'branch' argument"), nil
 	}
-	c := &caller{m: m, target: target, user: a.User, password: a.Password, encoding: a.OutputEncoding, identity: a.Identity, httpsUser: a.HTTPSUser, httpsPass: a.HTTPSPass}
+	c := &caller{m: m, target: target, user: a.User, password: a.Password,
+		encoding: a.OutputEncoding, identity: a.Identity, httpsUser: a.HTTPSUser,
+		httpsPass: a.HTTPSPass}
 	return ended(change.Thing[checkout]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (checkout, error) { return c.look(ctx, branch) },
@@ -56,7 +59,8 @@ func (m *module) cloned(ctx context.Context, a clonedArgs) (any, error) {
 			if !now.there {
 				return data.NewMap("new", a.Name+" => "+target)
 			}
-			return change.When(now.branch != branch, data.NewMap("branch", change.OldNew(now.branch, branch)))
+			return change.When(now.branch != branch,
+				data.NewMap("branch", change.OldNew(now.branch, branch)))
 		},
 		Apply: func(ctx context.Context, now checkout) error {
 			if !now.there {
@@ -64,18 +68,18 @@ func (m *module) cloned(ctx context.Context, a clonedArgs) (any, error) {
 			}
 			return c.changeBranch(ctx, branch)
 		},
-		Say:   func(o change.Outcome[checkout]) any { return o.Before.say(o, a.Name, target, branch) },
-		Trust: true, // Salt asks git no more
+		Say:   func(o change.Outcome[checkout]) any { return o.Before.comment(o, a.Name, target, branch) },
+		Trust: true, // Salt does not ask git again
 	}.Ensure(ctx))
 }
 
-// A checkout is a clone as it is; the branch counts only where one is asked for.
+// A checkout is the current state of a clone. The branch is only set if one was requested.
 type checkout struct {
 	there  bool
 	branch string
 }
 
-// look returns how the clone is.
+// look reads the state of the clone.
 func (c *caller) look(ctx context.Context, branch string) (now checkout, err error) {
 	if !paths.IsDir(c.target) && !paths.IsFile(c.target) {
 		return now, nil
@@ -90,8 +94,8 @@ func (c *caller) look(ctx context.Context, branch string) (now checkout, err err
 	return now, change.Raise(err)
 }
 
-// say returns the comment, nil for the text of an error.
-func (now checkout) say(o change.Outcome[checkout], name, target, branch string) any {
+// comment returns the comment, nil for the text of an error.
+func (now checkout) comment(o change.Outcome[checkout], name, target, branch string) any {
 	with, checked := "", ""
 	if branch != "" {
 		with, checked = " with branch '"+branch+"'", " and is checked out to branch '"+branch+"'"

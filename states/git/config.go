@@ -21,7 +21,7 @@ type configSetArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// configSet keeps a key of git's configuration at a value.
+// configSet sets a key of git's configuration.
 //
 // value, multivar
 //
@@ -29,7 +29,8 @@ type configSetArgs struct {
 //
 // repo, global, user, password
 //
-//	The repository, or with global the configuration of the user; as which user git runs, with the password on Windows.
+//	The repository, or with global the user's configuration; the system user that git runs as, and
+//	that user's password on Windows.
 //
 //	user.email:
 //	  git.config_set:
@@ -48,15 +49,15 @@ func (m *module) configSet(ctx context.Context, a configSetArgs) (any, error) {
 		return r.fail("Non-global config options require the 'repo' argument to be set"), nil
 	}
 	key, wanted := data.Str(a.Name), list(a.Multivar)
-	said := data.Repr(wanted)
+	shown := data.Repr(wanted)
 	if a.Value != nil {
 		wanted = []any{data.Str(a.Value)}
-		said = "'" + data.Str(a.Value) + "'"
+		shown = "'" + data.Str(a.Value) + "'"
 	}
-	return ended(m.setKey(ctx, a, global, key, wanted, said))
+	return ended(m.setKey(ctx, a, global, key, wanted, shown))
 }
 
-// list returns values as texts; one text may hold several with commas between them.
+// list returns values as strings. A single string may hold several values separated by commas.
 func list(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -76,13 +77,13 @@ func list(v any) []any {
 }
 
 func (m *module) setKey(
-	ctx context.Context, a configSetArgs, global bool, key string, wanted []any, said string,
+	ctx context.Context, a configSetArgs, global bool, key string, wanted []any, shown string,
 ) (change.Result, error) {
 	word, small := "", ""
 	if global {
 		word, small = "Global key ", "global key "
 	}
-	failed := "Failed to set " + small + "'" + key + "' to " + said
+	failed := "Failed to set " + small + "'" + key + "' to " + shown
 	return change.Thing[any]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (any, error) {
@@ -102,7 +103,8 @@ func (m *module) setKey(
 			return err
 		},
 		Changed: func(before, after any) *data.Map {
-			return change.When(!data.Equal(before, after), data.NewMap(key, change.OldNew(before, after)))
+			return change.When(!data.Equal(before, after),
+				data.NewMap(key, change.OldNew(before, after)))
 		},
 		Say: func(o change.Outcome[any]) any {
 			how := "set to"
@@ -111,11 +113,11 @@ func (m *module) setKey(
 			}
 			switch o.Stage {
 			case change.StageSame:
-				return word + "'" + key + "' is already set to " + said
+				return word + "'" + key + "' is already set to " + shown
 			case change.StageWould:
-				return word + "'" + key + "' would be " + how + " " + said
+				return word + "'" + key + "' would be " + how + " " + shown
 			case change.StageDone:
-				return word + "'" + key + "' was " + how + " " + said
+				return word + "'" + key + "' was " + how + " " + shown
 			}
 			return nil
 		},
@@ -123,9 +125,12 @@ func (m *module) setKey(
 	}.Ensure(ctx)
 }
 
-// config calls one of the functions config_ of the module git.
-func (m *module) config(ctx context.Context, fun string, repo, user, password, encoding any, words ...any) (any, error) {
-	kwargs := data.NewMap("cwd", repo, "user", user, "password", password, "output_encoding", encoding)
+// config calls one of the config_ functions of the module git.
+func (m *module) config(
+	ctx context.Context, fun string, repo, user, password, encoding any, words ...any,
+) (any, error) {
+	kwargs := data.NewMap("cwd", repo, "user", user, "password", password,
+		"output_encoding", encoding)
 	kwargs.Update(data.NewMap(words...))
 	return m.env.Call(ctx, "git.config_"+fun, nil, kwargs)
 }
@@ -144,7 +149,8 @@ type configUnsetArgs struct {
 //
 // name, value_regex, all
 //
-//	A regular expression for keys, one for those of its values that are removed, and whether several may be.
+//	A regular expression for keys; one for the values to remove; whether several values may be
+//	removed.
 //
 // repo, global, user, password
 //
@@ -163,7 +169,8 @@ func (m *module) configUnset(ctx context.Context, a configUnsetArgs) (any, error
 	case !global && !data.Truth(a.Repo):
 		return r.fail("Non-global config options require the 'repo' argument to be set"), nil
 	}
-	u := &unsetting{m: m, a: a, global: global, all: data.Truth(a.Kwargs.Value("all")), changes: &data.Map{}}
+	u := &unsetCall{m: m, a: a, global: global, all: data.Truth(a.Kwargs.Value("all")),
+		changes: &data.Map{}}
 	return ended(change.Thing[*data.Map]{
 		Name:    a.Name,
 		Look:    u.look,
@@ -181,12 +188,12 @@ func (m *module) configUnset(ctx context.Context, a configUnsetArgs) (any, error
 			}
 			return nil
 		},
-		Trust: true, // all values of the keys are read again, not those of value_regex alone
+		Trust: true, // reads all values of the keys, not only those that match value_regex
 	}.Ensure(ctx))
 }
 
-// look returns the keys and values that are to go. Several of one key go only where that is asked for.
-func (u *unsetting) look(ctx context.Context) (*data.Map, error) {
+// look returns the keys and values to remove. Several values of one key are removed only with all.
+func (u *unsetCall) look(ctx context.Context) (*data.Map, error) {
 	matches, err := u.matching(ctx, u.a.ValueRegex)
 	if err != nil {
 		return nil, change.Raise(err)
@@ -217,24 +224,25 @@ func named(key, values any) string {
 	return data.Str(key) + " (" + strings.Join(data.Texts(l), ", ") + ")"
 }
 
-// An unsetting is one call of git.config_unset.
-type unsetting struct {
+// An unsetCall is one call of git.config_unset.
+type unsetCall struct {
 	m           *module
 	a           configUnsetArgs
 	global, all bool
 	changes     *data.Map
 }
 
-// matching returns the keys that the expression matches, with those values that regex chooses.
-func (u *unsetting) matching(ctx context.Context, regex any) (*data.Map, error) {
+// matching returns the keys that match the expression, with those of their values that match regex.
+func (u *unsetCall) matching(ctx context.Context, regex any) (*data.Map, error) {
 	key := "^" + strings.TrimRight(strings.TrimLeft(data.Str(u.a.Name), "^"), "$") + "$"
-	v, err := u.m.config(ctx, "get_regexp", u.a.Repo, u.a.User, u.a.Password, u.a.OutputEncoding, "key", key, "value_regex", regex, "global", u.global,
+	v, err := u.m.config(ctx, "get_regexp", u.a.Repo, u.a.User, u.a.Password, u.a.OutputEncoding,
+		"key", key, "value_regex", regex, "global", u.global,
 		"ignore_retcode", true)
 	found, _ := v.(*data.Map)
 	return found, err
 }
 
-func (u *unsetting) unset(ctx context.Context, matches *data.Map) error {
+func (u *unsetCall) unset(ctx context.Context, matches *data.Map) error {
 	pre, err := u.matching(ctx, nil)
 	if err != nil {
 		return change.Raise(err)
@@ -274,8 +282,8 @@ func (u *unsetting) unset(ctx context.Context, matches *data.Map) error {
 	return nil
 }
 
-// compare tells in the changes what is gone.
-func (u *unsetting) compare(pre, post *data.Map) {
+// compare adds the removed values to the changes.
+func (u *unsetCall) compare(pre, post *data.Map) {
 	for key, values := range pre.All() {
 		now, _ := post.Value(key).([]any)
 		gone := []any{}

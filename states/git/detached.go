@@ -29,15 +29,16 @@ type detachedArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// detached keeps a clone at a commit, without a branch.
+// detached keeps a clone at a commit without a branch.
 //
 // name, rev, target, remote
 //
-//	The URL; a commit, tag or branch; where the clone is; the name of the remote.
+//	The URL; a commit, tag or branch; the directory of the clone; the name of the remote.
 //
 // force_clone, force_checkout, fetch_remote, hard_reset, submodules
 //
-//	Empty a directory that is no repository; discard changes at checkout; whether to fetch; discard changes before; update submodules.
+//	Empty a directory that is not a repository; discard changes on checkout; whether to fetch;
+//	discard changes first; update submodules.
 //
 // user, password, identity, https_user, https_pass
 //
@@ -50,7 +51,8 @@ type detachedArgs struct {
 //	    - rev: v1.2.3
 func (m *module) detached(ctx context.Context, a detachedArgs) (any, error) {
 	d := &detached{a: a, report: newReport(a.Name)}
-	d.caller = caller{m: m, target: text(a.Target), user: a.User, password: a.Password, encoding: a.OutputEncoding, httpsUser: a.HTTPSUser, httpsPass: a.HTTPSPass}
+	d.caller = caller{m: m, target: text(a.Target), user: a.User, password: a.Password,
+		encoding: a.OutputEncoding, httpsUser: a.HTTPSUser, httpsPass: a.HTTPSPass}
 	d.rev, d.remote = text(a.Rev), text(a.Remote)
 	if problem := d.prepare(); problem != "" {
 		return d.fail(problem), nil
@@ -63,7 +65,7 @@ func (m *module) detached(ctx context.Context, a detachedArgs) (any, error) {
 	return d.end(true, sentences(d.done)), nil
 }
 
-// A detached is one call of git.detached on its way.
+// A detached is one call of git.detached in progress.
 type detached struct {
 	*report
 	caller
@@ -71,9 +73,9 @@ type detached struct {
 	a           detachedArgs
 	rev, remote string
 	isHash      bool
-	known       bool   // the commit is there
-	local       string // commit that is checked out
-	commit      string // that is wanted
+	known       bool   // the commit is in the clone
+	local       string // the commit that is checked out
+	commit      string // the desired commit
 }
 
 func (d *detached) prepare() string {
@@ -102,9 +104,9 @@ func (d *detached) prepare() string {
 	return problem
 }
 
-// ready clones, or sets the remote of a clone that is there.
+// ready clones the repository, or sets the remote of an existing clone.
 func (d *detached) ready(ctx context.Context) (*data.Map, error) {
-	there, err := d.there(ctx, ".git")
+	there, err := d.hasRepository(ctx, ".git")
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +117,9 @@ func (d *detached) ready(ctx context.Context) (*data.Map, error) {
 		return nil, err
 	}
 	if d.isHash {
-		said, err := d.found(d.text(ctx, "describe", []any{d.target, d.rev}, "ignore_retcode", true))
-		d.known = said != ""
+		described, err := d.found(d.text(ctx, "describe", []any{d.target, d.rev},
+			"ignore_retcode", true))
+		d.known = described != ""
 		return nil, err
 	}
 	url, err := d.remoteURL(ctx, d.remote)
@@ -126,10 +129,12 @@ func (d *detached) ready(ctx context.Context) (*data.Map, error) {
 	if change.Test(ctx) {
 		return d.neutral("Remote " + d.remote + " would be set to " + d.a.Name), nil
 	}
-	if _, err := d.call(ctx, "remote_set", []any{d.target}, "url", d.a.Name, "remote", d.remote, "https_user", d.httpsUser, "https_pass", d.httpsPass); err != nil {
+	if _, err := d.call(ctx, "remote_set", []any{d.target}, "url", d.a.Name, "remote", d.remote,
+		"https_user", d.httpsUser, "https_pass", d.httpsPass); err != nil {
 		return nil, err
 	}
-	d.did("Remote " + d.remote + " updated from '" + data.Str(orNone(redact(url))) + "' to '" + d.a.Name + "'")
+	d.addAction("Remote " + d.remote + " updated from '" + data.Str(orNone(redact(url))) +
+		"' to '" + d.a.Name + "'")
 	return nil, nil
 }
 
@@ -147,7 +152,7 @@ func (d *detached) cloneFirst(ctx context.Context) (*data.Map, error) {
 	if err := d.clone(ctx, d.a.Name, opts); err != nil {
 		return d.fail(bare(err)), nil
 	}
-	d.did(d.a.Name + " cloned to " + d.target)
+	d.addAction(d.a.Name + " cloned to " + d.target)
 	return nil, nil
 }
 
@@ -158,12 +163,13 @@ func (d *detached) fetchAll(ctx context.Context) (*data.Map, error) {
 	if change.Test(ctx) {
 		return d.neutral("Repository remote " + d.remote + " would be fetched"), nil
 	}
-	updated, err := d.fetch(ctx, d.remote, true, []any{"refs/heads/*:refs/remotes/" + d.remote + "/*", "+refs/tags/*:refs/tags/*"})
+	updated, err := d.fetch(ctx, d.remote, true,
+		[]any{"refs/heads/*:refs/remotes/" + d.remote + "/*", "+refs/tags/*:refs/tags/*"})
 	if err != nil {
 		return d.fail("Fetch failed:\n\n" + err.Error()), nil
 	}
 	if updated {
-		d.did("Remote " + d.remote + " was fetched, resulting in updated refs")
+		d.addAction("Remote " + d.remote + " was fetched, resulting in updated refs")
 	}
 	return nil, nil
 }
@@ -171,18 +177,19 @@ func (d *detached) fetchAll(ctx context.Context) (*data.Map, error) {
 // resolve finds the commit of the revision.
 func (d *detached) resolve(ctx context.Context) (*data.Map, error) {
 	if d.isHash {
-		said, err := d.text(ctx, "describe", []any{d.target, d.rev})
-		if d.commit = d.rev; err == nil && said == "" {
+		described, err := d.text(ctx, "describe", []any{d.target, d.rev})
+		if d.commit = d.rev; err == nil && described == "" {
 			return d.end(false, "Revision '"+d.rev+"' does not exist"), nil
 		}
 		return nil, err
 	}
-	v, err := d.call(ctx, "remote_refs", []any{d.target}, "identity", d.identity, "ignore_retcode", false)
+	refs, err := d.dict(ctx, "remote_refs", []any{d.target},
+		"identity", d.identity, "ignore_retcode", false)
 	if err != nil {
 		return d.fail("Failed to list refs for " + d.remote + ": " + bare(err)), nil
 	}
-	refs, _ := v.(*data.Map)
-	for _, ref := range []string{"refs/remotes/" + d.remote + "/" + d.rev, "refs/tags/" + d.rev + "^{}", "refs/tags/" + d.rev} {
+	for _, ref := range []string{"refs/remotes/" + d.remote + "/" + d.rev, "refs/tags/" + d.rev +
+		"^{}", "refs/tags/" + d.rev} {
 		if d.commit = refs.Text(ref); d.commit != "" {
 			return nil, nil
 		}
@@ -195,10 +202,11 @@ func (d *detached) checkOut(ctx context.Context) (*data.Map, error) {
 		if change.Test(ctx) {
 			return d.neutral("Hard reset to HEAD would be performed on " + d.target), nil
 		}
-		if _, err := d.call(ctx, "reset", []any{d.target}, "opts", []any{"--hard", "HEAD"}); err != nil {
+		if _, err := d.call(ctx, "reset", []any{d.target},
+			"opts", []any{"--hard", "HEAD"}); err != nil {
 			return nil, err
 		}
-		d.did("Repository was reset to HEAD before checking out revision")
+		d.addAction("Repository was reset to HEAD before checking out revision")
 	}
 	same := d.commit == d.local || d.isHash && d.local != "" && strings.HasPrefix(d.local, d.commit)
 	if !same {
@@ -206,19 +214,20 @@ func (d *detached) checkOut(ctx context.Context) (*data.Map, error) {
 			d.changes().Set("HEAD", data.NewMap("old", orNone(d.local), "new", d.commit))
 			return d.neutral("Commit ID " + d.commit + " would be checked out at " + d.target), nil
 		}
-		if _, err := d.call(ctx, "checkout", []any{d.target, d.commit}, "force", d.a.ForceCheckout); err != nil {
+		if _, err := d.call(ctx, "checkout", []any{d.target, d.commit},
+			"force", d.a.ForceCheckout); err != nil {
 			return nil, err
 		}
-		d.did("Commit ID " + d.commit + " was checked out at " + d.target)
+		d.addAction("Commit ID " + d.commit + " was checked out at " + d.target)
 	}
 	if d.a.Submodules && !change.Test(ctx) {
 		if err := d.submodules(ctx); err != nil {
 			return nil, err
 		}
-		d.did("Submodules were updated")
+		d.addAction("Submodules were updated")
 	}
 	if same {
-		d.did("Already checked out at correct revision")
+		d.addAction("Already checked out at correct revision")
 		return nil, nil
 	}
 	rev, err := d.found(d.text(ctx, "revision", []any{d.target}, "ignore_retcode", true))

@@ -1,10 +1,13 @@
-// Package git is Salt's state git: repositories that are cloned, up to date and configured (salt/states/git.py).
+// Package git is Salt's state git: cloning, updating and configuring repositories
+// (salt/states/git.py).
 //
-// latest.go has git.latest: repo.go says how the repository is and what the remote has, clone.go clones, update.go updates one that is
-// there. detached.go, cloned.go, present.go and config.go hold the other functions.
+// latest.go contains git.latest, which reads the repository and the remote refs; clone.go clones,
+// update.go updates an existing clone. detached.go, cloned.go, present.go and config.go contain the
+// other functions.
 //
-// What differs: versions of git before 2.0 are not known. Tags in changes are sorted. What git.latest did for a repository that is up to
-// date is told in words, where Salt puts a dot behind each letter.
+// Differences from Salt: git before 2.0 is not supported. Tags in changes are sorted. For an
+// up-to-date repository, git.latest reports what it did in sentences, whereas Salt puts a full stop
+// after each letter.
 package git
 
 import (
@@ -20,11 +23,12 @@ import (
 	"github.com/brineproject/brine/internal/accounts"
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/process"
 	"github.com/brineproject/brine/state/change"
 )
 
-// Plugin returns the state git. There is one where there is the program.
+// Plugin returns the state git. It loads only if the program git is installed.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "git", New: newModule} }
 
 type module struct{ env *loader.Env }
@@ -53,14 +57,14 @@ type caller struct {
 	httpsUser, httpsPass     any
 }
 
-// call calls a function with who runs it, and more keywords.
+// call calls a function with the user's arguments and more keywords.
 func (c *caller) call(ctx context.Context, fun string, args []any, more ...any) (any, error) {
 	kwargs := data.NewMap("user", c.user, "password", c.password, "output_encoding", c.encoding)
 	kwargs.Update(data.NewMap(more...))
 	return c.m.env.Call(ctx, "git."+fun, args, kwargs)
 }
 
-// text calls a function and returns its text.
+// text calls a function that returns a string.
 func (c *caller) text(ctx context.Context, fun string, args []any, more ...any) (string, error) {
 	v, err := c.call(ctx, fun, args, more...)
 	if err != nil {
@@ -69,19 +73,32 @@ func (c *caller) text(ctx context.Context, fun string, args []any, more ...any) 
 	return data.Str(v), nil
 }
 
-// list calls a function and returns its list.
+// dict calls a function that returns a dictionary.
+func (c *caller) dict(ctx context.Context, fun string, args []any, more ...any) (*data.Map, error) {
+	v, err := c.call(ctx, fun, args, more...)
+	if err != nil {
+		return nil, err
+	}
+	return calls.FoundIn[*data.Map]("git."+fun, v)
+}
+
+// list calls a function that returns a list.
 func (c *caller) list(ctx context.Context, fun string) ([]string, error) {
 	v, err := c.call(ctx, fun, []any{c.target})
-	list, _ := v.([]any)
+	if err != nil {
+		return nil, err
+	}
+	list, err := calls.FoundIn[[]any]("git."+fun, v)
 	return data.Texts(list), err
 }
 
-// parse returns the commit of a revision, "" where there is none.
+// parse returns the commit of a revision, "" if there is none.
 func (c *caller) parse(ctx context.Context, rev string, opts ...any) (string, error) {
-	return c.found(c.text(ctx, "rev_parse", []any{c.target, rev}, "opts", opts, "ignore_retcode", true))
+	return c.found(c.text(ctx, "rev_parse", []any{c.target, rev}, "opts", opts,
+		"ignore_retcode", true))
 }
 
-// found takes a failure of git for "".
+// found treats a failure of git as "".
 func (c *caller) found(v string, err error) (string, error) {
 	if loader.KindOf(err) == loader.KindExecution {
 		return "", nil
@@ -89,17 +106,18 @@ func (c *caller) found(v string, err error) (string, error) {
 	return v, err
 }
 
-// head returns the commit and the branch that are checked out, "" for what there is not.
+// head returns the commit and the branch that are checked out, "" if there is none.
 func (c *caller) head(ctx context.Context) (rev, branch string, err error) {
-	if rev, err = c.found(c.text(ctx, "revision", []any{c.target}, "ignore_retcode", true)); err != nil {
+	if rev, err = c.found(c.text(ctx, "revision", []any{c.target},
+		"ignore_retcode", true)); err != nil {
 		return "", "", err
 	}
 	branch, err = c.found(c.text(ctx, "current_branch", []any{c.target}, "ignore_retcode", true))
 	return rev, branch, err
 }
 
-// there reports whether the target is a repository with a working tree, or in one.
-func (c *caller) there(ctx context.Context, sign string) (bool, error) {
+// hasRepository reports whether the target is a repository with a working tree, or inside one.
+func (c *caller) hasRepository(ctx context.Context, sign string) (bool, error) {
 	if paths.IsDir(filepath.Join(c.target, sign)) {
 		return true, nil
 	}
@@ -107,45 +125,53 @@ func (c *caller) there(ctx context.Context, sign string) (bool, error) {
 	return data.Truth(v), err
 }
 
-// remoteURL returns the URL that a remote is fetched from, "" where there is no such remote.
+// remoteURL returns the fetch URL of a remote, "" if there is no such remote.
 func (c *caller) remoteURL(ctx context.Context, remote string) (string, error) {
-	v, err := c.call(ctx, "remotes", []any{c.target}, "redact_auth", false)
-	all, _ := v.(*data.Map)
-	one, _ := all.Value(remote).(*data.Map)
+	all, err := c.dict(ctx, "remotes", []any{c.target}, "redact_auth", false)
+	if err != nil {
+		return "", err
+	}
+	one, err := calls.FoundIn[*data.Map]("git.remotes", all.Value(remote))
 	return one.Text("fetch"), err
 }
 
 func (c *caller) clone(ctx context.Context, url string, opts []any) error {
-	_, err := c.call(ctx, "clone", []any{c.target, url}, "opts", opts, "identity", c.identity, "https_user", c.httpsUser, "https_pass", c.httpsPass,
+	_, err := c.call(ctx, "clone", []any{c.target, url}, "opts", opts, "identity", c.identity,
+		"https_user", c.httpsUser, "https_pass", c.httpsPass,
 		"saltenv", change.CallOf(ctx).SaltEnv)
 	return err
 }
 
-func (c *caller) fetch(ctx context.Context, remote string, force bool, refspecs []any) (bool, error) {
-	v, err := c.call(ctx, "fetch", []any{c.target}, "remote", remote, "force", force, "refspecs", refspecs, "identity", c.identity, "saltenv",
+func (c *caller) fetch(
+	ctx context.Context, remote string, force bool, refspecs []any,
+) (bool, error) {
+	v, err := c.call(ctx, "fetch", []any{c.target}, "remote", remote, "force", force,
+		"refspecs", refspecs, "identity", c.identity, "saltenv",
 		change.CallOf(ctx).SaltEnv)
 	return data.Truth(v), err
 }
 
 func (c *caller) submodules(ctx context.Context) error {
-	_, err := c.call(ctx, "submodule", []any{c.target, "update"}, "opts", []any{"--init", "--recursive"}, "identity", c.identity, "saltenv",
+	_, err := c.call(ctx, "submodule", []any{c.target, "update"},
+		"opts", []any{"--init", "--recursive"}, "identity", c.identity, "saltenv",
 		change.CallOf(ctx).SaltEnv)
 	return err
 }
 
-// A report is the result of a state on its way, and what was done so far.
+// A report collects the result of a state, and the actions so far.
 type report struct {
 	ret  *data.Map
 	done []string
 }
 
 func newReport(name any) *report {
-	return &report{ret: data.NewMap("name", name, "result", true, "comment", "", "changes", data.NewMap())}
+	return &report{ret: data.NewMap("name", name, "result", true, "comment", "",
+		"changes", data.NewMap())}
 }
 
 func (r *report) changes() *data.Map { return r.ret.Value("changes").(*data.Map) }
 
-func (r *report) did(what string) { r.done = append(r.done, what) }
+func (r *report) addAction(what string) { r.done = append(r.done, what) }
 
 func (r *report) end(result any, comment string) *data.Map {
 	r.ret.Set("result", result)
@@ -160,7 +186,7 @@ func (r *report) fail(comment string) *data.Map {
 	return r.end(false, comment)
 }
 
-// ended returns the result of a thing with its keys in the order of the other results.
+// ended returns the result of a Thing with its keys in the same order as other results.
 func ended(ret change.Result, err error) (any, error) {
 	if err != nil {
 		return nil, err
@@ -170,10 +196,10 @@ func ended(ret change.Result, err error) (any, error) {
 	return r.end(m.Value("result"), m.Text("comment")), nil
 }
 
-// neutral ends a run in test mode that would change something.
+// neutral ends a test mode run that would change something.
 func (r *report) neutral(comment string) *data.Map { return r.end(nil, comment) }
 
-// upToDate ends a run that finds nothing to do with the commit that is checked out.
+// upToDate ends a run with nothing to do for the checked out commit.
 func (r *report) upToDate(ctx context.Context, target string, what []string, local bool) *data.Map {
 	comment := "Repository " + target + " is up-to-date"
 	if local {
@@ -200,7 +226,7 @@ func sentences(list []string) string {
 	return strings.Join(list, "")
 }
 
-// unexpected ends a state for an error of a function that it called.
+// unexpected ends a state because of an error of a function that it called.
 func (r *report) unexpected(err error) (any, error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
@@ -208,7 +234,7 @@ func (r *report) unexpected(err error) (any, error) {
 	return r.fail(bare(err)), nil
 }
 
-// bare returns what git says, without its command.
+// bare returns git's error message without the command.
 func bare(err error) string {
 	return regexp.MustCompile(`^Command ['"].+['"] failed: `).ReplaceAllString(err.Error(), "")
 }
@@ -217,7 +243,7 @@ func redact(text string) string {
 	return regexp.MustCompile(`(?i)(https?)://.*@`).ReplaceAllString(text, "$1://<redacted>@")
 }
 
-// full returns a URL with user and password; what is wrong with it is a text.
+// full returns a URL with user and password. The second result is an error message.
 func full(url string, user, password any) (string, string) {
 	if user == nil && password == nil {
 		return url, ""
@@ -233,7 +259,8 @@ func full(url string, user, password any) (string, string) {
 	return "https://" + who + "@" + rest, ""
 }
 
-// identities returns keys as a list of absolute paths or salt:// URLs; what is wrong is a text.
+// identities returns keys as a list of absolute paths or salt:// URLs. The second result is an
+// error message.
 func identities(v any, word string) (any, string) {
 	var list []any
 	switch v := v.(type) {
@@ -256,7 +283,7 @@ func identities(v any, word string) (any, string) {
 	return list, ""
 }
 
-// unknown says which further keywords there should not be.
+// unknown returns an error message for unexpected keyword arguments.
 func unknown(kwargs *data.Map, known ...string) string {
 	bad := &data.Map{}
 	for k, v := range kwargs.All() {
@@ -270,7 +297,7 @@ func unknown(kwargs *data.Map, known ...string) string {
 	return ""
 }
 
-// text returns an argument as text, "" for None.
+// text returns an argument as a string, "" for None.
 func text(v any) string {
 	if v == nil {
 		return ""
@@ -299,8 +326,10 @@ func hexadecimal(rev string) bool {
 	return len(rev) <= 40 && strings.Trim(rev, "0123456789abcdefABCDEF") == ""
 }
 
-// vacate removes what is in a directory where force says so; it returns a result where the state ends.
-func (r *report) vacate(ctx context.Context, target, name string, force bool, would func()) *data.Map {
+// vacate empties a directory if force is set. It returns a result if the state ends there.
+func (r *report) vacate(
+	ctx context.Context, target, name string, force bool, would func(),
+) *data.Map {
 	list, err := os.ReadDir(target)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -308,13 +337,16 @@ func (r *report) vacate(ctx context.Context, target, name string, force bool, wo
 	case err != nil:
 		return r.fail(loader.OSError(err).Error())
 	case !force && len(list) > 0:
-		return r.fail("Target '" + target + "' exists, is non-empty and is not a git repository. Set the 'force_clone' option to True to remove " +
+		return r.fail("Target '" + target +
+			"' exists, is non-empty and is not a git repository. Set the 'force_clone' option to True to remove " +
 			"this directory's contents and proceed with cloning the remote repository")
 	case !force:
 		return nil
 	case change.Test(ctx):
 		would()
-		return r.neutral("Target directory " + target + " exists. Since force_clone=True, the contents of " + target + " would be deleted, and " + name +
+		return r.neutral("Target directory " + target +
+			" exists. Since force_clone=True, the contents of " + target +
+			" would be deleted, and " + name +
 			" would be cloned into this directory.")
 	}
 	var failed []string

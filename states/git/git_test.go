@@ -15,7 +15,8 @@ import (
 	"github.com/brineproject/brine/states/git"
 )
 
-// A host has a repository r to clone: main with the tag v1, dev one commit further with the tag v2.
+// A host has a repository r to clone: main with the tag v1, and dev one commit ahead with the tag
+// v2.
 type host struct {
 	t      *testing.T
 	dir    string
@@ -29,11 +30,14 @@ func newHost(t *testing.T) *host {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key, value := range map[string]string{"HOME": dir, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
-		"GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z", "GIT_CONFIG_NOSYSTEM": "1"} {
+	for key, value := range map[string]string{"HOME": dir, "GIT_AUTHOR_NAME": "a",
+		"GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+		"GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z",
+		"GIT_CONFIG_NOSYSTEM": "1"} {
 		t.Setenv(key, value)
 	}
-	funcs, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1", "file_client", "local", "cachedir", dir)}, modules.Plugins(modules.Brought()))
+	funcs, err := loader.NewRegistry(&loader.Env{Opts: data.NewMap("id", "web1", "file_client",
+		"local", "cachedir", dir)}, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +64,8 @@ func (h *host) sh(script string) string {
 
 func (h *host) at(name string) string { return filepath.Join(h.dir, name) }
 
-// run calls a state and returns result, changes and comment, with the test's directory as @ and commits as their names.
+// run runs a state and returns result, changes and comment, with the test's directory replaced by @
+// and commits by their names.
 func (h *host) run(fun string, test bool, words ...any) string {
 	h.t.Helper()
 	call := &change.Call{Test: test, Low: data.NewMap("state", "git"), SaltEnv: "base", Run: "r"}
@@ -70,15 +75,17 @@ func (h *host) run(fun string, test bool, words ...any) string {
 	if err != nil || !ok {
 		h.t.Fatalf("git.%s: %v, %v", fun, v, err)
 	}
-	said := data.Repr(ret.Value("result")) + " " + data.Repr(ret.Value("changes")) + " " + ret.Text("comment")
-	said = strings.ReplaceAll(said, h.dir, "@")
+	shown := data.Repr(ret.Value("result")) + " " + data.Repr(ret.Value("changes")) + " " +
+		ret.Text("comment")
+	shown = strings.ReplaceAll(shown, h.dir, "@")
 	for _, line := range strings.Split(h.sh("git -C r for-each-ref --format='%(refname:short) %(objectname) %(*objectname)'"), "\n") {
 		words := strings.Fields(line)
 		for _, commit := range words[1:] {
-			said = strings.ReplaceAll(strings.ReplaceAll(said, commit, "<"+words[0]+">"), commit[:7], words[0])
+			shown = strings.ReplaceAll(strings.ReplaceAll(shown, commit, "<"+words[0]+">"),
+				commit[:7], words[0])
 		}
 	}
-	return said
+	return shown
 }
 
 func (h *host) want(got, want string) {
@@ -88,26 +95,39 @@ func (h *host) want(got, want string) {
 	}
 }
 
-// In test mode nothing is cloned, then it is, and then there is nothing to do. The texts are those of Salt 3006.0.
+// First test mode clones nothing, then the repository is cloned, then nothing is left to do. The
+// comments are those of Salt 3006.0.
 func TestThrice(t *testing.T) {
 	for _, c := range []struct {
 		fun                string
 		words              []any
 		would, done, again string
 	}{
-		{"latest", nil, "None {'new': '@/r => @/c'} Repository @/r would be cloned to @/c", "True {'new': '@/r => @/c', 'revision': {'old': None, 'new': '<main>'}} " +
-			"@/r cloned to @/c", "True {} Repository @/c is up-to-date"},
-		{"latest", []any{"rev", "dev"}, "None {'new': '@/r => @/c'} Repository @/r would be cloned to @/c", "True {'new': '@/r => @/c', 'revision': {'old': None, 'new': " +
-			"'<dev>'}} @/r cloned to @/c. Repository was reset to origin/dev (dev). Tracking branch was updated to origin/dev.", "True {} Repository @/c is up-to-date"},
-		{"latest", []any{"rev", "v2", "branch", "mine"}, "None {'new': '@/r => @/c'} Repository @/r would be cloned to @/c", "True {'new': '@/r => @/c', 'revision': {'old': " +
-			"None, 'new': '<dev>'}} @/r cloned to @/c. Branch 'mine' checked out, with v2 (dev) as a starting point.", "True {} Repository @/c is up-to-date"},
-		{"latest", []any{"bare", true}, "None {'new': '@/r => @/c'} Repository @/r would be cloned to @/c", "True {'new': '@/r => @/c', 'revision': {'old': None, 'new': " +
-			"'<main>'}} @/r cloned to @/c as bare repository", ""},
-		{"detached", []any{"rev", "v1"}, "None {} Repository @/r would be cloned to @/c", "True {'HEAD': {'old': '<main>', 'new': '<main>'}} @/r cloned to @/c. " +
-			"Commit ID <main> was checked out at @/c.", "True {} Already checked out at correct revision"},
-		{"detached", []any{"rev", "dev"}, "None {} Repository @/r would be cloned to @/c", "", "True {} Already checked out at correct revision"},
-		{"cloned", []any{"branch", "dev"}, "None {'new': '@/r => @/c'} @/r would be cloned to @/c with branch 'dev'", "True {'new': '@/r => @/c'} @/r cloned to @/c with " +
-			"branch 'dev'", "True {} Repository already exists at @/c and is checked out to branch 'dev'"},
+		{"latest", nil, "None {'new': '@/r => @/c'} Repository @/r would be cloned to @/c",
+			"True {'new': '@/r => @/c', 'revision': {'old': None, 'new': '<main>'}} " +
+				"@/r cloned to @/c", "True {} Repository @/c is up-to-date"},
+		{"latest", []any{"rev", "dev"},
+			"None {'new': '@/r => @/c'} Repository @/r would be cloned to @/c",
+			"True {'new': '@/r => @/c', 'revision': {'old': None, 'new': " +
+				"'<dev>'}} @/r cloned to @/c. Repository was reset to origin/dev (dev). Tracking branch was updated to origin/dev.", "True {} Repository @/c is up-to-date"},
+		{"latest", []any{"rev", "v2", "branch", "mine"},
+			"None {'new': '@/r => @/c'} Repository @/r would be cloned to @/c",
+			"True {'new': '@/r => @/c', 'revision': {'old': " +
+				"None, 'new': '<dev>'}} @/r cloned to @/c. Branch 'mine' checked out, with v2 (dev) as a starting point.", "True {} Repository @/c is up-to-date"},
+		{"latest", []any{"bare", true},
+			"None {'new': '@/r => @/c'} Repository @/r would be cloned to @/c",
+			"True {'new': '@/r => @/c', 'revision': {'old': None, 'new': " +
+				"'<main>'}} @/r cloned to @/c as bare repository", ""},
+		{"detached", []any{"rev", "v1"}, "None {} Repository @/r would be cloned to @/c",
+			"True {'HEAD': {'old': '<main>', 'new': '<main>'}} @/r cloned to @/c. " +
+				"Commit ID <main> was checked out at @/c.",
+			"True {} Already checked out at correct revision"},
+		{"detached", []any{"rev", "dev"}, "None {} Repository @/r would be cloned to @/c", "",
+			"True {} Already checked out at correct revision"},
+		{"cloned", []any{"branch", "dev"},
+			"None {'new': '@/r => @/c'} @/r would be cloned to @/c with branch 'dev'",
+			"True {'new': '@/r => @/c'} @/r cloned to @/c with " +
+				"branch 'dev'", "True {} Repository already exists at @/c and is checked out to branch 'dev'"},
 	} {
 		t.Run(c.fun+data.Repr(c.words), func(t *testing.T) {
 			h := newHost(t)
@@ -132,7 +152,7 @@ func TestThrice(t *testing.T) {
 	}
 }
 
-// A clone follows its remote, and keeps what only it has unless it may be discarded.
+// A clone follows its remote, and keeps local changes unless they may be discarded.
 func TestFollows(t *testing.T) {
 	h := newHost(t)
 	words := []any{"name", h.at("r"), "target", h.at("c"), "rev", "main"}
@@ -140,23 +160,28 @@ func TestFollows(t *testing.T) {
 	old := h.sh("git -C r rev-parse main")
 	h.sh("cd r; echo 3 >g; git add g; git commit -qm three")
 	want := "{'revision': {'old': '" + old + "', 'new': '<main>'}}"
-	h.want(strings.ReplaceAll(h.run("latest", true, words...), "<v1>", old), "None "+want+" Remote 'origin' would be fetched. Repository would be updated from v1 to main.")
-	h.want(strings.ReplaceAll(h.run("latest", false, words...), "<v1>", old), "True "+want+" @/r was fetched, resulting in updated refs. Repository was fast-forwarded to "+
+	h.want(strings.ReplaceAll(h.run("latest", true, words...), "<v1>", old), "None "+want+
+		" Remote 'origin' would be fetched. Repository would be updated from v1 to main.")
+	h.want(strings.ReplaceAll(h.run("latest", false, words...), "<v1>", old), "True "+want+
+		" @/r was fetched, resulting in updated refs. Repository was fast-forwarded to "+
 		"origin/main (main).")
 	h.want(h.run("latest", false, words...), "True {} Repository @/c is up-to-date")
 
 	h.sh("echo dirty >c/f")
-	h.want(h.run("latest", false, words...), "True {} Repository @/c is up-to-date, but with uncommitted changes. Set 'force_reset' to True to purge uncommitted changes.")
+	h.want(h.run("latest", false, words...),
+		"True {} Repository @/c is up-to-date, but with uncommitted changes. Set 'force_reset' to True to purge uncommitted changes.")
 	h.want(h.run("latest", false, append(words, "force_reset", true)...),
 		"True {'forced update': True} Repository @/c is up-to-date\n\nChanges made: Uncommitted changes were discarded. Repository was hard-reset to origin/main (main).")
 	h.want(h.sh("cat c/f"), "1")
 
 	h.sh("cd c; echo local >f; git commit -qam local; cd ../r; echo 4 >g; git commit -qam four")
-	if got := h.run("latest", false, words...); !strings.HasPrefix(got, "False ") || !strings.Contains(got, "but this is not a fast-forward merge. Set 'force_reset' to True") {
+	if got := h.run("latest", false, words...); !strings.HasPrefix(got, "False ") ||
+		!strings.Contains(got, "but this is not a fast-forward merge. Set 'force_reset' to True") {
 		t.Errorf("local commits: %s", got)
 	}
 	h.want(h.sh("cat c/f"), "local")
-	if got := h.run("latest", false, append(words, "force_reset", true)...); !strings.Contains(got, "Repository was hard-reset to origin/main (main)") {
+	if got := h.run("latest", false, append(words, "force_reset", true)...); !strings.Contains(got,
+		"Repository was hard-reset to origin/main (main)") {
 		t.Errorf("local commits, forced: %s", got)
 	}
 	h.want(h.run("latest", false, words...), "True {} Repository @/c is up-to-date")
@@ -169,12 +194,14 @@ func TestRefused(t *testing.T) {
 		want  string
 	}{
 		{[]any{"rev", "nosuch"}, "No revision matching 'nosuch' exists in the remote repository"},
-		{[]any{"target", h.at("full")}, "Target '@/full' exists, is non-empty and is not a git repository. Set the 'force_clone' option to True to remove this directory's " +
-			"contents and proceed with cloning the remote repository"},
+		{[]any{"target", h.at("full")},
+			"Target '@/full' exists, is non-empty and is not a git repository. Set the 'force_clone' option to True to remove this directory's " +
+				"contents and proceed with cloning the remote repository"},
 		{[]any{"target", h.at("afile")}, "Target '@/afile' exists and is a regular file, cannot proceed"},
 		{[]any{"target", "rel"}, "target 'rel' is not an absolute path"},
 		{[]any{"https_user", "x"}, "Basic Auth only supported for HTTPS"},
-		{[]any{"bare", true, "rev", "main"}, "'rev' is not compatible with the 'mirror' and 'bare' arguments"},
+		{[]any{"bare", true, "rev", "main"},
+			"'rev' is not compatible with the 'mirror' and 'bare' arguments"},
 		{[]any{"foo", "x"}, "The following keyword arguments are not valid: foo=x"},
 		{[]any{"https_pas", "x"}, "The following keyword arguments are not valid: https_pas=**********"},
 		{[]any{"force_reset", "maybe"}, "'force_reset' must be one of True, False, or 'remote-changes'"},
@@ -182,27 +209,33 @@ func TestRefused(t *testing.T) {
 		{[]any{"identity", "rel"}, "identity 'rel' is not an absolute path"},
 	} {
 		for _, test := range []bool{true, false, false} {
-			h.want(h.run("latest", test, append([]any{"name", h.at("r"), "target", h.at("c")}, c.words...)...), "False {} "+c.want)
+			h.want(h.run("latest", test, append([]any{"name", h.at("r"), "target", h.at("c")},
+				c.words...)...), "False {} "+c.want)
 		}
 	}
-	if got := h.run("latest", false, "name", h.at("nosuch"), "target", h.at("c")); !strings.HasPrefix(got, "False {} Failed to check remote refs: fatal: ") {
+	if got := h.run("latest", false, "name", h.at("nosuch"), "target",
+		h.at("c")); !strings.HasPrefix(got, "False {} Failed to check remote refs: fatal: ") {
 		t.Errorf("no remote: %s", got)
 	}
-	h.want(h.run("latest", false, "name", h.at("r"), "target", h.at("full"), "force_clone", true), "True {'forced clone': True, 'new': '@/r => @/full', 'revision': "+
-		"{'old': None, 'new': '<main>'}} @/r cloned to @/full")
+	h.want(h.run("latest", false, "name", h.at("r"), "target", h.at("full"), "force_clone", true),
+		"True {'forced clone': True, 'new': '@/r => @/full', 'revision': "+
+			"{'old': None, 'new': '<main>'}} @/r cloned to @/full")
 }
 
 func TestPresent(t *testing.T) {
 	h := newHost(t)
 	for kind, bare := range map[string]bool{"bare ": true, "": false} {
 		words := []any{"name", h.at("p" + strings.TrimSpace(kind)), "bare", bare}
-		h.want(h.run("present", true, words...), "None {'new': '"+strings.ReplaceAll(words[1].(string), h.dir, "@")+"'} New "+kind+"repository would be created")
-		if got := h.run("present", false, words...); !strings.Contains(got, "Initialized "+kind+"repository in @/p") {
+		h.want(h.run("present", true, words...), "None {'new': '"+
+			strings.ReplaceAll(words[1].(string), h.dir, "@")+"'} New "+kind+"repository would be created")
+		if got := h.run("present", false, words...); !strings.Contains(got, "Initialized "+kind+
+			"repository in @/p") {
 			t.Errorf("got %s", got)
 		}
 		h.want(h.run("present", false, words...), "True {} ")
 	}
-	if got := h.run("present", false, "name", h.at("full")); !strings.HasPrefix(got, "False {} Target '@/full' exists, is non-empty, and is not a git repository") {
+	if got := h.run("present", false, "name", h.at("full")); !strings.HasPrefix(got,
+		"False {} Target '@/full' exists, is non-empty, and is not a git repository") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -210,17 +243,25 @@ func TestPresent(t *testing.T) {
 func TestConfig(t *testing.T) {
 	h := newHost(t)
 	set := []any{"name", "foo.many", "multivar", []any{"x", "y"}, "repo", h.at("r")}
-	h.want(h.run("config_set", true, set...), "None {'old': None, 'new': ['x', 'y']} 'foo.many' would be added as ['x', 'y']")
-	h.want(h.run("config_set", false, set...), "True {'foo.many': {'old': None, 'new': ['x', 'y']}} 'foo.many' was added as ['x', 'y']")
+	h.want(h.run("config_set", true, set...),
+		"None {'old': None, 'new': ['x', 'y']} 'foo.many' would be added as ['x', 'y']")
+	h.want(h.run("config_set", false, set...),
+		"True {'foo.many': {'old': None, 'new': ['x', 'y']}} 'foo.many' was added as ['x', 'y']")
 	h.want(h.run("config_set", false, set...), "True {} 'foo.many' is already set to ['x', 'y']")
-	h.want(h.run("config_set", false, "name", "foo.one", "value", "a", "global", true), "True {'foo.one': {'old': None, 'new': ['a']}} Global key 'foo.one' was added as 'a'")
-	h.want(h.run("config_set", false, "name", "foo.one", "value", "a", "global", true), "True {} Global key 'foo.one' is already set to 'a'")
-	h.want(h.run("config_set", false, "name", "foo.one", "value", "a"), "False {} Non-global config options require the 'repo' argument to be set")
+	h.want(h.run("config_set", false, "name", "foo.one", "value", "a", "global", true),
+		"True {'foo.one': {'old': None, 'new': ['a']}} Global key 'foo.one' was added as 'a'")
+	h.want(h.run("config_set", false, "name", "foo.one", "value", "a", "global", true),
+		"True {} Global key 'foo.one' is already set to 'a'")
+	h.want(h.run("config_set", false, "name", "foo.one", "value", "a"),
+		"False {} Non-global config options require the 'repo' argument to be set")
 
 	unset := []any{"name", "foo.many", "repo", h.at("r")}
-	h.want(h.run("config_unset", false, unset...), "False {} Multivar(s) matched by the key expression (set 'all' to True to force removal): foo.many (x, y)")
+	h.want(h.run("config_unset", false, unset...),
+		"False {} Multivar(s) matched by the key expression (set 'all' to True to force removal): foo.many (x, y)")
 	unset = append(unset, "all", true)
-	h.want(h.run("config_unset", true, unset...), "None {'foo.many': ['x', 'y']} 1 key(s) would have value(s) unset")
-	h.want(h.run("config_unset", false, unset...), "True {'foo.many': ['x', 'y']} Value(s) successfully unset")
+	h.want(h.run("config_unset", true, unset...),
+		"None {'foo.many': ['x', 'y']} 1 key(s) would have value(s) unset")
+	h.want(h.run("config_unset", false, unset...),
+		"True {'foo.many': ['x', 'y']} Value(s) successfully unset")
 	h.want(h.run("config_unset", false, unset...), "True {} No matching keys are set")
 }

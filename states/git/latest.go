@@ -38,32 +38,37 @@ type latestArgs struct {
 	Kwargs         *data.Map `kwargs:"kwargs"`
 }
 
-// latest keeps a clone of a repository at what a revision is in the remote one.
+// latest keeps a clone of a repository at the state of a revision in the remote.
 //
 // name, target, rev
 //
-//	The URL; where the clone is; a branch, a tag or a commit, or HEAD.
+//	The URL; the directory of the clone; a branch, a tag or a commit, or HEAD.
 //
 // branch
 //
-//	The local branch that is checked out for it; without it that which is checked out.
+//	The local branch to check out. Default: the branch that is checked out.
 //
 // user, password, identity, https_user, https_pass
 //
-//	As which user git runs, with the password on Windows; keys of ssh, paths or salt:// URLs; user and password of an https:// URL.
+//	The system user that git runs as, and that user's password on Windows; ssh keys, as paths or
+//	salt:// URLs; user and password for an https:// URL.
 //
 // update_head, force_checkout, force_clone, force_fetch, force_reset
 //
-//	Whether HEAD may move when the revision is there; discard changes when a branch is checked out; empty a directory that is no
-//	repository; fetch what is no fast-forward; discard local commits and changes, with remote-changes only where the remote has moved.
+//	Whether HEAD may move if the revision is already there; discard changes when a branch is
+//	checked out; empty a directory that is not a repository; fetch even if it is not a
+//	fast-forward; discard local commits and changes, with remote-changes only if the remote has
+//	moved.
 //
 // submodules, bare, mirror, depth
 //
-//	Update submodules, too; have no working tree; mirror all refs; clone with so few commits.
+//	Update submodules as well; clone without a working tree; mirror all refs; clone with only this
+//	many commits.
 //
 // remote, fetch_tags, sync_tags, refspec_branch, refspec_tag
 //
-//	Name of the remote; whether to fetch tags, and to remove those that the remote has no more; which branches and tags to fetch.
+//	Name of the remote; whether to fetch tags, and to remove tags that the remote no longer has;
+//	which branches and tags to fetch.
 //
 //	mysite-repo:
 //	  git.latest:
@@ -76,14 +81,14 @@ func (m *module) latest(ctx context.Context, a latestArgs) (any, error) {
 	if problem := l.prepare(m); problem != "" {
 		return l.fail(problem), nil
 	}
-	if ended, err := l.ask(ctx); ended != nil || err != nil {
+	if ended, err := l.listRemote(ctx); ended != nil || err != nil {
 		return value(ended), err
 	}
 	sign := ".git"
 	if a.Mirror || a.Bare {
 		sign = "refs"
 	}
-	there, err := l.there(ctx, sign)
+	there, err := l.hasRepository(ctx, sign)
 	if err != nil {
 		return l.unexpected(err)
 	}
@@ -105,7 +110,7 @@ func value(m *data.Map) any {
 	return m
 }
 
-// A latest is one call of git.latest on its way.
+// A latest is one call of git.latest in progress.
 type latest struct {
 	*report
 	caller
@@ -117,11 +122,11 @@ type latest struct {
 	url                 string // with user and password
 	refs                *data.Map
 	defaultBranch       string
-	remoteRev           string // "" where there is none
-	kind                string // of it: branch, tag or sha1
-	upstream            string // that is wanted
-	keepsUpstream       bool   // the one that there is may stay
-	place               string // the revision for people
+	remoteRev           string // "" if there is none
+	kind                string // kind of the revision: branch, tag or sha1
+	upstream            string // desired upstream
+	keepsUpstream       bool   // the existing upstream may stay
+	place               string // the revision, for messages
 	localRev            string
 	localBranch         string
 	baseRev, baseBranch string
@@ -130,8 +135,10 @@ type latest struct {
 
 func (l *latest) prepare(m *module) string {
 	a := l.a
-	l.caller = caller{m: m, target: text(a.Target), user: a.User, password: a.Password, encoding: a.OutputEncoding, httpsUser: a.HTTPSUser, httpsPass: a.HTTPSPass}
-	l.name, l.rev, l.branch, l.remote, l.bare = a.Name, text(a.Rev), text(a.Branch), text(a.Remote), a.Bare || a.Mirror
+	l.caller = caller{m: m, target: text(a.Target), user: a.User, password: a.Password,
+		encoding: a.OutputEncoding, httpsUser: a.HTTPSUser, httpsPass: a.HTTPSPass}
+	l.name, l.rev, l.branch, l.remote, l.bare = a.Name, text(a.Rev), text(a.Branch), text(a.Remote),
+		a.Bare || a.Mirror
 	problem := unknown(a.Kwargs)
 	switch {
 	case problem != "":
@@ -161,14 +168,15 @@ func (l *latest) prepare(m *module) string {
 	return problem
 }
 
-// ask asks the remote for its refs and finds the revision among them.
-func (l *latest) ask(ctx context.Context) (*data.Map, error) {
-	v, err := l.call(ctx, "remote_refs", []any{l.name}, "heads", false, "tags", false, "identity", l.identity, "https_user", l.httpsUser, "https_pass",
+// listRemote lists the refs of the remote and finds the revision among them.
+func (l *latest) listRemote(ctx context.Context) (*data.Map, error) {
+	refs, err := l.dict(ctx, "remote_refs", []any{l.name}, "heads", false, "tags", false,
+		"identity", l.identity, "https_user", l.httpsUser, "https_pass",
 		l.httpsPass, "ignore_retcode", false, "saltenv", change.CallOf(ctx).SaltEnv)
 	if err != nil {
 		return l.fail("Failed to check remote refs: " + bare(err)), nil
 	}
-	l.refs, _ = v.(*data.Map)
+	l.refs = refs
 	head := l.refs.Text("HEAD")
 	for name, commit := range l.refs.All() {
 		if ref, ok := cut(name, "refs/heads/"); ok && commit == head && l.defaultBranch == "" {
@@ -195,9 +203,10 @@ func cut(name any, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// resolve finds out what the revision is.
+// resolve determines the kind of the revision.
 func (l *latest) resolve(head string) {
-	branch, tag, peeled := l.refs.Text("refs/heads/"+l.rev), l.refs.Text("refs/tags/"+l.rev), l.refs.Text("refs/tags/"+l.rev+"^{}")
+	branch, tag, peeled := l.refs.Text("refs/heads/"+l.rev), l.refs.Text("refs/tags/"+l.rev),
+		l.refs.Text("refs/tags/"+l.rev+"^{}")
 	switch {
 	case l.rev == "HEAD" && head != "":
 		l.remoteRev, l.kind, l.keepsUpstream = head, "sha1", true
@@ -227,7 +236,7 @@ func lower(s string) string {
 	return string(b)
 }
 
-// equal reports whether a commit is that of the remote, which may be short.
+// equal reports whether a commit equals that of the remote, which may be abbreviated.
 func (l *latest) equal(rev string) bool {
 	if rev == "" || l.remoteRev == "" {
 		return rev == l.remoteRev
@@ -238,10 +247,10 @@ func (l *latest) equal(rev string) bool {
 	return rev == l.remoteRev
 }
 
-// otherBranch reports whether another branch than that which is checked out is wanted.
+// otherBranch reports whether a branch other than the checked out one is desired.
 func (l *latest) otherBranch() bool { return l.a.Branch != nil && l.branch != l.localBranch }
 
-// start returns what a new branch begins with.
+// start returns the start point of a new branch.
 func (l *latest) start() string {
 	switch {
 	case l.rev == "HEAD":
@@ -256,17 +265,18 @@ func (l *latest) refspecs() []any {
 	if !l.a.FetchTags {
 		return []any{}
 	}
-	return []any{"refs/heads/" + l.a.RefspecBranch + ":refs/remotes/" + l.remote + "/" + l.a.RefspecBranch,
+	return []any{"refs/heads/" + l.a.RefspecBranch + ":refs/remotes/" + l.remote + "/" +
+		l.a.RefspecBranch,
 		"+refs/tags/" + l.a.RefspecTag + ":refs/tags/" + l.a.RefspecTag}
 }
 
-// A tracking is what is to be done about the upstream branch; the zero value is nothing.
+// A tracking is the change to make to the upstream branch. The zero value is no change.
 type tracking struct {
-	opts []any
-	said string
+	opts   []any
+	action string
 }
 
-// track compares the upstream branch that there is with the one that is wanted.
+// track compares the current upstream branch with the desired one.
 func (l *latest) track(now string, branches []string) tracking {
 	set := []any{"--set-upstream-to", l.upstream}
 	if l.a.Branch != nil && !slices.Contains(branches, l.branch) {

@@ -23,26 +23,28 @@ type presentArgs struct {
 	OutputEncoding any  `default:"None"`
 }
 
-// present makes a repository where there is none.
+// present creates a repository if it is missing.
 //
 // force
 //
-//	Empty a directory that is no repository.
+//	Empty a directory that is not a repository.
 //
 // bare, template, separate_git_dir, shared
 //
-//	Whether it has no working tree; the directory that it begins as; where its data are; who may write to it, as git init --shared.
+//	Whether to create it without a working tree; a template directory; a separate directory for
+//	the repository data; who may write to it, as in git init --shared.
 //
 // user, password
 //
-//	As which user git runs, with the password on Windows.
+//	The system user that git runs as, and that user's password on Windows.
 //
 //	/srv/repos/site.git:
 //	  git.present:
 //	    - bare: True
 //	    - user: git
 func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
-	c := caller{m: m, target: a.Name, user: a.User, password: a.Password, encoding: a.OutputEncoding}
+	c := caller{m: m, target: a.Name, user: a.User, password: a.Password,
+		encoding: a.OutputEncoding}
 	done := &data.Map{}
 	return ended(change.Thing[place]{
 		Name: a.Name,
@@ -57,31 +59,32 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 		Apply: func(ctx context.Context, now place) error {
 			if now == occupied {
 				if err := os.RemoveAll(a.Name); err != nil {
-					return change.Reason("Unable to remove " + a.Name + ": " + loader.OSError(err).Error())
+					return change.Reason("Unable to remove " + a.Name + ": " +
+						loader.OSError(err).Error())
 				}
 				done.Set("forced init", true)
 			}
 			done.Set("new", a.Name)
-			_, err := c.call(ctx, "init", nil, "cwd", a.Name, "bare", a.Bare, "template", a.Template,
-				"separate_git_dir", a.SeparateGitDir, "shared", a.Shared)
+			_, err := c.call(ctx, "init", nil, "cwd", a.Name, "bare", a.Bare,
+				"template", a.Template, "separate_git_dir", a.SeparateGitDir, "shared", a.Shared)
 			return change.Raise(err)
 		},
 		Changed: func(_, _ place) *data.Map { return done },
-		Say:     a.say,
-		Trust:   true, // Salt asks git no more
+		Say:     a.comment,
+		Trust:   true, // Salt does not ask git again
 	}.Ensure(ctx))
 }
 
-// A place is what is where a repository is to be.
+// A place describes what exists at the path of a repository.
 type place int
 
 const (
 	vacant     place = iota
 	occupied         // a directory that is to be removed
-	repository       // as wanted
+	repository       // already as desired
 )
 
-// place looks at where the repository is to be.
+// place checks what exists at the path of the repository.
 func (c *caller) place(ctx context.Context, a presentArgs) (place, error) {
 	there, err := c.isRepository(ctx, a)
 	switch {
@@ -99,22 +102,24 @@ func (c *caller) place(ctx context.Context, a presentArgs) (place, error) {
 	case a.Force:
 		return occupied, nil
 	case len(list) > 0:
-		return vacant, change.Reason("Target '" + a.Name + "' exists, is non-empty, and is not a git " +
+		return vacant, change.Reason("Target '" + a.Name +
+			"' exists, is non-empty, and is not a git " +
 			"repository. Set the 'force' option to True to remove this directory's contents and proceed with " +
 			"initializing a repository")
 	}
 	return vacant, nil
 }
 
-// say returns the comment, nil for the text of an error.
-func (a presentArgs) say(o change.Outcome[place]) any {
+// comment returns the comment, nil for the text of an error.
+func (a presentArgs) comment(o change.Outcome[place]) any {
 	kind := ""
 	if a.Bare {
 		kind = "bare "
 	}
 	switch {
 	case o.Stage == change.StageWould && o.Before == occupied:
-		return "Target directory " + a.Name + " exists. Since force=True, the contents of " + a.Name +
+		return "Target directory " + a.Name +
+			" exists. Since force=True, the contents of " + a.Name +
 			" would be deleted, and a " + kind + "repository would be initialized in its place."
 	case o.Stage == change.StageWould:
 		return "New " + kind + "repository would be created"
@@ -137,8 +142,8 @@ func (c *caller) isRepository(ctx context.Context, a presentArgs) (bool, error) 
 		return false, nil
 	case a.Bare:
 		return paths.IsFile(filepath.Join(a.Name, "HEAD")), nil
-	case paths.IsFile(filepath.Join(a.Name, ".git")): // what separate_git_dir makes, too
+	case paths.IsFile(filepath.Join(a.Name, ".git")): // also created by separate_git_dir
 		return true, nil
 	}
-	return c.there(ctx, ".git")
+	return c.hasRepository(ctx, ".git")
 }

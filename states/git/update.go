@@ -9,17 +9,17 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A situation is how a clone is compared with its remote.
+// A situation is the comparison of a clone with its remote.
 type situation struct {
-	match    bool   // HEAD is what is wanted
-	changed  bool   // there are changes that are not committed
-	has      bool   // the wanted revision is there
-	forward  any    // whether to get there is a fast-forward, nil where that is not known
+	match    bool   // HEAD is as desired
+	changed  bool   // there are uncommitted changes
+	has      bool   // the desired revision is in the clone
+	forward  any    // whether the update is a fast-forward, nil if unknown
 	upstream string // "" for none
-	url      string // "" where there is no such remote
+	url      string // "" if there is no such remote
 }
 
-// action is how the clone would get to the revision.
+// action describes how the clone would get to the revision.
 func (s *situation) action() string {
 	switch s.forward {
 	case false:
@@ -30,7 +30,7 @@ func (s *situation) action() string {
 	return "updated"
 }
 
-// update brings a clone that is there to the revision.
+// update brings an existing clone to the revision.
 func (l *latest) update(ctx context.Context) (*data.Map, error) {
 	if ended, err := l.look(ctx); ended != nil || err != nil {
 		return ended, err
@@ -51,7 +51,7 @@ func (l *latest) update(ctx context.Context) (*data.Map, error) {
 	case l.remoteRev != "" && change.Test(ctx):
 		return l.wouldUpdate(ctx, s), nil
 	case l.remoteRev != "":
-		ended, err = l.bring(ctx, s)
+		ended, err = l.apply(ctx, s)
 	case l.bare:
 		ended, err = l.fetchBare(ctx)
 	}
@@ -71,7 +71,7 @@ func (l *latest) update(ctx context.Context) (*data.Map, error) {
 	return l.end(true, sentences(l.done)), nil
 }
 
-// look reads how the clone is.
+// look reads the state of the clone.
 func (l *latest) look(ctx context.Context) (ended *data.Map, err error) {
 	if l.branches, err = l.list(ctx, "list_branches"); err != nil {
 		return nil, err
@@ -94,13 +94,15 @@ func (l *latest) look(ctx context.Context) (ended *data.Map, err error) {
 		return nil, nil
 	}
 	l.baseBranch = l.branch
-	if l.baseRev, err = l.text(ctx, "rev_parse", []any{l.target, l.branch + "^{commit}"}, "ignore_retcode", true); err != nil {
-		return l.fail("Unable to get position of local branch '" + l.branch + "': " + bare(err)), nil
+	if l.baseRev, err = l.text(ctx, "rev_parse", []any{l.target, l.branch + "^{commit}"},
+		"ignore_retcode", true); err != nil {
+		return l.fail("Unable to get position of local branch '" + l.branch + "': " +
+			bare(err)), nil
 	}
 	return nil, nil
 }
 
-// compare compares the clone with its remote, and ends the state where that says enough.
+// compare compares the clone with its remote, and ends the state if that is sufficient.
 func (l *latest) compare(ctx context.Context) (s *situation, ended *data.Map, err error) {
 	s = &situation{match: l.equal(l.localRev)}
 	if s.url, err = l.remoteURL(ctx, l.remote); err != nil {
@@ -119,7 +121,8 @@ func (l *latest) compare(ctx context.Context) (s *situation, ended *data.Map, er
 		}
 		if change.Test(ctx) {
 			l.changes().Set("forced update", true)
-			return nil, l.neutral(l.target + " is up-to-date, but with uncommitted changes. Since 'force_reset' is set to True, these local changes would be " +
+			return nil, l.neutral(l.target +
+				" is up-to-date, but with uncommitted changes. Since 'force_reset' is set to True, these local changes would be " +
 				"reset. To only reset when there are changes in the remote repository, set 'force_reset' to 'remote-changes'."), nil
 		}
 	}
@@ -135,7 +138,7 @@ func (l *latest) compare(ctx context.Context) (s *situation, ended *data.Map, er
 	return s, nil, err
 }
 
-// lookFor finds out whether the wanted revision is in the clone.
+// lookFor checks whether the desired revision is in the clone.
 func (l *latest) lookFor(ctx context.Context, s *situation) (*data.Map, error) {
 	if l.kind == "sha1" && l.baseRev != "" && strings.HasPrefix(l.baseRev, l.remoteRev) {
 		s.has = true
@@ -166,14 +169,15 @@ func (l *latest) lookFor(ctx context.Context, s *situation) (*data.Map, error) {
 			return nil, err
 		}
 		if s.has = local == l.remoteRev; !s.has && !data.Truth(l.a.ForceReset) {
-			return l.fail("'" + l.rev + "' is a tag, but the remote SHA1 for this tag (" + short(l.remoteRev) + ") doesn't match the local SHA1 (" +
+			return l.fail("'" + l.rev + "' is a tag, but the remote SHA1 for this tag (" +
+				short(l.remoteRev) + ") doesn't match the local SHA1 (" +
 				shortOrNone(local) + "). Set 'force_reset' to True to force this update."), nil
 		}
 	}
 	return nil, nil
 }
 
-// compareHistory finds out whether to get to the revision is a fast-forward, as far as the clone knows.
+// compareHistory determines whether the update is a fast-forward, as far as the clone knows.
 func (l *latest) compareHistory(ctx context.Context, s *situation) (*data.Map, error) {
 	if s.changed && l.a.ForceReset != "remote-changes" {
 		s.forward = false
@@ -194,13 +198,14 @@ func (l *latest) compareHistory(ctx context.Context, s *situation) (*data.Map, e
 	return nil, nil
 }
 
-// stays says that HEAD is not moved.
+// stays returns the comment that HEAD is not moved.
 func (l *latest) stays() string {
 	place := l.place
 	if l.rev == "HEAD" {
 		place = "R" + strings.ToLower(place[1:])
 	}
-	return place + " is already present and local HEAD (" + short(l.localRev) + ") does not match, but update_head=False. HEAD has not been updated locally."
+	return place + " is already present and local HEAD (" + short(l.localRev) +
+		") does not match, but update_head=False. HEAD has not been updated locally."
 }
 
 func (l *latest) ancestry(ctx context.Context, s *situation) error {
@@ -208,25 +213,32 @@ func (l *latest) ancestry(ctx context.Context, s *situation) error {
 		s.forward = true
 		return nil
 	}
-	v, err := l.call(ctx, "merge_base", []any{l.target}, "refs", []any{l.baseRev, l.remoteRev}, "is_ancestor", true, "ignore_retcode", true)
+	v, err := l.call(ctx, "merge_base", []any{l.target}, "refs", []any{l.baseRev, l.remoteRev},
+		"is_ancestor", true, "ignore_retcode", true)
 	s.forward = data.Truth(v)
 	return err
 }
 
-// notForward refuses to discard what the clone has and the remote has not.
+// notForward fails rather than discard commits that the remote does not have.
 func (l *latest) notForward(s *situation) *data.Map {
 	advice := ""
 	switch {
 	case l.a.Branch != nil:
 	case l.rev != "HEAD":
 		if l.localBranch != l.rev {
-			advice = " The desired rev (" + l.rev + ") differs from the name of the local branch (" + l.localBranch + "), if the desired rev is a branch name " +
+			advice = " The desired rev (" + l.rev +
+				") differs from the name of the local branch (" + l.localBranch +
+				"), if the desired rev is a branch name " +
 				"then a forced update could possibly be avoided by setting the 'branch' argument to '" + l.rev + "' instead."
 		}
 	case l.defaultBranch != "" && l.localBranch != l.defaultBranch:
-		advice = " The default remote branch (" + l.defaultBranch + ") differs from the local branch (" + l.localBranch + "). This could be caused by changing " +
+		advice = " The default remote branch (" + l.defaultBranch +
+			") differs from the local branch (" + l.localBranch +
+			"). This could be caused by changing " +
 			"the default remote branch, or if the local branch was manually changed. Rather than forcing an update, it may be advisable to set the " +
-			"'branch' argument to '" + l.defaultBranch + "' instead. To ensure that this state follows the '" + l.defaultBranch + "' branch instead of the " +
+			"'branch' argument to '" + l.defaultBranch +
+			"' instead. To ensure that this state follows the '" + l.defaultBranch +
+			"' branch instead of the " +
 			"remote HEAD, set the 'rev' argument to '" + l.defaultBranch + "'."
 	}
 	pre, post := shortOrNone(l.baseRev), shortOrNone(l.remoteRev)
@@ -239,18 +251,21 @@ func (l *latest) notForward(s *situation) *data.Map {
 	}
 	why, or, discard := "this is not a fast-forward merge", "", ""
 	if s.changed {
-		why, or, discard = "there are uncommitted changes", " (or 'remote-changes')", " and discard these changes"
+		why, or, discard = "there are uncommitted changes", " (or 'remote-changes')",
+			" and discard these changes"
 	}
-	return l.fail("Repository would be updated " + way + ", but " + why + ". Set 'force_reset' to True" + or + " to force this update" + discard + "." + advice)
+	return l.fail("Repository would be updated " + way + ", but " + why +
+		". Set 'force_reset' to True" + or + " to force this update" + discard + "." + advice)
 }
 
-// wouldMove says what a remote with another URL would bring.
+// wouldMove returns the test mode result for a remote with another URL.
 func (l *latest) wouldMove(ctx context.Context, s *situation) *data.Map {
 	old := "None"
 	if s.url != "" {
 		old = redact(s.url)
 	}
-	actions := []string{"Remote '" + l.remote + "' would be changed from " + old + " to " + redact(l.url)}
+	actions := []string{"Remote '" + l.remote + "' would be changed from " + old + " to " +
+		redact(l.url)}
 	if !s.has {
 		actions = append(actions, "Remote would be fetched")
 	}
@@ -270,22 +285,23 @@ func (l *latest) wouldMove(ctx context.Context, s *situation) *data.Map {
 	return l.upToDate(ctx, l.target, actions, false)
 }
 
-// moveRemote gives the remote its URL.
+// moveRemote sets the URL of the remote.
 func (l *latest) moveRemote(ctx context.Context, s *situation) error {
-	_, err := l.call(ctx, "remote_set", []any{l.target}, "url", l.name, "remote", l.remote, "https_user", l.httpsUser, "https_pass", l.httpsPass)
+	_, err := l.call(ctx, "remote_set", []any{l.target}, "url", l.name, "remote", l.remote,
+		"https_user", l.httpsUser, "https_pass", l.httpsPass)
 	if err != nil {
 		return err
 	}
 	if s.url == "" {
-		l.did("Remote '" + l.remote + "' set to " + redact(l.url))
+		l.addAction("Remote '" + l.remote + "' set to " + redact(l.url))
 		l.changes().Set("new", l.name+" => "+l.remote)
 		return nil
 	}
-	l.did("Remote '" + l.remote + "' changed from " + redact(s.url) + " to " + redact(l.url))
+	l.addAction("Remote '" + l.remote + "' changed from " + redact(s.url) + " to " + redact(l.url))
 	return nil
 }
 
-// wouldUpdate says what would be done.
+// wouldUpdate returns the result of test mode.
 func (l *latest) wouldUpdate(ctx context.Context, s *situation) *data.Map {
 	var actions []string
 	say := func(what string) { actions = append(actions, what) }
@@ -313,32 +329,37 @@ func (l *latest) wouldUpdate(ctx context.Context, s *situation) *data.Map {
 	return l.upToDate(ctx, l.target, actions, false)
 }
 
-// wouldCheckOut says how HEAD would get to the revision.
+// wouldCheckOut describes how HEAD would get to the revision.
 func (l *latest) wouldCheckOut(s *situation, say func(string)) {
 	switch {
 	case l.otherBranch() && !slices.Contains(l.branches, l.branch):
-		say("New branch '" + l.branch + "' would be checked out, with " + l.place + " as a starting point")
+		say("New branch '" + l.branch + "' would be checked out, with " + l.place +
+			" as a starting point")
 		if l.upstream != "" {
 			say("Tracking branch would be set to " + l.upstream)
 		}
 	case l.otherBranch():
-		say("Branch '" + l.branch + "' would be checked out and " + s.action() + " to " + short(l.remoteRev))
+		say("Branch '" + l.branch + "' would be checked out and " + s.action() + " to " +
+			short(l.remoteRev))
 	case s.match:
 	case !l.a.UpdateHead:
-		say("Local HEAD (" + short(l.localRev) + ") does not match " + l.place + " but update_head=False, HEAD would not be updated locally")
+		say("Local HEAD (" + short(l.localRev) + ") does not match " + l.place +
+			" but update_head=False, HEAD would not be updated locally")
 	case s.forward == true:
-		say("Repository would be fast-forwarded from " + shortOrNone(l.localRev) + " to " + short(l.remoteRev))
+		say("Repository would be fast-forwarded from " + shortOrNone(l.localRev) + " to " +
+			short(l.remoteRev))
 	default:
 		how := "updated"
 		if data.Truth(l.a.ForceReset) && s.has {
 			how = "hard-reset"
 		}
-		say("Repository would be " + how + " from " + shortOrNone(l.localRev) + " to " + short(l.remoteRev))
+		say("Repository would be " + how + " from " + shortOrNone(l.localRev) + " to " +
+			short(l.remoteRev))
 	}
 }
 
-// bring fetches, checks out and moves HEAD.
-func (l *latest) bring(ctx context.Context, s *situation) (*data.Map, error) {
+// apply fetches, checks out and moves HEAD.
+func (l *latest) apply(ctx context.Context, s *situation) (*data.Map, error) {
 	t := l.track(s.upstream, l.branches)
 	if t.opts != nil && l.localBranch == "" {
 		return l.fail("Cannot set/unset upstream tracking branch, local HEAD refers to nonexistent branch. This may have been caused by cloning a remote " +
@@ -377,14 +398,15 @@ func (l *latest) bring(ctx context.Context, s *situation) (*data.Map, error) {
 	return nil, nil
 }
 
-// syncTags compares the tags with those of the remote, and removes what that has no more.
+// syncTags compares the tags with those of the remote, and removes those that the remote no longer
+// has.
 func (l *latest) syncTags(ctx context.Context, s *situation) error {
-	v, err := l.call(ctx, "ls_remote", nil, "cwd", l.target, "remote", l.remote, "opts", "--tags", "identity", l.identity, "saltenv",
-		change.CallOf(ctx).SaltEnv, "ignore_retcode", true)
+	refs, err := l.dict(ctx, "ls_remote", nil, "cwd", l.target, "remote", l.remote, "opts",
+		"--tags", "identity", l.identity, "saltenv", change.CallOf(ctx).SaltEnv,
+		"ignore_retcode", true)
 	if err != nil {
 		return err
 	}
-	refs, _ := v.(*data.Map)
 	var remote []string
 	for name := range refs.All() {
 		if tag, ok := cut(name, "refs/tags/"); ok && !strings.HasSuffix(tag, "^{}") {
@@ -404,7 +426,7 @@ func (l *latest) syncTags(ctx context.Context, s *situation) error {
 	return nil
 }
 
-// without returns what is in one list and not in another, sorted.
+// without returns the sorted elements of list that are not in other.
 func without(list, other []string) []any {
 	out := []any{}
 	for _, s := range slices.Sorted(slices.Values(list)) {
@@ -420,14 +442,16 @@ func (l *latest) dropTags(ctx context.Context, tags []any) {
 	for _, tag := range tags {
 		if _, err := l.call(ctx, "tag", []any{l.target, tag}, "opts", "-d"); err != nil {
 			list, _ := l.ret.Value("warnings").([]any)
-			l.ret.Set("warnings", append(list, "Failed to remove local tag '"+data.Str(tag)+"':\n\n"+err.Error()+"\n\n"))
+			l.ret.Set("warnings", append(list, "Failed to remove local tag '"+data.Str(tag)+
+				"':\n\n"+err.Error()+"\n\n"))
 			continue
 		}
 		gone, names = append(gone, tag), append(names, data.Str(tag))
 	}
 	if len(gone) > 0 {
 		l.changes().Set("deleted_tags", gone)
-		l.did("The following tags were removed from the local checkout: " + strings.Join(names, ", "))
+		l.addAction("The following tags were removed from the local checkout: " +
+			strings.Join(names, ", "))
 	}
 }
 
@@ -435,13 +459,15 @@ func (l *latest) dropTags(ctx context.Context, tags []any) {
 func (l *latest) fetchRev(ctx context.Context, s *situation) (*data.Map, error) {
 	if ended := l.fetchAll(ctx, func(updated bool) {
 		if updated {
-			l.did(l.name + " was fetched, resulting in updated refs")
+			l.addAction(l.name + " was fetched, resulting in updated refs")
 		}
 	}); ended != nil {
 		return ended, nil
 	}
-	if _, err := l.call(ctx, "rev_parse", []any{l.target, l.remoteRev + "^{commit}"}, "ignore_retcode", true); err != nil {
-		return l.fail("Fetch did not successfully retrieve rev '" + l.rev + "' from " + l.name + ": " + err.Error()), nil
+	if _, err := l.call(ctx, "rev_parse", []any{l.target, l.remoteRev + "^{commit}"},
+		"ignore_retcode", true); err != nil {
+		return l.fail("Fetch did not successfully retrieve rev '" + l.rev + "' from " + l.name +
+			": " + err.Error()), nil
 	}
 	if !s.match && !l.a.UpdateHead && !l.otherBranch() {
 		return l.end(true, l.stays()), nil
@@ -467,73 +493,82 @@ func (l *latest) fetchAll(ctx context.Context, after func(updated bool)) *data.M
 
 func (l *latest) switchBranch(ctx context.Context, s *situation) (*data.Map, error) {
 	if s.changed && !l.a.ForceCheckout {
-		return l.fail("Local branch '" + l.localBranch + "' has uncommitted changes. Set 'force_checkout' to True to discard them and proceed."), nil
+		return l.fail("Local branch '" + l.localBranch +
+				"' has uncommitted changes. Set 'force_checkout' to True to discard them and proceed."),
+			nil
 	}
-	rev, opts, said := l.branch, []any{}, "'"+l.branch+"' was checked out"
+	rev, opts, action := l.branch, []any{}, "'"+l.branch+"' was checked out"
 	if !slices.Contains(l.branches, l.branch) {
 		rev, opts = l.start(), []any{"-b", l.branch}
-		said = "New branch '" + l.branch + "' was checked out, with " + l.place + " as a starting point"
+		action = "New branch '" + l.branch + "' was checked out, with " + l.place +
+			" as a starting point"
 	}
-	if _, err := l.call(ctx, "checkout", []any{l.target, rev}, "force", l.a.ForceCheckout, "opts", opts); err != nil {
+	if _, err := l.call(ctx, "checkout", []any{l.target, rev}, "force", l.a.ForceCheckout,
+		"opts", opts); err != nil {
 		return nil, err
 	}
-	l.did(said)
+	l.addAction(action)
 	return nil, nil
 }
 
-// discard discards changes, and commits where no fast-forward leads to the revision.
+// discard discards changes, and also commits if the update is not a fast-forward.
 func (l *latest) discard(ctx context.Context, s *situation) error {
 	switch {
 	case s.forward == false:
-		if _, err := l.call(ctx, "reset", []any{l.target}, "opts", []any{"--hard", l.remoteRev}); err != nil {
+		if _, err := l.call(ctx, "reset", []any{l.target},
+			"opts", []any{"--hard", l.remoteRev}); err != nil {
 			return err
 		}
 		l.changes().Set("forced update", true)
 		if s.changed {
-			l.did("Uncommitted changes were discarded")
+			l.addAction("Uncommitted changes were discarded")
 		}
-		l.did("Repository was hard-reset to " + l.place)
+		l.addAction("Repository was hard-reset to " + l.place)
 	case s.forward == true && s.changed && l.a.ForceReset != false:
 		if _, err := l.call(ctx, "discard_local_changes", []any{l.target}); err != nil {
 			return err
 		}
-		l.did("Uncommitted changes were discarded")
+		l.addAction("Uncommitted changes were discarded")
 	}
 	return nil
 }
 
-// forward moves HEAD to a revision that descends from it.
+// forward moves HEAD to a descendant.
 func (l *latest) forward(ctx context.Context) (*data.Map, error) {
 	if l.upstream == "" && l.rev != "HEAD" {
-		if _, err := l.call(ctx, "reset", []any{l.target}, "opts", []any{"--hard", l.rev}); err != nil {
+		if _, err := l.call(ctx, "reset", []any{l.target},
+			"opts", []any{"--hard", l.rev}); err != nil {
 			return nil, err
 		}
-		l.did("Repository was reset to " + l.rev + " (fast-forward)")
+		l.addAction("Repository was reset to " + l.rev + " (fast-forward)")
 		return nil, nil
 	}
-	head, err := l.text(ctx, "symbolic_ref", []any{l.target, "HEAD"}, "opts", []any{"--quiet"}, "ignore_retcode", true)
+	head, err := l.text(ctx, "symbolic_ref", []any{l.target, "HEAD"}, "opts", []any{"--quiet"},
+		"ignore_retcode", true)
 	if err != nil {
 		return nil, err
 	}
 	if head == "" {
 		return l.fail("Unable to fast-forward, HEAD is detached"), nil
 	}
-	if _, err := l.call(ctx, "merge", []any{l.target}, "rev", l.remoteRev, "opts", []any{"--ff-only"}); err != nil {
+	if _, err := l.call(ctx, "merge", []any{l.target}, "rev", l.remoteRev,
+		"opts", []any{"--ff-only"}); err != nil {
 		return nil, err
 	}
-	l.did("Repository was fast-forwarded to " + l.place)
+	l.addAction("Repository was fast-forwarded to " + l.place)
 	return nil, nil
 }
 
 func (l *latest) fetchBare(ctx context.Context) (*data.Map, error) {
 	if change.Test(ctx) {
-		return l.upToDate(ctx, l.target, []string{"Bare repository at " + l.target + " would be fetched"}, false), nil
+		return l.upToDate(ctx, l.target,
+			[]string{"Bare repository at " + l.target + " would be fetched"}, false), nil
 	}
 	return l.fetchAll(ctx, func(updated bool) {
-		said := "Bare repository at " + l.target + " was fetched"
+		action := "Bare repository at " + l.target + " was fetched"
 		if updated {
-			said += ", resulting in updated refs"
+			action += ", resulting in updated refs"
 		}
-		l.did(said)
+		l.addAction(action)
 	}), nil
 }

@@ -1,9 +1,10 @@
-// Package gpg is Salt's state gpg: public keys in keychains of GnuPG (salt/states/gpg.py). The module gpg does the
-// work.
+// Package gpg is Salt's state gpg: public keys in GnuPG keychains (salt/states/gpg.py). It uses the
+// module gpg.
 //
-// Differences from Salt 3006: there are changes and a test mode, as in 3007. The state fails when a key cannot be added
-// or removed, and for an unknown trust level. Keys are also found by fingerprint and short id. The owner's trust is
-// compared, not the validity of the key. absent looks into the keychain of user and gnupghome.
+// Differences from Salt 3006: there are changes and a test mode, as in 3007. The state fails when a
+// key cannot be added or removed, and for an unknown trust level. Keys are also found by
+// fingerprint and short ID. The owner's trust is compared, not the validity of the key. absent
+// looks into the keychain of user and gnupghome.
 package gpg
 
 import (
@@ -14,6 +15,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -33,17 +35,18 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// trusts are the words of gpg.list_keys for trust levels.
+// trusts maps trust levels to the terms of gpg.list_keys.
 var trusts = map[string]string{
-	"expired": "Expired", "unknown": "Unknown", "not_trusted": "Not Trusted", "marginally": "Marginally Trusted",
-	"fully": "Fully Trusted", "ultimately": "Ultimately Trusted",
+	"expired": "Expired", "unknown": "Unknown", "not_trusted": "Not Trusted",
+	"marginally": "Marginally Trusted", "fully": "Fully Trusted",
+	"ultimately": "Ultimately Trusted",
 }
 
-// A keychain is that of a user.
+// A keychain is the keychain of a user.
 type keychain struct {
 	m          *module
 	user, home any
-	keys       []any // as last read, nil when they are to be read
+	keys       []any // as last read, nil to read them again
 }
 
 // call calls a function of the module for the keychain.
@@ -54,14 +57,18 @@ func (k *keychain) call(ctx context.Context, fun string, kwargs *data.Map) (any,
 	return change.Ask[any](ctx, k.m.env, "gpg."+fun, nil, kwargs)
 }
 
-// find returns the key with an id, which may be short, or a fingerprint; nil where there is none.
+// find returns the key with this fingerprint or ID, which may be short. It returns nil if there is
+// none.
 func (k *keychain) find(ctx context.Context, id string) (*data.Map, error) {
 	if k.keys == nil {
 		v, err := k.call(ctx, "list_keys", data.NewMap())
 		if err != nil {
 			return nil, err
 		}
-		list, _ := v.([]any)
+		list, err := calls.FoundIn[[]any]("gpg.list_keys", v)
+		if err != nil {
+			return nil, err
+		}
 		k.keys = append([]any{}, list...)
 	}
 	id = strings.ToUpper(strings.TrimPrefix(strings.ToLower(id), "0x"))
@@ -76,7 +83,7 @@ func (k *keychain) find(ctx context.Context, id string) (*data.Map, error) {
 	return nil, nil
 }
 
-// wanted returns the ids that a state is about.
+// wanted returns the key IDs that a state manages.
 func wanted(name, keys any) []string {
 	switch list := data.TextsOf(keys); {
 	case len(list) > 0:
@@ -87,8 +94,8 @@ func wanted(name, keys any) []string {
 	return []string{data.Str(name)}
 }
 
-// refused returns what a function of the module says that has not done its work, and whether it has not.
-func refused(v any) (string, bool) {
+// failureMessage returns the message of a module function that failed, and whether it failed.
+func failureMessage(v any) (string, bool) {
 	m, ok := v.(*data.Map)
 	switch {
 	case !ok:
@@ -112,19 +119,20 @@ type presentArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// present gets public keys that are not in a keychain from a key server.
+// present imports missing public keys into a keychain from a key server.
 //
 // keys
 //
-//	Ids of keys, or their fingerprints. Default: the name.
+//	IDs of keys, or their fingerprints. Default: the name.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The user whose keychain it is. Default: the minion's user. salt means gpgkeys in the minion's
+//	configuration directory.
 //
 // keyserver
 //
-//	The server; keys.openpgp.org by default.
+//	The key server. Default: keys.openpgp.org.
 //
 // gnupghome
 //
@@ -132,7 +140,7 @@ type presentArgs struct {
 //
 // trust
 //
-//	How far the owners are trusted: expired, unknown, not_trusted, marginally, fully or ultimately.
+//	The trust level of the owners: expired, unknown, not_trusted, marginally, fully or ultimately.
 //
 //	releases:
 //	  gpg.present:
@@ -169,7 +177,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 	return change.Join(a.Name, parts...), nil
 }
 
-// add has a key be in the keychain.
+// add imports a key into the keychain.
 func (k *keychain) add(ctx context.Context, a presentArgs, id string) (change.Result, error) {
 	var why string
 	return change.Thing[*data.Map]{
@@ -179,7 +187,7 @@ func (k *keychain) add(ctx context.Context, a presentArgs, id string) (change.Re
 		},
 		Apply: func(ctx context.Context, _ *data.Map) error {
 			v, err := k.call(ctx, "receive_keys", data.NewMap("keyserver", a.Keyserver, "keys", id))
-			why, _ = refused(v)
+			why, _ = failureMessage(v)
 			return err
 		},
 		Texts: change.Texts{
@@ -196,7 +204,7 @@ func (k *keychain) add(ctx context.Context, a presentArgs, id string) (change.Re
 	}.Ensure(ctx)
 }
 
-// trust has the owner of a key be trusted so far.
+// trust sets the trust level of a key's owner.
 func (k *keychain) trust(ctx context.Context, id, trust string) (change.Result, error) {
 	return change.Thing[*data.Map]{
 		Look: func(ctx context.Context) (*data.Map, error) { return k.find(ctx, id) },
@@ -206,7 +214,7 @@ func (k *keychain) trust(ctx context.Context, id, trust string) (change.Result, 
 		},
 		Apply: func(ctx context.Context, key *data.Map) error {
 			words := data.NewMap("fingerprint", key.Value("fingerprint"), "trust_level", trust)
-			return asked(k.call(ctx, "trust_key", words))
+			return callError(k.call(ctx, "trust_key", words))
 		},
 		Texts: change.Texts{
 			Same:  "GPG Public Key " + id + " already in correct trust state",
@@ -216,9 +224,9 @@ func (k *keychain) trust(ctx context.Context, id, trust string) (change.Result, 
 	}.Ensure(ctx)
 }
 
-// asked returns the error of a call, or that its function has not done its work.
-func asked(v any, err error) error {
-	if why, no := refused(v); err == nil && no {
+// callError returns the error of a call, or the message if the function failed.
+func callError(v any, err error) error {
+	if why, no := failureMessage(v); err == nil && no {
 		return errors.New(why)
 	}
 	return err
@@ -232,15 +240,17 @@ type absentArgs struct {
 	Kwargs    *data.Map `kwargs:"kwargs"`
 }
 
-// absent removes public keys from a keychain. A key whose secret key is there stays, which is a failure.
+// absent removes public keys from a keychain. A key whose secret key exists is not removed, which
+// is a failure.
 //
 // keys
 //
-//	Ids of keys, or their fingerprints. Default: the name.
+//	IDs of keys, or their fingerprints. Default: the name.
 //
 // user
 //
-//	Whose keychain it is: the minion's user by default; salt means gpgkeys beside the minion's configuration.
+//	The user whose keychain it is. Default: the minion's user. salt means gpgkeys in the minion's
+//	configuration directory.
 //
 // gnupghome
 //
@@ -261,7 +271,7 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 			},
 			Apply: func(ctx context.Context, key *data.Map) error {
 				words := data.NewMap("fingerprint", key.Value("fingerprint"))
-				return asked(chain.call(ctx, "delete_key", words))
+				return callError(chain.call(ctx, "delete_key", words))
 			},
 			Texts: change.Texts{
 				Same:  name + " not found in GPG keychain",

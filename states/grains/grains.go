@@ -1,10 +1,11 @@
-// Package grains is Salt's state grains: it keeps grains in the minion's grains file (salt/states/grains.py). The module grains
-// reads and writes them.
+// Package grains is Salt's state grains: it manages grains in the minion's grains file
+// (salt/states/grains.py). The module grains reads and writes them.
 //
-// Names lead into dictionaries by colons; another delimiter is replaced by them first, and is no regular expression.
+// Colons in names separate the keys of nested dictionaries. Another delimiter is first replaced by
+// colons; it is not a regular expression.
 //
-// What differs from Salt: list_present adds the values that are missing and never one that is there, values are equal when they
-// are the same and not when they have the same letters, and changes show the grain as it was when the state had run.
+// Differences from Salt: list_present adds only the missing values. Values are equal if they are
+// the same, not if they have the same letters. Changes show the grain as it was after the state.
 package grains
 
 import (
@@ -35,10 +36,10 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// nothing stands for a grain that is not there.
-type nothing struct{}
+// missing is the value of a missing grain.
+type missing struct{}
 
-// A grain is one as it is read.
+// A grain is a grain as read.
 type grain struct {
 	value any
 	there bool
@@ -57,14 +58,14 @@ func (g grain) isList() bool {
 
 // grain reads a grain.
 func (m *module) grain(ctx context.Context, name string) (grain, error) {
-	v, err := change.Ask[any](ctx, m.env, "grains.get", []any{name, nothing{}}, nil)
-	if _, missing := v.(nothing); missing || err != nil {
+	v, err := change.Ask[any](ctx, m.env, "grains.get", []any{name, missing{}}, nil)
+	if _, missing := v.(missing); missing || err != nil {
 		return grain{}, err
 	}
 	return grain{v, true}, nil
 }
 
-// set sets a grain and returns the result of that, with the state's name.
+// set sets a grain and returns the result, with the state's name.
 func (m *module) set(ctx context.Context, name string, v any, words *data.Map) (*data.Map, error) {
 	ret, err := change.Ask[*data.Map](ctx, m.env, "grains.set", []any{name, v}, words)
 	if err != nil {
@@ -92,11 +93,11 @@ type existsArgs struct {
 	Delimiter any `default:"':'"`
 }
 
-// exists succeeds when the minion has a grain.
+// exists succeeds if the minion has a grain.
 //
 // delimiter
 //
-//	Separates keys in the name in place of the colon.
+//	The delimiter between keys in the name. Default: a colon.
 //
 //	cheese:
 //	  grains.exists
@@ -107,6 +108,7 @@ func (m *module) exists(ctx context.Context, a existsArgs) (change.Result, error
 		Look: func(ctx context.Context) (grain, error) {
 			now, err := m.grain(ctx, name)
 			if err == nil && !now.there {
+				//nolint:staticcheck // Salt's text
 				err = errors.New("Grain does not exist")
 			}
 			return now, err
@@ -123,7 +125,7 @@ type presentArgs struct {
 	Force     any `default:"False"`
 }
 
-// present gives a grain a value.
+// present sets the value of a grain.
 //
 // value
 //
@@ -131,19 +133,19 @@ type presentArgs struct {
 //
 // delimiter
 //
-//	Separates keys in the name in place of the colon.
+//	The delimiter between keys in the name. Default: a colon.
 //
 // force
 //
-//	True: replace lists and dictionaries, too.
+//	True: replace lists and dictionaries as well.
 //
 //	cheese:
 //	  grains.present:
 //	    - value: edam
 func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	name := colons(a.Name, a.Delimiter)
-	var ret *data.Map // of grains.set
-	said, err := change.Thing[grain]{
+	var ret *data.Map // result of grains.set
+	result, err := change.Thing[grain]{
 		Name: name,
 		Look: func(ctx context.Context) (grain, error) { return m.grain(ctx, name) },
 		Wants: func(now grain) *data.Map {
@@ -171,7 +173,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (any, error) {
 	}.Ensure(ctx)
 	switch {
 	case err != nil || ret == nil:
-		return said, err
+		return result, err
 	case ret.Value("result") == true && data.Truth(ret.Value("changes")):
 		ret.Set("comment", "Set grain "+name+" to "+data.Str(a.Value))
 	}
@@ -185,27 +187,27 @@ type absentArgs struct {
 	Force       any `default:"False"`
 }
 
-// absent takes the value of a grain away, or the grain.
+// absent removes a grain or its value.
 //
 // destructive
 //
-//	True: the grain is removed. Default: its value is None.
+//	True: remove the grain. Default: set its value to None.
 //
 // delimiter
 //
-//	Separates keys in the name in place of the colon.
+//	The delimiter between keys in the name. Default: a colon.
 //
 // force
 //
-//	True: lists and dictionaries, too.
+//	True: remove lists and dictionaries as well.
 //
 //	grain_name:
 //	  grains.absent
 func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 	name, remove := colons(a.Name, a.Delimiter), a.Destructive == true
-	var ret *data.Map // of grains.set
+	var ret *data.Map // result of grains.set
 	var was grain
-	said, err := change.Thing[grain]{
+	result, err := change.Thing[grain]{
 		Name: name,
 		Look: func(ctx context.Context) (_ grain, err error) {
 			was, err = m.grain(ctx, name)
@@ -218,7 +220,8 @@ func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 			return change.When(now.there, data.NewMap("grain", name, "value", nil))
 		},
 		Apply: func(ctx context.Context, _ grain) (err error) {
-			ret, err = m.set(ctx, name, nil, data.NewMap("destructive", a.Destructive, "force", a.Force))
+			ret, err = m.set(ctx, name, nil,
+				data.NewMap("destructive", a.Destructive, "force", a.Force))
 			return err
 		},
 		Texts: change.Texts{
@@ -237,17 +240,18 @@ func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 		},
 		Trust: true,
 	}.Ensure(ctx)
-	nothing := was.there && was.value == nil && !remove // to do, which Salt says in this way
+	// nothing to do; this is Salt's form of saying so
+	unchanged := was.there && was.value == nil && !remove
 	switch {
 	case err != nil:
 		return nil, err
-	case nothing && ret == nil:
+	case unchanged && ret == nil:
 		return change.Would(name, nil, ""), nil
 	case ret == nil:
-		return said, nil
-	case ret.Value("result") == true && !nothing:
-		ret.Set("comment", said.Comment)
-		ret.Set("changes", said.Changes)
+		return result, nil
+	case ret.Value("result") == true && !unchanged:
+		ret.Set("comment", result.Comment)
+		ret.Set("changes", result.Changes)
 	}
 	return ret, nil
 }

@@ -15,24 +15,24 @@ type listArgs struct {
 	Delimiter any `default:"':'"`
 }
 
-// listPresent has a grain be a list with a value in it, or with all values of a list.
+// listPresent adds a value, or all values of a list, to a grain that is a list.
 //
 // delimiter
 //
-//	Separates keys in the name in place of the colon.
+//	The delimiter between keys in the name. Default: a colon.
 //
 //	roles:
 //	  grains.list_present:
 //	    - value: web
 func (m *module) listPresent(ctx context.Context, a listArgs) (change.Result, error) {
 	name, value := colons(a.Name, a.Delimiter), data.Str(a.Value)
-	var grains *data.Map // as grains.append returns them
+	var grains *data.Map // result of grains.append
 	return change.Thing[grain]{
 		Name: name,
 		Look: func(ctx context.Context) (grain, error) { return m.listed(ctx, name) },
 		Wants: func(now grain) *data.Map {
 			missing := lacking(now.list(), a.Value)
-			made := len(now.list()) > 0 || grains != nil // an empty list may be wanted
+			made := len(now.list()) > 0 || grains != nil // an empty list may be desired
 			return change.When(missing != nil || !made, data.NewMap("new", shownList(now.value)))
 		},
 		Apply: func(ctx context.Context, now grain) (err error) {
@@ -62,7 +62,7 @@ func (m *module) listPresent(ctx context.Context, a listArgs) (change.Result, er
 	}.Ensure(ctx)
 }
 
-// listed reads a grain that is a list, empty or not there.
+// listed reads a grain that must be a list, empty or missing.
 func (m *module) listed(ctx context.Context, name string) (grain, error) {
 	now, err := m.grain(ctx, name)
 	if err == nil && data.Truth(now.value) && !now.isList() {
@@ -71,7 +71,7 @@ func (m *module) listed(ctx context.Context, name string) (grain, error) {
 	return now, err
 }
 
-// shownList is what test mode shows of a grain; one that is not there is an empty text.
+// shownList returns a grain for display in test mode. A missing grain is an empty string.
 func shownList(v any) any {
 	if v == nil {
 		return ""
@@ -79,7 +79,7 @@ func shownList(v any) any {
 	return v
 }
 
-// lacking returns what is to be added to a list, nil when nothing is.
+// lacking returns what to add to a list, or nil.
 func lacking(list []any, wanted any) any {
 	values, ok := wanted.([]any)
 	if !ok {
@@ -100,11 +100,11 @@ func lacking(list []any, wanted any) any {
 	return missing
 }
 
-// listAbsent takes a value, or all values of a list, out of a grain that is a list.
+// listAbsent removes a value, or all values of a list, from a grain that is a list.
 //
 // delimiter
 //
-//	Separates keys in the name in place of the colon.
+//	The delimiter between keys in the name. Default: a colon.
 //
 //	roles:
 //	  grains.list_absent:
@@ -115,7 +115,7 @@ func (m *module) listAbsent(ctx context.Context, a listArgs) (change.Result, err
 	if !ok {
 		values = []any{a.Value}
 	}
-	// in returns the values that are in one grain and not in the other.
+	// in returns the values of one grain that are not in the other.
 	in := func(one, other grain) *data.Map {
 		var found []any
 		for _, v := range values {
@@ -173,15 +173,15 @@ type appendArgs struct {
 	Delimiter any `default:"':'"`
 }
 
-// append adds a value to a grain that is there and is a list.
+// append adds a value to an existing grain that is a list.
 //
 // convert
 //
-//	True: a grain that is no list becomes one.
+//	True: convert a grain that is not a list.
 //
 // delimiter
 //
-//	Separates keys in the name in place of the colon.
+//	The delimiter between keys in the name. Default: a colon.
 //
 //	roles:
 //	  grains.append:
@@ -208,7 +208,8 @@ func (m *module) append(ctx context.Context, a appendArgs) (change.Result, error
 			if now.isList() {
 				return change.Do(ctx, m.env, "grains.append", []any{name, a.Value}, nil)
 			}
-			return change.Do(ctx, m.env, "grains.setval", []any{name, converted(now.value, a.Value)}, nil)
+			return change.Do(ctx, m.env, "grains.setval",
+				[]any{name, converted(now.value, a.Value)}, nil)
 		},
 		Texts: change.Texts{
 			Same:  "Value " + value + " is already in the list for grain " + name,
@@ -217,11 +218,12 @@ func (m *module) append(ctx context.Context, a appendArgs) (change.Result, error
 		},
 		Say: func(o change.Outcome[grain]) any {
 			if o.Stage == change.StageWould && !o.Before.isList() {
-				return "Grain " + name + " is set to be converted to list and value " + value + " will be added"
+				return "Grain " + name + " is set to be converted to list and value " + value +
+					" will be added"
 			}
 			return nil
 		},
-		Trust: true, // a name with colons is one key to grains.setval, as in Salt
+		Trust: true, // to grains.setval a name with colons is a single key, as in Salt
 	}.Ensure(ctx)
 }
 

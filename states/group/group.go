@@ -1,5 +1,5 @@
-// Package group is Salt's state group: groups that are there as they are wanted, or not there (salt/states/group.py). The module group
-// does the work.
+// Package group is Salt's state group: creates, changes and removes groups (salt/states/group.py).
+// It uses the module group.
 package group
 
 import (
@@ -23,7 +23,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// info returns what there is to tell of a group, an empty dictionary where there is none.
+// info returns the properties of a group, or an empty dictionary if it does not exist.
 func (m *module) info(ctx context.Context, name string) (*data.Map, error) {
 	return change.Ask[*data.Map](ctx, m.env, "group.info", []any{name}, nil)
 }

@@ -22,31 +22,31 @@ type presentArgs struct {
 	NonUnique any `default:"False"`
 }
 
-// present makes a group, or brings it to how it is wanted.
+// present creates a group, or changes it to the desired state.
 //
 // gid
 //
-//	Its id. Default: the one it has, or the next that is free.
+//	The group ID. Default: keep it, or use the next free one.
 //
 // system
 //
-//	True: the id of a new group is one of those for the system.
+//	True: a new group gets an ID in the system range.
 //
 // addusers
 //
-//	Users that are to be in it.
+//	Users to add to the group.
 //
 // delusers
 //
-//	Users that are not to be in it.
+//	Users to remove from the group.
 //
 // members
 //
-//	The users that are in it, and no others.
+//	The complete list of users in the group.
 //
 // non_unique
 //
-//	True: another group may have the same id.
+//	True: the ID may be shared with another group.
 //
 //	cheese:
 //	  group.present:
@@ -54,7 +54,8 @@ type presentArgs struct {
 //	    - addusers:
 //	      - user1
 func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
-	if text := a.conflict(); text != "" { // Salt's result, though nothing was tested
+	// Salt returns the test mode result here, even for a real run
+	if text := a.conflict(); text != "" {
 		return change.Result{Name: a.Name, Verdict: change.Pending, Comment: text}, nil
 	}
 	return change.Thing[*data.Map]{
@@ -70,16 +71,16 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 			if now.Len() == 0 {
 				return m.make(ctx, a)
 			}
-			return m.bring(ctx, a, a.lacks(now))
+			return m.apply(ctx, a, a.lacks(now))
 		},
 		Changed: a.changed,
-		Say:     a.say,
+		Say:     a.comment,
 		Texts:   change.Texts{Same: "Group " + a.Name + " is present and up to date"},
 		Silent:  true,
 	}.Ensure(ctx)
 }
 
-// changed returns the changes: all of a new group, what is missing where something is.
+// changed returns the changes: all properties of a new group, otherwise those that differed.
 func (a presentArgs) changed(before, after *data.Map) *data.Map {
 	switch {
 	case after.Len() == 0:
@@ -92,8 +93,9 @@ func (a presentArgs) changed(before, after *data.Map) *data.Map {
 	return data.NewMap("Final", "All changes applied successfully")
 }
 
-func (a presentArgs) say(o change.Outcome[*data.Map]) any {
-	comment := "The following group attributes are set to be changed:\n" + a.lines(a.lacks(o.Before))
+func (a presentArgs) comment(o change.Outcome[*data.Map]) any {
+	comment := "The following group attributes are set to be changed:\n" +
+		a.lines(a.lacks(o.Before))
 	made := o.Before.Len() == 0
 	switch {
 	case o.Stage == change.StageSame || o.Err != nil:
@@ -110,7 +112,7 @@ func (a presentArgs) say(o change.Outcome[*data.Map]) any {
 	return comment
 }
 
-// conflict says which arguments do not go together.
+// conflict returns a message if arguments contradict each other.
 func (a presentArgs) conflict() string {
 	if a.Members != nil && (a.Addusers != nil || a.Delusers != nil) {
 		return `Error: Conflicting options "members" with "addusers" and/or "delusers" can not be used together. `
@@ -122,7 +124,7 @@ func (a presentArgs) conflict() string {
 	return ""
 }
 
-// users returns the elements of a list; one text counts as a list of itself.
+// users returns the elements of a list. A string becomes a list of one element.
 func users(v any) []any {
 	if text, ok := v.(string); ok && text != "" {
 		return []any{text}
@@ -131,7 +133,7 @@ func users(v any) []any {
 	return list
 }
 
-// lacks returns what a group that is there lacks, by Salt's names.
+// lacks returns the differences of an existing group, under Salt's names.
 func (a presentArgs) lacks(now *data.Map) *data.Map {
 	l := &data.Map{}
 	if data.Truth(a.GID) {
@@ -163,12 +165,14 @@ func (a presentArgs) lacks(now *data.Map) *data.Map {
 
 func within(some, all []any) bool { return len(without(some, all)) == 0 }
 
-// without returns the elements of a list that are not in another.
+// without returns the elements of list that are not in other.
 func without(list, other []any) []any {
-	return slices.DeleteFunc(slices.Clone(list), func(v any) bool { return slices.Contains(other, v) })
+	return slices.DeleteFunc(slices.Clone(list),
+		func(v any) bool { return slices.Contains(other, v) })
 }
 
-// lines returns what lacks in lines of the comment. All that go from a group that is to have no members are shown as a set, in order.
+// lines formats the differences for the comment. If all members are to be removed, they are shown
+// as a sorted set.
 func (a presentArgs) lines(lacks *data.Map) string {
 	var b strings.Builder
 	for key, v := range lacks.All() {
@@ -181,8 +185,8 @@ func (a presentArgs) lines(lacks *data.Map) string {
 	return b.String()
 }
 
-// bring gives a group what it lacks.
-func (m *module) bring(ctx context.Context, a presentArgs, lacks *data.Map) error {
+// apply applies the differences to a group.
+func (m *module) apply(ctx context.Context, a presentArgs, lacks *data.Map) error {
 	call := func(fun string, args ...any) error {
 		_, err := m.env.Call(ctx, fun, append([]any{a.Name}, args...), nil)
 		return err
@@ -212,7 +216,7 @@ func joined(v any) string {
 	return strings.Join(data.Texts(users(v)), ",")
 }
 
-// make makes a group.
+// make creates a group.
 func (m *module) make(ctx context.Context, a presentArgs) error {
 	holder, err := m.holder(ctx, a)
 	switch {
@@ -230,18 +234,18 @@ func (m *module) make(ctx context.Context, a presentArgs) error {
 	case !made:
 		return errors.New("Failed to create new group " + a.Name)
 	}
-	members := joined(a.Members) + joined(a.Addusers) // never both
+	members := joined(a.Members) + joined(a.Addusers) // only one of them is set
 	if members == "" {
 		return nil
 	}
 	return change.Do(ctx, m.env, "group.members", []any{a.Name, members}, nil)
 }
 
-// holder returns the group that has the id which another is to get, "" for none.
+// holder returns the name of the other group that has the desired ID, "" for none.
 func (m *module) holder(ctx context.Context, a presentArgs) (string, error) {
 	gid, err := loader.Int(a.GID)
 	if a.GID == nil || err != nil || data.Truth(a.NonUnique) {
-		return "", nil //nolint:nilerr // what is no id is nobody's
+		return "", nil //nolint:nilerr // an invalid ID belongs to nobody
 	}
 	list, err := change.Ask[[]any](ctx, m.env, "group.getent", []any{true}, nil)
 	for _, g := range list {

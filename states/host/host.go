@@ -1,6 +1,8 @@
-// Package host is Salt's state host: addresses and names in /etc/hosts (salt/states/host.py). The module hosts reads and writes them.
+// Package host is Salt's state host: addresses and names in /etc/hosts (salt/states/host.py). The
+// module hosts reads and writes them.
 //
-// What differs from Salt: whatever would change makes the result of test mode None; comments come in the order of the addresses.
+// Differences from Salt: in test mode the result is None for any change. Comments are in the order
+// of the addresses.
 package host
 
 import (
@@ -30,7 +32,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// listed returns the elements of a list; anything else counts as a list of itself.
+// listed returns the elements of a list. Anything else becomes a list of one element.
 func listed(v any) []any {
 	if list, ok := v.([]any); ok {
 		return list
@@ -45,19 +47,19 @@ type presentArgs struct {
 	Clean   any `default:"False"`
 }
 
-// present gives addresses a name.
+// present adds a name to addresses.
 //
 // ip
 //
-//	The address, or a list of them.
+//	The address, or a list of addresses.
 //
 // comment
 //
-//	What stands behind the names.
+//	The comment after the names.
 //
 // clean
 //
-//	True: no other address has the name.
+//	True: remove the name from all other addresses.
 //
 //	web1:
 //	  host.present:
@@ -97,7 +99,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 			}
 			return strings.Join(comments, "\n")
 		},
-		Trust: true, // a name of several words, or a comment between blanks, is read otherwise
+		Trust: true, // a name with spaces, or a comment surrounded by spaces, is read differently
 	}.Ensure(ctx)
 	if err != nil {
 		return ret, err
@@ -111,10 +113,10 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 	return ret, nil
 }
 
-// A step is one change of the file: what it does, and what is said of that.
+// A step is one change to the file with its comment.
 type step struct {
 	fun, addr, word     string
-	key                 string // of the changes
+	key                 string // key in the changes
 	would, done, failed string
 }
 
@@ -128,7 +130,7 @@ func (s step) text(o change.Outcome[*plan]) string {
 	return s.done
 }
 
-// changes returns what steps change.
+// changes returns the changes of steps.
 func changes(steps []step) *data.Map {
 	changes := &data.Map{}
 	for _, s := range steps {
@@ -165,18 +167,18 @@ func (a presentArgs) remove(addr string) step {
 		would, "Removed " + what, "Failed to remove " + what}
 }
 
-// A plan is what a state finds in the file, and what is to change in it.
+// A plan holds what a state found in the file, and the changes to make.
 type plan struct {
 	steps    []step
 	failed   []step
-	comments []string // on what is as wanted, or cannot be
+	comments []string // for entries that are as desired, or that cannot be
 	warnings []any
-	invalid  bool // an address is none
+	invalid  bool // an address is invalid
 }
 
 func (p *plan) failedAt(s step) bool { return slices.Contains(p.failed, s) }
 
-// plan returns what is to change, names first, then comments, then names that go.
+// plan returns the changes: first names, then comments, then names to remove.
 func (a presentArgs) plan(hosts *data.Map) *plan {
 	p := &plan{}
 	var adds, remarks, removals []step
@@ -204,12 +206,14 @@ func (a presentArgs) plan(hosts *data.Map) *plan {
 				"%[1]s from %[2]s, or add %[2]s to the 'ip' argument.", a.Name, addr))
 		case !among:
 		case named && !other:
-			p.comments = append(p.comments, fmt.Sprintf("Host %s (%s) already present", a.Name, addr))
+			p.comments = append(p.comments,
+				fmt.Sprintf("Host %s (%s) already present", a.Name, addr))
 		case named:
 			remarks = append(remarks, a.remark(addr))
 		case !valid(addr):
 			p.invalid = true
-			p.comments = append(p.comments, fmt.Sprintf("Invalid IP Address for %s (%s)", a.Name, addr))
+			p.comments = append(p.comments,
+				fmt.Sprintf("Invalid IP Address for %s (%s)", a.Name, addr))
 		default:
 			adds = append(adds, a.add(addr))
 			if other {
@@ -231,11 +235,11 @@ type absentArgs struct {
 	IP   any
 }
 
-// absent takes a name from addresses.
+// absent removes a name from addresses.
 //
 // ip
 //
-//	The address, or a list of them.
+//	The address, or a list of addresses.
 //
 //	web1:
 //	  host.absent:
@@ -273,11 +277,11 @@ type onlyArgs struct {
 	Hostnames any
 }
 
-// only makes names the only ones of an address, in their order; without any, the address goes.
+// only sets the names of an address, in this order. Without names the address is removed.
 //
 // hostnames
 //
-//	The name, or a list of them.
+//	The name, or a list of names.
 //
 //	127.0.1.1:
 //	  host.only:

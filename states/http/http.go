@@ -1,4 +1,4 @@
-// Package http is Salt's state http: what web servers answer (salt/states/http.py).
+// Package http is Salt's state http: checks responses of web servers (salt/states/http.py).
 package http
 
 import (
@@ -20,7 +20,8 @@ type module struct{ env *loader.Env }
 func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
-		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict", "header_list", "params"),
+		loader.F("query", m.query).Secret("password", "auth", "data", "header_dict",
+			"header_list", "params"),
 		loader.F("wait_for_successful_query", m.waitForSuccessfulQuery).
 			Secret("password", "auth", "data", "header_dict", "header_list", "params"),
 	}}, nil
@@ -36,15 +37,16 @@ type queryArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// query sends a request, and fails where the answer is not as expected.
+// query sends a request, and fails if the response is not as expected.
 //
 // match, match_type, status, status_type
 //
-//	What the text must hold: a string, or a regular expression with pcre; its status: string, list or pcre.
+//	Expected text: a string, or a regular expression with pcre. Expected status: string, list or
+//	pcre.
 //
 // wait_for
 //
-//	How many seconds to try. All others are as in http.query of the modules.
+//	How many seconds to keep trying. Further arguments are those of the function http.query.
 //
 //	query_example:
 //	  http.query:
@@ -73,11 +75,10 @@ func (m *module) query(ctx context.Context, a queryArgs) (any, error) {
 		fun = "http.wait_for_successful_query"
 		kwargs.Set("wait_for", a.WaitFor)
 	}
-	v, err := m.env.Call(ctx, fun, []any{a.Name}, kwargs)
+	answer, err := loader.CallAs[*data.Map](ctx, m.env, fun, []any{a.Name}, kwargs)
 	if err != nil {
 		return nil, err
 	}
-	answer, _ := v.(*data.Map)
 	result, comment, err := judge(a, answer)
 	if err != nil {
 		return nil, err
@@ -95,15 +96,16 @@ func (m *module) query(ctx context.Context, a queryArgs) (any, error) {
 	return ret, nil
 }
 
-// judge compares an answer with what is expected. Where match_type and status_type name no kind, the result is None.
+// judge compares a response with the expectations. If match_type or status_type is unknown, the
+// result is None.
 func judge(a queryArgs, answer *data.Map) (result any, comment string, err error) {
-	good, asked, said := true, false, []string{}
+	good, asked, comments := true, false, []string{}
 	say := func(ok bool, what, found, not string) {
 		asked = true
 		if good = good && ok; ok {
-			said = append(said, what+" "+found)
+			comments = append(comments, what+" "+found)
 		} else {
-			said = append(said, what+" "+not)
+			comments = append(comments, what+" "+not)
 		}
 	}
 	holds := func(pattern any, in string) bool {
@@ -114,9 +116,11 @@ func judge(a queryArgs, answer *data.Map) (result any, comment string, err error
 		return re.MatchString(in)
 	}
 	if want := data.Str(a.Match); a.Match != nil && a.MatchType == "string" {
-		say(strings.Contains(answer.Text("text"), want), `Match text "`+want+`"`, "was found.", "was not found.")
+		say(strings.Contains(answer.Text("text"), want), `Match text "`+want+`"`, "was found.",
+			"was not found.")
 	} else if a.Match != nil && a.MatchType == "pcre" {
-		say(holds(a.Match, answer.Text("text")), `Match pattern "`+want+`"`, "was found.", "was not found.")
+		say(holds(a.Match, answer.Text("text")), `Match pattern "`+want+`"`, "was found.",
+			"was not found.")
 	}
 	status := ""
 	if v, ok := answer.Get("status"); ok {
@@ -125,9 +129,11 @@ func judge(a queryArgs, answer *data.Map) (result any, comment string, err error
 	switch {
 	case a.Status == nil:
 	case a.StatusType == "string":
-		say(status == data.Str(a.Status), "Status "+data.Str(a.Status), "was found.", "was not found.")
+		say(status == data.Str(a.Status), "Status "+data.Str(a.Status), "was found.",
+			"was not found.")
 	case a.StatusType == "pcre":
-		say(holds(a.Status, status), `Status pattern "`+data.Str(a.Status)+`"`, "was found.", "was not found.")
+		say(holds(a.Status, status), `Status pattern "`+data.Str(a.Status)+`"`, "was found.",
+			"was not found.")
 	case a.StatusType == "list":
 		found := false
 		list, _ := a.Status.([]any)
@@ -143,7 +149,7 @@ func judge(a queryArgs, answer *data.Map) (result any, comment string, err error
 	if !asked {
 		return nil, "", err
 	}
-	return good, strings.Join(said, " "), err
+	return good, strings.Join(comments, " "), err
 }
 
 type waitArgs struct {
@@ -152,7 +158,8 @@ type waitArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// waitForSuccessfulQuery is http.query that is tried until it succeeds, for wait_for seconds, with request_interval seconds between.
+// waitForSuccessfulQuery repeats http.query until it succeeds, for up to wait_for seconds, with
+// request_interval seconds in between.
 //
 //	wait_for_site:
 //	  http.wait_for_successful_query:
@@ -166,9 +173,10 @@ func (m *module) waitForSuccessfulQuery(ctx context.Context, a waitArgs) (any, e
 	kwargs := a.Kwargs.Clone()
 	kwargs.Set("name", a.Name)
 	for {
-		v, err := m.env.Shelf("states").Invoke(ctx, "http.query", nil, kwargs)
+		v, err := m.env.Registry("states").Invoke(ctx, "http.query", nil, kwargs)
 		ret, _ := v.(*data.Map)
-		if err == nil && data.Truth(ret.Value("result")) || change.Test(ctx) || time.Now().After(end) {
+		if err == nil && data.Truth(ret.Value("result")) || change.Test(ctx) ||
+			time.Now().After(end) {
 			return v, err
 		}
 		select {

@@ -1,9 +1,10 @@
-// Package ini is Salt's state ini: it keeps options and sections of ini files (salt/states/ini_manage.py). The module ini reads and
-// writes them.
+// Package ini is Salt's state ini: it manages options and sections of ini files
+// (salt/states/ini_manage.py). The module ini reads and writes them.
 //
-// What differs from Salt: options that strict removes come in the order of the file; options_absent takes an option above all
-// sections away as its test mode says, and only from the section that it names; sections_absent reports empty sections that it
-// removes, and sections_present changes that it made only.
+// Differences from Salt: options removed by strict are listed in the order of the file.
+// options_absent removes an option above all sections, as its test mode says, and removes options
+// only from the named section. sections_absent reports the empty sections that it removes.
+// sections_present reports only actual changes.
 package ini
 
 import (
@@ -17,7 +18,10 @@ import (
 )
 
 // Plugin returns the state ini.
-func Plugin() loader.Plugin { return loader.Plugin{Name: "ini", File: "ini_manage", New: newModule} }
+func Plugin() loader.Plugin {
+	return loader.Plugin{Name: "ini", File: "ini_manage",
+		New: newModule}
+}
 
 type module struct{ env *loader.Env }
 
@@ -36,26 +40,29 @@ const (
 	changed = "Changes take effect"
 )
 
-// read returns what a file says.
+// read returns the contents of a file.
 func (m *module) read(ctx context.Context, name, separator string) (*data.Map, error) {
 	return change.Ask[*data.Map](ctx, m.env, "ini.get_ini", []any{name, separator}, nil)
 }
 
-// set sets options and returns what changed.
-func (m *module) set(ctx context.Context, name, separator string, sections *data.Map) (*data.Map, error) {
-	return change.Ask[*data.Map](ctx, m.env, "ini.set_option", []any{name, sections, separator}, nil)
+// set sets options and returns the changes.
+func (m *module) set(
+	ctx context.Context, name, separator string, sections *data.Map,
+) (*data.Map, error) {
+	return change.Ask[*data.Map](ctx, m.env,
+		"ini.set_option", []any{name, sections, separator}, nil)
 }
 
-// A forecast is what test mode says, and what a real run has changed.
+// A forecast holds the comment and changes of test mode, and the changes of a real run.
 type forecast struct {
-	now     *data.Map // the file as it was
+	now     *data.Map // contents of the file before
 	comment string
 	differs bool
-	quiet   bool // there is a change that test mode does not tell of, as in Salt
+	quiet   bool // there is a change that test mode does not report, as in Salt
 	changes *data.Map
 }
 
-// hasSection reports whether the file has a section, and not an option of that name.
+// hasSection reports whether the file has a section, as opposed to an option, of that name.
 func (f *forecast) hasSection(name string) bool {
 	_, ok := f.now.Value(name).(*data.Map)
 	return ok
@@ -68,18 +75,18 @@ func (f *forecast) differ(format string, args ...any) {
 	f.differs = true
 }
 
-// An edit is a state of a file. look completes a forecast; apply changes the file and notes what it
-// has changed.
+// An edit is a call of a state for a file. look fills in a forecast. apply changes the file and
+// records the changes.
 type edit struct {
 	name, separator string
 	look            func(f *forecast)
 	apply           func(ctx context.Context, f *forecast) error
-	otherwise       string // test mode says of nothing
-	idle            string // a real run says where it changed nothing
+	otherwise       string // comment of test mode if nothing changes
+	idle            string // comment of a real run that changed nothing
 }
 
-// keep runs a state. What the module changed counts: it may read an option otherwise than it was
-// set.
+// keep runs a state. The changes are those that the module reports, because it may read an option
+// differently from how it was set.
 func (m *module) keep(ctx context.Context, e edit) (change.Result, error) {
 	var f *forecast
 	ret, err := change.Thing[*forecast]{
@@ -113,7 +120,7 @@ func (m *module) keep(ctx context.Context, e edit) (change.Result, error) {
 	return ret, err
 }
 
-// place says in which section an option is.
+// place describes the section of an option.
 func place(section string) string {
 	if section == "" {
 		return ""
@@ -121,7 +128,7 @@ func place(section string) string {
 	return " in section " + section
 }
 
-// names returns the elements of a list, or the keys of a dictionary, as texts.
+// names returns the elements of a list, or the keys of a dictionary, as strings.
 func names(v any) []string {
 	list, _ := v.([]any)
 	if m, ok := v.(*data.Map); ok {

@@ -15,11 +15,12 @@ import (
 
 const file = "/t.ini"
 
-// shelf returns the states over the modules of a minion with a directory of its own.
+// shelf returns the states with the modules of a minion with its own directory.
 func shelf(t *testing.T) (*loader.Registry, string) {
 	t.Helper()
 	root := t.TempDir()
-	modules, err := loader.NewRegistry(&loader.Env{Root: root, Opts: data.NewMap()}, module.Plugins(module.Brought()))
+	modules, err := loader.NewRegistry(&loader.Env{Root: root, Opts: data.NewMap()},
+		module.Plugins(module.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// testdata/runs.json has what Salt 3006.0 answered in test mode, the real run, the second one and test mode again, and what it left.
+// testdata/runs.json has the results of Salt 3006.0 in test mode, the real run, a second one and
+// test mode again, and the resulting files.
 func TestRuns(t *testing.T) {
 	src, err := os.ReadFile("testdata/runs.json")
 	if err != nil {
@@ -73,21 +75,23 @@ func TestRuns(t *testing.T) {
 			want := step.Value("return").(*data.Map)
 			got := run(t, r, step.Value("test") == true, c.Text("fun"), c.Object("kwargs"))
 			if !data.Equal(got, want) {
-				t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("fun"), data.Repr(c.Object("kwargs")), i, data.Repr(got), data.Repr(want))
+				t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("fun"),
+					data.Repr(c.Object("kwargs")), i, data.Repr(got), data.Repr(want))
 			}
 			if data.Truth(want.Value("changes")) && step.Value("test") == false {
 				before = step.Value("after")
 			}
 			text, _ := os.ReadFile(path)
 			if wanted, _ := before.(string); string(text) != wanted {
-				t.Errorf("%s %s step %d leaves %q, want %q", c.Text("fun"), data.Repr(c.Object("kwargs")), i, text, wanted)
+				t.Errorf("%s %s step %d leaves %q, want %q", c.Text("fun"),
+					data.Repr(c.Object("kwargs")), i, text, wanted)
 			}
 		}
 	}
 }
 
-// What Salt does otherwise than it says in test mode.
-func TestOurs(t *testing.T) {
+// Cases in which Salt's real run differs from its test mode.
+func TestDeviations(t *testing.T) {
 	for _, c := range []struct {
 		fun           string
 		kwargs        *data.Map
@@ -95,31 +99,38 @@ func TestOurs(t *testing.T) {
 		before, after string
 		changes       *data.Map
 	}{
-		{"options_absent", data.NewMap("sections", data.NewMap("top", "")), "Deleted key top.\n", "top=1\n[s]\na=1\n", "[s]\na = 1\n", data.NewMap("top", "1")},
-		{"options_absent", data.NewMap("sections", data.NewMap("s", []any{"a"})), "Deleted key a in section s.\n", "[s]\na=\n", "[s]\n", data.NewMap("s", data.NewMap("a", ""))},
-		{"sections_absent", data.NewMap("sections", []any{"s"}), "Deleted section s.\n", "a=1\n[s]\n", "a = 1\n", data.NewMap("s", data.NewMap())},
+		{"options_absent", data.NewMap("sections", data.NewMap("top", "")), "Deleted key top.\n",
+			"top=1\n[s]\na=1\n", "[s]\na = 1\n", data.NewMap("top", "1")},
+		{"options_absent", data.NewMap("sections", data.NewMap("s", []any{"a"})),
+			"Deleted key a in section s.\n", "[s]\na=\n", "[s]\n", data.NewMap("s", data.NewMap("a", ""))},
+		{"sections_absent", data.NewMap("sections", []any{"s"}), "Deleted section s.\n",
+			"a=1\n[s]\n", "a = 1\n", data.NewMap("s", data.NewMap())},
 	} {
 		r, path := shelf(t)
 		write(t, path, c.before)
 		would := run(t, r, true, c.fun, c.kwargs)
-		if want := data.NewMap("changes", data.NewMap(), "result", nil, "comment", c.would); !data.Equal(would, want) {
+		if want := data.NewMap("changes", data.NewMap(), "result", nil,
+			"comment", c.would); !data.Equal(would, want) {
 			t.Errorf("%s would give %s", c.fun, data.Repr(would))
 		}
 		done := run(t, r, false, c.fun, c.kwargs)
-		if want := data.NewMap("changes", c.changes, "result", true, "comment", "Changes take effect"); !data.Equal(done, want) {
+		if want := data.NewMap("changes", c.changes, "result", true, "comment",
+			"Changes take effect"); !data.Equal(done, want) {
 			t.Errorf("%s gives %s", c.fun, data.Repr(done))
 		}
 		if text, _ := os.ReadFile(path); string(text) != c.after {
 			t.Errorf("%s leaves %q", c.fun, text)
 		}
 		again := run(t, r, false, c.fun, c.kwargs)
-		if want := data.NewMap("changes", data.NewMap(), "result", true, "comment", "No anomaly detected"); !data.Equal(again, want) {
+		if want := data.NewMap("changes", data.NewMap(), "result", true, "comment",
+			"No anomaly detected"); !data.Equal(again, want) {
 			t.Errorf("%s gives %s the second time", c.fun, data.Repr(again))
 		}
 	}
 }
 
-// Test mode does not tell of a section without options, nor of one that replaces an option, as in Salt.
+// As in Salt, test mode does not report a section without options, or a section that replaces an
+// option.
 func TestSectionsThatTestModeOmits(t *testing.T) {
 	for _, c := range []struct {
 		fun           string
@@ -128,9 +139,11 @@ func TestSectionsThatTestModeOmits(t *testing.T) {
 		before, after string
 		changes       *data.Map
 	}{
-		{"options_present", data.NewMap("sections", data.NewMap("s", data.NewMap())), "", "No anomaly detected", "a=1\n", "a = 1\n\n[s]\n",
+		{"options_present", data.NewMap("sections", data.NewMap("s", data.NewMap())), "",
+			"No anomaly detected", "a=1\n", "a = 1\n\n[s]\n",
 			data.NewMap("s", data.NewMap("before", nil, "after", data.NewMap()))},
-		{"sections_present", data.NewMap("sections", []any{"s"}), "Section unchanged s.\n", "Changes take effect", "s=1\n", "[s]\n",
+		{"sections_present", data.NewMap("sections", []any{"s"}), "Section unchanged s.\n",
+			"Changes take effect", "s=1\n", "[s]\n",
 			data.NewMap("s", data.NewMap("before", "1", "after", data.NewMap()))},
 	} {
 		r, path := shelf(t)
@@ -138,7 +151,8 @@ func TestSectionsThatTestModeOmits(t *testing.T) {
 		say := func(test bool, changes *data.Map, comment string) {
 			t.Helper()
 			got := run(t, r, test, c.fun, c.kwargs)
-			if want := data.NewMap("changes", changes, "result", true, "comment", comment); !data.Equal(got, want) {
+			if want := data.NewMap("changes", changes, "result", true,
+				"comment", comment); !data.Equal(got, want) {
 				t.Errorf("%s, test %v: %s\nwant %s", c.fun, test, data.Repr(got), data.Repr(want))
 			}
 		}

@@ -14,19 +14,20 @@ type presentArgs struct {
 	Strict    bool      `default:"False"`
 }
 
-// optionsPresent keeps options of an ini file, which is made where there is none. What is not named stays.
+// optionsPresent sets options of an ini file, which is created if missing. Other options are kept.
 //
 // sections
 //
-//	Options and their values by section. An option above all sections is given beside them.
+//	Options and their values, by section. Options above all sections are listed next to the
+//	sections.
 //
 // separator : =
 //
-//	What stands between an option and its value.
+//	The separator between an option and its value.
 //
 // strict : False
 //
-//	True: other options in these sections, and above all sections, are removed.
+//	True: remove other options in these sections, and above all sections.
 //
 //	/etc/mysql/my.cnf:
 //	  ini.options_present:
@@ -53,7 +54,7 @@ func (m *module) optionsPresent(ctx context.Context, a presentArgs) (change.Resu
 	})
 }
 
-// A part is a section as it is wanted, or the options above all sections.
+// A part is the desired content of a section, or of the options above all sections.
 type part struct {
 	section string
 	top     bool
@@ -62,7 +63,7 @@ type part struct {
 
 type parts []part
 
-// split returns what is wanted: first what stands above all sections.
+// split returns the desired parts, beginning with the options above all sections.
 func split(sections *data.Map) parts {
 	all := parts{{top: true, options: &data.Map{}}}
 	for key, v := range sections.All() {
@@ -75,7 +76,7 @@ func split(sections *data.Map) parts {
 	return all
 }
 
-// in returns the options of the part as they are in the file.
+// in returns the part's current options in the file.
 func (p part) in(now *data.Map) *data.Map {
 	if !p.top {
 		options, _ := now.Value(p.section).(*data.Map)
@@ -90,7 +91,7 @@ func (p part) in(now *data.Map) *data.Map {
 	return options
 }
 
-// surplus returns the options of the file that strict removes.
+// surplus returns the options in the file that strict removes.
 func (p part) surplus(now *data.Map) *data.Map {
 	wanted := map[string]bool{}
 	for _, name := range names(p.options) {
@@ -142,8 +143,10 @@ func (p part) removals(f *forecast) {
 	}
 }
 
-// bring makes a part as it is wanted and returns the changes in the form of the whole file.
-func (m *module) bring(ctx context.Context, a presentArgs, p part, now *data.Map) (*data.Map, error) {
+// bring applies a part and returns the changes in the form of the whole file.
+func (m *module) bring(
+	ctx context.Context, a presentArgs, p part, now *data.Map,
+) (*data.Map, error) {
 	removed, err := m.strip(ctx, a, p, now)
 	if err != nil {
 		return nil, err
@@ -168,8 +171,10 @@ func (m *module) bring(ctx context.Context, a presentArgs, p part, now *data.Map
 	return data.NewMap(p.section, removed), nil
 }
 
-// strip removes what strict does not leave, and returns what was before and after.
-func (m *module) strip(ctx context.Context, a presentArgs, p part, now *data.Map) (*data.Map, error) {
+// strip removes the options that strict removes, and returns the changes.
+func (m *module) strip(
+	ctx context.Context, a presentArgs, p part, now *data.Map,
+) (*data.Map, error) {
 	gone := data.NewMap()
 	if !a.Strict || a.Sections.Len() == 0 {
 		return gone, nil
@@ -179,7 +184,8 @@ func (m *module) strip(ctx context.Context, a presentArgs, p part, now *data.Map
 		section = p.section
 	}
 	for name, was := range p.surplus(now).All() {
-		err := change.Do(ctx, m.env, "ini.remove_option", []any{a.Name, section, name, a.Separator}, nil)
+		err := change.Do(ctx, m.env, "ini.remove_option",
+			[]any{a.Name, section, name, a.Separator}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -194,11 +200,12 @@ type absentArgs struct {
 	Separator string    `default:"'='"`
 }
 
-// optionsAbsent takes options out of an ini file.
+// optionsAbsent removes options from an ini file.
 //
 // sections
 //
-//	Lists of options by section. An option above all sections is given beside them, with any value that is no list.
+//	Lists of options, by section. Options above all sections are listed next to the sections, with
+//	any value that is not a list.
 //
 //	/etc/mysql/my.cnf:
 //	  ini.options_absent:
@@ -208,7 +215,7 @@ type absentArgs struct {
 //	          - skip-networking
 //	          - bind-address
 func (m *module) optionsAbsent(ctx context.Context, a absentArgs) (change.Result, error) {
-	var gone []goner
+	var gone []removal
 	return m.keep(ctx, edit{
 		name: a.Name, separator: a.Separator, otherwise: "No changes detected.", idle: nothing,
 		look: func(f *forecast) { gone = a.forecast(f) },
@@ -225,14 +232,14 @@ func (m *module) optionsAbsent(ctx context.Context, a absentArgs) (change.Result
 	})
 }
 
-// A goner is an option that is to go.
-type goner struct {
+// A removal is an option to remove.
+type removal struct {
 	section, option string
 	value           any
 }
 
-// forecast returns the options that are to go.
-func (a absentArgs) forecast(f *forecast) (gone []goner) {
+// forecast returns the options to remove.
+func (a absentArgs) forecast(f *forecast) (gone []removal) {
 	for key, v := range a.Sections.All() {
 		name := data.Str(key)
 		options, isList := v.([]any)
@@ -247,7 +254,7 @@ func (a absentArgs) forecast(f *forecast) (gone []goner) {
 				continue
 			}
 			f.differ("Deleted key %s%s.\n", option, place(name))
-			gone = append(gone, goner{name, option, value})
+			gone = append(gone, removal{name, option, value})
 		}
 	}
 	return gone

@@ -13,7 +13,7 @@ type sectionsArgs struct {
 	Separator string `default:"'='"`
 }
 
-// sectionsPresent keeps sections in an ini file, empty ones where they are missing.
+// sectionsPresent adds missing sections to an ini file.
 //
 //	/etc/mysql/my.cnf:
 //	  ini.sections_present:
@@ -46,7 +46,7 @@ func (m *module) sectionsPresent(ctx context.Context, a sectionsArgs) (change.Re
 	})
 }
 
-// sectionsAbsent takes sections out of an ini file, with their options.
+// sectionsAbsent removes sections and their options from an ini file.
 //
 //	/etc/mysql/my.cnf:
 //	  ini.sections_absent:

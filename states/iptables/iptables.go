@@ -1,9 +1,10 @@
-// Package iptables is Salt's state iptables: it keeps chains, rules and policies of the kernel's packet filter
-// (salt/states/iptables.py). The module iptables reads and sets them.
+// Package iptables is Salt's state iptables: it manages chains, rules and policies of the kernel's
+// packet filter (salt/states/iptables.py). The module iptables reads and sets them.
 //
-// What differs from Salt: test mode saves nothing; rules are saved where the file is missing; delete takes all copies of a rule away;
-// flush reports no change where there are no rules; of rules that were joined each is set, the one that joins them too, and
-// their result is a failure where one failed. delete with a position deletes each time that it runs.
+// Differences from Salt: test mode saves nothing. Rules are saved if the file is missing. delete
+// removes all copies of a rule. flush reports no change if there are no rules. With aggregated
+// rules, every rule is set, including that of the aggregating state, and the result is a failure if
+// any of them failed. delete with a position deletes a rule in each run.
 package iptables
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// Plugin returns the state iptables. There is one where there is the module iptables.
+// Plugin returns the state iptables. It loads only if the module iptables does.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "iptables", New: newModule} }
 
 type module struct{ env *loader.Env }
@@ -41,7 +42,7 @@ func (m *module) call(ctx context.Context, fun string, args ...any) (any, error)
 	return change.Ask[any](ctx, m.env, "iptables."+fun, args, nil)
 }
 
-// keep has something be as wanted: look reports whether it is, and apply makes it so.
+// keep manages something simple: look reports whether it is as desired, and apply changes it.
 func keep(
 	ctx context.Context, name string,
 	look func(context.Context) (bool, error), apply func(context.Context) error, texts change.Texts,
@@ -62,7 +63,7 @@ type chainArgs struct {
 	Family any `default:"'ipv4'"`
 }
 
-// chainPresent keeps a chain in a table.
+// chainPresent creates a chain in a table.
 //
 //	LOGDROP:
 //	  iptables.chain_present:
@@ -90,7 +91,7 @@ func (m *module) chainPresent(ctx context.Context, a chainArgs) (change.Result, 
 	})
 }
 
-// chainAbsent takes a chain out of a table, with its rules.
+// chainAbsent removes a chain and its rules from a table.
 //
 //	LOGDROP:
 //	  iptables.chain_absent:
@@ -98,8 +99,9 @@ func (m *module) chainPresent(ctx context.Context, a chainArgs) (change.Result, 
 func (m *module) chainAbsent(ctx context.Context, a chainArgs) (change.Result, error) {
 	chain := "iptables " + a.Name + " chain"
 	table, family := data.Str(a.Table), data.Str(a.Family)
-	failed := func(deed string, complaint any) error {
-		return errors.New("Failed to " + deed + " " + a.Name + " chain in " + table + " table: " +
+	failed := func(operation string, complaint any) error {
+		return errors.New("Failed to " + operation + " " + a.Name + " chain in " +
+			table + " table: " +
 			trimmed(complaint) + " for " + family)
 	}
 	look := func(ctx context.Context) (bool, error) {
@@ -134,7 +136,8 @@ type optionArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// need returns an argument that is none of the parameters; without it the state fails as Python does.
+// need returns an argument that is not a declared parameter. If it is missing, the error is
+// Python's.
 func (a optionArgs) need(name string) (any, error) {
 	v, ok := a.Kwargs.Get(name)
 	if !ok {
@@ -143,7 +146,7 @@ func (a optionArgs) need(name string) (any, error) {
 	return v, nil
 }
 
-// setPolicy sets what becomes of packets that no rule of a chain is for.
+// setPolicy sets the policy of a chain for packets that match no rule.
 //
 // chain, policy
 //
@@ -151,7 +154,7 @@ func (a optionArgs) need(name string) (any, error) {
 //
 // save
 //
-//	True: save the rules for the next start of the system. A text: save them in this file.
+//	True: save the rules for the next boot. A path: save them to this file.
 //
 //	default to drop:
 //	  iptables.set_policy:
@@ -196,7 +199,7 @@ func (m *module) setPolicy(ctx context.Context, a optionArgs) (change.Result, er
 	})
 }
 
-// flush takes all rules out of a chain, or out of all chains of a table.
+// flush removes all rules from a chain, or from all chains of a table.
 //
 // chain
 //
@@ -232,7 +235,7 @@ func (m *module) flush(ctx context.Context, a optionArgs) (change.Result, error)
 	})
 }
 
-// bare reports whether a chain, or all chains of a table, are there and have no rules.
+// bare reports whether a chain, or all chains of a table, exist and have no rules.
 func bare(tables any, table, chain string) bool {
 	all, _ := tables.(*data.Map)
 	chains, _ := all.Value(table).(*data.Map)

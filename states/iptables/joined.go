@@ -15,9 +15,9 @@ func missing(err error) bool {
 	return ok && e.Class == "FileNotFoundError"
 }
 
-// joined does the deeds of several rules and returns one result. The rules are saved once.
+// joined applies several aggregated rules and returns one result. The rules are saved once.
 func (m *module) joined(
-	ctx context.Context, a optionArgs, rules []any, d deed,
+	ctx context.Context, a optionArgs, rules []any, d operation,
 ) (change.Result, error) {
 	var names []any
 	var parts []change.Result
@@ -42,7 +42,7 @@ func (m *module) joined(
 	return ret, m.keepSaved(ctx, save, a.Family)
 }
 
-// own returns the arguments of one of the rules that were joined.
+// own returns the arguments of one of the aggregated rules.
 func own(v any, a optionArgs) optionArgs {
 	rule, _ := v.(*data.Map)
 	one := optionArgs{Name: rule.Text("name"), Table: "filter", Family: "ipv4", Kwargs: &data.Map{}}
@@ -63,7 +63,7 @@ func own(v any, a optionArgs) optionArgs {
 	return one
 }
 
-// keepSaved saves the rules where they are to be saved and are not yet, but not in test mode.
+// keepSaved saves the rules if requested and not yet done, but not in test mode.
 func (m *module) keepSaved(ctx context.Context, save, family any) error {
 	if save == nil {
 		return nil
@@ -80,7 +80,8 @@ type aggregateArgs struct {
 	Low, Chunks, Running any
 }
 
-// modAggregate joins the rules of all chunks of one function to the first of them. It is called by the runner of states.
+// modAggregate joins the rules of all chunks with the same function to the first of them. The state
+// runner calls it.
 //
 //	a chunk that the rules of others are joined to:
 //	  iptables.append:
@@ -112,10 +113,12 @@ func (m *module) modAggregate(_ context.Context, a aggregateArgs) (any, error) {
 }
 
 func joins(chunk, low *data.Map) bool {
-	return chunk.Value("state") == "iptables" && !chunk.Has("__agg__") && chunk.Value("fun") == low.Value("fun")
+	return chunk.Value("state") == "iptables" && !chunk.Has("__agg__") &&
+		chunk.Value("fun") == low.Value("fun")
 }
 
-// tag is the key of a chunk's result.
+// tag returns the key of a chunk's result.
 func tag(chunk *data.Map) string {
-	return strings.Join([]string{chunk.Text("state"), chunk.Text("__id__"), chunk.Text("name"), chunk.Text("fun")}, "_|-")
+	return strings.Join([]string{chunk.Text("state"), chunk.Text("__id__"), chunk.Text("name"),
+		chunk.Text("fun")}, "_|-")
 }

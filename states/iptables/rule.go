@@ -12,17 +12,18 @@ import (
 
 func trimmed(v any) string { return strings.TrimSpace(data.Str(v)) }
 
-// A deed is one of the three ways to change rules: how it is done, whether it is done already, and what is said of it. In texts
-// {name}, {family}, {command} and {saved} stand for what they name.
-type deed struct {
-	command string // letter of iptables
-	there   bool   // the rule is to be there
+// An operation is one of the three ways to change rules: how it is done, how to tell whether it is
+// already done, and the texts for comments. In texts {name}, {family}, {command} and {saved} are
+// placeholders.
+type operation struct {
+	command string // command line letter for iptables
+	there   bool   // the rule is to exist afterwards
 	do      func(ctx context.Context, m *module, r rule) (ok bool, err error)
 
 	same, would, done, saved, failed string
 }
 
-// A rule is one that a state is about.
+// A rule is the rule that a state manages.
 type rule struct {
 	args        optionArgs
 	chain       any
@@ -33,12 +34,12 @@ type rule struct {
 	family      string
 }
 
-// append keeps a rule in a chain; it goes to the end where it is not there. All further arguments are long options of iptables without
-// their dashes; see the function iptables.build_rule.
+// append adds a rule to the end of a chain unless it already exists. All further arguments are long
+// options of iptables without their dashes; see the function iptables.build_rule.
 //
 // save
 //
-//	True: save the rules for the next start of the system. A text: save them in this file.
+//	True: save the rules for the next boot. A path: save them to this file.
 //
 //	httpd:
 //	  iptables.append:
@@ -54,7 +55,7 @@ type rule struct {
 //	    - protocol: tcp
 //	    - save: True
 func (m *module) append(ctx context.Context, a optionArgs) (change.Result, error) {
-	return m.bring(ctx, a, deed{
+	return m.bring(ctx, a, operation{
 		command: "A", there: true,
 		do: func(ctx context.Context, m *module, r rule) (bool, error) {
 			ok, err := m.call(ctx, "append", r.args.Table, r.chain, r.text, r.args.Family)
@@ -68,11 +69,12 @@ func (m *module) append(ctx context.Context, a optionArgs) (change.Result, error
 	})
 }
 
-// insert keeps a rule in a chain; it goes to a position where it is not there. All further arguments are those of iptables.append.
+// insert inserts a rule into a chain at a position unless it already exists. All further arguments
+// are those of iptables.append.
 //
 // position
 //
-//	Where the rule goes, from 1.
+//	The position, counting from 1.
 //
 //	httpd:
 //	  iptables.insert:
@@ -82,13 +84,14 @@ func (m *module) append(ctx context.Context, a optionArgs) (change.Result, error
 //	    - dport: 80
 //	    - protocol: tcp
 func (m *module) insert(ctx context.Context, a optionArgs) (change.Result, error) {
-	return m.bring(ctx, a, deed{
+	return m.bring(ctx, a, operation{
 		command: "I", there: true,
 		do: func(ctx context.Context, m *module, r rule) (bool, error) {
 			if !r.hasPosition {
 				return false, loader.Exception("KeyError", "'position'")
 			}
-			complaint, err := m.call(ctx, "insert", r.args.Table, r.chain, r.position, r.text, r.args.Family)
+			complaint, err := m.call(ctx, "insert", r.args.Table, r.chain, r.position, r.text,
+				r.args.Family)
 			return !data.Truth(complaint), err
 		},
 		same:   "iptables rule for {name} already set for {family} ({command})",
@@ -99,7 +102,8 @@ func (m *module) insert(ctx context.Context, a optionArgs) (change.Result, error
 	})
 }
 
-// delete takes a rule out of a chain: the one that its arguments say, which are those of iptables.append, or the one at a position.
+// delete removes a rule from a chain: the rule given by arguments as for iptables.append, or the
+// one at a position.
 //
 //	httpd:
 //	  iptables.delete:
@@ -108,7 +112,7 @@ func (m *module) insert(ctx context.Context, a optionArgs) (change.Result, error
 //	    - dport: 80
 //	    - protocol: tcp
 func (m *module) delete(ctx context.Context, a optionArgs) (change.Result, error) {
-	return m.bring(ctx, a, deed{
+	return m.bring(ctx, a, operation{
 		command: "D",
 		do:      deleteAll,
 		same:    "iptables rule for {name} already absent for {family} ({command})",
@@ -119,16 +123,17 @@ func (m *module) delete(ctx context.Context, a optionArgs) (change.Result, error
 	})
 }
 
-// mostCopies is how often a rule is deleted at most.
-const mostCopies = 1000
+// maxCopies is the limit on how many copies of a rule are deleted.
+const maxCopies = 1000
 
-// deleteAll deletes the rule at a position, or all copies of one.
+// deleteAll deletes the rule at a position, or all copies of a rule.
 func deleteAll(ctx context.Context, m *module, r rule) (bool, error) {
 	if r.hasPosition {
-		complaint, err := m.call(ctx, "delete", r.args.Table, r.chain, r.position, nil, r.args.Family)
+		complaint, err := m.call(ctx, "delete", r.args.Table, r.chain, r.position, nil,
+			r.args.Family)
 		return !data.Truth(complaint), err
 	}
-	for range mostCopies {
+	for range maxCopies {
 		complaint, err := m.call(ctx, "delete", r.args.Table, r.chain, nil, r.text, r.args.Family)
 		if err != nil || data.Truth(complaint) {
 			return false, err
@@ -150,7 +155,7 @@ func (m *module) rule(ctx context.Context, a optionArgs, command string) (rule, 
 	options.Set("name", a.Name)
 	options.Set("table", a.Table)
 	options.Set("family", a.Family)
-	text, err := m.env.Call(ctx, "iptables.build_rule", nil, options)
+	text, err := loader.CallAs[string](ctx, m.env, "iptables.build_rule", nil, options)
 	if err != nil {
 		return r, err
 	}
@@ -160,7 +165,7 @@ func (m *module) rule(ctx context.Context, a optionArgs, command string) (rule, 
 	if err != nil {
 		return r, err
 	}
-	r.text, r.whole = data.Str(text), trimmed(whole)
+	r.text, r.whole = text, trimmed(whole)
 	r.position, r.hasPosition = a.Kwargs.Get("position")
 	r.chain, err = a.need("chain")
 	return r, err
@@ -171,20 +176,21 @@ func (m *module) check(ctx context.Context, r rule) (bool, error) {
 	return there == true, err
 }
 
-func (d deed) text(format string, r rule, saved string) string {
-	return strings.NewReplacer("{name}", r.args.Name, "{family}", r.family, "{command}", r.whole, "{saved}", saved).Replace(format)
+func (d operation) text(format string, r rule, saved string) string {
+	return strings.NewReplacer("{name}", r.args.Name, "{family}", r.family, "{command}", r.whole,
+		"{saved}", saved).Replace(format)
 }
 
-// A found is a rule as a state finds it, and what became of it.
-type found struct {
-	kept    bool   // it is as wanted
-	unsaved bool   // it is, but what is saved is not
-	done    bool   // the deed is done
-	out     string // of saving
+// A ruleState is what a state found about a rule, and what it did.
+type ruleState struct {
+	kept    bool   // it is as desired
+	unsaved bool   // it is as desired, but the saved rules differ
+	done    bool   // the change has been made
+	out     string // output of saving
 }
 
-// bring does a deed, or those of all rules that were joined.
-func (m *module) bring(ctx context.Context, a optionArgs, d deed) (change.Result, error) {
+// bring applies a change, or those of all aggregated rules.
+func (m *module) bring(ctx context.Context, a optionArgs, d operation) (change.Result, error) {
 	if rules, ok := a.Kwargs.Value("rules").([]any); ok {
 		return m.joined(ctx, a, rules, d)
 	}
@@ -192,26 +198,26 @@ func (m *module) bring(ctx context.Context, a optionArgs, d deed) (change.Result
 	if err != nil {
 		return change.Result{}, err
 	}
-	return change.Thing[*found]{
+	return change.Thing[*ruleState]{
 		Name: a.Name,
-		Look: func(ctx context.Context) (*found, error) { return m.find(ctx, r, d) },
-		Wants: func(f *found) *data.Map {
+		Look: func(ctx context.Context) (*ruleState, error) { return m.find(ctx, r, d) },
+		Wants: func(f *ruleState) *data.Map {
 			return change.When(!f.kept || f.unsaved, data.NewMap("locale", a.Name))
 		},
-		Apply: func(ctx context.Context, f *found) error { return m.do(ctx, r, d, f) },
-		Changed: func(_, f *found) *data.Map {
+		Apply: func(ctx context.Context, f *ruleState) error { return m.do(ctx, r, d, f) },
+		Changed: func(_, f *ruleState) *data.Map {
 			return change.When(f.done, data.NewMap("locale", a.Name))
 		},
-		Say:    func(o change.Outcome[*found]) any { return d.say(o, r) },
+		Say:    func(o change.Outcome[*ruleState]) any { return d.comment(o, r) },
 		Silent: true,
-		Trust:  true, // a rule at a position may be followed by another one
+		Trust:  true, // another rule may follow at the position
 	}.Ensure(ctx)
 }
 
-// find looks for a rule, and whether what is saved is what is in force.
-func (m *module) find(ctx context.Context, r rule, d deed) (*found, error) {
+// find checks whether a rule exists, and whether the saved rules equal the active ones.
+func (m *module) find(ctx context.Context, r rule, d operation) (*ruleState, error) {
 	there, err := m.check(ctx, r)
-	f := &found{kept: there == d.there && (d.there || !r.hasPosition)}
+	f := &ruleState{kept: there == d.there && (d.there || !r.hasPosition)}
 	if err != nil || !f.kept || !data.Truth(r.save) || !d.there {
 		return f, err
 	}
@@ -220,8 +226,8 @@ func (m *module) find(ctx context.Context, r rule, d deed) (*found, error) {
 	return f, err
 }
 
-// do does a deed and saves the rules.
-func (m *module) do(ctx context.Context, r rule, d deed, f *found) (err error) {
+// do makes the change and saves the rules.
+func (m *module) do(ctx context.Context, r rule, d operation, f *ruleState) (err error) {
 	if !f.kept {
 		if f.done, err = d.do(ctx, m, r); err != nil {
 			return change.Raise(err)
@@ -236,8 +242,8 @@ func (m *module) do(ctx context.Context, r rule, d deed, f *found) (err error) {
 	return err
 }
 
-// say returns the comment.
-func (d deed) say(o change.Outcome[*found], r rule) any {
+// comment returns the comment.
+func (d operation) comment(o change.Outcome[*ruleState], r rule) any {
 	format, f := d.done, o.Before
 	switch {
 	case o.Stage == change.StageFailed:
@@ -256,7 +262,7 @@ func (d deed) say(o change.Outcome[*found], r rule) any {
 	return d.text(format, r, f.out)
 }
 
-// file returns the file that the argument save names; None for that of the system.
+// file returns the path in the argument save, or None for the system's default.
 func file(save any) any {
 	if save == true {
 		return nil
@@ -269,7 +275,7 @@ func (m *module) save(ctx context.Context, save, family any) (string, error) {
 	return data.Str(out), err
 }
 
-// savedAlready reports whether the rules that are saved are those in force.
+// savedAlready reports whether the saved rules equal the active ones.
 func (m *module) savedAlready(ctx context.Context, save, family any) (bool, error) {
 	saved, err := m.call(ctx, "get_saved_rules", file(save), family)
 	if missing(err) {
@@ -282,7 +288,7 @@ func (m *module) savedAlready(ctx context.Context, save, family any) (bool, erro
 	return data.Equal(rulesOf(saved), rulesOf(now)), err
 }
 
-// rulesOf returns the rules of all chains, one list after the other.
+// rulesOf returns the rules of all chains in one list.
 func rulesOf(tables any) []any {
 	var all []any
 	list, _ := tables.(*data.Map)

@@ -1,5 +1,5 @@
-// Package kmod is Salt's state kmod: modules of the kernel that are loaded or not, now and at boot (salt/states/kmod.py). The module kmod
-// does the work.
+// Package kmod is Salt's state kmod: kernel modules that are loaded or not, now and at boot
+// (salt/states/kmod.py). It uses the module kmod.
 package kmod
 
 import (
@@ -29,12 +29,12 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// list returns what a function of the module lists.
+// list calls a function of the module that returns a list.
 func (m *module) list(ctx context.Context, fun string, args ...any) ([]string, error) {
 	return change.Ask[[]string](ctx, m.env, "kmod."+fun, args, nil)
 }
 
-// wanted returns the modules that a state is about, each once.
+// wanted returns the names of the modules to manage, without duplicates.
 func wanted(name string, mods any) []string {
 	if _, text := mods.(string); text || data.TextsOf(mods) == nil {
 		return []string{name}
@@ -48,7 +48,7 @@ func wanted(name string, mods any) []string {
 	return once
 }
 
-// split returns the elements of list that are among others, and those that are not.
+// split returns the elements of list that are in others, and those that are not.
 func split(list, others []string) (in, out []string) {
 	for _, s := range list {
 		if slices.Contains(others, s) {
@@ -60,18 +60,18 @@ func split(list, others []string) (in, out []string) {
 	return in, out
 }
 
-// A look is what a state finds, and what becomes of the modules that it loads or removes.
+// A look holds what a state found, and the outcome for each module that it loads or removes.
 type look struct {
-	same, wrong     []string // as wanted or not
+	same, wrong     []string // as desired or not
 	unavailable     []string
 	yes, no         []string
 	refused         []string // with the module's reason
 	changes         *data.Map
-	done, doing     string // what is said of them
+	done, doing     string // verbs for comments
 	already, coming string
 }
 
-// lines returns a sentence about modules, none where there are none.
+// lines returns a sentence about modules, none if names is empty.
 func lines(names []string, prefix, is, are string) []string {
 	switch len(names) {
 	case 0:
@@ -82,8 +82,8 @@ func lines(names []string, prefix, is, are string) []string {
 	return []string{prefix + " modules " + strings.Join(names, ", ") + are}
 }
 
-// say returns the comment.
-func (l *look) say(o change.Outcome[*look]) any {
+// comment returns the comment.
+func (l *look) comment(o change.Outcome[*look]) any {
 	text := lines(l.same, "Kernel", " is already "+l.already, " are already "+l.already)
 	if o.Stage == change.StageWould {
 		coming := "set to be " + l.coming
@@ -96,7 +96,7 @@ func (l *look) say(o change.Outcome[*look]) any {
 		l.refused), "\n")
 }
 
-// take sorts what a call for a module returned, and returns the modules that it changed.
+// take records the result of a call for a module, and returns the modules that it changed.
 func (l *look) take(mod string, v any) []string {
 	list, ok := v.([]any)
 	switch {
@@ -113,7 +113,7 @@ func (l *look) take(mod string, v any) []string {
 	return data.Texts(list)
 }
 
-// keep runs a state; what its modules report is all that is known afterwards.
+// keep runs a state. The changes are those that the module reports.
 func keep(
 	ctx context.Context, name string, l *look,
 	find func(context.Context, *look) error, apply func(context.Context, *look) error,
@@ -128,12 +128,12 @@ func keep(
 		Apply: func(ctx context.Context, l *look) error {
 			err := apply(ctx, l)
 			if err == nil && len(l.unavailable)+len(l.no)+len(l.refused) > 0 {
-				err = errors.New("not all modules are as wanted")
+				err = errors.New("not all modules are as desired")
 			}
 			return err
 		},
 		Changed: func(_, l *look) *data.Map { return l.changes },
-		Say:     l.say,
+		Say:     l.comment,
 		Silent:  true,
 		Trust:   true,
 	}.Ensure(ctx)
@@ -145,15 +145,15 @@ type presentArgs struct {
 	Mods    any  `default:"None"`
 }
 
-// present has modules be loaded.
+// present loads kernel modules.
 //
 // persist
 //
-//	True: also at boot.
+//	True: also load them at boot.
 //
 // mods
 //
-//	A list of modules in place of the name.
+//	A list of modules instead of the name.
 //
 //	kvm_amd:
 //	  kmod.present:
@@ -175,7 +175,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 	})
 }
 
-// load loads modules, but for those that were loaded by others before their turn.
+// load loads modules, except those that were already loaded as dependencies of earlier ones.
 func (m *module) load(ctx context.Context, l *look, persist bool) error {
 	there, err := m.list(ctx, "available")
 	if err != nil {
@@ -204,19 +204,19 @@ type absentArgs struct {
 	Mods    any  `default:"None"`
 }
 
-// absent has modules not be loaded.
+// absent unloads kernel modules.
 //
 // persist
 //
-//	True: also not at boot.
+//	True: also do not load them at boot.
 //
 // comment
 //
-//	False: the line that loads one at boot goes; else it becomes a comment.
+//	False: remove the line that loads a module at boot. True: comment it out.
 //
 // mods
 //
-//	A list of modules in place of the name.
+//	A list of modules instead of the name.
 //
 //	pcspkr:
 //	  kmod.absent
@@ -230,13 +230,14 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 			loaded = append(loaded, kept...)
 		}
 		if l.wrong, l.same = split(wanted(a.Name, a.Mods), loaded); len(l.wrong) > 0 {
-			l.same = nil // Salt names them only where there are no others
+			l.same = nil // Salt only names them if there are no others
 		}
 		return err
 	}
 	return keep(ctx, a.Name, l, find, func(ctx context.Context, l *look) error {
 		for _, mod := range l.wrong {
-			v, err := change.Ask[any](ctx, m.env, "kmod.remove", []any{mod, a.Persist, a.Comment}, nil)
+			v, err := change.Ask[any](ctx, m.env,
+				"kmod.remove", []any{mod, a.Persist, a.Comment}, nil)
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,7 @@
-// Package locale is Salt's state locale: locales that there are to be, and that of the system (salt/states/locale.py). The module locale
-// does the work.
+// Package locale is Salt's state locale: the available locales and the system's locale
+// (salt/states/locale.py). It uses the module locale.
 //
-// What differs from Salt: a locale that was set or made is looked for again.
+// Difference from Salt: after setting or generating a locale, the state checks again.
 package locale
 
 import (
@@ -32,21 +32,21 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 type nameArgs struct{ Name string }
 
-// system gives the system a locale.
+// system sets the system's locale.
 //
 //	default_locale:
 //	  locale.system:
 //	    - name: en_US.UTF-8
 func (m *module) system(ctx context.Context, a nameArgs) (change.Result, error) {
 	look := func(ctx context.Context) (bool, error) {
-		now, err := m.env.Call(ctx, "locale.get_locale", nil, nil)
+		now, err := loader.CallAs[string](ctx, m.env, "locale.get_locale", nil, nil)
 		return now == a.Name, explain(err)
 	}
 	set := func(ctx context.Context) (bool, error) {
 		ok, err := loader.CallAs[bool](ctx, m.env, "locale.set_locale", []any{a.Name}, nil)
 		return ok, explain(err)
 	}
-	return bring(ctx, a.Name, look, set, change.Texts{
+	return setUnlessSet(ctx, a.Name, look, set, change.Texts{
 		Same:   "System locale " + a.Name + " already set",
 		Would:  "System locale " + a.Name + " needs to be set",
 		Done:   "Set system locale " + a.Name,
@@ -54,15 +54,17 @@ func (m *module) system(ctx context.Context, a nameArgs) (change.Result, error) 
 	})
 }
 
-// explain has an error of the module locale fail the state; others are raised.
+// explain makes an error of the module locale fail the state. Others are raised.
 func explain(err error) error {
 	if loader.KindOf(err) == loader.KindExecution {
+		//nolint:staticcheck // Salt's text
 		return fmt.Errorf("Failed to set system locale: %w", err)
 	}
 	return change.Raise(err)
 }
 
-// present has there be a locale. Debian and Gentoo also want its charmap, as in en_IE.UTF-8 UTF-8, where it is not the codeset.
+// present makes a locale available. Debian and Gentoo also need its charmap, as in en_IE.UTF-8
+// UTF-8, if it differs from the codeset.
 //
 //	us_locale:
 //	  locale.present:
@@ -74,7 +76,7 @@ func (m *module) present(ctx context.Context, a nameArgs) (change.Result, error)
 			return yes, change.Raise(err)
 		}
 	}
-	return bring(ctx, a.Name, ask("locale.avail"), ask("locale.gen_locale"), change.Texts{
+	return setUnlessSet(ctx, a.Name, ask("locale.avail"), ask("locale.gen_locale"), change.Texts{
 		Same:   "Locale " + a.Name + " is already present",
 		Would:  "Locale " + a.Name + " needs to be generated",
 		Done:   "Generated locale " + a.Name,
@@ -82,9 +84,10 @@ func (m *module) present(ctx context.Context, a nameArgs) (change.Result, error)
 	})
 }
 
-// bring makes a locale so where it is not; look and set report whether it is so and was made so.
-func bring(
-	ctx context.Context, name string, look, set func(context.Context) (bool, error), texts change.Texts,
+// setUnlessSet sets a locale unless it is already set. look and set report whether it is set.
+func setUnlessSet(
+	ctx context.Context, name string, look, set func(context.Context) (bool, error),
+	texts change.Texts,
 ) (change.Result, error) {
 	return change.Thing[bool]{
 		Name: name,

@@ -17,7 +17,8 @@ import (
 	"github.com/brineproject/brine/states/locale"
 )
 
-// programs are like those of Debian 12: locale-gen makes what /etc/locale.gen has, localectl keeps variables in a file.
+// programs simulate those of Debian 12: locale-gen generates the locales in /etc/locale.gen,
+// localectl stores variables in a file.
 var programs = map[string]string{
 	"locale":        `printf 'C\nC.utf8\nPOSIX'; [ -f ROOT/made ] && printf '\n' && cat ROOT/made; exit 0`,
 	"locale-gen":    `grep -v '^#' ROOT/etc/locale.gen | while read name map; do n=$(echo $name | sed 's/UTF-8/utf8/'); grep -qx "$n" ROOT/made 2>/dev/null || echo "$n" >> ROOT/made; done`,
@@ -47,9 +48,12 @@ func newHost(t *testing.T, os_, family string) *host {
 		h.write("bin/"+name, "#!/bin/sh\n"+strings.ReplaceAll(body, "ROOT", h.root)+"\n")
 	}
 	t.Setenv("PATH", filepath.Join(h.root, "bin")+":"+os.Getenv("PATH"))
-	env := &loader.Env{Root: h.root, Opts: data.NewMap("id", "web1"), Grains: func() *data.Map { return data.NewMap("os", os_, "os_family", family, "oscodename", "x") }}
+	env := &loader.Env{Root: h.root, Opts: data.NewMap("id", "web1"),
+		Grains: func() *data.Map { return data.NewMap("os", os_, "os_family", family, "oscodename", "x") }}
 	var err error
-	if h.funcs, err = loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{}), file.Plugin(render.Brought{}), modules.Plugin()}); err != nil {
+	if h.funcs, err = loader.NewRegistry(env,
+		[]loader.Plugin{cmd.Plugin(render.Brought{}), file.Plugin(render.Brought{}),
+			modules.Plugin()}); err != nil {
 		t.Fatal(err)
 	}
 	if h.states, err = loader.NewRegistry(h.funcs.Env(), []loader.Plugin{locale.Plugin()}); err != nil {
@@ -90,7 +94,7 @@ func (h *host) says(fun, name string, test bool, result any, changed bool, comme
 	}
 }
 
-// The texts are those of Salt 3006.0.
+// The comments are those of Salt 3006.0.
 func TestStates(t *testing.T) {
 	for _, booted := range []bool{false, true} {
 		h := newHost(t, "Debian", "Debian")
@@ -102,7 +106,8 @@ func TestStates(t *testing.T) {
 		h.says("present", name, false, true, true, "Generated locale de_DE.UTF-8")
 		h.says("present", name, false, true, false, "Locale de_DE.UTF-8 is already present")
 		h.says("present", "xx_XX.UTF-8", false, false, false, "Failed to generate locale xx_XX.UTF-8")
-		// Both files are those of Salt 3006.0: the one before has .bak behind its name, and an empty line stands where the comment was.
+		// Both files are those of Salt 3006.0: the backup has the suffix .bak, and an empty line
+		// replaces the comment.
 		if got := h.read("etc/locale.gen"); got != "# locales\n# de_DE ISO-8859-1\nde_DE.UTF-8 UTF-8\n\n# en_US.UTF-8 UTF-8\n" {
 			t.Errorf("locale.gen has %q", got)
 		}
@@ -124,7 +129,7 @@ func TestStates(t *testing.T) {
 	h.says("system", "C", false, false, false, "Failed to set system locale: Error: \"x\" is unsupported!")
 }
 
-// Debian 13 lets localectl set nothing; Salt fails there.
+// On Debian 13 localectl cannot set the locale, and Salt fails.
 func TestSystemWhereLocalectlRefuses(t *testing.T) {
 	for _, family := range []string{"Debian", "RedHat"} {
 		h := newHost(t, family, family)
@@ -151,12 +156,16 @@ func TestFunctions(t *testing.T) {
 		want any
 	}{
 		{"list_avail", nil, []any{"C", "C.utf8", "POSIX"}},
-		{"avail", []any{"C.UTF-8"}, true}, {"avail", []any{"c.utf8"}, false}, {"avail", []any{"de_DE.UTF-8"}, false},
-		{"gen_locale", []any{"de_DE.UTF-8"}, true}, {"gen_locale", []any{"xx_XX.UTF-8"}, false}, {"avail", []any{"de_de.utf8"}, true},
-		{"get_locale", nil, ""}, {"set_locale", []any{"de_DE.UTF-8"}, true}, {"get_locale", nil, "de_DE.UTF-8"},
+		{"avail", []any{"C.UTF-8"}, true}, {"avail", []any{"c.utf8"}, false},
+		{"avail", []any{"de_DE.UTF-8"}, false},
+		{"gen_locale", []any{"de_DE.UTF-8"}, true}, {"gen_locale", []any{"xx_XX.UTF-8"}, false},
+		{"avail", []any{"de_de.utf8"}, true},
+		{"get_locale", nil, ""}, {"set_locale", []any{"de_DE.UTF-8"}, true}, {"get_locale", nil,
+			"de_DE.UTF-8"},
 	} {
 		for range 2 {
-			if got, err := h.funcs.Invoke(t.Context(), "locale."+c.fun, c.args, nil); err != nil || !data.Equal(got, c.want) {
+			if got, err := h.funcs.Invoke(t.Context(), "locale."+c.fun, c.args, nil); err != nil ||
+				!data.Equal(got, c.want) {
 				t.Errorf("%s %v gives %v, %v", c.fun, c.args, got, err)
 			}
 		}

@@ -12,8 +12,8 @@ import (
 // A comparison reports whether the result of a function is as expected.
 type comparison func(ctx context.Context, result, expected any) (bool, error)
 
-// comparison returns the comparison of a name, as loop.until_no_eval looks for it: an execution function, a function of Salt's utils, or
-// one of Python's module operator.
+// comparison returns the comparison with this name. Like loop.until_no_eval it accepts an execution
+// module function, a function of Salt's utils, or one of Python's module operator.
 func (m *module) comparison(name string) (comparison, bool) {
 	if m.env.Functions.Has(name) {
 		return func(ctx context.Context, result, expected any) (bool, error) {
@@ -37,19 +37,21 @@ func (m *module) comparison(name string) (comparison, bool) {
 	}, true
 }
 
-// operators are those of Python's module operator that compare two values.
+// operators are the comparisons of Python's module operator.
 func operators() map[string]string {
 	return map[string]string{
-		"lt": "a < b", "le": "a <= b", "eq": "a == b", "ne": "a != b", "ge": "a >= b", "gt": "a > b",
-		"contains": "b in a", "is_": "a is sameas b", "is_not": "a is not sameas b",
+		"lt": "a < b", "le": "a <= b", "eq": "a == b", "ne": "a != b", "ge": "a >= b",
+		"gt": "a > b", "contains": "b in a", "is_": "a is sameas b", "is_not": "a is not sameas b",
 	}
 }
 
-// subdictMatch compares as targets by grains do: expected is KEY:…:VALUE, with globs (salt/utils/data.py, subdict_match).
+// subdictMatch compares like targeting by grains does: expected is KEY:…:VALUE, with globs
+// (salt/utils/data.py, subdict_match).
 func subdictMatch(_ context.Context, result, expected any) (bool, error) {
 	text, ok := expected.(string)
 	if !ok {
-		return false, loader.Exception("AttributeError", "%s has no attribute 'split'", data.Repr(expected))
+		return false, loader.Exception("AttributeError", "%s has no attribute 'split'",
+			data.Repr(expected))
 	}
 	e, err := match.Compile("result:"+text, "grain", ":", match.Options{})
 	if err != nil {
@@ -58,7 +60,7 @@ func subdictMatch(_ context.Context, result, expected any) (bool, error) {
 	return e.Match(&match.Minion{Grains: data.NewMap("result", result)}), nil
 }
 
-// class returns the name of the exception that an error is in Python.
+// class returns the name of an error's Python exception.
 func class(err error) string {
 	if e, ok := errors.AsType[*loader.Error](err); ok {
 		return e.Class

@@ -9,25 +9,28 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A condition is an expression that is true or false.
+// A condition is a boolean expression.
 type condition struct{ template *jinja.Template }
 
-// begin and end stand around statements: bytes that expressions do not have, so that none can end the statement that it stands in.
+// begin and end delimit statements. They contain bytes that cannot occur in expressions, so that an
+// expression cannot end its statement.
 const (
 	begin = "\x00\x01"
 	end   = "\x00\x02"
 )
 
 func syntax() jinja.Syntax {
-	return jinja.Syntax{BlockStart: begin, BlockEnd: end, VariableStart: "\x00\x03", VariableEnd: "\x00\x04", CommentStart: "\x00\x05", CommentEnd: "\x00\x06"}
+	return jinja.Syntax{BlockStart: begin, BlockEnd: end, VariableStart: "\x00\x03",
+		VariableEnd: "\x00\x04", CommentStart: "\x00\x05", CommentEnd: "\x00\x06"}
 }
 
-// newCondition reads an expression.
+// newCondition parses an expression.
 func newCondition(text string) (*condition, error) {
 	if strings.ContainsRune(text, 0) {
 		return nil, loader.Exception("ValueError", "source code string cannot contain null bytes")
 	}
-	env, err := jinja.New(jinja.Options{Syntax: syntax(), Undefined: jinja.Strict, Tests: identities(), Globals: functions()})
+	env, err := jinja.New(jinja.Options{Syntax: syntax(), Undefined: jinja.Strict,
+		Tests: identities(), Globals: functions()})
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,7 @@ func newCondition(text string) (*condition, error) {
 	return &condition{t}, nil
 }
 
-// holds reports whether the condition is true of these values.
+// holds reports whether the condition is true for these values.
 func (c *condition) holds(ctx context.Context, names map[string]any) (bool, error) {
 	out, err := c.template.Render(ctx, names)
 	if err != nil {
@@ -47,7 +50,7 @@ func (c *condition) holds(ctx context.Context, names map[string]any) (bool, erro
 	return out != "", nil
 }
 
-// inPython returns the exception that an error of an expression is.
+// inPython converts an error of an expression to a Python exception.
 func inPython(err error) error {
 	e, ok := errors.AsType[*jinja.Error](err)
 	if !ok {
@@ -55,7 +58,8 @@ func inPython(err error) error {
 	}
 	switch e.Kind {
 	case jinja.SyntaxError, jinja.AssertionError:
-		return loader.Exception("SyntaxError", "condition: %s (only what Jinja and Python have in common can be used here)", e.Message)
+		return loader.Exception("SyntaxError",
+			"condition: %s (only the syntax common to Jinja and Python is supported)", e.Message)
 	}
 	return loader.Exception(string(e.Kind), "%s", e.Message)
 }
@@ -68,19 +72,22 @@ func identities() map[string]jinja.Func {
 	return map[string]jinja.Func{"True": is(true), "False": is(false), "None": is(nil)}
 }
 
-// functions are those of Python's that conditions often use.
+// functions are the Python functions that conditions often use.
 func functions() map[string]any {
 	filter := func(name string) jinja.Func {
 		return func(c *jinja.Call) (any, error) {
 			if len(c.Args) != 1 || len(c.Kw) > 0 {
-				return nil, jinja.Raise(jinja.TypeError, "a function of a condition takes exactly one argument (%d given)", len(c.Args)+len(c.Kw))
+				return nil, jinja.Raise(jinja.TypeError,
+					"a function of a condition takes exactly one argument (%d given)",
+					len(c.Args)+len(c.Kw))
 			}
 			return c.Filter(name, c.Args[0])
 		}
 	}
 	return map[string]any{
-		"len": filter("length"), "str": filter("string"), "int": filter("int"), "float": filter("float"), "list": filter("list"),
-		"sorted": filter("sort"), "min": filter("min"), "max": filter("max"), "sum": filter("sum"), "abs": filter("abs"),
+		"len": filter("length"), "str": filter("string"), "int": filter("int"),
+		"float": filter("float"), "list": filter("list"), "sorted": filter("sort"),
+		"min": filter("min"), "max": filter("max"), "sum": filter("sum"), "abs": filter("abs"),
 		"bool": jinja.Func(truth), "any": quantifier(true), "all": quantifier(false),
 	}
 }
@@ -93,7 +100,7 @@ func truth(c *jinja.Call) (any, error) {
 	return c.Truth(args[0])
 }
 
-// quantifier is any, which looks for an element that is true, or all, which looks for one that is not.
+// quantifier returns any, which looks for a true element, or all, which looks for a false one.
 func quantifier(sought bool) jinja.Func {
 	return func(c *jinja.Call) (any, error) {
 		args, err := c.Bind("any", "iterable")

@@ -1,8 +1,10 @@
-// Package loop is Salt's state loop: it calls a function until the result is as wanted (salt/states/loop.py).
+// Package loop is Salt's state loop: it calls a function until the result is as desired
+// (salt/states/loop.py).
 //
-// The condition of loop.until is an expression of Python in Salt. Here it is one of Jinja, which reads the same for comparisons, in,
-// not, and, or, items, attributes, arithmetic and the methods of texts, lists and dictionaries; condition.go adds some of
-// Python's functions. Comprehensions, lambda and imports are refused.
+// In Salt the condition of loop.until is a Python expression. Here it is a Jinja expression, which
+// looks the same for comparisons, in, not, and, or, items, attributes, arithmetic and the methods
+// of strings, lists and dictionaries. condition.go adds some of Python's functions. Comprehensions,
+// lambda and imports are rejected.
 package loop
 
 import (
@@ -38,7 +40,7 @@ type untilArgs struct {
 	Timeout   any       `default:"60"`
 }
 
-// until calls a function of an execution module until a condition holds.
+// until calls an execution module function until a condition holds.
 //
 // name
 //
@@ -46,15 +48,15 @@ type untilArgs struct {
 //
 // m_args, m_kwargs
 //
-//	Its arguments: a list, and a dictionary of those by keyword.
+//	Its positional arguments as a list, and its keyword arguments as a dictionary.
 //
 // condition
 //
-//	An expression in which m_ret is what the function returned.
+//	An expression in which m_ret is the return value of the function.
 //
 // period : 1
 //
-//	Seconds between two calls.
+//	Seconds between calls.
 //
 // timeout : 60
 //
@@ -95,13 +97,14 @@ func (m *module) until(ctx context.Context, a untilArgs) (any, error) {
 				return false, err
 			}
 		}
-		return c.holds(ctx, map[string]any{"m_ret": ret, "name": a.Name, "m_args": a.MArgs, "m_kwargs": a.MKwargs})
+		return c.holds(ctx, map[string]any{"m_ret": ret, "name": a.Name, "m_args": a.MArgs,
+			"m_kwargs": a.MKwargs})
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case held:
-		return change.Done(a.Name, "Condition "+text+" was met"), nil
+		return change.Unchanged(a.Name, "Condition "+text+" was met"), nil
 	}
 	return change.Failed(a.Name, "Timed out while waiting for condition "+text), nil
 }
@@ -117,7 +120,8 @@ type untilNoEvalArgs struct {
 	Kwargs          *data.Map `default:"None" name:"kwargs"`
 }
 
-// untilNoEval calls a function of an execution module until its result compares as wanted with a value.
+// untilNoEval calls an execution module function until the comparison of its result with a value
+// succeeds.
 //
 // name
 //
@@ -125,20 +129,20 @@ type untilNoEvalArgs struct {
 //
 // expected
 //
-//	What its result is compared with.
+//	The value to compare the result with.
 //
 // compare_operator : eq
 //
-//	One of lt, le, eq, ne, ge, gt, contains, is_ and is_not; or a function of an execution module, or data.subdict_match, which gets
-//	the result and the expected value.
+//	One of lt, le, eq, ne, ge, gt, contains, is_ and is_not; or a function of an execution module,
+//	or data.subdict_match. It is called with the result and the expected value.
 //
 // timeout : 60
 //
-//	Seconds after which the state fails, without those of init_wait.
+//	Seconds after which the state fails, not including init_wait.
 //
 // period : 1
 //
-//	Seconds between two calls.
+//	Seconds between calls.
 //
 // init_wait : 0
 //
@@ -146,7 +150,7 @@ type untilNoEvalArgs struct {
 //
 // args, kwargs
 //
-//	Arguments of the function: a list, and a dictionary of those by keyword.
+//	Positional arguments of the function as a list, and keyword arguments as a dictionary.
 //
 //	wait_for_service:
 //	  loop.until_no_eval:
@@ -164,15 +168,19 @@ func (m *module) untilNoEval(ctx context.Context, a untilNoEvalArgs) (any, error
 	compare, known := m.comparison(a.CompareOperator)
 	switch {
 	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("Would have waited for \"%s\" to produce \"%s\".", a.Name, data.Str(a.Expected))), nil
+		return change.Would(a.Name, nil,
+			fmt.Sprintf("Would have waited for \"%s\" to produce \"%s\".", a.Name,
+				data.Str(a.Expected))), nil
 	case !m.env.Functions.Has(a.Name):
-		return change.Failed(a.Name, fmt.Sprintf("Module.function \"%s\" is unavailable.", a.Name)), nil
+		return change.Failed(a.Name, fmt.Sprintf("Module.function \"%s\" is unavailable.", a.Name)),
+			nil
 	case !periodOK:
 		return change.Failed(a.Name, periodText), nil
 	case !timeoutOK:
 		return change.Failed(a.Name, timeoutText), nil
 	case !known:
-		return change.Failed(a.Name, fmt.Sprintf("Invalid operator \"%s\" supplied.", a.CompareOperator)), nil
+		return change.Failed(a.Name, fmt.Sprintf("Invalid operator \"%s\" supplied.",
+			a.CompareOperator)), nil
 	}
 	if first, ok := seconds(a.InitWait); ok && first > 0 {
 		if err := pause(ctx, first); err != nil {
@@ -195,7 +203,9 @@ func (m *module) untilNoEval(ctx context.Context, a untilNoEvalArgs) (any, error
 	case failure != nil:
 		return change.Failed(a.Name, fmt.Sprintf("Exception occurred while executing %s: <class '%s'>:%s", a.Name, class(failure), failure)), nil
 	case equal:
-		return change.Done(a.Name, fmt.Sprintf("Call provided the expected results in %d attempts", attempts)), nil
+		return change.Unchanged(a.Name,
+			fmt.Sprintf("Call provided the expected results in %d attempts",
+				attempts)), nil
 	}
 	return change.Failed(a.Name, fmt.Sprintf("Call did not produce the expected result after %d attempts", attempts)), nil
 }
@@ -205,7 +215,7 @@ const (
 	timeoutText = "Timeout must be specified as a float in seconds"
 )
 
-// seconds returns a number of seconds; ok is false for what is not a number in Python.
+// seconds returns a number of seconds. ok is false if v is not a number in Python.
 func seconds(v any) (d time.Duration, ok bool) {
 	switch v := v.(type) {
 	case bool:
@@ -216,16 +226,20 @@ func seconds(v any) (d time.Duration, ok bool) {
 	case int64:
 		return time.Duration(min(max(v, -longest), longest)) * time.Second, true
 	case float64:
-		return time.Duration(min(max(v, -float64(longest)), float64(longest)) * float64(time.Second)), true
+		return time.Duration(min(max(v, -float64(longest)),
+			float64(longest)) * float64(time.Second)), true
 	}
 	return 0, false
 }
 
-// longest is the most seconds that a wait has; a duration holds 292 years.
+// longest is the maximum number of seconds to wait. A time.Duration is limited to 292 years.
 const longest = 9e9
 
-// repeat calls done until it returns true or an error, with a pause after each call. It reports false when the timeout is over.
-func repeat(ctx context.Context, period, timeout time.Duration, done func() (bool, error)) (bool, error) {
+// repeat calls done until it returns true or an error, with a pause after each call. It returns
+// false at the timeout.
+func repeat(
+	ctx context.Context, period, timeout time.Duration, done func() (bool, error),
+) (bool, error) {
 	for begin := time.Now(); time.Since(begin) < timeout; {
 		if ok, err := done(); ok || err != nil {
 			return ok, err

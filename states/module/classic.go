@@ -9,10 +9,12 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// masked are the parameters of functions that SLS calls m_name and so on, as a state has such arguments itself.
-var masked = map[string]bool{"name": true, "fun": true, "names": true, "state": true, "saltenv": true}
+// masked are the function parameters that an SLS must write as m_name and so on, because states
+// have arguments with the same names.
+var masked = map[string]bool{"name": true, "fun": true, "names": true, "state": true,
+	"saltenv": true}
 
-// classic calls the function that is the name (salt/states/module.py, _legacy_run).
+// classic calls the function given as the name (salt/states/module.py, _legacy_run).
 func (m *module) classic(ctx context.Context, words *data.Map) (any, error) {
 	fun := data.Str(words.Value("name"))
 	words.Delete("name")
@@ -34,7 +36,8 @@ func (m *module) classic(ctx context.Context, words *data.Map) (any, error) {
 	}
 	v, err := m.env.Call(ctx, fun, args, named)
 	if err != nil {
-		ret.Set("comment", fmt.Sprintf("Module function %s threw an exception. Exception: %v", fun, err))
+		ret.Set("comment", fmt.Sprintf("Module function %s threw an exception. Exception: %v", fun,
+			err))
 		return ret, nil
 	}
 	changes := data.NewMap("ret", v)
@@ -43,12 +46,15 @@ func (m *module) classic(ctx context.Context, words *data.Map) (any, error) {
 		return nil, err
 	}
 	ret.Set("comment", fmt.Sprintf("Module function %s executed", fun))
-	ret.Set("result", judged(v, v))
+	ret.Set("result", succeeded(v, v))
 	return ret, nil
 }
 
-// classicArguments gives each parameter what stands beside the name; complaint is what is wrong.
-func classicArguments(spec *loader.Spec, words *data.Map) (args []any, named *data.Map, complaint string) {
+// classicArguments assigns the state's arguments to the parameters of a function. complaint is an
+// error message.
+func classicArguments(
+	spec *loader.Spec, words *data.Map,
+) (args []any, named *data.Map, complaint string) {
 	missing := ""
 	for _, p := range spec.Params {
 		v, ok := words.Get(word(p.Name))

@@ -1,8 +1,11 @@
-// Package module is Salt's state module: it calls functions of execution modules (salt/states/module.py).
+// Package module is Salt's state module: it calls functions of execution modules
+// (salt/states/module.py).
 //
-// run.go has the form in which functions are the keys, classic.go the one in which the function is the name.
+// run.go implements the form with functions as keys, classic.go the form with the function as the
+// name.
 //
-// What is odd, and as in Salt: of several functions that are missing, or to be run in test mode, the comment says "functionTrue".
+// Oddity kept from Salt: if several functions are missing, or are to be run in test mode, the
+// comment contains "functionTrue".
 package module
 
 import (
@@ -35,7 +38,8 @@ type waitArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// wait calls functions when a state changed something that it watches, and not otherwise. The arguments are those of module.run.
+// wait calls functions only when a watched state changed something. The arguments are those of
+// module.run.
 //
 //	refresh:
 //	  module.wait:
@@ -43,12 +47,13 @@ type waitArgs struct {
 //	    - watch:
 //	      - file: /etc/salt/minion
 func (m *module) wait(_ context.Context, a waitArgs) (any, error) {
-	return change.Done(a.Name, ""), nil
+	return change.Unchanged(a.Name, ""), nil
 }
 
-// judged reports whether what a function returned means success (salt/states/module.py, _get_result).
-func judged(v, kept any) bool {
-	if m, ok := v.(*data.Map); ok && fails(m) {
+// succeeded reports whether the return value of a function means success (salt/states/module.py,
+// _get_result).
+func succeeded(v, kept any) bool {
+	if m, ok := v.(*data.Map); ok && isFailure(m) {
 		return false
 	}
 	if b, ok := v.(bool); ok {
@@ -60,41 +65,42 @@ func judged(v, kept any) bool {
 		return true
 	case isBool(m.Value("result")):
 		return m.Value("result") == true
-	case fails(m):
+	case isFailure(m):
 		return false
 	}
 	return deepResult(m, 0)
 }
 
-func fails(m *data.Map) bool {
+func isFailure(m *data.Map) bool {
 	code, ok := m.Get("retcode")
 	return ok && !data.Equal(code, int64(0))
 }
 
 func isBool(v any) bool { _, ok := v.(bool); return ok }
 
-// mostDepth is how deep a result is searched.
-const mostDepth = 1000
+// maxDepth is the maximum depth to which a result is searched.
+const maxDepth = 1000
 
-// deepResult looks for a failure in a dictionary and in those in it.
+// deepResult looks for a failure in a dictionary and in nested ones.
 func deepResult(m *data.Map, depth int) bool {
 	for key, v := range m.All() {
 		below, ok := v.(*data.Map)
-		if key == "result" && v == false || ok && depth < mostDepth && !deepResult(below, depth+1) {
+		if key == "result" && v == false || ok && depth < maxDepth && !deepResult(below, depth+1) {
 			return false
 		}
 	}
 	return true
 }
 
-// keep gives a result to the returner that the state names.
+// keep passes a result to the returner that the state names.
 func (m *module) keep(ctx context.Context, returner any, fun string, v any) error {
-	shelf := m.env.Shelf("returners")
+	registry := m.env.Registry("returners")
 	name, ok := returner.(string)
-	if !ok || !shelf.Has(name) {
+	if !ok || !registry.Has(name) {
 		return nil
 	}
-	ret := data.NewMap("id", m.env.Option("id"), "ret", v, "fun", fun, "jid", string(job.NewID(time.Now())))
-	_, err := shelf.Invoke(ctx, name, []any{ret}, nil)
+	ret := data.NewMap("id", m.env.Option("id"), "ret", v, "fun", fun,
+		"jid", string(job.NewID(time.Now())))
+	_, err := registry.Invoke(ctx, name, []any{ret}, nil)
 	return err
 }

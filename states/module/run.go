@@ -17,8 +17,9 @@ type runArgs struct {
 
 // run calls functions of execution modules.
 //
-// Each key is a function, with a list of its arguments: values, and dictionaries of one keyword argument. The same function may
-// stand there more than once, with a colon and a word behind it. returner names a returner that gets what the functions return.
+// Each key is a function with a list of its arguments: values, and dictionaries of one keyword
+// argument. To call the same function more than once, append a colon and a word to the key.
+// returner names a returner that receives the return values.
 //
 //	fetch_out_of_band:
 //	  module.run:
@@ -27,9 +28,9 @@ type runArgs struct {
 //	      - user: myuser
 //	      - opts: '--all'
 //
-// In the older form the function is the name, and its arguments stand beside it. Arguments of the function called name, names,
-// fun, state and saltenv are written m_name and so on there, and those of *args and **kwargs as a list and a dictionary by those
-// names.
+// In the older form the function is the name, and its arguments are arguments of the state.
+// Function parameters called name, names, fun, state and saltenv are written m_name and so on
+// there. Arguments for *args and **kwargs are given as a list and a dictionary under those names.
 //
 //	restart:
 //	  module.run:
@@ -44,7 +45,7 @@ func (m *module) run(ctx context.Context, a runArgs) (any, error) {
 	return m.functions(ctx, words)
 }
 
-// isClassic reports whether the name is the function.
+// isClassic reports whether the function is given as the name.
 func isClassic(words *data.Map) bool {
 	functions := 0
 	for key := range words.All() {
@@ -74,12 +75,13 @@ func (m *module) functions(ctx context.Context, words *data.Map) (any, error) {
 			missing = append(missing, fun)
 		}
 	}
-	ret := data.NewMap("name", words.Keys(), "changes", &data.Map{}, "comment", "No function provided.", "result", false)
+	ret := data.NewMap("name", words.Keys(), "changes", &data.Map{}, "comment",
+		"No function provided.", "result", false)
 	switch {
 	case len(names) == 0:
 		return ret, nil
 	case len(missing) > 0 || change.Test(ctx):
-		ret.Set("comment", foretold(missing, known, change.Test(ctx)))
+		ret.Set("comment", testComment(missing, known, change.Test(ctx)))
 		if len(missing) == 0 {
 			ret.Set("result", nil)
 		}
@@ -88,13 +90,14 @@ func (m *module) functions(ctx context.Context, words *data.Map) (any, error) {
 	return ret, m.callAll(ctx, names, words, ret)
 }
 
-// functionOf takes the word off with which a function is told from another call of the same.
+// functionOf returns the function name in a key, without the suffix that distinguishes several
+// calls.
 func functionOf(name string) string {
 	fun, _, _ := strings.Cut(name, ":")
 	return fun
 }
 
-func foretold(missing, known []string, test bool) string {
+func testComment(missing, known []string, test bool) string {
 	plural := func(names []string) string {
 		if len(names) > 1 {
 			return "True"
@@ -103,10 +106,12 @@ func foretold(missing, known []string, test bool) string {
 	}
 	var parts []string
 	if len(missing) > 0 {
-		parts = append(parts, fmt.Sprintf("Unavailable function%s: %s.", plural(missing), strings.Join(missing, ", ")))
+		parts = append(parts, fmt.Sprintf("Unavailable function%s: %s.", plural(missing),
+			strings.Join(missing, ", ")))
 	}
 	if test && len(known) > 0 {
-		parts = append(parts, fmt.Sprintf("Function%s %s to be executed.", plural(known), strings.Join(known, ", ")))
+		parts = append(parts, fmt.Sprintf("Function%s %s to be executed.", plural(known),
+			strings.Join(known, ", ")))
 	}
 	return strings.Join(parts, " ")
 }
@@ -118,15 +123,17 @@ func (m *module) callAll(ctx context.Context, names []string, words, ret *data.M
 		v, err := m.callFunction(ctx, functionOf(name), words.Value("returner"), words.Value(name))
 		dict, isDict := v.(*data.Map)
 		switch {
-		case err != nil && loader.KindOf(err) != loader.KindInvocation && loader.KindOf(err) != loader.KindType:
+		case err != nil && loader.KindOf(err) != loader.KindInvocation &&
+			loader.KindOf(err) != loader.KindType:
 			return err
 		case err != nil:
 			failures = append(failures, fmt.Sprintf("'%s' failed: %v", name, err))
-		case judged(v, &data.Map{}):
-			successes = append(successes, name+": "+said(v))
+		case succeeded(v, &data.Map{}):
+			successes = append(successes, name+": "+commentOf(v))
 			changes.Set(name, v)
 		case isDict:
-			failures = append(failures, fmt.Sprintf("'%s' failed: %s", name, comment(dict, "(error message N/A)")))
+			failures = append(failures, fmt.Sprintf("'%s' failed: %s", name,
+				comment(dict, "(error message N/A)")))
 		case v == false:
 			failures = append(failures, fmt.Sprintf("'%s': False", name))
 		}
@@ -136,7 +143,7 @@ func (m *module) callAll(ctx context.Context, names []string, words, ret *data.M
 	return nil
 }
 
-func said(v any) string {
+func commentOf(v any) string {
 	if m, ok := v.(*data.Map); ok {
 		return comment(m, "Success")
 	}
@@ -150,7 +157,8 @@ func comment(m *data.Map, standard string) string {
 	return standard
 }
 
-// callFunction calls a function with arguments as SLS lists them (salt/utils/functools.py, call_function).
+// callFunction calls a function with arguments in the form of an SLS (salt/utils/functools.py,
+// call_function).
 func (m *module) callFunction(ctx context.Context, fun string, returner, given any) (any, error) {
 	f, ok := m.env.Functions.Func(fun)
 	if !ok {
@@ -167,7 +175,7 @@ func (m *module) callFunction(ctx context.Context, fun string, returner, given a
 	return v, m.keep(ctx, returner, fun, v)
 }
 
-// arguments parts what SLS lists into positional and keyword arguments.
+// arguments splits the arguments of an SLS into positional and keyword arguments.
 func arguments(spec *loader.Spec, given any) (args []any, words *data.Map, err error) {
 	words = &data.Map{}
 	named := map[string]any{}
@@ -213,14 +221,16 @@ func listed(given any) ([]any, error) {
 		}
 		return chars, nil
 	}
-	return nil, loader.TypeError("argument after * must be an iterable, not %s", loader.TypeName(given))
+	return nil, loader.TypeError("argument after * must be an iterable, not %s",
+		loader.TypeName(given))
 }
 
 func required(spec *loader.Spec, name string) bool {
-	return slices.ContainsFunc(spec.Params, func(p loader.Param) bool { return p.Required && p.Name == name })
+	return slices.ContainsFunc(spec.Params,
+		func(p loader.Param) bool { return p.Required && p.Name == name })
 }
 
-// lacking tells of parameters that are required and have no argument.
+// lacking returns an error for required parameters without an argument.
 func lacking(spec *loader.Spec, passed int, words *data.Map) error {
 	var missing []string
 	expected := 0

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -24,25 +25,27 @@ type presentArgs struct {
 	FsMount   any    `default:"True"`
 }
 
-// spec returns how the fstab is to name a device: as it stands, or by the property by; "" where that cannot be told.
+// spec returns the device field for the fstab: the device as it is, or the property named by. It
+// returns "" if that cannot be determined.
 func (m *module) spec(ctx context.Context, device string, by any) (string, error) {
 	want := data.Str(by)
-	if !data.Truth(by) || want == "device" && strings.HasPrefix(device, "/") || strings.HasPrefix(device, strings.ToUpper(want)+"=") {
+	if !data.Truth(by) || want == "device" && strings.HasPrefix(device, "/") ||
+		strings.HasPrefix(device, strings.ToUpper(want)+"=") {
 		return device, nil
 	}
-	words := []any{"blkid", "-o", "export", device}
+	words := []string{"blkid", "-o", "export", device}
 	if !strings.HasPrefix(device, "/") {
-		words = []any{"blkid", "-o", "export", "-t", device}
+		words = []string{"blkid", "-o", "export", "-t", device}
 	}
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{words}, data.NewMap("python_shell", false, "ignore_retcode", true))
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{Argv: words, IgnoreRetcode: true})
 	if err != nil {
 		return "", err
 	}
-	all, _ := v.(*data.Map)
-	return property(all.Text("stdout"), want), nil
+	return property(ran.Stdout, want), nil
 }
 
-// property returns a property of the only device in the output of blkid -o export, in the form of the fstab.
+// property returns a property from the output of blkid -o export in fstab form, if the output has
+// exactly one device.
 func property(text, want string) string {
 	found := map[string]string{}
 	devices := 0
@@ -65,27 +68,29 @@ func property(text, want string) string {
 	return key + "=" + found[key]
 }
 
-// fstabPresent has a file system stand in the fstab.
+// fstabPresent adds a file system to the fstab.
 //
 // fs_file, fs_vfstype, fs_mntops, fs_freq, fs_passno
 //
-//	The directory, the type of the file system, the options, and the last fields of the fstab.
+//	The mount point, the type of the file system, the options, and the last two fields of the
+//	fstab.
 //
 // mount_by
 //
-//	How the fstab names the device: device, label, uuid, partlabel or partuuid. Default: as the name says.
+//	How the fstab identifies the device: device, label, uuid, partlabel or partuuid. Default: the
+//	name as it is.
 //
 // config, match_on
 //
-//	The fstab, and the fields, one or a list, by which a line of it is known.
+//	The path of the fstab, and the field or list of fields that identify a line.
 //
 // mount
 //
-//	False: do not mount it when its line is new.
+//	False: do not mount the file system when its line is added.
 //
 // not_change
 //
-//	True: a line that is there stays as it is.
+//	True: do not change an existing line.
 //
 //	/dev/sdb1:
 //	  mount.fstab_present:
@@ -95,7 +100,7 @@ func (m *module) fstabPresent(ctx context.Context, a presentArgs) (change.Result
 	if a.FsMntops == "defaults" && m.mac() {
 		a.FsMntops = "noowners"
 	}
-	folder, config := trimmed(a.FsFile), m.config(a.Config)
+	dir, config := trimmed(a.FsFile), m.config(a.Config)
 	spec, err := m.spec(ctx, a.Name, a.MountBy)
 	if err != nil {
 		return change.Result{}, err
@@ -104,11 +109,12 @@ func (m *module) fstabPresent(ctx context.Context, a presentArgs) (change.Result
 		text := "Device " + a.Name + " cannot be converted to " + data.Str(a.MountBy)
 		return change.Refuse(a.Name, []any{text})
 	}
-	e := entry{folder, spec, a.FsVfstype, a.FsMntops, a.FsFreq, a.FsPassno, config, a.MatchOn, a.NotChange}
+	e := entry{dir, spec, a.FsVfstype, a.FsMntops, a.FsFreq, a.FsPassno, config,
+		a.MatchOn, a.NotChange}
 	set := func(ctx context.Context, test bool, word string) (string, error) {
 		did, err := m.set(ctx, e, test)
 		if err == nil && did != "present" && did != "new" && did != "change" {
-			err = errors.New(folder + " entry cannot be " + word + " in " + config + ": " + did + ".")
+			err = errors.New(dir + " entry cannot be " + word + " in " + config + ": " + did + ".")
 		}
 		return did, err
 	}
@@ -129,25 +135,25 @@ func (m *module) fstabPresent(ctx context.Context, a presentArgs) (change.Result
 			if l.did, err = set(ctx, false, "changed"); err != nil || l.did != "new" || !a.Mount {
 				return err
 			}
-			return m.mountNew(ctx, folder)
+			return m.mountNew(ctx, dir)
 		},
 		Changed: func(_, l *line) *data.Map {
 			return change.When(l.did == "new" || l.did == "change", data.NewMap("persist", l.did))
 		},
 		Say: func(o change.Outcome[*line]) any {
-			return data.Values(a.say(o, folder, config))
+			return data.Values(a.comment(o, dir, config))
 		},
 		Silent: true,
-		Trust:  true, // the fields by which a line is known may not be those that were set
+		Trust:  true, // the fields that identify a line may differ from those that were set
 	}.Ensure(ctx)
 }
 
-// A line says what becomes of a line of the fstab, and what became of it: present, new or change.
+// A line describes the change to a line of the fstab, planned and done: present, new or change.
 type line struct{ would, did string }
 
-// mountNew mounts what is new in the fstab.
-func (m *module) mountNew(ctx context.Context, folder string) error {
-	out, err := change.Ask[any](ctx, m.env, "mount.mount", []any{folder}, nil)
+// mountNew mounts a file system that was added to the fstab.
+func (m *module) mountNew(ctx context.Context, dir string) error {
+	out, err := change.Ask[any](ctx, m.env, "mount.mount", []any{dir}, nil)
 	text, failed := out.(string)
 	if _, why, ok := strings.Cut(text, ":"); ok {
 		text = why
@@ -158,10 +164,10 @@ func (m *module) mountNew(ctx context.Context, folder string) error {
 	return err
 }
 
-// say returns the lines of the comment.
-func (a presentArgs) say(o change.Outcome[*line], folder, config string) []string {
-	entry, l := folder+" entry ", o.Before
-	added, onto := entry+"added in "+config+".", a.Name+" on "+folder
+// comment returns the lines of the comment.
+func (a presentArgs) comment(o change.Outcome[*line], dir, config string) []string {
+	entry, l := dir+" entry ", o.Before
+	added, onto := entry+"added in "+config+".", a.Name+" on "+dir
 	switch {
 	case o.Err != nil && l.did == "new":
 		return []string{added, "Error while mounting " + o.Err.Error()}
@@ -192,25 +198,26 @@ type absentArgs struct {
 	Config  string `default:"'/etc/fstab'"`
 }
 
-// fstabAbsent has a file system not stand in the fstab.
+// fstabAbsent removes a file system from the fstab.
 //
 // fs_file
 //
-//	The directory.
+//	The mount point.
 //
 // mount_by
 //
-//	How the fstab names the device: device, label, uuid, partlabel or partuuid. Default: as the name says.
+//	How the fstab identifies the device: device, label, uuid, partlabel or partuuid. Default: the
+//	name as it is.
 //
 // config
 //
-//	The fstab.
+//	The path of the fstab.
 //
 //	/dev/sdb1:
 //	  mount.fstab_absent:
 //	    - fs_file: /mnt/sdb
 func (m *module) fstabAbsent(ctx context.Context, a absentArgs) (change.Result, error) {
-	folder, config := trimmed(a.FsFile), m.config(a.Config)
+	dir, config := trimmed(a.FsFile), m.config(a.Config)
 	spec, err := m.spec(ctx, a.Name, a.MountBy)
 	if err != nil {
 		return change.Result{}, err
@@ -225,17 +232,17 @@ func (m *module) fstabAbsent(ctx context.Context, a absentArgs) (change.Result, 
 		Name: a.Name,
 		Look: func(ctx context.Context) (bool, error) {
 			table, err := m.table(ctx, config)
-			return table.Has(shown(folder)), err
+			return table.Has(shown(dir)), err
 		},
 		Wants: func(stands bool) *data.Map {
 			return change.When(stands, data.NewMap("persist", "removed"))
 		},
 		Apply: func(ctx context.Context, _ bool) error {
-			_, err := m.remove(ctx, folder, spec, config)
+			_, err := m.remove(ctx, dir, spec, config)
 			return err
 		},
 		Say: func(o change.Outcome[bool]) any {
-			return []any{folder + " entry " + texts[o.Stage] + " " + config + "."}
+			return []any{dir + " entry " + texts[o.Stage] + " " + config + "."}
 		},
 		Silent: true,
 	}.Ensure(ctx)

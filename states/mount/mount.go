@@ -1,9 +1,11 @@
-// Package mount is Salt's state mount: what is mounted and stands in the fstab (salt/states/mount.py). The module mount does the work.
+// Package mount is Salt's state mount: mounted file systems and the fstab (salt/states/mount.py).
+// It uses the module mount.
 //
-// What differs from Salt: options that the kernel does not show as they are written, such as mode=0755, size=10m, exec or noauto, do not
-// lead to a new mount with each run; sizes are compared by what they are. The options of the file system that a bind mount shows are not
-// added to the fstab. A device with a label is found by it. What could not be mounted, or not be unmounted, is a failure. An entry that is
-// in the fstab already, or gone already, is so in test mode, too. Blanks in a directory's name work.
+// Differences from Salt: options that the kernel shows in another form or not at all, such as
+// mode=0755, size=10m, exec or noauto, do not cause a remount in each run; sizes are compared by
+// value. The file system options of a bind mount are not added to the fstab. A device can be found
+// by its label. Failing to mount or unmount is a failure. An entry that is already in the fstab, or
+// already removed, is reported as such in test mode, too. Directory names may contain spaces.
 package mount
 
 import (
@@ -36,18 +38,19 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 
 func (m *module) at(path string) string { return filepath.Join("/", m.env.Root, path) }
 
-// exists tells whether a path is there; only what does not exist is not.
+// exists reports whether a path exists. Errors other than not found count as existing.
 func (m *module) exists(path string) bool {
 	_, err := os.Stat(m.at(path))
 	return !os.IsNotExist(err)
 }
 
-// real returns a path without links.
+// real resolves the links in a path.
 func (m *module) real(path string) string {
 	if m.at("") != "/" {
 		return filepath.Clean(path)
 	}
-	for rest, tail := filepath.Clean(path), ""; ; rest, tail = filepath.Dir(rest), filepath.Join(filepath.Base(rest), tail) {
+	for rest, tail := filepath.Clean(path), ""; ; rest, tail = filepath.Dir(rest),
+		filepath.Join(filepath.Base(rest), tail) {
 		if found, err := filepath.EvalSymlinks(rest); err == nil {
 			return filepath.Join(found, tail)
 		}
@@ -57,10 +60,10 @@ func (m *module) real(path string) string {
 	}
 }
 
-// shown returns a path as the kernel tells it.
+// shown returns a path in the form that the kernel shows.
 func shown(path string) string { return strings.ReplaceAll(path, " ", `\040`) }
 
-// trimmed returns a directory without a slash at its end.
+// trimmed returns a directory without a trailing slash.
 func trimmed(name string) string {
 	if name == "/" {
 		return name
@@ -73,12 +76,12 @@ func (m *module) mac() bool {
 	return os == "MacOS" || os == "Darwin"
 }
 
-// active returns what is mounted.
+// active returns the mounted file systems.
 func (m *module) active(ctx context.Context) (*data.Map, error) {
 	return change.Ask[*data.Map](ctx, m.env, "mount.active", nil, data.NewMap("extended", true))
 }
 
-// list returns a value that is a list, or a text with commas.
+// list returns a list, or the parts of a string separated by commas.
 func list(v any) []string {
 	if v == "" {
 		return nil
@@ -86,9 +89,10 @@ func list(v any) []string {
 	return data.SplitTexts(v, ",")
 }
 
-// set has an entry stand in the fstab, or in what macOS has for it.
+// set adds an entry to the fstab, or to its equivalent on macOS.
 func (m *module) set(ctx context.Context, e entry, test bool) (string, error) {
-	words := data.NewMap("name", e.folder, "device", e.device, "fstype", e.fstype, "opts", e.opts, "config", m.config(e.config), "test", test, "not_change", e.notChange)
+	words := data.NewMap("name", e.dir, "device", e.device, "fstype", e.fstype, "opts", e.opts,
+		"config", m.config(e.config), "test", test, "not_change", e.notChange)
 	fun := "mount.set_automaster"
 	if !m.mac() {
 		fun = "mount.set_fstab"
@@ -100,13 +104,13 @@ func (m *module) set(ctx context.Context, e entry, test bool) (string, error) {
 
 // An entry is a line of the fstab.
 type entry struct {
-	folder, device, fstype string
-	opts, dump, pass       any
-	config                 string
-	matchOn, notChange     any
+	dir, device, fstype string
+	opts, dump, pass    any
+	config              string
+	matchOn, notChange  any
 }
 
-// config returns the file of an entry: macOS has another one.
+// config returns the path of the fstab, which is another file on macOS.
 func (m *module) config(config string) string {
 	if config == "/etc/fstab" && m.mac() {
 		return "/etc/auto_salt"
@@ -114,7 +118,7 @@ func (m *module) config(config string) string {
 	return config
 }
 
-// table returns what the fstab has.
+// table returns the contents of the fstab.
 func (m *module) table(ctx context.Context, config string) (*data.Map, error) {
 	fun := "mount.fstab"
 	if m.mac() {
@@ -123,12 +127,12 @@ func (m *module) table(ctx context.Context, config string) (*data.Map, error) {
 	return change.Ask[*data.Map](ctx, m.env, fun, []any{m.config(config)}, nil)
 }
 
-// remove takes an entry out of the fstab, and tells whether that worked.
-func (m *module) remove(ctx context.Context, folder string, device any, config string) (bool, error) {
+// remove removes an entry from the fstab, and reports whether that succeeded.
+func (m *module) remove(ctx context.Context, dir string, device any, config string) (bool, error) {
 	fun := "mount.rm_fstab"
 	if m.mac() {
 		fun = "mount.rm_automaster"
 	}
-	v, err := change.Ask[any](ctx, m.env, fun, []any{folder, device, m.config(config)}, nil)
+	v, err := change.Ask[any](ctx, m.env, fun, []any{dir, device, m.config(config)}, nil)
 	return v == true, err
 }

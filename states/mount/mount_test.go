@@ -23,7 +23,7 @@ import (
 	"github.com/brineproject/brine/states/mount"
 )
 
-// A host mounts in a namespace of its own, where /mnt is empty.
+// A host mounts in its own mount namespace with an empty /mnt.
 type host struct {
 	t      *testing.T
 	root   string
@@ -46,8 +46,10 @@ func newHost(t *testing.T) *host {
 		t.Fatal(err)
 	}
 	h.programs()
-	env := &loader.Env{Root: h.root, Opts: data.NewMap("id", "web1", "cachedir", h.root), Grains: func() *data.Map { return data.NewMap("kernel", "Linux", "os", "Debian") }}
-	funcs, err := loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{}), modules.Plugin(), h.files()})
+	env := &loader.Env{Root: h.root, Opts: data.NewMap("id", "web1", "cachedir", h.root),
+		Grains: func() *data.Map { return data.NewMap("kernel", "Linux", "os", "Debian") }}
+	funcs, err := loader.NewRegistry(env,
+		[]loader.Plugin{cmd.Plugin(render.Brought{}), modules.Plugin(), h.files()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,10 +59,11 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// namespace starts a program in a namespace of its own.
+// namespace starts a program in a new namespace.
 func (h *host) namespace() {
 	h.t.Helper()
-	c := exec.Command("unshare", "-m", "sh", "-c", "mount --make-rprivate / && mount -t tmpfs tmpfs /mnt && echo ok; read x")
+	c := exec.Command("unshare", "-m", "sh", "-c",
+		"mount --make-rprivate / && mount -t tmpfs tmpfs /mnt && echo ok; read x")
 	in, err := c.StdinPipe()
 	if err != nil {
 		h.t.Fatal(err)
@@ -82,18 +85,20 @@ func (h *host) namespace() {
 // inside runs a program in the namespace.
 func (h *host) inside(words ...string) {
 	h.t.Helper()
-	if out, err := exec.Command("nsenter", append([]string{"-t", fmt.Sprint(h.pid), "-m"}, words...)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("nsenter", append([]string{"-t", fmt.Sprint(h.pid), "-m"},
+		words...)...).CombinedOutput(); err != nil {
 		h.t.Fatalf("%v: %v %s", words, err, out)
 	}
 }
 
-// programs has mount and umount work in the namespace, and swap be a line in a file.
+// programs makes mount and umount run in the namespace, and represents swap by a line in a file.
 func (h *host) programs() {
 	h.t.Helper()
 	dir := h.t.TempDir()
 	enter := fmt.Sprintf("exec nsenter -t %d -m ", h.pid)
 	for name, body := range map[string]string{
-		"mount":   `[ "$1" = -l ] && ` + enter + process.Find("mount") + " -l\n" + enter + process.Find("mount") + " -T " + h.root + `/etc/fstab "$@"`,
+		"mount": `[ "$1" = -l ] && ` + enter + process.Find("mount") + " -l\n" +
+			enter + process.Find("mount") + " -T " + h.root + `/etc/fstab "$@"`,
 		"umount":  enter + process.Find("umount") + ` "$@"`,
 		"swapon":  `[ "$1" = /dev/broken ] || echo "$1 partition 1000 0 -2" >> ` + h.root + "/proc/swaps",
 		"blkid":   `case "$*" in *LABEL=data*) echo 'tmpfs: LABEL="data"';; *nothing*) exit 2;; *) printf 'DEVNAME=/dev/sdx1\nUUID=abcd\nTYPE=ext4\n';; esac`,
@@ -106,7 +111,7 @@ func (h *host) programs() {
 	h.t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }
 
-// files is the module file as far as it is needed.
+// files provides the functions of the module file that are needed.
 func (h *host) files() loader.Plugin {
 	type args struct {
 		Path   string
@@ -154,7 +159,7 @@ func (h *host) run(fun string, test bool, words ...any) *data.Map {
 	return v.(*data.Map)
 }
 
-// A step is a state that is called in test mode, then really, then twice again.
+// A step is a state that runs in test mode, for real, and then twice again.
 type step struct {
 	fun            string
 	words          []any
@@ -176,24 +181,25 @@ func comment(ret *data.Map) string {
 
 func (h *host) check(s step) {
 	h.t.Helper()
-	said := func(what string, ret *data.Map, result any, changes *data.Map, text string) {
+	expect := func(what string, ret *data.Map, result any, changes *data.Map, text string) {
 		h.t.Helper()
-		right := comment(ret) == text || s.fails && strings.HasPrefix(comment(ret), text) // what mount says differs between its versions
+		right := comment(ret) == text || s.fails && strings.HasPrefix(comment(ret), text) // depends on mount
 		if ret.Value("result") != result || !data.Equal(ret.Value("changes"), changes) || !right {
-			h.t.Errorf("%s %s %s: %s\nwant %v, %s, %q", s.fun, data.Repr(s.words), what, data.Repr(ret), result, data.Repr(changes), text)
+			h.t.Errorf("%s %s %s: %s\nwant %v, %s, %q", s.fun, data.Repr(s.words), what,
+				data.Repr(ret), result, data.Repr(changes), text)
 		}
 	}
 	before := h.read("proc/self/mountinfo") + h.read("etc/fstab")
-	said("in test mode", h.run(s.fun, true, s.words...), nil, data.NewMap(), s.would)
+	expect("in test mode", h.run(s.fun, true, s.words...), nil, data.NewMap(), s.would)
 	if h.read("proc/self/mountinfo")+h.read("etc/fstab") != before {
 		h.t.Errorf("%s %s: test mode wrote", s.fun, data.Repr(s.words))
 	}
-	said("", h.run(s.fun, false, s.words...), !s.fails, s.changes, s.did)
+	expect("", h.run(s.fun, false, s.words...), !s.fails, s.changes, s.did)
 	if s.fails {
 		return
 	}
 	for range 2 {
-		said("again", h.run(s.fun, false, s.words...), true, data.NewMap(), s.is)
+		expect("again", h.run(s.fun, false, s.words...), true, data.NewMap(), s.is)
 	}
 	if ret := h.run(s.fun, true, s.words...); ret.Value("result") != true {
 		h.t.Errorf("%s %s again in test mode: %s", s.fun, data.Repr(s.words), data.Repr(ret))
@@ -207,44 +213,76 @@ const (
 
 func isMounted() *data.Map { return data.NewMap("mount", true, "persist", "new") }
 
-// File systems are mounted, changed and unmounted for real.
+// File systems are really mounted, changed and unmounted.
 func TestMounts(t *testing.T) {
 	h := newHost(t)
 	tmpfs := func(name string, words ...any) []any {
 		return append([]any{"name", name, "device", "tmpfs", "fstype", "tmpfs", "mkmnt", true}, words...)
 	}
 	for _, s := range []step{
-		{"mounted", tmpfs("/mnt/a/", "opts", "size=10m,mode=0755,noexec,noauto"), "/mnt/a would be created and mounted", isNew, already, isMounted(), false},
-		{"mounted", tmpfs("/mnt/a", "opts", []any{"size=20m", "mode=0755", "noexec", "noauto"}), "Remount would be forced because options (size=20m) changed",
-			"Target was already mounted. Updated the entry in the fstab.", already, data.NewMap("umount", "Forced remount because options (size=20m) changed", "persist", "update"), false},
-		{"mounted", tmpfs("/mnt/a", "opts", "size=20m,mode=0755,exec,noauto"), "Remount would be forced because options (exec) changed",
-			"Target was already mounted. Updated the entry in the fstab.", already, data.NewMap("umount", "Forced remount because options (exec) changed", "persist", "update"), false},
-		{"mounted", tmpfs("/mnt/there", "mkmnt", false), "/mnt/there would be mounted", isNew, already, isMounted(), false},
-		{"mounted", tmpfs("/mnt/my dir", "persist", false), "/mnt/my dir would be created and mounted", "Target was successfully mounted", "Target was already mounted",
-			data.NewMap("mount", true), false},
-		{"mounted", []any{"name", "/mnt/bound", "device", "/mnt/a", "fstype", "none", "opts", "bind", "mkmnt", true}, "/mnt/bound would be created and mounted", isNew, already,
+		{"mounted", tmpfs("/mnt/a/", "opts", "size=10m,mode=0755,noexec,noauto"),
+			"/mnt/a would be created and mounted", isNew, already, isMounted(), false},
+		{"mounted", tmpfs("/mnt/a", "opts", []any{"size=20m", "mode=0755", "noexec", "noauto"}),
+			"Remount would be forced because options (size=20m) changed",
+			"Target was already mounted. Updated the entry in the fstab.", already,
+			data.NewMap("umount", "Forced remount because options (size=20m) changed", "persist",
+				"update"), false},
+		{"mounted", tmpfs("/mnt/a", "opts", "size=20m,mode=0755,exec,noauto"),
+			"Remount would be forced because options (exec) changed",
+			"Target was already mounted. Updated the entry in the fstab.", already,
+			data.NewMap("umount", "Forced remount because options (exec) changed", "persist",
+				"update"), false},
+		{"mounted", tmpfs("/mnt/there", "mkmnt", false), "/mnt/there would be mounted", isNew,
+			already, isMounted(), false},
+		{"mounted", tmpfs("/mnt/my dir", "persist", false),
+			"/mnt/my dir would be created and mounted", "Target was successfully mounted",
+			"Target was already mounted", data.NewMap("mount", true), false},
+		{"mounted", []any{"name", "/mnt/bound", "device", "/mnt/a", "fstype", "none", "opts",
+			"bind", "mkmnt", true}, "/mnt/bound would be created and mounted", isNew, already,
 			isMounted(), false},
-		{"mounted", tmpfs("/mnt/missing", "mkmnt", false), "/mnt/missing does not exist and would not be created", "Mount directory is not present", "", data.NewMap(), true},
-		{"mounted", []any{"name", "/mnt/b", "device", "tmpfs", "fstype", "nosuchfs", "mkmnt", true}, "/mnt/b would be created and mounted",
-			"mount: /mnt/b: ", "", data.NewMap(), true},
-		{"mounted", tmpfs("/mnt/later", "mount", false), "/mnt/later would be created, but not mounted. /mnt/later needs to be written to the fstab in order to be made persistent.",
-			"/mnt/later was created, not mounted. Added new entry to the fstab.", "/mnt/later not mounted. Entry already exists in the fstab.", data.NewMap("persist", "new"), false},
-		{"mounted", []any{"name", "/mnt/a", "device", "other", "fstype", "tmpfs"}, "An umount would have been forced because devices do not match.  Watched: other. " +
-			"/mnt/a is mounted, but its fstab entry must be updated.", "Target was successfully mounted. Updated the entry in the fstab.", already,
+		{"mounted", tmpfs("/mnt/missing", "mkmnt", false),
+			"/mnt/missing does not exist and would not be created",
+			"Mount directory is not present", "", data.NewMap(), true},
+		{"mounted", []any{"name", "/mnt/b", "device", "tmpfs", "fstype", "nosuchfs", "mkmnt", true},
+			"/mnt/b would be created and mounted", "mount: /mnt/b: ", "", data.NewMap(), true},
+		{"mounted", tmpfs("/mnt/later", "mount", false),
+			"/mnt/later would be created, but not mounted. /mnt/later needs to be written to the fstab in order to be made persistent.",
+			"/mnt/later was created, not mounted. Added new entry to the fstab.",
+			"/mnt/later not mounted. Entry already exists in the fstab.", data.NewMap("persist",
+				"new"), false},
+		{"mounted", []any{"name", "/mnt/a", "device", "other", "fstype", "tmpfs"},
+			"An umount would have been forced because devices do not match.  Watched: other. " +
+				"/mnt/a is mounted, but its fstab entry must be updated.",
+			"Target was successfully mounted. Updated the entry in the fstab.", already,
 			data.NewMap("umount", "Forced unmount because devices don't match. Wanted: other, current: tmpfs", "mount", true, "persist", "update"), false},
-		{"unmounted", []any{"name", "/mnt/bound", "persist", true}, "Mount point /mnt/bound is mounted but should not be", "Target was successfully unmounted. Removed target from fstab",
-			"Target was already unmounted. fstab entry not found", data.NewMap("umount", true, "persist", "purged"), false},
-		{"unmounted", []any{"name", "/mnt/my dir"}, "Mount point /mnt/my dir is mounted but should not be", "Target was successfully unmounted", "Target was already unmounted",
+		{"unmounted", []any{"name", "/mnt/bound", "persist", true},
+			"Mount point /mnt/bound is mounted but should not be",
+			"Target was successfully unmounted. Removed target from fstab",
+			"Target was already unmounted. fstab entry not found", data.NewMap("umount", true,
+				"persist", "purged"), false},
+		{"unmounted", []any{"name", "/mnt/my dir"},
+			"Mount point /mnt/my dir is mounted but should not be",
+			"Target was successfully unmounted", "Target was already unmounted",
 			data.NewMap("umount", true), false},
-		{"unmounted", []any{"name", "/mnt/there", "device", "tmpfs", "persist", true}, "Mount point /mnt/there is mounted but should not be",
-			"Target was successfully unmounted. Removed target from fstab", "Target was already unmounted. fstab entry not found", data.NewMap("umount", true, "persist", "purged"), false},
-		{"fstab_present", []any{"name", "tmpfs", "fs_file", "/mnt/there/", "fs_vfstype", "tmpfs"}, "/mnt/there entry will be written in /etc/fstab.\nWill mount tmpfs on /mnt/there",
-			"/mnt/there entry added in /etc/fstab.\nMounted tmpfs on /mnt/there", "/mnt/there entry was already in /etc/fstab.", data.NewMap("persist", "new"), false},
-		{"fstab_present", []any{"name", "/dev/sdx1", "fs_file", "/data", "fs_vfstype", "ext4", "mount_by", "uuid", "mount", false}, "/data entry will be written in /etc/fstab.",
-			"/data entry added in /etc/fstab.", "/data entry was already in /etc/fstab.", data.NewMap("persist", "new"), false},
-		{"fstab_present", []any{"name", "UUID=abcd", "fs_file", "/data", "fs_vfstype", "ext4", "fs_mntops", "ro"}, "/data entry will be updated in /etc/fstab.",
-			"/data entry updated in /etc/fstab.", "/data entry was already in /etc/fstab.", data.NewMap("persist", "change"), false},
-		{"fstab_absent", []any{"name", "/dev/sdx1", "fs_file", "/data", "mount_by", "uuid"}, "/data entry will be removed from /etc/fstab.", "/data entry removed from /etc/fstab.",
+		{"unmounted", []any{"name", "/mnt/there", "device", "tmpfs", "persist", true},
+			"Mount point /mnt/there is mounted but should not be",
+			"Target was successfully unmounted. Removed target from fstab",
+			"Target was already unmounted. fstab entry not found", data.NewMap("umount", true,
+				"persist", "purged"), false},
+		{"fstab_present", []any{"name", "tmpfs", "fs_file", "/mnt/there/", "fs_vfstype", "tmpfs"},
+			"/mnt/there entry will be written in /etc/fstab.\nWill mount tmpfs on /mnt/there",
+			"/mnt/there entry added in /etc/fstab.\nMounted tmpfs on /mnt/there",
+			"/mnt/there entry was already in /etc/fstab.", data.NewMap("persist", "new"), false},
+		{"fstab_present", []any{"name", "/dev/sdx1", "fs_file", "/data", "fs_vfstype", "ext4",
+			"mount_by", "uuid", "mount", false}, "/data entry will be written in /etc/fstab.",
+			"/data entry added in /etc/fstab.", "/data entry was already in /etc/fstab.",
+			data.NewMap("persist", "new"), false},
+		{"fstab_present", []any{"name", "UUID=abcd", "fs_file", "/data", "fs_vfstype", "ext4",
+			"fs_mntops", "ro"}, "/data entry will be updated in /etc/fstab.",
+			"/data entry updated in /etc/fstab.", "/data entry was already in /etc/fstab.",
+			data.NewMap("persist", "change"), false},
+		{"fstab_absent", []any{"name", "/dev/sdx1", "fs_file", "/data", "mount_by", "uuid"},
+			"/data entry will be removed from /etc/fstab.", "/data entry removed from /etc/fstab.",
 			"/data entry is already missing in /etc/fstab.", data.NewMap("persist", "removed"), false},
 	} {
 		h.check(s)
@@ -255,14 +293,17 @@ func TestMounts(t *testing.T) {
 	}
 }
 
-// An option that is wanted no more is taken away, as far as the minion knows that it was wanted.
+// An option that is no longer desired is removed, if the minion knows that it was set before.
 func TestOptionGone(t *testing.T) {
 	h := newHost(t)
 	words := func(opts string) []any {
-		return []any{"name", "/mnt/there", "device", "tmpfs", "fstype", "tmpfs", "opts", opts, "persist", true}
+		return []any{"name", "/mnt/there", "device", "tmpfs", "fstype", "tmpfs", "opts", opts,
+			"persist", true}
 	}
 	h.run("mounted", false, words("rw,nosuid,nodev")...)
-	h.check(step{"mounted", words("rw,nodev"), "Remount would be forced because options (nosuid)changed", "Target was already mounted. Updated the entry in the fstab.", already,
+	h.check(step{"mounted", words("rw,nodev"),
+		"Remount would be forced because options (nosuid)changed",
+		"Target was already mounted. Updated the entry in the fstab.", already,
 		data.NewMap("umount", "Forced remount because options (nosuid) changed", "persist", "update"), false})
 }
 
@@ -270,10 +311,14 @@ func TestSwap(t *testing.T) {
 	h := newHost(t)
 	stats := data.NewMap("type", "partition", "size", "1000", "used", "0", "priority", "-2")
 	with := func(more ...any) *data.Map { s := stats.Clone(); s.Update(data.NewMap(more...)); return s }
-	h.check(step{"swap", []any{"name", "/dev/sdz1"}, "Swap /dev/sdz1 is set to be activated", "Swap /dev/sdz1 activated. Added new entry to the fstab.", "Swap /dev/sdz1 already active",
+	h.check(step{"swap", []any{"name", "/dev/sdz1"}, "Swap /dev/sdz1 is set to be activated",
+		"Swap /dev/sdz1 activated. Added new entry to the fstab.", "Swap /dev/sdz1 already active",
 		with("persist", "new"), false})
-	h.check(step{"swap", []any{"name", "/dev/disk/x", "persist", false}, "Swap /dev/disk/x is set to be activated", "Swap /dev/disk/x activated", "Swap /dev/disk/x already active", with(), false})
-	h.check(step{"swap", []any{"name", "/dev/broken"}, "Swap /dev/broken is set to be activated", "Swap /dev/broken failed to activate", "", data.NewMap(), true})
+	h.check(step{"swap", []any{"name", "/dev/disk/x", "persist", false},
+		"Swap /dev/disk/x is set to be activated", "Swap /dev/disk/x activated",
+		"Swap /dev/disk/x already active", with(), false})
+	h.check(step{"swap", []any{"name", "/dev/broken"}, "Swap /dev/broken is set to be activated",
+		"Swap /dev/broken failed to activate", "", data.NewMap(), true})
 	if got := h.read("etc/fstab"); !strings.HasSuffix(got, "0 1\n/dev/sdz1\t\tnone\tswap\tdefaults\t0 0\n") {
 		t.Errorf("the fstab has %q", got)
 	}
@@ -288,17 +333,26 @@ func TestWatchAndWrongCalls(t *testing.T) {
 		result any
 		text   string
 	}{
-		{"mod_watch", []any{"name", "/mnt/there", "sfun", "mounted", "device", "tmpfs", "fstype", "tmpfs", "opts", []any{"ro"}}, true, "/mnt/there remounted"},
-		{"mod_watch", []any{"name", "/mnt/there", "sfun", "unmounted"}, true, "Watch not supported in unmounted at this time"},
-		{"mounted", []any{"name", "", "device", "x", "fstype", "y"}, false, "Must provide name to mount.mounted"},
-		{"mounted", []any{"name", "/x", "device", "", "fstype", "y"}, false, "Must provide device to mount.mounted"},
-		{"mounted", []any{"name", "/x", "device", "x", "fstype", ""}, false, "Must provide fstype to mount.mounted"},
-		{"mounted", []any{"name", "/mnt/there", "device", "LABEL=data", "fstype", "tmpfs", "persist", false}, true, "Target was already mounted"},
-		{"mounted", []any{"name", "/mnt/there", "device", "LABEL=nothing", "fstype", "tmpfs"}, false, "Unable to find device with label nothing."},
-		{"mounted", []any{"name", "/mnt/there", "device", "x", "fstype", "tmpfs", "device_name_regex", []any{"tmp.*"}, "persist", false}, true,
+		{"mod_watch", []any{"name", "/mnt/there", "sfun", "mounted", "device", "tmpfs", "fstype",
+			"tmpfs", "opts", []any{"ro"}}, true, "/mnt/there remounted"},
+		{"mod_watch", []any{"name", "/mnt/there", "sfun", "unmounted"}, true,
+			"Watch not supported in unmounted at this time"},
+		{"mounted", []any{"name", "", "device", "x", "fstype", "y"}, false,
+			"Must provide name to mount.mounted"},
+		{"mounted", []any{"name", "/x", "device", "", "fstype", "y"}, false,
+			"Must provide device to mount.mounted"},
+		{"mounted", []any{"name", "/x", "device", "x", "fstype", ""}, false,
+			"Must provide fstype to mount.mounted"},
+		{"mounted", []any{"name", "/mnt/there", "device", "LABEL=data", "fstype", "tmpfs",
+			"persist", false}, true, "Target was already mounted"},
+		{"mounted", []any{"name", "/mnt/there", "device", "LABEL=nothing", "fstype", "tmpfs"},
+			false, "Unable to find device with label nothing."},
+		{"mounted", []any{"name", "/mnt/there", "device", "x", "fstype", "tmpfs",
+			"device_name_regex", []any{"tmp.*"}, "persist", false}, true,
 			"An umount will not be forced because device matched device_name_regex: tmpfs"},
 		{"unmounted", []any{"name", ""}, false, "Must provide name to mount.unmounted"},
-		{"fstab_present", []any{"name", "/dev/nothing", "fs_file", "/x", "fs_vfstype", "ext4", "mount_by", "label"}, false, "Device /dev/nothing cannot be converted to label"},
+		{"fstab_present", []any{"name", "/dev/nothing", "fs_file", "/x", "fs_vfstype", "ext4",
+			"mount_by", "label"}, false, "Device /dev/nothing cannot be converted to label"},
 	} {
 		if ret := h.run(c.fun, false, c.words...); ret.Value("result") != c.result || comment(ret) != c.text {
 			t.Errorf("%s %s: %s, want %q", c.fun, data.Repr(c.words), data.Repr(ret), c.text)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -35,21 +36,21 @@ type mountedArgs struct {
 	Kwargs                     *data.Map `kwargs:"kwargs"`
 }
 
-// A wish is one call of mounted.
-type wish struct {
+// desired is one call of mounted with its desired outcome.
+type desired struct {
 	mountedArgs
 	ret    change.Result // of the steps so far
-	folder string        // where it is to be mounted, without a slash at its end
+	dir    string        // mount point, without a trailing slash
 	opts   []string
-	real   string // directory without links
+	real   string // mount point with links resolved
 	active *data.Map
-	noted  bool // the options are to be noted
+	noted  bool // store the options in the mount cache
 }
 
-// take runs a step, a Thing that need not have a name, and adds its result to that of the state. It
-// returns the verdict on the step.
-func take[S any](ctx context.Context, w *wish, step change.Thing[S]) (change.Verdict, error) {
-	step.Silent, step.Trust = true, true // what is mounted is read when the next step needs it
+// take runs a step, a Thing that need not have a name, and merges its result into that of the
+// state. It returns the verdict of the step.
+func take[S any](ctx context.Context, w *desired, step change.Thing[S]) (change.Verdict, error) {
+	step.Silent, step.Trust = true, true // the next step reads the mounts again if it needs them
 	part, err := step.Ensure(ctx)
 	if err != nil {
 		return part.Verdict, err
@@ -63,49 +64,53 @@ func take[S any](ctx context.Context, w *wish, step change.Thing[S]) (change.Ver
 	return part.Verdict, nil
 }
 
-// now returns what is mounted at the directory, nil where nothing is.
-func (w *wish) now() *data.Map {
+// now returns what is mounted at the mount point, or nil.
+func (w *desired) now() *data.Map {
 	at, _ := w.active.Value(shown(w.real)).(*data.Map)
 	return at
 }
 
-// mounted has a device be mounted at a directory, now and at boot.
+// mounted mounts a device at a directory, now and at boot.
 //
 // device, fstype, opts
 //
-//	The device (also UUID= or LABEL=), the type of the file system and the options: a list, or a text with commas.
+//	The device (also UUID= or LABEL=), the type of the file system, and the options as a list or a
+//	string with commas.
 //
 // mkmnt
 //
-//	True: make the directory where it is missing.
+//	True: create the mount point if it is missing.
 //
 // dump, pass_num
 //
-//	The last fields of the fstab.
+//	The last two fields of the fstab.
 //
 // persist, mount
 //
-//	False: do not keep it in the fstab; do not mount it now.
+//	False: do not add it to the fstab; do not mount it now.
 //
 // config, match_on
 //
-//	The fstab, and the fields, one or a list, by which a line of it is known.
+//	The path of the fstab, and the field or list of fields that identify a line.
 //
 // user
 //
-//	Who mounts it.
+//	The user that mounts it.
 //
 // device_name_regex
 //
-//	Names of devices, one or a list of regular expressions, that may be mounted in place of the device.
+//	A regular expression, or a list of them, for names of devices that are accepted instead of the
+//	device.
 //
-// hidden_opts, extra_mount_invisible_options, extra_mount_invisible_keys, extra_mount_ignore_fs_keys, extra_mount_translate_options
+// hidden_opts, extra_mount_invisible_options, extra_mount_invisible_keys,
+// extra_mount_ignore_fs_keys, extra_mount_translate_options
 //
-//	Options that the kernel does not show, or shows otherwise, and that are no reason to mount anew.
+//	Options that the kernel does not show, or shows differently, and that must not cause a
+//	remount.
 //
 // bind_mount_copy_active_opts
 //
-//	False: do not ask of a bind mount that it has the options of what it shows.
+//	False: do not require a bind mount to have the options of the underlying mount.
 //
 //	/mnt/sdb:
 //	  mount.mounted:
@@ -120,13 +125,13 @@ func (m *module) mounted(ctx context.Context, a mountedArgs) (change.Result, err
 			return change.Refuse(a.Name, "Must provide "+need[0]+" to mount.mounted")
 		}
 	}
-	w := &wish{mountedArgs: a, folder: trimmed(a.Name)}
+	w := &desired{mountedArgs: a, dir: trimmed(a.Name)}
 	w.ret = change.Result{Name: a.Name, Verdict: change.Success, Comment: ""}
 	if a.Opts == "defaults" && m.mac() {
 		w.Opts = "noowners"
 	}
-	w.opts, w.real = list(w.Opts), m.real(w.folder)
-	for _, step := range []func(context.Context, *wish) (bool, error){m.settle, m.bring, m.persist} {
+	w.opts, w.real = list(w.Opts), m.real(w.dir)
+	for _, step := range []func(context.Context, *desired) (bool, error){m.correct, m.bring, m.persist} {
 		if done, err := step(ctx, w); err != nil {
 			return w.ret, err
 		} else if done {
@@ -136,21 +141,22 @@ func (m *module) mounted(ctx context.Context, a mountedArgs) (change.Result, err
 	return w.ret, nil
 }
 
-// settle looks at what is mounted at the directory: the options are made right, another device is unmounted.
-func (m *module) settle(ctx context.Context, w *wish) (done bool, err error) {
+// correct checks what is mounted at the mount point. It corrects the options and unmounts another
+// device.
+func (m *module) correct(ctx context.Context, w *desired) (done bool, err error) {
 	if w.active, err = m.active(ctx); err != nil {
 		return false, err
 	}
 	if w.now() == nil || !w.Mount {
 		return false, nil
 	}
-	if done, err := m.settleOptions(ctx, w); done || err != nil {
+	if done, err := m.correctOptions(ctx, w); done || err != nil {
 		return done, err
 	}
-	return m.settleDevice(ctx, w)
+	return m.correctDevice(ctx, w)
 }
 
-// devices returns the names that what is mounted at the directory goes by.
+// devices returns the names of the device that is mounted at the mount point.
 func (m *module) devices(now *data.Map) []string {
 	device := now.Text("device")
 	names := []string{device, m.real(device)}
@@ -165,14 +171,16 @@ func (m *module) devices(now *data.Map) []string {
 	return names
 }
 
-// volume is the name of a logical volume that is not the one which the kernel tells.
+// volume matches the name of a logical volume, which the kernel shows under another name.
 var volume = regexp.MustCompile(`^/dev/([^/]+)/([^/]+)$`)
 
-// fuse is a device with the program that mounts it before.
+// fuse matches a device that is prefixed with the program that mounts it.
 var fuse = regexp.MustCompile(`^\w+#(.+)`)
 
 // wanted returns the names that the device may have once it is mounted.
-func (m *module) wanted(ctx context.Context, w *wish) (names []string, failure string, err error) {
+func (m *module) wanted(
+	ctx context.Context, w *desired,
+) (names []string, failure string, err error) {
 	upper := strings.ToUpper(w.Device)
 	_, value, _ := strings.Cut(w.Device, "=")
 	switch match := volume.FindStringSubmatch(w.Device); {
@@ -197,16 +205,16 @@ func mapper(match []string) string {
 	return "/dev/mapper/" + double(match[1]) + "-" + double(match[2])
 }
 
-// bound returns the device that a bind mount shows.
-func (m *module) bound(w *wish) string {
+// bound returns the device underlying a bind mount.
+func (m *module) bound(w *desired) string {
 	if !strings.HasPrefix(w.now().Text("device"), "/") {
-		return w.now().Text("device") // of a file system without a device its name says nothing
+		return w.now().Text("device") // the name of a file system without a device is meaningless
 	}
 	return w.shownBy(m).Text("device")
 }
 
-// shownBy returns the file system of the directory that a bind mount shows.
-func (w *wish) shownBy(m *module) *data.Map {
+// shownBy returns the file system of the source directory of a bind mount.
+func (w *desired) shownBy(m *module) *data.Map {
 	for path := m.real(w.Device); ; path = filepath.Dir(path) {
 		if at, ok := w.active.Value(shown(path)).(*data.Map); ok {
 			return at
@@ -218,27 +226,30 @@ func (w *wish) shownBy(m *module) *data.Map {
 }
 
 // labelled returns the devices with a label.
-func (m *module) labelled(ctx context.Context, label string) (names []string, failure string, err error) {
-	v, err := m.env.Call(ctx, "cmd.run_all", []any{[]any{"blkid", "-t", "LABEL=" + label}}, data.NewMap("python_shell", false, "ignore_retcode", true))
+func (m *module) labelled(
+	ctx context.Context, label string,
+) (names []string, failure string, err error) {
+	ran, err := calls.RunAll(ctx, m.env, calls.Run{
+		Argv: []string{"blkid", "-t", "LABEL=" + label}, IgnoreRetcode: true,
+	})
 	if err != nil {
 		return nil, "", err
 	}
-	all, _ := v.(*data.Map)
-	if data.Truth(all.Value("retcode")) {
+	if ran.Retcode != 0 {
 		return nil, "Unable to find device with label " + label + ".", nil
 	}
-	for line := range strings.Lines(all.Text("stdout")) {
+	for line := range strings.Lines(ran.Stdout) {
 		device, _, _ := strings.Cut(line, ":")
 		names = append(names, device, m.real(device))
 	}
 	return names, "", nil
 }
 
-// settleDevice unmounts what is mounted at the directory where it is another device.
-func (m *module) settleDevice(ctx context.Context, w *wish) (bool, error) {
+// correctDevice unmounts another device that is mounted at the mount point.
+func (m *module) correctDevice(ctx context.Context, w *desired) (bool, error) {
 	type look struct {
 		wanted, now []string
-		ignored     string // the name that device_name_regex fits
+		ignored     string // the name that matches device_name_regex
 	}
 	verdict, err := take(ctx, w, change.Thing[look]{
 		Look: func(ctx context.Context) (l look, err error) {
@@ -268,13 +279,15 @@ func (m *module) settleDevice(ctx context.Context, w *wish) (bool, error) {
 				return err
 			}
 			if w.active, err = m.active(ctx); err == nil && w.now() != nil {
+				//nolint:staticcheck // Salt's text
 				err = errors.New("Unable to unmount")
 			}
 			w.noted = true
 			return err
 		},
 		Texts: change.Texts{
-			Would: "An umount would have been forced because devices do not match.  Watched: " + w.Device,
+			Would: "An umount would have been forced because devices do not match.  Watched: " +
+				w.Device,
 		},
 		Say: func(o change.Outcome[look]) any {
 			switch {
@@ -290,12 +303,13 @@ func (m *module) settleDevice(ctx context.Context, w *wish) (bool, error) {
 	return verdict == change.Failure, err
 }
 
-// same reports whether two lists have a name in common.
+// same reports whether two lists have an element in common.
 func same(some, others []string) bool {
-	return slices.ContainsFunc(some, func(name string) bool { return slices.Contains(others, name) })
+	return slices.ContainsFunc(some,
+		func(name string) bool { return slices.Contains(others, name) })
 }
 
-// ignored returns the first name that one of the regular expressions fits at its beginning.
+// ignored returns the first name that one of the regular expressions matches at its beginning.
 func ignored(patterns, names []string) (string, bool) {
 	for _, pattern := range patterns {
 		re, err := regexp.Compile(`^(?:` + pattern + `)`)
@@ -309,14 +323,14 @@ func ignored(patterns, names []string) (string, bool) {
 	return "", false
 }
 
-// bring mounts the device where nothing is mounted.
-func (m *module) bring(ctx context.Context, w *wish) (bool, error) {
+// bring mounts the device if nothing is mounted.
+func (m *module) bring(ctx context.Context, w *desired) (bool, error) {
 	if w.now() != nil {
 		return false, nil
 	}
-	there, mkmnt := m.exists(w.folder), data.Truth(w.Mkmnt)
+	there, mkmnt := m.exists(w.dir), data.Truth(w.Mkmnt)
 	if !w.Mount {
-		return false, m.folderAlone(ctx, w, there, mkmnt)
+		return false, m.makeMountPoint(ctx, w, there, mkmnt)
 	}
 	would := "would be mounted"
 	switch {
@@ -330,30 +344,33 @@ func (m *module) bring(ctx context.Context, w *wish) (bool, error) {
 		Wants: func(bool) *data.Map { return data.NewMap("mount", true) },
 		Apply: func(ctx context.Context, there bool) error {
 			if !there && !mkmnt {
+				//nolint:staticcheck // Salt's text
 				return errors.New("Mount directory is not present")
 			}
-			args := []any{w.folder, w.Device, w.Mkmnt, w.Fstype, data.Values(w.opts)}
-			said, err := change.Ask[any](ctx, m.env, "mount.mount", args, data.NewMap("user", w.User))
-			if text, failed := said.(string); failed {
+			args := []any{w.dir, w.Device, w.Mkmnt, w.Fstype, data.Values(w.opts)}
+			answer, err := change.Ask[any](ctx, m.env, "mount.mount", args,
+				data.NewMap("user", w.User))
+			if text, failed := answer.(string); failed {
 				err = errors.New(text)
 			}
 			if err != nil {
 				return err
 			}
-			w.real = m.real(w.folder)
+			w.real = m.real(w.dir)
 			if w.active, err = m.active(ctx); err == nil && w.now() == nil {
+				//nolint:staticcheck // Salt's text
 				err = errors.New("Target is not mounted, although mount succeeded")
 			}
 			w.noted = true
 			return err
 		},
-		Texts: change.Texts{Would: w.folder + " " + would, Done: "Target was successfully mounted"},
+		Texts: change.Texts{Would: w.dir + " " + would, Done: "Target was successfully mounted"},
 	})
 	return verdict != change.Success, err
 }
 
-// folderAlone makes the directory of what is not to be mounted now.
-func (m *module) folderAlone(ctx context.Context, w *wish, there, mkmnt bool) error {
+// makeMountPoint creates the mount point if the device is not to be mounted now.
+func (m *module) makeMountPoint(ctx context.Context, w *desired, there, mkmnt bool) error {
 	texts := change.Texts{
 		Same:  " not mounted",
 		Would: " does not exist and would neither be created nor mounted",
@@ -364,36 +381,36 @@ func (m *module) folderAlone(ctx context.Context, w *wish, there, mkmnt bool) er
 	}
 	_, err := take(ctx, w, change.Thing[bool]{
 		Look:  func(context.Context) (bool, error) { return there, nil },
-		Wants: func(there bool) *data.Map { return change.When(!there, data.NewMap("mkmnt", w.folder)) },
+		Wants: func(there bool) *data.Map { return change.When(!there, data.NewMap("mkmnt", w.dir)) },
 		Apply: func(ctx context.Context, _ bool) error {
 			if !mkmnt {
 				return nil
 			}
-			return change.Do(ctx, m.env, "file.mkdir", []any{w.folder}, data.NewMap("user", w.User))
+			return change.Raise(calls.Mkdir(ctx, m.env, w.dir, calls.Owned{User: w.User}))
 		},
 		Changed: func(bool, bool) *data.Map { return nil },
 		Say: func(o change.Outcome[bool]) any {
 			if o.Test && o.Stage == change.StageSame {
-				return w.folder + " would not be mounted"
+				return w.dir + " would not be mounted"
 			}
 			return nil
 		},
 		Texts: change.Texts{
-			Same:  w.folder + texts.Same,
-			Would: w.folder + texts.Would,
-			Done:  w.folder + texts.Done,
+			Same:  w.dir + texts.Same,
+			Would: w.dir + texts.Would,
+			Done:  w.dir + texts.Done,
 		},
 	})
 	return err
 }
 
-// persist has the device stand in the fstab, and the options noted with which it is mounted.
-func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
+// persist adds the device to the fstab, and stores the current mount options in the cache.
+func (m *module) persist(ctx context.Context, w *desired) (bool, error) {
 	if !w.Persist {
 		return true, nil
 	}
 	opts := data.Values(w.opts)
-	e := entry{w.folder, w.Device, w.Fstype, opts, w.Dump, w.PassNum, w.Config, w.MatchOn, false}
+	e := entry{w.dir, w.Device, w.Fstype, opts, w.Dump, w.PassNum, w.Config, w.MatchOn, false}
 	before := data.Str(w.ret.Comment)
 	_, err := take(ctx, w, change.Thing[*line]{
 		Look: func(ctx context.Context) (*line, error) {
@@ -437,16 +454,16 @@ func (m *module) persist(ctx context.Context, w *wish) (bool, error) {
 	return true, err
 }
 
-// wouldPersist says what test mode finds in the fstab.
-func (w *wish) wouldPersist(does string) string {
+// wouldPersist returns the comment of test mode about the fstab.
+func (w *desired) wouldPersist(does string) string {
 	switch {
 	case does == "new" && w.Mount:
-		return w.folder + " is mounted, but needs to be written to the fstab in order to be made " +
+		return w.dir + " is mounted, but needs to be written to the fstab in order to be made " +
 			"persistent."
 	case does == "new":
-		return w.folder + " needs to be written to the fstab in order to be made persistent."
+		return w.dir + " needs to be written to the fstab in order to be made persistent."
 	case w.Mount:
-		return w.folder + " is mounted, but its fstab entry must be updated."
+		return w.dir + " is mounted, but its fstab entry must be updated."
 	}
-	return "The " + w.folder + " fstab entry must be updated."
+	return "The " + w.dir + " fstab entry must be updated."
 }

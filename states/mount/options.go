@@ -10,18 +10,19 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// Options that the kernel does not show, and options with values of which it does not show the value.
+// Options that the kernel does not show, and options whose value it does not show.
 const (
 	invisible = " _netdev actimeo bg comment defaults delay_connect direct-io-mode intr loop nointr nobootwait nofail password reconnect retry soft auto noauto " +
 		"user nouser users owner group bind rbind nonempty transform_symlinks port backup-volfile-servers remount exec suid dev async diratime mand atime "
 	invisibleKeys = " actimeo comment credentials direct-io-mode password port retry secretfile "
 )
 
-// differing returns the options that what is mounted has not.
-func (m *module) differing(ctx context.Context, w *wish, opts []string) ([]string, error) {
+// differing returns the options that the mount does not have.
+func (m *module) differing(ctx context.Context, w *desired, opts []string) ([]string, error) {
 	now := append(list(w.now().Value("opts")), list(w.now().Value("superopts"))...)
 	for i, opt := range now {
 		now[i] = normal(opt)
@@ -34,7 +35,8 @@ func (m *module) differing(ctx context.Context, w *wish, opts []string) ([]strin
 		}
 		key, _, _ := strings.Cut(shown, "=")
 		switch {
-		case slices.Contains(now, normal(shown)) || w.hidden(shown, key) || slices.Contains(missing, shown):
+		case slices.Contains(now, normal(shown)) || w.hidden(shown, key) ||
+			slices.Contains(missing, shown):
 		case opposed(key, now):
 			missing = append(missing, shown)
 		case !strings.Contains(invisible, " "+key+" "):
@@ -45,7 +47,8 @@ func (m *module) differing(ctx context.Context, w *wish, opts []string) ([]strin
 	return missing, nil
 }
 
-// opposed tells whether an option that is not shown is known not to be in force, since its opposite is.
+// opposed reports whether an option that is not shown is known to be inactive, because its opposite
+// is active.
 func opposed(key string, now []string) bool {
 	switch key {
 	case "exec", "suid", "dev", "diratime", "atime":
@@ -56,8 +59,8 @@ func opposed(key string, now []string) bool {
 	return false
 }
 
-// shownAs returns an option as the kernel shows it.
-func (m *module) shownAs(ctx context.Context, w *wish, opt string) (string, error) {
+// shownAs returns an option in the form that the kernel shows.
+func (m *module) shownAs(ctx context.Context, w *desired, opt string) (string, error) {
 	translated := map[string]string{"tcp": "proto=tcp", "udp": "proto=udp"}
 	for from, to := range w.ExtraMountTranslateOptions.All() {
 		translated[data.Str(from)] = data.Str(to)
@@ -66,24 +69,24 @@ func (m *module) shownAs(ctx context.Context, w *wish, opt string) (string, erro
 		opt = to
 	}
 	key, value, valued := strings.Cut(opt, "=")
-	fun := map[string]string{"uid": "user.info", "gid": "group.info"}[key]
 	switch {
-	case strings.Contains(invisibleKeys, " "+key+" ") || slices.Contains(list(w.ExtraMountInvisibleKeys), key):
+	case strings.Contains(invisibleKeys, " "+key+" ") ||
+		slices.Contains(list(w.ExtraMountInvisibleKeys), key):
 		return key, nil
 	case w.Fstype == "cifs" && key == "user":
 		return "username=" + value, nil
-	case valued && fun != "" && !number.MatchString(value):
-		v, err := m.env.Call(ctx, fun, []any{value}, nil)
-		if info, _ := v.(*data.Map); info.Has(key) {
-			value = data.Str(info.Value(key))
+	case valued && (key == "uid" || key == "gid") && !number.MatchString(value):
+		n, known, err := calls.NumberOf(ctx, m.env, key, value)
+		if known {
+			value = strconv.FormatInt(n, 10)
 		}
 		return key + "=" + value, err
 	}
 	return opt, nil
 }
 
-// hidden tells whether an option is none that could be seen.
-func (w *wish) hidden(opt, key string) bool {
+// hidden reports whether an option is never shown.
+func (w *desired) hidden(opt, key string) bool {
 	ignored := []string{}
 	if w.Fstype == "ramfs" {
 		ignored = []string{"size"}
@@ -93,9 +96,12 @@ func (w *wish) hidden(opt, key string) bool {
 	}
 	extra := append(list(w.ExtraMountInvisibleOptions), list(w.HiddenOpts)...)
 	percent := strings.HasPrefix(opt, "size=") && strings.HasSuffix(opt, "%")
-	bare := strings.Contains(invisible, " "+opt+" ") && !strings.Contains(" exec suid dev diratime atime async ", " "+opt+" ")
-	return bare || percent || strings.HasPrefix(opt, "x-") || slices.Contains(extra, opt) || slices.Contains(ignored, key) ||
-		opt == key && (strings.Contains(invisibleKeys, " "+key+" ") || slices.Contains(list(w.ExtraMountInvisibleKeys), key))
+	bare := strings.Contains(invisible, " "+opt+" ") &&
+		!strings.Contains(" exec suid dev diratime atime async ", " "+opt+" ")
+	return bare || percent || strings.HasPrefix(opt, "x-") || slices.Contains(extra, opt) ||
+		slices.Contains(ignored, key) ||
+		opt == key && (strings.Contains(invisibleKeys, " "+key+" ") ||
+			slices.Contains(list(w.ExtraMountInvisibleKeys), key))
 }
 
 var (
@@ -103,7 +109,7 @@ var (
 	amount = regexp.MustCompile(`^(size|nr_inodes|nr_blocks)=([0-9]+)([kKmMgG]?)$`)
 )
 
-// normal returns an option in a form that is the same for what is the same: sizes in numbers, modes without a zero before.
+// normal returns the canonical form of an option: sizes in bytes, modes without leading zeros.
 func normal(opt string) string {
 	if match := amount.FindStringSubmatch(opt); match != nil {
 		n, err := strconv.ParseInt(match[2], 10, 64)
@@ -118,9 +124,11 @@ func normal(opt string) string {
 	return opt
 }
 
-// compared returns the options that what is mounted is compared with: for a bind mount also those of what it shows.
-func (m *module) compared(w *wish) []string {
-	if !slices.Contains(w.opts, "bind") || !w.BindMountCopyActiveOpts || !strings.HasPrefix(w.Device, "/") {
+// compared returns the options to compare with the mount. For a bind mount they include those of
+// the underlying mount.
+func (m *module) compared(w *desired) []string {
+	if !slices.Contains(w.opts, "bind") || !w.BindMountCopyActiveOpts ||
+		!strings.HasPrefix(w.Device, "/") {
 		return w.opts
 	}
 	source := w.shownBy(m)
@@ -129,8 +137,8 @@ func (m *module) compared(w *wish) []string {
 	return slices.Compact(opts)
 }
 
-// settleOptions gives what is mounted the options that it is to have.
-func (m *module) settleOptions(ctx context.Context, w *wish) (done bool, err error) {
+// correctOptions changes the options of the mount to the desired ones.
+func (m *module) correctOptions(ctx context.Context, w *desired) (done bool, err error) {
 	if len(w.opts) == 0 {
 		return false, nil
 	}
@@ -141,8 +149,8 @@ func (m *module) settleOptions(ctx context.Context, w *wish) (done bool, err err
 		forced = "Forced unmount and mount"
 	}
 	type look struct {
-		options []string // that make it necessary to mount anew
-		gone    bool     // they are wanted no more
+		options []string // options that require a remount
+		gone    bool     // they are no longer desired
 	}
 	because := func(l look) string { return " because options (" + strings.Join(l.options, ",") + ")" }
 	verdict, err := take(ctx, w, change.Thing[look]{
@@ -154,7 +162,8 @@ func (m *module) settleOptions(ctx context.Context, w *wish) (done bool, err err
 			return l, change.Raise(err)
 		},
 		Wants: func(l look) *data.Map {
-			return change.When(len(l.options) > 0, data.NewMap("umount", forced+because(l)+" changed"))
+			return change.When(len(l.options) > 0,
+				data.NewMap("umount", forced+because(l)+" changed"))
 		},
 		Apply: func(ctx context.Context, _ look) error { return m.again(ctx, w, opts, whole) },
 		Say: func(o change.Outcome[look]) any {
@@ -170,8 +179,8 @@ func (m *module) settleOptions(ctx context.Context, w *wish) (done bool, err err
 	return verdict != change.Success, err
 }
 
-// formerly returns options with which the minion mounted it before, and that are wanted no more.
-func (m *module) formerly(ctx context.Context, w *wish, opts []string) ([]string, error) {
+// formerly returns options of an earlier mount by the minion that are no longer desired.
+func (m *module) formerly(ctx context.Context, w *desired, opts []string) ([]string, error) {
 	cache, err := loader.CallAs[*data.Map](ctx, m.env, "mount.read_mount_cache", []any{w.real}, nil)
 	noted, ok := cache.Get("opts")
 	if err == nil && (!ok || cache.Text("device") != w.Device) {
@@ -182,24 +191,24 @@ func (m *module) formerly(ctx context.Context, w *wish, opts []string) ([]string
 	return slices.DeleteFunc(list(noted), wanted), err
 }
 
-// again mounts with other options what is mounted, as a whole or by a remount.
-func (m *module) again(ctx context.Context, w *wish, opts []string, whole bool) error {
+// again remounts with other options, or with whole unmounts and mounts again.
+func (m *module) again(ctx context.Context, w *desired, opts []string, whole bool) error {
 	w.noted = true
 	fun := "mount.remount"
 	if whole {
 		fun = "mount.mount"
-		said, err := change.Ask[any](ctx, m.env, "mount.umount", []any{w.real}, nil)
+		answer, err := change.Ask[any](ctx, m.env, "mount.umount", []any{w.real}, nil)
 		switch {
 		case err != nil:
 			return err
-		case said != true:
-			return errors.New("Unable to unmount " + w.real + ": " + data.Str(said) + ".")
+		case answer != true:
+			return errors.New("Unable to unmount " + w.real + ": " + data.Str(answer) + ".")
 		}
 	}
 	kwargs := data.NewMap("mkmnt", w.Mkmnt, "fstype", w.Fstype, "opts", data.Values(opts))
-	said, err := change.Ask[any](ctx, m.env, fun, []any{w.real, w.Device}, kwargs)
-	if err == nil && said != true {
-		err = errors.New(data.Str(said))
+	answer, err := change.Ask[any](ctx, m.env, fun, []any{w.real, w.Device}, kwargs)
+	if err == nil && answer != true {
+		err = errors.New(data.Str(answer))
 	}
 	return err
 }

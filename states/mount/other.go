@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -19,19 +20,19 @@ type unmountedArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// unmounted has nothing be mounted at a directory.
+// unmounted unmounts a directory.
 //
 // device
 //
-//	The device that the fstab must have for the directory for its line to go.
+//	The device that the line in the fstab must have to be removed.
 //
 // persist
 //
-//	True: it is also not mounted at boot.
+//	True: also do not mount it at boot.
 //
 // config, user
 //
-//	The fstab, and who unmounts it.
+//	The path of the fstab, and the user that unmounts it.
 //
 //	/mnt/sdb:
 //	  mount.unmounted:
@@ -51,8 +52,8 @@ func (m *module) unmounted(ctx context.Context, a unmountedArgs) (change.Result,
 		Wants: func(mounted bool) *data.Map { return change.When(mounted, data.NewMap("umount", true)) },
 		Apply: func(ctx context.Context, _ bool) error {
 			words := data.NewMap("user", a.User)
-			said, err := change.Ask[any](ctx, m.env, "mount.umount", []any{a.Name}, words)
-			if text, failed := said.(string); failed {
+			answer, err := change.Ask[any](ctx, m.env, "mount.umount", []any{a.Name}, words)
+			if text, failed := answer.(string); failed {
 				err = errors.New(text)
 			}
 			return err
@@ -79,7 +80,7 @@ func (m *module) unmounted(ctx context.Context, a unmountedArgs) (change.Result,
 	return change.Join(a.Name, ret, purged), err
 }
 
-// purge takes the directory's line out of the fstab.
+// purge removes the directory's line from the fstab.
 func (m *module) purge(ctx context.Context, a unmountedArgs) (change.Result, error) {
 	return change.Thing[*data.Map]{
 		Look: func(ctx context.Context) (*data.Map, error) {
@@ -94,6 +95,7 @@ func (m *module) purge(ctx context.Context, a unmountedArgs) (change.Result, err
 		Apply: func(ctx context.Context, _ *data.Map) error {
 			ok, err := m.remove(ctx, a.Name, a.Device, a.Config)
 			if err == nil && !ok {
+				//nolint:staticcheck // Salt's text
 				err = errors.New("Failed to persist purge")
 			}
 			return err
@@ -122,11 +124,11 @@ type swapArgs struct {
 	Config  string `default:"'/etc/fstab'"`
 }
 
-// swap has swap be in use, now and at boot.
+// swap activates swap space, now and at boot.
 //
 // persist, config
 //
-//	False: not at boot. The fstab.
+//	False: not at boot. The path of the fstab.
 //
 //	/root/swapfile:
 //	  mount.swap
@@ -135,7 +137,7 @@ func (m *module) swap(ctx context.Context, a swapArgs) (change.Result, error) {
 	if err != nil {
 		return change.Result{}, err
 	}
-	var on *data.Map // what is in use
+	var on *data.Map // active swap
 	ret, err := change.Thing[*data.Map]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (_ *data.Map, err error) {
@@ -172,20 +174,20 @@ func (m *module) swap(ctx context.Context, a swapArgs) (change.Result, error) {
 	return change.Join(a.Name, ret, kept), err
 }
 
-// swapDevice returns the device that a link leads to.
+// swapDevice returns the device that a link points to.
 func (m *module) swapDevice(ctx context.Context, name string) (string, error) {
-	link, err := m.env.Call(ctx, "file.is_link", []any{name}, nil)
-	if err != nil || !data.Truth(link) {
+	link, err := calls.IsLink(ctx, m.env, name)
+	if err != nil || !link {
 		return name, err
 	}
-	target, err := m.env.Call(ctx, "file.readlink", []any{name}, nil)
-	if path := data.Str(target); strings.HasPrefix(path, "/") {
-		return path, err
+	target, err := calls.Readlink(ctx, m.env, name)
+	if strings.HasPrefix(target, "/") {
+		return target, err
 	}
-	return "/dev/" + filepath.Base(data.Str(target)), err
+	return "/dev/" + filepath.Base(target), err
 }
 
-// persistSwap has swap stand in the fstab, whatever its options are.
+// persistSwap adds the swap space to the fstab. The options of an existing line do not matter.
 func (m *module) persistSwap(ctx context.Context, a swapArgs) (change.Result, error) {
 	var did string
 	texts := map[string]string{
@@ -194,7 +196,7 @@ func (m *module) persistSwap(ctx context.Context, a swapArgs) (change.Result, er
 	return change.Thing[bool]{
 		Look: func(ctx context.Context) (bool, error) {
 			table, err := m.table(ctx, a.Config)
-			return stands(table, a.Name), err
+			return inTable(table, a.Name), err
 		},
 		Wants: func(stands bool) *data.Map { return change.When(!stands, data.NewMap("persist", "new")) },
 		Apply: func(ctx context.Context, _ bool) (err error) {
@@ -215,10 +217,10 @@ func (m *module) persistSwap(ctx context.Context, a swapArgs) (change.Result, er
 	}.Ensure(ctx)
 }
 
-// stands tells whether a device is in the fstab.
-func stands(table *data.Map, name string) bool {
-	for folder, line := range table.All() {
-		if folder == name || line.(*data.Map).Text("device") == name {
+// inTable reports whether a device is in the fstab.
+func inTable(table *data.Map, name string) bool {
+	for dir, line := range table.All() {
+		if dir == name || line.(*data.Map).Text("device") == name {
 			return true
 		}
 	}
@@ -231,7 +233,7 @@ type watchArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// modWatch mounts a device anew with its options when something changed that its state watches.
+// modWatch remounts a device with its options when a watched state changed something.
 //
 //	/mnt/sdb:
 //	  mount.mounted:
@@ -241,7 +243,8 @@ type watchArgs struct {
 //	      - file: /etc/credentials
 func (m *module) modWatch(ctx context.Context, a watchArgs) (any, error) {
 	if sfun := a.Kwargs.Value("sfun"); sfun != "mounted" {
-		return change.Done(a.Name, "Watch not supported in "+data.Str(sfun)+" at this time"), nil
+		return change.Unchanged(a.Name,
+			"Watch not supported in "+data.Str(sfun)+" at this time"), nil
 	}
 	if change.Test(ctx) {
 		return change.New(a.Name, nil, nil, a.Name+" would be remounted"), nil
@@ -251,12 +254,12 @@ func (m *module) modWatch(ctx context.Context, a watchArgs) (any, error) {
 		opts = "defaults"
 	}
 	args := []any{a.Name, a.Kwargs.Value("device"), false, a.Kwargs.Value("fstype"), opts}
-	said, err := m.env.Call(ctx, "mount.remount", args, data.NewMap("user", a.User))
+	answer, err := m.env.Call(ctx, "mount.remount", args, data.NewMap("user", a.User))
 	if err != nil {
 		return nil, err
 	}
-	if said != true {
-		return change.Failed(a.Name, a.Name+" failed to remount: "+data.Str(said)), nil
+	if answer != true {
+		return change.Failed(a.Name, a.Name+" failed to remount: "+data.Str(answer)), nil
 	}
-	return change.Done(a.Name, a.Name+" remounted"), nil
+	return change.Unchanged(a.Name, a.Name+" remounted"), nil
 }

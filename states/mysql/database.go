@@ -7,13 +7,14 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
 // Database returns the state mysql_database.
 //
-// What differs from Salt: in test mode both what the character set and what the collation would
-// become is told, and a database whose character set or collation could not be set is a failure.
+// Differences from Salt: in test mode, the changes of both character set and collation are
+// reported. A database whose character set or collation could not be set is a failure.
 func Database() loader.Plugin {
 	return state("mysql_database", func(m *module) []loader.Func {
 		return []loader.Func{
@@ -30,7 +31,7 @@ type databaseArgs struct {
 	Conn         *data.Map `kwargs:"connection_args"`
 }
 
-// presentDatabase keeps a database.
+// presentDatabase creates or changes a database.
 //
 // character_set, collate
 //
@@ -46,9 +47,10 @@ func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (change.Re
 		Name: a.Name,
 		Look: func(ctx context.Context) (*data.Map, error) {
 			v, err := m.call(ctx, "db_get", a.Conn, nil, a.Name)
-			_, err = seen(ctx, v, err)
-			now, _ := v.(*data.Map)
-			return now, err
+			if _, err = seen(ctx, v, err); err != nil {
+				return nil, err
+			}
+			return calls.FoundIn[*data.Map]("mysql.db_get", v)
 		},
 		Wants: func(now *data.Map) *data.Map {
 			return change.When(now.Len() == 0 || a.differing(now) != "", present)
@@ -65,13 +67,13 @@ func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (change.Re
 		},
 		Changed: func(_, _ *data.Map) *data.Map { return changes },
 		Silent:  true,
-		Say:     a.say,
+		Say:     a.comment,
 		Trust:   true, // newer servers have another name for utf8
 	}.Ensure(ctx)
 }
 
-// say returns the comment, nil for the text of an error.
-func (a databaseArgs) say(o change.Outcome[*data.Map]) any {
+// comment returns the comment, nil for the text of an error.
+func (a databaseArgs) comment(o change.Outcome[*data.Map]) any {
 	there := o.Before.Len() > 0
 	switch {
 	case o.Stage == change.StageSame:
@@ -88,15 +90,18 @@ func (a databaseArgs) say(o change.Outcome[*data.Map]) any {
 	return nil
 }
 
-// differing says what of a database is not as wanted, in words; "" for nothing.
+// differing describes the differences of a database from the desired one, "" for none.
 func (a databaseArgs) differing(now *data.Map) string {
 	comment := fmt.Sprintf("Database %s is already present", a.Name)
 	same := true
-	if is := data.Str(now.Value("character_set")); data.Truth(a.CharacterSet) && data.Str(a.CharacterSet) != is {
-		comment, same = fmt.Sprintf("Database character set %s != %s needs to be updated", data.Str(a.CharacterSet), is), false
+	if is := data.Str(now.Value("character_set")); data.Truth(a.CharacterSet) &&
+		data.Str(a.CharacterSet) != is {
+		comment, same = fmt.Sprintf("Database character set %s != %s needs to be updated",
+			data.Str(a.CharacterSet), is), false
 	}
 	if is := data.Str(now.Value("collate")); data.Truth(a.Collate) && data.Str(a.Collate) != is {
-		comment, same = comment+fmt.Sprintf("\nDatabase collate %s != %s needs to be updated", data.Str(a.Collate), is), false
+		comment, same = comment+fmt.Sprintf("\nDatabase collate %s != %s needs to be updated",
+			data.Str(a.Collate), is), false
 	}
 	if same {
 		return ""
@@ -104,7 +109,8 @@ func (a databaseArgs) differing(now *data.Map) string {
 	return comment
 }
 
-// renamed tells whether a database differs in nothing but the name of utf8, which is utf8mb3 to newer servers.
+// renamed reports whether a database differs only in the name of utf8, which newer servers call
+// utf8mb3.
 func (a databaseArgs) renamed(now *data.Map) bool {
 	named := func(v any) string {
 		name := data.Str(v)
@@ -113,7 +119,8 @@ func (a databaseArgs) renamed(now *data.Map) bool {
 		}
 		return name
 	}
-	return (!data.Truth(a.CharacterSet) || named(a.CharacterSet) == named(now.Value("character_set"))) &&
+	return (!data.Truth(a.CharacterSet) ||
+		named(a.CharacterSet) == named(now.Value("character_set"))) &&
 		(!data.Truth(a.Collate) || named(a.Collate) == named(now.Value("collate")))
 }
 
@@ -121,7 +128,7 @@ func (a databaseArgs) kind() *data.Map {
 	return data.NewMap("character_set", a.CharacterSet, "collate", a.Collate)
 }
 
-// alterDatabase alters a database, looks at it again and returns the changes.
+// alterDatabase alters a database, reads it again and returns the changes.
 func (m *module) alterDatabase(
 	ctx context.Context, a databaseArgs, now *data.Map,
 ) (*data.Map, error) {
@@ -129,12 +136,15 @@ func (m *module) alterDatabase(
 	if err != nil {
 		return nil, change.Raise(err)
 	}
-	failure := said(ctx)
+	failure := serverError(ctx)
 	v, err := m.call(ctx, "db_get", a.Conn, nil, a.Name)
 	if err != nil {
 		return nil, change.Raise(err)
 	}
-	after, _ := v.(*data.Map)
+	after, err := calls.FoundIn[*data.Map]("mysql.db_get", v)
+	if err != nil {
+		return nil, err
+	}
 	changes := &data.Map{}
 	for _, key := range []string{"collate", "character_set"} {
 		if was, is := now.Value(key), after.Value(key); !data.Equal(was, is) {
@@ -157,7 +167,7 @@ type absentDatabaseArgs struct {
 //	frank:
 //	  mysql_database.absent: []
 func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (change.Result, error) {
-	return wish{
+	return desired{
 		name: a.Name,
 		there: func(ctx context.Context) (bool, error) {
 			there, err := m.call(ctx, "db_exists", a.Conn, nil, a.Name)

@@ -7,13 +7,15 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
 // Grants returns the state mysql_grants.
 //
-// What differs from Salt: a grant that could not be revoked is a failure, and revoke_first revokes
-// what the user has in that place, as Salt's documentation says; Salt finds nothing to revoke.
+// Differences from Salt: a grant that could not be revoked is a failure. revoke_first revokes the
+// user's privileges on the same database, as Salt's documentation says; Salt finds nothing to
+// revoke.
 func Grants() loader.Plugin {
 	return state("mysql_grants", func(m *module) []loader.Func {
 		return []loader.Func{
@@ -23,7 +25,7 @@ func Grants() loader.Plugin {
 	})
 }
 
-// A grant is what functions are told of one.
+// A grant holds the arguments of functions about a grant.
 type grant struct {
 	Name        string
 	Grant       any `default:"None"`
@@ -46,7 +48,7 @@ type absentGrantArgs struct {
 	Conn *data.Map `kwargs:"connection_args"`
 }
 
-// words returns the texts that comments are made of: the grant, the database, and the user with the host.
+// words returns the texts for comments: the grant, the database, and the user with the host.
 func (a grant) words() (what, database, user string) {
 	return data.Str(a.Grant), data.Str(a.Database), data.Str(a.User) + "@" + data.Str(a.Host)
 }
@@ -56,19 +58,19 @@ func (m *module) granted(ctx context.Context, a grant, conn *data.Map) (any, err
 		a.Grant, a.Database, a.User, a.Host, a.GrantOption, a.Escape)
 }
 
-// presentGrant keeps privileges granted to a user.
+// presentGrant grants privileges to a user.
 //
 // grant
 //
-//	The privileges, with commas between them.
+//	The privileges, separated by commas.
 //
 // database
 //
-//	Where they count: *.*, or a database and a table or a star, with a dot between.
+//	Where they apply: *.*, or a database and a table or a star, separated by a dot.
 //
 // user, host
 //
-//	Who gets them.
+//	The grantee.
 //
 // grant_option
 //
@@ -76,15 +78,15 @@ func (m *module) granted(ctx context.Context, a grant, conn *data.Map) (any, err
 //
 // escape
 //
-//	False: the names of database and table are not quoted.
+//	False: do not quote the names of database and table.
 //
 // revoke_first
 //
-//	True: what the user has there is revoked before.
+//	True: first revoke what the user has there.
 //
 // ssl_option
 //
-//	A list of what the user's connections must be like: SSL, X509, CIPHER, ISSUER, SUBJECT.
+//	A list of requirements for the user's connections: SSL, X509, CIPHER, ISSUER, SUBJECT.
 //
 //	frank_exampledb:
 //	  mysql_grants.present:
@@ -94,7 +96,7 @@ func (m *module) granted(ctx context.Context, a grant, conn *data.Map) (any, err
 //	    - host: localhost
 func (m *module) presentGrant(ctx context.Context, a presentGrantArgs) (change.Result, error) {
 	what, database, user := a.words()
-	return wish{
+	return desired{
 		name:   a.Name,
 		wanted: true,
 		there: func(ctx context.Context) (bool, error) {
@@ -120,19 +122,25 @@ func (m *module) presentGrant(ctx context.Context, a presentGrantArgs) (change.R
 	}.ensure(ctx)
 }
 
-// revokeAll revokes what a user has been granted in the place of a new grant.
+// revokeAll revokes the privileges that a user has on the database of a new grant.
 func (m *module) revokeAll(ctx context.Context, a presentGrantArgs) error {
 	v, err := m.call(ctx, "user_grants", a.Conn, nil, a.User, a.Host)
 	if err != nil {
 		return err
 	}
-	grants, _ := v.([]any)
+	grants, err := calls.FoundIn[[]any]("mysql.user_grants", v)
+	if err != nil {
+		return err
+	}
 	for _, g := range grants {
 		t, err := m.call(ctx, "tokenize_grant", nil, nil, g)
 		if err != nil {
 			return err
 		}
-		tokens, _ := t.(*data.Map)
+		tokens, err := calls.FoundIn[*data.Map]("mysql.tokenize_grant", t)
+		if err != nil {
+			return err
+		}
 		list, _ := tokens.Value("grant").([]any)
 		if bare(tokens.Text("database")) != bare(data.Str(a.Database)) || len(list) == 0 {
 			continue
@@ -159,11 +167,11 @@ func bare(s string) string { return strings.NewReplacer("`", "", `\`, "").Replac
 //	    - host: localhost
 func (m *module) absentGrant(ctx context.Context, a absentGrantArgs) (change.Result, error) {
 	what, database, user := a.words()
-	return wish{
+	return desired{
 		name: a.Name,
 		there: func(ctx context.Context) (bool, error) {
 			there, err := m.granted(ctx, a.grant, a.Conn)
-			if text := said(ctx); err == nil && !data.Truth(there) && text != "" {
+			if text := serverError(ctx); err == nil && !data.Truth(there) && text != "" {
 				return false, change.Reason(fmt.Sprintf("Unable to determine if grant %s on %s for %s exists (%s)",
 					what, database, user, text))
 			}
@@ -176,7 +184,8 @@ func (m *module) absentGrant(ctx context.Context, a absentGrantArgs) (change.Res
 			return refusal(ctx, failed, gone, err)
 		},
 		texts: change.Texts{
-			Same:  fmt.Sprintf("Grant %s on %s to %s is not present, so it cannot be revoked", what, database, user),
+			Same: fmt.Sprintf("Grant %s on %s to %s is not present, so it cannot be revoked", what,
+				database, user),
 			Would: fmt.Sprintf("MySQL grant %s is set to be revoked", a.Name),
 			Done:  fmt.Sprintf("Grant %s on %s for %s has been revoked", what, database, user),
 		},

@@ -1,6 +1,6 @@
-// Package mysql is Salt's states mysql_database, mysql_grants, mysql_query and mysql_user for servers
-// of MySQL and MariaDB (salt/states/mysql_*.py). The module mysql does the work; arguments that begin
-// with connection_ are given to it.
+// Package mysql is Salt's states mysql_database, mysql_grants, mysql_query and mysql_user for MySQL
+// and MariaDB servers (salt/states/mysql_*.py). It uses the module mysql and passes on arguments
+// that begin with connection_.
 package mysql
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A module does the work of all states of the package.
+// A module is shared by all states of the package.
 type module struct{ env *loader.Env }
 
-// state returns a state that is there where the module mysql is.
+// state returns a state that loads only if the module mysql does.
 func state(name string, funcs func(m *module) []loader.Func) loader.Plugin {
 	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
 		if !env.Functions.Has("mysql.query") {
@@ -25,8 +25,8 @@ func state(name string, funcs func(m *module) []loader.Func) loader.Plugin {
 	}}
 }
 
-// call calls a function of the module mysql with how to reach the server. What the server said at
-// another time is forgotten.
+// call calls a function of the module mysql with the connection arguments. It discards the server's
+// earlier error message.
 func (m *module) call(
 	ctx context.Context, fun string, conn, kwargs *data.Map, args ...any,
 ) (any, error) {
@@ -37,8 +37,8 @@ func (m *module) call(
 	return m.env.Call(ctx, "mysql."+fun, args, all)
 }
 
-// said returns what the server said of the last call, "" for nothing.
-func said(ctx context.Context) string {
+// serverError returns the server's error message for the last call, "" for none.
+func serverError(ctx context.Context) string {
 	text, _ := loader.ContextOf(ctx).Get("mysql.error")
 	loader.ContextOf(ctx).Delete("mysql.error")
 	if text == nil {
@@ -47,28 +47,28 @@ func said(ctx context.Context) string {
 	return data.Str(text)
 }
 
-// because returns a comment with what the server said of the last call behind it.
+// because returns a comment with the server's error message for the last call.
 func because(ctx context.Context, comment string) string {
-	if text := said(ctx); text != "" {
+	if text := serverError(ctx); text != "" {
 		return comment + " (" + text + ")"
 	}
 	return comment
 }
 
-// seen passes an answer on. The error is that of the call, which is raised, or, for an answer that is
-// no, what the server said.
+// seen returns a boolean answer. The error is that of the call, which is raised, or the server's
+// error message for a negative answer.
 func seen(ctx context.Context, yes any, err error) (bool, error) {
 	if err != nil || data.Truth(yes) {
 		return data.Truth(yes), change.Raise(err)
 	}
-	if text := said(ctx); text != "" {
+	if text := serverError(ctx); text != "" {
 		return false, change.Reason(text)
 	}
 	return false, nil
 }
 
-// refusal returns the error of a call, which is raised, or the text with what the server said for an
-// answer that is no.
+// refusal returns the error of a call, which is raised, or for a negative answer the text with the
+// server's error message.
 func refusal(ctx context.Context, text string, ok any, err error) error {
 	if err == nil && !data.Truth(ok) {
 		return change.Reason(because(ctx, text))
@@ -76,17 +76,17 @@ func refusal(ctx context.Context, text string, ok any, err error) error {
 	return change.Raise(err)
 }
 
-// A wish is something that the server has, or does not have, as a state wants it.
-type wish struct {
+// desired is something that is to exist on the server, or not to exist.
+type desired struct {
 	name   string
-	wanted bool // what there is to return
+	wanted bool // desired return value
 	there  func(ctx context.Context) (bool, error)
 	make   func(ctx context.Context) error
 	texts  change.Texts
 }
 
-// ensure brings the wish about. That the server has accepted it is believed, as in Salt.
-func (w wish) ensure(ctx context.Context) (change.Result, error) {
+// ensure brings about the desired outcome. As in Salt, the result is not verified on the server.
+func (w desired) ensure(ctx context.Context) (change.Result, error) {
 	word := map[bool]string{true: "Present", false: "Absent"}[w.wanted]
 	return change.Thing[bool]{
 		Name: w.name,

@@ -9,10 +9,10 @@ import (
 	"github.com/brineproject/brine/internal/test/teststate"
 )
 
-// prefix begins the names of the databases and users of this test.
+// prefix begins the names of the test's databases and users.
 const prefix = "brine_state_"
 
-// shelf returns the states, where there is a server.
+// shelf returns the states. It skips the test if there is no server.
 func shelf(t *testing.T) *teststate.Shelf {
 	t.Helper()
 	testdb.MariaDB(t, testdb.Names{
@@ -21,8 +21,8 @@ func shelf(t *testing.T) *teststate.Shelf {
 	return teststate.NewShelf(t, data.NewMap("mysql.host", "127.0.0.1", "mysql.user", "root"))
 }
 
-// The files of testdata have what Salt 3006.0 answered on the same server: in test mode, in the real
-// run, in a second one and in test mode again.
+// The files of testdata have the results of Salt 3006.0 on the same server: in test mode, in the
+// real run, in a second one and in test mode again.
 func TestRuns(t *testing.T) {
 	for _, state := range []string{"database", "grants", "user"} {
 		t.Run(state, func(t *testing.T) {
@@ -31,8 +31,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// same compares results. That a server cannot be reached is told in the words of the library that was
-// used; that a database cannot be removed is a failure with us.
+// same compares results. The message for an unreachable server depends on the library. Failing to
+// remove a database is a failure here.
 func same(got, want *data.Map) bool {
 	const unreachable = "Can't connect to "
 	if strings.Contains(want.Text("comment"), unreachable) {
@@ -44,12 +44,14 @@ func same(got, want *data.Map) bool {
 	return data.Equal(got, want)
 }
 
-// A password never shows, not in what the server says of it either.
+// A password never appears, not even in error messages of the server.
 func TestPasswordStaysSecret(t *testing.T) {
 	s := shelf(t)
-	for _, kwargs := range []*data.Map{data.NewMap("password", "sesame-open"), data.NewMap("password_hash", "sesame-hash")} {
+	for _, kwargs := range []*data.Map{data.NewMap("password", "sesame-open"),
+		data.NewMap("password_hash", "sesame-hash")} {
 		for range 2 {
-			if got := data.Repr(s.Run(t, false, "mysql_user.present", prefix+"s", kwargs)); strings.Contains(got, "sesame") {
+			if got := data.Repr(s.Run(t, false, "mysql_user.present", prefix+
+				"s", kwargs)); strings.Contains(got, "sesame") {
 				t.Errorf("got %s", got)
 			}
 		}
@@ -89,7 +91,8 @@ func TestCollation(t *testing.T) {
 	if again.Value("result") != true || data.Truth(again.Value("changes")) {
 		t.Errorf("the second time %s", data.Repr(again))
 	}
-	// Newer servers tell utf8 as utf8mb3: to Salt 3006.0 such a database has to be updated each time, and is as wanted.
+	// Newer servers call utf8 utf8mb3. Salt 3006.0 updates such a database in each run; here it is
+	// as desired.
 	old := data.NewMap("character_set", "utf8", "collate", "utf8_general_ci")
 	for i := range 2 {
 		got := s.Run(t, false, "mysql_database.present", name, old)
@@ -114,16 +117,19 @@ func TestRevokeFirst(t *testing.T) {
 	s.Run(t, false, "mysql_database.present", prefix+"t1", nil)
 	s.Run(t, false, "mysql_user.present", prefix+"a", data.NewMap("password", "x"))
 	grant := func(name, what string, first bool) *data.Map {
-		kwargs := data.NewMap("grant", what, "database", prefix+"t1.*", "user", prefix+"a", "revoke_first", first)
+		kwargs := data.NewMap("grant", what, "database", prefix+"t1.*", "user", prefix+"a",
+			"revoke_first", first)
 		return s.Run(t, false, "mysql_grants.present", name, kwargs)
 	}
 	grant("one", "select,insert", false)
 	for i, changes := range []bool{true, false} {
-		if got := grant("two", "update", true); got.Value("result") != true || data.Truth(got.Value("changes")) != changes {
+		if got := grant("two", "update", true); got.Value("result") != true ||
+			data.Truth(got.Value("changes")) != changes {
 			t.Errorf("run %d gives %s", i, data.Repr(got))
 		}
 	}
-	gone := s.Run(t, false, "mysql_grants.absent", "one", data.NewMap("grant", "insert", "database", prefix+"t1.*", "user", prefix+"a"))
+	gone := s.Run(t, false, "mysql_grants.absent",
+		"one", data.NewMap("grant", "insert", "database", prefix+"t1.*", "user", prefix+"a"))
 	if gone.Value("result") != true || data.Truth(gone.Value("changes")) {
 		t.Errorf("insert is left: %s", data.Repr(gone))
 	}

@@ -10,18 +10,19 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
 // Query returns the state mysql_query.
 //
-// A statement is executed each time, and that is a change; with overwrite: False it is executed only
-// while its grain or file is missing.
+// A statement is executed in each run and counts as a change. With overwrite: False it is executed
+// only while its grain or file is missing.
 //
-// What differs from Salt: a statement that the server refuses, and a server that cannot be reached,
-// are failures that say why; results of run_file are for each statement a list of rows, where Salt
-// takes a row for a column; NULL is written to a file as None; a grain that has no keys is told
-// before anything is executed.
+// Differences from Salt: a statement that the server rejects, and a server that cannot be reached,
+// are failures with the reason. The results of run_file are a list of rows for each statement,
+// where Salt confuses rows and columns. NULL is written to a file as None. A grain that is not a
+// dictionary is reported before anything is executed.
 func Query() loader.Plugin {
 	return state("mysql_query", func(m *module) []loader.Func {
 		return []loader.Func{
@@ -49,23 +50,23 @@ type runArgs struct {
 //
 // output
 //
-//	Where to store the result: grain, or the path of a file. Default: it is in the comment alone.
+//	Where to store the result: grain, or the path of a file. Default: only in the comment.
 //
 // grain, key
 //
-//	The grain to store it in, and the key of that grain if it is a dictionary.
+//	The grain to store it in, and the key in that grain if it is a dictionary.
 //
 // overwrite
 //
-//	False executes nothing where the file, the grain or its key is there already.
+//	False: execute nothing if the file, the grain or its key already exists.
 //
 // check_db_exists
 //
-//	False does not look whether there is the database.
+//	False: do not check whether the database exists.
 //
 // client_flags
 //
-//	A list of flags of the connection: multi_statements, found_rows.
+//	A list of flags for the connection: multi_statements, found_rows.
 //
 //	count_users:
 //	  mysql_query.run:
@@ -99,7 +100,7 @@ type runFileArgs struct {
 	Conn          *data.Map `kwargs:"connection_args"`
 }
 
-// runFile executes the statements of a file, each of which ends at the end of a line.
+// runFile executes the statements in a file. Each statement ends at the end of a line.
 //
 // database, query_file
 //
@@ -107,7 +108,7 @@ type runFileArgs struct {
 //
 // saltenv
 //
-//	The environment that a file of the master is taken from. Default: that of the run.
+//	The environment for a file of the master. Default: that of the run.
 //
 // output, grain, key, overwrite, check_db_exists, client_flags
 //
@@ -130,7 +131,8 @@ func (m *module) runFile(ctx context.Context, a runFileArgs) (any, error) {
 	}
 	switch _, err := os.Stat(file); {
 	case file == "" || errors.Is(err, fs.ErrNotExist):
-		return change.Failed(a.Name, fmt.Sprintf("File %s does not exist", data.Str(a.QueryFile))), nil
+		return change.Failed(a.Name, fmt.Sprintf("File %s does not exist", data.Str(a.QueryFile))),
+			nil
 	case err != nil:
 		return nil, loader.OSError(err)
 	}
@@ -145,7 +147,7 @@ func (m *module) runFile(ctx context.Context, a runFileArgs) (any, error) {
 
 const noFlags = "Error: client_flags must be a list."
 
-// connection returns how to reach the server, and false where the flags are no list.
+// connection returns the connection arguments, and false if the flags are not a list.
 func connection(conn *data.Map, flags any) (*data.Map, bool) {
 	if flags == nil {
 		flags = []any{}
@@ -157,7 +159,7 @@ func connection(conn *data.Map, flags any) (*data.Map, bool) {
 	return all, ok
 }
 
-// file returns where a file, or that of a URL, is on this system; "" for one that nobody has.
+// file returns the local path of a file or URL, "" if it does not exist.
 func (m *module) file(ctx context.Context, name, saltenv any) (string, error) {
 	if !regexp.MustCompile(`^(https?|salt|s3|swift)://`).MatchString(data.Str(name)) {
 		return data.Str(name), nil
@@ -165,9 +167,5 @@ func (m *module) file(ctx context.Context, name, saltenv any) (string, error) {
 	if !data.Truth(saltenv) {
 		saltenv = change.CallOf(ctx).SaltEnv
 	}
-	cached, err := m.env.Call(ctx, "cp.cache_file", []any{name}, data.NewMap("saltenv", saltenv))
-	if err != nil || !data.Truth(cached) {
-		return "", err
-	}
-	return data.Str(cached), nil
+	return calls.CacheFile(ctx, m.env, calls.Source{Path: name, SaltEnv: saltenv})
 }

@@ -23,7 +23,7 @@ import (
 // base is the database of this test.
 const base = "brine_query_q"
 
-// server gives a new database with a table of two rows.
+// server creates a database with a table of two rows.
 func server(t *testing.T) *sql.DB {
 	t.Helper()
 	db := testdb.MariaDB(t, testdb.Names{Databases: []string{base}})
@@ -32,7 +32,7 @@ func server(t *testing.T) *sql.DB {
 	return db
 }
 
-// A host is a minion without a master, below a directory.
+// A host is a masterless minion in a directory.
 type host struct {
 	t     *testing.T
 	dir   string
@@ -44,11 +44,14 @@ func newHost(t *testing.T) *host {
 	h := &host{t: t, dir: t.TempDir()}
 	grains := data.NewMap("roles", []any{"db"})
 	srv := h.at("states")
-	opts := data.NewMap("id", "db1", "file_client", "local", "local", true, "cachedir", h.at("cache"), "conf_file", h.at("minion"),
-		"fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{srv}), "hash_type", "sha256",
-		"file_buffer_size", int64(262144), "mysql.host", "127.0.0.1", "mysql.user", "root")
+	opts := data.NewMap("id", "db1", "file_client", "local", "local", true,
+		"cachedir", h.at("cache"), "conf_file", h.at("minion"),
+		"fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{srv}),
+		"hash_type", "sha256", "file_buffer_size", int64(262144), "mysql.host", "127.0.0.1",
+		"mysql.user", "root")
 	log := logging.Discard()
-	env := &loader.Env{Opts: opts, Log: log, Grains: func() *data.Map { return grains }, Pillar: func() *data.Map { return data.NewMap() }}
+	env := &loader.Env{Opts: opts, Log: log, Grains: func() *data.Map { return grains },
+		Pillar: func() *data.Map { return data.NewMap() }}
 	functions, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
@@ -96,13 +99,13 @@ func (h *host) run(test bool, fun string, kwargs *data.Map) *data.Map {
 	return ret
 }
 
-// timeless takes out of a text how long a statement took.
+// timeless removes the execution time of a statement from a text.
 func timeless(text string) string {
 	return regexp.MustCompile(`'(human|raw)': ('[\d.e-]+m?s?'|[\d.e-]+)`).ReplaceAllString(text, "'$1': 0")
 }
 
-// testdata/query.json has what Salt 3006.0 answered on the same server: in test mode, in the real run, in test mode again and in a
-// second run.
+// testdata/query.json has the results of Salt 3006.0 on the same server: in test mode, in the real
+// run, in test mode again and in a second run.
 func TestQueries(t *testing.T) {
 	server(t)
 	h := newHost(t)
@@ -110,7 +113,8 @@ func TestQueries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := vectors.Decode([]byte(strings.NewReplacer("brine_q", base, "DIR", h.dir).Replace(string(src))))
+	list, err := vectors.Decode([]byte(strings.NewReplacer("brine_q", base,
+		"DIR", h.dir).Replace(string(src))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,24 +124,27 @@ func TestQueries(t *testing.T) {
 			step := s.(*data.Map)
 			got := h.run(step.Value("test") == true, c.Text("state"), c.Object("kwargs"))
 			if want := step.Value("return").(*data.Map); !sameQuery(got, want) {
-				t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("state"), data.Repr(c.Object("kwargs")), i, data.Repr(got), data.Repr(want))
+				t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("state"),
+					data.Repr(c.Object("kwargs")), i, data.Repr(got), data.Repr(want))
 			}
 		}
 	}
 	if got, want := h.read("out1"), "id:1\nname:uno\nid:2\nname:two\n"; got != want {
 		t.Errorf("rows are in the file as %q, not %q", got, want)
 	}
-	if got, want := timeless(h.read("out2")), "query time:{'human': 0, 'raw': 0}\nrows affected:0\n"; got != want {
+	if got, want := timeless(h.read("out2")),
+		"query time:{'human': 0, 'raw': 0}\nrows affected:0\n"; got != want {
 		t.Errorf("a statement without rows is in the file as %q, not %q", got, want)
 	}
 	const rows = "    results:\n    - id: '1'\n      name: uno\n    - id: '2'\n      name: two\n    rows returned: 2\n"
-	if got := h.read("grains"); !strings.Contains(got, "g2:\n  k:\n    columns:\n    - id\n    - name\n") || !strings.Contains(got, rows) {
+	if got := h.read("grains"); !strings.Contains(got,
+		"g2:\n  k:\n    columns:\n    - id\n    - name\n") || !strings.Contains(got, rows) {
 		t.Errorf("the grains are %q", got)
 	}
 }
 
-// sameQuery compares results. Where Salt ends in an exception, or takes a server that it cannot reach for success, there is a failure that
-// says why.
+// sameQuery compares results. If Salt ends with an exception, or treats an unreachable server as
+// success, the result here is a failure with the reason.
 func sameQuery(got, want *data.Map) bool {
 	const unreachable = "Can't connect to "
 	comment := want.Text("comment")
@@ -148,16 +155,19 @@ func sameQuery(got, want *data.Map) bool {
 	case strings.Contains(comment, unreachable):
 		return got.Value("result") == false && strings.Contains(got.Text("comment"), unreachable)
 	}
-	return data.Equal(got.Value("name"), want.Value("name")) && data.Equal(got.Value("result"), want.Value("result")) &&
-		data.Equal(got.Value("changes"), want.Value("changes")) && timeless(got.Text("comment")) == timeless(comment)
+	return data.Equal(got.Value("name"), want.Value("name")) &&
+		data.Equal(got.Value("result"), want.Value("result")) &&
+		data.Equal(got.Value("changes"), want.Value("changes")) &&
+		timeless(got.Text("comment")) == timeless(comment)
 }
 
-// Salt 3006.0 keeps of the rows of a file's statement the first alone, and cannot write them to a file.
+// Salt 3006.0 keeps only the first row of a statement in a file, and cannot write it to a file.
 func TestRowsOfAFile(t *testing.T) {
 	db := server(t)
 	h := newHost(t)
 	h.write("more.sql", "SELECT id FROM t ORDER BY id;\nSELECT name FROM t WHERE id=9;\nSELECT NULL AS n, name FROM t WHERE id=2;\n")
-	kwargs := data.NewMap("database", base, "query_file", h.at("more.sql"), "output", h.at("out"), "overwrite", false)
+	kwargs := data.NewMap("database", base, "query_file", h.at("more.sql"), "output", h.at("out"),
+		"overwrite", false)
 	if would := h.run(true, "mysql_query.run_file", kwargs); would.Value("result") != nil {
 		t.Errorf("test mode says %s", data.Repr(would))
 	}
@@ -180,20 +190,22 @@ func TestRowsOfAFile(t *testing.T) {
 	}
 }
 
-// Salt 3006.0 ends in an exception for both.
+// Salt 3006.0 ends with an exception in both cases.
 func TestFiles(t *testing.T) {
 	server(t)
 	h := newHost(t)
 	for _, test := range []bool{true, false} {
 		for _, file := range []any{"salt://missing.sql", nil} {
 			got := h.run(test, "mysql_query.run_file", data.NewMap("database", base, "query_file", file))
-			if got.Value("result") != false || got.Text("comment") != "File "+data.Str(file)+" does not exist" {
+			if got.Value("result") != false || got.Text("comment") != "File "+data.Str(file)+
+				" does not exist" {
 				t.Errorf("got %s", data.Repr(got))
 			}
 		}
 	}
 	for range 2 {
-		got := h.run(false, "mysql_query.run_file", data.NewMap("database", base, "query_file", "salt://ins.sql", "output", h.at("out")))
+		got := h.run(false, "mysql_query.run_file",
+			data.NewMap("database", base, "query_file", "salt://ins.sql", "output", h.at("out")))
 		if want := "rows affected:2\nquery time:{'raw': 0, 'human': 0}\n"; got.Value("result") != true || timeless(h.read("out")) != want {
 			t.Errorf("got %s and a file %q", data.Repr(got), h.read("out"))
 		}
@@ -204,7 +216,8 @@ func TestRefusedFile(t *testing.T) {
 	server(t)
 	h := newHost(t)
 	h.write("bad.sql", "SELECT nonsense FROM t;\n")
-	got := h.run(false, "mysql_query.run_file", data.NewMap("database", base, "query_file", h.at("bad.sql"), "output", h.at("out")))
+	got := h.run(false, "mysql_query.run_file",
+		data.NewMap("database", base, "query_file", h.at("bad.sql"), "output", h.at("out")))
 	if got.Value("result") != false || data.Truth(got.Value("changes")) ||
 		!strings.HasPrefix(got.Text("comment"), "Database "+base+" is already present (MySQL Error 1054: ") {
 		t.Errorf("got %s", data.Repr(got))
@@ -234,16 +247,18 @@ func TestTargets(t *testing.T) {
 	if err := db.QueryRow("SELECT SUM(id) FROM " + base + ".t").Scan(&sum); err != nil || sum != 3 {
 		t.Errorf("the sum is %d, %v", sum, err)
 	}
-	// A second key leaves the first.
+	// A second key does not change the first.
 	for _, key := range []string{"a", "b"} {
-		if got := h.run(false, "mysql_query.run", with("output", "grain", "grain", "moved", "key", key)); got.Value("result") != true {
+		if got := h.run(false, "mysql_query.run",
+			with("output", "grain", "grain", "moved", "key", key)); got.Value("result") != true {
 			t.Errorf("got %s", data.Repr(got))
 		}
 	}
-	if got := regexp.MustCompile(`(?m)^  (\w+):$`).FindAllString(h.read("grains"), -1); len(got) != 2 || got[0] != "  a:" || got[1] != "  b:" {
+	if got := regexp.MustCompile(`(?m)^  (\w+):$`).FindAllString(h.read("grains"),
+		-1); len(got) != 2 || got[0] != "  a:" || got[1] != "  b:" {
 		t.Errorf("the keys of the grain are %q: %s", got, h.read("grains"))
 	}
-	// A link stays one, and the file keeps its mode.
+	// A link is kept, and the file keeps its mode.
 	h.write("real", "old")
 	if err := os.Chmod(h.at("real"), 0o600); err != nil {
 		t.Fatal(err)
@@ -255,12 +270,16 @@ func TestTargets(t *testing.T) {
 		t.Errorf("got %s", data.Repr(got))
 	}
 	info, err := os.Lstat(h.at("real"))
-	if link, _ := os.Readlink(h.at("link")); err != nil || link != "real" || info.Mode() != 0o600 || !strings.Contains(h.read("real"), "rows affected:2") {
+	if link, _ := os.Readlink(h.at("link")); err != nil || link != "real" || info.Mode() != 0o600 ||
+		!strings.Contains(h.read("real"), "rows affected:2") {
 		t.Errorf("the link is to %q, the file %v has %q, %v", link, info.Mode(), h.read("real"), err)
 	}
-	// What was executed and could not be stored is told as both.
+	// If a result could not be stored, the comment says both that the statement was executed and
+	// that storing failed.
 	got := h.run(false, "mysql_query.run", with("output", h.at("none/out")))
-	if got.Value("result") != false || !data.Equal(got.Value("changes"), data.NewMap("query", "Executed")) || !strings.Contains(got.Text("comment"), "none") {
+	if got.Value("result") != false ||
+		!data.Equal(got.Value("changes"), data.NewMap("query", "Executed")) ||
+		!strings.Contains(got.Text("comment"), "none") {
 		t.Errorf("got %s", data.Repr(got))
 	}
 	if got := h.run(false, "mysql_query.run", with("output", os.DevNull)); got.Value("result") != true {
@@ -274,8 +293,9 @@ func TestTargets(t *testing.T) {
 func TestFlags(t *testing.T) {
 	server(t)
 	h := newHost(t)
-	// found_rows has the server count rows that are as they shall be.
-	for flag, want := range map[string]string{"found_rows": "'rows affected': 1}", "": "'rows affected': 0}"} {
+	// With found_rows the server counts rows that already have the desired values.
+	for flag, want := range map[string]string{"found_rows": "'rows affected': 1}",
+		"": "'rows affected': 0}"} {
 		kwargs := data.NewMap("database", base, "query", "UPDATE t SET name='one' WHERE id=1")
 		if flag != "" {
 			kwargs.Set("client_flags", []any{flag})

@@ -6,13 +6,13 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A result is what the server returned: of one statement, or of the many of a file.
+// A result is what the server returned for one statement, or for the statements of a file.
 type result struct {
 	all  *data.Map
 	many bool
 }
 
-// name makes dictionaries of the rows, by their columns.
+// name converts the rows to dictionaries by column name.
 func (r result) name() {
 	rows, ok := r.all.Value("results").([]any)
 	if !ok {
@@ -56,7 +56,7 @@ func (r result) text() string {
 	return data.Str(shown)
 }
 
-// ordered returns the result in the order that Salt has it.
+// ordered returns the result in the order that Salt uses.
 func (r result) ordered() *data.Map {
 	if !r.many {
 		return r.all
@@ -72,7 +72,7 @@ func (r result) ordered() *data.Map {
 	return sorted
 }
 
-// tuples returns names of columns, which are tuples.
+// tuples returns the names of columns as tuples.
 func (r result) tuples(columns []any) any {
 	if !r.many {
 		return data.Tuple(columns)
@@ -85,7 +85,8 @@ func (r result) tuples(columns []any) any {
 	return all
 }
 
-// lines returns what goes to a file: each cell of each row after the name of its column, or, without rows, all there is.
+// lines returns the text to write to a file: each cell of each row after the name of its column, or
+// everything if there are no rows.
 func (r result) lines() string {
 	var b strings.Builder
 	rows, ok := r.all.Value("results").([]any)

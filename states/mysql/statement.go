@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A statement is what to execute, with which function of the module mysql, and where.
+// A statement is what to execute, with which function of the module mysql, and in which database.
 type statement struct {
 	m        *module
 	name     any
@@ -18,19 +18,21 @@ type statement struct {
 	text     any
 }
 
-// missing returns the result of a state whose database is not there, or cannot be seen; nil for one that is there.
+// missing returns the result of a state whose database does not exist, or cannot be checked. It
+// returns nil if it exists.
 func (s statement) missing(ctx context.Context, named any) (any, error) {
 	there, err := s.m.call(ctx, "db_exists", s.conn, nil, s.database)
 	if err != nil || data.Truth(there) {
 		return nil, err
 	}
-	if text := said(ctx); text != "" {
+	if text := serverError(ctx); text != "" {
 		return change.Failed(s.name, text), nil
 	}
-	return change.Would(s.name, nil, fmt.Sprintf("Database %s is not present", data.Str(named))), nil
+	return change.Would(s.name, nil,
+		fmt.Sprintf("Database %s is not present", data.Str(named))), nil
 }
 
-// ensure executes the statement unless the target has a result that is to stay.
+// ensure executes the statement unless the target has a result that is to be kept.
 func (s statement) ensure(ctx context.Context, to target) (any, error) {
 	if to.nameless() {
 		return change.Failed(s.name, "Error: output type 'grain' needs the grain parameter\n"), nil
@@ -40,7 +42,9 @@ func (s statement) ensure(ctx context.Context, to target) (any, error) {
 	case err != nil:
 		return change.Failed(s.name, err.Error()), nil
 	case there && to.stays():
-		return change.Done(s.name, fmt.Sprintf("No execution needed. %s already set", to.title())), nil
+		return change.Unchanged(s.name,
+				fmt.Sprintf("No execution needed. %s already set", to.title())),
+			nil
 	case change.Test(ctx):
 		return change.Would(s.name, nil, "Query would execute, "+to.plan()), nil
 	}
@@ -54,12 +58,13 @@ func (s statement) execute(ctx context.Context, to target) (any, error) {
 	}
 	answer, ok := v.(*data.Map)
 	if !ok || answer.Len() == 0 {
-		return change.Failed(s.name, s.refused(said(ctx))), nil
+		return change.Failed(s.name, s.refused(serverError(ctx))), nil
 	}
 	r := result{answer.Clone(), s.fun == "file_query"}
 	r.name()
 	if err := s.m.store(ctx, to, r); err != nil {
-		return change.New(s.name, false, data.NewMap("query", "Executed"), fmt.Sprintf("%s\n%v", r.text(), err)), nil
+		return change.New(s.name, false, data.NewMap("query", "Executed"),
+			fmt.Sprintf("%s\n%v", r.text(), err)), nil
 	}
 	return change.New(s.name, true, data.NewMap("query", "Executed"+to.into()), r.text()), nil
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// A target is where a result is stored: in a grain, below a key of one, in a file or, without an
-// output, nowhere.
+// A target is where a result is stored: in a grain, under a key of a grain, in a file or, without
+// an output, nowhere.
 type target struct {
 	Output    any `default:"None"`
 	Grain     any `default:"None"`
@@ -23,12 +24,12 @@ type target struct {
 	Overwrite any `default:"True"`
 }
 
-// stays reports whether a result that is there is not to be replaced.
+// stays reports whether an existing result is to be kept.
 func (t target) stays() bool { return !data.Truth(t.Overwrite) }
 
 func (t target) inGrain() bool { return t.Output == "grain" }
 
-// nameless reports whether the result goes to a grain that has no name.
+// nameless reports whether the output is a grain but has no name.
 func (t target) nameless() bool { return t.inGrain() && t.Grain == nil }
 
 // place returns the grain and its key, or the path.
@@ -42,7 +43,7 @@ func (t target) place() string {
 	return data.Str(t.Grain) + ":" + data.Str(t.Key)
 }
 
-// title begins a sentence about the target.
+// title returns the beginning of a sentence about the target.
 func (t target) title() string {
 	if t.inGrain() {
 		return "Grain " + t.place()
@@ -50,7 +51,7 @@ func (t target) title() string {
 	return "File " + t.place()
 }
 
-// plan says what would be done with the result.
+// plan describes what would be done with the result.
 func (t target) plan() string {
 	switch {
 	case t.Output == nil:
@@ -61,7 +62,7 @@ func (t target) plan() string {
 	return "storing result in file: " + t.place()
 }
 
-// into says where the result went.
+// into describes where the result was stored.
 func (t target) into() string {
 	switch {
 	case t.Output == nil:
@@ -72,8 +73,8 @@ func (t target) into() string {
 	return ". Output into " + t.place()
 }
 
-// has reports whether the target has a result. What cannot be seen, and a grain that can have no keys, is an error, but a file that is
-// overwritten need not be seen.
+// has reports whether the target has a result. It returns an error if that cannot be determined, or
+// if the grain cannot have keys. A file that is going to be overwritten is not checked.
 func (m *module) has(ctx context.Context, t target) (bool, error) {
 	switch {
 	case t.Output == nil:
@@ -92,29 +93,29 @@ func (m *module) has(ctx context.Context, t target) (bool, error) {
 }
 
 func (m *module) hasGrain(ctx context.Context, name any) (bool, error) {
-	v, err := m.env.Call(ctx, "grains.ls", nil, nil)
-	list, _ := v.([]any)
+	list, err := loader.CallAs[[]any](ctx, m.env, "grains.ls", nil, nil)
 	return slices.Contains(list, name), err
 }
 
-// keys returns a copy of the dictionary that the grain is, an empty one where there is no such grain.
+// keys returns a copy of the grain's dictionary, or an empty one if there is no such grain.
 func (m *module) keys(ctx context.Context, t target) (*data.Map, error) {
 	there, err := m.hasGrain(ctx, t.Grain)
 	if err != nil || !there {
 		return data.NewMap(), err
 	}
-	v, err := m.env.Call(ctx, "grains.get", []any{t.Grain}, nil)
+	v, err := calls.GrainsGet[any](ctx, m.env, t.Grain)
 	if err != nil {
 		return nil, err
 	}
 	now, ok := v.(*data.Map)
 	if !ok {
-		return nil, fmt.Errorf("the grain %s is not a dictionary: it cannot have the key %s", data.Str(t.Grain), data.Str(t.Key))
+		return nil, fmt.Errorf("the grain %s is not a dictionary: it cannot have the key %s",
+			data.Str(t.Grain), data.Str(t.Key))
 	}
 	return now.Clone(), nil
 }
 
-// store brings a result to its target.
+// store stores a result in its target.
 func (m *module) store(ctx context.Context, t target, r result) error {
 	switch {
 	case t.Output == nil:
@@ -131,14 +132,10 @@ func (m *module) store(ctx context.Context, t target, r result) error {
 		now.Set(t.Key, value)
 		value = now
 	}
-	v, err := m.env.Call(ctx, "grains.setval", []any{t.Grain, value}, nil)
-	if text, ok := v.(string); ok && err == nil {
-		return errors.New(text)
-	}
-	return err
+	return calls.GrainsSetVal(ctx, m.env, t.Grain, value)
 }
 
-// path returns where the file is: the target of a link.
+// path returns the path of the file, following a link.
 func (m *module) path(t target) string {
 	path := filepath.Join(m.env.Root, data.Str(t.Output))
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -147,10 +144,11 @@ func (m *module) path(t target) string {
 	return path
 }
 
-// writeFile writes a file. One that is there keeps what it is; devices and pipes are written to.
+// writeFile writes a file. An existing file keeps its properties. Devices and pipes are written to.
 func (m *module) writeFile(path string, content []byte) error {
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
-		return loader.OSError(atomicfile.Write(path, content, atomicfile.Options{Mode: 0o644, Keep: true}))
+		return loader.OSError(atomicfile.Write(path, content,
+			atomicfile.Options{Mode: 0o644, Keep: true}))
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

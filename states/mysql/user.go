@@ -12,13 +12,14 @@ import (
 
 // User returns the state mysql_user.
 //
-// What differs from Salt: a user that could not be removed is a failure, and so is a password that
-// is another after it was set. Errors never show passwords.
+// Differences from Salt: a user that could not be removed is a failure. So is a password that
+// differs after it was set. Errors never show passwords.
 func User() loader.Plugin {
 	return state("mysql_user", func(m *module) []loader.Func {
 		return []loader.Func{
 			loader.F("absent", m.absentUser).Secret("connection_pass"),
-			loader.F("present", m.presentUser).Secret("password", "password_hash", "connection_pass"),
+			loader.F("present", m.presentUser).Secret("password", "password_hash",
+				"connection_pass"),
 		}
 	})
 }
@@ -41,39 +42,39 @@ func (a userArgs) passwordless() bool {
 	return !data.Truth(a.Password) && !data.Truth(a.PasswordHash)
 }
 
-// asked reports whether an argument says yes.
-func asked(v any) bool {
+// isTrue reports whether an argument is true.
+func isTrue(v any) bool {
 	return v == "true" || v == "True" || v != "false" && v != "False" && data.Truth(v)
 }
 
-// presentUser keeps a user who logs in with a password.
+// presentUser creates a user, or changes how the user logs in.
 //
 // host
 //
-//	The host, or the hosts, from where the user comes.
+//	The host, or list of hosts, that the user connects from.
 //
 // password, password_hash
 //
-//	The password, or how the server stores it.
+//	The password, or its hash as stored by the server.
 //
 // allow_passwordless
 //
-//	True: without either of them the user needs no password.
+//	True: without a password the user needs none.
 //
 // unix_socket
 //
-//	True: the user of the system of that name needs no password.
+//	True: the system user of the same name needs no password.
 //
 // auth_plugin
 //
-//	By which means a new user logs in (MySQL 8).
+//	The authentication plugin of a new user (MySQL 8).
 //
 //	frank:
 //	  mysql_user.present:
 //	    - host: localhost
 //	    - password: bobcat
 func (m *module) presentUser(ctx context.Context, a userArgs) (change.Result, error) {
-	if a.passwordless() && !asked(a.AllowPasswordless) && !data.Truth(a.UnixSocket) {
+	if a.passwordless() && !isTrue(a.AllowPasswordless) && !data.Truth(a.UnixSocket) {
 		return change.Refuse(a.Name,
 			"Either password or password_hash must be specified, unless allow_passwordless is True")
 	}
@@ -91,12 +92,12 @@ func (m *module) presentUser(ctx context.Context, a userArgs) (change.Result, er
 			return m.changePassword(ctx, a)
 		},
 		Silent: true,
-		Say:    a.say,
-		Trust:  true, // what can be read depends on how a user logs in
+		Say:    a.comment,
+		Trust:  true, // what can be read depends on how the user logs in
 	}.Ensure(ctx)
 }
 
-// An account is how a user of the server is.
+// An account is the current state of a user on the server.
 type account int
 
 const (
@@ -105,29 +106,31 @@ const (
 	asWanted
 )
 
-// look returns how the user is. What the server says of a question is an error.
+// look returns the current state of the user. An error of the server is returned.
 func (m *module) look(ctx context.Context, a userArgs) (account, error) {
 	v, err := m.userAsWanted(ctx, a)
 	if ok, err := seen(ctx, v, err); ok || err != nil {
 		return asWanted, err
 	}
-	v, err = m.call(ctx, "user_exists", a.Conn, data.NewMap("unix_socket", a.UnixSocket), a.Name, a.Host)
+	v, err = m.call(ctx, "user_exists", a.Conn, data.NewMap("unix_socket", a.UnixSocket),
+		a.Name, a.Host)
 	switch there, err := seen(ctx, v, err); {
 	case err != nil || !there:
 		return missing, err
-	case change.Test(ctx) && a.passwordless() && !asked(a.AllowPasswordless): // Salt fails in test mode alone
+	// Salt only fails in test mode
+	case change.Test(ctx) && a.passwordless() && !isTrue(a.AllowPasswordless):
 		return other, change.Reason(a.cleared() + ", but allow_passwordless != True")
 	}
 	return other, nil
 }
 
-// cleared says in test mode what becomes of the password.
+// cleared describes in test mode what happens to the password.
 func (a userArgs) cleared() string {
 	_, done := a.verb()
 	return fmt.Sprintf("Password for user %s is set to be %s", a.who(), done)
 }
 
-// verb says what becomes of the password of a user that is there.
+// verb returns the verbs for what happens to the password of an existing user.
 func (a userArgs) verb() (do, done string) {
 	if a.passwordless() {
 		return "clear", "cleared"
@@ -135,8 +138,8 @@ func (a userArgs) verb() (do, done string) {
 	return "change", "changed"
 }
 
-// say returns the comment, nil for the text of an error.
-func (a userArgs) say(o change.Outcome[account]) any {
+// comment returns the comment, nil for the text of an error.
+func (a userArgs) comment(o change.Outcome[account]) any {
 	_, done := a.verb()
 	switch {
 	case o.Stage == change.StageSame:
@@ -153,7 +156,7 @@ func (a userArgs) say(o change.Outcome[account]) any {
 	return nil
 }
 
-// login says how a user logs in who is as wanted.
+// login describes how an existing user logs in.
 func (a userArgs) login() string {
 	switch {
 	case a.passwordless() && data.Truth(a.AllowPasswordless):
@@ -168,7 +171,7 @@ func (a userArgs) login() string {
 	return " with the desired password hash"
 }
 
-// with says how a new user logs in.
+// with describes how a new user logs in.
 func (a userArgs) with() string {
 	with := ""
 	if data.Truth(a.AllowPasswordless) {
@@ -180,7 +183,7 @@ func (a userArgs) with() string {
 	return with
 }
 
-// userAsWanted reports whether there is the user with the password.
+// userAsWanted reports whether the user exists and has the password.
 func (m *module) userAsWanted(ctx context.Context, a userArgs) (any, error) {
 	kwargs := data.NewMap("unix_socket", a.UnixSocket, "password_column", a.PasswordColumn)
 	if a.passwordless() {
@@ -203,7 +206,7 @@ func (m *module) changePassword(ctx context.Context, a userArgs) error {
 	}
 	do, _ := a.verb()
 	comment := because(ctx, fmt.Sprintf("Failed to %s password for user %s", do, a.who()))
-	if a.passwordless() && !asked(a.AllowPasswordless) {
+	if a.passwordless() && !isTrue(a.AllowPasswordless) {
 		comment += ". Note: allow_passwordless must be True to permit passwordless login."
 	}
 	return change.Reason(comment)
@@ -230,7 +233,7 @@ type absentUserArgs struct {
 //	    - host: localhost
 func (m *module) absentUser(ctx context.Context, a absentUserArgs) (change.Result, error) {
 	who := a.Name + "@" + data.Str(a.Host)
-	return wish{
+	return desired{
 		name: a.Name,
 		there: func(ctx context.Context) (bool, error) {
 			there, err := m.call(ctx, "user_exists", a.Conn, nil, a.Name, a.Host)
@@ -241,7 +244,8 @@ func (m *module) absentUser(ctx context.Context, a absentUserArgs) (change.Resul
 			if err != nil || data.Truth(gone) {
 				return change.Raise(err)
 			}
-			return change.Reason(cmp.Or(said(ctx), fmt.Sprintf("User %s could not be removed", who)))
+			return change.Reason(cmp.Or(serverError(ctx),
+				fmt.Sprintf("User %s could not be removed", who)))
 		},
 		texts: change.Texts{
 			Same:  fmt.Sprintf("User %s is not present, so it cannot be removed", who),

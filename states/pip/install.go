@@ -13,27 +13,30 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// An installing is one call of pip.installed on its way.
-type installing struct {
-	m       *module
-	a       installedArgs
-	pkgs    []string
-	wanted  []requirement // that are not installed
-	there   []string      // what is said of those that are
-	said    []string      // what is said of those that were installed
-	changes *data.Map
+// An installCall is one call of pip.installed in progress.
+type installCall struct {
+	m        *module
+	a        installedArgs
+	pkgs     []string
+	wanted   []requirement // not yet installed
+	there    []string      // comments on installed ones
+	comments []string      // comments on those that were just installed
+	changes  *data.Map
 }
 
-// asIs reports whether files of requirements, or sources, are installed as they stand.
-func (i *installing) asIs() bool { return data.Truth(i.a.Requirements) || data.Truth(i.a.Editable) }
+// asIs reports whether requirements files or sources are installed without a comparison.
+func (i *installCall) asIs() bool {
+	return data.Truth(i.a.Requirements) ||
+		data.Truth(i.a.Editable)
+}
 
-// A requirement is a package as a state asks for it.
+// A requirement is a package requested by a state.
 type requirement struct {
-	text, name string // the name is "" for URLs and paths
+	text, name string // name is "" for URLs and paths
 	specs      [][2]string
 }
 
-// texts returns packages as texts: an element may be a dictionary of a name and its version.
+// texts returns packages as strings. An element may be a dictionary of a name and its version.
 func texts(list []any) []string {
 	out := make([]string, len(list))
 	for i, v := range list {
@@ -46,15 +49,17 @@ func texts(list []any) []string {
 	return out
 }
 
-// look asks for pip, and finds out what is to be installed.
-func (i *installing) look(ctx context.Context) error {
+// look checks pip's version and determines what to install.
+func (i *installCall) look(ctx context.Context) error {
 	v, err := i.m.env.Call(ctx, "pip.version", []any{i.a.BinEnv}, nil)
 	if err != nil {
 		return i.m.noPip("Error installing", i.a.Name, err)
 	}
-	for option, set := range map[string]bool{"use_wheel": i.a.UseWheel, "no_use_wheel": i.a.NoUseWheel} {
+	for option, set := range map[string]bool{"use_wheel": i.a.UseWheel,
+		"no_use_wheel": i.a.NoUseWheel} {
 		if set {
-			return errors.New("The '" + option + "' option is only supported in pip between 1.4 and " +
+			return errors.New("The '" + option +
+				"' option is only supported in pip between 1.4 and " +
 				"9.0.3. The version of pip detected was " + data.Str(v) + ".")
 		}
 	}
@@ -64,7 +69,7 @@ func (i *installing) look(ctx context.Context) error {
 	return i.choose(ctx)
 }
 
-// noPip has the state fail where there is no pip; other errors are raised.
+// noPip makes the state fail if there is no pip. Other errors are raised.
 func (m *module) noPip(text string, name any, err error) error {
 	if kind := loader.KindOf(err); kind == loader.KindExecution || kind == loader.KindNotFound {
 		return fmt.Errorf("%s '%s': %w", text, data.Str(name), err)
@@ -72,12 +77,13 @@ func (m *module) noPip(text string, name any, err error) error {
 	return change.Raise(err)
 }
 
-// parse reads a requirement as pip does; what is wrong with it is a text.
+// parse parses a requirement as pip does. The second result is an error message.
 func parse(text string) (requirement, string) {
 	r := requirement{text: text}
 	bare, _, _ := strings.Cut(text, ";")
 	bare = strings.TrimSpace(bare)
-	if strings.Contains(bare, "://") || strings.HasPrefix(bare, "/") || strings.HasPrefix(bare, ".") {
+	if strings.Contains(bare, "://") || strings.HasPrefix(bare, "/") ||
+		strings.HasPrefix(bare, ".") {
 		if egg := regexp.MustCompile(`[#&]egg=([A-Za-z0-9._-]+)`).FindStringSubmatch(bare); egg != nil {
 			r.name = prefix(egg[1])
 		} else if name, _, ok := strings.Cut(bare, " @ "); ok {
@@ -109,12 +115,14 @@ func prefix(name string) string {
 
 func wrong(text string) string {
 	if strings.Contains(text, "=") && !strings.Contains(text, "==") {
-		return "Invalid version specification in package " + text + ". '=' is not supported, use '==' instead."
+		return "Invalid version specification in package " + text +
+			". '=' is not supported, use '==' instead."
 	}
-	return "pip raised an exception while parsing '" + text + "': Invalid requirement: '" + text + "'"
+	return "pip raised an exception while parsing '" + text +
+		"': Invalid requirement: '" + text + "'"
 }
 
-// satisfied reports whether a version is as the requirement wants it.
+// satisfied reports whether a version meets the requirement.
 func (r requirement) satisfied(version string) bool {
 	for _, spec := range r.specs {
 		if !pep440.Satisfies(version, spec[0], spec[1]) {
@@ -124,7 +132,7 @@ func (r requirement) satisfied(version string) bool {
 	return true
 }
 
-// version returns the version of a package in a list, and whether it is there.
+// version returns the version of a package in a list, and whether it is listed.
 func version(list *data.Map, name string) (string, bool) {
 	for k, v := range list.All() {
 		if normal(data.Str(k)) == normal(name) {
@@ -134,19 +142,18 @@ func version(list *data.Map, name string) (string, bool) {
 	return "", false
 }
 
-// normal returns the name of a package as all forms of it have it (PEP 503).
+// normal returns the normalized name of a package (PEP 503).
 func normal(name string) string {
 	return strings.ToLower(regexp.MustCompile(`[-_.]+`).ReplaceAllString(name, "-"))
 }
 
-func (i *installing) list(ctx context.Context) (*data.Map, error) {
-	v, err := i.m.env.Call(ctx, "pip.list", nil, data.NewMap("bin_env", i.a.BinEnv, "user", i.a.User, "cwd", i.a.Cwd, "env_vars", i.a.EnvVars))
-	list, _ := v.(*data.Map)
-	return list, err
+func (i *installCall) list(ctx context.Context) (*data.Map, error) {
+	return loader.CallAs[*data.Map](ctx, i.m.env, "pip.list", nil, data.NewMap(
+		"bin_env", i.a.BinEnv, "user", i.a.User, "cwd", i.a.Cwd, "env_vars", i.a.EnvVars))
 }
 
-// choose finds out what is to be installed.
-func (i *installing) choose(ctx context.Context) error {
+// choose determines what to install.
+func (i *installCall) choose(ctx context.Context) error {
 	var wrong []string
 	var all []requirement
 	for _, pkg := range i.pkgs {
@@ -163,12 +170,12 @@ func (i *installing) choose(ctx context.Context) error {
 		return errors.New("Error installing '" + data.Str(i.a.Name) + "': " + err.Error())
 	}
 	for _, r := range all {
-		said, err := i.compare(ctx, r, list)
+		comment, err := i.compare(ctx, r, list)
 		if err != nil {
 			return change.Raise(err)
 		}
-		if said != "" {
-			i.there = append(i.there, said)
+		if comment != "" {
+			i.there = append(i.there, comment)
 		} else {
 			i.wanted = append(i.wanted, r)
 		}
@@ -176,8 +183,8 @@ func (i *installing) choose(ctx context.Context) error {
 	return nil
 }
 
-// say returns the comment.
-func (i *installing) say(o change.Outcome[*installing]) any {
+// comment returns the comment.
+func (i *installCall) comment(o change.Outcome[*installCall]) any {
 	last := "All specified packages are already installed"
 	if i.a.Upgrade {
 		last += " and up-to-date"
@@ -188,9 +195,9 @@ func (i *installing) say(o change.Outcome[*installing]) any {
 	case o.Stage == change.StageSame:
 		return strings.Join(append(i.there, last), "\n")
 	case o.Stage == change.StageDone && i.asIs():
-		return strings.Join(i.said, " ")
+		return strings.Join(i.comments, " ")
 	case o.Stage == change.StageDone:
-		return strings.Join(append(i.there, i.said...), "\n")
+		return strings.Join(append(i.there, i.comments...), "\n")
 	case i.asIs():
 		return i.wouldProcess()
 	case len(i.pkgs) > 1:
@@ -199,8 +206,8 @@ func (i *installing) say(o change.Outcome[*installing]) any {
 	return "Python package " + i.pkgs[0] + " is set to be installed"
 }
 
-// compare returns what is said of a package that is installed as wanted, "" for one that is not.
-func (i *installing) compare(ctx context.Context, r requirement, list *data.Map) (string, error) {
+// compare returns the comment on a package that is already as desired, "" if it is not.
+func (i *installCall) compare(ctx context.Context, r requirement, list *data.Map) (string, error) {
 	have, ok := version(list, r.name)
 	if !ok || r.name == "" || i.a.IgnoreInstalled || i.a.ForceReinstall {
 		return "", nil
@@ -217,15 +224,16 @@ func (i *installing) compare(ctx context.Context, r requirement, list *data.Map)
 	case err != nil:
 		return "", err
 	case newest == "":
-		return "Python package " + r.name + " was already installed and\nthe available upgrade doesn't fulfills the version requirements", nil
+		return "Python package " + r.name +
+			" was already installed and\nthe available upgrade doesn't fulfills the version requirements", nil
 	case pep440.Compare(have, newest) == 0:
 		return same, nil
 	}
 	return "", nil
 }
 
-// newest returns the newest version that an index has as wanted, "" for none.
-func (i *installing) newest(ctx context.Context, r requirement) (string, error) {
+// newest returns the newest acceptable version in an index, "" for none.
+func (i *installCall) newest(ctx context.Context, r requirement) (string, error) {
 	early := func(word string) bool {
 		for _, spec := range r.specs {
 			if strings.Contains(spec[1], word) {
@@ -234,12 +242,14 @@ func (i *installing) newest(ctx context.Context, r requirement) (string, error) 
 		}
 		return false
 	}
-	v, err := i.m.env.Call(ctx, "pip.list_all_versions", []any{r.name}, data.NewMap("bin_env", i.a.BinEnv, "include_alpha", early("a"), "include_beta", early("b"),
-		"include_rc", early("rc"), "user", i.a.User, "cwd", i.a.Cwd, "index_url", i.a.IndexURL, "extra_index_url", i.a.ExtraIndexURL))
+	list, err := loader.CallAs[[]any](ctx, i.m.env,
+		"pip.list_all_versions", []any{r.name}, data.NewMap(
+			"bin_env", i.a.BinEnv, "include_alpha", early("a"), "include_beta", early("b"),
+			"include_rc", early("rc"), "user", i.a.User, "cwd", i.a.Cwd, "index_url", i.a.IndexURL,
+			"extra_index_url", i.a.ExtraIndexURL))
 	if err != nil {
 		return "", err
 	}
-	list, _ := v.([]any)
 	for n := len(list) - 1; n >= 0; n-- {
 		if r.satisfied(data.Str(list[n])) {
 			return data.Str(list[n]), nil
@@ -248,16 +258,17 @@ func (i *installing) newest(ctx context.Context, r requirement) (string, error) 
 	return "", nil
 }
 
-// call runs pip install; a failure is a text.
-func (i *installing) call(ctx context.Context, pkgs string) (result *data.Map, failed string, err error) {
-	v, err := i.m.env.Call(ctx, "pip.install", nil, i.kwargs(ctx, pkgs))
+// call runs pip install. A failure is returned as a message.
+func (i *installCall) call(
+	ctx context.Context, pkgs string,
+) (result *data.Map, failed string, err error) {
+	result, err = loader.CallAs[*data.Map](ctx, i.m.env, "pip.install", nil, i.kwargs(ctx, pkgs))
 	if err != nil {
 		if errors.Is(err, context.Canceled) || loader.KindOf(err) == loader.KindType {
 			return nil, "", change.Raise(err)
 		}
 		return nil, "Error: " + err.Error(), nil
 	}
-	result, _ = v.(*data.Map)
 	switch {
 	case result.Value("retcode") == int64(0):
 		return result, "", nil
@@ -267,8 +278,8 @@ func (i *installing) call(ctx context.Context, pkgs string) (result *data.Map, f
 	return nil, "Error: " + result.Text("comment"), nil
 }
 
-// apply installs the packages, and reads again what is installed.
-func (i *installing) apply(ctx context.Context) error {
+// apply installs the packages, and reads the installed packages again.
+func (i *installCall) apply(ctx context.Context) error {
 	if i.asIs() {
 		return i.process(ctx)
 	}
@@ -296,38 +307,39 @@ func (i *installing) apply(ctx context.Context) error {
 		case ok:
 			i.changes.Set(r.name+"=="+have, "Installed")
 		default:
-			i.said = append(i.said, "There was no error installing package '"+r.text+
+			i.comments = append(i.comments, "There was no error installing package '"+r.text+
 				"' although it does not show when calling 'pip.freeze'.")
 		}
 	}
-	if i.said == nil {
-		i.said = []string{"All packages were successfully installed"}
+	if i.comments == nil {
+		i.comments = []string{"All packages were successfully installed"}
 	}
 	return nil
 }
 
-// wouldProcess says what test mode finds of files and sources.
-func (i *installing) wouldProcess() string {
-	var said []string
+// wouldProcess returns the comment of test mode about requirements files and sources.
+func (i *installCall) wouldProcess() string {
+	var comments []string
 	if data.Truth(i.a.Requirements) {
-		said = append(said, "Requirements file '"+data.Str(i.a.Requirements)+"' will be processed.")
+		comments = append(comments, "Requirements file '"+data.Str(i.a.Requirements)+
+			"' will be processed.")
 	}
 	if data.Truth(i.a.Editable) {
-		said = append(said, `Package will be installed in editable mode (i.e. setuptools "develop `+
+		comments = append(comments, `Package will be installed in editable mode (i.e. setuptools "develop `+
 			`mode") from `+data.Str(i.a.Editable)+".")
 	}
-	return strings.Join(said, " ")
+	return strings.Join(comments, " ")
 }
 
-// process installs files of requirements and sources as they stand.
-func (i *installing) process(ctx context.Context) error {
+// process installs requirements files and sources without a comparison.
+func (i *installCall) process(ctx context.Context) error {
 	result, failed, err := i.call(ctx, "")
 	if err != nil {
 		return err
 	}
 	file, source := data.Str(i.a.Requirements), data.Str(i.a.Editable)
 	requirements, editable := data.Truth(i.a.Requirements), data.Truth(i.a.Editable)
-	say := func(text string) { i.said = append(i.said, text) }
+	say := func(text string) { i.comments = append(i.comments, text) }
 	switch {
 	case failed != "" && requirements:
 		say(`Unable to process requirements file "` + file + `"`)
@@ -345,17 +357,18 @@ func (i *installing) process(ctx context.Context) error {
 		say("Package successfully installed from VCS checkout " + source + ".")
 	}
 	if failed != "" {
-		return errors.New(strings.Join(append(i.said, failed), " "))
+		return errors.New(strings.Join(append(i.comments, failed), " "))
 	}
 	return nil
 }
 
-// changed reports whether pip says that it has installed something.
+// changed reports whether pip's output says that it installed something.
 func changed(stdout string) bool {
 	for line := range strings.SplitSeq(stdout, "\n") {
 		quiet := false
-		for _, word := range []string{"Requirement already satisfied", "Requirement already up-to-date", "Requirement not upgraded", "Collecting", "Cloning", "Cleaning up...",
-			"Looking in indexes", "Looking in links"} {
+		for _, word := range []string{"Requirement already satisfied",
+			"Requirement already up-to-date", "Requirement not upgraded", "Collecting", "Cloning",
+			"Cleaning up...", "Looking in indexes", "Looking in links"} {
 			quiet = quiet || strings.HasPrefix(strings.TrimSpace(line), word)
 		}
 		if !quiet && strings.TrimSpace(line) != "" {

@@ -1,7 +1,7 @@
-// Package pip is Salt's state pip: packages of Python (salt/states/pip_state.py).
+// Package pip is Salt's state pip: Python packages (salt/states/pip_state.py).
 //
-// What differs: use_wheel and no_use_wheel, which no pip since 10 knows, are always refused; names of packages are the same whatever
-// their case, dots, dashes and underscores, as pip has it.
+// Differences from Salt: use_wheel and no_use_wheel, which pip 10 removed, are always rejected.
+// Package names are compared like pip does, ignoring case, dots, dashes and underscores.
 package pip
 
 import (
@@ -77,30 +77,32 @@ type installedArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// installed has packages installed.
+// installed installs Python packages.
 //
 // name, pkgs, requirements, editable
 //
-//	A package, with version if that matters, or a list of them; files of requirements; sources that are installed as they stand.
+//	A package, optionally with a version, or a list of packages; requirements files; sources to
+//	install in editable mode.
 //
 // bin_env, user, cwd, env_vars
 //
-//	A virtual environment, a python or a pip; who runs it, where, and with which variables.
+//	A virtual environment, a python or a pip; the user, working directory and environment
+//	variables for pip.
 //
 // upgrade, force_reinstall, ignore_installed
 //
-//	Bring it to the newest version; install it again; whatever is installed.
+//	Upgrade to the newest version; reinstall; install regardless of what is installed.
 //
 // index_url, extra_index_url, no_index, find_links, proxy and all others
 //
-//	As in pip.install of the modules.
+//	As in the function pip.install.
 //
 //	django:
 //	  pip.installed:
 //	    - name: django >= 4.2, < 5
 //	    - bin_env: /srv/site/venv
 func (m *module) installed(ctx context.Context, a installedArgs) (change.Result, error) {
-	i := &installing{m: m, a: a, pkgs: []string{data.Str(a.Name)}, changes: &data.Map{}}
+	i := &installCall{m: m, a: a, pkgs: []string{data.Str(a.Name)}, changes: &data.Map{}}
 	if data.Truth(a.PipBin) && !data.Truth(a.BinEnv) {
 		i.a.BinEnv = a.PipBin
 	}
@@ -111,24 +113,25 @@ func (m *module) installed(ctx context.Context, a installedArgs) (change.Result,
 		}
 		i.pkgs = texts(list)
 	}
-	return change.Thing[*installing]{
+	return change.Thing[*installCall]{
 		Name: strings.Join(i.pkgs, ";"),
-		Look: func(ctx context.Context) (*installing, error) { return i, i.look(ctx) },
-		Wants: func(i *installing) *data.Map {
+		Look: func(ctx context.Context) (*installCall, error) { return i, i.look(ctx) },
+		Wants: func(i *installCall) *data.Map {
 			return change.When(i.asIs() || len(i.wanted) > 0, data.NewMap("pkgs", i.pkgs))
 		},
-		Apply:   func(ctx context.Context, i *installing) error { return i.apply(ctx) },
-		Changed: func(_, i *installing) *data.Map { return i.changes },
-		Say:     i.say,
+		Apply:   func(ctx context.Context, i *installCall) error { return i.apply(ctx) },
+		Changed: func(_, i *installCall) *data.Map { return i.changes },
+		Say:     i.comment,
 		Silent:  true,
-		Trust:   true, // pip need not show what it has installed
+		Trust:   true, // pip may not list what it installed
 	}.Ensure(ctx)
 }
 
-// kwargs returns the arguments of the module's pip.install.
-func (i *installing) kwargs(ctx context.Context, pkgs string) *data.Map {
+// kwargs returns the arguments for the module's pip.install.
+func (i *installCall) kwargs(ctx context.Context, pkgs string) *data.Map {
 	a := i.a
-	kwargs := data.NewMap("pkgs", pkgs, "saltenv", change.CallOf(ctx).SaltEnv, "disable_version_check", true, "cache_dir", a.CacheDir,
+	kwargs := data.NewMap("pkgs", pkgs, "saltenv", change.CallOf(ctx).SaltEnv,
+		"disable_version_check", true, "cache_dir", a.CacheDir,
 		"requirements", a.Requirements,
 		"bin_env", a.BinEnv,
 		"use_wheel", a.UseWheel,

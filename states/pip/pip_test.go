@@ -11,11 +11,11 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A python answers as the module pip does: what it has installed, and what an index offers.
+// A python simulates the module pip: installed packages, and those in an index.
 type python struct {
 	has     *data.Map
 	offered []any
-	said    string // of the next installation
+	output  string // output of the next installation
 	fails   bool
 }
 
@@ -46,7 +46,8 @@ func (p *python) plugin() loader.Plugin {
 			}),
 			f("upgrade", func(*data.Map, []any) (any, error) {
 				p.has.Set("old", "2")
-				return data.NewMap("changes", data.NewMap("old", change.OldNew("1", "2")), "result", true, "comment", ""), nil
+				return data.NewMap("changes", data.NewMap("old", change.OldNew("1", "2")),
+					"result", true, "comment", ""), nil
 			}),
 			f("install", p.install),
 			f("uninstall", func(k *data.Map, _ []any) (any, error) {
@@ -62,11 +63,12 @@ func (p *python) install(k *data.Map, _ []any) (any, error) {
 		return data.NewMap("retcode", int64(1), "stdout", "out", "stderr", "err"), nil
 	}
 	for text := range strings.SplitSeq(k.Text("pkgs"), ",") {
-		if r, problem := parse(strings.ReplaceAll(text, ";", ",")); problem == "" && r.name != "" && r.name != "lost" {
+		if r, problem := parse(strings.ReplaceAll(text, ";", ",")); problem == "" && r.name != "" &&
+			r.name != "lost" {
 			p.has.Set(r.name, "4.2")
 		}
 	}
-	return data.NewMap("retcode", int64(0), "stdout", p.said, "stderr", ""), nil
+	return data.NewMap("retcode", int64(0), "stdout", p.output, "stderr", ""), nil
 }
 
 func registry(t *testing.T, p *python) *loader.Registry {
@@ -93,7 +95,8 @@ func run(t *testing.T, r *loader.Registry, test bool, fun string, words ...any) 
 	return data.Repr(ret.Value("result")) + " " + data.Repr(ret.Value("changes")) + " " + ret.Text("comment")
 }
 
-// In test mode nothing is installed, then it is, and then there is nothing to do. The texts are those of Salt 3006.0.
+// First test mode installs nothing, then the package is installed, then nothing is left to do. The
+// comments are those of Salt 3006.0.
 func TestThrice(t *testing.T) {
 	const all = "\nAll specified packages are already installed"
 	for _, c := range []struct {
@@ -101,24 +104,37 @@ func TestThrice(t *testing.T) {
 		words              []any
 		would, done, again string
 	}{
-		{"installed", []any{"name", "django"}, "None {} Python package django is set to be installed", "True {'django==4.2': 'Installed'} All packages were successfully installed",
+		{"installed", []any{"name", "django"},
+			"None {} Python package django is set to be installed",
+			"True {'django==4.2': 'Installed'} All packages were successfully installed",
 			"True {} Python package django was already installed" + all},
-		{"installed", []any{"name", "My_Pkg[tls] >=4.0, <5"}, "None {} Python package My_Pkg[tls] >=4.0, <5 is set to be installed", "True {'My-Pkg==4.2': 'Installed'} All packages were " +
-			"successfully installed", "True {} Python package My_Pkg[tls] >=4.0, <5 was already installed" + all},
-		{"installed", []any{"name", "x", "pkgs", []any{"a", data.NewMap("b", "==4.2"), "there"}}, "None {} Python package(s) set to be installed:\na\nb ==4.2\nthere",
+		{"installed", []any{"name", "My_Pkg[tls] >=4.0, <5"},
+			"None {} Python package My_Pkg[tls] >=4.0, <5 is set to be installed",
+			"True {'My-Pkg==4.2': 'Installed'} All packages were " +
+				"successfully installed", "True {} Python package My_Pkg[tls] >=4.0, <5 was already installed" + all},
+		{"installed", []any{"name", "x", "pkgs", []any{"a", data.NewMap("b", "==4.2"), "there"}},
+			"None {} Python package(s) set to be installed:\na\nb ==4.2\nthere",
 			"True {'a==4.2': 'Installed', 'b==4.2': 'Installed'} Python package there was already installed\nAll packages were successfully installed",
 			"True {} Python package a was already installed\nPython package b ==4.2 was already installed\nPython package there was already installed" + all},
-		{"installed", []any{"name", "there", "upgrade", true}, "None {} Python package there is set to be installed", "True {'there==4.2': 'Installed'} All packages were " +
-			"successfully installed", "True {} Python package there was already installed" + all + " and up-to-date"},
-		{"installed", []any{"name", "there > 9", "upgrade", true}, "True {} Python package there was already installed and\nthe available upgrade doesn't fulfills the version " +
-			"requirements" + all + " and up-to-date", "", ""},
-		{"removed", []any{"name", "there"}, "None {} Package there is set to be removed", "True {'there': 'Removed'} Package was successfully removed.", "True {} Package is not installed."},
-		{"uptodate", []any{"name", "x"}, "None {} System update will be performed", "True {'changes': {'old': {'old': '1', 'new': '2'}}, 'result': True, 'comment': ''} Upgrade successful.",
+		{"installed", []any{"name", "there", "upgrade", true},
+			"None {} Python package there is set to be installed",
+			"True {'there==4.2': 'Installed'} All packages were " +
+				"successfully installed", "True {} Python package there was already installed" + all +
+				" and up-to-date"},
+		{"installed", []any{"name", "there > 9", "upgrade", true},
+			"True {} Python package there was already installed and\nthe available upgrade doesn't fulfills the version " +
+				"requirements" + all + " and up-to-date", "", ""},
+		{"removed", []any{"name", "there"}, "None {} Package there is set to be removed",
+			"True {'there': 'Removed'} Package was successfully removed.",
+			"True {} Package is not installed."},
+		{"uptodate", []any{"name", "x"}, "None {} System update will be performed",
+			"True {'changes': {'old': {'old': '1', 'new': '2'}}, 'result': True, 'comment': ''} Upgrade successful.",
 			"True {} System is already up-to-date."},
 	} {
 		p := &python{has: data.NewMap("there", "1.0", "old", "1"), offered: []any{"1.0", "4.2"}}
 		r := registry(t, p)
-		got := []string{run(t, r, true, c.fun, c.words...), run(t, r, false, c.fun, c.words...), run(t, r, false, c.fun, c.words...), run(t, r, true, c.fun, c.words...)}
+		got := []string{run(t, r, true, c.fun, c.words...), run(t, r, false, c.fun, c.words...),
+			run(t, r, false, c.fun, c.words...), run(t, r, true, c.fun, c.words...)}
 		if c.done == "" {
 			c.done, c.again = c.would, c.would
 		}
@@ -129,21 +145,23 @@ func TestThrice(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	p := &python{has: data.NewMap(), said: "Collecting x\nSuccessfully installed x"}
+	p := &python{has: data.NewMap(), output: "Collecting x\nSuccessfully installed x"}
 	r := registry(t, p)
 	words := []any{"name", "x", "requirements", "/r.txt"}
 	for _, c := range []struct {
-		test  bool
-		said  string
-		fails bool
-		want  string
+		test   bool
+		output string
+		fails  bool
+		want   string
 	}{
 		{true, "", false, "None {} Requirements file '/r.txt' will be processed."},
-		{false, "Collecting x\nInstalling collected packages: x", false, "True {'requirements': True} Successfully processed requirements file /r.txt."},
-		{false, "Requirement already satisfied: x in y", false, "True {} Requirements were already installed."},
+		{false, "Collecting x\nInstalling collected packages: x", false,
+			"True {'requirements': True} Successfully processed requirements file /r.txt."},
+		{false, "Requirement already satisfied: x in y", false,
+			"True {} Requirements were already installed."},
 		{false, "", true, `False {} Unable to process requirements file "/r.txt" Error: out err`},
 	} {
-		p.said, p.fails = c.said, c.fails
+		p.output, p.fails = c.output, c.fails
 		if got := run(t, r, c.test, "installed", words...); got != c.want {
 			t.Errorf("\n got %s\nwant %s", got, c.want)
 		}
@@ -159,7 +177,8 @@ func TestRefused(t *testing.T) {
 		{[]any{"name", "x", "pkgs", "a"}, "pkgs argument must be formatted as a list"},
 		{[]any{"name", "x", "bin_env", "/none"}, "Error installing 'x': Could not find a pip binary"},
 		{[]any{"name", "x=1"}, "Invalid version specification in package x=1. '=' is not supported, use '==' instead."},
-		{[]any{"name", "x", "use_wheel", true}, "The 'use_wheel' option is only supported in pip between 1.4 and 9.0.3. The version of pip detected was 23.2.1."},
+		{[]any{"name", "x", "use_wheel", true},
+			"The 'use_wheel' option is only supported in pip between 1.4 and 9.0.3. The version of pip detected was 23.2.1."},
 		{[]any{"name", "x"}, "Failed to install packages: x. Error: out err"},
 	} {
 		for range 2 {
@@ -169,7 +188,8 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	lost := registry(t, &python{has: data.NewMap()})
-	if got := run(t, lost, false, "installed", "name", "lost"); got != "True {} There was no error installing package 'lost' although it does not show when calling 'pip.freeze'." {
+	if got := run(t, lost, false, "installed", "name",
+		"lost"); got != "True {} There was no error installing package 'lost' although it does not show when calling 'pip.freeze'." {
 		t.Errorf("got %s", got)
 	}
 }

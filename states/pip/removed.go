@@ -21,7 +21,7 @@ type removedArgs struct {
 	UseVT        bool `name:"use_vt" default:"False"`
 }
 
-// removed has a package not installed. The arguments are as in pip.installed.
+// removed uninstalls a package. The arguments are those of pip.installed.
 //
 //	django:
 //	  pip.removed:
@@ -38,12 +38,12 @@ func (m *module) removed(ctx context.Context, a removedArgs) (change.Result, err
 		},
 		Wants: func(there bool) *data.Map { return change.When(there, data.NewMap(name, "Removed")) },
 		Apply: func(ctx context.Context, _ bool) error {
-			words := data.NewMap("pkgs", a.Name, "requirements", a.Requirements, "bin_env", a.BinEnv,
-				"log", a.Log, "proxy", a.Proxy, "timeout", a.Timeout, "user", a.User, "cwd", a.Cwd,
-				"use_vt", a.UseVT)
+			words := data.NewMap("pkgs", a.Name, "requirements", a.Requirements,
+				"bin_env", a.BinEnv, "log", a.Log, "proxy", a.Proxy, "timeout", a.Timeout, "user",
+				a.User, "cwd", a.Cwd, "use_vt", a.UseVT)
 			result, err := change.Ask[*data.Map](ctx, m.env, "pip.uninstall", nil, words)
 			if err == nil && result.Value("retcode") != int64(0) {
-				m.env.Log.Errorf("pip uninstall %s: %s", name, result.Text("stderr"))
+				m.env.Log.Errorf("uninstall %s with pip: %s", name, result.Text("stderr"))
 			}
 			return err
 		},
@@ -65,14 +65,15 @@ type uptodateArgs struct {
 	UseVT  bool `name:"use_vt" default:"False"`
 }
 
-// uptodate has all packages in their newest versions. The arguments are as in pip.installed.
+// uptodate upgrades all packages to their newest versions. The arguments are those of
+// pip.installed.
 //
 //	newest:
 //	  pip.uptodate:
 //	    - bin_env: /srv/site/venv
 func (m *module) uptodate(ctx context.Context, a uptodateArgs) (change.Result, error) {
 	where := data.NewMap("bin_env", a.BinEnv, "user", a.User, "cwd", a.Cwd)
-	var changes *data.Map // as pip.upgrade tells of them
+	var changes *data.Map // as reported by pip.upgrade
 	return change.Thing[bool]{
 		Name: a.Name,
 		Look: func(ctx context.Context) (bool, error) {
@@ -94,6 +95,6 @@ func (m *module) uptodate(ctx context.Context, a uptodateArgs) (change.Result, e
 			Done:  "Upgrade successful.",
 		},
 		Silent: true,
-		Trust:  true, // what pip cannot upgrade is not a failure
+		Trust:  true, // a package that pip cannot upgrade is not a failure
 	}.Ensure(ctx)
 }

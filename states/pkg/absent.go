@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -19,19 +19,20 @@ type absentArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// removed keeps packages from being installed. Their files of configuration stay.
+// removed uninstalls packages. Their configuration files are kept.
 //
 // pkgs
 //
-//	In place of the name a list of packages, each a name or a dictionary of name and version.
+//	A list of packages instead of the name. Each is a name or a dictionary of name and version.
 //
 // version
 //
-//	Remove the package only in this version: one, a pattern, or conditions with commas between.
+//	Remove the package only in this version: a version, a pattern, or conditions separated by
+//	commas.
 //
 // ignore_epoch, normalize
 //
-//	Compare versions without their epochs; take the architecture off names where it is the host's own.
+//	Compare versions without epochs; strip the host's own architecture from names.
 //
 //	telnetd:
 //	  pkg.removed
@@ -39,19 +40,20 @@ func (m *module) removed(ctx context.Context, a absentArgs) (change.Result, erro
 	return m.uninstall(ctx, "remove", a)
 }
 
-// purged keeps packages from being installed, and has nothing of them left, also where they were removed before.
+// purged uninstalls packages with their configuration files, also if they were already removed.
 //
 // pkgs
 //
-//	In place of the name a list of packages, each a name or a dictionary of name and version.
+//	A list of packages instead of the name. Each is a name or a dictionary of name and version.
 //
 // version
 //
-//	Purge the package only in this version: one, a pattern, or conditions with commas between.
+//	Purge the package only in this version: a version, a pattern, or conditions separated by
+//	commas.
 //
 // ignore_epoch, normalize
 //
-//	Compare versions without their epochs; take the architecture off names where it is the host's own.
+//	Compare versions without epochs; strip the host's own architecture from names.
 //
 //	telnetd:
 //	  pkg.purged
@@ -59,29 +61,29 @@ func (m *module) purged(ctx context.Context, a absentArgs) (change.Result, error
 	return m.uninstall(ctx, "purge", a)
 }
 
-// A removal is what a state is to remove or to purge.
+// A removal is one call of removed or purged.
 type removal struct {
 	order
 	*module
 	absentArgs
 	action  string    // remove or purge
-	doing   string    // what is said of errors
-	kwargs  *data.Map // for the package manager
-	meant   *data.Map // packages with their versions
-	targets []string  // those of them that are there
+	doing   string    // prefix of error messages
+	kwargs  *data.Map // arguments for the package manager
+	meant   *data.Map // packages to remove, with versions
+	targets []string  // those of them that are installed
 }
 
-// uninstall brings a state about; action is remove or purge.
+// uninstall runs the state. action is remove or purge.
 func (m *module) uninstall(
 	ctx context.Context, action string, a absentArgs,
 ) (change.Result, error) {
 	r := &removal{module: m, absentArgs: a, action: action, kwargs: words(ctx, a.Kwargs)}
 	doing := map[string]string{"remove": "removing", "purge": "purging"}[action]
 	r.doing = "An error was encountered while " + doing + " package(s)"
-	return r.give(ctx, a.Name, r.find, r.remove)
+	return r.run(ctx, a.Name, r.find, r.remove)
 }
 
-// find finds the packages that are to go.
+// find finds the packages to remove.
 func (r *removal) find(ctx context.Context) (err error) {
 	if r.meant, err = r.unwanted(ctx, r.absentArgs); err != nil {
 		return r.failure(r.doing, err)
@@ -105,15 +107,20 @@ func (r *removal) find(ctx context.Context) (err error) {
 	for _, name := range r.targets {
 		r.wanted.Set(name, data.NewMap("new", r.action+"d", "old", ""))
 	}
-	r.texts.Would = "The following packages will be " + r.action + "d: " + strings.Join(r.targets, ", ") + "."
+	r.texts.Would = "The following packages will be " + r.action + "d: " +
+		strings.Join(r.targets, ", ") + "."
 	return nil
 }
 
-// remove has the package manager remove them, and looks what is left.
+// remove removes the packages, and checks what is left.
 func (r *removal) remove(ctx context.Context) (err error) {
 	more := r.kwargs.Clone()
 	more.Update(data.NewMap("pkgs", r.Pkgs, "version", r.Version, "split_arch", false))
-	if r.changes, err = r.dictionary(ctx, "pkg."+r.action, []any{r.Name}, more); err != nil {
+	act := calls.PkgRemove
+	if r.action == "purge" {
+		act = calls.PkgPurge
+	}
+	if r.changes, err = act(ctx, r.env, r.Name, more); err != nil {
 		return r.failure(r.doing, err)
 	}
 	failed, err := r.remaining(ctx, r.meant, r.targets, r.kwargs)
@@ -134,7 +141,7 @@ func (r *removal) remove(ctx context.Context) (err error) {
 	return nil
 }
 
-// gone says that the packages are gone.
+// gone returns the comment that the packages are gone.
 func (r *removal) gone() string {
 	absent := slices.DeleteFunc(names(r.meant), func(name string) bool {
 		return slices.Contains(r.targets, name)
@@ -147,21 +154,15 @@ func (r *removal) gone() string {
 		" The following packages were " + r.action + "d: " + strings.Join(r.targets, ", ") + "."
 }
 
-// unwanted returns the packages that are meant with their versions.
+// unwanted returns the packages to remove, with their versions.
 func (m *module) unwanted(ctx context.Context, a absentArgs) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "pkg_resource.parse_targets", []any{a.Name, a.Pkgs}, data.NewMap("normalize", a.Normalize))
-	if err != nil {
-		return nil, err
-	}
-	pair, _ := v.(data.Tuple)
-	if len(pair) == 0 {
-		return nil, loader.Execution("Unable to tell which packages are meant: %s", data.Str(v))
-	}
-	wanted, _ := pair[0].(*data.Map)
-	return wanted, nil
+	wanted, err := calls.ParseTargets(ctx, m.env, calls.Wanted{
+		Name: a.Name, Pkgs: a.Pkgs, More: data.NewMap("normalize", a.Normalize),
+	})
+	return wanted.Packages, err
 }
 
-// removeTargets finds the packages that are there in a version that is not wanted.
+// removeTargets finds the packages that are installed in an unwanted version.
 func (r *removal) removeTargets(ctx context.Context) error {
 	now, err := r.pkgs(ctx, r.kwargs)
 	if err != nil {
@@ -177,14 +178,15 @@ func (r *removal) removeTargets(ctx context.Context) error {
 		if len(there) == 0 {
 			continue
 		}
-		bare, err := r.clean(ctx, version)
+		bare, err := calls.VersionClean(ctx, r.env, version)
 		if err != nil {
 			return err
 		}
 		meant := bare == ""
 		if !meant {
 			r.texts.Same = "All specified packages (matching specified versions) are already absent"
-			if meant, err = r.fulfilled(ctx, there, data.Str(version), rule{ignoreEpoch: r.IgnoreEpoch}); err != nil {
+			if meant, err = r.fulfilled(ctx, there, data.Str(version),
+				rule{ignoreEpoch: r.IgnoreEpoch}); err != nil {
 				return err
 			}
 		}
@@ -195,9 +197,11 @@ func (r *removal) removeTargets(ctx context.Context) error {
 	return nil
 }
 
-// leftOf returns those of the packages that were removed and not purged.
+// leftOf returns the packages that were removed but not purged.
 func (m *module) leftOf(ctx context.Context, wanted, kwargs *data.Map) ([]string, error) {
-	removed, err := m.pkgs(ctx, kwargs, "removed", true)
+	removed, err := calls.ListPkgs(ctx, m.env, calls.PkgList{
+		AsLists: true, Removed: true, More: kwargs,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -210,8 +214,11 @@ func (m *module) leftOf(ctx context.Context, wanted, kwargs *data.Map) ([]string
 	return left, nil
 }
 
-// remaining returns those of the packages that were to go and are still there; with its version where several may be.
-func (m *module) remaining(ctx context.Context, wanted *data.Map, targets []string, kwargs *data.Map) ([]string, error) {
+// remaining returns the packages that should have been removed but are still installed, with the
+// version if several may be.
+func (m *module) remaining(
+	ctx context.Context, wanted *data.Map, targets []string, kwargs *data.Map,
+) ([]string, error) {
 	now, err := m.pkgs(ctx, kwargs)
 	if err != nil {
 		return nil, err

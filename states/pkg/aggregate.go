@@ -11,7 +11,7 @@ import (
 
 type initArgs struct{ Low *data.Map }
 
-// modInit has the first state that installs refresh the lists of packages.
+// modInit makes the first state that installs something refresh the package lists.
 //
 //	vim:
 //	  pkg.installed
@@ -34,7 +34,8 @@ type aggregateArgs struct {
 	Running *data.Map
 }
 
-// modAggregate joins the packages of further chunks to those of one, so that the package manager is called once.
+// modAggregate joins the packages of further chunks to those of one, so that the package manager is
+// called once.
 //
 //	web:
 //	  pkg.installed:
@@ -42,10 +43,11 @@ type aggregateArgs struct {
 //	    - pkgs:
 //	      - nginx
 func (m *module) modAggregate(_ context.Context, a aggregateArgs) (any, error) {
-	if !slices.Contains([]string{"installed", "latest", "removed", "purged"}, a.Low.Text("fun")) || !joinable(a.Low) {
+	if !slices.Contains([]string{"installed", "latest", "removed", "purged"}, a.Low.Text("fun")) ||
+		!joinable(a.Low) {
 		return a.Low, nil
 	}
-	j := &joint{word: "pkgs"}
+	j := &packageSet{word: "pkgs"}
 	if a.Low.Has("sources") {
 		j.word = "sources"
 	}
@@ -54,7 +56,8 @@ func (m *module) modAggregate(_ context.Context, a aggregateArgs) (any, error) {
 	}
 	for _, v := range a.Chunks {
 		chunk, _ := v.(*data.Map)
-		if chunk.Has("__agg__") || !alike(chunk, a.Low) || a.Running.Has(state.Tag(chunk)) || !joinable(chunk) {
+		if chunk.Has("__agg__") || !alike(chunk, a.Low) ||
+			a.Running.Has(state.Chunk{Map: chunk}.Tag()) || !joinable(chunk) {
 			continue
 		}
 		if chunk.Has("sources") == (j.word == "sources") && j.add(chunk) {
@@ -69,14 +72,17 @@ func (m *module) modAggregate(_ context.Context, a aggregateArgs) (any, error) {
 	return a.Low, nil
 }
 
-// alike reports whether a chunk does what another does, with packages from the same place.
+// alike reports whether a chunk has the same function as another, with packages from the same
+// source.
 func alike(chunk, low *data.Map) bool {
-	return chunk.Value("state") == "pkg" && chunk.Value("fun") == low.Value("fun") && data.Equal(chunk.Value("fromrepo"), low.Value("fromrepo"))
+	return chunk.Value("state") == "pkg" && chunk.Value("fun") == low.Value("fun") &&
+		data.Equal(chunk.Value("fromrepo"), low.Value("fromrepo"))
 }
 
-// joinable reports whether a chunk runs whatever comes before it, and holds nothing.
+// joinable reports whether a chunk runs regardless of earlier ones, and holds no packages.
 func joinable(chunk *data.Map) bool {
-	for _, key := range []string{"hold", "onlyif", "unless", "creates", "onchanges", "onchanges_any", "onfail", "onfail_any", "onfail_all", "prereq"} {
+	for _, key := range []string{"hold", "onlyif", "unless", "creates", "onchanges",
+		"onchanges_any", "onfail", "onfail_any", "onfail_all", "prereq"} {
 		if chunk.Has(key) {
 			return false
 		}
@@ -84,21 +90,22 @@ func joinable(chunk *data.Map) bool {
 	return true
 }
 
-// A joint is the packages of several chunks.
-type joint struct {
+// A packageSet collects the packages of several chunks.
+type packageSet struct {
 	word   string // pkgs or sources
 	all    []any
 	joined bool
 }
 
-// add adds the packages of a chunk, each once. It adds none, and returns false, where the chunk wants another version of one.
-func (j *joint) add(chunk *data.Map) bool {
+// add adds the packages of a chunk, without duplicates. If the chunk requests another version of a
+// package, it adds none and returns false.
+func (j *packageSet) add(chunk *data.Map) bool {
 	own, ok := chunk.Value(j.word).([]any)
 	if !ok {
 		if chunk.Has(j.word) || !chunk.Has("name") {
 			return false
 		}
-		own = alone(chunk.Value("name"), chunk.Value("version"))
+		own = singlePackage(chunk.Value("name"), chunk.Value("version"))
 	}
 	all := slices.Clone(j.all)
 	for _, e := range own {

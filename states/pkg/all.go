@@ -2,11 +2,13 @@ package pkg
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -17,20 +19,21 @@ type uptodateArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// uptodate keeps all packages in their newest versions.
+// uptodate upgrades all packages to their newest versions.
 //
 // refresh
 //
-//	True: refresh the lists of packages first.
+//	True: refresh the package lists first.
 //
 // pkgs
 //
-//	Only these packages.
+//	Upgrade only these packages.
 //
 // dist_upgrade, fromrepo, cache_valid_time, resolve_capabilities
 //
-//	Options of the package manager: install and remove packages where that is needed; where packages come from; how many seconds the
-//	lists stay fresh; take names for what packages provide.
+//	Options for the package manager: install and remove packages if necessary; the repository to
+//	use; how many seconds the package lists are valid; treat names as capabilities that packages
+//	provide.
 //
 //	everything:
 //	  pkg.uptodate:
@@ -56,10 +59,10 @@ func (m *module) uptodate(ctx context.Context, a uptodateArgs) (change.Result, e
 		}
 		return err
 	}
-	return o.give(ctx, a.Name, find, func(ctx context.Context) (err error) {
+	return o.run(ctx, a.Name, find, func(ctx context.Context) (err error) {
 		all := kwargs.Clone()
 		all.Update(data.NewMap("refresh", refresh, "pkgs", a.Pkgs))
-		if o.changes, err = m.dictionary(ctx, "pkg.upgrade", nil, all); err != nil {
+		if o.changes, err = calls.PkgUpgrade(ctx, m.env, all); err != nil {
 			return o.failure("An error was encountered while updating packages", err)
 		}
 		var missing []string
@@ -69,20 +72,24 @@ func (m *module) uptodate(ctx context.Context, a uptodateArgs) (change.Result, e
 			}
 		}
 		if len(missing) > 0 {
-			return change.Reason("The following package(s) failed to update: " + strings.Join(missing, ", "))
+			return change.Reason("The following package(s) failed to update: " +
+				strings.Join(missing, ", "))
 		}
 		return nil
 	})
 }
 
-// upgrades returns the packages of a list, or all, that can be upgraded, with their old and new versions.
-func (m *module) upgrades(ctx context.Context, pkgs any, refresh bool, kwargs *data.Map) (*data.Map, error) {
+// upgrades returns the packages in a list, or all, that can be upgraded, with their old and new
+// versions.
+func (m *module) upgrades(
+	ctx context.Context, pkgs any, refresh bool, kwargs *data.Map,
+) (*data.Map, error) {
 	all := kwargs.Clone()
 	all.Set("refresh", refresh)
 	if m.env.GrainsNow().Value("os_family") == "Debian" && !all.Has("dist_upgrade") {
 		all.Set("dist_upgrade", false)
 	}
-	found, err := m.dictionary(ctx, "pkg.list_upgrades", nil, all)
+	found, err := calls.ListUpgrades(ctx, m.env, all)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +106,7 @@ func (m *module) upgrades(ctx context.Context, pkgs any, refresh bool, kwargs *d
 	if chosen.Len() == 0 {
 		return chosen, nil
 	}
-	now, err := m.named(ctx, "pkg.version", names(chosen), kwargs)
+	now, err := calls.PkgVersion(ctx, m.env, names(chosen), kwargs)
 	expected := &data.Map{}
 	for name, version := range chosen.All() {
 		expected.Set(name, data.NewMap("new", version, "old", now.Value(name)))
@@ -114,15 +121,15 @@ type groupArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// groupInstalled keeps a group of packages installed, where the package manager knows of such.
+// groupInstalled installs a group of packages, if the package manager supports groups.
 //
 // skip
 //
-//	Packages that the group installs by default, but that need not be there.
+//	Packages that the group installs by default, but that are not required.
 //
 // include
 //
-//	Packages of the group that are only installed on demand.
+//	Optional packages of the group to install as well.
 //
 //	Load Balancer:
 //	  pkg.group_installed:
@@ -145,17 +152,19 @@ func (m *module) groupInstalled(ctx context.Context, a groupArgs) (change.Result
 	}}
 	var targets []string
 	find := func(ctx context.Context) error {
-		diff, err := m.dictionary(ctx, "pkg.group_diff", []any{a.Name}, nil)
+		diff, err := calls.GroupDiff(ctx, m.env, a.Name)
 		switch {
 		case err != nil && !caught(err):
 			return change.Raise(err)
 		case err != nil:
-			return change.Reason("An error was encountered while installing/updating g" + group + ": " +
+			return change.Reason("An error was encountered while installing/updating g" +
+				group + ": " +
 				err.Error() + ".")
 		}
 		var wrong []string
 		if targets, wrong = groupTargets(diff, texts(a.Skip), texts(a.Include)); len(wrong) > 0 {
-			return change.Reason("The following mandatory packages cannot be skipped: " + strings.Join(wrong, ", "))
+			return change.Reason("The following mandatory packages cannot be skipped: " +
+				strings.Join(wrong, ", "))
 		}
 		if len(targets) > 0 {
 			o.wanted = data.NewMap("group", a.Name)
@@ -166,15 +175,14 @@ func (m *module) groupInstalled(ctx context.Context, a groupArgs) (change.Result
 		}
 		return nil
 	}
-	return o.give(ctx, a.Name, find, func(ctx context.Context) error {
+	return o.run(ctx, a.Name, find, func(ctx context.Context) error {
 		return m.installGroup(ctx, a, o, targets)
 	})
 }
 
-// partly reports whether some of a group is installed.
-func partly(diff *data.Map) bool {
-	return len(members(diff, "mandatory", "installed"))+len(members(diff, "default", "installed"))+
-		len(members(diff, "optional", "installed")) > 0
+// partly reports whether a part of a group is installed.
+func partly(diff calls.GroupMembers) bool {
+	return len(diff["mandatory"].Installed)+len(diff["default"].Installed)+len(diff["optional"].Installed) > 0
 }
 
 func isList(v any) bool {
@@ -182,33 +190,26 @@ func isList(v any) bool {
 	return ok
 }
 
-// members returns the packages of a group of one kind, installed or not installed.
-func members(diff *data.Map, kind, state string) []string {
-	all, _ := diff.Value(kind).(*data.Map)
-	return texts(all.Value(state))
-}
-
-// groupTargets returns the packages of a group that are to be installed, and mandatory ones that are to be skipped.
-func groupTargets(diff *data.Map, skip, include []string) (targets, wrong []string) {
+// groupTargets returns the packages of a group to install, and the mandatory ones that cannot be
+// skipped.
+func groupTargets(diff calls.GroupMembers, skip, include []string) (targets, wrong []string) {
 	skipped := &data.Map{}
 	for _, name := range skip {
 		skipped.Set(name, true)
 	}
-	for _, state := range []string{"installed", "not installed"} {
-		for _, name := range members(diff, "mandatory", state) {
-			if skipped.Has(name) {
-				wrong = append(wrong, name)
-			}
+	for _, name := range slices.Concat(diff["mandatory"].Installed, diff["mandatory"].Missing) {
+		if skipped.Has(name) {
+			wrong = append(wrong, name)
 		}
 	}
 	there := &data.Map{}
 	for _, kind := range []string{"mandatory", "default", "optional", "conditional"} {
-		for _, name := range members(diff, kind, "installed") {
+		for _, name := range diff[kind].Installed {
 			there.Set(name, true)
 		}
 	}
-	targets = members(diff, "mandatory", "not installed")
-	for _, name := range members(diff, "default", "not installed") {
+	targets = slices.Clone(diff["mandatory"].Missing)
+	for _, name := range diff["default"].Missing {
 		if !skipped.Has(name) {
 			targets = append(targets, name)
 		}
@@ -226,10 +227,11 @@ func (m *module) installGroup(
 ) (err error) {
 	kwargs := words(ctx, a.Kwargs, "pkgs", data.Values(targets))
 	kwargs.Delete("saltenv")
-	if o.changes, err = m.dictionary(ctx, "pkg.install", nil, kwargs); err != nil {
-		return o.failure("An error was encountered while installing/updating group '"+data.Str(a.Name)+"'", err)
+	if o.changes, err = calls.PkgInstall(ctx, m.env, kwargs); err != nil {
+		return o.failure("An error was encountered while installing/updating group '"+
+			data.Str(a.Name)+"'", err)
 	}
-	now, err := m.pkgs(ctx, packages.Own(a.Kwargs))
+	now, err := calls.ListPkgs(ctx, m.env, calls.PkgList{More: packages.Own(a.Kwargs)})
 	if err != nil {
 		return change.Raise(err)
 	}
@@ -240,7 +242,8 @@ func (m *module) installGroup(
 		}
 	}
 	if len(failed) > 0 {
-		return change.Reason("Failed to install the following packages: " + strings.Join(failed, ", "))
+		return change.Reason("Failed to install the following packages: " +
+			strings.Join(failed, ", "))
 	}
 	return nil
 }
@@ -250,7 +253,7 @@ type watchArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// modWatch runs installed, latest, removed or purged again where something changed that a chunk with one of these watches.
+// modWatch runs installed, latest, removed or purged again when a watched state changed something.
 //
 //	vim:
 //	  pkg.installed:
@@ -262,13 +265,14 @@ func (m *module) modWatch(ctx context.Context, a watchArgs) (any, error) {
 	switch sfun {
 	case "purged", "latest", "removed", "installed":
 		kwargs.Set("name", a.Name)
-		return m.again(ctx, data.Str(sfun), kwargs)
+		return m.rerun(ctx, data.Str(sfun), kwargs)
 	}
-	return change.Failed(a.Name, "pkg."+data.Str(sfun)+" does not work with the watch requisite"), nil
+	return change.Failed(a.Name, "pkg."+data.Str(sfun)+
+		" does not work with the watch requisite"), nil
 }
 
-// again calls a function of the state.
-func (m *module) again(ctx context.Context, fun string, kwargs *data.Map) (any, error) {
+// rerun calls a function of the state.
+func (m *module) rerun(ctx context.Context, fun string, kwargs *data.Map) (any, error) {
 	var f loader.Func
 	switch fun {
 	case "purged":
@@ -287,7 +291,8 @@ func (m *module) again(ctx context.Context, fun string, kwargs *data.Map) (any, 
 	return f.Call(ctx, b)
 }
 
-// modBeacon adds a beacon that watches packages, where a chunk of installed or removed asks for one.
+// modBeacon adds a beacon that watches packages, for installed and removed with the argument
+// beacon.
 //
 //	vim:
 //	  pkg.installed:
@@ -297,14 +302,16 @@ func (m *module) modBeacon(ctx context.Context, a watchArgs) (any, error) {
 	sfun := packages.Take(kwargs, "sfun", nil)
 	switch {
 	case sfun != "installed" && sfun != "removed":
-		return change.Failed(a.Name, "pkg."+data.Str(sfun)+" does not work with the mod_beacon state function"), nil
+		return change.Failed(a.Name, "pkg."+data.Str(sfun)+
+			" does not work with the mod_beacon state function"), nil
 	case !data.Truth(kwargs.Value("beacon")):
-		return change.Done(a.Name, "Not adding beacon."), nil
+		return change.Unchanged(a.Name, "Not adding beacon."), nil
 	}
 	pkgs, ok := kwargs.Get("pkgs")
 	if !ok {
 		pkgs = []any{a.Name}
 	}
-	return m.env.Shelf("states").Invoke(ctx, "beacon.present", nil,
-		data.NewMap("name", "beacon_pkg_"+data.Str(a.Name), "pkgs", pkgs, "interval", 60, "beacon_module", "pkg"))
+	return m.env.Registry("states").Invoke(ctx, "beacon.present", nil,
+		data.NewMap("name", "beacon_pkg_"+data.Str(a.Name), "pkgs", pkgs, "interval", 60,
+			"beacon_module", "pkg"))
 }

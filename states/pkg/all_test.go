@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/states/pkg"
 )
 
-// A manager of packages knows groups and patches; it is what the functions of pkg say.
+// A manager simulates a package manager with groups and patches.
 type manager struct {
 	installed, newer, fetched, patches map[string]string
 	calls                              []string
@@ -32,7 +32,7 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// plugin returns functions of pkg over what the manager holds.
+// plugin returns the functions of pkg for the manager.
 func (p *manager) plugin() loader.Plugin {
 	of := func(name string, do func(a anyArgs) any) loader.Func {
 		return loader.F(name, func(_ context.Context, a anyArgs) (any, error) { return do(a), nil })
@@ -59,7 +59,8 @@ func (p *manager) plugin() loader.Plugin {
 			of("upgrade", func(anyArgs) any { return p.bring(p.installed, "bash") }),
 			of("group_diff", func(anyArgs) any {
 				diff := data.NewMap()
-				for kind, names := range map[string][]string{"mandatory": {"make", "gcc"}, "default": {"doc"}, "optional": {"tool"}, "conditional": {}} {
+				for kind, names := range map[string][]string{"mandatory": {"make", "gcc"},
+					"default": {"doc"}, "optional": {"tool"}, "conditional": {}} {
 					diff.Set(kind, p.halves(names))
 				}
 				return diff
@@ -89,7 +90,7 @@ func dict(m map[string]string) *data.Map {
 	return out
 }
 
-// halves parts names into those that are installed and the others.
+// halves splits names into installed packages and the others.
 func (p *manager) halves(names []string) *data.Map {
 	there, gone := []any{}, []any{}
 	for _, name := range names {
@@ -110,7 +111,7 @@ func (p *manager) listPatches() *data.Map {
 	return out
 }
 
-// bring gives packages their newest versions and returns the changes.
+// bring upgrades packages to their newest versions and returns the changes.
 func (p *manager) bring(into map[string]string, names ...string) *data.Map {
 	changes := data.NewMap()
 	for _, name := range names {
@@ -149,34 +150,42 @@ func (p *manager) install(a anyArgs) any {
 	return p.bring(p.installed, names...)
 }
 
-// a wanted is what a state says in test mode, when it changes something, and the second time.
+// wanted is the expected outcome in test mode, in the first run, and in the second one.
 type wanted struct {
 	fun, would, done, same string
 	kwargs, changes        *data.Map
 }
 
-// TestGroupsAndPatches has the texts of Salt's source (salt/states/pkg.py of 3006.0).
+// TestGroupsAndPatches compares with the texts in Salt's source (salt/states/pkg.py of 3006.0).
 func TestGroupsAndPatches(t *testing.T) {
 	group := "Group 'Tools' "
 	for _, c := range []wanted{
-		{"group_installed", group + "is partially installed and will be updated", group + "was updated", group + "is already installed",
-			data.NewMap("name", "Tools", "skip", []any{"doc"}, "include", []any{"tool"}), data.NewMap("gcc", was("", "12"), "tool", was("", "3"))},
-		{"uptodate", "System update will be performed", "Upgrade ran successfully", "System is already up-to-date",
-			data.NewMap("name", "all", "refresh", true), data.NewMap("bash", was("5.1", "5.2"))},
-		{"uptodate", "System update will be performed", "Upgrade ran successfully", "System is already up-to-date",
-			data.NewMap("name", "some", "pkgs", []any{"bash", "make"}), data.NewMap("bash", was("5.1", "5.2"))},
-		{"downloaded", "The following packages would be downloaded: gcc", "", "All specified packages are already downloaded",
-			data.NewMap("name", "gcc"), data.NewMap("gcc", was("", "12"))},
-		{"downloaded", "The following packages would be downloaded: gcc", "", "All specified packages (matching specified versions) are already downloaded",
+		{"group_installed", group + "is partially installed and will be updated", group +
+			"was updated", group + "is already installed", data.NewMap("name", "Tools",
+			"skip", []any{"doc"}, "include", []any{"tool"}), data.NewMap("gcc", was("", "12"),
+			"tool", was("", "3"))},
+		{"uptodate", "System update will be performed", "Upgrade ran successfully",
+			"System is already up-to-date", data.NewMap("name", "all", "refresh", true),
+			data.NewMap("bash", was("5.1", "5.2"))},
+		{"uptodate", "System update will be performed", "Upgrade ran successfully",
+			"System is already up-to-date", data.NewMap("name", "some",
+				"pkgs", []any{"bash", "make"}), data.NewMap("bash", was("5.1", "5.2"))},
+		{"downloaded", "The following packages would be downloaded: gcc", "",
+			"All specified packages are already downloaded", data.NewMap("name", "gcc"),
+			data.NewMap("gcc", was("", "12"))},
+		{"downloaded", "The following packages would be downloaded: gcc", "",
+			"All specified packages (matching specified versions) are already downloaded",
 			data.NewMap("name", "gcc", "version", "12"), data.NewMap("gcc", was("", "12"))},
-		{"patch_installed", "The following advisory patches would be downloaded: SUSE-2", "", "All specified advisory patches are already installed",
-			data.NewMap("name", "x", "advisory_ids", []any{"SUSE-1", "SUSE-2"}), data.NewMap("of SUSE-2", was("1", "2"))},
+		{"patch_installed", "The following advisory patches would be downloaded: SUSE-2", "",
+			"All specified advisory patches are already installed",
+			data.NewMap("name", "x", "advisory_ids", []any{"SUSE-1", "SUSE-2"}),
+			data.NewMap("of SUSE-2", was("1", "2"))},
 	} {
 		t.Run(c.fun+" "+data.Repr(c.kwargs), func(t *testing.T) { checkTwice(t, c) })
 	}
 }
 
-// states returns the states of a host with that manager of packages.
+// states returns the states of a host with this manager.
 func (p *manager) states(t *testing.T) *loader.Registry {
 	t.Helper()
 	env := &loader.Env{Root: t.TempDir(), Opts: data.NewMap("id", "web1", "cachedir", t.TempDir()),
@@ -197,32 +206,37 @@ func checkTwice(t *testing.T, c wanted) {
 	h := &host{t: t, ctx: loader.WithContext(t.Context(), &loader.Context{}), states: p.states(t)}
 	testMode := change.WithCall(h.ctx, &change.Call{Test: true, SaltEnv: "base", Low: &data.Map{}})
 	before := newManager()
-	if got := h.run(testMode, c.fun, c.kwargs); got.Value("result") != nil || got.Value("comment") != c.would || len(p.calls) > 0 ||
+	if got := h.run(testMode, c.fun, c.kwargs); got.Value("result") != nil ||
+		got.Value("comment") != c.would || len(p.calls) > 0 ||
 		!data.Equal(dict(p.installed), dict(before.installed)) {
 		t.Errorf("test mode gives %s, %v", data.Repr(got), p.calls)
 	}
-	if got := h.run(h.ctx, c.fun, c.kwargs); got.Value("result") != true || got.Value("comment") != c.done || !data.Equal(got.Value("changes"), c.changes) {
+	if got := h.run(h.ctx, c.fun, c.kwargs); got.Value("result") != true ||
+		got.Value("comment") != c.done || !data.Equal(got.Value("changes"), c.changes) {
 		t.Errorf("the first run gives %s", data.Repr(got))
 	}
 	for _, ctx := range []context.Context{h.ctx, testMode} {
-		if got := h.run(ctx, c.fun, c.kwargs); got.Value("result") != true || got.Value("comment") != c.same || data.Truth(got.Value("changes")) {
+		if got := h.run(ctx, c.fun, c.kwargs); got.Value("result") != true ||
+			got.Value("comment") != c.same || data.Truth(got.Value("changes")) {
 			t.Errorf("the second run gives %s", data.Repr(got))
 		}
 	}
 }
 
-// A patch is only fetched, and what is fetched already is no change.
+// A patch is only downloaded, and one that is already downloaded is no change.
 func TestPatchDownloaded(t *testing.T) {
 	p := newManager()
 	h := &host{t: t, ctx: loader.WithContext(t.Context(), &loader.Context{}), states: p.states(t)}
 	for i := range 2 {
 		got := h.run(h.ctx, "patch_downloaded", data.NewMap("name", "x", "advisory_ids", []any{"SUSE-2"}))
-		if got.Value("result") != true || got.Value("comment") != "Advisory patch is not needed or related packages are already downloaded" ||
+		if got.Value("result") != true ||
+			got.Value("comment") != "Advisory patch is not needed or related packages are already downloaded" ||
 			len(p.calls) != i+1 || p.calls[i] != "True" || p.patches["SUSE-2"] != "" {
 			t.Errorf("got %s after %v", data.Repr(got), p.calls)
 		}
 		got = h.run(h.ctx, "patch_installed", data.NewMap("name", "SUSE-1"))
-		if got.Value("result") != true || got.Value("comment") != "Advisory patch SUSE-1 is already installed" {
+		if got.Value("result") != true ||
+			got.Value("comment") != "Advisory patch SUSE-1 is already installed" {
 			t.Errorf("got %s", data.Repr(got))
 		}
 	}
@@ -230,17 +244,23 @@ func TestPatchDownloaded(t *testing.T) {
 
 func TestRefusedGroupsAndPatches(t *testing.T) {
 	for range 2 {
-		h := &host{t: t, ctx: loader.WithContext(t.Context(), &loader.Context{}), states: newManager().states(t)}
+		h := &host{t: t, ctx: loader.WithContext(t.Context(), &loader.Context{}),
+			states: newManager().states(t)}
 		for want, c := range map[string]struct {
 			fun    string
 			kwargs *data.Map
 		}{
-			"The following mandatory packages cannot be skipped: gcc": {"group_installed", data.NewMap("name", "Tools", "skip", []any{"gcc"})},
-			"skip must be formatted as a list":                        {"group_installed", data.NewMap("name", "Tools", "skip", "gcc")},
-			"include must be formatted as a list":                     {"group_installed", data.NewMap("name", "Tools", "include", "gcc")},
-			"refresh must be either True or False":                    {"uptodate", data.NewMap("name", "x", "refresh", "maybe")},
+			"The following mandatory packages cannot be skipped: gcc": {"group_installed",
+				data.NewMap("name", "Tools", "skip", []any{"gcc"})},
+			"skip must be formatted as a list": {"group_installed",
+				data.NewMap("name", "Tools", "skip", "gcc")},
+			"include must be formatted as a list": {"group_installed",
+				data.NewMap("name", "Tools", "include", "gcc")},
+			"refresh must be either True or False": {"uptodate",
+				data.NewMap("name", "x", "refresh", "maybe")},
 		} {
-			if got := h.run(h.ctx, c.fun, c.kwargs); got.Value("result") != false || got.Value("comment") != want {
+			if got := h.run(h.ctx, c.fun, c.kwargs); got.Value("result") != false ||
+				got.Value("comment") != want {
 				t.Errorf("got %s, want %s", data.Repr(got), want)
 			}
 		}
@@ -250,29 +270,35 @@ func TestRefusedGroupsAndPatches(t *testing.T) {
 			"patch_installed":  "The pkg.patch_installed state is not available on this platform",
 			"patch_downloaded": "The pkg.patch_downloaded state is not available on this platform",
 		} {
-			if got := apt.run(apt.ctx, fun, data.NewMap("name", "x")); got.Value("result") != false || got.Value("comment") != want {
+			if got := apt.run(apt.ctx, fun,
+				data.NewMap("name", "x")); got.Value("result") != false || got.Value("comment") != want {
 				t.Errorf("%s gives %s, want %s", fun, data.Repr(got), want)
 			}
 		}
 	}
 }
 
-// What is watched has the state run again; a second time there is nothing to do.
+// A watch runs the state again. The second time there is nothing to do.
 func TestWatch(t *testing.T) {
 	h := newHost(t, status, repo)
-	for i, want := range []string{"The following packages were installed/updated: hello", "All specified packages are already installed"} {
+	for i, want := range []string{"The following packages were installed/updated: hello",
+		"All specified packages are already installed"} {
 		got := h.run(h.ctx, "mod_watch", data.NewMap("name", "hello", "sfun", "installed"))
-		if got.Value("result") != true || got.Value("comment") != want || data.Truth(got.Value("changes")) != (i == 0) {
+		if got.Value("result") != true || got.Value("comment") != want ||
+			data.Truth(got.Value("changes")) != (i == 0) {
 			t.Errorf("got %s", data.Repr(got))
 		}
 		got = h.run(h.ctx, "mod_watch", data.NewMap("name", "hello", "sfun", "held"))
-		if got.Value("result") != false || got.Value("comment") != "pkg.held does not work with the watch requisite" {
+		if got.Value("result") != false ||
+			got.Value("comment") != "pkg.held does not work with the watch requisite" {
 			t.Errorf("got %s", data.Repr(got))
 		}
 	}
-	for i, want := range []string{"All targeted packages were removed.", "All specified packages are already absent"} {
+	for i, want := range []string{"All targeted packages were removed.",
+		"All specified packages are already absent"} {
 		got := h.run(h.ctx, "mod_watch", data.NewMap("name", "hello", "sfun", "removed"))
-		if got.Value("result") != true || got.Value("comment") != want || data.Truth(got.Value("changes")) != (i == 0) {
+		if got.Value("result") != true || got.Value("comment") != want ||
+			data.Truth(got.Value("changes")) != (i == 0) {
 			t.Errorf("got %s", data.Repr(got))
 		}
 	}

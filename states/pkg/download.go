@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -17,11 +18,11 @@ type downloadedArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// downloaded keeps the files of packages on the host, so that they can be installed without a network.
+// downloaded downloads package files to the host, so that they can be installed without a network.
 //
 // pkgs
 //
-//	In place of the name a list of packages, each a name or a dictionary of name and version.
+//	A list of packages instead of the name. Each is a name or a dictionary of name and version.
 //
 // version, fromrepo, ignore_epoch, resolve_capabilities
 //
@@ -38,7 +39,7 @@ func (m *module) downloaded(ctx context.Context, a downloadedArgs) (change.Resul
 		return change.Leave(a.Name, "No packages to download provided")
 	}
 	if data.Truth(a.Name) && !data.Truth(a.Pkgs) {
-		a.Pkgs, a.Version = alone(a.Name, a.Version), nil
+		a.Pkgs, a.Version = singlePackage(a.Name, a.Version), nil
 	}
 	kwargs := words(ctx, a.Kwargs)
 	kwargs.Delete("downloadonly")
@@ -50,16 +51,18 @@ func (m *module) downloaded(ctx context.Context, a downloadedArgs) (change.Resul
 		}
 		return m.downloadTargets(ctx, a, o, kwargs)
 	}
-	return o.give(ctx, a.Name, find, func(ctx context.Context) error { return m.download(ctx, a, o, kwargs) })
+	return o.run(ctx, a.Name, find,
+		func(ctx context.Context) error { return m.download(ctx, a, o, kwargs) })
 }
 
-// download fetches the files, and looks what came of it.
+// download downloads the files and verifies the outcome.
 func (m *module) download(
 	ctx context.Context, a downloadedArgs, o *order, kwargs *data.Map,
 ) (err error) {
 	all := kwargs.Clone()
-	all.Update(data.NewMap("name", a.Name, "pkgs", a.Pkgs, "version", a.Version, "downloadonly", true, "fromrepo", a.Fromrepo, "ignore_epoch", a.IgnoreEpoch))
-	if o.changes, err = m.dictionary(ctx, "pkg.install", nil, all); err != nil {
+	all.Update(data.NewMap("name", a.Name, "pkgs", a.Pkgs, "version", a.Version,
+		"downloadonly", true, "fromrepo", a.Fromrepo, "ignore_epoch", a.IgnoreEpoch))
+	if o.changes, err = calls.PkgInstall(ctx, m.env, all); err != nil {
 		return o.failure("An error was encountered while downloading package(s)", err)
 	}
 	there, err := m.fetched(ctx, kwargs)
@@ -71,25 +74,28 @@ func (m *module) download(
 	case err != nil:
 		return change.Raise(err)
 	case len(failed) > 0:
-		return change.Reason("The following packages failed to download: " + listed(failed, o.wanted, false))
+		return change.Reason("The following packages failed to download: " +
+			listed(failed, o.wanted, false))
 	case o.changes.Len() == 0:
 		o.texts.Done = "Packages downloaded: " + strings.Join(names(o.wanted), ", ")
 	}
 	return nil
 }
 
-// fetched returns the packages whose files are there with lists of their versions.
+// fetched returns the packages whose files are on the host, with lists of their versions.
 func (m *module) fetched(ctx context.Context, kwargs *data.Map) (*data.Map, error) {
-	all, err := m.dictionary(ctx, "pkg.list_downloaded", nil, kwargs)
-	out := &data.Map{}
-	for name, v := range all.All() {
-		versions, _ := v.(*data.Map)
-		out.Set(name, versions.Keys())
+	all, err := calls.ListDownloaded(ctx, m.env, kwargs)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	out := &data.Map{}
+	for name, versions := range all.All() {
+		out.Set(name, versions.(*data.Map).Keys())
+	}
+	return out, nil
 }
 
-// downloadTargets finds the packages whose files are not there in the versions that are wanted.
+// downloadTargets finds the packages whose files are missing in the desired versions.
 func (m *module) downloadTargets(
 	ctx context.Context, a downloadedArgs, o *order, kwargs *data.Map,
 ) error {
@@ -117,7 +123,8 @@ func (m *module) downloadTargets(
 		good := len(now) > 0
 		if good && data.Truth(version) {
 			o.texts.Same = "All specified packages (matching specified versions) are already downloaded"
-			if good, err = m.fulfilled(ctx, now, data.Str(version), rule{ignoreEpoch: a.IgnoreEpoch}); err != nil {
+			if good, err = m.fulfilled(ctx, now, data.Str(version),
+				rule{ignoreEpoch: a.IgnoreEpoch}); err != nil {
 				return change.Raise(err)
 			}
 		}
@@ -125,7 +132,8 @@ func (m *module) downloadTargets(
 			o.wanted.Set(name, version)
 		}
 	}
-	o.texts.Would = "The following packages would be downloaded: " + strings.Join(names(o.wanted), ", ")
+	o.texts.Would = "The following packages would be downloaded: " +
+		strings.Join(names(o.wanted), ", ")
 	return nil
 }
 
@@ -136,15 +144,15 @@ type patchArgs struct {
 	Kwargs       *data.Map `kwargs:"kwargs"`
 }
 
-// patchInstalled keeps patches installed that have an advisory, where the package manager knows of such.
+// patchInstalled installs patches with an advisory, if the package manager supports patches.
 //
 // advisory_ids
 //
-//	In place of the name a list of advisories.
+//	A list of advisories instead of the name.
 //
 // downloadonly
 //
-//	Only fetch the files.
+//	Only download the files.
 //
 //	issue-foo-fixed:
 //	  pkg.patch_installed:
@@ -161,13 +169,14 @@ func (m *module) patchInstalled(ctx context.Context, a patchArgs) (change.Result
 	kwargs.Delete("saltenv")
 	o := &order{silent: true}
 	find := func(ctx context.Context) error {
-		now, err := m.dictionary(ctx, "pkg.list_installed_patches", nil, kwargs)
+		now, err := calls.ListInstalledPatches(ctx, m.env, kwargs)
 		o.patches(a, now)
 		return change.Raise(err)
 	}
-	return o.give(ctx, a.Name, find, func(ctx context.Context) (err error) {
-		kwargs.Update(data.NewMap("name", a.Name, "advisory_ids", a.AdvisoryIds, "downloadonly", a.Downloadonly))
-		if o.changes, err = m.dictionary(ctx, "pkg.install", nil, kwargs); err != nil {
+	return o.run(ctx, a.Name, find, func(ctx context.Context) (err error) {
+		kwargs.Update(data.NewMap("name", a.Name, "advisory_ids", a.AdvisoryIds,
+			"downloadonly", a.Downloadonly))
+		if o.changes, err = calls.PkgInstall(ctx, m.env, kwargs); err != nil {
 			return o.failure("An error was encountered while downloading package(s)", err)
 		}
 		if o.changes.Len() == 0 {
@@ -180,7 +189,7 @@ func (m *module) patchInstalled(ctx context.Context, a patchArgs) (change.Result
 	})
 }
 
-// patches finds the patches that are not among those that are installed.
+// patches finds the patches that are not installed.
 func (o *order) patches(a patchArgs, now *data.Map) {
 	wanted := texts(a.AdvisoryIds)
 	o.texts.Same = "All specified advisory patches are already installed"
@@ -197,7 +206,8 @@ func (o *order) patches(a patchArgs, now *data.Map) {
 	if len(targets) > 0 {
 		o.wanted = data.NewMap("patches", targets)
 	}
-	o.texts.Would = "The following advisory patches would be downloaded: " + strings.Join(targets, ", ")
+	o.texts.Would = "The following advisory patches would be downloaded: " +
+		strings.Join(targets, ", ")
 }
 
 type patchDownloadedArgs struct {
@@ -206,11 +216,12 @@ type patchDownloadedArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// patchDownloaded keeps the files of patches on the host that have an advisory, where the package manager knows of such.
+// patchDownloaded downloads the files of patches with an advisory, if the package manager supports
+// patches.
 //
 // advisory_ids
 //
-//	In place of the name a list of advisories.
+//	A list of advisories instead of the name.
 //
 //	preparing-to-fix-issues:
 //	  pkg.patch_downloaded:
@@ -224,5 +235,6 @@ func (m *module) patchDownloaded(
 	}
 	kwargs := a.Kwargs.Clone()
 	kwargs.Delete("downloadonly")
-	return m.patchInstalled(ctx, patchArgs{Name: a.Name, AdvisoryIds: a.AdvisoryIds, Downloadonly: true, Kwargs: kwargs})
+	return m.patchInstalled(ctx, patchArgs{Name: a.Name, AdvisoryIds: a.AdvisoryIds,
+		Downloadonly: true, Kwargs: kwargs})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -17,19 +18,19 @@ type heldArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// held keeps packages held, so that they are not upgraded.
+// held holds packages, so that they are not upgraded.
 //
 // pkgs
 //
-//	In place of the name a list of packages, each a name or a dictionary of name and version.
+//	A list of packages instead of the name. Each is a name or a dictionary of name and version.
 //
 // version
 //
-//	The version to hold, where the package manager holds versions.
+//	The version to hold, if the package manager holds versions.
 //
 // replace
 //
-//	True: no other package is held.
+//	True: hold no other packages.
 //
 //	zsh:
 //	  pkg.held:
@@ -39,7 +40,7 @@ func (m *module) held(ctx context.Context, a heldArgs) (change.Result, error) {
 		return change.Leave(a.Name, "No packages to be held provided")
 	}
 	if data.Truth(a.Name) && a.Pkgs == nil {
-		a.Pkgs = alone(a.Name, a.Version)
+		a.Pkgs = singlePackage(a.Name, a.Version)
 	}
 	h, refusal, err := m.holding(ctx, a.Name, a.Pkgs)
 	switch {
@@ -69,19 +70,19 @@ type unheldArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// unheld keeps packages from being held.
+// unheld removes the hold of packages.
 //
 // pkgs
 //
-//	In place of the name a list of packages, each a name or a dictionary of name and version.
+//	A list of packages instead of the name. Each is a name or a dictionary of name and version.
 //
 // version
 //
-//	Only where this version is held.
+//	Only if this version is held.
 //
 // all
 //
-//	True: no package at all is held.
+//	True: remove the holds of all packages.
 //
 //	zsh:
 //	  pkg.unheld
@@ -90,7 +91,7 @@ func (m *module) unheld(ctx context.Context, a unheldArgs) (change.Result, error
 		return change.Leave(a.Name, "No packages to be unheld provided")
 	}
 	if data.Truth(a.Name) && a.Pkgs == nil {
-		a.Pkgs = alone(a.Name, a.Version)
+		a.Pkgs = singlePackage(a.Name, a.Version)
 	}
 	h, refusal, err := m.holding(ctx, a.Name, a.Pkgs)
 	switch {
@@ -101,7 +102,8 @@ func (m *module) unheld(ctx context.Context, a unheldArgs) (change.Result, error
 	}
 	for _, name := range names(h.locks) {
 		version, text := h.locked(name), "The following package would be unheld: "+name
-		if !h.isPackage(name) || !a.All && !(h.wanted.Has(name) && (version == "" || version == data.Str(h.wanted.Value(name)))) {
+		if !h.isPackage(name) || !a.All &&
+			!(h.wanted.Has(name) && (version == "" || version == data.Str(h.wanted.Value(name)))) {
 			continue
 		}
 		if data.Truth(h.wanted.Value(name)) {
@@ -112,18 +114,18 @@ func (m *module) unheld(ctx context.Context, a unheldArgs) (change.Result, error
 	return h.result()
 }
 
-// A held is a run of pkg.held or pkg.unheld.
+// A held is one call of pkg.held or pkg.unheld.
 type held struct {
 	name     any
 	wanted   *data.Map // versions by package
-	locks    *data.Map // what is held
-	versions bool      // holds are those of versions
+	locks    *data.Map // current holds: dictionaries by name
+	versions bool      // holds apply to versions
 
 	parts []change.Result
-	err   error // the first that was raised
+	err   error // the first error that was raised
 }
 
-// add takes what became of one package.
+// add merges the outcome for one package.
 func (h *held) add(part change.Result, err error) {
 	h.parts = append(h.parts, part)
 	h.err = cmp.Or(h.err, err)
@@ -137,7 +139,7 @@ func (h *held) result() (change.Result, error) {
 	return ret, h.err
 }
 
-// holding reads what is held, and what is wanted of it. A refusal is why the state fails.
+// holding reads the current holds and the desired ones. refusal is the reason if the state fails.
 func (m *module) holding(ctx context.Context, name, pkgs any) (h *held, refusal string, err error) {
 	locks, versions, ok, err := m.locks(ctx)
 	if err != nil {
@@ -159,7 +161,7 @@ func (m *module) holding(ctx context.Context, name, pkgs any) (h *held, refusal 
 	return &held{name: name, wanted: wanted, locks: locks, versions: versions}, "", nil
 }
 
-// locked returns the version of a package that is held, "" where that is not of one.
+// locked returns the held version of a package, "" if the hold does not apply to a version.
 func (h *held) locked(name string) string {
 	lock, _ := h.locks.Value(name).(*data.Map)
 	if !h.versions {
@@ -168,14 +170,14 @@ func (h *held) locked(name string) string {
 	return strings.TrimLeft(lock.Text("version"), "= ")
 }
 
-// isPackage reports whether a lock is that of a package, and not of a pattern or something else.
+// isPackage reports whether a lock applies to a package, and not to a pattern or something else.
 func (h *held) isPackage(name string) bool {
 	lock, _ := h.locks.Value(name).(*data.Map)
 	kind, ok := lock.Get("type")
 	return !ok || kind == "package"
 }
 
-// hold holds one package, unless it is held so.
+// hold holds one package unless it is already held in this way.
 func (m *module) hold(
 	ctx context.Context, h *held, name string, version any,
 ) (change.Result, error) {
@@ -192,55 +194,56 @@ func (m *module) hold(
 	if there {
 		would = "The following package's hold rule would be updated: "
 	}
-	return h.one(ctx, would+name+shown, func(ctx context.Context) (changes *data.Map, comment string, err error) {
-		updated := false
-		if there {
-			ret, err := m.dictionary(ctx, "pkg.unhold", nil, data.NewMap("name", h.name, "pkgs", []any{name}))
+	return h.changeHold(ctx, would+name+shown,
+		func(ctx context.Context) (changes *data.Map, comment string, err error) {
+			updated := false
+			if there {
+				ret, err := calls.Unhold(ctx, m.env, h.name, []any{name})
+				if err != nil {
+					return nil, "", change.Raise(err)
+				}
+				_, updated = holdOutcome(ret, name)
+			}
+			entry := any(name)
+			if wanted != "" {
+				entry = data.NewMap(name, version)
+			}
+			ret, err := calls.Hold(ctx, m.env, h.name, []any{entry})
 			if err != nil {
 				return nil, "", change.Raise(err)
 			}
-			one, _ := ret.Value(name).(*data.Map)
-			updated = data.Truth(one.Value("result"))
-		}
-		entry := any(name)
-		if wanted != "" {
-			entry = data.NewMap(name, version)
-		}
-		ret, err := m.dictionary(ctx, "pkg.hold", nil, data.NewMap("name", h.name, "pkgs", []any{entry}))
-		if err != nil {
-			return nil, "", change.Raise(err)
-		}
-		changes, good := taken(ret, name)
-		switch {
-		case !good:
-			return changes, "", change.Reason("Package " + name + " was not held")
-		case updated:
-			return changes, "Package " + name + " was updated with hold rule", nil
-		}
-		return changes, "Package " + name + " is now being held", nil
-	})
+			changes, good := holdOutcome(ret, name)
+			switch {
+			case !good:
+				return changes, "", change.Reason("Package " + name + " was not held")
+			case updated:
+				return changes, "Package " + name + " was updated with hold rule", nil
+			}
+			return changes, "Package " + name + " is now being held", nil
+		})
 }
 
-// unhold lifts one hold; would is said in test mode.
+// unhold removes one hold. would is the comment in test mode.
 func (m *module) unhold(ctx context.Context, h *held, name, would string) (change.Result, error) {
-	return h.one(ctx, would, func(ctx context.Context) (changes *data.Map, comment string, err error) {
-		ret, err := m.dictionary(ctx, "pkg.unhold", nil, data.NewMap("name", h.name, "pkgs", []any{name}))
-		if err != nil {
-			return nil, "", change.Raise(err)
-		}
-		if one, ok := ret.Value(name).(*data.Map); ok && data.Truth(one.Value("comment")) {
-			comment = data.Str(one.Value("comment"))
-		}
-		changes, good := taken(ret, name)
-		if !good {
-			err = change.Reason(comment)
-		}
-		return changes, comment, err
-	})
+	return h.changeHold(ctx, would,
+		func(ctx context.Context) (changes *data.Map, comment string, err error) {
+			ret, err := calls.Unhold(ctx, m.env, h.name, []any{name})
+			if err != nil {
+				return nil, "", change.Raise(err)
+			}
+			if one, ok := ret.Value(name).(*data.Map); ok && data.Truth(one.Value("comment")) {
+				comment = data.Str(one.Value("comment"))
+			}
+			changes, good := holdOutcome(ret, name)
+			if !good {
+				err = change.Reason(comment)
+			}
+			return changes, comment, err
+		})
 }
 
-// one changes the hold of one package.
-func (h *held) one(
+// changeHold changes the hold of one package.
+func (h *held) changeHold(
 	ctx context.Context, would string,
 	do func(ctx context.Context) (changes *data.Map, comment string, err error),
 ) (change.Result, error) {
@@ -252,20 +255,20 @@ func (h *held) one(
 		o.wanted = data.NewMap("hold", would)
 		return nil
 	}
-	return o.give(ctx, h.name, find, func(ctx context.Context) (err error) {
+	return o.run(ctx, h.name, find, func(ctx context.Context) (err error) {
 		o.changes, o.texts.Done, err = do(ctx)
 		return err
 	})
 }
 
-// taken returns what a call changed, and whether it did what it should for a package.
-func taken(ret *data.Map, name string) (changes *data.Map, good bool) {
+// holdOutcome returns the changes of a call, and whether it succeeded for a package.
+func holdOutcome(ret *data.Map, name string) (changes *data.Map, good bool) {
 	changes = &data.Map{}
 	for pkg, v := range ret.All() {
 		if one, ok := v.(*data.Map); ok && data.Truth(one.Value("changes")) {
 			changes.Set(pkg, one)
 		}
 	}
-	one, _ := ret.Value(name).(*data.Map)
-	return changes, data.Truth(one.Value("result"))
+	one, ok := ret.Value(name).(*data.Map)
+	return changes, ok && data.Truth(one.Value("result"))
 }

@@ -7,17 +7,20 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// holds are what became of holding packages, or of lifting that, by package.
+// holds are the results of holding or unholding packages, by package. They are dictionaries whose
+// changes are dictionaries or None, which calls.Hold checks.
 type holds struct{ modified, same, failed []*data.Map }
 
 func sorted(all *data.Map) *holds {
 	h := &holds{}
 	for _, v := range all.All() {
-		one, _ := v.(*data.Map)
+		one := v.(*data.Map)
 		switch {
 		case data.Truth(one.Value("changes")):
 			h.modified = append(h.modified, one)
@@ -30,7 +33,7 @@ func sorted(all *data.Map) *holds {
 	return h
 }
 
-func (h *holds) tellModified(r *report) {
+func (h *holds) reportModified(r *report) {
 	if h == nil {
 		return
 	}
@@ -52,7 +55,7 @@ func (h *holds) tellModified(r *report) {
 	}
 }
 
-func (h *holds) tellSame(r *report) {
+func (h *holds) reportSame(r *report) {
 	if h != nil {
 		for _, one := range h.same {
 			r.comments = append(r.comments, data.Str(one.Value("comment")))
@@ -60,7 +63,7 @@ func (h *holds) tellSame(r *report) {
 	}
 }
 
-func (h *holds) tellFailed(r *report) {
+func (h *holds) reportFailed(r *report) {
 	if h != nil {
 		for _, one := range h.failed {
 			r.comments = append(r.comments, data.Str(one.Value("comment")))
@@ -69,26 +72,37 @@ func (h *holds) tellFailed(r *report) {
 	}
 }
 
-// refused returns the text of a call that as a whole failed.
+// refused returns the error message of a call that failed as a whole.
 func refused(all *data.Map) (string, bool) {
 	if result, ok := all.Get("result"); ok && !data.Truth(result) {
-		return "An error was encountered while holding/unholding package(s): " + data.Str(all.Value("comment")), true
+		return "An error was encountered while holding/unholding package(s): " +
+			data.Str(all.Value("comment")), true
 	}
 	return "", false
 }
 
-// holds holds packages that were installed, or lifts that, where the state is to. A result that is not nil is that of the state.
+// turnHolds calls pkg.hold or pkg.unhold for the desired packages.
+func (m *module) turnHolds(ctx context.Context, fun string, p *plan) (*data.Map, error) {
+	if fun == "pkg.hold" {
+		return calls.Hold(ctx, m.env, p.a.Name, p.desired.Keys())
+	}
+	return calls.Unhold(ctx, m.env, p.a.Name, p.desired.Keys())
+}
+
+// holds holds or unholds newly installed packages if the state asks for it. A non-nil result is
+// that of the state.
 func (m *module) holds(ctx context.Context, p *plan, r *report) (*holds, any, error) {
-	fun, ok := p.holdsCalled(m)
+	fun, ok := p.holdFunction(m)
 	if !ok {
 		return nil, nil, nil
 	}
-	all, err := m.dictionary(ctx, fun, nil, data.NewMap("name", p.a.Name, "pkgs", p.desired.Keys()))
+	all, err := m.turnHolds(ctx, fun, p)
 	if err != nil {
 		if !caught(err) && loader.KindOf(err) != loader.KindInvocation {
 			return nil, nil, err
 		}
-		return nil, with(change.New(p.a.Name, false, r.changes, strings.Join(append(r.comments, err.Error()), "\n")), p.warnings), nil
+		return nil, with(change.New(p.a.Name, false, r.changes,
+			strings.Join(append(r.comments, err.Error()), "\n")), p.warnings), nil
 	}
 	if text, ok := refused(all); ok {
 		return nil, with(change.New(p.a.Name, false, r.changes, text), p.warnings), nil
@@ -96,9 +110,9 @@ func (m *module) holds(ctx context.Context, p *plan, r *report) (*holds, any, er
 	return sorted(all), nil, nil
 }
 
-// holdAsIs holds packages that were installed before, or lifts that, where the state is to.
+// holdAsIs holds or unholds packages that were already installed if the state asks for it.
 func (m *module) holdAsIs(ctx context.Context, p *plan, ret *data.Map) (any, error) {
-	fun, ok := p.holdsCalled(m)
+	fun, ok := p.holdFunction(m)
 	if !ok || ret.Value("result") != true {
 		return ret, nil
 	}
@@ -127,10 +141,10 @@ func (m *module) holdAsIs(ctx context.Context, p *plan, ret *data.Map) (any, err
 	return ret, nil
 }
 
-// holdOrForecast holds packages or lifts that; in test mode it only says what would be.
+// holdOrForecast holds or unholds packages. In test mode it only returns what would change.
 func (m *module) holdOrForecast(ctx context.Context, fun string, p *plan) (*data.Map, error) {
 	if !change.Test(ctx) {
-		return m.dictionary(ctx, fun, nil, data.NewMap("name", p.a.Name, "pkgs", p.desired.Keys()))
+		return m.turnHolds(ctx, fun, p)
 	}
 	locks, _, ok, err := m.locks(ctx)
 	if err != nil || !ok {
@@ -148,24 +162,25 @@ func (m *module) holdOrForecast(ctx context.Context, fun string, p *plan) (*data
 		case !hold:
 			text = "Package %s is already set not to be held."
 		}
-		all.Set(name, data.NewMap("name", name, "changes", &data.Map{}, "result", result, "comment", fmt.Sprintf(text, name)))
+		all.Set(name, data.NewMap("name", name, "changes", &data.Map{}, "result", result,
+			"comment", fmt.Sprintf(text, name)))
 	}
 	return all, nil
 }
 
-// lockWord is a lock of yum: name, epoch, version.
+// lockWord matches a lock of yum: name, epoch, version.
 var lockWord = regexp.MustCompile(`^(.+)-(\d+):(.*)\.\*`)
 
-// locks returns what is held, each with what is known of the hold. versions says that holds are those of versions; ok is false where
-// the package manager cannot tell.
+// locks returns the current holds with their properties. versions is true if holds apply to
+// versions. ok is false if the package manager cannot list holds.
 func (m *module) locks(ctx context.Context) (locks *data.Map, versions, ok bool, err error) {
 	switch {
 	case m.has("pkg.list_locks"):
-		locks, err = m.dictionary(ctx, "pkg.list_locks", nil, nil)
+		locks, err = calls.ListLocks(ctx, m.env)
 		return locks, true, true, err
 	case m.has("pkg.list_holds"):
-		v, err := m.env.Call(ctx, "pkg.list_holds", nil, data.NewMap("full", true))
-		return lockWords(texts(v)), false, true, err
+		holds, err := calls.ListHolds(ctx, m.env)
+		return lockWords(holds), false, true, err
 	case m.has("pkg.get_selections"):
 		locks, err = m.selected(ctx)
 		return locks, false, true, err
@@ -190,15 +205,15 @@ func lockWords(words []string) *data.Map {
 	return locks
 }
 
-// selected returns what dpkg holds, under the names that the package manager has for the packages.
+// selected returns the packages that dpkg holds, under the names that the package manager uses.
 func (m *module) selected(ctx context.Context) (*data.Map, error) {
-	all, err := m.dictionary(ctx, "pkg.get_selections", nil, data.NewMap("state", "hold"))
+	held, err := calls.GetSelections(ctx, m.env, "hold")
 	if err != nil {
 		return nil, err
 	}
 	locks := &data.Map{}
-	for _, word := range texts(all.Value("hold")) {
-		name, err := m.normal(ctx, word, true)
+	for _, word := range held {
+		name, err := packages.Normal(ctx, m.env, word, true)
 		if err != nil {
 			return nil, err
 		}

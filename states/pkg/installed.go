@@ -8,6 +8,8 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -29,48 +31,49 @@ type installedArgs struct {
 	Kwargs          *data.Map `kwargs:"kwargs"`
 }
 
-// installed keeps packages installed, in certain versions where such are named.
+// installed installs packages, optionally in certain versions.
 //
 // pkgs, sources
 //
-//	In place of the name a list of packages, each a name or a dictionary of name and version; or a list of dictionaries of name and
-//	file.
+//	A list of packages instead of the name, each a name or a dictionary of name and version; or a
+//	list of dictionaries of name and file.
 //
 // version
 //
-//	The version: one, a pattern with a star, the word latest, or conditions such as >=1.2,<2 with commas between.
+//	The version: a version, a pattern with a star, the word latest, or conditions separated by
+//	commas such as >=1.2,<2.
 //
 // ignore_epoch
 //
-//	Compare versions without their epochs. By default that is so where one without an epoch is wanted.
+//	Compare versions without epochs. This is the default if the desired version has no epoch.
 //
 // allow_updates
 //
-//	Let packages be newer than the version that is named.
+//	Accept packages that are newer than the given version.
 //
 // refresh, cache_valid_time
 //
-//	Refresh the lists of packages first: True always, False never; by default once a run. cache_valid_time is how many seconds they
-//	stay fresh.
+//	Refresh the package lists first: True always, False never, by default once a run.
+//	cache_valid_time is how many seconds the lists are valid.
 //
 // fromrepo, skip_verify, install_recommends, only_upgrade, setopt
 //
-//	Options of the package manager: where packages come from, that they need not be signed, with recommended ones or without, only
-//	where an older version is there, options of dnf.
+//	Options for the package manager: the repository to use; do not verify signatures; whether to
+//	install recommended packages; only upgrade installed packages; options of dnf.
 //
 // hold, update_holds
 //
-//	Hold the packages, or lift that; install packages that are held.
+//	Hold the packages, or remove the hold; install packages even if they are held.
 //
 // reinstall, pkg_verify
 //
-//	Install again what is there; or that only where files of it were altered (a list of ignore_types and verify_options says which
-//	count).
+//	Reinstall installed packages; do so only if their files were modified (a list of ignore_types
+//	and verify_options selects the modifications to consider).
 //
 // skip_suggestions, resolve_capabilities, normalize
 //
-//	Do not look for names like those that there are not; take names for what packages provide; take the architecture off names where it
-//	is the host's own.
+//	Do not search for similar names of missing packages; treat names as capabilities that packages
+//	provide; strip the host's own architecture from names.
 //
 //	httpd:
 //	  pkg.installed:
@@ -84,12 +87,13 @@ type installedArgs struct {
 //	      - bar: ">=1.2.3-4"
 func (m *module) installed(ctx context.Context, a installedArgs) (any, error) {
 	if emptyList(a.Pkgs) {
-		return change.Done(a.Name, "No packages to install provided"), nil
+		return change.Unchanged(a.Name, "No packages to install provided"), nil
 	}
 	if data.Truth(a.Name) && !data.Truth(a.Pkgs) && !data.Truth(a.Sources) {
-		a.Pkgs, a.Version = alone(a.Name, a.Version), nil
+		a.Pkgs, a.Version = singlePackage(a.Name, a.Version), nil
 	}
-	p := &plan{a: a, kwargs: words(ctx, a.Kwargs, "fromrepo", a.Fromrepo), refresh: packages.NeedsRefresh(m.env, a.Refresh)}
+	p := &plan{a: a, kwargs: words(ctx, a.Kwargs, "fromrepo", a.Fromrepo),
+		refresh: packages.NeedsRefresh(m.env, a.Refresh)}
 	var err error
 	if p.a.Pkgs, p.refresh, err = m.capabilities(ctx, p.a.Pkgs, p.refresh, p.kwargs); err != nil {
 		return nil, err
@@ -111,7 +115,7 @@ func (m *module) installed(ctx context.Context, a installedArgs) (any, error) {
 	return m.carryOut(ctx, p)
 }
 
-// forecast returns what would be done.
+// forecast returns the result of test mode.
 func (p *plan) forecast() (any, error) {
 	var comments []string
 	changes := &data.Map{}
@@ -120,7 +124,8 @@ func (p *plan) forecast() (any, error) {
 		for name := range p.targets.All() {
 			changes.Set(name, coming())
 		}
-		comments = append(comments, "The following packages would be installed/updated: "+strings.Join(names(p.targets), ", "))
+		comments = append(comments, "The following packages would be installed/updated: "+
+			strings.Join(names(p.targets), ", "))
 	}
 	if len(p.unpurge) > 0 {
 		for _, name := range p.unpurge {
@@ -132,7 +137,8 @@ func (p *plan) forecast() (any, error) {
 		for _, name := range names(p.reinstall) {
 			changes.Set(listed([]string{name}, p.reinstall, p.files()), coming())
 		}
-		comments = append(comments, "The following packages would be reinstalled: "+listed(names(p.reinstall), p.reinstall, p.files()))
+		comments = append(comments, "The following packages would be reinstalled: "+
+			listed(names(p.reinstall), p.reinstall, p.files()))
 	} else {
 		for _, name := range names(p.reinstall) {
 			text, err := nested(p.altered.Value(name))
@@ -147,7 +153,7 @@ func (p *plan) forecast() (any, error) {
 	return with(change.Would(p.a.Name, changes, strings.Join(comments, "\n")), p.warnings), nil
 }
 
-// ordered returns what is left of pkgs or sources: packages to install, and to install again.
+// ordered returns the rest of pkgs or sources: packages to install, and to reinstall.
 func (p *plan) ordered() (pkgs, sources any) {
 	if p.files() {
 		all, _ := p.a.Sources.([]any)
@@ -172,7 +178,7 @@ func (p *plan) ordered() (pkgs, sources any) {
 	return left, nil
 }
 
-// packed returns the name under which a source stands among the desired packages.
+// packed returns the name of a source among the desired packages.
 func (p *plan) packed(name any) any {
 	bare, _, ok := strings.Cut(data.Str(name), ":")
 	if ok && p.desired.Has(bare) {
@@ -181,34 +187,40 @@ func (p *plan) packed(name any) any {
 	return name
 }
 
-// install calls the package manager.
-func (m *module) install(ctx context.Context, p *plan) (any, error) {
+// install calls the package manager and returns the changes by package. text is set instead if it
+// returns a string: Salt appends it to the comment, and ignores results of other types.
+func (m *module) install(ctx context.Context, p *plan) (changes *data.Map, text string, err error) {
 	if p.targets.Len() == 0 && p.reinstall.Len() == 0 {
-		return &data.Map{}, nil
+		return nil, "", nil
 	}
 	kwargs := p.kwargs.Clone()
 	pkgs, sources := p.ordered()
-	kwargs.Update(data.NewMap("name", nil, "refresh", p.refresh, "version", p.a.Version, "fromrepo", p.a.Fromrepo, "skip_verify", p.a.SkipVerify,
-		"pkgs", pkgs, "sources", sources, "reinstall", p.reinstall.Len() > 0, "normalize", p.a.Normalize, "update_holds", p.a.UpdateHolds,
-		"ignore_epoch", p.a.IgnoreEpoch, "split_arch", false))
-	return m.env.Call(ctx, "pkg.install", nil, kwargs)
+	kwargs.Update(data.NewMap("name", nil, "refresh", p.refresh, "version", p.a.Version,
+		"fromrepo", p.a.Fromrepo, "skip_verify", p.a.SkipVerify,
+		"pkgs", pkgs, "sources", sources, "reinstall", p.reinstall.Len() > 0, "normalize",
+		p.a.Normalize, "update_holds", p.a.UpdateHolds, "ignore_epoch", p.a.IgnoreEpoch,
+		"split_arch", false))
+	v, err := loader.CallAs[any](ctx, m.env, "pkg.install", nil, kwargs)
+	changes, _ = v.(*data.Map)
+	text, _ = v.(string)
+	return changes, text, err
 }
 
-// A report is what pkg.installed has to say in the end.
+// A report collects the final result of pkg.installed.
 type report struct {
 	changes  *data.Map
 	comments []string
 	failed   bool
 }
 
-func (r *report) say(format string, args ...any) {
+func (r *report) addComment(format string, args ...any) {
 	r.comments = append(r.comments, fmt.Sprintf(format, args...))
 }
 
-// carryOut installs, holds and unpurges, and looks what came of it.
+// carryOut installs, holds and unpurges packages, and verifies the outcome.
 func (m *module) carryOut(ctx context.Context, p *plan) (any, error) {
 	r := &report{changes: &data.Map{}}
-	done, err := m.install(ctx, p)
+	installed, text, err := m.install(ctx, p)
 	if err != nil {
 		ret, err := failure(p.a.Name, "An error was encountered while installing package(s)", err)
 		if one, ok := ret.(*data.Map); ok {
@@ -216,9 +228,8 @@ func (m *module) carryOut(ctx context.Context, p *plan) (any, error) {
 		}
 		return ret, err
 	}
-	installed, _ := done.(*data.Map)
 	r.changes.Update(installed)
-	if text, ok := done.(string); ok && text != "" {
+	if text != "" {
 		r.comments = append(r.comments, text)
 	}
 	holds, ret, err := m.holds(ctx, p, r)
@@ -226,7 +237,7 @@ func (m *module) carryOut(ctx context.Context, p *plan) (any, error) {
 		return ret, err
 	}
 	if len(p.unpurge) > 0 {
-		changed, err := m.env.Call(ctx, "lowpkg.unpurge", data.Values(p.unpurge), nil)
+		changed, err := calls.Unpurge(ctx, m.env, p.unpurge)
 		if err != nil {
 			return failure(p.a.Name, "An error was encountered while installing package(s)", err)
 		}
@@ -238,10 +249,11 @@ func (m *module) carryOut(ctx context.Context, p *plan) (any, error) {
 	if err := m.judgeReinstalled(ctx, p, r, installed); err != nil {
 		return nil, err
 	}
-	return with(change.New(p.a.Name, !r.failed, r.changes, strings.Join(r.comments, "\n")), p.warnings), nil
+	return with(change.New(p.a.Name, !r.failed, r.changes, strings.Join(r.comments, "\n")),
+		p.warnings), nil
 }
 
-// judge says what became of the packages, and of their holds.
+// judge reports the outcome for the packages and their holds.
 func (m *module) judge(ctx context.Context, p *plan, r *report, h *holds) error {
 	good, bad, err := m.outcome(ctx, p, r.changes)
 	if err != nil {
@@ -261,18 +273,21 @@ func (m *module) judge(ctx context.Context, p *plan, r *report, h *holds) error 
 		}
 	}
 	r.modified(modified, listed(modified, p.desired, p.files()))
-	h.tellModified(r)
+	h.reportModified(r)
 	if len(same) > 0 && len(same) <= 20 {
-		r.say("The following packages were already installed: %s", listed(same, p.desired, p.files()))
+		r.addComment("The following packages were already installed: %s",
+			listed(same, p.desired, p.files()))
 	} else if len(same) > 20 {
-		r.say("%d targeted packages were already installed", len(same))
+		r.addComment("%d targeted packages were already installed", len(same))
 	}
-	h.tellSame(r)
+	h.reportSame(r)
 	if len(failed) > 0 {
-		r.comments = slices.Insert(r.comments, 0, "The following packages failed to install/update: "+listed(failed, p.desired, p.files()))
+		r.comments = slices.Insert(r.comments, 0,
+			"The following packages failed to install/update: "+
+				listed(failed, p.desired, p.files()))
 		r.failed = true
 	}
-	h.tellFailed(r)
+	h.reportFailed(r)
 	return nil
 }
 
@@ -280,16 +295,19 @@ func (r *report) modified(names []string, summary string) {
 	switch {
 	case len(names) == 0:
 	case len(summary) < 20:
-		r.say("The following packages were installed/updated: %s", summary)
+		r.addComment("The following packages were installed/updated: %s", summary)
 	case len(names) == 1:
-		r.say("1 targeted package was installed/updated.")
+		r.addComment("1 targeted package was installed/updated.")
 	default:
-		r.say("%d targeted packages were installed/updated.", len(names))
+		r.addComment("%d targeted packages were installed/updated.", len(names))
 	}
 }
 
-// outcome tells which of the desired packages are as wanted now. Of files it goes by what changed.
-func (m *module) outcome(ctx context.Context, p *plan, changes *data.Map) (good, bad []string, err error) {
+// outcome returns which of the desired packages are now as desired. For files it relies on the
+// changes.
+func (m *module) outcome(
+	ctx context.Context, p *plan, changes *data.Map,
+) (good, bad []string, err error) {
 	if p.files() {
 		for _, name := range names(p.desired) {
 			switch {
@@ -307,15 +325,17 @@ func (m *module) outcome(ctx context.Context, p *plan, changes *data.Map) (good,
 	}
 	provides := &data.Map{}
 	if p.resolves(m) {
-		if provides, err = m.dictionary(ctx, "pkg.list_provides", nil, p.kwargs); err != nil {
+		if provides, err = calls.ListProvides(ctx, m.env, p.kwargs); err != nil {
 			return nil, nil, err
 		}
 	}
 	return m.present(ctx, p.desired, now, provides, p.rule())
 }
 
-// present parts packages into those that are there as wanted, and the others.
-func (m *module) present(ctx context.Context, desired, now, provides *data.Map, r rule) (good, bad []string, err error) {
+// present splits packages into those that are installed as desired, and the others.
+func (m *module) present(
+	ctx context.Context, desired, now, provides *data.Map, r rule,
+) (good, bad []string, err error) {
 	for key, wanted := range desired.All() {
 		name := data.Str(key)
 		versions := texts(now.Value(name))
@@ -338,11 +358,13 @@ func (m *module) present(ctx context.Context, desired, now, provides *data.Map, 
 	return good, bad, nil
 }
 
-func (m *module) isPresent(ctx context.Context, versions []string, wanted any, r rule) (bool, error) {
+func (m *module) isPresent(
+	ctx context.Context, versions []string, wanted any, r rule,
+) (bool, error) {
 	if len(versions) == 0 || wanted == "latest" {
 		return len(versions) > 0, nil
 	}
-	bare, err := m.clean(ctx, wanted)
+	bare, err := calls.VersionClean(ctx, m.env, wanted)
 	if err != nil || bare == "" {
 		return err == nil, err
 	}
@@ -353,8 +375,10 @@ func (m *module) isPresent(ctx context.Context, versions []string, wanted any, r
 	return m.fulfilled(ctx, versions, version, r)
 }
 
-// judgeReinstalled says what became of packages that were installed again.
-func (m *module) judgeReinstalled(ctx context.Context, p *plan, r *report, installed *data.Map) error {
+// judgeReinstalled reports the outcome for reinstalled packages.
+func (m *module) judgeReinstalled(
+	ctx context.Context, p *plan, r *report, installed *data.Map,
+) error {
 	var good, bad []string
 	for _, name := range names(p.reinstall) {
 		fine := installed.Has(name)
@@ -363,7 +387,7 @@ func (m *module) judgeReinstalled(ctx context.Context, p *plan, r *report, insta
 			if err != nil {
 				return err
 			}
-			if fine = !data.Truth(altered); !fine {
+			if fine = altered.Len() == 0; !fine {
 				p.altered.Set(name, altered)
 			}
 		}
@@ -375,12 +399,14 @@ func (m *module) judgeReinstalled(ctx context.Context, p *plan, r *report, insta
 	}
 	r.failed = r.failed || len(bad) > 0
 	for _, name := range good {
-		if err := r.reinstalled(p, name, "Package %s was reinstalled.", " The following files were remediated:"); err != nil {
+		if err := r.reinstalled(p, name, "Package %s was reinstalled.",
+			" The following files were remediated:"); err != nil {
 			return err
 		}
 	}
 	for _, name := range bad {
-		err := r.reinstalled(p, name, "Reinstall was not successful for package %s.", " The following files could not be remediated:")
+		err := r.reinstalled(p, name, "Reinstall was not successful for package %s.",
+			" The following files could not be remediated:")
 		if err != nil {
 			return err
 		}
@@ -399,8 +425,8 @@ func (r *report) reinstalled(p *plan, name, format, files string) error {
 	return err
 }
 
-// holdsCalled tells whether the state is to hold packages, or to lift that.
-func (p *plan) holdsCalled(m *module) (fun string, ok bool) {
+// holdFunction returns the function to hold or unhold packages, if the state asks for it.
+func (p *plan) holdFunction(m *module) (fun string, ok bool) {
 	hold, ok := p.kwargs.Get("hold")
 	if !ok || !m.has("pkg.hold") {
 		return "", false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -21,21 +22,21 @@ type latestArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// latest keeps packages in their newest version.
+// latest installs packages or upgrades them to the newest version.
 //
 // pkgs
 //
-//	In place of the name a list of packages.
+//	A list of packages instead of the name.
 //
 // refresh, cache_valid_time
 //
-//	Refresh the lists of packages first: True always, False never; by default once a run. cache_valid_time is how many seconds they
-//	stay fresh.
+//	Refresh the package lists first: True always, False never, by default once a run.
+//	cache_valid_time is how many seconds the lists are valid.
 //
 // fromrepo, skip_verify, install_recommends, only_upgrade
 //
-//	Options of the package manager: where packages come from, that they need not be signed, with recommended ones or without, only
-//	where an older version is there.
+//	Options for the package manager: the repository to use; do not verify signatures; whether to
+//	install recommended packages; only upgrade installed packages.
 //
 //	mypkgs:
 //	  pkg.latest:
@@ -58,14 +59,14 @@ func (m *module) latest(ctx context.Context, a latestArgs) (change.Result, error
 		o.wanted, o.texts.Same, o.texts.Would = l.targets, l.allSame(), l.forecast()
 		return nil
 	}
-	return o.give(ctx, a.Name, find, func(ctx context.Context) (err error) {
+	return o.run(ctx, a.Name, find, func(ctx context.Context) (err error) {
 		kwargs := l.kwargs.Clone()
 		kwargs.Update(data.NewMap("name", nil, "refresh", false, "fromrepo", a.Fromrepo,
 			"skip_verify", a.SkipVerify, "pkgs", l.targets.Keys()))
-		o.changes, err = m.dictionary(ctx, "pkg.install", nil, kwargs)
+		o.changes, err = calls.PkgInstall(ctx, m.env, kwargs)
 		switch {
 		case err != nil:
-			return salts(err, "An error was encountered while installing package(s): ")
+			return caughtOrRaised(err, "An error was encountered while installing package(s): ")
 		case o.changes.Len() == 0:
 			return change.Reason(l.nothing())
 		}
@@ -78,29 +79,30 @@ func (m *module) latest(ctx context.Context, a latestArgs) (change.Result, error
 	})
 }
 
-// salts returns an error that Salt catches with what was being done before it, and has others raised.
-func salts(err error, doing string) error {
+// caughtOrRaised adds a prefix to an error that Salt catches, and marks others to be raised.
+func caughtOrRaised(err error, doing string) error {
 	if !caught(err) {
 		return change.Raise(err)
 	}
 	return change.Reason(doing + err.Error())
 }
 
-// newest is what pkg.latest is to do.
+// newest is one call of pkg.latest.
 type newest struct {
 	a       latestArgs
 	kwargs  *data.Map
 	desired []string
 	now     *data.Map // installed versions
-	targets *data.Map // newest versions of packages that are to come to them
+	targets *data.Map // newest versions of the packages to upgrade
 }
 
-// same returns the packages of a list that are up to date, sorted.
+// same returns the up-to-date packages of a list, sorted.
 func (l *newest) same() []string {
 	if !data.Truth(l.a.Pkgs) {
 		return nil
 	}
-	same := slices.DeleteFunc(slices.Clone(l.desired), func(name string) bool { return l.targets.Has(name) })
+	same := slices.DeleteFunc(slices.Clone(l.desired),
+		func(name string) bool { return l.targets.Has(name) })
 	slices.Sort(same)
 	return same
 }
@@ -111,24 +113,26 @@ func (l *newest) wanted() []string {
 	return all
 }
 
-// findNewest finds out which packages have a newer version. Its error is that of the state, or raised.
+// findNewest determines which packages have a newer version. Its error is that of the state, or
+// raised.
 func (m *module) findNewest(ctx context.Context, l *newest) error {
 	if err := m.wantNewest(ctx, l); err != nil {
 		return err
 	}
-	pkgs, refresh, err := m.capabilities(ctx, data.Values(l.desired), packages.NeedsRefresh(m.env, l.a.Refresh), l.kwargs)
+	pkgs, refresh, err := m.capabilities(ctx, data.Values(l.desired),
+		packages.NeedsRefresh(m.env, l.a.Refresh), l.kwargs)
 	if err != nil {
 		return change.Raise(err)
 	}
 	l.desired = texts(pkgs)
 	kwargs := l.kwargs.Clone()
 	kwargs.Update(data.NewMap("fromrepo", l.a.Fromrepo, "refresh", refresh))
-	available, err := m.named(ctx, "pkg.latest_version", l.desired, kwargs)
+	available, err := calls.LatestVersion(ctx, m.env, l.desired, kwargs)
 	if err != nil {
-		return salts(err, "An error was encountered while checking the newest available version of package(s): ")
+		return caughtOrRaised(err, "An error was encountered while checking the newest available version of package(s): ")
 	}
-	if l.now, err = m.named(ctx, "pkg.version", l.desired, l.kwargs); err != nil {
-		return salts(err, "")
+	if l.now, err = calls.PkgVersion(ctx, m.env, l.desired, l.kwargs); err != nil {
+		return caughtOrRaised(err, "")
 	}
 	var problems []string
 	for _, name := range l.desired {
@@ -144,7 +148,7 @@ func (m *module) findNewest(ctx context.Context, l *newest) error {
 	return nil
 }
 
-// wantNewest reads which packages are meant.
+// wantNewest determines the packages of the state.
 func (m *module) wantNewest(ctx context.Context, l *newest) error {
 	if !data.Truth(l.a.Pkgs) {
 		l.desired = []string{data.Str(l.a.Name)}
@@ -158,18 +162,6 @@ func (m *module) wantNewest(ctx context.Context, l *newest) error {
 		return change.Reason(`Invalidly formatted "pkgs" parameter. See minion log.`)
 	}
 	return nil
-}
-
-// named calls a function for packages that returns a text for one and a dictionary for several, and returns a dictionary.
-func (m *module) named(ctx context.Context, fun string, pkgs []string, kwargs *data.Map) (*data.Map, error) {
-	v, err := m.env.Call(ctx, fun, data.Values(pkgs), kwargs)
-	if err != nil {
-		return nil, err
-	}
-	if all, ok := v.(*data.Map); ok {
-		return all, nil
-	}
-	return data.NewMap(pkgs[0], v), nil
 }
 
 func (l *newest) allSame() string {
@@ -199,13 +191,14 @@ func (l *newest) forecast() string {
 	return text
 }
 
-// report says what became of the packages, and whether all is well.
+// report returns the comment on the packages, and whether all succeeded.
 func (l *newest) report(changes *data.Map) (string, bool) {
 	var failed, done, comments []string
 	for _, name := range l.wanted() {
-		one, _ := changes.Value(name).(*data.Map)
+		one, changed := changes.Value(name).(*data.Map)
 		now := strings.Split(data.Str(one.Value("new")), ",")
-		if wanted := data.Str(l.targets.Value(name)); one != nil && (wanted == "latest" || slices.Contains(now, wanted)) {
+		if wanted := data.Str(l.targets.Value(name)); changed &&
+			(wanted == "latest" || slices.Contains(now, wanted)) {
 			done = append(done, name)
 		} else {
 			failed = append(failed, name)
@@ -225,19 +218,21 @@ func (l *newest) report(changes *data.Map) (string, bool) {
 	if same := l.same(); len(same) > 10 {
 		comments = append(comments, fmt.Sprintf("%d packages were already up-to-date ", len(same)))
 	} else if len(same) > 0 {
-		comments = append(comments, "The following packages were already up-to-date: "+strings.Join(same, ", "))
+		comments = append(comments, "The following packages were already up-to-date: "+
+			strings.Join(same, ", "))
 	}
 	return strings.Join(comments, " "), len(failed) == 0
 }
 
-// nothing says that nothing has changed though it should have.
+// nothing returns the comment that nothing has changed although it should have.
 func (l *newest) nothing() string {
 	text := ""
 	switch n := l.targets.Len(); {
 	case n > 10:
 		text = fmt.Sprintf("%d targeted packages failed to update. See debug log for details.", n)
 	case n > 1:
-		text = "The following targeted packages failed to update. See debug log for details: (" + strings.Join(l.wanted(), ", ") + ")."
+		text = "The following targeted packages failed to update. See debug log for details: (" +
+			strings.Join(l.wanted(), ", ") + ")."
 	default:
 		text = "Package " + l.wanted()[0] + " failed to update."
 	}

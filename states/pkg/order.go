@@ -8,17 +8,17 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// An order is what a state has the package manager do. That reports what has changed, and nothing is
-// read again but what the state itself asks for.
+// An order is a call of the package manager by a state. The changes are those that the call
+// reports; only the state itself reads anything again.
 type order struct {
-	wanted  *data.Map    // what is to change
-	changes *data.Map    // what has changed
+	wanted  *data.Map    // planned changes
+	changes *data.Map    // actual changes
 	texts   change.Texts // the comments
-	silent  bool         // test mode shows no changes
+	silent  bool         // no changes in test mode
 }
 
-// give runs a state: find finds out what is to change, and do has it done.
-func (o *order) give(
+// run runs a state: find determines what to change, and do changes it.
+func (o *order) run(
 	ctx context.Context, name any, find, do func(context.Context) error,
 ) (change.Result, error) {
 	return change.Thing[*order]{
@@ -43,8 +43,8 @@ func (o *order) give(
 	}.Ensure(ctx)
 }
 
-// failure returns the error of a function as that of the state, and takes over what had changed. what
-// says what was being done.
+// failure returns the error of a function as that of the state, with the changes made before it.
+// what describes the action that failed.
 func (o *order) failure(what string, err error) error {
 	if !caught(err) {
 		return change.Raise(err)

@@ -19,7 +19,8 @@ import (
 	"github.com/brineproject/brine/states/pkg"
 )
 
-// programs are like those of dpkg and apt. DIR/status has lines of wish, state, name and version, DIR/repo of name and version.
+// programs simulate dpkg and apt. The lines of DIR/status have selection, state, name and version,
+// those of DIR/repo name and version.
 var programs = map[string]string{
 	"dpkg-query": `awk '{print $1, "ok", $2, $3, $4, "amd64"}' DIR/status`,
 	"dpkg": `case $1 in
@@ -69,13 +70,16 @@ func newHost(t *testing.T, status, repo string) *host {
 	if err := os.MkdirAll(filepath.Join(root, "var/lib/dpkg"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// what dpkg knows is another file here; its times show that it changed
-	if err := os.Symlink(filepath.Join(h.dir, "status"), filepath.Join(root, "var/lib/dpkg/status")); err != nil {
+	// dpkg's status file is elsewhere here; its modification time shows changes
+	if err := os.Symlink(filepath.Join(h.dir, "status"),
+		filepath.Join(root, "var/lib/dpkg/status")); err != nil {
 		t.Fatal(err)
 	}
 	env := &loader.Env{Root: root, Opts: data.NewMap("id", "web1", "cachedir", "/"),
 		Grains: func() *data.Map { return data.NewMap("os_family", "Debian", "osarch", "amd64", "cpuarch", "x86_64") }}
-	funcs, err := loader.NewRegistry(env, []loader.Plugin{aptpkg.Plugin(), cmd.Plugin(render.Brought{}), config.Plugin(), dpkg.Plugin(), pkgresource.Plugin()})
+	funcs, err := loader.NewRegistry(env,
+		[]loader.Plugin{aptpkg.Plugin(), cmd.Plugin(render.Brought{}), config.Plugin(),
+			dpkg.Plugin(), pkgresource.Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,46 +117,63 @@ const (
 
 func was(old, now string) *data.Map { return data.NewMap("old", old, "new", now) }
 
-// The texts are those that Salt 3006.0 gave for the same packages on Debian 12.
+// The comments are those of Salt 3006.0 for the same packages on Debian 12.
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		fun, would, done, same string
 		kwargs, changes        *data.Map
 	}{
-		{"installed", "The following packages would be installed/updated: hello", "The following packages were installed/updated: hello",
-			"All specified packages are already installed", data.NewMap("name", "hello"), data.NewMap("hello", was("", "2.10-3"))},
-		{"installed", "The following packages would be installed/updated: hello, tree", "The following packages were installed/updated: hello, tree=2.1\nThe following packages were already installed: bash",
+		{"installed", "The following packages would be installed/updated: hello",
+			"The following packages were installed/updated: hello",
+			"All specified packages are already installed", data.NewMap("name", "hello"),
+			data.NewMap("hello", was("", "2.10-3"))},
+		{"installed", "The following packages would be installed/updated: hello, tree",
+			"The following packages were installed/updated: hello, tree=2.1\nThe following packages were already installed: bash",
 			"All specified packages are already installed and are at the desired version",
 			data.NewMap("name", "x", "pkgs", []any{"hello", data.NewMap("tree", "2.1"), "bash"}),
 			data.NewMap("hello", was("", "2.10-3"), "tree", was("", "2.1"))},
-		{"installed", "The following packages would be installed/updated: figlet", "1 targeted package was installed/updated.",
+		{"installed", "The following packages would be installed/updated: figlet",
+			"1 targeted package was installed/updated.",
 			"All specified packages are already installed and are at the desired version",
-			data.NewMap("name", "figlet", "version", "2.2.5-0+nothing"), data.NewMap("figlet", was("2.2.4", "2.2.5-0+nothing"))},
-		{"latest", "The following packages would be installed/upgraded: figlet", "The following packages were successfully installed/upgraded: figlet",
-			"Package figlet is already up-to-date", data.NewMap("name", "figlet"), data.NewMap("figlet", was("2.2.4", "2.2.5"))},
+			data.NewMap("name", "figlet", "version", "2.2.5-0+nothing"),
+			data.NewMap("figlet", was("2.2.4", "2.2.5-0+nothing"))},
+		{"latest", "The following packages would be installed/upgraded: figlet",
+			"The following packages were successfully installed/upgraded: figlet",
+			"Package figlet is already up-to-date", data.NewMap("name", "figlet"),
+			data.NewMap("figlet", was("2.2.4", "2.2.5"))},
 		{"removed", "The following packages will be removed: figlet.", "All targeted packages were removed.",
-			"All specified packages are already absent", data.NewMap("name", "figlet"), data.NewMap("figlet", was("2.2.4", ""))},
-		{"purged", "The following packages will be purged: mc.", "The following packages were not installed: hello The following packages were purged: mc.",
-			"None of the targeted packages are installed or partially installed", data.NewMap("name", "x", "pkgs", []any{"mc", "hello"}),
+			"All specified packages are already absent", data.NewMap("name", "figlet"),
+			data.NewMap("figlet", was("2.2.4", ""))},
+		{"purged", "The following packages will be purged: mc.",
+			"The following packages were not installed: hello The following packages were purged: mc.",
+			"None of the targeted packages are installed or partially installed",
+			data.NewMap("name", "x", "pkgs", []any{"mc", "hello"}),
 			data.NewMap("removed", data.NewMap("mc", was("4.8", "")), "installed", data.NewMap())},
-		{"held", "The following package would be held: bash", "Package bash is now being held", "No changes made", data.NewMap("name", "bash"),
-			data.NewMap("bash", data.NewMap("name", "bash", "changes", was("install", "hold"), "result", true, "comment", "Package bash is now being held."))},
-		{"unheld", "The following package would be unheld: sl", "Package sl is no longer being held.", "No changes made", data.NewMap("name", "sl"),
-			data.NewMap("sl", data.NewMap("name", "sl", "changes", was("hold", "install"), "result", true, "comment", "Package sl is no longer being held."))},
+		{"held", "The following package would be held: bash", "Package bash is now being held",
+			"No changes made", data.NewMap("name", "bash"),
+			data.NewMap("bash", data.NewMap("name", "bash", "changes", was("install", "hold"),
+				"result", true, "comment", "Package bash is now being held."))},
+		{"unheld", "The following package would be unheld: sl",
+			"Package sl is no longer being held.", "No changes made", data.NewMap("name", "sl"),
+			data.NewMap("sl", data.NewMap("name", "sl", "changes", was("hold", "install"),
+				"result", true, "comment", "Package sl is no longer being held."))},
 	} {
 		t.Run(c.fun+" "+data.Repr(c.kwargs), func(t *testing.T) {
 			h := newHost(t, status, repo)
 			testMode := change.WithCall(h.ctx, &change.Call{Test: true, SaltEnv: "base", Low: &data.Map{}})
-			if got := h.run(testMode, c.fun, c.kwargs); got.Value("result") != nil || got.Value("comment") != c.would || h.read("status") != status {
+			if got := h.run(testMode, c.fun, c.kwargs); got.Value("result") != nil ||
+				got.Value("comment") != c.would || h.read("status") != status {
 				t.Errorf("test mode gives %s and leaves\n%s", data.Repr(got), h.read("status"))
 			}
-			if got := h.run(h.ctx, c.fun, c.kwargs); got.Value("result") != true || got.Value("comment") != c.done || !data.Equal(got.Value("changes"), c.changes) {
+			if got := h.run(h.ctx, c.fun, c.kwargs); got.Value("result") != true ||
+				got.Value("comment") != c.done || !data.Equal(got.Value("changes"), c.changes) {
 				t.Errorf("the first run gives %s", data.Repr(got))
 			}
 			after := h.read("status")
 			for _, ctx := range []context.Context{h.ctx, testMode} {
 				got := h.run(ctx, c.fun, c.kwargs)
-				if got.Value("result") != true || got.Value("comment") != c.same || data.Truth(got.Value("changes")) || h.read("status") != after {
+				if got.Value("result") != true || got.Value("comment") != c.same ||
+					data.Truth(got.Value("changes")) || h.read("status") != after {
 					t.Errorf("the second run gives %s", data.Repr(got))
 				}
 			}
@@ -160,7 +181,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// What apt-get says where it fails comes to the operator, and no change is claimed.
+// The error output of apt-get is in the comment, and no change is reported.
 func TestFailure(t *testing.T) {
 	h := newHost(t, status, repo)
 	for range 2 {
@@ -169,7 +190,9 @@ func TestFailure(t *testing.T) {
 		if got.Value("result") != false || got.Value("comment") != want || data.Truth(got.Value("changes")) {
 			t.Errorf("got %s", data.Repr(got))
 		}
-		if got := h.run(h.ctx, "latest", data.NewMap("name", "broken")); got.Value("result") != false || got.Value("comment") != "No information found for 'broken'." {
+		if got := h.run(h.ctx, "latest",
+			data.NewMap("name", "broken")); got.Value("result") != false ||
+			got.Value("comment") != "No information found for 'broken'." {
 			t.Errorf("got %s", data.Repr(got))
 		}
 	}
@@ -180,21 +203,23 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// A package that is held is installed all the same, and is held again then.
+// A held package can be changed, and is held again afterwards.
 func TestHeldPackageIsChanged(t *testing.T) {
 	h := newHost(t, status, "sl 6\n")
 	for _, want := range []bool{true, false} {
 		got := h.run(h.ctx, "installed", data.NewMap("name", "sl", "version", "6"))
-		if got.Value("result") != true || data.Truth(got.Value("changes")) != want || !strings.Contains(h.read("status"), "hold installed sl 6") {
+		if got.Value("result") != true || data.Truth(got.Value("changes")) != want ||
+			!strings.Contains(h.read("status"), "hold installed sl 6") {
 			t.Errorf("got %s\n%s", data.Repr(got), h.read("status"))
 		}
 	}
 }
 
-// The lists of packages are refreshed once a run, by the first state that installs something.
+// The package lists are refreshed once per run, by the first state that installs something.
 func TestRefresh(t *testing.T) {
 	h := newHost(t, status, repo)
-	if done, err := h.states.Invoke(h.ctx, "pkg.mod_init", []any{data.NewMap("state", "pkg", "fun", "installed")}, nil); err != nil || done != true {
+	if done, err := h.states.Invoke(h.ctx, "pkg.mod_init",
+		[]any{data.NewMap("state", "pkg", "fun", "installed")}, nil); err != nil || done != true {
 		t.Fatalf("mod_init: %v, %v", done, err)
 	}
 	for _, name := range []string{"hello", "tree"} {
@@ -203,7 +228,8 @@ func TestRefresh(t *testing.T) {
 	if n := strings.Count(h.read("calls"), "update"); n != 1 {
 		t.Errorf("refreshed %d times:\n%s", n, h.read("calls"))
 	}
-	if done, err := h.states.Invoke(h.ctx, "pkg.mod_init", []any{data.NewMap("state", "pkg", "fun", "removed")}, nil); err != nil || done != false {
+	if done, err := h.states.Invoke(h.ctx, "pkg.mod_init",
+		[]any{data.NewMap("state", "pkg", "fun", "removed")}, nil); err != nil || done != false {
 		t.Errorf("mod_init: %v, %v", done, err)
 	}
 }
@@ -216,8 +242,9 @@ func TestAggregate(t *testing.T) {
 		return c
 	}
 	low := chunk("a", "version", "1", "__agg__", true)
-	chunks := []any{low, chunk("b"), chunk("c", "pkgs", []any{"d", "b"}), chunk("e", "hold", true), chunk("f", "unless", "true"),
-		chunk("a", "version", "2", "__id__", "other"), chunk("g", "fun", "removed"), chunk("h", "sources", []any{}), chunk("i")}
+	chunks := []any{low, chunk("b"), chunk("c", "pkgs", []any{"d", "b"}), chunk("e", "hold", true),
+		chunk("f", "unless", "true"), chunk("a", "version", "2", "__id__", "other"), chunk("g",
+			"fun", "removed"), chunk("h", "sources", []any{}), chunk("i")}
 	running := data.NewMap("pkg_|-i_|-i_|-installed", true)
 	got, err := h.states.Invoke(t.Context(), "pkg.mod_aggregate", []any{low, chunks, running}, nil)
 	want := []any{data.NewMap("a", "1"), "b", "d"}

@@ -14,8 +14,9 @@ import (
 	"github.com/brineproject/brine/states/pkg"
 )
 
-// fileManagers are programs like those of dpkg and apt that take packages from files, too, and know files that were altered. DIR/status
-// has lines of wish, state, name and version, DIR/repo of name and version, DIR/verify what dpkg --verify says.
+// fileManagers simulate dpkg and apt, including packages from files and modified files. The lines
+// of DIR/status have selection, state, name and version, those of DIR/repo name and version;
+// DIR/verify has the output of dpkg --verify.
 var fileManagers = map[string]string{
 	"dpkg-query": `awk '{print $1, "ok", $2, $3, $4, "amd64"}' DIR/status`,
 	"dpkg": `case $1 in
@@ -47,8 +48,8 @@ while test $# -gt 0; do
 done`,
 }
 
-// TestAsSalt installs packages from files, verifies them and compares versions. The results are those of Salt 3007.10: 3006.0 breaks off
-// where a package that comes from a file is installed already.
+// TestAsSalt installs packages from files, verifies them and compares versions. The results are
+// those of Salt 3007.10, because 3006.0 aborts if a package from a file is already installed.
 func TestAsSalt(t *testing.T) {
 	need.Program(t, "dpkg-deb", "awk")
 	path := os.Getenv("PATH")
@@ -61,7 +62,7 @@ func TestAsSalt(t *testing.T) {
 		}
 		for name, body := range fileManagers {
 			text := "#!/bin/sh\n" + strings.ReplaceAll(body, "DIR", filepath.Join(dir, "out")) + "\n"
-			if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil { //nolint:gosec // it is run
+			if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,11 +70,14 @@ func TestAsSalt(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("PATH", bin+":"+path)
-		opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "cachedir", filepath.Join(dir, "cache"), "fileserver_backend", []any{"roots"},
-			"file_roots", data.NewMap("base", []any{filepath.Join(dir, "srv")}), "hash_type", "sha256", "file_buffer_size", int64(262144))
+		opts := data.NewMap("id", "web1", "file_client", "local", "local", true,
+			"cachedir", filepath.Join(dir, "cache"), "fileserver_backend", []any{"roots"},
+			"file_roots", data.NewMap("base", []any{filepath.Join(dir, "srv")}), "hash_type",
+			"sha256", "file_buffer_size", int64(262144))
 		env := &loader.Env{Opts: opts, Root: filepath.Join(dir, "root"),
 			Grains: func() *data.Map {
-				return data.NewMap("kernel", "Linux", "os", "Debian", "os_family", "Debian", "osarch", "amd64", "cpuarch", "x86_64", "osfinger", "Debian-12")
+				return data.NewMap("kernel", "Linux", "os", "Debian", "os_family", "Debian",
+					"osarch", "amd64", "cpuarch", "x86_64", "osfinger", "Debian-12")
 			}}
 		funcs, err := loader.NewRegistry(env, modules.Plugins(modules.Brought()))
 		if err != nil {

@@ -8,24 +8,26 @@ import (
 	"strings"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// A plan is what pkg.installed is to do.
+// A plan is one call of pkg.installed.
 type plan struct {
 	a       installedArgs
 	kwargs  *data.Map
 	refresh bool
 
 	now      *data.Map // installed packages with lists of their versions
-	provides *data.Map // packages by what they provide
+	provides *data.Map // packages by capability
 
 	desired   *data.Map // versions by package, nil for any, or files
-	targets   *data.Map // those of them to install
-	reinstall *data.Map // those of them to install again
-	altered   *data.Map // files that pkg.verify found altered, by package
-	unpurge   []string  // packages that are to be purged
+	targets   *data.Map // packages to install
+	reinstall *data.Map // packages to reinstall
+	altered   *data.Map // files that pkg.verify found modified, by package
+	unpurge   []string  // packages selected for purging that are to be kept
 	warnings  []string
 
 	problems []string
@@ -36,7 +38,7 @@ func (p *plan) files() bool { return data.Truth(p.a.Sources) }
 
 func (p *plan) rule() rule { return rule{ignoreEpoch: p.a.IgnoreEpoch} }
 
-// find finds out what is to be done. A result that is not nil is that of the state, which is over.
+// find determines what to do. A non-nil result ends the state.
 func (m *module) find(ctx context.Context, p *plan) (*data.Map, error) {
 	if data.Truth(p.a.Pkgs) && p.files() {
 		return change.Failed(p.a.Name, `Only one of "pkgs" and "sources" is permitted.`), nil
@@ -54,16 +56,16 @@ func (m *module) find(ctx context.Context, p *plan) (*data.Map, error) {
 		if p.versions && !p.files() {
 			text += " and are at the desired version"
 		}
-		return with(change.Done(p.a.Name, text), p.warnings), nil
+		return with(change.Unchanged(p.a.Name, text), p.warnings), nil
 	}
 	return nil, nil
 }
 
-// look reads what is installed, and what that provides where names may be capabilities.
+// look reads the installed packages, and what they provide if names may be capabilities.
 func (m *module) look(ctx context.Context, p *plan) (*data.Map, error) {
 	var err error
 	if p.now, err = m.pkgs(ctx, p.kwargs); err == nil && p.resolves(m) {
-		p.provides, err = m.dictionary(ctx, "pkg.list_provides", nil, p.kwargs)
+		p.provides, err = calls.ListProvides(ctx, m.env, p.kwargs)
 	}
 	if err != nil && caught(err) {
 		return change.Failed(p.a.Name, err.Error()), nil
@@ -75,13 +77,13 @@ func (p *plan) resolves(m *module) bool {
 	return data.Truth(p.kwargs.Value("resolve_capabilities")) && m.has("pkg.list_provides")
 }
 
-// want reads which packages are wanted, and which of them are to be purged now.
+// want determines the desired packages, and which of them are currently selected for purging.
 func (m *module) want(ctx context.Context, p *plan) (*data.Map, error) {
 	var err error
 	word := "pkgs"
 	if p.files() {
 		word = "sources"
-		p.desired, err = m.dictionary(ctx, "pkg_resource.pack_sources", []any{p.a.Sources}, data.NewMap("normalize", p.a.Normalize))
+		p.desired, err = calls.PackSources(ctx, m.env, p.a.Sources, p.a.Normalize)
 	} else {
 		p.desired, err = m.repack(ctx, p.a.Pkgs, p.a.Normalize)
 	}
@@ -89,9 +91,12 @@ func (m *module) want(ctx context.Context, p *plan) (*data.Map, error) {
 		return nil, err
 	}
 	if p.desired.Len() == 0 {
-		return change.Failed(p.a.Name, "Invalidly formatted '"+word+"' parameter. See minion log."), nil
+		return change.Failed(p.a.Name, "Invalidly formatted '"+word+
+			"' parameter. See minion log."), nil
 	}
-	purging, err := m.pkgs(ctx, p.kwargs, "purge_desired", true)
+	purging, err := calls.ListPkgs(ctx, m.env, calls.PkgList{
+		AsLists: true, PurgeDesired: true, More: p.kwargs,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func (m *module) want(ctx context.Context, p *plan) (*data.Map, error) {
 	return nil, nil
 }
 
-// suggest asks the package manager, where it can tell, for packages that there are not.
+// suggest searches for packages that do not exist, if the package manager supports it.
 func (m *module) suggest(ctx context.Context, p *plan) (*data.Map, error) {
 	if p.files() || p.a.SkipSuggestions {
 		return nil, nil
@@ -113,7 +118,8 @@ func (m *module) suggest(ctx context.Context, p *plan) (*data.Map, error) {
 		there := p.now.Has(name)
 		if there && version != nil {
 			var err error
-			if there, err = m.fulfilled(ctx, texts(p.now.Value(name)), data.Str(version), p.rule()); err != nil {
+			if there, err = m.fulfilled(ctx, texts(p.now.Value(name)), data.Str(version),
+				p.rule()); err != nil {
 				return nil, err
 			}
 		}
@@ -128,15 +134,15 @@ func (m *module) suggest(ctx context.Context, p *plan) (*data.Map, error) {
 	return change.Failed(p.a.Name, lost), nil
 }
 
-// preflight returns why a state fails that wants packages that there are not, where the package
-// manager can tell; "" otherwise.
+// preflight returns an error message for packages that do not exist, if the package manager can
+// tell; "" otherwise.
 func (m *module) preflight(
 	ctx context.Context, missing []string, kwargs *data.Map,
 ) (string, error) {
 	if len(missing) == 0 || !m.has("pkg.check_db") {
 		return "", nil
 	}
-	db, err := m.dictionary(ctx, "pkg.check_db", data.Values(missing), kwargs)
+	db, err := calls.CheckDB(ctx, m.env, missing, kwargs)
 	if err != nil {
 		if caught(err) {
 			err = nil
@@ -145,19 +151,21 @@ func (m *module) preflight(
 	}
 	var lost, comments []string
 	for pkg, v := range db.All() {
-		about, _ := v.(*data.Map)
+		about := v.(*data.Map)
 		if about.Value("found") != false {
 			continue
 		}
 		if like := texts(about.Value("suggestions")); len(like) > 0 {
-			comments = append(comments, "Package '"+data.Str(pkg)+"' not found (possible matches: "+strings.Join(like, ", ")+")")
+			comments = append(comments, "Package '"+data.Str(pkg)+"' not found (possible matches: "+
+				strings.Join(like, ", ")+")")
 		} else {
 			lost = append(lost, data.Str(pkg))
 		}
 	}
 	if len(lost) > 0 {
 		slices.Sort(lost)
-		comments = slices.Insert(comments, 0, "The following package(s) were not found, and no possible matches were found in the package db: "+strings.Join(lost, ", "))
+		comments = slices.Insert(comments, 0,
+			"The following package(s) were not found, and no possible matches were found in the package db: "+strings.Join(lost, ", "))
 	}
 	if len(comments) > 1 {
 		comments = append(comments, "")
@@ -165,12 +173,12 @@ func (m *module) preflight(
 	return strings.TrimRight(strings.Join(comments, ". "), " "), nil
 }
 
-// newest puts the newest version in the place of the word latest.
+// newest replaces the word latest by the newest version.
 func (m *module) newest(ctx context.Context, p *plan) (*data.Map, error) {
-	var wanted []any
+	var wanted []string
 	for name, version := range p.desired.All() {
 		if version == "latest" && !p.files() {
-			wanted = append(wanted, name)
+			wanted = append(wanted, data.Str(name))
 		}
 	}
 	if len(wanted) == 0 {
@@ -178,15 +186,11 @@ func (m *module) newest(ctx context.Context, p *plan) (*data.Map, error) {
 	}
 	kwargs := p.kwargs.Clone()
 	kwargs.Set("refresh", p.refresh)
-	v, err := m.env.Call(ctx, "pkg.latest_version", wanted, kwargs)
+	found, err := calls.LatestVersion(ctx, m.env, wanted, kwargs)
 	if err != nil {
 		return nil, err
 	}
 	p.refresh = false
-	found, ok := v.(*data.Map)
-	if !ok {
-		found = data.NewMap(wanted[0], v)
-	}
 	for name, version := range found.All() {
 		if now := texts(p.now.Value(name)); !data.Truth(version) && len(now) > 0 {
 			version = now[len(now)-1]
@@ -199,7 +203,8 @@ func (m *module) newest(ctx context.Context, p *plan) (*data.Map, error) {
 	return nil, nil
 }
 
-// choose sorts the wanted packages: those to install, those to install again, and those that are as they should be.
+// choose sorts the desired packages into those to install, those to reinstall, and those that are
+// as desired.
 func (m *module) choose(ctx context.Context, p *plan) (*data.Map, error) {
 	p.targets, p.reinstall, p.altered = &data.Map{}, &data.Map{}, &data.Map{}
 	var failed string
@@ -227,7 +232,7 @@ func (m *module) choose(ctx context.Context, p *plan) (*data.Map, error) {
 	return nil, nil
 }
 
-// versionsOf returns the installed versions of a package, or of what provides it.
+// versionsOf returns the installed versions of a package, or of the packages that provide it.
 func (p *plan) versionsOf(name string) []string {
 	now := texts(p.now.Value(name))
 	if len(now) == 0 {
@@ -238,8 +243,11 @@ func (p *plan) versionsOf(name string) []string {
 	return now
 }
 
-// weigh decides about one package that is installed. The text is why its files could not be verified.
-func (m *module) weigh(ctx context.Context, p *plan, name string, wanted any, now []string) (string, error) {
+// weigh decides what to do about an installed package. The string result is set if its files could
+// not be verified.
+func (m *module) weigh(
+	ctx context.Context, p *plan, name string, wanted any, now []string,
+) (string, error) {
 	version, over, err := m.wantedVersion(ctx, p, name, wanted)
 	if err != nil || over {
 		return "", err
@@ -265,57 +273,55 @@ func (m *module) weigh(ctx context.Context, p *plan, name string, wanted any, no
 	return "", nil
 }
 
-// wantedVersion returns the version that is wanted of an installed package, "" for any; over says that the package needs no further
-// look.
-func (m *module) wantedVersion(ctx context.Context, p *plan, name string, wanted any) (version string, over bool, err error) {
+// wantedVersion returns the desired version of an installed package, "" for any. over is true if
+// the package needs no further check.
+func (m *module) wantedVersion(
+	ctx context.Context, p *plan, name string, wanted any,
+) (version string, over bool, err error) {
 	if p.files() {
 		version, err = m.fileVersion(ctx, p, wanted)
 		return version, version == "", err
 	}
-	good, err := m.env.Call(ctx, "pkg_resource.check_extra_requirements", []any{name, wanted}, nil)
+	good, err := calls.CheckExtraRequirements(ctx, m.env, name, wanted)
 	if err != nil {
 		return "", true, err
 	}
-	if !data.Truth(good) {
+	if !good {
 		p.targets.Set(name, wanted)
 		return "", true, nil
 	}
-	bare, err := m.clean(ctx, wanted)
+	bare, err := calls.VersionClean(ctx, m.env, wanted)
 	if err != nil || bare == "" {
 		return "", false, err
 	}
 	return data.Str(wanted), false, nil
 }
 
-// fileVersion returns the version of the package in a file; "" where that cannot be told.
+// fileVersion returns the version of the package in a file, "" if unknown.
 func (m *module) fileVersion(ctx context.Context, p *plan, source any) (string, error) {
 	if !m.has("lowpkg.bin_pkg_info") {
 		return "", nil
 	}
-	path, err := m.env.Call(ctx, "cp.cache_file", []any{source}, data.NewMap("saltenv", p.kwargs.Value("saltenv")))
+	path, err := packages.Fetched(ctx, m.env, source, p.kwargs.Value("saltenv"))
 	switch {
 	case err != nil && caught(err):
 		p.problems = append(p.problems, "Unable to cache "+data.Str(source)+": "+err.Error())
 		return "", nil
 	case err != nil:
 		return "", err
-	case !data.Truth(path):
+	case path == "":
 		p.problems = append(p.problems, "Unable to cache "+data.Str(source)+": file not found")
 		return "", nil
 	}
-	if _, err := os.Stat(data.Str(path)); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		p.problems = append(p.problems, data.Str(source)+" does not exist on minion")
 		return "", nil
 	}
-	info, err := m.env.Call(ctx, "lowpkg.bin_pkg_info", []any{path}, nil)
-	if err != nil {
-		return "", err
-	}
-	about, ok := info.(*data.Map)
-	if !ok {
+	about, ok, err := calls.BinPkgInfo(ctx, m.env, path)
+	if err == nil && !ok {
 		p.warnings = append(p.warnings, "Failed to parse metadata for "+data.Str(source))
 	}
-	return about.Text("version"), nil
+	return about.Version, err
 }
 
 // verifies reports whether the files of installed packages are to be verified.
@@ -324,7 +330,8 @@ func (p *plan) verifies() bool {
 	return isList && data.Truth(p.a.PkgVerify) || p.a.PkgVerify == true
 }
 
-// verify has a package installed again whose files were altered. The text is why that could not be told.
+// verify adds a package to reinstall if its files were modified. The string result is set if that
+// could not be determined.
 func (m *module) verify(ctx context.Context, p *plan, name string, wanted any) (string, error) {
 	if !p.verifies() || p.files() {
 		return "", nil
@@ -336,15 +343,15 @@ func (m *module) verify(ctx context.Context, p *plan, name string, wanted any) (
 	case err != nil:
 		return "", err
 	}
-	if data.Truth(altered) {
+	if altered.Len() > 0 {
 		p.reinstall.Set(name, wanted)
 		p.altered.Set(name, altered)
 	}
 	return "", nil
 }
 
-// verified returns the files of a package that were altered.
-func (m *module) verified(ctx context.Context, p *plan, name string) (any, error) {
+// verified returns the modified files of a package.
+func (m *module) verified(ctx context.Context, p *plan, name string) (*data.Map, error) {
 	kwargs := p.kwargs.Clone()
 	for _, option := range []string{"ignore_types", "verify_options"} {
 		kwargs.Set(option, []any{})
@@ -356,5 +363,5 @@ func (m *module) verified(ctx context.Context, p *plan, name string) (any, error
 			}
 		}
 	}
-	return m.env.Call(ctx, "pkg.verify", []any{name}, kwargs)
+	return calls.PkgVerify(ctx, m.env, name, kwargs)
 }

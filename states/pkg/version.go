@@ -7,12 +7,14 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// A condition is one part of a version that is wanted.
+// A condition is one part of a desired version.
 type condition struct{ oper, version string }
 
-// conditions reads a version that is wanted: a version, which may be a pattern, or conditions with commas between.
+// conditions parses a desired version: a version, which may be a pattern, or conditions separated
+// by commas.
 func conditions(wanted string) []condition {
 	if wanted = strings.TrimSpace(wanted); wanted == "" {
 		return nil
@@ -28,14 +30,16 @@ func conditions(wanted string) []condition {
 	return all
 }
 
-// A rule says how versions are compared with those that are wanted.
+// A rule defines how versions are compared with the desired ones.
 type rule struct {
-	ignoreEpoch any  // nil to ignore it where a condition is an equation without an epoch
-	updates     bool // allow_updates: later versions than the one that is wanted will do
+	ignoreEpoch any  // nil: ignore it if a condition is an equality without an epoch
+	updates     bool // allow_updates: versions later than the desired one are acceptable
 }
 
-// fulfilled reports whether one of the versions is as wanted.
-func (m *module) fulfilled(ctx context.Context, versions []string, wanted string, r rule) (bool, error) {
+// fulfilled reports whether one of the versions is as desired.
+func (m *module) fulfilled(
+	ctx context.Context, versions []string, wanted string, r rule,
+) (bool, error) {
 	all := conditions(wanted)
 	if r.updates && len(all) == 1 && all[0].oper == "==" {
 		all[0].oper = ">="
@@ -70,13 +74,16 @@ func (r rule) ignores(c condition) bool {
 	return !strings.ContainsAny(c.oper, "<>") && !strings.Contains(c.version, ":")
 }
 
-// compare asks the package manager, or, where it has no rule of its own, goes by a loose one.
-func (m *module) compare(ctx context.Context, version string, c condition, ignoreEpoch bool) (bool, error) {
-	var order any
+// compare compares versions with the package manager's function or, if it has none, with a generic
+// one.
+func (m *module) compare(
+	ctx context.Context, version string, c condition, ignoreEpoch bool,
+) (bool, error) {
+	order, known := 0, true
 	if m.has("pkg.version_cmp") {
 		var err error
-		order, err = m.env.Call(ctx, "pkg.version_cmp", []any{version, c.version}, data.NewMap("ignore_epoch", ignoreEpoch))
-		if err != nil {
+		if order, known, err = calls.VersionCmp(ctx, m.env, version, c.version,
+			ignoreEpoch); err != nil {
 			return false, err
 		}
 	} else {
@@ -84,8 +91,8 @@ func (m *module) compare(ctx context.Context, version string, c condition, ignor
 		if ignoreEpoch {
 			a, b = packages.WithoutEpoch(a), packages.WithoutEpoch(b)
 		}
-		order = int64(packages.Loose(a, b))
+		order = packages.Loose(a, b)
 	}
-	n, ok := order.(int64)
-	return packages.Holds(version, c.oper, c.version, func(string, string) (int, bool) { return int(n), ok }), nil
+	return packages.Holds(version, c.oper, c.version,
+		func(string, string) (int, bool) { return order, known }), nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// wants returns what is to change in the repository.
-func (w *wish) wants(now *data.Map) *data.Map {
+// wants returns the changes to make to the repository.
+func (w *desired) wants(now *data.Map) *data.Map {
 	changes := &data.Map{}
 	if now.Len() == 0 {
 		changes.Set("repo", w.name)
@@ -24,15 +24,17 @@ func (w *wish) wants(now *data.Map) *data.Map {
 	return changes
 }
 
-// fits reports whether a part of the repository is as wanted.
-func (w *wish) fits(key string, want any, now *data.Map) bool {
+// fits reports whether one property of the repository is as desired.
+func (w *desired) fits(key string, want any, now *data.Map) bool {
 	have, ok := now.Get(key)
 	rpm := w.family() == "RedHat" || w.family() == "Suse"
 	switch {
-	case !ok && key == "enabled" && w.family() == "RedHat": // yum takes a repository that does not say for enabled
+	// yum treats a repository without this line as enabled
+	case !ok && key == "enabled" && w.family() == "RedHat":
 		return packages.True(want)
-	case !ok: // what a package manager was told and does not show again cannot be looked at
-		return w.applied && !w.debian() || w.family() == "Suse" && slices.Contains([]string{"gpgautoimport", "gpgkey", "refresh", "cache"}, key)
+	case !ok: // properties that the package manager does not show cannot be compared
+		return w.applied && !w.debian() || w.family() == "Suse" &&
+			slices.Contains([]string{"gpgautoimport", "gpgkey", "refresh", "cache"}, key)
 	case key == "comps" || key == "key_url" || key == "architectures" && data.Truth(want):
 		return sameWords(want, have)
 	case key == "architectures":
@@ -49,8 +51,8 @@ func (w *wish) fits(key string, want any, now *data.Map) bool {
 	return data.Str(want) == data.Str(have)
 }
 
-// fitsLine compares two lines of apt. Lines of sources that are disabled do not count.
-func (w *wish) fitsLine(want, have string) bool {
+// fitsLine compares two lines of apt. Disabled source lines are ignored.
+func (w *desired) fitsLine(want, have string) bool {
 	if packages.True(w.wanted.Value("disabled")) {
 		return true
 	}
@@ -62,7 +64,7 @@ func (w *wish) fitsLine(want, have string) bool {
 	return !ok || strings.TrimSpace(remark) == joined(comments)
 }
 
-// lineWords returns the words of a line, those of its options and of its components in alphabetical order.
+// lineWords returns the words of a line, with its options and components sorted.
 func lineWords(line string) []string {
 	options := ""
 	if head, rest, ok := strings.Cut(line, "["); ok {
@@ -86,7 +88,7 @@ func joined(comments any) string {
 	return strings.TrimSpace(strings.Join(data.Texts(list), " "))
 }
 
-// remarks returns comments without their marks (salt/utils/pkg/rpm.py, combine_comments).
+// remarks returns comments without comment signs (salt/utils/pkg/rpm.py, combine_comments).
 func remarks(comments any) []string {
 	list, ok := comments.([]any)
 	if !ok {
@@ -106,7 +108,8 @@ func sameWords(a, b any) bool {
 	if !ok || !also {
 		return data.Str(a) == data.Str(b)
 	}
-	return slices.Equal(slices.Sorted(slices.Values(data.Texts(x))), slices.Sorted(slices.Values(data.Texts(y))))
+	return slices.Equal(slices.Sorted(slices.Values(data.Texts(x))),
+		slices.Sorted(slices.Values(data.Texts(y))))
 }
 
 func isBool(v any) bool { _, ok := v.(bool); return ok }

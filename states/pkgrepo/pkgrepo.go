@@ -1,10 +1,11 @@
-// Package pkgrepo is Salt's state pkgrepo: the repositories that packages come from (salt/states/pkgrepo.py). The module pkg of the
-// system reads and changes them.
+// Package pkgrepo is Salt's state pkgrepo: package repositories (salt/states/pkgrepo.py). The
+// system's module pkg reads and changes them.
 //
-// What differs from Salt 3006.0: enabled and disabled count on all systems with apt, and not on Ubuntu and Mint alone; options in
-// brackets may stand in any order; lists of components and architectures have none; slashes at the end of an address do not count; a
-// repository that is not as wanted after it was configured is a failure. absent takes a repository for other architectures for
-// another one, as 3007 does, and looks again whether it has gone.
+// Differences from Salt 3006.0: enabled and disabled work on all systems with apt, not only on
+// Ubuntu and Mint. The order of options in brackets, of components and of architectures does not
+// matter. Trailing slashes of addresses are ignored. A repository that is not as desired after its
+// configuration is a failure. absent treats a repository for other architectures as a different
+// one, as 3007 does, and checks that the repository is gone.
 package pkgrepo
 
 import (
@@ -19,10 +20,11 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/internal/packages"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// Plugin returns the state pkgrepo. There is one where the module pkg changes repositories.
+// Plugin returns the state pkgrepo. It loads only if the module pkg can change repositories.
 func Plugin() loader.Plugin { return loader.Plugin{Name: "pkgrepo", New: newModule} }
 
 type module struct{ env *loader.Env }
@@ -54,10 +56,11 @@ type managedArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// managed keeps a repository.
+// managed configures a repository.
 //
-// With apt the name is the whole line of it, and these words are known: ppa, ppa_auth, disabled, enabled, architectures, comps, file,
-// dist, keyid, keyserver, key_url, key_text, aptkey, allow_insecure_key, comments, consolidate, clean_file, refresh.
+// With apt the name is the complete source line. The supported arguments are ppa, ppa_auth,
+// disabled, enabled, architectures, comps, file, dist, keyid, keyserver, key_url, key_text, aptkey,
+// allow_insecure_key, comments, consolidate, clean_file, refresh.
 //
 //	deb [signed-by=/etc/apt/keyrings/web.gpg] https://apt.example.com bookworm main:
 //	  pkgrepo.managed:
@@ -65,8 +68,9 @@ type managedArgs struct {
 //	    - key_url: salt://web/key.asc
 //	    - aptkey: False
 //
-// With yum, dnf and zypper the name is the id of the repository, humanname its name, and all other words are lines of its file: baseurl,
-// mirrorlist, gpgcheck, gpgkey; comments are put in front of them. copr names one of Fedora's community.
+// With yum, dnf and zypper the name is the ID of the repository, humanname its name, and all other
+// arguments are lines of its file: baseurl, mirrorlist, gpgcheck, gpgkey. comments are placed above
+// them. copr selects a repository of Fedora's community.
 //
 //	web:
 //	  pkgrepo.managed:
@@ -75,7 +79,8 @@ type managedArgs struct {
 //	    - gpgcheck: 1
 //	    - gpgkey: https://rpm.example.com/key
 func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
-	w := &wish{module: m, name: a.Name, repo: a.Name, kwargs: packages.Own(a.Kwargs), aptKey: a.Aptkey}
+	w := &desired{module: m, name: a.Name, repo: a.Name, kwargs: packages.Own(a.Kwargs),
+		aptKey: a.Aptkey}
 	if wrong := w.read(a); wrong != "" {
 		return change.Failed(a.Name, wrong), nil
 	}
@@ -94,18 +99,19 @@ func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
 	}.Ensure(ctx)
 }
 
-// A wish is a repository as it is to be.
-type wish struct {
+// desired is the desired state of a repository.
+type desired struct {
 	*module
-	name, repo string    // of the state, and for the module
-	kwargs     *data.Map // for the module
-	wanted     *data.Map // what pkg.get_repo is to show
+	name, repo string    // name of the state, and for the module
+	kwargs     *data.Map // arguments for the module
+	wanted     *data.Map // expected result of pkg.get_repo
 	aptKey     any
 	applied    bool
 }
 
-// read turns the arguments of the state into those of the module, and says what is wrong with them.
-func (w *wish) read(a managedArgs) string {
+// read converts the arguments of the state to those of the module, and returns a message if they
+// are invalid.
+func (w *desired) read(a managedArgs) string {
 	if wrong := conflict(w.kwargs); wrong != "" {
 		return wrong
 	}
@@ -115,7 +121,8 @@ func (w *wish) read(a managedArgs) string {
 		return "Only one of enabled/disabled is allowed"
 	}
 	insecure := packages.Take(w.kwargs, "allow_insecure_key", true)
-	if strings.HasPrefix(strings.TrimSpace(w.kwargs.Text("key_url")), "http:") && !data.Truth(insecure) {
+	if strings.HasPrefix(strings.TrimSpace(w.kwargs.Text("key_url")), "http:") &&
+		!data.Truth(insecure) {
 		return "Cannot have 'key_url' using http with 'allow_insecure_key' set to True"
 	}
 	on := enabled == nil && !packages.True(disabled) || enabled != nil && packages.True(enabled)
@@ -133,7 +140,7 @@ func (w *wish) read(a managedArgs) string {
 	return ""
 }
 
-func (w *wish) readRPM(a managedArgs, on bool) {
+func (w *desired) readRPM(a managedArgs, on bool) {
 	if a.Copr != nil && w.family() == "RedHat" {
 		w.repo = "copr:" + data.Str(a.Copr)
 		w.kwargs.Set("name", a.Name)
@@ -148,7 +155,7 @@ func (w *wish) readRPM(a managedArgs, on bool) {
 	w.kwargs.Set("enabled", on)
 }
 
-// conflict says which arguments do not go together.
+// conflict returns a message if arguments contradict each other.
 func conflict(kwargs *data.Map) string {
 	server := kwargs.Has("keyid") || kwargs.Has("keyserver")
 	switch {
@@ -164,36 +171,34 @@ func conflict(kwargs *data.Map) string {
 	return ""
 }
 
-// look returns the repository as it is, and notes how it is to be.
-func (w *wish) look(ctx context.Context) (*data.Map, error) {
-	words := w.kwargs.Clone()
-	words.Set("repo", w.repo)
-	now, err := w.env.Call(ctx, "pkg.get_repo", nil, words)
+// look reads the repository, and determines its desired state.
+func (w *desired) look(ctx context.Context) (*data.Map, error) {
+	now, err := calls.GetRepo(ctx, w.env, w.repo, w.kwargs.Clone())
 	if err == nil && w.wanted == nil {
-		w.wanted, err = w.expand(ctx, words)
+		w.wanted, err = w.expand(ctx)
 	}
 	switch {
 	case err == nil:
-		repo, _ := now.(*data.Map)
-		return repo.Clone(), nil
+		return now.Clone(), nil
 	case w.applied:
 		return nil, fmt.Errorf("Failed to confirm config of repo '%s': %w", w.name, err) //nolint:staticcheck // Salt's text
 	}
 	return nil, fmt.Errorf("Failed to examine repo '%s': %w", w.name, err) //nolint:staticcheck // Salt's text
 }
 
-// expand returns what pkg.get_repo is to show.
-func (w *wish) expand(ctx context.Context, words *data.Map) (*data.Map, error) {
+// expand returns the expected result of pkg.get_repo.
+func (w *desired) expand(ctx context.Context) (*data.Map, error) {
+	words := w.kwargs.Clone()
 	if !w.debian() {
-		return w.kwargs.Clone(), nil
+		return words, nil
 	}
-	v, err := w.env.Call(ctx, "pkg.expand_repo_def", nil, words)
-	all, _ := v.(*data.Map)
+	words.Set("repo", w.repo)
+	all, err := calls.ExpandRepoDef(ctx, w.env, words)
 	return all.Clone(), err
 }
 
-// apply has the module configure the repository.
-func (w *wish) apply(ctx context.Context, _ *data.Map) error {
+// apply configures the repository with the module.
+func (w *desired) apply(ctx context.Context, _ *data.Map) error {
 	w.applied = true
 	words := w.kwargs.Clone()
 	if w.debian() {
@@ -202,17 +207,17 @@ func (w *wish) apply(ctx context.Context, _ *data.Map) error {
 	}
 	err := w.empty()
 	if err == nil {
-		_, err = w.env.Call(ctx, "pkg.mod_repo", []any{w.repo}, words)
+		err = calls.ModRepo(ctx, w.env, w.repo, words)
 	}
-	loader.ContextOf(ctx).Delete("pkg._avail") // the packages that are available may be others now
+	loader.ContextOf(ctx).Delete("pkg._avail") // the available packages may have changed
 	if err != nil {
 		return fmt.Errorf("Failed to configure repo '%s': %w", w.name, err) //nolint:staticcheck // Salt's text
 	}
 	return nil
 }
 
-// empty empties the file of the repository if that is wanted.
-func (w *wish) empty() error {
+// empty empties the file of the repository if clean_file is set.
+func (w *desired) empty() error {
 	if !data.Truth(w.kwargs.Value("clean_file")) {
 		return nil
 	}
@@ -220,15 +225,16 @@ func (w *wish) empty() error {
 	return atomicfile.Write(path, nil, atomicfile.Options{Mode: 0o644, Keep: true})
 }
 
-// changed returns what the repository has become.
-func (w *wish) changed(before, after *data.Map) *data.Map {
+// changed returns the changes of the repository.
+func (w *desired) changed(before, after *data.Map) *data.Map {
 	changes := &data.Map{}
 	switch {
 	case before.Len() == 0 && after.Len() > 0:
 		changes.Set("repo", w.repo)
 	case before.Len() > 0:
 		for key := range w.wanted.All() {
-			if was, is := before.Value(key), after.Value(key); key != "file" && !data.Equal(was, is) {
+			if was, is := before.Value(key), after.Value(key); key != "file" &&
+				!data.Equal(was, is) {
 				changes.Set(key, change.OldNew(was, is))
 			}
 		}
@@ -241,11 +247,11 @@ type absentArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// absent takes a repository away.
+// absent removes a repository.
 //
 // ppa, ppa_auth
 //
-//	The archive at Launchpad, on Ubuntu.
+//	The PPA on Launchpad. Ubuntu only.
 //
 // copr
 //
@@ -253,42 +259,45 @@ type absentArgs struct {
 //
 // keyid
 //
-//	The key of that id goes, too.
+//	Also remove the key with this ID.
 //
 // keyid_ppa
 //
-//	True: the key of the archive goes, too.
+//	True: also remove the key of the PPA.
 //
 //	deb http://apt.example.com bookworm main:
 //	  pkgrepo.absent
 func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
-	g := &gone{module: m, name: a.Name, kwargs: packages.Own(a.Kwargs)}
+	g := &removal{module: m, name: a.Name, kwargs: packages.Own(a.Kwargs)}
 	g.read()
 	if g.withKey && !m.env.Functions.Has("pkg.del_repo_key") {
-		return change.Failed(a.Name, "Repo key management is not implemented for this platform"), nil
+		return change.Failed(a.Name, "Repo key management is not implemented for this platform"),
+			nil
 	}
 	now, err := g.look(ctx)
 	switch {
 	case err != nil:
-		return change.Failed(a.Name, fmt.Sprintf("Failed to configure repo '%s': %v", g.name, err)), nil
+		return change.Failed(a.Name, fmt.Sprintf("Failed to configure repo '%s': %v", g.name, err)),
+			nil
 	case now.Len() == 0:
-		return change.Done(a.Name, fmt.Sprintf("Package repo %s is absent", g.name)), nil
+		return change.Unchanged(a.Name, fmt.Sprintf("Package repo %s is absent", g.name)), nil
 	case change.Test(ctx):
-		return change.Would(a.Name, nil, fmt.Sprintf("Package repo '%s' will be removed. This may cause pkg states to behave differently than stated if "+
-			"this action is repeated without test=True, due to the differences in the configured repositories.", g.name)), nil
+		return change.Would(a.Name, nil,
+			fmt.Sprintf("Package repo '%s' will be removed. This may cause pkg states to behave differently than stated if "+
+				"this action is repeated without test=True, due to the differences in the configured repositories.", g.name)), nil
 	}
 	return g.remove(ctx, a.Name), nil
 }
 
-// A gone is a repository that is to go.
-type gone struct {
+// A removal is a repository to remove.
+type removal struct {
 	*module
-	name, repo string // as the state tells it, and for the module
+	name, repo string // name of the state, and for the module
 	kwargs     *data.Map
 	withKey    bool
 }
 
-func (g *gone) read() {
+func (g *removal) read() {
 	if v, ok := g.kwargs.Get("ppa"); ok && g.ubuntu() {
 		g.kwargs.Delete("ppa")
 		g.name = "ppa:" + strings.TrimPrefix(data.Str(v), "ppa:")
@@ -304,7 +313,8 @@ func (g *gone) read() {
 	}
 }
 
-// withoutSlashes returns a line without slashes at the end of its addresses (salt/utils/pkg/deb.py, strip_uri).
+// withoutSlashes removes the trailing slashes of addresses in a line (salt/utils/pkg/deb.py,
+// strip_uri).
 func withoutSlashes(line string) string {
 	words := strings.Fields(line)
 	for i, w := range words {
@@ -315,25 +325,23 @@ func withoutSlashes(line string) string {
 	return strings.Join(words, " ")
 }
 
-// look returns the repository as it is; nothing where there is only one for other architectures.
-func (g *gone) look(ctx context.Context) (*data.Map, error) {
-	v, err := g.env.Call(ctx, "pkg.get_repo", []any{g.repo}, g.kwargs.Clone())
-	now, _ := v.(*data.Map)
+// look reads the repository. The result is empty if it only exists for other architectures.
+func (g *removal) look(ctx context.Context) (*data.Map, error) {
+	now, err := calls.GetRepo(ctx, g.env, g.repo, g.kwargs.Clone())
 	if err != nil || now.Len() == 0 || !g.debian() || strings.HasPrefix(g.repo, "ppa:") {
 		return now, err
 	}
 	words := g.kwargs.Clone()
 	words.Set("repo", g.repo)
-	v, err = g.env.Call(ctx, "pkg.expand_repo_def", nil, words)
-	def, _ := v.(*data.Map)
+	def, err := calls.ExpandRepoDef(ctx, g.env, words)
 	if err != nil || !sameWords(def.Value("architectures"), now.Value("architectures")) {
 		return nil, err
 	}
 	return now, nil
 }
 
-func (g *gone) remove(ctx context.Context, id string) *data.Map {
-	if _, err := g.env.Call(ctx, "pkg.del_repo", []any{g.repo}, g.kwargs.Clone()); err != nil {
+func (g *removal) remove(ctx context.Context, id string) *data.Map {
+	if err := calls.DelRepo(ctx, g.env, g.repo, g.kwargs.Clone()); err != nil {
 		return change.Failed(id, err.Error())
 	}
 	if left, err := g.look(ctx); err != nil || left.Len() > 0 {
@@ -344,9 +352,10 @@ func (g *gone) remove(ctx context.Context, id string) *data.Map {
 	if !g.withKey {
 		return change.New(id, true, changes, comment)
 	}
-	key, err := g.env.Call(ctx, "pkg.del_repo_key", []any{g.repo}, g.kwargs.Clone())
+	key, err := loader.CallAs[any](ctx, g.env, "pkg.del_repo_key", []any{g.repo}, g.kwargs.Clone())
 	if err != nil {
-		return change.New(id, false, changes, fmt.Sprintf("%s, but failed to remove key: %v", comment, err))
+		return change.New(id, false, changes,
+			fmt.Sprintf("%s, but failed to remove key: %v", comment, err))
 	}
 	changes.Set("keyid", key)
 	return change.New(id, true, changes, fmt.Sprintf("%s, and keyid %s", comment, data.Str(key)))

@@ -19,10 +19,11 @@ type nameArgs struct {
 }
 
 func plugin(name, file string, funcs ...loader.Func) loader.Plugin {
-	return loader.Plugin{Name: name, File: file, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
+	return loader.Plugin{Name: name, File: file,
+		New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 }
 
-// A host is a Debian in a directory without apt-key.
+// A host is a Debian system in a directory, without apt-key.
 type host struct {
 	t         *testing.T
 	root      string
@@ -46,8 +47,10 @@ func debian(t *testing.T, files map[string]string) *host {
 		must(t, os.WriteFile(filepath.Join(h.root, name), []byte(text), 0o644))
 	}
 	h.registry(data.NewMap("os_family", "Debian", "os", "Debian", "oscodename", "bookworm"),
-		plugin("cmd", "", loader.F("which", func(context.Context, nameArgs) (any, error) { return nil, nil })),
-		plugin("config", "", loader.F("option", func(context.Context, nameArgs) (any, error) { return nil, nil })),
+		plugin("cmd", "", loader.F("which",
+			func(context.Context, nameArgs) (any, error) { return nil, nil })),
+		plugin("config", "", loader.F("option",
+			func(context.Context, nameArgs) (any, error) { return nil, nil })),
 		plugin("cp", "", loader.F("cache_file", func(_ context.Context, a nameArgs) (any, error) {
 			return filepath.Join(h.root, strings.TrimPrefix(data.Str(a.Name), "salt://")), nil
 		})),
@@ -79,7 +82,7 @@ func (h *host) text(file string) string {
 	return string(text)
 }
 
-// is runs a state and compares what it gives.
+// is runs a state and compares the outcome.
 func (h *host) is(test bool, fun string, args *data.Map, result any, changes *data.Map, comment string) {
 	h.t.Helper()
 	ctx := h.t.Context()
@@ -89,7 +92,8 @@ func (h *host) is(test bool, fun string, args *data.Map, result any, changes *da
 	got, err := h.states.Invoke(ctx, "pkgrepo."+fun, nil, args.Clone())
 	want := change.New(args.Value("name"), result, changes, comment)
 	if err != nil || !data.Equal(got, want) {
-		h.t.Errorf("%s %s, test mode %v, gives\n%s, %v, want\n%s", fun, data.Repr(args), test, data.Repr(got), err, data.Repr(want))
+		h.t.Errorf("%s %s, test mode %v, gives\n%s, %v, want\n%s", fun, data.Repr(args), test,
+			data.Repr(got), err, data.Repr(want))
 	}
 }
 
@@ -97,7 +101,8 @@ func (h *host) is(test bool, fun string, args *data.Map, result any, changes *da
 func (h *host) converges(args *data.Map, would, changes *data.Map) {
 	h.t.Helper()
 	name := args.Text("name")
-	h.is(true, "managed", args, nil, would, "Package repo '"+name+"' would be configured. This may cause pkg states to behave differently than stated "+
+	h.is(true, "managed", args, nil, would, "Package repo '"+name+
+		"' would be configured. This may cause pkg states to behave differently than stated "+
 		"if this action is repeated without test=True, due to the differences in the configured repositories.")
 	h.is(false, "managed", args, true, changes, "Configured package repo '"+name+"'")
 	h.is(false, "managed", args, true, nil, "Package repo '"+name+"' already configured")
@@ -107,11 +112,16 @@ func (h *host) converges(args *data.Map, would, changes *data.Map) {
 func TestManagedIsAdded(t *testing.T) {
 	h := debian(t, nil)
 	for name, words := range map[string][]any{
-		"deb http://a x main": {"file", "/etc/apt/sources.list.d/a.list", "comps", "main,contrib", "comments", []any{"ours", "now"}},
-		"deb [signed-by=/etc/apt/keyrings/b.gpg arch=amd64] http://b/ ./": {"file", "/etc/apt/sources.list.d/b.sources", "humanname", "B"},
-		"deb http://c precise main":                                       {"dist", "xenial", "enabled", false},
-		"deb [trusted=yes] http://d y main":                               {"clean_file", true, "file", "/etc/apt/sources.list.d/d.list"},
-		"deb-src http://e x main universe":                                {"refresh", false, "architectures", "amd64,i386"},
+		"deb http://a x main": {"file", "/etc/apt/sources.list.d/a.list", "comps", "main,contrib",
+			"comments", []any{"ours", "now"}},
+		"deb [signed-by=/etc/apt/keyrings/b.gpg arch=amd64] http://b/ ./": {"file",
+			"/etc/apt/sources.list.d/b.sources", "humanname", "B"},
+		"deb http://c precise main": {"dist", "xenial",
+			"enabled", false},
+		"deb [trusted=yes] http://d y main": {"clean_file", true,
+			"file", "/etc/apt/sources.list.d/d.list"},
+		"deb-src http://e x main universe": {"refresh", false,
+			"architectures", "amd64,i386"},
 	} {
 		args := data.NewMap(append([]any{"name", name}, words...)...)
 		h.converges(args, data.NewMap("repo", name), data.NewMap("repo", name))
@@ -125,7 +135,9 @@ func TestManagedIsAdded(t *testing.T) {
 			t.Errorf("%s is\n%s", file, got)
 		}
 	}
-	if got := h.text("/etc/apt/sources.list"); !strings.Contains(got, "# deb http://c xenial main\n") || !strings.Contains(got, "deb-src [arch=amd64,i386] http://e x main universe\n") {
+	if got := h.text("/etc/apt/sources.list"); !strings.Contains(got,
+		"# deb http://c xenial main\n") ||
+		!strings.Contains(got, "deb-src [arch=amd64,i386] http://e x main universe\n") {
 		t.Errorf("sources.list is\n%s", got)
 	}
 	if h.refreshed != 4 {
@@ -135,17 +147,24 @@ func TestManagedIsAdded(t *testing.T) {
 
 func TestManagedIsChanged(t *testing.T) {
 	h := debian(t, map[string]string{"/etc/apt/sources.list": "deb http://a x main\n#deb http://b x main # ours\n"})
-	changes := data.NewMap("comps", change.OldNew([]any{"main"}, []any{"main", "contrib"}), "line", change.OldNew("deb http://a x main", "deb http://a x main contrib"))
+	changes := data.NewMap("comps", change.OldNew([]any{"main"}, []any{"main", "contrib"}),
+		"line", change.OldNew("deb http://a x main", "deb http://a x main contrib"))
 	h.converges(data.NewMap("name", "deb http://a x main contrib"), changes, changes)
-	changes = data.NewMap("disabled", change.OldNew(true, false), "line", change.OldNew("#deb http://b x main # ours", "deb http://b x main # ours"))
-	would := data.NewMap("disabled", change.OldNew(true, false), "line", change.OldNew("#deb http://b x main # ours", "deb http://b x main"))
+	changes = data.NewMap("disabled", change.OldNew(true, false),
+		"line", change.OldNew("#deb http://b x main # ours", "deb http://b x main # ours"))
+	would := data.NewMap("disabled", change.OldNew(true, false),
+		"line", change.OldNew("#deb http://b x main # ours", "deb http://b x main"))
 	h.converges(data.NewMap("name", "deb http://b x main"), would, changes)
-	h.is(false, "managed", data.NewMap("name", "deb http://b x main", "comments", "ours"), true, nil, "Package repo 'deb http://b x main' already configured")
-	h.is(false, "managed", data.NewMap("name", "deb http://b/ x main"), true, nil, "Package repo 'deb http://b/ x main' already configured")
+	h.is(false, "managed", data.NewMap("name", "deb http://b x main", "comments", "ours"), true,
+		nil, "Package repo 'deb http://b x main' already configured")
+	h.is(false, "managed", data.NewMap("name", "deb http://b/ x main"), true, nil,
+		"Package repo 'deb http://b/ x main' already configured")
 	h.converges(data.NewMap("name", "deb [signed-by=/k.gpg arch=amd64] http://b x main"),
-		data.NewMap("line", change.OldNew("deb http://b x main # ours", "deb [arch=amd64 signed-by=/k.gpg] http://b x main"),
+		data.NewMap("line", change.OldNew("deb http://b x main # ours",
+			"deb [arch=amd64 signed-by=/k.gpg] http://b x main"),
 			"architectures", change.OldNew([]any{}, []any{"amd64"}), "signedby", change.OldNew("", "/k.gpg")),
-		data.NewMap("line", change.OldNew("deb http://b x main # ours", "deb [arch=amd64 signed-by=/k.gpg] http://b x main # ours"),
+		data.NewMap("line", change.OldNew("deb http://b x main # ours",
+			"deb [arch=amd64 signed-by=/k.gpg] http://b x main # ours"),
 			"architectures", change.OldNew([]any{}, []any{"amd64"}), "signedby", change.OldNew("", "/k.gpg")))
 }
 
@@ -156,22 +175,28 @@ func TestManagedRefuses(t *testing.T) {
 		comment string
 	}{
 		{[]any{"repo", "x"}, "'repo' is not a supported argument for this state. The 'name' argument is probably what was intended."},
-		{[]any{"key_url", "x", "keyid", "y"}, `You may not use both "keyid"/"keyserver" and "key_url" argument.`},
-		{[]any{"key_text", "x", "keyserver", "y"}, `You may not use both "keyid"/"keyserver" and "key_text" argument.`},
+		{[]any{"key_url", "x", "keyid", "y"},
+			`You may not use both "keyid"/"keyserver" and "key_url" argument.`},
+		{[]any{"key_text", "x", "keyserver", "y"},
+			`You may not use both "keyid"/"keyserver" and "key_text" argument.`},
 		{[]any{"key_text", "x", "key_url", "y"}, `You may not use both "key_url" and "key_text" argument.`},
 		{[]any{"enabled", true, "disabled", false}, "Only one of enabled/disabled is allowed"},
-		{[]any{"key_url", " http://x", "allow_insecure_key", false}, "Cannot have 'key_url' using http with 'allow_insecure_key' set to True"},
-		{[]any{"key_url", "salt://x"}, "Failed to configure repo 'deb http://a x main': missing 'signedby' option when apt-key is missing"},
+		{[]any{"key_url", " http://x", "allow_insecure_key", false},
+			"Cannot have 'key_url' using http with 'allow_insecure_key' set to True"},
+		{[]any{"key_url", "salt://x"},
+			"Failed to configure repo 'deb http://a x main': missing 'signedby' option when apt-key is missing"},
 	} {
 		for range 2 {
-			h.is(false, "managed", data.NewMap(append([]any{"name", "deb http://a x main"}, tt.words...)...), false, nil, tt.comment)
+			h.is(false, "managed", data.NewMap(append([]any{"name", "deb http://a x main"},
+				tt.words...)...), false, nil, tt.comment)
 		}
 	}
 }
 
 func TestKeyComesFirst(t *testing.T) {
 	h := debian(t, map[string]string{"/key": "no armor"})
-	args := data.NewMap("name", "deb [signed-by=/etc/apt/keyrings/k.gpg] http://a x main", "key_url", "salt://key", "aptkey", false)
+	args := data.NewMap("name", "deb [signed-by=/etc/apt/keyrings/k.gpg] http://a x main",
+		"key_url", "salt://key", "aptkey", false)
 	name := args.Text("name")
 	h.converges(args, data.NewMap("repo", name), data.NewMap("repo", name))
 	if got := h.text("/etc/apt/keyrings/k.gpg"); got != "no armor" {
@@ -181,21 +206,25 @@ func TestKeyComesFirst(t *testing.T) {
 
 func TestAbsent(t *testing.T) {
 	h := debian(t, map[string]string{"/etc/apt/sources.list": "deb http://a x main contrib\ndeb [arch=amd64] http://b x main\n", "/etc/apt/sources.list.d/c.list": "deb http://c ./\n"})
-	for _, name := range []string{"deb http://a/ x contrib", "deb [arch=amd64] http://b x main", "deb http://c/ ./"} {
+	for _, name := range []string{"deb http://a/ x contrib", "deb [arch=amd64] http://b x main",
+		"deb http://c/ ./"} {
 		args := data.NewMap("name", name)
-		h.is(true, "absent", args, nil, nil, "Package repo '"+name+"' will be removed. This may cause pkg states to behave differently than stated if this action "+
+		h.is(true, "absent", args, nil, nil, "Package repo '"+name+
+			"' will be removed. This may cause pkg states to behave differently than stated if this action "+
 			"is repeated without test=True, due to the differences in the configured repositories.")
 		h.is(false, "absent", args, true, data.NewMap("repo", name), "Removed repo "+name)
 		h.is(false, "absent", args, true, nil, "Package repo "+name+" is absent")
 		h.is(true, "absent", args, true, nil, "Package repo "+name+" is absent")
 	}
-	if got := h.text("/etc/apt/sources.list"); got != "deb http://a x main\n" || h.text("/etc/apt/sources.list.d/c.list") != "none" {
+	if got := h.text("/etc/apt/sources.list"); got != "deb http://a x main\n" ||
+		h.text("/etc/apt/sources.list.d/c.list") != "none" {
 		t.Errorf("left is %q", got)
 	}
-	h.is(false, "absent", data.NewMap("name", "deb [arch=arm64] http://a x main"), true, nil, "Package repo deb [arch=arm64] http://a x main is absent")
+	h.is(false, "absent", data.NewMap("name", "deb [arch=arm64] http://a x main"), true, nil,
+		"Package repo deb [arch=arm64] http://a x main is absent")
 }
 
-// A yum keeps repositories as dictionaries of texts.
+// A yum stores repositories as dictionaries of strings.
 type yum struct{ repos map[string]*data.Map }
 
 type repoArgs struct {
@@ -204,7 +233,8 @@ type repoArgs struct {
 }
 
 func (y *yum) plugin() loader.Plugin {
-	return plugin("pkg", "yumpkg", loader.F("get_repo", func(_ context.Context, a repoArgs) (any, error) { return y.repos[a.Repo].Clone(), nil }),
+	return plugin("pkg", "yumpkg",
+		loader.F("get_repo", func(_ context.Context, a repoArgs) (any, error) { return y.repos[a.Repo].Clone(), nil }),
 		loader.F("mod_repo", func(_ context.Context, a repoArgs) (any, error) {
 			repo := data.NewMap()
 			for k, v := range a.Kwargs.All() {
@@ -226,15 +256,19 @@ func TestRPM(t *testing.T) {
 	h := &host{t: t, root: t.TempDir()}
 	y := &yum{map[string]*data.Map{}}
 	h.registry(data.NewMap("os_family", "RedHat", "os", "CentOS"), y.plugin())
-	args := data.NewMap("name", "web", "humanname", "The web", "baseurl", "http://a", "gpgcheck", int64(1), "comments", []any{"# one", "two"})
+	args := data.NewMap("name", "web", "humanname", "The web", "baseurl", "http://a",
+		"gpgcheck", int64(1), "comments", []any{"# one", "two"})
 	h.converges(args, data.NewMap("repo", "web"), data.NewMap("repo", "web"))
 	args.Set("disabled", true)
-	h.converges(args, data.NewMap("enabled", change.OldNew("1", false)), data.NewMap("enabled", change.OldNew("1", "0")))
+	h.converges(args, data.NewMap("enabled", change.OldNew("1", false)),
+		data.NewMap("enabled", change.OldNew("1", "0")))
 	copr := data.NewMap("name", "hello", "copr", "mymindstorm/hello")
 	h.converges(copr, data.NewMap("repo", "hello"), data.NewMap("repo", "copr:mymindstorm/hello"))
-	h.is(false, "absent", copr, true, data.NewMap("repo", "copr:mymindstorm/hello"), "Removed repo copr:mymindstorm/hello")
+	h.is(false, "absent", copr, true, data.NewMap("repo", "copr:mymindstorm/hello"),
+		"Removed repo copr:mymindstorm/hello")
 	h.is(false, "absent", copr, true, nil, "Package repo copr:mymindstorm/hello is absent")
-	h.is(false, "absent", data.NewMap("name", "web", "keyid", "A"), false, nil, "Repo key management is not implemented for this platform")
+	h.is(false, "absent", data.NewMap("name", "web", "keyid", "A"), false, nil,
+		"Repo key management is not implemented for this platform")
 }
 
 func TestNoRepositories(t *testing.T) {

@@ -7,12 +7,13 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
 // Database returns the state postgres_database.
 //
-// What differs from Salt: a database that is still not as wanted after it was changed is a failure.
+// Difference from Salt: a database that is not as desired after the change is a failure.
 func Database() loader.Plugin {
 	return state("postgres_database", func(m *module) []loader.Func {
 		return []loader.Func{
@@ -34,23 +35,24 @@ type databaseArgs struct {
 	server
 }
 
-// presentDatabase keeps a database.
+// presentDatabase creates or changes a database.
 //
 // tablespace, encoding, lc_collate, lc_ctype, owner, template
 //
-//	What the database is like. Encoding, lc_collate and lc_ctype of one that is there cannot be changed.
+//	Properties of the database. Encoding, lc_collate and lc_ctype of an existing one cannot be
+//	changed.
 //
 // owner_recurse
 //
-//	True: a new owner gets all in the database, too.
+//	True: a new owner also gets everything in the database.
 //
 // user
 //
-//	As which user of the system psql runs. Default: postgres, where the server is on this host.
+//	The system user that psql runs as. Default: postgres, if the server is on this host.
 //
 // maintenance_db, db_host, db_port, db_user, db_password
 //
-//	The database to connect to, and how.
+//	The database to connect to, and the connection parameters.
 //
 //	frank:
 //	  postgres_database.present:
@@ -61,7 +63,8 @@ func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (change.Re
 		Look: func(ctx context.Context) (*data.Map, error) {
 			now, err := m.lookUpDatabase(ctx, a)
 			if err == nil && now != nil && !a.fixed(now) {
-				err = change.Reason("Database " + a.Name + " has wrong parameters which couldn't be changed on fly.")
+				err = change.Reason("Database " + a.Name +
+					" has wrong parameters which couldn't be changed on fly.")
 			}
 			return now, err
 		},
@@ -78,13 +81,13 @@ func (m *module) presentDatabase(ctx context.Context, a databaseArgs) (change.Re
 			return m.alterDatabase(ctx, a)
 		},
 		Silent: true,
-		Say:    a.say,
+		Say:    a.comment,
 		Trust:  true, // the server has its own names of encodings
 	}.Ensure(ctx)
 }
 
-// say returns the comment, nil for the text of an error.
-func (a databaseArgs) say(o change.Outcome[*data.Map]) any {
+// comment returns the comment, nil for the text of an error.
+func (a databaseArgs) comment(o change.Outcome[*data.Map]) any {
 	there := o.Before != nil
 	switch {
 	case o.Stage == change.StageSame:
@@ -101,21 +104,27 @@ func (a databaseArgs) say(o change.Outcome[*data.Map]) any {
 	return nil
 }
 
-// lookUpDatabase returns the database as it is, nil where there is none.
+// lookUpDatabase reads the database. It returns nil if it does not exist.
 func (m *module) lookUpDatabase(ctx context.Context, a databaseArgs) (*data.Map, error) {
 	v, err := m.call(ctx, "db_list", a.server, nil)
-	all, _ := v.(*data.Map)
-	now, _ := all.Value(a.Name).(*data.Map)
-	return now, err
+	if err != nil {
+		return nil, err
+	}
+	all, err := calls.FoundIn[*data.Map]("postgres.db_list", v)
+	if err != nil {
+		return nil, err
+	}
+	return calls.FoundIn[*data.Map]("postgres.db_list", all.Value(a.Name))
 }
 
-// fixed reports whether what cannot be changed is as wanted.
+// fixed reports whether the properties that cannot be changed are as desired.
 func (a databaseArgs) fixed(now *data.Map) bool {
-	return (!data.Truth(a.Encoding) || strings.EqualFold(data.Str(a.Encoding), now.Text("Encoding"))) &&
+	return (!data.Truth(a.Encoding) ||
+		strings.EqualFold(data.Str(a.Encoding), now.Text("Encoding"))) &&
 		as(a.LcCollate, now, "Collate") && as(a.LcCtype, now, "Ctype")
 }
 
-// free reports whether what can be changed is as wanted.
+// free reports whether the properties that can be changed are as desired.
 func (a databaseArgs) free(now *data.Map) bool {
 	return as(a.Tablespace, now, "Tablespace") && as(a.Owner, now, "Owner")
 }
@@ -125,15 +134,18 @@ func as(wanted any, now *data.Map, key string) bool {
 }
 
 func (m *module) createDatabase(ctx context.Context, a databaseArgs) error {
-	ok, err := m.call(ctx, "db_create", a.server, data.NewMap("tablespace", a.Tablespace, "encoding", a.Encoding,
-		"lc_collate", a.LcCollate, "lc_ctype", a.LcCtype, "owner", a.Owner, "template", a.Template), a.Name)
+	ok, err := m.call(ctx, "db_create", a.server,
+		data.NewMap("tablespace", a.Tablespace, "encoding", a.Encoding,
+			"lc_collate", a.LcCollate, "lc_ctype", a.LcCtype, "owner", a.Owner, "template",
+			a.Template), a.Name)
 	return refusal("Failed to create database "+a.Name, ok, err)
 }
 
-// alterDatabase alters what can be altered, and looks at it again.
+// alterDatabase alters the changeable properties, and reads the database again.
 func (m *module) alterDatabase(ctx context.Context, a databaseArgs) error {
 	ok, err := m.call(ctx, "db_alter", a.server,
-		data.NewMap("tablespace", a.Tablespace, "owner", a.Owner, "owner_recurse", a.OwnerRecurse), a.Name)
+		data.NewMap("tablespace", a.Tablespace, "owner", a.Owner,
+			"owner_recurse", a.OwnerRecurse), a.Name)
 	if err == nil && data.Truth(ok) {
 		var now *data.Map
 		now, err = m.lookUpDatabase(ctx, a)
@@ -152,7 +164,7 @@ type absentDatabaseArgs struct {
 //	frank:
 //	  postgres_database.absent: []
 func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (change.Result, error) {
-	return wish{
+	return desired{
 		name: a.Name,
 		is: func(ctx context.Context) (any, error) {
 			return not(m.call(ctx, "db_exists", a.server, nil, a.Name))
@@ -165,7 +177,7 @@ func (m *module) absentDatabase(ctx context.Context, a absentDatabaseArgs) (chan
 	}.ensure(ctx)
 }
 
-// removal returns what is said of something that is to go.
+// removal returns the texts for a removed object.
 func removal(kind, name string) change.Texts {
 	what := kind + " " + name
 	return change.Texts{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -28,23 +29,23 @@ type extensionArgs struct {
 	userServer
 }
 
-// presentExtension keeps an extension in the database that maintenance_db names.
+// presentExtension installs or upgrades an extension in the database maintenance_db.
 //
 // schema, ext_version
 //
-//	Where the extension is to be, and in which version.
+//	The schema and the version of the extension.
 //
 // if_not_exists, from_version
 //
-//	Words of the statement that installs it.
+//	Clauses of the statement that installs it.
 //
 // user
 //
-//	As which user of the system psql runs. Default: postgres, where the server is on this host.
+//	The system user that psql runs as. Default: postgres, if the server is on this host.
 //
 // maintenance_db, db_host, db_port, db_user, db_password
 //
-//	The database to connect to, and how.
+//	The database to connect to, and the connection parameters.
 //
 //	adminpack:
 //	  postgres_extension.present:
@@ -58,8 +59,10 @@ func (m *module) presentExtension(ctx context.Context, a extensionArgs) (change.
 			return change.When(verb != "", data.NewMap(a.Name, word))
 		},
 		Apply: func(ctx context.Context, verb string) error {
-			ok, err := m.call(ctx, "create_extension", a.server(), data.NewMap("if_not_exists", a.IfNotExists,
-				"schema", a.Schema, "ext_version", a.ExtVersion, "from_version", a.FromVersion), a.Name)
+			ok, err := m.call(ctx, "create_extension", a.server(),
+				data.NewMap("if_not_exists", a.IfNotExists,
+					"schema", a.Schema, "ext_version", a.ExtVersion, "from_version",
+					a.FromVersion), a.Name)
 			return refusal("Failed to "+verb+" extension "+a.Name, ok, err)
 		},
 		Silent: true,
@@ -75,19 +78,23 @@ func (m *module) presentExtension(ctx context.Context, a extensionArgs) (change.
 			}
 			return nil
 		},
-		Trust: true, // create_extension looks again itself
+		Trust: true, // create_extension verifies the result itself
 	}.Ensure(ctx)
 }
 
-// lacking returns what is to be done for an extension: install, upgrade or "".
+// lacking returns the action for an extension: install, upgrade or "".
 func (m *module) lacking(ctx context.Context, a extensionArgs) (string, error) {
 	words := data.NewMap("schema", a.Schema, "ext_version", a.ExtVersion)
 	v, err := m.call(ctx, "create_metadata", a.server(), words, a.Name)
-	flags, _ := v.([]any)
+	if err != nil {
+		return "", err
+	}
+	flags, err := calls.FoundIn[[]any]("postgres.create_metadata", v)
 	switch {
 	case slices.Contains(flags, any("EXTENSION NOT INSTALLED")):
 		return "install", err
-	case slices.Contains(flags, any("EXTENSION TO MOVE")), slices.Contains(flags, any("EXTENSION TO UPGRADE")):
+	case slices.Contains(flags, any("EXTENSION TO MOVE")), slices.Contains(flags,
+		any("EXTENSION TO UPGRADE")):
 		return "upgrade", err
 	}
 	return "", err
@@ -101,11 +108,11 @@ type absentExtensionArgs struct {
 	userServer
 }
 
-// absentExtension removes an extension from the database that maintenance_db names.
+// absentExtension removes an extension from the database maintenance_db.
 //
 // if_exists, restrict, cascade
 //
-//	Words of the statement that removes it.
+//	Clauses of the statement that removes it.
 //
 //	adminpack:
 //	  postgres_extension.absent:
@@ -113,13 +120,14 @@ type absentExtensionArgs struct {
 func (m *module) absentExtension(
 	ctx context.Context, a absentExtensionArgs,
 ) (change.Result, error) {
-	return wish{
+	return desired{
 		name: a.Name,
 		is: func(ctx context.Context) (any, error) {
 			return not(m.call(ctx, "is_installed_extension", a.server(), nil, a.Name))
 		},
 		make: func(ctx context.Context) (any, error) {
-			words := data.NewMap("if_exists", a.IfExists, "restrict", a.Restrict, "cascade", a.Cascade)
+			words := data.NewMap("if_exists", a.IfExists, "restrict", a.Restrict,
+				"cascade", a.Cascade)
 			return m.call(ctx, "drop_extension", a.server(), words, a.Name)
 		},
 		word:  "Absent",

@@ -9,8 +9,8 @@ import (
 
 // Group returns the state postgres_group.
 //
-// What differs from Salt: changes are what the role was read to be after they were made, and what is
-// still not so is a failure.
+// Differences from Salt: changes show the role as read afterwards, and remaining differences are a
+// failure.
 func Group() loader.Plugin {
 	return state("postgres_group", func(m *module) []loader.Func {
 		return []loader.Func{
@@ -34,31 +34,31 @@ type groupArgs struct {
 	server
 }
 
-// presentGroup keeps a role, which may not log in unless login says otherwise.
+// presentGroup creates or changes a role, which may not log in unless login is set.
 //
 // createdb, createroles, superuser, replication, inherit, login
 //
-//	What the role may do. None: that stays as it is.
+//	The rights of the role. None: keep the current value.
 //
 // password, encrypted
 //
-//	Its password, and how that is stored: md5 (the default), scram-sha-256, or False.
+//	Its password, and how it is stored: md5 (the default), scram-sha-256, or False.
 //
 // refresh_password
 //
-//	True: the password is set each time, and what is stored need not be read.
+//	True: set the password in each run without reading the stored one.
 //
 // groups
 //
-//	Groups that it is in, as a list or with commas between.
+//	Groups that contain the role, as a list or separated by commas.
 //
 // user
 //
-//	As which user of the system psql runs. Default: postgres, where the server is on this host.
+//	The system user that psql runs as. Default: postgres, if the server is on this host.
 //
 // maintenance_db, db_host, db_port, db_user, db_password
 //
-//	The database to connect to, and how.
+//	The database to connect to, and the connection parameters.
 //
 //	frank:
 //	  postgres_group.present:

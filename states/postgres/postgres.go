@@ -1,8 +1,8 @@
 // Package postgres is Salt's states postgres_database, postgres_extension, postgres_group,
-// postgres_privileges, postgres_schema, postgres_tablespace and postgres_user for a PostgreSQL server
-// (salt/states/postgres_*.py). The module postgres does the work.
+// postgres_privileges, postgres_schema, postgres_tablespace and postgres_user for a PostgreSQL
+// server (salt/states/postgres_*.py). It uses the module postgres.
 //
-// What differs from Salt in all of them: a server that cannot be asked is a failure, in test mode too.
+// Difference from Salt in all of them: failing to query the server is a failure, in test mode too.
 package postgres
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A module does the work of all states of the package.
+// A module is shared by all states of the package.
 type module struct{ env *loader.Env }
 
-// state returns a state that is there where the module postgres is.
+// state returns a state that loads only if the module postgres does.
 func state(name string, funcs func(m *module) []loader.Func) loader.Plugin {
 	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
 		if !env.Functions.Has("postgres.user_exists") {
@@ -37,19 +37,19 @@ func (m *module) call(
 	return m.env.Call(ctx, "postgres."+fun, args, all)
 }
 
-// A wish is something that the server has, or does not have, as a state wants it.
-type wish struct {
+// desired is something that is to exist on the server, or not to exist.
+type desired struct {
 	name  string
-	is    func(ctx context.Context) (any, error) // whether it is so
-	make  func(ctx context.Context) (any, error) // makes it so, and answers whether it did
-	word  string                                 // what changes say
+	is    func(ctx context.Context) (any, error) // reports whether it is as desired
+	make  func(ctx context.Context) (any, error) // applies it, and reports success
+	word  string                                 // verb in the changes
 	texts change.Texts
-	trust bool      // that it was made so is not looked at again
-	more  *data.Map // what the result has, too
+	trust bool      // do not verify the result
+	more  *data.Map // additional keys of the result
 }
 
-// ensure brings the wish about. What the server refuses is a failure.
-func (w wish) ensure(ctx context.Context) (change.Result, error) {
+// ensure brings about the desired outcome. An error of the server is a failure.
+func (w desired) ensure(ctx context.Context) (change.Result, error) {
 	return change.Thing[bool]{
 		Name: w.name,
 		Look: func(ctx context.Context) (bool, error) {
@@ -68,10 +68,10 @@ func (w wish) ensure(ctx context.Context) (change.Result, error) {
 	}.Ensure(ctx)
 }
 
-// not returns the opposite of the answer to a question.
+// not negates a boolean answer.
 func not(yes any, err error) (any, error) { return !data.Truth(yes), err }
 
-// refusal returns the error of a function, or the text for one that answered no.
+// refusal returns the error of a function, or for a negative answer the text.
 func refusal(text string, ok any, err error) error {
 	if err == nil && !data.Truth(ok) {
 		return change.Reason(text)
@@ -79,7 +79,7 @@ func refusal(text string, ok any, err error) error {
 	return err
 }
 
-// A server is as which user of this system, and how, to connect to the server.
+// A server holds the system user and the parameters for connecting to the server.
 type server struct {
 	User          any `default:"None"`
 	MaintenanceDB any `default:"None"`
@@ -87,14 +87,14 @@ type server struct {
 	DbUser any `default:"None"`
 }
 
-// An address is what Salt's functions have in one order all.
+// An address holds the connection parameters that all of Salt's functions have in the same order.
 type address struct {
 	DbPassword any `default:"None"`
 	DbHost     any `default:"None"`
 	DbPort     any `default:"None"`
 }
 
-// A userServer is a server in another order of Salt's.
+// A userServer is a server whose parameters are in another order of Salt's.
 type userServer struct {
 	User          any `default:"None"`
 	MaintenanceDB any `default:"None"`

@@ -9,10 +9,10 @@ import (
 	"github.com/brineproject/brine/internal/test/teststate"
 )
 
-// prefix begins the names of the databases and roles of this test.
+// prefix begins the names of the test's databases and roles.
 const prefix = "brine_state_"
 
-// shelf returns the states, where there is a server.
+// shelf returns the states. It skips the test if there is no server.
 func shelf(t *testing.T) *teststate.Shelf {
 	t.Helper()
 	testdb.PostgreSQL(t, testdb.Names{
@@ -21,8 +21,8 @@ func shelf(t *testing.T) *teststate.Shelf {
 	return teststate.NewShelf(t, data.NewMap())
 }
 
-// The files of testdata have what Salt 3006.0 answered on the same server: in test mode, in the real
-// run, in a second one and in test mode again.
+// The files of testdata have the results of Salt 3006.0 on the same server: in test mode, in the
+// real run, in a second one and in test mode again.
 func TestRuns(t *testing.T) {
 	for _, state := range []string{
 		"database", "extension", "group", "privileges", "schema", "user",
@@ -33,7 +33,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// A server that cannot be asked is a failure, in test mode too.
+// An unreachable server is a failure, in test mode too.
 func TestUnreachable(t *testing.T) {
 	s := shelf(t)
 	object := data.NewMap("object_name", "x", "object_type", "table", "privileges", []any{"SELECT"})

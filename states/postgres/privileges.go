@@ -12,7 +12,8 @@ import (
 
 // Privileges returns the state postgres_privileges.
 //
-// What differs from Salt: a role that has privileges gets the right to grant them, where Salt fails.
+// Difference from Salt: a role that already has privileges gets the right to grant them, whereas
+// Salt fails.
 func Privileges() loader.Plugin {
 	return state("postgres_privileges", func(m *module) []loader.Func {
 		return []loader.Func{
@@ -22,7 +23,7 @@ func Privileges() loader.Plugin {
 	})
 }
 
-// A privilege is what functions are told of one.
+// A privilege holds the arguments of functions about privileges.
 type privilege struct {
 	Name       string
 	ObjectName string
@@ -30,7 +31,7 @@ type privilege struct {
 	Privileges []any `default:"None"`
 }
 
-// A place is where a privilege holds: a schema, and a server.
+// A place is where a privilege applies: a schema, and a server.
 type place struct {
 	Prepend       any `default:"'public'"`
 	MaintenanceDB any `default:"None"`
@@ -49,7 +50,7 @@ type privilegesArgs struct {
 	place
 }
 
-// joined returns privileges with commas between; None for none.
+// joined returns privileges separated by commas, or None for none.
 func joined(privileges []any) any {
 	if len(privileges) == 0 {
 		return nil
@@ -57,23 +58,24 @@ func joined(privileges []any) any {
 	return strings.Join(data.Texts(privileges), ",")
 }
 
-// told returns what is granted, in words: the group, or the privileges.
-func told(kind, name string, privileges any) string {
+// description describes what is granted: the group, or the privileges.
+func description(kind, name string, privileges any) string {
 	if kind == "group" {
 		return name
 	}
 	return data.Str(privileges)
 }
 
-// presentPrivileges keeps privileges on an object granted to a role, or the role in a group.
+// presentPrivileges grants a role privileges on an object, or membership in a group.
 //
 // object_name, object_type
 //
-//	The object, and what it is: table, sequence, schema, tablespace, language, database, group, function.
+//	The object, and its type: table, sequence, schema, tablespace, language, database, group,
+//	function.
 //
 // privileges
 //
-//	A list of privileges; none for a group.
+//	A list of privileges. Not used for a group.
 //
 // grant_option
 //
@@ -85,11 +87,11 @@ func told(kind, name string, privileges any) string {
 //
 // user
 //
-//	As which user of the system psql runs. Default: postgres, where the server is on this host.
+//	The system user that psql runs as. Default: postgres, if the server is on this host.
 //
 // maintenance_db, db_host, db_port, db_user, db_password
 //
-//	The database to connect to, and how.
+//	The database to connect to, and the connection parameters.
 //
 //	baruwa:
 //	  postgres_privileges.present:
@@ -101,14 +103,15 @@ func told(kind, name string, privileges any) string {
 //	    - maintenance_db: testdb
 func (m *module) presentPrivileges(ctx context.Context, a privilegesArgs) (change.Result, error) {
 	privileges := joined(a.Privileges)
-	kwargs := data.NewMap("privileges", privileges, "grant_option", a.GrantOption, "prepend", a.Prepend)
+	kwargs := data.NewMap("privileges", privileges, "grant_option", a.GrantOption,
+		"prepend", a.Prepend)
 	ask := func(fun string) func(context.Context) (any, error) {
 		return func(ctx context.Context) (any, error) {
 			return m.call(ctx, fun, a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
 		}
 	}
-	words := told(a.ObjectType, a.ObjectName, privileges)
-	return wish{
+	words := description(a.ObjectType, a.ObjectName, privileges)
+	return desired{
 		name: a.Name,
 		is:   ask("has_privileges"),
 		make: ask("privileges_grant"),
@@ -119,7 +122,7 @@ func (m *module) presentPrivileges(ctx context.Context, a privilegesArgs) (chang
 			Done:   fmt.Sprintf("The privilege(s): %s have been granted to %s", words, a.Name),
 			Failed: fmt.Sprintf("Failed to grant privilege(s): %s to %s", words, a.Name),
 		},
-		trust: true, // what the server accepted counts, as in Salt
+		trust: true, // the result is not verified, as in Salt
 	}.ensure(ctx)
 }
 
@@ -128,7 +131,8 @@ type absentPrivilegesArgs struct {
 	place
 }
 
-// absentPrivileges takes privileges on an object from a role, or the role out of a group. The arguments are those of present.
+// absentPrivileges revokes privileges on an object from a role, or removes the role from a group.
+// The arguments are those of present.
 //
 //	baruwa:
 //	  postgres_privileges.absent:
@@ -145,18 +149,19 @@ func (m *module) absentPrivileges(
 	ask := func(ctx context.Context, fun string) (any, error) {
 		return m.call(ctx, fun, a.server(), kwargs, a.Name, a.ObjectName, a.ObjectType)
 	}
-	words := told(a.ObjectType, a.ObjectName, privileges)
-	return wish{
+	words := description(a.ObjectType, a.ObjectName, privileges)
+	return desired{
 		name: a.Name,
 		is:   func(ctx context.Context) (any, error) { return not(ask(ctx, "has_privileges")) },
 		make: func(ctx context.Context) (any, error) { return ask(ctx, "privileges_revoke") },
 		word: "Absent",
 		texts: change.Texts{
-			Same:   "The requested privilege(s) are not set so cannot be revoked",
-			Would:  fmt.Sprintf("The privilege(s): %s are set to be revoked from %s", words, a.Name),
+			Same: "The requested privilege(s) are not set so cannot be revoked",
+			Would: fmt.Sprintf("The privilege(s): %s are set to be revoked from %s",
+				words, a.Name),
 			Done:   fmt.Sprintf("The privilege(s): %s have been revoked from %s", words, a.Name),
 			Failed: fmt.Sprintf("Failed to revoke privilege(s): %s from %s", words, a.Name),
 		},
-		trust: true, // what the server accepted counts, as in Salt
+		trust: true, // the result is not verified, as in Salt
 	}.ensure(ctx)
 }

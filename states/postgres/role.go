@@ -8,17 +8,18 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/pgverifier"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// A kind is users or groups: how Salt calls them, at the start of a sentence and within.
+// A kind is users or groups. The strings are Salt's terms at the start of a sentence and within.
 type kind struct {
 	*module
 	title, name string
 }
 
-// A role is what a state wants one to be. These are the parameters of postgres_user.present; what is
-// for users alone is nil for groups.
+// A role is the desired state of a role. The fields are the parameters of postgres_user.present.
+// Those for users only are nil for groups.
 type role struct {
 	Name string
 	rights
@@ -62,7 +63,7 @@ func (k kind) present(ctx context.Context, a role) (change.Result, error) {
 			Would: k.title + " " + a.Name + " is set to be updated",
 			Done:  "The " + k.name + " " + a.Name + " has been updated",
 		},
-		Trust: true, // update looks again itself, but not at a password that is set each time
+		Trust: true, // update verifies the result, except for a password that is set in each run
 	}.Ensure(ctx)
 }
 
@@ -87,7 +88,8 @@ func (k kind) verify(ctx context.Context, a role) error {
 	}
 	left, err := k.differing(ctx, a, now, false)
 	if err == nil && left.Len() > 0 {
-		return change.Reason("After the change this is still not as wanted: " + data.Repr(left))
+		return change.Reason("Still different from the desired state after the change: " +
+			data.Repr(left))
 	}
 	return err
 }
@@ -99,17 +101,22 @@ func failure(text string, err error) error {
 	return change.Reason(text)
 }
 
-// role returns the role as it is, nil where there is none.
+// role reads the role. It returns nil if it does not exist.
 func (k kind) role(ctx context.Context, a role) (*data.Map, error) {
-	v, err := k.call(ctx, "role_get", a.server, data.NewMap("return_password", !data.Truth(a.RefreshPassword)), a.Name)
-	now, _ := v.(*data.Map)
-	return now, err
+	v, err := k.call(ctx, "role_get", a.server,
+		data.NewMap("return_password", !data.Truth(a.RefreshPassword)), a.Name)
+	if err != nil {
+		return nil, err
+	}
+	return calls.FoundIn[*data.Map]("postgres.role_get", v)
 }
 
-// arguments returns those of the function that makes or changes the role.
+// arguments returns the arguments of the function that creates or changes the role.
 func (a role) arguments(password any) *data.Map {
-	kwargs := data.NewMap("createdb", a.Createdb, "createroles", a.Createroles, "encrypted", a.Encrypted, "superuser", a.Superuser, "login", a.Login,
-		"inherit", a.Inherit, "replication", a.Replication, "rolepassword", password, "groups", a.Groups)
+	kwargs := data.NewMap("createdb", a.Createdb, "createroles", a.Createroles,
+		"encrypted", a.Encrypted, "superuser", a.Superuser, "login", a.Login,
+		"inherit", a.Inherit, "replication", a.Replication, "rolepassword", password,
+		"groups", a.Groups)
 	if a.ValidUntil != nil {
 		kwargs.Set("valid_until", a.ValidUntil)
 	}
@@ -122,7 +129,7 @@ func (k kind) create(ctx context.Context, a role) (change.Result, error) {
 		password = a.DefaultPassword
 	}
 	failed := "Failed to create " + k.name + " " + a.Name
-	return wish{
+	return desired{
 		name: a.Name,
 		is:   func(context.Context) (any, error) { return false, nil },
 		make: func(ctx context.Context) (any, error) {
@@ -138,12 +145,12 @@ func (k kind) create(ctx context.Context, a role) (change.Result, error) {
 			Done:   "The " + k.name + " " + a.Name + " has been created",
 			Failed: failed,
 		},
-		trust: true, // that it is not there has been read before
+		trust: true, // it has already been checked that the role does not exist
 	}.ensure(ctx)
 }
 
-// way returns how the password is to be stored.
-func (a role) way() string {
+// passwordStorage returns how to store the password.
+func (a role) passwordStorage() string {
 	switch a.Encrypted {
 	case nil, true:
 		return pgverifier.MD5
@@ -153,23 +160,26 @@ func (a role) way() string {
 	return data.Str(a.Encrypted)
 }
 
-// differing returns what of a role is not as wanted.
+// differing returns the differences of a role.
 func (k kind) differing(
 	ctx context.Context, a role, now *data.Map, refresh bool,
 ) (*data.Map, error) {
 	update := data.NewMap()
 	for _, o := range []struct {
-		name, told string
-		wanted     any
+		name, property string
+		wanted         any
 	}{
-		{"createdb", "can create databases", a.Createdb}, {"inherit", "inherits privileges", a.Inherit}, {"login", "can login", a.Login},
-		{"createroles", "can create roles", a.Createroles}, {"replication", "replication", a.Replication}, {"superuser", "superuser", a.Superuser},
+		{"createdb", "can create databases", a.Createdb}, {"inherit",
+			"inherits privileges", a.Inherit}, {"login", "can login", a.Login},
+		{"createroles", "can create roles", a.Createroles}, {"replication",
+			"replication", a.Replication}, {"superuser", "superuser", a.Superuser},
 	} {
-		if o.wanted != nil && !data.Equal(now.Value(o.told), o.wanted) {
+		if o.wanted != nil && !data.Equal(now.Value(o.property), o.wanted) {
 			update.Set(o.name, o.wanted)
 		}
 	}
-	if a.Password != nil && (refresh || now.Has("password") && !pgverifier.Same(a.Name, data.Str(a.Password), now.Text("password"), a.way())) {
+	if a.Password != nil && (refresh || now.Has("password") &&
+		!pgverifier.Same(a.Name, data.Str(a.Password), now.Text("password"), a.passwordStorage())) {
 		update.Set("password", true)
 	}
 	if a.ValidUntil != nil {
@@ -187,22 +197,28 @@ func (k kind) differing(
 	return update, nil
 }
 
-// expiry returns when the password is to expire, as the server writes times; None for never.
+// expiry returns when the password is to expire, in the server's time format, or None for never.
 func (k kind) expiry(ctx context.Context, a role) (any, error) {
 	text := strings.ReplaceAll(data.Str(a.ValidUntil), "'", "''")
 	v, err := k.call(ctx, "psql_query", a.server, nil, "SELECT '"+text+"'::timestamp(0) AS dt")
-	rows, _ := v.([]any)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := calls.FoundIn[[]any]("postgres.psql_query", v)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	row, _ := rows[0].(*data.Map)
+	row, err := calls.FoundIn[*data.Map]("postgres.psql_query", rows[0])
+	if err != nil {
+		return nil, err
+	}
 	if until := row.Text("dt"); len(until) == len("2006-01-02 15:04:05") {
 		return until, nil
 	}
 	return nil, nil
 }
 
-// missing returns the groups that the role is to be in and is not.
+// missing returns the desired groups that the role is not in.
 func (a role) missing(now *data.Map) []any {
 	wanted, ok := a.Groups.([]any)
 	if text, isText := a.Groups.(string); isText && text != "" {
@@ -230,7 +246,7 @@ type absentRoleArgs struct {
 }
 
 func (k kind) absent(ctx context.Context, a absentRoleArgs) (change.Result, error) {
-	return wish{
+	return desired{
 		name: a.Name,
 		is: func(ctx context.Context) (any, error) {
 			return not(k.call(ctx, "user_exists", a.server, nil, a.Name))

@@ -11,7 +11,7 @@ import (
 
 // Schema returns the state postgres_schema.
 //
-// What differs from Salt: to Salt a server that cannot be asked has no schema.
+// Difference from Salt: Salt treats a server that cannot be queried as one without the schema.
 func Schema() loader.Plugin {
 	return state("postgres_schema", func(m *module) []loader.Func {
 		return []loader.Func{
@@ -21,7 +21,7 @@ func Schema() loader.Plugin {
 	})
 }
 
-// A schemaServer is a server; the database is none of its parameters.
+// A schemaServer holds the connection parameters without the database.
 type schemaServer struct {
 	User   any `default:"None"`
 	DbUser any `default:"None"`
@@ -40,7 +40,7 @@ type schemaArgs struct {
 	schemaServer
 }
 
-// presentSchema keeps a schema in a database.
+// presentSchema creates a schema in a database.
 //
 // dbname
 //
@@ -48,15 +48,15 @@ type schemaArgs struct {
 //
 // owner
 //
-//	To whom a new schema belongs.
+//	The owner of a new schema.
 //
 // user
 //
-//	As which user of the system psql runs. Default: postgres, where the server is on this host.
+//	The system user that psql runs as. Default: postgres, if the server is on this host.
 //
 // db_host, db_port, db_user, db_password
 //
-//	The server, and how to connect to it.
+//	The connection parameters of the server.
 //
 //	web:
 //	  postgres_schema.present:
@@ -65,7 +65,7 @@ type schemaArgs struct {
 func (m *module) presentSchema(ctx context.Context, a schemaArgs) (change.Result, error) {
 	args, made := []any{a.Dbname, a.Name}, a.words()
 	made.Set("owner", a.Owner)
-	return wish{
+	return desired{
 		name: a.Name,
 		is: func(ctx context.Context) (any, error) {
 			now, err := m.env.Call(ctx, "postgres.schema_get", args, a.words())
@@ -91,14 +91,15 @@ type absentSchemaArgs struct {
 	schemaServer
 }
 
-// absentSchema removes a schema from a database. The arguments are those of postgres_schema.present.
+// absentSchema removes a schema from a database. The arguments are those of
+// postgres_schema.present.
 //
 //	web:
 //	  postgres_schema.absent:
 //	    - dbname: shop
 func (m *module) absentSchema(ctx context.Context, a absentSchemaArgs) (change.Result, error) {
 	args := []any{a.Dbname, a.Name}
-	return wish{
+	return desired{
 		name: a.Name,
 		is: func(ctx context.Context) (any, error) {
 			return not(m.env.Call(ctx, "postgres.schema_exists", args, a.words()))
@@ -108,8 +109,10 @@ func (m *module) absentSchema(ctx context.Context, a absentSchemaArgs) (change.R
 		},
 		word: "Absent",
 		texts: change.Texts{
-			Same:   fmt.Sprintf("Schema %s is not present in database %s, so it cannot be removed", a.Name, a.Dbname),
-			Would:  fmt.Sprintf("Schema %s is set to be removed from database %s", a.Name, a.Dbname),
+			Same: fmt.Sprintf("Schema %s is not present in database %s, so it cannot be removed",
+				a.Name, a.Dbname),
+			Would: fmt.Sprintf("Schema %s is set to be removed from database %s",
+				a.Name, a.Dbname),
 			Done:   fmt.Sprintf("Schema %s has been removed from database %s", a.Name, a.Dbname),
 			Failed: fmt.Sprintf("Schema %s failed to be removed", a.Name),
 		},

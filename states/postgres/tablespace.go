@@ -6,14 +6,15 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
 // Tablespace returns the state postgres_tablespace.
 //
-// What differs from Salt: test mode alters no owner, and a tablespace at another place fails in it
-// too; what is altered is altered at the server that the arguments name; a statement that the server
-// refuses is a failure.
+// Differences from Salt: test mode does not alter the owner, and it fails if the tablespace is in
+// another directory, like a real run. Alterations are made on the server that the arguments
+// specify. A statement that the server rejects is a failure.
 func Tablespace() loader.Plugin {
 	return state("postgres_tablespace", func(m *module) []loader.Func {
 		return []loader.Func{
@@ -31,11 +32,11 @@ type tablespaceArgs struct {
 	server
 }
 
-// presentTablespace keeps a tablespace.
+// presentTablespace creates or changes a tablespace.
 //
 // directory
 //
-//	A directory of the server that belongs to the user of the server. It has to be there.
+//	An existing directory on the server that belongs to the server's user.
 //
 // options
 //
@@ -43,15 +44,15 @@ type tablespaceArgs struct {
 //
 // owner
 //
-//	The role that it belongs to. Default: the one that connects.
+//	The role that owns it. Default: the role that connects.
 //
 // user
 //
-//	As which user of the system psql runs. Default: postgres, where the server is on this host.
+//	The system user that psql runs as. Default: postgres, if the server is on this host.
 //
 // maintenance_db, db_host, db_port, db_user, db_password
 //
-//	The database to connect to, and how.
+//	The database to connect to, and the connection parameters.
 //
 //	fast:
 //	  postgres_tablespace.present:
@@ -69,21 +70,25 @@ func (m *module) presentTablespace(ctx context.Context, a tablespaceArgs) (chang
 		},
 		Apply: func(ctx context.Context, now *data.Map) error {
 			if now == nil {
-				made, err := m.call(ctx, "tablespace_create", a.server, nil, a.Name, a.Directory, a.Options, a.Owner)
+				made, err := m.call(ctx, "tablespace_create", a.server, nil, a.Name, a.Directory,
+					a.Options, a.Owner)
 				return refusal("Failed to create tablespace "+a.Name, made, err)
 			}
 			return m.alterTablespace(ctx, a, a.wants(now))
 		},
 		Silent: true,
-		Say:    a.say,
-		Trust:  true, // the server has its own way to write the directory
+		Say:    a.comment,
+		Trust:  true, // the server may write the directory differently
 	}.Ensure(ctx)
 }
 
-// tablespace returns the tablespace as it is, nil where there is none.
+// tablespace reads the tablespace. It returns nil if it does not exist.
 func (m *module) tablespace(ctx context.Context, a tablespaceArgs) (*data.Map, error) {
 	all, err := m.call(ctx, "tablespace_list", a.server, nil)
-	spaces, _ := all.(*data.Map)
+	if err != nil {
+		return nil, err
+	}
+	spaces, err := calls.FoundIn[*data.Map]("postgres.tablespace_list", all)
 	now, ok := spaces.Value(a.Name).(*data.Map)
 	if ok && now.Text("Location") != a.Directory {
 		err = change.Reason("Tablespace " + a.Name + " is not at the right location. This is\n" +
@@ -92,8 +97,8 @@ func (m *module) tablespace(ctx context.Context, a tablespaceArgs) (*data.Map, e
 	return now, err
 }
 
-// say returns the comment, nil for the text of an error.
-func (a tablespaceArgs) say(o change.Outcome[*data.Map]) any {
+// comment returns the comment, nil for the text of an error.
+func (a tablespaceArgs) comment(o change.Outcome[*data.Map]) any {
 	options := o.Before != nil && a.wants(o.Before).Has("options")
 	switch {
 	case o.Stage == change.StageSame:
@@ -114,7 +119,7 @@ func (a tablespaceArgs) say(o change.Outcome[*data.Map]) any {
 	return nil
 }
 
-// wants returns what is to be altered: owner, and options.
+// wants returns the changes to make to owner and options.
 func (a tablespaceArgs) wants(now *data.Map) *data.Map {
 	wants := data.NewMap()
 	if data.Truth(a.Owner) && !data.Equal(now.Value("Owner"), a.Owner) {
@@ -143,7 +148,7 @@ func contains(list []string, text string) bool {
 	return false
 }
 
-// alterTablespace brings the tablespace to what is wanted.
+// alterTablespace applies the changes to the tablespace.
 func (m *module) alterTablespace(ctx context.Context, a tablespaceArgs, wants *data.Map) error {
 	kwargs := data.NewMap()
 	if wants.Has("owner") {
@@ -161,14 +166,15 @@ type absentTablespaceArgs struct {
 	userServer
 }
 
-// absentTablespace removes a tablespace, in which nothing may be. The arguments are those of postgres_tablespace.present.
+// absentTablespace removes a tablespace, which must be empty. The arguments are those of
+// postgres_tablespace.present.
 //
 //	fast:
 //	  postgres_tablespace.absent: []
 func (m *module) absentTablespace(
 	ctx context.Context, a absentTablespaceArgs,
 ) (change.Result, error) {
-	return wish{
+	return desired{
 		name: a.Name,
 		is: func(ctx context.Context) (any, error) {
 			return not(m.call(ctx, "tablespace_exists", a.server(), nil, a.Name))

@@ -9,32 +9,33 @@ import (
 
 // User returns the state postgres_user.
 //
-// What differs from Salt: changes are what the role was read to be after they were made, and what is
-// still not so is a failure.
+// Differences from Salt: changes show the role as read afterwards, and remaining differences are a
+// failure.
 func User() loader.Plugin {
 	return state("postgres_user", func(m *module) []loader.Func {
 		return []loader.Func{
 			loader.F("absent", m.absentUser).Secret("db_password"),
-			loader.F("present", m.presentUser).Secret("password", "default_password", "db_password"),
+			loader.F("present", m.presentUser).Secret("password", "default_password",
+				"db_password"),
 		}
 	})
 }
 
 func (m *module) users() kind { return kind{m, "User", "user"} }
 
-// presentUser keeps a role, which may log in unless login says otherwise.
+// presentUser creates or changes a role, which may log in unless login is False.
 //
 // createdb, createroles, superuser, replication, inherit, login
 //
-//	What the role may do. None: that stays as it is.
+//	The rights of the role. None: keep the current value.
 //
 // password, encrypted
 //
-//	Its password, and how that is stored: md5 (the default), scram-sha-256, or False.
+//	Its password, and how it is stored: md5 (the default), scram-sha-256, or False.
 //
 // default_password
 //
-//	The password of a role that is made, where password says none.
+//	The password of a new role if password is not given.
 //
 // valid_until
 //
@@ -42,19 +43,19 @@ func (m *module) users() kind { return kind{m, "User", "user"} }
 //
 // refresh_password
 //
-//	True: the password is set each time, and what is stored need not be read.
+//	True: set the password in each run without reading the stored one.
 //
 // groups
 //
-//	Groups that it is in, as a list or with commas between.
+//	Groups that contain the role, as a list or separated by commas.
 //
 // user
 //
-//	As which user of the system psql runs. Default: postgres, where the server is on this host.
+//	The system user that psql runs as. Default: postgres, if the server is on this host.
 //
 // maintenance_db, db_host, db_port, db_user, db_password
 //
-//	The database to connect to, and how.
+//	The database to connect to, and the connection parameters.
 //
 //	frank:
 //	  postgres_user.present:

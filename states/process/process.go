@@ -1,6 +1,7 @@
-// Package process is Salt's state process: it ends programs (salt/states/process.py).
+// Package process is Salt's state process: it ends processes (salt/states/process.py).
 //
-// What is odd, and as in Salt: test mode looks for the pattern in the names of processes, the real run in their whole command lines.
+// Oddity kept from Salt: test mode searches for the pattern in the names of processes, the real run
+// in their complete command lines.
 package process
 
 import (
@@ -10,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -32,7 +34,7 @@ type absentArgs struct {
 	Signal any `default:"None"`
 }
 
-// absent ends the processes whose command line holds a text.
+// absent ends the processes whose command line contains a text.
 //
 // name
 //
@@ -40,23 +42,25 @@ type absentArgs struct {
 //
 // user
 //
-//	Only processes of this user. Default: those of all users.
+//	End only processes of this user. Default: all users.
 //
 // signal
 //
-//	The number of the signal that they get. Default: 15, SIGTERM.
+//	The number of the signal to send. Default: 15, SIGTERM.
 //
 //	httpd-absent:
 //	  process.absent:
 //	    - name: apache2
 func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 	if change.Test(ctx) {
-		running, err := m.env.Call(ctx, "ps.pgrep", []any{a.Name}, data.NewMap("user", a.User))
+		list, err := calls.Found[[]any](ctx, m.env, "ps.pgrep", []any{a.Name},
+			data.NewMap("user", a.User))
 		if err != nil {
 			return nil, err
 		}
-		if list, ok := running.([]any); ok && len(list) > 0 {
-			return change.Would(a.Name, nil, fmt.Sprintf("%d processes will be killed", len(list))), nil
+		if len(list) > 0 {
+			return change.Would(a.Name, nil,
+				fmt.Sprintf("%d processes will be killed", len(list))), nil
 		}
 		return change.Would(a.Name, nil, noneText), nil
 	}
@@ -64,13 +68,12 @@ func (m *module) absent(ctx context.Context, a absentArgs) (any, error) {
 	if data.Truth(a.Signal) {
 		options.Set("signal", a.Signal)
 	}
-	status, err := m.env.Call(ctx, "ps.pkill", []any{a.Name}, options)
+	changes, err := calls.Found[*data.Map](ctx, m.env, "ps.pkill", []any{a.Name}, options)
 	if err != nil {
 		return nil, err
 	}
-	changes, ok := status.(*data.Map)
-	if !ok || changes.Len() == 0 {
-		return change.Done(a.Name, noneText), nil
+	if changes.Len() == 0 {
+		return change.Unchanged(a.Name, noneText), nil
 	}
 	killed, _ := changes.Value("killed").([]any)
 	return change.New(a.Name, true, changes, fmt.Sprintf("Killed %d processes", len(killed))), nil

@@ -20,7 +20,7 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// ps stands for the module ps of a host with these processes, and remembers how it was called.
+// ps simulates the module ps with these processes, and records the calls.
 type ps struct {
 	found  []any
 	called []any
@@ -44,7 +44,7 @@ func (p *ps) plugin() loader.Plugin {
 	}}
 }
 
-// TestRuns replays process.absent with what Salt 3006.18 called and returned.
+// TestRuns replays process.absent with the calls and results of Salt 3006.18.
 func TestRuns(t *testing.T) {
 	src, err := os.ReadFile("testdata/runs.json")
 	if err != nil {
@@ -61,13 +61,15 @@ func TestRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := loader.NewRegistry(&loader.Env{Functions: functions, Call: functions.Invoke}, []loader.Plugin{process.Plugin()})
+		r, err := loader.NewRegistry(&loader.Env{Functions: functions, Call: functions.Invoke},
+			[]loader.Plugin{process.Plugin()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		call := *change.CallOf(t.Context())
 		call.Test = c.Bool("test")
-		ret, err := r.Invoke(change.WithCall(t.Context(), &call), "process.absent", []any{"httpd"}, c.Object("kwargs"))
+		ret, err := r.Invoke(change.WithCall(t.Context(), &call), "process.absent", []any{"httpd"},
+			c.Object("kwargs"))
 		if err != nil || !data.Equal(ret, c.Value("return")) {
 			t.Errorf("%s: got %s, %v, want %s", c.Name, data.Repr(ret), err, data.Repr(c.Value("return")))
 		}
@@ -77,11 +79,11 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestAbsentEndsAProcess ends a real process; test mode does not, and a second run finds none.
+// TestAbsentEndsAProcess ends a real process. Test mode does not, and a second run finds none.
 func TestAbsentEndsAProcess(t *testing.T) {
 	shelf := teststate.NewShelf(t, &data.Map{})
 	name := filepath.Base(t.TempDir()) + "-brine-process-absent-" + filepath.Base(filepath.Dir(t.TempDir()))
-	cmd := exec.Command("sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do read line || exit 3; done", name) //nolint:gosec // a fixed script
+	cmd := exec.Command("sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do read line || exit 3; done", name)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +118,8 @@ func TestAbsentEndsAProcess(t *testing.T) {
 	if code := <-ended; code != 7 {
 		t.Errorf("the process ends with %d, want its handler's 7", code)
 	}
-	if ret, none := shelf.Run(t, false, "process.absent", name, &data.Map{}), change.Done(name, "No matching processes running"); !data.Equal(ret, none) {
+	if ret, none := shelf.Run(t, false, "process.absent", name, &data.Map{}), change.Unchanged(name,
+		"No matching processes running"); !data.Equal(ret, none) {
 		t.Errorf("the second run: %s", data.Repr(ret))
 	}
 }

@@ -13,7 +13,7 @@ type controlArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// runner calls a runner of the master. Further arguments are for it.
+// runner calls a runner of the master. Further arguments are passed to it.
 //
 // name
 //
@@ -26,16 +26,17 @@ func (m *module) runner(ctx context.Context, a controlArgs) (any, error) {
 	words := a.Kwargs.Clone()
 	words.Set("__pub_user", m.user())
 	if change.Test(ctx) {
-		return change.Would(a.Name, nil, "Runner function '"+data.Str(a.Name)+"' would be executed."), nil
+		return change.Would(a.Name, nil, "Runner function '"+data.Str(a.Name)+
+			"' would be executed."), nil
 	}
 	out, err := m.callRunner(ctx, a.Name, words)
 	if err != nil {
 		return nil, err
 	}
-	return told("Runner", a.Name, out), nil
+	return jobResult("Runner", a.Name, out), nil
 }
 
-// user names who runs the orchestration.
+// user returns the user who runs the orchestration.
 func (m *module) user() any {
 	if user := m.env.Option("user"); user != nil {
 		return user
@@ -50,7 +51,7 @@ func (m *module) callRunner(ctx context.Context, name any, words *data.Map) (*da
 	return m.control(ctx, "saltutil.runner", name, words)
 }
 
-// within adds to the arguments of a call of what it is a part.
+// within adds the IDs of the orchestration to the arguments of a call.
 func (m *module) within(ctx context.Context, words *data.Map) *data.Map {
 	call := change.CallOf(ctx)
 	words = words.Clone()
@@ -63,7 +64,9 @@ func (m *module) within(ctx context.Context, words *data.Map) *data.Map {
 	return words
 }
 
-func (m *module) control(ctx context.Context, fun string, name any, words *data.Map) (*data.Map, error) {
+func (m *module) control(
+	ctx context.Context, fun string, name any, words *data.Map,
+) (*data.Map, error) {
 	v, err := m.env.Call(ctx, fun, []any{name}, words)
 	if err != nil {
 		return nil, err
@@ -75,11 +78,11 @@ func (m *module) control(ctx context.Context, fun string, name any, words *data.
 	return job, nil
 }
 
-// told returns the result of a call of a function of the master.
-func told(kind string, name any, job *data.Map) *data.Map {
+// jobResult returns the state result for a job of the master.
+func jobResult(kind string, name any, job *data.Map) *data.Map {
 	ret := job.Value("return")
-	success, said := job.Get("success")
-	if !said {
+	success, known := job.Get("success")
+	if !known {
 		success = true
 	}
 	if m, ok := ret.(*data.Map); ok && m.Has("Error") {
@@ -89,14 +92,15 @@ func told(kind string, name any, job *data.Map) *data.Map {
 	if data.Truth(success) {
 		word = "executed"
 	}
-	result := change.New(name, success, data.NewMap("return", ret), kind+" function '"+data.Str(name)+"' "+word+".")
+	result := change.New(name, success, data.NewMap("return", ret), kind+" function '"+
+		data.Str(name)+"' "+word+".")
 	if jid, ok := job.Get("jid"); ok {
 		result.Set("__jid__", jid)
 	}
 	return result
 }
 
-// wheel calls a wheel function of the master. Further arguments are for it.
+// wheel calls a wheel function of the master. Further arguments are passed to it.
 //
 // name
 //
@@ -107,12 +111,13 @@ func told(kind string, name any, job *data.Map) *data.Map {
 //	    - name: key.accept
 //	    - match: frank
 func (m *module) wheel(ctx context.Context, a controlArgs) (any, error) {
-	if change.Test(ctx) { // a true result: in Salt it is a tuple
-		return change.Done(a.Name, "Wheel function '"+data.Str(a.Name)+"' would be executed."), nil
+	if change.Test(ctx) { // the result is true: in Salt it is a tuple
+		return change.Unchanged(a.Name,
+			"Wheel function '"+data.Str(a.Name)+"' would be executed."), nil
 	}
 	out, err := m.control(ctx, "saltutil.wheel", a.Name, m.within(ctx, a.Kwargs))
 	if err != nil {
 		return nil, err
 	}
-	return told("Wheel", a.Name, out), nil
+	return jobResult("Wheel", a.Name, out), nil
 }

@@ -29,7 +29,7 @@ type functionArgs struct {
 	Kwargs        *data.Map `kwargs:"kwargs"`
 }
 
-// function calls a function of minions.
+// function calls a function on minions.
 //
 // name
 //
@@ -37,7 +37,7 @@ type functionArgs struct {
 //
 // arg, kwarg
 //
-//	The list of its arguments, and the dictionary of those by name.
+//	The list of its positional arguments, and the dictionary of its keyword arguments.
 //
 // tgt, tgt_type, ret, ret_config, ret_kwargs, timeout, batch, subset, failhard, fail_minions
 //
@@ -45,11 +45,12 @@ type functionArgs struct {
 //
 // expect_minions
 //
-//	True: minions that do not answer have failed.
+//	True: minions that do not return count as failed.
 //
 // fail_function
 //
-//	A function of the master's execution modules that is given what a minion returned, and says whether that is a success.
+//	An execution module function on the master that receives the return value of a minion, and
+//	decides whether it is a success.
 //
 //	cmd.run:
 //	  salt.function:
@@ -57,7 +58,7 @@ type functionArgs struct {
 //	    - arg:
 //	      - rm -rf /tmp/foo
 func (m *module) function(ctx context.Context, a functionArgs) (any, error) {
-	ret := change.Done(a.Name, "")
+	ret := change.Unchanged(a.Name, "")
 	arg, fun := a.positional(ret), data.Str(a.Name)
 	words, _ := a.Kwarg.(*data.Map)
 	if data.Truth(a.SSH) {
@@ -68,8 +69,10 @@ func (m *module) function(ctx context.Context, a functionArgs) (any, error) {
 		ret.Set("result", nil)
 		return ret, nil
 	}
-	t := target{tgt: a.Tgt, tgtType: a.TgtType, ssh: a.SSH, roster: a.Kwargs.Value("roster"), ret: a.Ret, retConfig: a.RetConfig, retKwargs: a.RetKwargs,
-		expect: a.ExpectMinions, timeout: a.Timeout, batch: a.Batch, subset: a.Subset, failhard: a.Failhard}
+	t := target{tgt: a.Tgt, tgtType: a.TgtType, ssh: a.SSH, roster: a.Kwargs.Value("roster"),
+		ret: a.Ret, retConfig: a.RetConfig, retKwargs: a.RetKwargs,
+		expect: a.ExpectMinions, timeout: a.Timeout, batch: a.Batch, subset: a.Subset,
+		failhard: a.Failhard}
 	order := m.order(t, arg, words.Clone())
 	order.Set("_cmd_meta", true)
 	answers, err := m.send(ctx, "function", a.Name, fun, t, order)
@@ -93,7 +96,7 @@ func (m *module) function(ctx context.Context, a functionArgs) (any, error) {
 	return ret, nil
 }
 
-// positional returns the arguments of the function.
+// positional returns the positional arguments of the function.
 func (a functionArgs) positional(ret *data.Map) []any {
 	switch arg := a.Arg.(type) {
 	case string:
@@ -112,17 +115,17 @@ func (a functionArgs) positional(ret *data.Map) []any {
 	return []any{}
 }
 
-// calls is what has become of a function on several minions.
+// calls collects the returns of a function on several minions.
 type calls struct {
 	fun      string
-	may      []string // whose failures do not count
-	judge    any      // function that judges what a minion returned; may be None
+	may      []string // minions whose failures are ignored
+	judge    any      // function that evaluates a return value; may be None
 	fail     []string
-	failed   bool // a return code says so
+	failed   bool // failed according to a return code
 	returned data.Map
 }
 
-// count takes the answer of a minion into account.
+// count adds the return of a minion.
 func (m *module) count(ctx context.Context, c *calls, id string, answer any) error {
 	a, _ := answer.(*data.Map)
 	bad := data.Truth(a.Value("retcode"))
@@ -146,7 +149,7 @@ func (m *module) count(ctx context.Context, c *calls, id string, answer any) err
 	return nil
 }
 
-// report fills the result in.
+// report fills in the result.
 func (c *calls) report(ret *data.Map) {
 	if c.returned.Len() == 0 {
 		ret.Set("result", false)
@@ -159,5 +162,6 @@ func (c *calls) report(ret *data.Map) {
 		ret.Set("result", false)
 		comment = "Running function " + c.fun + " failed on minions: " + strings.Join(c.fail, ", ")
 	}
-	ret.Set("comment", comment+" Function "+c.fun+" ran on "+strings.Join(names(&c.returned), ", ")+".")
+	ret.Set("comment", comment+" Function "+c.fun+" ran on "+
+		strings.Join(names(&c.returned), ", ")+".")
 }

@@ -18,12 +18,12 @@ type parallelArgs struct {
 	Kwargs  *data.Map `kwargs:"kwargs"`
 }
 
-// parallelRunners calls several runners of the master at once, and waits for all.
+// parallelRunners calls several runners of the master concurrently, and waits for all of them.
 //
 // runners
 //
-//	A dictionary of them: each has a name of its own, and below it the function (name) and its arguments (kwarg). The text of a
-//	function stands for one without arguments.
+//	A dictionary of the runners: the keys are labels, the values contain the function (name) and
+//	its arguments (kwarg). A string as value is the name of a function without arguments.
 //
 //	parallel-state:
 //	  salt.parallel_runners:
@@ -56,7 +56,7 @@ func (m *module) parallelRunners(ctx context.Context, a parallelArgs) (any, erro
 	return joinedRuns(a.Name, list), nil
 }
 
-// A branch is one of several runners.
+// A branch is one of the runners.
 type branch struct {
 	id    string
 	fun   any
@@ -67,10 +67,10 @@ type branch struct {
 
 func (b *branch) ret() any { return b.job.Value("return") }
 
-// errRunners is what is wrong with runners that are neither text nor dictionary.
+// errRunners is returned for runners that are neither a string nor a dictionary.
 var errRunners = errors.New("The runners parameter must be a string or dict.") //nolint:staticcheck // Salt's text
 
-// branchesOf reads the argument runners.
+// branchesOf parses the argument runners.
 func branchesOf(v any) ([]*branch, error) {
 	if fun, ok := v.(string); ok {
 		return []*branch{{id: fun, fun: fun, words: data.NewMap()}}, nil
@@ -93,7 +93,7 @@ func branchesOf(v any) ([]*branch, error) {
 	return list, nil
 }
 
-// repacked joins a list of dictionaries to one (salt/utils/data.py, repack_dictlist).
+// repacked merges a list of dictionaries into one (salt/utils/data.py, repack_dictlist).
 func repacked(v any) *data.Map {
 	all := data.NewMap()
 	list, _ := v.([]any)
@@ -108,7 +108,7 @@ func repacked(v any) *data.Map {
 	return all
 }
 
-// joinedRuns makes one result of those of several runners.
+// joinedRuns combines the results of several runners.
 func joinedRuns(name any, list []*branch) *data.Map {
 	var failed []*branch
 	states := true
@@ -122,7 +122,8 @@ func joinedRuns(name any, list []*branch) *data.Map {
 	changes, comment := data.NewMap(), "All runner functions executed successfully."
 	if states {
 		for _, b := range list {
-			if c, ok := changesIn(b.ret().(*data.Map).Value("data")).(*data.Map); ok && c.Len() > 0 {
+			if c, ok := changesIn(b.ret().(*data.Map).Value("data")).(*data.Map); ok &&
+				c.Len() > 0 {
 				changes.Set(b.id, c)
 			}
 		}
@@ -139,14 +140,15 @@ func joinedRuns(name any, list []*branch) *data.Map {
 	return change.New(name, len(failed) == 0, changes, comment)
 }
 
-// failed reports whether a runner broke off, or what it returned says that it failed.
+// failed reports whether a runner was aborted, or its return value means failure.
 func (b *branch) failed() bool {
 	if b.job.Value("success") == false {
 		return true
 	}
 	ret, _ := b.ret().(*data.Map)
 	inner, _ := ret.Value("data").(*data.Map)
-	return nonzero(ret.Value("retcode")) || nonzero(inner.Value("retcode")) || nonzero(ret.Value("exit_code"))
+	return nonzero(ret.Value("retcode")) || nonzero(inner.Value("retcode")) ||
+		nonzero(ret.Value("exit_code"))
 }
 
 func nonzero(code any) bool {
@@ -171,9 +173,10 @@ func failures(failed []*branch, states bool) string {
 	return "Runners " + strings.Join(texts, ", ") + " failed."
 }
 
-// nested prints a value, two blanks in.
+// nested formats a value, indented by two spaces.
 func nested(v any) string {
-	text, err := output.Printout(output.Choice{Asked: "nested"}, v, output.Options{Indent: output.NoIndent{}})
+	text, err := output.Printout(output.Choice{Asked: "nested"}, v,
+		output.Options{Indent: output.NoIndent{}})
 	if err != nil {
 		return data.Repr(v)
 	}
@@ -181,14 +184,16 @@ func nested(v any) string {
 	return "  " + strings.Join(lines, "\n  ")
 }
 
-// changesIn returns the changes in the results of states, which may be those of several minions and of states within states.
+// changesIn returns the changes in state results, which may be nested and may come from several
+// minions.
 func changesIn(v any) any {
 	m, ok := v.(*data.Map)
 	if !ok {
 		return data.NewMap()
 	}
 	if own, ok := m.Get("changes"); ok {
-		if run, isMap := own.(*data.Map); isMap && run.Text("out") == "highstate" && run.Has("ret") {
+		if run, isMap := own.(*data.Map); isMap && run.Text("out") == "highstate" &&
+			run.Has("ret") {
 			return run.Value("ret")
 		}
 		return own

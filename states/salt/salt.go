@@ -1,16 +1,20 @@
-// Package salt is Salt's state salt: it gives orders to minions and to the master, and waits for events. Orchestrations are made of it
-// (salt/states/saltmod.py).
+// Package salt is Salt's state salt: it runs jobs on minions and functions on the master, and waits
+// for events. Orchestrations consist of these states (salt/states/saltmod.py).
 //
-// state.go runs states on minions, function.go a function, and target.go is what both share; control.go calls runners and wheel functions,
-// parallel.go several runners at once, and wait.go waits for events. Minions are reached by way of saltutil.cmd, the functions of the
-// master by saltutil.runner and saltutil.wheel. On a minion with file_client: local, salt.state runs the states there.
+// state.go runs states on minions, function.go a function, and target.go is shared by both;
+// control.go calls runners and wheel functions, parallel.go several runners concurrently, and
+// wait.go waits for events. Minions are reached with saltutil.cmd, the functions of the master with
+// saltutil.runner and saltutil.wheel. On a minion with file_client: local, salt.state runs the
+// states on the minion itself.
 //
-// What is odd, and as in Salt: minions that do not answer count for salt.function only with expect_minions; salt.wheel in test mode
-// has the result True.
+// Oddities kept from Salt: salt.function only considers minions that do not return if
+// expect_minions is set. In test mode, the result of salt.wheel is True.
 //
-// What differs: minions are named in the order in which they answered, and not at random. With batch, minions that did not answer its
-// ping are missing, where Salt forgets them, and return codes count, which Salt does not look at then. salt.parallel_runners sees that a runner broke off, or that an orchestration failed, where
-// Salt looks for a return code in the wrong place, and takes results that are no dictionaries.
+// Differences from Salt: minions are listed in the order of their returns, not at random. With
+// batch, minions that did not respond to its ping are reported as missing, whereas Salt ignores
+// them, and return codes are considered, which Salt does not do in this case. salt.parallel_runners
+// detects that a runner was aborted, or that an orchestration failed, where Salt looks for a return
+// code in the wrong place. It also accepts results that are not dictionaries.
 package salt
 
 import (

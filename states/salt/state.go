@@ -44,15 +44,16 @@ type stateArgs struct {
 //
 // tgt, tgt_type
 //
-//	The minions. On a minion without a master it is that minion, whatever tgt says.
+//	The minions. On a masterless minion the target is always the minion itself.
 //
 // highstate, top, sls
 //
-//	What runs: with highstate: True what the top file gives the minions, with top another top file, with sls one SLS or a list.
+//	What to run: with highstate: True the states that the top file assigns to the minions, with
+//	top another top file, with sls one SLS or a list.
 //
 // test, pillar, pillarenv, saltenv, exclude, queue, concurrent
 //
-//	Arguments of the run, as of state.sls.
+//	Arguments of the run, as in state.sls.
 //
 // ret, ret_config, ret_kwargs
 //
@@ -60,11 +61,11 @@ type stateArgs struct {
 //
 // expect_minions
 //
-//	False: minions that do not answer do not count.
+//	False: ignore minions that do not return.
 //
 // fail_minions
 //
-//	A list, or names with commas between them, of minions whose failures do not count.
+//	Minions whose failures are ignored, as a list or separated by commas.
 //
 // allow_fail
 //
@@ -72,11 +73,12 @@ type stateArgs struct {
 //
 // timeout, batch, subset
 //
-//	How long a minion may take, how many work at a time, and how many, chosen at random, get the order.
+//	The timeout for a minion, how many minions run at a time, and how many minions, chosen at
+//	random, run the states.
 //
 // failhard
 //
-//	True ends a batch with the first failure.
+//	True: stop a batch at the first failure.
 //
 //	webservers:
 //	  salt.state:
@@ -108,7 +110,7 @@ func (m *module) state(ctx context.Context, a stateArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ret := change.Done(a.Name, "")
+	ret := change.Unchanged(a.Name, "")
 	if jid, ok := jobOf(answers); ok {
 		ret.Set("__jid__", jid)
 	}
@@ -127,7 +129,7 @@ func (m *module) state(ctx context.Context, a stateArgs) (any, error) {
 	return ret, nil
 }
 
-// integer reads a number as Python's int does; other values are none.
+// integer parses a number as Python's int does. ok is false for other values.
 func integer(v any) (int64, bool) {
 	if s, ok := v.(string); ok {
 		v = strings.TrimSpace(s)
@@ -136,7 +138,7 @@ func integer(v any) (int64, bool) {
 	return n, err == nil
 }
 
-// fun returns the function that minions run, and its argument.
+// fun returns the function for the minions, and its arguments.
 func (a stateArgs) fun() (string, []any) {
 	switch {
 	case data.Truth(a.Highstate):
@@ -168,8 +170,10 @@ func (a stateArgs) words(test any) *data.Map {
 		v     any
 		given bool
 	}{
-		{"test", test, test != nil}, {"pillar", a.Pillar, data.Truth(a.Pillar)}, {"pillarenv", a.Pillarenv, a.Pillarenv != nil},
-		{"saltenv", a.Saltenv, a.Saltenv != nil}, {"exclude", a.Exclude, a.Exclude != nil}, {"queue", a.Queue, true}, {"concurrent", a.Concurrent, true},
+		{"test", test, test != nil}, {"pillar", a.Pillar, data.Truth(a.Pillar)},
+		{"pillarenv", a.Pillarenv, a.Pillarenv != nil},
+		{"saltenv", a.Saltenv, a.Saltenv != nil}, {"exclude", a.Exclude, a.Exclude != nil},
+		{"queue", a.Queue, true}, {"concurrent", a.Concurrent, true},
 	} {
 		if w.given {
 			words.Set(w.name, w.v)
@@ -178,19 +182,26 @@ func (a stateArgs) words(test any) *data.Map {
 	return words
 }
 
-// answers has minions run states, or this one where there is no master.
-func (m *module) answers(ctx context.Context, a stateArgs, fun string, arg []any, words *data.Map) (*data.Map, error) {
+// answers runs the states on minions, or on this one if there is no master, and returns their
+// returns.
+func (m *module) answers(
+	ctx context.Context, a stateArgs, fun string, arg []any, words *data.Map,
+) (*data.Map, error) {
 	if m.env.Option("__role") == "minion" && m.env.Option("file_client") == "local" {
-		return m.here(ctx, fun, arg, words)
+		return m.runLocally(ctx, fun, arg, words)
 	}
-	t := target{tgt: a.Tgt, tgtType: a.TgtType, ssh: a.SSH, roster: a.Kwargs.Value("roster"), ret: a.Ret, retConfig: a.RetConfig, retKwargs: a.RetKwargs,
-		expect: a.ExpectMinions, timeout: a.Timeout, batch: a.Batch, subset: a.Subset, failhard: a.Failhard}
+	t := target{tgt: a.Tgt, tgtType: a.TgtType, ssh: a.SSH, roster: a.Kwargs.Value("roster"),
+		ret: a.Ret, retConfig: a.RetConfig, retKwargs: a.RetKwargs,
+		expect: a.ExpectMinions, timeout: a.Timeout, batch: a.Batch, subset: a.Subset,
+		failhard: a.Failhard}
 	return m.send(ctx, "state", a.Name, fun, t, m.order(t, arg, words))
 }
 
-// here runs states on this minion. They run within others, which Salt's are not told of either.
-func (m *module) here(ctx context.Context, fun string, arg []any, words *data.Map) (*data.Map, error) {
-	words.Set("concurrent", true) // the run that this state is in is one, and would be in the way
+// runLocally runs states on this minion. As in Salt, the nested run is not told about this one.
+func (m *module) runLocally(
+	ctx context.Context, fun string, arg []any, words *data.Map,
+) (*data.Map, error) {
+	words.Set("concurrent", true) // the current run would block the new one
 	v, err := m.env.Call(ctx, fun, arg, words)
 	if err != nil {
 		return nil, err
@@ -202,15 +213,15 @@ func (m *module) here(ctx context.Context, fun string, arg []any, words *data.Ma
 	return data.NewMap(m.env.Option("id"), data.NewMap("ret", v, "out", out)), nil
 }
 
-// A verdict is what has become of a run on several minions.
+// A verdict is the outcome of a run on several minions.
 type verdict struct {
-	may     []string // whose failures do not count
+	may     []string // minions whose failures are ignored
 	fail    []string
-	same    []string // without a change
-	changes data.Map // what failed or changed something
+	same    []string // minions without a change
+	changes data.Map // results that failed or changed something
 }
 
-// judge takes the answer of a minion into account.
+// judge adds the return of a minion.
 func (m *module) judge(v *verdict, id string, answer any) {
 	a, _ := answer.(*data.Map)
 	if a.Text("out") != "highstate" {
@@ -245,7 +256,7 @@ func changed(results any) bool {
 	return false
 }
 
-// report fills the result in.
+// report fills in the result.
 func (v *verdict) report(ret *data.Map, allowed int64, test bool) {
 	if v.changes.Len() > 0 {
 		ret.Set("changes", data.NewMap("out", "highstate", "ret", &v.changes))

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A target is what salt.state and salt.function say alike of the order.
+// A target holds the arguments that salt.state and salt.function share.
 type target struct {
 	tgt, tgtType, ssh, roster any
 	ret, retConfig, retKwargs any
@@ -18,12 +18,13 @@ type target struct {
 	batch, subset, failhard   any
 }
 
-// noSSH is why an order over ssh is not given.
-const noSSH = "ssh: True needs salt-ssh, which is not there: give the order to minions"
+// noSSH is the message for jobs over ssh, which are not supported.
+const noSSH = "ssh: True needs salt-ssh, which is not supported: target minions instead"
 
 // order returns the keyword arguments of saltutil.cmd.
 func (m *module) order(t target, arg []any, kwarg *data.Map) *data.Map {
-	o := data.NewMap("arg", arg, "kwarg", kwarg, "ret", t.ret, "timeout", t.timeout, "tgt_type", t.tgtType, "ssh", t.ssh, "expect_minions", t.expect)
+	o := data.NewMap("arg", arg, "kwarg", kwarg, "ret", t.ret, "timeout", t.timeout,
+		"tgt_type", t.tgtType, "ssh", t.ssh, "expect_minions", t.expect)
 	for name, v := range data.NewMap("ret_config", t.retConfig, "ret_kwargs", t.retKwargs).All() {
 		if data.Truth(v) {
 			o.Set(name, v)
@@ -44,9 +45,12 @@ func (m *module) order(t target, arg []any, kwarg *data.Map) *data.Map {
 	return o
 }
 
-// send gives an order to minions and returns their answers. Who watches the orchestration is told of it before.
-func (m *module) send(ctx context.Context, kind string, name any, fun string, t target, order *data.Map) (*data.Map, error) {
-	m.tell(ctx, data.NewMap("type", kind, "tgt", t.tgt, "name", name, "args", order))
+// send runs a job on minions and returns their returns. It first fires an event for those who watch
+// the orchestration.
+func (m *module) send(
+	ctx context.Context, kind string, name any, fun string, t target, order *data.Map,
+) (*data.Map, error) {
+	m.fireArgs(ctx, data.NewMap("type", kind, "tgt", t.tgt, "name", name, "args", order))
 	v, err := m.env.Call(ctx, "saltutil.cmd", []any{t.tgt, fun}, order)
 	if err != nil {
 		return nil, err
@@ -58,8 +62,9 @@ func (m *module) send(ctx context.Context, kind string, name any, fun string, t 
 	return answers, nil
 }
 
-// tell fires the event of the arguments of one step of an orchestration (salt/utils/event.py, fire_args).
-func (m *module) tell(ctx context.Context, body *data.Map) {
+// fireArgs fires the event with the arguments of one step of an orchestration (salt/utils/event.py,
+// fire_args).
+func (m *module) fireArgs(ctx context.Context, body *data.Map) {
 	jid := change.CallOf(ctx).Orchestration
 	if jid == "" || m.env.Host.FireMaster == nil {
 		m.env.Log.Debug("Unable to fire args event due to missing __orchestration_jid__")
@@ -71,7 +76,7 @@ func (m *module) tell(ctx context.Context, body *data.Map) {
 	}
 }
 
-// jobOf returns the job that the first answer names.
+// jobOf returns the job ID from the first return.
 func jobOf(answers *data.Map) (any, bool) {
 	for _, v := range answers.All() {
 		answer, _ := v.(*data.Map)
@@ -80,7 +85,7 @@ func jobOf(answers *data.Map) (any, bool) {
 	return nil, false
 }
 
-// value returns what a minion returned; ok is false where the answer has nothing.
+// value returns the return value of a minion. ok is false if there is none.
 func value(answer *data.Map) (v any, ok bool) {
 	if v, ok = answer.Get("ret"); !ok {
 		v, ok = answer.Get("return")
@@ -88,10 +93,10 @@ func value(answer *data.Map) (v any, ok bool) {
 	return v, ok
 }
 
-// noList is what is said of fail_minions that make no sense.
+// noList is the warning for an invalid fail_minions.
 const noList = "'fail_minions' needs to be a list or a comma separated string. Ignored."
 
-// mayFail reads the minions whose failures do not count; warning is what is wrong with them.
+// mayFail parses the minions whose failures are ignored. warning is set if the value is invalid.
 func mayFail(v any) (ids []string, warning string) {
 	switch v := v.(type) {
 	case nil:

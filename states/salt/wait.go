@@ -19,7 +19,7 @@ type waitArgs struct {
 	Node    string `default:"'master'"`
 }
 
-// waitForEvent waits until events have come that name all of some values.
+// waitForEvent waits until events have been received for all of the given values.
 //
 // name
 //
@@ -27,19 +27,19 @@ type waitArgs struct {
 //
 // id_list
 //
-//	The values, as the ids of minions.
+//	The values, such as minion IDs.
 //
 // event_id
 //
-//	The key of an event under which its value stands. A list there counts for each of its values.
+//	The key of the value in the event data. If it holds a list, each element counts.
 //
 // timeout
 //
-//	Seconds.
+//	Timeout in seconds.
 //
 // node
 //
-//	master, or minion for the bus of a minion.
+//	master, or minion for the event bus of a minion.
 //
 //	wait_for_reboots:
 //	  salt.wait_for_event:
@@ -77,17 +77,17 @@ func (m *module) waitForEvent(ctx context.Context, a waitArgs) (any, error) {
 	return w.result(a.Name), nil
 }
 
-// A watch waits for events that name some values.
+// A watch waits for events with certain values.
 type watch struct {
 	tag   string
 	key   any
-	left  []any // that no event has named yet
+	left  []any // values without an event so far
 	seen  []any
 	began time.Time
 	over  bool
 }
 
-// run reads events until all are seen. The error is that of ctx.
+// run reads events until all values have been seen. It returns the error of ctx.
 func (w *watch) run(ctx context.Context, bus *eventbus.Watcher) error {
 	for {
 		e, err := bus.Next(ctx)
@@ -106,7 +106,7 @@ func (w *watch) run(ctx context.Context, bus *eventbus.Watcher) error {
 	}
 }
 
-// take strikes out what an event names.
+// take removes the values in an event from those left.
 func (w *watch) take(body *data.Map) {
 	v := body.Value(w.key)
 	if inner, ok := body.Value("data").(*data.Map); v == nil && ok {
@@ -125,7 +125,7 @@ func (w *watch) take(body *data.Map) {
 	}
 }
 
-// result says what was seen.
+// result returns the result with the values that were seen.
 func (w *watch) result(name any) *data.Map {
 	changes := data.NewMap()
 	if len(w.seen) > 0 {
@@ -134,5 +134,6 @@ func (w *watch) result(name any) *data.Map {
 	if !w.over {
 		return change.New(name, false, changes, "Timeout value reached.")
 	}
-	return change.New(name, true, changes, "All events seen in "+data.Str(time.Since(w.began).Seconds())+" seconds.")
+	return change.New(name, true, changes, "All events seen in "+
+		data.Str(time.Since(w.began).Seconds())+" seconds.")
 }

@@ -1,5 +1,5 @@
-// Package saltutil is Salt's state saltutil: the functions saltutil.sync_* as states, which report what they fetched
-// (salt/states/saltutil.py).
+// Package saltutil is Salt's state saltutil: the functions saltutil.sync_* as states that report
+// what they synced (salt/states/saltutil.py).
 package saltutil
 
 import (
@@ -47,7 +47,8 @@ type syncArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// syncAll fetches modules of all kinds from the file server, as saltutil.sync_all does; further arguments are those of that function.
+// syncAll syncs modules of all kinds from the file server with saltutil.sync_all. Further arguments
+// are passed to that function.
 //
 //	sync_everything:
 //	  saltutil.sync_all:
@@ -66,7 +67,7 @@ func (m *module) syncAll(ctx context.Context, a syncArgs) (any, error) {
 	})
 }
 
-// one runs the function of one kind of modules.
+// one runs the sync function of one kind of module.
 func (m *module) one(ctx context.Context, a syncArgs, kind string) (any, error) {
 	return m.run(ctx, a, kind, func(v any) (*data.Map, string) {
 		changes := &data.Map{}
@@ -77,8 +78,10 @@ func (m *module) one(ctx context.Context, a syncArgs, kind string) (any, error) 
 	})
 }
 
-// run runs a function of saltutil; read returns the changes that its result means, and the comment of those.
-func (m *module) run(ctx context.Context, a syncArgs, kind string, read func(v any) (*data.Map, string)) (any, error) {
+// run runs a function of saltutil. read converts its result to the changes and the comment.
+func (m *module) run(
+	ctx context.Context, a syncArgs, kind string, read func(v any) (*data.Map, string),
+) (any, error) {
 	if change.Test(ctx) {
 		return change.Would(a.Name, nil, "saltutil.sync_"+kind+" would have been run"), nil
 	}
@@ -93,7 +96,7 @@ func (m *module) run(ctx context.Context, a syncArgs, kind string, read func(v a
 	return change.New(a.Name, true, changes, comment), nil
 }
 
-// arguments returns what the function gets, without what the run itself adds.
+// arguments returns the arguments for the function, without those that the runner adds.
 func arguments(words *data.Map) *data.Map {
 	given := words.Clone()
 	for _, key := range []string{"__reqs__", "sfun"} {
@@ -102,7 +105,8 @@ func arguments(words *data.Map) *data.Map {
 	return given
 }
 
-// syncBeacons fetches beacons from the file server, as saltutil.sync_beacons does; further arguments are those of that function.
+// syncBeacons syncs beacons from the file server with
+// saltutil.sync_beacons. Further arguments are passed to that function.
 //
 //	sync_beacons:
 //	  saltutil.sync_beacons:
@@ -111,7 +115,8 @@ func (m *module) syncBeacons(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "beacons")
 }
 
-// syncClouds fetches clouds from the file server, as saltutil.sync_clouds does; further arguments are those of that function.
+// syncClouds syncs clouds from the file server with
+// saltutil.sync_clouds. Further arguments are passed to that function.
 //
 //	sync_clouds:
 //	  saltutil.sync_clouds:
@@ -120,7 +125,8 @@ func (m *module) syncClouds(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "clouds")
 }
 
-// syncEngines fetches engines from the file server, as saltutil.sync_engines does; further arguments are those of that function.
+// syncEngines syncs engines from the file server with
+// saltutil.sync_engines. Further arguments are passed to that function.
 //
 //	sync_engines:
 //	  saltutil.sync_engines:
@@ -129,7 +135,8 @@ func (m *module) syncEngines(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "engines")
 }
 
-// syncGrains fetches grains from the file server, as saltutil.sync_grains does; further arguments are those of that function.
+// syncGrains syncs grains from the file server with
+// saltutil.sync_grains. Further arguments are passed to that function.
 //
 //	sync_grains:
 //	  saltutil.sync_grains:
@@ -138,7 +145,8 @@ func (m *module) syncGrains(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "grains")
 }
 
-// syncExecutors fetches executors from the file server, as saltutil.sync_executors does; further arguments are those of that function.
+// syncExecutors syncs executors from the file server with
+// saltutil.sync_executors. Further arguments are passed to that function.
 //
 //	sync_executors:
 //	  saltutil.sync_executors:
@@ -147,7 +155,8 @@ func (m *module) syncExecutors(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "executors")
 }
 
-// syncLogHandlers fetches log handlers from the file server, as saltutil.sync_log_handlers does; further arguments are those of that function.
+// syncLogHandlers syncs log handlers from the file server with
+// saltutil.sync_log_handlers. Further arguments are passed to that function.
 //
 //	sync_log_handlers:
 //	  saltutil.sync_log_handlers:
@@ -156,7 +165,8 @@ func (m *module) syncLogHandlers(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "log_handlers")
 }
 
-// syncModules fetches execution modules from the file server, as saltutil.sync_modules does; further arguments are those of that function.
+// syncModules syncs execution modules from the file server with
+// saltutil.sync_modules. Further arguments are passed to that function.
 //
 //	sync_modules:
 //	  saltutil.sync_modules:
@@ -165,7 +175,8 @@ func (m *module) syncModules(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "modules")
 }
 
-// syncOutput fetches outputters from the file server, as saltutil.sync_output does; further arguments are those of that function.
+// syncOutput syncs outputters from the file server with
+// saltutil.sync_output. Further arguments are passed to that function.
 //
 //	sync_output:
 //	  saltutil.sync_output:
@@ -174,7 +185,8 @@ func (m *module) syncOutput(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "output")
 }
 
-// syncOutputters fetches outputters from the file server, as saltutil.sync_outputters does; further arguments are those of that function.
+// syncOutputters syncs outputters from the file server with
+// saltutil.sync_outputters. Further arguments are passed to that function.
 //
 //	sync_outputters:
 //	  saltutil.sync_outputters:
@@ -183,7 +195,8 @@ func (m *module) syncOutputters(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "outputters")
 }
 
-// syncPillar fetches external pillars from the file server, as saltutil.sync_pillar does; further arguments are those of that function.
+// syncPillar syncs external pillars from the file server with
+// saltutil.sync_pillar. Further arguments are passed to that function.
 //
 //	sync_pillar:
 //	  saltutil.sync_pillar:
@@ -192,7 +205,8 @@ func (m *module) syncPillar(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "pillar")
 }
 
-// syncProxymodules fetches proxy modules from the file server, as saltutil.sync_proxymodules does; further arguments are those of that function.
+// syncProxymodules syncs proxy modules from the file server with
+// saltutil.sync_proxymodules. Further arguments are passed to that function.
 //
 //	sync_proxymodules:
 //	  saltutil.sync_proxymodules:
@@ -201,7 +215,8 @@ func (m *module) syncProxymodules(ctx context.Context, a syncArgs) (any, error) 
 	return m.one(ctx, a, "proxymodules")
 }
 
-// syncMatchers fetches matchers from the file server, as saltutil.sync_matchers does; further arguments are those of that function.
+// syncMatchers syncs matchers from the file server with
+// saltutil.sync_matchers. Further arguments are passed to that function.
 //
 //	sync_matchers:
 //	  saltutil.sync_matchers:
@@ -210,7 +225,8 @@ func (m *module) syncMatchers(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "matchers")
 }
 
-// syncRenderers fetches renderers from the file server, as saltutil.sync_renderers does; further arguments are those of that function.
+// syncRenderers syncs renderers from the file server with
+// saltutil.sync_renderers. Further arguments are passed to that function.
 //
 //	sync_renderers:
 //	  saltutil.sync_renderers:
@@ -219,7 +235,8 @@ func (m *module) syncRenderers(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "renderers")
 }
 
-// syncReturners fetches returners from the file server, as saltutil.sync_returners does; further arguments are those of that function.
+// syncReturners syncs returners from the file server with
+// saltutil.sync_returners. Further arguments are passed to that function.
 //
 //	sync_returners:
 //	  saltutil.sync_returners:
@@ -228,7 +245,8 @@ func (m *module) syncReturners(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "returners")
 }
 
-// syncSDB fetches drivers of sdb from the file server, as saltutil.sync_sdb does; further arguments are those of that function.
+// syncSDB syncs sdb drivers from the file server with
+// saltutil.sync_sdb. Further arguments are passed to that function.
 //
 //	sync_sdb:
 //	  saltutil.sync_sdb:
@@ -237,7 +255,8 @@ func (m *module) syncSDB(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "sdb")
 }
 
-// syncStates fetches states from the file server, as saltutil.sync_states does; further arguments are those of that function.
+// syncStates syncs states from the file server with
+// saltutil.sync_states. Further arguments are passed to that function.
 //
 //	sync_states:
 //	  saltutil.sync_states:
@@ -246,7 +265,8 @@ func (m *module) syncStates(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "states")
 }
 
-// syncThorium fetches modules of thorium from the file server, as saltutil.sync_thorium does; further arguments are those of that function.
+// syncThorium syncs thorium modules from the file server with
+// saltutil.sync_thorium. Further arguments are passed to that function.
 //
 //	sync_thorium:
 //	  saltutil.sync_thorium:
@@ -255,7 +275,8 @@ func (m *module) syncThorium(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "thorium")
 }
 
-// syncUtils fetches utility modules from the file server, as saltutil.sync_utils does; further arguments are those of that function.
+// syncUtils syncs utility modules from the file server with
+// saltutil.sync_utils. Further arguments are passed to that function.
 //
 //	sync_utils:
 //	  saltutil.sync_utils:
@@ -264,7 +285,8 @@ func (m *module) syncUtils(ctx context.Context, a syncArgs) (any, error) {
 	return m.one(ctx, a, "utils")
 }
 
-// syncSerializers fetches serializers from the file server, as saltutil.sync_serializers does; further arguments are those of that function.
+// syncSerializers syncs serializers from the file server with
+// saltutil.sync_serializers. Further arguments are passed to that function.
 //
 //	sync_serializers:
 //	  saltutil.sync_serializers:

@@ -18,7 +18,7 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// states returns the state over a function fun of the module saltutil, which answers as do does.
+// states returns the state with a module saltutil whose function fun calls do.
 func states(t *testing.T, fun string, do func(words *data.Map) (any, error)) *loader.Registry {
 	t.Helper()
 	_, name, _ := strings.Cut(fun, ".")
@@ -31,14 +31,15 @@ func states(t *testing.T, fun string, do func(words *data.Map) (any, error)) *lo
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := loader.NewRegistry(&loader.Env{Functions: functions, Call: functions.Invoke}, []loader.Plugin{saltutil.Plugin()})
+	r, err := loader.NewRegistry(&loader.Env{Functions: functions, Call: functions.Invoke},
+		[]loader.Plugin{saltutil.Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// TestRuns replays all functions, saltutil.sync_all and those of one kind, with what Salt 3006.18 called and returned.
+// TestRuns replays all functions with the calls and results of Salt 3006.18.
 func TestRuns(t *testing.T) {
 	src, err := os.ReadFile("testdata/runs.json")
 	if err != nil {

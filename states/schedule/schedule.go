@@ -1,5 +1,5 @@
-// Package schedule is Salt's state schedule: it keeps jobs in the minion's schedule (salt/states/schedule.py). The module schedule
-// does the work.
+// Package schedule is Salt's state schedule: it manages jobs in the minion's schedule
+// (salt/states/schedule.py). It uses the module schedule.
 package schedule
 
 import (
@@ -7,6 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -32,12 +33,11 @@ type jobArgs struct {
 
 // jobs returns the jobs of the schedule.
 func (m *module) jobs(ctx context.Context) (*data.Map, error) {
-	v, err := m.env.Call(ctx, "schedule.list", nil, data.NewMap("show_all", true, "return_yaml", false))
-	jobs, _ := v.(*data.Map)
-	return jobs, err
+	return calls.Found[*data.Map](ctx, m.env, "schedule.list", nil,
+		data.NewMap("show_all", true, "return_yaml", false))
 }
 
-// call calls a function of the module schedule for a job; in test mode it changes nothing.
+// call calls a function of the module schedule for a job. In test mode it changes nothing.
 func (m *module) call(ctx context.Context, fun string, a jobArgs) (*data.Map, error) {
 	words := a.Kwargs.Clone()
 	if change.Test(ctx) {
@@ -54,7 +54,8 @@ func (m *module) call(ctx context.Context, fun string, a jobArgs) (*data.Map, er
 	return ret, nil
 }
 
-// result makes the state's result of that of the module: comment is for what is done.
+// result converts the result of the module to that of the state. comment is for a successful
+// change.
 func result(ctx context.Context, a jobArgs, done *data.Map, comment string) *data.Map {
 	changes, _ := done.Value("changes").(*data.Map)
 	switch {
@@ -66,7 +67,7 @@ func result(ctx context.Context, a jobArgs, done *data.Map, comment string) *dat
 	return change.New(a.Name, true, changes, comment)
 }
 
-// present has a job in the schedule. The arguments are those of the module's function add.
+// present adds a job to the schedule. The arguments are those of the module's function add.
 //
 // function
 //
@@ -74,7 +75,7 @@ func result(ctx context.Context, a jobArgs, done *data.Map, comment string) *dat
 //
 // seconds, minutes, hours, days, when, cron, once
 //
-//	When it runs.
+//	When the job runs.
 //
 // job_args, job_kwargs
 //
@@ -94,11 +95,11 @@ func (m *module) present(ctx context.Context, a jobArgs) (any, error) {
 	if !ok {
 		return m.add(ctx, a)
 	}
-	v, err := m.env.Call(ctx, "schedule.build_schedule_item", []any{a.Name}, a.Kwargs)
+	item, err := loader.CallAs[*data.Map](ctx, m.env, "schedule.build_schedule_item",
+		[]any{a.Name}, a.Kwargs)
 	if err != nil {
 		return nil, err
 	}
-	item, _ := v.(*data.Map)
 	if made, ok := item.Get("result"); ok && !data.Truth(made) {
 		return change.New(a.Name, made, nil, item.Value("comment")), nil
 	}
@@ -106,7 +107,7 @@ func (m *module) present(ctx context.Context, a jobArgs) (any, error) {
 		item.Set("enabled", true)
 	}
 	if data.Equal(item, now) {
-		return change.Done(a.Name, "Job "+data.Str(a.Name)+" in correct state"), nil
+		return change.Unchanged(a.Name, "Job "+data.Str(a.Name)+" in correct state"), nil
 	}
 	done, err := m.call(ctx, "modify", a)
 	if err != nil {
@@ -127,7 +128,7 @@ func (m *module) add(ctx context.Context, a jobArgs) (any, error) {
 	return ret, nil
 }
 
-// absent has a job not be in the schedule.
+// absent removes a job from the schedule.
 //
 //	job1:
 //	  schedule.absent
@@ -135,7 +136,7 @@ func (m *module) absent(ctx context.Context, a jobArgs) (any, error) {
 	return m.turn(ctx, a, "delete", "Removed job ", " from schedule", true)
 }
 
-// enabled has a job of the schedule run at its times.
+// enabled enables a job of the schedule.
 //
 //	job1:
 //	  schedule.enabled
@@ -143,7 +144,7 @@ func (m *module) enabled(ctx context.Context, a jobArgs) (any, error) {
 	return m.turn(ctx, a, "enable_job", "Enabled job ", " from schedule", false)
 }
 
-// disabled has a job of the schedule not run.
+// disabled disables a job of the schedule.
 //
 //	job1:
 //	  schedule.disabled
@@ -151,14 +152,16 @@ func (m *module) disabled(ctx context.Context, a jobArgs) (any, error) {
 	return m.turn(ctx, a, "disable_job", "Disabled job ", " from schedule", false)
 }
 
-// turn calls a function for a job that is in the schedule.
-func (m *module) turn(ctx context.Context, a jobArgs, fun, before, after string, changes bool) (any, error) {
+// turn calls a function for an existing job.
+func (m *module) turn(
+	ctx context.Context, a jobArgs, fun, before, after string, changes bool,
+) (any, error) {
 	jobs, err := m.jobs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !jobs.Has(a.Name) {
-		return change.Done(a.Name, "Job "+data.Str(a.Name)+" not present in schedule"), nil
+		return change.Unchanged(a.Name, "Job "+data.Str(a.Name)+" not present in schedule"), nil
 	}
 	done, err := m.call(ctx, fun, a)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/states/schedule"
 )
 
-// A minion has a schedule, and a module schedule that changes it unless it is called with test.
+// A minion has a schedule and a module schedule that changes it unless it is called with test.
 type minion struct{ jobs *data.Map }
 
 type callArgs struct {
@@ -38,18 +38,20 @@ func (m *minion) plugin() loader.Plugin {
 	return loader.Plugin{Name: "schedule", New: func(*loader.Env) (*loader.Module, error) {
 		return &loader.Module{Funcs: []loader.Func{
 			loader.F("list", func(context.Context, callArgs) (any, error) { return m.jobs.Clone(), nil }),
-			loader.F("build_schedule_item", func(_ context.Context, a callArgs) (any, error) { return a.Kwargs.Clone(), nil }),
+			loader.F("build_schedule_item",
+				func(_ context.Context, a callArgs) (any, error) { return a.Kwargs.Clone(), nil }),
 			does("add", "would add", set),
 			does("modify", "would modify", set),
 			does("delete", "would delete", func(_ *data.Map, a callArgs) { m.jobs.Delete(a.Name) }),
 			does("enable_job", "would enable", func(job *data.Map, _ callArgs) { job.Set("enabled", true) }),
-			does("disable_job", "would disable", func(job *data.Map, _ callArgs) { job.Set("enabled", false) }),
+			does("disable_job", "would disable",
+				func(job *data.Map, _ callArgs) { job.Set("enabled", false) }),
 		}}, nil
 	}}
 }
 
-// Each state runs in test mode, which writes nothing, really, again, and in test mode again. Salt's test
-// mode has the result True, and what the module would do as its comment.
+// Each state runs in test mode, which writes nothing, then for real, again, and in test mode again.
+// Salt's test mode has the result True, and the module's message as its comment.
 func TestStates(t *testing.T) {
 	m := &minion{jobs: &data.Map{}}
 	modules, err := loader.NewRegistry(&loader.Env{}, []loader.Plugin{m.plugin()})
@@ -68,26 +70,33 @@ func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		fun                      string
 		args                     *data.Map
-		would, done, same, again string // again: in test mode in the end, where it is not same
+		would, done, same, again string // again: last run in test mode, if it differs from same
 		predicted, changes       *data.Map
 	}{
-		{"present", job, "would add", "Adding new job job to schedule", "Job job in correct state", "", none, did("add")},
+		{"present", job, "would add", "Adding new job job to schedule", "Job job in correct state",
+			"", none, did("add")},
 		{"present", other, "would modify", "Modifying job job in schedule", "Job job in correct state", "",
 			data.NewMap("test", "modify"), did("modify")},
-		{"disabled", name, "would disable", "Disabled job job from schedule", "Disabled job job from schedule", "would disable", none, none},
-		{"enabled", name, "would enable", "Enabled job job from schedule", "Enabled job job from schedule", "would enable", none, none},
-		{"absent", name, "would delete", "Removed job job from schedule", "Job job not present in schedule", "", none, did("delete")},
+		{"disabled", name, "would disable", "Disabled job job from schedule",
+			"Disabled job job from schedule", "would disable", none, none},
+		{"enabled", name, "would enable", "Enabled job job from schedule",
+			"Enabled job job from schedule", "would enable", none, none},
+		{"absent", name, "would delete", "Removed job job from schedule",
+			"Job job not present in schedule", "", none, did("delete")},
 	} {
 		for i, step := range []struct {
 			test    bool
 			comment string
 			changes *data.Map
-		}{{true, c.would, c.predicted}, {false, c.done, c.changes}, {false, c.same, none}, {true, cmp.Or(c.again, c.same), none}} {
+		}{{true, c.would, c.predicted}, {false, c.done, c.changes}, {false, c.same, none},
+			{true, cmp.Or(c.again, c.same), none}} {
 			before := data.Repr(m.jobs)
 			ctx := change.WithCall(t.Context(), &change.Call{Test: step.test, Low: &data.Map{}})
 			got, err := states.Invoke(ctx, "schedule."+c.fun, nil, c.args.Clone())
-			if want := change.New("job", true, step.changes, step.comment); err != nil || !data.Equal(got, want) {
-				t.Errorf("%s %s, step %d: got %s, %v\nwant %s", c.fun, data.Repr(c.args), i, data.Repr(got), err, data.Repr(want))
+			if want := change.New("job", true, step.changes, step.comment); err != nil ||
+				!data.Equal(got, want) {
+				t.Errorf("%s %s, step %d: got %s, %v\nwant %s", c.fun, data.Repr(c.args), i,
+					data.Repr(got), err, data.Repr(want))
 			}
 			if after := data.Repr(m.jobs); i != 1 && after != before {
 				t.Errorf("%s, step %d: the schedule was %s and is %s", c.fun, i, before, after)

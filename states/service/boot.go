@@ -5,27 +5,37 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
-// A turn is what enables or disables a service: how the module calls it, and what the state says.
+// A turn describes how to enable or disable a service: the functions of the module, and the texts
+// for comments.
 type turn struct {
 	do, is      string // functions of the module
+	order, ask  calls.ServiceCall
 	done, fails string
-	alone       string // what the module cannot do
-	missing     any    // result where there is no such service
-	kwargs      bool   // is takes them, too
+	alone       string // for a module that cannot do it
+	missing     any    // result if the service does not exist
+	kwargs      bool   // pass keyword arguments to is as well
 }
 
 func enabling() turn {
-	return turn{do: "enable", is: "enabled", done: "enabled", fails: "to start at boot", alone: "Enable", missing: false, kwargs: true}
+	return turn{
+		do: "enable", is: "enabled", order: calls.ServiceEnable, ask: calls.ServiceEnabled,
+		done: "enabled", fails: "to start at boot", alone: "Enable", missing: false, kwargs: true,
+	}
 }
 
 func disabling() turn {
-	return turn{do: "disable", is: "disabled", done: "disabled", fails: "to not start at boot", alone: "Disable", missing: true}
+	return turn{
+		do: "disable", is: "disabled", order: calls.ServiceDisable, ask: calls.ServiceDisabled,
+		done: "disabled", fails: "to not start at boot", alone: "Disable", missing: true,
+	}
 }
 
-// condition is what the comments say of a service that has been started (true), not (false), or is as wanted (nil).
+// condition returns the part of the comment on a service that was started (true), was not started
+// (false), or is as desired (nil).
 func condition(started any) string {
 	switch started {
 	case true:
@@ -36,7 +46,7 @@ func condition(started any) string {
 	return "is dead"
 }
 
-// failure is what the comments say of a service that could not be turned.
+// failure returns the comment on a service that could not be enabled or disabled.
 func (t turn) failure(name string, started any) string {
 	text := "Failed when setting service " + name + " " + t.fails
 	enables := t.do == "enable"
@@ -51,12 +61,14 @@ func (t turn) failure(name string, started any) string {
 	return text + ", and the service is dead"
 }
 
-// turn enables or disables a service and says so in the report, whose result is to be result where that works. started is how the
-// service does, see condition.
-func (m *module) turn(ctx context.Context, r *report, t turn, started, result any, kwargs *data.Map) error {
+// turn enables or disables a service and adds the outcome to the report. result is the result on
+// success. started is described at condition.
+func (m *module) turn(
+	ctx context.Context, r *report, t turn, started, result any, kwargs *data.Map,
+) error {
 	there, err := m.available(ctx, r)
 	if err != nil {
-		_, err = r.took(err)
+		_, err = r.failed(err)
 		return err
 	}
 	if !there {
@@ -65,7 +77,8 @@ func (m *module) turn(ctx context.Context, r *report, t turn, started, result an
 	}
 	r.result = result
 	if !m.has(t.do) || !m.has(t.is) {
-		r.comment = t.alone + " is not available on this minion, service " + r.name + " " + alone(started)
+		r.comment = t.alone + " is not available on this minion, service " + r.name + " " +
+			alone(started)
 		return nil
 	}
 	ret, err := change.Thing[bool]{
@@ -80,7 +93,7 @@ func (m *module) turn(ctx context.Context, r *report, t turn, started, result an
 			Would: "Service " + r.name + " set to be " + t.done,
 			Done:  "Service " + r.name + " has been " + t.done + ", and " + condition(started),
 		},
-		Trust: true, // units that are static are never enabled
+		Trust: true, // static units are never enabled
 	}.Ensure(ctx)
 	if err != nil {
 		return err
@@ -92,7 +105,7 @@ func (m *module) turn(ctx context.Context, r *report, t turn, started, result an
 	return nil
 }
 
-// alone is condition where the module cannot enable or disable.
+// alone is condition for a module that cannot enable or disable services.
 func alone(started any) string {
 	if started == true {
 		return "started"
@@ -100,17 +113,19 @@ func alone(started any) string {
 	return condition(started)
 }
 
-// turned tells whether a service is enabled, or disabled, already.
+// turned reports whether a service is already enabled, or disabled.
 func (m *module) turned(ctx context.Context, name string, t turn, kwargs *data.Map) (bool, error) {
 	if !t.kwargs {
 		kwargs = nil
 	}
-	return m.ask(ctx, t.is, name, nil, kwargs)
+	return t.ask(ctx, m.env, name, kwargs)
 }
 
-// apply turns a service and notes in the report what that changed.
-func (m *module) apply(ctx context.Context, r *report, t turn, started any, kwargs *data.Map) error {
-	ok, err := m.ask(ctx, t.do, r.name, nil, kwargs)
+// apply enables or disables a service and records the changes in the report.
+func (m *module) apply(
+	ctx context.Context, r *report, t turn, started any, kwargs *data.Map,
+) error {
+	ok, err := t.order(ctx, m.env, r.name, kwargs)
 	if err != nil && (loader.KindOf(err) != loader.KindExecution || t.do != "enable") {
 		return change.Raise(err)
 	}
@@ -131,7 +146,8 @@ type turnArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// enabled has a service start with the system, whether it runs or not. Further arguments go to the module's function.
+// enabled makes a service start at boot, whether or not it runs now. Further arguments are passed
+// to the module's function.
 //
 //	nginx:
 //	  service.enabled
@@ -142,12 +158,13 @@ func (m *module) enabled(ctx context.Context, a turnArgs) (any, error) {
 		return nil, err
 	}
 	if change.Test(ctx) && r.comment == "The named service "+a.Name+" is not available" {
-		r.says(nil, "Service %s not present; if created in this state run, it would have been enabled", a.Name)
+		r.set(nil, "Service %s not present; if created in this state run, it would have been enabled", a.Name)
 	}
 	return r.ret(), nil
 }
 
-// disabled has a service not start with the system, whether it runs or not. Further arguments go to the module's function.
+// disabled makes a service not start at boot, whether or not it runs now. Further arguments are
+// passed to the module's function.
 //
 //	nginx:
 //	  service.disabled

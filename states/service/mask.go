@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -12,30 +13,35 @@ type maskArgs struct {
 	Runtime bool `default:"False"`
 }
 
-// masked has nothing be able to start a service. There are masks with systemd only.
+// masked masks a service, so that nothing can start it. Masks require systemd.
 //
 // runtime
 //
-//	True: until the next boot. The lasting mask and this one have nothing to do with one another.
+//	True: mask it until the next boot. Permanent and runtime masks are independent of each other.
 //
 //	cups:
 //	  service.masked
-func (m *module) masked(ctx context.Context, a maskArgs) (any, error) { return m.mask(ctx, a, true) }
+func (m *module) masked(ctx context.Context, a maskArgs) (any, error) {
+	return m.mask(ctx, a, true)
+}
 
-// unmasked takes the mask of a service away. There are masks with systemd only.
+// unmasked removes the mask of a service. Masks require systemd.
 //
 // runtime
 //
-//	True: that until the next boot. The lasting mask and this one have nothing to do with one another.
+//	True: remove the runtime mask. Permanent and runtime masks are independent of each other.
 //
 //	cups:
 //	  service.unmasked
-func (m *module) unmasked(ctx context.Context, a maskArgs) (any, error) { return m.mask(ctx, a, false) }
+func (m *module) unmasked(ctx context.Context, a maskArgs) (any, error) {
+	return m.mask(ctx, a, false)
+}
 
-// mask has a service be masked or not.
+// mask masks or unmasks a service.
 func (m *module) mask(ctx context.Context, a maskArgs, wanted bool) (change.Result, error) {
 	if !m.has("masked") {
-		return change.Result{Name: a.Name, Verdict: change.Failure, Comment: "Service masking not available on this minion"}, nil
+		return change.Result{Name: a.Name, Verdict: change.Failure,
+			Comment: "Service masking not available on this minion"}, nil
 	}
 	fun, kind, is := "mask", "masked", "is already "
 	if !wanted {
@@ -47,7 +53,7 @@ func (m *module) mask(ctx context.Context, a maskArgs, wanted bool) (change.Resu
 	}
 	return change.Thing[bool]{
 		Name: a.Name,
-		Look: func(ctx context.Context) (bool, error) { return m.ask(ctx, "masked", a.Name, []any{a.Runtime}, nil) },
+		Look: func(ctx context.Context) (bool, error) { return calls.ServiceMasked(ctx, m.env, a.Name, a.Runtime) },
 		Wants: func(now bool) *data.Map {
 			if now == wanted {
 				return nil
@@ -55,8 +61,10 @@ func (m *module) mask(ctx context.Context, a maskArgs, wanted bool) (change.Resu
 			return data.NewMap(kind, change.OldNew(now, wanted))
 		},
 		Apply: func(ctx context.Context, _ bool) error {
-			_, err := m.ask(ctx, fun, a.Name, []any{a.Runtime}, nil)
-			return err
+			if wanted {
+				return calls.ServiceMask(ctx, m.env, a.Name, a.Runtime)
+			}
+			return calls.ServiceUnmask(ctx, m.env, a.Name, a.Runtime)
 		},
 		Texts: change.Texts{
 			Same:   "Service " + a.Name + " " + is + done,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -26,12 +27,14 @@ type run struct {
 	runs, starts bool
 }
 
-// begin does what running and dead have in common before they look at the service. done tells that the report is complete.
-func (m *module) begin(ctx context.Context, a runningArgs, fun, past string) (r *run, done bool, err error) {
+// begin does the common first steps of running and dead. done is true if the report is complete.
+func (m *module) begin(
+	ctx context.Context, a runningArgs, fun, past string,
+) (r *run, done bool, err error) {
 	loader.ContextOf(ctx).Set("service.state", fun)
 	r = &run{report: newReport(a.Name), runningArgs: a, enable: toggle(a.Enable)}
 	if a.Kwargs.Has("enabled") {
-		r.says(false, "Service %s uses non-existent option \"enabled\".  Perhaps \"enable\" option was intended?", a.Name)
+		r.set(false, "Service %s uses non-existent option \"enabled\".  Perhaps \"enable\" option was intended?", a.Name)
 		return r, true, nil
 	}
 	if off, err := m.offline(ctx); off || err != nil {
@@ -41,19 +44,20 @@ func (m *module) begin(ctx context.Context, a runningArgs, fun, past string) (r 
 	there, err := m.available(ctx, r.report)
 	switch {
 	case err != nil:
-		_, err = r.took(err)
+		_, err = r.failed(err)
 		return r, true, err
 	case there:
 		return r, false, nil
 	case change.Test(ctx):
-		r.says(nil, "Service %s not present; if created in this state run, it would have been %s", a.Name, past)
+		r.set(nil, "Service %s not present; if created in this state run, it would have been %s",
+			a.Name, past)
 	case fun == "dead":
 		r.result = true
 	}
 	return r, true, nil
 }
 
-// look looks at the service before anything is done.
+// look checks the service before anything is done.
 func (m *module) look(ctx context.Context, r *run) (err error) {
 	if r.runs, err = m.runs(ctx, r.report, r.Sig, r.Kwargs); err != nil {
 		return err
@@ -62,11 +66,11 @@ func (m *module) look(ctx context.Context, r *run) (err error) {
 	return err
 }
 
-// seen looks at the service after it was started or stopped, and notes what has changed.
+// seen checks the service after it was started or stopped, and records the changes.
 func (m *module) seen(ctx context.Context, r *run, up bool) (bool, error) {
 	var sig any
 	if up {
-		sig = r.Sig // dead asks without it, as in Salt
+		sig = r.Sig // dead does not pass it, as in Salt
 	}
 	if err := wait(ctx, r.InitDelay); err != nil {
 		return false, err
@@ -82,7 +86,8 @@ func (m *module) seen(ctx context.Context, r *run, up bool) (bool, error) {
 	return now, err
 }
 
-// turnAlso enables or disables the service as the state says; with force false only where that is to be done.
+// turnAlso enables or disables the service according to the argument enable. With force false it
+// does so only if necessary.
 func (m *module) turnAlso(ctx context.Context, r *run, force bool, started, result any) error {
 	switch {
 	case r.enable == true && (force || !r.starts):
@@ -95,32 +100,32 @@ func (m *module) turnAlso(ctx context.Context, r *run, force bool, started, resu
 
 // joined joins the lines that are not empty.
 func joined(lines ...string) string {
-	var said []string
+	var nonEmpty []string
 	for _, line := range lines {
 		if line != "" {
-			said = append(said, line)
+			nonEmpty = append(nonEmpty, line)
 		}
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(nonEmpty, "\n")
 }
 
-// running has a service run.
+// running starts a service.
 //
 // enable
 //
-//	True: it also starts with the system. False: it does not.
+//	True: also start it at boot. False: do not.
 //
 // sig
 //
-//	A text to look for in the list of processes, where the service cannot tell itself whether it runs.
+//	A text to search for in the list of processes, if the service cannot report whether it runs.
 //
 // init_delay
 //
-//	Seconds to wait after it was started before it is looked at.
+//	Seconds to wait after starting it before checking it.
 //
 // no_block, unmask, unmask_runtime
 //
-//	With systemd: do not wait for it; take a lasting mask away first, or that until the next boot.
+//	With systemd: do not wait for the start; first remove a permanent mask, or a runtime mask.
 //
 //	nginx:
 //	  service.running:
@@ -142,7 +147,8 @@ func (m *module) running(ctx context.Context, a runningArgs) (any, error) {
 func (m *module) bringUp(ctx context.Context, r *run) error {
 	unmasked, unmask := "", data.Truth(r.Kwargs.Value("unmask"))
 	if unmask {
-		ret, err := m.mask(ctx, maskArgs{r.name, data.Truth(r.Kwargs.Value("unmask_runtime"))}, false)
+		ret, err := m.mask(ctx, maskArgs{r.name, data.Truth(r.Kwargs.Value("unmask_runtime"))},
+			false)
 		if err != nil {
 			return err
 		}
@@ -166,23 +172,23 @@ func (m *module) bringUp(ctx context.Context, r *run) error {
 	return err
 }
 
-// dead has a service not run.
+// dead stops a service.
 //
 // enable
 //
-//	False: it also does not start with the system. True: it does.
+//	False: also do not start it at boot. True: do.
 //
 // sig
 //
-//	A text to look for in the list of processes, where the service cannot tell itself whether it runs.
+//	A text to search for in the list of processes, if the service cannot report whether it runs.
 //
 // init_delay
 //
-//	Seconds to wait after it was stopped before it is looked at.
+//	Seconds to wait after stopping it before checking it.
 //
 // no_block
 //
-//	With systemd: do not wait for it.
+//	With systemd: do not wait for the stop.
 //
 //	telnetd:
 //	  service.dead:
@@ -208,8 +214,8 @@ func (m *module) bringDown(ctx context.Context, r *run) error {
 	return err
 }
 
-// bring has the service run or not, and start with the system as the state says. seen reports that it
-// was started or stopped, and looked at again.
+// bring starts or stops the service, and enables or disables it according to the state. seen
+// reports whether it was started or stopped, and checked again.
 func (m *module) bring(
 	ctx context.Context, r *run, up bool, texts change.Texts,
 ) (seen bool, err error) {
@@ -232,7 +238,7 @@ func (m *module) bring(
 			return change.Raise(err)
 		},
 		Texts: texts,
-		Trust: true, // it has been looked at already, for the service to be enabled also where it failed
+		Trust: true, // already checked, so that the service is enabled even if it failed
 	}.Ensure(ctx)
 	r.take(ret)
 	switch {
@@ -244,12 +250,13 @@ func (m *module) bring(
 	return seen, m.turnAlso(ctx, r, true, now, now == up)
 }
 
-// order has the module start or stop the service. A start that it reports as an error is a failure.
+// order starts or stops the service with the module. An error when starting is a failure.
 func (m *module) order(ctx context.Context, r *run, up bool) (bool, error) {
 	if up {
-		ok, err := m.ask(ctx, "start", r.name, nil, m.systemdWords(r.report, "start", r.Kwargs))
+		ok, err := calls.ServiceStart(ctx, m.env, r.name,
+			m.systemdWords(r.report, "start", r.Kwargs))
 		return ok, change.Except(err, loader.KindExecution)
 	}
-	ok, err := m.ask(ctx, "stop", r.name, nil, m.systemdWords(r.report, "stop", r.Kwargs))
+	ok, err := calls.ServiceStop(ctx, m.env, r.name, m.systemdWords(r.report, "stop", r.Kwargs))
 	return ok, change.Raise(err)
 }

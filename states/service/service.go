@@ -1,10 +1,10 @@
-// Package service is Salt's state service: which services run, which start with the system, and which are masked
-// (salt/states/service.py). The module service, whichever it is here, does the work.
+// Package service is Salt's state service: running services, services that start at boot, and
+// masked services (salt/states/service.py). It uses whichever module service the host has.
 //
-// What a service does is asked before and after; changes are what is different then. In test mode nothing is started, stopped, enabled
-// or masked; systemd may be told to read its unit files anew.
+// The service is checked before and after; changes are the differences. In test mode nothing is
+// started, stopped, enabled or masked, but systemd may be told to reload its unit files.
 //
-// What differs from Salt: a mask that could not be made or taken away is a failure.
+// Difference from Salt: failing to mask or unmask a service is a failure.
 package service
 
 import (
@@ -20,6 +20,7 @@ import (
 	"github.com/brineproject/brine/internal/clock"
 	"github.com/brineproject/brine/internal/systemd"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -36,7 +37,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 		if host == "" {
 			host = grains.Text("os")
 		}
-		return nil, errors.New("No service execution module loaded: check support for service management on " + host + " ") // Salt's text
+		// Salt's text
+		return nil, errors.New("No service execution module loaded: check support for service management on " + host + " ")
 	}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("running", m.running),
@@ -50,16 +52,11 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// has tells whether the module has a function.
+// has reports whether the module has a function.
 func (m *module) has(fun string) bool { return m.env.Functions.Has("service." + fun) }
 
-// ask calls a function of the module with the name of the service, and tells whether its answer counts as true.
-func (m *module) ask(ctx context.Context, fun, name string, more []any, kwargs *data.Map) (bool, error) {
-	v, err := m.env.Call(ctx, "service."+fun, append([]any{name}, more...), kwargs)
-	return data.Truth(v), err
-}
-
-// A report is the result of a state that comes about in steps, of which a later one may replace what an earlier one said.
+// A report is the result of a state that is built in steps. Later steps may replace the outcome of
+// earlier ones.
 type report struct {
 	name     string
 	result   any
@@ -68,14 +65,17 @@ type report struct {
 	warnings []any
 }
 
-func newReport(name string) *report { return &report{name: name, result: true, changes: &data.Map{}} }
+func newReport(name string) *report {
+	return &report{name: name, result: true,
+		changes: &data.Map{}}
+}
 
-// says sets result and comment.
-func (r *report) says(result any, format string, args ...any) {
+// set sets result and comment.
+func (r *report) set(result any, format string, args ...any) {
 	r.result, r.comment = result, fmt.Sprintf(format, args...)
 }
 
-// take takes result and comment of a part of the state.
+// take copies result and comment of a part of the state.
 func (r *report) take(part change.Result) {
 	r.comment = data.Str(part.Comment)
 	switch part.Verdict {
@@ -86,12 +86,13 @@ func (r *report) take(part change.Result) {
 	}
 }
 
-// took takes an error for the result: what the module could not do is a failure, anything else an error of the call.
-func (r *report) took(err error) (any, error) {
+// failed converts an error to a failed result if it comes from the module. Any other error is
+// returned.
+func (r *report) failed(err error) (any, error) {
 	if loader.KindOf(err) != loader.KindExecution {
 		return nil, err
 	}
-	r.says(false, "%s", err.Error())
+	r.set(false, "%s", err.Error())
 	return r.ret(), nil
 }
 
@@ -103,35 +104,33 @@ func (r *report) ret() *data.Map {
 	return ret
 }
 
-// offline tells whether the module cannot know what runs.
+// offline reports whether the module cannot determine which services run.
 func (m *module) offline(ctx context.Context) (bool, error) {
 	if !m.has("offline") {
 		return false, nil
 	}
-	v, err := m.env.Call(ctx, "service.offline", nil, nil)
-	return data.Truth(v), err
+	return calls.ServiceOffline(ctx, m.env)
 }
 
-// available tells whether there is a service; where there is none, the report says so.
+// available reports whether a service exists. If it does not, it adds that to the report.
 func (m *module) available(ctx context.Context, r *report) (bool, error) {
 	there, err := false, error(nil)
 	switch {
 	case m.has("available"):
-		there, err = m.ask(ctx, "available", r.name, nil, nil)
+		there, err = calls.ServiceAvailable(ctx, m.env, r.name)
 	case m.has("get_all"):
-		var all any
-		all, err = m.env.Call(ctx, "service.get_all", nil, nil)
-		list, _ := all.([]any)
-		there = slices.Contains(list, any(r.name))
+		var all []string
+		all, err = calls.ServiceGetAll(ctx, m.env)
+		there = slices.Contains(all, r.name)
 	}
 	if err == nil && !there {
-		r.says(false, "The named service %s is not available", r.name)
+		r.set(false, "The named service %s is not available", r.name)
 	}
 	return there, err
 }
 
-// systemdWords returns those of no_block, unmask and unmask_runtime that a function of the module takes. Where systemd does not run the
-// report warns of them.
+// systemdWords returns the arguments among no_block, unmask and unmask_runtime that a function of
+// the module accepts. Without systemd it adds a warning to the report.
 func (m *module) systemdWords(r *report, fun string, kwargs *data.Map) *data.Map {
 	words := &data.Map{}
 	f, ok := m.env.Functions.Func("service." + fun)
@@ -140,7 +139,8 @@ func (m *module) systemdWords(r *report, fun string, kwargs *data.Map) *data.Map
 	}
 	for _, word := range []string{"no_block", "unmask", "unmask_runtime"} {
 		v, given := kwargs.Get(word)
-		takes := slices.ContainsFunc(f.Spec().Params, func(p loader.Param) bool { return p.Name == word })
+		takes := slices.ContainsFunc(f.Spec().Params,
+			func(p loader.Param) bool { return p.Name == word })
 		if !given || !takes {
 			continue
 		}
@@ -156,17 +156,17 @@ func (m *module) systemdWords(r *report, fun string, kwargs *data.Map) *data.Map
 	return words
 }
 
-// runs tells whether a service runs.
+// runs reports whether a service runs.
 func (m *module) runs(ctx context.Context, r *report, sig any, kwargs *data.Map) (bool, error) {
-	return m.ask(ctx, "status", r.name, []any{sig}, m.systemdWords(r, "status", kwargs))
+	return calls.ServiceStatus(ctx, m.env, r.name, sig, m.systemdWords(r, "status", kwargs))
 }
 
-// starts tells whether a service starts with the system; it does where that cannot be asked.
+// starts reports whether a service starts at boot. It returns true if that cannot be determined.
 func (m *module) starts(ctx context.Context, name string) (bool, error) {
 	if !m.has("enabled") {
 		return true, nil
 	}
-	return m.ask(ctx, "enabled", name, nil, nil)
+	return calls.ServiceEnabled(ctx, m.env, name, nil)
 }
 
 // toggle returns whether a service is to be enabled (true), disabled (false) or left alone (nil).
@@ -183,7 +183,7 @@ func toggle(enable any) any {
 	return nil
 }
 
-// wait waits as long as init_delay says.
+// wait waits for init_delay seconds.
 func wait(ctx context.Context, delay any) error {
 	if !data.Truth(delay) {
 		return nil

@@ -12,20 +12,21 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A model is a service and the module that looks after it.
+// A model is a simulated service with its module.
 type model struct {
 	*data.Map
-	acts int // how often it was told to change
+	acts int // number of calls that change something
 }
 
 func newModel(is *data.Map) *model {
-	m := &model{Map: data.NewMap("avail", true, "running", false, "enabled", false, "masked", false, "rmasked", false, "start", "ok", "stop", "ok",
-		"enable", "ok", "disable", "ok", "mask", "ok", "without", []any{}, "offline", false)}
+	m := &model{Map: data.NewMap("avail", true, "running", false, "enabled", false, "masked", false,
+		"rmasked", false, "start", "ok", "stop", "ok", "enable", "ok", "disable", "ok", "mask",
+		"ok", "without", []any{}, "offline", false)}
 	m.Update(is)
 	return m
 }
 
-// act does something: kind says how that goes.
+// act performs an action. kind selects its outcome.
 func (m *model) act(kind, attr string, to bool) (any, error) {
 	m.acts++
 	switch m.Text(kind) {
@@ -82,16 +83,19 @@ func (m *model) plugin() loader.Plugin {
 		loader.F("start", func(context.Context, blockArgs) (any, error) { return m.act("start", "running", true) }),
 		loader.F("restart", func(context.Context, noBlockArgs) (any, error) { return m.act("start", "running", true) }),
 		loader.F("stop", func(context.Context, noBlockArgs) (any, error) { return m.act("stop", "running", false) }),
-		does("reload", "start", "running", true), does("force_reload", "start", "running", true), does("full_restart", "start", "running", true),
-		does("enable", "enable", "enabled", true), does("disable", "disable", "enabled", false),
+		does("reload", "start", "running", true), does("force_reload", "start", "running", true),
+		does("full_restart", "start", "running", true), does("enable", "enable", "enabled", true),
+		does("disable", "disable", "enabled", false),
 		loader.F("masked", func(_ context.Context, a maskArgs) (any, error) { return m.Value(m.maskAttr(a.Runtime)), nil }),
 		loader.F("mask", func(_ context.Context, a maskArgs) (any, error) { return m.act("mask", m.maskAttr(a.Runtime), true) }),
 		loader.F("unmask", func(_ context.Context, a maskArgs) (any, error) { return m.act("mask", m.maskAttr(a.Runtime), false) }),
 		loader.F("offline", func(context.Context, loader.NoArgs) (any, error) { return m.Value("offline"), nil }),
 	}
 	without := m.Value("without").([]any)
-	funcs = slices.DeleteFunc(funcs, func(f loader.Func) bool { return slices.Contains(without, any(f.Spec().Name)) })
-	return loader.Plugin{Name: "service", New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
+	funcs = slices.DeleteFunc(funcs,
+		func(f loader.Func) bool { return slices.Contains(without, any(f.Spec().Name)) })
+	return loader.Plugin{Name: "service",
+		New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 }
 
 // states returns the states of a host with the model.
@@ -108,7 +112,8 @@ func (m *model) states(t *testing.T) *loader.Registry {
 	return states
 }
 
-// testdata/results.json has what Salt 3006.0 says of services of all kinds, in test mode and not. A second run changes nothing.
+// testdata/results.json has the results of Salt 3006.0 for services of all kinds, in test mode and
+// not. A second run changes nothing.
 func TestResults(t *testing.T) {
 	src, err := os.ReadFile("testdata/results.json")
 	if err != nil {
@@ -127,26 +132,30 @@ func TestResults(t *testing.T) {
 		ctx := change.WithCall(t.Context(), &change.Call{Test: test, Low: &data.Map{}})
 		got, err := states.Invoke(ctx, c.Text("fun"), nil, c.Value("kwargs").(*data.Map))
 		if err != nil || !data.Equal(got, c.Value("ret")) {
-			t.Errorf("%s %s of %s, test=%v\n got %s, %v\nwant %s", c.Text("fun"), data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")), test, data.Repr(got), err,
+			t.Errorf("%s %s of %s, test=%v\n got %s, %v\nwant %s", c.Text("fun"),
+				data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")), test, data.Repr(got), err,
 				data.Repr(c.Value("ret")))
 			continue
 		}
 		if test && (m.acts > 0 || !data.Equal(m.Map, before)) {
-			t.Errorf("%s %s of %s: test mode acted", c.Text("fun"), data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")))
+			t.Errorf("%s %s of %s: test mode acted", c.Text("fun"), data.Repr(c.Value("kwargs")),
+				data.Repr(c.Value("model")))
 		}
 		if test || c.Text("fun") == "service.mod_watch" || got.(*data.Map).Value("result") != true {
 			continue
 		}
 		again, err := states.Invoke(ctx, c.Text("fun"), nil, c.Value("kwargs").(*data.Map))
-		if ret, ok := again.(*data.Map); err != nil || !ok || ret.Value("result") != true || data.Truth(ret.Value("changes")) {
-			t.Errorf("%s %s of %s: the second run gives %s, %v", c.Text("fun"), data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")), data.Repr(again), err)
+		if ret, ok := again.(*data.Map); err != nil || !ok || ret.Value("result") != true ||
+			data.Truth(ret.Value("changes")) {
+			t.Errorf("%s %s of %s: the second run gives %s, %v", c.Text("fun"),
+				data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")), data.Repr(again), err)
 		}
 		m.idle(t, states, c)
 	}
 }
 
-// idle runs a case in test mode after it ran twice: that changes nothing. Only a service that is not
-// there, and a unit that is never enabled, may be said to become something.
+// idle runs a case in test mode after two real runs: that changes nothing. Only a missing service,
+// and a unit that cannot be enabled, may be reported as changing.
 func (m *model) idle(t *testing.T, states *loader.Registry, c *data.Map) {
 	t.Helper()
 	acts := m.acts
@@ -154,12 +163,14 @@ func (m *model) idle(t *testing.T, states *loader.Registry, c *data.Map) {
 	v, err := states.Invoke(ctx, c.Text("fun"), nil, c.Value("kwargs").(*data.Map))
 	ret, _ := v.(*data.Map)
 	never := m.Value("avail") == false || m.Value("enable") == "idle" || m.Value("disable") == "idle"
-	if err != nil || m.acts > acts || data.Truth(ret.Value("changes")) || ret.Value("result") != true && !never {
-		t.Errorf("%s %s of %s: test mode in the end gives %s, %v", c.Text("fun"), data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")), data.Repr(v), err)
+	if err != nil || m.acts > acts || data.Truth(ret.Value("changes")) ||
+		ret.Value("result") != true && !never {
+		t.Errorf("%s %s of %s: test mode in the end gives %s, %v", c.Text("fun"),
+			data.Repr(c.Value("kwargs")), data.Repr(c.Value("model")), data.Repr(v), err)
 	}
 }
 
-// A mask that stays as it is is a failure.
+// Failing to change a mask is a failure.
 func TestMaskFails(t *testing.T) {
 	for fun, masked := range map[string]bool{"masked": false, "unmasked": true} {
 		m := newModel(data.NewMap("mask", "idle", "masked", masked))
@@ -176,7 +187,8 @@ func TestWithoutModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newModule(modules.Env()); err == nil || err.Error() != "No service execution module loaded: check support for service management on Plan9 " {
+	if _, err := newModule(modules.Env()); err == nil ||
+		err.Error() != "No service execution module loaded: check support for service management on Plan9 " {
 		t.Errorf("without a module: %v", err)
 	}
 }

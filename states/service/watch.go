@@ -5,6 +5,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -19,15 +20,17 @@ type watchArgs struct {
 	Kwargs      *data.Map `kwargs:"kwargs"`
 }
 
-// modWatch restarts a service that is to run, or stops one that is not to, when something changed that it watches.
+// modWatch restarts a service that is to run, or stops one that is not to run, when a watched state
+// changed something.
 //
 // reload
 //
-//	True: it reads its configuration anew in place of a restart; with force True by a restart where it must be.
+//	True: reload the service instead of restarting it; with force True restart it if it cannot
+//	reload.
 //
 // full_restart
 //
-//	True: it is stopped and started, where the module makes a difference.
+//	True: stop and start it, if the module distinguishes this from a restart.
 //
 // init_delay
 //
@@ -41,7 +44,7 @@ type watchArgs struct {
 func (m *module) modWatch(ctx context.Context, a watchArgs) (any, error) {
 	r := newReport(a.Name)
 	if a.Sfun != "dead" && a.Sfun != "running" {
-		r.says(false, "Unable to trigger watch for service.%s", data.Str(a.Sfun))
+		r.set(false, "Unable to trigger watch for service.%s", data.Str(a.Sfun))
 		return r.ret(), nil
 	}
 	runs, err := m.runs(ctx, r, a.Sig, a.Kwargs)
@@ -58,18 +61,19 @@ func (m *module) modWatch(ctx context.Context, a watchArgs) (any, error) {
 		return r.ret(), nil
 	}
 	if change.Test(ctx) {
-		r.says(nil, "Service is set to be %s", past)
+		r.set(nil, "Service is set to be %s", past)
 		return r.ret(), nil
 	}
 	if verb == "start" && m.has("stop") {
-		if _, err := m.ask(ctx, "stop", a.Name, nil, nil); err != nil {
+		if _, err := calls.ServiceStop(ctx, m.env, a.Name, nil); err != nil {
 			return nil, err
 		}
 	}
 	return m.react(ctx, r, a, fun, verb, past)
 }
 
-// reaction returns the module's function that a watch calls, and the word for it; none where there is nothing to do.
+// reaction returns the module's function to call for a watch, and the verb for it. Both are empty
+// if there is nothing to do.
 func (m *module) reaction(a watchArgs, runs bool) (fun, verb string) {
 	switch {
 	case a.Sfun == "dead" && !runs:
@@ -88,17 +92,19 @@ func (m *module) reaction(a watchArgs, runs bool) (fun, verb string) {
 	return "restart", "restart"
 }
 
-// react calls the function and says what came of it.
-func (m *module) react(ctx context.Context, r *report, a watchArgs, fun, verb, past string) (any, error) {
+// react calls the function and reports the outcome.
+func (m *module) react(
+	ctx context.Context, r *report, a watchArgs, fun, verb, past string,
+) (any, error) {
 	v, err := m.env.Call(ctx, "service."+fun, []any{a.Name}, m.systemdWords(r, fun, a.Kwargs))
 	if err != nil {
-		return r.took(err)
+		return r.failed(err)
 	}
 	if err := wait(ctx, a.InitDelay); err != nil {
 		return nil, err
 	}
 	r.changes.Set(a.Name, v)
-	r.says(v, "Service %s", past)
+	r.set(v, "Service %s", past)
 	if !data.Truth(v) {
 		r.comment = "Failed to " + verb + " the service"
 	}
@@ -110,7 +116,8 @@ type beaconArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// modBeacon has a beacon tell of a service where its state says beacon: True; beacon_data are the beacon's settings.
+// modBeacon adds a beacon for a service whose state has beacon: True. beacon_data are the beacon's
+// settings.
 //
 //	nginx:
 //	  service.running:
@@ -120,9 +127,10 @@ type beaconArgs struct {
 func (m *module) modBeacon(ctx context.Context, a beaconArgs) (any, error) {
 	switch sfun := a.Kwargs.Value("sfun"); {
 	case sfun != "running" && sfun != "dead":
-		return change.Failed(a.Name, "service."+data.Str(sfun)+" does not work with the beacon state function"), nil
+		return change.Failed(a.Name, "service."+data.Str(sfun)+
+			" does not work with the beacon state function"), nil
 	case !data.Truth(a.Kwargs.Value("beacon")):
-		return change.Done(a.Name, "Not adding beacon."), nil
+		return change.Unchanged(a.Name, "Not adding beacon."), nil
 	}
 	settings, _ := a.Kwargs.Value("beacon_data").(*data.Map)
 	or := func(key string, otherwise any) any {
@@ -131,12 +139,13 @@ func (m *module) modBeacon(ctx context.Context, a beaconArgs) (any, error) {
 		}
 		return otherwise
 	}
-	watch := data.NewMap("onchangeonly", or("onchangeonly", true), "delay", or("delay", int64(0)), "emitatstartup", or("emitatstartup", false),
-		"uncleanshutdown", or("emitatstartup", nil))
-	states := m.env.Shelf("states")
+	watch := data.NewMap("onchangeonly", or("onchangeonly", true), "delay", or("delay", int64(0)),
+		"emitatstartup", or("emitatstartup", false), "uncleanshutdown", or("emitatstartup", nil))
+	states := m.env.Registry("states")
 	if !states.Has("beacon.present") {
-		return nil, loader.Execution("a beacon for service %s: there is no state beacon.present", a.Name)
+		return nil, loader.Execution("add a beacon for service %s: the state beacon.present is not available", a.Name)
 	}
-	return states.Invoke(ctx, "beacon.present", nil, data.NewMap("name", "beacon_service_"+a.Name, "services", data.NewMap(a.Name, watch),
-		"interval", or("interval", int64(60)), "beacon_module", "service"))
+	return states.Invoke(ctx, "beacon.present", nil,
+		data.NewMap("name", "beacon_service_"+a.Name, "services", data.NewMap(a.Name, watch),
+			"interval", or("interval", int64(60)), "beacon_module", "service"))
 }

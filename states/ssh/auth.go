@@ -1,6 +1,6 @@
-// Package ssh is Salt's states ssh_auth, keys by which users may log in, and ssh_known_hosts, keys of
-// hosts that users know (salt/states/ssh_auth.py, ssh_known_hosts.py). The module ssh reads, asks for
-// and writes them.
+// Package ssh is Salt's states ssh_auth, for the keys that users may log in with, and
+// ssh_known_hosts, for the host keys that users trust (salt/states/ssh_auth.py,
+// ssh_known_hosts.py). The module ssh reads, fetches and writes them.
 package ssh
 
 import (
@@ -12,14 +12,15 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
 // Auth returns the state ssh_auth.
 //
-// What differs from Salt: of a source with several keys all are told of, the foremost of what became
-// of them in the comment; the keys of a source keep their options; manage removes keys from the file
-// that config names.
+// Differences from Salt: all keys of a source are reported, and the comment has the most important
+// outcome. The keys of a source keep their options. manage removes keys from the file given by
+// config.
 func Auth() loader.Plugin {
 	return loader.Plugin{Name: "ssh_auth", New: func(env *loader.Env) (*loader.Module, error) {
 		m := &module{env}
@@ -31,10 +32,10 @@ func Auth() loader.Plugin {
 	}}
 }
 
-// A module does the work of all states of the package.
+// A module is shared by all states of the package.
 type module struct{ env *loader.Env }
 
-// A login is what functions are told of a key by which a user may log in.
+// A login holds the arguments of functions about a login key.
 type login struct {
 	Enc                 any `default:"'ssh-rsa'"`
 	Comment             any `default:"''"`
@@ -57,7 +58,7 @@ type presentKeyArgs struct {
 
 var fullKey = regexp.MustCompile(`^(.*?)\s?((?:sk-)?(?:ssh-|ecds)[\w@.-]+\s.+)$`)
 
-// split takes the options, the kind and the comment from a name that has them beside the key.
+// split splits options, type and comment from a name that contains them.
 func (a keyArgs) split() keyArgs {
 	found := fullKey.FindStringSubmatch(a.Name)
 	rest := a.Name
@@ -80,46 +81,47 @@ func (a keyArgs) split() keyArgs {
 	return a
 }
 
-// words returns the arguments of functions of the module that are about one key.
+// words returns the arguments of module functions for one key.
 func (a keyArgs) words() *data.Map {
 	options := a.Options
 	if options == nil {
 		options = []any{}
 	}
-	return data.NewMap("user", a.User, "key", a.Name, "enc", a.Enc, "comment", a.Comment, "options", options, "config", a.Config,
-		"fingerprint_hash_type", a.FingerprintHashType)
+	return data.NewMap("user", a.User, "key", a.Name, "enc", a.Enc, "comment", a.Comment,
+		"options", options, "config", a.Config, "fingerprint_hash_type", a.FingerprintHashType)
 }
 
-// fromSource returns the arguments of functions of the module that are about a source.
+// fromSource returns the arguments of module functions for a source.
 func (a keyArgs) fromSource(ctx context.Context) *data.Map {
-	return data.NewMap("user", a.User, "source", a.Source, "config", a.Config, "saltenv", change.CallOf(ctx).SaltEnv, "fingerprint_hash_type", a.FingerprintHashType)
+	return data.NewMap("user", a.User, "source", a.Source, "config", a.Config,
+		"saltenv", change.CallOf(ctx).SaltEnv, "fingerprint_hash_type", a.FingerprintHashType)
 }
 
-// presentKey lets a user log in by a key.
+// presentKey allows a user to log in with a key.
 //
 // name
 //
-//	The key; its options and its kind may stand before it, its comment behind.
+//	The key. Options and type may precede it, a comment may follow.
 //
 // user
 //
-//	Who may log in.
+//	The user who may log in.
 //
 // enc
 //
-//	The kind of the key, such as ed25519.
+//	The type of the key, such as ed25519.
 //
 // source
 //
-//	A file of keys; then name is none.
+//	A file of keys. The name is not a key then.
 //
 // options
 //
-//	A list of options before the key.
+//	A list of options for the key.
 //
 // config
 //
-//	The file, below the home directory; %u and %h are the user and its home directory.
+//	The file, relative to the home directory. %u and %h stand for the user and the home directory.
 //
 //	AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==:
 //	  ssh_auth.present:
@@ -139,8 +141,10 @@ func (m *module) allow(ctx context.Context, a keyArgs) (any, error) {
 	}
 	fun, words := "ssh.set_auth_key", a.words()
 	if data.Truth(a.Source) {
-		there, err := m.env.Call(ctx, "cp.cache_file", []any{a.Source, change.CallOf(ctx).SaltEnv}, nil)
-		if err != nil || !data.Truth(there) {
+		path, err := calls.CacheFile(ctx, m.env, calls.Source{
+			Path: a.Source, SaltEnv: change.CallOf(ctx).SaltEnv,
+		})
+		if err != nil || path == "" {
 			return change.Failed(name, fmt.Sprintf("Failed to add the ssh key. Source file %s is missing", data.Str(a.Source))), nil //nolint:nilerr // Salt's text
 		}
 		fun, words = "ssh.set_auth_key_from_file", a.fromSource(ctx)
@@ -156,17 +160,17 @@ func (m *module) allow(ctx context.Context, a keyArgs) (any, error) {
 	case "new":
 		return change.New(name, true, data.NewMap(a.Name, "New"), what+" was added"), nil
 	case "no change":
-		return change.Done(name, fmt.Sprintf("The authorized host key %s is already present for user %s", a.Name, a.User)), nil
+		return change.Unchanged(name, fmt.Sprintf("The authorized host key %s is already present for user %s", a.Name, a.User)), nil
 	case "invalid", "Invalid public key":
 		return change.Failed(name, "Invalid public ssh key, most likely has spaces or invalid syntax"), nil
 	}
-	if said := complaint(ctx); said != "" {
-		return change.Failed(name, said), nil
+	if message := complaint(ctx); message != "" {
+		return change.Failed(name, message), nil
 	}
 	return change.Failed(name, "Failed to add the ssh key. Is the home directory available, and/or does the key file exist?"), nil
 }
 
-// complaint returns what the module says of a source without keys.
+// complaint returns the module's error message for a source without keys.
 func complaint(ctx context.Context) string {
 	c := loader.ContextOf(ctx)
 	v, ok := c.Get("ssh_auth.error")
@@ -177,35 +181,36 @@ func complaint(ctx context.Context) string {
 	return data.Str(v)
 }
 
-// tested says what present or absent would do.
+// tested returns the test mode result of present or absent.
 func (m *module) tested(ctx context.Context, a keyArgs, name string, present bool) (any, error) {
 	if data.Truth(a.Source) {
 		return m.testedSource(ctx, a, name, present)
 	}
-	status, err := m.env.Call(ctx, "ssh.check_key", nil, a.words())
+	status, err := loader.CallAs[string](ctx, m.env, "ssh.check_key", nil, a.words())
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case present && status == "update", present && status == "add":
-		word := map[any]string{"update": "updated", "add": "added"}[status]
-		return change.Would(name, nil, fmt.Sprintf("Key %s for user %s is set to be %s", a.Name, a.User, word)), nil
+		word := map[string]string{"update": "updated", "add": "added"}[status]
+		return change.Would(name, nil,
+			fmt.Sprintf("Key %s for user %s is set to be %s", a.Name, a.User, word)), nil
 	case present:
-		return change.Done(name, fmt.Sprintf("The authorized host key %s is already present for user %s", a.Name, a.User)), nil
+		return change.Unchanged(name, fmt.Sprintf("The authorized host key %s is already present for user %s", a.Name, a.User)), nil
 	case status == "add":
-		return change.Done(name, "Key is already absent"), nil
+		return change.Unchanged(name, "Key is already absent"), nil
 	}
-	return change.Would(name, nil, fmt.Sprintf("Key %s for user %s is set for removal", a.Name, a.User)), nil
+	return change.Would(name, nil,
+		fmt.Sprintf("Key %s for user %s is set for removal", a.Name, a.User)), nil
 }
 
 func (m *module) testedSource(
 	ctx context.Context, a keyArgs, name string, present bool,
 ) (any, error) {
-	v, err := m.env.Call(ctx, "ssh.check_key_file", nil, a.fromSource(ctx))
+	keys, err := calls.Found[*data.Map](ctx, m.env, "ssh.check_key_file", nil, a.fromSource(ctx))
 	if err != nil {
 		return nil, err
 	}
-	keys, _ := v.(*data.Map)
 	var b strings.Builder
 	for key, status := range keys.All() {
 		switch {
@@ -215,23 +220,25 @@ func (m *module) testedSource(
 			fmt.Fprintf(&b, "Set to remove: %s\n", data.Str(key))
 		}
 	}
-	said := complaint(ctx)
+	message := complaint(ctx)
 	switch {
 	case b.Len() > 0:
 		return change.Would(name, nil, b.String()), nil
-	case said != "":
-		return change.Failed(name, said), nil
+	case message != "":
+		return change.Failed(name, message), nil
 	case present:
-		return change.Done(name, fmt.Sprintf("All host keys in file %s are already present", data.Str(a.Source))), nil
+		return change.Unchanged(name, fmt.Sprintf("All host keys in file %s are already present",
+			data.Str(a.Source))), nil
 	}
-	return change.Done(name, fmt.Sprintf("All host keys in file %s are already absent", data.Str(a.Source))), nil
+	return change.Unchanged(name, fmt.Sprintf("All host keys in file %s are already absent",
+		data.Str(a.Source))), nil
 }
 
-// absentKey takes a key away by which a user may log in.
+// absentKey removes a key that a user may log in with.
 //
 // source
 //
-//	A file of keys; then name is none.
+//	A file of keys. The name is not a key then.
 //
 //	AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==:
 //	  ssh_auth.absent:
@@ -242,21 +249,22 @@ func (m *module) absentKey(ctx context.Context, a keyArgs) (any, error) {
 	words := a.fromSource(ctx)
 	if !data.Truth(a.Source) {
 		a, fun = a.split(), "ssh.rm_auth_key"
-		words = data.NewMap("user", a.User, "key", a.Name, "config", a.Config, "fingerprint_hash_type", a.FingerprintHashType)
+		words = data.NewMap("user", a.User, "key", a.Name, "config", a.Config,
+			"fingerprint_hash_type", a.FingerprintHashType)
 	}
 	if change.Test(ctx) {
 		return m.tested(ctx, a, name, false)
 	}
-	said, err := m.env.Call(ctx, fun, nil, words)
+	message, err := m.env.Call(ctx, fun, nil, words)
 	switch {
 	case err != nil:
 		return nil, err
-	case said == "fail":
+	case message == "fail":
 		return change.Failed(name, complaint(ctx)), nil
-	case said == "Key removed":
-		return change.New(name, true, data.NewMap(a.Name, "Removed"), said), nil
+	case message == "Key removed":
+		return change.New(name, true, data.NewMap(a.Name, "Removed"), message), nil
 	}
-	return change.New(name, said != "Key not removed", nil, said), nil
+	return change.New(name, message != "Key not removed", nil, message), nil
 }
 
 type manageKeysArgs struct {
@@ -267,11 +275,11 @@ type manageKeysArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// manageKeys makes keys the only ones by which a user may log in.
+// manageKeys sets the complete list of keys that a user may log in with.
 //
 // ssh_keys
 //
-//	The keys, each as the name of ssh_auth.present.
+//	The keys, in the form of the name of ssh_auth.present.
 //
 //	keys of root:
 //	  ssh_auth.manage:
@@ -280,16 +288,16 @@ type manageKeysArgs struct {
 //	    - ssh_keys:
 //	      - AAAAB3NzaC1kc3MAAACBAL0sQ9fJ5bYTEyY==
 func (m *module) manageKeys(ctx context.Context, a manageKeysArgs) (any, error) {
-	v, err := m.env.Call(ctx, "ssh.auth_keys", nil, data.NewMap("user", a.User, "config", a.Config))
+	there, err := calls.Found[*data.Map](ctx, m.env, "ssh.auth_keys", nil,
+		data.NewMap("user", a.User, "config", a.Config))
 	if err != nil {
 		return nil, err
 	}
-	there, _ := v.(*data.Map)
 	var wanted, comments []string
 	for _, k := range a.SSHKeys {
 		wanted = append(wanted, strings.Fields(data.Str(k))...)
 	}
-	ret := change.New("", true, nil, "") // Salt's name is empty
+	ret := change.New("", true, nil, "") // in Salt the name is empty
 	changes := ret.Value("changes").(*data.Map)
 	for key := range there.All() {
 		switch {

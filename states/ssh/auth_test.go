@@ -29,7 +29,7 @@ func newRoot(t *testing.T) *testroot.Root {
 	return r
 }
 
-// The texts and the bytes are those of Salt 3006.0.
+// The comments and the files are those of Salt 3006.0.
 func TestKeys(t *testing.T) {
 	r := newRoot(t)
 	file := "root/.ssh/authorized_keys"
@@ -41,17 +41,23 @@ func TestKeys(t *testing.T) {
 	}{
 		{"present", data.NewMap("name", "ssh-dss "+one+" a comment"),
 			testroot.Step{Comment: "Key " + one + " for user root is set to be added"},
-			testroot.Step{Result: true, Changes: data.NewMap(one, "New"), Comment: "The authorized host key " + one + " for user root was added"},
-			testroot.Step{Result: true, Comment: "The authorized host key " + one + " is already present for user root"},
+			testroot.Step{Result: true, Changes: data.NewMap(one, "New"),
+				Comment: "The authorized host key " + one + " for user root was added"},
+			testroot.Step{Result: true, Comment: "The authorized host key " + one +
+				" is already present for user root"},
 			"ssh-dss " + one + " a comment\n"},
-		{"present", data.NewMap("name", one, "enc", "dsa", "options", list(`command="x"`, "no-pty"), "comment", "c"),
+		{"present", data.NewMap("name", one, "enc", "dsa", "options", list(`command="x"`, "no-pty"),
+			"comment", "c"),
 			testroot.Step{Comment: "Key " + one + " for user root is set to be updated"},
-			testroot.Step{Result: true, Changes: data.NewMap(one, "Updated"), Comment: "The authorized host key " + one + " for user root was updated"},
-			testroot.Step{Result: true, Comment: "The authorized host key " + one + " is already present for user root"},
+			testroot.Step{Result: true, Changes: data.NewMap(one, "Updated"),
+				Comment: "The authorized host key " + one + " for user root was updated"},
+			testroot.Step{Result: true, Comment: "The authorized host key " + one +
+				" is already present for user root"},
 			`command="x",no-pty ssh-dss ` + one + " c\n"},
 		{"present", data.NewMap("name", "keys", "source", "salt://keys.pub"),
 			testroot.Step{Comment: "Set to add: " + two + "\nSet to update: " + one + "\n"},
-			testroot.Step{Result: true, Changes: data.NewMap("keys", "Updated"), Comment: "The authorized host key keys for user root was updated"},
+			testroot.Step{Result: true, Changes: data.NewMap("keys", "Updated"),
+				Comment: "The authorized host key keys for user root was updated"},
 			testroot.Step{Result: true},
 			"from=\"a\",no-pty ssh-dss " + one + " one\nssh-ed25519 " + two + " two@web1\n"},
 		{"absent", data.NewMap("name", two),
@@ -59,9 +65,11 @@ func TestKeys(t *testing.T) {
 			testroot.Step{Result: true, Changes: data.NewMap(two, "Removed"), Comment: "Key removed"},
 			testroot.Step{Result: true}, "from=\"a\",no-pty ssh-dss " + one + " one\n"},
 		{"manage", data.NewMap("name", "all", "ssh_keys", list("ssh-ed25519 "+two+" two")),
-			testroot.Step{Comment: one + " Key set for removal\nKey " + two + " for user root is set to be added"},
+			testroot.Step{Comment: one + " Key set for removal\nKey " + two +
+				" for user root is set to be added"},
 			testroot.Step{Result: true, Changes: data.NewMap(one, "Key removed", two, "New")},
-			testroot.Step{Result: true, Comment: "The authorized host key " + two + " is already present for user root"},
+			testroot.Step{Result: true, Comment: "The authorized host key " + two +
+				" is already present for user root"},
 			"ssh-ed25519 " + two + " two\n"},
 		{"absent", data.NewMap("name", "keys", "source", "salt://keys.pub"),
 			testroot.Step{Comment: "Set to remove: " + two + "\n"},
@@ -77,7 +85,8 @@ func TestKeys(t *testing.T) {
 		r.Expect(t, false, "ssh_auth."+c.fun, c.args, c.done)
 		for _, test := range []bool{false, true} {
 			got := r.Apply(t, test, "ssh_auth."+c.fun, c.args)
-			if got.Value("result") != true || data.Truth(got.Value("changes")) || c.same.Comment != "" && got.Value("comment") != c.same.Comment {
+			if got.Value("result") != true || data.Truth(got.Value("changes")) ||
+				c.same.Comment != "" && got.Value("comment") != c.same.Comment {
 				t.Errorf("%s again, test mode %v: %s", c.fun, test, data.Repr(got))
 			}
 		}
@@ -86,22 +95,24 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(r.Path("root/.ssh")); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder: %v, %v", info, err)
+		t.Errorf("the directory: %v, %v", info, err)
 	}
 	if info, err := os.Stat(r.Path(file)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", info, err)
 	}
 }
 
-func TestWhatIsNoKey(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	r := newRoot(t)
 	for _, c := range []struct {
 		args *data.Map
 		want string
 	}{
 		{data.NewMap("name", "no/key!"), "Invalid public ssh key, most likely has spaces or invalid syntax"},
-		{data.NewMap("name", one, "user", "nobody"), "Failed to add the ssh key. Is the home directory available, and/or does the key file exist?"},
-		{data.NewMap("name", "x", "source", "salt://missing"), "Failed to add the ssh key. Source file salt://missing is missing"},
+		{data.NewMap("name", one, "user", "nobody"),
+			"Failed to add the ssh key. Is the home directory available, and/or does the key file exist?"},
+		{data.NewMap("name", "x", "source", "salt://missing"),
+			"Failed to add the ssh key. Source file salt://missing is missing"},
 	} {
 		if !c.args.Has("user") {
 			c.args.Set("user", "root")
@@ -110,19 +121,21 @@ func TestWhatIsNoKey(t *testing.T) {
 			r.Expect(t, false, "ssh_auth.present", c.args, testroot.Step{Result: false, Comment: c.want})
 		}
 	}
-	got := r.Apply(t, false, "ssh_auth.present", data.NewMap("name", "x", "user", "root", "source", "salt://none.pub"))
+	got := r.Apply(t, false, "ssh_auth.present",
+		data.NewMap("name", "x", "user", "root", "source", "salt://none.pub"))
 	if got.Value("result") != false || strings.Contains(r.Read(t, "root/.ssh/authorized_keys"), "nothing") {
 		t.Errorf("got %s", data.Repr(got))
 	}
 	r.Expect(t, false, "ssh_auth.present", data.NewMap("name", one, "user", "root", "config", "%h/keys-%u"),
-		testroot.Step{Result: true, Changes: data.NewMap(one, "New"), Comment: "The authorized host key " + one + " for user root was added"})
+		testroot.Step{Result: true, Changes: data.NewMap(one, "New"),
+			Comment: "The authorized host key " + one + " for user root was added"})
 	if got := r.Read(t, "root/keys-root"); got != "ssh-rsa "+one+" \n" {
 		t.Errorf("the file is %q", got)
 	}
 }
 
-// A user may link what is in the home directory elsewhere, but gets nothing by it that is another's.
-func TestLinksOutOfTheHomeFolder(t *testing.T) {
+// A user may use links in the home directory, but gains no access to files of others.
+func TestLinksOutOfTheHomeDirectory(t *testing.T) {
 	need.Root(t, "to have files of other users")
 	const uid = 54321
 	for name, c := range map[string]struct {
@@ -130,9 +143,10 @@ func TestLinksOutOfTheHomeFolder(t *testing.T) {
 		others string // owner of the directory that the links lead to
 		want   bool
 	}{
-		"the folder":             {map[string]string{"home/ann/.ssh": "conf.d"}, "root", false},
-		"the file":               {map[string]string{"home/ann/.ssh/authorized_keys": "conf.d/there"}, "root", false},
-		"a file that is missing": {map[string]string{"home/ann/.ssh/authorized_keys": "conf.d/none"}, "root", true}, // the link is replaced
+		"the directory": {map[string]string{"home/ann/.ssh": "conf.d"}, "root", false},
+		"the file":      {map[string]string{"home/ann/.ssh/authorized_keys": "conf.d/there"}, "root", false},
+		// link replaced
+		"a file that is missing": {map[string]string{"home/ann/.ssh/authorized_keys": "conf.d/none"}, "root", true},
 		"to what is ann's":       {map[string]string{"home/ann/.ssh": "conf.d"}, "ann", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,12 +168,14 @@ func TestLinksOutOfTheHomeFolder(t *testing.T) {
 				}
 			}
 			before := names(t, r.Path("conf.d"))
-			got, err := r.States.Invoke(t.Context(), "ssh_auth.present", nil, data.NewMap("name", "ssh-dss "+one+" c", "user", "ann"))
+			got, err := r.States.Invoke(t.Context(), "ssh_auth.present", nil,
+				data.NewMap("name", "ssh-dss "+one+" c", "user", "ann"))
 			ret, _ := got.(*data.Map)
 			if did := err == nil && ret.Value("result") == true; did != c.want {
 				t.Errorf("got %s, %v", data.Repr(got), err)
 			}
-			if text := r.Read(t, "conf.d/there"); text != "precious\n" || c.others == "root" && names(t, r.Path("conf.d")) != before {
+			if text := r.Read(t, "conf.d/there"); text != "precious\n" || c.others == "root" &&
+				names(t, r.Path("conf.d")) != before {
 				t.Errorf("there is %s, with %q", names(t, r.Path("conf.d")), text)
 			}
 			if !c.want {

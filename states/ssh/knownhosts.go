@@ -12,18 +12,19 @@ import (
 
 // KnownHosts returns the state ssh_known_hosts.
 //
-// What differs from Salt: arguments that do not go together are refused for real as in test mode.
+// Difference from Salt: contradictory arguments are rejected in a real run as in test mode.
 func KnownHosts() loader.Plugin {
-	return loader.Plugin{Name: "ssh_known_hosts", New: func(env *loader.Env) (*loader.Module, error) {
-		m := &module{env}
-		return &loader.Module{Funcs: []loader.Func{
-			loader.F("absent", m.absentHost),
-			loader.F("present", m.presentHost),
-		}}, nil
-	}}
+	return loader.Plugin{Name: "ssh_known_hosts",
+		New: func(env *loader.Env) (*loader.Module, error) {
+			m := &module{env}
+			return &loader.Module{Funcs: []loader.Func{
+				loader.F("absent", m.absentHost),
+				loader.F("present", m.presentHost),
+			}}, nil
+		}}
 }
 
-// place returns the file of known hosts, and why it cannot be.
+// place returns the file of known hosts, or an error message.
 func place(user, config any) (file string, refusal string) {
 	file = data.Str(config)
 	if !data.Truth(config) {
@@ -51,35 +52,35 @@ type hostArgs struct {
 	FingerprintHashType any `default:"None"`
 }
 
-// presentHost has a user, or all users, know a host.
+// presentHost adds a host to the known hosts of a user, or of all users.
 //
 // user
 //
-//	Who knows it. Default: all, by /etc/ssh/ssh_known_hosts.
+//	The user. Default: all users, with the file /etc/ssh/ssh_known_hosts.
 //
 // fingerprint
 //
-//	The fingerprint of a key that the host gives.
+//	The fingerprint of a key that the host presents.
 //
 // key, enc
 //
-//	The key and its kind. Then the host is not asked.
+//	The key and its type. With these the host is not contacted.
 //
 // port
 //
-//	Where the host is asked; not with hash_known_hosts.
+//	The port of the host. Cannot be combined with hash_known_hosts.
 //
 // config
 //
-//	The file, below the home directory of the user.
+//	The file, relative to the home directory of the user.
 //
 // hash_known_hosts
 //
-//	False: the name of the host stands in clear.
+//	False: write the name of the host in plain text.
 //
 // timeout
 //
-//	How many seconds the host is waited for.
+//	How many seconds to wait for the host.
 //
 //	github.com:
 //	  ssh_known_hosts.present:
@@ -96,19 +97,20 @@ func (m *module) presentHost(ctx context.Context, a hostArgs) (any, error) {
 	case data.Truth(a.Key) && !data.Truth(a.Enc):
 		return change.Failed(a.Name, `Required argument "enc" if using "key" argument.`), nil
 	}
-	words := data.NewMap("user", a.User, "hostname", a.Name, "key", a.Key, "fingerprint", a.Fingerprint, "config", file, "port", a.Port,
+	words := data.NewMap("user", a.User, "hostname", a.Name, "key", a.Key,
+		"fingerprint", a.Fingerprint, "config", file, "port", a.Port,
 		"fingerprint_hash_type", a.FingerprintHashType)
 	if change.Test(ctx) {
 		return m.testedHost(ctx, a.Name, file, words)
 	}
-	words.Update(data.NewMap("enc", a.Enc, "hash_known_hosts", a.HashKnownHosts, "timeout", a.Timeout))
-	v, err := m.env.Call(ctx, "ssh.set_known_host", nil, words)
-	done, _ := v.(*data.Map)
+	words.Update(data.NewMap("enc", a.Enc, "hash_known_hosts", a.HashKnownHosts,
+		"timeout", a.Timeout))
+	done, err := loader.CallAs[*data.Map](ctx, m.env, "ssh.set_known_host", nil, words)
 	switch {
 	case err != nil:
 		return nil, err
 	case done.Value("status") == "exists":
-		return change.Done(a.Name, fmt.Sprintf("%s already exists in %s", a.Name, file)), nil
+		return change.Unchanged(a.Name, fmt.Sprintf("%s already exists in %s", a.Name, file)), nil
 	case done.Value("status") != "updated":
 		return change.Failed(a.Name, done.Text("error")), nil
 	}
@@ -122,20 +124,23 @@ func (m *module) presentHost(ctx context.Context, a hostArgs) (any, error) {
 		text = data.Str(first.Value(what))
 	}
 	changes := change.OldNew(done.Value("old"), done.Value("new"))
-	return change.New(a.Name, true, changes, fmt.Sprintf("%s's key saved to %s (%s: %s)", a.Name, file, what, text)), nil
+	return change.New(a.Name, true, changes,
+		fmt.Sprintf("%s's key saved to %s (%s: %s)", a.Name, file, what, text)), nil
 }
 
 func (m *module) testedHost(ctx context.Context, name, file string, words *data.Map) (any, error) {
-	status, err := m.env.Call(ctx, "ssh.check_known_host", nil, words)
+	status, err := loader.CallAs[string](ctx, m.env, "ssh.check_known_host", nil, words)
 	switch {
 	case err != nil:
 		return nil, err
 	case status == "exists":
-		return change.Done(name, fmt.Sprintf("Host %s is already in %s", name, file)), nil
+		return change.Unchanged(name, fmt.Sprintf("Host %s is already in %s", name, file)), nil
 	case status == "add":
-		return change.Would(name, nil, fmt.Sprintf("Key for %s is set to be added to %s", name, file)), nil
+		return change.Would(name, nil,
+			fmt.Sprintf("Key for %s is set to be added to %s", name, file)), nil
 	}
-	return change.Would(name, nil, fmt.Sprintf("Key for %s is set to be updated in %s", name, file)), nil
+	return change.Would(name, nil,
+		fmt.Sprintf("Key for %s is set to be updated in %s", name, file)), nil
 }
 
 type absentHostArgs struct {
@@ -144,7 +149,7 @@ type absentHostArgs struct {
 	Config any `default:"None"`
 }
 
-// absentHost has a user, or all users, forget a host.
+// absentHost removes a host from the known hosts of a user, or of all users.
 //
 //	github.com:
 //	  ssh_known_hosts.absent:
@@ -182,6 +187,6 @@ func (m *module) absentHost(ctx context.Context, a absentHostArgs) (change.Resul
 			return nil
 		},
 		Silent: true,
-		Trust:  true, // the module has removed the key or says why not
+		Trust:  true, // the module has removed the key or reports an error
 	}.Ensure(ctx)
 }

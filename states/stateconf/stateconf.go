@@ -1,5 +1,5 @@
-// Package stateconf is Salt's state stateconf: what the renderer of that name leaves of its declarations, which do nothing
-// (salt/states/stateconf.py).
+// Package stateconf is Salt's state stateconf: the declarations that the renderer of the same name
+// leaves behind. They do nothing (salt/states/stateconf.py).
 package stateconf
 
 import (
@@ -24,7 +24,7 @@ type setArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// set does nothing: the renderer stateconf has made variables of its arguments.
+// set does nothing: the renderer stateconf has already made variables of its arguments.
 //
 //	.params:
 //	  stateconf.set:

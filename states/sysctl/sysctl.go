@@ -1,8 +1,8 @@
-// Package sysctl is Salt's state sysctl: it keeps parameters of the kernel, now and at the next boot (salt/states/sysctl.py). The
-// module sysctl does the work.
+// Package sysctl is Salt's state sysctl: it sets kernel parameters, now and for the next boot
+// (salt/states/sysctl.py). It uses the module sysctl.
 //
-// What differs from Salt: test mode also sees that the configuration file has another value than the one that is in force, and what was
-// set is read again.
+// Differences from Salt: test mode also detects that the configuration file differs from the active
+// value. After a change the values are read again.
 package sysctl
 
 import (
@@ -13,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -35,33 +36,34 @@ type presentArgs struct {
 	Config any `default:"None"`
 }
 
-// A setting is how a parameter is.
+// A setting is the current state of a parameter.
 type setting struct {
-	configured any // in the file; nil where it is not there
+	configured any // in the file; nil if it is missing there
 	readable   bool
-	now        string // in force; "" where there is none
+	now        string // active value; "" if there is none
 }
 
-// has tells whether a parameter has a value, in the file and in force.
+// has reports whether a parameter has a value, both in the file and active.
 func (s setting) has(value string) bool {
-	return s.readable && s.configured != nil && words(data.Str(s.configured)) == words(value) && words(s.now) == words(value)
+	return s.readable && s.configured != nil && words(data.Str(s.configured)) == words(value) &&
+		words(s.now) == words(value)
 }
 
-// words returns a value with one blank between its parts.
+// words returns a value with single spaces between its parts.
 func words(value string) string { return strings.Join(strings.Fields(value), " ") }
 
-// present keeps a parameter of the kernel at a value.
+// present sets a kernel parameter.
 //
 // config
 //
-//	The file where it is kept. Default: the module's.
+//	The configuration file. Default: the module's default.
 //
 //	vm.swappiness:
 //	  sysctl.present:
 //	    - value: 20
 func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
 	if a.Config == nil {
-		file, err := m.env.Call(ctx, "sysctl.default_config", nil, nil)
+		file, err := loader.CallAs[string](ctx, m.env, "sysctl.default_config", nil, nil)
 		if err != nil {
 			return change.Result{}, err
 		}
@@ -79,23 +81,27 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 			return change.Except(err, loader.KindExecution)
 		},
 		Silent: true,
-		Say:    func(o change.Outcome[setting]) any { return a.say(o) },
+		Say:    func(o change.Outcome[setting]) any { return a.comment(o) },
 	}.Ensure(ctx)
 }
 
-// look reads how the parameter is.
+// look reads the parameter.
 func (m *module) look(ctx context.Context, a presentArgs) (setting, error) {
-	shown, err := change.Ask[any](ctx, m.env, "sysctl.show", nil, data.NewMap("config_file", a.Config))
+	shown, err := change.Ask[any](ctx, m.env, "sysctl.show", nil,
+		data.NewMap("config_file", a.Config))
+	if err != nil {
+		return setting{}, err
+	}
+	file, err := calls.FoundIn[*data.Map]("sysctl.show", shown)
 	if err != nil {
 		return setting{}, err
 	}
 	now, err := change.Ask[any](ctx, m.env, "sysctl.get", []any{a.Name}, nil)
-	file, _ := shown.(*data.Map)
 	return setting{file.Value(a.Name), shown != nil, data.Str(now)}, err
 }
 
-// say returns the comment.
-func (a presentArgs) say(o change.Outcome[setting]) string {
+// comment returns the comment.
+func (a presentArgs) comment(o change.Outcome[setting]) string {
 	value := data.Str(a.Value)
 	switch {
 	case o.Stage == change.StageSame:
@@ -111,7 +117,7 @@ func (a presentArgs) say(o change.Outcome[setting]) string {
 		a.Name, value, o.After.now, data.Str(a.Config), data.Str(o.After.configured))
 }
 
-// would says what is to change.
+// would describes the planned changes.
 func (s setting) would(a presentArgs) string {
 	value := data.Str(a.Value)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A kernel has one parameter, k, and a file that keeps it.
+// A kernel has one parameter, k, and a configuration file.
 type kernel struct {
 	file, now any
 	readable  bool
@@ -67,14 +67,15 @@ func (k *kernel) present(t *testing.T, test bool, value, config any) *data.Map {
 		t.Fatal(err)
 	}
 	ctx := change.WithCall(t.Context(), &change.Call{Test: test, Low: &data.Map{}})
-	ret, err := states.Invoke(ctx, "sysctl.present", nil, data.NewMap("name", "k", "value", value, "config", config))
+	ret, err := states.Invoke(ctx, "sysctl.present", nil,
+		data.NewMap("name", "k", "value", value, "config", config))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return ret.(*data.Map)
 }
 
-// testdata/results.json has what Salt 3006.0 says.
+// testdata/results.json has the results of Salt 3006.0.
 func TestPresent(t *testing.T) {
 	src, err := os.ReadFile("testdata/results.json")
 	if err != nil {
@@ -86,7 +87,8 @@ func TestPresent(t *testing.T) {
 	}
 	for _, v := range list.([]any) {
 		c := v.(*data.Map)
-		k := &kernel{file: c.Value("file"), now: c.Text("now"), readable: c.Value("readable") == true, fails: c.Value("fails")}
+		k := &kernel{file: c.Value("file"), now: c.Text("now"),
+			readable: c.Value("readable") == true, fails: c.Value("fails")}
 		test := c.Value("test") == true
 		if got := k.present(t, test, c.Value("value"), c.Value("config")); !data.Equal(got, c.Value("ret")) {
 			t.Errorf("%s\n got %s\nwant %s", data.Repr(c), data.Repr(got), data.Repr(c.Value("ret")))
@@ -107,14 +109,16 @@ func TestPresent(t *testing.T) {
 	}
 }
 
-// The file has another value than is in force; and a kernel that takes no value.
-func TestOfOurOwn(t *testing.T) {
+// The file differs from the active value; and the kernel does not accept a value.
+func TestDeviations(t *testing.T) {
 	k := &kernel{file: "7", now: "1", readable: true}
-	if got := k.present(t, true, int64(1), nil); got.Value("result") != nil || got.Text("comment") != "Sysctl option k would be changed to 1" {
+	if got := k.present(t, true, int64(1), nil); got.Value("result") != nil ||
+		got.Text("comment") != "Sysctl option k would be changed to 1" {
 		t.Errorf("test mode: %s", data.Repr(got))
 	}
 	k = &kernel{now: "7", readable: true, stuck: true}
-	if got := k.present(t, false, int64(1), nil); got.Value("result") != false || data.Truth(got.Value("changes")) {
+	if got := k.present(t, false, int64(1), nil); got.Value("result") != false ||
+		data.Truth(got.Value("changes")) {
 		t.Errorf("it does not take the value: %s", data.Repr(got))
 	}
 }

@@ -19,10 +19,10 @@ type pillarArgs struct {
 	Verbose    any `default:"False"`
 }
 
-// A check is the keys of the pillar that must be of one type.
+// A check is a list of pillar keys that must have the same type.
 type check struct {
 	keys any
-	kind string // as Python prints the type; "" for any
+	kind string // name of the type as Python prints it; "" for any
 	is   func(v any) bool
 }
 
@@ -42,9 +42,10 @@ func isInt(v any) bool {
 	return isBool || loader.TypeName(v) == "int"
 }
 
-// checkPillar succeeds when keys are in the pillar and of their types: present says which must be there, boolean, integer, string,
-// listing and dictionary of which type they must be. A key is a text, with colons between the levels, or a list of such; with verbose
-// the comment names those that are fine, too.
+// checkPillar succeeds if the pillar has certain keys with certain types. present lists keys that
+// must exist; boolean, integer, string, listing and dictionary list keys of these types. Each is a
+// key, with colons between the levels, or a list of keys. With verbose the comment also lists the
+// keys that are correct.
 //
 //	is-pillar-foo-present-and-bar-is-int:
 //	  test.check_pillar:
@@ -72,7 +73,7 @@ func (m *module) checkPillar(_ context.Context, a pillarArgs) (any, error) {
 	}
 	comment := complaints(failed)
 	if data.Truth(a.Verbose) && fine.Len() > 0 {
-		comment += praise(fine)
+		comment += fineText(fine)
 	}
 	return change.New(a.Name, failed.Len() == 0, nil, comment), nil
 }
@@ -87,7 +88,7 @@ func keyList(v any) ([]any, error) {
 	return nil, loader.TypeError("")
 }
 
-// check notes a key with the type it has, or should have, which is nil where it is missing.
+// check records a key with its actual or expected type, which is nil if it is missing.
 func (m *module) check(c check, key any, fine, failed *data.Map) {
 	v, ok := data.Lookup(m.env.PillarNow(), data.Str(key), ":")
 	kind := any(c.kind)
@@ -117,7 +118,7 @@ func complaints(failed *data.Map) string {
 	return text
 }
 
-func praise(fine *data.Map) string {
+func fineText(fine *data.Map) string {
 	text := "Those keys passed the check:\n"
 	for key, kind := range fine.All() {
 		text += "- " + data.Str(key) + " (" + data.Str(kind) + ")\n"

@@ -1,4 +1,5 @@
-// Package test is Salt's state test: states that change nothing and have the results that one asks for (salt/states/test.py).
+// Package test is Salt's state test: states that change nothing and return the requested result
+// (salt/states/test.py).
 package test
 
 import (
@@ -37,7 +38,7 @@ type anyArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// comment returns the argument comment, or another text.
+// comment returns the argument comment, or a default.
 func (a anyArgs) comment(standard string) any {
 	if c, ok := a.Kwargs.Get("comment"); ok {
 		return c
@@ -49,16 +50,16 @@ func pretended() *data.Map {
 	return data.NewMap("testing", change.OldNew("Unchanged", "Something pretended to change"))
 }
 
-// nop does nothing and succeeds. It gives an id to what other states refer to.
+// nop does nothing and succeeds. It provides an ID that other states can refer to.
 //
 //	base:
 //	  test.nop:
 //	    - name: foo
 func (m *module) nop(_ context.Context, a anyArgs) (any, error) {
-	return change.Done(a.Name, "Success!"), nil
+	return change.Unchanged(a.Name, "Success!"), nil
 }
 
-// succeedWithoutChanges succeeds, and has changed nothing. The text of comment is shown.
+// succeedWithoutChanges succeeds without changes. The argument comment sets the comment.
 //
 //	fine:
 //	  test.succeed_without_changes:
@@ -67,7 +68,7 @@ func (m *module) succeedWithoutChanges(_ context.Context, a anyArgs) (any, error
 	return change.New(a.Name, true, nil, a.comment("Success!")), nil
 }
 
-// failWithoutChanges fails, and has changed nothing. The text of comment is shown.
+// failWithoutChanges fails without changes. The argument comment sets the comment.
 //
 //	unsupported:
 //	  test.fail_without_changes:
@@ -80,26 +81,28 @@ func (m *module) failWithoutChanges(ctx context.Context, a anyArgs) (any, error)
 	return change.New(a.Name, false, nil, a.comment("Failure!")), nil
 }
 
-// succeedWithChanges succeeds and says that it has changed something. The text of comment is shown.
+// succeedWithChanges succeeds and reports changes. The argument comment sets the comment.
 //
 //	changed:
 //	  test.succeed_with_changes:
 //	    - name: foo
 func (m *module) succeedWithChanges(ctx context.Context, a anyArgs) (any, error) {
 	if change.Test(ctx) {
-		return change.Would(a.Name, pretended(), "If we weren't testing, this would be successful with changes"), nil
+		return change.Would(a.Name, pretended(),
+			"If we weren't testing, this would be successful with changes"), nil
 	}
 	return change.New(a.Name, true, pretended(), a.comment("Success!")), nil
 }
 
-// failWithChanges fails and says that it has changed something. The text of comment is shown.
+// failWithChanges fails and reports changes. The argument comment sets the comment.
 //
 //	half-done:
 //	  test.fail_with_changes:
 //	    - name: foo
 func (m *module) failWithChanges(ctx context.Context, a anyArgs) (any, error) {
 	if change.Test(ctx) {
-		return change.Would(a.Name, pretended(), "If we weren't testing, this would be failed with changes"), nil
+		return change.Would(a.Name, pretended(),
+			"If we weren't testing, this would be failed with changes"), nil
 	}
 	return change.New(a.Name, false, pretended(), a.comment("Failure!")), nil
 }
@@ -112,7 +115,7 @@ type configurableArgs struct {
 	Warnings any `default:"None"`
 }
 
-// configurableTestState has the result that its arguments ask for.
+// configurableTestState returns the result that its arguments request.
 //
 // changes
 //
@@ -139,14 +142,16 @@ type configurableArgs struct {
 //	    - warnings: A warning
 func (m *module) configurableTestState(ctx context.Context, a configurableArgs) (any, error) {
 	ret := change.New(a.Name, false, nil, a.Comment)
-	changes, err := choice(a.Changes, "You have specified the state option 'changes' with invalid arguments. It must be either True, False, or 'Random'")
+	changes, err := choice(a.Changes,
+		"You have specified the state option 'changes' with invalid arguments. It must be either True, False, or 'Random'")
 	if err != nil {
 		return nil, err
 	}
 	if changes {
 		ret.Set("changes", pretended())
 	}
-	result, err := choice(a.Result, "You have specified the state option 'result' with invalid arguments. It must be either True, False, or 'Random'")
+	result, err := choice(a.Result,
+		"You have specified the state option 'result' with invalid arguments. It must be either True, False, or 'Random'")
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +165,7 @@ func (m *module) configurableTestState(ctx context.Context, a configurableArgs) 
 	return ret, nil
 }
 
-// pretend gives a result what it has in test mode.
+// pretend sets the result of test mode.
 func pretend(ret *data.Map, a configurableArgs) {
 	ret.Set("result", nil)
 	if a.Changes == false {
@@ -200,7 +205,7 @@ type notificationArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// showNotification succeeds, with a text as its comment.
+// showNotification succeeds with a text as its comment.
 //
 //	remember:
 //	  test.show_notification:
@@ -218,8 +223,8 @@ type watchArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// modWatch says what changed of that which a state of this module watches. The arguments result, comment and changes replace those
-// of its result.
+// modWatch reports the changes of a state of this module that watches others. The arguments result,
+// comment and changes replace those of its result.
 //
 //	watcher:
 //	  test.succeed_without_changes:
@@ -232,9 +237,10 @@ func (m *module) modWatch(ctx context.Context, a watchArgs) (any, error) {
 	reqs, _ := run.Low.Value("__reqs__").(*data.Map)
 	watched, _ := reqs.Value("watch").([]any)
 	for _, v := range watched {
-		chunk, _ := v.(*data.Map)
-		if before := run.Ran(state.Tag(chunk)); data.Truth(before.Value("changes")) {
-			fired = append(fired, data.Str(chunk.Value("state"))+": "+data.Str(chunk.Value("__id__")))
+		m, _ := v.(*data.Map)
+		chunk := state.Chunk{Map: m}
+		if before := run.Ran(chunk.Tag()); data.Truth(before.Value("changes")) {
+			fired = append(fired, chunk.State()+": "+data.Str(chunk.ID()))
 		}
 	}
 	ret.Set("changes", data.NewMap("Requisites with changes", fired))

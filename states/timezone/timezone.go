@@ -1,7 +1,8 @@
-// Package timezone is Salt's state timezone: the time zone of the system, and that its clock keeps UTC (salt/states/timezone.py). The
-// module timezone does the work.
+// Package timezone is Salt's state timezone: the system's time zone, and whether its hardware clock
+// uses UTC (salt/states/timezone.py). It uses the module timezone.
 //
-// What differs from Salt: changes are what was read again, and a zone that does not exist is a failure that says so.
+// Differences from Salt: changes show the values as read afterwards. A zone that does not exist is
+// a failure with that reason.
 package timezone
 
 import (
@@ -33,14 +34,14 @@ type systemArgs struct {
 	UTC  any `name:"utc" default:"True"`
 }
 
-// A clock is how the time of the system is.
+// A clock holds whether the time zone and the hardware clock are as desired.
 type clock struct{ zone, utc bool }
 
-// system gives the system a time zone.
+// system sets the system's time zone.
 //
 // utc
 //
-//	False: leave what the clock of the hardware keeps. Default: it is to keep UTC.
+//	False: do not change the hardware clock. Default: set it to UTC.
 //
 //	America/Denver:
 //	  timezone.system:
@@ -62,7 +63,8 @@ func (m *module) system(ctx context.Context, a systemArgs) (change.Result, error
 		},
 		Apply: func(ctx context.Context, now clock) error {
 			if !now.zone {
-				if err := change.Do(ctx, m.env, "timezone.set_zone", []any{a.Name}, nil); err != nil {
+				if err := change.Do(ctx, m.env, "timezone.set_zone", []any{a.Name},
+					nil); err != nil {
 					return err
 				}
 			}
@@ -72,52 +74,53 @@ func (m *module) system(ctx context.Context, a systemArgs) (change.Result, error
 			return nil
 		},
 		Silent: true,
-		Say:    func(o change.Outcome[clock]) any { return a.say(o) },
+		Say:    func(o change.Outcome[clock]) any { return a.comment(o) },
 	}.Ensure(ctx)
 }
 
-// look reads how the time of the system is.
+// look reads the current time zone and clock.
 func (m *module) look(ctx context.Context, name string) (clock, error) {
-	same, err := m.env.Call(ctx, "timezone.zone_compare", []any{name}, nil)
-	var keeps any
+	same, err := loader.CallAs[bool](ctx, m.env, "timezone.zone_compare", []any{name}, nil)
+	var keeps string
 	if err == nil {
-		keeps, err = m.env.Call(ctx, "timezone.get_hwclock", nil, nil)
+		keeps, err = loader.CallAs[string](ctx, m.env, "timezone.get_hwclock", nil, nil)
 	}
-	text := strings.ToLower(data.Str(keeps))
-	return clock{same == true, text != "localtime" && text != "local"},
+	text := strings.ToLower(keeps)
+	return clock{same, text != "localtime" && text != "local"},
 		change.Except(err, loader.KindExecution, loader.KindInvocation)
 }
 
-// say returns the comment: on the zone, and on the clock where it is not left alone.
-func (a systemArgs) say(o change.Outcome[clock]) string {
+// comment returns the comment on the zone, and on the clock unless it is left alone.
+func (a systemArgs) comment(o change.Outcome[clock]) string {
 	if o.Err != nil {
-		return fmt.Sprintf("Unable to compare desired timezone '%s' to system timezone: %s", a.Name, o.Err)
+		return fmt.Sprintf("Unable to compare desired timezone '%s' to system timezone: %s",
+			a.Name, o.Err)
 	}
-	var said []string
+	var comments []string
 	if o.Stage == change.StageSame {
-		said = append(said, "Timezone "+a.Name+" already set")
+		comments = append(comments, "Timezone "+a.Name+" already set")
 		if data.Truth(a.UTC) {
-			said = append(said, "UTC already set to "+a.Name)
+			comments = append(comments, "UTC already set to "+a.Name)
 		}
 	}
 	test := o.Stage == change.StageWould
 	switch {
 	case o.Before.zone:
 	case test:
-		said = append(said, "Timezone "+a.Name+" needs to be set")
+		comments = append(comments, "Timezone "+a.Name+" needs to be set")
 	case o.After.zone:
-		said = append(said, "Set timezone "+a.Name)
+		comments = append(comments, "Set timezone "+a.Name)
 	default:
-		said = append(said, "Failed to set timezone")
+		comments = append(comments, "Failed to set timezone")
 	}
 	switch utc := data.Str(a.UTC); {
 	case !data.Truth(a.UTC) || o.Before.utc:
 	case test:
-		said = append(said, "UTC needs to be set to "+utc)
+		comments = append(comments, "UTC needs to be set to "+utc)
 	case o.After.utc:
-		said = append(said, "Set UTC to "+utc)
+		comments = append(comments, "Set UTC to "+utc)
 	default:
-		said = append(said, "Failed to set UTC to "+utc)
+		comments = append(comments, "Failed to set UTC to "+utc)
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(comments, ", ")
 }

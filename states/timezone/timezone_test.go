@@ -17,7 +17,7 @@ import (
 	"github.com/brineproject/brine/states/timezone"
 )
 
-// What timedatectl of systemd 252 says where there is nobody to ask, and how it looks where there is.
+// Output of timedatectl of systemd 252, without and with a running daemon.
 const (
 	silent = `echo "System has not been booted with systemd as init system (PID 1). Can't operate." >&2; echo "Failed to connect to bus: Host is down" >&2; exit 1`
 	spoken = `case $1 in
@@ -46,9 +46,13 @@ type host struct {
 func newHost(t *testing.T, family, timedatectl string) *host {
 	t.Helper()
 	h := &host{t: t, root: t.TempDir()}
-	for name, body := range map[string]string{"usr/share/zoneinfo/Europe/Berlin": "TZif berlin", "usr/share/zoneinfo/America/Denver": "TZif denver", "etc/default/locale": "",
-		"usr/share/zoneinfo/UTC": "TZif utc", "usr/share/zoneinfo/posix/UTC": "TZif utc", "zone": "UTC\n", "rtc": "yes\n", "etc/sysconfig/clock": "# clock\nZONE=\"UTC\"\nUTC=true\n",
-		"etc/timezone": "Etc/UTC\n", "etc/localtime": "TZif utc", "etc/adjtime": "0.0 0 0.0\n0\nLOCAL\n", "bin/timedatectl": "#!/bin/sh\n" + strings.ReplaceAll(timedatectl, "ROOT", h.root)} {
+	for name, body := range map[string]string{"usr/share/zoneinfo/Europe/Berlin": "TZif berlin",
+		"usr/share/zoneinfo/America/Denver": "TZif denver", "etc/default/locale": "",
+		"usr/share/zoneinfo/UTC": "TZif utc", "usr/share/zoneinfo/posix/UTC": "TZif utc",
+		"zone": "UTC\n", "rtc": "yes\n", "etc/sysconfig/clock": "# clock\nZONE=\"UTC\"\nUTC=true\n",
+		"etc/timezone": "Etc/UTC\n", "etc/localtime": "TZif utc",
+		"etc/adjtime": "0.0 0 0.0\n0\nLOCAL\n", "bin/timedatectl": "#!/bin/sh\n" +
+			strings.ReplaceAll(timedatectl, "ROOT", h.root)} {
 		path := filepath.Join(h.root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -58,9 +62,11 @@ func newHost(t *testing.T, family, timedatectl string) *host {
 		}
 	}
 	t.Setenv("PATH", filepath.Join(h.root, "bin")+":"+os.Getenv("PATH"))
-	env := &loader.Env{Root: h.root, Opts: data.NewMap("id", "web1"), Grains: func() *data.Map { return data.NewMap("os", family, "os_family", family) }}
+	env := &loader.Env{Root: h.root, Opts: data.NewMap("id", "web1"),
+		Grains: func() *data.Map { return data.NewMap("os", family, "os_family", family) }}
 	var err error
-	if h.funcs, err = loader.NewRegistry(env, []loader.Plugin{cmd.Plugin(render.Brought{}), modules.Plugin()}); err != nil {
+	if h.funcs, err = loader.NewRegistry(env,
+		[]loader.Plugin{cmd.Plugin(render.Brought{}), modules.Plugin()}); err != nil {
 		t.Fatal(err)
 	}
 	if h.states, err = loader.NewRegistry(h.funcs.Env(), []loader.Plugin{timezone.Plugin()}); err != nil {
@@ -81,7 +87,8 @@ func (h *host) system(test bool, name string, utc bool) *data.Map {
 
 func (h *host) says(ret *data.Map, result any, changes *data.Map, comment string) {
 	h.t.Helper()
-	if ret.Value("result") != result || !data.Equal(ret.Value("changes"), changes) || ret.Text("comment") != comment {
+	if ret.Value("result") != result || !data.Equal(ret.Value("changes"), changes) ||
+		ret.Text("comment") != comment {
 		h.t.Errorf("it gives %s\nwant %v, %s, %q", data.Repr(ret), result, data.Repr(changes), comment)
 	}
 }
@@ -95,21 +102,29 @@ func (h *host) call(fun string, args ...any) any {
 	return v
 }
 
-// The texts are those of Salt 3006.0.
+// The comments are those of Salt 3006.0.
 func TestSystem(t *testing.T) {
-	for _, c := range []struct{ name, family, timedatectl string }{{"timedatectl", "Debian", spoken}, {"a container", "Debian", silent}, {"no systemd", "Gentoo", silent}} {
+	for _, c := range []struct {
+		name, family,
+		timedatectl string
+	}{{"timedatectl", "Debian", spoken}, {"a container", "Debian", silent},
+		{"no systemd", "Gentoo", silent}} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHost(t, c.family, c.timedatectl)
 			if got := h.call("get_zone"); got != "UTC" && got != "Etc/UTC" {
 				t.Errorf("the zone is %v", got)
 			}
-			h.says(h.system(true, "Europe/Berlin", false), nil, data.NewMap(), "Timezone Europe/Berlin needs to be set")
+			h.says(h.system(true, "Europe/Berlin", false), nil, data.NewMap(),
+				"Timezone Europe/Berlin needs to be set")
 			if got := h.call("zone_compare", "UTC"); got != true {
 				t.Error("test mode set the zone")
 			}
-			h.says(h.system(false, "Europe/Berlin", false), true, data.NewMap("timezone", "Europe/Berlin"), "Set timezone Europe/Berlin")
-			h.says(h.system(false, "Europe/Berlin", false), true, data.NewMap(), "Timezone Europe/Berlin already set")
-			h.says(h.system(true, "Europe/Berlin", false), true, data.NewMap(), "Timezone Europe/Berlin already set")
+			h.says(h.system(false, "Europe/Berlin", false), true,
+				data.NewMap("timezone", "Europe/Berlin"), "Set timezone Europe/Berlin")
+			h.says(h.system(false, "Europe/Berlin", false), true, data.NewMap(),
+				"Timezone Europe/Berlin already set")
+			h.says(h.system(true, "Europe/Berlin", false), true, data.NewMap(),
+				"Timezone Europe/Berlin already set")
 			if got := h.call("get_zone"); got != "Europe/Berlin" {
 				t.Errorf("the zone is %v", got)
 			}
@@ -130,10 +145,15 @@ func TestClock(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHost(t, "Debian", c.timedatectl)
 			h.call("set_zone", "UTC")
-			h.says(h.system(true, "America/Denver", true), nil, data.NewMap(), "Timezone America/Denver needs to be set, UTC needs to be set to True")
-			h.says(h.system(false, "America/Denver", true), true, data.NewMap("timezone", "America/Denver", "utc", true), "Set timezone America/Denver, Set UTC to True")
-			h.says(h.system(false, "America/Denver", true), true, data.NewMap(), "Timezone America/Denver already set, UTC already set to America/Denver")
-			h.says(h.system(true, "America/Denver", true), true, data.NewMap(), "Timezone America/Denver already set, UTC already set to America/Denver")
+			h.says(h.system(true, "America/Denver", true), nil, data.NewMap(),
+				"Timezone America/Denver needs to be set, UTC needs to be set to True")
+			h.says(h.system(false, "America/Denver", true), true,
+				data.NewMap("timezone", "America/Denver", "utc", true),
+				"Set timezone America/Denver, Set UTC to True")
+			h.says(h.system(false, "America/Denver", true), true, data.NewMap(),
+				"Timezone America/Denver already set, UTC already set to America/Denver")
+			h.says(h.system(true, "America/Denver", true), true, data.NewMap(),
+				"Timezone America/Denver already set, UTC already set to America/Denver")
 			for range 2 {
 				if got := h.call("set_hwclock", "localtime"); got != true {
 					t.Errorf("set_hwclock gives %v", got)
@@ -146,10 +166,11 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// The files of other families.
+// The files used by other OS families.
 func TestFamilies(t *testing.T) {
 	for family, want := range map[string][2]string{
-		"RedHat": {"etc/sysconfig/clock", "# clock\nZONE=\"Europe/Berlin\"\nUTC=true\n"}, "Gentoo": {"etc/timezone", "Europe/Berlin\n"}, "Alpine": {"etc/timezone", "Etc/UTC\n"}} {
+		"RedHat": {"etc/sysconfig/clock", "# clock\nZONE=\"Europe/Berlin\"\nUTC=true\n"},
+		"Gentoo": {"etc/timezone", "Europe/Berlin\n"}, "Alpine": {"etc/timezone", "Etc/UTC\n"}} {
 		h := newHost(t, family, silent)
 		if got := h.call("get_zone"); got != "UTC" && got != "Etc/UTC" {
 			t.Errorf("%s: the zone is %v", family, got)

@@ -5,10 +5,12 @@ import (
 	"slices"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// changed returns what differs between two looks at a user, without hashes, and its home directory
-// where it was made.
+// changed returns the differences between two states of a user, without hashes, and the home
+// directory if it was created.
 func changed(before, after account) *data.Map {
 	changes := &data.Map{}
 	for key, v := range after.user.All() {
@@ -25,22 +27,25 @@ func changed(before, after account) *data.Map {
 			changes.Set(key, v)
 		}
 	}
-	if home, missed := before.lacks.Get("homeDoesNotExist"); missed && !after.lacks.Has("homeDoesNotExist") {
+	if home, missed := before.lacks.Get("homeDoesNotExist"); missed &&
+		!after.lacks.Has("homeDoesNotExist") {
 		changes.Set("homeDoesNotExist", home)
 	}
 	return changes
 }
 
-// A move is one function to call.
+// A move is one function call.
 type move struct {
 	fun  string
 	args []any
 }
 
-// bring calls what gives a user what it lacks. Its groups come last, as that of its own counts among them.
-func (m *module) bring(ctx context.Context, now account, w *wish) error {
+// apply applies the differences of a user. Groups come last, because the primary group is one of
+// them.
+func (m *module) apply(ctx context.Context, now account, w *desired) error {
 	lacks := now.lacks
-	for _, do := range slices.Concat(passwordMoves(w, lacks), homeMoves(lacks), otherMoves(w, lacks)) {
+	for _, do := range slices.Concat(passwordMoves(w, lacks), homeMoves(lacks),
+		otherMoves(w, lacks)) {
 		if _, err := m.call(ctx, do.fun, append([]any{w.Name}, do.args...)...); err != nil {
 			return err
 		}
@@ -51,14 +56,15 @@ func (m *module) bring(ctx context.Context, now account, w *wish) error {
 	return nil
 }
 
-func passwordMoves(w *wish, lacks *data.Map) (list []move) {
+func passwordMoves(w *desired, lacks *data.Map) (list []move) {
 	if lacks.Has("passwd") {
 		list = append(list, move{"shadow.set_password", []any{w.Password}})
 	}
 	if lacks.Has("empty_password") {
 		list = append(list, move{"shadow.del_password", nil})
 	}
-	if lock := w.PasswordLock; data.Truth(lock) && (lacks.Has("passwd") || lacks.Has("password_lock")) {
+	if lock := w.PasswordLock; data.Truth(lock) &&
+		(lacks.Has("passwd") || lacks.Has("password_lock")) {
 		list = append(list, move{"shadow.lock_password", nil})
 	} else if lacks.Has("password_lock") {
 		list = append(list, move{"shadow.unlock_password", nil})
@@ -66,7 +72,7 @@ func passwordMoves(w *wish, lacks *data.Map) (list []move) {
 	return list
 }
 
-// homeMoves returns what sets the home directory of a user, also to where it is.
+// homeMoves returns the calls that set the home directory of a user, even to its current path.
 func homeMoves(lacks *data.Map) []move {
 	for _, key := range []string{"homeDoesNotExist", "home"} {
 		if home, ok := lacks.Get(key); ok {
@@ -76,14 +82,15 @@ func homeMoves(lacks *data.Map) []move {
 	return nil
 }
 
-// otherMoves returns what sets days, ids, shell, comment and groups.
-func otherMoves(w *wish, lacks *data.Map) (list []move) {
+// otherMoves returns the calls that set days, IDs, shell, comment and groups.
+func otherMoves(w *desired, lacks *data.Map) (list []move) {
 	for _, d := range w.daysWanted() {
 		if lacks.Has(d.key) {
 			list = append(list, move{"shadow.set_" + d.key, []any{d.value}})
 		}
 	}
-	for _, key := range []string{"uid", "gid", "shell", "fullname", "roomnumber", "workphone", "homephone", "other"} {
+	for _, key := range []string{"uid", "gid", "shell", "fullname", "roomnumber", "workphone",
+		"homephone", "other"} {
 		if v, ok := lacks.Get(key); ok {
 			list = append(list, move{"user.ch" + key, []any{v}})
 		}
@@ -94,12 +101,16 @@ func otherMoves(w *wish, lacks *data.Map) (list []move) {
 	return list
 }
 
-// makeHome makes a home directory where there is none, for the user as it is now.
+// makeHome creates a missing home directory, with the user's current owner.
 func (m *module) makeHome(ctx context.Context, was *data.Map, home string) error {
-	user, err := m.dictionary(ctx, "user.info", was.Value("name"))
+	user, ok, err := calls.UserInfo(ctx, m.env, was.Value("name"))
 	if err != nil {
 		return err
 	}
-	_, err = m.call(ctx, "file.mkdir", m.path(home), user.Value("uid"), user.Value("gid"), int64(0o755))
-	return err
+	if !ok {
+		return loader.Execution("user %s no longer exists", data.Str(was.Value("name")))
+	}
+	return calls.Mkdir(ctx, m.env, m.path(home), calls.Owned{
+		User: user.UID, Group: user.GID, Mode: int64(0o755),
+	})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// make makes a user, and gives it what it then still lacks: its password and its days.
-func (m *module) make(ctx context.Context, w *wish) error {
+// make creates a user, and then sets what is still missing: the password and its days.
+func (m *module) make(ctx context.Context, w *desired) error {
 	added, err := m.env.Call(ctx, "user.add", nil, w.added())
 	switch {
 	case err != nil:
@@ -18,46 +18,48 @@ func (m *module) make(ctx context.Context, w *wish) error {
 		return change.Reason(fmt.Sprintf("Failed to create new user %s", w.Name))
 	}
 	w.made = true
-	if w.gids, err = m.groups(ctx); err != nil { // one may have come with the user
+	if w.gids, err = m.groups(ctx); err != nil { // a group may have been created with the user
 		return err
 	}
 	now, err := m.look(ctx, w)
 	if err == nil {
-		err = m.bring(ctx, now, w)
+		err = m.apply(ctx, now, w)
 	}
 	w.complete = err == nil
 	return err
 }
 
-// created returns the changes of a new user. Those of its password and its days are there where all
-// that it was to get was asked for.
-func (w *wish) created(after account) *data.Map {
+// created returns the changes of a new user. Password and days are included only if everything has
+// been set.
+func (w *desired) created(after account) *data.Map {
 	if !after.there() {
 		return nil
 	}
 	changes := after.user.Clone()
 	if !data.Truth(w.Createhome) {
-		changes.Set("home", "") // the users' file has one also where there is no directory
+		changes.Set("home", "") // the user database has a home even if the directory does not exist
 	}
 	if w.complete {
-		changes.Update(w.told(after.shadow))
+		changes.Update(w.requested(after.shadow))
 	}
 	return changes
 }
 
 // added returns the arguments of user.add.
-func (w *wish) added() *data.Map {
+func (w *desired) added() *data.Map {
 	var groups any
 	if w.Groups != nil || len(w.wanted) > 0 {
 		groups = append([]any{}, w.wanted...)
 	}
-	return data.NewMap("name", w.Name, "uid", w.UID, "gid", w.GID, "groups", groups, "home", w.Home, "shell", w.Shell, "unique", w.Unique,
-		"system", w.System, "fullname", w.Fullname, "roomnumber", w.Roomnumber, "workphone", w.Workphone, "homephone", w.Homephone,
-		"other", w.Other, "createhome", w.Createhome, "nologinit", w.Nologinit, "loginclass", w.Loginclass, "usergroup", w.Usergroup)
+	return data.NewMap("name", w.Name, "uid", w.UID, "gid", w.GID, "groups", groups, "home", w.Home,
+		"shell", w.Shell, "unique", w.Unique, "system", w.System, "fullname", w.Fullname,
+		"roomnumber", w.Roomnumber, "workphone", w.Workphone, "homephone", w.Homephone,
+		"other", w.Other, "createhome", w.Createhome, "nologinit", w.Nologinit, "loginclass",
+		w.Loginclass, "usergroup", w.Usergroup)
 }
 
-// told returns the changes of a new user beyond what the users' file has: what was asked for and is there.
-func (w *wish) told(shadow *data.Map) *data.Map {
+// requested returns the changes of a new user beyond the user database: what was requested and set.
+func (w *desired) requested(shadow *data.Map) *data.Map {
 	set := &data.Map{}
 	switch {
 	case shadow == nil:
@@ -74,8 +76,8 @@ func (w *wish) told(shadow *data.Map) *data.Map {
 	return set
 }
 
-// missed says what a new user did not get, "" where it has all.
-func (w *wish) missed(left *data.Map) string {
+// missed returns a message about what could not be set for a new user, "" if all was set.
+func (w *desired) missed(left *data.Map) string {
 	created := fmt.Sprintf("User %s created but failed to ", w.Name)
 	switch {
 	case left.Len() == 0:
@@ -88,7 +90,8 @@ func (w *wish) missed(left *data.Map) string {
 	text := ""
 	for _, d := range w.daysWanted() {
 		if left.Has(d.key) {
-			text = created + "set " + d.called + " to " + data.Str(d.value) // the last one is told
+			// the last one is reported
+			text = created + "set " + d.called + " to " + data.Str(d.value)
 		}
 	}
 	if text == "" {

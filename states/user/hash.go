@@ -7,8 +7,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// hash returns the hash of a password. It is the same as the user's where that is the user's password: the method, the rounds and the
-// salt are those of the hash that is there, as far as it is of a method that is known.
+// hash returns the hash of a password. If the password is the user's current one, the result equals
+// the current hash: method, rounds and salt are taken from it if its method is known.
 func (m *module) hash(ctx context.Context, name, password string) (any, error) {
 	entry, err := m.dictionary(ctx, "shadow.info", name)
 	if err != nil {
@@ -18,7 +18,8 @@ func (m *module) hash(ctx context.Context, name, password string) (any, error) {
 		if algorithm == "md5" {
 			m.env.Log.Warn("Using MD5 for hashing passwords is considered insecure!")
 		}
-		again, err := m.env.Call(ctx, "shadow.gen_password", []any{password}, data.NewMap("crypt_salt", salt, "algorithm", algorithm))
+		again, err := m.env.Call(ctx, "shadow.gen_password", []any{password},
+			data.NewMap("crypt_salt", salt, "algorithm", algorithm))
 		if text, ok := again.(string); ok && err == nil && strings.HasPrefix(text, "$") {
 			return text, nil
 		}
@@ -26,7 +27,7 @@ func (m *module) hash(ctx context.Context, name, password string) (any, error) {
 	return m.call(ctx, "shadow.gen_password", password)
 }
 
-// settings returns the method and the salt of a hash (crypt(5)), "" where they are not known.
+// settings returns the method and the salt of a hash (crypt(5)), "" if unknown.
 func settings(hash string) (algorithm, salt string) {
 	f := strings.Split(strings.TrimPrefix(hash, "!"), "$")
 	if len(f) < 4 || f[0] != "" {

@@ -22,7 +22,8 @@ func TestSettings(t *testing.T) {
 }
 
 func TestDays(t *testing.T) {
-	for _, c := range [][2]any{{"2030-01-01", int64(21915)}, {"90", int64(90)}, {int64(7), int64(7)}, {nil, nil}, {"soon", "soon"}, {"", ""}} {
+	for _, c := range [][2]any{{"2030-01-01", int64(21915)}, {"90", int64(90)},
+		{int64(7), int64(7)}, {nil, nil}, {"soon", "soon"}, {"", ""}} {
 		if got := days(c[0]); got != c[1] {
 			t.Errorf("%v is %v, want %v", c[0], got, c[1])
 		}

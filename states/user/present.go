@@ -49,28 +49,30 @@ type presentArgs struct {
 	PasswordLock    any `default:"None"`
 }
 
-// present makes a user, or brings it to how it is wanted.
+// present creates a user, or changes it to the desired state.
 //
 // uid, gid
 //
-//	Ids, the group's by its name, too. Those of a user that is there change with allow_uid_change and allow_gid_change alone; files
-//	elsewhere than in its home directory keep their owner.
+//	The user ID, and the ID or name of the primary group. For an existing user they only change
+//	with allow_uid_change and allow_gid_change. Files outside the home directory keep their owner.
 //
 // usergroup
 //
-//	True: the group of its own has its name and is made with it. False: it is not. Default: as the system has it.
+//	True: create a primary group with the user's name. False: do not. Default: the system's
+//	default.
 //
 // groups
 //
-//	The groups that it is in. All must be there. An empty list: none but its own. Default: those that it is in.
+//	The supplementary groups, all of which must exist. An empty list: only the primary group.
+//	Default: keep the groups.
 //
 // optional_groups
 //
-//	Groups that count where they are there.
+//	Supplementary groups that are used if they exist.
 //
 // remove_groups
 //
-//	False: groups that are not listed are kept.
+//	False: keep groups that are not listed.
 //
 // home, shell
 //
@@ -78,23 +80,23 @@ type presentArgs struct {
 //
 // createhome
 //
-//	False: a home directory that is not there is not made.
+//	False: do not create a missing home directory.
 //
 // password
 //
-//	The hash of its password, as mkpasswd makes it.
+//	The hash of the password, as produced by mkpasswd.
 //
 // hash_password
 //
-//	True: password is the password itself.
+//	True: password is in plain text and is hashed.
 //
 // enforce_password
 //
-//	False: a password that was set before stays.
+//	False: keep an existing password.
 //
 // empty_password
 //
-//	True: it needs no password. What password says does not count then.
+//	True: no password is needed, and password is ignored.
 //
 // password_lock
 //
@@ -102,32 +104,33 @@ type presentArgs struct {
 //
 // unique
 //
-//	False: another user may have the same id.
+//	False: another user may have the same ID.
 //
 // system
 //
-//	True: the id of a new user is one of those for the system.
+//	True: a new user gets an ID in the system range.
 //
 // nologinit
 //
-//	True: a new user is kept out of the databases lastlog and faillog.
+//	True: do not add a new user to the databases lastlog and faillog.
 //
 // fullname, roomnumber, workphone, homephone, other
 //
-//	What is told of the user in its comment.
+//	The parts of the user's comment field.
 //
 // date, expire
 //
-//	When the password was changed and when the account ends: days since 1970, or dates such as 2030-12-31.
+//	The date of the last password change, and the date when the account expires: days since 1970,
+//	or dates such as 2030-12-31.
 //
 // mindays, maxdays, inactdays, warndays
 //
-//	Days of its password: after which it may be changed, after which it must be, for which it may still be changed at login,
-//	and for which the user is warned before.
+//	Days for the password: the minimum and maximum age, how long after expiry it can still be
+//	changed at login, and how long before expiry the user is warned.
 //
 // loginclass, win_homedrive, win_profile, win_logonscript, win_description
 //
-//	Of BSD and of Windows.
+//	For BSD and Windows.
 //
 //	fred:
 //	  user.present:
@@ -138,7 +141,7 @@ type presentArgs struct {
 //	      - wheel
 //	      - games
 func (m *module) present(ctx context.Context, a presentArgs) (change.Result, error) {
-	w, refused, err := m.wish(ctx, a)
+	w, refused, err := m.desired(ctx, a)
 	if err != nil {
 		return change.Result{}, err
 	}
@@ -157,7 +160,7 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 		Wants: func(now account) *data.Map { return now.lacks },
 		Apply: func(ctx context.Context, now account) error {
 			if now.there() {
-				return m.bring(ctx, now, w)
+				return m.apply(ctx, now, w)
 			}
 			return m.make(ctx, w)
 		},
@@ -168,12 +171,12 @@ func (m *module) present(ctx context.Context, a presentArgs) (change.Result, err
 			return w.created(after)
 		},
 		Silent: true,
-		Say:    w.say,
+		Say:    w.comment,
 	}.Ensure(ctx)
 }
 
-// say returns the comment, nil for the text of an error.
-func (w *wish) say(o change.Outcome[account]) any {
+// comment returns the comment, nil for the text of an error.
+func (w *desired) comment(o change.Outcome[account]) any {
 	created := !o.Before.there()
 	switch {
 	case o.Err != nil:
@@ -194,7 +197,7 @@ func (w *wish) say(o change.Outcome[account]) any {
 	return fmt.Sprintf("Updated user %s", w.Name)
 }
 
-// forbidden returns why ids may not change, nil where nothing speaks against it.
+// forbidden returns an error if IDs differ but may not be changed, nil otherwise.
 func forbidden(a presentArgs, now account) error {
 	var refusals []any
 	for _, id := range []struct {
@@ -213,7 +216,7 @@ func forbidden(a presentArgs, now account) error {
 	return loader.ExecutionInfo("Encountered error checking for needed changes", refusals)
 }
 
-// hidden returns what lacks without hashes.
+// hidden returns the differences without hashes.
 func hidden(lacks *data.Map) *data.Map {
 	if !lacks.Has("passwd") {
 		return lacks

@@ -1,12 +1,15 @@
-// Package user is Salt's state user: users that are there as they are wanted, or not there (salt/states/user.py). The modules user,
-// group and shadow do the work.
+// Package user is Salt's state user: creates, changes and removes users (salt/states/user.py). It
+// uses the modules user, group and shadow.
 //
-// present.go says what is wanted, wish.go what lacks, change.go changes a user that is there and create.go makes one.
+// present.go has the arguments, desired.go computes the differences, change.go changes an existing
+// user and create.go creates one.
 //
-// What differs from Salt: changes are always those that were read afterwards, also where the password is as wanted, and name a home
-// directory that was made; hashes are in no comment; a password that is hashed here keeps its rounds and its salt, so that a second run
-// finds it as wanted; one that is locked is still the same; days may be given as dates. What a new user still lacks once it is made, such
-// as its lock, it gets in the same run. What is for Windows alone counts for nothing.
+// Differences from Salt: changes always show what was read afterwards, even if the password is as
+// desired, and include a created home directory. Hashes do not appear in comments. A password that
+// is hashed by the state keeps its rounds and salt, so that a second run finds it unchanged. A
+// locked password counts as the same. Days may be given as dates. Whatever a new user still lacks
+// after it is created, such as its lock, is set in the same run. Windows-only arguments are
+// ignored.
 package user
 
 import (
@@ -31,7 +34,7 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// redacted stands in the place of hashes.
+// redacted replaces hashes in output.
 const redacted = "XXX-REDACTED-XXX"
 
 // call calls a function.
@@ -54,11 +57,11 @@ type absentArgs struct {
 //
 // purge
 //
-//	True: its home directory and mail, too.
+//	True: also remove the home directory and mail.
 //
 // force
 //
-//	True: even where it is logged in.
+//	True: even if the user is logged in.
 //
 //	fred:
 //	  user.absent:
@@ -89,7 +92,7 @@ func (m *module) absent(ctx context.Context, a absentArgs) (change.Result, error
 	}.Ensure(ctx)
 }
 
-// remove removes a user and returns the changes: the groups that went with it, and the user.
+// remove removes a user and returns the changes: the user, and the groups removed with it.
 func (m *module) remove(ctx context.Context, a absentArgs) (*data.Map, error) {
 	groups, err := loader.CallAs[[]string](ctx, m.env, "user.list_groups", []any{a.Name}, nil)
 	if err == nil {

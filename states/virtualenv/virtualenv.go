@@ -1,4 +1,5 @@
-// Package virtualenv is Salt's state virtualenv: virtual environments of Python (salt/states/virtualenv_mod.py).
+// Package virtualenv is Salt's state virtualenv: Python virtual environments
+// (salt/states/virtualenv_mod.py).
 package virtualenv
 
 import (
@@ -13,6 +14,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 	"github.com/brineproject/brine/state/change"
 )
 
@@ -66,22 +68,23 @@ type managedArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// managed keeps a virtual environment, and packages in it.
+// managed creates a virtual environment, and installs packages in it.
 //
 // name, venv_bin, python, system_site_packages, clear, user
 //
-//	Its directory; the program that makes it; the Python in it; whether it sees packages of the system; make it anew; whom it belongs to.
+//	Its directory; the program that creates it; its Python interpreter; whether it sees the
+//	system's packages; recreate it; its owner.
 //
 // requirements, pip_pkgs, pip_upgrade, no_deps, index_url and their like
 //
-//	Files of requirements and packages that are installed in it, and how, as in pip.installed.
+//	Requirements files and packages to install in it, with options as in pip.installed.
 //
 //	/var/www/myvirtualenv.com:
 //	  virtualenv.managed:
 //	    - requirements: salt://REQUIREMENTS.txt
 //	    - system_site_packages: False
 func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
-	v := &managing{m: m, a: a, ret: change.New(a.Name, true, nil, "")}
+	v := &manageCall{m: m, a: a, ret: change.New(a.Name, true, nil, "")}
 	v.python = filepath.Join(a.Name, "bin", "python")
 	if runtime.GOOS == "windows" {
 		v.python = filepath.Join(a.Name, "Scripts", "python.exe")
@@ -94,8 +97,8 @@ func (m *module) managed(ctx context.Context, a managedArgs) (any, error) {
 	return v.ret, nil
 }
 
-// A managing is one call on its way.
-type managing struct {
+// A manageCall is one call of managed in progress.
+type manageCall struct {
 	m      *module
 	a      managedArgs
 	ret    *data.Map
@@ -103,7 +106,7 @@ type managing struct {
 	there  bool
 }
 
-func (v *managing) outcome(err error) (any, error) {
+func (v *manageCall) outcome(err error) (any, error) {
 	switch loader.KindOf(err) {
 	case loader.KindNone:
 	case loader.KindNotFound:
@@ -116,20 +119,22 @@ func (v *managing) outcome(err error) (any, error) {
 	return v.ret, nil
 }
 
-func (v *managing) end(result any, comment string) (bool, error) {
+func (v *manageCall) end(result any, comment string) (bool, error) {
 	v.ret.Set("result", result)
 	v.ret.Set("comment", comment)
 	return true, nil
 }
 
-func (v *managing) changes() *data.Map { return v.ret.Value("changes").(*data.Map) }
+func (v *manageCall) changes() *data.Map { return v.ret.Value("changes").(*data.Map) }
 
-func (v *managing) call(ctx context.Context, fun string, kwargs *data.Map, args ...any) (any, error) {
+func (v *manageCall) call(
+	ctx context.Context, fun string, kwargs *data.Map, args ...any,
+) (any, error) {
 	return v.m.env.Call(ctx, fun, args, kwargs)
 }
 
-// look sees whether there is an environment, and ends the state in test mode.
-func (v *managing) look(ctx context.Context) (bool, error) {
+// look checks whether the environment exists, and ends the state in test mode.
+func (v *manageCall) look(ctx context.Context) (bool, error) {
 	_, err := os.Stat(v.python)
 	if v.there = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return v.end(false, loader.OSError(err).Error())
@@ -146,13 +151,13 @@ func (v *managing) look(ctx context.Context) (bool, error) {
 	return v.end(nil, "Virtualenv "+v.a.Name+" is set to be created")
 }
 
-// version returns what the Python of the environment says of itself.
-func (v *managing) version(ctx context.Context) (string, error) {
-	said, err := v.call(ctx, "cmd.run", data.NewMap("python_shell", false), []any{v.python, "-V"})
-	return strings.Trim(data.Str(said), "\n"), err
+// version returns the version output of the environment's Python.
+func (v *manageCall) version(ctx context.Context) (string, error) {
+	output, err := calls.RunOutput(ctx, v.m.env, calls.Run{Argv: []string{v.python, "-V"}})
+	return strings.Trim(output, "\n"), err
 }
 
-func (v *managing) create(ctx context.Context) (bool, error) {
+func (v *manageCall) create(ctx context.Context) (bool, error) {
 	if v.there && !v.a.Clear {
 		v.ret.Set("comment", "virtualenv exists")
 		return false, nil
@@ -170,13 +175,15 @@ func (v *managing) create(ctx context.Context) (bool, error) {
 		v.changes().Set("old", old)
 	}
 	a := v.a
-	kwargs := v.with(data.NewMap("venv_bin", a.VenvBin, "system_site_packages", a.SystemSitePackages, "distribute", a.Distribute, "clear", a.Clear, "python", a.Python,
-		"extra_search_dir", a.ExtraSearchDir, "never_download", a.NeverDownload, "prompt", a.Prompt, "user", a.User, "use_vt", a.UseVT))
-	said, err := v.call(ctx, "virtualenv.create", kwargs, a.Name)
+	kwargs := v.with(data.NewMap("venv_bin", a.VenvBin, "system_site_packages",
+		a.SystemSitePackages, "distribute", a.Distribute, "clear", a.Clear, "python", a.Python,
+		"extra_search_dir", a.ExtraSearchDir, "never_download", a.NeverDownload, "prompt", a.Prompt,
+		"user", a.User, "use_vt", a.UseVT))
+	result, err := loader.CallAs[*data.Map](ctx, v.m.env, "virtualenv.create",
+		[]any{a.Name}, kwargs)
 	if err != nil {
 		return false, err
 	}
-	result, _ := said.(*data.Map)
 	if result.Value("retcode") != int64(0) {
 		return v.end(false, result.Text("stdout")+result.Text("stderr"))
 	}
@@ -192,8 +199,8 @@ func (v *managing) create(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// with adds the further keywords of the call.
-func (v *managing) with(kwargs *data.Map) *data.Map {
+// with adds further keyword arguments.
+func (v *manageCall) with(kwargs *data.Map) *data.Map {
 	for k, value := range v.a.Kwargs.All() {
 		if !strings.HasPrefix(data.Str(k), "__") {
 			kwargs.Set(k, value)
@@ -202,8 +209,8 @@ func (v *managing) with(kwargs *data.Map) *data.Map {
 	return kwargs
 }
 
-// checkOptions refuses options that no pip of today has.
-func (v *managing) checkOptions(ctx context.Context) (bool, error) {
+// checkOptions rejects options that current versions of pip do not have.
+func (v *manageCall) checkOptions(ctx context.Context) (bool, error) {
 	for _, one := range []struct {
 		name string
 		set  bool
@@ -215,19 +222,19 @@ func (v *managing) checkOptions(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return v.end(false, "The '"+one.name+"' option is only supported in pip between 1.4 and 9.0.3. The version of pip detected was "+data.Str(version)+".")
+		return v.end(false, "The '"+one.name+
+			"' option is only supported in pip between 1.4 and 9.0.3. The version of pip detected was "+data.Str(version)+".")
 	}
 	return false, nil
 }
 
-// freeze returns what is installed.
-func (v *managing) freeze(ctx context.Context) ([]any, error) {
-	said, err := v.call(ctx, "pip.freeze", data.NewMap("bin_env", v.a.Name, "user", v.a.User))
-	list, _ := said.([]any)
-	return list, err
+// freeze returns the installed packages.
+func (v *manageCall) freeze(ctx context.Context) ([]any, error) {
+	return loader.CallAs[[]any](ctx, v.m.env, "pip.freeze", nil,
+		data.NewMap("bin_env", v.a.Name, "user", v.a.User))
 }
 
-func (v *managing) install(ctx context.Context) (bool, error) {
+func (v *manageCall) install(ctx context.Context) (bool, error) {
 	a := v.a
 	if !data.Truth(a.Requirements) && !data.Truth(a.PipPkgs) {
 		return false, nil
@@ -236,18 +243,21 @@ func (v *managing) install(ctx context.Context) (bool, error) {
 	if err != nil {
 		return v.end(false, err.Error())
 	}
-	kwargs := v.with(data.NewMap("pkgs", a.PipPkgs, "requirements", a.Requirements, "process_dependency_links", a.ProcessDependencyLinks, "bin_env", a.Name,
-		"no_binary", a.NoBinary, "user", a.User, "cwd", v.cwd(), "index_url", a.IndexURL, "extra_index_url", a.ExtraIndexURL, "download", a.PipDownload,
-		"download_cache", a.PipDownloadCache, "pre_releases", a.PreReleases, "exists_action", a.PipExistsAction, "ignore_installed", a.PipIgnoreInstalled, "upgrade",
-		a.PipUpgrade, "no_deps", a.NoDeps, "proxy", a.Proxy, "use_vt", a.UseVT, "env_vars", a.EnvVars, "no_cache_dir", a.PipNoCacheDir, "cache_dir", a.PipCacheDir,
+	kwargs := v.with(data.NewMap("pkgs", a.PipPkgs, "requirements", a.Requirements,
+		"process_dependency_links", a.ProcessDependencyLinks, "bin_env", a.Name,
+		"no_binary", a.NoBinary, "user", a.User, "cwd", v.cwd(), "index_url", a.IndexURL,
+		"extra_index_url", a.ExtraIndexURL, "download", a.PipDownload,
+		"download_cache", a.PipDownloadCache, "pre_releases", a.PreReleases, "exists_action",
+		a.PipExistsAction, "ignore_installed", a.PipIgnoreInstalled, "upgrade",
+		a.PipUpgrade, "no_deps", a.NoDeps, "proxy", a.Proxy, "use_vt", a.UseVT, "env_vars",
+		a.EnvVars, "no_cache_dir", a.PipNoCacheDir, "cache_dir", a.PipCacheDir,
 		"saltenv", change.CallOf(ctx).SaltEnv))
-	said, err := v.call(ctx, "pip.install", kwargs)
+	result, err := loader.CallAs[*data.Map](ctx, v.m.env, "pip.install", nil, kwargs)
 	if err != nil {
 		return false, err
 	}
-	result, _ := said.(*data.Map)
 	switch {
-	case result.Has("comment"): // there is no such file of requirements
+	case result.Has("comment"): // the requirements file does not exist
 		return v.end(false, result.Text("comment"))
 	case result.Value("retcode") != int64(0):
 		v.end(false, v.ret.Text("comment")+"\n"+result.Text("stdout")+"\n"+result.Text("stderr"))
@@ -263,8 +273,9 @@ func (v *managing) install(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// cwd returns where pip runs: with the file of requirements, where that is no absolute path.
-func (v *managing) cwd() any {
+// cwd returns the working directory for pip: that of the requirements file, unless its path is
+// absolute.
+func (v *manageCall) cwd() any {
 	first := ""
 	switch r := v.a.Requirements.(type) {
 	case string:

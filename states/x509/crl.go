@@ -22,7 +22,8 @@ type crlArgs struct {
 	Kwargs                      *data.Map `kwargs:"kwargs"`
 }
 
-// crlManaged keeps a revocation list in a file. It is made anew where what it revokes is not as wanted, and where its time will soon be over.
+// crlManaged manages a revocation list in a file. A new list is created if the revocations differ
+// from the desired ones, or if the list is about to expire.
 //
 // revoked
 //
@@ -30,7 +31,7 @@ type crlArgs struct {
 //
 // days_remaining : 30
 //
-//	With so many days left or fewer it is made anew. 0 lets it end.
+//	Create a new list if it expires within this many days. 0 lets it expire.
 //
 //	/etc/pki/ca.crl:
 //	  x509.crl_managed:
@@ -50,9 +51,11 @@ func (m *module) crlManaged(ctx context.Context, a crlArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := m.call(ctx, "create_crl", data.NewMap("text", true, "signing_private_key", a.SigningPrivateKey,
-		"signing_private_key_passphrase", a.SigningPrivateKeyPassphrase, "signing_cert", a.SigningCert, "revoked", revoked,
-		"days_valid", a.DaysValid, "digest", a.Digest, "include_expired", a.IncludeExpired))
+	v, err := m.call(ctx, "create_crl",
+		data.NewMap("text", true, "signing_private_key", a.SigningPrivateKey,
+			"signing_private_key_passphrase", a.SigningPrivateKeyPassphrase, "signing_cert",
+			a.SigningCert, "revoked", revoked, "days_valid", a.DaysValid, "digest", a.Digest,
+			"include_expired", a.IncludeExpired))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +69,8 @@ func (m *module) crlManaged(ctx context.Context, a crlArgs) (any, error) {
 	}
 	file, _ := split(a.Name, a.Kwargs)
 	if keep {
-		if v, err = m.call(ctx, "get_pem_entry", data.NewMap("text", a.Name, "pem_type", "X509 CRL")); err != nil {
+		if v, err = m.call(ctx, "get_pem_entry",
+			data.NewMap("text", a.Name, "pem_type", "X509 CRL")); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +81,7 @@ func (m *module) crlManaged(ctx context.Context, a crlArgs) (any, error) {
 	return ret, err
 }
 
-// oldList returns what the list says that is there, or why it says nothing.
+// oldList returns the contents of the existing list, or an error message.
 func (m *module) oldList(ctx context.Context, name string) (any, error) {
 	there, err := m.exists(name)
 	if err != nil {
@@ -96,7 +100,7 @@ func (m *module) oldList(ctx context.Context, name string) (any, error) {
 	return nil, err
 }
 
-// keepList reports whether the list that is there may stay.
+// keepList reports whether the existing list can be kept.
 func (m *module) keepList(ctx context.Context, a crlArgs, old any, made *data.Map) (bool, error) {
 	now, ok := old.(*data.Map)
 	if !ok || !data.Equal(timeless(now), timeless(made)) {
@@ -104,7 +108,8 @@ func (m *module) keepList(ctx context.Context, a crlArgs, old any, made *data.Ma
 	}
 	var least int
 	if _, err := fmt.Sscan(data.Str(a.DaysRemaining), &least); err != nil {
-		return false, loader.TypeError("days_remaining: %s is not a number", data.Repr(a.DaysRemaining))
+		return false, loader.TypeError("days_remaining: %s is not a number",
+			data.Repr(a.DaysRemaining))
 	}
 	if least != 0 && daysLeft(now.Text("Next Update")) <= least {
 		return false, nil
@@ -113,7 +118,7 @@ func (m *module) keepList(ctx context.Context, a crlArgs, old any, made *data.Ma
 	return data.Truth(signed), err
 }
 
-// timeless returns what a list says without when it was made.
+// timeless returns the contents of a list without its creation times.
 func timeless(list *data.Map) *data.Map {
 	m := list.Clone()
 	m.Delete("Last Update")
@@ -121,7 +126,8 @@ func timeless(list *data.Map) *data.Map {
 	return m
 }
 
-// revokedList returns the dictionaries of revoked, each of which stands there as a list of dictionaries below a name.
+// revokedList returns the dictionaries of revoked, each given as a list of dictionaries under a
+// name.
 func revokedList(v any) []any {
 	list := []any{}
 	for _, named := range items(v) {
@@ -142,7 +148,8 @@ func revokedList(v any) []any {
 	return list
 }
 
-// dated gives what is to be revoked the time at which the list says that it was, where no other is wanted: it was not revoked anew.
+// dated sets the revocation time from the existing list where no time is requested, because the
+// certificate was not revoked again.
 func (m *module) dated(ctx context.Context, wanted []any, old any) ([]any, error) {
 	now, ok := old.(*data.Map)
 	if !ok {
@@ -150,8 +157,16 @@ func (m *module) dated(ctx context.Context, wanted []any, old any) ([]any, error
 	}
 	times := map[string]any{}
 	for _, named := range items(now.Value("Revoked Certificates")) {
-		for serial, props := range named.(*data.Map).All() {
-			times[data.Str(serial)] = props.(*data.Map).Value("Revocation Date")
+		one, err := loader.ResultAs[*data.Map]("x509.read_crl", named)
+		if err != nil {
+			return nil, err
+		}
+		for serial, v := range one.All() {
+			props, err := loader.ResultAs[*data.Map]("x509.read_crl", v)
+			if err != nil {
+				return nil, err
+			}
+			times[data.Str(serial)] = props.Value("Revocation Date")
 		}
 	}
 	for _, v := range wanted {
@@ -161,7 +176,8 @@ func (m *module) dated(ctx context.Context, wanted []any, old any) ([]any, error
 		}
 		serial := one.Value("serial_number")
 		if one.Has("certificate") {
-			cert, err := m.dict(ctx, "read_certificate", data.NewMap("certificate", one.Value("certificate")))
+			cert, err := m.dict(ctx, "read_certificate",
+				data.NewMap("certificate", one.Value("certificate")))
 			if err != nil {
 				return nil, err
 			}

@@ -1,8 +1,9 @@
-// Package x509 is Salt's state x509: keys, certificates, requests and revocation lists in files (salt/states/x509.py). The module x509
-// makes them, the state file puts them in their places.
+// Package x509 is Salt's state x509: keys, certificates, requests and revocation lists in files
+// (salt/states/x509.py). The module x509 creates them, the state file writes them.
 //
-// What differs from Salt: a new private key is its owner's alone unless mode says otherwise. Where an old or a new content holds a
-// private key, no difference of texts is shown. Test mode makes no key. Days are counted in UTC.
+// Differences from Salt: a new private key is only readable by its owner unless mode is given. If
+// the old or new content includes a private key, no diff is shown. Test mode creates no key. Days
+// are counted in UTC.
 package x509
 
 import (
@@ -35,15 +36,18 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	m := &module{env}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("certificate_managed", m.certificateManaged).
-			Secret("signing_private_key_passphrase", "public_key_passphrase", "signing_private_key"),
-		loader.F("crl_managed", m.crlManaged).Secret("signing_private_key_passphrase", "signing_private_key"),
-		loader.F("csr_managed", m.csrManaged).Secret("private_key_passphrase", "public_key_passphrase", "private_key"),
+			Secret("signing_private_key_passphrase", "public_key_passphrase",
+				"signing_private_key"),
+		loader.F("crl_managed", m.crlManaged).Secret("signing_private_key_passphrase",
+			"signing_private_key"),
+		loader.F("csr_managed", m.csrManaged).Secret("private_key_passphrase",
+			"public_key_passphrase", "private_key"),
 		loader.F("pem_managed", m.pemManaged).Secret("text"),
 		loader.F("private_key_managed", m.privateKeyManaged).Secret("passphrase"),
 	}}, nil
 }
 
-// exists reports whether there is a file; that it cannot be seen is an error.
+// exists reports whether a file exists. It returns an error if that cannot be determined.
 func (m *module) exists(name string) (bool, error) {
 	info, err := os.Stat(filepath.Join(m.env.Root, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,10 +70,11 @@ func (m *module) dict(ctx context.Context, fun string, kwargs *data.Map) (*data.
 	if d, ok := v.(*data.Map); ok {
 		return d, nil
 	}
-	return nil, loader.Invocation("Unable to create new certificate: x509 module error: %s", text(v))
+	return nil, loader.Invocation("Unable to create new certificate: x509 module error: %s",
+		text(v))
 }
 
-// text returns a text that came as such or as bytes.
+// text converts bytes or a string to a string.
 func text(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -77,9 +82,10 @@ func text(v any) string {
 	return data.Str(v)
 }
 
-// split returns the arguments that the state file takes, and the others.
+// split returns the arguments for the state file, and the others.
 func split(name string, kwargs *data.Map) (file, others *data.Map) {
-	words := []string{"user", "group", "mode", "makedirs", "dir_mode", "backup", "create", "follow_symlinks", "check_cmd"}
+	words := []string{"user", "group", "mode", "makedirs", "dir_mode", "backup", "create",
+		"follow_symlinks", "check_cmd"}
 	file, others = data.NewMap("name", name), data.NewMap()
 	for k, v := range kwargs.All() {
 		if slices.Contains(words, data.Str(k)) {
@@ -91,7 +97,7 @@ func split(name string, kwargs *data.Map) (file, others *data.Map) {
 	return file, others
 }
 
-// place has the state file bring a file to a content; no content leaves it as it is.
+// place writes a content to a file with the state file. A nil content keeps the current one.
 func (m *module) place(ctx context.Context, file *data.Map, content any) (*data.Map, error) {
 	if content != nil {
 		file.Set("contents", content)
@@ -103,7 +109,7 @@ func (m *module) place(ctx context.Context, file *data.Map, content any) (*data.
 			file.Set("show_changes", false)
 		}
 	}
-	v, err := m.env.Shelf("states").Invoke(ctx, "file.managed", nil, file)
+	v, err := m.env.Registry("states").Invoke(ctx, "file.managed", nil, file)
 	if err != nil {
 		return nil, err
 	}
@@ -127,21 +133,21 @@ type privateKeyArgs struct {
 	Kwargs     *data.Map `kwargs:"kwargs"`
 }
 
-// privateKeyManaged keeps a private key in a file.
+// privateKeyManaged manages a private key in a file.
 //
 // bits, passphrase, cipher
 //
-//	What the key is to be; one that is so stays.
+//	Properties of the key. An existing key with these properties is kept.
 //
 // new
 //
-//	Make another key each time; use it with prereq.
+//	Create a new key in each run. Use it with prereq.
 //
 // overwrite
 //
-//	Replace a key that the passphrase does not open.
+//	Replace a key that the passphrase does not decrypt.
 //
-// All arguments of file.managed that tell of owners, mode and directories are taken.
+// All arguments of file.managed for owners, mode and directories are accepted.
 //
 //	/etc/pki/www.key:
 //	  x509.private_key_managed:
@@ -171,12 +177,13 @@ func (m *module) privateKeyManaged(ctx context.Context, a privateKeyArgs) (any, 
 	return ret, err
 }
 
-// sameKey reports whether the key that is there may stay.
+// sameKey reports whether the existing key can be kept.
 func (m *module) sameKey(ctx context.Context, a privateKeyArgs, there bool) (bool, error) {
 	if !there {
 		return false, nil
 	}
-	size, err := m.call(ctx, "get_private_key_size", data.NewMap("private_key", a.Name, "passphrase", a.Passphrase))
+	size, err := m.call(ctx, "get_private_key_size",
+		data.NewMap("private_key", a.Name, "passphrase", a.Passphrase))
 	var e *loader.Error
 	switch {
 	case err == nil:
@@ -192,18 +199,21 @@ func (m *module) sameKey(ctx context.Context, a privateKeyArgs, there bool) (boo
 	return false, err
 }
 
-// keyText returns the content of the file: the key that is there, or a new one, for which test mode takes a word.
+// keyText returns the content of the file: the existing key or a new one. Test mode uses a
+// placeholder instead.
 func (m *module) keyText(ctx context.Context, a privateKeyArgs, same bool) (string, error) {
 	var v any
 	var err error
 	switch {
 	case same:
-		v, err = m.call(ctx, "get_pem_entry", data.NewMap("text", a.Name, "pem_type", "(?:RSA |EC |ENCRYPTED )?PRIVATE KEY"))
+		v, err = m.call(ctx, "get_pem_entry",
+			data.NewMap("text", a.Name, "pem_type", "(?:RSA |EC |ENCRYPTED )?PRIVATE KEY"))
 	case change.Test(ctx):
 		return "PRIVATE KEY-----", nil
 	default:
-		v, err = m.call(ctx, "create_private_key", data.NewMap("text", true, "bits", a.Bits, "passphrase", a.Passphrase,
-			"cipher", a.Cipher, "verbose", a.Verbose))
+		v, err = m.call(ctx, "create_private_key",
+			data.NewMap("text", true, "bits", a.Bits, "passphrase", a.Passphrase,
+				"cipher", a.Cipher, "verbose", a.Verbose))
 	}
 	return text(v), err
 }
@@ -213,8 +223,8 @@ type csrArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// csrManaged keeps a certificate request in a file. The other arguments are those of x509.create_csr and, for owners, mode and directories,
-// of file.managed.
+// csrManaged manages a certificate request in a file. Further arguments are those of
+// x509.create_csr and, for owners, mode and directories, of file.managed.
 //
 //	/etc/pki/www.csr:
 //	  x509.csr_managed:
@@ -256,7 +266,7 @@ type pemArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// pemManaged keeps a PEM text in a file, with its lines as they should be.
+// pemManaged writes a normalized PEM text to a file.
 //
 //	/etc/pki/ca.crt:
 //	  x509.pem_managed:
@@ -277,16 +287,17 @@ type certificateArgs struct {
 	Kwargs        *data.Map `kwargs:"kwargs"`
 }
 
-// certificateManaged keeps a certificate in a file: it makes one where there is none, where it is not as wanted, and where its time
-// will soon be over. The other arguments are those of x509.create_certificate and, for owners, mode and directories, of file.managed.
+// certificateManaged manages a certificate in a file. A new certificate is created if it is
+// missing, if it differs from the desired one, or if it is about to expire. Further arguments are
+// those of x509.create_certificate and, for owners, mode and directories, of file.managed.
 //
 // days_remaining : 90
 //
-//	With fewer days left it is made anew. 0 lets it end.
+//	Create a new certificate if it expires in fewer than this many days. 0 lets it expire.
 //
 // append_certs
 //
-//	Files of certificates that are to stand behind it.
+//	Files of certificates to append.
 //
 //	/etc/pki/www.crt:
 //	  x509.certificate_managed:
@@ -330,11 +341,12 @@ func wouldMake(ret *data.Map, reason string) *data.Map {
 	ret.Set("result", nil)
 	ret.Set("comment", "Certificate "+data.Str(ret.Value("name"))+" will be created")
 	changes := ret.Value("changes").(*data.Map)
-	changes.Set("Status", data.NewMap("Old", reason, "New", "Certificate will be valid and up to date"))
+	changes.Set("Status", data.NewMap("Old", reason, "New",
+		"Certificate will be valid and up to date"))
 	return ret
 }
 
-// placeCertificate has the state file place a certificate, and takes over what became of it.
+// placeCertificate writes a certificate with the state file, and merges the result.
 func (m *module) placeCertificate(ctx context.Context, ret, file *data.Map, content any) error {
 	done, err := m.place(ctx, file, content)
 	if err != nil {
@@ -351,7 +363,9 @@ func (m *module) placeCertificate(ctx context.Context, ret, file *data.Map, cont
 	return nil
 }
 
-func (m *module) makeCertificate(ctx context.Context, a certificateArgs, ret *data.Map, reason string, current *data.Map) (any, error) {
+func (m *module) makeCertificate(
+	ctx context.Context, a certificateArgs, ret *data.Map, reason string, current *data.Map,
+) (any, error) {
 	args := a.Kwargs.Clone()
 	args.Set("text", true)
 	v, err := m.call(ctx, "create_certificate", args)
@@ -363,11 +377,13 @@ func (m *module) makeCertificate(ctx context.Context, a certificateArgs, ret *da
 		if loader.KindOf(err) != loader.KindInvocation {
 			return nil, err
 		}
-		return change.Failed(a.Name, "An error occurred creating the certificate "+a.Name+". The result returned from x509.create_certificate "+
+		return change.Failed(a.Name, "An error occurred creating the certificate "+a.Name+
+			". The result returned from x509.create_certificate "+
 			"is not a valid PEM file:\n"+err.Error()), nil
 	}
 	for _, one := range items(a.AppendCerts) {
-		more, err := m.call(ctx, "get_pem_entry", data.NewMap("text", one, "pem_type", "CERTIFICATE"))
+		more, err := m.call(ctx, "get_pem_entry",
+			data.NewMap("text", one, "pem_type", "CERTIFICATE"))
 		if err != nil {
 			return change.Failed(a.Name, fmt.Sprintf("%s is not a valid certificate file, cannot append it to the certificate %s.\n"+
 				"The error returned by the x509 module was:\n%v", data.Str(one), a.Name, err)), nil
@@ -375,7 +391,8 @@ func (m *module) makeCertificate(ctx context.Context, a certificateArgs, ret *da
 		content += text(more)
 	}
 	file, _ := split(a.Name, a.Kwargs)
-	if err := m.placeCertificate(ctx, ret, file, content); err != nil || !data.Truth(ret.Value("result")) {
+	if err := m.placeCertificate(ctx, ret, file, content); err != nil ||
+		!data.Truth(ret.Value("result")) {
 		return ret, err
 	}
 	made, err := m.dict(ctx, "read_certificate", data.NewMap("certificate", a.Name))
@@ -395,8 +412,11 @@ func items(v any) []any {
 	return []any{v}
 }
 
-// judge says why a certificate must be made; "" where it need not. It also returns what the certificate says that is there.
-func (m *module) judge(ctx context.Context, a certificateArgs) (reason string, current *data.Map, err error) {
+// judge returns the reason to create a certificate, "" if none. It also returns the contents of the
+// existing certificate.
+func (m *module) judge(
+	ctx context.Context, a certificateArgs,
+) (reason string, current *data.Map, err error) {
 	current = data.NewMap()
 	there, err := m.exists(a.Name)
 	if err != nil {
@@ -424,7 +444,8 @@ func (m *module) judge(ctx context.Context, a certificateArgs) (reason string, c
 	if !wanted.Has("Issuer Public Key") {
 		return "New certificate does not include signing information", now, nil
 	}
-	signed, err := m.call(ctx, "verify_signature", data.NewMap("certificate", a.Name, "signing_pub_key", wanted.Value("Issuer Public Key")))
+	signed, err := m.call(ctx, "verify_signature",
+		data.NewMap("certificate", a.Name, "signing_pub_key", wanted.Value("Issuer Public Key")))
 	if err != nil {
 		return invalid(err)
 	}
@@ -440,7 +461,7 @@ func (m *module) judge(ctx context.Context, a certificateArgs) (reason string, c
 	return renewal(now.Text("Not After"), a.DaysRemaining), now, nil
 }
 
-// renewal says that a certificate ends too soon; "" where it does not.
+// renewal returns a message if a certificate expires too soon, "" otherwise.
 func renewal(end string, days any) string {
 	if !data.Truth(days) {
 		return ""
@@ -453,7 +474,7 @@ func renewal(end string, days any) string {
 	return fmt.Sprintf("Certificate needs renewal: %d days remaining but it needs to be at least %d", left, least)
 }
 
-// daysLeft returns the whole days until a time; one that is not known is now.
+// daysLeft returns the whole days until a time. An unknown time counts as now.
 func daysLeft(end string) int {
 	at, err := time.Parse("2006-01-02 15:04:05", end)
 	if err != nil {
@@ -470,10 +491,11 @@ func daysLeft(end string) int {
 var serialPart = regexp.MustCompile(`serial:([0-9A-F]{2}:)*[0-9A-F]{2}`)
 var namePart = regexp.MustCompile(`DirName:[^\n]+`)
 
-// differences returns the properties of a certificate that are not as wanted. Times, fingerprints and, unless serial says so, serial
-// numbers do not count.
+// differences returns the properties of a certificate that differ from the desired ones. Times,
+// fingerprints and, unless serial is true, serial numbers are ignored.
 func differences(now, wanted *data.Map, serial bool) []string {
-	free := []string{"Not Before", "Not After", "SHA1 Finger Print", "SHA-256 Finger Print", "MD5 Finger Print", "Issuer Public Key",
+	free := []string{"Not Before", "Not After", "SHA1 Finger Print", "SHA-256 Finger Print",
+		"MD5 Finger Print", "Issuer Public Key",
 		"Subject Hash", "Issuer Hash"} // the hashes follow from the names
 	if !serial {
 		free = append(free, "Serial Number")
@@ -501,7 +523,7 @@ func differences(now, wanted *data.Map, serial bool) []string {
 	return diff
 }
 
-// comparable returns extensions without what may differ in the authority key identifier.
+// comparable returns extensions without the variable parts of the authority key identifier.
 func comparable(v any, serial bool) any {
 	m, ok := v.(*data.Map)
 	if !ok || !m.Has("authorityKeyIdentifier") {

@@ -41,20 +41,22 @@ type certificateArgs struct {
 	Kwargs                      *data.Map `kwargs:"kwargs"`
 }
 
-// certificateManaged keeps a certificate in a file: it makes one where there is none, where it is not as wanted, and where its time will
-// soon be over.
+// certificateManaged manages a certificate in a file. A new certificate is created if it is
+// missing, if it differs from the desired one, or if it is about to expire.
 //
 // days_remaining : 90
 //
-//	With fewer days left it is made anew.
+//	Create a new certificate if it expires in fewer than this many days.
 //
-// ca_server, signing_policy, encoding, append_certs, copypath, prepend_cn, digest, signing_private_key, signing_private_key_passphrase,
-// signing_cert, public_key, private_key, private_key_passphrase, csr, subject, serial_number, not_before, not_after, days_valid,
+// ca_server, signing_policy, encoding, append_certs, copypath, prepend_cn, digest,
+// signing_private_key, signing_private_key_passphrase, signing_cert, public_key, private_key,
+// private_key_passphrase, csr, subject, serial_number, not_before, not_after, days_valid,
 // pkcs12_passphrase, pkcs12_encryption_compat, pkcs12_friendlyname
 //
-//	As in the function x509.create_certificate, with the words of subjects and extensions.
+//	As in the function x509.create_certificate, including the arguments for subject and
+//	extensions.
 //
-// All arguments of file.managed that tell of owners, mode, directories and backups are taken.
+// All arguments of file.managed for owners, mode, directories and backups are accepted.
 //
 //	/etc/pki/www.crt:
 //	  x509.certificate_managed:
@@ -79,17 +81,18 @@ func (m *module) certificateManaged(ctx context.Context, a certificateArgs) (any
 	} else if data.Truth(a.AppendCerts) {
 		c.chain = []any{a.AppendCerts}
 	}
-	t := &thing{m: m, title: "certificate", name: a.Name, encoding: a.Encoding, look: c.look, content: c.content}
+	t := &thing{m: m, title: "certificate", name: a.Name, encoding: a.Encoding, look: c.look,
+		content: c.content}
 	t.file, c.words = split(kwargs)
 	if a.Encoding == "pkcs12" && !data.Truth(t.file.Value("mode")) {
 		if _, err := os.Lstat(m.reader().Path(a.Name)); errors.Is(err, fs.ErrNotExist) {
-			t.file.Set("mode", "0600") // a new file holds the key
+			t.file.Set("mode", "0600") // a new file contains the key
 		}
 	}
 	return t.ensure(ctx)
 }
 
-// certificateState is a certificate that is wanted, and what of it was found.
+// certificateState is the desired certificate, and what was found of it.
 type certificateState struct {
 	m     *module
 	a     certificateArgs
@@ -98,12 +101,14 @@ type certificateState struct {
 	now   *draft.Found
 }
 
-// arguments returns those of create_certificate.
+// arguments returns the arguments of create_certificate.
 func (c *certificateState) arguments() *data.Map {
 	a := c.a
-	args := data.NewMap("digest", a.Digest, "signing_private_key", a.SigningPrivateKey, "signing_private_key_passphrase", a.SigningPrivateKeyPassphrase,
-		"signing_cert", a.SigningCert, "public_key", a.PublicKey, "private_key", a.PrivateKey, "private_key_passphrase", a.PrivateKeyPassphrase,
-		"csr", a.Csr, "subject", a.Subject, "serial_number", a.SerialNumber, "not_before", a.NotBefore, "not_after", a.NotAfter,
+	args := data.NewMap("digest", a.Digest, "signing_private_key", a.SigningPrivateKey,
+		"signing_private_key_passphrase", a.SigningPrivateKeyPassphrase,
+		"signing_cert", a.SigningCert, "public_key", a.PublicKey, "private_key", a.PrivateKey,
+		"private_key_passphrase", a.PrivateKeyPassphrase, "csr", a.Csr, "subject", a.Subject,
+		"serial_number", a.SerialNumber, "not_before", a.NotBefore, "not_after", a.NotAfter,
 		"days_valid", a.DaysValid)
 	args.Update(c.words)
 	return args
@@ -130,7 +135,7 @@ func (c *certificateState) look(ctx context.Context, path string, there bool) (s
 	return now, c.compare(ctx, now.changes)
 }
 
-// container compares encoding, time and the certificates behind.
+// container compares encoding, expiry and appended certificates.
 func (c *certificateState) container(changes *data.Map) error {
 	name, _ := c.a.Pkcs12Friendlyname.(string)
 	if c.now.Encoding != c.a.Encoding {
@@ -191,17 +196,16 @@ func (c *certificateState) compare(ctx context.Context, changes *data.Map) error
 	return nil
 }
 
-// policy returns the signing policy that counts: of this minion, or of that which signs.
+// policy returns the effective signing policy: that of this minion, or of the signing one.
 func (c *certificateState) policy(ctx context.Context) (*data.Map, error) {
 	if c.a.CaServer == nil {
 		return draft.SigningPolicy(ctx, c.m.env, c.a.SigningPolicy)
 	}
-	v, err := c.m.env.Call(ctx, "x509.get_signing_policy", []any{c.a.SigningPolicy}, data.NewMap("ca_server", c.a.CaServer))
-	policy, _ := v.(*data.Map)
-	return policy, err
+	return loader.CallAs[*data.Map](ctx, c.m.env, "x509.get_signing_policy",
+		[]any{c.a.SigningPolicy}, data.NewMap("ca_server", c.a.CaServer))
 }
 
-// keys tells of a certificate that is another's, or signed by another.
+// keys adds a change if the certificate has another key, or was signed by another.
 func keys(changes *data.Map, is *certificate.Certificate, wanted *draft.Cert) error {
 	now, err := is.PublicKey()
 	if err != nil {
@@ -227,12 +231,13 @@ func keys(changes *data.Map, is *certificate.Certificate, wanted *draft.Cert) er
 	return nil
 }
 
-// content makes the certificate, or encodes that which is there where only that was not as wanted.
+// content creates the certificate, or re-encodes the existing one if only the encoding differed.
 func (c *certificateState) content(ctx context.Context, now seen) ([]byte, error) {
 	a := c.a
 	how := data.NewMap("encoding", a.Encoding, "append_certs", c.chain)
 	if a.Encoding == "pkcs12" {
-		how.Update(data.NewMap("pkcs12_passphrase", a.Pkcs12Passphrase, "pkcs12_encryption_compat", a.Pkcs12EncryptionCompat, "pkcs12_friendlyname", a.Pkcs12Friendlyname))
+		how.Update(data.NewMap("pkcs12_passphrase", a.Pkcs12Passphrase, "pkcs12_encryption_compat",
+			a.Pkcs12EncryptionCompat, "pkcs12_friendlyname", a.Pkcs12Friendlyname))
 	}
 	if only(now.changes, "additional_certs", "encoding", "pkcs12_friendlyname") {
 		if a.Encoding == "pkcs12" {

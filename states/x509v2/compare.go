@@ -13,19 +13,20 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// has reports whether an error's text says something.
+// has reports whether an invocation error's text contains a text.
 func has(err error, text string) bool {
 	return loader.KindOf(err) == loader.KindInvocation && strings.Contains(err.Error(), text)
 }
 
-// names tells of a name that is not as wanted.
+// names adds a change if a name differs from the desired one.
 func names(changes *data.Map, word string, now, wanted asn1.RawValue) error {
 	is, err := certificate.ParseName(now.FullBytes)
 	if err != nil {
 		return loader.Execution("%w", err)
 	}
 	if wanted.FullBytes == nil {
-		return loader.Exception("AttributeError", "'NoneType' object has no attribute 'rfc4514_string'")
+		return loader.Exception("AttributeError",
+			"'NoneType' object has no attribute 'rfc4514_string'")
 	}
 	want, err := certificate.ParseName(wanted.FullBytes)
 	if err != nil {
@@ -37,7 +38,8 @@ func names(changes *data.Map, word string, now, wanted asn1.RawValue) error {
 	return nil
 }
 
-// digest tells of a signature that was made with another hash. One without a hash of its own is as wanted.
+// digest adds a change if a signature uses another hash. A signature without a hash of its own is
+// accepted.
 func digest(changes *data.Map, id pkix.AlgorithmIdentifier, wanted, asked any) error {
 	hash, err := draft.Digest(wanted)
 	if err != nil {
@@ -49,7 +51,7 @@ func digest(changes *data.Map, id pkix.AlgorithmIdentifier, wanted, asked any) e
 	return nil
 }
 
-// extensions tells which extensions are too few, others, or too many.
+// extensions adds the extensions that are missing, different, or superfluous.
 func extensions(changes *data.Map, now, wanted []pkix.Extension) {
 	added, changed, removed := []any{}, []any{}, []any{}
 	for _, x := range wanted {
@@ -67,7 +69,8 @@ func extensions(changes *data.Map, now, wanted []pkix.Extension) {
 		}
 	}
 	if len(added)+len(changed)+len(removed) > 0 {
-		changes.Set("extensions", data.NewMap("added", added, "changed", changed, "removed", removed))
+		changes.Set("extensions", data.NewMap("added", added, "changed", changed,
+			"removed", removed))
 	}
 }
 
@@ -78,10 +81,10 @@ func extensionWord(x pkix.Extension) string {
 	return "Unknown OID"
 }
 
-// soon reports whether a time will be over in so many days.
+// soon reports whether a time is less than this many days away.
 func soon(at time.Time, days int) bool { return at.Before(time.Now().AddDate(0, 0, days)) }
 
-// only reports whether no other keys than these are in changes.
+// only reports whether changes has no keys other than these.
 func only(changes *data.Map, words ...string) bool {
 	for k := range changes.All() {
 		found := false

@@ -15,9 +15,9 @@ type pemArgs struct {
 	Kwargs *data.Map `kwargs:"kwargs"`
 }
 
-// pemManaged keeps a PEM text in a file, with its lines as they should be.
+// pemManaged writes a normalized PEM text to a file.
 //
-// All arguments of file.managed that tell of owners, mode, directories and backups are taken.
+// All arguments of file.managed for owners, mode, directories and backups are accepted.
 //
 //	/etc/pki/ca.crt:
 //	  x509.pem_managed:
@@ -49,7 +49,8 @@ type privateKeyArgs struct {
 	Kwargs                 *data.Map `kwargs:"kwargs"`
 }
 
-// privateKeyManaged keeps a private key in a file. One that is as wanted stays. Unless mode is given, its owner alone may read it.
+// privateKeyManaged manages a private key in a file. An existing key with the desired properties is
+// kept. Unless mode is given, only the owner may read the file.
 //
 // algo, keysize, passphrase, encoding, pkcs12_encryption_compat
 //
@@ -57,13 +58,13 @@ type privateKeyArgs struct {
 //
 // new
 //
-//	Make another key each time; use it with prereq.
+//	Create a new key in each run. Use it with prereq.
 //
 // overwrite
 //
-//	Replace a key that the passphrase does not open, and what is no key.
+//	Replace a key that the passphrase does not decrypt, and a file that is not a key.
 //
-// All arguments of file.managed that tell of owners, mode, directories and backups are taken.
+// All arguments of file.managed for owners, mode, directories and backups are accepted.
 //
 //	/etc/pki/www.key:
 //	  x509.private_key_managed:
@@ -87,15 +88,16 @@ func (m *module) privateKeyManaged(ctx context.Context, a privateKeyArgs) (any, 
 		return failure(a.Name, loader.Invocation("keysize is an invalid parameter for %s", a.Algo))
 	}
 	k := &keyState{m: m, a: a}
-	t := &thing{m: m, title: "private key", name: a.Name, file: file, encoding: a.Encoding, silent: true, look: k.look, content: k.content}
+	t := &thing{m: m, title: "private key", name: a.Name, file: file, encoding: a.Encoding,
+		silent: true, look: k.look, content: k.content}
 	return t.ensure(ctx)
 }
 
-// keyState is a private key that is wanted, and that which was found.
+// keyState is the desired private key, and the one that was found.
 type keyState struct {
 	m   *module
 	a   privateKeyArgs
-	now crypto.Signer // nil where there is none, or none that counts
+	now crypto.Signer // nil if there is none, or none that is usable
 }
 
 func (k *keyState) look(_ context.Context, path string, there bool) (seen, error) {
@@ -118,7 +120,7 @@ func (k *keyState) look(_ context.Context, path string, there bool) (seen, error
 	return now, nil
 }
 
-// read reads the key that is there, or says why it does not count.
+// read reads the existing key, or returns a message why it cannot be used.
 func (k *keyState) read(path string, changes *data.Map) (string, error) {
 	key, encoding, err := k.m.reader().Key(path, k.a.Passphrase)
 	refusal := ""
@@ -167,9 +169,10 @@ func (k *keyState) compare(changes *data.Map, encoding string) {
 	}
 }
 
-// content makes a key, or encodes that which is there where only that was not as wanted.
+// content creates a key, or re-encodes the existing one if only the encoding differed.
 func (k *keyState) content(ctx context.Context, now seen) ([]byte, error) {
-	args := data.NewMap("passphrase", k.a.Passphrase, "encoding", k.a.Encoding, "pkcs12_encryption_compat", k.a.Pkcs12EncryptionCompat)
+	args := data.NewMap("passphrase", k.a.Passphrase, "encoding", k.a.Encoding,
+		"pkcs12_encryption_compat", k.a.Pkcs12EncryptionCompat)
 	if only(now.changes, "encoding", "passphrase") {
 		der, err := certificate.MarshalKey(k.now, nil)
 		if err != nil {

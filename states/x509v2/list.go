@@ -26,19 +26,23 @@ type crlArgs struct {
 	Kwargs                      *data.Map `kwargs:"kwargs"`
 }
 
-// crlManaged keeps a revocation list in a file. It is made anew where what it revokes is not as wanted, and where its time is soon over.
+// crlManaged manages a revocation list in a file. A new list is created if the revocations differ
+// from the desired ones, or if the list is about to expire.
 //
 // days_remaining : 30
 //
-//	With fewer days left it is made anew. 0 lets it end.
+//	Create a new list if it expires in fewer than this many days. 0 lets it expire.
 //
 // extensions
 //
-//	As in the function x509.create_crl. cRLNumber may be auto: each new list then has the number after that of the last.
+//	As in the function x509.create_crl. With cRLNumber: auto, each new list gets the next number
+//	after that of the last one.
 //
-// signing_private_key, signing_private_key_passphrase, signing_cert, revoked, include_expired, days_valid, digest, encoding
+// signing_private_key, signing_private_key_passphrase, signing_cert, revoked, include_expired,
+// days_valid, digest, encoding
 //
-//	As in the function x509.create_crl. All arguments of file.managed that tell of owners, mode, directories and backups are taken.
+//	As in the function x509.create_crl. All arguments of file.managed for owners, mode,
+//	directories and backups are accepted.
 //
 //	/etc/pki/ca.crl:
 //	  x509.crl_managed:
@@ -66,7 +70,8 @@ func (m *module) crlManaged(ctx context.Context, a crlArgs) (any, error) {
 	if l.auto = l.extensions.Value("cRLNumber") == "auto"; l.auto {
 		l.extensions.Delete("cRLNumber")
 	}
-	t := &thing{m: m, title: "certificate revocation list", name: a.Name, encoding: a.Encoding, look: l.look, content: l.content}
+	t := &thing{m: m, title: "certificate revocation list", name: a.Name, encoding: a.Encoding,
+		look: l.look, content: l.content}
 	var others *data.Map
 	t.file, others = split(a.Kwargs)
 	others.Delete("text")
@@ -76,20 +81,21 @@ func (m *module) crlManaged(ctx context.Context, a crlArgs) (any, error) {
 	return t.ensure(ctx)
 }
 
-// listState is a revocation list that is wanted, and what of it was found.
+// listState is the desired revocation list, and what was found of it.
 type listState struct {
 	m          *module
 	a          crlArgs
 	revoked    []any
-	extensions *data.Map // without a number that counts by itself
+	extensions *data.Map // without an automatic number
 	auto       bool
-	now        *certificate.List // nil where there is none
+	now        *certificate.List // nil if there is none
 }
 
 func (l *listState) arguments() *data.Map {
-	return data.NewMap("signing_private_key", l.a.SigningPrivateKey, "revoked", l.revoked, "signing_cert", l.a.SigningCert,
-		"signing_private_key_passphrase", l.a.SigningPrivateKeyPassphrase, "include_expired", l.a.IncludeExpired, "days_valid", l.a.DaysValid,
-		"extensions", l.extensions)
+	return data.NewMap("signing_private_key", l.a.SigningPrivateKey, "revoked", l.revoked,
+		"signing_cert", l.a.SigningCert, "signing_private_key_passphrase",
+		l.a.SigningPrivateKeyPassphrase, "include_expired", l.a.IncludeExpired, "days_valid",
+		l.a.DaysValid, "extensions", l.extensions)
 }
 
 func (l *listState) look(_ context.Context, path string, there bool) (seen, error) {
@@ -106,7 +112,7 @@ func (l *listState) look(_ context.Context, path string, there bool) (seen, erro
 	if err != nil {
 		return now, err
 	}
-	l.now, now.again = is, len(is.TBS.Revoked) > 0 // to Salt an empty list is none
+	l.now, now.again = is, len(is.TBS.Revoked) > 0 // Salt treats an empty list as none
 	if err := digest(now.changes, is.Algorithm, l.a.Digest, l.a.Digest); err != nil {
 		return now, err
 	}
@@ -148,7 +154,8 @@ func (l *listState) compare(changes *data.Map) error {
 	return nil
 }
 
-// revocations tells which certificates are revoked anew, otherwise, or no longer.
+// revocations adds the certificates that are newly revoked, revoked differently, or no longer
+// revoked.
 func revocations(changes *data.Map, now, wanted *certificate.List) {
 	added, changed, removed := []any{}, []any{}, []any{}
 	for _, r := range wanted.TBS.Revoked {
@@ -159,7 +166,8 @@ func revocations(changes *data.Map, now, wanted *certificate.List) {
 			continue
 		}
 		for _, x := range r.Extensions {
-			if old := certificate.ExtensionOf(is.Extensions, x.Id); old == nil || old.Critical != x.Critical || !bytes.Equal(old.Value, x.Value) {
+			if old := certificate.ExtensionOf(is.Extensions, x.Id); old == nil ||
+				old.Critical != x.Critical || !bytes.Equal(old.Value, x.Value) {
 				changed = append(changed, serial)
 			}
 		}
@@ -175,14 +183,16 @@ func revocations(changes *data.Map, now, wanted *certificate.List) {
 		}
 	}
 	if len(added)+len(changed)+len(removed) > 0 {
-		changes.Set("revocations", data.NewMap("added", added, "changed", changed, "removed", removed))
+		changes.Set("revocations", data.NewMap("added", added, "changed", changed,
+			"removed", removed))
 	}
 }
 
-// content makes the list, or encodes that which is there where only that was not as wanted.
+// content creates the list, or re-encodes the existing one if only the encoding differed.
 func (l *listState) content(ctx context.Context, now seen) ([]byte, error) {
 	if only(now.changes, "encoding") {
-		return l.m.bytes(ctx, "encode_crl", []any{[]byte(l.now.Raw)}, data.NewMap("encoding", l.a.Encoding))
+		return l.m.bytes(ctx, "encode_crl", []any{[]byte(l.now.Raw)},
+			data.NewMap("encoding", l.a.Encoding))
 	}
 	args := l.arguments()
 	if l.auto {
@@ -194,7 +204,7 @@ func (l *listState) content(ctx context.Context, now seen) ([]byte, error) {
 	return l.m.bytes(ctx, "create_crl", nil, args)
 }
 
-// next returns the number after that of the list that is there; 1 where it has none.
+// next returns the number after that of the existing list, or 1 if it has none.
 func (l *listState) next() *big.Int {
 	n := new(big.Int)
 	if l.now != nil {

@@ -17,12 +17,15 @@ func TestNewContainerIsTheOwners(t *testing.T) {
 	}
 	states, dir := system(t, nil), t.TempDir()
 	path, ca := filepath.Join(dir, "www.p12"), filepath.Join(dir, "ca.crt")
-	outcome(t, states, false, "x509.certificate_managed", ca, data.NewMap("signing_private_key", keys+"/ca.key", "CN", "ca"))
-	words := data.NewMap("signing_private_key", keys+"/ca.key", "signing_cert", ca, "private_key", keys+"/www.key", "CN", "www", "encoding", "pkcs12")
+	outcome(t, states, false, "x509.certificate_managed", ca,
+		data.NewMap("signing_private_key", keys+"/ca.key", "CN", "ca"))
+	words := data.NewMap("signing_private_key", keys+"/ca.key", "signing_cert", ca,
+		"private_key", keys+"/www.key", "CN", "www", "encoding", "pkcs12")
 	for _, fresh := range []bool{true, false} {
 		ret := outcome(t, states, false, "x509.certificate_managed", path, words)
 		info, err := os.Stat(path)
-		if err != nil || info.Mode() != 0o600 || info.Size() == 0 || ret.Value("result") != true || data.Truth(ret.Value("changes")) != fresh {
+		if err != nil || info.Mode() != 0o600 || info.Size() == 0 || ret.Value("result") != true ||
+			data.Truth(ret.Value("changes")) != fresh {
 			t.Errorf("%v, %v: %s", info, err, data.Repr(ret))
 		}
 	}

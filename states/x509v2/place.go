@@ -17,31 +17,33 @@ import (
 // A thing is what one of the states keeps in a file.
 type thing struct {
 	m        *module
-	title    string // as comments name it
+	title    string // name for comments
 	name     string
 	file     *data.Map // arguments of file.managed
 	encoding string
-	silent   bool // changes do not say that something else was replaced
-	// look says what is not as wanted of what is in the file; there tells whether a file is there at all.
+	silent   bool // do not report in the changes that something else was replaced
+	// look returns the differences of the file's contents. there reports whether the file exists.
 	look func(ctx context.Context, path string, there bool) (seen, error)
-	// content makes what is wanted, knowing what was not.
+	// content creates the new contents, given the differences.
 	content func(ctx context.Context, now seen) ([]byte, error)
 }
 
-// seen is what a look has found.
+// seen is the outcome of a look.
 type seen struct {
 	changes *data.Map
-	again   bool // what is wanted takes the place of its like
-	garbage bool // what is there is nothing of the kind
+	again   bool // an object of the same kind is replaced
+	garbage bool // the file contains something else
 }
 
-// fileWords are the arguments that file.managed takes.
+// fileWords returns the names of the arguments that file.managed accepts.
 func fileWords() []string {
-	return []string{"user", "group", "mode", "attrs", "makedirs", "dir_mode", "backup", "create", "follow_symlinks", "check_cmd", "tmp_dir", "tmp_ext",
-		"selinux", "encoding", "encoding_errors", "win_owner", "win_perms", "win_deny_perms", "win_inheritance", "win_perms_reset"}
+	return []string{"user", "group", "mode", "attrs", "makedirs", "dir_mode", "backup", "create",
+		"follow_symlinks", "check_cmd", "tmp_dir", "tmp_ext",
+		"selinux", "encoding", "encoding_errors", "win_owner", "win_perms", "win_deny_perms",
+		"win_inheritance", "win_perms_reset"}
 }
 
-// split returns the arguments of file.managed, and the others.
+// split returns the arguments for file.managed, and the others.
 func split(kwargs *data.Map) (file, others *data.Map) {
 	file, others = data.NewMap("show_changes", false), data.NewMap()
 	for k, v := range kwargs.All() {
@@ -62,7 +64,8 @@ func unknown(others *data.Map) error {
 	return loader.Invocation("Unrecognized keyword arguments: %s", data.Repr(others.Keys()))
 }
 
-// failure makes an error that Salt tells of a result, and returns other errors as they are.
+// failure converts an error that Salt reports in the result to a failed result. It returns other
+// errors unchanged.
 func failure(name string, err error) (*data.Map, error) {
 	var e *loader.Error
 	if errors.As(err, &e) && (e.Kind == loader.KindExecution || e.Kind == loader.KindInvocation) {
@@ -71,9 +74,9 @@ func failure(name string, err error) (*data.Map, error) {
 	return nil, err
 }
 
-// ensure brings the file to what is wanted.
+// ensure brings the file to the desired state.
 func (t *thing) ensure(ctx context.Context) (any, error) {
-	ret := change.Done(t.name, "The "+t.title+" is in the correct state")
+	ret := change.Unchanged(t.name, "The "+t.title+" is in the correct state")
 	if err := t.run(ctx, ret); err != nil {
 		return failure(t.name, err)
 	}
@@ -88,19 +91,21 @@ func (t *thing) run(ctx context.Context, ret *data.Map) error {
 	if trial.Value("result") == false {
 		ret.Set("result", false)
 		ret.Set("comment", "Problem while testing file.managed changes, see its output")
-		t.tell(ctx, ret, trial)
+		t.merge(ctx, ret, trial)
 		return nil
 	}
-	if strings.Contains(data.Str(trial.Value("comment")), "is not present and is not set for creation") {
-		t.tell(ctx, ret, trial)
+	if strings.Contains(data.Str(trial.Value("comment")),
+		"is not present and is not set for creation") {
+		t.merge(ctx, ret, trial)
 		return nil
 	}
 	now, err := t.find(ctx)
 	if err != nil {
 		return err
 	}
-	if now.changes.Len() == 0 && data.Truth(trial.Value("result")) && !data.Truth(trial.Value("changes")) {
-		t.tell(ctx, ret, trial)
+	if now.changes.Len() == 0 && data.Truth(trial.Value("result")) &&
+		!data.Truth(trial.Value("changes")) {
+		t.merge(ctx, ret, trial)
 		return nil
 	}
 	ret.Set("changes", now.changes)
@@ -109,7 +114,7 @@ func (t *thing) run(ctx context.Context, ret *data.Map) error {
 			ret.Set("result", nil)
 			ret.Set("comment", "The "+t.title+" would have been "+now.verb())
 		}
-		t.tell(ctx, ret, trial)
+		t.merge(ctx, ret, trial)
 		return nil
 	}
 	return t.apply(ctx, ret, now)
@@ -122,7 +127,8 @@ func (s seen) verb() string {
 	return "created"
 }
 
-// find looks at the file, or at that to which a link leads. A link that is not followed counts as no file, and is taken away.
+// find checks the file, or the target of a link. A link that is not followed counts as a missing
+// file, and is removed.
 func (t *thing) find(ctx context.Context) (seen, error) {
 	path := t.name
 	info, err := os.Lstat(t.m.reader().Path(path))
@@ -161,7 +167,7 @@ func (t *thing) unlinked(ctx context.Context, path string) (seen, error) {
 	return now, err
 }
 
-// apply makes what is wanted and has file.managed place it.
+// apply creates the contents and writes them with file.managed.
 func (t *thing) apply(ctx context.Context, ret *data.Map, now seen) error {
 	if now.changes.Len() == 0 {
 		_, err := t.place(ctx, ret, now, data.NewMap("replace", false, "contents", nil))
@@ -176,24 +182,25 @@ func (t *thing) apply(ctx context.Context, ret *data.Map, now seen) error {
 		_, err = t.place(ctx, ret, now, data.NewMap("replace", true, "contents", string(b)))
 		return err
 	}
-	// Salt makes an empty file first, of which operators hear, and fills it then.
+	// Salt first creates an empty file, which is reported, and then fills it.
 	if placed, err := t.place(ctx, ret, now, data.NewMap("replace", false)); err != nil || !placed {
 		return err
 	}
-	filled, err := t.managed(ctx, false, data.NewMap("replace", true, "contents", b, "contents_newline", false))
+	filled, err := t.managed(ctx, false,
+		data.NewMap("replace", true, "contents", b, "contents_newline", false))
 	if err == nil && filled.Value("result") == false {
 		err = loader.Execution("%s", data.Str(filled.Value("comment")))
 	}
 	return err
 }
 
-// place calls file.managed and tells of it; false where it failed.
+// place calls file.managed and merges its result. It returns false if that failed.
 func (t *thing) place(ctx context.Context, ret *data.Map, now seen, more *data.Map) (bool, error) {
 	done, err := t.managed(ctx, false, more)
 	if err != nil {
 		return false, err
 	}
-	t.tell(ctx, ret, done)
+	t.merge(ctx, ret, done)
 	if done.Value("result") != false {
 		return true, nil
 	}
@@ -212,13 +219,15 @@ func (t *thing) managed(ctx context.Context, trial bool, more *data.Map) (*data.
 	return t.m.managed(ctx, t.name, trial, t.file, more)
 }
 
-func (m *module) managed(ctx context.Context, name string, trial bool, file, more *data.Map) (*data.Map, error) {
+func (m *module) managed(
+	ctx context.Context, name string, trial bool, file, more *data.Map,
+) (*data.Map, error) {
 	call := *change.CallOf(ctx)
 	call.Test = call.Test || trial
 	args := data.NewMap("name", name)
 	args.Update(file)
 	args.Update(more)
-	states := m.env.Shelf("states")
+	states := m.env.Registry("states")
 	if call.Test {
 		states = m.trial()
 	}
@@ -233,7 +242,8 @@ func (m *module) managed(ctx context.Context, name string, trial bool, file, mor
 	return ret, nil
 }
 
-// trial returns the states with functions of modules that write nothing: what these do goes by the option test.
+// trial returns the states with module functions that write nothing. Those depend on the option
+// test.
 func (m *module) trial() *loader.Registry {
 	opts := m.env.Opts.Clone()
 	opts.Set("test", true)
@@ -241,12 +251,13 @@ func (m *module) trial() *loader.Registry {
 	env.Opts, env.Functions, env.Call = opts, nil, nil
 	env.Functions = m.env.Functions.With(&env)
 	env.Call = env.Functions.Invoke
-	return m.env.Shelf("states").With(&env)
+	return m.env.Registry("states").With(&env)
 }
 
-// tell adds the result of file.managed to that of the state.
-func (t *thing) tell(ctx context.Context, ret, sub *data.Map) {
-	sub.Set("low", data.NewMap("name", t.name, "state", "file", "__id__", change.CallOf(ctx).Low.Value("__id__"), "fun", "managed"))
+// merge merges the result of file.managed into that of the state.
+func (t *thing) merge(ctx context.Context, ret, sub *data.Map) {
+	sub.Set("low", data.NewMap("name", t.name, "state", "file",
+		"__id__", change.CallOf(ctx).Low.Value("__id__"), "fun", "managed"))
 	list, _ := ret.Value("sub_state_run").([]any)
 	ret.Set("sub_state_run", append(list, sub))
 }

@@ -20,12 +20,12 @@ type csrArgs struct {
 	Kwargs               *data.Map `kwargs:"kwargs"`
 }
 
-// csrManaged keeps a certificate request in a file.
+// csrManaged manages a certificate request in a file.
 //
 // private_key, private_key_passphrase, digest, encoding, subject
 //
-//	As in the function x509.create_csr, with the words of subjects and extensions. All arguments of file.managed that tell of
-//	owners, mode, directories and backups are taken.
+//	As in the function x509.create_csr, including the arguments for subject and extensions. All
+//	arguments of file.managed for owners, mode, directories and backups are accepted.
 //
 //	/etc/pki/www.csr:
 //	  x509.csr_managed:
@@ -40,12 +40,13 @@ func (m *module) csrManaged(ctx context.Context, a csrArgs) (any, error) {
 	}
 	draft.Modern(kwargs)
 	q := &requestState{m: m, a: a}
-	t := &thing{m: m, title: "certificate signing request", name: a.Name, encoding: a.Encoding, look: q.look, content: q.content}
+	t := &thing{m: m, title: "certificate signing request", name: a.Name, encoding: a.Encoding,
+		look: q.look, content: q.content}
 	t.file, q.words = split(kwargs)
 	return t.ensure(ctx)
 }
 
-// requestState is a request that is wanted, and what of it was found.
+// requestState is the desired request, and what was found of it.
 type requestState struct {
 	m     *module
 	a     csrArgs
@@ -54,7 +55,8 @@ type requestState struct {
 }
 
 func (q *requestState) arguments() *data.Map {
-	args := data.NewMap("private_key", q.a.PrivateKey, "private_key_passphrase", q.a.PrivateKeyPassphrase, "subject", q.a.Subject)
+	args := data.NewMap("private_key", q.a.PrivateKey, "private_key_passphrase",
+		q.a.PrivateKeyPassphrase, "subject", q.a.Subject)
 	args.Update(q.words)
 	return args
 }
@@ -114,10 +116,11 @@ func (q *requestState) compare(changes *data.Map) error {
 	return nil
 }
 
-// content makes the request, or encodes that which is there where only that was not as wanted.
+// content creates the request, or re-encodes the existing one if only the encoding differed.
 func (q *requestState) content(ctx context.Context, now seen) ([]byte, error) {
 	if only(now.changes, "encoding") {
-		return q.m.bytes(ctx, "encode_csr", []any{[]byte(q.now.Raw)}, data.NewMap("encoding", q.a.Encoding))
+		return q.m.bytes(ctx, "encode_csr", []any{[]byte(q.now.Raw)},
+			data.NewMap("encoding", q.a.Encoding))
 	}
 	args := q.arguments()
 	args.Update(data.NewMap("digest", q.a.Digest, "encoding", q.a.Encoding))

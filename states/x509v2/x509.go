@@ -1,10 +1,12 @@
-// Package x509v2 is Salt's state x509_v2, which takes the name x509 where the option features has x509_v2: keys, certificates, requests and
-// revocation lists in files (salt/states/x509_v2.py of 3006). The module x509 makes them, the state file puts them in their places.
+// Package x509v2 is Salt's state x509_v2, which replaces x509 if the option features has x509_v2:
+// keys, certificates, requests and revocation lists in files (salt/states/x509_v2.py of 3006). The
+// module x509 creates them, the state file writes them.
 //
-// What differs from Salt: copypath and prepend_cn count, where this minion signs. A policy of this minion may name the key that signs. Test mode
-// leaves links alone. A revocation list gets the extension of a certificate that was revoked without one, and cRLNumber: auto
-// where it had no number. Binary files keep the mode that file.managed gives them from the first byte on. A new PKCS#12 container, which
-// holds the key, is its owner's alone unless mode says otherwise.
+// Differences from Salt: copypath and prepend_cn take effect if this minion signs. A policy of this
+// minion may name the signing key. Test mode does not change links. A revocation list gets an
+// extension for a certificate that was revoked without one, and a number with cRLNumber: auto if it
+// had none. Binary files have the mode set by file.managed from the first byte on. A new PKCS#12
+// container, which contains the private key, is only readable by its owner unless mode is given.
 package x509v2
 
 import (
@@ -28,8 +30,8 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 			"until Salt 3008 (Argon).")
 	}
 	m := &module{env}
-	secrets := []string{"passphrase", "signing_private_key", "signing_private_key_passphrase", "private_key", "private_key_passphrase",
-		"pkcs12_passphrase", "text"}
+	secrets := []string{"passphrase", "signing_private_key", "signing_private_key_passphrase",
+		"private_key", "private_key_passphrase", "pkcs12_passphrase", "text"}
 	return &loader.Module{Funcs: []loader.Func{
 		loader.F("certificate_managed", m.certificateManaged).Secret(secrets...),
 		loader.F("crl_managed", m.crlManaged).Secret(secrets...),
@@ -39,11 +41,13 @@ func newModule(env *loader.Env) (*loader.Module, error) {
 	}}, nil
 }
 
-// reader returns what reads arguments.
+// reader returns the reader for arguments.
 func (m *module) reader() draft.Reader { return draft.Reader{Root: m.env.Root} }
 
 // bytes calls a function of the module x509 that returns bytes.
-func (m *module) bytes(ctx context.Context, fun string, args []any, kwargs *data.Map) ([]byte, error) {
+func (m *module) bytes(
+	ctx context.Context, fun string, args []any, kwargs *data.Map,
+) ([]byte, error) {
 	kwargs.Set("raw", true)
 	v, err := m.env.Call(ctx, "x509."+fun, args, kwargs)
 	if err != nil {

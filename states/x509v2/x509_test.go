@@ -17,12 +17,13 @@ import (
 	state "github.com/brineproject/brine/states/x509v2"
 )
 
-// system returns the states x509 and file on real functions. policies are those of signing.
+// system returns the states x509 and file with the real modules. policies are the signing policies.
 func system(t *testing.T, policies *data.Map) *loader.Registry {
 	t.Helper()
-	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root", "cachedir", t.TempDir(), "hash_type", "sha256",
-		"fileserver_backend", []any{"roots"}, "file_roots", data.NewMap("base", []any{t.TempDir()}), "file_buffer_size", int64(262144), "test", false,
-		"features", data.NewMap("x509_v2", true), "x509_signing_policies", policies)
+	opts := data.NewMap("id", "web1", "file_client", "local", "local", true, "user", "root",
+		"cachedir", t.TempDir(), "hash_type", "sha256", "fileserver_backend", []any{"roots"},
+		"file_roots", data.NewMap("base", []any{t.TempDir()}), "file_buffer_size", int64(262144),
+		"test", false, "features", data.NewMap("x509_v2", true), "x509_signing_policies", policies)
 	funcs, err := loader.NewRegistry(&loader.Env{Opts: opts}, modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
@@ -31,22 +32,24 @@ func system(t *testing.T, policies *data.Map) *loader.Registry {
 		t.Fatalf("the module x509 is %s", got)
 	}
 	env := *funcs.Env()
-	env.Shelves = map[string]*loader.Registry{}
+	env.Registries = map[string]*loader.Registry{}
 	states, err := loader.NewRegistry(&env, []loader.Plugin{state.Plugin(), filestate.Plugin()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	env.Shelves["states"] = states
+	env.Registries["states"] = states
 	return states
 }
 
-// outcome is what a run of a state gave: its result and those of file.managed below it, or the last line of an exception.
+// outcome returns the results of a state and of its calls of file.managed, or the last line of an
+// exception.
 func outcome(t *testing.T, states *loader.Registry, test bool, fun, name string, kwargs *data.Map) *data.Map {
 	t.Helper()
 	args := data.NewMap("name", name)
 	args.Update(data.Clone(kwargs).(*data.Map))
-	ctx := change.WithCall(t.Context(), &change.Call{Test: test, Low: data.NewMap("__id__", "id"), SaltEnv: "base",
-		Ran: func(string) *data.Map { return nil }, Chunks: func() []*data.Map { return nil }})
+	ctx := change.WithCall(t.Context(),
+		&change.Call{Test: test, Low: data.NewMap("__id__", "id"), SaltEnv: "base",
+			Ran: func(string) *data.Map { return nil }, Chunks: func() []*data.Map { return nil }})
 	v, err := states.Invoke(ctx, fun, nil, args)
 	if err != nil {
 		return data.NewMap("error", err.Error())
@@ -63,10 +66,11 @@ func outcome(t *testing.T, states *loader.Registry, test bool, fun, name string,
 }
 
 func shown(ret *data.Map) *data.Map {
-	return data.NewMap("result", ret.Value("result"), "changes", ret.Value("changes"), "comment", ret.Value("comment"))
+	return data.NewMap("result", ret.Value("result"), "changes", ret.Value("changes"),
+		"comment", ret.Value("comment"))
 }
 
-// wanted returns the outcome of real Salt; of a traceback its last line.
+// wanted returns the outcome of real Salt. Of a traceback it returns the last line.
 func wanted(run *data.Map) *data.Map {
 	text := run.Text("comment")
 	if !strings.HasPrefix(text, "An exception occurred in this state: Traceback") {
@@ -77,7 +81,8 @@ func wanted(run *data.Map) *data.Map {
 	return data.NewMap("error", last)
 }
 
-// TestRuns makes the runs of real Salt again: each state in test mode, twice for real, and in test mode once more.
+// TestRuns replays the runs of real Salt: each state in test mode, twice for real, and in test mode
+// again.
 func TestRuns(t *testing.T) {
 	states, dir := system(t, nil), t.TempDir()
 	for _, file := range []string{"ca.key", "www.key", "ec.key", "www.csr", "all.crt", "v3.csr", "ec.crt"} {
@@ -102,15 +107,17 @@ func TestRuns(t *testing.T) {
 		prepare(t, dir, c.Value("pre"))
 		for i, run := range c.Value("runs").([]any) {
 			kwargs := c.Value("kwargs").(*data.Map)
-			got, want := outcome(t, states, i == 0 || i == 3, c.Text("fun"), c.Text("name"), kwargs), wanted(run.(*data.Map))
+			got, want := outcome(t, states, i == 0 || i == 3, c.Text("fun"), c.Text("name"),
+				kwargs), wanted(run.(*data.Map))
 			if !data.Equal(got, want) {
-				t.Errorf("%s %s %s, run %d\n got %s\nwant %s", c.Text("fun"), c.Text("name"), data.Repr(kwargs), i, data.Repr(got), data.Repr(want))
+				t.Errorf("%s %s %s, run %d\n got %s\nwant %s", c.Text("fun"), c.Text("name"),
+					data.Repr(kwargs), i, data.Repr(got), data.Repr(want))
 			}
 		}
 	}
 }
 
-// prepare puts files and links where a case wants them.
+// prepare creates the files and links of a case.
 func prepare(t *testing.T, dir string, v any) {
 	t.Helper()
 	list, _ := v.([]any)

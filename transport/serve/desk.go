@@ -13,7 +13,7 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A Desk is where the requests of a replier are answered: by a crew, a few at a time of each client.
+// A Desk answers the requests of a replier with a crew, a few at a time per client.
 type Desk struct {
 	opts     transport.Options
 	limits   *transport.Limits
@@ -31,20 +31,23 @@ func NewDesk(s *Server) *Desk {
 	return d
 }
 
-// Open sets who answers; before that no request may come.
+// Open sets the handler. It must be called before any request arrives.
 func (d *Desk) Open(h transport.Handler) { d.handler = h }
 
-// Within returns the context of the clients of a server that ends with ctx.
-func (d *Desk) Within(ctx context.Context) context.Context { return transport.WithAside(ctx, d.crew) }
+// Within returns the context for clients of a server; it ends with ctx.
+func (d *Desk) Within(ctx context.Context) context.Context {
+	return transport.WithAside(ctx,
+		d.crew)
+}
 
-// Close waits a moment for handlers that still run. By then the context of the clients has ended.
+// Close waits briefly for running handlers. The context of the clients must have ended.
 func (d *Desk) Close() {
 	if !d.crew.Dismiss(time.Second) {
-		d.log.Warn("handlers of requests do not end; going on without them")
+		d.log.Warn("request handlers did not end in time")
 	}
 }
 
-// Known returns the sources from which clients have proved who they are.
+// Known returns the addresses of authenticated clients.
 func (d *Desk) Known() *transport.Sources { return &d.known }
 
 // answer runs the handler, and closes the connection if it does not reply.
@@ -54,7 +57,8 @@ func (d *Desk) answer(r *Request) {
 	defer func() {
 		if v := recover(); v != nil {
 			d.counters.Panics.Add(1)
-			d.log.Errorf("request of %s made its handler panic: %v\n%s", r.Remote(), v, debug.Stack())
+			d.log.Errorf("panic in the handler of a request of %s: %v\n%s", r.Remote(), v,
+				debug.Stack())
 		}
 	}()
 	d.handler(r.client.ctx, r)
@@ -64,12 +68,12 @@ func (d *Desk) answer(r *Request) {
 type Caller interface {
 	Remote() net.Addr
 	Cut()
-	// Trusted holds whether the peer has proved who it is.
+	// Trusted reports whether the peer is authenticated.
 	Trusted() *atomic.Bool
 }
 
-// A Client is one connection of a replier; Begin makes it ready. One goroutine reads from it, any may
-// reply.
+// A Client is one connection of a replier; Begin initializes it. One goroutine reads from it; any
+// may reply.
 type Client struct {
 	desk     *Desk
 	caller   Caller
@@ -82,8 +86,8 @@ type Client struct {
 
 type held struct{ v any }
 
-// Begin makes a client of a connection, until End; ctx comes from Within. Clients from a source that has
-// proved who it is are trusted at once.
+// Begin initializes the client of a connection, until End. ctx must come from Within. Clients from
+// the address of an authenticated client are trusted at once.
 func (c *Client) Begin(ctx context.Context, d *Desk, caller Caller) {
 	c.desk, c.caller = d, caller
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -96,10 +100,10 @@ func (c *Client) Begin(ctx context.Context, d *Desk, caller Caller) {
 	caller.Trusted().Store(!source.IsValid() || d.known.Trusted(source))
 }
 
-// End ends the context of the client's requests.
+// End cancels the context of the client's requests.
 func (c *Client) End() { c.cancel() }
 
-// CheckIdle returns ErrIdle for a peer that is not known, asks nothing and was quiet for too long.
+// CheckIdle returns ErrIdle for an untrusted peer without requests that was silent for too long.
 func (c *Client) CheckIdle(quiet time.Duration) error {
 	limit := c.desk.limits.IdleTimeout
 	if limit <= 0 || quiet < limit || c.caller.Trusted().Load() || len(c.slots) > 0 {
@@ -108,7 +112,7 @@ func (c *Client) CheckIdle(quiet time.Duration) error {
 	return ErrIdle
 }
 
-// Settle waits for the requests in work, so that their replies still go out.
+// Settle waits for running requests, so that their replies are still sent.
 func (c *Client) Settle() {
 	settled := make(chan struct{})
 	go func() {
@@ -121,8 +125,8 @@ func (c *Client) Settle() {
 	}
 }
 
-// Take gives a request to a worker, and waits for one if need be: more is read from this client only
-// then. Meanwhile busy, unless it is nil, is called each time that every has passed.
+// Take passes a request to a worker, and waits for a free one; nothing more is read from the client
+// meanwhile. busy, if not nil, is called at each interval every during the wait.
 func (c *Client) Take(r *Request, every time.Duration, busy func()) error {
 	c.desk.counters.Received.Add(1)
 	if err := put(c.ctx, c.slots, struct{}{}, every, busy); err != nil {
@@ -184,8 +188,11 @@ type Request struct {
 
 var _ transport.Request = (*Request)(nil)
 
-// Set fills in a request that is zero.
-func (r *Request) Set(c *Client, e Envelope, body []byte) { r.client, r.envelope, r.body = c, e, body }
+// Set initializes a zero request.
+func (r *Request) Set(c *Client, e Envelope, body []byte) {
+	r.client, r.envelope,
+		r.body = c, e, body
+}
 
 // Body returns what was sent.
 func (r *Request) Body() []byte { return r.body }
@@ -201,7 +208,7 @@ func (r *Request) Reply(body []byte) error {
 	return r.envelope.Send(body)
 }
 
-// expire closes the connection of a request that got no reply.
+// expire closes the connection of a request without a reply.
 func (r *Request) expire() {
 	if r.replied.Swap(true) {
 		return
@@ -210,16 +217,16 @@ func (r *Request) expire() {
 	r.client.caller.Cut()
 }
 
-// Session returns what SetSession kept with the connection.
+// Session returns the value set by SetSession for the connection.
 func (r *Request) Session() any {
 	h, _ := r.client.session.Load().(held)
 	return h.v
 }
 
-// SetSession keeps a value with the connection.
+// SetSession stores a value with the connection.
 func (r *Request) SetSession(v any) { r.client.session.Store(held{v}) }
 
-// Trust says that the client has proved who it is.
+// Trust marks the client as authenticated.
 func (r *Request) Trust() {
 	if !r.client.caller.Trusted().Swap(true) {
 		source := transport.SourceOf(r.Remote())

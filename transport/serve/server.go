@@ -1,5 +1,5 @@
-// Package serve is what the servers of all transports have in common: the life of a server with its
-// connections, and the requests of a replier. A transport adds its handshake and its frames.
+// Package serve implements the common part of all transports' servers: the life cycle of a server
+// and its connections, and the requests of a replier. A transport adds its handshake and framing.
 package serve
 
 import (
@@ -15,9 +15,9 @@ import (
 )
 
 var (
-	// ErrDraining is what the reader of a connection gets when its server ends.
+	// ErrDraining is returned to the reader of a connection when its server ends.
 	ErrDraining = errors.New("server is shutting down")
-	// ErrIdle closes the connection of a peer that is not known and asks nothing.
+	// ErrIdle closes the connection of an untrusted peer without requests.
 	ErrIdle = errors.New("peer sends nothing")
 
 	errServedTwice = errors.New("server was already run")
@@ -27,16 +27,16 @@ var (
 type Peer interface {
 	// Remote returns the address of the other side.
 	Remote() net.Addr
-	// Drain makes its reader end with ErrDraining.
+	// Drain makes its reader return ErrDraining.
 	Drain()
-	// Cut ends the connection; its reader notices and closes it.
+	// Cut closes the connection; its reader notices and closes the peer.
 	Cut()
-	// Close ends the connection and drops what the peer still has to get. It is for the reader.
+	// Close closes the connection and discards queued messages. Only the reader may call it.
 	Close()
 }
 
-// A Server takes connections, keeps those that have become peers, and closes them. What is exported is
-// set before Run and not changed afterwards.
+// A Server accepts connections, tracks those that have become peers, and closes them. Exported
+// fields must be set before Run and not changed afterwards.
 type Server struct {
 	Opts      transport.Options // with the defaults filled in
 	Limits    transport.Limits  // likewise
@@ -48,21 +48,23 @@ type Server struct {
 
 	mu    sync.Mutex
 	peers map[Peer]struct{}
-	done  bool            // new peers are drained
-	hard  context.Context // ends when no peer may live on; nil before Run
+	done  bool            // drain new peers
+	hard  context.Context // ends when all peers are cut; nil before Run
 	stop  context.CancelFunc
 }
 
-// New returns a server on a listener, which it owns from then on.
+// New returns a server on a listener, which it takes over.
 func New(l net.Listener, o transport.Options) *Server {
 	limits := o.Limits.ServerLimits()
 	o = o.Filled()
 	counters := &transport.Counters{}
 	return &Server{
 		Opts: o, Limits: limits, Counters: counters, Log: o.Log, peers: map[Peer]struct{}{},
-		Budget: transport.NewBudget(limits.Assembly), Strangers: transport.NewStrangers(limits.Strange),
+		Budget:    transport.NewBudget(limits.Assembly),
+		Strangers: transport.NewStrangers(limits.Strange),
 		Acceptor: &transport.Acceptor{
-			Listener: l, Limits: limits, KeepAlive: o.KeepAlive, Counters: counters, Log: o.Log, Crowd: o.Crowd,
+			Listener: l, Limits: limits, KeepAlive: o.KeepAlive, Counters: counters, Log: o.Log,
+			Crowd: o.Crowd,
 		},
 	}
 }
@@ -70,10 +72,10 @@ func New(l net.Listener, o transport.Options) *Server {
 // Addr returns the address that the server is bound to.
 func (s *Server) Addr() net.Addr { return s.Acceptor.Listener.Addr() }
 
-// Stats returns what the server has counted.
+// Stats returns the server's counters.
 func (s *Server) Stats() transport.Stats { return s.Counters.Stats(s.Acceptor.Open()) }
 
-// Peers returns how many connections have done their handshake.
+// Peers returns the number of connections that have completed their handshake.
 func (s *Server) Peers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,9 +97,9 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Run calls begin, and welcome for each connection, until ctx ends. hard, which both get, ends a while
-// after that, with the linger: then all peers are cut. Run returns when each arrival has ended; it may
-// be called once.
+// Run calls begin, and welcome for each connection, until ctx ends. Both receive the context hard,
+// which ends after the linger time; then all peers are cut. Run returns when all arrivals have
+// ended. It may be called at most once.
 func (s *Server) Run(
 	ctx context.Context, begin func(hard context.Context),
 	welcome func(hard context.Context, conn net.Conn, a *transport.Arrival),
@@ -131,7 +133,7 @@ func (s *Server) start(hard context.Context, stop context.CancelFunc) error {
 	return nil
 }
 
-// Handshake runs shake for a connection that arrived, and ends it where that fails or the server ends
+// Handshake runs shake for a new connection, and closes it if that fails or the server ends
 // meanwhile. It reports whether the connection may become a peer.
 func (s *Server) Handshake(hard context.Context, conn net.Conn, shake func() error) bool {
 	still := context.AfterFunc(hard, func() { conn.Close() })
@@ -146,7 +148,7 @@ func (s *Server) Handshake(hard context.Context, conn net.Conn, shake func() err
 	return false
 }
 
-// Add makes a connection a peer.
+// Add registers a connection as a peer.
 func (s *Server) Add(p Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +161,7 @@ func (s *Server) Add(p Peer) {
 	}
 }
 
-// Remove ends the membership that Add began.
+// Remove unregisters a peer.
 func (s *Server) Remove(p Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +178,7 @@ func (s *Server) drain() {
 	}
 }
 
-// cut ends all connections.
+// cut closes all connections.
 func (s *Server) cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,8 +187,8 @@ func (s *Server) cut() {
 	}
 }
 
-// Account counts why a peer ended, and reports whether there was something to count. What the peer still
-// has to get is dropped, unless the server is what ended. dead says that it did not answer.
+// Account counts the reason for a peer's end, and reports whether there was one to count. Queued
+// messages are discarded unless the server is ending. dead means that the peer did not answer.
 func (s *Server) Account(p Peer, err error, dead bool) (counted bool) {
 	if errors.Is(err, ErrDraining) {
 		return true

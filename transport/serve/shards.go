@@ -8,35 +8,35 @@ import (
 
 // A Shard sends publications to some of the peers of a publisher.
 type Shard interface {
-	// Begin starts the goroutine that sends.
+	// Begin starts the sending goroutine.
 	Begin()
-	// Finish lets the shard send what it has, and end.
+	// Finish makes the shard send what is pending and then end.
 	Finish()
-	// Settle waits until it has sent what it had, or ctx ends.
+	// Settle waits until everything pending was sent, or ctx ends.
 	Settle(ctx context.Context)
 }
 
-// Shards are those of one publisher, a few on each machine; peers are dealt to them in turn.
+// Shards are the shards of one publisher, a few per machine. Peers are assigned to them in turn.
 type Shards[S Shard] struct {
 	all  []S
 	next atomic.Uint32
 }
 
-// MakeShards fills in s with what fresh returns.
+// MakeShards initializes s with shards returned by fresh.
 func (s *Shards[S]) MakeShards(fresh func() S) {
 	for range min(runtime.GOMAXPROCS(0), 8) {
 		s.all = append(s.all, fresh())
 	}
 }
 
-// Next returns the shard of a new peer.
+// Next returns the shard for a new peer.
 func (s *Shards[S]) Next() S { return s.all[int(s.next.Add(1))%len(s.all)] }
 
-// All returns the shards; the list must not be changed.
+// All returns the shards. The slice must not be modified.
 func (s *Shards[S]) All() []S { return s.all }
 
-// Around runs a server whose peers the shards send to: serve begins them by the function that it is
-// given. When ctx ends they send what they have.
+// Around runs a server whose peers are served by the shards: serve starts them with the given
+// function. When ctx ends they send what is pending.
 func (s *Shards[S]) Around(ctx context.Context, serve func(begin func()) error) error {
 	defer context.AfterFunc(ctx, s.finish)()
 	err := serve(s.begin)

@@ -34,8 +34,8 @@ func shut(t *testing.T, c net.Conn) {
 	}
 }
 
-// TestBombs sends what announces more than it holds, at any depth. Each costs its sender the connection at once, while it
-// is still open, and memory hardly.
+// TestBombs sends what announces more than it holds, at any depth. Each costs its sender the
+// connection at once, while it is still open, and memory hardly.
 func TestBombs(t *testing.T) {
 	s, stop := serveReplies(t, transport.Options{}, echo)
 	defer stop()
@@ -132,7 +132,8 @@ func lasts(t *testing.T, c net.Conn) time.Duration {
 	return time.Since(begun)
 }
 
-// TestPatienceWithRequests checks when a replier gives up connections that say nothing, go on slowly, or ask no more.
+// TestPatienceWithRequests checks when a replier gives up connections that say nothing, go on
+// slowly, or ask no more.
 func TestPatienceWithRequests(t *testing.T) {
 	hello := payload.AppendFrame(nil, []byte("hello"))
 	for _, tt := range []struct {
@@ -188,7 +189,8 @@ func TestPatienceWithRequests(t *testing.T) {
 	}
 }
 
-// TestPatienceWithSubscribers checks when a publisher gives up connections that do not say who they are, or are wrong.
+// TestPatienceWithSubscribers checks when a publisher gives up connections that do not say who they
+// are, or are wrong.
 func TestPatienceWithSubscribers(t *testing.T) {
 	identify := func(hello []byte) (string, error) {
 		body, _ := payload.Bytes(hello)
@@ -242,8 +244,8 @@ func TestHellos(t *testing.T) {
 	}
 }
 
-// TestDelivery checks who gets what: all gets to all; what is for some gets to those, each connection of theirs, once, and to
-// those who have not said who they are.
+// TestDelivery checks who gets what: all gets to all; what is for some gets to those, each
+// connection of theirs, once, and to those who have not said who they are.
 func TestDelivery(t *testing.T) {
 	p, stop := servePublications(t, transport.Options{}, func(hello []byte) (string, error) {
 		id, _ := payload.Bytes(hello)
@@ -267,7 +269,8 @@ func TestDelivery(t *testing.T) {
 	p.Publish(transport.Message{Body: []byte("d"), IDs: []string{"db1"}})
 	p.Publish(transport.Message{Body: []byte("n"), IDs: []string{}})
 	p.Publish(transport.Message{Body: []byte("z")})
-	for name, want := range map[string]string{"web1": "abcwz", "web1 again": "abcwz", "db1": "abcdz", "unknown": "abcwdnz"} {
+	for name, want := range map[string]string{"web1": "abcwz", "web1 again": "abcwz",
+		"db1": "abcdz", "unknown": "abcwdnz"} {
 		r := payload.NewFrameReader(conns[name], 0)
 		var got []byte
 		for len(got) == 0 || got[len(got)-1] != 'z' {
@@ -298,10 +301,11 @@ func TestDelivery(t *testing.T) {
 // TestAssembly checks that large messages of all peers together are bounded.
 func TestAssembly(t *testing.T) {
 	limits := transport.Limits{MaxMessage: 4 << 20, Assembly: 3 << 20}
-	s, stop := serveReplies(t, transport.Options{Limits: limits}, func(ctx context.Context, r transport.Request) {
-		r.Trust()
-		echo(ctx, r)
-	})
+	s, stop := serveReplies(t, transport.Options{Limits: limits},
+		func(ctx context.Context, r transport.Request) {
+			r.Trust()
+			echo(ctx, r)
+		})
 	defer stop()
 	known := tcp.NewRequester(transport.Dialer{Addr: "tcp://" + s.Addr().String()}, nil)
 	defer known.Close()
@@ -372,7 +376,8 @@ func TestNoMessagePack(t *testing.T) {
 	defer stop()
 	q := tcp.NewRequester(transport.Dialer{Addr: "tcp://" + s.Addr().String()}, nil)
 	defer q.Close()
-	if _, err := q.Do(t.Context(), []byte("\xdb\xff\xff\xff\xff")); err == nil || errors.Is(err, transport.ErrDisconnected) {
+	if _, err := q.Do(t.Context(), []byte("\xdb\xff\xff\xff\xff")); err == nil ||
+		errors.Is(err, transport.ErrDisconnected) {
 		t.Errorf("Do = %v", err)
 	}
 	if _, err := q.Do(t.Context(), wrap([]byte("x"))); !errors.Is(err, transport.ErrDisconnected) {
@@ -380,13 +385,16 @@ func TestNoMessagePack(t *testing.T) {
 	}
 }
 
-// TestStrangersShareLittleMemory has 200 peers that have proved nothing send a third of a request of 1 MB, and measures what that takes
-// when all have come so far, or wait for room. Then all send the rest, and are answered.
+// TestStrangersShareLittleMemory has 200 peers that have proved nothing send a third of a request
+// of 1 MB, and measures what that takes when all have come so far, or wait for room. Then all send
+// the rest, and are answered.
 func TestStrangersShareLittleMemory(t *testing.T) {
-	s, stop := serveReplies(t, transport.Options{}, func(_ context.Context, r transport.Request) { _ = r.Reply([]byte("\xa2ok")) })
+	s, stop := serveReplies(t, transport.Options{},
+		func(_ context.Context, r transport.Request) { _ = r.Reply([]byte("\xa2ok")) })
 	defer stop()
 	const peers, third, most = 200, 333_333, 64 << 20
-	request := append([]byte("\x82\xa4head\x81\xa3mid\x01\xa4body\xc6\x00\x0f\x42\x40"), make([]byte, 1_000_000)...)
+	request := append([]byte("\x82\xa4head\x81\xa3mid\x01\xa4body\xc6\x00\x0f\x42\x40"),
+		make([]byte, 1_000_000)...)
 	before := heapNow()
 	var sent atomic.Int32
 	goOn := make(chan struct{})

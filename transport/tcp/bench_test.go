@@ -108,7 +108,8 @@ func fanOut(b *testing.B, k kind) {
 	}
 }
 
-// joined publishes until one publication has reached everybody, and all that were sent have arrived.
+// joined publishes until one publication has reached everybody, and all that were sent have
+// arrived.
 func joined(p transport.Publisher, got *atomic.Int64, arrived chan struct{}) {
 	body := make([]byte, benchBody)
 	for p.Peers() < benchSubs {

@@ -8,10 +8,12 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// TestManySubscribersSignInSlowly checks that minions that come all at once, as after a restart of the master, keep their
-// connections however long it takes until each can say who it is, and get what is published meanwhile.
+// TestManySubscribersSignInSlowly checks that minions that come all at once, as after a restart of
+// the master, keep their connections however long it takes until each can say who it is, and get
+// what is published meanwhile.
 func TestManySubscribersSignInSlowly(t *testing.T) {
-	p, stop := servePublications(t, transport.Options{Limits: transport.Limits{MaxHandshakes: 4}}, func([]byte) (string, error) { return "", nil })
+	p, stop := servePublications(t, transport.Options{Limits: transport.Limits{MaxHandshakes: 4}},
+		func([]byte) (string, error) { return "", nil })
 	defer stop()
 	var crowd []net.Conn
 	for range 16 {

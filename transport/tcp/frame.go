@@ -15,12 +15,12 @@ const (
 	bodyStart  = "\xa4body"     // , "body":
 	midStart   = "\x81\xa3mid"  // {"mid":
 
-	// shareFrom is the size from which bytes are sent as they are instead of being copied behind their head.
+	// shareFrom is the size from which bytes are sent without copying them behind their head.
 	shareFrom = 16 << 10
 )
 
-// encode returns a frame in two pieces, of which the second may be body's own memory. What body holds is written in bin
-// form, as Salt's frame_msg writes it.
+// encode returns a frame in two pieces; tail may be body's own memory. The body is written in bin
+// form, like Salt's frame_msg.
 func encode(head, body data.Raw) (b, tail []byte, err error) {
 	b = make([]byte, 0, len(frameStart)+len(head)+len(bodyStart)+5+min(len(body), shareFrom))
 	b = append(append(append(b, frameStart...), head...), bodyStart...)
@@ -28,7 +28,7 @@ func encode(head, body data.Raw) (b, tail []byte, err error) {
 		return binHead(b, len(blob)), blob, nil
 	}
 	if b, err = payload.AppendRewrite(b, body, true); err != nil {
-		return nil, nil, fmt.Errorf("body for transport tcp: %w", err)
+		return nil, nil, fmt.Errorf("encode body for transport tcp: %w", err)
 	}
 	return b, nil, nil
 }
@@ -41,7 +41,8 @@ func binHead(b []byte, n int) []byte {
 	return binary.BigEndian.AppendUint32(append(b, 0xc6), uint32(n))
 }
 
-// maxID is the largest message id, after which Salt begins again (salt/transport/tcp.py, MessageClient).
+// maxID is the highest message id; after it Salt starts again (salt/transport/tcp.py,
+// MessageClient).
 const maxID = 1<<31 - 2
 
 // midHead returns {"mid": id}.
@@ -58,7 +59,7 @@ func midHead(id uint32) data.Raw {
 	return binary.BigEndian.AppendUint32(append(b, 0xce), id)
 }
 
-// idOf reads the message id out of the head of a reply.
+// idOf returns the message id in the head of a reply.
 func idOf(head data.Raw) (uint32, error) {
 	fields, err := payload.ParseFields(head, payload.PreAuthLimits())
 	if err != nil {

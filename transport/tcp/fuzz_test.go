@@ -14,8 +14,9 @@ import (
 	"github.com/brineproject/brine/transport/tcp"
 )
 
-// FuzzRequests gives a replier any stream, in pieces of any size. Whatever comes, the requests are the same as those of the
-// whole stream up to its first fault, each is answered with its own head, and the server ends in order.
+// FuzzRequests gives a replier any stream, in pieces of any size. Whatever comes, the requests are
+// the same as those of the whole stream up to its first fault, each is answered with its own head,
+// and the server ends in order.
 func FuzzRequests(f *testing.F) {
 	hello := "\x82\xa4head\x81\xa3mid\x01\xa4body\xa5hello"
 	f.Add([]byte(hello+hello), uint8(1))
@@ -96,7 +97,8 @@ func expected(stream []byte, max int) (bodies [][]byte, heads []byte) {
 	}
 }
 
-// FuzzPublications gives a subscriber any stream; it gets what is bytes or a map, and ends in order.
+// FuzzPublications gives a subscriber any stream; it gets what is bytes or a map, and ends in
+// order.
 func FuzzPublications(f *testing.F) {
 	f.Add([]byte("\x82\xa4head\x80\xa4body\xc4\x01x\x82\xa4head\x80\xa4body\x80"))
 	f.Add([]byte("\x82\xa4head\x80\xa4body\x01\x82\xa4head\x80\xa4body\x91\x01"))

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// bigMessage is the size from which a message in assembly counts against the budget of all.
+	// bigMessage is the size from which an incoming message counts against the shared budget.
 	bigMessage = 64 << 10
-	// tick is how often a silent connection is looked at.
+	// tick is the interval of checks on a silent connection.
 	tick = 30 * time.Second
 )
 
@@ -26,36 +26,37 @@ var (
 	errBudget = fmt.Errorf("too many large messages at once: %w", transport.ErrTooLarge)
 )
 
-// A wait is what a guard waits for, and so how long it does.
+// A wait is what a guard waits for; it determines the timeout.
 type wait int
 
 const (
 	none  wait = iota
-	first      // the first byte of a peer that is expected to speak
+	first      // the first byte of a peer that must speak first
 	quiet      // the next message
-	rest       // more of a message that has begun
+	rest       // the rest of a message that has begun
 )
 
-// A guard reads the frames of one connection within limits. One goroutine uses it, except for what says otherwise.
+// A guard reads the frames of one connection within limits. It is used by one goroutine, except
+// where stated otherwise.
 type guard struct {
 	conn      net.Conn
 	limits    *transport.Limits
 	budget    *transport.Budget
-	strangers *transport.Strangers // nil where all peers are trusted
+	strangers *transport.Strangers // nil if all peers are trusted
 	frames    *payload.FrameReader
 
 	trusted  atomic.Bool // any goroutine may set it
 	draining atomic.Bool
 
-	expect bool // that the peer speaks soon: until its first message
-	// idle is asked each tick without a message; nil closes nothing.
+	expect bool // the peer must speak soon: until its first message
+	// idle is called at each tick without a message; its error closes the connection. May be nil.
 	idle  func(quiet time.Duration) error
 	quiet time.Duration // since the last message, in ticks
 
 	armed wait
-	mark  int // bytes of the message from which on it gets more time
-	taken int // from the budget
-	lent  int // by strangers, in place of the budget
+	mark  int // message bytes at which its deadline is extended
+	taken int // reserved from the budget
+	lent  int // reserved from strangers, instead of the budget
 }
 
 func newGuard(conn net.Conn, l *transport.Limits, b *transport.Budget) *guard {
@@ -64,7 +65,7 @@ func newGuard(conn net.Conn, l *transport.Limits, b *transport.Budget) *guard {
 	return g
 }
 
-// next returns the next frame. What it is belongs to the caller.
+// next returns the next frame, which the caller owns.
 func (g *guard) next() (payload.Frame, error) {
 	g.frames.SetMax(g.limit())
 	f, err := g.frames.NextFrame()
@@ -76,7 +77,7 @@ func (g *guard) next() (payload.Frame, error) {
 	return f, nil
 }
 
-// classify says in the words of package transport what is wrong with a frame.
+// classify converts the error about a frame to one of package transport.
 func classify(err error) error {
 	switch {
 	case errors.Is(err, payload.ErrLimit):
@@ -87,10 +88,10 @@ func classify(err error) error {
 	return err
 }
 
-// maxFrame bounds a message whatever the limits say, so that its length fits in an int of 32 bits.
+// maxFrame limits a message regardless of other limits, so that its length fits in a 32-bit int.
 const maxFrame = 1 << 30
 
-// limit is how large a message may be now.
+// limit returns the current maximum size of a message.
 func (g *guard) limit() int {
 	n := g.limits.MaxUntrusted
 	if g.trusted.Load() {
@@ -102,7 +103,7 @@ func (g *guard) limit() int {
 	return max(n, 1)
 }
 
-// Read is how the reader of frames reads from the network. It looks after silence meanwhile.
+// Read reads from the network for the frame reader, and handles timeouts.
 func (g *guard) Read(p []byte) (int, error) {
 	have := g.frames.Buffered()
 	if !g.take(have + len(p)) {
@@ -113,7 +114,7 @@ func (g *guard) Read(p []byte) (int, error) {
 		n, err := g.conn.Read(p)
 		switch {
 		case n > 0:
-			g.frames.SetMax(g.limit()) // the peer may have proved itself meanwhile
+			g.frames.SetMax(g.limit()) // the peer may have become trusted
 			return n, nil
 		case err == nil:
 			return 0, io.ErrNoProgress
@@ -126,7 +127,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	}
 }
 
-// take books memory for a large message before it is read.
+// take reserves memory for a large message before it is read.
 func (g *guard) take(n int) bool {
 	if n <= bigMessage || n <= g.taken {
 		return true
@@ -144,7 +145,7 @@ func (g *guard) take(n int) bool {
 	return true
 }
 
-// release gives back what the message took from the budget.
+// release returns the memory reserved for the message.
 func (g *guard) release() {
 	if g.taken > 0 {
 		g.budget.Give(g.taken)
@@ -156,15 +157,17 @@ func (g *guard) release() {
 	}
 }
 
-// borrow waits for room for a large message of a peer that is not trusted, whose length is known only when it has come.
+// borrow waits for room for a large message of an untrusted peer, whose length is known only once
+// it has arrived.
 func (g *guard) borrow() (ok bool) {
 	if g.lent > 0 {
 		return true
 	}
-	g.lent, ok = g.strangers.Take(transport.SourceOf(g.conn.RemoteAddr()), g.limit(), g.limits.MessageTimeout)
-	// The time that the peer waited for room is not time that it took.
+	g.lent, ok = g.strangers.Take(transport.SourceOf(g.conn.RemoteAddr()), g.limit(),
+		g.limits.MessageTimeout)
+	// The time spent waiting for room does not count against the peer.
 	g.armed = none
-	return ok || g.draining.Load() // which the next read tells
+	return ok || g.draining.Load() // the next read reports it
 }
 
 func (g *guard) waitsFor(have int) wait {
@@ -177,7 +180,8 @@ func (g *guard) waitsFor(have int) wait {
 	return quiet
 }
 
-// arm sets the read deadline when what is waited for has changed, and for a message also after each MiB.
+// arm sets the read deadline when the kind of wait has changed, and within a message after each
+// MiB.
 func (g *guard) arm(w wait) {
 	if have := g.frames.Buffered(); w == rest && have-g.mark >= 1<<20 {
 		g.mark, g.armed = have, none
@@ -191,13 +195,13 @@ func (g *guard) arm(w wait) {
 	if d <= 0 {
 		t = time.Time{}
 	}
-	_ = g.conn.SetReadDeadline(t) // fails on a closed connection only, which Read will tell
+	_ = g.conn.SetReadDeadline(t) // fails only on a closed connection, which Read reports
 	if g.draining.Load() {
 		g.interrupt()
 	}
 }
 
-// silence is called when the deadline has passed without a byte.
+// silence handles an expired deadline.
 func (g *guard) silence() error {
 	armed := g.armed
 	g.armed = none
@@ -205,7 +209,7 @@ func (g *guard) silence() error {
 	case g.draining.Load():
 		return serve.ErrDraining
 	case armed == rest:
-		return fmt.Errorf("message does not go on: %w", transport.ErrProtocol)
+		return fmt.Errorf("message makes no progress: %w", transport.ErrProtocol)
 	case armed == first:
 		return errSilent
 	}
@@ -216,7 +220,8 @@ func (g *guard) silence() error {
 	return g.idle(g.quiet)
 }
 
-// drain makes the reader return serve.ErrDraining; a message in the middle is given up. Any goroutine may call it.
+// drain makes the reader return serve.ErrDraining; a partial message is discarded. It is safe for
+// concurrent use.
 func (g *guard) drain() {
 	g.draining.Store(true)
 	g.interrupt()
@@ -224,7 +229,7 @@ func (g *guard) drain() {
 
 func (g *guard) interrupt() { _ = g.conn.SetReadDeadline(time.Unix(1, 0)) }
 
-// patience is how long the guard waits for w.
+// patience returns the timeout for w.
 func (g *guard) patience(w wait) time.Duration {
 	switch w {
 	case first:
@@ -233,7 +238,7 @@ func (g *guard) patience(w wait) time.Duration {
 		return g.limits.MessageTimeout
 	}
 	if g.idle == nil {
-		return 0 // nobody asks
+		return 0 // no idle check
 	}
 	return tick
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// TestTheWaitForRoomIsNotTakenFromThePeer: a peer that has waited long for room has all of the message timeout to send the rest.
+// TestTheWaitForRoomIsNotTakenFromThePeer: a peer that has waited long for room has all of the
+// message timeout to send the rest.
 func TestTheWaitForRoomIsNotTakenFromThePeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
@@ -22,7 +23,8 @@ func TestTheWaitForRoomIsNotTakenFromThePeer(t *testing.T) {
 		if _, ok := g.strangers.Take(from, 1<<20, 0); !ok {
 			t.Fatal("no room at the start")
 		}
-		message := append([]byte("\x82\xa4head\x81\xa3mid\x01\xa4body\xc6\x00\x08\x00\x00"), make([]byte, 512<<10)...)
+		message := append([]byte("\x82\xa4head\x81\xa3mid\x01\xa4body\xc6\x00\x08\x00\x00"),
+			make([]byte, 512<<10)...)
 		go func() {
 			_, _ = there.Write(message[:400<<10])
 			time.Sleep(30 * time.Second)

@@ -14,8 +14,8 @@ import (
 	"github.com/brineproject/brine/transport/tcp"
 )
 
-// TestConnectionsAtRestAreSmall measures what connections cost that have been used and on which nothing happens: heap and stacks, with
-// the test's ends of them, which have no goroutines.
+// TestConnectionsAtRestAreSmall measures what connections cost that have been used and on which
+// nothing happens: heap and stacks, with the test's ends of them, which have no goroutines.
 func TestConnectionsAtRestAreSmall(t *testing.T) {
 	const count, most = 400, 10 << 10
 	replies, stopReplies := serveReplies(t, transport.Options{}, echo)
@@ -32,7 +32,8 @@ func TestConnectionsAtRestAreSmall(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- publisher.Serve(ctx) }()
-	frame := payload.AppendFrame(nil, make([]byte, 1000)) // about as much as a sign-in, or a minion's proof of its name
+	// about as much as a sign-in, or a minion's proof of its name
+	frame := payload.AppendFrame(nil, make([]byte, 1000))
 	for _, server := range []struct {
 		name string
 		join func() net.Conn
@@ -69,7 +70,8 @@ func TestConnectionsAtRestAreSmall(t *testing.T) {
 	}
 }
 
-// settled returns the bytes of heap and stacks in use. What pools keep goes with the second collection.
+// settled returns the bytes of heap and stacks in use. What pools keep goes with the second
+// collection.
 func settled() int {
 	runtime.GC()
 	runtime.GC()

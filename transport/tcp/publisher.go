@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -15,14 +16,15 @@ import (
 
 const (
 	maxHello  = 16 << 10 // bytes; an id, and a token as long as the largest RSA key
-	maxHellos = 16       // messages of one peer that say nothing of it
+	maxHellos = 16       // messages without identification per peer
 
-	// subscriberRoom is the memory, in bytes, in which a subscriber's messages are read: it says one, and there are many.
+	// subscriberRoom is the read buffer per subscriber, in bytes: each sends one message, and there
+	// are many.
 	subscriberRoom = 512
 )
 
-// A Publisher sends publications to the connections of the publish port; see [transport.Publisher]. Its peers are dealt
-// to a few shards, each of which sends to its own.
+// A Publisher publishes on the publish port; see [transport.Publisher]. Its peers are distributed
+// over a few shards, each of which sends to its own.
 type Publisher struct {
 	*server
 	shards   serve.Shards[*shard]
@@ -30,18 +32,19 @@ type Publisher struct {
 	identify func(hello []byte) (id string, err error)
 }
 
-// NewPublisher returns a publisher on a listener, which it owns from then on. A nil t is no TLS.
+// NewPublisher returns a publisher on a listener, which it takes over. A nil t means no TLS.
 func NewPublisher(l net.Listener, o transport.Options, t *TLS) *Publisher {
 	p := &Publisher{server: newServer(l, o, t)}
 	p.Acceptor.Subscribe = true
-	p.Limits.MaxUntrusted = maxHello // nothing else is expected of a subscriber
+	p.Limits.MaxUntrusted = maxHello // subscribers send nothing else
 	p.shards.MakeShards(newShard)
 	return p
 }
 
-// SetIdentify makes the publisher ask f who a peer is, with the MessagePack that the peer has sent. An empty id without
-// an error says that the message is of another kind, and is ignored; an error ends the connection. f is called by
-// several goroutines. SetIdentify must be called before Serve; without it nobody says who he is.
+// SetIdentify sets the function that identifies a peer from a MessagePack message it has sent. An
+// empty id without an error means a message of another kind, which is ignored; an error closes the
+// connection. f must be safe for concurrent use. SetIdentify must be called before Serve; without
+// it all peers stay anonymous.
 func (p *Publisher) SetIdentify(f func(hello []byte) (id string, err error)) { p.identify = f }
 
 // Serve runs the server until ctx ends.
@@ -51,7 +54,7 @@ func (p *Publisher) Serve(ctx context.Context) error {
 	})
 }
 
-// Publish queues m for all, or for the peers with m.IDs and those that have not said who they are.
+// Publish queues m for all peers, or for the peers with m.IDs and the unidentified ones.
 func (p *Publisher) Publish(m transport.Message) {
 	pub := publication{ids: m.IDs, frame: payload.AppendFrame(nil, m.Body)}
 	for _, s := range p.shards.All() {
@@ -59,11 +62,11 @@ func (p *Publisher) Publish(m transport.Message) {
 	}
 }
 
-// WatchPeers makes the publisher tell w of each connection. Where the publisher asks for proof, one that has not given any is
-// nobody's and has no topics.
+// WatchPeers makes the publisher report each connection to w. If the publisher requires
+// identification, an unidentified peer has no id and no topics.
 func (p *Publisher) WatchPeers(w transport.PeerWatch) { p.watch = w }
 
-// converse listens to what one peer says of itself.
+// converse reads the identification of one peer.
 func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	l := &listening{publisher: p, peer: pe, shard: p.shards.Next(), sub: &subscriber{out: pe.out}}
 	pe.frames.SetRoom(subscriberRoom)
@@ -71,13 +74,14 @@ func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	defer l.shard.remove(l.sub)
 	l.report = transport.NewPeerReport(p.watch, l.asPeer())
 	defer l.report.End()
-	pe.settled() // to say who it is a minion has to sign in first, which takes long when all come at once
+	// a minion must sign in before it can identify itself, which takes long when many do
+	pe.settled()
 	if p.identify != nil {
 		pe.idle = l.checkIdle
 	}
 	for {
 		frame, err := pe.next()
-		if err == serve.ErrDraining || pe.draining.Load() {
+		if errors.Is(err, serve.ErrDraining) || pe.draining.Load() {
 			l.shard.Settle(ctx)
 			return serve.ErrDraining
 		}
@@ -90,7 +94,7 @@ func (p *Publisher) converse(ctx context.Context, pe *peer) error {
 	}
 }
 
-// listening is the reader's side of one peer of a publisher.
+// listening is the reading side of a publisher's peer.
 type listening struct {
 	*peer
 	publisher *Publisher
@@ -98,16 +102,16 @@ type listening struct {
 	sub       *subscriber
 	report    transport.PeerReport
 	known     bool
-	heard     int // messages before it was known
+	heard     int // messages before identification
 }
 
-// hear takes one message of the peer.
+// hear handles one message of the peer.
 func (l *listening) hear(ctx context.Context, body data.Raw) error {
 	if l.publisher.identify == nil || l.known {
 		return nil
 	}
 	if l.heard++; l.heard > maxHellos {
-		return fmt.Errorf("peer does not say who it is: %w", transport.ErrProtocol)
+		return fmt.Errorf("peer does not identify itself: %w", transport.ErrProtocol)
 	}
 	id, err := l.publisher.identify(body)
 	switch {
@@ -121,7 +125,7 @@ func (l *listening) hear(ctx context.Context, body data.Raw) error {
 	return nil
 }
 
-// asPeer returns what is known of a peer that came.
+// asPeer describes a new peer.
 func (l *listening) asPeer() transport.Peer {
 	p := transport.Peer{Addr: l.Remote(), Since: time.Now()}
 	if l.publisher.identify == nil {
@@ -130,7 +134,8 @@ func (l *listening) asPeer() transport.Peer {
 	return p
 }
 
-// mistaken ends a connection whose proof is wrong. The pause is for a minion that comes again at once.
+// mistaken closes a connection with invalid proof. It pauses first, since the minion reconnects at
+// once.
 func (l *listening) mistaken(ctx context.Context, err error) error {
 	t := time.NewTimer(time.Second + rand.N(time.Second))
 	defer t.Stop()
@@ -141,7 +146,7 @@ func (l *listening) mistaken(ctx context.Context, err error) error {
 	return fmt.Errorf("subscriber: %w: %w", transport.ErrProtocol, err)
 }
 
-// checkIdle closes a peer that never says who it is.
+// checkIdle closes a peer that does not identify itself.
 func (l *listening) checkIdle(quiet time.Duration) error {
 	limit := l.publisher.Limits.IdleTimeout
 	if limit <= 0 || quiet < limit || l.known {

@@ -15,13 +15,13 @@ type Puller struct {
 	mu sync.Mutex
 }
 
-// NewPuller returns a puller on a listener, which it owns from then on.
+// NewPuller returns a puller on a listener, which it takes over.
 func NewPuller(l net.Listener, o transport.Options) *Puller {
 	return &Puller{server: newServer(l, o, nil)}
 }
 
-// Serve hands each body to fn, one after another, until ctx ends, and then returns nil. Peers whose messages wait for fn
-// are not read meanwhile.
+// Serve calls fn with each body, one at a time, until ctx ends, and then returns nil. Peers are not
+// read while their messages wait for fn.
 func (s *Puller) Serve(ctx context.Context, fn func(body data.Raw)) error {
 	return s.serve(ctx, func(context.Context) {}, func(_ context.Context, p *peer) error {
 		p.trusted.Store(!transport.SourceOf(p.Remote()).IsValid())

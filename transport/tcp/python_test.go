@@ -96,7 +96,8 @@ func TestPythonRequests(t *testing.T) {
 		t.Error("the first was answered first")
 	}
 	slices.Sort(got)
-	want := []string{"1 reply 0", "2 reply 1", "2147483646 reply 2", "4b9c3d4e-8a1f-4c53-9d0f-3b8a5e2f1c7d reply 3"}
+	want := []string{"1 reply 0", "2 reply 1", "2147483646 reply 2",
+		"4b9c3d4e-8a1f-4c53-9d0f-3b8a5e2f1c7d reply 3"}
 	if !slices.Equal(got[:4], want) || got[4][:4] != "xxxx" {
 		t.Errorf("replies %q, want %q and a long one", got, want)
 	}
@@ -116,7 +117,8 @@ func TestPythonAnswers(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if fields, err := payload.ParseFields(reply, payload.WireLimits()); err != nil || string(fields[1].Value[2:]) != string([]byte{0xff, byte(i)}) {
+			if fields, err := payload.ParseFields(reply, payload.WireLimits()); err != nil ||
+				string(fields[1].Value[2:]) != string([]byte{0xff, byte(i)}) {
 				t.Errorf("request %d: reply %q, %v", i, reply, err)
 			}
 		})

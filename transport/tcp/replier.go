@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -12,7 +13,7 @@ import (
 	"github.com/brineproject/brine/transport/serve"
 )
 
-// clientRoom is the memory, in bytes, that is kept for the next request of a client at rest. Most requests fit.
+// clientRoom is the read buffer kept for an idle client, in bytes. Most requests fit.
 const clientRoom = 2 << 10
 
 // A Replier answers the requests of the request port; see [transport.Replier].
@@ -21,7 +22,7 @@ type Replier struct {
 	desk *serve.Desk
 }
 
-// NewReplier returns a replier on a listener, which it owns from then on. A nil t is no TLS.
+// NewReplier returns a replier on a listener, which it takes over. A nil t means no TLS.
 func NewReplier(l net.Listener, o transport.Options, t *TLS) *Replier {
 	s := newServer(l, o, t)
 	return &Replier{server: s, desk: serve.NewDesk(s.Server)}
@@ -42,10 +43,10 @@ type client struct {
 	serve.Client
 }
 
-// Trusted holds whether the peer has proved who it is.
+// Trusted reports whether the peer is authenticated.
 func (c *client) Trusted() *atomic.Bool { return &c.trusted }
 
-// converse takes the requests of one peer and gives them to the workers.
+// converse reads the requests of one peer and passes them to the workers.
 func (s *Replier) converse(ctx context.Context, p *peer) error {
 	c := &client{peer: p}
 	c.Begin(s.desk.Within(ctx), s.desk, c)
@@ -58,7 +59,7 @@ func (s *Replier) converse(ctx context.Context, p *peer) error {
 			p.settled()
 			err = c.take(frame)
 		}
-		if err == serve.ErrDraining || p.draining.Load() {
+		if errors.Is(err, serve.ErrDraining) || p.draining.Load() {
 			c.Settle()
 			return serve.ErrDraining
 		}
@@ -68,14 +69,14 @@ func (s *Replier) converse(ctx context.Context, p *peer) error {
 	}
 }
 
-// A request is one message of a peer with the head that its reply gets.
+// A request is a message of a peer with the head of its reply.
 type request struct {
 	serve.Request
 	client *client
 	head   data.Raw
 }
 
-// take gives one message to a worker.
+// take passes a message to a worker.
 func (c *client) take(f payload.Frame) error {
 	if f.Head == nil {
 		return fmt.Errorf("request without a head: %w", transport.ErrProtocol)
@@ -85,7 +86,7 @@ func (c *client) take(f payload.Frame) error {
 	return c.Take(&r.Request, 0, nil)
 }
 
-// Send answers. A body that is no MessagePack value ends the connection.
+// Send sends the reply. A body that is not a MessagePack value closes the connection.
 func (r *request) Send(body []byte) error {
 	b, tail, err := encode(r.head, body)
 	if err != nil {

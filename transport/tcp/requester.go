@@ -9,17 +9,17 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A Requester awaits a reply to each request; see [transport.Requester]. All requests share one connection, and the
-// replies may come in any order. It connects at once, and after a loss when there is a request: a server closes those that
-// ask nothing.
+// A Requester sends requests and waits for the replies; see [transport.Requester]. All requests
+// share one connection, and replies may arrive in any order. It connects at once, but after a loss
+// only when there is a request, since servers close idle connections.
 type Requester struct {
 	link   *link
 	calls  *transport.Calls[uint32, *session]
-	last   uint32 // id of a request
+	last   uint32 // last request id
 	stop   context.CancelFunc
 	done   chan struct{}
 	soon   transport.Haste
-	wanted chan struct{} // has an element when somebody waits for a connection
+	wanted chan struct{} // buffered; signaled when a request waits for a connection
 }
 
 // A session is one connection of a requester.
@@ -28,11 +28,12 @@ type session struct {
 	out   *transport.Outbox
 }
 
-// NewRequester returns a requester that connects in the background. Close it when it is not needed any more. A nil t is
-// no TLS.
+// NewRequester returns a requester that connects in the background. The caller must close it. A nil
+// t means no TLS.
 func NewRequester(d transport.Dialer, t *TLS) *Requester {
 	ctx, stop := context.WithCancel(context.Background())
-	q := &Requester{link: newLink(d, t), stop: stop, done: make(chan struct{}), soon: transport.NewHaste(), wanted: make(chan struct{}, 1)}
+	q := &Requester{link: newLink(d, t), stop: stop, done: make(chan struct{}),
+		soon: transport.NewHaste(), wanted: make(chan struct{}, 1)}
 	q.calls = transport.NewCalls[uint32, *session](d.Addr, q.done, q.number, q.want)
 	q.link.Wanted, q.link.Hurry = q.use, q.soon
 	go func() {
@@ -42,7 +43,7 @@ func NewRequester(d transport.Dialer, t *TLS) *Requester {
 	return q
 }
 
-// number returns the next id, after the largest the first that is free.
+// number returns the next free id, and wraps around after the highest.
 func (q *Requester) number(taken func(uint32) bool) uint32 {
 	q.last = q.last%maxID + 1
 	for taken(q.last) {
@@ -51,14 +52,14 @@ func (q *Requester) number(taken func(uint32) bool) uint32 {
 	return q.last
 }
 
-// Close ends the requests under way with ErrClosed, and the connection.
+// Close closes the connection and makes pending requests fail with ErrClosed.
 func (q *Requester) Close() error {
 	q.stop()
 	<-q.done
 	return nil
 }
 
-// want asks for a connection.
+// want requests a connection.
 func (q *Requester) want() {
 	select {
 	case q.wanted <- struct{}{}:
@@ -66,7 +67,7 @@ func (q *Requester) want() {
 	}
 }
 
-// use waits until a request wants a connection.
+// use waits until a request needs a connection.
 func (q *Requester) use(ctx context.Context) bool {
 	select {
 	case <-q.wanted:
@@ -76,8 +77,8 @@ func (q *Requester) use(ctx context.Context) bool {
 	}
 }
 
-// Hurry ends the pause before the next attempt to connect. While there is a connection it does so if that is lost within a
-// few seconds.
+// Hurry ends the pause before the next connection attempt. If a connection exists, it applies if
+// that is lost within a few seconds.
 func (q *Requester) Hurry() { q.soon.Say() }
 
 // Do sends one request and returns its reply.
@@ -91,10 +92,10 @@ func (q *Requester) Do(ctx context.Context, body []byte) ([]byte, error) {
 	})
 }
 
-// converse hands the replies of one connection to those who wait for them.
+// converse passes the replies of one connection to the waiting requests.
 func (q *Requester) converse(ctx context.Context, s *session) error {
 	q.calls.Connect(s)
-	select { // what was wanted is there
+	select { // the connection satisfies pending wants
 	case <-q.wanted:
 	default:
 	}
@@ -110,7 +111,7 @@ func (q *Requester) converse(ctx context.Context, s *session) error {
 	}
 }
 
-// deliver hands a reply to the request of its id.
+// deliver passes a reply to the request with its id.
 func (q *Requester) deliver(f payload.Frame) error {
 	id, err := idOf(f.Head)
 	if err != nil {
@@ -120,7 +121,7 @@ func (q *Requester) deliver(f payload.Frame) error {
 	return nil
 }
 
-// A link keeps one connection of a client up.
+// A link keeps a client connection up.
 type link struct {
 	transport.Keeper
 	limits   transport.Limits
@@ -138,14 +139,15 @@ func newLink(d transport.Dialer, t *TLS) *link {
 	}
 }
 
-// run holds sessions until ctx ends. A session ends with its connection.
+// run runs sessions until ctx ends. A session ends with its connection.
 func (l *link) run(ctx context.Context, converse func(context.Context, *session) error) {
 	l.Run(ctx, func(ctx context.Context, conn net.Conn) error {
 		conn, err := l.secure(ctx, conn)
 		if err != nil {
 			return err
 		}
-		s := &session{guard: newGuard(conn, &l.limits, l.budget), out: transport.NewOutbox(conn, &l.limits, l.counters)}
+		s := &session{guard: newGuard(conn, &l.limits, l.budget),
+			out: transport.NewOutbox(conn, &l.limits, l.counters)}
 		s.guard.trusted.Store(true)
 		defer s.guard.release()
 		defer s.out.Close()
@@ -153,7 +155,7 @@ func (l *link) run(ctx context.Context, converse func(context.Context, *session)
 	})
 }
 
-// secure does TLS's handshake where the client speaks TLS.
+// secure performs the TLS handshake if the client uses TLS.
 func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	if l.tls == nil {
 		return conn, nil

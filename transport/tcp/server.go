@@ -8,7 +8,7 @@ import (
 	"github.com/brineproject/brine/transport/serve"
 )
 
-// A server is what the servers of this package have in common: the handshake of TLS.
+// A server holds what the servers of this package share: the TLS handshake.
 type server struct {
 	*serve.Server
 	tls *TLS
@@ -20,8 +20,9 @@ func newServer(l net.Listener, o transport.Options, t *TLS) *server {
 	return s
 }
 
-// lively returns keepalive settings that find a dead peer within a minute where Salt's defaults would take a quarter of
-// an hour. The other transport has heartbeats for it. What an operator has set is kept.
+// lively returns keepalive settings that detect a dead peer within a minute, if they are Salt's
+// defaults, which take a quarter of an hour. This protocol has no heartbeats. Settings changed by
+// an operator are kept.
 func lively(k transport.KeepAlive) transport.KeepAlive {
 	if k == transport.SaltKeepAlive(true, 300, -1, -1) {
 		return transport.KeepAlive{}
@@ -42,22 +43,26 @@ func (p *peer) Remote() net.Addr { return p.conn.RemoteAddr() }
 // settled ends the handshake.
 func (p *peer) settled() { p.place.Done() }
 
-// Drain makes the reader end with serve.ErrDraining.
+// Drain makes the reader return serve.ErrDraining.
 func (p *peer) Drain() { p.drain() }
 
-// Cut ends the connection; the reader notices and closes the peer.
+// Cut closes the connection; the reader notices and closes the peer.
 func (p *peer) Cut() { p.conn.Close() }
 
-// Close is for the reader.
+// Close must only be called by the reader.
 func (p *peer) Close() {
 	p.out.Close()
 	p.Cut()
 	p.release()
 }
 
-// serve calls begin, and runs converse for each peer until ctx ends. converse gets a context that ends a while after
-// that, with the linger; it returns when the peer is lost or when next says serve.ErrDraining.
-func (s *server) serve(ctx context.Context, begin func(hard context.Context), converse func(context.Context, *peer) error) error {
+// serve calls begin, and runs converse for each peer until ctx ends. The context of converse ends
+// after the linger time. converse must return when the peer is lost or next returns
+// serve.ErrDraining.
+func (s *server) serve(
+	ctx context.Context, begin func(hard context.Context),
+	converse func(context.Context, *peer) error,
+) error {
 	return s.Run(ctx, begin, func(hard context.Context, conn net.Conn, a *transport.Arrival) {
 		defer a.End()
 		secured := conn
@@ -71,9 +76,13 @@ func (s *server) serve(ctx context.Context, begin func(hard context.Context), co
 	})
 }
 
-// lead leads one peer through its life.
-func (s *server) lead(hard context.Context, conn net.Conn, a *transport.Arrival, converse func(context.Context, *peer) error) {
-	p := &peer{guard: newGuard(conn, &s.Limits, s.Budget), out: transport.NewOutbox(conn, &s.Limits, s.Counters), place: a}
+// lead handles one connection from handshake to end.
+func (s *server) lead(
+	hard context.Context, conn net.Conn, a *transport.Arrival,
+	converse func(context.Context, *peer) error,
+) {
+	p := &peer{guard: newGuard(conn, &s.Limits, s.Budget),
+		out: transport.NewOutbox(conn, &s.Limits, s.Counters), place: a}
 	p.strangers = s.Strangers
 	defer p.Close()
 	defer s.Remove(p)
@@ -85,7 +94,7 @@ func (s *server) lead(hard context.Context, conn net.Conn, a *transport.Arrival,
 	_ = p.out.Drained(hard)
 }
 
-// secure does TLS's handshake where the server speaks TLS.
+// secure performs the TLS handshake if the server uses TLS.
 func (s *server) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	if s.tls == nil {
 		return conn, nil

@@ -16,8 +16,8 @@ type publication struct {
 
 func (p *publication) size() int { return len(p.ids)*32 + len(p.frame) + 64 }
 
-// A shard sends publications to its own subscribers, from one goroutine, in order. It takes all that is pending, joins
-// what is for everybody and writes once per subscriber.
+// A shard sends publications to its own subscribers, from one goroutine, in order. It takes all
+// that is pending, joins what is for everybody and writes once per subscriber.
 type shard struct {
 	*transport.Feed[publication]
 
@@ -39,7 +39,8 @@ type subscriber struct {
 }
 
 func newShard() *shard {
-	return &shard{Feed: transport.NewFeed((*publication).size), ids: map[string][]*subscriber{}, unknown: map[*subscriber]struct{}{}}
+	return &shard{Feed: transport.NewFeed((*publication).size), ids: map[string][]*subscriber{},
+		unknown: map[*subscriber]struct{}{}}
 }
 
 // Begin starts to send.
@@ -61,7 +62,8 @@ func (s *shard) deliver(work []publication) {
 	s.flush()
 }
 
-// push adds a frame to what all get. The first is shared as it is, more are copied behind each other.
+// push adds a frame to what all get. The first is shared as it is, more are copied behind each
+// other.
 func (s *shard) push(frame []byte) {
 	if len(s.joined) > 0 && len(s.joined)+len(frame) > batchBytes {
 		s.flush()

@@ -26,13 +26,15 @@ type settings struct {
 }
 
 // names are the settings of ssl.
-var names = []string{"certfile", "keyfile", "ca_certs", "cert_reqs", "ssl_version", "ciphers", "verify_locations", "verify_flags"}
+var names = []string{"certfile", "keyfile", "ca_certs", "cert_reqs", "ssl_version", "ciphers",
+	"verify_locations", "verify_flags"}
 
 func read(ssl *data.Map) (*settings, error) {
 	s := &settings{}
 	for _, k := range ssl.Keys() {
 		if name, _ := k.(string); !slices.Contains(names, name) {
-			return nil, fmt.Errorf("ssl: unknown setting %.40q; there are %s", data.Str(k), strings.Join(names, ", "))
+			return nil, fmt.Errorf("ssl: unknown setting %.40q; there are %s", data.Str(k),
+				strings.Join(names, ", "))
 		}
 	}
 	if cert := ssl.Text("certfile"); cert != "" {
@@ -43,7 +45,8 @@ func read(ssl *data.Map) (*settings, error) {
 	} else if ssl.Text("keyfile") != "" {
 		return nil, errors.New("ssl: keyfile without certfile")
 	}
-	err := errors.Join(s.readReqs(ssl), s.readVersion(ssl), s.readCiphers(ssl), readFlags(ssl), s.readRoots(ssl))
+	err := errors.Join(s.readReqs(ssl), s.readVersion(ssl), s.readCiphers(ssl), readFlags(ssl),
+		s.readRoots(ssl))
 	if err != nil {
 		return nil, err
 	}
@@ -94,10 +97,12 @@ func openSSL() map[string]uint16 {
 	}
 }
 
-// readCiphers takes suites by OpenSSL's names. A word such as HIGH is an error: what it stands for changes with OpenSSL.
+// readCiphers takes suites by OpenSSL's names. A word such as HIGH is an error: what it stands for
+// changes with OpenSSL.
 func (s *settings) readCiphers(ssl *data.Map) error {
 	suites := openSSL()
-	for name := range strings.FieldsFuncSeq(ssl.Text("ciphers"), func(r rune) bool { return strings.ContainsRune(":, ", r) }) {
+	for name := range strings.FieldsFuncSeq(ssl.Text("ciphers"),
+		func(r rune) bool { return strings.ContainsRune(":, ", r) }) {
 		id, ok := suites[name]
 		if !ok {
 			return fmt.Errorf("ssl: ciphers: %.40q is not supported: name suites of TLS 1.2, such as ECDHE-RSA-AES256-GCM-SHA384", name)
@@ -112,7 +117,8 @@ func readFlags(ssl *data.Map) error {
 	flags, _ := ssl.Value("verify_flags").([]any)
 	for _, f := range flags {
 		switch name := strings.ToUpper(data.Str(f)); name {
-		case "VERIFY_DEFAULT", "VERIFY_X509_STRICT", "VERIFY_X509_TRUSTED_FIRST", "VERIFY_X509_PARTIAL_CHAIN":
+		case "VERIFY_DEFAULT", "VERIFY_X509_STRICT", "VERIFY_X509_TRUSTED_FIRST",
+			"VERIFY_X509_PARTIAL_CHAIN":
 		default:
 			return fmt.Errorf("ssl: verify_flags: %.60q is not supported", name)
 		}

@@ -9,14 +9,15 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A Subscriber receives publications; see [transport.Subscriber]. It gets everything that the publisher sends it: there
-// are no topics.
+// A Subscriber receives publications; see [transport.Subscriber]. It gets everything that the
+// publisher sends it: there are no topics.
 type Subscriber struct {
 	dialer transport.Dialer
 	tls    *TLS
 }
 
-// NewSubscriber returns a subscriber, which says on each connection what d.Hello returns. A nil t is no TLS.
+// NewSubscriber returns a subscriber, which says on each connection what d.Hello returns. A nil t
+// is no TLS.
 func NewSubscriber(d transport.Dialer, t *TLS) *Subscriber {
 	return &Subscriber{dialer: d, tls: t}
 }
@@ -29,7 +30,9 @@ func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error
 }
 
 // listen hands on what comes by one connection.
-func (s *Subscriber) listen(ctx context.Context, l *link, c *session, fn func(topic, body []byte)) error {
+func (s *Subscriber) listen(
+	ctx context.Context, l *link, c *session, fn func(topic, body []byte),
+) error {
 	l.Up()
 	ctx, stop := context.WithCancel(ctx)
 	var hello sync.WaitGroup
@@ -47,7 +50,8 @@ func (s *Subscriber) listen(ctx context.Context, l *link, c *session, fn func(to
 	}
 }
 
-// introduce tells the publisher who listens. Without it publications still come, at least those that are for all.
+// introduce tells the publisher who listens. Without it publications still come, at least those
+// that are for all.
 func (s *Subscriber) introduce(ctx context.Context, c *session) {
 	if s.dialer.Hello == nil {
 		return
@@ -60,15 +64,16 @@ func (s *Subscriber) introduce(ctx context.Context, c *session) {
 		}
 	}
 	if err != nil && ctx.Err() == nil && s.dialer.Log != nil {
-		s.dialer.Log.WithError(err).Warnf("the publisher at %s was not told who listens", s.dialer.Addr)
+		s.dialer.Log.WithError(err).Warnf("send identification to the publisher at %s",
+			s.dialer.Addr)
 	}
 }
 
 // noHead is the head of a message that wants no reply.
 var noHead = data.Raw{0x80}
 
-// publicationOf returns the bytes of a publication: a map before Salt 3007.0, since then bytes that hold one. Other
-// bodies are none.
+// publicationOf returns the bytes of a publication: a map before Salt 3007.0, since then bytes that
+// hold one. Other bodies are none.
 func publicationOf(body data.Raw) []byte {
 	if b, ok := payload.Bytes(body); ok {
 		return b

@@ -18,15 +18,16 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A TLS says how connections are secured: Salt's option ssl, for one side. Certificates that have changed on disk are
+// A TLS holds the TLS settings of one side, from Salt's option ssl. Changed certificate files are
 // used from the next handshake on; authorities are read once.
 type TLS struct {
 	config *tls.Config
-	verify *verifier // of a client; nil takes any certificate
+	verify *verifier // for clients; nil accepts any certificate
 }
 
-// ServerTLS reads the option ssl of a master, a map as in Salt; nil is no TLS, and returns nil. certfile is needed. By
-// default clients show no certificate; with cert_reqs one by ca_certs or verify_locations may be, or must be.
+// ServerTLS parses the option ssl of a master, a map as in Salt. It returns nil for nil, which
+// means no TLS. certfile is required. By default clients send no certificate; cert_reqs makes one
+// signed by ca_certs or verify_locations optional or required.
 func ServerTLS(ssl *data.Map) (*TLS, error) {
 	if ssl == nil {
 		return nil, nil
@@ -49,9 +50,10 @@ func ServerTLS(ssl *data.Map) (*TLS, error) {
 	return &TLS{config: c}, nil
 }
 
-// ClientTLS reads the option ssl of a minion, a map as in Salt; nil is no TLS, and returns nil. The certificate of the
-// server must be of ca_certs or verify_locations, else of the system's authorities, and hold the name of the server as it is
-// configured or its address, which is what Salt compares. cert_reqs: CERT_NONE takes any.
+// ClientTLS parses the option ssl of a minion, a map as in Salt. It returns nil for nil, which
+// means no TLS. The server's certificate must be signed by ca_certs or verify_locations, or else by
+// the system's authorities. It must contain the configured name or address of the server, as in
+// Salt. With cert_reqs CERT_NONE any certificate is accepted.
 func ClientTLS(ssl *data.Map) (*TLS, error) {
 	if ssl == nil {
 		return nil, nil
@@ -67,8 +69,8 @@ func ClientTLS(ssl *data.Map) (*TLS, error) {
 	return t, s.checkFiles()
 }
 
-// HostTLS reads the option ssl of a master for a program on its host: it takes the very certificate that the option
-// names, whatever name that holds, and others as ClientTLS does.
+// HostTLS parses the option ssl of a master for a program on its host. It accepts exactly the
+// certificate in that option, whatever its name, and others like ClientTLS.
 func HostTLS(ssl *data.Map) (*TLS, error) {
 	if ssl == nil {
 		return nil, nil
@@ -82,10 +84,10 @@ func HostTLS(ssl *data.Map) (*TLS, error) {
 	return t, nil
 }
 
-// client returns a TLS that checks nothing yet.
+// client returns a TLS without verification.
 func (s *settings) client() *TLS {
 	c := s.config()
-	c.InsecureSkipVerify = true // the verifier does it
+	c.InsecureSkipVerify = true // the verifier checks the certificate
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		if s.files == nil {
 			return &tls.Certificate{}, nil
@@ -108,7 +110,7 @@ func (t *TLS) server(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return c, c.HandshakeContext(ctx)
 }
 
-// client does the handshake with the server that is known by name.
+// client performs the handshake with the named server.
 func (t *TLS) client(ctx context.Context, conn net.Conn, name string) (net.Conn, error) {
 	config := t.config.Clone()
 	config.ServerName = name
@@ -121,8 +123,8 @@ func (t *TLS) client(ctx context.Context, conn net.Conn, name string) (net.Conn,
 
 // A verifier checks the certificates of servers.
 type verifier struct {
-	roots *x509.CertPool // nil is the system's
-	own   *keyPair       // whose certificate is good in any case; may be nil
+	roots *x509.CertPool // nil means the system's
+	own   *keyPair       // certificate that is always accepted; may be nil
 }
 
 func (v *verifier) check(chain []*x509.Certificate, name string, addr net.Addr) error {
@@ -137,11 +139,13 @@ func (v *verifier) check(chain []*x509.Certificate, name string, addr net.Addr) 
 	for _, c := range chain[1:] {
 		between.AddCert(c)
 	}
-	if _, err := leaf.Verify(x509.VerifyOptions{Roots: v.roots, Intermediates: between}); err != nil {
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: v.roots,
+		Intermediates: between}); err != nil {
 		return err
 	}
 	err := leaf.VerifyHostname(name)
-	if host, _, e := net.SplitHostPort(addr.String()); err != nil && e == nil && leaf.VerifyHostname(host) == nil {
+	if host, _, e := net.SplitHostPort(addr.String()); err != nil && e == nil &&
+		leaf.VerifyHostname(host) == nil {
 		return nil
 	}
 	return err
@@ -156,7 +160,7 @@ type keyPair struct {
 	stamp  [2]time.Time // of the files
 }
 
-// load returns the certificate. While new files cannot be used the old ones are.
+// load returns the certificate. If changed files are invalid, it returns the previous one.
 func (k *keyPair) load() (*tls.Certificate, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -187,7 +191,7 @@ func (k *keyPair) stamps() (stamps [2]time.Time, err error) {
 	return stamps, nil
 }
 
-// is reports whether the first certificate of the file is c. The key is not needed for it.
+// is reports whether c is the first certificate in the file. The key is not needed.
 func (k *keyPair) is(c *x509.Certificate) bool {
 	text, err := os.ReadFile(k.cert)
 	if err != nil {

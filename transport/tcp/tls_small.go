@@ -10,7 +10,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// A TLS says how connections are secured. This build has none: the library would be a sixth of a small minion.
+// A TLS holds TLS settings. This build does not support TLS, whose library would be a sixth of a
+// small minion.
 type TLS struct{}
 
 var errNoTLS = errors.New("ssl: this small build has no TLS")

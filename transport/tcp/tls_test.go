@@ -42,8 +42,9 @@ func newAuthority(t *testing.T) *authority {
 	a := &authority{dir: t.TempDir()}
 	a.key = newKey(t)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &a.key.PublicKey, a.key)
 	if err != nil {
@@ -85,7 +86,8 @@ func (a *authority) issue(t *testing.T, l leaf) *data.Map {
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: l.name},
 		NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	if l.expired {
 		template.NotAfter = time.Now().Add(-time.Hour)
@@ -147,27 +149,32 @@ func TestServersThatAreNotBelieved(t *testing.T) {
 		wrong          string // in the error; empty means that it is believed
 	}{
 		{"certificate of the authority", ca.issue(t, leaf{name: "good", hosts: address}), trust, ""},
-		{"of another authority", other.issue(t, leaf{name: "other", hosts: address}), trust, "unknown authority"},
+		{"of another authority", other.issue(t, leaf{name: "other", hosts: address}), trust,
+			"unknown authority"},
 		{"signed by itself", self, trust, "unknown authority"},
 		{"signed by itself and named", self, data.NewMap("ca_certs", ca.path("self.pem")), ""},
 		{"expired", ca.issue(t, leaf{name: "expired", hosts: address, expired: true}), trust, "expired"},
-		{"wrong name", ca.issue(t, leaf{name: "wrong", hosts: []string{"elsewhere.example"}}), trust, "127.0.0.1"},
-		{"expired and not looked at", ca.issue(t, leaf{name: "expired2", expired: true}), data.NewMap("cert_reqs", "CERT_NONE"), ""},
-		{"authorities of the system", ca.issue(t, leaf{name: "public", hosts: address}), data.NewMap(), "unknown authority"},
+		{"wrong name", ca.issue(t, leaf{name: "wrong", hosts: []string{"elsewhere.example"}}),
+			trust, "127.0.0.1"},
+		{"expired and not looked at", ca.issue(t, leaf{name: "expired2", expired: true}),
+			data.NewMap("cert_reqs", "CERT_NONE"), ""},
+		{"authorities of the system", ca.issue(t, leaf{name: "public", hosts: address}),
+			data.NewMap(), "unknown authority"},
 		{"authority in verify_locations", ca.issue(t, leaf{name: "located", hosts: address}),
 			data.NewMap("verify_locations", []any{data.NewMap("cafile", ca.path("ca.pem"))}), ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			err := greet(t, must(tcp.ServerTLS(tt.server))(t), must(tcp.ClientTLS(tt.client))(t), "127.0.0.1")
-			if tt.wrong == "" && err != nil || tt.wrong != "" && (err == nil || !strings.Contains(err.Error(), tt.wrong)) {
+			if tt.wrong == "" && err != nil || tt.wrong != "" &&
+				(err == nil || !strings.Contains(err.Error(), tt.wrong)) {
 				t.Errorf("connection: %v, want %q in it", err, tt.wrong)
 			}
 		})
 	}
 }
 
-// TestNameOrAddress checks that a server that is known by name may show a certificate for its address, as those made for
-// Salt do.
+// TestNameOrAddress checks that a server that is known by name may show a certificate for its
+// address, as those made for Salt do.
 func TestNameOrAddress(t *testing.T) {
 	ca := newAuthority(t)
 	client := ca.client(t)
@@ -256,14 +263,21 @@ func TestFaultsOfSSL(t *testing.T) {
 		{"no certificate", data.NewMap(), "certfile is not set"},
 		{"no file", data.NewMap("certfile", ca.path("none.pem")), "none.pem"},
 		{"key without certificate", data.NewMap("keyfile", ca.path("a.key")), "keyfile without certfile"},
-		{"key of another", data.NewMap("certfile", ca.path("ca.pem"), "keyfile", ca.path("a.key")), "private key"},
-		{"cert_reqs", data.NewMap("certfile", pair.Text("certfile"), "cert_reqs", "REQUIRED"), "CERT_REQUIRED"},
-		{"nobody to trust", data.NewMap("certfile", pair.Text("certfile"), "keyfile", pair.Text("keyfile"), "cert_reqs", "CERT_REQUIRED"), "ca_certs"},
-		{"authority is no file", data.NewMap("certfile", pair.Text("certfile"), "ca_certs", ca.path("none")), "ca_certs"},
-		{"authority is a key", data.NewMap("certfile", pair.Text("certfile"), "ca_certs", ca.path("a.key")), "no certificate"},
-		{"old version", data.NewMap("certfile", pair.Text("certfile"), "ssl_version", "PROTOCOL_TLSv1"), "not supported"},
+		{"key of another", data.NewMap("certfile", ca.path("ca.pem"), "keyfile", ca.path("a.key")),
+			"private key"},
+		{"cert_reqs", data.NewMap("certfile", pair.Text("certfile"), "cert_reqs", "REQUIRED"),
+			"CERT_REQUIRED"},
+		{"nobody to trust", data.NewMap("certfile", pair.Text("certfile"),
+			"keyfile", pair.Text("keyfile"), "cert_reqs", "CERT_REQUIRED"), "ca_certs"},
+		{"authority is no file", data.NewMap("certfile", pair.Text("certfile"),
+			"ca_certs", ca.path("none")), "ca_certs"},
+		{"authority is a key", data.NewMap("certfile", pair.Text("certfile"),
+			"ca_certs", ca.path("a.key")), "no certificate"},
+		{"old version", data.NewMap("certfile", pair.Text("certfile"), "ssl_version",
+			"PROTOCOL_TLSv1"), "not supported"},
 		{"ciphers", data.NewMap("certfile", pair.Text("certfile"), "ciphers", "HIGH"), "HIGH"},
-		{"flags", data.NewMap("certfile", pair.Text("certfile"), "verify_flags", []any{"VERIFY_CRL_CHECK_LEAF"}), "VERIFY_CRL_CHECK_LEAF"},
+		{"flags", data.NewMap("certfile", pair.Text("certfile"),
+			"verify_flags", []any{"VERIFY_CRL_CHECK_LEAF"}), "VERIFY_CRL_CHECK_LEAF"},
 		{"unknown", data.NewMap("certificate", "x"), "unknown setting"},
 	} {
 		if _, err := tcp.ServerTLS(tt.ssl); err == nil || !strings.Contains(err.Error(), tt.wrong) {
@@ -275,7 +289,8 @@ func TestFaultsOfSSL(t *testing.T) {
 	}
 }
 
-// TestBareClient checks that a client without TLS gets nowhere with a server that has it, and the other way round.
+// TestBareClient checks that a client without TLS gets nowhere with a server that has it, and the
+// other way round.
 func TestBareClient(t *testing.T) {
 	ca := newAuthority(t)
 	if err := greet(t, ca.server(t, "127.0.0.1"), nil, "127.0.0.1"); err == nil {
@@ -289,7 +304,8 @@ func TestBareClient(t *testing.T) {
 // greet connects a requester to a replier, and returns why that did not work.
 func greet(t *testing.T, server, client *tcp.TLS, host string) error {
 	t.Helper()
-	s, err := tcp.ListenReply(t.Context(), "tcp://127.0.0.1:0", transport.Options{Limits: transport.Limits{HandshakeTimeout: 2 * time.Second}}, server)
+	s, err := tcp.ListenReply(t.Context(), "tcp://127.0.0.1:0",
+		transport.Options{Limits: transport.Limits{HandshakeTimeout: 2 * time.Second}}, server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,14 +319,15 @@ func greet(t *testing.T, server, client *tcp.TLS, host string) error {
 		t.Fatal(err)
 	}
 	failed := make(chan error, 1)
-	q := tcp.NewRequester(transport.Dialer{Addr: "tcp://" + net.JoinHostPort(host, port), OnState: func(up bool, err error) {
-		if !up {
-			select {
-			case failed <- err:
-			default:
+	q := tcp.NewRequester(transport.Dialer{Addr: "tcp://" + net.JoinHostPort(host, port),
+		OnState: func(up bool, err error) {
+			if !up {
+				select {
+				case failed <- err:
+				default:
+				}
 			}
-		}
-	}}, client)
+		}}, client)
 	replied := make(chan error, 1)
 	asking, enough := context.WithTimeout(t.Context(), 30*time.Second)
 	defer enough()

@@ -19,8 +19,8 @@ import (
 
 const vectorFile = "15-tcp-transport.json"
 
-// A talk is one recorded connection: what the client and the server of Salt 3006.0 sent, frame by frame, and which
-// direction came when.
+// A talk is one recorded connection: what the client and the server of Salt 3006.0 sent, frame by
+// frame, and which direction came when.
 type talk struct {
 	c2s, s2c []record
 	order    []string
@@ -59,7 +59,8 @@ func frames(t *testing.T, c *vectors.Case, direction string) []record {
 	var all []byte
 	for _, f := range side.Sub("frames") {
 		f = f.On(t)
-		f.Only("frame", "head", "body", "enc", "version", "load", "nonce", "plain", "signature") // channel looks into bodies
+		// channel looks into bodies
+		f.Only("frame", "head", "body", "enc", "version", "load", "nonce", "plain", "signature")
 		frame, err := payload.NewFrameReader(bytes.NewReader(f.Bytes("frame")), 0).NextFrame()
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +84,8 @@ func wireForm(t *testing.T, body data.Raw) []byte {
 	return b
 }
 
-// TestVectorReplier replays Salt's clients and compares what our replier answers with what Salt's master did.
+// TestVectorReplier replays Salt's clients and compares what our replier answers with what Salt's
+// master did.
 func TestVectorReplier(t *testing.T) {
 	for _, k := range load(t, "requests") {
 		got := make(chan []byte, len(k.c2s))
@@ -115,8 +117,8 @@ func TestVectorReplier(t *testing.T) {
 	}
 }
 
-// TestVectorRequester makes the requests of Salt's clients and compares the bytes. Salt uses a message id again when it is
-// free, ours counts.
+// TestVectorRequester makes the requests of Salt's clients and compares the bytes. Salt uses a
+// message id again when it is free, ours counts.
 func TestVectorRequester(t *testing.T) {
 	for _, k := range load(t, "requests") {
 		l := listen(t)
@@ -151,7 +153,8 @@ func withID(frame []byte, id int) []byte {
 	return bytes.Replace(frame, []byte("\xa3mid\x01"), []byte{0xa3, 'm', 'i', 'd', byte(id)}, 1)
 }
 
-// TestVectorSubscriber gives our subscriber what a master of Salt 3006.0 sent, and the same as later versions send it.
+// TestVectorSubscriber gives our subscriber what a master of Salt 3006.0 sent, and the same as
+// later versions send it.
 func TestVectorSubscriber(t *testing.T) {
 	for _, k := range load(t, "publications") {
 		l := listen(t)
@@ -160,7 +163,8 @@ func TestVectorSubscriber(t *testing.T) {
 		done := make(chan error, 1)
 		hello := func(context.Context) ([]byte, error) { return wireForm(t, k.c2s[0].body), nil }
 		go func() {
-			done <- tcp.NewSubscriber(transport.Dialer{Addr: "tcp://" + l.Addr().String(), Hello: hello}, nil).Run(ctx, func(topic, body []byte) {
+			done <- tcp.NewSubscriber(transport.Dialer{Addr: "tcp://" + l.Addr().String(),
+				Hello: hello}, nil).Run(ctx, func(topic, body []byte) {
 				if topic != nil {
 					t.Errorf("topic %q", topic)
 				}
@@ -293,7 +297,9 @@ type watched struct {
 }
 
 // servePublications runs a publisher until stop is called.
-func servePublications(t *testing.T, o transport.Options, identify func([]byte) (string, error)) (p *watched, stop func()) {
+func servePublications(
+	t *testing.T, o transport.Options, identify func([]byte) (string, error),
+) (p *watched, stop func()) {
 	t.Helper()
 	port, err := tcp.ListenPub(t.Context(), "tcp://127.0.0.1:0", o, nil)
 	if err != nil {

@@ -24,11 +24,13 @@ func closed(t *testing.T, c net.Conn) {
 	}
 }
 
-// garbage checks that what nobody understands costs its sender the connection, and a good client beside it nothing.
+// garbage checks that what nobody understands costs its sender the connection, and a good client
+// beside it nothing.
 func garbage(t *testing.T, tr Transport) {
 	s, run := replier(t, tr, transport.Options{Limits: transport.Limits{HandshakeTimeout: time.Second}}, echo)
 	defer run.stop()
-	p, runPub := publisher(t, tr, "tcp://127.0.0.1:0", transport.Options{Limits: transport.Limits{HandshakeTimeout: time.Second}})
+	p, runPub := publisher(t, tr, "tcp://127.0.0.1:0",
+		transport.Options{Limits: transport.Limits{HandshakeTimeout: time.Second}})
 	defer runPub.stop()
 	q := requester(t, tr, quick(s.Addr()))
 	defer end(t, q)
@@ -38,7 +40,8 @@ func garbage(t *testing.T, tr Transport) {
 	for _, addr := range []net.Addr{s.Addr(), p.Addr()} {
 		for range 50 {
 			_, _ = random.Read(noise)
-			for _, junk := range [][]byte{noise, []byte("GET / HTTP/1.0\r\n\r\n"), append(bytes.Clone(tr.Hello), 0xff, 0xff, 0xff)} {
+			for _, junk := range [][]byte{noise, []byte("GET / HTTP/1.0\r\n\r\n"),
+				append(bytes.Clone(tr.Hello), 0xff, 0xff, 0xff)} {
 				c := dial(t, addr)
 				_, _ = c.Write(junk) // the server may be quicker to close
 				if tcp, ok := c.(*net.TCPConn); ok {
@@ -74,7 +77,8 @@ func huge(t *testing.T, tr Transport) {
 
 // silence checks that connections that say nothing hinder nobody and are closed in the end.
 func silence(t *testing.T, tr Transport) {
-	o := transport.Options{Limits: transport.Limits{HandshakeTimeout: 2 * time.Second, MaxHandshakes: 20}}
+	o := transport.Options{Limits: transport.Limits{HandshakeTimeout: 2 * time.Second,
+		MaxHandshakes: 20}}
 	s, run := replier(t, tr, o, echo)
 	defer run.stop()
 	var mute []net.Conn

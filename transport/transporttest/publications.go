@@ -39,7 +39,8 @@ func subscribe(t *testing.T, tr Transport, d transport.Dialer, names ...string) 
 	return l
 }
 
-// joined publishes a greeting until the listener gets it, for nothing tells when a subscription is in effect.
+// joined publishes a greeting until the listener gets it, for nothing tells when a subscription is
+// in effect.
 func (l *listener) joined(t *testing.T, p transport.Publisher, topic string) {
 	t.Helper()
 	m := transport.Message{Body: []byte("hello")}
@@ -132,7 +133,8 @@ func topics(t *testing.T, tr Transport) {
 	}{
 		{"web", web, []string{"web1|some", "broadcast|every"}},
 		{"db", db, []string{"db|some", "broadcast|every"}},
-		{"all", all, []string{"web1|some", "db|some", "nobody|some", "we|every", "broadcast|every"}},
+		{"all", all, []string{"web1|some", "db|some", "nobody|some", "we|every",
+			"broadcast|every"}},
 	} {
 		var got []string
 		for range want.list {
@@ -144,7 +146,8 @@ func topics(t *testing.T, tr Transport) {
 	}
 }
 
-// stalledSubscriber checks that a subscriber that does not read costs the others nothing and is closed at last.
+// stalledSubscriber checks that a subscriber that does not read costs the others nothing and is
+// closed at last.
 func stalledSubscriber(t *testing.T, tr Transport) {
 	o := transport.Options{Limits: transport.Limits{WriteStall: 500 * time.Millisecond}}
 	besideSleeper(t, tr, o, "is not closed", func(s transport.Stats) bool { return s.Evicted > 0 })
@@ -156,8 +159,12 @@ func fullQueue(t *testing.T, tr Transport) {
 	besideSleeper(t, tr, o, "loses nothing", func(s transport.Stats) bool { return s.Dropped > 0 })
 }
 
-// besideSleeper publishes to a subscriber that reads, and one that does not, until the publisher has counted what it should.
-func besideSleeper(t *testing.T, tr Transport, o transport.Options, otherwise string, done func(transport.Stats) bool) {
+// besideSleeper publishes to a subscriber that reads, and one that does not, until the publisher
+// has counted what it should.
+func besideSleeper(
+	t *testing.T, tr Transport, o transport.Options, otherwise string,
+	done func(transport.Stats) bool,
+) {
 	p, run := publisher(t, tr, "tcp://127.0.0.1:0", o)
 	defer run.stop()
 	good := subscribe(t, tr, quick(p.Addr()))
@@ -175,7 +182,8 @@ func besideSleeper(t *testing.T, tr Transport, o transport.Options, otherwise st
 	end := time.Now().Add(patience)
 	for i := 0; !done(p.Stats()); i++ {
 		if time.Now().After(end) {
-			t.Fatalf("after %d messages the subscriber that does not read %s: %d peers, %+v", i, otherwise, p.Peers(), p.Stats())
+			t.Fatalf("after %d messages the subscriber that does not read %s: %d peers, %+v", i,
+				otherwise, p.Peers(), p.Stats())
 		}
 		p.Publish(transport.Message{Body: append(fmt.Appendf(nil, "%d ", i), body...)})
 		if got, want := good.next(t)[1:10], fmt.Sprintf("%d %s", i, body)[:9]; got != want {

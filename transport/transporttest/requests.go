@@ -71,7 +71,8 @@ func askMany(t *testing.T, n int, of func(int) transport.Requester) {
 }
 
 func bigMessages(t *testing.T, tr Transport) {
-	s, run := replier(t, tr, transport.Options{Limits: transport.Limits{MaxUntrusted: 32 << 20}}, echo)
+	s, run := replier(t, tr, transport.Options{Limits: transport.Limits{MaxUntrusted: 32 << 20}},
+		echo)
 	defer run.stop()
 	q := requester(t, tr, quick(s.Addr()))
 	defer end(t, q)
@@ -88,7 +89,8 @@ func limits(t *testing.T, tr Transport) {
 		}
 		_ = r.Reply(r.Body()[:1])
 	}
-	s, run := replier(t, tr, transport.Options{Limits: transport.Limits{MaxUntrusted: 1000, MaxMessage: 5000}}, trust)
+	s, run := replier(t, tr, transport.Options{Limits: transport.Limits{MaxUntrusted: 1000,
+		MaxMessage: 5000}}, trust)
 	defer run.stop()
 	q := requester(t, tr, quick(s.Addr()))
 	defer end(t, q)
@@ -142,12 +144,13 @@ func unanswered(t *testing.T, tr Transport) {
 }
 
 func panics(t *testing.T, tr Transport) {
-	s, run := replier(t, tr, transport.Options{Workers: 1}, func(ctx context.Context, r transport.Request) {
-		if string(r.Body()) == "boom" {
-			panic("boom")
-		}
-		echo(ctx, r)
-	})
+	s, run := replier(t, tr, transport.Options{Workers: 1},
+		func(ctx context.Context, r transport.Request) {
+			if string(r.Body()) == "boom" {
+				panic("boom")
+			}
+			echo(ctx, r)
+		})
 	defer run.stop()
 	q := requester(t, tr, quick(s.Addr()))
 	defer end(t, q)
@@ -175,18 +178,20 @@ func secondReply(t *testing.T, tr Transport) {
 	}
 }
 
-// fullPool checks that more requests than workers wait and are all answered, and that no more run than allowed.
+// fullPool checks that more requests than workers wait and are all answered, and that no more run
+// than allowed.
 func fullPool(t *testing.T, tr Transport) {
 	var running, most atomic.Int32
 	gate := make(chan struct{})
-	s, run := replier(t, tr, transport.Options{Workers: 3}, func(ctx context.Context, r transport.Request) {
-		n := running.Add(1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-		}
-		<-gate
-		running.Add(-1)
-		echo(ctx, r)
-	})
+	s, run := replier(t, tr, transport.Options{Workers: 3},
+		func(ctx context.Context, r transport.Request) {
+			n := running.Add(1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			<-gate
+			running.Add(-1)
+			echo(ctx, r)
+		})
 	defer run.stop()
 	clients := make([]transport.Requester, 10)
 	for i := range clients {
@@ -265,15 +270,17 @@ func lateServer(t *testing.T, tr Transport) {
 	ask(t, q, "there you are")
 }
 
-// hurry checks that a requester that rests for an hour after it has found no server can be told that there is one.
+// hurry checks that a requester that rests for an hour after it has found no server can be told
+// that there is one.
 func hurry(t *testing.T, tr Transport) {
 	addr := freePort(t)
 	tried := make(chan error, 1)
-	q := requester(t, tr, transport.Dialer{Addr: endpoint(addr), BackoffMin: time.Hour, OnState: func(up bool, err error) {
-		if !up {
-			tried <- err
-		}
-	}})
+	q := requester(t, tr, transport.Dialer{Addr: endpoint(addr), BackoffMin: time.Hour,
+		OnState: func(up bool, err error) {
+			if !up {
+				tried <- err
+			}
+		}})
 	defer end(t, q)
 	<-tried
 	_, run := replierAt(t, tr, endpoint(addr), transport.Options{}, echo)
@@ -334,11 +341,12 @@ func record(d *transport.Dialer) func() []bool {
 
 func drainReplies(t *testing.T, tr Transport) {
 	began, gate := make(chan struct{}), make(chan struct{})
-	s, run := replier(t, tr, transport.Options{Linger: patience}, func(ctx context.Context, r transport.Request) {
-		close(began)
-		<-gate
-		echo(ctx, r)
-	})
+	s, run := replier(t, tr, transport.Options{Linger: patience},
+		func(ctx context.Context, r transport.Request) {
+			close(began)
+			<-gate
+			echo(ctx, r)
+		})
 	q := requester(t, tr, quick(s.Addr()))
 	defer end(t, q)
 	type result struct {

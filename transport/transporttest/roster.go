@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A Roster keeps what a publisher tells of its connections, and fails the test where that breaks the contract of
-// [transport.PeerWatch].
+// A Roster keeps what a publisher tells of its connections, and fails the test where that breaks
+// the contract of [transport.PeerWatch].
 type Roster struct {
 	t     *testing.T
 	mu    sync.Mutex

@@ -1,7 +1,7 @@
 // Package transporttest is the suite that every transport passes.
 //
-// A transport's test calls [Run] with its constructors. All of it happens on 127.0.0.1 and in temporary directories; each
-// case also checks that no goroutine is left behind.
+// A transport's test calls [Run] with its constructors. All of it happens on 127.0.0.1 and in
+// temporary directories; each case also checks that no goroutine is left behind.
 package transporttest
 
 import (
@@ -23,16 +23,18 @@ type Transport struct {
 	ListenPub     func(ctx context.Context, endpoint string, o transport.Options) (transport.Publisher, error)
 	NewRequester  func(d transport.Dialer) transport.Requester
 	NewSubscriber func(d transport.Dialer, topics ...string) transport.Subscriber
-	// Filters says that subscribers get only what they subscribed to; a transport without sends them everything.
+	// Filters says that subscribers get only what they subscribed to; a transport without sends
+	// them everything.
 	Filters bool
 	// Hello are the bytes with which a client opens a connection, after which it may send messages.
 	Hello []byte
-	// Huge are the bytes that announce a message larger than any limit, after Hello; nil where they cannot be known.
+	// Huge are the bytes that announce a message larger than any limit, after Hello; nil where they
+	// cannot be known.
 	Huge []byte
 	// Schemes are the kinds of endpoint, "tcp" and "ipc".
 	Schemes []string
-	// Wrap and Unwrap turn any bytes into the body of a request or reply and back, where the transport does not carry all
-	// bytes; nil changes nothing.
+	// Wrap and Unwrap turn any bytes into the body of a request or reply and back, where the
+	// transport does not carry all bytes; nil changes nothing.
 	Wrap, Unwrap func(b []byte) []byte
 }
 
@@ -132,18 +134,23 @@ func (r *running) stop() {
 func echo(_ context.Context, r transport.Request) { _ = r.Reply(r.Body()) }
 
 // replier starts one on a free port.
-func replier(t *testing.T, tr Transport, o transport.Options, h transport.Handler) (transport.Replier, *running) {
+func replier(
+	t *testing.T, tr Transport, o transport.Options, h transport.Handler,
+) (transport.Replier, *running) {
 	t.Helper()
 	return replierAt(t, tr, "tcp://127.0.0.1:0", o, h)
 }
 
-func replierAt(t *testing.T, tr Transport, endpoint string, o transport.Options, h transport.Handler) (transport.Replier, *running) {
+func replierAt(
+	t *testing.T, tr Transport, endpoint string, o transport.Options, h transport.Handler,
+) (transport.Replier, *running) {
 	t.Helper()
 	s := listen(t, func() (transport.Replier, error) { return tr.ListenReply(t.Context(), endpoint, o) })
 	return s, serve(t, func(ctx context.Context) error { return s.Serve(ctx, h) })
 }
 
-// listen opens a server. A port that was free a moment ago may be the source of somebody's connection: it is waited for.
+// listen opens a server. A port that was free a moment ago may be the source of somebody's
+// connection: it is waited for.
 func listen[S any](t *testing.T, open func() (S, error)) S {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -157,7 +164,9 @@ func listen[S any](t *testing.T, open func() (S, error)) S {
 	}
 }
 
-func publisher(t *testing.T, tr Transport, endpoint string, o transport.Options) (transport.Publisher, *running) {
+func publisher(
+	t *testing.T, tr Transport, endpoint string, o transport.Options,
+) (transport.Publisher, *running) {
 	t.Helper()
 	s := listen(t, func() (transport.Publisher, error) { return tr.ListenPub(t.Context(), endpoint, o) })
 	return s, serve(t, s.Serve)
@@ -167,7 +176,8 @@ func endpoint(a net.Addr) string { return "tcp://" + a.String() }
 
 // quick is a dialer that does not rest long.
 func quick(a net.Addr) transport.Dialer {
-	return transport.Dialer{Addr: endpoint(a), BackoffMin: time.Millisecond, BackoffMax: 20 * time.Millisecond}
+	return transport.Dialer{Addr: endpoint(a), BackoffMin: time.Millisecond,
+		BackoffMax: 20 * time.Millisecond}
 }
 
 func requester(t *testing.T, tr Transport, d transport.Dialer) transport.Requester {

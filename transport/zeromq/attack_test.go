@@ -53,15 +53,18 @@ func TestHostileBytesCostOneConnection(t *testing.T) {
 		{name: "message in the handshake", handshake: hello(1) + "\x00\x01x"},
 		{name: "announcing 2^62 bytes in the handshake", handshake: hello(1) + longFrame(flagCommand, 1<<62)},
 		{name: "announcing 2^40 bytes in the handshake", handshake: hello(1) + longFrame(flagCommand, 1<<40)},
-		{name: "announcing 2^64-1 bytes in the handshake", handshake: hello(1) + longFrame(flagCommand, 1<<64-1)},
-		{name: "ZMTP 2", handshake: "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x01\x05" + strings.Repeat("\x00", 60)},
+		{name: "announcing 2^64-1 bytes in the handshake",
+			handshake: hello(1) + longFrame(flagCommand, 1<<64-1)},
+		{name: "ZMTP 2", handshake: "\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x01\x05" +
+			strings.Repeat("\x00", 60)},
 		{name: "other mechanism", handshake: strings.Replace(hello(1), "NULL\x00", "CURVE", 1)},
 		{name: "announcing 2^62 bytes", after: longFrame(0, 1<<62)},
 		{name: "announcing 2^40 bytes", after: longFrame(0, 1<<40)},
 		{name: "announcing 2^64-1 bytes", after: longFrame(0, 1<<64-1)},
 		{name: "announcing one byte too many", after: longFrame(0, 1<<20+1)},
 		{name: "endless frames", after: strings.Repeat("\x01\x01x", 20)},
-		{name: "many frames that are too large together", after: strings.Repeat(longFrame(flagMore, 1<<17)+strings.Repeat("x", 1<<17), 10)},
+		{name: "many frames that are too large together",
+			after: strings.Repeat(longFrame(flagMore, 1<<17)+strings.Repeat("x", 1<<17), 10)},
 		{name: "reserved flags", after: "\x08\x01x"},
 		{name: "command with more", after: "\x05\x05\x04PING"},
 		{name: "large command", after: longFrame(flagCommand, maxCommand+1)},
@@ -133,22 +136,26 @@ func TestLiarsMustSendWhatTheyAnnounce(t *testing.T) {
 	defer stop()
 	before := heapNow()
 	for range 100 {
-		dialRaw(t, s.Addr()).join(1, "REQ").write("\x01\x00" + longFrame(0, 60<<20) + strings.Repeat("x", 1000))
+		dialRaw(t, s.Addr()).join(1, "REQ").write("\x01\x00" +
+			longFrame(0, 60<<20) + strings.Repeat("x", 1000))
 	}
-	eventually(t, "the bytes to be read", func() bool { return s.budget.Take(0) && s.Stats().Connections == 100 })
+	eventually(t, "the bytes to be read",
+		func() bool { return s.budget.Take(0) && s.Stats().Connections == 100 })
 	if after := heapNow(); after > before+50<<20 {
 		t.Errorf("6 GB announced by 100 peers took %d MiB", (after-before)>>20)
 	}
 }
 
 func TestAssemblyBudget(t *testing.T) {
-	s, stop := startReplier(t, transport.Options{Limits: transport.Limits{MaxMessage: 1 << 20, Assembly: 1 << 20}}, echo)
+	s, stop := startReplier(t, transport.Options{Limits: transport.Limits{MaxMessage: 1 << 20,
+		Assembly: 1 << 20}}, echo)
 	defer stop()
 	s.desk.Known().Trust(transport.SourceOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 	big := longFrame(0, 900_000)
 	first := dialRaw(t, s.Addr()).join(1, "REQ")
 	first.write("\x01\x00" + big + strings.Repeat("x", 800_000))
-	eventually(t, "the first to take its share", func() bool { return s.budget.Take(0) && !s.budget.Take(500_000) || s.give(500_000) })
+	eventually(t, "the first to take its share",
+		func() bool { return s.budget.Take(0) && !s.budget.Take(500_000) || s.give(500_000) })
 	second := dialRaw(t, s.Addr()).join(1, "REQ")
 	second.try("\x01\x00" + big + strings.Repeat("x", 800_000))
 	second.rest()
@@ -161,15 +168,17 @@ func TestAssemblyBudget(t *testing.T) {
 	third.message()
 }
 
-// TestAnnouncementsOfKnownPeersLeaveRoom has peers at the address of a known minion announce as much as the budget holds, and send
-// little of it: they get an eighth, then room only for what comes, and the minion's own message passes.
+// TestAnnouncementsOfKnownPeersLeaveRoom has peers at the address of a known minion announce as
+// much as the budget holds, and send little of it: they get an eighth, then room only for what
+// comes, and the minion's own message passes.
 func TestAnnouncementsOfKnownPeersLeaveRoom(t *testing.T) {
 	s, stop := startReplier(t, transport.Options{}, echo)
 	defer stop()
 	s.desk.Known().Trust(transport.SourceOf(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
 	announce := func(n, promised int) {
 		for range n {
-			dialRaw(t, s.Addr()).join(1, "REQ").write("\x01\x00" + longFrame(0, wholeFrame) + strings.Repeat("x", 20_000))
+			dialRaw(t, s.Addr()).join(1, "REQ").write("\x01\x00" +
+				longFrame(0, wholeFrame) + strings.Repeat("x", 20_000))
 		}
 		eventually(t, "what is announced to be noted", func() bool {
 			free := s.limits.Assembly - promised + 1
@@ -194,13 +203,14 @@ func (s *server) give(n int) bool { s.budget.Give(n); return false }
 func TestPeerThatDoesNotReadReplies(t *testing.T) {
 	reply := make([]byte, 1<<20)
 	limits := transport.Limits{QueueBytes: 4 << 20, MaxInFlight: 4}
-	s, stop := startReplier(t, transport.Options{Limits: limits, Linger: -1}, func(_ context.Context, r transport.Request) {
-		if string(r.Body()) == "big" {
-			_ = r.Reply(reply)
-			return
-		}
-		_ = r.Reply(r.Body())
-	})
+	s, stop := startReplier(t, transport.Options{Limits: limits, Linger: -1},
+		func(_ context.Context, r transport.Request) {
+			if string(r.Body()) == "big" {
+				_ = r.Reply(reply)
+				return
+			}
+			_ = r.Reply(r.Body())
+		})
 	defer stop()
 	deaf := dialRaw(t, s.Addr()).join(1, "DEALER")
 	good := dialRaw(t, s.Addr()).join(1, "REQ")
@@ -216,7 +226,8 @@ func TestPeerThatDoesNotReadReplies(t *testing.T) {
 func TestSameIdentityTwice(t *testing.T) {
 	s, stop := startReplier(t, transport.Options{}, echo)
 	defer stop()
-	ready := string(command("READY", appendProperty(appendProperty(nil, "Socket-Type", []byte("DEALER")), "Identity", []byte("web1"))))
+	ready := string(command("READY",
+		appendProperty(appendProperty(nil, "Socket-Type", []byte("DEALER")), "Identity", []byte("web1"))))
 	var peers []*raw
 	for range 2 {
 		c := dialRaw(t, s.Addr())
@@ -278,7 +289,8 @@ func TestHeartbeatsNeverReachTheApplication(t *testing.T) {
 	s, stop := startReplier(t, transport.Options{}, echo)
 	defer stop()
 	c := dialRaw(t, s.Addr()).join(1, "REQ")
-	c.write("\x01\x00" + "\x04\x09\x04PING\x00\x00ab" + "\x00\x01x") // in the middle of a message, as libzmq may
+	// in the middle of a message, as libzmq may
+	c.write("\x01\x00" + "\x04\x09\x04PING\x00\x00ab" + "\x00\x01x")
 	if f := c.frame(); f != (rawFrame{flagCommand, "\x04PONGab"}) {
 		t.Errorf("got %+v", f)
 	}
@@ -318,8 +330,10 @@ func TestSubscriptionLimits(t *testing.T) {
 		topic func(int) string
 	}{
 		{"number", transport.Limits{MaxSubscriptions: 50}, func(i int) string { return fmt.Sprint(i) }},
-		{"bytes", transport.Limits{MaxSubscriptionBytes: 5000}, func(i int) string { return strings.Repeat("t", 900+i) }},
-		{"one large", transport.Limits{MaxSubscriptionBytes: 5000}, func(i int) string { return strings.Repeat("t", 6000) }},
+		{"bytes", transport.Limits{MaxSubscriptionBytes: 5000},
+			func(i int) string { return strings.Repeat("t", 900+i) }},
+		{"one large", transport.Limits{MaxSubscriptionBytes: 5000},
+			func(i int) string { return strings.Repeat("t", 6000) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, stop := startPublisher(t, transport.Options{Limits: tt.limit})
@@ -329,7 +343,8 @@ func TestSubscriptionLimits(t *testing.T) {
 				c.try(frames("\x01" + tt.topic(i)))
 			}
 			c.rest()
-			eventually(t, "the subscriptions to go", func() bool { return p.subscriptions() == 0 && p.Peers() == 0 })
+			eventually(t, "the subscriptions to go",
+				func() bool { return p.subscriptions() == 0 && p.Peers() == 0 })
 		})
 	}
 	t.Run("the same again", func(t *testing.T) {
@@ -368,7 +383,8 @@ func TestLossInTheMiddleOfAFrame(t *testing.T) {
 func TestMessageMustGoOn(t *testing.T) {
 	s, stop := startReplier(t, transport.Options{Limits: transport.Limits{MessageTimeout: 30 * time.Millisecond}}, echo)
 	defer stop()
-	for _, begun := range []string{"\x01\x00", "\x01\x00\x00\x05ab", "\x01\x00" + longFrame(0, 500_000) + "ab"} {
+	for _, begun := range []string{"\x01\x00", "\x01\x00\x00\x05ab", "\x01\x00" +
+		longFrame(0, 500_000) + "ab"} {
 		c := dialRaw(t, s.Addr()).join(1, "REQ")
 		c.write(begun)
 		c.rest()
@@ -378,15 +394,17 @@ func TestMessageMustGoOn(t *testing.T) {
 func TestIdlePeersAreClosed(t *testing.T) {
 	limits := transport.Limits{PingEvery: 10 * time.Millisecond, IdleTimeout: 50 * time.Millisecond}
 	t.Run("replier", func(t *testing.T) {
-		s, stop := startReplier(t, transport.Options{Limits: limits}, func(ctx context.Context, r transport.Request) {
-			r.Trust()
-			echo(ctx, r)
-		})
+		s, stop := startReplier(t, transport.Options{Limits: limits},
+			func(ctx context.Context, r transport.Request) {
+				r.Trust()
+				echo(ctx, r)
+			})
 		defer stop()
 		idle := dialRaw(t, s.Addr()).join(0, "REQ")
 		idle.rest()
 		known := dialRaw(t, s.Addr())
-		known.write(hello(0) + readyAs("REQ") + frames("", "me")) // at once, or it may be idle for too long before it asks
+		// at once, or it may be idle for too long before it asks
+		known.write(hello(0) + readyAs("REQ") + frames("", "me"))
 		known.read(greetingLen)
 		known.frame() // READY
 		known.message()
@@ -445,7 +463,8 @@ func pong(c *raw) {
 	}
 }
 
-// TestClientLeavesDeadServer has a server that takes requests and then says nothing more, as one that lost its power.
+// TestClientLeavesDeadServer has a server that takes requests and then says nothing more, as one
+// that lost its power.
 func TestClientLeavesDeadServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -453,7 +472,8 @@ func TestClientLeavesDeadServer(t *testing.T) {
 	}
 	defer l.Close()
 	d := quick(l.Addr())
-	d.Limits = transport.Limits{PingEvery: 10 * time.Millisecond, DeadAfter: 50} // long enough for the handshake below to end first
+	// long enough for the handshake below to end first
+	d.Limits = transport.Limits{PingEvery: 10 * time.Millisecond, DeadAfter: 50}
 	q := NewRequester(d)
 	defer q.Close()
 	done := make(chan error, 1)
@@ -476,7 +496,8 @@ func TestClientRefusesBadReplies(t *testing.T) {
 	defer l.Close()
 	d := quick(l.Addr())
 	d.Limits.MaxMessage = 1000
-	for _, bad := range []string{frames("x"), frames("12345678", "x"), frames("", "x"), frames("12345678", "no", "x"), longFrame(0, 1001), "\x04\x0b\x05ERROR\x04busy"} {
+	for _, bad := range []string{frames("x"), frames("12345678", "x"), frames("", "x"),
+		frames("12345678", "no", "x"), longFrame(0, 1001), "\x04\x0b\x05ERROR\x04busy"} {
 		q := NewRequester(d)
 		done := make(chan error, 1)
 		go func() {
@@ -580,10 +601,12 @@ func TestConnectionsComeAndGo(t *testing.T) {
 	eventually(t, "no peers", func() bool { return p.Peers() == 0 && p.subscriptions() == 0 && s.Stats().Connections == 0 })
 }
 
-// TestStrangersShareLittleMemory has 200 peers that have proved nothing send a third of a request of 1 MB, and measures what that takes
-// when all have come so far, or wait for room. Then all send the rest, and are answered.
+// TestStrangersShareLittleMemory has 200 peers that have proved nothing send a third of a request
+// of 1 MB, and measures what that takes when all have come so far, or wait for room. Then all send
+// the rest, and are answered.
 func TestStrangersShareLittleMemory(t *testing.T) {
-	s, stop := startReplier(t, transport.Options{}, func(_ context.Context, r transport.Request) { _ = r.Reply([]byte("ok")) })
+	s, stop := startReplier(t, transport.Options{},
+		func(_ context.Context, r transport.Request) { _ = r.Reply([]byte("ok")) })
 	defer stop()
 	const peers, size, third, most = 200, 1_000_000, 333_333, 64 << 20
 	before := heapNow()

@@ -22,8 +22,9 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// The comparisons run each server in a process of its own, ours in a copy of the test program and libzmq's under Python,
-// which leaves the work to its I/O thread; what is compared is the CPU time of that process for the same load.
+// The comparisons run each server in a process of its own, ours in a copy of the test program and
+// libzmq's under Python, which leaves the work to its I/O thread; what is compared is the CPU time
+// of that process for the same load.
 
 const benchBody = 1 << 10
 
@@ -162,7 +163,8 @@ func readyLen(kind string) int {
 	return shortHeader + 41
 }
 
-// BenchmarkFanOut sends 1,000 messages of 1 KiB to each of many subscribers. Its libzmq-ratio is our CPU time by libzmq's.
+// BenchmarkFanOut sends 1,000 messages of 1 KiB to each of many subscribers. Its libzmq-ratio is
+// our CPU time by libzmq's.
 func BenchmarkFanOut(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -196,7 +198,8 @@ func fanOut(b *testing.B, z *libzmq, n int) cost {
 func round(b *testing.B, z *libzmq, conns []net.Conn, messages, size int) {
 	b.Helper()
 	if messages == 1 {
-		time.Sleep(200 * time.Millisecond) // nothing tells that the subscriptions of libzmq's peers are in effect
+		// nothing tells that the subscriptions of libzmq's peers are in effect
+		time.Sleep(200 * time.Millisecond)
 	}
 	var wg sync.WaitGroup
 	for _, c := range conns {
@@ -212,7 +215,8 @@ func round(b *testing.B, z *libzmq, conns []net.Conn, messages, size int) {
 	wg.Wait()
 }
 
-// BenchmarkRequests sends requests of 1 KiB, which are echoed, from clients that each wait for their reply.
+// BenchmarkRequests sends requests of 1 KiB, which are echoed, from clients that each wait for
+// their reply.
 func BenchmarkRequests(b *testing.B) {
 	for _, n := range []int{1, 16, 256, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -19,8 +19,8 @@ func watched(a net.Addr) (transport.Dialer, <-chan bool) {
 	return d, states
 }
 
-// TestSubscriberIsUpWhenItsSubscriptionsAreTaken plays a publisher that is slow to read: who is told of a connection must
-// not miss what is published from then on.
+// TestSubscriberIsUpWhenItsSubscriptionsAreTaken plays a publisher that is slow to read: who is
+// told of a connection must not miss what is published from then on.
 func TestSubscriberIsUpWhenItsSubscriptionsAreTaken(t *testing.T) {
 	for name, confirm := range map[string]string{
 		"by an answer to a heartbeat": string(command("PONG", nil)),
@@ -42,7 +42,8 @@ func TestSubscriberIsUpWhenItsSubscriptionsAreTaken(t *testing.T) {
 	}
 }
 
-// notYet waits until the subscriber asks whether the publisher is there, without having been told that it is.
+// notYet waits until the subscriber asks whether the publisher is there, without having been told
+// that it is.
 func notYet(t *testing.T, c *raw, states <-chan bool) {
 	t.Helper()
 	asked := make(chan string, 1)
@@ -73,7 +74,8 @@ func TestSubscriberOfAnOldPublisher(t *testing.T) {
 	awaitUp(t, states)
 }
 
-// slowPublisher returns a publisher by hand with the handshake done, and what its subscriber is told.
+// slowPublisher returns a publisher by hand with the handshake done, and what its subscriber is
+// told.
 func slowPublisher(t *testing.T, minor byte) (*raw, <-chan bool) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

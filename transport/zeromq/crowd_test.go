@@ -8,14 +8,15 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// TestPortsShareTheirConnections fills a request and a publish port from addresses that say nothing: each has its share of both ports
-// together, and who has proved itself comes in above it.
+// TestPortsShareTheirConnections fills a request and a publish port from addresses that say
+// nothing: each has its share of both ports together, and who has proved itself comes in above it.
 func TestPortsShareTheirConnections(t *testing.T) {
 	crowd := transport.NewCrowd(20, nil)
-	reply, stopReply := startReplier(t, transport.Options{Crowd: crowd}, func(_ context.Context, r transport.Request) {
-		r.Trust()
-		_ = r.Reply(r.Body())
-	})
+	reply, stopReply := startReplier(t, transport.Options{Crowd: crowd},
+		func(_ context.Context, r transport.Request) {
+			r.Trust()
+			_ = r.Reply(r.Body())
+		})
 	defer stopReply()
 	publish, stopPublish := startPublisher(t, transport.Options{Crowd: crowd})
 	defer stopPublish()

@@ -52,11 +52,13 @@ func (f *fitful) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// FuzzGuardReading reads any bytes. Meanwhile the peer becomes trusted and a stranger again, others take the room of strangers, and the
-// server ends. There is no panic, memory stays below what was booked or has come, and all that was booked is given back.
+// FuzzGuardReading reads any bytes. Meanwhile the peer becomes trusted and a stranger again, others
+// take the room of strangers, and the server ends. There is no panic, memory stays below what was
+// booked or has come, and all that was booked is given back.
 func FuzzGuardReading(f *testing.F) {
 	limits := transport.Limits{
-		MaxUntrusted: 1 << 17, MaxMessage: 1 << 19, MaxFrames: 8, Assembly: 1 << 20, Strange: 1 << 19, MessageTimeout: time.Nanosecond,
+		MaxUntrusted: 1 << 17, MaxMessage: 1 << 19, MaxFrames: 8, Assembly: 1 << 20,
+		Strange: 1 << 19, MessageTimeout: time.Nanosecond,
 	}.ServerLimits()
 	large := func(flags byte, n int) string { return longFrame(flags, uint64(n)) + strings.Repeat("x", n) }
 	for _, stream := range []string{
@@ -66,7 +68,8 @@ func FuzzGuardReading(f *testing.F) {
 		large(0, 400_000) + large(0, 120_000),
 		longFrame(0, 1<<19), longFrame(1, 1<<62), longFrame(1, 120_000),
 	} {
-		for _, events := range []string{"", "\x10", "\x04\x14\x04\x14\x04\x14", "\x80\x04\x80", "\x00\x00\x8f\x2f", "\x0f\x4f", "\x0f\x1f\x0f\x9f\x5f"} {
+		for _, events := range []string{"", "\x10", "\x04\x14\x04\x14\x04\x14", "\x80\x04\x80",
+			"\x00\x00\x8f\x2f", "\x0f\x4f", "\x0f\x1f\x0f\x9f\x5f"} {
 			f.Add(stream, []byte(events), true)
 			f.Add(stream, []byte(events), false)
 		}
@@ -76,7 +79,8 @@ func FuzzGuardReading(f *testing.F) {
 		conn := &fitful{stream: hello(1) + readyAs("DEALER") + stream}
 		conn.do = func(byte) error { return nil }
 		pr := profile{
-			kind: zmq4.Router, server: true, buffers: &buffers{size: 512}, limits: limits, budget: budget, strangers: strangers,
+			kind: zmq4.Router, server: true, buffers: &buffers{size: 512}, limits: limits,
+			budget: budget, strangers: strangers,
 			counters: &transport.Counters{},
 		}
 		p, err := pr.open(conn)
@@ -134,7 +138,8 @@ func FuzzGuardReading(f *testing.F) {
 			}
 		}
 		p.Close()
-		// Bytes of a large frame are copied as its memory grows, those of small ones stand in memory of their own with what Go adds.
+		// Bytes of a large frame are copied as its memory grows, those of small ones stand in
+		// memory of their own with what Go adds.
 		if got, most := allocated()-before, 64*len(stream)+limits.Assembly; got > uint64(most) {
 			t.Errorf("%d bytes were allocated for %d that came, want at most %d", got, len(stream), most)
 		}

@@ -28,11 +28,14 @@ func (s *script) SetReadDeadline(time.Time) error    { return nil }
 func (s *script) SetWriteDeadline(t time.Time) error { return nil }
 func (s *script) RemoteAddr() net.Addr               { return &net.TCPAddr{} }
 
-// FuzzConnection feeds a connection of each kind with bytes: no panic, no message over the limits, no command in a message.
+// FuzzConnection feeds a connection of each kind with bytes: no panic, no message over the limits,
+// no command in a message.
 func FuzzConnection(f *testing.F) {
 	limits := transport.Limits{MaxUntrusted: 1 << 17, MaxFrames: 4, Assembly: 1 << 18}.ServerLimits()
-	for _, after := range []string{"", frames("", "body"), frames("id", "", strings.Repeat("x", 300)), "\x04\x0a\x09SUBSCRIBE", frames("\x01a"),
-		"\x04\x09\x04PING\x00\x00ab", "\x01\x00\x04\x07\x04PING\x00\x00\x00\x01x", longFrame(0, 70_000) + strings.Repeat("y", 70_000), longFrame(1, 1<<62)} {
+	for _, after := range []string{"", frames("", "body"),
+		frames("id", "", strings.Repeat("x", 300)), "\x04\x0a\x09SUBSCRIBE", frames("\x01a"),
+		"\x04\x09\x04PING\x00\x00ab", "\x01\x00\x04\x07\x04PING\x00\x00\x00\x01x", longFrame(0,
+			70_000) + strings.Repeat("y", 70_000), longFrame(1, 1<<62)} {
 		f.Add(uint8(0), hello(1)+readyAs("REQ")+after)
 		f.Add(uint8(1), hello(0)+readyAs("SUB")+after)
 		f.Add(uint8(2), hello(1)+readyAs("ROUTER")+after)
@@ -41,7 +44,8 @@ func FuzzConnection(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, stream string) {
 		budget := transport.NewBudget(limits.Assembly)
 		kinds := []zmq4.SocketType{zmq4.Router, zmq4.Pub, zmq4.Dealer, zmq4.Pull}
-		pr := profile{kind: kinds[kind%4], server: kind%4 != 2, buffers: &buffers{size: 64}, limits: limits, budget: budget, counters: &transport.Counters{}}
+		pr := profile{kind: kinds[kind%4], server: kind%4 != 2, buffers: &buffers{size: 64},
+			limits: limits, budget: budget, counters: &transport.Counters{}}
 		p, err := pr.open(&script{in: strings.NewReader(stream)})
 		if err != nil {
 			return
@@ -103,13 +107,15 @@ func FuzzProperties(f *testing.F) {
 			again = appendProperty(again, name, []byte(value))
 		}
 		back := zmq4.Metadata{}
-		if err := parseProperties(again, back); err != nil || len(back) != len(into) || back["Identity"] != into["Identity"] {
+		if err := parseProperties(again, back); err != nil || len(back) != len(into) ||
+			back["Identity"] != into["Identity"] {
 			t.Errorf("%q was read as %v and then as %v, %v", b, into, back, err)
 		}
 	})
 }
 
-// FuzzSubscriptions compares the index with a plain list: each byte of ops is a subscription or its end.
+// FuzzSubscriptions compares the index with a plain list: each byte of ops is a subscription or its
+// end.
 func FuzzSubscriptions(f *testing.F) {
 	f.Add([]byte("\x01\x02\x81\x03"), "abab")
 	f.Add([]byte("\x00\x40\x07\x87"), "b")
@@ -140,7 +146,8 @@ func FuzzSubscriptions(f *testing.F) {
 			}
 			wanted = wanted || want
 			all := s.subs.topics[""]
-			if got := slices.Contains(touched, sub) || all != nil && slices.Contains(all.members, sub); got != want {
+			if got := slices.Contains(touched, sub) ||
+				all != nil && slices.Contains(all.members, sub); got != want {
 				t.Errorf("subscriber %d to %v gets %q: %v, want %v", i, model[i], topic, got, want)
 			}
 		}

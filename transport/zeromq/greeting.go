@@ -13,8 +13,8 @@ const (
 	greetingLen  = 64
 )
 
-// Write takes what the library writes during the handshake; it is sent when the library next waits for the peer.
-// Everything after the handshake goes past the library.
+// Write collects what the library writes during the handshake. It is sent when the library next
+// waits for the peer. After the handshake the library is bypassed.
 func (g *guard) Write(p []byte) (int, error) {
 	if g.phase == open {
 		return 0, fmt.Errorf("write past the outbox: %w", transport.ErrProtocol)
@@ -35,7 +35,8 @@ func (g *guard) send(n int) error {
 	return nil
 }
 
-// greet exchanges the greetings as libzmq does: a server sends no more than its signature before it has seen the peer's.
+// greet exchanges greetings like libzmq: a server sends only its signature before it has received
+// the peer's.
 func (g *guard) greet() error {
 	likeLibzmq(g.out, g.identity)
 	first := greetingLen
@@ -65,8 +66,8 @@ func (g *guard) greet() error {
 	return nil
 }
 
-// likeLibzmq writes into our greeting what the library leaves out: the length of the identity, where ZMTP 1.0 had it,
-// and the minor version, since we speak 3.1.
+// likeLibzmq adds to our greeting what the library omits: the length of the identity, at its place
+// in ZMTP 1.0, and the minor version, since we speak 3.1.
 func likeLibzmq(b []byte, identity int) {
 	if len(b) >= greetingLen {
 		binary.BigEndian.PutUint64(b[1:9], uint64(identity)+1)
@@ -88,7 +89,7 @@ func (g *guard) checkGreeting(b []byte) error {
 	return nil
 }
 
-// handshakeFrame lets the one command of the handshake pass once it is there.
+// handshakeFrame passes the single handshake command once it is complete.
 func (g *guard) handshakeFrame() error {
 	if err := g.send(len(g.out)); err != nil {
 		return err
@@ -98,7 +99,8 @@ func (g *guard) handshakeFrame() error {
 		return err
 	}
 	if h.flags&flagCommand == 0 || h.size > maxCommand {
-		return fmt.Errorf("handshake with a frame of flags %#02x and %d bytes: %w", h.flags, h.size, transport.ErrProtocol)
+		return fmt.Errorf("handshake with a frame of flags %#02x and %d bytes: %w", h.flags, h.size,
+			transport.ErrProtocol)
 	}
 	if _, err := g.need(h.len + int(h.size)); err != nil {
 		return err

@@ -15,17 +15,19 @@ import (
 )
 
 const (
-	// maxCommand bounds a command, READY among them.
+	// maxCommand is the maximum size of a command, including READY.
 	maxCommand = 4 << 10
-	// wholeFrame is the size up to which a frame of a known peer is received where it stays. It is that of a piece of a file.
+	// wholeFrame is the size up to which a frame of a trusted peer is read directly into its own
+	// memory: the size of a chunk of a file.
 	wholeFrame = 2 << 20
-	// bigFrame is the size from which a frame is assembled before the library hears of it.
+	// bigFrame is the size from which a frame is assembled before the library sees it.
 	bigFrame = 64 << 10
-	// growth is by how much the memory of a frame in assembly grows when it is full.
+	// growth is the factor by which the memory of a frame being assembled grows.
 	growth = 4
-	// maxFrame bounds a message whatever the limits say, so that its length fits in an int of 32 bits.
+	// maxFrame limits a message regardless of other limits, so that its length fits in a 32-bit
+	// int.
 	maxFrame = 1 << 30
-	// quietTick is how often a silent connection is looked at when heartbeats are off.
+	// quietTick is the interval of checks on a silent connection without heartbeats.
 	quietTick = 30 * time.Second
 )
 
@@ -34,7 +36,7 @@ var (
 	errDead   = errors.New("peer does not answer heartbeats")
 )
 
-// A phase is how far a connection has come.
+// A phase is the state of a connection.
 type phase int
 
 const (
@@ -43,14 +45,14 @@ const (
 	open
 )
 
-// An owner is told by a guard what happens on its connection, on the reading goroutine.
+// An owner is notified by a guard of events on its connection, on the reading goroutine.
 type owner interface {
 	command(name string, body []byte) error // every command after the handshake
 	silent() error                          // after each interval without a byte
 }
 
-// A guard stands between the network and the library. What the library reads from it has been checked: lengths are
-// within the limits, large bodies are complete, and commands have been taken out.
+// A guard sits between the network and the library. The library reads only checked data from it:
+// lengths are within the limits, large bodies are complete, and commands are removed.
 type guard struct {
 	net.Conn
 	limits    *transport.Limits
@@ -58,42 +60,42 @@ type guard struct {
 	strangers *transport.Strangers
 	owner     owner
 	server    bool
-	identity  int // length of the routing identity, which shows in the greeting
+	identity  int // length of the routing identity, which the greeting contains
 
 	phase    phase
 	minor    byte // of the peer's protocol version 3.x
 	trusted  atomic.Bool
 	draining atomic.Bool
 
-	buffers *buffers // where read-ahead buffers come from; those of a connection at rest go back there
-	rests   bool     // between messages errAtRest is returned in place of waiting for a byte
-	woken   bool     // rest has read a byte, or failed
+	buffers *buffers // pool of read-ahead buffers; idle connections return theirs
+	rests   bool     // between messages, return errAtRest instead of waiting for a byte
+	woken   bool     // rest has read a byte or failed
 	first   [1]byte
 	got     int
 	wakeErr error
 
-	silences int // intervals without a byte, in a row
+	silences int // silent intervals in a row
 
-	block    *[]byte // of buffers; nil at rest
+	block    *[]byte // from buffers; nil while idle
 	in       []byte  // read ahead, from rpos to wpos: the block, or larger
 	rpos     int
 	wpos     int
-	pass     int    // bytes that the library may read on from the stream
-	big      []byte // an assembled frame that the library may read on
-	frames   int    // of the message that is being read
+	pass     int    // bytes of the stream that the library may read
+	big      []byte // assembled frame that the library may read
+	frames   int    // frames read of the current message
 	bytes    int
 	more     bool
-	taken    int  // from the budget
-	lent     int  // by strangers, in place of the budget
-	within   bool // a message has begun and not ended
-	believed bool // the peer was trusted when the message began
+	taken    int  // reserved from the budget
+	lent     int  // reserved from strangers, instead of the budget
+	within   bool // within a message
+	believed bool // whether the peer was trusted when the message began
 	slow     bool // the read deadline is that of the message
-	mark     int  // bytes of the message from which on the deadline is renewed
+	mark     int  // message bytes at which the deadline is extended
 
 	out []byte // of the handshake, not yet sent
 }
 
-// buffers are for what is read ahead, all of one size.
+// buffers is a pool of read-ahead buffers of one size.
 type buffers struct {
 	size int
 	pool sync.Pool // of *[]byte
@@ -107,14 +109,14 @@ func (b *buffers) get() *[]byte {
 	return &block
 }
 
-// rest waits for the next byte between two messages, without a buffer. It is for a goroutine of its own: on a stack that nothing
-// else has used it needs but the smallest there is.
+// rest waits without a buffer for the next byte between two messages. It must run on its own
+// goroutine, whose stack then stays minimal.
 func (g *guard) rest() {
 	g.got, g.wakeErr = g.Conn.Read(g.first[:])
 	g.woken = true
 }
 
-// receive reads from the network, or returns what rest has read.
+// receive reads from the network, or returns the byte read by rest.
 func (g *guard) receive(p []byte) (int, error) {
 	switch {
 	case g.woken:
@@ -126,14 +128,14 @@ func (g *guard) receive(p []byte) (int, error) {
 	return g.Conn.Read(p)
 }
 
-// Read is how the library reads: the bytes of whole, checked frames.
+// Read returns bytes of complete, checked frames to the library.
 func (g *guard) Read(p []byte) (int, error) {
 	for {
 		switch {
 		case len(g.big) > 0:
 			n := copy(p, g.big)
 			if g.big = g.big[n:]; len(g.big) == 0 {
-				g.big = nil // or it would stay in memory until the next large frame
+				g.big = nil // release the memory before the next large frame
 			}
 			return n, nil
 		case g.pass > 0:
@@ -145,8 +147,8 @@ func (g *guard) Read(p []byte) (int, error) {
 	}
 }
 
-// frame returns the body of the next frame of a message, in memory of its own, and whether another one follows in the message.
-// A large frame is returned as it was assembled, where the library would copy it.
+// frame returns the body of the next frame in memory of its own, and whether another frame of the
+// message follows. A large frame is returned as assembled, whereas the library would copy it.
 func (g *guard) frame() (body []byte, more bool, err error) {
 	for len(g.big) == 0 && g.pass == 0 {
 		if err := g.next(); err != nil {
@@ -192,7 +194,7 @@ func (g *guard) passOn(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// next looks at what comes next in the stream, and lets it pass or consumes it.
+// next checks the next item in the stream, and passes or consumes it.
 func (g *guard) next() error {
 	switch g.phase {
 	case greeting:
@@ -213,7 +215,7 @@ func (g *guard) next() error {
 	return g.messageFrame(h)
 }
 
-// endMessage forgets the message that was read, whose memory is now the receiver's.
+// endMessage resets the state of the message. Its memory now belongs to the receiver.
 func (g *guard) endMessage() {
 	g.within, g.frames, g.bytes, g.mark = false, 0, 0, 0
 	g.release()
@@ -223,7 +225,7 @@ func (g *guard) endMessage() {
 	}
 }
 
-// release gives back what the message took from the budget.
+// release returns the memory reserved for the message.
 func (g *guard) release() {
 	if g.taken > 0 {
 		g.budget.Give(g.taken)
@@ -247,7 +249,7 @@ func (g *guard) header() (header, error) {
 	}
 }
 
-// takeCommand reads a command whole and hands it to the owner.
+// takeCommand reads a complete command and passes it to the owner.
 func (g *guard) takeCommand(h header) error {
 	if h.size > maxCommand {
 		return fmt.Errorf("command of %d bytes: %w", h.size, transport.ErrProtocol)
@@ -264,20 +266,22 @@ func (g *guard) takeCommand(h header) error {
 	return g.owner.command(name, body)
 }
 
-// messageFrame checks a frame against the limits and lets it pass.
+// messageFrame checks a frame against the limits and passes it.
 func (g *guard) messageFrame(h header) error {
 	if !g.within {
-		g.believed = g.trusted.Load() // for the whole message: what it may take was decided when it began
+		g.believed = g.trusted.Load() // for the whole message: its limits are fixed when it begins
 	}
 	limit := g.limits.MaxUntrusted
 	if g.believed {
 		limit = g.limits.MaxMessage
 	}
-	if h.size > maxFrame || uint64(g.bytes)+h.size > maxFrame || transport.Over(g.bytes+int(h.size), limit) {
+	if h.size > maxFrame || uint64(g.bytes)+h.size > maxFrame ||
+		transport.Over(g.bytes+int(h.size), limit) {
 		return fmt.Errorf("frame of %d bytes: %w", h.size, transport.ErrTooLarge)
 	}
 	if g.frames++; transport.Over(g.frames, g.limits.MaxFrames) {
-		return fmt.Errorf("message of more than %d frames: %w", g.limits.MaxFrames, transport.ErrTooLarge)
+		return fmt.Errorf("message of more than %d frames: %w", g.limits.MaxFrames,
+			transport.ErrTooLarge)
 	}
 	g.within, g.more = true, h.flags&flagMore != 0
 	g.bytes += int(h.size)
@@ -294,7 +298,8 @@ func (g *guard) messageFrame(h header) error {
 	return nil
 }
 
-// early reports whether a large frame may be received where it stays, and takes its memory from the budget before it comes.
+// early reports whether a large frame may be read directly into its own memory, which it reserves
+// from the budget in advance.
 func (g *guard) early(h header) bool {
 	if h.size > wholeFrame || !g.believed || !g.budget.TakeEarly(int(h.size)) {
 		return false
@@ -303,7 +308,8 @@ func (g *guard) early(h header) bool {
 	return true
 }
 
-// borrow waits for room for the rest of a large message of a peer that is not trusted, which is as large as the limit at most.
+// borrow waits for room for the rest of a large message of an untrusted peer, which is at most
+// limit bytes.
 func (g *guard) borrow(limit int) (ok bool) {
 	if g.lent > 0 {
 		return true
@@ -316,9 +322,9 @@ func (g *guard) borrow(limit int) (ok bool) {
 		n = maxFrame
 	}
 	g.lent, ok = g.strangers.Take(transport.SourceOf(g.RemoteAddr()), n, g.limits.MessageTimeout)
-	g.slow = false // the time that the peer waited for room is not time that it took
+	g.slow = false // time spent waiting for room does not count against the peer
 	if g.draining.Load() {
-		return true // the next read tells
+		return true // the next read reports it
 	}
 	return ok
 }
@@ -336,7 +342,7 @@ func (g *guard) take(n int) bool {
 	return true
 }
 
-// assemble reads a large frame whole, in memory that grows with what arrives.
+// assemble reads a complete large frame. Its memory grows with the received data.
 func (g *guard) assemble(h header) error {
 	total := h.len + int(h.size)
 	b := append([]byte(nil), g.in[g.rpos:min(g.wpos, g.rpos+total)]...)
@@ -360,7 +366,7 @@ func (g *guard) assemble(h header) error {
 	return nil
 }
 
-// progress gives a message that comes slowly more time for each MiB that has come.
+// progress extends the deadline of a slow message for each MiB received.
 func (g *guard) progress(n int) {
 	if g.slow && n-g.mark >= 1<<20 {
 		g.mark, g.slow = n, false
@@ -381,7 +387,7 @@ func (g *guard) need(n int) ([]byte, error) {
 	return g.in[g.rpos : g.rpos+n], nil
 }
 
-// fill reads ahead what there is, at least one byte.
+// fill reads ahead what is available, at least one byte.
 func (g *guard) fill() error {
 	if g.block == nil {
 		g.block = g.buffers.get()
@@ -400,7 +406,7 @@ func (g *guard) fill() error {
 	return err
 }
 
-// read reads from the network, and looks after silence meanwhile.
+// read reads from the network and handles timeouts.
 func (g *guard) read(p []byte) (int, error) {
 	if g.phase != open {
 		n, err := g.Conn.Read(p)
@@ -428,7 +434,7 @@ func (g *guard) read(p []byte) (int, error) {
 	}
 }
 
-// eof makes an end in the middle of something an error of its own for the library.
+// eof converts an end of stream within a frame to a different error for the library.
 func eof(n int, err error) error {
 	if n > 0 {
 		return nil
@@ -439,13 +445,13 @@ func eof(n int, err error) error {
 	return err
 }
 
-// silence is called when an interval has passed without a byte; the first may have been shorter.
+// silence handles an interval without a byte. The first interval may be shorter.
 func (g *guard) silence(before int) error {
 	switch {
 	case g.draining.Load():
 		return serve.ErrDraining
 	case g.slow:
-		return fmt.Errorf("message does not go on: %w", transport.ErrProtocol)
+		return fmt.Errorf("message makes no progress: %w", transport.ErrProtocol)
 	case g.pings() && g.limits.DeadAfter > 0 && before >= g.limits.DeadAfter:
 		return errDead
 	}
@@ -456,7 +462,7 @@ func (g *guard) silence(before int) error {
 	return nil
 }
 
-// pings reports whether the peer is sent heartbeats: those of ZMTP 3.1 answer them.
+// pings reports whether heartbeats are sent to the peer: only ZMTP 3.1 peers answer them.
 func (g *guard) pings() bool { return g.limits.PingEvery > 0 && g.minor >= 1 }
 
 func (g *guard) tick() time.Duration {
@@ -466,7 +472,7 @@ func (g *guard) tick() time.Duration {
 	return quietTick
 }
 
-// rearm sets the read deadline anew.
+// rearm sets the read deadline again.
 func (g *guard) rearm() {
 	d := g.tick()
 	if g.slow {
@@ -476,13 +482,13 @@ func (g *guard) rearm() {
 	if d <= 0 {
 		t = time.Time{}
 	}
-	_ = g.Conn.SetReadDeadline(t) // fails on a closed connection only, which Read will tell
+	_ = g.Conn.SetReadDeadline(t) // fails only on a closed connection, which Read reports
 	if g.draining.Load() {
 		g.interrupt()
 	}
 }
 
-// drain makes the reader return serve.ErrDraining; a message in the middle is given up.
+// drain makes the reader return serve.ErrDraining; a partial message is discarded.
 func (g *guard) drain() {
 	g.draining.Store(true)
 	g.interrupt()

@@ -13,13 +13,15 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// TestTheWaitForRoomIsNotTakenFromThePeer has a peer wait long for room: it has all of the message timeout to send the rest.
+// TestTheWaitForRoomIsNotTakenFromThePeer has a peer wait long for room: it has all of the message
+// timeout to send the rest.
 func TestTheWaitForRoomIsNotTakenFromThePeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		defer here.Close()
 		defer there.Close()
-		limits := transport.Limits{MaxMessage: 1 << 20, MaxUntrusted: 1 << 20, MessageTimeout: time.Minute}.ServerLimits()
+		limits := transport.Limits{MaxMessage: 1 << 20, MaxUntrusted: 1 << 20,
+			MessageTimeout: time.Minute}.ServerLimits()
 		strangers := transport.NewStrangers(4 << 20)
 		from := transport.SourceOf(here.RemoteAddr())
 		if _, ok := strangers.Take(from, 1<<20, 0); !ok {
@@ -40,8 +42,8 @@ func TestTheWaitForRoomIsNotTakenFromThePeer(t *testing.T) {
 			strangers.Give(from, 1<<20)
 		}()
 		pr := profile{
-			kind: zmq4.Router, server: true, buffers: &buffers{size: 512}, limits: limits, budget: transport.NewBudget(8 << 20),
-			strangers: strangers, counters: &transport.Counters{},
+			kind: zmq4.Router, server: true, buffers: &buffers{size: 512}, limits: limits,
+			budget: transport.NewBudget(8 << 20), strangers: strangers, counters: &transport.Counters{},
 		}
 		p, err := pr.open(here)
 		if err != nil {

@@ -38,7 +38,8 @@ type libzmq struct {
 
 func startLibzmq(t testing.TB, mode, endpoint string, options ...string) *libzmq {
 	t.Helper()
-	return startProcess(t, exec.Command(python, append([]string{"testdata/libzmq.py", mode, endpoint}, options...)...))
+	return startProcess(t, exec.Command(python,
+		append([]string{"testdata/libzmq.py", mode, endpoint}, options...)...))
 }
 
 func startProcess(t testing.TB, cmd *exec.Cmd) *libzmq {
@@ -184,7 +185,8 @@ func TestLibzmqSubscribers(t *testing.T) {
 				eventually(t, "subscriptions", func() bool { return p.subscriptions() == 2 })
 				p.Publish(transport.Message{Topics: []string{"a1", "none", "b"}, Body: []byte("two")})
 				p.Publish(transport.Message{Body: []byte("alone")})
-				for _, want := range []string{frameHex("a1", "two"), frameHex("b", "two"), frameHex("alone")} {
+				for _, want := range []string{frameHex("a1", "two"), frameHex("b", "two"),
+					frameHex("alone")} {
 					if got := z.line(); got != want {
 						t.Errorf("got %s, want %s", got, want)
 					}
@@ -196,7 +198,8 @@ func TestLibzmqSubscribers(t *testing.T) {
 				t.Error("heartbeats broke the connection")
 			}
 			stop()
-			eventually(t, "the port is free", func() bool { // the peer may connect to itself meanwhile, by the same port
+			// the peer may connect to itself meanwhile, by the same port
+			eventually(t, "the port is free", func() bool {
 				again, err := ListenPub(t.Context(), endpoint, transport.Options{})
 				if err == nil {
 					p = again
@@ -219,15 +222,17 @@ func frameHex(parts ...string) string {
 	return strings.Join(out, "|")
 }
 
-// TestLibzmqDevices sends many requests at once through the chain of a Salt master, and restarts that.
+// TestLibzmqDevices sends many requests at once through the chain of a Salt master, and restarts
+// that.
 func TestLibzmqDevices(t *testing.T) {
 	needLibzmq(t)
 	for _, options := range [][]string{nil, {"heartbeat=20"}} {
 		t.Run(fmt.Sprint(options), func(t *testing.T) {
 			z := startLibzmq(t, "device", "tcp://127.0.0.1:*", options...)
 			endpoint := z.line()
-			q := NewRequester(transport.Dialer{Addr: endpoint, BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond,
-				Limits: transport.Limits{PingEvery: 50 * time.Millisecond, DeadAfter: 40}})
+			q := NewRequester(transport.Dialer{Addr: endpoint, BackoffMin: time.Millisecond,
+				BackoffMax: 10 * time.Millisecond,
+				Limits:     transport.Limits{PingEvery: 50 * time.Millisecond, DeadAfter: 40}})
 			defer q.Close()
 			var wg sync.WaitGroup
 			for i := range 500 {
@@ -268,16 +273,19 @@ func TestLibzmqPublisher(t *testing.T) {
 			z := startLibzmq(t, "pub", "tcp://127.0.0.1:*", options...)
 			endpoint := z.line()
 			got := make(chan string, 1000)
-			d := transport.Dialer{Addr: endpoint, BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond, Identity: []byte("web1"),
+			d := transport.Dialer{Addr: endpoint, BackoffMin: time.Millisecond,
+				BackoffMax: 10 * time.Millisecond, Identity: []byte("web1"),
 				Limits: transport.Limits{PingEvery: 50 * time.Millisecond, DeadAfter: 40}}
 			stop := run(t, func(ctx context.Context) error {
-				return NewSubscriber(d, "a").Run(ctx, func(topic, body []byte) { got <- string(topic) + "|" + string(body) })
+				return NewSubscriber(d, "a").Run(ctx,
+					func(topic, body []byte) { got <- string(topic) + "|" + string(body) })
 			})
 			defer stop()
 			hear := func() {
 				t.Helper()
 				for {
-					z.tell("%s\n%s\n%s", frameHex("b", "not for us"), frameHex("a1", "two"), frameHex("alone"))
+					z.tell("%s\n%s\n%s", frameHex("b", "not for us"), frameHex("a1", "two"),
+						frameHex("alone"))
 					select {
 					case m := <-got:
 						if m != "a1|two" {

@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A link keeps one connection of a client up.
+// A link keeps a client connection up.
 type link struct {
 	profile
 	transport.Keeper
@@ -26,7 +26,7 @@ func newLink(kind zmq4.SocketType, d transport.Dialer) *link {
 	}
 }
 
-// run holds sessions until ctx ends. A session ends with its connection.
+// run runs sessions until ctx ends. A session ends with its connection.
 func (l *link) run(ctx context.Context, session func(context.Context, *peer) error) {
 	l.Run(ctx, func(ctx context.Context, conn net.Conn) error {
 		p, err := l.open(conn)

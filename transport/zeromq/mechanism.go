@@ -12,8 +12,8 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// mechanism is NULL. It takes the place of the library's own to send the properties that libzmq sends, in its order,
-// and to refuse what the library would panic on.
+// mechanism is NULL. It replaces the library's own to send the same properties as libzmq, in its
+// order, and to reject input that makes the library panic.
 type mechanism struct {
 	kind     zmq4.SocketType
 	identity []byte
@@ -51,7 +51,8 @@ func (m mechanism) Handshake(conn *zmq4.Conn, _ bool) error {
 	return nil
 }
 
-// properties returns those that libzmq sends: the identity only where the other side could use it.
+// properties returns the properties sent by libzmq: the identity only if the peer's socket type can
+// use it.
 func (m mechanism) properties() []byte {
 	b := appendProperty(nil, "Socket-Type", []byte(m.kind))
 	switch m.kind {
@@ -67,7 +68,7 @@ func appendProperty(b []byte, name string, value []byte) []byte {
 	return append(b, value...)
 }
 
-// parseProperties reads the properties of a READY command; names are compared without case.
+// parseProperties parses the properties of a READY command. Names are case-insensitive.
 func parseProperties(b []byte, into zmq4.Metadata) error {
 	for len(b) > 0 {
 		n := int(b[0])
@@ -89,7 +90,7 @@ func parseProperties(b []byte, into zmq4.Metadata) error {
 	return nil
 }
 
-// partners returns the socket types that one of kind talks to.
+// partners returns the socket types compatible with kind.
 func partners(kind zmq4.SocketType) []string {
 	switch kind {
 	case zmq4.Pub:

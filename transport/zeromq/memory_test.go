@@ -10,8 +10,8 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// TestConnectionsAtRestAreSmall measures what connections cost that have been used and on which nothing happens: heap and stacks, with
-// the test's ends of them, which have no goroutines.
+// TestConnectionsAtRestAreSmall measures what connections cost that have been used and on which
+// nothing happens: heap and stacks, with the test's ends of them, which have no goroutines.
 func TestConnectionsAtRestAreSmall(t *testing.T) {
 	const count, most = 400, 6 << 10
 	replies, stopReplies := startReplier(t, transport.Options{}, echo)
@@ -56,7 +56,8 @@ func TestConnectionsAtRestAreSmall(t *testing.T) {
 	}
 }
 
-// settled returns the bytes of heap and stacks in use. What pools keep goes with the second collection.
+// settled returns the bytes of heap and stacks in use. What pools keep goes with the second
+// collection.
 func settled() int {
 	runtime.GC()
 	runtime.GC()

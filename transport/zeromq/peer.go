@@ -12,13 +12,13 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// maxPingContext is how much of a PING is repeated in the PONG (ZMTP 3.1).
+// maxPingContext is the maximum context of a PING repeated in the PONG (ZMTP 3.1).
 const maxPingContext = 16
 
 // heartbeat returns a PING without a time to live or a context (ZMTP 3.1).
 func heartbeat() []byte { return command(zmq4.CmdPing, []byte{0, 0}) }
 
-// A profile is what all connections of a server or client have in common.
+// A profile is the configuration shared by all connections of a server or client.
 type profile struct {
 	kind      zmq4.SocketType
 	server    bool
@@ -26,7 +26,7 @@ type profile struct {
 	buffers   *buffers
 	limits    transport.Limits
 	budget    *transport.Budget
-	strangers *transport.Strangers // nil where all peers are trusted
+	strangers *transport.Strangers // nil if all peers are trusted
 	counters  *transport.Counters
 }
 
@@ -34,24 +34,24 @@ type profile struct {
 type peer struct {
 	guard guard
 	out   transport.Outbox
-	quiet time.Duration // without a message; kept by the reader
-	side  any           // who is told of what the peer does besides: a subscribable, a ponged, a restless, or none of them
+	quiet time.Duration // time without a message; used by the reader
+	side  any           // observer of other events: a subscribable, ponged or restless, or none
 }
 
-// subscribable is told of each subscription of a peer and its end.
+// subscribable is notified of subscriptions and unsubscriptions.
 type subscribable interface {
 	subscribe(on bool, topic []byte) error
 }
 
-// ponged is told of each answer to a heartbeat.
+// ponged is notified of answers to heartbeats.
 type ponged interface{ pong() }
 
-// restless is asked when a peer was quiet for so long; an error closes the connection.
+// restless is called when a peer has been silent for quiet; an error closes the connection.
 type restless interface {
 	checkIdle(quiet time.Duration) error
 }
 
-// open makes a peer of a connection, or closes it.
+// open turns a connection into a peer, or closes it.
 func (pr *profile) open(conn net.Conn) (*peer, error) {
 	p := &peer{}
 	if err := pr.handshake(conn, p); err != nil {
@@ -61,7 +61,7 @@ func (pr *profile) open(conn net.Conn) (*peer, error) {
 	return p, nil
 }
 
-// handshake makes p, which is zero, the peer of a connection.
+// handshake initializes p, which must be zero, as the peer of a connection.
 func (pr *profile) handshake(conn net.Conn, p *peer) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // the library panics on some inputs
@@ -74,9 +74,11 @@ func (pr *profile) handshake(conn net.Conn, p *peer) (err error) {
 		}
 	}
 	g := &p.guard
-	g.Conn, g.limits, g.budget, g.strangers, g.buffers, g.server = conn, &pr.limits, pr.budget, pr.strangers, pr.buffers, pr.server
+	g.Conn, g.limits, g.budget, g.strangers, g.buffers, g.server = conn, &pr.limits, pr.budget,
+		pr.strangers, pr.buffers, pr.server
 	g.identity = len(pr.identity)
-	if _, err = zmq4.Open(g, mechanism{pr.kind, pr.identity}, pr.kind, nil, pr.server, nil); err != nil {
+	if _, err = zmq4.Open(g, mechanism{pr.kind, pr.identity}, pr.kind, nil, pr.server,
+		nil); err != nil {
 		return err
 	}
 	p.out.Open(conn, &pr.limits, pr.counters)
@@ -114,7 +116,7 @@ func (p *peer) receive() ([][]byte, error) {
 	return frames, nil
 }
 
-// command does what a command asks for. Unknown ones are ignored, as ZMTP wants it.
+// command executes a command. As required by ZMTP, unknown commands are ignored.
 func (p *peer) command(name string, body []byte) error {
 	switch name {
 	case zmq4.CmdPing:
@@ -137,7 +139,7 @@ func (p *peer) command(name string, body []byte) error {
 	return nil
 }
 
-// urgent sends a command if the queue has room; a peer that reads nothing needs none.
+// urgent sends a command if the queue has room. A peer that does not read needs none.
 func (p *peer) urgent(b []byte) { _ = p.out.Send(b) }
 
 func (p *peer) ping() {
@@ -160,16 +162,16 @@ func (p *peer) silent() error {
 // Remote returns the address of the other side.
 func (p *peer) Remote() net.Addr { return p.guard.RemoteAddr() }
 
-// Drain makes the reader end with serve.ErrDraining; a message in the middle is given up.
+// Drain makes the reader return serve.ErrDraining; a partial message is discarded.
 func (p *peer) Drain() { p.guard.drain() }
 
-// finish sends what is queued until ctx ends.
+// finish waits until the queue is sent or ctx ends.
 func (p *peer) finish(ctx context.Context) { _ = p.out.Drained(ctx) }
 
-// Cut ends the connection; the reader notices and closes the peer.
+// Cut closes the connection; the reader notices and closes the peer.
 func (p *peer) Cut() { p.guard.Conn.Close() }
 
-// Close is for the reader.
+// Close must only be called by the reader.
 func (p *peer) Close() {
 	p.out.Close()
 	p.Cut()

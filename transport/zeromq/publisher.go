@@ -12,7 +12,8 @@ import (
 	"github.com/brineproject/brine/transport/serve"
 )
 
-// A Publisher is a PUB; see [transport.Publisher]. Its peers are dealt to a few shards, each of which sends to its own.
+// A Publisher is a PUB socket; see [transport.Publisher]. Its peers are distributed over a few
+// shards, each of which sends to its own.
 type Publisher struct {
 	*server
 	shards serve.Shards[*shard]
@@ -21,16 +22,17 @@ type Publisher struct {
 
 var _ transport.PeerWatcher = (*Publisher)(nil)
 
-// How much is told of what a peer subscribed to: the names of a minion are a hash and a word.
+// Limits on reported topics of a peer. The topics of a minion are a hash and a word.
 const (
 	toldTopics     = 4
-	toldTopicBytes = 64 // longer ones are left out
+	toldTopicBytes = 64 // longer ones are not reported
 )
 
-// NewPublisher returns a publisher on a listener, which it owns from then on.
+// NewPublisher returns a publisher on a listener, which it takes over.
 func NewPublisher(l net.Listener, o transport.Options) *Publisher {
 	p := &Publisher{server: newServer(zmq4.Pub, 512, l, o)}
-	p.limits.MaxUntrusted = max(1+p.limits.MaxSubscriptionBytes, maxCommand) // nothing else is expected of a subscriber
+	// subscribers send nothing else
+	p.limits.MaxUntrusted = max(1+p.limits.MaxSubscriptionBytes, maxCommand)
 	p.shards.MakeShards(func() *shard { return newShard(&p.limits) })
 	return p
 }
@@ -56,7 +58,7 @@ func (p *Publisher) Publish(m transport.Message) {
 	}
 }
 
-// WatchPeers makes the publisher tell w of each connection and of what it first subscribes to.
+// WatchPeers makes the publisher report each connection and its first subscriptions to w.
 func (p *Publisher) WatchPeers(w transport.PeerWatch) { p.watch = w }
 
 // A subscription is one connection of a publisher.
@@ -74,10 +76,11 @@ func (p *Publisher) meet() dialogue {
 
 func (s *subscription) begin(context.Context) {
 	s.subscriber.out = &s.contact.out
-	s.report = transport.NewPeerReport(s.publisher.watch, transport.Peer{Addr: s.Remote(), Since: time.Now()})
+	s.report = transport.NewPeerReport(s.publisher.watch,
+		transport.Peer{Addr: s.Remote(), Since: time.Now()})
 }
 
-// hear takes what a peer of ZMTP 3.0 subscribes to.
+// hear handles a subscription message of a ZMTP 3.0 peer.
 func (s *subscription) hear(frames [][]byte) error {
 	if len(frames) == 1 && len(frames[0]) > 0 && frames[0][0] <= 1 {
 		return s.subscribe(frames[0][0] == 1, frames[0][1:])
@@ -100,17 +103,19 @@ func (s *subscription) end() {
 	s.shard.remove(&s.subscriber)
 }
 
-// tellTopic tells what a peer has subscribed to. The end of a subscription is not told: it still says who the peer is.
+// tellTopic reports a subscription of a peer. Unsubscriptions are not reported, since the topic
+// still identifies the peer.
 func tellTopic(r *transport.PeerReport, topic []byte) {
 	r.Change(func(p *transport.Peer) {
 		text := string(topic)
-		if len(p.Topics) < toldTopics && len(text) <= toldTopicBytes && !slices.Contains(p.Topics, text) {
+		if len(p.Topics) < toldTopics && len(text) <= toldTopicBytes &&
+			!slices.Contains(p.Topics, text) {
 			p.Topics = append(slices.Clip(p.Topics), text)
 		}
 	})
 }
 
-// checkIdle closes a peer that never subscribes to anything.
+// checkIdle closes a peer that does not subscribe to anything.
 func (s *subscription) checkIdle(quiet time.Duration) error {
 	limit := s.publisher.limits.IdleTimeout
 	if limit <= 0 || quiet < limit || s.shard.count(&s.subscriber) > 0 {

@@ -10,21 +10,22 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// A Puller is a PULL that receives what PUSH peers send, such as that of publish_pull.ipc.
+// A Puller is a PULL socket that receives messages of PUSH peers, such as on publish_pull.ipc.
 type Puller struct {
 	*server
 	mu sync.Mutex
 }
 
-// NewPuller returns a puller on a listener, which it owns from then on.
+// NewPuller returns a puller on a listener, which it takes over.
 func NewPuller(l net.Listener, o transport.Options) *Puller {
 	return &Puller{server: newServer(zmq4.Pull, 4<<10, l, o)}
 }
 
-// Serve hands each message to fn, one after another, until ctx ends, and then returns nil. Peers whose messages wait
-// for fn are not read meanwhile.
+// Serve calls fn with each message, one at a time, until ctx ends, and then returns nil. Peers are
+// not read while their messages wait for fn.
 func (s *Puller) Serve(ctx context.Context, fn func(frames [][]byte)) error {
-	return s.serve(ctx, func(hard context.Context) context.Context { return hard }, func() dialogue { return &pushing{puller: s, fn: fn} })
+	return s.serve(ctx, func(hard context.Context) context.Context { return hard },
+		func() dialogue { return &pushing{puller: s, fn: fn} })
 }
 
 // pushing is one connection of a puller.

@@ -216,5 +216,6 @@ func (p *Publisher) subscriptions() int {
 }
 
 func quick(a net.Addr) transport.Dialer {
-	return transport.Dialer{Addr: "tcp://" + a.String(), BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond}
+	return transport.Dialer{Addr: "tcp://" + a.String(), BackoffMin: time.Millisecond,
+		BackoffMax: 10 * time.Millisecond}
 }

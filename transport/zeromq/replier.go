@@ -15,14 +15,15 @@ import (
 	"github.com/brineproject/brine/transport/serve"
 )
 
-// A Replier is a ROUTER that answers requests of REQ and DEALER peers; see [transport.Replier].
+// A Replier is a ROUTER socket that answers requests of REQ and DEALER peers; see
+// [transport.Replier].
 type Replier struct {
 	*server
 	desk    *serve.Desk
 	replies sync.Pool // *[]byte
 }
 
-// NewReplier returns a replier on a listener, which it owns from then on.
+// NewReplier returns a replier on a listener, which it takes over.
 func NewReplier(l net.Listener, o transport.Options) *Replier {
 	s := newServer(zmq4.Router, 1<<10, l, o)
 	return &Replier{server: s, desk: serve.NewDesk(s.Server)}
@@ -48,7 +49,7 @@ type client struct {
 	server *Replier
 }
 
-// Trusted holds whether the peer has proved who it is.
+// Trusted reports whether the peer is authenticated.
 func (c *client) Trusted() *atomic.Bool { return &c.guard.trusted }
 
 func (c *client) begin(ctx context.Context) { c.Begin(ctx, c.server.desk, c) }
@@ -59,8 +60,8 @@ func (c *client) settle() { c.Settle() }
 
 func (c *client) end() { c.End() }
 
-// hear gives one message to a worker. While none is free the peer, whose heartbeats are not read then, gets some of ours as signs of
-// life.
+// hear passes a message to a worker. While none is free, the peer's heartbeats are not read, so it
+// is sent heartbeats as signs of life.
 func (c *client) hear(frames [][]byte) error {
 	r, err := c.request(frames)
 	if err != nil {
@@ -69,24 +70,25 @@ func (c *client) hear(frames [][]byte) error {
 	return c.Take(&r.Request, c.pingsWhenBusy(), c.ping)
 }
 
-// pingsWhenBusy is short, because the other side may have less patience than we.
+// pingsWhenBusy returns a short interval, because the peer's timeout may be shorter than ours.
 func (c *client) pingsWhenBusy() time.Duration { return min(c.guard.tick(), 2*time.Second) }
 
-// A request is one message of a peer with the envelope that its reply goes back in.
+// A request is a message of a peer with the envelope for its reply.
 type request struct {
 	serve.Request
 	client   *client
 	envelope [][]byte
 }
 
-// request takes a message apart: the envelope ends with the first empty frame, and one frame follows it.
+// request splits a message: the envelope ends with the first empty frame, and one frame follows.
 func (c *client) request(frames [][]byte) (*request, error) {
 	for i, f := range frames {
 		if len(f) > 0 {
 			continue
 		}
 		if i != len(frames)-2 {
-			return nil, fmt.Errorf("request of %d frames after the delimiter: %w", len(frames)-1-i, transport.ErrProtocol)
+			return nil, fmt.Errorf("request of %d frames after the delimiter: %w", len(frames)-1-i,
+				transport.ErrProtocol)
 		}
 		r := &request{client: c, envelope: frames[:i+1]}
 		r.Set(&c.Client, r, frames[i+1])
@@ -95,10 +97,10 @@ func (c *client) request(frames [][]byte) (*request, error) {
 	return nil, fmt.Errorf("request without a delimiter: %w", transport.ErrProtocol)
 }
 
-// shareFrom is the size from which a body is sent as it is instead of being copied behind its header.
+// shareFrom is the size from which a body is sent without copying it behind its header.
 const shareFrom = 16 << 10
 
-// Send answers on the connection that the request came by.
+// Send sends the reply on the connection of the request.
 func (r *request) Send(body []byte) error {
 	n := longHeader
 	for _, f := range r.envelope {
@@ -111,7 +113,8 @@ func (r *request) Send(body []byte) error {
 	return err
 }
 
-// replySmall copies the body behind its header, in a buffer that is used again unless the peer is slow.
+// replySmall copies the body behind its header, into a buffer that is reused unless the peer is
+// slow.
 func (r *request) replySmall(head int, body []byte) error {
 	pool := &r.client.server.replies
 	buf, _ := pool.Get().(*[]byte)

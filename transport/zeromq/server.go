@@ -11,32 +11,34 @@ import (
 	"github.com/brineproject/brine/transport/serve"
 )
 
-// A server is what PUB, ROUTER and PULL have in common: it turns connections into peers, keeps them, and closes them.
+// A server is the common part of PUB, ROUTER and PULL: it turns connections into peers, tracks them
+// and closes them.
 //
-// Most connections are at rest: nothing is under way on them, and all that a peer costs is a [dialogue] and a goroutine that waits
-// for a byte. When one comes, another goroutine takes its place, which hears the peer until there is nothing more to read.
+// Most connections are idle. An idle peer only costs a [dialogue] and a goroutine that waits for a
+// byte. When one arrives, another goroutine takes over and reads from the peer until there is
+// nothing more to read.
 type server struct {
 	*serve.Server
 	profile
 	ctx context.Context // of the dialogues; set by serve
 }
 
-// A dialogue is what a server has with one peer. Its methods are called one after another.
+// A dialogue is a server's conversation with one peer. Its methods are never called concurrently.
 type dialogue interface {
 	serve.Peer
-	// at returns where the connection is kept.
+	// at returns the connection's contact.
 	at() *contact
-	// begin is called when the handshake is over.
+	// begin is called after the handshake.
 	begin(ctx context.Context)
-	// hear takes one message. An error ends the connection.
+	// hear handles one message. An error closes the connection.
 	hear(frames [][]byte) error
-	// settle waits until what is under way is done, and is called when the server ends.
+	// settle waits until running work is done. It is called when the server ends.
 	settle()
 	// end is called last, before the connection is closed.
 	end()
 }
 
-// A contact is one connection of a server, and the zero contact is none yet.
+// A contact is one connection of a server. The zero contact has no connection yet.
 type contact struct {
 	peer
 	arrival *transport.Arrival
@@ -53,14 +55,20 @@ func newServer(kind zmq4.SocketType, readAhead int, l net.Listener, o transport.
 	}}
 }
 
-// serve calls begin with the context that ends a while after ctx, with the linger, and has a dialogue with each peer, which meet
-// makes, until ctx ends. begin returns the context of the dialogues.
-func (s *server) serve(ctx context.Context, begin func(hard context.Context) context.Context, meet func() dialogue) error {
+// serve accepts connections until ctx ends, and runs a dialogue created by meet with each peer. It
+// calls begin with a context that ends after the linger time; begin returns the context of the
+// dialogues.
+func (s *server) serve(
+	ctx context.Context, begin func(hard context.Context) context.Context, meet func() dialogue,
+) error {
 	return s.Run(ctx, func(hard context.Context) { s.ctx = begin(hard) },
-		func(hard context.Context, conn net.Conn, a *transport.Arrival) { s.welcome(hard, conn, a, meet()) })
+		func(hard context.Context, conn net.Conn,
+			a *transport.Arrival) {
+			s.welcome(hard, conn, a, meet())
+		})
 }
 
-// welcome leads one connection through its handshake, and begins the dialogue.
+// welcome performs the handshake of a connection and begins its dialogue.
 func (s *server) welcome(hard context.Context, conn net.Conn, a *transport.Arrival, c dialogue) {
 	l := c.at()
 	l.arrival, l.side = a, c
@@ -76,7 +84,7 @@ func (s *server) welcome(hard context.Context, conn net.Conn, a *transport.Arriv
 	s.attend(c)
 }
 
-// attend hears a peer until it sends nothing more, or the connection ends.
+// attend reads from a peer until there is nothing more to read or the connection ends.
 func (s *server) attend(c dialogue) {
 	l := c.at()
 	for {
@@ -88,7 +96,7 @@ func (s *server) attend(c dialogue) {
 		if err == nil {
 			err = c.hear(frames)
 		}
-		if err == serve.ErrDraining || l.guard.draining.Load() {
+		if errors.Is(err, serve.ErrDraining) || l.guard.draining.Load() {
 			c.settle()
 			err = serve.ErrDraining
 		}
@@ -99,14 +107,14 @@ func (s *server) attend(c dialogue) {
 	}
 }
 
-// await waits until a peer sends something. It runs on a goroutine of its own, and what hears the peer then on another one: a stack
-// that has grown does not become as small as a new one again.
+// await waits until a peer sends something. It runs on its own goroutine, and the peer is then read
+// by another one: a stack that has grown does not shrink to the size of a new one.
 func (s *server) await(c dialogue) {
 	c.at().guard.rest()
 	go s.attend(c)
 }
 
-// part ends a dialogue and its connection.
+// part ends a dialogue and closes its connection.
 func (s *server) part(c dialogue, err error) {
 	l := c.at()
 	c.end()

@@ -19,8 +19,8 @@ type publication struct {
 
 func (p *publication) size() int { return len(p.topics)*64 + len(p.body) + 64 }
 
-// A shard sends publications to its own subscribers, from one goroutine. It takes all that is pending, joins it and
-// writes once per subscriber.
+// A shard sends publications to its own subscribers, from one goroutine. It joins all pending
+// publications and writes once per subscriber.
 type shard struct {
 	*transport.Feed[publication]
 	limits *transport.Limits
@@ -30,14 +30,14 @@ type shard struct {
 	batch batch
 }
 
-// A batch is a row of messages on their way to the subscribers.
+// A batch is a list of messages to be sent to the subscribers.
 type batch struct {
 	wires   []wire
 	size    int
 	touched []*subscriber
 }
 
-// A wire is one message as it is sent.
+// A wire is one encoded message.
 type wire struct {
 	topic []byte // its first frame
 	b     []byte
@@ -62,7 +62,7 @@ func (s *shard) handle(work []publication) {
 	s.deliver()
 }
 
-// wire adds what is to be sent of a publication to the batch: for topics, only those that somebody wants.
+// wire adds the messages of a publication to the batch: for topics, only those with subscribers.
 func (s *shard) wire(p *publication) {
 	if p.topics == nil {
 		s.push(wire{topic: p.body, b: p.encoded})
@@ -83,7 +83,7 @@ func (s *shard) push(w wire) {
 	s.batch.size += len(w.b)
 }
 
-// deliver sends the batch to everybody who subscribed to any of it.
+// deliver sends the batch to the subscribers of any of its messages.
 func (s *shard) deliver() {
 	b := &s.batch
 	if len(b.wires) == 0 {
@@ -112,7 +112,7 @@ func (s *shard) deliver() {
 	b.wires, b.touched, b.size = b.wires[:0], b.touched[:0], 0
 }
 
-// join lays messages one after another: those with the numbers in which, or all.
+// join concatenates messages: those with the indices in which, or all if it is nil.
 func join(wires []wire, which []int) (b []byte, ends []int) {
 	if which == nil {
 		which = make([]int, len(wires))
@@ -136,7 +136,7 @@ func join(wires []wire, which []int) (b []byte, ends []int) {
 	return b, ends
 }
 
-// subscribe adds or ends a subscription of a peer.
+// subscribe adds or removes a subscription of a peer.
 func (s *shard) subscribe(sub *subscriber, on bool, topic []byte) error {
 	s.index.Lock()
 	defer s.index.Unlock()
@@ -147,7 +147,8 @@ func (s *shard) subscribe(sub *subscriber, on bool, topic []byte) error {
 	if sub.find(string(topic)) >= 0 {
 		return nil
 	}
-	if transport.Over(len(sub.places)+1, s.limits.MaxSubscriptions) || transport.Over(sub.bytes+len(topic), s.limits.MaxSubscriptionBytes) {
+	if transport.Over(len(sub.places)+1, s.limits.MaxSubscriptions) ||
+		transport.Over(sub.bytes+len(topic), s.limits.MaxSubscriptionBytes) {
 		return fmt.Errorf("too many subscriptions: %w", transport.ErrTooLarge)
 	}
 	s.subs.add(sub, string(topic))
@@ -168,32 +169,32 @@ func (s *shard) count(sub *subscriber) int {
 	return len(sub.places)
 }
 
-// A subscriber is one peer of a publisher, with its places among the members of topics.
+// A subscriber is a peer of a publisher with its positions in the member lists of topics.
 type subscriber struct {
 	out     *transport.Outbox
 	places  []place // few; a map would take more memory
 	bytes   int
-	matched []int // messages of the batch that it gets
+	matched []int // indices of messages in the batch for it
 }
 
-// A place is that of a subscriber among the members of a topic.
+// A place is the position of a subscriber in the members of a topic.
 type place struct {
 	topic string
 	at    int
 }
 
-// find returns where the place of a topic is in places, -1 where there is none.
+// find returns the index of a topic in places, or -1.
 func (sub *subscriber) find(topic string) int {
 	return slices.IndexFunc(sub.places, func(p place) bool { return p.topic == topic })
 }
 
-// A topic is a text that peers subscribed to.
+// A topic is a prefix that peers subscribed to.
 type topic struct {
 	text    string
 	members []*subscriber
 }
 
-// An index finds the subscribers of a message: a look-up for each length that subscriptions have.
+// An index finds the subscribers of a message with one lookup per length of subscriptions.
 type index struct {
 	topics  map[string]*topic
 	lengths []length // ascending
@@ -258,8 +259,8 @@ func (x *index) wanted(first []byte) bool {
 	return false
 }
 
-// match notes message number i for those who subscribed to a beginning of its first frame, except for those who get
-// everything anyway, and adds them to touched if it is their first.
+// match records message i for the subscribers of a prefix of its first frame, except those who
+// receive everything anyway. It appends subscribers without earlier messages to touched.
 func (x *index) match(i int, first []byte, touched []*subscriber) []*subscriber {
 	for _, l := range x.lengths {
 		if l.n > len(first) {

@@ -17,7 +17,7 @@ type Subscriber struct {
 	topics []string
 }
 
-// NewSubscriber returns a subscriber to the topics with the given beginnings; none means everything.
+// NewSubscriber returns a subscriber to topics with the given prefixes; none means everything.
 func NewSubscriber(d transport.Dialer, topics ...string) *Subscriber {
 	if len(topics) == 0 {
 		topics = []string{""}
@@ -25,14 +25,16 @@ func NewSubscriber(d transport.Dialer, topics ...string) *Subscriber {
 	return &Subscriber{dialer: d, topics: slices.Clone(topics)}
 }
 
-// answers is how many heartbeats a publisher answers before its subscriber is told of the connection. A publisher reads in
-// order, so one would do, but libzmq answers before it hands on what it has read before, and has handed that on when it reads
-// again (libzmq, stream_engine_base.cpp, in_event_internal).
+// answers is the number of heartbeats that a publisher must answer before OnState reports the
+// connection. A publisher reads in order, so one would be enough, but libzmq answers before it
+// processes what it read earlier; it has done so when it reads again (libzmq,
+// stream_engine_base.cpp, in_event_internal).
 const answers = 2
 
-// Run hands each publication to fn until ctx ends. The dialer's OnState is told of a connection when the publisher has
-// taken the subscriptions, so that what is published from then on comes. It has once it has answered heartbeats that were
-// sent after them; peers of ZMTP 3.0 have no heartbeats, and are believed at once.
+// Run calls fn with each publication until ctx ends. The dialer's OnState is called for a
+// connection once the publisher has processed the subscriptions, so later publications are not
+// missed. This is known when it has answered heartbeats sent after them. ZMTP 3.0 peers have no
+// heartbeats; there OnState is called at once.
 func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error {
 	l := newLink(zmq4.Sub, s.dialer)
 	l.run(ctx, func(_ context.Context, p *peer) error {
@@ -56,7 +58,7 @@ func (s *Subscriber) Run(ctx context.Context, fn func(topic, body []byte)) error
 	return nil
 }
 
-// A countdown is told of the answers to heartbeats, and asks for more until taken may be called.
+// A countdown counts answers to heartbeats, and requests more until taken may be called.
 type countdown struct {
 	peer  *peer
 	left  int
@@ -71,7 +73,7 @@ func (c *countdown) pong() {
 	c.taken()
 }
 
-// introduction returns what is sent first: the subscriptions, and a PING where it is answered.
+// introduction returns the first data sent: the subscriptions, and a PING if the peer answers it.
 func (s *Subscriber) introduction(g *guard) []byte {
 	b := s.subscriptions(g.minor)
 	if g.pings() {
@@ -80,7 +82,8 @@ func (s *Subscriber) introduction(g *guard) []byte {
 	return b
 }
 
-// hand passes on publications of one frame, which carry no topic, and those of two whose topic is ours. Others are none.
+// hand passes on publications: a single frame has no topic, and two frames are a topic that we
+// subscribed to and a body. It ignores other messages.
 func (s *Subscriber) hand(frames [][]byte, fn func(topic, body []byte)) {
 	switch {
 	case len(frames) == 1:
@@ -91,10 +94,11 @@ func (s *Subscriber) hand(frames [][]byte, fn func(topic, body []byte)) {
 }
 
 func (s *Subscriber) wants(topic []byte) bool {
-	return slices.ContainsFunc(s.topics, func(t string) bool { return bytes.HasPrefix(topic, []byte(t)) })
+	return slices.ContainsFunc(s.topics,
+		func(t string) bool { return bytes.HasPrefix(topic, []byte(t)) })
 }
 
-// subscriptions returns them as commands for a peer of ZMTP 3.1, as messages for one of 3.0.
+// subscriptions returns the subscriptions as commands for ZMTP 3.1 peers, or as messages for 3.0.
 func (s *Subscriber) subscriptions(minor byte) []byte {
 	var b []byte
 	for _, t := range s.topics {

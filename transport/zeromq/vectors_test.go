@@ -28,8 +28,8 @@ func TestVectorServers(t *testing.T) {
 	}
 }
 
-// TestVectorClients replays what servers sent and compares what our clients send: byte for byte, but that ours is a
-// DEALER where Salt has a REQ, and gives each request a number.
+// TestVectorClients replays what servers sent and compares what our clients send: byte for byte,
+// but that ours is a DEALER where Salt has a REQ, and gives each request a number.
 func TestVectorClients(t *testing.T) {
 	f := vectors.Load(t, "14-zmtp.json")
 	for _, section := range []string{"daemon", "sessions"} {
@@ -81,7 +81,8 @@ func conversation(t *testing.T, c *vectors.Case) *talk {
 		if kind != "command" && kind != "message" {
 			t.Fatalf("order has a %q", kind)
 		}
-		k.order = append(k.order, piece{dir: p[0].(string), command: kind == "command", frames: len(p[2].([]any))})
+		k.order = append(k.order, piece{dir: p[0].(string), command: kind == "command",
+			frames: len(p[2].([]any))})
 	}
 	if c.Has("steps") {
 		k.steps(c.List("steps"))
@@ -120,7 +121,8 @@ func unbase64(t *testing.T, s string) string {
 	return string(b)
 }
 
-// recorded cuts the bytes of a direction into frames, and checks them against those that the record names.
+// recorded cuts the bytes of a direction into frames, and checks them against those that the record
+// names.
 func recorded(t *testing.T, c *vectors.Case, field string) side {
 	sub := &vectors.Case{Map: c.Object(field)}
 	sub = sub.On(t)
@@ -359,13 +361,15 @@ func (k *talk) againstRequester(l net.Listener, d transport.Dialer) {
 		k.exchange(q, c, want, k.s2c.messages()[i])
 	}
 	if heartbeats {
-		if got, want := c.frame(), (rawFrame{flagCommand, "\x04PING" + k.c2s.commands("PING")[0]}); got != want {
+		if got, want := c.frame(), (rawFrame{flagCommand, "\x04PING" +
+			k.c2s.commands("PING")[0]}); got != want {
 			k.t.Errorf("heartbeat %+v, want %+v", got, want)
 		}
 	}
 }
 
-// exchange lets the requester send one request, and answers it as the devices of a Salt master would.
+// exchange lets the requester send one request, and answers it as the devices of a Salt master
+// would.
 func (k *talk) exchange(q *Requester, c *raw, want, reply []string) {
 	type result struct {
 		body []byte
@@ -478,7 +482,8 @@ func startApplication(t *testing.T, kind string, sent [][]byte) *application {
 		}
 		s, stop := startReplier(t, transport.Options{}, func(_ context.Context, r transport.Request) {
 			a.received <- string(r.Body())
-			body, _ := bytes.CutPrefix(last, []byte("\x01\x00\x00\x04")) // the envelope and a header for four bytes
+			// the envelope and a header for four bytes
+			body, _ := bytes.CutPrefix(last, []byte("\x01\x00\x00\x04"))
 			_ = r.Reply(body)
 		})
 		a.addr, a.stop = s.Addr(), stop

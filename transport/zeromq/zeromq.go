@@ -1,20 +1,25 @@
-// Package zeromq speaks ZeroMQ's wire protocol, ZMTP 3.1 with the NULL mechanism, as Salt's default transport does: a
-// publisher (PUB) and a replier (ROUTER) on the master, a subscriber (SUB) and a requester (DEALER, where Salt has a REQ)
-// on minions and in programs, and a receiver (PULL) for the socket publish_pull.ipc.
+// Package zeromq implements ZeroMQ's wire protocol, ZMTP 3.1 with the NULL mechanism, like Salt's
+// default transport: a publisher (PUB) and a replier (ROUTER) for the master, a subscriber (SUB)
+// and a requester (DEALER, where Salt uses REQ) for minions and programs, and a receiver (PULL) for
+// the socket publish_pull.ipc.
 //
-// The handshake is that of github.com/go-zeromq/zmq4, which is imported here only. Each connection is wrapped in a guard
-// that reads ahead: it bounds the handshake, refuses frames by their announced length, assembles large ones as they
-// arrive, takes the commands (heartbeats, subscriptions) out of the stream and counts silence. After the handshake
-// messages are read from the guard, without the library, which would copy large frames. What goes out is encoded once and written past the library without waiting: what the kernel does not take is
-// queued, and a goroutine that lives until the queue is empty sends it. An idle connection costs one goroutine.
+// The handshake is that of github.com/go-zeromq/zmq4, which only this package imports. Each
+// connection is wrapped in a guard that reads ahead. It limits the handshake, rejects frames by
+// their announced length, assembles large frames as they arrive, removes commands (heartbeats,
+// subscriptions) from the stream and tracks silence. After the handshake messages are read directly
+// from the guard, since the library would copy large frames. Outgoing messages are encoded once and
+// written without blocking, bypassing the library. What the kernel does not accept is queued, and
+// sent by a goroutine that ends when the queue is empty. An idle connection costs one goroutine.
 //
-// To other peers all of it looks like libzmq 4.3: the same greeting, the same order of properties, subscriptions as
-// commands to peers of ZMTP 3.1 and as messages to those of 3.0. Odd are these:
+// Other peers see the behavior of libzmq 4.3: the same greeting and order of properties, and
+// subscriptions as commands for ZMTP 3.1 or as messages for 3.0. Three things differ:
 //
-//   - The requester prefixes each request with eight bytes of its own, as a DEALER may; the devices of a Salt master hand
-//     them back, so that many requests share one connection and a late reply never meets the wrong request.
-//   - Replies go to the connection that the request came by. Routing identities are read and ignored.
-//   - A request without the empty delimiter frame, or with other than one frame after it, costs the connection.
+//   - The requester prefixes each request with eight bytes of its own, as a DEALER may. A Salt
+//     master returns them, so that many requests share one connection and a late reply is never
+//     assigned to the wrong request.
+//   - Replies are sent on the connection of the request. Routing identities are read and ignored.
+//   - A request without the empty delimiter frame, or with other than one frame after it, closes
+//     the connection.
 package zeromq
 
 import (

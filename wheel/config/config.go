@@ -1,5 +1,5 @@
-// Package config is Salt's wheel module config: it shows the master's configuration and writes to it
-// (salt/wheel/config.py).
+// Package config is Salt's wheel module config: it shows the master's configuration and writes to
+// it (salt/wheel/config.py).
 package config
 
 import (
@@ -42,8 +42,8 @@ type applyArgs struct {
 	Value any
 }
 
-// apply sets an option in the master's configuration file. Unlike in Salt the other options of the file stay as they are
-// written, and defaults are not written out; comments are lost.
+// apply sets an option in the master's configuration file. Unlike in Salt the other options of the
+// file stay as written, and defaults are not added; comments are lost.
 //
 // CLI Example:
 //
@@ -68,7 +68,7 @@ func (m *module) apply(_ context.Context, a applyArgs) (any, error) {
 	return nil, nil
 }
 
-// read returns what a configuration file says; one that is not there says nothing.
+// read returns the content of a configuration file; a missing one is empty.
 func read(file string) (*data.Map, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
@@ -83,7 +83,7 @@ func read(file string) (*data.Map, error) {
 	}
 	m, ok := v.(*data.Map)
 	if !ok && v != nil {
-		return nil, fmt.Errorf("read %s: it is no dictionary", file)
+		return nil, fmt.Errorf("read %s: it is not a dictionary", file)
 	}
 	if m == nil {
 		m = &data.Map{}
@@ -96,13 +96,14 @@ type updateArgs struct {
 	YAMLContents any `name:"yaml_contents"`
 }
 
-// maxFileName is the length of the longest name of a file below master.d.
+// maxFileName is the maximum length of a file name below master.d.
 const maxFileName = 201
 
-// fileName is what a file below master.d may be called.
+// fileName matches valid file names below master.d.
 var fileName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// updateConfig writes options to the file FILE_NAME.conf in the directory of default_include, which is master.d.
+// updateConfig writes options to the file FILE_NAME.conf in the directory of default_include, which
+// is master.d.
 //
 // CLI Example:
 //
@@ -130,14 +131,15 @@ func (m *module) updateConfig(_ context.Context, a updateArgs) (any, error) {
 	return "Wrote " + name, nil
 }
 
-// replace puts a file in its place as a whole; the mode of one that is there stays.
+// replace replaces a file atomically; an existing one keeps its mode.
 func replace(dir, name string, text []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	if err := atomicfile.WriteIn(root, name, text, atomicfile.Options{Mode: 0o600, KeepMode: true, Sync: true}); err != nil {
+	if err := atomicfile.WriteIn(root, name, text,
+		atomicfile.Options{Mode: 0o600, KeepMode: true, Sync: true}); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(dir, name), err)
 	}
 	return nil

@@ -28,15 +28,15 @@ type acceptArgs struct {
 	IncludeDenied   bool `default:"False"`
 }
 
-// accept accepts the pending keys that a glob names, and returns where the keys are that it names.
+// accept accepts the pending keys that match a glob, and returns the matching keys by their state.
 //
 // include_rejected
 //
-//	True accepts rejected keys too.
+//	True also accepts rejected keys.
 //
 // include_denied
 //
-//	True accepts denied keys too.
+//	True also accepts denied keys.
 //
 // CLI Example:
 //
@@ -45,7 +45,8 @@ func (m *module) accept(ctx context.Context, a acceptArgs) (any, error) {
 	return m.change(ctx, keyring.Accept, a.Match, states(a))
 }
 
-// acceptDict accepts the pending keys of a dictionary from states to ids, and returns where the keys are now.
+// acceptDict accepts the pending keys of a dictionary from states to ids, and returns the keys by
+// their new state.
 //
 // CLI Example:
 //
@@ -75,33 +76,36 @@ type rejectArgs struct {
 	IncludeDenied   bool `default:"False"`
 }
 
-// reject rejects the pending keys that a glob names, and returns where the keys are that it names.
+// reject rejects the pending keys that match a glob, and returns the matching keys by their state.
 //
 // include_accepted
 //
-//	True rejects accepted keys too.
+//	True also rejects accepted keys.
 //
 // include_denied
 //
-//	True rejects denied keys too.
+//	True also rejects denied keys.
 //
 // CLI Example:
 //
 //	salt-call saltutil.wheel key.reject minion1
 func (m *module) reject(ctx context.Context, a rejectArgs) (any, error) {
-	return m.change(ctx, keyring.Reject, a.Match, withStates(a.IncludeAccepted, pki.Accepted, a.IncludeDenied))
+	return m.change(ctx, keyring.Reject, a.Match,
+		withStates(a.IncludeAccepted, pki.Accepted, a.IncludeDenied))
 }
 
-// rejectDict rejects the pending keys of a dictionary from states to ids, and returns where the keys are now.
+// rejectDict rejects the pending keys of a dictionary from states to ids, and returns the keys by
+// their new state.
 //
 // CLI Example:
 //
 //	salt-call saltutil.wheel key.reject_dict "{'minions_pre': ['jerry', 'stuart', 'bob']}"
 func (m *module) rejectDict(ctx context.Context, a rejectArgs) (any, error) {
-	return m.changeDict(ctx, keyring.Reject, a.Match, withStates(a.IncludeAccepted, pki.Accepted, a.IncludeDenied))
+	return m.changeDict(ctx, keyring.Reject, a.Match,
+		withStates(a.IncludeAccepted, pki.Accepted, a.IncludeDenied))
 }
 
-// deleteKeys deletes the keys that a glob names, in whatever state, and returns those that are still there.
+// deleteKeys deletes the keys that match a glob, in any state, and returns those that remain.
 //
 // CLI Example:
 //
@@ -110,7 +114,7 @@ func (m *module) deleteKeys(ctx context.Context, a matchArgs) (any, error) {
 	return m.change(ctx, keyring.Delete, a.Match, keyring.States())
 }
 
-// deleteDict deletes the keys of a dictionary from states to ids, and returns those that are still there.
+// deleteDict deletes the keys of a dictionary from states to ids, and returns those that remain.
 //
 // CLI Example:
 //
@@ -119,7 +123,7 @@ func (m *module) deleteDict(ctx context.Context, a matchArgs) (any, error) {
 	return m.changeDict(ctx, keyring.Delete, a.Match, keyring.States())
 }
 
-// change does an act to the keys of these states that a glob names.
+// change applies an action to the keys in these states that match a glob.
 func (m *module) change(ctx context.Context, act string, globs any, from []pki.State) (any, error) {
 	found, err := m.match(ctx, globs, false)
 	if err != nil {
@@ -132,8 +136,10 @@ func (m *module) change(ctx context.Context, act string, globs any, from []pki.S
 	return keyring.Shown(found), err
 }
 
-// changeDict does an act to the keys of these states that a dictionary names.
-func (m *module) changeDict(ctx context.Context, act string, dict any, from []pki.State) (any, error) {
+// changeDict applies an action to the keys in these states that a dictionary names.
+func (m *module) changeDict(
+	ctx context.Context, act string, dict any, from []pki.State,
+) (any, error) {
 	given, err := shelvesOf(dict)
 	if err != nil {
 		return nil, err
@@ -145,7 +151,8 @@ func (m *module) changeDict(ctx context.Context, act string, dict any, from []pk
 	return keyring.Shown(now), err
 }
 
-// shelvesOf reads a dictionary from directories to lists of ids. What is no dictionary names nothing, as in Salt.
+// shelvesOf parses a dictionary from directories to lists of ids. As in Salt any other value names
+// no keys.
 func shelvesOf(v any) ([]keyring.Shelf, error) {
 	m, _ := v.(*data.Map)
 	var shelves []keyring.Shelf
@@ -153,7 +160,8 @@ func shelvesOf(v any) ([]keyring.Shelf, error) {
 		i := slices.IndexFunc(keyring.States(), func(s pki.State) bool { return s.Dir() == k })
 		ids, ok := list.([]any)
 		if i < 0 || !ok {
-			return nil, loader.Invocation("%s: %s is not a directory of keys with a list of ids", data.Str(k), data.Repr(list))
+			return nil, loader.Invocation("%s: %s is not a directory of keys with a list of ids",
+				data.Str(k), data.Repr(list))
 		}
 		shelf := keyring.Shelf{State: keyring.States()[i]}
 		for _, id := range ids {
@@ -168,7 +176,7 @@ func shelvesOf(v any) ([]keyring.Shelf, error) {
 	return shelves, nil
 }
 
-// ofStates returns those shelves that an act goes through, in the order of the states.
+// ofStates returns the shelves that an action applies to, in the order of the states.
 func ofStates(shelves []keyring.Shelf, states []pki.State) []keyring.Shelf {
 	var chosen []keyring.Shelf
 	for _, s := range states {
@@ -181,7 +189,7 @@ func ofStates(shelves []keyring.Shelf, states []pki.State) []keyring.Shelf {
 	return chosen
 }
 
-// carryOut does an act to keys and clears up.
+// carryOut applies an action to keys and cleans up.
 func (m *module) carryOut(ctx context.Context, act string, chosen []keyring.Shelf) error {
 	ring := m.ring(ctx)
 	changes := ring.Change(act, chosen)

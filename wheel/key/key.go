@@ -1,5 +1,5 @@
-// Package key is Salt's wheel module key: operators and programs manage the keys of minions by it (salt/wheel/key.py). Its
-// work is done by package keyring, as that of the program salt-key.
+// Package key is Salt's wheel module key, with which operators and programs manage minions' keys
+// (salt/wheel/key.py). Like the program salt-key it uses package keyring.
 package key
 
 import (
@@ -17,7 +17,7 @@ import (
 func Plugin(tree *pki.Dir) loader.Plugin {
 	return loader.Plugin{Name: "key", New: func(env *loader.Env) (*loader.Module, error) {
 		if tree == nil {
-			return nil, errors.New("there are no keys of a master")
+			return nil, errors.New("no key store is configured")
 		}
 		m := &module{env, tree}
 		return &loader.Module{Funcs: append(m.looks(), append(m.changes(), m.pairs()...)...)}, nil
@@ -29,7 +29,7 @@ type module struct {
 	tree *pki.Dir
 }
 
-// ring returns the keys with the options of now. Each change is told on the bus.
+// ring returns the keys with the current options. Each change fires an event on the bus.
 func (m *module) ring(ctx context.Context) *keyring.Ring {
 	return keyring.New(keyring.Options{Tree: m.tree, CacheDir: m.env.Opts.Text("cachedir"),
 		PreserveCaches:   data.Truth(m.env.Option("preserve_minion_cache")),
@@ -40,8 +40,9 @@ func (m *module) ring(ctx context.Context) *keyring.Ring {
 			if fire == nil {
 				return
 			}
-			if err := fire(ctx, eventbus.Tagify("key"), data.NewMap("result", true, "act", act, "id", id)); err != nil {
-				m.env.Log.WithError(err).Debugf("tell of key %s", id)
+			if err := fire(ctx, eventbus.Tagify("key"),
+				data.NewMap("result", true, "act", act, "id", id)); err != nil {
+				m.env.Log.WithError(err).Debugf("fire the event of key %s", id)
 			}
 		}})
 }
@@ -79,7 +80,7 @@ func (m *module) list(ctx context.Context, a listArgs) (any, error) {
 	return data.NewMap(), nil
 }
 
-// listAll returns all keys by their state, the master's own ones too.
+// listAll returns all keys by their state, including the master's own.
 //
 // CLI Example:
 //
@@ -91,7 +92,7 @@ func (m *module) listAll(ctx context.Context, _ loader.NoArgs) (any, error) {
 
 type matchArgs struct{ Match any }
 
-// nameMatch returns the keys of minions that a glob names, or several with commas or as a list.
+// nameMatch returns the keys of minions that match a glob, or several as a list or comma-separated.
 //
 // CLI Example:
 //
@@ -101,7 +102,7 @@ func (m *module) nameMatch(ctx context.Context, a matchArgs) (any, error) {
 	return keyring.Shown(found), err
 }
 
-// match returns the keys that globs name, full those of the master too.
+// match returns the keys that match globs; if full is true also those of the master.
 func (m *module) match(ctx context.Context, globs any, full bool) ([]keyring.Shelf, error) {
 	var patterns []string
 	if list, ok := globs.([]any); ok {
@@ -119,7 +120,7 @@ func (m *module) match(ctx context.Context, globs any, full bool) ([]keyring.She
 	return keyring.Matching(all, patterns...), err
 }
 
-// keyStr returns the keys that a glob names, as text.
+// keyStr returns the keys that match a glob, as text.
 //
 // CLI Example:
 //
@@ -129,7 +130,8 @@ func (m *module) keyStr(ctx context.Context, a matchArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.ring(ctx).Each(found, func(pem string) (string, error) { return keyring.LineFeeds(pem), nil })
+	return m.ring(ctx).Each(found,
+		func(pem string) (string, error) { return keyring.LineFeeds(pem), nil })
 }
 
 // masterKeyStr returns the master's public key.
@@ -141,7 +143,8 @@ func (m *module) masterKeyStr(context.Context, loader.NoArgs) (any, error) {
 	return m.own(func(pem string) (string, error) { return pem, nil })
 }
 
-// own returns what a function makes of the master's public key, in the form of the other functions.
+// own returns the result of a function for the master's public key, in the form of the other
+// functions.
 func (m *module) own(do func(pem string) (string, error)) (any, error) {
 	const name = "master.pub"
 	pem, err := m.tree.ReadText(name)
@@ -160,11 +163,11 @@ type fingerArgs struct {
 	HashType any `default:"None"`
 }
 
-// finger returns the fingerprints of the keys that a glob names, the master's own ones too.
+// finger returns the fingerprints of the keys that match a glob, including the master's own.
 //
 // hash_type
 //
-//	The hash, in place of the option of that name.
+//	The hash, instead of the option of that name.
 //
 // CLI Example:
 //

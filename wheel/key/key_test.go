@@ -26,13 +26,15 @@ func shelf(t *testing.T) (*loader.Registry, *pki.Dir, *[]string, string) {
 		t.Fatal(err)
 	}
 	pem := master.Public().PEM()
-	for id, s := range map[string]pki.State{"a": pki.Pending, "b": pki.Pending, "c": pki.Accepted, "d": pki.Rejected} {
+	for id, s := range map[string]pki.State{"a": pki.Pending, "b": pki.Pending, "c": pki.Accepted,
+		"d": pki.Rejected} {
 		if err := tree.Put(s, id, pem); err != nil {
 			t.Fatal(err)
 		}
 	}
 	fired := &[]string{}
-	env := &loader.Env{Opts: data.NewMap("hash_type", "sha256", "cachedir", filepath.Join(dir, "cache"), "rotate_aes_key", true,
+	env := &loader.Env{Opts: data.NewMap("hash_type", "sha256",
+		"cachedir", filepath.Join(dir, "cache"), "rotate_aes_key", true,
 		"master_pubkey_signature", "sig", "master_sign_key_name", "master_sign")}
 	env.Host.FireMaster = func(_ context.Context, tag string, body *data.Map) error {
 		*fired = append(*fired, tag+" "+body.Text("act")+" "+body.Text("id"))
@@ -68,12 +70,13 @@ func TestKeysAreListed(t *testing.T) {
 	}
 	v, err := r.Invoke(t.Context(), "key.finger", []any{"c"}, nil)
 	own, err2 := r.Invoke(t.Context(), "key.finger_master", nil, nil)
-	if err != nil || err2 != nil || len(data.Repr(v)) != len("{'minions': {'c': ''}}")+95 || !strings.HasPrefix(data.Repr(own), "{'local': {'master.pub': '") {
+	if err != nil || err2 != nil || len(data.Repr(v)) != len("{'minions': {'c': ''}}")+95 ||
+		!strings.HasPrefix(data.Repr(own), "{'local': {'master.pub': '") {
 		t.Errorf("fingers %s, %s, %v, %v", data.Repr(v), data.Repr(own), err, err2)
 	}
 }
 
-// TestKeysAreChanged compares with Salt: what is returned is where the keys of the glob lie now.
+// TestKeysAreChanged compares with Salt: the result lists the matching keys by their new state.
 func TestKeysAreChanged(t *testing.T) {
 	r, _, fired, dir := shelf(t)
 	for range 2 {
@@ -98,7 +101,8 @@ func TestKeysAreChanged(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "cache/.dfn")); err != nil {
 		t.Errorf("no new session key was asked for: %v", err)
 	}
-	for _, bad := range []any{data.NewMap("minions", []any{"../../x"}), data.NewMap("nosuch", []any{"a"}), data.NewMap("minions", "a")} {
+	for _, bad := range []any{data.NewMap("minions", []any{"../../x"}),
+		data.NewMap("nosuch", []any{"a"}), data.NewMap("minions", "a")} {
 		if _, err := r.Invoke(t.Context(), "key.delete_dict", []any{bad}, nil); err == nil {
 			t.Errorf("delete_dict takes %s", data.Repr(bad))
 		}
@@ -116,7 +120,8 @@ func TestPairsAreMade(t *testing.T) {
 	if err != nil || private.Public().PEM() != pair.Text("pub") {
 		t.Errorf("the pair does not fit: %v", err)
 	}
-	if kept, err := tree.Get(pki.Accepted, "new"); err != nil || crypto.CleanPEM(kept) != crypto.CleanPEM(pair.Text("pub")) {
+	if kept, err := tree.Get(pki.Accepted, "new"); err != nil ||
+		crypto.CleanPEM(kept) != crypto.CleanPEM(pair.Text("pub")) {
 		t.Errorf("kept %q, %v", kept, err)
 	}
 	expect(t, r, "{}", "gen_accept", "new")

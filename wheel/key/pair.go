@@ -29,14 +29,14 @@ type genArgs struct {
 	Keysize int `default:"2048"`
 }
 
-// gen makes a pair of keys and returns it as pub and priv. Nothing is kept.
+// gen makes a key pair and returns it as pub and priv. Nothing is stored.
 //
 // CLI Example:
 //
 //	salt-call saltutil.wheel key.gen
 func (m *module) gen(_ context.Context, a genArgs) (any, error) { return newPair(a.Keysize) }
 
-// newPair returns a new pair of keys as text. Fewer than 2048 bits become 2048, as Salt says that it does.
+// newPair returns a new key pair as text. Fewer than 2048 bits become 2048, as documented in Salt.
 func newPair(bits int) (*data.Map, error) {
 	if bits > 32768 {
 		return nil, loader.Invocation("The maximum value for keysize is 32768")
@@ -54,8 +54,8 @@ type genAcceptArgs struct {
 	Force   bool   `default:"False"`
 }
 
-// genAccept makes a pair of keys for a minion, accepts the public key and returns both. Where the minion has an accepted key
-// it returns an empty dictionary, unless force is true.
+// genAccept makes a key pair for a minion, accepts the public key and returns both. If the minion
+// has an accepted key it returns an empty dictionary, unless force is true.
 //
 // CLI Example:
 //
@@ -85,8 +85,8 @@ type genKeysArgs struct {
 	User    any `default:"None"`
 }
 
-// genKeys makes a pair of keys in a directory, unless it is there, and returns its fingerprint. Without a directory it is the
-// master's pki_dir; without a name the pair is called minion.
+// genKeys makes a key pair in a directory, unless it exists, and returns its fingerprint. The
+// default directory is the master's pki_dir, the default name is minion.
 //
 // CLI Example:
 //
@@ -138,8 +138,8 @@ type genSignatureArgs struct {
 	Keysize       any  `default:"None"`
 }
 
-// genSignature writes the signature of the master's public key. It returns True; False where there is one, and a text where
-// a key is missing.
+// genSignature writes the signature of the master's public key. It returns True; False if there is
+// one already, and a text if a key is missing.
 //
 // CLI Example:
 //
@@ -149,8 +149,9 @@ func (m *module) genSignature(ctx context.Context, a genSignatureArgs) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return m.ring(ctx).Sign(keyring.Signature{Pub: pathOf(a.Pub), Priv: pathOf(a.Priv), Folder: pathOf(a.SignaturePath),
-		Name: m.env.Opts.Text("master_pubkey_signature"), SignKey: m.env.Opts.Text("master_sign_key_name"), Create: a.AutoCreate,
+	return m.ring(ctx).Sign(keyring.Signature{Pub: pathOf(a.Pub), Priv: pathOf(a.Priv),
+		Folder: pathOf(a.SignaturePath), Name: m.env.Opts.Text("master_pubkey_signature"),
+		SignKey: m.env.Opts.Text("master_sign_key_name"), Create: a.AutoCreate,
 		Bits: m.bits(a.Keysize), Pass: pass})
 }
 
@@ -165,12 +166,13 @@ type rotateMasterArgs struct {
 	Days float64 `default:"90"`
 }
 
-// rotateMaster makes a new key for the master, to which the old one hands over. Minions of Brine follow by themselves; those of
-// Salt refuse the new key, unless they verify it by verify_master_pubkey_sign. Salt does not have this function.
+// rotateMaster replaces the master's key by a new one, which the old one signs. Minions of Brine
+// follow by themselves; those of Salt refuse the new key, unless they verify it by
+// verify_master_pubkey_sign. Salt does not have this function.
 //
 // days
 //
-//	For how long minions that are away meanwhile may follow.
+//	The number of days in which minions that are offline now may follow.
 //
 // CLI Example:
 //

@@ -8,11 +8,11 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Plugin returns the wheel module minions. connections returns the ids of the minions that are connected now.
+// Plugin returns the wheel module minions. connections returns the ids of the connected minions.
 func Plugin(connections func() ([]string, error)) loader.Plugin {
 	return loader.Plugin{Name: "minions", New: func(*loader.Env) (*loader.Module, error) {
 		if connections == nil {
-			return nil, errors.New("it is not known who is connected")
+			return nil, errors.New("the connected minions are unknown")
 		}
 		m := &module{connections}
 		return &loader.Module{Funcs: []loader.Func{loader.F("connected", m.connected)}}, nil

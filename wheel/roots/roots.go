@@ -1,7 +1,8 @@
-// Package roots is Salt's wheel modules file_roots and pillar_roots: files of the environments are listed, read and written
-// (salt/wheel/file_roots.py, salt/wheel/pillar_roots.py).
+// Package roots is Salt's wheel modules file_roots and pillar_roots: they list, read and write
+// files of the environments (salt/wheel/file_roots.py, salt/wheel/pillar_roots.py).
 //
-// Paths are relative to a root and cannot leave it, by .. or by a link (CVE-2020-11652, CVE-2021-25282).
+// Paths are relative to a root and cannot leave it, through .. or through a link (CVE-2020-11652,
+// CVE-2021-25282).
 package roots
 
 import (
@@ -20,7 +21,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Plugin returns the wheel module of that name, which is that of the option too: file_roots or pillar_roots.
+// Plugin returns the wheel module of that name, which is also the name of the option: file_roots or
+// pillar_roots.
 func Plugin(name string) loader.Plugin {
 	return loader.Plugin{Name: name, New: func(env *loader.Env) (*loader.Module, error) {
 		m := &module{env, name}
@@ -39,7 +41,7 @@ type module struct {
 	option string
 }
 
-// roots returns the directories of an environment, and whether there is one of that name.
+// roots returns the directories of an environment, and whether the environment exists.
 func (m *module) roots(env string) ([]string, bool) {
 	all, _ := m.env.Option(m.option).(*data.Map)
 	v, ok := all.Get(env)
@@ -59,7 +61,7 @@ type fileArgs struct {
 	Saltenv string `default:"'base'"`
 }
 
-// find returns the places of a file in an environment, each with whether it is text or not: txt or bin.
+// find returns the paths of a file in an environment, each with its type: txt or bin.
 //
 // CLI Example:
 //
@@ -76,7 +78,8 @@ func (m *module) find(_ context.Context, a fileArgs) (any, error) {
 	return ret, err
 }
 
-// read returns the places of a text file in an environment, each with its text. What is no text is left out.
+// read returns the paths of a text file in an environment, each with its text. Other files are left
+// out.
 //
 // CLI Example:
 //
@@ -91,13 +94,14 @@ func (m *module) read(_ context.Context, a fileArgs) (any, error) {
 	return ret, err
 }
 
-// Bounds of what is read of a file, in bytes.
+// Limits of what is read of a file, in bytes.
 const (
 	probe   = 512
 	maxFile = 64 << 20
 )
 
-// each calls found for the files of that path, with as much of each as most says. A path that leads elsewhere names no file.
+// each calls found for the files with that path, with at most most bytes of each. A path that leads
+// out of the root matches no file.
 func (m *module) each(a fileArgs, found func(full string, content []byte), most int64) error {
 	dirs, _ := m.roots(a.Saltenv)
 	name, ok := inside(a.Path)
@@ -117,7 +121,7 @@ func (m *module) each(a fileArgs, found func(full string, content []byte), most 
 	return nil
 }
 
-// inside returns a path as one below a root, and whether it can be one.
+// inside returns a path relative to a root, and whether it is valid.
 func inside(name string) (string, bool) {
 	if name == "" || strings.ContainsAny(name, "\x00\\") || path.IsAbs(name) {
 		return "", false
@@ -126,7 +130,7 @@ func inside(name string) (string, bool) {
 	return name, name != "." && fs.ValidPath(name)
 }
 
-// errNoFile is returned for what is no file below the root.
+// errNoFile is returned if there is no regular file below the root.
 var errNoFile = errors.New("no such file")
 
 // readIn reads the beginning of a file below a directory.
@@ -138,7 +142,7 @@ func readIn(dir, name string, most int64) ([]byte, error) {
 	defer root.Close()
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, errNoFile // or it leads out
+		return nil, errNoFile // or it leads out of the root
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -146,7 +150,8 @@ func readIn(dir, name string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if most > probe && info.Size() > most {
-		return nil, fmt.Errorf("%s has %d bytes, more than %d are not read", filepath.Join(dir, name), info.Size(), most)
+		return nil, fmt.Errorf("%s has %d bytes, more than %d are not read",
+			filepath.Join(dir, name), info.Size(), most)
 	}
 	content := make([]byte, min(info.Size(), most))
 	n, err := f.ReadAt(content, 0)
@@ -178,7 +183,8 @@ type envArgs struct {
 	Saltenv string `default:"'base'"`
 }
 
-// listEnv returns the files and directories below each root of an environment: f for a file, a dictionary for a directory.
+// listEnv returns the files and directories below each root of an environment: f for a file, a
+// dictionary for a directory.
 //
 // CLI Example:
 //
@@ -196,7 +202,7 @@ func (m *module) listEnv(_ context.Context, a envArgs) (any, error) {
 	return ret, nil
 }
 
-// list returns what lies below a directory; links are not followed. A directory that is not there is empty.
+// list returns the content of a directory; links are not followed. A missing directory is empty.
 func list(dir string) (*data.Map, error) {
 	top := &data.Map{}
 	folders := map[string]*data.Map{".": top}
@@ -227,7 +233,7 @@ func list(dir string) (*data.Map, error) {
 	return top, nil
 }
 
-// listRoots returns what list_env does of all environments.
+// listRoots returns the results of list_env for all environments.
 //
 // CLI Example:
 //

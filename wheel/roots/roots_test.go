@@ -10,12 +10,13 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// tree makes a root with files, a secret beside it, and links that lead out.
+// tree creates a root with files, a secret beside it, and links that lead out.
 func tree(t *testing.T) (root, outside string, r *loader.Registry) {
 	t.Helper()
 	dir := t.TempDir()
 	root, outside = filepath.Join(dir, "srv"), filepath.Join(dir, "outside")
-	for name, text := range map[string]string{"srv/top.sls": "base: {}\n", "srv/sub/x.txt": "x", "srv/data.bin": "a\x00b", "outside/secret": "secret"} {
+	for name, text := range map[string]string{"srv/top.sls": "base: {}\n", "srv/sub/x.txt": "x",
+		"srv/data.bin": "a\x00b", "outside/secret": "secret"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -24,13 +25,16 @@ func tree(t *testing.T) (root, outside string, r *loader.Registry) {
 			t.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"link": outside, "file": filepath.Join(outside, "secret"), "up": "../outside"} {
+	for name, target := range map[string]string{"link": outside,
+		"file": filepath.Join(outside, "secret"), "up": "../outside"} {
 		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	opts := data.NewMap("file_roots", data.NewMap("base", []any{root}), "pillar_roots", data.NewMap("base", []any{root}))
-	r, err := loader.NewRegistry(&loader.Env{Opts: opts}, []loader.Plugin{Plugin("file_roots"), Plugin("pillar_roots")})
+	opts := data.NewMap("file_roots", data.NewMap("base", []any{root}),
+		"pillar_roots", data.NewMap("base", []any{root}))
+	r, err := loader.NewRegistry(&loader.Env{Opts: opts},
+		[]loader.Plugin{Plugin("file_roots"), Plugin("pillar_roots")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +63,9 @@ func TestFilesAreFoundReadAndListed(t *testing.T) {
 		{"find", []any{"top.sls", "nosuch"}, []any{}},
 		{"read", []any{"sub/x.txt"}, []any{data.NewMap(root+"/sub/x.txt", "x")}},
 		{"read", []any{"data.bin"}, []any{}},
-		{"list_env", nil, data.NewMap(root, data.NewMap("data.bin", "f", "file", "f", "link", "f", "sub", data.NewMap("x.txt", "f"), "top.sls", "f", "up", "f"))},
+		{"list_env", nil, data.NewMap(root,
+			data.NewMap("data.bin", "f", "file", "f", "link", "f", "sub", data.NewMap("x.txt", "f"),
+				"top.sls", "f", "up", "f"))},
 		{"list_env", []any{"nosuch"}, data.NewMap()},
 	} {
 		for _, module := range []string{"file_roots.", "pillar_roots."} {
@@ -73,7 +79,8 @@ func TestFilesAreFoundReadAndListed(t *testing.T) {
 func TestWrite(t *testing.T) {
 	root, _, r := tree(t)
 	for range 2 {
-		if got := call(t, r, "file_roots.write", "new\n", "a/b.sls"); got != "Wrote data to file "+root+"/a/b.sls" {
+		if got := call(t, r, "file_roots.write", "new\n", "a/b.sls"); got != "Wrote data to file "+
+			root+"/a/b.sls" {
 			t.Errorf("write: %v", got)
 		}
 		if text, err := os.ReadFile(root + "/a/b.sls"); err != nil || string(text) != "new\n" {
@@ -95,12 +102,14 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestCVE2020_11652 names files outside of the root, by .. and by links: none is read or written (CVE-2021-25282 too).
+// TestCVE2020_11652 uses paths outside of the root, through .. and through links: none is read or
+// written (CVE-2021-25282 too).
 func TestCVE2020_11652(t *testing.T) {
 	root, outside, r := tree(t)
-	paths := []string{"../outside/secret", "sub/../../outside/secret", "link/secret", "file", "up/secret", "./../outside/secret", "..", ".", "",
-		outside + "/secret", "//" + outside + "/secret", "sub/../../../../../../etc/passwd", "top.sls\x00/../../outside/secret", `..\outside\secret`,
-		"link/new", "up/new", "../new"}
+	paths := []string{"../outside/secret", "sub/../../outside/secret", "link/secret", "file",
+		"up/secret", "./../outside/secret", "..", ".", "", outside + "/secret", "//" + outside +
+			"/secret", "sub/../../../../../../etc/passwd", "top.sls\x00/../../outside/secret",
+		`..\outside\secret`, "link/new", "up/new", "../new"}
 	for _, module := range []string{"file_roots.", "pillar_roots."} {
 		for _, path := range paths {
 			for _, fun := range []string{"find", "read"} {

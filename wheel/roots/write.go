@@ -18,7 +18,7 @@ type writeArgs struct {
 	Index   int    `default:"0"`
 }
 
-// write writes a text to a file of an environment, in its first root or in the one that index counts to.
+// write writes a text to a file of an environment, in its first root or in the one with this index.
 //
 // CLI Example:
 //
@@ -29,9 +29,11 @@ func (m *module) write(_ context.Context, a writeArgs) (any, error) {
 	case !ok:
 		return fmt.Sprintf("Named environment %s is not present", a.Saltenv), nil
 	case a.Index < 0 || len(dirs) <= a.Index:
-		return fmt.Sprintf("Specified index %d in environment %s is not present", a.Index, a.Saltenv), nil
+		return fmt.Sprintf("Specified index %d in environment %s is not present", a.Index,
+			a.Saltenv), nil
 	case filepath.IsAbs(a.Path):
-		return fmt.Sprintf("The path passed in %s is not relative to the environment %s", a.Path, a.Saltenv), nil
+		return fmt.Sprintf("The path passed in %s is not relative to the environment %s", a.Path,
+			a.Saltenv), nil
 	}
 	name, ok := inside(a.Path)
 	if !ok {
@@ -42,10 +44,11 @@ func (m *module) write(_ context.Context, a writeArgs) (any, error) {
 		text, ok = string(raw), true
 	}
 	if !ok {
-		return nil, loader.TypeError("expected str, bytearray, or bytes not %s", loader.TypeName(a.Data))
+		return nil, loader.TypeError("expected str, bytearray, or bytes not %s",
+			loader.TypeName(a.Data))
 	}
 	err := writeIn(dirs[a.Index], name, text)
-	if errors.Is(err, errLeads) {
+	if errors.Is(err, errOutside) {
 		return m.invalid(a.Path), nil
 	}
 	if err != nil {
@@ -54,7 +57,8 @@ func (m *module) write(_ context.Context, a writeArgs) (any, error) {
 	return "Wrote data to file " + filepath.Join(dirs[a.Index], a.Path), nil
 }
 
-// invalid is what Salt says of a path that leads out of the root; file_roots names it.
+// invalid returns Salt's text for a path that leads out of the root; that of file_roots includes
+// the path.
 func (m *module) invalid(path string) string {
 	if m.option == "file_roots" {
 		return "Invalid path: " + path
@@ -62,11 +66,11 @@ func (m *module) invalid(path string) string {
 	return "Invalid path"
 }
 
-// errLeads is returned for a path that a link leads out of the root.
-var errLeads = errors.New("the path leads out of the root")
+// errOutside is returned for a path that a link leads out of the root.
+var errOutside = errors.New("the path leads out of the root")
 
-// writeIn writes a file below a directory, and makes the directories on the way. What cannot be reached below the directory is
-// refused by os.Root; a link within it is followed.
+// writeIn writes a file below a directory, and creates missing directories on the way. os.Root
+// rejects paths that leave the directory; links within it are followed.
 func writeIn(dir, name, text string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -77,16 +81,18 @@ func writeIn(dir, name, text string) error {
 	}
 	defer root.Close()
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return leads(err)
+		return asOutsideError(err)
 	}
-	return leads(root.WriteFile(name, []byte(text), 0o644))
+	return asOutsideError(root.WriteFile(name, []byte(text), 0o644))
 }
 
-// leads tells the error of a path that leads out, which os has no name for.
-func leads(err error) error {
+// asOutsideError converts the error for a path that leads out of the root, for which os has no
+// exported value.
+func asOutsideError(err error) error {
 	var wrong *os.PathError
-	if errors.As(err, &wrong) && wrong.Err != nil && wrong.Err.Error() == "path escapes from parent" {
-		return fmt.Errorf("%w: %w", errLeads, err)
+	if errors.As(err, &wrong) && wrong.Err != nil &&
+		wrong.Err.Error() == "path escapes from parent" {
+		return fmt.Errorf("%w: %w", errOutside, err)
 	}
 	return err
 }

@@ -12,9 +12,11 @@ import (
 
 var _ flags.Reader = Read
 
-// Read is a [flags.Reader]. Only flags that are there are declared, because the cost of each is a good part of a short
-// command's.
-func Read(program string, list []flags.Flag, args []string) (values []any, rest []string, err error) {
+// Read is a [flags.Reader]. It declares only the flags that are present, because declaring flags is
+// a large part of a short command's cost.
+func Read(
+	program string, list []flags.Flag, args []string,
+) (values []any, rest []string, err error) {
 	app := &cli.App{
 		Name: program, HideHelp: true, HideVersion: true, DisableSliceFlagSeparator: true,
 		Writer: io.Discard, ErrWriter: io.Discard, ExitErrHandler: func(*cli.Context, error) {},

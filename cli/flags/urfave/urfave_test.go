@@ -13,12 +13,14 @@ import (
 
 func list() []flags.Flag {
 	return []flags.Flag{
-		{Name: "log-level", Kind: flags.Text}, {Name: "local", Kind: flags.Truth}, {Name: "timeout", Kind: flags.Int},
-		{Name: "batch-wait", Kind: flags.Float}, {Name: "module-dirs", Kind: flags.Texts}, {Name: "h", Kind: flags.Text},
+		{Name: "log-level", Kind: flags.Text}, {Name: "local", Kind: flags.Truth},
+		{Name: "timeout", Kind: flags.Int},
+		{Name: "batch-wait", Kind: flags.Float}, {Name: "module-dirs", Kind: flags.Texts},
+		{Name: "h", Kind: flags.Text},
 	}
 }
 
-// given are the flags of list that stand among the arguments.
+// given returns the flags of list that occur in the arguments.
 func given(args []string) []flags.Flag {
 	var some []flags.Flag
 	for _, f := range list() {
@@ -35,7 +37,7 @@ func given(args []string) []flags.Flag {
 	return some
 }
 
-// readers are the two that must read alike.
+// readers are the two readers that must agree.
 func readers() map[string]flags.Reader {
 	return map[string]flags.Reader{"flags": flags.Read, "urfave": Read}
 }
@@ -48,18 +50,22 @@ func TestBothReadersReadAlike(t *testing.T) {
 		rest   []string
 	}{
 		{"nothing", []string{"--"}, nil, nil},
-		{"arguments", []string{"--", "*", "", "--local", "help", "-h"}, nil, []string{"*", "", "--local", "help", "-h"}},
+		{"arguments", []string{"--", "*", "", "--local", "help", "-h"}, nil,
+			[]string{"*", "", "--local", "help", "-h"}},
 		{"a second end of options", []string{"--", "--", "x"}, nil, []string{"--", "x"}},
 		{"texts", []string{"--log-level=all", "--h=a=b", "--"}, []any{"all", "a=b"}, nil},
 		{"an empty text", []string{"--log-level=", "--"}, []any{""}, nil},
 		{"a text that looks like a flag", []string{"--log-level=--local", "--"}, []any{"--local"}, nil},
-		{"white space", []string{"--log-level= \n", "--module-dirs= /a ", "--module-dirs=\t", "--"}, []any{" \n", []any{" /a ", "\t"}}, nil},
+		{"white space", []string{"--log-level= \n", "--module-dirs= /a ", "--module-dirs=\t", "--"},
+			[]any{" \n", []any{" /a ", "\t"}}, nil},
 		{"commas", []string{"--module-dirs=a,b", "--module-dirs=c", "--"}, []any{[]any{"a,b", "c"}}, nil},
 		{"an empty one of several", []string{"--module-dirs=", "--"}, []any{[]any{""}}, nil},
 		{"numbers", []string{"--timeout=-5", "--batch-wait=-0.5", "--"}, []any{int64(-5), -0.5}, nil},
-		{"the largest number", []string{"--timeout=9223372036854775807", "--"}, []any{int64(math.MaxInt64)}, nil},
+		{"the largest number", []string{"--timeout=9223372036854775807", "--"},
+			[]any{int64(math.MaxInt64)}, nil},
 		{"no end of a wait", []string{"--batch-wait=+Inf", "--"}, []any{math.Inf(1)}, nil},
-		{"the last one counts", []string{"--timeout=1", "--timeout=2", "--log-level=a", "--log-level=b", "--"}, []any{"b", int64(2)}, nil},
+		{"the last one counts", []string{"--timeout=1", "--timeout=2", "--log-level=a",
+			"--log-level=b", "--"}, []any{"b", int64(2)}, nil},
 		{"truth", []string{"--local=true", "--local=true", "--", "x"}, []any{true}, []string{"x"}},
 	} {
 		for name, read := range readers() {
@@ -120,10 +126,10 @@ func FuzzReaders(f *testing.F) {
 	})
 }
 
-// arguments writes a command line down as package cli does.
+// arguments formats a command line as package cli does.
 func arguments(text string, number int64, real float64, several, args string, truth bool) []string {
 	line := []string{"--log-level=" + text, "--timeout=" + strconv.FormatInt(number, 10)}
-	if real == real { // optparse takes nan too, which equals nothing
+	if real == real { // optparse accepts nan too, which equals nothing
 		line = append(line, "--batch-wait="+strconv.FormatFloat(real, 'g', -1, 64))
 	}
 	for s := range strings.SplitSeq(several, "\x00") {
@@ -135,7 +141,7 @@ func arguments(text string, number int64, real float64, several, args string, tr
 	return append(append(line, "--"), strings.Split(args, "\x00")...)
 }
 
-// some and someTexts make no difference between nothing and an empty list.
+// some and someTexts treat nil and an empty list alike.
 func some(list []any) []any { return append([]any(nil), list...) }
 
 func someTexts(list []string) []string { return append([]string(nil), list...) }

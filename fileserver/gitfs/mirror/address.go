@@ -12,22 +12,24 @@ import (
 	"unicode/utf8"
 )
 
-// longestAddress is in bytes.
-const longestAddress = 4096
+// maxAddress is in bytes.
+const maxAddress = 4096
 
-// An address is where a repository is.
+// An address is the location of a repository.
 type address struct {
 	scheme string // http, https, ssh, git, file
-	remote string // what git gets: without a password
-	show   string // what people get
-	site   string // of http and https: the part that a password is for
+	remote string // the address for git: without a password
+	show   string // the address for logs
+	site   string // of http and https: the part that a password applies to
 	user   string // of http and https
 	secret string
 }
 
-// parseAddress reads the address of a repository. What is refused is not shown, since it may hold a password.
+// parseAddress parses the address of a repository. The error does not show a rejected address,
+// since it may hold a password.
 func parseAddress(s string) (address, error) {
-	if s == "" || len(s) > longestAddress || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+	if s == "" || len(s) > maxAddress || !utf8.ValidString(s) ||
+		strings.ContainsFunc(s, unicode.IsControl) {
 		return address{}, errors.New("the address of a git repository is empty, too long or not plain text")
 	}
 	scheme, _, full := strings.Cut(s, "://")
@@ -49,21 +51,24 @@ func helper() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9+.-]+::`) }
 func parseURL(scheme, s string) (address, error) {
 	u, err := url.Parse(s)
 	if err != nil {
-		return address{}, fmt.Errorf("the address of a git repository (%.8q…) is no URL", scheme+"://") // that of url has all of it
+		// the error of package url contains the whole address
+		return address{}, fmt.Errorf("the address of a git repository (%.8q…) is not a URL",
+			scheme+"://")
 	}
 	a := address{scheme: scheme}
 	host := u.Hostname()
 	switch {
 	case scheme == "file":
 		if u.Host != "" && u.Host != "localhost" || !path.IsAbs(u.Path) || u.User != nil {
-			return a, errors.New("file:// wants an absolute path, and no host")
+			return a, errors.New("file:// needs an absolute path and no host")
 		}
 		a.remote, a.show = s, s
 		return a, nil
 	case scheme != "http" && scheme != "https" && scheme != "ssh" && scheme != "git":
 		return a, fmt.Errorf("Unsupported transport '%.20s'", scheme) //nolint:staticcheck // Salt's text
-	case host == "" || strings.HasPrefix(host, "-") || strings.ContainsFunc(host, odd) || u.Fragment != "":
-		return a, fmt.Errorf("%s:// wants a host, and no fragment", scheme)
+	case host == "" || strings.HasPrefix(host, "-") || strings.ContainsFunc(host, notInHostName) ||
+		u.Fragment != "":
+		return a, fmt.Errorf("%s:// needs a host and no fragment", scheme)
 	case strings.HasPrefix(u.User.Username(), "-"):
 		return a, fmt.Errorf("the user of a %s:// address begins with -", scheme)
 	}
@@ -73,33 +78,35 @@ func parseURL(scheme, s string) (address, error) {
 		u.User = nil
 		a.site = scheme + "://" + u.Host + "/"
 	} else if password != "" {
-		return a, fmt.Errorf("%s:// takes no password in its address", scheme)
+		return a, fmt.Errorf("%s:// does not accept a password in its address", scheme)
 	}
 	a.remote = u.String()
 	a.show = a.remote
 	return a, nil
 }
 
-// odd are characters that no name of a host has.
-func odd(r rune) bool {
+// notInHostName reports whether a character never occurs in a host name.
+func notInHostName(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(".-_:", r)
 }
 
-// parseSCP reads USER@HOST:PATH.
+// parseSCP parses USER@HOST:PATH.
 func parseSCP(s string) (address, error) {
 	before, at, ok := strings.Cut(s, ":")
 	user, host, named := strings.Cut(before, "@")
 	if !named {
 		user, host = "", before
 	}
-	if !ok || host == "" || at == "" || strings.ContainsAny(before, "/\\ ") || strings.HasPrefix(user, "-") || strings.HasPrefix(host, "-") ||
-		strings.HasPrefix(at, "-") || strings.ContainsFunc(host, odd) {
-		return address{}, errors.New("it is no address of a git repository: URL, USER@HOST:PATH or absolute path")
+	if !ok || host == "" || at == "" || strings.ContainsAny(before, "/\\ ") ||
+		strings.HasPrefix(user, "-") || strings.HasPrefix(host, "-") ||
+		strings.HasPrefix(at, "-") || strings.ContainsFunc(host, notInHostName) {
+		return address{}, errors.New("not an address of a git repository (URL, USER@HOST:PATH or absolute path)")
 	}
 	return address{scheme: "ssh", remote: s, show: s}, nil
 }
 
-// checkAuth completes the options of signing in, and refuses what cannot work (salt/utils/gitfs.py, Pygit2.verify_auth).
+// checkAuth completes the authentication options, and rejects combinations that cannot work
+// (salt/utils/gitfs.py, Pygit2.verify_auth).
 func (a address) checkAuth(o *Options) error {
 	switch a.scheme {
 	case "http", "https":
@@ -108,20 +115,20 @@ func (a address) checkAuth(o *Options) error {
 			return nil
 		}
 		if (o.User == "") != (o.Password == "") {
-			return errors.New("user and password belong together, and one is missing")
+			return errors.New("user and password must both be set")
 		}
 		if o.User != "" && a.scheme == "http" && !o.InsecureAuth {
-			return errors.New("a password over http is for all to read: use https, or set insecure_auth")
+			return errors.New("a password over http can be read on the network: use https, or set insecure_auth")
 		}
 		if strings.ContainsAny(o.User, ":\r\n") || strings.ContainsAny(o.Password, "\r\n") {
-			return errors.New("user and password are one line each, and a user has no colon")
+			return errors.New("user and password must be one line each, and user must not contain a colon")
 		}
 	case "ssh":
 		if o.PrivKey == "" {
 			return nil
 		}
 		if !filepath.IsAbs(o.PrivKey) || strings.ContainsAny(o.PrivKey, "%\n\x00") {
-			return errors.New("privkey wants an absolute path")
+			return errors.New("privkey must be an absolute path")
 		}
 	}
 	return nil

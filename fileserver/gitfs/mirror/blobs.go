@@ -18,14 +18,15 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// usualBlobs is how many bytes of blobs lie on the disk.
-const usualBlobs = 2 << 30
+// defaultBlobs is the default limit for the bytes of blobs on the disk.
+const defaultBlobs = 2 << 30
 
-// Blobs keeps blobs of mirrors as plain files, so that pieces of a large one cost no more than its bytes. Those that were
-// not asked for the longest give way. Several goroutines and processes may use one directory.
+// Blobs caches blobs of mirrors as plain files, so that reading a piece of a large one costs no
+// more than its bytes. The least recently used blobs are evicted. Several goroutines and processes
+// may use one directory.
 type Blobs struct {
 	Dir  string
-	Most int64 // bytes that may lie there, but for the blob that came last; 0 means 2 GiB
+	Most int64 // limit in bytes, not counting the newest blob; 0 means 2 GiB
 
 	same  singleflight.Group
 	mu    sync.Mutex
@@ -33,13 +34,13 @@ type Blobs struct {
 	known bool  // they were counted
 }
 
-// Open opens a blob of a mirror. The file may be removed while it is open.
+// Open opens a blob of a mirror. The file may be removed while it is open. The caller closes it.
 func (b *Blobs) Open(ctx context.Context, m *Mirror, h Hash) (*os.File, error) {
 	for try := 0; ; try++ {
 		f, err := os.Open(b.path(h))
 		if err == nil {
 			now := time.Now()
-			_ = os.Chtimes(b.path(h), now, now) // the order of giving way only
+			_ = os.Chtimes(b.path(h), now, now) // only affects the order of eviction
 			return f, nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) || try == 2 {
@@ -59,7 +60,7 @@ func (b *Blobs) Open(ctx context.Context, m *Mirror, h Hash) (*os.File, error) {
 
 func (b *Blobs) path(h Hash) string { return filepath.Join(b.Dir, h.String()) }
 
-// fill writes a blob to its file, when its bytes are those that it is named by.
+// fill writes a blob to its file, after checking its hash.
 func (b *Blobs) fill(m *Mirror, h Hash) error {
 	size, err := m.Size(h)
 	if err != nil {
@@ -68,7 +69,8 @@ func (b *Blobs) fill(m *Mirror, h Hash) error {
 	if err := os.MkdirAll(b.Dir, 0o700); err != nil {
 		return err
 	}
-	err = atomicfile.Fill(b.path(h), atomicfile.Options{Prefix: "new-"}, func(f *os.File) error { return m.checkedCopy(f, h, size) })
+	err = atomicfile.Fill(b.path(h), atomicfile.Options{Prefix: "new-"},
+		func(f *os.File) error { return m.checkedCopy(f, h, size) })
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func (b *Blobs) fill(m *Mirror, h Hash) error {
 	return nil
 }
 
-// checkedCopy writes a blob to f. It fails when the bytes are not those that the blob is named by.
+// checkedCopy writes a blob to f. It fails if the bytes do not match the blob's hash.
 func (m *Mirror) checkedCopy(f *os.File, h Hash, size int64) error {
 	sum := sha1.New()
 	fmt.Fprintf(sum, "blob %d\x00", size)
@@ -98,13 +100,13 @@ func (w both) Write(p []byte) (int, error) {
 	return w.file.Write(p)
 }
 
-// bound removes files when many bytes came since it last looked.
+// bound evicts files once enough bytes were added since its last run.
 func (b *Blobs) bound(size int64, but Hash) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	most := b.Most
 	if most <= 0 {
-		most = usualBlobs
+		most = defaultBlobs
 	}
 	if b.added += size; b.known && b.added < most/8 {
 		return

@@ -1,17 +1,19 @@
-// Package mirror keeps bare clones of git repositories up to date and reads them. It knows nothing of file servers, so that
-// git_pillar can use it too.
+// Package mirror keeps bare clones of git repositories up to date and reads them. It does not
+// depend on file servers, so that git_pillar can use it too.
 //
-// The git program fetches, and go-git reads. Fetching is where repositories of strangers, networks, ssh agents and proxies
-// come in: a program can be killed at its limit whatever it waits for, keeps the memory of a large pack to itself, and
-// speaks every protocol and server there is; go-git needs it for local repositories too, and cannot end the hand-shake of an
-// ssh server that is silent. Reading happens for each request, where a program for each blob would be too slow. Without the
-// git program (2.31 or later) what was fetched before is served on.
+// The git program fetches, and go-git reads. Fetching deals with untrusted repositories, networks,
+// ssh agents and proxies. A program can be killed at its time limit whatever it waits for, keeps
+// the memory of a large pack to itself, and supports every protocol and server. go-git needs the
+// program for local repositories too, and cannot interrupt the handshake with a silent ssh server.
+// Reading happens for each request, and a program for each blob would be too slow. Without the git
+// program (2.31 or later), the content fetched before is still served.
 //
-// A fetch changes nothing of what is read until it is complete: its branches and tags are then written to a file, at once,
-// and readers, also those in other processes, look at that file alone. Locks of updates are the kernel's.
+// A fetch does not affect readers until it is complete. Its branches and tags are then written to a
+// file atomically, and readers, including those in other processes, use only that file. Update
+// locks are kernel locks.
 //
-// git runs with no configuration but that of its command: no hooks, no helpers, no submodules, one protocol. Passwords are
-// in its environment only.
+// git runs with no configuration but that of its command line: no hooks, no helpers, no submodules,
+// one protocol. Passwords are passed only in its environment.
 package mirror
 
 import (
@@ -31,7 +33,7 @@ import (
 	"github.com/brineproject/brine/daemon"
 )
 
-// Errors that callers decide on.
+// Errors that callers can check for.
 var (
 	// ErrLocked is wrapped by Update when an operator locked the mirror.
 	ErrLocked = errors.New("updates are locked")
@@ -39,16 +41,16 @@ var (
 	ErrMissing = errors.New("no such object")
 )
 
-// usualLimit is the longest that one update may take.
-const usualLimit = 15 * time.Minute
+// defaultLimit is the default time limit of an update.
+const defaultLimit = 15 * time.Minute
 
-// busyWait is how long an update waits for that of another process.
+// busyWait is how long an update waits for an update by another process.
 const busyWait = 30 * time.Second
 
-// Options say what is mirrored, and how it is reached.
+// Options say which repository is mirrored, and how it is reached.
 type Options struct {
 	URL      string // http, https, ssh, git, file, USER@HOST:PATH or an absolute path
-	Name     string // tells mirrors of one URL apart
+	Name     string // distinguishes mirrors of the same URL
 	Refspecs []string
 	// NoVerify accepts any certificate.
 	NoVerify bool
@@ -56,20 +58,20 @@ type Options struct {
 	// User and Password are for http and https; over http only with InsecureAuth.
 	User, Password string
 	InsecureAuth   bool
-	// PrivKey is the file of the key for ssh, and Passphrase what it is encrypted with. "" leaves it to ssh.
+	// PrivKey is the key file for ssh, and Passphrase decrypts it. If PrivKey is "", ssh chooses.
 	PrivKey, Passphrase string
 	// Root is the directory of all mirrors.
 	Root string
-	// Limit is the longest that an update may take; 0 means 15 minutes.
+	// Limit is the time limit of an update; 0 means 15 minutes.
 	Limit time.Duration
 }
 
-// A Mirror is a clone of one repository. Several goroutines and processes may use it.
+// A Mirror is a clone of one repository. It is safe for concurrent use, also by several processes.
 type Mirror struct {
 	o     Options
 	addr  address
 	key   string
-	packs int // more are made one
+	packs int // more packs than this are merged into one
 
 	update sync.Mutex
 	mu     sync.Mutex
@@ -77,8 +79,8 @@ type Mirror struct {
 	store  *store
 }
 
-// Open returns the mirror of a repository, and touches neither disk nor network. The error says what is wrong with the
-// options, without their secrets.
+// Open returns the mirror of a repository, without touching the disk or the network. The error
+// describes invalid options without their secrets.
 func Open(o Options) (*Mirror, error) {
 	addr, err := parseAddress(o.URL)
 	if err != nil {
@@ -93,23 +95,26 @@ func Open(o Options) (*Mirror, error) {
 		}
 	}
 	if o.Limit <= 0 {
-		o.Limit = usualLimit
+		o.Limit = defaultLimit
 	}
-	return &Mirror{o: o, addr: addr, key: o.key(), packs: usualPacks}, nil
+	return &Mirror{o: o, addr: addr, key: o.key(), packs: defaultPacks}, nil
 }
 
-// checkRefspec refuses what git could take for something else than a refspec that writes below refs.
+// checkRefspec rejects anything that git could read as something other than a refspec that writes
+// below refs.
 func checkRefspec(s string) error {
 	from, to, paired := strings.Cut(strings.TrimLeft(s, "+^"), ":")
-	if from == "" || strings.HasPrefix(s, "-") || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) ||
+	if from == "" || strings.HasPrefix(s, "-") ||
+		strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) ||
 		paired && (!strings.HasPrefix(to, "refs/") || strings.Contains(to, "..")) {
-		return fmt.Errorf("%q is no refspec that writes below refs/", s)
+		return fmt.Errorf("%q is not a refspec that writes below refs/", s)
 	}
 	return nil
 }
 
-// key names the directory of a mirror: the hash of all of its address and of the options that decide what is in it. Each part
-// has its length in front, so that no two sets of parts look alike.
+// key returns the name of a mirror's directory: the hash of its whole address and of the options
+// that determine its content. Each part is prefixed with its length, so that different sets of
+// parts never collide.
 func (o Options) key() string {
 	var all []byte
 	for _, p := range append([]string{o.URL, o.Name, o.User, o.PrivKey}, o.Refspecs...) {
@@ -120,16 +125,16 @@ func (o Options) key() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Key is the name of the mirror's directory below Options.Root.
+// Key returns the name of the mirror's directory below Options.Root.
 func (m *Mirror) Key() string { return m.key }
 
 // Local reports whether the repository is on this host's disk.
 func (m *Mirror) Local() bool { return m.addr.scheme == "file" }
 
-// URL returns the address, without a password.
+// URL returns the address without a password.
 func (m *Mirror) URL() string { return m.addr.show }
 
-// Is reports whether this is the mirror of an address, which may have its password.
+// Is reports whether this mirror has an address, given with or without its password.
 func (m *Mirror) Is(url string) bool { return url == m.o.URL || url == m.addr.show }
 
 func (m *Mirror) dir() string      { return filepath.Join(m.o.Root, m.key) }
@@ -137,7 +142,8 @@ func (m *Mirror) gitDir() string   { return filepath.Join(m.dir(), "git") }
 func (m *Mirror) refsFile() string { return filepath.Join(m.dir(), "refs") }
 func (m *Mirror) mark() string     { return filepath.Join(m.dir(), "update.lk") }
 
-// Update fetches what is new, and reports whether branches or tags changed. An update by another process is waited for.
+// Update fetches new content, and reports whether branches or tags changed. It waits for an update
+// by another process.
 func (m *Mirror) Update(ctx context.Context) (changed bool, err error) {
 	m.update.Lock()
 	defer m.update.Unlock()
@@ -158,7 +164,8 @@ func (m *Mirror) Update(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// lock takes the kernel's lock of the mirror, which does not lie in its directory so that this can be removed under it.
+// lock takes the kernel lock of the mirror. The lock file lies outside the mirror's directory, so
+// that the directory can be removed while the lock is held.
 func (m *Mirror) lock(ctx context.Context) (free func() error, err error) {
 	dir := filepath.Join(m.o.Root, "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -172,8 +179,8 @@ func (m *Mirror) lock(ctx context.Context) (free func() error, err error) {
 	}
 }
 
-// Lock keeps the mirror from being updated until Unlock, also by other processes and after a restart. It reports whether
-// that is new.
+// Lock keeps the mirror from being updated until Unlock, also by other processes and after a
+// restart. It reports whether the mirror was unlocked before.
 func (m *Mirror) Lock() (bool, error) {
 	if err := os.MkdirAll(m.dir(), 0o700); err != nil {
 		return false, err
@@ -188,7 +195,7 @@ func (m *Mirror) Lock() (bool, error) {
 	return true, f.Close()
 }
 
-// Unlock takes the lock of Lock away, and reports whether there was one.
+// Unlock removes the lock set by Lock, and reports whether there was one.
 func (m *Mirror) Unlock() (bool, error) {
 	err := os.Remove(m.mark())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -197,7 +204,7 @@ func (m *Mirror) Unlock() (bool, error) {
 	return err == nil, err
 }
 
-// Remove removes all of the mirror from the disk.
+// Remove removes the mirror from the disk.
 func (m *Mirror) Remove(ctx context.Context) error {
 	m.update.Lock()
 	defer m.update.Unlock()
@@ -208,7 +215,7 @@ func (m *Mirror) Remove(ctx context.Context) error {
 	return errors.Join(os.RemoveAll(m.dir()), free())
 }
 
-// Sweep removes mirrors below root whose keys are not kept.
+// Sweep removes mirrors below root whose keys are not in keep.
 func Sweep(ctx context.Context, root string, keep map[string]bool) error {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,7 +224,8 @@ func Sweep(ctx context.Context, root string, keep map[string]bool) error {
 	var errs []error
 	for _, e := range entries {
 		name := e.Name()
-		if raw, bad := hex.DecodeString(name); !e.IsDir() || keep[name] || bad != nil || len(raw) != sha256.Size {
+		if raw, bad := hex.DecodeString(name); !e.IsDir() || keep[name] || bad != nil ||
+			len(raw) != sha256.Size {
 			continue
 		}
 		errs = append(errs, (&Mirror{o: Options{Root: root}, key: name}).Remove(ctx))

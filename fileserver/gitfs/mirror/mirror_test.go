@@ -55,7 +55,8 @@ func (s *source) git(args ...string) {
 	if len(args) > 0 && args[0] != "init" {
 		cmd.Dir = s.dir
 	}
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -101,7 +102,7 @@ func update(t *testing.T, m *Mirror, want bool) {
 	}
 }
 
-// content returns a file at the top of a tree.
+// content returns the content of a file at the top of a tree.
 func content(t *testing.T, m *Mirror, tree Hash, name string) string {
 	t.Helper()
 	entries, err := m.Tree(tree)
@@ -143,12 +144,13 @@ func TestUpdatesFollowBranchesAndTags(t *testing.T) {
 	update(t, m, true)
 	update(t, m, false)
 	r := refs(t, m)
-	for name, tree := range map[string]Hash{"master": r.Branches["master"], "dev": r.Branches["team/dev"], "light": r.Tags["light"], "heavy": r.Tags["heavy"]} {
+	for name, tree := range map[string]Hash{"master": r.Branches["master"],
+		"dev": r.Branches["team/dev"], "light": r.Tags["light"], "heavy": r.Tags["heavy"]} {
 		if got := content(t, m, tree, "a"); got != "one" {
 			t.Errorf("a in %s = %q", name, got)
 		}
 	}
-	other := open(t, Options{URL: "file://" + s.dir, Root: m.o.Root}) // as another process
+	other := open(t, Options{URL: "file://" + s.dir, Root: m.o.Root}) // like another process
 	s.commit(map[string]string{"a": "two"})
 	s.git("branch", "-D", "team/dev")
 	s.git("tag", "-d", "light")
@@ -162,7 +164,7 @@ func TestUpdatesFollowBranchesAndTags(t *testing.T) {
 	}
 }
 
-// TestManyPacksBecomeOne updates a mirror until git makes its packs one, while it is open.
+// TestManyPacksBecomeOne updates an open mirror until git merges its packs into one.
 func TestManyPacksBecomeOne(t *testing.T) {
 	s := newSource(t)
 	s.commit(map[string]string{"a": "0"})
@@ -195,13 +197,14 @@ func TestManyPacksBecomeOne(t *testing.T) {
 	}
 }
 
-// TestAKilledUpdateLeavesNoLock leaves what git leaves when it is killed.
+// TestAKilledUpdateLeavesNoLock recreates what git leaves behind when it is killed.
 func TestAKilledUpdateLeavesNoLock(t *testing.T) {
 	s := newSource(t)
 	s.commit(map[string]string{"a": "one"})
 	m := open(t, Options{URL: s.dir})
 	update(t, m, true)
-	for _, left := range []string{"packed-refs.lock", "refs/remotes/origin/master.lock", "shallow.lock", "objects/pack/tmp_pack_x"} {
+	for _, left := range []string{"packed-refs.lock", "refs/remotes/origin/master.lock",
+		"shallow.lock", "objects/pack/tmp_pack_x"} {
 		if err := os.WriteFile(filepath.Join(m.gitDir(), left), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +238,7 @@ func TestOperatorsLock(t *testing.T) {
 
 const marker = "marker-4711"
 
-// serve serves a repository over http, to those who know the password when there is one.
+// serve serves a repository over http. If password is not empty, clients need it.
 func serve(t *testing.T, s *source, password string) (url string) {
 	t.Helper()
 	out, err := exec.Command("git", "--exec-path").Output()
@@ -243,7 +246,8 @@ func serve(t *testing.T, s *source, password string) (url string) {
 		t.Fatal(err)
 	}
 	h := &cgi.Handler{Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), Root: "/",
-		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(s.dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}, Stderr: io.Discard}
+		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(s.dir), "GIT_HTTP_EXPORT_ALL=1",
+			"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}, Stderr: io.Discard}
 	_, err = os.Stat(h.Path)
 	need.That(t, "git http-backend", err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -258,12 +262,13 @@ func serve(t *testing.T, s *source, password string) (url string) {
 	return server.URL + "/source/.git"
 }
 
-// record puts a program before the one of this name that writes its arguments to a file.
+// record puts a program of this name first in PATH that writes its arguments to a file.
 func record(t *testing.T, name, then string) (file string) {
 	t.Helper()
 	dir := t.TempDir()
 	file = filepath.Join(dir, "arguments")
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >>"+file+"\n"+then+"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name),
+		[]byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >>"+file+"\n"+then+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -282,7 +287,8 @@ func TestHTTPWithPasswords(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), marker) || !strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("with a wrong password: %v", err)
 	}
-	if _, err := Open(Options{URL: url, User: "u", Password: marker}); err == nil || strings.Contains(err.Error(), marker) {
+	if _, err := Open(Options{URL: url, User: "u", Password: marker}); err == nil ||
+		strings.Contains(err.Error(), marker) {
 		t.Errorf("a password over http: %v", err)
 	}
 	g, err := m.newGit()
@@ -298,7 +304,7 @@ func TestHTTPWithPasswords(t *testing.T) {
 	}
 }
 
-// TestSSH has a program in the place of ssh that runs what it is to run over there.
+// TestSSH replaces ssh by a program that runs the remote command locally.
 func TestSSH(t *testing.T) {
 	s := newSource(t)
 	s.commit(map[string]string{"a": "one"})
@@ -317,15 +323,19 @@ func TestSSH(t *testing.T) {
 	}
 	update(t, open(t, Options{URL: "git@host.example:" + s.dir, PrivKey: key}), true)
 	said, _ := os.ReadFile(arguments)
-	if !strings.Contains(string(said), "BatchMode=yes\n") || !strings.Contains(string(said), "-i\n"+key+"\n") || !strings.Contains(string(said), "\ngit@host.example\n") {
+	if !strings.Contains(string(said), "BatchMode=yes\n") ||
+		!strings.Contains(string(said), "-i\n"+key+"\n") ||
+		!strings.Contains(string(said), "\ngit@host.example\n") {
 		t.Errorf("arguments of ssh: %s", said)
 	}
 	update(t, open(t, Options{URL: "ssh://git@host.example" + s.dir, PrivKey: key, Passphrase: marker}), true)
 	said, _ = os.ReadFile(arguments)
-	if !strings.Contains(string(said), "IdentityAgent=SSH_AUTH_SOCK\n") || strings.Contains(string(said), marker) {
+	if !strings.Contains(string(said), "IdentityAgent=SSH_AUTH_SOCK\n") ||
+		strings.Contains(string(said), marker) {
 		t.Errorf("arguments of ssh: %s", said)
 	}
-	if _, err := open(t, Options{URL: "ssh://git@h/x", PrivKey: key, Passphrase: "wrong-" + marker}).Update(t.Context()); err == nil || strings.Contains(err.Error(), marker) {
+	if _, err := open(t, Options{URL: "ssh://git@h/x", PrivKey: key, Passphrase: "wrong-" +
+		marker}).Update(t.Context()); err == nil || strings.Contains(err.Error(), marker) {
 		t.Errorf("a wrong passphrase: %v", err)
 	}
 	a, err := newAgent(key, marker)
@@ -344,7 +354,7 @@ func TestSSH(t *testing.T) {
 	}
 }
 
-// TestASilentServerEndsAtTheLimit also checks that what was fetched before is there.
+// TestASilentServerEndsAtTheLimit also checks that the content fetched before is still there.
 func TestASilentServerEndsAtTheLimit(t *testing.T) {
 	s := newSource(t)
 	s.commit(map[string]string{"a": "one"})
@@ -372,7 +382,8 @@ func TestASilentServerEndsAtTheLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = m.Update(t.Context())
-		if err == nil || !strings.Contains(err.Error(), l.Addr().String()) || !strings.Contains(err.Error(), "in time") {
+		if err == nil || !strings.Contains(err.Error(), l.Addr().String()) ||
+			!strings.Contains(err.Error(), "in time") {
 			t.Errorf("%s: %v", scheme, err)
 		}
 		(<-accepted).Close()
@@ -384,7 +395,8 @@ func TestASilentServerEndsAtTheLimit(t *testing.T) {
 
 func TestHooksAndHelpersNeverRun(t *testing.T) {
 	s := newSource(t)
-	s.commit(map[string]string{"a": "one", ".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = ext::sh -c touch% hooked\n"})
+	s.commit(map[string]string{"a": "one",
+		".gitmodules": "[submodule \"x\"]\n\tpath = x\n\turl = ext::sh -c touch% hooked\n"})
 	trap := filepath.Join(t.TempDir(), "hooked")
 	home := t.TempDir()
 	script := "#!/bin/sh\ntouch " + trap + "\n"
@@ -397,7 +409,8 @@ func TestHooksAndHelpersNeverRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	config := "[core]\n\thooksPath = " + hooks + "\n[url \"ext::sh -c touch% " + trap + "%\"]\n\tinsteadOf = " + s.dir + "\n"
+	config := "[core]\n\thooksPath = " + hooks + "\n[url \"ext::sh -c touch% " + trap +
+		"%\"]\n\tinsteadOf = " + s.dir + "\n"
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -413,32 +426,39 @@ func TestHooksAndHelpersNeverRun(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	for in, want := range map[string]string{
-		"https://host/a.git": "https://host/a.git", "https://u:pw@host:8/a": "https://host:8/a", "https://token@host/a": "https://host/a",
-		"ssh://git@host:22/a.git": "ssh://git@host:22/a.git", "git@host:a/b.git": "git@host:a/b.git", "host:a": "host:a",
-		"file:///srv/a": "file:///srv/a", "/srv/a": "/srv/a", "git://host/a": "git://host/a", "HTTPS://host/a": "https://host/a",
+		"https://host/a.git": "https://host/a.git", "https://u:pw@host:8/a": "https://host:8/a",
+		"https://token@host/a":    "https://host/a",
+		"ssh://git@host:22/a.git": "ssh://git@host:22/a.git",
+		"git@host:a/b.git":        "git@host:a/b.git", "host:a": "host:a",
+		"file:///srv/a": "file:///srv/a", "/srv/a": "/srv/a", "git://host/a": "git://host/a",
+		"HTTPS://host/a": "https://host/a",
 	} {
 		a, err := parseAddress(in)
 		if err != nil || a.show != want || a.remote != want {
 			t.Errorf("%s: %+v, %v", in, a, err)
 		}
 	}
-	for _, in := range []string{"", "ext::sh -c id", "ext::sh%20-c%20id", "fd::17", "--upload-pack=id", "-x", "a\nb", "/a\x00b", "https://-host/a", "ssh://-oProxyCommand=id/a",
-		"ssh://-l@host/a", "-oProxyCommand=id:a", "git@-host:a", "-u@host:a", "git@host:-a", "ftp://host/a", "ext://host/a", "https://", "file://host/a", "file:///a\x7f", "a:\n",
-		"relative/path", "a b:c", "https://ho st/a", "https://h%2f/a", "ssh://u:pw@host/a", "https://h/a#f", strings.Repeat("h", 5000) + ":a"} {
+	for _, in := range []string{"", "ext::sh -c id", "ext::sh%20-c%20id", "fd::17",
+		"--upload-pack=id", "-x", "a\nb", "/a\x00b", "https://-host/a", "ssh://-oProxyCommand=id/a",
+		"ssh://-l@host/a", "-oProxyCommand=id:a", "git@-host:a", "-u@host:a", "git@host:-a",
+		"ftp://host/a", "ext://host/a", "https://", "file://host/a", "file:///a\x7f", "a:\n",
+		"relative/path", "a b:c", "https://ho st/a", "https://h%2f/a", "ssh://u:pw@host/a",
+		"https://h/a#f", strings.Repeat("h", 5000) + ":a"} {
 		if a, err := parseAddress(in); err == nil {
 			t.Errorf("%q is taken: %+v", in, a)
 		} else if strings.Contains(err.Error(), "pw") {
 			t.Errorf("%q: the error has the password: %v", in, err)
 		}
 	}
-	for _, spec := range []string{"", "--upload-pack=x", "a b", "a:b", "+refs/heads/*:/etc/x", "a:refs/../x", "a\nb"} {
+	for _, spec := range []string{"", "--upload-pack=x", "a b", "a:b", "+refs/heads/*:/etc/x",
+		"a:refs/../x", "a\nb"} {
 		if checkRefspec(spec) == nil {
 			t.Errorf("refspec %q is taken", spec)
 		}
 	}
 }
 
-// TestCVE2023_20898 takes pairs that differ in where one part ends and the next begins.
+// TestCVE2023_20898 uses pairs that differ only in where one part ends and the next begins.
 func TestCVE2023_20898(t *testing.T) {
 	seed := rand.New(rand.NewPCG(1, 2))
 	const letters = "a:1/"
@@ -467,7 +487,7 @@ func TestCVE2023_20898(t *testing.T) {
 	}
 }
 
-// TestLargeBlobsAreNotHeldWhole reads one of 100 MiB.
+// TestLargeBlobsAreNotHeldWhole reads a blob of 100 MiB.
 func TestLargeBlobsAreNotHeldWhole(t *testing.T) {
 	s := newSource(t)
 	noise := make([]byte, 1<<20)

@@ -14,12 +14,12 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// Bounds of what is read of a repository.
+// Limits for reading a repository.
 const (
-	cached      = 8 * cache.MiByte // objects in memory, for each mirror
-	streamed    = 1 << 20          // larger objects are never in memory whole
-	largestTree = 16 << 20
-	largestHead = 1 << 20 // of a commit
+	cached   = 8 * cache.MiByte // objects in memory, for each mirror
+	streamed = 1 << 20          // larger objects are never in memory whole
+	maxTree  = 16 << 20
+	maxHead  = 1 << 20 // of a commit
 )
 
 // An Entry is one name in a tree.
@@ -29,23 +29,24 @@ type Entry struct {
 	Hash Hash
 }
 
-// Kinds of entries. Others, such as submodules, are neither.
+// Kinds of entries. Others, such as submodules, are none of these.
 func (e Entry) Dir() bool  { return e.Mode&0o170000 == 0o040000 }
 func (e Entry) Link() bool { return e.Mode == 0o120000 }
 func (e Entry) File() bool { return e.Mode&0o170000 == 0o100000 }
 
-// store reads objects, one after the other: those of go-git are for one goroutine.
+// store reads objects one at a time: go-git's storage is not safe for concurrent use.
 type store struct {
 	mu      sync.Mutex
 	objects *filesystem.Storage
 }
 
 func openStore(gitDir string) *store {
-	return &store{objects: filesystem.NewStorageWithOptions(osfs.New(gitDir), cache.NewObjectLRU(cached), filesystem.Options{LargeObjectThreshold: streamed})}
+	return &store{objects: filesystem.NewStorageWithOptions(osfs.New(gitDir),
+		cache.NewObjectLRU(cached), filesystem.Options{LargeObjectThreshold: streamed})}
 }
 
-// use calls f with the objects. When it cannot read, it is called once more with the packs of now, since git may have made
-// many packs one.
+// use calls f with the object storage. If f cannot read an object, use opens the current packs and
+// calls f once more, since git may have merged packs meanwhile.
 func (m *Mirror) use(f func(*filesystem.Storage) error) error {
 	for again := false; ; again = true {
 		s := m.current(again)
@@ -53,7 +54,7 @@ func (m *Mirror) use(f func(*filesystem.Storage) error) error {
 		err := f(s.objects)
 		s.mu.Unlock()
 		if err == nil || again {
-			return m.told(err)
+			return m.wrapError(err)
 		}
 	}
 }
@@ -67,7 +68,7 @@ func (m *Mirror) current(fresh bool) *store {
 	return m.store
 }
 
-func (m *Mirror) told(err error) error {
+func (m *Mirror) wrapError(err error) error {
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		err = errors.Join(ErrMissing, err)
 	}
@@ -77,9 +78,10 @@ func (m *Mirror) told(err error) error {
 	return err
 }
 
-// Tree returns the entries of a tree, in git's order. Those whose names are no names of files are left out.
+// Tree returns the entries of a tree, in git's order. Entries whose names are not valid file names
+// are left out.
 func (m *Mirror) Tree(h Hash) ([]Entry, error) {
-	text, err := m.read(plumbing.TreeObject, h, largestTree)
+	text, err := m.read(plumbing.TreeObject, h, maxTree)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +94,7 @@ func (m *Mirror) Tree(h Hash) ([]Entry, error) {
 
 // Commit returns the tree of a commit.
 func (m *Mirror) Commit(h Hash) (Hash, error) {
-	text, err := m.read(plumbing.CommitObject, h, largestHead)
+	text, err := m.read(plumbing.CommitObject, h, maxHead)
 	if err != nil {
 		return Hash{}, err
 	}
@@ -104,7 +106,7 @@ func (m *Mirror) Commit(h Hash) (Hash, error) {
 	return tree, nil
 }
 
-// Size returns the bytes of a blob.
+// Size returns the size of a blob in bytes.
 func (m *Mirror) Size(h Hash) (n int64, err error) {
 	err = m.use(func(s *filesystem.Storage) error {
 		n, err = s.EncodedObjectSize(plumbing.Hash(h))
@@ -113,7 +115,7 @@ func (m *Mirror) Size(h Hash) (n int64, err error) {
 	return n, err
 }
 
-// Blob returns a blob of at most so many bytes.
+// Blob returns a blob of at most that many bytes.
 func (m *Mirror) Blob(h Hash, most int64) ([]byte, error) {
 	return m.read(plumbing.BlobObject, h, most)
 }
@@ -135,14 +137,14 @@ func (m *Mirror) read(kind plumbing.ObjectType, h Hash, most int64) (text []byte
 	return text, err
 }
 
-// Copy writes a blob of any size to w. Other reads go on meanwhile.
+// Copy writes a blob of any size to w. It does not block other reads.
 func (m *Mirror) Copy(w io.Writer, h Hash) error {
 	s := openStore(m.gitDir())
 	o, err := s.objects.EncodedObject(plumbing.BlobObject, plumbing.Hash(h))
 	if err == nil {
 		err = copyObject(w, o)
 	}
-	return m.told(err)
+	return m.wrapError(err)
 }
 
 func copyObject(w io.Writer, o plumbing.EncodedObject) error {
@@ -154,10 +156,11 @@ func copyObject(w io.Writer, o plumbing.EncodedObject) error {
 	return errors.Join(err, r.Close())
 }
 
-// errTree is of trees that are cut off, or are none.
-var errTree = errors.New("it is no tree")
+// errTree is the error for malformed or truncated trees.
+var errTree = errors.New("malformed tree")
 
-// parseTree reads a tree: mode in octal, space, name, zero byte, hash (Documentation/gitformat-pack; git's tree-walk.c).
+// parseTree parses a tree: mode in octal, space, name, zero byte, hash
+// (Documentation/gitformat-pack; git's tree-walk.c).
 func parseTree(b []byte) ([]Entry, error) {
 	var entries []Entry
 	for len(b) > 0 {

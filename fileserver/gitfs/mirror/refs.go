@@ -21,7 +21,7 @@ type Hash [20]byte
 // String returns the hash in hex digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// ParseHash reads 40 hex digits.
+// ParseHash parses 40 hex digits.
 func ParseHash(s string) (h Hash, ok bool) {
 	raw, err := hex.DecodeString(s)
 	if err != nil || len(raw) != len(h) {
@@ -30,27 +30,28 @@ func ParseHash(s string) (h Hash, ok bool) {
 	return Hash(raw), true
 }
 
-// Refs are the trees of branches and tags, by name. They must not be changed.
+// Refs maps the names of branches and tags to their trees. The maps must not be changed.
 type Refs struct{ Branches, Tags map[string]Hash }
 
-// seen is what the file of refs said, and which file that was.
+// seen is the content of the refs file, and the identity of the file that was read.
 type seen struct {
 	Refs
 	info os.FileInfo
 }
 
-// publish puts what for-each-ref says in force, if it is new.
+// publish makes the output of for-each-ref the current refs, if it is new.
 func (m *Mirror) publish(text []byte) (changed bool, err error) {
 	if old, err := os.ReadFile(m.refsFile()); err == nil && bytes.Equal(old, text) {
 		return false, nil
 	}
-	if err := atomicfile.Write(m.refsFile(), text, atomicfile.Options{Sync: true, Prefix: ".refs"}); err != nil {
-		return false, fmt.Errorf("keep the list of refs: %w", err)
+	if err := atomicfile.Write(m.refsFile(), text,
+		atomicfile.Options{Sync: true, Prefix: ".refs"}); err != nil {
+		return false, fmt.Errorf("store the list of refs: %w", err)
 	}
 	return true, nil
 }
 
-// Fetched returns when branches and tags last changed; the zero time before the first update.
+// Fetched returns when branches and tags last changed, or the zero time before the first update.
 func (m *Mirror) Fetched() time.Time {
 	if info, err := os.Stat(m.refsFile()); err == nil {
 		return info.ModTime()
@@ -58,7 +59,8 @@ func (m *Mirror) Fetched() time.Time {
 	return time.Time{}
 }
 
-// Refs returns the branches and tags of the last update that was complete, in whatever process that was; none before it.
+// Refs returns the branches and tags of the last complete update, by whatever process; none before
+// the first one.
 func (m *Mirror) Refs() (Refs, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +72,8 @@ func (m *Mirror) Refs() (Refs, error) {
 	if err != nil {
 		return Refs{}, err
 	}
-	if m.seen != nil && os.SameFile(info, m.seen.info) && info.ModTime().Equal(m.seen.info.ModTime()) && info.Size() == m.seen.info.Size() {
+	if m.seen != nil && os.SameFile(info, m.seen.info) &&
+		info.ModTime().Equal(m.seen.info.ModTime()) && info.Size() == m.seen.info.Size() {
 		return m.seen.Refs, nil
 	}
 	s, err := readRefs(m.refsFile())
@@ -91,12 +94,13 @@ func readRefs(file string) (*seen, error) {
 	if s.info, err = f.Stat(); err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, largestRefs))
+	text, err := io.ReadAll(io.LimitReader(f, maxRefs))
 	s.Refs = parseRefs(string(text))
 	return s, err
 }
 
-// parseRefs reads lines of name, object and tree. A tag that is an object of its own has an empty place before the tree.
+// parseRefs parses lines of name, object and tree. For an annotated tag there is an empty field
+// before the tree.
 func parseRefs(text string) Refs {
 	r := Refs{Branches: map[string]Hash{}, Tags: map[string]Hash{}}
 	for line := range strings.Lines(text) {

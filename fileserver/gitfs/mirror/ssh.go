@@ -12,15 +12,16 @@ import (
 	sshagent "golang.org/x/crypto/ssh/agent"
 )
 
-// Commands of ssh: git gives them to a shell, so they are fixed. ssh asks nobody, and ends when its server is silent.
+// Commands for ssh. git hands them to a shell, so they are fixed. ssh never prompts, and ends when
+// its server stays silent.
 const (
 	sshCommand = `ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4 -o ControlMaster=no -o ControlPath=none`
 	sshWithKey = sshCommand + ` -o IdentitiesOnly=yes -i "$BRINE_GIT_KEY"`
 	sshAgent   = sshCommand + ` -o IdentityFile=none -o IdentityAgent=SSH_AUTH_SOCK`
 )
 
-// useSSH has git use ssh, with a key if there is one. A key with a passphrase is decrypted here and lent by an agent, so
-// that the passphrase goes nowhere.
+// useSSH configures git to use ssh, with a key if there is one. A key with a passphrase is
+// decrypted here and offered by an agent, so that the passphrase never leaves this process.
 func (g *git) useSSH(o Options) (err error) {
 	command := sshCommand
 	switch {
@@ -38,14 +39,14 @@ func (g *git) useSSH(o Options) (err error) {
 	return nil
 }
 
-// An agent lends one key to ssh, on a socket that belongs to this user.
+// An agent offers one key to ssh, on a socket that belongs to this user.
 type agent struct {
 	dir      string
 	listener net.Listener
 	done     sync.WaitGroup
 
 	mu     sync.Mutex
-	client net.Conn // the one that is served; nil between two
+	client net.Conn // the client being served; nil between two clients
 	closed bool
 }
 
@@ -88,7 +89,8 @@ func (a *agent) serve(ring sshagent.Agent) {
 	}
 }
 
-// take notes who is served, so that close can end it. It reports whether anybody is to be served yet.
+// take records the client being served, so that close can end it. It reports false if the agent is
+// closed.
 func (a *agent) take(c net.Conn) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

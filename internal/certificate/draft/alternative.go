@@ -9,14 +9,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// subjectNames makes subjectAltName.
+// subjectNames builds subjectAltName.
 func subjectNames(_ about, v any) (any, bool, error) {
 	list, critical := names(v)
 	out, err := generals(list)
 	return out, critical, err
 }
 
-// issuerNames makes issuerAltName and certificateIssuer; issuer:copy stands for the names of the certificate that signs.
+// issuerNames builds issuerAltName and certificateIssuer; issuer:copy is replaced by the names of
+// the signing certificate.
 func issuerNames(a about, v any) (any, bool, error) {
 	list, critical := names(v)
 	var out []asn1.RawValue
@@ -36,7 +37,7 @@ func issuerNames(a about, v any) (any, bool, error) {
 	return append(out, more...), critical, err
 }
 
-// alternatives returns the alternative names of the certificate that signs.
+// alternatives returns the alternative names of the signing certificate.
 func (a about) alternatives() ([]asn1.RawValue, error) {
 	if a.authority == nil {
 		return nil, loader.Exception("RuntimeError", "Need CA certificate to copy to issuerAltName")
@@ -53,7 +54,8 @@ func (a about) alternatives() ([]asn1.RawValue, error) {
 	return list, nil
 }
 
-// access makes authorityInfoAccess: a method and a general name, with a semicolon between them in a text.
+// access builds authorityInfoAccess: a method and a general name, separated by a semicolon in a
+// text.
 func access(_ about, v any) (any, bool, error) {
 	var list []pair
 	add := func(m *data.Map) {
@@ -71,7 +73,8 @@ func access(_ about, v any) (any, bool, error) {
 			}
 			method, place, ok := strings.Cut(part, ";")
 			if !ok {
-				return nil, false, loader.Exception("ValueError", "not enough values to unpack (expected 2, got 1)")
+				return nil, false, loader.Exception("ValueError",
+					"not enough values to unpack (expected 2, got 1)")
 			}
 			list = append(list, pair{method, place})
 		}
@@ -96,7 +99,8 @@ func access(_ about, v any) (any, bool, error) {
 }
 
 func accessOf(p pair) (certificate.Access, error) {
-	number := map[string]string{"OCSP": "1.3.6.1.5.5.7.48.1", "caIssuers": "1.3.6.1.5.5.7.48.2", "caRepository": "1.3.6.1.5.5.7.48.5"}[p.name]
+	number := map[string]string{"OCSP": "1.3.6.1.5.5.7.48.1", "caIssuers": "1.3.6.1.5.5.7.48.2",
+		"caRepository": "1.3.6.1.5.5.7.48.5"}[p.name]
 	if number == "" {
 		number = p.name
 	}

@@ -18,14 +18,14 @@ import (
 // A Cert is a certificate that is not signed yet.
 type Cert struct {
 	Cert      *certificate.Certificate
-	Authority *certificate.Certificate // that of who signs; nil where the certificate signs itself
-	SignKey   crypto.Signer            // nil where another host signs
-	Key       crypto.Signer            // the private key of private_key; nil where there is none
+	Authority *certificate.Certificate // the signing certificate; nil for a self-signed one
+	SignKey   crypto.Signer            // nil if another host signs
+	Key       crypto.Signer            // the private key of private_key; nil if there is none
 	about     about
 }
 
-// Cert returns the certificate that arguments ask for (build_crt). Those that it does not know are passed over. remote says that another host
-// signs, so that no key to sign with is read.
+// Cert builds the certificate described by arguments (build_crt). Unknown arguments are ignored.
+// remote means that another host signs, so that no signing key is read.
 func (r Reader) Cert(args *data.Map, remote bool) (*Cert, error) {
 	c := &Cert{Cert: &certificate.Certificate{}}
 	c.Cert.TBS.Version = 2
@@ -51,10 +51,11 @@ func (r Reader) Cert(args *data.Map, remote bool) (*Cert, error) {
 	return c, nil
 }
 
-// signer reads who signs, and the serial number.
+// signer reads the signing certificate and key, and the serial number.
 func (c *Cert) signer(r Reader, args *data.Map, remote bool) (err error) {
 	if !remote {
-		if c.SignKey, _, err = r.Key(args.Value("signing_private_key"), args.Value("signing_private_key_passphrase")); err != nil {
+		if c.SignKey, _, err = r.Key(args.Value("signing_private_key"),
+			args.Value("signing_private_key_passphrase")); err != nil {
 			return err
 		}
 	}
@@ -79,7 +80,7 @@ func newSerial(v any) (*big.Int, error) {
 	return n.Add(n, big.NewInt(1)), nil
 }
 
-// subject finds whose certificate it is.
+// subject sets the subject and its public key.
 func (c *Cert) subject(r Reader, args *data.Map, q *certificate.Request) error {
 	key, err := c.owner(r, args, q)
 	if err != nil {
@@ -98,7 +99,8 @@ func (c *Cert) owner(r Reader, args *data.Map, q *certificate.Request) (crypto.P
 	private := args.Value("private_key")
 	switch {
 	case c.Authority == nil && c.SignKey == nil:
-		return nil, loader.Exception("AttributeError", "'NoneType' object has no attribute 'public_key'")
+		return nil, loader.Exception("AttributeError",
+			"'NoneType' object has no attribute 'public_key'")
 	case c.Authority == nil:
 		c.about.key = c.SignKey.Public()
 		return c.about.key, nil
@@ -118,7 +120,7 @@ func (c *Cert) owner(r Reader, args *data.Map, q *certificate.Request) (crypto.P
 		"to derive public key to sign")
 }
 
-// pair checks that the key that signs is that of the certificate that signs.
+// pair checks that the signing key belongs to the signing certificate.
 func (c *Cert) pair(remote bool) error {
 	if remote || c.Authority == nil {
 		return nil
@@ -149,7 +151,7 @@ func (c *Cert) named(args *data.Map) error {
 	return nil
 }
 
-// subjectOf returns the subject of arguments: subject, or the words of one.
+// subjectOf returns the subject of arguments: subject, or its parts.
 func subjectOf(args *data.Map) (asn1.RawValue, error) {
 	v := args.Value("subject")
 	if !data.Truth(v) {
@@ -162,7 +164,7 @@ func subjectOf(args *data.Map) (asn1.RawValue, error) {
 	return n.Marshal()
 }
 
-// valid sets from when to when the certificate counts.
+// valid sets the period of validity.
 func (c *Cert) valid(args *data.Map) error {
 	now := time.Now().UTC().Truncate(time.Second)
 	v := certificate.Validity{NotBefore: now}
@@ -184,13 +186,14 @@ func (c *Cert) valid(args *data.Map) error {
 		v.NotAfter = now.AddDate(0, 0, days)
 	}
 	if v.NotAfter.Before(v.NotBefore) {
-		return loader.Exception("ValueError", "The not valid after date must be after the not valid before date.")
+		return loader.Exception("ValueError",
+			"The not valid after date must be after the not valid before date.")
 	}
 	c.Cert.TBS.Validity = v
 	return nil
 }
 
-// Days returns a number of days of an argument; none is standard.
+// Days parses a number of days; None means standard.
 func Days(v any, standard int) (int, error) {
 	switch v := v.(type) {
 	case nil:
@@ -201,10 +204,11 @@ func Days(v any, standard int) (int, error) {
 		}
 		return 0, loader.Exception("OverflowError", "date value out of range")
 	}
-	return 0, loader.TypeError("unsupported type for timedelta days component: %s", loader.TypeName(v))
+	return 0, loader.TypeError("unsupported type for timedelta days component: %s",
+		loader.TypeName(v))
 }
 
-// extend adds the extensions of the arguments, and of a request those that the arguments do not say.
+// extend adds the extensions of the arguments, and those of a request that the arguments lack.
 func (c *Cert) extend(args *data.Map, q *certificate.Request) error {
 	for _, k := range Kinds() {
 		v := args.Value(k.Word)
@@ -224,10 +228,10 @@ func (c *Cert) extend(args *data.Map, q *certificate.Request) error {
 	if err != nil {
 		return loader.Execution("%w", err)
 	}
-	return c.takeOver(asked)
+	return c.copyExtensions(asked)
 }
 
-func (c *Cert) takeOver(asked []pkix.Extension) error {
+func (c *Cert) copyExtensions(asked []pkix.Extension) error {
 	for _, k := range Kinds() {
 		oid, ok := certificate.ParseOID(k.OID)
 		if !ok || !k.Request || certificate.ExtensionOf(c.Cert.TBS.Extensions, oid) != nil {
@@ -252,7 +256,8 @@ func (c *Cert) Sign(digest any) error {
 	return nil
 }
 
-// NewRequest returns the request that arguments ask for, not signed yet, and the key that is to sign it (build_csr).
+// NewRequest builds the request described by arguments, not signed yet, and returns it with the key
+// for signing it (build_csr).
 func (r Reader) NewRequest(args *data.Map) (*certificate.Request, crypto.Signer, error) {
 	key, _, err := r.Key(args.Value("private_key"), args.Value("private_key_passphrase"))
 	if err != nil {

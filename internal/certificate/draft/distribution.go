@@ -9,7 +9,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// points makes crlDistributionPoints.
+// points builds crlDistributionPoints.
 func points(_ about, v any) (any, bool, error) {
 	critical := contains(v, "critical")
 	if text, ok := v.(string); ok {
@@ -19,13 +19,14 @@ func points(_ about, v any) (any, bool, error) {
 	return out, critical, err
 }
 
-// freshest makes freshestCRL, which is never critical.
+// freshest builds freshestCRL, which is never critical.
 func freshest(_ about, v any) (any, bool, error) {
 	out, err := pointList(v)
 	return out, false, err
 }
 
-// pointList returns distribution points: each is a general name, or a dictionary of fullname, relativename, crlissuer and reasons.
+// pointList parses distribution points: each is a general name, or a dictionary of fullname,
+// relativename, crlissuer and reasons.
 func pointList(v any) ([]certificate.DistributionPoint, error) {
 	items := []any{v}
 	switch v := v.(type) {
@@ -75,7 +76,7 @@ func point(item any) (p certificate.DistributionPoint, err error) {
 	return p, nil
 }
 
-// trimmed takes blanks away around the colon of a general name.
+// trimmed removes blanks around the colon of a general name.
 func trimmed(text string) string {
 	kind, value, ok := strings.Cut(text, ":")
 	if !ok {
@@ -84,7 +85,7 @@ func trimmed(text string) string {
 	return strings.TrimSpace(kind) + ":" + strings.TrimSpace(value)
 }
 
-// place returns where a list is: at names, or at a name that stands below that of the issuer.
+// place returns the location of a list: full names, or a name relative to the issuer's.
 func place(full, relativeName any) (d certificate.Distribution, err error) {
 	if data.Truth(full) && data.Truth(relativeName) {
 		return d, loader.Invocation("You cannot provide both full_name and relative_name, at least one must be None.")
@@ -106,7 +107,8 @@ func place(full, relativeName any) (d certificate.Distribution, err error) {
 		if wrong == nil {
 			wrong = certificate.Whole(inner.Bytes, &attributes)
 		}
-		d.Relative = asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 1, IsCompound: true, Bytes: attributes.Bytes}
+		d.Relative = asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: 1, IsCompound: true,
+			Bytes: attributes.Bytes}
 		err = wrong
 	}
 	return d, err
@@ -140,14 +142,15 @@ func reasonOf(word string) (certificate.Reason, error) {
 	return certificate.Reason{}, loader.Invocation("%s is not a valid ReasonFlags", data.Repr(word))
 }
 
-// issuingPoint makes issuingDistributionPoint.
+// issuingPoint builds issuingDistributionPoint.
 func issuingPoint(_ about, v any) (any, bool, error) {
 	m, ok := v.(*data.Map)
 	if !ok {
 		return nil, false, loader.Invocation("issuingDistributionPoint must be a dictionary")
 	}
-	out := certificate.IssuingPoint{Users: data.Truth(m.Value("onlyuser")), CAs: data.Truth(m.Value("onlyCA")),
-		Attribute: data.Truth(m.Value("onlyAA")), Indirect: data.Truth(m.Value("indirectCRL"))}
+	out := certificate.IssuingPoint{Users: data.Truth(m.Value("onlyuser")),
+		CAs: data.Truth(m.Value("onlyCA")), Attribute: data.Truth(m.Value("onlyAA")),
+		Indirect: data.Truth(m.Value("indirectCRL"))}
 	var err error
 	if out.Point, err = place(m.Value("fullname"), m.Value("relativename")); err != nil {
 		return nil, false, err
@@ -165,7 +168,8 @@ func issuingPoint(_ about, v any) (any, bool, error) {
 	case kinds > 1:
 		return nil, false, loader.Invocation("Only one of the following can be set to True: only_contains_user_certs, only_contains_ca_certs, " +
 			"indirect_crl, only_contains_attribute_certs")
-	case kinds == 0 && len(out.Point.Names) == 0 && out.Point.Relative.Bytes == nil && out.Reasons.BitLength == 0:
+	case kinds == 0 && len(out.Point.Names) == 0 && out.Point.Relative.Bytes == nil &&
+		out.Reasons.BitLength == 0:
 		return nil, false, loader.Invocation("Cannot create empty extension: if only_contains_user_certs, only_contains_ca_certs, indirect_crl, and " +
 			"only_contains_attribute_certs are all False, then either full_name, relative_name, or only_some_reasons must have a value.")
 	}

@@ -10,50 +10,72 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A Kind is a kind of extension: its word among the arguments, and where it may stand.
+// A Kind is a kind of extension: its name among the arguments, and the objects that may have it.
 type Kind struct {
 	Word, OID string
 	Cert      bool     // in certificates
-	Request   bool     // in requests, and taken over from them
+	Request   bool     // in requests, and copied from them
 	List      bool     // in revocation lists
-	Entry     bool     // beside a certificate in a revocation list
-	Older     []string // words of the module x509 that came before
+	Entry     bool     // in entries of a revocation list
+	Older     []string // names in the older module x509
 	make      func(about, any) (value any, critical bool, err error)
 }
 
-// Kinds returns all kinds of extensions, in the order in which they stand in a certificate (EXTENSIONS_OID).
+// Kinds returns all kinds of extensions, in the order of a certificate (EXTENSIONS_OID).
 func Kinds() []Kind {
 	const all, cert = true, true
 	older := func(words ...string) []string { return words }
 	return []Kind{
-		{"basicConstraints", certificate.OIDBasicConstraints, cert, all, false, false, older("X509v3 Basic Constraints"), constraints},
-		{"keyUsage", certificate.OIDKeyUsage, cert, all, false, false, older("X509v3 Key Usage"), keyUsage},
-		{"extendedKeyUsage", certificate.OIDExtendedKeyUsage, cert, all, false, false, older("X509v3 Extended Key Usage"), purposes},
-		{"subjectKeyIdentifier", certificate.OIDSubjectKeyID, cert, all, false, false, older("X509v3 Subject Key Identifier"), subjectKey},
-		{"authorityKeyIdentifier", certificate.OIDAuthorityKeyID, cert, false, all, false, older("X509v3 Authority Key Identifier"), authorityKey},
-		{"issuerAltName", certificate.OIDIssuerAltName, cert, false, all, false, older("X509v3 Issuer Alternative Name", "issuserAltName"), issuerNames},
-		{"authorityInfoAccess", certificate.OIDAuthorityInfoAccess, cert, false, all, false, older("Authority Information Access"), access},
-		{"subjectAltName", certificate.OIDSubjectAltName, cert, all, false, false, older("X509v3 Subject Alternative Name"), subjectNames},
-		{"crlDistributionPoints", certificate.OIDDistributionPoints, cert, false, false, false, older("X509v3 CRL Distribution Points"), points},
-		{"issuingDistributionPoint", certificate.OIDIssuingDistributionPoint, false, false, all, false, older("X509v3 Issuing Distribution Point"), issuingPoint},
-		{"certificatePolicies", certificate.OIDPolicies, cert, all, false, false, older("X509v3 Certificate Policies"), policies},
-		{"policyConstraints", certificate.OIDPolicyConstraints, cert, all, false, false, older("X509v3 Policy Constraints"), policyLimits},
-		{"inhibitAnyPolicy", certificate.OIDInhibitAnyPolicy, cert, all, false, false, older("X509v3 Inhibit Any Policy"), inhibitAny},
-		{"nameConstraints", certificate.OIDNameConstraints, cert, all, false, false, older("X509v3 Name Constraints"), subtrees},
-		{"noCheck", certificate.OIDNoCheck, cert, all, false, false, older("OCSP No Check"), noCheck},
-		{"tlsfeature", certificate.OIDFeatures, cert, all, false, false, older("TLS Feature"), features},
+		{"basicConstraints", certificate.OIDBasicConstraints, cert, all, false, false,
+			older("X509v3 Basic Constraints"), constraints},
+		{"keyUsage", certificate.OIDKeyUsage, cert, all, false, false,
+			older("X509v3 Key Usage"), keyUsage},
+		{"extendedKeyUsage", certificate.OIDExtendedKeyUsage, cert, all, false, false,
+			older("X509v3 Extended Key Usage"), purposes},
+		{"subjectKeyIdentifier", certificate.OIDSubjectKeyID, cert, all, false, false,
+			older("X509v3 Subject Key Identifier"), subjectKey},
+		{"authorityKeyIdentifier", certificate.OIDAuthorityKeyID, cert, false, all, false,
+			older("X509v3 Authority Key Identifier"), authorityKey},
+		{"issuerAltName", certificate.OIDIssuerAltName, cert, false, all, false,
+			older("X509v3 Issuer Alternative Name", "issuserAltName"), issuerNames},
+		{"authorityInfoAccess", certificate.OIDAuthorityInfoAccess, cert, false, all, false,
+			older("Authority Information Access"), access},
+		{"subjectAltName", certificate.OIDSubjectAltName, cert, all, false, false,
+			older("X509v3 Subject Alternative Name"), subjectNames},
+		{"crlDistributionPoints", certificate.OIDDistributionPoints, cert, false, false, false,
+			older("X509v3 CRL Distribution Points"), points},
+		{"issuingDistributionPoint", certificate.OIDIssuingDistributionPoint, false, false, all,
+			false, older("X509v3 Issuing Distribution Point"), issuingPoint},
+		{"certificatePolicies", certificate.OIDPolicies, cert, all, false, false,
+			older("X509v3 Certificate Policies"), policies},
+		{"policyConstraints", certificate.OIDPolicyConstraints, cert, all, false, false,
+			older("X509v3 Policy Constraints"), policyLimits},
+		{"inhibitAnyPolicy", certificate.OIDInhibitAnyPolicy, cert, all, false, false,
+			older("X509v3 Inhibit Any Policy"), inhibitAny},
+		{"nameConstraints", certificate.OIDNameConstraints, cert, all, false, false,
+			older("X509v3 Name Constraints"), subtrees},
+		{"noCheck", certificate.OIDNoCheck, cert, all, false, false,
+			older("OCSP No Check"), noCheck},
+		{"tlsfeature", certificate.OIDFeatures, cert, all, false, false,
+			older("TLS Feature"), features},
 		{"nsComment", "", cert, all, false, false, older("Netscape Comment"), refused("nsComment")},
-		{"nsCertType", "", cert, all, false, false, older("Netscape Certificate Type"), refused("nsCertType")},
-		{"cRLNumber", certificate.OIDListNumber, false, false, all, false, older("X509v3 CRLNumber"), listNumber},
-		{"deltaCRLIndicator", certificate.OIDDeltaList, false, false, all, false, older("X509v3 Delta CRL Indicator"), deltaList},
-		{"freshestCRL", certificate.OIDFreshestList, false, false, all, false, older("x509v3 Freshest CRL"), freshest},
-		{"certificateIssuer", certificate.OIDCertificateIssuer, false, false, false, all, nil, issuerNames},
+		{"nsCertType", "", cert, all, false, false, older("Netscape Certificate Type"),
+			refused("nsCertType")},
+		{"cRLNumber", certificate.OIDListNumber, false, false, all, false,
+			older("X509v3 CRLNumber"), listNumber},
+		{"deltaCRLIndicator", certificate.OIDDeltaList, false, false, all, false,
+			older("X509v3 Delta CRL Indicator"), deltaList},
+		{"freshestCRL", certificate.OIDFreshestList, false, false, all, false,
+			older("x509v3 Freshest CRL"), freshest},
+		{"certificateIssuer", certificate.OIDCertificateIssuer, false, false, false, all, nil,
+			issuerNames},
 		{"CRLReason", certificate.OIDReason, false, false, false, all, nil, reason},
-		{"invalidityDate", certificate.OIDInvalidityDate, false, false, false, all, nil, invalidity},
+		{"invalidityDate", certificate.OIDInvalidityDate, false, false, false, all,
+			nil, invalidity},
 	}
 }
 
-// kindOf returns the kind of a word that fits, nil for none.
+// kindOf returns the kind with this name for which fits is true, nil if there is none.
 func kindOf(word string, fits func(Kind) bool) *Kind {
 	for _, k := range Kinds() {
 		if k.Word == word && fits(k) {
@@ -63,14 +85,15 @@ func kindOf(word string, fits func(Kind) bool) *Kind {
 	return nil
 }
 
-// about is what extensions may refer to: the key of the subject, and the certificate or the key that signs. Each may be nil.
+// about holds the data that extensions may refer to: the key of the subject, and the signing
+// certificate or key. Each may be nil.
 type about struct {
 	subject   crypto.PublicKey
 	authority *certificate.Certificate
 	key       crypto.PublicKey
 }
 
-// extension makes an extension of an argument.
+// extension builds an extension from an argument.
 func (k *Kind) extension(a about, v any) (pkix.Extension, error) {
 	value, critical, err := k.make(a, v)
 	if err != nil {
@@ -90,7 +113,7 @@ func refused(word string) func(about, any) (any, bool, error) {
 	}
 }
 
-// Modern gives arguments the words of this module where they have those of the one before.
+// Modern renames arguments from the names of the older module.
 func Modern(args *data.Map) {
 	rename := func(word string, older []string) {
 		for _, old := range older {

@@ -10,7 +10,7 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A pair is a part of a value: what stands before its first colon, and behind it.
+// A pair is a part of a value, split at its first colon.
 type pair struct {
 	name  string
 	value any
@@ -19,7 +19,8 @@ type pair struct {
 // present is the value of a part without a colon.
 const present = "__present__"
 
-// pairsOf splits a text at its commas, and each part at its first colon. critical is whether the text begins so.
+// pairsOf splits a text at its commas, and each part at its first colon. critical reports whether
+// the text begins with that word.
 func pairsOf(text string) (list []pair, critical bool) {
 	if rest, ok := strings.CutPrefix(text, "critical"); ok {
 		critical, text = true, strings.TrimSpace(strings.Trim(rest, ","))
@@ -34,7 +35,8 @@ func pairsOf(text string) (list []pair, critical bool) {
 	return list, critical
 }
 
-// names returns the parts of a value that lists general names: a text, a list of texts or of dictionaries.
+// names returns the parts of a value that lists general names: a text, a list of texts or of
+// dictionaries.
 func names(v any) (list []pair, critical bool) {
 	switch v := v.(type) {
 	case string:
@@ -62,7 +64,7 @@ func names(v any) (list []pair, critical bool) {
 	return list, contains(v, "critical")
 }
 
-// contains is Python's operator in for a word.
+// contains is Python's operator in, for a word.
 func contains(v any, word string) bool {
 	switch v := v.(type) {
 	case string:
@@ -91,7 +93,7 @@ func generals(list []pair) ([]asn1.RawValue, error) {
 	return out, nil
 }
 
-// generalTexts returns the general names of texts such as DNS:example.com; one text is a list of one.
+// generalTexts parses general names such as DNS:example.com; one text is a list of one.
 func generalTexts(v any) ([]asn1.RawValue, error) {
 	list, ok := v.([]any)
 	if !ok {
@@ -101,7 +103,8 @@ func generalTexts(v any) ([]asn1.RawValue, error) {
 	for _, one := range list {
 		name, value, ok := strings.Cut(data.Str(one), ":")
 		if !ok {
-			return nil, loader.Exception("ValueError", "not enough values to unpack (expected 2, got 1)")
+			return nil, loader.Exception("ValueError",
+				"not enough values to unpack (expected 2, got 1)")
 		}
 		parts = append(parts, pair{name, value})
 	}
@@ -143,7 +146,7 @@ func general(kind string, v any) (asn1.RawValue, error) {
 	return asn1.RawValue{}, loader.Execution("GeneralName type %s is invalid", kind)
 }
 
-// identifier returns an object identifier.
+// identifier parses an object identifier.
 func identifier(text string) (asn1.ObjectIdentifier, error) {
 	oid, ok := certificate.ParseOID(text)
 	if !ok {
@@ -152,7 +155,7 @@ func identifier(text string) (asn1.ObjectIdentifier, error) {
 	return oid, nil
 }
 
-// address returns the bytes of an address, or those of a network and its mask.
+// address returns the bytes of an address, or of a network and its mask.
 func address(text string) ([]byte, error) {
 	if ip, err := netip.ParseAddr(text); err == nil && ip.Zone() == "" {
 		return ip.AsSlice(), nil
@@ -185,7 +188,7 @@ func mailbox(text string) (string, error) {
 	return text[:at+1] + host, err
 }
 
-// link returns an address of the web with its host in the form of IDNA.
+// link returns a URL with its host encoded by IDNA.
 func link(text string) (string, error) {
 	start := strings.Index(text, "://")
 	if start < 0 {

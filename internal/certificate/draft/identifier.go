@@ -9,14 +9,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// subjectKey makes subjectKeyIdentifier: hash, or the digits of one.
+// subjectKey builds subjectKeyIdentifier: hash, or hex digits.
 func subjectKey(a about, v any) (any, bool, error) {
 	text, isText := v.(string)
 	switch {
 	case contains(v, "critical"):
 		return nil, false, loader.Invocation("subjectKeyIdentifier must be marked as non-critical")
 	case text == "hash" && a.subject == nil:
-		return nil, false, loader.Exception("RuntimeError", "Cannot calculate digest for subjectKeyIdentifier: missing pubkey")
+		return nil, false, loader.Exception("RuntimeError",
+			"Cannot calculate digest for subjectKeyIdentifier: missing pubkey")
 	case text == "hash":
 		id, err := certificate.PublicID(a.subject)
 		return id, false, err
@@ -33,13 +34,15 @@ func subjectKey(a about, v any) (any, bool, error) {
 	return nil, false, loader.Invocation("Value must be a (hex-)digest or pubkey")
 }
 
-// authorityKey makes authorityKeyIdentifier: of the key that signs, of its certificate's issuer and number, or of both.
+// authorityKey builds authorityKeyIdentifier from the signing key, from the issuer and number of
+// its certificate, or from both.
 func authorityKey(a about, v any) (any, bool, error) {
 	if contains(v, "critical") {
 		return nil, false, loader.Invocation("authorityKeyIdentifier must be marked as non-critical")
 	}
 	if a.authority == nil && a.key == nil {
-		return nil, false, loader.Exception("RuntimeError", "Need CA certificate or CA pubkey to calculate authorityKeyIdentifier")
+		return nil, false, loader.Exception("RuntimeError",
+			"Need CA certificate or CA pubkey to calculate authorityKeyIdentifier")
 	}
 	asked, ok := v.(*data.Map)
 	if text, is := v.(string); is {
@@ -69,7 +72,7 @@ func authorityKey(a about, v any) (any, bool, error) {
 	return out, false, nil
 }
 
-// keyID returns by what the key that signs is known; nil where that cannot be said.
+// keyID returns the identifier of the signing key; nil if it is unknown.
 func (a about) keyID() []byte {
 	key := a.key
 	if a.authority != nil {

@@ -9,13 +9,15 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// maxLabel is how long a label may be (RFC 5890, 2.3.1); the work of Punycode grows with the square of that.
+// maxLabel is the maximum length of a label (RFC 5890, 2.3.1); the cost of Punycode grows with its
+// square.
 const maxLabel = 63
 
-// hostname returns a name whose labels that are not ASCII are written as IDNA has them (RFC 5891: NFC, and Punycode behind xn--). One of
-// these that is too long is an error.
+// hostname encodes labels that are not ASCII by IDNA (RFC 5891: NFC, and Punycode after xn--). An
+// encoded label that is too long is an error.
 func hostname(text string) (string, error) {
-	labels := strings.Split(strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".").Replace(text), ".")
+	labels := strings.Split(strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61",
+		".").Replace(text), ".")
 	for i, label := range labels {
 		if strings.ContainsFunc(label, func(r rune) bool { return r >= utf8.RuneSelf }) {
 			if signs := []rune(norm.NFC.String(label)); len(signs) <= maxLabel {
@@ -67,7 +69,7 @@ func punycode(label []rune) string {
 	return string(out)
 }
 
-// appendNumber appends a number in digits whose base depends on their place.
+// appendNumber appends a number in digits whose base depends on their position.
 func appendNumber(out []byte, q, bias int) []byte {
 	const digits = "abcdefghijklmnopqrstuvwxyz0123456789"
 	for k := 36; ; k += 36 {

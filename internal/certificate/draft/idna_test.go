@@ -22,7 +22,8 @@ func TestHostname(t *testing.T) {
 			t.Errorf("hostname(%q) = %q, %v, want %q", name, got, err, want)
 		}
 	}
-	for _, label := range []string{strings.Repeat("ä", 60), strings.Repeat("ä", 1<<20)} { // Python's idna refuses both
+	// Python's idna refuses both
+	for _, label := range []string{strings.Repeat("ä", 60), strings.Repeat("ä", 1<<20)} {
 		if got, err := hostname("a." + label + ".b"); err == nil || err.Error() != "Label too long" {
 			t.Errorf("a label of %d bytes becomes %q, %v", len(label), got, err)
 		}
@@ -41,7 +42,8 @@ func FuzzTexts(f *testing.F) {
 		if b, err := fromBase64(text); err == nil && 4*len(b) > 3*len(text) {
 			t.Errorf("%q has %d bytes", text, len(b))
 		}
-		if host, err := hostname(text); err == nil && strings.ContainsFunc(host, func(r rune) bool { return r >= 128 }) {
+		if host, err := hostname(text); err == nil &&
+			strings.ContainsFunc(host, func(r rune) bool { return r >= 128 }) {
 			t.Errorf("%q becomes %q", text, host)
 		}
 	})

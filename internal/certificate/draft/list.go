@@ -12,8 +12,9 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Revocations returns the dictionaries of the argument revoked, each with the words of this module: one of the module before stands as a
-// list of dictionaries below a name, and has reason. The argument stays as it is.
+// Revocations returns the dictionaries of the argument revoked, with argument names of this module.
+// In the older module an entry is a list of dictionaries below a name, and has reason. The argument
+// is not changed.
 func Revocations(v any) ([]*data.Map, error) {
 	list, ok := v.([]any)
 	if !ok {
@@ -38,7 +39,8 @@ func Revocations(v any) ([]*data.Map, error) {
 	return out, nil
 }
 
-// unfolded returns a copy of a dictionary; of one that has a list of dictionaries as its only value, these joined.
+// unfolded returns a copy of a dictionary; if its only value is a list of dictionaries, these are
+// joined.
 func unfolded(m *data.Map) *data.Map {
 	if m.Len() == 1 {
 		_, v := m.At(0)
@@ -57,9 +59,11 @@ func unfolded(m *data.Map) *data.Map {
 	return m.Clone()
 }
 
-// NewList returns the revocation list that arguments ask for, not signed yet, and the key that is to sign it (build_crl). What it does not
-// know among extensions is told to log.
-func (r Reader) NewList(args *data.Map, log logrus.FieldLogger) (*certificate.List, crypto.Signer, error) {
+// NewList builds the revocation list described by arguments, not signed yet, and returns it with
+// the key for signing it (build_crl). Unknown extensions are logged.
+func (r Reader) NewList(
+	args *data.Map, log logrus.FieldLogger,
+) (*certificate.List, crypto.Signer, error) {
 	var authority *certificate.Certificate
 	if data.Truth(args.Value("signing_cert")) {
 		var err error
@@ -67,7 +71,8 @@ func (r Reader) NewList(args *data.Map, log logrus.FieldLogger) (*certificate.Li
 			return nil, nil, err
 		}
 	}
-	key, _, err := r.Key(args.Value("signing_private_key"), args.Value("signing_private_key_passphrase"))
+	key, _, err := r.Key(args.Value("signing_private_key"),
+		args.Value("signing_private_key_passphrase"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,8 +109,11 @@ func (r Reader) NewList(args *data.Map, log logrus.FieldLogger) (*certificate.Li
 	return l, key, nil
 }
 
-// fill puts what is revoked into a list. A certificate that has expired is left out unless include_expired says otherwise.
-func (r Reader) fill(l *certificate.List, args *data.Map, now time.Time, log logrus.FieldLogger) error {
+// fill adds the revoked certificates to a list. Expired certificates are left out unless
+// include_expired is set.
+func (r Reader) fill(
+	l *certificate.List, args *data.Map, now time.Time, log logrus.FieldLogger,
+) error {
 	revoked, err := Revocations(args.Value("revoked"))
 	if err != nil {
 		return err
@@ -132,7 +140,7 @@ func (r Reader) fill(l *certificate.List, args *data.Map, now time.Time, log log
 	return nil
 }
 
-// revoked returns the serial number of a certificate and when it ends, which may be unknown.
+// revoked returns the serial number of a certificate and its end of validity, which may be unknown.
 func (r Reader) revoked(item *data.Map) (serial *big.Int, ends time.Time, err error) {
 	if item.Has("not_after") {
 		if ends, err = timeOf(item.Value("not_after")); err != nil {

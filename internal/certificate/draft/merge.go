@@ -5,26 +5,31 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/modules/calls"
 )
 
-// SigningPolicy returns the signing policy of a name, from pillar or configuration; an empty one where there is none. It is a copy.
+// SigningPolicy returns a copy of a signing policy from pillar or configuration; an empty one if
+// there is none.
 func SigningPolicy(ctx context.Context, env *loader.Env, name any) (*data.Map, error) {
 	if name == nil {
 		return data.NewMap(), nil
 	}
-	for _, fun := range []string{"pillar.get", "config.get"} {
-		v, err := env.Call(ctx, fun, []any{"x509_signing_policies", data.NewMap()}, nil)
-		if err != nil {
-			return nil, err
-		}
-		if policies, ok := v.(*data.Map); ok && data.Truth(policies.Value(name)) {
-			return joined(policies.Value(name)), nil
-		}
+	const key = "x509_signing_policies"
+	policies, err := calls.PillarGet[*data.Map](ctx, env, key, data.NewMap())
+	if err == nil && !data.Truth(policies.Value(name)) {
+		policies, err = calls.ConfigGet[*data.Map](ctx, env, key, data.NewMap())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if v := policies.Value(name); data.Truth(v) {
+		return joined(v), nil
 	}
 	return data.NewMap(), nil
 }
 
-// joined returns a policy, which is a dictionary or a list of dictionaries, as one of its own.
+// joined returns a copy of a policy, which is a dictionary or a list of dictionaries, as one
+// dictionary.
 func joined(v any) *data.Map {
 	all := data.NewMap()
 	parts, ok := v.([]any)
@@ -39,8 +44,8 @@ func joined(v any) *data.Map {
 	return all
 }
 
-// Merge lets a signing policy count before arguments, which it changes. A subject of the arguments counts where the policy has none; lists and
-// dictionaries of both are joined.
+// Merge merges a signing policy over arguments, which it changes. A subject of the arguments is
+// used if the policy has none; lists and dictionaries in both are joined.
 func Merge(policy, args *data.Map) {
 	if policy.Len() == 0 {
 		return
@@ -48,13 +53,13 @@ func Merge(policy, args *data.Map) {
 	policy = data.Clone(policy).(*data.Map)
 	Modern(args)
 	Modern(policy)
-	if wish, ok := args.Get("subject"); ok {
-		joinSubjects(policy, args, wish)
+	if subjectArg, ok := args.Get("subject"); ok {
+		joinSubjects(policy, args, subjectArg)
 	}
 	args.Update(policy)
 }
 
-func joinSubjects(policy, args *data.Map, wish any) {
+func joinSubjects(policy, args *data.Map, subjectArg any) {
 	for _, f := range fields() {
 		if policy.Has(f.Word) {
 			args.Delete("subject")
@@ -63,13 +68,13 @@ func joinSubjects(policy, args *data.Map, wish any) {
 	}
 	switch own := policy.Value("subject").(type) {
 	case *data.Map:
-		if m, ok := wish.(*data.Map); ok {
+		if m, ok := subjectArg.(*data.Map); ok {
 			m = m.Clone()
 			m.Update(own)
 			policy.Set("subject", m)
 		}
 	case []any:
-		if list, ok := wish.([]any); ok {
+		if list, ok := subjectArg.([]any); ok {
 			policy.Set("subject", append(append([]any{}, own...), list...))
 		}
 	}

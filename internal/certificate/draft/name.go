@@ -6,25 +6,31 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// A field is a part of a subject that has a word among the arguments.
+// A field is a part of a subject with an argument of its own.
 type field struct {
 	Word  string
 	OID   string
-	Older []string // words of the module x509 that came before
+	Older []string // names in the older module x509
 }
 
-// fields returns the words of subjects in the order in which a dictionary puts them into a name (NAME_ATTRS_OID).
+// fields returns the parts of subjects in the order in which a dictionary is converted to a name
+// (NAME_ATTRS_OID).
 func fields() []field {
 	return []field{
-		{"C", "2.5.4.6", nil}, {"ST", "2.5.4.8", []string{"stateOrProvinceName"}}, {"L", "2.5.4.7", []string{"localityName"}},
-		{"STREET", "2.5.4.9", nil}, {"O", "2.5.4.10", []string{"organizationName"}}, {"OU", "2.5.4.11", []string{"organizationUnitName"}},
-		{"CN", "2.5.4.3", []string{"commonName"}}, {"MAIL", "1.2.840.113549.1.9.1", []string{"Email", "emailAddress"}},
-		{"SN", "2.5.4.4", []string{"surname"}}, {"GN", "2.5.4.42", []string{"givenName"}}, {"UID", "0.9.2342.19200300.100.1.1", nil},
+		{"C", "2.5.4.6", nil}, {"ST", "2.5.4.8", []string{"stateOrProvinceName"}}, {"L",
+			"2.5.4.7", []string{"localityName"}},
+		{"STREET", "2.5.4.9", nil}, {"O", "2.5.4.10", []string{"organizationName"}}, {"OU",
+			"2.5.4.11", []string{"organizationUnitName"}},
+		{"CN", "2.5.4.3", []string{"commonName"}}, {"MAIL",
+			"1.2.840.113549.1.9.1", []string{"Email", "emailAddress"}},
+		{"SN", "2.5.4.4", []string{"surname"}}, {"GN", "2.5.4.42", []string{"givenName"}}, {"UID",
+			"0.9.2342.19200300.100.1.1", nil},
 		{"SERIALNUMBER", "2.5.4.5", []string{"serialNumber"}},
 	}
 }
 
-// Name returns a distinguished name: of a text or a list of texts as RFC 4514 has them, or of a dictionary.
+// Name parses a distinguished name: a text or a list of texts in the form of RFC 4514, or a
+// dictionary.
 func Name(v any) (certificate.Name, error) {
 	switch v := v.(type) {
 	case string:
@@ -70,7 +76,7 @@ func nameOfFields(m *data.Map) (certificate.Name, error) {
 	return n, nil
 }
 
-// relative returns a relative distinguished name.
+// relative parses a relative distinguished name.
 func relative(v any) ([]certificate.Attribute, error) {
 	text, ok := v.(string)
 	if !ok {
@@ -86,7 +92,7 @@ func relative(v any) ([]certificate.Attribute, error) {
 	return n[0], nil
 }
 
-// Words returns what a name says by the words of subjects; of what is there twice the first counts.
+// Words returns the parts of a name by argument name; of duplicates the first counts.
 func Words(n certificate.Name) *data.Map {
 	m := data.NewMap().SetOrdered()
 	for _, f := range fields() {

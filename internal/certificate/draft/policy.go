@@ -16,7 +16,8 @@ const (
 	oidNotice   = "1.3.6.1.5.5.7.2.2"
 )
 
-// policies makes certificatePolicies: object identifiers, or a dictionary of them with what qualifies each.
+// policies builds certificatePolicies: object identifiers, or a dictionary of them with their
+// qualifiers.
 func policies(_ about, v any) (any, bool, error) {
 	switch v := v.(type) {
 	case string:
@@ -73,7 +74,8 @@ func qualifierList(v any) ([]asn1.RawValue, error) {
 	return out, nil
 }
 
-// qualifier is a practice statement, which is a text, or a notice, which is a dictionary of organization, noticeNumbers and text.
+// qualifier builds a practice statement from a text, or a notice from a dictionary of organization,
+// noticeNumbers and text.
 func qualifier(v any) (asn1.RawValue, error) {
 	var q struct {
 		ID    asn1.ObjectIdentifier
@@ -91,17 +93,18 @@ func qualifier(v any) (asn1.RawValue, error) {
 	if err != nil {
 		return asn1.RawValue{}, err
 	}
-	whole, err := asn1.Marshal(certificate.Qualifier{ID: q.ID, Value: asn1.RawValue{FullBytes: der}})
+	whole, err := asn1.Marshal(certificate.Qualifier{ID: q.ID,
+		Value: asn1.RawValue{FullBytes: der}})
 	return asn1.RawValue{FullBytes: whole}, err
 }
 
-// A noticeText is what users of a certificate shall read.
+// A noticeText is a notice for users of a certificate.
 type noticeText struct {
 	Reference noticeReference `asn1:"optional"`
 	Text      string          `asn1:"optional,utf8"`
 }
 
-// A noticeReference tells where more of it is.
+// A noticeReference refers to the full notice.
 type noticeReference struct {
 	Organization string `asn1:"utf8"`
 	Numbers      []int
@@ -133,7 +136,7 @@ func orEmpty(v any) any {
 	return v
 }
 
-// policyLimits makes policyConstraints.
+// policyLimits builds policyConstraints.
 func policyLimits(_ about, v any) (any, bool, error) {
 	critical := contains(v, "critical")
 	m, ok := v.(*data.Map)
@@ -148,14 +151,16 @@ func policyLimits(_ about, v any) (any, bool, error) {
 		return nil, false, loader.TypeError("policyConstraints must be a string or a dictionary, not %s", loader.TypeName(v))
 	}
 	limits := certificate.PolicyLimits{Require: -1, Inhibit: -1}
-	for word, at := range map[string]*int{"requireExplicitPolicy": &limits.Require, "inhibitPolicyMapping": &limits.Inhibit} {
+	for word, at := range map[string]*int{"requireExplicitPolicy": &limits.Require,
+		"inhibitPolicyMapping": &limits.Inhibit} {
 		n, there := m.Get(word)
 		if !there {
 			continue
 		}
 		i, err := strconv.Atoi(data.Str(n))
 		if err != nil || i < 0 {
-			return nil, false, loader.Exception("ValueError", "invalid literal for int() with base 10: %s", data.Repr(n))
+			return nil, false, loader.Exception("ValueError",
+				"invalid literal for int() with base 10: %s", data.Repr(n))
 		}
 		*at = i
 	}
@@ -165,7 +170,7 @@ func policyLimits(_ about, v any) (any, bool, error) {
 	return limits, critical, nil
 }
 
-// inhibitAny makes inhibitAnyPolicy.
+// inhibitAny builds inhibitAnyPolicy.
 func inhibitAny(_ about, v any) (any, bool, error) {
 	critical := false
 	switch given := v.(type) {
@@ -182,7 +187,8 @@ func inhibitAny(_ about, v any) (any, bool, error) {
 	}
 	n, err := strconv.Atoi(data.Str(v))
 	if err != nil {
-		return nil, false, loader.Exception("ValueError", "invalid literal for int() with base 10: %s", data.Repr(v))
+		return nil, false, loader.Exception("ValueError",
+			"invalid literal for int() with base 10: %s", data.Repr(v))
 	}
 	if n < 0 {
 		return nil, false, loader.Invocation("skip_certs must be a non-negative integer")
@@ -190,10 +196,11 @@ func inhibitAny(_ about, v any) (any, bool, error) {
 	return n, critical, nil
 }
 
-// subtrees makes nameConstraints.
+// subtrees builds nameConstraints.
 func subtrees(_ about, v any) (any, bool, error) {
 	var out certificate.Subtrees
-	for scope, at := range map[string]*[]certificate.Subtree{"permitted": &out.Permitted, "excluded": &out.Excluded} {
+	for scope, at := range map[string]*[]certificate.Subtree{"permitted": &out.Permitted,
+		"excluded": &out.Excluded} {
 		list, err := generals(scoped(v, scope))
 		if err != nil {
 			return nil, false, err
@@ -211,7 +218,7 @@ func subtrees(_ about, v any) (any, bool, error) {
 	return out, contains(v, "critical"), nil
 }
 
-// scoped returns the names that are permitted, or those excluded.
+// scoped returns the permitted names, or the excluded ones.
 func scoped(v any, scope string) []pair {
 	switch v := v.(type) {
 	case string:

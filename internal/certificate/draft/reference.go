@@ -20,16 +20,17 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// maxFile bounds a file that is read, in bytes.
+// maxFile is the limit of a file that is read, in bytes.
 const maxFile = 16 << 20
 
-// A Reader reads what arguments refer to: a path, a PEM text, digits in hex or base64, or bytes.
+// A Reader reads the objects that arguments refer to: by a path, a PEM text, hex or base64 text, or
+// bytes.
 type Reader struct {
 	Root    string // root directory of the system; "" means /
-	NoFiles bool   // a path is not read: the argument comes from another host
+	NoFiles bool   // reject paths: the argument comes from another host
 }
 
-// Path returns where a path of the system is.
+// Path returns the full path of a file of the system.
 func (r Reader) Path(path string) string {
 	if r.Root == "" {
 		return path
@@ -47,7 +48,7 @@ func (r Reader) IsFile(v any) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Bytes returns what an argument refers to.
+// Bytes returns the bytes that an argument refers to.
 func (r Reader) Bytes(v any) ([]byte, error) {
 	if r.IsFile(v) {
 		return r.file(v.(string))
@@ -72,7 +73,8 @@ func (r Reader) Bytes(v any) ([]byte, error) {
 func (r Reader) file(path string) ([]byte, error) {
 	f, err := os.Open(r.Path(path))
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, loader.Exception("PermissionError", "[Errno 13] Permission denied: %s", data.Repr(path))
+		return nil, loader.Exception("PermissionError", "[Errno 13] Permission denied: %s",
+			data.Repr(path))
 	}
 	if err != nil {
 		return nil, err
@@ -85,7 +87,7 @@ func (r Reader) file(path string) ([]byte, error) {
 	return b, err
 }
 
-// fromHex reads digits as bytes.fromhex of Python does: blanks may stand between bytes.
+// fromHex decodes hex digits as Python's bytes.fromhex does: blanks may separate bytes.
 func fromHex(text string) ([]byte, error) {
 	var digits strings.Builder
 	for _, word := range strings.FieldsFunc(text, unicode.IsSpace) {
@@ -97,7 +99,8 @@ func fromHex(text string) ([]byte, error) {
 	return hex.DecodeString(digits.String())
 }
 
-// fromBase64 reads as base64.b64decode of Python does: signs that are none of base64 are passed over, and padding ends it.
+// fromBase64 decodes as Python's base64.b64decode does: characters outside the alphabet are
+// skipped, and padding ends the text.
 func fromBase64(text string) ([]byte, error) {
 	var signs strings.Builder
 	pads := 0
@@ -118,10 +121,10 @@ func fromBase64(text string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(signs.String())
 }
 
-// begins reports whether bytes hold PEM.
+// begins reports whether bytes contain PEM.
 func begins(b []byte) bool { return strings.Contains(string(b), "-----BEGIN") }
 
-// Secret returns a passphrase; nil is none.
+// Secret returns a passphrase; nil if there is none.
 func Secret(v any) *string {
 	if v == nil {
 		return nil
@@ -133,7 +136,7 @@ func Secret(v any) *string {
 	return &text
 }
 
-// Key returns a private key and how it is encoded: pem, der or pkcs12.
+// Key returns a private key and its encoding: pem, der or pkcs12.
 func (r Reader) Key(v, passphrase any) (crypto.Signer, string, error) {
 	b, err := r.Bytes(v)
 	if err != nil {
@@ -148,7 +151,8 @@ func (r Reader) Key(v, passphrase any) (crypto.Signer, string, error) {
 	switch {
 	case err == nil:
 		return key, "der", nil
-	case errors.Is(err, certificate.ErrPassphrase), errors.Is(err, certificate.ErrEncrypted), errors.Is(err, certificate.ErrEd448):
+	case errors.Is(err, certificate.ErrPassphrase), errors.Is(err, certificate.ErrEncrypted),
+		errors.Is(err, certificate.ErrEd448):
 		return nil, "", keyError(err)
 	}
 	store, err := certificate.ParseStore(b, secret)
@@ -203,7 +207,8 @@ func (r Reader) PublicKey(v any) (crypto.PublicKey, error) {
 	return key, nil
 }
 
-// A Found is a certificate, how it is encoded, and what stands beside it. Encoding is pem, der, pkcs7_pem, pkcs7_der or pkcs12.
+// A Found is a certificate with its encoding and accompanying objects. Encoding is pem, der,
+// pkcs7_pem, pkcs7_der or pkcs12.
 type Found struct {
 	Cert     *certificate.Certificate
 	Encoding string
@@ -220,7 +225,8 @@ func (r Reader) Certificate(v any) (*certificate.Certificate, error) {
 	return f.Cert, nil
 }
 
-// Found returns a certificate and what stands beside it. passphrase is that of PKCS#12; nil is none.
+// Found returns a certificate and its accompanying objects. passphrase is that of PKCS#12; nil
+// means none.
 func (r Reader) Found(v, passphrase any) (*Found, error) {
 	b, err := r.Bytes(v)
 	if err != nil {
@@ -276,7 +282,7 @@ func certOf(b *pem.Block) (*certificate.Certificate, error) {
 	return certificate.Parse(b.Bytes)
 }
 
-// der returns the bytes of an argument without the PEM around them, and how they were encoded.
+// der returns the DER bytes of an argument, and their original encoding.
 func (r Reader) der(v any, what string, kinds ...string) (der []byte, encoding string, err error) {
 	b, err := r.Bytes(v)
 	if err != nil || !begins(b) {
@@ -295,7 +301,7 @@ func (r Reader) der(v any, what string, kinds ...string) (der []byte, encoding s
 	}
 }
 
-// List returns a revocation list and how it is encoded: pem or der.
+// List returns a revocation list and its encoding: pem or der.
 func (r Reader) List(v any) (*certificate.List, string, error) {
 	const what = "certificate revocation list"
 	der, encoding, err := r.der(v, what, "X509 CRL")
@@ -304,15 +310,16 @@ func (r Reader) List(v any) (*certificate.List, string, error) {
 	}
 	l, err := certificate.ParseList(der)
 	if err != nil {
-		return nil, "", loader.Invocation("Could not load %s-encoded %s.", strings.ToUpper(encoding), what)
+		return nil, "", loader.Invocation("Could not load %s-encoded %s.",
+			strings.ToUpper(encoding), what)
 	}
 	return l, encoding, nil
 }
 
-// ErrVersion is returned by Request for one whose version is not that of RFC 2986.
+// ErrVersion is returned by Request if the version is not that of RFC 2986.
 var ErrVersion = errors.New("not a valid CSR version")
 
-// Request returns a request and how it is encoded: pem or der.
+// Request returns a request and its encoding: pem or der.
 func (r Reader) Request(v any) (*certificate.Request, string, error) {
 	const what = "certificate signing request"
 	der, encoding, err := r.der(v, what, "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST")
@@ -321,39 +328,41 @@ func (r Reader) Request(v any) (*certificate.Request, string, error) {
 	}
 	q, err := certificate.ParseRequest(der)
 	if err != nil {
-		return nil, "", loader.Invocation("Could not load %s-encoded %s.", strings.ToUpper(encoding), what)
+		return nil, "", loader.Invocation("Could not load %s-encoded %s.",
+			strings.ToUpper(encoding), what)
 	}
 	if q.Info.Version != 0 {
-		return nil, "", loader.Exception("cryptography.x509.base.InvalidVersion", "%d is %w", q.Info.Version, ErrVersion)
+		return nil, "", loader.Exception("cryptography.x509.base.InvalidVersion",
+			"%d is %w", q.Info.Version, ErrVersion)
 	}
 	return q, encoding, nil
 }
 
 // PublicKeyOf returns the public key of a public key, a certificate, a private key or a request.
 func (r Reader) PublicKeyOf(v, passphrase any) (crypto.PublicKey, error) {
-	if key, err := r.PublicKey(v); err == nil || !told(err) {
+	if key, err := r.PublicKey(v); err == nil || !isSaltError(err) {
 		return key, err
 	}
 	if f, err := r.Found(v, passphrase); err == nil {
 		return f.Cert.PublicKey()
-	} else if !told(err) {
+	} else if !isSaltError(err) {
 		return nil, err
 	}
 	if key, _, err := r.Key(v, passphrase); err == nil {
 		return key.Public(), nil
-	} else if !told(err) {
+	} else if !isSaltError(err) {
 		return nil, err
 	}
 	if q, _, err := r.Request(v); err == nil {
 		return q.PublicKey()
-	} else if !told(err) {
+	} else if !isSaltError(err) {
 		return nil, err
 	}
 	return nil, loader.Execution("Could not load key as certificate, public key, private key, CSR or CRL")
 }
 
-// told reports whether an error is one by which Salt says that something is not what it should be.
-func told(err error) bool {
+// isSaltError reports whether an error is one of those by which Salt reports an invalid argument.
+func isSaltError(err error) bool {
 	kind := loader.KindOf(err)
 	var e *loader.Error
 	return errors.As(err, &e) && (kind == loader.KindExecution || kind == loader.KindInvocation)

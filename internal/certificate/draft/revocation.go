@@ -12,23 +12,25 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Layout is how arguments and results write times, which are in UTC.
+// Layout is the format of times in arguments and results. They are in UTC.
 const Layout = "2006-01-02 15:04:05"
 
-// timeOf reads a time of an argument.
+// timeOf parses a time of an argument.
 func timeOf(v any) (time.Time, error) {
 	text, ok := v.(string)
 	if !ok {
-		return time.Time{}, loader.TypeError("strptime() argument 1 must be str, not %s", loader.TypeName(v))
+		return time.Time{}, loader.TypeError("strptime() argument 1 must be str, not %s",
+			loader.TypeName(v))
 	}
 	t, err := time.Parse(Layout, text)
 	if err != nil {
-		return t, loader.Exception("ValueError", "time data %s does not match format '%%Y-%%m-%%d %%H:%%M:%%S'", data.Repr(text))
+		return t, loader.Exception("ValueError",
+			"time data %s does not match format '%%Y-%%m-%%d %%H:%%M:%%S'", data.Repr(text))
 	}
 	return t, nil
 }
 
-// listNumber makes cRLNumber.
+// listNumber builds cRLNumber.
 func listNumber(_ about, v any) (any, bool, error) {
 	n, ok := new(big.Int).SetString(strings.TrimSpace(data.Str(v)), 10)
 	if !ok {
@@ -37,7 +39,7 @@ func listNumber(_ about, v any) (any, bool, error) {
 	return n, false, nil
 }
 
-// deltaList makes deltaCRLIndicator.
+// deltaList builds deltaCRLIndicator.
 func deltaList(_ about, v any) (any, bool, error) {
 	text := data.Str(v)
 	found := regexp.MustCompile(`[0-9]+`).FindAllString(text, 2)
@@ -48,7 +50,7 @@ func deltaList(_ about, v any) (any, bool, error) {
 	return n, strings.Contains(text, "critical"), nil
 }
 
-// reason makes CRLReason.
+// reason builds CRLReason.
 func reason(_ about, v any) (any, bool, error) {
 	critical := contains(v, "critical")
 	word := data.Str(v)
@@ -69,7 +71,7 @@ func reason(_ about, v any) (any, bool, error) {
 	return asn1.Enumerated(r.Code), critical, err
 }
 
-// invalidity makes invalidityDate.
+// invalidity builds invalidityDate.
 func invalidity(_ about, v any) (any, bool, error) {
 	text, ok := v.(string)
 	if !ok {
@@ -83,10 +85,11 @@ func invalidity(_ about, v any) (any, bool, error) {
 	if err != nil {
 		return nil, false, loader.Invocation("%w", err)
 	}
-	return asn1.RawValue{Tag: asn1.TagGeneralizedTime, Bytes: []byte(t.Format("20060102150405Z"))}, critical, nil
+	return asn1.RawValue{Tag: asn1.TagGeneralizedTime, Bytes: []byte(t.Format("20060102150405Z"))},
+		critical, nil
 }
 
-// serialOf returns a serial number of an argument: an integer, hex digits with or without colons, or bytes.
+// serialOf parses a serial number: an integer, hex digits with or without colons, or bytes.
 func serialOf(v any) (*big.Int, error) {
 	switch v := v.(type) {
 	case int64:
@@ -105,7 +108,7 @@ func serialOf(v any) (*big.Int, error) {
 	return nil, loader.Execution("Could not parse serial number %s", data.Str(v))
 }
 
-// SerialText returns a serial number as hex digits with colons.
+// SerialText returns a serial number as hex digits separated by colons.
 func SerialText(n *big.Int) string {
 	if n.Sign() == 0 {
 		return "00"

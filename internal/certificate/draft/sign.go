@@ -10,20 +10,22 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// digests are the hashes that arguments may name.
+// digests returns the hashes that arguments may name.
 func digests() []string {
-	return []string{"sha1", "sha224", "sha256", "sha384", "sha512", "sha512_224", "sha512_256", "sha3_224", "sha3_256", "sha3_384", "sha3_512"}
+	return []string{"sha1", "sha224", "sha256", "sha384", "sha512", "sha512_224", "sha512_256",
+		"sha3_224", "sha3_256", "sha3_384", "sha3_512"}
 }
 
-// CheckDigest returns an error for a word that names no hash.
+// CheckDigest returns an error for an unknown name of a hash.
 func CheckDigest(v any) error {
 	if slices.Contains(digests(), strings.ToLower(data.Str(v))) {
 		return nil
 	}
-	return loader.Execution("Invalid value '%s' for digest. Valid: %s", data.Str(v), strings.Join(digests(), ", "))
+	return loader.Execution("Invalid value '%s' for digest. Valid: %s", data.Str(v),
+		strings.Join(digests(), ", "))
 }
 
-// Digest returns the hash of a word.
+// Digest returns the hash of a name.
 func Digest(v any) (crypto.Hash, error) {
 	switch strings.ToLower(data.Str(v)) {
 	case "sha1":
@@ -58,7 +60,9 @@ func signer(key crypto.Signer, digest any) (*certificate.Signer, error) {
 		return nil, err
 	}
 	if hash == crypto.SHA512_224 || hash == crypto.SHA512_256 {
-		return nil, loader.Exception("ValueError", "Hash algorithm \"%s\" not supported for signatures", strings.ReplaceAll(strings.ToLower(data.Str(digest)), "_", "-"))
+		return nil, loader.Exception("ValueError",
+			"Hash algorithm \"%s\" not supported for signatures",
+			strings.ReplaceAll(strings.ToLower(data.Str(digest)), "_", "-"))
 	}
 	s, err := certificate.NewSigner(key, hash)
 	if err != nil {

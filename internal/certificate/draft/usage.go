@@ -11,17 +11,19 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// constraints makes basicConstraints.
+// constraints builds basicConstraints.
 func constraints(_ about, v any) (any, bool, error) {
 	m, ok := v.(*data.Map)
 	critical := ok && data.Truth(m.Value("critical"))
 	if text, is := v.(string); is {
 		var err error
 		if m, critical, err = constraintWords(strings.ToLower(text)); err != nil {
-			return nil, false, loader.Invocation("Invalid configuration for basicContraints: %w", err)
+			return nil, false, loader.Invocation("Invalid configuration for basicContraints: %w",
+				err)
 		}
 	} else if !ok {
-		return nil, false, loader.Invocation("%s indices must be integers or slices, not str", loader.TypeName(v))
+		return nil, false, loader.Invocation("%s indices must be integers or slices, not str",
+			loader.TypeName(v))
 	}
 	if !m.Has("ca") {
 		return nil, false, loader.Invocation("Undefined required key for basicConstraints: 'ca'")
@@ -60,14 +62,15 @@ func constraintWords(text string) (*data.Map, bool, error) {
 	if v, ok := m.Get("pathlen"); ok {
 		n, err := strconv.ParseInt(data.Str(v), 10, 32)
 		if err != nil {
-			return nil, false, loader.Exception("ValueError", "invalid literal for int() with base 10: %s", data.Repr(v))
+			return nil, false, loader.Exception("ValueError",
+				"invalid literal for int() with base 10: %s", data.Repr(v))
 		}
 		m.Set("pathlen", n)
 	}
 	return m, critical, nil
 }
 
-// keyUsage makes keyUsage: each word counts that is in the value.
+// keyUsage builds keyUsage from all words in the value.
 func keyUsage(_ about, v any) (any, bool, error) {
 	var set []int
 	for i, word := range certificate.KeyUsages() {
@@ -76,23 +79,26 @@ func keyUsage(_ about, v any) (any, bool, error) {
 		}
 	}
 	const agreement, encipher, decipher = 4, 7, 8
-	if (slices.Contains(set, encipher) || slices.Contains(set, decipher)) && !slices.Contains(set, agreement) {
+	if (slices.Contains(set, encipher) || slices.Contains(set, decipher)) &&
+		!slices.Contains(set, agreement) {
 		return nil, false, loader.Invocation("encipher_only and decipher_only can only be true when key_agreement is true")
 	}
 	return certificate.Bits(set...), contains(v, "critical"), nil
 }
 
-// purposeOID returns the identifier of a word of extendedKeyUsage; "" for another.
+// purposeOID returns the identifier of a word of extendedKeyUsage; "" for an unknown one.
 func purposeOID(word string) string {
 	const kp, ms = "1.3.6.1.5.5.7.3.", "1.3.6.1.4.1.311."
 	return map[string]string{
-		"serverAuth": kp + "1", "clientAuth": kp + "2", "codeSigning": kp + "3", "emailProtection": kp + "4", "timeStamping": kp + "8",
-		"OCSPSigning": kp + "9", "ipsecIKE": kp + "17", "msSmartcardLogin": ms + "20.2.2", "pkInitKDC": "1.3.6.1.5.2.3.5",
-		"msCodeInd": ms + "2.1.21", "msCodeCom": ms + "2.1.22", "msCTLSign": ms + "10.3.1", "msEFS": ms + "10.3.4",
+		"serverAuth": kp + "1", "clientAuth": kp + "2", "codeSigning": kp +
+			"3", "emailProtection": kp + "4", "timeStamping": kp + "8",
+		"OCSPSigning": kp + "9", "ipsecIKE": kp + "17", "msSmartcardLogin": ms +
+			"20.2.2", "pkInitKDC": "1.3.6.1.5.2.3.5", "msCodeInd": ms + "2.1.21", "msCodeCom": ms +
+			"2.1.22", "msCTLSign": ms + "10.3.1", "msEFS": ms + "10.3.4",
 	}[word]
 }
 
-// purposes makes extendedKeyUsage.
+// purposes builds extendedKeyUsage.
 func purposes(_ about, v any) (any, bool, error) {
 	critical := contains(v, "critical")
 	var words []string
@@ -131,7 +137,7 @@ func noCheck(_ about, v any) (any, bool, error) {
 	return asn1.NullRawValue, strings.Contains(data.Str(v), "critical"), nil
 }
 
-// features makes tlsfeature (RFC 7633, 4.1; the numbers are those of extensions of TLS).
+// features builds tlsfeature (RFC 7633, 4.1; the numbers are those of extensions of TLS).
 func features(_ about, v any) (any, bool, error) {
 	var words []string
 	switch v := v.(type) {

@@ -10,15 +10,15 @@ import (
 	"github.com/brineproject/brine/internal/atomicfile"
 )
 
-// A RepoFile is a file of repositories: what stands before them, and each as a dictionary of its lines. Comments within one are a list
-// under the key comments.
+// A RepoFile is a file of repositories: the text before them, and each as a dictionary of its
+// lines. Comments within one are a list under the key comments.
 type RepoFile struct {
 	Header string
 	Repos  *data.Map
 }
 
-// ReadRepos reads a file of repositories, or the configuration of the program, as Python's configparser does: keys are in small letters,
-// a line that begins with blanks goes on the value before.
+// ReadRepos reads a file of repositories, or the configuration of the program, as Python's
+// configparser does: keys are lower-case, and an indented line continues the previous value.
 func ReadRepos(path string) (RepoFile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func ReadRepos(path string) (RepoFile, error) {
 	return f, nil
 }
 
-// ParseRepos reads the text of such a file.
+// ParseRepos parses the text of such a file.
 func ParseRepos(text string) (RepoFile, error) {
 	p := &repoParser{file: RepoFile{Repos: &data.Map{}}}
 	s := bufio.NewScanner(strings.NewReader(text))
@@ -49,8 +49,8 @@ func ParseRepos(text string) (RepoFile, error) {
 type repoParser struct {
 	file   RepoFile
 	number int
-	repo   *data.Map // of now; nil before the first
-	key    string    // whose value may go on; "" for none
+	repo   *data.Map // the current one; nil before the first
+	key    string    // whose value may continue; or ""
 	value  []string
 }
 
@@ -98,13 +98,14 @@ func (p *repoParser) entry(text string) error {
 	p.end()
 	i := strings.IndexAny(text, "=:")
 	if i <= 0 {
-		return fmt.Errorf("line %d is no key with a value", p.number)
+		return fmt.Errorf("line %d is not a key with a value", p.number)
 	}
-	p.key, p.value = strings.ToLower(strings.TrimSpace(text[:i])), []string{strings.TrimSpace(text[i+1:])}
+	p.key, p.value = strings.ToLower(strings.TrimSpace(text[:i])),
+		[]string{strings.TrimSpace(text[i+1:])}
 	return nil
 }
 
-// end finishes the value that might have gone on.
+// end finishes a value that might have continued.
 func (p *repoParser) end() {
 	if p.key != "" {
 		p.repo.Set(p.key, strings.TrimRight(strings.Join(p.value, "\n"), "\n"))
@@ -112,7 +113,7 @@ func (p *repoParser) end() {
 	p.key = ""
 }
 
-// Text returns what a file with these repositories holds. lead stands before each.
+// Text returns the text of a file with these repositories. lead precedes each.
 func (f RepoFile) Text(lead string) string {
 	var b strings.Builder
 	b.WriteString(f.Header)
@@ -139,7 +140,7 @@ func valueText(v any) string {
 	return strings.ReplaceAll(data.Str(v), "\n", "\n ")
 }
 
-// remarks returns comments as lines with marks (salt/utils/pkg/rpm.py, combine_comments).
+// remarks returns comments as lines with comment marks (salt/utils/pkg/rpm.py, combine_comments).
 func remarks(v any) string {
 	list, ok := v.([]any)
 	if !ok && data.Truth(v) {
@@ -152,7 +153,7 @@ func remarks(v any) string {
 	return b.String()
 }
 
-// Write gives the file at path the repositories. lead stands before each.
+// Write writes the repositories to the file at path. lead precedes each.
 func (f RepoFile) Write(path, lead string) error {
 	return atomicfile.Write(path, []byte(f.Text(lead)), atomicfile.Options{Mode: 0o644, Keep: true})
 }

@@ -1,5 +1,5 @@
-// Package rpm knows versions, architectures and names of packages as RPM has them, for the modules of package managers that stand on
-// it (salt/utils/pkg/rpm.py; rpmvercmp of RPM).
+// Package rpm handles RPM's versions, architectures and names of packages, for the modules of
+// RPM-based package managers (salt/utils/pkg/rpm.py; rpmvercmp of RPM).
 package rpm
 
 import (
@@ -11,20 +11,21 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Format is the query format of a line that Parse reads, but for its end. Of packages that are installed there is no repository.
+// Format is the query format of a line for Parse, without the line end. Installed packages have no
+// repository.
 const Format = "%{NAME}_|-%{EPOCH}_|-%{VERSION}_|-%{RELEASE}_|-%{ARCH}_|-(none)_|-%{INSTALLTIME}"
 
-// Info is what there is to tell of one version of a package.
+// Info describes one version of a package.
 type Info struct {
-	Name    string // with its architecture where the host has another
+	Name    string // includes the architecture if it is not the host's
 	Version string // EPOCH:VERSION-RELEASE
 	Arch    string
 	RepoID  string
-	Date    any // when it was installed, in UTC; nil where it is not
+	Date    any // when it was installed, in UTC; nil if it is not
 	Time    any // the same in seconds since 1970
 }
 
-// Parse reads a line of Format. ok is false where it is none.
+// Parse parses a line of Format. ok is false if it is invalid.
 func Parse(line, osArch string) (i Info, ok bool) {
 	f := strings.Split(line, "_|-")
 	if len(f) != 7 {
@@ -43,7 +44,7 @@ func Parse(line, osArch string) (i Info, ok bool) {
 	return i, true
 }
 
-// Resolve returns the name that Salt knows a package by: of an architecture that is not the host's it stands behind the name.
+// Resolve returns Salt's name of a package: the architecture is appended if it is not the host's.
 func Resolve(name, arch, osArch string) string {
 	if Both32(arch, osArch) || arch == osArch || arch == "noarch" {
 		return name
@@ -51,21 +52,23 @@ func Resolve(name, arch, osArch string) string {
 	return name + "." + arch
 }
 
-// Arches returns all architectures but noarch.
+// Arches returns all architectures except noarch.
 func Arches() []string {
 	return strings.Fields("x86_64 athlon amd64 ia32e ia64 geode i386 i486 i586 i686 ppc ppc64 ppc64le ppc64iseries ppc64pseries s390 s390x " +
 		"alpha alphaev4 alphaev45 alphaev5 alphaev56 alphapca56 alphaev6 alphaev67 alphaev68 alphaev7 " +
 		"armv5tel armv5tejl armv6l armv6hl armv7l armv7hl armv7hnl aarch64 sh3 sh4 sh4a")
 }
 
-// Both32 reports whether two architectures are of 32 bits and of one family.
+// Both32 reports whether two architectures are 32-bit and of one family.
 func Both32(a, b string) bool {
 	x86 := strings.Fields("i386 i486 i586 i686")
 	arm := strings.Fields("armv5tel armv5tejl armv6l armv6hl armv7l armv7hl armv7hnl")
-	return slices.Contains(x86, a) && slices.Contains(x86, b) || slices.Contains(arm, a) && slices.Contains(arm, b)
+	return slices.Contains(x86, a) && slices.Contains(x86, b) || slices.Contains(arm, a) &&
+		slices.Contains(arm, b)
 }
 
-// SplitArch parts a name from the architecture behind it; that is "" where there is none. noarch counts as one if it may.
+// SplitArch splits the architecture off a name; it is "" if there is none. noarch says whether
+// noarch counts as one.
 func SplitArch(name string, noarch bool) (bare, arch string) {
 	i := strings.LastIndex(name, ".")
 	if i < 0 {
@@ -78,7 +81,7 @@ func SplitArch(name string, noarch bool) (bare, arch string) {
 	return name, ""
 }
 
-// Normalize takes an architecture off a name where it is the host's.
+// Normalize removes the architecture from a name if it is the host's.
 func Normalize(name, osArch string) string {
 	bare, arch := SplitArch(name, true)
 	if arch != "" && (arch == osArch || arch == "noarch" || Both32(arch, osArch)) {
@@ -87,8 +90,8 @@ func Normalize(name, osArch string) string {
 	return name
 }
 
-// ParseInstalled reads lines of Format. Each name has a list of dictionaries with epoch, version, release, arch, install_date and
-// install_date_time_t, sorted by version.
+// ParseInstalled parses lines of Format. Each name has a list of dictionaries with epoch, version,
+// release, arch, install_date and install_date_time_t, sorted by version.
 func ParseInstalled(text, osArch string) *data.Map {
 	all := &data.Map{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -105,8 +108,9 @@ func ParseInstalled(text, osArch string) *data.Map {
 			version, release = v, r
 		}
 		list, _ := all.Value(i.Name).([]any)
-		all.Set(i.Name, append(list, data.NewMap("epoch", epoch, "version", version, "release", release, "arch", i.Arch,
-			"install_date", i.Date, "install_date_time_t", i.Time)))
+		all.Set(i.Name, append(list, data.NewMap("epoch", epoch, "version", version,
+			"release", release, "arch", i.Arch, "install_date", i.Date,
+			"install_date_time_t", i.Time)))
 	}
 	for _, v := range all.All() {
 		slices.SortStableFunc(v.([]any), func(a, b any) int {

@@ -34,7 +34,8 @@ func TestCompareEVR(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"1:1.0-1", "2.0-1", 1}, {"0:1.0", "1.0-5", 0}, {"1.0-1.el8", "1.0-1.el9", -1}, {"x:1", "1", 0}, {"", "0:", 0}, {"2:1.0-1", "10:1.0-1", -1},
+		{"1:1.0-1", "2.0-1", 1}, {"0:1.0", "1.0-5", 0}, {"1.0-1.el8", "1.0-1.el9", -1}, {"x:1",
+			"1", 0}, {"", "0:", 0}, {"2:1.0-1", "10:1.0-1", -1},
 		{"1.0-1-2", "1.0-1-3", -1},
 	} {
 		if got := CompareEVR(tt.a, tt.b); got != tt.want || CompareEVR(tt.b, tt.a) != -tt.want {
@@ -82,8 +83,10 @@ func TestCompareAsRPM(t *testing.T) {
 func TestParse(t *testing.T) {
 	for line, want := range map[string]Info{
 		"python-urlgrabber_|-(none)_|-3.10_|-8.el7_|-noarch_|-(none)_|-1487838471": {"python-urlgrabber", "3.10-8.el7", "noarch", "(none)", "2017-02-23T08:27:51Z", int64(1487838471)},
-		"alsa-lib_|-0_|-1.1.1_|-1.el7_|-x86_64_|-(none)_|-0":                       {"alsa-lib", "1.1.1-1.el7", "x86_64", "(none)", nil, nil},
-		"dbus_|-1_|-1.6.12_|-17.el7_|-i686_|-(none)_|-(none)":                      {"dbus.i686", "1:1.6.12-17.el7", "i686", "(none)", nil, nil},
+		"alsa-lib_|-0_|-1.1.1_|-1.el7_|-x86_64_|-(none)_|-0": {"alsa-lib",
+			"1.1.1-1.el7", "x86_64", "(none)", nil, nil},
+		"dbus_|-1_|-1.6.12_|-17.el7_|-i686_|-(none)_|-(none)": {"dbus.i686",
+			"1:1.6.12-17.el7", "i686", "(none)", nil, nil},
 	} {
 		if got, ok := Parse(line, "x86_64"); !ok || got != want {
 			t.Errorf("%s is %+v", line, got)
@@ -96,7 +99,8 @@ func TestParse(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, tt := range []struct{ name, arch, normal string }{
-		{"zsh.x86_64", "x86_64", "zsh"}, {"zsh.i686", "x86_64", "zsh.i686"}, {"zsh.noarch", "x86_64", "zsh"}, {"zsh.i386", "i686", "zsh"},
+		{"zsh.x86_64", "x86_64", "zsh"}, {"zsh.i686", "x86_64", "zsh.i686"}, {"zsh.noarch",
+			"x86_64", "zsh"}, {"zsh.i386", "i686", "zsh"},
 		{"python3.11", "x86_64", "python3.11"}, {"zsh", "x86_64", "zsh"}, {"zsh.aarch64", "aarch64", "zsh"},
 	} {
 		if got := Normalize(tt.name, tt.arch); got != tt.normal {

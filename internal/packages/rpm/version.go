@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// An EVR is the parts of a version. Epoch is a number in digits.
+// An EVR holds the parts of a version. Epoch is a decimal number.
 type EVR struct{ Epoch, Version, Release string }
 
-// ParseEVR parts a version at its first colon and its first minus. An epoch that is no number is 0.
+// ParseEVR splits a version at its first colon and its first minus. An epoch that is no number
+// becomes 0.
 func ParseEVR(text string) EVR {
 	e := EVR{Epoch: "0"}
 	epoch, rest, ok := strings.Cut(text, ":")
@@ -22,17 +23,20 @@ func ParseEVR(text string) EVR {
 	return e
 }
 
-// CompareEVR compares two versions by epoch, version and release; the releases count only where both have one.
+// CompareEVR compares two versions by epoch, version and release; releases are only compared if
+// both have one.
 func CompareEVR(a, b string) int {
 	x, y := ParseEVR(a), ParseEVR(b)
 	if x.Release == "" || y.Release == "" {
 		x.Release, y.Release = "", ""
 	}
-	return cmp.Or(Compare(x.Epoch, y.Epoch), Compare(x.Version, y.Version), Compare(x.Release, y.Release))
+	return cmp.Or(Compare(x.Epoch, y.Epoch), Compare(x.Version, y.Version),
+		Compare(x.Release, y.Release))
 }
 
-// Compare compares two versions, or two releases, as RPM does: the texts fall into runs of digits and of letters, which are compared
-// in turn, and all else parts them. A tilde sorts before everything, even the end; a caret after the end and before all others.
+// Compare compares two versions, or two releases, as RPM does: the texts are split into runs of
+// digits and of letters, which are compared in order; all other characters only separate them. A
+// tilde sorts before everything, even the end; a caret after the end and before all others.
 func Compare(a, b string) int {
 	for a != b {
 		a, b = strings.TrimLeftFunc(a, parting), strings.TrimLeftFunc(b, parting)
@@ -54,7 +58,8 @@ func Compare(a, b string) int {
 	return 0
 }
 
-// compareMark compares texts of which one begins with a tilde or a caret. ok reports that both begin with the same.
+// compareMark compares texts one of which begins with a tilde or a caret. ok means that both begin
+// with the same.
 func compareMark(a, b string) (order int, ok bool) {
 	switch {
 	case begins(a, '~') && begins(b, '~') || begins(a, '^') && begins(b, '^'):
@@ -84,15 +89,15 @@ func digit(c byte) bool { return '0' <= c && c <= '9' }
 
 func letter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// parting reports whether a character only parts runs.
+// parting reports whether a character only separates runs.
 func parting(r rune) bool {
 	return r >= 0x80 || !digit(byte(r)) && !letter(byte(r)) && r != '~' && r != '^'
 }
 
-// run returns the digits, or the letters, that a text begins with.
+// run returns the digits, or the letters, at the beginning of a text.
 func run(s string) string { return runLike(s, s[0]) }
 
-// runLike returns what a text begins with that is of the kind of c.
+// runLike returns the characters of the kind of c at the beginning of a text.
 func runLike(s string, c byte) string {
 	kind := letter
 	if digit(c) {
@@ -105,7 +110,8 @@ func runLike(s string, c byte) string {
 	return s[:n]
 }
 
-// compareRuns compares a run with one of the same kind, which may be empty: then numbers are newer than letters.
+// compareRuns compares a run with one of the same kind, which may be empty: then numbers are newer
+// than letters.
 func compareRuns(x, y string) int {
 	numeric := digit(x[0])
 	switch {

@@ -1,7 +1,8 @@
-// Package calls runs calls of functions whose answers Salt gave, for tests of modules.
+// Package calls replays function calls and compares the results with Salt's, for tests of modules.
 //
-// A file is a list of objects: fun is the function, args and kwargs its arguments, and value what Salt answered, or error the
-// class and text of the exception that it raised, or error_begins how those begin. Values have the form of package vectors.
+// A file is a list of objects: fun is the function, args and kwargs its arguments, and value Salt's
+// result, or error the class and text of the exception that it raised, or error_begins the
+// beginning of that. Values have the form of package vectors.
 package calls
 
 import (
@@ -19,8 +20,8 @@ import (
 // An Invoker calls a function, as loader.Registry.Invoke does.
 type Invoker func(ctx context.Context, fun string, args []any, kwargs *data.Map) (any, error)
 
-// Check makes the calls of a file, each of them twice, and compares with the answers. The words in names, each followed by what
-// stands for it, are replaced in the whole file first.
+// Check makes the calls of a file, each of them twice, and compares the results. names holds pairs
+// of words and replacements, which are applied to the whole file first.
 func Check(t *testing.T, file string, call Invoker, names ...string) {
 	t.Helper()
 	src, err := os.ReadFile(file)
@@ -63,7 +64,8 @@ func check(t *testing.T, c *vectors.Case, call Invoker) {
 	}
 	if c.Has("error_begins") {
 		if text := Text(err); !strings.HasPrefix(text, c.Text("error_begins")) {
-			t.Errorf("%s = %s, error %q, want %q…", said, data.Repr(got), text, c.Text("error_begins"))
+			t.Errorf("%s = %s, error %q, want %q…", said, data.Repr(got), text,
+				c.Text("error_begins"))
 		}
 		return
 	}
@@ -74,7 +76,7 @@ func check(t *testing.T, c *vectors.Case, call Invoker) {
 	}
 }
 
-// Text returns the class and the text of an error as Salt's exceptions have them.
+// Text returns the class and the text of an error in the form of Salt's exceptions.
 func Text(err error) string {
 	var e *loader.Error
 	if !errors.As(err, &e) {

@@ -1,10 +1,10 @@
-// Program capture renews the answers in files of calls (package calls) from a Salt that is installed.
+// Program capture renews the results in files of calls (package calls) with an installed Salt.
 //
 //	capture -salt /usr/bin/salt-call [-name OUT=/tmp/out]... FILE...
 //
-// A new case needs fun, and args and kwargs where it has any. Each function is run by salt-call --local, with its arguments as
-// JSON. A case whose answer is the one in the file stays as it is written, and so does one with $ values, which
-// salt-call does not print. Read the difference before you commit it.
+// A new case needs fun, and args and kwargs if it has any. Each function is run by salt-call
+// --local, with its arguments as JSON. A case whose result is unchanged keeps its text, and so does
+// one with $ values, which salt-call does not print. Review the difference before you commit it.
 package main
 
 import (
@@ -56,13 +56,13 @@ func run(args []string, out io.Writer) error {
 	return nil
 }
 
-// salt is the Salt that is asked.
+// salt is the Salt installation that produces the results.
 type salt struct {
 	program     string
-	given, kept []string // pairs of words and what stands for them, and the other way round
+	given, kept []string // pairs of words and replacements, and the other way round
 }
 
-// A call is one case of a file, with its answer as it is written there.
+// A call is one case of a file, with its result as written there.
 type call struct {
 	Fun         string                     `json:"fun"`
 	Args        []json.RawMessage          `json:"args"`
@@ -72,7 +72,7 @@ type call struct {
 	ErrorBegins *string                    `json:"error_begins"`
 }
 
-// renew writes the answers of Salt into a file.
+// renew writes Salt's results to a file.
 func (s *salt) renew(file string, out io.Writer) error {
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -97,7 +97,8 @@ func (s *salt) renew(file string, out io.Writer) error {
 	if changed == 0 {
 		return nil
 	}
-	return os.WriteFile(file, append(bytes.Join([][]byte{[]byte("[\n  "), bytes.Join(asBytes(cases), []byte(",\n  "))}, nil), "\n]\n"...), 0o644)
+	return os.WriteFile(file, append(bytes.Join([][]byte{[]byte("[\n  "),
+		bytes.Join(asBytes(cases), []byte(",\n  "))}, nil), "\n]\n"...), 0o644)
 }
 
 func asBytes(cases []json.RawMessage) [][]byte {
@@ -108,7 +109,7 @@ func asBytes(cases []json.RawMessage) [][]byte {
 	return list
 }
 
-// answer returns a case with Salt's answer, and the case itself where it has that answer.
+// answer returns a case with Salt's result, and the case itself if the result is unchanged.
 func (s *salt) answer(raw json.RawMessage) (json.RawMessage, error) {
 	var c call
 	if err := json.Unmarshal(raw, &c); err != nil {
@@ -132,30 +133,32 @@ func (s *salt) answer(raw json.RawMessage) (json.RawMessage, error) {
 	return append(append(append(question(raw), ", "...), answer...), '}'), nil
 }
 
-// answerField is the beginning of the last field of a case that has its answer.
+// answerField matches the beginning of the last field of a case with a result.
 var answerField = regexp.MustCompile(`,\s*"(?:value|error|error_begins)"\s*:`)
 
-// question returns a case as it is written up to its answer, which comes last.
+// question returns the text of a case up to its result, which comes last.
 func question(raw json.RawMessage) []byte {
 	end := bytes.LastIndexByte(raw, '}')
 	for _, at := range answerField.FindAllIndex(raw, -1) {
 		head := append(bytes.Clone(raw[:at[0]]), '}')
-		if json.Valid(head) { // else the word stands within an argument
+		if json.Valid(head) { // else the word is part of an argument
 			end = at[0]
 		}
 	}
 	return bytes.Clone(bytes.TrimRight(raw[:end], " \n"))
 }
 
-// same reports whether a case has this answer already.
+// same reports whether a case already has this result.
 func same(c call, value json.RawMessage, failure string) bool {
 	switch {
 	case failure != "":
-		return c.Error != nil && *c.Error == failure || c.ErrorBegins != nil && strings.HasPrefix(failure, *c.ErrorBegins)
+		return c.Error != nil && *c.Error == failure || c.ErrorBegins != nil &&
+			strings.HasPrefix(failure, *c.ErrorBegins)
 	case c.Value == nil:
 		return false
 	case bytes.Contains(c.Value, []byte(`{"$`)):
-		return true // what salt-call prints does not tell a tuple or bytes: such an answer is not renewed
+		// salt-call's output does not show tuples and bytes: such a result is not renewed
+		return true
 	}
 	had, err := vectors.Decode(c.Value)
 	if err != nil {
@@ -191,16 +194,19 @@ func (s *salt) ask(c call) (value json.RawMessage, failure string, err error) {
 	}
 	kept := strings.NewReplacer(s.kept...)
 	var reply map[string]json.RawMessage
-	if json.Unmarshal([]byte(kept.Replace(stdout.String())), &reply) == nil && reply["local"] != nil {
+	if json.Unmarshal([]byte(kept.Replace(stdout.String())), &reply) == nil &&
+		reply["local"] != nil {
 		return reply["local"], "", nil
 	}
 	if failure = exception(kept.Replace(stderr.String())); failure == "" {
-		return nil, "", fmt.Errorf("salt-call has no answer: %v\n%s%s", ran, stdout.String(), stderr.String())
+		return nil, "", fmt.Errorf("salt-call has no answer: %w\n%s%s", ran, stdout.String(),
+			stderr.String())
 	}
 	return nil, failure, nil
 }
 
-// word returns an argument as it is typed. Salt reads JSON texts as YAML, but for texts with a #, which it takes as they are.
+// word returns an argument for the command line. Salt parses JSON texts as YAML, except for texts
+// with a #, which it uses unchanged.
 func (s *salt) word(a json.RawMessage) (string, error) {
 	given := strings.NewReplacer(s.given...).Replace(string(a))
 	if strings.Contains(given, `{"$`) {
@@ -218,7 +224,7 @@ var (
 	raised         = regexp.MustCompile(`(?m)^(?:[a-z]\w*\.)*[A-Z]\w+: .*$`)
 )
 
-// exception returns the class and text of the exception that salt-call tells of, or nothing.
+// exception returns the class and text of the exception that salt-call prints, or nothing.
 func exception(stderr string) string {
 	if m := executionError.FindStringSubmatch(stderr); m != nil {
 		return "salt.exceptions.CommandExecutionError: " + m[1]

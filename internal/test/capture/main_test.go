@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// fake answers as salt-call does: the name of a directory, what it was given, an error, and an exception with a traceback.
+// fake answers as salt-call does: the name of a directory, its arguments, an error, and an
+// exception with a traceback.
 const fake = `#!/bin/sh
 for word; do fun=$before before=$word; done
 case "$*" in

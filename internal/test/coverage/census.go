@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A census is what users write.
+// A census holds what users write in SLS files.
 type census struct {
 	Uses      int      `json:"uses"` // of state functions
 	Functions []entry  `json:"functions"`
@@ -19,7 +19,8 @@ type census struct {
 	} `json:"called"`
 }
 
-// A function is an execution function that templates call; Salts are those that Salt has on Linux, the others are of the trees themselves.
+// A function is an execution function that templates call. Salts are those that Salt has on Linux;
+// the others are part of the trees themselves.
 type function struct {
 	entry
 	Salts bool `json:"salts"`
@@ -32,14 +33,15 @@ type entry struct {
 	Trees int    `json:"trees"`
 }
 
-// A module is one with the functions that Salt has in it; none where Salt does not ship it.
+// A module is a module with its functions in Salt; none if Salt does not ship it.
 type module struct {
 	entry
 	Functions []string `json:"functions"`
 }
 
 func readCensus(root string) (*census, error) {
-	text, err := os.ReadFile(filepath.Join(root, "internal", "test", "coverage", "testdata", "census.json"))
+	text, err := os.ReadFile(filepath.Join(root, "internal", "test", "coverage", "testdata",
+		"census.json"))
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func readCensus(root string) (*census, error) {
 	return c, nil
 }
 
-// rootFolder returns the directory of the tree in which the program runs.
+// rootFolder returns the root directory of the tree.
 func rootFolder() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -62,67 +64,67 @@ func rootFolder() (string, error) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", fmt.Errorf("there is no go.mod above the working directory")
+			return "", fmt.Errorf("no go.mod in or above the working directory")
 		}
 		dir = up
 	}
 }
 
-// A share is how much of something is covered.
+// A share is the covered part of something.
 type share struct {
 	name                   string
 	uses, covered, unknown int
 	missing                []entry // functions of the census
-	least                  float64 // per cent that must be covered; 0 for no bound
+	minimum                float64 // per cent that must be covered; 0 means no minimum
 }
 
 func (s *share) percent() float64 { return 100 * float64(s.covered) / float64(max(s.uses, 1)) }
 
-// Bounds that hold, in per cent.
+// Required minimums, in per cent.
 const (
 	leastInAll  = 92
 	leastEach   = 99
 	leastCalled = 99
 )
 
-// fewTrees is how many trees must call one of Salt's functions, so that it may not be missing.
-const fewTrees = 3
+// minTrees is the number of calling trees from which a missing Salt function is an error.
+const minTrees = 3
 
-// mattering are the modules for which leastEach holds.
-func mattering() []string {
+// majorModules returns the modules for which leastEach applies.
+func majorModules() []string {
 	return []string{"file", "cmd", "pkg", "service", "user", "group", "cron", "test", "module"}
 }
 
-// A report is what the census and a registry come to.
+// A report is the comparison of a census with a registry.
 type report struct {
 	all    share
 	each   []*share
-	called share // execution functions of Salt's that templates call
+	called share // Salt's execution functions that templates call
 }
 
-// count holds the census against the functions that are there.
-func (c *census) count(there map[string]bool) *report {
-	r := &report{all: share{name: "all", uses: c.Uses, least: leastInAll}}
+// count compares the census with the available functions.
+func (c *census) count(available map[string]bool) *report {
+	r := &report{all: share{name: "all", uses: c.Uses, minimum: leastInAll}}
 	of := map[string]*share{}
 	for _, m := range c.Modules {
 		s := &share{name: m.Name, uses: m.Uses}
 		of[m.Name] = s
 		r.each = append(r.each, s)
 	}
-	for _, name := range mattering() {
-		of[name].least = leastEach
+	for _, name := range majorModules() {
+		of[name].minimum = leastEach
 	}
 	known := map[string]int{}
 	for _, f := range c.Functions {
 		name, _, _ := strings.Cut(f.Name, ".")
 		known[name] += f.Uses
 		for _, s := range []*share{&r.all, of[name]} {
-			s.take(f, there[f.Name])
+			s.take(f, available[f.Name])
 		}
 	}
 	for _, m := range c.Modules {
 		rest := entry{Name: m.Name, Uses: m.Uses - known[m.Name]}
-		whole := len(m.Functions) > 0 && len(m.lacking(there)) == 0
+		whole := len(m.Functions) > 0 && len(m.missingFunctions(available)) == 0
 		for _, s := range []*share{&r.all, of[m.Name]} {
 			s.rest(rest.Uses, whole)
 		}
@@ -132,23 +134,23 @@ func (c *census) count(there map[string]bool) *report {
 	return r
 }
 
-// countCalled holds the calls of templates against the execution functions that are there.
-func (c *census) countCalled(there map[string]bool) share {
-	s := share{name: "called", least: leastCalled}
+// countCalled compares the calls of templates with the available execution functions.
+func (c *census) countCalled(available map[string]bool) share {
+	s := share{name: "called", minimum: leastCalled}
 	for _, f := range c.Called.Functions {
 		if f.Salts {
 			s.uses += f.Uses
-			s.take(f.entry, there[f.Name])
+			s.take(f.entry, available[f.Name])
 		}
 	}
 	return s
 }
 
-// lacking returns the functions of Salt's module that are not there.
-func (m module) lacking(there map[string]bool) []string {
+// missingFunctions returns the missing functions of Salt's module.
+func (m module) missingFunctions(available map[string]bool) []string {
 	var names []string
 	for _, fun := range m.Functions {
-		if !there[m.Name+"."+fun] {
+		if !available[m.Name+"."+fun] {
 			names = append(names, m.Name+"."+fun)
 		}
 	}
@@ -156,17 +158,17 @@ func (m module) lacking(there map[string]bool) []string {
 }
 
 // take counts the uses of a function. A nil share is that of a module without a total.
-func (s *share) take(f entry, there bool) {
+func (s *share) take(f entry, available bool) {
 	switch {
 	case s == nil:
-	case there:
+	case available:
 		s.covered += f.Uses
 	default:
 		s.missing = append(s.missing, f)
 	}
 }
 
-// rest counts uses of a module of which no function is known.
+// rest counts uses in a module of which no function is known.
 func (s *share) rest(uses int, whole bool) {
 	if whole {
 		s.covered += uses

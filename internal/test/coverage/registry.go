@@ -21,11 +21,11 @@ import (
 	"github.com/brineproject/brine/states"
 )
 
-// A stock is what a minion is built with: state functions and execution functions. Those of the module salt are for orchestrations, and
-// in the registry of a master the same.
-type stock struct{ states, modules map[string]bool }
+// A functionSet holds the functions of a minion: state functions and execution functions. Those of
+// the module salt are for orchestrations, and are in the registry of a master too.
+type functionSet struct{ states, modules map[string]bool }
 
-func registered(root string) (*stock, error) {
+func registered(root string) (*functionSet, error) {
 	opts := config.DefaultMinion().Map()
 	g, err := grains.New(grains.Options{Opts: opts, Env: os.Getenv}).Collect(context.Background())
 	if err != nil {
@@ -41,7 +41,7 @@ func registered(root string) (*stock, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stock{}
+	s := &functionSet{}
 	if s.states, err = listed(shelf, states.Plugins(), filepath.Join(root, "states")); err != nil {
 		return nil, err
 	}
@@ -49,40 +49,44 @@ func registered(root string) (*stock, error) {
 	return s, err
 }
 
-// listed returns the functions of a registry, those of modules that refuse to work on this host from their source below a directory.
+// listed returns the functions of a registry. Those of modules that cannot be loaded on this host
+// are read from their source below a directory.
 func listed(r *loader.Registry, plugins []loader.Plugin, dir string) (map[string]bool, error) {
-	there := map[string]bool{}
+	available := map[string]bool{}
 	for _, name := range r.Names() {
-		there[name] = true
+		available[name] = true
 	}
 	for _, p := range plugins {
 		if r.Provider(p.Name) == "" {
-			if err := fromSource(filepath.Join(dir, p.Name), p.Name, there); err != nil {
+			if err := fromSource(filepath.Join(dir, p.Name), p.Name, available); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return there, nil
+	return available, nil
 }
 
-// fromSource adds the functions of a module that refuses to work on this host, as its source lists them.
-func fromSource(dir, name string, there map[string]bool) error {
+// fromSource adds the functions of a module that cannot be loaded on this host, as listed in its
+// source.
+func fromSource(dir, name string, available map[string]bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the module %s refuses to work here, and there is no directory %s", name, dir)
+		return fmt.Errorf("module %s cannot be loaded here, and directory %s does not exist", name,
+			dir)
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, e.Name()), nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, e.Name()), nil,
+			parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if fun, ok := named(call); ok {
-					there[name+"."+fun] = true
+					available[name+"."+fun] = true
 				}
 			}
 			return true

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// text is the report for people.
+// text returns the report as text.
 func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Of %d uses of state functions in the census %d are covered: %.1f %%. Of %d it is not known which function they are of.\n\n",
 		r.all.uses, r.all.covered, r.all.percent(), r.all.unknown)
 	for _, s := range r.each {
-		if s.least > 0 {
+		if s.minimum > 0 {
 			b.WriteString(s.line())
 		}
 	}
 	b.WriteString("\nOther modules:\n")
 	for _, s := range r.each {
-		if s.least == 0 {
+		if s.minimum == 0 {
 			b.WriteString(s.line())
 		}
 	}
@@ -41,16 +41,16 @@ func (s *share) line() string {
 	return fmt.Sprintf("  %-22s %6.1f %% of %5d%s\n", s.name, s.percent(), s.uses, note)
 }
 
-// enough returns an error that names what is below its bound.
+// enough returns an error that lists the values below their minimums.
 func (r *report) enough() error {
 	var errs []error
 	for _, s := range append([]*share{&r.all, &r.called}, r.each...) {
-		if s.uses > 0 && s.percent() < s.least {
-			errs = append(errs, fmt.Errorf("%s: %.1f %% of the uses are covered, and %.0f %% must be", s.name, s.percent(), s.least))
+		if s.uses > 0 && s.percent() < s.minimum {
+			errs = append(errs, fmt.Errorf("%s: %.1f %% of the uses are covered, and %.0f %% must be", s.name, s.percent(), s.minimum))
 		}
 	}
 	for _, f := range r.called.missing {
-		if f.Trees >= fewTrees {
+		if f.Trees >= minTrees {
 			errs = append(errs, fmt.Errorf("there is no %s, which %d trees call", f.Name, f.Trees))
 		}
 	}

@@ -16,13 +16,13 @@ import (
 	"github.com/brineproject/brine/eventbus"
 )
 
-// patience bounds everything that is waited for. It is generous: what it ends is a fault.
+// patience is the timeout of every wait. It is generous: reaching it is a fault.
 const patience = 60 * time.Second
 
-// look is the pause between two looks at what sends no event.
+// look is the interval of polling.
 const look = 5 * time.Millisecond
 
-// A daemon is a program that is started and stopped again and again.
+// A daemon is a program that is started and stopped repeatedly.
 type daemon struct {
 	name    string
 	program string
@@ -39,7 +39,7 @@ type daemon struct {
 	stops  []time.Duration // from an orderly signal until its end
 }
 
-// start starts the daemon and waits until its event bus takes connections.
+// start starts the daemon and waits until its event bus accepts connections.
 func (d *daemon) start() error {
 	said, err := os.OpenFile(d.said, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -82,7 +82,7 @@ func (d *daemon) ready() error {
 	return fmt.Errorf("%s is not ready after %s", d.name, patience)
 }
 
-// stop sends a signal and waits for the end. An orderly end has the exit code 0.
+// stop sends a signal and waits for the end. After an orderly end the exit code is 0.
 func (d *daemon) stop(sig os.Signal) error {
 	begun := time.Now()
 	if err := d.cmd.Process.Signal(sig); err != nil {
@@ -105,7 +105,7 @@ func (d *daemon) stop(sig os.Signal) error {
 	return nil
 }
 
-// times tells how long starts and stops took.
+// times returns the durations of starts and stops.
 func (d *daemon) times() string {
 	return fmt.Sprintf("%s: %d starts, median %s until ready; %d orderly stops, median %s", d.name,
 		len(d.starts), median(d.starts), len(d.stops), median(d.stops))
@@ -119,7 +119,7 @@ func median(times []time.Duration) time.Duration {
 	return times[len(times)/2].Round(time.Millisecond)
 }
 
-// await waits until something is so.
+// await waits until a condition is true.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for by := time.Now().Add(patience); !is(); time.Sleep(look) {

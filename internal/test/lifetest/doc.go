@@ -1,3 +1,3 @@
-// Package lifetest proves with real processes that a master and its minions survive every way of being stopped. It has
-// tests only.
+// Package lifetest tests with real processes that a master and its minions survive every way of
+// being stopped. It contains only tests.
 package lifetest

@@ -20,10 +20,10 @@ import (
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
-// interruptedText is how the return of a job begins that its minion did not live to end.
+// interruptedText begins the return of a job that was interrupted by the end of its minion.
 const interruptedText = "ERROR: The minion ended"
 
-// A judge holds what the master has recorded against what the minions say.
+// A judge compares the master's records with the minions'.
 type judge struct {
 	orders  map[string]*order
 	started map[answer]int // jobs that a minion began, by its log
@@ -40,8 +40,8 @@ type judge struct {
 // newJudge reads all records. The daemons must have ended.
 func newJudge(t *testing.T, s *site, l *load, heard *events, stopped []answer) *judge {
 	t.Helper()
-	j := &judge{orders: map[string]*order{}, started: map[answer]int{}, counted: map[answer]int{}, acked: map[answer]int{},
-		stopped: stopped, events: heard.rets, faults: map[string][]string{}}
+	j := &judge{orders: map[string]*order{}, started: map[answer]int{}, counted: map[answer]int{},
+		acked: map[answer]int{}, stopped: stopped, events: heard.rets, faults: map[string][]string{}}
 	for _, o := range l.orders {
 		j.orders[o.jid] = o
 	}
@@ -79,7 +79,7 @@ func eachLine(t *testing.T, file string, do func(line string)) {
 	}
 }
 
-// jids returns the jobs that were asked for, and those that minions know of: the master sends some itself.
+// jids returns the submitted jobs, and those that minions recorded: the master sends some itself.
 func (j *judge) jids() map[string]bool {
 	all := map[string]bool{}
 	for jid := range j.orders {
@@ -93,10 +93,11 @@ func (j *judge) jids() map[string]bool {
 	return all
 }
 
-// readCache reads the returns of all jobs, and finds orders that are not recorded.
+// readCache reads the returns of all jobs, and finds jobs that are not recorded.
 func (j *judge) readCache(t *testing.T, s *site) {
 	t.Helper()
-	cache, err := jobstore.OpenReadOnly(context.Background(), filepath.Join(s.masterCfg.CacheDir, "jobs.db"), jobstore.Options{})
+	cache, err := jobstore.OpenReadOnly(context.Background(),
+		filepath.Join(s.masterCfg.CacheDir, "jobs.db"), jobstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +156,8 @@ func (j *judge) verdict(t *testing.T) {
 		}
 		j.checkContent(a, loads[0])
 	}
-	t.Logf("%d jobs asked for, %d begun, %d recorded, %d of them as interrupted; acknowledged: %d", len(j.orders), len(ran), len(j.kept),
-		j.interrupted, len(j.acked))
+	t.Logf("%d jobs asked for, %d begun, %d recorded, %d of them as interrupted; acknowledged: %d",
+		len(j.orders), len(ran), len(j.kept), j.interrupted, len(j.acked))
 	for _, name := range []string{"lost", "missing", "twice", "dup", "wrong"} {
 		list := j.faults[name]
 		t.Logf("%s = %d", name, len(list))
@@ -167,30 +168,33 @@ func (j *judge) verdict(t *testing.T) {
 	}
 }
 
-// checkRun looks at a job that ran.
+// checkRun checks a job that ran.
 func (j *judge) checkRun(a answer) {
 	switch {
 	case len(j.kept[a]) == 0:
 		j.fault("missing", "job %s ran on %s", a.jid, a.minion)
 	case j.counted[a] > 1 || j.started[a] > 1:
-		j.fault("twice", "job %s ran %d times on %s, which began it %d times", a.jid, j.counted[a], a.minion, j.started[a])
+		j.fault("twice", "job %s ran %d times on %s, which began it %d times", a.jid, j.counted[a],
+			a.minion, j.started[a])
 	}
 }
 
-// checkContent looks at what was recorded.
+// checkContent checks the recorded returns.
 func (j *judge) checkContent(a answer, ret *data.Map) {
 	o, value := j.orders[a.jid], ret.Value("return")
 	if strings.HasPrefix(data.Str(value), interruptedText) {
 		j.interrupted++
 		if ret.Value("success") != false || ret.Value("retcode") != int64(1) {
-			j.fault("wrong", "job %s of %s was interrupted and is no failure: %s", a.jid, a.minion, data.Repr(ret))
+			j.fault("wrong", "job %s of %s was interrupted and is no failure: %s", a.jid, a.minion,
+				data.Repr(ret))
 		}
 		return
 	}
 	if o == nil { // of the master itself
 		return
 	}
-	if ret.Text("id") != a.minion || ret.Text("jid") != a.jid || ret.Value("success") != true || !o.right(value) {
+	if ret.Text("id") != a.minion || ret.Text("jid") != a.jid || ret.Value("success") != true ||
+		!o.right(value) {
 		j.fault("wrong", "%s job %s of %s: %.300s", o.kind, a.jid, a.minion, data.Repr(ret))
 	}
 	if o.counts && j.counted[a] == 0 {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A killer stops one daemon again and again, and starts it anew.
+// A killer stops one daemon repeatedly, and starts it again.
 type killer struct {
 	*daemon
 	site *site
@@ -24,17 +24,17 @@ type killer struct {
 	done atomic.Int64 // rounds
 }
 
-// A witness is what shows that stops hit something.
+// A witness records evidence that stops interrupted something.
 type witness struct {
 	killed, told int      // how often the daemon was killed, and told to end
 	running      []answer // jobs of a minion that ran when it was killed
 	spooled      int      // returns in spools while a daemon was away
 }
 
-// aimTime bounds how long a killer waits for a moment in which its stop interrupts something.
+// aimTime is how long a killer waits for a moment in which its stop interrupts something.
 const aimTime = 2 * time.Second
 
-// aim waits until a job runs that the end of the daemon would disturb, for a while.
+// aim waits for a limited time until a job runs that the end of the daemon would interrupt.
 func (k *killer) aim() {
 	for by := time.Now().Add(aimTime); time.Now().Before(by); time.Sleep(look) {
 		for _, m := range k.touched() {
@@ -45,7 +45,7 @@ func (k *killer) aim() {
 	}
 }
 
-// touched returns the minions that an end of the daemon disturbs.
+// touched returns the minions that the end of the daemon affects.
 func (k *killer) touched() []*minion {
 	if k.min == nil {
 		return k.site.minions
@@ -56,7 +56,7 @@ func (k *killer) touched() []*minion {
 // running returns the ids of the jobs that a minion runs, or ran when it was killed.
 func (m *minion) running() []string { return entries(filepath.Join(m.cfg.CacheDir, "proc")) }
 
-// rounds stops the daemon so many times, each when the load has come so far.
+// rounds stops the daemon a number of times, each when the load has progressed far enough.
 func (k *killer) rounds(ctx context.Context, n int, due func(round int) bool) error {
 	for round := range n {
 		for !due(round) {
@@ -84,12 +84,13 @@ func (k *killer) rounds(ctx context.Context, n int, due func(round int) bool) er
 	return nil
 }
 
-// strike stops the daemon in one way or another.
+// strike stops the daemon in a random way.
 func (k *killer) strike() error {
-	return k.strikeWith([]os.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM, os.Interrupt}[k.rng.IntN(4)])
+	return k.strikeWith([]os.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGTERM,
+		os.Interrupt}[k.rng.IntN(4)])
 }
 
-// strikeWith stops the daemon by a signal, and writes down what that hit.
+// strikeWith stops the daemon with a signal, and records what that interrupted.
 func (k *killer) strikeWith(sig os.Signal) error {
 	if err := k.stop(sig); err != nil {
 		return err
@@ -107,7 +108,7 @@ func (k *killer) strikeWith(sig os.Signal) error {
 	return nil
 }
 
-// look counts the returns that cannot be delivered while the daemon is away.
+// look counts the returns that cannot be delivered while the daemon is stopped.
 func (k *killer) look() {
 	for _, m := range k.touched() {
 		k.seen.spooled += len(m.spooled())

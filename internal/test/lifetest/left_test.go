@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// A leftover is a process that a site has started and that runs.
+// A leftover is a process that a site has started and that is still running.
 type leftover struct {
 	pid  int
 	line string
@@ -23,8 +23,8 @@ func (l leftover) String() string { return fmt.Sprintf("%d %s", l.pid, l.line) }
 
 func (l leftover) kill() error { return syscall.Kill(l.pid, syscall.SIGKILL) }
 
-// left returns the processes of the site: daemons, what their jobs have started, and what those have. They are known by
-// the marker in their environment.
+// left returns the processes of the site: daemons, the processes of their jobs, and their children.
+// A marker in their environment identifies them.
 func (s *site) left() (list []leftover) {
 	want := []byte(marker + "=" + s.dir)
 	found, _ := filepath.Glob("/proc/[1-9]*/environ") // the pattern is good
@@ -45,8 +45,9 @@ func (s *site) left() (list []leftover) {
 	return list
 }
 
-// stopMasterFirst stops the master, ends the programs that jobs run, and stops the minions. A master that came back has sent
-// again what its minions had not acknowledged, so that jobs of before may run now, some of them without an end.
+// stopMasterFirst stops the master, ends the programs that jobs run, and stops the minions. A
+// restarted master has resent jobs that its minions had not acknowledged, so earlier jobs may be
+// running now, some of them endless.
 func (s *site) stopMasterFirst(t *testing.T) {
 	t.Helper()
 	if err := s.master.stop(os.Interrupt); err != nil {
@@ -71,7 +72,8 @@ func (s *site) stopMasterFirst(t *testing.T) {
 	}
 }
 
-// checkNothingLeft fails when a process of the site runs on, or a file of one that is gone would tell others that it lives.
+// checkNothingLeft fails if a process of the site is still running, or if a file of a stopped one
+// would make others believe that it is running.
 func (s *site) checkNothingLeft(t *testing.T) {
 	t.Helper()
 	await(t, "the end of "+fmt.Sprint(s.left()), func() bool { return len(s.left()) == 0 })
@@ -82,14 +84,15 @@ func (s *site) checkNothingLeft(t *testing.T) {
 			}
 		}
 	}
-	for name, file := range map[string]string{"master": s.masterCfg.PidFile, "minion": s.minions[0].cfg.PidFile} {
+	for name, file := range map[string]string{"master": s.masterCfg.PidFile,
+		"minion": s.minions[0].cfg.PidFile} {
 		if file != "" && exists(file) {
 			t.Errorf("the %s has left its pid file %s", name, file)
 		}
 	}
 }
 
-// entries returns the names in a directory; one that is missing has none.
+// entries returns the names in a directory; none if it does not exist.
 func entries(dir string) (names []string) {
 	found, _ := os.ReadDir(dir) // see above
 	for _, e := range found {

@@ -36,7 +36,7 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// seed returns that of the environment, or a new one.
+// seed returns the seed in the environment, or a new one.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	n := rand.Uint64()
@@ -50,8 +50,9 @@ func seed(t *testing.T) uint64 {
 	return n
 }
 
-// testStops gives orders while master and minions are killed, told to end, and started again: nothing that was acknowledged
-// is lost, nothing runs or is recorded twice, each start succeeds, nothing is left.
+// testStops submits jobs while master and minions are killed, stopped, and started again: nothing
+// that was acknowledged is lost, nothing runs or is recorded twice, each start succeeds, nothing is
+// left.
 func testStops(t *testing.T, bin string) {
 	const jobs, rounds = 500, 20
 	n := seed(t)
@@ -65,9 +66,11 @@ func testStops(t *testing.T, bin string) {
 	ear.Go(func() error { heard.listen(listening, s.master.sockets); return nil })
 	l.pingAll(t, heard)
 
-	killers := []*killer{{daemon: s.master, site: s, away: 1500 * time.Millisecond, rng: rand.New(rand.NewPCG(n, 1))}}
+	killers := []*killer{{daemon: s.master, site: s, away: 1500 * time.Millisecond,
+		rng: rand.New(rand.NewPCG(n, 1))}}
 	for i, m := range s.minions {
-		killers = append(killers, &killer{daemon: m.daemon, site: s, min: m, away: 500 * time.Millisecond, rng: rand.New(rand.NewPCG(n, uint64(i+2)))})
+		killers = append(killers, &killer{daemon: m.daemon, site: s, min: m,
+			away: 500 * time.Millisecond, rng: rand.New(rand.NewPCG(n, uint64(i+2)))})
 	}
 	s.disturb(t, l, killers, jobs, rounds)
 	strikeLong(t, l, killers[1])
@@ -110,7 +113,8 @@ const (
 	longestPause = 60 * time.Millisecond
 )
 
-// disturb gives orders while killers work. Neither runs away from the other, so that stops are spread over all jobs.
+// disturb submits jobs while killers work. Neither gets far ahead of the other, so that stops are
+// spread over all jobs.
 func (s *site) disturb(t *testing.T, l *load, killers []*killer, jobs, rounds int) {
 	t.Helper()
 	before := l.confirmed()
@@ -138,7 +142,8 @@ func (s *site) disturb(t *testing.T, l *load, killers []*killer, jobs, rounds in
 	}
 }
 
-// strikeLong kills a minion while a job of its has a program that would not end, however chance has dealt with such jobs before.
+// strikeLong kills a minion while a job of its runs an endless program, regardless of the random
+// stops before.
 func strikeLong(t *testing.T, l *load, k *killer) {
 	t.Helper()
 	run := l.running(t, "long", k.min)
@@ -153,7 +158,8 @@ func strikeLong(t *testing.T, l *load, k *killer) {
 	}
 }
 
-// strikeReturns ends the master while minions run a job, and lets them end it while there is none who takes what it returns.
+// strikeReturns stops the master while minions run a job, and lets the job end while nobody accepts
+// its returns.
 func strikeReturns(t *testing.T, l *load, k *killer) {
 	t.Helper()
 	l.running(t, "second", k.site.minions[0])
@@ -192,7 +198,7 @@ func stopped(killers []*killer) (all []answer) {
 	return all
 }
 
-// checkWitness makes a run void in which stops did not hit anything.
+// checkWitness invalidates a run in which stops interrupted nothing.
 func checkWitness(t *testing.T, j *judge, killers []*killer, jobs int) {
 	t.Helper()
 	killed, told, spooled, long := 0, 0, 0, 0

@@ -25,7 +25,7 @@ import (
 	"github.com/brineproject/brine/transport/zeromq"
 )
 
-// An order is a job that was asked for.
+// An order is a submitted job.
 type order struct {
 	jid       string
 	kind      string
@@ -49,7 +49,8 @@ var kinds = []kind{
 	}},
 	{"echo", 20, func(o *order, rng *rand.Rand) {
 		text := strings.Repeat(o.jid+" ", 1+rng.IntN(400))
-		o.request.Fun, o.request.Arg, o.right = "test.echo", []any{text}, func(v any) bool { return v == text }
+		o.request.Fun, o.request.Arg, o.right = "test.echo", []any{text},
+			func(v any) bool { return v == text }
 	}},
 	{"arg", 10, func(o *order, _ *rand.Rand) {
 		o.request.Fun, o.request.Arg = "test.arg", []any{o.jid, int64(7)}
@@ -60,17 +61,19 @@ var kinds = []kind{
 	}},
 	{"count", 20, func(o *order, _ *rand.Rand) { o.shell("") }},
 	{"second", 9, func(o *order, _ *rand.Rand) { o.shell("; sleep 1") }},
-	{"long", 3, func(o *order, _ *rand.Rand) { o.shell("; sleep 1000 & wait") }}, // some stop always comes before
+	// some stop always comes before
+	{"long", 3, func(o *order, _ *rand.Rand) { o.shell("; sleep 1000 & wait") }},
 }
 
-// shell makes o a program that counts itself, and says its id.
+// shell makes o a program that counts its runs and prints its id.
 func (o *order) shell(then string) {
 	o.counts = true
-	o.request.Fun, o.request.Arg = "cmd.run", []any{fmt.Sprintf(`echo %s >> "$%s"; echo %s%s`, o.jid, counterVar, o.jid, then)}
+	o.request.Fun, o.request.Arg = "cmd.run",
+		[]any{fmt.Sprintf(`echo %s >> "$%s"; echo %s%s`, o.jid, counterVar, o.jid, then)}
 	o.right = func(v any) bool { return v == o.jid }
 }
 
-// A load asks a master for jobs, whatever happens to it.
+// A load submits jobs to a master, whatever happens to it.
 type load struct {
 	site *site
 	rng  *rand.Rand
@@ -86,7 +89,8 @@ type load struct {
 func newLoad(s *site, rng *rand.Rand) *load {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(s.masterCfg.RetPort))
 	return &load{site: s, rng: rng, ids: job.NewIDs(nil),
-		out: zeromq.NewRequester(transport.Dialer{Addr: "tcp://" + address, BackoffMin: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond})}
+		out: zeromq.NewRequester(transport.Dialer{Addr: "tcp://" + address,
+			BackoffMin: 20 * time.Millisecond, BackoffMax: 100 * time.Millisecond})}
 }
 
 func (l *load) close() error {
@@ -101,7 +105,7 @@ func (l *load) leave() {
 	}
 }
 
-// order asks for a job of some kind until the master has confirmed one, each time with a new id.
+// order submits a job of some kind until the master has confirmed one, each time with a new id.
 func (l *load) order(ctx context.Context) error {
 	kind := l.rng.IntN(100)
 	for _, k := range kinds {
@@ -160,11 +164,11 @@ func (l *load) dial(ctx context.Context) (*client.Local, error) {
 	}
 	cfg, silent := l.site.masterCfg, logrus.New()
 	silent.SetLevel(logrus.PanicLevel)
-	return client.Open(ctx, client.Options{CacheDir: cfg.CacheDir, SockDir: cfg.SockDir, User: cfg.User, Caller: who.Username,
-		Out: l.out, Timeout: 2 * time.Second, Log: silent})
+	return client.Open(ctx, client.Options{CacheDir: cfg.CacheDir, SockDir: cfg.SockDir,
+		User: cfg.User, Caller: who.Username, Out: l.out, Timeout: 2 * time.Second, Log: silent})
 }
 
-// running asks for jobs of a kind until one runs on a minion, and returns its id.
+// running submits jobs of a kind until one runs on a minion, and returns its id.
 func (l *load) running(t *testing.T, name string, m *minion) (jid string) {
 	t.Helper()
 	k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
@@ -183,7 +187,7 @@ func (l *load) running(t *testing.T, name string, m *minion) (jid string) {
 	return jid
 }
 
-// confirmed returns how many jobs the master has taken.
+// confirmed returns how many jobs the master has confirmed.
 func (l *load) confirmed() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -218,19 +222,20 @@ func (l *load) pingAll(t *testing.T, heard *events) {
 	})
 }
 
-// events counts what the master announces of returns.
+// events counts the master's events about returns.
 type events struct {
 	mu   sync.Mutex
 	rets map[answer]int
 }
 
-// An answer is that of a minion to a job.
+// An answer is a minion's return for a job.
 type answer struct{ jid, minion string }
 
-// listen counts until ctx ends, over all restarts of the master.
+// listen counts until ctx ends, across all restarts of the master.
 func (e *events) listen(ctx context.Context, s eventbus.Sockets) {
 	for ctx.Err() == nil {
-		bus, err := eventbus.Dial(ctx, s, eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{"salt/job/"}}})
+		bus, err := eventbus.Dial(ctx, s,
+			eventbus.ClientOptions{Subscribe: eventbus.SubscribeOptions{Prefixes: []string{"salt/job/"}}})
 		if err != nil {
 			time.Sleep(look)
 			continue

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// restart is what a job runs to stop its minion and start it anew. It writes when the minion has gone, which a script can do
-// whose minion was told to end.
+// restart is the script of a job that restarts its minion. It writes a file after the minion has
+// ended, which a script can do if its minion was stopped normally.
 const restart = `#!/bin/sh
 pid=$(cat %[1]s)
 kill -%[2]s "$pid"
@@ -25,8 +25,8 @@ while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
 echo started > %[5]s
 `
 
-// testOwnRestart has a job restart the minion that runs it: a new minion runs then, the script has come to its end, and the
-// job has one return, which says that it was interrupted.
+// testOwnRestart runs a job that restarts its own minion: a new minion runs afterwards, the script
+// has finished, and the job has one return, which says that it was interrupted.
 func testOwnRestart(t *testing.T, bin, sig, after string) {
 	s := newSite(t, bin, "web1")
 	s.startAll(t)

@@ -16,17 +16,19 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// marker is the environment variable by which everything is found that a site has started.
+// marker is the environment variable that identifies everything started by a site.
 const marker = "BRINE_LIFETEST"
 
-// counterVar is the environment variable that tells a job of a minion where to count.
+// counterVar is the environment variable that names the file in which a minion's jobs record their
+// runs.
 const counterVar = "BRINE_LIFETEST_COUNTER"
 
 // build builds the programs of the daemons and returns their directory.
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", bin+"/", "./cmd/salt-master", "./cmd/salt-minion")
+	cmd := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", bin+"/",
+		"./cmd/salt-master", "./cmd/salt-minion")
 	cmd.Dir = sources.Root(t)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -35,7 +37,7 @@ func build(t *testing.T) string {
 	return bin
 }
 
-// A site is a master and minions in a scratch directory, each to be a process.
+// A site is a master and minions in a scratch directory, each run as a process.
 type site struct {
 	bin, dir  string
 	masterCfg *config.Master
@@ -51,7 +53,8 @@ type minion struct {
 	counter string // file to which jobs add a line
 }
 
-// newSite makes the directories and configurations. Nothing is started yet. What is left at the end of the test is killed.
+// newSite creates the directories and configurations, and starts nothing yet. Processes left at the
+// end of the test are killed.
 func newSite(t *testing.T, bin string, ids ...string) *site {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "life") // short, for the paths of sockets are bounded
@@ -65,7 +68,9 @@ func newSite(t *testing.T, bin string, ids ...string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write(t, "master", "master", fmt.Sprintf("interface: 127.0.0.1\npublish_port: %d\nret_port: %d\nuser: %s\n", ports[0], ports[1], who.Username))
+	s.write(t, "master", "master",
+		fmt.Sprintf("interface: 127.0.0.1\npublish_port: %d\nret_port: %d\nuser: %s\n", ports[0],
+			ports[1], who.Username))
 	if s.masterCfg, _, err = config.LoadMaster(filepath.Join(dir, "master"), os.Getenv); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +93,8 @@ func (s *site) newMinion(t *testing.T, id string, port int, user string) *minion
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &minion{daemon: s.daemon("salt-minion", id, sockets), id: id, cfg: cfg, counter: filepath.Join(s.dir, id+".counter")}
+	m := &minion{daemon: s.daemon("salt-minion", id, sockets), id: id, cfg: cfg,
+		counter: filepath.Join(s.dir, id+".counter")}
 	m.env = append(m.env, counterVar+"="+m.counter)
 	if err := os.WriteFile(m.counter, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -100,7 +106,8 @@ func (s *site) newMinion(t *testing.T, id string, port int, user string) *minion
 func (s *site) write(t *testing.T, name, file, text string) {
 	t.Helper()
 	conf := filepath.Join(s.dir, name)
-	text += fmt.Sprintf("root_dir: %s\nlog_file: %s\nlog_level_logfile: debug\nlog_level: quiet\n", filepath.Join(conf, "root"), s.logFile(name))
+	text += fmt.Sprintf("root_dir: %s\nlog_file: %s\nlog_level_logfile: debug\nlog_level: quiet\n",
+		filepath.Join(conf, "root"), s.logFile(name))
 	if err := os.MkdirAll(filepath.Join(conf, "root"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -113,12 +120,12 @@ func (s *site) logFile(name string) string { return filepath.Join(s.dir, name, "
 
 func (s *site) daemon(program, name string, sockets eventbus.Sockets) *daemon {
 	return &daemon{
-		name: name, program: filepath.Join(s.bin, program), conf: filepath.Join(s.dir, name), sockets: sockets,
-		said: filepath.Join(s.dir, name+".stderr"), env: []string{marker + "=" + s.dir},
+		name: name, program: filepath.Join(s.bin, program), conf: filepath.Join(s.dir, name),
+		sockets: sockets, said: filepath.Join(s.dir, name+".stderr"), env: []string{marker + "=" + s.dir},
 	}
 }
 
-// freePorts returns ports of loopback that nobody listens on.
+// freePorts returns unused ports of loopback.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {
@@ -132,7 +139,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 	return ports
 }
 
-// accept accepts the keys of all minions, once they have asked.
+// accept accepts the keys of all minions, once they are pending.
 func (s *site) accept(t *testing.T) {
 	t.Helper()
 	for _, m := range s.minions {
@@ -154,7 +161,7 @@ func (s *site) startAll(t *testing.T) {
 	}
 }
 
-// stopAll tells all daemons to end, the minions first, and waits for them.
+// stopAll stops all daemons, the minions first, and waits for their end.
 func (s *site) stopAll(t *testing.T) {
 	t.Helper()
 	for i := range s.all() {
@@ -173,7 +180,7 @@ func (s *site) all() []*daemon {
 	return all
 }
 
-// clear kills what is left, and removes the directory or, after a failure, leaves it.
+// clear kills leftover processes, and removes the directory unless the test has failed.
 func (s *site) clear(t *testing.T) {
 	for _, p := range s.left() {
 		_ = p.kill() // it may have ended

@@ -24,13 +24,14 @@ import (
 	"github.com/brineproject/brine/returners/jobstore"
 )
 
-// stormKind is the kind of the orders of a storm.
+// stormKind is the kind of the jobs of a storm.
 const stormKind = "storm"
 
-// stormVar is the environment variable that says how long a storm lasts, as 30m.
+// stormVar is the environment variable with the duration of a storm, for example 30m.
 const stormVar = "BRINE_STORM"
 
-// TestStorm gives orders in a stream while the master and single minions are killed again and again and started anew at once.
+// TestStorm submits a stream of jobs while the master and single minions are killed repeatedly and
+// restarted at once.
 func TestStorm(t *testing.T) {
 	need.Time(t, "two storms take half a minute each")
 	t.Parallel()
@@ -45,7 +46,7 @@ func TestStorm(t *testing.T) {
 	})
 }
 
-// stormTime returns how long orders are given.
+// stormTime returns how long jobs are submitted.
 func stormTime(t *testing.T) time.Duration {
 	t.Helper()
 	long := 30 * time.Second
@@ -58,8 +59,9 @@ func stormTime(t *testing.T) time.Duration {
 	return long
 }
 
-// testStorm checks that each order which the master took and told its sender of is answered once by each minion that it was sent to
-// or is kept for, and runs once there. Without a queue an order may miss a minion, and then its state says so and why.
+// testStorm checks that each job that the master confirmed is answered once by each minion that it
+// was sent to or is kept for, and runs once there. Without a queue a job may miss a minion; its
+// state then says so, with the reason.
 func testStorm(t *testing.T, bin string, kwargs *data.Map) {
 	long, n := stormTime(t), seed(t)
 	ids := []string{}
@@ -83,13 +85,14 @@ func testStorm(t *testing.T, bin string, kwargs *data.Map) {
 	j := newJudge(t, s, l, heard, nil)
 	j.verdict(t)
 	j.settled(t, s, l, kwargs.Has("queue"))
-	t.Logf("%s: the master was killed %d times, minions %d times", long, kills.master.Load(), kills.minions.Load())
+	t.Logf("%s: the master was killed %d times, minions %d times", long, kills.master.Load(),
+		kills.minions.Load())
 	if kills.master.Load() == 0 || kills.minions.Load() == 0 {
 		t.Error("the run is void: nothing was killed")
 	}
 }
 
-// of has e listen until the end of the test.
+// of counts, with the listener e, until the end of the test.
 func (e *events) of(t *testing.T, s *site) *events {
 	ctx, cancel := context.WithCancel(t.Context())
 	var ear errgroup.Group
@@ -101,7 +104,7 @@ func (e *events) of(t *testing.T, s *site) *events {
 // struck counts kills.
 type struck struct{ master, minions atomic.Int64 }
 
-// storm gives orders for so long while daemons are killed.
+// storm submits jobs for a time while daemons are killed.
 func (s *site) storm(t *testing.T, l *load, kwargs *data.Map, long time.Duration, n uint64) *struck {
 	t.Helper()
 	kills, end := &struck{}, time.Now().Add(long)
@@ -154,7 +157,7 @@ func (s *site) storm(t *testing.T, l *load, kwargs *data.Map, long time.Duration
 	return kills
 }
 
-// pauseUntil waits for a time between two others, and returns false when end has come.
+// pauseUntil waits for a random time between two others, and returns false if end has come.
 func pauseUntil(ctx context.Context, end time.Time, least, most time.Duration, rng *rand.Rand) bool {
 	timer := time.NewTimer(least + time.Duration(rng.Int64N(int64(most-least))))
 	defer timer.Stop()
@@ -165,13 +168,15 @@ func pauseUntil(ctx context.Context, end time.Time, least, most time.Duration, r
 	return ctx.Err() == nil && time.Now().Before(end)
 }
 
-// settleTime bounds how long the last orders take to be answered or given up.
+// settleTime is the limit for the last jobs to be answered or given up.
 const settleTime = 3 * time.Minute
 
-// awaitSettled waits until no order is on its way any more, for a while: what is left then is a fault, which the judge names.
+// awaitSettled waits, for a limited time, until no job is pending any more: what is left then is a
+// fault, which the judge reports.
 func (s *site) awaitSettled(t *testing.T, l *load) {
 	t.Helper()
-	cache, err := jobstore.OpenReadOnly(t.Context(), filepath.Join(s.masterCfg.CacheDir, "jobs.db"), jobstore.Options{})
+	cache, err := jobstore.OpenReadOnly(t.Context(), filepath.Join(s.masterCfg.CacheDir, "jobs.db"),
+		jobstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,14 +185,16 @@ func (s *site) awaitSettled(t *testing.T, l *load) {
 	for end := time.Now().Add(settleTime); len(open) > 0 && time.Now().Before(end); time.Sleep(time.Second) {
 		open = slices.DeleteFunc(open, func(o *order) bool {
 			list, err := cache.Progress(t.Context(), job.ID(o.jid))
-			return err == nil && !slices.ContainsFunc(list, func(p returners.Progress) bool { return onItsWay(p.State) })
+			return err == nil && !slices.ContainsFunc(list,
+				func(p returners.Progress) bool { return onItsWay(p.State) })
 		})
 	}
 }
 
-// onItsWay reports whether more is expected of a job in a state.
+// onItsWay reports whether a job in a state is still pending.
 func onItsWay(s returners.State) bool {
-	return s == returners.Sent || s == returners.Queued || s == returners.Acknowledged || s == returners.Running
+	return s == returners.Sent || s == returners.Queued || s == returners.Acknowledged ||
+		s == returners.Running
 }
 
 func (l *load) confirmedOrders() (list []*order) {
@@ -201,10 +208,11 @@ func (l *load) confirmedOrders() (list []*order) {
 	return list
 }
 
-// settled fails the test for each minion of an order that was taken of which nothing is known in the end.
+// settled fails the test for each minion of an accepted job whose outcome is unknown at the end.
 func (j *judge) settled(t *testing.T, s *site, l *load, queued bool) {
 	t.Helper()
-	cache, err := jobstore.OpenReadOnly(t.Context(), filepath.Join(s.masterCfg.CacheDir, "jobs.db"), jobstore.Options{})
+	cache, err := jobstore.OpenReadOnly(t.Context(), filepath.Join(s.masterCfg.CacheDir, "jobs.db"),
+		jobstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,13 +227,15 @@ func (j *judge) settled(t *testing.T, s *site, l *load, queued bool) {
 		for _, p := range list {
 			counts[p.State]++
 			expected++
-			told := p.State == returners.Missed && p.Why != "" || p.State == returners.Absent && slices.Contains(o.absent, p.Minion)
+			told := p.State == returners.Missed && p.Why != "" || p.State == returners.Absent &&
+				slices.Contains(o.absent, p.Minion)
 			if p.State != returners.Returned && (queued || !told) {
 				lost = append(lost, fmt.Sprintf("job %s on %s is %q: %s", o.jid, p.Minion, p.State, p.Why))
 			}
 		}
 	}
-	t.Logf("%d orders taken, %d returns expected, in the end: %v; missing = %d", len(l.confirmedOrders()), expected, counts, len(lost))
+	t.Logf("%d orders taken, %d returns expected, in the end: %v; missing = %d",
+		len(l.confirmedOrders()), expected, counts, len(lost))
 	if len(lost) > 0 {
 		slices.Sort(lost)
 		t.Errorf("missing:\n%s", strings.Join(lost[:min(len(lost), 40)], "\n"))

@@ -1,5 +1,5 @@
-// Package need says what a test needs of the machine that it runs on. Where that is missing, the test is skipped and prints the reason;
-// where BRINE_REQUIRE_ALL is set, as CI has it, the test fails.
+// Package need checks a test's requirements on the machine. If one is missing, the test is skipped
+// with the reason; if BRINE_REQUIRE_ALL is set, as in CI, the test fails.
 package need
 
 import (
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Missing ends the test; why says what there is not.
+// Missing ends the test; why describes the missing requirement.
 func Missing(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("BRINE_REQUIRE_ALL") != "" {
@@ -19,7 +19,7 @@ func Missing(t testing.TB, why string) {
 	t.Skip(why)
 }
 
-// That ends the test when err says why a thing is not there.
+// That ends the test if err is not nil; what names the missing thing.
 func That(t testing.TB, what string, err error) {
 	t.Helper()
 	if err != nil {
@@ -35,7 +35,8 @@ func Have(t testing.TB, what string, have bool) {
 	}
 }
 
-// Program ends the test unless all these programs are in the PATH or in the directories of system programs.
+// Program ends the test unless all these programs are in the PATH or in the directories of system
+// programs.
 func Program(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -44,7 +45,8 @@ func Program(t testing.TB, names ...string) {
 }
 
 func found(name string) bool {
-	for _, path := range []string{name, filepath.Join("/usr/sbin", name), filepath.Join("/sbin", name)} {
+	for _, path := range []string{name, filepath.Join("/usr/sbin", name),
+		filepath.Join("/sbin", name)} {
 		if _, err := exec.LookPath(path); err == nil {
 			return true
 		}
@@ -52,7 +54,7 @@ func found(name string) bool {
 	return false
 }
 
-// Root ends the test unless it runs as root; why says what takes root.
+// Root ends the test unless it runs as root; why says what needs root.
 func Root(t testing.TB, why string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -68,8 +70,9 @@ func Time(t testing.TB, why string) {
 	}
 }
 
-// Network runs a test again in a network of its own, where it may set rules of the packet filter and addresses, and reports
-// whether this is that run. It takes root and the program unshare; filter are programs that must work in such a network.
+// Network runs a test again in a network namespace of its own, where it may set packet filter rules
+// and addresses, and reports whether this is that run. It needs root and the program unshare;
+// filter names programs that must work in such a network.
 func Network(t *testing.T, filter ...string) bool {
 	t.Helper()
 	const own = "BRINE_OWN_NETWORK"

@@ -25,10 +25,13 @@ type command = func(ts *testscript.TestScript, neg bool, args []string)
 
 func commands() map[string]command {
 	return map[string]command{
-		"start": cmdStart, "ready": cmdReady, "signal": cmdSignal, "reload": cmdReload, "exits": cmdExits, "adopt": cmdAdopt, "below": cmdBelow,
-		"logs": said("logs", func(p *process) *lines { return &p.said }), "told": said("told", func(p *process) *lines { return &p.told }), "count": cmdCount,
-		"try": cmdTry, "until": cmdUntil, "holds": cmdHolds, "exists-soon": fileSoon(true), "gone-soon": fileSoon(false),
-		"set": cmdSet, "as": cmdAs, "own": cmdOwn, "mode": cmdMode, "ask": cmdAsk, "hear": cmdHear, "heard": cmdHeard, "newminion": cmdNewMinion,
+		"start": cmdStart, "ready": cmdReady, "signal": cmdSignal, "reload": cmdReload,
+		"exits": cmdExits, "adopt": cmdAdopt, "below": cmdBelow,
+		"logs": said("logs", func(p *process) *lines { return &p.said }),
+		"told": said("told", func(p *process) *lines { return &p.told }), "count": cmdCount,
+		"try": cmdTry, "until": cmdUntil, "holds": cmdHolds, "exists-soon": fileSoon(true),
+		"gone-soon": fileSoon(false), "set": cmdSet, "as": cmdAs, "own": cmdOwn, "mode": cmdMode,
+		"ask": cmdAsk, "hear": cmdHear, "heard": cmdHeard, "newminion": cmdNewMinion,
 	}
 }
 
@@ -99,7 +102,7 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// codeOf is the exit code as a shell has it.
+// codeOf returns the exit code as a shell reports it.
 func codeOf(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -114,7 +117,8 @@ func cmdAdopt(ts *testscript.TestScript, _ bool, args []string) {
 	named(ts, args[0]).pid = pid
 }
 
-// cmdBelow makes the only child of a process the daemon of its name: process 1 of what unshare(1) has made.
+// cmdBelow makes the only child of a process the daemon of its name: process 1 in the namespace of
+// unshare(1).
 func cmdBelow(ts *testscript.TestScript, _ bool, args []string) {
 	need(ts, args, 1, "below NAME")
 	p := named(ts, args[0])
@@ -157,7 +161,8 @@ func run(ts *testscript.TestScript, argv []string) (out, errs string, code int) 
 	path, err := exec.LookPath(argv[0])
 	ts.Check(err)
 	var stdout, stderr bytes.Buffer
-	cmd := &exec.Cmd{Path: path, Args: argv, Dir: ts.MkAbs("."), Env: environment(ts), Stdout: &stdout, Stderr: &stderr,
+	cmd := &exec.Cmd{Path: path, Args: argv, Dir: ts.MkAbs("."), Env: environment(ts),
+		Stdout: &stdout, Stderr: &stderr,
 		SysProcAttr: &syscall.SysProcAttr{Credential: of(ts).as, Setpgid: true}}
 	ts.Check(cmd.Start())
 	ended := make(chan struct{})
@@ -233,7 +238,8 @@ func fileSoon(want bool) command {
 	}
 }
 
-// cmdSet replaces the line of an option, or adds one. The file is replaced as a whole, as editors do.
+// cmdSet replaces the line of an option, or adds one. The file is replaced atomically, as editors
+// do.
 func cmdSet(ts *testscript.TestScript, _ bool, args []string) {
 	need(ts, args, 3, "set FILE OPTION VALUE")
 	file := ts.MkAbs(args[0])

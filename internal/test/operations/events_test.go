@@ -19,12 +19,13 @@ import (
 	"github.com/brineproject/brine/transport/zeromq"
 )
 
-// cmdHear listens to the event bus of the master from then on.
+// cmdHear starts to listen to the event bus of the master.
 func cmdHear(ts *testscript.TestScript, _ bool, _ []string) {
 	s := of(ts)
 	ctx, stop := context.WithCancel(context.Background())
 	ts.Defer(stop)
-	client, err := eventbus.Dial(ctx, eventbus.MasterSockets(ts.MkAbs("var/run/salt/master")), eventbus.ClientOptions{})
+	client, err := eventbus.Dial(ctx, eventbus.MasterSockets(ts.MkAbs("var/run/salt/master")),
+		eventbus.ClientOptions{})
 	ts.Check(err)
 	ts.Defer(func() { client.Close() })
 	heard := &lines{}
@@ -41,7 +42,7 @@ func cmdHear(ts *testscript.TestScript, _ bool, _ []string) {
 	}()
 }
 
-// cmdHeard waits until an event has come whose tag and body match.
+// cmdHeard waits until an event has arrived whose tag and body match.
 func cmdHeard(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, args, 1, "heard PATTERN")
 	re, heard := matcher(ts, args[0]), of(ts).heard
@@ -54,7 +55,7 @@ func cmdHeard(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdNewMinion writes the configuration of one more minion into a directory that is named by its id.
+// cmdNewMinion writes the configuration of one more minion into a directory named by its id.
 func cmdNewMinion(ts *testscript.TestScript, _ bool, args []string) {
 	need(ts, args, 1, "newminion ID LINE...")
 	dir := ts.MkAbs(args[0])
@@ -74,7 +75,8 @@ func cmdAsk(ts *testscript.TestScript, _ bool, args []string) {
 	need(ts, args, 2, "ask VERSION PATTERN")
 	version, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	body, err := payload.Marshal(data.NewMap("enc", "clear", "load", data.NewMap("cmd", "ping", "id", "probe"), "version", int64(version)))
+	body, err := payload.Marshal(data.NewMap("enc", "clear",
+		"load", data.NewMap("cmd", "ping", "id", "probe"), "version", int64(version)))
 	ts.Check(err)
 	ctx, stop := context.WithTimeout(context.Background(), limit)
 	defer stop()

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMain builds the programs as they are delivered, and puts them first in PATH.
+// TestMain builds the programs as for a release, and puts them first in PATH.
 func TestMain(m *testing.M) {
 	code, err := withPrograms(m.Run)
 	if err != nil {
@@ -34,8 +34,10 @@ func withPrograms(run func() int) (code int, err error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // other users run them too
 		return 1, err
 	}
-	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", dir+"/", "../../../cmd/salt", "../../../cmd/salt-key",
-		"../../../cmd/salt-call", "../../../cmd/salt-run", "../../../cmd/salt-cp", "../../../cmd/salt-master", "../../../cmd/salt-minion")
+	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", dir+"/",
+		"../../../cmd/salt", "../../../cmd/salt-key", "../../../cmd/salt-call",
+		"../../../cmd/salt-run", "../../../cmd/salt-cp", "../../../cmd/salt-master",
+		"../../../cmd/salt-minion")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build the programs: %w\n%s", err, out)
@@ -50,7 +52,7 @@ func withPrograms(run func() int) (code int, err error) {
 	return run(), nil
 }
 
-// killOrphans ends the daemons whose parents have gone, which this process inherits. A script that fails may leave some.
+// killOrphans ends orphaned daemons, which this process inherits. A failing script may leave some.
 func killOrphans() {
 	for {
 		tasks, err := filepath.Glob("/proc/self/task/*/children")

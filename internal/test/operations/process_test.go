@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// limit is how long anything may take that a script waits for.
+// limit is the timeout of anything that a script waits for.
 const limit = 30 * time.Second
 
-// until calls done now and then until it reports true, and whether it did in time.
+// until polls done until it returns true, and reports whether it did in time.
 func until(done func() bool) bool {
 	for by := time.Now().Add(limit); ; {
 		if done() {
@@ -33,7 +33,7 @@ func until(done func() bool) bool {
 	}
 }
 
-// A lines is what a program has said so far. Several goroutines may use it.
+// A lines collects the output of a program. Several goroutines may use it.
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -51,7 +51,7 @@ func (l *lines) String() string {
 	return l.buf.String()
 }
 
-// brief is what a failure shows.
+// brief returns the part shown with a failure.
 func (l *lines) brief() string {
 	const most = 3000
 	s := l.String()
@@ -71,8 +71,10 @@ type process struct {
 	seen  int // how many of the messages READY=1 a script has waited for
 }
 
-// startProcess starts a daemon. It is told of a service manager, which is this test.
-func startProcess(name string, argv []string, dir string, env []string, as *syscall.Credential) (*process, error) {
+// startProcess starts a daemon with this test as its service manager.
+func startProcess(
+	name string, argv []string, dir string, env []string, as *syscall.Credential,
+) (*process, error) {
 	p := &process{ended: make(chan struct{})}
 	socket := filepath.Join(dir, name+".notify")
 	if err := os.RemoveAll(socket); err != nil {
@@ -89,8 +91,9 @@ func startProcess(name string, argv []string, dir string, env []string, as *sysc
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	p.cmd = &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: append(env, "NOTIFY_SOCKET="+socket), Stdout: &p.said, Stderr: &p.said,
-		SysProcAttr: &syscall.SysProcAttr{Credential: as, Setpgid: true}, WaitDelay: time.Second}
+	p.cmd = &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: append(env, "NOTIFY_SOCKET="+socket),
+		Stdout: &p.said, Stderr: &p.said, SysProcAttr: &syscall.SysProcAttr{Credential: as,
+			Setpgid: true}, WaitDelay: time.Second}
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -103,7 +106,7 @@ func startProcess(name string, argv []string, dir string, env []string, as *sysc
 	return p, nil
 }
 
-// hear keeps what the daemon tells the service manager until the socket is closed, which kill does.
+// hear records the daemon's messages to the service manager until kill closes the socket.
 func (p *process) hear(conn *net.UnixConn) {
 	go func() {
 		<-p.ended
@@ -120,8 +123,8 @@ func (p *process) hear(conn *net.UnixConn) {
 	}
 }
 
-// ready waits until the daemon has said that it is ready, once more than when this was called last. It reports false when
-// the daemon has ended.
+// ready waits until the daemon has reported that it is ready once more since the last call. It
+// returns false if the daemon has ended.
 func (p *process) ready() bool {
 	p.seen++
 	ok := false
@@ -141,7 +144,7 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// kill ends the process and what it started, however it is.
+// kill ends the process and its children by force.
 func (p *process) kill() {
 	_ = syscall.Kill(p.pid, syscall.SIGKILL) // it may have ended
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)

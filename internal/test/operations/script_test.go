@@ -17,8 +17,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs what operators do to daemons. A script finds a directory with the files master and minion, for daemons on
-// loopback with ports of their own (PUB, RET; PUB2 and RET2 are free too), and these commands besides testscript's:
+// TestScripts runs operators' actions on daemons. A script finds a directory with the files master
+// and minion, for daemons on loopback with ports of their own (PUB, RET; PUB2 and RET2 are free
+// too), and these commands besides testscript's:
 //
 //	start NAME PROGRAM ARG...    start a daemon, which is NAME from then on
 //	ready NAME                   wait until it says READY=1 to the service manager, once more than before
@@ -66,7 +67,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition knows [root], [ipv6], and [unshare], which is that processes may have numbers of their own.
+// condition supports [root], [ipv6], and [unshare], which means that PID namespaces are available.
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":
@@ -93,7 +94,8 @@ func prepare(env *testscript.Env, free *ports) error {
 	if err != nil {
 		return err
 	}
-	for name, value := range map[string]string{"PUB": ports[0], "RET": ports[1], "PUB2": ports[2], "RET2": ports[3], "HOME": env.WorkDir, "TMPDIR": env.WorkDir} {
+	for name, value := range map[string]string{"PUB": ports[0], "RET": ports[1], "PUB2": ports[2],
+		"RET2": ports[3], "HOME": env.WorkDir, "TMPDIR": env.WorkDir} {
 		env.Setenv(name, value)
 	}
 	master := "root_dir: %[1]s\ninterface: 127.0.0.1\npublish_port: %[2]s\nret_port: %[3]s\nlog_level: info\nlog_file: %[1]s/master.log\n" +
@@ -109,8 +111,8 @@ func prepare(env *testscript.Env, free *ports) error {
 	return os.Chmod(env.WorkDir, 0o755)
 }
 
-// ports gives out ports that nobody uses on either loopback address, each once. They are not among those that systems
-// give to connections, so that none is taken before its daemon starts.
+// ports returns ports that are unused on both loopback addresses, each once. They are outside the
+// ephemeral range, so that none is taken before its daemon starts.
 type ports struct {
 	mu   sync.Mutex
 	last int
@@ -135,7 +137,7 @@ func (p *ports) take(n int) (free []string, err error) {
 	return nil, errors.New("no ports are free")
 }
 
-// A script is what one script has started.
+// A script holds what one script has started.
 type script struct {
 	processes map[string]*process
 	as        *syscall.Credential

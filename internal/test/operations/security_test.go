@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAttacksHaveTests holds docs/security.md against the tests of the tree: each test that it names exists, and each that is named after a
-// CVE is in it.
+// TestAttacksHaveTests compares docs/security.md with the tests of the tree: each named test
+// exists, and each test named after a CVE is listed.
 func TestAttacksHaveTests(t *testing.T) {
 	there, named := testsOfTree(t, "../../.."), map[string]bool{}
 	rows, quoted := 0, regexp.MustCompile("`([^`]+)`")

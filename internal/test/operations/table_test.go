@@ -13,8 +13,8 @@ import (
 	"github.com/brineproject/brine/daemon"
 )
 
-// tables returns the rows of the tables of docs/operations.md, and of the exit codes in docs/compatibility.md, by the heading above
-// them, each row as its cells.
+// tables returns the rows of the tables of docs/operations.md, and of the exit codes in
+// docs/compatibility.md, by the heading above them, each row as its cells.
 func tables(t *testing.T) map[string][][]string {
 	t.Helper()
 	all := tablesOf(t, "../../../docs/operations.md")
@@ -52,7 +52,8 @@ func tablesOf(t *testing.T, file string) map[string][][]string {
 
 func plain(s string) string { return strings.ReplaceAll(s, "`", "") }
 
-// TestEachRowHasAScript compares the first cells of the tables with what scripts say that they cover.
+// TestEachRowHasAScript compares the first cells of the tables with the rows that scripts claim to
+// cover.
 func TestEachRowHasAScript(t *testing.T) {
 	rows := map[string]bool{}
 	for heading, table := range tables(t) {
@@ -76,7 +77,7 @@ func TestEachRowHasAScript(t *testing.T) {
 	}
 }
 
-// covers returns what is covered, and the script that does.
+// covers returns the covered rows with their scripts.
 func covers(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/script/*.txtar")
@@ -96,7 +97,7 @@ func covers(t *testing.T) map[string]string {
 	return all
 }
 
-// TestExitCodesAreThoseOfTheTable compares the codes with those that the script of each row wants.
+// TestExitCodesAreThoseOfTheTable compares the codes with those expected by the script of each row.
 func TestExitCodesAreThoseOfTheTable(t *testing.T) {
 	script, err := os.ReadFile("testdata/script/exit-codes.txtar")
 	if err != nil {

@@ -1,8 +1,10 @@
-// Package replay runs calls of modules that run programs, and compares what they run and return with what Salt ran and returned.
+// Package replay makes calls of modules that run programs, and compares the executed commands and
+// the results with Salt's.
 //
-// A file is a list of objects: fun is the function, args and kwargs its arguments, grains those of the host, answers what programs
-// say (by command line, each with retcode, stdout and stderr; a program that is not there gives 127), ran the command lines that Salt
-// ran, the names of the programs without their directories, and value what Salt returned, or error the class and text of its exception.
+// A file is a list of objects: fun is the function, args and kwargs its arguments, grains those of
+// the host, answers the programs' output (by command line, each with retcode, stdout and stderr; an
+// unknown program returns 127), ran the command lines that Salt ran, with the names of the programs
+// without their directories, and value Salt's result, or error the class and text of its exception.
 // Values have the form of package vectors.
 package replay
 
@@ -20,11 +22,12 @@ import (
 	"github.com/brineproject/brine/process"
 )
 
-// Options say how the calls of a file are made.
+// Options configure how the calls of a file are made.
 type Options struct {
-	Root    string                    // directory of the system; the word ROOT in the file stands for it
-	Plugins []loader.Plugin           // the module, and what else it calls beside cmd
-	Skip    func(line []string) bool  // command lines that do not count; nil counts all
+	// root directory of the system; replaces the word ROOT in the file
+	Root    string
+	Plugins []loader.Plugin           // the module, and others that it calls besides cmd
+	Skip    func(line []string) bool  // command lines to ignore; nil ignores none
 	Before  func(t *testing.T, i int) // called before call number i; may be nil
 }
 
@@ -58,7 +61,8 @@ func check(t *testing.T, c *data.Map, o Options) {
 	answers, _ := c.Value("answers").(*data.Map)
 	shell := &Shell{Answers: answers, skip: o.Skip}
 	grains, _ := c.Value("grains").(*data.Map)
-	env := &loader.Env{Root: o.Root, Opts: data.NewMap("cachedir", o.Root), Grains: func() *data.Map { return grains }}
+	env := &loader.Env{Root: o.Root, Opts: data.NewMap("cachedir", o.Root),
+		Grains: func() *data.Map { return grains }}
 	r, err := loader.NewRegistry(env, append([]loader.Plugin{shell.Plugin()}, o.Plugins...))
 	if err != nil {
 		t.Fatal(err)
@@ -68,17 +72,21 @@ func check(t *testing.T, c *data.Map, o Options) {
 	got, err := r.Invoke(t.Context(), c.Text("fun"), args, kwargs)
 	if want := c.Text("error"); want != "" || err != nil {
 		if text := calls.Text(err); text != want {
-			t.Errorf("%s %s gives %s, error %q, want %q", c.Text("fun"), data.Repr(args), data.Repr(got), text, want)
+			t.Errorf("%s %s gives %s, error %q, want %q", c.Text("fun"), data.Repr(args),
+				data.Repr(got), text, want)
 		}
-	} else if want := c.Value("value"); !data.Equal(got, want) || loader.TypeName(got) != loader.TypeName(want) {
-		t.Errorf("%s %s\n got %s\nwant %s", c.Text("fun"), data.Repr(args), data.Repr(got), data.Repr(want))
+	} else if want := c.Value("value"); !data.Equal(got, want) ||
+		loader.TypeName(got) != loader.TypeName(want) {
+		t.Errorf("%s %s\n got %s\nwant %s", c.Text("fun"), data.Repr(args), data.Repr(got),
+			data.Repr(want))
 	}
 	if !data.Equal(shell.Ran, counted(c.Value("ran"), o.Skip)) {
-		t.Errorf("%s %s %s\n ran %s\nwant %s", c.Text("fun"), data.Repr(args), data.Repr(grains), data.Repr(shell.Ran), data.Repr(c.Value("ran")))
+		t.Errorf("%s %s %s\n ran %s\nwant %s", c.Text("fun"), data.Repr(args), data.Repr(grains),
+			data.Repr(shell.Ran), data.Repr(c.Value("ran")))
 	}
 }
 
-// counted returns the command lines that count.
+// counted returns the command lines that are not ignored.
 func counted(ran any, skip func([]string) bool) any {
 	list, _ := ran.([]any)
 	kept := []any{}
@@ -99,7 +107,7 @@ func textsOf(line any) []string {
 	return words
 }
 
-// A Shell stands for the module cmd: it answers for programs and remembers what was run.
+// A Shell replaces the module cmd: it answers for programs and records the command lines.
 type Shell struct {
 	Answers *data.Map
 	Ran     any
@@ -157,7 +165,7 @@ func (s *Shell) runAll(_ context.Context, a runArgs) (any, error) {
 	return data.NewMap("retcode", int64(127), "stdout", "", "stderr", "not found"), nil
 }
 
-// wordsOf splits a command as cmd does: a line for a shell is one word behind sh.
+// wordsOf splits a command as cmd does: a line for a shell is one word after sh.
 func wordsOf(a runArgs) ([]string, error) {
 	if _, ok := a.Cmd.([]any); ok {
 		return textsOf(a.Cmd), nil

@@ -1,8 +1,9 @@
-// Package steps runs states after one another and compares each result with what Salt returned, for tests of states.
+// Package steps runs states in sequence and compares each result with Salt's, for tests of states.
 //
-// A file is a list of cases: name; prep, a script of sh that runs first in an empty directory; files, texts by their paths there; and
-// steps. A step is a state (fun, args, which may hold test: true, and what Salt returned: result, changes, comment and, where there are
-// some, warnings), or a script of sh and what it printed on both of its outputs. The directory stands as @ in texts.
+// A file is a list of cases: name; prep, a shell script that runs first in an empty directory;
+// files, texts by their paths there; and steps. A step is a state (fun, args, which may hold test:
+// true, and Salt's result: result, changes, comment and, if there are any, warnings), or a shell
+// script and its combined output. In texts @ stands for the directory.
 package steps
 
 import (
@@ -20,13 +21,13 @@ import (
 	"github.com/brineproject/brine/state/change"
 )
 
-// A Run is how a case is run.
+// A Run configures how a case is run.
 type Run struct {
-	// States returns the states of a host whose things lie in a directory.
+	// States returns the states of a host whose files are in a directory.
 	States func(t *testing.T, dir string) *loader.Registry
-	// Mend returns what is to be said where Salt's comment is an oversight; nil where there is none.
+	// Mend corrects Salt's comment if that is a mistake; nil if there is none.
 	Mend func(comment string) string
-	// Names are words in the file, each followed by what stands for it.
+	// Names holds pairs of words in the file and their replacements.
 	Names []string
 }
 
@@ -75,13 +76,13 @@ func write(t *testing.T, dir string, files *data.Map) {
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(at, []byte(strings.ReplaceAll(data.Str(text), "@", dir)), 0o644); err != nil { //nolint:gosec // others read it
+		if err := os.WriteFile(at, []byte(strings.ReplaceAll(data.Str(text), "@", dir)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// script runs a script and returns what it prints.
+// script runs a script and returns its output.
 func script(t *testing.T, dir, text string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", strings.ReplaceAll(text, "@/", dir+"/"))
@@ -113,16 +114,18 @@ func (h *host) step(t *testing.T, s *vectors.Case) {
 		comment = h.mend(comment)
 	}
 	args := h.placed(s.Object("args")).(*data.Map)
-	got, want := h.run(t, s.Text("fun"), args), data.NewMap("result", s.Value("result"), "changes", s.Value("changes"), "comment", comment)
+	got, want := h.run(t, s.Text("fun"), args), data.NewMap("result", s.Value("result"),
+		"changes", s.Value("changes"), "comment", comment)
 	if s.Has("warnings") {
 		want.Set("warnings", s.Value("warnings"))
 	}
 	if said, wanted := h.said(got), h.said(want); said != wanted {
-		t.Errorf("%s: %s %s\n got %s\nwant %s", s.Name, s.Text("fun"), data.Repr(args), said, wanted)
+		t.Errorf("%s: %s %s\n got %s\nwant %s", s.Name, s.Text("fun"), data.Repr(args),
+			said, wanted)
 	}
 }
 
-// placed puts the directory into arguments.
+// placed inserts the directory into arguments.
 func (h *host) placed(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -149,8 +152,10 @@ func (h *host) run(t *testing.T, fun string, args *data.Map) *data.Map {
 	test := args.Value("test") == true
 	args.Delete("test")
 	low := args.Clone()
-	low.Update(data.NewMap("state", module, "__id__", args.Value("name"), "__sls__", "s", "__env__", "base"))
-	call := &change.Call{Test: test, Low: low, SaltEnv: "base", Run: "r", Ran: func(string) *data.Map { return nil }, Chunks: func() []*data.Map { return nil }}
+	low.Update(data.NewMap("state", module, "__id__", args.Value("name"), "__sls__", "s",
+		"__env__", "base"))
+	call := &change.Call{Test: test, Low: low, SaltEnv: "base", Run: "r",
+		Ran: func(string) *data.Map { return nil }, Chunks: func() []*data.Map { return nil }}
 	ctx := loader.WithContext(change.WithCall(context.Background(), call), &loader.Context{})
 	v, err := h.states.Invoke(ctx, fun, nil, args)
 	ret, ok := v.(*data.Map)
@@ -160,9 +165,10 @@ func (h *host) run(t *testing.T, fun string, args *data.Map) *data.Map {
 	return ret
 }
 
-// said is a result as one text, with the directory as @.
+// said returns a result as one text, with the directory as @.
 func (h *host) said(ret *data.Map) string {
-	lines := data.Repr(ret.Value("result")) + " " + data.Repr(ret.Value("changes")) + "\n" + ret.Text("comment")
+	lines := data.Repr(ret.Value("result")) + " " + data.Repr(ret.Value("changes")) + "\n" +
+		ret.Text("comment")
 	if ret.Has("warnings") {
 		lines += "\n" + data.Repr(ret.Value("warnings"))
 	}

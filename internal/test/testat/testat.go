@@ -1,4 +1,5 @@
-// Package testat has programs that stand for at and atq in tests, and say what version 3.2.5 of them says on Debian.
+// Package testat provides replacements of at and atq for tests, with the output of version 3.2.5 on
+// Debian.
 package testat
 
 import (
@@ -8,7 +9,7 @@ import (
 	"testing"
 )
 
-// programs keep the lines of the queue in DIR/q and the scripts in DIR/s. Job 9 cannot be removed.
+// programs store the lines of the queue in DIR/q and the scripts in DIR/s. Job 9 cannot be removed.
 var programs = map[string]string{
 	"atq": `[ -e DIR/deny ] && { echo "You do not have permission to use atq." >&2; exit 1; }
 cat DIR/q/* 2>/dev/null; exit 0`,
@@ -33,8 +34,8 @@ echo "warning: commands will be executed using /bin/sh" >&2
 echo "job $n at $when" >&2`,
 }
 
-// Install puts the programs first in the search path for the length of a test and returns their directory. A file
-// named deny in it forbids the use of the queue.
+// Install puts the programs first in the search path for the duration of a test and returns their
+// directory. A file named deny in it forbids the use of the queue.
 func Install(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +46,7 @@ func Install(t *testing.T) string {
 	}
 	for name, body := range programs {
 		body = "#!/bin/sh\n" + strings.ReplaceAll(body, "DIR", dir) + "\n"
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o755); err != nil { //nolint:gosec // it is a program
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package testdb gives tests the database servers of this machine: MariaDB, whose root needs no password, and PostgreSQL, whose
-// user postgres needs none, both on 127.0.0.1 and their usual ports.
+// Package testdb gives tests access to the database servers of this machine: MariaDB, whose root
+// needs no password, and PostgreSQL, whose user postgres needs none, both on 127.0.0.1 and their
+// default ports.
 package testdb
 
 import (
@@ -13,14 +14,14 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// Names are those of databases and users that a test makes.
+// Names describes the databases and users that a test creates.
 type Names struct {
-	Prefix           string // in front of each; no other test has it
+	Prefix           string // prefix of each, unique to the test
 	Databases, Users []string
 }
 
-// MariaDB returns a connection to the server, or ends the test where there is none. Databases and users of the names are removed,
-// then and at the end of the test.
+// MariaDB returns a connection to the server, or ends the test if there is none. Databases and
+// users of the names are removed now and at the end of the test.
 func MariaDB(t *testing.T, n Names) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("mysql", "root@tcp(127.0.0.1:3306)/?interpolateParams=true")

@@ -1,4 +1,5 @@
-// Package testpkg is a system for tests of modules of package managers whose programs are functions of the test.
+// Package testpkg provides a system for tests of package manager modules, whose programs are
+// functions of the test.
 package testpkg
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/brineproject/brine/modules/pkgresource"
 )
 
-// An Answer is what a program gives.
+// An Answer is the output of a program.
 type Answer struct {
 	Code        int64
 	Out, Stderr string
@@ -23,8 +24,8 @@ type Answer struct {
 // A Host is a system with a module pkg.
 type Host struct {
 	Root  string
-	Ran   []string    // command lines, in their order
-	Words []*data.Map // further arguments of cmd.run_all, one for each line
+	Ran   []string    // command lines, in order
+	Words []*data.Map // further arguments of cmd.run_all, one map for each line
 	Opts  *data.Map   // options of the minion
 	r     *loader.Registry
 	t     *testing.T
@@ -40,8 +41,10 @@ type nameArgs struct {
 	Other any `default:"None"`
 }
 
-// New returns a system with these grains and modules, whose programs answer answers.
-func New(t *testing.T, grains *data.Map, program func(args []string) Answer, modules ...loader.Plugin) *Host {
+// New returns a system with these grains and modules. program implements its programs.
+func New(
+	t *testing.T, grains *data.Map, program func(args []string) Answer, modules ...loader.Plugin,
+) *Host {
 	t.Helper()
 	h := &Host{Root: t.TempDir(), Opts: data.NewMap("cachedir", "/cache"), t: t}
 	if err := os.Mkdir(filepath.Join(h.Root, "cache"), 0o755); err != nil {
@@ -50,25 +53,29 @@ func New(t *testing.T, grains *data.Map, program func(args []string) Answer, mod
 	run := func(_ context.Context, a runArgs) (any, error) {
 		h.Ran, h.Words = append(h.Ran, strings.Join(a.Cmd, " ")), append(h.Words, a.Kwargs)
 		answer := program(a.Cmd)
-		return data.NewMap("pid", int64(1), "retcode", answer.Code, "stdout", answer.Out, "stderr", answer.Stderr), nil
+		return data.NewMap("pid", int64(1), "retcode", answer.Code, "stdout", answer.Out,
+			"stderr", answer.Stderr), nil
 	}
 	fixed := []loader.Plugin{
 		plugin("cmd", loader.F("run_all", run)),
-		plugin("config", loader.F("valid_fileproto", func(_ context.Context, a nameArgs) (any, error) {
-			return strings.Contains(data.Str(a.Name), "://"), nil
-		}),
+		plugin("config", loader.F("valid_fileproto",
+			func(_ context.Context, a nameArgs) (any, error) {
+				return strings.Contains(data.Str(a.Name), "://"), nil
+			}),
 			loader.F("get", func(_ context.Context, a nameArgs) (any, error) { return a.Other, nil })),
 		pkgresource.Plugin(),
 	}
 	var err error
-	if h.r, err = loader.NewRegistry(&loader.Env{Root: h.Root, Opts: h.Opts, Grains: func() *data.Map { return grains }}, append(fixed, modules...)); err != nil {
+	if h.r, err = loader.NewRegistry(&loader.Env{Root: h.Root, Opts: h.Opts,
+		Grains: func() *data.Map { return grains }}, append(fixed, modules...)); err != nil {
 		t.Fatal(err)
 	}
 	return h
 }
 
 func plugin(name string, funcs ...loader.Func) loader.Plugin {
-	return loader.Plugin{Name: name, New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
+	return loader.Plugin{Name: name,
+		New: func(*loader.Env) (*loader.Module, error) { return &loader.Module{Funcs: funcs}, nil }}
 }
 
 // Call calls a function of pkg; words are keywords and values.
@@ -76,7 +83,7 @@ func (h *Host) Call(fun string, args []any, words ...any) (any, error) {
 	return h.r.Invoke(h.t.Context(), "pkg."+fun, args, data.NewMap(words...))
 }
 
-// Is calls a function of pkg and compares what it returns, or class and text of its error.
+// Is calls a function of pkg and compares its result, or the class and text of its error.
 func (h *Host) Is(want any, fun string, args []any, words ...any) {
 	h.t.Helper()
 	got, err := h.Call(fun, args, words...)
@@ -84,7 +91,8 @@ func (h *Host) Is(want any, fun string, args []any, words ...any) {
 		got = calls.Text(err)
 	}
 	if !data.Equal(got, want) {
-		h.t.Errorf("%s %s %s gives\n%s\nwant\n%s", fun, data.Repr(args), data.Repr(words), data.Repr(got), data.Repr(want))
+		h.t.Errorf("%s %s %s gives\n%s\nwant\n%s", fun, data.Repr(args), data.Repr(words),
+			data.Repr(got), data.Repr(want))
 	}
 }
 
@@ -96,7 +104,7 @@ func (h *Host) Last(want string) {
 	}
 }
 
-// RanOne fails the test unless a command line was run since the last time, and forgets all.
+// RanOne fails the test unless the command line was run since the last call, and clears the list.
 func (h *Host) RanOne(want string) {
 	h.t.Helper()
 	for _, line := range h.Ran {
@@ -109,10 +117,10 @@ func (h *Host) RanOne(want string) {
 	h.Ran = nil
 }
 
-// Has reports whether there is a function of pkg.
+// Has reports whether pkg has a function.
 func (h *Host) Has(fun string) bool { return h.r.Has("pkg." + fun) }
 
-// Changes returns changes from names, old and new versions.
+// Changes builds changes from triples of name, old and new version.
 func Changes(triples ...string) *data.Map {
 	m := &data.Map{}
 	for i := 0; i+2 < len(triples); i += 3 {

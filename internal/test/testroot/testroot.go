@@ -1,4 +1,5 @@
-// Package testroot makes small roots of systems for tests of modules and states that change users, and loads the shelves over them.
+// Package testroot creates small system roots for tests of modules and states that change users,
+// and loads the plug-ins over them.
 package testroot
 
 import (
@@ -32,8 +33,8 @@ func files() map[string]string {
 	}
 }
 
-// New makes a root directory with the user root and the groups root, wheel, games and users. Without the right to change roots, or
-// without the programs named, the test is skipped.
+// New creates a root directory with the user root and the groups root, wheel, games and users.
+// Without the right to change roots, or without the named programs, the test is skipped.
 func New(t *testing.T, programs ...string) *Root {
 	t.Helper()
 	need.Root(t, "to change users below another root directory")
@@ -41,7 +42,7 @@ func New(t *testing.T, programs ...string) *Root {
 	return Plain(t)
 }
 
-// Plain is New for tests that need no rights.
+// Plain is New for tests that need no privileges.
 func Plain(t *testing.T) *Root {
 	t.Helper()
 	r := &Root{Dir: t.TempDir()}
@@ -53,10 +54,12 @@ func Plain(t *testing.T) *Root {
 	}
 	log := logging.Discard()
 	grains := data.NewMap("kernel", "Linux", "os", "Debian", "os_family", "Debian")
-	opts := data.NewMap("id", "web1", "cachedir", filepath.Join(r.Dir, "cache"), "file_client", "local", "fileserver_backend", []any{"roots"},
-		"file_roots", data.NewMap("base", []any{filepath.Join(r.Dir, "srv/salt")}), "hosts.file", filepath.Join(r.Dir, "etc/hosts"),
-		"conf_file", filepath.Join(r.Dir, "etc/salt/minion"))
-	env := &loader.Env{Root: r.Dir, Log: log, Opts: opts, Grains: func() *data.Map { return grains }}
+	opts := data.NewMap("id", "web1", "cachedir", filepath.Join(r.Dir, "cache"), "file_client",
+		"local", "fileserver_backend", []any{"roots"}, "file_roots",
+		data.NewMap("base", []any{filepath.Join(r.Dir, "srv/salt")}), "hosts.file",
+		filepath.Join(r.Dir, "etc/hosts"), "conf_file", filepath.Join(r.Dir, "etc/salt/minion"))
+	env := &loader.Env{Root: r.Dir, Log: log, Opts: opts,
+		Grains: func() *data.Map { return grains }}
 	var err error
 	if r.Functions, err = loader.NewRegistry(env, modules.Plugins(modules.Brought())); err != nil {
 		t.Fatal(err)
@@ -68,10 +71,10 @@ func Plain(t *testing.T) *Root {
 	return r
 }
 
-// Path returns where a file of the system lies.
+// Path returns the path of a file of the system.
 func (r *Root) Path(name string) string { return filepath.Join(r.Dir, name) }
 
-// Make makes a directory.
+// Make creates a directory.
 func (r *Root) Make(t *testing.T, name string) {
 	t.Helper()
 	if err := os.MkdirAll(r.Path(name), 0o755); err != nil {
@@ -79,7 +82,7 @@ func (r *Root) Make(t *testing.T, name string) {
 	}
 }
 
-// Write gives a file a text.
+// Write writes a text to a file.
 func (r *Root) Write(t *testing.T, name, text string) {
 	t.Helper()
 	r.Make(t, filepath.Dir(name))
@@ -88,7 +91,7 @@ func (r *Root) Write(t *testing.T, name, text string) {
 	}
 }
 
-// Read returns the text of a file, "" where there is none.
+// Read returns the text of a file, "" if it does not exist.
 func (r *Root) Read(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(r.Path(name))
@@ -98,7 +101,7 @@ func (r *Root) Read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// Call calls a function, which may not fail.
+// Call calls a function, which must not fail.
 func (r *Root) Call(t *testing.T, fun string, args ...any) any {
 	t.Helper()
 	v, err := r.Functions.Invoke(t.Context(), fun, args, nil)
@@ -108,19 +111,20 @@ func (r *Root) Call(t *testing.T, fun string, args ...any) any {
 	return v
 }
 
-// A Call is a call of a function and what is to come of it.
+// A Call is a call of a function and its expected result.
 type Call = struct {
 	Fun  string
 	Args []any
 	Want any
 }
 
-// Check makes calls in their order and compares what they return.
+// Check makes calls in order and compares the results.
 func (r *Root) Check(t *testing.T, calls []Call) {
 	t.Helper()
 	for _, c := range calls {
 		if got := r.Call(t, c.Fun, c.Args...); !data.Equal(got, c.Want) {
-			t.Errorf("%s %s: got %s, want %s", c.Fun, data.Repr(c.Args), data.Repr(got), data.Repr(c.Want))
+			t.Errorf("%s %s: got %s, want %s", c.Fun, data.Repr(c.Args), data.Repr(got),
+				data.Repr(c.Want))
 		}
 	}
 }
@@ -130,21 +134,22 @@ func (r *Root) Apply(t *testing.T, test bool, fun string, args *data.Map) *data.
 	t.Helper()
 	call := &change.Call{Test: test, Low: &data.Map{}, SaltEnv: "base", Run: "run",
 		Ran: func(string) *data.Map { return nil }, Chunks: func() []*data.Map { return nil }}
-	v, err := r.States.Invoke(change.WithCall(t.Context(), call), fun, nil, data.Clone(args).(*data.Map))
+	v, err := r.States.Invoke(change.WithCall(t.Context(), call), fun, nil,
+		data.Clone(args).(*data.Map))
 	if err != nil {
 		t.Fatalf("%s %s: %v", fun, data.Repr(args), err)
 	}
 	return v.(*data.Map)
 }
 
-// A Step is what a state is to give.
+// A Step is the expected result of a state.
 type Step = struct {
 	Result  any
 	Changes *data.Map // nil for none
 	Comment string
 }
 
-// Expect applies a state and compares.
+// Expect applies a state and compares the result.
 func (r *Root) Expect(t *testing.T, test bool, fun string, args *data.Map, want Step) {
 	t.Helper()
 	got := r.Apply(t, test, fun, args)
@@ -152,12 +157,15 @@ func (r *Root) Expect(t *testing.T, test bool, fun string, args *data.Map, want 
 	if changes == nil {
 		changes = &data.Map{}
 	}
-	if got.Value("result") != want.Result || got.Value("comment") != want.Comment || !data.Equal(got.Value("changes"), changes) {
-		t.Errorf("%s %s, test mode %v:\n got %s\nwant %s, %s, %q", fun, data.Repr(args), test, data.Repr(got), data.Repr(want.Result), data.Repr(changes), want.Comment)
+	if got.Value("result") != want.Result || got.Value("comment") != want.Comment ||
+		!data.Equal(got.Value("changes"), changes) {
+		t.Errorf("%s %s, test mode %v:\n got %s\nwant %s, %s, %q", fun, data.Repr(args), test,
+			data.Repr(got), data.Repr(want.Result), data.Repr(changes), want.Comment)
 	}
 }
 
-// Converges applies a state in test mode, which may write nothing, for real, again, and in test mode again.
+// Converges applies a state in test mode, which must write nothing, then normally, again, and in
+// test mode again.
 func (r *Root) Converges(t *testing.T, fun string, args *data.Map, would, done, same Step) {
 	t.Helper()
 	before := r.listing(t)
@@ -170,7 +178,7 @@ func (r *Root) Converges(t *testing.T, fun string, args *data.Map, would, done, 
 	r.Expect(t, true, fun, args, same)
 }
 
-// listing returns names, sizes and times of all that is in the directory.
+// listing returns names, sizes and times of everything in the directory.
 func (r *Root) listing(t *testing.T) string {
 	t.Helper()
 	out := ""

@@ -1,5 +1,5 @@
-// Package testrpm makes a system with RPM in a directory for tests: real packages, a real database, and a dnf of few words on top of the
-// real rpm.
+// Package testrpm creates a system with RPM in a directory for tests: real packages, a real
+// database, and a minimal dnf that uses the real rpm.
 package testrpm
 
 import (
@@ -19,34 +19,39 @@ var dnf string
 
 // A Host is a system in a directory.
 type Host struct {
-	Root string // what is installed
+	Root string // the installed system
 	Repo string // packages that dnf can install
 	Log  string // a line for each call of dnf
 	t    *testing.T
 }
 
-// Pkg is a package to build. It has a file of its name below /etc, which is configuration, and one below /usr/share.
+// Pkg is a package to build. It has a file of its name below /etc, which is a configuration file,
+// and one below /usr/share.
 type Pkg struct {
 	Name, Version, Release string
 	Epoch                  string
 	Text                   string // of its files; "" means the version
 }
 
-// New makes a system, and puts its programs, rpm and the one that program names, into the search path. The test is skipped where RPM is
-// missing, unless BRINE_REQUIRE_ALL is set.
+// New creates a system, and puts its programs, rpm and the one named by program, into the search
+// path. The test is skipped if RPM is missing, unless BRINE_REQUIRE_ALL is set.
 func New(t *testing.T, program string) *Host {
 	t.Helper()
 	real, err := exec.LookPath("rpm")
 	need.That(t, "RPM", err)
 	need.Program(t, "rpmbuild")
 	dir := t.TempDir()
-	h := &Host{Root: filepath.Join(dir, "root"), Repo: filepath.Join(dir, "repo"), Log: filepath.Join(dir, "log"), t: t}
+	h := &Host{Root: filepath.Join(dir, "root"), Repo: filepath.Join(dir, "repo"),
+		Log: filepath.Join(dir, "log"), t: t}
 	bin := filepath.Join(dir, "bin")
-	for _, d := range []string{h.Root + "/var/lib/rpm", h.Repo, bin, h.Root + "/etc/yum.repos.d", h.Root + "/etc/dnf"} {
+	for _, d := range []string{h.Root + "/var/lib/rpm", h.Repo, bin, h.Root + "/etc/yum.repos.d",
+		h.Root + "/etc/dnf"} {
 		h.must(os.MkdirAll(d, 0o755))
 	}
-	h.script(bin, "rpm", fmt.Sprintf("#!/bin/sh\nexec %s --dbpath /var/lib/rpm --root %s \"$@\"\n", real, h.Root))
-	h.script(bin, program, strings.NewReplacer("@REPO@", h.Repo, "@STATE@", dir, "@LOG@", h.Log).Replace(dnf))
+	h.script(bin, "rpm", fmt.Sprintf("#!/bin/sh\nexec %s --dbpath /var/lib/rpm --root %s \"$@\"\n",
+		real, h.Root))
+	h.script(bin, program, strings.NewReplacer("@REPO@", h.Repo, "@STATE@", dir,
+		"@LOG@", h.Log).Replace(dnf))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	return h
 }
@@ -62,7 +67,7 @@ func (h *Host) script(dir, name, text string) {
 	h.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
 }
 
-// Build makes packages, puts them into the repository and returns their files.
+// Build builds packages, adds them to the repository and returns their files.
 func (h *Host) Build(pkgs ...Pkg) (files []string) {
 	h.t.Helper()
 	for _, p := range pkgs {
@@ -72,12 +77,16 @@ func (h *Host) Build(pkgs ...Pkg) (files []string) {
 		top := h.t.TempDir()
 		spec := filepath.Join(top, p.Name+".spec")
 		h.must(os.WriteFile(spec, []byte(p.spec()), 0o644))
-		out, err := exec.Command("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+top, "--define", "_rpmdir "+h.Repo, "--define", "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
-			"--define", "_buildhost builder", "--define", "_binary_payload w0.gzdio", spec).CombinedOutput()
+		out, err := exec.Command("rpmbuild", "-bb", "--quiet", "--define", "_topdir "+top,
+			"--define", "_rpmdir "+h.Repo, "--define",
+			"_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
+			"--define", "_buildhost builder", "--define", "_binary_payload w0.gzdio",
+			spec).CombinedOutput()
 		if err != nil {
 			h.t.Fatalf("rpmbuild: %v\n%s", err, out)
 		}
-		files = append(files, filepath.Join(h.Repo, fmt.Sprintf("%s-%s-%s.noarch.rpm", p.Name, p.Version, p.Release)))
+		files = append(files, filepath.Join(h.Repo,
+			fmt.Sprintf("%s-%s-%s.noarch.rpm", p.Name, p.Version, p.Release)))
 	}
 	return files
 }
@@ -109,16 +118,17 @@ echo %[5]s > %%{buildroot}/usr/share/%[1]s
 `, p.Name, p.Version, p.Release, epoch, p.Text)
 }
 
-// Install installs files of packages with rpm itself.
+// Install installs package files with rpm itself.
 func (h *Host) Install(files ...string) {
 	h.t.Helper()
-	out, err := exec.Command("rpm", append([]string{"-U", "--nodeps", "--noscripts"}, files...)...).CombinedOutput()
+	out, err := exec.Command("rpm",
+		append([]string{"-U", "--nodeps", "--noscripts"}, files...)...).CombinedOutput()
 	if err != nil {
 		h.t.Fatalf("rpm: %v\n%s", err, out)
 	}
 }
 
-// Calls returns the calls of dnf since the last time it was asked.
+// Calls returns the calls of dnf since the last call of Calls.
 func (h *Host) Calls() []string {
 	h.t.Helper()
 	text, err := os.ReadFile(h.Log)

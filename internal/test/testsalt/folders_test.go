@@ -7,7 +7,8 @@ import (
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
-// TestMinionsKeepBelowTheirFolder looks for options of a test's minion that lead into the caches of this host.
+// TestMinionsKeepBelowTheirFolder checks that no option of a test's minion leads into the caches of
+// this host.
 func TestMinionsKeepBelowTheirFolder(t *testing.T) {
 	dir := t.TempDir()
 	opts := testsalt.MinionConfig(dir, "web1", "127.0.0.1:4506").Map()

@@ -18,7 +18,7 @@ import (
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
-// A gate is a pair of pipes by which a state tells that it runs and waits until it may end.
+// A gate is a pair of pipes through which a state reports that it runs and waits until it may end.
 type gate struct{ up, down *os.File }
 
 func newGate(t *testing.T, dir string) gate {
@@ -40,7 +40,7 @@ func pipe(t *testing.T, name string) *os.File {
 	return f
 }
 
-// waiting is the command of a state that waits at the gate.
+// waiting returns the command of a state that waits at the gate.
 func (g gate) waiting() string {
 	return fmt.Sprintf("echo x > %s; read -r line < %s", g.up.Name(), g.down.Name())
 }
@@ -59,31 +59,35 @@ func (g gate) open(t *testing.T) {
 	}
 }
 
-// TestSubset gives an order to some of the minions, chosen at random.
+// TestSubset submits a job to a random subset of the minions.
 func TestSubset(t *testing.T) {
 	c := newConductor(t, map[string]string{"srv/same.sls": "ok:\n  test.nop: []\n"})
-	for _, order := range []string{"salt.state: [{tgt: 'web*'}, {sls: same}, {subset: 1}]", "salt.function: [{name: test.ping}, {tgt: 'web*'}, {subset: 1}]"} {
+	for _, order := range []string{"salt.state: [{tgt: 'web*'}, {sls: same}, {subset: 1}]",
+		"salt.function: [{name: test.ping}, {tgt: 'web*'}, {subset: 1}]"} {
 		c.write(t, "srv/orch.sls", "s:\n  "+order+"\n")
 		for range 2 {
 			got := played(t, c.run(t, "state.orchestrate", []any{"orch"}, nil))
-			if !strings.HasPrefix(got, "s True ") || strings.Contains(got, "web1") == strings.Contains(got, "web2") {
+			if !strings.HasPrefix(got, "s True ") ||
+				strings.Contains(got, "web1") == strings.Contains(got, "web2") {
 				t.Errorf("%s: %s", order, got)
 			}
 		}
 	}
 }
 
-// begin gives web1 an order and returns the id of the job, and what waits for the answer.
+// begin submits a job to web1 and returns its id, and a function that waits for the return.
 func (c *conductor) begin(t *testing.T, fun string, args ...any) (jid string, answer func() any) {
 	t.Helper()
 	l := c.m.Client(t)
-	j, err := l.Publish(t.Context(), client.Request{Target: "web1", Kind: "list", Fun: fun, Arg: args, Timeout: 20 * time.Second})
+	j, err := l.Publish(t.Context(),
+		client.Request{Target: "web1", Kind: "list", Fun: fun, Arg: args, Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(j.ID), func() any {
 		t.Helper()
-		for r, err := range l.Results(t.Context(), j, client.Wait{Timeout: 60 * time.Second, Gather: 5 * time.Second}) {
+		for r, err := range l.Results(t.Context(), j,
+			client.Wait{Timeout: 60 * time.Second, Gather: 5 * time.Second}) {
 			if err != nil || r.Missing {
 				t.Fatalf("%s: %v, missing %v", fun, err, r.Missing)
 			}
@@ -93,7 +97,7 @@ func (c *conductor) begin(t *testing.T, fun string, args ...any) (jid string, an
 	}
 }
 
-// steps returns the ids and results of a run of states, or the text of what is none.
+// steps returns the ids and results of a state run, or the text of any other value.
 func steps(v any) string {
 	results, ok := v.(*data.Map)
 	if !ok {
@@ -109,14 +113,16 @@ func steps(v any) string {
 
 func keyword(name string, v any) *data.Map { return data.NewMap("__kwarg__", true, name, v) }
 
-// TestStatesOfARealMinionAreControlled lets a run of states wait, and gives orders about it from the master meanwhile.
+// TestStatesOfARealMinionAreControlled makes a state run wait, and controls it from the master
+// meanwhile.
 func TestStatesOfARealMinionAreControlled(t *testing.T) {
 	need.Time(t, "runs of states wait for one another")
 	t.Parallel()
 	dir := testsalt.Dir(t)
 	g := newGate(t, dir)
 	c := newConductor(t, map[string]string{
-		"srv/long.sls":  "first:\n  cmd.run:\n    - name: '" + g.waiting() + "'\nsecond:\n  test.nop: []\nthird:\n  test.nop: []\n",
+		"srv/long.sls": "first:\n  cmd.run:\n    - name: '" + g.waiting() +
+			"'\nsecond:\n  test.nop: []\nthird:\n  test.nop: []\n",
 		"srv/short.sls": "ok:\n  test.nop: []\n",
 	})
 	for _, end := range []struct {
@@ -125,16 +131,21 @@ func TestStatesOfARealMinionAreControlled(t *testing.T) {
 		later      func(jid string) // given when it is over
 	}{
 		{"left alone", "first True, second True, third True", func(string) {}, func(string) {}},
-		{"ended before a state", "first True, second True", func(jid string) { c.order(t, "state.soft_kill", jid, "third") }, func(string) {}},
-		{"ended before the next state", "first True", func(jid string) { c.order(t, "state.soft_kill", jid) }, func(string) {}},
-		{"paused for a moment", "first True, second True, third True", func(jid string) { c.order(t, "state.pause", jid, "second", 0.1) }, func(string) {}},
+		{"ended before a state", "first True, second True",
+			func(jid string) { c.order(t, "state.soft_kill", jid, "third") }, func(string) {}},
+		{"ended before the next state", "first True",
+			func(jid string) { c.order(t, "state.soft_kill", jid) }, func(string) {}},
+		{"paused for a moment", "first True, second True, third True",
+			func(jid string) { c.order(t, "state.pause", jid, "second", 0.1) }, func(string) {}},
 		{"paused and resumed", "first True, second True, third True", func(jid string) {
 			c.order(t, "state.pause", jid, "third")
-			if got, want := data.Repr(c.order(t, "state.get_pauses", jid)), "{'"+jid+"': {'third': {}}}"; got != want {
+			if got, want := data.Repr(c.order(t, "state.get_pauses", jid)), "{'"+jid+
+				"': {'third': {}}}"; got != want {
 				t.Errorf("pauses: got %s, want %s", got, want)
 			}
 		}, func(jid string) { c.order(t, "state.resume", jid, "third") }},
-		{"paused and ended", "first True", func(jid string) { c.order(t, "state.pause", jid) }, func(jid string) { c.order(t, "state.soft_kill", jid) }},
+		{"paused and ended", "first True", func(jid string) { c.order(t, "state.pause", jid) },
+			func(jid string) { c.order(t, "state.soft_kill", jid) }},
 	} {
 		t.Run(end.name, func(t *testing.T) {
 			jid, answer := c.begin(t, "state.sls", "long")
@@ -158,29 +169,32 @@ func TestStatesOfARealMinionAreControlled(t *testing.T) {
 			}
 		})
 	}
-	if got := data.Repr(c.order(t, "state.running")) + data.Repr(c.order(t, "state.get_pauses")); got != "[]{}" {
+	if got := data.Repr(c.order(t, "state.running")) + data.Repr(c.order(t,
+		"state.get_pauses")); got != "[]{}" {
 		t.Errorf("at the end there is %s", got)
 	}
 }
 
-// order gives web1 an order and returns the answer.
+// order submits a job to web1 and returns its return.
 func (c *conductor) order(t *testing.T, fun string, args ...any) any {
 	t.Helper()
 	_, answer := c.begin(t, fun, args...)
 	return answer()
 }
 
-// refused has a second run refused, and returns what it is told.
+// refused submits a second run, which is refused, and returns its text.
 func (c *conductor) refused(t *testing.T, jid string) string {
 	t.Helper()
 	text := data.Repr(c.order(t, "state.sls", "short"))
-	if !strings.HasPrefix(text, `['The function "state.sls" is running as PID `) || !strings.HasSuffix(text, " with jid "+jid+"']") {
+	if !strings.HasPrefix(text, `['The function "state.sls" is running as PID `) ||
+		!strings.HasSuffix(text, " with jid "+jid+"']") {
 		t.Errorf("a second run is told %s", text)
 	}
 	return text
 }
 
-// TestOrchestratedRunsWait has orchestrations meet a run of states: without queue they fail, and with it they wait.
+// TestOrchestratedRunsWait lets orchestrations meet a state run: without queue they fail, and with
+// it they wait.
 func TestOrchestratedRunsWait(t *testing.T) {
 	t.Parallel()
 	dir := testsalt.Dir(t)
@@ -213,16 +227,19 @@ func TestOrchestratedRunsWait(t *testing.T) {
 	}
 }
 
-// TestOrchestratedReturners has salt.state and salt.function name a returner of the minion, with the settings of another word.
+// TestOrchestratedReturners uses a returner of the minion in salt.state and salt.function, with
+// alternative settings.
 func TestOrchestratedReturners(t *testing.T) {
 	dir := testsalt.Dir(t)
 	plain, other := pipe(t, filepath.Join(dir, "plain")), pipe(t, filepath.Join(dir, "other"))
 	c := &conductor{dir: dir}
 	c.write(t, "srv/short.sls", "ok:\n  test.nop: []\n")
-	c.m = testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "id: boss_master", "timeout: 10", "gather_job_timeout: 5",
+	c.m = testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "id: boss_master",
+		"timeout: 10", "gather_job_timeout: 5",
 		fmt.Sprintf("file_roots: {base: [%s/srv]}", dir)))
 	bus := c.m.Listen(t, "salt/minion/")
-	minionWith(t, filepath.Join(dir, "n"), c.m.Address, "rawfile_json.filename: "+plain.Name(), "alternative.rawfile_json.filename: "+other.Name())
+	minionWith(t, filepath.Join(dir, "n"), c.m.Address, "rawfile_json.filename: "+plain.Name(),
+		"alternative.rawfile_json.filename: "+other.Name())
 	testsalt.AwaitEvent(t, bus, "salt/minion/web1/start")
 	c.local = c.m.Client(t)
 	for _, tt := range []struct {
@@ -230,17 +247,21 @@ func TestOrchestratedReturners(t *testing.T) {
 		from       *os.File
 	}{
 		{"salt.state: [{tgt: web1}, {sls: short}, {ret: rawfile_json}]", "state.sls", plain},
-		{"salt.state: [{tgt: web1}, {sls: short}, {ret: rawfile_json}, {ret_config: alternative}]", "state.sls", other},
+		{"salt.state: [{tgt: web1}, {sls: short}, {ret: rawfile_json}, {ret_config: alternative}]",
+			"state.sls", other},
 		{"salt.function: [{name: test.ping}, {tgt: web1}, {ret: rawfile_json}, {ret_config: alternative}, {ret_kwargs: {filename: /nowhere}}]", "test.ping", other},
-		{"salt.function: [{name: test.ping}, {tgt: web1}, {ret: rawfile_json}, {batch: 1}]", "test.ping", plain},
+		{"salt.function: [{name: test.ping}, {tgt: web1}, {ret: rawfile_json}, {batch: 1}]",
+			"test.ping", plain},
 	} {
 		c.write(t, "srv/orch.sls", "s:\n  "+tt.order+"\n")
 		for range 2 {
-			if got := played(t, c.run(t, "state.orchestrate", []any{"orch"}, nil)); !strings.HasPrefix(got, "s True ") {
+			if got := played(t, c.run(t, "state.orchestrate", []any{"orch"},
+				nil)); !strings.HasPrefix(got, "s True ") {
 				t.Errorf("%s: %s", tt.order, got)
 			}
 			line, err := bufio.NewReader(tt.from).ReadString('\n')
-			if err != nil || !strings.Contains(line, `"fun": "`+tt.fun+`"`) || !strings.Contains(line, `"id": "web1"`) {
+			if err != nil || !strings.Contains(line, `"fun": "`+tt.fun+`"`) ||
+				!strings.Contains(line, `"id": "web1"`) {
 				t.Errorf("%s\nthe returner has %s, %v", tt.order, line, err)
 			}
 		}

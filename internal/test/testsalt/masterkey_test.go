@@ -18,16 +18,18 @@ import (
 	"github.com/brineproject/brine/pki/keyring"
 )
 
-// pingAll gives minions a job, and returns those that answer.
+// pingAll submits a job to minions, and returns those that answer.
 func pingAll(t *testing.T, c *client.Local, target string) map[string]bool {
 	t.Helper()
-	job, err := c.Publish(t.Context(), client.Request{Target: target, Kind: "glob", Fun: "test.ping", Timeout: 10 * time.Second})
+	job, err := c.Publish(t.Context(),
+		client.Request{Target: target, Kind: "glob", Fun: "test.ping", Timeout: 10 * time.Second})
 	if err != nil {
 		t.Errorf("publish: %v", err)
 		return nil
 	}
 	back := map[string]bool{}
-	for r, err := range c.Results(t.Context(), job, client.Wait{Timeout: 10 * time.Second, Gather: 5 * time.Second}) {
+	for r, err := range c.Results(t.Context(), job,
+		client.Wait{Timeout: 10 * time.Second, Gather: 5 * time.Second}) {
 		if err != nil {
 			t.Errorf("job %s: %v", job.ID, err)
 			return nil
@@ -48,7 +50,7 @@ func text(t *testing.T, file string) string {
 	return string(b)
 }
 
-// succeeding is a master that gets new keys, and its minions.
+// succeeding is a master whose key is replaced, and its minions.
 type succeeding struct {
 	*testsalt.Master
 	dir     string
@@ -60,12 +62,14 @@ func (s *succeeding) start(t *testing.T, ids ...string) {
 	t.Helper()
 	starts := s.Listen(t, "salt/minion/")
 	for _, id := range ids {
-		s.minions[id] = testsalt.StartMinion(t, testsalt.MinionConfig(filepath.Join(s.dir, id), id, s.Address))
+		s.minions[id] = testsalt.StartMinion(t,
+			testsalt.MinionConfig(filepath.Join(s.dir, id), id, s.Address))
 		testsalt.AwaitEvent(t, starts, "salt/minion/"+id+"/start")
 	}
 }
 
-// pinging gives minions one job after the other until stop is called. Each is answered by as many as want.
+// pinging submits jobs to minions one by one until stop is called. Each is answered by the expected
+// number of minions.
 func pinging(t *testing.T, c *client.Local, target string, want int) (jobs *atomic.Int64, stop func()) {
 	jobs = &atomic.Int64{}
 	end, done := make(chan struct{}), make(chan struct{})
@@ -86,13 +90,15 @@ func pinging(t *testing.T, c *client.Local, target string, want int) (jobs *atom
 	return jobs, func() { close(end); <-done }
 }
 
-// rotate gives the master a new key while jobs go on, some of them under it. One number of seconds differs from another's.
+// rotate replaces the master's key while jobs are running. Each call uses another number of
+// seconds.
 func (s *succeeding) rotate(t *testing.T, seconds int, jobs *atomic.Int64) {
 	t.Helper()
 	events := s.Listen(t, "key")
 	before := jobs.Load()
 	ring := keyring.New(keyring.Options{Tree: pki.Visit(s.Config.PKIDir, pki.Options{})})
-	if _, err := ring.RotateMaster(s.Config.Map(), 0, time.Now().Add(time.Duration(seconds)*time.Second)); err != nil {
+	if _, err := ring.RotateMaster(s.Config.Map(), 0,
+		time.Now().Add(time.Duration(seconds)*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	body, err := testsalt.AwaitEvent(t, events, "key").Map()
@@ -104,7 +110,7 @@ func (s *succeeding) rotate(t *testing.T, seconds int, jobs *atomic.Int64) {
 	}
 }
 
-// trust looks whether all minions trust the key that the master has, and have kept the first.
+// trust checks that all minions trust the master's current key, and have stored the first.
 func (s *succeeding) trust(t *testing.T, first string) {
 	t.Helper()
 	now := text(t, filepath.Join(s.Config.PKIDir, "master.pub"))
@@ -122,12 +128,14 @@ func (s *succeeding) trust(t *testing.T, first string) {
 	}
 }
 
-// TestMasterKeyIsReplacedWhileJobsGoOn gives a master that runs two new keys, one after the other: two minions answer every job
-// meanwhile, and a third one that was away follows when it comes back. They know the master again after a start of all.
+// TestMasterKeyIsReplacedWhileJobsGoOn replaces the key of a running master twice: two minions
+// answer every job meanwhile, and a third one that was offline follows when it comes back. They
+// still know the master after a restart of all.
 func TestMasterKeyIsReplacedWhileJobsGoOn(t *testing.T) {
 	t.Parallel()
 	dir := testsalt.Dir(t)
-	s := &succeeding{testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m"))), dir, map[string]*testsalt.Minion{}}
+	s := &succeeding{testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m"))), dir,
+		map[string]*testsalt.Minion{}}
 	s.start(t, "web1", "web2", "away")
 	if err := s.minions["away"].Stop(); err != nil {
 		t.Fatal(err)
@@ -153,13 +161,13 @@ func TestMasterKeyIsReplacedWhileJobsGoOn(t *testing.T) {
 	s.start(t, "web1")
 }
 
-// warning gets the warning that another key lies there.
+// warning waits for the warning that another key is in the directory.
 type warning chan struct{}
 
 func (w warning) Levels() []logrus.Level { return []logrus.Level{logrus.WarnLevel} }
 
 func (w warning) Fire(e *logrus.Entry) error {
-	if strings.HasPrefix(e.Message, "Another key lies in ") {
+	if strings.HasPrefix(e.Message, "Another key was found in ") {
 		select {
 		case w <- struct{}{}:
 		default:
@@ -177,9 +185,9 @@ func (w warning) await(t *testing.T) {
 	}
 }
 
-// TestMasterKeyThatNobodyHandedOverTo lays another key into the place of the master's: it keeps its own until the next start, and
-// minions refuse it then, as with Salt.
-func TestMasterKeyThatNobodyHandedOverTo(t *testing.T) {
+// TestReplacedMasterKeyWithoutHandover replaces the master's key files: the master keeps its key
+// until the next start, and minions refuse the new one then, as with Salt.
+func TestReplacedMasterKeyWithoutHandover(t *testing.T) {
 	t.Parallel()
 	dir := testsalt.Dir(t)
 	m := testsalt.StartMaster(t, testsalt.MasterConfig(filepath.Join(dir, "m")))
@@ -215,7 +223,8 @@ func TestMasterKeyThatNobodyHandedOverTo(t *testing.T) {
 	if err := web1.Stop(); err != nil && !errors.Is(err, os.ErrClosed) {
 		t.Fatal(err)
 	}
-	if text(t, filepath.Join(dir, "web1", "pki", "minion_master.pub")) == text(t, filepath.Join(m.Config.PKIDir, "master.pub")) {
+	if text(t, filepath.Join(dir, "web1", "pki", "minion_master.pub")) == text(t,
+		filepath.Join(m.Config.PKIDir, "master.pub")) {
 		t.Error("the minion took a key that nobody handed over to")
 	}
 	c, err := minion.NewCaller(t.Context(), cfg, cfg.Map(), testsalt.MinionOptions(t, cfg))
@@ -229,11 +238,13 @@ func TestMasterKeyThatNobodyHandedOverTo(t *testing.T) {
 	}
 }
 
-// TestPassphrases starts masters with keys that have passphrases: a wrong one or none is told with the option and the file.
+// TestPassphrases starts masters with keys that have passphrases: a wrong or missing one is
+// reported with the option and the file.
 func TestPassphrases(t *testing.T) {
 	dir := testsalt.Dir(t)
 	keys := `key_pass: "secret one"`
-	m := testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), keys, "master_sign_pubkey: true", "signing_key_pass: other"))
+	m := testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), keys,
+		"master_sign_pubkey: true", "signing_key_pass: other"))
 	m.Stop(t)
 	for file, header := range map[string]string{"master.pem": "ENCRYPTED", "master_sign.pem": "ENCRYPTED"} {
 		if got := text(t, filepath.Join(m.Config.PKIDir, file)); !strings.Contains(got, header) {
@@ -248,7 +259,8 @@ func TestPassphrases(t *testing.T) {
 		cfg.KeyPass, cfg.SigningKeyPass = tt.key, tt.sign
 		err := testsalt.TryMaster(t, &cfg)
 		file := map[string]string{"key_pass": "master.pem", "signing_key_pass": "master_sign.pem"}[tt.want]
-		if err == nil || !strings.Contains(err.Error(), tt.want+":") || !strings.Contains(err.Error(), file) && !strings.HasPrefix(tt.key, "sdb:") {
+		if err == nil || !strings.Contains(err.Error(), tt.want+":") ||
+			!strings.Contains(err.Error(), file) && !strings.HasPrefix(tt.key, "sdb:") {
 			t.Errorf("%v: %v, want an error that names %s and %s", tt, err, tt.want, file)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret one") {

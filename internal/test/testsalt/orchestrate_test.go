@@ -15,7 +15,8 @@ import (
 	"github.com/brineproject/brine/pki"
 )
 
-// A conductor is a master that runs orchestrations over web1 and web2; gone1 has an accepted key and is away.
+// A conductor is a master that runs orchestrations over web1 and web2; gone1 has an accepted key
+// and is offline.
 type conductor struct {
 	m     *testsalt.Master
 	local *client.Local
@@ -29,7 +30,8 @@ func newConductor(t *testing.T, files map[string]string) *conductor {
 	for name, text := range files {
 		c.write(t, name, text)
 	}
-	c.m = testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "id: boss_master", "timeout: 4", "gather_job_timeout: 2",
+	c.m = testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "id: boss_master",
+		"timeout: 4", "gather_job_timeout: 2",
 		fmt.Sprintf("file_roots: {base: [%[1]s/srv], dev: [%[1]s/dev]}\npillar_roots: {base: [%[1]s/pillar], dev: [%[1]s/devpillar]}", dir)))
 	bus := c.m.Listen(t, "salt/minion/")
 	for _, id := range []string{"web1", "web2"} {
@@ -47,11 +49,12 @@ func newConductor(t *testing.T, files map[string]string) *conductor {
 	return c
 }
 
-// write puts a file of the file roots (srv) or the pillar in place.
+// write writes a file of the file roots (srv) or the pillar.
 func (c *conductor) write(t *testing.T, name, text string) {
 	t.Helper()
 	at := filepath.Join(c.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(text), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o755),
+		os.WriteFile(at, []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -66,7 +69,8 @@ func (c *conductor) run(t *testing.T, fun string, args []any, words *data.Map) *
 	return job
 }
 
-// played returns what an orchestration has done: a line a state, of its id, its result and its comment.
+// played returns the result of an orchestration: a line for each state, with its id, its result and
+// its comment.
 func played(t *testing.T, job *data.Map) string {
 	t.Helper()
 	ret, _ := job.Value("return").(*data.Map)
@@ -78,29 +82,31 @@ func played(t *testing.T, job *data.Map) string {
 	var lines []string
 	for _, v := range results.All() {
 		r := v.(*data.Map)
-		lines = append(lines, fmt.Sprintf("%s %s %s", r.Text("__id__"), data.Str(r.Value("result")), r.Text("comment")))
+		lines = append(lines, fmt.Sprintf("%s %s %s", r.Text("__id__"), data.Str(r.Value("result")),
+			r.Text("comment")))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// inOrder makes one order of the minions in a comment, which answer in any.
+// inOrder sorts the minions in a comment, which answer in any order.
 func inOrder(text string) string {
 	return strings.NewReplacer("web2, web1", "web1, web2").Replace(text)
 }
 
 const failing = "bad:\n  test.fail_without_changes: []\n"
 
-// TestOrchestrate runs each form of salt.state and salt.function on real minions. The results and comments are those of Salt 3006.0,
-// but for minions that a batch misses, which Salt forgets.
+// TestOrchestrate runs each form of salt.state and salt.function on real minions. The results and
+// comments are those of Salt 3006.0, except for minions that a batch misses, which Salt forgets.
 func TestOrchestrate(t *testing.T) {
 	t.Parallel()
 	c := newConductor(t, map[string]string{
-		"srv/good.sls":      "ok:\n  test.succeed_with_changes: []\n",
-		"srv/same.sls":      "ok:\n  test.nop: []\n",
-		"srv/bad.sls":       failing,
-		"srv/top.sls":       "base: {'*': [same]}\n",
-		"srv/other.sls":     "base: {'*': [good]}\n",
-		"srv/one.sls":       "{% if grains.id == 'web1' %}" + failing + "{% else %}ok: {test.nop: []}{% endif %}\n",
+		"srv/good.sls":  "ok:\n  test.succeed_with_changes: []\n",
+		"srv/same.sls":  "ok:\n  test.nop: []\n",
+		"srv/bad.sls":   failing,
+		"srv/top.sls":   "base: {'*': [same]}\n",
+		"srv/other.sls": "base: {'*': [good]}\n",
+		"srv/one.sls": "{% if grains.id == 'web1' %}" + failing +
+			"{% else %}ok: {test.nop: []}{% endif %}\n",
 		"srv/pillared.sls":  "{{ pillar.word }}:\n  test.nop: []\n",
 		"srv/kept.sls":      "kept:\n  test.nop: []\n",
 		"srv/worded.sls":    "{% if 'word' not in pillar %}ok: {test.succeed_with_changes: []}{% else %}" + failing + "{% endif %}\n",
@@ -111,60 +117,102 @@ func TestOrchestrate(t *testing.T) {
 		"pillar/p.sls":      "word: {{ grains.id }}\n",
 	})
 	for _, tt := range []struct{ name, sls, want, code string }{
-		{"states that change", "salt.state: [{tgt: 'web*'}, {sls: good}]", "s True States ran successfully. Updating web1, web2.", "0"},
-		{"states that do not", "salt.state: [{tgt: 'web*'}, {sls: [same]}]", "s True States ran successfully. No changes made to web1, web2.", "0"},
-		{"highstate", "salt.state: [{tgt: web1}, {highstate: True}]", "s True States ran successfully. No changes made to web1.", "0"},
-		{"another top", "salt.state: [{tgt: web1}, {top: other.sls}]", "s True States ran successfully. Updating web1.", "0"},
-		{"nothing to run", "salt.state: [{tgt: web1}]", "s False No highstate or sls specified, no execution made", "1"},
-		{"a minion fails", "salt.state: [{tgt: 'web*'}, {sls: one}]", "s False Run failed on minions: web1", "1"},
+		{"states that change", "salt.state: [{tgt: 'web*'}, {sls: good}]",
+			"s True States ran successfully. Updating web1, web2.", "0"},
+		{"states that do not", "salt.state: [{tgt: 'web*'}, {sls: [same]}]",
+			"s True States ran successfully. No changes made to web1, web2.", "0"},
+		{"highstate", "salt.state: [{tgt: web1}, {highstate: True}]",
+			"s True States ran successfully. No changes made to web1.", "0"},
+		{"another top", "salt.state: [{tgt: web1}, {top: other.sls}]",
+			"s True States ran successfully. Updating web1.", "0"},
+		{"nothing to run", "salt.state: [{tgt: web1}]",
+			"s False No highstate or sls specified, no execution made", "1"},
+		{"a minion fails", "salt.state: [{tgt: 'web*'}, {sls: one}]",
+			"s False Run failed on minions: web1", "1"},
 		{"a minion may fail", "salt.state: [{tgt: 'web*'}, {sls: one}, {fail_minions: 'web1, web3'}]", "s True States ran successfully. Updating web1. No changes made to web2.", "0"},
-		{"one of them may fail", "salt.state: [{tgt: 'web*'}, {sls: one}, {allow_fail: 1}]", "s True States ran successfully. Updating web1. No changes made to web2.", "0"},
-		{"a minion is away", "salt.state: [{tgt: 'web1,gone1'}, {tgt_type: list}, {sls: same}]", "s False Run failed on minions: gone1", "1"},
+		{"one of them may fail", "salt.state: [{tgt: 'web*'}, {sls: one}, {allow_fail: 1}]",
+			"s True States ran successfully. Updating web1. No changes made to web2.", "0"},
+		{"a minion is away", "salt.state: [{tgt: 'web1,gone1'}, {tgt_type: list}, {sls: same}]",
+			"s False Run failed on minions: gone1", "1"},
 		{"a minion may be away", "salt.state: [{tgt: 'web1,gone1'}, {tgt_type: list}, {sls: same}, {expect_minions: False}]", "s True States ran successfully. No changes made to web1.", "0"},
 		{"a minion has no key", "salt.state: [{tgt: [web1, nobody]}, {tgt_type: list}, {sls: same}]", "s False Run failed on minions: nobody", "1"},
 		{"nobody", "salt.state: [{tgt: 'db*'}, {sls: same}]", "s False No minions returned", "1"},
-		{"an SLS that is not there", "salt.state: [{tgt: web1}, {sls: nosuch}]", "s False Run failed on minions: web1", "1"},
-		{"one at a time", "salt.state: [{tgt: 'web*'}, {sls: good}, {batch: 1}]", "s True States ran successfully. Updating web1, web2.", "0"},
+		{"an SLS that is not there", "salt.state: [{tgt: web1}, {sls: nosuch}]",
+			"s False Run failed on minions: web1", "1"},
+		{"one at a time", "salt.state: [{tgt: 'web*'}, {sls: good}, {batch: 1}]",
+			"s True States ran successfully. Updating web1, web2.", "0"},
 		{"a batch misses a minion", "salt.state: [{tgt: 'web1,gone1'}, {tgt_type: list}, {sls: same}, {batch: 50%}]", "s False Run failed on minions: gone1", "1"},
-		{"a batch ends with a failure", "salt.state: [{tgt: [web1, web2]}, {tgt_type: list}, {sls: bad}, {batch: 1}, {failhard: True}]", "s False Run failed on minions: web1", "1"},
-		{"a batch misses a minion without a key", "salt.state: [{tgt: [web1, nobody]}, {tgt_type: list}, {sls: same}, {batch: 1}]", "s False Run failed on minions: nobody", "1"},
-		{"some of them", "salt.state: [{tgt: 'web2'}, {sls: same}, {subset: 1}]", "s True States ran successfully. No changes made to web2.", "0"},
-		{"one is left out", "salt.state: [{tgt: web1}, {sls: [good, kept]}, {exclude: good}]", "s True States ran successfully. No changes made to web1.", "0"},
-		{"all are left out", "salt.state: [{tgt: web1}, {sls: good}, {exclude: good}]", "s False Run failed on minions: web1", "1"},
-		{"test mode of one state", "salt.state: [{tgt: web1}, {sls: good}, {test: True}]", "s None States ran successfully. Updating web1.", "0"},
-		{"an environment", "salt.state: [{tgt: web1}, {sls: only}, {saltenv: dev}]", "s True States ran successfully. Updating web1.", "0"},
-		{"without its environment", "salt.state: [{tgt: web1}, {sls: only}]", "s False Run failed on minions: web1", "1"},
-		{"an environment of the pillar", "salt.state: [{tgt: web1}, {sls: worded}, {pillarenv: dev}]", "s True States ran successfully. Updating web1.", "0"},
-		{"without that of the pillar", "salt.state: [{tgt: web1}, {sls: worded}]", "s False Run failed on minions: web1", "1"},
-		{"a minion that may fail, no list", "salt.state: [{tgt: web1}, {sls: same}, {fail_minions: 3}]", "s True States ran successfully. No changes made to web1.", "0"},
-		{"pillar", "salt.state: [{tgt: web1}, {sls: pillared}, {pillar: {word: mine}}]", "s True States ran successfully. No changes made to web1.", "0"},
-		{"ssh", "salt.state: [{tgt: web1}, {sls: same}, {ssh: True}]", "s False ssh: True needs salt-ssh, which is not there: give the order to minions", "1"},
-		{"concurrent", "salt.state: [{tgt: web1}, {sls: same}, {concurrent: 1}]", "s False Must pass in boolean for value of 'concurrent'", "1"},
-		{"allow_fail", "salt.state: [{tgt: web1}, {sls: same}, {allow_fail: x}]", "s False Passed invalid value for 'allow_fail', must be an int", "1"},
-		{"a function", "salt.function: [{name: test.ping}, {tgt: 'web*'}]", "s True Function ran successfully. Function test.ping ran on web1, web2.", "0"},
+		{"a batch ends with a failure",
+			"salt.state: [{tgt: [web1, web2]}, {tgt_type: list}, {sls: bad}, {batch: 1}, {failhard: True}]", "s False Run failed on minions: web1", "1"},
+		{"a batch misses a minion without a key",
+			"salt.state: [{tgt: [web1, nobody]}, {tgt_type: list}, {sls: same}, {batch: 1}]",
+			"s False Run failed on minions: nobody", "1"},
+		{"some of them", "salt.state: [{tgt: 'web2'}, {sls: same}, {subset: 1}]",
+			"s True States ran successfully. No changes made to web2.", "0"},
+		{"one is left out", "salt.state: [{tgt: web1}, {sls: [good, kept]}, {exclude: good}]",
+			"s True States ran successfully. No changes made to web1.", "0"},
+		{"all are left out", "salt.state: [{tgt: web1}, {sls: good}, {exclude: good}]",
+			"s False Run failed on minions: web1", "1"},
+		{"test mode of one state", "salt.state: [{tgt: web1}, {sls: good}, {test: True}]",
+			"s None States ran successfully. Updating web1.", "0"},
+		{"an environment", "salt.state: [{tgt: web1}, {sls: only}, {saltenv: dev}]",
+			"s True States ran successfully. Updating web1.", "0"},
+		{"without its environment", "salt.state: [{tgt: web1}, {sls: only}]",
+			"s False Run failed on minions: web1", "1"},
+		{"an environment of the pillar",
+			"salt.state: [{tgt: web1}, {sls: worded}, {pillarenv: dev}]",
+			"s True States ran successfully. Updating web1.", "0"},
+		{"without that of the pillar", "salt.state: [{tgt: web1}, {sls: worded}]",
+			"s False Run failed on minions: web1", "1"},
+		{"a minion that may fail, no list",
+			"salt.state: [{tgt: web1}, {sls: same}, {fail_minions: 3}]",
+			"s True States ran successfully. No changes made to web1.", "0"},
+		{"pillar", "salt.state: [{tgt: web1}, {sls: pillared}, {pillar: {word: mine}}]",
+			"s True States ran successfully. No changes made to web1.", "0"},
+		{"ssh", "salt.state: [{tgt: web1}, {sls: same}, {ssh: True}]",
+			"s False ssh: True needs salt-ssh, which is not supported: target minions instead", "1"},
+		{"concurrent", "salt.state: [{tgt: web1}, {sls: same}, {concurrent: 1}]",
+			"s False Must pass in boolean for value of 'concurrent'", "1"},
+		{"allow_fail", "salt.state: [{tgt: web1}, {sls: same}, {allow_fail: x}]",
+			"s False Passed invalid value for 'allow_fail', must be an int", "1"},
+		{"a function", "salt.function: [{name: test.ping}, {tgt: 'web*'}]",
+			"s True Function ran successfully. Function test.ping ran on web1, web2.", "0"},
 		{"a function with arguments", "salt.function: [{name: test.arg}, {tgt: web1}, {arg: [1]}, {kwarg: {a: 2}}]", "s True Function ran successfully. Function test.arg ran on web1.", "0"},
 		{"a function that fails", "salt.function: [{name: cmd.run}, {tgt: web1}, {arg: ['exit 3']}]", "s False Running function cmd.run failed on minions: web1 Function cmd.run ran on web1.", "1"},
-		{"a function that is false", "salt.function: [{name: test.false}, {tgt: web1}]", "s False Running function test.false failed on minions: web1 Function test.false ran on web1.", "1"},
+		{"a function that is false", "salt.function: [{name: test.false}, {tgt: web1}]",
+			"s False Running function test.false failed on minions: web1 Function test.false ran on web1.", "1"},
 		{"a function judged", "salt.function: [{name: test.echo}, {tgt: web1}, {arg: ['']}, {fail_function: test.echo}]", "s False Running function test.echo failed on minions: web1 Function test.echo ran on web1.", "1"},
 		{"a function judged well", "salt.function: [{name: test.ping}, {tgt: web1}, {fail_function: test.echo}]", "s True Function ran successfully. Function test.ping ran on web1.", "0"},
-		{"a function over ssh", "salt.function: [{name: test.ping}, {tgt: web1}, {ssh: True}]", "s False ssh: True needs salt-ssh, which is not there: give the order to minions", "1"},
+		{"a function over ssh", "salt.function: [{name: test.ping}, {tgt: web1}, {ssh: True}]",
+			"s False ssh: True needs salt-ssh, which is not supported: target minions instead", "1"},
 		{"a function that may fail", "salt.function: [{name: test.false}, {tgt: 'web*'}, {fail_minions: [web1, web2]}]", "s True Function ran successfully. Function test.false ran on web1, web2.", "0"},
-		{"a function with arguments in one text", "salt.function: [{name: test.arg}, {tgt: web1}, {arg: '1 2'}]", "s True Function ran successfully. Function test.arg ran on web1.", "0"},
+		{"a function with arguments in one text",
+			"salt.function: [{name: test.arg}, {tgt: web1}, {arg: '1 2'}]",
+			"s True Function ran successfully. Function test.arg ran on web1.", "0"},
 		{"a function and one away", "salt.function: [{name: test.ping}, {tgt: 'web1,gone1'}, {tgt_type: list}]", "s True Function ran successfully. Function test.ping ran on web1.", "0"},
 		{"a function that all must answer", "salt.function: [{name: test.ping}, {tgt: " +
-			"'web1,gone1'}, {tgt_type: list}, {expect_minions: True}]", "s False Running function test.ping " +
-			"failed on minions: gone1 Function test.ping ran on web1, gone1.", "1"},
-		{"a function for nobody", "salt.function: [{name: test.ping}, {tgt: 'db*'}]", "s False No minions responded", "1"},
+			"'web1,gone1'}, {tgt_type: list}, {expect_minions: True}]",
+			"s False Running function test.ping " +
+				"failed on minions: gone1 Function test.ping ran on web1, gone1.", "1"},
+		{"a function for nobody", "salt.function: [{name: test.ping}, {tgt: 'db*'}]",
+			"s False No minions responded", "1"},
 		{"a function in batches", "salt.function: [{name: cmd.run}, {tgt: 'web*'}, {arg: ['exit 3']}, {batch: 1}]", "s False Running function cmd.run failed on minions: web1, web2 Function cmd.run ran on web1, web2.", "1"},
-		{"a runner", "salt.runner: [{name: test.arg}, {x: 1}]", "s True Runner function 'test.arg' executed.", "0"},
+		{"a runner", "salt.runner: [{name: test.arg}, {x: 1}]",
+			"s True Runner function 'test.arg' executed.", "0"},
 		{"a runner that breaks off", "salt.runner: [{name: error.error}, {kwarg: {name: ValueError, message: x}}]", "s False Runner function 'error.error' failed.", "1"},
-		{"a runner that is not there", "salt.runner: [{name: no.such}]", "s False Runner function 'no.such' failed.", "1"},
-		{"a wheel function", "salt.wheel: [{name: key.list_all}]", "s True Wheel function 'key.list_all' executed.", "0"},
-		{"an orchestration within", "salt.runner: [{name: state.orchestrate}, {mods: inner}]", "s True Runner function 'state.orchestrate' executed.", "0"},
-		{"one within that fails", "salt.runner: [{name: state.orchestrate}, {mods: bad}]", "s False Runner function 'state.orchestrate' failed.", "1"},
+		{"a runner that is not there", "salt.runner: [{name: no.such}]",
+			"s False Runner function 'no.such' failed.", "1"},
+		{"a wheel function", "salt.wheel: [{name: key.list_all}]",
+			"s True Wheel function 'key.list_all' executed.", "0"},
+		{"an orchestration within", "salt.runner: [{name: state.orchestrate}, {mods: inner}]",
+			"s True Runner function 'state.orchestrate' executed.", "0"},
+		{"one within that fails", "salt.runner: [{name: state.orchestrate}, {mods: bad}]",
+			"s False Runner function 'state.orchestrate' failed.", "1"},
 		{"several at once", "salt.parallel_runners: [{runners: {a: [{name: state.orchestrate}, {kwarg: {mods: good}}], b: [{name: state.orchestrate}, {kwarg: {mods: same}}]}}]",
 			"s True All runner functions executed successfully.", "0"},
-		{"runners without states at once", "salt.parallel_runners: [{runners: {test.arg: [], no.such: []}}]", "s False Runner no.such failed.", "1"},
+		{"runners without states at once",
+			"salt.parallel_runners: [{runners: {test.arg: [], no.such: []}}]",
+			"s False Runner no.such failed.", "1"},
 		{"the master's pillar", "test.nop: [{name: \"{{ pillar.word }} {{ opts.id }} {{ opts.file_client }}\"}]", "s True Success!", "0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,15 +224,17 @@ func TestOrchestrate(t *testing.T) {
 			for range runs(tt.sls) {
 				job := c.run(t, "state.orchestrate", []any{"orch"}, nil)
 				ret, _ := job.Value("return").(*data.Map)
-				if got := inOrder(played(t, job)); got != tt.want || data.Str(ret.Value("retcode")) != tt.code || ret.Text("outputter") != "highstate" {
-					t.Errorf("got %s, return code %s\nwant %s, %s\n%s", got, data.Str(ret.Value("retcode")), tt.want, tt.code, data.Repr(job))
+				if got := inOrder(played(t, job)); got != tt.want ||
+					data.Str(ret.Value("retcode")) != tt.code || ret.Text("outputter") != "highstate" {
+					t.Errorf("got %s, return code %s\nwant %s, %s\n%s", got,
+						data.Str(ret.Value("retcode")), tt.want, tt.code, data.Repr(job))
 				}
 			}
 		})
 	}
 }
 
-// runs returns how often a case is run: once where a minion is waited for that does not come.
+// runs returns how often a case is run: once if it waits for a minion that does not answer.
 func runs(sls string) int {
 	if strings.Contains(sls, "gone1") {
 		return 1
@@ -192,15 +242,17 @@ func runs(sls string) int {
 	return 2
 }
 
-// TestOrchestrationAsAWhole checks what an orchestration is besides its states: order, failhard, test mode, pillar, exclude, its job, its
-// events, and the other functions that run states on the master.
-func TestOrchestrationAsAWhole(t *testing.T) {
+// TestOrchestrationOptions checks an orchestration apart from its states: order, failhard, test
+// mode, pillar, exclude, its job, its events, and the other functions that run states on the
+// master.
+func TestOrchestrationOptions(t *testing.T) {
 	c := newConductor(t, map[string]string{
 		"srv/good.sls":  "ok:\n  test.succeed_with_changes: []\n",
 		"srv/hard.sls":  "first:\n  salt.state: [{tgt: web1}, {sls: bad}, {failhard: True}]\nsecond:\n  salt.function: [{name: test.ping}, {tgt: web1}]\n",
 		"srv/needs.sls": "second:\n  salt.function: [{name: test.ping}, {tgt: web1}, {require: [{salt: first}]}]\nfirst:\n  salt.state: [{tgt: web1}, {sls: bad}]\n",
 		"srv/bad.sls":   failing,
-		"srv/dry.sls": "f:\n  salt.function: [{name: cmd.run}, {tgt: web1}, {arg: ['touch " + os.DevNull + "/x']}]\ns:\n  salt.state: [{tgt: web1}, " +
+		"srv/dry.sls": "f:\n  salt.function: [{name: cmd.run}, {tgt: web1}, {arg: ['touch " +
+			os.DevNull + "/x']}]\ns:\n  salt.state: [{tgt: web1}, " +
 			"{sls: good}]\nr:\n  salt.runner: [{name: test.arg}]\nw:\n  salt.wheel: [{name: " +
 			"key.list_all}]\n",
 		"srv/said.sls": "{{ pillar.get('what', 'nothing') }}:\n  salt.runner: [{name: test.arg}]\nout:\n  test.nop: []\n",
@@ -217,19 +269,25 @@ func TestOrchestrationAsAWhole(t *testing.T) {
 	if got := orchestrate(data.NewMap("test", true), "dry"); got != want {
 		t.Errorf("test mode: %s\nwant %s", got, want)
 	}
-	if got := orchestrate(data.NewMap("pillar", data.NewMap("what", "this"), "exclude", []any{data.NewMap("id", "out")}), "said"); got != "this True Runner function 'test.arg' executed." {
+	if got := orchestrate(data.NewMap("pillar", data.NewMap("what", "this"),
+		"exclude", []any{data.NewMap("id", "out")}),
+		"said"); got != "this True Runner function 'test.arg' executed." {
 		t.Errorf("pillar and exclude: %s", got)
 	}
-	if got := c.run(t, "state.orchestrate", []any{"said"}, data.NewMap("pillar", "x")); !strings.Contains(got.Text("return"), "Pillar data must be formatted as a dictionary") {
+	if got := c.run(t, "state.orchestrate", []any{"said"},
+		data.NewMap("pillar", "x")); !strings.Contains(got.Text("return"),
+		"Pillar data must be formatted as a dictionary") {
 		t.Errorf("a pillar that is none: %s", data.Repr(got))
 	}
 	c.checkJob(t)
 	single := c.run(t, "state.orchestrate_single", []any{"salt.runner", "test.arg"}, nil)
-	if got := data.Repr(single.Value("return")); !strings.HasPrefix(got, "{'boss_master': {'salt_|-test.arg_|-test.arg_|-runner': {'name': 'test.arg', 'changes': {'return': {'args': [], 'kwargs': ") {
+	if got := data.Repr(single.Value("return")); !strings.HasPrefix(got,
+		"{'boss_master': {'salt_|-test.arg_|-test.arg_|-runner': {'name': 'test.arg', 'changes': {'return': {'args': [], 'kwargs': ") {
 		t.Errorf("single: %s", got)
 	}
 	high := data.NewMap("x", data.NewMap("test", []any{"nop"}))
-	if got := data.Repr(c.run(t, "state.orchestrate_high", []any{high}, nil).Value("return")); !strings.Contains(got, "{'boss_master': {'test_|-x_|-x_|-nop': {") {
+	if got := data.Repr(c.run(t, "state.orchestrate_high", []any{high},
+		nil).Value("return")); !strings.Contains(got, "{'boss_master': {'test_|-x_|-x_|-nop': {") {
 		t.Errorf("high: %s", got)
 	}
 	if got := data.Repr(c.run(t, "state.orch_show_sls", []any{"good"}, nil).Value("return")); got !=
@@ -238,7 +296,7 @@ func TestOrchestrationAsAWhole(t *testing.T) {
 	}
 }
 
-// checkJob checks that an orchestration is a job, and that its steps are told of.
+// checkJob checks that an orchestration is a job, and that events report its steps.
 func (c *conductor) checkJob(t *testing.T) {
 	t.Helper()
 	const jid = "20261122010203040506"
@@ -265,7 +323,8 @@ func (c *conductor) checkJob(t *testing.T) {
 	}
 }
 
-// TestOrchestrationsWaitAndEnd pauses, resumes and ends an orchestration, and lets one wait for events.
+// TestOrchestrationsWaitAndEnd pauses, resumes and ends an orchestration, and makes one wait for
+// events.
 func TestOrchestrationsWaitAndEnd(t *testing.T) {
 	t.Parallel()
 	c := newConductor(t, map[string]string{
@@ -279,7 +338,8 @@ func TestOrchestrationsWaitAndEnd(t *testing.T) {
 		done := make(chan string, 1)
 		other := c.m.Client(t)
 		go func() {
-			job, err := other.Control(t.Context(), "runner", "state.orchestrate", []any{mods}, data.NewMap("orchestration_jid", jid))
+			job, err := other.Control(t.Context(), "runner", "state.orchestrate", []any{mods},
+				data.NewMap("orchestration_jid", jid))
 			if err != nil {
 				t.Error(err)
 			}
@@ -309,7 +369,9 @@ func TestOrchestrationsWaitAndEnd(t *testing.T) {
 	}
 	done = start("wait")
 	for n := 0; ; n++ {
-		events := []*data.Map{data.NewMap("id", "a"), data.NewMap("data", data.NewMap("id", []any{"b", "x"})), data.NewMap("other", "c"), data.NewMap("id", "c")}
+		events := []*data.Map{data.NewMap("id", "a"),
+			data.NewMap("data", data.NewMap("id", []any{"b", "x"})), data.NewMap("other", "c"),
+			data.NewMap("id", "c")}
 		if err := bus.Fire(t.Context(), "my/x/here", events[n%len(events)]); err != nil {
 			t.Fatal(err)
 		}
@@ -324,7 +386,7 @@ func TestOrchestrationsWaitAndEnd(t *testing.T) {
 	}
 }
 
-// TestReactorRunsAnOrchestration lets an event start one, whose SLS is given what the event has.
+// TestReactorRunsAnOrchestration starts one from an event, whose data its SLS receives.
 func TestReactorRunsAnOrchestration(t *testing.T) {
 	dir := testsalt.Dir(t)
 	c := &conductor{dir: dir}

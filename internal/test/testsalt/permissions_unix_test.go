@@ -14,8 +14,8 @@ import (
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
-// TestCVE2015_8034 lets a master and a minion do their work under a umask that hides nothing, and under one that hides all (also
-// CVE-2017-8109 and CVE-2020-17490): nobody else may read or write what they leave.
+// TestCVE2015_8034 runs a master and a minion under a umask that hides nothing, and under one that
+// hides all (also CVE-2017-8109 and CVE-2020-17490): nobody else may read or write their files.
 func TestCVE2015_8034(t *testing.T) {
 	for _, umask := range []int{0, 0o077} {
 		old := syscall.Umask(umask)
@@ -33,7 +33,8 @@ func TestCVE2015_8034(t *testing.T) {
 			}
 			seen[e.Name()] = true
 			name, mode := strings.TrimPrefix(path, dir), info.Mode().Perm()
-			if mode&0o077 != 0 && !mayBeRead(name) || mode&0o022 != 0 || strings.HasSuffix(name, ".pem") && mode&0o300 > 0o200 {
+			if mode&0o077 != 0 && !mayBeRead(name) || mode&0o022 != 0 ||
+				strings.HasSuffix(name, ".pem") && mode&0o300 > 0o200 {
 				t.Errorf("umask %03o: %s has mode %v", umask, name, info.Mode())
 			}
 			return nil
@@ -41,7 +42,8 @@ func TestCVE2015_8034(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		for _, name := range []string{".root_key", "master.pem", "minion.pem", "data.p", "mine.p", "pushed", "web1"} {
+		for _, name := range []string{".root_key", "master.pem", "minion.pem", "data.p", "mine.p",
+			"pushed", "web1"} {
 			if !seen[name] {
 				t.Errorf("there is no %s: the programs have not done what this looks for", name)
 			}
@@ -49,12 +51,13 @@ func TestCVE2015_8034(t *testing.T) {
 	}
 }
 
-// mayBeRead reports whether a file is for everybody: public keys.
+// mayBeRead reports whether a file may be world-readable: public keys.
 func mayBeRead(name string) bool {
 	return strings.HasSuffix(name, ".pub") || strings.Contains(name, "/pki/minions/")
 }
 
-// leaveFiles runs a master and a minion until they have kept keys, grains, mine, returns and a file that was pushed.
+// leaveFiles runs a master and a minion until they have stored keys, grains, mine, returns and a
+// pushed file.
 func leaveFiles(t *testing.T, dir string) {
 	t.Helper()
 	cfg := testsalt.MasterConfig(dir)
@@ -75,7 +78,8 @@ func leaveFiles(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for r, err := range l.Results(t.Context(), j, client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
+		for r, err := range l.Results(t.Context(), j,
+			client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
 			t.Logf("%s: %v %v", order.Fun, r.Value, err)
 		}
 	}

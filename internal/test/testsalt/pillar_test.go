@@ -38,7 +38,7 @@ func pillarMaster(t *testing.T, dir string, files map[string]string, lines ...st
 	return testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), lines...))
 }
 
-// kept returns the pillar that the master keeps of a minion.
+// kept returns the master's cached pillar of a minion.
 func kept(t *testing.T, m *testsalt.Master, id string) *data.Map {
 	t.Helper()
 	bank, err := localfs.Open(m.Config.CacheDir)
@@ -50,15 +50,17 @@ func kept(t *testing.T, m *testsalt.Master, id string) *data.Map {
 	return pillar
 }
 
-// returned gives web1 an order and returns what it answers.
+// returned submits a job to web1 and returns its return.
 func returned(t *testing.T, m *testsalt.Master, fun string, args ...any) any {
 	t.Helper()
 	l := m.Client(t)
-	j, err := l.Publish(t.Context(), client.Request{Target: "web1", Kind: "list", Fun: fun, Arg: args, Timeout: 20 * time.Second})
+	j, err := l.Publish(t.Context(),
+		client.Request{Target: "web1", Kind: "list", Fun: fun, Arg: args, Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, err := range l.Results(t.Context(), j, client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
+	for r, err := range l.Results(t.Context(), j,
+		client.Wait{Timeout: 20 * time.Second, Gather: 5 * time.Second}) {
 		if err != nil || r.Missing {
 			t.Fatalf("%s: %v, missing %v", fun, err, r.Missing)
 		}
@@ -67,8 +69,8 @@ func returned(t *testing.T, m *testsalt.Master, fun string, args ...any) any {
 	return nil
 }
 
-// TestMinionGetsItsPillar lets a minion have what its top file gives it, by id, grains and the functions of the master with files of
-// salt://; a change is seen at the next refresh.
+// TestMinionGetsItsPillar checks that a minion receives the pillar of its top file, by id, grains
+// and the functions of the master with files of salt://; a change is seen at the next refresh.
 func TestMinionGetsItsPillar(t *testing.T) {
 	dir := testsalt.Dir(t)
 	m := pillarMaster(t, dir, map[string]string{
@@ -98,13 +100,15 @@ func TestMinionGetsItsPillar(t *testing.T) {
 	}
 }
 
-// TestCVE2024_37088 has an SLS that does not render: the minion is told so, not why, and the master goes on.
+// TestCVE2024_37088 has an SLS that does not render: the minion is told so without the reason, and
+// the master continues.
 func TestCVE2024_37088(t *testing.T) {
 	dir := testsalt.Dir(t)
 	const secret = "MARKER-SECRET"
 	m := pillarMaster(t, dir, map[string]string{
 		"pillar/top.sls":  "base: {'*': [good, bad, worse]}\n",
-		"pillar/good.sls": "a: 1", "pillar/bad.sls": "password: " + secret + "\nx: {{ nothing.at.all }}\n", "pillar/worse.sls": "password: " + secret + "\n  - no: [yaml\n",
+		"pillar/good.sls": "a: 1", "pillar/bad.sls": "password: " + secret +
+			"\nx: {{ nothing.at.all }}\n", "pillar/worse.sls": "password: " + secret + "\n  - no: [yaml\n",
 	})
 	hook := &keepLog{}
 	m.Log.AddHook(hook)
@@ -137,7 +141,7 @@ func TestCVE2024_37088(t *testing.T) {
 	}
 }
 
-// keepLog keeps what is logged.
+// keepLog records log lines.
 type keepLog struct {
 	mu      sync.Mutex
 	entries []*logrus.Entry
@@ -152,7 +156,7 @@ func (k *keepLog) Fire(e *logrus.Entry) error {
 	return nil
 }
 
-// above returns what was logged above a level.
+// above returns the lines above a level.
 func (k *keepLog) above(level logrus.Level) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -165,7 +169,7 @@ func (k *keepLog) above(level logrus.Level) string {
 	return b.String()
 }
 
-// trusting takes any key of a master.
+// trusting accepts any key of a master.
 type trusting struct {
 	mu  sync.Mutex
 	pem string
@@ -186,7 +190,8 @@ func (k *trusting) SetMaster(pem string) error {
 
 func (*trusting) Signing() (string, error) { return "", errors.New("there is none") }
 
-// TestMinionsAskForPillarAtOnce has fifty minions ask at the same time, each of which gets its own, twice.
+// TestMinionsAskForPillarAtOnce has fifty minions request their pillar at the same time; each gets
+// its own, twice.
 func TestMinionsAskForPillarAtOnce(t *testing.T) {
 	dir := testsalt.Dir(t)
 	m := pillarMaster(t, dir, map[string]string{"pillar/top.sls": "base: {'m*': [a], 'G@id:m7': [seven]}\n",
@@ -205,14 +210,19 @@ func TestMinionsAskForPillarAtOnce(t *testing.T) {
 			id := fmt.Sprint("m", i)
 			out := wire.Request(transport.Dialer{Addr: "tcp://" + m.Address})
 			defer out.Close()
-			c, err := channel.NewClient(key, &trusting{}, out, channel.ClientOptions{ID: id, Timeout: time.Minute, Tries: 2, AuthTimeout: 30 * time.Second, AuthTries: 5, Log: m.Log})
+			c, err := channel.NewClient(key, &trusting{}, out,
+				channel.ClientOptions{ID: id, Timeout: time.Minute, Tries: 2,
+					AuthTimeout: 30 * time.Second, AuthTries: 5, Log: m.Log})
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			for range 2 {
-				got, err := c.Pillar(t.Context(), data.NewMap("cmd", "_pillar", "id", id, "grains", data.NewMap("id", id), "saltenv", "base", "ver", "2"))
-				if err != nil || got.Text("id") != id || got.Text("out") != id || got.Has("seven") != (i == 7) {
+				got, err := c.Pillar(t.Context(),
+					data.NewMap("cmd", "_pillar", "id", id, "grains", data.NewMap("id", id),
+						"saltenv", "base", "ver", "2"))
+				if err != nil || got.Text("id") != id || got.Text("out") != id ||
+					got.Has("seven") != (i == 7) {
 					t.Errorf("%s gets %.200s, %v", id, data.Repr(got), err)
 				}
 			}
@@ -221,7 +231,8 @@ func TestMinionsAskForPillarAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestReactionsAreTemplates answers an event by a file of salt:// with the data of the event and a function of the master.
+// TestReactionsAreTemplates reacts to an event with a file of salt:// that uses the event's data
+// and a function of the master.
 func TestReactionsAreTemplates(t *testing.T) {
 	dir := testsalt.Dir(t)
 	m := pillarMaster(t, dir, map[string]string{
@@ -240,11 +251,12 @@ func TestReactionsAreTemplates(t *testing.T) {
 	expectReturn(t, events, "test.echo", "my/event 2")
 }
 
-// TestMasterTops asks the program of ext_nodes for the minion that has proved itself, whatever its options say.
+// TestMasterTops calls the program of ext_nodes with the authenticated minion, whatever its options
+// say.
 func TestMasterTops(t *testing.T) {
 	dir := testsalt.Dir(t)
 	script := filepath.Join(dir, "nodes")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho \"classes: [for.$1]\"\necho 'environment: base'\n"), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho \"classes: [for.$1]\"\necho 'environment: base'\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	m := pillarMaster(t, dir, nil, "master_tops: {ext_nodes: "+script+"}")
@@ -258,12 +270,16 @@ func TestMasterTops(t *testing.T) {
 	}
 	out := wire.Request(transport.Dialer{Addr: "tcp://" + m.Address})
 	defer out.Close()
-	c, err := channel.NewClient(key, &trusting{}, out, channel.ClientOptions{ID: "web1", Timeout: time.Minute, AuthTimeout: 30 * time.Second, AuthTries: 5, Log: m.Log})
+	c, err := channel.NewClient(key, &trusting{}, out,
+		channel.ClientOptions{ID: "web1", Timeout: time.Minute, AuthTimeout: 30 * time.Second,
+			AuthTries: 5, Log: m.Log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, cmd := range []string{"_master_tops", "_ext_nodes"} {
-		got, err := c.Call(t.Context(), data.NewMap("cmd", cmd, "id", "web1", "opts", data.NewMap("id", "db1", "grains", data.NewMap("id", "db1"))))
+		got, err := c.Call(t.Context(),
+			data.NewMap("cmd", cmd, "id", "web1",
+				"opts", data.NewMap("id", "db1", "grains", data.NewMap("id", "db1"))))
 		if err != nil || data.Repr(got) != "{'base': ['for.web1']}" {
 			t.Errorf("%s: %s, %v", cmd, data.Repr(got), err)
 		}

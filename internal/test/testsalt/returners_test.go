@@ -24,7 +24,8 @@ func masterWith(t *testing.T, dir string, lines ...string) *config.Master {
 	if err := os.MkdirAll(conf, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(conf, "master"), []byte("root_dir: "+dir+"\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(conf, "master"),
+		[]byte("root_dir: "+dir+"\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, _, err := config.LoadMaster(conf, nil)
@@ -32,7 +33,8 @@ func masterWith(t *testing.T, dir string, lines ...string) *config.Master {
 		t.Fatal(err)
 	}
 	base := testsalt.MasterConfig(dir)
-	cfg.Interface, cfg.PublishPort, cfg.RetPort, cfg.AutoAccept, cfg.PidFile, cfg.User = base.Interface, 0, 0, true, "", base.User
+	cfg.Interface, cfg.PublishPort, cfg.RetPort, cfg.AutoAccept, cfg.PidFile,
+		cfg.User = base.Interface, 0, 0, true, "", base.User
 	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = base.PKIDir, base.CacheDir, base.SockDir
 	return cfg
 }
@@ -46,25 +48,29 @@ func minionWith(t *testing.T, dir, address string, lines ...string) {
 	}
 	base := testsalt.MinionConfig(dir, "web1", address)
 	lines = append(lines, "id: web1")
-	if err := os.WriteFile(filepath.Join(conf, "minion"), []byte("root_dir: "+dir+"\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(conf, "minion"),
+		[]byte("root_dir: "+dir+"\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, _, err := config.LoadMinion(conf, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Master, cfg.MasterPort, cfg.PKIDir, cfg.CacheDir, cfg.SockDir = base.Master, base.MasterPort, base.PKIDir, base.CacheDir, base.SockDir
+	cfg.Master, cfg.MasterPort, cfg.PKIDir, cfg.CacheDir, cfg.SockDir = base.Master,
+		base.MasterPort, base.PKIDir, base.CacheDir, base.SockDir
 	testsalt.StartMinion(t, cfg)
 }
 
-// order gives web1 an order when it listens, and returns the job when its return has come.
+// order submits a job to web1 when it is connected, and returns the job when its return has
+// arrived.
 func order(t *testing.T, m *testsalt.Master, fun, ret string) job.ID {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	events := m.Listen(t)
 	for m.Client(t) != nil {
-		j, err := m.Client(t).Publish(ctx, client.Request{Target: "web1", Kind: "glob", Fun: fun, Ret: ret, Timeout: time.Second})
+		j, err := m.Client(t).Publish(ctx,
+			client.Request{Target: "web1", Kind: "glob", Fun: fun, Ret: ret, Timeout: time.Second})
 		if err == nil && j.ID != "" {
 			testsalt.AwaitEvent(t, events, "salt/job/"+string(j.ID)+"/ret/web1")
 			return j.ID
@@ -77,7 +83,7 @@ func order(t *testing.T, m *testsalt.Master, fun, ret string) job.ID {
 	return ""
 }
 
-// eventually waits until a file holds a text.
+// eventually waits until a file contains a text.
 func eventually(t *testing.T, file, text string) string {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -93,7 +99,8 @@ func eventually(t *testing.T, file, text string) string {
 func TestReturnsAndEventsGoWhereOptionsSay(t *testing.T) {
 	dir := testsalt.Dir(t)
 	events, raw := filepath.Join(dir, "events"), filepath.Join(dir, "raw")
-	m := testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "master_job_cache: local_cache", "event_return: rawfile_json",
+	m := testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"),
+		"master_job_cache: local_cache", "event_return: rawfile_json",
 		"event_return_whitelist: ['salt/job/*/ret/*']", "rawfile_json.filename: "+events))
 	awaited := m.Listen(t, "salt/minion/web1/start", "minion_start")
 	minionWith(t, filepath.Join(dir, "n"), m.Address, "rawfile_json.filename: "+raw)
@@ -104,11 +111,13 @@ func TestReturnsAndEventsGoWhereOptionsSay(t *testing.T) {
 		Tag  string
 		Data map[string]any
 	}
-	if err := json.Unmarshal([]byte(line), &event); err != nil || event.Tag != "salt/job/"+string(id)+"/ret/web1" || event.Data["return"] != true {
+	if err := json.Unmarshal([]byte(line), &event); err != nil || event.Tag != "salt/job/"+
+		string(id)+"/ret/web1" || event.Data["return"] != true {
 		t.Errorf("event_return wrote %s: %v", line, err)
 	}
 	var ret map[string]any
-	if err := json.Unmarshal([]byte(eventually(t, raw, string(id))), &ret); err != nil || ret["id"] != "web1" || ret["return"] != true || ret["cmd"] != nil {
+	if err := json.Unmarshal([]byte(eventually(t, raw, string(id))), &ret); err != nil ||
+		ret["id"] != "web1" || ret["return"] != true || ret["cmd"] != nil {
 		t.Errorf("the returner wrote %v: %v", ret, err)
 	}
 	folder, err := id.Dir("")
@@ -121,10 +130,11 @@ func TestReturnsAndEventsGoWhereOptionsSay(t *testing.T) {
 	}
 }
 
-func TestExtJobCacheIsToldOfJobs(t *testing.T) {
+func TestExtJobCacheReceivesJobs(t *testing.T) {
 	dir := testsalt.Dir(t)
 	db := filepath.Join(dir, "salt.db")
-	cfg := masterWith(t, filepath.Join(dir, "m"), "ext_job_cache: sqlite3", "sqlite3.database: "+db, "sqlite3.timeout: 5")
+	cfg := masterWith(t, filepath.Join(dir, "m"), "ext_job_cache: sqlite3", "sqlite3.database: "+db,
+		"sqlite3.timeout: 5")
 	m := testsalt.StartMaster(t, cfg)
 	awaited := m.Listen(t, "salt/minion/web1/start", "minion_start")
 	minionWith(t, filepath.Join(dir, "n"), m.Address)

@@ -20,7 +20,7 @@ import (
 	"github.com/brineproject/brine/internal/test/testsalt"
 )
 
-// A console keeps what programs print.
+// A console records the output of programs.
 type console struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -38,7 +38,7 @@ func (c *console) String() string {
 	return c.b.String()
 }
 
-// freePort returns a port that nobody has now.
+// freePort returns an unused port.
 func freePort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,10 +60,14 @@ func write(t *testing.T, path, text string) {
 }
 
 // program runs one of the programs until the end of the test.
-func program(t *testing.T, run func(context.Context, cli.Invocation, io.Writer, io.Writer) int, out *console, args ...string) {
+func program(
+	t *testing.T, run func(context.Context, cli.Invocation, io.Writer, io.Writer) int, out *console,
+	args ...string,
+) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan int, 1)
-	in := cli.Invocation{Args: args, Env: func(string) string { return "" }, Stdin: strings.NewReader(""), Dir: "/"}
+	in := cli.Invocation{Args: args, Env: func(string) string { return "" },
+		Stdin: strings.NewReader(""), Dir: "/"}
 	go func() { done <- run(ctx, in, out, out) }()
 	t.Cleanup(func() {
 		stop()
@@ -73,25 +77,28 @@ func program(t *testing.T, run func(context.Context, cli.Invocation, io.Writer, 
 	})
 }
 
-// TestCVE2015_6918 lets a master and a minion do their work at the most verbose level, and looks for what nobody
-// may read: passwords of the configuration, the root key, session keys and private keys.
+// TestCVE2015_6918 runs a master and a minion at the most verbose log level, and searches the
+// output for secrets: passwords of the configuration, the root key, session keys and private keys.
 func TestCVE2015_6918(t *testing.T) {
 	dir := testsalt.Dir(t)
 	out := &console{}
 	publish, request := freePort(t), freePort(t)
 	common := "root_dir: %[1]s\npidfile: %[1]s/%[2]s.pid\nlog_level: all\nlog_level_logfile: all\nlog_file: %[1]s/%[2]s.log\n"
-	write(t, dir+"/master", fmt.Sprintf(common+"interface: 127.0.0.1\npublish_port: %[3]d\nret_port: %[4]d\nauto_accept: true\n"+
+	write(t, dir+"/master", fmt.Sprintf(common+
+		"interface: 127.0.0.1\npublish_port: %[3]d\nret_port: %[4]d\nauto_accept: true\n"+
 		"key_pass: marker-of-key-pass\nmysql.pass: marker-of-mysql\nexternal:\n  password: marker-of-nested\n"+
 		"auth.ldap.bindpw: marker-of-bindpw\ns3.key: marker-of-s3\nprivate_key: marker-of-private\nsecret_key: {a: marker-of-below}\n"+
 		"remotes: ['https://u:marker-of-url@host/a']\n", dir, "master", publish, request))
-	write(t, dir+"/minion", fmt.Sprintf(common+"id: web1\nmaster: 127.0.0.1\nmaster_port: %[3]d\npki_dir: %[1]s/mpki\ncachedir: %[1]s/mcache\n"+
+	write(t, dir+"/minion", fmt.Sprintf(common+
+		"id: web1\nmaster: 127.0.0.1\nmaster_port: %[3]d\npki_dir: %[1]s/mpki\ncachedir: %[1]s/mcache\n"+
 		"sock_dir: %[1]s/mrun\npassword: marker-of-minion\nldap.bindpw: marker-of-its-bindpw\ns3.key: marker-of-its-s3\n"+
 		"private_key: marker-of-its-private\nsecret_key: {a: marker-of-its-below}\nremotes: 'https://u:marker-of-its-url@host/a'\n", dir, "minion", request))
 	program(t, saltmaster.Run, out, "-c", dir)
 	program(t, saltminion.Run, out, "-c", dir)
 	salt := func(args ...string) (string, int) {
 		var stdout, stderr bytes.Buffer
-		in := cli.Invocation{Args: append([]string{"-c", dir, "-t", "10", "-l", "all"}, args...), Env: func(string) string { return "" }, Dir: "/"}
+		in := cli.Invocation{Args: append([]string{"-c", dir, "-t", "10", "-l", "all"}, args...),
+			Env: func(string) string { return "" }, Dir: "/"}
 		code := cli.Salt(t.Context(), in, &stdout, &stderr)
 		fmt.Fprint(out, stderr.String())
 		return stdout.String(), code
@@ -106,13 +113,15 @@ func TestCVE2015_6918(t *testing.T) {
 		}
 		time.Sleep(50 * time.Millisecond) // until the minion has been let in
 	}
-	for _, option := range []string{"password", "ldap.bindpw", "s3.key", "private_key", "secret_key", "remotes"} {
+	for _, option := range []string{"password", "ldap.bindpw", "s3.key", "private_key",
+		"secret_key", "remotes"} {
 		text, code := salt("web1", "config.get", option)
 		if code != 0 || !strings.Contains(text, "marker-of-") {
 			t.Errorf("config.get %s: %d, %s", option, code, text)
 		}
 	}
-	for _, order := range [][]string{{"web1", "test.get_opts"}, {"web1", "no.such"}, {"web1", "cmd.run", "echo hi"}} {
+	for _, order := range [][]string{{"web1", "test.get_opts"}, {"web1", "no.such"},
+		{"web1", "cmd.run", "echo hi"}} {
 		salt(append(order, "--out", "quiet")...)
 	}
 	for _, marker := range markersOfMinion() {
@@ -136,23 +145,27 @@ func TestCVE2015_6918(t *testing.T) {
 	}
 }
 
-// markersOfMinion are the secrets in the configuration of the minion.
+// markersOfMinion returns the secrets in the configuration of the minion.
 func markersOfMinion() []string {
-	return []string{"marker-of-minion", "marker-of-its-bindpw", "marker-of-its-s3", "marker-of-its-private", "marker-of-its-below", "marker-of-its-url"}
+	return []string{"marker-of-minion", "marker-of-its-bindpw", "marker-of-its-s3",
+		"marker-of-its-private", "marker-of-its-below", "marker-of-its-url"}
 }
 
-// secretsOf returns what must not be logged, by what it is.
+// secretsOf returns the values that must not be logged, by description.
 func secretsOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	secrets := map[string]string{}
-	for _, marker := range []string{"key-pass", "mysql", "nested", "bindpw", "s3", "private", "below", "url"} {
+	for _, marker := range []string{"key-pass", "mysql", "nested", "bindpw", "s3", "private",
+		"below", "url"} {
 		secrets[marker] = "marker-of-" + marker
 	}
 	for _, marker := range markersOfMinion() {
 		secrets[marker] = marker
 	}
-	for name, pattern := range map[string]string{"the root key": "var/cache/salt/master/.*_key", "a session key": "var/cache/salt/master/sessions/*",
-		"the key of the master": "etc/salt/pki/master/master.pem", "the key of the minion": "mpki/minion.pem"} {
+	for name, pattern := range map[string]string{"the root key": "var/cache/salt/master/.*_key",
+		"a session key":         "var/cache/salt/master/sessions/*",
+		"the key of the master": "etc/salt/pki/master/master.pem",
+		"the key of the minion": "mpki/minion.pem"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(files) != 1 {
 			t.Fatalf("%s: %v %v", name, files, err)

@@ -1,4 +1,4 @@
-// Package testsalt runs a master and minions of ours in one process on loopback, for tests.
+// Package testsalt runs a Brine master and minions in one process on loopback, for tests.
 package testsalt
 
 import (
@@ -15,16 +15,19 @@ import (
 
 	stdauth "github.com/brineproject/brine/auth/standard"
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/cli/code"
 	"github.com/brineproject/brine/cli/saltmaster"
 	"github.com/brineproject/brine/cli/saltminion"
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/config"
 	stdengines "github.com/brineproject/brine/engines/standard"
 	"github.com/brineproject/brine/eventbus"
+	"github.com/brineproject/brine/grains"
 	"github.com/brineproject/brine/master"
 	"github.com/brineproject/brine/minion"
 	"github.com/brineproject/brine/modules"
 	stdsources "github.com/brineproject/brine/pillar/sources/standard"
+	"github.com/brineproject/brine/returners/opener"
 	stdrunners "github.com/brineproject/brine/runners/standard"
 	"github.com/brineproject/brine/states"
 	"github.com/brineproject/brine/tops"
@@ -50,7 +53,8 @@ type Minion struct {
 	done   chan error
 }
 
-// Dir returns a directory with a short path, since those of unix sockets are bounded. It is removed after the test.
+// Dir returns a directory with a short path, because paths of unix sockets are limited. It is
+// removed after the test.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "brine")
@@ -61,11 +65,12 @@ func Dir(t testing.TB) string {
 	return dir
 }
 
-// Log returns a log that goes to the test's output when the test fails.
+// Log returns a log that is added to the test's output if the test fails.
 func Log(t testing.TB) *logrus.Logger {
 	log := logrus.New()
 	log.SetLevel(logrus.DebugLevel)
-	log.SetFormatter(&logrus.TextFormatter{DisableColors: true, FullTimestamp: true, TimestampFormat: "15:04:05.000"})
+	log.SetFormatter(&logrus.TextFormatter{DisableColors: true, FullTimestamp: true,
+		TimestampFormat: "15:04:05.000"})
 	buf := &syncBuffer{}
 	log.SetOutput(buf)
 	t.Cleanup(func() {
@@ -94,11 +99,12 @@ func (b *syncBuffer) text() string {
 	return string(b.buf)
 }
 
-// MasterConfig returns the configuration of a master on loopback that keeps everything below dir.
+// MasterConfig returns the configuration of a master on loopback with all its files below dir.
 func MasterConfig(dir string) *config.Master {
 	cfg := config.DefaultMaster()
 	cfg.Interface, cfg.PublishPort, cfg.RetPort = "127.0.0.1", 0, 0
-	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"), filepath.Join(dir, "run")
+	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"),
+		filepath.Join(dir, "run")
 	cfg.AutoAccept, cfg.PidFile = true, ""
 	cfg.User = "root"
 	return cfg
@@ -114,11 +120,15 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own := code.New(code.Options{Opts: cfg.Map(), Daemon: true, Log: m.Log})
+	t.Cleanup(own.Close) // after the end of the master
 	if m.Master, err = master.New(ctx, cfg, master.Options{
-		Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), EventSinks: saltmaster.EventSinks(cfg),
-		Engines: stdengines.Engines(), Login: stdauth.Open, Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins,
-		States: states.Plugins(), Order: cli.MasterOrder(cfg, os.Getenv), Render: modules.Brought(), Sources: stdsources.Sources(),
-		Tops: tops.Sources(), Log: m.Log,
+		Ports: ports, Jobs: saltmaster.JobCache(cfg, m.Log), JobCaches: opener.Names(opener.Jobs),
+		ExtJobs: saltmaster.ExtJobCache(cfg, m.Log), Own: own,
+		EventSinks: saltmaster.EventSinks(cfg), Engines: stdengines.Engines(), Login: stdauth.Open,
+		Runners: stdrunners.Plugins, Wheel: wheels.Plugins, Modules: modules.Plugins,
+		States: states.Plugins(), Order: cli.MasterOrder(cfg, os.Getenv), Render: saltmaster.Brought(own),
+		Sources: stdsources.Sources(), Tops: tops.Sources(), Log: m.Log,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +150,7 @@ func StartMaster(t testing.TB, cfg *config.Master) *Master {
 	return m
 }
 
-// TryMaster returns the error of a master that does not start, and ends one that does.
+// TryMaster starts a master and returns its error. If it starts, it is stopped.
 func TryMaster(t testing.TB, cfg *config.Master) error {
 	t.Helper()
 	ports, err := saltmaster.Ports(cfg)
@@ -149,7 +159,8 @@ func TryMaster(t testing.TB, cfg *config.Master) error {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	log := Log(t)
-	m, err := master.New(ctx, cfg, master.Options{Ports: ports, Jobs: saltmaster.JobCache(cfg, log), Log: log})
+	m, err := master.New(ctx, cfg,
+		master.Options{Ports: ports, Jobs: opener.JobCache(cfg, log), Log: log})
 	cancel()
 	if err != nil {
 		return err
@@ -157,7 +168,7 @@ func TryMaster(t testing.TB, cfg *config.Master) error {
 	return m.Run(ctx, func() {})
 }
 
-// Stop ends the master and waits for its end.
+// Stop stops the master and waits for its end.
 func (m *Master) Stop(t testing.TB) {
 	t.Helper()
 	m.stop()
@@ -182,7 +193,7 @@ func (m *Master) Listen(t testing.TB, prefixes ...string) *eventbus.Client {
 	return c
 }
 
-// AwaitEvent waits for an event whose tag begins so.
+// AwaitEvent waits for an event whose tag begins with prefix.
 func AwaitEvent(t testing.TB, c *eventbus.Client, prefix string) eventbus.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -198,7 +209,7 @@ func AwaitEvent(t testing.TB, c *eventbus.Client, prefix string) eventbus.Event 
 	}
 }
 
-// Client returns a client that gives orders to the master.
+// Client returns a client that submits jobs to the master.
 func (m *Master) Client(t testing.TB) *client.Local {
 	t.Helper()
 	opts := m.Config.Map().Clone()
@@ -209,8 +220,9 @@ func (m *Master) Client(t testing.TB) *client.Local {
 	}
 	out := wire.Request(transport.Dialer{Addr: "tcp://" + m.Address})
 	t.Cleanup(func() { out.Close() })
-	l, err := client.Open(t.Context(), client.Options{CacheDir: m.Config.CacheDir, SockDir: m.Config.SockDir,
-		User: m.Config.User, Caller: "root", Out: out, Log: m.Log})
+	l, err := client.Open(t.Context(),
+		client.Options{CacheDir: m.Config.CacheDir, SockDir: m.Config.SockDir,
+			User: m.Config.User, Caller: "root", Out: out, Log: m.Log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,24 +230,30 @@ func (m *Master) Client(t testing.TB) *client.Local {
 	return l
 }
 
-// MinionConfig returns the configuration of a minion of the master at address that keeps everything below dir.
+// MinionConfig returns the configuration of a minion of the master at address with all its files
+// below dir.
 func MinionConfig(dir, id, address string) *config.Minion {
 	cfg := config.DefaultMinion()
 	host, port, _ := net.SplitHostPort(address)
 	cfg.ID, cfg.Master = id, []string{host}
 	cfg.MasterPort, _ = strconv.Atoi(port)
-	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"), filepath.Join(dir, "run")
+	cfg.PKIDir, cfg.CacheDir, cfg.SockDir = filepath.Join(dir, "pki"), filepath.Join(dir, "cache"),
+		filepath.Join(dir, "run")
 	cfg.ExtensionModules = filepath.Join(cfg.CacheDir, "extmods")
-	cfg.AcceptanceWaitTime, cfg.ReconDefault, cfg.ReconMax = 200*time.Millisecond, 50*time.Millisecond, 200*time.Millisecond
+	cfg.AcceptanceWaitTime, cfg.ReconDefault, cfg.ReconMax = 200*time.Millisecond,
+		50*time.Millisecond, 200*time.Millisecond
 	cfg.ConfFile = filepath.Join(dir, "conf", "minion")
 	cfg.RandomReauthDelay = 50 * time.Millisecond
 	return cfg
 }
 
-// MinionOptions returns what a minion of this configuration needs, as its program has it.
+// MinionOptions returns the options of a minion with this configuration, as in its program.
 func MinionOptions(t testing.TB, cfg *config.Minion) minion.Options {
 	t.Helper()
-	o, err := saltminion.Options(cfg, os.Getenv, Log(t))
+	log := Log(t)
+	code := saltminion.NewCode(cfg.Map(), log, true)
+	t.Cleanup(code.Close)
+	o, err := saltminion.Options(cfg, os.Getenv, log, code)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,10 +263,31 @@ func MinionOptions(t testing.TB, cfg *config.Minion) minion.Options {
 // StartMinion runs a minion until Stop or the end of the test.
 func StartMinion(t testing.TB, cfg *config.Minion) *Minion {
 	t.Helper()
+	return startMinion(t, cfg, MinionOptions(t, cfg))
+}
+
+// StartOwnMinion is StartMinion for a minion that also runs users' own plug-ins in Python.
+func StartOwnMinion(t testing.TB, cfg *config.Minion) *Minion {
+	t.Helper()
+	code := saltminion.NewCode(cfg.Map(), Log(t), true)
+	t.Cleanup(code.Close)
+	o, err := saltminion.Options(cfg, os.Getenv, Log(t), code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Grains = saltminion.Grains(func() grains.Options {
+		return grains.Options{Opts: cfg.Map(), Env: os.Getenv, Log: Log(t), ConfFile: cfg.ConfFile,
+			Own: code.Grains}
+	})
+	return startMinion(t, cfg, o)
+}
+
+func startMinion(t testing.TB, cfg *config.Minion, o minion.Options) *Minion {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	m := &Minion{Config: cfg, stop: stop, done: make(chan error, 1)}
 	var err error
-	if m.Minion, err = minion.New(ctx, cfg, MinionOptions(t, cfg)); err != nil {
+	if m.Minion, err = minion.New(ctx, cfg, o); err != nil {
 		t.Fatal(err)
 	}
 	go func() { m.done <- m.Minion.Run(ctx, func() {}) }()
@@ -256,7 +295,7 @@ func StartMinion(t testing.TB, cfg *config.Minion) *Minion {
 	return m
 }
 
-// Stop ends the minion and returns what its Run returned.
+// Stop stops the minion and returns the result of its Run.
 func (m *Minion) Stop() error {
 	m.stop()
 	if m.done == nil {

@@ -1,4 +1,4 @@
-// Package teststate runs states in tests, and compares what they return with what Salt returned.
+// Package teststate runs states in tests, and compares the results with Salt's.
 package teststate
 
 import (
@@ -14,13 +14,14 @@ import (
 	"github.com/brineproject/brine/states"
 )
 
-// A Shelf is all states over all modules of a minion.
+// A Shelf holds all states over all modules of a minion.
 type Shelf struct{ registry *loader.Registry }
 
 // NewShelf returns the states of a minion with these options.
 func NewShelf(t testing.TB, opts *data.Map) *Shelf {
 	t.Helper()
-	functions, err := loader.NewRegistry(&loader.Env{Opts: opts}, modules.Plugins(modules.Brought()))
+	functions, err := loader.NewRegistry(&loader.Env{Opts: opts},
+		modules.Plugins(modules.Brought()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,14 +49,15 @@ func (s *Shelf) Run(t testing.TB, test bool, fun string, name any, kwargs *data.
 	return ret
 }
 
-// Same compares a result with the one that Salt gave; data.Equal is the strictest.
+// Same compares a result with Salt's; data.Equal is the strictest.
 type Same func(got, want *data.Map) bool
 
 // Equal is the Same that allows no difference.
 func Equal(got, want *data.Map) bool { return data.Equal(got, want) }
 
-// Replay runs the states of a file, one after the other, and compares the results. A file is a list of objects: state is the function,
-// name and kwargs its arguments, and steps the runs, each with its test mode and what Salt returned. The name brine_ stands for prefix.
+// Replay runs the states of a file in sequence, and compares the results. A file is a list of
+// objects: state is the function, name and kwargs its arguments, and steps the runs, each with its
+// test mode and Salt's result. The name brine_ is replaced by prefix.
 func (s *Shelf) Replay(t *testing.T, file, prefix string, same Same) {
 	t.Helper()
 	src, err := os.ReadFile(file)
@@ -80,8 +82,10 @@ func (s *Shelf) Replay(t *testing.T, file, prefix string, same Same) {
 
 func (s *Shelf) step(t *testing.T, c *vectors.Case, i int, step *data.Map, same Same) {
 	t.Helper()
-	got := s.Run(t, step.Value("test") == true, c.Text("state"), c.Value("name"), c.Object("kwargs"))
+	got := s.Run(t, step.Value("test") == true, c.Text("state"), c.Value("name"),
+		c.Object("kwargs"))
 	if want := step.Value("return").(*data.Map); !same(got, want) {
-		t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("state"), data.Repr(c.Object("kwargs")), i, data.Repr(got), data.Repr(want))
+		t.Errorf("%s %s step %d\n got %s\nwant %s", c.Text("state"), data.Repr(c.Object("kwargs")),
+			i, data.Repr(got), data.Repr(want))
 	}
 }

@@ -1,2 +1,3 @@
-// Package trees applies states to Debian systems that its tests make by debootstrap and boot, with systemd, in namespaces.
+// Package trees applies states to Debian systems that its tests create with debootstrap and boot,
+// with systemd, in namespaces.
 package trees

@@ -20,17 +20,18 @@ import (
 	"github.com/brineproject/brine/internal/sources"
 )
 
-// leastStates is how many states each system is to be asked for.
+// leastStates is the minimum number of states to test on each system.
 const leastStates = 120
 
-// not is a function for scripts: sh -e does not end where a command fails that has ! before it.
+// not is a function for scripts: sh -e does not end at a failing command with ! before it.
 const not = "not() { if \"$@\"; then exit 1; fi; }\n"
 
-// TestStates applies each SLS file of testdata/states to a Debian system: in test mode, which must not write, for real, and
-// again, which must change nothing; files whose names end in -once have states that always change something. The script
-// beside an SLS file says whether the system is then as it should be; commands that must fail have the word not before them.
+// TestStates applies each SLS file of testdata/states to a Debian system: in test mode, which must
+// not write, normally, and again, which must change nothing; files whose names end in -once have
+// states that always change something. The script beside an SLS file checks the system afterwards;
+// commands that must fail have the word not before them.
 //
-// BRINE_SLS names the SLS files to apply, with commas between them.
+// BRINE_SLS lists the SLS files to apply, separated by commas.
 func TestStates(t *testing.T) {
 	require(t)
 	salt := build(t)
@@ -50,7 +51,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// build makes salt-call and returns its bytes.
+// build builds salt-call and returns its bytes.
 func build(t *testing.T) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "salt-call")
@@ -67,7 +68,7 @@ func build(t *testing.T) []byte {
 	return src
 }
 
-// names returns those of the SLS files that are to be applied.
+// names returns the names of the SLS files to apply.
 func names(t *testing.T) (list []string) {
 	t.Helper()
 	if asked := os.Getenv("BRINE_SLS"); asked != "" {
@@ -83,7 +84,7 @@ func names(t *testing.T) (list []string) {
 	return list
 }
 
-// install makes the system a minion without a master, with the states as they are in testdata.
+// install makes the system a masterless minion, with the states of testdata.
 func (s *system) install(t *testing.T, salt []byte) {
 	t.Helper()
 	s.write(t, "/usr/bin/salt-call", salt, 0o755)
@@ -106,7 +107,7 @@ func (s *system) install(t *testing.T, salt []byte) {
 	}
 }
 
-// check applies one SLS file and returns how many states it has.
+// check applies one SLS file and returns its number of states.
 func (s *system) check(t *testing.T, name string) int {
 	before := s.written(t)
 	s.apply(t, name, "test=True")
@@ -151,18 +152,21 @@ func (r result) String() string {
 	return r.Key + ": " + string(text)
 }
 
-// apply calls state.apply and returns what came of each state.
+// apply calls state.apply and returns the result of each state.
 func (s *system) apply(t *testing.T, name string, args ...string) []result {
 	t.Helper()
-	cmd := s.command(append([]string{"salt-call", "--local", "--out", "json", "-l", "warning", "state.apply", name}, args...)...)
+	cmd := s.command(append([]string{"salt-call", "--local", "--out", "json", "-l", "warning",
+		"state.apply", name}, args...)...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	failed := cmd.Run()
 	var answer struct{ Local map[string]result }
 	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || len(answer.Local) == 0 {
-		t.Fatalf("state.apply %s %s: %v, %v\n%s%s", name, strings.Join(args, " "), failed, err, out.String(), said.String())
+		t.Fatalf("state.apply %s %s: %v, %v\n%s%s", name, strings.Join(args, " "), failed, err,
+			out.String(), said.String())
 	}
-	t.Logf("state.apply %s %s: %d states\n%s", name, strings.Join(args, " "), len(answer.Local), said.String())
+	t.Logf("state.apply %s %s: %d states\n%s", name, strings.Join(args, " "), len(answer.Local),
+		said.String())
 	var list []result
 	for _, key := range slices.Sorted(maps.Keys(answer.Local)) {
 		r := answer.Local[key]

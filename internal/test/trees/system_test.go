@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// A system is a tree that has booted.
+// A system is a booted tree.
 type system struct {
 	dir  string // what is written goes to its directory upper
 	init string // the pid of its systemd
 }
 
-// patience bounds how long a system may take to boot.
+// patience is the timeout for booting a system.
 const patience = 3 * time.Minute
 
 // boot starts a system, which ends with the test.
@@ -59,7 +59,7 @@ func boot(t *testing.T, tr tree) *system {
 	}
 }
 
-// booted reports whether the systemd below unshare has started what belongs to a system.
+// booted reports whether the systemd below unshare has started the basic services.
 func (s *system) booted(unshare int) bool {
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", unshare, unshare))
 	if s.init = strings.TrimSpace(string(children)); err != nil || s.init == "" {
@@ -73,30 +73,37 @@ func (s *system) booted(unshare int) bool {
 	return string(said) == "running\n" || string(said) == "degraded\n"
 }
 
-// command returns a program that runs in the system, without rights over the clock and the modules of the host.
+// command returns a command in the system, without rights over the clock and the modules of the
+// host.
 func (s *system) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("nsenter", append([]string{"-t", s.init, "-m", "-u", "-i", "-p", "-C", "-r", "-w", "setpriv", "--bounding-set",
-		"-sys_time,-sys_module,-sys_rawio,-sys_boot"}, args...)...)
-	cmd.Env = []string{"HOME=/root", "LANG=C.UTF-8", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM=dumb"}
+	cmd := exec.Command("nsenter",
+		append([]string{"-t", s.init, "-m", "-u", "-i", "-p", "-C", "-r", "-w", "setpriv", "--bounding-set",
+			"-sys_time,-sys_module,-sys_rawio,-sys_boot"}, args...)...)
+	cmd.Env = []string{"HOME=/root", "LANG=C.UTF-8",
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "TERM=dumb"}
 	return cmd
 }
 
 // write puts a file into the system.
 func (s *system) write(t *testing.T, name string, content []byte, mode fs.FileMode) {
 	t.Helper()
-	cmd := s.command("sh", "-c", `mkdir -p "${1%/*}" && cat > "$1" && chmod "$2" "$1"`, "sh", name, strconv.FormatUint(uint64(mode), 8))
+	cmd := s.command("sh", "-c", `mkdir -p "${1%/*}" && cat > "$1" && chmod "$2" "$1"`, "sh", name,
+		strconv.FormatUint(uint64(mode), 8))
 	cmd.Stdin = bytes.NewReader(content)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("write %s: %v\n%s", name, err, out)
 	}
 }
 
-// ownDuties are the directories that a system writes to by itself, and the minion in any mode. The caches of apt are among them: to know
-// the newest versions, pkg.latest has apt-get look for them in test mode, too, as Salt does.
-var ownDuties = []string{"var/log", "var/cache/salt", "var/lib/systemd", "var/tmp", "root/.old", "run", "etc/salt/pki", "var/run", "etc/machine-id",
-	"var/lib/private", "etc/.pwd.lock", "var/cache/apt/pkgcache.bin", "var/cache/apt/srcpkgcache.bin", "var/lib/apt/lists"}
+// ownDuties are the directories that a system writes to by itself, and the minion in any mode. They
+// include the caches of apt: to know the newest versions, pkg.latest updates them in test mode too,
+// as in Salt.
+var ownDuties = []string{"var/log", "var/cache/salt", "var/lib/systemd", "var/tmp", "root/.old",
+	"run", "etc/salt/pki", "var/run", "etc/machine-id",
+	"var/lib/private", "etc/.pwd.lock", "var/cache/apt/pkgcache.bin",
+	"var/cache/apt/srcpkgcache.bin", "var/lib/apt/lists"}
 
-// written returns what there is of files that differ from those of the tree: size, mode and time of each.
+// written returns the files that differ from those of the tree: size, mode and time of each.
 func (s *system) written(t *testing.T) map[string]string {
 	t.Helper()
 	upper, all := filepath.Join(s.dir, "upper"), map[string]string{}

@@ -13,13 +13,15 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 )
 
-// packages are those that a tree has beside Debian's minimum: an init that boots, and what states ask of a host.
+// packages are those that a tree has in addition to Debian's minimum: an init that boots, and what
+// states need.
 const packages = "ca-certificates,cron,dbus,git,iproute2,locales,systemd,systemd-sysv"
 
-// A tree is a Debian release in a directory, which nothing is written to.
+// A tree is a Debian release in a directory, which is never written to.
 type tree struct{ suite, dir string }
 
-// trees makes those of all suites, at the same time. BRINE_TREES names a directory that keeps them for the next time.
+// trees creates those of all suites concurrently. BRINE_TREES names a directory that keeps them for
+// the next time.
 func trees(t *testing.T, suites ...string) []tree {
 	t.Helper()
 	at := os.Getenv("BRINE_TREES")
@@ -41,7 +43,7 @@ func trees(t *testing.T, suites ...string) []tree {
 	return made
 }
 
-// build makes the tree where there is none.
+// build creates the tree if it does not exist.
 func (tr tree) build(ctx context.Context) error {
 	if _, err := os.Stat(tr.dir); err == nil {
 		return nil
@@ -54,7 +56,8 @@ func (tr tree) build(ctx context.Context) error {
 	if err := os.RemoveAll(half); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+packages, tr.suite, half, mirror)
+	cmd := exec.CommandContext(ctx, "debootstrap", "--variant=minbase", "--include="+packages,
+		tr.suite, half, mirror)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return &said{err, out}
 	}
@@ -64,7 +67,7 @@ func (tr tree) build(ctx context.Context) error {
 	return os.Rename(half, tr.dir)
 }
 
-// said is the error of a program with what it wrote.
+// said returns the error of a program with its output.
 type said struct {
 	err error
 	out []byte
@@ -74,7 +77,7 @@ func (s *said) Error() string { return s.err.Error() + "\n" + string(s.out[max(0
 
 func (s *said) Unwrap() error { return s.err }
 
-// require skips a test where no trees can be made, or fails it where everything is to be tested.
+// require skips a test if trees cannot be created, or fails it if all tests are required.
 func require(t *testing.T) {
 	t.Helper()
 	need.Time(t, "it boots Debian systems")

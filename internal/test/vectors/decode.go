@@ -19,14 +19,16 @@ import (
 
 type decoder struct{ j *json.Decoder }
 
-// newDecoder returns a decoder of JSON text, in which numbers may be NaN, Infinity and -Infinity, as Python writes them.
+// newDecoder returns a decoder of JSON text, in which numbers may be NaN, Infinity and -Infinity,
+// as Python writes them.
 func newDecoder(src []byte) *decoder {
 	j := json.NewDecoder(bytes.NewReader(spellFloats(src)))
 	j.UseNumber()
 	return &decoder{j}
 }
 
-// spellFloats replaces the numbers that JSON does not have with $float objects. Strings stay as they are.
+// spellFloats replaces the numbers that JSON does not have by $float objects. Strings are
+// unchanged.
 func spellFloats(src []byte) []byte {
 	var out []byte
 	done := 0
@@ -137,7 +139,7 @@ func number(s string) (any, error) {
 	return strconv.ParseFloat(s, 64)
 }
 
-// special turns a one-key object that stands for an exact value into that value.
+// special converts a one-key object for an exact value to that value.
 func special(m *data.Map) (any, error) {
 	if m.Len() == 0 {
 		return m, nil
@@ -190,7 +192,7 @@ func exact(kind string, m *data.Map) (v any, known bool, err error) {
 	return v, true, err
 }
 
-// octets reads base64 text or, as in yaml.json, a list of numbers.
+// octets decodes base64 text or, as in yaml.json, a list of numbers.
 func octets(v any) ([]byte, error) {
 	l, ok := v.([]any)
 	if !ok {
@@ -238,7 +240,8 @@ func pairs(v any) (any, error) {
 		if !ok || len(p) != 2 {
 			return nil, errors.New("not a pair")
 		}
-		if s, ok := p[0].([]any); ok { // a set as a key: no value of ours, so the encoder must refuse it
+		// a set as a key has no counterpart, so the encoder must reject it
+		if s, ok := p[0].([]any); ok {
 			p[0] = Unencodable{Kind: "$set", Text: data.Repr(s)}
 		}
 		m.Set(p[0], p[1])
@@ -247,7 +250,8 @@ func pairs(v any) (any, error) {
 }
 
 func moment(s string) (any, error) {
-	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02"} {
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999Z07:00",
+		"2006-01-02T15:04:05.999999999", "2006-01-02"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t, nil
 		}
@@ -273,7 +277,7 @@ func extension(v any) (any, error) {
 	return data.Ext{Code: int8(code), Data: b}, err
 }
 
-// timestamp makes the extension value -1 in the form that the two numbers fit in.
+// timestamp builds the extension value -1 in the form into which the two numbers fit.
 func timestamp(v any) (any, error) {
 	l, ok := v.([]any)
 	if !ok || len(l) != 2 {

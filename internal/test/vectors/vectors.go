@@ -1,14 +1,15 @@
-// Package vectors reads the golden data that was captured from the original program, for tests.
+// Package vectors reads golden data captured from the original program, for tests.
 //
-// A file is one JSON object; its "cases" map section names to lists of cases. (The files of the directory states are
-// lists of cases without sections: use Cases on File.List.) Values that JSON cannot hold
-// exactly are one-key objects ($int, $float, $bytes, $map, $tuple, $set, $datetime, $date, $const, $ext,
-// $timestamp, $surrogate_str, $bytearray, $complex, $object); they come out as the dynamic values of package
-// data where there is one, and as Unencodable where there is none.
-// Objects keep the order they have in the file.
+// A file is one JSON object; its "cases" map section names to lists of cases. (The files of the
+// directory states are lists of cases without sections: use Cases on File.List.) Values that JSON
+// cannot represent exactly are one-key objects ($int, $float, $bytes, $map, $tuple, $set,
+// $datetime, $date, $const, $ext, $timestamp, $surrogate_str, $bytearray, $complex, $object); they
+// are decoded to the dynamic values of package data, or to Unencodable if there is none. Objects
+// keep the order of the file.
 //
-// The files are read from the directory in the environment variable BRINE_VECTORS, else from testdata/vectors at
-// the root of the repository. A test must fail, not skip, for a case that it does not understand.
+// The files are read from the directory in the environment variable BRINE_VECTORS, else from
+// testdata/vectors at the root of the repository. A test must fail, not skip, for a case that it
+// does not understand.
 package vectors
 
 import (
@@ -26,20 +27,22 @@ import (
 // A File is one file of vectors.
 type File struct {
 	Name  string
-	Cases *data.Map // section → list of cases; nil in the files that have none
-	Top   *data.Map // the whole file, when it is an object
-	List  []any     // the whole file, when it is a list: see Cases
+	Cases *data.Map // section → list of cases; nil in files without sections
+	Top   *data.Map // the whole file, if it is an object
+	List  []any     // the whole file, if it is a list: see Cases
 	t     testing.TB
 }
 
-// A Case is one entry of a section, with readers that end the test when the field is not as asked for.
+// A Case is one entry of a section, with accessors that end the test if a field has an unexpected
+// type.
 type Case struct {
-	Name string // its label: the field name, else a short text of its place
+	Name string // its label: the field name, else a short text about its position
 	Map  *data.Map
 	t    testing.TB
 }
 
-// Unencodable stands for an object of the original that has no counterpart: a value whose encoding must fail.
+// Unencodable represents an object of the original without a counterpart: a value whose encoding
+// must fail.
 type Unencodable struct{ Kind, Text string }
 
 // Dir returns the directory of the vectors.
@@ -83,7 +86,7 @@ func (f *File) Sections() []string {
 	return names
 }
 
-// Section returns the cases of a section. The test ends when it is missing or holds none.
+// Section returns the cases of a section. The test ends if it is missing or empty.
 func (f *File) Section(name string) []*Case {
 	f.t.Helper()
 	list, ok := f.Cases.Value(name).([]any)
@@ -93,7 +96,7 @@ func (f *File) Section(name string) []*Case {
 	return Cases(f.t, list)
 }
 
-// Cases turns a list of objects into cases, for files that keep them elsewhere than under "cases".
+// Cases converts a list of objects to cases, for files that have them elsewhere than under "cases".
 func Cases(t testing.TB, list []any) []*Case {
 	t.Helper()
 	var cases []*Case
@@ -116,8 +119,8 @@ func label(m *data.Map, i int) string {
 	return fmt.Sprintf("%03d", i)
 }
 
-// Later fails the test for each section of f that is neither in known (the test reads it) nor in later
-// (section → the work that will read it), and for each known one that is not in the file.
+// Later fails the test for each section of f that is neither in known (the test reads it) nor in
+// later (section → the work that will read it), and for each known one that is missing in the file.
 func Later(t testing.TB, f *File, known []string, later map[string]string) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -134,12 +137,14 @@ func Later(t testing.TB, f *File, known []string, later map[string]string) {
 	}
 }
 
-// On returns the case bound to the subtest t, so that its readers end that test and not its parent.
+// On returns the case bound to the subtest t, so that its accessors end that test and not its
+// parent.
 func (c *Case) On(t testing.TB) *Case {
 	return &Case{Name: c.Name, Map: c.Map, t: t}
 }
 
-// Only fails the test when the case has a field that is not named: a field that the test does not understand.
+// Only fails the test if the case has a field that is not named: a field that the test does not
+// understand.
 func (c *Case) Only(fields ...string) {
 	c.t.Helper()
 next:
@@ -156,7 +161,7 @@ next:
 // Has reports whether the case has the field.
 func (c *Case) Has(field string) bool { return c.Map.Has(field) }
 
-// Value returns the field's value; the test ends when the field is missing.
+// Value returns the field's value; the test ends if the field is missing.
 func (c *Case) Value(field string) any {
 	c.t.Helper()
 	v, ok := c.Map.Get(field)
@@ -245,7 +250,7 @@ func (c *Case) Hex(field string) []byte {
 	return b
 }
 
-// Decode reads JSON text into dynamic values, in order and exact.
+// Decode decodes JSON text to dynamic values, exactly and in order.
 func Decode(src []byte) (any, error) {
 	d := newDecoder(src)
 	return d.document()

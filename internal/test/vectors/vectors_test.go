@@ -38,7 +38,8 @@ func TestDecode(t *testing.T) {
 	if v, _ := vectors.Decode([]byte(`{"$complex": "1j"}`)); v != (vectors.Unencodable{Kind: "$complex", Text: "1j"}) {
 		t.Errorf("complex: %v", v)
 	}
-	for _, src := range []string{``, `1 2`, `{"$bytes": "!"}`, `{"$bytes": [256]}`, `{"$map": [[1]]}`, `{"$float": "1", "bits": "zz"}`, `{"$int": "x"}`, `[1`} {
+	for _, src := range []string{``, `1 2`, `{"$bytes": "!"}`, `{"$bytes": [256]}`,
+		`{"$map": [[1]]}`, `{"$float": "1", "bits": "zz"}`, `{"$int": "x"}`, `[1`} {
 		if v, err := vectors.Decode([]byte(src)); err == nil {
 			t.Errorf("%s: %v", src, v)
 		}
@@ -48,7 +49,8 @@ func TestDecode(t *testing.T) {
 func negativeZero() float64 { return math.Copysign(0, -1) }
 
 func TestFilesAreThere(t *testing.T) {
-	for _, name := range []string{"01-payload.json", "11-targets.json", "states/compile.json", "states/render.json", "yaml.json"} {
+	for _, name := range []string{"01-payload.json", "11-targets.json", "states/compile.json",
+		"states/render.json", "yaml.json"} {
 		if f := vectors.Load(t, name); f.Top.Len()+len(f.List) == 0 {
 			t.Errorf("%s is empty", name)
 		}

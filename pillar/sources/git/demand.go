@@ -8,12 +8,12 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// Demanded implements pillar.Wary: a minion asks neither for repositories on the master's disk, nor with files or credentials
-// of the master.
-func (*Source) Demanded(argument any, opts *data.Map) error {
+// CheckOnDemand implements pillar.OnDemandChecker: minions may not request repositories on the
+// master's disk, nor use files or credentials of the master.
+func (*Source) CheckOnDemand(argument any, opts *data.Map) error {
 	args, _ := pillar.Spread(argument)
 	for _, a := range args {
-		if err := harmless(a, opts); err != nil {
+		if err := checkRemote(a, opts); err != nil {
 			return err
 		}
 		remote, err := readRemote(a, opts)
@@ -27,8 +27,8 @@ func (*Source) Demanded(argument any, opts *data.Map) error {
 	return nil
 }
 
-// harmless checks the options of a remote that a minion asks for.
-func harmless(remote any, opts *data.Map) error {
+// checkRemote checks the options of a remote that a minion requests.
+func checkRemote(remote any, opts *data.Map) error {
 	options := data.NewMap()
 	if m, ok := remote.(*data.Map); ok && m.Len() > 0 {
 		_, v := m.At(0)

@@ -11,10 +11,10 @@ import (
 	"github.com/brineproject/brine/render"
 )
 
-// maxFile is the largest file of pillar, in bytes.
+// maxFile is the limit of a pillar file, in bytes.
 const maxFile = 16 << 20
 
-// files are those of directories, in one environment: the first that has a path counts.
+// files gives access to directories as one environment: the first file of a path counts.
 type files struct {
 	env     string
 	folders []folder
@@ -54,8 +54,9 @@ func (f files) Get(_ context.Context, name, env string) (render.File, error) {
 		}
 		if ok {
 			m := d.remote.mirror
-			return render.File{Path: filepath.Join(d.remote.dir, filepath.FromSlash(name)), Version: blob.String(),
-				Read: func() ([]byte, error) { return m.Blob(blob, maxFile) }}, nil
+			return render.File{Path: filepath.Join(d.remote.dir, filepath.FromSlash(name)),
+				Version: blob.String(),
+				Read:    func() ([]byte, error) { return m.Blob(blob, maxFile) }}, nil
 		}
 	}
 	return render.File{}, fmt.Errorf("%s in environment %s: %w", name, env, fileclient.ErrNotFound)

@@ -1,5 +1,5 @@
-// Package git is Salt's external pillar of that name: pillar SLS in git repositories (salt/pillar/git_pillar.py and GitPillar of
-// salt/utils/gitfs.py).
+// Package git is Salt's external pillar of that name: pillar SLS in git repositories
+// (salt/pillar/git_pillar.py and GitPillar of salt/utils/gitfs.py).
 //
 //	ext_pillar:
 //	  - git:
@@ -7,16 +7,18 @@
 //	    - __env__ https://git.example.com/envs.git: [{root: pillar}, {fallback: master}]
 //	    - prod ssh://git@git.example.com/shared.git: [{mountpoint: shared}, {env: prod}, {privkey: /etc/salt/key}]
 //
-// A remote is a branch or tag and an address, the first of which may be left out; __env__ is the branch of the minion's
-// environment. Its options are base, env, root, ssl_verify, refspecs, fallback, name, mountpoint, all_saltenvs, user, password,
-// privkey, pubkey, passphrase and insecure_auth; all but name, mountpoint and all_saltenvs count for all remotes as options
-// of the master with git_pillar_ in front, as do git_pillar_branch, git_pillar_includes and git_pillar_update_interval.
+// A remote is a branch or tag, which may be left out, and an address; __env__ means the branch of
+// the minion's environment. Its options are base, env, root, ssl_verify, refspecs, fallback, name,
+// mountpoint, all_saltenvs, user, password, privkey, pubkey, passphrase and insecure_auth. All but
+// name, mountpoint and all_saltenvs can be set for all remotes as options of the master with the
+// prefix git_pillar_, as can git_pillar_branch, git_pillar_includes and git_pillar_update_interval.
 //
-// The mirrors are those of gitfs (package fileserver/gitfs/mirror), below CACHEDIR/git_pillar; nothing is checked out. What
-// differs: a repository that was never fetched is an error that the minion is told, where Salt leaves its pillar out; remotes
-// are also fetched when a pillar is asked for that nobody has updated for the interval and half a minute; the provider is
-// always git itself; locks of updates are those of the kernel; and minions that ask on demand (on_demand_ext_pillar) get no
-// repository on the master's disk, and none by the master's keys and passwords.
+// The mirrors are those of gitfs (package fileserver/gitfs/mirror), below CACHEDIR/git_pillar;
+// nothing is checked out. Differences: a repository that was never fetched is an error that the
+// minion sees, while Salt leaves its pillar out. A request also fetches remotes that were not
+// updated for the interval plus half a minute. The provider is always git itself. Update locks are
+// those of the kernel. Requests on demand (on_demand_ext_pillar) may not use repositories on the
+// master's disk, or the master's keys and passwords.
 package git
 
 import (
@@ -39,11 +41,12 @@ import (
 // patience is how long a compilation waits for remotes to be fetched.
 const patience = 2 * time.Minute
 
-// slack is how long after the interval a compilation fetches what nobody has updated.
+// slack is the time after the interval from which a compilation fetches remotes that were not
+// updated.
 const slack = 30 * time.Second
 
-// most bounds the sets of remotes, and the views of trees, that are kept.
-const most = 64
+// maxCached is the limit of cached sets of remotes, and of views of trees.
+const maxCached = 64
 
 // A Source is the external pillar git. It keeps the mirrors of its remotes open.
 type Source struct {
@@ -55,9 +58,9 @@ type Source struct {
 func New() *Source { return &Source{sets: map[string]*set{}} }
 
 var (
-	_ pillar.Checker = (*Source)(nil)
-	_ pillar.Updater = (*Source)(nil)
-	_ pillar.Wary    = (*Source)(nil)
+	_ pillar.Checker         = (*Source)(nil)
+	_ pillar.Updater         = (*Source)(nil)
+	_ pillar.OnDemandChecker = (*Source)(nil)
 )
 
 // Name implements pillar.Source.
@@ -69,13 +72,13 @@ func (*Source) Check(argument any, opts *data.Map) error {
 	return err
 }
 
-// A set is the remotes of one entry.
+// A set holds the remotes of one entry.
 type set struct {
 	remotes []*remote
-	turn    chan struct{} // of who fetches
+	turn    chan struct{} // held while fetching
 
 	mu    sync.Mutex
-	tried map[*remote]time.Time // when each was last fetched, or it was tried
+	tried map[*remote]time.Time // when each was last fetched or attempted
 	views map[viewKey]*gitfs.View
 }
 
@@ -85,7 +88,7 @@ type viewKey struct {
 	root, mount string
 }
 
-// set returns the remotes of an entry: the same each time for the same options.
+// set returns the remotes of an entry; the same options yield the same set.
 func (s *Source) set(argument any, opts *data.Map) (*set, error) {
 	key := data.Repr(argument)
 	for name, v := range opts.All() {
@@ -102,10 +105,11 @@ func (s *Source) set(argument any, opts *data.Map) (*set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(s.sets) >= most {
+	if len(s.sets) >= maxCached {
 		clear(s.sets)
 	}
-	made := &set{remotes: remotes, turn: make(chan struct{}, 1), tried: map[*remote]time.Time{}, views: map[viewKey]*gitfs.View{}}
+	made := &set{remotes: remotes, turn: make(chan struct{}, 1), tried: map[*remote]time.Time{},
+		views: map[viewKey]*gitfs.View{}}
 	s.sets[key] = made
 	return made, nil
 }
@@ -116,10 +120,14 @@ func (s *Source) Update(ctx context.Context, opts *data.Map, log logrus.FieldLog
 	return err
 }
 
-// Fetch fetches the remotes of all entries of ext_pillar that want chooses by branch, address and name, nil all of them. The
-// result says of each, by branch and address as they are written: true something was new, nil nothing was, false it failed
-// (salt/runners/git_pillar.py, update).
-func (s *Source) Fetch(ctx context.Context, opts *data.Map, want func(branch, url, name string) bool, log logrus.FieldLogger) (*data.Map, error) {
+// Fetch fetches the remotes of all entries of ext_pillar for which want returns true for branch,
+// address and name; nil selects all. The result has for each, by branch and address as configured:
+// true if something changed, nil if nothing did, false if it failed (salt/runners/git_pillar.py,
+// update).
+func (s *Source) Fetch(
+	ctx context.Context, opts *data.Map, want func(branch, url, name string) bool,
+	log logrus.FieldLogger,
+) (*data.Map, error) {
 	out := data.NewMap()
 	list, _ := opts.Value("ext_pillar").([]any)
 	for _, entry := range list {
@@ -141,8 +149,10 @@ func (s *Source) Fetch(ctx context.Context, opts *data.Map, want func(branch, ur
 	return out, ctx.Err()
 }
 
-// fetch fetches the remotes that want chooses, in turn.
-func (t *set) fetch(ctx context.Context, want func(*remote) bool, out *data.Map, log logrus.FieldLogger) error {
+// fetch fetches the remotes for which want returns true, one by one.
+func (t *set) fetch(
+	ctx context.Context, want func(*remote) bool, out *data.Map, log logrus.FieldLogger,
+) error {
 	select {
 	case t.turn <- struct{}{}:
 		defer func() { <-t.turn }()
@@ -172,7 +182,8 @@ func (t *set) fetch(ctx context.Context, want func(*remote) bool, out *data.Map,
 	return nil
 }
 
-// refresh fetches what nobody has updated; a minion without a master fetches each time, as in Salt.
+// refresh fetches remotes that were not updated in time. As in Salt, a masterless minion fetches
+// each time.
 func (t *set) refresh(ctx context.Context, q pillar.Query) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -207,12 +218,13 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	for i, f := range folders {
 		env := f.env
 		if env == "__env__" {
-			env = first(q.Opts.Text("pillarenv"), q.Opts.Text("saltenv"), textOf(q.Opts, "git_pillar_base"))
+			env = first(q.Opts.Text("pillarenv"), q.Opts.Text("saltenv"),
+				textOf(q.Opts, "git_pillar_base"))
 		}
 		if only := q.Opts.Text("pillarenv"); f.mounted || only != "" && env != only {
 			continue
 		}
-		got, err := q.Compile(ctx, env, files{env, reach(folders, i, env, includes(q.Opts))})
+		got, err := q.Compile(ctx, env, files{env, includable(folders, i, env, includes(q.Opts))})
 		if err != nil {
 			return nil, err
 		}
@@ -221,7 +233,7 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	return out, nil
 }
 
-// A directory is what one remote has for a minion.
+// A folder is the directory of one remote for a minion.
 type folder struct {
 	view    *gitfs.View
 	remote  *remote
@@ -229,7 +241,7 @@ type folder struct {
 	mounted bool
 }
 
-// folders are those of all remotes (GitPillar.checkout).
+// folders returns the directories of all remotes (GitPillar.checkout).
 func (t *set) folders(q pillar.Query) ([]folder, error) {
 	var all []folder
 	for _, r := range t.remotes {
@@ -250,7 +262,8 @@ func (t *set) folders(q pillar.Query) ([]folder, error) {
 			return nil, err
 		}
 		if there, err := v.Exists(); err != nil || !there {
-			q.Log.Errorf("Root path '%s' not present in git_pillar remote '%s', skipping.", r.root, r.mirror.URL())
+			q.Log.Errorf("Root path '%s' not present in git_pillar remote '%s', skipping.", r.root,
+				r.mirror.URL())
 			continue
 		}
 		all = append(all, folder{v, r, r.environment(q.Opts), r.mount != ""})
@@ -269,15 +282,16 @@ func (t *set) view(r *remote, tree mirror.Hash) (*gitfs.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(t.views) >= most {
+	if len(t.views) >= maxCached {
 		clear(t.views)
 	}
 	t.views[key] = v
 	return v, nil
 }
 
-// reach is what the SLS of a directory see: that directory, and with git_pillar_includes the others of its environment.
-func reach(all []folder, i int, env string, includes bool) []folder {
+// includable returns the directories that the SLS of a directory can include: that directory, and
+// with git_pillar_includes the others of its environment.
+func includable(all []folder, i int, env string, includes bool) []folder {
 	out := []folder{all[i]}
 	for j, f := range all {
 		if includes && j != i && f.env == env {
@@ -292,7 +306,7 @@ func includes(opts *data.Map) bool {
 	return !set || data.Truth(v)
 }
 
-// interval is git_pillar_update_interval.
+// interval returns git_pillar_update_interval.
 func interval(opts *data.Map) time.Duration {
 	if n, ok := opts.Value("git_pillar_update_interval").(int64); ok && n >= 0 {
 		return time.Duration(min(n, 1e6)) * time.Second

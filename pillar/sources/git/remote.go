@@ -13,17 +13,19 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// everywhere are the options of a remote that count for all with git_pillar_ in front; onlyRemote are those that do not.
+// sharedOptions lists the options of a remote that can be set for all with the prefix git_pillar_;
+// remoteOptions lists the others.
 var (
-	everywhere = []string{"base", "env", "root", "ssl_verify", "refspecs", "fallback", "user", "password", "pubkey", "privkey", "passphrase", "insecure_auth"}
-	onlyRemote = []string{"name", "mountpoint", "all_saltenvs"}
+	sharedOptions = []string{"base", "env", "root", "ssl_verify", "refspecs", "fallback", "user",
+		"password", "pubkey", "privkey", "passphrase", "insecure_auth"}
+	remoteOptions = []string{"name", "mountpoint", "all_saltenvs"}
 )
 
-// isOption reports whether an option of the master counts for remotes.
+// isOption reports whether an option of the master applies to remotes.
 func isOption(name string) bool { return strings.HasPrefix(name, "git_pillar_") }
 
-// usual are Salt's defaults of those that are not empty.
-func usual(name string) any {
+// defaultOf returns Salt's defaults that are not empty.
+func defaultOf(name string) any {
 	switch name {
 	case "base", "branch":
 		return "master"
@@ -35,19 +37,20 @@ func usual(name string) any {
 	return nil
 }
 
-// A remote is one repository with the branch that is asked of it.
+// A remote is one repository and branch.
 type remote struct {
-	id     string // as it is written
+	id     string // as configured
 	mirror *mirror.Mirror
 	branch string
-	url    string // as it is written
-	dir    string // that the mirror is in
+	url    string // as configured
+	dir    string // of the mirror
 
 	base, env, root, fallback string
 	name, mount, allEnvs      string
 }
 
-// readRemotes reads the argument of an entry. The error names the option that is wrong, and the remote without its password.
+// readRemotes parses the argument of an entry. The error names the invalid option, and the remote
+// without its password.
 func readRemotes(argument any, opts *data.Map) ([]*remote, error) {
 	args, named := pillar.Spread(argument)
 	if named != nil {
@@ -77,7 +80,7 @@ func readRemote(v any, opts *data.Map) (*remote, error) {
 	}
 	words := strings.Fields(id)
 	if !ok || len(words) == 0 {
-		return nil, errors.New("it is no branch and address, and none with a list of options")
+		return nil, errors.New("expected BRANCH ADDRESS, or that with a list of options")
 	}
 	branch := first(textOf(opts, "git_pillar_branch"), "master")
 	url := strings.TrimSpace(id)
@@ -90,7 +93,7 @@ func readRemote(v any, opts *data.Map) (*remote, error) {
 	return newRemote(id, branch, url, settings{own, opts})
 }
 
-// repack makes one dictionary of the options of a remote, which may be a list of single ones.
+// repack merges the options of a remote, which may be a list of dictionaries, into one.
 func repack(v any) (*data.Map, error) {
 	out := data.NewMap()
 	list, isList := v.([]any)
@@ -100,7 +103,7 @@ func repack(v any) (*data.Map, error) {
 	for _, e := range list {
 		m, ok := e.(*data.Map)
 		if !ok {
-			return nil, errors.New("its list of options holds something that is no option")
+			return nil, errors.New("its list of options has an entry that is not an option")
 		}
 		out.Update(m)
 	}
@@ -109,27 +112,28 @@ func repack(v any) (*data.Map, error) {
 	}
 	for name := range out.All() {
 		n := data.Str(name)
-		if !slices.Contains(everywhere, n) && !slices.Contains(onlyRemote, n) {
-			return nil, fmt.Errorf("it has the option %.60q, which there is not: there are %s", n, strings.Join(append(slices.Clone(everywhere), onlyRemote...), ", "))
+		if !slices.Contains(sharedOptions, n) && !slices.Contains(remoteOptions, n) {
+			return nil, fmt.Errorf("it has the option %.60q, which there is not: there are %s", n,
+				strings.Join(append(slices.Clone(sharedOptions), remoteOptions...), ", "))
 		}
 	}
 	return out, nil
 }
 
-// settings are the options of a remote over those of all.
+// settings are the options of a remote, with defaults for all.
 type settings struct{ own, all *data.Map }
 
 func (s settings) value(name string) any {
 	if v, ok := s.own.Get(name); ok {
 		return v
 	}
-	if slices.Contains(onlyRemote, name) {
+	if slices.Contains(remoteOptions, name) {
 		return nil
 	}
 	if v, ok := s.all.Get("git_pillar_" + name); ok {
 		return v
 	}
-	return usual(name)
+	return defaultOf(name)
 }
 
 func (s settings) text(name string) string {
@@ -140,7 +144,7 @@ func (s settings) text(name string) string {
 	return data.Str(v)
 }
 
-// list reads a list of texts, or one text with commas.
+// list parses a list of texts, or one comma-separated text.
 func (s settings) list(name string) []string {
 	var out []string
 	switch v := s.value(name).(type) {
@@ -160,24 +164,28 @@ func textOf(opts *data.Map, name string) string {
 	if v, ok := opts.Get(name); ok && v != nil {
 		return data.Str(v)
 	}
-	v, _ := usual(strings.TrimPrefix(name, "git_pillar_")).(string)
+	v, _ := defaultOf(strings.TrimPrefix(name, "git_pillar_")).(string)
 	return v
 }
 
 func newRemote(id, branch, url string, s settings) (*remote, error) {
-	m, err := mirror.Open(mirror.Options{URL: url, Name: s.text("name"), Refspecs: s.list("refspecs"), NoVerify: s.value("ssl_verify") == false,
-		User: s.text("user"), Password: s.text("password"), InsecureAuth: data.Truth(s.value("insecure_auth")),
-		PrivKey: s.text("privkey"), Passphrase: s.text("passphrase"), Root: root(s.all)})
+	m, err := mirror.Open(mirror.Options{URL: url, Name: s.text("name"),
+		Refspecs: s.list("refspecs"), NoVerify: s.value("ssl_verify") == false,
+		User: s.text("user"), Password: s.text("password"),
+		InsecureAuth: data.Truth(s.value("insecure_auth")),
+		PrivKey:      s.text("privkey"), Passphrase: s.text("passphrase"), Root: root(s.all)})
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{id: id, mirror: m, branch: branch, url: url, dir: filepath.Join(root(s.all), m.Key()), base: s.text("base"), env: s.text("env"), root: s.text("root"), fallback: s.text("fallback"),
+	r := &remote{id: id, mirror: m, branch: branch, url: url,
+		dir: filepath.Join(root(s.all), m.Key()), base: s.text("base"), env: s.text("env"),
+		root: s.text("root"), fallback: s.text("fallback"),
 		name: s.text("name"), mount: s.text("mountpoint"), allEnvs: s.text("all_saltenvs")}
 	_, err = gitfs.NewView(m, mirror.Hash{}, r.root, r.mount)
 	return r, err
 }
 
-// target is the branch or tag for a minion (GitProvider.get_checkout_target).
+// target returns the branch or tag for a minion (GitProvider.get_checkout_target).
 func (r *remote) target(opts *data.Map) string {
 	if r.branch != "__env__" {
 		return r.branch
@@ -192,7 +200,7 @@ func (r *remote) target(opts *data.Map) string {
 	return env
 }
 
-// environment is the one that the remote's SLS are in.
+// environment returns the environment of the remote's SLS.
 func (r *remote) environment(opts *data.Map) string {
 	switch target := r.target(opts); {
 	case r.branch == "__env__" && r.allEnvs != "":
@@ -206,7 +214,7 @@ func (r *remote) environment(opts *data.Map) string {
 	}
 }
 
-// tree returns the tree of the target, or that of the fallback.
+// tree returns the tree of the target, or of the fallback.
 func (r *remote) tree(opts *data.Map) (mirror.Hash, bool, error) {
 	refs, err := r.mirror.Refs()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package httpjson is Salt's external pillars http_json and http_yaml: a document of a web server (salt/pillar/http_json.py,
-// http_yaml.py).
+// Package httpjson is Salt's external pillars http_json and http_yaml: a document of a web server
+// (salt/pillar/http_json.py, http_yaml.py).
 //
 //	ext_pillar:
 //	  - http_json:
@@ -9,11 +9,12 @@
 //	      header_dict: {X-Token: secret}
 //	      namespace: cmdb                          # of http_json alone
 //
-// How servers are reached is in the options that package fileclient/web tells of. What differs: an answer is of at most 32 MiB
-// and comes within a minute, or sooner with http_request_timeout; auth is a user and a password, as no other kinds are there; a server
-// that another one leads to gets neither these nor header_dict;
-// an address has %s and <GRAIN> behind the server's name alone, and values with a part .. are refused;
-// what the answer is the minion is not told where it cannot be read, and what stands in an address beside its path is in no log.
+// Package fileclient/web describes the options for connections. Differences: a response is limited
+// to 32 MiB and to a minute, or less with http_request_timeout. auth is a user and a password;
+// other kinds are not supported. After a redirect to another server neither these nor header_dict
+// are sent. In an address %s and <GRAIN> may only follow the server's name, and values with a part
+// .. are rejected. The minion does not see the content of an unparsable response, and logs contain
+// only the path of an address.
 package httpjson
 
 import (
@@ -30,13 +31,13 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient/web"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/version"
 	"github.com/brineproject/brine/yaml"
 )
 
-// Bounds of one request.
+// Limits of one request.
 const (
 	maxBody  = 32 << 20
 	patience = time.Minute
@@ -60,8 +61,8 @@ var _ pillar.Checker = (*Source)(nil)
 // Name implements pillar.Source.
 func (s *Source) Name() string { return s.name }
 
-// A question is the arguments of an entry.
-type question struct {
+// A entry holds the arguments of an entry.
+type entry struct {
 	url            string
 	grains         bool
 	header         *data.Map
@@ -69,8 +70,9 @@ type question struct {
 	namespace      any
 }
 
-func (s *Source) read(argument any) (*question, error) {
-	params := []string{"url", "with_grains", "header_dict", "auth", "username", "password", "namespace"}
+func (s *Source) read(argument any) (*entry, error) {
+	params := []string{"url", "with_grains", "header_dict", "auth", "username",
+		"password", "namespace"}
 	if s.name == "http_yaml" {
 		params = params[:6]
 	}
@@ -78,13 +80,15 @@ func (s *Source) read(argument any) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &question{grains: data.Truth(args.Value("with_grains")), user: word(args, "username"), password: word(args, "password"),
+	q := &entry{grains: data.Truth(args.Value("with_grains")), user: word(args, "username"),
+		password:  word(args, "password"),
 		namespace: args.Value("namespace")}
 	var ok bool
 	if q.url, ok = args.Value("url").(string); !ok {
 		return nil, errors.New("url: expected an address")
 	}
-	if q.header, ok = args.Value("header_dict").(*data.Map); !ok && data.Truth(args.Value("header_dict")) && args.Text("header_dict") != "None" {
+	if q.header, ok = args.Value("header_dict").(*data.Map); !ok &&
+		data.Truth(args.Value("header_dict")) && args.Text("header_dict") != "None" {
 		return nil, errors.New("header_dict: expected a dictionary")
 	}
 	if !data.Hashable(q.namespace) {
@@ -93,7 +97,7 @@ func (s *Source) read(argument any) (*question, error) {
 	return q, q.auth(args.Value("auth"))
 }
 
-// word is an argument that is a text; None is none.
+// word returns a text argument; None is empty.
 func word(args *data.Map, name string) string {
 	v := args.Value(name)
 	if v == nil || v == "None" {
@@ -102,8 +106,8 @@ func word(args *data.Map, name string) string {
 	return data.Str(v)
 }
 
-// auth takes a list of a user and a password.
-func (q *question) auth(v any) error {
+// auth parses a list of a user and a password.
+func (q *entry) auth(v any) error {
 	if !data.Truth(v) || v == "None" {
 		return nil
 	}
@@ -121,21 +125,22 @@ func (s *Source) Check(argument any, _ *data.Map) error {
 	if err != nil {
 		return err
 	}
-	if u, err := url.Parse(strings.ReplaceAll(q.url, "%s", "x")); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if u, err := url.Parse(strings.ReplaceAll(q.url, "%s", "x")); err != nil ||
+		u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("url: expected an address of http or https")
 	}
 	return q.checkServer()
 }
 
-// checkServer returns an error where a minion would have a say in which server is asked.
-func (a *question) checkServer() error {
+// checkServer returns an error if a minion could influence which server is contacted.
+func (a *entry) checkServer() error {
 	_, rest, _ := strings.Cut(a.url, "://")
 	server := rest
 	if at := strings.IndexAny(rest, `/\?#`); at >= 0 {
 		server = rest[:at]
 	}
 	if strings.Contains(server, "%s") || a.grains && strings.Contains(server, "<") {
-		return errors.New("url: %s and <GRAIN> stand behind the server's name alone")
+		return errors.New("url: %s and <GRAIN> may only follow the server's name")
 	}
 	return nil
 }
@@ -162,16 +167,17 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	}
 	m, ok := v.(*data.Map)
 	if !ok && data.Truth(v) {
-		return nil, errors.New("the answer is no dictionary")
+		return nil, errors.New("the response is not a dictionary")
 	}
 	return m, nil
 }
 
 var grainPlace = regexp.MustCompile(`<(.*?)>`)
 
-// address is the url for a minion; ok is false where it does not have a grain. A value with a part .. is an error.
-func (a *question) address(q pillar.Query) (address string, ok bool, err error) {
-	if strings.Contains(a.url, "%s") && leaves(q.ID) {
+// address returns the URL for a minion; ok is false if it lacks a grain. A value with a part .. is
+// an error.
+func (a *entry) address(q pillar.Query) (address string, ok bool, err error) {
+	if strings.Contains(a.url, "%s") && escapes(q.ID) {
 		return "", false, errors.New("the minion's id has a part . or .., which is not for an address")
 	}
 	address = strings.ReplaceAll(a.url, "%s", quote(q.ID))
@@ -184,7 +190,7 @@ func (a *question) address(q pillar.Query) (address string, ok bool, err error) 
 			q.Log.Errorf("Unable to get minion '%s' grain: %s", q.ID, place[1])
 			return "", false, nil
 		}
-		if leaves(data.Str(v)) {
+		if escapes(data.Str(v)) {
 			return "", false, fmt.Errorf("the grain %s has a part . or .., which is not for an address", place[1])
 		}
 		address = strings.ReplaceAll(address, place[0], quote(data.Str(v)))
@@ -192,8 +198,8 @@ func (a *question) address(q pillar.Query) (address string, ok bool, err error) 
 	return address, true, nil
 }
 
-// leaves reports whether a value names other directories than those below its place.
-func leaves(s string) bool {
+// escapes reports whether a value could lead out of the directory at its place.
+func escapes(s string) bool {
 	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '/' || r == '\\' })
 	return slices.Contains(parts, "..") || slices.Contains(parts, ".")
 }
@@ -203,8 +209,11 @@ func quote(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(url.QueryEscape(s), "+", "%20"), "%2F", "/")
 }
 
-// get returns the document at an address. Where the server does not give one, the log tells, and the result is nil.
-func (s *Source) get(ctx context.Context, q pillar.Query, address string, args *question) (any, error) {
+// get returns the document at an address. If the request fails, that is logged and the result is
+// nil.
+func (s *Source) get(
+	ctx context.Context, q pillar.Query, address string, args *entry,
+) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit(q.Opts))
 	defer cancel()
 	select {
@@ -215,7 +224,7 @@ func (s *Source) get(ctx context.Context, q pillar.Query, address string, args *
 	}
 	body, err := fetch(ctx, q.Opts, address, args)
 	if err != nil {
-		q.Log.Errorf("Error on minion '%s' http query: %s\nMore Info:\n", q.ID, bare(address))
+		q.Log.Errorf("Error on minion '%s' http query: %s\nMore Info:\n", q.ID, publicPart(address))
 		q.Log.Errorf("error: %s", err)
 		return nil, nil
 	}
@@ -230,15 +239,15 @@ func (s *Source) document(body []byte) (any, error) {
 		}
 		return v, nil
 	}
-	v, err := render.LoadJSON(string(body))
+	v, err := pyjson.Load(string(body))
 	if err != nil {
 		return nil, errors.New("the answer is not JSON")
 	}
 	return v, nil
 }
 
-// fetch returns the body of an answer. The error shows nothing of the address.
-func fetch(ctx context.Context, opts *data.Map, address string, args *question) ([]byte, error) {
+// fetch returns the body of a response. The error shows nothing of the address.
+func fetch(ctx context.Context, opts *data.Map, address string, args *entry) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, errors.New("the address cannot be read")
@@ -255,7 +264,7 @@ func fetch(ctx context.Context, opts *data.Map, address string, args *question) 
 		return nil, err
 	}
 	defer client.CloseIdleConnections()
-	client.CheckRedirect = args.faithful(client.CheckRedirect)
+	client.CheckRedirect = args.dropCredentials(client.CheckRedirect)
 	answer, err := client.Do(r)
 	if err != nil {
 		if about, ok := errors.AsType[*url.Error](err); ok {
@@ -274,8 +283,11 @@ func fetch(ctx context.Context, opts *data.Map, address string, args *question) 
 	return body, err
 }
 
-// faithful returns what follows redirections as follow does, but gives no other server what was meant for this one.
-func (a *question) faithful(follow func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+// dropCredentials wraps follow, the function for redirects. It removes credentials and headers from
+// requests to another server.
+func (a *entry) dropCredentials(
+	follow func(*http.Request, []*http.Request) error,
+) func(*http.Request, []*http.Request) error {
 	return func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
 			r.Header.Del("Authorization")
@@ -287,7 +299,7 @@ func (a *question) faithful(follow func(*http.Request, []*http.Request) error) f
 	}
 }
 
-// limit is how long a request may take.
+// limit returns the timeout of a request.
 func limit(opts *data.Map) time.Duration {
 	d := patience
 	switch v := opts.Value("http_request_timeout").(type) {
@@ -299,8 +311,8 @@ func limit(opts *data.Map) time.Duration {
 	return min(max(d, 0), patience)
 }
 
-// bare is an address without what may be secret.
-func bare(address string) string {
+// publicPart returns an address without parts that may be secret.
+func publicPart(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "?"

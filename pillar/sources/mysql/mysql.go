@@ -1,11 +1,11 @@
-// Package mysql is Salt's external pillar of that name: rows of a MySQL or MariaDB database (salt/pillar/mysql.py). Package
-// pillar/sqltree tells how they become a pillar.
+// Package mysql is Salt's external pillar of that name: rows of a MySQL or MariaDB database
+// (salt/pillar/mysql.py). Package pillar/sqltree describes how they become a pillar.
 //
 //	mysql: {host: localhost, port: 3306, user: salt, pass: salt, db: salt, ssl: {ca: FILE, cert: FILE, key: FILE}}
 //	ext_pillar:
 //	  - mysql: {fromdb: {query: 'SELECT role, value FROM roles WHERE minion LIKE %s', depth: 1}}
 //
-// What differs: with ssl the server's certificate must have the name of host.
+// Unlike in Salt, with ssl the server's certificate must be valid for host.
 package mysql
 
 import (
@@ -28,10 +28,10 @@ import (
 	"github.com/brineproject/brine/pillar/sqltree"
 )
 
-// dialTime is how long a connection may take to come.
+// dialTime is the timeout for connecting.
 const dialTime = 5 * time.Second
 
-// places is how many connections there are at once.
+// places is the limit of concurrent connections.
 const places = 8
 
 // A Source is the external pillar mysql.
@@ -58,7 +58,8 @@ func (*Source) Check(argument any, opts *data.Map) error {
 
 // Pillar implements pillar.Source.
 func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) {
-	return s.gate.Fetch(ctx, q, "MySQL", func(ctx context.Context) (sqltree.Database, error) { return open(ctx, q.Opts) })
+	return s.gate.Fetch(ctx, q, "MySQL",
+		func(ctx context.Context) (sqltree.Database, error) { return open(ctx, q.Opts) })
 }
 
 func open(ctx context.Context, opts *data.Map) (sqltree.Database, error) {
@@ -78,9 +79,10 @@ func open(ctx context.Context, opts *data.Map) (sqltree.Database, error) {
 	return &sqltree.Conn{DB: db, Mark: "?"}, nil
 }
 
-// target reads the option mysql.
+// target parses the option mysql.
 func target(opts *data.Map) (*mysql.Config, error) {
-	o := data.NewMap("host", "localhost", "port", int64(3306), "user", "salt", "pass", "salt", "db", "salt")
+	o := data.NewMap("host", "localhost", "port", int64(3306), "user", "salt", "pass", "salt",
+		"db", "salt")
 	set, ok := opts.Value("mysql").(*data.Map)
 	if !ok && opts.Value("mysql") != nil {
 		return nil, errors.New("mysql: expected a dictionary with host, port, user, pass and db")

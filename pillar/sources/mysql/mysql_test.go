@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// server returns the options of a new database, which is dropped with the test.
+// server returns the options of a new database, which is dropped at the end of the test.
 func server(t *testing.T, statements ...string) *data.Map {
 	t.Helper()
 	login := data.NewMap("host", "127.0.0.1", "user", "root", "pass", nil, "db", "")
@@ -73,12 +73,14 @@ func TestTypesOfColumns(t *testing.T) {
 		`INSERT INTO m VALUES ('web1', -1, 2, 0.5, 0.25, 1.50, 'größe', NULL, 'bytes', '2020-01-02 03:04:05', '{"a": [1]}', 1), ('db1', 0, 0, 0, 0, 0, '', '', '', NULL, '{}', 0)`)
 	want := "{'web1': {'i': -1, 'u': 2, 'f': 0.5, 'g': 0.25, 'd': '1.50', 's': 'größe', 'n': None, 'b': 'bytes', 'w': '2020-01-02 03:04:05', 'j': '{\"a\": [1]}', 'y': 1}}"
 	for range 2 {
-		got, err, log := ask(t, opts, []any{data.NewMap("query", "SELECT * FROM m WHERE id LIKE %s AND id NOT LIKE '%%x'", "depth", int64(1))})
+		got, err, log := ask(t, opts, []any{data.NewMap("query",
+			"SELECT * FROM m WHERE id LIKE %s AND id NOT LIKE '%%x'", "depth", int64(1))})
 		if err != nil || log != "" || data.Repr(got) != want {
 			t.Errorf("got  %s, %v, log %s\nwant %s", data.Repr(got), err, log, want)
 		}
 	}
-	got, err, _ := ask(t, opts, data.NewMap("doc", data.NewMap("query", "SELECT j FROM m WHERE id = %s", "as_json", true)))
+	got, err, _ := ask(t, opts, data.NewMap("doc",
+		data.NewMap("query", "SELECT j FROM m WHERE id = %s", "as_json", true)))
 	if err != nil || data.Repr(got) != "{'doc': {'a': [1]}}" {
 		t.Errorf("as_json: %s, %v", data.Repr(got), err)
 	}
@@ -87,7 +89,8 @@ func TestTypesOfColumns(t *testing.T) {
 func TestAnIDIsNoPartOfTheQuery(t *testing.T) {
 	opts := server(t, "CREATE TABLE m (id VARCHAR(20), v TEXT)", "INSERT INTO m VALUES ('web1', 'x')")
 	log, _ := logtest.NewNullLogger()
-	got, err := New().Pillar(t.Context(), pillar.Query{ID: "' OR '1'='1", Argument: "SELECT id, v FROM m WHERE id = %s", Opts: opts, Log: log})
+	got, err := New().Pillar(t.Context(),
+		pillar.Query{ID: "' OR '1'='1", Argument: "SELECT id, v FROM m WHERE id = %s", Opts: opts, Log: log})
 	if err != nil || got.Len() != 0 {
 		t.Errorf("%s, %v", data.Repr(got), err)
 	}
@@ -96,13 +99,15 @@ func TestAnIDIsNoPartOfTheQuery(t *testing.T) {
 func TestErrorsShowNoSecrets(t *testing.T) {
 	opts := server(t)
 	got, err, log := ask(t, opts, "SELECT * FROM nothing WHERE id = %s")
-	if err != nil || got.Len() != 0 || !strings.Contains(log, "Error in ext_pillar MySQL for web1: ") || !strings.Contains(log, "nothing") {
+	if err != nil || got.Len() != 0 ||
+		!strings.Contains(log, "Error in ext_pillar MySQL for web1: ") || !strings.Contains(log, "nothing") {
 		t.Errorf("%s, %v, log %s", data.Repr(got), err, log)
 	}
 	opts.Value("mysql").(*data.Map).Set("pass", "hunter2")
 	opts.Value("mysql").(*data.Map).Set("user", "nobody")
 	_, err, log = ask(t, opts, "SELECT %s")
-	if err == nil || err.Error() != "no connection to the database; please see the master's log" || !strings.Contains(log, "MySQL: connect: ") {
+	if err == nil || err.Error() != "no connection to the database; please see the master's log" ||
+		!strings.Contains(log, "MySQL: connect: ") {
 		t.Errorf("%v, log %s", err, log)
 	}
 	if strings.Contains(log, "hunter2") {
@@ -116,7 +121,8 @@ func TestASilentServerDoesNotHoldTheCompilation(t *testing.T) {
 	cancel()
 	log, _ := logtest.NewNullLogger()
 	opts := data.NewMap("mysql", data.NewMap("host", host, "port", int64(port)))
-	if _, err := New().Pillar(ctx, pillar.Query{ID: "web1", Argument: "SELECT %s", Opts: opts, Log: log}); err == nil {
+	if _, err := New().Pillar(ctx,
+		pillar.Query{ID: "web1", Argument: "SELECT %s", Opts: opts, Log: log}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -132,11 +138,14 @@ func TestEntriesAreChecked(t *testing.T) {
 		{[]any{data.NewMap("query", int64(1))}, data.NewMap(), "query 1: expected a query in SQL"},
 		{"SELECT %s", data.NewMap("mysql", "x"), "mysql: expected a dictionary"},
 		{"SELECT %s", data.NewMap("mysql", data.NewMap("port", "x")), "mysql: port: expected"},
-		{"SELECT %s", data.NewMap("mysql", data.NewMap("ssl", data.NewMap("ca", "/nope"))), "mysql: ssl: ca: open /nope"},
-		{"SELECT %s", data.NewMap("mysql", data.NewMap("ssl", data.NewMap("cert", "/nope"))), "mysql: ssl: cert, key: open /nope"},
+		{"SELECT %s", data.NewMap("mysql", data.NewMap("ssl", data.NewMap("ca", "/nope"))),
+			"mysql: ssl: ca: open /nope"},
+		{"SELECT %s", data.NewMap("mysql", data.NewMap("ssl", data.NewMap("cert", "/nope"))),
+			"mysql: ssl: cert, key: open /nope"},
 	} {
 		err := New().Check(c.argument, c.opts)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", data.Repr(c.argument), err, c.want)
 		}
 	}

@@ -1,12 +1,13 @@
-// Package postgres is Salt's external pillar of that name: rows of a PostgreSQL database (salt/pillar/postgres.py). Package
-// pillar/sqltree tells how they become a pillar.
+// Package postgres is Salt's external pillar of that name: rows of a PostgreSQL database
+// (salt/pillar/postgres.py). Package pillar/sqltree describes how they become a pillar.
 //
 //	postgres: {host: localhost, port: 5432, user: salt, pass: salt, db: salt}
 //	ext_pillar:
 //	  - postgres: {fromdb: {query: 'SELECT role, value FROM roles WHERE minion LIKE %s', depth: 1}}
 //
-// Columns of the types json and jsonb are read; arrays of texts and numbers are lists. The minion's id stands in the query as a
-// literal, as Salt's driver has it, so that the server chooses its type.
+// Columns of the types json and jsonb are decoded; arrays of texts and numbers become lists. As
+// with Salt's driver, the minion's id is a literal in the query, so that the server chooses its
+// type.
 package postgres
 
 import (
@@ -22,16 +23,16 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
 	"github.com/brineproject/brine/pillar/sqltree"
-	"github.com/brineproject/brine/render"
 )
 
-// dialTime is how long a connection may take to come.
+// dialTime is the timeout for connecting.
 const dialTime = 5 * time.Second
 
-// places is how many connections there are at once.
+// places is the limit of concurrent connections.
 const places = 8
 
 // A Source is the external pillar postgres.
@@ -58,12 +59,14 @@ func (*Source) Check(argument any, opts *data.Map) error {
 
 // Pillar implements pillar.Source.
 func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) {
-	return s.gate.Fetch(ctx, q, "POSTGRES", func(ctx context.Context) (sqltree.Database, error) { return open(ctx, q.Opts) })
+	return s.gate.Fetch(ctx, q, "POSTGRES",
+		func(ctx context.Context) (sqltree.Database, error) { return open(ctx, q.Opts) })
 }
 
-// target reads the option postgres.
+// target parses the option postgres.
 func target(opts *data.Map) (*pgx.ConnConfig, error) {
-	o := data.NewMap("host", "localhost", "port", int64(5432), "user", "salt", "pass", "salt", "db", "salt")
+	o := data.NewMap("host", "localhost", "port", int64(5432), "user", "salt", "pass", "salt",
+		"db", "salt")
 	set, ok := opts.Value("postgres").(*data.Map)
 	if !ok && opts.Value("postgres") != nil {
 		return nil, errors.New("postgres: expected a dictionary with host, port, user, pass and db")
@@ -74,14 +77,17 @@ func target(opts *data.Map) (*pgx.ConnConfig, error) {
 		return nil, errors.New("postgres: port: expected the number of a port")
 	}
 	words := []string{"port=" + strconv.FormatInt(port, 10)}
-	for key, name := range map[string]string{"host": "host", "user": "user", "password": "pass", "dbname": "db"} {
+	for key, name := range map[string]string{"host": "host", "user": "user", "password": "pass",
+		"dbname": "db"} {
 		if v := o.Value(name); v != nil {
-			words = append(words, key+"='"+strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(data.Str(v))+"'")
+			words = append(words, key+"='"+
+				strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(data.Str(v))+"'")
 		}
 	}
 	cfg, err := pgx.ParseConfig(strings.Join(words, " "))
 	if err != nil {
-		return nil, errors.New("postgres: the options make no connection") // pgx's text shows them
+		// pgx's text contains them
+		return nil, errors.New("postgres: the options make no connection")
 	}
 	cfg.ConnectTimeout = dialTime
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -110,7 +116,9 @@ func (c connection) Close() error {
 }
 
 // Query implements sqltree.Database.
-func (c connection) Query(ctx context.Context, query, id string, names func([]string), row func([]any) error) error {
+func (c connection) Query(
+	ctx context.Context, query, id string, names func([]string), row func([]any) error,
+) error {
 	query, err := sqltree.Placed(query, "$1")
 	if err != nil {
 		return err
@@ -145,7 +153,7 @@ func (c connection) Query(ctx context.Context, query, id string, names func([]st
 	return nil
 }
 
-// value reads what the server sent, which is text. Of the error nothing of the value is told.
+// value decodes a value that the server sent as text. The error shows nothing of the value.
 func (c connection) value(f pgconn.FieldDescription, raw []byte) (any, error) {
 	if raw == nil {
 		return nil, nil
@@ -159,7 +167,7 @@ func (c connection) value(f pgconn.FieldDescription, raw []byte) (any, error) {
 	case pgtype.Float4OID, pgtype.Float8OID:
 		return strconv.ParseFloat(s, 64)
 	case pgtype.JSONOID, pgtype.JSONBOID:
-		v, err := render.LoadJSON(s)
+		v, err := pyjson.Load(s)
 		if err != nil {
 			return nil, errors.New("not JSON")
 		}
@@ -187,7 +195,7 @@ func (c connection) scan(f pgconn.FieldDescription, raw []byte, to any) error {
 	return nil
 }
 
-// values makes a list of an array; NULL in it is nil.
+// values converts an array to a list; NULL in it becomes nil.
 func values[T any](array []*T) []any {
 	list := make([]any, len(array))
 	for i, v := range array {

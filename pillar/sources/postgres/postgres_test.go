@@ -15,7 +15,7 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// server returns the options of a new database, which is dropped with the test.
+// server returns the options of a new database, which is dropped at the end of the test.
 func server(t *testing.T, statements ...string) *data.Map {
 	t.Helper()
 	login := data.NewMap("host", "127.0.0.1", "user", "postgres", "pass", "", "db", "postgres")
@@ -74,12 +74,15 @@ func TestTypesOfColumns(t *testing.T) {
 		`INSERT INTO m VALUES ('web1', -1, 0.5, 1.50, 'größe', NULL, '\xff00', '2020-01-02 03:04:05', '{"a": [1]}', true, '{x,NULL,"y,z"}', '{1,2}')`, "INSERT INTO m (id) VALUES ('db1')")
 	want := "{'web1': {'i': -1, 'f': 0.5, 'd': '1.50', 's': 'größe', 'n': None, 'b': b'\\xff\\x00', 'w': '2020-01-02 03:04:05', 'j': {'a': [1]}, 'y': True, 'a': ['x', None, 'y,z'], 'k': [1, 2]}}"
 	for range 2 {
-		got, err, log := ask(t, opts, "web1", []any{data.NewMap("query", "SELECT * FROM m WHERE id LIKE %s AND id NOT LIKE '%%x'", "depth", int64(1))})
+		got, err, log := ask(t, opts, "web1",
+			[]any{data.NewMap("query", "SELECT * FROM m WHERE id LIKE %s AND id NOT LIKE '%%x'",
+				"depth", int64(1))})
 		if err != nil || log != "" || data.Repr(got) != want {
 			t.Errorf("got  %s, %v, log %s\nwant %s", data.Repr(got), err, log, want)
 		}
 	}
-	got, err, _ := ask(t, opts, "web1", data.NewMap("doc", data.NewMap("query", "SELECT j FROM m WHERE id = %s", "as_json", true)))
+	got, err, _ := ask(t, opts, "web1",
+		data.NewMap("doc", data.NewMap("query", "SELECT j FROM m WHERE id = %s", "as_json", true)))
 	if err != nil || data.Repr(got) != "{'doc': {'a': [1]}}" {
 		t.Errorf("as_json: %s, %v", data.Repr(got), err)
 	}
@@ -102,12 +105,15 @@ func TestAnIDIsNoPartOfTheQuery(t *testing.T) {
 func TestErrorsShowNoSecrets(t *testing.T) {
 	opts := server(t)
 	got, err, log := ask(t, opts, "web1", "SELECT * FROM nothing WHERE id = %s")
-	if err != nil || got.Len() != 0 || !strings.Contains(log, "Error in ext_pillar POSTGRES for web1: ") || !strings.Contains(log, "nothing") {
+	if err != nil || got.Len() != 0 ||
+		!strings.Contains(log, "Error in ext_pillar POSTGRES for web1: ") ||
+		!strings.Contains(log, "nothing") {
 		t.Errorf("%s, %v, log %s", data.Repr(got), err, log)
 	}
 	opts.Value("postgres").(*data.Map).Update(data.NewMap("pass", "hunter'2", "user", "nobody"))
 	_, err, log = ask(t, opts, "web1", "SELECT %s")
-	if err == nil || err.Error() != "no connection to the database; please see the master's log" || !strings.Contains(log, "POSTGRES: connect: ") {
+	if err == nil || err.Error() != "no connection to the database; please see the master's log" ||
+		!strings.Contains(log, "POSTGRES: connect: ") {
 		t.Errorf("%v, log %s", err, log)
 	}
 	if strings.Contains(log, "hunter") {
@@ -128,7 +134,8 @@ func TestEntriesAreChecked(t *testing.T) {
 		{"SELECT %s", data.NewMap("postgres", data.NewMap("port", "x")), "postgres: port: expected"},
 	} {
 		err := New().Check(c.argument, c.opts)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", data.Repr(c.argument), err, c.want)
 		}
 	}

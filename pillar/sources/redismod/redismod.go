@@ -1,12 +1,13 @@
-// Package redismod is Salt's external pillar redis: the key of a Redis database that is called as the minion
-// (salt/pillar/redismod.py).
+// Package redismod is Salt's external pillar redis: the key of a Redis database with the minion's
+// name (salt/pillar/redismod.py).
 //
 //	redis.host: localhost   # redis.port: 6379, redis.db: 0, redis.password
 //	ext_pillar:
 //	  - redis: {function: key_value, pillar_key: redis_pillar}
 //	  - redis: {function: key_json}
 //
-// key_value takes keys of any type but streams: a text, a dictionary, a list. key_json reads a text as JSON.
+// key_value supports keys of any type except streams: a text, a dictionary, a list. key_json parses
+// a text as JSON.
 package redismod
 
 import (
@@ -22,12 +23,12 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/internal/pyjson"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pillar"
-	"github.com/brineproject/brine/render"
 )
 
-// Bounds of one key and of the time that it may take.
+// Limits of one key and its timeout.
 const (
 	maxElements = 100_000
 	maxBytes    = 64 << 20
@@ -53,7 +54,8 @@ func (*Source) Check(argument any, opts *data.Map) error {
 		return err
 	}
 	if f := args.Text("function"); f != "key_value" && f != "key_json" {
-		return fmt.Errorf("function: expected key_value or key_json, not %s", data.Repr(args.Value("function")))
+		return fmt.Errorf("function: expected key_value or key_json, not %s",
+			data.Repr(args.Value("function")))
 	}
 	_, err = target(opts)
 	return err
@@ -77,7 +79,8 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	case <-ctx.Done():
 		return nil, errors.New("the database is busy")
 	}
-	redis.SetLogger(&logging.VoidLogger{}) // it writes past the log, and what it writes comes back as an error
+	// it bypasses the log, and its messages are also returned as errors
+	redis.SetLogger(&logging.VoidLogger{})
 	db := redis.NewClient(o)
 	defer db.Close()
 	k := key{db, q.ID}
@@ -102,7 +105,7 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	return nil, nil
 }
 
-// result puts a value under its key; nothing when the database has none.
+// result stores a value under its key; it returns nothing if the database has none.
 func result(q pillar.Query, under, v any, err error) (*data.Map, error) {
 	switch {
 	case errors.Is(err, errNothing):
@@ -118,7 +121,7 @@ func result(q pillar.Query, under, v any, err error) (*data.Map, error) {
 	return data.NewMap(under, v), nil
 }
 
-// target reads the options redis.host, redis.port, redis.db and redis.password.
+// target parses the options redis.host, redis.port, redis.db and redis.password.
 func target(opts *data.Map) (*redis.Options, error) {
 	host, port, number := "localhost", int64(6379), int64(0)
 	var err error
@@ -139,8 +142,10 @@ func target(opts *data.Map) (*redis.Options, error) {
 	if v := opts.Value("redis.password"); data.Truth(v) {
 		password = data.Str(v)
 	}
-	return &redis.Options{Network: "tcp", Addr: net.JoinHostPort(host, strconv.FormatInt(port, 10)), Password: password, DB: int(number),
-		Protocol: 2, DialTimeout: limit, DialerRetries: 1, ReadTimeout: limit, WriteTimeout: limit, MaxRetries: -1, ContextTimeoutEnabled: true, PoolSize: 1}, nil
+	return &redis.Options{Network: "tcp", Addr: net.JoinHostPort(host, strconv.FormatInt(port, 10)),
+		Password: password, DB: int(number), Protocol: 2, DialTimeout: limit, DialerRetries: 1,
+		ReadTimeout: limit, WriteTimeout: limit, MaxRetries: -1, ContextTimeoutEnabled: true,
+		PoolSize: 1}, nil
 }
 
 var (
@@ -148,7 +153,7 @@ var (
 	errKey     = errors.New("the minion's key")
 )
 
-// A key is that of one minion.
+// A key is the key of one minion.
 type key struct {
 	db   *redis.Client
 	name string
@@ -186,7 +191,7 @@ func (k key) value(ctx context.Context) (any, error) {
 	return list(reply)
 }
 
-// check refuses keys with too many elements.
+// check rejects keys with too many elements.
 func (k key) check(count *redis.IntCmd) error {
 	n, err := count.Result()
 	if err == nil && n > maxElements {
@@ -222,7 +227,7 @@ func (k key) text(ctx context.Context) (any, error) {
 	return value(s), err
 }
 
-// hash is a dictionary in the order of the reply.
+// hash returns a dictionary in the order of the reply.
 func (k key) hash(ctx context.Context) (any, error) {
 	if err := k.check(k.db.HLen(ctx, k.name)); err != nil {
 		return nil, err
@@ -246,7 +251,7 @@ func (k key) document(ctx context.Context) (any, error) {
 	case !data.Truth(v):
 		return nil, errNothing
 	}
-	if v, err = render.LoadJSON(data.Str(v)); err != nil {
+	if v, err = pyjson.Load(data.Str(v)); err != nil {
 		return nil, fmt.Errorf("%w is not JSON", errKey)
 	}
 	return v, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/brineproject/brine/returners/returnertest"
 )
 
-// server returns the options of a database, a client for it, and the name of a key that nobody else has.
+// server returns the options of a database, a client for it, and a unique name of a key.
 func server(t *testing.T) (*data.Map, *redis.Client, string) {
 	t.Helper()
 	opts := data.NewMap("redis.host", "127.0.0.1", "redis.db", int64(4))
@@ -52,7 +52,8 @@ func TestKeysOfAllTypes(t *testing.T) {
 	}{
 		{[]any{"SET", name, "größe"}, data.NewMap("function", "key_value"), "{'redis_pillar': 'größe'}"},
 		{[]any{"SET", name, "\xff"}, "key_value", "{'redis_pillar': b'\\xff'}"},
-		{[]any{"HSET", name, "b", "1", "a", "2"}, data.NewMap("function", "key_value", "pillar_key", "mine"), "{'mine': {'b': '1', 'a': '2'}}"},
+		{[]any{"HSET", name, "b", "1", "a", "2"},
+			data.NewMap("function", "key_value", "pillar_key", "mine"), "{'mine': {'b': '1', 'a': '2'}}"},
 		{[]any{"RPUSH", name, "b", "a", "b"}, []any{"key_value", "mine"}, "{'mine': ['b', 'a', 'b']}"},
 		{[]any{"SADD", name, "a"}, "key_value", "{'redis_pillar': ['a']}"},
 		{[]any{"ZADD", name, "2", "b", "1", "c"}, "key_value", "{'redis_pillar': ['c', 'b']}"},
@@ -62,7 +63,8 @@ func TestKeysOfAllTypes(t *testing.T) {
 		{[]any{"SET", name, ""}, "key_json", "{}"},
 		{[]any{"SET", name, `{"b": 1, "a": [null]}`}, "key_json", "{'b': 1, 'a': [None]}"},
 		{[]any{"SET", name, `[1]`}, "key_json", "{'redis_pillar': [1]}"},
-		{[]any{"SET", name, `{"b": 1}`}, data.NewMap("function", "key_json", "pillar_key", "mine"), "{'mine': {'b': 1}}"},
+		{[]any{"SET", name, `{"b": 1}`}, data.NewMap("function", "key_json", "pillar_key", "mine"),
+			"{'mine': {'b': 1}}"},
 		{[]any{"SET", name, "x"}, "_connect", "{}"},
 	} {
 		db.Del(t.Context(), name)
@@ -81,7 +83,7 @@ func TestKeysOfAllTypes(t *testing.T) {
 	}
 }
 
-// closed returns a port where nobody listens.
+// closed returns a port on which nobody listens.
 func closed(t *testing.T) int64 {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -92,7 +94,7 @@ func closed(t *testing.T) int64 {
 	return int64(l.Addr().(*net.TCPAddr).Port)
 }
 
-func TestWhatIsWrongIsTold(t *testing.T) {
+func TestErrorsAreReported(t *testing.T) {
 	opts, db, name := server(t)
 	db.Set(t.Context(), name, "{hunter2", 0)
 	_, err, _ := ask(t, opts, name, "key_json")
@@ -107,12 +109,14 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	if _, err := pipe.Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err, _ = ask(t, opts, name, "key_value"); err == nil || !strings.Contains(err.Error(), "more than 100000 elements") {
+	if _, err, _ = ask(t, opts, name, "key_value"); err == nil ||
+		!strings.Contains(err.Error(), "more than 100000 elements") {
 		t.Error(err)
 	}
 	opts.Update(data.NewMap("redis.password", "hunter2", "redis.port", closed(t)))
 	_, err, log := ask(t, opts, name, "key_value")
-	if err == nil || err.Error() != "no answer of the database; please see the master's log" || strings.Contains(log, "hunter2") || log == "" {
+	if err == nil || err.Error() != "no answer of the database; please see the master's log" ||
+		strings.Contains(log, "hunter2") || log == "" {
 		t.Errorf("%v, log %s", err, log)
 	}
 }
@@ -121,7 +125,8 @@ func TestNoAnswerIsAnError(t *testing.T) {
 	opts := data.NewMap("redis.host", "127.0.0.1", "redis.port", closed(t))
 	for _, function := range []string{"key_value", "key_json"} {
 		got, err, log := ask(t, opts, "web1", function)
-		if err == nil || err.Error() != "no answer of the database; please see the master's log" || log == "" {
+		if err == nil || err.Error() != "no answer of the database; please see the master's log" ||
+			log == "" {
 			t.Errorf("%s: %s, %v, log %s", function, data.Repr(got), err, log)
 		}
 	}
@@ -141,7 +146,8 @@ func TestEntriesAreChecked(t *testing.T) {
 		{"key_json", data.NewMap("redis.db", "x"), "redis.db: expected"},
 	} {
 		err := New().Check(c.argument, c.opts)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", data.Repr(c.argument), err, c.want)
 		}
 	}

@@ -1,11 +1,12 @@
-// Package sqlite3 is Salt's external pillar of that name: rows of a SQLite file (salt/pillar/sqlite3.py). Package
-// pillar/sqltree tells how they become a pillar; a question mark stands for the minion's id.
+// Package sqlite3 is Salt's external pillar of that name: rows of a SQLite file
+// (salt/pillar/sqlite3.py). Package pillar/sqltree describes how they become a pillar; a question
+// mark is replaced by the minion's id.
 //
 //	sqlite3: {database: /var/lib/salt/pillar.db, timeout: 5.0}
 //	ext_pillar:
 //	  - sqlite3: {fromdb: {query: 'SELECT role, value FROM roles WHERE minion LIKE ?', depth: 1}}
 //
-// What differs: a file that is not there is not made.
+// Unlike in Salt, a missing file is not created.
 package sqlite3
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/brineproject/brine/pillar/sqltree"
 )
 
-// places is how many connections there are at once.
+// places is the limit of concurrent connections.
 const places = 4
 
 // A Source is the external pillar sqlite3.
@@ -46,7 +47,8 @@ func (*Source) Check(argument any, opts *data.Map) error {
 
 // Pillar implements pillar.Source.
 func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) {
-	return s.gate.Fetch(ctx, q, "SQLite3", func(ctx context.Context) (sqltree.Database, error) { return open(ctx, q.Opts) })
+	return s.gate.Fetch(ctx, q, "SQLite3",
+		func(ctx context.Context) (sqltree.Database, error) { return open(ctx, q.Opts) })
 }
 
 func open(ctx context.Context, opts *data.Map) (sqltree.Database, error) {
@@ -65,7 +67,7 @@ func open(ctx context.Context, opts *data.Map) (sqltree.Database, error) {
 	return &sqltree.Conn{DB: db, Value: value}, nil
 }
 
-// value is Python's: truth values are numbers.
+// value converts as Python does: truth values are numbers.
 func value(v any) any {
 	if b, ok := v.(bool); ok {
 		if b {
@@ -76,7 +78,7 @@ func value(v any) any {
 	return sqltree.Value(v)
 }
 
-// target reads the option sqlite3. As in Salt, what else is in it counts only beside database.
+// target parses the option sqlite3. As in Salt, its other keys only count together with database.
 func target(opts *data.Map) (string, error) {
 	set, ok := opts.Value("sqlite3").(*data.Map)
 	if !ok && opts.Value("sqlite3") != nil {
@@ -92,6 +94,7 @@ func target(opts *data.Map) (string, error) {
 			}
 		}
 	}
-	query := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(" + strconv.Itoa(int(seconds*1000)) + ")"}}
+	query := url.Values{"mode": {"rw"},
+		"_pragma": {"busy_timeout(" + strconv.Itoa(int(seconds*1000)) + ")"}}
 	return "file:" + (&url.URL{Path: file}).EscapedPath() + "?" + query.Encode(), nil
 }

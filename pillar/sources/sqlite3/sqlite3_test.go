@@ -84,10 +84,12 @@ func TestEntriesAreChecked(t *testing.T) {
 		{"SELECT ?", data.NewMap(), ""},
 		{[]any{data.NewMap("query", "x", "depth", "y")}, data.NewMap(), "query 1: depth: expected"},
 		{"SELECT ?", data.NewMap("sqlite3", "x"), "sqlite3: expected a dictionary"},
-		{"SELECT ?", data.NewMap("sqlite3", data.NewMap("database", "x", "timeout", "y")), "sqlite3: timeout: expected"},
+		{"SELECT ?", data.NewMap("sqlite3", data.NewMap("database", "x", "timeout", "y")),
+			"sqlite3: timeout: expected"},
 	} {
 		err := New().Check(c.argument, c.opts)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", data.Repr(c.argument), err, c.want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package standard lists the external pillars that a master is built with: those of package pillar, and those that speak to databases
-// and servers.
+// Package standard lists the external pillars of a master: those of package pillar, and those that
+// use databases and servers.
 package standard
 
 import (
@@ -9,13 +9,15 @@ import (
 	"github.com/brineproject/brine/pillar/sources/mysql"
 	"github.com/brineproject/brine/pillar/sources/postgres"
 	"github.com/brineproject/brine/pillar/sources/redismod"
+	"github.com/brineproject/brine/pillar/sources/saltclass"
 	"github.com/brineproject/brine/pillar/sources/sqlite3"
 	"github.com/brineproject/brine/pillar/sources/vault"
 )
 
-// Sources returns a new list of all external pillars. A program makes one list and shares it: sources keep places for connections,
-// tokens and clones.
+// Sources returns a new list of all external pillars. A program makes one list and shares it,
+// because sources hold connection limits, tokens and clones.
 func Sources() []pillar.Source {
-	return append(pillar.Sources(), git.New(), httpjson.JSON(), httpjson.YAML(), mysql.New(), postgres.New(), redismod.New(), sqlite3.New(),
+	return append(pillar.Sources(), git.New(), httpjson.JSON(), httpjson.YAML(), mysql.New(),
+		postgres.New(), redismod.New(), saltclass.Source{}, sqlite3.New(),
 		vault.New())
 }

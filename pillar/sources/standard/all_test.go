@@ -16,7 +16,8 @@ func TestEachNameIsThereOnce(t *testing.T) {
 		}
 		seen[s.Name()] = true
 	}
-	for _, name := range []string{"cmd_json", "cmd_yaml", "cmd_yamlex", "csv", "file_tree", "git", "http_json", "http_yaml", "mysql", "nodegroups", "postgres", "redis", "saltclass",
+	for _, name := range []string{"cmd_json", "cmd_yaml", "cmd_yamlex", "csv", "file_tree", "git",
+		"http_json", "http_yaml", "mysql", "nodegroups", "postgres", "redis", "saltclass",
 		"sqlite3", "stack", "vault"} {
 		if !seen[name] {
 			t.Errorf("there is no %s", name)
@@ -24,10 +25,12 @@ func TestEachNameIsThereOnce(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWithoutArguments makes sure that an entry without arguments is an error or nothing, and no panic.
-func TestNobodyIsAskedWithoutArguments(t *testing.T) {
+// TestSourcesWithoutArguments checks that an entry without arguments is an error or empty,
+// and does not panic.
+func TestSourcesWithoutArguments(t *testing.T) {
 	for _, s := range stdsources.Sources() {
-		for _, argument := range []any{nil, []any{}, data.NewMap(), "x", int64(1), []any{nil}, data.NewMap("x", nil)} {
+		for _, argument := range []any{nil, []any{}, data.NewMap(), "x", int64(1), []any{nil},
+			data.NewMap("x", nil)} {
 			if c, ok := s.(pillar.Checker); ok {
 				_ = c.Check(argument, data.NewMap())
 			}

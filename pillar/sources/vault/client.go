@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/render"
+	"github.com/brineproject/brine/internal/pyjson"
 )
 
-// maxBody is the largest answer, in bytes.
+// maxBody is the limit of a response, in bytes.
 const maxBody = 8 << 20
 
-// A client asks one Vault. Proxies are those of the environment, as in Salt.
+// A client sends requests to one Vault. As in Salt the environment configures proxies.
 type client struct {
 	*config
 	http *http.Client
@@ -41,8 +41,9 @@ func newClient(c *config) (*client, error) {
 		}
 	}
 	return &client{c, &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second},
-		// A token goes to no other host.
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust,
+			ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second},
+		// Send the token to no other host.
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if len(via) > 5 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
 				return http.ErrUseLastResponse
@@ -52,14 +53,15 @@ func newClient(c *config) (*client, error) {
 	}}, nil
 }
 
-// An answer of Vault. The body is empty where it is no dictionary.
+// An answer is a response of Vault. The body is empty if it is no dictionary.
 type answer struct {
 	status int
 	reason string
 	body   *data.Map
 }
 
-// do sends one request. The path is behind v1/ and may have a query. The error shows neither token nor secrets.
+// do sends one request. path follows v1/ and may have a query. The error shows neither the token
+// nor secrets.
 func (c *client) do(ctx context.Context, method, path, token string, payload any) (*answer, error) {
 	var body io.Reader
 	if payload != nil {
@@ -95,14 +97,15 @@ func (c *client) do(ctx context.Context, method, path, token string, payload any
 	if len(text) > maxBody {
 		return nil, fmt.Errorf("the answer has more than %d bytes", maxBody)
 	}
-	a := &answer{status: response.StatusCode, reason: strings.TrimPrefix(response.Status, fmt.Sprint(response.StatusCode, " "))}
-	if v, err := render.LoadJSON(string(text)); err == nil {
+	a := &answer{status: response.StatusCode,
+		reason: strings.TrimPrefix(response.Status, fmt.Sprint(response.StatusCode, " "))}
+	if v, err := pyjson.Load(string(text)); err == nil {
 		a.body, _ = v.(*data.Map)
 	}
 	return a, nil
 }
 
-// escape makes the parts of a path fit for a URL; what is behind a question mark stays.
+// escape escapes the parts of a path for a URL; what follows a question mark is left unchanged.
 func escape(path string) string {
 	path, query, has := strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
@@ -116,7 +119,7 @@ func escape(path string) string {
 	return path
 }
 
-// A mount is what Vault tells of the mount of a path.
+// A mount is Vault's description of the mount of a path.
 type mount struct {
 	version2 bool
 	path     string
@@ -130,16 +133,17 @@ func mountOf(a *answer) (mount, bool) {
 	}
 	kind := found.Text("type")
 	options, _ := found.Value("options").(*data.Map)
-	return mount{version2: (kind == "" || kind == "kv") && options.Text("version") == "2", path: found.Text("path")}, true
+	return mount{version2: (kind == "" || kind == "kv") && options.Text("version") == "2",
+		path: found.Text("path")}, true
 }
 
-// Bounds of what is remembered of paths.
+// Limits of the cached mounts.
 const (
 	maxMounts = 10_000
 	mountTime = 10 * time.Minute
 )
 
-// mounts remembers what Vault told of paths.
+// mounts caches Vault's mounts of paths.
 type mounts struct {
 	mu    sync.Mutex
 	known map[string]mount

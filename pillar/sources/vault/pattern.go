@@ -12,19 +12,19 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// errMissing is wrapped where a pattern names what is not there.
-var errMissing = errors.New("there is no such value")
+// errMissing is wrapped if a pattern names a missing value.
+var errMissing = errors.New("the value does not exist")
 
-// field is one place of a pattern: {minion}, {pillar[roles]}, {grains[os]}.
+// field matches a field of a pattern: {minion}, {pillar[roles]}, {grains[os]}.
 var field = regexp.MustCompile(`\A\{(minion|pillar|grains)((?:\[[^\[\]{}]+\])*)\}\z`)
 
-// A segment of a pattern is text, or a field with its brackets.
+// A segment of a pattern is text, or a field with its braces.
 type segment struct {
 	text  string
 	field bool
 }
 
-// parse reads a pattern as Python's str.format does: two brackets stand for one.
+// parse parses a pattern as Python's str.format does: a doubled brace stands for one.
 func parse(pattern string) (all []segment, err error) {
 	for rest := pattern; rest != ""; {
 		at := strings.IndexAny(rest, "{}")
@@ -42,7 +42,8 @@ func parse(pattern string) (all []segment, err error) {
 		}
 		f := rest[at : end+1]
 		if !field.MatchString(f) {
-			return nil, fmt.Errorf("%s of %s is none of {minion}, {pillar[KEY]} and {grains[KEY]}", f, pattern)
+			return nil, fmt.Errorf("%s of %s is not {minion}, {pillar[KEY]} or {grains[KEY]}", f,
+				pattern)
 		}
 		all = append(all, segment{text: rest[:at]}, segment{f, true})
 		rest = rest[end+1:]
@@ -50,14 +51,15 @@ func parse(pattern string) (all []segment, err error) {
 	return all, nil
 }
 
-// expand puts values in the places of a pattern. Where a value is a list there is a result for each of its elements
-// (expand_pattern_lists of salt/utils/vault.py). The error wraps errMissing where one is not there.
+// expand replaces the fields of a pattern by values. For a list there is a result for each of its
+// elements (expand_pattern_lists of salt/utils/vault.py). The error wraps errMissing if a value is
+// missing.
 func expand(pattern string, values *data.Map) ([]string, error) {
 	found, err := parse(pattern)
 	if err != nil {
 		return nil, err
 	}
-	chosen := []map[string]string{{}} // what each field stands for, in each result
+	chosen := []map[string]string{{}} // the values of the fields, for each result
 	for i, part := range found {
 		if !part.field || slices.Contains(found[:i], part) {
 			continue
@@ -88,7 +90,7 @@ func expand(pattern string, values *data.Map) ([]string, error) {
 	return out, nil
 }
 
-// inPath reports whether a value stays below what a pattern has in front of it, and adds no query.
+// inPath reports whether a value stays below the prefix of a pattern, and adds no query.
 func inPath(v string) bool {
 	if strings.ContainsAny(v, "?#") {
 		return false
@@ -97,7 +99,7 @@ func inPath(v string) bool {
 	return !slices.Contains(parts, ".") && !slices.Contains(parts, "..")
 }
 
-// with gives a field each of its values, in each of the results so far.
+// with combines each of the results so far with each of a field's values.
 func with(chosen []map[string]string, f string, list []any) []map[string]string {
 	var out []map[string]string
 	for _, c := range chosen {
@@ -110,7 +112,7 @@ func with(chosen []map[string]string, f string, list []any) []map[string]string 
 	return out
 }
 
-// fill puts the values in their places: what stands in a value is no place.
+// fill replaces the fields by values. Fields within values are not replaced.
 func fill(pattern []segment, values map[string]string) string {
 	var out strings.Builder
 	for _, part := range pattern {
@@ -123,7 +125,8 @@ func fill(pattern []segment, values map[string]string) string {
 	return out.String()
 }
 
-// lookup returns the value of a field. As in Python a key of digits is the index of a list, or a number.
+// lookup returns the value of a field. As in Python a key of digits is the index of a list, or a
+// number.
 func lookup(f string, values *data.Map) (any, bool) {
 	parts := field.FindStringSubmatch(f)
 	v, ok := values.Get(parts[1])

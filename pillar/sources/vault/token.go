@@ -11,28 +11,28 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// maxTokens bounds the tokens that are kept.
+// maxTokens is the limit of cached tokens.
 const maxTokens = 10_000
 
-// tokens keeps those of the login and of minions while they last.
+// tokens caches the tokens of the login and of minions while they are valid.
 type tokens struct {
-	turn chan struct{} // of who logs in
+	turn chan struct{} // held during a login
 	mu   sync.Mutex
 	kept map[string]*token
 }
 
-// A token may be used so often, and until a time.
+// A token has a limited number of uses and an end of validity.
 type token struct {
 	value string
-	uses  int64 // left; 0 is without bound
+	uses  int64 // left; 0 means unlimited
 	until time.Time
 }
 
-// lasting is how long a token is kept of which Vault tells no lease.
-const lasting = time.Hour
+// defaultLease is the lifetime of a token for which Vault reports no lease.
+const defaultLease = time.Hour
 
 func newToken(auth *data.Map, uses int64) (*token, error) {
-	t := &token{value: auth.Text("client_token"), uses: uses, until: time.Now().Add(lasting)}
+	t := &token{value: auth.Text("client_token"), uses: uses, until: time.Now().Add(defaultLease)}
 	if t.value == "" {
 		return nil, errors.New("the answer to a login has no token")
 	}
@@ -42,7 +42,7 @@ func newToken(auth *data.Map, uses int64) (*token, error) {
 	return t, nil
 }
 
-// take returns a kept token and counts the use.
+// take returns a cached token and counts the use.
 func (k *tokens) take(key string) (string, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -73,12 +73,13 @@ func (k *tokens) forget(key string) {
 	delete(k.kept, key)
 }
 
-// loginKey names the token of a login; a change of the options makes it another.
+// loginKey returns the cache key of a login's token; it depends on the options.
 func loginKey(c *config) string {
-	return strings.Join([]string{"login", c.url, c.namespace, c.method, c.roleID, c.secretID, c.token}, "\x00")
+	return strings.Join([]string{"login", c.url, c.namespace, c.method, c.roleID, c.secretID,
+		c.token}, "\x00")
 }
 
-// of returns the token with which a minion's secrets are read.
+// of returns the token for reading a minion's secrets.
 func (k *tokens) of(ctx context.Context, r *reading) (string, error) {
 	if r.client.local {
 		return k.login(ctx, r.client)
@@ -103,10 +104,11 @@ func (k *tokens) of(ctx context.Context, r *reading) (string, error) {
 }
 
 func (r *reading) key(policies []string) string {
-	return strings.Join(append([]string{"minion", loginKey(r.client.config), r.client.role, r.q.ID}, policies...), "\x00")
+	return strings.Join(append([]string{"minion", loginKey(r.client.config), r.client.role, r.q.ID},
+		policies...), "\x00")
 }
 
-// drop forgets the token that a reading used.
+// drop removes the token that a reading used.
 func (k *tokens) drop(r *reading) {
 	if r.client.local {
 		k.forget(loginKey(r.client.config))
@@ -117,7 +119,7 @@ func (k *tokens) drop(r *reading) {
 	}
 }
 
-// policies are those of the minion; patterns of which a value is not there are left out.
+// policies returns those of the minion; patterns with a missing value are left out.
 func (r *reading) policies() ([]string, error) {
 	values := data.NewMap("minion", r.q.ID, "grains", r.q.Grains, "pillar", r.q.Pillar)
 	var all []string
@@ -140,10 +142,12 @@ func (r *reading) policies() ([]string, error) {
 	return all, nil
 }
 
-// issue makes a token of a minion, with another login where the one at hand is refused (generate_token).
+// issue creates a token for a minion. If the current login is refused it logs in again
+// (generate_token).
 func (k *tokens) issue(ctx context.Context, r *reading, policies []string) (*token, error) {
 	payload := map[string]any{"policies": policies, "num_uses": r.client.uses,
-		"meta": map[string]string{"saltstack-jid": "<no jid set>", "saltstack-minion": r.q.ID, "saltstack-user": "<no user set>"}}
+		"meta": map[string]string{"saltstack-jid": "<no jid set>", "saltstack-minion": r.q.ID,
+			"saltstack-user": "<no user set>"}}
 	if r.client.ttl != nil {
 		payload["explicit_max_ttl"] = data.Str(r.client.ttl)
 	}
@@ -177,7 +181,7 @@ func (k *tokens) login(ctx context.Context, c *client) (string, error) {
 		return c.token, nil
 	}
 	select {
-	case k.turn <- struct{}{}: // a wrapped token can be unwrapped once
+	case k.turn <- struct{}{}: // a wrapped token can only be unwrapped once
 		defer func() { <-k.turn }()
 	case <-ctx.Done():
 		return "", ctx.Err()
@@ -202,7 +206,7 @@ func (k *tokens) login(ctx context.Context, c *client) (string, error) {
 	return t.value, nil
 }
 
-// logIn asks for the token of a login.
+// logIn requests the token of a login.
 func (c *client) logIn(ctx context.Context) (*answer, error) {
 	if c.method == "wrapped_token" {
 		return c.do(ctx, "POST", "sys/wrapping/unwrap", c.token, nil)

@@ -1,5 +1,5 @@
-// Package vault is Salt's external pillar of that name: secrets of a HashiCorp Vault (salt/pillar/vault.py, salt/utils/vault.py and
-// generate_token of salt/runners/vault.py).
+// Package vault is Salt's external pillar of that name: secrets of a HashiCorp Vault
+// (salt/pillar/vault.py, salt/utils/vault.py and generate_token of salt/runners/vault.py).
 //
 //	vault:
 //	  url: https://vault.example.com:8200
@@ -12,13 +12,15 @@
 //	  - vault: path=secret/minions/{minion}
 //	  - vault: {conf: 'path=secret/roles/{pillar[roles]}', nesting_key: roles, merge_strategy: recurse, merge_lists: True}
 //
-// On a master each minion's secrets are read with a token of its own, which has its policies and lives as long as auth says; with
-// config_location: local, and without a master, the configured login reads them. Whether a path is of version 1 or 2 of the
-// key-value store Vault is asked.
+// On a master each minion's secrets are read with a token of its own, which has the minion's
+// policies and the lifetime in auth. With config_location: local, and without a master, the
+// configured login reads them. Vault is asked whether a path uses version 1 or 2 of the key-value
+// store.
 //
-// What differs: grains and pillar in policies are those of the compilation under way, not what the master has kept of an earlier
-// one; the master's own token is renewed when it is refused or its lease ends, not looked up before each use; tokens are kept in
-// memory alone; and answers that are neither a secret nor "not found" are told of as errors in the log.
+// Differences: grains and pillar in policies are those of the running compilation, not the master's
+// cached ones. The master's own token is renewed if it is refused or its lease ends, and not looked
+// up before each use. Tokens are only kept in memory. Responses that are neither a secret nor "not
+// found" are logged as errors.
 package vault
 
 import (
@@ -32,14 +34,14 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// Bounds of the requests of one entry.
+// Limits of the requests of one entry.
 const (
 	patience = time.Minute
 	places   = 16
 	maxPaths = 1000
 )
 
-// A Source is the external pillar vault. It keeps tokens, and what it knows of paths.
+// A Source is the external pillar vault. It caches tokens and the mounts of paths.
 type Source struct {
 	places chan struct{}
 	tokens tokens
@@ -48,7 +50,8 @@ type Source struct {
 
 // New returns the source.
 func New() *Source {
-	return &Source{places: make(chan struct{}, places), tokens: tokens{turn: make(chan struct{}, 1)}}
+	return &Source{places: make(chan struct{}, places),
+		tokens: tokens{turn: make(chan struct{}, 1)}}
 }
 
 var _ pillar.Checker = (*Source)(nil)
@@ -56,9 +59,9 @@ var _ pillar.Checker = (*Source)(nil)
 // Name implements pillar.Source.
 func (*Source) Name() string { return "vault" }
 
-// An entry is the arguments of one entry in ext_pillar.
+// An entry holds the arguments of one entry in ext_pillar.
 type entry struct {
-	pattern  string // of paths; "" where conf has none
+	pattern  string // of paths; "" if conf has none
 	nesting  any
 	strategy string
 	lists    bool
@@ -73,7 +76,8 @@ func readEntry(argument any, opts *data.Map) (*entry, error) {
 	if !ok {
 		return nil, errors.New("conf: expected path=PATH")
 	}
-	e := &entry{nesting: args.Value("nesting_key"), strategy: args.Text("merge_strategy"), lists: data.Truth(args.Value("merge_lists"))}
+	e := &entry{nesting: args.Value("nesting_key"), strategy: args.Text("merge_strategy"),
+		lists: data.Truth(args.Value("merge_lists"))}
 	for _, word := range strings.Fields(conf) {
 		if e.pattern == "" && strings.HasPrefix(word, "path=") {
 			e.pattern = strings.ReplaceAll(word, "path=", "")
@@ -146,7 +150,7 @@ func (s *Source) Pillar(ctx context.Context, q pillar.Query) (*data.Map, error) 
 	return found, nil
 }
 
-// A reading is the work for one minion and entry.
+// A reading is the state of one minion and entry.
 type reading struct {
 	*Source
 	q      pillar.Query
@@ -175,7 +179,7 @@ func (r *reading) all(ctx context.Context) (*data.Map, error) {
 	return out, nil
 }
 
-// secret returns what is at a path; nothing where there is no secret.
+// secret returns the secret at a path; nil if there is none.
 func (r *reading) secret(ctx context.Context, path string) (*data.Map, error) {
 	version2, path, err := r.locate(ctx, path)
 	if err != nil {
@@ -199,7 +203,7 @@ func (r *reading) secret(ctx context.Context, path string) (*data.Map, error) {
 	return found, nil
 }
 
-// ask reads a path with the minion's token; one that is refused is replaced once.
+// ask reads a path with the minion's token; a refused token is replaced once.
 func (r *reading) ask(ctx context.Context, path string) (*answer, error) {
 	for again := false; ; again = true {
 		token, err := r.tokens.of(ctx, r)
@@ -218,7 +222,8 @@ func (r *reading) ask(ctx context.Context, path string) (*answer, error) {
 	}
 }
 
-// locate tells whether a path is of version 2 of the key-value store, and where its data is then (vault.is_v2).
+// locate reports whether a path uses version 2 of the key-value store, and the path of its data
+// (vault.is_v2).
 func (r *reading) locate(ctx context.Context, path string) (version2 bool, at string, err error) {
 	m, known := r.mounts.get(r.client, path)
 	if !known {
@@ -241,7 +246,7 @@ func (r *reading) locate(ctx context.Context, path string) (version2 bool, at st
 	return true, dataPath(path, m.path), nil
 }
 
-// dataPath puts data behind the mount of a path (vault._v2_the_path).
+// dataPath inserts data after the mount of a path (vault._v2_the_path).
 func dataPath(path, mount string) string {
 	path, mount = strings.Trim(path, "/"), strings.Trim(mount, "/")
 	if meta := mount + "/metadata"; strings.HasPrefix(path, meta) {
@@ -253,7 +258,7 @@ func dataPath(path, mount string) string {
 	return strings.Replace(path, mount, mount+"/data", 1)
 }
 
-// config is the option vault.
+// config holds the option vault.
 type config struct {
 	url, namespace, verify string
 	insecure               bool
@@ -264,7 +269,7 @@ type config struct {
 	ttl                    any
 	role                   string
 	policies               []string
-	local                  bool // the configured login reads, not tokens of minions
+	local                  bool // read with the configured login, not with tokens of minions
 }
 
 func readConfig(opts *data.Map) (*config, error) {
@@ -273,10 +278,14 @@ func readConfig(opts *data.Map) (*config, error) {
 	if m == nil || auth == nil {
 		return nil, errors.New("vault: expected a dictionary with url and auth")
 	}
-	c := &config{url: strings.TrimRight(m.Text("url"), "/"), namespace: m.Text("namespace"), verify: m.Text("verify"), insecure: m.Value("verify") == false,
-		method: auth.Text("method"), token: auth.Text("token"), roleID: auth.Text("role_id"), secretID: auth.Text("secret_id"), hasSecret: auth.Has("secret_id"),
-		uses: 1, ttl: auth.Value("ttl"), role: m.Text("role_name"), policies: []string{"saltstack/minion/{minion}", "saltstack/minions"},
-		local: m.Text("config_location") == "local" || m.Text("config_location") == "" && opts.Text("__role") != "master"}
+	c := &config{url: strings.TrimRight(m.Text("url"), "/"), namespace: m.Text("namespace"),
+		verify: m.Text("verify"), insecure: m.Value("verify") == false,
+		method: auth.Text("method"), token: auth.Text("token"), roleID: auth.Text("role_id"),
+		secretID: auth.Text("secret_id"), hasSecret: auth.Has("secret_id"),
+		uses: 1, ttl: auth.Value("ttl"), role: m.Text("role_name"),
+		policies: []string{"saltstack/minion/{minion}", "saltstack/minions"},
+		local: m.Text("config_location") == "local" || m.Text("config_location") == "" &&
+			opts.Text("__role") != "master"}
 	if v, ok := auth.Get("uses"); ok && v != nil {
 		if c.uses, ok = v.(int64); !ok {
 			return nil, errors.New("vault: auth: uses: expected a number")

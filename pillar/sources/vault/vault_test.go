@@ -17,8 +17,8 @@ import (
 	"github.com/brineproject/brine/pillar"
 )
 
-// A fake speaks the parts of Vault's HTTP API that are used here, as its documentation has them: mounts of the key-value
-// store, logins, tokens with policies and numbers of uses.
+// A fake implements the used parts of Vault's HTTP API, according to its documentation: mounts of
+// the key-value store, logins, tokens with policies and numbers of uses.
 type fake struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -34,10 +34,12 @@ type issued struct {
 	uses     int // left; 0 is without bound
 }
 
-// serve starts a fake and returns the option vault that names it.
+// serve starts a fake and returns the option vault for it.
 func serve(t *testing.T, auth *data.Map) (*fake, *data.Map) {
 	t.Helper()
-	f := &fake{t: t, asked: map[string]int{}, tokens: map[string]*issued{"s.root": {policies: []string{"root"}}, "s.wrap": {policies: []string{"wrap"}, uses: 1}},
+	f := &fake{t: t, asked: map[string]int{},
+		tokens: map[string]*issued{"s.root": {policies: []string{"root"}},
+			"s.wrap": {policies: []string{"wrap"}, uses: 1}},
 		secrets: map[string]string{
 			"v1/common":            `{"data": {"b": "1", "a": {"x": 1}, "l": [1]}}`,
 			"v1/minions/web1":      `{"data": {"mine": "hunter2"}}`,
@@ -125,7 +127,7 @@ func (f *fake) mount(w http.ResponseWriter, path string) {
 	}
 }
 
-// secret gives what is under minions to those with the policy of that minion alone.
+// secret returns secrets under minions only to tokens with the policy of that minion.
 func (f *fake) secret(w http.ResponseWriter, by *issued, path string) {
 	id, own := strings.CutPrefix(path, "v1/minions/")
 	if own && !slices.Contains(by.policies, "root") && !slices.Contains(by.policies, "saltstack/minion/"+id) {
@@ -148,7 +150,7 @@ func (f *fake) count(what string) int {
 	return f.asked[what]
 }
 
-// asker asks one source for the pillar of web1.
+// asker calls one source for the pillar of web1.
 type asker struct {
 	source *Source
 	opts   *data.Map
@@ -161,8 +163,10 @@ func onMaster(vault *data.Map) asker {
 func (a asker) ask(t *testing.T, argument any) (*data.Map, error, string) {
 	t.Helper()
 	log, told := logtest.NewNullLogger()
-	q := pillar.Query{ID: "web1", Argument: argument, Opts: a.opts, Log: log, Grains: data.NewMap("roles", []any{"Web", "cache"}),
-		Pillar: data.NewMap("roles", []any{"web", "cache host"}, "n", int64(1), "deep", data.NewMap("l", []any{"common"}))}
+	q := pillar.Query{ID: "web1", Argument: argument, Opts: a.opts, Log: log,
+		Grains: data.NewMap("roles", []any{"Web", "cache"}),
+		Pillar: data.NewMap("roles", []any{"web", "cache host"}, "n", int64(1),
+			"deep", data.NewMap("l", []any{"common"}))}
 	got, err := a.source.Pillar(t.Context(), q)
 	text := ""
 	for _, e := range told.AllEntries() {
@@ -187,7 +191,8 @@ func TestPathsOfBothVersions(t *testing.T) {
 		a.want(t, "other path=v2/common path=v1/common", "{'b': '2', 'l': [2]}")
 		a.want(t, "path=v2/data/common", "{'b': '2', 'l': [2]}")
 		a.want(t, "path=v2/metadata/common", "{'b': '2', 'l': [2]}")
-		a.want(t, data.NewMap("conf", "path=v1/common", "nesting_key", "n"), "{'n': {'b': '1', 'a': {'x': 1}, 'l': [1]}}")
+		a.want(t, data.NewMap("conf", "path=v1/common", "nesting_key", "n"),
+			"{'n': {'b': '1', 'a': {'x': 1}, 'l': [1]}}")
 		a.want(t, "path=v1/minions/{minion}", "{'mine': 'hunter2'}")
 		a.want(t, "path=v2/r/{pillar[roles]}", "{'role': 'cache', 'a': {'y': 2}}")
 		a.want(t, "path=v2/{pillar[deep][l][0]}", "{'b': '2', 'l': [2]}")
@@ -213,12 +218,14 @@ func TestMergingOfSeveralPaths(t *testing.T) {
 
 func TestAMinionsTokenHasItsPoliciesAndNoMore(t *testing.T) {
 	f, option := serve(t, data.NewMap("method", "token", "token", "s.root", "ttl", "60s"))
-	option.Set("policies", []any{"saltstack/minion/{minion}", "saltstack/by-role/{grains[roles]}", "x/{grains[nothing]}", "{{y}}"})
+	option.Set("policies", []any{"saltstack/minion/{minion}", "saltstack/by-role/{grains[roles]}",
+		"x/{grains[nothing]}", "{{y}}"})
 	option.Set("role_name", "salt")
 	a := onMaster(option)
 	a.want(t, "path=v1/minions/web1", "{'mine': 'hunter2'}")
 	got, err, log := a.ask(t, "path=v1/minions/db1")
-	if err != nil || got.Len() != 0 || !strings.Contains(log, "Could not resolve policy pattern x/{grains[nothing]} for minion web1") ||
+	if err != nil || got.Len() != 0 ||
+		!strings.Contains(log, "Could not resolve policy pattern x/{grains[nothing]} for minion web1") ||
 		!strings.Contains(log, "Error from vault: HTTP 403 for v1/minions/db1") {
 		t.Errorf("another's secret: %s, %v, log %s", data.Repr(got), err, log)
 	}
@@ -247,7 +254,8 @@ func TestATokenOfSeveralUsesIsUsedSoOften(t *testing.T) {
 }
 
 func TestLogins(t *testing.T) {
-	f, option := serve(t, data.NewMap("method", "approle", "role_id", "role", "secret_id", "secret", "uses", int64(0)))
+	f, option := serve(t, data.NewMap("method", "approle", "role_id", "role", "secret_id", "secret",
+		"uses", int64(0)))
 	a := onMaster(option)
 	for range 2 {
 		a.want(t, "path=v1/common", "{'b': '1', 'a': {'x': 1}, 'l': [1]}")
@@ -274,7 +282,8 @@ func TestLogins(t *testing.T) {
 	if len(f.created) != 0 || f.count("POST sys/wrapping/unwrap") != 1 {
 		t.Errorf("%d tokens were made, %d unwrapped", len(f.created), f.count("POST sys/wrapping/unwrap"))
 	}
-	a = asker{New(), data.NewMap("vault", data.NewMap("url", option.Value("url"), "namespace", "ops", "auth", data.NewMap("method", "token", "token", "s.root")), "__role", "minion")}
+	a = asker{New(), data.NewMap("vault", data.NewMap("url", option.Value("url"), "namespace",
+		"ops", "auth", data.NewMap("method", "token", "token", "s.root")), "__role", "minion")}
 	a.want(t, "path=v1/minions/db1", "{'other': 'hunter3'}")
 }
 
@@ -289,20 +298,25 @@ func TestErrorsShowNoSecrets(t *testing.T) {
 	} {
 		change()
 		got, err, log := onMaster(option).ask(t, "path=v1/common")
-		if got.Len() != 0 || err == nil || err.Error() != "no answer of Vault; please see the master's log" || strings.Contains(log, "hunter2") || !strings.Contains(log, "ext_pillar vault for web1: ") {
+		if got.Len() != 0 || err == nil ||
+			err.Error() != "no answer of Vault; please see the master's log" ||
+			strings.Contains(log, "hunter2") || !strings.Contains(log, "ext_pillar vault for web1: ") {
 			t.Errorf("%s: %s, %v, log %s", name, data.Repr(got), err, log)
 		}
 	}
 	_, option = serve(t, data.NewMap("method", "token", "token", "s.root"))
 	got, err, log := onMaster(option).ask(t, "path=v1/fails")
-	if got.Len() != 0 || err != nil || !strings.Contains(log, "Error from vault: HTTP 500 for v1/fails") || strings.Contains(log, "hunter2") {
+	if got.Len() != 0 || err != nil ||
+		!strings.Contains(log, "Error from vault: HTTP 500 for v1/fails") ||
+		strings.Contains(log, "hunter2") {
 		t.Errorf("%s, %v, log %s", data.Repr(got), err, log)
 	}
 }
 
-func TestAVaultThatCompilesItsOwnPoliciesGetsNothing(t *testing.T) {
+func TestVaultRecursionInPolicies(t *testing.T) {
 	f, option := serve(t, data.NewMap("method", "token", "token", "s.root"))
-	q := pillar.Query{ID: "web1", Argument: "path=v1/common", Opts: data.NewMap("vault", option), ExtraMinionData: data.NewMap("_vault_runner_is_compiling_pillar_templates", true)}
+	q := pillar.Query{ID: "web1", Argument: "path=v1/common", Opts: data.NewMap("vault", option),
+		ExtraMinionData: data.NewMap("_vault_runner_is_compiling_pillar_templates", true)}
 	if got, err := New().Pillar(t.Context(), q); got.Len() != 0 || err != nil || len(f.asked) != 0 {
 		t.Errorf("%s, %v, %v", data.Repr(got), err, f.asked)
 	}
@@ -320,28 +334,34 @@ func TestEntriesAreChecked(t *testing.T) {
 		{data.NewMap("conf", "path=secret/{pillar[a][b]}", "nesting_key", "x"), good, ""},
 		{"secret/{minion}", good, "conf: expected path=PATH"},
 		{data.NewMap("path", "x"), good, "unexpected keyword argument 'path'"},
-		{"path=secret/{id}", good, "{id} of secret/{id} is none of"},
+		{"path=secret/{id}", good, "{id} of secret/{id} is not {minion}"},
 		{"path=secret/{minion", good, "a bracket of secret/{minion has no other"},
 		{"path=x", nil, "vault: expected a dictionary with url and auth"},
 		{"path=x", with("url", "vault:8200"), "vault: url: expected an address"},
 		{"path=x", with("auth", data.NewMap("method", "ldap")), "vault: auth: method: expected"},
 		{"path=x", with("auth", data.NewMap("method", "approle")), "vault: auth: role_id is not set"},
 		{"path=x", with("auth", data.NewMap("method", "token")), "vault: auth: token is not set"},
-		{"path=x", with("auth", data.NewMap("method", "token", "token", "x", "uses", "1")), "vault: auth: uses: expected a number"},
-		{"path=x", with("policies", []any{"{x}"}), "vault: policies: {x} of {x} is none of"},
+		{"path=x", with("auth", data.NewMap("method", "token", "token", "x", "uses", "1")),
+			"vault: auth: uses: expected a number"},
+		{"path=x", with("policies", []any{"{x}"}), "vault: policies: {x} of {x} is not {minion}"},
 	} {
 		err := New().Check(c.argument, data.NewMap("vault", c.vault))
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", data.Repr(c.argument), err, c.want)
 		}
 	}
 }
 
 func TestPatterns(t *testing.T) {
-	values := data.NewMap("minion", "{pillar[s]}", "pillar", data.NewMap("l", []any{"a", "b"}, "m", []any{int64(1), int64(2)}, "s", "secret", int64(7), "seven"))
+	values := data.NewMap("minion", "{pillar[s]}",
+		"pillar", data.NewMap("l", []any{"a", "b"}, "m", []any{int64(1), int64(2)}, "s",
+			"secret", int64(7), "seven"))
 	for pattern, want := range map[string]string{
-		"x": "[x]", "{minion}": "[{pillar[s]}]", "{pillar[l]}/{pillar[m]}": "[a/1 a/2 b/1 b/2]", "{pillar[l]}{pillar[l]}": "[aa bb]", "{{{pillar[s]}}}": "[{secret}]",
-		"{pillar[7]}": "[seven]", "{pillar[l][1]}": "[b]", "{pillar[l][2]}": "missing", "{pillar[s][a]}": "missing", "{grains[a]}": "missing",
+		"x": "[x]", "{minion}": "[{pillar[s]}]", "{pillar[l]}/{pillar[m]}": "[a/1 a/2 b/1 b/2]",
+		"{pillar[l]}{pillar[l]}": "[aa bb]", "{{{pillar[s]}}}": "[{secret}]",
+		"{pillar[7]}": "[seven]", "{pillar[l][1]}": "[b]", "{pillar[l][2]}": "missing",
+		"{pillar[s][a]}": "missing", "{grains[a]}": "missing",
 	} {
 		got, err := expand(pattern, values)
 		text := fmt.Sprint(got)
@@ -362,14 +382,16 @@ func TestPatterns(t *testing.T) {
 func TestValuesStayInTheirPlace(t *testing.T) {
 	const pattern = "secret/{grains[role]}/x"
 	for value, ok := range map[string]bool{
-		"web": true, "web/a": true, "a..b": true, "...": true, "": true, ".": false, "..": false, "../../sys": false, "a/./b": false, "a?list=true": false, "a#b": false,
+		"web": true, "web/a": true, "a..b": true, "...": true, "": true, ".": false, "..": false,
+		"../../sys": false, "a/./b": false, "a?list=true": false, "a#b": false,
 	} {
 		for _, v := range []any{value, []any{"web", value}} {
 			_, err := expand(pattern, data.NewMap("grains", data.NewMap("role", v)))
 			if ok != (err == nil) || errors.Is(err, errMissing) {
 				t.Errorf("%q: %v", value, err)
 			}
-			if err != nil && (!strings.Contains(err.Error(), pattern) || len(value) > 2 && strings.Contains(err.Error(), value)) {
+			if err != nil && (!strings.Contains(err.Error(), pattern) || len(value) > 2 &&
+				strings.Contains(err.Error(), value)) {
 				t.Errorf("%q: the error shows the value, or not the pattern: %s", value, err)
 			}
 		}
@@ -380,7 +402,8 @@ func FuzzExpand(f *testing.F) {
 	f.Add("secret/{minion}/{pillar[a][0]}", "x")
 	f.Add("{{{grains[a]}}}", "{minion}")
 	f.Fuzz(func(t *testing.T, pattern, value string) {
-		got, err := expand(pattern, data.NewMap("minion", value, "pillar", data.NewMap("a", []any{value, int64(1)}), "grains", data.NewMap("a", value)))
+		got, err := expand(pattern, data.NewMap("minion", value,
+			"pillar", data.NewMap("a", []any{value, int64(1)}), "grains", data.NewMap("a", value)))
 		if err == nil && len(got) == 0 {
 			t.Error("nothing")
 		}

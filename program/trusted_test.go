@@ -1,0 +1,57 @@
+//go:build unix
+
+package program_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/internal/test/need"
+	"github.com/brineproject/brine/program"
+)
+
+func TestTrusted(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, d := range []struct {
+		name string
+		mode os.FileMode
+	}{{"own", 0o755}, {"group", 0o775}, {"open", 0o777}, {"open/below", 0o755}, {"sticky", 0o777 | os.ModeSticky}, {"sticky/below", 0o755}} {
+		if err := os.MkdirAll(at(d.name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(at(d.name), d.mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("open/below", at("link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"own": "", "sticky/below": "", "group": "group has mode 0775", "open": "open has mode 0777",
+		"open/below": "open has mode 0777", "sticky": "sticky has mode 1777", "link": "open has mode 0777", "nothing": "no such file"} {
+		checkTrust(t, at(name), want)
+	}
+}
+
+func TestTrustedOwner(t *testing.T) {
+	need.Root(t, "to give a directory to somebody")
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "theirs", "ours"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(filepath.Join(dir, "theirs"), 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	checkTrust(t, filepath.Join(dir, "theirs"), "theirs belongs to the user with the id 12345")
+	checkTrust(t, filepath.Join(dir, "theirs", "ours"), "theirs belongs to the user with the id 12345")
+}
+
+func checkTrust(t *testing.T, path, want string) {
+	t.Helper()
+	err := program.Trusted(path)
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("Trusted(%s) = %v, want %q", path, err, want)
+	}
+}

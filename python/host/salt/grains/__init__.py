@@ -1,0 +1,1 @@
+"""Grains that own grains build on."""

@@ -1,0 +1,1 @@
+"""The functions of Brine's sdb as modules."""

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package file
-
-func strangersLink(string) string { return "" }
