@@ -151,7 +151,8 @@ func (f *Files) bound(funcs []loader.Func, env *loader.Env) []loader.Func {
 		return funcs
 	}
 	view := &Files{host: f.host, kind: f.kind, env: env, listed: f.listed, Extra: f.Extra,
-		Rendering: f.Rendering, builtin: f.builtin, known: map[string]*plugin{}}
+		Rendering: f.Rendering, Live: f.Live, Progress: f.Progress, builtin: f.builtin,
+		known: map[string]*plugin{}}
 	out := make([]loader.Func, len(funcs))
 	for i, fn := range funcs {
 		own := *fn.(*function)

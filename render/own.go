@@ -12,7 +12,7 @@ import (
 // (salt/loader/__init__.py, render).
 type own struct {
 	name   string
-	render loader.Func
+	render loader.Binder
 	over   bool // its file has the name of the renderer, so it replaces a built-in one
 }
 
@@ -21,11 +21,12 @@ func (e *Engine) own(name string) *own {
 	if e.users == nil || name == "" || strings.Contains(name, ".") {
 		return nil
 	}
-	f, ok := e.users.Func(name + ".render")
-	if !ok {
+	f, _ := e.users.Func(name + ".render")
+	render, ok := f.(loader.Binder)
+	if !ok { // Brine's own renderers are no functions of the registry
 		return nil
 	}
-	return &own{name: name, render: f, over: e.users.Provider(name) == name}
+	return &own{name: name, render: render, over: e.users.Provider(name) == name}
 }
 
 // Reload makes the engine look for users' renderers again, whose files may have changed.
@@ -59,8 +60,7 @@ func (o *own) Render(ctx context.Context, s *Step) (any, error) {
 	if s.Argument != "" {
 		words.Set("argline", s.Argument)
 	}
-	v, err := o.render.Call(ctx, &loader.Bound{Values: []any{s.Data, s.SaltEnv, s.SLS},
-		Args: []any{}, Kwargs: words})
+	v, err := o.render.CallWith(ctx, []any{s.Data, s.SaltEnv, s.SLS}, words)
 	if err != nil {
 		return nil, Raised(err)
 	}

@@ -132,8 +132,6 @@ func TestWhatSaltCallSaysOfTrouble(t *testing.T) {
 			"Traceback (most recent call last):\nKeyError: 'Pillar key not found: nothere'\n", 1},
 		{"pillar.keys nothere", "", "[ERROR   ] An un-handled exception was caught by Salt's global exception handler:\n" +
 			"Traceback (most recent call last):\nKeyError: 'Pillar key not found: nothere'\n", 1},
-		{"-m alt/m --states-dir alt/s test.ping", "True",
-			"modules in Python, which salt-call does not run", 0},
 		{"--return nosuch test.ping", "True", "returner nosuch", 0},
 		{"-d nothere", "", "", 0},
 		{"-d pillar.ls", "pillar.ls:\n", "", 0},

