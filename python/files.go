@@ -207,7 +207,7 @@ func (f *Files) describe(p *plugin, d *data.Map) {
 	p.name, p.aliases = data.Str(d.Value("name")), data.TextsOf(d.Value("aliases"))
 	p.doc, _ = d.Value("doc").(string)
 	p.reason, p.refused = d.Value("reason").(string)
-	p.trusted = data.Truth(d.Value("trusted"))
+	p.trusted = data.Truth(d.Value("safe"))
 	f.logProblems(d.Value("problems"))
 	for _, v := range listOf(d.Value("functions")) {
 		if one, ok := v.(*data.Map); ok {

@@ -135,7 +135,12 @@ func (p *program) start(
 	if err != nil {
 		return nil, &config.About{Option: "ssl", Err: err}
 	}
-	own := code.New(code.Options{Opts: p.opts(p.cfg), Daemon: true, Log: log.Logger})
+	lib := &library{opts: p.opts(p.cfg), log: log}
+	own := code.New(code.Options{Opts: lib.opts, Daemon: true, Log: log.Logger, Services: lib.services()})
+	if err := own.Check(); err != nil {
+		own.Close()
+		return nil, &config.About{Option: "python_salt", Err: err}
+	}
 	m, err := master.New(ctx, p.cfg, master.Options{
 		Ports: ports, BeforeOpen: ready, Log: log, Own: own,
 		Jobs: JobCache(p.cfg, log), ExtJobs: ExtJobCache(p.cfg, log),
@@ -151,6 +156,7 @@ func (p *program) start(
 		own.Close()
 		return nil, err
 	}
+	lib.master.Store(m)
 	p.own = own
 	reply, publish := m.Addrs()
 	log.Infof("The salt master is listening on %s (requests) and %s (publications)", reply, publish)

@@ -19,10 +19,11 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/internal/test/vectors"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
 )
 
-// An ownMaster is a master with users' own plug-ins, which lie in the directory ext.
+// An ownMaster is a master with users' own plug-ins, which lie in the directory m/ext.
 type ownMaster struct {
 	*testsalt.Master
 	dir   string
@@ -39,7 +40,7 @@ func startOwn(t *testing.T, dir string, files map[string]string, lines ...string
 	for name, text := range files {
 		o.write(t, name, text)
 	}
-	lines = append(lines, "id: vm_master", "extension_modules: DIR/ext", "timeout: 20",
+	lines = append(lines, "id: vm_master", "extension_modules: DIR/m/ext", "timeout: 20",
 		"file_roots: {base: [DIR/salt]}", "pillar_roots: {base: [DIR/pillar]}")
 	for i, line := range lines {
 		lines[i] = strings.ReplaceAll(line, "DIR", dir)
@@ -58,6 +59,16 @@ func (o *ownMaster) write(t *testing.T, name, text string) {
 func (o *ownMaster) runner(t *testing.T, fun string, args []any, words *data.Map) any {
 	t.Helper()
 	return o.control(t, "runner", fun, args, words).Value("return")
+}
+
+// pillar returns the pillar of a minion. That of the runner pillar.show_pillar is hidden in events.
+func (o *ownMaster) pillar(t *testing.T, id string) *data.Map {
+	t.Helper()
+	found, err := o.Master.Master.CompilePillar(t.Context(), id, data.NewMap("id", id), loader.PillarQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 func (o *ownMaster) control(
@@ -164,7 +175,7 @@ func (v masterVector) files() map[string]string {
 	placed := map[string]string{}
 	for name, text := range v.Files {
 		if kind, ok := strings.CutPrefix(name, "salt/_"); ok {
-			name = "ext/" + kind
+			name = "m/ext/" + kind
 		}
 		placed[name] = strings.ReplaceAll(text, "{ROOT}", "DIR")
 	}
@@ -282,17 +293,17 @@ func TestOwnCodeRendersOnAMaster(t *testing.T) {
 	dir := testsalt.Dir(t)
 	told := lines(t, filepath.Join(dir, "told"))
 	o := startOwn(t, dir, map[string]string{
-		"pillar/top.sls":         "base: {'*': [code, shouted]}\n",
-		"pillar/code.sls":        "#!py\ndef run():\n    return {'who': opts['id'], 'own': salt['om.twice'](3)}\n",
-		"pillar/shouted.sls":     "#!shout|yaml\nloud: quiet\n",
-		"ext/renderers/shout.py": "def render(text, saltenv='base', sls='', **kwargs):\n    text = text if isinstance(text, str) else text.read()\n    return text.replace('quiet', 'QUIET')\n",
-		"ext/modules/om.py":      "def twice(n):\n    return [n, 2 * n, __opts__['__role']]\n",
-		"ext/states/os1.py":      "def made(name):\n    return {'name': name, 'result': True, 'comment': str(__salt__['om.twice'](4)), 'changes': {}}\n",
-		"ext/runners/tell.py":    "def line(text):\n    with open('DIR/told', 'a') as f:\n        f.write(text + chr(10))\n",
-		"react.sls":              "#!py\ndef run():\n    return {'x': {'runner.tell.line': [{'args': [{'text': 'reacted to ' + tag + ' ' + data['word']}]}]}}\n",
-		"salt/orch.sls":          "#!py\ndef run():\n    return {'a': {'os1.made': []}, 'b': {'salt.runner': [{'name': 'tell.line'}, {'text': 'orchestrated'}]}}\n",
+		"pillar/top.sls":           "base: {'*': [code, shouted]}\n",
+		"pillar/code.sls":          "#!py\ndef run():\n    return {'who': opts['id'], 'own': salt['om.twice'](3)}\n",
+		"pillar/shouted.sls":       "#!shout|yaml\nloud: quiet\n",
+		"m/ext/renderers/shout.py": "def render(text, saltenv='base', sls='', **kwargs):\n    text = text if isinstance(text, str) else text.read()\n    return text.replace('quiet', 'QUIET')\n",
+		"m/ext/modules/om.py":      "def twice(n):\n    return [n, 2 * n, __opts__['__role']]\n",
+		"m/ext/states/os1.py":      "def made(name):\n    return {'name': name, 'result': True, 'comment': str(__salt__['om.twice'](4)), 'changes': {}}\n",
+		"m/ext/runners/tell.py":    "def line(text):\n    with open('DIR/told', 'a') as f:\n        f.write(text + chr(10))\n",
+		"react.sls":                "#!py\ndef run():\n    return {'x': {'runner.tell.line': [{'args': [{'text': 'reacted to ' + tag + ' ' + data['word']}]}]}}\n",
+		"salt/orch.sls":            "#!py\ndef run():\n    return {'a': {'os1.made': []}, 'b': {'salt.runner': [{'name': 'tell.line'}, {'text': 'orchestrated'}]}}\n",
 	}, "reactor: [{'own/*': [DIR/react.sls]}]")
-	got := data.Repr(o.runner(t, "pillar.show_pillar", []any{"web7"}, nil))
+	got := data.Repr(o.pillar(t, "web7"))
 	if want := "{'who': 'web7', 'own': [3, 6, 'master'], 'loud': 'QUIET'}"; got != want {
 		t.Errorf("pillar: got %s\nwant %s", got, want)
 	}
@@ -317,19 +328,19 @@ func TestOwnCodeRendersOnAMaster(t *testing.T) {
 // exception and one that returns no dictionary.
 func TestOwnPillars(t *testing.T) {
 	o := startOwn(t, testsalt.Dir(t), map[string]string{
-		"pillar/top.sls":      "base: {'*': [p]}\n",
-		"pillar/p.sls":        "seen: {{ pillar.get('alist', 'nothing') }}\nfiles: 1\n",
-		"ext/pillar/alist.py": "def ext_pillar(minion_id, pillar, *args):\n    return {'alist': list(args)}\n",
-		"ext/pillar/adict.py": "def ext_pillar(minion_id, pillar, a, b=2):\n    return {'adict': [a, b, __opts__['id'], sorted(pillar)]}\n",
-		"ext/pillar/one.py":   "def ext_pillar(minion_id, pillar, arg):\n    pillar['one'] = arg\n    return pillar\n",
-		"ext/pillar/bad.py":   "def ext_pillar(minion_id, pillar, arg):\n    raise ValueError('ext broke')\n",
-		"ext/pillar/wrong.py": "def ext_pillar(minion_id, pillar, arg):\n    return [arg]\n",
-		"ext/pillar/off.py":   "def __virtual__():\n    return False, 'not here'\n\n\ndef ext_pillar(minion_id, pillar, arg):\n    return {'off': arg}\n",
+		"pillar/top.sls":        "base: {'*': [p]}\n",
+		"pillar/p.sls":          "seen: {{ pillar.get('alist', 'nothing') }}\nfiles: 1\n",
+		"m/ext/pillar/alist.py": "def ext_pillar(minion_id, pillar, *args):\n    return {'alist': list(args)}\n",
+		"m/ext/pillar/adict.py": "def ext_pillar(minion_id, pillar, a, b=2):\n    return {'adict': [a, b, __opts__['id'], sorted(pillar)]}\n",
+		"m/ext/pillar/one.py":   "def ext_pillar(minion_id, pillar, arg):\n    pillar['one'] = arg\n    return pillar\n",
+		"m/ext/pillar/bad.py":   "def ext_pillar(minion_id, pillar, arg):\n    raise ValueError('ext broke')\n",
+		"m/ext/pillar/wrong.py": "def ext_pillar(minion_id, pillar, arg):\n    return [arg]\n",
+		"m/ext/pillar/off.py":   "def __virtual__():\n    return False, 'not here'\n\n\ndef ext_pillar(minion_id, pillar, arg):\n    return {'off': arg}\n",
 		// an own file replaces the external pillar of that name
-		"ext/pillar/cmd_json.py": "def ext_pillar(minion_id, pillar, arg):\n    return {'cmd_json': arg}\n",
+		"m/ext/pillar/cmd_json.py": "def ext_pillar(minion_id, pillar, arg):\n    return {'cmd_json': arg}\n",
 	}, "ext_pillar_first: True", "ext_pillar: [{alist: [1, x]}, {adict: {a: 5}}, {one: text}, "+
 		"{bad: 1}, {wrong: 1}, {off: 1}, {cmd_json: mine}]")
-	got, _ := o.runner(t, "pillar.show_pillar", []any{"web7"}, nil).(*data.Map)
+	got := o.pillar(t, "web7")
 	for name, want := range map[string]string{
 		"alist": "[1, 'x']", "adict": "[5, 2, 'web7', ['alist']]", "one": "'text'", "seen": "[1, 'x']",
 		"files": "1", "off": "None", "cmd_json": "'mine'",
@@ -348,19 +359,19 @@ func TestSlowOwnPillarDelaysNoOther(t *testing.T) {
 	dir := testsalt.Dir(t)
 	g := newGate(t, dir)
 	o := startOwn(t, dir, map[string]string{
-		"ext/pillar/slow.py": "def ext_pillar(minion_id, pillar, arg):\n    if minion_id == 'slow':\n" +
+		"m/ext/pillar/slow.py": "def ext_pillar(minion_id, pillar, arg):\n    if minion_id == 'slow':\n" +
 			"        with open('DIR/up', 'w') as f:\n            f.write('x' + chr(10))\n" +
 			"        with open('DIR/down') as f:\n            f.readline()\n    return {'got': minion_id}\n",
 	}, "ext_pillar: [{slow: 1}]")
 	done := make(chan any, 1)
-	local := o.Client(t)
 	go func() {
-		job, err := local.Control(t.Context(), "runner", "pillar.show_pillar", []any{"slow"}, nil)
+		found, err := o.Master.Master.CompilePillar(t.Context(), "slow", data.NewMap("id", "slow"),
+			loader.PillarQuery{})
 		if err != nil {
 			done <- err
 			return
 		}
-		done <- job.Value("return")
+		done <- found
 	}()
 	g.await(t)
 	bus := o.Listen(t, "salt/minion/")
@@ -381,11 +392,11 @@ func TestFaultsOfOwnCodeStopNoMaster(t *testing.T) {
 	dir := testsalt.Dir(t)
 	starts := lines(t, filepath.Join(dir, "starts"))
 	o := startOwn(t, dir, map[string]string{
-		"ext/runners/r.py":      "import os\n\n\ndef crash():\n    os._exit(3)\n\n\ndef fine():\n    return 'fine'\n",
-		"ext/runners/broken.py": "def f(:\n",
-		"ext/engines/fails.py":  "def start():\n    with open('DIR/starts', 'a') as f:\n        f.write('start' + chr(10))\n    raise ValueError('engine broke')\n",
-		"ext/returners/sour.py": "def save_load(jid, load, minions=None):\n    raise ValueError('no')\n\n\ndef returner(ret):\n    raise ValueError('no')\n\n\ndef event_return(events):\n    raise ValueError('no')\n",
-		"ext/tops/badtop.py":    "def top(**kwargs):\n    raise ValueError('no top')\n",
+		"m/ext/runners/r.py":      "import os\n\n\ndef crash():\n    os._exit(3)\n\n\ndef fine():\n    return 'fine'\n",
+		"m/ext/runners/broken.py": "def f(:\n",
+		"m/ext/engines/fails.py":  "def start():\n    with open('DIR/starts', 'a') as f:\n        f.write('start' + chr(10))\n    raise ValueError('engine broke')\n",
+		"m/ext/returners/sour.py": "def save_load(jid, load, minions=None):\n    raise ValueError('no')\n\n\ndef returner(ret):\n    raise ValueError('no')\n\n\ndef event_return(events):\n    raise ValueError('no')\n",
+		"m/ext/tops/badtop.py":    "def top(**kwargs):\n    raise ValueError('no top')\n",
 	}, "engines: [fails, absent]", "master_job_cache: sour", "event_return: sour",
 		"master_tops: {badtop: 1, ext_nodes: echo}")
 	for range 3 {
@@ -398,8 +409,8 @@ func TestFaultsOfOwnCodeStopNoMaster(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.fun, got, c.want)
 		}
 	}
-	o.write(t, "ext/runners/broken.py", "def f():\n    return 'mended'\n")
-	o.write(t, "ext/runners/fresh.py", "def f():\n    return 'fresh'\n")
+	o.write(t, "m/ext/runners/broken.py", "def f():\n    return 'mended'\n")
+	o.write(t, "m/ext/runners/fresh.py", "def f():\n    return 'fresh'\n")
 	for fun, want := range map[string]string{"broken.f": "mended", "fresh.f": "fresh"} {
 		if got := o.runner(t, fun, nil, nil); got != want {
 			t.Errorf("%s: got %s, want %s", fun, data.Repr(got), want)
@@ -418,7 +429,7 @@ func TestExtJobCacheOfOwnCode(t *testing.T) {
 	dir := testsalt.Dir(t)
 	saved := lines(t, filepath.Join(dir, "saved"))
 	o := startOwn(t, dir, map[string]string{
-		"ext/returners/ext1.py": "def save_load(jid, load, minions=None):\n    with open('DIR/saved', 'a') as f:\n        f.write('%s %s %s' % (load['fun'], minions, len(jid)) + chr(10))\n",
+		"m/ext/returners/ext1.py": "def save_load(jid, load, minions=None):\n    with open('DIR/saved', 'a') as f:\n        f.write('%s %s %s' % (load['fun'], minions, len(jid)) + chr(10))\n",
 	}, "ext_job_cache: ext1")
 	bus := o.Listen(t, "salt/minion/")
 	minionWith(t, filepath.Join(dir, "n"), o.Address)

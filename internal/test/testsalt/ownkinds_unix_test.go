@@ -45,14 +45,14 @@ func TestOwnPluginsOfAMinion(t *testing.T) {
 	c := &conductor{dir: dir}
 	socket := filepath.Join(dir, "s")
 	for name, text := range map[string]string{
-		"own/executors/wrap.py": "def execute(opts, data, func, args, kwargs):\n" +
+		"n/own/executors/wrap.py": "def execute(opts, data, func, args, kwargs):\n" +
 			"    if isinstance(func, str):\n        return 'performed %s %s' % (func, args)\n" +
 			"    return {'id': opts['id'], 'fun': data['fun'], 'got': func(*args, **kwargs)}\n\n\n" +
 			"def allow_missing_func(function):\n    return function.startswith('own.')\n",
-		"own/returners/wire.py": "import json\nimport socket\n\n\ndef returner(ret):\n" +
+		"n/own/returners/wire.py": "import json\nimport socket\n\n\ndef returner(ret):\n" +
 			"    with socket.socket(socket.AF_UNIX) as s:\n        s.connect('" + socket + "')\n" +
 			"        s.sendall(json.dumps({k: ret.get(k) for k in ('fun', 'return', 'schedule', 'ret_config')}).encode())\n",
-		"own/matchers/list_match.py": "def match(tgt, opts=None, minion_id=None):\n" +
+		"n/own/matchers/list_match.py": "def match(tgt, opts=None, minion_id=None):\n" +
 			"    return 'web1' in tgt and 'never' not in tgt\n",
 	} {
 		c.write(t, name, text)
@@ -64,7 +64,7 @@ func TestOwnPluginsOfAMinion(t *testing.T) {
 	defer l.Close()
 	c.m = testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m")))
 	bus := c.m.Listen(t, "salt/minion/web1/start")
-	minionWith(t, filepath.Join(dir, "n"), c.m.Address, "extension_modules: "+filepath.Join(dir, "own"),
+	minionWith(t, filepath.Join(dir, "n"), c.m.Address, "extension_modules: "+filepath.Join(dir, "n", "own"),
 		"module_executors: [wrap]", "schedule: {j: {function: test.echo, args: [planned], run_on_start: true, days: 9, returner: wire}}")
 	testsalt.AwaitEvent(t, bus, "salt/minion/web1/start")
 	if ret := received(t, l); ret["return"] != "planned" || ret["schedule"] != "j" {

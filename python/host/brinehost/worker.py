@@ -367,7 +367,7 @@ class Worker:
         return {
             "file": plugin.file, "path": plugin.path, "name": plugin.name, "aliases": list(plugin.aliases),
             "doc": module.__doc__ if module else None, "reason": None if module else plugin.reason or "",
-            "functions": functions, "problems": problems, "trusted": plugin.trusted,
+            "functions": functions, "problems": problems, "safe": plugin.trusted,
         }
 
     def _renew_opts(self):
