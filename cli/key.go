@@ -36,7 +36,7 @@ func Key(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
 	o.notify(out, stderr)
 	k := &keyRun{o: o, in: in, stdout: out, stderr: stderr}
-	code := k.exit(k.prepare(stdout))
+	code := k.exit(k.prepare(ctx, stdout))
 	if k.ready {
 		code = k.exit(k.run(ctx))
 		k.close()
@@ -59,13 +59,14 @@ type keyRun struct {
 	printing output.Options
 	ring     *keyring.Ring
 	bus      *keyEvents
-	ready    bool // prepare has opened everything
-	failed   bool // a key could not be moved or deleted
-	terminal bool // output goes to a terminal
+	endCode  func() // ends users' own outputters
+	ready    bool   // prepare has opened everything
+	failed   bool   // a key could not be moved or deleted
+	terminal bool   // output goes to a terminal
 }
 
 // prepare reads the configuration and opens what the run needs.
-func (k *keyRun) prepare(stdout io.Writer) error {
+func (k *keyRun) prepare(ctx context.Context, stdout io.Writer) error {
 	report, err := k.configure()
 	if err != nil {
 		return &Exit{Code: exitGeneric, Stderr: fmt.Sprintln(err)}
@@ -89,6 +90,9 @@ func (k *keyRun) prepare(stdout io.Writer) error {
 	k.terminal = isTerminal(stdout)
 	if k.printing, err = Printing(k.opts, isTerminal(stdout) && k.o.OutputFile == ""); err != nil {
 		k.log.Warn(err)
+	}
+	if k.endCode, err = openOutputters(ctx, &k.printing, k.opts, k.log); err != nil {
+		return errors.Join(err, k.closeLog.Close())
 	}
 	k.bus = &keyEvents{sockets: masterSockets(k.opts), log: k.log}
 	k.ring = keyring.New(keyring.Options{Tree: pki.Visit(k.opts.Text("pki_dir"), pki.Options{}),
@@ -129,6 +133,9 @@ func (k *keyRun) configure() (*config.Report, error) {
 
 func (k *keyRun) close() {
 	k.bus.close()
+	if k.endCode != nil { // not of a run through the master
+		k.endCode()
+	}
 	_ = k.closeLog.Close() // lost output was reported already
 }
 

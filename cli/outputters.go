@@ -3,11 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
 	"strings"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/output"
+	"github.com/brineproject/brine/python"
 )
 
 // Outputters returns the built-in outputters as plug-ins NAME.output, which users' own code may call
@@ -49,7 +54,13 @@ func builtinOutput(env *loader.Env, name string) loader.Func {
 // the kind output that are not those of Outputters. Their calls end with ctx. plugins returns the
 // current registry of a kind, nil for none.
 func (p *Printer) Extend(ctx context.Context, plugins func(kind string) *loader.Registry) {
-	p.options.Own = func(name string, o output.Options) output.Outputter {
+	p.options.Own = findOutputter(ctx, plugins)
+}
+
+func findOutputter(
+	ctx context.Context, plugins func(kind string) *loader.Registry,
+) func(name string, o output.Options) output.Outputter {
+	return func(name string, o output.Options) output.Outputter {
 		registry := plugins("output")
 		f, ok := registry.Func(name + ".output")
 		if !ok || f.Spec().Source != "" { // a Go function
@@ -57,6 +68,54 @@ func (p *Printer) Extend(ctx context.Context, plugins func(kind string) *loader.
 		}
 		return &ownOutputter{ctx, registry, name, o.Retcode}
 	}
+}
+
+// openOutputters makes o find the outputters of users' own code that the options of a master name,
+// for a program that has no other code of theirs. Python starts when the first is looked for, and end
+// ends it.
+func openOutputters(
+	ctx context.Context, o *output.Options, opts *data.Map, log *logrus.Logger,
+) (end func(), err error) {
+	directories := python.Directories(opts)
+	if len(python.FileNames(directories["output"])) == 0 {
+		return func() {}, nil
+	}
+	registry, err := loader.NewRegistry(&loader.Env{Opts: opts, Log: log}, Outputters())
+	if err != nil {
+		return nil, err
+	}
+	host := python.NewHost(python.Options{CacheDir: opts.Text("cachedir"), Level: log.GetLevel(),
+		Log: log, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Directories: func() map[string][]string { return directories }})
+	registry.Extend(host.Files("output", registry.Env(), Outputters()))
+	o.Own = findOutputter(ctx, func(string) *loader.Registry { return registry })
+	return func() {
+		if err := host.Close(); err != nil {
+			log.WithError(err).Debug("end the Python of outputters")
+		}
+	}, nil
+}
+
+// OpenOutputters makes the printer find the outputters of users' own code that the options of a
+// master name. What goes wrong in them is logged to console. end ends their Python.
+func (p *Printer) OpenOutputters(
+	ctx context.Context, opts *data.Map, console io.Writer,
+) (end func(), err error) {
+	if len(python.FileNames(python.Directories(opts)["output"])) == 0 {
+		return func() {}, nil
+	}
+	log, closer, err := OpenLog(opts, console)
+	if err != nil {
+		return nil, err
+	}
+	endPython, err := openOutputters(ctx, &p.options, opts, log)
+	if err != nil {
+		return nil, errors.Join(err, closer.Close())
+	}
+	return func() {
+		endPython()
+		_ = closer.Close()
+	}, nil
 }
 
 // An ownOutputter is a user's own outputter.

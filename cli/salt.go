@@ -48,6 +48,11 @@ func Salt(ctx context.Context, in Invocation, stdout, stderr io.Writer) int {
 	if s.out, err = o.NewPrinter(s.opts, s.fun(), stdout, stderr); err != nil {
 		return PrintError(err, stdout, stderr)
 	}
+	end, err := s.out.OpenOutputters(ctx, s.opts, stderr)
+	if err != nil {
+		return PrintError(err, stdout, stderr)
+	}
+	defer end()
 	code := s.run(ctx)
 	if err := s.out.Flush(); err != nil && code == exitOK {
 		return exitGeneric

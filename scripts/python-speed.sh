@@ -1,11 +1,11 @@
-#!/bin/bash
+#!/bin/sh
 # Compares Brine with an installed Salt where users' own Python runs: calls through __salt__, and a
 # thousand states of their own.
 #
 #	scripts/python-speed.sh SALT_CALL BRINE_CALL
 #
 # Each argument is the command of a salt-call. Lower is better; every figure is the best of three.
-set -euo pipefail
+set -eu
 [ $# = 2 ] || { sed -n 's/^# \?//p' "$0" >&2; exit 2; }
 
 dir=$(mktemp -d)
@@ -59,15 +59,14 @@ printf 'state:\n  speed.same:\n    - number: 1\n' >"$dir/srv/one.sls"
 
 # measure prints one figure of a salt-call: what its function returns, or the seconds that it takes.
 measure() { # COMMAND number|real|cpu ARGS...
-  local command="$1 -c $dir/etc --local" what=$2 times
+  command="$1 -c $dir/etc --local" what=$2
   shift 2
   if [ "$what" = number ]; then
     $command --out newline_values_only "$@"
     return
   fi
-  TIMEFORMAT='%R %U %S'
-  times=$({ time $command --out quiet "$@" >/dev/null 2>"$dir/errors"; } 2>&1) || { cat "$dir/errors" >&2; exit 1; }
-  awk -v what="$what" '{ print what == "real" ? $1 : $2 + $3 }' <<<"$times"
+  { time -p $command --out quiet "$@" > "$dir/out" 2> "$dir/errors"; } 2> "$dir/times" || { cat "$dir/errors" >&2; exit 1; }
+  awk -v what="$what" '{ t[$1] = $2 } END { print what == "real" ? t["real"] : t["user"] + t["sys"] }' "$dir/times"
 }
 
 best() { # ARGS of measure
@@ -75,7 +74,7 @@ best() { # ARGS of measure
 }
 
 row() { # TITLE WHAT ARGS...
-  local title=$1 salt brine
+  title=$1
   shift
   salt=$(best "$salt_call" "$@")
   brine=$(best "$brine_call" "$@")

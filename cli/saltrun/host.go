@@ -47,12 +47,14 @@ type host struct {
 	pillars *pillars
 	closers []func() error
 
+	returners *loader.Registry // of users' own code
+
 	mu  sync.Mutex
 	bus *eventbus.Client // to the master; nil before the first event
 	off bool             // the master does not listen
 }
 
-func newHost(r *run) (*host, error) {
+func newHost(ctx context.Context, r *run) (*host, error) {
 	h := &host{HostProgram: cli.HostProgram{In: r.in, Opts: r.opts, Out: r.out}, r: r,
 		jobs: &jobs{r: r}}
 	env := &loader.Env{Opts: r.opts, Log: r.log, Registries: map[string]*loader.Registry{}}
@@ -94,12 +96,21 @@ func newHost(r *run) (*host, error) {
 		return nil, err
 	}
 	env.Registries["runners"] = h.runners
+	if env.Registries["output"], err = loader.NewRegistry(&functions, cli.Outputters()); err != nil {
+		return nil, err
+	}
 	for kind, builtin := range map[string][]loader.Plugin{
 		"modules": plugins, "states": stateList, "wheel": wheelList, "runners": listed,
+		"output": cli.Outputters(),
 	} {
 		shelf := env.Registries[kind]
 		shelf.Extend(h.own.Source(kind, shelf.Env(), builtin))
 	}
+	if h.returners, err = loader.NewRegistry(env.Registries["modules"].Env(), nil); err != nil {
+		return nil, err
+	}
+	h.returners.Extend(h.own.Source("returners", h.returners.Env(), nil))
+	r.out.Extend(ctx, func(kind string) *loader.Registry { return env.Registries[kind] })
 	return h, nil
 }
 

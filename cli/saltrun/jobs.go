@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/cli/code"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/job"
+	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/returners/jobstore"
 	"github.com/brineproject/brine/returners/localcache"
@@ -50,7 +51,12 @@ func (j *jobs) own() bool {
 // of users' own code keeps its records there.
 func (j *jobs) files() bool {
 	name := j.r.opts.Text("master_job_cache")
-	return name == "" || name == localcache.Name || code.Has(j.r.opts, "returners", name,
+	return name == "" || name == localcache.Name || j.isOwn(name)
+}
+
+// isOwn reports whether a job cache is a returner of users' own code.
+func (j *jobs) isOwn(name string) bool {
+	return name != "" && name != localcache.Name && code.Has(j.r.opts, "returners", name,
 		slices.Contains(opener.Names(opener.Jobs), name))
 }
 
@@ -63,7 +69,7 @@ func (j *jobs) cache(ctx context.Context) (reader, error) {
 	}
 	var err error
 	switch {
-	case j.r.cfg.ExtJobCache != "":
+	case j.r.cfg.ExtJobCache != "" && !j.isOwn(j.r.cfg.ExtJobCache):
 		j.open, err = opener.ExtJobCache(j.r.cfg, j.r.log)(ctx)
 	case !j.files():
 		j.open, err = opener.JobCache(j.r.cfg, j.r.log)(ctx)
@@ -74,8 +80,33 @@ func (j *jobs) cache(ctx context.Context) (reader, error) {
 	}
 	if err != nil {
 		j.open = nil
+		return nil, err
 	}
-	return j.open, err
+	if own := j.returner(); own != nil {
+		j.open = &ownReader{returners.NewOwnReader(own, j.open), j.open}
+	}
+	return j.open, nil
+}
+
+// An ownReader reads through a returner of users' own code, and closes the cache behind it.
+type ownReader struct {
+	*returners.OwnReader
+	behind reader
+}
+
+func (o *ownReader) Close() error { return o.behind.Close() }
+
+// returner returns the returner of users' own code that is the job cache; nil if it is another.
+func (j *jobs) returner() *returners.Own {
+	name := j.r.opts.Text("master_job_cache")
+	if j.r.cfg.ExtJobCache != "" {
+		name = j.r.cfg.ExtJobCache
+	}
+	if !j.isOwn(name) {
+		return nil
+	}
+	shelf := j.r.host.returners
+	return returners.NewOwn(name, func() *loader.Registry { return shelf }, j.r.log)
 }
 
 // tree opens the job files of a Salt master.

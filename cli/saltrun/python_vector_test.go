@@ -3,13 +3,11 @@ package saltrun_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,22 +20,17 @@ import (
 	"github.com/brineproject/brine/internal/test/vectors"
 )
 
-// masterCalls are the calls of master.json that the test makes, by their numbers.
-var masterCalls = []struct{ from, to int }{{1, 56}, {58, 62}, {70, 70}}
-
-// masterOptions are the options of master.json that the test leaves out.
-var masterOptions = []string{
-	"ext_pillar", "master_tops", "engines", "external_auth", "master_job_cache", "event_return",
-	"event_return_whitelist",
-}
-
 // masterDifferences are the calls whose answers differ on purpose, with the reason.
 var masterDifferences = map[int]string{
 	7:  "a failed runner exits with 1, as under Salt 3006.18",
 	9:  "a failed runner exits with 1, as under Salt 3006.18",
 	28: "a failed runner exits with 1, as under Salt 3006.18",
 	29: "a failed runner exits with 1, as under Salt 3006.18",
-	56: "the answer of the group comes from a job cache of its own",
+	56: "a minion that publishes gets what minions return, not what an own job cache reads",
+	66: "salt lets a user log in with an own system of authentication, as the master does",
+	67: "as 66",
+	68: "as 66",
+	69: "as 66",
 }
 
 // A masterGroup is the file testdata/vectors/python/master.json: a tree with users' plug-ins in
@@ -88,11 +81,7 @@ func TestVectorPythonMaster(t *testing.T) {
 		if n == 2 {
 			r.start(t)
 		}
-		if slices.ContainsFunc(masterCalls, func(s struct{ from, to int }) bool {
-			return n >= s.from && n <= s.to
-		}) {
-			r.check(t, n, c)
-		}
+		r.check(t, n, c)
 	}
 }
 
@@ -130,9 +119,6 @@ func (r *masterRoot) configure(t *testing.T, role string, conf, more map[string]
 	all := map[string]any{"pidfile": ""}
 	maps.Copy(all, conf)
 	maps.Copy(all, more)
-	for _, name := range masterOptions {
-		delete(all, name)
-	}
 	if role == "master" {
 		all["id"] = "vm_master"
 		if err := os.MkdirAll(filepath.Join(r.dir, "cm"), 0o755); err != nil {
@@ -256,15 +242,4 @@ func (r *masterRoot) plain(s string) string {
 	s = traceback.ReplaceAllString(s, "Traceback (most recent call last) @TRACEBACK@")
 	s = jid.ReplaceAllString(s, "{JID}")
 	return stamp.ReplaceAllString(s, `"_stamp": "STAMP"`)
-}
-
-// TestMasterDifferencesExist checks that each difference is one of a call that the test makes.
-func TestMasterDifferencesExist(t *testing.T) {
-	for n, reason := range masterDifferences {
-		if !slices.ContainsFunc(masterCalls, func(s struct{ from, to int }) bool {
-			return n >= s.from && n <= s.to
-		}) {
-			t.Error(fmt.Sprint("master.", n, ": the test does not make this call: ", reason))
-		}
-	}
 }

@@ -83,7 +83,7 @@ type run struct {
 
 func (r *run) run(ctx context.Context) int {
 	var err error
-	if r.host, err = newHost(r); err != nil {
+	if r.host, err = newHost(ctx, r); err != nil {
 		return r.fail(err)
 	}
 	defer r.host.close()

@@ -411,8 +411,8 @@ func TestTemplate(t *testing.T) {
 	if errorText(err) != "Failed to execute cmd with error: REDACTED" {
 		t.Errorf("err = %v", err)
 	}
-	_, err = call(t, env, "cmd.run", []any{"a"}, "template", "mako")
-	if errorText(err) != "Attempted to render file paths with unavailable engine mako" {
+	_, err = call(t, env, "cmd.run", []any{"a"}, "template", "nosuch")
+	if errorText(err) != "Attempted to render file paths with unavailable engine nosuch" {
 		t.Errorf("err = %v", err)
 	}
 }

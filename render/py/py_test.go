@@ -155,7 +155,7 @@ def render(source, *args, **kws):
 		{"#!shout|yaml\na: LOUD\n", "{'a': 'QUIET'}"},
 		{"#!jinja|shout abc|yaml\na: LOUD {{ 1 + 1 }}\n", "{'a': 'QUIETABC 2'}"},
 		{"#!stream|stream\n", `'#!stream|stream\nstream\nstream\n'`},
-		{"#!jinja|stream\nx\n", `'x\nstream\n'`},
+		{"#!jinja|stream\nx\n", `'#!jinja|stream\nx\nstream\n'`},
 		{"#!shout|stream\nx\n", `'#!shout|stream\nx\ntext\n'`},
 		{"#!chain\na: LOUD {{ y }}\n", "{'a': 'QUIETA 2', 'none': False}"},
 		{"#!json\n{}\n", `{'own': '#!json\n{}\n'}`},

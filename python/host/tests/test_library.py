@@ -423,7 +423,7 @@ class TestServices(unittest.TestCase):
         import salt.template
         from salt.utils.templates import TEMPLATE_REGISTRY
 
-        _, channel = fake.start(render=lambda pipe, text, *rest: (pipe, text) + rest)
+        _, channel = fake.start(compile_template=lambda pipe, text, *rest: (pipe, text) + rest)
         self.assertEqual(
             salt.template.compile_template(":string:", {}, "jinja|yaml", None, None, "dev", "a.b",
                                            "#!yaml\na: 1", context={"x": 1, "f": len}),
@@ -432,7 +432,7 @@ class TestServices(unittest.TestCase):
         self.assertEqual(TEMPLATE_REGISTRY["jinja"]("x", from_str=True, to_str=True, salt={},
                                                     context={"a": 1}),
                          {"result": True, "data": "made"})
-        self.assertEqual(channel.calls[-1], ("render", "jinja", "x", "", "base", "", {"a": 1}))
+        self.assertEqual(channel.calls[-1], ("compile_template", "jinja", "x", "", "base", "", {"a": 1}))
 
 
 if __name__ == "__main__":
