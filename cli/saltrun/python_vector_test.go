@@ -83,6 +83,15 @@ func TestVectorPythonMaster(t *testing.T) {
 		}
 		r.check(t, n, c)
 	}
+	for tool, args := range map[string][]string{
+		"salt-run": {"--out=mout", "rr.nested"}, "salt-key": {"--out=mout", "-l", "acc"},
+	} {
+		want := map[string]string{"salt-run": "MOUT [('a', True), ('b', [1, {'c': None}])]\n",
+			"salt-key": "MOUT [('minions', ['m1'])]\n"}[tool]
+		if code, out, errs := r.run(t, tool, args); code != 0 || out != want {
+			t.Errorf("%s with an own outputter: exit %d, %q, want %q\n%s", tool, code, out, want, errs)
+		}
+	}
 }
 
 // A masterRoot is the tree of a group.
@@ -165,8 +174,11 @@ func (r *masterRoot) run(t *testing.T, tool string, args []string) (code int, st
 	in := cli.Invocation{Args: append([]string{"-c", filepath.Join(r.dir, "etc")}, args...), Dir: r.dir,
 		Env: os.Getenv, Stdin: strings.NewReader("")}
 	program := saltrun.Run
-	if tool == "salt" {
+	switch tool {
+	case "salt":
 		program = cli.Salt
+	case "salt-key":
+		program = cli.Key
 	}
 	code = program(t.Context(), in, &out, &errs)
 	return code, out.String(), errs.String()
