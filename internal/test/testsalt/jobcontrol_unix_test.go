@@ -45,8 +45,12 @@ func (g gate) waiting() string {
 	return fmt.Sprintf("echo x > %s; read -r line < %s", g.up.Name(), g.down.Name())
 }
 
+// await waits until somebody is at the gate; after a minute the test fails.
 func (g gate) await(t *testing.T) {
 	t.Helper()
+	if err := g.up.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := bufio.NewReaderSize(g.up, 16).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
