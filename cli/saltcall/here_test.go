@@ -11,11 +11,14 @@ import (
 
 // ownFiles are plug-ins of each kind, with a helper.
 var ownFiles = map[string]string{
-	"_utils/helper.py":  "WORD = 'helped'\n",
-	"_modules/own.py":   "import helper\n\ndef f():\n    return [helper.WORD, __grains__['rack']]\n",
-	"_grains/rack.py":   "def rack():\n    return {'rack': 'r1'}\n",
-	"_states/owned.py":  "def is_(name):\n    return {'name': name, 'result': True, 'changes': {}, 'comment': __salt__['own.f']()[0]}\n__func_alias__ = {'is_': 'is'}\n",
-	"_states/broken.py": "def fails(name):\n    return inner(name)\n\ndef inner(name):\n    return __salt__['test.no_such'](name)\n",
+	"_utils/helper.py": "WORD = 'helped'\n",
+	"_modules/own.py":  "import helper\n\ndef f():\n    return [helper.WORD, __grains__['rack']]\n",
+	"_grains/rack.py":  "def rack():\n    return {'rack': 'r1'}\n",
+	"_states/owned.py": "def is_(name):\n" +
+		"    return {'name': name, 'result': True, 'changes': {}, 'comment': __salt__['own.f']()[0]}\n" +
+		"__func_alias__ = {'is_': 'is'}\n",
+	"_states/broken.py": "def fails(name):\n    return inner(name)\n\ndef inner(name):\n" +
+		"    return __salt__['test.no_such'](name)\n",
 }
 
 // TestFilesOfTheWorkingDirectory runs files of each kind without a sync.
@@ -48,7 +51,8 @@ func TestTreeOfModuleDirs(t *testing.T) {
 		s.write(t, "tree/"+name, text)
 	}
 	s.write(t, "more/own2.py", "def g():\n    return 2\n")
-	s.write(t, "states/third.py", "def is_there(name):\n    return {'name': name, 'result': True, 'changes': {}, 'comment': 'third'}\n")
+	s.write(t, "states/third.py", "def is_there(name):\n"+
+		"    return {'name': name, 'result': True, 'changes': {}, 'comment': 'third'}\n")
 	for args, want := range map[string]string{
 		"--local --out raw -m tree own.f":                                          "{'local': ['helped', 'r1']}",
 		"--local --out raw -m tree -m more own2.g":                                 "{'local': 2}",
@@ -95,8 +99,11 @@ func TestTracebacksHaveUsersLines(t *testing.T) {
 	for name, text := range ownFiles {
 		s.write(t, name, text)
 	}
-	s.write(t, "_modules/bad.py", "import logging\nlog = logging.getLogger(__name__)\n\ndef f():\n    return {}['gone']\n\n"+
-		"def logs():\n    try:\n        __salt__['test.no_such']()\n    except KeyError:\n        log.exception('it went wrong')\n    log.warning('be careful')\n    log.info('quiet')\n")
+	s.write(t, "_modules/bad.py", "import logging\nlog = logging.getLogger(__name__)\n\n"+
+		"def f():\n    return {}['gone']\n\n"+
+		"def logs():\n    try:\n        __salt__['test.no_such']()\n    except KeyError:\n"+
+		"        log.exception('it went wrong')\n    log.warning('be careful')\n"+
+		"    log.info('quiet')\n")
 	s.write(t, "_modules/early.py", "x = 1\ny = missing\n")
 	for _, c := range []struct {
 		args string
@@ -129,7 +136,8 @@ func TestTracebacksHaveUsersLines(t *testing.T) {
 func TestSyncedProgram(t *testing.T) {
 	s := newSite(t, "color: false\nfile_client: local\n")
 	s.write(t, "conf/minion.d/roots.conf", "file_roots: {base: ["+s.dir+"/srv]}\n")
-	s.write(t, "srv/_modules/own", "#!/bin/sh\ncase $1 in\ndescribe) echo '{\"functions\": {\"ping\": {}}}' ;;\n"+
+	s.write(t, "srv/_modules/own", "#!/bin/sh\ncase $1 in\n"+
+		"describe) echo '{\"functions\": {\"ping\": {}}}' ;;\n"+
 		"run) while read -r call; do echo '{\"return\": \"pong\"}'; done ;;\nesac\n")
 	s.write(t, "srv/_modules/README", "This describes nothing.\n")
 	for _, c := range []struct{ args, want string }{

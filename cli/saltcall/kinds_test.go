@@ -45,11 +45,13 @@ type ownCall struct {
 
 func TestOwnMatchers(t *testing.T) {
 	r := ownRoot(t, `{}`, map[string]string{
-		"salt/_matchers/mk_match.py": "def match(tgt, opts=None, minion_id=None):\n    return tgt == 'yes-' + (minion_id or __opts__['id'])\n",
+		"salt/_matchers/mk_match.py": "def match(tgt, opts=None, minion_id=None):\n" +
+			"    return tgt == 'yes-' + (minion_id or __opts__['id'])\n",
 		"salt/_matchers/glob_match.py": "def match(tgt, opts=None, minion_id=None):\n" +
 			"    if tgt == 'broken':\n        raise ValueError('matcher broke')\n" +
 			"    return tgt == 'own-' + (minion_id or __opts__['id'])\n",
-		"salt/top.sls":   "base:\n  yes-m1:\n    - match: mk\n    - r1\n  yes-m2:\n    - match: mk\n    - r2\n",
+		"salt/top.sls": "base:\n  yes-m1:\n    - match: mk\n    - r1\n  yes-m2:\n" +
+			"    - match: mk\n    - r2\n",
 		"pillar/top.sls": "base:\n  'own-m1 and G@id:m1':\n    - match: compound\n    - p\n",
 		"pillar/p.sls":   "p: 1\n",
 	})
@@ -70,7 +72,8 @@ func TestOwnTopMatcher(t *testing.T) {
 	r := ownRoot(t, `{}`, map[string]string{
 		"salt/_matchers/confirm_top.py": "def confirm_top(match, data, nodegroups=None):\n" +
 			"    return match == 'chosen' and {'k': 1} in data\n",
-		"salt/_matchers/compound_match.py": "import salt.loader\n\n\ndef match(tgt, opts=None, minion_id=None):\n" +
+		"salt/_matchers/compound_match.py": "import salt.loader\n\n\n" +
+			"def match(tgt, opts=None, minion_id=None):\n" +
 			"    return salt.loader.matchers(__opts__)['glob_match.match'](tgt[1:])\n",
 		"salt/top.sls": "base:\n  chosen:\n    - k: 1\n    - r1\n  '*':\n    - r2\n",
 	})
@@ -89,8 +92,10 @@ func TestOwnExecutors(t *testing.T) {
 			"    got = __executors__['direct_call.execute'](opts, data, func, args, kwargs)\n" +
 			"    return [opts['id'], opts['grains']['id'], got, data['arg'], data.get('executor_opts')]\n",
 		"salt/_modules/mine.py": "def code():\n    __context__['retcode'] = 3\n    return 'x'\n",
-		"more/exb.py":           "def __virtual__():\n    return False, 'no machine'\n\n\ndef execute(opts, data, func, args, kwargs):\n    return 1\n",
-		"more/exc.py":           "def execute(opts, data, func, args, kwargs):\n    raise ValueError('executor broke')\n",
+		"more/exb.py": "def __virtual__():\n    return False, 'no machine'\n\n\n" +
+			"def execute(opts, data, func, args, kwargs):\n    return 1\n",
+		"more/exc.py": "def execute(opts, data, func, args, kwargs):\n" +
+			"    raise ValueError('executor broke')\n",
 	})
 	r.answers(t, []ownCall{
 		{args: "--module-executors=direct_call saltutil.sync_modules", stdout: `{ "local": [ "modules.mine" ] }`},
@@ -107,13 +112,16 @@ func TestOwnSDB(t *testing.T) {
 	t.Setenv("BRINE_TEST_SDB", "found")
 	r := ownRoot(t, `{"own": {"driver": "sd"}, "env": {"driver": "env"}, "via": {"list": ["sdb://own/key", 1]},
 		"state_output": "sdb://env/BRINE_TEST_SDB", "other": "sdb://nothing/key"}`, map[string]string{
-		"salt/_sdb/sd.py": "def get(key, profile=None):\n    return {'key': key, 'driver': profile['driver']}\n\n\n" +
+		"salt/_sdb/sd.py": "def get(key, profile=None):\n" +
+			"    return {'key': key, 'driver': profile['driver']}\n\n\n" +
 			"def set_(key, value, profile=None):\n    return [key, value]\n\n\n" +
-			"def delete(key, profile=None):\n    return 'deleted ' + key\n\n\n__func_alias__ = {'set_': 'set'}\n",
+			"def delete(key, profile=None):\n    return 'deleted ' + key\n\n\n" +
+			"__func_alias__ = {'set_': 'set'}\n",
 	})
 	r.answers(t, []ownCall{
 		{args: "-l warning config.get other", stdout: `{ "local": "sdb://nothing/key" }`,
-			stderr: "via: sdb://own/key is not resolved: The sdb driver 'sd' does not exist. Available drivers: env, yaml"},
+			stderr: "via: sdb://own/key is not resolved: The sdb driver 'sd' does not exist. " +
+				"Available drivers: env, yaml"},
 		{args: "saltutil.sync_sdb", stdout: `{ "local": [ "sdb.sd" ] }`},
 		{args: "config.get via", stdout: `{ "local": { "list": [ { "key": "key", "driver": "sd" }, 1 ] } }`},
 		{args: "config.get state_output", stdout: `{ "local": "found" }`},
@@ -124,17 +132,20 @@ func TestOwnSDB(t *testing.T) {
 
 func TestOwnSerializers(t *testing.T) {
 	r := ownRoot(t, `{}`, map[string]string{
-		"salt/_serializers/sk.py": "def serialize(obj, **options):\n    return 'SER %s %s' % (obj, options)\n\n\n" +
+		"salt/_serializers/sk.py": "def serialize(obj, **options):\n" +
+			"    return 'SER %s %s' % (obj, options)\n\n\n" +
 			"def deserialize(s, **options):\n    return {'read': str(s)}\n",
 		"salt/_serializers/yaml.py": "def serialize(obj, **options):\n    return 'own yaml'\n",
-		"salt/_serializers/bad.py":  "def serialize(obj, **options):\n    raise ValueError('serializer broke')\n",
+		"salt/_serializers/bad.py": "def serialize(obj, **options):\n" +
+			"    raise ValueError('serializer broke')\n",
 		"salt/_states/ser.py": "def run(name):\n    return {'name': name, 'changes': {}, 'result': True, " +
 			"'comment': __serializers__['json.serialize']([1]) + __serializers__['sk.serialize'](2)}\n",
 		"salt/a.sls": "one:\n  ser.run\n",
 		"salt/b.sls": "{ROOT}/f:\n  file.serialize:\n    - serializer: bad\n    - dataset: {a: 1}\n",
 		"salt/c.sls": "{ROOT}/f:\n  file.serialize:\n    - serializer: none\n    - dataset: {a: 1}\n",
-		"salt/d.sls": "{ROOT}/old:\n  file.serialize:\n    - serializer: sk\n    - merge_if_exists: true\n    - dataset: {a: 1}\n",
-		"old":        "text",
+		"salt/d.sls": "{ROOT}/old:\n  file.serialize:\n    - serializer: sk\n" +
+			"    - merge_if_exists: true\n    - dataset: {a: 1}\n",
+		"old": "text",
 	})
 	r.answers(t, []ownCall{
 		{args: "saltutil.sync_all", stdout: `{ "local": { "clouds": [], "beacons": [], "modules": [], "states": [ "states.ser" ], "sdb": [], ` +
@@ -160,7 +171,8 @@ func TestOwnSerializers(t *testing.T) {
 
 func TestOwnOutputters(t *testing.T) {
 	r := ownRoot(t, `{}`, map[string]string{
-		"salt/_output/one.py":    "def output(data, **kwargs):\n    return 'ONE %s %s' % (data, sorted(kwargs))\n",
+		"salt/_output/one.py": "def output(data, **kwargs):\n" +
+			"    return 'ONE %s %s' % (data, sorted(kwargs))\n",
 		"salt/_output/strict.py": "def output(data):\n    return 'x'\n",
 		"salt/_output/none.py":   "def output(data, **kwargs):\n    return None\n",
 		"salt/_output/number.py": "def output(data, **kwargs):\n    return 1\n",
@@ -172,7 +184,8 @@ func TestOwnOutputters(t *testing.T) {
 	r.run(t, []string{"saltutil.sync_all"})
 	r.answers(t, []ownCall{
 		{args: "--out=one test.ping", stdout: "ONE {'local': True} ['_retcode']"},
-		{args: "--out=strict test.ping", code: 1, stderr: "TypeError: output() got an unexpected keyword argument '_retcode'"},
+		{args: "--out=strict test.ping", code: 1, stderr: "TypeError: output() got an unexpected " +
+			"keyword argument '_retcode'"},
 		{args: "--out=none test.ping"},
 		{args: "--out=number test.ping", code: 1, stderr: "AttributeError: 'int' object has no attribute 'rstrip'"},
 		{args: "--out=inner test.ping", stdout: `{ "local": true }TrueONE {'local': True} []`},
@@ -196,10 +209,13 @@ func TestOwnOutputters(t *testing.T) {
 
 func TestOwnReturners(t *testing.T) {
 	r := ownRoot(t, `{"returner_dirs": ["{ROOT}/more"], "return": "stored", "stored.file": "{ROOT}/stored"}`, map[string]string{
-		"more/store.py": "import json\nimport salt.returners\n\n__virtualname__ = 'stored'\n\n\ndef __virtual__():\n    return __virtualname__\n\n\n" +
-			"def _file(ret=None):\n    return salt.returners.get_returner_options(__virtualname__, ret, {'file': 'file'}, " +
+		"more/store.py": "import json\nimport salt.returners\n\n__virtualname__ = 'stored'\n\n\n" +
+			"def __virtual__():\n    return __virtualname__\n\n\n" +
+			"def _file(ret=None):\n" +
+			"    return salt.returners.get_returner_options(__virtualname__, ret, {'file': 'file'}, " +
 			"__salt__=__salt__, __opts__=__opts__)['file']\n\n\n" +
-			"def returner(ret):\n    with open(_file(ret), 'w') as f:\n        json.dump({ret['id']: ret['return']}, f)\n\n\n" +
+			"def returner(ret):\n    with open(_file(ret), 'w') as f:\n" +
+			"        json.dump({ret['id']: ret['return']}, f)\n\n\n" +
 			"def get_jid(jid):\n    with open(_file()) as f:\n        return [jid, json.load(f)]\n",
 	})
 	r.answers(t, []ownCall{

@@ -49,11 +49,13 @@ func TestHighstateSyncs(t *testing.T) {
 		"salt/top.sls": "base: {'*': [high]}\n",
 		"salt/high.sls": "#!jinja|shout|yaml\na:\n  test.show_notification:\n" +
 			"    - text: LOUD {{ grains.get('own') }} {{ salt['own.f']() if 'own.f' in salt else 'none' }} {{ pillar.get('p') }}\n",
-		"salt/_renderers/shout.py": "def render(s, *a, **k):\n    s = s if isinstance(s, str) else s.read()\n    return s.replace('LOUD', 'quiet')\n",
-		"salt/_grains/own.py":      "def f():\n    return {'own': 'one'}\n",
-		"salt/_modules/own.py":     "def f():\n    return 'first'\n",
-		"pillar/top.sls":           "base: {'*': [p]}\n",
-		"pillar/p.sls":             "p: {{ grains.get('own') }}\n",
+		"salt/_renderers/shout.py": "def render(s, *a, **k):\n" +
+			"    s = s if isinstance(s, str) else s.read()\n" +
+			"    return s.replace('LOUD', 'quiet')\n",
+		"salt/_grains/own.py":  "def f():\n    return {'own': 'one'}\n",
+		"salt/_modules/own.py": "def f():\n    return 'first'\n",
+		"pillar/top.sls":       "base: {'*': [p]}\n",
+		"pillar/p.sls":         "p: {{ grains.get('own') }}\n",
 	}})
 	if code, _, _ := r.run(t, []string{"state.apply", "high"}); code == 0 {
 		t.Error("state.apply NAME syncs")
@@ -79,12 +81,17 @@ func TestPluginsSeeTheirRun(t *testing.T) {
 	need.Time(t, "it starts Python for each call")
 	need.Program(t, "python3")
 	r := newPluginRoot(t, pluginGroup{Files: map[string]string{
-		"cache/extmods/modules/own.py": "def p():\n    return '%s %s %s' % (__pillar__.get('a'), __opts__['pillar'].get('a'), __pillar__.get('b'))\n",
-		"cache/extmods/states/own.py":  "def f(name):\n    return {'name': name, 'changes': {}, 'result': True, 'comment': __salt__['own.p']() + ' ' + str(__pillar__.get('a'))}\n",
-		"cache/extmods/pillar/ext.py":  "def ext_pillar(minion_id, pillar):\n    return {'b': str(__pillar__.get('a')) + str(pillar.get('a'))}\n",
-		"salt/py.sls":                  "#!py\ndef run():\n    return {'x': {'own.f': []}, 'y': {'test.show_notification': [{'text': '%s %s' % (pillar.get('a'), salt['own.p']())}]}}\n",
-		"pillar/top.sls":               "base: {'*': [p]}\n",
-		"pillar/p.sls":                 "#!py\ndef run():\n    return {'a': 'file' + str(pillar.get('a')) + salt['own.p']()}\n",
+		"cache/extmods/modules/own.py": "def p():\n" +
+			"    return '%s %s %s' % (__pillar__.get('a'), __opts__['pillar'].get('a'), __pillar__.get('b'))\n",
+		"cache/extmods/states/own.py": "def f(name):\n" +
+			"    return {'name': name, 'changes': {}, 'result': True, 'comment': __salt__['own.p']() + ' ' + str(__pillar__.get('a'))}\n",
+		"cache/extmods/pillar/ext.py": "def ext_pillar(minion_id, pillar):\n" +
+			"    return {'b': str(__pillar__.get('a')) + str(pillar.get('a'))}\n",
+		"salt/py.sls": "#!py\ndef run():\n" +
+			"    return {'x': {'own.f': []}, 'y': {'test.show_notification': [{'text': '%s %s' % (pillar.get('a'), salt['own.p']())}]}}\n",
+		"pillar/top.sls": "base: {'*': [p]}\n",
+		"pillar/p.sls": "#!py\ndef run():\n" +
+			"    return {'a': 'file' + str(pillar.get('a')) + salt['own.p']()}\n",
 	}, Config: struct{ Minion json.RawMessage }{json.RawMessage(`{"ext_pillar": [{"ext": []}], "extension_modules": "{ROOT}/cache/extmods"}`)}})
 	const file = "fileNoneNone None None"
 	for range 2 {

@@ -27,17 +27,23 @@ const (
 // kinds returns the kinds that sync_all fetches, in the order of its result.
 func kinds() []kind {
 	return []kind{
-		{"clouds", "clouds", reloadModules}, {"beacons", "beacons", reloadBeacons}, {"modules",
-			"modules", reloadModules},
-		{"states", "states", reloadModules}, {"sdb", "sdb", reloadNothing}, {"grains",
-			"grains", reloadPillar},
-		{"renderers", "renderers", reloadModules}, {"returners", "returners", reloadModules},
+		{"clouds", "clouds", reloadModules},
+		{"beacons", "beacons", reloadBeacons},
+		{"modules", "modules", reloadModules},
+		{"states", "states", reloadModules},
+		{"sdb", "sdb", reloadNothing},
+		{"grains", "grains", reloadPillar},
+		{"renderers", "renderers", reloadModules},
+		{"returners", "returners", reloadModules},
 		{"output", "output", reloadModules},
-		{"utils", "utils", reloadModules}, {"log_handlers", "log_handlers", reloadModules},
+		{"utils", "utils", reloadModules},
+		{"log_handlers", "log_handlers", reloadModules},
 		{"executors", "executors", reloadModules},
-		{"proxymodules", "proxy", reloadModules}, {"engines", "engines", reloadModules}, {"thorium",
-			"thorium", reloadModules},
-		{"serializers", "serializers", reloadModules}, {"matchers", "matchers", reloadModules},
+		{"proxymodules", "proxy", reloadModules},
+		{"engines", "engines", reloadModules},
+		{"thorium", "thorium", reloadModules},
+		{"serializers", "serializers", reloadModules},
+		{"matchers", "matchers", reloadModules},
 	}
 }
 

@@ -293,15 +293,22 @@ func TestOwnCodeRendersOnAMaster(t *testing.T) {
 	dir := testsalt.Dir(t)
 	told := lines(t, filepath.Join(dir, "told"))
 	o := startOwn(t, dir, map[string]string{
-		"pillar/top.sls":           "base: {'*': [code, shouted]}\n",
-		"pillar/code.sls":          "#!py\ndef run():\n    return {'who': opts['id'], 'own': salt['om.twice'](3)}\n",
-		"pillar/shouted.sls":       "#!shout|yaml\nloud: quiet\n",
-		"m/ext/renderers/shout.py": "def render(text, saltenv='base', sls='', **kwargs):\n    text = text if isinstance(text, str) else text.read()\n    return text.replace('quiet', 'QUIET')\n",
-		"m/ext/modules/om.py":      "def twice(n):\n    return [n, 2 * n, __opts__['__role']]\n",
-		"m/ext/states/os1.py":      "def made(name):\n    return {'name': name, 'result': True, 'comment': str(__salt__['om.twice'](4)), 'changes': {}}\n",
-		"m/ext/runners/tell.py":    "def line(text):\n    with open('DIR/told', 'a') as f:\n        f.write(text + chr(10))\n",
-		"react.sls":                "#!py\ndef run():\n    return {'x': {'runner.tell.line': [{'args': [{'text': 'reacted to ' + tag + ' ' + data['word']}]}]}}\n",
-		"salt/orch.sls":            "#!py\ndef run():\n    return {'a': {'os1.made': []}, 'b': {'salt.runner': [{'name': 'tell.line'}, {'text': 'orchestrated'}]}}\n",
+		"pillar/top.sls": "base: {'*': [code, shouted]}\n",
+		"pillar/code.sls": "#!py\ndef run():\n" +
+			"    return {'who': opts['id'], 'own': salt['om.twice'](3)}\n",
+		"pillar/shouted.sls": "#!shout|yaml\nloud: quiet\n",
+		"m/ext/renderers/shout.py": "def render(text, saltenv='base', sls='', **kwargs):\n" +
+			"    text = text if isinstance(text, str) else text.read()\n" +
+			"    return text.replace('quiet', 'QUIET')\n",
+		"m/ext/modules/om.py": "def twice(n):\n    return [n, 2 * n, __opts__['__role']]\n",
+		"m/ext/states/os1.py": "def made(name):\n" +
+			"    return {'name': name, 'result': True, 'comment': str(__salt__['om.twice'](4)), 'changes': {}}\n",
+		"m/ext/runners/tell.py": "def line(text):\n    with open('DIR/told', 'a') as f:\n" +
+			"        f.write(text + chr(10))\n",
+		"react.sls": "#!py\ndef run():\n" +
+			"    return {'x': {'runner.tell.line': [{'args': [{'text': 'reacted to ' + tag + ' ' + data['word']}]}]}}\n",
+		"salt/orch.sls": "#!py\ndef run():\n" +
+			"    return {'a': {'os1.made': []}, 'b': {'salt.runner': [{'name': 'tell.line'}, {'text': 'orchestrated'}]}}\n",
 	}, "reactor: [{'own/*': [DIR/react.sls]}]")
 	got := data.Repr(o.pillar(t, "web7"))
 	if want := "{'who': 'web7', 'own': [3, 6, 'master'], 'loud': 'QUIET'}"; got != want {
@@ -328,14 +335,19 @@ func TestOwnCodeRendersOnAMaster(t *testing.T) {
 // exception and one that returns no dictionary.
 func TestOwnPillars(t *testing.T) {
 	o := startOwn(t, testsalt.Dir(t), map[string]string{
-		"pillar/top.sls":        "base: {'*': [p]}\n",
-		"pillar/p.sls":          "seen: {{ pillar.get('alist', 'nothing') }}\nfiles: 1\n",
-		"m/ext/pillar/alist.py": "def ext_pillar(minion_id, pillar, *args):\n    return {'alist': list(args)}\n",
-		"m/ext/pillar/adict.py": "def ext_pillar(minion_id, pillar, a, b=2):\n    return {'adict': [a, b, __opts__['id'], sorted(pillar)]}\n",
-		"m/ext/pillar/one.py":   "def ext_pillar(minion_id, pillar, arg):\n    pillar['one'] = arg\n    return pillar\n",
-		"m/ext/pillar/bad.py":   "def ext_pillar(minion_id, pillar, arg):\n    raise ValueError('ext broke')\n",
+		"pillar/top.sls": "base: {'*': [p]}\n",
+		"pillar/p.sls":   "seen: {{ pillar.get('alist', 'nothing') }}\nfiles: 1\n",
+		"m/ext/pillar/alist.py": "def ext_pillar(minion_id, pillar, *args):\n" +
+			"    return {'alist': list(args)}\n",
+		"m/ext/pillar/adict.py": "def ext_pillar(minion_id, pillar, a, b=2):\n" +
+			"    return {'adict': [a, b, __opts__['id'], sorted(pillar)]}\n",
+		"m/ext/pillar/one.py": "def ext_pillar(minion_id, pillar, arg):\n" +
+			"    pillar['one'] = arg\n    return pillar\n",
+		"m/ext/pillar/bad.py": "def ext_pillar(minion_id, pillar, arg):\n" +
+			"    raise ValueError('ext broke')\n",
 		"m/ext/pillar/wrong.py": "def ext_pillar(minion_id, pillar, arg):\n    return [arg]\n",
-		"m/ext/pillar/off.py":   "def __virtual__():\n    return False, 'not here'\n\n\ndef ext_pillar(minion_id, pillar, arg):\n    return {'off': arg}\n",
+		"m/ext/pillar/off.py": "def __virtual__():\n    return False, 'not here'\n\n\n" +
+			"def ext_pillar(minion_id, pillar, arg):\n    return {'off': arg}\n",
 		// an own file replaces the external pillar of that name
 		"m/ext/pillar/cmd_json.py": "def ext_pillar(minion_id, pillar, arg):\n    return {'cmd_json': arg}\n",
 	}, "ext_pillar_first: True", "ext_pillar: [{alist: [1, x]}, {adict: {a: 5}}, {one: text}, "+
@@ -392,11 +404,15 @@ func TestFaultsOfOwnCodeStopNoMaster(t *testing.T) {
 	dir := testsalt.Dir(t)
 	starts := lines(t, filepath.Join(dir, "starts"))
 	o := startOwn(t, dir, map[string]string{
-		"m/ext/runners/r.py":      "import os\n\n\ndef crash():\n    os._exit(3)\n\n\ndef fine():\n    return 'fine'\n",
+		"m/ext/runners/r.py": "import os\n\n\ndef crash():\n    os._exit(3)\n\n\n" +
+			"def fine():\n    return 'fine'\n",
 		"m/ext/runners/broken.py": "def f(:\n",
-		"m/ext/engines/fails.py":  "def start():\n    with open('DIR/starts', 'a') as f:\n        f.write('start' + chr(10))\n    raise ValueError('engine broke')\n",
-		"m/ext/returners/sour.py": "def save_load(jid, load, minions=None):\n    raise ValueError('no')\n\n\ndef returner(ret):\n    raise ValueError('no')\n\n\ndef event_return(events):\n    raise ValueError('no')\n",
-		"m/ext/tops/badtop.py":    "def top(**kwargs):\n    raise ValueError('no top')\n",
+		"m/ext/engines/fails.py": "def start():\n    with open('DIR/starts', 'a') as f:\n" +
+			"        f.write('start' + chr(10))\n    raise ValueError('engine broke')\n",
+		"m/ext/returners/sour.py": "def save_load(jid, load, minions=None):\n" +
+			"    raise ValueError('no')\n\n\ndef returner(ret):\n    raise ValueError('no')\n\n\n" +
+			"def event_return(events):\n    raise ValueError('no')\n",
+		"m/ext/tops/badtop.py": "def top(**kwargs):\n    raise ValueError('no top')\n",
 	}, "engines: [fails, absent]", "master_job_cache: sour", "event_return: sour",
 		"master_tops: {badtop: 1, ext_nodes: echo}")
 	for range 3 {
@@ -429,7 +445,9 @@ func TestExtJobCacheOfOwnCode(t *testing.T) {
 	dir := testsalt.Dir(t)
 	saved := lines(t, filepath.Join(dir, "saved"))
 	o := startOwn(t, dir, map[string]string{
-		"m/ext/returners/ext1.py": "def save_load(jid, load, minions=None):\n    with open('DIR/saved', 'a') as f:\n        f.write('%s %s %s' % (load['fun'], minions, len(jid)) + chr(10))\n",
+		"m/ext/returners/ext1.py": "def save_load(jid, load, minions=None):\n" +
+			"    with open('DIR/saved', 'a') as f:\n" +
+			"        f.write('%s %s %s' % (load['fun'], minions, len(jid)) + chr(10))\n",
 	}, "ext_job_cache: ext1")
 	bus := o.Listen(t, "salt/minion/")
 	minionWith(t, filepath.Join(dir, "n"), o.Address)

@@ -65,7 +65,8 @@ func TestOwnPluginsOfAMinion(t *testing.T) {
 	c.m = testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m")))
 	bus := c.m.Listen(t, "salt/minion/web1/start")
 	minionWith(t, filepath.Join(dir, "n"), c.m.Address, "extension_modules: "+filepath.Join(dir, "n", "own"),
-		"module_executors: [wrap]", "schedule: {j: {function: test.echo, args: [planned], run_on_start: true, days: 9, returner: wire}}")
+		"module_executors: [wrap]", "schedule: {j: {function: test.echo, args: [planned], "+
+			"run_on_start: true, days: 9, returner: wire}}")
 	testsalt.AwaitEvent(t, bus, "salt/minion/web1/start")
 	if ret := received(t, l); ret["return"] != "planned" || ret["schedule"] != "j" {
 		t.Errorf("the returner of the scheduled job got %v", ret)
