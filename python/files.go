@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,6 +186,12 @@ func (f *Files) load(ctx context.Context, file string) *plugin {
 	defer f.mu.Unlock()
 	if p, ok := f.known[file]; ok {
 		return p
+	}
+	if f.host.o.Daemon {
+		limited, cancel := context.WithTimeoutCause(ctx, f.host.o.Load,
+			fmt.Errorf("its import takes longer than %v", f.host.o.Load))
+		defer cancel()
+		ctx = limited
 	}
 	p := &plugin{name: file, refused: true, trusted: true}
 	said, err := f.call(ctx, "load", f.kind, file)

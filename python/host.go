@@ -54,6 +54,10 @@ type Options struct {
 
 	Idle    time.Duration // after which an unused template ends; 0 means 10 minutes
 	Workers int           // jobs of a daemon that run Python at a time; more wait. 0 means 100
+
+	// Load is how long a daemon waits for a file to be loaded; 0 means 2 minutes. All jobs that need
+	// a plug-in of this kind wait meanwhile.
+	Load time.Duration
 }
 
 // A Host runs Python for one daemon or command. Nothing is started before the first call. Several
@@ -79,6 +83,7 @@ type Host struct {
 func NewHost(o Options) *Host {
 	o.Idle = cmp.Or(o.Idle, 10*time.Minute)
 	o.Workers = cmp.Or(o.Workers, 100)
+	o.Load = cmp.Or(o.Load, 2*time.Minute)
 	return &Host{o: o, refused: map[string]bool{}, jobs: make(chan struct{}, o.Workers)}
 }
 

@@ -141,6 +141,30 @@ func TestDeadTemplateIsReplaced(t *testing.T) {
 	waitGone(t, "the worker", worker)
 }
 
+// TestSlowImportEnds checks that a file whose import does not end is given up, that no process of it
+// stays, and that other files are loaded after it.
+func TestSlowImportEnds(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	d := newDaemon(t, map[string]string{"own": living, "slow": "import os, time\n" +
+		"open(" + strconv.Quote(pid) + ", 'w').write(str(os.getpid()))\ntime.sleep(1000)\n"},
+		func(o *python.Options) { o.Load = 2 * time.Second })
+	j := d.begin(t)
+	for range 2 {
+		if got := d.functions.MissingText("slow.f"); !strings.Contains(got, "its import takes longer than 2s") {
+			t.Errorf("a function of the slow file: %s", got)
+		}
+	}
+	if got := j.call("own.worker"); strings.HasPrefix(got, "error") {
+		t.Errorf("a function of another file: %s", got)
+	}
+	j.end()
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitGone(t, "the process that loaded the slow file", string(text))
+}
+
 // TestJobsWaitForWorkers checks that jobs beyond the limit wait, and that what a job with a worker
 // needs never waits.
 func TestJobsWaitForWorkers(t *testing.T) {

@@ -364,7 +364,8 @@ func (m masters) low(
 		user = "UNKNOWN"
 	}
 	m.fireArgs(ctx, client, fun, arg, words, pub)
-	if f, ok := shelf.Func(fun); ok && f.Spec().Kwargs != "" { // load_args_and_kwargs of salt/minion.py
+	// Only RunnerClient gets the user as publish data (salt/minion.py, load_args_and_kwargs).
+	if f, ok := shelf.Func(fun); ok && f.Spec().Kwargs != "" && client == "runner" {
 		words.Set("__pub_user", user)
 	}
 	if m.env.Host.Control != nil {

@@ -374,7 +374,7 @@ func TestMastersRegistries(t *testing.T) {
 	}
 	f.Env().Registries = map[string]*loader.Registry{"runners": registry, "wheel": registry}
 	expect(t, "runner", call(t, f.Registry, "runner", "x.f", "arg=[1]", "kwarg={a: 2}", "b=3"),
-		"[[1], {'a': 2, 'b': 3}]")
+		"[[1], {'a': 2, 'b': 3, '__pub_user': 'UNKNOWN'}]")
 	expect(t, "runner saltenv", call(t, f.Registry, "runner", "x.env", "saltenv=dev"), "'dev'")
 	expect(t, "runner full_return", call(t, f.Registry, "runner", "x.env", "full_return=True"),
 		"{'fun': 'runner.x.env', 'jid': 'me', 'user': 'UNKNOWN', 'fun_args': [{'saltenv': 'base'}], 'return': 'base', 'success': True}")
