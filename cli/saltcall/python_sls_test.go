@@ -63,7 +63,7 @@ func TestHighstateSyncs(t *testing.T) {
 	r.wantComments(t, "a: quiet one first one", "state.apply")
 	r.wantComments(t, "a: quiet one first one", "state.highstate")
 	r.wantComments(t, "a: quiet one first one", "state.apply", "high")
-	r.write(t, map[string]string{
+	r.Write(t, map[string]string{
 		"salt/_grains/own.py":  "def f():\n    return {'own': 'two'}\n",
 		"salt/_modules/own.py": "def f():\n    return 'second' + __grains__['own']\n",
 	})

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltrun"
 	"github.com/brineproject/brine/config"
+	"github.com/brineproject/brine/internal/test/answers"
 	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/internal/test/testsalt"
 	"github.com/brineproject/brine/internal/test/vectors"
@@ -42,13 +41,8 @@ type masterGroup struct {
 }
 
 type masterCall struct {
-	ID      string
-	Tool    string
-	Args    []string
-	Retcode int
-	Stdout  *string
-	JSON    json.RawMessage `json:"stdout_json"`
-	Stderr  string
+	answers.Answer
+	Tool string
 }
 
 // number returns N of master.N.
@@ -96,30 +90,18 @@ func TestVectorPythonMaster(t *testing.T) {
 
 // A masterRoot is the tree of a group.
 type masterRoot struct {
+	answers.Root
 	dir   string
 	group masterGroup
 }
 
 func newMasterRoot(t *testing.T, g masterGroup) *masterRoot {
 	t.Helper()
-	r := &masterRoot{testsalt.Dir(t), g}
-	r.write(t, g.Files)
+	dir := testsalt.Dir(t)
+	r := &masterRoot{answers.Root(dir), dir, g}
+	r.Write(t, g.Files)
 	r.configure(t, "master", g.Config.Master, nil)
 	return r
-}
-
-func (r *masterRoot) write(t *testing.T, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		path := filepath.Join(r.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		text = strings.ReplaceAll(text, "{ROOT}", r.dir)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // configure writes the configuration of a daemon.
@@ -138,7 +120,7 @@ func (r *masterRoot) configure(t *testing.T, role string, conf, more map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.write(t, map[string]string{"etc/" + role: string(text)})
+	r.Write(t, map[string]string{"etc/" + role: string(text)})
 }
 
 // start starts the master and the minion, which fetches its plug-ins.
@@ -188,70 +170,7 @@ func (r *masterRoot) run(t *testing.T, tool string, args []string) (code int, st
 func (r *masterRoot) check(t *testing.T, n int, c masterCall) {
 	t.Helper()
 	code, stdout, stderr := r.run(t, c.Tool, c.Args)
-	if _, ok := masterDifferences[n]; ok {
-		return
+	if _, ok := masterDifferences[n]; !ok {
+		r.Compare(t, c.Answer, answers.Output{Code: code, Stdout: stdout, Stderr: stderr}, nil)
 	}
-	if code != c.Retcode {
-		t.Errorf("%s %q: exit code %d, want %d\n%s%s", c.ID, c.Args, code, c.Retcode, stdout, stderr)
-	}
-	var got, want any = r.plain(stdout), ""
-	switch {
-	case c.JSON != nil:
-		got, want = r.decoded(stdout), r.decoded(string(c.JSON))
-	case c.Stdout != nil:
-		want = *c.Stdout
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s %q: prints\n%v\nwant\n%v\n%s", c.ID, c.Args, got, want, stderr)
-	}
-	if c.Stderr != "" && !strings.Contains(stderr, c.Stderr) {
-		t.Errorf("%s %q: standard error has %q, not %q", c.ID, c.Args, stderr, c.Stderr)
-	}
-}
-
-// decoded returns the value of a JSON text without what changes from run to run, or the text.
-func (r *masterRoot) decoded(text string) any {
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return r.plain(text)
-	}
-	return r.masked(v)
-}
-
-func (r *masterRoot) masked(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		m := map[string]any{}
-		for key, e := range v {
-			if key == "start_time" || key == "duration" {
-				continue
-			}
-			m[r.plain(key)] = r.masked(e)
-		}
-		return m
-	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = r.masked(e)
-		}
-		return list
-	case string:
-		return r.plain(v)
-	}
-	return v
-}
-
-var (
-	traceback = regexp.MustCompile(`Traceback \(most recent call last\):\n(?s:.*)`)
-	jid       = regexp.MustCompile(`\b20\d{18}\b`)
-	stamp     = regexp.MustCompile(`"_stamp": "[^"]*"`)
-)
-
-// plain returns a text without what changes from run to run. A traceback is cut to its first line,
-// as in the capture.
-func (r *masterRoot) plain(s string) string {
-	s = strings.ReplaceAll(s, r.dir, "{ROOT}")
-	s = traceback.ReplaceAllString(s, "Traceback (most recent call last) @TRACEBACK@")
-	s = jid.ReplaceAllString(s, "{JID}")
-	return stamp.ReplaceAllString(s, `"_stamp": "STAMP"`)
 }
