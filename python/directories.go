@@ -43,10 +43,14 @@ func Kinds() []Kind {
 	}
 }
 
+// FirstDirs is an option that no file sets: directories by kind that count more than all others.
+const FirstDirs = "__first_dirs"
+
 // Directories returns the directories of each kind of plug-in for options. The first counts most:
-// those below a directory of module_dirs, which may hold a tree of all kinds such as that of the file
-// server, then those that the kind's option names, and last that below extension_modules
-// (salt/loader/__init__.py, _module_dirs).
+// those of the option FirstDirs, those below a directory of module_dirs, which may hold a tree of all
+// kinds such as that of the file server, then that below extension_modules, and last those that the
+// kind's option names; with enable_deprecated_module_search_path_priority of the option features the
+// last two change places (salt/loader/__init__.py, _module_dirs).
 func Directories(opts *data.Map) map[string][]string {
 	root := opts.Text("extension_modules")
 	if root == "" {
@@ -54,9 +58,16 @@ func Directories(opts *data.Map) map[string][]string {
 	}
 	dirs := map[string][]string{}
 	trees := data.TextsOf(opts.Value("module_dirs"))
+	first, _ := opts.Value(FirstDirs).(*data.Map)
+	features, _ := opts.Value("features").(*data.Map)
+	namedFirst := data.Truth(features.Value("enable_deprecated_module_search_path_priority"))
 	for _, kind := range Kinds() {
-		named := append(below(trees, kind.Name), data.TextsOf(opts.Value(kind.Option))...)
-		dirs[kind.Name] = append(named, filepath.Join(root, kind.Name))
+		synced, named := []string{filepath.Join(root, kind.Name)}, data.TextsOf(opts.Value(kind.Option))
+		if namedFirst {
+			synced, named = named, synced
+		}
+		dirs[kind.Name] = slices.Concat(data.TextsOf(first.Value(kind.Name)), below(trees, kind.Name),
+			synced, named)
 	}
 	return dirs
 }

@@ -22,6 +22,7 @@ func useHere(opts *data.Map, here string, log logrus.FieldLogger) {
 		here = absolute(".")
 	}
 	var used []string
+	first := data.NewMap()
 	for _, kind := range python.Kinds() {
 		dir := filepath.Join(here, "_"+kind.Name)
 		if !paths.IsDir(dir) {
@@ -32,9 +33,10 @@ func useHere(opts *data.Map, here string, log logrus.FieldLogger) {
 			continue
 		}
 		used = append(used, dir)
-		opts.Set(kind.Option, append([]any{dir}, data.ListOf(opts.Value(kind.Option))...))
+		first.Set(kind.Name, []any{dir})
 	}
 	if len(used) > 0 {
+		opts.Set(python.FirstDirs, first)
 		log.Infof("The plug-ins of the working directory are used: %s", strings.Join(used, ", "))
 	}
 }
