@@ -69,7 +69,7 @@ func (s *ownSystem) Expand(ctx context.Context, list []any) ([]any, error) {
 	if !s.functions().Has(fun) {
 		return list, nil
 	}
-	v, err := s.functions().Invoke(ctx, fun, []any{list, s.opts}, nil)
+	v, err := s.invoke(ctx, fun, []any{list, s.opts}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("function process_acl of %s: %w", s.name, err)
 	}
@@ -100,10 +100,20 @@ func (s *ownSystem) about(ctx context.Context, name string, l Login) (v any, ok 
 	if f.Spec().Has("eauth") {
 		kwargs.Set("eauth", s.name)
 	}
-	if v, err = functions.Invoke(ctx, fun, nil, kwargs); err != nil {
+	if v, err = s.invoke(ctx, fun, nil, kwargs); err != nil {
 		err = fmt.Errorf("function %s of %s: %w", name, s.name, err)
 	}
 	return v, true, err
+}
+
+// invoke calls a function as a job of its own: the processes of users' own code are limited by the
+// number of jobs, and so are those of logins.
+func (s *ownSystem) invoke(
+	ctx context.Context, fun string, args []any, kwargs *data.Map,
+) (any, error) {
+	ctx, scope := loader.WithScope(ctx)
+	defer func() { _ = scope.Close() }()
+	return s.functions().Invoke(ctx, fun, args, kwargs)
 }
 
 // listed returns a tuple or set as a list, and other values unchanged.

@@ -83,8 +83,11 @@ func (c *control) load(f functions, o controlPlugins) error {
 // keeps them (salt/config/__init__.py, mminion_config).
 func (c *control) grains() func() *data.Map {
 	return sync.OnceValue(func() *data.Map {
-		g, err := grains.New(grains.Options{Opts: c.settings.saltOptions(),
-			Log: c.log}).Collect(context.Background())
+		o := grains.Options{Opts: c.settings.saltOptions(), Log: c.log}
+		if c.own != nil {
+			o.Own = c.own.Grains
+		}
+		g, err := grains.New(o).Collect(context.Background())
 		if err != nil {
 			c.log.WithError(err).Error("collect the grains of the master")
 			return data.NewMap()

@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -21,6 +22,8 @@ type Own interface {
 	// Has reports whether there is a file for a plug-in, without loading it. listed is true if the
 	// master has a plug-in of that name itself, which only a file of that name replaces.
 	Has(kind, name string, listed bool) bool
+	// Grains returns the grains of users' own files, which see those that are known.
+	Grains(ctx context.Context, known *data.Map) []*data.Map
 	// Version returns a number that changes when a file does.
 	Version() uint64
 }
@@ -33,6 +36,7 @@ type ownCode struct {
 	mu       sync.Mutex
 	env      *loader.Env // of execution modules on the master; nil before it is assembled
 	seen     uint64      // version of the files that the registries know
+	looked   time.Time   // when the files were last looked at
 	extended []extendedRegistry
 	shelves  map[string]*loader.Registry // of kinds that have no registry otherwise
 }
@@ -74,10 +78,16 @@ func (o *ownCode) setEnv(env *loader.Env) {
 	o.env = env
 }
 
-// shelf returns a function that returns the plug-ins of a kind, with changed files.
+// shelf returns a function that returns the plug-ins of a kind, with files that changed more than a
+// second ago: it is called several times for each return of a minion.
 func (o *ownCode) shelf(kind string) func() *loader.Registry {
 	return func() *loader.Registry {
-		o.refresh()
+		o.mu.Lock()
+		recent := time.Since(o.looked) < time.Second
+		o.mu.Unlock()
+		if !recent {
+			o.refresh()
+		}
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		if r, ok := o.shelves[kind]; ok || o.env == nil {
@@ -140,6 +150,7 @@ func (o *ownCode) refresh() {
 	now := o.Version()
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.looked = time.Now()
 	if now == o.seen {
 		return
 	}

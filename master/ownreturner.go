@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/brineproject/brine/daemon"
@@ -17,6 +18,7 @@ import (
 // Limits of a returner of users' own code.
 const (
 	ownQueue   = 4096             // waiting jobs and returns of one lane
+	ownBytes   = 64 << 20         // of all waiting records
 	ownLanes   = 4                // that work side by side; the records of one job share a lane
 	ownLimit   = 30 * time.Second // for one record
 	lastOwn    = 3 * time.Second  // for waiting records when the master ends
@@ -35,6 +37,7 @@ type ownReturner struct {
 	option string
 	own    *returners.Own
 	lanes  [ownLanes]chan ownRecord
+	bytes  atomic.Int64 // of the waiting records
 }
 
 // An ownRecord is a job, or a return of one.
@@ -42,6 +45,14 @@ type ownRecord struct {
 	id  job.ID
 	job *returners.Job
 	ret *returners.Return
+}
+
+// size returns the bytes of the load.
+func (r ownRecord) size() int64 {
+	if r.job != nil {
+		return int64(len(r.job.Load))
+	}
+	return int64(len(r.ret.Load))
 }
 
 // newOwnReturner returns nil, which ignores all, if own is nil.
@@ -74,12 +85,17 @@ func (o *ownReturner) addReturn(id job.ID, minion string, load data.Raw) {
 func (o *ownReturner) add(r ownRecord) {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(r.id)) // never fails
-	select {
-	case o.lanes[sum.Sum32()%ownLanes] <- r:
-	default:
-		o.quiet.Warnf(o.log, o.option, "%s: returner %s does not keep up; job %s is not passed to it",
-			o.option, o.own.Name(), r.id)
+	size := r.size()
+	if waiting := o.bytes.Add(size); waiting <= ownBytes || waiting == size {
+		select {
+		case o.lanes[sum.Sum32()%ownLanes] <- r:
+			return
+		default:
+		}
 	}
+	o.bytes.Add(-size)
+	o.quiet.Warnf(o.log, o.option, "%s: returner %s does not keep up; job %s is not passed to it",
+		o.option, o.own.Name(), r.id)
 }
 
 func (o *ownReturner) part() daemon.Part {
@@ -133,6 +149,7 @@ func (o *ownReturner) finish(ctx context.Context, lane chan ownRecord) {
 }
 
 func (o *ownReturner) pass(ctx context.Context, r ownRecord) {
+	defer o.bytes.Add(-r.size())
 	ctx, cancel := context.WithTimeout(ctx, ownLimit)
 	defer cancel()
 	var err error
@@ -159,9 +176,11 @@ func (o *ownReturner) clean(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := o.own.Clean(ctx); err != nil && ctx.Err() == nil {
-				o.log.Errorf("%s: %v", o.option, err)
+			limited, cancel := context.WithTimeout(ctx, ownLimit)
+			if err := o.own.Clean(limited); err != nil && ctx.Err() == nil {
+				o.log.WithError(err).Errorf("clean old jobs in returner %s of %s", o.own.Name(), o.option)
 			}
+			cancel()
 		}
 	}
 }

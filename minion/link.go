@@ -287,12 +287,17 @@ func (l *link) hasTopic(topic string) bool {
 	return topic == channel.TopicBroadcast || topic == channel.Topic(l.m.cfg.ID)
 }
 
+// ownMatchLimit is how long users' own matchers may take. No other job is received meanwhile.
+const ownMatchLimit = 10 * time.Second
+
 // isTarget reports whether the target of a publication includes this minion.
 func (l *link) isTarget(ctx context.Context, pub *job.Publication) bool {
 	kind := pub.TargetType
 	if kind == "" {
 		kind = "glob"
 	}
+	ctx, cancel := context.WithTimeout(ctx, ownMatchLimit)
+	defer cancel()
 	target, err := match.Compile(pub.Target, kind, match.PublicationDelimiter(kind, pub.Delimiter),
 		match.Options{Own: matchers.Of(ctx, l.m.funcs.Env())})
 	if err != nil {

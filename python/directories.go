@@ -118,6 +118,9 @@ func Version(dirs map[string][]string) uint64 {
 	sum := fnv.New64a()
 	for _, kind := range Kinds() {
 		for _, dir := range dirs[kind.Name] {
+			if target, err := filepath.EvalSymlinks(dir); err == nil {
+				dir = target // WalkDir follows no links
+			}
 			_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 				switch {
 				case err != nil:
@@ -127,7 +130,7 @@ func Version(dirs map[string][]string) uint64 {
 				case d.IsDir():
 					return nil
 				}
-				if info, err := d.Info(); err == nil {
+				if info, err := os.Stat(path); err == nil {
 					fmt.Fprintln(sum, path, info.Size(), info.ModTime().UnixNano())
 				}
 				return nil
@@ -154,6 +157,8 @@ func pluginPaths(dirs []string) map[string]string {
 			case isPython:
 				name = base
 			case isFile(filepath.Join(path, "__init__.py")):
+			case strings.HasSuffix(name, ".so"): // own.so, own.abi3.so, own.cpython-311-x86_64-linux-gnu.so
+				name, _, _ = strings.Cut(name, ".")
 			default:
 				continue
 			}

@@ -192,7 +192,7 @@ func (r *OwnReader) Job(ctx context.Context, id job.ID) (*Job, error) {
 	v, failed := r.own.Call(ctx, "get_load", []any{string(id)}, nil)
 	load, ok := v.(*data.Map)
 	if failed != nil {
-		r.own.log.Error(failed)
+		r.own.log.WithError(failed).Errorf("read job %s from returner %s", id, r.own.name)
 	}
 	if !ok || load.Len() == 0 {
 		return nil, err
@@ -227,7 +227,7 @@ func (r *OwnReader) Returns(ctx context.Context, id job.ID) ([]Return, error) {
 			r.own.name, data.Repr(v))
 	}
 	if err != nil {
-		r.own.log.Error(err)
+		r.own.log.WithError(err).Errorf("read the returns of job %s from returner %s", id, r.own.name)
 		return r.cache.Returns(ctx, id)
 	}
 	var list []Return
@@ -262,7 +262,7 @@ func (r *OwnReader) Jobs(ctx context.Context, f Filter) ([]Job, error) {
 	}
 	v, failed := r.own.Call(ctx, "get_jids", nil, nil)
 	if failed != nil {
-		r.own.log.Error(failed)
+		r.own.log.WithError(failed).Errorf("list the jobs of returner %s", r.own.name)
 		return jobs, nil
 	}
 	known := map[job.ID]bool{}

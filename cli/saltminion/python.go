@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/sirupsen/logrus"
 
@@ -48,10 +47,5 @@ func NewCode(opts *data.Map, log *logrus.Logger, daemon bool) Code {
 
 // hasOwn reports whether there are files of users' own plug-ins of a kind.
 func hasOwn(kind string, opts *data.Map) bool {
-	for _, dir := range python.Directories(opts)[kind] {
-		if files, err := filepath.Glob(filepath.Join(dir, "*.py")); err == nil && len(files) > 0 {
-			return true
-		}
-	}
-	return false
+	return len(python.FileNames(python.Directories(opts)[kind])) > 0
 }

@@ -54,6 +54,9 @@ func reader(cfg *config.Minion, env func(string) string) (
 			code.Close()
 		}
 	}()
+	if err := code.Check(); err != nil {
+		return nil, nil, err
+	}
 	o, err := Options(cfg, env, log, code)
 	if err != nil {
 		return nil, nil, err

@@ -66,6 +66,9 @@ func newHost(ctx context.Context, r *run) (*host, error) {
 	env.Host = loader.Host{Order: order, FireMaster: h.fire, Control: h.callNested}
 	tree := pki.Visit(r.opts.Text("pki_dir"), pki.Options{})
 	h.tree, h.own = tree, code.New(code.Options{Opts: r.opts, Log: r.log, Services: h.services()})
+	if err := h.own.Check(); err != nil {
+		return nil, err
+	}
 	connected := func() ([]string, error) { return presence.Read(r.opts.Text("cachedir")) }
 	var err error
 	functions := *env

@@ -44,7 +44,8 @@ func (j *jobs) file() string { return filepath.Join(j.r.opts.Text("cachedir"), "
 // master_job_cache.
 func (j *jobs) own() bool {
 	_, err := os.Stat(j.file())
-	return err == nil && j.r.cfg.JobCacheName() != localcache.Name
+	name := j.r.cfg.JobCacheName()
+	return err == nil && (name != localcache.Name || j.isOwn(name))
 }
 
 // files reports whether jobs are stored in files below the cachedir: also a master with a job cache
@@ -56,8 +57,8 @@ func (j *jobs) files() bool {
 
 // isOwn reports whether a job cache is a returner of users' own code.
 func (j *jobs) isOwn(name string) bool {
-	return name != "" && name != localcache.Name && code.Has(j.r.opts, "returners", name,
-		slices.Contains(opener.Names(opener.Jobs), name))
+	return name != "" &&
+		code.Has(j.r.opts, "returners", name, slices.Contains(opener.Names(opener.Jobs), name))
 }
 
 // cache returns the job cache, opened for reading.

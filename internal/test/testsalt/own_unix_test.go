@@ -402,16 +402,19 @@ func TestSlowOwnPillarDelaysNoOther(t *testing.T) {
 // An engine that fails is started again, and a file that was mended is found.
 func TestFaultsOfOwnCodeStopNoMaster(t *testing.T) {
 	dir := testsalt.Dir(t)
-	starts := lines(t, filepath.Join(dir, "starts"))
+	starts, sour := lines(t, filepath.Join(dir, "starts")), lines(t, filepath.Join(dir, "sour"))
 	o := startOwn(t, dir, map[string]string{
 		"m/ext/runners/r.py": "import os\n\n\ndef crash():\n    os._exit(3)\n\n\n" +
 			"def fine():\n    return 'fine'\n",
 		"m/ext/runners/broken.py": "def f(:\n",
 		"m/ext/engines/fails.py": "def start():\n    with open('DIR/starts', 'a') as f:\n" +
 			"        f.write('start' + chr(10))\n    raise ValueError('engine broke')\n",
-		"m/ext/returners/sour.py": "def save_load(jid, load, minions=None):\n" +
-			"    raise ValueError('no')\n\n\ndef returner(ret):\n    raise ValueError('no')\n\n\n" +
-			"def event_return(events):\n    raise ValueError('no')\n",
+		"m/ext/returners/sour.py": "def _fail(name):\n" +
+			"    with open('DIR/sour', 'a') as f:\n        f.write(name + chr(10))\n" +
+			"    raise ValueError('no')\n\n\n" +
+			"def save_load(jid, load, minions=None):\n    _fail('save_load')\n\n\n" +
+			"def returner(ret):\n    _fail('returner')\n\n\n" +
+			"def event_return(events):\n    _fail('event_return')\n",
 		"m/ext/tops/badtop.py": "def top(**kwargs):\n    raise ValueError('no top')\n",
 	}, "engines: [fails, absent]", "master_job_cache: sour", "event_return: sour",
 		"master_tops: {badtop: 1, ext_nodes: echo}")
@@ -437,6 +440,9 @@ func TestFaultsOfOwnCodeStopNoMaster(t *testing.T) {
 	testsalt.AwaitEvent(t, bus, "salt/minion/web1/start")
 	if got := data.Repr(returned(t, o.Master, "state.show_top")); got != "{}" {
 		t.Errorf("state.show_top: %s", got)
+	}
+	for missing := map[string]bool{"save_load": true, "returner": true, "event_return": true}; len(missing) > 0; {
+		delete(missing, next(t, sour))
 	}
 }
 
