@@ -36,8 +36,8 @@ func (m modules) fetch(ctx context.Context, form string, a syncArgs) ([]any, err
 		m.touch("module_refresh")
 	}
 	m.warnPython(ctx, done.Files)
-	if done.Touched && loadedAnew(form) {
-		m.env.Registry(form).Reload()
+	if done.Touched {
+		m.loadAnew()
 	}
 	if form == "grains" && data.Truth(m.env.Option("grains_cache")) {
 		_ = os.Remove(cached(m.env, "grains.cache.p")) // it is made again
@@ -45,10 +45,13 @@ func (m modules) fetch(ctx context.Context, form string, a syncArgs) ([]any, err
 	return done.Names, nil
 }
 
-// loadedAnew reports whether Salt loads the plug-ins of a kind for each job or use, so that new ones
-// count without a reload of the minion.
-func loadedAnew(form string) bool {
-	return slices.Contains([]string{"executors", "matchers", "output", "sdb", "serializers"}, form)
+// loadAnew makes the next use of a plug-in of any kind find the fetched files. The event
+// module_refresh does so too, but a job that follows at once would come before it.
+func (m modules) loadAnew() {
+	m.env.Functions.Reload()
+	for _, registry := range m.env.Registries {
+		registry.Reload()
+	}
 }
 
 func (m modules) extensionModules() string {

@@ -106,3 +106,35 @@ func TestOwnPluginsOfAMinion(t *testing.T) {
 		t.Errorf("the returner got %v", ret)
 	}
 }
+
+// TestSyncedFilesCountAtOnce calls a function right after the sync that fetched it, and a function
+// that a later sync adds to its file. A call before the sync must not hide it.
+func TestSyncedFilesCountAtOnce(t *testing.T) {
+	need.Time(t, "it starts Python for each job")
+	need.Program(t, "python3")
+	dir := testsalt.Dir(t)
+	c := &conductor{dir: dir}
+	c.write(t, "srv/top.sls", "{}\n")
+	c.m = testsalt.StartMaster(t, masterWith(t, filepath.Join(dir, "m"), "file_roots: {base: ["+dir+"/srv]}"))
+	c.local = c.m.Client(t)
+	bus := c.m.Listen(t, "salt/minion/web1/start")
+	minionWith(t, filepath.Join(dir, "n"), c.m.Address)
+	testsalt.AwaitEvent(t, bus, "salt/minion/web1/start")
+	for i := range 6 {
+		fun, more := fmt.Sprintf("late%d.f", i), fmt.Sprintf("late%d.more", i)
+		file := fmt.Sprintf("srv/_modules/late%d.py", i)
+		if got := data.Str(c.order(t, fun)); !strings.Contains(got, "is not available") {
+			t.Errorf("%s before the sync: %s", fun, got)
+		}
+		c.write(t, file, "def f():\n    return 'first'\n")
+		c.order(t, "saltutil.sync_modules")
+		if got := c.order(t, fun); got != "first" {
+			t.Errorf("%s after the sync: %v", fun, got)
+		}
+		c.write(t, file, "def f():\n    return 'second'\n\ndef more():\n    return 'new'\n")
+		c.order(t, "saltutil.sync_all")
+		if got := c.order(t, more); got != "new" {
+			t.Errorf("%s after the second sync: %v", more, got)
+		}
+	}
+}
