@@ -85,7 +85,11 @@ func (r *Runner) verifyFunction(low state.Chunk) []string {
 
 func (r *Runner) notFound(low state.Chunk, full string) []string {
 	if !low.HasSLS() {
-		return []string{"Specified state '" + full + "' was not found"}
+		wrong := []string{"Specified state '" + full + "' was not found"}
+		if _, refused := r.states.Refusal(full); refused { // Salt logs the reason only
+			wrong = append(wrong, "Reason: "+r.states.MissingText(full))
+		}
+		return wrong
 	}
 	wrong := []string{
 		fmt.Sprintf("State '%s' was not found in SLS '%s'", full, data.Str(low.SLS())),
