@@ -80,7 +80,9 @@ func (c *courier) deliver(r *job.Return) { c.release(c.store(r)) }
 
 // store stores a return in the spool. It is not sent before release.
 func (c *courier) store(r *job.Return) heldReturn {
-	body, err := payload.Marshal(r.Map())
+	sent := *r
+	sent.Value = payload.Readable(r.Value) // a master that cannot read a return never takes it
+	body, err := payload.Marshal(sent.Map())
 	if err == nil && len(body) > maxReturn {
 		err = fmt.Errorf("%d bytes are more than a master accepts", len(body))
 	}

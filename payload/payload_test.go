@@ -484,3 +484,24 @@ func TestRewriteWithin(t *testing.T) {
 		}
 	}
 }
+
+// TestReadable checks that tuples as keys become text, at any depth, and that other values stay.
+func TestReadable(t *testing.T) {
+	inner := data.NewMap()
+	inner.Set(data.Tuple{int64(1), "a"}, "x")
+	inner.Set(int64(2), "y")
+	got := payload.Readable([]any{data.Tuple{inner}, data.NewMap("k", inner)})
+	if want := `[({"(1, 'a')": 'x', 2: 'y'},), {'k': {"(1, 'a')": 'x', 2: 'y'}}]`; data.Repr(got) != want {
+		t.Errorf("got %s, want %s", data.Repr(got), want)
+	}
+	b, err := payload.Marshal(got)
+	if err == nil {
+		_, err = payload.UnmarshalText(b, payload.WireLimits())
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	if same := data.NewMap("a", []any{int64(1)}); payload.Readable(same) != any(same) {
+		t.Error("a value with readable keys was copied")
+	}
+}

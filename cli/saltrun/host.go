@@ -39,6 +39,7 @@ import (
 type host struct {
 	cli.HostProgram
 	r       *run
+	env     *loader.Env // of runners; its registries are those of all kinds
 	runners *loader.Registry
 	jobs    *jobs
 	own     *code.Code // users' own plug-ins
@@ -57,64 +58,75 @@ type host struct {
 func newHost(ctx context.Context, r *run) (*host, error) {
 	h := &host{HostProgram: cli.HostProgram{In: r.in, Opts: r.opts, Out: r.out}, r: r,
 		jobs: &jobs{r: r}}
-	env := &loader.Env{Opts: r.opts, Log: r.log, Registries: map[string]*loader.Registry{}}
+	h.env = &loader.Env{Opts: r.opts, Log: r.log, Registries: map[string]*loader.Registry{}}
 	order := cli.ReportingOrder(r.cfg, r.in.Env, func(text string) {
 		if !r.o.Quiet {
 			r.out.Printf("%s", text)
 		}
 	})
-	env.Host = loader.Host{Order: order, FireMaster: h.fire, Control: h.callNested}
-	tree := pki.Visit(r.opts.Text("pki_dir"), pki.Options{})
-	h.tree, h.own = tree, code.New(code.Options{Opts: r.opts, Log: r.log, Services: h.services()})
+	h.env.Host = loader.Host{Order: order, FireMaster: h.fire, Control: h.callNested}
+	h.tree = pki.Visit(r.opts.Text("pki_dir"), pki.Options{})
+	h.own = code.New(code.Options{Opts: r.opts, Log: r.log, Services: h.services()})
 	if err := h.own.Check(); err != nil {
 		return nil, err
 	}
-	connected := func() ([]string, error) { return presence.Read(r.opts.Text("cachedir")) }
-	var err error
-	functions := *env
-	functions.Grains = h.grains()
+	if err := h.load(); err != nil {
+		return nil, err
+	}
+	r.out.Extend(ctx, h.env.Registry)
+	return h, nil
+}
+
+// load makes the registries of all kinds.
+func (h *host) load() error {
 	served := h.files()
-	renderFiles := h.renderFiles(served)
-	renderFiles.Renderers = append(renderFiles.Renderers, h.own.Renderers()...)
-	plugins := modules.Plugins(renderFiles)
-	if env.Registries["modules"], err = loader.NewRegistry(&functions, plugins); err != nil {
-		return nil, err
+	brought := h.renderFiles(served)
+	brought.Renderers = append(brought.Renderers, h.own.Renderers()...)
+	connected := func() ([]string, error) { return presence.Read(h.Opts.Text("cachedir")) }
+	functions := *h.env
+	functions.Grains = h.grains()
+	found, err := h.shelf("modules", &functions, modules.Plugins(brought))
+	if err != nil {
+		return err
 	}
-	stateList := states.Plugins()
-	if env.Registries["states"], err = loader.NewRegistry(env.Registries["modules"].Env(),
-		stateList); err != nil {
-		return nil, err
+	for kind, listed := range map[string][]loader.Plugin{
+		"states": states.Plugins(), "renderers": nil, "output": cli.Outputters(),
+		"wheel": wheels.Plugins(wheels.Needs{Keys: h.tree, Connected: connected}),
+	} {
+		if h.env.Registries[kind], err = h.shelf(kind, found.Env(), listed); err != nil {
+			return err
+		}
 	}
-	wheelList := wheels.Plugins(wheels.Needs{Keys: tree, Connected: connected})
-	if env.Registries["wheel"], err = loader.NewRegistry(&functions, wheelList); err != nil {
-		return nil, err
+	h.env.Registries["modules"] = found
+	if h.returners, err = h.shelf("returners", found.Env(), nil); err != nil {
+		return err
 	}
-	needs := h.needs(tree, connected, served)
+	pillars, err := h.shelf("pillar", found.Env(), nil)
+	if err != nil {
+		return err
+	}
+	needs := h.needs(h.tree, connected, served)
 	sources := stdsources.Sources()
 	needs.GitPillar = gitpillar.Among(sources)
-	h.pillars = newPillars(r, *env, plugins, renderFiles.Renderers, sources)
+	h.pillars = newPillars(h.r, *h.env, found, brought.Renderers, sources, pillars)
 	needs.Pillar = h.pillars
-	listed := stdrunners.Plugins(needs)
-	if h.runners, err = loader.NewRegistry(env, listed); err != nil {
+	if h.runners, err = h.shelf("runners", h.env, stdrunners.Plugins(needs)); err != nil {
+		return err
+	}
+	h.env.Registries["runners"] = h.runners
+	return nil
+}
+
+// shelf returns a registry of the plug-ins that are listed, and of users' own of that kind.
+func (h *host) shelf(
+	kind string, env *loader.Env, listed []loader.Plugin,
+) (*loader.Registry, error) {
+	r, err := loader.NewRegistry(env, listed)
+	if err != nil {
 		return nil, err
 	}
-	env.Registries["runners"] = h.runners
-	if env.Registries["output"], err = loader.NewRegistry(&functions, cli.Outputters()); err != nil {
-		return nil, err
-	}
-	for kind, builtin := range map[string][]loader.Plugin{
-		"modules": plugins, "states": stateList, "wheel": wheelList, "runners": listed,
-		"output": cli.Outputters(),
-	} {
-		shelf := env.Registries[kind]
-		shelf.Extend(h.own.Source(kind, shelf.Env(), builtin))
-	}
-	if h.returners, err = loader.NewRegistry(env.Registries["modules"].Env(), nil); err != nil {
-		return nil, err
-	}
-	h.returners.Extend(h.own.Source("returners", h.returners.Env(), nil))
-	r.out.Extend(ctx, func(kind string) *loader.Registry { return env.Registries[kind] })
-	return h, nil
+	r.Extend(h.own.Source(kind, r.Env(), listed))
+	return r, nil
 }
 
 // needs returns the dependencies of runners. What cannot be opened is missing, and the runners that

@@ -18,13 +18,13 @@ type pillars struct {
 }
 
 func newPillars(
-	r *run, env loader.Env, modules []loader.Plugin, renderers []render.Renderer,
-	sources []pillar.Source,
+	r *run, env loader.Env, modules *loader.Registry, renderers []render.Renderer,
+	sources []pillar.Source, users *loader.Registry,
 ) *pillars {
 	return &pillars{
 		compiler: sync.OnceValues(func() (*pillar.Compiler, error) {
 			return pillar.New(pillar.Options{Opts: r.opts,
-				Engine: pillar.Engines(env, modules, renderers), Sources: sources,
+				Engine: pillar.EnginesOf(env, modules, renderers), Sources: sources, Own: users,
 				Version: version.Salt(), Log: r.log})
 		}),
 		saved: sync.OnceValues(func() (*pillar.Saved, error) {
