@@ -162,6 +162,7 @@ var restOfMissing = regexp.MustCompile(`\\nThe minions may not have all finished
 var libraryCalls = []libraryCall{
 	{"salt-run", "lib.cmd", `{"m1": [["a"], {"w": [2], "k": 1}]}`},
 	{"salt-run", "lib.cmd_full", `{"m1": ["x", 0]}`},
+	{"salt-run", "lib.cmd_full_return", `{"m1": ["x", true]}`},
 	{"salt-run", "lib.cmd_list", `{"m1": true, "m2": "Minion did not return. [No response]"}`},
 	{"salt-run", "lib.cmd_several", `{"m1": {"test.ping": true, "test.echo": "x"}}`},
 	{"salt-run", "lib.cmd_iter", `[["m1", true]]`},

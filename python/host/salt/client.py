@@ -169,9 +169,16 @@ class LocalClient:
 
     def cmd_full_return(self, tgt, fun, arg=(), timeout=None, tgt_type="glob", ret="",
                         verbose=False, kwarg=None, **kwargs):
-        """Run a function on minions and return {id: {"ret": value, ...}}."""
-        return self.cmd(tgt, fun, arg, timeout, tgt_type, ret, full_return=True, kwarg=kwarg,
-                        **kwargs)
+        """Run a function on minions and return {id: {"ret": value, "success": True}}."""
+        found = self.cmd(tgt, fun, arg, timeout, tgt_type, ret, full_return=True, kwarg=kwarg,
+                         **kwargs)
+        full = {}
+        for name, answer in found.items():
+            full[name] = {"ret": answer.get("ret"),
+                          "success": answer.get("success", not answer.get("retcode"))}
+            if answer.get("out"):
+                full[name]["out"] = answer["out"]
+        return full
 
     def get_cache_returns(self, jid):
         """Return what minions have returned to a job so far."""

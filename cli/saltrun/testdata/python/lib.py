@@ -28,6 +28,11 @@ def cmd_full():
     return {name: [answer["ret"], answer["retcode"]] for name, answer in found.items()}
 
 
+def cmd_full_return():
+    found = _client().cmd_full_return("m1", "test.echo", ["x"], timeout=30)
+    return {name: [answer["ret"], answer["success"]] for name, answer in found.items()}
+
+
 def cmd_list():
     return _client().cmd(["m1", "m2"], "test.ping", tgt_type="list", timeout=30)
 
