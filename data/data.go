@@ -33,6 +33,7 @@ type Set []any
 // users' Python code.
 type Object struct {
 	Repr string // what Python's repr() prints
+	Sent any    // what goes to a master in its place; nil is an empty dictionary, as under Salt
 }
 
 // A Const is a constant that Salt gives a name, such as its marker for "no default"

@@ -77,7 +77,10 @@ func appendRare(dst []byte, v any, bin bool) ([]byte, error) {
 		return appendTimestamp(dst, v), nil
 	case data.Ext:
 		return appendExt(dst, v.Code, v.Data), nil
-	case data.Object: // what Salt's encoder makes of an object that it does not know
+	case data.Object:
+		if v.Sent != nil {
+			return appendRare(dst, v.Sent, bin)
+		}
 		return appendMapHead(dst, 0), nil
 	}
 	return dst, fmt.Errorf("encode: can not serialize %T", v)

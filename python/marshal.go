@@ -433,7 +433,8 @@ func resolve(name, v any) (any, error) {
 	case "date":
 		text, _ := v.(string)
 		if t, err := time.Parse("2006-01-02", text); err == nil {
-			return data.Object{Repr: fmt.Sprintf("datetime.date(%d, %d, %d)", t.Year(), t.Month(), t.Day())}, nil
+			return data.Object{Sent: t, // Salt sends midnight
+				Repr: fmt.Sprintf("datetime.date(%d, %d, %d)", t.Year(), t.Month(), t.Day())}, nil
 		}
 		return nil, fmt.Errorf("%q is no date", text)
 	}

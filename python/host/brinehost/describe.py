@@ -158,7 +158,14 @@ def raised(exc):
         text = str(exc)
     except Exception as second:
         text = "<exception str() failed: %s>" % type(second).__name__
-    return type(exc).__name__, text, details
+    return _class_name(type(exc)), text, details
+
+
+def _class_name(kind):
+    """The name of a class in tracebacks."""
+    if kind.__module__ in ("builtins", "__main__"):
+        return kind.__qualname__
+    return "%s.%s" % (kind.__module__, kind.__qualname__)
 
 
 def build(name, text, details):

@@ -165,7 +165,7 @@ class Worker:
             if kind == "renderers" and name == "render":
                 return renderers.call(self, function, args, kwargs)
             value = function(*args, **kwargs)
-            if self.daemon and hasattr(value, "__next__"):
+            if (self.daemon or kind in ("runners", "wheel")) and hasattr(value, "__next__"):
                 value = list(value)
         self._note_retcode(kind)
         return value
