@@ -94,6 +94,8 @@ func (f *Files) bus(ctx context.Context, args arguments) (*eventbus.Client, erro
 
 // subscription returns the subscription to a bus that the worker keeps until it ends.
 func (w *worker) subscription(ctx context.Context, sockets eventbus.Sockets) (*eventbus.Client, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if bus, ok := w.buses[sockets]; ok {
 		return bus, nil
 	}

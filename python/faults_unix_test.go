@@ -253,3 +253,31 @@ func waitFor(t testing.TB, what string, holds func() bool) {
 		}
 	}
 }
+
+// TestBrokenWorkersAreEnded checks that calls which kill their worker leave neither files nor
+// processes, within a job.
+func TestBrokenWorkersAreEnded(t *testing.T) {
+	d := newDaemon(t, map[string]string{"own": "import os\n\ndef die():\n    os._exit(3)\n\ndef fine():\n    return 1\n"})
+	j := d.begin(t)
+	j.call("own.die")
+	before := openFiles(t)
+	for range 50 {
+		j.call("own.die")
+	}
+	if after := openFiles(t); after > before+5 {
+		t.Errorf("after 50 broken workers %d files are open, before %d", after, before)
+	}
+	if got := j.call("own.fine"); got != "1" {
+		t.Errorf("a later call of the job: %s", got)
+	}
+	j.end()
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	files, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
+}

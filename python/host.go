@@ -150,7 +150,7 @@ func (h *Host) interpreter() (string, error) {
 	}
 	found, err := exec.LookPath("python3")
 	if err != nil {
-		return "", fmt.Errorf("%w: install it (Debian: python3-minimal), or set the option python", ErrNoPython)
+		return "", fmt.Errorf("%w: install it (Debian: python3-minimal), or set python_salt", ErrNoPython)
 	}
 	return found, nil
 }
@@ -270,6 +270,9 @@ func (h *Host) session(ctx context.Context) (s *session, done func(), err error)
 	if !h.o.Daemon {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		if h.closed {
+			return nil, nil, loader.ErrScopeClosed
+		}
 		if h.single == nil {
 			h.single = &session{host: h}
 		}

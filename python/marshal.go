@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -38,7 +39,10 @@ const (
 // Limits of a value from a worker.
 const (
 	maxDepth = 1000
-	maxDigit = 1 << 20 // digits of an integer
+	maxDigit = 1 << 16 // digits of an integer, of 15 bits each
+	// maxValues is the most values that one message may have, keys included. A master accepts a
+	// million in a return.
+	maxValues = 5_000_000
 )
 
 var errTruncated = errors.New("value is truncated")
@@ -120,12 +124,17 @@ func (e *encoder) int(n int64) {
 }
 
 func (e *encoder) big(n *big.Int) {
-	rest := new(big.Int).Abs(n)
 	var digits []uint16
-	mask := big.NewInt(0x7fff)
-	for rest.Sign() > 0 {
-		digits = append(digits, uint16(new(big.Int).And(rest, mask).Uint64()))
-		rest.Rsh(rest, 15)
+	have, bits := uint32(0), 0 // of the bytes read
+	for _, b := range slices.Backward(n.Bytes()) {
+		have |= uint32(b) << bits
+		if bits += 8; bits >= 15 {
+			digits = append(digits, uint16(have&0x7fff))
+			have, bits = have>>15, bits-15
+		}
+	}
+	if have > 0 {
+		digits = append(digits, uint16(have))
 	}
 	e.b = append(e.b, typeLong)
 	e.size(len(digits) * n.Sign())
@@ -224,10 +233,13 @@ func readValue(b []byte) (any, error) {
 	if err == nil && len(d.b) > 0 {
 		err = fmt.Errorf("%d bytes follow the value", len(d.b))
 	}
-	return v, err
+	return outside(v), err
 }
 
-type decoder struct{ b []byte }
+type decoder struct {
+	b      []byte
+	values int // read so far
+}
 
 type (
 	null     struct{} // end of a dictionary
@@ -263,6 +275,9 @@ func (d *decoder) sized() ([]byte, error) {
 func (d *decoder) value(depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("value nests deeper than %d", maxDepth)
+	}
+	if d.values++; d.values > maxValues {
+		return nil, fmt.Errorf("more than %d values", maxValues)
 	}
 	kind, err := d.take(1)
 	if err != nil {
@@ -315,11 +330,18 @@ func (d *decoder) long() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := new(big.Int)
-	for i := count - 1; i >= 0; i-- {
-		whole.Lsh(whole, 15)
-		whole.Or(whole, big.NewInt(int64(binary.LittleEndian.Uint16(b[2*i:])&0x7fff)))
+	var little []byte
+	have, bits := uint32(0), 0 // of the digits read
+	for i := range count {
+		have |= uint32(binary.LittleEndian.Uint16(b[2*i:])&0x7fff) << bits
+		for bits += 15; bits >= 8; bits -= 8 {
+			little = append(little, byte(have))
+			have >>= 8
+		}
 	}
+	little = append(little, byte(have))
+	slices.Reverse(little)
+	whole := new(big.Int).SetBytes(little)
 	if n < 0 {
 		whole.Neg(whole)
 	}
@@ -357,24 +379,34 @@ func (d *decoder) list(kind byte, depth int) (any, error) {
 	if n < 0 || n > len(d.b) { // an item takes a byte or more
 		return nil, errTruncated
 	}
-	items := make([]any, 0, n)
-	for range n {
+	items := make([]any, 0, min(n, 1024)) // a length that is claimed costs nothing
+	tagged := false
+	for i := range n {
 		v, err := d.item(depth + 1)
 		if err != nil {
 			return nil, err
 		}
+		if v == (any)(ellipsis{}) {
+			tagged, v = tagged || i == 0 && n == 3 && kind == typeTuple, data.Object{Repr: "Ellipsis"}
+		}
 		items = append(items, v)
 	}
-	switch kind {
-	case typeList:
+	switch {
+	case kind == typeList:
 		return items, nil
-	case typeTuple:
-		if len(items) == 3 && items[0] == (any)(ellipsis{}) {
-			return resolve(items[1], items[2])
-		}
-		return data.Tuple(items), nil
+	case kind != typeTuple:
+		return data.Set(items), nil
+	case tagged && isTag(items[1]):
+		return resolve(items[1], items[2])
 	}
-	return data.Set(items), nil
+	return data.Tuple(items), nil
+}
+
+// isTag reports whether the second item of a tuple that begins with an ellipsis says that it stands
+// for a value of another type. Otherwise it is a tuple of a plug-in.
+func isTag(v any) bool {
+	name, _ := v.(string)
+	return slices.Contains([]string{"repr", "ordered", "datetime", "date"}, name)
 }
 
 // item is value without the end of a dictionary.
@@ -400,11 +432,19 @@ func (d *decoder) dict(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !data.Hashable(k) {
+		if k = outside(k); !data.Hashable(k) {
 			k = data.Repr(k)
 		}
-		m.Set(k, v)
+		m.Set(k, outside(v))
 	}
+}
+
+// outside returns a value that is not in a tuple: an ellipsis is a value of a plug-in there.
+func outside(v any) any {
+	if v == (any)(ellipsis{}) {
+		return data.Object{Repr: "Ellipsis"}
+	}
+	return v
 }
 
 // resolve returns the value of a tagged tuple.
@@ -413,13 +453,13 @@ func resolve(name, v any) (any, error) {
 	case "repr":
 		text, ok := v.(string)
 		if !ok {
-			return nil, errors.New("repr of an object is no text")
+			return nil, errors.New("repr is not a string")
 		}
 		return data.Object{Repr: text}, nil
 	case "ordered":
 		m, ok := v.(*data.Map)
 		if !ok {
-			return nil, errors.New("an ordered dictionary is none")
+			return nil, errors.New(`value tagged "ordered" is not a dictionary`)
 		}
 		return m.SetOrdered(), nil
 	case "datetime":

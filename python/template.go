@@ -59,7 +59,7 @@ func (h *Host) fork() (*worker, error) {
 	t := h.template
 	ours, theirs, err := pair()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errNoProcess, err) // the template is well
 	}
 	defer theirs.Close()
 	pid, err := t.fork(int(theirs.Fd()))

@@ -4,6 +4,7 @@ package python_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -60,7 +61,19 @@ func testTrust(t *testing.T) {
 			t.Fatal(err)
 		}
 		chmod(t, filepath.Join(top, "modules/pack/__pycache__"), 0o777)
-		wantTrust(t, d, "pack.f", top+"/modules/pack/__pycache__ has mode 0777: "+open)
+		poison(t, filepath.Join(top, "modules/own.py"))
+		poison(t, filepath.Join(top, "modules/pack/part.py"))
+		wantTrust(t, d, "pack.f", "")
+		wantTrust(t, d, "own.f", "")
+	})
+	t.Run("package without __init__.py", func(t *testing.T) {
+		top, d := trustTree(t)
+		d.write(t, map[string]string{"bare/part": "x = 1\n", "uses": "import bare.part\n\ndef f():\n    return 1\n"})
+		chmod(t, filepath.Join(top, "modules/bare/part.py"), 0o666)
+		d.job(t, "uses.f")
+		if reason := d.functions.MissingText("uses.f"); !strings.Contains(reason, "No module named 'bare'") {
+			t.Errorf("a module that imports part of an open package: %s", reason)
+		}
 	})
 	t.Run("link into an open directory", func(t *testing.T) {
 		top, d := trustTree(t)
@@ -217,5 +230,23 @@ func TestDirectoryOfTheProgram(t *testing.T) {
 	want := entries[0] + " has mode drwxrwxrwx and owner"
 	if got := d.functions.MissingText("own.worker"); !strings.Contains(got, want) {
 		t.Errorf("%s\nwant it to contain %s", got, want)
+	}
+}
+
+// poison writes a compiled file beside a source, which Python takes for that of the source, and which
+// has other code.
+func poison(t *testing.T, source string) {
+	t.Helper()
+	script := "import importlib.util, os, py_compile, sys\n" +
+		"source = sys.argv[1]\n" +
+		"info = os.stat(source)\n" +
+		"evil = source + '.evil'\n" +
+		"with open(evil, 'w') as file:\n" +
+		"    file.write('raise SystemExit(7)'.ljust(info.st_size))\n" +
+		"os.utime(evil, ns=(info.st_mtime_ns, info.st_mtime_ns))\n" +
+		"py_compile.compile(evil, importlib.util.cache_from_source(source), source)\n" +
+		"os.remove(evil)\n"
+	if out, err := exec.Command("python3", "-c", script, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,11 +95,14 @@ func (s *session) take(ctx context.Context) (*worker, error) {
 		s.mu.Unlock()
 		return nil, loader.ErrScopeClosed
 	}
-	if n := len(s.idle); n > 0 {
+	for len(s.idle) > 0 {
 		w := s.idle[0]
 		s.idle = s.idle[1:]
-		s.mu.Unlock()
-		return w, nil
+		if !w.broken.Load() { // by the end of the call's context, after it was given back
+			s.mu.Unlock()
+			return w, nil
+		}
+		s.drop(w)
 	}
 	s.mu.Unlock()
 	if err := s.admit(ctx); err != nil {
@@ -117,12 +121,24 @@ func (s *session) take(ctx context.Context) (*worker, error) {
 	return w, nil
 }
 
-// give returns a worker to the session. A broken one is dropped.
+// give returns a worker to the session. A broken one is ended.
 func (s *session) give(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed && !w.broken.Load() {
+	switch {
+	case s.closed: // Close ends it
+	case w.broken.Load():
+		s.drop(w)
+	default:
 		s.idle = append(s.idle, w)
+	}
+}
+
+// drop ends a broken worker. s.mu is held.
+func (s *session) drop(w *worker) {
+	s.all = slices.DeleteFunc(s.all, func(one *worker) bool { return one == w })
+	if err := w.close(); err != nil {
+		s.host.o.Log.WithError(err).Debug("end a broken Python process")
 	}
 }
 
@@ -141,6 +157,7 @@ type worker struct {
 	seen   int64   // generation of the files that it has loaded
 	scenes []scene // those of its calls; Python knows them by their numbers, from 1
 
+	mu    sync.Mutex
 	buses map[eventbus.Sockets]*eventbus.Client // subscriptions to events
 }
 
@@ -440,9 +457,11 @@ func (w *worker) status() string {
 // unless the process was killed or broke.
 func (w *worker) close() error {
 	err := w.conn.Close()
+	w.mu.Lock()
 	for _, bus := range w.buses {
 		err = errors.Join(err, bus.Close())
 	}
+	w.mu.Unlock()
 	if w.broken.Load() {
 		w.kill()
 	} else if !w.isOver() {

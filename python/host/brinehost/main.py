@@ -15,6 +15,11 @@ is gone with the job, and what it breaks is broken for that job alone.
 import os
 import sys
 
+if sys.version_info < (3, 8):
+    sys.exit("%s is Python %s; Brine needs 3.8 or newer" % (sys.executable, sys.version.split()[0]))
+
+# Compiled files beside those of plug-ins are not read, whoever wrote them.
+sys.pycache_prefix = os.path.join(sys.argv[1], "compiled")
 sys.path.insert(0, sys.argv[1])
 INSTALLED = len(sys.argv) > 4
 if INSTALLED:

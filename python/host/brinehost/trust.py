@@ -42,6 +42,8 @@ class Trust:
             return
         for entry in entries:
             fault = None
+            if entry.name == "__pycache__":
+                continue  # main.py keeps compiled files elsewhere
             if entry.is_symlink():
                 fault = self._path(entry.path)
                 if not fault and os.path.isdir(entry.path):
@@ -49,8 +51,8 @@ class Trust:
                         else self._inside(entry.path)
             elif entry.is_dir():
                 fault = _fault(entry.path, entry.stat())
-                if not fault and os.path.exists(os.path.join(entry.path, "__init__.py")):
-                    fault = self._inside(entry.path)
+                if not fault and not entry.name.startswith("."):
+                    fault = self._inside(entry.path)  # also a package without __init__.py
             elif entry.name.endswith(IMPORTED):
                 fault = _fault(entry.path, entry.stat())
             if fault:
