@@ -229,7 +229,7 @@ func unescaped(s string) string {
 // allocated.
 func readValue(b []byte) (any, error) {
 	d := decoder{b: b}
-	v, err := d.value(0)
+	v, err := d.item(0)
 	if err == nil && len(d.b) > 0 {
 		err = fmt.Errorf("%d bytes follow the value", len(d.b))
 	}

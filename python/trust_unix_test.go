@@ -239,6 +239,7 @@ func poison(t *testing.T, source string) {
 	t.Helper()
 	script := "import importlib.util, os, py_compile, sys\n" +
 		"source = sys.argv[1]\n" +
+		"os.utime(source, (1e9, 1e9))\n" + // a new file is compiled anyway
 		"info = os.stat(source)\n" +
 		"evil = source + '.evil'\n" +
 		"with open(evil, 'w') as file:\n" +
