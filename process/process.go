@@ -129,7 +129,11 @@ func treeOf(ctx context.Context) *Tree {
 // If the cause is ErrTimeout they are killed at once, and if it is ErrLeave they run on. The error
 // then wraps the cause. Otherwise the error is that of exec.Cmd.Wait, or exec.ErrWaitDelay if the
 // program succeeded and its output stayed open beyond the limit.
-func Run(ctx context.Context, cmd *exec.Cmd) error {
+func Run(ctx context.Context, cmd *exec.Cmd) error { return RunStarted(ctx, cmd, func() {}) }
+
+// RunStarted is Run and calls started once the program runs, so that the ends of pipes that only the
+// program is to have can be closed.
+func RunStarted(ctx context.Context, cmd *exec.Cmd, started func()) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -139,6 +143,7 @@ func Run(ctx context.Context, cmd *exec.Cmd) error {
 		return err
 	}
 	defer tree.remove(p)
+	started()
 	return p.wait(ctx)
 }
 

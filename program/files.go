@@ -76,7 +76,9 @@ func (f *Files) find() map[string]string {
 				f.env.Log.Errorf("The program %s is not run: %v", path, err)
 				continue
 			}
-			f.paths[name] = path
+			if path, err = filepath.EvalSymlinks(path); err == nil {
+				f.paths[name] = path
+			}
 		}
 	}
 	return f.paths

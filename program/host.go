@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -82,6 +83,11 @@ func (h *Host) session(ctx context.Context, path string) (s *session, done func(
 	return h.sessions[key], func() {}, nil
 }
 
+// maxNested is how deep calls of programs may nest: each has a process.
+const maxNested = 50
+
+type depthKey struct{} // in the context of calls: how many calls of programs it is within
+
 // call has a program answer a request. Its calls go to answers.
 func (h *Host) call(ctx context.Context, path string, answers answers, request *data.Map) (*data.Map, error) {
 	s, done, err := h.session(ctx, path)
@@ -89,6 +95,11 @@ func (h *Host) call(ctx context.Context, path string, answers answers, request *
 		return nil, err
 	}
 	defer done()
+	depth, _ := ctx.Value(depthKey{}).(int)
+	if depth >= maxNested {
+		return nil, loader.Exception("RecursionError", "calls of programs nest deeper than %d", maxNested)
+	}
+	ctx = context.WithValue(ctx, depthKey{}, depth+1)
 	p, err := s.take(ctx)
 	if err != nil {
 		return nil, err
@@ -148,7 +159,8 @@ func (s *session) give(p *process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p.broken {
-		p.kill()
+		s.all = slices.DeleteFunc(s.all, func(one *process) bool { return one == p })
+		p.close()
 	} else if !s.closed {
 		s.idle = append(s.idle, p)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -63,10 +64,13 @@ func start(ctx context.Context, path string, log *logrus.Entry) (*process, error
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
 	ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() {
-		p.err = programs.Run(ctx, cmd)
+		// the program alone keeps its ends, so that the end of its output is seen
+		closeTheirs := sync.OnceFunc(func() { _, _ = theirIn.Close(), theirOut.Close() })
+		p.err = programs.RunStarted(ctx, cmd, closeTheirs)
+		closeTheirs()
 		close(p.done)
-		_ = theirIn.Close()
-		_ = theirOut.Close()
+		// a child may keep the output open; what the program has printed is read at once
+		_ = out.SetReadDeadline(time.Now().Add(time.Second))
 	}()
 	return p, nil
 }

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+
+	programs "github.com/brineproject/brine/process"
 )
 
 // maxHead is how much of a file is read for its first line.
@@ -75,8 +77,11 @@ func holds(r io.Reader, word []byte) bool {
 
 // command returns the command that starts a program with an argument. A script is started by the
 // interpreter that its first line names, so that it needs no executable bit: the file server does
-// not carry one. A binary without the bit gets it.
+// not carry one. A binary without the bit gets it. A program that others could change is refused.
 func command(path, argument string) (*exec.Cmd, error) {
+	if err := Trusted(path); err != nil { // it may have changed since it was found
+		return nil, err
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -102,6 +107,7 @@ func command(path, argument string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd.Dir = "/"
+	cmd.Env = programs.PluginEnv(os.Environ())
 	return cmd, nil
 }
 

@@ -14,8 +14,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +22,7 @@ import (
 
 	"github.com/brineproject/brine/internal/atomicfile"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/process"
 )
 
 //go:embed host/brinehost/*.py host/salt/*.py host/salt/*/*.py host/salt/*/*/*.py
@@ -243,26 +242,11 @@ func (h *Host) command(mode string, socket *os.File) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(interpreter, args...)
 	cmd.ExtraFiles = []*os.File{socket}
-	cmd.Env = environment(os.Environ())
+	cmd.Env = process.PluginEnv(os.Environ())
 	if h.o.Daemon {
 		cmd.Dir = "/"
 	}
 	return cmd, nil
-}
-
-// environment returns the variables that plug-ins get: those of the daemon, as under Salt, whose
-// jobs inherit all, without those that a service manager or Brine's own programs have for the daemon
-// alone.
-func environment(all []string) []string {
-	return slices.DeleteFunc(slices.Clone(all), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return slices.Contains([]string{
-			"CREDENTIALS_DIRECTORY", "GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GOTRACEBACK", "INVOCATION_ID",
-			"JOURNAL_STREAM", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "MAINPID", "MANAGERPID",
-			"MEMORY_PRESSURE_WATCH", "MEMORY_PRESSURE_WRITE", "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID", "WATCHDOG_PID",
-			"WATCHDOG_USEC",
-		}, name) || strings.HasPrefix(name, "BRINE_")
-	})
 }
 
 // session returns the Python workers of the job that ctx belongs to. done gives them back.

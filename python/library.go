@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/internal/paths"
+	"github.com/brineproject/brine/process"
 )
 
 // onedir is the Python of Salt's own packages, which has its library.
@@ -76,6 +77,7 @@ func askVersion(ctx context.Context, program, dir string) (*Library, error) {
 		args = append(args, dir)
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = process.PluginEnv(os.Environ())
 	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	var out, errs bytes.Buffer

@@ -5,13 +5,14 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/cli/saltcall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	os.Exit(saltcall.Run(ctx, cli.System(nil), os.Stdout, os.Stderr))
 }
