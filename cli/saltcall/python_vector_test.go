@@ -47,6 +47,7 @@ var pluginDifferences = map[string]string{
 	"mod-virtual-list.5": "a list returned by __virtual__ is taken for a tuple",
 	"mod-virtual-list.6": "a list returned by __virtual__ is taken for a tuple",
 	"mod-virtual.30":     "Salt has more modules",
+	"mod-dunders.14":     "a utility finds __salt__, as under Salt 3006.18",
 	"listcache.1":        "a new file is synced at once",
 	"ep-list2.1":         "an external pillar that returns a list fails alone",
 	"py-sls.11":          "an SLS that renders to a list fails as one that renders to a text",

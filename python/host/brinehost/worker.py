@@ -35,7 +35,7 @@ LENT = {
     "modules": ("__salt__", "__grains__", "__pillar__", "__utils__", "__proxy__"),
     "states": ("__salt__", "__states__", "__grains__", "__pillar__", "__utils__", "__proxy__", "__serializers__",
                "__running__", "__instance_id__", "__lowstate__", "__env__", "__low__"),
-    "utils": ("__grains__", "__pillar__", "__proxy__"),
+    "utils": ("__salt__", "__grains__", "__pillar__", "__proxy__"),
     "grains": ("__grains__", "__pillar__", "__utils__", "__proxy__"),
     "executors": ("__salt__", "__executors__", "__grains__", "__pillar__", "__proxy__"),
     "matchers": ("__grains__", "__pillar__"),
