@@ -175,4 +175,3 @@ def logs():
 		t.Error("the log does not report that records are dropped")
 	}
 }
-
