@@ -15,6 +15,8 @@ type Plugin struct {
 	Docs    *Docs // documentation of the functions; may be nil
 	// for plug-ins of a Source: try before those of the list, like Salt's extension modules
 	Over bool
+	// for plug-ins of a Source: its state may pass, so the registry asks the source again next time
+	Passing bool
 }
 
 // A Factory builds a module. It is called when the module is first needed, and again after each

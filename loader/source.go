@@ -57,12 +57,16 @@ func (f *sourceCache) plugins(name string) []*slot {
 		f.slots = map[string][]*slot{}
 	}
 	slots := []*slot{}
+	passing := false
 	for _, p := range f.source.Plugins(name) {
+		passing = passing || p.Passing
 		if p.New != nil && slices.Contains(append([]string{p.Name, p.file()}, p.Aliases...), name) {
 			slots = append(slots, f.slot(p))
 		}
 	}
-	f.slots[name] = slots
+	if !passing {
+		f.slots[name] = slots
+	}
 	return slots
 }
 

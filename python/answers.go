@@ -3,6 +3,7 @@ package python
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
@@ -44,61 +45,71 @@ func (a arguments) bytes(i int) []byte {
 // An operation performs a call that Python makes.
 type operation func(f *Files, ctx context.Context, args arguments) (any, error)
 
-// operationOf returns the operation of a name and the number of arguments that it needs; nil for
-// none. The names are those of brinehost/worker.py and salt/_brine.py.
+// A served operation needs a number of arguments.
+type served struct {
+	do    operation
+	needs int
+}
+
+var (
+	listing    sync.Once
+	operations map[string]served
+)
+
+// operationOf returns the operation of a name and the number of arguments that it needs, nil for an
+// unknown name. The names are those of brinehost/worker.py and salt/_brine.py.
 func operationOf(name string) (do operation, needs int) {
-	for _, one := range []struct {
-		name  string
-		do    operation
-		needs int
-	}{
-		{"opts", (*Files).optsNow, 0},
-		{"grains", (*Files).grainsNow, 0},
-		{"pillar", (*Files).pillarNow, 0},
-		{"grain", (*Files).setGrain, 2},
-		{"running", (*Files).running, 0},
-		{"lowstate", (*Files).lowstate, 0},
-		{"progress", (*Files).progress, 2},
+	listing.Do(func() { operations = listOperations() })
+	one := operations[name]
+	return one.do, one.needs
+}
 
-		{"names", (*Files).names, 1},
-		{"find", (*Files).find, 2},
-		{"module", (*Files).module, 2},
-		{"doc", (*Files).doc, 2},
-		{"invoke", (*Files).invoke, 4},
+// listOperations returns the operations by name. They refer to operationOf, so that a variable cannot
+// hold them from the start.
+func listOperations() map[string]served {
+	return map[string]served{
+		"opts":     {(*Files).optsNow, 0},
+		"grains":   {(*Files).grainsNow, 0},
+		"pillar":   {(*Files).pillarNow, 0},
+		"grain":    {(*Files).setGrain, 2},
+		"running":  {(*Files).running, 0},
+		"lowstate": {(*Files).lowstate, 0},
+		"progress": {(*Files).progress, 2},
 
-		{"order", (*Files).order, 1},
-		{"publish", (*Files).publish, 1},
-		{"returns", (*Files).returns, 1},
-		{"control", (*Files).control, 4},
-		{"control_async", (*Files).controlAsync, 4},
+		"names":  {(*Files).names, 1},
+		"find":   {(*Files).find, 2},
+		"module": {(*Files).module, 2},
+		"doc":    {(*Files).doc, 2},
+		"invoke": {(*Files).invoke, 4},
 
-		{"fire", (*Files).fire, 3},
-		{"subscribe", (*Files).subscribe, 2},
-		{"await", (*Files).await, 4},
+		"order":         {(*Files).order, 1},
+		"publish":       {(*Files).publish, 1},
+		"returns":       {(*Files).returns, 1},
+		"control":       {(*Files).control, 4},
+		"control_async": {(*Files).controlAsync, 4},
 
-		{"compile_pillar", (*Files).compilePillar, 5},
-		{"compile_template", (*Files).compileTemplate, 6},
-		{"renderer", (*Files).hasRenderer, 1},
-		{"render", (*Files).render, 6},
-		{"configuration", (*Files).configuration, 2},
-		{"match", (*Files).match, 4},
-		{"builtin_grains", (*Files).builtinGrains, 0},
+		"fire":      {(*Files).fire, 3},
+		"subscribe": {(*Files).subscribe, 2},
+		"await":     {(*Files).await, 4},
 
-		{"data_get", (*Files).cacheGet, 3},
-		{"data_set", (*Files).cacheSet, 4},
-		{"data_list", (*Files).cacheList, 2},
-		{"data_flush", (*Files).cacheFlush, 3},
-		{"data_time", (*Files).cacheTime, 3},
+		"compile_pillar":   {(*Files).compilePillar, 5},
+		"compile_template": {(*Files).compileTemplate, 6},
+		"renderer":         {(*Files).hasRenderer, 1},
+		"render":           {(*Files).render, 6},
+		"configuration":    {(*Files).configuration, 2},
+		"match":            {(*Files).match, 4},
+		"builtin_grains":   {(*Files).builtinGrains, 0},
 
-		{"sign", (*Files).sign, 3},
-		{"verify", (*Files).verify, 3},
-		{"generate_keys", (*Files).generateKeys, 5},
-	} {
-		if one.name == name {
-			return one.do, one.needs
-		}
+		"data_get":   {(*Files).cacheGet, 3},
+		"data_set":   {(*Files).cacheSet, 4},
+		"data_list":  {(*Files).cacheList, 2},
+		"data_flush": {(*Files).cacheFlush, 3},
+		"data_time":  {(*Files).cacheTime, 3},
+
+		"sign":          {(*Files).sign, 3},
+		"verify":        {(*Files).verify, 3},
+		"generate_keys": {(*Files).generateKeys, 5},
 	}
-	return nil, 0
 }
 
 // answers performs the calls of Python.
@@ -108,7 +119,8 @@ func (f *Files) answers(ctx context.Context, name string, args []any) (any, erro
 	case do == nil:
 		return nil, fmt.Errorf("unknown call %s of the Python process", name)
 	case len(args) < needs:
-		return nil, fmt.Errorf("call %s of the Python process has %d arguments, not %d", name, len(args), needs)
+		return nil, fmt.Errorf("call %s of the Python process has %d arguments, not %d", name,
+			len(args), needs)
 	}
 	return do(f, ctx, args)
 }
@@ -160,7 +172,8 @@ func (f *Files) names(ctx context.Context, args arguments) (any, error) {
 	return data.Values(shelf.Select("*")), err
 }
 
-// find returns the file of a function that this host runs, true for another, nil for none.
+// find returns the plug-in's file, true for a function of Brine's, and nil if no function has that
+// name.
 func (f *Files) find(ctx context.Context, args arguments) (any, error) {
 	shelf, err := f.shelf(ctx, args.text(0))
 	found, ok := shelf.Func(args.text(1))

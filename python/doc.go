@@ -1,8 +1,8 @@
 // Package python runs users' own plug-ins that are written in Python: execution modules, states,
 // grains and the other kinds that Salt loads from a file server or a directory.
 //
-// Brine's programs need no Python. Where somebody's code does, a [Host] starts the python3 of the
-// system with a program of ours, whose source this package embeds, and speaks to it over a socket.
+// A [Host] starts the system's python3 when a user's plug-in needs it. Python runs a program whose
+// source this package embeds, and Go speaks to it over a socket.
 // A [Files] is a shelf's source of such plug-ins: to the rest of Brine their functions are
 // [loader.Func] values with a description, errors and results like any other.
 //
@@ -14,8 +14,8 @@
 //
 // A daemon keeps one Python process as a template, started at the first use and ended after some
 // idle time. Each job gets a worker, a process forked from it, for as long as the job lasts. What a
-// plug-in leaves behind ends with the job, as under Salt, where each job is a process; what it
-// breaks, blocks or exhausts is broken for that job alone. A command such as salt-call uses its
+// plug-in leaves behind ends with the job, as under Salt, where each job is a process. A
+// crash, a blocked call or used-up memory costs only that job. A command such as salt-call uses its
 // Python process directly.
 //
 // A worker is killed when its job ends, and the programs that it has started as well if the job was
@@ -39,6 +39,7 @@
 // host/salt is the part of Salt's library that plug-ins import, written anew from what it does.
 // What it needs of Brine it asks for by the operations that salt/_brine.py lists and answers.go
 // performs: through [loader.Env] or, where that is not enough, through [Services] that the program
-// provides. Each module is loaded when it is first used, salt.modules.NAME stands for Brine's functions, and what is not
-// there raises an error that names it. host/tests compares it with Salt 3006.0's answers.
+// provides. Each module is loaded when it is first used, and salt.modules.NAME stands for Brine's
+// functions. A missing function raises an error with its name. host/tests compares it with Salt
+// 3006.0's answers.
 package python

@@ -49,7 +49,7 @@ func (f *Files) await(ctx context.Context, args arguments) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		limited, cancel := context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
+		limited, cancel := context.WithTimeout(ctx, duration(seconds))
 		defer cancel()
 		ctx = limited
 	}
@@ -95,17 +95,32 @@ func (f *Files) bus(ctx context.Context, args arguments) (*eventbus.Client, erro
 // subscription returns the subscription to a bus that the worker keeps until it ends.
 func (w *worker) subscription(ctx context.Context, sockets eventbus.Sockets) (*eventbus.Client, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if bus, ok := w.buses[sockets]; ok {
+	bus, ok := w.buses[sockets]
+	w.mu.Unlock()
+	if ok {
 		return bus, nil
 	}
 	bus, err := eventbus.Dial(ctx, sockets, eventbus.ClientOptions{})
 	if err != nil {
 		return nil, err
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.released {
+		return nil, errors.Join(ErrEnded, bus.Close())
+	}
 	if w.buses == nil {
 		w.buses = map[eventbus.Sockets]*eventbus.Client{}
 	}
 	w.buses[sockets] = bus
 	return bus, nil
+}
+
+// duration returns a number of seconds as a duration, at most a year.
+func duration(seconds float64) time.Duration {
+	const year = 365 * 24 * time.Hour
+	if seconds < year.Seconds() {
+		return time.Duration(max(0, seconds) * float64(time.Second))
+	}
+	return year
 }

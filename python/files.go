@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,6 +50,7 @@ type plugin struct {
 	doc     string
 	reason  string
 	refused bool
+	passing bool // Python did not start, so that another attempt may succeed
 	trusted bool // false if other users could change the file
 	funcs   []loader.Func
 }
@@ -132,7 +132,7 @@ func (f *Files) Plugins(name string) []loader.Plugin {
 			continue
 		}
 		found = append(found, loader.Plugin{
-			Name: p.name, File: file, Aliases: p.aliases,
+			Name: p.name, File: file, Aliases: p.aliases, Passing: p.passing,
 			Over: p.trusted && (file == name || !f.isListed(name)),
 			New: func(env *loader.Env) (*loader.Module, error) {
 				if p.refused {
@@ -187,12 +187,8 @@ func (f *Files) load(ctx context.Context, file string) *plugin {
 	if p, ok := f.known[file]; ok {
 		return p
 	}
-	if f.host.o.Daemon {
-		limited, cancel := context.WithTimeoutCause(ctx, f.host.o.Load,
-			fmt.Errorf("its import takes longer than %v", f.host.o.Load))
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := f.host.limited(ctx)
+	defer cancel()
 	p := &plugin{name: file, refused: true, trusted: true}
 	said, err := f.call(ctx, "load", f.kind, file)
 	description, ok := said.value.(*data.Map)
@@ -203,7 +199,8 @@ func (f *Files) load(ctx context.Context, file string) *plugin {
 	case ok:
 		f.describe(p, description)
 	}
-	if !errors.Is(err, loader.ErrScopeClosed) {
+	var start *startError
+	if p.passing = errors.As(err, &start); !p.passing {
 		f.known[file] = p
 	}
 	return p

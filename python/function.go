@@ -24,7 +24,8 @@ var (
 // newFunction returns the function that d describes (brinehost/describe.py, function).
 func newFunction(files *Files, file string, d *data.Map) *function {
 	s := loader.Spec{
-		Name: data.Str(d.Value("name")), Def: data.Str(d.Value("def")), KeywordOnly: data.TextsOf(d.Value("keyword_only")),
+		Name: data.Str(d.Value("name")), Def: data.Str(d.Value("def")),
+		KeywordOnly: data.TextsOf(d.Value("keyword_only")),
 	}
 	s.Doc, _ = d.Value("doc").(string)
 	s.Args, _ = d.Value("args").(string)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/brineproject/brine/program"
 )
 
 // startGroup starts a program as the head of a process group.
@@ -54,6 +57,20 @@ func socketPair() (a, b *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "python"), os.NewFile(uintptr(fds[1]), "python"), nil
 }
 
+// hungUp reports whether the other end of a socket is closed.
+func hungUp(conn *net.UnixConn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	var polled [1]unix.PollFd
+	err = raw.Control(func(fd uintptr) {
+		polled[0].Fd = int32(fd)
+		_, _ = unix.Poll(polled[:], 0)
+	})
+	return err != nil || polled[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+}
+
 // startBound starts a program as startGroup does. It is killed when this process ends, however that
 // ends, where the system can do that. ended is closed when the program has ended.
 func startBound(cmd *exec.Cmd) (ended chan struct{}, err error) {
@@ -89,6 +106,9 @@ func useDirectory(dir string) (io.Closer, error) {
 			return nil, fmt.Errorf("%s has mode %s and owner %d, so that other users can change it", dir,
 				info.Mode(), owner)
 		}
+		if err := program.Trusted(filepath.Dir(dir)); err != nil {
+			return nil, err
+		}
 		lock, err := lockDirectory(dir, unix.LOCK_SH)
 		if err == nil {
 			return lock, nil
@@ -103,7 +123,7 @@ func useDirectory(dir string) (io.Closer, error) {
 // lockDirectory returns the locked file lock of a directory.
 func lockDirectory(dir string, how int) (*os.File, error) {
 	name := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
 	}

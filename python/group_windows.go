@@ -3,6 +3,7 @@ package python
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 )
@@ -19,6 +20,8 @@ func killGroup(int) {}
 func killProcess(int) {}
 
 func ending(_, _ byte) string { return "" }
+
+func hungUp(*net.UnixConn) bool { return false }
 
 func socketPair() (a, b *os.File, err error) { return nil, nil, errWindows }
 

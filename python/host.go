@@ -65,11 +65,14 @@ type Host struct {
 	o Options
 
 	mu       sync.Mutex
-	template *template       // of a daemon; nil while there is none
-	retired  []*template     // whose workers are still at work
-	single   *session        // of a command
-	refused  map[string]bool // files that have been logged as refused
+	template *template   // of a daemon; nil while there is none
+	idle     *time.Timer // ends the template; nil before the first worker was released
+	retired  []*template // whose workers are still at work
+	single   *session    // of a command
 	closed   bool
+
+	reporting sync.Mutex
+	refused   map[string]bool // files that have been logged as refused
 
 	installing sync.Mutex
 	kept       io.Closer // keeps the host program from being removed; nil before the first start
@@ -91,8 +94,10 @@ func NewHost(o Options) *Host {
 func (h *Host) Renew() {
 	h.mu.Lock()
 	h.retire()
-	clear(h.refused)
 	h.mu.Unlock()
+	h.reporting.Lock()
+	clear(h.refused)
+	h.reporting.Unlock()
 	h.generation.Add(1)
 }
 
@@ -101,6 +106,9 @@ func (h *Host) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed = true
+	if h.idle != nil {
+		h.idle.Stop()
+	}
 	var errs []error
 	if h.single != nil {
 		errs = append(errs, h.single.Close())
@@ -119,10 +127,19 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
+// limited returns a context for loading plug-ins. That of a daemon ends after Options.Load.
+func (h *Host) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !h.o.Daemon {
+		return ctx, func() {}
+	}
+	late := fmt.Errorf("its import takes longer than %v", h.o.Load)
+	return context.WithTimeoutCause(ctx, h.o.Load, late)
+}
+
 // report logs what a call says of files that were refused, each once.
 func (h *Host) report(texts []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.reporting.Lock()
+	defer h.reporting.Unlock()
 	for _, text := range texts {
 		if !h.refused[text] {
 			h.refused[text] = true
@@ -225,8 +242,8 @@ func (h *Host) keep(dir string) (err error) {
 	return nil
 }
 
-// command returns the command of the host program in a mode, which speaks over file descriptor 3. With
-// -I Python ignores its variables of the environment and the directory that it starts in.
+// command returns the command of the host program in a mode, which speaks over file descriptor 3.
+// With -I Python ignores its variables of the environment and the directory that it starts in.
 func (h *Host) command(mode string, socket *os.File) (*exec.Cmd, error) {
 	interpreter, err := h.interpreter()
 	if err != nil {
@@ -238,7 +255,8 @@ func (h *Host) command(mode string, socket *os.File) (*exec.Cmd, error) {
 	}
 	args := []string{"-I", filepath.Join(dir, "brinehost", "main.py"), dir, mode, "3"}
 	if library := h.library(); library != nil {
-		args = append([]string{"-W", "ignore"}, append(args, library.Path)...) // Salt's programs are silent as well
+		// Salt's programs print no warnings either.
+		args = append([]string{"-W", "ignore"}, append(args, library.Path)...)
 	}
 	cmd := exec.Command(interpreter, args...)
 	cmd.ExtraFiles = []*os.File{socket}

@@ -13,10 +13,15 @@ import (
 
 	"github.com/brineproject/brine/internal/paths"
 	"github.com/brineproject/brine/process"
+	"github.com/brineproject/brine/program"
 )
 
 // onedir is the Python of Salt's own packages, which has its library.
 const onedir = "/opt/saltstack/salt/bin/python3"
+
+// advice says what the option python_salt may be.
+const advice = "give the path of a Python that has it, such as " + onedir +
+	", or of the directory in which its package salt lies, or auto"
 
 // A Library is a Salt that is installed beside Brine, whose modules users' code can import and
 // whose plug-ins stand behind Brine's own.
@@ -35,8 +40,11 @@ func FindLibrary(ctx context.Context, option any, interpreter string) (*Library,
 	case nil, false, "", "off", "False", "none":
 		return nil, nil
 	case true, "auto", "on":
-		for _, program := range []string{interpreter, onedir} {
-			if found, err := askVersion(ctx, program, ""); err == nil {
+		for _, one := range []string{interpreter, onedir} {
+			if judge(one, "") != nil {
+				continue
+			}
+			if found, err := askVersion(ctx, one, ""); err == nil {
 				return found, nil
 			}
 		}
@@ -46,40 +54,54 @@ func FindLibrary(ctx context.Context, option any, interpreter string) (*Library,
 	if !ok || !filepath.IsAbs(path) {
 		return nil, fmt.Errorf("option python_salt is %v: give off, auto or an absolute path", option)
 	}
-	program, dir := interpreter, path
+	chosen, dir := interpreter, path
 	switch {
 	case paths.IsFile(path):
-		program, dir = path, ""
+		chosen, dir = path, ""
 	case paths.IsFile(filepath.Join(path, "bin", "python3")):
-		program, dir = filepath.Join(path, "bin", "python3"), ""
+		chosen, dir = filepath.Join(path, "bin", "python3"), ""
 	case !paths.IsDir(filepath.Join(path, "salt")):
-		return nil, fmt.Errorf("option python_salt: there is no Salt at %s: give the path of a Python that has it, such as %s, "+
-			"or of the directory in which its package salt lies, or auto", path, onedir)
+		return nil, fmt.Errorf("option python_salt: there is no Salt at %s: %s", path, advice)
+	}
+	if err := judge(chosen, dir); err != nil {
+		return nil, fmt.Errorf("option python_salt: %w", err)
 	}
 	if version, err := os.ReadFile(filepath.Join(dir, "salt", "_version.txt")); dir != "" && err == nil {
-		return &Library{Interpreter: program, Path: dir, Version: strings.TrimSpace(string(version))}, nil
+		return &Library{Interpreter: chosen, Path: dir, Version: strings.TrimSpace(string(version))}, nil
 	}
-	found, err := askVersion(ctx, program, dir)
+	found, err := askVersion(ctx, chosen, dir)
 	if err != nil {
-		return nil, fmt.Errorf("option python_salt: there is no Salt at %s: %w: "+
-			"give the path of a Python that has it, such as %s, or of the directory in which its package salt lies, or auto", path, err, onedir)
+		return nil, fmt.Errorf("option python_salt: there is no Salt at %s: %w: %s", path, err, advice)
 	}
 	return found, nil
 }
 
-// askVersion has a Python import Salt and say its version.
-func askVersion(ctx context.Context, program, dir string) (*Library, error) {
+// judge returns an error unless only root and the user of this process can change a Python and, if
+// dir is not "", the package salt in a directory.
+func judge(python, dir string) error {
+	python, err := exec.LookPath(python)
+	if err != nil {
+		return err
+	}
+	if dir == "" {
+		return program.Trusted(python)
+	}
+	return errors.Join(program.Trusted(python), program.Trusted(filepath.Join(dir, "salt")))
+}
+
+// askVersion returns the Salt that a Python imports.
+func askVersion(ctx context.Context, python, dir string) (*Library, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	const script = "import sys\nsys.path[:0] = sys.argv[1:]\nimport salt.version\nprint(salt.version.__version__)"
+	const script = "import sys\nsys.path[:0] = sys.argv[1:]\n" +
+		"import salt.version\nprint(salt.version.__version__)"
 	args := []string{"-I", "-W", "ignore", "-c", script}
 	if dir != "" {
 		args = append(args, dir)
 	}
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = process.PluginEnv(os.Environ())
+	cmd := exec.CommandContext(ctx, python, args...)
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(process.PluginEnv(os.Environ()), "PYTHONDONTWRITEBYTECODE=1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
@@ -89,5 +111,5 @@ func askVersion(ctx context.Context, program, dir string) (*Library, error) {
 		}
 		return nil, err
 	}
-	return &Library{Interpreter: program, Path: dir, Version: strings.TrimSpace(out.String())}, nil
+	return &Library{Interpreter: python, Path: dir, Version: strings.TrimSpace(out.String())}, nil
 }

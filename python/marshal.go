@@ -47,20 +47,16 @@ const (
 
 var errTruncated = errors.New("value is truncated")
 
-// appendValue appends v in marshal's format. tagged reports whether a value in v needs resolving by
-// the reader, since marshal has no type for it.
-func appendValue(b []byte, v any) (_ []byte, tagged bool, err error) {
+// appendValue appends v in marshal's format.
+func appendValue(b []byte, v any) ([]byte, error) {
 	e := encoder{b: b}
 	if err := e.value(v, 0); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return e.b, e.tagged, nil
+	return e.b, nil
 }
 
-type encoder struct {
-	b      []byte
-	tagged bool
-}
+type encoder struct{ b []byte }
 
 func (e *encoder) size(n int) { e.b = binary.LittleEndian.AppendUint32(e.b, uint32(n)) }
 
@@ -78,7 +74,11 @@ func (e *encoder) value(v any, depth int) error {
 	case nil:
 		e.b = append(e.b, typeNone)
 	case bool:
-		e.b = append(e.b, map[bool]byte{true: typeTrue, false: typeFalse}[v])
+		kind := byte(typeFalse)
+		if v {
+			kind = typeTrue
+		}
+		e.b = append(e.b, kind)
 	case int:
 		e.int(int64(v))
 	case int64:
@@ -180,7 +180,6 @@ func (e *encoder) dict(m *data.Map, depth int) error {
 
 // tag appends the tuple (..., name, value), which the reader resolves.
 func (e *encoder) tag(name string, v any, depth int) error {
-	e.tagged = true
 	e.b = append(e.b, typeTuple)
 	e.size(3)
 	e.b = append(e.b, typeEllipsis)

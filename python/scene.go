@@ -24,14 +24,34 @@ func filled(m *data.Map) *data.Map {
 	return m
 }
 
-// number returns the number of a scene, by which Python keeps its dictionaries.
-func (w *worker) number(s scene) int64 {
-	at := slices.Index(w.scenes, s)
-	if at < 0 {
-		at = len(w.scenes)
-		w.scenes = append(w.scenes, s)
+// maxScenes is the most scenes whose dictionaries a worker keeps.
+const maxScenes = 16
+
+// A staged scene is one that Python knows by a number.
+type staged struct {
+	scene
+	number int64
+}
+
+// number returns the number of a scene, by which Python keeps its dictionaries, and that of a scene
+// that Python is to forget, 0 for none.
+func (w *worker) number(s scene) (number, dropped int64) {
+	at := slices.IndexFunc(w.scenes, func(known staged) bool { return known.scene == s })
+	if at == len(w.scenes)-1 && at >= 0 {
+		return w.scenes[at].number, 0
 	}
-	return int64(at + 1)
+	if at >= 0 {
+		number = w.scenes[at].number
+		w.scenes = append(slices.Delete(w.scenes, at, at+1), staged{s, number})
+		return number, 0
+	}
+	w.last++
+	if len(w.scenes) == maxScenes {
+		dropped = w.scenes[0].number
+		w.scenes = slices.Delete(w.scenes, 0, 1)
+	}
+	w.scenes = append(w.scenes, staged{s, w.last})
+	return w.last, dropped
 }
 
 // call calls an operation of a worker of the job that ctx belongs to, in the scene of f.
@@ -45,6 +65,7 @@ func (f *Files) callWith(
 ) (reply, error) {
 	now := f.scene()
 	return f.host.use(ctx, answers, func(w *worker) (reply, error) {
-		return w.call(ctx, answers, "within", append([]any{w.number(now), operation}, args...))
+		number, dropped := w.number(now)
+		return w.call(ctx, answers, "within", append([]any{number, dropped, operation}, args...))
 	})
 }

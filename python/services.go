@@ -10,8 +10,8 @@ import (
 	"github.com/brineproject/brine/loader"
 )
 
-// Services perform operations of the library that functions of plug-ins and [loader.Host] do not. A
-// nil one is an operation that the program cannot perform; its error says so.
+// Services perform operations of the library that functions of plug-ins and [loader.Host] do not.
+// Calls to a nil service return an error.
 type Services struct {
 	// Match returns the minions of a master that a target matches. greedy counts minions without
 	// cached data as matched.
@@ -42,7 +42,8 @@ func (f *Files) compilePillar(ctx context.Context, args arguments) (any, error) 
 	return f.env.Host.CompilePillar(ctx, q)
 }
 
-// compileTemplate returns what the renderers of the first line or of a pipe make of a text, or of the file PATH if there is none.
+// compileTemplate renders a text, or the file PATH if there is none, with the renderers of its first
+// line or of a pipe.
 func (f *Files) compileTemplate(ctx context.Context, args arguments) (any, error) {
 	kwargs := data.NewMap("default_renderer", args[0], "saltenv", args[3], "sls", args[4],
 		"context", args.dictionary(5).Clone())

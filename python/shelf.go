@@ -50,8 +50,10 @@ func (s *Shelf) Forget() {
 
 // ask calls an operation of the host program while plug-ins are loaded.
 func (s *Shelf) ask(operation string, args ...any) (any, error) {
-	ctx := context.WithValue(context.Background(), loadingKey{}, true)
-	r, err := s.files.host.call(ctx, s.files.answers, operation, append([]any{s.files.kind}, args...)...)
+	host := s.files.host
+	ctx, cancel := host.limited(context.WithValue(context.Background(), loadingKey{}, true))
+	defer cancel()
+	r, err := host.call(ctx, s.files.answers, operation, append([]any{s.files.kind}, args...)...)
 	if err != nil {
 		s.files.env.Log.Errorf("load %s of the installed Salt: %v", s.files.kind, err)
 	}
@@ -77,20 +79,24 @@ func (s *Shelf) Plugins(name string) []loader.Plugin {
 	if d == nil {
 		return nil
 	}
-	return []loader.Plugin{{Name: name, File: "salt:" + name, New: func(*loader.Env) (*loader.Module, error) {
-		if reason, refused := d.Get("reason"); refused {
-			return nil, errors.New(data.Str(reason))
+	return []loader.Plugin{{Name: name, File: "salt:" + name,
+		New: func(*loader.Env) (*loader.Module, error) { return s.module(name, d) }}}
+}
+
+// module returns the plug-in that d describes.
+func (s *Shelf) module(name string, d *data.Map) (*loader.Module, error) {
+	if reason, refused := d.Get("reason"); refused {
+		return nil, errors.New(data.Str(reason))
+	}
+	m := &loader.Module{Doc: d.Text("doc")}
+	for _, v := range listOf(d.Value("functions")) {
+		if one, ok := v.(*data.Map); ok {
+			f := newFunction(s.files, name, one)
+			f.operation = "salt_call"
+			m.Funcs = append(m.Funcs, f)
 		}
-		m := &loader.Module{Doc: d.Text("doc")}
-		for _, v := range listOf(d.Value("functions")) {
-			if one, ok := v.(*data.Map); ok {
-				f := newFunction(s.files, name, one)
-				f.operation = "salt_call"
-				m.Funcs = append(m.Funcs, f)
-			}
-		}
-		return m, nil
-	}}}
+	}
+	return m, nil
 }
 
 // Names returns the names of all that Salt can load here.

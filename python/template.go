@@ -39,8 +39,7 @@ func (h *Host) forked() (*worker, error) {
 		return nil, errors.New("the Python host is closed")
 	}
 	w, err := h.fork()
-	if err != nil && h.template != nil && !errors.Is(err, errNoProcess) {
-		h.template.dead = true // since the last call
+	if err != nil && h.template != nil && h.template.dead { // since the last call
 		h.retire()
 		w, err = h.fork()
 	}
@@ -64,6 +63,7 @@ func (h *Host) fork() (*worker, error) {
 	defer theirs.Close()
 	pid, err := t.fork(int(theirs.Fd()))
 	if err != nil {
+		t.dead = !errors.Is(err, errNoProcess)
 		return nil, errors.Join(fmt.Errorf("fork a Python worker: %w", err), ours.Close())
 	}
 	t.live++
@@ -89,7 +89,7 @@ func (h *Host) release(w *worker) error {
 	switch {
 	case t.live > 0:
 	case t == h.template:
-		time.AfterFunc(h.o.Idle, func() { h.endIdle(t) })
+		h.endWhenIdle()
 	default:
 		if i := slices.Index(h.retired, t); i >= 0 {
 			h.retired = slices.Delete(h.retired, i, i+1)
@@ -99,11 +99,20 @@ func (h *Host) release(w *worker) error {
 	return nil
 }
 
+// endWhenIdle ends the template after a while, unless it is used meanwhile. h.mu is held.
+func (h *Host) endWhenIdle() {
+	if h.idle == nil {
+		h.idle = time.AfterFunc(h.o.Idle, h.endIdle)
+		return
+	}
+	h.idle.Reset(h.o.Idle)
+}
+
 // endIdle ends the template if nothing has used it for as long as the options say.
-func (h *Host) endIdle(t *template) {
+func (h *Host) endIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t == h.template && t.live == 0 && time.Since(t.used) >= h.o.Idle {
+	if t := h.template; t != nil && t.live == 0 && time.Since(t.used) >= h.o.Idle {
 		h.retire()
 	}
 }

@@ -2,6 +2,7 @@ package python
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -90,21 +91,9 @@ func (s *session) admit(ctx context.Context) error {
 
 // take returns a worker that is idle, or a new one.
 func (s *session) take(ctx context.Context) (*worker, error) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, loader.ErrScopeClosed
+	if w, err := s.rested(); w != nil || err != nil {
+		return w, err
 	}
-	for len(s.idle) > 0 {
-		w := s.idle[0]
-		s.idle = s.idle[1:]
-		if !w.broken.Load() { // by the end of the call's context, after it was given back
-			s.mu.Unlock()
-			return w, nil
-		}
-		s.drop(w)
-	}
-	s.mu.Unlock()
 	if err := s.admit(ctx); err != nil {
 		return nil, fmt.Errorf("wait for other jobs in Python: %w", err)
 	}
@@ -121,22 +110,54 @@ func (s *session) take(ctx context.Context) (*worker, error) {
 	return w, nil
 }
 
-// give returns a worker to the session. A broken one is ended.
+// rested returns an idle worker whose process runs, nil if there is none. Workers that have ended
+// while they were idle are dropped.
+func (s *session) rested() (*worker, error) {
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, loader.ErrScopeClosed
+		}
+		if len(s.idle) == 0 {
+			s.mu.Unlock()
+			return nil, nil
+		}
+		w := s.idle[0]
+		s.idle = s.idle[1:]
+		s.mu.Unlock()
+		if !w.broken.Load() && !hungUp(w.conn) {
+			return w, nil
+		}
+		w.broken.Store(true)
+		s.drop(w)
+	}
+}
+
+// give returns a worker to the session. A broken one is dropped.
 func (s *session) give(w *worker) {
+	if w.broken.Load() {
+		s.drop(w)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.closed: // Close ends it
-	case w.broken.Load():
-		s.drop(w)
-	default:
+	if !s.closed {
 		s.idle = append(s.idle, w)
 	}
 }
 
-// drop ends a broken worker. s.mu is held.
+// drop ends a worker that is not used any more.
 func (s *session) drop(w *worker) {
-	s.all = slices.DeleteFunc(s.all, func(one *worker) bool { return one == w })
+	s.mu.Lock()
+	at := slices.Index(s.all, w)
+	if at >= 0 {
+		s.all = slices.Delete(s.all, at, at+1)
+	}
+	s.mu.Unlock()
+	if at < 0 {
+		return // Close ends it
+	}
 	if err := w.close(); err != nil {
 		s.host.o.Log.WithError(err).Debug("end a broken Python process")
 	}
@@ -154,11 +175,14 @@ type worker struct {
 
 	broken atomic.Bool // the process has ended or was killed, or the stack of calls is lost
 	opened bool
-	seen   int64   // generation of the files that it has loaded
-	scenes []scene // those of its calls; Python knows them by their numbers, from 1
+	seen   int64    // generation of the files that it has loaded
+	logged int      // records of the plug-ins' log
+	scenes []staged // the last of its calls
+	last   int64    // number of the newest scene
 
-	mu    sync.Mutex
-	buses map[eventbus.Sockets]*eventbus.Client // subscriptions to events
+	mu       sync.Mutex
+	released bool                                  // its process id may belong to another process
+	buses    map[eventbus.Sockets]*eventbus.Client // subscriptions to events
 }
 
 func newWorker(h *Host, conn *net.UnixConn, pid int) *worker {
@@ -201,20 +225,39 @@ func (h *Host) use(
 		defer above.mu.Unlock()
 		return do(above.w)
 	}
-	s, done, err := h.session(ctx)
+	w, done, err := h.ready(ctx, answers)
 	if err != nil {
-		return reply{}, err
+		return reply{}, &startError{err}
 	}
 	defer done()
-	w, err := s.take(ctx)
-	if err != nil {
-		return reply{}, err
-	}
-	defer s.give(w)
-	if err := h.prepare(ctx, w, answers); err != nil {
-		return reply{}, err
-	}
 	return do(w)
+}
+
+// A startError says that there was no worker for a call. A later call may get one.
+type startError struct{ err error }
+
+func (e *startError) Error() string { return e.err.Error() }
+func (e *startError) Unwrap() error { return e.err }
+
+// ready returns a prepared worker of the job that ctx belongs to. done gives it back.
+func (h *Host) ready(ctx context.Context, answers Answers) (w *worker, done func(), err error) {
+	s, end, err := h.session(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if w, err = s.take(ctx); err != nil {
+		end()
+		return nil, nil, err
+	}
+	done = func() {
+		s.give(w)
+		end()
+	}
+	if err := h.prepare(ctx, w, answers); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return w, done, nil
 }
 
 // prepare gives a new worker its settings, and makes an old one forget files that may have changed.
@@ -260,8 +303,16 @@ func (w *worker) call(
 	if w.broken.Load() {
 		return reply{}, fmt.Errorf("call %s: %w", operation, ErrEnded)
 	}
-	stop := context.AfterFunc(ctx, w.kill)
-	defer stop()
+	killed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		w.kill()
+	})
+	defer func() {
+		if !stop() {
+			<-killed // whoever gets the worker next sees that it is broken
+		}
+	}()
 	defer func() {
 		if ctx.Err() != nil && err != nil {
 			err = context.Cause(ctx)
@@ -337,7 +388,7 @@ func (e *unfitError) Unwrap() error { return e.err }
 
 // send sends a message.
 func (w *worker) send(message data.Tuple) error {
-	b, _, err := appendValue(make([]byte, 4, 256), message)
+	b, err := appendValue(make([]byte, 4, 256), message)
 	if err == nil && len(b)-4 > maxMessage {
 		err = fmt.Errorf("%d bytes are more than the %d of a message", len(b)-4, maxMessage)
 	}
@@ -371,16 +422,9 @@ func (w *worker) receive() (data.Tuple, error) {
 	if err != nil || !ok || len(message) < 2 {
 		w.broken.Store(true)
 		return nil, fmt.Errorf("message of the Python process cannot be read: %w",
-			cmpErr(err, errors.New("not a tuple")))
+			cmp.Or(err, errors.New("not a tuple")))
 	}
 	return message, nil
-}
-
-func cmpErr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 func (w *worker) read() ([]byte, error) {
@@ -397,9 +441,18 @@ func (w *worker) read() ([]byte, error) {
 	return b, err
 }
 
-// write logs what a plug-in logs: level, logger and text.
+// maxLog is the most records that the plug-ins of one process of a daemon may log.
+const maxLog = 10000
+
+// write logs a record of a plug-in: level, logger and text.
 func (w *worker) write(record []any) {
 	if len(record) != 3 {
+		return
+	}
+	if w.logged++; w.logged > maxLog && w.host.o.Daemon {
+		if w.logged == maxLog+1 {
+			w.host.o.Log.Warnf("The plug-ins of a job log more than %d records; the rest is dropped", maxLog)
+		}
 		return
 	}
 	number, _ := record[0].(int64)
@@ -457,15 +510,8 @@ func (w *worker) status() string {
 // unless the process was killed or broke.
 func (w *worker) close() error {
 	err := w.conn.Close()
-	w.mu.Lock()
-	for _, bus := range w.buses {
+	for _, bus := range w.end() {
 		err = errors.Join(err, bus.Close())
-	}
-	w.mu.Unlock()
-	if w.broken.Load() {
-		w.kill()
-	} else if !w.isOver() {
-		killProcess(w.pid)
 	}
 	if w.template != nil {
 		return errors.Join(err, w.host.release(w))
@@ -474,11 +520,30 @@ func (w *worker) close() error {
 	return err
 }
 
+// end kills the process, and its group if it was killed or broke, for the last time. It returns the
+// subscriptions.
+func (w *worker) end() map[eventbus.Sockets]*eventbus.Client {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.released || w.isOver():
+	case w.broken.Load():
+		killGroup(w.pid)
+	default:
+		killProcess(w.pid)
+	}
+	buses := w.buses
+	w.buses, w.released = nil, true
+	return buses
+}
+
 // kill kills the process and its group. The id of a process that a template forked is not used
 // again before it is released.
 func (w *worker) kill() {
 	w.broken.Store(true)
-	if !w.isOver() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.released && !w.isOver() {
 		killGroup(w.pid)
 	}
 }

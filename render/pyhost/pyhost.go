@@ -96,7 +96,7 @@ func failure(err error) error {
 	switch {
 	case !ok:
 		return err
-	case failed.Class == "SaltRenderError":
+	case failed.Class == "salt.exceptions.SaltRenderError":
 		return &render.Error{Message: failed.Text, Err: err}
 	}
 	return fmt.Errorf("%w\n%s", err, loader.Traceback(err))

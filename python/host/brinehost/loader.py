@@ -39,7 +39,6 @@ class Loader:
         self.directories = directories
         self.tag = TAGS.get(kind, kind)
         self.plugins = {}  # by file
-        self.context = {}
         self._files = None
         self._refused = {}  # why a file is not run, by its name
 

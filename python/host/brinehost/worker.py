@@ -113,8 +113,6 @@ class Worker:
             else:
                 if directory not in sys.path:
                     sys.path.insert(1, directory)
-        for directory in settings.get("path", ()):
-            sys.path.append(directory)
 
     def do_forget(self):
         """Have the files loaded anew when they are next asked for."""
@@ -126,8 +124,12 @@ class Worker:
         self.trust.forget()
         self._installed = None
 
-    def do_within(self, scene, operation, *arguments):
-        """Perform an operation whose plug-ins find the dictionaries of a scene."""
+    def do_within(self, scene, dropped, operation, *arguments):
+        """Perform an operation whose plug-ins find the dictionaries of a scene.
+
+        dropped is the number of a scene that is not used any more, or 0.
+        """
+        self.scenes.pop(dropped, None)
         before, self.scene = self.scene, scene
         self._renew_opts()
         try:
@@ -227,7 +229,6 @@ class Worker:
         if path:
             with open(path, "rb") as file:
                 text = file.read()
-            module.__file__ = path
         if "logging" in str(text):
             self.follow_logging()
         code = compile(text, path or "<script>", "exec")
@@ -365,7 +366,7 @@ class Worker:
             one["out"] = outputters.get(name) if isinstance(outputters, dict) else None
             functions.append(one)
         return {
-            "file": plugin.file, "path": plugin.path, "name": plugin.name, "aliases": list(plugin.aliases),
+            "file": plugin.file, "name": plugin.name, "aliases": list(plugin.aliases),
             "doc": module.__doc__ if module else None, "reason": None if module else plugin.reason or "",
             "functions": functions, "problems": problems, "safe": plugin.trusted,
         }
