@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"fmt"
 
 	"github.com/brineproject/brine/data"
@@ -96,7 +97,7 @@ func failure(err error) error {
 	switch {
 	case !ok:
 		return err
-	case failed.Class == "salt.exceptions.SaltRenderError":
+	case strings.HasSuffix(failed.Class, "SaltRenderError"):
 		return &render.Error{Message: failed.Text, Err: err}
 	}
 	return fmt.Errorf("%w\n%s", err, loader.Traceback(err))
