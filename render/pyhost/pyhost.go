@@ -6,8 +6,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"fmt"
+	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/fileclient"
