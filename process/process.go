@@ -129,22 +129,29 @@ func treeOf(ctx context.Context) *Tree {
 // If the cause is ErrTimeout they are killed at once, and if it is ErrLeave they run on. The error
 // then wraps the cause. Otherwise the error is that of exec.Cmd.Wait, or exec.ErrWaitDelay if the
 // program succeeded and its output stayed open beyond the limit.
-func Run(ctx context.Context, cmd *exec.Cmd) error { return RunStarted(ctx, cmd, func() {}) }
+func Run(ctx context.Context, cmd *exec.Cmd) error {
+	wait, err := Begin(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	return wait()
+}
 
-// RunStarted is Run and calls started once the program runs, so that the ends of pipes that only the
-// program is to have can be closed.
-func RunStarted(ctx context.Context, cmd *exec.Cmd, started func()) error {
+// Begin starts cmd as Run does and returns when it has started. The caller must call wait once: it
+// waits for the end and returns what Run returns. Until then the end of ctx has no effect.
+func Begin(ctx context.Context, cmd *exec.Cmd) (wait func() error, err error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	tree := treeOf(ctx)
 	p, err := tree.start(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer tree.remove(p)
-	started()
-	return p.wait(ctx)
+	return func() error {
+		defer tree.remove(p)
+		return p.wait(ctx)
+	}, nil
 }
 
 // Start starts cmd and returns. The program belongs to no job and outlives it. Start waits for its

@@ -31,9 +31,12 @@ type description struct {
 	funcs   []loader.Spec
 }
 
-// describe asks a program what it offers. name is that of its file.
-func describe(path, name string, log logrus.FieldLogger) (*description, error) {
-	text, err := ask(path, log)
+// describe runs a program with the argument describe and returns its description. name is the name
+// of its file. The end of ctx ends the program.
+func describe(
+	ctx context.Context, path, name string, log logrus.FieldLogger,
+) (*description, error) {
+	text, err := ask(ctx, path, log)
 	if err != nil {
 		return nil, fmt.Errorf("%s describe: %w", path, err)
 	}
@@ -44,17 +47,18 @@ func describe(path, name string, log logrus.FieldLogger) (*description, error) {
 	return d, nil
 }
 
-// parse reads what a program prints of itself.
+// parse decodes the output of PROGRAM describe.
 func parse(text []byte, name string) (*description, error) {
 	v, err := pyjson.Load(string(bytes.TrimSpace(text)))
 	if err != nil {
-		return nil, fmt.Errorf("what it prints is not JSON: %w", err)
+		return nil, fmt.Errorf("output is not JSON: %w", err)
 	}
 	m, ok := v.(*data.Map)
 	if !ok {
-		return nil, errors.New("it prints no object")
+		return nil, errors.New("output is not a JSON object")
 	}
-	d := &description{name: name, aliases: data.TextsOf(m.Value("aliases")), doc: m.Text("doc"), needs: data.TextsOf(m.Value("needs"))}
+	d := &description{name: name, doc: m.Text("doc"),
+		aliases: data.TextsOf(m.Value("aliases")), needs: data.TextsOf(m.Value("needs"))}
 	if own := m.Text("name"); own != "" {
 		d.name = own
 	}
@@ -64,7 +68,7 @@ func parse(text []byte, name string) (*description, error) {
 	}
 	functions, ok := m.Value("functions").(*data.Map)
 	if !ok {
-		return nil, errors.New("it names neither functions nor a reason")
+		return nil, errors.New("output has neither functions nor a reason")
 	}
 	for key, v := range functions.All() {
 		spec, err := specOf(data.Str(key), v)
@@ -76,31 +80,36 @@ func parse(text []byte, name string) (*description, error) {
 	return d, nil
 }
 
-// ask runs a program with the argument describe and returns what it prints.
-func ask(path string, log logrus.FieldLogger) ([]byte, error) {
+// ask runs a program with the argument describe and returns its output.
+func ask(ctx context.Context, path string, log logrus.FieldLogger) ([]byte, error) {
 	cmd, err := command(path, "describe")
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), describeTime, programs.ErrTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, describeTime, programs.ErrTimeout)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	out, errs := &limited{over: func() { stop(programs.ErrTimeout) }}, &stderr{log: log}
 	cmd.Stdout, cmd.Stderr = out, errs
-	err = programs.Run(ctx, cmd)
+	wait, err := begin(ctx, cmd)
+	if err == nil {
+		err = wait()
+	}
 	switch last := errs.last(); {
+	case errors.Is(err, errClosed):
+		return nil, errClosed
 	case out.full:
-		return nil, fmt.Errorf("it prints more than %d bytes", maxDescribed)
+		return nil, fmt.Errorf("output exceeds %d bytes", maxDescribed)
 	case errors.Is(err, programs.ErrTimeout):
-		return nil, fmt.Errorf("it does not end within %s", describeTime)
+		return nil, fmt.Errorf("the program did not end within %s", describeTime)
 	case err != nil && last != "":
 		return nil, fmt.Errorf("%w: %s", err, last)
 	}
 	return out.b.Bytes(), err
 }
 
-// limited keeps what is written to it up to a limit, and then calls over.
+// limited keeps up to maxDescribed bytes. A write beyond that calls over.
 type limited struct {
 	b    bytes.Buffer
 	full bool
@@ -121,13 +130,13 @@ func specOf(name string, v any) (loader.Spec, error) {
 	s := loader.Spec{Name: name}
 	m, ok := v.(*data.Map)
 	if !ok {
-		return s, errors.New("its description is no object")
+		return s, errors.New("description is not an object")
 	}
 	s.Doc = m.Text("doc")
 	s.Args, s.Kwargs = rest(m.Value("args"), "args"), rest(m.Value("kwargs"), "kwargs")
 	params, ok := m.Value("params").([]any)
 	if !ok && m.Value("params") != nil {
-		return s, errors.New("params is no list")
+		return s, errors.New("params is not a list")
 	}
 	for _, v := range params {
 		p, err := paramOf(v)
@@ -138,15 +147,15 @@ func specOf(name string, v any) (loader.Spec, error) {
 			return s, fmt.Errorf("parameter %s without a default follows one with a default", p.Name)
 		}
 		if s.Has(p.Name) {
-			return s, fmt.Errorf("parameter %s is there twice", p.Name)
+			return s, fmt.Errorf("parameter %s appears twice", p.Name)
 		}
 		s.Params = append(s.Params, p)
 	}
 	return s, nil
 }
 
-// rest returns the name of the parameter for surplus arguments: the one that v gives, or usual if v
-// is true.
+// rest returns the name of the parameter for surplus arguments: v if it is a name, usual if it is
+// true, "" otherwise.
 func rest(v any, usual string) string {
 	switch v := v.(type) {
 	case string:
@@ -172,5 +181,6 @@ func paramOf(v any) (loader.Param, error) {
 			return loader.Param{Name: data.Str(name), Default: value}, nil
 		}
 	}
-	return loader.Param{}, fmt.Errorf("parameter %s is neither a name nor an object of a name and its default", data.Repr(v))
+	return loader.Param{}, fmt.Errorf(
+		"parameter %s is neither a name nor an object of a name and its default", data.Repr(v))
 }

@@ -4,6 +4,7 @@ package program_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,24 @@ import (
 	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/loader"
 )
+
+// waitFor fails the test unless holds returns true within half a minute.
+func waitFor(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for by := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(by) {
+			t.Fatalf("%s: waited 30s", what)
+		}
+	}
+}
+
+// isThere returns a function that reports whether a file exists.
+func isThere(path string) func() bool {
+	return func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+}
 
 // TestTrustIsCheckedAtEachStart checks that a program is not run after others can change it.
 func TestTrustIsCheckedAtEachStart(t *testing.T) {
@@ -27,7 +46,7 @@ func TestTrustIsCheckedAtEachStart(t *testing.T) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	want := "error: start the program " + path + ": " + path + " has mode 0666: other users could change the code"
+	want := "error: start the program " + d.dir + "/own: " + path + " has mode 0666: other users…"
 	d.want(t, want, "own.f")
 }
 
@@ -44,7 +63,7 @@ func TestLinkOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := link + " belongs to the user with the id 54321, who could change the code"
-	d.want(t, "1", "own.f") // the link was followed when the program was found
+	d.want(t, "error: start the program "+link+": "+want, "own.f")
 	d.functions.Reload()
 	if d.functions.Has("own.f") {
 		t.Error("the program behind the link is loaded")
@@ -70,7 +89,7 @@ esac
 	d.want(t, "'nonoset'", "own.f")
 	f, ok := d.functions.Func("own.f")
 	if !ok {
-		t.Fatal(d.functions.MissingText("own.f"))
+		t.Fatal("own.f is missing")
 	}
 	if doc := f.Spec().Doc; doc != "nonoset" {
 		t.Errorf("describe has the variables %q, want nonoset", doc)
@@ -85,8 +104,10 @@ func TestNestedCallsHaveALimit(t *testing.T) {
 		if [ $(wc -l <`+count+`) -gt 60 ]; then echo '{"return": "no limit"}'
 		else echo '{"salt": "own.again"}'; read -r answer; echo "$answer"; fi ;;`)})
 	_, err := d.functions.Invoke(t.Context(), "own.again", nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "calls of programs nest deeper than 50") {
-		t.Errorf("own.again = %v, want the error of a recursion", err)
+	want := "calls between Salt and programs nest deeper than 50"
+	e, ok := errors.AsType[*loader.Error](err)
+	if !ok || e.Class != "RecursionError" || e.Text != want {
+		t.Errorf("own.again = %v, want a RecursionError: %s", err, want)
 	}
 }
 
@@ -122,12 +143,13 @@ func openFiles(t *testing.T) int {
 
 // TestClosedOutputEndsTheCall checks a program that closes its output without an answer.
 func TestClosedOutputEndsTheCall(t *testing.T) {
-	d := newDaemon(t, map[string]string{"own": answers(`"f": {}`, `*) exec >/dev/null; read -r more ;;`)})
+	d := newDaemon(t, map[string]string{"own": answers(`"f": {}`,
+		`*) exec >/dev/null; read -r more ;;`)})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	_, err := d.functions.Invoke(ctx, "own.f", nil, nil)
-	want := "the program ended before it answered"
-	if err == nil || !strings.Contains(err.Error(), want) {
+	want := "the program " + d.dir + "/own closed its output before it answered"
+	if err == nil || err.Error() != want {
 		t.Errorf("own.f = %v, want %s", err, want)
 	}
 }
@@ -144,5 +166,53 @@ func TestOutputOfAChild(t *testing.T) {
 	want := "the program ended before it answered: exit status 3"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("own.f = %v, want %s", err, want)
+	}
+}
+
+// TestDescribeHoldsUpNoOther checks that a slow describe does not delay other programs.
+func TestDescribeHoldsUpNoOther(t *testing.T) {
+	started, proceed := filepath.Join(t.TempDir(), "started"), filepath.Join(t.TempDir(), "proceed")
+	slow := "#!/bin/sh\n# describe\ntouch " + started + "\nwhile ! test -e " + proceed +
+		"; do sleep 0.01; done\necho '{\"functions\": {}}'\n"
+	d := newDaemon(t, map[string]string{"slow": slow, "quick": answers(`"f": {}`, "")})
+	files := d.host.Files("modules", d.functions.Env(), nil)
+	done := make(chan int, 2)
+	for range 2 { // both wait for one describe
+		go func() { done <- len(files.Plugins("slow")) }()
+	}
+	waitFor(t, "start of describe", isThere(started))
+	quick := make(chan struct{})
+	go func() {
+		files.Plugins("quick")
+		close(quick)
+	}()
+	select {
+	case <-quick:
+	case <-time.After(10 * time.Second):
+		t.Error("a program waits for the describe of another one")
+	}
+	if err := os.WriteFile(proceed, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if n := <-done; n != 1 {
+			t.Errorf("slow has %d plug-ins", n)
+		}
+	}
+}
+
+// TestCloseEndsDescribe checks that the end of the host does not wait for a program's description.
+func TestCloseEndsDescribe(t *testing.T) {
+	started := filepath.Join(t.TempDir(), "started")
+	d := newDaemon(t, map[string]string{"own": "#!/bin/sh\n# describe\ntouch " + started +
+		"\nexec sleep 1000\n"})
+	missing := make(chan string)
+	go func() { missing <- d.functions.MissingText("own.f") }()
+	waitFor(t, "start of describe", isThere(started))
+	if err := d.host.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := <-missing, "the programs of users have been ended"; !strings.Contains(got, want) {
+		t.Errorf("own is missing because %q, want %q", got, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Files is the source of one kind of plug-ins for a registry: the programs in the directories of
-// that kind. A program is asked what it offers when its name, or all names, are looked for.
+// that kind. A program describes itself when its name, or all names, are looked for.
 type Files struct {
 	host   *Host
 	kind   string
@@ -26,8 +26,8 @@ type Files struct {
 	Test func(ctx context.Context) bool
 
 	mu    sync.Mutex
-	known map[string]*description // by name of the file
-	paths map[string]string
+	known map[string]func() *description // by name of the file; describes the program once
+	paths map[string]string              // by name of the file; not changed once it is made
 }
 
 var (
@@ -35,31 +35,34 @@ var (
 	_ loader.Forgetter = (*Files)(nil)
 )
 
-// Kinds returns the kinds of plug-ins that programs can be: those that are functions called by
-// name.
-func Kinds() []string { return []string{"grains", "modules", "runners", "states"} }
+// kinds are the kinds of plug-ins that can be programs: those whose functions are called by name.
+var kinds = []string{"grains", "modules", "runners", "states"}
 
-// Files returns the plug-ins of a kind, with Salt's word for it: modules, states, grains. listed
-// are the plug-ins that the registry has itself.
+// Files returns the plug-ins of a kind, which has Salt's name: modules, states, grains. listed are
+// the registry's own plug-ins.
 func (h *Host) Files(kind string, env *loader.Env, listed []loader.Plugin) *Files {
-	return &Files{host: h, kind: kind, env: env, listed: listed, known: map[string]*description{}}
+	return &Files{host: h, kind: kind, env: env, listed: listed,
+		known: map[string]func() *description{}}
 }
 
-// Forget makes the programs be asked again (loader.Forgetter).
+// Forget drops what is known, so that programs are found and described again (loader.Forgetter).
 func (f *Files) Forget() {
 	f.mu.Lock()
-	f.known, f.paths = map[string]*description{}, nil
+	f.known, f.paths = map[string]func() *description{}, nil
 	f.mu.Unlock()
 	f.host.generation.Add(1)
 }
 
-// find returns the path of each program by its name; the first directory counts most. f.mu is held.
+// find returns the path of each program by its name. The first directory has precedence. The caller
+// must not change the result.
 func (f *Files) find() map[string]string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.paths != nil {
 		return f.paths
 	}
 	f.paths = map[string]string{}
-	if !slices.Contains(Kinds(), f.kind) {
+	if !slices.Contains(kinds, f.kind) {
 		return f.paths
 	}
 	for _, dir := range f.host.o.Directories()[f.kind] {
@@ -76,32 +79,26 @@ func (f *Files) find() map[string]string {
 				f.env.Log.Errorf("The program %s is not run: %v", path, err)
 				continue
 			}
-			if path, err = filepath.EvalSymlinks(path); err == nil {
-				f.paths[name] = path
-			}
+			f.paths[name] = path
 		}
 	}
 	return f.paths
 }
 
-// Names returns the names of all programs as modules, which are asked for it.
+// Names returns the names that all programs have as modules. Each program describes itself.
 func (f *Files) Names() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	var names []string
-	for file := range f.find() {
-		d := f.load(file)
+	for file, path := range f.find() {
+		d := f.load(file, path)
 		names = append(append(names, d.name), d.aliases...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// Plugins returns the plug-ins of a name: that of the program of that name first, then those of
-// programs that may call themselves so.
+// Plugins returns the plug-ins of a name: first the program whose file has the name, then those
+// whose description has it.
 func (f *Files) Plugins(name string) []loader.Plugin {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	found := f.find()
 	var files []string
 	for file, path := range found {
@@ -115,7 +112,7 @@ func (f *Files) Plugins(name string) []loader.Plugin {
 	}
 	var plugins []loader.Plugin
 	for _, file := range files {
-		d := f.load(file)
+		d := f.load(file, found[file])
 		if file == name || d.name == name || slices.Contains(d.aliases, name) {
 			plugins = append(plugins, f.plugin(file, found[file], name, d))
 		}
@@ -139,14 +136,14 @@ func (f *Files) plugin(file, path, name string, d *description) loader.Plugin {
 	}
 }
 
-// isListed reports whether the registry has a plug-in of its own with that file's name.
+// isListed reports whether the registry has a plug-in of its own in a file of that name.
 func (f *Files) isListed(file string) bool {
 	return slices.ContainsFunc(f.listed, func(p loader.Plugin) bool {
 		return p.File == file || p.File == "" && p.Name == file
 	})
 }
 
-// mentions reports whether a program holds a name in quotes, as one that calls itself so.
+// mentions reports whether a program contains a name in quotes, as its description could.
 func mentions(path, name string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -156,31 +153,37 @@ func mentions(path, name string) bool {
 	return holds(file, []byte(`"`+name+`"`))
 }
 
-// load returns what a program says of itself. f.mu is held.
-func (f *Files) load(file string) *description {
-	if d, ok := f.known[file]; ok {
-		return d
+// load returns the description of a program. The program runs at the first call, and only callers
+// that want the same program wait for it.
+func (f *Files) load(file, path string) *description {
+	f.mu.Lock()
+	known := f.known[file]
+	if known == nil {
+		known = sync.OnceValue(func() *description { return f.describe(file, path) })
+		f.known[file] = known
 	}
-	path := f.paths[file]
-	d, err := describe(path, file, f.env.Log.WithField("program", path))
+	f.mu.Unlock()
+	return known()
+}
+
+// describe returns the description of a program. A failure is logged and becomes its reason.
+func (f *Files) describe(file, path string) *description {
+	d, err := describe(f.host.open, path, file, f.env.Log.WithField("program", path))
 	if err != nil {
 		f.env.Log.Errorf("Load %s %s: %v", f.kind, file, err)
-		d = &description{name: file, refused: true, reason: err.Error()}
+		return &description{name: file, refused: true, reason: err.Error()}
 	}
-	f.known[file] = d
 	return d
 }
 
-// Grains calls the functions of all programs of grains and returns what each gives, in the order in
-// which they are merged. known are the grains that the programs see. What goes wrong is logged.
+// Grains calls the functions of all programs of grains and returns their results in the order in
+// which they are merged. known are the grains that the programs see. Errors are logged.
 func (f *Files) Grains(ctx context.Context, known *data.Map) []*data.Map {
-	f.mu.Lock()
 	var plugins []loader.Plugin
 	found := f.find()
 	for _, file := range slices.Sorted(maps.Keys(found)) {
-		plugins = append(plugins, f.plugin(file, found[file], file, f.load(file)))
+		plugins = append(plugins, f.plugin(file, found[file], file, f.load(file, found[file])))
 	}
-	f.mu.Unlock()
 	known = known.Clone()
 	env := *f.env
 	env.Grains = func() *data.Map { return known }
@@ -188,14 +191,15 @@ func (f *Files) Grains(ctx context.Context, known *data.Map) []*data.Map {
 	for _, p := range plugins {
 		m, err := p.New(&env)
 		if err != nil {
-			continue // it has said why
+			continue // the reason has been logged
 		}
 		for _, fn := range m.Funcs {
 			own := *fn.(*function)
 			own.env = &env
 			v, err := own.grains(ctx)
 			if err != nil {
-				f.env.Log.Errorf("Failed to load grains defined in grain file %s.%s: %v", p.File, own.spec.Name, err)
+				f.env.Log.Errorf("Failed to load grains defined in grain file %s.%s: %v",
+					p.File, own.spec.Name, err)
 			} else if v != nil {
 				known.Update(v)
 				all = append(all, v)

@@ -3,6 +3,7 @@ package program
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -32,7 +33,13 @@ type Host struct {
 	closed   bool
 
 	generation atomic.Int64 // rises when the files may have changed
+
+	open context.Context // ends with Close; descriptions belong to it
+	end  context.CancelCauseFunc
 }
+
+// errClosed is the error of calls after Close.
+var errClosed = errors.New("the programs of users have been ended")
 
 // A sessionKey is a file as it was at some time.
 type sessionKey struct {
@@ -42,10 +49,16 @@ type sessionKey struct {
 }
 
 // NewHost returns a host with options.
-func NewHost(o Options) *Host { return &Host{o: o, sessions: map[sessionKey]*session{}} }
+func NewHost(o Options) *Host {
+	h := &Host{o: o, sessions: map[sessionKey]*session{}}
+	h.open, h.end = context.WithCancelCause(context.Background())
+	return h
+}
 
-// Close ends the programs of a command. Those of a daemon end with their jobs.
+// Close ends the programs of a command, and those that describe themselves. Those that answer calls
+// of a daemon end with their jobs.
 func (h *Host) Close() error {
+	h.end(errClosed)
 	h.mu.Lock()
 	sessions := h.sessions
 	h.sessions, h.closed = nil, true
@@ -57,10 +70,13 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// session returns the processes of a program for the job that ctx belongs to. done gives them back.
+// session returns the processes of a program for the job that ctx belongs to. The caller must call
+// done after its use.
 func (h *Host) session(ctx context.Context, path string) (s *session, done func(), err error) {
 	key := sessionKey{h, path, h.generation.Load()}
-	fresh := func() *session { return &session{path: path, log: h.o.Log.WithField("program", path)} }
+	fresh := func() *session {
+		return &session{path: path, log: h.o.Log.WithField("program", path)}
+	}
 	switch scope := loader.ScopeOf(ctx); {
 	case scope != nil:
 		kept, err := scope.Keep(key, func() (io.Closer, error) { return fresh(), nil })
@@ -75,7 +91,7 @@ func (h *Host) session(ctx context.Context, path string) (s *session, done func(
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return nil, nil, errors.New("the programs of users have been ended")
+		return nil, nil, errClosed
 	}
 	if h.sessions[key] == nil {
 		h.sessions[key] = fresh()
@@ -83,23 +99,15 @@ func (h *Host) session(ctx context.Context, path string) (s *session, done func(
 	return h.sessions[key], func() {}, nil
 }
 
-// maxNested is how deep calls of programs may nest: each has a process.
-const maxNested = 50
-
-type depthKey struct{} // in the context of calls: how many calls of programs it is within
-
-// call has a program answer a request. Its calls go to answers.
-func (h *Host) call(ctx context.Context, path string, answers answers, request *data.Map) (*data.Map, error) {
+// call sends a request to a program and returns its answer. Its own calls go to answers.
+func (h *Host) call(
+	ctx context.Context, path string, answers answers, request *data.Map,
+) (*data.Map, error) {
 	s, done, err := h.session(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	depth, _ := ctx.Value(depthKey{}).(int)
-	if depth >= maxNested {
-		return nil, loader.Exception("RecursionError", "calls of programs nest deeper than %d", maxNested)
-	}
-	ctx = context.WithValue(ctx, depthKey{}, depth+1)
 	p, err := s.take(ctx)
 	if err != nil {
 		return nil, err
@@ -107,6 +115,9 @@ func (h *Host) call(ctx context.Context, path string, answers answers, request *
 	defer s.give(p)
 	return p.call(ctx, answers, request)
 }
+
+// maxProcesses is the most processes of one program in one job.
+const maxProcesses = 100
 
 // A session is the processes of one program in one job. There is one, unless calls are nested or
 // run side by side.
@@ -120,19 +131,21 @@ type session struct {
 	closed bool
 }
 
-// Close ends the processes.
+// Close ends the processes, all at a time.
 func (s *session) Close() error {
 	s.mu.Lock()
 	all := s.all
 	s.all, s.idle, s.closed = nil, nil, true
 	s.mu.Unlock()
+	var closing sync.WaitGroup
 	for _, p := range all {
-		p.close()
+		closing.Go(p.close)
 	}
+	closing.Wait()
 	return nil
 }
 
-// take returns a process that is idle, or a new one.
+// take returns an idle process or a new one.
 func (s *session) take(ctx context.Context) (*process, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,6 +158,12 @@ func (s *session) take(ctx context.Context) (*process, error) {
 		if !p.over() {
 			return p, nil
 		}
+		s.remove(p)
+		p.close()
+	}
+	if len(s.all) >= maxProcesses {
+		return nil, fmt.Errorf("start the program %s: this job already has %d processes of it",
+			s.path, maxProcesses)
 	}
 	p, err := start(ctx, s.path, s.log)
 	if err != nil {
@@ -156,12 +175,27 @@ func (s *session) take(ctx context.Context) (*process, error) {
 
 // give returns a process to the session. A broken one is ended.
 func (s *session) give(p *process) {
+	if s.keep(p) {
+		return
+	}
+	p.close()
+}
+
+// keep makes a process idle, or removes it if it is broken. It reports whether the session has it.
+func (s *session) keep(p *process) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.broken {
-		s.all = slices.DeleteFunc(s.all, func(one *process) bool { return one == p })
-		p.close()
-	} else if !s.closed {
+	if p.broken.Load() {
+		s.remove(p)
+		return false
+	}
+	if !s.closed {
 		s.idle = append(s.idle, p)
 	}
+	return true
+}
+
+// remove removes a process. s.mu is held.
+func (s *session) remove(p *process) {
+	s.all = slices.DeleteFunc(s.all, func(one *process) bool { return one == p })
 }

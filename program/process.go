@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -23,9 +25,6 @@ const (
 	grace   = 2 * time.Second // from the end of the input until the program is killed
 )
 
-// ErrEnded is wrapped by the error of a call whose program ended before it answered.
-var ErrEnded = errors.New("the program ended before it answered")
-
 // A process is a program that answers calls. One goroutine at a time uses it.
 type process struct {
 	path   string
@@ -35,7 +34,7 @@ type process struct {
 	stderr *stderr
 	log    *logrus.Entry
 	logged int
-	broken bool // the order of lines is lost
+	broken atomic.Bool // the order of lines is lost
 
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed at its end
@@ -57,22 +56,41 @@ func start(ctx context.Context, path string, log *logrus.Entry) (*process, error
 	}
 	out, theirOut, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start the program %s: %w", path, err), theirIn.Close(), in.Close())
+		err = fmt.Errorf("start the program %s: %w", path, err)
+		return nil, errors.Join(err, theirIn.Close(), in.Close())
 	}
 	p := &process{path: path, in: in, out: out, lines: bufio.NewReader(out), log: log,
 		stderr: &stderr{log: log}, done: make(chan struct{})}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirIn, theirOut, p.stderr
 	ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	wait, err := begin(ctx, cmd)
+	_ = theirIn.Close() // only the program has these ends now, so that its end is noticed
+	_ = theirOut.Close()
+	if err != nil {
+		err = fmt.Errorf("start the program %s: %w", path, err)
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
 	go func() {
-		// the program alone keeps its ends, so that the end of its output is seen
-		closeTheirs := sync.OnceFunc(func() { _, _ = theirIn.Close(), theirOut.Close() })
-		p.err = programs.RunStarted(ctx, cmd, closeTheirs)
-		closeTheirs()
+		p.err = wait()
+		_ = out.SetReadDeadline(time.Now().Add(grace)) // a child of it may keep the output open
 		close(p.done)
-		// a child may keep the output open; what the program has printed is read at once
-		_ = out.SetReadDeadline(time.Now().Add(time.Second))
 	}()
 	return p, nil
+}
+
+// begin starts cmd as process.Begin does, on a thread that lives as long as the program, which
+// bound needs.
+func begin(ctx context.Context, cmd *exec.Cmd) (wait func() error, err error) {
+	started, ended := make(chan error), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // the thread ends with this goroutine
+		wait, err := programs.Begin(ctx, cmd)
+		started <- err
+		if err == nil {
+			ended <- wait()
+		}
+	}()
+	return func() error { return <-ended }, <-started
 }
 
 // kill ends the program at once, with all that it has started.
@@ -91,7 +109,7 @@ func (p *process) over() bool {
 // close ends the program: its input ends, and after a while it is killed.
 func (p *process) close() {
 	_ = p.in.Close()
-	if !p.broken {
+	if !p.broken.Load() {
 		select {
 		case <-p.done:
 		case <-time.After(grace):
@@ -104,10 +122,14 @@ func (p *process) close() {
 
 // call sends a request and performs the calls of the program until it answers. When ctx ends, the
 // program is killed.
-func (p *process) call(ctx context.Context, answers answers, request *data.Map) (answer *data.Map, err error) {
+func (p *process) call(
+	ctx context.Context, answers answers, request *data.Map,
+) (answer *data.Map, err error) {
 	stop := context.AfterFunc(ctx, p.kill)
-	defer stop()
 	defer func() {
+		if !stop() { // it is killed, even if it has answered
+			p.broken.Store(true)
+		}
 		if ctx.Err() != nil && err != nil {
 			err = context.Cause(ctx)
 		}
@@ -118,7 +140,7 @@ func (p *process) call(ctx context.Context, answers answers, request *data.Map) 
 	for {
 		line, err := p.receive()
 		if err != nil {
-			p.broken = true
+			p.broken.Store(true)
 			return nil, err
 		}
 		switch fun, calls := line.Get("salt"); {
@@ -131,8 +153,9 @@ func (p *process) call(ctx context.Context, answers answers, request *data.Map) 
 				return nil, err
 			}
 		default:
-			p.broken = true
-			return nil, fmt.Errorf("the program %s printed an object without return, error, log or salt", p.path)
+			p.broken.Store(true)
+			return nil, fmt.Errorf("the program %s printed an object without return, error, log or salt",
+				p.path)
 		}
 	}
 }
@@ -148,7 +171,7 @@ func result(ctx context.Context, answers answers, fun string, line *data.Map) *d
 	return refusal(err)
 }
 
-// refusal returns the object that tells a program of an error.
+// refusal returns err as the JSON object that a program receives.
 func refusal(err error) *data.Map {
 	class := "CommandExecutionError"
 	if e, ok := errors.AsType[*loader.Error](err); ok {
@@ -157,7 +180,7 @@ func refusal(err error) *data.Map {
 	return data.NewMap("error", data.NewMap("class", class, "message", err.Error()))
 }
 
-// send writes a line. A value that JSON does not have fails the call and leaves the program as it is.
+// send writes a line. A value that JSON cannot express fails the call; the program stays usable.
 func (p *process) send(m *data.Map) error {
 	b, err := encode(m)
 	if err != nil {
@@ -167,25 +190,27 @@ func (p *process) send(m *data.Map) error {
 		return err
 	}
 	if _, err := p.in.Write(b); err != nil {
-		p.broken = true
-		return p.ended()
+		p.broken.Store(true)
+		return p.ended("input")
 	}
 	return nil
 }
 
 // encode returns an object as a line.
 func encode(m *data.Map) ([]byte, error) {
-	b, err := pyjson.Append(nil, m, pyjson.Options{Comma: ",", Colon: ":", NoNaN: true, SkipKeys: true, Other: plain})
+	b, err := pyjson.Append(nil, m,
+		pyjson.Options{Comma: ",", Colon: ":", NoNaN: true, SkipKeys: true, Other: plain})
 	if err != nil {
 		return nil, fmt.Errorf("write a value for a program: %w", err)
 	}
 	if len(b) >= maxLine {
-		return nil, fmt.Errorf("%d bytes are more than the %d of a line for a program", len(b), maxLine)
+		return nil, fmt.Errorf("a line of %d bytes for a program exceeds the limit of %d",
+			len(b), maxLine)
 	}
 	return append(b, '\n'), nil
 }
 
-// plain returns the value that stands in JSON for one of another type.
+// plain returns a value for JSON in place of one whose type JSON does not have.
 func plain(v any) (any, error) {
 	switch v := v.(type) {
 	case []byte:
@@ -207,7 +232,8 @@ func (p *process) receive() (*data.Map, error) {
 	v, err := pyjson.Load(string(line))
 	m, ok := v.(*data.Map)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("the program %s printed a line that is no object in JSON: %.100q", p.path, line)
+		return nil, fmt.Errorf("the program %s printed a line that is not a JSON object: %.100q",
+			p.path, line)
 	}
 	return m, nil
 }
@@ -223,7 +249,7 @@ func (p *process) readLine() ([]byte, error) {
 			return nil, fmt.Errorf("the program %s printed a line of more than %d bytes", p.path, maxLine)
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err != nil:
-			return nil, p.ended()
+			return nil, p.ended("output")
 		case len(line) > 1:
 			return line[:len(line)-1], nil
 		default:
@@ -232,18 +258,21 @@ func (p *process) readLine() ([]byte, error) {
 	}
 }
 
-// ended waits for the end of the program and returns the error that names its cause.
-func (p *process) ended() error {
-	p.broken = true
+// ended waits for the end of a program that closed its input or output, which closed names, and
+// returns the error of its call. A program that runs on is killed.
+func (p *process) ended(closed string) error {
+	p.broken.Store(true)
+	var err error
 	select {
 	case <-p.done:
-	case <-time.After(grace): // it closed its output, and runs on
+		err = fmt.Errorf("call the program %s: the program ended before it answered", p.path)
+		if p.err != nil {
+			err = fmt.Errorf("%w: %w", err, p.err)
+		}
+	case <-time.After(grace):
 		p.kill()
 		<-p.done
-	}
-	err := fmt.Errorf("call the program %s: %w", p.path, ErrEnded)
-	if p.err != nil {
-		err = fmt.Errorf("%w: %w", err, p.err)
+		err = fmt.Errorf("the program %s closed its %s before it answered", p.path, closed)
 	}
 	if last := p.stderr.last(); last != "" {
 		err = fmt.Errorf("%w: %s", err, last)
@@ -256,7 +285,7 @@ func (p *process) write(level, text string) {
 	p.logged++
 	if p.logged > maxLog {
 		if p.logged == maxLog+1 {
-			p.log.Warnf("the program logs more than %d lines; the rest of this job's is dropped", maxLog)
+			p.log.Warnf("the program logs more than %d lines; the rest is dropped", maxLog)
 		}
 		return
 	}

@@ -236,11 +236,11 @@ func TestFaultsCostTheirJob(t *testing.T) {
 	for _, tt := range []struct{ fun, want string }{
 		{"own.ends", "error: call the program " + path + ": the program ended before it answered"},
 		{"own.fails", "error: call the program " + path + ": the program ended before it answered: exit status 3: cannot go on"},
-		{"own.prints", "error: the program " + path + ` printed a line that is no object in JSON: "hello"`},
-		{"own.list", "error: the program " + path + " printed a line that is no object in JSON…"},
+		{"own.prints", "error: the program " + path + ` printed a line that is not a JSON object: "hello"`},
+		{"own.list", "error: the program " + path + " printed a line that is not a JSON object…"},
 		{"own.other", "error: the program " + path + " printed an object without return, error, log or salt"},
 		{"own.flood", "error: the program " + path + " printed a line of more than 16777216 bytes"},
-		{"own.deep", "error: the program " + path + " printed a line that is no object in JSON…"},
+		{"own.deep", "error: the program " + path + " printed a line that is not a JSON object…"},
 	} {
 		d.want(t, tt.want, tt.fun)
 		d.want(t, "'right'", "own.ok")
@@ -306,9 +306,9 @@ func TestDescribe(t *testing.T) {
 	for name, want := range map[string]string{
 		"off":   "there is no jq",
 		"fails": "describe: exit status 4: no disk",
-		"text":  "what it prints is not JSON",
-		"empty": "it names neither functions nor a reason",
-		"flood": "it prints more than 1048576 bytes",
+		"text":  "output is not JSON",
+		"empty": "output has neither functions nor a reason",
+		"flood": "output exceeds 1048576 bytes",
 		"order": "function f: parameter b without a default follows one with a default",
 	} {
 		if got := d.functions.MissingText(name + ".f"); !strings.HasPrefix(got, "'"+name+"' __virtual__ returned False: ") || !strings.Contains(got, want) {

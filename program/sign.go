@@ -20,13 +20,13 @@ const maxHead = 512
 // maxScan is how much of a file is searched for the word describe.
 const maxScan = 256 << 20
 
-// names are those of programs. A name with a dot is that of a file for something else: a module in
-// Python, its compiled form, a page that explains it.
+// names matches the names of programs. A name with a dot belongs to another kind of file: a module
+// in Python, its compiled form, a page of documentation.
 var names = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// Is reports whether a file is a program that offers functions: it has a name without suffix, it
-// begins with #! or is a binary of this system, and it holds the word describe. So the scripts that
-// lie beside modules for another purpose are not run.
+// Is reports whether a file is a program that offers functions: its name has no suffix, it begins
+// with #! or is a binary, and it contains the word describe. Scripts that lie beside modules for
+// another purpose are thus not run.
 func Is(path, name string) bool {
 	if runtime.GOOS == "windows" || !names.MatchString(name) {
 		return false
@@ -50,7 +50,8 @@ func Is(path, name string) bool {
 func isScript(head []byte) bool { return bytes.HasPrefix(head, []byte("#!")) }
 
 func isBinary(head []byte) bool {
-	for _, magic := range []string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"} { // the others are macOS's
+	// the second and the third are those of macOS
+	for _, magic := range []string{"\x7fELF", "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
 		if bytes.HasPrefix(head, []byte(magic)) {
 			return true
 		}
@@ -58,7 +59,7 @@ func isBinary(head []byte) bool {
 	return false
 }
 
-// holds reports whether a word stands in what a reader gives.
+// holds reports whether r contains a word.
 func holds(r io.Reader, word []byte) bool {
 	r = io.LimitReader(r, maxScan)
 	buf, kept := make([]byte, 64<<10), 0
@@ -75,13 +76,28 @@ func holds(r io.Reader, word []byte) bool {
 	}
 }
 
-// command returns the command that starts a program with an argument. A script is started by the
-// interpreter that its first line names, so that it needs no executable bit: the file server does
-// not carry one. A binary without the bit gets it. A program that others could change is refused.
+// command returns the command that starts a program with an argument. It returns an error if others
+// can change the program by now. The command runs the file behind all links, so that a link cannot
+// be changed meanwhile.
 func command(path, argument string) (*exec.Cmd, error) {
-	if err := Trusted(path); err != nil { // it may have changed since it was found
+	path, err := resolve(path)
+	if err != nil {
 		return nil, err
 	}
+	words, err := commandLine(path)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(words[0], append(words[1:], argument)...)
+	cmd.Dir, cmd.Env = "/", programs.Environment(os.Environ())
+	cmd.SysProcAttr = bound()
+	return cmd, nil
+}
+
+// commandLine returns the words that start a file. A script is started by the interpreter that its
+// first line names, so it needs no executable bit, which the file server does not carry. A binary
+// without the bit gets it.
+func commandLine(path string) ([]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -92,26 +108,21 @@ func command(path, argument string) (*exec.Cmd, error) {
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	cmd := exec.Command(path, argument)
-	if isScript(head[:n]) {
-		line, _, _ := strings.Cut(string(head[2:n]), "\n")
-		interpreter, option, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if interpreter == "" {
-			return nil, fmt.Errorf("the first line of %s names no interpreter", path)
-		}
-		cmd = exec.Command(interpreter, path, argument)
-		if option = strings.TrimSpace(option); option != "" {
-			cmd = exec.Command(interpreter, option, path, argument)
-		}
-	} else if err := makeExecutable(file); err != nil {
-		return nil, err
+	if !isScript(head[:n]) {
+		return []string{path}, makeExecutable(file)
 	}
-	cmd.Dir = "/"
-	cmd.Env = programs.PluginEnv(os.Environ())
-	return cmd, nil
+	line, _, _ := strings.Cut(string(head[2:n]), "\n")
+	interpreter, option, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if interpreter == "" {
+		return nil, fmt.Errorf("the first line of %s names no interpreter", path)
+	}
+	if option = strings.TrimSpace(option); option != "" {
+		return []string{interpreter, option, path}, nil
+	}
+	return []string{interpreter, path}, nil
 }
 
-// makeExecutable gives the owner of a file the right to run it.
+// makeExecutable sets the owner's executable bit of a file that has no such bit.
 func makeExecutable(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {

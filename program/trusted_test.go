@@ -48,6 +48,32 @@ func TestTrustedOwner(t *testing.T) {
 	checkTrust(t, filepath.Join(dir, "theirs", "ours"), "theirs belongs to the user with the id 12345")
 }
 
+// TestTrustedLinks checks each link on the way to a file, not only what the last one leads to.
+func TestTrustedLinks(t *testing.T) {
+	need.Root(t, "to create another user's link")
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.MkdirAll(at("real/sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range [][2]string{{"theirs", "real"}, {"ours", "real"}, {"absolute", at("theirs")},
+		{"real/up", "../theirs/sub"}, {"loop", "loop"}} {
+		if err := os.Symlink(link[1], at(link[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Lchown(at("theirs"), 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	const want = "/theirs belongs to the user with the id 12345"
+	checkTrust(t, at("ours/sub"), "")
+	checkTrust(t, at("theirs"), want)
+	checkTrust(t, at("theirs/sub"), want)
+	checkTrust(t, at("absolute/sub"), want)
+	checkTrust(t, at("ours/up"), want)
+	checkTrust(t, at("loop"), "loop leads through more than 40 links")
+}
+
 func checkTrust(t *testing.T, path, want string) {
 	t.Helper()
 	err := program.Trusted(path)

@@ -260,7 +260,7 @@ func (h *Host) command(mode string, socket *os.File) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(interpreter, args...)
 	cmd.ExtraFiles = []*os.File{socket}
-	cmd.Env = process.PluginEnv(os.Environ())
+	cmd.Env = process.Environment(os.Environ())
 	if h.o.Daemon {
 		cmd.Dir = "/"
 	}

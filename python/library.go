@@ -101,7 +101,7 @@ func askVersion(ctx context.Context, python, dir string) (*Library, error) {
 	}
 	cmd := exec.CommandContext(ctx, python, args...)
 	cmd.Dir = "/"
-	cmd.Env = append(process.PluginEnv(os.Environ()), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(process.Environment(os.Environ()), "PYTHONDONTWRITEBYTECODE=1")
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

@@ -13,6 +13,6 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(saltcall.Run(ctx, cli.System(nil), os.Stdout, os.Stderr))
 }

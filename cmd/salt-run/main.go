@@ -14,6 +14,6 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(saltrun.Run(ctx, cli.System(urfave.Read), os.Stdout, os.Stderr))
 }
