@@ -10,7 +10,7 @@ set -eu
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-mkdir -p "$dir"/{etc,modules,states,srv,work/var/cache/salt/minion}
+mkdir -p "$dir/etc" "$dir/modules" "$dir/states" "$dir/srv" "$dir/work/var/cache/salt/minion"
 cat >"$dir/etc/minion" <<END
 id: speed
 root_dir: $dir/work
