@@ -65,7 +65,7 @@ measure() { # COMMAND number|real|cpu ARGS...
     $command --out newline_values_only "$@"
     return
   fi
-  { time -p $command --out quiet "$@" > "$dir/out" 2> "$dir/errors"; } 2> "$dir/times" || { cat "$dir/errors" >&2; exit 1; }
+  env time -p -o "$dir/times" $command --out quiet "$@" > "$dir/out" 2> "$dir/errors" || { cat "$dir/errors" >&2; exit 1; }
   awk -v what="$what" '{ t[$1] = $2 } END { print what == "real" ? t["real"] : t["user"] + t["sys"] }' "$dir/times"
 }
 
