@@ -343,9 +343,9 @@ func TestRightsOfUsersAndGroups(t *testing.T) {
 	}
 }
 
-// TestCVE2013_4435 goes through every form of a rule and every shape of a publication: what a rule
-// allows, in each form of it, is allowed as one function and in a list of allowed ones; nothing
-// else is, whatever the shape of fun.
+// TestCVE2013_4435 goes through every form of a rule and every shape of a publication. What a rule
+// allows is allowed as one function and in a list of allowed ones. Nothing else is, whatever the
+// shape of fun.
 func TestCVE2013_4435(t *testing.T) {
 	f := fleet{"web1": {}, "db1": {}}
 	rules := map[string]any{

@@ -332,7 +332,8 @@ func (s *SignInServer) log(c *claim, v pki.Verdict, r transport.Request) {
 	case v.Act == "pend":
 	case v.Action == pki.Deny && s.warnings.First("refused "+hostOf(r.Remote())):
 		s.opts.Log.Warnf(
-			"Sign-in of %s from %s refused: the id has another key%s; salt-key -f %s shows both, and salt-key -a %s --include-denied accepts the new one, "+
+			"Sign-in of %s from %s refused: the id has another key%s; salt-key -f %s shows both, "+
+				"and salt-key -a %s --include-denied accepts the new one, "+
 				"for example after a reinstallation of the host",
 			id, r.Remote(), s.holder(c.id), id, id)
 	case v.Action == pki.Deny:

@@ -196,7 +196,8 @@ func (p *batchPrinter) missed(end *client.BatchEnd) {
 		}
 	}
 	if n > 0 {
-		p.s.out.PrintErr("%d minions answered while the connection to the master was lost. To look up all answers, run the following command:\n\n"+
+		p.s.out.PrintErr("%d minions answered while the connection to the master was lost. "+
+			"To look up all answers, run the following command:\n\n"+
 			"salt-run jobs.lookup_jid %s\n", n, p.jid)
 	}
 	if n := len(end.NotStarted); n > 0 {

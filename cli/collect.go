@@ -94,7 +94,8 @@ func (s *saltRun) interrupted(ctx context.Context, job *client.Job, err error) i
 	if ctx.Err() == nil {
 		return s.fail(err)
 	}
-	s.out.PrintErr("\nExiting gracefully on Ctrl-c\nThis job's jid is: %[1]s\nThe minions may not have all finished running and any remaining "+
+	s.out.PrintErr("\nExiting gracefully on Ctrl-c\nThis job's jid is: %[1]s\n"+
+		"The minions may not have all finished running and any remaining "+
 		"minions will return upon completion. To look up the return data for this job later, run the following command:\n\n"+
 		"salt-run jobs.lookup_jid %[1]s\n", job.ID)
 	return s.hardCrash()
