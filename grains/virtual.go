@@ -16,9 +16,8 @@ import (
 type guest struct{ kind, subtype string }
 
 // virtual returns virtual and virtual_subtype. Helper programs come first; then files, which
-// override them (salt/grains/core.py, _virtual). product is the grain productname. Containers of
-// Podman and guests of Nutanix AHV are recognized as in Salt 3007 and 3008; those of Docker only by
-// their control groups, as in 3006.0.
+// override them (salt/grains/core.py, _virtual). product is the grain productname. Guests of Nutanix
+// AHV are recognized as in Salt 3007 and 3008.
 func (c *collection) virtual(ctx context.Context, product string) *data.Map {
 	if c.isZone() {
 		return data.NewMap("virtual", "zone")
@@ -77,6 +76,8 @@ func fromSystemd(out string, g *guest) bool {
 		*g = guest{"container", "LXC"}
 	case strings.Contains(out, "podman"):
 		*g = guest{"container", "Podman"}
+	case strings.Contains(out, "docker"):
+		*g = guest{"container", "Docker"}
 	case strings.Contains(out, "amazon"):
 		*g = guest{"Nitro", "Amazon EC2"}
 	default:
@@ -102,6 +103,8 @@ func virtWhat(line string) guest {
 		return guest{line, ""}
 	case strings.Contains(line, "lxc"):
 		return guest{"container", "LXC"}
+	case strings.Contains(line, "docker"):
+		return guest{"container", "Docker"}
 	case strings.Contains(line, "vmware"):
 		return guest{"VMware", ""}
 	case strings.Contains(line, "parallels"):

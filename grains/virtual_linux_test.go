@@ -11,10 +11,12 @@ import (
 // TestVirtual compares with Salt 3006.0 on hosts with these files and programs, real and virtual:
 // testdata/virtual.json.
 func TestVirtual(t *testing.T) {
-	// Salt 3007 or 3008 recognize these, 3006.0 does not.
+	// Salt 3006.18, 3007 or 3008 recognize these, 3006.0 does not.
 	later := map[string]*data.Map{}
 	for name, found := range map[string][2]string{
 		"systemd-detect-virt says podman": {"container", "Podman"},
+		"systemd-detect-virt says docker": {"container", "Docker"},
+		"virt-what says docker":           {"container", "Docker"},
 		"virt-what says nutanix_ahv":      {"kvm", "Nutanix AHV"},
 		"virt-what says nutanix_ahv, kvm": {"kvm", "Nutanix AHV"}, "dmidecode of Nutanix": {"kvm",
 			"Nutanix AHV"},

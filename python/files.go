@@ -66,7 +66,10 @@ func (h *Host) Files(kind string, env *loader.Env, listed []loader.Plugin) *File
 	f := &Files{host: h, kind: kind, env: env, listed: listed, known: map[string]*plugin{}}
 	f.builtin = sync.OnceValues(func() (*loader.Registry, error) {
 		own := *env
-		own.Functions, own.Call = nil, nil
+		own.Call = nil
+		if kind != "states" { // which need the execution modules to be there; others would wait for this load
+			own.Functions = nil
+		}
 		return loader.NewRegistry(&own, listed)
 	})
 	return f

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -192,7 +193,11 @@ func (h *Host) install() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(h.o.CacheDir, "python", hex.EncodeToString(sum.Sum(nil))[:16])
+	parent := "python"
+	if uid := os.Geteuid(); uid > 0 { // root may have made the other, where no daemon of a user can write
+		parent += "-" + strconv.Itoa(uid)
+	}
+	dir := filepath.Join(h.o.CacheDir, parent, hex.EncodeToString(sum.Sum(nil))[:16])
 	h.installing.Lock()
 	defer h.installing.Unlock()
 	if err := h.keep(dir); err != nil {

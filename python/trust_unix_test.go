@@ -251,3 +251,22 @@ func poison(t *testing.T, source string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 }
+
+// TestHostDirectoryOfRoot checks that a user's daemon runs code below a cache directory where root
+// has written the host program first.
+func TestHostDirectoryOfRoot(t *testing.T) {
+	if !unprivileged(t) {
+		return
+	}
+	cache := t.TempDir()
+	if err := os.Mkdir(filepath.Join(cache, "python"), 0); err != nil { // as closed to this user as root's with 0700
+		t.Fatal(err)
+	}
+	d := &daemon{dir: filepath.Join(t.TempDir(), "modules")}
+	d.write(t, map[string]string{"own": "def f():\n    return 1\n"})
+	d.start(t, cache)
+	d.want(t, "1", "own.f")
+	if err := d.host.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -220,7 +220,7 @@ func TestCmd(t *testing.T) {
 	h, file := newHost(t), filepath.Join(t.TempDir(), "made")
 	run := data.NewMap("name", "touch "+file)
 	h.check(t, true, "cmd.run", run,
-		step{nil, false, `Command "touch ` + file + `" would have been executed`})
+		step{nil, true, `Command "touch ` + file + `" would have been executed`})
 	if _, err := os.Stat(file); err == nil {
 		t.Error("test mode ran the command")
 	}

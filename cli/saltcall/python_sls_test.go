@@ -106,3 +106,20 @@ func TestPluginsSeeTheirRun(t *testing.T) {
 		}
 	}
 }
+
+// TestStatesAreKnownWhileTheyLoad checks that the __virtual__ of a state finds all states of Brine in
+// __states__, also those that need execution modules.
+func TestStatesAreKnownWhileTheyLoad(t *testing.T) {
+	need.Time(t, "it starts Python for each call")
+	need.Program(t, "python3")
+	r := newPluginRoot(t, pluginGroup{Files: map[string]string{
+		"salt/_states/own.py": "SEEN = set()\n\n\n" +
+			"def __virtual__():\n    SEEN.update(__states__)\n    return 'file.managed' in __states__\n\n\n" +
+			"def f(name):\n" +
+			"    missing = sorted(n for n in __states__ if n not in SEEN and not n.startswith('own.'))\n" +
+			"    return {'name': name, 'changes': {}, 'result': True, 'comment': ' '.join(missing)}\n",
+		"salt/own.sls": "x:\n  own.f: []\n",
+	}})
+	r.run(t, []string{"saltutil.sync_states"})
+	r.wantComments(t, "x: ", "state.apply", "own")
+}

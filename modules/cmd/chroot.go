@@ -66,7 +66,7 @@ func chrootMounts(root string, binds any) []mounting {
 func (m chroots) runInRoot(ctx context.Context, a *arguments, root string) (*outcome, error) {
 	r := m.requests.read(ctx, a)
 	line := data.Str(r.cmd)
-	if words, ok := r.cmd.([]any); ok {
+	if words, ok := wordsOf(r.cmd); ok {
 		line = strings.Join(data.Texts(words), " ")
 	}
 	shell := "/bin/sh"

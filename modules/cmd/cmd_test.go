@@ -357,6 +357,28 @@ func TestLargeInputAndOutput(t *testing.T) {
 	}
 }
 
+// TestTuples checks that a tuple is a command as a list is: Python modules pass them.
+func TestTuples(t *testing.T) {
+	words := data.Tuple{"printf", "%s|", "a b"}
+	r := newRegistry(t, &loader.Env{})
+	v, err := r.Invoke(t.Context(), "cmd.run_all", []any{words}, nil)
+	if err != nil || v.(*data.Map).Text("stdout") != "a b|" {
+		t.Errorf("cmd.run_all of a tuple = %s, %v", data.Repr(v), err)
+	}
+	v, err = call(t, &loader.Env{}, "cmd.run", []any{data.Tuple{"echo $0", "a"}}, "python_shell", true)
+	if err != nil || v != "a" {
+		t.Errorf("cmd.run of a tuple in a shell = %q, %v", v, err)
+	}
+	_, err = r.Invoke(t.Context(), "cmd.run", []any{data.Tuple{"/nothere", "a"}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "('/nothere', 'a')") {
+		t.Errorf("cmd.run of a program that is not there: %v", err)
+	}
+	v, err = call(t, &loader.Env{}, "cmd.exec_code", []any{"sh", "echo $1"}, "args", data.Tuple{"x"})
+	if err != nil || v != "" { // Salt knows lists and texts only
+		t.Errorf("cmd.exec_code with a tuple = %q, %v", v, err)
+	}
+}
+
 func TestRawNewlines(t *testing.T) {
 	v, err := call(t, &loader.Env{}, "cmd.run", []any{"cat"}, "stdin", `a\nb`, "stdin_raw_newlines", true)
 	if err != nil || v != `a\nb` {

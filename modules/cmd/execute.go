@@ -156,7 +156,7 @@ func (m permissions) checkAllowed(ctx context.Context, j *job) error {
 		return nil
 	}
 	text := data.Str(j.cmd)
-	if words, ok := j.cmd.([]any); ok {
+	if words, ok := wordsOf(j.cmd); ok {
 		text = strings.Join(data.Texts(words), " ")
 	}
 	white, err := m.globs(ctx, "cmd_whitelist_glob")

@@ -53,7 +53,7 @@ func (j *job) culprit(err error) string {
 	if j.useShell {
 		return j.shell
 	}
-	if words, ok := j.cmd.([]any); ok && len(words) > 0 {
+	if words, ok := wordsOf(j.cmd); ok && len(words) > 0 {
 		return data.Str(words[0])
 	}
 	return strings.TrimSpace(data.Str(j.cmd))

@@ -26,7 +26,7 @@ func forPowershell(_ context.Context, j *job) error {
 		return nil
 	}
 	line := data.Str(j.cmd)
-	if words, ok := j.cmd.([]any); ok {
+	if words, ok := wordsOf(j.cmd); ok {
 		line = strings.Join(data.Texts(words), " ")
 	}
 	line = strings.ReplaceAll(strings.TrimFunc(line, isSpace), `"`, `\"`)

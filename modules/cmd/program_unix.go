@@ -40,7 +40,7 @@ func executable(path string) bool {
 
 // command returns the program of a job.
 func command(j *job) (*exec.Cmd, error) {
-	words, list := j.cmd.([]any)
+	words, list := wordsOf(j.cmd)
 	c := &exec.Cmd{Env: pairs(j.env), WaitDelay: -1, SysProcAttr: &syscall.SysProcAttr{}}
 	switch {
 	case j.useShell && list:

@@ -43,7 +43,7 @@ func executable(path string) bool {
 
 // command returns the program of a job: cmd.exe for a shell line, otherwise the first word.
 func command(j *job) (*exec.Cmd, error) {
-	words, list := j.cmd.([]any)
+	words, list := wordsOf(j.cmd)
 	c := &exec.Cmd{Env: pairs(j.env), WaitDelay: -1,
 		SysProcAttr: &syscall.SysProcAttr{HideWindow: true}}
 	line := data.Str(j.cmd)

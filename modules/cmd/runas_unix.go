@@ -37,7 +37,7 @@ func (m logins) becomeUser(ctx context.Context, j *job) error {
 // wrapInLogin wraps the command in su, which runs it in a login session of the user.
 func (m logins) wrapInLogin(ctx context.Context, j *job) {
 	line := data.Str(j.cmd)
-	if words, ok := j.cmd.([]any); ok {
+	if words, ok := wordsOf(j.cmd); ok {
 		quoted := data.Texts(words)
 		for i, w := range quoted {
 			quoted[i] = quoteWord(w)

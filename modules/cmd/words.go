@@ -17,8 +17,11 @@ func split(_ context.Context, j *job) error {
 	if j.useShell || !splitsWords {
 		return nil
 	}
-	if words, ok := j.cmd.([]any); ok {
+	switch words := j.cmd.(type) {
+	case []any:
 		j.cmd = withTexts(words)
+		return nil
+	case data.Tuple:
 		return nil
 	}
 	words, err := splitWords(data.Str(j.cmd))
@@ -31,6 +34,17 @@ func split(_ context.Context, j *job) error {
 	}
 	j.cmd = list
 	return nil
+}
+
+// wordsOf returns the words of a command that is a list or a tuple.
+func wordsOf(cmd any) (words []any, ok bool) {
+	switch cmd := cmd.(type) {
+	case []any:
+		return cmd, true
+	case data.Tuple:
+		return cmd, true
+	}
+	return nil, false
 }
 
 // withTexts converts words that are containers to text. Dictionaries of an SLS print as Python's
@@ -70,7 +84,7 @@ func quoteWord(s string) string {
 // firstWord returns the part of a command that may be logged. For commands without words the errors
 // are Python's.
 func firstWord(cmd any) (string, error) {
-	words, ok := cmd.([]any)
+	words, ok := wordsOf(cmd)
 	if !ok {
 		fields := strings.FieldsFunc(data.Str(cmd), isSpace)
 		if len(fields) == 0 {
@@ -94,7 +108,7 @@ func noWords() error { return loader.Exception("IndexError", "list index out of 
 // checkTexts rejects words and variables that no program can receive.
 func checkTexts(_ context.Context, j *job) error {
 	words := []string{data.Str(j.cmd)}
-	if list, ok := j.cmd.([]any); ok {
+	if list, ok := wordsOf(j.cmd); ok {
 		words = data.Texts(list)
 		if len(words) == 0 && !j.useShell {
 			return noWords()

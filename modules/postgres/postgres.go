@@ -307,7 +307,8 @@ func (m *module) version(ctx context.Context, a versionArgs) (any, error) {
 	return first, err
 }
 
-// psqlQuery executes a query and returns its rows, each a dictionary of texts by column.
+// psqlQuery executes a query and returns its rows, each a dictionary of texts by column. If psql
+// fails there are none, and the reason is in the log.
 //
 // write
 //
@@ -323,9 +324,13 @@ func (m *module) psqlQuery(ctx context.Context, a psqlQueryArgs) (any, error) {
 		query = "START TRANSACTION READ WRITE; " + query + " COMMIT TRANSACTION;"
 	}
 	rows, err := m.copied(ctx, a.at(), query)
+	if err != nil {
+		m.env.Log.Errorf("run a query with psql: %v", err)
+		return []any{}, nil
+	}
 	list := make([]any, len(rows))
 	for i, row := range rows {
 		list[i] = row
 	}
-	return list, err
+	return list, nil
 }

@@ -226,12 +226,26 @@ func (r *Runner) invoke(ctx context.Context, t *task) (any, error) {
 
 // exceptionResult returns the result of a state that ended with an error.
 func (r *Runner) exceptionResult(t *task, err error) *data.Map {
-	name := t.args.Value("name")
+	name := t.firstRequired()
+	if !data.Truth(name) {
+		name = t.args.Value("name")
+	}
 	if !data.Truth(name) {
 		name = t.low.Name()
 	}
 	return data.NewMap("result", false, "name", name, "changes", &data.Map{},
 		"comment", "An exception occurred in this state: "+loader.Traceback(err))
+}
+
+// firstRequired returns the first argument that has no default, which is mostly the name. Salt
+// takes it for the name in the result of an error (salt/state.py, State.call).
+func (t *task) firstRequired() any {
+	for _, p := range t.spec.Params {
+		if p.Required {
+			return t.args.Value(p.Name)
+		}
+	}
+	return nil
 }
 
 // log logs a result (salt/state.py, format_log).

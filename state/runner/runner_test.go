@@ -447,6 +447,22 @@ func TestModInitAndAggregate(t *testing.T) {
 	}
 }
 
+// TestNameOfAnError checks that the result of an error has the first argument without a default as its
+// name.
+func TestNameOfAnError(t *testing.T) {
+	type args struct {
+		First any
+		Name  any
+	}
+	b := newBench(t, loader.F("raises", func(context.Context, args) (any, error) {
+		return nil, loader.Execution("no")
+	}))
+	low := x("a", "fun", "raises", "first", "one", "name", "two")
+	if ret := result(t, b.chunks(t, low), low); ret.Value("name") != "one" {
+		t.Errorf("got %s", data.Repr(ret))
+	}
+}
+
 func TestMalformedResults(t *testing.T) {
 	give := any(nil)
 	b := newBench(t, loader.F("odd", func(context.Context, xArgs) (any, error) { return give, nil }))

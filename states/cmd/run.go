@@ -113,7 +113,8 @@ func (m *module) runWords(ctx context.Context, name any, words *data.Map) (*data
 		return change.Failed(name, complaint), nil
 	}
 	if o.skippedInTest() {
-		return o.would(fmt.Sprintf(`Command "%s" would have been executed`, data.Str(o.command)))
+		return o.would(fmt.Sprintf(`Command "%s" would have been executed`, data.Str(o.command)),
+			data.NewMap("cmd", o.command))
 	}
 	if complaint := missingDirectory(words); complaint != "" {
 		return change.Failed(name, complaint), nil
@@ -178,8 +179,8 @@ func (m *module) order(ctx context.Context, name any, words *data.Map) *order {
 // skippedInTest reports whether the command is skipped because of test mode.
 func (o *order) skippedInTest() bool { return o.test && !o.named }
 
-func (o *order) would(comment string) (*data.Map, error) {
-	ret := change.Would(o.command, nil, comment)
+func (o *order) would(comment string, changes *data.Map) (*data.Map, error) {
+	ret := change.Would(o.command, changes, comment)
 	if o.stateful {
 		return reinterpreted(ret)
 	}

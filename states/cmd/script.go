@@ -83,7 +83,7 @@ func (m *module) scriptWords(ctx context.Context, name any, words *data.Map) (*d
 	saltenv := change.CallOf(ctx).SaltEnv
 	o.scriptWords(saltenv)
 	if o.skippedInTest() {
-		return o.would(fmt.Sprintf("Command '%s' would have been executed", data.Str(o.command)))
+		return o.would(fmt.Sprintf("Command '%s' would have been executed", data.Str(o.command)), nil)
 	}
 	if complaint := missingDirectory(words); complaint != "" {
 		return change.Failed(o.command, complaint), nil
