@@ -24,6 +24,7 @@ type Daemon struct {
 	Opts    *data.Map // the effective options, including the command line's
 	Report  *config.Report
 	Folders []daemon.Folder
+	Files   []string // further files that it writes, outside of Folders
 	Codes   []daemon.ExitCode
 	// Probe tests for --check-config what depends on this host; it may be nil. A normal start does
 	// not call it, because starting finds the same errors.
@@ -207,18 +208,22 @@ func (d *Daemon) watchEvery() time.Duration {
 
 // title returns Salt's name for the program in its log: Salt Master, Salt Minion "web1".
 func (d *Daemon) title() string {
-	if _, role, _ := strings.Cut(d.Name, "-"); role == "master" {
+	switch d.Name {
+	case "salt-master":
 		return "Salt Master"
+	case "salt-api":
+		return "Salt API"
 	}
 	return fmt.Sprintf("Salt Minion \"%s\"", d.Opts.Text("id"))
 }
 
-// logFiles returns the log files on this host.
+// logFiles returns the files on this host that the daemon writes besides those in Folders.
 func (d *Daemon) logFiles() []string {
+	files := slices.Clone(d.Files)
 	if file := d.Opts.Text("log_file"); !strings.Contains(file, "://") {
-		return []string{file}
+		files = append(files, file)
 	}
-	return nil
+	return files
 }
 
 // Renew applies a configuration that was read again: the log's options first, then those that apply

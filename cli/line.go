@@ -51,6 +51,9 @@ func readLine(name string, in Invocation) (*Line, error) {
 		}
 		return nil, &Exit{Stdout: report}
 	}
+	if !l.values.Has("saltfile") {
+		return l, nil // this program has none
+	}
 	if err := l.readSaltfile(); err != nil {
 		return nil, err
 	}

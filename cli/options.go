@@ -237,6 +237,14 @@ type MinionOptions struct {
 	DaemonOptions
 }
 
+// APIOptions is the command line of salt-api. The master's option user says as whom it runs.
+type APIOptions struct {
+	*Line
+	Common
+	DaemonOptions
+	APILogFile string `opt:"api_logfile"`
+}
+
 // SyndicOptions is the command line of salt-syndic.
 type SyndicOptions struct {
 	*Line

@@ -90,7 +90,7 @@ func withoutOwn(help string) string {
 func TestHelpShowsOwnOptions(t *testing.T) {
 	for name, want := range map[string]string{"salt": "--queue[=EXPIRY]",
 		"salt-key": "--rotate-master-key[=DAYS]", "salt-master": "--check-config",
-		"salt-minion": "--check-config"} {
+		"salt-api": "--check-config", "salt-minion": "--check-config"} {
 		help := programs()[name](noEnv).help(defaultColumns)
 		_, own, _ := strings.Cut(help, "\n  Brine Options:\n")
 		if !strings.Contains(own, "    "+want) || strings.Count(help, want) != 1 {
@@ -290,7 +290,7 @@ func FuzzCommandLine(f *testing.F) {
 }
 
 func fuzzed(program int, in Invocation) (*Line, error) {
-	switch program % 6 {
+	switch program % 7 {
 	case 0:
 		if o, err := ParseSalt(in); err == nil {
 			return o.Line, nil
@@ -317,6 +317,13 @@ func fuzzed(program int, in Invocation) (*Line, error) {
 		return o.Line, nil
 	case 4:
 		o, err := ParseCp(in)
+		if err != nil {
+			return nil, err
+		}
+		return o.Line, nil
+	}
+	if program%7 == 5 {
+		o, err := ParseAPI(in)
 		if err != nil {
 			return nil, err
 		}

@@ -30,49 +30,14 @@ func (s *saltRun) orderBatch(
 	}
 	taker := &batchTaker{yield: yield, missing: missingOf(order), failhard: plan.Failhard,
 		seen: map[string]bool{}}
-	ordered := r
-	ordered.Kwargs = r.Kwargs.Clone()
-	ordered.Kwargs.Update(data.NewMap("batch", s.o.Batch, "batch_wait", s.o.BatchWait,
-		"failhard", s.o.Failhard, "timeout", plan.Timeout.Seconds(), "gather_job_timeout",
-		plan.Gather.Seconds()))
-	j, err := s.local.PublishBatch(ctx, ordered)
+	keyless, err := s.local.RunBatch(ctx, r, s.o.Batch, plan, taker, func() bool { return taker.over })
 	var noMinions *client.NoMinionsError
-	switch {
-	case errors.Is(err, client.ErrNoBatches):
-		return s.driveOrder(ctx, r, plan, taker)
-	case errors.As(err, &noMinions):
+	if errors.As(err, &noMinions) {
 		s.reportNoMinions(order)
 		return nil
-	case err != nil:
-		return err
 	}
-	for _, id := range j.Missing {
+	for _, id := range keyless {
 		taker.absent(id, client.NoKey)
-	}
-	end, err := s.local.FollowBatch(ctx, j, taker, func() bool { return taker.over })
-	if err == nil && end != nil && end.Error != "" {
-		err = errors.New("batch " + string(j.ID) + ": " + end.Error)
-	}
-	return err
-}
-
-// driveOrder runs the batch from this program. Salt's master does not report which minions of a
-// list have no accepted key.
-func (s *saltRun) driveOrder(
-	ctx context.Context, r client.Request, plan batch.Plan, taker *batchTaker,
-) error {
-	e := batch.NewEngine(batch.Options{Plan: plan, Host: s.local.BatchHost(r), Observer: taker})
-	err := e.Gather(ctx, r.Target, r.Kind)
-	if err == nil {
-		err = e.Work(ctx, false)
-	}
-	if errors.Is(err, batch.ErrNobody) || taker.over {
-		return nil
-	}
-	if names, ok := r.Target.([]any); ok && err == nil {
-		for _, id := range names {
-			taker.absent(data.Str(id), client.NoKey)
-		}
 	}
 	return err
 }

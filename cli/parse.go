@@ -405,3 +405,15 @@ func ParseSyndic(in Invocation) (*SyndicOptions, error) {
 	l.fill()
 	return o, l.noArguments()
 }
+
+// ParseAPI reads the command line of salt-api, as ParseSalt does.
+func ParseAPI(in Invocation) (*APIOptions, error) {
+	l, err := parse("salt-api", in)
+	if err != nil {
+		return nil, err
+	}
+	o := &APIOptions{Line: l}
+	l.into = o
+	l.fill()
+	return o, l.noArguments()
+}

@@ -216,6 +216,12 @@ func parseAny(program string, in Invocation) (parsed, error) {
 			return parsed{}, err
 		}
 		return parsed{line: o.Line}, nil
+	case "salt-api":
+		o, err := ParseAPI(in)
+		if err != nil {
+			return parsed{}, err
+		}
+		return parsed{line: o.Line}, nil
 	case "salt-syndic":
 		o, err := ParseSyndic(in)
 		if err != nil {
@@ -422,7 +428,7 @@ func TestDaemonsTakeDisableKeepalive(t *testing.T) {
 // are such arguments. Salt ignores them.
 func TestUnexpectedArguments(t *testing.T) {
 	empty := func(string) string { return "" }
-	for _, line := range []string{"salt-master junk", "salt-minion -d start", "salt-syndic junk",
+	for _, line := range []string{"salt-master junk", "salt-minion -d start", "salt-syndic junk", "salt-api junk",
 		"salt-key nonsense", "salt-key -a web1 web2", "salt-key -L web1", "salt-key -y -d web1 web2"} {
 		words := strings.Fields(line)
 		_, err := parseAny(words[0], Invocation{Args: words[1:], Dir: "/", Env: empty,

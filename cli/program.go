@@ -109,6 +109,7 @@ func programs() map[string]func(environ) *program {
 		"salt-master": masterProgram,
 		"salt-minion": minionProgram,
 		"salt-syndic": syndicProgram,
+		"salt-api":    apiProgram,
 	}
 }
 

@@ -31,6 +31,26 @@ func syndicProgram(env environ) *program {
 	}
 }
 
+// apiProgram has neither a Saltfile nor a user of its own, as in Salt: it runs as the master's.
+func apiProgram(env environ) *program {
+	return &program{name: "salt-api", usage: "%prog [options]",
+		description: "The Salt API system manages network API connectors for the Salt Master",
+		groups: []group{
+			{options: []option{
+				optVersion(),
+				optVersionsReport(),
+				optHelp(),
+				optConfigDir(env),
+				optDaemon("salt-api"),
+				optPidfile("salt-api"),
+				optDisableKeepalive(),
+				optCheckConfig(),
+			}},
+			loggingGroup("api_logfile", "/var/log/salt/api"),
+		},
+	}
+}
+
 func daemonTable(prog string, env environ) []option {
 	return []option{
 		optVersion(),

@@ -167,3 +167,52 @@ func quietKwargs(kwargs *data.Map) *data.Map {
 	}
 	return kwargs
 }
+
+// RunBatch runs a request as a batch and reports its progress to o, until it has ended or enough
+// returns true. size is the option batch as the user wrote it. A Brine master runs the batch itself;
+// with Salt's, this process drives it. The result names the minions of the target without an
+// accepted key, as far as the master says so. Besides the errors of Publish there is one for a batch
+// that ended early.
+func (l *Local) RunBatch(
+	ctx context.Context, r Request, size string, p batch.Plan, o batch.Observer, enough func() bool,
+) (keyless []string, err error) {
+	ordered := r
+	ordered.Kwargs = data.NewMap()
+	ordered.Kwargs.Update(r.Kwargs)
+	ordered.Kwargs.Update(data.NewMap("batch", size, "batch_wait", p.Wait.Seconds(), "failhard", p.Failhard,
+		"timeout", p.Timeout.Seconds(), "gather_job_timeout", p.Gather.Seconds()))
+	j, err := l.PublishBatch(ctx, ordered)
+	switch {
+	case errors.Is(err, ErrNoBatches):
+		return l.driveBatch(ctx, r, p, o, enough)
+	case err != nil:
+		return nil, err
+	}
+	end, err := l.FollowBatch(ctx, j, o, enough)
+	if err == nil && end != nil && end.Error != "" {
+		err = errors.New("batch " + string(j.ID) + ": " + end.Error)
+	}
+	return j.Missing, err
+}
+
+// driveBatch runs a batch from this process. Salt's master does not report which minions of a list
+// have no accepted key, so the result has all of the list.
+func (l *Local) driveBatch(
+	ctx context.Context, r Request, p batch.Plan, o batch.Observer, enough func() bool,
+) ([]string, error) {
+	e := batch.NewEngine(batch.Options{Plan: p, Host: l.BatchHost(r), Observer: o})
+	err := e.Gather(ctx, r.Target, r.Kind)
+	if err == nil {
+		err = e.Work(ctx, false)
+	}
+	names, isList := r.Target.([]any)
+	switch {
+	case errors.Is(err, batch.ErrNobody):
+		return nil, &NoMinionsError{Text: NobodyMatched}
+	case enough():
+		return nil, nil
+	case err == nil && isList:
+		return data.Texts(names), nil
+	}
+	return nil, err
+}

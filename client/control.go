@@ -140,3 +140,70 @@ func await(ctx context.Context, bus *eventbus.Client, tag string) (*data.Map, er
 		}
 	}
 }
+
+// ControlLow is Control for arguments in the form in which the clients of Salt's HTTP interface give
+// them: low has arguments by name, which may be arg and kwarg (salt/netapi/__init__.py, runner and
+// wheel). The result has the fields tag and data, as the master's events have.
+func (l *Local) ControlLow(ctx context.Context, kind, fun string, low *data.Map) (*data.Map, error) {
+	load, err := l.lowLoad(kind, fun, low)
+	if err != nil {
+		return nil, err
+	}
+	if kind != "runner" {
+		done, err := control(ctx, l.opts.Out, load)
+		return data.NewMap("tag", done.Value("tag"), "data", done), err
+	}
+	bus, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{
+		Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoMaster, err)
+	}
+	defer bus.Close()
+	begun, err := control(ctx, l.opts.Out, load)
+	if err != nil {
+		return nil, err
+	}
+	tag := begun.Text("tag") + "/ret"
+	done, err := await(ctx, bus, tag)
+	return data.NewMap("tag", tag, "data", done), err
+}
+
+// BeginLow is ControlLow without waiting for the end of a runner. The result is the id and the tag
+// of the call: jid and tag.
+func (l *Local) BeginLow(ctx context.Context, kind, fun string, low *data.Map) (*data.Map, error) {
+	load, err := l.lowLoad(kind, fun, low)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := control(ctx, l.opts.Out, load)
+	if err != nil {
+		return nil, err
+	}
+	jid := begun.Text("jid")
+	return data.NewMap("tag", eventbus.Tagify(tagOf(kind), jid), "jid", jid), nil
+}
+
+// lowLoad returns an order with the login of l. The arguments of a runner are in the field kwarg,
+// those of a wheel function beside the login.
+func (l *Local) lowLoad(kind, fun string, low *data.Map) (*data.Map, error) {
+	key, user, err := l.credentials()
+	if err != nil {
+		return nil, err
+	}
+	load := data.NewMap("cmd", kind, "fun", fun)
+	if kind == "runner" {
+		load.Set("kwarg", low.Clone())
+	} else {
+		given := low.Clone()
+		for _, taken := range []string{"cmd", "fun", "key", "user", "token", "eauth", "username", "password"} {
+			given.Delete(taken)
+		}
+		load.Update(given)
+	}
+	if load.Update(l.login); l.login.Len() == 0 {
+		load.Set("key", key)
+		load.Set("user", user)
+	}
+	return load, nil
+}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/brineproject/brine/channel"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/transport"
 )
 
 // ErrNoToken is returned by MakeToken if the login is valid, but the master could not create a
@@ -20,25 +22,35 @@ func (l *Local) LogIn(fields *data.Map) { l.login = fields }
 // MakeToken returns a token for a login: eauth, username and password. The error is
 // ErrNotAuthenticated for a wrong login; it may also be ErrNoToken or ErrTimeout.
 func (l *Local) MakeToken(ctx context.Context, login *data.Map) (string, error) {
+	m, err := MakeToken(ctx, l.opts.Out, l.opts.Timeout, login)
+	return m.Text("token"), err
+}
+
+// MakeToken is Local.MakeToken without a connection to the bus. It returns what the token holds:
+// token, name, eauth, start, expire, and groups if there are any. The master behind out answers
+// within timeout.
+func MakeToken(
+	ctx context.Context, out transport.Requester, timeout time.Duration, login *data.Map,
+) (*data.Map, error) {
 	whole := ctx
-	ctx, cancel := context.WithTimeout(ctx, l.opts.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	load := login.Clone()
 	load.Set("cmd", "mk_token")
-	reply, err := channel.Clear(ctx, l.opts.Out, load)
+	reply, err := channel.Clear(ctx, out, load)
 	switch m, isMap := reply.(*data.Map); {
 	case errors.Is(err, context.DeadlineExceeded) && whole.Err() == nil:
-		return "", ErrTimeout
+		return nil, ErrTimeout
 	case err != nil:
-		return "", err
+		return nil, err
 	case reply == "":
-		return "", ErrNotAuthenticated
+		return nil, ErrNotAuthenticated
 	case !isMap:
-		return "", fmt.Errorf("mk_token: unexpected reply of the master: %q", data.Str(reply))
+		return nil, fmt.Errorf("mk_token: unexpected reply of the master: %q", data.Str(reply))
 	case m.Text("token") == "":
-		return "", ErrNoToken
+		return nil, ErrNoToken
 	default:
-		return m.Text("token"), nil
+		return m, nil
 	}
 }
 

@@ -54,7 +54,7 @@ var sections = [][2]string{
 	{"identity", "The daemon itself"}, {"network", "Network"}, {"paths", "Paths"}, {"log", "Log"},
 	{"keys", "Keys and sign-in"}, {"access", "Who may do what"}, {"jobs", "Jobs"}, {"events", "Events"},
 	{"files", "Files"}, {"grains", "Grains, pillar and mine"}, {"states", "States"}, {"metrics",
-		"Metrics"}, {"programs", "Programs"}, {"http", "Web servers"},
+		"Metrics"}, {"programs", "Programs"}, {"http", "Web servers"}, {"api", "salt-api"},
 	{"plugins", "Plug-ins"}, {"masters", "Many masters"}, {"ssh", "salt-ssh"}, {"proxy", "Proxy minions"},
 	{"windows", "Windows packages"}, {"processes", "Processes"}, {"general", "Others"},
 }

@@ -1,0 +1,321 @@
+package cherrypy_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/brineproject/brine/internal/test/netapitest"
+	"github.com/brineproject/brine/internal/test/testsalt"
+	"github.com/brineproject/brine/netapi"
+)
+
+const asJSON = "application/json"
+
+// order sends a chunk with a session.
+func order(t *testing.T, s *netapitest.Site, session, chunk string) *netapitest.Reply {
+	t.Helper()
+	return s.Do(t, "POST", "/", chunk, "Content-Type", asJSON, "Accept", asJSON, "X-Auth-Token", session)
+}
+
+// TestAttacks tries what salt-api has been attacked with, on one site.
+func TestAttacks(t *testing.T) {
+	s := netapitest.Start(t, door(), "main", "m1")
+	for name, attack := range map[string]func(*testing.T, *netapitest.Site){
+		"CVE-2020-25592 and CVE-2021-25281: clients without rights": clientsWithoutRights,
+		"CVE-2021-3144: expired tokens":                             expiredTokens,
+		"CVE-2020-16846 and CVE-2021-3197: options of ssh":          sshOptions,
+		"CVE-2021-25282: paths outside of the roots":                outsidePaths,
+		"pages of other origins":                                    otherOrigins,
+		"hooks carry no credentials":                                hookCredentials,
+		"hooks with a secret":                                       hookSecrets,
+		"anonymous requests make no sessions":                       anonymousSessions,
+		"answers tell nothing of the server":                        talkativeAnswers,
+		"other people's sessions":                                   foreignSessions,
+		"origin of a publication":                                   forgedOrigin,
+		"bodies cost no memory":                                     largeBodies,
+	} {
+		t.Run(name, func(t *testing.T) { attack(t, s) })
+	}
+}
+
+func clientsWithoutRights(t *testing.T, s *netapitest.Site) {
+	limited := s.LogIn(t, "limited")
+	for _, chunk := range []string{
+		`{"client": "wheel", "fun": "key.list_all"}`,
+		`{"client": "wheel_async", "fun": "key.gen_accept", "id_": "evil"}`,
+		`{"client": "wheel_async", "fun": "key.gen_accept", "id_": "evil", "user": "root", "key": "x"}`,
+		`{"client": "runner", "fun": "manage.up"}`,
+		`{"client": "runner_async", "fun": "manage.up"}`,
+		`{"client": "local", "tgt": "*", "fun": "file.remove", "arg": ["/nothere"]}`,
+		`{"client": "local_async", "tgt": "*", "fun": "file.remove", "arg": ["/nothere"]}`,
+		`{"client": "local_subset", "tgt": "*", "fun": "file.remove", "arg": ["/nothere"]}`,
+		`{"client": "local_batch", "tgt": "*", "fun": "file.remove", "arg": ["/nothere"]}`,
+	} {
+		order(t, s, limited, chunk).Want(t, chunk, 401, "")
+		order(t, s, "", chunk).Want(t, "without a session: "+chunk, 401, "No permission")
+		run := func(credentials string) *netapitest.Reply {
+			return s.Do(t, "POST", "/run", strings.Replace(chunk, "{", "{"+credentials, 1), "Content-Type", asJSON)
+		}
+		run("").Want(t, "/run without credentials: "+chunk, 401, "No authentication credentials given")
+		run(`"token": "`+strings.Repeat("ab", 32)+`", `).Want(t, "/run with a made-up token: "+chunk, 401, "")
+	}
+	if _, err := os.Stat(filepath.Join(s.Master.Config.PKIDir, "minions", "evil")); err == nil {
+		t.Error("a key was made without rights")
+	}
+}
+
+func expiredTokens(t *testing.T, s *netapitest.Site) {
+	session := s.ShortSession(t, "shorty") // it has run out
+	for _, path := range []string{"/", "/minions", "/hook/x", "/logout"} {
+		s.Do(t, "POST", path, "{}", "Content-Type", asJSON, "X-Auth-Token", session).Want(t, "POST "+path, 401, "")
+	}
+	for _, path := range []string{"/minions", "/jobs", "/keys", "/stats", "/events", "/ws"} {
+		s.Do(t, "GET", path, "", "X-Auth-Token", session, "Accept", "*/*").Want(t, "GET "+path, 401, "")
+	}
+	session = s.LogIn(t, "saltdev")
+	held, err := s.Gate.Session(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(s.Tokens, "saltdev")
+	s.Do(t, "POST", "/logout", "{}", "Content-Type", asJSON, "X-Auth-Token", session).Want(t, "logout", 200, "cleared")
+	token := `{"client": "local", "tgt": "m1", "fun": "test.ping", "token": "` + held.Token.Value + `"}`
+	s.Do(t, "POST", "/run", token, "Content-Type", asJSON).Want(t, "the token after the logout", 401, "")
+
+	// a token that is deleted, by whomever, ends its session and its streams
+	session = s.LogIn(t, "saltdev")
+	delete(s.Tokens, "saltdev")
+	stream, body := openStream(t, s, session)
+	defer stream()
+	held, err = s.Gate.Session(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Gate.Tokens.Delete(held.Token.Value); err != nil {
+		t.Fatal(err)
+	}
+	s.Do(t, "GET", "/stats", "", "X-Auth-Token", session, "Accept", asJSON).Want(t, "/stats", 401, "")
+	if err := fire(t, s, "after/deletion"); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		line, err := body.ReadString('\n')
+		if strings.Contains(line, "after/deletion") {
+			t.Error("an event reaches a stream whose token was deleted")
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// openStream opens the events; end closes the connection.
+func openStream(t *testing.T, s *netapitest.Site, session string) (end func(), body *bufio.Reader) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	r, err := http.NewRequestWithContext(ctx, "GET", s.Server.URL+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Auth-Token", session)
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatal(err, answer)
+	}
+	return func() { cancel(); answer.Body.Close() }, bufio.NewReader(answer.Body)
+}
+
+func fire(t *testing.T, s *netapitest.Site, tag string) error {
+	t.Helper()
+	return s.Master.Listen(t).Fire(t.Context(), tag, nil)
+}
+
+func sshOptions(t *testing.T, s *netapitest.Site) {
+	session := s.LogIn(t, "saltdev")
+	mark := filepath.Join(s.Dir(), "pwned")
+	for _, option := range []string{`"ssh_options": ["ProxyCommand=touch ` + mark + `"]`, `"ssh_priv": "x; touch ` + mark + `"`,
+		`"roster_file": "/etc/passwd"`, `"ssh_port": "22; touch ` + mark + `"`, `"raw_shell": true`} {
+		got := order(t, s, session, `{"client": "ssh", "tgt": "*", "fun": "test.ping", `+option+`}`)
+		if got.Status < 400 {
+			t.Errorf("%s: %d %s", option, got.Status, got.Body)
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("an option of ssh ran a command")
+	}
+}
+
+func outsidePaths(t *testing.T, s *netapitest.Site) {
+	session := s.LogIn(t, "saltdev")
+	for _, fun := range []string{"pillar_roots.write", "file_roots.write"} {
+		for _, path := range []string{"../../evil.sls", "/evil.sls", "a/../../../evil.sls"} {
+			order(t, s, session, fmt.Sprintf(`{"client": "wheel", "fun": %q, "data": "x", "path": %q}`, fun, path))
+		}
+	}
+	for _, id := range []string{"../../evil", "a/b", "", ".", "..", "x\u0000y", "a\"b"} {
+		body := fmt.Sprintf(`{"mid": %q, "username": "saltdev", "password": "saltdev", "eauth": "file"}`, id)
+		got := s.Do(t, "POST", "/keys", body, "Content-Type", asJSON)
+		if got.Status != 400 {
+			t.Errorf("key of %q: %d %s", id, got.Status, got.Body)
+		}
+	}
+	for _, path := range []string{"/static/../../../etc/passwd", "/static/%2e%2e/%2e%2e/etc/passwd", "/static/..%2f..%2fetc%2fpasswd",
+		"/static//etc/passwd", "/app/../../etc/passwd"} {
+		if got := s.Do(t, "GET", path, "", "Accept", "*/*"); strings.Contains(string(got.Body), "root:") {
+			t.Errorf("%s gives /etc/passwd", path)
+		}
+	}
+	err := filepath.WalkDir(s.Dir(), func(path string, _ os.DirEntry, err error) error {
+		if strings.HasPrefix(filepath.Base(path), "evil") {
+			t.Errorf("%s was written", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func otherOrigins(t *testing.T, s *netapitest.Site) {
+	login := `{"username": "saltdev", "password": "saltdev", "eauth": "file"}`
+	got := s.Do(t, "POST", "/login", login, "Content-Type", asJSON, "Origin", "http://evil.example")
+	cookie := got.Header.Get("Set-Cookie")
+	for _, flag := range []string{"HttpOnly", "SameSite=Strict", "Path=/"} {
+		if !strings.Contains(cookie, flag) {
+			t.Errorf("the cookie %q lacks %s", cookie, flag)
+		}
+	}
+	cookie, _, _ = strings.Cut(cookie, ";")
+	ping := `{"client": "local", "tgt": "m1", "fun": "test.ping"}`
+	for _, headers := range [][]string{{"Origin", "http://evil.example"}, {"Sec-Fetch-Site", "cross-site"},
+		{"Origin", "null"}} {
+		got := s.Do(t, "POST", "/", ping, append(headers, "Content-Type", "text/plain", "Cookie", cookie)...)
+		got.Want(t, strings.Join(headers, " "), 403, "")
+		if got.Header.Get("Access-Control-Allow-Origin") != "" || got.Header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("%s may read the answer", headers)
+		}
+	}
+	s.Do(t, "POST", "/", ping, "Content-Type", asJSON, "Cookie", cookie).Want(t, "a program with the cookie", 200, "true")
+	s.Do(t, "POST", "/", ping, "Content-Type", asJSON, "Cookie", cookie, "Sec-Fetch-Site", "same-origin").
+		Want(t, "the own page", 200, "true")
+}
+
+func hookCredentials(t *testing.T, s *netapitest.Site) {
+	bus := s.Master.Listen(t, "salt/netapi/hook/")
+	got := s.Do(t, "POST", "/hook/a%2Fb/c", `{"x": 1}`, "Content-Type", asJSON, "X-Auth-Token", s.LogIn(t, "saltdev"),
+		"Authorization", "Bearer secret", "Cookie", "session_id=secret", "X-Own", "kept")
+	got.Want(t, "hook", 200, "true")
+	e := testsalt.AwaitEvent(t, bus, "salt/netapi/hook/a/b/c")
+	m, err := e.Map()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(string(e.Data))
+	if strings.Contains(text, "secret") || strings.Contains(text, s.LogIn(t, "saltdev")) || !strings.Contains(text, "kept") {
+		t.Errorf("the event is %v", m)
+	}
+	for _, path := range []string{"/hook/a%0Atag", "/hook/a%0D%0Ab", "/hook/%ff"} {
+		s.Do(t, "POST", path, "{}", "Content-Type", asJSON, "X-Auth-Token", s.LogIn(t, "saltdev")).Want(t, path, 400, "")
+	}
+}
+
+func anonymousSessions(t *testing.T, s *netapitest.Site) {
+	for _, path := range []string{"/", "/login", "/minions", "/keys", "/nope", "/run"} {
+		if got := s.Do(t, "GET", path, ""); got.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%s sets %s", path, got.Header.Get("Set-Cookie"))
+		}
+	}
+}
+
+func talkativeAnswers(t *testing.T, s *netapitest.Site) {
+	session := s.LogIn(t, "saltdev")
+	for _, got := range []*netapitest.Reply{
+		s.Do(t, "GET", "/", "", "Accept", asJSON), s.Do(t, "GET", "/nope", "", "Accept", asJSON),
+		order(t, s, session, `{"client": "local", "tgt": {"a": 1}, "fun": "test.ping"}`),
+		order(t, s, session, `[1, 2]`), order(t, s, session, `{`),
+	} {
+		if got.Header.Get("Server") != "" || strings.Contains(string(got.Body), "Traceback") || strings.Contains(string(got.Body), ".go:") {
+			t.Errorf("%v %s", got.Header, got.Body)
+		}
+	}
+}
+
+func foreignSessions(t *testing.T, s *netapitest.Site) {
+	mine := strings.Repeat("a", 40)
+	got := s.Do(t, "POST", "/login", `{"username": "saltdev", "password": "saltdev", "eauth": "file"}`, "Content-Type", asJSON,
+		"Cookie", "session_id="+mine)
+	if got.Header.Get("X-Auth-Token") == mine {
+		t.Error("an attacker can choose the session of a victim")
+	}
+	for _, id := range []string{mine, "", "../../etc/passwd", strings.Repeat("f", 1<<16)} {
+		order(t, s, id, `{"client": "local", "tgt": "m1", "fun": "test.ping"}`).Want(t, "session "+id[:min(len(id), 10)], 401, "")
+	}
+}
+
+// forgedOrigin tries to make a job look as if somebody else had sent it.
+func forgedOrigin(t *testing.T, s *netapitest.Site) {
+	got := order(t, s, s.LogIn(t, "limited"), `{"client": "local", "tgt": "m1", "fun": "test.arg", "kwarg": {"__pub_user": "root"}}`)
+	if strings.Contains(string(got.Body), `"__pub_user": "root"`) {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	got = order(t, s, s.LogIn(t, "limited"), `{"client": "local", "tgt": "m1", "fun": "test.arg", "user": "root", "key": "x"}`)
+	if strings.Contains(string(got.Body), `"__pub_user": "root"`) {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+}
+
+func largeBodies(t *testing.T, s *netapitest.Site) {
+	session := s.LogIn(t, "saltdev")
+	for name, body := range map[string]string{
+		"deep":           strings.Repeat("[", 100_000),
+		"many chunks":    "[" + strings.Repeat(`{"client":"x"},`, 20_000) + "{}]",
+		"number":         strings.Repeat("9", 500_000),
+		"colliding keys": "{" + strings.Repeat(`"a":1,`, 100_000) + `"a":1}`,
+	} {
+		began := time.Now()
+		got := order(t, s, session, body)
+		if got.Status < 400 || got.Status >= 500 {
+			t.Errorf("%s: %d %.200s", name, got.Status, got.Body)
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+}
+
+func hookSecrets(t *testing.T, s *netapitest.Site) {
+	const secret, body = "0123456789abcdef", `{"ref": "main"}`
+	s.Gate.Door.HookSecrets = []netapi.HookSecret{{Path: "github", Secret: secret}}
+	defer func() { s.Gate.Door.HookSecrets = nil }()
+	sum := hmac.New(sha256.New, []byte(secret))
+	sum.Write([]byte(body))
+	right := "sha256=" + hex.EncodeToString(sum.Sum(nil))
+	for _, c := range []struct {
+		path, body, header, value string
+		status                    int
+	}{
+		{"/hook/github/push", body, "X-Hub-Signature-256", right, 200},
+		{"/hook/github", body, "X-Hub-Signature-256", right, 200},
+		{"/hook/github/push", body, "X-Gitlab-Token", secret, 200},
+		{"/hook/github/push", body + " ", "X-Hub-Signature-256", right, 401},
+		{"/hook/github/push", body, "X-Hub-Signature-256", "sha256=", 401},
+		{"/hook/github/push", body, "X-Hub-Signature-256", "x", 401},
+		{"/hook/github/push", body, "X-Gitlab-Token", "0123456789abcdee", 401},
+		{"/hook/github/push", body, "X-Auth-Token", s.LogIn(t, "saltdev"), 401},
+		{"/hook/githubber", body, "X-Hub-Signature-256", right, 401},
+		{"/hook/github%2Fpush", body, "X-Hub-Signature-256", right, 200},
+		{"/hook/%67ithub/push", body, "X-Other", "", 401},
+	} {
+		s.Do(t, "POST", c.path, c.body, "Content-Type", asJSON, c.header, c.value).Want(t, c.path+" "+c.value, c.status, "")
+	}
+}

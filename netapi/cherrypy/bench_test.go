@@ -1,0 +1,43 @@
+package cherrypy_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/internal/test/netapitest"
+)
+
+// BenchmarkPing orders test.ping of one minion and of four, master and minions in the same process.
+func BenchmarkPing(b *testing.B) {
+	for _, minions := range []int{1, 4} {
+		b.Run(fmt.Sprintf("minions=%d", minions), func(b *testing.B) {
+			var ids []string
+			for i := range minions {
+				ids = append(ids, fmt.Sprintf("m%d", i+1))
+			}
+			s := netapitest.Start(b, door(), "main", ids...)
+			session := s.LogIn(b, "saltdev")
+			b.ReportAllocs()
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					r, err := http.NewRequest("POST", s.Server.URL, strings.NewReader(`{"client": "local", "tgt": "*", "fun": "test.ping"}`))
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					r.Header.Set("Content-Type", asJSON)
+					r.Header.Set("X-Auth-Token", session)
+					answer, err := http.DefaultClient.Do(r)
+					if err != nil || answer.StatusCode != http.StatusOK {
+						b.Error(err, answer)
+						return
+					}
+					answer.Body.Close()
+				}
+			})
+		})
+	}
+}

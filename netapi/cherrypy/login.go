@@ -1,0 +1,67 @@
+package cherrypy
+
+import (
+	"net/http"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/netapi"
+	"github.com/brineproject/brine/netapi/web"
+)
+
+// pleaseLogIn says how to log in.
+func pleaseLogIn(q *request) error {
+	q.w.Header().Set("Www-Authenticate", "Session")
+	return q.answer(http.StatusOK, data.NewMap("status", nil, "return", "Please log in"))
+}
+
+// logIn makes a session.
+func logIn(q *request) error {
+	low, err := q.body.Low()
+	if err != nil || len(low) == 0 {
+		return &netapi.Fault{Status: http.StatusUnauthorized, Text: "Could not authenticate using provided credentials", Err: err}
+	}
+	s, err := q.Gate.LogIn(q.r.Context(), low[0], q.from, web.Credential(q.r))
+	if err != nil {
+		return err
+	}
+	web.SetCookie(q.w, q.r, s.ID, 36000)
+	q.w.Header().Set("X-Auth-Token", s.ID)
+	t := s.Token
+	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", s.ID, "expire", seconds(t.Expire),
+		"start", seconds(t.Start), "user", t.User, "eauth", t.Eauth, "perms", q.Gate.Perms(t))}))
+}
+
+// logOut ends a session.
+func logOut(q *request) error {
+	if err := q.Gate.LogOut(q.session); err != nil {
+		q.Log.Errorf("delete the token of %s at the end of a session: %v", q.session.Token.User, err)
+	}
+	web.SetCookie(q.w, q.r, "", -1)
+	return q.answer(http.StatusOK, data.NewMap("return", "Your token has been cleared"))
+}
+
+// makeToken makes a token of the master for each chunk. The answer is a bare list. Salt calls the
+// runner auth.mk_token for it, so that its users need the right to that runner, and all who read
+// events see the token.
+func makeToken(q *request) error {
+	low, err := q.body.Low()
+	if err != nil {
+		return err
+	}
+	tokens := make([]any, len(low))
+	for i, given := range low {
+		for _, field := range []string{"username", "password", "eauth"} {
+			if !given.Has(field) {
+				return &netapi.Fault{Status: http.StatusBadRequest,
+					Text: `Require "username", "password", and "eauth" params`}
+			}
+		}
+		t, err := q.Gate.MakeToken(q.r.Context(), given, q.from)
+		if err != nil {
+			return err
+		}
+		tokens[i] = data.NewMap("start", seconds(t.Start), "expire", seconds(t.Expire), "name", t.User, "eauth", t.Eauth,
+			"token", t.Value)
+	}
+	return q.answer(http.StatusOK, tokens)
+}

@@ -1,0 +1,91 @@
+package netapi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/brineproject/brine/data"
+)
+
+// runner calls a runner and waits for it (salt/netapi/__init__.py, runner).
+func (o *order) runner(ctx context.Context) (*Answer, error) {
+	fun, err := o.fun()
+	if err != nil {
+		return nil, err
+	}
+	wait, err := o.seconds("timeout", o.o.Runner)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errLate)
+	defer cancel()
+	ret, err := o.client.ControlLow(ctx, "runner", fun, o.runnerWords("timeout", "full_return"))
+	if err != nil {
+		return nil, lateOr(ctx, err)
+	}
+	if data.Truth(o.low.Value("full_return")) {
+		return &Answer{Items: []any{ret}}, nil
+	}
+	done, _ := ret.Value("data").(*data.Map)
+	return &Answer{Items: []any{done.Value("return")}}, nil
+}
+
+// runnerWords returns the arguments of a runner. Those in kwarg count also where there is no arg
+// (salt/runner.py, _reformat_low); one beside kwarg has precedence.
+func (o *order) runnerWords(without ...string) *data.Map {
+	words := o.words(without...)
+	named, ok := words.Value("kwarg").(*data.Map)
+	if !ok || words.Has("arg") {
+		return words
+	}
+	words.Delete("kwarg")
+	all := named.Clone()
+	all.Update(words)
+	return all
+}
+
+// lateOr returns a fault if a runner is not waited for any longer, else err.
+func lateOr(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errLate) {
+		return because(504, err, textLate)
+	}
+	return err
+}
+
+// runnerAsync begins a runner.
+func (o *order) runnerAsync(ctx context.Context) (*Answer, error) {
+	fun, err := o.fun()
+	if err != nil {
+		return nil, err
+	}
+	begun, err := o.client.BeginLow(ctx, "runner", fun, o.runnerWords("full_return"))
+	return &Answer{Items: []any{begun}}, err
+}
+
+// wheel calls a wheel function (salt/netapi/__init__.py, wheel).
+func (o *order) wheel(ctx context.Context) (*Answer, error) {
+	fun, err := o.fun()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.o.Runner, errLate)
+	defer cancel()
+	done, err := o.client.ControlLow(ctx, "wheel", fun, o.words())
+	if err != nil {
+		return nil, lateOr(ctx, err)
+	}
+	return &Answer{Items: []any{done}}, nil
+}
+
+// wheelAsync calls a wheel function, and answers with its tag once the master has ended it: these
+// functions are short, and the master has no other way to refuse them. Salt answers before anybody
+// has looked at the rights of the user, who never hears of a refusal.
+func (o *order) wheelAsync(ctx context.Context) (*Answer, error) {
+	answer, err := o.wheel(ctx)
+	if err != nil {
+		return nil, err
+	}
+	done, _ := answer.Items[0].(*data.Map)
+	body, _ := done.Value("data").(*data.Map)
+	return &Answer{Items: []any{data.NewMap("tag", done.Value("tag"), "jid", body.Value("jid"))}}, nil
+}

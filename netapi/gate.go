@@ -1,0 +1,274 @@
+package netapi
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+)
+
+// Options configure a Gate.
+type Options struct {
+	Settings *Settings
+	Door     *Door
+	Master   Master
+	Tokens   Tokens
+	// External is the option external_auth, for the rights that an answer to a login lists.
+	External *data.Map
+	Audit    *Audit // nil writes none
+	Now      func() time.Time
+	Log      logrus.FieldLogger
+}
+
+// Tokens are the stored tokens of a master, as auth.Tokens.
+type Tokens interface {
+	// Get returns the contents of a token. The error is one for a token that is not there or expired.
+	Get(token string) (*data.Map, error)
+	Delete(token string) error
+}
+
+// A Gate decides who may order what through one door. It is safe for concurrent use.
+type Gate struct {
+	Options
+	sessions *sessions
+	pace     *pace
+}
+
+// NewGate returns a Gate.
+func NewGate(o Options) *Gate {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Gate{Options: o, sessions: newSessions(o.Now), pace: newPace(o.Now)}
+}
+
+// A Caller is who sends a request, and from where. A request without a login has no user.
+type Caller struct {
+	Token string // of the master
+	User  string
+	From  netip.Addr
+}
+
+// Admit returns a *Fault for an address that may not use the door (authorized_ips).
+func (g *Gate) Admit(from netip.Addr) error {
+	if g.Door.Addresses == nil || slices.Contains(g.Door.Addresses, from.Unmap()) {
+		return nil
+	}
+	return fault(http.StatusForbidden, textBadAddress)
+}
+
+// LogIn makes a session for a login: eauth, username and password, and token_expire where the master
+// lets the user choose it. old is the id of a session that the client has, which then keeps its id.
+// The error is a *Fault; it is the same for a wrong name, a wrong password and a system that is not
+// there.
+func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old string) (*Session, error) {
+	token, err := g.NewToken(ctx, login, from)
+	if err != nil {
+		return nil, err
+	}
+	return g.sessions.add(old, token), nil
+}
+
+// MakeToken returns a token of the master for a login. As for Salt's POST /token, the client runner
+// must be enabled. The error is a *Fault.
+func (g *Gate) MakeToken(ctx context.Context, login *data.Map, from netip.Addr) (Token, error) {
+	if err := g.enabled("runner"); err != nil {
+		return Token{}, err
+	}
+	return g.NewToken(ctx, login, from)
+}
+
+// NewToken returns a token of the master for a login, whatever clients are enabled, as a login of Salt's
+// rest_tornado does. The error is a *Fault.
+func (g *Gate) NewToken(ctx context.Context, login *data.Map, from netip.Addr) (Token, error) {
+	fields := data.NewMap()
+	for _, name := range append(loginFields(), "token_expire") {
+		if v, ok := login.Get(name); ok {
+			fields.Set(name, v)
+		}
+	}
+	user := login.Text("username")
+	t, err := g.askToken(ctx, fields, user, from)
+	g.Audit.login(user, from, err)
+	return t, err
+}
+
+// enabled refuses a client that netapi_enable_clients does not name.
+func (g *Gate) enabled(client string) error {
+	if slices.Contains(g.Settings.Clients, client) {
+		return nil
+	}
+	return fault(http.StatusBadRequest,
+		"Client disabled: '%s'. Add to 'netapi_enable_clients' master config option to enable.", client)
+}
+
+// askToken asks the master for a token. Wrong logins take longer from one to the next.
+func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from netip.Addr) (Token, error) {
+	done, err := g.pace.enter(ctx, user, from)
+	if err != nil {
+		return Token{}, err
+	}
+	if !g.Door.ACL.Allows(user, from) {
+		done(false)
+		return Token{}, fault(http.StatusUnauthorized, textNoSession)
+	}
+	wrong := fault(http.StatusUnauthorized, textBadLogin)
+	if user == "" || login.Text("eauth") == "" {
+		done(false)
+		return Token{}, wrong
+	}
+	m, err := g.Master.LogIn(ctx, login)
+	if err != nil {
+		done(FaultOf(err).Status != http.StatusUnauthorized)
+		return Token{}, err
+	}
+	token, ok := tokenOf(m)
+	if !ok || !g.Door.ACL.Allows(token.User, from) {
+		done(false)
+		return Token{}, wrong
+	}
+	done(true)
+	return token, nil
+}
+
+// Session returns the session with an id, and notes its use. The error is a *Fault.
+func (g *Gate) Session(id string) (*Session, error) {
+	if s := g.sessions.get(id); s != nil {
+		return s, nil
+	}
+	return nil, fault(http.StatusUnauthorized, textNoSession)
+}
+
+// LogOut ends a session and deletes its token, which Salt leaves valid.
+func (g *Gate) LogOut(s *Session) error {
+	g.sessions.end(s.ID)
+	return g.Tokens.Delete(s.Token.Value)
+}
+
+// Valid reports whether the token of a caller still counts: it is there and has not expired.
+func (g *Gate) Valid(token string) bool {
+	_, err := g.find(token)
+	return err == nil
+}
+
+// Caller returns who sends a request with a token of the master, or with the id of a session where
+// such a token may stand. The error is a *Fault.
+func (g *Gate) Caller(credential string, from netip.Addr) (Caller, error) {
+	if s := g.sessions.get(credential); s != nil {
+		return s.Caller(from), nil
+	}
+	t, err := g.find(credential)
+	if err != nil {
+		return Caller{}, fault(http.StatusUnauthorized, textNoSession)
+	}
+	if !g.Door.ACL.Allows(t.User, from) {
+		return Caller{}, fault(http.StatusUnauthorized, textNoSession)
+	}
+	return Caller{Token: t.Value, User: t.User, From: from}, nil
+}
+
+var errNoToken = errors.New("no such token")
+
+func (g *Gate) find(value string) (Token, error) {
+	if !isHex(value) {
+		return Token{}, errNoToken
+	}
+	m, err := g.Tokens.Get(value)
+	if err != nil {
+		return Token{}, err
+	}
+	t, ok := tokenOf(m)
+	if !ok || !g.Now().Before(t.Expire) {
+		return Token{}, errNoToken
+	}
+	return t, nil
+}
+
+// Until returns when the token of a caller expires; now if there is no such token.
+func (g *Gate) Until(token string) time.Time {
+	t, err := g.find(token)
+	if err != nil {
+		return g.Now()
+	}
+	return t.Expire
+}
+
+func isHex(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && s != "" && len(s) <= 256
+}
+
+// Order carries out one chunk of lowdata. The chunk of a caller with a token gets that token; other
+// chunks have their own credentials. The order of the checks is Salt's (salt/netapi/__init__.py,
+// run; rest_cherrypy/app.py, exec_lowstate). The error is a *Fault.
+func (g *Gate) Order(ctx context.Context, c Caller, low *data.Map) (*Answer, error) {
+	low = low.Clone()
+	if c.Token != "" {
+		low.Set("token", c.Token)
+	}
+	who, err := g.check(&c, low)
+	var answer *Answer
+	if err == nil {
+		answer, err = g.paced(ctx, c, low)
+	}
+	g.Audit.order(who, c.From, low, answer, err)
+	return answer, err
+}
+
+// check refuses chunks that no master need see. It returns the name of the sender as far as it is
+// known.
+func (g *Gate) check(c *Caller, low *data.Map) (who string, err error) {
+	who = c.User
+	if v := low.Value("token"); data.Truth(v) {
+		token, _ := v.(string)
+		if !isHex(token) {
+			return who, fault(http.StatusUnauthorized, textBadToken)
+		}
+		if c.Token == "" {
+			t, err := g.find(token)
+			if err != nil {
+				return who, fault(http.StatusUnauthorized, "Authentication error occurred.")
+			}
+			who = t.User
+		}
+	} else if low.Has("eauth") {
+		who = low.Text("username")
+	}
+	name, _ := low.Value("client").(string)
+	if !slices.Contains(ClientNames(), name) {
+		return who, fault(http.StatusBadRequest, "Invalid client specified: '%s'", data.Str(low.Value("client")))
+	}
+	if err := g.enabled(name); err != nil {
+		return who, err
+	}
+	switch {
+	case !low.Has("token") && !low.Has("eauth"):
+		return who, fault(http.StatusUnauthorized, textNoLogin)
+	case data.Truth(low.Value("raw_shell")) && !g.Settings.RawShell:
+		return who, fault(http.StatusUnauthorized, "Raw shell option not allowed.")
+	case !g.Door.ACL.Allows(who, c.From):
+		return who, fault(http.StatusUnauthorized, textNoSession)
+	}
+	return who, nil
+}
+
+// paced carries out a chunk. Wrong passwords in chunks are slowed down as those of logins are.
+func (g *Gate) paced(ctx context.Context, c Caller, low *data.Map) (*Answer, error) {
+	if data.Truth(low.Value("token")) {
+		return g.Master.Order(ctx, low)
+	}
+	done, err := g.pace.enter(ctx, low.Text("username"), c.From)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := g.Master.Order(ctx, low)
+	done(err == nil || FaultOf(err).Text != "Authentication error occurred.")
+	return answer, err
+}

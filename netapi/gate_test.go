@@ -1,0 +1,320 @@
+package netapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A fakeMaster takes orders, and logins with the password "right".
+type fakeMaster struct {
+	orders []*data.Map
+	tokens map[string]*data.Map
+	life   time.Duration
+	answer *Answer
+	err    error
+}
+
+func (m *fakeMaster) LogIn(_ context.Context, login *data.Map) (*data.Map, error) {
+	if login.Value("password") != "right" {
+		return nil, &Fault{Status: http.StatusUnauthorized, Text: textBadLogin}
+	}
+	token := strings.Repeat("ab", 31) + string("0123456789"[len(m.tokens)%10]) + "0"
+	now := float64(time.Now().UnixNano()) / 1e9
+	t := data.NewMap("token", token, "name", login.Value("username"), "eauth", login.Value("eauth"), "start", now,
+		"expire", now+m.life.Seconds())
+	m.tokens[token] = t
+	return t, nil
+}
+
+func (m *fakeMaster) Order(_ context.Context, low *data.Map) (*Answer, error) {
+	m.orders = append(m.orders, low)
+	return m.answer, m.err
+}
+
+func (m *fakeMaster) Get(token string) (*data.Map, error) {
+	if t, ok := m.tokens[token]; ok {
+		return t, nil
+	}
+	return nil, errors.New("no such token")
+}
+
+func (m *fakeMaster) Delete(token string) error {
+	delete(m.tokens, token)
+	return nil
+}
+
+var here = netip.MustParseAddr("127.0.0.1")
+
+// newGate returns a gate whose audit lines go to the buffer.
+func newGate(door *Door) (*Gate, *fakeMaster, *bytes.Buffer) {
+	m := &fakeMaster{tokens: map[string]*data.Map{}, life: time.Hour, answer: &Answer{Items: []any{data.NewMap("m1", true)}}}
+	var b bytes.Buffer
+	log := logrus.New()
+	log.SetOutput(&b)
+	g := NewGate(Options{Settings: &Settings{Clients: []string{"local", "runner"}}, Door: door, Master: m, Tokens: m,
+		External: data.NewMap(), Audit: &Audit{Log: log}, Log: log})
+	return g, m, &b
+}
+
+func login(user, password string) *data.Map {
+	return data.NewMap("username", user, "password", password, "eauth", "file", "cmd", "wheel")
+}
+
+func wantFault(t *testing.T, what string, err error, status int, text string) {
+	t.Helper()
+	if f := FaultOf(err); err == nil || f.Status != status || f.Text != text {
+		t.Errorf("%s: %v, want %d %s", what, err, status, text)
+	}
+}
+
+func TestSessionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, m, _ := newGate(&Door{})
+		first, err := g.LogIn(t.Context(), login("ann", "right"), here, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := g.LogIn(t.Context(), login("ann", "right"), here, first.ID)
+		if err != nil || again.ID != first.ID || again.Token.Value == first.Token.Value {
+			t.Errorf("a second login has the session %v, %v", again, err)
+		}
+		if other, err := g.LogIn(t.Context(), login("ann", "right"), here, strings.Repeat("a", 40)); err != nil ||
+			other.ID == strings.Repeat("a", 40) {
+			t.Errorf("the id of a client's choice became a session: %v", err)
+		}
+		if !g.Valid(again.Token.Value) {
+			t.Error("the token of a session is not valid")
+		}
+		if err := g.LogOut(again); err != nil || g.Valid(again.Token.Value) || m.tokens[again.Token.Value] != nil {
+			t.Errorf("the token lives on after the logout: %v", err)
+		}
+		_, err = g.Session(again.ID)
+		wantFault(t, "session after the logout", err, 401, textNoSession)
+
+		m.life = 20 * time.Hour
+		s, err := g.LogIn(t.Context(), login("ann", "right"), here, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			time.Sleep(9 * time.Hour)
+			if _, err := g.Session(s.ID); err != nil {
+				t.Fatal("a session in use ends: ", err)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		_, err = g.Session(s.ID)
+		wantFault(t, "session whose token has expired", err, 401, textNoSession)
+		if g.Valid(s.Token.Value) || !g.Until(s.Token.Value).Equal(time.Now()) {
+			t.Error("a token is valid after its end")
+		}
+		s, err = g.LogIn(t.Context(), login("ann", "right"), here, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Hour)
+		_, err = g.Session(s.ID)
+		wantFault(t, "session that was idle", err, 401, textNoSession)
+	})
+}
+
+func TestSessionsAreLimited(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	s := newSessions(func() time.Time { return now })
+	token := Token{User: "ann", Expire: now.Add(time.Hour)}
+	first := s.add("", token)
+	other := s.add("", Token{User: "bob", Expire: token.Expire})
+	for range mostSessionsPerUser {
+		now = now.Add(time.Millisecond)
+		s.add("", token)
+	}
+	if len(s.byID) != mostSessionsPerUser+1 || s.get(first.ID) != nil || s.get(other.ID) == nil {
+		t.Errorf("%d sessions; the first is there: %v", len(s.byID), s.get(first.ID))
+	}
+	now = now.Add(2 * time.Hour)
+	s.add("", Token{User: "ann", Expire: now.Add(time.Hour)})
+	if len(s.byID) > 2 {
+		t.Errorf("%d sessions are left of those that have ended", len(s.byID))
+	}
+}
+
+// TestPasswordsCannotBeGuessed checks that wrong logins take a second, and that many of them stop the
+// user from that address only.
+func TestPasswordsCannotBeGuessed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, _ := newGate(&Door{})
+		began := time.Now()
+		for range freeMistakes + 1 {
+			_, err := g.LogIn(t.Context(), login("ann", "wrong"), here, "")
+			wantFault(t, "wrong password", err, 401, textBadLogin)
+		}
+		if took := time.Since(began); took != time.Duration(freeMistakes+1)*mistakePause {
+			t.Errorf("%d mistakes take %v", freeMistakes+1, took)
+		}
+		_, err := g.LogIn(t.Context(), login("ann", "right"), here, "")
+		wantFault(t, "right password within the pause", err, 401, textBadLogin)
+		if _, err := g.LogIn(t.Context(), login("ann", "right"), netip.MustParseAddr("10.0.0.1"), ""); err != nil {
+			t.Error("from another address: ", err)
+		}
+		time.Sleep(longestPause)
+		if _, err := g.LogIn(t.Context(), login("ann", "right"), here, ""); err != nil {
+			t.Error("after the pause: ", err)
+		}
+	})
+}
+
+func TestMistakesAreForgotten(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	p := newPace(func() time.Time { return now })
+	for i := range mostOffenders + 10 {
+		p.note(offender{from: netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})}, false)
+	}
+	if len(p.known) > mostOffenders {
+		t.Errorf("%d mistakes are kept", len(p.known))
+	}
+}
+
+// TestACLCountsOnEveryWayIn checks api_acl, which Salt checks at POST /login alone.
+func TestACLCountsOnEveryWayIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{}
+		d := &Door{}
+		readACL(r, d, nil, data.NewMap("users", data.NewMap("ann", []any{"127.0.0.0/8"}, "bob", []any{"10.0.0.1"}, "*", []any{"10.0.0.2"})))
+		g, m, _ := newGate(d)
+		if _, err := g.LogIn(t.Context(), login("ann", "right"), here, ""); err != nil {
+			t.Error(err)
+		}
+		for _, name := range []string{"bob", "eve"} {
+			_, err := g.LogIn(t.Context(), login(name, "right"), here, "")
+			wantFault(t, name, err, 401, textNoSession)
+			low := login(name, "right")
+			low.Update(data.NewMap("client", "local", "tgt", "*", "fun", "test.ping"))
+			_, err = g.Order(t.Context(), Caller{From: here}, low)
+			wantFault(t, name+" with a password in the chunk", err, 401, textNoSession)
+			token, _ := m.LogIn(t.Context(), login(name, "right"))
+			low = data.NewMap("client", "local", "tgt", "*", "fun", "test.ping", "token", token.Value("token"))
+			_, err = g.Order(t.Context(), Caller{From: here}, low)
+			wantFault(t, name+" with a token in the chunk", err, 401, textNoSession)
+			_, err = g.Caller(token.Text("token"), here)
+			wantFault(t, name+" with a token for a stream", err, 401, textNoSession)
+		}
+		if len(m.orders) != 0 {
+			t.Errorf("the master got %v", m.orders)
+		}
+	})
+}
+
+func TestOrdersAreChecked(t *testing.T) {
+	g, m, _ := newGate(&Door{})
+	for _, c := range []struct {
+		low    *data.Map
+		status int
+		text   string
+	}{
+		{data.NewMap(), 400, "Invalid client specified: 'None'"},
+		{data.NewMap("client", "bogus"), 400, "Invalid client specified: 'bogus'"},
+		{data.NewMap("client", []any{"local"}), 400, "Invalid client specified: '['local']'"},
+		{data.NewMap("client", "wheel"), 400,
+			"Client disabled: 'wheel'. Add to 'netapi_enable_clients' master config option to enable."},
+		{data.NewMap("client", "local"), 401, textNoLogin},
+		{data.NewMap("client", "local", "token", "zz"), 401, textBadToken},
+		{data.NewMap("client", "local", "token", int64(7)), 401, textBadToken},
+		{data.NewMap("client", "local", "token", "abcd"), 401, "Authentication error occurred."},
+		{data.NewMap("client", "local", "eauth", "file", "raw_shell", true), 401, "Raw shell option not allowed."},
+	} {
+		_, err := g.Order(t.Context(), Caller{From: here}, c.low)
+		wantFault(t, data.Repr(c.low), err, c.status, c.text)
+	}
+	if len(m.orders) != 0 {
+		t.Errorf("the master got %v", m.orders)
+	}
+	low := data.NewMap("client", "local", "tgt", "*", "fun", "test.ping", "token", "other")
+	if _, err := g.Order(t.Context(), Caller{Token: "cafe", User: "ann", From: here}, low); err != nil {
+		t.Fatal(err)
+	}
+	if m.orders[0].Value("token") != "cafe" || low.Value("token") != "other" {
+		t.Errorf("the order has the token %v", m.orders[0].Value("token"))
+	}
+}
+
+func TestAuditHasNoSecrets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, log := newGate(&Door{})
+		if _, err := g.LogIn(t.Context(), login("ann", "wrong"), here, ""); err == nil {
+			t.Error("a wrong password is right")
+		}
+		low := login("ann\nlevel=info", "right")
+		low.Update(data.NewMap("client", "local", "tgt", "web*", "fun", "cmd.run", "arg", []any{"echo MARKER"}))
+		if _, err := g.Order(t.Context(), Caller{From: here}, low); err != nil {
+			t.Error(err)
+		}
+		text := log.String()
+		for _, secret := range []string{"wrong", "right", "MARKER"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("the audit has %s:\n%s", secret, text)
+			}
+		}
+		for _, want := range []string{"user=ann", "from=127.0.0.1", "fun=cmd.run", `target="web*"`, "minions=1", `ann\nlevel=info`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the audit lacks %s:\n%s", want, text)
+			}
+		}
+	})
+}
+
+func TestPerms(t *testing.T) {
+	g, _, _ := newGate(&Door{})
+	g.External = data.NewMap("file", data.NewMap("ann", []any{"test.*", "@runner", data.NewMap("m1", []any{"cmd.run"})},
+		"*", []any{"test.*"}, "ops%", []any{"@wheel"}, "^filename", "/x"))
+	for range 2 { // Salt's list grows with each login
+		got := data.Repr(g.Perms(Token{User: "ann", Eauth: "file", Groups: []string{"ops"}}))
+		if got != "['@runner', '@wheel', 'test.*', {'m1': ['cmd.run']}]" {
+			t.Error(got)
+		}
+	}
+	if got := data.Repr(g.Perms(Token{User: "eve", Eauth: "pam"})); got != "{}" {
+		t.Error(got)
+	}
+}
+
+func TestNewTokenNeedsNoClient(t *testing.T) {
+	g, m, log := newGate(&Door{})
+	g.Settings.Clients = nil
+	_, err := g.MakeToken(t.Context(), login("ann", "right"), here)
+	wantFault(t, "MakeToken without the client runner", err, 400,
+		"Client disabled: 'runner'. Add to 'netapi_enable_clients' master config option to enable.")
+	token, err := g.NewToken(t.Context(), login("ann", "right"), here)
+	if err != nil || token.User != "ann" || m.tokens[token.Value] == nil || !g.Valid(token.Value) {
+		t.Errorf("NewToken: %v, %v", token, err)
+	}
+	if !strings.Contains(log.String(), "user=ann") {
+		t.Errorf("no line of the audit about the login: %s", log)
+	}
+}
+
+func TestRunnerWords(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		low, want *data.Map
+	}{
+		{"keywords alone", data.NewMap("kwarg", data.NewMap("x", 1, "y", 2), "y", 3), data.NewMap("x", 1, "y", 3)},
+		{"keywords with arguments", data.NewMap("kwarg", data.NewMap("x", 1), "arg", []any{2}),
+			data.NewMap("kwarg", data.NewMap("x", 1), "arg", []any{2})},
+		{"without keywords", data.NewMap("client", "runner", "fun", "f", "jid", "1"), data.NewMap("jid", "1")},
+	} {
+		if got := (&order{low: c.low}).runnerWords(); data.Repr(got) != data.Repr(c.want) {
+			t.Errorf("%s: %s, want %s", c.name, data.Repr(got), data.Repr(c.want))
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package netapi
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/master/batch"
+	"github.com/brineproject/brine/payload"
+)
+
+// request returns the job of a chunk (salt/client/__init__.py, run_job). Salt passes all further
+// fields of a chunk to the master; here it is those that the master knows.
+func (o *order) request() (client.Request, error) {
+	r := client.Request{Target: o.low.Value("tgt"), Kind: "glob", Fun: o.low.Value("fun"), Ret: data.Str(orText(o.low.Value("ret"))),
+		JID: data.Str(orText(o.low.Value("jid")))}
+	switch target := r.Target.(type) {
+	case string, []any:
+	case int64, float64, bool:
+		r.Target = data.Str(target)
+	default:
+		return r, fault(http.StatusBadRequest, "The field tgt must be a target: a text, or a list of minions")
+	}
+	switch fun := r.Fun.(type) {
+	case string, []any:
+		if !data.Truth(fun) {
+			return r, fault(http.StatusBadRequest, "The field fun must name a function")
+		}
+	default:
+		return r, fault(http.StatusBadRequest, "The field fun must be the name of a function, or a list of them")
+	}
+	if kind := o.low.Value("tgt_type"); data.Truth(kind) {
+		r.Kind = data.Str(kind)
+	}
+	if !knownKind(r.Kind) {
+		return r, fault(http.StatusBadRequest, "There is no kind of target '%s'", r.Kind)
+	}
+	var err error
+	if r.Timeout, err = o.seconds("timeout", o.o.Timeout); err != nil {
+		return r, err
+	}
+	r.Arg = slices.Clone(listIn(o.low.Value("arg")))
+	if words, ok := o.low.Value("kwarg").(*data.Map); ok && words.Len() > 0 {
+		given := data.NewMap("__kwarg__", true)
+		given.Update(words)
+		r.Arg = append(r.Arg, given)
+	}
+	r.Kwargs = data.NewMap()
+	for _, name := range []string{"delimiter", "metadata", "ret_config", "ret_kwargs", "module_executors", "executor_opts",
+		"nocache"} {
+		if v, ok := o.low.Get(name); ok {
+			r.Kwargs.Set(name, v)
+		}
+	}
+	return r, nil
+}
+
+func orText(v any) any {
+	if v == nil {
+		return ""
+	}
+	if list, ok := v.([]any); ok {
+		return strings.Join(data.Texts(list), ",")
+	}
+	return v
+}
+
+func listIn(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	case data.Tuple:
+		return v
+	}
+	return []any{v}
+}
+
+func knownKind(kind string) bool {
+	return slices.Contains([]string{"glob", "pcre", "list", "grain", "grain_pcre", "pillar", "pillar_pcre", "pillar_exact",
+		"nodegroup", "range", "compound", "compound_pillar_exact", "ipcidr", "node"}, kind)
+}
+
+func (o *order) wait(timeout time.Duration) (client.Wait, error) {
+	gather, err := o.seconds("gather_job_timeout", o.o.Gather)
+	return client.Wait{Timeout: timeout, Gather: gather, ShowSilent: true}, err
+}
+
+// local sends a job and waits for its returns (salt/client/__init__.py, cmd). Minions that did not
+// return have the value false.
+func (o *order) local(ctx context.Context) (*Answer, error) {
+	r, err := o.request()
+	if err != nil {
+		return nil, err
+	}
+	return o.returns(ctx, r)
+}
+
+// returns sends a job and waits for its returns.
+func (o *order) returns(ctx context.Context, r client.Request) (*Answer, error) {
+	w, err := o.wait(r.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	j, err := o.client.Publish(ctx, r)
+	if err != nil {
+		return nobody(err)
+	}
+	full := data.Truth(o.low.Value("full_return"))
+	values, missing := data.NewMap(), data.NewMap()
+	for result, err := range o.client.Results(ctx, j, w) {
+		switch {
+		case err != nil:
+			return nil, err
+		case result.Missing && result.Reason == client.NoKey:
+			missing.Set(result.ID, reasonText(result))
+		case result.Missing:
+			values.Set(result.ID, false)
+			missing.Set(result.ID, reasonText(result))
+		case full:
+			values.Set(result.ID, fullReturn(j, result))
+		default:
+			values.Set(result.ID, result.Value)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return &Answer{Items: []any{values}, Missing: someOf(missing)}, nil
+}
+
+// nobody returns the empty answer if a target has matched no minion, else err.
+func nobody(err error) (*Answer, error) {
+	var none *client.NoMinionsError
+	switch {
+	case !errors.As(err, &none):
+		return nil, err
+	case none.NotRecorded():
+		return nil, because(http.StatusServiceUnavailable, err, none.Text)
+	}
+	return &Answer{Items: []any{data.NewMap()}}, nil
+}
+
+func someOf(m *data.Map) *data.Map {
+	if m.Len() == 0 {
+		return nil
+	}
+	return m
+}
+
+// reasonText says why a minion has not returned.
+func reasonText(r client.Result) string {
+	switch r.Reason {
+	case client.NoKey:
+		return "it has no accepted key"
+	case client.NotConnected:
+		return "it is not connected"
+	case client.Queued:
+		return "it is not connected; the master sends the job when it is"
+	case client.AtWork:
+		return "it still runs the job"
+	case client.NotRunning:
+		return "it does not run the job"
+	case client.Undelivered:
+		return "the master could not deliver the job: " + r.Why
+	}
+	return "it does not answer"
+}
+
+// fullReturn returns the form of a return with full_return (salt/client/__init__.py,
+// get_iter_returns).
+func fullReturn(j *client.Job, r client.Result) *data.Map {
+	m := data.NewMap("ret", r.Value)
+	if r.Out != "" {
+		m.Set("out", r.Out)
+	}
+	if r.Retcode != nil {
+		m.Set("retcode", r.Retcode)
+	}
+	m.Set("jid", string(j.ID))
+	return m
+}
+
+// async sends a job.
+func (o *order) async(ctx context.Context) (*Answer, error) {
+	r, err := o.request()
+	if err != nil {
+		return nil, err
+	}
+	j, err := o.client.Publish(ctx, r)
+	if err != nil {
+		return nobody(err)
+	}
+	return &Answer{Items: []any{data.NewMap("jid", string(j.ID), "minions", data.Values(j.Minions))}}, nil
+}
+
+// subset sends a job to some minions, chosen by chance, that have its function
+// (salt/client/__init__.py, cmd_subset).
+func (o *order) subset(ctx context.Context) (*Answer, error) {
+	r, err := o.request()
+	if err != nil {
+		return nil, err
+	}
+	fun, err := o.fun()
+	if err != nil {
+		return nil, err
+	}
+	n := int64(3)
+	for _, field := range []string{"subset", "sub"} {
+		if v := o.low.Value(field); v != nil {
+			if n, err = loader.Int(v); err != nil || n < 1 {
+				return nil, fault(http.StatusBadRequest, "The field %s must be a number of minions", field)
+			}
+		}
+	}
+	able, err := o.able(ctx, r, fun)
+	if err != nil {
+		return nil, err
+	}
+	rand.Shuffle(len(able), func(i, j int) { able[i], able[j] = able[j], able[i] })
+	r.Target, r.Kind = data.Values(able[:min(len(able), int(min(n, 1<<30)))]), "list"
+	if len(able) == 0 {
+		return &Answer{Items: []any{data.NewMap()}}, nil
+	}
+	return o.returns(ctx, r)
+}
+
+// able returns the minions of a target that say that they have a function. Those that are silent are
+// left out; Salt fails then.
+func (o *order) able(ctx context.Context, r client.Request, fun string) ([]string, error) {
+	r.Fun, r.Arg, r.Ret, r.JID = "sys.list_functions", []any{fun}, "", ""
+	w, err := o.wait(r.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	w.ShowSilent = false
+	j, err := o.client.Publish(ctx, r)
+	if err != nil {
+		_, err = nobody(err)
+		return nil, err
+	}
+	var able []string
+	for result, err := range o.client.Results(ctx, j, w) {
+		if err != nil {
+			return nil, err
+		}
+		if list, ok := result.Value.([]any); ok && slices.Contains(list, any(fun)) {
+			able = append(able, result.ID)
+		}
+	}
+	return able, nil
+}
+
+// batch sends a job to a limited number of minions at a time (salt/client/__init__.py, cmd_batch).
+// The answer has an item for each minion, in the order of their returns; silent ones are left out.
+func (o *order) batch(ctx context.Context) (*Answer, error) {
+	r, err := o.request()
+	if err != nil {
+		return nil, err
+	}
+	size := "50%"
+	if v := o.low.Value("batch"); data.Truth(v) {
+		size = data.Str(v)
+	}
+	w, err := o.wait(r.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	pause, err := o.seconds("batch_wait", 0)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := batch.ParseSize(size)
+	if err != nil {
+		return nil, because(http.StatusBadRequest, nil, "The field batch must be a number of minions or a percentage: "+err.Error())
+	}
+	plan := batch.Plan{Size: parsed, Wait: pause, Failhard: data.Truth(o.low.Value("failhard")), Timeout: w.Timeout,
+		Gather: w.Gather}
+	t := &batchTaker{missing: data.NewMap(), failhard: plan.Failhard}
+	keyless, err := o.client.RunBatch(ctx, r, size, plan, t, func() bool { return t.over })
+	if err != nil {
+		answer, err := nobody(err)
+		if answer != nil {
+			answer.Items = []any{}
+		}
+		return answer, err
+	}
+	for _, id := range keyless {
+		t.missing.Set(id, "it has no accepted key")
+	}
+	return &Answer{Items: t.items, Missing: someOf(t.missing)}, nil
+}
+
+// A batchTaker collects the returns of a batch.
+type batchTaker struct {
+	items    []any
+	missing  *data.Map
+	failhard bool
+	over     bool
+}
+
+var _ batch.Observer = (*batchTaker)(nil)
+
+// Down notes minions that have not answered before the batch.
+func (t *batchTaker) Down(ids []string) {
+	for _, id := range ids {
+		t.Silent(id)
+	}
+}
+
+// Starting lets minions start.
+func (t *batchTaker) Starting([]string) error { return nil }
+
+// Answered takes a return.
+func (t *batchTaker) Answered(r batch.Return) {
+	v, err := payload.UnmarshalText(r.Load, payload.WireLimits())
+	load, ok := v.(*data.Map)
+	if err != nil || !ok {
+		t.Silent(r.Minion)
+		return
+	}
+	t.items = append(t.items, data.NewMap(r.Minion, load.Value("return")))
+	t.over = t.over || t.failhard && r.Retcode != 0
+}
+
+// Silent notes a minion that has not answered.
+func (t *batchTaker) Silent(id string) { t.missing.Set(id, "it does not answer") }

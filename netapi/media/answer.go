@@ -1,0 +1,73 @@
+package media
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/brineproject/brine/internal/pyjson"
+	"github.com/brineproject/brine/yaml"
+)
+
+// Write sends v with status as JSON on one line or as YAML in block style with sorted keys. The
+// header Content-Length is set, a HEAD request gets no body, and a body of more than 1 KiB is
+// compressed for clients of HTTP/1.1 and later that accept gzip.
+//
+// v holds the types of package data. What only exists before a value travels in a message is
+// written as its receiver would: a set is a list, an object of another class is a dictionary, and
+// data.Raw is decoded.
+//
+// Write returns an *Error with status 500, and has sent nothing, if the format does not have a value
+// or key in v, as JSON has no bytes. Another error comes from the connection; the answer has begun.
+func Write(w http.ResponseWriter, r *http.Request, f Format, status int, v any) error {
+	body, err := encode(f, v)
+	if err != nil {
+		return &Error{http.StatusInternalServerError,
+			"Could not serialize the return data from Salt.", err}
+	}
+	return send(w, r, f.String(), status, body)
+}
+
+func encode(f Format, v any) ([]byte, error) {
+	body, err := encodeAs(f, v)
+	if err == nil {
+		return body, nil
+	}
+	if v, err = received(v); err != nil {
+		return nil, err
+	}
+	return encodeAs(f, v)
+}
+
+func encodeAs(f Format, v any) ([]byte, error) {
+	if f == YAML {
+		return yaml.Dump(v, yaml.DumpOptions{Flow: yaml.Block, SortKeys: true, Copies: true})
+	}
+	text, err := pyjson.Append(nil, v, pyjson.Options{Comma: ", ", Colon: ": "})
+	if err == nil && !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	return text, err
+}
+
+// send sends an answer, compressed if the client wants that.
+func send(w http.ResponseWriter, r *http.Request, kind string, status int, body []byte) error {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	addVary(h)
+	if len(body) >= minCompressed && wantsGzip(r) {
+		h.Set("Content-Encoding", "gzip")
+		body = compress(body)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	if _, err := w.Write(body); err != nil {
+		return fmt.Errorf("send answer of %d bytes: %w", len(body), err)
+	}
+	return nil
+}

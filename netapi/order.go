@@ -1,0 +1,186 @@
+package netapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/loader"
+)
+
+// An Answer is what an order brought.
+type Answer struct {
+	// Items are the values for the field return of an answer: one, or for local_batch one for each
+	// minion.
+	Items []any
+	// Missing says why minions did not return, by their ids; nil if all did, or the client does not
+	// wait for returns. Their values among the items are false, as Salt's are.
+	Missing *data.Map
+}
+
+// A Master carries out orders on the master of this host.
+type Master interface {
+	// Order carries out one chunk of lowdata with its own credentials. Errors are *Fault.
+	Order(ctx context.Context, low *data.Map) (*Answer, error)
+	// LogIn returns the token for a login: eauth, username, password. Errors are *Fault.
+	LogIn(ctx context.Context, login *data.Map) (*data.Map, error)
+}
+
+// LocalOptions configure a Local.
+type LocalOptions struct {
+	// Client is how the programs of this host reach the master. All orders share Client.Out.
+	Client  client.Options
+	Timeout time.Duration // timeout: how long minions are waited for where an order says nothing
+	Gather  time.Duration // gather_job_timeout
+	Runner  time.Duration // rest_timeout: how long a runner is waited for
+	Log     logrus.FieldLogger
+}
+
+// A Local is the Master of this host, Brine's or Salt's, reached as the program salt reaches it. It
+// is safe for concurrent use.
+type Local struct{ o LocalOptions }
+
+var _ Master = (*Local)(nil)
+
+// NewLocal returns a Local.
+func NewLocal(o LocalOptions) *Local { return &Local{o} }
+
+// LogIn returns the token for a login.
+func (l *Local) LogIn(ctx context.Context, login *data.Map) (*data.Map, error) {
+	token, err := client.MakeToken(ctx, l.o.Client.Out, max(l.o.Client.Timeout, 5*time.Second), login)
+	switch {
+	case errors.Is(err, client.ErrNotAuthenticated):
+		return nil, because(http.StatusUnauthorized, err, textBadLogin)
+	case errors.Is(err, client.ErrTimeout):
+		return nil, because(http.StatusServiceUnavailable, err, textNoMaster)
+	case err != nil:
+		return nil, because(http.StatusInternalServerError, err, "The master made no token")
+	}
+	return token, nil
+}
+
+// Order carries out one chunk.
+func (l *Local) Order(ctx context.Context, low *data.Map) (*Answer, error) {
+	c, err := client.Open(ctx, l.o.Client)
+	if err != nil {
+		return nil, because(http.StatusServiceUnavailable, err, textNoMaster)
+	}
+	defer c.Close()
+	c.LogIn(loginIn(low))
+	one := order{Local: l, client: c, low: low}
+	do, ok := map[string]func(context.Context) (*Answer, error){
+		"local": one.local, "local_async": one.async, "local_subset": one.subset, "local_batch": one.batch,
+		"runner": one.runner, "runner_async": one.runnerAsync, "wheel": one.wheel, "wheel_async": one.wheelAsync,
+	}[low.Text("client")]
+	if !ok {
+		return nil, fault(http.StatusNotImplemented, "The client '%s' is not there yet", low.Text("client"))
+	}
+	answer, err := do(ctx)
+	if err != nil {
+		return nil, faultOf(ctx, err)
+	}
+	return answer, nil
+}
+
+// An order is one chunk while it is carried out.
+type order struct {
+	*Local
+	client *client.Local
+	low    *data.Map
+}
+
+// loginIn returns the credentials of a chunk: a token, or a login of external_auth.
+func loginIn(low *data.Map) *data.Map {
+	if low.Has("token") {
+		return data.NewMap("token", low.Value("token"))
+	}
+	login := data.NewMap()
+	for _, field := range loginFields() {
+		if v, ok := low.Get(field); ok {
+			login.Set(field, v)
+		}
+	}
+	return login
+}
+
+func loginFields() []string { return []string{"eauth", "username", "password"} }
+
+// faultOf converts an error of package client to a fault. Salt answers many of these with 500; where
+// the order itself is at fault it is 400 here.
+func faultOf(ctx context.Context, err error) error {
+	var refusal *client.Refusal
+	var given *Fault
+	switch {
+	case errors.As(err, &given):
+		return given
+	case errors.Is(err, client.ErrNotAuthenticated), errors.Is(err, client.ErrNotAuthorized):
+		return because(http.StatusUnauthorized, nil, textOf(err))
+	case errors.As(err, &refusal) && isRefusal(refusal.Name):
+		return because(http.StatusUnauthorized, nil, refusal.Message)
+	case errors.As(err, &refusal):
+		return because(http.StatusBadRequest, nil, refusal.Message)
+	case errors.Is(err, client.ErrNoMaster), errors.Is(err, client.ErrTimeout):
+		return because(http.StatusServiceUnavailable, err, textNoMaster)
+	case errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errLate):
+		return because(http.StatusGatewayTimeout, err, textLate)
+	}
+	return because(http.StatusInternalServerError, err, "An unexpected error occurred")
+}
+
+func textOf(err error) string {
+	for _, known := range []error{client.ErrNotAuthenticated, client.ErrNotAuthorized} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return err.Error()
+}
+
+// isRefusal reports whether an error of the master is about who the user is, or what they may do.
+func isRefusal(name string) bool {
+	return slices.Contains([]string{"AuthenticationError", "AuthorizationError", "EauthAuthenticationError",
+		"TokenAuthenticationError", "UserAuthenticationError"}, name)
+}
+
+// errLate is the cause of a context that ended since a runner took too long.
+var errLate = errors.New("the runner has not ended within rest_timeout")
+
+// words returns the fields of a chunk that are arguments of a runner or wheel function.
+func (o *order) words(without ...string) *data.Map {
+	words := o.low.Clone()
+	for _, name := range append(append(loginFields(), "client", "token", "fun", "key", "user", "missing"), without...) {
+		words.Delete(name)
+	}
+	return words
+}
+
+// fun returns the name of the function.
+func (o *order) fun() (string, error) {
+	fun, ok := o.low.Value("fun").(string)
+	if !ok || fun == "" {
+		return "", fault(http.StatusBadRequest, "The field fun must be the name of a function")
+	}
+	return fun, nil
+}
+
+// seconds returns a field as a time. Without it, or where it is no positive number, that is otherwise.
+func (o *order) seconds(field string, otherwise time.Duration) (time.Duration, error) {
+	v := o.low.Value(field)
+	if v == nil || v == "" {
+		return otherwise, nil
+	}
+	n, err := loader.Float(v)
+	if err != nil {
+		return 0, fault(http.StatusBadRequest, "The field %s must be a number of seconds", field)
+	}
+	if n <= 0 {
+		return otherwise, nil
+	}
+	return time.Duration(min(n, 1e7) * float64(time.Second)), nil
+}

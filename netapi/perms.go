@@ -1,0 +1,46 @@
+package netapi
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// Perms returns the rights of the user of a token as an answer to a login lists them: those of the
+// user, of '*' and of their groups in external_auth, each once; texts first, in order, then the
+// others by their Python text. Without any it is an empty dictionary, as Salt's
+// (salt/netapi/rest_cherrypy/app.py, Login.POST).
+func (g *Gate) Perms(t Token) any {
+	system, _ := g.External.Value(t.Eauth).(*data.Map)
+	names := []string{t.User, "*"}
+	for _, group := range t.Groups {
+		names = append(names, group+"%")
+	}
+	var texts []string
+	others := map[string]any{}
+	for _, name := range names {
+		list, _ := system.Value(name).([]any)
+		for _, right := range list {
+			if s, ok := right.(string); ok {
+				texts = append(texts, s)
+			} else {
+				others[data.Repr(right)] = right
+			}
+		}
+	}
+	if len(texts)+len(others) == 0 {
+		return data.NewMap()
+	}
+	slices.Sort(texts)
+	all := data.Values(slices.Compact(texts))
+	keys := make([]string, 0, len(others))
+	for key := range others {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, strings.Compare)
+	for _, key := range keys {
+		all = append(all, others[key])
+	}
+	return all
+}

@@ -1,0 +1,166 @@
+package netapi
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A Session is a login that a client names by its id: the cookie session_id, or X-Auth-Token.
+type Session struct {
+	ID    string // 40 hexadecimal digits
+	Token Token
+	used  time.Time
+}
+
+// A Token is a token of the master with whom it stands for.
+type Token struct {
+	Value         string // 64 hexadecimal digits; a session's id is never one
+	User, Eauth   string
+	Start, Expire time.Time
+	Groups        []string
+}
+
+// tokenOf reads a token from the form in which the master gives it. ok is false if it is none.
+func tokenOf(m *data.Map) (t Token, ok bool) {
+	t = Token{Value: m.Text("token"), User: m.Text("name"), Eauth: m.Text("eauth"),
+		Start: moment(m.Value("start")), Expire: moment(m.Value("expire")), Groups: data.TextsOf(m.Value("groups"))}
+	return t, t.Value != "" && !t.Expire.IsZero()
+}
+
+// moment returns a time of seconds since 1970, zero if v is no number.
+func moment(v any) time.Time {
+	switch n := v.(type) {
+	case float64:
+		whole := int64(n)
+		return time.Unix(whole, int64((n-float64(whole))*1e9))
+	case int64:
+		return time.Unix(n, 0)
+	}
+	return time.Time{}
+}
+
+// Caller returns the sender of requests of this session from an address.
+func (s *Session) Caller(from netip.Addr) Caller {
+	return Caller{Token: s.Token.Value, User: s.Token.User, From: from}
+}
+
+// sessionIdle is how long a session lives without a request, as Salt's do.
+const sessionIdle = 10 * time.Hour
+
+// Limits on sessions: the oldest unused one makes room for a new one.
+const (
+	mostSessions        = 100_000
+	mostSessionsPerUser = 1_000
+)
+
+// sessions are the sessions of one program. They end with it.
+type sessions struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	byID  map[string]*Session
+	users map[string]int // sessions of each user
+}
+
+func newSessions(now func() time.Time) *sessions {
+	return &sessions{now: now, byID: map[string]*Session{}, users: map[string]int{}}
+}
+
+// add makes a session for a token. A session that the client has already keeps its id, as in Salt.
+func (s *sessions) add(old string, t Token) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := newID()
+	if known := s.alive(old); known != nil {
+		id = old
+		s.remove(known)
+	}
+	s.makeRoom(t.User)
+	made := &Session{ID: id, Token: t, used: s.now()}
+	s.byID[id] = made
+	s.users[t.User]++
+	return made
+}
+
+// newID returns a random id of a session.
+func newID() string {
+	b := make([]byte, 20)
+	_, _ = rand.Read(b) // it does not fail
+	return hex.EncodeToString(b)
+}
+
+// makeRoom removes what has ended when there are many sessions, and then the one of the user, or of
+// all, that has not been used for longest.
+func (s *sessions) makeRoom(user string) {
+	if len(s.byID) < mostSessions && s.users[user] < mostSessionsPerUser {
+		return
+	}
+	for _, old := range s.byID {
+		if s.over(old) {
+			s.remove(old)
+		}
+	}
+	var oldest *Session
+	for _, other := range s.byID {
+		if s.users[user] >= mostSessionsPerUser && other.Token.User != user {
+			continue
+		}
+		if oldest == nil || other.used.Before(oldest.used) {
+			oldest = other
+		}
+	}
+	if oldest != nil && (len(s.byID) >= mostSessions || s.users[user] >= mostSessionsPerUser) {
+		s.remove(oldest)
+	}
+}
+
+// get returns a session that has not ended, and notes its use; nil if there is none.
+func (s *sessions) get(id string) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.alive(id)
+	if found == nil {
+		return nil
+	}
+	found.used = s.now()
+	copied := *found
+	return &copied
+}
+
+// end ends a session. It reports whether there was one.
+func (s *sessions) end(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.alive(id)
+	if found != nil {
+		s.remove(found)
+	}
+	return found != nil
+}
+
+func (s *sessions) alive(id string) *Session {
+	found := s.byID[id]
+	if found != nil && s.over(found) {
+		s.remove(found)
+		return nil
+	}
+	return found
+}
+
+// over reports whether a session or its token has ended.
+func (s *sessions) over(one *Session) bool {
+	now := s.now()
+	return !now.Before(one.Token.Expire) || now.Sub(one.used) >= sessionIdle
+}
+
+func (s *sessions) remove(one *Session) {
+	delete(s.byID, one.ID)
+	if s.users[one.Token.User]--; s.users[one.Token.User] <= 0 {
+		delete(s.users, one.Token.User)
+	}
+}

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/netapi"
+	"github.com/brineproject/brine/netapi/stream"
+)
+
+// Streams serve the events of a master's bus to the callers of a gate.
+type Streams struct {
+	Gate    *netapi.Gate
+	Hub     *stream.Hub
+	Origins []string // whose pages may open websockets (cors_origin)
+	Log     logrus.FieldLogger
+}
+
+// Events answers with an event stream (server-sent events). The keys tag and job of the query select
+// events. The error is a *netapi.Fault from before the answer has begun.
+func (s *Streams) Events(w http.ResponseWriter, r *http.Request, c netapi.Caller) error {
+	l, err := s.listen(r, c)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	w.Header().Set("Cache-Control", "no-cache")
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", "text/event-stream;charset=utf-8")
+		return nil
+	}
+	s.ended(r, stream.ServeSSE(w, r, l, stream.SSEOptions{Life: s.life(c)}))
+	return nil
+}
+
+// WebSocket answers with a websocket. With o.FormatEvents the grains of minions are asked for in the name
+// of the caller, as in Salt. The error is a *netapi.Fault from before the answer has begun.
+func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, c netapi.Caller, o stream.WebSocketOptions) error {
+	l, err := s.listen(r, c)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	o.Life, o.Origins = s.life(c), s.Origins
+	if o.FormatEvents {
+		g := &grains{streams: s, caller: c, wake: make(chan struct{}, 1)}
+		o.Ready = func() { g.want([]string{"*"}) }
+		o.Joined = g.want
+		ctx, stop := context.WithCancel(context.WithoutCancel(r.Context()))
+		var asking sync.WaitGroup
+		asking.Go(func() { g.run(ctx) })
+		defer asking.Wait()
+		defer stop()
+	}
+	s.ended(r, stream.ServeWebSocket(w, r, l, o))
+	return nil
+}
+
+func (s *Streams) listen(r *http.Request, c netapi.Caller) (*stream.Listener, error) {
+	query := r.URL.Query()
+	l, err := s.Hub.Listen(stream.Filter{After: r.Header.Get("Last-Event-ID"), Tag: query.Get("tag"), Job: query.Get("job"),
+		User: c.User})
+	if err != nil {
+		return nil, &netapi.Fault{Status: http.StatusServiceUnavailable, Text: err.Error()}
+	}
+	return l, nil
+}
+
+// life returns how long the stream of a caller lasts: as long as their token.
+func (s *Streams) life(c netapi.Caller) stream.Life {
+	return stream.Life{Until: s.Gate.Until(c.Token), Valid: func() bool { return s.Gate.Valid(c.Token) }}
+}
+
+// ended notes how a stream ended. Its headers are sent, so that there is no other answer.
+func (s *Streams) ended(r *http.Request, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.Log.Debugf("the event stream of %s has ended: %v", Address(r), err)
+	}
+}
+
+// mostWanted limits the minions whose grains are asked for at a time; beyond it, it is all minions.
+const mostWanted = 1000
+
+// grains asks minions for their grains for one stream. The answers come as events.
+type grains struct {
+	streams *Streams
+	caller  netapi.Caller
+	wake    chan struct{}
+
+	mu     sync.Mutex
+	wanted []string
+}
+
+func (g *grains) want(ids []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.wanted = append(g.wanted, ids...); len(g.wanted) > mostWanted {
+		g.wanted = []string{"*"}
+	}
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (g *grains) take() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ids := g.wanted
+	g.wanted = nil
+	return ids
+}
+
+func (g *grains) run(ctx context.Context) {
+	for {
+		select {
+		case <-g.wake:
+		case <-ctx.Done():
+			return
+		}
+		order := data.NewMap("client", "local_async", "fun", "grains.items", "tgt", "*")
+		if ids := g.take(); !slices.Contains(ids, "*") {
+			order.Set("tgt", data.Values(ids))
+			order.Set("tgt_type", "list")
+		}
+		if _, err := g.streams.Gate.Order(ctx, g.caller, order); err != nil && ctx.Err() == nil {
+			g.streams.Log.Debugf("ask minions for their grains for the event stream of %s: %v", g.caller.From, err)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Package web is what the doors of salt-api have in common: the credentials of a request and the pages
+// that may use them, chunks of lowdata, lists of jobs, events of hooks, and streams of events.
+package web
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+
+	"github.com/brineproject/brine/netapi"
+)
+
+// CookieName is the cookie with the id of a session, or with a token.
+const CookieName = "session_id"
+
+// Address returns the address of the client of r, the zero Addr if it is none.
+func Address(r *http.Request) netip.Addr {
+	a, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return a.Addr().Unmap()
+}
+
+// Credential returns what r names as its login: the header X-Auth-Token, else the cookie session_id; ""
+// if it has neither.
+func Credential(r *http.Request) string {
+	if id := r.Header.Get("X-Auth-Token"); id != "" {
+		return id
+	}
+	if c, err := r.Cookie(CookieName); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+// SetCookie gives the client the cookie session_id for a number of seconds; less than 0 deletes it. No
+// script can read it, and no other page sends it.
+func SetCookie(w http.ResponseWriter, r *http.Request, value string, seconds int) {
+	http.SetCookie(w, &http.Cookie{Name: CookieName, Value: value, Path: "/", MaxAge: seconds, HttpOnly: true,
+		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode})
+}
+
+// Origins are the origins whose pages may use a door (cors_origin). Without any, only pages of the door
+// itself may; Salt's rest_cherrypy lets those of every origin use the cookies of its users.
+type Origins struct {
+	listed []string
+	csrf   *http.CrossOriginProtection
+}
+
+// NewOrigins returns the origins of a list, such as https://console.example.com. With "*" the pages of
+// all others may read answers, but not use the cookie of their visitors. The error names an origin that
+// is none.
+func NewOrigins(list []string) (*Origins, error) {
+	o := &Origins{listed: list, csrf: http.NewCrossOriginProtection()}
+	for _, origin := range list {
+		if origin == "*" {
+			continue
+		}
+		if err := o.csrf.AddTrustedOrigin(origin); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// Check returns a *netapi.Fault if a page of another origin orders something with the cookie of its
+// visitor.
+func (o *Origins) Check(r *http.Request) error {
+	if r.Header.Get("X-Auth-Token") != "" || r.Header.Get("X-Requested-With") != "" {
+		return nil // a page cannot set these without the leave of cors_origin
+	}
+	if err := o.csrf.Check(r); err != nil {
+		return &netapi.Fault{Status: http.StatusForbidden, Text: "The page of another origin may not use this session", Err: err}
+	}
+	return nil
+}
+
+// Answer sets the headers for pages of other origins, and answers preflight requests; then done is true.
+// methods are those of the address, as in the header Allow.
+func (o *Origins) Answer(w http.ResponseWriter, r *http.Request, methods string) (done bool) {
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	named := slices.Contains(o.listed, origin)
+	switch {
+	case origin == "":
+	case named:
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Allow-Credentials", "true")
+		h.Set("Access-Control-Expose-Headers", "GET, POST, X-Auth-Token")
+	case slices.Contains(o.listed, "*"):
+		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Access-Control-Expose-Headers", "GET, POST, X-Auth-Token")
+		named = true
+	}
+	if r.Method != http.MethodOptions {
+		return false
+	}
+	if named {
+		h.Set("Access-Control-Allow-Methods", "GET, POST")
+		h.Set("Access-Control-Allow-Headers", "Content-Type, X-Auth-Token, X-Requested-With")
+		h.Set("Access-Control-Max-Age", "1400")
+	}
+	h.Set("Allow", methods)
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

@@ -1,0 +1,131 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/netapi"
+)
+
+func TestHookTag(t *testing.T) {
+	for _, c := range []struct {
+		address string
+		rest    []string
+		want    string
+		status  int
+	}{
+		{"/hook", nil, "salt/netapi/hook", 0},
+		{"/hook", []string{"a", "b/c"}, "salt/netapi/hook/a/b/c", 0},
+		{"/my/hook/", []string{"hook", "a"}, "salt/netapi/hook/a", 0},
+		{"/my/hook", []string{"a"}, "", 404},
+		{"/my/hook", nil, "", 404},
+		{"/hook", make([]string, mostHookParts+1), "", 404},
+		{"/hook", []string{"a\nb"}, "", 400},
+		{"/hook", []string{"\xff"}, "", 400},
+	} {
+		got, err := HookTag(c.address, c.rest)
+		if got != c.want || (err != nil) != (c.status != 0) || err != nil && netapi.FaultOf(err).Status != c.status {
+			t.Errorf("HookTag(%q, %q) = %q, %v, want %q, %d", c.address, c.rest, got, err, c.want, c.status)
+		}
+	}
+}
+
+func TestJobFilter(t *testing.T) {
+	job := func(fun, target string) *data.Map {
+		return data.NewMap("Function", fun, "User", "ann", "Target", target, "Target-type", "glob")
+	}
+	all := data.NewMap("1", job("test.ping", "m1"), "2", job("test.echo", "m*"), "3", job("cmd.run", "x"))
+	for query, want := range map[string]string{
+		"": "1 2 3", "limit=2": "3 2", "before=3": "2 1", "function=test.*": "2 1", "minion=m1": "2 1", "target=m1": "1",
+		"user=bob": "", "limit=1&function=test.*": "2",
+	} {
+		values, _ := url.ParseQuery(query)
+		f, err := ParseJobFilter(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for id := range f.Apply(all).(*data.Map).All() {
+			ids = append(ids, id.(string))
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("%q selects %q, want %q", query, got, want)
+		}
+	}
+	if got := (JobFilter{limit: 1}).Apply("no list"); got != "no list" {
+		t.Errorf("another answer becomes %v", got)
+	}
+	if _, err := ParseJobFilter(url.Values{"limit": {"-1"}}); netapi.FaultOf(err).Status != 400 {
+		t.Errorf("limit -1: %v", err)
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	if _, err := NewOrigins([]string{"no origin"}); err == nil {
+		t.Error("'no origin' is taken for an origin")
+	}
+	for _, c := range []struct {
+		name           string
+		listed         []string
+		origin, header string
+		allowed        string // Access-Control-Allow-Origin
+		credentials    bool
+		check          bool
+	}{
+		{"no browser", nil, "", "", "", false, true},
+		{"another page", nil, "https://b.example", "", "", false, false},
+		{"another page with a header", nil, "https://b.example", "X-Requested-With", "", false, true},
+		{"a listed page", []string{"https://b.example"}, "https://b.example", "", "https://b.example", true, true},
+		{"any page", []string{"*"}, "https://b.example", "", "*", false, false},
+		{"any page with a token", []string{"*"}, "https://b.example", "X-Auth-Token", "*", false, true},
+	} {
+		o, err := NewOrigins(c.listed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+			r.Header.Set("Sec-Fetch-Site", "cross-site")
+		}
+		if c.header != "" {
+			r.Header.Set(c.header, "x")
+		}
+		w := httptest.NewRecorder()
+		if o.Answer(w, r, "POST") {
+			t.Errorf("%s: POST is taken for a preflight", c.name)
+		}
+		h := w.Header()
+		if got := h.Get("Access-Control-Allow-Origin"); got != c.allowed ||
+			(h.Get("Access-Control-Allow-Credentials") == "true") != c.credentials {
+			t.Errorf("%s: %v", c.name, h)
+		}
+		if err := o.Check(r); (err == nil) != c.check || err != nil && netapi.FaultOf(err).Status != 403 {
+			t.Errorf("%s: Check: %v", c.name, err)
+		}
+	}
+}
+
+func TestCredential(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	if got := Credential(r); got != "" {
+		t.Errorf("a credential %q from nowhere", got)
+	}
+	r.AddCookie(&http.Cookie{Name: "session_id", Value: "cookie"})
+	r.Header.Set("X-Auth-Token", "") // SaltGUI sends this at its login
+	if got := Credential(r); got != "cookie" {
+		t.Errorf("Credential = %q, want that of the cookie", got)
+	}
+	r.Header.Set("X-Auth-Token", "header")
+	if got := Credential(r); got != "header" {
+		t.Errorf("Credential = %q, want that of the header", got)
+	}
+	if got := data.Repr(HookHeaders(r)); strings.Contains(got, "cookie") || strings.Contains(got, "header'") ||
+		!strings.Contains(got, "192.0.2.1") {
+		t.Errorf("headers of a hook: %s", got)
+	}
+}
