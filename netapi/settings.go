@@ -132,7 +132,7 @@ func cherrypyOptions() map[string]entry {
 		"webhook_secrets":      {read: readHookSecrets},
 		"webhook_disable_auth": {read: flag(func(d *Door) *bool { return &d.OpenWebhook })},
 		"max_request_body_size": {read: func(r *reader, d *Door, path []any, v any) {
-			d.MaxBody = int64(r.number(path, v, 0, 1<<40, int(d.MaxBody)))
+			d.MaxBody = int64(r.number(path, v, 0, 1<<30, int(d.MaxBody)))
 		}},
 		"collect_stats":      {read: flag(func(d *Door) *bool { return &d.Stats })},
 		"stats_disable_auth": {read: flag(func(d *Door) *bool { return &d.OpenStats })},
