@@ -102,7 +102,7 @@ func (d *Daemon) Serve(ctx context.Context) int {
 	l := &life{Daemon: d, ctx: ctx, cancel: cancel, notify: newNotifier(), background: inBackground,
 		files: newFileWatch(d.Watch), signals: make(chan os.Signal, 8), ready: make(chan struct{})}
 	signal.Notify(l.signals, listened()...) // before the pid file makes the process id known
-	defer signal.Stop(l.signals)
+	defer l.release()
 	var err error
 	if l.pid, err = TakePIDFile(d.PIDFile); err != nil {
 		if d.Locate != nil {

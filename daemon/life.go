@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -123,6 +124,14 @@ func (l *life) stop(sig os.Signal) {
 	l.notify.send("STOPPING=1\nSTATUS=stopping")
 	l.Log.Infof("%s: received %s, stopping", l.Name, signalName(sig))
 	l.cancel()
+}
+
+// release gives signals back to the process. After one that has ended the daemon they stay here: when
+// it was sent twice, the second must not kill the program while it returns its exit code.
+func (l *life) release() {
+	if !l.stopping {
+		signal.Stop(l.signals)
+	}
 }
 
 // look reloads if files have changed.

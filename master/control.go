@@ -251,9 +251,7 @@ func (c *control) doWheel(ctx context.Context, cmd *channel.Command) (any, error
 	}
 	call.Tag = true
 	done := c.wheel.Run(ctx, call)
-	done.Delete("fun_args") // not in Salt's reply, which has the time of the event
-	done.Delete("retcode")
-	done.Set("_stamp", c.now().UTC().Format("2006-01-02T15:04:05.000000"))
+	done.Delete("fun_args") // not in Salt's reply
 	return data.NewMap("tag", runners.Wheel.Tag(call.JID), "data", done), nil
 }
 
