@@ -19,7 +19,7 @@ func (a *Audit) login(user string, from netip.Addr, err error) {
 	}
 	l := a.Log.WithFields(logrus.Fields{"user": clip(user), "from": from.String()})
 	if err != nil {
-		l.Warnf("login refused: %v", err)
+		l.Warnf("login refused: %s", clip(err.Error()))
 		return
 	}
 	l.Info("login")
@@ -38,7 +38,7 @@ func (a *Audit) order(user string, from netip.Addr, low *data.Map, answer *Answe
 		fields["minions"] = answer.minions()
 	}
 	if err != nil {
-		a.Log.WithFields(fields).Warnf("order refused: %v", err)
+		a.Log.WithFields(fields).Warnf("order refused: %s", clip(err.Error()))
 		return
 	}
 	a.Log.WithFields(fields).Info("order")

@@ -116,25 +116,25 @@ func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from 
 		return Token{}, err
 	}
 	if !g.Door.ACL.Allows(user, from) {
-		done(false)
+		done(wrongLogin)
 		return Token{}, fault(http.StatusUnauthorized, textNoSession)
 	}
 	wrong := fault(http.StatusUnauthorized, textBadLogin)
 	if user == "" || login.Text("eauth") == "" {
-		done(false)
+		done(wrongLogin)
 		return Token{}, wrong
 	}
 	m, err := g.Master.LogIn(ctx, login)
 	if err != nil {
-		done(FaultOf(err).Status != http.StatusUnauthorized)
+		done(outcomeOf(err))
 		return Token{}, err
 	}
 	token, ok := tokenOf(m)
 	if !ok || !g.Door.ACL.Allows(token.User, from) {
-		done(false)
+		done(wrongLogin)
 		return Token{}, wrong
 	}
-	done(true)
+	done(rightLogin)
 	return token, nil
 }
 
@@ -243,7 +243,7 @@ func (g *Gate) check(c *Caller, low *data.Map) (who string, err error) {
 	}
 	name, _ := low.Value("client").(string)
 	if !slices.Contains(ClientNames(), name) {
-		return who, fault(http.StatusBadRequest, "Invalid client specified: '%s'", data.Str(low.Value("client")))
+		return who, fault(http.StatusBadRequest, "Invalid client specified: '%s'", clip(data.Str(low.Value("client"))))
 	}
 	if err := g.enabled(name); err != nil {
 		return who, err
@@ -269,6 +269,6 @@ func (g *Gate) paced(ctx context.Context, c Caller, low *data.Map) (*Answer, err
 		return nil, err
 	}
 	answer, err := g.Master.Order(ctx, low)
-	done(err == nil || FaultOf(err).Text != "Authentication error occurred.")
+	done(outcomeOf(err))
 	return answer, err
 }

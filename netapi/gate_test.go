@@ -174,11 +174,33 @@ func TestPasswordsCannotBeGuessed(t *testing.T) {
 	})
 }
 
+// TestOnlyARightPasswordClearsMistakes checks that orders which fail before the password is looked at
+// do not let somebody guess on, and that guesses in orders count, whatever the master calls them.
+func TestOnlyARightPasswordClearsMistakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, m, _ := newGate(&Door{})
+		order := func(text string, status int) error {
+			m.err = &Fault{Status: status, Text: text}
+			low := login("ann", "wrong")
+			low.Update(data.NewMap("client", "local", "tgt", "*", "fun", "test.ping"))
+			_, err := g.Order(t.Context(), Caller{From: here}, low)
+			return err
+		}
+		const refused = `Authentication failure of type "eauth" occurred for user ann.`
+		for range freeMistakes + 1 {
+			wantFault(t, "a guess", order(refused, 401), 401, refused)
+			_ = order("The field tgt must be a target", 400)
+			_ = order(textNoMaster, 503)
+		}
+		wantFault(t, "within the pause", order(refused, 401), 401, textBadLogin)
+	})
+}
+
 func TestMistakesAreForgotten(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	p := newPace(func() time.Time { return now })
 	for i := range mostOffenders + 10 {
-		p.note(offender{from: netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})}, false)
+		p.note(offender{from: netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})}, wrongLogin)
 	}
 	if len(p.known) > mostOffenders {
 		t.Errorf("%d mistakes are kept", len(p.known))

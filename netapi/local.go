@@ -40,7 +40,7 @@ func (o *order) request() (client.Request, error) {
 		r.Kind = data.Str(kind)
 	}
 	if !knownKind(r.Kind) {
-		return r, fault(http.StatusBadRequest, "There is no kind of target '%s'", r.Kind)
+		return r, fault(http.StatusBadRequest, "There is no kind of target '%s'", clip(r.Kind))
 	}
 	var err error
 	if r.Timeout, err = o.seconds("timeout", o.o.Timeout); err != nil {

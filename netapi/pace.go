@@ -2,11 +2,13 @@ package netapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/internal/clock"
 )
 
@@ -41,9 +43,33 @@ type mistakes struct {
 
 func newPace(now func() time.Time) *pace { return &pace{now: now, known: map[offender]*mistakes{}} }
 
-// enter returns a function that must be told whether the login was right; it waits after a wrong one.
+// An outcome is what an order or a login says of the password.
+type outcome int
+
+const (
+	unknownLogin outcome = iota // it was not looked at, as far as is known
+	rightLogin
+	wrongLogin
+)
+
+// outcomeOf returns what the end of an order says of its password. The master refuses runners and
+// wheel functions with one text, whether the password or a right is missing: that counts as wrong.
+func outcomeOf(err error) outcome {
+	f, ok := errors.AsType[*Fault](err)
+	switch {
+	case err == nil:
+		return rightLogin
+	case !ok || f.Status != http.StatusUnauthorized:
+		return unknownLogin
+	case f.Text == client.ErrNotAuthorized.Error():
+		return rightLogin
+	}
+	return wrongLogin
+}
+
+// enter returns a function that must be told the outcome; it waits after a wrong login.
 // The error is a *Fault for a user who has made too many mistakes.
-func (p *pace) enter(ctx context.Context, user string, from netip.Addr) (done func(right bool), err error) {
+func (p *pace) enter(ctx context.Context, user string, from netip.Addr) (done func(outcome), err error) {
 	who := offender{user, from.Unmap()}
 	if len(who.user) > 255 {
 		who.user = who.user[:255]
@@ -53,17 +79,20 @@ func (p *pace) enter(ctx context.Context, user string, from netip.Addr) (done fu
 	if m := p.known[who]; m != nil && p.now().Before(m.until) {
 		return nil, fault(http.StatusUnauthorized, textBadLogin)
 	}
-	return func(right bool) {
-		if p.note(who, right); !right {
+	return func(o outcome) {
+		if p.note(who, o); o == wrongLogin {
 			_ = clock.Sleep(ctx, mistakePause)
 		}
 	}, nil
 }
 
-func (p *pace) note(who offender, right bool) {
+func (p *pace) note(who offender, o outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if right {
+	switch o {
+	case unknownLogin:
+		return
+	case rightLogin:
 		delete(p.known, who)
 		return
 	}

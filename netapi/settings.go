@@ -251,6 +251,8 @@ func (r *reader) option(d *Door, section, name string, v any, known map[string]e
 		r.doubt(path, "has no effect: "+e.why, "")
 	case v != nil:
 		e.read(r, d, path, v)
+	case name == "api_acl" || name == "authorized_ips":
+		r.wrong(path, "is empty, which would let everybody in", "name the addresses, or remove it")
 	}
 }
 

@@ -20,8 +20,7 @@ import (
 func TestOrdersReachTheMaster(t *testing.T) {
 	dir := testsalt.Dir(t)
 	conf := fmt.Sprintf("root_dir: %s\nuser: %s\nsharedsecret: s3cret\nnetapi_enable_clients: [wheel]\n"+
-		"external_auth: {sharedsecret: {ann: ['@wheel']}}\n", dir, userName()) +
-		strings.Replace(door, "  log_access_file: access\n", "", 1)
+		"external_auth: {sharedsecret: {ann: ['@wheel']}}\n", dir, userName()) + door
 	file := filepath.Join(dir, "master")
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func answers(text string, parts ...daemon.Part) Options {
 	return Options{Connect: func(Site) (Doors, error) { return Doors{Cherrypy: open, Parts: parts}, nil }}
 }
 
-const door = "rest_cherrypy:\n  port: 0\n  host: 127.0.0.1\n  disable_ssl: true\n  log_access_file: access\n"
+const door = "rest_cherrypy:\n  port: 0\n  host: 127.0.0.1\n  disable_ssl: true\n"
 
 // TestAnAPIServes starts the program, sends a request, reloads and stops it.
 func TestAnAPIServes(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAnAPIServes(t *testing.T) {
 		close(ended)
 		return nil
 	})}
-	r := start(t, strings.Replace(door, "file: access", "file: "+access, 1), answers("hello", part))
+	r := start(t, door+"  log_access_file: "+access+"\n", answers("hello", part))
 	address := r.awaitLog(t, `The salt-api is listening on (\S+) \(rest_cherrypy\)`)[1]
 	get := func() string {
 		res, err := http.Get("http://" + address + "/x?token=abc")

@@ -315,6 +315,7 @@ func hookSecrets(t *testing.T, s *netapitest.Site) {
 		{"/hook/githubber", body, "X-Hub-Signature-256", right, 401},
 		{"/hook/github%2Fpush", body, "X-Hub-Signature-256", right, 200},
 		{"/hook/%67ithub/push", body, "X-Other", "", 401},
+		{"/hook//github/push", body, "X-Auth-Token", s.LogIn(t, "saltdev"), 404},
 	} {
 		s.Do(t, "POST", c.path, c.body, "Content-Type", asJSON, c.header, c.value).Want(t, c.path+" "+c.value, c.status, "")
 	}

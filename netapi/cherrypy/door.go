@@ -180,6 +180,9 @@ func (q *request) serve() error {
 	if !ok {
 		return nil
 	}
+	if err := q.Gate.Admit(q.from); err != nil {
+		return err
+	}
 	if q.wantsApp(path) {
 		return app(q)
 	}
@@ -301,10 +304,7 @@ func (r *route) methods() string {
 // enter checks the address and, where the route needs one, the session.
 func (q *request) enter() error {
 	needs := q.route.login == always || q.route.login == onPost && q.r.Method == http.MethodPost ||
-		q.route.login == hooks && !q.Door.OpenWebhook && q.Door.HookSecret(strings.Join(q.rest, "/")) == ""
-	if err := q.Gate.Admit(q.from); err != nil && (!needs || web.Credential(q.r) != "") {
-		return err
-	}
+		q.route.login == hooks && !q.Door.OpenWebhook && q.Door.HookSecret(web.HookPath(q.Door.WebhookURL, q.rest)) == ""
 	q.caller = netapi.Caller{From: q.from}
 	if !needs {
 		return nil
@@ -335,7 +335,7 @@ func (q *request) fail(err error) {
 		f = netapi.FaultOf(err)
 	}
 	if f.Status >= http.StatusInternalServerError {
-		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.r.URL.Path, q.from, err)
+		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.routeName(), q.from, err)
 	}
 	media.Fail(q.w, q.r, f.Status, f.Text)
 }

@@ -42,6 +42,7 @@ func TestReadyzWithoutMaster(t *testing.T) {
 	session := s.LogIn(t, "saltdev")
 	s.Master.Stop(t)
 	s.Do(t, "GET", "/readyz", "", "Accept", asJSON).Want(t, "/readyz", 503, "Salt Master is not available.")
+	s.Do(t, "GET", "/readyz", "").Want(t, "/readyz without Accept", 503, "")
 	s.Do(t, "GET", "/livez", "", "Accept", asJSON).Want(t, "/livez", 200, "ok")
 	order(t, s, session, `{"client": "local", "tgt": "*", "fun": "test.ping"}`).Want(t, "an order", 503, "Salt Master is not available.")
 	s.Do(t, "POST", "/hook/x", "{}", "Content-Type", asJSON, "Accept", asJSON, "X-Auth-Token", session).

@@ -2,7 +2,6 @@ package cherrypy
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
@@ -11,7 +10,7 @@ import (
 
 // hook fires an event for a request.
 func hook(q *request) error {
-	if err := web.CheckHook(q.r, q.Door.HookSecret(strings.Join(q.rest, "/")), q.body.Raw); err != nil {
+	if err := web.CheckHook(q.r, q.Door.HookSecret(web.HookPath(q.Door.WebhookURL, q.rest)), q.body.Raw); err != nil {
 		return err
 	}
 	tag, err := web.HookTag(q.Door.WebhookURL, q.rest)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/media"
+	"github.com/brineproject/brine/netapi/web"
 )
 
 // static are the files that a door serves: a directory, the page app and the icon. Nothing outside of
@@ -103,6 +104,9 @@ func (q *request) wantsApp(p string) bool {
 	if q.Door.App == "" || q.r.Method != http.MethodGet && q.r.Method != http.MethodHead || q.static.has(p) ||
 		q.r.Header.Get("Upgrade") != "" {
 		return false
+	}
+	if r := q.routes[web.FirstPart(p)]; r != nil && (r.bare || r.name == "openapi.json") {
+		return false // programs ask for these, often without an Accept header
 	}
 	return media.WantsHTML(media.Accept(q.r))
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -29,7 +30,7 @@ func FirstPart(path string) string {
 func HookTag(address string, rest []string) (string, error) {
 	own := strings.Split(strings.Trim(address, "/"), "/")
 	rest, ok := withoutPrefix(rest, own[1:])
-	if !ok || len(rest) > mostHookParts {
+	if !ok || len(rest) > mostHookParts || slices.Contains(rest, "") {
 		return "", &netapi.Fault{Status: http.StatusNotFound, Text: "The path '/" + own[0] + "' was not found."}
 	}
 	tag := strings.Join(append([]string{"salt/netapi/hook"}, rest...), "/")
@@ -37,6 +38,12 @@ func HookTag(address string, rest []string) (string, error) {
 		return "", &netapi.Fault{Status: http.StatusBadRequest, Text: "The path of a hook must be a tag of an event"}
 	}
 	return tag, nil
+}
+
+// HookPath returns the path of a hook below its address, as HookTag has it.
+func HookPath(address string, rest []string) string {
+	rest, _ = withoutPrefix(rest, strings.Split(strings.Trim(address, "/"), "/")[1:])
+	return strings.Join(rest, "/")
 }
 
 func withoutPrefix(parts, prefix []string) ([]string, bool) {
