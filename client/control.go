@@ -30,21 +30,30 @@ func (l *Local) Control(
 	if err != nil {
 		return nil, err
 	}
+	done, _, err := l.finish(ctx, kind, load)
+	return done, err
+}
+
+// finish sends an order and waits for its end. It returns the job and the tag of its last event.
+func (l *Local) finish(ctx context.Context, kind string, load *data.Map) (done *data.Map, tag string, err error) {
 	if kind != "runner" { // a wheel function's result is the reply
-		return control(ctx, l.opts.Out, load)
+		done, err = control(ctx, l.opts.Out, load)
+		return done, done.Text("tag"), err
 	}
 	bus, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{
 		Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoMaster, err)
+		return nil, "", fmt.Errorf("%w: %w", ErrNoMaster, err)
 	}
 	defer bus.Close()
 	begun, err := control(ctx, l.opts.Out, load)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return await(ctx, bus, begun.Text("tag")+"/ret")
+	tag = begun.Text("tag") + "/ret"
+	done, err = await(ctx, bus, tag)
+	return done, tag, err
 }
 
 // Begin is Control without waiting for the end of a runner. The result is the id and the tag of the
@@ -56,12 +65,17 @@ func (l *Local) Begin(
 	if err != nil {
 		return nil, err
 	}
+	return l.begin(ctx, kind, load)
+}
+
+// begin sends an order, and returns its id and tag.
+func (l *Local) begin(ctx context.Context, kind string, load *data.Map) (*data.Map, error) {
 	begun, err := control(ctx, l.opts.Out, load)
 	if err != nil {
 		return nil, err
 	}
 	jid := begun.Text("jid")
-	return data.NewMap("jid", jid, "tag", eventbus.Tagify(tagOf(kind), jid)), nil
+	return data.NewMap("tag", eventbus.Tagify(tagOf(kind), jid), "jid", jid), nil
 }
 
 // tagOf returns the word for calls of a kind in the tags of their events.
@@ -74,18 +88,23 @@ func tagOf(kind string) string {
 
 // controlLoad returns an order for a runner or wheel function with the credentials of the user.
 func (l *Local) controlLoad(kind, fun string, args []any, kwargs *data.Map) (*data.Map, error) {
-	key, user, err := l.credentials()
-	if err != nil {
-		return nil, err
-	}
 	if args == nil {
 		args = []any{}
 	}
-	load := data.NewMap("cmd", kind, "fun", fun)
 	given := data.NewMap("arg", args, "kwarg", kwargs.Clone())
 	if kind == "runner" {
 		given = data.NewMap("kwarg", given)
 	}
+	return l.withLogin(kind, fun, given)
+}
+
+// withLogin returns an order with these arguments and the credentials of the user.
+func (l *Local) withLogin(kind, fun string, given *data.Map) (*data.Map, error) {
+	key, user, err := l.credentials()
+	if err != nil {
+		return nil, err
+	}
+	load := data.NewMap("cmd", kind, "fun", fun)
 	load.Update(given)
 	if load.Update(l.login); l.login.Len() == 0 {
 		load.Set("key", key)
@@ -149,23 +168,7 @@ func (l *Local) ControlLow(ctx context.Context, kind, fun string, low *data.Map)
 	if err != nil {
 		return nil, err
 	}
-	if kind != "runner" {
-		done, err := control(ctx, l.opts.Out, load)
-		return data.NewMap("tag", done.Value("tag"), "data", done), err
-	}
-	bus, err := eventbus.Dial(ctx, l.opts.Sockets, eventbus.ClientOptions{
-		Subscribe: eventbus.SubscribeOptions{Prefixes: []string{eventbus.Tagify("run") + "/"}},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoMaster, err)
-	}
-	defer bus.Close()
-	begun, err := control(ctx, l.opts.Out, load)
-	if err != nil {
-		return nil, err
-	}
-	tag := begun.Text("tag") + "/ret"
-	done, err := await(ctx, bus, tag)
+	done, tag, err := l.finish(ctx, kind, load)
 	return data.NewMap("tag", tag, "data", done), err
 }
 
@@ -176,34 +179,18 @@ func (l *Local) BeginLow(ctx context.Context, kind, fun string, low *data.Map) (
 	if err != nil {
 		return nil, err
 	}
-	begun, err := control(ctx, l.opts.Out, load)
-	if err != nil {
-		return nil, err
-	}
-	jid := begun.Text("jid")
-	return data.NewMap("tag", eventbus.Tagify(tagOf(kind), jid), "jid", jid), nil
+	return l.begin(ctx, kind, load)
 }
 
 // lowLoad returns an order with the login of l. The arguments of a runner are in the field kwarg,
 // those of a wheel function beside the login.
 func (l *Local) lowLoad(kind, fun string, low *data.Map) (*data.Map, error) {
-	key, user, err := l.credentials()
-	if err != nil {
-		return nil, err
-	}
-	load := data.NewMap("cmd", kind, "fun", fun)
-	if kind == "runner" {
-		load.Set("kwarg", low.Clone())
-	} else {
-		given := low.Clone()
+	given := data.NewMap("kwarg", low.Clone())
+	if kind != "runner" {
+		given = low.Clone()
 		for _, taken := range []string{"cmd", "fun", "key", "user", "token", "eauth", "username", "password"} {
 			given.Delete(taken)
 		}
-		load.Update(given)
 	}
-	if load.Update(l.login); l.login.Len() == 0 {
-		load.Set("key", key)
-		load.Set("user", user)
-	}
-	return load, nil
+	return l.withLogin(kind, fun, given)
 }

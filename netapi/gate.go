@@ -73,7 +73,13 @@ func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old 
 	if err != nil {
 		return nil, err
 	}
-	return g.sessions.add(old, token), nil
+	made, replaced := g.sessions.add(old, token)
+	if replaced != "" {
+		if err := g.Tokens.Delete(replaced); err != nil {
+			g.Log.Errorf("delete the token that a new login of %s replaces: %v", clip(token.User), err)
+		}
+	}
+	return made, nil
 }
 
 // MakeToken returns a token of the master for a login. As for Salt's POST /token, the client runner
@@ -138,12 +144,14 @@ func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from 
 	return token, nil
 }
 
-// Session returns the session with an id, and notes its use. The error is a *Fault.
-func (g *Gate) Session(id string) (*Session, error) {
-	if s := g.sessions.get(id); s != nil {
-		return s, nil
+// Session returns the session with an id for a request from an address, and notes its use. The error is
+// a *Fault: there is no such session, or its user may not come from there (api_acl).
+func (g *Gate) Session(id string, from netip.Addr) (*Session, error) {
+	s := g.sessions.get(id)
+	if s == nil || !g.Door.ACL.Allows(s.Token.User, from) {
+		return nil, fault(http.StatusUnauthorized, textNoSession)
 	}
-	return nil, fault(http.StatusUnauthorized, textNoSession)
+	return s, nil
 }
 
 // LogOut ends a session and deletes its token, which Salt leaves valid.
@@ -161,7 +169,7 @@ func (g *Gate) Valid(token string) bool {
 // Caller returns who sends a request with a token of the master, or with the id of a session where
 // such a token may stand. The error is a *Fault.
 func (g *Gate) Caller(credential string, from netip.Addr) (Caller, error) {
-	if s := g.sessions.get(credential); s != nil {
+	if s, err := g.Session(credential, from); err == nil {
 		return s.Caller(from), nil
 	}
 	t, err := g.find(credential)

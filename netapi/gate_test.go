@@ -3,6 +3,7 @@ package netapi
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -19,6 +20,7 @@ import (
 // A fakeMaster takes orders, and logins with the password "right".
 type fakeMaster struct {
 	orders []*data.Map
+	logins byte
 	tokens map[string]*data.Map
 	life   time.Duration
 	answer *Answer
@@ -29,7 +31,8 @@ func (m *fakeMaster) LogIn(_ context.Context, login *data.Map) (*data.Map, error
 	if login.Value("password") != "right" {
 		return nil, &Fault{Status: http.StatusUnauthorized, Text: textBadLogin}
 	}
-	token := strings.Repeat("ab", 31) + string("0123456789"[len(m.tokens)%10]) + "0"
+	m.logins++
+	token := strings.Repeat("ab", 31) + hex.EncodeToString([]byte{m.logins})
 	now := float64(time.Now().UnixNano()) / 1e9
 	t := data.NewMap("token", token, "name", login.Value("username"), "eauth", login.Value("eauth"), "start", now,
 		"expire", now+m.life.Seconds())
@@ -89,6 +92,12 @@ func TestSessionsEnd(t *testing.T) {
 		if err != nil || again.ID != first.ID || again.Token.Value == first.Token.Value {
 			t.Errorf("a second login has the session %v, %v", again, err)
 		}
+		if m.tokens[first.Token.Value] != nil {
+			t.Error("the token that a second login replaces is valid")
+		}
+		if bob, err := g.LogIn(t.Context(), login("bob", "right"), here, again.ID); err != nil || bob.ID == again.ID {
+			t.Errorf("a login has the session of another user: %v", err)
+		}
 		if other, err := g.LogIn(t.Context(), login("ann", "right"), here, strings.Repeat("a", 40)); err != nil ||
 			other.ID == strings.Repeat("a", 40) {
 			t.Errorf("the id of a client's choice became a session: %v", err)
@@ -99,7 +108,7 @@ func TestSessionsEnd(t *testing.T) {
 		if err := g.LogOut(again); err != nil || g.Valid(again.Token.Value) || m.tokens[again.Token.Value] != nil {
 			t.Errorf("the token lives on after the logout: %v", err)
 		}
-		_, err = g.Session(again.ID)
+		_, err = g.Session(again.ID, here)
 		wantFault(t, "session after the logout", err, 401, textNoSession)
 
 		m.life = 20 * time.Hour
@@ -109,12 +118,12 @@ func TestSessionsEnd(t *testing.T) {
 		}
 		for range 2 {
 			time.Sleep(9 * time.Hour)
-			if _, err := g.Session(s.ID); err != nil {
+			if _, err := g.Session(s.ID, here); err != nil {
 				t.Fatal("a session in use ends: ", err)
 			}
 		}
 		time.Sleep(2 * time.Hour)
-		_, err = g.Session(s.ID)
+		_, err = g.Session(s.ID, here)
 		wantFault(t, "session whose token has expired", err, 401, textNoSession)
 		if g.Valid(s.Token.Value) || !g.Until(s.Token.Value).Equal(time.Now()) {
 			t.Error("a token is valid after its end")
@@ -124,7 +133,7 @@ func TestSessionsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Hour)
-		_, err = g.Session(s.ID)
+		_, err = g.Session(s.ID, here)
 		wantFault(t, "session that was idle", err, 401, textNoSession)
 	})
 }
@@ -133,8 +142,8 @@ func TestSessionsAreLimited(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	s := newSessions(func() time.Time { return now })
 	token := Token{User: "ann", Expire: now.Add(time.Hour)}
-	first := s.add("", token)
-	other := s.add("", Token{User: "bob", Expire: token.Expire})
+	first, _ := s.add("", token)
+	other, _ := s.add("", Token{User: "bob", Expire: token.Expire})
 	for range mostSessionsPerUser {
 		now = now.Add(time.Millisecond)
 		s.add("", token)
@@ -217,6 +226,15 @@ func TestACLCountsOnEveryWayIn(t *testing.T) {
 		if _, err := g.LogIn(t.Context(), login("ann", "right"), here, ""); err != nil {
 			t.Error(err)
 		}
+		session, err := g.LogIn(t.Context(), login("ann", "right"), here, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere := netip.MustParseAddr("10.0.0.9")
+		_, err = g.Session(session.ID, elsewhere)
+		wantFault(t, "a session from another address", err, 401, textNoSession)
+		_, err = g.Caller(session.ID, elsewhere)
+		wantFault(t, "its stream from another address", err, 401, textNoSession)
 		for _, name := range []string{"bob", "eve"} {
 			_, err := g.LogIn(t.Context(), login(name, "right"), here, "")
 			wantFault(t, name, err, 401, textNoSession)

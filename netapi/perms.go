@@ -7,9 +7,9 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// Perms returns the rights of the user of a token as an answer to a login lists them: those of the
-// user, of '*' and of their groups in external_auth, each once; texts first, in order, then the
-// others by their Python text. Without any it is an empty dictionary, as Salt's
+// Perms returns the rights that the answer to a login lists: those of the user, of '*' and of the
+// user's groups in external_auth. Each is there once. Texts come first, sorted; then the others, by
+// their Python text. Without rights it is an empty dictionary, as in Salt
 // (salt/netapi/rest_cherrypy/app.py, Login.POST).
 func (g *Gate) Perms(t Token) any {
 	system, _ := g.External.Value(t.Eauth).(*data.Map)

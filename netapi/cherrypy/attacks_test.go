@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,7 +84,7 @@ func expiredTokens(t *testing.T, s *netapitest.Site) {
 		s.Do(t, "GET", path, "", "X-Auth-Token", session, "Accept", "*/*").Want(t, "GET "+path, 401, "")
 	}
 	session = s.LogIn(t, "saltdev")
-	held, err := s.Gate.Session(session)
+	held, err := s.Gate.Session(session, netip.MustParseAddr("127.0.0.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func expiredTokens(t *testing.T, s *netapitest.Site) {
 	delete(s.Tokens, "saltdev")
 	stream, body := openStream(t, s, session)
 	defer stream()
-	held, err = s.Gate.Session(session)
+	held, err = s.Gate.Session(session, netip.MustParseAddr("127.0.0.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,6 +190,10 @@ func outsidePaths(t *testing.T, s *netapitest.Site) {
 func otherOrigins(t *testing.T, s *netapitest.Site) {
 	login := `{"username": "saltdev", "password": "saltdev", "eauth": "file"}`
 	got := s.Do(t, "POST", "/login", login, "Content-Type", asJSON, "Origin", "http://evil.example")
+	if got.Header.Get("Set-Cookie") != "" {
+		t.Error("a page of another origin logs its visitor in")
+	}
+	got = s.Do(t, "POST", "/login", login, "Content-Type", asJSON)
 	cookie := got.Header.Get("Set-Cookie")
 	for _, flag := range []string{"HttpOnly", "SameSite=Strict", "Path=/"} {
 		if !strings.Contains(cookie, flag) {

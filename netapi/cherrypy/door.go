@@ -3,9 +3,9 @@
 //
 //	handler, err := cherrypy.New(cherrypy.Options{Gate: gate, Door: section, Hub: hub, Fire: fire, Log: log})
 //
-// docs/api.md lists where it answers better than the original: wrong requests are 400 where Salt
-// fails with 500, what an Accept header rules out is refused before anything runs, and no answer
-// grants other origins access unless cors_origin names them.
+// docs/api.md lists where it answers better than the original. Wrong requests are 400 where Salt fails
+// with 500. What an Accept header rules out is refused before anything runs. Pages of other origins
+// have no access unless cors_origin names them.
 package cherrypy
 
 import (
@@ -309,7 +309,7 @@ func (q *request) enter() error {
 	if !needs {
 		return nil
 	}
-	s, err := q.Gate.Session(web.Credential(q.r))
+	s, err := q.Gate.Session(web.Credential(q.r), q.from)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // keys returns the keys of minions: the lists by state, or the fingerprints of those that a glob
 // matches.
 func keys(q *request) error {
-	s, err := q.Gate.Session(web.Credential(q.r))
+	s, err := q.Gate.Session(web.Credential(q.r), q.from)
 	if err != nil && q.Door.Sessions {
 		return err
 	}

@@ -14,17 +14,24 @@ func pleaseLogIn(q *request) error {
 	return q.answer(http.StatusOK, data.NewMap("status", nil, "return", "Please log in"))
 }
 
-// logIn makes a session.
+// logIn makes a session. A page of another origin gets no cookie, so that it cannot log its visitor in as
+// somebody else, and no session of its visitor's.
 func logIn(q *request) error {
 	low, err := q.body.Low()
 	if err != nil || len(low) == 0 {
 		return &netapi.Fault{Status: http.StatusUnauthorized, Text: "Could not authenticate using provided credentials", Err: err}
 	}
-	s, err := q.Gate.LogIn(q.r.Context(), low[0], q.from, web.Credential(q.r))
+	own, old := q.origins.Check(q.r) == nil, ""
+	if own {
+		old = web.Credential(q.r)
+	}
+	s, err := q.Gate.LogIn(q.r.Context(), low[0], q.from, old)
 	if err != nil {
 		return err
 	}
-	web.SetCookie(q.w, q.r, s.ID, 36000)
+	if own {
+		web.SetCookie(q.w, q.r, s.ID, 36000)
+	}
 	q.w.Header().Set("X-Auth-Token", s.ID)
 	t := s.Token
 	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", s.ID, "expire", seconds(t.Expire),

@@ -15,9 +15,9 @@
 // followed, the nesting, the digits of a number and the fields of a form are limited too.
 //
 // The behaviour follows rest_cherrypy of Salt 3006 (salt/netapi/rest_cherrypy/app.py) and the tool
-// accept of CherryPy 18.8.0. It differs where Salt's is a fault: the body's limit is enforced, bad
-// YAML and chunks that are no objects are the client's errors (400), and errors are JSON for the
-// clients that ask for JSON, without a traceback and without the server's version.
+// accept of CherryPy 18.8.0. It differs where Salt has a fault. The limit of a body is enforced.
+// Bad YAML, and chunks that are no objects, are errors of the client (400). Errors are JSON for
+// clients that ask for JSON, and have neither a traceback nor the server's version.
 package media
 
 import "fmt"

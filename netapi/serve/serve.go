@@ -5,9 +5,9 @@
 //	s, err := serve.New(port, serve.Options{Name: "rest_cherrypy", Door: door, Handler: h, Log: log})
 //	err = s.Run(ctx)                          // serves until ctx ends
 //
-// The limits: a request header arrives within 10 s, a body within 60 s and one more second for each
-// KiB, and a client that accepts no bytes for 60 s is disconnected. Connections without a request
-// are closed after 60 s. There may be 2,000 connections besides the streams of max_streams, and from
+// These are the limits. A request header arrives within 10 s, and a body within 60 s and one more
+// second for each KiB. A client that accepts no bytes for 60 s is disconnected. Connections without a
+// request are closed after 60 s. There may be 2,000 connections besides the streams of max_streams, and from
 // one address 500 besides those of max_streams_per_user. Addresses of IPv6 count by their /64, and
 // those of this host are not limited, because a proxy may stand there.
 //

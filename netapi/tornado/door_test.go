@@ -211,9 +211,11 @@ func testBetter(t *testing.T, s *netapitest.Site) {
 		status                  int
 		text                    string
 	}{
-		{"no body is the client's mistake; Salt fails", "POST", "/", "", []string{"X-Auth-Token", token}, 400, "Lowstates must be a list"},
+		{"no body is the client's mistake; Salt fails", "POST", "/", "",
+			[]string{"X-Auth-Token", token}, 400, "Lowstates must be a list"},
 		{"so is a chunk that is no object", "POST", "/", `["x"]`, []string{"X-Auth-Token", token}, 400, "item 1 is none"},
-		{"so is a missing target", "POST", "/", `{"client": "local", "fun": "test.ping"}`, []string{"X-Auth-Token", token}, 400, "lacks the field tgt"},
+		{"so is a missing target", "POST", "/", `{"client": "local", "fun": "test.ping"}`,
+			[]string{"X-Auth-Token", token}, 400, "lacks the field tgt"},
 		{"so is a missing function", "POST", "/", `{"client": "runner"}`, []string{"X-Auth-Token", token}, 400, "lacks the field fun"},
 		{"so is a kind of target that is none", "POST", "/", `{"client": "local", "tgt": "m1", "fun": "test.ping", "tgt_type": "x"}`,
 			[]string{"X-Auth-Token", token}, 400, "There is no kind of target"},

@@ -3,6 +3,7 @@ package netapitest
 import (
 	"encoding/base64"
 	"encoding/json"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -139,7 +140,7 @@ func (s *Site) ShortSession(t *testing.T, name string) string {
 		"Content-Type", "application/json")
 	id := got.Header.Get("X-Auth-Token")
 	for name == "shorty" {
-		if _, err := s.Gate.Session(id); err != nil {
+		if _, err := s.Gate.Session(id, netip.MustParseAddr("127.0.0.1")); err != nil {
 			break
 		}
 		time.Sleep(50 * time.Millisecond) // the master's token has its own clock
