@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/brineproject/brine/data"
@@ -205,14 +206,26 @@ func (l *Local) driveBatch(
 	if err == nil {
 		err = e.Work(ctx, false)
 	}
-	names, isList := r.Target.([]any)
 	switch {
 	case errors.Is(err, batch.ErrNobody):
 		return nil, &NoMinionsError{Text: NobodyMatched}
 	case enough():
 		return nil, nil
-	case err == nil && isList:
-		return data.Texts(names), nil
+	case err != nil:
+		return nil, err
 	}
-	return nil, err
+	return r.Named(), nil
+}
+
+// Named returns the minions that the target names: those of a list.
+func (r Request) Named() []string {
+	switch target := r.Target.(type) {
+	case []any:
+		return data.Texts(target)
+	case string:
+		if r.Kind == "list" {
+			return strings.FieldsFunc(target, func(c rune) bool { return c == ',' || c == ' ' })
+		}
+	}
+	return nil
 }

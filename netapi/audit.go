@@ -9,8 +9,8 @@ import (
 	"github.com/brineproject/brine/data"
 )
 
-// An Audit writes one line for each login and order: who, from where, what, on how many minions, and
-// how it ended. It never has passwords, tokens or arguments.
+// An Audit writes one line for each login and order: who, from where, what, and how it ended; for orders
+// to minions also how many minions the answer is about. It never has passwords, tokens or arguments.
 type Audit struct{ Log logrus.FieldLogger }
 
 func (a *Audit) login(user string, from netip.Addr, err error) {
@@ -34,7 +34,7 @@ func (a *Audit) order(user string, from netip.Addr, low *data.Map, answer *Answe
 	if target := low.Value("tgt"); target != nil {
 		fields["target"] = clip(textsOf(target))
 	}
-	if answer != nil {
+	if answer != nil && strings.HasPrefix(low.Text("client"), "local") {
 		fields["minions"] = answer.minions()
 	}
 	if err != nil {

@@ -3,7 +3,10 @@ package netapi
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 )
 
 // A Fault is why a request is not served: a status of HTTP and a text for the client. The texts that
@@ -12,6 +15,8 @@ type Fault struct {
 	Status int
 	Text   string
 	Err    error // the reason, for the log; may be nil
+	// RetryAfter is when it is worth to try again, for the header of that name; 0 says nothing.
+	RetryAfter time.Duration
 }
 
 // Error returns the text for the client and the reason.
@@ -24,6 +29,13 @@ func (f *Fault) Error() string {
 
 // Unwrap returns the reason.
 func (f *Fault) Unwrap() error { return f.Err }
+
+// SetHeaders sets the headers that the answer to a fault has.
+func (f *Fault) SetHeaders(h http.Header) {
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(f.RetryAfter.Seconds()))))
+	}
+}
 
 func fault(status int, format string, args ...any) *Fault {
 	return &Fault{Status: status, Text: fmt.Sprintf(format, args...)}
@@ -51,4 +63,9 @@ const (
 	textLate       = "The gateway server did not receive a timely response"
 	textBadToken   = "Invalid token"
 	textBadAddress = "Bad IP"
+	textBusy       = "Another login of this user is being checked"
+	textGone       = "The client has gone"
 )
+
+// statusGone is the status of a request whose client has not waited for the answer, as nginx logs it.
+const statusGone = 499

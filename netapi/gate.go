@@ -23,6 +23,7 @@ type Options struct {
 	// External is the option external_auth, for the rights that an answer to a login lists.
 	External *data.Map
 	Audit    *Audit // nil writes none
+	Pace     *Pace  // of the logins of all doors; nil means one of its own
 	Now      func() time.Time
 	Log      logrus.FieldLogger
 }
@@ -38,7 +39,8 @@ type Tokens interface {
 type Gate struct {
 	Options
 	sessions *sessions
-	pace     *pace
+	lives    *lives
+	orders   *orders
 }
 
 // NewGate returns a Gate.
@@ -46,7 +48,12 @@ func NewGate(o Options) *Gate {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Gate{Options: o, sessions: newSessions(o.Now), pace: newPace(o.Now)}
+	if o.Pace == nil {
+		o.Pace = NewPace(o.Now)
+	}
+	g := &Gate{Options: o, sessions: newSessions(o.Now), orders: newOrders(o.Door)}
+	g.lives = &lives{now: o.Now, ask: g.Valid, known: map[string]life{}}
+	return g
 }
 
 // A Caller is who sends a request, and from where. A request without a login has no user.
@@ -78,6 +85,7 @@ func (g *Gate) LogIn(ctx context.Context, login *data.Map, from netip.Addr, old 
 		if err := g.Tokens.Delete(replaced); err != nil {
 			g.Log.Errorf("delete the token that a new login of %s replaces: %v", clip(token.User), err)
 		}
+		g.lives.forget(replaced)
 	}
 	return made, nil
 }
@@ -117,7 +125,7 @@ func (g *Gate) enabled(client string) error {
 
 // askToken asks the master for a token. Wrong logins take longer from one to the next.
 func (g *Gate) askToken(ctx context.Context, login *data.Map, user string, from netip.Addr) (Token, error) {
-	done, err := g.pace.enter(ctx, user, from)
+	done, err := g.Pace.enter(ctx, login, from)
 	if err != nil {
 		return Token{}, err
 	}
@@ -157,7 +165,9 @@ func (g *Gate) Session(id string, from netip.Addr) (*Session, error) {
 // LogOut ends a session and deletes its token, which Salt leaves valid.
 func (g *Gate) LogOut(s *Session) error {
 	g.sessions.end(s.ID)
-	return g.Tokens.Delete(s.Token.Value)
+	err := g.Tokens.Delete(s.Token.Value)
+	g.lives.forget(s.Token.Value)
+	return err
 }
 
 // Valid reports whether the token of a caller still counts: it is there and has not expired.
@@ -165,6 +175,10 @@ func (g *Gate) Valid(token string) bool {
 	_, err := g.find(token)
 	return err == nil
 }
+
+// Lives is Valid for what asks often, as streams do: an answer counts for a second, but not beyond the
+// logout.
+func (g *Gate) Lives(token string) bool { return g.lives.valid(token) }
 
 // Caller returns who sends a request with a token of the master, or with the id of a session where
 // such a token may stand. The error is a *Fault.
@@ -224,7 +238,7 @@ func (g *Gate) Order(ctx context.Context, c Caller, low *data.Map) (*Answer, err
 	who, err := g.check(&c, low)
 	var answer *Answer
 	if err == nil {
-		answer, err = g.paced(ctx, c, low)
+		answer, err = g.paced(ctx, c, low, who)
 	}
 	g.Audit.order(who, c.From, low, answer, err)
 	return answer, err
@@ -267,16 +281,27 @@ func (g *Gate) check(c *Caller, low *data.Map) (who string, err error) {
 	return who, nil
 }
 
-// paced carries out a chunk. Wrong passwords in chunks are slowed down as those of logins are.
-func (g *Gate) paced(ctx context.Context, c Caller, low *data.Map) (*Answer, error) {
+// paced carries out a chunk, unless too many are under way. Wrong passwords in chunks are slowed down as
+// those of logins are.
+func (g *Gate) paced(ctx context.Context, c Caller, low *data.Map, who string) (*Answer, error) {
 	if data.Truth(low.Value("token")) {
-		return g.Master.Order(ctx, low)
+		return g.limited(ctx, "user "+who, low)
 	}
-	done, err := g.pace.enter(ctx, low.Text("username"), c.From)
+	done, err := g.Pace.enter(ctx, low, c.From)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := g.Master.Order(ctx, low)
+	answer, err := g.limited(ctx, "address "+Network(c.From).Addr().String(), low) // the name is not proved yet
 	done(outcomeOf(err))
 	return answer, err
+}
+
+// limited carries out a chunk, which counts for whom it names.
+func (g *Gate) limited(ctx context.Context, who string, low *data.Map) (*Answer, error) {
+	leave, err := g.orders.enter(who)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return g.Master.Order(ctx, low)
 }

@@ -205,17 +205,6 @@ func TestOnlyARightPasswordClearsMistakes(t *testing.T) {
 	})
 }
 
-func TestMistakesAreForgotten(t *testing.T) {
-	now := time.Unix(1e9, 0)
-	p := newPace(func() time.Time { return now })
-	for i := range mostOffenders + 10 {
-		p.note(offender{from: netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})}, wrongLogin)
-	}
-	if len(p.known) > mostOffenders {
-		t.Errorf("%d mistakes are kept", len(p.known))
-	}
-}
-
 // TestACLCountsOnEveryWayIn checks api_acl, which Salt checks at POST /login alone.
 func TestACLCountsOnEveryWayIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -249,10 +238,26 @@ func TestACLCountsOnEveryWayIn(t *testing.T) {
 			_, err = g.Caller(token.Text("token"), here)
 			wantFault(t, name+" with a token for a stream", err, 401, textNoSession)
 		}
+		for _, name := range []string{"BOB", " bob", "bob ", "ｂｏｂ", "bo\u00adb"} { // LDAP takes them for bob
+			low := login(name, "right")
+			low.Update(data.NewMap("client", "local", "tgt", "*", "fun", "test.ping"))
+			_, err := g.Order(t.Context(), Caller{From: netip.MustParseAddr("10.0.0.2")}, low)
+			wantFault(t, "bob as "+name, err, 401, textNoSession)
+		}
 		if len(m.orders) != 0 {
 			t.Errorf("the master got %v", m.orders)
 		}
 	})
+}
+
+func TestNamesOfTheACLInTwoSpellings(t *testing.T) {
+	d := &Door{}
+	readACL(&reader{}, d, nil, data.NewMap("users", data.NewMap("Ann", []any{"10.0.0.0/8"}, "ann", []any{"10.0.0.1"})))
+	for from, want := range map[string]bool{"10.0.0.1": true, "10.0.0.2": false, "127.0.0.1": false} {
+		if got := d.ACL.Allows("ann", netip.MustParseAddr(from)); got != want {
+			t.Errorf("ann from %s: %v", from, got)
+		}
+	}
 }
 
 func TestOrdersAreChecked(t *testing.T) {

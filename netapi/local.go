@@ -112,7 +112,11 @@ func (o *order) returns(ctx context.Context, r client.Request) (*Answer, error) 
 	}
 	j, err := o.client.Publish(ctx, r)
 	if err != nil {
-		return nobody(err)
+		answer, err := nobody(err)
+		if answer != nil {
+			answer.Missing = someOf(keyless(r))
+		}
+		return answer, err
 	}
 	full := data.Truth(o.low.Value("full_return"))
 	values, missing := data.NewMap(), data.NewMap()
@@ -147,6 +151,15 @@ func nobody(err error) (*Answer, error) {
 		return nil, because(http.StatusServiceUnavailable, err, none.Text)
 	}
 	return &Answer{Items: []any{data.NewMap()}}, nil
+}
+
+// keyless returns the minions that a list names, with the reason why none of them has got the job.
+func keyless(r client.Request) *data.Map {
+	m := data.NewMap()
+	for _, id := range r.Named() {
+		m.Set(id, reasonText(client.Result{Reason: client.NoKey}))
+	}
+	return m
 }
 
 func someOf(m *data.Map) *data.Map {
@@ -284,17 +297,19 @@ func (o *order) batch(ctx context.Context) (*Answer, error) {
 	}
 	plan := batch.Plan{Size: parsed, Wait: pause, Failhard: data.Truth(o.low.Value("failhard")), Timeout: w.Timeout,
 		Gather: w.Gather}
-	t := &batchTaker{missing: data.NewMap(), failhard: plan.Failhard}
-	keyless, err := o.client.RunBatch(ctx, r, size, plan, t, func() bool { return t.over })
+	t := &batchTaker{missing: data.NewMap(), known: map[string]bool{}, failhard: plan.Failhard}
+	without, err := o.client.RunBatch(ctx, r, size, plan, t, func() bool { return t.over })
 	if err != nil {
 		answer, err := nobody(err)
 		if answer != nil {
-			answer.Items = []any{}
+			answer.Items, answer.Missing = []any{}, someOf(keyless(r))
 		}
 		return answer, err
 	}
-	for _, id := range keyless {
-		t.missing.Set(id, "it has no accepted key")
+	for _, id := range without {
+		if !t.known[id] { // a Salt master does not say which those are: it is the whole list
+			t.missing.Set(id, reasonText(client.Result{Reason: client.NoKey}))
+		}
 	}
 	return &Answer{Items: t.items, Missing: someOf(t.missing)}, nil
 }
@@ -303,6 +318,7 @@ func (o *order) batch(ctx context.Context) (*Answer, error) {
 type batchTaker struct {
 	items    []any
 	missing  *data.Map
+	known    map[string]bool // minions with a key
 	failhard bool
 	over     bool
 }
@@ -328,8 +344,13 @@ func (t *batchTaker) Answered(r batch.Return) {
 		return
 	}
 	t.items = append(t.items, data.NewMap(r.Minion, load.Value("return")))
+	t.known[r.Minion] = true
+	t.missing.Delete(r.Minion) // it was late
 	t.over = t.over || t.failhard && r.Retcode != 0
 }
 
 // Silent notes a minion that has not answered.
-func (t *batchTaker) Silent(id string) { t.missing.Set(id, "it does not answer") }
+func (t *batchTaker) Silent(id string) {
+	t.known[id] = true
+	t.missing.Set(id, reasonText(client.Result{Reason: client.NoResponse}))
+}

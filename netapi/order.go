@@ -32,6 +32,9 @@ type Master interface {
 	LogIn(ctx context.Context, login *data.Map) (*data.Map, error)
 }
 
+// mostPatience is how long an order may take, and the longest time that a chunk may ask for.
+const mostPatience = 24 * time.Hour
+
 // LocalOptions configure a Local.
 type LocalOptions struct {
 	// Client is how the programs of this host reach the master. All orders share Client.Out.
@@ -67,8 +70,13 @@ func (l *Local) LogIn(ctx context.Context, login *data.Map) (*data.Map, error) {
 
 // Order carries out one chunk.
 func (l *Local) Order(ctx context.Context, low *data.Map) (*Answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, mostPatience, errLate)
+	defer cancel()
 	c, err := client.Open(ctx, l.o.Client)
 	if err != nil {
+		if ctx.Err() != nil {
+			return nil, faultOf(ctx, ctx.Err())
+		}
 		return nil, because(http.StatusServiceUnavailable, err, textNoMaster)
 	}
 	defer c.Close()
@@ -125,6 +133,8 @@ func faultOf(ctx context.Context, err error) error {
 		return because(http.StatusUnauthorized, nil, refusal.Message)
 	case errors.As(err, &refusal):
 		return because(http.StatusBadRequest, nil, refusal.Message)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return because(statusGone, err, textGone)
 	case errors.Is(err, client.ErrNoMaster), errors.Is(err, client.ErrTimeout):
 		return because(http.StatusServiceUnavailable, err, textNoMaster)
 	case errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(ctx), errLate):
@@ -148,8 +158,8 @@ func isRefusal(name string) bool {
 		"TokenAuthenticationError", "UserAuthenticationError"}, name)
 }
 
-// errLate is the cause of a context that ended since a runner took too long.
-var errLate = errors.New("the runner has not ended within rest_timeout")
+// errLate is the cause of a context that ended since an order took too long.
+var errLate = errors.New("the order has not ended in time")
 
 // words returns the fields of a chunk that are arguments of a runner or wheel function.
 func (o *order) words(without ...string) *data.Map {
@@ -182,5 +192,5 @@ func (o *order) seconds(field string, otherwise time.Duration) (time.Duration, e
 	if n <= 0 {
 		return otherwise, nil
 	}
-	return time.Duration(min(n, 1e7) * float64(time.Second)), nil
+	return time.Duration(min(n, mostPatience.Seconds()) * float64(time.Second)), nil
 }

@@ -2,6 +2,9 @@ package netapi
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"net/netip"
@@ -9,6 +12,7 @@ import (
 	"time"
 
 	"github.com/brineproject/brine/client"
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/internal/clock"
 )
 
@@ -22,26 +26,43 @@ const (
 	mostOffenders = 10_000
 )
 
-// pace slows down the guessing of passwords.
-type pace struct {
-	now func() time.Time
+// A Pace slows down the guessing of passwords: each Gate that shares it counts the wrong logins of all.
+// IPv6 addresses count by their /64. It is safe for concurrent use.
+type Pace struct {
+	now    func() time.Time
+	secret []byte // of the digests of right logins
 
 	mu    sync.Mutex
-	known map[offender]*mistakes
+	known map[offender]*attempts
 }
 
+// An offender is a user with the network that the logins come from.
 type offender struct {
 	user string
-	from netip.Addr
+	from netip.Prefix
 }
 
-type mistakes struct {
-	n     int
+// attempts are the logins of one offender.
+type attempts struct {
+	wrong int
 	last  time.Time
 	until time.Time // no login before
+	// logins that are being checked, each of which may be wrong; ended is closed when one has ended
+	underWay int
+	ended    chan struct{}
+	// digest of the last right login, which is no guess; nil if there is none
+	right []byte
 }
 
-func newPace(now func() time.Time) *pace { return &pace{now: now, known: map[offender]*mistakes{}} }
+// NewPace returns a Pace. now may be nil.
+func NewPace(now func() time.Time) *Pace {
+	if now == nil {
+		now = time.Now
+	}
+	p := &Pace{now: now, secret: make([]byte, sha256.Size), known: map[offender]*attempts{}}
+	_, _ = rand.Read(p.secret) // it does not fail
+	return p
+}
 
 // An outcome is what an order or a login says of the password.
 type outcome int
@@ -67,62 +88,104 @@ func outcomeOf(err error) outcome {
 	return wrongLogin
 }
 
-// enter returns a function that must be told the outcome; it waits after a wrong login.
-// The error is a *Fault for a user who has made too many mistakes.
-func (p *pace) enter(ctx context.Context, user string, from netip.Addr) (done func(outcome), err error) {
-	who := offender{user, from.Unmap()}
-	if len(who.user) > 255 {
-		who.user = who.user[:255]
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m := p.known[who]; m != nil && p.now().Before(m.until) {
-		return nil, fault(http.StatusUnauthorized, textBadLogin)
+// enter returns a function that must be told the outcome of a login; it waits after a wrong one. Logins
+// that would make too many mistakes if all under way were wrong wait for their turn, so that it does not
+// help to send many at once. A repetition of the last right login need not wait. The error is a *Fault
+// for a user who has made too many mistakes, or whose turn does not come before ctx ends.
+func (p *Pace) enter(ctx context.Context, login *data.Map, from netip.Addr) (done func(outcome), err error) {
+	who := offender{sameName(clip(login.Text("username"))), Network(from)}
+	digest := p.digest(login)
+	for {
+		wait, err := p.begin(who, digest)
+		if err != nil {
+			return nil, err
+		}
+		if wait == nil {
+			break
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, because(http.StatusServiceUnavailable, context.Cause(ctx), textBusy)
+		}
 	}
 	return func(o outcome) {
-		if p.note(who, o); o == wrongLogin {
+		if p.end(who, digest, o); o == wrongLogin {
 			_ = clock.Sleep(ctx, mistakePause)
 		}
 	}, nil
 }
 
-func (p *pace) note(who offender, o outcome) {
+// digest returns a text that stands for a login. Nobody can find the password by it without the secret.
+func (p *Pace) digest(login *data.Map) []byte {
+	sum := hmac.New(sha256.New, p.secret)
+	for _, field := range loginFields() {
+		sum.Write([]byte(data.Repr(login.Value(field)) + "\n"))
+	}
+	return sum.Sum(nil)
+}
+
+// begin counts a login as under way, or returns a channel that is closed when it is time to try again.
+func (p *Pace) begin(who offender, digest []byte) (wait <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	a := p.known[who]
+	if a == nil {
+		p.makeRoom()
+		a = &attempts{last: p.now(), ended: make(chan struct{})}
+		p.known[who] = a
+	}
+	if a.underWay == 0 && p.now().Sub(a.last) >= mistakesCount {
+		a.wrong = 0
+	}
+	switch {
+	case p.now().Before(a.until):
+		return nil, fault(http.StatusUnauthorized, textBadLogin)
+	case a.underWay > 0 && a.wrong+a.underWay >= freeMistakes && !hmac.Equal(a.right, digest):
+		return a.ended, nil
+	}
+	a.underWay++
+	return nil, nil
+}
+
+// end counts a login that was under way.
+func (p *Pace) end(who offender, digest []byte, o outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.known[who]
+	a.underWay--
+	close(a.ended)
+	a.ended = make(chan struct{})
+	a.last = p.now()
 	switch o {
 	case unknownLogin:
-		return
 	case rightLogin:
-		delete(p.known, who)
-		return
-	}
-	m := p.known[who]
-	if m == nil {
-		p.makeRoom()
-		m = &mistakes{}
-		p.known[who] = m
-	}
-	m.n++
-	m.last = p.now()
-	if over := m.n - freeMistakes; over > 0 {
-		m.until = m.last.Add(min(longestPause, mistakePause<<min(over, 20)))
+		a.wrong, a.until, a.right = 0, time.Time{}, digest
+	case wrongLogin:
+		a.wrong++
+		if hmac.Equal(a.right, digest) {
+			a.right = nil // the password has changed
+		}
+		if over := a.wrong - freeMistakes; over > 0 {
+			a.until = a.last.Add(min(longestPause, mistakePause<<min(over, 20)))
+		}
 	}
 }
 
-// makeRoom forgets old mistakes, and any one if there are still too many.
-func (p *pace) makeRoom() {
-	if len(p.known) < mostOffenders {
-		return
-	}
-	for who, m := range p.known {
-		if p.now().Sub(m.last) >= mistakesCount {
-			delete(p.known, who)
+// makeRoom forgets old attempts, then those without a mistake, and then any.
+func (p *Pace) makeRoom() {
+	for _, mayGo := range []func(*attempts) bool{
+		func(a *attempts) bool { return p.now().Sub(a.last) >= mistakesCount },
+		func(a *attempts) bool { return a.wrong == 0 },
+		func(*attempts) bool { return true },
+	} {
+		for who, a := range p.known {
+			if len(p.known) < mostOffenders {
+				return
+			}
+			if a.underWay == 0 && mayGo(a) {
+				delete(p.known, who)
+			}
 		}
-	}
-	for who := range p.known {
-		if len(p.known) < mostOffenders {
-			return
-		}
-		delete(p.known, who)
 	}
 }

@@ -44,3 +44,17 @@ func (g *Gate) Perms(t Token) any {
 	}
 	return all
 }
+
+// ReadsAll reports whether a caller may read all events: where the door is not limited to own events, and
+// for users whose rights in external_auth have '.*' or '@events'.
+func (g *Gate) ReadsAll(c Caller) bool {
+	if !g.Door.OwnEvents {
+		return true
+	}
+	t, err := g.find(c.Token)
+	if err != nil {
+		return false
+	}
+	rights, _ := g.Perms(t).([]any)
+	return slices.Contains(rights, any(".*")) || slices.Contains(rights, any("@events"))
+}

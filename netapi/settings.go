@@ -54,6 +54,9 @@ type Door struct {
 	Websockets        bool         // of rest_tornado
 	MaxStreams        int          // max_streams: event streams at a time
 	MaxStreamsPerUser int
+	MaxOrders         int // max_orders: orders at a time; 0 means any number
+	MaxOrdersPerUser  int
+	OwnEvents         bool // events: own: users without wide rights read the events of their jobs alone
 }
 
 // A HookSecret is shared with a program that calls the hooks at and below a path (webhook_secrets). It
@@ -63,8 +66,9 @@ type HookSecret struct {
 	Secret string
 }
 
-// An ACL says from which addresses a user may come (api_acl).
-type ACL struct{ users map[string]allowed }
+// An ACL says from which addresses a user may come (api_acl). Names in another spelling, as LDAP takes
+// them, count as equal.
+type ACL struct{ users map[string][]allowed }
 
 type allowed struct {
 	all  bool
@@ -77,12 +81,21 @@ func (a *ACL) Allows(user string, from netip.Addr) bool {
 	if a == nil {
 		return true
 	}
-	rule, ok := a.users[user]
+	rules, ok := a.users[sameName(user)]
 	if !ok {
-		rule = a.users["*"]
+		rules = a.users["*"]
 	}
 	from = from.Unmap()
-	return rule.all || slices.ContainsFunc(rule.from, func(p netip.Prefix) bool { return p.Contains(from) })
+	for _, rule := range rules { // several for names that differ in their spelling
+		if !rule.allows(from) {
+			return false
+		}
+	}
+	return len(rules) > 0
+}
+
+func (a allowed) allows(from netip.Addr) bool {
+	return a.all || slices.ContainsFunc(a.from, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
 // ReadSettings reads the options of salt-api from those of a master. The findings are about what is
@@ -152,6 +165,13 @@ func cherrypyOptions() map[string]entry {
 		"max_streams_per_user": {read: func(r *reader, d *Door, path []any, v any) {
 			d.MaxStreamsPerUser = r.number(path, v, 1, 1_000_000, d.MaxStreamsPerUser)
 		}},
+		"max_orders": {read: func(r *reader, d *Door, path []any, v any) {
+			d.MaxOrders = r.number(path, v, 1, 1_000_000, d.MaxOrders)
+		}},
+		"max_orders_per_user": {read: func(r *reader, d *Door, path []any, v any) {
+			d.MaxOrdersPerUser = r.number(path, v, 1, 1_000_000, d.MaxOrdersPerUser)
+		}},
+		"events":            {read: readEvents},
 		"debug":             none("answers never have tracebacks"),
 		"thread_pool":       none("requests need no threads"),
 		"socket_queue_size": none("the system's limit counts"),
@@ -167,7 +187,8 @@ func tornadoOptions() map[string]entry {
 		"num_processes": {why: "one process uses all processors"}, "backlog": {why: "the system's limit counts"}}
 	for _, name := range []string{"port", "ssl_crt", "ssl_key", "ssl_client_ca", "disable_ssl", "debug",
 		"webhook_url", "webhook_disable_auth",
-		"cors_origin", "api_acl", "authorized_ips", "max_request_body_size", "max_streams", "max_streams_per_user"} {
+		"cors_origin", "api_acl", "authorized_ips", "max_request_body_size", "max_streams", "max_streams_per_user", "max_orders",
+		"max_orders_per_user", "events"} {
 		known[name] = all[name]
 	}
 	return known
@@ -219,7 +240,7 @@ func (r *reader) door(name string, opts *data.Map, known map[string]entry) *Door
 		return nil
 	}
 	d := &Door{Host: "0.0.0.0", WebhookURL: "/hook", MaxBody: 1 << 20, StaticPath: "/static", Sessions: true, AppPath: "/app",
-		Prefix: "/", MaxStreams: 2000, MaxStreamsPerUser: 1000}
+		Prefix: "/", MaxStreams: 2000, MaxStreamsPerUser: 1000, MaxOrders: 500, MaxOrdersPerUser: 100}
 	for key, value := range section.All() {
 		r.option(d, name, data.Str(key), value, known)
 	}
@@ -285,7 +306,7 @@ func flag(field func(d *Door) *bool) func(*reader, *Door, []any, any) {
 func readACL(r *reader, d *Door, path []any, v any) {
 	section, _ := v.(*data.Map)
 	users, _ := section.Value("users").(*data.Map)
-	d.ACL = &ACL{users: map[string]allowed{}}
+	d.ACL = &ACL{users: map[string][]allowed{}}
 	if users.Len() == 0 {
 		r.doubt(path, "names no users, so that nobody can log in", "write api_acl: {users: {NAME: [ADDRESS]}}")
 		return
@@ -305,7 +326,8 @@ func readACL(r *reader, d *Door, path []any, v any) {
 			}
 			rule.from = append(rule.from, p)
 		}
-		d.ACL.users[data.Str(name)] = rule
+		same := sameName(data.Str(name))
+		d.ACL.users[same] = append(d.ACL.users[same], rule)
 	}
 }
 
@@ -341,6 +363,16 @@ func readAddresses(r *reader, d *Door, path []any, v any) {
 			continue
 		}
 		d.Addresses = append(d.Addresses, a.Unmap())
+	}
+}
+
+func readEvents(r *reader, d *Door, path []any, v any) {
+	switch v {
+	case "all":
+	case "own":
+		d.OwnEvents = true
+	default:
+		r.wrong(path, "must be all or own, not "+data.Repr(v), "")
 	}
 }
 

@@ -1,0 +1,151 @@
+package netapi
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/brineproject/brine/data"
+)
+
+// A slowMaster takes a second to check a password.
+type slowMaster struct {
+	*fakeMaster
+	mu      sync.Mutex
+	guesses int
+	now     int
+	most    int // logins at a time
+}
+
+func (m *slowMaster) LogIn(ctx context.Context, login *data.Map) (*data.Map, error) {
+	m.mu.Lock()
+	m.guesses++
+	m.now++
+	m.most = max(m.most, m.now)
+	m.mu.Unlock()
+	time.Sleep(time.Second)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now--
+	return m.fakeMaster.LogIn(ctx, login)
+}
+
+// TestParallelGuessesCount sends many wrong logins at once: the pause must hold as if they came one after
+// the other.
+func TestParallelGuessesCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, fake, _ := newGate(&Door{})
+		m := &slowMaster{fakeMaster: fake}
+		g.Master = m
+		var all sync.WaitGroup
+		for range 200 {
+			all.Go(func() {
+				_, err := g.LogIn(t.Context(), login("ann", "wrong"), here, "")
+				wantFault(t, "a guess", err, 401, textBadLogin)
+			})
+		}
+		all.Wait()
+		if m.guesses != freeMistakes+1 || m.most > freeMistakes {
+			t.Errorf("the master has checked %d passwords, %d at a time", m.guesses, m.most)
+		}
+	})
+}
+
+// TestRightLoginsDoNotWait checks that a program that sends many orders with its password is not slowed
+// down.
+func TestRightLoginsDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, fake, _ := newGate(&Door{})
+		m := &slowMaster{fakeMaster: fake}
+		g.Master = m
+		if _, err := g.LogIn(t.Context(), login("ann", "right"), here, ""); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if _, err := g.LogIn(t.Context(), login("ann", "right"), here, ""); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("20 right logins take %v", took)
+		}
+	})
+}
+
+func TestAWaitingLoginEndsWithItsRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(nil)
+		for range freeMistakes {
+			if _, err := p.enter(t.Context(), login("ann", "x"), here); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := p.enter(ctx, login("ann", "x"), here)
+		wantFault(t, "a login that waits", err, http.StatusServiceUnavailable, textBusy)
+	})
+}
+
+// TestThePauseKnowsItsUser checks that another spelling, another address of the same network and another
+// door are no way around the pause.
+func TestThePauseKnowsItsUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, _, _ := newGate(&Door{})
+		other, _, _ := newGate(&Door{})
+		first.Pace = NewPace(nil)
+		other.Pace = first.Pace
+		for i := range freeMistakes + 1 {
+			from := netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 15: byte(i)})
+			name := []string{"ann", "ANN", " ann"}[i%3]
+			_, _ = first.LogIn(t.Context(), login(name, "wrong"), from, "")
+		}
+		for _, from := range []string{"2001:db8::ff", "2001:db8:0:0:1::"} {
+			_, err := other.LogIn(t.Context(), login("Ann", "right"), netip.MustParseAddr(from), "")
+			wantFault(t, "within the pause from "+from, err, 401, textBadLogin)
+		}
+		if _, err := other.LogIn(t.Context(), login("ann", "right"), netip.MustParseAddr("2001:db8:0:1::1"), ""); err != nil {
+			t.Error("from another network: ", err)
+		}
+	})
+}
+
+func TestMistakesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(nil)
+		who := func(i int) offender {
+			return offender{from: Network(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))}
+		}
+		mistake := func(i int, o outcome) {
+			t.Helper()
+			if wait, err := p.begin(who(i), nil); wait != nil || err != nil {
+				t.Fatal(wait, err)
+			}
+			p.end(who(i), nil, o)
+		}
+		mistake(0, wrongLogin)
+		for i := range mostOffenders + 10 {
+			mistake(i+1, unknownLogin)
+		}
+		if len(p.known) > mostOffenders || p.known[who(0)] == nil {
+			t.Errorf("%d attempts are kept; that with a mistake is there: %v", len(p.known), p.known[who(0)] != nil)
+		}
+		for range freeMistakes - 1 {
+			mistake(0, wrongLogin)
+		}
+		time.Sleep(mistakesCount)
+		mistake(0, wrongLogin)
+		if a := p.known[who(0)]; a.wrong != 1 {
+			t.Errorf("%d mistakes count after an hour", a.wrong)
+		}
+	})
+}
