@@ -114,7 +114,7 @@ func FuzzState(f *testing.F) {
 	f.Add("salt/presence/present", []byte("\x81\xa7present\x92\xa1m\x01"))
 	f.Add("a/job/b/ret/c\na/job/b/ret/d", []byte("\x82\xa6return\xc0\xa3fun\xacgrains.items"))
 	f.Fuzz(func(t *testing.T, tags string, raw []byte) {
-		hub, s := New(Options{MaxEvents: 1}), newState(2000)
+		hub, s := New(Options{MaxEvents: 1}), newState(2000, newBudget(1<<30))
 		for tag := range strings.SplitSeq(tags, "\n") {
 			texts, _ := s.process(Item{newEntry(hub, eventbus.Event{Tag: tag, Data: data.Raw(raw)})})
 			for _, text := range texts {

@@ -3,6 +3,7 @@ package stream
 import (
 	"cmp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/brineproject/brine/data"
 )
@@ -14,9 +15,26 @@ type state struct {
 	jobs, minions shelf
 }
 
-func newState(bytes int) *state {
+// newState returns an empty state. bytes limits its jobs, and its minions, and all the states of a budget
+// together.
+func newState(bytes int, all *budget) *state {
 	limit := cmp.Or(bytes, 1<<20)
-	return &state{newShelf(limit), newShelf(limit)}
+	return &state{newShelf(limit, all), newShelf(limit, all)}
+}
+
+// close forgets everything.
+func (s *state) close() {
+	s.jobs.clear()
+	s.minions.clear()
+}
+
+// A budget is the size that several states may have together.
+type budget struct{ left atomic.Int64 }
+
+func newBudget(bytes int) *budget {
+	b := &budget{}
+	b.left.Store(int64(bytes))
+	return b
 }
 
 // process returns the texts to send for an event, and minions whose grains are wanted.
@@ -192,10 +210,17 @@ type shelf struct {
 	sizes   map[string]int
 	size    int
 	limit   int
+	all     *budget
 }
 
-func newShelf(limit int) shelf {
-	return shelf{entries: data.NewMap(), sizes: map[string]int{}, limit: limit}
+func newShelf(limit int, all *budget) shelf {
+	return shelf{entries: data.NewMap(), sizes: map[string]int{}, limit: limit, all: all}
+}
+
+// resize counts n more bytes.
+func (s *shelf) resize(n int) {
+	s.size += n
+	s.all.left.Add(int64(-n))
 }
 
 // entry returns the map of id, or an empty one.
@@ -207,17 +232,20 @@ func (s *shelf) entry(id string) *data.Map {
 }
 
 // put stores the map of id, whose size is size bytes, and drops the oldest others while all together
-// are over the limit.
+// are over the limit, or all shelves over the budget. Without any others it drops this one.
 func (s *shelf) put(id string, m *data.Map, size int) {
 	s.entries.Set(id, m)
-	s.size += size - s.sizes[id]
+	s.resize(size - s.sizes[id])
 	s.sizes[id] = size
-	for i := 0; s.size > s.limit && i < s.entries.Len(); {
+	for i := 0; (s.size > s.limit || s.all.left.Load() < 0) && i < s.entries.Len(); {
 		if oldest, _ := s.entries.At(i); oldest != id {
 			s.remove(oldest.(string))
 		} else {
 			i++
 		}
+	}
+	if s.all.left.Load() < 0 {
+		s.remove(id)
 	}
 }
 
@@ -235,8 +263,11 @@ func (s *shelf) retain(keep func(id string) bool) bool {
 
 func (s *shelf) remove(id string) {
 	s.entries.Delete(id)
-	s.size -= s.sizes[id]
+	s.resize(-s.sizes[id])
 	delete(s.sizes, id)
 }
 
-func (s *shelf) clear() { *s = newShelf(s.limit) }
+func (s *shelf) clear() {
+	s.resize(-s.size)
+	*s = newShelf(s.limit, s.all)
+}

@@ -90,7 +90,7 @@ func checkState(t *testing.T, s *state, cases []stateCase) (joined []string) {
 
 func TestStateOfMinions(t *testing.T) {
 	ret := []any{"fun", "grains.items", "return", "G", "retcode", int64(0), "success", true}
-	joined := checkState(t, newState(0), []stateCase{
+	joined := checkState(t, newState(0, newBudget(1<<30)), []stateCase{
 		{"salt/key", []any{"act", "accept", "id", "m1"}, []string{`{"minions": [{"id": "m1"}]}`}},
 		{"salt/key", []any{"act", "pend", "id", "m9"}, []string{`{"minions": [{"id": "m1"}]}`}},
 		{"salt/job/1/ret/m2", ret, []string{
@@ -106,7 +106,7 @@ func TestStateOfMinions(t *testing.T) {
 }
 
 func TestStateForgetsMinionsWhenAllAreAskedForGrains(t *testing.T) {
-	checkState(t, newState(0), []stateCase{
+	checkState(t, newState(0, newBudget(1<<30)), []stateCase{
 		{"salt/key", []any{"act", "accept", "id", "m1"}, []string{`{"minions": [{"id": "m1"}]}`}},
 		{"salt/job/1/new", []any{"jid", "1", "minions", []any{}, "fun", "grains.items", "tgt", "*",
 			"tgt_type", "glob", "_stamp", "S"},
@@ -117,7 +117,7 @@ func TestStateForgetsMinionsWhenAllAreAskedForGrains(t *testing.T) {
 }
 
 func TestStateOfAFailedJobStaysRunning(t *testing.T) {
-	checkState(t, newState(0), []stateCase{{"salt/job/1/ret/m",
+	checkState(t, newState(0, newBudget(1<<30)), []stateCase{{"salt/job/1/ret/m",
 		[]any{"return", "x", "retcode", int64(1), "success", false},
 		[]string{`{"jobs": {"1": {"minions": {"m": {"return": "x", "retcode": 1, "success": false}}}}}`}}})
 }
@@ -128,11 +128,11 @@ func TestStateIgnoresOtherEvents(t *testing.T) {
 		"salt/job/1/ret/a/b", "salt/job/1/ret/m", "salt/key", "salt/presence/change", "salt/auth"} {
 		cases = append(cases, stateCase{tag, []any{"new", []any{}}, nil})
 	}
-	checkState(t, newState(0), cases)
+	checkState(t, newState(0, newBudget(1<<30)), cases)
 }
 
 func TestStateIsLimited(t *testing.T) {
-	s, hub := newState(10_000), New(Options{})
+	s, hub := newState(10_000, newBudget(1<<30)), New(Options{})
 	var texts [][]byte
 	process := func(tag string, pairs ...any) {
 		texts, _ = s.process(Item{newEntry(hub, event(t, tag, pairs...))})
@@ -160,9 +160,34 @@ func TestStateIsLimited(t *testing.T) {
 
 func TestStateSaysWhatWasLost(t *testing.T) {
 	hub := New(Options{})
-	texts, _ := newState(0).process(Item{newNotice(hub, Lost{Events: 3, Reason: LostOverrun})})
+	texts, _ := newState(0, newBudget(1<<30)).process(Item{newNotice(hub, Lost{Events: 3, Reason: LostOverrun})})
 	const begin = `{"notice": {"lost": 3, "reason": "overrun", "_stamp": "`
 	if len(texts) != 1 || !strings.HasPrefix(string(texts[0]), begin) {
 		t.Errorf("texts %q", texts)
+	}
+}
+
+// TestStatesHaveABudget checks that all websockets with the state of jobs together keep a limited size.
+func TestStatesHaveABudget(t *testing.T) {
+	hub := New(Options{StateBytes: 10_000})
+	var all []*state
+	for range 50 {
+		s := newState(0, hub.states)
+		all = append(all, s)
+		for i := range 20 {
+			s.process(Item{newEntry(hub, event(t, fmt.Sprintf("salt/job/%d/ret/m", i), "return", strings.Repeat("x", 900)))})
+			if hub.states.left.Load() < 0 {
+				t.Fatalf("the states are larger than the budget by %d bytes", -hub.states.left.Load())
+			}
+		}
+	}
+	if n := all[0].jobs.entries.Len(); n < 5 {
+		t.Errorf("the first has %d jobs", n)
+	}
+	for _, s := range all {
+		s.close()
+	}
+	if left := hub.states.left.Load(); left != 10_000 {
+		t.Errorf("%d bytes are left at the end", left)
 	}
 }

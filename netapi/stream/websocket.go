@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -55,14 +56,15 @@ type WebSocketOptions struct {
 // connection.
 //
 // It returns when the connection has ended: nil if the client has left, else ErrExpired (close code
-// 1008), ErrClosed (1001), or an error that wraps ErrSlow or another one of the connection. If the
+// 1008), ErrClosed (1001; also when the context of the request ends), or an error that wraps ErrSlow or another one of the connection. If the
 // request is no valid handshake, or its origin is not allowed (ErrOrigin), it is answered with an error.
 func ServeWebSocket(w http.ResponseWriter, r *http.Request, l *Listener, o WebSocketOptions) error {
 	if err := checkOrigin(r, o.Origins); err != nil {
 		http.Error(w, ErrOrigin.Error(), http.StatusForbidden)
 		return err
 	}
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+	k := &keeper{ResponseWriter: w}
+	conn, err := websocket.Accept(k, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, // checked above
 		CompressionMode:    websocket.CompressionDisabled,
 	})
@@ -71,17 +73,19 @@ func ServeWebSocket(w http.ResponseWriter, r *http.Request, l *Listener, o WebSo
 	}
 	conn.SetReadLimit(maxClientText)
 	o.Life = o.Life.withDefaults()
-	s := &socket{conn: conn, o: o, ready: make(chan struct{}), gone: make(chan struct{}),
+	s := &socket{conn: conn, raw: k.conn, o: o, ready: make(chan struct{}), gone: make(chan struct{}),
 		pings: make(chan struct{}, 1)}
 	if o.FormatEvents {
-		s.state = newState(o.StateBytes)
+		s.state = newState(o.StateBytes, l.hub.states)
+		defer s.state.close()
 	}
-	return s.serve(l)
+	return s.serve(r.Context(), l)
 }
 
 // A socket is a websocket of one client. One goroutine writes events, one reads, and one sends pings.
 type socket struct {
 	conn  *websocket.Conn
+	raw   net.Conn // below conn
 	o     WebSocketOptions
 	state *state     // nil without FormatEvents
 	out   *timedConn // for events
@@ -93,14 +97,41 @@ type socket struct {
 	err   error         // why the connection was lost; valid once gone is closed
 }
 
-// serve runs the three goroutines until the connection has ended.
-func (s *socket) serve(l *Listener) error {
+// closePatience is how long a client may take to answer the end of a connection.
+const closePatience = time.Second
+
+// A keeper is a ResponseWriter that keeps the connection which it gives away.
+type keeper struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+// Hijack gives the connection away.
+func (k *keeper) Hijack() (c net.Conn, rw *bufio.ReadWriter, err error) {
+	c, rw, err = http.NewResponseController(k.ResponseWriter).Hijack()
+	k.conn = c
+	return c, rw, err
+}
+
+// serve runs the three goroutines until the connection has ended, or stop has.
+func (s *socket) serve(stop context.Context, l *Listener) error {
+	late := time.AfterFunc(closePatience, func() { s.raw.Close() }) //nolint:errcheck // it ends anyway
+	late.Stop()
+	defer late.Stop()
+	defer context.AfterFunc(stop, func() {
+		late.Reset(closePatience)
+		s.lose(ErrClosed)
+	})()
 	ctx, cancel := context.WithCancel(context.Background())
 	var parts sync.WaitGroup
 	parts.Go(func() { s.lose(s.read()) })
 	parts.Go(func() { s.lose(s.ping(ctx)) })
 	s.out = s.timed()
 	err := l.feed(s.o.Life, s, s.ready, s.gone)
+	if errors.Is(err, errGone) && errors.Is(s.err, ErrClosed) {
+		err = ErrClosed
+	}
+	late.Reset(closePatience)
 	switch {
 	case errors.Is(err, ErrExpired):
 		s.conn.Close(websocket.StatusPolicyViolation, "token has expired") //nolint:errcheck // it ends anyway

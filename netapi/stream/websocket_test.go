@@ -406,3 +406,39 @@ func TestRequestThatIsNoHandshakeIsRefused(t *testing.T) {
 		t.Errorf("status %d, %v", w.Code, err)
 	}
 }
+
+// TestWebSocketEndsWithItsRequest checks that the end of the request's context, by which a server stops,
+// ends the connection, also that of a client who reads nothing.
+func TestWebSocketEndsWithItsRequest(t *testing.T) {
+	for name, most := range map[string]time.Duration{"a client that reads": 0, "a client that reads nothing": closePatience} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				s := newWSServer(WebSocketOptions{})
+				l := make(pipeListener)
+				server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					s.ServeHTTP(w, r.WithContext(ctx))
+				})}
+				go server.Serve(l) //nolint:errcheck // ends with the test
+				defer server.Close()
+				defer close(l)
+				c := open(t, "ws://salt/ws", &websocket.DialOptions{
+					HTTPClient: &http.Client{Transport: &http.Transport{DialContext: l.dial}}})
+				say(t, c, readyText)
+				hear(t, c, receivedText)
+				synctest.Wait()
+				if most == 0 {
+					go c.Read(t.Context()) //nolint:errcheck // it answers the end
+				} else {
+					fire(t, s.hub, "t")
+					synctest.Wait() // the event is being written
+				}
+				begin := time.Now()
+				stop()
+				if err := <-s.ended; !errors.Is(err, ErrClosed) || time.Since(begin) > most {
+					t.Errorf("ServeWebSocket = %v after %v", err, time.Since(begin))
+				}
+			})
+		})
+	}
+}
