@@ -16,12 +16,15 @@ type Bus struct {
 
 	mu     sync.Mutex
 	client *eventbus.Client
+	probe  *probe
 }
 
 // NewBus returns a Bus, which is not connected yet.
 func NewBus(s eventbus.Sockets, o eventbus.ClientOptions) *Bus {
 	o.FireOnly = true
-	return &Bus{sockets: s, options: o}
+	b := &Bus{sockets: s, options: o}
+	b.probe = newProbe(b.dial)
+	return b
 }
 
 // Fire fires an event. It fails if no master runs.
@@ -58,8 +61,11 @@ func (b *Bus) connect(ctx context.Context, broken *eventbus.Client) (c *eventbus
 	return b.client, true, err
 }
 
-// Ready returns an error if no master runs.
-func (b *Bus) Ready(ctx context.Context) error {
+// Ready returns an error if no master runs. An answer counts for a second, and one call at a time asks.
+func (b *Bus) Ready(ctx context.Context) error { return b.probe.ask(ctx) }
+
+// dial connects to the master once.
+func (b *Bus) dial(ctx context.Context) error {
 	o := b.options
 	o.FireOnly, o.Subscribe = false, eventbus.SubscribeOptions{Prefixes: []string{"no event"}}
 	c, err := eventbus.Dial(ctx, b.sockets, o)

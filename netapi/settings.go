@@ -248,6 +248,7 @@ func (r *reader) door(name string, opts *data.Map, known map[string]entry) *Door
 		r.doubt([]any{name}, "has no port, so this door stays closed", "add port: 8000")
 		return nil
 	}
+	r.places(d, name, section)
 	if !d.Plain && (d.Cert == "" || d.Key == "") {
 		r.wrong([]any{name}, "has no ssl_crt and ssl_key",
 			"name the files of the certificate and its key, or write disable_ssl: true where only this host connects")

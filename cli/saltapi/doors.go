@@ -15,13 +15,14 @@ import (
 // Connect makes the doors of the program salt-api. Both share one reader of the master's events.
 func Connect(s Site) (Doors, error) {
 	options := eventbus.ClientOptions{MaxEventSize: s.Config.MaxEventSize}
-	most, mostPerUser := 0, 0
+	most, mostPerUser, owners := 0, 0, false
 	for _, d := range []*netapi.Door{s.Settings.Cherrypy, s.Settings.Tornado} {
 		if d != nil {
 			most, mostPerUser = most+d.MaxStreams, mostPerUser+d.MaxStreamsPerUser
+			owners = owners || d.OwnEvents
 		}
 	}
-	hub := stream.New(stream.Options{MaxListeners: most, MaxPerUser: mostPerUser, Log: s.Log,
+	hub := stream.New(stream.Options{MaxListeners: most, MaxPerUser: mostPerUser, Owners: owners, Log: s.Log,
 		Dial: func(ctx context.Context) (stream.Source, error) { return eventbus.Dial(ctx, s.Sockets, options) }})
 	bus := netapi.NewBus(s.Sockets, options)
 	return Doors{

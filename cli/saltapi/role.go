@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/client"
@@ -122,17 +124,28 @@ func (p *program) build(ports []net.Listener) error {
 		return err
 	}
 	p.parts = doors.Parts
-	master := p.master(host, out)
+	master, pace := p.master(host, out), netapi.NewPace(nil)
 	for i, one := range sections(p.loaded.settings) {
 		open := map[string]Open{"rest_cherrypy": doors.Cherrypy, "rest_tornado": doors.Tornado}[one.name]
 		external, _ := opts.Value("external_auth").(*data.Map)
 		gate := netapi.NewGate(netapi.Options{Settings: p.loaded.settings, Door: one.door, Master: master, Tokens: tokens,
-			External: external, Audit: &netapi.Audit{Log: p.log}, Log: p.log})
+			External: external, Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
 		if err := p.addDoor(one, open, gate, ports[i]); err != nil {
 			return err
 		}
 	}
+	p.parts = append(p.parts, daemon.Part{Name: "doors", Vital: true, Run: daemon.Always(p.serve)})
 	return nil
+}
+
+// serve serves all doors until ctx ends or one of them fails. They stop at the same time: each may need
+// most of the limit.
+func (p *program) serve(ctx context.Context) error {
+	doors, ctx := errgroup.WithContext(ctx)
+	for _, s := range p.servers {
+		doors.Go(func() error { return s.Run(ctx) })
+	}
+	return doors.Wait()
 }
 
 // addDoor makes the server of a door.
@@ -152,7 +165,6 @@ func (p *program) addDoor(one section, open Open, gate *netapi.Gate, port net.Li
 		return &config.About{Option: one.name, Err: err}
 	}
 	p.servers = append(p.servers, s)
-	p.parts = append(p.parts, daemon.Part{Name: one.name, Vital: true, Run: daemon.Always(s.Run)})
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/brineproject/brine/cli"
 	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/internal/test/need"
 	"github.com/brineproject/brine/netapi"
 )
 
@@ -233,4 +234,53 @@ func TestAStartThatFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDoorsStopTogether stops two doors with requests that do not end: each takes its whole time for that,
+// which must not add up.
+func TestDoorsStopTogether(t *testing.T) {
+	need.Time(t, "each door has 5 s for its requests")
+	begun := make(chan struct{}, 2)
+	release := make(chan struct{})
+	defer close(release)
+	open := func(*netapi.Gate, *netapi.Door) (http.Handler, error) {
+		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			begun <- struct{}{}
+			<-release
+		}), nil
+	}
+	r := start(t, door+"rest_tornado: {port: 0, address: 127.0.0.1, disable_ssl: true}\n",
+		Options{Connect: func(Site) (Doors, error) { return Doors{Cherrypy: open, Tornado: open}, nil }})
+	for _, section := range []string{"rest_cherrypy", "rest_tornado"} {
+		address := r.awaitLog(t, `The salt-api is listening on (\S+) \(`+section+`\)`)[1]
+		go func() {
+			if res, err := http.Get("http://" + address); err == nil {
+				res.Body.Close()
+			}
+		}()
+		<-begun
+	}
+	r.stop()
+	if code := r.end(t); code != 0 {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	if log := r.log(); strings.Contains(log, "does not end in time") {
+		t.Errorf("the doors do not stop within the limit:\n%s", log)
+	}
+}
+
+// TestDoorsShareThePace guesses through one door and then the other.
+func TestDoorsShareThePace(t *testing.T) {
+	gates := make(chan *netapi.Gate, 2)
+	open := func(g *netapi.Gate, _ *netapi.Door) (http.Handler, error) {
+		gates <- g
+		return http.NotFoundHandler(), nil
+	}
+	r := start(t, door+"rest_tornado: {port: 0, address: 127.0.0.1, disable_ssl: true}\n",
+		Options{Connect: func(Site) (Doors, error) { return Doors{Cherrypy: open, Tornado: open}, nil }})
+	if first, second := <-gates, <-gates; first.Pace == nil || first.Pace != second.Pace {
+		t.Error("each door has its own pace")
+	}
+	r.stop()
+	r.end(t)
 }

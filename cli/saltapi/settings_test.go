@@ -46,6 +46,10 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 			"DIR/master:4: rest_tornado: authorized_ips: entry 2: '10.0.0.x' is no address; write 10.0.0.1"},
 		"client certificates without TLS": {"rest_cherrypy:\n  port: 1\n  disable_ssl: true\n  ssl_client_ca: /ca\n",
 			"DIR/master:4: rest_cherrypy: ssl_client_ca: needs TLS, which disable_ssl turns off; remove one of the two"},
+		"a path without a slash": {"rest_cherrypy:\n  port: 1\n  disable_ssl: true\n  root_prefix: api\n",
+			"DIR/master:4: rest_cherrypy: root_prefix: must begin with a slash, or no address is below it; write /api"},
+		"a path that is taken": {"rest_cherrypy:\n  port: 1\n  disable_ssl: true\n  webhook_url: /login\n",
+			"DIR/master:4: rest_cherrypy: webhook_url: hides the address /login of the API; choose another path"},
 		"an option of the master": {"rest_cherrypy: {port: 1, disable_ssl: true}\nret_port: x\n", "DIR/master:2: ret_port: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -106,13 +106,32 @@ func expiredTokens(t *testing.T, s *netapitest.Site) {
 		t.Fatal(err)
 	}
 	s.Do(t, "GET", "/stats", "", "X-Auth-Token", session, "Accept", asJSON).Want(t, "/stats", 401, "")
-	if err := fire(t, s, "after/deletion"); err != nil {
+	deleted := time.Now()
+	for {
+		if err := fire(t, s, "after/deletion"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := body.ReadString('\n'); err != nil {
+			break
+		}
+		if time.Since(deleted) > 15*time.Second {
+			t.Fatal("events reach a stream whose token was deleted")
+		}
+	}
+
+	// after a logout nothing arrives
+	session = s.LogIn(t, "saltdev")
+	delete(s.Tokens, "saltdev")
+	stream, body = openStream(t, s, session)
+	defer stream()
+	s.Do(t, "POST", "/logout", "{}", "Content-Type", asJSON, "X-Auth-Token", session).Want(t, "logout", 200, "cleared")
+	if err := fire(t, s, "after/logout"); err != nil {
 		t.Fatal(err)
 	}
 	for {
 		line, err := body.ReadString('\n')
-		if strings.Contains(line, "after/deletion") {
-			t.Error("an event reaches a stream whose token was deleted")
+		if strings.Contains(line, "after/logout") {
+			t.Error("an event reaches a stream whose session has ended")
 		}
 		if err != nil {
 			return
@@ -210,6 +229,11 @@ func otherOrigins(t *testing.T, s *netapitest.Site) {
 			t.Errorf("%s may read the answer", headers)
 		}
 	}
+	for _, path := range []string{"/minions", "/keys", "/jobs", "/events", "/ws"} {
+		s.Do(t, "GET", path, "", "Cookie", cookie, "Accept", "*/*", "Origin", "http://evil.example").Want(t, "GET "+path, 403, "")
+		s.Do(t, "GET", path, "", "Cookie", cookie, "Accept", "*/*", "Sec-Fetch-Site", "same-site").Want(t, "GET "+path, 403, "")
+	}
+	s.Do(t, "GET", "/keys", "", "Accept", asJSON, "Cookie", cookie, "Sec-Fetch-Site", "same-origin").Want(t, "keys for the own page", 200, "")
 	s.Do(t, "POST", "/", ping, "Content-Type", asJSON, "Cookie", cookie).Want(t, "a program with the cookie", 200, "true")
 	s.Do(t, "POST", "/", ping, "Content-Type", asJSON, "Cookie", cookie, "Sec-Fetch-Site", "same-origin").
 		Want(t, "the own page", 200, "true")
@@ -299,18 +323,24 @@ func largeBodies(t *testing.T, s *netapitest.Site) {
 }
 
 func hookSecrets(t *testing.T, s *netapitest.Site) {
-	const secret, body = "0123456789abcdef", `{"ref": "main"}`
+	const secret = "0123456789abcdef"
 	s.Gate.Door.HookSecrets = []netapi.HookSecret{{Path: "github", Secret: secret}}
 	defer func() { s.Gate.Door.HookSecrets = nil }()
-	sum := hmac.New(sha256.New, []byte(secret))
-	sum.Write([]byte(body))
-	right := "sha256=" + hex.EncodeToString(sum.Sum(nil))
+	sign := func(body string) string {
+		sum := hmac.New(sha256.New, []byte(secret))
+		sum.Write([]byte(body))
+		return "sha256=" + hex.EncodeToString(sum.Sum(nil))
+	}
+	const body, second, third = `{"ref": "main"}`, `{"ref": "second"}`, `{"ref": "third"}`
+	right := sign(body)
 	for _, c := range []struct {
 		path, body, header, value string
 		status                    int
 	}{
 		{"/hook/github/push", body, "X-Hub-Signature-256", right, 200},
-		{"/hook/github", body, "X-Hub-Signature-256", right, 200},
+		{"/hook/github/push", body, "X-Hub-Signature-256", right, 409}, // it was read on its way, and is sent again
+		{"/hook/github/other", body, "X-Hub-Signature-256", right, 409},
+		{"/hook/github", second, "X-Hub-Signature-256", sign(second), 200},
 		{"/hook/github/push", body, "X-Gitlab-Token", secret, 200},
 		{"/hook/github/push", body + " ", "X-Hub-Signature-256", right, 401},
 		{"/hook/github/push", body, "X-Hub-Signature-256", "sha256=", 401},
@@ -318,7 +348,7 @@ func hookSecrets(t *testing.T, s *netapitest.Site) {
 		{"/hook/github/push", body, "X-Gitlab-Token", "0123456789abcdee", 401},
 		{"/hook/github/push", body, "X-Auth-Token", s.LogIn(t, "saltdev"), 401},
 		{"/hook/githubber", body, "X-Hub-Signature-256", right, 401},
-		{"/hook/github%2Fpush", body, "X-Hub-Signature-256", right, 200},
+		{"/hook/github%2Fpush", third, "X-Hub-Signature-256", sign(third), 200},
 		{"/hook/%67ithub/push", body, "X-Other", "", 401},
 		{"/hook//github/push", body, "X-Auth-Token", s.LogIn(t, "saltdev"), 404},
 	} {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi/web"
-	"github.com/brineproject/brine/version"
 )
+
+// apiVersion is the release of Salt whose API this is. It says nothing of the program: anybody may read it.
+const apiVersion = "3006"
 
 // describe returns the description of the door by OpenAPI 3.1, from the table of its routes.
 func describe(q *request) error {
@@ -26,7 +28,7 @@ func describe(q *request) error {
 		"session", data.NewMap("type", "apiKey", "in", "header", "name", "X-Auth-Token"),
 		"cookie", data.NewMap("type", "apiKey", "in", "cookie", "name", web.CookieName))
 	return q.answer(http.StatusOK, data.NewMap("openapi", "3.1.0",
-		"info", data.NewMap("title", "salt-api", "version", version.Salt(),
+		"info", data.NewMap("title", "salt-api", "version", apiVersion,
 			"description", "Salt's HTTP API, in the form of rest_cherrypy."),
 		"paths", paths,
 		"components", data.NewMap("securitySchemes", schemes, "schemas", data.NewMap("Chunk", chunkSchema()))))

@@ -48,6 +48,7 @@ type door struct {
 	streams *web.Streams
 	stats   *stats
 	meter   *meter
+	hooks   *web.Hooks
 }
 
 // New returns the handler of a door. The error names a file or directory of the section that cannot
@@ -57,6 +58,7 @@ func New(o Options) (http.Handler, error) {
 		o.Now = time.Now
 	}
 	d := &door{Options: o, stats: newStats(o.Now()), meter: newMeter(o.Hub)}
+	d.hooks = web.NewHooks(o.Fire, o.Now)
 	d.streams = &web.Streams{Gate: o.Gate, Hub: o.Hub, Origins: o.Door.Origins, Log: o.Log}
 	var err error
 	if d.origins, err = web.NewOrigins(o.Door.Origins); err != nil {
@@ -111,6 +113,7 @@ const (
 	hooks           // a session, unless hooks are open or the path has a secret
 )
 
+// allRoutes returns the routes. A new one needs a line in netapi.RouteNames, so that settings cannot hide it.
 func (d *door) allRoutes() map[string]*route {
 	token := []string{"token", "salt_token"}
 	all := map[string]*route{
@@ -337,6 +340,7 @@ func (q *request) fail(err error) {
 	if f.Status >= http.StatusInternalServerError {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.routeName(), q.from, err)
 	}
+	f.SetHeaders(q.w.Header())
 	media.Fail(q.w, q.r, f.Status, f.Text)
 }
 

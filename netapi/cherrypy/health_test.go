@@ -2,10 +2,13 @@ package cherrypy_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/brineproject/brine/internal/test/netapitest"
+	"github.com/brineproject/brine/netapi"
 )
 
 func TestHealthAndDescription(t *testing.T) {
@@ -24,6 +27,9 @@ func TestHealthAndDescription(t *testing.T) {
 		got.Want(t, "/metrics", 200, want)
 	}
 	doc := s.Do(t, "GET", "/openapi.json", "", "Accept", asJSON).JSON(t).(map[string]any)
+	if info := doc["info"].(map[string]any); info["version"] != "3006" {
+		t.Errorf("the description tells the version of the program: %v", info)
+	}
 	paths := doc["paths"].(map[string]any)
 	for path, methods := range map[string]string{"/": "get post", "/login": "get post", "/logout": "post", "/jobs/{name}": "get post",
 		"/hook/{name}": "post", "/events": "get", "/openapi.json": "get"} {
@@ -33,6 +39,21 @@ func TestHealthAndDescription(t *testing.T) {
 				t.Errorf("the description lacks %s of %s: %s", method, path, fmt.Sprint(item))
 			}
 		}
+	}
+}
+
+// TestRouteNamesAreComplete checks the list by which settings are checked against the description.
+func TestRouteNamesAreComplete(t *testing.T) {
+	s := netapitest.Start(t, door(), "main")
+	names := map[string]bool{}
+	for path := range s.Do(t, "GET", "/openapi.json", "", "Accept", asJSON).JSON(t).(map[string]any)["paths"].(map[string]any) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		names[name] = true
+	}
+	delete(names, "hook")
+	delete(names, "app")
+	if got, want := slices.Sorted(maps.Keys(names)), slices.Sorted(slices.Values(netapi.RouteNames("rest_cherrypy"))); !slices.Equal(got, want) {
+		t.Errorf("the door has the routes %q, RouteNames %q", got, want)
 	}
 }
 

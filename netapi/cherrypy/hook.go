@@ -4,13 +4,13 @@ import (
 	"net/http"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/web"
 )
 
 // hook fires an event for a request.
 func hook(q *request) error {
-	if err := web.CheckHook(q.r, q.Door.HookSecret(web.HookPath(q.Door.WebhookURL, q.rest)), q.body.Raw); err != nil {
+	secret := q.Door.HookSecret(web.HookPath(q.Door.WebhookURL, q.rest))
+	if err := web.CheckHook(q.r, secret, q.body.Raw); err != nil {
 		return err
 	}
 	tag, err := web.HookTag(q.Door.WebhookURL, q.rest)
@@ -18,8 +18,8 @@ func hook(q *request) error {
 		return err
 	}
 	body := data.NewMap("body", q.body.Text(), "post", q.body.Post(), "headers", web.HookHeaders(q.r))
-	if err := q.Fire(q.r.Context(), tag, body); err != nil {
-		return &netapi.Fault{Status: http.StatusServiceUnavailable, Text: "Salt Master is not available.", Err: err}
+	if err := q.hooks.Fire(q.r, secret, tag, body); err != nil {
+		return err
 	}
 	return q.answer(http.StatusOK, data.NewMap("success", true))
 }

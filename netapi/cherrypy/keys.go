@@ -22,6 +22,9 @@ func keys(q *request) error {
 		return err
 	}
 	if s != nil {
+		if err := q.origins.Check(q.r); err != nil {
+			return err
+		}
 		q.caller = s.Caller(q.from)
 		q.w.Header().Set("Cache-Control", "private")
 	}

@@ -84,15 +84,7 @@ func place(a net.Addr) netip.Prefix {
 	if err != nil {
 		return netip.Prefix{}
 	}
-	addr := full.Addr().Unmap().WithZone("")
-	bits := 64
-	if addr.Is4() {
-		bits = 32
-	} else if addr.IsLoopback() {
-		bits = 128
-	}
-	p, _ := addr.Prefix(bits) // the number is right
-	return p
+	return netapi.Network(full.Addr())
 }
 
 func (p *port) admit(c *conn) error {

@@ -50,6 +50,7 @@ type door struct {
 	routes  map[string]*route // by the first part of the path
 	origins *web.Origins
 	streams *web.Streams
+	hooks   *web.Hooks
 }
 
 // New returns the handler of a door. The error names an origin of the section that is none.
@@ -57,7 +58,8 @@ func New(o Options) (http.Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	d := &door{Options: o, streams: &web.Streams{Gate: o.Gate, Hub: o.Hub, Origins: o.Door.Origins, Log: o.Log}}
+	d := &door{Options: o, streams: &web.Streams{Gate: o.Gate, Hub: o.Hub, Origins: o.Door.Origins, Log: o.Log},
+		hooks: web.NewHooks(o.Fire, o.Now)}
 	var err error
 	if d.origins, err = web.NewOrigins(o.Door.Origins); err != nil {
 		return nil, err
@@ -242,6 +244,7 @@ func (q *request) fail(err error) {
 	} else {
 		f := netapi.FaultOf(err)
 		status, text = f.Status, f.Text
+		f.SetHeaders(q.w.Header())
 	}
 	if status >= http.StatusInternalServerError {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.route.shown(q.r), q.caller.From, err)

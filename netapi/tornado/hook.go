@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/brineproject/brine/data"
-	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/web"
 )
 
@@ -23,8 +22,8 @@ func hook(q *request) error {
 		}
 	}
 	body := data.NewMap("post", q.body.Post(), "get", get, "headers", web.HookHeaders(q.r))
-	if err := q.Fire(q.r.Context(), tag, body); err != nil {
-		return &netapi.Fault{Status: http.StatusServiceUnavailable, Text: "Salt Master is not available.", Err: err}
+	if err := q.hooks.Fire(q.r, "", tag, body); err != nil {
+		return err
 	}
 	return q.answer(http.StatusOK, data.NewMap("success", true))
 }

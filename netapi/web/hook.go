@@ -63,13 +63,19 @@ func withoutPrefix(parts, prefix []string) ([]string, bool) {
 func HookHeaders(r *http.Request) *data.Map {
 	m := data.NewMap("Host", r.Host, "Remote-Addr", Address(r).String())
 	for name, values := range r.Header {
-		switch name {
-		case "Authorization", "Proxy-Authorization", "Cookie", "X-Auth-Token", "X-Gitlab-Token":
-			continue
+		if !isSecret(name) {
+			m.Set(name, strings.Join(values, ", "))
 		}
-		m.Set(name, strings.Join(values, ", "))
 	}
 	return m
+}
+
+// isSecret reports whether a header holds a credential, or a signature that can be sent again, by the words
+// in its name.
+func isSecret(header string) bool {
+	header = strings.ToLower(header)
+	return slices.ContainsFunc([]string{"authorization", "cookie", "token", "secret", "signature", "password", "passwd", "api-key",
+		"apikey", "api_key", "access-key", "credential", "session", "jwt"}, func(word string) bool { return strings.Contains(header, word) })
 }
 
 // CheckHook checks that the sender of a hook knows its secret: X-Hub-Signature-256 is a SHA-256 HMAC
@@ -86,11 +92,18 @@ func proves(r *http.Request, secret string, body []byte) bool {
 	if token := r.Header.Get("X-Gitlab-Token"); token != "" {
 		return subtle.ConstantTimeCompare([]byte(token), []byte(secret)) == 1
 	}
-	signature, err := hex.DecodeString(strings.TrimPrefix(r.Header.Get("X-Hub-Signature-256"), "sha256="))
-	if err != nil {
-		return false
-	}
+	sent, ok := signature(r)
 	sum := hmac.New(sha256.New, []byte(secret))
 	sum.Write(body)
-	return hmac.Equal(signature, sum.Sum(nil))
+	return ok && hmac.Equal([]byte(sent), sum.Sum(nil))
+}
+
+// signature returns the signature of a hook's body. ok is false if there is none, or the secret itself is
+// in its place.
+func signature(r *http.Request) (sum string, ok bool) {
+	if r.Header.Get("X-Gitlab-Token") != "" {
+		return "", false
+	}
+	b, err := hex.DecodeString(strings.TrimPrefix(r.Header.Get("X-Hub-Signature-256"), "sha256="))
+	return string(b), err == nil
 }

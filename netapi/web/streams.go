@@ -64,8 +64,11 @@ func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, c netapi.Cal
 
 func (s *Streams) listen(r *http.Request, c netapi.Caller) (*stream.Listener, error) {
 	query := r.URL.Query()
-	l, err := s.Hub.Listen(stream.Filter{After: r.Header.Get("Last-Event-ID"), Tag: query.Get("tag"), Job: query.Get("job"),
-		User: c.User})
+	f := stream.Filter{After: r.Header.Get("Last-Event-ID"), Tag: query.Get("tag"), Job: query.Get("job"), User: c.User}
+	if !s.Gate.ReadsAll(c) {
+		f.May = func(tag string) bool { return s.Hub.Owns(c.User, tag) }
+	}
+	l, err := s.Hub.Listen(f)
 	if err != nil {
 		return nil, &netapi.Fault{Status: http.StatusServiceUnavailable, Text: err.Error()}
 	}
@@ -74,7 +77,7 @@ func (s *Streams) listen(r *http.Request, c netapi.Caller) (*stream.Listener, er
 
 // life returns how long the stream of a caller lasts: as long as their token.
 func (s *Streams) life(c netapi.Caller) stream.Life {
-	return stream.Life{Until: s.Gate.Until(c.Token), Valid: func() bool { return s.Gate.Valid(c.Token) }}
+	return stream.Life{Until: s.Gate.Until(c.Token), Valid: func() bool { return s.Gate.Lives(c.Token) }}
 }
 
 // ended notes how a stream ended. Its headers are sent, so that there is no other answer.

@@ -64,13 +64,15 @@ func NewOrigins(list []string) (*Origins, error) {
 	return o, nil
 }
 
-// Check returns a *netapi.Fault if a page of another origin orders something with the cookie of its
-// visitor.
+// Check returns a *netapi.Fault if a page of another origin uses the cookie of its visitor, whatever the
+// method: GET of an event stream or of minions has effects too.
 func (o *Origins) Check(r *http.Request) error {
 	if r.Header.Get("X-Auth-Token") != "" || r.Header.Get("X-Requested-With") != "" {
 		return nil // a page cannot set these without the leave of cors_origin
 	}
-	if err := o.csrf.Check(r); err != nil {
+	asked := *r
+	asked.Method = http.MethodPost // GET would always pass
+	if err := o.csrf.Check(&asked); err != nil {
 		return &netapi.Fault{Status: http.StatusForbidden, Text: "The page of another origin may not use this session", Err: err}
 	}
 	return nil
