@@ -52,7 +52,8 @@ func TestRouteNamesAreComplete(t *testing.T) {
 	}
 	delete(names, "hook")
 	delete(names, "app")
-	if got, want := slices.Sorted(maps.Keys(names)), slices.Sorted(slices.Values(netapi.RouteNames("rest_cherrypy"))); !slices.Equal(got, want) {
+	got, want := slices.Sorted(maps.Keys(names)), slices.Sorted(slices.Values(netapi.RouteNames("rest_cherrypy")))
+	if !slices.Equal(got, want) {
 		t.Errorf("the door has the routes %q, RouteNames %q", got, want)
 	}
 }

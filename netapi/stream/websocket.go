@@ -56,8 +56,9 @@ type WebSocketOptions struct {
 // connection.
 //
 // It returns when the connection has ended: nil if the client has left, else ErrExpired (close code
-// 1008), ErrClosed (1001; also when the context of the request ends), or an error that wraps ErrSlow or another one of the connection. If the
-// request is no valid handshake, or its origin is not allowed (ErrOrigin), it is answered with an error.
+// 1008), ErrClosed (1001; also when the context of the request ends), or an error that wraps ErrSlow or
+// another one of the connection. If the request is no valid handshake, or its origin is not allowed
+// (ErrOrigin), it is answered with an error.
 func ServeWebSocket(w http.ResponseWriter, r *http.Request, l *Listener, o WebSocketOptions) error {
 	if err := checkOrigin(r, o.Origins); err != nil {
 		http.Error(w, ErrOrigin.Error(), http.StatusForbidden)
