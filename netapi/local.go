@@ -118,6 +118,7 @@ func (o *order) returns(ctx context.Context, r client.Request) (*Answer, error) 
 		}
 		return answer, err
 	}
+	o.proved = true
 	full := data.Truth(o.low.Value("full_return"))
 	values, missing := data.NewMap(), data.NewMap()
 	for result, err := range o.client.Results(ctx, j, w) {

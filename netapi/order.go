@@ -3,6 +3,7 @@ package netapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -62,6 +63,8 @@ func (l *Local) LogIn(ctx context.Context, login *data.Map) (*data.Map, error) {
 		return nil, because(http.StatusUnauthorized, err, textBadLogin)
 	case errors.Is(err, client.ErrTimeout):
 		return nil, because(http.StatusServiceUnavailable, err, textNoMaster)
+	case err != nil && ctx.Err() != nil:
+		return nil, because(statusGone, err, textGone)
 	case err != nil:
 		return nil, because(http.StatusInternalServerError, err, "The master made no token")
 	}
@@ -81,7 +84,7 @@ func (l *Local) Order(ctx context.Context, low *data.Map) (*Answer, error) {
 	}
 	defer c.Close()
 	c.LogIn(loginIn(low))
-	one := order{Local: l, client: c, low: low}
+	one := &order{Local: l, client: c, low: low}
 	do, ok := map[string]func(context.Context) (*Answer, error){
 		"local": one.local, "local_async": one.async, "local_subset": one.subset, "local_batch": one.batch,
 		"runner": one.runner, "runner_async": one.runnerAsync, "wheel": one.wheel, "wheel_async": one.wheelAsync,
@@ -90,10 +93,15 @@ func (l *Local) Order(ctx context.Context, low *data.Map) (*Answer, error) {
 		return nil, fault(http.StatusNotImplemented, "The client '%s' is not there yet", low.Text("client"))
 	}
 	answer, err := do(ctx)
-	if err != nil {
-		return nil, faultOf(ctx, err)
+	if err == nil {
+		return answer, nil
 	}
-	return answer, nil
+	err = faultOf(ctx, err)
+	if one.proved && outcomeOf(err) == hiddenLogin {
+		f := FaultOf(err)
+		err = because(f.Status, fmt.Errorf("%w, but %w", errProved, f.Err), f.Text)
+	}
+	return nil, err
 }
 
 // An order is one chunk while it is carried out.
@@ -101,6 +109,7 @@ type order struct {
 	*Local
 	client *client.Local
 	low    *data.Map
+	proved bool // the master has accepted the login
 }
 
 // loginIn returns the credentials of a chunk: a token, or a login of external_auth.

@@ -71,15 +71,21 @@ const (
 	unknownLogin outcome = iota // it was not looked at, as far as is known
 	rightLogin
 	wrongLogin
+	hiddenLogin // the client has not waited for the answer
 )
+
+// errProved is wrapped by the error of an order that failed after the master had accepted its login.
+var errProved = errors.New("the login was right")
 
 // outcomeOf returns what the end of an order says of its password. The master refuses runners and
 // wheel functions with one text, whether the password or a right is missing: that counts as wrong.
 func outcomeOf(err error) outcome {
 	f, ok := errors.AsType[*Fault](err)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errProved):
 		return rightLogin
+	case errors.Is(err, context.Canceled), ok && (f.Status == statusGone || f.Status == http.StatusGatewayTimeout):
+		return hiddenLogin
 	case !ok || f.Status != http.StatusUnauthorized:
 		return unknownLogin
 	case f.Text == client.ErrNotAuthorized.Error():
@@ -157,13 +163,14 @@ func (p *Pace) end(who offender, digest []byte, o outcome) {
 	close(a.ended)
 	a.ended = make(chan struct{})
 	a.last = p.now()
-	switch o {
-	case unknownLogin:
-	case rightLogin:
+	again := hmac.Equal(a.right, digest)
+	switch {
+	case o == unknownLogin, o == hiddenLogin && again:
+	case o == rightLogin:
 		a.wrong, a.until, a.right = 0, time.Time{}, digest
-	case wrongLogin:
+	default: // an order whose client leaves early is carried out if its password is right: it is a guess
 		a.wrong++
-		if hmac.Equal(a.right, digest) {
+		if again {
 			a.right = nil // the password has changed
 		}
 		if over := a.wrong - freeMistakes; over > 0 {

@@ -81,6 +81,32 @@ func TestRightLoginsDoNotWait(t *testing.T) {
 	})
 }
 
+// TestGuessesWhoseClientLeavesCount checks guesses whose answer nobody reads: a right one would be carried
+// out all the same.
+func TestGuessesWhoseClientLeavesCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, m, _ := newGate(&Door{})
+		order := func(password string, err error) error {
+			m.err = err
+			low := login("ann", password)
+			low.Update(data.NewMap("client", "local", "tgt", "*", "fun", "test.ping"))
+			_, err = g.Order(t.Context(), Caller{From: here}, low)
+			return err
+		}
+		gone := because(statusGone, context.Canceled, textGone)
+		for range 2 * freeMistakes {
+			_ = order("right", because(statusGone, errProved, textGone))
+		}
+		for range 2 * freeMistakes {
+			_ = order("right", gone) // known to be right
+		}
+		for i := range freeMistakes + 1 {
+			_ = order("guess", []error{gone, because(504, nil, textLate), context.Canceled}[i%3])
+		}
+		wantFault(t, "within the pause", order("right", nil), 401, textBadLogin)
+	})
+}
+
 func TestAWaitingLoginEndsWithItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPace(nil)
