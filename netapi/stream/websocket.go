@@ -56,9 +56,9 @@ type WebSocketOptions struct {
 // connection.
 //
 // It returns when the connection has ended: nil if the client has left, else ErrExpired (close code
-// 1008), ErrClosed (1001; also when the context of the request ends), or an error that wraps ErrSlow or
-// another one of the connection. If the request is no valid handshake, or its origin is not allowed
-// (ErrOrigin), it is answered with an error.
+// 1008), ErrClosed (1001; also when the context of the request ends for a cause, as that of a server
+// which stops), or an error that wraps ErrSlow or another one of the connection. If the request is no
+// valid handshake, or its origin is not allowed (ErrOrigin), it is answered with an error.
 func ServeWebSocket(w http.ResponseWriter, r *http.Request, l *Listener, o WebSocketOptions) error {
 	if err := checkOrigin(r, o.Origins); err != nil {
 		http.Error(w, ErrOrigin.Error(), http.StatusForbidden)
@@ -121,6 +121,10 @@ func (s *socket) serve(stop context.Context, l *Listener) error {
 	defer late.Stop()
 	defer context.AfterFunc(stop, func() {
 		late.Reset(closePatience)
+		if errors.Is(context.Cause(stop), context.Canceled) {
+			s.lose(net.ErrClosed) // the client has left before net/http gave the connection away
+			return
+		}
 		s.lose(ErrClosed)
 	})()
 	ctx, cancel := context.WithCancel(context.Background())

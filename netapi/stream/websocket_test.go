@@ -413,7 +413,7 @@ func TestWebSocketEndsWithItsRequest(t *testing.T) {
 	for name, most := range map[string]time.Duration{"a client that reads": 0, "a client that reads nothing": closePatience} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, stop := context.WithCancel(t.Context())
+				ctx, stop := context.WithCancelCause(t.Context())
 				s := newWSServer(WebSocketOptions{})
 				l := make(pipeListener)
 				server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -434,7 +434,7 @@ func TestWebSocketEndsWithItsRequest(t *testing.T) {
 					synctest.Wait() // the event is being written
 				}
 				begin := time.Now()
-				stop()
+				stop(errors.New("server stops"))
 				if err := <-s.ended; !errors.Is(err, ErrClosed) || time.Since(begin) > most {
 					t.Errorf("ServeWebSocket = %v after %v", err, time.Since(begin))
 				}
