@@ -307,11 +307,7 @@ func (o *order) batch(ctx context.Context) (*Answer, error) {
 		}
 		return answer, err
 	}
-	for _, id := range without {
-		if !t.known[id] { // a Salt master does not say which those are: it is the whole list
-			t.missing.Set(id, reasonText(client.Result{Reason: client.NoKey}))
-		}
-	}
+	t.keyless(without)
 	return &Answer{Items: t.items, Missing: someOf(t.missing)}, nil
 }
 
@@ -348,6 +344,16 @@ func (t *batchTaker) Answered(r batch.Return) {
 	t.known[r.Minion] = true
 	t.missing.Delete(r.Minion) // it was late
 	t.over = t.over || t.failhard && r.Retcode != 0
+}
+
+// keyless notes minions without a key. A Salt master does not say which those are: it is the whole list of
+// the target.
+func (t *batchTaker) keyless(ids []string) {
+	for _, id := range ids {
+		if !t.known[id] {
+			t.missing.Set(id, reasonText(client.Result{Reason: client.NoKey}))
+		}
+	}
 }
 
 // Silent notes a minion that has not answered.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/brineproject/brine/client"
 	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/master/batch"
+	"github.com/brineproject/brine/payload"
 )
 
 // A busyMaster carries out an order until its context ends.
@@ -165,6 +167,26 @@ func TestMissingOfAList(t *testing.T) {
 	}
 	if got := keyless(client.Request{Target: "a*", Kind: "glob"}); got.Len() != 0 {
 		t.Errorf("a glob names %v", got)
+	}
+}
+
+// TestMissingOfABatch takes what a batch on a Salt master brings: the minions that answer and those that do
+// not, and in the end the whole list of the target.
+func TestMissingOfABatch(t *testing.T) {
+	taker := &batchTaker{missing: data.NewMap(), known: map[string]bool{}}
+	load, err := payload.MarshalBin(data.NewMap("return", true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	taker.Down([]string{"down", "late"})
+	taker.Silent("silent")
+	for _, id := range []string{"up", "late"} {
+		taker.Answered(batch.Return{Minion: id, Load: load})
+	}
+	taker.keyless(client.Request{Target: "up,late,down,silent,stranger", Kind: "list"}.Named())
+	want := "{'down': 'it does not answer', 'silent': 'it does not answer', 'stranger': 'it has no accepted key'}"
+	if got := data.Repr(taker.missing); got != want || len(taker.items) != 2 {
+		t.Errorf("missing are %s of %s", got, data.Repr(taker.items))
 	}
 }
 

@@ -10,7 +10,6 @@ package cherrypy
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -293,16 +292,7 @@ func (q *request) action() (action, error) {
 	return nil, &netapi.Fault{Status: http.StatusMethodNotAllowed, Text: "Specified method is invalid for this resource"}
 }
 
-func (r *route) methods() string {
-	var all []string
-	if r.get != nil {
-		all = append(all, "GET", "HEAD")
-	}
-	if r.post != nil {
-		all = append(all, "POST")
-	}
-	return strings.Join(all, ", ")
-}
+func (r *route) methods() string { return web.Methods(r.get != nil, r.post != nil) }
 
 // enter checks the address and, where the route needs one, the session.
 func (q *request) enter() error {
@@ -329,14 +319,7 @@ func (q *request) enter() error {
 
 // fail answers with an error.
 func (q *request) fail(err error) {
-	f, isFault := errors.AsType[*netapi.Fault](err)
-	if bad, ok := errors.AsType[*media.Error](err); ok && !isFault {
-		media.Fail(q.w, q.r, bad.Status, bad.Text)
-		return
-	}
-	if !isFault {
-		f = netapi.FaultOf(err)
-	}
+	f := web.FaultOf(err)
 	if f.Status >= http.StatusInternalServerError {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.routeName(), q.from, err)
 	}

@@ -199,16 +199,7 @@ func (q *request) action() (action, error) {
 	return nil, &netapi.Fault{Status: http.StatusMethodNotAllowed}
 }
 
-func (r *route) methods() string {
-	var all []string
-	if r.get != nil {
-		all = append(all, "GET", "HEAD")
-	}
-	if r.post != nil {
-		all = append(all, "POST")
-	}
-	return strings.Join(all, ", ")
-}
+func (r *route) methods() string { return web.Methods(r.get != nil, r.post != nil) }
 
 func (q *request) needsLogin() bool {
 	return q.route.login == always || q.route.login == onPost && q.r.Method == http.MethodPost
@@ -238,23 +229,17 @@ func (q *request) fail(err error) {
 		q.page(p.status, p.text)
 		return
 	}
-	status, text := 0, ""
-	if bad, ok := errors.AsType[*media.Error](err); ok {
-		status, text = bad.Status, bad.Text
-	} else {
-		f := netapi.FaultOf(err)
-		status, text = f.Status, f.Text
-		f.SetHeaders(q.w.Header())
-	}
-	if status >= http.StatusInternalServerError {
+	f := web.FaultOf(err)
+	f.SetHeaders(q.w.Header())
+	if f.Status >= http.StatusInternalServerError {
 		q.Log.Errorf("serve %s %s of %s: %v", q.r.Method, q.route.shown(q.r), q.caller.From, err)
 	}
-	line := fmt.Sprintf("%d: %s", status, http.StatusText(status))
+	line := fmt.Sprintf("%d: %s", f.Status, http.StatusText(f.Status))
 	body := line
-	if text != "" {
-		body += ": " + html.EscapeString(strings.ToValidUTF8(text, "\uFFFD"))
+	if f.Text != "" {
+		body += ": " + html.EscapeString(strings.ToValidUTF8(f.Text, "\uFFFD"))
 	}
-	q.page(status, "<html><title>"+line+"</title><body>"+body+"</body></html>")
+	q.page(f.Status, "<html><title>"+line+"</title><body>"+body+"</body></html>")
 }
 
 // shown returns the path for the log. That of a websocket has a token.

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
+	"github.com/brineproject/brine/netapi/media"
 )
 
 func TestHookTag(t *testing.T) {
@@ -131,5 +134,23 @@ func TestCredential(t *testing.T) {
 	if got := data.Repr(HookHeaders(r)); strings.Contains(got, "cookie") || strings.Contains(got, "header'") ||
 		!strings.Contains(got, "192.0.2.1") {
 		t.Errorf("headers of a hook: %s", got)
+	}
+}
+
+func TestFaultOf(t *testing.T) {
+	own := &netapi.Fault{Status: 409, Text: "own"}
+	for _, c := range []struct {
+		err    error
+		status int
+		text   string
+	}{
+		{fmt.Errorf("order: %w", own), 409, "own"},
+		{fmt.Errorf("read: %w", &media.Error{Status: 413, Text: "too large"}), 413, "too large"},
+		{&netapi.Fault{Status: 401, Text: "login", Err: &media.Error{Status: 400, Text: "body"}}, 401, "login"},
+		{io.ErrUnexpectedEOF, 500, "An unexpected error occurred"},
+	} {
+		if f := FaultOf(c.err); f.Status != c.status || f.Text != c.text {
+			t.Errorf("%v is answered with %d %s", c.err, f.Status, f.Text)
+		}
 	}
 }
