@@ -304,7 +304,13 @@ func TestAuditHasNoSecrets(t *testing.T) {
 		if _, err := g.Order(t.Context(), Caller{From: here}, low); err != nil {
 			t.Error(err)
 		}
+		if _, err := g.Order(t.Context(), Caller{Token: "cafe", From: here}, data.NewMap("client", "runner", "fun", "jobs.list_jobs")); err != nil {
+			t.Error(err)
+		}
 		text := log.String()
+		if strings.Count(text, "minions=") != 1 {
+			t.Errorf("the audit counts the minions of a runner:\n%s", text)
+		}
 		for _, secret := range []string{"wrong", "right", "MARKER"} {
 			if strings.Contains(text, secret) {
 				t.Errorf("the audit has %s:\n%s", secret, text)

@@ -15,15 +15,10 @@ import (
 // Connect makes the doors of the program salt-api. Both share one reader of the master's events.
 func Connect(s Site) (Doors, error) {
 	options := eventbus.ClientOptions{MaxEventSize: s.Config.MaxEventSize}
-	most, mostPerUser, owners := 0, 0, false
-	for _, d := range []*netapi.Door{s.Settings.Cherrypy, s.Settings.Tornado} {
-		if d != nil {
-			most, mostPerUser = most+d.MaxStreams, mostPerUser+d.MaxStreamsPerUser
-			owners = owners || d.OwnEvents
-		}
-	}
-	hub := stream.New(stream.Options{MaxListeners: most, MaxPerUser: mostPerUser, Owners: owners, Log: s.Log,
-		Dial: func(ctx context.Context) (stream.Source, error) { return eventbus.Dial(ctx, s.Sockets, options) }})
+	o := streams(s.Settings)
+	o.Log = s.Log
+	o.Dial = func(ctx context.Context) (stream.Source, error) { return eventbus.Dial(ctx, s.Sockets, options) }
+	hub := stream.New(o)
 	bus := netapi.NewBus(s.Sockets, options)
 	return Doors{
 		Cherrypy: func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error) {
@@ -40,4 +35,15 @@ func Connect(s Site) (Doors, error) {
 			})},
 		},
 	}, nil
+}
+
+// streams returns what the sections say of event streams. Their limits add up.
+func streams(s *netapi.Settings) stream.Options {
+	var o stream.Options
+	for _, one := range sections(s) {
+		o.MaxListeners += one.door.MaxStreams
+		o.MaxPerUser += one.door.MaxStreamsPerUser
+		o.Owners = o.Owners || one.door.OwnEvents
+	}
+	return o
 }

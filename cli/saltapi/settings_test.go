@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/brineproject/brine/cli"
+	"github.com/brineproject/brine/netapi"
 )
 
 func noEnv(string) string { return "" }
@@ -130,5 +131,13 @@ func TestCheckConfigFindsWhatTheHostLacks(t *testing.T) {
 	}
 	if code != 1 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestStreamsOfBothSections(t *testing.T) {
+	first := &netapi.Door{MaxStreams: 10, MaxStreamsPerUser: 3}
+	o := streams(&netapi.Settings{Cherrypy: first, Tornado: &netapi.Door{MaxStreams: 5, MaxStreamsPerUser: 2, OwnEvents: true}})
+	if o.MaxListeners != 15 || o.MaxPerUser != 5 || !o.Owners || streams(&netapi.Settings{Cherrypy: first}).Owners {
+		t.Errorf("the streams have %+v", o)
 	}
 }

@@ -263,6 +263,9 @@ func testOrigins(t *testing.T, s *netapitest.Site) {
 	for _, path := range []string{"/", "/run", "/minions", "/hook/x"} {
 		wantError(t, post(t, s, path, order, foreign...), 403, "The page of another origin")
 	}
+	for _, path := range []string{"/minions", "/jobs", "/events"} { // these have effects too
+		wantError(t, s.Do(t, "GET", path, "", foreign...), 403, "The page of another origin")
+	}
 	own := post(t, s, "/", order, "Cookie", cookie, "Origin", console, "Sec-Fetch-Site", "cross-site")
 	if own.Status != 200 || own.Header.Get("Access-Control-Allow-Origin") != console {
 		t.Errorf("order of a page of cors_origin: %d %v", own.Status, own.Header)

@@ -63,16 +63,21 @@ func (s *Streams) WebSocket(w http.ResponseWriter, r *http.Request, c netapi.Cal
 }
 
 func (s *Streams) listen(r *http.Request, c netapi.Caller) (*stream.Listener, error) {
+	l, err := s.Hub.Listen(s.filter(r, c))
+	if err != nil {
+		return nil, &netapi.Fault{Status: http.StatusServiceUnavailable, Text: err.Error()}
+	}
+	return l, nil
+}
+
+// filter returns the events that a request asks for, and its caller may read.
+func (s *Streams) filter(r *http.Request, c netapi.Caller) stream.Filter {
 	query := r.URL.Query()
 	f := stream.Filter{After: r.Header.Get("Last-Event-ID"), Tag: query.Get("tag"), Job: query.Get("job"), User: c.User}
 	if !s.Gate.ReadsAll(c) {
 		f.May = func(tag string) bool { return s.Hub.Owns(c.User, tag) }
 	}
-	l, err := s.Hub.Listen(f)
-	if err != nil {
-		return nil, &netapi.Fault{Status: http.StatusServiceUnavailable, Text: err.Error()}
-	}
-	return l, nil
+	return f
 }
 
 // life returns how long the stream of a caller lasts: as long as their token.
