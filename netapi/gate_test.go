@@ -304,7 +304,8 @@ func TestAuditHasNoSecrets(t *testing.T) {
 		if _, err := g.Order(t.Context(), Caller{From: here}, low); err != nil {
 			t.Error(err)
 		}
-		if _, err := g.Order(t.Context(), Caller{Token: "cafe", From: here}, data.NewMap("client", "runner", "fun", "jobs.list_jobs")); err != nil {
+		low = data.NewMap("client", "runner", "fun", "jobs.list_jobs")
+		if _, err := g.Order(t.Context(), Caller{Token: "cafe", From: here}, low); err != nil {
 			t.Error(err)
 		}
 		text := log.String()

@@ -71,25 +71,39 @@ func TestWrongSettings(t *testing.T) {
 		"{netapi_enable_clients: [local], rest_cherrypy: {port: 1, thread_pool: 3, disable_ssl: true}}": "has no effect",
 		"{netapi_enable_clients: [local], rest_cherrypy: {port: 1, host: [], disable_ssl: true}}":       "must be a text",
 		cherrypy + "api_acl: {users: {a: [x]}}}}":                                                       "'x' is no address and no network",
-		cherrypy + "api_acl: {}}}":                                                    "names no users",
-		cherrypy + "authorized_ips: [x]}}":                                            "'x' is no address",
-		cherrypy + "webhook_secrets: {github: short}}}":                               "at least 16 characters",
-		cherrypy + "root_prefix: api}}":                                               "root_prefix: must begin with a slash, or no address is below it; write /api",
-		cherrypy + "webhook_url: /}}":                                                 "wrong: rest_cherrypy: webhook_url: hides the address / of the API; choose",
-		cherrypy + "webhook_url: events/in}}":                                         "webhook_url: hides the address /events of",
-		cherrypy + "app_path: /login}}":                                               "wrong: rest_cherrypy: app_path: hides the address /login of the API",
-		cherrypy + "app_path: /hook}}":                                                "wrong: rest_cherrypy: app_path: is a path of webhook_url too",
-		cherrypy + "webhook_url: /app/hook}}":                                         "webhook_url: is a path of app_path too, by default",
-		cherrypy + "static: /srv, static_path: /jobs/}}":                              "static_path: hides the address /jobs",
-		cherrypy + "static: /srv, static_path: ''}}":                                  "static_path: hides the address / of",
-		cherrypy + "max_orders: 0}}":                                                  "max_orders: must be a whole number from 1",
-		cherrypy + "events: mine}}":                                                   "events: must be all or own, not 'mine'",
-		"{rest_tornado: {port: 1, disable_ssl: true, webhook_url: /all_events}}":      "rest_tornado: webhook_url: hides",
-		"{netapi_enable_clients: local, rest_cherrypy: {port: 1, disable_ssl: true}}": "must be a list of clients",
+		cherrypy + "api_acl: {}}}":                                                                            "names no users",
+		cherrypy + "authorized_ips: [x]}}":                                                                    "'x' is no address",
+		cherrypy + "webhook_secrets: {github: short}}}":                                                       "at least 16 characters",
+		"{netapi_enable_clients: local, rest_cherrypy: {port: 1, disable_ssl: true}}":                         "must be a list of clients",
 		"{netapi_enable_clients: [local], rest_wsgi: {port: 1}, rest_cherrypy: {port: 1, disable_ssl: true}}": "rest_wsgi: has no effect",
 	} {
 		if _, found := settings(t, text); !strings.Contains(found, want) {
 			t.Errorf("%s: %s\nwant %s", text, found, want)
 		}
+	}
+}
+
+func TestNewSettingsAreChecked(t *testing.T) {
+	for text, want := range map[string]string{
+		"root_prefix: api":                  "wrong: rest_cherrypy: root_prefix: must begin with a slash, or no address is below it; write /api",
+		"webhook_url: /":                    "wrong: rest_cherrypy: webhook_url: hides the address / of the API; choose",
+		"webhook_url: events/in":            "webhook_url: hides the address /events of",
+		"app_path: /login":                  "wrong: rest_cherrypy: app_path: hides the address /login of the API",
+		"app_path: /hook":                   "wrong: rest_cherrypy: app_path: is a path of webhook_url too",
+		"webhook_url: /app/hook":            "webhook_url: is a path of app_path too, by default",
+		"static: /srv, static_path: /jobs/": "static_path: hides the address /jobs",
+		"static: /srv, static_path: ''":     "static_path: hides the address / of",
+		"max_orders: 0":                     "max_orders: must be a whole number from 1",
+		"max_orders_per_user: x":            "max_orders_per_user: must be a whole number from 1",
+		"events: mine":                      "events: must be all or own, not 'mine'",
+	} {
+		_, found := settings(t, "{netapi_enable_clients: [local], rest_cherrypy: {port: 1, disable_ssl: true, "+text+"}}")
+		if !strings.Contains(found, want) {
+			t.Errorf("%s: %s\nwant %s", text, found, want)
+		}
+	}
+	_, found := settings(t, "{rest_tornado: {port: 1, disable_ssl: true, webhook_url: /all_events}}")
+	if !strings.Contains(found, "rest_tornado: webhook_url: hides") {
+		t.Error(found)
 	}
 }
