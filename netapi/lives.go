@@ -26,7 +26,7 @@ type life struct {
 	until time.Time // asked again from then on
 }
 
-// valid reports whether a token is valid. It may not be asked about a token that never was.
+// valid reports whether a token that was valid before still is.
 func (l *lives) valid(token string) bool {
 	claimed, fresh := l.claim(token)
 	if fresh {
