@@ -61,6 +61,10 @@ func CheckLogins(
 	var errs []error
 	for key, users := range option.All() {
 		name := data.Str(key)
+		if name == KeySystem {
+			errs = append(errs, config.Below(key, config.Doubt(fmt.Errorf("nobody can log in there: %w", errKeySystem))))
+			continue
+		}
 		if own(name) {
 			errs = append(errs, config.Below(key, checkUsers(users)))
 			continue
@@ -134,7 +138,9 @@ func checkList(list any) error {
 }
 
 // SystemNames returns the names of the external_auth systems supported by Brine.
-func SystemNames() []string { return []string{"file", "ldap", "pam", "rest", "sharedsecret"} }
+func SystemNames() []string {
+	return []string{"file", "ldap", OIDCSystem, "pam", "rest", "sharedsecret"}
+}
 
 // ForeignSystems returns the names of external_auth systems supported only by Salt (salt/auth).
 func ForeignSystems() []string {

@@ -224,6 +224,9 @@ func (g *Gate) targets(tgt string, minions []string) bool {
 
 // system returns the named external_auth system.
 func (h *held) system(name string) (System, error) {
+	if name == KeySystem {
+		return nil, errKeySystem
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if s := h.systems[name]; s != nil {

@@ -17,6 +17,7 @@ type Standing struct {
 	System string   // of external_auth
 	Groups []string // groups in that system at the time of authentication
 	ACL    any      // rights stored in the token (keep_acl_in_token), or nil
+	Key    string   // of an API key: the file of the token store
 }
 
 // Stand returns the record of the user whom c authenticates. [Gate.Identify] must have accepted c
@@ -28,6 +29,9 @@ func (g *Gate) Stand(ctx context.Context, c Credentials) (Standing, error) {
 		m, err := g.tokens.Get(c.Token)
 		if err != nil {
 			return Standing{}, notAuthenticated(c)
+		}
+		if m.Text("eauth") == KeySystem {
+			return Standing{Name: m.Text("name"), Kind: ByToken, System: KeySystem, Key: fileOfKey(c.Token)}, nil
 		}
 		return Standing{Name: m.Text("name"), Kind: ByToken, System: m.Text("eauth"),
 			Groups: names(m.Value("groups")), ACL: m.Value("auth_list")}, nil
@@ -63,6 +67,12 @@ func (g *Gate) Now(ctx context.Context, s Standing) (*Identity, error) {
 		return i, nil
 	case s.Kind == ByKey:
 		i.rules = h.ofUser(s.Name)
+	case s.System == KeySystem:
+		m, _, err := g.tokens.load(s.Key)
+		if err != nil || m.Text("eauth") != KeySystem || m.Text("name") != s.Name {
+			return nil, notAuthenticated(Credentials{Kind: s.Kind})
+		}
+		i = g.ofKey(m)
 	default:
 		system, err := h.system(s.System)
 		if err != nil {
@@ -85,7 +95,7 @@ func (g *Gate) Now(ctx context.Context, s Standing) (*Identity, error) {
 // Marshal encodes s for [ParseStanding].
 func (s Standing) Marshal() ([]byte, error) {
 	return payload.Marshal(data.NewMap("name", s.Name, "kind", int64(s.Kind), "full", s.Full,
-		"system", s.System, "groups", data.Values(s.Groups), "acl", s.ACL))
+		"system", s.System, "groups", data.Values(s.Groups), "acl", s.ACL, "key", s.Key))
 }
 
 // ParseStanding decodes the result of Marshal. It fails for anything else.
@@ -98,5 +108,5 @@ func ParseStanding(raw []byte) (Standing, error) {
 		return Standing{}, fmt.Errorf("read who ordered a job: it is no such record: %v", err) //nolint:errorlint // it says what is wrong; the cause is ours alone
 	}
 	return Standing{Name: m.Text("name"), Kind: Kind(kind), Full: m.Value("full") == true,
-		System: m.Text("system"), Groups: names(m.Value("groups")), ACL: m.Value("acl")}, nil
+		System: m.Text("system"), Groups: names(m.Value("groups")), ACL: m.Value("acl"), Key: m.Text("key")}, nil
 }

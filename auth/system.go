@@ -40,6 +40,9 @@ type Expander interface {
 	Expand(ctx context.Context, list []any) ([]any, error)
 }
 
+// OIDCSystem is the system of users who log in at a provider of OpenID Connect.
+const OIDCSystem = "oidc"
+
 // isSetting reports whether a name under an external_auth system is a setting of the system rather
 // than a user.
 func isSetting(name string) bool { return strings.HasPrefix(name, "^") }

@@ -114,44 +114,62 @@ func (t *Tokens) write(name string, raw []byte) error {
 	return atomicfile.WriteIn(t.root, name, raw, atomicfile.Options{Prefix: tempToken})
 }
 
-// Get returns the contents of a token. Expired and unreadable tokens are deleted. A token is
-// expired from the second of its expiry time on. The error wraps ErrNoToken.
+// Get returns the contents of a token, or of the API key with this secret. Expired and unreadable
+// tokens are deleted. A token is expired from the second of its expiry time on. The error wraps
+// ErrNoToken.
 func (t *Tokens) Get(name string) (*data.Map, error) {
 	if !tokenName.MatchString(name) {
 		return nil, ErrNoToken
 	}
-	raw, err := t.read(name)
+	m, _, err := t.load(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return t.byKey(name)
+	case err == nil && m.Text("eauth") == KeySystem:
+		return nil, ErrNoToken // this is the name of a key's file, not its secret
+	}
+	return m, err
+}
+
+// load returns the contents of a file of the store. Files that have expired or cannot be parsed are
+// deleted. The error wraps ErrNoToken, or fs.ErrNotExist if there is no such file.
+func (t *Tokens) load(name string) (*data.Map, os.FileInfo, error) {
+	raw, info, err := t.read(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoToken
+		return nil, nil, fs.ErrNotExist
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read a token: %w: %w", ErrNoToken, err)
+		return nil, nil, fmt.Errorf("read a token: %w: %w", ErrNoToken, err)
 	}
 	m, err := parseToken(raw)
 	if err == nil && m.Text("token") != name {
 		err = errors.New("it is the file of another token")
 	}
 	if err == nil && expiry(m) > unix(t.now()) {
-		return m, nil
+		return m, info, nil
 	}
 	err = errors.Join(err, t.Delete(name))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoToken, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrNoToken, err)
 	}
-	return nil, ErrNoToken
+	return nil, nil, ErrNoToken
 }
 
-func (t *Tokens) read(name string) ([]byte, error) {
+func (t *Tokens) read(name string) ([]byte, os.FileInfo, error) {
 	f, err := openPlain(t.root, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
 	raw, err := io.ReadAll(io.LimitReader(f, maxToken+1))
 	if err == nil && len(raw) > maxToken {
 		err = errors.New("the file is too long")
 	}
-	return raw, err
+	return raw, info, err
 }
 
 // openPlain opens a file unless it is a pipe, device or directory.
@@ -205,12 +223,16 @@ func number(v any) float64 {
 
 func unix(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// Delete deletes a token. A missing token is not an error.
+// Delete deletes a token, or the API key with this secret. A missing one is not an error.
 func (t *Tokens) Delete(name string) error {
 	if !tokenName.MatchString(name) {
 		return ErrNoToken
 	}
-	if err := t.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := t.root.Remove(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = t.root.Remove(fileOfKey(name))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete a token: %w", err)
 	}
 	return nil
@@ -243,7 +265,7 @@ func (t *Tokens) Clean(ctx context.Context) (int, error) {
 		if ctx.Err() != nil {
 			return n, ctx.Err()
 		}
-		if _, err := t.Get(name); errors.Is(err, ErrNoToken) {
+		if _, _, err := t.load(name); err != nil {
 			n++
 		}
 	}
@@ -347,6 +369,9 @@ func (g *Gate) byToken(ctx context.Context, h *held, c Credentials) (*Identity, 
 		return nil, notAuthenticated(c)
 	}
 	eauth := m.Text("eauth")
+	if eauth == KeySystem {
+		return g.ofKey(m), nil
+	}
 	s, err := h.system(eauth)
 	if err != nil {
 		g.warn("token", err, "a token cannot be used")

@@ -10,6 +10,7 @@ import (
 	"github.com/brineproject/brine/auth"
 	"github.com/brineproject/brine/auth/file"
 	"github.com/brineproject/brine/auth/ldap"
+	"github.com/brineproject/brine/auth/oidc"
 	"github.com/brineproject/brine/auth/pam"
 	"github.com/brineproject/brine/auth/rest"
 	"github.com/brineproject/brine/auth/sharedsecret"
@@ -20,7 +21,7 @@ var errAuto = errors.New("it lets everybody in, whatever the password, and is no
 
 func systems() map[string]func(*data.Map) (auth.System, error) {
 	return map[string]func(*data.Map) (auth.System, error){
-		"file": file.Open, "ldap": ldap.Open, "pam": pam.Open, "rest": rest.Open,
+		"file": file.Open, "ldap": ldap.Open, auth.OIDCSystem: oidc.Open, "pam": pam.Open, "rest": rest.Open,
 		"sharedsecret": sharedsecret.Open,
 		"auto":         func(*data.Map) (auth.System, error) { return nil, errAuto },
 	}
