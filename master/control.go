@@ -13,6 +13,7 @@ import (
 	"github.com/brineproject/brine/master/mine"
 	"github.com/brineproject/brine/returners"
 	"github.com/brineproject/brine/runners"
+	runnerauth "github.com/brineproject/brine/runners/auth"
 )
 
 // control runs runner and wheel functions in the master: for the clear commands runner and wheel,
@@ -157,6 +158,11 @@ func (t *ownTokens) Delete(_ context.Context, token string) (bool, error) {
 		return false, nil
 	}
 	return true, t.gate.DeleteToken(token)
+}
+
+// Store lends the master's API keys.
+func (t *ownTokens) Store(_ context.Context, do func(runnerauth.Keys) error) error {
+	return do(t.gate.Tokens())
 }
 
 // runCommands are the clear commands that call runners and wheel functions.

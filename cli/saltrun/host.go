@@ -29,6 +29,7 @@ import (
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/render"
 	"github.com/brineproject/brine/runners"
+	runnerauth "github.com/brineproject/brine/runners/auth"
 	"github.com/brineproject/brine/runners/gitpillar"
 	stdrunners "github.com/brineproject/brine/runners/standard"
 	"github.com/brineproject/brine/states"
@@ -291,11 +292,7 @@ func (t *tokens) Make(ctx context.Context, fields *data.Map) (any, error) {
 
 // Delete deletes the file of a token.
 func (t *tokens) Delete(_ context.Context, token string) (bool, error) {
-	dir := t.h.Opts.Text("token_dir")
-	if dir == "" {
-		dir = filepath.Join(t.h.Opts.Text("cachedir"), "tokens")
-	}
-	store, err := auth.OpenTokens(dir, t.h.Opts.Text("hash_type"), nil)
+	store, err := t.open()
 	if err != nil {
 		return false, err
 	}
@@ -304,4 +301,22 @@ func (t *tokens) Delete(_ context.Context, token string) (bool, error) {
 		return false, store.Close()
 	}
 	return true, errors.Join(store.Delete(token), store.Close())
+}
+
+// Store lends the master's API keys.
+func (t *tokens) Store(_ context.Context, do func(runnerauth.Keys) error) error {
+	store, err := t.open()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return do(store)
+}
+
+func (t *tokens) open() (*auth.Tokens, error) {
+	dir := t.h.Opts.Text("token_dir")
+	if dir == "" {
+		dir = filepath.Join(t.h.Opts.Text("cachedir"), "tokens")
+	}
+	return auth.OpenTokens(dir, t.h.Opts.Text("hash_type"), nil)
 }

@@ -1,4 +1,5 @@
-// Package auth is Salt's runner auth: it makes and deletes tokens (salt/runners/auth.py).
+// Package auth is Salt's runner auth: it makes and deletes tokens (salt/runners/auth.py). mk_key,
+// list_keys and del_key, for API keys, are not in Salt.
 package auth
 
 import (
@@ -10,12 +11,14 @@ import (
 	"github.com/brineproject/brine/runners"
 )
 
-// Tokens makes and deletes tokens.
+// Tokens makes and deletes tokens and API keys.
 type Tokens interface {
 	// Make asks the master for a token for the credentials in fields; nil if they are wrong.
 	Make(ctx context.Context, fields *data.Map) (any, error)
 	// Delete removes a token and reports whether it existed. An invalid token is an error.
 	Delete(ctx context.Context, token string) (bool, error)
+	// Store lends the API keys to a function, and returns its error.
+	Store(ctx context.Context, do func(Keys) error) error
 }
 
 // Plugin returns the runner auth.
@@ -28,6 +31,9 @@ func Plugin(t Tokens) loader.Plugin {
 		return &loader.Module{Funcs: []loader.Func{
 			loader.F("mk_token", m.mkToken).SecretResult(),
 			loader.F("del_token", m.delToken).Secret("token"),
+			loader.F("mk_key", m.mkKey).SecretResult("secret"),
+			loader.F("list_keys", m.listKeys),
+			loader.F("del_key", m.delKey),
 		}}, nil
 	}}
 }

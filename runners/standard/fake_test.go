@@ -5,12 +5,14 @@ import (
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/pillar"
+	runnerauth "github.com/brineproject/brine/runners/auth"
 )
 
 type noTokens struct{}
 
-func (noTokens) Make(context.Context, *data.Map) (any, error) { return nil, nil }
-func (noTokens) Delete(context.Context, string) (bool, error) { return false, nil }
+func (noTokens) Make(context.Context, *data.Map) (any, error)             { return nil, nil }
+func (noTokens) Delete(context.Context, string) (bool, error)             { return false, nil }
+func (noTokens) Store(context.Context, func(runnerauth.Keys) error) error { return nil }
 
 func noMine(context.Context, any, string, any) (any, error) { return nil, nil }
 
