@@ -75,6 +75,8 @@ var onlyHere = map[string][]string{
 	"github.com/tg123/go-htpasswd":  {"auth/file"},
 	"github.com/go-git/go-git/v5":   {"fileserver/gitfs"},
 	"github.com/go-git/go-billy/v5": {"fileserver/gitfs"},
+	"github.com/coreos/go-oidc/v3":  {"netapi/oidc"},
+	"golang.org/x/oauth2":           {"netapi/oidc"},
 }
 
 type goPackage struct {

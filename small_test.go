@@ -38,6 +38,13 @@ func TestMinionReachesNoTemplates(t *testing.T) {
 	}
 }
 
+// TestOnlySaltAPIReachesOIDC checks that the other programs contain nothing of logins at a provider.
+func TestOnlySaltAPIReachesOIDC(t *testing.T) {
+	for _, name := range []string{"salt", "salt-call", "salt-cp", "salt-key", "salt-master", "salt-minion", "salt-run"} {
+		reachesNone(t, "", "./cmd/"+name, []string{"github.com/coreos/go-oidc", "golang.org/x/oauth2", "github.com/go-jose/go-jose"})
+	}
+}
+
 // reachesNone fails if a program depends on one of the packages in without, or on packages below
 // them, in a build with these tags.
 func reachesNone(t *testing.T, tags, program string, without []string) {

@@ -22,16 +22,20 @@ type Options struct {
 	Tokens   Tokens
 	// External is the option external_auth, for the rights that an answer to a login lists.
 	External *data.Map
-	Audit    *Audit // nil writes none
-	Pace     *Pace  // of the logins of all doors; nil means one of its own
-	Now      func() time.Time
-	Log      logrus.FieldLogger
+	// TokenExpire is the option token_expire, for the tokens that the gate makes itself.
+	TokenExpire time.Duration
+	Audit       *Audit // nil writes none
+	Pace        *Pace  // of the logins of all doors; nil means one of its own
+	Now         func() time.Time
+	Log         logrus.FieldLogger
 }
 
 // Tokens are the stored tokens of a master, as auth.Tokens.
 type Tokens interface {
 	// Get returns the contents of a token. The error is one for a token that is not there or expired.
 	Get(token string) (*data.Map, error)
+	// Add stores a token and sets its field token.
+	Add(contents *data.Map) error
 	Delete(token string) error
 }
 
@@ -207,7 +211,7 @@ func (g *Gate) find(value string) (Token, error) {
 		return Token{}, err
 	}
 	t, ok := tokenOf(m)
-	if !ok || !g.Now().Before(t.Expire) {
+	if !ok || t.Value != value || !g.Now().Before(t.Expire) {
 		return Token{}, errNoToken
 	}
 	return t, nil

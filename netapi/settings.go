@@ -57,6 +57,7 @@ type Door struct {
 	MaxOrders         int // max_orders: orders at a time; 0 means any number
 	MaxOrdersPerUser  int
 	OwnEvents         bool // events: own: users without wide rights read the events of their jobs alone
+	OIDC              *OIDC // oidc; nil if users do not log in at a provider
 }
 
 // A HookSecret is shared with a program that calls the hooks at and below a path (webhook_secrets). It
@@ -109,6 +110,7 @@ func ReadSettings(opts *data.Map) (*Settings, []*config.Finding) {
 	}
 	s.Cherrypy = r.door("rest_cherrypy", opts, cherrypyOptions())
 	s.Tornado = r.door("rest_tornado", opts, tornadoOptions())
+	r.checkOIDC("rest_cherrypy", s.Cherrypy, opts)
 	if opts.Value("rest_wsgi") != nil {
 		r.doubt([]any{"rest_wsgi"}, "has no effect: this door is not there", "use rest_cherrypy")
 	}
@@ -159,6 +161,7 @@ func cherrypyOptions() map[string]entry {
 		"api_acl":            {read: readACL},
 		"authorized_ips":     {read: readAddresses},
 		"cors_origin":        {read: readOrigins},
+		"oidc":               {read: readOIDC},
 		"max_streams": {read: func(r *reader, d *Door, path []any, v any) {
 			d.MaxStreams = r.number(path, v, 1, 1_000_000, d.MaxStreams)
 		}},

@@ -8,6 +8,7 @@ import (
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/cherrypy"
+	"github.com/brineproject/brine/netapi/oidc"
 	"github.com/brineproject/brine/netapi/stream"
 	"github.com/brineproject/brine/netapi/tornado"
 )
@@ -22,7 +23,14 @@ func Connect(s Site) (Doors, error) {
 	bus := netapi.NewBus(s.Sockets, options)
 	return Doors{
 		Cherrypy: func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error) {
-			return cherrypy.New(cherrypy.Options{Gate: gate, Door: door, Hub: hub, Fire: bus.Fire, Ready: bus.Ready, Log: s.Log})
+			o := cherrypy.Options{Gate: gate, Door: door, Hub: hub, Fire: bus.Fire, Ready: bus.Ready, Log: s.Log}
+			if door.OIDC != nil {
+				var err error
+				if o.OIDC, err = oidc.New(oidc.Options{Settings: door.OIDC}); err != nil {
+					return nil, err
+				}
+			}
+			return cherrypy.New(o)
 		},
 		Tornado: func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error) {
 			return tornado.New(tornado.Options{Gate: gate, Door: door, Hub: hub, Fire: bus.Fire, Log: s.Log})

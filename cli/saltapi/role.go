@@ -129,7 +129,7 @@ func (p *program) build(ports []net.Listener) error {
 		open := map[string]Open{"rest_cherrypy": doors.Cherrypy, "rest_tornado": doors.Tornado}[one.name]
 		external, _ := opts.Value("external_auth").(*data.Map)
 		gate := netapi.NewGate(netapi.Options{Settings: p.loaded.settings, Door: one.door, Master: master, Tokens: tokens,
-			External: external, Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
+			External: external, TokenExpire: p.loaded.cfg.TokenExpire, Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
 		if err := p.addDoor(one, open, gate, ports[i]); err != nil {
 			return err
 		}

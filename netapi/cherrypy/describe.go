@@ -26,6 +26,7 @@ func describe(q *request) error {
 	}
 	schemes := data.NewMap(
 		"session", data.NewMap("type", "apiKey", "in", "header", "name", "X-Auth-Token"),
+		"key", data.NewMap("type", "http", "scheme", "bearer"),
 		"cookie", data.NewMap("type", "apiKey", "in", "cookie", "name", web.CookieName))
 	return q.answer(http.StatusOK, data.NewMap("openapi", "3.1.0",
 		"info", data.NewMap("title", "salt-api", "version", apiVersion,
@@ -60,7 +61,7 @@ func (r *route) operation(about string, parameters []any, login, body bool) *dat
 		op.Set("parameters", parameters)
 	}
 	if login {
-		op.Set("security", []any{data.NewMap("session", []any{}), data.NewMap("cookie", []any{})})
+		op.Set("security", []any{data.NewMap("session", []any{}), data.NewMap("key", []any{}), data.NewMap("cookie", []any{})})
 	}
 	if body {
 		schema := data.NewMap("oneOf", []any{reference(), data.NewMap("type", "array", "items", reference())})

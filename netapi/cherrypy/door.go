@@ -21,6 +21,7 @@ import (
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/media"
+	"github.com/brineproject/brine/netapi/oidc"
 	"github.com/brineproject/brine/netapi/stream"
 	"github.com/brineproject/brine/netapi/web"
 )
@@ -34,8 +35,10 @@ type Options struct {
 	Fire func(ctx context.Context, tag string, body *data.Map) error
 	// Ready says why the master cannot be reached; nil means that it always can.
 	Ready func(ctx context.Context) error
-	Now   func() time.Time // nil means time.Now
-	Log   logrus.FieldLogger
+	// OIDC is the provider at which users log in; nil if there is none.
+	OIDC *oidc.Provider
+	Now  func() time.Time // nil means time.Now
+	Log  logrus.FieldLogger
 }
 
 // door serves the requests of one door.
@@ -81,7 +84,7 @@ type request struct {
 	format media.Format
 	body   *media.Body
 	// of a request with a login
-	session *netapi.Session
+	session *netapi.Session // nil with an API key
 	caller  netapi.Caller
 }
 
@@ -139,6 +142,9 @@ func (d *door) allRoutes() map[string]*route {
 		"readyz":       {get: ready, gets: "Whether the master can be reached", bare: true},
 		"metrics":      {get: metrics, gets: "Numbers for Prometheus", bare: true, login: always},
 		"openapi.json": {get: describe, gets: "This description"},
+	}
+	if d.OIDC != nil && d.Door.OIDC != nil {
+		all["oidc"] = &route{get: viaProvider, gets: "Log in at a provider of OpenID Connect: login, callback", parts: -1, bare: true}
 	}
 	if d.Door.OpenStats {
 		all["stats"].login, all["metrics"].login = anybody, anybody
@@ -300,6 +306,11 @@ func (q *request) enter() error {
 		q.route.login == hooks && !q.Door.OpenWebhook && q.Door.HookSecret(web.HookPath(q.Door.WebhookURL, q.rest)) == ""
 	q.caller = netapi.Caller{From: q.from}
 	if !needs {
+		return nil
+	}
+	if c, err := q.Gate.Key(web.HeaderCredential(q.r), q.from); err == nil {
+		q.caller = c
+		q.w.Header().Set("Cache-Control", "private")
 		return nil
 	}
 	s, err := q.Gate.Session(web.Credential(q.r), q.from)

@@ -32,14 +32,22 @@ func logIn(q *request) error {
 	if own {
 		web.SetCookie(q.w, q.r, s.ID, 36000)
 	}
+	return q.answerSession(s)
+}
+
+// answerSession answers with a session.
+func (q *request) answerSession(s *netapi.Session) error {
 	q.w.Header().Set("X-Auth-Token", s.ID)
 	t := s.Token
 	return q.answer(http.StatusOK, data.NewMap("return", []any{data.NewMap("token", s.ID, "expire", seconds(t.Expire),
 		"start", seconds(t.Start), "user", t.User, "eauth", t.Eauth, "perms", q.Gate.Perms(t))}))
 }
 
-// logOut ends a session.
+// logOut ends a session. An API key has none, and stays.
 func logOut(q *request) error {
+	if q.session == nil {
+		return &netapi.Fault{Status: http.StatusBadRequest, Text: "An API key has no session; the runner auth.del_key deletes it"}
+	}
 	if err := q.Gate.LogOut(q.session); err != nil {
 		q.Log.Errorf("delete the token of %s at the end of a session: %v", q.session.Token.User, err)
 	}

@@ -19,6 +19,10 @@ func lowstate(q *request) error {
 	if err != nil {
 		return err
 	}
+	return q.carryOutAll(low)
+}
+
+func (q *request) carryOutAll(low []*data.Map) error {
 	items, missing, err := q.carryOut(q.caller, low)
 	if err != nil {
 		return err
@@ -26,8 +30,22 @@ func lowstate(q *request) error {
 	return q.answer(http.StatusOK, web.WithMissing(data.NewMap("return", items), missing))
 }
 
-// runAlone carries out chunks with credentials of their own.
-func runAlone(q *request) error { return lowstate(q) }
+// runAlone carries out chunks with credentials of their own, or of the API key that a header has.
+func runAlone(q *request) error {
+	low, err := q.body.Low()
+	if err != nil {
+		return err
+	}
+	if c, err := q.Gate.Key(web.HeaderCredential(q.r), q.from); err == nil {
+		for i, chunk := range low {
+			if !chunk.Has("token") && !chunk.Has("eauth") {
+				low[i] = chunk.Clone()
+				low[i].Set("token", c.Token)
+			}
+		}
+	}
+	return q.carryOutAll(low)
+}
 
 // carryOut carries out chunks one after the other.
 func (q *request) carryOut(c netapi.Caller, low []*data.Map) (items, missing []any, err error) {

@@ -3,9 +3,11 @@
 package web
 
 import (
+	"encoding/hex"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/brineproject/brine/netapi"
 )
@@ -22,10 +24,27 @@ func Address(r *http.Request) netip.Addr {
 	return a.Addr().Unmap()
 }
 
-// Credential returns what r names as its login: the header X-Auth-Token, else the cookie session_id; ""
-// if it has neither.
-func Credential(r *http.Request) string {
+// HeaderCredential returns what a header of r names as its login: X-Auth-Token, else Authorization with
+// Bearer and a token or an API key; "" if it has neither. Bearers of another form are for others, such as
+// a proxy.
+func HeaderCredential(r *http.Request) string {
 	if id := r.Header.Get("X-Auth-Token"); id != "" {
+		return id
+	}
+	scheme, bearer, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") || len(bearer) != 64 {
+		return ""
+	}
+	if _, err := hex.DecodeString(bearer); err != nil {
+		return ""
+	}
+	return bearer
+}
+
+// Credential returns what r names as its login: that of a header, else the cookie session_id; "" if it
+// has neither.
+func Credential(r *http.Request) string {
+	if id := HeaderCredential(r); id != "" {
 		return id
 	}
 	if c, err := r.Cookie(CookieName); err == nil {
@@ -67,7 +86,7 @@ func NewOrigins(list []string) (*Origins, error) {
 // Check returns a *netapi.Fault if a page of another origin uses the cookie of its visitor, whatever the
 // method: GET of an event stream or of minions has effects too.
 func (o *Origins) Check(r *http.Request) error {
-	if r.Header.Get("X-Auth-Token") != "" || r.Header.Get("X-Requested-With") != "" {
+	if HeaderCredential(r) != "" || r.Header.Get("X-Requested-With") != "" {
 		return nil // a page cannot set these without the leave of cors_origin
 	}
 	asked := *r

@@ -149,7 +149,7 @@ func (s *Site) open(t testing.TB, d Door) {
 		t.Fatal("the configuration has no such door")
 	}
 	s.Gate = netapi.NewGate(netapi.Options{Settings: settings, Door: door, Master: local, Tokens: tokens, External: external,
-		Audit: &netapi.Audit{Log: log}, Log: log})
+		TokenExpire: cfg.TokenExpire, Audit: &netapi.Audit{Log: log}, Log: log})
 	sockets := eventbus.MasterSockets(cfg.SockDir)
 	hub := stream.New(stream.Options{Log: log, Owners: true, Dial: func(ctx context.Context) (stream.Source, error) {
 		return eventbus.Dial(ctx, sockets, eventbus.ClientOptions{})
