@@ -52,6 +52,13 @@ func (m *fakeMaster) Get(token string) (*data.Map, error) {
 	return nil, errors.New("no such token")
 }
 
+func (m *fakeMaster) Add(t *data.Map) error {
+	m.logins++
+	t.Set("token", strings.Repeat("cd", 31)+hex.EncodeToString([]byte{m.logins}))
+	m.tokens[t.Text("token")] = t
+	return nil
+}
+
 func (m *fakeMaster) Delete(token string) error {
 	delete(m.tokens, token)
 	return nil

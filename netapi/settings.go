@@ -56,7 +56,7 @@ type Door struct {
 	MaxStreamsPerUser int
 	MaxOrders         int // max_orders: orders at a time; 0 means any number
 	MaxOrdersPerUser  int
-	OwnEvents         bool // events: own: users without wide rights read the events of their jobs alone
+	OwnEvents         bool  // events: own: users without wide rights read the events of their jobs alone
 	OIDC              *OIDC // oidc; nil if users do not log in at a provider
 }
 

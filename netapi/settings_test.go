@@ -1,6 +1,8 @@
 package netapi
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -104,6 +106,61 @@ func TestNewSettingsAreChecked(t *testing.T) {
 	}
 	_, found := settings(t, "{rest_tornado: {port: 1, disable_ssl: true, webhook_url: /all_events}}")
 	if !strings.Contains(found, "rest_tornado: webhook_url: hides") {
+		t.Error(found)
+	}
+}
+
+func TestOIDCSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("hush\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read := func(options, rest string) (*OIDC, string) {
+		s, found := settings(t, "netapi_enable_clients: [local]\nexternal_auth: {oidc: {ann: ['.*']}}\n"+
+			"rest_cherrypy: {port: 1, disable_ssl: true, oidc: {"+options+"}"+rest+"}\n")
+		return s.Cherrypy.OIDC, found
+	}
+	good := "issuer: 'https://login.example.com/a', client_id: api, client_secret_file: " + file +
+		", redirect_url: 'https://salt.example.com/oidc/callback'"
+	o, found := read(good, "")
+	if found != "" || o.ClientSecret != "hush" || o.UsernameClaim != "preferred_username" || len(o.Scopes) != 3 {
+		t.Errorf("%+v\n%s", o, found)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"https://login", "http://login", "issuer: must begin with https://"},
+		{"https://login.example.com/a", "http://127.0.0.1:5556", ""},
+		{"https://login.example.com/a", "login.example.com", "issuer: is no address"},
+		{"client_id: api, ", "", "client_id: is missing"},
+		{"client_id", "client_ids", "is client_id meant?"},
+		{file, file + "x", "client_secret_file: " + file + "x is no file"},
+		{"client_secret_file: " + file, "client_secret: 12345678", "client_secret: must be a text"},
+		{"client_secret_file: " + file, "client_secret: hush", ""},
+		{"client_secret_file: " + file, "client_secret: hush, client_secret_file: " + file, "remove one of the two"},
+		{"client_secret_file: " + file + ", ", "", "client_secret_file: is missing"},
+		{", redirect_url: 'https://salt.example.com/oidc/callback'", "", "redirect_url: is missing"},
+		{"https://salt.example.com/oidc/callback", "http://salt.example.com/oidc/callback", "redirect_url: must begin with https://"},
+		{"https://salt.example.com/oidc/callback", "https://salt.example.com/", "redirect_url: must be an address that ends in"},
+		{"client_id: api", "client_id: api, scopes: [profile]", "scopes: lack openid"},
+	} {
+		_, found := read(strings.Replace(good, c.old, c.new, 1), "")
+		if !strings.Contains(found, c.want) || c.want == "" && found != "" || strings.Contains(found, "hush") || strings.Contains(found, "12345678") {
+			t.Errorf("%s: %q, want %q", c.new, found, c.want)
+		}
+	}
+	if _, found := read(good, ", enable_sessions: false"); !strings.Contains(found, "needs sessions") {
+		t.Error(found)
+	}
+	_, found = settings(t, "netapi_enable_clients: [local]\nrest_cherrypy: {port: 1, disable_ssl: true, oidc: {"+good+"}}\n")
+	if !strings.Contains(found, "doubt: ") || !strings.Contains(found, "has no section oidc") {
+		t.Error(found)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := read(good, ""); !strings.Contains(found, "doubt: ") || !strings.Contains(found, "every user") {
+		t.Error(found)
+	}
+	if _, found := settings(t, "netapi_enable_clients: [local]\nrest_tornado: {port: 1, disable_ssl: true, oidc: {}}\n"); !strings.Contains(found, "there is no such option") {
 		t.Error(found)
 	}
 }

@@ -49,6 +49,8 @@ type Door struct {
 	// Section returns the door's section of the settings.
 	Section func(*netapi.Settings) *netapi.Door
 	Open    func(Parts) (http.Handler, error)
+	// Edit changes the text of the configuration; nil does not.
+	Edit func(conf string) string
 }
 
 // A Site is a master with minions and a door in front of it. It ends with its test.
@@ -81,6 +83,9 @@ func Start(t testing.TB, d Door, conf string, ids ...string) *Site {
 	conf = regexp.MustCompile(`(?m)^(ret_port|publish_port):`).ReplaceAllString(conf, "# $1:")
 	conf = regexp.MustCompile(`(?m)^(root_dir|pidfile|log_file|worker_threads|  log_access_file|  ssl_crt|  ssl_key):.*$`).
 		ReplaceAllString(conf, "# $1")
+	if d.Edit != nil {
+		conf = d.Edit(conf)
+	}
 	s.write(t, "etc/master", conf)
 	cfg, _, err := config.LoadMaster(filepath.Join(s.dir, "etc"), func(string) string { return "" })
 	if err != nil {
