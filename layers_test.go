@@ -39,7 +39,7 @@ var layers = [][]string{
 		"modules/calls",
 	},
 	5: {"modules/", "states/", "runners/", "wheel/", "returners/", "beacons/", "engines/", "pillar/sources/"},
-	6: {"modules", "states", "wheel", "master", "minion", "syndic", "client", "netapi", "netapi/", "internal/swarm"},
+	6: {"modules", "states", "wheel", "master", "minion", "syndic", "client", "netapi", "netapi/", "console", "internal/swarm"},
 	7: {"cli", "cli/", "cmd/", "internal/", "packaging"},
 }
 

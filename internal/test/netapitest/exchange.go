@@ -57,7 +57,7 @@ func (e *Exchange) body() string {
 // Exchanges reads a group of the vectors.
 func Exchanges(t *testing.T, group string) []*Exchange {
 	t.Helper()
-	src, err := os.ReadFile(filepath.Join(vectorDir, group+".json"))
+	src, err := os.ReadFile(filepath.Join(vectorDir(t), group+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}

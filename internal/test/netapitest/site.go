@@ -30,8 +30,18 @@ import (
 	"github.com/brineproject/brine/transport"
 )
 
-// vectorDir is where the exchanges are, from the directory of a door.
-const vectorDir = "../../testdata/vectors/netapi"
+// vectorDir returns where the exchanges are: in the module's root, above the directory of the test.
+func vectorDir(t testing.TB) string {
+	t.Helper()
+	for dir := "."; ; dir = filepath.Join("..", dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, "testdata", "vectors", "netapi")
+		}
+		if len(dir) > 100 {
+			t.Fatal("find the exchanges: no go.mod above the directory of the test")
+		}
+	}
+}
 
 // Parts are what a door is made of.
 type Parts struct {
@@ -70,12 +80,12 @@ func Start(t testing.TB, d Door, conf string, ids ...string) *Site {
 	t.Helper()
 	s := &Site{dir: testsalt.Dir(t), Minions: map[string]*testsalt.Minion{}, Tokens: map[string]string{}}
 	lab := filepath.Join(s.dir, "lab")
-	if err := os.CopyFS(lab, os.DirFS(filepath.Join(vectorDir, "conf"))); err != nil {
+	if err := os.CopyFS(lab, os.DirFS(filepath.Join(vectorDir(t), "conf"))); err != nil {
 		t.Fatal(err)
 	}
 	s.write(t, "gui/saltgui/index.html", "<!DOCTYPE html>\n<html lang=\"en\"><head><title>SaltGUI</title></head></html>\n")
 	s.write(t, "gui/saltgui/static/scripts/index.js", "/* global console window */\n")
-	text, err := os.ReadFile(filepath.Join(vectorDir, "conf", conf+".master"))
+	text, err := os.ReadFile(filepath.Join(vectorDir(t), "conf", conf+".master"))
 	if err != nil {
 		t.Fatal(err)
 	}

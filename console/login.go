@@ -1,0 +1,85 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/netapi"
+)
+
+// A loginForm is the page of the login.
+type loginForm struct {
+	Systems    []string
+	System     string
+	User, Next string
+	Fault      string
+}
+
+// loginPage shows the form. Users who have logged in are sent on.
+func loginPage(q *request) error {
+	next := q.next(q.r.URL.Query().Get("next"))
+	if q.session != nil {
+		return q.redirect(next)
+	}
+	return q.render(http.StatusOK, "login", "Log in", &loginForm{Systems: q.Systems, Next: next})
+}
+
+// logIn begins a session.
+func logIn(q *request) error {
+	form := &loginForm{Systems: q.Systems, System: q.r.PostForm.Get("eauth"), User: q.r.PostForm.Get("username"),
+		Next: q.next(q.r.PostForm.Get("next"))}
+	login := data.NewMap("username", form.User, "password", q.r.PostForm.Get("password"), "eauth", form.System)
+	session, err := q.Gate.LogIn(q.r.Context(), login, q.from(), "")
+	if fault, ok := errors.AsType[*netapi.Fault](err); ok && fault.Status == http.StatusUnauthorized {
+		form.Fault = "The name, the password or the system is wrong."
+		return q.render(http.StatusUnauthorized, "login", "Log in", form)
+	}
+	if err != nil {
+		return err
+	}
+	q.setSession(session.ID, int(session.Token.Expire.Sub(q.Now()).Seconds()))
+	return q.redirect(form.Next)
+}
+
+// logOut ends the session and its token.
+func logOut(q *request) error {
+	if err := q.Gate.LogOut(q.session); err != nil {
+		q.Log.Errorf("delete the token of %s at the end of a session: %v", q.caller.User, err)
+	}
+	q.setSession("", -1)
+	return q.redirect("/login")
+}
+
+// setSession gives the browser the cookie of a session for a number of seconds. The cookie comes along
+// when a link on another site is followed, so that addresses of pages can be shared.
+func (q *request) setSession(id string, seconds int) {
+	http.SetCookie(q.w, &http.Cookie{Name: cookieName, Value: id, Path: q.Root + "/", MaxAge: seconds, HttpOnly: true,
+		Secure: q.r.TLS != nil, SameSite: http.SameSiteLaxMode})
+}
+
+// askLogin sends the browser to the login and from there back. The script of a page gets the status 401.
+func (q *request) askLogin() {
+	if q.r.Header.Get("Sec-Fetch-Mode") != "" && q.r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		q.w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	next := ""
+	if q.r.Method == http.MethodGet {
+		next = strings.TrimPrefix(q.r.URL.RequestURI(), q.Root)
+	}
+	_ = q.redirect("/login", "next", next)
+}
+
+// next returns a page of the console that a query names, below the root. Anything else is the first
+// page.
+func (q *request) next(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") ||
+		strings.Contains(text, `\`) || strings.HasPrefix(text, "/login") {
+		return "/"
+	}
+	return text
+}

@@ -1,0 +1,123 @@
+package console
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/brineproject/brine/netapi"
+	"github.com/brineproject/brine/netapi/web"
+)
+
+// A request is one request on its way to its page.
+type request struct {
+	*site
+	w http.ResponseWriter
+	r *http.Request
+	// of a request with a login
+	session *netapi.Session
+	caller  netapi.Caller
+}
+
+// cookieName is the cookie with the id of a console's session. It is another than that of the API, so
+// that a page of the API's cannot use it.
+const cookieName = "brine_console"
+
+// bodyLimit limits the body of a form, in bytes.
+const bodyLimit = 1 << 20
+
+func (q *request) from() netip.Addr { return web.Address(q.r) }
+
+// enter checks the address, the origin and, unless the page is open, the session.
+func (q *request) enter(open bool) error {
+	if err := q.Gate.Admit(q.from()); err != nil {
+		return err
+	}
+	if err := q.csrf.Check(q.r); err != nil {
+		return &netapi.Fault{Status: http.StatusForbidden, Text: "The form was sent by the page of another site.", Err: err}
+	}
+	if q.r.Method == http.MethodPost {
+		q.r.Body = http.MaxBytesReader(q.w, q.r.Body, bodyLimit)
+		if err := q.r.ParseForm(); err != nil {
+			return &netapi.Fault{Status: http.StatusBadRequest, Text: "The form cannot be read: " + err.Error()}
+		}
+	}
+	q.caller = netapi.Caller{From: q.from()}
+	c, err := q.r.Cookie(cookieName)
+	if err == nil {
+		q.session, err = q.Gate.Session(c.Value, q.from())
+	}
+	if err == nil && !q.Gate.Valid(q.session.Token.Value) {
+		q.session, err = nil, errNoLogin
+	}
+	if err != nil {
+		if open {
+			return nil
+		}
+		return errNoLogin
+	}
+	q.caller = q.session.Caller(q.from())
+	return nil
+}
+
+// streams returns what serves event streams.
+func (q *request) streams() *web.Streams {
+	return &web.Streams{Gate: q.Gate, Hub: q.Hub, Log: q.Log}
+}
+
+// href returns the address of a page: its path below the root, and its query. Keys without a value are
+// left out.
+func (q *request) href(path string, query ...string) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(query); i += 2 {
+		if query[i+1] != "" {
+			values.Add(query[i], query[i+1])
+		}
+	}
+	if len(values) == 0 {
+		return q.Root + path
+	}
+	return q.Root + path + "?" + values.Encode()
+}
+
+// redirect sends the browser to another page, which it gets with GET.
+func (q *request) redirect(path string, query ...string) error {
+	http.Redirect(q.w, q.r, q.href(path, query...), http.StatusSeeOther)
+	return nil
+}
+
+// noticeCookie is the cookie with a text for the next page.
+const noticeCookie = "brine_notice"
+
+// notify shows a text on the next page that the browser gets, once.
+func (q *request) notify(text string) {
+	http.SetCookie(q.w, &http.Cookie{Name: noticeCookie, Value: url.QueryEscape(clip(text, 500)), Path: q.Root + "/", MaxAge: 60,
+		HttpOnly: true, Secure: q.r.TLS != nil, SameSite: http.SameSiteLaxMode})
+}
+
+// notice returns the text of the last notify, and removes it.
+func (q *request) notice() string {
+	c, err := q.r.Cookie(noticeCookie)
+	if err != nil {
+		return ""
+	}
+	http.SetCookie(q.w, &http.Cookie{Name: noticeCookie, Path: q.Root + "/", MaxAge: -1, HttpOnly: true,
+		Secure: q.r.TLS != nil, SameSite: http.SameSiteLaxMode})
+	text, err := url.QueryUnescape(c.Value)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// wait is how long a page waits for the answer of a runner, a wheel function or a few minions.
+const wait = 15 * time.Second
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,110 @@
+package console
+
+import (
+	"html/template"
+	"strings"
+
+	"github.com/brineproject/brine/data"
+)
+
+// functions are those that templates may call.
+func functions(a *assets) template.FuncMap {
+	return template.FuncMap{
+		"asset": func(name string) string { return a.href[name] },
+		"tree":  func(v any) template.HTML { return tree(v, nil) },
+		"str":   data.Str,
+	}
+}
+
+// mask reports whether the value below a path of keys must not be shown.
+type mask func(path []string) bool
+
+// tree returns a value as nested lists. Values that hidden selects are dots.
+func tree(v any, hidden mask) template.HTML {
+	t := treeWriter{hidden: hidden}
+	t.b.WriteString(`<div class="tree">`)
+	t.value(v, nil)
+	t.b.WriteString(`</div>`)
+	return template.HTML(t.b.String()) //nolint:gosec // every text is escaped in treeWriter.text
+}
+
+// deepest limits the depth of a tree.
+const deepest = 50
+
+// A treeWriter writes the tree of one value.
+type treeWriter struct {
+	b      strings.Builder
+	hidden mask
+}
+
+func (t *treeWriter) value(v any, path []string) {
+	if t.hidden != nil && t.hidden(path) && !isBranch(v) {
+		t.text("masked", "••••••")
+		return
+	}
+	if len(path) > deepest {
+		t.text("masked", "…")
+		return
+	}
+	switch v := v.(type) {
+	case *data.Map:
+		t.dictionary(v, path)
+	case []any:
+		t.list(v, path)
+	case data.Tuple:
+		t.list(v, path)
+	case data.Set:
+		t.list(v, path)
+	case string:
+		t.text("text", v)
+	default:
+		t.text("const", data.Str(v))
+	}
+}
+
+func isBranch(v any) bool {
+	switch v := v.(type) {
+	case *data.Map:
+		return v.Len() > 0
+	case []any:
+		return len(v) > 0
+	}
+	return false
+}
+
+func (t *treeWriter) dictionary(m *data.Map, path []string) {
+	if m.Len() == 0 {
+		t.text("const", "{}")
+		return
+	}
+	t.b.WriteString("<ul>")
+	for k, v := range m.All() {
+		t.b.WriteString("<li>")
+		t.text("key", data.Str(k)+":")
+		t.b.WriteString(" ")
+		t.value(v, append(path[:len(path):len(path)], data.Str(k)))
+		t.b.WriteString("</li>")
+	}
+	t.b.WriteString("</ul>")
+}
+
+func (t *treeWriter) list(list []any, path []string) {
+	if len(list) == 0 {
+		t.text("const", "[]")
+		return
+	}
+	t.b.WriteString("<ul>")
+	for _, v := range list {
+		t.b.WriteString("<li>– ")
+		t.value(v, append(path[:len(path):len(path)], ""))
+		t.b.WriteString("</li>")
+	}
+	t.b.WriteString("</ul>")
+}
+
+// text writes an escaped text with a class.
+func (t *treeWriter) text(class, text string) {
+	t.b.WriteString(`<span class="` + class + `">`)
+	template.HTMLEscape(&t.b, []byte(text))
+	t.b.WriteString("</span>")
+}
