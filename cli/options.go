@@ -243,6 +243,7 @@ type APIOptions struct {
 	Common
 	DaemonOptions
 	APILogFile string `opt:"api_logfile"`
+	Console    bool   `opt:"console"`
 }
 
 // SyndicOptions is the command line of salt-syndic.

@@ -45,6 +45,8 @@ func apiProgram(env environ) *program {
 				optPidfile("salt-api"),
 				optDisableKeepalive(),
 				optCheckConfig(),
+				{names: "--console", dest: "console", kind: boolean, own: true,
+					help: "Serve the console, a web page for people, at /console. Without a section rest_cherrypy it is on port 8000 of 127.0.0.1."},
 			}},
 			loggingGroup("api_logfile", "/var/log/salt/api"),
 		},

@@ -61,6 +61,7 @@ func optionTable() []option {
 		{name: "conf_file", kinds: []string{"str"}, master: &use{effect: atStart, set: true, value: "/etc/salt/master"}, minion: &use{effect: atStart, set: true, value: "/etc/salt/minion"}},
 		{name: "config_dir", kinds: []string{"any"}, master: &use{effect: live}, minion: &use{effect: live}},
 		{name: "config_reload_interval", kinds: []string{"int"}, master: &use{effect: live, set: true, value: int64(15), unit: "s", min: "0"}, minion: &use{effect: live, set: true, value: int64(15), unit: "s", min: "0"}},
+		{name: "console", kinds: []string{"bool"}, master: &use{effect: atStart, set: true, value: false}},
 		{name: "cython_enable", kinds: []string{"bool"}, why: "code in Python is not run", master: &use{effect: noEffect, set: true, value: false}, minion: &use{effect: noEffect, set: true, value: false}},
 		{name: "decrypt_pillar", kinds: []string{"list"}, master: &use{effect: live, set: true, value: []any{}}, minion: &use{effect: live, set: true, value: []any{}}},
 		{name: "decrypt_pillar_default", kinds: []string{"str"}, master: &use{effect: live, set: true, value: "gpg"}, minion: &use{effect: live, set: true, value: "gpg"}},

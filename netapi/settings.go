@@ -26,6 +26,7 @@ type Settings struct {
 	Timeout  time.Duration // rest_timeout: how long a runner is waited for
 	Cherrypy *Door         // rest_cherrypy; nil if there is no such section or it has no port
 	Tornado  *Door         // rest_tornado, likewise
+	Console  bool          // console: the web page for people is served
 }
 
 // A Door is the section of one door.
@@ -114,15 +115,42 @@ func ReadSettings(opts *data.Map) (*Settings, []*config.Finding) {
 	if opts.Value("rest_wsgi") != nil {
 		r.doubt([]any{"rest_wsgi"}, "has no effect: this door is not there", "use rest_cherrypy")
 	}
+	if s.Console = data.Truth(opts.Value("console")); s.Console {
+		s.openConsole(opts)
+	}
 	if s.Cherrypy == nil && s.Tornado == nil {
 		r.wrong([]any{"rest_cherrypy"}, "there is no door: salt-api needs the section rest_cherrypy with a port",
 			"write rest_cherrypy: {port: 8000, ssl_crt: FILE, ssl_key: FILE}")
 	}
-	if len(s.Clients) == 0 {
+	if len(s.Clients) == 0 && !s.Console {
 		r.doubt([]any{"netapi_enable_clients"}, "is not set, so that every order is refused",
 			"write netapi_enable_clients: [local, runner, wheel]")
 	}
 	return s, r.findings
+}
+
+// openConsole opens a door on this host alone if the configuration has no section for one, so that the
+// console can be tried without a certificate.
+func (s *Settings) openConsole(opts *data.Map) {
+	if opts.Value("rest_cherrypy") != nil || opts.Value("rest_tornado") != nil {
+		return
+	}
+	s.Cherrypy = newDoor()
+	s.Cherrypy.Host, s.Cherrypy.Port, s.Cherrypy.Plain = "127.0.0.1", 8000, true
+}
+
+// ForConsole returns the settings for the orders of the console, which netapi_enable_clients does not
+// limit: whoever switches the console on wants it to work.
+func (s *Settings) ForConsole() *Settings {
+	all := *s
+	all.Clients = ClientNames()
+	return &all
+}
+
+// newDoor returns a door with the defaults.
+func newDoor() *Door {
+	return &Door{Host: "0.0.0.0", WebhookURL: "/hook", MaxBody: 1 << 20, StaticPath: "/static", Sessions: true, AppPath: "/app",
+		Prefix: "/", MaxStreams: 2000, MaxStreamsPerUser: 1000, MaxOrders: 500, MaxOrdersPerUser: 100}
 }
 
 // An entry is one option of a section: how it is read into a door. why is set for one without effect.
@@ -242,8 +270,7 @@ func (r *reader) door(name string, opts *data.Map, known map[string]entry) *Door
 		r.wrong([]any{name}, "must be a dictionary of options", "write "+name+": {port: 8000}")
 		return nil
 	}
-	d := &Door{Host: "0.0.0.0", WebhookURL: "/hook", MaxBody: 1 << 20, StaticPath: "/static", Sessions: true, AppPath: "/app",
-		Prefix: "/", MaxStreams: 2000, MaxStreamsPerUser: 1000, MaxOrders: 500, MaxOrdersPerUser: 100}
+	d := newDoor()
 	for key, value := range section.All() {
 		r.option(d, name, data.Str(key), value, known)
 	}

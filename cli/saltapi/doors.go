@@ -3,8 +3,11 @@ package saltapi
 import (
 	"context"
 	"net/http"
+	"strings"
 
+	"github.com/brineproject/brine/console"
 	"github.com/brineproject/brine/daemon"
+	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/eventbus"
 	"github.com/brineproject/brine/netapi"
 	"github.com/brineproject/brine/netapi/cherrypy"
@@ -35,6 +38,11 @@ func Connect(s Site) (Doors, error) {
 		Tornado: func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error) {
 			return tornado.New(tornado.Options{Gate: gate, Door: door, Hub: hub, Fire: bus.Fire, Log: s.Log})
 		},
+		Console: func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error) {
+			external, _ := s.Opts.Value("external_auth").(*data.Map)
+			return console.New(console.Options{Gate: gate, Hub: hub, Root: strings.TrimSuffix(door.Prefix, "/") + consolePath,
+				Systems: systems(external), Master: s.Opts.Text("id"), Log: s.Log})
+		},
 		Parts: []daemon.Part{
 			{Name: "events", Run: daemon.Always(hub.Run)},
 			{Name: "bus", Run: daemon.Always(func(ctx context.Context) error {
@@ -54,4 +62,13 @@ func streams(s *netapi.Settings) stream.Options {
 		o.Owners = o.Owners || one.door.OwnEvents
 	}
 	return o
+}
+
+// systems returns the names of external_auth, in their order there.
+func systems(external *data.Map) []string {
+	var names []string
+	for name := range external.All() {
+		names = append(names, data.Str(name))
+	}
+	return names
 }

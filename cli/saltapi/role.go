@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os/user"
 	"slices"
 	"strings"
@@ -130,7 +131,11 @@ func (p *program) build(ports []net.Listener) error {
 		external, _ := opts.Value("external_auth").(*data.Map)
 		gate := netapi.NewGate(netapi.Options{Settings: p.loaded.settings, Door: one.door, Master: master, Tokens: tokens,
 			External: external, TokenExpire: p.loaded.cfg.TokenExpire, Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
-		if err := p.addDoor(one, open, gate, ports[i]); err != nil {
+		var console Open
+		if i == 0 && p.loaded.settings.Console {
+			console = doors.Console
+		}
+		if err := p.addDoor(one, open, console, gate, ports[i]); err != nil {
 			return err
 		}
 	}
@@ -148,8 +153,33 @@ func (p *program) serve(ctx context.Context) error {
 	return doors.Wait()
 }
 
-// addDoor makes the server of a door.
-func (p *program) addDoor(one section, open Open, gate *netapi.Gate, port net.Listener) error {
+// consolePath is where the console is, below root_prefix.
+const consolePath = "/console"
+
+// withConsole returns the handler of a door with the console beside it. The console has a gate of its
+// own: its sessions are no sessions of the API, and all its clients are enabled.
+func (p *program) withConsole(h http.Handler, console Open, door *netapi.Gate, d *netapi.Door) (http.Handler, error) {
+	o := door.Options
+	o.Settings = o.Settings.ForConsole()
+	pages, err := console(netapi.NewGate(o), d)
+	if err != nil {
+		return nil, fmt.Errorf("open the console: %w", err)
+	}
+	root := strings.TrimSuffix(d.Prefix, "/") + consolePath
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == root:
+			http.Redirect(w, r, root+"/", http.StatusMovedPermanently)
+		case strings.HasPrefix(r.URL.Path, root+"/"):
+			pages.ServeHTTP(w, r)
+		default:
+			h.ServeHTTP(w, r)
+		}
+	}), nil
+}
+
+// addDoor makes the server of a door, with the console unless that is nil.
+func (p *program) addDoor(one section, open, console Open, gate *netapi.Gate, port net.Listener) error {
 	if open == nil {
 		return &config.About{Option: one.name, Err: fmt.Errorf("%s: this program has no such door", one.name)}
 	}
@@ -157,6 +187,9 @@ func (p *program) addDoor(one section, open Open, gate *netapi.Gate, port net.Li
 		return err
 	}
 	h, err := open(gate, one.door)
+	if err == nil && console != nil {
+		h, err = p.withConsole(h, console, gate, one.door)
+	}
 	if err != nil {
 		return &config.About{Option: one.name, Err: fmt.Errorf("%s: %w", one.name, err)}
 	}

@@ -42,6 +42,7 @@ type Open func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error)
 // Doors are the handlers, and what must run for them.
 type Doors struct {
 	Cherrypy, Tornado Open          // nil: this program has no such door
+	Console           Open          // the web page for people, below /console of the first door
 	Parts             []daemon.Part // started before the doors and stopped after them, as an event hub
 }
 

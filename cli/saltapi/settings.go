@@ -28,6 +28,9 @@ func load(o *cli.APIOptions, in cli.Invocation) (*loaded, error) {
 		return nil, &cli.ConfigError{Report: report, Err: err}
 	}
 	opts := cfg.Map()
+	if o.Console {
+		opts.Set("console", true)
+	}
 	settings, findings := netapi.ReadSettings(opts)
 	var faults []error
 	for _, f := range findings {
@@ -114,6 +117,6 @@ func restarts(option string) bool {
 			return true
 		}
 	}
-	return slices.Contains([]string{"external_auth", "timeout", "gather_job_timeout", "interface", "ret_port", "transport",
+	return slices.Contains([]string{"external_auth", "console", "timeout", "gather_job_timeout", "interface", "ret_port", "transport",
 		"ssl", "sock_dir", "ipc_mode", "cachedir", "user", "hash_type", "config_reload_interval"}, option)
 }
