@@ -35,6 +35,12 @@ type Options struct {
 	Hub  *stream.Hub
 	// Root is the path of the console, as "/console".
 	Root string
+	// API is the gate of the API beside the console; nil if there is none. Users who have logged in there
+	// at a provider of OpenID Connect are logged in here.
+	API *netapi.Gate
+	// Provider is the address at which a login at that provider begins, as "/oidc/login"; "" if there is
+	// none.
+	Provider string
 	// Systems are the names of external_auth that a login can choose, in their order.
 	Systems []string
 	// Master is the id of the master, for the title of pages; may be empty.

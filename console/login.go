@@ -16,6 +16,7 @@ type loginForm struct {
 	System     string
 	User, Next string
 	Fault      string
+	Provider   string // where a login at a provider begins; "" if there is none
 }
 
 // loginPage shows the form. Users who have logged in are sent on.
@@ -24,13 +25,28 @@ func loginPage(q *request) error {
 	if q.session != nil {
 		return q.redirect(next)
 	}
-	return q.render(http.StatusOK, "login", "Log in", &loginForm{Systems: q.Systems, Next: next})
+	return q.render(http.StatusOK, "login", "Log in", q.loginForm(next))
+}
+
+// loginForm returns the form that leads to a page. A password is of no use in the system of the
+// provider.
+func (q *request) loginForm(next string) *loginForm {
+	form := &loginForm{Next: next}
+	for _, name := range q.Systems {
+		if name != netapi.OIDCSystem {
+			form.Systems = append(form.Systems, name)
+		}
+	}
+	if q.Provider != "" {
+		form.Provider = q.Provider + "?" + url.Values{"next": {q.Root + next}}.Encode()
+	}
+	return form
 }
 
 // logIn begins a session.
 func logIn(q *request) error {
-	form := &loginForm{Systems: q.Systems, System: q.r.PostForm.Get("eauth"), User: q.r.PostForm.Get("username"),
-		Next: q.next(q.r.PostForm.Get("next"))}
+	form := q.loginForm(q.next(q.r.PostForm.Get("next")))
+	form.System, form.User = q.r.PostForm.Get("eauth"), q.r.PostForm.Get("username")
 	login := data.NewMap("username", form.User, "password", q.r.PostForm.Get("password"), "eauth", form.System)
 	session, err := q.Gate.LogIn(q.r.Context(), login, q.from(), "")
 	if fault, ok := errors.AsType[*netapi.Fault](err); ok && fault.Status == http.StatusUnauthorized {
@@ -46,7 +62,7 @@ func logIn(q *request) error {
 
 // logOut ends the session and its token.
 func logOut(q *request) error {
-	if err := q.Gate.LogOut(q.session); err != nil {
+	if err := q.gate.LogOut(q.session); err != nil {
 		q.Log.Errorf("delete the token of %s at the end of a session: %v", q.caller.User, err)
 	}
 	q.setSession("", -1)

@@ -2,13 +2,21 @@ package console_test
 
 import (
 	"net/http"
+	"net/netip"
+	"net/url"
 	"testing"
+
+	"github.com/brineproject/brine/data"
+	"github.com/brineproject/brine/netapi"
 )
 
 func TestLogin(t *testing.T) {
 	b := open(t)
 	got := b.get(t, "/minions?q=web*")
 	got.want(t, 200, "Log in", `name="next" value="/minions?q=web*"`, "<option>file</option>")
+
+	got.want(t, 200, `href="/oidc/login?next=%2Fconsole%2Fminions%3Fq%3Dweb%2A"`)
+	got.lacks(t, "<option>oidc</option>")
 
 	b.post(t, "/login", "username", "saltdev", "password", "wrong", "eauth", "file").
 		want(t, 401, "The name, the password or the system is wrong.", `value="saltdev"`)
@@ -54,4 +62,30 @@ func TestFormOfAnotherSite(t *testing.T) {
 		t.Errorf("a form of another site: %d", answer.StatusCode)
 	}
 	b.get(t, "/minions").want(t, 200, "Log out")
+}
+
+// Who has logged in at a provider is logged in here; another session of the API does not count.
+func TestLoginAtProvider(t *testing.T) {
+	b := open(t)
+	address, err := url.Parse(b.Server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := func(id string) {
+		b.client.Jar.SetCookies(address, []*http.Cookie{{Name: "session_id", Value: id, Path: "/"}})
+	}
+	made, err := b.Gate.LogIn(t.Context(), data.NewMap("username", "saltdev", "password", "saltdev", "eauth", "file"),
+		netip.MustParseAddr("127.0.0.1"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	use(made.ID)
+	b.get(t, "/minions").want(t, 200, "Log in")
+	if made, err = b.Gate.Enter(netapi.Proven{User: "ann"}, netip.MustParseAddr("127.0.0.1")); err != nil {
+		t.Fatal(err)
+	}
+	use(made.ID)
+	b.get(t, "/nowhere").want(t, 404, "ann", "Log out")
+	b.post(t, "/logout").want(t, 200, "Log in")
+	b.get(t, "/minions").want(t, 200, "Log in")
 }

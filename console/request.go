@@ -19,6 +19,7 @@ type request struct {
 	// of a request with a login
 	session *netapi.Session
 	caller  netapi.Caller
+	gate    *netapi.Gate // that has the session
 }
 
 // cookieName is the cookie with the id of a console's session. It is another than that of the API, so
@@ -45,14 +46,8 @@ func (q *request) enter(open bool) error {
 		}
 	}
 	q.caller = netapi.Caller{From: q.from()}
-	c, err := q.r.Cookie(cookieName)
-	if err == nil {
-		q.session, err = q.Gate.Session(c.Value, q.from())
-	}
-	if err == nil && !q.Gate.Valid(q.session.Token.Value) {
-		q.session, err = nil, errNoLogin
-	}
-	if err != nil {
+	if !q.find(cookieName, q.Gate) && !(q.Provider != "" && q.find(web.CookieName, q.API) && q.session.Token.Eauth == netapi.OIDCSystem) {
+		q.session = nil
 		if open {
 			return nil
 		}
@@ -60,6 +55,20 @@ func (q *request) enter(open bool) error {
 	}
 	q.caller = q.session.Caller(q.from())
 	return nil
+}
+
+// find finds the session that a cookie names at a gate. It reports whether there is one whose token is
+// valid.
+func (q *request) find(cookie string, gate *netapi.Gate) bool {
+	c, err := q.r.Cookie(cookie)
+	if err != nil || gate == nil {
+		return false
+	}
+	if q.session, err = gate.Session(c.Value, q.from()); err != nil || !gate.Valid(q.session.Token.Value) {
+		return false
+	}
+	q.gate = gate
+	return true
 }
 
 // streams returns what serves event streams.

@@ -34,8 +34,8 @@ func open(t *testing.T, ids ...string) *browser {
 	site := netapitest.Start(t, netapitest.Door{
 		Section: func(s *netapi.Settings) *netapi.Door { return s.Cherrypy },
 		Open: func(p netapitest.Parts) (http.Handler, error) {
-			return console.New(console.Options{Gate: p.Gate, Hub: p.Hub, Root: "/console", Systems: []string{"file"},
-				Master: "the master", Log: p.Log})
+			return console.New(console.Options{Gate: p.Gate, API: p.Gate, Provider: "/oidc/login", Hub: p.Hub, Root: "/console",
+				Systems: []string{"file", "oidc"}, Master: "the master", Log: p.Log})
 		},
 	}, "main", ids...)
 	jar, err := cookiejar.New(nil)

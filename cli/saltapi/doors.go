@@ -38,9 +38,13 @@ func Connect(s Site) (Doors, error) {
 		Tornado: func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error) {
 			return tornado.New(tornado.Options{Gate: gate, Door: door, Hub: hub, Fire: bus.Fire, Log: s.Log})
 		},
-		Console: func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error) {
+		Console: func(gate, api *netapi.Gate, door *netapi.Door) (http.Handler, error) {
 			external, _ := s.Opts.Value("external_auth").(*data.Map)
-			return console.New(console.Options{Gate: gate, Hub: hub, Root: strings.TrimSuffix(door.Prefix, "/") + consolePath,
+			root, provider := strings.TrimSuffix(door.Prefix, "/"), ""
+			if door.OIDC != nil {
+				provider = root + "/oidc/login"
+			}
+			return console.New(console.Options{Gate: gate, API: api, Provider: provider, Hub: hub, Root: root + consolePath,
 				Systems: systems(external), Master: s.Opts.Text("id"), Log: s.Log})
 		},
 		Parts: []daemon.Part{

@@ -131,7 +131,7 @@ func (p *program) build(ports []net.Listener) error {
 		external, _ := opts.Value("external_auth").(*data.Map)
 		gate := netapi.NewGate(netapi.Options{Settings: p.loaded.settings, Door: one.door, Master: master, Tokens: tokens,
 			External: external, TokenExpire: p.loaded.cfg.TokenExpire, Audit: &netapi.Audit{Log: p.log}, Pace: pace, Log: p.log})
-		var console Open
+		var console OpenConsole
 		if i == 0 && p.loaded.settings.Console {
 			console = doors.Console
 		}
@@ -158,10 +158,10 @@ const consolePath = "/console"
 
 // withConsole returns the handler of a door with the console beside it. The console has a gate of its
 // own: its sessions are no sessions of the API, and all its clients are enabled.
-func (p *program) withConsole(h http.Handler, console Open, door *netapi.Gate, d *netapi.Door) (http.Handler, error) {
+func (p *program) withConsole(h http.Handler, console OpenConsole, door *netapi.Gate, d *netapi.Door) (http.Handler, error) {
 	o := door.Options
 	o.Settings = o.Settings.ForConsole()
-	pages, err := console(netapi.NewGate(o), d)
+	pages, err := console(netapi.NewGate(o), door, d)
 	if err != nil {
 		return nil, fmt.Errorf("open the console: %w", err)
 	}
@@ -179,7 +179,7 @@ func (p *program) withConsole(h http.Handler, console Open, door *netapi.Gate, d
 }
 
 // addDoor makes the server of a door, with the console unless that is nil.
-func (p *program) addDoor(one section, open, console Open, gate *netapi.Gate, port net.Listener) error {
+func (p *program) addDoor(one section, open Open, console OpenConsole, gate *netapi.Gate, port net.Listener) error {
 	if open == nil {
 		return &config.About{Option: one.name, Err: fmt.Errorf("%s: this program has no such door", one.name)}
 	}

@@ -39,10 +39,13 @@ type Site struct {
 // An Open makes the handler of one door.
 type Open func(gate *netapi.Gate, door *netapi.Door) (http.Handler, error)
 
+// An OpenConsole makes the handler of the console beside a door. api is the gate of the door.
+type OpenConsole func(gate, api *netapi.Gate, door *netapi.Door) (http.Handler, error)
+
 // Doors are the handlers, and what must run for them.
 type Doors struct {
 	Cherrypy, Tornado Open          // nil: this program has no such door
-	Console           Open          // the web page for people, below /console of the first door
+	Console           OpenConsole   // the web page for people, below /console of the first door
 	Parts             []daemon.Part // started before the doors and stopped after them, as an event hub
 }
 

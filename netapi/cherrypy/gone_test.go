@@ -36,6 +36,8 @@ func (m *waitingMaster) Get(token string) (*data.Map, error) {
 	return data.NewMap("token", token, "name", "ann", "eauth", "file", "expire", float64(time.Now().Unix()+3600)), nil
 }
 
+func (m *waitingMaster) Add(*data.Map) error { return nil }
+
 func (m *waitingMaster) Delete(string) error { return nil }
 
 // TestAnOrderEndsWithItsClient closes the connection of a client whose order lasts.

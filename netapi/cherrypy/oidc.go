@@ -65,7 +65,9 @@ func finishAtProvider(q *request) error {
 		return err
 	}
 	q.setLoginCookie("", -1)
-	web.SetCookie(q.w, q.r, s.ID, 36000)
+	http.SetCookie(q.w, &http.Cookie{Name: web.CookieName, Value: s.ID, Path: "/", MaxAge: 36000, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, // the redirect to next is still on its way from the provider's page
+		Secure:   q.r.TLS != nil || strings.HasPrefix(q.Door.OIDC.RedirectURL, "https://")})
 	accept := q.r.Header.Get("Accept")
 	if strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html") {
 		if q.format, err = media.Choose("application/json"); err != nil {

@@ -21,6 +21,8 @@ func (s *tokenStore) Get(token string) (*data.Map, error) {
 	return data.NewMap("token", token, "name", "ann", "eauth", "file", "expire", float64(time.Now().Unix()+60)), nil
 }
 
+func (s *tokenStore) Add(*data.Map) error { return nil }
+
 func (s *tokenStore) Delete(string) error { return nil }
 
 // TestEventsDoNotAskForTheTokenEachTime checks what a stream asks before each event.
