@@ -148,7 +148,7 @@ func TestNotConnected(t *testing.T) {
 // about them: with a Brine master, which reports missing connections, and with a Salt master.
 func TestAnswersOfSilentMinions(t *testing.T) {
 	dir := t.TempDir()
-	if err := presence.Write(dir, map[string]string{"here": "10.0.0.1"}); err != nil {
+	if err := presence.Write(dir, map[string]presence.Connection{"here": {Host: "10.0.0.1"}}); err != nil {
 		t.Fatal(err)
 	}
 	free, err := daemon.LockFile(filepath.Join(dir, presence.LockName))

@@ -178,8 +178,8 @@ func (p *presence) writeFile(_ context.Context) error {
 	if p.written && p.Version() == p.version {
 		return nil
 	}
-	hosts, version := p.Hosts()
-	if err := presences.Write(p.settings.config().CacheDir, hosts); err != nil {
+	all, version := p.Connections()
+	if err := presences.Write(p.settings.config().CacheDir, all); err != nil {
 		return fmt.Errorf("write presence file: %w", err)
 	}
 	p.version, p.written = version, true

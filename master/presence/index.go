@@ -71,7 +71,21 @@ type minion struct {
 	place      *place // list in which it waits for a connection without a name, or nil
 	prev, next *minion
 	given      bool // it has such a connection assigned
+
+	since time.Time // when it became connected
+	gone  time.Time // when it was last no longer connected
 }
+
+// A Connection is how a connected minion is connected.
+type Connection struct {
+	Host  string    // where its connection comes from
+	Since time.Time // when it became connected; zero if that is unknown
+}
+
+// pause is how soon after the end of a connection another one continues it: Since then stays. A
+// connection that gets another name, or belongs to another minion for a moment, does not count as
+// new.
+const pause = time.Second
 
 // unnamedAfter is how long a minion whose connections had its name gets no connection without a
 // name.
@@ -163,7 +177,7 @@ func (x *Index) Forget(keep func(id string) bool) {
 		}
 		delete(x.named, topic)
 		*m = minion{id: m.id, links: m.links, place: m.place, prev: m.prev, next: m.next,
-			given: m.given}
+			given: m.given, since: m.since, gone: m.gone}
 		x.reassign(topic)
 		x.updatePlace(m, false)
 		x.tidy(m)
@@ -223,24 +237,25 @@ func (x *Index) Count() int {
 	return x.count
 }
 
-// Hosts returns the connected minions with the hosts of their connections, and the version of that
-// set.
-func (x *Index) Hosts() (hosts map[string]string, version uint64) {
+// Connections returns the connected minions, and the version of that set.
+func (x *Index) Connections() (all map[string]Connection, version uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	hosts = make(map[string]string, x.count)
+	all = make(map[string]Connection, x.count)
 	for id, m := range x.minions {
-		if m.given {
-			hosts[id] = m.home()
+		if !m.connected() {
+			continue
 		}
+		c := Connection{Host: m.home(), Since: m.since}
 		for link := range m.links {
-			hosts[id] = x.assignments[link].host
+			c.Host = x.assignments[link].host
 		}
+		all[id] = c
 	}
-	return hosts, x.version
+	return all, x.version
 }
 
-// Version returns a number that changes with the results of Connected and Hosts.
+// Version returns a number that changes with the results of Connected and Connections.
 func (x *Index) Version() uint64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -530,11 +545,16 @@ func (x *Index) adjustCounters(m *minion, was bool) {
 		return
 	}
 	x.version++
+	now := x.now()
 	if !is {
 		x.count--
+		m.gone = now
 		return
 	}
 	x.count++
+	if m.since.IsZero() || now.Sub(m.gone) >= pause {
+		m.since = now
+	}
 }
 
 func (m *minion) connected() bool { return m.given || len(m.links) > 0 }

@@ -138,15 +138,18 @@ func TestIndexAgreesWithALookAtEverything(t *testing.T) {
 				t.Fatalf("seed %d, step %d, %s: Count = %d, Connected (-want +got):\n%s",
 					seed, step, what, x.Count(), d)
 			}
-			got, _ := x.Hosts()
-			for id, host := range got {
-				if !slices.Contains(want.hosts[id], host) {
+			got, _ := x.Connections()
+			for id, c := range got {
+				if !slices.Contains(want.hosts[id], c.Host) {
 					t.Fatalf("seed %d, step %d, %s: %s is at %s, want one of %v", seed, step, what,
-						id, host, want.hosts[id])
+						id, c.Host, want.hosts[id])
+				}
+				if c.Since.IsZero() || c.Since.After(now) {
+					t.Fatalf("seed %d, step %d, %s: %s is connected since %s", seed, step, what, id, c.Since)
 				}
 			}
 			if len(got) != len(ids) {
-				t.Fatalf("seed %d, step %d, %s: Hosts = %v, want %v", seed, step, what, got, want.hosts)
+				t.Fatalf("seed %d, step %d, %s: Connections = %v, want %v", seed, step, what, got, want.hosts)
 			}
 			if x.Strangers() != want.strange || x.Sure() != want.sure {
 				t.Fatalf("seed %d, step %d, %s: Strangers = %t, Sure = %t, want %t, %t",
@@ -354,4 +357,31 @@ func arrive(b *testing.B, x *Index, n int) {
 		b.Fatal("it is not connected")
 	}
 	x.Watch(listens, nil)
+}
+
+// TestSinceIsWhenTheMinionCame checks that a connection that gets another name, or follows the last
+// one at once, is no new one, and that one after a pause is.
+func TestSinceIsWhenTheMinionCame(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	x := NewIndex(nil, func() time.Time { return now })
+	since := func(want time.Time) {
+		t.Helper()
+		all, _ := x.Connections()
+		if c := all["web1"]; !c.Since.Equal(want) || c.Host != "10.0.0.1" {
+			t.Errorf("web1 is connected since %s from %q, want %s", c.Since, c.Host, want)
+		}
+	}
+	x.Note("web1", "10.0.0.1")
+	first := now
+	bare := &transport.Peer{Addr: at("10.0.0.1"), Topics: []string{""}}
+	x.Watch(nil, bare)
+	since(first)
+	now = now.Add(time.Hour)
+	named := &transport.Peer{Addr: at("10.0.0.1"), Topics: []string{"", channel.Topic("web1")}}
+	x.Watch(bare, named)
+	since(first)
+	x.Watch(named, nil)
+	now = now.Add(time.Minute)
+	x.Watch(nil, &transport.Peer{Addr: at("10.0.0.1"), ID: "web1"})
+	since(now)
 }

@@ -7,7 +7,8 @@
 // instead.
 //
 // The file is JSON: an object with the field minions, which maps each connected minion to the host
-// that it was heard from.
+// that it was heard from, and the field since, which maps it to the time when it became connected, in
+// seconds since 1970. Files of earlier masters lack since.
 package presence
 
 import (
@@ -18,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/brineproject/brine/daemon"
 	"github.com/brineproject/brine/internal/atomicfile"
@@ -36,11 +38,22 @@ const (
 
 type content struct {
 	Minions map[string]string `json:"minions"`
+	Since   map[string]int64  `json:"since,omitempty"`
 }
 
 // Read returns the sorted ids of the minions that are connected to the master with that cachedir.
 // The error wraps ErrNoMaster if there is no file, or if the master that wrote it is not running.
 func Read(cachedir string) ([]string, error) {
+	all, err := ReadConnections(cachedir)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// ReadConnections returns the minions that are connected to the master with that cachedir. Its errors
+// are those of Read.
+func ReadConnections(cachedir string) (map[string]Connection, error) {
 	running, err := daemon.Locked(filepath.Join(cachedir, LockName))
 	if err != nil {
 		return nil, fmt.Errorf("check whether the master is running: %w", err)
@@ -48,19 +61,36 @@ func Read(cachedir string) ([]string, error) {
 	if !running {
 		return nil, ErrNoMaster
 	}
-	hosts, err := Last(cachedir)
+	c, err := last(cachedir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, ErrNoMaster
 	}
 	if err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(hosts)), nil
+	all := make(map[string]Connection, len(c.Minions))
+	for id, host := range c.Minions {
+		one := Connection{Host: host}
+		if at, ok := c.Since[id]; ok {
+			one.Since = time.Unix(at, 0)
+		}
+		all[id] = one
+	}
+	return all, nil
 }
 
 // Last returns the last content that a master wrote, even if it is not running: the connected
 // minions and their hosts. The error wraps fs.ErrNotExist if there is no file.
 func Last(cachedir string) (hosts map[string]string, err error) {
+	c, err := last(cachedir)
+	if err != nil {
+		return nil, err
+	}
+	return c.Minions, nil
+}
+
+// last reads the file.
+func last(cachedir string) (*content, error) {
 	name := filepath.Join(cachedir, fileName)
 	info, err := os.Lstat(name)
 	if err != nil {
@@ -77,21 +107,28 @@ func Last(cachedir string) (hosts map[string]string, err error) {
 }
 
 // parse decodes the file. Invalid minion ids are left out.
-func parse(text []byte) (map[string]string, error) {
-	var c content
-	if err := json.Unmarshal(text, &c); err != nil {
+func parse(text []byte) (*content, error) {
+	c := &content{}
+	if err := json.Unmarshal(text, c); err != nil {
 		return nil, fmt.Errorf("read presence file: %w", err)
 	}
 	maps.DeleteFunc(c.Minions, func(id, _ string) bool { return pki.ValidID(id) != nil })
 	if c.Minions == nil {
 		c.Minions = map[string]string{}
 	}
-	return c.Minions, nil
+	return c, nil
 }
 
 // Write replaces the presence file of a cachedir atomically.
-func Write(cachedir string, hosts map[string]string) (err error) {
-	text, err := json.Marshal(content{Minions: hosts})
+func Write(cachedir string, all map[string]Connection) (err error) {
+	c := content{Minions: make(map[string]string, len(all)), Since: make(map[string]int64, len(all))}
+	for id, one := range all {
+		c.Minions[id] = one.Host
+		if !one.Since.IsZero() {
+			c.Since[id] = one.Since.Unix()
+		}
+	}
+	text, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("write presence file: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,13 +27,17 @@ func TestReadBelievesARunningMasterAlone(t *testing.T) {
 		t.Errorf("Read beside a master that writes no file = %v, %v", ids, err)
 	}
 	hosts := map[string]string{"web2": "10.0.0.2", "größe": "::1"}
+	all := map[string]Connection{"web2": {"10.0.0.2", time.Unix(1e9, 0)}, "größe": {Host: "::1"}}
 	for range 2 {
-		if err := Write(dir, hosts); err != nil {
+		if err := Write(dir, all); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if ids, err := Read(dir); err != nil || !slices.Equal(ids, []string{"größe", "web2"}) {
 		t.Errorf("Read = %v, %v", ids, err)
+	}
+	if got, err := ReadConnections(dir); err != nil || cmp.Diff(all, got) != "" {
+		t.Errorf("ReadConnections = %v, %v", got, err)
 	}
 	if err := free(); err != nil {
 		t.Fatal(err)
@@ -75,8 +80,9 @@ func TestLastRefusesInvalidFiles(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"minions":{"web1":"10.0.0.1"}}`))
+	f.Add([]byte(`{"minions":{"web1":"10.0.0.1"},"since":{"web1":1000000000}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if hosts, err := parse(text); err == nil && hosts == nil {
+		if c, err := parse(text); err == nil && c.Minions == nil {
 			t.Error("neither minions nor an error")
 		}
 	})
