@@ -29,6 +29,7 @@ import (
 	"github.com/brineproject/brine/internal/loglimit"
 	"github.com/brineproject/brine/job"
 	"github.com/brineproject/brine/loader"
+	presences "github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/master/queue"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/reactor"
@@ -363,6 +364,10 @@ func newControl(p *parts) (*control, error) {
 			Bank:      p.data.bank,
 			Files:     p.files.Server,
 			Connected: connected,
+			Connections: func() (map[string]presences.Connection, error) {
+				all, _ := p.presence.Connections()
+				return all, nil
+			},
 			Mine:      mineOf(p.cfg.ID, p.fleet()),
 			Tokens:    &ownTokens{p.gate},
 			Locks:     p.files.Server,

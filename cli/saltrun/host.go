@@ -136,7 +136,9 @@ func (h *host) needs(
 	tree *pki.Dir, connected func() ([]string, error), served *fileserver.Server,
 ) stdrunners.Needs {
 	n := stdrunners.Needs{Jobs: h.jobs, Keys: tree, Connected: connected, Tokens: &tokens{h},
-		Files: served, InMaster: h.callInMaster}
+		Files: served, InMaster: h.callInMaster, Connections: func() (map[string]presence.Connection, error) {
+			return presence.ReadConnections(h.Opts.Text("cachedir"))
+		}}
 	if n.Files != nil {
 		n.Locks = n.Files
 	}

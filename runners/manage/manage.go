@@ -14,6 +14,7 @@ import (
 	"github.com/brineproject/brine/cache/minions"
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/loader"
+	"github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/runners"
 )
@@ -28,6 +29,8 @@ type Needs struct {
 	Bank cache.Bank
 	// Connected returns the ids of the connected minions, sorted; if nil they are unknown.
 	Connected func() ([]string, error)
+	// Connections returns the connected minions; if nil, nothing but their ids is known.
+	Connections func() (map[string]presence.Connection, error)
 }
 
 // Plugin returns the runner manage.
@@ -51,6 +54,7 @@ func (m *module) others() []loader.Func {
 		loader.F("bootstrap", m.bootstrap),
 		loader.F("bootstrap_psexec", m.bootstrapPsexec),
 		loader.F("down", m.down),
+		loader.F("fleet", m.fleet),
 		loader.F("key_regen", m.keyRegen),
 		loader.F("safe_accept", m.safeAccept),
 		loader.F("status", m.status),

@@ -82,8 +82,9 @@ func (m *module) connections(subset any) ([]string, error) {
 }
 
 // address returns the first non-loopback address of a minion; None if unknown.
-func (m *module) address(id string) any {
-	grains := m.cachedGrains(id)
+func (m *module) address(id string) any { return addressIn(m.cachedGrains(id)) }
+
+func addressIn(grains *data.Map) any {
 	for _, family := range []string{"ipv4", "ipv6"} {
 		list, _ := grains.Value(family).([]any)
 		for _, v := range list {

@@ -52,7 +52,7 @@ func Plugins(n Needs) []loader.Plugin {
 		gitpillar.Plugin(n.GitPillar),
 		http.Plugin(),
 		jobs.Plugin(jobs.Needs{Jobs: n.Jobs, Other: n.OtherJobs}),
-		manage.Plugin(manage.Needs{Keys: n.Keys, Bank: n.Bank, Connected: n.Connected}),
+		manage.Plugin(manage.Needs{Keys: n.Keys, Bank: n.Bank, Connected: n.Connected, Connections: n.Connections}),
 		match.Plugin(n.Keys, n.Bank),
 		mine.Plugin(n.Mine),
 		nacl.Plugin(),

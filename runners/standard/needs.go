@@ -5,6 +5,7 @@ import (
 
 	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/fileserver"
+	"github.com/brineproject/brine/master/presence"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/returners"
 	runnerauth "github.com/brineproject/brine/runners/auth"
@@ -33,9 +34,11 @@ type Needs struct {
 	// Connected returns the ids of the connected minions, sorted. It may return an error that wraps
 	// manage.ErrUnknown.
 	Connected func() ([]string, error)
-	Mine      mine.Get
-	Tokens    runnerauth.Tokens
-	Locks     runnercache.Locks // of git repositories
-	Pillar    runnerpillar.Compiler
-	GitPillar gitpillar.Fetcher // the external pillar git
+	// Connections returns the connected minions and what is known about their connections.
+	Connections func() (map[string]presence.Connection, error)
+	Mine        mine.Get
+	Tokens      runnerauth.Tokens
+	Locks       runnercache.Locks // of git repositories
+	Pillar      runnerpillar.Compiler
+	GitPillar   gitpillar.Fetcher // the external pillar git
 }
