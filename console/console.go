@@ -92,6 +92,11 @@ func table() []route {
 		{pattern: "POST /login", do: logIn, open: true},
 		{pattern: "POST /logout", do: logOut},
 		{pattern: "GET /minions", do: fleet},
+		{pattern: "GET /minions/{id}", do: minionPage},
+		{pattern: "POST /minions/{id}/grains", do: refreshGrains},
+		{pattern: "GET /keys", do: keys},
+		{pattern: "POST /keys", do: changeKeys},
+		{pattern: "GET /rights", do: rights},
 		{pattern: "GET /stream", do: events},
 	}
 }

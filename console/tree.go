@@ -2,6 +2,7 @@ package console
 
 import (
 	"html/template"
+	"strconv"
 	"strings"
 
 	"github.com/brineproject/brine/data"
@@ -28,6 +29,16 @@ func tree(v any, hidden mask) template.HTML {
 	return template.HTML(t.b.String()) //nolint:gosec // every text is escaped in treeWriter.text
 }
 
+// maskedTree is tree with a link beside each masked value, to the address that reveal returns for its
+// path. Elements of lists have their number in the path.
+func maskedTree(v any, hidden mask, reveal func(path []string) string) template.HTML {
+	t := treeWriter{hidden: hidden, reveal: reveal}
+	t.b.WriteString(`<div class="tree">`)
+	t.value(v, nil)
+	t.b.WriteString(`</div>`)
+	return template.HTML(t.b.String()) //nolint:gosec // every text is escaped in treeWriter.text and treeWriter.mask
+}
+
 // deepest limits the depth of a tree.
 const deepest = 50
 
@@ -35,11 +46,12 @@ const deepest = 50
 type treeWriter struct {
 	b      strings.Builder
 	hidden mask
+	reveal func(path []string) string // nil has no links
 }
 
 func (t *treeWriter) value(v any, path []string) {
 	if t.hidden != nil && t.hidden(path) && !isBranch(v) {
-		t.text("masked", "••••••")
+		t.mask(path)
 		return
 	}
 	if len(path) > deepest {
@@ -94,9 +106,9 @@ func (t *treeWriter) list(list []any, path []string) {
 		return
 	}
 	t.b.WriteString("<ul>")
-	for _, v := range list {
+	for i, v := range list {
 		t.b.WriteString("<li>– ")
-		t.value(v, append(path[:len(path):len(path)], ""))
+		t.value(v, append(path[:len(path):len(path)], strconv.Itoa(i)))
 		t.b.WriteString("</li>")
 	}
 	t.b.WriteString("</ul>")
@@ -107,4 +119,17 @@ func (t *treeWriter) text(class, text string) {
 	t.b.WriteString(`<span class="` + class + `">`)
 	template.HTMLEscape(&t.b, []byte(text))
 	t.b.WriteString("</span>")
+}
+
+// mask writes dots in place of a value, and the link that shows it.
+func (t *treeWriter) mask(path []string) {
+	t.text("masked", "••••••")
+	if t.reveal == nil {
+		return
+	}
+	t.b.WriteString(` <a class="small" href="`)
+	template.HTMLEscape(&t.b, []byte(t.reveal(path)))
+	t.b.WriteString(`" aria-label="`)
+	template.HTMLEscape(&t.b, []byte("Show the value of "+strings.Join(path, " ")))
+	t.b.WriteString(`">show</a>`)
 }

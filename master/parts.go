@@ -355,7 +355,7 @@ func newControl(p *parts) (*control, error) {
 	connected := func() ([]string, error) { return p.presence.Connected(), nil }
 	f := controlPlugins{states: p.o.States, order: p.o.Order}
 	if p.o.Wheel != nil {
-		f.wheel = p.o.Wheel(wheels.Needs{Keys: p.keys, Connected: connected})
+		f.wheel = p.o.Wheel(wheels.Needs{Keys: p.keys, Connected: connected, Bank: p.data.bank})
 	}
 	if p.o.Runners != nil {
 		f.runners = p.o.Runners(stdrunners.Needs{

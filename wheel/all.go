@@ -4,6 +4,7 @@ package wheel
 import (
 	_ "embed"
 
+	"github.com/brineproject/brine/cache"
 	"github.com/brineproject/brine/loader"
 	"github.com/brineproject/brine/pki"
 	"github.com/brineproject/brine/wheel/config"
@@ -25,6 +26,7 @@ var allDocs string
 type Needs struct {
 	Keys      *pki.Dir                 // the master's own keys and those of minions
 	Connected func() ([]string, error) // ids of the connected minions, sorted
+	Bank      cache.Bank               // minions' grains and pillar
 }
 
 // Plugins returns the wheel modules.
@@ -34,7 +36,7 @@ func Plugins(n Needs) []loader.Plugin {
 		wheelerror.Plugin(),
 		roots.Plugin("file_roots"),
 		key.Plugin(n.Keys),
-		minions.Plugin(n.Connected),
+		minions.Plugin(n.Connected, n.Bank),
 		roots.Plugin("pillar_roots"),
 	})
 }

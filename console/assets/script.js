@@ -35,7 +35,16 @@ for (const region of document.querySelectorAll("[data-live]")) {
     if (!fresh) return;
     const open = new Set([...region.querySelectorAll("details[open][id]")].map((d) => d.id));
     for (const d of fresh.querySelectorAll("details[id]")) if (open.has(d.id)) d.open = true;
-    if (!region.contains(document.activeElement)) region.replaceChildren(...fresh.childNodes);
+    if (!region.contains(document.activeElement)) {
+      const typed = [...region.querySelectorAll("input[name]")].filter((f) => f.value !== f.defaultValue || f.checked !== f.defaultChecked);
+      region.replaceChildren(...fresh.childNodes);
+      for (const f of typed) {
+        const now = [...region.querySelectorAll("input[name]")].find((o) => o.name === f.name && (f.type !== "checkbox" || o.value === f.value));
+        if (!now) continue;
+        [now.value, now.checked] = [f.value, f.checked];
+        now.dispatchEvent(new Event("input", { bubbles: true }));
+      }
+    }
     if (fresh.dataset.live === undefined) {
       region.removeAttribute("data-live");
       source.close();
@@ -47,3 +56,18 @@ for (const region of document.querySelectorAll("[data-live]")) {
     setTimeout(renew, Math.max(0, due - Date.now()));
   };
 }
+
+// A field with data-finger compares the fingerprint in what the user pastes with its own, and shows the
+// outcome in the element that data-verdict names, as compareFingers of key.go does.
+document.addEventListener("input", (e) => {
+  const own = e.target.dataset.finger;
+  if (own === undefined) return;
+  const place = document.getElementById(e.target.dataset.verdict), text = e.target.value.trim();
+  place.replaceChildren();
+  if (!own || !text) return;
+  const given = text.match(/\b[0-9a-f]{2}(?::[0-9a-f]{2}){15,}\b/i)?.[0] ?? "";
+  const equal = given.toLowerCase() === own.toLowerCase(), badge = document.createElement("span");
+  badge.className = equal ? "badge good" : "badge bad";
+  badge.textContent = equal ? "equal" : "different";
+  place.append(badge);
+});
