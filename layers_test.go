@@ -73,6 +73,7 @@ var onlyHere = map[string][]string{
 	"github.com/dlclark/regexp2":    {"match"},
 	"github.com/go-ldap/ldap/v3":    {"auth/ldap"},
 	"github.com/tg123/go-htpasswd":  {"auth/file"},
+	"github.com/chromedp":           {"internal/test/browser"},
 	"github.com/go-git/go-git/v5":   {"fileserver/gitfs"},
 	"github.com/go-git/go-billy/v5": {"fileserver/gitfs"},
 	"github.com/coreos/go-oidc/v3":  {"netapi/oidc"},

@@ -45,6 +45,11 @@ func TestOnlySaltAPIReachesOIDC(t *testing.T) {
 	}
 }
 
+// TestProgramsReachNoBrowser checks that what drives a browser is for tests only.
+func TestProgramsReachNoBrowser(t *testing.T) {
+	reachesNone(t, "", "./cmd/...", []string{"github.com/chromedp", module + "internal/test"})
+}
+
 // reachesNone fails if a program depends on one of the packages in without, or on packages below
 // them, in a build with these tags.
 func reachesNone(t *testing.T, tags, program string, without []string) {

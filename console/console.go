@@ -97,7 +97,15 @@ func table() []route {
 		{pattern: "GET /keys", do: keys},
 		{pattern: "POST /keys", do: changeKeys},
 		{pattern: "GET /rights", do: rights},
+		{pattern: "GET /events", do: eventList},
 		{pattern: "GET /stream", do: events},
+		{pattern: "GET /orchestrations", do: orchestrations},
+		{pattern: "POST /orchestrations", do: startOrchestration},
+		{pattern: "GET /orchestrations/{jid}", do: orchestration},
+		{pattern: "GET /schedules", do: schedules},
+		{pattern: "POST /schedules", do: changeSchedule},
+		{pattern: "GET /queue", do: queueList},
+		{pattern: "POST /queue/cancel", do: cancelQueued},
 	}
 }
 

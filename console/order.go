@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/brineproject/brine/data"
 	"github.com/brineproject/brine/netapi"
@@ -67,4 +68,16 @@ func (q *request) call(minion, fun string, args ...any) (any, error) {
 func refused(err error) bool {
 	f, ok := errors.AsType[*netapi.Fault](err)
 	return ok && (f.Status == http.StatusUnauthorized || f.Status == http.StatusForbidden)
+}
+
+// lacksFunction reports whether the text of a runner or wheel function that has failed says that the
+// master has none of that name (salt/loader/lazy.py, missing_fun_string).
+func lacksFunction(text, fun string) bool {
+	module, _, _ := strings.Cut(fun, ".")
+	for _, sign := range []string{"'" + fun + "' is not available", "KeyError: '" + fun + "'", "'" + module + "' __virtual__ returned False"} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
 }

@@ -18,6 +18,7 @@ import (
 type browser struct {
 	*netapitest.Site
 	client *http.Client
+	bus    *netapi.Bus // of fire
 }
 
 // A page is an answer of the console.

@@ -90,12 +90,6 @@ func (q *request) runnerMap(fun string, args ...any) (*data.Map, error) {
 	return nil, &netapi.Fault{Status: http.StatusBadGateway, Text: "The runner " + fun + " has returned no dictionary."}
 }
 
-// lacksFunction reports whether the text of a runner or wheel function that has failed says that the
-// master has none of that name.
-func lacksFunction(text, fun string) bool {
-	return strings.Contains(text, "'"+fun+"' is not available") || strings.Contains(text, "KeyError: '"+fun+"'")
-}
-
 // reasonIn returns the reason in the text of a runner that has failed: what is wrong with its arguments,
 // or the last line of a traceback.
 func reasonIn(text string) string {

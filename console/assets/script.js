@@ -71,3 +71,139 @@ document.addEventListener("input", (e) => {
   badge.textContent = equal ? "equal" : "different";
   place.append(badge);
 });
+
+// make returns an element with a class and a text. Texts of events never become HTML.
+function make(name, look, text) {
+  const e = document.createElement(name);
+  if (look) e.className = look;
+  if (text !== undefined) e.textContent = text;
+  return e;
+}
+
+// treeOf returns a value as the nested lists of tree.go, with at most a number of lines.
+function treeOf(value, left = { lines: 3000 }) {
+  if (value === null || typeof value !== "object") {
+    return typeof value === "string" ? make("span", "text", value) : make("span", "const", String(value));
+  }
+  const entries = Object.entries(value), list = make("ul");
+  if (!entries.length) return make("span", "const", Array.isArray(value) ? "[]" : "{}");
+  for (const [key, child] of entries) {
+    const line = make("li");
+    if (left.lines-- <= 0) {
+      line.append(make("span", "masked", "…"));
+      list.append(line);
+      break;
+    }
+    if (Array.isArray(value)) line.append("– ");
+    else line.append(make("span", "key", key + ":"), " ");
+    line.append(treeOf(child, left));
+    list.append(line);
+  }
+  return list;
+}
+
+// The page of events: new ones come on top, and the oldest go when there are too many. While it is
+// paused they are kept.
+class EventList {
+  constructor(list) {
+    this.list = list;
+    this.most = 1000;
+    this.root = list.dataset.root;
+    this.kept = [];
+    this.paused = false;
+    this.timer = 0;
+    this.state = document.getElementById("events-state");
+    this.pauseButton = document.getElementById("events-pause");
+    this.pauseButton.onclick = () => this.pause(!this.paused);
+    document.getElementById("events-clear").onclick = () => this.clear();
+    document.getElementById("events-tools").hidden = false;
+    this.source = new EventSource(list.dataset.follow);
+    this.source.onopen = () => this.say();
+    this.source.onerror = () => this.say();
+    this.source.onmessage = (e) => this.take(e.data);
+  }
+
+  // say tells the state of the stream.
+  say() {
+    const state = ["Connection lost, trying again", this.paused ? "Paused" : "Following", "The stream has ended: reload the page"];
+    const text = state[this.source.readyState];
+    if (this.state.textContent !== text) this.state.textContent = text;
+    const kept = this.kept.length >= this.most ? this.most.toLocaleString("en") + " or more" : this.kept.length;
+    this.pauseButton.textContent = this.paused ? `Resume (${kept} new)` : "Pause";
+  }
+
+  take(text) {
+    this.kept.push(text);
+    if (this.kept.length > this.most) this.kept.shift();
+    this.timer ||= setTimeout(() => this.draw(), 200);
+  }
+
+  draw() {
+    this.timer = 0;
+    this.say();
+    if (this.paused) return;
+    const rows = this.kept.map((text) => this.row(JSON.parse(text))).reverse();
+    this.kept = [];
+    this.list.prepend(...rows);
+    while (this.list.childElementCount > this.most) this.list.lastElementChild.remove();
+    document.getElementById("events-none").classList.toggle("hidden", this.list.childElementCount > 0);
+  }
+
+  pause(on) {
+    this.paused = on;
+    this.draw();
+  }
+
+  clear() {
+    this.kept = [];
+    this.list.replaceChildren();
+    this.draw();
+  }
+
+  // row returns an event in one line, as eventRow of event.go does.
+  row({ tag, data }) {
+    const row = make("div", "entry"), fold = make("details", "fold"), line = make("summary"), links = make("div", "links");
+    const at = String(data._stamp ?? ""), time = make("time", "mono quiet nowrap", at.slice(11, 23));
+    if (at) time.dateTime = at + "Z";
+    line.append(time, " ", make("span", "mono tag", tag));
+    const [note, look] = this.note(tag, data);
+    if (note) line.append(" ", make("span", "badge " + look, note));
+    const fun = [data.fun ?? []].flat().join(", ");
+    if (typeof data.id === "string" && data.id) links.append(this.link("", "/minions/", data.id));
+    if (fun) line.append(" ", make("span", "mono", fun));
+    const page = /^runner\.state\.(sls|orch(estrate(_single|_high)?)?)$/.test(fun) ? "/orchestrations/" : "/jobs/";
+    if (typeof data.jid === "string" && data.jid) links.append(this.link("mono", page, data.jid));
+    fold.append(line);
+    fold.addEventListener("toggle", () => {
+      const tree = make("div", "tree");
+      tree.append(treeOf(data));
+      fold.append(tree);
+    }, { once: true });
+    row.append(fold);
+    if (links.childElementCount) row.append(links);
+    return row;
+  }
+
+  link(look, page, name) {
+    const a = make("a", look, name);
+    a.href = this.root + page + encodeURIComponent(name);
+    return a;
+  }
+
+  note(tag, data) {
+    const parts = tag.split("/");
+    if (parts[3] === "ret" && parts.length > 3) {
+      return data.success === false || (data.retcode ?? 0) !== 0 ? ["failed", "bad"] : ["returned", "good"];
+    }
+    if (tag === "salt/auth" || tag === "salt/key") return [String(data.act ?? ""), ""];
+    if (tag.startsWith("salt/job/") && tag.endsWith("/new")) {
+      const n = data.minions?.length ?? 0;
+      return [n === 1 ? "to 1 minion" : `to ${n} minions`, ""];
+    }
+    if (tag === "brine/stream/lost") return [data.lost === null ? "events missed" : `${data.lost} events missed`, "change"];
+    return ["", ""];
+  }
+}
+
+const eventList = document.getElementById("events");
+if (eventList) new EventList(eventList);

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -189,4 +190,20 @@ func (l *Listener) skip() {
 	l.hub.mu.RLock()
 	defer l.hub.mu.RUnlock()
 	l.pos, l.notice = l.hub.ring.next, nil
+}
+
+// Recent returns the last events that a filter selects, at most n, the oldest first, as far as the hub
+// keeps them, and the position behind the newest event, for Filter.After of a listener that goes on from
+// there. It does not count as a listener, and Filter.After does not matter.
+func (h *Hub) Recent(f Filter, n int) (items []Item, after string) {
+	wants := f.selects()
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	for id := h.ring.next; id > h.ring.first && len(items) < n; id-- {
+		if e := *h.ring.slot(id - 1); e.lost == nil && wants(e.tag) {
+			items = append(items, Item{e})
+		}
+	}
+	slices.Reverse(items)
+	return items, string(appendPosition(nil, h.run, h.ring.next-1))
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -23,7 +24,8 @@ type Streams struct {
 }
 
 // Events answers with an event stream (server-sent events). The keys tag and job of the query select
-// events. The error is a *netapi.Fault from before the answer has begun.
+// events; after is the id of the last event that the client has, for a client that cannot send the header
+// Last-Event-ID. The error is a *netapi.Fault from before the answer has begun.
 func (s *Streams) Events(w http.ResponseWriter, r *http.Request, c netapi.Caller) error {
 	l, err := s.listen(r, c)
 	if err != nil {
@@ -73,11 +75,16 @@ func (s *Streams) listen(r *http.Request, c netapi.Caller) (*stream.Listener, er
 // filter returns the events that a request asks for, and its caller may read.
 func (s *Streams) filter(r *http.Request, c netapi.Caller) stream.Filter {
 	query := r.URL.Query()
-	f := stream.Filter{After: r.Header.Get("Last-Event-ID"), Tag: query.Get("tag"), Job: query.Get("job"), User: c.User}
-	if !s.Gate.ReadsAll(c) {
-		f.May = func(tag string) bool { return s.Hub.Owns(c.User, tag) }
+	return stream.Filter{After: cmp.Or(r.Header.Get("Last-Event-ID"), query.Get("after")), Tag: query.Get("tag"),
+		Job: query.Get("job"), User: c.User, May: s.May(c)}
+}
+
+// May returns which events a caller may read, for stream.Filter; nil means all.
+func (s *Streams) May(c netapi.Caller) func(tag string) bool {
+	if s.Gate.ReadsAll(c) {
+		return nil
 	}
-	return f
+	return func(tag string) bool { return s.Hub.Owns(c.User, tag) }
 }
 
 // life returns how long the stream of a caller lasts: as long as their token.
